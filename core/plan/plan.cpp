@@ -1,0 +1,110 @@
+#include "core/plan/plan.hpp"
+
+#include <bit>
+#include <utility>
+
+namespace mla::plan {
+
+PlanBuffer::PlanBuffer(std::string name, std::int64_t size)
+    : name_(std::move(name)),
+      data_(static_cast<std::size_t>(size), kPoison),
+      written_(static_cast<std::size_t>(size), false) {}
+
+void PlanBuffer::set(std::int64_t i, std::int32_t value) {
+  if (i < 0 || i >= size()) {
+    overruns_[i] = value;
+    return;
+  }
+  data_[static_cast<std::size_t>(i)] = value;
+  written_[static_cast<std::size_t>(i)] = true;
+}
+
+std::int32_t PlanBuffer::at(std::int64_t i) const {
+  return i < 0 || i >= size() ? kPoison : data_[static_cast<std::size_t>(i)];
+}
+
+bool PlanBuffer::written(std::int64_t i) const {
+  return i >= 0 && i < size() && written_[static_cast<std::size_t>(i)];
+}
+
+std::int64_t PlanBuffer::used() const {
+  for (std::int64_t i = size(); i > 0; --i)
+    if (written(i - 1)) return i;
+  return 0;
+}
+
+bool PlanBuffer::operator==(const PlanBuffer& other) const {
+  return data_ == other.data_ && written_ == other.written_ && overruns_ == other.overruns_;
+}
+
+Plan::Plan(const BufferSizes& sizes)
+    : work_indptr("work_indptr", sizes.work_indptr),
+      work_info("work_info_set", sizes.work_items * kWorkItemWords),
+      reduce_indptr("reduce_indptr", sizes.reduce_indptr),
+      reduce_final_map("reduce_final_map", sizes.reduce_final_rows * 2),
+      reduce_partial_map("reduce_partial_map", sizes.reduce_partial_map) {
+  bind();
+}
+
+Plan Plan::clone() const {
+  Plan copy;
+  copy.work_indptr = work_indptr;
+  copy.work_info = work_info;
+  copy.reduce_indptr = reduce_indptr;
+  copy.reduce_final_map = reduce_final_map;
+  copy.reduce_partial_map = reduce_partial_map;
+  copy.bind();
+  return copy;
+}
+
+void Plan::bind() {
+  work_meta_data_ = {std::bit_cast<std::uint64_t>(work_indptr.data().data()),
+                     std::bit_cast<std::uint64_t>(work_info.data().data())};
+}
+
+void Plan::set_work(std::int64_t index, const WorkItem& item) {
+  const auto words = std::bit_cast<std::array<std::int32_t, kWorkItemWords>>(item);
+  for (std::int64_t w = 0; w < kWorkItemWords; ++w)
+    work_info.set(index * kWorkItemWords + w, words[static_cast<std::size_t>(w)]);
+}
+
+WorkItem Plan::work(std::int64_t index) const {
+  std::array<std::int32_t, kWorkItemWords> words{};
+  for (std::int64_t w = 0; w < kWorkItemWords; ++w)
+    words[static_cast<std::size_t>(w)] = work_info.at(index * kWorkItemWords + w);
+  return std::bit_cast<WorkItem>(words);
+}
+
+std::int64_t Plan::works() const {
+  const std::int64_t used = work_indptr.used();
+  return used == 0 ? 0 : work_indptr.at(used - 1);
+}
+
+PlanView Plan::view() const {
+  return {work_meta_data_,      work_indptr.data(),      work_info.data(),
+          reduce_indptr.data(), reduce_final_map.data(), reduce_partial_map.data()};
+}
+
+BufferSizes Plan::sizes() const {
+  return {.work_meta_data = 2,
+          .work_indptr = work_indptr.size(),
+          .work_items = work_info.size() / kWorkItemWords,
+          .reduce_indptr = reduce_indptr.size(),
+          .reduce_final_rows = reduce_final_map.size() / 2,
+          .reduce_partial_map = reduce_partial_map.size()};
+}
+
+bool Plan::overran() const {
+  for (const PlanBuffer* b :
+       {&work_indptr, &work_info, &reduce_indptr, &reduce_final_map, &reduce_partial_map})
+    if (!b->overruns().empty()) return true;
+  return false;
+}
+
+bool Plan::operator==(const Plan& other) const {
+  return work_indptr == other.work_indptr && work_info == other.work_info &&
+         reduce_indptr == other.reduce_indptr && reduce_final_map == other.reduce_final_map &&
+         reduce_partial_map == other.reduce_partial_map;
+}
+
+}  // namespace mla::plan

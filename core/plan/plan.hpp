@@ -1,0 +1,104 @@
+// Plan: the six buffers that tell a persistent kernel which slot runs which work, and how pieces
+// merge.
+//
+// All six or none: they live in one value. Every buffer has the size that the size query gave;
+// elements that the planner did not write are known, because real memory holds garbage there.
+// work_meta_data holds the addresses of work_indptr and work_items, so a Plan moves but does not
+// copy; clone() makes a second one with its own addresses. Source: spec aiter.md 1. Fails: a write
+// past a buffer is recorded as an overrun, never performed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/plan/sizes.hpp"
+
+namespace mla::plan {
+
+// What unwritten elements hold until somebody writes them: no valid index, offset or count.
+inline constexpr std::int32_t kPoison = -0x5EADBEEF;
+
+// One record of work_info_set. `batch` is the folded index when heads are folded.
+struct WorkItem {
+  std::int32_t batch = 0;
+  std::int32_t partial_row = -1;  // first row in the partial buffers; -1: writes the final output
+  std::int32_t q_begin = 0;       // global query rows
+  std::int32_t q_end = 0;
+  std::int32_t kv_begin = 0;  // pages, from kv_indptr[0]
+  std::int32_t kv_end = 0;
+  std::int32_t kv_offset = 0;  // tokens of the request after kv_end
+  std::int32_t pad = 0;
+  bool operator==(const WorkItem&) const = default;
+};
+inline constexpr std::int64_t kWorkItemWords = 8;
+static_assert(sizeof(WorkItem) == kWorkItemWords * sizeof(std::int32_t));
+
+// An int32 buffer of fixed size that remembers which elements were written.
+class PlanBuffer {
+ public:
+  PlanBuffer() = default;
+  PlanBuffer(std::string name, std::int64_t size);
+
+  // Writes element i; an i outside the buffer is kept in overruns() instead.
+  void set(std::int64_t i, std::int32_t value);
+  // Element i; kPoison where it was never written or lies outside.
+  [[nodiscard]] std::int32_t at(std::int64_t i) const;
+  [[nodiscard]] bool written(std::int64_t i) const;
+  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(data_.size()); }
+  // One past the last written element.
+  [[nodiscard]] std::int64_t used() const;
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::span<const std::int32_t> data() const { return data_; }
+  [[nodiscard]] const std::map<std::int64_t, std::int32_t>& overruns() const { return overruns_; }
+
+  // Same size, same written elements with the same values, same overruns.
+  bool operator==(const PlanBuffer& other) const;
+
+ private:
+  std::string name_;
+  std::vector<std::int32_t> data_;
+  std::vector<bool> written_;
+  std::map<std::int64_t, std::int32_t> overruns_;
+};
+
+// The six buffers as a kernel gets them: addresses and lengths, nothing else.
+struct PlanView {
+  std::span<const std::uint64_t, 2> work_meta_data;
+  std::span<const std::int32_t> work_indptr;
+  std::span<const std::int32_t> work_info;  // rows of kWorkItemWords
+  std::span<const std::int32_t> reduce_indptr;
+  std::span<const std::int32_t> reduce_final_map;  // rows of 2
+  std::span<const std::int32_t> reduce_partial_map;
+};
+
+class Plan {
+ public:
+  explicit Plan(const BufferSizes& sizes);
+  Plan(Plan&&) = default;
+  Plan& operator=(Plan&&) = default;
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+  [[nodiscard]] Plan clone() const;
+
+  PlanBuffer work_indptr, work_info, reduce_indptr, reduce_final_map, reduce_partial_map;
+
+  void set_work(std::int64_t index, const WorkItem& item);
+  [[nodiscard]] WorkItem work(std::int64_t index) const;
+  // Works in use: the last entry of work_indptr that was written.
+  [[nodiscard]] std::int64_t works() const;
+  [[nodiscard]] PlanView view() const;
+  [[nodiscard]] BufferSizes sizes() const;
+  [[nodiscard]] bool overran() const;
+  bool operator==(const Plan& other) const;
+
+ private:
+  Plan() = default;
+  void bind();
+  std::array<std::uint64_t, 2> work_meta_data_{};
+};
+
+}  // namespace mla::plan

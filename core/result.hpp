@@ -1,0 +1,55 @@
+// Result<T>: a value, or an error that says in a sentence which value was wrong.
+//
+// Used by every function that can fail on its input. A broken invariant of our own is an assert,
+// and no exception crosses a folder (design rule 7).
+#pragma once
+
+#include <cassert>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace mla {
+
+enum class ErrorCode {
+  usage,        // the text of a case, an option or a file is malformed
+  unsupported,  // well-formed, but no kernel or planner accepts it
+  refused,      // the original accepts it and is broken there (see `bug`)
+  overrun,      // a buffer is too small for what has to be written
+  fault,        // the environment or a device failed
+};
+
+struct Error {
+  ErrorCode code = ErrorCode::usage;
+  std::string message;  // a sentence that names the offending value
+  std::string bug;      // "BUG-075" when the refusal guards a known defect, otherwise empty
+};
+
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::move(value)) {}      // NOLINT(google-explicit-constructor)
+  Result(Error error) : state_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] bool ok() const { return state_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+
+  [[nodiscard]] const T& value() const& { return assert(ok()), *std::get_if<0>(&state_); }
+  [[nodiscard]] T& value() & { return assert(ok()), *std::get_if<0>(&state_); }
+  [[nodiscard]] T&& value() && { return assert(ok()), std::move(*std::get_if<0>(&state_)); }
+  [[nodiscard]] const Error& error() const { return assert(!ok()), *std::get_if<1>(&state_); }
+
+  const T& operator*() const& { return value(); }
+  T& operator*() & { return value(); }
+  const T* operator->() const { return &value(); }
+  T* operator->() { return &value(); }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+// The result of an action that yields nothing: no error means it worked.
+using Status = std::optional<Error>;
+
+}  // namespace mla
