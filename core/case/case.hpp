@@ -1,0 +1,117 @@
+// Case: everything a run depends on, as one small value and one line of text.
+//
+// Owns: the value, its defaults, and the words of its fields. The line has no hidden state: two
+// runs of one line do the same. Grammar and defaults: docs/cases.md. Lengths are tokens, `block`
+// and `page` tokens of cache, `granularity` pages. Fails: parse_case() names the field and the
+// value it does not take.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "core/shape/arch.hpp"
+#include "core/units.hpp"
+
+namespace mla {
+
+struct RequestSpec {
+  std::int64_t qo_len = 1;  // query rows
+  std::int64_t kv_len = 1;  // cached keys, the new rows' own keys included
+  bool operator==(const RequestSpec&) const = default;
+};
+
+// Where the logical blocks of the requests lie in the physical cache.
+enum class Layout : std::uint8_t {
+  contiguous,   // request after request, ascending
+  shuffled,     // a permutation drawn from the parameter
+  interleaved,  // block j of every request before block j+1 of any
+  descending,   // request after request, every request backwards
+  prefix,       // contiguous, but the first `parameter` blocks are shared by all requests
+};
+
+struct LayoutSpec {
+  Layout kind = Layout::shuffled;
+  std::uint64_t parameter = 7;
+  bool operator==(const LayoutSpec&) const = default;
+};
+
+// What the Q and KV elements look like before they are rounded to their dtype.
+enum class Distribution : std::uint8_t {
+  normal,    // standard normal
+  spiky,     // mostly small, one element in 64 is 16 times larger
+  large,     // magnitudes over several powers of two
+  constant,  // every element the same
+  onehot,    // one non-zero element a row
+};
+
+struct DataSpec {
+  Distribution kind = Distribution::normal;
+  std::uint64_t seed = 42;
+  bool operator==(const DataSpec&) const = default;
+};
+
+// What the capacity of kv_indices beyond the live entries holds.
+enum class TailFill : std::uint8_t {
+  minus_one,  // what a full-graph build leaves
+  stale,      // indices of an earlier, longer step
+  random,     // any int32
+  huge,       // the largest int32
+};
+
+struct SpareSpec {
+  std::int64_t entries = 0;
+  TailFill fill = TailFill::minus_one;
+  bool operator==(const SpareSpec&) const = default;
+};
+
+enum class PlannerChoice : std::uint8_t {
+  automatic,     // what an engine gets: v1.2, or no plan where AITER would ignore one
+  v12,           // v1.2 with the kernel that AITER launches
+  v12_serial,    // v1.2, the serial kernel
+  v12_parallel,  // v1.2, the parallel kernel
+  v11,
+  v10,
+  none,  // the non-persistent path
+};
+
+struct Case {
+  std::vector<RequestSpec> requests;
+  std::int64_t heads = 16;
+  std::int64_t block_size = 1;
+  std::int64_t page_size = 1;
+  Arch arch = Arch::gfx942;
+  std::int64_t compute_units = 304;
+  DtypePair dtype;
+  std::int64_t granularity = 16;
+  std::int64_t max_split = -1;
+  bool causal = true;
+  LayoutSpec layout;
+  DataSpec data;
+  // Fields below are printed only where they differ from these defaults.
+  PlannerChoice planner = PlannerChoice::automatic;
+  std::int64_t pad_requests = 0;  // graph padding behind the requests
+  SpareSpec spare;
+  float q_scale = 1.0F;             // read only for an fp8 query
+  float kv_scale = 1.0F;            // read only for an fp8 cache
+  bool need_lse = false;            // demand a kernel that can return the final LSE
+  std::int64_t origin_block = 0;    // id of the first physical block that is backed by memory
+  std::uint64_t schedule_seed = 0;  // order in which slots and pieces run; 0: ascending
+  bool operator==(const Case&) const = default;
+};
+
+// The canonical line: format_case(parse_case(s)) == s for every s that format_case() made.
+std::string format_case(const Case& c);
+
+// Reads a line. Fields may come in any order and be left out; a repeated or unknown field, a number
+// that is none or lies outside its range is an error that names field and value.
+Result<Case> parse_case(std::string_view line);
+
+std::string_view name(Layout layout);
+std::string_view name(Distribution distribution);
+std::string_view name(TailFill fill);
+std::string_view name(PlannerChoice planner);
+
+}  // namespace mla
