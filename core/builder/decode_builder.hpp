@@ -1,0 +1,55 @@
+// The decode builder: from a batch and its resolved shape to the metadata of one step.
+//
+// The builder holds options only and is const while it builds; two threads may use one, each with
+// its own DecodeBuffers. A step is the composition of the functions below, which are public so that
+// each intermediate value can be looked at (and, by a planted defect, changed). Source:
+// vllm_metadata.md 1.4 (generation G3 without gluon), 1.5. Fails: capacity that does not suffice, a
+// request with fewer keys than rows (P34), and whatever the planner refuses; nothing is written
+// past a buffer.
+#pragma once
+
+#include <cstdint>
+
+#include "core/builder/decode_metadata.hpp"
+#include "core/case/batch.hpp"
+#include "core/plan/planner.hpp"
+#include "core/plan/sizes.hpp"
+#include "core/result.hpp"
+
+namespace mla {
+
+struct DecodeBuilderOptions {
+  // Requests that the plan buffers are sized for; at least those of the batch. 0: exactly those.
+  std::int64_t max_requests = 0;
+  // Fill the indices behind the live part with -1 in every build, as a full-graph engine does.
+  bool fill_tail = false;
+  plan::Fidelity fidelity = plan::Fidelity::safe;
+};
+
+// Buffers that hold this case: capacity for its requests, its pages and its spare entries, the
+// spare filled as the case says.
+DecodeBuffers make_decode_buffers(const Case& c, const Batch& batch, const ResolvedShape& shape);
+
+class DecodeMetadataBuilder {
+ public:
+  explicit DecodeMetadataBuilder(const DecodeBuilderOptions& options) : options_(options) {}
+  Result<DecodeMetadata> build(const Batch& batch, const ResolvedShape& shape,
+                               DecodeBuffers& buffers) const;
+
+ private:
+  DecodeBuilderOptions options_;
+};
+
+// Step 1: index lists, lengths and keyless rows; no plan yet.
+Result<DecodeMetadata> build_index_lists(const Batch& batch, const ResolvedShape& shape,
+                                         const DecodeBuilderOptions& options,
+                                         DecodeBuffers& buffers);
+// Step 2: what the planner is asked, and how large its buffers are. The spans refer to `metadata`.
+plan::PlanInput plan_input_of(const DecodeMetadata& metadata, const DecodeBuilderOptions& options);
+plan::SizeQuery size_query_of(const DecodeMetadata& metadata, const DecodeBuilderOptions& options);
+// Step 3: the plan. Safe fidelity takes out the works that have no key or no row, because a real
+// kernel ends its workgroup at such a work and never runs the ones behind it (aiter.md 6).
+Result<plan::Plan> plan_step(const plan::PlanInput& input, const plan::SizeQuery& query);
+plan::Plan without_empty_works(const plan::Plan& plan);
+
+}  // namespace mla

@@ -1,0 +1,64 @@
+// The runner: draws cases, judges each by every selected property, shrinks what fails.
+//
+// Cases are drawn by RapidCheck under an id of our own; a failure carries everything that
+// reproduces it: the case line first. Cases that ran are counted for each property: zero is
+// inconclusive.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/backend.hpp"
+#include "properties/property.hpp"
+
+namespace mla::prop {
+
+struct RunOptions {
+  std::vector<const Property*> properties;
+  std::vector<Case> cases;        // judged first, as they are (shipped or enumerated)
+  std::int64_t random_cases = 0;  // then this many random ones
+  std::optional<std::chrono::milliseconds> time_limit;  // then random ones until this has passed
+  std::uint64_t seed = 1;
+  const Backend* backend = nullptr;
+  const Interposer* interposer = nullptr;
+  // Called after every judged case with the number judged so far and the number wanted (0:
+  // unknown).
+  std::function<void(std::int64_t, std::int64_t)> progress;
+};
+
+struct Failure {
+  const Property* property = nullptr;
+  Case smallest;    // after shrinking
+  Case original;    // as drawn
+  Outcome outcome;  // of the smallest case
+  std::uint64_t seed = 0;
+  std::int64_t shrinks = 0;
+};
+
+struct PropertyTally {
+  const Property* property = nullptr;
+  std::int64_t ran = 0;
+  std::int64_t skipped = 0;
+  std::int64_t failed = 0;
+};
+
+struct RunReport {
+  std::vector<PropertyTally> tallies;
+  std::vector<Failure> failures;  // at most one for each property
+  std::int64_t cases = 0;         // cases judged
+  std::int64_t refused = 0;       // of these, refused by shape or builder, with a reason
+  bool gave_up = false;
+  double seconds = 0;
+  [[nodiscard]] ExitCode exit_code() const;
+};
+
+RunReport run_properties(const RunOptions& options);
+
+// The failure block of design "Verdicts": `FAIL P05 <case>`, the sentence, REPRO, seed, details.
+std::string failure_block(const Failure& failure);
+
+}  // namespace mla::prop
