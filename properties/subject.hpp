@@ -18,6 +18,8 @@
 
 namespace mla::prop {
 
+struct Functions;  // the pure functions that claims look at, see properties/functions.hpp
+
 // The identity on every stage; a planted defect overrides what it breaks.
 class Interposer {
  public:
@@ -34,6 +36,7 @@ class Interposer {
   virtual void on_plan(const DecodeMetadata&, plan::Plan&) const {}
   virtual void on_tensors(const Case&, DecodeTensors&) const {}
   virtual void on_result(const DecodeMetadata&, DecodeResult&) const {}
+  virtual void on_functions(Functions&) const {}
   // Whether the works without keys are taken out of the plan (see plan_step).
   [[nodiscard]] virtual plan::Fidelity fidelity() const { return plan::Fidelity::safe; }
 };
