@@ -1,0 +1,85 @@
+#include <charconv>
+
+#include "core/case/text.hpp"
+
+namespace mla {
+namespace {
+
+std::string kv_length(std::int64_t n) {
+  return n > 0 && n % 1024 == 0 ? std::to_string(n / 1024) + "k" : std::to_string(n);
+}
+
+std::string requests_text(const std::vector<RequestSpec>& requests) {
+  std::string out;
+  for (std::size_t i = 0; i < requests.size();) {
+    std::size_t same = 1;
+    while (i + same < requests.size() && requests[i + same] == requests[i]) ++same;
+    if (!out.empty()) out += '_';
+    out += std::to_string(same) + "q" + std::to_string(requests[i].qo_len) + "s" +
+           kv_length(requests[i].kv_len);
+    i += same;
+  }
+  return out;
+}
+
+// The shortest text that reads back as the same float.
+std::string float_text(float value) {
+  char buffer[32];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+  return {buffer, end};
+}
+
+std::string with_parameter(std::string_view word, std::uint64_t parameter) {
+  return std::string(word) + "." + std::to_string(parameter);
+}
+
+std::string layout_text(const LayoutSpec& layout) {
+  return text::has_parameter(layout.kind) ? with_parameter(name(layout.kind), layout.parameter)
+                                          : std::string(name(layout.kind));
+}
+
+}  // namespace
+
+std::string_view name(Layout layout) {
+  return text::word(text::kLayouts, layout);
+}
+std::string_view name(Distribution d) {
+  return text::word(text::kDistributions, d);
+}
+std::string_view name(TailFill fill) {
+  return text::word(text::kTailFills, fill);
+}
+std::string_view name(PlannerChoice planner) {
+  return text::word(text::kPlanners, planner);
+}
+
+std::string format_case(const Case& c) {
+  const Case defaults;
+  std::string out = std::string(text::kVersion) + ":" + requests_text(c.requests);
+  const auto add = [&out](std::string_view key, const std::string& value) {
+    out += ";" + std::string(key) + "=" + value;
+  };
+  add("heads", std::to_string(c.heads));
+  add("block", std::to_string(c.block_size));
+  add("arch", std::string(name(c.arch)));
+  add("cu", std::to_string(c.compute_units));
+  add("dtype", std::string(name(c.dtype.q)) + "/" + std::string(name(c.dtype.kv)));
+  add("gran", std::to_string(c.granularity));
+  add("split", std::to_string(c.max_split));
+  add("causal", c.causal ? "1" : "0");
+  add("layout", layout_text(c.layout));
+  add("data", with_parameter(name(c.data.kind), c.data.seed));
+  if (c.page_size != defaults.page_size) add("page", std::to_string(c.page_size));
+  if (c.planner != defaults.planner) add("planner", std::string(name(c.planner)));
+  if (c.pad_requests != defaults.pad_requests) add("pad", std::to_string(c.pad_requests));
+  if (c.spare != defaults.spare)
+    add("spare", std::to_string(c.spare.entries) + "." + std::string(name(c.spare.fill)));
+  if (c.q_scale != defaults.q_scale || c.kv_scale != defaults.kv_scale)
+    add("scale", float_text(c.q_scale) + "/" + float_text(c.kv_scale));
+  if (c.need_lse != defaults.need_lse) add("lse", c.need_lse ? "1" : "0");
+  if (c.origin_block != defaults.origin_block) add("origin", std::to_string(c.origin_block));
+  if (c.schedule_seed != defaults.schedule_seed) add("sched", std::to_string(c.schedule_seed));
+  return out;
+}
+
+}  // namespace mla

@@ -1,0 +1,211 @@
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "core/case/text.hpp"
+
+namespace mla {
+namespace {
+
+using text::number;
+
+// Limits of the line. Generous against what engines do; they keep a typo from asking for terabytes.
+constexpr std::int64_t kMaxRequests = 65536;
+constexpr std::int64_t kMaxQoLen = 4096;
+constexpr std::int64_t kMaxKvLen = 4 << 20;
+
+Error bad(std::string_view field, std::string_view value, std::string_view expected) {
+  return {ErrorCode::usage,
+          "case field '" + std::string(field) + "' has value '" + std::string(value) +
+              "': expected " + std::string(expected),
+          ""};
+}
+
+// A length such as 513 or 4k.
+std::optional<std::int64_t> length(std::string_view text) {
+  const bool kilo = text.ends_with('k');
+  if (kilo) text.remove_suffix(1);
+  const auto n = number<std::int64_t>(text);
+  if (!n || *n < 0 || *n > kMaxKvLen) return std::nullopt;
+  return kilo ? *n * 1024 : *n;
+}
+
+// Adds the requests of one group, `<count>q<rows>s<keys>`.
+Status add_group(std::string_view group, std::vector<RequestSpec>& requests) {
+  const auto wrong = [group](std::string_view why) { return bad("requests", group, why); };
+  const std::size_t q_at = group.find('q');
+  const std::size_t s_at = group.find('s');
+  if (q_at == std::string_view::npos || s_at == std::string_view::npos || s_at < q_at)
+    return wrong("<count>q<query rows>s<KV length>");
+  const std::string_view count_text = group.substr(0, q_at);
+  const auto count = count_text.empty() ? 1 : number<std::int64_t>(count_text).value_or(-1);
+  const auto qo_len = number<std::int64_t>(group.substr(q_at + 1, s_at - q_at - 1)).value_or(-1);
+  const auto kv_len = length(group.substr(s_at + 1)).value_or(-1);
+  if (count < 1 || count > kMaxRequests) return wrong("a count from 1 to 65536");
+  if (qo_len < 0 || qo_len > kMaxQoLen) return wrong("0 to 4096 query rows");
+  if (kv_len < 0 || kv_len > kMaxKvLen) return wrong("a KV length from 0 to 4096k");
+  if (static_cast<std::int64_t>(requests.size()) + count > kMaxRequests)
+    return wrong("at most 65536 requests in all");
+  requests.insert(requests.end(), static_cast<std::size_t>(count), {qo_len, kv_len});
+  return std::nullopt;
+}
+
+Status parse_requests(std::string_view text, std::vector<RequestSpec>& requests) {
+  while (true) {
+    const std::size_t at = text.find('_');
+    if (Status s = add_group(text.substr(0, at), requests)) return s;
+    if (at == std::string_view::npos) return std::nullopt;
+    text.remove_prefix(at + 1);
+  }
+}
+
+// Splits at the first `mark`; without one the second part is empty.
+std::pair<std::string_view, std::string_view> halves(std::string_view text, char mark) {
+  const std::size_t at = text.find(mark);
+  if (at == std::string_view::npos) return {text, {}};
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+bool read_int(std::string_view text, std::int64_t low, std::int64_t high, std::int64_t& out) {
+  const auto n = number<std::int64_t>(text);
+  if (!n || *n < low || *n > high) return false;
+  out = *n;
+  return true;
+}
+
+bool read_flag(std::string_view text, bool& out) {
+  out = text == "1";
+  return text == "0" || text == "1";
+}
+
+bool read_dtypes(std::string_view text, DtypePair& out) {
+  const auto [q, kv] = halves(text, '/');
+  const auto dq = dtype_from_name(q);
+  const auto dkv = dtype_from_name(kv);
+  if (!dq || !dkv) return false;
+  out = {*dq, *dkv};
+  return true;
+}
+
+bool read_layout(std::string_view text, LayoutSpec& out) {
+  const auto [word, parameter] = halves(text, '.');
+  const auto kind = text::value_of(text::kLayouts, word);
+  if (!kind) return false;
+  out = {*kind, 0};
+  if (!text::has_parameter(*kind)) return word == text;
+  const auto n = number<std::uint64_t>(parameter);
+  out.parameter = n.value_or(0);
+  return n.has_value();
+}
+
+bool read_data(std::string_view text, DataSpec& out) {
+  const auto [word, seed] = halves(text, '.');
+  const auto kind = text::value_of(text::kDistributions, word);
+  const auto n = number<std::uint64_t>(seed);
+  if (!kind || !n) return false;
+  out = {*kind, *n};
+  return true;
+}
+
+bool read_spare(std::string_view text, SpareSpec& out) {
+  const auto [entries, word] = halves(text, '.');
+  const auto fill = text::value_of(text::kTailFills, word);
+  if (!fill || !read_int(entries, 0, std::int64_t{1} << 28, out.entries)) return false;
+  out.fill = *fill;
+  return true;
+}
+
+bool read_scales(std::string_view text, Case& c) {
+  const auto [q, kv] = halves(text, '/');
+  const auto a = number<float>(q);
+  const auto b = number<float>(kv);
+  if (!a || !b || !std::isnormal(*a) || !std::isnormal(*b) || *a < 0 || *b < 0) return false;
+  c.q_scale = *a;
+  c.kv_scale = *b;
+  return true;
+}
+
+struct Field {
+  std::string_view key;
+  std::string_view expected;
+  bool (*read)(std::string_view, Case&);
+};
+
+template <class E>
+bool read_word(const std::optional<E>& value, E& out) {
+  if (value) out = *value;
+  return value.has_value();
+}
+
+using V = std::string_view;
+constexpr std::int64_t kMaxBlockId = (std::int64_t{1} << 31) - 1;
+constexpr Field kFields[] = {
+    {"heads", "1 to 128", [](V v, Case& c) { return read_int(v, 1, kMaxHeads, c.heads); }},
+    {"block", "1 to 256", [](V v, Case& c) { return read_int(v, 1, 256, c.block_size); }},
+    {"arch", "gfx942 or gfx950", [](V v, Case& c) { return read_word(arch_from_name(v), c.arch); }},
+    {"cu", "1 to 1024 compute units",
+     [](V v, Case& c) { return read_int(v, 1, 1024, c.compute_units); }},
+    {"dtype", "<q>/<kv> with bf16 or fp8", [](V v, Case& c) { return read_dtypes(v, c.dtype); }},
+    {"gran", "1 to 4096 pages", [](V v, Case& c) { return read_int(v, 1, 4096, c.granularity); }},
+    {"split", "-1, or 1 to 65536",
+     [](V v, Case& c) { return read_int(v, -1, 65536, c.max_split) && c.max_split != 0; }},
+    {"causal", "0 or 1", [](V v, Case& c) { return read_flag(v, c.causal); }},
+    {"layout", "contiguous, shuffled.<seed>, interleaved, descending or prefix.<shared blocks>",
+     [](V v, Case& c) { return read_layout(v, c.layout); }},
+    {"data", "<kind>.<seed> with normal, spiky, large, constant or onehot",
+     [](V v, Case& c) { return read_data(v, c.data); }},
+    {"page", "1, 16 or 64",
+     [](V v, Case& c) {
+       return read_int(v, 1, 64, c.page_size) &&
+              (c.page_size == 1 || c.page_size == 16 || c.page_size == 64);
+     }},
+    {"planner", "auto, v12, v12serial, v12parallel, v11, v10 or none",
+     [](V v, Case& c) { return read_word(text::value_of(text::kPlanners, v), c.planner); }},
+    {"pad", "0 to 4096 requests",
+     [](V v, Case& c) { return read_int(v, 0, 4096, c.pad_requests); }},
+    {"spare", "<entries>.<fill> with minus1, stale, random or huge",
+     [](V v, Case& c) { return read_spare(v, c.spare); }},
+    {"scale", "<q>/<kv>, two positive numbers", [](V v, Case& c) { return read_scales(v, c); }},
+    {"lse", "0 or 1", [](V v, Case& c) { return read_flag(v, c.need_lse); }},
+    {"origin", "a block id from 0 to 2147483647",
+     [](V v, Case& c) { return read_int(v, 0, kMaxBlockId, c.origin_block); }},
+    {"sched", "an unsigned 64-bit seed",
+     [](V v, Case& c) {
+       const auto n = number<std::uint64_t>(v);
+       c.schedule_seed = n.value_or(0);
+       return n.has_value();
+     }},
+};
+
+Status parse_field(std::string_view item, std::set<std::string_view>& seen, Case& c) {
+  const auto [key, value] = halves(item, '=');
+  for (const Field& field : kFields) {
+    if (field.key != key) continue;
+    if (!seen.insert(field.key).second) return bad(key, value, "the field once, not twice");
+    if (!field.read(value, c)) return bad(key, value, field.expected);
+    return std::nullopt;
+  }
+  return bad(key, value, "a known field name");
+}
+
+}  // namespace
+
+Result<Case> parse_case(std::string_view line) {
+  const auto [version, rest] = halves(line, ':');
+  if (version != text::kVersion) return bad("version", version, "mla1:<requests>;<fields>");
+  auto [requests, fields] = halves(rest, ';');
+  Case c;
+  if (Status s = parse_requests(requests, c.requests)) return *s;
+  std::set<std::string_view> seen;
+  if (rest.size() != requests.size() && fields.empty()) return bad("", "", "a field behind ';'");
+  while (!fields.empty()) {
+    const auto [item, more] = halves(fields, ';');
+    if (Status s = parse_field(item, seen, c)) return *s;
+    if (fields.size() != item.size() && more.empty()) return bad("", "", "a field behind ';'");
+    fields = more;
+  }
+  if (!seen.contains("cu")) c.compute_units = product_compute_units(c.arch).count();
+  return c;
+}
+
+}  // namespace mla

@@ -1,0 +1,24 @@
+#include "core/shape/head_padding.hpp"
+
+#include <string>
+
+#include "core/shape/arch.hpp"
+
+namespace mla {
+
+HeadPadding pad_heads_to(Heads model, Heads kernel) {
+  HeadPadding padding{model, kernel, PadKind::none};
+  if (model != kernel)
+    padding.kind = kernel.count() % model.count() == 0 ? PadKind::repeat : PadKind::cyclic;
+  return padding;
+}
+
+Result<HeadPadding> resolve_head_padding(Heads model) {
+  if (model.count() < 1 || model.count() > kMaxHeads)
+    return Error{ErrorCode::unsupported,
+                 std::to_string(model.count()) + " query heads: kernels take 1 to 128 of one rank",
+                 ""};
+  return pad_heads_to(model, Heads(round_up(model.count(), 16)));
+}
+
+}  // namespace mla

@@ -1,0 +1,212 @@
+#include "core/shape/resolved_shape.hpp"
+
+#include <algorithm>
+
+#include "core/plan/split_count.hpp"
+
+namespace mla {
+namespace {
+
+// AITER_MLA_DECODE_PERSISTENT_MAX_BATCH: from this batch size on, one bf16 row of 16 heads on
+// gfx950 runs without a plan unless the caller names a split count (aiter.md 4).
+constexpr std::int64_t kPersistentMaxBatch = 32;
+
+struct RowCounts {
+  std::int64_t longest = 0;
+  std::int64_t uniform = -1;  // rows of every request, or -1
+};
+
+// Uniform means equal, never "divides evenly" (BUG-016).
+RowCounts count_rows(const Batch& batch) {
+  RowCounts rows;
+  for (const RequestSpec& r : batch.requests) rows.longest = std::max(rows.longest, r.qo_len);
+  const bool equal = std::all_of(batch.requests.begin(), batch.requests.end(),
+                                 [&](const RequestSpec& r) { return r.qo_len == rows.longest; });
+  if (equal && rows.longest > 0) rows.uniform = rows.longest;
+  return rows;
+}
+
+std::string what(const ResolvedShape& s, std::int64_t qo_len) {
+  return std::to_string(s.heads.kernel.count()) + " heads, " + std::to_string(qo_len) +
+         " query rows, " + std::string(name(s.dtype.q)) + "/" + std::string(name(s.dtype.kv)) +
+         " on " + std::string(name(s.arch));
+}
+
+// Why the persistent kernel cannot take whole requests of these rows; empty if it can.
+std::string why_not_persistent(const ResolvedShape& s, const Case& c, const RowCounts& rows) {
+  const auto kernel = find_persistent_kernel(s.arch, s.dtype, s.heads.kernel.count(), rows.longest);
+  if (!kernel) return "no persistent kernel for " + what(s, rows.longest);
+  if (!c.causal && rows.longest > 1 && !kernel->non_causal)
+    return std::string(kernel->label) + " always masks several rows causally";
+  if (c.need_lse && !kernel->lse) return std::string(kernel->label) + " returns no final LSE";
+  if (!kernel->masks && rows.longest > 1 && c.page_size > 1)
+    return std::string(kernel->label) + " relies on the causal trim, which pages do not have";
+  const auto plan = resolve_plan_shape(
+      {s.arch, s.compute_units, s.heads.kernel, Heads(1), s.dtype, rows.longest, false});
+  if (!plan) return plan.error().message;
+  if (plan->fold_ratio == 1) return {};
+  if (rows.uniform < 0) return "folded heads need the same number of rows in every request";
+  if (s.arch == Arch::gfx950 && s.dtype.both(Dtype::fp8) && rows.longest >= 3)
+    return std::string(kernel->label) + " reads qo_indptr with the folded request index";
+  return {};
+}
+
+Status check_old_planner(const ResolvedShape& s, const Case& c) {
+  const bool v10 = s.planner == plan::PlannerVersion::v1_0;
+  if (s.planner == plan::PlannerVersion::v1_2) return std::nullopt;
+  const std::string version = v10 ? "planner v1.0" : "planner v1.1";
+  const auto refuse = [&](const std::string& why) {
+    return Error{ErrorCode::unsupported, version + " " + why, ""};
+  };
+  if (c.page_size > 1)
+    return refuse("counts kv_offset in pages: page size " + std::to_string(c.page_size));
+  if (v10 && s.heads.kernel.count() != 16)
+    return refuse("is taken for 16 heads only, not " + std::to_string(s.heads.kernel.count()));
+  if (v10 && s.uniform_qo_len < 0) return refuse("needs the same number of rows in every request");
+  const auto old = resolve_plan_shape_v11(s.plan_key());
+  if (!old) return old.error();
+  if (old->fold_ratio != s.plan.fold_ratio) {
+    Error error = refuse("folds " + std::to_string(s.heads.kernel.count()) +
+                         " heads differently than the kernel");
+    error.bug = "BUG-014";
+    return error;
+  }
+  return std::nullopt;
+}
+
+void choose_planner(ResolvedShape& s, PlannerChoice choice) {
+  switch (choice) {
+    case PlannerChoice::v10:
+      s.planner = plan::PlannerVersion::v1_0;
+      break;
+    case PlannerChoice::v11:
+      s.planner = plan::PlannerVersion::v1_1;
+      break;
+    case PlannerChoice::v12_serial:
+      s.planner_kernel = plan::V12Kernel::serial;
+      break;
+    case PlannerChoice::v12_parallel:
+      s.planner_kernel = plan::V12Kernel::parallel;
+      break;
+    default:
+      break;
+  }
+}
+
+Result<ResolvedShape> take_persistent(ResolvedShape s, const Case& c, const RowCounts& rows) {
+  const std::string why_not = why_not_persistent(s, c, rows);
+  s.route = why_not.empty() ? Route::persistent : Route::persistent_rows;
+  s.route_reason = why_not.empty() ? "a persistent kernel takes these requests" : why_not;
+  s.max_qo_len = why_not.empty() ? rows.longest : 1;
+  s.uniform_qo_len = why_not.empty() ? rows.uniform : 1;
+  const auto kernel = find_persistent_kernel(s.arch, s.dtype, s.heads.kernel.count(), s.max_qo_len);
+  if (!kernel || (c.need_lse && !kernel->lse))
+    return Error{ErrorCode::unsupported,
+                 kernel ? "no kernel returns the final LSE for " + what(s, rows.longest)
+                        : "no kernel for " + what(s, rows.longest),
+                 ""};
+  s.kernel = *kernel;
+  auto plan = resolve_plan_shape(s.plan_key());
+  if (!plan) return plan.error();
+  s.plan = *plan;
+  choose_planner(s, c.planner);
+  if (Status refusal = check_old_planner(s, c)) return *refusal;
+  if (c.page_size > 1)
+    s.notes.push_back("most shipped persistent kernels ignore the page size and take 1");
+  return s;
+}
+
+Result<ResolvedShape> take_split(ResolvedShape s, const Case& c, const Batch& batch,
+                                 const RowCounts& rows) {
+  s.route = Route::split;
+  s.max_qo_len = rows.longest;
+  s.uniform_qo_len = rows.uniform;
+  const auto kernel = find_split_kernel(s.arch, s.dtype, s.heads.kernel.count(), rows.longest);
+  if (!kernel)
+    return Error{ErrorCode::unsupported, "no non-persistent kernel for " + what(s, rows.longest),
+                 rows.longest > 1 ? "BUG-001" : ""};
+  if (!c.causal && rows.longest > 1)
+    return Error{ErrorCode::unsupported,
+                 std::string(kernel->label) + " always masks several rows causally", "BUG-108"};
+  if (c.need_lse)
+    return Error{ErrorCode::unsupported, std::string(kernel->label) + " returns no final LSE", ""};
+  s.kernel = *kernel;
+  std::int64_t total = 0;
+  for (const RequestSpec& r : batch.requests) total += r.kv_len;
+  auto splits = plan::split_count({s.compute_units,
+                                   Requests(static_cast<std::int64_t>(batch.requests.size())),
+                                   Tokens(total), s.heads.kernel, rows.longest, s.dtype});
+  if (!splits) return splits.error();
+  s.kv_splits = *splits;
+  s.split_granularity = plan::split_granularity(s.heads.kernel, rows.longest, s.dtype);
+  return s;
+}
+
+}  // namespace
+
+std::string_view name(Route route) {
+  switch (route) {
+    case Route::persistent:
+      return "persistent";
+    case Route::persistent_rows:
+      return "persistent-rows";
+    case Route::split:
+      return "split";
+  }
+  return {};
+}
+
+PlanKey ResolvedShape::plan_key() const {
+  return {arch, compute_units, heads.kernel, Heads(1), dtype, max_qo_len, false};
+}
+
+Heads ResolvedShape::row_heads() const {
+  return route == Route::split ? heads.kernel : plan.plan_heads;
+}
+
+std::int64_t ResolvedShape::fold_ratio() const {
+  return route == Route::split ? 1 : plan.fold_ratio;
+}
+
+Result<ResolvedShape> resolve_shape(const Case& c, const Batch& batch) {
+  ResolvedShape s;
+  s.arch = c.arch;
+  s.compute_units = ComputeUnits(c.compute_units);
+  s.dtype = c.dtype;
+  s.fp8 = fp8_variant(c.arch);
+  s.causal = c.causal;
+  s.block_size = c.block_size;
+  s.page_size = c.page_size;
+  s.granularity = c.granularity;
+  s.max_split = c.max_split;
+  auto heads = resolve_head_padding(Heads(c.heads));
+  if (!heads) return heads.error();
+  s.heads = *heads;
+  const auto refuse = [](std::string why) {
+    return Error{ErrorCode::unsupported, std::move(why), ""};
+  };
+  if (c.dtype.q == Dtype::fp8 && c.dtype.kv == Dtype::bf16)
+    return refuse("dtype fp8/bf16: no kernel takes an fp8 query with a bf16 cache");
+  if (c.block_size % c.page_size != 0)
+    return refuse("block size " + std::to_string(c.block_size) + " is no multiple of page size " +
+                  std::to_string(c.page_size));
+  const RowCounts rows = count_rows(batch);
+  if (rows.longest == 0) return refuse("no request has a query row (longest is 0)");
+
+  if (c.planner == PlannerChoice::none) {
+    s.route_reason = "the case asks for no plan";
+    return take_split(std::move(s), c, batch, rows);
+  }
+  const bool gated = c.arch == Arch::gfx950 && c.dtype.both(Dtype::bf16) &&
+                     s.heads.kernel.count() == 16 && rows.longest == 1 && !c.need_lse &&
+                     static_cast<std::int64_t>(batch.requests.size()) >= kPersistentMaxBatch;
+  if (gated && c.planner == PlannerChoice::automatic) {
+    s.route_reason =
+        "one bf16 row of 16 heads on gfx950 runs without a plan from 32 requests on "
+        "(AITER_MLA_DECODE_PERSISTENT_MAX_BATCH)";
+    return take_split(std::move(s), c, batch, rows);
+  }
+  return take_persistent(std::move(s), c, rows);
+}
+
+}  // namespace mla
