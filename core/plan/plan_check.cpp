@@ -1,0 +1,173 @@
+#include "core/plan/plan_check.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <map>
+
+#include "core/plan/plan_check_parts.hpp"
+
+namespace mla::plan {
+namespace check {
+
+namespace {
+std::string num(std::int64_t n) {
+  return std::to_string(n);
+}
+}  // namespace
+
+WorkItem record(const PlanCheckInput& input, std::int64_t index) {
+  std::array<std::int32_t, kWorkItemWords> words{};
+  const auto at = static_cast<std::size_t>(index * kWorkItemWords);
+  std::copy_n(input.plan.work_info.begin() + static_cast<std::ptrdiff_t>(at), kWorkItemWords,
+              words.begin());
+  return std::bit_cast<WorkItem>(words);
+}
+
+std::string describe(const Piece& p) {
+  return "work " + num(p.index) + " [request " + num(p.item.batch) + ", rows " +
+         num(p.item.q_begin) + ".." + num(p.item.q_end) + ", pages " + num(p.item.kv_begin) + ".." +
+         num(p.item.kv_end) + "]";
+}
+
+std::int64_t check_work_indptr(const PlanCheckInput& input, Violations& out) {
+  const auto indptr = input.plan.work_indptr;
+  const std::size_t before = out.size();
+  const auto fail = [&out](std::string what) {
+    out.push_back({Rule::work_indptr, std::move(what), -1});
+  };
+  if (indptr.size() < 2) fail("work_indptr has " + num(std::ssize(indptr)) + " entries");
+  if (!indptr.empty() && indptr[0] != 0) fail("work_indptr starts at " + num(indptr[0]));
+  for (std::size_t c = 1; c < indptr.size(); ++c)
+    if (indptr[c] < indptr[c - 1])
+      fail("work_indptr runs backwards at slot " + num(static_cast<std::int64_t>(c) - 1) + ": " +
+           num(indptr[c - 1]) + " to " + num(indptr[c]));
+  const std::int64_t records = std::ssize(input.plan.work_info) / kWorkItemWords;
+  if (!indptr.empty() && indptr.back() > records)
+    fail("work_indptr ends at " + num(indptr.back()) + ", work_info_set has " + num(records) +
+         " records");
+  return out.size() == before ? indptr.back() : 0;
+}
+
+std::vector<Piece> check_records(const PlanCheckInput& input,
+                                 const std::vector<PlanningRequest>& requests, std::int64_t works,
+                                 Violations& out) {
+  std::vector<Piece> sound;
+  for (std::int64_t w = 0; w < works; ++w) {
+    const Piece p{record(input, w), w};
+    const WorkItem& i = p.item;
+    const auto fail = [&](const std::string& why) {
+      out.push_back({Rule::work_record, describe(p) + ": " + why, w});
+    };
+    if (i.batch < 0 || i.batch >= std::ssize(requests)) {
+      fail("the batch has " + num(std::ssize(requests)) + " planning requests");
+      continue;
+    }
+    const PlanningRequest& r = requests[static_cast<std::size_t>(i.batch)];
+    const std::size_t before = out.size();
+    if (i.q_end < i.q_begin || i.q_begin < r.q_begin || i.q_end > r.q_end)
+      fail("its request owns rows " + num(r.q_begin) + ".." + num(r.q_end));
+    if (i.kv_end < i.kv_begin || i.kv_begin < r.kv_begin || i.kv_end > r.kv_end)
+      fail("its request owns pages " + num(r.kv_begin) + ".." + num(r.kv_end));
+    if (i.partial_row < -1) fail("partial row " + num(i.partial_row));
+    if (out.size() != before) continue;
+    // Tokens of the request that lie behind kv_end.
+    const std::int64_t end = std::min((i.kv_end - r.kv_begin) * input.page_size, r.tokens);
+    if (i.kv_end > i.kv_begin && i.kv_offset != r.tokens - end)
+      fail("kv_offset " + num(i.kv_offset) + ", but " + num(r.tokens - end) +
+           " keys of the request follow");
+    sound.push_back(p);
+  }
+  return sound;
+}
+
+void check_empty_works(const PlanCheckInput& input, std::int64_t works, Violations& out) {
+  const auto indptr = input.plan.work_indptr;
+  for (std::size_t c = 0; works > 0 && c + 1 < indptr.size(); ++c)
+    for (std::int64_t w = indptr[c]; w + 1 < indptr[c + 1]; ++w) {
+      const Piece p{record(input, w), w};
+      if (p.item.kv_end > p.item.kv_begin && p.item.q_end > p.item.q_begin) continue;
+      out.push_back({Rule::empty_work,
+                     describe(p) + " is empty: a kernel ends slot " +
+                         num(static_cast<std::int64_t>(c)) + " there and never runs the " +
+                         num(indptr[c + 1] - w - 1) + " works behind it",
+                     w});
+    }
+}
+
+std::vector<Tile> group_tiles(const std::vector<Piece>& pieces) {
+  std::map<std::array<std::int64_t, 3>, Tile> tiles;
+  for (const Piece& p : pieces) {
+    if (p.item.q_end <= p.item.q_begin) continue;
+    Tile& tile = tiles[{p.item.batch, p.item.q_begin, p.item.q_end}];
+    tile.request = p.item.batch;
+    tile.q_begin = p.item.q_begin;
+    tile.q_end = p.item.q_end;
+    tile.pieces.push_back(p);
+  }
+  std::vector<Tile> out;
+  for (auto& [key, tile] : tiles) {
+    std::stable_sort(tile.pieces.begin(), tile.pieces.end(), [](const Piece& a, const Piece& b) {
+      return a.item.kv_begin < b.item.kv_begin;
+    });
+    out.push_back(std::move(tile));
+  }
+  return out;
+}
+
+}  // namespace check
+
+std::string_view name(Rule rule) {
+  switch (rule) {
+    case Rule::work_indptr:
+      return "work_indptr";
+    case Rule::work_record:
+      return "work_record";
+    case Rule::empty_work:
+      return "empty_work";
+    case Rule::coverage:
+      return "coverage";
+    case Rule::row_written:
+      return "row_written";
+    case Rule::partial_rows:
+      return "partial_rows";
+    case Rule::reduce_list:
+      return "reduce_list";
+    case Rule::reduce_indptr:
+      return "reduce_indptr";
+  }
+  return {};
+}
+
+// Folded request b*ratio + g has the rows (b*ratio + g)*q .. + q: folding needs equal row counts.
+std::vector<PlanningRequest> planning_requests(const PlanCheckInput& input) {
+  std::vector<PlanningRequest> out;
+  const std::int64_t ratio = input.shape.fold_ratio;
+  for (std::size_t b = 0; b + 1 < input.qo_indptr.size(); ++b) {
+    const std::int64_t q = input.qo_indptr[b + 1] - input.qo_indptr[b];
+    const std::int64_t pages = input.kv_indptr[b + 1] - input.kv_indptr[b];
+    const std::int64_t tokens =
+        pages == 0 ? 0 : (pages - 1) * input.page_size + input.last_page_len[b];
+    for (std::int64_t g = 0; g < ratio; ++g) {
+      const std::int64_t first = input.qo_indptr[b] * ratio + g * q;
+      out.push_back({first, first + q, input.kv_indptr[b], input.kv_indptr[b + 1], tokens});
+    }
+  }
+  return out;
+}
+
+std::vector<Violation> plan_check(const PlanCheckInput& input) {
+  std::vector<Violation> out;
+  const auto requests = planning_requests(input);
+  const std::int64_t works = check::check_work_indptr(input, out);
+  const auto pieces = check::check_records(input, requests, works, out);
+  check::check_empty_works(input, works, out);
+  const auto tiles = check::group_tiles(pieces);
+  check::check_coverage(input, requests, tiles, out);
+  check::check_rows(requests, tiles, out);
+  check::check_partial_rows(input, tiles, out);
+  check::check_reduce(input, tiles, out);
+  return out;
+}
+
+}  // namespace mla::plan

@@ -1,0 +1,62 @@
+// plan_check: whether six buffers are a valid plan for a batch, said in words.
+//
+// Judges our plans and captured ones alike: it reads the buffers and the lengths, never a planner.
+// An empty list means that a real persistent kernel and the reduce behind it would compute every
+// row that sees a key exactly once, from exactly the keys it may see. Source of the invariants:
+// aiter.md 1, 3.2, 6, 7, 9; P04, P05, P06, P09. Units as in plan.hpp. Fails: never; nonsense in the
+// buffers becomes violations, and no index is followed unchecked.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/plan/plan.hpp"
+#include "core/shape/plan_shape.hpp"
+
+namespace mla::plan {
+
+enum class Rule : std::uint8_t {
+  work_indptr,    // starts at 0, never runs backwards, ends at or below the buffer
+  work_record,    // request, rows, pages and offset of a work lie where they may
+  empty_work,     // a work without keys or rows ends its slot: nothing may follow it
+  coverage,       // the pieces of a tile cover its visible keys once, in order
+  row_written,    // every row with keys belongs to exactly one tile
+  partial_rows,   // slabs of partial rows do not overlap and fit
+  reduce_list,    // every split tile is merged from exactly its pieces
+  reduce_indptr,  // starts at 0, never runs backwards, constant tail
+};
+std::string_view name(Rule rule);
+
+struct Violation {
+  Rule rule = Rule::work_record;
+  std::string what;        // a sentence with the values
+  std::int64_t work = -1;  // index in work_info_set, or -1
+};
+
+struct PlanCheckInput {
+  PlanView plan;
+  std::span<const std::int32_t> qo_indptr;      // [batch + 1] rows of the requests, not folded
+  std::span<const std::int32_t> kv_indptr;      // [batch + 1] pages
+  std::span<const std::int32_t> last_page_len;  // [batch] tokens
+  PlanShape shape;                              // fold ratio and heads of the kernel
+  bool causal = true;
+  bool kernel_masks = true;  // false: a tile may cover no key that its rows must not see
+  std::int64_t page_size = 1;
+  std::int64_t max_qo_len = 1;  // rows; sizes the partial buffers
+};
+
+std::vector<Violation> plan_check(const PlanCheckInput& input);
+
+// Rows and keys of one planning request, folded as the kernel sees it.
+struct PlanningRequest {
+  std::int64_t q_begin = 0;  // kernel rows
+  std::int64_t q_end = 0;
+  std::int64_t kv_begin = 0;  // pages
+  std::int64_t kv_end = 0;
+  std::int64_t tokens = 0;  // keys of the request
+};
+std::vector<PlanningRequest> planning_requests(const PlanCheckInput& input);
+
+}  // namespace mla::plan
