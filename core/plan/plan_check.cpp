@@ -107,8 +107,8 @@ std::vector<Tile> group_tiles(const std::vector<Piece>& pieces) {
   }
   std::vector<Tile> out;
   for (auto& [key, tile] : tiles) {
-    std::stable_sort(tile.pieces.begin(), tile.pieces.end(), [](const Piece& a, const Piece& b) {
-      return a.item.kv_begin < b.item.kv_begin;
+    std::sort(tile.pieces.begin(), tile.pieces.end(), [](const Piece& a, const Piece& b) {
+      return std::pair(a.item.kv_begin, a.index) < std::pair(b.item.kv_begin, b.index);
     });
     out.push_back(std::move(tile));
   }
