@@ -1,0 +1,35 @@
+// The elements of Q and of the cache before they are rounded to their dtype.
+//
+// Every element is a pure function of the data spec and of where it belongs logically: tensor,
+// request, row or position, head, dimension. Integer hashing and one multiplication only, so that
+// every machine draws the same bits. Magnitudes stay below 56 for every distribution, so that no
+// fp8 variant saturates at scale 1. `normal` gives attention scores with standard deviation 1.7 at
+// the softmax scale of make_tensors(): neither flat nor one-hot. Fails: never.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/case/case.hpp"
+#include "core/shape/arch.hpp"
+
+namespace mla::prop {
+
+enum class TensorId : std::uint8_t { query, key };
+
+// A row of 576 elements: a query row of one head, or a cached key (head 0).
+struct RowId {
+  TensorId tensor = TensorId::query;
+  std::int64_t request = 0;   // kSharedRequest for a key of a shared prefix
+  std::int64_t position = 0;  // row of the request, or position of the key
+  std::int64_t head = 0;
+};
+inline constexpr std::int64_t kSharedRequest = -1;
+
+// Largest magnitude that any distribution gives.
+inline constexpr float kLargestElement = 56.0F;
+
+void element_row(const DataSpec& data, const RowId& id,
+                 std::span<float, static_cast<std::size_t>(kKeyDim)> values);
+
+}  // namespace mla::prop
