@@ -1,6 +1,6 @@
 #include "core/numeric/fp8.hpp"
 
-#include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace mla {
@@ -41,25 +41,25 @@ float fp8_to_float(std::uint8_t bits, Fp8Variant variant) {
 }
 
 std::uint8_t fp8_from_float(float value, Fp8Variant variant) {
-  if (std::isnan(value)) return fp8_nan(variant);
-  const std::uint8_t sign = std::signbit(value) ? 0x80 : 0;
-  const float magnitude = std::fabs(value);
-  const float largest = fp8_max(variant);
-  const int smallest_exponent = 1 - bias(variant);
-  std::uint8_t code = 0;
-  if (magnitude >= largest) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
+  if (magnitude > 0x7F800000U) return fp8_nan(variant);
+  const auto biased = static_cast<std::uint32_t>(127 + 1 - bias(variant));  // smallest normal's
+  std::uint32_t code = 0;
+  if (magnitude >= std::bit_cast<std::uint32_t>(fp8_max(variant))) {
     code = variant == Fp8Variant::e4m3fnuz ? 0x7F : 0x7E;
+  } else if (magnitude >= biased << 23U) {
+    // Keep 3 of 23 mantissa bits, ties to even; a carry moves to the next binade by itself.
+    code = ((magnitude + 0x7FFFFU + ((magnitude >> 20U) & 1U)) >> 20U) - ((biased - 1) << 3U);
   } else {
-    int exponent = 0;
-    if (magnitude > 0) std::frexp(magnitude, &exponent);
-    exponent = std::max(exponent - 1, smallest_exponent);
-    // Units of the last place of this binade: 8 to 16 for a normal number, below 8 for a subnormal.
-    const int units = static_cast<int>(std::nearbyint(std::ldexp(magnitude, 3 - exponent)));
-    const int carried = exponent - smallest_exponent;  // a carry to 16 moves to the next binade
-    code = static_cast<std::uint8_t>(carried * 8 + units);
+    // A subnormal is a multiple of 2^(1 - bias - 3). Added to 2^23 times that, whose last place it
+    // is, the sum rounds to nearest even and ends in the code.
+    const auto anchor = std::bit_cast<float>((biased + 20) << 23U);
+    const float sum = std::bit_cast<float>(magnitude) + anchor;
+    code = std::bit_cast<std::uint32_t>(sum) & 0xFFU;
   }
   if (code == 0 && variant == Fp8Variant::e4m3fnuz) return 0;  // no negative zero
-  return sign | code;
+  return static_cast<std::uint8_t>((bits >> 31U) << 7U | code);
 }
 
 }  // namespace mla
