@@ -4,30 +4,9 @@
 #include <utility>
 
 #include "properties/generate/tensors.hpp"
+#include "properties/stages.hpp"
 
 namespace mla::prop {
-namespace {
-
-// A build with a defect planted between its steps; without one this is what build() does.
-Result<DecodeMetadata> build_with(const Interposer& interposer, const Case& c, const Batch& batch,
-                                  const ResolvedShape& shape, DecodeBuffers& buffers) {
-  const DecodeBuilderOptions options{.fidelity = interposer.fidelity()};
-  interposer.on_buffers(c, buffers);
-  Result<DecodeMetadata> metadata = build_index_lists(batch, shape, options, buffers);
-  if (!metadata) return metadata;
-  interposer.on_index_lists(c, batch, *metadata, buffers);
-  if (metadata->shape.route == Route::split) return metadata;
-  plan::PlanInput input = plan_input_of(*metadata, options);
-  plan::SizeQuery query = size_query_of(*metadata, options);
-  interposer.on_plan_query(*metadata, input, query);
-  Result<plan::Plan> plan = plan_step(input, query);
-  if (!plan) return plan.error();
-  interposer.on_plan(*metadata, *plan);
-  metadata->plan = std::move(*plan);
-  return metadata;
-}
-
-}  // namespace
 
 struct Subject::State {
   Case spec;
@@ -83,9 +62,7 @@ const Result<ResolvedShape>& Subject::shape() {
   if (s.shape) return *s.shape;
   const Result<Batch>& b = batch();
   if (!b) return s.shape.emplace(b.error());
-  s.shape.emplace(resolve_shape(s.spec, *b));
-  if (s.interposer != nullptr && s.shape->ok()) s.interposer->on_shape(s.spec, *b, **s.shape);
-  return *s.shape;
+  return s.shape.emplace(resolve_stage(s.interposer, s.spec, *b));
 }
 
 const Result<DecodeMetadata>& Subject::metadata() {
@@ -95,9 +72,7 @@ const Result<DecodeMetadata>& Subject::metadata() {
   if (!sh) return s.metadata.emplace(sh.error());
   const Batch& b = *batch();
   s.buffers = make_decode_buffers(s.spec, b, *sh);
-  if (s.interposer != nullptr)
-    return s.metadata.emplace(build_with(*s.interposer, s.spec, b, *sh, s.buffers));
-  return s.metadata.emplace(DecodeMetadataBuilder(DecodeBuilderOptions{}).build(b, *sh, s.buffers));
+  return s.metadata.emplace(build_stage(s.interposer, s.spec, b, *sh, s.buffers));
 }
 
 const Result<DecodeTensors>& Subject::tensors() {
@@ -120,9 +95,7 @@ const Result<DecodeResult>& Subject::result() {
   if (!t) return s.result.emplace(t.error());
   const ExecutionOptions options{
       .schedule_seed = s.spec.schedule_seed, .threads = 0, .record_footprint = true};
-  s.result.emplace(s.backend->run({*m, *t}, options));
-  if (s.interposer != nullptr && s.result->ok()) s.interposer->on_result(*m, **s.result);
-  return *s.result;
+  return s.result.emplace(run_stage(s.interposer, *s.backend, {*m, *t}, options));
 }
 
 const Result<cpu::ReferenceResult>& Subject::reference() {
