@@ -1,0 +1,28 @@
+// KernelBuffers: what stage 1 and the merge write, in the kernel's layout.
+//
+// Partial rows behind the last one that a task or the reduce maps name are not backed by memory:
+// the size query asks for gigabytes of them and nobody may touch one.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu_backend/guarded_buffer.hpp"
+
+namespace mla::cpu {
+
+struct KernelBuffers {
+  KernelBuffers(std::int64_t partial_rows, std::int64_t kernel_rows, std::int64_t heads)
+      : heads(heads),
+        partial_out("the partial outputs", partial_rows * heads * kValueDim),
+        partial_lse("the partial LSE", partial_rows * heads),
+        out("the output", kernel_rows * heads * kValueDim),
+        lse("the LSE", kernel_rows * heads) {}
+
+  std::int64_t heads;
+  GuardedBuffer<float> partial_out;  // [partial rows, heads, 512]
+  GuardedBuffer<float> partial_lse;  // [partial rows, heads]
+  GuardedBuffer<std::uint16_t> out;  // [kernel rows, heads, 512]
+  GuardedBuffer<float> lse;          // [kernel rows, heads]
+};
+
+}  // namespace mla::cpu

@@ -1,0 +1,72 @@
+#include "cpu_backend/cpu_backend.hpp"
+
+#include <string>
+
+#include "cpu_backend/executor.hpp"
+
+namespace mla::cpu {
+namespace {
+
+const DataPath* path_of(Isa isa) {
+  switch (isa) {
+    case Isa::avx512:
+      return avx512_path();
+    case Isa::avx2:
+      return avx2_path();
+    case Isa::portable:
+      break;
+  }
+  return &portable_path();
+}
+
+bool machine_has(Isa isa) {
+#if defined(__x86_64__)
+  if (isa == Isa::avx512)
+    return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+           __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512dq") != 0;
+  if (isa == Isa::avx2)
+    return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+#endif
+  return isa == Isa::portable;
+}
+
+class CpuBackend final : public Backend {
+ public:
+  explicit CpuBackend(const DataPath& path) : path_(path) {}
+  [[nodiscard]] std::string_view name() const override { return "cpu"; }
+  [[nodiscard]] Support supports(const ResolvedShape& shape) const override {
+    return check_shape(shape);
+  }
+  [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
+                                         const ExecutionOptions& options) const override {
+    return execute(path_, launch, options);
+  }
+
+ private:
+  const DataPath& path_;
+};
+
+}  // namespace
+
+std::string_view name(Isa isa) {
+  const DataPath* path = path_of(isa);
+  if (path != nullptr) return path->label;
+  return isa == Isa::avx512 ? "avx512" : "avx2";
+}
+
+std::vector<Isa> available_isas() {
+  std::vector<Isa> out;
+  for (const Isa isa : {Isa::avx512, Isa::avx2, Isa::portable})
+    if (path_of(isa) != nullptr && machine_has(isa)) out.push_back(isa);
+  return out;
+}
+
+std::unique_ptr<Backend> make_cpu_backend(const CpuOptions& options) {
+  return std::make_unique<CpuBackend>(*path_of(options.isa));
+}
+
+std::unique_ptr<Backend> make_cpu_backend() {
+  return make_cpu_backend({.isa = available_isas().front()});
+}
+
+}  // namespace mla::cpu

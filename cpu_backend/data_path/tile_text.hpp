@@ -1,0 +1,362 @@
+// The text of a data path: attention of up to 128 packed rows over a list of keys, tile by tile.
+//
+// Included once by each path_*.cpp, which defines MLA_PATH_NAMESPACE and MLA_PATH_BYTES (the width
+// of its vectors) and is compiled with the flags of its instruction set. Nothing here may call an
+// inline function from outside (data_path.hpp says why); everything lives in that namespace.
+//
+// Lanes hold packed rows, so that the softmax of a row never crosses lanes and a row's bits do not
+// depend on its neighbours. Rows come in strips of one or two vectors. Q is kept transposed as
+// [strip][dim][row], probabilities as [key][row], the output as [strip][dim][row]; keys and values
+// are one f32 tile [key][dim], read by broadcast. All sums are f32.
+#include <cstddef>
+#include <cstdint>
+
+#include "cpu_backend/data_path/data_path.hpp"
+
+namespace mla::cpu {
+namespace MLA_PATH_NAMESPACE {
+
+constexpr std::int64_t kLanes = MLA_PATH_BYTES / 4;
+constexpr std::int64_t kKey = 576;       // dimensions of a key: 512 latent and 64 rope
+constexpr std::int64_t kValue = 512;     // the latent ones are also the value
+constexpr std::int64_t kKeyPitch = 592;  // an odd number of cache lines: keys spread over all sets
+
+typedef float Vec __attribute__((vector_size(MLA_PATH_BYTES), may_alias));
+typedef std::int32_t Int __attribute__((vector_size(MLA_PATH_BYTES), may_alias));
+typedef std::uint32_t Bits __attribute__((vector_size(MLA_PATH_BYTES), may_alias));
+typedef std::uint16_t Half __attribute__((vector_size(MLA_PATH_BYTES / 2), may_alias, aligned(2)));
+typedef std::uint8_t Byte __attribute__((vector_size(MLA_PATH_BYTES / 4), may_alias, aligned(1)));
+typedef float Loose __attribute__((vector_size(MLA_PATH_BYTES), may_alias, aligned(4)));
+
+constexpr float kInfinity = __builtin_inff();
+
+static inline Vec splat(float x) {
+  return Vec{} + x;
+}
+static inline Vec load(const float* p) {
+  return *reinterpret_cast<const Vec*>(p);
+}
+static inline void store(float* p, Vec x) {
+  *reinterpret_cast<Vec*>(p) = x;
+}
+static inline Vec as_float(Bits x) {
+  return reinterpret_cast<Vec>(x);
+}
+static inline Bits as_bits(Vec x) {
+  return reinterpret_cast<Bits>(x);
+}
+// A NaN in `b` is passed over, as the kernels' max does.
+static inline Vec larger(Vec a, Vec b) {
+  return b > a ? b : a;
+}
+
+// 2^x for x <= 0. Round to the nearest integer n with the magic constant, 2^(x-n) by a polynomial
+// (S. Moshier's exp2f coefficients, relative error 2^-22.5 with its roundings), 2^n by its
+// exponent. Exactly 1 at 0; 0 below -126, where the probability could not be held as a normal
+// number.
+static inline Vec exp2_of(Vec x) {
+  const Vec clamped = x < -126.0F ? splat(-126.0F) : x;
+  const Vec magic = splat(12582912.0F);  // 1.5 * 2^23
+  const Vec shifted = clamped + magic;
+  const Vec f = clamped - (shifted - magic);
+  Vec p = splat(1.535336188319500e-4F);
+  p = p * f + 1.339887440266574e-3F;
+  p = p * f + 9.618437357674640e-3F;
+  p = p * f + 5.550332471162809e-2F;
+  p = p * f + 2.402264791363012e-1F;
+  p = p * f + 6.931472028550421e-1F;
+  p = p * f + 1.0F;
+  const Bits exponent = as_bits(shifted) << 23;
+  const Vec result = as_float(as_bits(p) + exponent);
+  return x != x ? x : (x < -126.0F ? Vec{} : result);
+}
+
+// Nearest even, on the bits; NaN stays.
+static inline Vec round_bf16(Vec x) {
+  const Bits b = as_bits(x);
+  const Vec rounded = as_float((b + 0x7FFFU + ((b >> 16) & 1U)) & 0xFFFF0000U);
+  return x != x ? x : rounded;
+}
+
+// Nearest even to 3 bits behind the point, for 0 <= x <= 1: adding 2^20 times the binade of x drops
+// the other bits. Binades below the smallest normal number share its spacing.
+static inline Vec round_e4m3(Vec x, std::uint32_t smallest_normal) {
+  const Bits binade = as_bits(x) & 0x7F800000U;
+  const Bits least = Bits{} + smallest_normal;
+  const Vec magic = as_float((binade > least ? binade : least) + (20U << 23));
+  return (x + magic) - magic;
+}
+constexpr std::uint32_t kSmallestFn = (127U - 6U) << 23;    // 2^-6
+constexpr std::uint32_t kSmallestFnuz = (127U - 7U) << 23;  // 2^-7
+
+static inline Vec round_to(ElementKind kind, Vec x) {
+  switch (kind) {
+    case ElementKind::bf16:
+      return round_bf16(x);
+    case ElementKind::e4m3fn:
+      return round_e4m3(x, kSmallestFn);
+    case ElementKind::e4m3fnuz:
+      break;
+  }
+  return round_e4m3(x, kSmallestFnuz);
+}
+
+static inline Vec decode_bf16(const std::byte* p) {
+  const Half h = *reinterpret_cast<const Half*>(p);
+  return as_float(__builtin_convertvector(h, Bits) << 16);
+}
+
+// Exponent and mantissa move to their place in f32; the difference of the biases is added to the
+// exponent. Subnormal codes are rebuilt without f32 subnormals: (1 + m/8) * 2^e - 2^e.
+template <ElementKind kKind>
+static inline Vec decode_e4m3(const std::byte* p) {
+  constexpr bool fn = kKind == ElementKind::e4m3fn;
+  constexpr std::uint32_t rebias = fn ? 120U : 119U;
+  const Byte byte = *reinterpret_cast<const Byte*>(p);
+  const Bits code = __builtin_convertvector(byte, Bits);
+  const Bits magnitude = code & 0x7FU;
+  const Bits normal = (magnitude << 20) + (rebias << 23);
+  const Vec one = as_float(Bits{} + ((rebias + 1U) << 23));
+  const Bits subnormal = as_bits(as_float(normal + (1U << 23)) - one);
+  const Bits value = magnitude < 8U ? subnormal : normal;
+  const Bits with_sign = value | ((code & 0x80U) << 24);
+  const Bits nan = Bits{} + 0x7FC00000U;
+  return as_float((fn ? magnitude == 0x7FU : code == 0x80U) ? nan : with_sign);
+}
+
+static void decode_row(ElementKind kind, const std::byte* bits, float* values, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; i += kLanes) {
+    Vec x;
+    if (kind == ElementKind::bf16) {
+      x = decode_bf16(bits + 2 * i);
+    } else if (kind == ElementKind::e4m3fn) {
+      x = decode_e4m3<ElementKind::e4m3fn>(bits + i);
+    } else {
+      x = decode_e4m3<ElementKind::e4m3fnuz>(bits + i);
+    }
+    *reinterpret_cast<Loose*>(values + i) = x;
+  }
+}
+
+// The state of one call, carved out of the scratch. `pitch` is the number of rows of a strip.
+struct Strip {
+  float* q;               // [kKey][pitch]
+  float* out;             // [kValue][pitch], not yet divided by `sum`
+  float* maximum;         // [pitch], of the scaled scores in base 2
+  float* sum;             // [pitch]
+  std::int32_t* visible;  // [pitch]
+};
+
+struct Scratch {
+  alignas(64) float q[kMaxAttendRows * kKey];
+  alignas(64) float out[kMaxAttendRows * kValue];
+  alignas(64) float maximum[kMaxAttendRows];
+  alignas(64) float sum[kMaxAttendRows];
+  alignas(64) std::int32_t visible[kMaxAttendRows];
+  alignas(64) float keys[kTileKeys * kKeyPitch];
+  alignas(64) float scores[kTileKeys * 2 * kLanes];
+  alignas(64) float row[kKey];
+};
+
+// scores[key][row] += sum over dims [first, last) of key * q, for kKeys keys.
+template <int kVecs, int kKeys>
+static inline void score_keys(const float* keys, const float* q, std::int64_t first,
+                              std::int64_t last, float* scores) {
+  constexpr std::int64_t pitch = kVecs * kLanes;
+  Vec acc[kKeys][kVecs];
+  for (int k = 0; k < kKeys; ++k)
+    for (int v = 0; v < kVecs; ++v)
+      acc[k][v] = first == 0 ? Vec{} : load(scores + k * pitch + v * kLanes);
+  for (std::int64_t d = first; d < last; ++d) {
+    Vec qd[kVecs];
+    for (int v = 0; v < kVecs; ++v) qd[v] = load(q + d * pitch + v * kLanes);
+    for (int k = 0; k < kKeys; ++k) {
+      const Vec key = splat(keys[k * kKeyPitch + d]);
+      for (int v = 0; v < kVecs; ++v) acc[k][v] += key * qd[v];
+    }
+  }
+  for (int k = 0; k < kKeys; ++k)
+    for (int v = 0; v < kVecs; ++v) store(scores + k * pitch + v * kLanes, acc[k][v]);
+}
+
+constexpr int kKeyGroup = 6;
+constexpr std::int64_t kDimBlock = 288;
+
+template <int kVecs>
+static void score_tile(const Scratch& s, const Strip& strip, std::int64_t n, float* scores) {
+  constexpr std::int64_t pitch = kVecs * kLanes;
+  for (std::int64_t d = 0; d < kKey; d += kDimBlock) {
+    std::int64_t k = 0;
+    for (; k + kKeyGroup <= n; k += kKeyGroup)
+      score_keys<kVecs, kKeyGroup>(s.keys + k * kKeyPitch, strip.q, d, d + kDimBlock,
+                                   scores + k * pitch);
+    for (; k < n; ++k)
+      score_keys<kVecs, 1>(s.keys + k * kKeyPitch, strip.q, d, d + kDimBlock, scores + k * pitch);
+  }
+}
+
+// Scales and masks the scores, moves the running maximum, and leaves rounded probabilities in their
+// place. Returns through `keep` what earlier sums are to be multiplied with. `base`: number of the
+// tile's first key.
+template <int kVecs>
+static void softmax_tile(const AttendJob& job, const Strip& strip, std::int64_t base,
+                         std::int64_t n, float* scores, Vec (&keep)[kVecs]) {
+  constexpr std::int64_t pitch = kVecs * kLanes;
+  const float scale = job.score_scale * 1.44269504088896341F;  // log2(e)
+  for (int v = 0; v < kVecs; ++v) {
+    const Int visible = *reinterpret_cast<const Int*>(strip.visible + v * kLanes);
+    float* column = scores + v * kLanes;
+    const Vec before = load(strip.maximum + v * kLanes);
+    Vec top = before;
+    for (std::int64_t k = 0; k < n; ++k) {
+      const Int seen = visible > static_cast<std::int32_t>(base + k);
+      const Vec x = seen ? load(column + k * pitch) * scale : splat(-kInfinity);
+      store(column + k * pitch, x);
+      top = larger(top, x);
+    }
+    // Without a key so far the maximum is -inf; 0 in its place gives weight 0 everywhere.
+    const Vec centre = top == -kInfinity ? Vec{} : top;
+    keep[v] = exp2_of(before - centre);
+    Vec sum{};
+    for (std::int64_t k = 0; k < n; ++k) {
+      const Vec p = exp2_of(load(column + k * pitch) - centre);
+      sum += p;
+      store(column + k * pitch, round_to(job.p_kind, p));
+    }
+    store(strip.maximum + v * kLanes, top);
+    store(strip.sum + v * kLanes, load(strip.sum + v * kLanes) * keep[v] + sum);
+  }
+}
+
+// out[dim][row] = out * keep + sum over keys of value * probability, for kDims dims. kMasked: a
+// probability of 0 takes no part, because 0 times the NaN of a key that the row must not see is
+// NaN.
+template <int kVecs, int kDims, bool kMasked>
+static inline void weigh_dims(const float* values, const float* p, std::int64_t n, float* out,
+                              const Vec (&keep)[kVecs]) {
+  constexpr std::int64_t pitch = kVecs * kLanes;
+  Vec acc[kDims][kVecs];
+  for (int d = 0; d < kDims; ++d)
+    for (int v = 0; v < kVecs; ++v) acc[d][v] = Vec{};
+  for (std::int64_t k = 0; k < n; ++k) {
+    Vec pk[kVecs];
+    for (int v = 0; v < kVecs; ++v) pk[v] = load(p + k * pitch + v * kLanes);
+    for (int d = 0; d < kDims; ++d) {
+      const Vec value = splat(values[k * kKeyPitch + d]);
+      for (int v = 0; v < kVecs; ++v) {
+        const Vec sum = acc[d][v] + value * pk[v];
+        acc[d][v] = kMasked ? (pk[v] == 0.0F ? acc[d][v] : sum) : sum;
+      }
+    }
+  }
+  for (int d = 0; d < kDims; ++d) {
+    for (int v = 0; v < kVecs; ++v) {
+      float* to = out + d * pitch + v * kLanes;
+      store(to, load(to) * keep[v] + acc[d][v]);
+    }
+  }
+}
+
+constexpr int kDimGroup = 6;
+static_assert(kValue % kDimGroup == 2);
+
+template <int kVecs, bool kMasked>
+static void weigh_tile(const Scratch& s, const Strip& strip, const float* p, std::int64_t n,
+                       const Vec (&keep)[kVecs]) {
+  constexpr std::int64_t pitch = kVecs * kLanes;
+  std::int64_t d = 0;
+  for (; d + kDimGroup <= kValue; d += kDimGroup)
+    weigh_dims<kVecs, kDimGroup, kMasked>(s.keys + d, p, n, strip.out + d * pitch, keep);
+  weigh_dims<kVecs, 2, kMasked>(s.keys + d, p, n, strip.out + d * pitch, keep);
+}
+
+template <int kVecs>
+static void load_strip(const AttendJob& job, std::int64_t first, Scratch& s, const Strip& strip) {
+  constexpr std::int64_t pitch = kVecs * kLanes;
+  for (std::int64_t r = 0; r < pitch; ++r) {
+    const bool real = first + r < job.row_count;
+    strip.maximum[r] = -kInfinity;
+    strip.sum[r] = 0;
+    strip.visible[r] = real ? static_cast<std::int32_t>(job.rows[first + r].visible) : 0;
+    if (real) decode_row(job.q_kind, job.rows[first + r].q, s.row, kKey);
+    for (std::int64_t d = 0; d < kKey; ++d) strip.q[d * pitch + r] = real ? s.row[d] : 0.0F;
+  }
+  for (std::int64_t i = 0; i < kValue * pitch; ++i) strip.out[i] = 0;
+}
+
+template <int kVecs>
+static void store_strip(const AttendJob& job, std::int64_t first, const Strip& strip) {
+  constexpr std::int64_t pitch = kVecs * kLanes;
+  for (std::int64_t r = 0; r < pitch && first + r < job.row_count; ++r) {
+    const AttendRow& row = job.rows[first + r];
+    const float sum = strip.sum[r];
+    const bool keyless = sum == 0;
+    for (std::int64_t d = 0; d < kValue; ++d)
+      row.out[d] = keyless ? 0.0F : strip.out[d * pitch + r] / sum * job.out_scale;
+    *row.lse =
+        keyless ? -kInfinity : strip.maximum[r] * 0.693147180559945309F + __builtin_logf(sum);
+  }
+}
+
+template <int kVecs>
+static Strip strip_at(Scratch& s, std::int64_t first) {
+  return {s.q + first * kKey, s.out + first * kValue, s.maximum + first, s.sum + first,
+          s.visible + first};
+}
+
+template <int kVecs>
+static void attend_strips(const AttendJob& job, Scratch& s) {
+  constexpr std::int64_t pitch = kVecs * kLanes;
+  for (std::int64_t first = 0; first < job.row_count; first += pitch)
+    load_strip<kVecs>(job, first, s, strip_at<kVecs>(s, first));
+  std::int64_t fewest = job.key_count;
+  std::int64_t most = 0;
+  for (std::int64_t r = 0; r < job.row_count; ++r) {
+    if (job.rows[r].visible < fewest) fewest = job.rows[r].visible;
+    if (job.rows[r].visible > most) most = job.rows[r].visible;
+  }
+  for (std::int64_t base = 0; base < most; base += kTileKeys) {
+    const std::int64_t n = most - base < kTileKeys ? most - base : kTileKeys;
+    for (std::int64_t k = 0; k < n; ++k)
+      decode_row(job.kv_kind, job.keys[base + k], s.keys + k * kKeyPitch, kKey);
+    const bool masked = fewest < base + n;
+    for (std::int64_t first = 0; first < job.row_count; first += pitch) {
+      const Strip strip = strip_at<kVecs>(s, first);
+      Vec keep[kVecs];
+      score_tile<kVecs>(s, strip, n, s.scores);
+      softmax_tile<kVecs>(job, strip, base, n, s.scores, keep);
+      if (masked) {
+        weigh_tile<kVecs, true>(s, strip, s.scores, n, keep);
+      } else {
+        weigh_tile<kVecs, false>(s, strip, s.scores, n, keep);
+      }
+    }
+  }
+  for (std::int64_t first = 0; first < job.row_count; first += pitch)
+    store_strip<kVecs>(job, first, strip_at<kVecs>(s, first));
+}
+
+static std::size_t scratch_bytes() {
+  return sizeof(Scratch);
+}
+
+static void attend(const AttendJob& job, std::byte* scratch) {
+  attend_strips<2>(job, *reinterpret_cast<Scratch*>(scratch));
+}
+
+static void decode(ElementKind kind, const std::byte* bits, float* values, std::int64_t n) {
+  decode_row(kind, bits, values, n);
+}
+
+static void round(ElementKind kind, const float* in, float* out, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; i += kLanes)
+    *reinterpret_cast<Loose*>(out + i) = round_to(kind, *reinterpret_cast<const Loose*>(in + i));
+}
+
+static void exp2(const float* in, float* out, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; i += kLanes)
+    *reinterpret_cast<Loose*>(out + i) = exp2_of(*reinterpret_cast<const Loose*>(in + i));
+}
+
+}  // namespace MLA_PATH_NAMESPACE
+}  // namespace mla::cpu

@@ -1,0 +1,18 @@
+// The execution of a decode step with a given data path.
+//
+// Order: tasks and merges are read and checked, stage 1 runs, then the merges, then the launcher
+// undoes folding and padding and writes the rows without keys. Fails: a shape or tensors that
+// contradict the metadata are an error before anything runs; what a plan does wrong is a fault.
+#pragma once
+
+#include "core/backend.hpp"
+#include "cpu_backend/data_path/data_path.hpp"
+
+namespace mla::cpu {
+
+Support check_shape(const ResolvedShape& shape);
+
+Result<DecodeResult> execute(const DataPath& path, const DecodeLaunch& launch,
+                             const ExecutionOptions& options);
+
+}  // namespace mla::cpu

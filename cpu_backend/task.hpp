@@ -1,0 +1,83 @@
+// Task: one checked piece of stage-1 work, whichever route it came from.
+//
+// Rows are kernel rows, keys are tokens counted from the first entry of the task in kv_indices.
+// A task that exists has passed every range check, so executing it reads and writes only what it
+// may. The persistent routes make one run of keys; the split route takes every S-th tile.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "core/backend.hpp"
+#include "cpu_backend/row_map.hpp"
+
+namespace mla::cpu {
+
+// Token positions [begin, end) of which only the first `run` of each `stride` are taken.
+struct KeySet {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t run = 1;
+  std::int64_t stride = 1;
+
+  // How many of the positions lie below `limit`.
+  [[nodiscard]] std::int64_t count_below(std::int64_t limit) const {
+    const std::int64_t span = std::min(limit, end) - begin;
+    if (span <= 0) return 0;
+    return span / stride * run + std::min(span % stride, run);
+  }
+  [[nodiscard]] std::int64_t count() const { return count_below(end); }
+};
+
+struct Task {
+  std::int64_t work = -1;
+  std::int64_t slot = -1;
+  std::int64_t q_begin = 0;  // kernel rows [q_begin, q_end)
+  std::int64_t q_end = 0;
+  std::int64_t first_entry = 0;  // of kv_indices: where key position 0 lies
+  KeySet keys;
+  std::int64_t first_limit = 0;  // row q_begin + t sees the positions below first_limit + t*step
+  std::int64_t limit_step = 0;
+  std::int64_t partial_row = -1;    // of row q_begin; -1: writes the final output
+  std::int64_t partial_stride = 1;  // partial rows from one row to the next
+
+  [[nodiscard]] bool direct() const { return partial_row < 0; }
+  [[nodiscard]] std::int64_t rows() const { return q_end - q_begin; }
+  [[nodiscard]] std::int64_t visible(std::int64_t row) const {
+    return keys.count_below(first_limit + (row - q_begin) * limit_step);
+  }
+  [[nodiscard]] std::int64_t partial_row_of(std::int64_t row) const {
+    return partial_row + (row - q_begin) * partial_stride;
+  }
+};
+
+// What the planning of tasks found out: which may run, and what is wrong with the others.
+struct TaskList {
+  std::vector<Task> tasks;          // in ascending (slot, work) order
+  std::int64_t partial_rows = 0;    // rows that the partial buffers have
+  std::vector<std::int64_t> owner;  // of each kernel row of the output: its work, or -1
+  std::vector<Fault> faults;
+};
+
+// Where a task's keys lie, for checking and for reading.
+struct KeyAddresses {
+  const DecodeMetadata& metadata;
+  const KvCache& cache;
+
+  // Slot of the key at `position` of the task; the entry must lie inside kv_indices.
+  [[nodiscard]] std::int64_t slot(const Task& task, std::int64_t position) const {
+    const std::int64_t page_size = metadata.shape.page_size;
+    const std::int64_t entry = task.first_entry + position / page_size;
+    const std::int64_t page = metadata.kv_indices[static_cast<std::size_t>(entry)];
+    return page * page_size + position % page_size;
+  }
+  [[nodiscard]] bool backed(std::int64_t slot) const {
+    return slot >= cache.first_slot && slot < cache.first_slot + cache.slots;
+  }
+  [[nodiscard]] const std::byte* row(std::int64_t slot) const {
+    return cache.bytes.data() + (slot - cache.first_slot) * cache.row_bytes();
+  }
+};
+
+}  // namespace mla::cpu
