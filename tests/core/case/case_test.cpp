@@ -1,0 +1,147 @@
+// Claims about the one-line case: it round-trips, it is canonical, and a bad line names what is
+// wrong.
+#include "core/case/case.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "core/case/batch.hpp"
+
+using mla::Case;
+using mla::format_case;
+using mla::parse_case;
+
+namespace {
+
+const char* const kExample =
+    "mla1:16q4s1k_3q1s513;heads=8;block=16;arch=gfx942;cu=304;dtype=bf16/bf16;gran=16;split=-1;"
+    "causal=1;layout=shuffled.7;data=normal.42";
+const char* const kEverything =
+    "mla1:1q0s0_2q17s200000;heads=127;block=256;arch=gfx950;cu=80;dtype=fp8/fp8;gran=64;split=2;"
+    "causal=0;layout=prefix.3;data=spiky.18446744073709551615;page=16;planner=v12serial;pad=5;"
+    "spare=77.stale;scale=0.5/0.125;lse=1;origin=16777215;sched=9";
+
+Case parsed(const std::string& line) {
+  auto c = parse_case(line);
+  INFO((c.ok() ? std::string() : c.error().message));
+  REQUIRE(c.ok());
+  return *c;
+}
+
+}  // namespace
+
+TEST_CASE("case: a canonical line reads back to itself", "[case]") {
+  CHECK(format_case(parsed(kExample)) == kExample);
+  CHECK(format_case(parsed(kEverything)) == kEverything);
+}
+
+TEST_CASE("case: order, left-out fields and split groups do not matter", "[case]") {
+  const Case c = parsed("mla1:q1s1024_1q1s1k_2q3s5;cu=80;heads=12");
+  CHECK(c.requests.size() == 4);
+  CHECK(c.heads == 12);
+  CHECK(format_case(c) ==
+        "mla1:2q1s1k_2q3s5;heads=12;block=1;arch=gfx942;cu=80;dtype=bf16/bf16;gran=16;split=-1;"
+        "causal=1;layout=shuffled.7;data=normal.42");
+}
+
+TEST_CASE("case: the compute units default to those of the product", "[case]") {
+  CHECK(parsed("mla1:q1s1;arch=gfx950").compute_units == 256);
+  CHECK(parsed("mla1:q1s1").compute_units == 304);
+}
+
+TEST_CASE("case: a bad line names the field and the value", "[case]") {
+  struct Bad {
+    const char* line;
+    const char* field;
+    const char* value;
+  };
+  const Bad bad[] = {
+      {"mla2:q1s1", "version", "mla2"},
+      {"q1s1", "version", "q1s1"},
+      {"mla1:", "requests", "''"},
+      {"mla1:1q1", "requests", "1q1"},
+      {"mla1:1q1s", "requests", "1q1s"},
+      {"mla1:0q1s1", "requests", "0q1s1"},
+      {"mla1:1q-1s1", "requests", "1q-1s1"},
+      {"mla1:1q1s99999999", "requests", "1q1s99999999"},
+      {"mla1:1q1s1_", "requests", "''"},
+      {"mla1:q1s1;heads=0", "heads", "0"},
+      {"mla1:q1s1;heads=129", "heads", "129"},
+      {"mla1:q1s1;heads=16x", "heads", "16x"},
+      {"mla1:q1s1;heads=", "heads", "''"},
+      {"mla1:q1s1;block=257", "block", "257"},
+      {"mla1:q1s1;page=8", "page", "8"},
+      {"mla1:q1s1;arch=gfx90a", "arch", "gfx90a"},
+      {"mla1:q1s1;dtype=bf16", "dtype", "bf16"},
+      {"mla1:q1s1;dtype=fp8_e4m3/fp8", "dtype", "fp8_e4m3/fp8"},
+      {"mla1:q1s1;split=0", "split", "0"},
+      {"mla1:q1s1;causal=yes", "causal", "yes"},
+      {"mla1:q1s1;layout=shuffled", "layout", "shuffled"},
+      {"mla1:q1s1;layout=contiguous.3", "layout", "contiguous.3"},
+      {"mla1:q1s1;data=normal", "data", "normal"},
+      {"mla1:q1s1;planner=v13", "planner", "v13"},
+      {"mla1:q1s1;spare=4", "spare", "4"},
+      {"mla1:q1s1;scale=1", "scale", "1"},
+      {"mla1:q1s1;scale=1/0", "scale", "1/0"},
+      {"mla1:q1s1;scale=nan/1", "scale", "nan/1"},
+      {"mla1:q1s1;head=16", "head", "16"},
+      {"mla1:q1s1;heads=16;heads=8", "heads", "8"},
+      {"mla1:q1s1;", "", "''"},
+  };
+  for (const Bad& b : bad) {
+    INFO(b.line);
+    const auto c = parse_case(b.line);
+    REQUIRE_FALSE(c.ok());
+    CHECK(c.error().message.find("'" + std::string(b.field) + "'") != std::string::npos);
+    CHECK(c.error().message.find(b.value) != std::string::npos);
+  }
+}
+
+TEST_CASE("batch: every layout gives each request its own blocks, shared prefixes excepted",
+          "[case][P18]") {
+  for (const char* layout : {"contiguous", "shuffled.3", "interleaved", "descending", "prefix.2"}) {
+    INFO(layout);
+    const Case c = parsed(std::string("mla1:2q1s33_1q1s0_1q2s70;block=16;layout=") + layout);
+    const auto batch = mla::make_batch(c);
+    REQUIRE(batch.ok());
+    std::vector<std::int64_t> owned;
+    const std::int64_t shared = c.layout.kind == mla::Layout::prefix ? 2 : 0;
+    for (std::size_t r = 0; r < batch->requests.size(); ++r)
+      for (std::int64_t j = 0; j < mla::ceil_div(batch->requests[r].kv_len, 16); ++j) {
+        const std::int64_t id = batch->table().at(static_cast<std::int64_t>(r), j);
+        CHECK(id >= 0);
+        CHECK(id < batch->cache_blocks - 1);  // never the null block
+        if (j < shared) CHECK(id == j);
+        if (j >= shared) owned.push_back(id);
+      }
+    std::sort(owned.begin(), owned.end());
+    CHECK(std::adjacent_find(owned.begin(), owned.end()) == owned.end());
+  }
+}
+
+TEST_CASE("batch: graph padding is uniform where the engine's rule makes it so", "[case][P11]") {
+  const auto last = [](const std::string& line) {
+    return mla::make_batch(parsed(line))->requests.back();
+  };
+  CHECK(last("mla1:2q4s9;pad=3") == mla::RequestSpec{4, 4});
+  CHECK(last("mla1:2q1s9;pad=3") == mla::RequestSpec{1, 0});
+  CHECK(last("mla1:1q1s9_1q2s9;pad=3") == mla::RequestSpec{0, 0});
+}
+
+TEST_CASE("batch: uniform padding follows every condition of the engine's rule", "[case][P26]") {
+  using mla::uniform_padded_qo_len;
+  CHECK(uniform_padded_qo_len({2, 2, 0}, 2, 6) == 2);
+  CHECK(uniform_padded_qo_len({2, 0, 2}, 2, 6) == 0);  // zeros do not trail
+  CHECK(uniform_padded_qo_len({2, 2}, 2, 4) == 0);     // nothing padded
+  CHECK(uniform_padded_qo_len({2, 2, 0}, 2, 7) == 0);  // not divisible
+  CHECK(uniform_padded_qo_len({2, 2, 0}, 3, 6) == 0);  // the longest is another
+  CHECK(uniform_padded_qo_len({1, 1, 0}, 1, 3) == 0);  // one row each is no padding case
+  CHECK(uniform_padded_qo_len({1, 3, 0}, 3, 6) == 0);  // ragged, though the mean is even (BUG-016)
+  CHECK(uniform_padded_qo_len({0, 0}, 0, 6) == 3);     // all padding
+  CHECK(uniform_padded_qo_len({}, 0, 6) == 0);
+}
+
+TEST_CASE("batch: block ids beyond int32 are refused with the id", "[case][P17]") {
+  const auto batch = mla::make_batch(parsed("mla1:q1s1;block=256;origin=16777216"));
+  REQUIRE_FALSE(batch.ok());
+  CHECK(batch.error().message.find("16777218") != std::string::npos);
+}

@@ -1,0 +1,97 @@
+// Claims about block-size negotiation and page expansion.
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "core/paging/block_size.hpp"
+#include "core/paging/expand.hpp"
+
+using namespace mla;
+
+TEST_CASE("block sizes: the Eagle3 case fails with a multiple of 16 and works with any size",
+          "[paging][P27]") {
+  const SupportedSizes latent_only{std::int64_t{1}};
+  const auto failed = select_common_block_size(16, {latent_only, {MultipleOf{16}}});
+  REQUIRE_FALSE(failed.ok());
+  CHECK(failed.error().message == "No common block size for 16.");
+  const auto common = select_common_block_size(16, {{MultipleOf{1}}, {MultipleOf{16}}});
+  REQUIRE(common.ok());
+  CHECK(*common == 16);
+}
+
+TEST_CASE("block sizes: the manager's size wins, then the largest integer that divides it",
+          "[paging][P27]") {
+  CHECK(*select_common_block_size(64, {{MultipleOf{16}}}) == 64);
+  CHECK(*select_common_block_size(64, {{std::int64_t{16}, std::int64_t{32}}}) == 32);
+  CHECK(*select_common_block_size(48, {{std::int64_t{16}, std::int64_t{32}}}) == 16);
+  CHECK(*select_common_block_size(128, {{std::int64_t{16}, std::int64_t{32}}, {MultipleOf{16}}}) ==
+        32);
+  CHECK_FALSE(
+      select_common_block_size(128, {{std::int64_t{16}, std::int64_t{32}}, {std::int64_t{128}}})
+          .ok());
+  CHECK_FALSE(select_common_block_size(16, {SupportedSizes{}}).ok());
+  CHECK_FALSE(select_common_block_size(0, {{MultipleOf{1}}}).ok());
+}
+
+namespace {
+
+struct Expansion {
+  std::vector<std::int32_t> table;
+  std::vector<std::int32_t> kv_indptr;
+  std::vector<std::int64_t> rows;
+  std::int64_t columns = 0;
+  [[nodiscard]] ExpandInput input(std::int64_t pages_per_block) const {
+    return {.table = {table.data(), static_cast<std::int64_t>(table.size()) / columns, columns,
+                      columns, 1},
+            .kv_indptr = kv_indptr,
+            .table_rows = rows,
+            .pages_per_block = pages_per_block};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("expansion: the worked example of the remapping change", "[paging][P01]") {
+  const Expansion e{{0, 2, 4}, {0, 10}, {0}, 3};
+  std::vector<std::int32_t> out(10, -7);
+  REQUIRE_FALSE(expand_pages(e.input(4), {.programs = 1, .chunk = 1024}, out).has_value());
+  CHECK(out == std::vector<std::int32_t>{0, 1, 2, 3, 8, 9, 10, 11, 16, 17});
+}
+
+TEST_CASE("expansion: every grid writes the same entries and no others", "[paging][P01]") {
+  std::mt19937_64 random(5);
+  for (std::int64_t per_block : {1, 3, 16, 255}) {
+    Expansion e{{}, {0}, {0, 1, 2}, 9};
+    for (int i = 0; i < 27; ++i) e.table.push_back(static_cast<std::int32_t>(random() % 100000));
+    for (int r = 0; r < 3; ++r)
+      e.kv_indptr.push_back(e.kv_indptr.back() +
+                            static_cast<std::int32_t>(random() % (per_block * 9 + 1)));
+    std::vector<std::int32_t> plain(static_cast<std::size_t>(e.kv_indptr.back()) + 5, -7);
+    REQUIRE_FALSE(expand_pages(e.input(per_block), {.programs = 1, .chunk = 1024}, plain));
+    CHECK(std::count(plain.end() - 5, plain.end(), -7) == 5);
+    for (const ExpandGrid grid : {ExpandGrid{1, 1}, ExpandGrid{7, 3}, ExpandGrid{500, 16}}) {
+      std::vector<std::int32_t> out(plain.size(), -7);
+      REQUIRE_FALSE(expand_pages(e.input(per_block), grid, out));
+      CHECK(out == plain);
+    }
+  }
+}
+
+TEST_CASE("expansion: what does not fit is refused before anything is written", "[paging][P06]") {
+  const Expansion e{{5, 9}, {0, 8}, {0}, 2};
+  std::vector<std::int32_t> small(7, -7);
+  const auto too_small = expand_pages(e.input(4), {.programs = 1, .chunk = 4}, small);
+  REQUIRE(too_small.has_value());
+  CHECK(too_small->message.find("7 entries, 8 are needed") != std::string::npos);
+  CHECK(std::count(small.begin(), small.end(), -7) == 7);
+
+  const Expansion narrow{{5, 9}, {0, 9}, {0}, 2};
+  std::vector<std::int32_t> out(9, -7);
+  CHECK(expand_pages(narrow.input(4), {.programs = 1, .chunk = 4}, out)->code ==
+        ErrorCode::overrun);
+
+  const Expansion wide{{8388608}, {0, 1}, {0}, 1};
+  const auto beyond = expand_pages(wide.input(256), {.programs = 1, .chunk = 4}, out);
+  REQUIRE(beyond.has_value());
+  CHECK(beyond->message.find("8388608") != std::string::npos);
+  CHECK(out[0] == -7);
+}

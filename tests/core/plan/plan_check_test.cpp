@@ -1,0 +1,173 @@
+// Claims about plan_check: silent on sound plans of every shape, and each rule catches its own
+// damage.
+#include "core/plan/plan_check.hpp"
+
+#include <catch2/catch.hpp>
+#include <functional>
+#include <random>
+
+#include "core/builder/decode_builder.hpp"
+
+using namespace mla;
+using plan::Plan;
+using plan::Rule;
+using plan::Violation;
+
+namespace {
+
+struct Planned {
+  DecodeBuffers buffers;
+  DecodeMetadata md;
+};
+
+std::unique_ptr<Planned> planned(const std::string& line) {
+  const auto c = parse_case(line);
+  REQUIRE(c.ok());
+  const auto batch = make_batch(*c);
+  REQUIRE(batch.ok());
+  const auto shape = resolve_shape(*c, *batch);
+  REQUIRE(shape.ok());
+  auto out = std::make_unique<Planned>();
+  out->buffers = make_decode_buffers(*c, *batch, *shape);
+  auto md = DecodeMetadataBuilder({}).build(*batch, *shape, out->buffers);
+  INFO((md.ok() ? std::string() : md.error().message));
+  REQUIRE(md.ok());
+  out->md = std::move(*md);
+  return out;
+}
+
+std::vector<Violation> check(const Planned& p, const Plan& plan) {
+  return plan::plan_check({.plan = plan.view(),
+                           .qo_indptr = p.md.qo_indptr,
+                           .kv_indptr = p.md.kv_indptr,
+                           .last_page_len = p.md.last_page_len,
+                           .shape = p.md.shape.plan,
+                           .causal = p.md.shape.causal,
+                           .kernel_masks = p.md.shape.kernel.masks,
+                           .page_size = p.md.shape.page_size,
+                           .max_qo_len = p.md.shape.max_qo_len});
+}
+
+bool has_rule(const std::vector<Violation>& found, Rule rule) {
+  return std::any_of(found.begin(), found.end(),
+                     [rule](const Violation& v) { return v.rule == rule && !v.what.empty(); });
+}
+
+}  // namespace
+
+TEST_CASE("plan_check: sound plans of every shape have no violation", "[plan][P05]") {
+  std::mt19937_64 random(11);
+  const char* const shapes[] = {
+      ";heads=16",
+      ";heads=12;cu=7",
+      ";heads=128;arch=gfx950",
+      ";heads=128;dtype=fp8/fp8",
+      ";heads=64;arch=gfx950;dtype=fp8/fp8",
+      ";heads=48;arch=gfx950;gran=32",
+      ";heads=32;block=16;page=16;gran=1;cu=5",
+      ";heads=16;split=2",
+      ";heads=16;planner=v11",
+  };
+  for (const char* shape : shapes)
+    for (int i = 0; i < 60; ++i) {
+      std::string line = "mla1:";
+      const std::uint64_t q = 1 + random() % 4;
+      for (std::uint64_t r = 0; r <= random() % 6; ++r)
+        line += (r == 0 ? "" : "_") + std::string("1q") + std::to_string(q) + "s" +
+                std::to_string(q + random() % (random() % 4 == 0 ? 3000 : 40));
+      line += shape;
+      INFO(line);
+      const auto p = planned(line);
+      const auto found = check(*p, *p->md.plan);
+      INFO((found.empty() ? std::string() : found[0].what));
+      REQUIRE(found.empty());
+    }
+}
+
+TEST_CASE("plan_check: each rule catches its own damage", "[plan][P05]") {
+  // Two tiles for each request (128 heads, one row a tile), split over slots.
+  const auto p = planned("mla1:3q2s700;heads=128;arch=gfx950;cu=16");
+  const Plan& good = *p->md.plan;
+  REQUIRE(check(*p, good).empty());
+  const auto damaged = [&](const std::function<void(Plan&)>& damage) {
+    Plan plan = good.clone();
+    damage(plan);
+    return check(*p, plan);
+  };
+  const auto edit_work = [](std::int64_t w, const std::function<void(plan::WorkItem&)>& edit) {
+    return [w, edit](Plan& plan) {
+      plan::WorkItem item = plan.work(w);
+      edit(item);
+      plan.set_work(w, item);
+    };
+  };
+  const auto backwards = [](Plan& x) { x.work_indptr.set(3, 1000); };
+  CHECK(has_rule(damaged(backwards), Rule::work_indptr));
+  CHECK(has_rule(damaged([](Plan& x) { x.work_indptr.set(0, 1); }), Rule::work_indptr));
+  CHECK(has_rule(damaged(edit_work(2, [](auto& i) { i.batch = 77; })), Rule::work_record));
+  CHECK(has_rule(damaged(edit_work(2, [](auto& i) { i.kv_end = 99999; })), Rule::work_record));
+  CHECK(has_rule(damaged(edit_work(2, [](auto& i) { i.kv_offset += 1; })), Rule::work_record));
+  CHECK(has_rule(damaged(edit_work(2, [](auto& i) { i.q_end += 5; })), Rule::work_record));
+  CHECK(has_rule(damaged(edit_work(2, [](auto& i) { i.partial_row = -2; })), Rule::work_record));
+  CHECK(has_rule(damaged(edit_work(1, [](auto& i) { i.kv_begin += 16; })), Rule::coverage));
+  CHECK(has_rule(damaged(edit_work(1, [](auto& i) { i.kv_begin -= 16; })), Rule::coverage));
+  CHECK(has_rule(damaged(edit_work(1, [](auto& i) { i.partial_row = 0; })), Rule::partial_rows));
+  CHECK(has_rule(damaged(edit_work(1, [](auto& i) { i.partial_row = 9999; })), Rule::partial_rows));
+  CHECK(has_rule(damaged(edit_work(1, [](auto& i) { i.partial_row = -1; })), Rule::reduce_list));
+  CHECK(has_rule(damaged([](Plan& x) { x.reduce_partial_map.set(0, 5); }), Rule::reduce_list));
+  CHECK(has_rule(damaged([](Plan& x) { x.reduce_final_map.set(1, 44); }), Rule::reduce_list));
+  CHECK(has_rule(damaged([](Plan& x) { x.reduce_indptr.set(1, 99999); }), Rule::reduce_indptr));
+  CHECK(has_rule(damaged([](Plan& x) { x.reduce_indptr.set(0, 1); }), Rule::reduce_indptr));
+}
+
+TEST_CASE("plan_check: a row that no work writes is named", "[plan][P10][BUG-074]") {
+  const auto p = planned("mla1:4q1s20;cu=2");
+  Plan plan = p->md.plan->clone();
+  REQUIRE(plan.works() == 4);
+  for (std::int64_t c = 1; c < plan.work_indptr.size(); ++c)
+    plan.work_indptr.set(c, std::min(plan.work_indptr.at(c), 3));
+  const auto found = check(*p, plan);
+  REQUIRE(has_rule(found, Rule::row_written));
+  CHECK(found[0].what == "request 3: rows 3..4 are written by nobody");
+}
+
+TEST_CASE("plan_check: an empty work in front of others is a violation", "[plan][P09]") {
+  const auto p = planned("mla1:1q1s20_1q1s0_1q1s20;cu=1");
+  CHECK(check(*p, *p->md.plan).empty());
+  // The plan as the original makes it keeps the empty work between the two others.
+  const auto faithful = plan_step(plan_input_of(p->md, {.fidelity = plan::Fidelity::as_aiter}),
+                                  size_query_of(p->md, {}));
+  REQUIRE(faithful.ok());
+  const auto found = check(*p, *faithful);
+  REQUIRE(has_rule(found, Rule::empty_work));
+  CHECK(found[0].what.find("never runs the 1 works behind it") != std::string::npos);
+}
+
+TEST_CASE("plan_check: keys beyond the causal limit need a kernel that masks", "[plan][BUG-011]") {
+  const auto p = planned("mla1:1q2s50;heads=128;dtype=fp8/fp8");
+  REQUIRE_FALSE(p->md.shape.kernel.masks);
+  REQUIRE(check(*p, *p->md.plan).empty());
+  Plan plan = p->md.plan->clone();
+  plan::WorkItem first = plan.work(0);
+  first.kv_end += 1;
+  first.kv_offset = 0;
+  plan.set_work(0, first);
+  CHECK(has_rule(check(*p, plan), Rule::coverage));
+}
+
+TEST_CASE("plan_check: garbage in all six buffers is reported, never followed", "[plan][P06]") {
+  const auto p = planned("mla1:3q2s90;heads=32;cu=4");
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 300; ++round) {
+    Plan plan = p->md.plan->clone();
+    const auto spoil = [&](plan::PlanBuffer& b) {
+      for (int k = 0; k < 3; ++k)
+        b.set(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(b.size())),
+              static_cast<std::int32_t>(random()));
+    };
+    spoil(plan.work_indptr);
+    spoil(plan.work_info);
+    spoil(plan.reduce_indptr);
+    CHECK_FALSE(check(*p, plan).empty());
+  }
+}

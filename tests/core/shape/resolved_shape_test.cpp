@@ -1,0 +1,126 @@
+// Claims about the one place where heads, folding, kernels and routes are decided.
+#include "core/shape/resolved_shape.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace mla;
+
+namespace {
+
+Result<ResolvedShape> resolve(const std::string& line) {
+  const auto c = parse_case(line);
+  REQUIRE(c.ok());
+  const auto batch = make_batch(*c);
+  REQUIRE(batch.ok());
+  return resolve_shape(*c, *batch);
+}
+
+}  // namespace
+
+TEST_CASE("heads: padding and un-padding agree for 1 to 128 heads", "[shape][P14]") {
+  for (std::int64_t model = 1; model <= 128; ++model) {
+    const auto padding = resolve_head_padding(Heads(model));
+    REQUIRE(padding.ok());
+    const std::int64_t kernel = padding->kernel.count();
+    CHECK(kernel % 16 == 0);
+    CHECK(kernel - model < 16);
+    for (std::int64_t h = 0; h < model; ++h) CHECK(padding->source(padding->position(h)) == h);
+    std::vector<bool> copied(static_cast<std::size_t>(model), false);
+    for (std::int64_t p = 0; p < kernel; ++p) {
+      const std::int64_t from = padding->source(p);
+      REQUIRE(from >= 0);
+      REQUIRE(from < model);
+      copied[static_cast<std::size_t>(from)] = true;
+    }
+    CHECK(std::find(copied.begin(), copied.end(), false) == copied.end());
+  }
+  CHECK_FALSE(resolve_head_padding(Heads(0)).ok());
+  CHECK_FALSE(resolve_head_padding(Heads(129)).ok());
+}
+
+TEST_CASE("heads: divisors of 16 repeat, others run cyclically", "[shape][P14]") {
+  const HeadPadding eight = *resolve_head_padding(Heads(8));
+  CHECK(eight.source(1) == 0);
+  CHECK(eight.position(1) == 2);
+  const HeadPadding twelve = *resolve_head_padding(Heads(12));
+  CHECK(twelve.source(12) == 0);
+  CHECK(twelve.position(11) == 11);
+  CHECK(resolve_head_padding(Heads(24))->kernel == Heads(32));
+  CHECK(resolve_head_padding(Heads(40))->kernel == Heads(48));
+}
+
+TEST_CASE("route: one decision, with its reason, for every kind of step", "[shape][P28]") {
+  struct Expect {
+    const char* line;
+    Route route;
+    const char* reason;
+  };
+  const Expect expect[] = {
+      {"mla1:2q4s9", Route::persistent, "takes these requests"},
+      {"mla1:2q5s9", Route::persistent_rows, "no persistent kernel for 16 heads, 5 query rows"},
+      {"mla1:2q5s9;arch=gfx950", Route::persistent, "takes these requests"},
+      {"mla1:1q2s9_1q4s9;heads=128", Route::persistent_rows, "the same number of rows"},
+      {"mla1:1q2s9_1q4s9", Route::persistent, "takes these requests"},
+      {"mla1:2q2s9;causal=0", Route::persistent_rows, "always masks"},
+      {"mla1:2q2s9;causal=0;arch=gfx950", Route::persistent, "takes these requests"},
+      {"mla1:2q1s9;causal=0", Route::persistent, "takes these requests"},
+      {"mla1:32q1s9;arch=gfx950", Route::split, "PERSISTENT_MAX_BATCH"},
+      {"mla1:31q1s9;arch=gfx950", Route::persistent, "takes these requests"},
+      {"mla1:32q1s9;arch=gfx950;planner=v12", Route::persistent, "takes these requests"},
+      {"mla1:2q1s9;planner=none", Route::split, "asks for no plan"},
+      {"mla1:2q3s9;arch=gfx950;dtype=fp8/fp8;heads=48", Route::persistent_rows, "qo_indptr"},
+      {"mla1:2q2s99;dtype=fp8/fp8;heads=128;block=16;page=16", Route::persistent_rows, "trim"},
+  };
+  for (const Expect& e : expect) {
+    INFO(e.line);
+    const auto shape = resolve(e.line);
+    REQUIRE(shape.ok());
+    CHECK(shape->route == e.route);
+    INFO(shape->route_reason);
+    CHECK(shape->route_reason.find(e.reason) != std::string::npos);
+    CHECK_FALSE(shape->kernel.label.empty());
+  }
+}
+
+TEST_CASE("route: what no kernel takes is refused with the reason", "[shape][P28]") {
+  const std::pair<const char*, const char*> refused[] = {
+      {"mla1:q1s9;dtype=fp8/bf16", "fp8/bf16"},
+      {"mla1:q1s9;block=24;page=16", "24"},
+      {"mla1:q0s9", "query row"},
+      {"mla1:q1s9;lse=1", "final LSE"},
+      {"mla1:q6s9;planner=none", "6 query rows"},
+      {"mla1:q4s9;planner=none;heads=64", "64 heads"},
+      {"mla1:q2s9;planner=none;heads=128;causal=0", "masks"},
+      {"mla1:q3s9;planner=none;heads=128;dtype=fp8/fp8;cu=1", ""},
+      {"mla1:q1s9;planner=v10;heads=32", "16 heads only"},
+      {"mla1:q1s9;planner=v11;heads=128", "folds 128 heads"},
+      {"mla1:q1s99;planner=v11;block=16;page=16", "page size 16"},
+  };
+  for (const auto& [line, why] : refused) {
+    INFO(line);
+    const auto shape = resolve(line);
+    if (std::string(why).empty()) {  // 128 heads x 3 rows = 384 has an entry in the split table
+      CHECK(shape.ok());
+      continue;
+    }
+    REQUIRE_FALSE(shape.ok());
+    INFO(shape.error().message);
+    CHECK(shape.error().message.find(why) != std::string::npos);
+  }
+  CHECK(resolve("mla1:q5s9;planner=none;heads=128;dtype=fp8/fp8").error().bug == "BUG-078");
+}
+
+TEST_CASE("kernels: every entry is found by its own key, and its heads are planned alike",
+          "[shape][P07][P28]") {
+  for (const KernelEntry& k : persistent_kernels()) {
+    INFO(k.label << " " << name(k.arch) << " " << k.heads << " heads, " << k.min_qo_len << " rows");
+    const auto found = find_persistent_kernel(k.arch, k.dtype, k.heads, k.min_qo_len);
+    REQUIRE(found.has_value());
+    CHECK(found->label == k.label);
+    const auto plan = resolve_plan_shape({k.arch, product_compute_units(k.arch), Heads(k.heads),
+                                          Heads(1), k.dtype, k.min_qo_len, false});
+    REQUIRE(plan.ok());
+    const bool folded = k.label.find("folded") != std::string_view::npos;
+    CHECK(folded == (plan->fold_ratio > 1));
+  }
+}
