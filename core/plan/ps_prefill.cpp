@@ -1,0 +1,265 @@
+#include "core/plan/ps_prefill.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/plan/checks.hpp"
+
+namespace mla::plan {
+namespace {
+
+std::int32_t word(std::int64_t value) {
+  return static_cast<std::int32_t>(value);
+}
+
+std::int64_t at(std::span<const std::int32_t> list, std::int64_t i) {
+  return list[static_cast<std::size_t>(i)];
+}
+
+// Heads are spread over as many groups of slots as divide both; every group plans alike.
+struct Groups {
+  std::int64_t count = 0;
+  std::int64_t slots = 0;  // of one group
+  std::int64_t heads = 0;  // KV heads of one group
+};
+
+Groups groups_of(ComputeUnits units, Heads heads) {
+  const std::int64_t count = std::gcd(heads.count(), units.count());
+  return {count, units.count() / count, heads.count() / count};
+}
+
+// Rows of one request that are planned together, with the keys that the last of them sees.
+struct Tile {
+  std::int64_t request = 0;
+  std::int64_t q_begin = 0;  // rows, global
+  std::int64_t q_end = 0;
+  std::int64_t pages = 0;   // whole units
+  std::int64_t tokens = 0;  // visible
+};
+
+// A work item but for its heads.
+using Slot = std::vector<WorkItem>;
+
+class PsWalk {
+ public:
+  explicit PsWalk(const PsInput& input) : input_(input) {}
+  std::vector<Slot> deal(std::int64_t slots);
+
+ private:
+  void add_tiles(std::int64_t request);
+  Slot fill(std::int64_t pages);
+  WorkItem take(const Tile& tile, std::int64_t pages);
+
+  const PsInput& input_;
+  std::vector<Tile> tiles_;
+  std::int64_t units_ = 0;     // of all tiles
+  std::size_t tile_ = 0;       // the next one to deal out
+  std::int64_t done_ = 0;      // its pages already dealt out
+  std::int64_t partials_ = 0;  // partial results so far, qlen_granularity rows each
+};
+
+// Tiles alternate between the front and the back of the query, so that long and short ones mix.
+void PsWalk::add_tiles(std::int64_t request) {
+  const std::int64_t begin = at(input_.qo_indptr, request);
+  const std::int64_t q = at(input_.qo_indptr, request + 1) - begin;
+  const std::int64_t context = at(input_.context_lens, request);
+  const std::int64_t count = ceil_div(q, input_.qlen_granularity);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t place = i % 2 == 0 ? i / 2 : count - 1 - i / 2;
+    const std::int64_t first = place * input_.qlen_granularity;
+    const std::int64_t last = std::min(first + input_.qlen_granularity, q);
+    const std::int64_t tokens = input_.causal ? std::min(context - q + last, context) : context;
+    const std::int64_t units = ceil_div(tokens, input_.kvlen_granularity);
+    units_ += units;
+    tiles_.push_back({request, begin + first, begin + last,
+                      units * (input_.kvlen_granularity / input_.block_size), tokens});
+  }
+}
+
+// The next `pages` pages of the tile, or all that is left of it.
+WorkItem PsWalk::take(const Tile& tile, std::int64_t pages) {
+  const std::int64_t left = tile.tokens - done_ * input_.block_size;
+  const bool last = left <= pages * input_.block_size;
+  const std::int64_t first_page = at(input_.kv_indptr, tile.request);
+  const std::int64_t begin = first_page + done_;
+  const std::int64_t taken = last ? tile.pages - done_ : pages;
+  const std::int64_t end = std::min(begin + taken, at(input_.kv_indptr, tile.request + 1));
+  WorkItem item{.batch = word(tile.request),
+                .q_begin = word(tile.q_begin),
+                .q_end = word(tile.q_end),
+                .kv_begin = word(begin),
+                .kv_end = word(end)};
+  if (!last || done_ != 0) item.partial_row = word(input_.qlen_granularity * partials_++);
+  if (!last)
+    item.kv_offset =
+        word(at(input_.context_lens, tile.request) - (end - first_page) * input_.block_size);
+  done_ = last ? 0 : done_ + taken;
+  tile_ += last ? 1 : 0;
+  return item;
+}
+
+Slot PsWalk::fill(std::int64_t pages) {
+  Slot slot;
+  while (tile_ < tiles_.size() && pages > 0) {
+    const Tile& tile = tiles_[tile_];
+    const std::int64_t before = done_;
+    slot.push_back(take(tile, pages));
+    pages -= done_ == 0 ? tile.pages - before : done_ - before;
+  }
+  return slot;
+}
+
+std::vector<Slot> PsWalk::deal(std::int64_t slots) {
+  for (std::int64_t r = 0; r < input_.batch(); ++r) add_tiles(r);
+  const std::int64_t pages_each = input_.kvlen_granularity / input_.block_size;
+  std::vector<Slot> dealt;
+  for (std::int64_t s = 0; s < slots; ++s) {
+    const std::int64_t units = units_ / slots + (s < units_ % slots ? 1 : 0);
+    dealt.push_back(fill(units * pages_each));
+  }
+  return dealt;
+}
+
+// Real memory comes zeroed from the host.
+void zero(PlanBuffer& buffer) {
+  for (std::int64_t i = 0; i < buffer.size(); ++i) buffer.set(i, 0);
+}
+
+void write_works(const PsInput& input, const std::vector<Slot>& dealt, Plan& plan) {
+  const Groups groups = groups_of(input.compute_units, input.kv_heads);
+  std::int64_t works = 0;
+  std::int64_t slot = 0;
+  for (std::int64_t group = 0; group < groups.count; ++group)
+    for (const Slot& items : dealt) {
+      for (std::int64_t h = 0; h < groups.heads; ++h) {
+        const std::int64_t head = (group * groups.heads + h) * input.qhead_granularity;
+        for (WorkItem item : items) {
+          item.pad = word((head + input.qhead_granularity) << 16 | (head & 0xffff));
+          plan.set_work(works++, item);
+        }
+      }
+      plan.work_indptr.set(++slot, word(works));
+    }
+}
+
+// Split tiles in the order of their rows; heads share the partial rows.
+void write_merges(const std::vector<Slot>& dealt, Plan& plan) {
+  std::map<std::pair<std::int32_t, std::int32_t>, std::vector<std::int32_t>> partials;
+  for (const Slot& items : dealt)
+    for (const WorkItem& item : items)
+      if (item.partial_row != -1) partials[{item.q_begin, item.q_end}].push_back(item.partial_row);
+  std::int64_t tile = 0;
+  std::int64_t merged = 0;
+  for (const auto& [rows, pieces] : partials) {
+    for (const std::int32_t piece : pieces) plan.reduce_partial_map.set(merged++, piece);
+    plan.reduce_final_map.set(2 * tile, rows.first);
+    plan.reduce_final_map.set(2 * tile + 1, rows.second);
+    plan.reduce_indptr.set(++tile, word(merged));
+  }
+  for (std::int64_t i = tile; i < plan.reduce_indptr.size(); ++i)
+    plan.reduce_indptr.set(i, word(merged));
+}
+
+Status positive(const char* name, std::int64_t value) {
+  if (value > 0) return std::nullopt;
+  return Error{ErrorCode::usage,
+               std::string(name) + " is " + std::to_string(value) + ": it must be positive", ""};
+}
+
+Status check_lists(const PsInput& input) {
+  const auto entries = static_cast<std::int64_t>(input.kv_indptr.size());
+  const auto lengths = static_cast<std::int64_t>(input.context_lens.size());
+  if (input.batch() < 0 || entries != input.batch() + 1 || lengths != input.batch())
+    return Error{ErrorCode::usage,
+                 "qo_indptr has " + std::to_string(input.batch() + 1) + " entries, kv_indptr " +
+                     std::to_string(entries) + " and context_lens " + std::to_string(lengths) +
+                     ": they must be for one batch",
+                 ""};
+  for (std::int64_t r = 0; r < input.batch(); ++r)
+    if (at(input.qo_indptr, r + 1) < at(input.qo_indptr, r) ||
+        at(input.kv_indptr, r + 1) < at(input.kv_indptr, r) || at(input.context_lens, r) < 0)
+      return Error{ErrorCode::usage,
+                   request_name(r) +
+                       " has a negative number of rows, pages or "
+                       "keys",
+                   ""};
+  return std::nullopt;
+}
+
+Status check_form(const PsInput& input) {
+  for (const auto& [name, value] : {std::pair{"compute_units", input.compute_units.count()},
+                                    std::pair{"kv_heads", input.kv_heads.count()},
+                                    std::pair{"qhead_granularity", input.qhead_granularity},
+                                    std::pair{"qlen_granularity", input.qlen_granularity},
+                                    std::pair{"block_size", input.block_size}})
+    if (Status bad = positive(name, value)) return bad;
+  if (!is_power_of_two(input.kvlen_granularity))
+    return Error{ErrorCode::unsupported,
+                 "kvlen_granularity is " + std::to_string(input.kvlen_granularity) +
+                     ": it must be a power of two",
+                 ""};
+  if (input.kvlen_granularity % input.block_size != 0)
+    return Error{ErrorCode::unsupported,
+                 "kvlen_granularity is " + std::to_string(input.kvlen_granularity) +
+                     ": it must be a multiple of block_size = " + std::to_string(input.block_size),
+                 ""};
+  return check_lists(input);
+}
+
+// Requests that the original plans, but not all of their rows or keys.
+Status check_requests(const PsInput& input) {
+  if (input.fidelity == Fidelity::as_aiter) return std::nullopt;
+  for (std::int64_t r = 0; r < input.batch(); ++r) {
+    const std::int64_t q = at(input.qo_indptr, r + 1) - at(input.qo_indptr, r);
+    const std::int64_t n = at(input.context_lens, r);
+    const std::int64_t pages = at(input.kv_indptr, r + 1) - at(input.kv_indptr, r);
+    if (q == 0) continue;
+    if (n < (input.causal ? q : 1))
+      return refused(request_name(r) + " has n = " + std::to_string(n) +
+                         " keys for q = " + std::to_string(q) +
+                         " query rows: tiles without keys are dropped at the end of the batch",
+                     "BUG-075");
+    if (pages * input.block_size < n)
+      return refused(request_name(r) + " has " + std::to_string(n) + " keys but only " +
+                     std::to_string(pages) + " pages of " + std::to_string(input.block_size));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<BufferSizes> query_ps_sizes(const PsSizeQuery& query) {
+  for (const auto& [name, value] :
+       {std::pair{"compute_units", query.compute_units.count()},
+        std::pair{"kv_heads", query.kv_heads.count()}, std::pair{"max_qo_len", query.max_qo_len},
+        std::pair{"qlen_granularity", query.qlen_granularity}})
+    if (Status bad = positive(name, value)) return *bad;
+  const std::int64_t slots = groups_of(query.compute_units, query.kv_heads).slots;
+  const std::int64_t tiles = ceil_div(query.max_qo_len, query.qlen_granularity);
+  const std::int64_t pieces = query.batch.count() + slots - 1;
+  return BufferSizes{.work_indptr = query.compute_units.count() + 1,
+                     .work_items = pieces * tiles * query.kv_heads.count(),
+                     .reduce_indptr = query.batch.count() * tiles + 1,
+                     .reduce_final_rows = query.batch.count() * tiles,
+                     .reduce_partial_map = std::min(pieces, 2 * (slots - 1)) * tiles};
+}
+
+Result<Plan> plan_ps_prefill(const PsInput& input, const BufferSizes& sizes) {
+  if (Status bad = check_form(input)) return *bad;
+  if (Status bad = check_requests(input)) return *bad;
+  Plan plan(sizes);
+  for (PlanBuffer* buffer : {&plan.work_indptr, &plan.work_info, &plan.reduce_indptr,
+                             &plan.reduce_final_map, &plan.reduce_partial_map})
+    zero(*buffer);
+  const Groups groups = groups_of(input.compute_units, input.kv_heads);
+  const std::vector<Slot> dealt = PsWalk(input).deal(groups.slots);
+  write_works(input, dealt, plan);
+  write_merges(dealt, plan);
+  return seal(std::move(plan), input.fidelity);
+}
+
+}  // namespace mla::plan

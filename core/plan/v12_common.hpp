@@ -1,0 +1,33 @@
+// What the two kernels of planner v1.2 share: their entry check and the capacity of a slot.
+//
+// Units: blocks of kv_granularity pages. Private to core/plan. Source: spec aiter.md 3.2, steps 1
+// and 3. Fails: check_v12 names the value that no kernel of v1.2 can plan.
+#pragma once
+
+#include <cstdint>
+
+#include "core/plan/planner.hpp"
+
+namespace mla::plan {
+
+// Fixed cost of a work item: 16 pages of one token, or what holds as many tokens.
+constexpr std::int64_t overhead_blocks(std::int64_t page_size) {
+  return ceil_div(16, page_size);
+}
+
+[[nodiscard]] Status check_v12(const PlanInput& input, const PlanShape& shape);
+
+// Why the parallel kernel cannot plan this input; nothing if it can.
+[[nodiscard]] Status check_parallel(const PlanInput& input, const PlanShape& shape);
+
+// Slots that the demand is spread over. max_split_per_batch is a budget of the whole batch: one
+// long request may take all of it.
+[[nodiscard]] std::int64_t split_budget(const PlanInput& input, const PlanShape& shape);
+
+// Blocks a slot takes, overhead included, for the `demand` of all tiles with their overheads.
+[[nodiscard]] inline std::int64_t slot_capacity(const PlanInput& input, const PlanShape& shape,
+                                                std::int64_t demand) {
+  return ceil_div(demand, split_budget(input, shape)) + overhead_blocks(input.page_size);
+}
+
+}  // namespace mla::plan
