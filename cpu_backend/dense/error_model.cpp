@@ -1,0 +1,88 @@
+#include "cpu_backend/dense/error_model.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/numeric/fp8.hpp"
+#include "core/units.hpp"
+
+namespace mla::cpu {
+namespace {
+
+constexpr std::int64_t kLongestTile = 128;  // keys summed before a kernel rescales
+constexpr std::int64_t kShortestTile = 16;
+constexpr std::int64_t kMatrixGroup = 4;   // products that a matrix unit adds in one step, at least
+constexpr std::int64_t kMostPieces = 304;  // compute units of the largest product
+constexpr double kExpUnit = 4 * kUnit;     // relative error of one exponential
+constexpr double kFlushed = 0x1p-125;      // what underflow takes from a weight, at most
+
+std::int64_t rescales(std::int64_t keys) {
+  return ceil_div(keys, kShortestTile);
+}
+std::int64_t pieces(std::int64_t keys) {
+  return std::min(keys, kMostPieces);
+}
+
+}  // namespace
+
+double ErrorModel::sum_depth() const {
+  // A tile from zero; a chain of matrix instructions, whose steps may truncate (two units each);
+  // rescaling and adding every tile; weighing and adding every piece.
+  const std::int64_t tile = std::min(keys, kLongestTile);
+  const std::int64_t chain = 2 * ceil_div(keys, kMatrixGroup);
+  return static_cast<double>(tile + chain + 2 * rescales(keys) + 2 * pieces(keys) + 4);
+}
+
+double ErrorModel::lse_rounding() const {
+  return 16 * kUnit * (largest_score + std::log(static_cast<double>(keys)) + 1);
+}
+
+double ErrorModel::log_weight_error(double s, double s_abs, double m) const {
+  const double dot = gamma(static_cast<double>(kKeyDim) + 2) * s_abs;
+  const double scale = gamma(8) * std::fabs(s);
+  const double centre = gamma(2) * (m - s);
+  const double exps = static_cast<double>(rescales(keys) + 3) * kExpUnit;
+  return dot + scale + centre + exps / (1 - exps) + lse_rounding();
+}
+
+double ErrorModel::numerator_error(double w, double rel) const {
+  const double computed = w * (1 + rel);
+  const double common = (1 + gamma(sum_depth())) * (1 + relative(lse_rounding()));
+  double rounding = 0x1p-8 * computed;
+  if (dtype.both(Dtype::fp8))
+    rounding = std::max(kFp8UnitRoundoff * computed, fp8_half_smallest(fp8) * common);
+  return (computed + rounding) * common - w + kFlushed;
+}
+
+double ErrorModel::denominator_error(double mean_rel) const {
+  const double sum = gamma(sum_depth());
+  return mean_rel * (1 + sum) + sum + static_cast<double>(keys) * kFlushed;
+}
+
+double ErrorModel::output_bound(const Element& e, double denominator) const {
+  const double value = std::fabs(e.value);
+  double error = std::numeric_limits<double>::infinity();
+  if (denominator < 1) error = (e.numerator + value * denominator) / (1 - denominator);
+  // Whatever the weights are, the output is their mean of the values, up to the roundings of the
+  // weights and of the sums.
+  const double n = static_cast<double>(keys);
+  const double rounding =
+      dtype.both(Dtype::fp8) ? kFp8UnitRoundoff + n * fp8_half_smallest(fp8) : 0x1p-8;
+  const double sums = (1 + gamma(sum_depth())) / (1 - gamma(sum_depth()));
+  const double mean = e.largest_v * (1 + rounding) * sums * (1 + relative(lse_rounding()));
+  error = std::min(error, value + mean);
+
+  const double scaled = out_scale * (error + gamma(8) * (value + error));
+  const double cast = output_unit * (out_scale * value + scaled);
+  const double flushed = (2 * n + 4) * 0x1p-126 * std::max(1.0, out_scale);
+  // The reference itself rounds: 2^-53 against 2^-24 in each of the terms above.
+  return (scaled + cast) * (1 + 0x1p-20) + flushed;
+}
+
+double ErrorModel::lse_bound(double denominator, double largest_log_error) const {
+  double error = largest_log_error + 2 * gamma(sum_depth());
+  if (denominator < 1) error = std::min(error, -std::log1p(-denominator));
+  return (error + lse_rounding()) * (1 + 0x1p-20);
+}
+
+}  // namespace mla::cpu

@@ -1,0 +1,56 @@
+// ErrorModel: how far a kernel's row may be from the exact one, term by term.
+//
+// Holds the roundoffs of one launch (formats, rounding modes, lengths); docs/numerics.md derives
+// every term under the heading named beside it. u = 2^-24 is the unit roundoff of f32, and
+// gamma(k) = k*u / (1 - k*u) bounds k roundings in a row (N. Higham, Accuracy and Stability of
+// Numerical Algorithms, lemma 3.1): no term is first-order only. Fails: never; a bound may be
+// infinite.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "core/shape/arch.hpp"
+
+namespace mla::cpu {
+
+inline constexpr double kUnit = 0x1p-24;
+
+constexpr double gamma(double k) {
+  return k * kUnit / (1 - k * kUnit);
+}
+
+struct ErrorModel {
+  DtypePair dtype;
+  Fp8Variant fp8 = Fp8Variant::e4m3fn;
+  double out_scale = 1;      // |kv_scale|
+  double output_unit = 0;    // unit roundoff of the final cast: the worse one of stage 1 and reduce
+  std::int64_t keys = 0;     // visible to the row
+  double largest_score = 0;  // max |s_j| over them
+
+  // "Sums over keys": roundings between the first product and the merged output.
+  [[nodiscard]] double sum_depth() const;
+  // "LSE": absolute error of an LSE, of a difference of two, or of the logarithm of a merge.
+  [[nodiscard]] double lse_rounding() const;
+  // "Scores": bound on |ln(computed weight / exact weight)|, for score `s`, the same with absolute
+  // values `s_abs`, and the row's maximum `m`.
+  [[nodiscard]] double log_weight_error(double s, double s_abs, double m) const;
+  // "Weights": the relative error that follows, e^d - 1.
+  [[nodiscard]] static double relative(double d) { return d < 0.5 ? d / (1 - d) : std::expm1(d); }
+  // "Numerator": what |v_j| is multiplied with, for weight w = e^(s - m) of relative error `rel`.
+  [[nodiscard]] double numerator_error(double w, double rel) const;
+  // "Denominator": relative error of the sum of weights, from the weighted mean of their errors.
+  [[nodiscard]] double denominator_error(double mean_rel) const;
+
+  struct Element {
+    double value = 0;      // exact output before the cache scale: N / W
+    double numerator = 0;  // error of N, divided by W
+    double largest_v = 0;  // max |v_jd| over the keys
+  };
+  // "Output": bound on the error of one element of the final bf16 output.
+  [[nodiscard]] double output_bound(const Element& e, double denominator) const;
+  // "LSE": bound on the error of the row's LSE.
+  [[nodiscard]] double lse_bound(double denominator, double largest_log_error) const;
+};
+
+}  // namespace mla::cpu
