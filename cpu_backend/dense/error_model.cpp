@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kLongestTile = 128;  // keys summed before a kernel rescales
 constexpr std::int64_t kShortestTile = 16;
 constexpr std::int64_t kMatrixGroup = 4;   // products that a matrix unit adds in one step, at least
-constexpr std::int64_t kMostPieces = 304;  // compute units of the largest product
+constexpr std::int64_t kMostPieces = 1024;  // as many compute units as a case may name
 constexpr double kExpUnit = 4 * kUnit;     // relative error of one exponential
 constexpr double kFlushed = 0x1p-125;      // what underflow takes from a weight, at most
 
