@@ -67,6 +67,13 @@ struct SpareSpec {
   bool operator==(const SpareSpec&) const = default;
 };
 
+// Which of an engine's steps the case is.
+enum class StepKind : std::uint8_t {
+  decode,   // absorbed MLA decode over the paged latent cache
+  prefill,  // MLA prefill over expanded heads, 192 by 128 a head
+  fa,       // the AITER FA backend: grouped-query attention, decode | extend | prefill
+};
+
 enum class PlannerChoice : std::uint8_t {
   automatic,     // what an engine gets: v1.2, or no plan where AITER would ignore one
   v12,           // v1.2 with the kernel that AITER launches
@@ -99,6 +106,13 @@ struct Case {
   bool need_lse = false;            // demand a kernel that can return the final LSE
   std::int64_t origin_block = 0;    // id of the first physical block that is backed by memory
   std::uint64_t schedule_seed = 0;  // order in which slots and pieces run; 0: ascending
+  StepKind kind = StepKind::decode;
+  // Steps that follow on the same buffers, each with its own requests (docs/cases.md, "sequences").
+  std::vector<std::vector<RequestSpec>> later_steps;
+  std::int64_t workspace_tokens = 65536;  // context tokens that a prefill chunk holds
+  std::int64_t kv_heads = 1;              // kind fa: KV heads; divides `heads`
+  std::int64_t head_dim = 128;            // kind fa: elements of a head
+  std::int64_t window = -1;               // kind fa: keys to the left of a row's own; -1: all
   bool operator==(const Case&) const = default;
 };
 
@@ -113,5 +127,6 @@ std::string_view name(Layout layout);
 std::string_view name(Distribution distribution);
 std::string_view name(TailFill fill);
 std::string_view name(PlannerChoice planner);
+std::string_view name(StepKind kind);
 
 }  // namespace mla

@@ -52,10 +52,14 @@ std::string_view name(TailFill fill) {
 std::string_view name(PlannerChoice planner) {
   return text::word(text::kPlanners, planner);
 }
+std::string_view name(StepKind kind) {
+  return text::word(text::kKinds, kind);
+}
 
 std::string format_case(const Case& c) {
   const Case defaults;
   std::string out = std::string(text::kVersion) + ":" + requests_text(c.requests);
+  for (const auto& step : c.later_steps) out += "+" + requests_text(step);
   const auto add = [&out](std::string_view key, const std::string& value) {
     out += ";" + std::string(key) + "=" + value;
   };
@@ -79,6 +83,12 @@ std::string format_case(const Case& c) {
   if (c.need_lse != defaults.need_lse) add("lse", c.need_lse ? "1" : "0");
   if (c.origin_block != defaults.origin_block) add("origin", std::to_string(c.origin_block));
   if (c.schedule_seed != defaults.schedule_seed) add("sched", std::to_string(c.schedule_seed));
+  if (c.kind != defaults.kind) add("kind", std::string(name(c.kind)));
+  if (c.workspace_tokens != defaults.workspace_tokens)
+    add("workspace", std::to_string(c.workspace_tokens));
+  if (c.kv_heads != defaults.kv_heads) add("kvheads", std::to_string(c.kv_heads));
+  if (c.head_dim != defaults.head_dim) add("dim", std::to_string(c.head_dim));
+  if (c.window != defaults.window) add("window", std::to_string(c.window));
   return out;
 }
 

@@ -50,13 +50,25 @@ Status add_group(std::string_view group, std::vector<RequestSpec>& requests) {
   return std::nullopt;
 }
 
-Status parse_requests(std::string_view text, std::vector<RequestSpec>& requests) {
+Status parse_step(std::string_view text, std::vector<RequestSpec>& requests) {
   while (true) {
     const std::size_t at = text.find('_');
     if (Status s = add_group(text.substr(0, at), requests)) return s;
     if (at == std::string_view::npos) return std::nullopt;
     text.remove_prefix(at + 1);
   }
+}
+
+// The steps of a sequence are joined by '+'.
+Status parse_requests(std::string_view text, Case& c) {
+  std::size_t at = text.find('+');
+  if (Status s = parse_step(text.substr(0, at), c.requests)) return s;
+  while (at != std::string_view::npos) {
+    text.remove_prefix(at + 1);
+    at = text.find('+');
+    if (Status s = parse_step(text.substr(0, at), c.later_steps.emplace_back())) return s;
+  }
+  return std::nullopt;
 }
 
 // Splits at the first `mark`; without one the second part is empty.
@@ -175,6 +187,14 @@ constexpr Field kFields[] = {
        c.schedule_seed = n.value_or(0);
        return n.has_value();
      }},
+    {"kind", "decode, prefill or fa",
+     [](V v, Case& c) { return read_word(text::value_of(text::kKinds, v), c.kind); }},
+    {"workspace", "1 to 4194304 tokens",
+     [](V v, Case& c) { return read_int(v, 1, kMaxKvLen, c.workspace_tokens); }},
+    {"kvheads", "1 to 128", [](V v, Case& c) { return read_int(v, 1, kMaxHeads, c.kv_heads); }},
+    {"dim", "16 to 256", [](V v, Case& c) { return read_int(v, 16, 256, c.head_dim); }},
+    {"window", "-1, or 0 to 4194304 keys",
+     [](V v, Case& c) { return read_int(v, -1, kMaxKvLen, c.window); }},
 };
 
 Status parse_field(std::string_view item, std::set<std::string_view>& seen, Case& c) {
@@ -195,7 +215,7 @@ Result<Case> parse_case(std::string_view line) {
   if (version != text::kVersion) return bad("version", version, "mla1:<requests>;<fields>");
   auto [requests, fields] = halves(rest, ';');
   Case c;
-  if (Status s = parse_requests(requests, c.requests)) return *s;
+  if (Status s = parse_requests(requests, c)) return *s;
   std::set<std::string_view> seen;
   if (rest.size() != requests.size() && fields.empty()) return bad("", "", "a field behind ';'");
   while (!fields.empty()) {

@@ -39,6 +39,9 @@ inline constexpr Words<PlannerChoice, 7> kPlanners{{{PlannerChoice::automatic, "
                                                     {PlannerChoice::v10, "v10"},
                                                     {PlannerChoice::none, "none"}}};
 
+inline constexpr Words<StepKind, 3> kKinds{
+    {{StepKind::decode, "decode"}, {StepKind::prefill, "prefill"}, {StepKind::fa, "fa"}}};
+
 template <class E, std::size_t N>
 constexpr std::string_view word(const Words<E, N>& words, E value) {
   for (const auto& [v, w] : words)

@@ -185,6 +185,8 @@ Result<ResolvedShape> resolve_shape(const Case& c, const Batch& batch) {
   const auto refuse = [](std::string why) {
     return Error{ErrorCode::unsupported, std::move(why), ""};
   };
+  if (c.kind != StepKind::decode)
+    return refuse("a case of kind " + std::string(name(c.kind)) + " has no decode shape");
   if (c.dtype.q == Dtype::fp8 && c.dtype.kv == Dtype::bf16)
     return refuse("dtype fp8/bf16: no kernel takes an fp8 query with a bf16 cache");
   if (c.block_size % c.page_size != 0)

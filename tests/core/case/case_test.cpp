@@ -34,6 +34,19 @@ TEST_CASE("case: a canonical line reads back to itself", "[case]") {
   CHECK(format_case(parsed(kEverything)) == kEverything);
 }
 
+TEST_CASE("case: sequences, prefill and FA steps read back to themselves", "[case]") {
+  for (const char* line :
+       {"mla1:4q1s100+4q1s101+2q4s1k_1q1s7;heads=16;block=1;arch=gfx942;cu=304;dtype=bf16/bf16;"
+        "gran=16;split=-1;causal=1;layout=shuffled.7;data=normal.42",
+        "mla1:1q300s700;heads=12;block=16;arch=gfx950;cu=256;dtype=bf16/fp8;gran=16;split=-1;"
+        "causal=1;layout=contiguous;data=normal.1;kind=prefill;workspace=1024",
+        "mla1:2q1s9_1q5s5;heads=32;block=16;arch=gfx942;cu=304;dtype=bf16/bf16;gran=16;split=-1;"
+        "causal=1;layout=contiguous;data=normal.1;kind=fa;kvheads=8;dim=64;window=127"})
+    CHECK(format_case(parsed(line)) == line);
+  CHECK(parsed("mla1:q1s1+2q1s2+q3s3").later_steps[1][0] == mla::RequestSpec{3, 3});
+  CHECK_FALSE(parse_case("mla1:q1s1+").ok());
+}
+
 TEST_CASE("case: order, left-out fields and split groups do not matter", "[case]") {
   const Case c = parsed("mla1:q1s1024_1q1s1k_2q3s5;cu=80;heads=12");
   CHECK(c.requests.size() == 4);
