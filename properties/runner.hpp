@@ -1,8 +1,10 @@
 // The runner: draws cases, judges each by every selected property, shrinks what fails.
 //
-// Cases are drawn by RapidCheck under an id of our own; a failure carries everything that
-// reproduces it: the case line first. Cases that ran are counted for each property: zero is
-// inconclusive.
+// Cases are drawn by RapidCheck under an id of our own, never under one from the environment; a
+// failure carries everything that reproduces it: the case line first. Cases that ran are counted
+// for each property: zero is inconclusive. Cases are judged in parallel, and the report of a seed
+// is the same for any number of workers, as long as no time limit cuts it off. Fails: never;
+// `backend` must be set.
 #pragma once
 
 #include <chrono>
@@ -21,12 +23,18 @@ struct RunOptions {
   std::vector<const Property*> properties;
   std::vector<Case> cases;        // judged first, as they are (shipped or enumerated)
   std::int64_t random_cases = 0;  // then this many random ones
-  std::optional<std::chrono::milliseconds> time_limit;  // then random ones until this has passed
+  // Then random ones until this has passed. If it passes before the cases above are judged, the run
+  // gave up.
+  std::optional<std::chrono::milliseconds> time_limit;
   std::uint64_t seed = 1;
   const Backend* backend = nullptr;
   const Interposer* interposer = nullptr;
+  int workers = 0;     // cases judged at once; 0: as many as the machine has cores
+  bool shrink = true;  // whether a failing case is made smaller
+  // What a replay needs besides case and property, such as " --backend hip".
+  std::string replay_options;
   // Called after every judged case with the number judged so far and the number wanted (0:
-  // unknown).
+  // unknown); by one thread at a time.
   std::function<void(std::int64_t, std::int64_t)> progress;
 };
 
@@ -37,6 +45,7 @@ struct Failure {
   Outcome outcome;  // of the smallest case
   std::uint64_t seed = 0;
   std::int64_t shrinks = 0;
+  std::string replay_options;
 };
 
 struct PropertyTally {
@@ -44,14 +53,15 @@ struct PropertyTally {
   std::int64_t ran = 0;
   std::int64_t skipped = 0;
   std::int64_t failed = 0;
+  std::string first_skip;  // why the first skipped case was skipped
 };
 
 struct RunReport {
   std::vector<PropertyTally> tallies;
-  std::vector<Failure> failures;  // at most one for each property
+  std::vector<Failure> failures;  // at most one for each property, which then is not asked again
   std::int64_t cases = 0;         // cases judged
   std::int64_t refused = 0;       // of these, refused by shape or builder, with a reason
-  bool gave_up = false;
+  bool gave_up = false;           // the time limit passed before the wanted cases were judged
   double seconds = 0;
   [[nodiscard]] ExitCode exit_code() const;
 };

@@ -1,0 +1,143 @@
+#include "properties/generate/cases.hpp"
+
+#include <algorithm>
+
+#include "core/units.hpp"
+#include "properties/generate/cost.hpp"
+#include "properties/generate/requests.hpp"
+
+namespace mla::prop {
+namespace {
+
+// A seed within the domain's limit; without one, what the field has by default.
+std::uint64_t draw_seed(Choices& choices, const CaseDomain& domain, std::uint64_t unset) {
+  if (domain.max_seed == 0) return unset;
+  return static_cast<std::uint64_t>(choices.between(0, domain.max_seed));
+}
+
+std::int64_t draw_block_size(Choices& choices, const CaseDomain& domain, std::int64_t page_size) {
+  Options<std::int64_t> fitting;
+  for (const auto& option : domain.block_size)
+    if (option.value % page_size == 0) fitting.push_back(option);
+  return choose(choices, fitting);
+}
+
+void draw_layout(Choices& choices, const CaseDomain& domain, Case& c) {
+  const std::uint64_t seed = c.layout.parameter;
+  c.layout = {choose(choices, domain.layout), 0};
+  std::int64_t longest = 1;
+  for (const RequestSpec& r : c.requests) longest = std::max(longest, r.kv_len);
+  if (c.layout.kind == Layout::shuffled) c.layout.parameter = draw_seed(choices, domain, seed);
+  if (c.layout.kind == Layout::prefix)
+    c.layout.parameter =
+        static_cast<std::uint64_t>(choices.between(0, ceil_div(longest, c.block_size)));
+}
+
+void draw_scales(Choices& choices, const CaseDomain& domain, Case& c) {
+  if (c.dtype.q == Dtype::fp8) c.q_scale = choose(choices, domain.scale);
+  if (c.dtype.kv == Dtype::fp8) c.kv_scale = choose(choices, domain.scale);
+}
+
+// Blocks that the case's cache holds at most, the null block included.
+std::int64_t most_blocks(const Case& c) {
+  std::int64_t blocks = 1;
+  std::int64_t longest = 0;
+  for (const RequestSpec& r : c.requests) {
+    blocks += ceil_div(r.kv_len, c.block_size);
+    longest = std::max(longest, r.qo_len);
+  }
+  return blocks + c.pad_requests * ceil_div(longest, c.block_size);
+}
+
+void draw_origin(Choices& choices, const CaseDomain& domain, Case& c) {
+  const Origin origin = choose(choices, domain.origin);
+  if (origin == Origin::zero) return;
+  const std::int64_t blocks = most_blocks(c);
+  const std::int64_t per_block = c.block_size / c.page_size;
+  const std::int64_t row_bytes = kKeyDim * element_bytes(c.dtype.kv);
+  // Beyond this the block ids leave int32 page indices.
+  const std::int64_t last = (std::int64_t{1} << 31) / per_block - blocks - 2;
+  const auto straddling = [&](std::int64_t boundary_block) {
+    return std::clamp(boundary_block - choices.between(0, blocks), std::int64_t{0}, last);
+  };
+  switch (origin) {
+    case Origin::zero:
+      break;
+    case Origin::near_page_2_16:
+      c.origin_block = straddling((1 << 16) / per_block);
+      break;
+    case Origin::near_page_2_24:
+      c.origin_block = straddling((1 << 24) / per_block);
+      break;
+    case Origin::near_byte_2_31:
+      c.origin_block = straddling((std::int64_t{1} << 31) / row_bytes / c.block_size);
+      break;
+    case Origin::near_byte_2_32:
+      c.origin_block = straddling((std::int64_t{1} << 32) / row_bytes / c.block_size);
+      break;
+    case Origin::near_page_2_31:
+      c.origin_block = last - choices.between(0, 3);
+      break;
+  }
+}
+
+}  // namespace
+
+Case draw_case(Choices& choices, const CaseDomain& domain) {
+  Case c;
+  c.arch = choose(choices, domain.arch);
+  c.dtype = choose(choices, domain.dtype);
+  c.heads = choose(choices, domain.heads);
+  c.page_size = choose(choices, domain.page_size);
+  c.block_size = draw_block_size(choices, domain, c.page_size);
+  c.compute_units = choose(choices, domain.compute_units);
+  if (c.compute_units == 0) c.compute_units = product_compute_units(c.arch).count();
+  c.granularity = choose(choices, domain.granularity);
+  c.max_split = choose(choices, domain.max_split);
+  c.causal = choose(choices, domain.causal);
+  c.planner = choose(choices, domain.planner);
+  c.pad_requests = choose(choices, domain.pad_requests);
+  c.requests = draw_requests(choices, domain, c);
+  while (domain.budget > 0 && c.pad_requests > 0 && cost_of(c) > domain.budget) --c.pad_requests;
+  draw_layout(choices, domain, c);
+  draw_scales(choices, domain, c);
+  draw_origin(choices, domain, c);
+  c.data = {choose(choices, domain.data), draw_seed(choices, domain, c.data.seed)};
+  c.spare.entries = choose(choices, domain.spare_entries);
+  if (c.spare.entries > 0) c.spare.fill = choose(choices, domain.spare_fill);
+  c.need_lse = choose(choices, domain.need_lse);
+  // Half of the cases keep the ascending order of slots and pieces.
+  if (domain.max_seed > 0 && choices.between(0, 1) == 1)
+    c.schedule_seed = static_cast<std::uint64_t>(choices.between(1, domain.max_seed));
+  return c;
+}
+
+Case random_case(std::uint64_t seed, int size) {
+  RandomChoices choices(seed);
+  return draw_case(choices, random_domain(size));
+}
+
+void enumerate_cases(const EnumerationBounds& bounds,
+                     const std::function<bool(const Case&)>& visit) {
+  const CaseDomain domain = domain_of(bounds);
+  Odometer odometer;
+  while (odometer.next())
+    if (!visit(draw_case(odometer, domain))) return;
+}
+
+std::int64_t count_cases(const EnumerationBounds& bounds) {
+  std::int64_t shapes = 0;  // (rows, keys) of one request
+  for (std::int64_t q = 0; q <= bounds.max_qo_len; ++q)
+    shapes += 1 + std::max<std::int64_t>(0, bounds.max_kv_len - std::max<std::int64_t>(q, 1) + 1);
+  std::int64_t batches = 0;
+  std::int64_t power = 1;
+  for (std::int64_t n = 1; n <= bounds.max_requests; ++n) batches += power *= shapes;
+  for (const std::size_t factor :
+       {bounds.heads.size(), bounds.block_sizes.size(), bounds.compute_units.size(),
+        bounds.archs.size(), bounds.dtypes.size(), bounds.causal.size(),
+        bounds.granularities.size(), bounds.planners.size(), bounds.pad_requests.size()})
+    batches *= static_cast<std::int64_t>(factor);
+  return batches;
+}
+
+}  // namespace mla::prop

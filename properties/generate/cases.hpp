@@ -1,0 +1,29 @@
+// The case generator: one text for random and for exhaustive cases.
+//
+// draw_case() asks its choices field by field and request by request, and never leaves the domain.
+// What it draws is complete and canonical: format and parse give it back. Every request has no key
+// or at least as many keys as rows. Whether a kernel takes the case is for resolve_shape() to say.
+// Fails: never.
+#pragma once
+
+#include <functional>
+
+#include "core/case/case.hpp"
+#include "properties/generate/choices.hpp"
+#include "properties/generate/domain.hpp"
+
+namespace mla::prop {
+
+Case draw_case(Choices& choices, const CaseDomain& domain);
+
+// The random case that belongs to a seed; RapidCheck's `size` limits its cost.
+Case random_case(std::uint64_t seed, int size);
+
+// Calls visit() with every case of the bounds, until it returns false.
+void enumerate_cases(const EnumerationBounds& bounds,
+                     const std::function<bool(const Case&)>& visit);
+
+// How many that is, by the product formula.
+std::int64_t count_cases(const EnumerationBounds& bounds);
+
+}  // namespace mla::prop

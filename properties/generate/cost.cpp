@@ -1,0 +1,30 @@
+#include "properties/generate/cost.hpp"
+
+#include <algorithm>
+
+namespace mla::prop {
+
+std::int64_t request_cost(const RequestSpec& request, std::int64_t heads) {
+  return heads * request.qo_len * (request.kv_len + 16) + 4 * request.kv_len;
+}
+
+std::int64_t cost_of(const Case& c) {
+  std::int64_t cost = 0;
+  std::int64_t longest = 0;
+  for (const RequestSpec& r : c.requests) {
+    cost += request_cost(r, c.heads);
+    longest = std::max(longest, r.qo_len);
+  }
+  // A padding request has at most the rows of the others, and as many keys.
+  return cost + c.pad_requests * request_cost({longest, longest}, c.heads);
+}
+
+// Most cases are small: the budget stays near 4 thousand for the lower half of the sizes and grows
+// to 64 thousand at the largest.
+std::int64_t budget_of(int size) {
+  const std::int64_t step = std::clamp(size, 0, 100) / 10;
+  return std::int64_t{1} << (10 + std::min<std::int64_t>(2, step) +
+                             std::max<std::int64_t>(0, step - 6));
+}
+
+}  // namespace mla::prop

@@ -1,0 +1,78 @@
+// CaseDomain: the values that each field of a drawn case may take, and how much work it may be.
+//
+// Data only: draw_case() (cases.hpp) reads it, at random or exhaustively. Units: requests, rows,
+// tokens, heads as named; `budget` in units of cost_of(). Fails: never.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/case/case.hpp"
+#include "properties/generate/choices.hpp"
+
+namespace mla::prop {
+
+// Where the physical blocks start. The near ones straddle the boundary with the case's own blocks.
+enum class Origin : std::uint8_t {
+  zero,
+  near_page_2_16,  // page ids around 2^16
+  near_page_2_24,  // page ids around 2^24, where a float or a 24-bit product ends
+  near_byte_2_31,  // byte offsets around 2^31
+  near_byte_2_32,  // byte offsets around 2^32
+  near_page_2_31,  // the last ids that an int32 page index holds
+};
+
+struct CaseDomain {
+  Options<Arch> arch;
+  Options<DtypePair> dtype;
+  Options<std::int64_t> heads;
+  Options<std::int64_t> page_size;
+  Options<std::int64_t> block_size;     // those that are no multiple of the page are left out
+  Options<std::int64_t> compute_units;  // 0: those of the architecture's product
+  Options<std::int64_t> granularity;
+  Options<std::int64_t> max_split;
+  Options<bool> causal;
+  Options<Layout> layout;
+  Options<Distribution> data;
+  Options<PlannerChoice> planner;
+  Options<std::int64_t> pad_requests;
+  Options<std::int64_t> spare_entries;
+  Options<TailFill> spare_fill;
+  Options<float> scale;  // of an fp8 query, and of an fp8 cache
+  Options<bool> need_lse;
+  Options<Origin> origin;
+
+  Options<std::int64_t> requests;
+  Options<bool> uniform;  // whether all requests have the rows of the first
+  Options<std::int64_t> qo_len;
+  // Every length up to max_kv_len, or lengths that favour the boundaries of blocks, pages,
+  // granules and rows, within the budget.
+  bool every_kv_len = false;
+  std::int64_t max_kv_len = 0;
+  std::int64_t budget = 0;    // 0: none
+  std::int64_t max_seed = 0;  // of layout, data and schedule; 0: each keeps its default
+};
+
+// The whole space of cases, biased towards boundaries. `size` from 0 to 100 is RapidCheck's: small
+// sizes give cheap cases.
+CaseDomain random_domain(int size);
+
+// The corner of the space that enumerate_cases() exhausts.
+struct EnumerationBounds {
+  std::int64_t max_requests = 2;
+  std::int64_t max_qo_len = 3;  // rows, from 0
+  std::int64_t max_kv_len = 4;  // tokens; every request has no key or at least as many as rows
+  std::vector<std::int64_t> heads{16};
+  std::vector<std::int64_t> block_sizes{1};
+  std::vector<std::int64_t> compute_units{1, 4};
+  std::vector<Arch> archs{Arch::gfx942, Arch::gfx950};
+  std::vector<DtypePair> dtypes{{Dtype::bf16, Dtype::bf16}};
+  std::vector<bool> causal{true};
+  std::vector<std::int64_t> granularities{1};
+  std::vector<PlannerChoice> planners{PlannerChoice::automatic};
+  std::vector<std::int64_t> pad_requests{0};
+};
+
+CaseDomain domain_of(const EnumerationBounds& bounds);
+
+}  // namespace mla::prop

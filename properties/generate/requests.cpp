@@ -1,0 +1,119 @@
+#include "properties/generate/requests.hpp"
+
+#include <algorithm>
+
+#include "properties/generate/cost.hpp"
+
+namespace mla::prop {
+namespace {
+
+// The largest KV length that a request of `qo_len` rows may have for `budget`; at least `qo_len`.
+std::int64_t longest_within(std::int64_t budget, std::int64_t qo_len, const Case& c,
+                            const CaseDomain& domain) {
+  const std::int64_t fixed = request_cost({qo_len, 0}, c.heads);
+  const std::int64_t per_key = request_cost({qo_len, 1}, c.heads) - fixed;
+  return std::clamp((budget - fixed) / per_key, qo_len, domain.max_kv_len);
+}
+
+std::int64_t every_length(Choices& choices, std::int64_t qo_len, std::int64_t limit) {
+  const std::int64_t least = std::max<std::int64_t>(qo_len, 1);
+  if (limit < least) return 0;
+  const std::int64_t index = choices.between(0, limit - least + 1);
+  return index == 0 ? 0 : least + index - 1;
+}
+
+// A length one below, at, or one above a multiple of something that some stage counts in.
+std::int64_t near_multiple(Choices& choices, std::int64_t limit, const Case& c) {
+  const Options<std::int64_t> steps{{16, 2},
+                                    {64, 2},
+                                    {c.block_size, 3},
+                                    {c.page_size, 1},
+                                    {c.granularity * c.page_size, 3},
+                                    {c.compute_units, 1},
+                                    {1024, 1}};
+  const std::int64_t step = choose(choices, steps);
+  const std::int64_t most = std::max<std::int64_t>(1, limit / step);
+  // Few multiples come more often than many.
+  const std::int64_t factor = choices.between(1, choices.between(1, most));
+  return factor * step + choices.between(-1, 1);
+}
+
+std::int64_t boundary_length(Choices& choices, std::int64_t qo_len, std::int64_t limit,
+                             const Case& c) {
+  enum Kind { none, least, near_rows, small, near_step, any, longest };
+  const Options<Kind> kinds{{none, 2},       {least, 3}, {near_rows, 3}, {small, 6},
+                            {near_step, 14}, {any, 6},   {longest, 1}};
+  std::int64_t n = 0;
+  switch (choose(choices, kinds)) {
+    case none:
+      return 0;
+    case least:
+      n = qo_len;
+      break;
+    case near_rows:
+      n = qo_len + choices.between(1, 3);
+      break;
+    case small:
+      n = choices.between(1, 40);
+      break;
+    case near_step:
+      n = near_multiple(choices, limit, c);
+      break;
+    case any:
+      n = choices.between(0, limit);
+      break;
+    case longest:
+      n = limit;
+      break;
+  }
+  return std::clamp(n, qo_len, limit);
+}
+
+// The most rows, at most `wanted`, that a request can have for `budget`; at least one if `wanted`.
+std::int64_t rows_within(std::int64_t budget, std::int64_t wanted, const Case& c) {
+  std::int64_t q = wanted;
+  while (q > 1 && request_cost({q, q}, c.heads) > budget) --q;
+  return q;
+}
+
+std::vector<RequestSpec> draw_all(Choices& choices, const CaseDomain& domain, std::int64_t count,
+                                  bool uniform) {
+  std::vector<RequestSpec> requests;
+  std::int64_t qo_len = 0;
+  for (std::int64_t r = 0; r < count; ++r) {
+    if (r == 0 || !uniform) qo_len = choose(choices, domain.qo_len);
+    requests.push_back({qo_len, every_length(choices, qo_len, domain.max_kv_len)});
+  }
+  return requests;
+}
+
+std::vector<RequestSpec> draw_within_budget(Choices& choices, const CaseDomain& domain,
+                                            const Case& c, std::int64_t count, bool uniform) {
+  std::int64_t left = domain.budget;
+  std::int64_t qo_len = rows_within(left, choose(choices, domain.qo_len), c);
+  std::vector<RequestSpec> requests;
+  for (std::int64_t r = 0; r < count; ++r) {
+    if (r > 0 && !uniform) qo_len = rows_within(left, choose(choices, domain.qo_len), c);
+    const std::int64_t least = std::max<std::int64_t>(1, request_cost({qo_len, qo_len}, c.heads));
+    if (r == 0 && uniform)
+      count = std::clamp(left / least - c.pad_requests, std::int64_t{1}, count);
+    if (r > 0 && least > left) break;
+    // What the requests still to come and the padding need at least is not this one's to spend.
+    const std::int64_t reserved = uniform ? (count - r - 1 + c.pad_requests) * least : 0;
+    const std::int64_t limit = longest_within(left - reserved, qo_len, c, domain);
+    requests.push_back({qo_len, boundary_length(choices, qo_len, limit, c)});
+    left -= request_cost(requests.back(), c.heads);
+  }
+  return requests;
+}
+
+}  // namespace
+
+std::vector<RequestSpec> draw_requests(Choices& choices, const CaseDomain& domain, const Case& c) {
+  const std::int64_t count = choose(choices, domain.requests);
+  const bool uniform = choose(choices, domain.uniform);
+  return domain.budget == 0 ? draw_all(choices, domain, count, uniform)
+                            : draw_within_budget(choices, domain, c, count, uniform);
+}
+
+}  // namespace mla::prop

@@ -1,0 +1,143 @@
+#include "properties/generate/shrink.hpp"
+
+#include <algorithm>
+
+namespace mla::prop {
+namespace {
+
+using Cases = std::vector<Case>;
+
+// Values between `value` and `target`, the target first and the nearest neighbour last; each step
+// halves the distance, so that a bound is found like by bisection.
+std::vector<std::int64_t> towards(std::int64_t value, std::int64_t target) {
+  std::vector<std::int64_t> values;
+  for (std::int64_t step = value - target; step != 0; step /= 2) values.push_back(value - step);
+  return values;
+}
+
+// Adds the case that `change` makes of `c`, if it makes another.
+template <class F>
+void add(Cases& out, const Case& c, F change) {
+  Case candidate = c;
+  change(candidate);
+  if (candidate != c) out.push_back(std::move(candidate));
+}
+
+void set_arch(Case& c, Arch arch) {
+  const bool product = c.compute_units == product_compute_units(c.arch).count();
+  c.arch = arch;
+  if (product) c.compute_units = product_compute_units(arch).count();
+}
+
+void set_dtype(Case& c, DtypePair dtype) {
+  c.dtype = dtype;
+  if (dtype.q != Dtype::fp8) c.q_scale = 1;
+  if (dtype.kv != Dtype::fp8) c.kv_scale = 1;
+}
+
+// Runs of requests taken out: half of them, a quarter, ... one.
+void fewer_requests(Cases& out, const Case& c) {
+  const std::size_t count = c.requests.size();
+  for (std::size_t run = count / 2; run > 0; run /= 2)
+    for (std::size_t first = 0; first < count; first += run)
+      add(out, c, [&](Case& x) {
+        const auto begin = x.requests.begin() + static_cast<std::ptrdiff_t>(first);
+        x.requests.erase(begin, begin + static_cast<std::ptrdiff_t>(std::min(run, count - first)));
+      });
+}
+
+RequestSpec least(const RequestSpec& r) {
+  return {std::min<std::int64_t>(r.qo_len, 1), std::min<std::int64_t>(r.kv_len, 1)};
+}
+
+// All requests at once, so that uniform batches stay uniform.
+void shorter_together(Cases& out, const Case& c) {
+  const auto each = [&](auto change) {
+    add(out, c, [&](Case& x) { std::for_each(x.requests.begin(), x.requests.end(), change); });
+  };
+  each([](RequestSpec& r) { r = least(r); });
+  each([](RequestSpec& r) { r.qo_len = std::min<std::int64_t>(r.qo_len, 1); });
+  each([](RequestSpec& r) { r.kv_len = std::min(r.kv_len, r.qo_len); });
+  each([](RequestSpec& r) { r.kv_len = std::min(r.kv_len, std::max(r.qo_len, r.kv_len / 2)); });
+  each([](RequestSpec& r) { r.qo_len -= r.qo_len > 1 ? 1 : 0; });
+}
+
+void shorter_request(Cases& out, const Case& c, std::size_t index) {
+  const RequestSpec r = c.requests[index];
+  const auto set = [&](RequestSpec shorter) {
+    add(out, c, [&](Case& x) { x.requests[index] = shorter; });
+  };
+  set(least(r));
+  if (r.qo_len > 1)
+    for (const std::int64_t q : towards(r.qo_len, 1)) set({q, r.kv_len});
+  const std::int64_t shortest = std::max<std::int64_t>(r.qo_len, 1);
+  if (r.kv_len > shortest)
+    for (const std::int64_t n : towards(r.kv_len, shortest)) set({r.qo_len, n});
+}
+
+// Everything but the requests at its simplest.
+Case plain(const Case& c) {
+  Case x;
+  x.requests = c.requests;
+  x.layout = {Layout::contiguous, 0};
+  return x;
+}
+
+void plainer_shape(Cases& out, const Case& c) {
+  add(out, c, [](Case& x) { set_arch(x, Arch::gfx942); });
+  add(out, c, [](Case& x) { set_dtype(x, {}); });
+  for (const std::int64_t h : towards(c.heads, 16)) add(out, c, [h](Case& x) { x.heads = h; });
+  add(out, c, [](Case& x) { x.page_size = 1; });
+  for (const std::int64_t b : towards(c.block_size, c.page_size))
+    if (b % c.page_size == 0) add(out, c, [b](Case& x) { x.block_size = b; });
+  const std::int64_t product = product_compute_units(c.arch).count();
+  add(out, c, [=](Case& x) { x.compute_units = product; });
+  if (c.compute_units != product)
+    for (const std::int64_t n : towards(c.compute_units, 1))
+      if (n != product) add(out, c, [n](Case& x) { x.compute_units = n; });
+}
+
+void plainer_options(Cases& out, const Case& c) {
+  const Case simplest = plain(c);
+  add(out, c, [&](Case& x) { x.granularity = simplest.granularity; });
+  add(out, c, [&](Case& x) { x.max_split = simplest.max_split; });
+  add(out, c, [&](Case& x) { x.causal = simplest.causal; });
+  add(out, c, [&](Case& x) { x.planner = simplest.planner; });
+  add(out, c, [&](Case& x) { x.spare = simplest.spare; });
+  add(out, c, [&](Case& x) { x.need_lse = simplest.need_lse; });
+  add(out, c, [&](Case& x) { x.schedule_seed = simplest.schedule_seed; });
+  add(out, c, [&](Case& x) { x.layout = simplest.layout; });
+  add(out, c, [&](Case& x) { x.data = simplest.data; });
+  add(out, c, [&](Case& x) { x.data.seed = simplest.data.seed; });
+  add(out, c, [&](Case& x) { x.q_scale = x.kv_scale = 1; });
+  add(out, c, [&](Case& x) { x.q_scale = 1; });
+  add(out, c, [&](Case& x) { x.kv_scale = 1; });
+}
+
+void smaller_numbers(Cases& out, const Case& c) {
+  for (const std::int64_t n : towards(c.pad_requests, 0))
+    add(out, c, [n](Case& x) { x.pad_requests = n; });
+  for (const std::int64_t n : towards(c.origin_block, 0))
+    add(out, c, [n](Case& x) { x.origin_block = n; });
+  if (c.spare.entries > 1)
+    for (const std::int64_t n : towards(c.spare.entries, 1))
+      add(out, c, [n](Case& x) { x.spare.entries = n; });
+  for (const std::int64_t n : towards(static_cast<std::int64_t>(c.layout.parameter), 0))
+    add(out, c, [n](Case& x) { x.layout.parameter = static_cast<std::uint64_t>(n); });
+}
+
+}  // namespace
+
+std::vector<Case> simpler_cases(const Case& c) {
+  Cases out;
+  add(out, c, [&](Case& x) { x = plain(c); });
+  fewer_requests(out, c);
+  shorter_together(out, c);
+  plainer_shape(out, c);
+  plainer_options(out, c);
+  for (std::size_t r = 0; r < c.requests.size(); ++r) shorter_request(out, c, r);
+  smaller_numbers(out, c);
+  return out;
+}
+
+}  // namespace mla::prop

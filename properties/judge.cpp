@@ -1,0 +1,40 @@
+#include "properties/judge.hpp"
+
+namespace mla::prop {
+namespace {
+
+class OneThread final : public Backend {
+ public:
+  explicit OneThread(const Backend& backend) : backend_(backend) {}
+  [[nodiscard]] std::string_view name() const override { return backend_.name(); }
+  [[nodiscard]] Support supports(const ResolvedShape& shape) const override {
+    return backend_.supports(shape);
+  }
+  [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
+                                         const ExecutionOptions& options) const override {
+    ExecutionOptions narrowed = options;
+    if (narrowed.threads == 0) narrowed.threads = 1;
+    return backend_.run(launch, narrowed);
+  }
+
+ private:
+  const Backend& backend_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> one_thread(const Backend& backend) {
+  return std::make_unique<OneThread>(backend);
+}
+
+Judgement judge(const Case& c, std::span<const Property* const> properties, const Backend& backend,
+                const Interposer* interposer) {
+  Subject subject(c, backend, interposer);
+  Judgement judgement;
+  for (const Property* property : properties)
+    judgement.outcomes.push_back(property->check(subject));
+  judgement.refused = !subject.metadata().ok();
+  return judgement;
+}
+
+}  // namespace mla::prop

@@ -1,0 +1,26 @@
+#include "properties/minimise.hpp"
+
+#include <utility>
+
+#include "properties/generate/rc_cases.hpp"
+
+namespace mla::prop {
+
+Minimum minimise(const Case& failing, Outcome outcome, const Fails& fails, std::int64_t max_tries) {
+  Minimum minimum{failing, std::move(outcome), 0, 0};
+  auto simpler = shrinkable_case(failing).shrinks();
+  while (minimum.tried < max_tries) {
+    const auto candidate = simpler.next();
+    if (!candidate) break;
+    ++minimum.tried;
+    std::optional<Outcome> failure = fails(candidate->value());
+    if (!failure) continue;
+    minimum.smallest = candidate->value();
+    minimum.outcome = std::move(*failure);
+    ++minimum.shrinks;
+    simpler = candidate->shrinks();
+  }
+  return minimum;
+}
+
+}  // namespace mla::prop

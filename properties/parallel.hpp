@@ -1,0 +1,26 @@
+// A loop over independent items by several threads. Private to properties.
+//
+// `work()` is called once on each of `workers` threads and returns when nothing is left; with
+// one worker it is called on the calling thread. Fails: never; `work` does not throw.
+#pragma once
+
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+namespace mla::prop {
+
+// 0 means one worker for each core.
+inline int worker_count(int wanted) {
+  return wanted > 0 ? wanted : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+template <class F>
+void on_workers(int workers, F work) {
+  if (workers == 1) return work();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < workers; ++i) threads.emplace_back(work);
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace mla::prop

@@ -1,0 +1,112 @@
+#include "properties/search.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "properties/generate/hash.hpp"
+#include "properties/generate/rc_cases.hpp"
+#include "properties/parallel.hpp"
+
+namespace mla::prop {
+
+Search::Search(const RunOptions& options, const Backend& backend)
+    : options_(options),
+      backend_(backend),
+      wanted_(static_cast<std::int64_t>(options.cases.size()) + options.random_cases),
+      first_(options.properties.size()),
+      skips_(options.properties.size()) {}
+
+void Search::run(int workers) {
+  on_workers(workers, [this] {
+    while (const auto index = take()) judge_case(*index);
+  });
+}
+
+// The index of the next case, or nothing when the search is over.
+std::optional<std::int64_t> Search::take() {
+  const std::lock_guard lock(mutex_);
+  if (last_first_failure() < next_) return std::nullopt;
+  if (next_ >= wanted_ && !options_.time_limit) return std::nullopt;
+  if (options_.time_limit && std::chrono::steady_clock::now() - start_ >= *options_.time_limit) {
+    out_of_time_ = out_of_time_ || next_ < wanted_;
+    return std::nullopt;
+  }
+  records_.emplace_back();
+  return next_++;
+}
+
+// Where every property has failed; kNever while one holds.
+std::int64_t Search::last_first_failure() const {
+  std::int64_t last = -1;
+  for (const FirstFailure& f : first_) last = std::max(last, f.index);
+  return last;
+}
+
+// Given cases first, then random ones. Each has a random number of its own, and RapidCheck's size
+// grows from 0 to 100 and starts again.
+Case Search::case_at(std::int64_t index) const {
+  const auto given = static_cast<std::int64_t>(options_.cases.size());
+  if (index < given) return options_.cases[static_cast<std::size_t>(index)];
+  static const rc::Gen<Case> generator = case_generator();
+  const auto number = static_cast<std::uint64_t>(index - given);
+  return generator(rc::Random(mix(options_.seed, number)), static_cast<int>(number % 101)).value();
+}
+
+std::vector<std::size_t> Search::still_asked(std::int64_t index) {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::size_t> asked;
+  for (std::size_t p = 0; p < first_.size(); ++p)
+    if (first_[p].index > index) asked.push_back(p);
+  return asked;
+}
+
+void Search::judge_case(std::int64_t index) {
+  const std::vector<std::size_t> asked = still_asked(index);
+  std::vector<const Property*> properties;
+  for (const std::size_t p : asked) properties.push_back(options_.properties[p]);
+  const Case c = case_at(index);
+  keep(index, c, asked, judge(c, properties, backend_, options_.interposer));
+}
+
+void Search::keep(std::int64_t index, const Case& c, const std::vector<std::size_t>& asked,
+                  Judgement judgement) {
+  const std::lock_guard lock(mutex_);
+  Record& record = records_[static_cast<std::size_t>(index)];
+  record.refused = judgement.refused;
+  record.verdicts.assign(first_.size(), Verdict::inconclusive);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const std::size_t p = asked[i];
+    Outcome& outcome = judgement.outcomes[i];
+    record.verdicts[p] = outcome.verdict;
+    if (outcome.verdict == Verdict::fail && index < first_[p].index)
+      first_[p] = {index, c, std::move(outcome)};
+    else if (outcome.verdict == Verdict::skip && index < skips_[p].index)
+      skips_[p] = {index, std::move(outcome.message)};
+  }
+  ++judged_;
+  if (options_.progress) options_.progress(judged_, options_.time_limit ? 0 : wanted_);
+}
+
+RunReport Search::counts() const {
+  RunReport report;
+  report.gave_up = out_of_time_;
+  // Cases behind the last first failure were started by a worker that was ahead.
+  report.cases =
+      std::min(next_, last_first_failure() == kNever ? kNever : last_first_failure() + 1);
+  for (std::int64_t i = 0; i < report.cases; ++i)
+    report.refused += records_[static_cast<std::size_t>(i)].refused ? 1 : 0;
+  for (std::size_t p = 0; p < first_.size(); ++p) {
+    PropertyTally tally{options_.properties[p], 0, 0, 0, {}};
+    for (std::int64_t i = 0; i < report.cases && i <= first_[p].index; ++i) {
+      const Verdict verdict = records_[static_cast<std::size_t>(i)].verdicts[p];
+      if (verdict == Verdict::inconclusive) continue;
+      ++(verdict == Verdict::skip ? tally.skipped : tally.ran);
+      if (verdict == Verdict::fail) ++tally.failed;
+    }
+    if (tally.skipped > 0) tally.first_skip = skips_[p].reason;
+    report.tallies.push_back(std::move(tally));
+  }
+  return report;
+}
+
+}  // namespace mla::prop
