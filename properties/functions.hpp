@@ -4,6 +4,7 @@
 // place (Interposer::on_functions). The defaults are the core's own. Fails: never.
 #pragma once
 
+#include "core/builder/classify.hpp"
 #include "core/case/batch.hpp"
 #include "core/paging/block_size.hpp"
 #include "core/paging/expand.hpp"
@@ -18,6 +19,9 @@ struct Functions {
   decltype(&mla::select_common_block_size) select_common_block_size =
       &mla::select_common_block_size;
   decltype(&mla::uniform_padded_qo_len) uniform_padded_qo_len = &mla::uniform_padded_qo_len;
+  decltype(&mla::split_decodes_and_prefills) split_decodes_and_prefills =
+      &mla::split_decodes_and_prefills;
+  decltype(&mla::decode_first_order) decode_first_order = &mla::decode_first_order;
   decltype(&plan::query_sizes) query_sizes = &plan::query_sizes;
   decltype(&plan::query_tiles) query_tiles = &plan::query_tiles;
   decltype(&plan::choose_v12_kernel) choose_v12_kernel = &plan::choose_v12_kernel;

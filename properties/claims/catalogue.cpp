@@ -1,0 +1,110 @@
+// The list of all properties, by id. docs/properties.md repeats it for readers; a test compares.
+#include <algorithm>
+#include <array>
+
+#include "properties/claims/claims.hpp"
+
+namespace mla::prop {
+namespace {
+
+constexpr std::array kProperties = {
+    Property{"P01", "expand_exact",
+             "Expanding a block table equals a scalar loop for every ratio, stride and launch, and "
+             "writes nothing else.",
+             p01_expand_exact},
+    Property{"P02", "tail_invariance",
+             "Plan, split choice and result do not depend on spare capacity or its contents.",
+             p02_tail_invariance},
+    Property{"P03", "rebuild_equals_fresh",
+             "A step built in used buffers equals the same step built in fresh ones.",
+             p03_rebuild_equals_fresh},
+    Property{"P04", "indptr_shape",
+             "Index lists have rows + 1 entries, start at 0, step by the lengths, and their tails "
+             "are constant.",
+             p04_indptr_shape},
+    Property{"P05", "plan_coverage",
+             "The works cover each row's visible keys exactly once, each row is written once, and "
+             "the result equals the reference.",
+             p05_plan_coverage},
+    Property{"P06", "capacity_guard",
+             "No batch within the declared capacity writes behind a buffer.", p06_capacity_guard},
+    Property{
+        "P07", "predicate_agreement",
+        "Size query, planner, kernel table and head padding agree on heads, folding and tiles.",
+        p07_predicate_agreement},
+    Property{"P08", "split_invariance",
+             "The result does not depend on how and where the keys are cut, beyond rounding.",
+             p08_split_invariance},
+    Property{"P09", "empty_neutral",
+             "A piece without visible keys has weight 0, and no NaN comes out of finite input.",
+             p09_empty_neutral},
+    Property{"P10", "zero_rows",
+             "Rows without keys get output 0 and LSE -inf, read no page and change no other row.",
+             p10_zero_rows},
+    Property{"P11", "pad_noninterference",
+             "Padding requests change nothing for live rows and never make a step fail.",
+             p11_pad_noninterference},
+    Property{"P12", "qlen_sweep",
+             "Row i of q equals a one-row decode of the n-q+1+i keys that it sees.",
+             p12_qlen_sweep},
+    Property{"P13", "causal_mutation",
+             "Changing a key changes the rows that see it, and no bit of the others.",
+             p13_causal_mutation},
+    Property{"P14", "head_pad",
+             "Padded and folded heads give what unpadded attention gives, and plan, tensors and "
+             "reducer have the same heads.",
+             p14_head_pad},
+    Property{"P15", "dtype_threading",
+             "The plan from the declared dtypes is the plan from the tensors' dtypes.",
+             p15_dtype_threading},
+    Property{"P16", "scale_equivariance",
+             "Doubling fp8 data and halving its scale changes no bit; bf16 data knows no scale.",
+             p16_scale_equivariance},
+    Property{"P17", "wide_offsets",
+             "Page ids and byte offsets around 2^16, 2^24, 2^31 and 2^32 give the same bits.",
+             p17_wide_offsets},
+    Property{"P18", "page_relabel",
+             "Keys have slots of their own, kv_indices names their pages, and renaming blocks "
+             "changes no bit.",
+             p18_page_relabel},
+    Property{"P23", "bound_tight",
+             "Sizes grow with the capacity and exceed what a batch can need by a bounded factor.",
+             p23_bound_tight},
+    Property{"P24", "lse_contract",
+             "The LSE is natural: of one key its score, and shards merged by it give the whole.",
+             p24_lse_contract},
+    Property{"P26", "classify",
+             "Uniformity and the decode prefix go by equality, as the rules say word by word.",
+             p26_classify},
+    Property{"P27", "block_negotiation",
+             "The common block size is what a search over all sizes finds.", p27_block_negotiation},
+    Property{"P28", "kernel_available",
+             "Every shape gets a listed kernel or is refused with a reason.", p28_kernel_available},
+    Property{"P31", "determinism",
+             "Any schedule and number of threads gives the same bits in every buffer.",
+             p31_determinism},
+    Property{"P32", "scratch_bounds", "Planner and reducer stay inside their scratch memory.",
+             p32_scratch_bounds},
+    Property{"P33", "abi_contract",
+             "A launch carries six plan buffers or none, with sizes, lists and scales that fit.",
+             p33_abi_contract},
+    Property{"P34", "n_ge_q",
+             "No request with fewer keys than causal rows reaches a planner, and none is planned.",
+             p34_n_ge_q},
+    Property{"P35", "balance", "No slot gets more than the planner's payload and one tail.",
+             p35_balance},
+};
+
+}  // namespace
+
+std::span<const Property> all_properties() {
+  return kProperties;
+}
+
+const Property* find_property(std::string_view id) {
+  const auto found = std::find_if(kProperties.begin(), kProperties.end(),
+                                  [id](const Property& p) { return p.id == id; });
+  return found == kProperties.end() ? nullptr : &*found;
+}
+
+}  // namespace mla::prop

@@ -1,0 +1,51 @@
+// P02: what lies behind the live part of kv_indices, and how much, changes nothing.
+#include "properties/claims/claims.hpp"
+#include "properties/claims/support.hpp"
+#include "properties/compare.hpp"
+
+namespace mla::prop {
+namespace {
+
+Case with_other_spare(const Case& c) {
+  Dice dice(c, "P02");
+  Case other = c;
+  other.spare.entries = c.spare.entries + dice.between(1, 6000);
+  other.spare.fill = dice.pick(
+      std::vector{TailFill::minus_one, TailFill::stale, TailFill::random, TailFill::huge});
+  return other;
+}
+
+std::optional<std::string> shapes_differ(const ResolvedShape& a, const ResolvedShape& b) {
+  if (a.route != b.route)
+    return "the route is " + std::string(name(a.route)) + " or " + std::string(name(b.route));
+  if (a.kv_splits != b.kv_splits)
+    return "a request is cut into " + std::to_string(a.kv_splits) + " or " +
+           std::to_string(b.kv_splits) + " splits";
+  return std::nullopt;
+}
+
+}  // namespace
+
+Outcome p02_tail_invariance(Subject& subject) {
+  const Case other_case = with_other_spare(subject.spec());
+  Subject other = subject.sibling(other_case);
+  const auto& result = subject.result();
+  if (!result) return refusal(result.error());
+  const std::string spare = "with " + std::to_string(subject.spec().spare.entries) + " or " +
+                            std::to_string(other_case.spare.entries) + " spare entries (" +
+                            std::string(name(other_case.spare.fill)) + ")";
+  const auto& other_result = other.result();
+  if (!other_result)
+    return failed(spare + " the step is taken or refused: " + other_result.error().message);
+  if (const auto why = shapes_differ(*subject.shape(), *other.shape()))
+    return failed(spare + " " + *why);
+  const auto& plan = subject.metadata()->plan;
+  const auto& other_plan = other.metadata()->plan;
+  if (plan.has_value() != other_plan.has_value() || (plan && !(*plan == *other_plan)))
+    return failed(spare + " the plan is another one");
+  if (const auto why = bitwise_difference(*result, *other_result, subject.spec().heads))
+    return failed(spare + " the result differs: " + *why);
+  return passed();
+}
+
+}  // namespace mla::prop

@@ -1,0 +1,96 @@
+// P04: the index lists have one entry more than the batch, start at 0, never run backwards, their
+// differences are the lengths, and their tails repeat the last value.
+#include <algorithm>
+
+#include "properties/claims/claims.hpp"
+#include "properties/claims/support.hpp"
+#include "properties/stages.hpp"
+
+namespace mla::prop {
+namespace {
+
+// Buffers with room to spare, full of what an earlier step may have left.
+DecodeBuffers dirty_buffers(const DecodeBuffers& exact, std::size_t spare) {
+  DecodeBuffers dirty = exact;
+  const auto spoil = [](std::vector<std::int32_t>& v, std::size_t size) {
+    v.resize(size);
+    for (std::size_t i = 0; i < size; ++i) v[i] = 11147 - static_cast<std::int32_t>(i * 97);
+  };
+  spoil(dirty.qo_indptr, exact.qo_indptr.size() + spare);
+  spoil(dirty.kv_indptr, exact.kv_indptr.size() + spare);
+  spoil(dirty.last_page_len, exact.last_page_len.size() + spare);
+  return dirty;
+}
+
+std::string entry(const char* name, std::size_t i, std::int64_t value) {
+  return std::string(name) + "[" + std::to_string(i) + "] is " + std::to_string(value);
+}
+
+// The list as a kernel gets it, and the buffer behind it up to its capacity.
+std::optional<std::string> check_list(const char* name, std::span<const std::int32_t> list,
+                                      std::span<const std::int32_t> buffer,
+                                      const std::vector<std::int64_t>& lengths) {
+  if (list.size() != lengths.size() + 1)
+    return std::string(name) + " has " + std::to_string(list.size()) + " entries for " +
+           std::to_string(lengths.size()) + " requests";
+  if (list[0] != 0) return entry(name, 0, list[0]) + ", not 0";
+  for (std::size_t r = 0; r < lengths.size(); ++r)
+    if (list[r + 1] - list[r] != lengths[r])
+      return entry(name, r + 1, list[r + 1]) + " after " + std::to_string(list[r]) +
+             ", but the length of " + request_name(static_cast<std::int64_t>(r)) + " is " +
+             std::to_string(lengths[r]);
+  for (std::size_t i = list.size(); i < buffer.size(); ++i)
+    if (buffer[i] != list.back())
+      return entry(name, i, buffer[i]) + " in the tail, where the last value is " +
+             std::to_string(list.back());
+  return std::nullopt;
+}
+
+std::optional<std::string> check_last_pages(const DecodeMetadata& md) {
+  for (std::size_t r = 0; r < md.kv_lens.size(); ++r) {
+    const std::int64_t last = md.last_page_len[r];
+    const std::int64_t pages = md.kv_indptr[r + 1] - md.kv_indptr[r];
+    if (last < 1 || last > md.shape.page_size)
+      return entry("last_page_len", r, last) + ", outside 1 to " +
+             std::to_string(md.shape.page_size);
+    if (pages > 0 && (pages - 1) * md.shape.page_size + last != md.kv_lens[r])
+      return entry("last_page_len", r, last) + ": " + std::to_string(pages) +
+             " pages do not hold " + std::to_string(md.kv_lens[r]) + " keys";
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Outcome p04_indptr_shape(Subject& subject) {
+  const auto& shape = subject.shape();
+  if (!shape) return refusal(shape.error());
+  const Batch& batch = *subject.batch();
+  Dice dice(subject.spec(), "P04");
+  DecodeBuffers buffers = dirty_buffers(make_decode_buffers(subject.spec(), batch, *shape),
+                                        static_cast<std::size_t>(dice.between(1, 9)));
+  const auto md = lists_stage(subject.interposer(), subject.spec(), batch, *shape, buffers);
+  if (!md) return refusal(md.error());
+  std::vector<std::int64_t> rows;
+  std::vector<std::int64_t> pages;
+  for (const KernelRequest& r : kernel_requests(batch, *shape)) {
+    rows.push_back(r.qo_len);
+    pages.push_back(ceil_div(r.kv_len, shape->page_size));
+  }
+  if (const auto why = check_list("qo_indptr", md->qo_indptr, buffers.qo_indptr, rows))
+    return failed(*why);
+  if (const auto why = check_list("kv_indptr", md->kv_indptr, buffers.kv_indptr, pages))
+    return failed(*why);
+  if (md->last_page_len.size() != rows.size() || md->kv_lens.size() != rows.size())
+    return failed("last_page_len has " + std::to_string(md->last_page_len.size()) +
+                  " and kv_lens " + std::to_string(md->kv_lens.size()) + " entries for " +
+                  std::to_string(rows.size()) + " requests");
+  if (const auto why = check_last_pages(*md)) return failed(*why);
+  const std::int64_t live = md->kv_indptr.back();
+  if (static_cast<std::int64_t>(md->kv_indices.size()) < live)
+    return failed("kv_indices has " + std::to_string(md->kv_indices.size()) + " entries for " +
+                  std::to_string(live) + " pages");
+  return passed();
+}
+
+}  // namespace mla::prop

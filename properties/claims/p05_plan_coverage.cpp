@@ -1,0 +1,113 @@
+// P05: the works cover, for every row, exactly the keys it may see, once and in order, every row is
+// written once, the reduce lists name exactly the pieces, and the result is right.
+//
+// Three judges that share no code: plan_check reads the buffers, a count below reads what the
+// backend touched, and the comparison reads the values.
+#include <algorithm>
+
+#include "core/plan/plan_check.hpp"
+#include "properties/claims/claims.hpp"
+#include "properties/claims/support.hpp"
+#include "properties/compare.hpp"
+
+namespace mla::prop {
+namespace {
+
+Outcome check_buffers(const DecodeMetadata& md) {
+  const auto violations = plan::plan_check({.plan = md.plan->view(),
+                                            .qo_indptr = md.qo_indptr,
+                                            .kv_indptr = md.kv_indptr,
+                                            .last_page_len = md.last_page_len,
+                                            .shape = md.shape.plan,
+                                            .causal = md.shape.causal,
+                                            .kernel_masks = md.shape.kernel.masks,
+                                            .page_size = md.shape.page_size,
+                                            .max_qo_len = md.shape.max_qo_len});
+  if (violations.empty()) return passed();
+  Outcome outcome = failed("the plan breaks the rule " + std::string(name(violations[0].rule)) +
+                           ": " + violations[0].what);
+  for (std::size_t i = 1; i < std::min<std::size_t>(violations.size(), 8); ++i)
+    outcome.details.push_back(std::string(name(violations[i].rule)) + ": " + violations[i].what);
+  return outcome;
+}
+
+// What the works did with one kernel row.
+struct RowCount {
+  std::vector<RowRange> read;  // entries of kv_indices
+  std::int64_t direct = 0;     // works that wrote its output
+};
+
+std::vector<RowCount> count_rows(const DecodeResult& result, std::size_t kernel_rows) {
+  std::vector<RowCount> rows(kernel_rows);
+  for (const Footprint& f : result.footprint) {
+    for (std::int64_t r = std::max<std::int64_t>(0, f.q_rows.begin);
+         r < std::min(f.q_rows.end, static_cast<std::int64_t>(kernel_rows)); ++r) {
+      RowCount& row = rows[static_cast<std::size_t>(r)];
+      if (f.kv_entries.end > f.kv_entries.begin) row.read.push_back(f.kv_entries);
+      if (r >= f.output_rows.begin && r < f.output_rows.end) ++row.direct;
+    }
+  }
+  return rows;
+}
+
+// A row with keys reads the entries from the first of its request up to at least the last one it
+// may see, without gap or overlap.
+std::optional<std::string> check_row(RowCount row, std::int64_t first_entry,
+                                     std::int64_t visible_pages) {
+  std::sort(row.read.begin(), row.read.end(),
+            [](RowRange a, RowRange b) { return a.begin < b.begin; });
+  std::int64_t next = first_entry;
+  for (const RowRange& range : row.read) {
+    if (range.begin != next)
+      return "reads entries " + std::to_string(range.begin) + ".." + std::to_string(range.end) +
+             " of kv_indices where " + std::to_string(next) + " comes next";
+    next = range.end;
+  }
+  if (next < first_entry + visible_pages)
+    return "reads entries up to " + std::to_string(next) + ", but may see up to " +
+           std::to_string(first_entry + visible_pages);
+  const std::int64_t writers = static_cast<std::int64_t>(row.read.size()) == 1 ? 1 : 0;
+  if (row.direct != writers)
+    return "is written directly " + std::to_string(row.direct) + " times by " +
+           std::to_string(row.read.size()) + " pieces";
+  return std::nullopt;
+}
+
+// Kernel rows lie request by request, group of 16 heads by group, row by row (aiter.md 4).
+Outcome check_footprints(Subject& subject, const ResolvedShape& shape) {
+  const std::int64_t fold = shape.fold_ratio();
+  const Batch& batch = *subject.batch();
+  const auto counts =
+      count_rows(*subject.result(), static_cast<std::size_t>(batch.rows().count() * fold));
+  std::int64_t entry = 0;
+  for (const KernelRequest& k : kernel_requests(batch, shape)) {
+    for (std::int64_t g = 0; g < fold; ++g)
+      for (std::int64_t i = 0; i < k.qo_len; ++i) {
+        const std::int64_t kernel_row = k.row * fold + g * k.qo_len + i;
+        const std::int64_t hidden = shape.causal ? k.qo_len - 1 - i : 0;
+        if (k.kv_len == 0) continue;
+        if (const auto why = check_row(counts[static_cast<std::size_t>(kernel_row)], entry,
+                                       ceil_div(k.kv_len - hidden, shape.page_size)))
+          return failed("kernel row " + std::to_string(kernel_row) + " (row " +
+                        std::to_string(k.row + i) + " of the batch) " + *why);
+      }
+    entry += ceil_div(k.kv_len, shape.page_size);
+  }
+  return passed();
+}
+
+}  // namespace
+
+Outcome p05_plan_coverage(Subject& subject) {
+  const auto& metadata = subject.metadata();
+  if (!metadata) return refusal(metadata.error());
+  if (metadata->plan) {
+    if (Outcome outcome = check_buffers(*metadata); outcome.verdict != Verdict::pass)
+      return outcome;
+  }
+  Outcome outcome = compare_with_reference(subject);
+  if (outcome.verdict != Verdict::pass || !metadata->plan) return outcome;
+  return check_footprints(subject, *subject.shape());
+}
+
+}  // namespace mla::prop

@@ -1,0 +1,106 @@
+// P07: who sizes the buffers, who plans, who picks the kernel and who pads the heads agree on
+// heads, folding, rows and tiles: for the case, and for a sample of all shapes.
+#include "properties/claims/claims.hpp"
+#include "properties/claims/support.hpp"
+#include "properties/functions.hpp"
+#include "properties/stages.hpp"
+
+namespace mla::prop {
+namespace {
+
+std::string describe(const PlanKey& key) {
+  return std::to_string(key.heads_per_kv_head.count()) + " heads, " +
+         std::to_string(key.max_qo_len) + " rows, " + std::string(name(key.dtype.q)) + "/" +
+         std::string(name(key.dtype.kv)) + " on " + std::string(name(key.arch));
+}
+
+// The size query counts at least the tiles that the planner makes of any request that fits.
+std::optional<std::string> tiles_fit(const Functions& functions, const PlanKey& key,
+                                     const PlanShape& shape) {
+  const std::int64_t sized = functions.query_tiles({.arch = key.arch,
+                                                    .compute_units = key.compute_units,
+                                                    .batch = Requests(1),
+                                                    .max_qo_len = key.max_qo_len,
+                                                    .heads = key.heads_per_kv_head,
+                                                    .dtype = key.dtype});
+  for (std::int64_t q = 1; q <= key.max_qo_len; ++q)
+    if (shape.fold_ratio * shape.tiles(q) > sized)
+      return describe(key) + ": the planner makes " +
+             std::to_string(shape.fold_ratio * shape.tiles(q)) + " tiles of " + std::to_string(q) +
+             " rows, the size query counts " + std::to_string(sized);
+  return std::nullopt;
+}
+
+PlanKey drawn_key(Dice& dice) {
+  const std::vector<DtypePair> dtypes = {
+      {Dtype::bf16, Dtype::bf16}, {Dtype::bf16, Dtype::fp8}, {Dtype::fp8, Dtype::fp8}};
+  return {.arch = dice.below(2) == 0 ? Arch::gfx942 : Arch::gfx950,
+          .compute_units = ComputeUnits(dice.between(1, 304)),
+          .heads_per_kv_head = Heads(16 * dice.between(1, 8)),
+          .kv_heads = Heads(1),
+          .dtype = dice.pick(dtypes),
+          .max_qo_len = dice.between(1, 17),
+          .experimental = false};
+}
+
+// A listed kernel can be planned for, and its buffers sized.
+std::optional<std::string> check_key(const Functions& functions, const PlanKey& key) {
+  const std::int64_t heads = key.heads_per_kv_head.count();
+  if (!find_persistent_kernel(key.arch, key.dtype, heads, key.max_qo_len)) return std::nullopt;
+  const auto shape = resolve_plan_shape(key);
+  if (!shape)
+    return describe(key) +
+           ": a kernel is listed, but the planner refuses: " + shape.error().message;
+  if (shape->fold_ratio * shape->plan_heads.count() != heads)
+    return describe(key) + ": " + std::to_string(shape->fold_ratio) + " groups of " +
+           std::to_string(shape->plan_heads.count()) + " heads";
+  return tiles_fit(functions, key, *shape);
+}
+
+std::optional<std::string> check_case(const Functions& functions, const ResolvedShape& shape,
+                                      const PlanQuestion& question) {
+  const PlanKey& key = question.input.key;
+  const plan::SizeQuery& query = question.query;
+  const PlanKey decided = shape.plan_key();
+  if (query.heads != decided.heads_per_kv_head || key.heads_per_kv_head != query.heads)
+    return "the kernel has " + std::to_string(decided.heads_per_kv_head.count()) +
+           " heads, the planner is asked for " + std::to_string(key.heads_per_kv_head.count()) +
+           " and the size query for " + std::to_string(query.heads.count());
+  if (query.max_qo_len != decided.max_qo_len || key.max_qo_len != decided.max_qo_len)
+    return "the kernel takes " + std::to_string(decided.max_qo_len) +
+           " rows, the planner is asked for " + std::to_string(key.max_qo_len) +
+           " and the size query for " + std::to_string(query.max_qo_len);
+  const auto planned = resolve_plan_shape(key);
+  if (!planned) return "the planner refuses the shape: " + planned.error().message;
+  if (planned->fold_ratio != shape.fold_ratio() || planned->plan_heads != shape.row_heads())
+    return "the planner folds " + std::to_string(planned->fold_ratio) + " times, the kernel " +
+           std::to_string(shape.fold_ratio()) + " times";
+  return tiles_fit(functions, key, *planned);
+}
+
+}  // namespace
+
+Outcome p07_predicate_agreement(Subject& subject) {
+  const auto& shape = subject.shape();
+  if (!shape) return refusal(shape.error());
+  const Functions functions = functions_of(subject);
+  Dice dice(subject.spec(), "P07");
+  if (shape->heads.kernel.count() != shape->kernel.heads)
+    return failed("heads are padded to " + std::to_string(shape->heads.kernel.count()) +
+                  ", the kernel " + std::string(shape->kernel.label) + " takes " +
+                  std::to_string(shape->kernel.heads));
+  // The old planners ignore architecture and dtype: their own predicate is another one.
+  if (shape->route != Route::split && shape->planner == plan::PlannerVersion::v1_2) {
+    DecodeBuffers buffers = make_decode_buffers(subject.spec(), *subject.batch(), *shape);
+    const auto md =
+        lists_stage(subject.interposer(), subject.spec(), *subject.batch(), *shape, buffers);
+    if (!md) return refusal(md.error());
+    if (const auto why = check_case(functions, *shape, plan_question(subject.interposer(), *md)))
+      return failed(*why);
+  }
+  for (int round = 0; round < 12; ++round)
+    if (const auto why = check_key(functions, drawn_key(dice))) return failed(*why);
+  return passed();
+}
+
+}  // namespace mla::prop

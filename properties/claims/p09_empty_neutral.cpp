@@ -1,0 +1,118 @@
+// P09: a piece in which a row sees no key has weight 0: its partial output is 0, its LSE -inf, and
+// it changes nothing in the merge; a row without any key gets output 0 and LSE -inf. No NaN comes
+// out of finite input.
+#include <cmath>
+#include <limits>
+
+#include "core/numeric/bf16.hpp"
+#include "properties/claims/claims.hpp"
+#include "properties/claims/support.hpp"
+#include "properties/compare.hpp"
+
+namespace mla::prop {
+namespace {
+
+// A neighbour of the case that has empty pieces by construction: short requests on the split
+// route, or pages whose last one holds a single key that only the last row of a request sees.
+Case with_empty_pieces(const Case& c) {
+  Dice dice(c, "P09");
+  Case other = c;
+  other.pad_requests = 0;
+  const std::int64_t q = std::max<std::int64_t>(c.requests[0].qo_len, 1);
+  if (c.planner == PlannerChoice::none) {
+    other.requests = {{q, q + dice.below(40)}, {q, 0}};
+    return other;
+  }
+  other.planner = PlannerChoice::v12;
+  other.page_size = 16;
+  other.block_size = 16 * dice.between(1, 3);
+  other.granularity = 1;
+  other.max_split = -1;
+  const std::int64_t rows = std::max<std::int64_t>(q, 2);
+  other.requests = {{rows, 16 * dice.between(rows / 16 + 1, 6) + 1}, {rows, 0}};
+  return other;
+}
+
+std::optional<std::string> unexpected_nan(const DecodeResult& result) {
+  for (std::size_t i = 0; i < result.out.size(); ++i)
+    if (std::isnan(bf16_to_float(result.out[i])))
+      return "element " + std::to_string(i) + " of the output is NaN";
+  for (std::size_t i = 0; i < result.lse.size(); ++i)
+    if (std::isnan(result.lse[i]) || result.lse[i] == std::numeric_limits<float>::infinity())
+      return "element " + std::to_string(i) + " of the LSE is " + std::to_string(result.lse[i]);
+  return std::nullopt;
+}
+
+// Keys before which row `row` of a work's request may see nothing of it: see aiter.md 6.
+bool sees_nothing(const DecodeMetadata& md, const plan::WorkItem& item, std::int64_t row) {
+  if (!md.shape.causal || !md.shape.kernel.masks) return item.kv_end <= item.kv_begin;
+  const std::int64_t fold = md.shape.fold_ratio();
+  const auto request = static_cast<std::size_t>(item.batch / fold);
+  const std::int64_t q = md.qo_indptr[request + 1] - md.qo_indptr[request];
+  const std::int64_t q_end = fold == 1 ? md.qo_indptr[request + 1] : (item.batch + 1) * q;
+  const std::int64_t first_key = (item.kv_begin - md.kv_indptr[request]) * md.shape.page_size;
+  const std::int64_t visible = md.kv_lens[request] - (q_end - 1 - row);
+  return item.kv_end <= item.kv_begin || visible <= first_key;
+}
+
+struct EmptyPieces {
+  std::int64_t found = 0;
+  std::optional<std::string> wrong;
+};
+
+EmptyPieces check_pieces(const DecodeMetadata& md, const DecodeResult& result) {
+  EmptyPieces pieces;
+  const auto heads = static_cast<std::size_t>(result.kernel_heads);
+  for (std::int64_t w = 0; w < md.plan->works(); ++w) {
+    const plan::WorkItem item = md.plan->work(w);
+    if (item.partial_row < 0) continue;
+    for (std::int64_t row = item.q_begin; row < item.q_end; ++row) {
+      if (!sees_nothing(md, item, row)) continue;
+      ++pieces.found;
+      const auto at = static_cast<std::size_t>(item.partial_row + row - item.q_begin) * heads;
+      for (std::size_t h = at; h < at + heads && h < result.partial_lse.size(); ++h) {
+        const float lse = result.partial_lse[h];
+        const float out = result.partial_out[h * static_cast<std::size_t>(kValueDim)];
+        if (lse != -std::numeric_limits<float>::infinity() || out != 0)
+          pieces.wrong = "work " + std::to_string(w) + " holds no key that row " +
+                         std::to_string(row) + " sees, but has LSE " + std::to_string(lse) +
+                         " and output " + std::to_string(out);
+      }
+    }
+  }
+  return pieces;
+}
+
+// What one run says; a skip if nothing in it is empty.
+Outcome check_run(Subject& subject) {
+  const auto& result = subject.result();
+  if (!result) return refusal(result.error());
+  if (const auto why = unexpected_nan(*result)) return failed(*why);
+  const DecodeMetadata& md = *subject.metadata();
+  bool empty = !md.keyless_rows.empty();
+  if (md.plan) {
+    const EmptyPieces pieces = check_pieces(md, *result);
+    if (pieces.wrong) return failed(*pieces.wrong);
+    empty = empty || pieces.found > 0;
+  } else {
+    for (const std::int64_t n : md.kv_lens)
+      empty = empty || n <= (md.shape.kv_splits - 1) * md.shape.split_granularity;
+  }
+  Outcome outcome = compare_with_reference(subject);
+  if (outcome.verdict == Verdict::pass && !empty) return skipped("no piece is empty");
+  return outcome;
+}
+
+}  // namespace
+
+Outcome p09_empty_neutral(Subject& subject) {
+  Outcome here = check_run(subject);
+  if (here.verdict != Verdict::skip) return here;
+  Subject other = subject.sibling(with_empty_pieces(subject.spec()));
+  Outcome there = check_run(other);
+  if (there.verdict == Verdict::fail)
+    there.message = "as " + format_case(other.spec()) + ": " + there.message;
+  return there;
+}
+
+}  // namespace mla::prop

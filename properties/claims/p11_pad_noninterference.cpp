@@ -1,0 +1,47 @@
+// P11: padding requests change nothing for live rows, never make a step fail, and end up defined.
+#include "properties/claims/claims.hpp"
+#include "properties/claims/support.hpp"
+#include "properties/claims/topology.hpp"
+#include "properties/compare.hpp"
+
+namespace mla::prop {
+
+Outcome p11_pad_noninterference(Subject& subject) {
+  const auto& result = subject.result();
+  if (!result) return refusal(result.error());
+  if (!subject.reference()) return refusal(subject.reference().error());
+  Dice dice(subject.spec(), "P11");
+  Case padded_case = subject.spec();
+  padded_case.pad_requests += dice.between(1, 4);
+  Subject padded = subject.sibling(padded_case);
+  const auto& padded_result = padded.result();
+  const std::string where = "with " + std::to_string(padded_case.pad_requests) + " for " +
+                            std::to_string(subject.spec().pad_requests) + " padding requests ";
+  if (!padded_result) {
+    // v1.0 and v1.1 are broken for requests without keys (aiter.md 3.3, 3.4).
+    if (padded_result.error().code == ErrorCode::refused &&
+        subject.shape()->planner != plan::PlannerVersion::v1_2)
+      return refusal(padded_result.error());
+    return failed(where + "the step is refused: " + padded_result.error().message);
+  }
+  const Topology alone = topology_of(*subject.metadata());
+  const Topology with_pads = topology_of(*padded.metadata());
+  const bool same_route = subject.shape()->route == padded.shape()->route;
+  std::int64_t live_rows = 0;
+  for (const RequestSpec& r : subject.spec().requests) live_rows += r.qo_len;
+  for (std::int64_t row = 0; row < live_rows; ++row) {
+    const auto i = static_cast<std::size_t>(row);
+    const MatchedRows rows{row, row, 1};
+    const bool same_pieces = same_route && alone.pieces[i] == with_pads.pieces[i];
+    const auto why = same_pieces ? bitwise_difference(*result, *padded_result, padded_case.heads,
+                                                      std::span(&rows, 1))
+                                 : beyond_bounds(*result, *padded_result, {row, row},
+                                                 padded_case.heads, *subject.reference());
+    if (why) return failed(where + "a live row changes: " + *why);
+  }
+  Outcome outcome = compare_with_reference(padded);
+  if (outcome.verdict == Verdict::fail) outcome.message = where + outcome.message;
+  return outcome;
+}
+
+}  // namespace mla::prop

@@ -1,0 +1,119 @@
+// P13: a key changes exactly the rows that may see it: rows that must not see it stay equal in
+// every bit, rows that see it change.
+#include <cstring>
+
+#include "core/numeric/bf16.hpp"
+#include "core/numeric/fp8.hpp"
+#include "properties/claims/claims.hpp"
+#include "properties/claims/support.hpp"
+#include "properties/compare.hpp"
+#include "properties/stages.hpp"
+
+namespace mla::prop {
+namespace {
+
+constexpr float kLoud = 64;  // finite in both fp8 variants
+
+float element(const std::byte* row, std::int64_t d, Dtype dtype, Fp8Variant variant) {
+  if (dtype == Dtype::fp8) return fp8_to_float(static_cast<std::uint8_t>(row[d]), variant);
+  std::uint16_t bits = 0;
+  std::memcpy(&bits, row + d * 2, sizeof bits);
+  return bf16_to_float(bits);
+}
+
+void set_element(std::byte* row, std::int64_t d, float value, Dtype dtype, Fp8Variant variant) {
+  if (dtype == Dtype::fp8) {
+    row[d] = std::byte{fp8_from_float(value, variant)};
+    return;
+  }
+  const std::uint16_t bits = bf16_from_float(value, Bf16Rounding::nearest_even);
+  std::memcpy(row + d * 2, &bits, sizeof bits);
+}
+
+// A key that head 0 of query row `row` cannot overlook: large, and of the sign of the query, so
+// that its score beats every other.
+void shout(DecodeTensors& t, const ResolvedShape& shape, std::int64_t slot, std::int64_t row) {
+  const std::int64_t q_bytes = shape.heads.model.count() * kKeyDim * element_bytes(shape.dtype.q);
+  const std::byte* query = t.q.data() + row * q_bytes;
+  std::byte* key = t.cache.bytes.data() + (slot - t.cache.first_slot) * t.cache.row_bytes();
+  for (std::int64_t d = 0; d < kKeyDim; ++d) {
+    const bool negative = element(query, d, shape.dtype.q, shape.fp8) < 0;
+    set_element(key, d, negative ? -kLoud : kLoud, shape.dtype.kv, shape.fp8);
+  }
+}
+
+struct Target {
+  std::int64_t request = -1;
+  std::int64_t position = 0;
+  std::int64_t slot = 0;
+};
+
+// A key near the causal edge of the request with the most rows: seen by some of its rows only.
+Target choose(const Case& c, const Batch& batch) {
+  Target target;
+  for (std::size_t r = 0; r < batch.requests.size(); ++r) {
+    const RequestSpec& spec = batch.requests[r];
+    if (spec.qo_len == 0 || spec.kv_len < spec.qo_len) continue;
+    const bool more = target.request < 0 ||
+                      spec.qo_len > batch.requests[static_cast<std::size_t>(target.request)].qo_len;
+    if (more) target.request = static_cast<std::int64_t>(r);
+  }
+  if (target.request < 0) return target;
+  const RequestSpec& spec = batch.requests[static_cast<std::size_t>(target.request)];
+  Dice dice(c, "P13");
+  target.position = spec.kv_len - 1 - dice.below(spec.qo_len);
+  target.slot = batch.slot(target.request, target.position);
+  return target;
+}
+
+// Whether row i of a request reads the mutated slot, by the causal rule alone.
+bool sees(const Case& c, const Batch& batch, std::int64_t request, std::int64_t i,
+          std::int64_t slot) {
+  const auto [q, n] = batch.requests[static_cast<std::size_t>(request)];
+  const std::int64_t visible = c.causal ? n - q + 1 + i : n;
+  for (std::int64_t p = 0; p < visible; ++p)
+    if (batch.slot(request, p) == slot) return true;
+  return false;
+}
+
+}  // namespace
+
+Outcome p13_causal_mutation(Subject& subject) {
+  const auto& result = subject.result();
+  if (!result) return refusal(result.error());
+  const Case& c = subject.spec();
+  const Result<Batch> batch = make_batch(c);  // as written: what the rows are entitled to
+  if (!batch) return refusal(batch.error());
+  const Target target = choose(c, *batch);
+  if (target.request < 0) return skipped("no request has a row and a key");
+  const RequestSpec& spec = batch->requests[static_cast<std::size_t>(target.request)];
+  const std::int64_t loud_row = first_row(*batch, target.request) + spec.qo_len - 1;
+  DecodeTensors mutated = *subject.tensors();
+  shout(mutated, *subject.shape(), target.slot, loud_row);
+  const auto again =
+      run_stage(subject.interposer(), subject.backend(), {*subject.metadata(), mutated},
+                {.schedule_seed = c.schedule_seed, .threads = 0, .record_footprint = false});
+  if (!again) return refusal(again.error());
+
+  const std::string key = "key " + std::to_string(target.position) + " of " +
+                          request_name(target.request) + " changes, and ";
+  std::int64_t row = 0;
+  for (std::size_t r = 0; r < batch->requests.size(); ++r)
+    for (std::int64_t i = 0; i < batch->requests[r].qo_len; ++i, ++row) {
+      const MatchedRows same{row, row, 1};
+      const auto why = bitwise_difference(*result, *again, c.heads, std::span(&same, 1));
+      const bool visible = sees(c, *batch, static_cast<std::int64_t>(r), i, target.slot);
+      if (why && !visible)
+        return failed(key + row_name(batch->requests, row) +
+                      ", which must not see it, too: " + *why);
+      if (!why && row == loud_row)
+        return failed(key + row_name(batch->requests, row) + ", which sees it, does not");
+      // The first row that sees it must change as well.
+      const bool same_request = static_cast<std::int64_t>(r) == target.request;
+      if (!why && visible && same_request && c.data.kind == Distribution::normal)
+        return failed(key + row_name(batch->requests, row) + ", which sees it, does not");
+    }
+  return passed();
+}
+
+}  // namespace mla::prop

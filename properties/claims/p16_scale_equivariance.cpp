@@ -1,0 +1,84 @@
+// P16: an fp8 tensor and its scale stand for a product: doubling one and halving the other changes
+// no bit. A tensor that is not quantised knows no scale, and a scale that covers the data saturates
+// nothing.
+#include <algorithm>
+#include <cmath>
+
+#include "core/numeric/fp8.hpp"
+#include "properties/claims/claims.hpp"
+#include "properties/claims/support.hpp"
+#include "properties/compare.hpp"
+#include "properties/generate/tensors.hpp"
+#include "properties/stages.hpp"
+
+namespace mla::prop {
+namespace {
+
+// Doubles every element if that is exact for all of them; NaN stays NaN.
+bool double_fp8(std::vector<std::byte>& bytes, Fp8Variant variant) {
+  std::vector<std::byte> doubled(bytes.size());
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const float value = fp8_to_float(static_cast<std::uint8_t>(bytes[i]), variant);
+    if (std::fabs(value) * 2 > fp8_max(variant)) return false;
+    doubled[i] = std::isnan(value) ? bytes[i] : std::byte{fp8_from_float(value * 2, variant)};
+  }
+  bytes = std::move(doubled);
+  return true;
+}
+
+// The same products in other factors; says which, or nothing if there is no other way to put them.
+std::string rescale(const Case& c, DecodeTensors& t) {
+  const Fp8Variant variant = fp8_variant(c.arch);
+  std::string what;
+  if (c.dtype.kv == Dtype::fp8 && double_fp8(t.cache.bytes, variant)) {
+    t.kv_scale /= 2;
+    what = "the cache doubled and its scale halved";
+  }
+  if (c.dtype.q == Dtype::fp8 && double_fp8(t.q, variant)) {
+    t.q_scale /= 2;
+    what += std::string(what.empty() ? "" : ", ") + "the query doubled and its scale halved";
+  }
+  return what;
+}
+
+// A bf16 tensor next to another declared scale.
+Outcome check_unquantised(Subject& subject) {
+  Case scaled = subject.spec();
+  if (scaled.dtype.q == Dtype::bf16) scaled.q_scale *= 4;
+  if (scaled.dtype.kv == Dtype::bf16) scaled.kv_scale *= 0.0625F;
+  Subject other = subject.sibling(scaled);
+  const auto& result = other.result();
+  if (!result)
+    return failed("with scales that nobody reads the step is refused: " + result.error().message);
+  if (const auto why = bitwise_difference(*subject.result(), *result, scaled.heads))
+    return failed("a bf16 tensor is scaled: " + *why);
+  return passed();
+}
+
+}  // namespace
+
+Outcome p16_scale_equivariance(Subject& subject) {
+  const auto& result = subject.result();
+  if (!result) return refusal(result.error());
+  const Case& c = subject.spec();
+  const DecodeTensors& t = *subject.tensors();
+  if (c.dtype.q == Dtype::bf16 && t.q_scale != 1)
+    return failed("the bf16 query carries the scale " + std::to_string(t.q_scale));
+  if (c.dtype.kv == Dtype::bf16 && t.kv_scale != 1)
+    return failed("the bf16 cache carries the scale " + std::to_string(t.kv_scale));
+  if (c.q_scale == 1 && c.kv_scale == 1 && saturated_elements(c, *subject.batch()) != 0)
+    return failed("elements saturate although the scale is 1");
+  if (c.dtype.both(Dtype::bf16)) return check_unquantised(subject);
+  DecodeTensors rescaled = t;
+  const std::string what = rescale(c, rescaled);
+  if (what.empty()) return skipped("no fp8 tensor can be doubled exactly");
+  const auto again =
+      run_stage(subject.interposer(), subject.backend(), {*subject.metadata(), rescaled},
+                {.schedule_seed = c.schedule_seed, .threads = 0, .record_footprint = false});
+  if (!again) return failed("with " + what + " the run fails: " + again.error().message);
+  if (const auto why = bitwise_difference(*result, *again, c.heads))
+    return failed("with " + what + " the result differs: " + *why);
+  return passed();
+}
+
+}  // namespace mla::prop

@@ -1,0 +1,94 @@
+// P23: the sizes that an engine reserves grow with what it declares, hold what any batch can need,
+// and exceed that need by a bounded factor only.
+#include "properties/claims/claims.hpp"
+#include "properties/claims/support.hpp"
+#include "properties/functions.hpp"
+#include "properties/stages.hpp"
+
+namespace mla::prop {
+namespace {
+
+// The size query counts up to 32 tiles a request where the planner makes one (128 bf16 heads with
+// four rows on gfx942, folded 8 times: 32 for 8), and multiplies the slots by them.
+constexpr std::int64_t kSlack = 32;
+
+struct Need {
+  std::int64_t works = 0;
+  std::int64_t partials = 0;
+};
+
+// What a walk over the slots can need at most: a piece for every tile and one more for every
+// boundary between slots; a boundary that cuts leaves at most two pieces of a cut tile.
+Need worst_need(const PlanShape& shape, std::int64_t batch, std::int64_t q) {
+  const std::int64_t tiles = batch * shape.fold_ratio * shape.tiles(q);
+  const std::int64_t cuts = shape.slots.count() - 1;
+  return {tiles + cuts, std::min(tiles + cuts, 2 * cuts)};
+}
+
+std::string figures(const char* what, std::int64_t size, std::int64_t need) {
+  return std::to_string(size) + " " + what + " are reserved where at most " + std::to_string(need) +
+         " are needed";
+}
+
+bool smaller(const plan::BufferSizes& a, const plan::BufferSizes& b) {
+  return a.work_items < b.work_items || a.reduce_indptr < b.reduce_indptr ||
+         a.reduce_final_rows < b.reduce_final_rows || a.reduce_partial_map < b.reduce_partial_map;
+}
+
+std::optional<std::string> check_query(const Functions& functions, const plan::SizeQuery& query,
+                                       const PlanKey& key) {
+  const auto sizes = functions.query_sizes(query);
+  const auto shape = resolve_plan_shape(key);
+  if (!sizes || !shape) return std::nullopt;
+  const std::string where = "for " + std::to_string(query.batch.count()) + " requests of " +
+                            std::to_string(query.max_qo_len) + " rows, " +
+                            std::to_string(query.heads.count()) + " heads and " +
+                            std::to_string(query.compute_units.count()) + " compute units ";
+  const Need need = worst_need(*shape, query.batch.count(), query.max_qo_len);
+  if (sizes->work_items < need.works || sizes->work_items > kSlack * need.works)
+    return where + figures("works", sizes->work_items, need.works);
+  const bool capped = query.max_split_per_batch > 0;
+  if (!capped && (sizes->reduce_partial_map < need.partials ||
+                  sizes->reduce_partial_map > kSlack * std::max<std::int64_t>(need.partials, 1)))
+    return where + figures("partial rows", sizes->reduce_partial_map, need.partials);
+
+  plan::SizeQuery more = query;
+  more.batch += Requests(1);
+  if (const auto larger = functions.query_sizes(more); !larger || smaller(*larger, *sizes))
+    return where + "more is reserved than for one request more";
+  if (!capped) return std::nullopt;
+  more = query;
+  more.max_split_per_batch += 1;
+  if (const auto larger = functions.query_sizes(more); !larger || smaller(*larger, *sizes))
+    return where + "more is reserved for " + std::to_string(query.max_split_per_batch) +
+           " splits than for one more";
+  return std::nullopt;
+}
+
+}  // namespace
+
+Outcome p23_bound_tight(Subject& subject) {
+  const auto& metadata = subject.metadata();
+  if (!metadata) return refusal(metadata.error());
+  if (!metadata->plan || metadata->shape.planner != plan::PlannerVersion::v1_2)
+    return skipped("the bound is that of planner v1.2");
+  const Functions functions = functions_of(subject);
+  PlanQuestion question = plan_question(subject.interposer(), *metadata);
+  const Need need =
+      worst_need(metadata->shape.plan, metadata->requests().count(), metadata->shape.max_qo_len);
+  if (metadata->plan->works() > need.works)
+    return failed("the plan has " + std::to_string(metadata->plan->works()) +
+                  " works, a walk over the slots makes at most " + std::to_string(need.works));
+  const std::int64_t product = product_compute_units(question.query.arch).count();
+  for (const std::int64_t batch :
+       {metadata->requests().count(), std::int64_t{1}, std::int64_t{512}})
+    for (const std::int64_t units : {question.query.compute_units.count(), product}) {
+      question.query.batch = Requests(batch);
+      question.query.compute_units = question.input.key.compute_units = ComputeUnits(units);
+      if (const auto why = check_query(functions, question.query, question.input.key))
+        return failed(*why);
+    }
+  return passed();
+}
+
+}  // namespace mla::prop

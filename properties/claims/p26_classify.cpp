@@ -1,0 +1,173 @@
+// P26: classification and uniformity go by equality: they agree with the rules read word by word on
+// small batches, and the resolved shape agrees with the batch.
+#include <algorithm>
+#include <numeric>
+
+#include "properties/claims/claims.hpp"
+#include "properties/claims/support.hpp"
+#include "properties/functions.hpp"
+
+namespace mla::prop {
+namespace {
+
+using Lengths = std::vector<std::int64_t>;
+
+std::string text(const Lengths& q) {
+  std::string out;
+  for (const std::int64_t len : q) out += (out.empty() ? "[" : ",") + std::to_string(len);
+  return out + "]";
+}
+
+std::int64_t sum(const Lengths& q) {
+  return std::accumulate(q.begin(), q.end(), std::int64_t{0});
+}
+
+// u > 0 such that the batch is `live` times u followed by zeros only, and u times all requests are
+// the padded rows; 0 if there is none (vllm_metadata.md 5.5).
+std::int64_t padded_rule(const Lengths& q, std::int64_t max_q, std::int64_t rows) {
+  for (std::int64_t u = 2; u <= rows; ++u) {
+    if (u * static_cast<std::int64_t>(q.size()) != rows) continue;
+    std::size_t live = 0;
+    while (live < q.size() && q[live] == u) ++live;
+    const bool zeros = sum(q) == u * static_cast<std::int64_t>(live) && live < q.size() &&
+                       std::all_of(
+                           q.begin() + static_cast<std::ptrdiff_t>(live), q.end(),
+                           [](std::int64_t len) { return len == 0; });
+    if (zeros && (live == 0 || max_q == u)) return u;
+  }
+  return 0;
+}
+
+// Decodes of a reordered batch, by the five rules of vllm_metadata.md 5.3.
+std::int64_t decode_rule(const SplitInput& in) {
+  const auto& q = in.qo_lens;
+  const auto count = static_cast<std::int64_t>(q.size());
+  const std::int64_t longest = *std::max_element(q.begin(), q.end());
+  if (longest <= in.threshold && (!in.require_uniform || in.threshold <= 1)) return count;
+  if (q[0] > in.threshold) return 0;
+  std::int64_t stop = 0;
+  for (; stop < count; ++stop) {
+    const std::int64_t len = q[static_cast<std::size_t>(stop)];
+    if (in.require_uniform ? len != q[0] : len > in.threshold) break;
+  }
+  bool padding_only = in.require_uniform;
+  for (std::int64_t i = stop; i < count; ++i)
+    padding_only = padding_only && q[static_cast<std::size_t>(i)] == 0;
+  return padding_only ? count : stop;
+}
+
+// The decode part is u rows for every decode; padding requests at its end may stand for theirs.
+bool uniform_rule(std::span<const std::int64_t> decodes, std::int64_t rows) {
+  if (decodes.empty() || decodes[0] == 0) return false;
+  const std::int64_t u = decodes[0];
+  bool padding = false;
+  for (const std::int64_t len : decodes) {
+    if (len == 0)
+      padding = true;
+    else if (len != u || padding)
+      return false;
+  }
+  return u * static_cast<std::int64_t>(decodes.size()) == rows;
+}
+
+std::optional<std::string> check_padding_rule(const Functions& functions, Dice& dice) {
+  Lengths q(static_cast<std::size_t>(dice.between(1, 4)));
+  const std::int64_t u = dice.between(1, 4);
+  for (std::int64_t& len : q) len = dice.below(3) == 0 ? dice.below(4) : u;
+  const std::int64_t zeros = dice.below(static_cast<std::int64_t>(q.size()) + 1);
+  std::fill(q.end() - zeros, q.end(), 0);
+  const std::int64_t max_q =
+      dice.below(4) == 0 ? dice.below(5) : *std::max_element(q.begin(), q.end());
+  const std::int64_t rows =
+      dice.below(2) == 0 ? dice.below(17) : u * static_cast<std::int64_t>(q.size());
+  const std::int64_t got = functions.uniform_padded_qo_len(q, max_q, rows);
+  const std::int64_t want = padded_rule(q, max_q, rows);
+  if (got == want) return std::nullopt;
+  return "query lengths " + text(q) + " padded to " + std::to_string(rows) + " rows (longest " +
+         std::to_string(max_q) + ") have the uniform length " + std::to_string(got) +
+         ", by the rule " + std::to_string(want);
+}
+
+std::optional<std::string> check_split(const Functions& functions, Dice& dice) {
+  Lengths q(static_cast<std::size_t>(dice.between(1, 6)));
+  const std::int64_t common = dice.between(1, 4);
+  for (std::int64_t& len : q) len = dice.below(2) == 0 ? dice.below(6) : common;
+  const SplitInput in{.qo_lens = q,
+                      .threshold = dice.between(1, 5),
+                      .require_uniform = dice.below(2) == 0,
+                      .num_rows = Rows(sum(q) + (dice.below(2) == 0 ? 0 : dice.below(7)))};
+  const DecodeSplit got = functions.split_decodes_and_prefills(in);
+  const std::int64_t decodes = decode_rule(in);
+  const auto count = static_cast<std::int64_t>(q.size());
+  const std::string where = "query lengths " + text(q) + ", threshold " +
+                            std::to_string(in.threshold) + ", " +
+                            (in.require_uniform ? "uniform" : "ragged") + ", padded to " +
+                            std::to_string(in.num_rows.count()) + " rows: ";
+  if (got.decodes.count() != decodes || got.prefills.count() != count - decodes)
+    return where + std::to_string(got.decodes.count()) + " decodes and " +
+           std::to_string(got.prefills.count()) + " prefills, by the rules " +
+           std::to_string(decodes) + " and " + std::to_string(count - decodes);
+  const auto prefix = std::span(q).first(static_cast<std::size_t>(decodes));
+  const std::int64_t live = std::accumulate(prefix.begin(), prefix.end(), std::int64_t{0});
+  const std::int64_t rows = decodes == count ? in.num_rows.count() : live;
+  if (got.decode_rows.count() != rows || got.prefill_rows.count() != sum(q) - live)
+    return where + std::to_string(got.decode_rows.count()) + " decode and " +
+           std::to_string(got.prefill_rows.count()) + " prefill rows, by the rules " +
+           std::to_string(rows) + " and " + std::to_string(sum(q) - live);
+  if (got.uniform != uniform_rule(prefix, rows))
+    return where + "the decodes are called " + (got.uniform ? "uniform" : "ragged");
+  return std::nullopt;
+}
+
+// A request without cached keys is a prefill however short, and the order is stable.
+std::optional<std::string> check_order(const Functions& functions, Dice& dice) {
+  std::vector<StepRequest> requests(static_cast<std::size_t>(dice.between(1, 6)));
+  for (StepRequest& r : requests) r = {dice.between(1, 5), dice.below(2) * dice.below(100)};
+  const std::int64_t threshold = dice.between(1, 4);
+  const auto rank = [&](std::size_t i) {
+    if (requests[i].computed == 0) return 2;
+    return requests[i].scheduled <= threshold ? 0 : 1;
+  };
+  std::vector<std::size_t> want(requests.size());
+  std::iota(want.begin(), want.end(), std::size_t{0});
+  std::sort(want.begin(), want.end(), [&](std::size_t a, std::size_t b) {
+    return rank(a) != rank(b) ? rank(a) < rank(b) : a < b;
+  });
+  const auto got = functions.decode_first_order(requests, threshold);
+  if (got == want) return std::nullopt;
+  const auto wrong = std::mismatch(want.begin(), want.end(), got.begin(), got.end());
+  return "place " + std::to_string(wrong.first - want.begin()) + " of " +
+         std::to_string(want.size()) + " in a reordered step with threshold " +
+         std::to_string(threshold) + " goes to another request than the rule says";
+}
+
+std::optional<std::string> check_shape(const ResolvedShape& shape, const Batch& batch) {
+  Lengths q;
+  for (const RequestSpec& r : batch.requests) q.push_back(r.qo_len);
+  const std::int64_t longest = *std::max_element(q.begin(), q.end());
+  const bool equal = *std::min_element(q.begin(), q.end()) == longest;
+  const bool rows = shape.route == Route::persistent_rows;
+  const std::int64_t uniform = rows ? 1 : equal ? longest : -1;
+  if (shape.uniform_qo_len != uniform || shape.max_qo_len != (rows ? 1 : longest))
+    return "query lengths " + text(q) + " on route " + std::string(name(shape.route)) +
+           " have the uniform length " + std::to_string(shape.uniform_qo_len) +
+           " and the longest " + std::to_string(shape.max_qo_len);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Outcome p26_classify(Subject& subject) {
+  const Functions functions = functions_of(subject);
+  Dice dice(subject.spec(), "P26");
+  for (int round = 0; round < 24; ++round) {
+    if (const auto why = check_padding_rule(functions, dice)) return failed(*why);
+    if (const auto why = check_split(functions, dice)) return failed(*why);
+    if (const auto why = check_order(functions, dice)) return failed(*why);
+  }
+  if (!subject.shape()) return passed();
+  if (const auto why = check_shape(*subject.shape(), *subject.batch())) return failed(*why);
+  return passed();
+}
+
+}  // namespace mla::prop

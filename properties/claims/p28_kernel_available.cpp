@@ -1,0 +1,90 @@
+// P28: every shape resolves to a listed kernel that does what the case asks, or is refused with a
+// reason; a resolved shape can be planned and executed.
+#include "properties/claims/claims.hpp"
+#include "properties/claims/support.hpp"
+
+namespace mla::prop {
+namespace {
+
+bool same_entry(const KernelEntry& a, const KernelEntry& b) {
+  return a.label == b.label && a.arch == b.arch && a.dtype == b.dtype && a.heads == b.heads &&
+         a.min_qo_len == b.min_qo_len && a.max_qo_len == b.max_qo_len;
+}
+
+std::optional<std::string> check_kernel(const Case& c, const ResolvedShape& shape) {
+  const std::int64_t heads = shape.heads.kernel.count();
+  const auto listed =
+      shape.route == Route::split
+          ? find_split_kernel(shape.arch, shape.dtype, heads, shape.max_qo_len)
+          : find_persistent_kernel(shape.arch, shape.dtype, heads, shape.max_qo_len);
+  const std::string what = "route " + std::string(name(shape.route)) + " with " +
+                           std::to_string(heads) + " heads and " +
+                           std::to_string(shape.max_qo_len) + " rows ";
+  if (!listed) return what + "has no listed kernel, but is taken";
+  if (!same_entry(*listed, shape.kernel))
+    return what + "runs on '" + std::string(shape.kernel.label) + "', listed is '" +
+           std::string(listed->label) + "'";
+  if (c.need_lse && !listed->lse)
+    return what + "runs on " + std::string(listed->label) + ", which returns no final LSE";
+  if (!c.causal && shape.max_qo_len > 1 && !listed->non_causal)
+    return what + "runs on " + std::string(listed->label) + ", which masks causally";
+  if (shape.causal != c.causal) return what + "ignores the causal flag of the case";
+  if (shape.route_reason.empty()) return what + "is taken without a reason";
+  return std::nullopt;
+}
+
+std::optional<std::string> check_refusal(const Error& error) {
+  if (error.code != ErrorCode::unsupported && error.code != ErrorCode::refused)
+    return "the shape is neither taken nor refused: " + error.message;
+  if (error.message.empty()) return "the shape is refused without a reason";
+  return std::nullopt;
+}
+
+// The same case for other heads, rows and dtypes; nothing is executed.
+Case other_shape(const Case& c, Dice& dice) {
+  const std::vector<DtypePair> dtypes = {{Dtype::bf16, Dtype::bf16},
+                                         {Dtype::bf16, Dtype::fp8},
+                                         {Dtype::fp8, Dtype::fp8},
+                                         {Dtype::fp8, Dtype::bf16}};
+  Case other = c;
+  other.heads = dice.between(1, 128);
+  other.arch = dice.below(2) == 0 ? Arch::gfx942 : Arch::gfx950;
+  other.dtype = dice.pick(dtypes);
+  other.requests.resize(std::min<std::size_t>(c.requests.size(), 3));
+  const std::int64_t q = dice.between(1, 17);
+  for (RequestSpec& r : other.requests) r = {q, q + 30};
+  other.planner =
+      dice.pick(std::vector{PlannerChoice::automatic, PlannerChoice::v12, PlannerChoice::none});
+  return other;
+}
+
+std::optional<std::string> check_shape(Subject& subject) {
+  if (!subject.batch()) return std::nullopt;
+  const auto& shape = subject.shape();
+  if (!shape) return check_refusal(shape.error());
+  if (auto why = check_kernel(subject.spec(), *shape)) return why;
+  const Support support = subject.backend().supports(*shape);
+  if (!support.ok && support.reason.empty()) return "the backend declines without a reason";
+  return std::nullopt;
+}
+
+}  // namespace
+
+Outcome p28_kernel_available(Subject& subject) {
+  if (!subject.batch()) return refusal(subject.batch().error());
+  if (const auto why = check_shape(subject)) return failed(*why);
+  Dice dice(subject.spec(), "P28");
+  for (int round = 0; round < 8; ++round) {
+    Subject other = subject.sibling(other_shape(subject.spec(), dice));
+    if (const auto why = check_shape(other))
+      return failed("as " + format_case(other.spec()) + ": " + *why);
+  }
+  if (!subject.shape()) return passed();
+  // What is refused later must be a known defect of the original, not a second opinion.
+  const auto& metadata = subject.metadata();
+  if (!metadata && metadata.error().code != ErrorCode::refused)
+    return failed("the shape is taken, but the step is not: " + metadata.error().message);
+  return passed();
+}
+
+}  // namespace mla::prop

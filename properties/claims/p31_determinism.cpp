@@ -1,0 +1,49 @@
+// P31: the same step gives the same bits, in every buffer, whatever the order of slots and pieces
+// and the number of threads, with scratch memory poisoned before.
+#include <cstring>
+
+#include "properties/claims/claims.hpp"
+#include "properties/claims/support.hpp"
+#include "properties/compare.hpp"
+#include "properties/stages.hpp"
+
+namespace mla::prop {
+namespace {
+
+template <class T>
+std::optional<std::string> bytes_differ(const char* what, const std::vector<T>& a,
+                                        const std::vector<T>& b) {
+  if (a.size() != b.size())
+    return std::string(what) + " has " + std::to_string(a.size()) + " and " +
+           std::to_string(b.size()) + " elements";
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (std::memcmp(&a[i], &b[i], sizeof(T)) != 0)
+      return "element " + std::to_string(i) + " of " + what + " differs";
+  return std::nullopt;
+}
+
+}  // namespace
+
+Outcome p31_determinism(Subject& subject) {
+  const auto& first = subject.result();
+  if (!first) return refusal(first.error());
+  Dice dice(subject.spec(), "P31");
+  for (const int threads : {1, 2}) {
+    const ExecutionOptions options{
+        .schedule_seed = dice.next(), .threads = threads, .record_footprint = false};
+    const auto again = run_stage(subject.interposer(), subject.backend(),
+                                 {*subject.metadata(), *subject.tensors()}, options);
+    const std::string where = "with schedule " + std::to_string(options.schedule_seed) + " on " +
+                              std::to_string(threads) + " threads ";
+    if (!again) return failed(where + "the run fails: " + again.error().message);
+    auto why = bitwise_difference(*first, *again, subject.spec().heads);
+    if (!why) why = bytes_differ("the partial output", first->partial_out, again->partial_out);
+    if (!why) why = bytes_differ("the partial LSE", first->partial_lse, again->partial_lse);
+    if (!why) why = bytes_differ("the output of stage 1", first->stage1_out, again->stage1_out);
+    if (!why) why = bytes_differ("the LSE of stage 1", first->stage1_lse, again->stage1_lse);
+    if (why) return failed(where + "the result differs: " + *why);
+  }
+  return passed();
+}
+
+}  // namespace mla::prop

@@ -1,0 +1,83 @@
+// P32: planner and reducer stay inside their scratch memory (LDS): the parallel planner runs only
+// where its arrays fit, on either side of that limit the plan is the serial one, and no tile has
+// more pieces than the reducer's list holds.
+#include "properties/claims/claims.hpp"
+#include "properties/claims/support.hpp"
+#include "properties/functions.hpp"
+
+namespace mla::prop {
+namespace {
+
+// Requests of one row whose arrays just fit: three words, and five for each request (aiter.md 3.2).
+std::int64_t most_requests(Arch arch) {
+  const std::int64_t bytes = arch == Arch::gfx942 ? 65536 : 163840;
+  return (bytes - 12) / 20;
+}
+
+std::optional<std::string> check_planner(const Functions& functions, Arch arch, Dice& dice) {
+  const std::int64_t limit = most_requests(arch);
+  const std::int64_t requests = limit + dice.pick(std::vector<std::int64_t>{-1, 0, 1, 2});
+  std::vector<std::int32_t> kv{0};
+  std::vector<std::int32_t> qo{0};
+  for (std::int64_t r = 0; r < requests; ++r) {
+    kv.push_back(kv.back() + static_cast<std::int32_t>(dice.between(1, 40)));
+    qo.push_back(static_cast<std::int32_t>(r + 1));
+  }
+  const std::vector<std::int32_t> last(static_cast<std::size_t>(requests), 1);
+  plan::PlanInput input{
+      .key = {.arch = arch, .compute_units = product_compute_units(arch), .dtype = {}},
+      .qo_indptr = qo,
+      .kv_indptr = kv,
+      .last_page_len = last};
+  input.uniform_qo_len = 1;
+  const auto shape = resolve_plan_shape(input.key);
+  if (!shape) return "the planner refuses one row of 16 heads: " + shape.error().message;
+  const plan::V12Kernel chosen = functions.choose_v12_kernel(input, *shape);
+  const bool fits = requests <= limit;
+  if ((chosen == plan::V12Kernel::parallel) != fits)
+    return std::to_string(requests) + " requests " + (fits ? "fit" : "do not fit") +
+           " the scratch memory of " + std::string(name(arch)) + " for " + std::to_string(limit) +
+           ", but the " + (fits ? "serial" : "parallel") + " planner is chosen";
+  const auto sizes = plan::query_sizes({.arch = arch,
+                                        .compute_units = input.key.compute_units,
+                                        .batch = Requests(requests),
+                                        .dtype = {}});
+  if (!sizes) return "no sizes: " + sizes.error().message;
+  input.kernel = chosen;
+  const auto plan = plan::make_plan(input, *sizes);
+  input.kernel = plan::V12Kernel::serial;
+  const auto serial = plan::make_plan(input, *sizes);
+  if (!plan || !serial) return "no plan: " + (plan ? serial : plan).error().message;
+  if (!(*plan == *serial))
+    return "the planners disagree about " + std::to_string(requests) + " requests";
+  return std::nullopt;
+}
+
+std::optional<std::string> check_reducer(const DecodeMetadata& md) {
+  const std::int64_t slots = md.shape.plan.slots.count();
+  const plan::PlanBuffer& lists = md.plan->reduce_indptr;
+  for (std::int64_t tile = 0; tile + 1 < lists.size(); ++tile) {
+    const std::int64_t pieces = std::int64_t{lists.at(tile + 1)} - lists.at(tile);
+    if (pieces > slots)
+      return "tile " + std::to_string(tile) + " has " + std::to_string(pieces) +
+             " pieces, the reducer's list holds " + std::to_string(slots);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Outcome p32_scratch_bounds(Subject& subject) {
+  Dice dice(subject.spec(), "P32");
+  if (const auto why = check_planner(functions_of(subject), subject.spec().arch, dice))
+    return failed(*why);
+  const auto& metadata = subject.metadata();
+  if (!metadata || !metadata->plan) return passed();
+  if (const auto why = check_reducer(*metadata)) return failed(*why);
+  const auto& result = subject.result();
+  if (result && !result->faults.empty())
+    return failed("the backend saw: " + result->faults[0].what);
+  return passed();
+}
+
+}  // namespace mla::prop

@@ -1,0 +1,86 @@
+// P33: what crosses to a kernel is complete: six plan buffers or none, addresses that are theirs,
+// sizes that the size query gave, list lengths that fit each other, and a usable scale for fp8.
+#include <bit>
+#include <cmath>
+
+#include "properties/claims/claims.hpp"
+#include "properties/claims/support.hpp"
+#include "properties/stages.hpp"
+
+namespace mla::prop {
+namespace {
+
+std::optional<std::string> check_plan(const DecodeMetadata& md, const PlanQuestion& question) {
+  const plan::PlanView view = md.plan->view();
+  if (view.work_meta_data[0] != std::bit_cast<std::uint64_t>(view.work_indptr.data()) ||
+      view.work_meta_data[1] != std::bit_cast<std::uint64_t>(view.work_info.data()))
+    return "work_meta_data does not hold the addresses of work_indptr and work_info_set";
+  if (view.work_indptr.empty() || view.work_info.empty() || view.reduce_indptr.empty())
+    return "one of the six plan buffers is missing";
+  const auto sizes = plan::query_sizes(question.query);
+  if (!sizes) return "the size query refuses: " + sizes.error().message;
+  if (!(md.plan->sizes() == *sizes)) return "the plan buffers have other sizes than the query gave";
+  if (view.work_info.size() % plan::kWorkItemWords != 0)
+    return "work_info_set is no array of 8 words";
+  return std::nullopt;
+}
+
+std::optional<std::string> check_lists(const DecodeMetadata& md) {
+  const auto requests = static_cast<std::size_t>(md.requests().count());
+  if (md.kv_indptr.size() != requests + 1 || md.last_page_len.size() != requests ||
+      md.kv_lens.size() != requests)
+    return "qo_indptr is for " + std::to_string(requests) + " requests, kv_indptr has " +
+           std::to_string(md.kv_indptr.size()) + " entries, last_page_len " +
+           std::to_string(md.last_page_len.size()) + " and kv_lens " +
+           std::to_string(md.kv_lens.size());
+  for (const RowRange& rows : md.keyless_rows)
+    if (rows.begin < 0 || rows.end <= rows.begin || rows.end > md.rows().count())
+      return "keyless rows " + std::to_string(rows.begin) + ".." + std::to_string(rows.end) +
+             " of " + std::to_string(md.rows().count());
+  return std::nullopt;
+}
+
+std::optional<std::string> check_scale(const char* tensor, Dtype dtype, float scale) {
+  if (dtype == Dtype::bf16 && scale == 1) return std::nullopt;
+  if (dtype == Dtype::fp8 && std::isnormal(scale) && scale > 0) return std::nullopt;
+  return std::string("the ") + std::string(name(dtype)) + " " + tensor + " carries the scale " +
+         std::to_string(scale);
+}
+
+std::optional<std::string> check_result(const DecodeResult& result, std::int64_t pairs) {
+  if (static_cast<std::int64_t>(result.out.size()) == pairs * kValueDim &&
+      static_cast<std::int64_t>(result.lse.size()) == pairs)
+    return std::nullopt;
+  return std::to_string(pairs) + " (row, head) pairs got " + std::to_string(result.out.size()) +
+         " elements of out and " + std::to_string(result.lse.size()) + " of the LSE";
+}
+
+}  // namespace
+
+Outcome p33_abi_contract(Subject& subject) {
+  const auto& metadata = subject.metadata();
+  if (!metadata) return refusal(metadata.error());
+  const DecodeMetadata& md = *metadata;
+  if (const auto why = check_lists(md)) return failed(*why);
+  if (md.has_persistent_metadata() != (md.shape.route != Route::split))
+    return failed("route " + std::string(name(md.shape.route)) + " comes " +
+                  (md.plan ? "with" : "without") + " the six plan buffers");
+  if (md.plan)
+    if (const auto why = check_plan(md, plan_question(subject.interposer(), md)))
+      return failed(*why);
+  const auto& tensors = subject.tensors();
+  if (!tensors) return refusal(tensors.error());
+  if (const auto why = check_scale("query", md.shape.dtype.q, tensors->q_scale))
+    return failed(*why);
+  if (const auto why = check_scale("cache", md.shape.dtype.kv, tensors->kv_scale))
+    return failed(*why);
+  if (!(std::isnormal(tensors->softmax_scale) && tensors->softmax_scale > 0))
+    return failed("the softmax scale is " + std::to_string(tensors->softmax_scale));
+  const auto& result = subject.result();
+  if (!result) return failed("a complete launch is not taken: " + result.error().message);
+  const std::int64_t pairs = subject.batch()->rows().count() * subject.spec().heads;
+  if (const auto why = check_result(*result, pairs)) return failed(*why);
+  return passed();
+}
+
+}  // namespace mla::prop

@@ -1,0 +1,58 @@
+// P35: no slot gets more than its share: the payload that planner v1.2 promises, and the tail that
+// a last piece may absorb (aiter.md 3.2).
+#include "properties/claims/claims.hpp"
+#include "properties/claims/support.hpp"
+
+namespace mla::prop {
+namespace {
+
+struct Share {
+  std::int64_t overhead = 0;  // blocks that every work costs
+  std::int64_t payload = 0;   // blocks of a slot, overheads included
+  std::int64_t tail = 0;      // blocks that a work may absorb beyond it
+};
+
+// From the lengths of the batch and the case's own split budget, not from what the planner was
+// told.
+Share fair_share(const Case& c, const Batch& batch, const ResolvedShape& shape) {
+  Share share;
+  share.overhead = ceil_div(16, shape.page_size);
+  const auto requests = kernel_requests(batch, shape);
+  const std::int64_t fold = shape.plan.fold_ratio;
+  std::int64_t demand = 0;
+  for (const KernelRequest& r : requests) {
+    const std::int64_t pages = ceil_div(r.kv_len, shape.page_size);
+    demand += (ceil_div(pages, c.granularity) + share.overhead) * shape.plan.tiles(r.qo_len) * fold;
+  }
+  const std::int64_t slots = shape.plan.slots.count();
+  const auto planned = static_cast<std::int64_t>(requests.size()) * fold;
+  const std::int64_t budget = c.max_split < 0 ? slots : std::min(slots, c.max_split * planned);
+  share.payload = ceil_div(demand, budget) + share.overhead;
+  if (shape.page_size == 1) share.tail = ceil_div(shape.max_qo_len, c.granularity);
+  return share;
+}
+
+}  // namespace
+
+Outcome p35_balance(Subject& subject) {
+  const auto& metadata = subject.metadata();
+  if (!metadata) return refusal(metadata.error());
+  if (!metadata->plan || metadata->shape.planner != plan::PlannerVersion::v1_2)
+    return skipped("the share is that of planner v1.2");
+  const Share share = fair_share(subject.spec(), *subject.batch(), metadata->shape);
+  const plan::Plan& plan = *metadata->plan;
+  for (std::int64_t slot = 0; slot + 1 < plan.work_indptr.size(); ++slot) {
+    std::int64_t blocks = 0;
+    for (std::int64_t w = plan.work_indptr.at(slot); w < plan.work_indptr.at(slot + 1); ++w) {
+      const plan::WorkItem item = plan.work(w);
+      blocks += ceil_div(item.kv_end - item.kv_begin, subject.spec().granularity) + share.overhead;
+    }
+    if (blocks > share.payload + share.tail)
+      return failed("slot " + std::to_string(slot) + " gets " + std::to_string(blocks) +
+                    " blocks, its share is " + std::to_string(share.payload) + " and a tail of " +
+                    std::to_string(share.tail));
+  }
+  return passed();
+}
+
+}  // namespace mla::prop
