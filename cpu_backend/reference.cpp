@@ -16,6 +16,9 @@ namespace mla::cpu {
 namespace {
 
 constexpr std::int64_t kChunk = 16;  // packed (row, head) pairs computed together
+// (pair, key) products of a request from which on a team of threads is worth its barrier: about
+// 300 ms. Smaller cases come by the thousand, and their judges run in parallel already.
+constexpr std::int64_t kTeamWork = 1 << 20;
 
 void decode(const std::byte* bytes, Dtype dtype, Fp8Variant variant, double* values) {
   for (std::int64_t d = 0; d < kKeyDim; ++d) {
@@ -201,7 +204,7 @@ ReferenceResult dense_reference(const ReferenceInput& in) {
     const std::int64_t pairs = qo_len * in.model_heads;
     if (pairs > 0 && kv_len > 0) {
       const RequestKeys request(in, static_cast<std::int64_t>(b), kv_len);
-#pragma omp parallel for schedule(dynamic, 1)
+#pragma omp parallel for schedule(dynamic, 1) if (pairs * kv_len >= kTeamWork)
       for (std::int64_t first = 0; first < pairs; first += kChunk)
         evaluation.run(request, {.first_row = first_row,
                                  .qo_len = qo_len,

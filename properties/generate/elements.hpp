@@ -2,7 +2,7 @@
 //
 // Every element is a pure function of the data spec and of where it belongs logically: tensor,
 // request, row or position, head, dimension. Integer hashing and one multiplication only, so that
-// every machine draws the same bits. Magnitudes stay below 56 for every distribution, so that no
+// every machine draws the same bits. Magnitudes stay below 32 for every distribution, so that no
 // fp8 variant saturates at scale 1. `normal` gives attention scores with standard deviation 1.7 at
 // the softmax scale of make_tensors(): neither flat nor one-hot. Fails: never.
 #pragma once
@@ -27,7 +27,7 @@ struct RowId {
 inline constexpr std::int64_t kSharedRequest = -1;
 
 // Largest magnitude that any distribution gives.
-inline constexpr float kLargestElement = 56.0F;
+inline constexpr float kLargestElement = 32.0F;
 
 void element_row(const DataSpec& data, const RowId& id,
                  std::span<float, static_cast<std::size_t>(kKeyDim)> values);
