@@ -66,4 +66,38 @@ DecodeSplit split_decodes_and_prefills(const SplitInput& input) {
   return split;
 }
 
+bool all_decodes(std::span<const std::int64_t> qo_lens, std::int64_t threshold) {
+  return std::all_of(qo_lens.begin(), qo_lens.end(),
+                     [threshold](std::int64_t len) { return len <= threshold; });
+}
+
+ThreeWaySplit split_decodes_prefills_and_extends(const ThreeWaySplitInput& input) {
+  const auto& q = input.qo_lens;
+  const auto count = static_cast<std::int64_t>(q.size());
+  const auto rows_of = [&q](std::int64_t begin, std::int64_t end) {
+    return Rows(std::accumulate(q.begin() + begin, q.begin() + end, std::int64_t{0}));
+  };
+  ThreeWaySplit split;
+  if (all_decodes(q, input.threshold)) {
+    split.decodes = Requests(count);
+    split.decode_rows = std::max(input.num_rows, rows_of(0, count));
+    return split;
+  }
+  std::int64_t extend = count;
+  std::int64_t prefill = count;
+  for (std::int64_t r = count - 1; r >= 0; --r) {
+    const auto i = static_cast<std::size_t>(r);
+    if (q[i] <= input.threshold) continue;
+    extend = r;
+    if (input.kv_lens[i] == q[i]) prefill = r;
+  }
+  split.decodes = Requests(extend);
+  split.extends = Requests(prefill - extend);
+  split.prefills = Requests(count - prefill);
+  split.decode_rows = rows_of(0, extend);
+  split.extend_rows = rows_of(extend, prefill);
+  split.prefill_rows = rows_of(prefill, count);
+  return split;
+}
+
 }  // namespace mla

@@ -2,7 +2,7 @@
 //
 // Request space and token space are kept apart by type (BUG-020), uniformity means equality
 // (BUG-016), and a request without cached context is a prefill however short it is (BUG-017).
-// Source: vLLM attention backend utilities; spec vllm_metadata.md 5.1-5.3.
+// Source: vLLM attention backend utilities; spec vllm_metadata.md 5.1-5.3, 3.1.
 // Fails: never; legal padding that makes the original assert gives a ragged decode here (BUG-018).
 #pragma once
 
@@ -59,5 +59,33 @@ struct SplitInput {
 
 // Cuts a reordered batch in its decode prefix and the rest.
 DecodeSplit split_decodes_and_prefills(const SplitInput& input);
+
+// The three runs of a reordered batch: decodes, extends, prefills.
+struct ThreeWaySplit {
+  Requests decodes{0};
+  Requests extends{0};
+  Requests prefills{0};
+  Rows decode_rows{0};  // padded rows included where everything is decode
+  Rows extend_rows{0};
+  Rows prefill_rows{0};
+  bool operator==(const ThreeWaySplit&) const = default;
+};
+
+struct ThreeWaySplitInput {
+  std::span<const std::int64_t> qo_lens;  // decodes first, prefills last
+  // Read only if some request is longer than the threshold; otherwise it may be empty, so that a
+  // step of decodes needs no length from the device.
+  std::span<const std::int64_t> kv_lens;
+  std::int64_t threshold = 1;
+  Rows num_rows{0};  // rows of the step, padding included; at least the sum of qo_lens
+};
+
+// Whether `qo_lens` alone decides the split: nothing is longer than the threshold.
+bool all_decodes(std::span<const std::int64_t> qo_lens, std::int64_t threshold);
+
+// A decode has at most `threshold` rows. The first longer request starts the extends, the first
+// longer one without context (as many keys as rows) the prefills; a short request behind one of
+// them belongs to its run.
+ThreeWaySplit split_decodes_prefills_and_extends(const ThreeWaySplitInput& input);
 
 }  // namespace mla

@@ -113,6 +113,7 @@ struct Case {
   std::int64_t kv_heads = 1;              // kind fa: KV heads; divides `heads`
   std::int64_t head_dim = 128;            // kind fa: elements of a head
   std::int64_t window = -1;               // kind fa: keys to the left of a row's own; -1: all
+  std::int64_t draft_tokens = 0;          // kind fa: a decode has up to draft_tokens + 1 rows
   bool operator==(const Case&) const = default;
 };
 

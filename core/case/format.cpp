@@ -89,6 +89,7 @@ std::string format_case(const Case& c) {
   if (c.kv_heads != defaults.kv_heads) add("kvheads", std::to_string(c.kv_heads));
   if (c.head_dim != defaults.head_dim) add("dim", std::to_string(c.head_dim));
   if (c.window != defaults.window) add("window", std::to_string(c.window));
+  if (c.draft_tokens != defaults.draft_tokens) add("draft", std::to_string(c.draft_tokens));
   return out;
 }
 

@@ -195,6 +195,7 @@ constexpr Field kFields[] = {
     {"dim", "16 to 256", [](V v, Case& c) { return read_int(v, 16, 256, c.head_dim); }},
     {"window", "-1, or 0 to 4194304 keys",
      [](V v, Case& c) { return read_int(v, -1, kMaxKvLen, c.window); }},
+    {"draft", "0 to 63 tokens", [](V v, Case& c) { return read_int(v, 0, 63, c.draft_tokens); }},
 };
 
 Status parse_field(std::string_view item, std::set<std::string_view>& seen, Case& c) {

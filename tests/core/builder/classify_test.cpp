@@ -80,3 +80,44 @@ TEST_CASE("classify: requests and rows add up for every small step", "[builder][
       }
   }
 }
+
+namespace {
+
+ThreeWaySplit three(const std::vector<std::int64_t>& q, const std::vector<std::int64_t>& kv,
+                    std::int64_t threshold, std::int64_t rows = 0) {
+  return split_decodes_prefills_and_extends(
+      {.qo_lens = q, .kv_lens = kv, .threshold = threshold, .num_rows = Rows(rows)});
+}
+
+}  // namespace
+
+TEST_CASE("classify: decodes, extends and prefills follow each other", "[builder][P26]") {
+  const ThreeWaySplit s = three({1, 1, 6, 4, 5, 9}, {30, 7, 10, 40, 5, 9}, 1);
+  CHECK(s == ThreeWaySplit{.decodes = Requests(2),
+                           .extends = Requests(2),
+                           .prefills = Requests(2),
+                           .decode_rows = Rows(2),
+                           .extend_rows = Rows(10),
+                           .prefill_rows = Rows(14)});
+}
+
+TEST_CASE("classify: a step of decodes is split without a single KV length",
+          "[builder][P21][P26]") {
+  const ThreeWaySplit s = three({1, 4, 0, 2}, {}, 4, 12);
+  CHECK(s.decodes == Requests(4));
+  CHECK(s.decode_rows == Rows(12));
+  CHECK(s.extends + s.prefills == Requests(0));
+}
+
+TEST_CASE("classify: equal prefill chunks above the threshold are no decodes",
+          "[builder][P26][BUG-017]") {
+  CHECK(three({4, 4}, {4, 4}, 3).prefills == Requests(2));
+  CHECK(three({4, 4}, {8, 8}, 3).extends == Requests(2));
+}
+
+TEST_CASE("classify: a short prefill belongs to the run that it stands in", "[builder][P26]") {
+  // Behind an extend the region order puts prefills, short ones too.
+  CHECK(three({1, 6, 1, 8}, {30, 10, 1, 8}, 1).extends == Requests(2));
+  CHECK(three({1, 8, 1}, {30, 8, 1}, 1).prefills == Requests(2));
+  CHECK(three({1, 1, 8}, {30, 1, 8}, 1).decodes == Requests(2));
+}

@@ -41,7 +41,7 @@ TEST_CASE("case: sequences, prefill and FA steps read back to themselves", "[cas
         "mla1:1q300s700;heads=12;block=16;arch=gfx950;cu=256;dtype=bf16/fp8;gran=16;split=-1;"
         "causal=1;layout=contiguous;data=normal.1;kind=prefill;workspace=1024",
         "mla1:2q1s9_1q5s5;heads=32;block=16;arch=gfx942;cu=304;dtype=bf16/bf16;gran=16;split=-1;"
-        "causal=1;layout=contiguous;data=normal.1;kind=fa;kvheads=8;dim=64;window=127"})
+        "causal=1;layout=contiguous;data=normal.1;kind=fa;kvheads=8;dim=64;window=127;draft=3"})
     CHECK(format_case(parsed(line)) == line);
   CHECK(parsed("mla1:q1s1+2q1s2+q3s3").later_steps[1][0] == mla::RequestSpec{3, 3});
   CHECK_FALSE(parse_case("mla1:q1s1+").ok());
