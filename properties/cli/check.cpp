@@ -1,0 +1,137 @@
+// `mla-testbed check`: whether plan buffers in files are valid plans for their batches.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "properties/cli/checked_plan.hpp"
+#include "properties/cli/command.hpp"
+#include "properties/cli/terminal.hpp"
+
+namespace mla::cli {
+namespace {
+
+using nlohmann::json;
+using prop::ExitCode;
+using Answer = PlanAnswer;
+using Finding = PlanFinding;
+
+struct Options {
+  std::vector<std::string> files;
+  bool json = false;
+};
+
+constexpr const char* kFooter = R"(
+Reads what `mla-testbed plan --json` prints, a golden vector, or a dump of a running engine in the
+same keys (docs/reproduce.md): one object, a list of objects, or an object with a list `cases`.
+Every violated invariant is printed as a sentence. Exit 1 if there is one, 0 if every plan is valid,
+10 if a plan is of a kind that cannot be checked (sparse, prefill), 4 if there was no plan at all.
+
+Examples:
+  mla-testbed check dump.json
+  mla-testbed plan 'mla1:2q1s8k;cu=80' --json | mla-testbed check -
+  mla-testbed check --json fixtures/golden/*.json)";
+
+Error in_file(Error error, const std::string& path, std::size_t place) {
+  if (error.code != ErrorCode::fault) error.code = ErrorCode::usage;
+  error.message = "'" + path + "', plan " + std::to_string(place) + ": " + error.message;
+  return error;
+}
+
+// Appends the answers of a file.
+Status check_file(const std::string& path, std::vector<Answer>& answers) {
+  const auto text = read_file(path);
+  if (!text) return text.error();
+  const json document = json::parse(*text, nullptr, false);
+  const json* list = &document;
+  if (document.is_object() && document.contains("cases")) list = &document["cases"];
+  const json one = json::array({*list});
+  if (list->is_object()) list = &one;
+  if (!list->is_array())
+    return Error{ErrorCode::usage,
+                 "'" + path + "' is " + (document.is_discarded() ? "no JSON" : "no plan") +
+                     ": expected an object, a list of them, or an object with a list 'cases'",
+                 ""};
+  std::size_t place = 0;
+  for (const json& object : *list) {
+    if (!object.is_object())
+      return in_file({ErrorCode::usage, "is no JSON object", ""}, path, place);
+    auto answer = check_plan_object(object, place);
+    if (!answer) return in_file(answer.error(), path, place);
+    answers.push_back(std::move(*answer));
+    ++place;
+  }
+  return std::nullopt;
+}
+
+struct Tally {
+  std::int64_t valid = 0;
+  std::int64_t broken = 0;
+  std::int64_t not_checked = 0;
+};
+
+Tally count(const std::vector<Answer>& answers) {
+  Tally t;
+  for (const Answer& a : answers) {
+    std::int64_t& counter = !a.not_checked.empty() ? t.not_checked
+                            : a.findings.empty()   ? t.valid
+                                                   : t.broken;
+    ++counter;
+  }
+  return t;
+}
+
+std::string text_of(const std::vector<Answer>& answers) {
+  std::string out;
+  for (const Answer& a : answers) {
+    if (!a.not_checked.empty()) {
+      out += a.name + ": not checked: " + a.not_checked + "\n";
+      continue;
+    }
+    out += a.name + ": " +
+           (a.findings.empty() ? "valid" : std::to_string(a.findings.size()) + " violations") +
+           "\n";
+    for (const Finding& f : a.findings) out += "  " + f.rule + ": " + f.what + "\n";
+  }
+  const Tally t = count(answers);
+  return out + std::to_string(t.valid) + " valid, " + std::to_string(t.broken) + " broken, " +
+         std::to_string(t.not_checked) + " not checked\n";
+}
+
+std::string json_of(const std::vector<Answer>& answers) {
+  nlohmann::ordered_json plans = json::array();
+  for (const Answer& a : answers) {
+    nlohmann::ordered_json findings = json::array();
+    for (const Finding& f : a.findings)
+      findings.push_back({{"rule", f.rule}, {"what", f.what}, {"work", f.work}});
+    plans.push_back(
+        {{"name", a.name}, {"checked", a.not_checked.empty()}, {"violations", findings}});
+    if (!a.not_checked.empty()) plans.back()["reason"] = a.not_checked;
+  }
+  const nlohmann::ordered_json out = {{"format", "mla-testbed check 1"}, {"plans", plans}};
+  return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+ExitCode check(const Options& o) {
+  std::vector<Answer> answers;
+  for (const std::string& path : o.files)
+    if (const Status bad = check_file(path, answers)) return complain("check", *bad);
+  const Tally t = count(answers);
+  ExitCode code = ExitCode::held;
+  if (t.not_checked > 0) code = ExitCode::skipped;
+  if (answers.empty()) code = ExitCode::inconclusive;
+  if (t.broken > 0) code = ExitCode::failed;
+  return finish("check", o.json ? json_of(answers) : text_of(answers), code);
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, ExitCode& exit) {
+  auto o = std::make_shared<Options>();
+  CLI::App* c = app.add_subcommand("check", "Check plan buffers in JSON files");
+  c->add_option("files", o->files, "JSON files; - is stdin")->required();
+  c->add_flag("--json", o->json, "Print one JSON object");
+  c->footer(kFooter);
+  c->callback([o, &exit] { exit = check(*o); });
+}
+
+}  // namespace mla::cli

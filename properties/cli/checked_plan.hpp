@@ -1,0 +1,33 @@
+// One plan of a JSON document, checked against its batch.
+//
+// Owns: the step from an object (planner_call.hpp) to sentences about it. First the batch's own
+// lists, because plan_check follows them; then plan_check. Plans that it knows nothing about
+// (sparse, prefill) are not checked, and say so. Fails: an object that cannot be read.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+
+namespace mla::cli {
+
+struct PlanFinding {
+  std::string rule;
+  std::string what;
+  std::int64_t work = -1;
+};
+
+// What was found about one plan; a reason why it was not looked at excludes findings.
+struct PlanAnswer {
+  std::string name;
+  std::string not_checked;
+  std::vector<PlanFinding> findings;
+};
+
+// `place` names an object that has no `name`.
+Result<PlanAnswer> check_plan_object(const nlohmann::json& object, std::size_t place);
+
+}  // namespace mla::cli

@@ -1,0 +1,34 @@
+// The subcommands of `mla-testbed`, one file each.
+//
+// `add_<name>` declares options and help; the callback that CLI11 runs after parsing writes the
+// exit code. Data goes to stdout, messages to stderr. Fails: a callback never throws; exit codes
+// are prop::ExitCode.
+#pragma once
+
+#include <string_view>
+
+#include "core/result.hpp"
+#include "properties/verdict.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace mla::cli {
+
+void add_run(CLI::App& app, prop::ExitCode& exit);
+void add_replay(CLI::App& app, prop::ExitCode& exit);
+void add_plan(CLI::App& app, prop::ExitCode& exit);
+void add_check(CLI::App& app, prop::ExitCode& exit);
+void add_support(CLI::App& app, prop::ExitCode& exit);
+void add_plants(CLI::App& app, prop::ExitCode& exit);
+void add_env(CLI::App& app, prop::ExitCode& exit);
+
+// Prints `mla-testbed <command>: <message>` to stderr and gives the exit code that belongs to the
+// error: usage 2, environment 3, a refused case 10.
+prop::ExitCode complain(std::string_view command, const Error& error);
+
+// Prints data to stdout; the exit code is `code`, or environment if stdout does not take it.
+prop::ExitCode finish(std::string_view command, std::string_view data, prop::ExitCode code);
+
+}  // namespace mla::cli

@@ -1,0 +1,108 @@
+// `mla-testbed env`: the facts of this build and this machine that a report needs.
+#include <sched.h>
+#include <sys/utsname.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "cpu_backend/cpu_backend.hpp"
+#include "properties/cli/backends.hpp"
+#include "properties/cli/build_info.hpp"
+#include "properties/cli/command.hpp"
+
+namespace mla::cli {
+namespace {
+
+using prop::ExitCode;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kFooter = R"(
+Examples:
+  mla-testbed env
+  mla-testbed env --json | jq .isa_paths)";
+
+// Processors that this process may use; containers often give fewer than the machine has.
+std::int64_t usable_cores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  return static_cast<std::int64_t>(std::thread::hardware_concurrency());
+}
+
+std::string processor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  return "unknown";
+}
+
+std::string system_name() {
+  utsname names{};
+  if (uname(&names) != 0) return "unknown";
+  return std::string(names.sysname) + " " + names.release + " " + names.machine;
+}
+
+std::string environment(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value == nullptr ? "unset" : value;
+}
+
+std::string text_of(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  if (!value.is_structured()) return value.dump();
+  std::string out;
+  for (const auto& [key, element] : value.items())
+    out += (out.empty() ? "" : ", ") + (value.is_object() ? key + " " : "") + text_of(element);
+  return out;
+}
+
+Json facts() {
+  Json isas = Json::array();
+  for (const cpu::Isa isa : cpu::available_isas()) isas.push_back(cpu::name(isa));
+  const std::string sanitizers = kSanitizers;
+  return {
+      {"mla_testbed", kVersion},
+      {"compiler", kCompiler},
+      {"build_type", kBuildType},
+      {"sanitizers", sanitizers.empty() ? "none" : sanitizers},
+      {"system", system_name()},
+      {"processor", processor()},
+      {"cores", usable_cores()},
+      {"backends", available_backends()},
+      {"isa_paths", isas},
+      {"openmp", {{"specification", kOpenMp}, {"OMP_NUM_THREADS", environment("OMP_NUM_THREADS")}}},
+      {"libraries",
+       {{"CLI11", CLI11_VERSION},
+        {"nlohmann_json", std::to_string(NLOHMANN_JSON_VERSION_MAJOR) + "." +
+                              std::to_string(NLOHMANN_JSON_VERSION_MINOR) + "." +
+                              std::to_string(NLOHMANN_JSON_VERSION_PATCH)},
+        {"xtensor", kXtensor}}}};
+}
+
+ExitCode env(bool json) {
+  const Json all = facts();
+  if (json) return finish("env", all.dump(2) + "\n", ExitCode::held);
+  std::string out;
+  for (const auto& [key, value] : all.items()) {
+    std::string label = key;
+    label.resize(14, ' ');
+    out += label + text_of(value) + "\n";
+  }
+  return finish("env", out, ExitCode::held);
+}
+
+}  // namespace
+
+void add_env(CLI::App& app, ExitCode& exit) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* c = app.add_subcommand("env", "Facts of this build and this machine");
+  c->add_flag("--json", *json, "Print one JSON object");
+  c->footer(kFooter);
+  c->callback([json, &exit] { exit = env(*json); });
+}
+
+}  // namespace mla::cli

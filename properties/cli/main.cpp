@@ -1,0 +1,84 @@
+// mla-testbed: the command line. Exit codes: docs/reproduce.md.
+#include <CLI/CLI.hpp>
+#include <sstream>
+#include <string>
+
+#include "properties/cli/build_info.hpp"
+#include "properties/cli/command.hpp"
+#include "properties/cli/terminal.hpp"
+
+namespace mla::cli {
+namespace {
+
+constexpr const char* kFooter = R"(
+Exit codes:
+  0 all held   1 a property failed   2 usage   3 environment or device fault
+  4 inconclusive: nothing ran, or it gave up   5 a known failure passed   10 skipped or refused
+
+Examples:
+  mla-testbed run --cases 2000 --seed 1
+  mla-testbed replay 'mla1:1q1s17;heads=128;arch=gfx950'
+  mla-testbed plan 'mla1:16q4s1k_3q1s513;heads=8;block=16'
+  mla-testbed <command> --help)";
+
+// Help and version go to stdout, complaints of the parser to stderr.
+int finish_parse(const CLI::App& app, const CLI::ParseError& error) {
+  std::ostringstream out;
+  std::ostringstream err;
+  const int code = app.exit(error, out, err);
+  if (!err.str().empty()) write_stderr("mla-testbed: " + err.str());
+  const prop::ExitCode after =
+      finish("mla-testbed", out.str(), code == 0 ? prop::ExitCode::held : prop::ExitCode::usage);
+  return static_cast<int>(after);
+}
+
+int run_app(int argc, char** argv) {
+  prop::ExitCode exit = prop::ExitCode::usage;
+  CLI::App app("Checks AITER's multi-head latent attention metadata without a GPU", "mla-testbed");
+  app.set_version_flag("--version", std::string("mla-testbed ") + kVersion);
+  app.footer(kFooter);
+  app.require_subcommand(1);
+  add_run(app, exit);
+  add_replay(app, exit);
+  add_plan(app, exit);
+  add_check(app, exit);
+  add_support(app, exit);
+  add_plants(app, exit);
+  add_env(app, exit);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return finish_parse(app, error);
+  }
+  return static_cast<int>(exit);
+}
+
+}  // namespace
+
+prop::ExitCode complain(std::string_view command, const Error& error) {
+  const std::string bug = error.bug.empty() ? "" : " (" + error.bug + ")";
+  write_stderr("mla-testbed " + std::string(command) + ": " + error.message + bug + "\n");
+  switch (error.code) {
+    case ErrorCode::usage:
+      return prop::ExitCode::usage;
+    case ErrorCode::fault:
+      return prop::ExitCode::environment;
+    case ErrorCode::unsupported:
+    case ErrorCode::refused:
+    case ErrorCode::overrun:
+      break;
+  }
+  return prop::ExitCode::skipped;
+}
+
+prop::ExitCode finish(std::string_view command, std::string_view data, prop::ExitCode code) {
+  if (const Status bad = write_stdout(data)) return complain(command, *bad);
+  return code;
+}
+
+}  // namespace mla::cli
+
+int main(int argc, char** argv) {
+  mla::cli::ignore_broken_pipes();
+  return mla::cli::run_app(argc, argv);
+}

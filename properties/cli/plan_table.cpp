@@ -1,0 +1,184 @@
+#include "properties/cli/plan_table.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "core/builder/decode_builder.hpp"
+
+namespace mla::cli {
+namespace {
+
+std::string num(std::int64_t n) {
+  return std::to_string(n);
+}
+
+std::string row(const char* label, const std::string& text) {
+  char head[32];
+  std::snprintf(head, sizeof head, "%-12s", label);
+  return head + text + "\n";
+}
+
+std::string range(std::int64_t begin, std::int64_t end) {
+  return num(begin) + ".." + num(end);
+}
+
+std::string batch_line(const Batch& batch) {
+  std::int64_t keys = 0;
+  std::int64_t longest = 0;
+  for (const RequestSpec& r : batch.requests) {
+    keys += r.kv_len;
+    longest = std::max(longest, r.qo_len);
+  }
+  const auto all = static_cast<std::int64_t>(batch.requests.size());
+  return num(all) + " requests (" + num(all - batch.live.count()) + " of them graph padding), " +
+         num(batch.rows().count()) + " query rows, at most " + num(longest) + " a request, " +
+         num(keys) + " keys";
+}
+
+std::string heads_line(const HeadPadding& h) {
+  const std::string counts =
+      num(h.model.count()) + " of the model, " + num(h.kernel.count()) + " of the kernel: ";
+  switch (h.kind) {
+    case PadKind::none:
+      return counts + "no padding";
+    case PadKind::repeat:
+      return counts + "each repeated " + num(h.kernel.count() / h.model.count()) + " times";
+    case PadKind::cyclic:
+      return counts + "padded head i is head i mod " + num(h.model.count());
+  }
+  return counts;
+}
+
+std::string kernel_line(const KernelEntry& k) {
+  const std::string rows = k.min_qo_len == k.max_qo_len ? num(k.min_qo_len)
+                           : k.max_qo_len == kAnyQoLen  ? num(k.min_qo_len) + " or more"
+                                                        : range(k.min_qo_len, k.max_qo_len + 1);
+  return std::string(k.label) + ": " + rows + " rows; " +
+         (k.masks ? "masks by itself" : "only kv_end limits a row") + "; " +
+         (k.lse ? "can return" : "returns no") + " final LSE";
+}
+
+std::string folding_line(const ResolvedShape& s) {
+  const std::string tile =
+      "; " + num(s.plan.rows_per_workgroup) + " packed rows a workgroup" +
+      (s.plan.query_split ? ", a request may need several tiles" : ", one tile a request");
+  if (s.plan.fold_ratio == 1)
+    return "none: the kernel takes " + num(s.row_heads().count()) + " heads" + tile;
+  return "every request becomes " + num(s.plan.fold_ratio) + " planning requests of " +
+         num(s.plan.plan_heads.count()) + " heads" + tile;
+}
+
+std::string planner_line(const DecodeMetadata& md) {
+  const ResolvedShape& s = md.shape;
+  if (s.planner == plan::PlannerVersion::v1_0) return "v1.0";
+  if (s.planner == plan::PlannerVersion::v1_1) return "v1.1";
+  const plan::PlanInput input = plan_input_of(md, {});
+  const bool asked = s.planner_kernel != plan::V12Kernel::automatic;
+  const plan::V12Kernel kernel = asked ? s.planner_kernel : plan::choose_v12_kernel(input, s.plan);
+  return std::string("v1.2, ") + (kernel == plan::V12Kernel::serial ? "serial" : "parallel") +
+         " kernel (" + (asked ? "as the case asks" : "as the original chooses") + ")";
+}
+
+std::string split_lines(const ResolvedShape& s) {
+  return row("splits", num(s.kv_splits) + " of every request, tiles of " +
+                           num(s.split_granularity) + " keys; merged by stage 2");
+}
+
+std::string size_row(const plan::PlanBuffer& b, std::int64_t words) {
+  char text[120];
+  const std::string shape = words == 1 ? num(b.size()) : num(b.size() / words) + " x " + num(words);
+  std::snprintf(text, sizeof text, "  %-20s %14s %10lld\n", b.name().c_str(), shape.c_str(),
+                static_cast<long long>(b.used()));
+  return text;
+}
+
+std::string work_row(std::int64_t slot, std::int64_t index, const plan::WorkItem& w) {
+  char text[160];
+  const std::string target =
+      w.partial_row < 0 ? "output"
+                        : "partial " + range(w.partial_row, w.partial_row + w.q_end - w.q_begin);
+  std::snprintf(text, sizeof text, "  %4lld %6lld %7d  %-13s %-17s %9d  %s\n",
+                static_cast<long long>(slot), static_cast<long long>(index), w.batch,
+                range(w.q_begin, w.q_end).c_str(), range(w.kv_begin, w.kv_end).c_str(), w.kv_offset,
+                target.c_str());
+  return text;
+}
+
+std::string works_text(const plan::Plan& plan) {
+  std::string out;
+  std::int64_t busy = 0;
+  const std::int64_t slots = plan.work_indptr.size() - 1;
+  for (std::int64_t slot = 0; slot < slots; ++slot) {
+    const std::int64_t begin = plan.work_indptr.at(slot);
+    const std::int64_t end = std::min<std::int64_t>(plan.work_indptr.at(slot + 1), plan.works());
+    busy += end > begin ? 1 : 0;
+    for (std::int64_t w = begin; w < end; ++w) out += work_row(slot, w, plan.work(w));
+  }
+  return "\nworks: " + num(plan.works()) + " on " + num(busy) + " of " + num(slots) + " slots\n" +
+         "  slot   work request  rows          pages             kv_offset  writes\n" + out;
+}
+
+std::string merge_row(const plan::Plan& plan, std::int64_t tile) {
+  const std::int64_t begin = plan.reduce_indptr.at(tile);
+  const std::int64_t end = plan.reduce_indptr.at(tile + 1);
+  if (end <= begin) return {};
+  std::string out =
+      "  tile " + num(tile) + ", rows " +
+      range(plan.reduce_final_map.at(tile * 2), plan.reduce_final_map.at(tile * 2 + 1)) +
+      " <- partial rows from";
+  for (std::int64_t i = begin; i < end; ++i) out += " " + num(plan.reduce_partial_map.at(i));
+  return out + "\n";
+}
+
+std::string merges_text(const plan::Plan& plan) {
+  std::string out;
+  std::int64_t split = 0;
+  const std::int64_t tiles = plan.reduce_indptr.size() - 1;
+  for (std::int64_t tile = 0; tile < tiles && plan.reduce_indptr.written(tile + 1); ++tile) {
+    const std::string line = merge_row(plan, tile);
+    split += line.empty() ? 0 : 1;
+    out += line;
+  }
+  return "\nreduce: " + num(split) + " of " + num(tiles) + " tiles are merged from pieces\n" + out;
+}
+
+}  // namespace
+
+std::string decisions_text(const Case& c, const Batch& batch, const DecodeMetadata& metadata) {
+  const ResolvedShape& s = metadata.shape;
+  std::string out = row("case", format_case(c)) + row("batch", batch_line(batch));
+  out += row("device",
+             std::string(name(s.arch)) + ", " + num(s.compute_units.count()) + " compute units");
+  out += row("dtype", std::string(name(s.dtype.q)) + " query, " + std::string(name(s.dtype.kv)) +
+                          " cache; fp8 is " + std::string(name(s.fp8)));
+  out += row("paging", "blocks of " + num(s.block_size) + " tokens, pages of " + num(s.page_size) +
+                           ": " + num(s.block_size / s.page_size) + " pages a block");
+  out += row("heads", heads_line(s.heads));
+  out += row("route", std::string(name(s.route)) + ": " + s.route_reason);
+  out += row("kernel", kernel_line(s.kernel));
+  const std::string uniform =
+      s.uniform_qo_len > 0 ? num(s.uniform_qo_len) + " in every request" : "ragged";
+  out += row("rows", "at most " + num(s.max_qo_len) + " a kernel request, " + uniform + ", " +
+                         (s.causal ? "causal" : "not causal"));
+  for (const std::string& note : s.notes) out += row("note", note);
+  if (s.route == Route::split) return out + split_lines(s);
+  out += row("folding", folding_line(s));
+  out += row("planner", planner_line(metadata));
+  return out + row("granularity",
+                   num(s.granularity) + " pages a block of work; " +
+                       (s.max_split < 0 ? "no split cap" : "split cap " + num(s.max_split)));
+}
+
+std::string plan_text(const DecodeMetadata& metadata) {
+  if (!metadata.plan) return {};
+  const plan::Plan& plan = *metadata.plan;
+  std::string out = "\nbuffers                         int32    written\n";
+  out += size_row(plan.work_indptr, 1) + size_row(plan.work_info, plan::kWorkItemWords) +
+         size_row(plan.reduce_indptr, 1) + size_row(plan.reduce_final_map, 2) +
+         size_row(plan.reduce_partial_map, 1);
+  out += "  work_meta_data             2 x uint64: the addresses of the first two\n";
+  return out + works_text(plan) + merges_text(plan);
+}
+
+}  // namespace mla::cli

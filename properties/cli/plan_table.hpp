@@ -1,0 +1,21 @@
+// The table of `mla-testbed plan`: everything that was decided about a case, and its plan.
+//
+// Pure functions from metadata to text. Rows and pages are printed as half-open ranges `4..8`, in
+// the numbering of the buffers (kernel rows, pages from kv_indptr[0]). Fails: never.
+#pragma once
+
+#include <string>
+
+#include "core/builder/decode_metadata.hpp"
+#include "core/case/batch.hpp"
+#include "core/case/case.hpp"
+
+namespace mla::cli {
+
+// Case, batch, every decision with its reason.
+std::string decisions_text(const Case& c, const Batch& batch, const DecodeMetadata& metadata);
+
+// Sizes, works of every slot that has some, and the merge lists; empty on route split.
+std::string plan_text(const DecodeMetadata& metadata);
+
+}  // namespace mla::cli

@@ -1,0 +1,59 @@
+// A planner call and a plan, as JSON: the one vocabulary of `plan` and `check`.
+//
+// Keys are those of the golden vectors in fixtures/golden: the arguments of AITER's
+// get_mla_metadata_v1 plus `arch` and `num_cu`, then `buffer_sizes` and the five int32 buffers,
+// flattened, null where never written, the unwritten tail cut off. Absent arguments take AITER's
+// defaults (aiter.md 3.1). Private to properties/cli. Fails: with the key and what stands there.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/plan/plan.hpp"
+#include "core/plan/planner.hpp"
+#include "core/plan/sizes.hpp"
+#include "core/result.hpp"
+
+namespace mla::cli {
+
+class Fields;
+// The architecture that `arch` names.
+Arch read_arch(Fields& fields);
+// Rows of the longest request, at least 1.
+std::int64_t longest_request(const std::vector<std::int32_t>& qo_indptr);
+
+// Owns the lists that the spans of `input` refer to: it moves, and does not copy.
+struct PlannerCall {
+  std::vector<std::int32_t> qo_indptr, kv_indptr, last_page_len;
+  plan::PlanInput input;
+  plan::SizeQuery sizes;
+
+  PlannerCall() = default;
+  PlannerCall(PlannerCall&&) = default;
+  PlannerCall& operator=(PlannerCall&&) = default;
+  PlannerCall(const PlannerCall&) = delete;
+  PlannerCall& operator=(const PlannerCall&) = delete;
+  ~PlannerCall() = default;
+};
+
+Result<PlannerCall> read_planner_call(const nlohmann::json& object);
+void write_planner_call(nlohmann::ordered_json& out, const plan::PlanInput& input);
+
+// Buffers as they were found, each as long as it was allocated; kPoison where nothing was written.
+struct FoundPlan {
+  std::vector<std::int32_t> work_indptr, work_info, reduce_indptr, reduce_final_map,
+      reduce_partial_map;
+  [[nodiscard]] plan::PlanView view() const;
+};
+
+// The buffers at the top level of the object, or below `expected` as in the golden vectors. Without
+// `buffer_sizes` a list is as long as its buffer; rows may be lists of their own.
+bool has_plan(const nlohmann::json& object);
+Result<FoundPlan> read_plan(const nlohmann::json& object);
+// With writes past a buffer, if there are any, as `overruns`: lists of [index, value].
+void write_plan(nlohmann::ordered_json& out, const plan::BufferSizes& sizes,
+                const plan::Plan& plan);
+
+}  // namespace mla::cli

@@ -1,0 +1,41 @@
+// The progress bar of a long run, on stderr, and only when stderr is a terminal.
+//
+// Units: cases; time on the monotonic clock. It redraws one line at most ten times a second and
+// removes it when it is done, so that stderr keeps no trace of it. Fails: never.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace mla::cli {
+
+// `[=========>          ]  47 %  940/2000 cases  12 s`, 20 columns of bar. A time limit measures
+// the progress by time; without limit and total there is no bar and no percentage.
+struct ProgressState {
+  std::int64_t judged = 0;
+  std::int64_t wanted = 0;  // 0: unknown
+  std::chrono::milliseconds elapsed{0};
+  std::optional<std::chrono::milliseconds> limit;
+};
+std::string progress_line(const ProgressState& state);
+
+class Progress {
+ public:
+  Progress(bool enabled, std::optional<std::chrono::milliseconds> limit);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  void update(std::int64_t judged, std::int64_t wanted);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool enabled_;
+  std::optional<std::chrono::milliseconds> limit_;
+  Clock::time_point start_;
+  Clock::time_point drawn_;
+  bool visible_ = false;
+};
+
+}  // namespace mla::cli

@@ -1,0 +1,57 @@
+#include "properties/cli/quantity.hpp"
+
+#include <charconv>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace mla::cli {
+namespace {
+
+constexpr std::int64_t kMaxCount = 1'000'000'000'000;
+constexpr std::int64_t kMaxMilliseconds = std::int64_t{1000} * 3600 * 1000;
+
+template <class T>
+std::optional<T> whole_number(std::string_view text) {
+  T value{};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stop != end) return std::nullopt;
+  return value;
+}
+
+Error bad(std::string_view option, std::string_view text, std::string_view expected) {
+  return {ErrorCode::usage,
+          std::string(option) + " has value '" + std::string(text) + "': expected " +
+              std::string(expected),
+          ""};
+}
+
+}  // namespace
+
+Result<std::uint64_t> parse_seed(std::string_view option, std::string_view text) {
+  if (const auto n = whole_number<std::uint64_t>(text)) return *n;
+  return bad(option, text, "an unsigned 64-bit number");
+}
+
+Result<std::int64_t> parse_count(std::string_view option, std::string_view text) {
+  const auto n = whole_number<std::int64_t>(text);
+  if (n && *n >= 0 && *n <= kMaxCount) return *n;
+  return bad(option, text, "a number from 0 to 1000000000000");
+}
+
+Result<std::chrono::milliseconds> parse_duration(std::string_view option, std::string_view text) {
+  // Longer suffixes first: "ms" ends with "s".
+  constexpr std::pair<std::string_view, std::int64_t> kUnits[] = {
+      {"ms", 1}, {"s", 1000}, {"m", 60 * 1000}, {"h", 3600 * 1000}};
+  for (const auto& [suffix, milliseconds] : kUnits) {
+    if (!text.ends_with(suffix)) continue;
+    const auto n = whole_number<std::int64_t>(text.substr(0, text.size() - suffix.size()));
+    if (n && *n >= 0 && *n <= kMaxMilliseconds / milliseconds)
+      return std::chrono::milliseconds(*n * milliseconds);
+    break;
+  }
+  return bad(option, text, "a whole number with a unit: 500ms, 30s, 2m or 1h, up to 1000h");
+}
+
+}  // namespace mla::cli

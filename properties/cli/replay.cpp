@@ -1,0 +1,115 @@
+// `mla-testbed replay`: judges exactly one case, as it is written, without shrinking.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "properties/cli/backends.hpp"
+#include "properties/cli/command.hpp"
+#include "properties/cli/selection.hpp"
+#include "properties/cli/terminal.hpp"
+#include "properties/runner.hpp"
+
+namespace mla::cli {
+namespace {
+
+using prop::ExitCode;
+using prop::Verdict;
+
+struct Options {
+  std::string line;
+  std::string backends = "cpu";
+  std::vector<std::string> properties;
+};
+
+constexpr const char* kFooter = R"(
+The case is judged as it is written, by every property or by those named, on every backend named.
+A case that no kernel or planner accepts is refused: the reason is printed and the exit code is 10.
+Quote the case: a shell takes ';' for the end of a command.
+
+Examples:
+  mla-testbed replay 'mla1:16q4s1k_3q1s513;heads=8;block=16'
+  mla-testbed replay 'mla1:1q2s300;heads=128' --property P05 --property P13
+  mla-testbed replay 'mla1:1q2s300;heads=128' --backend cpu-portable)";
+
+std::string verdict_line(const prop::Property& p, const prop::Outcome& outcome) {
+  std::string out = std::string(p.id) + " " + std::string(p.name) + ": " +
+                    std::string(prop::name(outcome.verdict));
+  if (outcome.verdict == Verdict::skip) out += " (" + outcome.message + ")";
+  return out + "\n";
+}
+
+// What one or more backends made of the case.
+struct Judged {
+  std::string blocks;  // of the failures
+  std::string lines;   // one for each property
+  bool refused = false;
+  std::int64_t held = 0;
+  std::int64_t failed = 0;
+  std::int64_t unsettled = 0;
+
+  // A case that was refused, or about which no property says anything, has not passed.
+  [[nodiscard]] ExitCode exit_code() const {
+    if (failed > 0) return ExitCode::failed;
+    if (unsettled > 0) return ExitCode::inconclusive;
+    return refused || held == 0 ? ExitCode::skipped : ExitCode::held;
+  }
+};
+
+void judge(const Case& c, const NamedBackend& named,
+           const std::vector<const prop::Property*>& properties, Judged& judged) {
+  prop::Subject subject(c, *named.backend, nullptr);
+  judged.lines += "backend " + named.name + "\n";
+  if (!subject.metadata()) {
+    const Error& why = subject.metadata().error();
+    const std::string bug = why.bug.empty() ? "" : " (" + why.bug + ")";
+    judged.lines += "refused: " + why.message + bug + "\n";
+    judged.refused = true;
+  }
+  for (const prop::Property* p : properties) {
+    const prop::Outcome outcome = p->check(subject);
+    judged.lines += verdict_line(*p, outcome);
+    judged.held += outcome.verdict == Verdict::pass ? 1 : 0;
+    judged.unsettled += outcome.verdict == Verdict::inconclusive ? 1 : 0;
+    if (outcome.verdict != Verdict::fail) continue;
+    ++judged.failed;
+    prop::Failure failure;
+    failure.property = p;
+    failure.smallest = c;
+    failure.original = c;
+    failure.outcome = outcome;
+    failure.replay_options = replay_options(named.name);
+    judged.blocks += prop::failure_block(failure) + "\n";
+  }
+}
+
+ExitCode replay(const Options& o) {
+  const auto c = parse_case(o.line);
+  if (!c) return complain("replay", c.error());
+  auto backends = make_backends(o.backends);
+  if (!backends) return complain("replay", backends.error());
+  auto properties = select_properties(o.properties);
+  if (const auto* unselected = std::get_if<Unselected>(&properties)) {
+    write_stderr("mla-testbed replay: " + unselected->message + "\n");
+    return unselected->exit;
+  }
+  Judged judged;
+  for (const NamedBackend& b : *backends) judge(*c, b, *std::get_if<0>(&properties), judged);
+  const std::string data = judged.blocks + "case " + format_case(*c) + "\n" + judged.lines;
+  return finish("replay", data, judged.exit_code());
+}
+
+}  // namespace
+
+void add_replay(CLI::App& app, ExitCode& exit) {
+  auto o = std::make_shared<Options>();
+  CLI::App* c = app.add_subcommand("replay", "Judge exactly one case");
+  c->add_option("case", o->line, "The case, one line (docs/cases.md)")->required();
+  c->add_option("--backend", o->backends, "Backends to judge, separated by commas")
+      ->capture_default_str();
+  c->add_option("--property", o->properties, "Judge by this property only (repeatable)")
+      ->allow_extra_args(false)
+      ->delimiter(',');
+  c->footer(kFooter);
+  c->callback([o, &exit] { exit = replay(*o); });
+}
+
+}  // namespace mla::cli

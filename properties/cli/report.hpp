@@ -1,0 +1,39 @@
+// The report of a run: the verdict table for people, JSON and JUnit XML for machines.
+//
+// Pure functions from the reports of one or more backends to text. One verdict for each property
+// and backend: fail if a case failed, pass if one ran, skip if all were skipped, inconclusive if
+// nothing ran. Units: cases, seconds. Fails: never.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "properties/runner.hpp"
+
+namespace mla::cli {
+
+struct BackendReport {
+  std::string backend;
+  prop::RunReport report;
+};
+
+struct RunSummary {
+  std::uint64_t seed = 1;
+  std::vector<BackendReport> backends;
+  // The gravest of all: a failure, then what no case could settle.
+  [[nodiscard]] prop::ExitCode exit_code() const;
+};
+
+prop::Verdict verdict_of(const prop::PropertyTally& tally);
+// What an exit code says, in a few words.
+std::string describe(prop::ExitCode code);
+
+// A table for each backend and a last line with the verdict of the whole.
+std::string verdict_table(const RunSummary& summary);
+// One object, documented in docs/reproduce.md; ends with a newline.
+std::string json_report(const RunSummary& summary);
+// One testsuite for each backend, one testcase for each property.
+std::string junit_report(const RunSummary& summary);
+
+}  // namespace mla::cli

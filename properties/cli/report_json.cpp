@@ -1,0 +1,55 @@
+#include <nlohmann/json.hpp>
+
+#include "core/case/case.hpp"
+#include "properties/cli/report.hpp"
+
+namespace mla::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json failure_json(const prop::Failure& f) {
+  return {{"property", f.property->id},
+          {"case", format_case(f.smallest)},
+          {"original", format_case(f.original)},
+          {"message", f.outcome.message},
+          {"details", f.outcome.details},
+          {"seed", f.seed},
+          {"shrinks", f.shrinks},
+          {"replay_options", f.replay_options},
+          {"block", prop::failure_block(f)}};
+}
+
+Json tally_json(const prop::PropertyTally& t) {
+  return {{"id", t.property->id},          {"name", t.property->name}, {"ran", t.ran},
+          {"skipped", t.skipped},          {"failed", t.failed},       {"first_skip", t.first_skip},
+          {"verdict", name(verdict_of(t))}};
+}
+
+Json backend_json(const BackendReport& b) {
+  Json properties = Json::array();
+  for (const prop::PropertyTally& t : b.report.tallies) properties.push_back(tally_json(t));
+  Json failures = Json::array();
+  for (const prop::Failure& f : b.report.failures) failures.push_back(failure_json(f));
+  return {{"name", b.backend},           {"cases", b.report.cases},
+          {"refused", b.report.refused}, {"gave_up", b.report.gave_up},
+          {"seconds", b.report.seconds}, {"properties", properties},
+          {"failures", failures}};
+}
+
+}  // namespace
+
+std::string json_report(const RunSummary& summary) {
+  Json backends = Json::array();
+  for (const BackendReport& b : summary.backends) backends.push_back(backend_json(b));
+  const prop::ExitCode code = summary.exit_code();
+  const Json out = {{"format", "mla-testbed run 1"},
+                    {"seed", summary.seed},
+                    {"backends", backends},
+                    {"verdict", describe(code)},
+                    {"exit_code", static_cast<int>(code)}};
+  // Text that is no UTF-8 is replaced, never thrown at the user.
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace mla::cli

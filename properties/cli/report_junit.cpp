@@ -1,0 +1,96 @@
+#include <cstdio>
+
+#include "properties/cli/report.hpp"
+
+namespace mla::cli {
+namespace {
+
+using prop::Verdict;
+
+// Escaped for text and attributes; XML 1.0 has no way to write other control characters.
+std::string xml(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\n':
+        out += "&#10;";
+        break;
+      default:
+        out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+    }
+  }
+  return out;
+}
+
+std::string attribute(std::string_view name, std::string_view value) {
+  return " " + std::string(name) + "=\"" + xml(value) + "\"";
+}
+
+std::string testcase(const prop::PropertyTally& t, const BackendReport& b) {
+  const std::string name = std::string(t.property->id) + " " + std::string(t.property->name);
+  std::string out = "    <testcase" + attribute("classname", "mla-testbed." + b.backend) +
+                    attribute("name", name) + ">\n";
+  switch (verdict_of(t)) {
+    case Verdict::fail:
+      for (const prop::Failure& f : b.report.failures)
+        if (f.property == t.property)
+          out += "      <failure" + attribute("message", f.outcome.message) + ">" +
+                 xml(prop::failure_block(f)) + "</failure>\n";
+      break;
+    case Verdict::skip:
+      out += "      <skipped" + attribute("message", t.first_skip) + "/>\n";
+      break;
+    case Verdict::inconclusive:
+      out += "      <error" + attribute("message", "no case ran") + "/>\n";
+      break;
+    default:
+      break;
+  }
+  out += "      <system-out>" + xml(t.property->sentence) + " Ran " + std::to_string(t.ran) +
+         ", skipped " + std::to_string(t.skipped) + ".</system-out>\n";
+  return out + "    </testcase>\n";
+}
+
+std::string testsuite(const BackendReport& b) {
+  std::int64_t failures = 0;
+  std::int64_t skipped = 0;
+  std::int64_t errors = 0;
+  std::string cases;
+  for (const prop::PropertyTally& t : b.report.tallies) {
+    const Verdict verdict = verdict_of(t);
+    failures += verdict == Verdict::fail ? 1 : 0;
+    skipped += verdict == Verdict::skip ? 1 : 0;
+    errors += verdict == Verdict::inconclusive ? 1 : 0;
+    cases += testcase(t, b);
+  }
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, "%.3f", b.report.seconds);
+  return "  <testsuite" + attribute("name", b.backend) +
+         attribute("tests", std::to_string(b.report.tallies.size())) +
+         attribute("failures", std::to_string(failures)) +
+         attribute("errors", std::to_string(errors)) +
+         attribute("skipped", std::to_string(skipped)) + attribute("time", seconds) + ">\n" +
+         cases + "  </testsuite>\n";
+}
+
+}  // namespace
+
+std::string junit_report(const RunSummary& summary) {
+  std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n";
+  for (const BackendReport& b : summary.backends) out += testsuite(b);
+  return out + "</testsuites>\n";
+}
+
+}  // namespace mla::cli

@@ -1,0 +1,110 @@
+#include <cstdio>
+
+#include "properties/cli/report.hpp"
+#include "properties/cli/terminal.hpp"
+
+namespace mla::cli {
+namespace {
+
+using prop::ExitCode;
+using prop::Verdict;
+
+Colour colour_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::pass:
+      return Colour::green;
+    case Verdict::fail:
+    case Verdict::unexpected_pass:
+      return Colour::red;
+    case Verdict::inconclusive:
+    case Verdict::skip:
+    case Verdict::known_fail:
+      return Colour::yellow;
+  }
+  return Colour::none;
+}
+
+int gravity(ExitCode code) {
+  constexpr ExitCode kOrder[] = {
+      ExitCode::held,        ExitCode::skipped, ExitCode::inconclusive, ExitCode::unexpected_pass,
+      ExitCode::environment, ExitCode::usage,   ExitCode::failed};
+  int rank = 0;
+  for (const ExitCode c : kOrder) {
+    if (c == code) break;
+    ++rank;
+  }
+  return rank;
+}
+
+std::string line(const prop::PropertyTally& t) {
+  char text[160];
+  std::snprintf(text, sizeof text, "%-4s %-24s %9lld %9lld %7lld  ",
+                std::string(t.property->id).c_str(), std::string(t.property->name).c_str(),
+                static_cast<long long>(t.ran), static_cast<long long>(t.skipped),
+                static_cast<long long>(t.failed));
+  const Verdict verdict = verdict_of(t);
+  return text + coloured(prop::name(verdict), colour_of(verdict)) + "\n";
+}
+
+}  // namespace
+
+Verdict verdict_of(const prop::PropertyTally& tally) {
+  if (tally.failed > 0) return Verdict::fail;
+  if (tally.ran > 0) return Verdict::pass;
+  return tally.skipped > 0 ? Verdict::skip : Verdict::inconclusive;
+}
+
+std::string describe(ExitCode code) {
+  switch (code) {
+    case ExitCode::held:
+      return "all held";
+    case ExitCode::failed:
+      return "a property failed";
+    case ExitCode::usage:
+      return "usage error";
+    case ExitCode::environment:
+      return "environment fault";
+    case ExitCode::inconclusive:
+      return "inconclusive";
+    case ExitCode::unexpected_pass:
+      return "a known failure passed";
+    case ExitCode::skipped:
+      return "skipped";
+  }
+  return {};
+}
+
+ExitCode RunSummary::exit_code() const {
+  ExitCode code = backends.empty() ? ExitCode::inconclusive : ExitCode::held;
+  for (const BackendReport& b : backends)
+    if (gravity(b.report.exit_code()) > gravity(code)) code = b.report.exit_code();
+  return code;
+}
+
+std::string verdict_table(const RunSummary& summary) {
+  std::string out;
+  for (const auto& [backend, report] : summary.backends) {
+    char head[200];
+    std::snprintf(head, sizeof head, "backend %s: %lld cases (%lld refused) in %.1f s, seed %llu\n",
+                  backend.c_str(), static_cast<long long>(report.cases),
+                  static_cast<long long>(report.refused), report.seconds,
+                  static_cast<unsigned long long>(summary.seed));
+    out += head;
+    out += "id   property                       ran   skipped  failed  verdict\n";
+    for (const prop::PropertyTally& t : report.tallies) out += line(t);
+    for (const prop::PropertyTally& t : report.tallies)
+      if (t.ran == 0 && t.skipped > 0)
+        out +=
+            std::string(t.property->id) + " ran on no case, for instance: " + t.first_skip + "\n";
+    if (report.gave_up) out += "gave up: the time was over before the wanted cases were judged\n";
+    out += "\n";
+  }
+  const ExitCode code = summary.exit_code();
+  const Colour colour = code == ExitCode::held     ? Colour::green
+                        : code == ExitCode::failed ? Colour::red
+                                                   : Colour::yellow;
+  return out + "verdict: " + coloured(describe(code), colour) + " (exit " +
+         std::to_string(static_cast<int>(code)) + ")\n";
+}
+
+}  // namespace mla::cli

@@ -1,0 +1,135 @@
+// `mla-testbed run`: judges shipped and random cases and ends in a verdict table.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "properties/cli/backends.hpp"
+#include "properties/cli/command.hpp"
+#include "properties/cli/progress.hpp"
+#include "properties/cli/quantity.hpp"
+#include "properties/cli/report.hpp"
+#include "properties/cli/selection.hpp"
+#include "properties/cli/terminal.hpp"
+
+namespace mla::cli {
+namespace {
+
+using prop::ExitCode;
+
+// Random cases when the command line names no number, no time and no file.
+constexpr std::int64_t kDefaultCases = 200;
+
+struct Options {
+  std::string backends = "cpu";
+  std::string time;   // empty: no limit
+  std::string cases;  // empty: the default
+  std::string seed = "1";
+  std::vector<std::string> properties;
+  std::vector<std::string> case_files;
+  bool json = false;
+  std::string junit;  // empty: none
+  bool no_progress = false;
+};
+
+constexpr const char* kFooter = R"(
+Prints every failure as a block that begins with `FAIL <property> <case>`, then a table with one
+verdict for each property. Cases from files come first; then --cases random ones, or random ones for
+the time of --for. Without any of the three, 200 random cases are judged.
+
+Examples:
+  mla-testbed run --cases 2000 --seed 1
+  mla-testbed run --for 30s --property P05 --property P18
+  mla-testbed run --cases-file fixtures/cases/smoke.txt --backend cpu,cpu-portable
+  mla-testbed run --cases 500 --json > report.json
+  mla-testbed run --for 10m --junit report.xml --no-progress)";
+
+// The numbers of the command line, or the first that is none.
+Result<prop::RunOptions> read_numbers(const Options& o) {
+  prop::RunOptions run;
+  const auto seed = parse_seed("--seed", o.seed);
+  if (!seed) return seed.error();
+  run.seed = *seed;
+  if (!o.time.empty()) {
+    const auto limit = parse_duration("--for", o.time);
+    if (!limit) return limit.error();
+    run.time_limit = *limit;
+  }
+  if (!o.cases.empty()) {
+    const auto cases = parse_count("--cases", o.cases);
+    if (!cases) return cases.error();
+    run.random_cases = *cases;
+  }
+  if (o.cases.empty() && o.time.empty() && o.case_files.empty()) run.random_cases = kDefaultCases;
+  return run;
+}
+
+RunSummary judge(const Options& o, const std::vector<NamedBackend>& backends,
+                 prop::RunOptions run) {
+  RunSummary summary{.seed = run.seed, .backends = {}};
+  for (const NamedBackend& b : backends) {
+    Progress progress(!o.no_progress, run.time_limit);
+    run.backend = b.backend.get();
+    run.replay_options = replay_options(b.name);
+    run.progress = [&progress](std::int64_t judged, std::int64_t wanted) {
+      progress.update(judged, wanted);
+    };
+    summary.backends.push_back({b.name, prop::run_properties(run)});
+  }
+  return summary;
+}
+
+// In JSON mode stdout holds the object alone, so the blocks go to stderr.
+ExitCode publish(const Options& o, const RunSummary& summary) {
+  std::string blocks;
+  for (const BackendReport& b : summary.backends)
+    for (const prop::Failure& f : b.report.failures) blocks += prop::failure_block(f) + "\n";
+  if (!o.junit.empty())
+    if (const Status bad = write_file(o.junit, junit_report(summary))) return complain("run", *bad);
+  if (o.json) {
+    write_stderr(blocks);
+    return finish("run", json_report(summary), summary.exit_code());
+  }
+  return finish("run", blocks + verdict_table(summary), summary.exit_code());
+}
+
+ExitCode run(const Options& o) {
+  auto numbers = read_numbers(o);
+  if (!numbers) return complain("run", numbers.error());
+  auto backends = make_backends(o.backends);
+  if (!backends) return complain("run", backends.error());
+  auto properties = select_properties(o.properties);
+  auto cases = select_cases(o.case_files);
+  const auto* unselected = std::get_if<Unselected>(&properties);
+  if (unselected == nullptr) unselected = std::get_if<Unselected>(&cases);
+  if (unselected != nullptr) {
+    write_stderr("mla-testbed run: " + unselected->message + "\n");
+    return unselected->exit;
+  }
+  numbers->properties = *std::get_if<0>(&properties);
+  numbers->cases = *std::get_if<0>(&cases);
+  return publish(o, judge(o, *backends, std::move(*numbers)));
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, ExitCode& exit) {
+  auto o = std::make_shared<Options>();
+  CLI::App* c = app.add_subcommand("run", "Judge shipped and random cases by the properties");
+  c->add_option("--backend", o->backends, "Backends to judge, separated by commas")
+      ->capture_default_str();
+  auto* time =
+      c->add_option("--for", o->time, "Draw random cases for so long, as 500ms, 30s or 2m");
+  c->add_option("--cases", o->cases, "Draw so many random cases")->excludes(time);
+  c->add_option("--seed", o->seed, "Seed of the random cases")->capture_default_str();
+  c->add_option("--property", o->properties, "Judge by this property only (repeatable)")
+      ->allow_extra_args(false)
+      ->delimiter(',');
+  c->add_option("--cases-file", o->case_files, "Judge the cases of this file first (repeatable)")
+      ->allow_extra_args(false);
+  c->add_flag("--json", o->json, "Print one JSON object instead of the table");
+  c->add_option("--junit", o->junit, "Write a JUnit XML report to this file as well");
+  c->add_flag("--no-progress", o->no_progress, "Draw no progress bar");
+  c->footer(kFooter);
+  c->callback([o, &exit] { exit = run(*o); });
+}
+
+}  // namespace mla::cli

@@ -1,0 +1,89 @@
+#include "properties/cli/terminal.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace mla::cli {
+namespace {
+
+bool variable_is(const char* name, std::string_view value) {
+  const char* text = std::getenv(name);
+  return text != nullptr && value == text;
+}
+
+bool colour_allowed() {
+  const char* no_color = std::getenv("NO_COLOR");
+  return (no_color == nullptr || *no_color == '\0') && !variable_is("TERM", "dumb");
+}
+
+Error fault(const std::string& what, int number) {
+  return {ErrorCode::fault, what + ": " + std::strerror(number), ""};
+}
+
+Status write_all(std::FILE* file, std::string_view text, const std::string& what) {
+  errno = 0;
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (written && std::fflush(file) == 0) return std::nullopt;
+  if (errno == EPIPE) return std::nullopt;  // the reader has what it wanted
+  return fault("cannot write " + what, errno);
+}
+
+}  // namespace
+
+void ignore_broken_pipes() {
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+Status write_stdout(std::string_view text) {
+  return write_all(stdout, text, "to stdout");
+}
+
+void write_stderr(std::string_view text) {
+  // Nobody is left to be told when stderr does not take it.
+  (void)write_all(stderr, text, "to stderr");
+}
+
+Status write_file(const std::string& path, std::string_view text) {
+  if (path == "-") return write_stdout(text);
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  if (file == nullptr) return fault("cannot write '" + path + "'", errno);
+  Status bad = write_all(file, text, "'" + path + "'");
+  if (std::fclose(file) != 0 && !bad) bad = fault("cannot write '" + path + "'", errno);
+  return bad;
+}
+
+Result<std::string> read_file(const std::string& path) {
+  std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
+  if (file == nullptr) return fault("cannot read '" + path + "'", errno);
+  std::string text;
+  std::array<char, 65536> chunk{};
+  errno = 0;
+  while (const std::size_t n = std::fread(chunk.data(), 1, chunk.size(), file))
+    text.append(chunk.data(), n);
+  const int number = std::ferror(file) != 0 ? (errno != 0 ? errno : EIO) : 0;
+  if (file != stdin) std::fclose(file);
+  if (number != 0) return fault("cannot read '" + path + "'", number);
+  return text;
+}
+
+bool stdout_takes_colour() {
+  return isatty(STDOUT_FILENO) != 0 && colour_allowed();
+}
+
+bool stderr_is_terminal() {
+  return isatty(STDERR_FILENO) != 0 && !variable_is("TERM", "dumb");
+}
+
+std::string coloured(std::string_view text, Colour colour) {
+  if (colour == Colour::none || !stdout_takes_colour()) return std::string(text);
+  const char* code = colour == Colour::red ? "31" : colour == Colour::green ? "32" : "33";
+  return "\033[" + std::string(code) + "m" + std::string(text) + "\033[0m";
+}
+
+}  // namespace mla::cli

@@ -1,0 +1,33 @@
+// The terminal: who is at the other end of stdout and stderr, and writing that can fail.
+//
+// Data goes to stdout, everything else to stderr. Colour is used only on a terminal, and never when
+// NO_COLOR is set to anything (no-color.org) or TERM is "dumb". Fails: write_stdout() says why when
+// stdout does not take the text, except that a reader who left early (`| head`) is no error.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/result.hpp"
+
+namespace mla::cli {
+
+// A closed pipe shall not kill the process: its verdict is still the exit code.
+void ignore_broken_pipes();
+
+[[nodiscard]] Status write_stdout(std::string_view text);
+void write_stderr(std::string_view text);
+
+// Writes a whole file; "-" is stdout.
+[[nodiscard]] Status write_file(const std::string& path, std::string_view text);
+// Reads a whole file; "-" is stdin.
+[[nodiscard]] Result<std::string> read_file(const std::string& path);
+
+bool stdout_takes_colour();
+bool stderr_is_terminal();
+
+enum class Colour { none, red, green, yellow };
+// The text in that colour if stdout takes it.
+std::string coloured(std::string_view text, Colour colour);
+
+}  // namespace mla::cli
