@@ -10,6 +10,7 @@
 // are one f32 tile [key][dim], read by broadcast. All sums are f32.
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "cpu_backend/data_path/data_path.hpp"
 
@@ -31,7 +32,7 @@ typedef float Loose __attribute__((vector_size(MLA_PATH_BYTES), may_alias, align
 constexpr float kInfinity = __builtin_inff();
 
 static inline Vec splat(float x) {
-  return Vec{} + x;
+  return x - Vec{};  // not x + 0, which is another value for -0 and costs an addition
 }
 static inline Vec load(const float* p) {
   return *reinterpret_cast<const Vec*>(p);
@@ -40,6 +41,9 @@ static inline void store(float* p, Vec x) {
   *reinterpret_cast<Vec*>(p) = x;
 }
 static inline Vec as_float(Bits x) {
+  return reinterpret_cast<Vec>(x);
+}
+static inline Vec as_float(Int x) {
   return reinterpret_cast<Vec>(x);
 }
 static inline Bits as_bits(Vec x) {
@@ -111,31 +115,53 @@ static inline Vec decode_bf16(const std::byte* p) {
 template <ElementKind kKind>
 static inline Vec decode_e4m3(const std::byte* p) {
   constexpr bool fn = kKind == ElementKind::e4m3fn;
-  constexpr std::uint32_t rebias = fn ? 120U : 119U;
-  const Byte byte = *reinterpret_cast<const Byte*>(p);
-  const Bits code = __builtin_convertvector(byte, Bits);
-  const Bits magnitude = code & 0x7FU;
-  const Bits normal = (magnitude << 20) + (rebias << 23);
-  const Vec one = as_float(Bits{} + ((rebias + 1U) << 23));
-  const Bits subnormal = as_bits(as_float(normal + (1U << 23)) - one);
-  const Bits value = magnitude < 8U ? subnormal : normal;
-  const Bits with_sign = value | ((code & 0x80U) << 24);
-  const Bits nan = Bits{} + 0x7FC00000U;
-  return as_float((fn ? magnitude == 0x7FU : code == 0x80U) ? nan : with_sign);
+  constexpr std::int32_t rebias = (fn ? 120 : 119) << 23;
+  constexpr std::int32_t step = 1 << 23;  // one binade
+  // By way of 16 bits, for which compilers have one instruction each.
+  const Half wide = __builtin_convertvector(*reinterpret_cast<const Byte*>(p), Half);
+  const Int code = __builtin_convertvector(wide, Int);
+  const Int magnitude = (code << 20) & 0x07F00000;
+  const Int lifted = magnitude + (rebias + step);
+  const Vec subnormal = as_float(lifted) - as_float(Int{} + (rebias + step));
+  const Vec value = magnitude < step ? subnormal : as_float(lifted - step);
+  const Int sign = (code << 24) & INT32_MIN;
+  const Int nan = fn ? magnitude == 0x07F00000 : code == 0x80;  // all bits set: a NaN as well
+  return as_float(reinterpret_cast<Int>(value) | sign | nan);
+}
+
+template <int kHalf, int... kLane>
+static inline void swap_halves(Vec& a, Vec& b, std::integer_sequence<int, kLane...>) {
+  constexpr int n = static_cast<int>(kLanes);
+  const Vec low = __builtin_shufflevector(a, b, ((kLane & kHalf) ? n + kLane - kHalf : kLane)...);
+  b = __builtin_shufflevector(a, b, ((kLane & kHalf) ? n + kLane : kLane + kHalf)...);
+  a = low;
+}
+
+// Transposes a square of vectors: blocks off the diagonal change places, from large to small.
+template <int kHalf = static_cast<int>(kLanes) / 2>
+static inline void transpose(Vec (&x)[kLanes]) {
+  for (int i = 0; i < kLanes; ++i)
+    if ((i & kHalf) == 0)
+      swap_halves<kHalf>(x[i], x[i + kHalf],
+                         std::make_integer_sequence<int, static_cast<int>(kLanes)>{});
+  if constexpr (kHalf > 1) transpose<kHalf / 2>(x);
+}
+
+static inline Vec decode_vec(ElementKind kind, const std::byte* row, std::int64_t d) {
+  switch (kind) {
+    case ElementKind::bf16:
+      return decode_bf16(row + 2 * d);
+    case ElementKind::e4m3fn:
+      return decode_e4m3<ElementKind::e4m3fn>(row + d);
+    case ElementKind::e4m3fnuz:
+      break;
+  }
+  return decode_e4m3<ElementKind::e4m3fnuz>(row + d);
 }
 
 static void decode_row(ElementKind kind, const std::byte* bits, float* values, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; i += kLanes) {
-    Vec x;
-    if (kind == ElementKind::bf16) {
-      x = decode_bf16(bits + 2 * i);
-    } else if (kind == ElementKind::e4m3fn) {
-      x = decode_e4m3<ElementKind::e4m3fn>(bits + i);
-    } else {
-      x = decode_e4m3<ElementKind::e4m3fnuz>(bits + i);
-    }
-    *reinterpret_cast<Loose*>(values + i) = x;
-  }
+  for (std::int64_t i = 0; i < n; i += kLanes)
+    *reinterpret_cast<Loose*>(values + i) = decode_vec(kind, bits, i);
 }
 
 // The state of one call, carved out of the scratch. `pitch` is the number of rows of a strip.
@@ -155,7 +181,6 @@ struct Scratch {
   alignas(64) std::int32_t visible[kMaxAttendRows];
   alignas(64) float keys[kTileKeys * kKeyPitch];
   alignas(64) float scores[kTileKeys * 2 * kLanes];
-  alignas(64) float row[kKey];
 };
 
 // scores[key][row] += sum over dims [first, last) of key * q, for kKeys keys.
@@ -171,7 +196,7 @@ static inline void score_keys(const float* keys, const float* q, std::int64_t fi
     Vec qd[kVecs];
     for (int v = 0; v < kVecs; ++v) qd[v] = load(q + d * pitch + v * kLanes);
     for (int k = 0; k < kKeys; ++k) {
-      const Vec key = splat(keys[k * kKeyPitch + d]);
+      const float key = keys[k * kKeyPitch + d];
       for (int v = 0; v < kVecs; ++v) acc[k][v] += key * qd[v];
     }
   }
@@ -182,6 +207,14 @@ static inline void score_keys(const float* keys, const float* q, std::int64_t fi
 constexpr int kKeyGroup = 6;
 constexpr std::int64_t kDimBlock = 288;
 
+// The keys of a tile in groups, and the rest, if any, as one smaller group.
+template <int kVecs, int kRest>
+static inline void score_rest(std::int64_t rest, const float* keys, const float* q, std::int64_t d,
+                              float* scores) {
+  if (rest == kRest) return score_keys<kVecs, kRest>(keys, q, d, d + kDimBlock, scores);
+  if constexpr (kRest > 1) score_rest<kVecs, kRest - 1>(rest, keys, q, d, scores);
+}
+
 template <int kVecs>
 static void score_tile(const Scratch& s, const Strip& strip, std::int64_t n, float* scores) {
   constexpr std::int64_t pitch = kVecs * kLanes;
@@ -190,8 +223,7 @@ static void score_tile(const Scratch& s, const Strip& strip, std::int64_t n, flo
     for (; k + kKeyGroup <= n; k += kKeyGroup)
       score_keys<kVecs, kKeyGroup>(s.keys + k * kKeyPitch, strip.q, d, d + kDimBlock,
                                    scores + k * pitch);
-    for (; k < n; ++k)
-      score_keys<kVecs, 1>(s.keys + k * kKeyPitch, strip.q, d, d + kDimBlock, scores + k * pitch);
+    score_rest<kVecs, kKeyGroup - 1>(n - k, s.keys + k * kKeyPitch, strip.q, d, scores + k * pitch);
   }
 }
 
@@ -228,12 +260,13 @@ static void softmax_tile(const AttendJob& job, const Strip& strip, std::int64_t 
   }
 }
 
-// out[dim][row] = out * keep + sum over keys of value * probability, for kDims dims. kMasked: a
+// out[dim][row] = out * keep + sum over keys of value * probability, for kDims dims; `fresh`: there
+// is no earlier sum. kMasked: a
 // probability of 0 takes no part, because 0 times the NaN of a key that the row must not see is
 // NaN.
 template <int kVecs, int kDims, bool kMasked>
 static inline void weigh_dims(const float* values, const float* p, std::int64_t n, float* out,
-                              const Vec (&keep)[kVecs]) {
+                              const Vec (&keep)[kVecs], bool fresh) {
   constexpr std::int64_t pitch = kVecs * kLanes;
   Vec acc[kDims][kVecs];
   for (int d = 0; d < kDims; ++d)
@@ -242,7 +275,7 @@ static inline void weigh_dims(const float* values, const float* p, std::int64_t 
     Vec pk[kVecs];
     for (int v = 0; v < kVecs; ++v) pk[v] = load(p + k * pitch + v * kLanes);
     for (int d = 0; d < kDims; ++d) {
-      const Vec value = splat(values[k * kKeyPitch + d]);
+      const float value = values[k * kKeyPitch + d];
       for (int v = 0; v < kVecs; ++v) {
         const Vec sum = acc[d][v] + value * pk[v];
         acc[d][v] = kMasked ? (pk[v] == 0.0F ? acc[d][v] : sum) : sum;
@@ -252,7 +285,7 @@ static inline void weigh_dims(const float* values, const float* p, std::int64_t 
   for (int d = 0; d < kDims; ++d) {
     for (int v = 0; v < kVecs; ++v) {
       float* to = out + d * pitch + v * kLanes;
-      store(to, load(to) * keep[v] + acc[d][v]);
+      store(to, fresh ? acc[d][v] : load(to) * keep[v] + acc[d][v]);
     }
   }
 }
@@ -262,40 +295,55 @@ static_assert(kValue % kDimGroup == 2);
 
 template <int kVecs, bool kMasked>
 static void weigh_tile(const Scratch& s, const Strip& strip, const float* p, std::int64_t n,
-                       const Vec (&keep)[kVecs]) {
+                       const Vec (&keep)[kVecs], bool fresh) {
   constexpr std::int64_t pitch = kVecs * kLanes;
   std::int64_t d = 0;
   for (; d + kDimGroup <= kValue; d += kDimGroup)
-    weigh_dims<kVecs, kDimGroup, kMasked>(s.keys + d, p, n, strip.out + d * pitch, keep);
-  weigh_dims<kVecs, 2, kMasked>(s.keys + d, p, n, strip.out + d * pitch, keep);
+    weigh_dims<kVecs, kDimGroup, kMasked>(s.keys + d, p, n, strip.out + d * pitch, keep, fresh);
+  weigh_dims<kVecs, 2, kMasked>(s.keys + d, p, n, strip.out + d * pitch, keep, fresh);
 }
 
 template <int kVecs>
-static void load_strip(const AttendJob& job, std::int64_t first, Scratch& s, const Strip& strip) {
+static void load_strip(const AttendJob& job, std::int64_t first, const Strip& strip) {
   constexpr std::int64_t pitch = kVecs * kLanes;
   for (std::int64_t r = 0; r < pitch; ++r) {
-    const bool real = first + r < job.row_count;
     strip.maximum[r] = -kInfinity;
     strip.sum[r] = 0;
-    strip.visible[r] = real ? static_cast<std::int32_t>(job.rows[first + r].visible) : 0;
-    if (real) decode_row(job.q_kind, job.rows[first + r].q, s.row, kKey);
-    for (std::int64_t d = 0; d < kKey; ++d) strip.q[d * pitch + r] = real ? s.row[d] : 0.0F;
+    strip.visible[r] =
+        first + r < job.row_count ? static_cast<std::int32_t>(job.rows[first + r].visible) : 0;
   }
-  for (std::int64_t i = 0; i < kValue * pitch; ++i) strip.out[i] = 0;
+  for (std::int64_t lane = 0; lane < pitch; lane += kLanes) {
+    for (std::int64_t d = 0; d < kKey; d += kLanes) {
+      Vec x[kLanes];
+      for (std::int64_t r = 0; r < kLanes; ++r) {
+        const std::int64_t row = first + lane + r;
+        x[r] = row < job.row_count ? decode_vec(job.q_kind, job.rows[row].q, d) : Vec{};
+      }
+      transpose(x);
+      for (std::int64_t i = 0; i < kLanes; ++i) store(strip.q + (d + i) * pitch + lane, x[i]);
+    }
+  }
 }
 
 template <int kVecs>
 static void store_strip(const AttendJob& job, std::int64_t first, const Strip& strip) {
   constexpr std::int64_t pitch = kVecs * kLanes;
-  for (std::int64_t r = 0; r < pitch && first + r < job.row_count; ++r) {
-    const AttendRow& row = job.rows[first + r];
-    const float sum = strip.sum[r];
-    const bool keyless = sum == 0;
-    for (std::int64_t d = 0; d < kValue; ++d)
-      row.out[d] = keyless ? 0.0F : strip.out[d * pitch + r] / sum * job.out_scale;
-    *row.lse =
-        keyless ? -kInfinity : strip.maximum[r] * 0.693147180559945309F + __builtin_logf(sum);
+  for (std::int64_t lane = 0; lane < pitch; lane += kLanes) {
+    const Vec sum = load(strip.sum + lane);
+    const Vec factor = job.out_scale / sum;
+    for (std::int64_t d = 0; d < kValue; d += kLanes) {
+      Vec x[kLanes];
+      for (std::int64_t i = 0; i < kLanes; ++i)
+        x[i] = sum == 0.0F ? Vec{} : load(strip.out + (d + i) * pitch + lane) * factor;
+      transpose(x);
+      for (std::int64_t r = 0; r < kLanes && first + lane + r < job.row_count; ++r)
+        *reinterpret_cast<Loose*>(job.rows[first + lane + r].out + d) = x[r];
+    }
   }
+  for (std::int64_t r = 0; r < pitch && first + r < job.row_count; ++r)
+    *job.rows[first + r].lse =
+        strip.sum[r] == 0 ? -kInfinity
+                          : strip.maximum[r] * 0.693147180559945309F + __builtin_logf(strip.sum[r]);
 }
 
 template <int kVecs>
@@ -308,7 +356,7 @@ template <int kVecs>
 static void attend_strips(const AttendJob& job, Scratch& s) {
   constexpr std::int64_t pitch = kVecs * kLanes;
   for (std::int64_t first = 0; first < job.row_count; first += pitch)
-    load_strip<kVecs>(job, first, s, strip_at<kVecs>(s, first));
+    load_strip<kVecs>(job, first, strip_at<kVecs>(s, first));
   std::int64_t fewest = job.key_count;
   std::int64_t most = 0;
   for (std::int64_t r = 0; r < job.row_count; ++r) {
@@ -326,9 +374,9 @@ static void attend_strips(const AttendJob& job, Scratch& s) {
       score_tile<kVecs>(s, strip, n, s.scores);
       softmax_tile<kVecs>(job, strip, base, n, s.scores, keep);
       if (masked) {
-        weigh_tile<kVecs, true>(s, strip, s.scores, n, keep);
+        weigh_tile<kVecs, true>(s, strip, s.scores, n, keep, base == 0);
       } else {
-        weigh_tile<kVecs, false>(s, strip, s.scores, n, keep);
+        weigh_tile<kVecs, false>(s, strip, s.scores, n, keep, base == 0);
       }
     }
   }

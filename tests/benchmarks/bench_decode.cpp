@@ -1,0 +1,108 @@
+// Speed of the CPU backend on whole decode steps, against the machine's own ceiling.
+//
+// A step is counted as 2 * (576 + 512) flop for each (query row, model head, visible key); building
+// the step is not timed, everything that Backend::run() does is. Counters: GFLOP/s of the mean
+// iteration, the FMA ceiling measured in the same run with the same number of threads, and the
+// ratio of the two. `bench_decode --benchmark_repetitions=5` shows the spread.
+#include <benchmark/benchmark.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "core/builder/decode_builder.hpp"
+#include "cpu_backend/cpu_backend.hpp"
+#include "properties/generate/tensors.hpp"
+#include "tests/benchmarks/fma_peak.hpp"
+
+namespace {
+
+using namespace mla;
+
+template <class T>
+T expect(Result<T> result) {
+  if (result) return std::move(*result);
+  std::fprintf(stderr, "%s\n", result.error().message.c_str());
+  std::exit(2);
+}
+
+struct Step {
+  explicit Step(const std::string& line)
+      : spec(expect(parse_case(line))),
+        batch(expect(make_batch(spec))),
+        shape(expect(resolve_shape(spec, batch))),
+        buffers(make_decode_buffers(spec, batch, shape)),
+        metadata(expect(DecodeMetadataBuilder({.max_requests = 0}).build(batch, shape, buffers))),
+        tensors(prop::make_tensors(spec, batch)) {}
+
+  [[nodiscard]] double flop() const {
+    double pairs = 0;
+    for (const auto [q, n] : batch.requests)
+      for (std::int64_t i = 0; i < q; ++i)
+        pairs += static_cast<double>(spec.causal ? n - q + 1 + i : n);
+    return pairs * static_cast<double>(spec.heads * 2 * (kKeyDim + kValueDim));
+  }
+
+  Case spec;
+  Batch batch;
+  ResolvedShape shape;
+  DecodeBuffers buffers;
+  DecodeMetadata metadata;
+  DecodeTensors tensors;
+};
+
+double peak(int threads) {
+  static std::map<int, double> known;
+  const auto [at, fresh] = known.try_emplace(threads, 0);
+  if (fresh) at->second = bench::fma_peak(threads);
+  return at->second;
+}
+
+void decode(benchmark::State& state, const std::string& line, int threads) {
+  // One step at a time: the tensors of a large one fill hundreds of megabytes.
+  static std::string built;
+  static std::unique_ptr<Step> step;
+  if (built != line) step = std::make_unique<Step>(line), built = line;
+  const auto backend = cpu::make_cpu_backend();
+  for (auto _ : state) {
+    auto result = backend->run({step->metadata, step->tensors}, {.threads = threads});
+    if (!result || !result->faults.empty()) state.SkipWithError("the step failed");
+    benchmark::DoNotOptimize(result);
+  }
+  const double gflop = step->flop() * 1e-9 * static_cast<double>(state.iterations());
+  using benchmark::Counter;
+  state.counters["GFLOP/s"] = Counter(gflop, Counter::kIsRate);
+  state.counters["ceiling"] = peak(threads);
+  state.counters["ratio"] = Counter(gflop / peak(threads), Counter::kIsRate);
+}
+
+const std::pair<const char*, const char*> kSteps[] = {
+    {"128heads_bf16", "mla1:32q1s4k;heads=128;arch=gfx950;dtype=bf16/bf16"},
+    {"128heads_fp8", "mla1:32q1s4k;heads=128;arch=gfx950;dtype=fp8/fp8"},
+    {"16heads_q4_bf16", "mla1:32q4s4k;heads=16;arch=gfx950;dtype=bf16/bf16"},
+    {"128heads_folded_bf16", "mla1:8q1s4k;heads=128;arch=gfx942;dtype=bf16/bf16"},
+    {"16heads_bf16", "mla1:32q1s4k;heads=16;arch=gfx942;dtype=bf16/bf16"},
+    {"16heads_fp8", "mla1:32q1s4k;heads=16;arch=gfx942;dtype=fp8/fp8"},
+    {"16heads_split_bf16", "mla1:32q1s4k;heads=16;arch=gfx950;dtype=bf16/bf16;planner=none"},
+    {"small_16heads", "mla1:2q2s300;heads=16;arch=gfx942;dtype=bf16/bf16"},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::printf("data path: %s\n", std::string(cpu::name(cpu::available_isas().front())).c_str());
+  for (const auto& [name, line] : kSteps)
+    for (const int threads : {1, 2})
+      benchmark::RegisterBenchmark(
+          (std::string(name) + "/threads:" + std::to_string(threads)).c_str(), decode,
+          std::string(line), threads)
+          ->UseRealTime()
+          ->Unit(benchmark::kMillisecond);
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}

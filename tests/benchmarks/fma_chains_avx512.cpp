@@ -1,0 +1,5 @@
+#include <cstddef>
+
+#define MLA_CHAINS avx512_chains
+#define MLA_CHAINS_BYTES 64
+#include "tests/benchmarks/fma_chains_text.hpp"
