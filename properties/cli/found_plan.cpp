@@ -100,7 +100,8 @@ ordered_json shapes(const plan::BufferSizes& sizes) {
 
 ordered_json elements(const PlanBuffer& buffer) {
   ordered_json list = ordered_json::array();
-  for (std::int64_t i = 0; i < buffer.used(); ++i)
+  const std::int64_t used = buffer.used();
+  for (std::int64_t i = 0; i < used; ++i)
     list.push_back(buffer.written(i) ? ordered_json(buffer.at(i)) : ordered_json(nullptr));
   return list;
 }
