@@ -58,11 +58,13 @@ DecodeSplit split_decodes_and_prefills(const SplitInput& input) {
   split.decode_rows = decodes == q.size() ? std::max(input.num_rows, Rows(live)) : Rows(live);
   split.prefill_rows = Rows(std::accumulate(cut, q.end(), std::int64_t{0}));
   const std::int64_t rows = decodes == 0 ? 0 : q[0];
-  const bool equal = std::all_of(q.begin(), cut, [rows](std::int64_t len) { return len == rows; });
-  const bool equal_or_padding =
-      std::all_of(q.begin(), cut, [rows](std::int64_t len) { return len == rows || len == 0; });
+  // Requests without rows are padding only behind all others: in front of one they would be given
+  // its rows.
+  const auto padding =
+      std::find_if(q.begin(), cut, [rows](std::int64_t len) { return len != rows; });
+  const bool only_padding = std::all_of(padding, cut, [](std::int64_t len) { return len == 0; });
   const bool fills = split.decodes.count() * rows == split.decode_rows.count();
-  split.uniform = rows > 0 && (equal || equal_or_padding) && fills;
+  split.uniform = rows > 0 && only_padding && fills;
   return split;
 }
 

@@ -28,8 +28,9 @@ Case with_empty_pieces(const Case& c) {
   other.block_size = 16 * dice.between(1, 3);
   other.granularity = 1;
   other.max_split = -1;
-  const std::int64_t rows = std::max<std::int64_t>(q, 2);
-  other.requests = {{rows, 16 * dice.between(rows / 16 + 1, 6) + 1}, {rows, 0}};
+  other.compute_units = 304;
+  const std::int64_t rows = dice.between(2, 4);
+  other.requests = {{rows, 16 * dice.between(1, 3) + 1}, {rows, 0}};
   return other;
 }
 
