@@ -11,6 +11,7 @@
 #include "core/numeric/fp8.hpp"
 #include "cpu_backend/dense/error_model.hpp"
 #include "cpu_backend/dense/matrix_product.hpp"
+#include "cpu_backend/dense/row_weights.hpp"
 
 namespace mla::cpu {
 namespace {
@@ -145,25 +146,12 @@ class Evaluation {
       out_.lse[to] = -std::numeric_limits<double>::infinity();
       return state;
     }
-    const auto s = xt::view(scores, r, xt::range(0, state.model.keys));
-    const double m = xt::amax(s)();
-    state.model.largest_score = xt::amax(xt::abs(s))();
-    auto row = xt::view(w, r, xt::range(0, state.model.keys));
-    row = xt::exp(s - m);
-    state.sum = xt::sum(row)();
-
-    double error = 0;
-    double largest_log_error = 0;
-    for (std::int64_t j = 0; j < state.model.keys; ++j) {
-      const double log_error = state.model.log_weight_error(s(j), abs_scores(r, j), m);
-      const double rel = ErrorModel::relative(log_error);
-      w_error(r, j) = state.model.numerator_error(row(j), rel);
-      if (row(j) > 0) error += row(j) * rel;
-      largest_log_error = std::max(largest_log_error, log_error);
-    }
-    state.denominator = state.model.denominator_error(error / state.sum);
-    out_.lse[to] = m + std::log(state.sum);
-    out_.lse_bound[to] = state.model.lse_bound(state.denominator, largest_log_error);
+    const RowWeights row =
+        weigh_row(state.model, &scores(r, 0), &abs_scores(r, 0), &w(r, 0), &w_error(r, 0));
+    state.sum = row.sum;
+    state.denominator = row.denominator;
+    out_.lse[to] = row.lse;
+    out_.lse_bound[to] = row.lse_bound;
     return state;
   }
 
