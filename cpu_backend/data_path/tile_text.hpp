@@ -8,6 +8,10 @@
 // depend on its neighbours. Rows come in strips of one or two vectors. Q is kept transposed as
 // [strip][dim][row], probabilities as [key][row], the output as [strip][dim][row]; keys and values
 // are one f32 tile [key][dim], read by broadcast. All sums are f32.
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -110,6 +114,21 @@ static inline Vec decode_bf16(const std::byte* p) {
   return as_float(__builtin_convertvector(h, Bits) << 16);
 }
 
+// kLanes bytes as integers. Compilers make a dozen instructions of the conversion where one exists.
+static inline Int widen_bytes(const std::byte* p) {
+#if MLA_PATH_BYTES == 32 && defined(__AVX2__)
+  return reinterpret_cast<Int>(
+      _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+#elif MLA_PATH_BYTES == 64 && defined(__AVX512F__)
+  // The unmasked form has GCC 12 warn of an uninitialised value in its own header.
+  return reinterpret_cast<Int>(
+      _mm512_maskz_cvtepu8_epi32(0xFFFF, _mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+#else
+  const Half wide = __builtin_convertvector(*reinterpret_cast<const Byte*>(p), Half);
+  return __builtin_convertvector(wide, Int);
+#endif
+}
+
 // Exponent and mantissa move to their place in f32; the difference of the biases is added to the
 // exponent. Subnormal codes are rebuilt without f32 subnormals: (1 + m/8) * 2^e - 2^e.
 template <ElementKind kKind>
@@ -117,9 +136,7 @@ static inline Vec decode_e4m3(const std::byte* p) {
   constexpr bool fn = kKind == ElementKind::e4m3fn;
   constexpr std::int32_t rebias = (fn ? 120 : 119) << 23;
   constexpr std::int32_t step = 1 << 23;  // one binade
-  // By way of 16 bits, for which compilers have one instruction each.
-  const Half wide = __builtin_convertvector(*reinterpret_cast<const Byte*>(p), Half);
-  const Int code = __builtin_convertvector(wide, Int);
+  const Int code = widen_bytes(p);
   const Int magnitude = (code << 20) & 0x07F00000;
   const Int lifted = magnitude + (rebias + step);
   const Vec subnormal = as_float(lifted) - as_float(Int{} + (rebias + step));
@@ -147,21 +164,31 @@ static inline void transpose(Vec (&x)[kLanes]) {
   if constexpr (kHalf > 1) transpose<kHalf / 2>(x);
 }
 
-static inline Vec decode_vec(ElementKind kind, const std::byte* row, std::int64_t d) {
-  switch (kind) {
-    case ElementKind::bf16:
-      return decode_bf16(row + 2 * d);
-    case ElementKind::e4m3fn:
-      return decode_e4m3<ElementKind::e4m3fn>(row + d);
-    case ElementKind::e4m3fnuz:
-      break;
-  }
-  return decode_e4m3<ElementKind::e4m3fnuz>(row + d);
+template <ElementKind kKind>
+static inline Vec decode_vec(const std::byte* row, std::int64_t d) {
+  if constexpr (kKind == ElementKind::bf16)
+    return decode_bf16(row + 2 * d);
+  else
+    return decode_e4m3<kKind>(row + d);
 }
 
-static void decode_row(ElementKind kind, const std::byte* bits, float* values, std::int64_t n) {
+// Calls f with the kind as a template argument, so that loops inside f need no branch.
+template <class F>
+static inline void with_kind(ElementKind kind, F f) {
+  switch (kind) {
+    case ElementKind::bf16:
+      return f.template operator()<ElementKind::bf16>();
+    case ElementKind::e4m3fn:
+      return f.template operator()<ElementKind::e4m3fn>();
+    case ElementKind::e4m3fnuz:
+      return f.template operator()<ElementKind::e4m3fnuz>();
+  }
+}
+
+template <ElementKind kKind>
+static inline void decode_row(const std::byte* bits, float* values, std::int64_t n) {
   for (std::int64_t i = 0; i < n; i += kLanes)
-    *reinterpret_cast<Loose*>(values + i) = decode_vec(kind, bits, i);
+    *reinterpret_cast<Loose*>(values + i) = decode_vec<kKind>(bits, i);
 }
 
 // The state of one call, carved out of the scratch. `pitch` is the number of rows of a strip.
@@ -220,9 +247,10 @@ static void score_tile(const Scratch& s, const Strip& strip, std::int64_t n, flo
   constexpr std::int64_t pitch = kVecs * kLanes;
   for (std::int64_t d = 0; d < kKey; d += kDimBlock) {
     std::int64_t k = 0;
-    for (; k + kKeyGroup <= n; k += kKeyGroup)
+    for (; k + kKeyGroup <= n; k += kKeyGroup) {
       score_keys<kVecs, kKeyGroup>(s.keys + k * kKeyPitch, strip.q, d, d + kDimBlock,
                                    scores + k * pitch);
+    }
     score_rest<kVecs, kKeyGroup - 1>(n - k, s.keys + k * kKeyPitch, strip.q, d, scores + k * pitch);
   }
 }
@@ -312,17 +340,19 @@ static void load_strip(const AttendJob& job, std::int64_t first, const Strip& st
     strip.visible[r] =
         first + r < job.row_count ? static_cast<std::int32_t>(job.rows[first + r].visible) : 0;
   }
-  for (std::int64_t lane = 0; lane < pitch; lane += kLanes) {
-    for (std::int64_t d = 0; d < kKey; d += kLanes) {
-      Vec x[kLanes];
-      for (std::int64_t r = 0; r < kLanes; ++r) {
-        const std::int64_t row = first + lane + r;
-        x[r] = row < job.row_count ? decode_vec(job.q_kind, job.rows[row].q, d) : Vec{};
+  with_kind(job.q_kind, [&]<ElementKind kKind>() {
+    for (std::int64_t lane = 0; lane < pitch; lane += kLanes) {
+      for (std::int64_t d = 0; d < kKey; d += kLanes) {
+        Vec x[kLanes];
+        for (std::int64_t r = 0; r < kLanes; ++r) {
+          const std::int64_t row = first + lane + r;
+          x[r] = row < job.row_count ? decode_vec<kKind>(job.rows[row].q, d) : Vec{};
+        }
+        transpose(x);
+        for (std::int64_t i = 0; i < kLanes; ++i) store(strip.q + (d + i) * pitch + lane, x[i]);
       }
-      transpose(x);
-      for (std::int64_t i = 0; i < kLanes; ++i) store(strip.q + (d + i) * pitch + lane, x[i]);
     }
-  }
+  });
 }
 
 template <int kVecs>
@@ -346,6 +376,20 @@ static void store_strip(const AttendJob& job, std::int64_t first, const Strip& s
                           : strip.maximum[r] * 0.693147180559945309F + __builtin_logf(strip.sum[r]);
 }
 
+// Decodes the keys of a tile. Keys lie anywhere in memory, so those a little ahead are called for.
+static void load_keys(const AttendJob& job, std::int64_t base, std::int64_t n, Scratch& s) {
+  constexpr std::int64_t ahead = 4;
+  with_kind(job.kv_kind, [&]<ElementKind kKind>() {
+    constexpr std::int64_t bytes = kKey * (kKind == ElementKind::bf16 ? 2 : 1);
+    for (std::int64_t k = base; k < base + n; ++k) {
+      if (k + ahead < job.key_count)
+        for (std::int64_t line = 0; line < bytes; line += 64)
+          __builtin_prefetch(job.keys[k + ahead] + line);
+      decode_row<kKind>(job.keys[k], s.keys + (k - base) * kKeyPitch, kKey);
+    }
+  });
+}
+
 template <int kVecs>
 static Strip strip_at(Scratch& s, std::int64_t first) {
   return {s.q + first * kKey, s.out + first * kValue, s.maximum + first, s.sum + first,
@@ -365,8 +409,7 @@ static void attend_strips(const AttendJob& job, Scratch& s) {
   }
   for (std::int64_t base = 0; base < most; base += kTileKeys) {
     const std::int64_t n = most - base < kTileKeys ? most - base : kTileKeys;
-    for (std::int64_t k = 0; k < n; ++k)
-      decode_row(job.kv_kind, job.keys[base + k], s.keys + k * kKeyPitch, kKey);
+    load_keys(job, base, n, s);
     const bool masked = fewest < base + n;
     for (std::int64_t first = 0; first < job.row_count; first += pitch) {
       const Strip strip = strip_at<kVecs>(s, first);
@@ -393,7 +436,7 @@ static void attend(const AttendJob& job, std::byte* scratch) {
 }
 
 static void decode(ElementKind kind, const std::byte* bits, float* values, std::int64_t n) {
-  decode_row(kind, bits, values, n);
+  with_kind(kind, [&]<ElementKind kKind>() { decode_row<kKind>(bits, values, n); });
 }
 
 static void round(ElementKind kind, const float* in, float* out, std::int64_t n) {

@@ -1,0 +1,61 @@
+// The tensors of an FA step: on the host as a case draws them, and on the device as kernels see
+// them.
+//
+// q and out are [rows, heads, dim], k and v [rows, kv_heads, dim] of the new tokens, the cache is
+// [2, blocks, block, kv_heads, dim]; all bf16 bits. On the host the cache holds the context only:
+// the step itself stores its new keys by the slot mapping. Slots that nobody owns hold NaN, the
+// output starts as NaN between two canaries, so that stray reads, unwritten rows and stray writes
+// show. Fails: never; a damaged canary is a fault of the result.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/backend.hpp"
+#include "core/builder/device/stream.hpp"
+#include "core/builder/fa/layer.hpp"
+#include "cpu_backend/fa/attend.hpp"
+#include "cpu_backend/fa/paged.hpp"
+
+namespace mla::cpu {
+
+struct FaTensors {
+  std::vector<std::uint16_t> q, k, v;
+  std::vector<std::uint16_t> cache;
+  std::int64_t first_block = 0;
+  std::int64_t blocks = 0;
+  float softmax_scale = 1;
+};
+
+FaShape shape_of(const fa::Layer& layer, float softmax_scale);
+
+// Where kernels leave what they found; operations run one after the other.
+using FaFaults = std::shared_ptr<std::vector<Fault>>;
+
+struct FaDeviceTensors {
+  FaShape shape;
+  std::int64_t first_block = 0;
+  std::int64_t blocks = 0;
+  std::int64_t block_size = 16;
+  device::DeviceBuffer<std::uint16_t> q, k, v, cache;
+  device::DeviceBuffer<std::uint16_t> fenced_out;  // the output and a canary on either side
+  FaFaults faults = std::make_shared<std::vector<Fault>>();
+
+  [[nodiscard]] device::DeviceView<std::uint16_t> out() const;
+  // The cache as a running kernel sees it.
+  [[nodiscard]] PagedCache cache_on(const device::DeviceAccess& access) const;
+};
+
+// Queues the copies of all tensors and the poisoning of the output.
+FaDeviceTensors upload_tensors(const FaTensors& tensors, const fa::Layer& layer,
+                               device::DeviceHeap& heap, device::Stream& stream);
+
+struct FaResult {
+  std::vector<std::uint16_t> out;  // [rows, heads, dim]
+  std::vector<Fault> faults;
+};
+// Waits for the stream.
+FaResult read_result(const FaDeviceTensors& tensors, device::Stream& stream);
+
+}  // namespace mla::cpu

@@ -1,0 +1,75 @@
+#include "cpu_backend/prefill/forward.hpp"
+
+#include <algorithm>
+
+#include "cpu_backend/prefill/forward_pass.hpp"
+
+namespace mla::cpu {
+namespace {
+
+using prefill::kQkDim;
+using prefill::kVDim;
+
+Status check_size(const char* what, std::size_t have, std::int64_t need) {
+  if (static_cast<std::int64_t>(have) == need) return std::nullopt;
+  return Error{
+      ErrorCode::fault,
+      std::string(what) + " has " + std::to_string(have) + " elements, not " + std::to_string(need),
+      ""};
+}
+
+Status check_launch(const prefill::PrefillLaunch& launch) {
+  const prefill::PrefillMetadata& md = launch.metadata;
+  const prefill::PrefillTensors& t = launch.tensors;
+  if (md.shape.heads.model != Heads(t.heads))
+    return Error{ErrorCode::fault,
+                 "the tensors have " + std::to_string(t.heads) + " heads, the metadata " +
+                     std::to_string(md.shape.heads.model.count()),
+                 ""};
+  if (md.fp8.has_value() != (md.shape.path != prefill::Path::flash))
+    return Error{ErrorCode::fault,
+                 "path " + std::string(name(md.shape.path)) + " and the fields of the fp8 plan",
+                 ""};
+  const std::int64_t pairs = md.rows().count() * t.heads;
+  if (Status bad = check_size("q", t.q.size(), pairs * kQkDim)) return bad;
+  if (Status bad = check_size("k", t.k.size(), pairs * kQkDim)) return bad;
+  if (Status bad = check_size("v", t.v.size(), pairs * kVDim)) return bad;
+  return check_size("the context cache", t.cache.bits.size(),
+                    t.cache.slots * t.heads * (kQkDim + kVDim));
+}
+
+// The largest scratch of the step's runs of the fp8 kernel, which follow one another.
+std::size_t scratch_bytes(const prefill::PrefillMetadata& md) {
+  const Heads heads = md.shape.heads.kernel;
+  std::size_t bytes = 0;
+  const auto run = [&](const prefill::PlanFields& fields, std::int64_t rows) {
+    bytes = std::max(bytes,
+                     prefill::scratch_layout(fields.num_partial_tiles, heads, Rows(rows)).bytes());
+  };
+  if (md.fp8) run(*md.fp8, md.rows().count());
+  for (std::size_t i = 0; i < md.context_plans.size(); ++i) {
+    const RowRange rows = md.context->chunks[i].rows;
+    run(md.context_plans[i].fields, rows.end - rows.begin);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Status queue_prefill(const prefill::PrefillLaunch& launch, const PrefillKernels& kernels,
+                     const ExecutionOptions& options, device::Stream& stream,
+                     device::Workspace& workspace, prefill::PrefillResult& result) {
+  if (Status bad = check_launch(launch)) return bad;
+  const std::size_t bytes = scratch_bytes(launch.metadata);
+  device::DeviceView<std::byte> scratch;
+  if (bytes > 0) {
+    // Given back when this returns: what is queued runs before what the next holder queues.
+    const auto lease = workspace.acquire("fp8 prefill", bytes);
+    if (!lease) return lease.error();
+    scratch = lease->view();
+  }
+  std::make_shared<ForwardPass>(launch, kernels, options, stream, scratch, result)->queue();
+  return std::nullopt;
+}
+
+}  // namespace mla::cpu

@@ -1,0 +1,23 @@
+// The forward pass of a prefill step: what it queues on the stream, on whichever path.
+//
+// flash: varlen attention over the new tokens; with context, gather and attention chunk by chunk,
+// merged by LSE. fp8: casts, the persistent kernel, the reduce; output straight into the result
+// where no heads are padded. Scratch of the fp8 kernels comes from the locked workspace. Source:
+// vLLM #42509, #42978; spec vllm_metadata.md 2.1-2.4.
+// Fails: tensors that contradict the metadata, a workspace that does not suffice; nothing is queued
+// then. What a plan does wrong is a fault of the result.
+#pragma once
+
+#include "core/builder/device/stream.hpp"
+#include "core/builder/device/workspace.hpp"
+#include "core/builder/prefill/prefill_launch.hpp"
+#include "cpu_backend/prefill/kernels.hpp"
+
+namespace mla::cpu {
+
+// Launch and result outlive the stream's run of what is queued; the result is complete then.
+Status queue_prefill(const prefill::PrefillLaunch& launch, const PrefillKernels& kernels,
+                     const ExecutionOptions& options, device::Stream& stream,
+                     device::Workspace& workspace, prefill::PrefillResult& result);
+
+}  // namespace mla::cpu
