@@ -6,6 +6,7 @@
 // asks for a later stage.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,7 @@
 
 namespace mla::prop {
 
+enum class SequenceDefect : std::uint8_t;  // properties/engine/sequence.hpp
 struct Functions;  // the pure functions that claims look at, see properties/functions.hpp
 
 // The identity on every stage; a planted defect overrides what it breaks.
@@ -37,6 +39,8 @@ class Interposer {
   virtual void on_tensors(const Case&, DecodeTensors&) const {}
   virtual void on_result(const DecodeMetadata&, DecodeResult&) const {}
   virtual void on_functions(Functions&) const {}
+  // A defect of order or lifetime, which lives between the steps of a sequence; 0: none.
+  [[nodiscard]] virtual SequenceDefect sequence_defect() const { return SequenceDefect{}; }
   // Whether the works without keys are taken out of the plan (see plan_step).
   [[nodiscard]] virtual plan::Fidelity fidelity() const { return plan::Fidelity::safe; }
 };

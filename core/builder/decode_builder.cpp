@@ -28,7 +28,9 @@ std::vector<KernelRequest> kernel_requests(const Batch& batch, const ResolvedSha
       continue;
     }
     for (std::int64_t i = 0; i < q; ++i) {
-      const std::int64_t visible = shape.causal && n > 0 ? n - q + 1 + i : n;
+      // Below 0 only for a request that check_lengths() is going to refuse.
+      const std::int64_t visible =
+          shape.causal && n > 0 ? std::max<std::int64_t>(0, n - q + 1 + i) : n;
       out.push_back({1, visible, row});
     }
   }
@@ -75,7 +77,7 @@ std::int32_t spare_value(TailFill fill, const Batch& batch, std::int64_t page_si
 
 // Writes the three arrays with one entry for each request; their tails repeat the last value.
 void write_indptrs(const std::vector<KernelRequest>& requests, std::int64_t page_size,
-                   DecodeBuffers& buffers) {
+                   const IndexSpans& buffers) {
   std::int32_t rows = 0;
   std::int32_t pages = 0;
   buffers.qo_indptr[0] = 0;
@@ -110,8 +112,7 @@ DecodeBuffers make_decode_buffers(const Case& c, const Batch& batch, const Resol
 }
 
 Result<DecodeMetadata> build_index_lists(const Batch& batch, const ResolvedShape& shape,
-                                         const DecodeBuilderOptions& options,
-                                         DecodeBuffers& buffers) {
+                                         const DecodeBuilderOptions& options, IndexSpans buffers) {
   if (Status bad = check_lengths(batch, shape)) return *bad;
   const std::vector<KernelRequest> requests = kernel_requests(batch, shape);
   const auto count = static_cast<std::int64_t>(requests.size());
@@ -132,9 +133,9 @@ Result<DecodeMetadata> build_index_lists(const Batch& batch, const ResolvedShape
     table_rows.push_back(r.table_row);
     md.kv_lens.push_back(r.kv_len);
   }
-  md.qo_indptr = std::span(buffers.qo_indptr).first(requests.size() + 1);
-  md.kv_indptr = std::span(buffers.kv_indptr).first(requests.size() + 1);
-  md.last_page_len = std::span(buffers.last_page_len).first(requests.size());
+  md.qo_indptr = buffers.qo_indptr.first(requests.size() + 1);
+  md.kv_indptr = buffers.kv_indptr.first(requests.size() + 1);
+  md.last_page_len = buffers.last_page_len.first(requests.size());
   md.kv_indices = buffers.kv_indices;
   const ExpandInput expand{.table = batch.table(),
                            .kv_indptr = md.kv_indptr,
@@ -146,6 +147,16 @@ Result<DecodeMetadata> build_index_lists(const Batch& batch, const ResolvedShape
     if (requests[r].kv_len == 0 && requests[r].qo_len > 0)
       md.keyless_rows.push_back({md.qo_indptr[r], md.qo_indptr[r + 1]});
   return md;
+}
+
+Result<DecodeMetadata> build_index_lists(const Batch& batch, const ResolvedShape& shape,
+                                         const DecodeBuilderOptions& options,
+                                         DecodeBuffers& buffers) {
+  return build_index_lists(batch, shape, options, buffers.spans());
+}
+
+std::int64_t kernel_request_count(const Batch& batch, const ResolvedShape& shape) {
+  return shape.route == Route::persistent_rows ? batch.rows().count() : std::ssize(batch.requests);
 }
 
 plan::PlanInput plan_input_of(const DecodeMetadata& md, const DecodeBuilderOptions& options) {
@@ -205,7 +216,11 @@ plan::Plan without_empty_works(const plan::Plan& plan) {
 Result<plan::Plan> plan_step(const plan::PlanInput& input, const plan::SizeQuery& query) {
   auto sizes = plan::query_sizes(query);
   if (!sizes) return sizes.error();
-  auto plan = plan::make_plan(input, *sizes);
+  return plan_step(input, *sizes);
+}
+
+Result<plan::Plan> plan_step(const plan::PlanInput& input, const plan::BufferSizes& sizes) {
+  auto plan = plan::make_plan(input, sizes);
   if (!plan || input.fidelity == plan::Fidelity::as_aiter) return plan;
   return without_empty_works(*plan);
 }

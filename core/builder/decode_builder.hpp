@@ -42,14 +42,19 @@ class DecodeMetadataBuilder {
 
 // Step 1: index lists, lengths and keyless rows; no plan yet.
 Result<DecodeMetadata> build_index_lists(const Batch& batch, const ResolvedShape& shape,
+                                         const DecodeBuilderOptions& options, IndexSpans buffers);
+Result<DecodeMetadata> build_index_lists(const Batch& batch, const ResolvedShape& shape,
                                          const DecodeBuilderOptions& options,
                                          DecodeBuffers& buffers);
+// Requests that the kernel sees: those of the batch, or its rows on route persistent_rows.
+std::int64_t kernel_request_count(const Batch& batch, const ResolvedShape& shape);
 // Step 2: what the planner is asked, and how large its buffers are. The spans refer to `metadata`.
 plan::PlanInput plan_input_of(const DecodeMetadata& metadata, const DecodeBuilderOptions& options);
 plan::SizeQuery size_query_of(const DecodeMetadata& metadata, const DecodeBuilderOptions& options);
 // Step 3: the plan. Safe fidelity takes out the works that have no key or no row, because a real
 // kernel ends its workgroup at such a work and never runs the ones behind it (aiter.md 6).
 Result<plan::Plan> plan_step(const plan::PlanInput& input, const plan::SizeQuery& query);
+Result<plan::Plan> plan_step(const plan::PlanInput& input, const plan::BufferSizes& sizes);
 plan::Plan without_empty_works(const plan::Plan& plan);
 
 }  // namespace mla

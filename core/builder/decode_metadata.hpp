@@ -22,7 +22,21 @@ struct DecodeBuffers {
   std::vector<std::int32_t> kv_indptr;      // [max requests + 1]
   std::vector<std::int32_t> kv_indices;     // [max pages + spare]
   std::vector<std::int32_t> last_page_len;  // [max requests]
+
+  [[nodiscard]] struct IndexSpans spans();
 };
+
+// The same four, wherever they lie: what a build writes into.
+struct IndexSpans {
+  std::span<std::int32_t> qo_indptr;
+  std::span<std::int32_t> kv_indptr;
+  std::span<std::int32_t> kv_indices;
+  std::span<std::int32_t> last_page_len;
+};
+
+inline IndexSpans DecodeBuffers::spans() {
+  return {qo_indptr, kv_indptr, kv_indices, last_page_len};
+}
 
 struct RowRange {
   std::int64_t begin = 0;

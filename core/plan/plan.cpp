@@ -1,6 +1,7 @@
 #include "core/plan/plan.hpp"
 
 #include <bit>
+#include <iterator>
 #include <utility>
 
 namespace mla::plan {
@@ -55,6 +56,23 @@ Plan Plan::clone() const {
   copy.reduce_partial_map = reduce_partial_map;
   copy.bind();
   return copy;
+}
+
+Plan Plan::copy_of(const PlanView& view) {
+  Plan plan({.work_indptr = std::ssize(view.work_indptr),
+             .work_items = std::ssize(view.work_info) / kWorkItemWords,
+             .reduce_indptr = std::ssize(view.reduce_indptr),
+             .reduce_final_rows = std::ssize(view.reduce_final_map) / 2,
+             .reduce_partial_map = std::ssize(view.reduce_partial_map)});
+  const auto copy = [](std::span<const std::int32_t> from, PlanBuffer& to) {
+    for (std::int64_t i = 0; i < to.size(); ++i) to.set(i, from[static_cast<std::size_t>(i)]);
+  };
+  copy(view.work_indptr, plan.work_indptr);
+  copy(view.work_info, plan.work_info);
+  copy(view.reduce_indptr, plan.reduce_indptr);
+  copy(view.reduce_final_map, plan.reduce_final_map);
+  copy(view.reduce_partial_map, plan.reduce_partial_map);
+  return plan;
 }
 
 void Plan::bind() {

@@ -83,6 +83,8 @@ class Plan {
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
   [[nodiscard]] Plan clone() const;
+  // A plan that holds what the buffers of a view hold; every element counts as written.
+  static Plan copy_of(const PlanView& view);
 
   PlanBuffer work_indptr, work_info, reduce_indptr, reduce_final_map, reduce_partial_map;
 

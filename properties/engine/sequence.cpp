@@ -1,0 +1,300 @@
+#include "properties/engine/sequence.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "properties/generate/tensors.hpp"
+
+namespace mla::prop {
+namespace {
+
+using device::DeviceAccess;
+using device::DeviceBuffer;
+
+// What one step brings along: host staging, and the tensors that its attention reads.
+struct Prepared {
+  Case spec;
+  Batch batch;
+  std::vector<std::int32_t> seq_lens;
+  std::vector<std::int32_t> table;  // columns of the widest step
+  DecodeTensors tensors;
+};
+
+Result<Prepared> prepare(const Case& spec) {
+  auto batch = make_batch(spec);
+  if (!batch) return batch.error();
+  Prepared out{spec, std::move(*batch), {}, {}, {}};
+  for (const RequestSpec& r : out.batch.requests)
+    out.seq_lens.push_back(static_cast<std::int32_t>(r.kv_len));
+  out.tensors = make_tensors(spec, out.batch);
+  return out;
+}
+
+// Rows of the table stretched to `columns`; entries behind a request's blocks name the null block.
+void widen(Prepared& step, std::int64_t columns) {
+  const auto null_block =
+      static_cast<std::int32_t>(step.batch.first_block + step.batch.cache_blocks - 1);
+  for (std::size_t r = 0; r < step.batch.requests.size(); ++r)
+    for (std::int64_t j = 0; j < columns; ++j)
+      step.table.push_back(j < step.batch.columns
+                               ? step.batch.table().at(static_cast<std::int64_t>(r), j)
+                               : null_block);
+}
+
+struct Device {
+  device::DeviceHeap heap;
+  device::TransferLedger ledger;
+  device::Stream stream{ledger};
+};
+
+// The steps of one group; members in the order of their lives.
+class Driver {
+ public:
+  Driver(std::vector<Prepared> steps, const Backend& backend, const SequenceOptions& options,
+         Device& device)
+      : steps_(std::move(steps)), backend_(backend), options_(options), device_(device) {}
+  Driver(const Driver&) = delete;  // queued operations know its address
+  Driver& operator=(const Driver&) = delete;
+
+  // Queues the build of step i, then its attention; an engine builds for all groups before any
+  // layer runs. Each returns how many operations it queued.
+  std::size_t enqueue_build(std::size_t i) {
+    const std::size_t before = device_.stream.pending();
+    out_.steps.push_back({.spec = steps_[i].spec});
+    upload(i);
+    built_ = build(i);
+    return device_.stream.pending() - before;
+  }
+  std::size_t enqueue_attention(std::size_t i) {
+    const std::size_t before = device_.stream.pending();
+    device_.stream.launch("tensors", [this, i](const DeviceAccess&) { current_ = i; });
+    if (!built_) {
+      results_[i] = built_.error();
+    } else {
+      attend(i, *built_);
+    }
+    return device_.stream.pending() - before;
+  }
+
+  // What came out, once the device has run everything.
+  SequenceRun take() {
+    for (std::size_t i = 0; i < steps_.size(); ++i)
+      if (results_[i]) out_.steps[i].result = std::move(*results_[i]);
+    out_.faults = device_.heap.faults();
+    return std::move(out_);
+  }
+
+  void share_buffers_of(Driver& other) { shared_ = &other.buffers_; }
+
+  Status provision() {
+    engine::StepLimits limits;
+    std::int64_t columns = 1;
+    for (const Prepared& s : steps_) {
+      std::int64_t pages = 0;
+      for (const RequestSpec& r : s.batch.requests) {
+        const std::int64_t rows = std::max<std::int64_t>(r.qo_len, 1);
+        limits.max_qo_len = std::max(limits.max_qo_len, rows);
+        pages += rows * ceil_div(r.kv_len, s.spec.page_size);
+        max_kv_len_ = std::max(max_kv_len_, r.kv_len);
+      }
+      limits.max_pages = std::max(limits.max_pages, pages + 1);
+      limits.max_requests = std::max(limits.max_requests, std::ssize(s.batch.requests));
+      columns = std::max(columns, s.batch.columns);
+    }
+    columns_ = columns;
+    max_kv_len_ = std::max(max_kv_len_, options_.max_kv_len);
+    for (Prepared& s : steps_) widen(s, columns);
+    builder_ = std::make_unique<engine::DecodeStepBuilder>(steps_[0].spec, limits);
+    auto buffers = builder_->allocate(device_.heap);
+    if (!buffers) return buffers.error();
+    buffers_ = std::move(*buffers);
+    const auto requests = static_cast<std::size_t>(limits.max_requests);
+    seq_lens_ = DeviceBuffer<std::int32_t>(device_.heap, "seq_lens", requests);
+    table_ = DeviceBuffer<std::int32_t>(device_.heap, "block_table",
+                                        requests * static_cast<std::size_t>(columns));
+    results_.resize(steps_.size());
+    return std::nullopt;
+  }
+
+ private:
+  void upload(std::size_t i) {
+    send("seq_lens", steps_[i].seq_lens, staging_lens_, seq_lens_.view());
+    send("block_table", steps_[i].table, staging_table_, table_.view());
+  }
+
+  void send(const char* name, const std::vector<std::int32_t>& source,
+            std::vector<std::int32_t>& staging, device::DeviceView<std::int32_t> target) {
+    if (options_.defect == SequenceDefect::unordered_upload) {
+      device_.stream.copy_to_device_now<std::int32_t>(name, source, target);
+      return;
+    }
+    const bool shared = options_.defect == SequenceDefect::shared_staging;
+    if (shared) {
+      staging.resize(target.size());
+      std::copy(source.begin(), source.end(), staging.begin());
+    }
+    device_.stream.copy_to_device<std::int32_t>(name, shared ? staging : source, target);
+  }
+
+  Result<engine::StepMetadata> build(std::size_t i) {
+    engine::CommonStep step;
+    for (const RequestSpec& r : steps_[i].batch.requests) {
+      step.qo_lens.push_back(r.qo_len);
+      step.num_rows += r.qo_len;
+    }
+    step.max_kv_len = max_kv_len_;
+    step.seq_lens = seq_lens_.view();
+    step.block_table = table_.view();
+    step.columns = columns_;
+    std::int32_t scalar = 0;
+    device_.ledger.clear();
+    if (options_.defect == SequenceDefect::item_in_build)
+      device_.stream.copy_to_host("seq_lens[0].item()", seq_lens_.view(), std::span(&scalar, 1));
+    if (options_.defect == SequenceDefect::synchronise_in_build)
+      device_.stream.synchronise("boolean mask of the block table");
+    // A plan in fresh buffers is one that the captured launch never sees.
+    const bool outside = options_.defect == SequenceDefect::plan_outside && i > 0;
+    if (outside) {
+      auto fresh = builder_->allocate(device_.heap);
+      if (!fresh) return fresh.error();
+      outside_.push_back(std::move(*fresh));
+    }
+    const engine::StepBuffers& own = shared_ != nullptr ? *shared_ : buffers_;
+    auto md =
+        builder_->build(step, outside ? outside_.back() : own, device_.stream, options_.graph);
+    for (const device::Transfer& t : device_.ledger.waits()) out_.build_waits.push_back(t.name);
+    return md;
+  }
+
+  void attend(std::size_t i, const engine::StepMetadata& md) {
+    if (!options_.graph) {
+      device_.stream.launch("attention", attention(md));
+      return;
+    }
+    if (i == 0) {
+      captured_ = md;
+      device_.stream.begin_capture();
+      device_.stream.launch("attention", attention(md));
+      graph_ = device_.stream.end_capture();
+    }
+    const bool outside = options_.defect == SequenceDefect::plan_outside;
+    if (!outside && !md.same_launch(captured_)) {
+      device_.stream.launch("attention", attention(md));
+      return;
+    }
+    out_.steps[i].replayed = true;
+    if (options_.defect == SequenceDefect::freed_buffer)
+      buffers_.kv_indices = DeviceBuffer<std::int32_t>();
+    device_.stream.replay(graph_);
+  }
+
+  std::function<void(const DeviceAccess&)> attention(const engine::StepMetadata& md) {
+    return [this, md](const DeviceAccess& access) {
+      const auto loaded = md.on(access);
+      if (!loaded) {
+        results_[current_] = loaded.error();
+        return;
+      }
+      const Prepared& step = steps_[current_];
+      results_[current_] = backend_.run(
+          {*loaded, step.tensors},
+          {.schedule_seed = step.spec.schedule_seed, .threads = 1, .record_footprint = false});
+    };
+  }
+
+  std::vector<Prepared> steps_;
+  const Backend& backend_;
+  SequenceOptions options_;
+  std::int64_t columns_ = 1;
+  std::int64_t max_kv_len_ = 0;
+  std::vector<std::int32_t> staging_lens_, staging_table_;
+  std::vector<std::optional<Result<DecodeResult>>> results_;
+  SequenceRun out_;
+  std::size_t current_ = 0;  // the step whose tensors the device sees
+  Device& device_;
+  DeviceBuffer<std::int32_t> seq_lens_, table_;
+  engine::StepBuffers buffers_;
+  const engine::StepBuffers* shared_ = nullptr;
+  std::vector<engine::StepBuffers> outside_;
+  std::unique_ptr<engine::DecodeStepBuilder> builder_;
+  Result<engine::StepMetadata> built_ = engine::StepMetadata{};  // of the step being queued
+  engine::StepMetadata captured_;
+  device::Graph graph_;
+};
+
+}  // namespace
+
+std::vector<Case> steps_of(const Case& c) {
+  std::vector<Case> steps;
+  const auto add = [&](std::vector<RequestSpec> requests) {
+    Case step = c;
+    step.later_steps.clear();
+    step.requests = std::move(requests);
+    steps.push_back(std::move(step));
+  };
+  if (c.later_steps.empty()) {
+    std::vector<RequestSpec> longer = c.requests;
+    for (RequestSpec& r : longer)
+      if (r.qo_len > 0) r.kv_len = std::max(r.kv_len, r.qo_len) + 37;
+    longer.push_back(longer.front());
+    add(longer);
+  }
+  add(c.requests);
+  for (const auto& later : c.later_steps) add(later);
+  if (c.later_steps.empty()) {
+    const std::size_t half = (c.requests.size() + 1) / 2;
+    add({c.requests.begin(), c.requests.begin() + static_cast<std::ptrdiff_t>(half)});
+  }
+  return steps;
+}
+
+Result<std::vector<SequenceRun>> run_groups(const std::vector<std::vector<Case>>& groups,
+                                            const Backend& backend,
+                                            const SequenceOptions& options) {
+  Device device;
+  std::deque<Driver> drivers;
+  for (const std::vector<Case>& steps : groups) {
+    std::size_t most = 0;
+    for (const Case& c : steps)
+      most = std::max(most, c.requests.size() + static_cast<std::size_t>(c.pad_requests));
+    std::vector<Prepared> prepared;
+    for (Case c : steps) {
+      // A captured launch has a fixed number of requests.
+      if (options.graph) c.pad_requests = static_cast<std::int64_t>(most - c.requests.size());
+      auto step = prepare(c);
+      if (!step) return step.error();
+      prepared.push_back(std::move(*step));
+    }
+    Driver& driver = drivers.emplace_back(std::move(prepared), backend, options, device);
+    if (Status bad = driver.provision()) return *bad;
+    if (options.defect == SequenceDefect::shared_buffers && drivers.size() > 1)
+      driver.share_buffers_of(drivers.front());
+  }
+  std::deque<std::size_t> queued;  // operations of each step that the device has not run yet
+  for (std::size_t i = 0; i < groups.front().size(); ++i) {
+    std::size_t operations = 0;
+    for (Driver& driver : drivers) operations += driver.enqueue_build(i);
+    for (Driver& driver : drivers) operations += driver.enqueue_attention(i);
+    queued.push_back(operations);
+    while (queued.size() > options.ahead) {
+      device.stream.advance(queued.front());
+      queued.pop_front();
+    }
+  }
+  device.stream.advance();
+  std::vector<SequenceRun> runs;
+  for (Driver& driver : drivers) runs.push_back(driver.take());
+  return runs;
+}
+
+Result<SequenceRun> run_sequence(const std::vector<Case>& steps, const Backend& backend,
+                                 const SequenceOptions& options) {
+  auto runs = run_groups({steps}, backend, options);
+  if (!runs) return runs.error();
+  return std::move(runs->front());
+}
+
+}  // namespace mla::prop

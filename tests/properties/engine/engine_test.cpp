@@ -1,0 +1,129 @@
+// Claims about the claims on sequences of steps: they hold, they run, and each planted defect of
+// order or lifetime turns the right one red.
+#include "properties/engine/sequence.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "cpu_backend/cpu_backend.hpp"
+#include "properties/claims/engine_claims.hpp"
+#include "properties/compare.hpp"
+
+using namespace mla;
+using namespace mla::prop;
+
+namespace {
+
+struct Planted : Interposer {
+  explicit Planted(SequenceDefect d) : defect(d) {}
+  [[nodiscard]] SequenceDefect sequence_defect() const override { return defect; }
+  SequenceDefect defect;
+};
+
+const Backend& backend() {
+  static const auto made = cpu::make_cpu_backend();
+  return *made;
+}
+
+engine::CommonStep step_of(std::vector<std::int64_t> qo_lens) {
+  engine::CommonStep step;
+  step.qo_lens = std::move(qo_lens);
+  for (const std::int64_t q : step.qo_lens) step.num_rows += q;
+  return step;
+}
+
+Outcome judge(Outcome (*claim)(Subject&), const char* line, const Interposer* plant = nullptr) {
+  const auto c = parse_case(line);
+  REQUIRE(c.ok());
+  Subject subject(*c, backend(), plant);
+  return claim(subject);
+}
+
+const char* const kLines[] = {
+    "mla1:3q1s40;block=16",
+    "mla1:2q4s19_1q4s300;heads=8;cu=5",
+    "mla1:2q5s9;heads=24",
+    "mla1:1q1s70_1q1s0_1q1s3;heads=128;arch=gfx950;cu=9",
+    "mla1:4q2s33;dtype=fp8/fp8;heads=128;cu=16",
+    "mla1:3q1s65;planner=none;heads=32",
+    "mla1:4q1s100+4q1s101+2q1s50+3q1s400;block=16;page=16",
+};
+
+}  // namespace
+
+TEST_CASE("sequence: replay, order, waiting and groups hold on every kind of step",
+          "[engine][P19][P20][P21][P30]") {
+  for (const char* line : kLines) {
+    INFO(line);
+    for (const auto claim :
+         {decode_graph_replay, decode_stream_order, decode_no_sync, p30_group_isolation}) {
+      const Outcome outcome = judge(claim, line);
+      INFO(outcome.message);
+      CHECK(outcome.verdict == Verdict::pass);
+    }
+  }
+}
+
+TEST_CASE("sequence: a step on used buffers equals the dense reference", "[engine][P03]") {
+  for (const char* line : kLines) {
+    INFO(line);
+    const auto run = run_sequence(steps_of(*parse_case(line)), backend(), {.graph = true});
+    REQUIRE(run.ok());
+    for (const StepRun& step : run->steps) {
+      INFO((step.result.ok() ? std::string() : step.result.error().message));
+      REQUIRE(step.result.ok());
+      Subject alone(step.spec, backend(), nullptr);
+      const Outcome outcome = compare({.result = *step.result,
+                                       .reference = *alone.reference(),
+                                       .metadata = *alone.metadata(),
+                                       .requests = alone.batch()->requests,
+                                       .heads = step.spec.heads});
+      INFO(outcome.message);
+      CHECK(outcome.verdict == Verdict::pass);
+    }
+  }
+}
+
+TEST_CASE("sequence: every planted defect turns its claim red", "[engine][plant]") {
+  struct Row {
+    SequenceDefect defect;
+    Outcome (*claim)(Subject&);
+    const char* line;
+    const char* words;
+  };
+  const Row rows[] = {
+      {SequenceDefect::unordered_upload, decode_stream_order, kLines[0], "runs ahead"},
+      {SequenceDefect::shared_staging, decode_stream_order, kLines[0], "runs ahead"},
+      {SequenceDefect::item_in_build, decode_no_sync, kLines[0], "seq_lens[0].item()"},
+      {SequenceDefect::synchronise_in_build, decode_no_sync, kLines[0], "boolean mask"},
+      {SequenceDefect::freed_buffer, decode_graph_replay, kLines[0],
+       "touches kv_indices, which was freed"},
+      {SequenceDefect::plan_outside, decode_graph_replay, kLines[1], "differs from the eager step"},
+      {SequenceDefect::shared_buffers, p30_group_isolation, kLines[0], "target"},
+  };
+  for (const Row& row : rows) {
+    const Planted plant(row.defect);
+    INFO(static_cast<int>(row.defect) << " " << row.line);
+    const Outcome outcome = judge(row.claim, row.line, &plant);
+    INFO(outcome.message);
+    CHECK(outcome.verdict == Verdict::fail);
+    CHECK(outcome.message.find(row.words) != std::string::npos);
+    CHECK(judge(row.claim, row.line).verdict == Verdict::pass);
+  }
+}
+
+TEST_CASE("step builder: a step beyond the provisioned maxima is refused with both numbers",
+          "[engine][P06][BUG-079]") {
+  device::DeviceHeap heap;
+  device::TransferLedger ledger;
+  device::Stream stream(ledger);
+  const engine::DecodeStepBuilder builder(*parse_case("mla1:q1s1"),
+                                          {.max_requests = 2, .max_qo_len = 1, .max_pages = 8});
+  const auto buffers = builder.allocate(heap);
+  REQUIRE(buffers.ok());
+  const auto three = builder.build(step_of({1, 1, 1}), *buffers, stream, false);
+  REQUIRE_FALSE(three.ok());
+  CHECK(three.error().message == "a step with 3 requests, the buffers are provisioned for 2");
+  const auto long_rows = builder.build(step_of({4}), *buffers, stream, false);
+  REQUIRE_FALSE(long_rows.ok());
+  CHECK(stream.pending() == 0);
+}
