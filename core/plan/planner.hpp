@@ -25,10 +25,10 @@ enum class V12Kernel : std::uint8_t { automatic, serial, parallel };
 enum class Fidelity : std::uint8_t { safe, as_aiter };
 
 struct PlanInput {
-  PlanKey key;                                  // arch, compute units, heads, dtypes, max_qo_len
-  std::span<const std::int32_t> qo_indptr;      // [batch+1] rows; not read when uniform_qo_len > 0
-  std::span<const std::int32_t> kv_indptr;      // [batch+1] pages
-  std::span<const std::int32_t> last_page_len;  // [batch] tokens in the last page
+  PlanKey key{};                                  // arch, units, heads, dtypes, max_qo_len
+  std::span<const std::int32_t> qo_indptr{};      // [batch+1] rows; read by v1.1, sparse, ragged
+  std::span<const std::int32_t> kv_indptr{};      // [batch+1] pages
+  std::span<const std::int32_t> last_page_len{};  // [batch] tokens; read when page_size > 1
   bool causal = true;
   std::int64_t page_size = 1;        // tokens, power of two
   std::int64_t kv_granularity = 16;  // pages, power of two

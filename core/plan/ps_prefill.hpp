@@ -31,13 +31,13 @@ Result<BufferSizes> query_ps_sizes(const PsSizeQuery& query);
 struct PsInput {
   ComputeUnits compute_units{304};
   Heads kv_heads{1};
-  std::span<const std::int32_t> qo_indptr;     // [batch+1] rows
-  std::span<const std::int32_t> kv_indptr;     // [batch+1] pages of block_size tokens
-  std::span<const std::int32_t> context_lens;  // [batch] tokens, the new ones included
-  std::int64_t qhead_granularity = 1;          // query heads of one work
-  std::int64_t qlen_granularity = 256;         // rows of a tile
-  std::int64_t kvlen_granularity = 16;         // tokens of a unit, a power of two
-  std::int64_t block_size = 16;                // tokens of a page, divides kvlen_granularity
+  std::span<const std::int32_t> qo_indptr{};     // [batch+1] rows
+  std::span<const std::int32_t> kv_indptr{};     // [batch+1] pages of block_size tokens
+  std::span<const std::int32_t> context_lens{};  // [batch] tokens, the new ones included
+  std::int64_t qhead_granularity = 1;            // query heads of one work
+  std::int64_t qlen_granularity = 256;           // rows of a tile
+  std::int64_t kvlen_granularity = 16;           // tokens of a unit, a power of two
+  std::int64_t block_size = 16;                  // tokens of a page, divides kvlen_granularity
   bool causal = true;
   Fidelity fidelity = Fidelity::safe;
 

@@ -19,7 +19,7 @@ struct SizeQuery {
   Requests batch{1};
   std::int64_t max_qo_len = 1;  // rows of the longest request
   Heads heads{16};
-  DtypePair dtype;
+  DtypePair dtype{};
   bool sparse = false;
   bool fast_mode = true;
   std::int64_t num_kv_splits = 32;  // read only with intra_batch_mode

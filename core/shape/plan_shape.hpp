@@ -21,7 +21,7 @@ struct PlanKey {
   ComputeUnits compute_units{304};
   Heads heads_per_kv_head{16};  // query heads that share one KV head, already padded
   Heads kv_heads{1};
-  DtypePair dtype;
+  DtypePair dtype{};
   std::int64_t max_qo_len = 1;  // rows; -1 is legal and means "unknown"
   bool experimental = false;    // AITER_ENABLE_EXPERIMENTAL
 };

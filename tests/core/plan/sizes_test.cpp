@@ -1,0 +1,105 @@
+// Claims about the size queries against AITER's own answers.
+#include "core/plan/sizes.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "core/plan/ps_prefill.hpp"
+#include "tests/core/plan/golden.hpp"
+
+namespace {
+
+using mla::plan::BufferSizes;
+using mla::plan::query_sizes;
+using mla::plan::SizeQuery;
+using nlohmann::json;
+
+SizeQuery query_of(const json& row) {
+  const auto dtype = [&](std::size_t column) {
+    return *mla::dtype_from_name(row[column].get<std::string>());
+  };
+  return {.arch = *mla::arch_from_name(row[0].get<std::string>()),
+          .compute_units = mla::ComputeUnits(row[1].get<std::int64_t>()),
+          .batch = mla::Requests(row[2].get<std::int64_t>()),
+          .max_qo_len = row[3],
+          .heads = mla::Heads(row[4].get<std::int64_t>()),
+          .dtype = {dtype(5), dtype(6)},
+          .sparse = row[7] != 0,
+          .fast_mode = row[8] != 0,
+          .num_kv_splits = row[9],
+          .intra_batch_mode = row[10] != 0,
+          .max_split_per_batch = row[11]};
+}
+
+// The five sizes of a row, from column `first` on.
+BufferSizes sizes_of(const json& row, std::size_t first) {
+  return {.work_indptr = row[first],
+          .work_items = row[first + 1],
+          .reduce_indptr = row[first + 2],
+          .reduce_final_rows = row[first + 3],
+          .reduce_partial_map = row[first + 4]};
+}
+
+std::string refusal(const SizeQuery& query) {
+  const auto sizes = query_sizes(query);
+  return sizes.ok() ? "accepted" : sizes.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("sizes: the size query equals AITER's in all golden rows", "[plan][sizes][P07]") {
+  const json rows = mla::golden::load("sizes")["mla"];
+  CHECK(rows.size() == 6480);
+  for (const json& row : rows) {
+    const auto sizes = query_sizes(query_of(row));
+    if (!sizes.ok() || *sizes != sizes_of(row, 12)) FAIL_CHECK(row.dump());
+  }
+}
+
+TEST_CASE("sizes: the prefill size query equals AITER's in all golden rows", "[plan][sizes]") {
+  const json rows = mla::golden::load("sizes")["ps"];
+  CHECK(rows.size() == 720);
+  for (const json& row : rows) {
+    const auto sizes =
+        mla::plan::query_ps_sizes({.compute_units = mla::ComputeUnits(row[1].get<std::int64_t>()),
+                                   .batch = mla::Requests(row[2].get<std::int64_t>()),
+                                   .kv_heads = mla::Heads(row[3].get<std::int64_t>()),
+                                   .max_qo_len = row[4],
+                                   .qlen_granularity = row[5]});
+    if (!sizes.ok() || *sizes != sizes_of(row, 6)) FAIL_CHECK(row.dump());
+  }
+}
+
+TEST_CASE("sizes: the experimental kernel doubles the slots and tiles by 128 rows",
+          "[plan][sizes]") {
+  SizeQuery query{.arch = mla::Arch::gfx950,
+                  .compute_units = mla::ComputeUnits(256),
+                  .max_qo_len = 4,
+                  .heads = mla::Heads(16),
+                  .dtype = {mla::Dtype::fp8, mla::Dtype::fp8},
+                  .experimental = true};
+  CHECK(query_sizes(query)->work_indptr == 513);
+  query.experimental = false;
+  CHECK(query_sizes(query)->work_indptr == 257);
+  query = {.max_qo_len = 4,
+           .heads = mla::Heads(32),
+           .dtype = {mla::Dtype::fp8, mla::Dtype::fp8},
+           .experimental = true};
+  CHECK(mla::plan::query_tiles(query) == 1);
+  query.experimental = false;
+  CHECK(mla::plan::query_tiles(query) == 8);
+}
+
+TEST_CASE("sizes: a query that AITER asserts on or cannot allocate is refused with its value",
+          "[plan][sizes]") {
+  CHECK_THAT(refusal({.heads = mla::Heads(12)}), Catch::Contains("heads 12"));
+  CHECK_THAT(refusal({.heads = mla::Heads(0)}), Catch::Contains("heads 0"));
+  CHECK_THAT(refusal({.batch = mla::Requests(-3)}), Catch::Contains("batch -3"));
+  CHECK_THAT(refusal({.max_qo_len = -1}), Catch::Contains("max_qo_len -1"));
+  CHECK_THAT(refusal({.compute_units = mla::ComputeUnits(0)}), Catch::Contains("compute_units 0"));
+  CHECK_THAT(refusal({.num_kv_splits = 0, .intra_batch_mode = true}),
+             Catch::Contains("num_kv_splits 0"));
+  const auto ps = mla::plan::query_ps_sizes({.kv_heads = mla::Heads(0)});
+  REQUIRE_FALSE(ps.ok());
+  CHECK_THAT(ps.error().message, Catch::Contains("kv_heads is 0"));
+}
