@@ -1,7 +1,9 @@
 // mla-testbed: the command line. Exit codes: docs/reproduce.md.
 #include <CLI/CLI.hpp>
+#include <exception>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "properties/cli/build_info.hpp"
 #include "properties/cli/command.hpp"
@@ -21,18 +23,27 @@ Examples:
   mla-testbed plan 'mla1:16q4s1k_3q1s513;heads=8;block=16'
   mla-testbed <command> --help)";
 
-// Help and version go to stdout, complaints of the parser to stderr.
-int finish_parse(const CLI::App& app, const CLI::ParseError& error) {
-  std::ostringstream out;
-  std::ostringstream err;
-  const int code = app.exit(error, out, err);
-  if (!err.str().empty()) write_stderr("mla-testbed: " + err.str());
-  const prop::ExitCode after =
-      finish("mla-testbed", out.str(), code == 0 ? prop::ExitCode::held : prop::ExitCode::usage);
-  return static_cast<int>(after);
+// CLI11 asks for a subcommand before it looks at the word that is none.
+std::string message_of(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> words = app.remaining();
+  if (dynamic_cast<const CLI::RequiredError*>(&error) == nullptr || words.empty() ||
+      !app.get_subcommands().empty())
+    return error.what();
+  return "there is no subcommand '" + words.front() + "'";
 }
 
-int run_app(int argc, char** argv) {
+// Help and version go to stdout, complaints of the parser to stderr.
+prop::ExitCode finish_parse(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() != 0) {
+    write_stderr("mla-testbed: " + message_of(app, error) + "\nTry --help for more.\n");
+    return prop::ExitCode::usage;
+  }
+  std::ostringstream out;
+  app.exit(error, out, out);
+  return finish("mla-testbed", out.str(), prop::ExitCode::held);
+}
+
+prop::ExitCode run_app(int argc, char** argv) {
   prop::ExitCode exit = prop::ExitCode::usage;
   CLI::App app("Checks AITER's multi-head latent attention metadata without a GPU", "mla-testbed");
   app.set_version_flag("--version", std::string("mla-testbed ") + kVersion);
@@ -49,8 +60,10 @@ int run_app(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return finish_parse(app, error);
+  } catch (const std::exception& error) {  // out of memory, or a library that gave up
+    return complain("fault", {ErrorCode::fault, error.what(), ""});
   }
-  return static_cast<int>(exit);
+  return exit;
 }
 
 }  // namespace
@@ -80,5 +93,5 @@ prop::ExitCode finish(std::string_view command, std::string_view data, prop::Exi
 
 int main(int argc, char** argv) {
   mla::cli::ignore_broken_pipes();
-  return mla::cli::run_app(argc, argv);
+  return static_cast<int>(mla::cli::run_app(argc, argv));
 }

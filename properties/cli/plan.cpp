@@ -134,8 +134,11 @@ void add_plan(CLI::App& app, ExitCode& exit) {
   auto o = std::make_shared<Options>();
   CLI::App* c = app.add_subcommand("plan", "Show the plan of a case, or plan a JSON document");
   c->add_option("case", o->line, "The case, one line (docs/cases.md)");
-  c->add_option("--input", o->input, "Plan the calls of this JSON document; - is stdin");
-  c->add_option("--output", o->output, "Write to this file; - is stdout")->capture_default_str();
+  c->add_option("--input", o->input, "Plan the calls of this JSON document; - is stdin")
+      ->type_name("FILE");
+  c->add_option("--output", o->output, "Write to this file; - is stdout")
+      ->type_name("FILE")
+      ->capture_default_str();
   c->add_option("--planner", o->planner, "auto, or serial: never the parallel kernel of v1.2")
       ->check(CLI::IsMember({"auto", "serial"}))
       ->capture_default_str();

@@ -51,10 +51,12 @@ std::string heads_line(const HeadPadding& h) {
 }
 
 std::string kernel_line(const KernelEntry& k) {
-  const std::string rows = k.min_qo_len == k.max_qo_len ? num(k.min_qo_len)
-                           : k.max_qo_len == kAnyQoLen  ? num(k.min_qo_len) + " or more"
-                                                        : range(k.min_qo_len, k.max_qo_len + 1);
-  return std::string(k.label) + ": " + rows + " rows; " +
+  std::string rows = num(k.min_qo_len);
+  if (k.max_qo_len == kAnyQoLen)
+    rows += " or more";
+  else if (k.max_qo_len > k.min_qo_len)
+    rows += " to " + num(k.max_qo_len);
+  return std::string(k.label) + ": " + rows + " query rows; " +
          (k.masks ? "masks by itself" : "only kv_end limits a row") + "; " +
          (k.lse ? "can return" : "returns no") + " final LSE";
 }

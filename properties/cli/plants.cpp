@@ -110,8 +110,10 @@ void add_plants(CLI::App& app, ExitCode& exit) {
   auto o = std::make_shared<Options>();
   CLI::App* c = app.add_subcommand("plants", "Plant known defects and see them caught");
   c->add_option("ids", o->ids, "Plants to try; all if none is named");
-  c->add_option("--for", o->time, "Time for each plant")->capture_default_str();
-  c->add_option("--seed", o->seed, "Seed of the random cases")->capture_default_str();
+  c->add_option("--for", o->time, "Time for each plant")->type_name("TIME")->capture_default_str();
+  c->add_option("--seed", o->seed, "Seed of the random cases")
+      ->type_name("N")
+      ->capture_default_str();
   c->add_flag("--list", o->list, "List the plants and the properties that catch them");
   c->footer(kFooter);
   c->callback([o, &exit] { exit = plants(*o); });

@@ -104,8 +104,10 @@ void add_replay(CLI::App& app, ExitCode& exit) {
   CLI::App* c = app.add_subcommand("replay", "Judge exactly one case");
   c->add_option("case", o->line, "The case, one line (docs/cases.md)")->required();
   c->add_option("--backend", o->backends, "Backends to judge, separated by commas")
+      ->type_name("NAMES")
       ->capture_default_str();
   c->add_option("--property", o->properties, "Judge by this property only (repeatable)")
+      ->type_name("ID")
       ->allow_extra_args(false)
       ->delimiter(',');
   c->footer(kFooter);

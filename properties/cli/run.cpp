@@ -115,18 +115,24 @@ void add_run(CLI::App& app, ExitCode& exit) {
   auto o = std::make_shared<Options>();
   CLI::App* c = app.add_subcommand("run", "Judge shipped and random cases by the properties");
   c->add_option("--backend", o->backends, "Backends to judge, separated by commas")
+      ->type_name("NAMES")
       ->capture_default_str();
-  auto* time =
-      c->add_option("--for", o->time, "Draw random cases for so long, as 500ms, 30s or 2m");
-  c->add_option("--cases", o->cases, "Draw so many random cases")->excludes(time);
-  c->add_option("--seed", o->seed, "Seed of the random cases")->capture_default_str();
+  auto* time = c->add_option("--for", o->time, "Draw random cases for so long, as 500ms, 30s or 2m")
+                   ->type_name("TIME");
+  c->add_option("--cases", o->cases, "Draw so many random cases")->type_name("N")->excludes(time);
+  c->add_option("--seed", o->seed, "Seed of the random cases")
+      ->type_name("N")
+      ->capture_default_str();
   c->add_option("--property", o->properties, "Judge by this property only (repeatable)")
+      ->type_name("ID")
       ->allow_extra_args(false)
       ->delimiter(',');
   c->add_option("--cases-file", o->case_files, "Judge the cases of this file first (repeatable)")
+      ->type_name("FILE")
       ->allow_extra_args(false);
   c->add_flag("--json", o->json, "Print one JSON object instead of the table");
-  c->add_option("--junit", o->junit, "Write a JUnit XML report to this file as well");
+  c->add_option("--junit", o->junit, "Write a JUnit XML report to this file as well")
+      ->type_name("FILE");
   c->add_flag("--no-progress", o->no_progress, "Draw no progress bar");
   c->footer(kFooter);
   c->callback([o, &exit] { exit = run(*o); });

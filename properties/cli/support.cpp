@@ -176,10 +176,13 @@ ExitCode support(const Options& o) {
 void add_support(CLI::App& app, ExitCode& exit) {
   auto o = std::make_shared<Options>();
   CLI::App* c = app.add_subcommand("support", "Which kernel runs which shape, and why not");
-  c->add_option("--arch", o->arch, "gfx942 or gfx950");
-  c->add_option("--heads", o->heads, "Query heads of one rank, 1 to 128");
-  c->add_option("--dtype", o->dtype, "<q>/<kv>: bf16/bf16, bf16/fp8 or fp8/fp8");
-  c->add_option("--requests", o->requests, "Requests of the batch")->capture_default_str();
+  c->add_option("--arch", o->arch, "gfx942 or gfx950")->type_name("NAME");
+  c->add_option("--heads", o->heads, "Query heads of one rank, 1 to 128")->type_name("N");
+  c->add_option("--dtype", o->dtype, "<q>/<kv>: bf16/bf16, bf16/fp8 or fp8/fp8")
+      ->type_name("NAMES");
+  c->add_option("--requests", o->requests, "Requests of the batch")
+      ->type_name("N")
+      ->capture_default_str();
   c->add_flag("--json", o->json, "Print every combination as JSON");
   c->footer(kFooter);
   c->callback([o, &exit] { exit = support(*o); });
