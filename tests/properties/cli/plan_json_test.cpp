@@ -1,0 +1,142 @@
+// Claims about plans as JSON: which keys a case needs, and what a bad one says.
+#include "properties/cli/plan_json.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+using Catch::Contains;
+using mla::cli::plan_json;
+using nlohmann::json;
+
+namespace {
+
+const json kDecode = json::parse(R"({
+  "name": "small", "arch": "gfx942", "num_cu": 4,
+  "seqlens_qo_indptr": [0, 1, 2, 3, 4], "seqlens_kv_indptr": [0, 100, 800, 801, 1101],
+  "kv_last_page_lens": [1, 1, 1, 1], "num_heads_per_head_k": 16, "num_heads_k": 1,
+  "is_causal": true, "max_seqlen_qo": 1, "uni_seqlen_qo": 1})");
+
+const json kPrefill = json::parse(R"({
+  "name": "prefill", "arch": "gfx950", "num_cu": 3, "seqlens_qo_indptr": [0, 64],
+  "pages_kv_indptr": [0, 4], "context_lens": [64], "gqa_ratio": 1, "num_heads_k": 1})");
+
+json run(std::initializer_list<json> cases, const mla::cli::PlanJsonOptions& options = {}) {
+  json document;
+  document["cases"] = json(json::array_t(cases));
+  const auto text = plan_json(document.dump(), options);
+  REQUIRE(text.ok());
+  return json::parse(*text)["results"];
+}
+
+std::string error_with(json object, const char* key, const json& value) {
+  object[key] = value;
+  return run({object})[0].value("error", "planned");
+}
+
+std::string error_without(json object, const char* key) {
+  object.erase(key);
+  return run({object})[0].value("error", "planned");
+}
+
+}  // namespace
+
+TEST_CASE("plan as JSON: buffers have their sizes, null where unwritten, no unwritten tail",
+          "[cli][plan]") {
+  const json result = run({kDecode})[0];
+  CHECK(result["name"] == "small");
+  CHECK(result["buffer_sizes"]["work_info_set"] == json::array({7, 8}));
+  CHECK(result["work_indptr"] == json::array({0, 2, 3, 5, 6}));
+  CHECK(result["work_info"].size() == 48);
+  CHECK(result["reduce_indptr"] == json::array({0, 0, 2, 2, 4}));
+  CHECK(result["reduce_final_map"] == json::parse("[null, null, 1, 2, null, null, 3, 4]"));
+  CHECK(result["reduce_partial_map"] == json::array({0, 1, 2, 3}));
+}
+
+TEST_CASE("plan as JSON: absent keys take the defaults of the original call", "[cli][plan]") {
+  json spelled_out = kDecode;
+  const json defaults = json::parse(R"({"page_size": 1, "kv_granularity": 16, "fast_mode": true,
+    "topk": -1, "max_split_per_batch": -1, "intra_batch_mode": false, "is_cp_round_robin": false,
+    "dtype_q": "bf16", "dtype_kv": "bf16"})");
+  spelled_out.update(defaults);
+  CHECK(run({kDecode}) == run({spelled_out}));
+  json unknown = kDecode;
+  unknown.erase("max_seqlen_qo");
+  unknown.erase("uni_seqlen_qo");
+  json minus_one = kDecode;
+  minus_one["max_seqlen_qo"] = -1;
+  minus_one["uni_seqlen_qo"] = -1;
+  CHECK(run({unknown}) == run({minus_one}));
+  json prefill = kPrefill;
+  prefill.update(json::parse(R"({"qhead_granularity": 1, "qlen_granularity": 256,
+    "kvlen_granularity": 16, "block_size": 16, "is_causal": true})"));
+  CHECK(run({kPrefill}) == run({prefill}));
+}
+
+TEST_CASE("plan as JSON: every required key is asked for by name", "[cli][plan]") {
+  for (const char* key : {"arch", "num_cu", "seqlens_qo_indptr", "seqlens_kv_indptr",
+                          "kv_last_page_lens", "num_heads_per_head_k", "num_heads_k", "is_causal"})
+    CHECK(error_without(kDecode, key) == "key '" + std::string(key) + "' is missing");
+  for (const char* key : {"arch", "num_cu", "seqlens_qo_indptr", "gqa_ratio", "num_heads_k"})
+    CHECK(error_without(kPrefill, key) == "key '" + std::string(key) + "' is missing");
+  CHECK(error_without(kPrefill, "context_lens") == "key 'context_lens' is missing");
+  CHECK(error_without(kPrefill, "pages_kv_indptr") == "key 'pages_kv_indptr' is missing");
+}
+
+TEST_CASE("plan as JSON: a value of a wrong type is shown with its key", "[cli][plan]") {
+  CHECK(error_with(kDecode, "num_cu", "304") ==
+        "key 'num_cu' is \"304\": it must be a 32-bit integer");
+  CHECK_THAT(error_with(kDecode, "num_cu", 304.5), Contains("304.5"));
+  CHECK_THAT(error_with(kDecode, "num_cu", 4294967296), Contains("4294967296"));
+  CHECK_THAT(error_with(kDecode, "num_cu", 18446744073709551615U), Contains("32-bit"));
+  CHECK_THAT(error_with(kDecode, "is_causal", 1), Contains("'is_causal' is 1"));
+  CHECK_THAT(error_with(kDecode, "arch", "gfx90a"), Contains("'arch' is 'gfx90a'"));
+  CHECK_THAT(error_with(kDecode, "dtype_q", "fp16"), Contains("'dtype_q' is 'fp16'"));
+  CHECK_THAT(error_with(kDecode, "dtype_kv", 3), Contains("'dtype_kv' is 3"));
+  CHECK_THAT(error_with(kDecode, "seqlens_kv_indptr", 7), Contains("must be a list"));
+  CHECK_THAT(error_with(kDecode, "seqlens_kv_indptr", json::array({0, nullptr})),
+             Contains("holds null at place 1"));
+}
+
+TEST_CASE("plan as JSON: a bad case does not keep the others from running", "[cli][plan]") {
+  json bad = kDecode;
+  bad["kv_granularity"] = 24;
+  bad["name"] = "bad";
+  json nameless = kDecode;
+  nameless.erase("name");
+  const json results = run({kDecode, bad, 7, nameless, kPrefill});
+  REQUIRE(results.size() == 5);
+  CHECK_FALSE(results[0].contains("error"));
+  CHECK(results[1]["name"] == "bad");
+  CHECK_THAT(results[1]["error"].get<std::string>(), Contains("kv_granularity is 24"));
+  CHECK_THAT(results[2]["error"].get<std::string>(), Contains("case 2 is no JSON object"));
+  CHECK_THAT(results[3]["error"].get<std::string>(), Contains("key 'name' is missing"));
+  CHECK_FALSE(results[4].contains("error"));
+}
+
+TEST_CASE("plan as JSON: refusals carry their bug, as_aiter carries overruns instead",
+          "[cli][plan][BUG-015]") {
+  json small = kDecode;
+  small.update(json::parse(R"({"fast_mode": false, "num_heads_per_head_k": 64, "dtype_q": "fp8",
+    "dtype_kv": "fp8"})"));
+  const json refused = run({small})[0];
+  CHECK(refused["bug"] == "BUG-015");
+  const json original = run({small}, {.as_aiter = true})[0];
+  CHECK(original["overruns"]["reduce_indptr"].size() == 12);
+}
+
+TEST_CASE("plan as JSON: force_serial gives an empty request its work", "[cli][plan][BUG-074]") {
+  json zeros = kDecode;
+  zeros["num_cu"] = 80;
+  zeros["seqlens_qo_indptr"] = {0, 1, 2};
+  zeros["seqlens_kv_indptr"] = {0, 64, 64};
+  zeros["kv_last_page_lens"] = {1, 1};
+  CHECK(run({zeros})[0]["work_info"].size() + 8 ==
+        run({zeros}, {.force_serial = true})[0]["work_info"].size());
+}
+
+TEST_CASE("plan as JSON: a document without cases is no document", "[cli][plan]") {
+  CHECK_FALSE(plan_json("{", {}).ok());
+  CHECK_FALSE(plan_json("[]", {}).ok());
+  CHECK_FALSE(plan_json(R"({"cases": 3})", {}).ok());
+  CHECK(plan_json(R"({"cases": []})", {}).value() == R"({"results":[]})");
+}
