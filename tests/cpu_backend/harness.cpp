@@ -42,23 +42,28 @@ ReferenceResult Step::reference() const {
                           .causal = spec.causal});
 }
 
-std::unique_ptr<Step> make_step(const std::string& line) {
-  INFO(line);
+std::unique_ptr<Step> try_step(const Case& spec) {
   auto step = std::make_unique<Step>();
-  auto spec = parse_case(line);
-  if (!spec) FAIL(spec.error().message);
-  step->spec = *spec;
-  auto batch = make_batch(step->spec);
-  if (!batch) FAIL(batch.error().message);
+  step->spec = spec;
+  auto batch = make_batch(spec);
+  if (!batch) return nullptr;
   step->batch = *batch;
-  auto shape = resolve_shape(step->spec, step->batch);
-  if (!shape) FAIL(shape.error().message);
-  step->buffers = make_decode_buffers(step->spec, step->batch, *shape);
-  auto metadata =
-      DecodeMetadataBuilder({.max_requests = 0}).build(step->batch, *shape, step->buffers);
-  if (!metadata) FAIL(metadata.error().message);
+  const auto shape = resolve_shape(spec, step->batch);
+  if (!shape) return nullptr;
+  step->buffers = make_decode_buffers(spec, step->batch, *shape);
+  const DecodeMetadataBuilder builder({.max_requests = 0});
+  auto metadata = builder.build(step->batch, *shape, step->buffers);
+  if (!metadata) return nullptr;
   step->metadata = std::move(*metadata);
-  step->tensors = prop::make_tensors(step->spec, step->batch);
+  step->tensors = prop::make_tensors(spec, step->batch);
+  return step;
+}
+
+std::unique_ptr<Step> make_step(const std::string& line) {
+  const auto spec = parse_case(line);
+  if (!spec) FAIL(spec.error().message);
+  auto step = try_step(*spec);
+  if (step == nullptr) FAIL("refused: " + line);
   return step;
 }
 

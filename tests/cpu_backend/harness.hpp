@@ -22,6 +22,8 @@ struct Step {
   [[nodiscard]] ReferenceResult reference() const;
 };
 
+// Null when a stage refuses the case.
+std::unique_ptr<Step> try_step(const Case& spec);
 // Fails the running test when the line is malformed or refused.
 std::unique_ptr<Step> make_step(const std::string& line);
 
