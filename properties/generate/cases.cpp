@@ -9,6 +9,8 @@
 namespace mla::prop {
 namespace {
 
+constexpr std::int64_t kSpareBlocks = 256;
+
 // A seed within the domain's limit; without one, what the field has by default.
 std::uint64_t draw_seed(Choices& choices, const CaseDomain& domain, std::uint64_t unset) {
   if (domain.max_seed == 0) return unset;
@@ -20,6 +22,26 @@ std::int64_t draw_block_size(Choices& choices, const CaseDomain& domain, std::in
   for (const auto& option : domain.block_size)
     if (option.value % page_size == 0) fitting.push_back(option);
   return choose(choices, fitting);
+}
+
+void draw_later_steps(Choices& choices, const CaseDomain& domain, Case& c) {
+  const std::int64_t count = choose(choices, domain.later_steps);
+  for (std::int64_t i = 0; i < count; ++i)
+    c.later_steps.push_back(draw_later_step(
+        choices, domain, c, c.later_steps.empty() ? c.requests : c.later_steps.back()));
+  while (domain.budget > 0 && !c.later_steps.empty() && cost_of(c) > domain.budget)
+    c.later_steps.pop_back();
+}
+
+void draw_kind_fields(Choices& choices, const CaseDomain& domain, Case& c) {
+  if (c.kind == StepKind::prefill) c.workspace_tokens = choose(choices, domain.workspace_tokens);
+  if (c.kind != StepKind::fa) return;
+  Options<std::int64_t> dividing;
+  for (const auto& option : domain.kv_heads)
+    if (c.heads % option.value == 0) dividing.push_back(option);
+  c.kv_heads = choose(choices, dividing);
+  c.head_dim = choose(choices, domain.head_dim);
+  c.window = choose(choices, domain.window);
 }
 
 void draw_layout(Choices& choices, const CaseDomain& domain, Case& c) {
@@ -40,13 +62,19 @@ void draw_scales(Choices& choices, const CaseDomain& domain, Case& c) {
 
 // Blocks that the case's cache holds at most, the null block included.
 std::int64_t most_blocks(const Case& c) {
-  std::int64_t blocks = 1;
-  std::int64_t longest = 0;
-  for (const RequestSpec& r : c.requests) {
-    blocks += ceil_div(r.kv_len, c.block_size);
-    longest = std::max(longest, r.qo_len);
-  }
-  return blocks + c.pad_requests * ceil_div(longest, c.block_size);
+  std::int64_t most = 0;
+  const auto count = [&](const std::vector<RequestSpec>& step) {
+    std::int64_t blocks = 1;
+    std::int64_t longest = 0;
+    for (const RequestSpec& r : step) {
+      blocks += ceil_div(r.kv_len, c.block_size);
+      longest = std::max(longest, r.qo_len);
+    }
+    most = std::max(most, blocks + c.pad_requests * ceil_div(longest, c.block_size));
+  };
+  count(c.requests);
+  for (const auto& step : c.later_steps) count(step);
+  return most;
 }
 
 void draw_origin(Choices& choices, const CaseDomain& domain, Case& c) {
@@ -55,8 +83,8 @@ void draw_origin(Choices& choices, const CaseDomain& domain, Case& c) {
   const std::int64_t blocks = most_blocks(c);
   const std::int64_t per_block = c.block_size / c.page_size;
   const std::int64_t row_bytes = kKeyDim * element_bytes(c.dtype.kv);
-  // Beyond this the block ids leave int32 page indices.
-  const std::int64_t last = (std::int64_t{1} << 31) / per_block - blocks - 2;
+  // Beyond this the block ids leave int32 page indices, also when a claim adds a few requests.
+  const std::int64_t last = (std::int64_t{1} << 31) / per_block - blocks - kSpareBlocks;
   const auto straddling = [&](std::int64_t boundary_block) {
     return std::clamp(boundary_block - choices.between(0, blocks), std::int64_t{0}, last);
   };
@@ -85,6 +113,7 @@ void draw_origin(Choices& choices, const CaseDomain& domain, Case& c) {
 
 Case draw_case(Choices& choices, const CaseDomain& domain) {
   Case c;
+  c.kind = choose(choices, domain.kind);
   c.arch = choose(choices, domain.arch);
   c.dtype = choose(choices, domain.dtype);
   c.heads = choose(choices, domain.heads);
@@ -98,7 +127,9 @@ Case draw_case(Choices& choices, const CaseDomain& domain) {
   c.planner = choose(choices, domain.planner);
   c.pad_requests = choose(choices, domain.pad_requests);
   c.requests = draw_requests(choices, domain, c);
+  draw_later_steps(choices, domain, c);
   while (domain.budget > 0 && c.pad_requests > 0 && cost_of(c) > domain.budget) --c.pad_requests;
+  draw_kind_fields(choices, domain, c);
   draw_layout(choices, domain, c);
   draw_scales(choices, domain, c);
   draw_origin(choices, domain, c);

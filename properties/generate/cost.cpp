@@ -11,10 +11,14 @@ std::int64_t request_cost(const RequestSpec& request, std::int64_t heads) {
 std::int64_t cost_of(const Case& c) {
   std::int64_t cost = 0;
   std::int64_t longest = 0;
-  for (const RequestSpec& r : c.requests) {
-    cost += request_cost(r, c.heads);
-    longest = std::max(longest, r.qo_len);
-  }
+  const auto add = [&](const std::vector<RequestSpec>& step) {
+    for (const RequestSpec& r : step) {
+      cost += request_cost(r, c.heads);
+      longest = std::max(longest, r.qo_len);
+    }
+  };
+  add(c.requests);
+  for (const auto& step : c.later_steps) add(step);
   // A padding request has at most the rows of the others, and as many keys.
   return cost + c.pad_requests * request_cost({longest, longest}, c.heads);
 }

@@ -67,6 +67,7 @@ CaseDomain random_domain(int size) {
   const DtypePair mixed{Dtype::bf16, Dtype::fp8};
   const DtypePair refused{Dtype::fp8, Dtype::bf16};
   CaseDomain d;
+  d.kind = {{StepKind::decode, 20}, {StepKind::prefill, 1}, {StepKind::fa, 1}};
   d.arch = {{Arch::gfx942}, {Arch::gfx950}};
   d.dtype = {{bf16, 40}, {fp8, 32}, {mixed, 16}, {refused, 1}};
   d.heads = all_heads();
@@ -94,9 +95,16 @@ CaseDomain random_domain(int size) {
   d.origin = {{Origin::zero, 40},          {Origin::near_page_2_16, 2},
               {Origin::near_page_2_24, 2}, {Origin::near_byte_2_31, 2},
               {Origin::near_byte_2_32, 2}, {Origin::near_page_2_31, 2}};
+  d.long_qo_len = {{1, 4},   {2, 2},   {5, 2},   {31, 1},  {33, 1},  {100, 1},
+                   {127, 1}, {128, 1}, {129, 1}, {255, 1}, {256, 1}, {257, 1}};
+  d.workspace_tokens = {{65536, 4}, {64, 2}, {100, 2}, {256, 2}, {1024, 2}};
+  d.kv_heads = {{1, 4}, {2, 1}, {4, 1}, {8, 2}};
+  d.head_dim = {{128, 6}, {64, 2}, {96, 1}, {256, 1}};
+  d.window = {{-1, 6}, {0, 1}, {15, 1}, {127, 2}};
   d.requests = request_counts();
   d.uniform = {{true, 3}, {false, 1}};
   d.qo_len = query_lengths();
+  d.later_steps = {{0, 30}, {1, 2}, {2, 1}, {3, 1}};
   d.max_kv_len = 4096;
   d.budget = budget_of(size);
   d.max_seed = 9999;
@@ -106,6 +114,8 @@ CaseDomain random_domain(int size) {
 CaseDomain domain_of(const EnumerationBounds& bounds) {
   const Case defaults;
   CaseDomain d;
+  d.kind = {{StepKind::decode}};
+  d.later_steps = {{0}};
   d.arch = evenly(bounds.archs);
   d.dtype = evenly(bounds.dtypes);
   d.heads = evenly(bounds.heads);

@@ -23,6 +23,7 @@ enum class Origin : std::uint8_t {
 };
 
 struct CaseDomain {
+  Options<StepKind> kind;
   Options<Arch> arch;
   Options<DtypePair> dtype;
   Options<std::int64_t> heads;
@@ -42,9 +43,17 @@ struct CaseDomain {
   Options<bool> need_lse;
   Options<Origin> origin;
 
+  // Read for kinds other than decode, which have longer queries too.
+  Options<std::int64_t> long_qo_len;
+  Options<std::int64_t> workspace_tokens;
+  Options<std::int64_t> kv_heads;  // those that do not divide the heads are left out
+  Options<std::int64_t> head_dim;
+  Options<std::int64_t> window;
+
   Options<std::int64_t> requests;
   Options<bool> uniform;  // whether all requests have the rows of the first
   Options<std::int64_t> qo_len;
+  Options<std::int64_t> later_steps;
   // Every length up to max_kv_len, or lengths that favour the boundaries of blocks, pages,
   // granules and rows, within the budget.
   bool every_kv_len = false;

@@ -16,9 +16,9 @@ constexpr std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31U);
 }
 
-// Chains one more number into a hash; the order matters.
-constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t number) {
-  return mix((hash ^ number) + kGolden);
+// A hash of two numbers, in this order. The first is mixed alone, so that (1, 0) is not (0, 1).
+constexpr std::uint64_t mix(std::uint64_t first, std::uint64_t second) {
+  return mix(mix(first + kGolden) ^ second);
 }
 
 }  // namespace mla::prop

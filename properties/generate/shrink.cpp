@@ -35,14 +35,36 @@ void set_dtype(Case& c, DtypePair dtype) {
   if (dtype.kv != Dtype::fp8) c.kv_scale = 1;
 }
 
+// The requests of step `index`; 0 is the first.
+std::vector<RequestSpec>& step_of(Case& c, std::size_t index) {
+  return index == 0 ? c.requests : c.later_steps[index - 1];
+}
+const std::vector<RequestSpec>& step_of(const Case& c, std::size_t index) {
+  return index == 0 ? c.requests : c.later_steps[index - 1];
+}
+
+void fewer_steps(Cases& out, const Case& c) {
+  if (c.later_steps.empty()) return;
+  add(out, c, [](Case& x) { x.later_steps.clear(); });
+  add(out, c, [](Case& x) {
+    x.requests = x.later_steps.front();
+    x.later_steps.erase(x.later_steps.begin());
+  });
+  for (std::size_t i = 0; i < c.later_steps.size(); ++i)
+    add(out, c, [i](Case& x) {
+      x.later_steps.erase(x.later_steps.begin() + static_cast<std::ptrdiff_t>(i));
+    });
+}
+
 // Runs of requests taken out: half of them, a quarter, ... one.
-void fewer_requests(Cases& out, const Case& c) {
-  const std::size_t count = c.requests.size();
+void fewer_requests(Cases& out, const Case& c, std::size_t step) {
+  const std::size_t count = step_of(c, step).size();
   for (std::size_t run = count / 2; run > 0; run /= 2)
     for (std::size_t first = 0; first < count; first += run)
       add(out, c, [&](Case& x) {
-        const auto begin = x.requests.begin() + static_cast<std::ptrdiff_t>(first);
-        x.requests.erase(begin, begin + static_cast<std::ptrdiff_t>(std::min(run, count - first)));
+        std::vector<RequestSpec>& requests = step_of(x, step);
+        const auto begin = requests.begin() + static_cast<std::ptrdiff_t>(first);
+        requests.erase(begin, begin + static_cast<std::ptrdiff_t>(std::min(run, count - first)));
       });
 }
 
@@ -51,9 +73,12 @@ RequestSpec least(const RequestSpec& r) {
 }
 
 // All requests at once, so that uniform batches stay uniform.
-void shorter_together(Cases& out, const Case& c) {
+void shorter_together(Cases& out, const Case& c, std::size_t step) {
   const auto each = [&](auto change) {
-    add(out, c, [&](Case& x) { std::for_each(x.requests.begin(), x.requests.end(), change); });
+    add(out, c, [&](Case& x) {
+      std::vector<RequestSpec>& requests = step_of(x, step);
+      std::for_each(requests.begin(), requests.end(), change);
+    });
   };
   each([](RequestSpec& r) { r = least(r); });
   each([](RequestSpec& r) { r.qo_len = std::min<std::int64_t>(r.qo_len, 1); });
@@ -62,10 +87,10 @@ void shorter_together(Cases& out, const Case& c) {
   each([](RequestSpec& r) { r.qo_len -= r.qo_len > 1 ? 1 : 0; });
 }
 
-void shorter_request(Cases& out, const Case& c, std::size_t index) {
-  const RequestSpec r = c.requests[index];
+void shorter_request(Cases& out, const Case& c, std::size_t step, std::size_t index) {
+  const RequestSpec r = step_of(c, step)[index];
   const auto set = [&](RequestSpec shorter) {
-    add(out, c, [&](Case& x) { x.requests[index] = shorter; });
+    add(out, c, [&](Case& x) { step_of(x, step)[index] = shorter; });
   };
   set(least(r));
   if (r.qo_len > 1)
@@ -78,7 +103,9 @@ void shorter_request(Cases& out, const Case& c, std::size_t index) {
 // Everything but the requests at its simplest.
 Case plain(const Case& c) {
   Case x;
+  x.kind = c.kind;
   x.requests = c.requests;
+  x.later_steps = c.later_steps;
   x.layout = {Layout::contiguous, 0};
   return x;
 }
@@ -86,7 +113,8 @@ Case plain(const Case& c) {
 void plainer_shape(Cases& out, const Case& c) {
   add(out, c, [](Case& x) { set_arch(x, Arch::gfx942); });
   add(out, c, [](Case& x) { set_dtype(x, {}); });
-  for (const std::int64_t h : towards(c.heads, 16)) add(out, c, [h](Case& x) { x.heads = h; });
+  for (const std::int64_t h : towards(c.heads, 16))
+    if (h % c.kv_heads == 0) add(out, c, [h](Case& x) { x.heads = h; });
   add(out, c, [](Case& x) { x.page_size = 1; });
   for (const std::int64_t b : towards(c.block_size, c.page_size))
     if (b % c.page_size == 0) add(out, c, [b](Case& x) { x.block_size = b; });
@@ -109,6 +137,15 @@ void plainer_options(Cases& out, const Case& c) {
   add(out, c, [&](Case& x) { x.layout = simplest.layout; });
   add(out, c, [&](Case& x) { x.data = simplest.data; });
   add(out, c, [&](Case& x) { x.data.seed = simplest.data.seed; });
+  if (c.kind != StepKind::decode)
+    add(out, c, [&](Case& x) {
+      x = plain(c);
+      x.kind = StepKind::decode;
+    });
+  add(out, c, [&](Case& x) { x.workspace_tokens = simplest.workspace_tokens; });
+  add(out, c, [&](Case& x) { x.kv_heads = simplest.kv_heads; });
+  add(out, c, [&](Case& x) { x.head_dim = simplest.head_dim; });
+  add(out, c, [&](Case& x) { x.window = simplest.window; });
   add(out, c, [&](Case& x) { x.q_scale = x.kv_scale = 1; });
   add(out, c, [&](Case& x) { x.q_scale = 1; });
   add(out, c, [&](Case& x) { x.kv_scale = 1; });
@@ -131,11 +168,15 @@ void smaller_numbers(Cases& out, const Case& c) {
 std::vector<Case> simpler_cases(const Case& c) {
   Cases out;
   add(out, c, [&](Case& x) { x = plain(c); });
-  fewer_requests(out, c);
-  shorter_together(out, c);
+  fewer_steps(out, c);
+  for (std::size_t i = 0; i <= c.later_steps.size(); ++i) {
+    fewer_requests(out, c, i);
+    shorter_together(out, c, i);
+  }
   plainer_shape(out, c);
   plainer_options(out, c);
-  for (std::size_t r = 0; r < c.requests.size(); ++r) shorter_request(out, c, r);
+  for (std::size_t i = 0; i <= c.later_steps.size(); ++i)
+    for (std::size_t r = 0; r < step_of(c, i).size(); ++r) shorter_request(out, c, i, r);
   smaller_numbers(out, c);
   return out;
 }

@@ -1,0 +1,124 @@
+// Claims about the subject: each stage once, errors kept, defects planted, the reference untouched.
+#include <utility>
+
+#include "properties/compare.hpp"
+#include "properties/judge.hpp"
+#include "properties/subject.hpp"
+#include "tests/properties/judge_support.hpp"
+
+using namespace mla;
+using namespace mla::prop;
+
+namespace {
+
+// Counts executions, and remembers the options of the last one.
+class Counting final : public Backend {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "counting"; }
+  [[nodiscard]] Support supports(const ResolvedShape& s) const override {
+    return cpu_backend().supports(s);
+  }
+  [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
+                                         const ExecutionOptions& options) const override {
+    ++runs;
+    last = options;
+    return cpu_backend().run(launch, options);
+  }
+  mutable int runs = 0;
+  mutable ExecutionOptions last;
+};
+
+// The last key of the last request is read from the page before it.
+struct WrongPage final : Interposer {
+  void on_index_lists(const Case&, const Batch&, DecodeMetadata& md,
+                      DecodeBuffers& buffers) const override {
+    const auto last = static_cast<std::size_t>(md.kv_indptr.back()) - 1;
+    buffers.kv_indices[last] = buffers.kv_indices[last - 1];
+  }
+};
+
+struct ZeroResult final : Interposer {
+  void on_result(const DecodeMetadata&, DecodeResult& result) const override {
+    for (auto& bits : result.out) bits = 0;
+  }
+};
+
+struct NoiseInCache final : Interposer {
+  void on_tensors(const Case&, DecodeTensors& t) const override {
+    for (auto& byte : t.cache.bytes) byte ^= std::byte{0x40};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("subject: a case is executed once, with its schedule seed and footprint", "[judge]") {
+  const Counting backend;
+  Subject subject(case_of("mla1:2q1s9;sched=77"), backend, nullptr);
+  CHECK(compare_with_reference(subject).verdict == Verdict::pass);
+  CHECK(subject.result()->footprint.size() > 0);
+  CHECK(backend.runs == 1);
+  CHECK(backend.last.schedule_seed == 77);
+  CHECK(backend.last.record_footprint);
+}
+
+TEST_CASE("subject: moving it leaves its metadata valid", "[judge]") {
+  Subject first(case_of("mla1:2q1s9"), cpu_backend(), nullptr);
+  REQUIRE(first.metadata().ok());
+  Subject second = std::move(first);
+  CHECK(second.metadata()->kv_indptr.back() == 18);
+  CHECK(compare_with_reference(second).verdict == Verdict::pass);
+}
+
+TEST_CASE("subject: a stage's error comes back from every later stage", "[judge]") {
+  Subject subject(case_of("mla1:1q1s9;dtype=fp8/bf16"), cpu_backend(), nullptr);
+  REQUIRE_FALSE(subject.shape().ok());
+  const std::string why = subject.shape().error().message;
+  CHECK(subject.metadata().error().message == why);
+  CHECK(subject.result().error().message == why);
+  CHECK(subject.tensors().ok());
+  CHECK(compare_with_reference(subject).verdict == Verdict::skip);
+}
+
+TEST_CASE("subject: a planted defect shows, and the reference does not follow it", "[judge]") {
+  const Case c = case_of("mla1:2q1s40;heads=16;cu=3;gran=1");
+  const WrongPage wrong_page;
+  const ZeroResult zero;
+  const NoiseInCache noise;
+  for (const Interposer* planted :
+       {static_cast<const Interposer*>(&wrong_page), static_cast<const Interposer*>(&zero),
+        static_cast<const Interposer*>(&noise)}) {
+    Subject healthy(c, cpu_backend(), nullptr);
+    Subject sick(c, cpu_backend(), planted);
+    CHECK(compare_with_reference(healthy).verdict == Verdict::pass);
+    CHECK(compare_with_reference(sick).verdict == Verdict::fail);
+    CHECK(sick.reference()->out == healthy.reference()->out);
+  }
+}
+
+TEST_CASE("subject: an interposer that plants nothing changes no bit", "[judge]") {
+  const Case c = case_of("mla1:1q1s40_1q3s90_1q1s0;heads=64;cu=3;gran=1");
+  const Interposer none;
+  Subject plain(c, cpu_backend(), nullptr);
+  Subject with(c, cpu_backend(), &none);
+  CHECK(*plain.metadata()->plan == *with.metadata()->plan);
+  CHECK(bitwise_equal(*plain.result(), *with.result(), c.heads));
+}
+
+TEST_CASE("subject: a sibling has the same backend and the same defect", "[judge]") {
+  const ZeroResult zero;
+  const Subject subject(case_of("mla1:1q1s4"), cpu_backend(), &zero);
+  Subject sibling = subject.sibling(case_of("mla1:3q1s4"));
+  CHECK(sibling.spec().requests.size() == 3);
+  CHECK(sibling.interposer() == &zero);
+  CHECK(&sibling.backend() == &cpu_backend());
+}
+
+TEST_CASE("one_thread: an open number of threads becomes one, a chosen one stays", "[judge]") {
+  const Counting backend;
+  const auto narrow = one_thread(backend);
+  Subject subject(case_of("mla1:1q1s4"), *narrow, nullptr);
+  REQUIRE(subject.result().ok());
+  CHECK(backend.last.threads == 1);
+  REQUIRE(narrow->run({*subject.metadata(), *subject.tensors()}, {.threads = 3}).ok());
+  CHECK(backend.last.threads == 3);
+}

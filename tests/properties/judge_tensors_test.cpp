@@ -1,0 +1,166 @@
+// Claims about the tensors of a case: where a key lies changes nothing, and nothing is left finite
+// that no request owns.
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <set>
+#include <vector>
+
+#include "core/numeric/bf16.hpp"
+#include "core/numeric/fp8.hpp"
+#include "properties/generate/elements.hpp"
+#include "properties/generate/tensors.hpp"
+#include "tests/properties/judge_support.hpp"
+
+using namespace mla;
+using namespace mla::prop;
+
+namespace {
+
+struct Drawn {
+  Case c;
+  Batch batch;
+  DecodeTensors tensors;
+  explicit Drawn(const Case& of)
+      : c(of), batch(*make_batch(of)), tensors(make_tensors(of, batch)) {}
+  explicit Drawn(std::string_view line) : Drawn(case_of(line)) {}
+
+  [[nodiscard]] std::vector<std::byte> key(std::int64_t request, std::int64_t position) const {
+    const KvCache& cache = tensors.cache;
+    const auto at = (batch.slot(request, position) - cache.first_slot) * cache.row_bytes();
+    return {cache.bytes.begin() + at, cache.bytes.begin() + at + cache.row_bytes()};
+  }
+  // Element d of the cache row in `slot`, counted from the window's first slot.
+  [[nodiscard]] float element(std::int64_t slot, std::int64_t d) const {
+    const KvCache& cache = tensors.cache;
+    const std::byte* row = &cache.bytes[static_cast<std::size_t>(slot * cache.row_bytes())];
+    if (cache.dtype == Dtype::fp8)
+      return fp8_to_float(static_cast<std::uint8_t>(row[d]), fp8_variant(c.arch));
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, row + 2 * d, sizeof bits);
+    return bf16_to_float(bits);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("tensors: a key has the same bits wherever its block lies", "[judge][P18]") {
+  const std::string base = "mla1:1q1s9_1q2s30;heads=16;block=4;data=normal.5;layout=";
+  const Drawn plain(base + "contiguous");
+  for (const char* layout : {"shuffled.3", "descending", "interleaved", "contiguous;origin=100"}) {
+    const Drawn moved(base + layout);
+    for (std::int64_t r = 0; r < 2; ++r)
+      for (std::int64_t p = 0; p < plain.c.requests[static_cast<std::size_t>(r)].kv_len; ++p)
+        CHECK(plain.key(r, p) == moved.key(r, p));
+    CHECK(plain.tensors.q == moved.tensors.q);
+  }
+}
+
+TEST_CASE("tensors: only keys of a shared prefix are the same for two requests", "[judge]") {
+  const Drawn drawn("mla1:2q1s11;heads=16;block=4;layout=prefix.2");
+  for (std::int64_t p = 0; p < 11; ++p) CHECK((drawn.key(0, p) == drawn.key(1, p)) == (p < 8));
+}
+
+TEST_CASE("tensors: slots that no request owns hold NaN, owned ones never do", "[judge]") {
+  for (const char* fields :
+       {"arch=gfx942;dtype=bf16/bf16", "arch=gfx942;dtype=fp8/fp8", "arch=gfx950;dtype=fp8/fp8",
+        "arch=gfx950;dtype=bf16/fp8;data=large.1"}) {
+    const Drawn drawn(std::string("mla1:1q1s9_1q1s0_1q2s30;block=4;") + fields);
+    std::set<std::int64_t> owned;
+    for (std::int64_t r = 0; r < 3; ++r)
+      for (std::int64_t p = 0; p < drawn.batch.requests[static_cast<std::size_t>(r)].kv_len; ++p)
+        owned.insert(drawn.batch.slot(r, p));
+    CHECK(owned.size() == 39);
+    for (std::int64_t slot = 0; slot < drawn.tensors.cache.slots; ++slot)
+      for (const std::int64_t d : {0, 300, 575})
+        CHECK(std::isnan(drawn.element(slot, d)) == !owned.contains(slot));
+  }
+}
+
+TEST_CASE("elements: `normal` has mean 0 and deviation 1, and scores are neither flat nor one-hot",
+          "[judge]") {
+  std::array<float, 576> q{};
+  std::array<float, 576> k{};
+  double sum = 0;
+  double squares = 0;
+  double score_squares = 0;
+  constexpr int kRows = 2000;
+  for (int i = 0; i < kRows; ++i) {
+    element_row({Distribution::normal, 3}, {TensorId::query, 0, i, 1}, q);
+    element_row({Distribution::normal, 3}, {TensorId::key, 0, i, 0}, k);
+    double dot = 0;
+    for (std::size_t d = 0; d < q.size(); ++d) {
+      sum += q[d];
+      squares += static_cast<double>(q[d]) * q[d];
+      dot += static_cast<double>(q[d]) * k[d];
+    }
+    score_squares += std::pow(dot * kSoftmaxScale, 2);
+  }
+  CHECK(std::fabs(sum / (kRows * 576)) < 0.005);
+  CHECK(std::fabs(squares / (kRows * 576) - 1) < 0.01);
+  CHECK(std::sqrt(score_squares / kRows) > 1.5);
+  CHECK(std::sqrt(score_squares / kRows) < 2.0);
+}
+
+TEST_CASE("elements: another seed, tensor, request, row or head is another row", "[judge]") {
+  std::set<std::array<float, 576>> rows;
+  for (const RowId id : {RowId{TensorId::query, 0, 0, 0}, RowId{TensorId::key, 0, 0, 0},
+                         RowId{TensorId::query, 1, 0, 0}, RowId{TensorId::query, 0, 1, 0},
+                         RowId{TensorId::query, 0, 0, 1}, RowId{TensorId::key, -1, 0, 0}})
+    for (const std::uint64_t seed : {0, 1}) {
+      std::array<float, 576> row{};
+      element_row({Distribution::normal, seed}, id, row);
+      rows.insert(row);
+    }
+  CHECK(rows.size() == 12);
+}
+
+TEST_CASE("elements: each distribution looks like its description", "[judge]") {
+  const auto row = [](Distribution kind) {
+    std::array<float, 576> values{};
+    element_row({kind, 9}, {TensorId::key, 0, 4, 0}, values);
+    return values;
+  };
+  int nonzero = 0;
+  for (const float v : row(Distribution::onehot)) nonzero += v != 0 ? 1 : 0;
+  CHECK(nonzero == 1);
+  const auto constant = row(Distribution::constant);
+  CHECK(std::set<float>(constant.begin(), constant.end()).size() == 1);
+  int spikes = 0;
+  for (const float v : row(Distribution::spiky)) spikes += std::fabs(v) > 1 ? 1 : 0;
+  CHECK(spikes > 2);
+  CHECK(spikes < 30);
+  int large = 0;
+  for (const float v : row(Distribution::large)) large += std::fabs(v) > 3.5F ? 1 : 0;
+  CHECK(large > 50);
+}
+
+TEST_CASE("tensors: nothing saturates at scale 1, and a small scale is counted", "[judge][P16]") {
+  for (const char* data : {"normal", "spiky", "large", "constant", "onehot"})
+    for (const char* arch : {"gfx942", "gfx950"}) {
+      Case c = case_of("mla1:2q2s50;dtype=fp8/fp8;arch=" + std::string(arch) +
+                       ";data=" + std::string(data) + ".1");
+      CHECK(saturated_elements(c, *make_batch(c)) == 0);
+      c.kv_scale = 0x1p-20F;
+      CHECK(saturated_elements(c, *make_batch(c)) > 0);
+    }
+}
+
+TEST_CASE("tensors: twice the scale halves the stored fp8 values, and bf16 knows no scale",
+          "[judge][P16]") {
+  Case c = case_of("mla1:1q1s20;dtype=bf16/fp8;arch=gfx950;data=large.2;scale=1/1");
+  const Drawn once(c);
+  c.kv_scale = 2;
+  c.q_scale = 2;
+  const Drawn twice(c);
+  CHECK(twice.tensors.kv_scale == 2);
+  CHECK(twice.tensors.q_scale == 1);
+  CHECK(once.tensors.q == twice.tensors.q);
+  int halved = 0;
+  for (std::int64_t d = 0; d < 576; ++d) {
+    if (std::fabs(once.element(0, d)) < 0.25F) continue;  // subnormals lose bits
+    CHECK(once.element(0, d) == 2 * twice.element(0, d));
+    ++halved;
+  }
+  CHECK(halved > 300);
+}
