@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::int64_t kLongestTile = 128;  // keys summed before a kernel rescales
 constexpr std::int64_t kShortestTile = 16;
-constexpr std::int64_t kMatrixGroup = 4;   // products that a matrix unit adds in one step, at least
+constexpr std::int64_t kMatrixGroup = 4;  // products that a matrix unit adds in one step, at least
 constexpr std::int64_t kMostPieces = 1024;  // as many compute units as a case may name
-constexpr double kExpUnit = 4 * kUnit;     // relative error of one exponential
-constexpr double kFlushed = 0x1p-125;      // what underflow takes from a weight, at most
+constexpr double kExpUnit = 4 * kUnit;      // relative error of one exponential
+constexpr double kFlushed = 0x1p-125;       // what underflow takes from a weight, at most
 
 std::int64_t rescales(std::int64_t keys) {
   return ceil_div(keys, kShortestTile);
@@ -34,11 +34,12 @@ double ErrorModel::sum_depth() const {
 }
 
 double ErrorModel::lse_rounding() const {
-  return 16 * kUnit * (largest_score + std::log(static_cast<double>(keys)) + 1);
+  const double one = 16 * kUnit * (largest_score + std::log(static_cast<double>(keys)) + 1);
+  return static_cast<double>(bf16_merges + 1) * one;
 }
 
 double ErrorModel::log_weight_error(double s, double s_abs, double m) const {
-  const double dot = gamma(static_cast<double>(kKeyDim) + 2) * s_abs;
+  const double dot = gamma(static_cast<double>(dot_length) + 2) * s_abs;
   const double scale = gamma(8) * std::fabs(s);
   const double centre = gamma(2) * (m - s);
   const double exps = static_cast<double>(rescales(keys) + 3) * kExpUnit;
@@ -47,7 +48,8 @@ double ErrorModel::log_weight_error(double s, double s_abs, double m) const {
 
 double ErrorModel::numerator_error(double w, double rel) const {
   const double computed = w * (1 + rel);
-  const double common = (1 + gamma(sum_depth())) * (1 + relative(lse_rounding()));
+  const double common =
+      (1 + gamma(sum_depth())) * (1 + relative(lse_rounding())) * merge_roundings();
   double rounding = 0x1p-8 * computed;
   if (dtype.both(Dtype::fp8))
     rounding = std::max(kFp8UnitRoundoff * computed, fp8_half_smallest(fp8) * common);
@@ -69,7 +71,8 @@ double ErrorModel::output_bound(const Element& e, double denominator) const {
   const double rounding =
       dtype.both(Dtype::fp8) ? kFp8UnitRoundoff + n * fp8_half_smallest(fp8) : 0x1p-8;
   const double sums = (1 + gamma(sum_depth())) / (1 - gamma(sum_depth()));
-  const double mean = e.largest_v * (1 + rounding) * sums * (1 + relative(lse_rounding()));
+  const double mean =
+      e.largest_v * (1 + rounding) * sums * (1 + relative(lse_rounding())) * merge_roundings();
   error = std::min(error, value + mean);
 
   const double scaled = out_scale * (error + gamma(8) * (value + error));

@@ -23,20 +23,29 @@ constexpr double gamma(double k) {
 struct ErrorModel {
   DtypePair dtype;
   Fp8Variant fp8 = Fp8Variant::e4m3fn;
-  double out_scale = 1;      // |kv_scale|
-  double output_unit = 0;    // unit roundoff of the final cast: the worse one of stage 1 and reduce
-  std::int64_t keys = 0;     // visible to the row
-  double largest_score = 0;  // max |s_j| over them
+  double out_scale = 1;    // |kv_scale|
+  double output_unit = 0;  // unit roundoff of the final cast: the worse one of stage 1 and reduce
+  std::int64_t dot_length = kKeyDim;  // products of a score
+  std::int64_t bf16_merges = 0;  // of finished parts of the row, each rounded to bf16 (see below)
+  std::int64_t keys = 0;         // visible to the row
+  double largest_score = 0;      // max |s_j| over them
 
   // "Sums over keys": roundings between the first product and the merged output.
   [[nodiscard]] double sum_depth() const;
-  // "LSE": absolute error of an LSE, of a difference of two, or of the logarithm of a merge.
+  // "LSE": absolute error of an LSE, of a difference of two, or of the logarithm of a merge. Merges
+  // one behind the other add theirs: the LSE behind the first k has k + 1 of these errors, and the
+  // weights of a chain of merges telescope to a difference of two such LSE.
   [[nodiscard]] double lse_rounding() const;
   // "Scores": bound on |ln(computed weight / exact weight)|, for score `s`, the same with absolute
   // values `s_abs`, and the row's maximum `m`.
   [[nodiscard]] double log_weight_error(double s, double s_abs, double m) const;
   // "Weights": the relative error that follows, e^d - 1.
   [[nodiscard]] static double relative(double d) { return d < 0.5 ? d / (1 - d) : std::expm1(d); }
+  // "Merges": a part passes at most one rounding to bf16 for each merge before the final one, and
+  // all its terms share it.
+  [[nodiscard]] double merge_roundings() const {
+    return std::pow(1 + 0x1p-8, static_cast<double>(bf16_merges));
+  }
   // "Numerator": what |v_j| is multiplied with, for weight w = e^(s - m) of relative error `rel`.
   [[nodiscard]] double numerator_error(double w, double rel) const;
   // "Denominator": relative error of the sum of weights, from the weighted mean of their errors.

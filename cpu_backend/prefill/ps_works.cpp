@@ -95,8 +95,8 @@ class Reader {
       task.first_visible = first_row_sees - (item.kv_begin - kv_first);
       task.visible_step = 1;
     }
-    if (task.partial_row < -1 ||
-        task.partial_row + task.q_end - task.q_begin > output_.partial_rows)
+    if (task.partial_row == -1) return {};
+    if (task.partial_row < 0 || task.partial_row + task.q_end - task.q_begin > output_.partial_rows)
       return "partial row " + std::to_string(task.partial_row) +
              " and those behind it are not in " + range(0, output_.partial_rows);
     return {};

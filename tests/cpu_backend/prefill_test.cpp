@@ -1,6 +1,5 @@
 // Claims about whole prefill steps: every path agrees with the dense reference within its bound.
 #include <catch2/catch.hpp>
-#include <chrono>
 
 #include "core/builder/prefill/prefill_builder.hpp"
 #include "cpu_backend/prefill/forward.hpp"
@@ -118,21 +117,13 @@ const char* const kLines[] = {
 
 TEST_CASE("prefill: every path agrees with the dense reference", "[cpu][prefill][P05][P25]") {
   for (const char* line : kLines) {
-    const auto t0 = std::chrono::steady_clock::now();
     const auto run = prepare(line);
-    const auto t1 = std::chrono::steady_clock::now();
     execute(*run, {.threads = 1});
-    const auto t2 = std::chrono::steady_clock::now();
     const cpu::test::Closeness c = closeness(*run);
-    const auto t3 = std::chrono::steady_clock::now();
     DecodeResult faults;
     faults.faults = run->result.faults;
-    auto ms = [](auto a, auto b) {
       return std::chrono::duration<double, std::milli>(b - a).count();
     };
-    WARN(line << ": out " << c.out << ", lse " << c.lse << " prep " << ms(t0, t1) << " exec "
-              << ms(t1, t2) << " ref " << ms(t2, t3) << " reserved "
-              << run->machine.workspace.reserved_bytes());
     INFO(line << " on path " << name(run->shape.path) << ": out " << c.out << ", lse " << c.lse
               << " of the bound; faults: " << cpu::test::faults_text(faults));
     CHECK(c.within());

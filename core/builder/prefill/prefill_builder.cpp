@@ -80,6 +80,7 @@ Status build_context_plans(PrefillMetadata& md, const EngineConfig& config, cons
 }  // namespace
 
 Result<PrefillBuffers> make_prefill_buffers(const EngineConfig& config, const Device& device) {
+  if (!config.fp8) return PrefillBuffers{};
   const auto sizes = plan::query_ps_sizes(size_query_of(config));
   if (!sizes) return sizes.error();
   const std::int64_t tokens = std::max(config.limits.max_rows.count(), config.workspace_tokens);
@@ -126,6 +127,10 @@ Result<PrefillMetadata> build_prefill(const Batch& batch, const PrefillShape& sh
   if (Status bad = check_limits(md, config.limits)) return *bad;
   if (Status bad = build_chunks(md, batch, parts)) return *bad;
   if (shape.path == Path::flash) return md;
+  if (!config.fp8)
+    return Error{ErrorCode::refused,
+                 "path " + std::string(name(shape.path)) + " on an engine without its buffers",
+                 "BUG-096"};
   const auto sizes = plan::query_ps_sizes(size_query_of(config));
   if (!sizes) return sizes.error();
   PlanLists lists = new_token_lists(md.query_start_loc);

@@ -30,6 +30,7 @@ std::int64_t most_partial_tiles(const EngineConfig& config) {
 }
 
 Status reserve_scratch(const EngineConfig& config, device::Workspace& workspace) {
+  if (!config.fp8) return std::nullopt;
   std::int64_t tiles = most_partial_tiles(config);
   if (config.bound == ScratchBound::size_query) {
     const auto sizes = plan::query_ps_sizes(size_query_of(config));

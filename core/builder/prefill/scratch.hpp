@@ -29,6 +29,7 @@ enum class ScratchBound : std::uint8_t {
 };
 
 struct EngineConfig {
+  bool fp8 = true;  // the capability: without it nothing is allocated or reserved
   ComputeUnits compute_units{256};
   Heads kernel_heads{16};  // padded
   Limits limits;

@@ -28,7 +28,8 @@ Result<PrefillShape> shape_of(const Case& c, const Batch& batch) {
 }
 
 EngineConfig config_of(const Case& c, const PrefillShape& shape, const Limits& limits) {
-  return {.compute_units = shape.compute_units,
+  return {.fp8 = true,
+          .compute_units = shape.compute_units,
           .kernel_heads = Heads(round_up(c.heads, 16)),
           .limits = limits,
           .workspace_tokens = c.workspace_tokens,
@@ -49,7 +50,8 @@ PrefillMetadata build(const std::string& requests, Machine& m, PrefillBuffers& b
 }
 
 PrefillBuffers make_buffers(Machine& m) {
-  const EngineConfig config{ComputeUnits(256), Heads(16), kLimits, 65536, ScratchBound::size_query};
+  const EngineConfig config{true,  ComputeUnits(256),       Heads(16), kLimits,
+                            65536, ScratchBound::size_query};
   return make_prefill_buffers(config, m.device()).value();
 }
 
@@ -219,7 +221,7 @@ TEST_CASE("context workspace: eight model lengths, at most 65536, at least a blo
 TEST_CASE("prefill sizes: buffers are made for the padded heads", "[prefill][P14]") {
   const Limits limits{Requests(1), Rows(512), Tokens(512)};
   const auto tiles = [&](std::int64_t heads) {
-    return plan::query_ps_sizes(size_query_of({ComputeUnits(256), Heads(heads), limits, 16,
+    return plan::query_ps_sizes(size_query_of({true, ComputeUnits(256), Heads(heads), limits, 16,
                                                ScratchBound::size_query}))
         ->reduce_partial_map;
   };
@@ -230,11 +232,9 @@ TEST_CASE("prefill sizes: buffers are made for the padded heads", "[prefill][P14
 }
 
 TEST_CASE("prefill scratch: the token budget bounds it, whatever the requests", "[P23][BUG-064]") {
-  const EngineConfig config{ComputeUnits(256),
-                            Heads(16),
-                            {Requests(1024), Rows(8192), Tokens(65536)},
-                            65536,
-                            ScratchBound::token_budget};
+  const EngineConfig config{true,      ComputeUnits(256),
+                            Heads(16), {Requests(1024), Rows(8192), Tokens(65536)},
+                            65536,     ScratchBound::token_budget};
   CHECK(most_partial_tiles(config) == 30);
   device::DeviceHeap heap;
   device::Workspace tight(heap);

@@ -1,0 +1,172 @@
+#include "cpu_backend/prefill/prefill_reference.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/numeric/bf16.hpp"
+#include "core/numeric/fp8.hpp"
+#include "cpu_backend/dense/matrix_product.hpp"
+#include "cpu_backend/dense/row_weights.hpp"
+
+namespace mla::cpu {
+namespace {
+
+using prefill::kQkDim;
+using prefill::kVDim;
+
+constexpr std::int64_t kChunk = 16;  // query rows of one head computed together
+// (row, head, key) products of a request from which on a team of threads is worth its barrier.
+constexpr std::int64_t kTeamWork = 1 << 20;
+
+class Evaluation {
+ public:
+  Evaluation(const PrefillReferenceInput& in, ReferenceResult& out) : in_(in), out_(out) {
+    model_.dtype = {in.arithmetic, in.arithmetic};
+    model_.fp8 = fp8_variant(in.arch);
+    model_.output_unit = unit_roundoff(Bf16Rounding::nearest_even);
+    if (in.arithmetic == Dtype::fp8)
+      model_.output_unit = std::max(unit_roundoff(stage1_rounding(in.arch)),
+                                    unit_roundoff(reduce_rounding(in.arch)));
+    model_.dot_length = kQkDim;
+  }
+
+  // One head of one request, whose first row is row `first_row` of the batch.
+  void run(std::int64_t request, std::int64_t first_row, std::int64_t head) {
+    const auto r = static_cast<std::size_t>(request);
+    const auto [q, n] = in_.batch.requests[r];
+    model_.bf16_merges = in_.merges[r];
+    Panels keys(kQkDim, n);
+    Panels values(n, kVDim);
+    largest_.assign(static_cast<std::size_t>(kVDim), 0);
+    for (std::int64_t p = 0; p < n; ++p) load_key(request, first_row, head, p, keys, values);
+    for (std::int64_t first = 0; first < q; first += kChunk)
+      run_rows({first_row, first, std::min(kChunk, q - first), q, n, head}, keys, values);
+  }
+
+ private:
+  struct Rows {
+    std::int64_t first_row;  // of the request, in the batch
+    std::int64_t first;      // of these, in the request
+    std::int64_t count;
+    std::int64_t qo_len;
+    std::int64_t kv_len;
+    std::int64_t head;
+    [[nodiscard]] std::int64_t visible(std::int64_t i, bool causal) const {
+      return causal ? kv_len - qo_len + first + i + 1 : kv_len;
+    }
+  };
+
+  [[nodiscard]] double element(std::uint16_t bits) const {
+    const float value = bf16_to_float(bits);
+    if (in_.arithmetic == Dtype::bf16) return value;
+    const Fp8Variant fp8 = fp8_variant(in_.arch);
+    return fp8_to_float(fp8_from_float(value, fp8), fp8);
+  }
+
+  void load_key(std::int64_t request, std::int64_t first_row, std::int64_t head,
+                std::int64_t position, Panels& keys, Panels& values) {
+    const auto [q, n] = in_.batch.requests[static_cast<std::size_t>(request)];
+    const prefill::PrefillTensors& t = in_.tensors;
+    const std::uint16_t* key = nullptr;
+    const std::uint16_t* value = nullptr;
+    if (position < n - q) {
+      const std::int64_t slot = in_.batch.slot(request, position) - t.cache.first_slot;
+      key = t.cache.bits.data() + (slot * t.heads + head) * (kQkDim + kVDim);
+      value = key + kQkDim;
+    } else {
+      const std::int64_t pair = (first_row + position - (n - q)) * t.heads + head;
+      key = t.k.data() + pair * kQkDim;
+      value = t.v.data() + pair * kVDim;
+    }
+    for (std::int64_t d = 0; d < kQkDim; ++d) keys.at(d, position) = element(key[d]);
+    for (std::int64_t d = 0; d < kVDim; ++d) {
+      const double v = element(value[d]);
+      values.at(position, d) = v;
+      double& largest = largest_[static_cast<std::size_t>(d)];
+      largest = std::max(largest, std::fabs(v));
+    }
+  }
+
+  void run_rows(const Rows& rows, const Panels& keys, const Panels& values) {
+    const std::int64_t width = keys.padded_columns();
+    std::vector<double> q(static_cast<std::size_t>(kChunk * kQkDim));
+    std::vector<double> q_abs(q.size());
+    for (std::int64_t i = 0; i < rows.count; ++i) {
+      const std::int64_t pair = (rows.first_row + rows.first + i) * in_.tensors.heads + rows.head;
+      for (std::int64_t d = 0; d < kQkDim; ++d) {
+        const auto to = static_cast<std::size_t>(i * kQkDim + d);
+        q[to] = element(in_.tensors.q[static_cast<std::size_t>(pair * kQkDim + d)]) *
+                in_.tensors.softmax_scale;
+        q_abs[to] = std::fabs(q[to]);
+      }
+    }
+    const std::vector<double> scores = product(q, keys, Entries::as_they_are);
+    const std::vector<double> abs_scores = product(q_abs, keys, Entries::absolute);
+    std::vector<double> w(static_cast<std::size_t>(kChunk * rows.kv_len), 0);
+    std::vector<double> w_error(w.size(), 0);
+    RowWeights weights[kChunk];
+    ErrorModel models[kChunk];
+    for (std::int64_t i = 0; i < rows.count; ++i) {
+      models[i] = model_;
+      models[i].keys = rows.visible(i, in_.causal);
+      weights[i] = weigh_row(models[i], &scores[static_cast<std::size_t>(i * width)],
+                             &abs_scores[static_cast<std::size_t>(i * width)],
+                             &w[static_cast<std::size_t>(i * rows.kv_len)],
+                             &w_error[static_cast<std::size_t>(i * rows.kv_len)]);
+    }
+    const std::vector<double> n = product(w, values, Entries::as_they_are);
+    const std::vector<double> n_error = product(w_error, values, Entries::absolute);
+    for (std::int64_t i = 0; i < rows.count; ++i) store(rows, i, models[i], weights[i], n, n_error);
+  }
+
+  static std::vector<double> product(const std::vector<double>& left, const Panels& right,
+                                     Entries entries) {
+    std::vector<double> out(static_cast<std::size_t>(kChunk * right.padded_columns()));
+    multiply(left.data(), kChunk / kRowGroup, right, entries, out.data());
+    return out;
+  }
+
+  void store(const Rows& rows, std::int64_t i, const ErrorModel& model, const RowWeights& row,
+             const std::vector<double>& n, const std::vector<double>& n_error) const {
+    const auto pair =
+        static_cast<std::size_t>((rows.first_row + rows.first + i) * in_.tensors.heads + rows.head);
+    out_.lse[pair] = row.lse;
+    out_.lse_bound[pair] = row.lse_bound;
+    for (std::size_t d = 0; d < kVDim; ++d) {
+      const auto from = static_cast<std::size_t>(i * kVDim) + d;
+      const double value = n[from] / row.sum;
+      out_.out[pair * kVDim + d] = value;
+      out_.out_bound[pair * kVDim + d] = model.output_bound(
+          {.value = value, .numerator = n_error[from] / row.sum, .largest_v = largest_[d]},
+          row.denominator);
+    }
+  }
+
+  const PrefillReferenceInput& in_;
+  ReferenceResult& out_;
+  ErrorModel model_;
+  std::vector<double> largest_;  // [kVDim] over the keys of the request and head
+};
+
+}  // namespace
+
+ReferenceResult prefill_reference(const PrefillReferenceInput& in) {
+  const auto pairs = static_cast<std::size_t>(in.batch.rows().count() * in.tensors.heads);
+  ReferenceResult out;
+  out.out.assign(pairs * kVDim, 0);
+  out.out_bound.assign(pairs * kVDim, 0);
+  out.lse.assign(pairs, -std::numeric_limits<double>::infinity());
+  out.lse_bound.assign(pairs, 0);
+  std::int64_t first_row = 0;
+  for (std::size_t r = 0; r < in.batch.requests.size(); ++r) {
+    const auto [q, n] = in.batch.requests[r];
+    const std::int64_t heads = in.tensors.heads;
+#pragma omp parallel for schedule(dynamic, 1) if (heads * q * n >= kTeamWork)
+    for (std::int64_t head = 0; head < heads; ++head)
+      Evaluation(in, out).run(static_cast<std::int64_t>(r), first_row, head);
+    first_row += q;
+  }
+  return out;
+}
+
+}  // namespace mla::cpu
