@@ -122,8 +122,6 @@ TEST_CASE("prefill: every path agrees with the dense reference", "[cpu][prefill]
     const cpu::test::Closeness c = closeness(*run);
     DecodeResult faults;
     faults.faults = run->result.faults;
-      return std::chrono::duration<double, std::milli>(b - a).count();
-    };
     INFO(line << " on path " << name(run->shape.path) << ": out " << c.out << ", lse " << c.lse
               << " of the bound; faults: " << cpu::test::faults_text(faults));
     CHECK(c.within());
