@@ -44,7 +44,7 @@ struct ErrorModel {
   // "Merges": a part passes at most one rounding to bf16 for each merge before the final one, and
   // all its terms share it.
   [[nodiscard]] double merge_roundings() const {
-    return std::pow(1 + 0x1p-8, static_cast<double>(bf16_merges));
+    return bf16_merges == 0 ? 1 : std::pow(1 + 0x1p-8, static_cast<double>(bf16_merges));
   }
   // "Numerator": what |v_j| is multiplied with, for weight w = e^(s - m) of relative error `rel`.
   [[nodiscard]] double numerator_error(double w, double rel) const;
