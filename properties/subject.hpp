@@ -20,6 +20,7 @@
 namespace mla::prop {
 
 enum class SequenceDefect : std::uint8_t;  // properties/engine/sequence.hpp
+class FaDefect;    // properties/fa/run.hpp
 struct Functions;  // the pure functions that claims look at, see properties/functions.hpp
 
 // The identity on every stage; a planted defect overrides what it breaks.
@@ -41,6 +42,8 @@ class Interposer {
   virtual void on_functions(Functions&) const {}
   // A defect of order or lifetime, which lives between the steps of a sequence; 0: none.
   [[nodiscard]] virtual SequenceDefect sequence_defect() const { return SequenceDefect{}; }
+  // What is broken between the stages of an FA step; null: nothing.
+  [[nodiscard]] virtual const FaDefect* fa_defect() const { return nullptr; }
   // Whether the works without keys are taken out of the plan (see plan_step).
   [[nodiscard]] virtual plan::Fidelity fidelity() const { return plan::Fidelity::safe; }
 };

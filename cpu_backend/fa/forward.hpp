@@ -32,17 +32,20 @@ struct FaDecodeCall {
   fa::DecodeRoute route;
   device::DeviceView<std::int32_t> cu_seqlens_q;  // [decodes + 1], not one less (BUG-050)
   std::int64_t max_seqlen_q = 1;                  // rows of the longest decode, not 1 (BUG-092)
-  bool causal = true;
 };
 Result<FaDecodeCall> decode_call(const fa::Layer& layer, const fa::Metadata& metadata);
 
-// Each queues the kernels of one part; nothing if the step has none of it.
+// What stands against the launch; nothing if every part of it can be queued.
+Status check_launch(const FaLaunch& launch);
+
+// Each queues the kernels of one part of a checked launch; nothing if the step has none of it.
+// queue_extend() lies in extend.cpp.
 void queue_cache_update(const FaLaunch& launch, device::Stream& stream);
-Status queue_prefill(const FaLaunch& launch, device::Stream& stream);
-Status queue_extend(const FaLaunch& launch, device::Stream& stream);
+void queue_prefill(const FaLaunch& launch, device::Stream& stream);
+void queue_extend(const FaLaunch& launch, device::Stream& stream);
 void queue_decode(const FaLaunch& launch, const FaDecodeCall& call, device::Stream& stream);
 
-// All of them.
+// All of them, after check_launch().
 Status queue_forward(const FaLaunch& launch, device::Stream& stream);
 
 }  // namespace mla::cpu

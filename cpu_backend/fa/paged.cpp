@@ -196,13 +196,14 @@ void paged_attention_v1(const PagedCall& call, std::vector<Fault>& faults) {
 
 void unified_attention(const PagedCall& call, std::vector<Fault>& faults) {
   const FaShape& s = call.shape;
+  const Visibility visibility{.causal = true, .window = call.window};
   for_each_head(call, decodes_of("unified_attention", call, faults),
                 [&](const Decode& d, std::int64_t h, const HeadKeys& keys, RowAttention& rows) {
                   for (std::int64_t i = 0; i < std::min(d.qo_len, call.max_seqlen_q); ++i)
                     for (std::int64_t g = 0; g < s.group(); ++g) {
                       const std::int64_t pair = (d.first_row + i) * s.heads + h * s.group() + g;
                       rows.run(call.q.data() + pair * s.head_dim, keys,
-                               call.visibility.of_row(i, d.qo_len, keys.count()));
+                               visibility.of_row(i, d.qo_len, keys.count()));
                       store(call, pair, rows.out());
                     }
                 });

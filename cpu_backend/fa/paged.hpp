@@ -68,7 +68,7 @@ struct PagedCall {
   std::span<const std::int32_t> cu_seqlens_q;  // [requests + 1]
   std::span<const std::int32_t> seq_lens;      // [requests]
   std::int64_t max_seqlen_q = 1;
-  Visibility visibility;
+  std::int64_t window = -1;
   FaShape shape;
   std::span<std::uint16_t> out;
   int threads = 1;
@@ -77,8 +77,8 @@ struct PagedCall {
 // kernel merges. It knows no window, skips requests with several rows, and writes 64 * (dim / 64)
 // elements of a head, as its loops do (BUG-093). No keys: output 0.
 void paged_attention_v1(const PagedCall& call, std::vector<Fault>& faults);
-// Any rows and windows. The launch has max_seqlen_q rows for each request: later ones are not
-// computed (BUG-092).
+// Any rows and windows, always masked causally (BUG-108). The launch has max_seqlen_q rows for each
+// request: later ones are not computed (BUG-092).
 void unified_attention(const PagedCall& call, std::vector<Fault>& faults);
 
 }  // namespace mla::cpu

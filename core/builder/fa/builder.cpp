@@ -81,7 +81,14 @@ Status check_size(const char* what, std::size_t have, std::size_t need) {
                "BUG-047"};
 }
 
-Status check_input(const StepInput& in) {
+}  // namespace
+
+BuilderBuffers MetadataBuilder::allocate(DeviceHeap& heap) const {
+  return {DeviceBuffer<std::uint16_t>(heap, "extend_workspace",
+                                      workspace_elements(options_.workspace_tokens, options_))};
+}
+
+Status MetadataBuilder::check(const StepInput& in) {
   const std::size_t requests = in.qo_lens.size();
   std::int64_t rows = 0;
   for (const std::int64_t q : in.qo_lens) rows += q;
@@ -95,13 +102,6 @@ Status check_input(const StepInput& in) {
   if (Status bad = check_size("seq_lens", in.seq_lens.size(), requests)) return bad;
   return check_size("slot_mapping", in.slot_mapping.size(),
                     static_cast<std::size_t>(in.num_actual_tokens.count()));
-}
-
-}  // namespace
-
-BuilderBuffers MetadataBuilder::allocate(DeviceHeap& heap) const {
-  return {DeviceBuffer<std::uint16_t>(heap, "extend_workspace",
-                                      workspace_elements(options_.workspace_tokens, options_))};
 }
 
 HostSeqLens MetadataBuilder::fetch_seq_lens(const StepInput& input, Stream& stream) const {
@@ -180,7 +180,7 @@ Result<Metadata> MetadataBuilder::build(std::int64_t common_prefix_len, const St
                  "a common prefix of " + std::to_string(common_prefix_len) +
                      " tokens needs cascade attention, which this backend does not have",
                  ""};
-  if (Status bad = check_input(input)) return *bad;
+  if (Status bad = check(input)) return *bad;
   const HostSeqLens kv_lens = fetch_seq_lens(input, stream);
   auto parts = plan(input, split(input, kv_lens), kv_lens);
   if (!parts) return parts.error();

@@ -56,20 +56,22 @@ Result<OrderedBatch> make_ordered_batch(const Case& c) {
 RunnerLimits largest(const RunnerLimits& a, const RunnerLimits& b) {
   return {.max_requests = std::max(a.max_requests, b.max_requests),
           .max_rows = std::max(a.max_rows, b.max_rows),
-          .max_table = std::max(a.max_table, b.max_table)};
+          .max_columns = std::max(a.max_columns, b.max_columns)};
 }
 
 RunnerLimits limits_of(const Batch& batch) {
   return {.max_requests = static_cast<std::int64_t>(batch.requests.size()),
           .max_rows = batch.rows().count(),
-          .max_table = static_cast<std::int64_t>(batch.block_table.size())};
+          .max_columns = batch.columns};
 }
 
 RunnerBuffers::RunnerBuffers(const RunnerLimits& limits, device::DeviceHeap& heap)
     : query_start_loc(heap, "query_start_loc", static_cast<std::size_t>(limits.max_requests) + 1),
       seq_lens(heap, "seq_lens", static_cast<std::size_t>(limits.max_requests)),
-      block_table(heap, "block_table", static_cast<std::size_t>(limits.max_table)),
-      slot_mapping(heap, "slot_mapping", static_cast<std::size_t>(limits.max_rows)) {}
+      block_table(heap, "block_table",
+                  static_cast<std::size_t>(limits.max_requests * limits.max_columns)),
+      slot_mapping(heap, "slot_mapping", static_cast<std::size_t>(limits.max_rows)),
+      columns(limits.max_columns) {}
 
 std::vector<std::int64_t> slot_mapping_of(const Batch& batch) {
   std::vector<std::int64_t> slots;
@@ -81,6 +83,16 @@ std::vector<std::int64_t> slot_mapping_of(const Batch& batch) {
   return slots;
 }
 
+std::vector<std::int32_t> table_rows_of(const Batch& batch, std::int64_t columns) {
+  std::vector<std::int32_t> rows;
+  for (std::size_t r = 0; r < batch.requests.size(); ++r) {
+    const std::int64_t blocks = ceil_div(batch.requests[r].kv_len, batch.block_size);
+    for (std::int64_t j = 0; j < columns; ++j)
+      rows.push_back(j < blocks ? batch.table().at(static_cast<std::int64_t>(r), j) : -1);
+  }
+  return rows;
+}
+
 Result<StepInput> stage_step(const Batch& batch, std::vector<bool> causal,
                              const RunnerBuffers& buffers, device::Stream& stream) {
   const RunnerLimits need = limits_of(batch);
@@ -88,7 +100,8 @@ Result<StepInput> stage_step(const Batch& batch, std::vector<bool> causal,
     return *bad;
   if (Status bad = check_capacity("slot_mapping", need.max_rows, buffers.slot_mapping.size()))
     return *bad;
-  if (Status bad = check_capacity("block_table", need.max_table, buffers.block_table.size()))
+  if (Status bad = check_capacity("row of the block table", need.max_columns,
+                                  static_cast<std::size_t>(buffers.columns)))
     return *bad;
   StepInput in;
   std::vector<std::int32_t> starts{0};
@@ -103,7 +116,8 @@ Result<StepInput> stage_step(const Batch& batch, std::vector<bool> causal,
   in.query_start_loc =
       stage("query_start_loc", std::move(starts), buffers.query_start_loc.view(), stream);
   in.seq_lens = stage("seq_lens", std::move(lengths), buffers.seq_lens.view(), stream);
-  in.block_table = stage("block_table", batch.block_table, buffers.block_table.view(), stream);
+  in.block_table = stage("block_table", table_rows_of(batch, buffers.columns),
+                         buffers.block_table.view(), stream);
   in.slot_mapping =
       stage("slot_mapping", slot_mapping_of(batch), buffers.slot_mapping.view(), stream);
   return in;

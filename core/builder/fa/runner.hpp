@@ -28,7 +28,7 @@ Result<OrderedBatch> make_ordered_batch(const Case& c);
 struct RunnerLimits {
   std::int64_t max_requests = 1;
   std::int64_t max_rows = 1;
-  std::int64_t max_table = 1;  // entries of the block table
+  std::int64_t max_columns = 1;  // blocks of a request: the stride of the block table
 };
 // The smallest limits that hold both.
 RunnerLimits largest(const RunnerLimits& a, const RunnerLimits& b);
@@ -38,12 +38,16 @@ struct RunnerBuffers {
   RunnerBuffers(const RunnerLimits& limits, device::DeviceHeap& heap);
   device::DeviceBuffer<std::int32_t> query_start_loc;  // [max requests + 1]
   device::DeviceBuffer<std::int32_t> seq_lens;         // [max requests]
-  device::DeviceBuffer<std::int32_t> block_table;      // [max table]
+  device::DeviceBuffer<std::int32_t> block_table;      // [max requests, columns]
   device::DeviceBuffer<std::int64_t> slot_mapping;     // [max rows]
+  std::int64_t columns = 1;
 };
 
 // Slot of the cache for each row's own key: -1 for the rows of a request without keys.
 std::vector<std::int64_t> slot_mapping_of(const Batch& batch);
+
+// Rows of the block table with the stride `columns`; entries behind a request's blocks are -1.
+std::vector<std::int32_t> table_rows_of(const Batch& batch, std::int64_t columns);
 
 // Queues the copies of one step and describes it. One causal flag for each layer of the group.
 Result<StepInput> stage_step(const Batch& batch, std::vector<bool> causal,

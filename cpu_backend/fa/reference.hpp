@@ -1,0 +1,34 @@
+// The dense reference of an FA step: float64 grouped-query attention over the logical keys, reading
+// no metadata.
+//
+// Key p of a request with q rows and n keys is its new token p - (n - q) where it has one,
+// otherwise what the cache holds at its place. Value and bound are [rows, heads, head_dim]; the
+// bound is that of ErrorModel (docs/numerics.md). A row without keys has output 0 and bound 0.
+// Fails: never.
+#pragma once
+
+#include <vector>
+
+#include "core/builder/fa/layer.hpp"
+#include "core/case/batch.hpp"
+#include "cpu_backend/fa/tensors.hpp"
+
+namespace mla::cpu {
+
+struct FaReference {
+  std::vector<double> out;
+  std::vector<double> out_bound;
+};
+
+struct FaReferenceInput {
+  const Batch& batch;
+  const FaTensors& tensors;
+  const fa::Layer& layer;
+  bool causal = true;
+  // For each request: merges of finished bf16 parts (partitions, chunks) that a part passes at
+  // most.
+  std::vector<std::int64_t> bf16_merges;
+};
+FaReference fa_reference(const FaReferenceInput& input);
+
+}  // namespace mla::cpu

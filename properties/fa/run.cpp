@@ -1,0 +1,220 @@
+#include "properties/fa/run.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "properties/fa/tensors.hpp"
+
+namespace mla::prop {
+namespace {
+
+using device::DeviceBuffer;
+using device::DeviceView;
+using device::Stream;
+
+const FaDefect& no_defect() {
+  static const FaDefect none;
+  return none;
+}
+
+std::int64_t workspace_tokens(const Case& c) {
+  return std::min(c.workspace_tokens, fa::kContextTokensPerChunk);
+}
+
+fa::MetadataBuilder builder_of(const Case& c, const fa::Layer& layer) {
+  return fa::MetadataBuilder({.threshold = fa::decode_threshold(c),
+                              .window = layer.window,
+                              .workspace_tokens = workspace_tokens(c),
+                              .kv_heads = layer.kv_heads,
+                              .head_dim = layer.head_dim});
+}
+
+Error of_step(std::size_t index, Error error) {
+  error.message = "step " + std::to_string(index) + ": " + error.message;
+  return error;
+}
+
+// What of a step has to stay where it is until the stream has run.
+struct InFlight {
+  FaStepRun run;
+  fa::StepInput input;
+  cpu::FaDeviceTensors tensors;
+  fa::Metadata metadata;
+  DeviceView<std::int32_t> decode_cu_seqlens;
+};
+
+class Engine {
+ public:
+  Engine(const FaDefect& defect, int threads) : defect_(defect), threads_(threads) {}
+
+  Result<std::vector<FaStepRun>> run(const std::vector<Case>& steps) {
+    for (const Case& c : steps)
+      if (Status bad = prepare(c)) return of_step(steps_.size(), *bad);
+    fa::RunnerLimits limits;
+    for (const auto& s : steps_) limits = fa::largest(limits, fa::limits_of(s->run.ordered.batch));
+    const fa::RunnerBuffers runner(limits, heap_);
+    const fa::MetadataBuilder builder = builder_of(steps.front(), steps_.front()->run.layer);
+    const fa::BuilderBuffers scratch = builder.allocate(heap_);
+    for (std::size_t i = 0; i < steps_.size(); ++i)
+      if (Status bad = queue(*steps_[i], builder, runner, scratch)) return of_step(i, *bad);
+    std::vector<FaStepRun> out;
+    for (const auto& s : steps_) out.push_back(finish(*s));
+    for (const std::string& fault : heap_.faults())
+      out.front().result.faults.push_back({fault, -1, -1});
+    return out;
+  }
+
+ private:
+  Status prepare(const Case& c) {
+    auto layer = fa::resolve_layer(c);
+    if (!layer) return layer.error();
+    auto ordered = fa::make_ordered_batch(c);
+    if (!ordered) return ordered.error();
+    auto step = std::make_unique<InFlight>();
+    step->run.spec = c;
+    step->run.layer = *layer;
+    step->run.ordered = std::move(*ordered);
+    defect_.on_order(step->run.ordered);
+    step->run.tensors = make_fa_tensors(c, step->run.ordered, *layer);
+    steps_.push_back(std::move(step));
+    return std::nullopt;
+  }
+
+  Status queue(InFlight& step, const fa::MetadataBuilder& builder, const fa::RunnerBuffers& runner,
+               const fa::BuilderBuffers& scratch) {
+    FaStepRun& run = step.run;
+    auto input = fa::stage_step(run.ordered.batch, {run.spec.causal}, runner, stream_);
+    if (!input) return input.error();
+    step.input = std::move(*input);
+    defect_.on_input(step.input, stream_);
+    step.tensors = cpu::upload_tensors(run.tensors, run.layer, heap_, stream_);
+    ledger_.clear();
+    auto metadata = build(step, builder, scratch);
+    if (!metadata) return metadata.error();
+    step.metadata = std::move(*metadata);
+    Status bad = queue_forward(step);
+    for (const device::Transfer& wait : ledger_.waits()) run.waits.push_back(wait.name);
+    return bad;
+  }
+
+  // MetadataBuilder::build(), with the defect between its stages.
+  Result<fa::Metadata> build(InFlight& step, const fa::MetadataBuilder& builder,
+                             const fa::BuilderBuffers& scratch) {
+    if (Status bad = fa::MetadataBuilder::check(step.input)) return *bad;
+    const fa::HostSeqLens lengths = builder.fetch_seq_lens(step.input, stream_);
+    defect_.on_build(step.input, stream_);
+    ThreeWaySplit split = builder.split(step.input, lengths);
+    defect_.on_split(step.input, split);
+    auto parts = builder.plan(step.input, split, lengths);
+    if (!parts) return parts.error();
+    defect_.on_parts(*parts);
+    step.run.parts = *parts;
+    fa::Metadata metadata =
+        builder.assemble(step.input, std::move(*parts), scratch, heap_, stream_);
+    defect_.on_metadata(metadata);
+    return metadata;
+  }
+
+  Status queue_forward(InFlight& step) {
+    const cpu::FaLaunch launch{step.run.layer, step.metadata, step.tensors, threads_};
+    if (Status bad = cpu::check_launch(launch)) return bad;
+    cpu::queue_cache_update(launch, stream_);
+    cpu::queue_prefill(launch, stream_);
+    cpu::queue_extend(launch, stream_);
+    if (!step.metadata.decode) return std::nullopt;
+    auto call = cpu::decode_call(step.run.layer, step.metadata);
+    defect_.on_decode_call(step.run.layer, *call);
+    cpu::queue_decode(launch, *call, stream_);
+    step.decode_cu_seqlens = call->cu_seqlens_q;
+    step.run.max_seqlen_q = call->max_seqlen_q;
+    step.run.route = fa::name(call->route.kernel);
+    return std::nullopt;
+  }
+
+  std::vector<std::int32_t> read(DeviceView<std::int32_t> view) {
+    std::vector<std::int32_t> out(view.size());
+    if (!out.empty()) stream_.copy_to_host("look", view, std::span(out));
+    return out;
+  }
+  std::vector<std::int32_t> read(const DeviceBuffer<std::int32_t>& buffer) {
+    return read(buffer.view());
+  }
+
+  FaStepRun finish(InFlight& step) {
+    FaStepRun& run = step.run;
+    run.result = cpu::read_result(step.tensors, stream_);
+    const fa::Metadata& md = step.metadata;
+    run.lists.query_start_loc = read(md.query_start_loc);
+    run.lists.decode_cu_seqlens = read(step.decode_cu_seqlens);
+    if (md.prefill) run.lists.prefill_query_start_loc = read(md.prefill->query_start_loc);
+    if (md.extend) {
+      const fa::ChunkContext& chunks = md.extend->chunk_context;
+      run.lists.extend_query_start_loc = read(md.extend->query_start_loc);
+      run.lists.cu_seq_lens_chunk = read(chunks.cu_seq_lens_chunk);
+      run.lists.chunk_starts = read(chunks.chunk_starts);
+      run.lists.token_to_batch = read(chunks.token_to_batch);
+      if (chunks.swa_metadata) {
+        run.lists.swa_cu_seqlens = read(chunks.swa_metadata->swa_cu_seqlens);
+        run.lists.swa_seq_starts = read(chunks.swa_metadata->swa_seq_starts);
+        run.lists.swa_token_to_batch = read(chunks.swa_metadata->swa_token_to_batch);
+      }
+    }
+    return std::move(run);
+  }
+
+  const FaDefect& defect_;
+  int threads_;
+  device::DeviceHeap heap_;
+  device::TransferLedger ledger_;
+  std::vector<std::unique_ptr<InFlight>> steps_;
+  Stream stream_{ledger_};  // runs what is left before anything above goes
+};
+
+// Parts of bf16 that a value of this request passes: partitions of a decode, or chunks of its
+// context, if all requests that are no decodes shared the workspace.
+std::int64_t merges_of(const Case& c, const RequestSpec& request, std::int64_t sharers) {
+  if (request.qo_len <= fa::decode_threshold(c) || c.window >= 0 || sharers == 0) return 1;
+  const std::int64_t chunk = std::max<std::int64_t>(workspace_tokens(c) / sharers, 1);
+  return 1 + ceil_div(std::max<std::int64_t>(request.kv_len - request.qo_len, 0), chunk);
+}
+
+}  // namespace
+
+std::vector<Case> fa_steps(const Case& c) {
+  std::vector<Case> steps{c};
+  steps.front().later_steps.clear();
+  for (const auto& requests : c.later_steps) {
+    steps.push_back(steps.front());
+    steps.back().requests = requests;
+  }
+  return steps;
+}
+
+Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const FaDefect* defect,
+                                      int threads) {
+  return Engine(defect != nullptr ? *defect : no_defect(), threads).run(steps);
+}
+
+Result<std::vector<FaStepRun>> run_fa(const Subject& subject) {
+  const FaDefect* defect =
+      subject.interposer() == nullptr ? nullptr : subject.interposer()->fa_defect();
+  return run_fa(fa_steps(subject.spec()), defect, 1);
+}
+
+cpu::FaReference reference_of(const FaStepRun& run) {
+  const auto& requests = run.ordered.batch.requests;
+  const std::int64_t threshold = fa::decode_threshold(run.spec);
+  const std::int64_t sharers = std::count_if(
+      requests.begin(), requests.end(),
+      [threshold](const RequestSpec& r) { return r.qo_len > threshold || r.kv_len == r.qo_len; });
+  std::vector<std::int64_t> merges;
+  for (const RequestSpec& r : requests) merges.push_back(merges_of(run.spec, r, sharers));
+  return cpu::fa_reference({.batch = run.ordered.batch,
+                            .tensors = run.tensors,
+                            .layer = run.layer,
+                            .causal = run.spec.causal,
+                            .bf16_merges = std::move(merges)});
+}
+
+}  // namespace mla::prop
