@@ -66,14 +66,17 @@ double ErrorModel::output_bound(const Element& e, double denominator) const {
   double error = std::numeric_limits<double>::infinity();
   if (denominator < 1) error = (e.numerator + value * denominator) / (1 - denominator);
   // Whatever the weights are, the output is their mean of the values, up to the roundings of the
-  // weights and of the sums.
+  // weights and of the sums. Every factor below is at least 1, so the cap is worth its logarithms
+  // only for an error beyond value + largest_v.
   const double n = static_cast<double>(keys);
-  const double rounding =
-      dtype.both(Dtype::fp8) ? kFp8UnitRoundoff + n * fp8_half_smallest(fp8) : 0x1p-8;
-  const double sums = (1 + gamma(sum_depth())) / (1 - gamma(sum_depth()));
-  const double mean =
-      e.largest_v * (1 + rounding) * sums * (1 + relative(lse_rounding())) * merge_roundings();
-  error = std::min(error, value + mean);
+  if (error > value + e.largest_v) {
+    const double rounding =
+        dtype.both(Dtype::fp8) ? kFp8UnitRoundoff + n * fp8_half_smallest(fp8) : 0x1p-8;
+    const double sums = (1 + gamma(sum_depth())) / (1 - gamma(sum_depth()));
+    const double mean =
+        e.largest_v * (1 + rounding) * sums * (1 + relative(lse_rounding())) * merge_roundings();
+    error = std::min(error, value + mean);
+  }
 
   const double scaled = out_scale * (error + gamma(8) * (value + error));
   const double cast = output_unit * (out_scale * value + scaled);
