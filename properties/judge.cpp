@@ -31,9 +31,12 @@ Judgement judge(const Case& c, std::span<const Property* const> properties, cons
                 const Interposer* interposer) {
   Subject subject(c, backend, interposer);
   Judgement judgement;
-  for (const Property* property : properties)
+  bool all_skipped = true;
+  for (const Property* property : properties) {
     judgement.outcomes.push_back(property->check(subject));
-  judgement.refused = !subject.metadata().ok();
+    all_skipped = all_skipped && judgement.outcomes.back().verdict == Verdict::skip;
+  }
+  judgement.refused = c.kind == StepKind::decode ? !subject.metadata().ok() : all_skipped;
   return judgement;
 }
 

@@ -13,7 +13,8 @@
 namespace mla::prop {
 
 struct Judgement {
-  bool refused = false;           // by shape or builder, with a reason
+  // By shape or builder, with a reason; another kind than decode, when every property skipped it.
+  bool refused = false;
   std::vector<Outcome> outcomes;  // one for each property
 };
 
