@@ -180,6 +180,8 @@ plan::PlanInput plan_input_of(const DecodeMetadata& md, const DecodeBuilderOptio
 plan::SizeQuery size_query_of(const DecodeMetadata& md, const DecodeBuilderOptions& options) {
   const ResolvedShape& s = md.shape;
   const std::int64_t cap = s.max_split;
+  // Planner v1.0 cuts a request in 16 on gfx942, whatever its cap (aiter.md 3.4).
+  const std::int64_t least_splits = s.arch == Arch::gfx942 ? 16 : 1;
   return {.arch = s.arch,
           .compute_units = s.compute_units,
           .batch = Requests(std::max(options.max_requests, md.requests().count())),
@@ -188,7 +190,7 @@ plan::SizeQuery size_query_of(const DecodeMetadata& md, const DecodeBuilderOptio
           .dtype = s.dtype,
           .sparse = false,
           .fast_mode = s.planner == plan::PlannerVersion::v1_2,
-          .num_kv_splits = cap > 0 ? cap : 32,
+          .num_kv_splits = cap > 0 ? std::max(cap, least_splits) : 32,
           .intra_batch_mode = s.planner == plan::PlannerVersion::v1_0,
           .max_split_per_batch = cap,
           .experimental = false};

@@ -107,6 +107,11 @@ Result<Cut> V10::cut(std::int64_t index) const {
     return refused(request_name(r) + " has " + std::to_string(pages) +
                    " keys: planner v1.0 drops the last " + std::to_string(tail) +
                    " because only one piece is left");
+  const std::int64_t rest = pages - (c.pieces - 1) * c.pages;
+  if (safe(input_) && c.pieces > 1 && rest <= kAbsorbedTail)
+    return refused(request_name(r) + " has " + std::to_string(pages) + " keys in pieces of " +
+                   std::to_string(c.pages) + ": planner v1.0 gives the last " +
+                   std::to_string(rest) + " to the piece before as well");
   return c;
 }
 

@@ -14,12 +14,13 @@ struct Boundary {
   std::int64_t pages = 0;
 };
 
+// The first page that begins on the boundary or behind it.
 std::vector<Boundary> boundaries(const Case& c) {
   const std::int64_t page_bytes = c.page_size * kKeyDim * element_bytes(c.dtype.kv);
   return {{"page id 2^16", std::int64_t{1} << 16},
           {"page id 2^24", std::int64_t{1} << 24},
-          {"byte offset 2^31", (std::int64_t{1} << 31) / page_bytes},
-          {"byte offset 2^32", (std::int64_t{1} << 32) / page_bytes}};
+          {"byte offset 2^31", ceil_div(std::int64_t{1} << 31, page_bytes)},
+          {"byte offset 2^32", ceil_div(std::int64_t{1} << 32, page_bytes)}};
 }
 
 }  // namespace
@@ -30,11 +31,11 @@ Outcome p17_wide_offsets(Subject& subject) {
   const Case& c = subject.spec();
   Dice dice(c, "P17");
   const Boundary boundary = dice.pick(boundaries(c));
-  // The middle of the cache lies on the boundary.
+  // The middle one of the blocks in use holds the boundary, a single one begins there.
   const std::int64_t block_pages = c.block_size / c.page_size;
   Case moved = c;
-  moved.origin_block =
-      std::max<std::int64_t>(0, boundary.pages / block_pages - subject.batch()->cache_blocks / 2);
+  moved.origin_block = std::max<std::int64_t>(
+      0, boundary.pages / block_pages - (subject.batch()->cache_blocks - 1) / 2);
   if (moved.origin_block == c.origin_block) moved.origin_block += 1;
   const std::string where = "with the first block at " + std::to_string(moved.origin_block) +
                             " instead of " + std::to_string(c.origin_block) + " (" +

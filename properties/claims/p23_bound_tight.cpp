@@ -8,9 +8,8 @@
 namespace mla::prop {
 namespace {
 
-// The size query counts up to 32 tiles a request where the planner makes one (128 bf16 heads with
-// four rows on gfx942, folded 8 times: 32 for 8), and multiplies the slots by them.
-constexpr std::int64_t kSlack = 32;
+// The size query packs 16 rows a tile where it knows no better, the planner up to 128.
+constexpr std::int64_t kTileSlack = 8;
 
 struct Need {
   std::int64_t works = 0;
@@ -45,11 +44,15 @@ std::optional<std::string> check_query(const Functions& functions, const plan::S
                             std::to_string(query.heads.count()) + " heads and " +
                             std::to_string(query.compute_units.count()) + " compute units ";
   const Need need = worst_need(*shape, query.batch.count(), query.max_qo_len);
-  if (sizes->work_items < need.works || sizes->work_items > kSlack * need.works)
+  const std::int64_t tiles = functions.query_tiles(query);
+  const std::int64_t planned = shape->fold_ratio * shape->tiles(query.max_qo_len);
+  if (tiles > kTileSlack * planned) return where + figures("tiles", tiles, planned);
+  // A slot boundary is given all tiles of a request, although it cuts at most one.
+  if (sizes->work_items < need.works || sizes->work_items > tiles * need.works)
     return where + figures("works", sizes->work_items, need.works);
   const bool capped = query.max_split_per_batch > 0;
   if (!capped && (sizes->reduce_partial_map < need.partials ||
-                  sizes->reduce_partial_map > kSlack * std::max<std::int64_t>(need.partials, 1)))
+                  sizes->reduce_partial_map > tiles * std::max<std::int64_t>(need.partials, 1)))
     return where + figures("partial rows", sizes->reduce_partial_map, need.partials);
 
   plan::SizeQuery more = query;

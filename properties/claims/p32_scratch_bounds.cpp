@@ -4,6 +4,7 @@
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/functions.hpp"
+#include "properties/stages.hpp"
 
 namespace mla::prop {
 namespace {
@@ -14,36 +15,58 @@ std::int64_t most_requests(Arch arch) {
   return (bytes - 12) / 20;
 }
 
-std::optional<std::string> check_planner(const Functions& functions, Arch arch, Dice& dice) {
-  const std::int64_t limit = most_requests(arch);
-  const std::int64_t requests = limit + dice.pick(std::vector<std::int64_t>{-1, 0, 1, 2});
-  std::vector<std::int32_t> kv{0};
+// Index lists of requests with one row and few keys.
+struct OneRowBatch {
   std::vector<std::int32_t> qo{0};
-  for (std::int64_t r = 0; r < requests; ++r) {
-    kv.push_back(kv.back() + static_cast<std::int32_t>(dice.between(1, 40)));
-    qo.push_back(static_cast<std::int32_t>(r + 1));
+  std::vector<std::int32_t> kv{0};
+  std::vector<std::int32_t> last;
+
+  OneRowBatch(std::int64_t requests, Dice& dice) : last(static_cast<std::size_t>(requests), 1) {
+    for (std::int64_t r = 0; r < requests; ++r) {
+      kv.push_back(kv.back() + static_cast<std::int32_t>(dice.between(1, 40)));
+      qo.push_back(static_cast<std::int32_t>(r + 1));
+    }
   }
-  const std::vector<std::int32_t> last(static_cast<std::size_t>(requests), 1);
-  plan::PlanInput input{
-      .key = {.arch = arch, .compute_units = product_compute_units(arch), .dtype = {}},
-      .qo_indptr = qo,
-      .kv_indptr = kv,
-      .last_page_len = last};
-  input.uniform_qo_len = 1;
+  [[nodiscard]] plan::PlanInput input(Arch arch) const {
+    plan::PlanInput in{.key = {.arch = arch,
+                               .compute_units = product_compute_units(arch),
+                               .dtype = {Dtype::bf16, Dtype::bf16}},
+                       .qo_indptr = qo,
+                       .kv_indptr = kv,
+                       .last_page_len = last};
+    in.uniform_qo_len = 1;
+    return in;
+  }
+};
+
+std::optional<std::string> check_choice(const Functions& functions, Arch arch,
+                                        std::int64_t requests, Dice& dice) {
+  const std::int64_t limit = most_requests(arch);
+  const OneRowBatch batch(requests, dice);
+  plan::PlanInput input = batch.input(arch);
   const auto shape = resolve_plan_shape(input.key);
   if (!shape) return "the planner refuses one row of 16 heads: " + shape.error().message;
-  const plan::V12Kernel chosen = functions.choose_v12_kernel(input, *shape);
   const bool fits = requests <= limit;
+  const plan::V12Kernel chosen = functions.choose_v12_kernel(input, *shape);
   if ((chosen == plan::V12Kernel::parallel) != fits)
     return std::to_string(requests) + " requests " + (fits ? "fit" : "do not fit") +
            " the scratch memory of " + std::string(name(arch)) + " for " + std::to_string(limit) +
            ", but the " + (fits ? "serial" : "parallel") + " planner is chosen";
+  return std::nullopt;
+}
+
+std::optional<std::string> check_planner(const Functions& functions, Arch arch, Dice& dice) {
+  const std::int64_t limit = most_requests(arch);
+  for (const std::int64_t requests : {limit, limit + 1})
+    if (auto why = check_choice(functions, arch, requests, dice)) return why;
+  const std::int64_t requests = limit + dice.between(-1, 2);
+  const OneRowBatch batch(requests, dice);
+  plan::PlanInput input = batch.input(arch);
   const auto sizes = plan::query_sizes({.arch = arch,
                                         .compute_units = input.key.compute_units,
                                         .batch = Requests(requests),
-                                        .dtype = {}});
+                                        .dtype = input.key.dtype});
   if (!sizes) return "no sizes: " + sizes.error().message;
-  input.kernel = chosen;
   const auto plan = plan::make_plan(input, *sizes);
   input.kernel = plan::V12Kernel::serial;
   const auto serial = plan::make_plan(input, *sizes);
@@ -53,14 +76,16 @@ std::optional<std::string> check_planner(const Functions& functions, Arch arch, 
   return std::nullopt;
 }
 
-std::optional<std::string> check_reducer(const DecodeMetadata& md) {
-  const std::int64_t slots = md.shape.plan.slots.count();
+// The list has room for every slot, or for the splits that the caller names (aiter.md 7).
+std::optional<std::string> check_reducer(const DecodeMetadata& md, const plan::SizeQuery& query) {
+  const std::int64_t named = query.intra_batch_mode ? query.num_kv_splits : 0;
+  const std::int64_t room = std::max(md.shape.plan.slots.count(), named);
   const plan::PlanBuffer& lists = md.plan->reduce_indptr;
   for (std::int64_t tile = 0; tile + 1 < lists.size(); ++tile) {
     const std::int64_t pieces = std::int64_t{lists.at(tile + 1)} - lists.at(tile);
-    if (pieces > slots)
+    if (pieces > room)
       return "tile " + std::to_string(tile) + " has " + std::to_string(pieces) +
-             " pieces, the reducer's list holds " + std::to_string(slots);
+             " pieces, the reducer's list holds " + std::to_string(room);
   }
   return std::nullopt;
 }
@@ -73,7 +98,8 @@ Outcome p32_scratch_bounds(Subject& subject) {
     return failed(*why);
   const auto& metadata = subject.metadata();
   if (!metadata || !metadata->plan) return passed();
-  if (const auto why = check_reducer(*metadata)) return failed(*why);
+  if (const auto why = check_reducer(*metadata, plan_question(nullptr, *metadata).query))
+    return failed(*why);
   const auto& result = subject.result();
   if (result && !result->faults.empty())
     return failed("the backend saw: " + result->faults[0].what);

@@ -33,6 +33,12 @@ std::optional<std::string> check_lists(const DecodeMetadata& md) {
            std::to_string(md.kv_indptr.size()) + " entries, last_page_len " +
            std::to_string(md.last_page_len.size()) + " and kv_lens " +
            std::to_string(md.kv_lens.size());
+  for (std::size_t r = 0; r < requests; ++r) {
+    const std::int64_t pages = md.kv_indptr[r + 1] - md.kv_indptr[r];
+    if (pages != ceil_div(md.kv_lens[r], md.shape.page_size))
+      return request_name(static_cast<std::int64_t>(r)) + " has " + std::to_string(pages) +
+             " pages and " + std::to_string(md.kv_lens[r]) + " keys";
+  }
   for (const RowRange& rows : md.keyless_rows)
     if (rows.begin < 0 || rows.end <= rows.begin || rows.end > md.rows().count())
       return "keyless rows " + std::to_string(rows.begin) + ".." + std::to_string(rows.end) +

@@ -1,0 +1,96 @@
+// What the planner is asked, and what it makes of it.
+#include "properties/plants/groups.hpp"
+
+namespace mla::prop {
+namespace {
+
+// The parallel kernel gives a request without keys no work when the slot is full, and nobody else
+// writes its row.
+class DroppedKeyless final : public Interposer {
+  void on_index_lists(const Case&, const Batch&, DecodeMetadata& md,
+                      DecodeBuffers&) const override {
+    if (md.shape.max_qo_len == 1 && md.shape.route != Route::split) md.keyless_rows.clear();
+  }
+  [[nodiscard]] plan::Fidelity fidelity() const override { return plan::Fidelity::as_aiter; }
+};
+
+class UnclampedTail final : public Interposer {
+  [[nodiscard]] plan::Fidelity fidelity() const override { return plan::Fidelity::as_aiter; }
+};
+
+// The first launch reads ragged lengths from scratch memory before it stores them.
+class RowsOfFirst final : public Interposer {
+  void on_plan_query(const DecodeMetadata&, plan::PlanInput& input,
+                     plan::SizeQuery&) const override {
+    if (input.uniform_qo_len > 0) return;
+    static thread_local std::vector<std::int32_t> rows;
+    rows.clear();
+    for (std::size_t r = 0; r < input.qo_indptr.size(); ++r)
+      rows.push_back(static_cast<std::int32_t>(r) * input.qo_indptr[1]);
+    input.qo_indptr = rows;
+    input.fidelity = plan::Fidelity::as_aiter;
+  }
+};
+
+class CappedSplits final : public Interposer {
+  void on_plan_query(const DecodeMetadata&, plan::PlanInput& input,
+                     plan::SizeQuery&) const override {
+    input.max_split_per_batch = 16;
+  }
+};
+
+class OneRowQuery final : public Interposer {
+  void on_plan_query(const DecodeMetadata&, plan::PlanInput& input,
+                     plan::SizeQuery& query) const override {
+    input.key.max_qo_len = query.max_qo_len = 1;
+  }
+};
+
+// The list of the first cut tile loses its last piece, as if its memory had been used again.
+class ReusedReduceList final : public Interposer {
+  void on_plan(const DecodeMetadata&, plan::Plan& plan) const override {
+    for (std::int64_t i = 1; i < plan.reduce_indptr.size(); ++i)
+      if (plan.reduce_indptr.at(i) > 0) {
+        plan.reduce_indptr.set(i, plan.reduce_indptr.at(i) - 1);
+        return;
+      }
+  }
+};
+
+// The last piece of a cut tile ends where the tail merge would have begun.
+class ShortLastSplit final : public Interposer {
+  void on_plan(const DecodeMetadata& md, plan::Plan& plan) const override {
+    for (std::int64_t w = 0; w < plan.works(); ++w) {
+      plan::WorkItem item = plan.work(w);
+      const std::int64_t keys = item.kv_end - item.kv_begin;
+      if (item.partial_row < 0 || item.kv_offset != 0 || keys > md.shape.granularity) continue;
+      item.kv_end = item.kv_begin;
+      plan.set_work(w, item);
+    }
+  }
+};
+
+constexpr Plant kPlants[] = {
+    {"BUG-074", "P10",
+     "The parallel planner gives a request without keys no work when it meets a full slot.",
+     "mla1:1q1s16", plant_of<DroppedKeyless>},
+    {"BUG-075", "P34", "The planner trims a tail beyond the beginning of the request.",
+     "mla1:1q2s2", plant_of<UnclampedTail>},
+    {"BUG-061", "P05", "Ragged query lengths are read before they are stored.", "mla1:1q1s1_1q2s2",
+     plant_of<RowsOfFirst>},
+    {"BUG-120", "P35", "A cap of 16 splits a request is a budget for the whole batch.",
+     "mla1:1q1s272", plant_of<CappedSplits>},
+    {"BUG-092", "P07", "max_seqlen_q is hard-coded to 1.", "mla1:1q2s2", plant_of<OneRowQuery>},
+    {"BUG-068", "P05", "The reduce reads a list whose memory has been used again.", "mla1:1q1s32",
+     plant_of<ReusedReduceList>},
+    {"BUG-012", "P08", "The last split of a request is dropped when it is short.", "mla1:1q1s32",
+     plant_of<ShortLastSplit>},
+};
+
+}  // namespace
+
+std::span<const Plant> planner_plants() {
+  return kPlants;
+}
+
+}  // namespace mla::prop

@@ -1,0 +1,126 @@
+// Partial results, their merge, and the LSE.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "core/numeric/bf16.hpp"
+#include "properties/plants/groups.hpp"
+
+namespace mla::prop {
+namespace {
+
+constexpr std::uint16_t kNanBf16 = 0x7FC0;
+
+std::uint16_t times(std::uint16_t bits, float factor) {
+  return bf16_from_float(bf16_to_float(bits) * factor, Bf16Rounding::nearest_even);
+}
+
+void scale_rows(DecodeResult& result, std::int64_t heads, std::int64_t begin, std::int64_t end,
+                float factor) {
+  for (std::int64_t i = begin * heads * kValueDim; i < end * heads * kValueDim; ++i)
+    result.out[static_cast<std::size_t>(i)] =
+        times(result.out[static_cast<std::size_t>(i)], factor);
+}
+
+void poison_rows(DecodeResult& result, std::int64_t heads, RowRange rows) {
+  std::fill(result.out.begin() + rows.begin * heads * kValueDim,
+            result.out.begin() + rows.end * heads * kValueDim, kNanBf16);
+}
+
+class BinaryLog final : public Interposer {
+  void on_result(const DecodeMetadata&, DecodeResult& result) const override {
+    for (float& lse : result.lse) lse *= static_cast<float>(M_LOG2E);
+  }
+};
+
+class NoLse final : public Interposer {
+  void on_result(const DecodeMetadata&, DecodeResult& result) const override { result.lse.clear(); }
+};
+
+// Rows that stage 1 writes itself get no LSE.
+class NoDirectLse final : public Interposer {
+  void on_result(const DecodeMetadata& md, DecodeResult& result) const override {
+    if (!md.plan) return;
+    const std::int64_t fold = md.shape.fold_ratio();
+    const std::int64_t heads = md.shape.heads.model.count();
+    for (const Footprint& f : result.footprint)
+      if (fold == 1 && f.output_rows.end > f.output_rows.begin)
+        std::fill(result.lse.begin() + f.output_rows.begin * heads,
+                  result.lse.begin() + f.output_rows.end * heads, std::bit_cast<float>(kPoisonF32));
+  }
+};
+
+// An empty split takes part in the merge with the weight of one that holds keys.
+class WeightyEmptySplit final : public Interposer {
+  void on_result(const DecodeMetadata& md, DecodeResult& result) const override {
+    if (md.shape.route != Route::split) return;
+    for (std::size_t r = 0; r < md.kv_lens.size(); ++r) {
+      const std::int64_t tiles = ceil_div(md.kv_lens[r], md.shape.split_granularity);
+      if (tiles > 0 && tiles < md.shape.kv_splits)
+        scale_rows(result, md.shape.heads.model.count(), md.qo_indptr[r], md.qo_indptr[r + 1],
+                   static_cast<float>(tiles) / static_cast<float>(md.shape.kv_splits));
+    }
+  }
+};
+
+class ZeroByZero final : public Interposer {
+  void on_result(const DecodeMetadata& md, DecodeResult& result) const override {
+    if (md.shape.route != Route::split) return;
+    for (const RowRange& rows : md.keyless_rows)
+      poison_rows(result, md.shape.heads.model.count(), rows);
+  }
+};
+
+class FoldedShortContext final : public Interposer {
+  void on_result(const DecodeMetadata& md, DecodeResult& result) const override {
+    if (md.shape.fold_ratio() == 1) return;
+    for (std::size_t r = 0; r < md.kv_lens.size(); ++r) {
+      const RowRange rows{md.qo_indptr[r], md.qo_indptr[r + 1]};
+      if (md.kv_lens[r] <= 2 * (rows.end - rows.begin))
+        poison_rows(result, md.shape.heads.model.count(), rows);
+    }
+  }
+};
+
+// The reduce reads a slot that nobody has written yet, in every other run.
+class RacingReduce final : public Interposer {
+  void on_result(const DecodeMetadata& md, DecodeResult& result) const override {
+    static thread_local bool late = false;
+    late = !late;
+    if (late && md.plan && !result.out.empty()) result.out[0] = kNanBf16;
+  }
+};
+
+// A slot that works off several requests is off by a little for the ones behind the first.
+class CompoundingSteal final : public Interposer {
+  void on_result(const DecodeMetadata& md, DecodeResult& result) const override {
+    if (!md.plan || md.requests().count() <= md.shape.plan.slots.count()) return;
+    scale_rows(result, md.shape.heads.model.count(), md.shape.plan.slots.count(), md.rows().count(),
+               1.0625F);
+  }
+};
+
+constexpr Plant kPlants[] = {
+    {"BUG-107", "P24", "The LSE is a binary logarithm.", "mla1:1q1s1", plant_of<BinaryLog>},
+    {"BUG-106", "P24", "The LSE is not returned.", "mla1:1q1s1", plant_of<NoLse>},
+    {"BUG-072", "P24", "Tiles that are not cut get no LSE.", "mla1:1q1s1", plant_of<NoDirectLse>},
+    {"BUG-070", "P09", "A split without keys contributes weight.", "mla1:1q1s1;planner=none",
+     plant_of<WeightyEmptySplit>},
+    {"BUG-076", "P09", "Without keys the split route divides 0 by 0.", "mla1:1q1s0;planner=none",
+     plant_of<ZeroByZero>},
+    {"BUG-013", "P09", "Short contexts come out as NaN when heads are folded.",
+     "mla1:1q1s1;heads=32", plant_of<FoldedShortContext>},
+    {"BUG-069", "P31", "The reduce reads slots that no split has written.", "mla1:1q1s1",
+     plant_of<RacingReduce>},
+    {"BUG-073", "P08", "Slots that work off many rows are off by a little.", "mla1:2q1s1;cu=1",
+     plant_of<CompoundingSteal>},
+};
+
+}  // namespace
+
+std::span<const Plant> result_plants() {
+  return kPlants;
+}
+
+}  // namespace mla::prop

@@ -1,0 +1,91 @@
+// Sizes of buffers and counts of tiles.
+#include "properties/functions.hpp"
+#include "properties/plants/groups.hpp"
+
+namespace mla::prop {
+namespace {
+
+class OneTileEach final : public Interposer {
+  void on_functions(Functions& functions) const override {
+    functions.query_sizes = [](const plan::SizeQuery& query) {
+      auto sizes = plan::query_sizes(query);
+      if (sizes.ok()) sizes->work_items = query.batch.count() + query.compute_units.count() - 1;
+      return sizes;
+    };
+  }
+};
+
+class SizedForOneRow final : public Interposer {
+  void on_plan_query(const DecodeMetadata&, plan::PlanInput&,
+                     plan::SizeQuery& query) const override {
+    query.max_qo_len = 1;
+  }
+};
+
+class BatchAboveCapacity final : public Interposer {
+  void on_plan_query(const DecodeMetadata&, plan::PlanInput&,
+                     plan::SizeQuery& query) const override {
+    query.batch = Requests(query.batch.count() / 2);
+  }
+};
+
+class TilesTimesUnits final : public Interposer {
+  void on_functions(Functions& functions) const override {
+    functions.query_sizes = [](const plan::SizeQuery& query) {
+      auto sizes = plan::query_sizes(query);
+      if (sizes.ok())
+        sizes->reduce_partial_map = sizes->reduce_final_rows * query.compute_units.count();
+      return sizes;
+    };
+  }
+};
+
+class EverythingNative final : public Interposer {
+  void on_functions(Functions& functions) const override {
+    functions.query_tiles = [](const plan::SizeQuery& query) {
+      return ceil_div(query.heads.count() * query.max_qo_len, 128);
+    };
+  }
+};
+
+class AlwaysParallel final : public Interposer {
+  void on_functions(Functions& functions) const override {
+    functions.choose_v12_kernel = [](const plan::PlanInput&, const PlanShape&) {
+      return plan::V12Kernel::parallel;
+    };
+  }
+};
+
+// The reducer's list gets a piece for every wave that could have written one.
+class ListOverrun final : public Interposer {
+  void on_plan(const DecodeMetadata& md, plan::Plan& plan) const override {
+    const std::int64_t pieces = md.shape.plan.slots.count() + 1;
+    for (std::int64_t i = 1; i < plan.reduce_indptr.size(); ++i)
+      plan.reduce_indptr.set(i, static_cast<std::int32_t>(pieces));
+  }
+};
+
+constexpr Plant kPlants[] = {
+    {"BUG-015", "P06", "work_info_set is sized without the tiles of a request.",
+     "mla1:1q2s2;heads=128;cu=1;dtype=fp8/fp8", plant_of<OneTileEach>},
+    {"BUG-006", "P06", "The buffers are sized for one row, the step has several.",
+     "mla1:1q2s2;heads=128;dtype=fp8/fp8", plant_of<SizedForOneRow>},
+    {"BUG-079", "P06", "A step has more requests than the buffers were sized for.", "mla1:1q1s1",
+     plant_of<BatchAboveCapacity>},
+    {"BUG-063", "P23", "Every tile is given the split budget of the whole device.", "mla1:1q1s1",
+     plant_of<TilesTimesUnits>},
+    {"BUG-014", "P07", "Shapes whose heads are folded are sized as if they were not.",
+     "mla1:1q1s1;heads=128", plant_of<EverythingNative>},
+    {"BUG-060", "P32", "The planner runs out of scratch memory for large batches.", "mla1:1q1s1",
+     plant_of<AlwaysParallel>},
+    {"BUG-062", "P32", "The reducer's list gets more entries than it has room for.", "mla1:1q1s1",
+     plant_of<ListOverrun>},
+};
+
+}  // namespace
+
+std::span<const Plant> size_plants() {
+  return kPlants;
+}
+
+}  // namespace mla::prop
