@@ -70,4 +70,8 @@ std::string replay_options(std::string_view name) {
   return name == kDefault ? "" : " --backend " + std::string(name);
 }
 
+std::string plant_option(std::string_view plant) {
+  return " --plant " + std::string(plant);
+}
+
 }  // namespace mla::cli

@@ -28,5 +28,7 @@ Result<std::vector<NamedBackend>> make_backends(std::string_view list);
 
 // What a replay needs to run on the backend of this name again; empty for the default one.
 std::string replay_options(std::string_view name);
+// What a replay needs to plant the same defect.
+std::string plant_option(std::string_view plant);
 
 }  // namespace mla::cli

@@ -36,13 +36,8 @@ const json& lists_of(const json& object) {
   return expected != object.end() && expected->is_object() ? *expected : object;
 }
 
-// Appends an element, or the elements of a row. False: something that is neither.
-bool append(const json& element, std::vector<std::int32_t>& out) {
-  if (element.is_array()) {
-    for (const json& inner : element)
-      if (inner.is_array() || !append(inner, out)) return false;
-    return true;
-  }
+// Appends one word; null is one that was never written.
+bool append_word(const json& element, std::vector<std::int32_t>& out) {
   if (element.is_null()) {
     out.push_back(plan::kPoison);
     return true;
@@ -52,6 +47,20 @@ bool append(const json& element, std::vector<std::int32_t>& out) {
   using Limits = std::numeric_limits<std::int32_t>;
   if (value < Limits::min() || value > Limits::max()) return false;
   out.push_back(static_cast<std::int32_t>(value));
+  return true;
+}
+
+// Appends the words of a list, or of its rows. False: something stands there that is neither.
+bool append_list(const json& list, std::vector<std::int32_t>& out) {
+  if (!list.is_array()) return false;
+  for (const json& element : list) {
+    if (!element.is_array()) {
+      if (!append_word(element, out)) return false;
+      continue;
+    }
+    for (const json& word : element)
+      if (!append_word(word, out)) return false;
+  }
   return true;
 }
 
@@ -126,7 +135,7 @@ Result<FoundPlan> read_plan(const json& object) {
     const auto list = lists.find(name.list);
     if (list == lists.end()) return bad(name.list, "is missing");
     std::vector<std::int32_t>& words = plan.*name.words;
-    if (!list->is_array() || !append(*list, words))
+    if (!append_list(*list, words))
       return bad(name.list, "must be a list of 32-bit integers or null, or of rows of them");
     if (Status wrong = extend(object, name, words)) return *wrong;
   }

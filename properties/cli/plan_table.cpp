@@ -82,6 +82,12 @@ std::string planner_line(const DecodeMetadata& md) {
          " kernel (" + (asked ? "as the case asks" : "as the original chooses") + ")";
 }
 
+std::string keyless_line(const DecodeMetadata& metadata) {
+  std::string rows;
+  for (const RowRange& r : metadata.keyless_rows) rows += " " + range(r.begin, r.end);
+  return "rows" + rows + ": output 0 and LSE -inf, written by the launcher";
+}
+
 std::string split_lines(const ResolvedShape& s) {
   return row("splits", num(s.kv_splits) + " of every request, tiles of " +
                            num(s.split_granularity) + " keys; merged by stage 2");
@@ -163,6 +169,7 @@ std::string decisions_text(const Case& c, const Batch& batch, const DecodeMetada
       s.uniform_qo_len > 0 ? num(s.uniform_qo_len) + " in every request" : "ragged";
   out += row("rows", "at most " + num(s.max_qo_len) + " a kernel request, " + uniform + ", " +
                          (s.causal ? "causal" : "not causal"));
+  if (!metadata.keyless_rows.empty()) out += row("no keys", keyless_line(metadata));
   for (const std::string& note : s.notes) out += row("note", note);
   if (s.route == Route::split) return out + split_lines(s);
   out += row("folding", folding_line(s));

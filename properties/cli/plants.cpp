@@ -50,6 +50,7 @@ Hunt hunt(const Plant& plant, const Backend& backend, std::uint64_t seed,
   run.properties = {prop::find_property(plant.property)};
   run.backend = &backend;
   run.interposer = defect.get();
+  run.replay_options = plant_option(plant.id);
   run.seed = seed;
   for (run.random_cases = 100; std::chrono::steady_clock::now() < end; run.random_cases *= 2) {
     const prop::RunReport report = prop::run_properties(run);

@@ -6,6 +6,7 @@
 #include "properties/cli/command.hpp"
 #include "properties/cli/selection.hpp"
 #include "properties/cli/terminal.hpp"
+#include "properties/plants/plant.hpp"
 #include "properties/runner.hpp"
 
 namespace mla::cli {
@@ -18,6 +19,7 @@ struct Options {
   std::string line;
   std::string backends = "cpu";
   std::vector<std::string> properties;
+  std::string plant;  // empty: none
 };
 
 constexpr const char* kFooter = R"(
@@ -28,7 +30,8 @@ Quote the case: a shell takes ';' for the end of a command.
 Examples:
   mla-testbed replay 'mla1:16q4s1k_3q1s513;heads=8;block=16'
   mla-testbed replay 'mla1:1q2s300;heads=128' --property P05 --property P13
-  mla-testbed replay 'mla1:1q2s300;heads=128' --backend cpu-portable)";
+  mla-testbed replay 'mla1:1q2s300;heads=128' --backend cpu-portable
+  mla-testbed replay 'mla1:1q2s2' --property P12 --plant SEED-qo-arange)";
 
 std::string verdict_line(const prop::Property& p, const prop::Outcome& outcome) {
   std::string out = std::string(p.id) + " " + std::string(p.name) + ": " +
@@ -54,9 +57,17 @@ struct Judged {
   }
 };
 
-void judge(const Case& c, const NamedBackend& named,
-           const std::vector<const prop::Property*>& properties, Judged& judged) {
-  prop::Subject subject(c, *named.backend, nullptr);
+// What stays the same while a case is judged on one backend after the other.
+struct Question {
+  const Case& spec;
+  const std::vector<const prop::Property*>& properties;
+  const prop::Interposer* defect = nullptr;
+  std::string plant_option;  // " --plant BUG-021", for the replay
+};
+
+void judge(const Question& question, const NamedBackend& named, Judged& judged) {
+  const Case& c = question.spec;
+  prop::Subject subject(c, *named.backend, question.defect);
   judged.lines += "backend " + named.name + "\n";
   if (!subject.metadata()) {
     const Error& why = subject.metadata().error();
@@ -64,7 +75,7 @@ void judge(const Case& c, const NamedBackend& named,
     judged.lines += "refused: " + why.message + bug + "\n";
     judged.refused = true;
   }
-  for (const prop::Property* p : properties) {
+  for (const prop::Property* p : question.properties) {
     const prop::Outcome outcome = p->check(subject);
     judged.lines += verdict_line(*p, outcome);
     judged.held += outcome.verdict == Verdict::pass ? 1 : 0;
@@ -76,7 +87,7 @@ void judge(const Case& c, const NamedBackend& named,
     failure.smallest = c;
     failure.original = c;
     failure.outcome = outcome;
-    failure.replay_options = replay_options(named.name);
+    failure.replay_options = replay_options(named.name) + question.plant_option;
     judged.blocks += prop::failure_block(failure) + "\n";
   }
 }
@@ -91,8 +102,23 @@ ExitCode replay(const Options& o) {
     write_stderr("mla-testbed replay: " + unselected->message + "\n");
     return unselected->exit;
   }
+  Question question{.spec = *c,
+                    .properties = *std::get_if<0>(&properties),
+                    .defect = nullptr,
+                    .plant_option = {}};
+  std::unique_ptr<prop::Interposer> defect;
+  if (!o.plant.empty()) {
+    const prop::Plant* plant = prop::find_plant(o.plant);
+    if (plant == nullptr) {
+      write_stderr("mla-testbed replay: '" + o.plant + "' is no plant; see plants --list\n");
+      return ExitCode::inconclusive;
+    }
+    defect = plant->make();
+    question.defect = defect.get();
+    question.plant_option = plant_option(plant->id);
+  }
   Judged judged;
-  for (const NamedBackend& b : *backends) judge(*c, b, *std::get_if<0>(&properties), judged);
+  for (const NamedBackend& b : *backends) judge(question, b, judged);
   const std::string data = judged.blocks + "case " + format_case(*c) + "\n" + judged.lines;
   return finish("replay", data, judged.exit_code());
 }
@@ -110,6 +136,7 @@ void add_replay(CLI::App& app, ExitCode& exit) {
       ->type_name("ID")
       ->allow_extra_args(false)
       ->delimiter(',');
+  c->add_option("--plant", o->plant, "Plant this known defect first")->type_name("ID");
   c->footer(kFooter);
   c->callback([o, &exit] { exit = replay(*o); });
 }

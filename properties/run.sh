@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Builds the project, then judges the shipped cases and random ones on the CPU backend. The last
+# thing it prints is a table with one verdict for each property.
+#
+#   properties/run.sh                      the shipped cases and 500 random ones
+#   properties/run.sh --cases 2000         more random ones
+#   properties/run.sh --for 10m --seed 7   random ones for ten minutes, with another seed
+#
+# Arguments go to `mla-testbed run`, whose exit code this is (README.md); 3: packages are missing.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. tests/setup.sh
+
+need_packages "${mla_build_packages[@]}"
+build_preset cpu-release --target mla-testbed || exit 3
+
+options=()
+for file in fixtures/cases/*.txt; do options+=(--cases-file "$file"); done
+case " $* " in
+  *" --cases "* | *" --cases="* | *" --for "* | *" --for="*) ;;
+  *) options+=(--cases 500) ;;
+esac
+exec build/cpu-release/mla-testbed run "${options[@]}" "$@"

@@ -1,0 +1,19 @@
+// Another project that judges its own case: one library of each, addressed as in the repository.
+#include <cstdio>
+
+#include "core/case/case.hpp"
+#include "cpu_backend/cpu_backend.hpp"
+#include "properties/runner.hpp"
+
+int main() {
+  const auto c = mla::parse_case("mla1:2q2s40;heads=8;block=16");
+  if (!c) return std::fprintf(stderr, "%s\n", c.error().message.c_str()), 2;
+  const auto backend = mla::cpu::make_cpu_backend();
+  mla::prop::RunOptions run;
+  run.properties = {mla::prop::find_property("P05")};
+  run.cases = {*c};
+  run.backend = backend.get();
+  const mla::prop::RunReport report = mla::prop::run_properties(run);
+  std::printf("%lld cases judged\n", static_cast<long long>(report.cases));
+  return static_cast<int>(report.exit_code());
+}

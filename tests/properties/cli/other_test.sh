@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Help, version, env, support, plants, and what stdout and stderr are for.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+try --help
+expect_exit 0
+expect_silent err
+for command in run replay plan check support plants env; do
+  try --help
+  expect_out "^  $command "
+  try "$command" --help
+  expect_exit 0
+  expect_silent err
+  expect_out '^Examples:$'
+  expect_out "^  mla-testbed .*$command"
+  try "$command" --no-such-option x
+  expect_exit 2
+  expect_silent out
+  expect_err '--no-such-option'
+done
+try --version
+expect_exit 0
+expect_out '^mla-testbed [0-9]+\.[0-9]+\.[0-9]+$'
+try
+expect_exit 2
+try nonsense
+expect_exit 2
+expect_err "no subcommand 'nonsense'"
+
+try env --json
+expect_exit 0
+expect_json
+expect_out '"isa_paths"'
+try env
+expect_out '^compiler '
+
+try support --arch gfx950 --heads 8 --dtype fp8/fp8
+expect_exit 0
+expect_baseline support.txt
+try support --json
+expect_exit 0
+expect_json
+# Every answer has its reason.
+expect_no_out '"reason": ""'
+for bad in '--arch gfx90a' '--heads 0' '--heads 129' '--dtype int8' '--requests 0'; do
+  # shellcheck disable=SC2086  # the words are two arguments
+  try support $bad
+  expect_exit 2
+  expect_err "${bad##* }"
+done
+
+try plants --list
+expect_exit 0
+expect_out '^BUG-[0-9]+ +P[0-9]+ '
+try plants BUG-999999
+expect_exit 4
+
+# Output that nobody takes is an error; a reader who leaves early is none.
+last="mla-testbed support >/dev/full"
+"$testbed" support >/dev/full 2>"$scratch/err"
+code=$?
+expect_exit 3
+expect_err 'cannot write to stdout'
+last="mla-testbed support | head -n 1"
+"$testbed" support 2>"$scratch/err" | head -n 1 >"$scratch/out"
+code=${PIPESTATUS[0]}
+expect_exit 0
+expect_silent err
+
+# No colour and no progress bar where there is no terminal.
+try run --cases 5 --property P04
+expect_no_out $'\033'
+expect_silent err

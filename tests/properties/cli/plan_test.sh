@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# `mla-testbed plan` and `check`: the table, JSON in and out, and what check finds.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+try plan 'mla1:2q4s900_1q1s0_1q2s7;heads=8;block=16;cu=4'
+expect_exit 0
+expect_baseline plan.txt
+try plan 'mla1:40q1s1k;arch=gfx950'
+expect_exit 0
+expect_baseline plan_split.txt
+try plan 'mla1:2q4s900_1q1s0_1q2s7;heads=8;block=16;cu=4' --json
+expect_exit 0
+expect_json
+expect_baseline plan.json
+
+# What plan prints, check reads: valid, for every route that has a plan.
+for line in 'mla1:2q4s900_1q1s0_1q2s7;heads=8;block=16;cu=4' 'mla1:3q2s900;heads=128;cu=80' \
+  'mla1:2q8s300' 'mla1:3q1s777;block=64;page=64' 'mla1:2q1s8k;planner=v11;cu=16' \
+  'mla1:2q1s8k;planner=v10;cu=16' 'mla1:2q3s500;heads=128;dtype=fp8/fp8;cu=16'
+do
+  try plan "$line" --json --output "$scratch/plan.json"
+  expect_exit 0
+  expect_silent out
+  try check "$scratch/plan.json"
+  expect_exit 0
+  expect_out ': valid$'
+done
+
+# A plan that says something else is found, in words and as JSON.
+"$testbed" plan 'mla1:1q1s100;cu=2' --json | sed 's/"seqlens_kv_indptr":\[0,100\]/"seqlens_kv_indptr":[0,101]/' \
+  >"$scratch/broken.json"
+try check "$scratch/broken.json"
+expect_exit 1
+expect_out 'violations?$'
+expect_out '^  (coverage|work_record): '
+expect_out '^0 valid, 1 broken, 0 not checked$'
+try check --json "$scratch/broken.json"
+expect_exit 1
+expect_json
+
+# A batch that is none is found before anybody follows its lists.
+"$testbed" plan 'mla1:2q1s100;cu=2' --json | sed 's/"seqlens_kv_indptr":\[0,100,200\]/"seqlens_kv_indptr":[0,200,100]/' \
+  >"$scratch/backwards.json"
+try check "$scratch/backwards.json"
+expect_exit 1
+expect_out 'batch: seqlens_kv_indptr runs backwards at request 1: 200 to 100'
+
+# Rows as lists of their own, and no sizes: a dump as an engine's tolist() gives it.
+try_with '{"arch":"gfx942","num_cu":2,"seqlens_qo_indptr":[0,1],"seqlens_kv_indptr":[0,5],
+ "kv_last_page_lens":[1],"num_heads_per_head_k":16,"num_heads_k":1,"is_causal":true,
+ "max_seqlen_qo":1,"work_indptr":[0,1,1],"work_info":[[0,-1,0,1,0,5,0,0]],"reduce_indptr":[0,0],
+ "reduce_final_map":[[0,0]],"reduce_partial_map":[0]}' check -
+expect_exit 0
+
+# What cannot be read or checked is said, never passed.
+try_with '{"cases":[]}' check -
+expect_exit 4
+try_with 'x' check -
+expect_exit 2
+try_with '{"name":"n","arch":"gfx942"}' check -
+expect_exit 2
+expect_err "key 'num_cu' is missing"
+try check "$scratch/none.json"
+expect_exit 3
+try plan 'mla1:40q1s1k;arch=gfx950' --json --output "$scratch/split.json"
+try check "$scratch/split.json"
+expect_exit 10
+expect_out 'not checked: there are no plan buffers'
+
+# Documents.
+try_with '{"cases":[{"name":"a","arch":"gfx942","num_cu":4,"seqlens_qo_indptr":[0,1],
+ "seqlens_kv_indptr":[0,64],"kv_last_page_lens":[1],"num_heads_per_head_k":16,"num_heads_k":1,
+ "is_causal":true,"max_seqlen_qo":1,"uni_seqlen_qo":1},{"name":"b"}]}' plan --input - --output -
+expect_exit 0
+expect_baseline plan_document.json
+try plan
+expect_exit 2
+try plan 'mla1:1q1s9' --input x.json
+expect_exit 2
+try plan 'mla1:1q1s9' --planner serial
+expect_exit 2
+try plan --input "$scratch/none.json"
+expect_exit 3
+try plan 'mla1:1q5s2;arch=gfx950'
+expect_exit 10
+expect_err 'BUG-075'

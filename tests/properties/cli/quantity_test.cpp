@@ -1,0 +1,31 @@
+#include "properties/cli/quantity.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace mla;
+using namespace std::chrono_literals;
+
+TEST_CASE("quantity: durations have a unit and are whole numbers", "[cli]") {
+  CHECK(*cli::parse_duration("--for", "500ms") == 500ms);
+  CHECK(*cli::parse_duration("--for", "30s") == 30s);
+  CHECK(*cli::parse_duration("--for", "2m") == 2min);
+  CHECK(*cli::parse_duration("--for", "1000h") == 1000h);
+  CHECK(*cli::parse_duration("--for", "0s") == 0ms);
+  for (const char* bad : {"", "s", "30", "1.5s", "-1s", "+1s", " 1s", "1s ", "1 s", "1d", "1001h",
+                          "99999999999999999999s", "1e3s", "0x1s", "ms"}) {
+    const auto result = cli::parse_duration("--for", bad);
+    REQUIRE_FALSE(result);
+    CHECK(result.error().code == ErrorCode::usage);
+    CHECK(result.error().message.find("--for has value '" + std::string(bad) + "'") == 0);
+  }
+}
+
+TEST_CASE("quantity: counts and seeds are whole texts within their range", "[cli]") {
+  CHECK(*cli::parse_count("--cases", "0") == 0);
+  CHECK(*cli::parse_count("--cases", "1000000000000") == 1'000'000'000'000);
+  for (const char* bad : {"", "-1", "+1", "1e3", "0x10", "1000000000001", "1_000", "12a"})
+    CHECK_FALSE(cli::parse_count("--cases", bad));
+  CHECK(*cli::parse_seed("--seed", "18446744073709551615") == UINT64_MAX);
+  for (const char* bad : {"", "-1", "18446744073709551616", "1.0"})
+    CHECK_FALSE(cli::parse_seed("--seed", bad));
+}

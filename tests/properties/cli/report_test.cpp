@@ -1,0 +1,87 @@
+#include "properties/cli/report.hpp"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+using namespace mla;
+using prop::ExitCode;
+
+namespace {
+
+prop::Outcome never(prop::Subject&) {
+  return prop::passed();
+}
+
+constexpr prop::Property kHolds{"P05", "plan_coverage", "Every key is covered <once>.", &never};
+constexpr prop::Property kFails{"P08", "split_invariance", "Splits change nothing.", &never};
+constexpr prop::Property kSkips{"P23", "bound_tight", "Bounds are tight.", &never};
+constexpr prop::Property kNothing{"P35", "balance", "Work is balanced.", &never};
+
+// A run on one backend with one property of each verdict.
+cli::RunSummary summary() {
+  prop::RunReport report;
+  report.tallies = {{&kHolds, 90, 10, 0, "too short"},
+                    {&kFails, 100, 0, 1, ""},
+                    {&kSkips, 0, 100, 0, "no plan, only \"splits\""},
+                    {&kNothing, 0, 0, 0, ""}};
+  prop::Failure failure;
+  failure.property = &kFails;
+  failure.smallest = *parse_case("mla1:1q1s17");
+  failure.original = *parse_case("mla1:3q2s700;heads=128");
+  failure.outcome = {prop::Verdict::fail, "row 0 differs: 1 & 2", {"head 3: 1 < 2", "work 7"}};
+  failure.seed = 9;
+  failure.shrinks = 12;
+  failure.replay_options = " --backend cpu-portable";
+  report.failures = {failure};
+  report.cases = 100;
+  report.refused = 4;
+  report.seconds = 1.25;
+  return {.seed = 9, .backends = {{"cpu-portable", report}}};
+}
+
+// The approved text of a format. MLA_APPROVE=1 approves what is made now.
+void check_baseline(const std::string& name, const std::string& text) {
+  const std::string path = std::string(MLA_BASELINES) + "/" + name;
+  if (const char* approve = std::getenv("MLA_APPROVE"); approve != nullptr && *approve == '1')
+    std::ofstream(path) << text;
+  std::ifstream file(path);
+  std::ostringstream approved;
+  approved << file.rdbuf();
+  CHECK(approved.str() == text);
+}
+
+cli::RunSummary with(std::initializer_list<prop::RunReport> reports) {
+  cli::RunSummary s;
+  for (const prop::RunReport& r : reports) s.backends.push_back({"b", r});
+  return s;
+}
+
+}  // namespace
+
+TEST_CASE("reports: the formats are the approved ones", "[cli]") {
+  check_baseline("report.txt", cli::verdict_table(summary()));
+  check_baseline("report.json", cli::json_report(summary()));
+  check_baseline("report.xml", cli::junit_report(summary()));
+}
+
+TEST_CASE("reports: a property that no case settled has not passed", "[cli]") {
+  CHECK(cli::verdict_of({&kHolds, 1, 5, 0, ""}) == prop::Verdict::pass);
+  CHECK(cli::verdict_of({&kHolds, 1, 5, 1, ""}) == prop::Verdict::fail);
+  CHECK(cli::verdict_of({&kHolds, 0, 5, 0, ""}) == prop::Verdict::skip);
+  CHECK(cli::verdict_of({&kHolds, 0, 0, 0, ""}) == prop::Verdict::inconclusive);
+}
+
+TEST_CASE("reports: a failure on any backend outweighs what could not be settled", "[cli]") {
+  prop::RunReport held;
+  held.tallies = {{&kHolds, 1, 0, 0, ""}};
+  prop::RunReport unsettled;
+  unsettled.tallies = {{&kHolds, 0, 0, 0, ""}};
+  const prop::RunReport failed = summary().backends.front().report;
+  CHECK(with({}).exit_code() == ExitCode::inconclusive);
+  CHECK(with({held, held}).exit_code() == ExitCode::held);
+  CHECK(with({held, unsettled}).exit_code() == ExitCode::inconclusive);
+  CHECK(with({failed, unsettled, held}).exit_code() == ExitCode::failed);
+  CHECK(with({unsettled, failed}).exit_code() == ExitCode::failed);
+}

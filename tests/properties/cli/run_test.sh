@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# `mla-testbed run`: verdicts, selections that match nothing, strict numbers, reports.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+try run --cases 20 --seed 1 --property P04
+expect_exit 0
+expect_out '^backend cpu: 20 cases \([0-9]+ refused\) in [0-9.]+ s, seed 1$'
+expect_out '^P04  indptr_shape +[0-9]+ +[0-9]+ +0  pass$'
+expect_out '^verdict: all held \(exit 0\)$'
+expect_silent err
+
+# The same seed judges the same cases.
+"$testbed" run --cases 20 --seed 1 --property P04 | grep -v ' in ' >"$scratch/again"
+grep -v ' in ' "$scratch/out" | diff - "$scratch/again" || fail "the same seed, another table"
+
+# Nothing passes without having run.
+try run --cases 0
+expect_exit 4
+expect_out '^verdict: inconclusive \(exit 4\)$'
+try run --property P99
+expect_exit 4
+expect_err "'P99' matches no property; there are P01"
+expect_silent out
+try run --cases-file "$scratch/missing.txt"
+expect_exit 4
+expect_err 'missing.txt'
+printf '# nothing\n\n' >"$scratch/empty.txt"
+try run --cases-file "$scratch/empty.txt"
+expect_exit 4
+expect_err 'holds no case'
+
+# A bad line names file, line, field and value.
+printf '# one\nmla1:1q1s3\nmla1:1q1s3;heads=x\n' >"$scratch/bad.txt"
+try run --cases-file "$scratch/bad.txt"
+expect_exit 2
+expect_err "bad.txt:3: case field 'heads' has value 'x': expected 1 to 128"
+
+# Numbers are read strictly, and the message names option and value.
+for bad in '--for 30' '--for 1.5s' '--for -1s' '--for s' '--for 99999h' '--cases 1e3' '--cases -5' \
+  '--cases 0x10' '--cases 9999999999999999999' '--seed -1' '--seed 1 2' '--seed 18446744073709551616'
+do
+  # shellcheck disable=SC2086  # the words are two arguments
+  try run $bad
+  expect_exit 2
+  expect_err "${bad##* }"
+done
+try run --for 1s --cases 3
+expect_exit 2
+try run --backend hip
+expect_exit 2
+expect_err "backend 'hip' is unknown; available: cpu, cpu-portable"
+try run --backend cpu,cpu
+expect_exit 2
+
+# A time limit ends the run.
+try run --for 300ms --property P04
+expect_exit 0
+
+# Cases from a file and from stdin, on two backends.
+try_with 'mla1:2q1s40 # a comment
+mla1:1q2s17;heads=128' run --cases-file - --property P05,P04 --backend cpu,cpu-portable
+expect_exit 0
+expect_out '^backend cpu: 2 cases'
+expect_out '^backend cpu-portable: 2 cases'
+
+# Reports for machines.
+try run --cases 10 --property P04 --json --junit "$scratch/junit.xml"
+expect_exit 0
+expect_json
+expect_out '"format": "mla-testbed run 1"'
+expect_out '"exit_code": 0'
+grep -q '<testsuite name="cpu" tests="1" failures="0"' "$scratch/junit.xml" || fail "no JUnit report"
+try run --cases 5 --property P04 --junit "$scratch/no/such/folder.xml"
+expect_exit 3
+expect_err 'No such file or directory'

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Builds the project and runs all of its tests through ctest.
+#
+#   tests/run.sh                       the tests of preset cpu-release
+#   tests/run.sh --preset cpu-asan     of another preset (or PRESET=cpu-asan)
+#   tests/run.sh -R planner -V         further arguments go to ctest
+#
+# Exit: 0 all passed, 1 a test failed or did not build, 3 packages are missing.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. tests/setup.sh
+
+preset=${PRESET:-cpu-release}
+if [[ ${1-} == --preset ]]; then
+  preset=${2?--preset needs a name}
+  shift 2
+elif [[ ${1-} == --preset=* ]]; then
+  preset=${1#--preset=}
+  shift
+fi
+
+packages=("${mla_build_packages[@]}" "${mla_style_packages[@]}")
+[[ $preset == cpu-tsan ]] && packages+=("${mla_tsan_packages[@]}")
+need_packages "${packages[@]}"
+build_preset "$preset" || exit 1
+ctest --preset "$preset" --parallel "$(nproc)" "$@" || exit 1

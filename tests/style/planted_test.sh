@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# The formatter and the linter complain about sources that deserve it, with the project's settings.
+set -euo pipefail
+for tool in clang-format-19 clang-tidy-19; do
+  command -v "$tool" >/dev/null || { echo "$tool is missing" >&2; exit 10; }
+done
+folder=$(mktemp -d "$PWD/build/planted.XXXXXX")
+trap 'rm -rf "$folder"' EXIT
+
+printf 'int  f( int a ){return a ;}\n' >"$folder/format.cpp"
+if clang-format-19 --style=file:.clang-format --dry-run --Werror "$folder/format.cpp" 2>/dev/null
+then
+  echo "clang-format-19 accepts a source that is not formatted" >&2
+  exit 1
+fi
+
+cat >"$folder/lint.cpp" <<'END'
+#include <string>
+#include <utility>
+std::size_t use_after_move(std::string text) {
+  const std::string taken = std::move(text);
+  return taken.size() + text.size();
+}
+END
+if clang-tidy-19 --config-file=.clang-tidy --quiet --warnings-as-errors='*' "$folder/lint.cpp" \
+  -- -std=c++20 >/dev/null 2>&1
+then
+  echo "clang-tidy-19 accepts a use after a move" >&2
+  exit 1
+fi
