@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "core/numeric/bf16.hpp"
@@ -71,8 +72,9 @@ std::vector<Footprint> footprints(const TaskList& stage1, std::int64_t page_size
     }
     out.push_back(f);
   }
-  std::stable_sort(out.begin(), out.end(),
-                   [](const Footprint& a, const Footprint& b) { return a.work < b.work; });
+  std::sort(out.begin(), out.end(), [](const Footprint& a, const Footprint& b) {
+    return std::tie(a.work, a.slot) < std::tie(b.work, b.slot);
+  });
   return out;
 }
 

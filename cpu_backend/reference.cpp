@@ -1,7 +1,10 @@
 #include "cpu_backend/reference.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
+#include <vector>
 #include <xtensor/xadapt.hpp>
 #include <xtensor/xmath.hpp>
 #include <xtensor/xtensor.hpp>
@@ -188,18 +191,18 @@ ReferenceResult dense_reference(const ReferenceInput& in) {
   const Evaluation evaluation(in, out);
   std::int64_t first_row = 0;
   for (std::size_t b = 0; b < in.batch.requests.size(); ++b) {
-    const auto [qo_len, kv_len] = in.batch.requests[b];
-    const std::int64_t pairs = qo_len * in.model_heads;
-    if (pairs > 0 && kv_len > 0) {
-      const RequestKeys request(in, static_cast<std::int64_t>(b), kv_len);
-#pragma omp parallel for schedule(dynamic, 1) if (pairs * kv_len >= kTeamWork)
+    const RequestSpec spec = in.batch.requests[b];
+    const std::int64_t pairs = spec.qo_len * in.model_heads;
+    if (pairs > 0 && spec.kv_len > 0) {
+      const RequestKeys request(in, static_cast<std::int64_t>(b), spec.kv_len);
+#pragma omp parallel for schedule(dynamic, 1) if (pairs * spec.kv_len >= kTeamWork)
       for (std::int64_t first = 0; first < pairs; first += kChunk)
         evaluation.run(request, {.first_row = first_row,
-                                 .qo_len = qo_len,
+                                 .qo_len = spec.qo_len,
                                  .first = first,
                                  .count = std::min(kChunk, pairs - first)});
     }
-    first_row += qo_len;
+    first_row += spec.qo_len;
   }
   return out;
 }
