@@ -21,6 +21,8 @@ struct Functions {
   decltype(&mla::uniform_padded_qo_len) uniform_padded_qo_len = &mla::uniform_padded_qo_len;
   decltype(&mla::split_decodes_and_prefills) split_decodes_and_prefills =
       &mla::split_decodes_and_prefills;
+  decltype(&mla::split_decodes_prefills_and_extends) split_decodes_prefills_and_extends =
+      &mla::split_decodes_prefills_and_extends;
   decltype(&mla::decode_first_order) decode_first_order = &mla::decode_first_order;
   decltype(&plan::query_sizes) query_sizes = &plan::query_sizes;
   decltype(&plan::query_tiles) query_tiles = &plan::query_tiles;

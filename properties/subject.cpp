@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "properties/fa/run.hpp"
 #include "properties/generate/tensors.hpp"
 #include "properties/stages.hpp"
 
@@ -21,6 +22,7 @@ struct Subject::State {
   std::optional<Result<DecodeTensors>> tensors;
   std::optional<Result<DecodeResult>> result;
   std::optional<Result<cpu::ReferenceResult>> reference;
+  std::optional<Result<std::vector<FaStepRun>>> fa;
 
   const Result<Batch>& written() {
     if (!true_batch) true_batch.emplace(make_batch(spec));
@@ -113,6 +115,12 @@ const Result<cpu::ReferenceResult>& Subject::reference() {
   };
   if (s.interposer == nullptr) return s.reference.emplace(refer(*tensors()));
   return s.reference.emplace(refer(make_tensors(s.spec, *b)));
+}
+
+const Result<std::vector<FaStepRun>>& Subject::fa() {
+  State& s = *state_;
+  if (!s.fa) s.fa.emplace(run_fa(fa_steps(s.spec), fa_defect_of(*this), 1));
+  return *s.fa;
 }
 
 Subject Subject::sibling(Case other) const {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/backend.hpp"
 #include "core/builder/decode_builder.hpp"
@@ -21,6 +22,7 @@ namespace mla::prop {
 
 enum class SequenceDefect : std::uint8_t;  // properties/engine/sequence.hpp
 class FaDefect;    // properties/fa/run.hpp
+struct FaStepRun;  // the same
 struct Functions;  // the pure functions that claims look at, see properties/functions.hpp
 
 // The identity on every stage; a planted defect overrides what it breaks.
@@ -66,6 +68,9 @@ class Subject {
   const Result<DecodeTensors>& tensors();
   const Result<DecodeResult>& result();  // with the case's schedule seed, footprint recorded
   const Result<cpu::ReferenceResult>& reference();  // of the case as written, without interposer
+
+  // Kind fa: all steps of the case on one device; see run_fa().
+  const Result<std::vector<FaStepRun>>& fa();
 
   // A subject of another case with the same backend and interposer (for "same answer if ..."
   // claims).

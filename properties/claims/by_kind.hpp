@@ -1,8 +1,9 @@
 // One claim, several kinds of steps: each is checked by the function that knows its kind.
 //
-//   Property{"P04", ..., by_kind<{.decode = p04_indptr_shape, .fa = fa_indptr_shape}>}
+//   Property{"P04", ..., by_kind<p04_indptr_shape, nullptr, fa_indptr_shape>}
 //
-// A kind without a function is skipped. Fails: never by itself.
+// The functions are those for decode, prefill and FA steps; a kind without one is skipped.
+// Fails: never by itself.
 #pragma once
 
 #include <string>
@@ -11,18 +12,14 @@
 
 namespace mla::prop {
 
-struct KindChecks {
-  Outcome (*decode)(Subject&) = nullptr;
-  Outcome (*prefill)(Subject&) = nullptr;
-  Outcome (*fa)(Subject&) = nullptr;
-};
+using Check = Outcome (*)(Subject&);
 
-template <KindChecks kChecks>
+template <Check kDecode, Check kPrefill, Check kFa>
 Outcome by_kind(Subject& subject) {
   const StepKind kind = subject.spec().kind;
-  const auto check = kind == StepKind::decode    ? kChecks.decode
-                     : kind == StepKind::prefill ? kChecks.prefill
-                                                 : kChecks.fa;
+  const Check check = kind == StepKind::decode    ? kDecode
+                      : kind == StepKind::prefill ? kPrefill
+                                                  : kFa;
   if (check != nullptr) return check(subject);
   return skipped("the claim says nothing about steps of kind " + std::string(name(kind)));
 }

@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <array>
 
+#include "properties/claims/by_kind.hpp"
 #include "properties/claims/claims.hpp"
+#include "properties/claims/engine_claims.hpp"
+#include "properties/claims/fa_claims.hpp"
 
 namespace mla::prop {
 namespace {
@@ -17,11 +20,11 @@ constexpr std::array kProperties = {
              p02_tail_invariance},
     Property{"P03", "rebuild_equals_fresh",
              "A step built in used buffers equals the same step built in fresh ones.",
-             p03_rebuild_equals_fresh},
+             by_kind<p03_rebuild_equals_fresh, nullptr, fa_rebuild_equals_fresh>},
     Property{"P04", "indptr_shape",
              "Index lists have rows + 1 entries, start at 0, step by the lengths, and their tails "
              "are constant.",
-             p04_indptr_shape},
+             by_kind<p04_indptr_shape, nullptr, fa_indptr_shape>},
     Property{"P05", "plan_coverage",
              "The works cover each row's visible keys exactly once, each row is written once, and "
              "the result equals the reference.",
@@ -46,7 +49,7 @@ constexpr std::array kProperties = {
              p11_pad_noninterference},
     Property{"P12", "qlen_sweep",
              "Row i of q equals a one-row decode of the n-q+1+i keys that it sees.",
-             p12_qlen_sweep},
+             by_kind<p12_qlen_sweep, nullptr, fa_qlen_sweep>},
     Property{"P13", "causal_mutation",
              "Changing a key changes the rows that see it, and no bit of the others.",
              p13_causal_mutation},
@@ -66,20 +69,29 @@ constexpr std::array kProperties = {
     Property{"P18", "page_relabel",
              "Keys have slots of their own, kv_indices names their pages, and renaming blocks "
              "changes no bit.",
-             p18_page_relabel},
+             by_kind<p18_page_relabel, nullptr, fa_page_relabel>},
+    Property{"P21", "no_sync",
+             "A step of decodes is built and launched without waiting for the device.",
+             by_kind<decode_no_sync, nullptr, fa_no_sync>},
     Property{"P23", "bound_tight",
              "Sizes grow with the capacity and exceed what a batch can need by a bounded factor.",
              p23_bound_tight},
     Property{"P24", "lse_contract",
              "The LSE is natural: of one key its score, and shards merged by it give the whole.",
              p24_lse_contract},
+    Property{"P25", "chunk_merge",
+             "Context chunks cover every key once, and their size does not change the result.",
+             by_kind<nullptr, nullptr, fa_chunk_merge>},
     Property{"P26", "classify",
              "Uniformity and the decode prefix go by equality, as the rules say word by word.",
-             p26_classify},
+             by_kind<p26_classify, nullptr, fa_classify>},
     Property{"P27", "block_negotiation",
              "The common block size is what a search over all sizes finds.", p27_block_negotiation},
     Property{"P28", "kernel_available",
-             "Every shape gets a listed kernel or is refused with a reason.", p28_kernel_available},
+             "Every shape gets a listed kernel or is refused with a reason.", by_kind<p28_kernel_available, nullptr, fa_kernel_available>},
+    Property{"P29", "causal_flag",
+             "A step without a causal mask is attended without one, or refused.",
+             by_kind<decode_causal_flag, nullptr, fa_causal_flag>},
     Property{"P31", "determinism",
              "Any schedule and number of threads gives the same bits in every buffer.",
              p31_determinism},

@@ -80,6 +80,10 @@ Outcome fa_page_relabel(Subject& subject) {
   Subject elsewhere = subject.sibling(other);
   const auto& moved = elsewhere.fa();
   if (!moved) return refusal(moved.error());
+  for (const FaStepRun& step : *moved)
+    if (!step.result.faults.empty())
+      return failed("with blocks from " + std::to_string(other.origin_block) + ": " +
+                    step.result.faults.front().what);
   for (std::size_t i = 0; i < steps->size(); ++i)
     if (const auto why = bit_difference((*steps)[i].result, (*moved)[i].result))
       return failed("with blocks from " + std::to_string(other.origin_block) + ", layout " +

@@ -9,7 +9,6 @@
 namespace mla::prop {
 namespace {
 
-using device::DeviceBuffer;
 using device::DeviceView;
 using device::Stream;
 
@@ -59,7 +58,10 @@ class Engine {
     for (std::size_t i = 0; i < steps_.size(); ++i)
       if (Status bad = queue(*steps_[i], builder, runner, scratch)) return of_step(i, *bad);
     std::vector<FaStepRun> out;
-    for (const auto& s : steps_) out.push_back(finish(*s));
+    for (const auto& s : steps_) {
+      s->run.result = cpu::read_result(s->tensors, stream_);
+      out.push_back(std::move(s->run));
+    }
     for (const std::string& fault : heap_.faults())
       out.front().result.faults.push_back({fault, -1, -1});
     return out;
@@ -94,6 +96,7 @@ class Engine {
     if (!metadata) return metadata.error();
     step.metadata = std::move(*metadata);
     Status bad = queue_forward(step);
+    if (!bad) queue_look(step);
     for (const device::Transfer& wait : ledger_.waits()) run.waits.push_back(wait.name);
     return bad;
   }
@@ -132,35 +135,29 @@ class Engine {
     return std::nullopt;
   }
 
-  std::vector<std::int32_t> read(DeviceView<std::int32_t> view) {
-    std::vector<std::int32_t> out(view.size());
-    if (!out.empty()) stream_.copy_to_host("look", view, std::span(out));
-    return out;
-  }
-  std::vector<std::int32_t> read(const DeviceBuffer<std::int32_t>& buffer) {
-    return read(buffer.view());
-  }
-
-  FaStepRun finish(InFlight& step) {
-    FaStepRun& run = step.run;
-    run.result = cpu::read_result(step.tensors, stream_);
-    const fa::Metadata& md = step.metadata;
-    run.lists.query_start_loc = read(md.query_start_loc);
-    run.lists.decode_cu_seqlens = read(step.decode_cu_seqlens);
-    if (md.prefill) run.lists.prefill_query_start_loc = read(md.prefill->query_start_loc);
-    if (md.extend) {
+  // Copies the lists when the step's kernels have run: later steps overwrite the runner's.
+  void queue_look(InFlight& step) {
+    stream_.launch("look at the lists", [&step](const device::DeviceAccess& access) {
+      const auto copy = [&access](DeviceView<std::int32_t> view, std::vector<std::int32_t>& to) {
+        const auto from = view.on(access);
+        to.assign(from.begin(), from.end());
+      };
+      const fa::Metadata& md = step.metadata;
+      FaLists& to = step.run.lists;
+      copy(md.query_start_loc, to.query_start_loc);
+      copy(step.decode_cu_seqlens, to.decode_cu_seqlens);
+      if (md.prefill) copy(md.prefill->query_start_loc.view(), to.prefill_query_start_loc);
+      if (!md.extend) return;
       const fa::ChunkContext& chunks = md.extend->chunk_context;
-      run.lists.extend_query_start_loc = read(md.extend->query_start_loc);
-      run.lists.cu_seq_lens_chunk = read(chunks.cu_seq_lens_chunk);
-      run.lists.chunk_starts = read(chunks.chunk_starts);
-      run.lists.token_to_batch = read(chunks.token_to_batch);
-      if (chunks.swa_metadata) {
-        run.lists.swa_cu_seqlens = read(chunks.swa_metadata->swa_cu_seqlens);
-        run.lists.swa_seq_starts = read(chunks.swa_metadata->swa_seq_starts);
-        run.lists.swa_token_to_batch = read(chunks.swa_metadata->swa_token_to_batch);
-      }
-    }
-    return std::move(run);
+      copy(md.extend->query_start_loc.view(), to.extend_query_start_loc);
+      copy(chunks.cu_seq_lens_chunk.view(), to.cu_seq_lens_chunk);
+      copy(chunks.chunk_starts.view(), to.chunk_starts);
+      copy(chunks.token_to_batch.view(), to.token_to_batch);
+      if (!chunks.swa_metadata) return;
+      copy(chunks.swa_metadata->swa_cu_seqlens.view(), to.swa_cu_seqlens);
+      copy(chunks.swa_metadata->swa_seq_starts.view(), to.swa_seq_starts);
+      copy(chunks.swa_metadata->swa_token_to_batch.view(), to.swa_token_to_batch);
+    });
   }
 
   const FaDefect& defect_;
@@ -196,10 +193,8 @@ Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const FaDe
   return Engine(defect != nullptr ? *defect : no_defect(), threads).run(steps);
 }
 
-Result<std::vector<FaStepRun>> run_fa(const Subject& subject) {
-  const FaDefect* defect =
-      subject.interposer() == nullptr ? nullptr : subject.interposer()->fa_defect();
-  return run_fa(fa_steps(subject.spec()), defect, 1);
+const FaDefect* fa_defect_of(const Subject& subject) {
+  return subject.interposer() == nullptr ? nullptr : subject.interposer()->fa_defect();
 }
 
 cpu::FaReference reference_of(const FaStepRun& run) {

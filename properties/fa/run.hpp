@@ -60,8 +60,8 @@ std::vector<Case> fa_steps(const Case& c);
 // `threads`: of every kernel.
 Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const FaDefect* defect,
                                       int threads);
-// The steps of the subject's case with the defect of its interposer, one thread.
-Result<std::vector<FaStepRun>> run_fa(const Subject& subject);
+// The defect of the subject's interposer; null if there is none.
+const FaDefect* fa_defect_of(const Subject& subject);
 
 cpu::FaReference reference_of(const FaStepRun& run);
 

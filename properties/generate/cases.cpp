@@ -4,6 +4,7 @@
 
 #include "core/units.hpp"
 #include "properties/generate/cost.hpp"
+#include "properties/generate/fa_cases.hpp"
 #include "properties/generate/requests.hpp"
 
 namespace mla::prop {
@@ -35,13 +36,6 @@ void draw_later_steps(Choices& choices, const CaseDomain& domain, Case& c) {
 
 void draw_kind_fields(Choices& choices, const CaseDomain& domain, Case& c) {
   if (c.kind == StepKind::prefill) c.workspace_tokens = choose(choices, domain.workspace_tokens);
-  if (c.kind != StepKind::fa) return;
-  Options<std::int64_t> dividing;
-  for (const auto& option : domain.kv_heads)
-    if (c.heads % option.value == 0) dividing.push_back(option);
-  c.kv_heads = choose(choices, dividing);
-  c.head_dim = choose(choices, domain.head_dim);
-  c.window = choose(choices, domain.window);
 }
 
 void draw_layout(Choices& choices, const CaseDomain& domain, Case& c) {
@@ -114,6 +108,13 @@ void draw_origin(Choices& choices, const CaseDomain& domain, Case& c) {
 Case draw_case(Choices& choices, const CaseDomain& domain) {
   Case c;
   c.kind = choose(choices, domain.kind);
+  if (c.kind == StepKind::fa) {
+    draw_fa_fields(choices, domain, c);
+    draw_layout(choices, domain, c);
+    draw_origin(choices, domain, c);
+    c.data = {choose(choices, domain.data), draw_seed(choices, domain, c.data.seed)};
+    return c;
+  }
   c.arch = choose(choices, domain.arch);
   c.dtype = choose(choices, domain.dtype);
   c.heads = choose(choices, domain.heads);

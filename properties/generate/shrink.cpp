@@ -146,6 +146,7 @@ void plainer_options(Cases& out, const Case& c) {
   add(out, c, [&](Case& x) { x.kv_heads = simplest.kv_heads; });
   add(out, c, [&](Case& x) { x.head_dim = simplest.head_dim; });
   add(out, c, [&](Case& x) { x.window = simplest.window; });
+  add(out, c, [&](Case& x) { x.draft_tokens = simplest.draft_tokens; });
   add(out, c, [&](Case& x) { x.q_scale = x.kv_scale = 1; });
   add(out, c, [&](Case& x) { x.q_scale = 1; });
   add(out, c, [&](Case& x) { x.kv_scale = 1; });
