@@ -44,7 +44,7 @@ Lengths draw_keys(Dice& dice, std::int64_t shortest) {
   for (std::int64_t r = 0; r < count; ++r) {
     if (kind == 0) keys.push_back(even);
     if (kind == 1) keys.push_back(dice.between(shortest, 3000));
-    if (kind == 2) keys.push_back(dice.between(shortest, r == 0 ? 60000 : 60));
+    if (kind == 2) keys.push_back(shortest + dice.between(0, r == 0 ? 60000 : 60));
     if (kind == 3)
       keys.push_back(std::max(shortest, 16 * dice.between(0, 9) + dice.between(-1, 1)));
   }
