@@ -88,7 +88,7 @@ Result<PlanShape> resolve_plan_shape_v11(const PlanKey& key) {
   const bool fold = !shape.native && h % 16 == 0 && h > 0 && h < 128;
   shape.fold_ratio = fold ? h / 16 : 1;
   shape.plan_heads = Heads(fold ? 16 : h);
-  if (!shape.native && !fold) return unsupported_heads(key, h);
+  if (key.kv_heads.count() < 1 || (!shape.native && !fold)) return unsupported_heads(key, h);
   shape.rows_per_workgroup = 128;
   shape.query_split = true;
   shape.slots = key.compute_units;
