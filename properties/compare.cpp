@@ -58,24 +58,25 @@ struct Tally {
   std::int64_t wrong_lse = 0;
 };
 
-// Looks at the 512 outputs and the LSE of one (row, head) pair.
-void judge_pair(const Comparison& c, std::int64_t row, std::int64_t head, Tally& tally) {
+// Looks at the outputs and the LSE of one (row, head) pair.
+void judge_pair(const Judged& c, std::int64_t row, std::int64_t head, Tally& tally) {
   const auto pair = static_cast<std::size_t>(row * c.heads + head);
   Element worst;
   const auto keep = [&](Element e, std::int64_t dim) {
     e.row = row, e.head = head, e.dim = dim;
     if (worse(e, worst)) worst = e;
   };
-  for (std::size_t d = 0; d < kValueDim; ++d) {
-    const std::size_t i = pair * kValueDim + d;
-    const std::uint16_t bits = c.result.out[i];
+  const auto dims = static_cast<std::size_t>(c.dims);
+  for (std::size_t d = 0; d < dims; ++d) {
+    const std::size_t i = pair * dims + d;
+    const std::uint16_t bits = c.out[i];
     const double got = bf16_to_float(bits);
     if (within(got, c.reference.out[i], c.reference.out_bound[i])) continue;
     ++tally.wrong_out;
     keep(judge(got, c.reference.out[i], c.reference.out_bound[i], bits == kPoisonBf16),
          static_cast<std::int64_t>(d));
   }
-  const float lse = c.result.lse[pair];
+  const float lse = c.lse[pair];
   if (!within(lse, c.reference.lse[pair], c.reference.lse_bound[pair])) {
     ++tally.wrong_lse;
     keep(judge(lse, c.reference.lse[pair], c.reference.lse_bound[pair],
@@ -113,20 +114,19 @@ void add_faults(const std::vector<Fault>& faults, std::vector<std::string>& deta
     details.push_back("and " + std::to_string(faults.size() - kFaults) + " more faults");
 }
 
-Outcome wrong_elements(const Comparison& c, Tally& tally) {
+Outcome wrong_elements(const Judged& c, Tally& tally) {
   const std::size_t shown = std::min(kWorst, tally.worst.size());
   std::sort(tally.worst.begin(), tally.worst.end(), worse);
   const Element& worst = tally.worst.front();
-  Outcome outcome =
-      failed(describe(c.requests, worst) + "; wrong are " + std::to_string(tally.wrong_out) +
-             " of " + std::to_string(c.result.out.size()) + " elements of out and " +
-             std::to_string(tally.wrong_lse) + " of " + std::to_string(c.result.lse.size()) +
-             " of the LSE");
+  Outcome outcome = failed(describe(c.requests, worst) + "; wrong are " +
+                           std::to_string(tally.wrong_out) + " of " + std::to_string(c.out.size()) +
+                           " elements of out and " + std::to_string(tally.wrong_lse) + " of " +
+                           std::to_string(c.lse.size()) + " of the LSE");
   for (std::size_t i = 0; i < shown; ++i)
     outcome.details.push_back(describe(c.requests, tally.worst[i]));
-  for (std::string& line : guilty_works(c.metadata, worst.row, worst.head, kWorks))
+  for (std::string& line : c.blame(worst.row, worst.head))
     outcome.details.push_back(std::move(line));
-  add_faults(c.result.faults, outcome.details);
+  add_faults(c.faults, outcome.details);
   return outcome;
 }
 
@@ -144,23 +144,35 @@ std::string row_name(std::span<const RequestSpec> requests, std::int64_t row) {
   return in_batch + " (of no request)";
 }
 
-Outcome compare(const Comparison& c) {
+Outcome compare_elements(const Judged& c) {
   const std::size_t pairs = c.reference.lse.size();
-  if (c.result.out.size() != c.reference.out.size() || c.result.lse.size() != pairs)
-    return failed("the result has " + std::to_string(c.result.out.size()) +
-                  " elements of out and " + std::to_string(c.result.lse.size()) +
-                  " of the LSE, the reference " + std::to_string(c.reference.out.size()) + " and " +
-                  std::to_string(pairs));
+  if (c.out.size() != c.reference.out.size() || c.lse.size() != pairs)
+    return failed("the result has " + std::to_string(c.out.size()) + " elements of out and " +
+                  std::to_string(c.lse.size()) + " of the LSE, the reference " +
+                  std::to_string(c.reference.out.size()) + " and " + std::to_string(pairs));
   Tally tally;
   const std::int64_t rows = static_cast<std::int64_t>(pairs) / c.heads;
   for (std::int64_t row = 0; row < rows; ++row)
     for (std::int64_t head = 0; head < c.heads; ++head) judge_pair(c, row, head, tally);
   if (!tally.worst.empty()) return wrong_elements(c, tally);
-  if (c.result.faults.empty()) return passed();
-  Outcome outcome = failed("every element is right, but the backend saw a fault: " +
-                           c.result.faults.front().what);
-  add_faults(c.result.faults, outcome.details);
+  if (c.faults.empty()) return passed();
+  Outcome outcome =
+      failed("every element is right, but the backend saw a fault: " + c.faults.front().what);
+  add_faults(c.faults, outcome.details);
   return outcome;
+}
+
+Outcome compare(const Comparison& c) {
+  return compare_elements({.out = c.result.out,
+                           .lse = c.result.lse,
+                           .faults = c.result.faults,
+                           .reference = c.reference,
+                           .requests = c.requests,
+                           .heads = c.heads,
+                           .dims = kValueDim,
+                           .blame = [&c](std::int64_t row, std::int64_t head) {
+                             return guilty_works(c.metadata, row, head, kWorks);
+                           }});
 }
 
 Outcome compare_with_reference(Subject& subject) {

@@ -8,9 +8,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/backend.hpp"
 #include "cpu_backend/reference.hpp"
@@ -18,6 +20,21 @@
 #include "properties/verdict.hpp"
 
 namespace mla::prop {
+
+// Rows of any step with their reference. Passes, or fails with the worst element in the message;
+// details hold up to five of the worst (row, head) pairs, the lines of `blame` for the worst one,
+// and the backend's faults.
+struct Judged {
+  std::span<const std::uint16_t> out;  // [rows, heads, dims]
+  std::span<const float> lse;          // [rows, heads]
+  const std::vector<Fault>& faults;
+  const cpu::ReferenceResult& reference;
+  std::span<const RequestSpec> requests;  // names the rows: the batch with its padding
+  std::int64_t heads = 16;
+  std::int64_t dims = kValueDim;
+  std::function<std::vector<std::string>(std::int64_t row, std::int64_t head)> blame;
+};
+Outcome compare_elements(const Judged& judged);
 
 struct Comparison {
   const DecodeResult& result;
@@ -27,8 +44,7 @@ struct Comparison {
   std::int64_t heads = 16;                // model heads
 };
 
-// Passes, or fails with the worst element in the message; details hold up to five of the worst
-// (row, head) pairs, the works that produced the worst one, and the backend's faults.
+// compare_elements() of a decode step, with the works that produced the worst pair.
 Outcome compare(const Comparison& comparison);
 
 // The same for a subject; skips with the reason if a stage refused the case.

@@ -5,6 +5,7 @@
 
 #include "properties/fa/run.hpp"
 #include "properties/generate/tensors.hpp"
+#include "properties/prefill/run.hpp"
 #include "properties/stages.hpp"
 
 namespace mla::prop {
@@ -23,6 +24,8 @@ struct Subject::State {
   std::optional<Result<DecodeResult>> result;
   std::optional<Result<cpu::ReferenceResult>> reference;
   std::optional<Result<std::vector<FaStepRun>>> fa;
+  std::optional<Result<PrefillRun>> prefill;
+  std::optional<cpu::ReferenceResult> prefill_reference;
 
   const Result<Batch>& written() {
     if (!true_batch) true_batch.emplace(make_batch(spec));
@@ -115,6 +118,20 @@ const Result<cpu::ReferenceResult>& Subject::reference() {
   };
   if (s.interposer == nullptr) return s.reference.emplace(refer(*tensors()));
   return s.reference.emplace(refer(make_tensors(s.spec, *b)));
+}
+
+const Result<PrefillRun>& Subject::prefill() {
+  State& s = *state_;
+  if (s.prefill) return *s.prefill;
+  Case first = s.spec;
+  first.later_steps.clear();
+  return s.prefill.emplace(run_prefill({std::move(first)}, parts_of(*this), {}));
+}
+
+const cpu::ReferenceResult& Subject::prefill_reference() {
+  State& s = *state_;
+  if (s.prefill_reference) return *s.prefill_reference;
+  return s.prefill_reference.emplace(prefill_reference_of(*prefill()->steps.front()));
 }
 
 const Result<std::vector<FaStepRun>>& Subject::fa() {

@@ -21,8 +21,10 @@
 namespace mla::prop {
 
 enum class SequenceDefect : std::uint8_t;  // properties/engine/sequence.hpp
-class FaDefect;    // properties/fa/run.hpp
-struct FaStepRun;  // the same
+class FaDefect;                            // properties/fa/run.hpp
+struct FaStepRun;                          // the same
+struct PrefillParts;  // what a prefill step is made of, properties/prefill/parts.hpp
+struct PrefillRun;
 struct Functions;  // the pure functions that claims look at, see properties/functions.hpp
 
 // The identity on every stage; a planted defect overrides what it breaks.
@@ -42,6 +44,7 @@ class Interposer {
   virtual void on_tensors(const Case&, DecodeTensors&) const {}
   virtual void on_result(const DecodeMetadata&, DecodeResult&) const {}
   virtual void on_functions(Functions&) const {}
+  virtual void on_prefill(PrefillParts&) const {}
   // A defect of order or lifetime, which lives between the steps of a sequence; 0: none.
   [[nodiscard]] virtual SequenceDefect sequence_defect() const { return SequenceDefect{}; }
   // What is broken between the stages of an FA step; null: nothing.
@@ -68,6 +71,10 @@ class Subject {
   const Result<DecodeTensors>& tensors();
   const Result<DecodeResult>& result();  // with the case's schedule seed, footprint recorded
   const Result<cpu::ReferenceResult>& reference();  // of the case as written, without interposer
+
+  // Kind prefill: the case's first step on an engine of its own, and its reference.
+  const Result<PrefillRun>& prefill();
+  const cpu::ReferenceResult& prefill_reference();  // only if prefill() is ok
 
   // Kind fa: all steps of the case on one device; see run_fa().
   const Result<std::vector<FaStepRun>>& fa();

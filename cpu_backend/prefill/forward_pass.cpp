@@ -11,7 +11,6 @@
 namespace mla::cpu {
 
 using prefill::kQkDim;
-using prefill::kTileRows;
 using prefill::kVDim;
 using prefill::Path;
 

@@ -8,7 +8,6 @@
 namespace mla::cpu {
 namespace {
 
-using prefill::kQkDim;
 using prefill::kTileRows;
 using prefill::kVDim;
 

@@ -6,6 +6,7 @@
 #include "properties/claims/claims.hpp"
 #include "properties/claims/engine_claims.hpp"
 #include "properties/claims/fa_claims.hpp"
+#include "properties/claims/prefill_claims.hpp"
 
 namespace mla::prop {
 namespace {
@@ -28,7 +29,7 @@ constexpr std::array kProperties = {
     Property{"P05", "plan_coverage",
              "The works cover each row's visible keys exactly once, each row is written once, and "
              "the result equals the reference.",
-             p05_plan_coverage},
+             by_kind<p05_plan_coverage, prefill_plan_coverage, nullptr>},
     Property{"P06", "capacity_guard",
              "No batch within the declared capacity writes behind a buffer.", p06_capacity_guard},
     Property{
@@ -56,10 +57,10 @@ constexpr std::array kProperties = {
     Property{"P14", "head_pad",
              "Padded and folded heads give what unpadded attention gives, and plan, tensors and "
              "reducer have the same heads.",
-             p14_head_pad},
+             by_kind<p14_head_pad, prefill_head_pad, nullptr>},
     Property{"P15", "dtype_threading",
              "The plan from the declared dtypes is the plan from the tensors' dtypes.",
-             p15_dtype_threading},
+             by_kind<p15_dtype_threading, prefill_dtype_threading, nullptr>},
     Property{"P16", "scale_equivariance",
              "Doubling fp8 data and halving its scale changes no bit; bf16 data knows no scale.",
              p16_scale_equivariance},
@@ -70,25 +71,32 @@ constexpr std::array kProperties = {
              "Keys have slots of their own, kv_indices names their pages, and renaming blocks "
              "changes no bit.",
              by_kind<p18_page_relabel, nullptr, fa_page_relabel>},
+    Property{"P20", "stream_order",
+             "However far the host runs ahead, every kernel sees what was built for its step.",
+             by_kind<decode_stream_order, prefill_stream_order, nullptr>},
     Property{"P21", "no_sync",
              "A step of decodes is built and launched without waiting for the device.",
              by_kind<decode_no_sync, nullptr, fa_no_sync>},
+    Property{"P22", "workspace_reserved",
+             "What is reserved before the workspace is locked holds every batch within the limits.",
+             by_kind<nullptr, p22_workspace_reserved, nullptr>},
     Property{"P23", "bound_tight",
              "Sizes grow with the capacity and exceed what a batch can need by a bounded factor.",
-             p23_bound_tight},
+             by_kind<p23_bound_tight, prefill_bound_tight, nullptr>},
     Property{"P24", "lse_contract",
              "The LSE is natural: of one key its score, and shards merged by it give the whole.",
-             p24_lse_contract},
+             by_kind<p24_lse_contract, prefill_lse_contract, nullptr>},
     Property{"P25", "chunk_merge",
              "Context chunks cover every key once, and their size does not change the result.",
-             by_kind<nullptr, nullptr, fa_chunk_merge>},
+             by_kind<nullptr, p25_chunk_merge, fa_chunk_merge>},
     Property{"P26", "classify",
              "Uniformity and the decode prefix go by equality, as the rules say word by word.",
              by_kind<p26_classify, nullptr, fa_classify>},
     Property{"P27", "block_negotiation",
              "The common block size is what a search over all sizes finds.", p27_block_negotiation},
     Property{"P28", "kernel_available",
-             "Every shape gets a listed kernel or is refused with a reason.", by_kind<p28_kernel_available, nullptr, fa_kernel_available>},
+             "Every shape gets a listed kernel or is refused with a reason.",
+             by_kind<p28_kernel_available, nullptr, fa_kernel_available>},
     Property{"P29", "causal_flag",
              "A step without a causal mask is attended without one, or refused.",
              by_kind<decode_causal_flag, nullptr, fa_causal_flag>},

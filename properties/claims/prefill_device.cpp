@@ -57,6 +57,23 @@ std::vector<std::vector<std::int32_t>> full_batches(const Limits& limits, Dice& 
   return batches;
 }
 
+// The plans of a step with these rows: that of the new tokens, and that of a chunk that fills the
+// workspace with context of all requests.
+std::vector<PlanLists> lists_of(const std::vector<std::int32_t>& starts,
+                                const EngineConfig& config) {
+  std::vector<PlanLists> lists{new_token_lists(starts)};
+  const auto requests = static_cast<std::int64_t>(starts.size()) - 1;
+  const std::int64_t each = config.workspace_tokens / requests;
+  if (!config.context_plans || each == 0) return lists;
+  PlanLists context{starts, {0}, {}, false};
+  for (std::int64_t r = 0; r < requests; ++r) {
+    context.context_lens.push_back(static_cast<std::int32_t>(each));
+    context.kv_indptr.push_back(context.kv_indptr.back() + static_cast<std::int32_t>(each));
+  }
+  lists.push_back(std::move(context));
+  return lists;
+}
+
 struct Worst {
   std::int64_t tiles = 0;
   std::size_t bytes = 0;
@@ -68,14 +85,14 @@ Result<Worst> worst_of(const EngineConfig& config, const PrefillParts& parts, Di
   if (!sizes) return sizes.error();
   Worst worst;
   for (const auto& starts : full_batches(config.limits, dice)) {
-    const PlanLists lists = new_token_lists(starts);
-    const auto plan = parts.build.plan(plan_input_of(lists, config), *sizes);
-    if (!plan) return plan.error();
-    const HostPlan host = host_plan(starts, {}, *plan);
-    worst.tiles = std::max(worst.tiles, host.num_partial_tiles);
-    worst.bytes = std::max(
-        worst.bytes,
-        scratch_layout(host.num_partial_tiles, config.kernel_heads, Rows(starts.back())).bytes());
+    for (const PlanLists& lists : lists_of(starts, config)) {
+      const auto plan = parts.build.plan(plan_input_of(lists, config), *sizes);
+      if (!plan) return plan.error();
+      const std::int64_t tiles = host_plan(starts, {}, *plan).num_partial_tiles;
+      const ScratchLayout layout = scratch_layout(tiles, config.kernel_heads, Rows(starts.back()));
+      worst.tiles = std::max(worst.tiles, tiles);
+      worst.bytes = std::max(worst.bytes, layout.bytes());
+    }
   }
   return worst;
 }

@@ -52,8 +52,7 @@ prefill::PrefillTensors make_prefill_tensors(const Case& c, const Batch& batch) 
         }
         const std::int64_t slot = batch.slot(request, p) - t.cache.first_slot;
         round_to(values.data(), kQkDim + kVDim,
-                 &t.cache.bits[static_cast<std::size_t>((slot * c.heads + h) *
-                                                        (kQkDim + kVDim))]);
+                 &t.cache.bits[static_cast<std::size_t>((slot * c.heads + h) * (kQkDim + kVDim))]);
       }
     // Rows are named by their place among the keys, so that they, too, survive another cut.
     for (std::int64_t i = 0; i < q; ++i, ++row)

@@ -57,6 +57,7 @@ std::unique_ptr<Run> prepare(const std::string& line) {
                  .kernel_heads = Heads(round_up(run->spec.heads, 16)),
                  .limits = limits_of(run->batch),
                  .workspace_tokens = run->spec.workspace_tokens,
+                 .context_plans = run->shape.path == Path::fp8_context,
                  .bound = ScratchBound::token_budget};
   Machine& m = run->machine;
   run->buffers = must(make_prefill_buffers(run->config, m.device()));

@@ -6,6 +6,22 @@
 #include "core/builder/prefill/prefill_shape.hpp"
 
 namespace mla::prefill {
+namespace {
+
+// Units of new rows in tiles that can be cut, over all requests of a batch with `rows` rows of
+// which none has more than `longest`.
+std::int64_t most_units(std::int64_t rows, std::int64_t longest) {
+  std::int64_t most = 0;
+  for (std::int64_t q = kUnitTokens + 1; q <= longest; q += kUnitTokens) {
+    std::int64_t units = 0;
+    for (std::int64_t end = kTileRows; end < q + kTileRows; end += kTileRows)
+      if (const std::int64_t u = ceil_div(std::min(end, q), kUnitTokens); u > 1) units += u;
+    most = std::max(most, ceil_div(rows * units, q));
+  }
+  return most;
+}
+
+}  // namespace
 
 plan::PsSizeQuery size_query_of(const EngineConfig& config) {
   const Limits& limits = config.limits;
@@ -24,9 +40,13 @@ ScratchLayout scratch_layout(std::int64_t partial_tiles, Heads kernel_heads, Row
 std::int64_t most_partial_tiles(const EngineConfig& config) {
   const std::int64_t groups = std::gcd(config.kernel_heads.count(), config.compute_units.count());
   const std::int64_t cuts = config.compute_units.count() / groups - 1;
-  const std::int64_t requests = config.limits.max_requests.count();
-  const std::int64_t tiles = ceil_div(config.limits.max_rows.count(), kTileRows) + requests - 1;
-  return std::min(2 * cuts, tiles + cuts);
+  const std::int64_t rows = config.limits.max_rows.count();
+  const std::int64_t tiles = ceil_div(rows, kTileRows) + config.limits.max_requests.count() - 1;
+  const std::int64_t by_cuts = std::min(2 * cuts, tiles + cuts);
+  std::int64_t units = most_units(rows, size_query_of(config).max_qo_len);
+  if (config.context_plans && config.workspace_tokens > kUnitTokens)
+    units = std::max(units, tiles * ceil_div(config.workspace_tokens, kUnitTokens));
+  return std::min(by_cuts, units);
 }
 
 Status reserve_scratch(const EngineConfig& config, device::Workspace& workspace) {

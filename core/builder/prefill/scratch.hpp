@@ -34,6 +34,7 @@ struct EngineConfig {
   Heads kernel_heads{16};  // padded
   Limits limits;
   std::int64_t workspace_tokens = 65536;  // of the context workspace
+  bool context_plans = false;             // path fp8_context: plans over context chunks, too
   ScratchBound bound = ScratchBound::size_query;
 };
 
@@ -51,9 +52,14 @@ struct ScratchLayout {
 };
 ScratchLayout scratch_layout(std::int64_t partial_tiles, Heads kernel_heads, Rows rows);
 
-// Partial tiles that a batch within the limits can have at most. The planner fills its slots one
-// after the other, so it cuts at most once between two of them. A cut tile has one piece more than
-// cuts: at most two pieces for each cut, and at most one more piece than cuts for each tile.
+// Partial tiles that a batch within the limits can have at most.
+//
+// The planner fills its slots one after the other, so it cuts at most once between two of them. A
+// cut tile has one piece more than cuts: at most two pieces for each cut, and at most one more
+// piece than cuts for each tile. Besides, pieces are whole units of kUnitTokens keys, and a tile of
+// one unit is not cut: tile i of a request of q new rows has the units of its last row's keys,
+// which makes at most u(q) units in tiles of two and more, and over all requests at most max_rows
+// times the largest u(q)/q. As u(q) grows only where a unit begins, those q are all to look at.
 std::int64_t most_partial_tiles(const EngineConfig& config);
 
 Status reserve_scratch(const EngineConfig& config, device::Workspace& workspace);

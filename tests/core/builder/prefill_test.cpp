@@ -33,6 +33,7 @@ EngineConfig config_of(const Case& c, const PrefillShape& shape, const Limits& l
           .kernel_heads = Heads(round_up(c.heads, 16)),
           .limits = limits,
           .workspace_tokens = c.workspace_tokens,
+          .context_plans = true,
           .bound = ScratchBound::size_query};
 }
 
@@ -50,8 +51,8 @@ PrefillMetadata build(const std::string& requests, Machine& m, PrefillBuffers& b
 }
 
 PrefillBuffers make_buffers(Machine& m) {
-  const EngineConfig config{true,  ComputeUnits(256),       Heads(16), kLimits,
-                            65536, ScratchBound::size_query};
+  const EngineConfig config{true,  ComputeUnits(256),       Heads(16), kLimits, 65536,
+                            false, ScratchBound::size_query};
   return make_prefill_buffers(config, m.device()).value();
 }
 
@@ -222,7 +223,7 @@ TEST_CASE("prefill sizes: buffers are made for the padded heads", "[prefill][P14
   const Limits limits{Requests(1), Rows(512), Tokens(512)};
   const auto tiles = [&](std::int64_t heads) {
     return plan::query_ps_sizes(size_query_of({true, ComputeUnits(256), Heads(heads), limits, 16,
-                                               ScratchBound::size_query}))
+                                               false, ScratchBound::size_query}))
         ->reduce_partial_map;
   };
   CHECK(tiles(32) == 16);
@@ -232,9 +233,13 @@ TEST_CASE("prefill sizes: buffers are made for the padded heads", "[prefill][P14
 }
 
 TEST_CASE("prefill scratch: the token budget bounds it, whatever the requests", "[P23][BUG-064]") {
-  const EngineConfig config{true,      ComputeUnits(256),
-                            Heads(16), {Requests(1024), Rows(8192), Tokens(65536)},
-                            65536,     ScratchBound::token_budget};
+  const EngineConfig config{true,
+                            ComputeUnits(256),
+                            Heads(16),
+                            {Requests(1024), Rows(8192), Tokens(65536)},
+                            65536,
+                            false,
+                            ScratchBound::token_budget};
   CHECK(most_partial_tiles(config) == 30);
   device::DeviceHeap heap;
   device::Workspace tight(heap);
@@ -245,6 +250,24 @@ TEST_CASE("prefill scratch: the token budget bounds it, whatever the requests", 
   REQUIRE_FALSE(reserve_scratch(by_query, loose));
   CHECK(tight.reserved_bytes() == scratch_layout(30, Heads(16), Rows(8192)).bytes());
   CHECK(loose.reserved_bytes() > 30 * tight.reserved_bytes());
+}
+
+TEST_CASE("prefill scratch: rows that make one unit of keys cannot be cut and need no partials",
+          "[prefill][P23]") {
+  const auto most = [](std::int64_t requests, std::int64_t rows, std::int64_t longest) {
+    return most_partial_tiles({.fp8 = true,
+                               .compute_units = ComputeUnits(256),
+                               .kernel_heads = Heads(16),
+                               .limits = {Requests(requests), Rows(rows), Tokens(longest)},
+                               .workspace_tokens = 64,
+                               .context_plans = false,
+                               .bound = ScratchBound::token_budget});
+  };
+  CHECK(most(1, 128, 128) == 0);
+  CHECK(most(8, 1024, 128) == 0);
+  CHECK(most(1, 129, 129) == 2);
+  CHECK(most(1, 257, 257) == 5);
+  CHECK(most(1, 2000, 2000) == 23);  // 15 cuts in 8 tiles
 }
 
 TEST_CASE("prefill builder: the ten fields are there on the fp8 paths, and only there",

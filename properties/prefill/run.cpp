@@ -1,0 +1,199 @@
+#include "properties/prefill/run.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "cpu_backend/prefill/prefill_reference.hpp"
+#include "properties/compare.hpp"
+#include "properties/prefill/plan_rules.hpp"
+#include "properties/prefill/tensors.hpp"
+
+namespace mla::prop {
+namespace {
+
+using namespace prefill;
+
+// The engine of a run: one device, one stream, buffers for the declared limits.
+class Engine {
+ public:
+  Engine(const EngineConfig& config, const PrefillParts& parts, device::DeviceHeap& heap)
+      : config_(config), parts_(parts), heap_(heap) {}
+
+  Status start() {
+    auto buffers = make_prefill_buffers(config_, device());
+    if (!buffers) return buffers.error();
+    buffers_ = std::move(*buffers);
+    if (Status bad = parts_.reserve(config_, workspace_)) return bad;
+    workspace_.lock();
+    return std::nullopt;
+  }
+
+  // Builds the step and queues its kernels behind a look at their plans.
+  Status queue(PrefillStep& step, const PrefillOptions& options) {
+    auto md = build_prefill(step.batch, step.shape, config_, parts_.build, buffers_, device());
+    if (!md) return md.error();
+    step.metadata = std::move(*md);
+    step.context_plans.resize(step.metadata.context_plans.size());
+    stream_.launch("look at the plans", [&step](const device::DeviceAccess& access) {
+      if (step.metadata.fp8) look(*step.metadata.fp8, access, step.plan);
+      for (std::size_t i = 0; i < step.context_plans.size(); ++i)
+        look(step.metadata.context_plans[i].fields, access, step.context_plans[i]);
+    });
+    return cpu::queue_prefill({step.metadata, step.tensors}, parts_.kernels,
+                              {.schedule_seed = step.spec.schedule_seed,
+                               .threads = options.threads,
+                               .record_footprint = false},
+                              stream_, workspace_, step.result);
+  }
+
+  void advance() { stream_.advance(); }
+  [[nodiscard]] std::size_t waits() const { return ledger_.waits().size(); }
+
+ private:
+  [[nodiscard]] Device device() { return {heap_, ledger_, stream_}; }
+
+  static void look(const PlanFields& fields, const device::DeviceAccess& access, SeenPlan& seen) {
+    const auto copy = [&](const Words& view, std::vector<std::int32_t>& to) {
+      const auto words = view.on(access);
+      to.assign(words.begin(), words.end());
+    };
+    copy(fields.qo_indptr, seen.qo_indptr);
+    copy(fields.kv_indptr, seen.kv_indptr);
+    copy(fields.kv_indices, seen.kv_indices);
+    copy(fields.work_indptr, seen.work_indptr);
+    copy(fields.work_info_set, seen.work_info);
+    copy(fields.reduce_indptr, seen.reduce_indptr);
+    copy(fields.reduce_final_map, seen.reduce_final_map);
+    copy(fields.reduce_partial_map, seen.reduce_partial_map);
+    seen.num_partial_tiles = fields.num_partial_tiles;
+  }
+
+  EngineConfig config_;
+  const PrefillParts& parts_;
+  device::DeviceHeap& heap_;
+  device::TransferLedger ledger_;
+  device::Workspace workspace_{heap_};
+  PrefillBuffers buffers_;
+  device::Stream stream_{ledger_};  // last: it runs what is queued before the rest goes
+};
+
+Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const PrefillParts& parts,
+                                             const PrefillOptions& options) {
+  auto step = std::make_unique<PrefillStep>();
+  step->spec = c;
+  auto batch = make_batch(c);
+  if (!batch) return batch.error();
+  step->batch = std::move(*batch);
+  auto shape = parts.resolve(c, step->batch, parts.capability(platform_of(c), model_of(c)));
+  if (!shape) return shape.error();
+  step->shape = std::move(*shape);
+  if (options.rule) step->shape.rule = *options.rule;
+  step->tensors = make_prefill_tensors(c, step->batch);
+  return step;
+}
+
+}  // namespace
+
+PrefillParts parts_of(const Subject& subject) {
+  PrefillParts parts;
+  if (subject.interposer() != nullptr) subject.interposer()->on_prefill(parts);
+  return parts;
+}
+
+Limits limits_of(const std::vector<Case>& steps) {
+  Limits limits;
+  for (const Case& c : steps) {
+    std::int64_t rows = 0;
+    for (const RequestSpec& r : c.requests) {
+      rows += r.qo_len;
+      limits.max_model_len = std::max(limits.max_model_len, Tokens(r.kv_len));
+    }
+    limits.max_rows = std::max(limits.max_rows, Rows(rows));
+    limits.max_requests =
+        std::max(limits.max_requests, Requests(static_cast<std::int64_t>(c.requests.size())));
+  }
+  return limits;
+}
+
+EngineConfig config_of(const Case& c, const Limits& limits, const PrefillParts& parts) {
+  return {.fp8 = parts.capability(platform_of(c), model_of(c)).ok(),
+          .compute_units = ComputeUnits(c.compute_units),
+          .kernel_heads = Heads(round_up(c.heads, 16)),
+          .limits = limits,
+          .workspace_tokens = c.workspace_tokens,
+          .context_plans = c.planner == PlannerChoice::v12,
+          .bound = ScratchBound::token_budget};
+}
+
+Result<PrefillRun> run_prefill(const std::vector<Case>& steps, const PrefillParts& parts,
+                               const PrefillOptions& options) {
+  PrefillRun run;
+  run.heap = std::make_unique<device::DeviceHeap>();
+  for (const Case& c : steps) {
+    auto step = prepare(c, parts, options);
+    if (!step) return step.error();
+    run.steps.push_back(std::move(*step));
+  }
+  const EngineConfig config = config_of(steps.front(), limits_of(steps), parts);
+  Engine engine(config, parts, *run.heap);
+  if (Status bad = engine.start()) return *bad;
+  std::size_t queued = 0;
+  for (const auto& step : run.steps) {
+    step->config = config;
+    if (Status bad = engine.queue(*step, options)) return *bad;
+    if (queued++ >= options.ahead) engine.advance(), queued = 0;
+  }
+  engine.advance();
+  run.faults = run.heap->faults();
+  run.waits = engine.waits();
+  return run;
+}
+
+cpu::ReferenceResult prefill_reference_of(const PrefillStep& step) {
+  std::vector<std::int64_t> merges(step.batch.requests.size(), 0);
+  if (step.metadata.context)
+    for (const ContextChunk& chunk : step.metadata.context->chunks)
+      for (std::int64_t i = 0; i < chunk.requests(); ++i)
+        if (const auto r = static_cast<std::size_t>(chunk.first_request + i); r < merges.size())
+          ++merges[r];
+  const Case& c = step.spec;
+  const auto shape =
+      resolve_prefill_shape(c, step.batch, capability_of(platform_of(c), model_of(c)));
+  return cpu::prefill_reference({.batch = step.batch,
+                                 .tensors = make_prefill_tensors(c, step.batch),
+                                 .arch = c.arch,
+                                 .arithmetic = shape.ok() ? shape->arithmetic() : Dtype::bf16,
+                                 .causal = c.causal,
+                                 .merges = merges});
+}
+
+Outcome compare_prefill(const PrefillStep& step, const cpu::ReferenceResult& reference) {
+  return compare_elements({.out = step.result.out,
+                           .lse = step.result.lse,
+                           .faults = step.result.faults,
+                           .reference = reference,
+                           .requests = step.batch.requests,
+                           .heads = step.spec.heads,
+                           .dims = kVDim,
+                           .blame = [&step](std::int64_t row, std::int64_t head) {
+                             return guilty_prefill_works(step, row, head);
+                           }});
+}
+
+std::optional<std::string> prefill_difference(const PrefillStep& a, const PrefillStep& b) {
+  if (a.result.lse.size() != b.result.lse.size()) return "the results have different sizes";
+  for (std::size_t i = 0; i < a.result.out.size(); ++i)
+    if (a.result.out[i] != b.result.out[i]) {
+      const auto pair = static_cast<std::int64_t>(i) / kVDim;
+      return "out of " + row_name(a.batch.requests, pair / a.spec.heads) + " head " +
+             std::to_string(pair % a.spec.heads) + " differs";
+    }
+  for (std::size_t i = 0; i < a.result.lse.size(); ++i)
+    if (std::bit_cast<std::uint32_t>(a.result.lse[i]) !=
+        std::bit_cast<std::uint32_t>(b.result.lse[i]))
+      return "LSE of " + row_name(a.batch.requests, static_cast<std::int64_t>(i) / a.spec.heads) +
+             " differs";
+  return std::nullopt;
+}
+
+}  // namespace mla::prop
