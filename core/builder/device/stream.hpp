@@ -63,7 +63,7 @@ class Stream {
 
   // Waits for all queued operations, then copies.
   template <class T>
-  void copy_to_host(std::string name, DeviceView<T> source, std::span<T> target) {
+  void copy_to_host(const std::string& name, DeviceView<T> source, std::span<T> target) {
     advance();
     ledger_.record(TransferKind::to_host, name, target.size_bytes());
     const std::span<T> from = source.on(DeviceAccess(name));

@@ -19,7 +19,7 @@
 namespace mla::fa {
 
 // Context tokens that the workspace holds in production.
-inline constexpr std::int64_t kContextTokensPerChunk = 32 * 1024;
+inline constexpr std::int64_t kContextTokensPerChunk = std::int64_t{32} * 1024;
 
 // Chunk c of an extend with `context` cached keys is [min(c*size, context), min((c+1)*size,
 // context)).
