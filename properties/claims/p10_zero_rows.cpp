@@ -110,7 +110,7 @@ Outcome p10_zero_rows(Subject& subject) {
   Dice dice(subject.spec(), "P10");
   const auto& requests = subject.batch()->requests;
   const std::int64_t at = dice.below(static_cast<std::int64_t>(requests.size()) + 1);
-  const Inserted in = insert_keyless(subject, at, requests[0].qo_len);
+  const Inserted in = insert_keyless(subject, at, std::max<std::int64_t>(1, requests[0].qo_len));
   const auto step = run_step(subject, in.spec, in.batch, in.tensors);
   if (!step) return skipped("with a keyless request the case is refused: " + step.error().message);
   const std::string where = "with a keyless request in front of request " + std::to_string(at);

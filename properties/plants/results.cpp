@@ -38,19 +38,6 @@ class NoLse final : public Interposer {
   void on_result(const DecodeMetadata&, DecodeResult& result) const override { result.lse.clear(); }
 };
 
-// Rows that stage 1 writes itself get no LSE.
-class NoDirectLse final : public Interposer {
-  void on_result(const DecodeMetadata& md, DecodeResult& result) const override {
-    if (!md.plan) return;
-    const std::int64_t fold = md.shape.fold_ratio();
-    const std::int64_t heads = md.shape.heads.model.count();
-    for (const Footprint& f : result.footprint)
-      if (fold == 1 && f.output_rows.end > f.output_rows.begin)
-        std::fill(result.lse.begin() + f.output_rows.begin * heads,
-                  result.lse.begin() + f.output_rows.end * heads, std::bit_cast<float>(kPoisonF32));
-  }
-};
-
 // An empty split takes part in the merge with the weight of one that holds keys.
 class WeightyEmptySplit final : public Interposer {
   void on_result(const DecodeMetadata& md, DecodeResult& result) const override {
@@ -104,7 +91,6 @@ class CompoundingSteal final : public Interposer {
 constexpr Plant kPlants[] = {
     {"BUG-107", "P24", "The LSE is a binary logarithm.", "mla1:1q1s1", plant_of<BinaryLog>},
     {"BUG-106", "P24", "The LSE is not returned.", "mla1:1q1s1", plant_of<NoLse>},
-    {"BUG-072", "P24", "Tiles that are not cut get no LSE.", "mla1:1q1s1", plant_of<NoDirectLse>},
     {"BUG-070", "P09", "A split without keys contributes weight.", "mla1:1q1s1;planner=none",
      plant_of<WeightyEmptySplit>},
     {"BUG-076", "P09", "Without keys the split route divides 0 by 0.", "mla1:1q1s0;planner=none",

@@ -1,0 +1,82 @@
+// The judge catches what it is there to catch: every plant makes its property fail.
+#include "properties/plants/plant.hpp"
+
+#include <catch2/catch.hpp>
+#include <map>
+#include <set>
+
+#include "cpu_backend/cpu_backend.hpp"
+#include "properties/property.hpp"
+#include "properties/runner.hpp"
+
+using namespace mla;
+using prop::Plant;
+using prop::Property;
+using prop::Verdict;
+
+namespace {
+
+const Backend& backend() {
+  static const std::unique_ptr<Backend> cpu = cpu::make_cpu_backend();
+  return *cpu;
+}
+
+prop::Outcome check(const Plant& plant, const prop::Interposer* interposer) {
+  const Property* property = prop::find_property(plant.property);
+  REQUIRE(property != nullptr);
+  const auto c = parse_case(plant.case_line);
+  REQUIRE(c.ok());
+  prop::Subject subject(*c, backend(), interposer);
+  return property->check(subject);
+}
+
+}  // namespace
+
+TEST_CASE("plants: ids are unique and found, and every property has one", "[plants]") {
+  std::set<std::string_view> ids;
+  std::map<std::string_view, int> caught;
+  for (const Plant& plant : prop::all_plants()) {
+    CHECK(ids.insert(plant.id).second);
+    CHECK(prop::find_plant(plant.id) == &plant);
+    CHECK(plant.what.ends_with('.'));
+    ++caught[plant.property];
+  }
+  for (const Property& p : prop::all_properties()) {
+    INFO(p.id);
+    CHECK(caught[p.id] > 0);
+  }
+  CHECK(prop::find_plant("BUG-000") == nullptr);
+}
+
+TEST_CASE("plants: on its own case each makes its property fail, which holds without it",
+          "[plants]") {
+  for (const Plant& plant : prop::all_plants()) {
+    INFO(plant.id << ": " << plant.what << "\n" << plant.case_line);
+    const auto defect = plant.make();
+    const prop::Outcome with = check(plant, defect.get());
+    CHECK(with.verdict == Verdict::fail);
+    CHECK_FALSE(with.message.empty());
+    const prop::Outcome without = check(plant, nullptr);
+    INFO(without.message);
+    CHECK(without.verdict == Verdict::pass);
+  }
+}
+
+TEST_CASE("plants: random cases find each within 60 s and shrink it to two requests", "[plants]") {
+  for (const Plant& plant : prop::all_plants()) {
+    INFO(plant.id << ": " << plant.what);
+    const auto defect = plant.make();
+    prop::RunOptions options;
+    options.properties = {prop::find_property(plant.property)};
+    options.random_cases = 20000;
+    options.time_limit = std::chrono::seconds(60);
+    options.seed = 3;
+    options.backend = &backend();
+    options.interposer = defect.get();
+    const prop::RunReport report = prop::run_properties(options);
+    INFO(report.cases << " cases in " << report.seconds << " s");
+    REQUIRE(report.failures.size() == 1);
+    INFO(format_case(report.failures[0].smallest));
+    CHECK(report.failures[0].smallest.requests.size() <= 2);
+  }
+}
