@@ -1,6 +1,8 @@
 // Defects of the AITER FA backend: transfers, runs, lists, chunks, windows and routes.
 #include <algorithm>
+#include <functional>
 #include <numeric>
+#include <utility>
 
 #include "properties/fa/run.hpp"
 #include "properties/plants/groups.hpp"
@@ -115,8 +117,9 @@ struct ShortestFirst final : FaDefect {
   void on_order(fa::OrderedBatch& ordered) const override {
     std::vector<std::size_t> order(ordered.origin.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return ordered.batch.requests[a].qo_len < ordered.batch.requests[b].qo_len;
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return std::pair(ordered.batch.requests[a].qo_len, a) <
+             std::pair(ordered.batch.requests[b].qo_len, b);
     });
     const fa::OrderedBatch before = ordered;
     const auto columns = static_cast<std::size_t>(before.batch.columns);

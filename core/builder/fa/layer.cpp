@@ -17,6 +17,10 @@ Error refuse(DecodeKernel kernel, const std::string& why, std::string bug) {
 
 }  // namespace
 
+SupportedSizes supported_block_sizes() {
+  return {16, 32};
+}
+
 Result<Layer> resolve_layer(const Case& c) {
   if (c.kind != StepKind::fa)
     return unsupported("a case of kind " + std::string(name(c.kind)) + " has no FA layer", "");
@@ -29,7 +33,7 @@ Result<Layer> resolve_layer(const Case& c) {
         text(c.heads) + " heads do not divide among " + text(c.kv_heads) + " KV heads", "");
   if (c.head_dim % 16 != 0)
     return unsupported("a head of " + text(c.head_dim) + " elements is no multiple of 16", "");
-  if (c.block_size != 16 && c.block_size != 32)
+  if (!supports_size(supported_block_sizes(), c.block_size))
     return unsupported("the FA cache has blocks of 16 or 32 tokens, not " + text(c.block_size),
                        "BUG-094");
   const Layer layer{.index = 0,

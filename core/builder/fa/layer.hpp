@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "core/case/case.hpp"
+#include "core/paging/block_size.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
 
@@ -25,6 +26,9 @@ struct Layer {
   std::int64_t window = -1;      // keys to the left of a row's own; -1: all
   [[nodiscard]] std::int64_t group() const { return heads.count() / kv_heads.count(); }
 };
+
+// What the backend advertises to the cache manager, and what its kernels address: one list.
+SupportedSizes supported_block_sizes();
 
 // The layer of a case of kind fa.
 Result<Layer> resolve_layer(const Case& c);

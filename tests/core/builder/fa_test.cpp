@@ -331,3 +331,20 @@ TEST_CASE("fa: shapes without a kernel are refused with the value", "[fa][P28][P
   CHECK_THAT(message([](Case& c) { c.kind = StepKind::decode; }), Catch::Contains("decode"));
   CHECK_THAT(message([](Case& c) { c.causal = false, c.window = 5; }), Catch::Contains("5 keys"));
 }
+
+TEST_CASE("fa: the sizes that a manager may choose are those that a layer takes",
+          "[fa][P27][BUG-094]") {
+  const SupportedSizes fa = supported_block_sizes();
+  for (std::int64_t manager = 1; manager <= 256; ++manager) {
+    const auto chosen = select_common_block_size(manager, {fa});
+    CHECK(chosen.ok() == (manager % 16 == 0));
+    if (!chosen) continue;
+    Case c = fa_case({{1, 1}});
+    c.block_size = *chosen;
+    CHECK(resolve_layer(c).ok());
+  }
+  // A second backend that needs blocks of 128 tokens shares no size with this one.
+  const auto none = select_common_block_size(128, {fa, {128}});
+  CHECK_THAT(none.error().message, Catch::Contains("128"));
+  CHECK(*select_common_block_size(64, {fa, {MultipleOf{16}}}) == 32);
+}
