@@ -1,6 +1,7 @@
 // The judge catches what it is there to catch: every plant makes its property fail.
 #include "properties/plants/plant.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 #include <set>
@@ -62,6 +63,7 @@ TEST_CASE("plants: on its own case each makes its property fail, which holds wit
   }
 }
 
+// Two requests at most, unless the smallest case known has more.
 TEST_CASE("plants: random cases find each within 60 s and shrink it to two requests", "[plants]") {
   for (const Plant& plant : prop::all_plants()) {
     INFO(plant.id << ": " << plant.what);
@@ -77,6 +79,7 @@ TEST_CASE("plants: random cases find each within 60 s and shrink it to two reque
     INFO(report.cases << " cases in " << report.seconds << " s");
     REQUIRE(report.failures.size() == 1);
     INFO(format_case(report.failures[0].smallest));
-    CHECK(report.failures[0].smallest.requests.size() <= 2);
+    const std::size_t known = parse_case(plant.case_line)->requests.size();
+    CHECK(report.failures[0].smallest.requests.size() <= std::max<std::size_t>(2, known));
   }
 }
