@@ -14,7 +14,7 @@ using namespace prefill;
 
 // Steps that follow the case's own, small enough to run them twice.
 std::vector<Case> steps_behind(const Case& c) {
-  constexpr std::int64_t kRows = 40;
+  constexpr std::int64_t kRows = 16;
   std::vector<Case> steps;
   Case next = c;
   next.later_steps.clear();

@@ -5,6 +5,7 @@
 #include "core/units.hpp"
 #include "properties/generate/cost.hpp"
 #include "properties/generate/fa_cases.hpp"
+#include "properties/generate/prefill_cases.hpp"
 #include "properties/generate/requests.hpp"
 
 namespace mla::prop {
@@ -32,10 +33,6 @@ void draw_later_steps(Choices& choices, const CaseDomain& domain, Case& c) {
         choices, domain, c, c.later_steps.empty() ? c.requests : c.later_steps.back()));
   while (domain.budget > 0 && !c.later_steps.empty() && cost_of(c) > domain.budget)
     c.later_steps.pop_back();
-}
-
-void draw_kind_fields(Choices& choices, const CaseDomain& domain, Case& c) {
-  if (c.kind == StepKind::prefill) c.workspace_tokens = choose(choices, domain.workspace_tokens);
 }
 
 void draw_layout(Choices& choices, const CaseDomain& domain, Case& c) {
@@ -115,6 +112,15 @@ Case draw_case(Choices& choices, const CaseDomain& domain) {
     c.data = {choose(choices, domain.data), draw_seed(choices, domain, c.data.seed)};
     return c;
   }
+  if (c.kind == StepKind::prefill) {
+    draw_prefill_fields(choices, domain, c);
+    draw_layout(choices, domain, c);
+    draw_origin(choices, domain, c);
+    c.data = {choose(choices, domain.data), draw_seed(choices, domain, c.data.seed)};
+    if (choices.between(0, 1) == 1)
+      c.schedule_seed = static_cast<std::uint64_t>(choices.between(1, domain.max_seed));
+    return c;
+  }
   c.arch = choose(choices, domain.arch);
   c.dtype = choose(choices, domain.dtype);
   c.heads = choose(choices, domain.heads);
@@ -130,7 +136,6 @@ Case draw_case(Choices& choices, const CaseDomain& domain) {
   c.requests = draw_requests(choices, domain, c);
   draw_later_steps(choices, domain, c);
   while (domain.budget > 0 && c.pad_requests > 0 && cost_of(c) > domain.budget) --c.pad_requests;
-  draw_kind_fields(choices, domain, c);
   draw_layout(choices, domain, c);
   draw_scales(choices, domain, c);
   draw_origin(choices, domain, c);

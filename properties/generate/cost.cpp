@@ -8,12 +8,17 @@ std::int64_t request_cost(const RequestSpec& request, std::int64_t heads) {
   return heads * request.qo_len * (request.kv_len + 16) + 4 * request.kv_len;
 }
 
+std::int64_t prefill_cost(const RequestSpec& request, std::int64_t heads) {
+  const std::int64_t seen = request.kv_len - request.qo_len / 2;
+  return heads * (request.qo_len * (seen + 16) * 3 / 10 + 4 * request.kv_len);
+}
+
 std::int64_t cost_of(const Case& c) {
   std::int64_t cost = 0;
   std::int64_t longest = 0;
   const auto add = [&](const std::vector<RequestSpec>& step) {
     for (const RequestSpec& r : step) {
-      cost += request_cost(r, c.heads);
+      cost += c.kind == StepKind::prefill ? prefill_cost(r, c.heads) : request_cost(r, c.heads);
       longest = std::max(longest, r.qo_len);
     }
   };

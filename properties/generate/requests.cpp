@@ -7,10 +7,6 @@
 namespace mla::prop {
 namespace {
 
-const Options<std::int64_t>& query_lengths(const CaseDomain& domain, const Case& c) {
-  return c.kind == StepKind::decode ? domain.qo_len : domain.long_qo_len;
-}
-
 // The largest KV length that a request of `qo_len` rows may have for `budget`; at least `qo_len`.
 std::int64_t longest_within(std::int64_t budget, std::int64_t qo_len, const Case& c,
                             const CaseDomain& domain) {
@@ -80,12 +76,12 @@ std::int64_t rows_within(std::int64_t budget, std::int64_t wanted, const Case& c
   return q;
 }
 
-std::vector<RequestSpec> draw_all(Choices& choices, const CaseDomain& domain, const Case& c,
-                                  std::int64_t count, bool uniform) {
+std::vector<RequestSpec> draw_all(Choices& choices, const CaseDomain& domain, std::int64_t count,
+                                  bool uniform) {
   std::vector<RequestSpec> requests;
   std::int64_t qo_len = 0;
   for (std::int64_t r = 0; r < count; ++r) {
-    if (r == 0 || !uniform) qo_len = choose(choices, query_lengths(domain, c));
+    if (r == 0 || !uniform) qo_len = choose(choices, domain.qo_len);
     requests.push_back({qo_len, every_length(choices, qo_len, domain.max_kv_len)});
   }
   return requests;
@@ -94,10 +90,10 @@ std::vector<RequestSpec> draw_all(Choices& choices, const CaseDomain& domain, co
 std::vector<RequestSpec> draw_within_budget(Choices& choices, const CaseDomain& domain,
                                             const Case& c, std::int64_t count, bool uniform) {
   std::int64_t left = domain.budget;
-  std::int64_t qo_len = rows_within(left, choose(choices, query_lengths(domain, c)), c);
+  std::int64_t qo_len = rows_within(left, choose(choices, domain.qo_len), c);
   std::vector<RequestSpec> requests;
   for (std::int64_t r = 0; r < count; ++r) {
-    if (r > 0 && !uniform) qo_len = rows_within(left, choose(choices, query_lengths(domain, c)), c);
+    if (r > 0 && !uniform) qo_len = rows_within(left, choose(choices, domain.qo_len), c);
     const std::int64_t least = std::max<std::int64_t>(1, request_cost({qo_len, qo_len}, c.heads));
     if (r == 0 && uniform)
       count = std::clamp(left / least - c.pad_requests, std::int64_t{1}, count);
@@ -116,7 +112,7 @@ std::vector<RequestSpec> draw_within_budget(Choices& choices, const CaseDomain& 
 std::vector<RequestSpec> draw_requests(Choices& choices, const CaseDomain& domain, const Case& c) {
   const std::int64_t count = choose(choices, domain.requests);
   const bool uniform = choose(choices, domain.uniform);
-  return domain.budget == 0 ? draw_all(choices, domain, c, count, uniform)
+  return domain.budget == 0 ? draw_all(choices, domain, count, uniform)
                             : draw_within_budget(choices, domain, c, count, uniform);
 }
 
