@@ -1,5 +1,6 @@
 #include "cpu_backend/cpu_backend.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "cpu_backend/executor.hpp"
@@ -62,6 +63,8 @@ std::vector<Isa> available_isas() {
 }
 
 std::unique_ptr<Backend> make_cpu_backend(const CpuOptions& options) {
+  const std::vector<Isa> isas = available_isas();
+  if (std::find(isas.begin(), isas.end(), options.isa) == isas.end()) return nullptr;
   return std::make_unique<CpuBackend>(*path_of(options.isa));
 }
 

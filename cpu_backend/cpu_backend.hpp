@@ -24,6 +24,7 @@ struct CpuOptions {
   Isa isa = Isa::portable;
 };
 
+// Null when available_isas() does not list the data path asked for.
 std::unique_ptr<Backend> make_cpu_backend(const CpuOptions& options);
 // With the best data path of the machine.
 std::unique_ptr<Backend> make_cpu_backend();

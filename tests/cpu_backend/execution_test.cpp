@@ -1,4 +1,5 @@
 // Claims about how a step is executed: order, masks, intermediate buffers, launcher.
+#include <algorithm>
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -171,5 +172,15 @@ TEST_CASE("split route: split z takes every S-th tile and the splits without one
     INFO("split " << z << " of " << splits << ", " << tiles << " tiles");
     CHECK(std::isfinite(lse) == (z < tiles));
     if (z >= tiles) CHECK(std::bit_cast<std::uint32_t>(lse) == kPoisonF32);
+  }
+}
+
+TEST_CASE("cpu backend: a data path that the machine lacks is not made", "[cpu]") {
+  const std::vector<cpu::Isa> isas = cpu::available_isas();
+  REQUIRE_FALSE(isas.empty());
+  CHECK(isas.back() == cpu::Isa::portable);
+  for (const cpu::Isa isa : {cpu::Isa::portable, cpu::Isa::avx2, cpu::Isa::avx512}) {
+    const bool listed = std::find(isas.begin(), isas.end(), isa) != isas.end();
+    CHECK((cpu::make_cpu_backend({.isa = isa}) != nullptr) == listed);
   }
 }
