@@ -18,7 +18,7 @@ mla_tsan_packages=(clang-19 libomp-19-dev libclang-rt-19-dev llvm-19)
 # The packages among the arguments that are not installed, one a line.
 missing_packages() {
   local package
-  for package in "$@"; do
+  for package in $(printf '%s\n' "$@" | sort -u); do
     dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed ||
       echo "$package"
   done
@@ -36,7 +36,7 @@ need_packages() {
   if [[ $(id -u) -ne 0 ]]; then
     if ! sudo -n true 2>/dev/null; then
       echo "setup: Debian packages are missing; install them with" >&2
-      echo "  sudo ${install[*]}" >&2
+      echo "  sudo apt-get update && sudo ${install[*]}" >&2
       exit 3
     fi
     as_root=(sudo -n)

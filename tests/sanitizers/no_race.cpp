@@ -1,5 +1,5 @@
-// Correct OpenMP of the kinds that the project uses: the thread sanitizer has to be silent, which it
-// is only if it learns of OpenMP's barriers (Archer).
+// Correct OpenMP of the kinds that the project uses: the thread sanitizer has to be silent, which
+// it is only if it learns of OpenMP's barriers (Archer).
 #include <cstdio>
 #include <vector>
 
