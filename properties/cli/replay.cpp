@@ -6,6 +6,7 @@
 #include "properties/cli/command.hpp"
 #include "properties/cli/selection.hpp"
 #include "properties/cli/terminal.hpp"
+#include "properties/judge.hpp"
 #include "properties/plants/plant.hpp"
 #include "properties/runner.hpp"
 
@@ -65,27 +66,31 @@ struct Question {
   std::string plant_option;  // " --plant BUG-021", for the replay
 };
 
-void judge(const Question& question, const NamedBackend& named, Judged& judged) {
-  const Case& c = question.spec;
-  prop::Subject subject(c, *named.backend, question.defect);
+// Why a stage refuses a decode case; other kinds say so with each property.
+std::string refusal(const Question& question, const Backend& backend) {
+  if (question.spec.kind != StepKind::decode) return {};
+  prop::Subject subject(question.spec, backend, question.defect);
+  const Error& why = subject.metadata().error();
+  return "refused: " + why.message + (why.bug.empty() ? "" : " (" + why.bug + ")") + "\n";
+}
+
+void judge_on(const Question& question, const NamedBackend& named, Judged& judged) {
+  const prop::Judgement judgement =
+      prop::judge(question.spec, question.properties, *named.backend, question.defect);
   judged.lines += "backend " + named.name + "\n";
-  if (!subject.metadata()) {
-    const Error& why = subject.metadata().error();
-    const std::string bug = why.bug.empty() ? "" : " (" + why.bug + ")";
-    judged.lines += "refused: " + why.message + bug + "\n";
-    judged.refused = true;
-  }
-  for (const prop::Property* p : question.properties) {
-    const prop::Outcome outcome = p->check(subject);
-    judged.lines += verdict_line(*p, outcome);
+  if (judgement.refused) judged.lines += refusal(question, *named.backend);
+  judged.refused = judged.refused || judgement.refused;
+  for (std::size_t p = 0; p < question.properties.size(); ++p) {
+    const prop::Outcome& outcome = judgement.outcomes[p];
+    judged.lines += verdict_line(*question.properties[p], outcome);
     judged.held += outcome.verdict == Verdict::pass ? 1 : 0;
     judged.unsettled += outcome.verdict == Verdict::inconclusive ? 1 : 0;
     if (outcome.verdict != Verdict::fail) continue;
     ++judged.failed;
     prop::Failure failure;
-    failure.property = p;
-    failure.smallest = c;
-    failure.original = c;
+    failure.property = question.properties[p];
+    failure.smallest = question.spec;
+    failure.original = question.spec;
     failure.outcome = outcome;
     failure.replay_options = replay_options(named.name) + question.plant_option;
     judged.blocks += prop::failure_block(failure) + "\n";
@@ -118,7 +123,7 @@ ExitCode replay(const Options& o) {
     question.plant_option = plant_option(plant->id);
   }
   Judged judged;
-  for (const NamedBackend& b : *backends) judge(question, b, judged);
+  for (const NamedBackend& b : *backends) judge_on(question, b, judged);
   const std::string data = judged.blocks + "case " + format_case(*c) + "\n" + judged.lines;
   return finish("replay", data, judged.exit_code());
 }
