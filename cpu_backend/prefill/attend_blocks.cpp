@@ -96,10 +96,15 @@ RowBlocks choose() {
   if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0)
     return {score_avx2, weigh_avx2};
 #endif
-  return {score_portable, weigh_portable};
+  return portable_row_blocks();
 }
 
 }  // namespace
+
+const RowBlocks& portable_row_blocks() {
+  static constexpr RowBlocks blocks{score_portable, weigh_portable};
+  return blocks;
+}
 
 const RowBlocks& row_blocks() {
   static const RowBlocks blocks = choose();

@@ -20,7 +20,8 @@ struct RowBlocks {
                 float* out);
 };
 
-// The fastest form that this machine can run.
+// The fastest form that this machine can run, and the one that every machine can.
 const RowBlocks& row_blocks();
+const RowBlocks& portable_row_blocks();
 
 }  // namespace mla::cpu

@@ -74,7 +74,7 @@ class Engine {
   device::TransferLedger ledger_;
   device::Workspace workspace_{heap_};
   PrefillBuffers buffers_;
-  device::Stream stream_{ledger_};  // last: it runs what is queued before the rest goes
+  device::Stream stream_{ledger_};
 };
 
 Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const PrefillParts& parts,
@@ -116,9 +116,10 @@ Limits limits_of(const std::vector<Case>& steps) {
 }
 
 EngineConfig config_of(const Case& c, const Limits& limits, const PrefillParts& parts) {
+  const auto heads = resolve_head_padding(Heads(c.heads));
   return {.fp8 = parts.capability(platform_of(c), model_of(c)).ok(),
           .compute_units = ComputeUnits(c.compute_units),
-          .kernel_heads = Heads(round_up(c.heads, 16)),
+          .kernel_heads = heads.ok() ? heads->kernel : Heads(c.heads),
           .limits = limits,
           .workspace_tokens = c.workspace_tokens,
           .context_plans = c.planner == PlannerChoice::v12,

@@ -109,8 +109,7 @@ const char* const kLines[] = {
     "1q40s300_1q10s10_1q3s70;heads=2;arch=gfx950;dtype=bf16/fp8;workspace=64;block=16",
     "1q40s300_1q10s10_1q3s70;heads=2;arch=gfx942;workspace=4096;block=16;data=large.3",
     "2q33s65;heads=1;arch=gfx950;workspace=4096;block=32",
-    "1q40s300_1q10s10_1q3s70;heads=2;arch=gfx950;dtype=bf16/fp8;workspace=64;block=16;planner=v12;"
-    "cu=32",
+    "1q40s300_2q9s9_1q3s70;heads=2;arch=gfx950;dtype=bf16/fp8;workspace=64;planner=v12;cu=32",
     "1q260s300_1q3s700;heads=2;arch=gfx950;dtype=bf16/fp8;workspace=1024;planner=v12;cu=32",
 };
 
@@ -129,4 +128,71 @@ TEST_CASE("prefill: every path agrees with the dense reference", "[cpu][prefill]
     CHECK(run->result.faults.empty());
     CHECK(run->machine.heap.faults().empty());
   }
+}
+
+TEST_CASE("prefill: any order of works and number of threads gives the same bits",
+          "[cpu][prefill][P31]") {
+  for (const char* line : {"1q300s300_1q130s130;heads=3;arch=gfx950;dtype=bf16/fp8;cu=64",
+                           "1q40s300_1q3s70;heads=2;arch=gfx942;workspace=64;block=16"}) {
+    INFO(line);
+    const auto plain = prepare(line);
+    execute(*plain, {.threads = 1});
+    for (const std::uint64_t seed : {1, 2, 3}) {
+      const auto shuffled = prepare(line);
+      execute(*shuffled, {.schedule_seed = seed, .threads = 3});
+      CHECK(shuffled->result.out == plain->result.out);
+      CHECK(shuffled->result.lse == plain->result.lse);
+    }
+  }
+}
+
+TEST_CASE("prefill: a key that a row must not see changes no bit of it, NaN included",
+          "[cpu][prefill][P13]") {
+  for (const char* line : {"1q300s300;heads=2;arch=gfx950;dtype=bf16/fp8;cu=32",
+                           "1q300s300;heads=2;arch=gfx942", "1q100s140;heads=2;arch=gfx942"}) {
+    INFO(line);
+    const auto plain = prepare(line);
+    execute(*plain, {.threads = 1});
+    const auto mutated = prepare(line);
+    const std::int64_t row = plain->batch.rows().count() - 40;
+    for (std::int64_t i = row * 2 * kQkDim; i < (row + 1) * 2 * kQkDim; ++i)
+      mutated->tensors.k[static_cast<std::size_t>(i)] = kPoisonBf16;
+    for (std::int64_t i = row * 2 * kVDim; i < (row + 1) * 2 * kVDim; ++i)
+      mutated->tensors.v[static_cast<std::size_t>(i)] = kPoisonBf16;
+    execute(*mutated, {.threads = 1});
+    const auto cut = row * 2 * kVDim;
+    CHECK(std::equal(plain->result.out.begin(), plain->result.out.begin() + cut,
+                     mutated->result.out.begin()));
+    CHECK(mutated->result.out[static_cast<std::size_t>(cut)] !=
+          plain->result.out[static_cast<std::size_t>(cut)]);
+  }
+}
+
+TEST_CASE("prefill: scratch beyond what was reserved is refused before anything is queued",
+          "[cpu][prefill][P22][BUG-089]") {
+  const auto run = prepare("1q300s300;heads=2;arch=gfx950;dtype=bf16/fp8;cu=32");
+  run->machine.stream.advance();
+  device::Workspace small(run->machine.heap);
+  REQUIRE_FALSE(small.reserve("fp8 prefill", 1000).has_value());
+  small.lock();
+  const auto bad = cpu::queue_prefill({run->metadata, run->tensors}, {}, {}, run->machine.stream,
+                                      small, run->result);
+  REQUIRE(bad.has_value());
+  CHECK(bad->bug == "BUG-089");
+  CHECK(run->machine.stream.pending() == 0);
+}
+
+TEST_CASE("prefill: tensors that contradict the metadata are an error", "[cpu][prefill]") {
+  const auto run = prepare("1q9s30;heads=2;arch=gfx950");
+  const auto refused = [&run](auto change) {
+    PrefillTensors tensors = run->tensors;
+    change(tensors);
+    return cpu::queue_prefill({run->metadata, tensors}, {}, {}, run->machine.stream,
+                              run->machine.workspace, run->result)
+        .has_value();
+  };
+  CHECK(refused([](PrefillTensors& t) { t.q.pop_back(); }));
+  CHECK(refused([](PrefillTensors& t) { t.v.pop_back(); }));
+  CHECK(refused([](PrefillTensors& t) { t.heads = 4; }));
+  CHECK(refused([](PrefillTensors& t) { t.cache.bits.pop_back(); }));
 }

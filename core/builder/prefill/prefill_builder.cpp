@@ -131,6 +131,12 @@ Result<PrefillMetadata> build_prefill(const Batch& batch, const PrefillShape& sh
     return Error{ErrorCode::refused,
                  "path " + std::string(name(shape.path)) + " on an engine without its buffers",
                  "BUG-096"};
+  if (shape.heads.kernel != config.kernel_heads)
+    return Error{ErrorCode::refused,
+                 "the kernel gets " + std::to_string(shape.heads.kernel.count()) +
+                     " heads, plan and scratch are made for " +
+                     std::to_string(config.kernel_heads.count()),
+                 "BUG-021"};
   const auto sizes = plan::query_ps_sizes(size_query_of(config));
   if (!sizes) return sizes.error();
   PlanLists lists = new_token_lists(md.query_start_loc);
