@@ -1,0 +1,100 @@
+// Device: the one way in which anything of ours reaches a machine that runs kernels.
+//
+// Who stands behind it: the HIP runtime (an AMD GPU), HIP's NVIDIA platform (an NVIDIA GPU), an
+// emulator of the instruction set, or nobody, in which case every call says why. The interface is
+// plain on purpose: addresses are numbers, kernel arguments are bytes, handles are opaque numbers
+// of the device that gave them. Owners of handles are in resources.hpp. Sizes are bytes; a word is
+// four of them; times are milliseconds. Calls without a stream return when their work is done;
+// calls on a stream are ordered within it.
+// Fails: with ErrorCode::fault and what the device said. After a fault of a kernel a device may
+// answer every call with the same error until recover() has been called.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/result.hpp"
+
+namespace mla::hip {
+
+using Address = std::uint64_t;  // of device memory; 0 is no address
+
+template <class Tag>
+struct Handle {
+  std::uint64_t value = 0;  // 0 is none, and for a stream the device's default stream
+  bool operator==(const Handle&) const = default;
+};
+using KernelHandle = Handle<struct KernelTag>;
+using StreamHandle = Handle<struct StreamTag>;
+using EventHandle = Handle<struct EventTag>;
+using GraphHandle = Handle<struct GraphTag>;
+
+// Which text of a kernel a device runs: lanes of a wave and matrix instructions follow from it.
+enum class Platform : std::uint8_t { amd, nvidia };
+
+struct DeviceProperties {
+  std::string label;  // "hip:0", "nvidia:0", "emulated:gfx942", "null"
+  std::string model;  // the product, as the device names it
+  std::string arch;   // "gfx942", "gfx950", "sm_90": which code object it takes
+  std::string driver;
+  Platform platform = Platform::amd;
+  std::int64_t compute_units = 0;
+  std::int64_t memory_bytes = 0;
+  std::int64_t lds_bytes = 0;  // largest LDS of one workgroup
+};
+
+struct LaunchSize {
+  std::uint32_t grid_x = 1;  // workgroups
+  std::uint32_t grid_y = 1;
+  std::uint32_t threads = 64;   // of a workgroup, along x
+  std::uint32_t lds_bytes = 0;  // beyond what the kernel itself declares
+};
+
+class Device {
+ public:
+  Device() = default;
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  virtual ~Device() = default;
+  [[nodiscard]] virtual const DeviceProperties& properties() const = 0;
+
+  // Memory. fill() repeats a 32-bit word; copies may start anywhere.
+  virtual Result<Address> allocate(std::int64_t bytes) = 0;
+  virtual void release(Address address) = 0;
+  virtual Status copy_in(Address to, std::span<const std::byte> from) = 0;
+  virtual Status copy_out(Address from, std::span<std::byte> to) = 0;
+  virtual Status fill(Address to, std::uint32_t word, std::int64_t words) = 0;
+  virtual Status copy_on(StreamHandle stream, Address to, Address from, std::int64_t bytes) = 0;
+
+  // Code. The handle lives as long as the device; asking again for the same bytes is cheap. The
+  // bytes must outlive the device. `arguments` is the kernel's argument segment.
+  virtual Result<KernelHandle> find_kernel(std::span<const std::byte> code_object,
+                                           std::string_view name) = 0;
+  virtual Status launch(StreamHandle stream, KernelHandle kernel, const LaunchSize& size,
+                        std::span<const std::byte> arguments) = 0;
+
+  virtual Result<StreamHandle> make_stream() = 0;
+  virtual void release(StreamHandle stream) = 0;
+  virtual Status synchronize(StreamHandle stream) = 0;
+
+  virtual Result<EventHandle> make_event() = 0;
+  virtual void release(EventHandle event) = 0;
+  virtual Status record(StreamHandle stream, EventHandle event) = 0;
+  // Between two events that have been recorded and reached.
+  virtual Result<double> elapsed_ms(EventHandle from, EventHandle to) = 0;
+
+  // Graphs: launches and copies on the stream between begin and end are recorded, not run.
+  virtual Status begin_capture(StreamHandle stream) = 0;
+  virtual Result<GraphHandle> end_capture(StreamHandle stream) = 0;
+  virtual Status replay(StreamHandle stream, GraphHandle graph) = 0;
+  virtual void release(GraphHandle graph) = 0;
+
+  // After a fault: makes the device usable again, or says that only a new process can. Everything
+  // that was allocated, found or made before is gone either way.
+  virtual Status recover() = 0;
+};
+
+}  // namespace mla::hip

@@ -1,0 +1,45 @@
+#include "hip_backend/device/open_device.hpp"
+
+#include <charconv>
+#include <string>
+#include <utility>
+
+#include "hip_backend/device/null_device.hpp"
+#include "hip_backend/device/runtime_device.hpp"
+
+namespace mla::hip {
+namespace {
+
+Result<std::unique_ptr<Device>> open_with(Result<RuntimeApi> api, int ordinal) {
+  if (!api) return api.error();
+  return open_runtime_device(std::move(*api), ordinal);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> open_device(std::string_view name) {
+  if (name == "null") return make_null_device("the null device runs nothing");
+  if (name == "auto") {
+    auto amd = open_with(load_amd_runtime(), 0);
+    if (amd) return amd;
+    auto nvidia = open_with(load_nvidia_runtime(), 0);
+    if (nvidia) return nvidia;
+    return make_null_device(amd.error().message + "; " + nvidia.error().message);
+  }
+  const std::size_t colon = name.find(':');
+  const std::string_view kind = name.substr(0, colon);
+  int ordinal = -1;
+  if (colon != std::string_view::npos) {
+    const std::string_view digits = name.substr(colon + 1);
+    const auto [end, bad] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
+    if (bad != std::errc{} || end != digits.data() + digits.size()) ordinal = -1;
+  }
+  if (ordinal >= 0 && kind == "hip") return open_with(load_amd_runtime(), ordinal);
+  if (ordinal >= 0 && kind == "nvidia") return open_with(load_nvidia_runtime(), ordinal);
+  return Error{ErrorCode::usage,
+               "device '" + std::string(name) +
+                   "' is unknown: it is auto, null, hip:<number> or nvidia:<number>",
+               ""};
+}
+
+}  // namespace mla::hip

@@ -1,0 +1,16 @@
+// Devices by name: "hip:0", "nvidia:1", or "auto" for the first one there is.
+//
+// Fails: an unknown name is an error of usage; otherwise the answer says which runtime or device is
+// missing. With "auto" it is the null device, which says so at every call.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "hip_backend/device/device.hpp"
+
+namespace mla::hip {
+
+Result<std::unique_ptr<Device>> open_device(std::string_view name);
+
+}  // namespace mla::hip

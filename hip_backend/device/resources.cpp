@@ -1,0 +1,82 @@
+#include "hip_backend/device/resources.hpp"
+
+#include <algorithm>
+
+#include "core/units.hpp"
+
+namespace mla::hip {
+namespace {
+
+constexpr std::int64_t kWord = sizeof(std::uint32_t);
+
+}  // namespace
+
+Result<Stream> make_stream(Device& device) {
+  const Result<StreamHandle> handle = device.make_stream();
+  if (!handle) return handle.error();
+  return Stream(device, *handle);
+}
+
+Result<Event> make_event(Device& device) {
+  const Result<EventHandle> handle = device.make_event();
+  if (!handle) return handle.error();
+  return Event(device, *handle);
+}
+
+Result<Buffer> Buffer::filled(Device& device, std::string name, std::int64_t bytes,
+                              std::uint32_t word) {
+  Buffer buffer;
+  buffer.device_ = &device;
+  buffer.name_ = std::move(name);
+  buffer.bytes_ = round_up(bytes, kWord);
+  const Result<Address> memory = device.allocate(buffer.bytes_ + 2 * kCanaryBytes);
+  if (!memory) {
+    Error error = memory.error();
+    error.message = buffer.name_ + ", " + std::to_string(bytes) + " bytes: " + error.message;
+    return error;
+  }
+  buffer.memory_ = Owned<Address>(device, *memory);
+  const Address begin = *memory;
+  if (Status bad = device.fill(begin, kCanaryWord, kCanaryBytes / kWord)) return *bad;
+  const Address behind = buffer.address() + static_cast<Address>(buffer.bytes_);
+  if (Status bad = device.fill(behind, kCanaryWord, kCanaryBytes / kWord)) return *bad;
+  if (Status bad = buffer.refill(word)) return *bad;
+  return buffer;
+}
+
+Result<Buffer> Buffer::poisoned(Device& device, std::string name, std::int64_t bytes) {
+  return filled(device, std::move(name), bytes, kPoisonWord);
+}
+
+Result<Buffer> Buffer::holding(Device& device, std::string name, std::span<const std::byte> bytes) {
+  auto buffer = poisoned(device, std::move(name), static_cast<std::int64_t>(bytes.size()));
+  if (buffer && !bytes.empty())
+    if (Status bad = device.copy_in(buffer->address(), bytes)) return *bad;
+  return buffer;
+}
+
+Status Buffer::read(std::span<std::byte> to) const {
+  return to.empty() ? Status{} : device_->copy_out(address(), to);
+}
+
+Status Buffer::refill(std::uint32_t word) const {
+  return bytes_ == 0 ? Status{} : device_->fill(address(), word, bytes_ / kWord);
+}
+
+std::string Buffer::damaged() const {
+  const auto intact = [&](Address at) -> std::string {
+    std::vector<std::uint32_t> words(kCanaryBytes / kWord);
+    if (Status bad = device_->copy_out(at, std::as_writable_bytes(std::span(words))))
+      return "cannot be read: " + bad->message;
+    const bool same = std::all_of(words.begin(), words.end(),
+                                  [](std::uint32_t word) { return word == kCanaryWord; });
+    return same ? "" : "is damaged";
+  };
+  if (std::string bad = intact(memory_.get()); !bad.empty())
+    return "the canary before " + name_ + " " + bad;
+  if (std::string bad = intact(address() + static_cast<Address>(bytes_)); !bad.empty())
+    return "the canary behind " + name_ + " " + bad;
+  return {};
+}
+
+}  // namespace mla::hip

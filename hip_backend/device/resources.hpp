@@ -1,0 +1,99 @@
+// Owners of what a device hands out: buffers between canaries, streams, events, graphs.
+//
+// All are move-only and give back what they own when they end; the device must outlive them.
+// A Buffer lies between two canary pages and holds poison until somebody writes it, so that an
+// element nobody wrote and a write past an end both show. Sizes are bytes.
+// Fails: what the device says; a damaged canary is a sentence, not an error.
+#pragma once
+
+#include <cstring>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "hip_backend/device/device.hpp"
+
+namespace mla::hip {
+
+inline constexpr std::int64_t kCanaryBytes = 4096;
+inline constexpr std::uint32_t kCanaryWord = 0xC0DEFACEU;
+inline constexpr std::uint32_t kPoisonWord = 0x7FA57FA5U;  // a NaN as f32 and as two bf16
+
+template <class HandleType>
+class Owned {
+ public:
+  Owned() = default;
+  Owned(Device& device, HandleType handle) : device_(&device), handle_(handle) {}
+  Owned(Owned&& other) noexcept { swap(other); }
+  Owned& operator=(Owned&& other) noexcept {
+    Owned(std::move(other)).swap(*this);
+    return *this;
+  }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  ~Owned() {
+    if (device_ != nullptr) device_->release(handle_);
+  }
+  [[nodiscard]] HandleType get() const { return handle_; }
+
+ private:
+  void swap(Owned& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(handle_, other.handle_);
+  }
+  Device* device_ = nullptr;
+  HandleType handle_{};
+};
+
+using Stream = Owned<StreamHandle>;
+using Event = Owned<EventHandle>;
+using Graph = Owned<GraphHandle>;
+
+Result<Stream> make_stream(Device& device);
+Result<Event> make_event(Device& device);
+
+class Buffer {
+ public:
+  // `bytes` rounded up to whole words, every word `word`.
+  static Result<Buffer> filled(Device& device, std::string name, std::int64_t bytes,
+                               std::uint32_t word);
+  static Result<Buffer> poisoned(Device& device, std::string name, std::int64_t bytes);
+  static Result<Buffer> holding(Device& device, std::string name, std::span<const std::byte> bytes);
+  template <class T>
+  static Result<Buffer> of(Device& device, std::string name, std::span<const T> values) {
+    return holding(device, std::move(name), std::as_bytes(values));
+  }
+
+  [[nodiscard]] Address address() const { return memory_.get() + kCanaryBytes; }
+  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+  [[nodiscard]] Status read(std::span<std::byte> to) const;
+  template <class T>
+  [[nodiscard]] Result<std::vector<T>> read_all() const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::vector<T> values(static_cast<std::size_t>(bytes_) / sizeof(T));
+    if (Status bad = read(std::as_writable_bytes(std::span(values)))) return *bad;
+    return values;
+  }
+  // Every word becomes `word` again; the canaries stay.
+  [[nodiscard]] Status refill(std::uint32_t word) const;
+  // A sentence if a canary is damaged or cannot be read, otherwise empty.
+  [[nodiscard]] std::string damaged() const;
+
+ private:
+  Device* device_ = nullptr;
+  std::string name_;
+  std::int64_t bytes_ = 0;
+  Owned<Address> memory_;
+};
+
+// The bytes of a kernel's argument struct.
+template <class Arguments>
+std::span<const std::byte> argument_bytes(const Arguments& arguments) {
+  static_assert(std::is_trivially_copyable_v<Arguments>);
+  return std::as_bytes(std::span(&arguments, 1));
+}
+
+}  // namespace mla::hip
