@@ -51,7 +51,8 @@ std::string describe_merge(const plan::Plan& plan, std::int64_t row) {
 
 }  // namespace
 
-std::int64_t kernel_row_of(const ResolvedShape& shape, std::int64_t row, std::int64_t head) {
+std::int64_t kernel_row_of(const ResolvedShape& shape, std::int64_t query_row, std::int64_t head) {
+  const std::int64_t row = shape.launch_row(query_row);
   const std::int64_t fold = shape.fold_ratio();
   if (fold == 1) return row;
   const std::int64_t group = shape.heads.position(head) / shape.row_heads().count();

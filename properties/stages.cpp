@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/builder/leading_rows.hpp"
+
 namespace mla::prop {
 namespace {
 
@@ -51,8 +53,16 @@ Result<DecodeMetadata> build_stage(const Interposer* interposer, const Case& c, 
 
 Result<DecodeResult> run_stage(const Interposer* interposer, const Backend& backend,
                                const DecodeLaunch& launch, const ExecutionOptions& options) {
-  Result<DecodeResult> result = backend.run(launch, options);
-  if (interposer != nullptr && result.ok()) interposer->on_result(launch.metadata, *result);
+  const DecodeMetadata& md = launch.metadata;
+  const bool raised = md.shape.leading_rows > 0;
+  DecodeTensors padded;
+  if (raised) {
+    padded = launch.tensors;
+    padded.q = with_leading_rows(md, launch.tensors.q);
+  }
+  Result<DecodeResult> result = backend.run({md, raised ? padded : launch.tensors}, options);
+  if (interposer != nullptr && result.ok()) interposer->on_result(md, *result);
+  if (raised && result.ok()) cut_leading_rows(md, *result);
   return result;
 }
 

@@ -24,7 +24,7 @@ std::vector<KernelRequest> kernel_requests(const Batch& batch, const ResolvedSha
     const auto [q, n] = batch.requests[r];
     const auto row = static_cast<std::int64_t>(r);
     if (shape.route != Route::persistent_rows) {
-      out.push_back({q, q == 0 ? 0 : n, row});
+      out.push_back({q + shape.leading_rows, q == 0 ? 0 : n, row});
       continue;
     }
     for (std::int64_t i = 0; i < q; ++i) {

@@ -60,6 +60,7 @@ struct DecodeMetadata {
   [[nodiscard]] Requests requests() const {
     return Requests(static_cast<std::int64_t>(qo_indptr.size()) - 1);
   }
+  // Of the launch: leading rows are among them.
   [[nodiscard]] Rows rows() const { return Rows(qo_indptr.back()); }
 };
 

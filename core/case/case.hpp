@@ -106,6 +106,7 @@ struct Case {
   bool need_lse = false;            // demand a kernel that can return the final LSE
   std::int64_t origin_block = 0;    // id of the first physical block that is backed by memory
   std::uint64_t schedule_seed = 0;  // order in which slots and pieces run; 0: ascending
+  std::int64_t kernel_rows = 0;     // rows that short requests are raised to; 0: they stay
   StepKind kind = StepKind::decode;
   // Steps that follow on the same buffers, each with its own requests (docs/cases.md, "sequences").
   std::vector<std::vector<RequestSpec>> later_steps;

@@ -83,6 +83,7 @@ std::string format_case(const Case& c) {
   if (c.need_lse != defaults.need_lse) add("lse", c.need_lse ? "1" : "0");
   if (c.origin_block != defaults.origin_block) add("origin", std::to_string(c.origin_block));
   if (c.schedule_seed != defaults.schedule_seed) add("sched", std::to_string(c.schedule_seed));
+  if (c.kernel_rows != defaults.kernel_rows) add("qpad", std::to_string(c.kernel_rows));
   if (c.kind != defaults.kind) add("kind", std::string(name(c.kind)));
   if (c.workspace_tokens != defaults.workspace_tokens)
     add("workspace", std::to_string(c.workspace_tokens));

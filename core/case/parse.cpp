@@ -187,6 +187,8 @@ constexpr Field kFields[] = {
        c.schedule_seed = n.value_or(0);
        return n.has_value();
      }},
+    {"qpad", "0, or 2 to 32 rows",
+     [](V v, Case& c) { return read_int(v, 0, 32, c.kernel_rows) && c.kernel_rows != 1; }},
     {"kind", "decode, prefill or fa",
      [](V v, Case& c) { return read_word(text::value_of(text::kKinds, v), c.kind); }},
     {"workspace", "1 to 4194304 tokens",

@@ -14,6 +14,7 @@ constexpr std::int64_t kPersistentMaxBatch = 32;
 struct RowCounts {
   std::int64_t longest = 0;
   std::int64_t uniform = -1;  // rows of every request, or -1
+  std::int64_t leading = 0;   // of them put in front by the engine
 };
 
 // Uniform means equal, never "divides evenly" (BUG-016).
@@ -24,6 +25,13 @@ RowCounts count_rows(const Batch& batch) {
                                  [&](const RequestSpec& r) { return r.qo_len == rows.longest; });
   if (equal && rows.longest > 0) rows.uniform = rows.longest;
   return rows;
+}
+
+// An engine raises several rows, the same number in every request, to a length that a kernel has
+// (vllm_metadata.md 1.4, G3 step 7).
+RowCounts raised_rows(const RowCounts& rows, std::int64_t kernel_rows) {
+  if (rows.uniform <= 1 || rows.uniform >= kernel_rows) return rows;
+  return {kernel_rows, kernel_rows, kernel_rows - rows.uniform};
 }
 
 std::string what(const ResolvedShape& s, std::int64_t qo_len) {
@@ -93,12 +101,27 @@ void choose_planner(ResolvedShape& s, PlannerChoice choice) {
   }
 }
 
-Result<ResolvedShape> take_persistent(ResolvedShape s, const Case& c, const RowCounts& rows) {
+// The rows of a persistent launch. A request may have fewer keys than raised rows; where these are
+// cut in tiles, the first tiles would end before they begin (BUG-075), so nothing is raised there.
+RowCounts persistent_rows(ResolvedShape& s, const RowCounts& live, std::int64_t kernel_rows) {
+  const RowCounts rows = raised_rows(live, kernel_rows);
+  if (rows.leading == 0) return live;
+  s.max_qo_len = rows.longest;
+  const auto plan = resolve_plan_shape(s.plan_key());
+  if (!plan || plan->tiles(rows.longest) == 1) return rows;
+  s.notes.push_back("not raised to " + std::to_string(rows.longest) + " rows, which are " +
+                    std::to_string(plan->tiles(rows.longest)) + " tiles");
+  return live;
+}
+
+Result<ResolvedShape> take_persistent(ResolvedShape s, const Case& c, const RowCounts& live) {
+  const RowCounts rows = persistent_rows(s, live, c.kernel_rows);
   const std::string why_not = why_not_persistent(s, c, rows);
   s.route = why_not.empty() ? Route::persistent : Route::persistent_rows;
   s.route_reason = why_not.empty() ? "a persistent kernel takes these requests" : why_not;
   s.max_qo_len = why_not.empty() ? rows.longest : 1;
   s.uniform_qo_len = why_not.empty() ? rows.uniform : 1;
+  s.leading_rows = why_not.empty() ? rows.leading : 0;
   const auto kernel = find_persistent_kernel(s.arch, s.dtype, s.heads.kernel.count(), s.max_qo_len);
   if (!kernel || (c.need_lse && !kernel->lse))
     return Error{ErrorCode::unsupported,
@@ -117,10 +140,12 @@ Result<ResolvedShape> take_persistent(ResolvedShape s, const Case& c, const RowC
 }
 
 Result<ResolvedShape> take_split(ResolvedShape s, const Case& c, const Batch& batch,
-                                 const RowCounts& rows) {
+                                 const RowCounts& live) {
+  const RowCounts rows = raised_rows(live, c.kernel_rows);
   s.route = Route::split;
   s.max_qo_len = rows.longest;
   s.uniform_qo_len = rows.uniform;
+  s.leading_rows = rows.leading;
   const auto kernel = find_split_kernel(s.arch, s.dtype, s.heads.kernel.count(), rows.longest);
   if (!kernel)
     return Error{ErrorCode::unsupported, "no non-persistent kernel for " + what(s, rows.longest),
@@ -162,6 +187,12 @@ PlanKey ResolvedShape::plan_key() const {
 
 Heads ResolvedShape::row_heads() const {
   return route == Route::split ? heads.kernel : plan.plan_heads;
+}
+
+std::int64_t ResolvedShape::launch_row(std::int64_t row) const {
+  if (leading_rows == 0) return row;
+  const std::int64_t live = uniform_qo_len - leading_rows;
+  return row / live * uniform_qo_len + leading_rows + row % live;
 }
 
 std::int64_t ResolvedShape::fold_ratio() const {

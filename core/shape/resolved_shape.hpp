@@ -42,9 +42,12 @@ struct ResolvedShape {
   KernelEntry kernel{};
   std::vector<std::string> notes;  // what differs between the shipped kernel and this contract
 
-  // Rows of the requests that the kernel sees (1 on route persistent_rows).
+  // Rows of the requests that the kernel sees (1 on route persistent_rows), leading rows included.
   std::int64_t max_qo_len = 1;
   std::int64_t uniform_qo_len = 1;  // -1 when ragged
+  // Zero rows that the engine puts in front of every request, so that a kernel with a listed query
+  // length takes it. Keys are right-aligned with the rows: the others see what they saw before.
+  std::int64_t leading_rows = 0;
 
   // Routes persistent and persistent_rows.
   PlanShape plan;
@@ -61,6 +64,8 @@ struct ResolvedShape {
   [[nodiscard]] PlanKey plan_key() const;
   // Heads of a row of the kernel's Q, partial and output buffers.
   [[nodiscard]] Heads row_heads() const;
+  // Row of qo_indptr that holds query row `row` of the batch, on a route that keeps requests whole.
+  [[nodiscard]] std::int64_t launch_row(std::int64_t row) const;
   // Kernel rows for each query row (`fold_ratio` on the persistent routes, otherwise 1).
   [[nodiscard]] std::int64_t fold_ratio() const;
 };

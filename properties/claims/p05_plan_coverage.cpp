@@ -77,19 +77,19 @@ std::optional<std::string> check_row(RowCount row, std::int64_t first_entry,
 Outcome check_footprints(Subject& subject, const ResolvedShape& shape) {
   const std::int64_t fold = shape.fold_ratio();
   const Batch& batch = *subject.batch();
-  const auto counts =
-      count_rows(*subject.result(), static_cast<std::size_t>(batch.rows().count() * fold));
+  const auto counts = count_rows(
+      *subject.result(), static_cast<std::size_t>(subject.metadata()->rows().count() * fold));
   std::int64_t entry = 0;
   for (const KernelRequest& k : kernel_requests(batch, shape)) {
     for (std::int64_t g = 0; g < fold; ++g)
       for (std::int64_t i = 0; i < k.qo_len; ++i) {
         const std::int64_t kernel_row = k.row * fold + g * k.qo_len + i;
         const std::int64_t hidden = shape.causal ? k.qo_len - 1 - i : 0;
-        if (k.kv_len == 0) continue;
+        if (k.kv_len - hidden <= 0) continue;  // no keys, or a leading row before all of them
         if (const auto why = check_row(counts[static_cast<std::size_t>(kernel_row)], entry,
                                        ceil_div(k.kv_len - hidden, shape.page_size)))
           return failed("kernel row " + std::to_string(kernel_row) + " (row " +
-                        std::to_string(k.row + i) + " of the batch) " + *why);
+                        std::to_string(k.row + i) + " of the launch) " + *why);
       }
     entry += ceil_div(k.kv_len, shape.page_size);
   }

@@ -66,9 +66,12 @@ std::optional<std::string> check_keyless(const Batch& batch, const DecodeResult&
   return std::nullopt;
 }
 
+// `first_row` and `query_rows` are those of one request of the batch.
 std::optional<std::string> reads_pages(const ResolvedShape& shape, const DecodeResult& result,
-                                       std::int64_t first, std::int64_t rows) {
+                                       std::int64_t first_row, std::int64_t query_rows) {
   const std::int64_t fold = shape.fold_ratio();
+  const std::int64_t first = shape.launch_row(first_row) - shape.leading_rows;
+  const std::int64_t rows = query_rows + shape.leading_rows;
   for (const Footprint& f : result.footprint) {
     const bool theirs = f.q_rows.begin >= first * fold && f.q_rows.begin < (first + rows) * fold;
     if (theirs && f.kv_entries.end > f.kv_entries.begin)

@@ -141,14 +141,19 @@ std::optional<std::string> check_order(const Functions& functions, Dice& dice) {
          std::to_string(threshold) + " goes to another request than the rule says";
 }
 
-std::optional<std::string> check_shape(const ResolvedShape& shape, const Batch& batch) {
+std::optional<std::string> check_shape(const Case& c, const ResolvedShape& shape,
+                                       const Batch& batch) {
   Lengths q;
   for (const RequestSpec& r : batch.requests) q.push_back(r.qo_len);
   const std::int64_t longest = *std::max_element(q.begin(), q.end());
   const bool equal = *std::min_element(q.begin(), q.end()) == longest;
   const bool rows = shape.route == Route::persistent_rows;
-  const std::int64_t uniform = rows ? 1 : equal ? longest : -1;
-  if (shape.uniform_qo_len != uniform || shape.max_qo_len != (rows ? 1 : longest))
+  const std::int64_t raised = longest + shape.leading_rows;
+  const std::int64_t uniform = rows ? 1 : equal ? raised : -1;
+  if (shape.leading_rows != 0 && (rows || !equal || longest < 2 || raised != c.kernel_rows))
+    return "query lengths " + text(q) + " on route " + std::string(name(shape.route)) + " get " +
+           std::to_string(shape.leading_rows) + " leading rows";
+  if (shape.uniform_qo_len != uniform || shape.max_qo_len != (rows ? 1 : raised))
     return "query lengths " + text(q) + " on route " + std::string(name(shape.route)) +
            " have the uniform length " + std::to_string(shape.uniform_qo_len) +
            " and the longest " + std::to_string(shape.max_qo_len);
@@ -166,7 +171,8 @@ Outcome p26_classify(Subject& subject) {
     if (const auto why = check_order(functions, dice)) return failed(*why);
   }
   if (!subject.shape()) return passed();
-  if (const auto why = check_shape(*subject.shape(), *subject.batch())) return failed(*why);
+  if (const auto why = check_shape(subject.spec(), *subject.shape(), *subject.batch()))
+    return failed(*why);
   return passed();
 }
 

@@ -10,7 +10,7 @@ namespace {
 std::optional<std::string> check_lengths(const DecodeMetadata& md) {
   if (!md.shape.causal) return std::nullopt;
   for (std::size_t r = 0; r < md.kv_lens.size(); ++r) {
-    const std::int64_t q = md.qo_indptr[r + 1] - md.qo_indptr[r];
+    const std::int64_t q = md.qo_indptr[r + 1] - md.qo_indptr[r] - md.shape.leading_rows;
     const std::int64_t pages = md.kv_indptr[r + 1] - md.kv_indptr[r];
     const std::int64_t n = pages > 0 ? (pages - 1) * md.shape.page_size + md.last_page_len[r] : 0;
     if (n > 0 && n < q)

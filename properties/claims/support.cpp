@@ -86,9 +86,9 @@ std::vector<KernelRequest> kernel_requests(const Batch& batch, const ResolvedSha
         out.push_back({request, row + i, 1, n - hidden});
       }
     } else {
-      out.push_back({request, row, q, q > 0 ? n : 0});
+      out.push_back({request, row, q + shape.leading_rows, q > 0 ? n : 0});
     }
-    row += q;
+    row += shape.leading_rows + q;
   }
   return out;
 }

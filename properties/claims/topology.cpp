@@ -3,6 +3,20 @@
 #include <algorithm>
 
 namespace mla::prop {
+namespace {
+
+// The same without the leading rows of a launch.
+Topology of_query_rows(const DecodeMetadata& md, Topology launch) {
+  const ResolvedShape& shape = md.shape;
+  if (shape.leading_rows == 0) return launch;
+  Topology t;
+  const std::int64_t live = shape.uniform_qo_len - shape.leading_rows;
+  for (std::int64_t row = 0; row < md.requests().count() * live; ++row)
+    t.pieces.push_back(std::move(launch.pieces[static_cast<std::size_t>(shape.launch_row(row))]));
+  return t;
+}
+
+}  // namespace
 
 Topology topology_of(const DecodeMetadata& md) {
   const ResolvedShape& shape = md.shape;
@@ -11,7 +25,7 @@ Topology topology_of(const DecodeMetadata& md) {
   t.pieces.resize(static_cast<std::size_t>(std::max<std::int64_t>(rows, 0)));
   if (!md.plan) {
     for (auto& row : t.pieces) row = {{shape.kv_splits, shape.split_granularity}};
-    return t;
+    return of_query_rows(md, std::move(t));
   }
   const std::int64_t fold = shape.fold_ratio();
   for (std::int64_t w = 0; w < md.plan->works(); ++w) {
@@ -28,7 +42,7 @@ Topology topology_of(const DecodeMetadata& md) {
         t.pieces[static_cast<std::size_t>(row)].emplace_back(item.kv_begin - base,
                                                              item.kv_end - base);
   }
-  return t;
+  return of_query_rows(md, std::move(t));
 }
 
 }  // namespace mla::prop

@@ -169,6 +169,9 @@ std::string decisions_text(const Case& c, const Batch& batch, const DecodeMetada
       s.uniform_qo_len > 0 ? num(s.uniform_qo_len) + " in every request" : "ragged";
   out += row("rows", "at most " + num(s.max_qo_len) + " a kernel request, " + uniform + ", " +
                          (s.causal ? "causal" : "not causal"));
+  if (s.leading_rows > 0)
+    out += row("raised", num(s.leading_rows) + " zero rows in front of the " +
+                             num(s.max_qo_len - s.leading_rows) + " of each request");
   if (!metadata.keyless_rows.empty()) out += row("no keys", keyless_line(metadata));
   for (const std::string& note : s.notes) out += row("note", note);
   if (s.route == Route::split) return out + split_lines(s);

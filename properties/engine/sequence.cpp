@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "properties/generate/tensors.hpp"
+#include "properties/stages.hpp"
 
 namespace mla::prop {
 namespace {
@@ -70,10 +71,13 @@ class Driver {
   }
   std::size_t enqueue_attention(std::size_t i) {
     const std::size_t before = device_.stream.pending();
-    device_.stream.launch("tensors", [this, i](const DeviceAccess&) { current_ = i; });
     if (!built_) {
       results_[i] = built_.error();
     } else {
+      device_.stream.launch("tensors", [this, i, report = built_->report](const DeviceAccess&) {
+        current_ = i;
+        refused_ = report->refused;
+      });
       attend(i, *built_);
     }
     return device_.stream.pending() - before;
@@ -176,8 +180,9 @@ class Driver {
     }
     if (i == 0) {
       captured_ = md;
+      captured_.report = std::make_shared<engine::StepReport>();  // replays ask their own build
       device_.stream.begin_capture();
-      device_.stream.launch("attention", attention(md));
+      device_.stream.launch("attention", attention(captured_));
       graph_ = device_.stream.end_capture();
     }
     const bool outside = options_.defect == SequenceDefect::plan_outside;
@@ -193,14 +198,18 @@ class Driver {
 
   std::function<void(const DeviceAccess&)> attention(const engine::StepMetadata& md) {
     return [this, md](const DeviceAccess& access) {
+      if (refused_) {
+        results_[current_] = *refused_;
+        return;
+      }
       const auto loaded = md.on(access);
       if (!loaded) {
         results_[current_] = loaded.error();
         return;
       }
       const Prepared& step = steps_[current_];
-      results_[current_] = backend_.run(
-          {*loaded, step.tensors},
+      results_[current_] = run_stage(
+          nullptr, backend_, {*loaded, step.tensors},
           {.schedule_seed = step.spec.schedule_seed, .threads = 1, .record_footprint = false});
     };
   }
@@ -214,6 +223,7 @@ class Driver {
   std::vector<std::optional<Result<DecodeResult>>> results_;
   SequenceRun out_;
   std::size_t current_ = 0;  // the step whose tensors the device sees
+  Status refused_;           // what the device found out while it built that step
   Device& device_;
   DeviceBuffer<std::int32_t> seq_lens_, table_;
   engine::StepBuffers buffers_;

@@ -143,6 +143,7 @@ Case draw_case(Choices& choices, const CaseDomain& domain) {
   c.spare.entries = choose(choices, domain.spare_entries);
   if (c.spare.entries > 0) c.spare.fill = choose(choices, domain.spare_fill);
   c.need_lse = choose(choices, domain.need_lse);
+  c.kernel_rows = choose(choices, domain.kernel_rows);
   // Half of the cases keep the ascending order of slots and pieces.
   if (domain.max_seed > 0 && choices.between(0, 1) == 1)
     c.schedule_seed = static_cast<std::uint64_t>(choices.between(1, domain.max_seed));

@@ -41,6 +41,7 @@ struct CaseDomain {
   Options<TailFill> spare_fill;
   Options<float> scale;  // of an fp8 query, and of an fp8 cache
   Options<bool> need_lse;
+  Options<std::int64_t> kernel_rows;
   Options<Origin> origin;
 
   // Read for kinds other than decode, which have longer queries too.

@@ -133,6 +133,7 @@ void plainer_options(Cases& out, const Case& c) {
   add(out, c, [&](Case& x) { x.planner = simplest.planner; });
   add(out, c, [&](Case& x) { x.spare = simplest.spare; });
   add(out, c, [&](Case& x) { x.need_lse = simplest.need_lse; });
+  add(out, c, [&](Case& x) { x.kernel_rows = simplest.kernel_rows; });
   add(out, c, [&](Case& x) { x.schedule_seed = simplest.schedule_seed; });
   add(out, c, [&](Case& x) { x.layout = simplest.layout; });
   add(out, c, [&](Case& x) { x.data = simplest.data; });

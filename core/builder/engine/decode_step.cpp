@@ -71,30 +71,38 @@ void grow(plan::BufferSizes& sizes, const plan::BufferSizes& other) {
   sizes.reduce_partial_map = std::max(sizes.reduce_partial_map, other.reduce_partial_map);
 }
 
+Result<plan::BufferSizes> sizes_of(const Batch& batch, const ResolvedShape& shape) {
+  DecodeMetadata md;
+  md.shape = shape;
+  const std::int64_t requests = kernel_request_count(batch, shape);
+  const std::vector<std::int32_t> indptr(static_cast<std::size_t>(requests) + 1, 0);
+  md.qo_indptr = indptr;
+  return plan::query_sizes(size_query_of(md, {}));
+}
+
 }  // namespace
 
 Result<plan::BufferSizes> DecodeStepBuilder::provision() const {
   plan::BufferSizes sizes;
   std::string refusal = "no query length up to " + std::to_string(limits_.max_qo_len) + " is taken";
   bool any = false;
+  Case unraised = settings_;  // ragged steps are not raised, and fewer rows may be more tiles
+  unraised.kernel_rows = 0;
   for (std::int64_t q = 1; q <= limits_.max_qo_len; ++q) {
     Batch batch;
     batch.requests.assign(static_cast<std::size_t>(limits_.max_requests), {q, q});
-    const auto shape = resolve_shape(settings_, batch);
-    if (!shape) {
-      refusal = shape.error().message;
-      continue;
+    for (const Case& settings : {settings_, unraised}) {
+      const auto shape = resolve_shape(settings, batch);
+      if (!shape) {
+        refusal = shape.error().message;
+        continue;
+      }
+      any = true;
+      if (shape->route == Route::split) continue;
+      const auto needed = sizes_of(batch, *shape);
+      if (!needed) return needed.error();
+      grow(sizes, *needed);
     }
-    any = true;
-    if (shape->route == Route::split) continue;
-    DecodeMetadata md;
-    md.shape = *shape;
-    const std::int64_t requests = kernel_request_count(batch, *shape);
-    std::vector<std::int32_t> indptr(static_cast<std::size_t>(requests) + 1, 0);
-    md.qo_indptr = indptr;
-    const auto needed = plan::query_sizes(size_query_of(md, {}));
-    if (!needed) return needed.error();
-    grow(sizes, *needed);
   }
   if (!any) return Error{ErrorCode::unsupported, refusal, ""};
   return sizes;
@@ -209,9 +217,9 @@ bool StepMetadata::same_launch(const StepMetadata& other) const {
   const ResolvedShape& a = shape;
   const ResolvedShape& b = other.shape;
   return a.route == b.route && a.max_qo_len == b.max_qo_len &&
-         a.uniform_qo_len == b.uniform_qo_len && a.kv_splits == b.kv_splits &&
-         a.split_granularity == b.split_granularity && requests == other.requests &&
-         kv_indices.allocation() == other.kv_indices.allocation() &&
+         a.uniform_qo_len == b.uniform_qo_len && a.leading_rows == b.leading_rows &&
+         a.kv_splits == b.kv_splits && a.split_granularity == b.split_granularity &&
+         requests == other.requests && kv_indices.allocation() == other.kv_indices.allocation() &&
          work_info.allocation() == other.work_info.allocation();
 }
 

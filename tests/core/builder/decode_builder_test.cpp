@@ -57,6 +57,22 @@ TEST_CASE("builder: pages keep the length of the last one", "[builder][P18]") {
   CHECK(md->last_page_len[1] == 16);
 }
 
+TEST_CASE("builder: raised requests step by the kernel's rows and keep their keys",
+          "[builder][P12]") {
+  Step s = step_of("mla1:1q2s10_1q2s2;qpad=4");
+  const auto md = kBuilder.build(s.batch, s.shape, s.buffers);
+  REQUIRE(md.ok());
+  CHECK(std::vector(md->qo_indptr.begin(), md->qo_indptr.end()) ==
+        std::vector<std::int32_t>{0, 4, 8});
+  CHECK(std::vector(md->kv_indptr.begin(), md->kv_indptr.end()) ==
+        std::vector<std::int32_t>{0, 10, 12});
+  // Fewer keys than the batch's own rows are refused as without.
+  Step few = step_of("mla1:1q3s2;qpad=4");
+  const auto refused = kBuilder.build(few.batch, few.shape, few.buffers);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().message.find("2 keys for 3 query rows") != std::string::npos);
+}
+
 TEST_CASE("builder: on the row route each row is a request with the keys it may see",
           "[builder][P12]") {
   Step s = step_of("mla1:1q5s9_1q1s3");

@@ -153,6 +153,45 @@ TEST_CASE("batch: uniform padding follows every condition of the engine's rule",
   CHECK(uniform_padded_qo_len({}, 0, 6) == 0);
 }
 
+// The conditions of vllm_metadata.md 5.5, one after the other.
+static std::int64_t padded_by_the_list(const std::vector<std::int64_t>& q, std::int64_t max_q,
+                                       std::int64_t tokens) {
+  std::int64_t sum = 0;
+  for (const std::int64_t len : q) sum += len;
+  const auto requests = static_cast<std::int64_t>(q.size());
+  if (requests == 0 || tokens <= 0 || tokens <= sum || tokens % requests != 0) return 0;
+  const std::int64_t u = tokens / requests;
+  if (u <= 1) return 0;
+  bool zero = false;
+  for (const std::int64_t len : q) {
+    if (zero && len != 0) return 0;  // zeros are one run at the end
+    if (len != 0 && len != u) return 0;
+    zero = zero || len == 0;
+  }
+  if (!zero || (sum > 0 && max_q != u)) return 0;
+  return u;
+}
+
+TEST_CASE("batch: uniform padding is the engine's rule for every small batch", "[case][P26]") {
+  std::int64_t batches = 0;
+  std::int64_t uniform = 0;
+  for (std::int64_t requests = 0; requests <= 4; ++requests) {
+    std::vector<std::int64_t> q(static_cast<std::size_t>(requests), 0);
+    for (std::int64_t code = 0; code < std::int64_t{1} << (2 * requests); ++code) {
+      for (std::size_t r = 0; r < q.size(); ++r) q[r] = code >> (2 * r) & 3;
+      for (std::int64_t tokens = 0; tokens < 13; ++tokens)
+        for (std::int64_t max_q = 0; max_q < 5; ++max_q) {
+          const std::int64_t want = padded_by_the_list(q, max_q, tokens);
+          REQUIRE(mla::uniform_padded_qo_len(q, max_q, tokens) == want);
+          ++batches;
+          uniform += want > 0 ? 1 : 0;
+        }
+    }
+  }
+  CHECK(batches == (1 + 4 + 16 + 64 + 256) * 13 * 5);
+  CHECK(uniform > 50);
+}
+
 TEST_CASE("batch: block ids beyond int32 are refused with the id", "[case][P17]") {
   const auto batch = mla::make_batch(parsed("mla1:q1s1;block=256;origin=16777216"));
   REQUIRE_FALSE(batch.ok());

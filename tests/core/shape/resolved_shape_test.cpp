@@ -82,6 +82,35 @@ TEST_CASE("route: one decision, with its reason, for every kind of step", "[shap
   }
 }
 
+TEST_CASE("rows: several uniform rows are raised to a listed query length", "[shape][P12]") {
+  const auto leading = [](const std::string& line) {
+    const auto shape = resolve(line);
+    REQUIRE(shape.ok());
+    CHECK(shape->max_qo_len - shape->leading_rows <= 4);
+    return shape->leading_rows;
+  };
+  CHECK(leading("mla1:3q2s9;qpad=4") == 2);
+  CHECK(leading("mla1:3q3s9;qpad=4") == 1);
+  CHECK(leading("mla1:3q3s9") == 0);
+  CHECK(leading("mla1:3q4s9;qpad=4") == 0);
+  CHECK(leading("mla1:3q1s9;qpad=4") == 0);
+  CHECK(leading("mla1:1q2s9_1q3s9;qpad=4") == 0);  // ragged
+  CHECK(leading("mla1:2q2s9;qpad=4;pad=1") == 2);  // padding requests have two rows as well
+  CHECK(leading("mla1:2q3s9;qpad=4;planner=none") == 1);
+  CHECK(leading("mla1:2q2s9;qpad=8") == 0);  // gfx942 has no bf16 kernel for 8 rows
+  // One row of 128 heads is a tile, and a request may have fewer keys than raised rows.
+  const auto tiled = resolve("mla1:2q2s9;qpad=4;heads=128;dtype=fp8/fp8");
+  REQUIRE(tiled.ok());
+  CHECK(tiled->leading_rows == 0);
+  REQUIRE_FALSE(tiled->notes.empty());
+  CHECK(tiled->notes.front() == "not raised to 4 rows, which are 4 tiles");
+  // Rows of the launch and rows of the batch.
+  const auto raised = resolve("mla1:3q2s9;qpad=4");
+  CHECK(raised->launch_row(0) == 2);
+  CHECK(raised->launch_row(1) == 3);
+  CHECK(raised->launch_row(2) == 6);
+}
+
 TEST_CASE("route: what no kernel takes is refused with the reason", "[shape][P28]") {
   const std::pair<const char*, const char*> refused[] = {
       {"mla1:q1s9;dtype=fp8/bf16", "fp8/bf16"},
