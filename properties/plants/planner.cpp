@@ -70,7 +70,16 @@ class ShortLastSplit final : public Interposer {
   }
 };
 
+// A launch that forgets one of the six.
+class FiveBuffers final : public Interposer {
+  void on_plan(const DecodeMetadata&, plan::Plan& plan) const override {
+    plan.reduce_indptr = plan::PlanBuffer("reduce_indptr", 0);
+  }
+};
+
 constexpr Plant kPlants[] = {
+    {"SEED-five-buffers", "P33", "One of the six plan buffers is not handed to the kernel.",
+     "mla1:1q1s1", plant_of<FiveBuffers>},
     {"BUG-074", "P10",
      "The parallel planner gives a request without keys no work when it meets a full slot.",
      "mla1:1q1s16", plant_of<DroppedKeyless>},

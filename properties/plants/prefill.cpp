@@ -85,6 +85,17 @@ class OneStagingPlace final : public Interposer {
   }
 };
 
+// The number of partial tiles is that of some other batch, one without a cut.
+class NoPartialTiles final : public Interposer {
+  void on_prefill(PrefillParts& parts) const override {
+    parts.build.stage = [](const HostPlan& plan, PrefillBuffers& buffers, const Device& device) {
+      HostPlan uncut = plan;
+      uncut.num_partial_tiles = 0;
+      return prefill::stage_plan(uncut, buffers, device);
+    };
+  }
+};
+
 class NothingReserved final : public Interposer {
   void on_prefill(PrefillParts& parts) const override {
     parts.reserve = [](const EngineConfig&, device::Workspace&) { return Status{}; };
@@ -203,6 +214,8 @@ constexpr Plant kPlants[] = {
     {"SEED-prefill-heads", "P14", "The prefill plan is made for fewer heads than the kernel gets.",
      "mla1:1q1s1;heads=12;arch=gfx950;dtype=bf16/fp8;cu=16;kind=prefill",
      plant_of<PlanForModelHeads>},
+    {"SEED-partial-tiles", "P05", "The number of partial tiles is not that of this step's plan.",
+     "mla1:1q129s129;arch=gfx950;dtype=bf16/fp8;cu=256;kind=prefill", plant_of<NoPartialTiles>},
     {"BUG-082", "P20", "The next step's prefill plan is copied without a stream.",
      "mla1:1q9s9;heads=1;arch=gfx950;dtype=bf16/fp8;cu=16;kind=prefill",
      plant_of<BlockingPlanCopies>},
