@@ -43,13 +43,14 @@ Status check_file(const std::string& path, std::vector<Answer>& answers) {
   if (!text) return text.error();
   const json document = json::parse(*text, nullptr, false);
   const json* list = &document;
-  if (document.is_object() && document.contains("cases")) list = &document["cases"];
+  for (const char* key : {"cases", "steps"})
+    if (document.is_object() && document.contains(key)) list = &document[key];
   const json one = json::array({*list});
   if (list->is_object()) list = &one;
   if (!list->is_array())
     return Error{ErrorCode::usage,
                  "'" + path + "' is " + (document.is_discarded() ? "no JSON" : "no plan") +
-                     ": expected an object, a list of them, or an object with a list 'cases'",
+                     ": expected an object, a list of them, or an object with a list 'cases' or 'steps'",
                  ""};
   std::size_t place = 0;
   for (const json& object : *list) {

@@ -63,8 +63,16 @@ Result<PlanAnswer> check_plan_object(const nlohmann::json& object, std::size_t p
   const auto given = object.find("name");
   answer.name = given != object.end() && given->is_string() ? given->get<std::string>()
                                                             : "plan " + std::to_string(place);
-  if (object.contains("pages_kv_indptr") || object.contains("context_lens")) {
+  const std::string format = object.value("format", nlohmann::json()).is_string()
+                                 ? object["format"].get<std::string>()
+                                 : std::string();
+  if (format == "mla-testbed prefill 1" || object.contains("pages_kv_indptr") ||
+      object.contains("context_lens")) {
     answer.not_checked = "a prefill plan";
+    return answer;
+  }
+  if (format == "mla-testbed fa 1") {
+    answer.not_checked = "an FA step, which has no plan";
     return answer;
   }
   const auto call = read_planner_call(object);

@@ -3,11 +3,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "core/builder/decode_builder.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/plan_json.hpp"
-#include "properties/cli/plan_table.hpp"
-#include "properties/cli/planner_call.hpp"
+#include "properties/cli/planned_step.hpp"
 #include "properties/cli/terminal.hpp"
 
 namespace mla::cli {
@@ -27,69 +25,25 @@ struct Options {
 
 constexpr const char* kFooter = R"(
 With a case: a table of every decision with its reason, the sizes, the works of each slot and the
-merge lists; with --json an object that `mla-testbed check` reads. A case that is refused is exit 10.
+merge lists; with --json an object that `mla-testbed check` reads. A prefill step shows its path and
+chunks as well, an FA step its decodes, extends and prefills; a sequence shows step after step. A
+case that is refused is exit 10.
 With --input: a JSON document with a list `cases` (docs/reproduce.md) gives one with `results`.
 --as-aiter repeats the original planner where it is broken; without it such calls are refused.
 
 Examples:
   mla-testbed plan 'mla1:16q4s1k_3q1s513;heads=8;block=16'
   mla-testbed plan 'mla1:2q1s8k;cu=80' --json | mla-testbed check -
+  mla-testbed plan 'mla1:2q300s900;arch=gfx950;dtype=bf16/fp8;kind=prefill;workspace=512'
   mla-testbed plan --input calls.json --output plans.json
   mla-testbed plan --input calls.json --output - --planner serial --as-aiter)";
 
-// A case with everything that stands behind its metadata; it stays where it is built.
-struct Built {
-  Case spec;
-  Batch batch;
-  DecodeBuffers buffers;
-};
-
-Result<DecodeMetadata> build(const Options& o, Built& built) {
-  auto c = parse_case(o.line);
-  if (!c) return c.error();
-  built.spec = std::move(*c);
-  auto batch = make_batch(built.spec);
-  if (!batch) return batch.error();
-  built.batch = std::move(*batch);
-  const auto shape = resolve_shape(built.spec, built.batch);
-  if (!shape) return shape.error();
-  built.buffers = make_decode_buffers(built.spec, built.batch, *shape);
-  const DecodeBuilderOptions options{
-      .max_requests = 0,
-      .fill_tail = false,
-      .fidelity = o.as_aiter ? plan::Fidelity::as_aiter : plan::Fidelity::safe};
-  return DecodeMetadataBuilder(options).build(built.batch, *shape, built.buffers);
-}
-
-Json decisions_json(const ResolvedShape& s) {
-  Json out = {{"route", name(s.route)},
-              {"route_reason", s.route_reason},
-              {"kernel", s.kernel.label},
-              {"kernel_masks", s.kernel.masks},
-              {"kernel_returns_lse", s.kernel.lse},
-              {"model_heads", s.heads.model.count()},
-              {"kernel_heads", s.heads.kernel.count()},
-              {"fp8", name(s.fp8)},
-              {"block_size", s.block_size},
-              {"notes", s.notes}};
-  if (s.route == Route::split) {
-    out["kv_splits"] = s.kv_splits;
-    out["split_granularity"] = s.split_granularity;
-    return out;
-  }
-  out["fold_ratio"] = s.plan.fold_ratio;
-  out["plan_heads"] = s.plan.plan_heads.count();
-  out["rows_per_workgroup"] = s.plan.rows_per_workgroup;
-  out["query_split"] = s.plan.query_split;
-  return out;
-}
-
-std::string json_text(const Case& c, const DecodeMetadata& metadata) {
-  Json out = {{"format", "mla-testbed plan 1"}, {"name", format_case(c)}};
-  write_planner_call(out, plan_input_of(metadata, {}));
-  out["decisions"] = decisions_json(metadata.shape);
-  if (metadata.plan) write_plan(out, metadata.plan->sizes(), *metadata.plan);
-  return out.dump() + "\n";
+// The steps of a case, each as a case of its own.
+std::vector<Case> steps_of(const Case& c) {
+  std::vector<Case> steps{c};
+  for (const auto& requests : c.later_steps) steps.emplace_back(c).requests = requests;
+  for (Case& step : steps) step.later_steps.clear();
+  return steps;
 }
 
 ExitCode plan_case(const Options& o) {
@@ -98,12 +52,29 @@ ExitCode plan_case(const Options& o) {
                              "--planner goes with --input; a case names its planner itself, as in "
                              "';planner=v12serial'",
                              ""});
-  Built built;
-  const auto metadata = build(o, built);
-  if (!metadata) return complain("plan", metadata.error());
-  const std::string text =
-      o.json ? json_text(built.spec, *metadata)
-             : decisions_text(built.spec, built.batch, *metadata) + plan_text(*metadata);
+  const auto c = parse_case(o.line);
+  if (!c) return complain("plan", c.error());
+  const std::vector<Case> steps = steps_of(*c);
+  std::string text;
+  Json documents = Json::array();
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    auto step =
+        plan_step_of(steps[i], o.as_aiter ? plan::Fidelity::as_aiter : plan::Fidelity::safe);
+    if (!step) {
+      Error error = step.error();
+      if (steps.size() > 1) error.message = "step " + std::to_string(i) + ": " + error.message;
+      return complain("plan", error);
+    }
+    if (steps.size() > 1)
+      text += (i > 0 ? "\n" : "") + std::string("step ") + std::to_string(i) + "\n";
+    text += step->table;
+    documents.push_back(std::move(step->document));
+  }
+  if (o.json && steps.size() == 1) text = documents[0].dump() + "\n";
+  if (o.json && steps.size() > 1)
+    text = Json{{"format", "mla-testbed steps 1"}, {"name", format_case(*c)}, {"steps", documents}}
+               .dump() +
+           "\n";
   if (const Status bad = write_file(o.output, text)) return complain("plan", *bad);
   return ExitCode::held;
 }

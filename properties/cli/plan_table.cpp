@@ -5,50 +5,10 @@
 #include <vector>
 
 #include "core/builder/decode_builder.hpp"
+#include "properties/cli/table_text.hpp"
 
 namespace mla::cli {
 namespace {
-
-std::string num(std::int64_t n) {
-  return std::to_string(n);
-}
-
-std::string row(const char* label, const std::string& text) {
-  char head[32];
-  std::snprintf(head, sizeof head, "%-12s", label);
-  return head + text + "\n";
-}
-
-std::string range(std::int64_t begin, std::int64_t end) {
-  return num(begin) + ".." + num(end);
-}
-
-std::string batch_line(const Batch& batch) {
-  std::int64_t keys = 0;
-  std::int64_t longest = 0;
-  for (const RequestSpec& r : batch.requests) {
-    keys += r.kv_len;
-    longest = std::max(longest, r.qo_len);
-  }
-  const auto all = static_cast<std::int64_t>(batch.requests.size());
-  return num(all) + " requests (" + num(all - batch.live.count()) + " of them graph padding), " +
-         num(batch.rows().count()) + " query rows, at most " + num(longest) + " a request, " +
-         num(keys) + " keys";
-}
-
-std::string heads_line(const HeadPadding& h) {
-  const std::string counts =
-      num(h.model.count()) + " of the model, " + num(h.kernel.count()) + " of the kernel: ";
-  switch (h.kind) {
-    case PadKind::none:
-      return counts + "no padding";
-    case PadKind::repeat:
-      return counts + "each repeated " + num(h.kernel.count() / h.model.count()) + " times";
-    case PadKind::cyclic:
-      return counts + "padded head i is head i mod " + num(h.model.count());
-  }
-  return counts;
-}
 
 std::string kernel_line(const KernelEntry& k) {
   std::string rows = num(k.min_qo_len);
@@ -182,15 +142,17 @@ std::string decisions_text(const Case& c, const Batch& batch, const DecodeMetada
                        (s.max_split < 0 ? "no split cap" : "split cap " + num(s.max_split)));
 }
 
-std::string plan_text(const DecodeMetadata& metadata) {
-  if (!metadata.plan) return {};
-  const plan::Plan& plan = *metadata.plan;
+std::string plan_text(const plan::Plan& plan) {
   std::string out = "\nbuffers                         int32    written\n";
   out += size_row(plan.work_indptr, 1) + size_row(plan.work_info, plan::kWorkItemWords) +
          size_row(plan.reduce_indptr, 1) + size_row(plan.reduce_final_map, 2) +
          size_row(plan.reduce_partial_map, 1);
   out += "  work_meta_data             2 x uint64: the addresses of the first two\n";
   return out + works_text(plan) + merges_text(plan);
+}
+
+std::string plan_text(const DecodeMetadata& metadata) {
+  return metadata.plan ? plan_text(*metadata.plan) : std::string();
 }
 
 }  // namespace mla::cli

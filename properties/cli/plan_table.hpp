@@ -17,5 +17,6 @@ std::string decisions_text(const Case& c, const Batch& batch, const DecodeMetada
 
 // Sizes, works of every slot that has some, and the merge lists; empty on route split.
 std::string plan_text(const DecodeMetadata& metadata);
+std::string plan_text(const plan::Plan& plan);
 
 }  // namespace mla::cli

@@ -8,6 +8,7 @@
 #include "core/shape/resolved_shape.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/quantity.hpp"
+#include "properties/cli/support_kinds.hpp"
 
 namespace mla::cli {
 namespace {
@@ -20,6 +21,7 @@ struct Options {
   std::string heads;  // empty: every padded count
   std::string dtype;  // empty: all
   std::string requests = "1";
+  std::string kind = "decode";
   bool json = false;
 };
 
@@ -29,11 +31,14 @@ lengths that get the same answer share a row, with the reason of the shortest. T
 --requests uniform requests. Head counts are those of one rank before padding.
 Routes: persistent (six plan buffers), persistent-rows (every query row a request of its own),
 split (no plan). Planner v1.2 is assumed, as an engine gets it.
+--kind prefill: the path of a prefill step, and why it leaves the fp8 one. --kind fa: the kernel that
+decodes for the AITER FA backend.
 
 Examples:
   mla-testbed support --arch gfx950
   mla-testbed support --arch gfx942 --heads 8 --dtype fp8/fp8
   mla-testbed support --requests 32 --heads 16
+  mla-testbed support --kind prefill --arch gfx950
   mla-testbed support --json > support.json)";
 
 // Query lengths that the matrix looks at: every one that some kernel tells apart, and two beyond.
@@ -152,9 +157,24 @@ Error unknown(const char* option, const std::string& value, const char* expected
           std::string(option) + " has value '" + value + "': expected " + expected, ""};
 }
 
+ExitCode support_other_kind(const Options& o) {
+  const bool fa = o.kind == "fa";
+  if (!o.heads.empty() || !o.dtype.empty() || (fa && !o.arch.empty()))
+    return complain("support", {ErrorCode::usage,
+                                "--kind " + o.kind + " has no --heads, --dtype" +
+                                    (fa ? " or --arch" : "") + ": its rows name what decides",
+                                ""});
+  const std::vector<SupportRow> rows = fa ? fa_support() : prefill_support(o.arch);
+  if (!o.json) return finish("support", support_table(rows), ExitCode::held);
+  const Json out = {
+      {"format", "mla-testbed support 1"}, {"kind", o.kind}, {"rows", support_json(rows)}};
+  return finish("support", out.dump(1) + "\n", ExitCode::held);
+}
+
 ExitCode support(const Options& o) {
   if (!o.arch.empty() && !arch_from_name(o.arch))
     return complain("support", unknown("--arch", o.arch, "gfx942 or gfx950"));
+  if (o.kind != "decode") return support_other_kind(o);
   const auto requests = parse_count("--requests", o.requests);
   if (!requests || *requests < 1 || *requests > 4096)
     return complain("support", unknown("--requests", o.requests, "1 to 4096"));
@@ -182,6 +202,9 @@ void add_support(CLI::App& app, ExitCode& exit) {
       ->type_name("NAMES");
   c->add_option("--requests", o->requests, "Requests of the batch")
       ->type_name("N")
+      ->capture_default_str();
+  c->add_option("--kind", o->kind, "Which of an engine's steps: decode, prefill or fa")
+      ->check(CLI::IsMember({"decode", "prefill", "fa"}))
       ->capture_default_str();
   c->add_flag("--json", o->json, "Print every combination as JSON");
   c->footer(kFooter);

@@ -37,6 +37,18 @@ expect_out '^compiler '
 try support --arch gfx950 --heads 8 --dtype fp8/fp8
 expect_exit 0
 expect_baseline support.txt
+try support --kind prefill
+expect_exit 0
+expect_baseline support_prefill.txt
+try support --kind fa
+expect_exit 0
+expect_baseline support_fa.txt
+try support --kind fa --json
+expect_exit 0
+expect_json
+try support --kind fa --heads 8
+expect_exit 2
+expect_err 'no --heads'
 try support --json
 expect_exit 0
 expect_json

@@ -26,6 +26,40 @@ do
   expect_out ': valid$'
 done
 
+# The other kinds of steps, and sequences.
+try plan 'mla1:2q300s900;arch=gfx950;dtype=bf16/fp8;kind=prefill;workspace=512;cu=16;heads=1'
+expect_exit 0
+expect_baseline plan_flash.txt
+try plan 'mla1:2q300s300;arch=gfx950;dtype=bf16/fp8;kind=prefill;cu=16;heads=1'
+expect_exit 0
+expect_baseline plan_prefill.txt
+try plan 'mla1:1q20s1000_2q1s600_1q5s5;heads=8;kvheads=2;block=16;kind=fa;workspace=300'
+expect_exit 0
+expect_baseline plan_fa.txt
+try plan 'mla1:2q1s20;heads=8;kvheads=2;block=16;kind=fa;window=7'
+expect_exit 0
+expect_out 'unified_attention: a window of 7 keys'
+expect_out '^transfers +none'
+try plan 'mla1:2q2s90+1q2s2;cu=4;qpad=4'
+expect_exit 0
+expect_baseline plan_steps.txt
+try plan 'mla1:2q2s90+1q3s2;cu=4'
+expect_exit 10
+expect_err 'step 1: request 0 has 2 keys for 3 query rows'
+for line in 'mla1:2q300s300;arch=gfx950;dtype=bf16/fp8;kind=prefill' \
+  'mla1:1q20s1000;heads=8;kvheads=2;block=16;kind=fa'
+do
+  try plan "$line" --json --output "$scratch/step.json"
+  expect_exit 0
+  try check "$scratch/step.json"
+  expect_exit 10
+  expect_out '^0 valid, 0 broken, 1 not checked$'
+done
+try plan 'mla1:2q2s90+1q2s2;cu=4;qpad=4' --json --output "$scratch/steps.json"
+try check "$scratch/steps.json"
+expect_exit 0
+expect_out '^2 valid, 0 broken, 0 not checked$'
+
 # A plan that says something else is found, in words and as JSON.
 "$testbed" plan 'mla1:1q1s100;cu=2' --json | sed 's/"seqlens_kv_indptr":\[0,100\]/"seqlens_kv_indptr":[0,101]/' \
   >"$scratch/broken.json"

@@ -1,0 +1,66 @@
+#include "core/builder/decode_builder.hpp"
+#include "properties/cli/plan_table.hpp"
+#include "properties/cli/planned_step.hpp"
+#include "properties/cli/planner_call.hpp"
+
+namespace mla::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json decisions_json(const ResolvedShape& s) {
+  Json out = {{"route", name(s.route)},
+              {"route_reason", s.route_reason},
+              {"kernel", s.kernel.label},
+              {"kernel_masks", s.kernel.masks},
+              {"kernel_returns_lse", s.kernel.lse},
+              {"model_heads", s.heads.model.count()},
+              {"kernel_heads", s.heads.kernel.count()},
+              {"leading_rows", s.leading_rows},
+              {"fp8", name(s.fp8)},
+              {"block_size", s.block_size},
+              {"notes", s.notes}};
+  if (s.route == Route::split) {
+    out["kv_splits"] = s.kv_splits;
+    out["split_granularity"] = s.split_granularity;
+    return out;
+  }
+  out["fold_ratio"] = s.plan.fold_ratio;
+  out["plan_heads"] = s.plan.plan_heads.count();
+  out["rows_per_workgroup"] = s.plan.rows_per_workgroup;
+  out["query_split"] = s.plan.query_split;
+  return out;
+}
+
+}  // namespace
+
+Result<PlannedStep> plan_decode_step(const Case& step, plan::Fidelity fidelity) {
+  const auto batch = make_batch(step);
+  if (!batch) return batch.error();
+  const auto shape = resolve_shape(step, *batch);
+  if (!shape) return shape.error();
+  DecodeBuffers buffers = make_decode_buffers(step, *batch, *shape);
+  const DecodeBuilderOptions options{.max_requests = 0, .fill_tail = false, .fidelity = fidelity};
+  const auto metadata = DecodeMetadataBuilder(options).build(*batch, *shape, buffers);
+  if (!metadata) return metadata.error();
+  PlannedStep out{decisions_text(step, *batch, *metadata) + plan_text(*metadata), {}};
+  out.document = {{"format", "mla-testbed plan 1"}, {"name", format_case(step)}};
+  write_planner_call(out.document, plan_input_of(*metadata, {}));
+  out.document["decisions"] = decisions_json(metadata->shape);
+  if (metadata->plan) write_plan(out.document, metadata->plan->sizes(), *metadata->plan);
+  return out;
+}
+
+Result<PlannedStep> plan_step_of(const Case& step, plan::Fidelity fidelity) {
+  switch (step.kind) {
+    case StepKind::decode:
+      return plan_decode_step(step, fidelity);
+    case StepKind::prefill:
+      return plan_prefill_step(step);
+    case StepKind::fa:
+      return plan_fa_step(step);
+  }
+  return Error{ErrorCode::usage, "a case of no known kind", ""};
+}
+
+}  // namespace mla::cli

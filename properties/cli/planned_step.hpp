@@ -1,0 +1,28 @@
+// PlannedStep: what `mla-testbed plan` shows of one step, as a table and as JSON.
+//
+// One function for each kind of step; nothing is executed. Private to properties/cli. Fails: with
+// whatever refuses the step.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/case/case.hpp"
+#include "core/plan/planner.hpp"
+#include "core/result.hpp"
+
+namespace mla::cli {
+
+struct PlannedStep {
+  std::string table;
+  nlohmann::ordered_json document;
+};
+
+Result<PlannedStep> plan_decode_step(const Case& step, plan::Fidelity fidelity);
+Result<PlannedStep> plan_prefill_step(const Case& step);
+Result<PlannedStep> plan_fa_step(const Case& step);
+
+// By the kind of the case. Only decode steps know `fidelity`.
+Result<PlannedStep> plan_step_of(const Case& step, plan::Fidelity fidelity);
+
+}  // namespace mla::cli

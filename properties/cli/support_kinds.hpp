@@ -1,0 +1,30 @@
+// The matrices of `mla-testbed support` for prefill and FA steps.
+//
+// A list of rows, each a shape and its answer; both printers read the same list. Private to
+// properties/cli. Fails: never; a refused shape is a row with its reason.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mla::cli {
+
+struct SupportRow {
+  std::vector<std::pair<std::string, std::string>> shape;  // column and value
+  bool ok = false;
+  std::string route;  // path or kernel; "refused"
+  std::string reason;
+};
+
+// Path of a prefill step for each architecture, cache dtype, context and planner. `arch` empty:
+// all.
+std::vector<SupportRow> prefill_support(const std::string& arch);
+// Kernel of FA decodes for each head size, window, number of rows and mask.
+std::vector<SupportRow> fa_support();
+
+std::string support_table(const std::vector<SupportRow>& rows);
+nlohmann::ordered_json support_json(const std::vector<SupportRow>& rows);
+
+}  // namespace mla::cli

@@ -1,0 +1,20 @@
+// The lines that the tables of all kinds of steps share. Private to properties/cli. Fails: never.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/case/batch.hpp"
+#include "core/shape/head_padding.hpp"
+
+namespace mla::cli {
+
+std::string num(std::int64_t n);
+// A label, padded, and what it says.
+std::string row(const char* label, const std::string& text);
+// "4..8", half open.
+std::string range(std::int64_t begin, std::int64_t end);
+std::string batch_line(const Batch& batch);
+std::string heads_line(const HeadPadding& h);
+
+}  // namespace mla::cli
