@@ -48,10 +48,11 @@ Status check_file(const std::string& path, std::vector<Answer>& answers) {
   const json one = json::array({*list});
   if (list->is_object()) list = &one;
   if (!list->is_array())
-    return Error{ErrorCode::usage,
-                 "'" + path + "' is " + (document.is_discarded() ? "no JSON" : "no plan") +
-                     ": expected an object, a list of them, or an object with a list 'cases' or 'steps'",
-                 ""};
+    return Error{
+        ErrorCode::usage,
+        "'" + path + "' is " + (document.is_discarded() ? "no JSON" : "no plan") +
+            ": expected an object, a list of them, or an object with a list 'cases' or 'steps'",
+        ""};
   std::size_t place = 0;
   for (const json& object : *list) {
     if (!object.is_object())
