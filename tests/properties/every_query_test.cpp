@@ -10,6 +10,9 @@ using namespace mla;
 
 namespace {
 
+// 1, or more under a sanitizer: it looks at the code, which fewer head counts reach as well.
+constexpr std::int64_t kHeadStep = MLA_HEAD_STEP;
+
 // Architecture, dtype and raising go round with the heads, so that each query length meets all.
 Case case_of(std::int64_t q, std::int64_t heads) {
   const std::int64_t turn = heads + 5 * q;
@@ -35,15 +38,15 @@ TEST_CASE("rows: each equals a one-row decode, for 1 to 17 rows of 1 to 128 head
   options.backend = backend.get();
   std::set<std::pair<std::int64_t, std::int64_t>> wanted;
   for (std::int64_t q = 1; q <= 17; ++q)
-    for (std::int64_t heads = 1; heads <= 128; ++heads) {
+    for (std::int64_t heads = 1 + q % kHeadStep; heads <= 128; heads += kHeadStep) {
       options.cases.push_back(case_of(q, heads));
       wanted.insert({q, heads});
     }
-  REQUIRE(wanted.size() == 17 * 128);
+  REQUIRE(std::ssize(wanted) >= 17 * 128 / kHeadStep);
   const prop::RunReport report = prop::run_properties(options);
   for (const prop::Failure& failure : report.failures) UNSCOPED_INFO(prop::failure_block(failure));
   CHECK(report.failures.empty());
-  CHECK(report.cases == 17 * 128);
+  CHECK(report.cases == std::ssize(options.cases));
   // No query length and no head count is refused on both architectures, so P12 ran almost always.
   CHECK(report.tallies[0].ran + report.refused == report.cases);
   INFO(report.refused << " refused, first: " << report.tallies[0].first_skip);
