@@ -3,6 +3,7 @@
 #
 #   tests/run.sh                       the tests of preset cpu-release
 #   tests/run.sh --preset cpu-asan     of another preset (or PRESET=cpu-asan)
+#   tests/run.sh --preset cpu-asan --house core   of it, only the tests labelled core
 #   tests/run.sh -R planner -V         further arguments go to ctest
 #
 # Exit: 0 all passed, 1 a test failed or did not build, 3 packages are missing.
@@ -19,8 +20,16 @@ elif [[ ${1-} == --preset=* ]]; then
   shift
 fi
 
+part=()
+if [[ ${1-} == --house ]]; then
+  house=${2?--house needs a name}
+  part=(--target "tests_$house")
+  shift 2
+  set -- -L "^$house\$" "$@"
+fi
+
 packages=("${mla_build_packages[@]}" "${mla_style_packages[@]}")
 [[ $preset == cpu-tsan ]] && packages+=("${mla_tsan_packages[@]}")
 need_packages "${packages[@]}"
-build_preset "$preset" || exit 1
+build_preset "$preset" "${part[@]}" || exit 1
 ctest --preset "$preset" --parallel "$(nproc)" "$@" || exit 1
