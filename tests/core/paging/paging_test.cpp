@@ -1,4 +1,5 @@
 // Claims about block-size negotiation and page expansion.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
 
@@ -49,6 +50,47 @@ struct Expansion {
 };
 
 }  // namespace
+
+TEST_CASE("block sizes: every pair of short lists agrees with a search over all sizes",
+          "[paging][P27]") {
+  std::vector<SupportedSize> entries;
+  for (const std::int64_t s : {1, 2, 3, 4, 6, 8}) entries.emplace_back(s);
+  for (const std::int64_t b : {1, 2, 3, 4}) entries.emplace_back(MultipleOf{b});
+  std::vector<SupportedSizes> lists;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    lists.push_back({entries[i]});
+    for (std::size_t j = i + 1; j < entries.size(); ++j) lists.push_back({entries[i], entries[j]});
+  }
+  const auto takes = [](const SupportedSize& entry, std::int64_t size) {
+    const auto* exact = std::get_if<std::int64_t>(&entry);
+    return exact != nullptr ? *exact == size : size % std::get<MultipleOf>(entry).base == 0;
+  };
+  const auto any_takes = [&](const SupportedSizes& list, std::int64_t size) {
+    return std::any_of(list.begin(), list.end(), [&](const auto& e) { return takes(e, size); });
+  };
+  std::int64_t found = 0;
+  std::int64_t none = 0;
+  for (const SupportedSizes& a : lists)
+    for (const SupportedSizes& b : lists)
+      for (std::int64_t manager = 1; manager <= 12; ++manager) {
+        // The manager's own size, then every divisor that some list names, the largest first.
+        std::int64_t want = any_takes(a, manager) && any_takes(b, manager) ? manager : 0;
+        for (std::int64_t s = manager; want == 0 && s >= 1; --s) {
+          const auto names = [s](const SupportedSize& e) {
+            const auto* exact = std::get_if<std::int64_t>(&e);
+            return exact != nullptr && *exact == s;
+          };
+          const bool named =
+              std::any_of(a.begin(), a.end(), names) || std::any_of(b.begin(), b.end(), names);
+          if (named && manager % s == 0 && any_takes(a, s) && any_takes(b, s)) want = s;
+        }
+        const auto got = select_common_block_size(manager, {a, b});
+        REQUIRE((got ? *got : 0) == want);
+        ++(want > 0 ? found : none);
+      }
+  CHECK(found > 10000);
+  CHECK(none > 5000);
+}
 
 TEST_CASE("expansion: the worked example of the remapping change", "[paging][P01]") {
   const Expansion e{{0, 2, 4}, {0, 10}, {0}, 3};
