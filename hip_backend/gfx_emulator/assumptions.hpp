@@ -1,0 +1,53 @@
+// Owns: what this emulator assumes because no public manual states it, each by name and in one
+// place. A comment elsewhere refers to a name from here.
+#pragma once
+
+#include <cstdint>
+
+namespace mla::gfx::assumed {
+
+// Flat apertures, as the Linux driver sets them up: the upper halves of 64-bit addresses.
+constexpr std::uint32_t shared_aperture = 0x00010000;
+constexpr std::uint32_t private_aperture = 0x00020000;
+
+// TRANSPOSED_READ. ds_read_b64_tr_b16/b8/b4: in a block of 16 lanes, with E = 64 / bits elements a
+// lane and L = 16 / E, element j of lane n is element n % E of lane L * j + n / E.
+// ds_read_b96_tr_b6 has the same rule with E = 16, L = 1.
+
+// LDS_DMA_ADDRESS. A load to LDS of n dwords writes to M0 + offset + 4 * n * lane; lanes that are
+// out of a buffer's range write zero, lanes that EXEC switches off write nothing.
+
+// PERMLANE_SWAP_EXEC. v_permlane16_swap and v_permlane32_swap ignore EXEC.
+
+// FP8_RANGE. v_cvt_pk_fp8_f32 and its relatives turn what is out of range into NaN (e5m2 OCP:
+// infinity), and saturate only with MODE.fp16_ovfl or clamp.
+constexpr std::uint32_t fp16_ovfl_bit = 23;
+
+// F8F6F4_K. v_mfma_*_f8f6f4: lane group g = lane / rows holds the k from 32 * g on, in ascending
+// order; a scale byte belongs to the 32 k of its lane.
+
+// PACKED_F32_CONSTANT. An inline constant or literal of a packed f32 operation is the value of both
+// halves, an SGPR source is a pair.
+
+// SPECIAL_DENORMALS. v_exp, v_log, v_rcp, v_rsq and v_sqrt of f32 flush denormal sources and
+// results in every mode, and are correctly rounded otherwise (the hardware promises 1 ulp).
+
+// HALF_ROUNDING. Conversions to f16, bf16 and fp8 round to nearest even whatever MODE says, except
+// where the name says otherwise (pkrtz, sr).
+
+// STOCHASTIC_ROUNDING. v_cvt_sr_*: the random bits are added below the last kept bit, then the
+// value is truncated.
+
+// OUT_OF_RANGE_LDS. A lane that reads LDS past the allocation gets zero, and its write is dropped;
+// the emulator reports both as a fault.
+
+// UNWRITTEN_REGISTERS. VGPRs hold 0xA5A5A5A5 at the start of a wave, SGPRs likewise, unless the
+// kernel descriptor sets them up.
+constexpr std::uint32_t unwritten = 0xa5a5a5a5;
+
+// SLEEP_AND_PRIORITY. s_sleep, s_setprio, s_nop, cache control and s_sendmsg take one turn and do
+// nothing else. s_memtime counts executed instructions of the wave.
+
+// SAD_AND_DEBUG. s_trap 2 (abort) ends the launch with a fault, s_trap 3 (debug) does nothing.
+
+}  // namespace mla::gfx::assumed

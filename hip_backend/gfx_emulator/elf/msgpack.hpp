@@ -1,0 +1,30 @@
+// Owns: reading the MessagePack note of a code object: maps, arrays, text and integers.
+//
+// Anything else (floats, binary, extensions) is skipped over; a truncated note is an error.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/result.hpp"
+
+namespace mla::gfx {
+
+struct Document {
+  std::string text;                                       // strings
+  std::int64_t number = 0;                                // integers and booleans
+  std::vector<Document> items;                            // arrays
+  std::vector<std::pair<std::string, Document>> entries;  // maps with text keys
+  [[nodiscard]] const Document* find(std::string_view key) const;
+  [[nodiscard]] std::int64_t number_of(std::string_view key) const;  // 0 where absent
+  [[nodiscard]] std::string text_of(std::string_view key) const;
+};
+
+[[nodiscard]] Result<Document> parse_msgpack(std::span<const std::byte> bytes);
+
+}  // namespace mla::gfx

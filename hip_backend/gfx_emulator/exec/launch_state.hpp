@@ -1,0 +1,25 @@
+// Owns: what all workgroups of one launch share while they run.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+#include "hip_backend/gfx_emulator/launch.hpp"
+
+namespace mla::gfx {
+
+struct Launch {
+  const CodeObject* object = nullptr;
+  const Kernel* kernel = nullptr;
+  const LaunchRequest* request = nullptr;
+  std::vector<Range> ranges;  // sorted: memory, code object, kernel arguments, dispatch packet
+  std::uint64_t kernarg = 0, packet = 0;  // addresses
+  std::vector<std::byte> kernarg_bytes;
+  std::uint32_t lds_size = 0, scratch_size = 0;
+  std::atomic<bool> stopped = false;
+  std::mutex mutex;  // guards the report
+  LaunchReport report;
+};
+
+}  // namespace mla::gfx

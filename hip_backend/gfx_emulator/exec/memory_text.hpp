@@ -1,0 +1,149 @@
+// Owns: moving data between lanes and the host memory they point at.
+// Included once for each host path, like lanes_text.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "hip_backend/gfx_emulator/exec/lanes_text.hpp"
+#include "hip_backend/gfx_emulator/exec/lds_access.hpp"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#include <xmmintrin.h>
+#endif
+
+namespace mla::gfx {
+namespace {
+
+// Rows of `dwords` registers from lane pointers; all lanes are active.
+template <unsigned dwords>
+inline void load_all(const LanePointers& p, u32* to) {
+#if defined(__SSE2__)
+  if constexpr (dwords == 4) {
+    for (unsigned l = 0; l < lanes; l += 4) {
+      __m128 r[4];
+      for (unsigned k = 0; k < 4; ++k) {
+        r[k] = _mm_loadu_ps(reinterpret_cast<const float*>(p.at[l + k]));
+      }
+      _MM_TRANSPOSE4_PS(r[0], r[1], r[2], r[3]);
+      for (unsigned k = 0; k < 4; ++k) {
+        _mm_store_ps(reinterpret_cast<float*>(to + k * lanes + l), r[k]);
+      }
+    }
+    return;
+  }
+#endif
+  for (unsigned l = 0; l < lanes; ++l) {
+    for (unsigned k = 0; k < dwords; ++k) std::memcpy(to + k * lanes + l, p.at[l] + 4 * k, 4);
+  }
+}
+
+template <unsigned dwords>
+inline void store_all(const LanePointers& p, const u32* from) {
+#if defined(__SSE2__)
+  if constexpr (dwords == 4) {
+    for (unsigned l = 0; l < lanes; l += 4) {
+      __m128 r[4];
+      for (unsigned k = 0; k < 4; ++k) {
+        r[k] = _mm_load_ps(reinterpret_cast<const float*>(from + k * lanes + l));
+      }
+      _MM_TRANSPOSE4_PS(r[0], r[1], r[2], r[3]);
+      for (unsigned k = 0; k < 4; ++k) {
+        _mm_storeu_ps(reinterpret_cast<float*>(p.at[l + k]), r[k]);
+      }
+    }
+    return;
+  }
+#endif
+  for (unsigned l = 0; l < lanes; ++l) {
+    for (unsigned k = 0; k < dwords; ++k) std::memcpy(p.at[l] + 4 * k, from + k * lanes + l, 4);
+  }
+}
+
+template <unsigned dwords>
+inline void load_rows(const LanePointers& p, u32* to) {
+  if (p.active == ~u64{0}) return load_all<dwords>(p, to);
+  for (unsigned l = 0; l < lanes; ++l) {
+    if ((p.active >> l & 1) != 0) {
+      for (unsigned k = 0; k < dwords; ++k) std::memcpy(to + k * lanes + l, p.at[l] + 4 * k, 4);
+    } else if ((p.zeroed >> l & 1) != 0) {
+      for (unsigned k = 0; k < dwords; ++k) to[k * lanes + l] = 0;
+    }
+  }
+}
+
+template <unsigned dwords>
+inline void store_rows(const LanePointers& p, const u32* from) {
+  if (p.active == ~u64{0}) return store_all<dwords>(p, from);
+  for (unsigned l = 0; l < lanes; ++l) {
+    if ((p.active >> l & 1) == 0) continue;
+    for (unsigned k = 0; k < dwords; ++k) std::memcpy(p.at[l] + 4 * k, from + k * lanes + l, 4);
+  }
+}
+
+enum class Place : u8 { whole, low, high };  // low and high keep the other half
+
+// 8- and 16-bit loads: T with its sign, to a register or to one half of it.
+template <class T, Place place>
+inline void load_small(const LanePointers& p, u32* to) {
+  for (unsigned l = 0; l < lanes; ++l) {
+    u32 value = 0;
+    if ((p.active >> l & 1) != 0) {
+      T narrow{};
+      std::memcpy(&narrow, p.at[l], sizeof narrow);
+      value = static_cast<u32>(static_cast<i32>(narrow));
+    } else if ((p.zeroed >> l & 1) == 0) {
+      continue;
+    }
+    if (place == Place::whole) to[l] = value;
+    if (place == Place::low) to[l] = (to[l] & 0xffff0000) | (value & 0xffff);
+    if (place == Place::high) to[l] = (to[l] & 0xffff) | value << 16;
+  }
+}
+
+template <class T, bool high>
+inline void store_small(const LanePointers& p, const u32* from) {
+  for (unsigned l = 0; l < lanes; ++l) {
+    if ((p.active >> l & 1) == 0) continue;
+    const T narrow = static_cast<T>(high ? from[l] >> 16 : from[l]);
+    std::memcpy(p.at[l], &narrow, sizeof narrow);
+  }
+}
+
+// A read-modify-write of each lane in lane order; `old` receives what was there.
+template <class T, class F>
+inline void atomic_rows(const LanePointers& p, const u32* data, const u32* compare, u32* old) {
+  constexpr bool wide = sizeof(T) == 8;
+  using Bits = std::conditional_t<wide, u64, u32>;
+  for (unsigned l = 0; l < lanes; ++l) {
+    if ((p.active >> l & 1) == 0) continue;
+    const T operand = from_words<T>(data[l], wide ? data[lanes + l] : 0);
+    const T other =
+        compare == nullptr ? T{} : from_words<T>(compare[l], wide ? compare[lanes + l] : 0);
+    auto* const place = reinterpret_cast<Bits*>(p.at[l]);
+    Bits before = __atomic_load_n(place, __ATOMIC_SEQ_CST), after{};
+    do {
+      after = std::bit_cast<Bits>(F{}(std::bit_cast<T>(before), operand, other));
+    } while (!__atomic_compare_exchange_n(place, &before, after, false, __ATOMIC_SEQ_CST,
+                                          __ATOMIC_SEQ_CST));
+    if (old == nullptr) continue;
+    old[l] = static_cast<u32>(before);
+    if constexpr (wide) old[lanes + l] = static_cast<u32>(before >> 32);
+  }
+}
+
+// Atomics need natural alignment; others are dropped after a fault.
+inline void require_alignment(Wave& w, const Inst& i, unsigned size, LanePointers& p) {
+  for (unsigned l = 0; l < lanes; ++l) {
+    if ((p.active >> l & 1) == 0) continue;
+    const auto address = reinterpret_cast<u64>(p.at[l]);
+    if (address % size == 0) continue;
+    p.active &= ~(u64{1} << l);
+    report_fault(w, i, Problem::misaligned, static_cast<int>(l), address,
+                 "an atomic of " + std::to_string(size) + " bytes is not aligned");
+  }
+}
+
+}  // namespace
+}  // namespace mla::gfx

@@ -1,0 +1,202 @@
+#include "hip_backend/gfx_emulator/exec/operand.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace mla::gfx {
+namespace {
+
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+bool is_wide(Kind kind) {
+  return kind == Kind::b64 || kind == Kind::f64;
+}
+bool is_narrow(Kind kind) {
+  return kind == Kind::b16 || kind == Kind::f16;
+}
+
+void spread(Wave& w, const Inst& i, std::uint16_t operand, Kind kind, u32* out) {
+  if (is_wide(kind)) {
+    u64 value = read_scalar64(w, i, operand);
+    if (operand == code::literal && kind == Kind::f64) value = u64{i.literal} << 32;
+    std::fill_n(out, lanes, static_cast<u32>(value));
+    std::fill_n(out + lanes, lanes, static_cast<u32>(value >> 32));
+    return;
+  }
+  const bool constant = operand >= 128 && operand <= 248;
+  const bool half = kind == Kind::f16 || kind == Kind::packed;
+  u32 value = constant && half ? inline_half(operand) : read_scalar(w, i, operand);
+  // A packed operand sees an integer constant with its sign, and a float in the low half only.
+  if (kind == Kind::packed && constant && operand < 240) value = read_scalar(w, i, operand);
+  std::fill_n(out, lanes, value);
+}
+
+void select_bytes(u32* values, unsigned sel, bool sext) {
+  const unsigned bits = sel < 4 ? 8 : 16;
+  const unsigned shift = sel < 4 ? 8 * sel : 16 * (sel - 4);
+  if (sel >= 6) return;
+  for (unsigned l = 0; l < lanes; ++l) {
+    const u32 up = values[l] >> shift << (32 - bits);
+    values[l] =
+        sext ? static_cast<u32>(static_cast<std::int32_t>(up) >> (32 - bits)) : up >> (32 - bits);
+  }
+}
+
+void permute(const Wave& w, const Inst& i, u32* values) {
+  u32 from[lanes];
+  std::copy_n(values, lanes, from);
+  const u64 exec = w.exec();
+  for (unsigned l = 0; l < lanes; ++l) {
+    const int source = dpp_source(i, l);
+    const bool live = source >= 0 && (exec >> source & 1) != 0;
+    values[l] = live ? from[source] : 0;
+  }
+}
+
+// The word of a source in which its sign stands.
+u32 sign_bit(Kind kind) {
+  return is_narrow(kind) ? 0x8000U : 0x80000000U;
+}
+
+float apply_omod(float value, unsigned omod) {
+  return omod == 1 ? value * 2 : omod == 2 ? value * 4 : value / 2;
+}
+
+void modify_f32(const Inst& i, u32* values) {
+  for (unsigned l = 0; l < lanes; ++l) {
+    auto value = std::bit_cast<float>(values[l]);
+    if (i.omod != 0) value = apply_omod(value, i.omod);
+    if (i.clamp) value = value > 0 ? std::min(value, 1.0F) : 0.0F;  // NaN becomes zero
+    values[l] = std::bit_cast<u32>(value);
+  }
+}
+
+void modify_f64(const Inst& i, u32* values) {
+  for (unsigned l = 0; l < lanes; ++l) {
+    auto value = std::bit_cast<double>(values[l] | u64{values[l + lanes]} << 32);
+    if (i.omod != 0) value *= i.omod == 1 ? 2 : i.omod == 2 ? 4 : 0.5;
+    if (i.clamp) value = value > 0 ? std::min(value, 1.0) : 0.0;
+    const auto bits = std::bit_cast<u64>(value);
+    values[l] = static_cast<u32>(bits);
+    values[l + lanes] = static_cast<u32>(bits >> 32);
+  }
+}
+
+// A half between 0 and 1 has bits between 0 and 0x3c00.
+void clamp_f16(u32* values) {
+  for (unsigned l = 0; l < lanes; ++l) {
+    const u32 half = values[l] & 0xffff;
+    const bool nan_or_negative = half >= 0x8000 || half > 0x7c00;
+    values[l] = nan_or_negative ? 0 : std::min(half, 0x3c00U);
+  }
+}
+
+// Moves the result into the bytes SDWA asks for.
+void place_bytes(const Inst& i, const u32* old, u32* values) {
+  const unsigned bits = i.dst_sel < 4 ? 8 : 16;
+  const unsigned shift = i.dst_sel < 4 ? 8U * i.dst_sel : 16U * (i.dst_sel - 4U);
+  const u32 field = ((1U << bits) - 1) << shift;
+  for (unsigned l = 0; l < lanes; ++l) {
+    const u32 placed = values[l] << shift & field;
+    const bool negative = (values[l] >> (bits - 1) & 1) != 0;
+    u32 rest = 0;
+    if (i.dst_unused == 2) rest = old[l] & ~field;
+    if (i.dst_unused == 1 && negative) rest = ~field & ~((1U << shift) - 1);
+    values[l] = placed | rest;
+  }
+}
+
+}  // namespace
+
+int dpp_source(const Inst& i, unsigned lane) {
+  const int l = static_cast<int>(lane), row = l & ~15, in_row = l & 15, ctrl = i.dpp_ctrl;
+  if (ctrl < 0x100) return (l & ~3) | (ctrl >> 2 * (l & 3) & 3);
+  const int amount = ctrl & 15;
+  switch (ctrl >> 4) {
+    case 0x10:
+      return in_row + amount < 16 ? l + amount : -1;
+    case 0x11:
+      return in_row >= amount ? l - amount : -1;
+    case 0x12:
+      return row | ((in_row - amount) & 15);
+    case 0x13:
+      if (amount == 0) return l + 1 < 64 ? l + 1 : -1;
+      if (amount == 4) return (l + 1) & 63;
+      if (amount == 8) return l - 1;
+      return (l - 1) & 63;
+    case 0x14:
+      if (amount == 0) return row | (15 - in_row);
+      if (amount == 1) return row | (in_row & 8) | (7 - (in_row & 7));
+      if (amount == 2) return row == 0 ? -1 : row - 1;
+      return l < 32 ? -1 : 31;
+    case 0x15:
+      return row | amount;
+    default:
+      return -1;
+  }
+}
+
+u64 dpp_lanes(const Inst& i) {
+  u64 out = 0;
+  for (unsigned l = 0; l < lanes; ++l) {
+    const bool in_masks =
+        (i.row_mask >> (l / 16) & 1) != 0 && (i.bank_mask >> (l / 4 % 4) & 1) != 0;
+    if (in_masks && (i.bound_ctrl || dpp_source(i, l) >= 0)) out |= u64{1} << l;
+  }
+  return out;
+}
+
+void fetch(Wave& w, const Inst& i, unsigned k, Kind kind, u32* out) {
+  const std::uint16_t operand = i.src[k];
+  const unsigned words = is_wide(kind) ? 2 : 1;
+  if (operand >= code::vgpr) {
+    std::copy_n(w.reg(operand), words * lanes, out);
+  } else {
+    spread(w, i, operand, kind, out);
+  }
+  if (k == 0 && i.dpp) {
+    for (unsigned word = 0; word < words; ++word) permute(w, i, out + word * lanes);
+  }
+  if (i.sdwa && k < 2) select_bytes(out, i.sel[k], i.sext[k]);
+  if (kind == Kind::packed) return;  // op_sel and neg mean something else there
+  if (is_narrow(kind) && (i.op_sel >> k & 1) != 0) {
+    for (unsigned l = 0; l < lanes; ++l) out[l] >>= 16;
+  }
+  const u32 sign = sign_bit(kind);
+  u32* const word = out + (words - 1) * lanes;
+  if ((i.abs >> k & 1) != 0) {
+    for (unsigned l = 0; l < lanes; ++l) word[l] &= ~sign;
+  }
+  if ((i.neg >> k & 1) != 0) {
+    for (unsigned l = 0; l < lanes; ++l) word[l] ^= sign;
+  }
+}
+
+void finish(Wave& w, const Inst& i, Kind kind, bool keep_high, u32* values) {
+  u32* const to = w.reg(i.dst);
+  if (i.clamp || i.omod != 0) {
+    if (kind == Kind::f32) modify_f32(i, values);
+    if (kind == Kind::f64) modify_f64(i, values);
+    if (kind == Kind::f16) clamp_f16(values);
+  }
+  if (is_narrow(kind)) {
+    const bool high = (i.op_sel & 8) != 0;
+    for (unsigned l = 0; l < lanes; ++l) {
+      const u32 half = values[l] & 0xffff;
+      values[l] =
+          high ? (to[l] & 0xffff) | half << 16 : half | (keep_high ? to[l] & 0xffff0000 : 0);
+    }
+  }
+  if (i.sdwa && i.dst_sel < 6) place_bytes(i, to, values);
+  u64 live = w.exec();
+  if (i.dpp) live &= dpp_lanes(i);
+  const unsigned words = is_wide(kind) ? 2 : 1;
+  for (unsigned word = 0; word < words; ++word) {
+    for (unsigned l = 0; l < lanes; ++l) {
+      if ((live >> l & 1) != 0) to[word * lanes + l] = values[word * lanes + l];
+    }
+  }
+}
+
+}  // namespace mla::gfx

@@ -1,0 +1,32 @@
+// Owns: vector operands with everything that can be attached to them: scalars and constants spread
+// over the lanes, SDWA, DPP, op_sel, abs and neg; and results with clamp, omod and partial writes.
+// This is the slow way; plain registers never come here.
+#pragma once
+
+#include <cstdint>
+
+#include "hip_backend/gfx_emulator/exec/wave.hpp"
+
+namespace mla::gfx {
+
+// How an operand is read: inline constants and the sign bit depend on it.
+enum class Kind : std::uint8_t { b16, b32, b64, f16, f32, f64, packed };
+
+// Fills 64 lanes (low halves, then 64 high halves for 64-bit kinds) with source `k`.
+void fetch(Wave& wave, const Inst& inst, unsigned k, Kind kind, std::uint32_t* lanes_out);
+
+// Writes 64 lanes (and 64 high halves) to the destination: omod, clamp, SDWA and op_sel selection,
+// EXEC and the DPP masks. `keep_high`: a 16-bit result leaves the upper half of the register alone.
+void finish(Wave& wave, const Inst& inst, Kind kind, bool keep_high, std::uint32_t* values);
+
+// The lanes that DPP lets through: row and bank masks, and sources that exist.
+[[nodiscard]] std::uint64_t dpp_lanes(const Inst& inst);
+// Source lane of each lane, or -1.
+[[nodiscard]] int dpp_source(const Inst& inst, unsigned lane);
+
+// Writes a lane mask (VCC or a scalar pair): bits of inactive lanes are zero.
+inline void write_mask(Wave& wave, const Inst& inst, std::uint64_t bits) {
+  write_scalar64(wave, inst.sdst, bits & wave.exec());
+}
+
+}  // namespace mla::gfx

@@ -1,0 +1,170 @@
+#include "hip_backend/gfx_emulator/exec/scheduler.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <random>
+
+#include "hip_backend/gfx_emulator/check/checker.hpp"
+#include "hip_backend/gfx_emulator/exec/launch_state.hpp"
+
+namespace mla::gfx {
+namespace {
+
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+void missing(Wave& w, const Inst& i) {
+  report_fault(w, i, Problem::not_implemented, -1, 0, "the operation has no semantics here");
+  w.state = WaveState::ended;
+}
+
+// The gpr index mode adds M0[7:0] to the vector operands that its bits name.
+Inst indexed(const Wave& w, const Inst& inst) {
+  Inst out = inst;
+  const auto by = static_cast<std::uint16_t>(w.s[code::m0] & 0xff);
+  const auto move = [&](std::uint16_t& operand) {
+    if (operand >= code::vgpr && operand != code::none) {
+      operand = static_cast<std::uint16_t>(std::min(operand + by, 767));
+    }
+  };
+  for (unsigned k = 0; k < 3; ++k) {
+    if ((w.gpr_index >> k & 1) != 0) move(out.src[k]);
+  }
+  if ((w.gpr_index >> 3 & 1) != 0) move(out.dst);
+  return out;
+}
+
+void execute(Wave& w, const Inst& inst) {
+  if (inst.run == nullptr) return missing(w, inst);
+  if (w.gpr_index != 0 && inst.is_vector) return inst.run(w, indexed(w, inst));
+  inst.run(w, inst);
+}
+
+void plain_turn(Wave& w, u64 count) {
+  Group& group = *w.group;
+  u64 done = 0;
+  while (done < count && w.state == WaveState::running && !group.stopped) {
+    const Inst& inst = w.code[w.next++];
+    ++done;
+    ++group.statistics.by_class[static_cast<std::size_t>(inst.kind)];
+    execute(w, inst);
+  }
+  w.executed += done;
+}
+
+void checked_turn(Wave& w, u64 count) {
+  Group& group = *w.group;
+  while (count-- != 0 && w.state == WaveState::running && !group.stopped) {
+    const Inst& inst = w.code[w.next++];
+    ++w.executed;
+    ++group.statistics.by_class[static_cast<std::size_t>(inst.kind)];
+    if (w.gpr_index != 0 && inst.is_vector) {
+      const Inst moved = indexed(w, inst);
+      group.checker->before(w, moved);
+      execute(w, inst);
+      group.checker->after(w, moved);
+    } else {
+      group.checker->before(w, inst);
+      execute(w, inst);
+      group.checker->after(w, inst);
+    }
+  }
+}
+
+bool too_long(Wave& w, u64 limit) {
+  if (limit == 0 || w.executed < limit || w.state != WaveState::running) return false;
+  report_fault(w, w.code[w.next], Problem::instruction_limit, -1, 0,
+               "the wave has executed " + std::to_string(w.executed) + " instructions");
+  w.group->stopped = true;
+  return true;
+}
+
+class Turns {
+ public:
+  explicit Turns(Group& group)
+      : group_(group),
+        schedule_(group.launch->request->options.schedule),
+        order_(group.waves),
+        random_(schedule_.seed + group.id[0] + (u64{group.id[1]} << 20) +
+                (u64{group.id[2]} << 40)) {
+    if (schedule_.order == Order::reverse) std::reverse(order_.begin(), order_.end());
+  }
+
+  // Every wave that runs takes one turn. False: nobody could.
+  bool round() {
+    if (schedule_.order == Order::random) std::shuffle(order_.begin(), order_.end(), random_);
+    const u64 slice = schedule_.slice == 0 ? std::numeric_limits<u64>::max() : schedule_.slice;
+    const u64 limit = group_.launch->request->options.instruction_limit;
+    const u64 turn = limit != 0 ? std::min(slice, limit) : slice;
+    bool any = false;
+    for (Wave* const wave : order_) {
+      if (wave->state == WaveState::at_barrier) ++group_.statistics.barrier_stalls;
+      if (wave->state != WaveState::running) continue;
+      any = true;
+      enter(*wave);
+      if (group_.checker != nullptr) {
+        checked_turn(*wave, turn);
+      } else {
+        plain_turn(*wave, turn);
+      }
+      mode_ = wave->mode;  // the wave may have changed it
+      if (group_.stopped || group_.launch->stopped || too_long(*wave, limit)) return false;
+    }
+    return any;
+  }
+
+ private:
+  // The host's floating point control follows the wave whose turn it is.
+  void enter(const Wave& wave) {
+    if (entered_ && wave.mode == mode_) return;
+    HostFloat::set(HostFloat::for_mode(wave.mode));
+    mode_ = wave.mode;
+    entered_ = true;
+  }
+
+  Group& group_;
+  const Schedule& schedule_;
+  std::vector<Wave*> order_;
+  std::mt19937_64 random_;
+  u32 mode_ = 0;
+  bool entered_ = false;
+};
+
+// Opens the barrier when every wave that is left stands there. Waves that ended without it while
+// others wait have diverged; the hardware lets the others pass, and so does this.
+bool open_barrier(Group& group) {
+  Wave* waiting = nullptr;
+  bool ended = false;
+  for (Wave* const wave : group.waves) {
+    if (wave->state == WaveState::at_barrier) waiting = wave;
+    ended = ended || wave->state == WaveState::ended;
+  }
+  if (waiting == nullptr) return false;
+  if (ended && group.launch->request->options.checks.barriers) {
+    report_finding(*waiting, waiting->code[waiting->next - 1], Problem::divergent_barrier, -1, 0,
+                   "a wave of the workgroup has ended without this barrier");
+  }
+  for (Wave* const wave : group.waves) {
+    if (wave->state == WaveState::at_barrier) wave->state = WaveState::running;
+  }
+  if (group.checker != nullptr) group.checker->barrier_passed();
+  return true;
+}
+
+}  // namespace
+
+void run_workgroup(Group& group) {
+  for (Wave* const wave : group.waves) {
+    if (wave->next != CodeObject::npos) continue;
+    Inst none;
+    none.at = static_cast<u32>(group.launch->kernel->entry);
+    report_fault(*wave, none, Problem::bad_jump, -1, 0, "the kernel's entry is no instruction");
+    return;
+  }
+  Turns turns(group);
+  while (!group.stopped && !group.launch->stopped) {
+    if (!turns.round() && (group.stopped || !open_barrier(group))) break;
+  }
+}
+
+}  // namespace mla::gfx

@@ -1,0 +1,17 @@
+// Owns: how a launch and its waves begin: kernel arguments with the hidden ones filled in, the
+// dispatch packet, and the registers the kernel descriptor asks for.
+#pragma once
+
+#include "hip_backend/gfx_emulator/exec/launch_state.hpp"
+#include "hip_backend/gfx_emulator/exec/wave.hpp"
+
+namespace mla::gfx {
+
+// Checks the request against the kernel and sets up `launch`.
+[[nodiscard]] Status start_launch(const CodeObject& object, const LaunchRequest& request,
+                                  const Memory& memory, Launch& launch);
+
+// Sets every register of a wave; `wave.number`, `wave.group` and the scratch are set already.
+void start_wave(Wave& wave);
+
+}  // namespace mla::gfx

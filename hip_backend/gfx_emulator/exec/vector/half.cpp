@@ -1,0 +1,115 @@
+// f16 arithmetic: in f32, rounded once. Sums, products, quotients and roots of f16 round twice
+// without harm there (24 >= 2 * 11 + 2 bits); a fused multiply-add goes through f64 rounded to odd.
+#include "hip_backend/gfx_emulator/exec/float_text.hpp"
+
+namespace mla::gfx {
+namespace {
+
+template <class F>
+constexpr Handler half_unary(F) {
+  return each_lane([](Half a) { return to_half(F{}(to_float(a))); });
+}
+template <class F>
+constexpr Handler half_binary(F) {
+  return each_lane([](Half a, Half b) { return to_half(F{}(to_float(a), to_float(b))); });
+}
+template <class F>
+constexpr Handler half_ternary(F) {
+  return each_lane(
+      [](Half a, Half b, Half c) { return to_half(F{}(to_float(a), to_float(b), to_float(c))); });
+}
+
+inline Half fused(Half a, Half b, Half c) {
+  const double product = static_cast<double>(to_float(a)) * static_cast<double>(to_float(b));
+  return to_half(to_odd(product + static_cast<double>(to_float(c))));
+}
+
+inline Half div_fixup(Half quotient, Half denominator, Half numerator) {
+  const float q = to_float(quotient), d = to_float(denominator), n = to_float(numerator);
+  const float sign = std::signbit(d) != std::signbit(n) ? -1.0F : 1.0F;
+  if (is_nan(n)) return to_half(n);
+  if (is_nan(d)) return to_half(d);
+  if ((n == 0 && d == 0) || (std::isinf(n) && std::isinf(d))) return Half{0x7e00};
+  if (d == 0 || std::isinf(n)) return to_half(sign * HUGE_VALF);
+  if (n == 0 || std::isinf(d)) return to_half(sign * 0.0F);
+  return to_half(std::copysign(q, sign));
+}
+
+template <class To>
+constexpr Handler to_short() {
+  return each_lane([](Half a) {
+    const float value = __builtin_truncf(to_float(a));
+    constexpr float low = std::is_signed_v<To> ? -32768.0F : 0.0F;
+    constexpr float high = std::is_signed_v<To> ? 32767.0F : 65535.0F;
+    const float limited = value > low ? value < high ? value : high : value <= low ? low : 0.0F;
+    return static_cast<To>(static_cast<i32>(limited));
+  });
+}
+
+const Entry entries[] = {
+    {"v_add_f16", half_binary([](float a, float b) { return a + b; })},
+    {"v_sub_f16", half_binary([](float a, float b) { return a - b; })},
+    {"v_subrev_f16", half_binary([](float a, float b) { return b - a; })},
+    {"v_mul_f16", half_binary([](float a, float b) { return a * b; })},
+    {"v_min_f16", half_binary([](float a, float b) { return minimum(a, b); })},
+    {"v_max_f16", half_binary([](float a, float b) { return maximum(a, b); })},
+    {"v_min3_f16",
+     half_ternary([](float a, float b, float c) { return minimum(minimum(a, b), c); })},
+    {"v_max3_f16",
+     half_ternary([](float a, float b, float c) { return maximum(maximum(a, b), c); })},
+    {"v_med3_f16", half_ternary([](float a, float b, float c) { return median(a, b, c); })},
+    {"v_fma_f16", each_lane_keeping_high([](Half a, Half b, Half c) { return fused(a, b, c); })},
+    {"v_mad_f16", each_lane_keeping_high([](Half a, Half b, Half c) {
+       return to_half(to_float(to_half(to_float(a) * to_float(b))) + to_float(c));
+     })},
+    {"v_mac_f16", each_lane([](Half a, Half b, Half c) {
+       return to_half(to_float(to_half(to_float(a) * to_float(b))) + to_float(c));
+     })},
+    {"v_fma_legacy_f16", each_lane([](Half a, Half b, Half c) { return fused(a, b, c); })},
+    {"v_div_fixup_f16",
+     each_lane_keeping_high([](Half a, Half b, Half c) { return div_fixup(a, b, c); })},
+    {"v_div_fixup_legacy_f16",
+     each_lane([](Half a, Half b, Half c) { return div_fixup(a, b, c); })},
+    {"v_rcp_f16", half_unary([](float a) { return 1.0F / a; })},
+    {"v_sqrt_f16", half_unary([](float a) { return __builtin_sqrtf(a); })},
+    {"v_rsq_f16", half_unary([](float a) { return 1.0F / __builtin_sqrtf(a); })},
+    {"v_log_f16", half_unary([](float a) { return std::log2(a); })},
+    {"v_exp_f16", half_unary([](float a) { return std::exp2(a); })},
+    {"v_sin_f16", half_unary([](float a) {
+       return static_cast<float>(std::sin(6.28318530717958647693 * static_cast<double>(a)));
+     })},
+    {"v_cos_f16", half_unary([](float a) {
+       return static_cast<float>(std::cos(6.28318530717958647693 * static_cast<double>(a)));
+     })},
+    {"v_floor_f16", half_unary([](float a) { return __builtin_floorf(a); })},
+    {"v_ceil_f16", half_unary([](float a) { return __builtin_ceilf(a); })},
+    {"v_trunc_f16", half_unary([](float a) { return __builtin_truncf(a); })},
+    {"v_rndne_f16", half_unary([](float a) { return __builtin_nearbyintf(a); })},
+    {"v_fract_f16", half_unary([](float a) {
+       const float f = a - __builtin_floorf(a);
+       return f > 0.99951171875F ? 0.99951171875F : f;
+     })},
+    {"v_frexp_mant_f16", half_unary([](float a) {
+       int exponent = 0;
+       return std::isfinite(a) ? std::frexp(a, &exponent) : a;
+     })},
+    {"v_frexp_exp_i16_f16", each_lane([](Half a) -> i16 {
+       const float value = to_float(a);
+       return static_cast<i16>(value == 0 || !std::isfinite(value) ? 0 : std::ilogb(value) + 1);
+     })},
+    {"v_ldexp_f16", each_lane([](Half a, i16 b) { return to_half(std::ldexp(to_float(a), b)); })},
+    {"v_cvt_f16_u16", each_lane([](u16 a) { return to_half(static_cast<float>(a)); })},
+    {"v_cvt_f16_i16", each_lane([](i16 a) { return to_half(static_cast<float>(a)); })},
+    {"v_cvt_u16_f16", to_short<u16>()},
+    {"v_cvt_i16_f16", to_short<i16>()},
+    {"v_pack_b32_f16",
+     each_lane([](Half a, Half b) -> u32 { return a.bits | static_cast<u32>(b.bits) << 16; })},
+};
+
+}  // namespace
+
+Entries MLA_GFX_PATH::half_entries() {
+  return entries;
+}
+
+}  // namespace mla::gfx

@@ -1,0 +1,97 @@
+// gfx950: matrix instructions whose sources are e4m3, e5m2, e2m3, e3m2 or e2m1 (CBSZ for A, BLGP
+// for B), plain or with a scale of 2^(byte - 127) for every 32 k. Assumption F8F6F4_K.
+#include "hip_backend/gfx_emulator/exec/matrix_text.hpp"
+
+namespace mla::gfx {
+namespace {
+
+enum Format : unsigned { e4m3, e5m2, e2m3, e3m2, e2m1 };
+
+// A small float without infinities and NaN: one sign bit, `fraction` bits, the rest exponent.
+inline float small_float(u32 bits, unsigned size, unsigned fraction, int bias) {
+  const u32 magnitude = bits & ((1U << (size - 1)) - 1);
+  const float sign = (bits >> (size - 1) & 1) != 0 ? -1.0F : 1.0F;
+  return sign * float_of(magnitude << (23 - fraction)) *
+         float_of(static_cast<u32>(254 - bias) << 23);
+}
+
+inline u32 bits_at(const u32* first, unsigned lane, unsigned bit, unsigned size) {
+  const u32* const word = first + bit / 32 * lanes;
+  u64 pair = word[lane];
+  if (bit % 32 + size > 32) pair |= u64{word[lanes + lane]} << 32;
+  return static_cast<u32>(pair >> bit % 32) & ((1U << size) - 1);
+}
+
+template <class S>
+void unpack_small(const u32* first, unsigned format, Tiles<S, float>& out) {
+  const unsigned size = format == e2m1 ? 4 : 6;
+  for (unsigned l = 0; l < lanes; ++l) {
+    for (unsigned e = 0; e < 32; ++e) {
+      const u32 bits = bits_at(first, l, size * e, size);
+      out.values[0][l / S::rows * 32 + e][l % S::rows] = format == e2m3 ? small_float(bits, 6, 3, 1)
+                                                         : format == e3m2
+                                                             ? small_float(bits, 6, 2, 3)
+                                                             : small_float(bits, 4, 1, 1);
+    }
+  }
+}
+
+template <class S>
+void unpack_any(Wave& w, std::uint16_t source, unsigned format, Tiles<S, float>& out) {
+  const u32* const first = w.reg(source);
+  if (format == e4m3) return unpack<S, Float8<Fp8::e4m3_ocp>>(first, 0, out);
+  if (format == e5m2) return unpack<S, Float8<Fp8::e5m2_ocp>>(first, 0, out);
+  unpack_small<S>(first, format, out);
+}
+
+template <class S>
+void apply_scale(Wave& w, const Inst& i, std::uint16_t source, unsigned k, Tiles<S, float>& out) {
+  alignas(64) u32 words[lanes];
+  if (source >= code::vgpr) {
+    std::copy_n(w.reg(source), lanes, words);
+  } else {
+    std::fill_n(words, lanes, read_scalar(w, i, source));
+  }
+  const unsigned byte = (i.op_sel >> k & 1) + 2 * (i.op_sel_hi >> k & 1);
+  for (unsigned l = 0; l < lanes; ++l) {
+    const u32 exponent = words[l] >> 8 * byte & 0xff;
+    const float scale = exponent == 0xff ? float_of(0x7fc00000)
+                        : exponent == 0  ? 0x1p-127F
+                                         : float_of(exponent << 23);
+    for (unsigned e = 0; e < 32; ++e) {
+      out.values[0][l / S::rows * 32 + e][l % S::rows] *= scale;
+    }
+  }
+}
+
+template <class S>
+void matrix_small(Wave& w, const Inst& i) {
+  const Unflushed unflushed;
+  if (i.cbsz > e2m1 || i.blgp > e2m1) {
+    report_fault(w, i, Problem::bad_operand, -1, 0, "this source format does not exist");
+    return;
+  }
+  Tiles<S, float> a, b;
+  unpack_any<S>(w, i.src[0], i.cbsz, a);
+  unpack_any<S>(w, i.src[1], i.blgp, b);
+  if (i.src[3] != code::none) {
+    apply_scale<S>(w, i, i.src[3], 0, a);
+    apply_scale<S>(w, i, i.sdst, 1, b);
+  }
+  Inst plain = i;
+  plain.cbsz = 0;
+  multiply<S, F32, F32>(w, plain, a, b);
+}
+
+const Entry entries[] = {
+    {"v_mfma_f32_16x16x128_f8f6f4", matrix_small<Shape<16, 128, 1>>, Only::gfx950},
+    {"v_mfma_f32_32x32x64_f8f6f4", matrix_small<Shape<32, 64, 1>>, Only::gfx950},
+};
+
+}  // namespace
+
+Entries MLA_GFX_PATH::matrix_f8f6f4_entries() {
+  return entries;
+}
+
+}  // namespace mla::gfx

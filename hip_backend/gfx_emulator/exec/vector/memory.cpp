@@ -1,0 +1,110 @@
+// FLAT, GLOBAL, SCRATCH and MUBUF: loads, stores, and loads to LDS.
+#include "hip_backend/gfx_emulator/exec/address_text.hpp"
+#include "hip_backend/gfx_emulator/exec/memory_text.hpp"
+
+namespace mla::gfx {
+namespace {
+
+template <Space space, unsigned dwords>
+void load(Wave& w, const Inst& i) {
+  LanePointers p;
+  if (!resolve<space>(w, i, 4 * dwords, Intent::read, p)) {
+    return load_by_dwords<dwords>(w, i);
+  }
+  load_rows<dwords>(p, w.reg(i.dst));
+}
+
+template <Space space, unsigned dwords>
+void store(Wave& w, const Inst& i) {
+  LanePointers p;
+  if (!resolve<space>(w, i, 4 * dwords, Intent::write, p)) {
+    return store_by_dwords<dwords>(w, i);
+  }
+  store_rows<dwords>(p, w.reg(i.src[1]));
+}
+
+template <Space space, class T, Place place>
+void load_part(Wave& w, const Inst& i) {
+  LanePointers p;
+  static_cast<void>(resolve<space>(w, i, sizeof(T), Intent::read, p));
+  load_small<T, place>(p, w.reg(i.dst));
+}
+
+template <Space space, class T, bool high>
+void store_part(Wave& w, const Inst& i) {
+  LanePointers p;
+  static_cast<void>(resolve<space>(w, i, sizeof(T), Intent::write, p));
+  store_small<T, high>(p, w.reg(i.src[1]));
+}
+
+// Assumption LDS_DMA_ADDRESS.
+template <Space space, class T, unsigned dwords>
+void load_to_lds(Wave& w, const Inst& i) {
+  LanePointers from, to;
+  alignas(64) u32 data[4 * lanes] = {};
+  const bool whole = resolve<space>(w, i, sizeof(T) * dwords, Intent::read, from);
+  if constexpr (sizeof(T) == 4) {
+    if (whole) {
+      load_rows<dwords>(from, data);
+    } else {
+      buffer_dwords<dwords>(w, i, data);
+    }
+  } else {
+    load_small<T, Place::whole>(from, data);
+  }
+  u32 offsets[lanes];
+  const u32 base = (w.s[code::m0] & 0x3ffff) + static_cast<u32>(i.imm);
+  for (unsigned l = 0; l < lanes; ++l) offsets[l] = base + 4 * dwords * l;
+  resolve_lds(w, i, offsets, w.exec(), 4 * dwords, Intent::write, to);
+  store_rows<dwords>(to, data);
+}
+
+#define WORDS(prefix, space)                                                              \
+  {prefix "load_dword", load<space, 1>}, {prefix "load_dwordx2", load<space, 2>},         \
+      {prefix "load_dwordx3", load<space, 3>}, {prefix "load_dwordx4", load<space, 4>},   \
+      {prefix "store_dword", store<space, 1>}, {prefix "store_dwordx2", store<space, 2>}, \
+      {prefix "store_dwordx3", store<space, 3>}, {                                        \
+    prefix "store_dwordx4", store<space, 4>                                               \
+  }
+#define PARTS(prefix, space)                                            \
+  {prefix "load_ubyte", load_part<space, u8, Place::whole>},            \
+      {prefix "load_sbyte", load_part<space, i8, Place::whole>},        \
+      {prefix "load_ushort", load_part<space, u16, Place::whole>},      \
+      {prefix "load_sshort", load_part<space, i16, Place::whole>},      \
+      {prefix "load_ubyte_d16", load_part<space, u8, Place::low>},      \
+      {prefix "load_sbyte_d16", load_part<space, i8, Place::low>},      \
+      {prefix "load_short_d16", load_part<space, u16, Place::low>},     \
+      {prefix "load_ubyte_d16_hi", load_part<space, u8, Place::high>},  \
+      {prefix "load_sbyte_d16_hi", load_part<space, i8, Place::high>},  \
+      {prefix "load_short_d16_hi", load_part<space, u16, Place::high>}, \
+      {prefix "store_byte", store_part<space, u8, false>},              \
+      {prefix "store_short", store_part<space, u16, false>},            \
+      {prefix "store_byte_d16_hi", store_part<space, u8, true>}, {      \
+    prefix "store_short_d16_hi", store_part<space, u16, true>           \
+  }
+#define TO_LDS(prefix, space)                                   \
+  {prefix "load_lds_dword", load_to_lds<space, u32, 1>},        \
+      {prefix "load_lds_dwordx3", load_to_lds<space, u32, 3>},  \
+      {prefix "load_lds_dwordx4", load_to_lds<space, u32, 4>},  \
+      {prefix "load_lds_ubyte", load_to_lds<space, u8, 1>},     \
+      {prefix "load_lds_sbyte", load_to_lds<space, i8, 1>},     \
+      {prefix "load_lds_ushort", load_to_lds<space, u16, 1>}, { \
+    prefix "load_lds_sshort", load_to_lds<space, i16, 1>        \
+  }
+
+const Entry entries[] = {
+    WORDS("global_", Space::global),   PARTS("global_", Space::global),
+    TO_LDS("global_", Space::global),  WORDS("flat_", Space::flat),
+    PARTS("flat_", Space::flat),       WORDS("scratch_", Space::scratch),
+    PARTS("scratch_", Space::scratch), TO_LDS("scratch_", Space::scratch),
+    WORDS("buffer_", Space::buffer),   PARTS("buffer_", Space::buffer),
+    TO_LDS("buffer_", Space::buffer),
+};
+
+}  // namespace
+
+Entries MLA_GFX_PATH::memory_entries() {
+  return entries;
+}
+
+}  // namespace mla::gfx

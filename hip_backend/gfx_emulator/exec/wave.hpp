@@ -1,0 +1,119 @@
+// Owns: the state of a wave and of its workgroup while they run.
+//
+// Vector registers are rows of 64 lanes: v0..v255 at row 0.., a0..a255 at row 256... Special scalar
+// registers (VCC, M0, EXEC) are slots of the scalar file under their encoded numbers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "hip_backend/gfx_emulator/isa/inst.hpp"
+#include "hip_backend/gfx_emulator/launch.hpp"
+
+namespace mla::gfx {
+
+constexpr unsigned lanes = 64;
+struct Launch;
+struct Group;
+class Checker;
+
+enum class WaveState : std::uint8_t { running, at_barrier, ended };
+
+struct Wave {
+  alignas(64) std::uint32_t v[512][lanes];
+  alignas(64) std::uint32_t mask[lanes];  // all ones where EXEC has the lane, for `mask_of`
+  alignas(64) std::uint32_t s[128];
+  std::uint64_t mask_of = 0;
+  std::uint32_t scc = 0;
+  std::uint32_t mode = 0;
+  std::uint32_t next = 0;       // index of the next instruction
+  std::uint32_t gpr_index = 0;  // nonzero: gpr index mode is on, bits as in M0[15:12]
+  WaveState state = WaveState::running;
+  const Inst* code = nullptr;
+  Group* group = nullptr;
+  std::uint32_t number = 0;  // in its workgroup
+  std::byte* scratch = nullptr;
+  std::uint32_t scratch_size = 0;  // for each lane
+  std::uint64_t executed = 0;
+  Range seen;  // the range of the last access
+
+  [[nodiscard]] std::uint64_t pair(unsigned index) const {
+    return s[index] | static_cast<std::uint64_t>(s[index + 1]) << 32;
+  }
+  void set_pair(unsigned index, std::uint64_t value) {
+    s[index] = static_cast<std::uint32_t>(value);
+    s[index + 1] = static_cast<std::uint32_t>(value >> 32);
+  }
+  [[nodiscard]] std::uint64_t exec() const { return pair(code::exec); }
+  [[nodiscard]] std::uint32_t* reg(std::uint16_t operand) { return v[operand - code::vgpr]; }
+};
+
+struct Group {
+  Launch* launch = nullptr;
+  std::array<std::uint32_t, 3> id = {};
+  std::vector<std::byte> lds;
+  std::uint32_t lds_size = 0;
+  std::vector<Wave*> waves;
+  Statistics statistics;
+  Checker* checker = nullptr;
+  bool stopped = false;
+};
+
+// Reports what goes wrong. A fault stops the launch when its limit is reached.
+void report_fault(Wave& wave, const Inst& inst, Problem problem, int lane, std::uint64_t address,
+                  std::string text);
+
+// Scalar operands. `inst` provides the literal.
+[[nodiscard]] std::uint32_t read_scalar(const Wave& wave, const Inst& inst, std::uint16_t operand);
+[[nodiscard]] std::uint64_t read_scalar64(const Wave& wave, const Inst& inst,
+                                          std::uint16_t operand);
+// The inline constants 128..248 as they look to 16-bit float and 64-bit float operands.
+[[nodiscard]] std::uint32_t inline_half(std::uint16_t operand);
+[[nodiscard]] std::uint64_t inline_double(std::uint16_t operand);
+
+inline void write_scalar(Wave& wave, std::uint16_t operand, std::uint32_t value) {
+  if (operand < 128) wave.s[operand] = value;
+}
+inline void write_scalar64(Wave& wave, std::uint16_t operand, std::uint64_t value) {
+  if (operand < 127) wave.set_pair(operand, value);
+}
+
+// EXEC as a mask of lanes, renewed when EXEC has changed.
+inline const std::uint32_t* lane_mask(Wave& wave) {
+  const std::uint64_t exec = wave.exec();
+  if (exec != wave.mask_of) {
+    for (unsigned l = 0; l < lanes; ++l) wave.mask[l] = exec >> l & 1 ? ~0U : 0U;
+    wave.mask_of = exec;
+  }
+  return wave.mask;
+}
+
+// The floating point environment of the host, as MODE of the wave asks for. `host_mode` sets it for
+// f32 arithmetic; a matrix instruction and f64 run in `Unflushed`.
+class HostFloat {
+ public:
+  static std::uint32_t current();
+  static void set(std::uint32_t control);
+  static std::uint32_t for_mode(std::uint32_t mode);  // f32 rounding and denormals
+  static std::uint32_t plain();                       // nearest even, denormals kept
+};
+
+class Unflushed {
+ public:
+  Unflushed() : before_(HostFloat::current()), changed_(before_ != HostFloat::plain()) {
+    if (changed_) HostFloat::set(HostFloat::plain());
+  }
+  ~Unflushed() {
+    if (changed_) HostFloat::set(before_);
+  }
+  Unflushed(const Unflushed&) = delete;
+  Unflushed& operator=(const Unflushed&) = delete;
+
+ private:
+  std::uint32_t before_;
+  bool changed_;
+};
+
+}  // namespace mla::gfx

@@ -1,0 +1,156 @@
+// VOP3 (with the VOPC, VOP2 and VOP1 numbers it takes over), VOP3P and the matrix instructions.
+#include "hip_backend/gfx_emulator/isa/decode.hpp"
+
+namespace mla::gfx::parts {
+namespace {
+
+std::uint16_t field(std::uint32_t word, unsigned low, unsigned bits) {
+  return static_cast<std::uint16_t>(word >> low & ((1U << bits) - 1));
+}
+
+std::uint8_t small(std::uint32_t word, unsigned low, unsigned bits) {
+  return static_cast<std::uint8_t>(field(word, low, bits));
+}
+
+void take_sources(std::uint32_t word, Inst& inst) {
+  for (unsigned k = 0; k < 3; ++k) {
+    if (inst.width[k + 1] != 0) inst.src[k] = field(word, 9 * k, 9);
+  }
+}
+
+bool take_promoted(const Operations& operations, unsigned op, Inst& inst) {
+  if (op < 0x100) return take(operations, Encoding::vopc, op, inst);
+  if (op < 0x140) return take(operations, Encoding::vop2, op - 0x100, inst);
+  if (op < 0x1c0) return take(operations, Encoding::vop1, op - 0x140, inst);
+  return take(operations, Encoding::vop3, op, inst);
+}
+
+// A register of 16 values per dword of fp6 or fp4 is narrower than the row says.
+std::uint8_t f8f6f4_width(unsigned format) {
+  return format < 2 ? 8 : format < 4 ? 6 : 4;
+}
+
+bool matrix(const Operations& operations, Words words, Inst& inst) {
+  const std::uint32_t word = words[0], second = words[1];
+  inst.dst = static_cast<std::uint16_t>(field(word, 0, 8) + code::vgpr);
+  take_sources(second, inst);
+  const std::string& name = operations.at(inst.op).name;
+  if (name == "v_accvgpr_read_b32") {
+    inst.src[0] = static_cast<std::uint16_t>(inst.src[0] + 256);
+    return true;
+  }
+  if (name == "v_accvgpr_write_b32") {
+    inst.dst = static_cast<std::uint16_t>(inst.dst + 256);
+    return true;
+  }
+  if ((word >> 15 & 1) != 0) {
+    inst.dst = static_cast<std::uint16_t>(inst.dst + 256);
+    if (inst.src[2] >= code::vgpr) inst.src[2] = static_cast<std::uint16_t>(inst.src[2] + 256);
+  }
+  for (unsigned k = 0; k < 2; ++k) {
+    if (inst.src[k] < code::vgpr) return false;
+    if ((second >> (27 + k) & 1) != 0) inst.src[k] = static_cast<std::uint16_t>(inst.src[k] + 256);
+  }
+  inst.cbsz = small(word, 8, 3);
+  inst.abid = small(word, 11, 4);
+  inst.blgp = small(second, 29, 3);
+  if (name.ends_with("f8f6f4")) {
+    inst.abid = 0;
+    inst.width[1] = f8f6f4_width(inst.cbsz);
+    inst.width[2] = f8f6f4_width(inst.blgp);
+  }
+  return true;
+}
+
+// v_mfma_scale: a prefix of two words names the scales, the matrix instruction follows.
+bool scaled_matrix(const Operations& operations, Words words, Inst& inst) {
+  if (words.size() < 4 || words[2] >> 16 < 0xd3ad || words[2] >> 16 > 0xd3ae) return false;
+  if (!take(operations, Encoding::vop3p, field(words[2], 16, 7), inst)) return false;
+  if (!matrix(operations, words.subspan(2), inst)) return false;
+  inst.words = 4;
+  inst.src[3] = field(words[1], 0, 9);
+  inst.sdst = field(words[1], 9, 9);
+  inst.op_sel = small(words[0], 11, 2);
+  inst.op_sel_hi = small(words[1], 27, 2);
+  return true;
+}
+
+bool vop3p(const Operations& operations, Words words, Inst& inst) {
+  const std::uint32_t word = words[0], second = words[1];
+  const unsigned op = field(word, 16, 7);
+  inst.words = 2;
+  if (op == 0x2c) return scaled_matrix(operations, words, inst);
+  if (!take(operations, Encoding::vop3p, op, inst)) return false;
+  if (inst.kind == Class::mfma || inst.kind == Class::accumulator_move) {
+    return matrix(operations, words, inst);
+  }
+  inst.dst = static_cast<std::uint16_t>(field(word, 0, 8) + code::vgpr);
+  take_sources(second, inst);
+  inst.abs = small(word, 8, 3);
+  inst.op_sel = small(word, 11, 3);
+  inst.clamp = (word >> 15 & 1) != 0;
+  inst.op_sel_hi = static_cast<std::uint8_t>(field(second, 27, 2) | (word >> 14 & 1) << 2);
+  inst.neg = small(second, 29, 3);
+  inst.post = inst.clamp;
+  return true;
+}
+
+void take_destination(const Operations& operations, std::uint32_t word, Inst& inst) {
+  const Operation& operation = operations.at(inst.op);
+  const std::uint16_t low = field(word, 0, 8);
+  if (operation.encoding == Encoding::vopc) {
+    inst.sdst = low;
+  } else if (inst.width[0] != 0) {
+    const bool to_scalar = operation.name.starts_with("v_read");
+    inst.dst = static_cast<std::uint16_t>(low + (to_scalar ? 0 : code::vgpr));
+  }
+}
+
+bool has_carry(const std::string& name) {
+  return name.find("_co_") != std::string::npos || name.starts_with("v_div_scale") ||
+         name.starts_with("v_mad_u64") || name.starts_with("v_mad_i64");
+}
+
+}  // namespace
+
+bool vop3(const Operations& operations, Words words, Inst& inst) {
+  const std::uint32_t word = words[0], second = words[1];
+  if (word >> 23 == 0x1a7) {
+    if (!vop3p(operations, words, inst)) return false;
+    inst.is_vector = inst.kind != Class::mfma;
+    mark_sources(inst);
+    return true;
+  }
+  if (!take_promoted(operations, field(word, 16, 10), inst)) return false;
+  inst.words = 2;
+  inst.is_vector = true;
+  const std::string& name = operations.at(inst.op).name;
+  take_destination(operations, word, inst);
+  take_sources(second, inst);
+  if (name.starts_with("v_cndmask") || name.starts_with("v_addc_co") ||
+      name.starts_with("v_subb")) {
+    inst.src[2] = field(second, 18, 9);
+  } else if (operations.at(inst.op).encoding == Encoding::vop2 && inst.width[3] != 0) {
+    inst.src[2] = inst.dst;
+  }
+  inst.clamp = (word >> 15 & 1) != 0;
+  if (has_carry(name)) {
+    inst.sdst = field(word, 8, 7);
+  } else {
+    inst.abs = small(word, 8, 3);
+    inst.op_sel = small(word, 11, 4);
+  }
+  inst.omod = small(second, 27, 2);
+  inst.neg = small(second, 29, 3);
+  inst.post = inst.clamp || inst.omod != 0 || (inst.op_sel & 8) != 0;
+  // v_bitop3 keeps its truth table where the others keep abs, neg and omod.
+  if (name.starts_with("v_bitop3")) {
+    inst.imm = inst.abs | inst.omod << 3 | inst.neg << 5;
+    inst.abs = inst.neg = inst.omod = 0;
+    inst.post = (inst.op_sel & 8) != 0;
+  }
+  mark_sources(inst);
+  return true;
+}
+
+}  // namespace mla::gfx::parts

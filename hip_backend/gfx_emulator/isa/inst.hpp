@@ -1,0 +1,98 @@
+// Owns: the pre-decoded instruction, made once for each code object and executed many times.
+//
+// Operand codes are the 9-bit codes of the encodings, extended by the accumulation registers:
+//   0..127 scalar registers (106 VCC, 124 M0, 126 EXEC), 128..255 constants and special values,
+//   256..511 v0..v255, 512..767 a0..a255, `none` for an operand that does not exist.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "hip_backend/gfx_emulator/isa/row.hpp"
+
+namespace mla::gfx {
+
+struct Wave;
+struct Inst;
+using Handler = void (*)(Wave&, const Inst&);
+
+// Statistics are kept by these, and the checks ask for them.
+enum class Class : std::uint8_t {
+  salu,
+  smem,
+  valu,
+  packed,
+  compare,
+  accumulator_move,
+  mfma,
+  lds,
+  buffer,
+  global,
+  flat,
+  scratch,
+  branch,
+  wait,
+  barrier,
+  other,
+  count
+};
+
+enum class Encoding : std::uint8_t {
+  sop1,
+  sop2,
+  sopk,
+  sopc,
+  sopp,
+  smem,
+  vop1,
+  vop2,
+  vopc,
+  vop3,
+  vop3p,
+  ds,
+  flat,
+  scratch,
+  global,
+  mubuf,
+  count
+};
+
+namespace code {
+constexpr std::uint16_t vcc = 106, m0 = 124, exec = 126, literal = 255, vgpr = 256, agpr = 512;
+constexpr std::uint16_t shared_base = 235, shared_limit = 236, private_base = 237;
+constexpr std::uint16_t private_limit = 238, vccz = 251, execz = 252, scc = 253, none = 0xffff;
+}  // namespace code
+
+struct Inst {
+  Handler run = nullptr;
+  std::uint32_t at = 0;       // byte offset from the start of the code
+  std::uint32_t literal = 0;  // the literal constant, or the second word of an extended form
+  std::int32_t imm = 0;       // memory offset, simm16, or the index of the branch target
+  std::uint16_t op = 0;       // index into the operations of the architecture
+  std::uint16_t dst = code::none;
+  std::uint16_t sdst = code::none;  // carry out, compare result
+  std::array<std::uint16_t, 4> src = {code::none, code::none, code::none, code::none};
+  std::array<std::uint8_t, 4> width = {};  // dst, src0, src1, src2 in dwords
+  std::uint8_t words = 1;                  // encoded length in dwords
+  Class kind = Class::other;
+  std::uint8_t neg = 0, abs = 0;           // a bit for each source; packed forms: neg and neg_hi
+  std::uint8_t op_sel = 0, op_sel_hi = 0;  // bit 3 of op_sel: the destination
+  std::uint8_t slow = 0;  // bit k: source k is no plain vector register, or carries modifiers
+  bool post = false;      // the result needs more than the EXEC mask
+  bool clamp = false;
+  std::uint8_t omod = 0;
+  bool is_vector = false;  // the gpr index mode applies
+  bool dpp = false, sdwa = false, bound_ctrl = false;
+  std::uint16_t dpp_ctrl = 0;
+  std::uint8_t row_mask = 15, bank_mask = 15;
+  std::uint8_t dst_sel = 6, dst_unused = 0;   // SDWA
+  std::array<std::uint8_t, 2> sel = {6, 6};   // SDWA source selection
+  std::array<bool, 2> sext = {};              // SDWA sign extension
+  std::uint8_t cbsz = 0, abid = 0, blgp = 0;  // matrix instructions
+  bool offen = false, idxen = false, lds = false, glc = false, sve = false;  // memory
+  bool soffset_en = false;
+  std::uint8_t offset1 = 0;  // second offset of DS
+  std::uint8_t sc_bits = 0;  // cache scope: sc0 | sc1 << 1 | nt << 2
+};
+
+}  // namespace mla::gfx

@@ -1,0 +1,117 @@
+// Owns: running one kernel, and what is known about the run afterwards.
+//
+// run() returns an error for a request that cannot start (no such kernel, a block that is too
+// large, too much LDS). What goes wrong while the kernel runs is a Fault in the report: the launch
+// ends early, and memory is left as it was at that moment.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "hip_backend/gfx_emulator/code_object.hpp"
+#include "hip_backend/gfx_emulator/memory.hpp"
+
+namespace mla::gfx {
+
+enum class Order : std::uint8_t { round_robin, reverse, random };
+enum class MfmaMode : std::uint8_t {
+  fast,   // f32 multiply-add in ascending k
+  exact,  // gfx942: the published bit model; gfx950 has none, and run() refuses
+};
+
+struct Schedule {
+  std::uint32_t slice = 4;  // instructions of a wave before the next one runs; 0: to the barrier
+  Order order = Order::round_robin;
+  std::uint64_t seed = 1;  // random only
+};
+
+struct Checks {
+  bool waits = false;           // results used before s_waitcnt
+  bool lds_races = false;       // waves that touch the same LDS dword between two barriers
+  bool uninitialised = false;   // registers and LDS read before written
+  bool barriers = true;         // waves that end or wait while others never arrive
+  bool bank_conflicts = false;  // counts them in the statistics
+  [[nodiscard]] bool any_per_instruction() const { return waits || lds_races || uninitialised; }
+};
+
+struct RunOptions {
+  Schedule schedule;
+  Checks checks;
+  MfmaMode mfma = MfmaMode::fast;
+  std::uint32_t fault_limit = 1;             // the launch ends after so many
+  std::uint32_t finding_limit = 64;          // further findings are counted, not kept
+  std::uint64_t instruction_limit = 0;       // for each wave; 0: none
+  std::uint32_t dynamic_stack_size = 16384;  // bytes a lane, for kernels that ask for it
+  int threads = 0;                           // host threads; 0: OpenMP's choice
+};
+
+struct LaunchRequest {
+  std::string kernel;
+  std::array<std::uint32_t, 3> grid = {1, 1, 1};   // workgroups
+  std::array<std::uint32_t, 3> block = {1, 1, 1};  // threads
+  std::span<const std::byte> kernarg;              // hidden arguments are filled in by run()
+  std::uint32_t dynamic_lds = 0;
+  RunOptions options;
+};
+
+enum class Problem : std::uint8_t {
+  // faults
+  out_of_bounds,
+  read_only,
+  misaligned,
+  lds_out_of_bounds,
+  bad_jump,
+  not_implemented,
+  trap,
+  instruction_limit,
+  bad_operand,
+  // findings of the checks
+  missing_wait,
+  lds_race,
+  uninitialised_register,
+  uninitialised_lds,
+  divergent_barrier,
+};
+[[nodiscard]] const char* name_of(Problem problem);
+
+struct Event {
+  Problem problem = Problem::out_of_bounds;
+  std::array<std::uint32_t, 3> workgroup = {};
+  std::uint32_t wave = 0;
+  int lane = -1;         // -1: the whole wave
+  std::uint64_t pc = 0;  // offset in the image
+  std::string place;     // "kernel+0x1c"
+  std::string disassembly;
+  std::uint64_t address = 0;
+  std::string text;                        // what exactly
+  [[nodiscard]] std::string line() const;  // all of it in one line
+};
+
+struct Statistics {
+  std::uint64_t instructions = 0;  // executed by waves
+  std::array<std::uint64_t, static_cast<std::size_t>(Class::count)> by_class = {};
+  std::uint64_t bytes_read = 0, bytes_written = 0;  // global memory, active lanes
+  std::uint64_t lds_bytes_read = 0, lds_bytes_written = 0;
+  std::uint64_t scratch_bytes = 0;
+  std::uint64_t lds_bank_conflicts = 0;  // extra passes over 32 banks
+  std::uint64_t barrier_stalls = 0;      // turns a wave could not take, waiting at a barrier
+  std::uint64_t workgroups = 0, waves = 0;
+  void add(const Statistics& other);
+};
+
+struct LaunchReport {
+  std::vector<Event> faults;
+  std::vector<Event> findings;
+  std::uint64_t findings_dropped = 0;
+  Statistics statistics;
+  [[nodiscard]] bool clean() const { return faults.empty() && findings.empty(); }
+};
+
+[[nodiscard]] Result<LaunchReport> run(const CodeObject& object, const LaunchRequest& request,
+                                       const Memory& memory);
+
+}  // namespace mla::gfx

@@ -1,0 +1,61 @@
+// Owns: the device memory a launch may touch. Device addresses are host addresses.
+//
+// A range has a name and rights; whatever a kernel touches outside every range is a fault, never a
+// host access. Memory from allocate() is filled with 0xA5 and has unregistered space on both sides.
+// Units: bytes. Registering and releasing are safe while launches run: a launch works on the
+// ranges that existed when it began, so releasing what a running kernel uses is the caller's bug.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+
+namespace mla::gfx {
+
+enum class Rights : std::uint8_t { read, read_write };
+
+struct Range {
+  std::uint64_t base = 0;
+  std::uint64_t size = 0;
+  Rights rights = Rights::read_write;
+  std::string name;
+};
+
+class Memory {
+ public:
+  Memory();
+
+  // Registers memory the caller owns. Fails on an empty range and on an overlap with another.
+  [[nodiscard]] Status add(std::span<std::byte> bytes, std::string name, Rights rights);
+  [[nodiscard]] Status add_read_only(std::span<const std::byte> bytes, std::string name);
+  // A new range, readable and writable, aligned to 256 bytes.
+  [[nodiscard]] Result<std::span<std::byte>> allocate(std::size_t size, std::string name);
+  // Forgets the range that begins here, and frees it when allocate() made it.
+  [[nodiscard]] Status release(const void* base);
+
+  // The ranges of this moment, sorted by address.
+  [[nodiscard]] std::shared_ptr<const std::vector<Range>> ranges() const;
+
+ private:
+  [[nodiscard]] Status insert(Range range);
+
+  struct Block {
+    std::uint64_t base;
+    std::unique_ptr<std::byte[]> bytes;
+  };
+  mutable std::mutex mutex_;
+  std::shared_ptr<const std::vector<Range>> ranges_;
+  std::vector<Block> blocks_;
+};
+
+// The range that holds [address, address + size), or null. `ranges` is sorted.
+[[nodiscard]] const Range* find_range(std::span<const Range> ranges, std::uint64_t address,
+                                      std::uint64_t size);
+
+}  // namespace mla::gfx

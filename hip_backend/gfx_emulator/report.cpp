@@ -1,0 +1,68 @@
+// Names and lines of what a launch reports.
+#include <cstdio>
+
+#include "hip_backend/gfx_emulator/launch.hpp"
+
+namespace mla::gfx {
+
+const char* name_of(Problem problem) {
+  switch (problem) {
+    case Problem::out_of_bounds:
+      return "out-of-bounds";
+    case Problem::read_only:
+      return "read-only";
+    case Problem::misaligned:
+      return "misaligned";
+    case Problem::lds_out_of_bounds:
+      return "lds-out-of-bounds";
+    case Problem::bad_jump:
+      return "bad-jump";
+    case Problem::not_implemented:
+      return "not-implemented";
+    case Problem::trap:
+      return "trap";
+    case Problem::instruction_limit:
+      return "instruction-limit";
+    case Problem::bad_operand:
+      return "bad-operand";
+    case Problem::missing_wait:
+      return "missing-wait";
+    case Problem::lds_race:
+      return "lds-race";
+    case Problem::uninitialised_register:
+      return "uninitialised-register";
+    case Problem::uninitialised_lds:
+      return "uninitialised-lds";
+    case Problem::divergent_barrier:
+      return "divergent-barrier";
+  }
+  return "unknown";
+}
+
+std::string Event::line() const {
+  char where[160];
+  std::snprintf(where, sizeof where, ": workgroup (%u,%u,%u) wave %u ", workgroup[0], workgroup[1],
+                workgroup[2], wave);
+  std::string out = name_of(problem);
+  out += where;
+  if (lane >= 0) out += "lane " + std::to_string(lane) + " ";
+  std::snprintf(where, sizeof where, ", address 0x%llx, pc 0x%llx",
+                static_cast<unsigned long long>(address), static_cast<unsigned long long>(pc));
+  return out + "at " + place + " `" + disassembly + "`" + where + ": " + text;
+}
+
+void Statistics::add(const Statistics& other) {
+  instructions += other.instructions;
+  for (std::size_t k = 0; k < by_class.size(); ++k) by_class[k] += other.by_class[k];
+  bytes_read += other.bytes_read;
+  bytes_written += other.bytes_written;
+  lds_bytes_read += other.lds_bytes_read;
+  lds_bytes_written += other.lds_bytes_written;
+  scratch_bytes += other.scratch_bytes;
+  lds_bank_conflicts += other.lds_bank_conflicts;
+  barrier_stalls += other.barrier_stalls;
+  workgroups += other.workgroups;
+  waves += other.waves;
+}
+
+}  // namespace mla::gfx
