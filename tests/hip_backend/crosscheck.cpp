@@ -146,8 +146,8 @@ class CrossCheck {
     std::vector<std::int64_t> rows;
     for (const RequestSpec& r : step.batch.requests) {
       rows.push_back(std::ssize(rows));
-      indptr.push_back(indptr.back() + static_cast<std::int32_t>(ceil_div(
-                                           r.kv_len, step.metadata.shape.page_size)));
+      indptr.push_back(indptr.back() + static_cast<std::int32_t>(
+                                           ceil_div(r.kv_len, step.metadata.shape.page_size)));
     }
     const ExpandInput input = {.table = step.batch.table(),
                                .kv_indptr = indptr,
@@ -197,9 +197,9 @@ int run_fault(hip::Device& device) {
   constexpr std::int32_t kTable[] = {3, 4};
   constexpr std::int32_t kPages[] = {0, 2};
   constexpr long long kRow[] = {0};
-  const auto table = hip::Buffer::of(device, "table", std::span(kTable));
-  const auto pages = hip::Buffer::of(device, "pages", std::span(kPages));
-  const auto row = hip::Buffer::of(device, "row", std::span(kRow));
+  const auto table = hip::Buffer::holding(device, "table", std::as_bytes(std::span(kTable)));
+  const auto pages = hip::Buffer::holding(device, "pages", std::as_bytes(std::span(kPages)));
+  const auto row = hip::Buffer::holding(device, "row", std::as_bytes(std::span(kRow)));
   const auto kernel =
       device.find_kernel(hip::code_object(device.properties().arch, "expand"), "expand");
   if (!table || !pages || !row || !kernel) return 3;
@@ -220,8 +220,8 @@ int run_fault(hip::Device& device) {
   }
   std::printf("the device said: %s\n", bad->message.c_str());
   const Status still = device.recover();
-  std::printf("%s\n", still ? ("it does not recover: " + still->message).c_str()
-                            : "it has recovered");
+  std::printf("%s\n",
+              still ? ("it does not recover: " + still->message).c_str() : "it has recovered");
   return 0;
 }
 

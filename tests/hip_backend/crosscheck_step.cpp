@@ -60,8 +60,8 @@ std::string compare(const Stage& stage, const std::vector<T>& a, const std::vect
     for (std::size_t i = begin; i < begin + width; ++i) {
       const float x = number(a[i]);
       const float y = number(b[i]);
-      const bool same_kind = unwritten(a[i]) == unwritten(b[i]) &&
-                             std::isnan(x) == std::isnan(y) && std::isinf(x) == std::isinf(y);
+      const bool same_kind = unwritten(a[i]) == unwritten(b[i]) && std::isnan(x) == std::isnan(y) &&
+                             std::isinf(x) == std::isinf(y);
       if (same_kind && (std::isnan(x) || x == y)) continue;
       const double tolerance = stage.absolute + stage.relative * largest;
       if (!same_kind || std::fabs(double{x} - double{y}) > tolerance)
@@ -116,8 +116,7 @@ std::string judge(const Step& step, const DecodeResult& result, Closeness& close
   closeness = {};
   std::size_t worst = 0;
   for (std::size_t i = 0; i < result.out.size(); ++i) {
-    const double r =
-        ratio(bf16_to_float(result.out[i]), reference.out[i], reference.out_bound[i]);
+    const double r = ratio(bf16_to_float(result.out[i]), reference.out[i], reference.out_bound[i]);
     if (r > closeness.out) {
       closeness.out = r;
       worst = i;

@@ -1,0 +1,68 @@
+// DecodeRun: one decode step on a device, from the launch to device memory and back.
+//
+// prepare() checks the launch, packs Q, and brings everything to the device; every buffer lies
+// between canaries and what the kernels write begins as poison. Then stage1() and reduce() may be
+// put on a stream, once or many times, captured into a graph or not; read() gives the buffers back.
+// Fails: what the device says, a launch that contradicts itself, a missing code object.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/backend.hpp"
+#include "hip_backend/admission.hpp"
+#include "hip_backend/device/resources.hpp"
+#include "hip_backend/kernels/arguments.hpp"
+#include "hip_backend/packing.hpp"
+
+namespace mla::hip {
+
+struct DecodeRunOptions {
+  // Waves sleep at places drawn from this; 0: never. No bit of a result may depend on it.
+  std::uint32_t sleep_seed = 0;
+  // Caches whose last backed slot lies below this many bytes are allocated from slot 0 on, so that
+  // offsets on the device are as large as the page numbers say.
+  std::int64_t whole_cache_bytes = 0;
+};
+
+class DecodeRun {
+ public:
+  static Result<std::unique_ptr<DecodeRun>> prepare(Device& device, const DecodeLaunch& launch,
+                                                    const DecodeRunOptions& options);
+
+  [[nodiscard]] Status stage1(StreamHandle stream);
+  [[nodiscard]] Status reduce(StreamHandle stream);
+
+  // What stage 1 left in the output buffers; call between the two.
+  [[nodiscard]] Status read_stage1(DecodeResult& result) const;
+  // Everything else; damaged canaries become faults.
+  [[nodiscard]] Status read(const DecodeLaunch& launch, DecodeResult& result) const;
+
+  [[nodiscard]] const Admission& admission() const { return admission_; }
+
+ private:
+  DecodeRun() = default;
+  [[nodiscard]] Status bring_inputs(const DecodeLaunch& launch, const DecodeRunOptions& options);
+  [[nodiscard]] Status make_outputs();
+  [[nodiscard]] Status find_kernels(const DecodeLaunch& launch);
+  void fill_arguments(const DecodeLaunch& launch, const DecodeRunOptions& options);
+  [[nodiscard]] Status bring(std::string name, std::span<const std::byte> bytes, Address& to);
+  [[nodiscard]] Status output(std::string name, std::int64_t bytes, std::uint32_t word,
+                              std::size_t& index);
+
+  Device* device_ = nullptr;
+  Packing packing_;
+  Admission admission_;
+  std::vector<Buffer> buffers_;
+  std::size_t out_ = 0, lse_ = 0, partial_out_ = 0, partial_lse_ = 0;  // of buffers_
+  std::int64_t first_slot_ = 0;
+  DecodeArguments decode_{};
+  ReduceArguments reduce_{};
+  KernelHandle decode_kernel_;
+  KernelHandle reduce_kernel_;
+  LaunchSize decode_size_;
+  LaunchSize reduce_size_;
+};
+
+}  // namespace mla::hip

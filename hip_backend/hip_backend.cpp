@@ -1,0 +1,143 @@
+#include "hip_backend/hip_backend.hpp"
+
+#include <string>
+#include <utility>
+
+#include "hip_backend/code_objects.hpp"
+#include "hip_backend/decode_run.hpp"
+
+namespace mla::hip {
+namespace {
+
+Error contradiction(const std::string& what, std::size_t have, std::int64_t need) {
+  return {ErrorCode::fault,
+          what + " has " + std::to_string(have) + " bytes, not " + std::to_string(need), ""};
+}
+
+Status check_launch(const DecodeLaunch& launch) {
+  const ResolvedShape& shape = launch.metadata.shape;
+  const DecodeTensors& t = launch.tensors;
+  if (t.cache.dtype != shape.dtype.kv)
+    return Error{ErrorCode::fault,
+                 "the cache holds " + std::string(name(t.cache.dtype)) + ", the shape says " +
+                     std::string(name(shape.dtype.kv)),
+                 ""};
+  const std::int64_t q = launch.metadata.rows().count() * shape.heads.model.count() * kKeyDim *
+                         element_bytes(shape.dtype.q);
+  if (std::ssize(t.q) != q) return contradiction("q", t.q.size(), q);
+  const std::int64_t cache = t.cache.slots * t.cache.row_bytes();
+  if (std::ssize(t.cache.bytes) != cache)
+    return contradiction("the cache", t.cache.bytes.size(), cache);
+  if (shape.route != Route::split && !launch.metadata.plan)
+    return Error{ErrorCode::fault, "route " + std::string(name(shape.route)) + " has no plan", ""};
+  return std::nullopt;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text.empty() ? "none" : text;
+}
+
+class HipBackend final : public Backend {
+ public:
+  HipBackend(std::shared_ptr<Device> device, const HipOptions& options)
+      : device_(std::move(device)), options_(options) {}
+
+  [[nodiscard]] std::string_view name() const override { return "hip"; }
+  [[nodiscard]] Support supports(const ResolvedShape& shape) const override;
+  [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
+                                         const ExecutionOptions& options) const override;
+
+ private:
+  [[nodiscard]] Status execute(const DecodeLaunch& launch, const ExecutionOptions& options,
+                               DecodeResult& result) const;
+  [[nodiscard]] Status run_kernels(DecodeRun& run, DecodeResult& result) const;
+  [[nodiscard]] Status replay_kernels(DecodeRun& run) const;
+
+  std::shared_ptr<Device> device_;
+  HipOptions options_;
+};
+
+Support HipBackend::supports(const ResolvedShape& shape) const {
+  const DeviceProperties& device = device_->properties();
+  if (code_object(device.arch, "decode").empty())
+    return {false, "device " + device.label + " is of architecture '" + device.arch +
+                       "', for which this build has no code; it has code for " +
+                       joined(built_architectures())};
+  if (device.platform == Platform::amd && device.arch != mla::name(shape.arch))
+    return {false, "a case of " + std::string(mla::name(shape.arch)) + " does not run on " +
+                       device.arch + ": fp8 variant and roundings differ"};
+  if (shape.dtype.q == Dtype::fp8 && shape.dtype.kv == Dtype::bf16)
+    return {false, "no kernel takes an fp8 query with a bf16 cache"};
+  if (!is_power_of_two(shape.page_size))
+    return {false, "page size " + std::to_string(shape.page_size) + " is no power of two"};
+  if (shape.fold_ratio() > 1 && shape.uniform_qo_len < 1)
+    return {false, "heads folded " + std::to_string(shape.fold_ratio()) +
+                       " times need requests of equal query length"};
+  if (shape.route == Route::split && (shape.kv_splits < 1 || shape.split_granularity < 1))
+    return {false, std::to_string(shape.kv_splits) + " splits of " +
+                       std::to_string(shape.split_granularity) + " tokens are none"};
+  return {true, {}};
+}
+
+Status HipBackend::replay_kernels(DecodeRun& run) const {
+  Result<Stream> stream = make_stream(*device_);
+  if (!stream) return stream.error();
+  if (Status bad = device_->begin_capture(stream->get())) return bad;
+  if (Status bad = run.stage1(stream->get())) return bad;
+  if (Status bad = run.reduce(stream->get())) return bad;
+  const Result<GraphHandle> handle = device_->end_capture(stream->get());
+  if (!handle) return handle.error();
+  const Graph graph(*device_, *handle);
+  if (Status bad = device_->replay(stream->get(), graph.get())) return bad;
+  return device_->synchronize(stream->get());
+}
+
+Status HipBackend::run_kernels(DecodeRun& run, DecodeResult& result) const {
+  if (Status bad = run.stage1({})) return bad;
+  if (Status bad = device_->synchronize({})) return bad;
+  if (Status bad = run.read_stage1(result)) return bad;
+  // A graph runs both kernels in one go, over what stage 1 has already written.
+  if (options_.through_graph) return replay_kernels(run);
+  if (Status bad = run.reduce({})) return bad;
+  return device_->synchronize({});
+}
+
+Status HipBackend::execute(const DecodeLaunch& launch, const ExecutionOptions& options,
+                           DecodeResult& result) const {
+  auto run = DecodeRun::prepare(*device_, launch,
+                                {.sleep_seed = static_cast<std::uint32_t>(
+                                     options.schedule_seed ^ options.schedule_seed >> 32U),
+                                 .whole_cache_bytes = options_.whole_cache_bytes});
+  if (!run) return run.error();
+  if (Status bad = run_kernels(**run, result)) return bad;
+  if (Status bad = (*run)->read(launch, result)) return bad;
+  if (options.record_footprint) result.footprint = (*run)->admission().footprint;
+  return std::nullopt;
+}
+
+Result<DecodeResult> HipBackend::run(const DecodeLaunch& launch,
+                                     const ExecutionOptions& options) const {
+  if (Support support = supports(launch.metadata.shape); !support.ok)
+    return Error{ErrorCode::unsupported, support.reason, ""};
+  if (Status bad = check_launch(launch)) return *bad;
+  DecodeResult result;
+  Status bad = execute(launch, options, result);
+  if (!bad) return result;
+  if (bad->code != ErrorCode::fault) return *bad;
+  // By now everything that was on the device has been given back.
+  const Status still_broken = device_->recover();
+  bad->message += still_broken ? "; the device does not recover: " + still_broken->message
+                               : "; the device has recovered";
+  return *bad;
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> make_hip_backend(std::shared_ptr<Device> device,
+                                          const HipOptions& options) {
+  return std::make_unique<HipBackend>(std::move(device), options);
+}
+
+}  // namespace mla::hip

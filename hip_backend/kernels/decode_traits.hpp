@@ -1,0 +1,74 @@
+// DecodeTraits: what the code of a stage-1 workgroup is made of, from element types and layout.
+//
+// Constants only, derived from layout.hpp and tile.hpp, and the LDS as a struct.
+#pragma once
+
+#include "hip_backend/kernels/gpu.hpp"
+#include "hip_backend/kernels/layout.hpp"
+#include "hip_backend/kernels/numbers.hpp"
+#include "hip_backend/kernels/tile.hpp"
+
+namespace mla::hip {
+
+// The element of the matrix operands. AMD multiplies fp8 by fp8; everything else is bf16.
+template <class QE, class KE>
+struct MatrixElement {
+  using Type = Bf16;
+};
+#if MLA_AMD
+template <>
+struct MatrixElement<Fp8, Fp8> {
+  using Type = Fp8;
+};
+#endif
+
+// QE, KE: elements of Q and of the cache. kLayout: index into the platform's layouts.
+template <class QE, class KE, int kLayout>
+struct DecodeTraits {
+  using QueryElement = QE;
+  using KeyElement = KE;
+  using M = typename MatrixElement<QE, KE>::Type;
+#if MLA_AMD
+  static constexpr DecodeLayout L = kAmdLayouts[kLayout];
+#else
+  static constexpr DecodeLayout L = kNvidiaLayouts[kLayout];
+#endif
+#if MLA_AMD && !defined(__gfx950__)
+  static constexpr int kBuffers = sizeof(M) == 1 ? 2 : 1;
+#else
+  static constexpr int kBuffers = 2;
+#endif
+  static constexpr bool kFp8Weights = sizeof(QE) == 1 && sizeof(KE) == 1;
+  static constexpr int kRows = L.rows;
+  static constexpr int kKeys = L.keys;
+  static constexpr int kThreads = L.threads;
+  static constexpr int kWaves = kThreads / kLanes;
+  static constexpr int kPitch = key_pitch(kElementBytes<M>);
+  static constexpr int kScorePitch = score_pitch(L);
+  // Scores: blocks and steps of a wave.
+  static constexpr int kRowBlocks = kRows / 16 / L.row_waves;
+  static constexpr int kKeyBlocks = kKeys / 16 / L.key_waves;
+  static constexpr int kSteps = 576 / tile::kDimStep / L.dim_waves;
+  // Softmax: threads of a row, keys of a thread.
+  static constexpr int kRowThreads = kThreads / kRows;
+  static constexpr int kThreadKeys = kKeys / kRowThreads;
+  // Values: groups of 64 columns of a wave.
+  static constexpr int kGroups = 512 / 64 / kWaves;
+  static_assert(kWaves == L.row_waves * L.key_waves * L.dim_waves);
+  static_assert(kThreadKeys % 2 == 0 && kRowThreads <= kLanes && kKeys <= kThreads);
+
+  struct alignas(16) Lds {
+    char keys[kBuffers][kKeys * kPitch];
+#if !MLA_AMD
+    char q[kRows * tile::kQueryPitch];
+#else
+    static constexpr char* q = nullptr;
+#endif
+    char scores[L.dim_waves][kRows * kScorePitch];
+    float factor[kRows];
+    int rows[2][kKeys];
+  };
+  static_assert(sizeof(Lds) == decode_lds_bytes(L, kBuffers, kElementBytes<M>, !MLA_AMD));
+};
+
+}  // namespace mla::hip

@@ -1,0 +1,55 @@
+// How a workgroup of stage 1 is laid out: rows, keys of a tile, waves, and its LDS.
+//
+// Shared by the kernels and by the host, which needs the number of threads and, on NVIDIA, the LDS
+// of a launch. Waves cover the scores as `row_waves` x `key_waves` x `dim_waves`: a wave that sees
+// only a part of the dims leaves a partial sum, which the softmax adds up. For the values all waves
+// take all rows and 512 / waves columns. The reasons are registers and LDS: gfx942 has 64 KiB, so
+// one tile of 32 bf16 keys fits and the next one waits in registers; gfx950 and NVIDIA hold two.
+// Plain constants; nothing fails.
+#pragma once
+
+namespace mla::hip {
+
+struct DecodeLayout {
+  int rows;     // packed rows of a workgroup
+  int threads;  // of a workgroup
+  int keys;     // of a tile
+  int row_waves;
+  int key_waves;
+  int dim_waves;
+};
+
+// Layouts for 16, 32 and 64 packed rows. 128 rows are two workgroups of 64 that read the same keys:
+// 128 x 512 sums and 128 x 576 elements of Q do not fit into the registers of a compute unit beside
+// everything else.
+inline constexpr int kLayouts = 3;
+inline constexpr DecodeLayout kAmdLayouts[kLayouts] = {
+    {16, 256, 32, 1, 2, 2},
+    {32, 256, 32, 2, 1, 2},
+    {64, 256, 32, 2, 1, 2},
+};
+inline constexpr DecodeLayout kNvidiaLayouts[kLayouts] = {
+    {16, 256, 64, 1, 4, 2},
+    {32, 256, 64, 1, 4, 2},
+    {64, 256, 32, 2, 2, 2},
+};
+
+constexpr int key_pitch(int element_bytes) {
+  return 576 * element_bytes + 16;
+}
+// Scores of a row, and in their place its probabilities.
+constexpr int score_pitch(const DecodeLayout& l) {
+  return 4 * l.keys + 16;
+}
+
+// LDS of a workgroup: tiles of keys, Q (NVIDIA), scores, factors of the rows, positions of keys.
+constexpr int decode_lds_bytes(const DecodeLayout& l, int buffers, int element_bytes,
+                               bool query_in_lds) {
+  return buffers * l.keys * key_pitch(element_bytes) + (query_in_lds ? l.rows * key_pitch(2) : 0) +
+         l.dim_waves * l.rows * score_pitch(l) + 4 * l.rows + 2 * 4 * l.keys;
+}
+constexpr int nvidia_decode_lds_bytes(const DecodeLayout& l) {
+  return decode_lds_bytes(l, 2, 2, true);
+}
+
+}  // namespace mla::hip
