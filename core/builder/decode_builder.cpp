@@ -204,8 +204,9 @@ plan::Plan without_empty_works(const plan::Plan& plan) {
     if (!plan.work_indptr.written(slot + 1)) break;
     for (std::int64_t w = plan.work_indptr.at(slot); w < plan.work_indptr.at(slot + 1); ++w) {
       const plan::WorkItem item = plan.work(w);
-      const bool empty = item.kv_end <= item.kv_begin || item.q_end <= item.q_begin;
-      if (!empty || item.partial_row >= 0) out.set_work(kept++, item);
+      const bool no_rows = item.q_end <= item.q_begin;
+      const bool no_keys = item.kv_end <= item.kv_begin;
+      if (!no_rows && (!no_keys || item.partial_row >= 0)) out.set_work(kept++, item);
     }
     out.work_indptr.set(slot + 1, static_cast<std::int32_t>(kept));
   }

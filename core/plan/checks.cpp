@@ -86,14 +86,21 @@ Status check_safe(const PlanInput& input, PlannerVersion version) {
   const std::int64_t limit = input.key.max_qo_len;
   for (std::int64_t r = 0; r < input.batch(); ++r) {
     const auto i = static_cast<std::size_t>(r);
-    const std::int64_t q =
-        ragged(input) ? input.qo_indptr[i + 1] - input.qo_indptr[i] : input.uniform_qo_len;
+    const bool listed = input.qo_indptr.size() == input.kv_indptr.size();
+    const std::int64_t in_list = listed ? input.qo_indptr[i + 1] - input.qo_indptr[i] : 0;
+    if (!ragged(input) && !sparse(input) && listed && in_list != input.uniform_qo_len)
+      return refused(request_name(r) + " has " + std::to_string(in_list) +
+                         " query rows in qo_indptr, all are said to have " +
+                         std::to_string(input.uniform_qo_len),
+                     "BUG-016");
+    const std::int64_t q = ragged(input) ? in_list : input.uniform_qo_len;
     if (!sparse(input) && limit > 0 && q > limit)
       return refused(request_name(r) + " has " + std::to_string(q) +
                      " query rows, more than max_qo_len = " + std::to_string(limit) +
                      ", for which kernel and buffers are chosen");
     const bool has_pages = input.kv_indptr[i + 1] > input.kv_indptr[i];
-    if (input.page_size == 1 || !has_pages) continue;
+    const bool counted = input.page_size > 1 || i < input.last_page_len.size();
+    if (!counted || !has_pages) continue;
     const std::int64_t last = input.last_page_len[i];
     if (last < 1 || last > input.page_size)
       return refused(request_name(r) + " has " + std::to_string(last) +

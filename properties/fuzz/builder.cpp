@@ -1,0 +1,92 @@
+// Target: several steps in the same buffers, each as if it were the first, each with a valid plan.
+#include "core/builder/decode_builder.hpp"
+#include "core/plan/plan_check.hpp"
+#include "properties/fuzz/target.hpp"
+#include "properties/generate/cases.hpp"
+
+namespace mla::prop::fuzz {
+namespace {
+
+struct Built {
+  Result<DecodeMetadata> metadata = Error{ErrorCode::fault, "not built", ""};
+  DecodeBuffers buffers;
+};
+
+template <class T>
+bool same(std::span<const T> a, std::span<const T> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
+std::optional<std::string> difference(const DecodeMetadata& used, const DecodeMetadata& fresh) {
+  const auto live = static_cast<std::size_t>(fresh.kv_indptr.back());
+  if (!same(used.qo_indptr, fresh.qo_indptr)) return "qo_indptr";
+  if (!same(used.kv_indptr, fresh.kv_indptr)) return "kv_indptr";
+  if (!same(used.last_page_len, fresh.last_page_len)) return "last_page_len";
+  if (!same(used.kv_indices.first(live), fresh.kv_indices.first(live))) return "kv_indices";
+  if (used.plan.has_value() != fresh.plan.has_value()) return "having a plan";
+  if (!used.plan) return std::nullopt;
+  if (!(used.plan->work_info == fresh.plan->work_info)) return "work_info_set";
+  if (!(used.plan->reduce_partial_map == fresh.plan->reduce_partial_map))
+    return "reduce_partial_map";
+  return std::nullopt;
+}
+
+std::optional<std::string> invalid(const DecodeMetadata& md) {
+  if (!md.plan) return std::nullopt;
+  const auto violations = plan::plan_check({.plan = md.plan->view(),
+                                            .qo_indptr = md.qo_indptr,
+                                            .kv_indptr = md.kv_indptr,
+                                            .last_page_len = md.last_page_len,
+                                            .shape = md.shape.plan,
+                                            .causal = md.shape.causal,
+                                            .kernel_masks = md.shape.kernel.masks,
+                                            .page_size = md.shape.page_size,
+                                            .max_qo_len = md.shape.max_qo_len});
+  if (violations.empty()) return std::nullopt;
+  return violations.front().what;
+}
+
+// Buffers of an earlier step, as large as this one needs.
+void grow(DecodeBuffers& used, const DecodeBuffers& needed) {
+  const auto at_least = [](std::vector<std::int32_t>& a, const std::vector<std::int32_t>& b) {
+    if (a.size() < b.size()) a.resize(b.size(), -7);
+  };
+  at_least(used.qo_indptr, needed.qo_indptr);
+  at_least(used.kv_indptr, needed.kv_indptr);
+  at_least(used.kv_indices, needed.kv_indices);
+  at_least(used.last_page_len, needed.last_page_len);
+}
+
+std::optional<Finding> judge_step(const Case& c, DecodeBuffers& used) {
+  const auto batch = make_batch(c);
+  if (!batch) return std::nullopt;
+  const auto shape = resolve_shape(c, *batch);
+  if (!shape) return std::nullopt;
+  DecodeBuffers fresh_buffers = make_decode_buffers(c, *batch, *shape);
+  grow(used, fresh_buffers);
+  const DecodeMetadataBuilder builder({});
+  const auto fresh = builder.build(*batch, *shape, fresh_buffers);
+  const auto again = builder.build(*batch, *shape, used);
+  if (fresh.ok() != again.ok())
+    return Finding{format_case(c), "is refused in one of two buffers only: " +
+                                       (fresh.ok() ? again : fresh).error().message};
+  if (!fresh) return std::nullopt;
+  if (const auto what = difference(*again, *fresh))
+    return Finding{format_case(c), *what + " differs in buffers that were used before"};
+  if (const auto what = invalid(*fresh)) return Finding{format_case(c), *what};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Finding> fuzz_builder(Bytes bytes) {
+  ByteChoices choices(bytes);
+  DecodeBuffers used;
+  CaseDomain domain = random_domain(20);
+  domain.kind = {{StepKind::decode}};
+  for (int step = 0; step < 4 && !choices.empty(); ++step)
+    if (auto finding = judge_step(draw_case(choices, domain), used)) return finding;
+  return std::nullopt;
+}
+
+}  // namespace mla::prop::fuzz
