@@ -145,7 +145,7 @@ bool vop3(const Operations& operations, Words words, Inst& inst) {
   inst.post = inst.clamp || inst.omod != 0 || (inst.op_sel & 8) != 0;
   // v_bitop3 keeps its truth table where the others keep abs, neg and omod.
   if (name.starts_with("v_bitop3")) {
-    inst.imm = inst.abs | inst.omod << 3 | inst.neg << 5;
+    inst.imm = inst.neg | inst.abs << 3 | inst.omod << 6;
     inst.abs = inst.neg = inst.omod = 0;
     inst.post = (inst.op_sel & 8) != 0;
   }
