@@ -32,6 +32,13 @@ constexpr std::uint32_t fp16_ovfl_bit = 23;
 // SPECIAL_DENORMALS. v_exp, v_log, v_rcp, v_rsq and v_sqrt of f32 flush denormal sources and
 // results in every mode, and are correctly rounded otherwise (the hardware promises 1 ulp).
 
+// DIV_FIXUP_RANGE. v_div_fixup returns zero where the exponents of numerator and denominator say
+// that the quotient is below every number; a quotient that is NaN although both are finite and not
+// zero has overflowed, and becomes infinite.
+
+// DIV_SCALE_DOWN. Where the inverse of the denominator and the quotient are both denormal,
+// v_div_scale scales the denominator down: scaled up, as the manual has it, it would be infinite.
+
 // HALF_ROUNDING. Conversions to f16, bf16 and fp8 round to nearest even whatever MODE says, except
 // where the name says otherwise (pkrtz, sr).
 

@@ -39,8 +39,8 @@ struct Checks {
 };
 
 struct RunOptions {
-  Schedule schedule;
-  Checks checks;
+  Schedule schedule = {};
+  Checks checks = {};
   MfmaMode mfma = MfmaMode::fast;
   std::uint32_t fault_limit = 1;             // the launch ends after so many
   std::uint32_t finding_limit = 64;          // further findings are counted, not kept
@@ -50,12 +50,12 @@ struct RunOptions {
 };
 
 struct LaunchRequest {
-  std::string kernel;
+  std::string kernel = {};
   std::array<std::uint32_t, 3> grid = {1, 1, 1};   // workgroups
   std::array<std::uint32_t, 3> block = {1, 1, 1};  // threads
-  std::span<const std::byte> kernarg;              // hidden arguments are filled in by run()
+  std::span<const std::byte> kernarg = {};              // hidden arguments are filled in by run()
   std::uint32_t dynamic_lds = 0;
-  RunOptions options;
+  RunOptions options = {};
 };
 
 enum class Problem : std::uint8_t {

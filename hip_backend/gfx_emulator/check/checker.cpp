@@ -145,7 +145,8 @@ void Checker::lds_access(Wave& w, const Inst& inst, const std::uint32_t* offsets
   for (unsigned l = 0; l < lanes; ++l) {
     if ((mask >> l & 1) == 0) continue;
     for (std::uint32_t d = offsets[l] / 4; d <= (offsets[l] + size - 1) / 4; ++d) {
-      if (intent != Intent::write) check_read(w, inst, d);
+      const bool after_atomic = intent == Intent::update && lds_[d].by_atomic;
+      if (intent != Intent::write && !after_atomic) check_read(w, inst, d);
       if (intent != Intent::read) check_write(w, inst, d, intent == Intent::update);
     }
   }

@@ -88,6 +88,10 @@ T div_fixup(T quotient, T denominator, T numerator) {
   }
   if (denominator == 0 || std::isinf(numerator)) return sign * std::numeric_limits<T>::infinity();
   if (numerator == 0 || std::isinf(denominator)) return sign * T{0};
+  // Assumption DIV_FIXUP_RANGE: too small for every number, or the steps before met infinities.
+  const int apart = std::ilogb(numerator) - std::ilogb(denominator);
+  if (apart < (sizeof(T) == 4 ? -150 : -1075)) return sign * T{0};
+  if (std::isnan(quotient)) return sign * std::numeric_limits<T>::infinity();
   return std::copysign(quotient, sign);
 }
 
@@ -109,9 +113,9 @@ T div_scale(T value, T denominator, T numerator, bool& needed) {
   if (denormal(denominator)) return std::ldexp(value, by);
   const bool inverse_tiny = denormal(T{1} / denominator),
              quotient_tiny = denormal(numerator / denominator);
-  if (inverse_tiny && quotient_tiny) {
+  if (inverse_tiny && quotient_tiny) {  // assumption DIV_SCALE_DOWN
     needed = true;
-    return for_denominator ? std::ldexp(value, by) : value;
+    return for_denominator ? std::ldexp(value, -by) : value;
   }
   if (inverse_tiny) return std::ldexp(value, -by);
   if (quotient_tiny) {
@@ -140,13 +144,13 @@ void run_div_scale(Wave& w, const Inst& i) {
 template <class T>
 void run_div_fmas(Wave& w, const Inst& i) {
   const Unflushed unflushed;
-  constexpr int by = sizeof(T) == 4 ? 64 : 128, limit = sizeof(T) == 4 ? 127 : 1023;
+  constexpr int by = sizeof(T) == 4 ? 64 : 128;
   const Source<T> a(w, i, 0), b(w, i, 1), c(w, i, 2);
   const u64 flags = w.pair(code::vcc);
   store_lanes<T, false>(w, i, [&](unsigned l) {
     const T value = std::fma(a[l], b[l], c[l]);
     if ((flags >> l & 1) == 0) return value;
-    return std::ldexp(value, std::ilogb(c[l]) > limit - by ? by : -by);
+    return std::ldexp(value, std::ilogb(c[l]) > 0 ? by : -by);
   });
 }
 
