@@ -41,6 +41,7 @@ void Checker::start_wave(const Wave& wave) {
 void Checker::before(Wave& w, const Inst& inst) {
   WaveInfo& info = waves_[w.number];
   touched_.clear();
+  ++serial_;  // one for the instruction: ds_write2 comes to lds_access() twice
   if (inst.kind == Class::wait) return wait(inst, info);
   for (unsigned k = 0; k < inst.src.size(); ++k) {
     if (inst.src[k] != code::none)
@@ -141,7 +142,6 @@ void Checker::check_operand(Wave& w, const Inst& inst, std::uint16_t operand, un
 
 void Checker::lds_access(Wave& w, const Inst& inst, const std::uint32_t* offsets,
                          std::uint64_t mask, std::uint32_t size, Intent intent) {
-  ++serial_;
   for (unsigned l = 0; l < lanes; ++l) {
     if ((mask >> l & 1) == 0) continue;
     for (std::uint32_t d = offsets[l] / 4; d <= (offsets[l] + size - 1) / 4; ++d) {
