@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "hip_backend/device/emulated_device.hpp"
 #include "hip_backend/device/null_device.hpp"
 #include "hip_backend/device/runtime_device.hpp"
 
@@ -34,12 +35,17 @@ Result<std::unique_ptr<Device>> open_device(std::string_view name) {
     const auto [end, bad] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
     if (bad != std::errc{} || end != digits.data() + digits.size()) ordinal = -1;
   }
+  if (kind == "emulated" && colon != std::string_view::npos)
+    if (const auto arch = arch_from_name(name.substr(colon + 1)))
+      return make_emulated_device(*arch, {});
   if (ordinal >= 0 && kind == "hip") return open_with(load_amd_runtime(), ordinal);
   if (ordinal >= 0 && kind == "nvidia") return open_with(load_nvidia_runtime(), ordinal);
-  return Error{ErrorCode::usage,
-               "device '" + std::string(name) +
-                   "' is unknown: it is auto, null, hip:<number> or nvidia:<number>",
-               ""};
+  return Error{
+      ErrorCode::usage,
+      "device '" + std::string(name) +
+          "' is unknown: it is auto, null, hip:<number>, nvidia:<number>, emulated:gfx942 or "
+          "emulated:gfx950",
+      ""};
 }
 
 }  // namespace mla::hip

@@ -1,4 +1,4 @@
-// Devices by name: "hip:0", "nvidia:1", or "auto" for the first one there is.
+// Devices by name: "hip:0", "nvidia:1", "emulated:gfx942", or "auto" for the first GPU there is.
 //
 // Fails: an unknown name is an error of usage; otherwise the answer says which runtime or device is
 // missing. With "auto" it is the null device, which says so at every call.

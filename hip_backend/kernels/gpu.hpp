@@ -9,11 +9,10 @@
 #define MLA_AMD 1
 #define MLA_DEVICE static inline __attribute__((device, always_inline))
 #define MLA_DEVICE_MEMBER inline __attribute__((device, always_inline))
-// One workgroup on a compute unit: a wave may take every register that this leaves to it.
-#define MLA_KERNEL(threads)                                                 \
-  extern "C"                                                                \
-      __attribute__((global, amdgpu_flat_work_group_size(threads, threads), \
-                     amdgpu_waves_per_eu(((threads) + 255) / 256, ((threads) + 255) / 256))) void
+// A wave may take every register that its workgroup leaves to it, if it needs them.
+#define MLA_KERNEL(threads)                                                        \
+  extern "C" __attribute__((global, amdgpu_flat_work_group_size(threads, threads), \
+                            amdgpu_waves_per_eu(1))) void
 #else
 #define MLA_AMD 0
 #define MLA_DEVICE static __device__ __forceinline__

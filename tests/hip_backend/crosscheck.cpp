@@ -59,7 +59,8 @@ class CrossCheck {
  public:
   explicit CrossCheck(std::shared_ptr<hip::Device> device)
       : device_(std::move(device)),
-        plain_(hip::make_hip_backend(device_, {.whole_cache_bytes = std::int64_t{1} << 34})),
+        plain_(hip::make_hip_backend(
+            device_, {.whole_cache_bytes = device_->properties().memory_bytes / 8})),
         graph_(hip::make_hip_backend(device_, {.through_graph = true})),
         cpu_(cpu::make_cpu_backend()) {}
 

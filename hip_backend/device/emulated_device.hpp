@@ -1,0 +1,24 @@
+// A device that executes the machine code of gfx942 or gfx950 on the CPU, through mla::gfx.
+//
+// Memory is host memory in named ranges, and an access outside all of them is a fault that names
+// kernel, instruction and address. Launches on a stream run at once; a graph is the list of
+// launches and copies that were recorded. What the checks of the emulator find (results used before
+// they are waited for, races in LDS, registers read before they are written) is a fault like any
+// other. Fails: as the emulator says; after a fault the device goes on working.
+#pragma once
+
+#include <memory>
+
+#include "core/shape/arch.hpp"
+#include "hip_backend/device/device.hpp"
+
+namespace mla::hip {
+
+struct EmulatedOptions {
+  bool checks = false;         // the checks that cost time
+  std::uint64_t schedule = 0;  // order of the waves: 0 in turns, otherwise drawn from this
+};
+
+std::unique_ptr<Device> make_emulated_device(Arch arch, const EmulatedOptions& options);
+
+}  // namespace mla::hip

@@ -1,0 +1,95 @@
+// Claims about devices that need no GPU: names, the null device, buffers, graphs of an emulated
+// one.
+#include <catch2/catch.hpp>
+#include <utility>
+
+#include "hip_backend/device/emulated_device.hpp"
+#include "hip_backend/device/null_device.hpp"
+#include "hip_backend/device/open_device.hpp"
+#include "hip_backend/device/resources.hpp"
+#include "hip_backend/hip_backend.hpp"
+
+using namespace mla;
+using namespace mla::hip;
+
+TEST_CASE("devices: a name that is none is an error of usage", "[hip]") {
+  for (const char* name : {"", "hip", "hip:", "hip:x", "nvidia:-1", "emulated:gfx90a", "cuda:0"}) {
+    const auto device = open_device(name);
+    INFO(name);
+    REQUIRE_FALSE(device.ok());
+    CHECK(device.error().code == ErrorCode::usage);
+  }
+}
+
+TEST_CASE("devices: without a runtime or a GPU the answer says so and nothing crashes", "[hip]") {
+  for (const char* name : {"hip:63", "nvidia:63"}) {
+    const auto device = open_device(name);
+    REQUIRE_FALSE(device.ok());
+    CHECK(device.error().code == ErrorCode::fault);
+    CHECK(device.error().message.substr(0, 3) == "no ");
+  }
+  CHECK(open_device("auto").ok());
+}
+
+TEST_CASE("devices: the null device gives its reason at every call", "[hip]") {
+  const auto device = make_null_device("there is nothing here");
+  CHECK(device->allocate(16).error().message == "there is nothing here");
+  CHECK(device->make_stream().error().message == "there is nothing here");
+  CHECK(device->recover()->message == "there is nothing here");
+  const auto backend = make_hip_backend(make_null_device("nothing"), {});
+  const Support support = backend->supports(ResolvedShape{});
+  CHECK_FALSE(support.ok);
+  CHECK(support.reason.find("device null") != std::string::npos);
+}
+
+TEST_CASE("buffers: what nobody wrote is poison, and a write past an end damages a canary",
+          "[hip]") {
+  const auto device = make_emulated_device(Arch::gfx942, {});
+  auto buffer = Buffer::poisoned(*device, "the test buffer", 64);
+  REQUIRE(buffer.ok());
+  const auto words = buffer->read_all<std::uint32_t>();
+  REQUIRE(words.ok());
+  REQUIRE(words->size() == 16);
+  for (const std::uint32_t word : *words) CHECK(word == kPoisonWord);
+  CHECK(buffer->damaged().empty());
+  const std::byte stray[1] = {std::byte{1}};
+  CHECK_FALSE(device->copy_in(buffer->address() + 64, stray));
+  CHECK(buffer->damaged() == "the canary behind the test buffer is damaged");
+  auto other = Buffer::poisoned(*device, "the other", 8);
+  REQUIRE(other.ok());
+  CHECK_FALSE(device->copy_in(other->address() - 1, stray));
+  CHECK(other->damaged() == "the canary before the other is damaged");
+}
+
+TEST_CASE("buffers: they move, and give their memory back once", "[hip]") {
+  const auto device = make_emulated_device(Arch::gfx950, {});
+  Address address = 0;
+  {
+    auto first = Buffer::poisoned(*device, "moved", 32);
+    REQUIRE(first.ok());
+    const Buffer second = std::move(*first);
+    address = second.address();
+    CHECK(second.damaged().empty());
+  }
+  std::byte bytes[4];
+  CHECK(device->copy_out(address, bytes).has_value());
+}
+
+TEST_CASE("graphs: a captured copy runs at each replay and not before", "[hip]") {
+  const auto device = make_emulated_device(Arch::gfx950, {});
+  const auto stream = make_stream(*device);
+  REQUIRE(stream.ok());
+  const auto from = Buffer::filled(*device, "from", 16, 7);
+  const auto to = Buffer::filled(*device, "to", 16, 0);
+  REQUIRE_FALSE(device->begin_capture(stream->get()));
+  REQUIRE_FALSE(device->copy_on(stream->get(), to->address(), from->address(), 16));
+  const auto handle = device->end_capture(stream->get());
+  REQUIRE(handle.ok());
+  const Graph graph(*device, *handle);
+  CHECK(to->read_all<std::uint32_t>().value()[3] == 0);
+  for (const std::uint32_t word : {7U, 8U}) {
+    REQUIRE_FALSE(from->refill(word));
+    REQUIRE_FALSE(device->replay(stream->get(), graph.get()));
+    CHECK(to->read_all<std::uint32_t>().value()[3] == word);
+  }
+}
