@@ -8,6 +8,7 @@
 #include "properties/cli/command.hpp"
 #include "properties/cli/quantity.hpp"
 #include "properties/cli/terminal.hpp"
+#include "properties/plants/origins.hpp"
 #include "properties/plants/plant.hpp"
 #include "properties/runner.hpp"
 
@@ -22,6 +23,7 @@ struct Options {
   std::string time = "60s";
   std::string seed = "1";
   bool list = false;
+  bool table = false;
 };
 
 constexpr const char* kFooter = R"(
@@ -71,8 +73,60 @@ ExitCode list() {
   return finish("plants", out, out.empty() ? ExitCode::inconclusive : ExitCode::held);
 }
 
+std::string report_name(const prop::Origin& origin) {
+  if (origin.address.empty()) return "found in code";
+  // https://github.com/<owner>/<name>/issues/<number>
+  std::string name(origin.address.substr(std::string_view("https://github.com/").size()));
+  const std::size_t issues = name.find("/issues/");
+  if (issues != std::string::npos) name.replace(issues, 8, "#");
+  return "[" + name + "](" + std::string(origin.address) + ")";
+}
+
+// docs/bugs.md: every defect of the corpus with its plants, or the reason why it has none.
+ExitCode table() {
+  std::string out =
+      "# Which real defects are planted?\n\nMade by `mla-testbed plants --table`; a test keeps it "
+      "so.\n\n| Defect | Report | Caught by | What is planted, or why nothing is |\n"
+      "| --- | --- | --- | --- |\n";
+  std::int64_t planted = 0;
+  for (const prop::Origin& origin : prop::all_origins()) {
+    std::string caught;
+    std::string what;
+    for (const Plant& p : prop::all_plants()) {
+      if (prop::find_origin(p.id) != &origin) continue;
+      caught += (caught.empty() ? "" : ", ") + std::string(p.property);
+      what += (what.empty() ? "" : " ") + std::string(p.what);
+    }
+    planted += caught.empty() ? 0 : 1;
+    out += "| " + std::string(origin.id) + " | " + report_name(origin) + " | " +
+           (caught.empty() ? "–" : caught) + " | " +
+           (caught.empty() ? "Not planted: " + std::string(origin.why_not) + "." : what) + " |\n";
+  }
+  out += "\n" + std::to_string(planted) + " of " + std::to_string(prop::all_origins().size()) +
+         " are planted. Besides, there are states from before the reports:\n\n"
+         "| Plant | Caught by | What is planted |\n| --- | --- | --- |\n";
+  for (const Plant& p : prop::all_plants())
+    if (prop::find_origin(p.id) == nullptr)
+      out += "| " + std::string(p.id) + " | " + std::string(p.property) + " | " +
+             std::string(p.what) + " |\n";
+  return finish("plants", out, ExitCode::held);
+}
+
+// One line for the end of a run.
+std::string summary_row(const Plant& plant, const Hunt& found) {
+  const prop::Origin* origin = prop::find_origin(plant.id);
+  char row[64];
+  std::snprintf(row, sizeof row, "%-22s %-4s %6lld  ", std::string(plant.id).c_str(),
+                std::string(plant.property).c_str(), static_cast<long long>(found.cases));
+  return row + (found.failure ? format_case(found.failure->smallest) : std::string("MISSED")) +
+         (origin != nullptr && !origin->address.empty() ? "  " + std::string(origin->address)
+                                                        : std::string()) +
+         "\n";
+}
+
 ExitCode plants(const Options& o) {
   if (o.list) return list();
+  if (o.table) return table();
   const auto limit = parse_duration("--for", o.time);
   if (!limit) return complain("plants", limit.error());
   const auto seed = parse_seed("--seed", o.seed);
@@ -86,6 +140,7 @@ ExitCode plants(const Options& o) {
   if (!backends) return complain("plants", backends.error());
   std::int64_t tried = 0;
   std::int64_t missed = 0;
+  std::string summary = "plant                  by    cases  smallest case, report\n";
   for (const Plant& plant : prop::all_plants()) {
     if (!o.ids.empty() && std::find(o.ids.begin(), o.ids.end(), plant.id) == o.ids.end()) continue;
     const Hunt found = hunt(plant, *backends->front().backend, *seed, *limit);
@@ -95,14 +150,16 @@ ExitCode plants(const Options& o) {
     const std::string tail = found.failure ? "caught\n" + prop::failure_block(*found.failure) + "\n"
                                            : "MISSED by " + std::string(plant.property) + " in " +
                                                  std::to_string(found.cases) + " cases\n";
+    summary += summary_row(plant, found);
     if (const Status bad = write_stdout(head + tail)) return complain("plants", *bad);
   }
   const ExitCode code = tried == 0    ? ExitCode::inconclusive
                         : missed == 0 ? ExitCode::held
                                       : ExitCode::failed;
-  return finish(
-      "plants",
-      std::to_string(tried - missed) + " of " + std::to_string(tried) + " plants caught\n", code);
+  return finish("plants",
+                (tried > 0 ? summary : std::string()) + std::to_string(tried - missed) + " of " +
+                    std::to_string(tried) + " plants caught\n",
+                code);
 }
 
 }  // namespace
@@ -116,6 +173,7 @@ void add_plants(CLI::App& app, ExitCode& exit) {
       ->type_name("N")
       ->capture_default_str();
   c->add_flag("--list", o->list, "List the plants and the properties that catch them");
+  c->add_flag("--table", o->table, "Print docs/bugs.md: every known defect, planted or not");
   c->footer(kFooter);
   c->callback([o, &exit] { exit = plants(*o); });
 }

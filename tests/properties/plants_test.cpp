@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cpu_backend/cpu_backend.hpp"
+#include "properties/plants/origins.hpp"
 #include "properties/property.hpp"
 #include "properties/runner.hpp"
 
@@ -47,6 +48,21 @@ TEST_CASE("plants: ids are unique and found, and every property has one", "[plan
     CHECK(caught[p.id] > 0);
   }
   CHECK(prop::find_plant("BUG-000") == nullptr);
+}
+
+TEST_CASE("plants: every defect of the corpus is planted, or says why not", "[plants]") {
+  std::set<const prop::Origin*> planted;
+  for (const Plant& plant : prop::all_plants())
+    if (const prop::Origin* origin = prop::find_origin(plant.id); origin != nullptr)
+      planted.insert(origin);
+    else
+      CHECK(plant.id.starts_with("SEED-"));
+  for (const prop::Origin& origin : prop::all_origins()) {
+    INFO(origin.id);
+    CHECK(planted.count(&origin) == (origin.why_not.empty() ? 1 : 0));
+  }
+  CHECK(prop::all_origins().size() == 122);
+  CHECK(planted.size() >= 90);
 }
 
 TEST_CASE("plants: on its own case each makes its property fail, which holds without it",

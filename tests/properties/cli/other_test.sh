@@ -37,6 +37,9 @@ expect_out '^compiler '
 try support --arch gfx950 --heads 8 --dtype fp8/fp8
 expect_exit 0
 expect_baseline support.txt
+try plants --table
+expect_exit 0
+diff -u "$root/docs/bugs.md" "$scratch/out" || fail 'docs/bugs.md is made by plants --table'
 try support --kind prefill
 expect_exit 0
 expect_baseline support_prefill.txt

@@ -1,0 +1,22 @@
+// Origins: the reports behind the bug numbers, and why some of them have no plant.
+//
+// One entry for each of the 122 real defects that this project started from. Addresses are those of
+// the public reports. Fails: never.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace mla::prop {
+
+struct Origin {
+  std::string_view id;       // "BUG-021"
+  std::string_view address;  // of the report; empty where there is none
+  std::string_view why_not;  // why nothing is planted; empty where something is
+};
+
+std::span<const Origin> all_origins();
+// Of a plant "BUG-021" or "BUG-017-fa"; null for a plant that is no corpus entry.
+const Origin* find_origin(std::string_view id);
+
+}  // namespace mla::prop
