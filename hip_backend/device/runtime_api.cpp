@@ -123,10 +123,8 @@ Result<RuntimeApi> load_nvidia_runtime() {
   s.find(api.device_name, "cuDeviceGetName");
   s.find(api.device_memory, "cuDeviceTotalMem_v2");
   s.find(api.device_attribute, "cuDeviceGetAttribute");
-  s.find(api.retain_context, "cuDevicePrimaryCtxRetain");
-  s.find(api.set_context, "cuCtxSetCurrent");
-  s.find(api.reset_context, "cuDevicePrimaryCtxReset_v2");
-  s.find(api.release_context, "cuDevicePrimaryCtxRelease_v2");
+  s.find(api.make_context, "cuCtxCreate_v2");
+  s.find(api.destroy_context, "cuCtxDestroy_v2");
   s.find(api.device_synchronize, "cuCtxSynchronize");
   s.find(api.error_text_of, "cuGetErrorString");
   s.find(api.allocate, "cuMemAlloc_v2");

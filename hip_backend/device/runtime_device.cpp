@@ -24,7 +24,7 @@ class RuntimeDevice final : public Device {
  public:
   RuntimeDevice(RuntimeApi api, int ordinal) : api_(std::move(api)), ordinal_(ordinal) {}
   ~RuntimeDevice() override {
-    if (api_.release_context != nullptr && attached_) api_.release_context(ordinal_);
+    if (context_ != nullptr) api_.destroy_context(context_);
   }
   Status open();
 
@@ -137,7 +137,7 @@ class RuntimeDevice final : public Device {
 
   RuntimeApi api_;
   int ordinal_;
-  bool attached_ = false;
+  void* context_ = nullptr;  // NVIDIA: one of our own, which can be thrown away after a fault
   DeviceProperties properties_;
   std::unordered_set<std::uint64_t> live_;  // everything handed out and not yet given back
   std::map<const std::byte*, void*> modules_;
@@ -146,10 +146,7 @@ class RuntimeDevice final : public Device {
 
 Status RuntimeDevice::attach() {
   if (api_.set_device != nullptr) return check(api_.set_device(ordinal_), "be selected");
-  void* context = nullptr;
-  if (Status bad = check(api_.retain_context(&context, ordinal_), "give a context")) return bad;
-  attached_ = true;
-  return check(api_.set_context(context), "be selected");
+  return check(api_.make_context(&context_, 0, ordinal_), "give a context");
 }
 
 // The structure that holds gcnArchName changed its layout with HIP 6, so the name is looked for:
@@ -253,10 +250,9 @@ Status RuntimeDevice::recover() {
   kernels_.clear();
   if (api_.reset_device != nullptr) {
     if (Status bad = check(api_.reset_device(), "be reset")) return bad;
-  } else {
-    if (Status bad = check(api_.reset_context(ordinal_), "be reset")) return bad;
-    api_.release_context(ordinal_);
-    attached_ = false;
+  } else if (context_ != nullptr) {
+    api_.destroy_context(context_);  // says again what went wrong, and is destroyed nevertheless
+    context_ = nullptr;
   }
   if (Status bad = attach()) return bad;
   return check(api_.device_synchronize(), "work again");

@@ -10,7 +10,8 @@
 #else
 extern __shared__ char dynamic_lds[];
 #define MLA_DECODE(name, ...)                                                           \
-  MLA_KERNEL(256) name(const __grid_constant__ mla::hip::DecodeArguments a) {           \
+  MLA_KERNEL((mla::hip::DecodeTraits<__VA_ARGS__>::kThreads))                           \
+  name(const __grid_constant__ mla::hip::DecodeArguments a) {                           \
     using Traits = mla::hip::DecodeTraits<__VA_ARGS__>;                                 \
     mla::hip::decode<Traits>(a, *reinterpret_cast<typename Traits::Lds*>(dynamic_lds)); \
   }

@@ -140,12 +140,19 @@ class Decode {
     float x[T::kThreadKeys];
     float top = maximum_;
     MLA_UNROLL
-    for (int k = 0; k < T::kThreadKeys; ++k) {
-      float sum = scores(0, row)[first + k];
+    for (int k = 0; k < T::kThreadKeys; k += 2) {
+      float sums[2] = {0, 0};
       MLA_UNROLL
-      for (int w = 1; w < T::L.dim_waves; ++w) sum += scores(w, row)[first + k];
-      x[k] = base + first + k < visible_ ? sum * a_.score_scale : -kInfinity;
-      top = larger(top, x[k]);
+      for (int w = 0; w < T::L.dim_waves; ++w) {
+        const auto two = *reinterpret_cast<const Bytes8*>(scores(w, row) + first + k);
+        sums[0] += bits_as<float>(two.w[0]);
+        sums[1] += bits_as<float>(two.w[1]);
+      }
+      MLA_UNROLL
+      for (int i = 0; i < 2; ++i) {
+        x[k + i] = base + first + k + i < visible_ ? sums[i] * a_.score_scale : -kInfinity;
+        top = larger(top, x[k + i]);
+      }
     }
     MLA_UNROLL
     for (int mask = 1; mask < T::kRowThreads; mask *= 2) top = larger(top, shuffle_xor(top, mask));
@@ -196,24 +203,42 @@ class Decode {
     }
   }
 
-  MLA_DEVICE_MEMBER void multiply_values(const char* keys) {
+  // The first of the row blocks and of the columns whose values this wave sums up.
+  MLA_DEVICE_MEMBER int value_block() const {
+    return wave_id() / T::kColumnWaves * T::kValueBlocks;
+  }
+  MLA_DEVICE_MEMBER int value_column() const {
+    return wave_id() % T::kColumnWaves * (64 * T::kGroups);
+  }
+
+  MLA_DEVICE_MEMBER void rescale() {
     MLA_UNROLL
-    for (int r = 0; r < T::kRows / 16; ++r) {
+    for (int r = 0; r < T::kValueBlocks; ++r) {
       float keep[tile::kHeldRows];
+      bool changes = false;
       MLA_UNROLL
-      for (int i = 0; i < tile::kHeldRows; ++i) keep[i] = lds_.factor[16 * r + tile::held_row(i)];
+      for (int i = 0; i < tile::kHeldRows; ++i) {
+        keep[i] = lds_.factor[16 * (value_block() + r) + tile::held_row(i)];
+        changes = changes || keep[i] != 1.0F;
+      }
+      if (!any_lane(changes)) continue;  // the maximum rarely moves after a few tiles
       MLA_UNROLL
       for (int g = 0; g < T::kGroups; ++g) tile::scale_rows(out_[r][g], keep);
     }
+  }
+
+  MLA_DEVICE_MEMBER void multiply_values(const char* keys) {
+    rescale();
     MLA_UNROLL
     for (int k = 0; k < T::kKeys; k += tile::kKeyStep) {
       MLA_UNROLL
       for (int g = 0; g < T::kGroups; ++g) {
         const tile::Values<M> value =
-            tile::load_values<M>(keys, T::kPitch, k, 64 * (wave_id() * T::kGroups + g));
+            tile::load_values<M>(keys, T::kPitch, k, value_column() + 64 * g);
         MLA_UNROLL
-        for (int r = 0; r < T::kRows / 16; ++r) {
-          const auto weight = tile::load_fragment<M>(lds_.scores[0], T::kScorePitch, 16 * r, k);
+        for (int r = 0; r < T::kValueBlocks; ++r) {
+          const auto weight =
+              tile::load_fragment<M>(lds_.scores[0], T::kScorePitch, 16 * (value_block() + r), k);
           tile::multiply_add(out_[r][g], weight, value);
           if (r % 2 == 1) keep_schedule();
         }
@@ -245,15 +270,15 @@ class Decode {
     }
     barrier();
     MLA_UNROLL
-    for (int r = 0; r < T::kRows / 16; ++r) {
+    for (int r = 0; r < T::kValueBlocks; ++r) {
       MLA_UNROLL
       for (int i = 0; i < tile::kHeldRows; ++i) store_row(r, i);
     }
   }
 
-  // Row held_row(held) of row block r, the columns that this lane has of it.
+  // Row held_row(held) of this wave's row block r, the columns that this lane has of it.
   MLA_DEVICE_MEMBER void store_row(int r, int held) {
-    const int row = 16 * r + tile::held_row(held);
+    const int row = 16 * (value_block() + r) + tile::held_row(held);
     if (row >= count_) return;
     const float factor = lds_.factor[row];
     const i64 place = place_of(row) * 512;
@@ -261,7 +286,7 @@ class Decode {
     for (int g = 0; g < T::kGroups; ++g) {
       MLA_UNROLL
       for (int run = 0; run < tile::kRuns; ++run) {
-        const i64 at = place + 64 * (wave_id() * T::kGroups + g) + tile::run_column(run);
+        const i64 at = place + value_column() + 64 * g + tile::run_column(run);
         float value[tile::kRunLength];
         MLA_UNROLL
         for (int i = 0; i < tile::kRunLength; ++i) {
@@ -299,7 +324,7 @@ class Decode {
   float sum_ = 0;               // of this thread's keys of it
   Query query_;
   KeyStage<typename T::KeyElement, M, T::kKeys, T::kThreads, T::kPitch> stage_;
-  tile::Group out_[T::kRows / 16][T::kGroups];
+  tile::Group out_[T::kValueBlocks][T::kGroups];
 };
 
 // The blocks of packed rows of one piece that belong to this workgroup.

@@ -52,8 +52,10 @@ struct DecodeTraits {
   // Softmax: threads of a row, keys of a thread.
   static constexpr int kRowThreads = kThreads / kRows;
   static constexpr int kThreadKeys = kKeys / kRowThreads;
-  // Values: groups of 64 columns of a wave.
-  static constexpr int kGroups = 512 / 64 / kWaves;
+  // Values: waves that share the columns, groups of 64 columns of each, 16-row blocks of each.
+  static constexpr int kColumnWaves = kWaves < 8 ? kWaves : 8;
+  static constexpr int kGroups = 8 / kColumnWaves;
+  static constexpr int kValueBlocks = kRows / 16 / (kWaves / kColumnWaves);
   static_assert(kWaves == L.row_waves * L.key_waves * L.dim_waves);
   static_assert(kThreadKeys % 2 == 0 && kRowThreads <= kLanes && kKeys <= kThreads);
 

@@ -84,6 +84,9 @@ MLA_DEVICE float shuffle_xor(float value, int mask) {
   const int from = (thread_id() ^ mask) & (kLanes - 1);
   return bits_as<float>(__builtin_amdgcn_ds_bpermute(4 * from, bits_as<int>(value)));
 }
+MLA_DEVICE bool any_lane(bool x) {
+  return __builtin_amdgcn_ballot_w64(x) != 0;
+}
 MLA_DEVICE float exp2_of(float x) {
   return __builtin_amdgcn_exp2f(x);
 }
@@ -127,6 +130,9 @@ MLA_DEVICE void wave_barrier() {
 }
 MLA_DEVICE float shuffle_xor(float value, int mask) {
   return __shfl_xor_sync(0xFFFFFFFFU, value, mask);
+}
+MLA_DEVICE bool any_lane(bool x) {
+  return __any_sync(0xFFFFFFFFU, x) != 0;
 }
 MLA_DEVICE float exp2_of(float x) {
   float y;

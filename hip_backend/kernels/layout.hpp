@@ -2,10 +2,11 @@
 //
 // Shared by the kernels and by the host, which needs the number of threads and, on NVIDIA, the LDS
 // of a launch. Waves cover the scores as `row_waves` x `key_waves` x `dim_waves`: a wave that sees
-// only a part of the dims leaves a partial sum, which the softmax adds up. For the values all waves
-// take all rows and 512 / waves columns. The reasons are registers and LDS: gfx942 has 64 KiB, so
-// one tile of 32 bf16 keys fits and the next one waits in registers; gfx950 and NVIDIA hold two.
-// Plain constants; nothing fails.
+// only a part of the dims leaves a partial sum, which the softmax adds up. For the values every
+// wave takes all rows and 512 / waves columns, or, if there are more than eight, a part of the rows
+// and 64 columns. The reasons are registers and LDS: gfx942 has 64 KiB, so one tile of 32 bf16 keys
+// fits and the next one waits in registers; gfx950 and NVIDIA hold two. Plain constants; nothing
+// fails.
 #pragma once
 
 namespace mla::hip {
@@ -31,7 +32,7 @@ inline constexpr DecodeLayout kAmdLayouts[kLayouts] = {
 inline constexpr DecodeLayout kNvidiaLayouts[kLayouts] = {
     {16, 256, 64, 1, 4, 2},
     {32, 256, 64, 1, 4, 2},
-    {64, 256, 32, 2, 2, 2},
+    {64, 512, 32, 2, 2, 4},
 };
 
 constexpr int key_pitch(int element_bytes) {
