@@ -27,6 +27,7 @@ struct RunOptions {
   // gave up.
   std::optional<std::chrono::milliseconds> time_limit;
   std::uint64_t seed = 1;
+  std::optional<Arch> arch;  // random cases of this one only, for a device that is of no other
   const Backend* backend = nullptr;
   const Interposer* interposer = nullptr;
   int workers = 0;     // cases judged at once; 0: as many as the machine has cores

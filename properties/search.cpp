@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "properties/generate/cases.hpp"
 #include "properties/generate/hash.hpp"
 #include "properties/generate/rc_cases.hpp"
 #include "properties/parallel.hpp"
@@ -49,7 +50,10 @@ Case Search::case_at(std::int64_t index) const {
   if (index < given) return options_.cases[static_cast<std::size_t>(index)];
   static const rc::Gen<Case> generator = case_generator();
   const auto number = static_cast<std::uint64_t>(index - given);
-  return generator(rc::Random(mix(options_.seed, number)), static_cast<int>(number % 101)).value();
+  Case c =
+      generator(rc::Random(mix(options_.seed, number)), static_cast<int>(number % 101)).value();
+  if (options_.arch) set_arch(c, *options_.arch);
+  return c;
 }
 
 std::vector<std::size_t> Search::still_asked(std::int64_t index) {

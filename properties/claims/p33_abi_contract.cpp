@@ -83,6 +83,7 @@ Outcome p33_abi_contract(Subject& subject) {
   if (!(std::isnormal(tensors->softmax_scale) && tensors->softmax_scale > 0))
     return failed("the softmax scale is " + std::to_string(tensors->softmax_scale));
   const auto& result = subject.result();
+  if (!result && result.error().code == ErrorCode::unsupported) return refusal(result.error());
   if (!result) return failed("a complete launch is not taken: " + result.error().message);
   const std::int64_t pairs = subject.batch()->rows().count() * subject.spec().heads;
   if (const auto why = check_result(*result, pairs)) return failed(*why);

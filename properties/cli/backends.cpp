@@ -4,11 +4,14 @@
 #include <optional>
 
 #include "cpu_backend/cpu_backend.hpp"
+#include "hip_backend/device/open_device.hpp"
+#include "hip_backend/hip_backend.hpp"
 
 namespace mla::cli {
 namespace {
 
 constexpr std::string_view kDefault = "cpu";
+constexpr std::string_view kHip = "hip";
 constexpr cpu::Isa kIsas[] = {cpu::Isa::portable, cpu::Isa::avx2, cpu::Isa::avx512};
 
 std::string joined(const std::vector<std::string>& words) {
@@ -26,11 +29,30 @@ bool available(cpu::Isa isa) {
   return std::find(isas.begin(), isas.end(), isa) != isas.end();
 }
 
-Result<NamedBackend> make_one(const std::string& name) {
-  if (name == kDefault) return NamedBackend{name, cpu::make_cpu_backend()};
+Result<NamedBackend> make_hip(std::string_view device_name) {
+  auto opened = hip::open_device(device_name);
+  if (!opened) return opened.error();
+  std::shared_ptr<hip::Device> device = std::move(*opened);
+  const hip::DeviceProperties& found = device->properties();
+  if (found.label == "null") {
+    const auto why = device->make_stream();  // the null device says at every call what is missing
+    return Error{ErrorCode::fault,
+                 "backend 'hip' has no device: " + (why ? found.model : why.error().message), ""};
+  }
+  const std::string options = " --backend hip --device " + found.label;
+  const std::optional<Arch> arch = arch_from_name(found.arch);
+  // A device runs one case at a time.
+  return NamedBackend{std::string(kHip), hip::make_hip_backend(std::move(device), {}), options,
+                      arch, 1};
+}
+
+Result<NamedBackend> make_one(const std::string& name, std::string_view device) {
+  if (name == kDefault) return NamedBackend{name, cpu::make_cpu_backend(), {}, {}, 0};
+  if (name == kHip) return make_hip(device);
   for (const cpu::Isa isa : kIsas) {
     if (name != name_of(isa)) continue;
-    if (available(isa)) return NamedBackend{name, cpu::make_cpu_backend({.isa = isa})};
+    if (available(isa))
+      return NamedBackend{name, cpu::make_cpu_backend({.isa = isa}), " --backend " + name, {}, 0};
     return Error{ErrorCode::fault,
                  "backend '" + name + "' is not available: this build or this processor has no " +
                      std::string(cpu::name(isa)) +
@@ -47,10 +69,11 @@ std::vector<std::string> available_backends() {
   std::vector<std::string> names = {std::string(kDefault)};
   for (const cpu::Isa isa : kIsas)
     if (available(isa)) names.push_back(name_of(isa));
+  names.emplace_back(kHip);
   return names;
 }
 
-Result<std::vector<NamedBackend>> make_backends(std::string_view list) {
+Result<std::vector<NamedBackend>> make_backends(std::string_view list, std::string_view device) {
   std::vector<NamedBackend> out;
   while (true) {
     const std::size_t comma = list.find(',');
@@ -58,16 +81,12 @@ Result<std::vector<NamedBackend>> make_backends(std::string_view list) {
     for (const NamedBackend& b : out)
       if (b.name == name)
         return Error{ErrorCode::usage, "backend '" + name + "' is named twice", ""};
-    auto one = make_one(name);
+    auto one = make_one(name, device);
     if (!one) return one.error();
     out.push_back(std::move(*one));
     if (comma == std::string_view::npos) return out;
     list.remove_prefix(comma + 1);
   }
-}
-
-std::string replay_options(std::string_view name) {
-  return name == kDefault ? "" : " --backend " + std::string(name);
 }
 
 std::string plant_option(std::string_view plant) {

@@ -1,11 +1,13 @@
 // Backends by name: which ones this build and this machine have.
 //
 // `cpu` is the CPU backend on the machine's best data path; `cpu-portable`, `cpu-avx2` and
-// `cpu-avx512` force one. Fails: an unknown name, or a data path that the machine lacks, with the
-// names that would do.
+// `cpu-avx512` force one. `hip` runs the HIP kernels on a device: a GPU, or `emulated:gfx942`,
+// which executes their machine code on the CPU. Fails: an unknown name, a data path that the
+// machine lacks, or a device that is not there, with what would do.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,16 +20,18 @@ namespace mla::cli {
 struct NamedBackend {
   std::string name;  // as asked for
   std::unique_ptr<Backend> backend;
+  std::string replay_options;  // what a replay needs to run on it again; empty for the default one
+  std::optional<Arch> arch;    // the only one that it takes
+  int workers = 0;             // cases at once; 0: as many as there are cores
 };
 
 // Every name that make_backends() takes here, `cpu` first.
 std::vector<std::string> available_backends();
 
-// `list` is one name or several, separated by commas; each may be named once.
-Result<std::vector<NamedBackend>> make_backends(std::string_view list);
+// `list` is one name or several, separated by commas; each may be named once. `device` is that of
+// `hip`: auto, hip:0, nvidia:0, emulated:gfx942 or emulated:gfx950.
+Result<std::vector<NamedBackend>> make_backends(std::string_view list, std::string_view device);
 
-// What a replay needs to run on the backend of this name again; empty for the default one.
-std::string replay_options(std::string_view name);
 // What a replay needs to plant the same defect.
 std::string plant_option(std::string_view plant);
 

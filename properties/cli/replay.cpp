@@ -19,6 +19,7 @@ using prop::Verdict;
 struct Options {
   std::string line;
   std::string backends = "cpu";
+  std::string device = "auto";
   std::vector<std::string> properties;
   std::string plant;  // empty: none
 };
@@ -92,7 +93,7 @@ void judge_on(const Question& question, const NamedBackend& named, Judged& judge
     failure.smallest = question.spec;
     failure.original = question.spec;
     failure.outcome = outcome;
-    failure.replay_options = replay_options(named.name) + question.plant_option;
+    failure.replay_options = named.replay_options + question.plant_option;
     judged.blocks += prop::failure_block(failure) + "\n";
   }
 }
@@ -100,7 +101,7 @@ void judge_on(const Question& question, const NamedBackend& named, Judged& judge
 ExitCode replay(const Options& o) {
   const auto c = parse_case(o.line);
   if (!c) return complain("replay", c.error());
-  auto backends = make_backends(o.backends);
+  auto backends = make_backends(o.backends, o.device);
   if (!backends) return complain("replay", backends.error());
   auto properties = select_properties(o.properties);
   if (const auto* unselected = std::get_if<Unselected>(&properties)) {
@@ -136,6 +137,10 @@ void add_replay(CLI::App& app, ExitCode& exit) {
   c->add_option("case", o->line, "The case, one line (docs/cases.md)")->required();
   c->add_option("--backend", o->backends, "Backends to judge, separated by commas")
       ->type_name("NAMES")
+      ->capture_default_str();
+  c->add_option("--device", o->device,
+                "Device of backend hip: auto, hip:0, nvidia:0, emulated:gfx942, emulated:gfx950")
+      ->type_name("NAME")
       ->capture_default_str();
   c->add_option("--property", o->properties, "Judge by this property only (repeatable)")
       ->type_name("ID")

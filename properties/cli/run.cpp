@@ -20,6 +20,7 @@ constexpr std::int64_t kDefaultCases = 200;
 
 struct Options {
   std::string backends = "cpu";
+  std::string device = "auto";
   std::string time;   // empty: no limit
   std::string cases;  // empty: the default
   std::string seed = "1";
@@ -39,6 +40,7 @@ Examples:
   mla-testbed run --cases 2000 --seed 1
   mla-testbed run --for 30s --property P05 --property P18
   mla-testbed run --cases-file fixtures/cases/smoke.txt --backend cpu,cpu-portable
+  mla-testbed run --backend cpu,hip --device emulated:gfx942 --cases-file fixtures/cases/device.txt
   mla-testbed run --cases 500 --json > report.json
   mla-testbed run --for 10m --junit report.xml --no-progress)";
 
@@ -68,7 +70,9 @@ RunSummary judge(const Options& o, const std::vector<NamedBackend>& backends,
   for (const NamedBackend& b : backends) {
     Progress progress(!o.no_progress, run.time_limit);
     run.backend = b.backend.get();
-    run.replay_options = replay_options(b.name);
+    run.replay_options = b.replay_options;
+    run.workers = b.workers;
+    run.arch = b.arch;
     run.progress = [&progress](std::int64_t judged, std::int64_t wanted) {
       progress.update(judged, wanted);
     };
@@ -94,7 +98,7 @@ ExitCode publish(const Options& o, const RunSummary& summary) {
 ExitCode run(const Options& o) {
   auto numbers = read_numbers(o);
   if (!numbers) return complain("run", numbers.error());
-  auto backends = make_backends(o.backends);
+  auto backends = make_backends(o.backends, o.device);
   if (!backends) return complain("run", backends.error());
   auto properties = select_properties(o.properties);
   auto cases = select_cases(o.case_files);
@@ -116,6 +120,10 @@ void add_run(CLI::App& app, ExitCode& exit) {
   CLI::App* c = app.add_subcommand("run", "Judge shipped and random cases by the properties");
   c->add_option("--backend", o->backends, "Backends to judge, separated by commas")
       ->type_name("NAMES")
+      ->capture_default_str();
+  c->add_option("--device", o->device,
+                "Device of backend hip: auto, hip:0, nvidia:0, emulated:gfx942, emulated:gfx950")
+      ->type_name("NAME")
       ->capture_default_str();
   auto* time = c->add_option("--for", o->time, "Draw random cases for so long, as 500ms, 30s or 2m")
                    ->type_name("TIME");

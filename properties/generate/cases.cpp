@@ -150,6 +150,12 @@ Case draw_case(Choices& choices, const CaseDomain& domain) {
   return c;
 }
 
+void set_arch(Case& c, Arch arch) {
+  const bool product = c.compute_units == product_compute_units(c.arch).count();
+  c.arch = arch;
+  if (product) c.compute_units = product_compute_units(arch).count();
+}
+
 Case random_case(std::uint64_t seed, int size) {
   RandomChoices choices(seed);
   return draw_case(choices, random_domain(size));

@@ -16,6 +16,9 @@ namespace mla::prop {
 
 Case draw_case(Choices& choices, const CaseDomain& domain);
 
+// The same case on another architecture; a whole product stays one.
+void set_arch(Case& c, Arch arch);
+
 // The random case that belongs to a seed; RapidCheck's `size` limits its cost.
 Case random_case(std::uint64_t seed, int size);
 

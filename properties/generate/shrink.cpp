@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "properties/generate/cases.hpp"
+
 namespace mla::prop {
 namespace {
 
@@ -21,12 +23,6 @@ void add(Cases& out, const Case& c, F change) {
   Case candidate = c;
   change(candidate);
   if (candidate != c) out.push_back(std::move(candidate));
-}
-
-void set_arch(Case& c, Arch arch) {
-  const bool product = c.compute_units == product_compute_units(c.arch).count();
-  c.arch = arch;
-  if (product) c.compute_units = product_compute_units(arch).count();
 }
 
 void set_dtype(Case& c, DtypePair dtype) {
