@@ -63,6 +63,7 @@ macro(mla_device_code units)
       continue()
     endif()
     message(STATUS "HIP backend: code for ${arch} by ${MLA_DEVICE_CLANG}")
+    set_property(GLOBAL APPEND PROPERTY MLA_DEVICE_ARCHITECTURES ${arch})
     foreach(unit ${units})
       set(file ${CMAKE_CURRENT_BINARY_DIR}/${arch}_${unit}.co)
       add_custom_command(OUTPUT ${file}

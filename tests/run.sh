@@ -28,7 +28,7 @@ if [[ ${1-} == --house ]]; then
   set -- -L "^$house\$" "$@"
 fi
 
-packages=("${mla_build_packages[@]}" "${mla_style_packages[@]}")
+packages=("${mla_build_packages[@]}" "${mla_style_packages[@]}" "${mla_device_packages[@]}")
 [[ $preset == cpu-tsan ]] && packages+=("${mla_tsan_packages[@]}")
 need_packages "${packages[@]}"
 build_preset "$preset" "${part[@]}" || exit 1

@@ -94,7 +94,13 @@ class CrossCheck {
     ++tally.kinds["route " + std::string(name(shape.route))];
     ++tally.kinds["dtype " + std::string(name(shape.dtype.q)) + "/" +
                   std::string(name(shape.dtype.kv)) + " " + std::string(name(shape.arch))];
-    ++tally.kinds["query length " + std::to_string(shape.max_qo_len)];
+    std::int64_t rows = 0;
+    for (const RequestSpec& r : step.spec.requests) rows = std::max(rows, r.qo_len);
+    ++tally.kinds["longest query " + std::to_string(rows)];
+    ++tally.kinds["kernel heads " + std::to_string(device->kernel_heads)];
+    ++tally.kinds[std::string("block size ") + (step.spec.block_size == 1   ? "1"
+                                                : step.spec.block_size < 16 ? "2-15"
+                                                                            : "16-256")];
     Closeness closeness;
     if (const std::string bad = judge(step, *device, closeness); !bad.empty()) fail(step, bad);
     if (const std::string bad = compare_stages(step, *cpu, *device); !bad.empty()) fail(step, bad);
@@ -187,7 +193,10 @@ int run_cases(CrossCheck& check, std::int64_t count, std::uint64_t seed, double 
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
     if (passed.count() > seconds) break;
     prop::RandomChoices choices(s);
-    check.run(prop::draw_case(choices, crosscheck_domain(static_cast<int>(s % 60))));
+    prop::CaseDomain domain = crosscheck_domain(static_cast<int>(s % 60));
+    // The longest queries that a kernel is listed for are rare in the domain; here they are not.
+    if (s % 20 == 0) domain.qo_len = {{8, 1}, {16, 1}};
+    check.run(prop::draw_case(choices, domain));
     if (check.tally.failed > 20) break;
   }
   return report(check.tally);

@@ -1,0 +1,93 @@
+// Each check finds the mistake that was planted for it, and nothing in a kernel without one.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "device.hpp"
+
+using mla::gfx::Problem;
+
+namespace {
+
+gfx_test::Shape checked(std::uint32_t threads) {
+  gfx_test::Shape shape;
+  shape.block = {threads, 1, 1};
+  shape.options.checks = {.waits = true, .lds_races = true, .uninitialised = true};
+  return shape;
+}
+
+mla::gfx::LaunchReport launch(const gfx_test::Target& target, const std::string& kernel,
+                              std::uint32_t threads, bool with_input) {
+  INFO(target.text() << " " << kernel);
+  gfx_test::Device device("checks", target);
+  const auto in = device.upload(std::vector<std::uint32_t>(128, 3), "in");
+  const auto out = device.upload(std::vector<std::uint32_t>(128, 0), "out");
+  gfx_test::Arguments arguments;
+  if (with_input) arguments.add(in);
+  arguments.add(out);
+  auto report = device.report(kernel, arguments, checked(threads));
+  REQUIRE(report.faults.empty());
+  return report;
+}
+
+struct Planted {
+  std::string kernel;
+  std::uint32_t threads;
+  bool input;
+  Problem problem;
+  std::string instruction;
+};
+
+const std::vector<Planted> all_planted = {
+    {"vector_load_without_wait", 64, true, Problem::missing_wait, "v_add_u32"},
+    {"wait_for_the_wrong_load", 64, true, Problem::missing_wait, "v_add_u32"},
+    {"scalar_load_without_wait", 64, true, Problem::missing_wait, "s_add_u32"},
+    {"lds_write_without_wait", 128, false, Problem::missing_wait, "ds_read_b32"},
+    {"read_without_barrier", 128, false, Problem::lds_race, "ds_"},
+    {"overwrite_without_barrier", 128, false, Problem::lds_race, "ds_write"},
+    {"register_never_written", 64, false, Problem::uninitialised_register, "v_mov_b32"},
+    {"lds_never_written", 64, false, Problem::uninitialised_lds, ""},
+    {"barrier_for_half", 128, false, Problem::divergent_barrier, "s_barrier"},
+};
+
+}  // namespace
+
+TEST_CASE("every planted mistake is found at its instruction, under every schedule of waves") {
+  // Without optimisation the compiler surrounds every access with waits of its own.
+  const auto target = GENERATE(from_range(
+      std::vector<gfx_test::Target>{{"gfx942", 1}, {"gfx942", 3}, {"gfx950", 2}, {"gfx950", 3}}));
+  for (const Planted& planted : all_planted) {
+    INFO(target.text() << " " << planted.kernel);
+    const auto report = launch(target, planted.kernel, planted.threads, planted.input);
+    std::string lines;
+    for (const auto& event : report.findings) lines += event.line() + "\n";
+    INFO(lines);
+    REQUIRE(report.findings.size() == 1);
+    REQUIRE(report.findings[0].problem == planted.problem);
+    REQUIRE(report.findings[0].disassembly.starts_with(planted.instruction));
+    REQUIRE(report.findings[0].place.starts_with(planted.kernel));
+  }
+}
+
+TEST_CASE("a kernel that waits has no finding") {
+  const auto target = GENERATE(from_range(gfx_test::all_targets()));
+  REQUIRE(launch(target, "clean", 64, true).findings.empty());
+}
+
+TEST_CASE("a check that is off finds nothing, and statistics count what ran") {
+  gfx_test::Device device("checks", {"gfx942", 3});
+  const auto in = device.upload(std::vector<std::uint32_t>(128, 3), "in");
+  const auto out = device.upload(std::vector<std::uint32_t>(128, 0), "out");
+  const auto report =
+      device.report("vector_load_without_wait", gfx_test::Arguments().add(in).add(out), {});
+  REQUIRE(report.clean());
+  REQUIRE(out[5] == 4);
+  const auto& statistics = report.statistics;
+  REQUIRE(statistics.waves == 1);
+  REQUIRE(statistics.workgroups == 1);
+  REQUIRE(statistics.bytes_written == 256);
+  REQUIRE(statistics.bytes_read >= 256);
+  REQUIRE(statistics.by_class[static_cast<std::size_t>(mla::gfx::Class::global)] == 2);
+  std::uint64_t sum = 0;
+  for (const std::uint64_t count : statistics.by_class) sum += count;
+  REQUIRE(sum == statistics.instructions);
+}

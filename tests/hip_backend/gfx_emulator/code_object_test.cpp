@@ -1,0 +1,118 @@
+// The loader, on code objects made by hand and damaged in every byte.
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "elf_writer.hpp"
+#include "hip_backend/gfx_emulator/elf/msgpack.hpp"
+#include "hip_backend/gfx_emulator/launch.hpp"
+
+namespace {
+
+using mla::gfx::load_code_object;
+
+// out[thread] = 42
+const std::vector<std::uint32_t> store_42 = {0xc0060000, 0x00000000, 0x24020082, 0x7e0402aa,
+                                             0xbf8cc07f, 0xdc708000, 0x00000201, 0xbf810000};
+
+auto load(const gfx_test::HandMade& kernel) {
+  return load_code_object(gfx_test::write_elf(kernel), {});
+}
+
+}  // namespace
+
+TEST_CASE("a code object made by hand loads and runs") {
+  auto object = load({.words = store_42});
+  INFO((object.ok() ? "" : object.error().message));
+  REQUIRE(object.ok());
+  const auto* kernel = object->kernel("hand");
+  REQUIRE(kernel != nullptr);
+  REQUIRE(kernel->vgprs == 32);
+  REQUIRE(kernel->accum_offset == 16);
+  REQUIRE(kernel->user_sgprs == 2);
+  REQUIRE(kernel->float_mode == 0xf0);
+  REQUIRE(object->index_at(kernel->entry) != mla::gfx::CodeObject::npos);
+  mla::gfx::Memory memory;
+  auto out = memory.allocate(256, "out");
+  REQUIRE(out.ok());
+  const std::byte* const address = out->data();
+  std::byte kernarg[8];
+  std::memcpy(kernarg, &address, 8);
+  const auto report =
+      mla::gfx::run(*object, {.kernel = "hand", .block = {64, 1, 1}, .kernarg = kernarg}, memory);
+  REQUIRE(report.ok());
+  REQUIRE(report->clean());
+  for (std::size_t n = 0; n < 64; ++n) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, address + 4 * n, 4);
+    REQUIRE(value == 42);
+  }
+}
+
+TEST_CASE("an unknown encoding is an error that names its address and bytes") {
+  auto words = store_42;
+  words[4] = 0xbfff1234;
+  const auto object = load({.words = words});
+  REQUIRE(!object.ok());
+  REQUIRE(object.error().message == "unknown encoding at 0x210: bfff1234 dc708000 in hand");
+  // gfx950 knows operations that gfx942 does not.
+  words = store_42;
+  words[3] = 0x7e04b302;  // v_permlane16_swap_b32 v2, v2
+  REQUIRE(load({.words = words, .machine = 0x54f}).ok());
+  REQUIRE(!load({.words = words}).ok());
+}
+
+TEST_CASE("a wave that leaves the code, or jumps out of it, is stopped") {
+  mla::gfx::Memory memory;
+  for (const std::uint32_t last : {0xbf800000U, 0xbf827000U}) {  // s_nop 0; s_branch far away
+    const auto object = load({.words = {last}});
+    REQUIRE(object.ok());
+    const auto report = mla::gfx::run(*object, {.kernel = "hand", .block = {64, 1, 1}}, memory);
+    REQUIRE(report.ok());
+    REQUIRE(report->faults.size() == 1);
+    REQUIRE(report->faults[0].problem == mla::gfx::Problem::bad_jump);
+  }
+}
+
+TEST_CASE("other processors and other files are refused") {
+  const auto gfx90a = load({.words = store_42, .machine = 0x53f});
+  REQUIRE(!gfx90a.ok());
+  REQUIRE(gfx90a.error().message.find("0x3f") != std::string::npos);
+  REQUIRE(!load_code_object({}, {}).ok());
+  auto bytes = gfx_test::write_elf({.words = store_42});
+  bytes[18] = std::byte{62};
+  REQUIRE(!load_code_object(bytes, {}).ok());
+}
+
+TEST_CASE("a damaged code object never harms the loader") {
+  const auto good = gfx_test::write_elf({.words = store_42});
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    static_cast<void>(load_code_object(std::span(good).first(size), {}));
+  }
+  for (std::size_t n = 0; n < good.size(); ++n) {
+    for (const unsigned change : {0x01U, 0x80U, 0xffU}) {
+      auto bad = good;
+      bad[n] ^= static_cast<std::byte>(change);
+      static_cast<void>(load_code_object(bad, {}));
+    }
+  }
+  SUCCEED("nothing crashed");
+}
+
+TEST_CASE("MessagePack notes are read, and truncated ones refused") {
+  // {"a": [1, -1, 300, "xy"], "b": {"c": true}}
+  const std::vector<unsigned char> note = {0x82, 0xa1, 'a', 0x94, 0x01, 0xff, 0xcd, 0x01, 0x2c,
+                                           0xa2, 'x',  'y', 0xa1, 'b',  0x81, 0xa1, 'c',  0xc3};
+  const auto bytes = std::as_bytes(std::span(note));
+  const auto document = mla::gfx::parse_msgpack(bytes);
+  REQUIRE(document.ok());
+  const auto* const a = document->find("a");
+  REQUIRE(a != nullptr);
+  REQUIRE(a->items.size() == 4);
+  REQUIRE(a->items[1].number == -1);
+  REQUIRE(a->items[2].number == 300);
+  REQUIRE(a->items[3].text == "xy");
+  REQUIRE(document->find("b")->number_of("c") == 1);
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    REQUIRE(!mla::gfx::parse_msgpack(bytes.first(size)).ok());
+  }
+}

@@ -1,0 +1,121 @@
+// The decoder: words of every encoding against their text, and what the tables do not execute.
+#include <catch2/catch.hpp>
+
+#include "hip_backend/gfx_emulator/isa/decode.hpp"
+#include "hip_backend/gfx_emulator/isa/format.hpp"
+
+using mla::gfx::Arch;
+using mla::gfx::HostPath;
+using mla::gfx::Operations;
+
+namespace {
+
+struct Sample {
+  std::vector<std::uint32_t> words;
+  std::string text;
+};
+
+const std::vector<Sample> samples = {
+    {{0xbe8500ff, 0x12345678}, "s_mov_b32 s5, 0x12345678"},
+    {{0x8005c306}, "s_add_u32 s5, s6, -3"},
+    {{0xbf04c003}, "s_cmp_lt_i32 s3, 64"},
+    {{0xb007fff0}, "s_movk_i32 s7, 0xfffffff0"},
+    {{0xbf8c0073}, "s_waitcnt vmcnt(3) lgkmcnt(0)"},
+    {{0xc00a0201, 0x00000040}, "s_load_dwordx4 s[8:11], s[2:3], 0x40"},
+    {{0xc0024201, 0x12000010}, "s_load_dword s8, s[2:3], s9, 0x10"},
+    {{0x020204f0}, "v_add_f32 v1, 0.5, v2"},
+    {{0x30020702, 0x3f800000}, "v_fmaak_f32 v1, v2, v3, 0x3f800000"},
+    {{0x32020702}, "v_add_co_u32 v1, vcc, v2, v3"},
+    {{0x7d980501}, "v_cmp_gt_u32 vcc, v1, v2"},
+    {{0xd0cc000a, 0x00000501}, "v_cmp_gt_u32 s[10:11], v1, s2"},
+    {{0xd1000001, 0x00120702}, "v_cndmask_b32 v1, v2, v3, s[4:5]"},
+    {{0x7e0202fa, 0xff015702}, "v_mov_b32 v1, v2 dpp:0x157"},
+    {{0x7e04acf9, 0x00050601}, "v_cvt_pk_f32_fp8 v[2:3], v1 sdwa"},
+    {{0x7e0a0501}, "v_readfirstlane_b32 s5, v1"},
+    {{0xd3d84001, 0x18000102}, "v_accvgpr_read_b32 v1, a2"},
+    {{0xd3d94002, 0x18000101}, "v_accvgpr_write_b32 a2, v1"},
+    {{0xd1cb0201, 0x24120702}, "v_fma_f32 v1, -v2, v3, v4"},
+    {{0xd2800000, 0x40020902}, "v_add_f64 v[0:1], v[2:3], -v[4:5]"},
+    {{0xd1e80400, 0x041a0702}, "v_mad_u64_u32 v[0:1], s[4:5], v2, v3, v[6:7]"},
+    {{0xd3b04000, 0x14180902}, "v_pk_fma_f32 v[0:1], v[2:3], s[4:5], v[6:7]"},
+    {{0xd38f4001, 0x18020702}, "v_pk_add_f16 v1, v2, v3"},
+    {{0xd3e18000, 0x14020d04}, "v_mfma_f32_16x16x16_bf16 a[0:3], v[4:5], a[6:7], a[0:3]"},
+    {{0xd3cc0000, 0x02022510}, "v_mfma_f32_32x32x8_f16 v[0:15], v[16:17], v[18:19], 0"},
+    {{0xdbfe0400, 0x04000002}, "ds_read_b128 a[4:7], v2 offset:1024"},
+    {{0xd81c0904, 0x00030201}, "ds_write2_b32 v1, v2, v3 offset:4 offset1:9"},
+    {{0xd87e0000, 0x01000302}, "ds_bpermute_b32 v1, v2, v3"},
+    {{0xdc5c9ff0, 0x04020001}, "global_load_dwordx4 v[4:7], v1, s[2:3] offset:-16"},
+    {{0xdc688004, 0x007f0502}, "global_store_short v[2:3], v5 offset:4"},
+    {{0xdd098000, 0x017f0502}, "global_atomic_add v1, v[2:3], v5"},
+    {{0xdc400000, 0x01000002}, "flat_load_ubyte v1, v[2:3]"},
+    {{0xdc704008, 0x00030100}, "scratch_store_dword v1, s3 offset:8"},
+    {{0xdc506000, 0x017f0002}, "scratch_load_dword v1, v2"},
+    {{0xe05c1030, 0x02820004}, "buffer_load_dwordx4 a[0:3], v4, s[8:11], s2 offen offset:48"},
+    {{0xe0511000, 0x80020004}, "buffer_load_dword v4, s[8:11], 0 offen lds"},
+    {{0xbf110905}, "s_set_gpr_idx_on s5"},
+    {{0xba000901, 0x00000003}, "s_setreg_imm32_b32 0x3, 0x901"},
+};
+
+// Known encodings without semantics: sparse matrices, scaled conversions, and a few leftovers.
+bool may_lack_semantics(const std::string& name) {
+  for (const char* const family :
+       {"v_smfmac", "v_cvt_scalef32", "v_cube", "v_qsad", "v_mqsad", "v_cvt_norm",
+        "v_cvt_pknorm_i16_f16", "v_cvt_pknorm_u16_f16", "v_cvt_pkaccum", "v_pk_fmac",
+        "v_mad_legacy_f16", "v_madmk_f16", "v_madak_f16", "v_cvt_sr_f16", "ds_wrxchg2",
+        "ds_condxchg", "ds_wrap", "flat_load_lds", "s_set_gpr_idx"}) {
+    if (name.starts_with(family)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("words of every encoding decode to their text and length") {
+  const Operations& operations = Operations::of(Arch::gfx942, HostPath::portable);
+  for (const Sample& sample : samples) {
+    auto words = sample.words;
+    words.push_back(0xbf810000);
+    const auto inst = mla::gfx::decode(operations, words, 64);
+    INFO(sample.text);
+    REQUIRE(inst.ok());
+    REQUIRE(inst->words == sample.words.size());
+    REQUIRE(mla::gfx::disassemble(operations, *inst) == sample.text);
+  }
+}
+
+TEST_CASE("an encoding cut short is an error") {
+  const Operations& operations = Operations::of(Arch::gfx950, HostPath::portable);
+  for (const Sample& sample : samples) {
+    for (std::size_t size = 0; size < sample.words.size(); ++size) {
+      INFO(sample.text << " with " << size << " words");
+      REQUIRE(!mla::gfx::decode(operations, std::span(sample.words).first(size), 0).ok());
+    }
+  }
+}
+
+TEST_CASE("every operation executes, but for the families that are listed") {
+  for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
+    for (const HostPath path : {HostPath::portable, mla::gfx::best_host_path()}) {
+      const Operations& operations = Operations::of(arch, path);
+      std::size_t executed = 0;
+      for (unsigned n = 0; n < operations.size(); ++n) {
+        const auto& operation = operations.at(n);
+        INFO(operation.name);
+        REQUIRE((operation.run != nullptr || may_lack_semantics(operation.name)));
+        executed += operation.run != nullptr ? 1 : 0;
+      }
+      REQUIRE(executed > 900);
+    }
+  }
+}
+
+TEST_CASE("no word makes the decoder read past its input") {
+  const Operations& operations = Operations::of(Arch::gfx950, HostPath::portable);
+  std::uint32_t word = 1;
+  for (int n = 0; n < 200000; ++n) {
+    word = word * 1664525 + 1013904223;
+    const std::vector<std::uint32_t> words = {word, word ^ 0x5a5a5a5a};
+    const auto inst = mla::gfx::decode(operations, words, 0);
+    if (inst.ok()) REQUIRE(!mla::gfx::disassemble(operations, *inst).empty());
+  }
+}

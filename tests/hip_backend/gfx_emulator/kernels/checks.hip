@@ -1,0 +1,88 @@
+// Kernels with one mistake each that an ordinary run may hide.
+#include "device.hpp"
+
+KERNEL(64) clean(const u32* in, u32* out) {
+  u32 value;
+  asm volatile("global_load_dword %0, %1, off\n s_waitcnt vmcnt(0)\n v_add_u32 %0, %0, 1"
+               : "=&v"(value)
+               : "v"(in + thread())
+               : "memory");
+  out[thread()] = value;
+}
+
+KERNEL(64) vector_load_without_wait(const u32* in, u32* out) {
+  u32 value;
+  asm volatile("global_load_dword %0, %1, off\n v_add_u32 %0, %0, 1\n s_waitcnt vmcnt(0)"
+               : "=&v"(value)
+               : "v"(in + thread())
+               : "memory");
+  out[thread()] = value;
+}
+
+// The wait leaves the newer of two loads open.
+KERNEL(64) wait_for_the_wrong_load(const u32* in, u32* out) {
+  u32 a, b;
+  asm volatile(
+      "global_load_dword %0, %2, off\n global_load_dword %1, %2, off offset:4\n"
+      "s_waitcnt vmcnt(1)\n v_add_u32 %0, %0, 1\n v_add_u32 %1, %1, 1\n s_waitcnt vmcnt(0)"
+      : "=&v"(a), "=&v"(b)
+      : "v"(in + thread())
+      : "memory");
+  out[thread()] = a + b;
+}
+
+#if defined(__OPTIMIZE__)  // without, the compiler offers registers that s_load does not take
+KERNEL(64) scalar_load_without_wait(const u32* in, u32* out) {
+  u32 value;
+  asm volatile("s_load_dword %0, %1, 0x0\n s_add_u32 %0, %0, 1\n s_waitcnt lgkmcnt(0)"
+               : "=&s"(value)
+               : "s"(in)
+               : "memory", "scc");
+  out[thread()] = value;
+}
+#endif
+
+KERNEL(128) lds_write_without_wait(u32* out) {
+  __shared__ u32 values[128];
+  u32 value;
+  asm volatile("ds_write_b32 %1, %2\n s_barrier\n ds_read_b32 %0, %3\n s_waitcnt lgkmcnt(0)"
+               : "=&v"(value)
+               : "v"((u32)(u64)(__attribute__((address_space(3))) u32*)(values + thread())),
+                 "v"(thread()),
+                 "v"((u32)(u64)(__attribute__((address_space(3))) u32*)(values + 127 - thread()))
+               : "memory");
+  out[thread()] = value;
+}
+
+KERNEL(128) read_without_barrier(u32* out) {
+  __shared__ u32 values[128];
+  values[thread()] = thread();
+  __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup");
+  out[thread()] = values[127 - thread()];
+}
+
+KERNEL(128) overwrite_without_barrier(u32* out) {
+  __shared__ u32 values[128];
+  values[thread()] = thread();
+  barrier();
+  out[thread()] = values[127 - thread()];
+  __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup");
+  values[thread()] = 5;
+}
+
+KERNEL(64) register_never_written(u32* out) {
+  u32 value;
+  asm volatile("v_mov_b32 %0, v77" : "=v"(value) : : "v77");
+  out[thread()] = value;
+}
+
+KERNEL(64) lds_never_written(u32* out) {
+  __shared__ volatile u32 values[64];
+  if (out[0] == 12345) values[thread()] = 1;
+  out[thread()] = values[thread()];
+}
+
+KERNEL(128) barrier_for_half(u32* out) {
+  out[thread()] = 1;
+  if (thread() < 64) __builtin_amdgcn_s_barrier();
+}
