@@ -32,7 +32,7 @@ inline constexpr DecodeLayout kAmdLayouts[kLayouts] = {
 inline constexpr DecodeLayout kNvidiaLayouts[kLayouts] = {
     {16, 256, 64, 1, 4, 2},
     {32, 256, 64, 1, 4, 2},
-    {64, 512, 32, 2, 2, 4},
+    {64, 256, 32, 2, 2, 2},
 };
 
 constexpr int key_pitch(int element_bytes) {

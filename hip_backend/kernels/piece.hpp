@@ -32,7 +32,9 @@ struct Piece {
   }
   MLA_DEVICE_MEMBER int visible(int t) const { return count_below(first_limit + t * limit_step); }
   // Position of key i of the piece.
-  MLA_DEVICE_MEMBER int position(int i) const { return begin + i / run * stride + i % run; }
+  MLA_DEVICE_MEMBER int position(int i) const {
+    return i < run ? begin + i : begin + i / run * stride + i % run;  // a division takes long
+  }
 };
 
 MLA_DEVICE Piece piece_of_work(const DecodeArguments& a, int work) {

@@ -9,7 +9,7 @@ namespace mla::hip::tile {
 
 constexpr int kDimStep = 16;
 constexpr int kKeyStep = 16;
-constexpr int kStepsAtOnce = 3;  // unrolled: enough to hide LDS, few enough for the registers
+constexpr int kStepsAtOnce = 6;  // unrolled: enough to hide LDS, few enough for the registers
 
 template <class E>
 struct Fragment {
