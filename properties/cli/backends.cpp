@@ -1,11 +1,14 @@
 #include "properties/cli/backends.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <optional>
 
 #include "cpu_backend/cpu_backend.hpp"
+#include "hip_backend/code_objects.hpp"
 #include "hip_backend/device/open_device.hpp"
 #include "hip_backend/hip_backend.hpp"
+#include "properties/cli/build_info.hpp"
 
 namespace mla::cli {
 namespace {
@@ -29,30 +32,35 @@ bool available(cpu::Isa isa) {
   return std::find(isas.begin(), isas.end(), isa) != isas.end();
 }
 
-Result<NamedBackend> make_hip(std::string_view device_name) {
-  auto opened = hip::open_device(device_name);
-  if (!opened) return opened.error();
-  std::shared_ptr<hip::Device> device = std::move(*opened);
-  const hip::DeviceProperties& found = device->properties();
-  if (found.label == "null") {
-    const auto why = device->make_stream();  // the null device says at every call what is missing
-    return Error{ErrorCode::fault,
-                 "backend 'hip' has no device: " + (why ? found.model : why.error().message), ""};
-  }
-  const std::string options = " --backend hip --device " + found.label;
-  const std::optional<Arch> arch = arch_from_name(found.arch);
-  // A device runs one case at a time.
-  return NamedBackend{std::string(kHip), hip::make_hip_backend(std::move(device), {}), options,
-                      arch, 1};
+// Names the bytes of a code object: FNV-1a, 64 bits.
+std::string identity(std::span<const std::byte> bytes) {
+  std::uint64_t hash = 0xCBF29CE484222325ULL;
+  for (const std::byte b : bytes) hash = (hash ^ static_cast<std::uint64_t>(b)) * 0x100000001B3ULL;
+  char text[20];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+  return text;
+}
+
+Facts facts_of(const hip::DeviceProperties& device) {
+  Facts facts = {
+      {"device", device.label},      {"model", device.model},
+      {"architecture", device.arch}, {"compute units", std::to_string(device.compute_units)},
+      {"driver", device.driver},     {"host compiler", kCompiler}};
+  for (const char* unit : {"decode", "reduce", "expand", "planner"})
+    if (const auto code = hip::code_object(device.arch, unit); !code.empty())
+      facts.emplace_back(std::string("code object ") + unit, identity(code));
+  return facts;
 }
 
 Result<NamedBackend> make_one(const std::string& name, std::string_view device) {
-  if (name == kDefault) return NamedBackend{name, cpu::make_cpu_backend(), {}, {}, 0};
+  if (name == kDefault) return NamedBackend{.name = name, .backend = cpu::make_cpu_backend()};
   if (name == kHip) return make_hip(device);
   for (const cpu::Isa isa : kIsas) {
     if (name != name_of(isa)) continue;
     if (available(isa))
-      return NamedBackend{name, cpu::make_cpu_backend({.isa = isa}), " --backend " + name, {}, 0};
+      return NamedBackend{.name = name,
+                          .backend = cpu::make_cpu_backend({.isa = isa}),
+                          .replay_options = " --backend " + name};
     return Error{ErrorCode::fault,
                  "backend '" + name + "' is not available: this build or this processor has no " +
                      std::string(cpu::name(isa)) +
@@ -71,6 +79,25 @@ std::vector<std::string> available_backends() {
     if (available(isa)) names.push_back(name_of(isa));
   names.emplace_back(kHip);
   return names;
+}
+
+Result<NamedBackend> make_hip(std::string_view device_name) {
+  auto opened = hip::open_device(device_name);
+  if (!opened) return opened.error();
+  std::shared_ptr<hip::Device> device = std::move(*opened);
+  const hip::DeviceProperties& found = device->properties();
+  if (found.label == "null") {
+    const auto why = device->make_stream();  // the null device says at every call what is missing
+    return Error{ErrorCode::fault,
+                 "backend 'hip' has no device: " + (why ? found.model : why.error().message), ""};
+  }
+  NamedBackend named{.name = std::string(kHip), .backend = nullptr};
+  named.replay_options = " --backend hip --device " + found.label;
+  named.arch = arch_from_name(found.arch);
+  named.facts = facts_of(found);
+  named.workers = 1;  // a device runs one case at a time
+  named.backend = hip::make_hip_backend(std::move(device), {});
+  return named;
 }
 
 Result<std::vector<NamedBackend>> make_backends(std::string_view list, std::string_view device) {

@@ -14,15 +14,18 @@
 
 #include "core/backend.hpp"
 #include "core/result.hpp"
+#include "properties/cli/report.hpp"
 
 namespace mla::cli {
 
 struct NamedBackend {
   std::string name;  // as asked for
   std::unique_ptr<Backend> backend;
-  std::string replay_options;  // what a replay needs to run on it again; empty for the default one
-  std::optional<Arch> arch;    // the only one that it takes
-  int workers = 0;             // cases at once; 0: as many as there are cores
+  // What a replay needs to run on it again; empty for the default one.
+  std::string replay_options = {};
+  std::optional<Arch> arch = {};  // the only one that it takes
+  Facts facts = {};               // of its device
+  int workers = 0;                // cases at once; 0: as many as there are cores
 };
 
 // Every name that make_backends() takes here, `cpu` first.
@@ -30,6 +33,7 @@ std::vector<std::string> available_backends();
 
 // `list` is one name or several, separated by commas; each may be named once. `device` is that of
 // `hip`: auto, hip:0, nvidia:0, emulated:gfx942 or emulated:gfx950.
+Result<NamedBackend> make_hip(std::string_view device);
 Result<std::vector<NamedBackend>> make_backends(std::string_view list, std::string_view device);
 
 // What a replay needs to plant the same defect.

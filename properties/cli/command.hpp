@@ -21,6 +21,7 @@ void add_replay(CLI::App& app, prop::ExitCode& exit);
 void add_plan(CLI::App& app, prop::ExitCode& exit);
 void add_check(CLI::App& app, prop::ExitCode& exit);
 void add_support(CLI::App& app, prop::ExitCode& exit);
+void add_cross_check(CLI::App& app, prop::ExitCode& exit);
 void add_fuzz(CLI::App& app, prop::ExitCode& exit);
 void add_plants(CLI::App& app, prop::ExitCode& exit);
 void add_env(CLI::App& app, prop::ExitCode& exit);

@@ -55,6 +55,7 @@ prop::ExitCode run_app(int argc, char** argv) {
   add_check(app, exit);
   add_support(app, exit);
   add_plants(app, exit);
+  add_cross_check(app, exit);
   add_fuzz(app, exit);
   add_env(app, exit);
   try {

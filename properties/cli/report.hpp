@@ -7,14 +7,19 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "properties/runner.hpp"
 
 namespace mla::cli {
 
+// What a report says about where it was made: device, driver, code objects.
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
 struct BackendReport {
   std::string backend;
+  Facts facts = {};  // of its device, if it has one
   prop::RunReport report;
 };
 

@@ -31,10 +31,15 @@ Json backend_json(const BackendReport& b) {
   for (const prop::PropertyTally& t : b.report.tallies) properties.push_back(tally_json(t));
   Json failures = Json::array();
   for (const prop::Failure& f : b.report.failures) failures.push_back(failure_json(f));
-  return {{"name", b.backend},           {"cases", b.report.cases},
-          {"refused", b.report.refused}, {"gave_up", b.report.gave_up},
-          {"seconds", b.report.seconds}, {"properties", properties},
-          {"failures", failures}};
+  Json out = {{"name", b.backend}};
+  for (const auto& [fact, value] : b.facts) out["facts"][fact] = value;
+  out["cases"] = b.report.cases;
+  out["refused"] = b.report.refused;
+  out["gave_up"] = b.report.gave_up;
+  out["seconds"] = b.report.seconds;
+  out["properties"] = properties;
+  out["failures"] = failures;
+  return out;
 }
 
 }  // namespace

@@ -63,6 +63,14 @@ std::string testcase(const prop::PropertyTally& t, const BackendReport& b) {
   return out + "    </testcase>\n";
 }
 
+std::string properties_of(const Facts& facts) {
+  if (facts.empty()) return {};
+  std::string out = "    <properties>\n";
+  for (const auto& [fact, value] : facts)
+    out += "      <property" + attribute("name", fact) + attribute("value", value) + "/>\n";
+  return out + "    </properties>\n";
+}
+
 std::string testsuite(const BackendReport& b) {
   std::int64_t failures = 0;
   std::int64_t skipped = 0;
@@ -82,7 +90,7 @@ std::string testsuite(const BackendReport& b) {
          attribute("failures", std::to_string(failures)) +
          attribute("errors", std::to_string(errors)) +
          attribute("skipped", std::to_string(skipped)) + attribute("time", seconds) + ">\n" +
-         cases + "  </testsuite>\n";
+         properties_of(b.facts) + cases + "  </testsuite>\n";
 }
 
 }  // namespace

@@ -83,13 +83,14 @@ ExitCode RunSummary::exit_code() const {
 
 std::string verdict_table(const RunSummary& summary) {
   std::string out;
-  for (const auto& [backend, report] : summary.backends) {
+  for (const auto& [backend, facts, report] : summary.backends) {
     char head[200];
     std::snprintf(head, sizeof head, "backend %s: %lld cases (%lld refused) in %.1f s, seed %llu\n",
                   backend.c_str(), static_cast<long long>(report.cases),
                   static_cast<long long>(report.refused), report.seconds,
                   static_cast<unsigned long long>(summary.seed));
     out += head;
+    for (const auto& [fact, value] : facts) out += "  " + fact + ": " + value + "\n";
     out += "id   property                       ran   skipped  failed  verdict\n";
     for (const prop::PropertyTally& t : report.tallies) out += line(t);
     for (const prop::PropertyTally& t : report.tallies)

@@ -4,9 +4,8 @@
 
 #include "properties/cli/backends.hpp"
 #include "properties/cli/command.hpp"
-#include "properties/cli/progress.hpp"
+#include "properties/cli/judge_on.hpp"
 #include "properties/cli/quantity.hpp"
-#include "properties/cli/report.hpp"
 #include "properties/cli/selection.hpp"
 #include "properties/cli/terminal.hpp"
 
@@ -64,37 +63,6 @@ Result<prop::RunOptions> read_numbers(const Options& o) {
   return run;
 }
 
-RunSummary judge(const Options& o, const std::vector<NamedBackend>& backends,
-                 prop::RunOptions run) {
-  RunSummary summary{.seed = run.seed, .backends = {}};
-  for (const NamedBackend& b : backends) {
-    Progress progress(!o.no_progress, run.time_limit);
-    run.backend = b.backend.get();
-    run.replay_options = b.replay_options;
-    run.workers = b.workers;
-    run.arch = b.arch;
-    run.progress = [&progress](std::int64_t judged, std::int64_t wanted) {
-      progress.update(judged, wanted);
-    };
-    summary.backends.push_back({b.name, prop::run_properties(run)});
-  }
-  return summary;
-}
-
-// In JSON mode stdout holds the object alone, so the blocks go to stderr.
-ExitCode publish(const Options& o, const RunSummary& summary) {
-  std::string blocks;
-  for (const BackendReport& b : summary.backends)
-    for (const prop::Failure& f : b.report.failures) blocks += prop::failure_block(f) + "\n";
-  if (!o.junit.empty())
-    if (const Status bad = write_file(o.junit, junit_report(summary))) return complain("run", *bad);
-  if (o.json) {
-    write_stderr(blocks);
-    return finish("run", json_report(summary), summary.exit_code());
-  }
-  return finish("run", blocks + verdict_table(summary), summary.exit_code());
-}
-
 ExitCode run(const Options& o) {
   auto numbers = read_numbers(o);
   if (!numbers) return complain("run", numbers.error());
@@ -110,7 +78,8 @@ ExitCode run(const Options& o) {
   }
   numbers->properties = *std::get_if<0>(&properties);
   numbers->cases = *std::get_if<0>(&cases);
-  return publish(o, judge(o, *backends, std::move(*numbers)));
+  const RunSummary summary = judge_on(*backends, std::move(*numbers), !o.no_progress);
+  return publish("run", summary, {o.json, o.junit});
 }
 
 }  // namespace

@@ -37,6 +37,12 @@ std::vector<Target> targets_of(const std::string& arch) {
 Device::Device(const std::string& unit, const Target& target, mla::gfx::HostPath path)
     : object_(load(unit, target, path)) {}
 
+void Arguments::append(const void* value, std::size_t size) {
+  const std::size_t at = (bytes_.size() + size - 1) / size * size;
+  bytes_.resize(at + size);
+  std::memcpy(bytes_.data() + at, value, size);
+}
+
 mla::gfx::LaunchReport Device::report(const std::string& kernel, const Arguments& arguments,
                                       const Shape& shape) {
   auto report = mla::gfx::run(object_,

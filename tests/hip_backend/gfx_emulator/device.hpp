@@ -24,9 +24,7 @@ class Arguments {
  public:
   template <class T>
   Arguments& add(T value) {
-    bytes_.resize((bytes_.size() + sizeof value - 1) / sizeof value * sizeof value);
-    bytes_.resize(bytes_.size() + sizeof value);
-    std::memcpy(bytes_.data() + bytes_.size() - sizeof value, &value, sizeof value);
+    append(&value, sizeof value);
     return *this;
   }
   template <class T>
@@ -36,6 +34,7 @@ class Arguments {
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
 
  private:
+  void append(const void* value, std::size_t size);
   std::vector<std::byte> bytes_;
 };
 

@@ -43,8 +43,8 @@ void put_descriptor(File& file, const HandMade& kernel) {
   file.put<std::uint32_t>(descriptor_at, kernel.lds);
   file.put<std::uint32_t>(descriptor_at + 8, kernel.kernarg_size);
   file.put<std::uint64_t>(descriptor_at + 16, text_at - descriptor_at);
-  file.put<std::uint32_t>(descriptor_at + 44, 3);                 // 16 vector registers below
-  file.put<std::uint32_t>(descriptor_at + 48, 3 | 0xf0U << 12);   // of 32; denormals kept
+  file.put<std::uint32_t>(descriptor_at + 44, 3);  // 16 vector registers below
+  file.put<std::uint32_t>(descriptor_at + 48, 3 | kernel.float_mode << 12);  // of 32
   file.put<std::uint32_t>(descriptor_at + 52, 2 << 1 | 1U << 7);  // two user registers, id x
   file.put<std::uint32_t>(descriptor_at + 56, 8);                 // the kernel argument pointer
 }

@@ -38,7 +38,7 @@ cli::RunSummary summary() {
   report.cases = 100;
   report.refused = 4;
   report.seconds = 1.25;
-  return {.seed = 9, .backends = {{"cpu-portable", report}}};
+  return {.seed = 9, .backends = {{.backend = "cpu-portable", .report = report}}};
 }
 
 // The approved text of a format. MLA_APPROVE=1 approves what is made now.
@@ -54,7 +54,7 @@ void check_baseline(const std::string& name, const std::string& text) {
 
 cli::RunSummary with(std::initializer_list<prop::RunReport> reports) {
   cli::RunSummary s;
-  for (const prop::RunReport& r : reports) s.backends.push_back({"b", r});
+  for (const prop::RunReport& r : reports) s.backends.push_back({.backend = "b", .report = r});
   return s;
 }
 

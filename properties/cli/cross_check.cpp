@@ -1,0 +1,110 @@
+// `mla-testbed cross-check`: every device of this machine judged, one after the other.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "properties/cli/command.hpp"
+#include "properties/cli/judge_on.hpp"
+#include "properties/cli/quantity.hpp"
+#include "properties/cli/selection.hpp"
+#include "properties/cli/terminal.hpp"
+
+namespace mla::cli {
+namespace {
+
+using prop::ExitCode;
+
+constexpr int kMostDevices = 64;  // of one runtime
+
+struct Options {
+  std::vector<std::string> devices;  // empty: every GPU
+  std::string time = "60s";
+  std::string seed = "1";
+  std::vector<std::string> case_files;
+  bool json = false;
+  std::string junit;
+  bool no_progress = false;
+};
+
+constexpr const char* kFooter = R"(
+The entry point for CI on MI300X, MI355X and other GPUs. On each device all properties judge the
+cases of the files, then random ones for the time of --for; every partial result is a device's own,
+judged by the float64 reference. The report names device, driver and code objects. Without a device
+it says what is missing and exits with 3; an emulated device has to be named.
+
+Examples:
+  mla-testbed cross-check --for 10m --junit report.xml
+  mla-testbed cross-check --device hip:1 --cases-file fixtures/cases/boundaries.txt
+  mla-testbed cross-check --device emulated:gfx942 --device emulated:gfx950 --for 5m)";
+
+// The named devices, or every GPU of each runtime.
+Result<std::vector<NamedBackend>> discover(const std::vector<std::string>& names) {
+  std::vector<NamedBackend> found;
+  for (const std::string& name : names) {
+    auto one = make_hip(name);
+    if (!one) return one.error();
+    found.push_back(std::move(*one));
+  }
+  if (!names.empty()) return found;
+  std::string missing;
+  for (const char* runtime : {"hip:", "nvidia:"}) {
+    for (int i = 0; i < kMostDevices; ++i) {
+      auto one = make_hip(runtime + std::to_string(i));
+      if (!one) {
+        if (i == 0) missing += (missing.empty() ? "" : "; ") + one.error().message;
+        break;
+      }
+      found.push_back(std::move(*one));
+    }
+  }
+  if (found.empty()) return Error{ErrorCode::fault, "there is no device: " + missing, ""};
+  return found;
+}
+
+ExitCode cross_check(const Options& o) {
+  prop::RunOptions run;
+  const auto seed = parse_seed("--seed", o.seed);
+  if (!seed) return complain("cross-check", seed.error());
+  run.seed = *seed;
+  const auto limit = parse_duration("--for", o.time);
+  if (!limit) return complain("cross-check", limit.error());
+  run.time_limit = *limit;
+  auto cases = select_cases(o.case_files);
+  if (const auto* unselected = std::get_if<Unselected>(&cases)) {
+    write_stderr("mla-testbed cross-check: " + unselected->message + "\n");
+    return unselected->exit;
+  }
+  run.cases = *std::get_if<0>(&cases);
+  for (const prop::Property& p : prop::all_properties()) run.properties.push_back(&p);
+  auto devices = discover(o.devices);
+  if (!devices) return complain("cross-check", devices.error());
+  for (NamedBackend& d : *devices) d.name = d.facts.front().second;
+  return publish("cross-check", judge_on(*devices, std::move(run), !o.no_progress),
+                 {o.json, o.junit});
+}
+
+}  // namespace
+
+void add_cross_check(CLI::App& app, ExitCode& exit) {
+  auto o = std::make_shared<Options>();
+  CLI::App* c = app.add_subcommand("cross-check", "Judge the HIP kernels on every device there is");
+  c->add_option("--device", o->devices, "Only this device (repeatable): hip:0, nvidia:0, ...")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  c->add_option("--for", o->time, "Random cases on each device for so long")
+      ->type_name("TIME")
+      ->capture_default_str();
+  c->add_option("--seed", o->seed, "Seed of the random cases")
+      ->type_name("N")
+      ->capture_default_str();
+  c->add_option("--cases-file", o->case_files, "Judge the cases of this file first (repeatable)")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  c->add_flag("--json", o->json, "Print one JSON object instead of the table");
+  c->add_option("--junit", o->junit, "Write a JUnit XML report to this file as well")
+      ->type_name("FILE");
+  c->add_flag("--no-progress", o->no_progress, "Draw no progress bar");
+  c->footer(kFooter);
+  c->callback([o, &exit] { exit = cross_check(*o); });
+}
+
+}  // namespace mla::cli

@@ -1,0 +1,66 @@
+// Speed of the gfx emulator in executed wave-instructions a second, on one host thread.
+//
+// The kernel is a loop whose mix is that of an attention kernel: in twenty instructions two matrix
+// products of 16x16x16, two LDS accesses of 128 bits, eleven of vector arithmetic, and the loop.
+// Four waves take turns. `bench_gfx --benchmark_repetitions=5` shows the spread.
+#include <benchmark/benchmark.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "hip_backend/gfx_emulator/launch.hpp"
+#include "tests/hip_backend/gfx_emulator/elf_writer.hpp"
+
+namespace {
+
+using namespace mla::gfx;
+
+// s_mov s6, 2000; loop: ds_write_b128, v_mul, v_perm, v_add, v_cndmask, v_fma, v_mfma, v_pk_mul,
+// v_max3, v_cmp, ds_read_b128, v_mul, v_and, v_mfma, s_add, s_sub, s_cmp, s_waitcnt, s_cbranch.
+const std::vector<std::uint32_t> mixed = {
+    0xbe8600ff, 0x000007d0, 0x24020084, 0xd9be0000, 0x00000401, 0x0a040503, 0xd1ed0003, 0x04261102,
+    0x68100108, 0x00120702, 0xd1cb000a, 0x042a0702, 0xd3e18000, 0x04020d04, 0xd3b1400c, 0x18021902,
+    0xd1d3000b, 0x042e0702, 0x7d921308, 0xd9fe0000, 0x04000001, 0x0a1c14f4, 0x261e170e, 0xd3e18004,
+    0x04120d04, 0x80070607, 0x80868106, 0xbf078006, 0xbf8cc07f, 0xbf85ffe5, 0xbf810000};
+
+void run_mixed(benchmark::State& state, HostPath path, const RunOptions& options) {
+  const auto object = load_code_object(
+      gfx_test::write_elf({.words = mixed, .lds = 4096, .kernarg_size = 0, .float_mode = 0xc0}),
+      {.path = path});
+  if (!object) {
+    std::fprintf(stderr, "%s\n", object.error().message.c_str());
+    std::exit(3);
+  }
+  const Memory memory;
+  std::uint64_t instructions = 0;
+  for (auto _ : state) {
+    const auto report =
+        run(*object, {.kernel = "hand", .block = {256, 1, 1}, .options = options}, memory);
+    // The kernel reads what it has not waited for: only the checked run may mind.
+    if (!report || !report->faults.empty()) std::exit(3);
+    instructions += report->statistics.instructions;
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(instructions));
+}
+
+void mixed_fast(benchmark::State& state) {
+  run_mixed(state, best_host_path(), {.threads = 1});
+}
+void mixed_portable(benchmark::State& state) {
+  run_mixed(state, HostPath::portable, {.threads = 1});
+}
+void mixed_checked(benchmark::State& state) {
+  run_mixed(state, best_host_path(), {.checks = {.waits = true, .lds_races = true}, .threads = 1});
+}
+void mixed_exact(benchmark::State& state) {
+  run_mixed(state, best_host_path(), {.mfma = MfmaMode::exact, .threads = 1});
+}
+
+BENCHMARK(mixed_fast)->Unit(benchmark::kMillisecond);
+BENCHMARK(mixed_portable)->Unit(benchmark::kMillisecond);
+BENCHMARK(mixed_checked)->Unit(benchmark::kMillisecond);
+BENCHMARK(mixed_exact)->Unit(benchmark::kMillisecond)->Iterations(1);
+
+}  // namespace
+
+BENCHMARK_MAIN();
