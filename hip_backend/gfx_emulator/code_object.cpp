@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <optional>
+#include <tuple>
 
 #include "hip_backend/gfx_emulator/elf/elf_file.hpp"
 #include "hip_backend/gfx_emulator/elf/kernel_descriptor.hpp"
@@ -71,8 +72,9 @@ Result<CodeObject> CodeObjectBuilder::build(const LoadOptions& options) {
     if (!symbol.defined || !inside(symbol.value, symbol.size)) continue;
     object_.symbols_.push_back({symbol.name, symbol.value, symbol.size, symbol.function});
   }
-  std::stable_sort(object_.symbols_.begin(), object_.symbols_.end(),
-                   [](const Symbol& a, const Symbol& b) { return a.offset < b.offset; });
+  std::sort(object_.symbols_.begin(), object_.symbols_.end(), [](const Symbol& a, const Symbol& b) {
+    return std::tie(a.offset, a.name) < std::tie(b.offset, b.name);
+  });
   if (auto error = relocate()) return *error;
   if (auto error = find_kernels()) return *error;
   if (auto error = decode_all()) return *error;

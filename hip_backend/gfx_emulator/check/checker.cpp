@@ -122,19 +122,19 @@ void Checker::check_operand(Wave& w, const Inst& inst, std::uint16_t operand, un
   // Loads of one kind come back in order: a later one may take over the register.
   const bool load =
       is_vector_memory(inst.kind) || inst.kind == Class::lds || inst.kind == Class::smem;
-  const std::string name = operand_text(inst, operand, width);
+  const auto name = [&] { return operand_text(inst, operand, width); };
   for (unsigned k = first; k < first + width && k < (vector ? vectors : scalars); ++k) {
     const bool pending = vector ? info.pending[k] != 0 : info.scalar_pending[k] != 0;
     if (checks_.waits && pending && !(write && load)) {
       report_finding(
           w, inst, Problem::missing_wait, -1, 0,
-          name + (write ? " is overwritten" : " is read") + " while a load of it is outstanding");
+          name() + (write ? " is overwritten" : " is read") + " while a load of it is outstanding");
       break;
     }
     const bool known = vector ? info.written[k] : info.scalar_written[k];
     if (checks_.uninitialised && !write && !known) {
       report_finding(w, inst, Problem::uninitialised_register, -1, 0,
-                     name + " is read before anything was written to it");
+                     name() + " is read before anything was written to it");
       break;
     }
   }
@@ -161,14 +161,14 @@ void Checker::check_read(Wave& w, const Inst& inst, std::uint32_t d) {
       report_finding(w, inst, Problem::uninitialised_lds, -1, address,
                      "nothing was written to LDS offset " + std::to_string(address));
     }
-  } else if (checks_.waits && dword.serial != 0 && (!mine || dword.by_load)) {
-    report_finding(w, inst, Problem::missing_wait, -1, address,
-                   "LDS offset " + std::to_string(address) + " is read while the write of wave " +
-                       std::to_string(dword.writer) + " is outstanding");
   } else if (checks_.lds_races && !mine && dword.written_epoch == epoch_ && !dword.by_atomic) {
     report_finding(w, inst, Problem::lds_race, -1, address,
                    "LDS offset " + std::to_string(address) + " was written by wave " +
                        std::to_string(dword.writer) + " with no barrier between");
+  } else if (checks_.waits && dword.serial != 0 && (!mine || dword.by_load)) {
+    report_finding(w, inst, Problem::missing_wait, -1, address,
+                   "LDS offset " + std::to_string(address) + " is read while the write of wave " +
+                       std::to_string(dword.writer) + " is outstanding");
   }
   const bool other = dword.read_epoch == epoch_ && dword.reader != w.number;
   dword.reader = other ? several : w.number;

@@ -1,5 +1,7 @@
 #include "hip_backend/gfx_emulator/elf/msgpack.hpp"
 
+#include <utility>
+
 namespace mla::gfx {
 namespace {
 
@@ -48,9 +50,8 @@ class Reader {
     for (std::uint64_t i = 0; i < size && !failed_; ++i) {
       Document key;
       if (!value(key, depth + 1)) return false;
-      auto& [name, item] = out.entries.emplace_back();
-      name = std::move(key.text);
-      if (!value(item, depth + 1)) return false;
+      out.keys.push_back(std::move(key.text));
+      if (!value(out.items.emplace_back(), depth + 1)) return false;
     }
     return !failed_;
   }
@@ -130,8 +131,8 @@ class Reader {
 }  // namespace
 
 const Document* Document::find(std::string_view key) const {
-  for (const auto& [name, item] : entries) {
-    if (name == key) return &item;
+  for (std::size_t n = 0; n < keys.size(); ++n) {
+    if (keys[n] == key) return &items[n];
   }
   return nullptr;
 }

@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/result.hpp"
@@ -16,10 +15,10 @@
 namespace mla::gfx {
 
 struct Document {
-  std::string text;                                       // strings
-  std::int64_t number = 0;                                // integers and booleans
-  std::vector<Document> items;                            // arrays
-  std::vector<std::pair<std::string, Document>> entries;  // maps with text keys
+  std::string text;               // strings
+  std::int64_t number = 0;        // integers and booleans
+  std::vector<std::string> keys;  // maps: the key of each item
+  std::vector<Document> items;    // arrays and maps
   [[nodiscard]] const Document* find(std::string_view key) const;
   [[nodiscard]] std::int64_t number_of(std::string_view key) const;  // 0 where absent
   [[nodiscard]] std::string text_of(std::string_view key) const;

@@ -44,6 +44,30 @@ inline u64 buffer_offsets(Wave& w, const Inst& i, const Buffer& buffer, u32 size
   return inside;
 }
 
+// All lanes in one range: no need to look at each.
+inline bool all_in_one_range(Wave& w, const u64* at, u32 size, Intent intent, LanePointers& p) {
+  i64 low = static_cast<i64>(at[0]), high = low;
+  for (unsigned l = 0; l < lanes; ++l) {
+    const auto address = static_cast<i64>(at[l]);
+    low = address < low ? address : low;
+    high = address > high ? address : high;
+  }
+  const u64 extent = static_cast<u64>(high) - static_cast<u64>(low) + size;
+  if (low < 0 || !allowed(w, static_cast<u64>(low), extent, intent)) return false;
+  p.active = ~u64{0};
+  p.zeroed = 0;
+  std::memcpy(p.at, at, sizeof p.at);
+  Statistics& s = w.group->statistics;
+  (intent == Intent::read ? s.bytes_read : s.bytes_written) += u64{lanes} * size;
+  return true;
+}
+
+inline void resolve_lanes(Wave& w, const Inst& i, const u64* at, u64 mask, u32 size, Intent intent,
+                          bool flat, LanePointers& p) {
+  if (mask == ~u64{0} && all_in_one_range(w, at, size, intent, p)) return;
+  resolve_global(w, i, at, mask, size, intent, flat, p);
+}
+
 // False: some lanes reach past the end of the buffer, and go dword by dword.
 inline bool resolve_buffer(Wave& w, const Inst& i, u32 size, Intent intent, LanePointers& p) {
   const Buffer buffer = buffer_of(w, i);
@@ -53,7 +77,7 @@ inline bool resolve_buffer(Wave& w, const Inst& i, u32 size, Intent intent, Lane
   MLA_GFX_LANES {
     offsets[l] += buffer.base + buffer.soffset;
   }
-  resolve_global(w, i, offsets, inside, size, intent, false, p);
+  resolve_lanes(w, i, offsets, inside, size, intent, false, p);
   p.zeroed |= exec & ~inside;
   return true;
 }
@@ -73,7 +97,7 @@ inline void resolve_addresses(Wave& w, const Inst& i, u32 size, Intent intent, b
       at[l] = (v[l] | static_cast<u64>(v[lanes + l]) << 32) + offset;
     }
   }
-  resolve_global(w, i, at, w.exec(), size, intent, flat, p);
+  resolve_lanes(w, i, at, w.exec(), size, intent, flat, p);
 }
 
 template <Space space>

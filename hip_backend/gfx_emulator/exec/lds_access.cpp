@@ -58,18 +58,17 @@ void resolve_lds(Wave& w, const Inst& i, const u32* offsets, u64 mask, u32 size,
   std::byte* const base = group.lds.data();
   out.active = mask;
   out.zeroed = 0;
-  for (unsigned l = 0; l < lanes; ++l) {
-    const bool inside = u64{offsets[l]} + size <= group.lds_size;
-    out.at[l] = base + (inside ? offsets[l] : 0);
-    out.zeroed |= u64{!inside} << l;
-  }
-  out.zeroed &= mask;
-  if (out.zeroed != 0) {
-    out.active &= ~out.zeroed;
+  u32 largest = 0;
+  for (unsigned l = 0; l < lanes; ++l) largest |= offsets[l];  // not below any of them
+  if (u64{largest} + size > group.lds_size) {
     for (unsigned l = 0; l < lanes; ++l) {
-      if ((out.zeroed >> l & 1) != 0) lds_fault(w, i, l, offsets[l], size);
+      if ((mask >> l & 1) == 0 || u64{offsets[l]} + size <= group.lds_size) continue;
+      out.zeroed |= u64{1} << l;
+      lds_fault(w, i, l, offsets[l], size);
     }
+    out.active &= ~out.zeroed;
   }
+  for (unsigned l = 0; l < lanes; ++l) out.at[l] = base + offsets[l];
   count(group.statistics, intent, mask, size, true);
   const Checks& checks = group.launch->request->options.checks;
   if (checks.bank_conflicts) {

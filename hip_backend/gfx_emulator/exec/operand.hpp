@@ -21,8 +21,6 @@ void finish(Wave& wave, const Inst& inst, Kind kind, bool keep_high, std::uint32
 
 // The lanes that DPP lets through: row and bank masks, and sources that exist.
 [[nodiscard]] std::uint64_t dpp_lanes(const Inst& inst);
-// Source lane of each lane, or -1.
-[[nodiscard]] int dpp_source(const Inst& inst, unsigned lane);
 
 // Writes a lane mask (VCC or a scalar pair): bits of inactive lanes are zero.
 inline void write_mask(Wave& wave, const Inst& inst, std::uint64_t bits) {

@@ -111,7 +111,7 @@ std::string disassemble(const Operations& operations, const Inst& inst) {
   if (inst.kind != Class::mfma) add(inst.sdst, 2, "");
   for (unsigned k = 0; k < inst.src.size(); ++k) {
     unsigned width = k < 3 ? inst.width[k + 1] : 1;
-    if (k == 2 && inst.src[2] < 128) width = std::max(2U, width);
+    if (k == 2 && inst.src[2] < 128 && inst.kind != Class::scratch) width = std::max(2U, width);
     const bool negative = inst.is_vector && (inst.neg >> k & 1) != 0;
     add(inst.src[k], width, negative ? "-" : "");
   }

@@ -70,17 +70,16 @@ inline i32 extract_signed(u32 a, u32 offset, u32 width) {
   return static_cast<i32>(a << (32 - o - w)) >> (32 - w);
 }
 
-// One byte of the eight in {a, b}, a sign, or a constant.
-inline u32 pick_byte(u64 bytes, u32 selector) {
-  if (selector <= 7) return static_cast<u32>(bytes >> 8 * selector & 0xff);
-  if (selector <= 11) return (bytes >> (16 * (selector - 8) + 15) & 1) != 0 ? 0xff : 0;
-  return selector == 12 ? 0 : 0xff;
+// One byte of the eight in {a, b} for a selector below 8; a sign for 8 to 11; 0 for 12; else 0xff.
+inline u32 pick_byte(u32 a, u32 b, u32 s) {
+  const u32 byte = ((s & 4) != 0 ? a : b) >> 8 * (s & 3) & 0xff;
+  const u32 sign = 0U - (((s & 2) != 0 ? a : b) >> ((s & 1) != 0 ? 31 : 15) & 1);
+  const u32 rest = s == 12 ? 0 : 0xff;
+  return s < 8 ? byte : s < 12 ? sign & 0xff : rest;
 }
 inline u32 permute_bytes(u32 a, u32 b, u32 selectors) {
-  const u64 bytes = u64{a} << 32 | b;
-  u32 out = 0;
-  for (unsigned k = 0; k < 4; ++k) out |= pick_byte(bytes, selectors >> 8 * k & 0xff) << 8 * k;
-  return out;
+  return pick_byte(a, b, selectors & 0xff) | pick_byte(a, b, selectors >> 8 & 0xff) << 8 |
+         pick_byte(a, b, selectors >> 16 & 0xff) << 16 | pick_byte(a, b, selectors >> 24) << 24;
 }
 
 inline u32 difference(u32 a, u32 b) {
