@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 namespace mla::gfx {
@@ -15,20 +17,33 @@ struct Number {
   int exponent;
 };
 
-// Zero takes part with the exponent -126, whatever its format.
-Number split(double value, int lowest) {
-  if (value == 0) return {0, -126};
-  const int exponent = std::max(std::ilogb(value), lowest);
-  return {std::ldexp(value, -exponent), exponent};
+// 2^n for |n| < 1000, without a call.
+double power(int n) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(n + 1023) << 52);
 }
 
-double cut_to_zero(double value, int bits) {
-  return std::ldexp(std::trunc(std::ldexp(value, bits)), -bits);
+// Zero takes part with the exponent -126, whatever its format. Sources are f32: normal as f64.
+Number split(double value, int lowest) {
+  if (value == 0) return {0, -126};
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  const int exponent = std::max(static_cast<int>(bits >> 52 & 0x7ff) - 1023, lowest);
+  return {value * power(-exponent), exponent};
+}
+
+// Sums stay below 2^53, and what is far below the top is as good as gone.
+constexpr int far_below = 200;
+
+double scaled(Number x, int bits, int top) {
+  return x.significand * power(std::max(bits + x.exponent - top, -far_below));
+}
+
+double cut_to_zero(Number x, int bits, int top) {
+  return std::trunc(scaled(x, bits, top)) * power(-bits);
 }
 
 // Downwards at `bits` fraction bits below 2^top: the result is in units of 2^top.
 double cut_down(Number x, int bits, int top) {
-  return std::ldexp(std::floor(std::ldexp(x.significand, bits + x.exponent - top)), -bits);
+  return std::floor(scaled(x, bits, top)) * power(-bits);
 }
 
 Number fused_sum(const std::array<Number, most>& terms, unsigned first, unsigned count,
@@ -37,7 +52,7 @@ Number fused_sum(const std::array<Number, most>& terms, unsigned first, unsigned
   for (unsigned k = first; k < count; k += stride) top = std::max(top, terms[k].exponent);
   double sum = 0;
   for (unsigned k = first; k < count; k += stride) {
-    sum += cut_to_zero(std::ldexp(terms[k].significand, terms[k].exponent - top), 24);
+    sum += cut_to_zero(terms[k], 24, top);
   }
   return {sum, top};
 }

@@ -142,8 +142,8 @@ void start_wave(Wave& w) {
   // Vector and accumulation registers beyond those of the kernel are never asked for.
   const u32 vectors = std::min(256U, kernel.accum_offset);
   const u32 accumulators = kernel.vgprs > vectors ? std::min(256U, kernel.vgprs - vectors) : 0;
-  std::fill_n(&w.v[0][0], vectors * lanes, assumed::unwritten);
-  std::fill_n(&w.v[256][0], accumulators * lanes, assumed::unwritten);
+  std::fill_n(&w.v[0][0], std::size_t{vectors} * lanes, assumed::unwritten);
+  std::fill_n(&w.v[256][0], std::size_t{accumulators} * lanes, assumed::unwritten);
   std::fill_n(w.s, 128, assumed::unwritten);
   unsigned at = set_user_registers(launch, w);
   for (unsigned axis = 0; axis < 3; ++axis) {
