@@ -53,7 +53,7 @@ struct LaunchRequest {
   std::string kernel = {};
   std::array<std::uint32_t, 3> grid = {1, 1, 1};   // workgroups
   std::array<std::uint32_t, 3> block = {1, 1, 1};  // threads
-  std::span<const std::byte> kernarg = {};              // hidden arguments are filled in by run()
+  std::span<const std::byte> kernarg = {};         // hidden arguments are filled in by run()
   std::uint32_t dynamic_lds = 0;
   RunOptions options = {};
 };
