@@ -82,6 +82,26 @@ inline u32 permute_bytes(u32 a, u32 b, u32 selectors) {
          pick_byte(a, b, selectors >> 16 & 0xff) << 16 | pick_byte(a, b, selectors >> 24) << 24;
 }
 
+// Selectors are mostly the same for all lanes: then every byte is two shifts and a mask.
+void permute(Wave& w, const Inst& i) {
+  const Source<u32> a(w, i, 0), b(w, i, 1);
+  const u32 same = i.src[2] < code::vgpr ? read_scalar(w, i, i.src[2]) : ~0U;
+  if ((same & 0xf8f8f8f8) != 0) {
+    const Source<u32> c(w, i, 2);
+    return store_lanes<u32, false>(w, i,
+                                   [&](unsigned l) { return permute_bytes(a[l], b[l], c[l]); });
+  }
+  const u32* const from[4] = {(same & 4) != 0 ? a.low : b.low, (same & 0x400) != 0 ? a.low : b.low,
+                              (same & 0x40000) != 0 ? a.low : b.low,
+                              (same & 0x4000000) != 0 ? a.low : b.low};
+  const u32 s0 = 8 * (same & 3), s1 = 8 * (same >> 8 & 3), s2 = 8 * (same >> 16 & 3);
+  const u32 s3 = 8 * (same >> 24 & 3);
+  store_lanes<u32, false>(w, i, [&](unsigned l) {
+    return (from[0][l] >> s0 & 0xff) | (from[1][l] >> s1 & 0xff) << 8 |
+           (from[2][l] >> s2 & 0xff) << 16 | from[3][l] >> s3 << 24;
+  });
+}
+
 inline u32 difference(u32 a, u32 b) {
   return a > b ? a - b : b - a;
 }
@@ -172,7 +192,7 @@ const Entry entries[] = {
     {"v_bfe_i32", each_lane([](u32 a, u32 b, u32 c) { return extract_signed(a, b, c); })},
     {"v_bfm_b32", each_lane([](u32 a, u32 b) { return field_mask(a, b); })},
     {"v_bfrev_b32", each_lane([](u32 a) { return reverse(a); })},
-    {"v_perm_b32", each_lane([](u32 a, u32 b, u32 c) { return permute_bytes(a, b, c); })},
+    {"v_perm_b32", permute},
     {"v_alignbit_b32", each_lane([](u32 a, u32 b, u32 c) {
        return static_cast<u32>((u64{a} << 32 | b) >> (c & 31));
      })},

@@ -80,5 +80,5 @@ SHARED void integer_ops_64(u64 a, u64 b, u32 c, u64* out) {
 SHARED void integer_ops(u64 a, u64 b, u32 c, u64* out) {
   integer_ops_32((u32)a, (u32)b, c, out);
   integer_ops_64(a, b, c, out + 28);
-  out[47] = 0;
+  out[47] = (u32)a ^ ((u32)b & ~c);
 }
