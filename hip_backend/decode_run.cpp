@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "core/numeric/bf16.hpp"
 #include "hip_backend/code_objects.hpp"
 #include "hip_backend/kernels/layout.hpp"
+#include "hip_backend/rounding.hpp"
 
 namespace mla::hip {
 namespace {
@@ -25,18 +25,6 @@ T* at(Address address) {
 
 std::string element_name(Dtype dtype) {
   return std::string(name(dtype));
-}
-
-int rounding_number(Bf16Rounding rounding) {
-  switch (rounding) {
-    case Bf16Rounding::nearest_even:
-      return kRoundEven;
-    case Bf16Rounding::nearest_away:
-      return kRoundAway;
-    case Bf16Rounding::truncate:
-      break;
-  }
-  return kRoundTruncate;
 }
 
 // The layout with the fewest rows that holds a whole work, or else the largest.
@@ -154,6 +142,7 @@ void DecodeRun::fill_arguments(const DecodeLaunch& launch, const DecodeRunOption
   reduce_.out = decode_.out;
   reduce_.lse = decode_.lse;
   reduce_.heads = decode_.heads;
+  reduce_.dims = static_cast<int>(kValueDim);
   reduce_.page_shift = decode_.page_shift;
   reduce_.splits = decode_.splits;
   reduce_.granularity = decode_.granularity;

@@ -6,59 +6,13 @@
 #include <utility>
 
 #include "core/plan/v12_common.hpp"
-#include "hip_backend/code_objects.hpp"
-#include "hip_backend/device/resources.hpp"
+#include "hip_backend/kernel_launch.hpp"
 #include "hip_backend/kernels/arguments.hpp"
 
 namespace mla::hip {
 namespace {
 
-// Buffers of one launch; after the first error every further call does nothing.
-class Launch {
- public:
-  explicit Launch(Device& device) : device_(device) { buffers_.reserve(16); }
-
-  template <class T>
-  void input(const char* name, std::span<const T> values, const T*& to) {
-    keep(Buffer::of(device_, name, values), to);
-  }
-  template <class T>
-  std::size_t output(const char* name, std::int64_t elements, T*& to) {
-    keep(Buffer::filled(device_, name, elements * static_cast<std::int64_t>(sizeof(T)),
-                        static_cast<std::uint32_t>(plan::kPoison)),
-         to);
-    return buffers_.size() - 1;
-  }
-  template <class Arguments>
-  Status run(const char* unit, const char* kernel, const LaunchSize& size,
-             const Arguments& arguments) {
-    if (error_) return error_;
-    const auto handle = device_.find_kernel(code_object(device_.properties().arch, unit), kernel);
-    if (!handle) return handle.error();
-    if (Status bad = device_.launch({}, *handle, size, argument_bytes(arguments))) return bad;
-    if (Status bad = device_.synchronize({})) return bad;
-    for (const Buffer& buffer : buffers_)
-      if (std::string damage = buffer.damaged(); !damage.empty())
-        return Error{ErrorCode::overrun, std::move(damage), ""};
-    return std::nullopt;
-  }
-  [[nodiscard]] const Buffer& buffer(std::size_t index) const { return buffers_[index]; }
-
- private:
-  template <class Pointer>
-  void keep(Result<Buffer> buffer, Pointer& to) {
-    if (error_) return;
-    if (!buffer) {
-      error_ = buffer.error();
-      return;
-    }
-    to = std::bit_cast<Pointer>(buffer->address());
-    buffers_.push_back(std::move(*buffer));
-  }
-  Device& device_;
-  std::vector<Buffer> buffers_;
-  Status error_;
-};
+constexpr auto kUnwritten = static_cast<std::uint32_t>(plan::kPoison);
 
 PlanArguments decided(const plan::PlanInput& input, const PlanShape& shape) {
   const bool automatic = input.kernel == plan::V12Kernel::automatic;
@@ -91,17 +45,18 @@ Result<plan::Plan> plan_on_device(Device& device, const plan::PlanInput& input,
         "topk is " + std::to_string(input.topk) + ": the device planner has no sparse form", ""};
   PlanArguments a = decided(input, shape);
   a.reduce_indptr_size = static_cast<int>(sizes.reduce_indptr);
-  Launch launch(device);
+  KernelLaunch launch(device);
   launch.input("qo_indptr", input.qo_indptr, a.qo_indptr);
   launch.input("kv_indptr", input.kv_indptr, a.kv_indptr);
   launch.input("last_page_len", input.last_page_len, a.last_page_len);
-  launch.output("work_meta_data", sizes.work_meta_data, a.work_meta_data);
-  const std::size_t first = launch.output("work_indptr", sizes.work_indptr, a.work_indptr);
-  launch.output("work_info_set", sizes.work_items * plan::kWorkItemWords, a.work_info);
-  launch.output("reduce_indptr", sizes.reduce_indptr, a.reduce_indptr);
-  launch.output("reduce_final_map", sizes.reduce_final_rows * 2, a.reduce_final_map);
-  launch.output("reduce_partial_map", sizes.reduce_partial_map, a.reduce_partial_map);
-  launch.output("scratch", 5 * (input.batch() + 1), a.scratch);
+  launch.output("work_meta_data", sizes.work_meta_data, kUnwritten, a.work_meta_data);
+  const std::size_t first =
+      launch.output("work_indptr", sizes.work_indptr, kUnwritten, a.work_indptr);
+  launch.output("work_info_set", sizes.work_items * plan::kWorkItemWords, kUnwritten, a.work_info);
+  launch.output("reduce_indptr", sizes.reduce_indptr, kUnwritten, a.reduce_indptr);
+  launch.output("reduce_final_map", sizes.reduce_final_rows * 2, kUnwritten, a.reduce_final_map);
+  launch.output("reduce_partial_map", sizes.reduce_partial_map, kUnwritten, a.reduce_partial_map);
+  launch.output("scratch", 5 * (input.batch() + 1), kUnwritten, a.scratch);
   if (Status bad = launch.run("planner", "plan", {.threads = 256}, a)) return *bad;
 
   std::vector<std::vector<std::int32_t>> read;
@@ -130,11 +85,11 @@ Result<std::vector<std::int32_t>> expand_on_device(Device& device, const ExpandI
   a.pages_per_block = static_cast<int>(input.pages_per_block);
   a.programs = static_cast<int>(grid.programs);
   a.chunk = static_cast<int>(grid.chunk);
-  Launch launch(device);
+  KernelLaunch launch(device);
   launch.input("block table", elements, a.table);
   launch.input("kv_indptr", input.kv_indptr, a.kv_indptr);
   launch.input("table rows", std::span<const long long>(rows), a.table_row);
-  const std::size_t out = launch.output("kv_indices", std::ssize(before), a.kv_indices);
+  const std::size_t out = launch.output("kv_indices", std::ssize(before), kUnwritten, a.kv_indices);
   if (!before.empty())
     if (Status bad = device.copy_in(std::bit_cast<Address>(a.kv_indices), std::as_bytes(before)))
       return *bad;

@@ -59,6 +59,7 @@ struct ReduceArguments {
   unsigned short* out;
   float* lse;
   int heads;
+  int dims;  // columns of a head: at most 512, a multiple of 4
   int page_shift;
   int splits;  // 0: persistent
   int granularity;
@@ -106,6 +107,33 @@ struct PlanArguments {
   int cp_round_robin;
   int reduce_indptr_size;
   int parallel;  // 1: the form for one row a request
+};
+
+// Prefill: rows of one head of Q over keys of the same head; heads of 192 elements, values of 128.
+// With a plan (work_indptr is not null) workgroup x is slot x and runs its works, one head each.
+// Without one it is head x % heads of request x / heads: varlen flash attention. Workgroup y takes
+// every row_groups-th block of rows.
+struct PrefillArguments {
+  const void* q;         // [rows, heads, 192]
+  const void* k;         // [key rows, heads, 192]
+  const void* v;         // [key rows, heads, 128]
+  const int* qo_indptr;  // [requests + 1] rows
+  const int* kv_indptr;  // [requests + 1] entries of key_rows, or rows of K without a plan
+  const int* key_rows;   // row of K and V of each entry; read with a plan
+  const int* work_indptr;
+  const int* work_info;
+  const unsigned char* skip;  // [works, or requests] 1: must not run
+  unsigned short* out;        // [rows, heads, 128]
+  float* lse;                 // [rows, heads]
+  float* partial_out;         // [partial rows, heads, 128]
+  float* partial_lse;         // [partial rows, heads]
+  int heads;
+  int row_groups;
+  int causal;
+  int rounding;       // of the output
+  float score_scale;  // scales of softmax and operands, times log2(e)
+  float fp8_factor;   // as in DecodeArguments
+  int fp8_nan;
 };
 
 }  // namespace mla::hip

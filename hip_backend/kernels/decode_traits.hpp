@@ -44,6 +44,9 @@ struct DecodeTraits {
   static constexpr int kThreads = L.threads;
   static constexpr int kWaves = kThreads / kLanes;
   static constexpr int kPitch = key_pitch(kElementBytes<M>);
+  static constexpr int kKeyDims = 576;
+  static constexpr int kValueDims = 512;
+  static constexpr int kValuePitch = kPitch;  // a value is the beginning of its key
   static constexpr int kScorePitch = score_pitch(L);
   // Scores: blocks and steps of a wave.
   static constexpr int kRowBlocks = kRows / 16 / L.row_waves;
@@ -62,7 +65,7 @@ struct DecodeTraits {
   struct alignas(16) Lds {
     char keys[kBuffers][kKeys * kPitch];
 #if !MLA_AMD
-    char q[kRows * tile::kQueryPitch];
+    char q[kRows * key_pitch(2)];
 #else
     static constexpr char* q = nullptr;
 #endif

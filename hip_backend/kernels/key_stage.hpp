@@ -12,16 +12,16 @@
 
 namespace mla::hip {
 
-// E: element of the cache; M: element in LDS.
-template <class E, class M, int kKeys, int kThreads, int kPitch>
+// E: element of the cache; M: element in LDS. A key is kDims elements, in LDS kPitch bytes.
+template <class E, class M, int kDims, int kKeys, int kThreads, int kPitch>
 class KeyStage {
-  static constexpr int kPerRow = 576 * kElementBytes<E> / 16;
+  static constexpr int kPerRow = kDims * kElementBytes<E> / 16;
   static constexpr int kChunks = kKeys * kPerRow;
   static constexpr int kHeld = (kChunks + kThreads - 1) / kThreads;
   static constexpr bool kAsync = !MLA_AMD && sizeof(E) == sizeof(M);
 
  public:
-  MLA_DEVICE_MEMBER void fetch(const void* cache, const int* rows, char* lds) {
+  MLA_DEVICE_MEMBER void fetch(const void* cache, i64 row_bytes, const int* rows, char* lds) {
     const int thread = fresh(thread_id());
     MLA_UNROLL
     for (int i = 0; i < kHeld; ++i) {
@@ -29,8 +29,8 @@ class KeyStage {
       if (kChunks % kThreads != 0 && chunk >= kChunks) continue;
       const int row = rows[chunk / kPerRow];
       const int part = chunk % kPerRow;
-      const char* from = static_cast<const char*>(cache) +
-                         static_cast<i64>(row < 0 ? 0 : row) * (576 * kElementBytes<E>)+16 * part;
+      const char* from =
+          static_cast<const char*>(cache) + (row < 0 ? 0 : row) * row_bytes + 16 * part;
       if constexpr (kAsync) {
         copy_async(lds + chunk / kPerRow * kPitch + 16 * part, from, row >= 0);
       } else {

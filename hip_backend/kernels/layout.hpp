@@ -35,6 +35,10 @@ inline constexpr DecodeLayout kNvidiaLayouts[kLayouts] = {
     {64, 256, 32, 2, 2, 2},
 };
 
+// Prefill: 64 rows of one head; heads are short, so waves share out rows first.
+inline constexpr DecodeLayout kAmdPrefill = {64, 256, 32, 4, 1, 1};
+inline constexpr DecodeLayout kNvidiaPrefill = {64, 256, 64, 4, 2, 1};
+
 constexpr int key_pitch(int element_bytes) {
   return 576 * element_bytes + 16;
 }
@@ -51,6 +55,13 @@ constexpr int decode_lds_bytes(const DecodeLayout& l, int buffers, int element_b
 }
 constexpr int nvidia_decode_lds_bytes(const DecodeLayout& l) {
   return decode_lds_bytes(l, 2, 2, true);
+}
+
+// Two tiles of keys and values, Q (NVIDIA), scores, factors, positions.
+constexpr int prefill_lds_bytes(const DecodeLayout& l, int element_bytes, bool query_in_lds) {
+  return 2 * l.keys * (192 * element_bytes + 16 + 128 * element_bytes + 16) +
+         (query_in_lds ? l.rows * (192 * 2 + 16) : 0) + l.rows * score_pitch(l) + 4 * l.rows +
+         2 * 4 * l.keys;
 }
 
 }  // namespace mla::hip

@@ -35,9 +35,10 @@ struct Partials {
   MLA_DEVICE_MEMBER float lse(int k) const { return a.partial_lse[index(k)]; }
   // sum[] = sum[] * keep + o_k[] * add, for the columns of this lane
   MLA_DEVICE_MEMBER void blend(int k, float keep, float add, float (&sum)[kOwn]) const {
-    const float* from = a.partial_out + index(k) * 512 + 4 * lane_id();
+    const float* from = a.partial_out + index(k) * a.dims + 4 * lane_id();
     MLA_UNROLL
     for (int run = 0; run < kOwn / 4; ++run) {
+      if (run * 4 * kLanes + 4 * lane_id() >= a.dims) continue;
       const auto o = *reinterpret_cast<const Bytes16*>(from + run * 4 * kLanes);
       MLA_UNROLL
       for (int i = 0; i < 4; ++i)
@@ -51,6 +52,7 @@ MLA_DEVICE float merge_running(const P& p, float (&sum)[kOwn]) {
   float maximum = p.lse(0);
   float total = maximum == -kInfinity ? 0.0F : 1.0F;
   p.blend(0, 0.0F, 1.0F, sum);
+  MLA_UNROLL_BY(4)
   for (int k = 1; k < p.count; ++k) {
     const float lse = p.lse(k);
     const float next = __builtin_fmaxf(maximum, lse);
@@ -68,11 +70,15 @@ MLA_DEVICE float merge_running(const P& p, float (&sum)[kOwn]) {
 
 template <class P>
 MLA_DEVICE float merge_weighted(const P& p, float (&sum)[kOwn]) {
+  // Unrolled, so that several loads are under way at a time.
   float maximum = -kInfinity;
+  MLA_UNROLL_BY(4)
   for (int k = 0; k < p.count; ++k) maximum = __builtin_fmaxf(maximum, p.lse(k));
   float total = 0;
+  MLA_UNROLL_BY(4)
   for (int k = 0; k < p.count; ++k) total += weight_of(p.lse(k), maximum);
   const float lse = ln(total) + maximum;
+  MLA_UNROLL_BY(4)
   for (int k = 0; k < p.count; ++k) p.blend(k, 1.0F, weight_of(p.lse(k), lse), sum);
   return lse;
 }
@@ -92,9 +98,10 @@ MLA_DEVICE void merge_head(const P& p, int row) {
     lse = p.a.splits == 0 && p.count >= 4 ? merge_weighted(p, sum) : merge_running(p, sum);
   const i64 to = static_cast<i64>(row) * p.a.heads + p.head;
   if (lane_id() == 0) p.a.lse[to] = lse;
-  u16* out = p.a.out + to * 512 + 4 * lane_id();
+  u16* out = p.a.out + to * p.a.dims + 4 * lane_id();
   MLA_UNROLL
   for (int run = 0; run < kOwn / 4; ++run) {
+    if (run * 4 * kLanes + 4 * lane_id() >= p.a.dims) continue;
     Bytes8 bits;
     MLA_UNROLL
     for (int i = 0; i < 2; ++i)

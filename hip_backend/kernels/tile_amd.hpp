@@ -82,25 +82,24 @@ MLA_DEVICE void multiply_add(Block& d, const Fragment<E>& a, const Fragment<E>& 
 
 // Every wave loads its own rows of Q into registers; the workgroup has nothing to bring.
 
-template <class Q, int kRows, int kThreads>
-MLA_DEVICE void bring_query(const void*, int, char*, Fp8Code) {}
+template <class Q, int kRows, int kThreads, int kDims>
+MLA_DEVICE void bring_query(const void*, i64, int, char*, Fp8Code) {}
 
 // kBlocks blocks of 16 rows of Q, kSteps steps each.
-template <class E, int kBlocks, int kSteps>
+template <class E, int kBlocks, int kSteps, int kDims>
 struct Query {
   Fragment<E> rows[kBlocks][kSteps];
 
   // Rows from `first` on, of which those below `count` exist; dims from step `step` on.
   template <class Q>
-  MLA_DEVICE_MEMBER void load(const void* q, int first, int count, int step, const char*) {
+  MLA_DEVICE_MEMBER void load(const void* q, i64 row_bytes, int first, int count, int step,
+                              const char*) {
     static_assert(sizeof(Q) == sizeof(E));
     MLA_UNROLL
     for (int b = 0; b < kBlocks; ++b) {
       const int row = first + 16 * b + lane_row();
-      const char* at =
-          static_cast<const char*>(q) +
-          (static_cast<i64>(row < count ? row : 0) * 576 + step * kDimStep + 8 * lane_group()) *
-              kElementBytes<E>;
+      const char* at = static_cast<const char*>(q) + (row < count ? row : 0) * row_bytes +
+                       (step * kDimStep + 8 * lane_group()) * kElementBytes<E>;
       MLA_UNROLL
       for (int s = 0; s < kSteps; ++s) {
         using Bits = decltype(Fragment<E>::bits);

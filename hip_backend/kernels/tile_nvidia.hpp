@@ -69,32 +69,34 @@ MLA_DEVICE void multiply_add(Block& d, const Fragment<E>& a, const Fragment<E>& 
   mma(d.sum[1], a.w, b.w[1], b.w[3]);
 }
 
-// Rows of Q in LDS, row-major with kQueryPitch bytes: the workgroup brings them together, and a
+// Rows of Q in LDS, kDims bf16 and 16 bytes apart: the workgroup brings them together, and a
 // barrier must follow. Rows from `count` on are zero.
-constexpr int kQueryPitch = 576 * 2 + 16;
-
-template <class Q, int kRows, int kThreads>
-MLA_DEVICE void bring_query(const void* q, int count, char* lds, Fp8Code code) {
-  constexpr int kPerRow = 576 * kElementBytes<Q> / 16;
+template <class Q, int kRows, int kThreads, int kDims>
+MLA_DEVICE void bring_query(const void* q, i64 row_bytes, int count, char* lds, Fp8Code code) {
+  constexpr int kPerRow = kDims * kElementBytes<Q> / 16;
   for (int i = thread_id(); i < kRows * kPerRow; i += kThreads) {
     const int row = i / kPerRow;
     const int part = i % kPerRow;
-    const Bytes16 bits = row < count ? static_cast<const Bytes16*>(q)[i] : Bytes16{};
-    char* to = lds + row * kQueryPitch + part * (16 / kElementBytes<Q> * 2);
+    Bytes16 bits{};
+    if (row < count)
+      bits = *reinterpret_cast<const Bytes16*>(static_cast<const char*>(q) + row * row_bytes +
+                                               16 * part);
+    char* to = lds + row * (2 * kDims + 16) + part * (16 / kElementBytes<Q> * 2);
     store_as_bf16<Q>(to, bits, code);
   }
 }
 
-template <class E, int kBlocks, int kSteps>
+template <class E, int kBlocks, int kSteps, int kDims>
 struct Query {
+  static constexpr int kPitch = 2 * kDims + 16;
   const char* at;
 
   template <class Q>
-  MLA_DEVICE_MEMBER void load(const void*, int first, int, int step, const char* lds) {
-    at = lds + first * kQueryPitch + 2 * step * kDimStep;
+  MLA_DEVICE_MEMBER void load(const void*, i64, int first, int, int step, const char* lds) {
+    at = lds + first * kPitch + 2 * step * kDimStep;
   }
   MLA_DEVICE_MEMBER Fragment<E> fragment(int block, int step) const {
-    return load_fragment<E>(at, kQueryPitch, 16 * block, step * kDimStep);
+    return load_fragment<E>(at, kPitch, 16 * block, step * kDimStep);
   }
 };
 

@@ -1,0 +1,63 @@
+// KernelLaunch: the buffers and the one launch of a kernel that is run by itself.
+//
+// Private to the HIP backend. Fails: with the first error of all its calls, when it runs.
+#pragma once
+
+#include <bit>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/result.hpp"
+#include "hip_backend/code_objects.hpp"
+#include "hip_backend/device/resources.hpp"
+
+namespace mla::hip {
+
+// Buffers of one launch, or of several that follow each other; after the first error every further
+// call does nothing.
+class KernelLaunch {
+ public:
+  explicit KernelLaunch(Device& device) : device_(device) { buffers_.reserve(24); }
+
+  template <class T>
+  void input(const char* name, std::span<const T> values, const T*& to) {
+    keep(Buffer::of(device_, name, values), to);
+  }
+  template <class T>
+  std::size_t output(const char* name, std::int64_t elements, std::uint32_t word, T*& to) {
+    keep(Buffer::filled(device_, name, elements * static_cast<std::int64_t>(sizeof(T)), word), to);
+    return buffers_.size() - 1;
+  }
+  template <class Arguments>
+  Status run(const char* unit, const char* kernel, const LaunchSize& size,
+             const Arguments& arguments) {
+    if (error_) return error_;
+    const auto handle = device_.find_kernel(code_object(device_.properties().arch, unit), kernel);
+    if (!handle) return handle.error();
+    if (Status bad = device_.launch({}, *handle, size, argument_bytes(arguments))) return bad;
+    if (Status bad = device_.synchronize({})) return bad;
+    for (const Buffer& buffer : buffers_)
+      if (std::string damage = buffer.damaged(); !damage.empty())
+        return Error{ErrorCode::overrun, std::move(damage), ""};
+    return std::nullopt;
+  }
+  [[nodiscard]] const Buffer& buffer(std::size_t index) const { return buffers_[index]; }
+
+ private:
+  template <class Pointer>
+  void keep(Result<Buffer> buffer, Pointer& to) {
+    if (error_) return;
+    if (!buffer) {
+      error_ = buffer.error();
+      return;
+    }
+    to = std::bit_cast<Pointer>(buffer->address());
+    buffers_.push_back(std::move(*buffer));
+  }
+  Device& device_;
+  std::vector<Buffer> buffers_;
+  Status error_;
+};
+
+}  // namespace mla::hip
