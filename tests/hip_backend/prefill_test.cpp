@@ -1,9 +1,11 @@
-// Claims about the prefill kernels, from machine code in the emulator: they agree with the CPU
-// backend's kernels, element by element within the roundings that both may do differently.
+// Claims about the prefill kernels, from machine code in the emulator and on a GPU: they agree with
+// the CPU backend's kernels, element by element within the roundings that both may do differently.
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <memory>
 #include <random>
+#include <utility>
 
 #include "core/numeric/bf16.hpp"
 #include "core/numeric/fp8.hpp"
@@ -12,6 +14,7 @@
 #include "cpu_backend/prefill/kernels.hpp"
 #include "hip_backend/code_objects.hpp"
 #include "hip_backend/device/emulated_device.hpp"
+#include "hip_backend/device/open_device.hpp"
 #include "hip_backend/device_prefill.hpp"
 
 using namespace mla;
@@ -129,6 +132,20 @@ hip::PrefillInput device_input(const Inputs& in, bool causal) {
           .partial_rows = 0};
 }
 
+// The emulated device, and a GPU that this build has code for, if one is there.
+std::vector<std::unique_ptr<hip::Device>> devices_for(Arch arch) {
+  std::vector<std::unique_ptr<hip::Device>> list;
+  list.push_back(hip::make_emulated_device(arch, {}));
+  for (const char* gpu : {"hip:0", "nvidia:0"}) {
+    auto device = hip::open_device(gpu);
+    if (!device) continue;
+    const hip::DeviceProperties& p = (*device)->properties();
+    const bool fits = p.platform == hip::Platform::nvidia || p.arch == name(arch);
+    if (fits && !hip::code_object(p.arch, "prefill").empty()) list.push_back(std::move(*device));
+  }
+  return list;
+}
+
 bool built(Arch arch) {
   if (!hip::code_object(name(arch), "prefill").empty()) return true;
   WARN("no code for " << name(arch) << ": " << hip::build_notes());
@@ -154,10 +171,12 @@ TEST_CASE("flash attention: ragged requests, causal and not, some without keys",
                       .score_scale = 0.07F,
                       .out = cpu.out,
                       .lse = cpu.lse});
-      const auto device = hip::make_emulated_device(arch, {});
-      const auto result = hip::prefill_on_device(*device, device_input(in, causal));
-      if (!result) FAIL(result.error().message);
-      check_same(in, cpu, *result);
+      for (const auto& device : devices_for(arch)) {
+        INFO(device->properties().label << " " << name(arch));
+        const auto result = hip::prefill_on_device(*device, device_input(in, causal));
+        if (!result) FAIL(result.error().message);
+        check_same(in, cpu, *result);
+      }
     }
   }
 }
@@ -216,11 +235,12 @@ TEST_CASE("persistent prefill: plans with splits, in bf16 and fp8", "[hip][emula
       input.key_rows = in.key_rows;
       input.plan = &*plan;
       input.partial_rows = partial_rows;
-      const auto device = hip::make_emulated_device(arch, {});
-      const auto result = hip::prefill_on_device(*device, input);
-      if (!result) FAIL(result.error().message);
-      INFO(name(arch) << " " << name(dtype));
-      check_same(in, cpu, *result);
+      for (const auto& device : devices_for(arch)) {
+        INFO(device->properties().label << " " << name(arch) << " " << name(dtype));
+        const auto result = hip::prefill_on_device(*device, input);
+        if (!result) FAIL(result.error().message);
+        check_same(in, cpu, *result);
+      }
     }
   }
 }
