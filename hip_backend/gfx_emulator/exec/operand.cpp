@@ -175,7 +175,7 @@ void fetch(Wave& w, const Inst& i, unsigned k, Kind kind, u32* out) {
     spread(w, i, operand, kind, out);
   }
   if (k == 0 && i.dpp) {
-    for (unsigned word = 0; word < words; ++word) permute(w, i, out + word * lanes);
+    for (unsigned word = 0; word < words; ++word) permute(w, i, out + std::size_t{word} * lanes);
   }
   if (i.sdwa && k < 2) select_bytes(out, i.sel[k], i.sext[k]);
   if (kind == Kind::packed) return;  // op_sel and neg mean something else there
@@ -183,7 +183,7 @@ void fetch(Wave& w, const Inst& i, unsigned k, Kind kind, u32* out) {
     for (unsigned l = 0; l < lanes; ++l) out[l] >>= 16;
   }
   const u32 sign = sign_bit(kind);
-  u32* const word = out + (words - 1) * lanes;
+  u32* const word = out + std::size_t{words - 1} * lanes;
   if ((i.abs >> k & 1) != 0) {
     for (unsigned l = 0; l < lanes; ++l) word[l] &= ~sign;
   }

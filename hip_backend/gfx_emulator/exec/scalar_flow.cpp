@@ -31,7 +31,7 @@ void jump_to(Wave& w, const Inst& i, u64 address) {
 }
 
 u64 following(const Wave& w, const Inst& i) {
-  return reinterpret_cast<u64>(w.group->launch->object->image()) + i.at + 4U * i.words;
+  return reinterpret_cast<u64>(w.group->launch->object->image()) + i.at + u64{4} * i.words;
 }
 
 template <class F>

@@ -17,7 +17,7 @@ template <unsigned dwords>
 void load(Wave& w, const Inst& i) {
   const std::uint64_t address =
       (w.pair(i.src[0]) + static_cast<std::uint64_t>(offset_of(w, i))) & ~std::uint64_t{3};
-  const std::byte* from = access(w, i, -1, address, 4 * dwords, Intent::read);
+  const std::byte* from = access(w, i, -1, address, std::uint64_t{4} * dwords, Intent::read);
   std::uint32_t data[dwords] = {};
   if (from != nullptr) std::copy_n(from, sizeof data, reinterpret_cast<std::byte*>(data));
   for (unsigned k = 0; k < dwords; ++k) {
@@ -35,7 +35,7 @@ void buffer_load(Wave& w, const Inst& i) {
   const std::uint64_t offset = static_cast<std::uint64_t>(offset_of(w, i)) & ~std::uint64_t{3};
   for (unsigned k = 0; k < dwords; ++k) {
     std::uint32_t value = 0;
-    const std::uint64_t at = offset + 4 * k;
+    const std::uint64_t at = offset + std::uint64_t{4} * k;
     if (at + 4 <= size) {
       const std::byte* from = access(w, i, -1, base + at, 4, Intent::read);
       if (from != nullptr) std::copy_n(from, 4, reinterpret_cast<std::byte*>(&value));

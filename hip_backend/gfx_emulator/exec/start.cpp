@@ -78,7 +78,7 @@ void make_kernarg(const LaunchRequest& request, const Kernel& kernel, Launch& la
     put(launch.kernarg_bytes, argument.offset, argument.size, hidden_value(argument.kind, request));
   }
   const std::size_t packet = (size + 63) / 64 * 64;
-  for (unsigned k = 0; k < 3; ++k) {
+  for (std::size_t k = 0; k < 3; ++k) {
     put(launch.kernarg_bytes, packet + 4 + 2 * k, 2, static_cast<std::uint16_t>(request.block[k]));
     put(launch.kernarg_bytes, packet + 12 + 4 * k, 4, request.grid[k] * request.block[k]);
   }

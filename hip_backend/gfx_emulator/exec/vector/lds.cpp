@@ -54,7 +54,7 @@ void read_two(Wave& w, const Inst& i) {
   resolve_at(w, i, static_cast<u32>(i.imm) * 4 * dwords * scale, 4 * dwords, Intent::read, first);
   resolve_at(w, i, i.offset1 * 4U * dwords * scale, 4 * dwords, Intent::read, second);
   load_rows<dwords>(first, w.reg(i.dst));
-  load_rows<dwords>(second, w.reg(i.dst) + dwords * lanes);
+  load_rows<dwords>(second, w.reg(i.dst) + std::size_t{dwords} * lanes);
 }
 
 template <unsigned dwords, unsigned scale>

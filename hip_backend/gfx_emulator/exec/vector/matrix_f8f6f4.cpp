@@ -16,7 +16,7 @@ inline float small_float(u32 bits, unsigned size, unsigned fraction, int bias) {
 }
 
 inline u32 bits_at(const u32* first, unsigned lane, unsigned bit, unsigned size) {
-  const u32* const word = first + bit / 32 * lanes;
+  const u32* const word = first + std::size_t{bit / 32} * lanes;
   u64 pair = word[lane];
   if (bit % 32 + size > 32) pair |= u64{word[lanes + lane]} << 32;
   return static_cast<u32>(pair >> bit % 32) & ((1U << size) - 1);

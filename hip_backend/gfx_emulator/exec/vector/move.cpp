@@ -64,8 +64,8 @@ template <unsigned half>
 void swap_halves(Wave& w, const Inst& i) {
   u32* const a = w.reg(i.dst);
   u32* const b = w.reg(i.src[0]);
-  for (unsigned block = 0; block < lanes; block += 2 * half) {
-    std::swap_ranges(a + block + half, a + block + 2 * half, b + block);
+  for (std::size_t block = 0; block < lanes; block += std::size_t{2} * half) {
+    std::swap_ranges(a + block + half, a + block + half + half, b + block);
   }
 }
 
