@@ -69,6 +69,10 @@ std::vector<Piece> check_records(const PlanCheckInput& input,
       fail("its request owns rows " + num(r.q_begin) + ".." + num(r.q_end));
     if (i.kv_end < i.kv_begin || i.kv_begin < r.kv_begin || i.kv_end > r.kv_end)
       fail("its request owns pages " + num(r.kv_begin) + ".." + num(r.kv_end));
+    const std::int64_t fits = input.shape.tile_rows(r.q_end - r.q_begin);
+    if (i.q_end - i.q_begin > fits)
+      fail("a workgroup takes " + num(fits) + " rows of " + num(input.shape.plan_heads.count()) +
+           " heads");
     if (i.partial_row < -1) fail("partial row " + num(i.partial_row));
     if (out.size() != before) continue;
     // Tokens of the request that lie behind kv_end.

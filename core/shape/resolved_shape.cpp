@@ -79,6 +79,14 @@ Status check_old_planner(const ResolvedShape& s, const Case& c) {
     error.bug = "BUG-014";
     return error;
   }
+  for (std::int64_t q = 1; q <= s.max_qo_len; ++q)
+    if (old->tile_rows(q) > s.plan.tile_rows(q)) {
+      Error error =
+          refuse("puts " + std::to_string(old->tile_rows(q)) + " of " + std::to_string(q) +
+                 " rows in a tile, the kernel takes " + std::to_string(s.plan.tile_rows(q)));
+      error.bug = "BUG-014";
+      return error;
+    }
   return std::nullopt;
 }
 

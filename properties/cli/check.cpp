@@ -23,7 +23,8 @@ struct Options {
 constexpr const char* kFooter = R"(
 Reads what `mla-testbed plan --json` prints, a golden vector, or a dump of a running engine in the
 same keys (docs/reproduce.md): one object, a list of objects, or an object with a list `cases`.
-Every violated invariant is printed as a sentence. Exit 1 if there is one, 0 if every plan is valid,
+Every violated invariant is printed as a sentence, and whose fault it is: the planner's, which gives
+such a plan for this call, or the builder's, which asked for another or kept an old one. Exit 1 if there is one, 0 if every plan is valid,
 10 if a plan is of a kind that cannot be checked (sparse, prefill), 4 if there was no plan at all.
 
 Examples:
@@ -93,6 +94,7 @@ std::string text_of(const std::vector<Answer>& answers) {
            (a.findings.empty() ? "valid" : std::to_string(a.findings.size()) + " violations") +
            "\n";
     for (const Finding& f : a.findings) out += "  " + f.rule + ": " + f.what + "\n";
+    if (!a.culprit.empty()) out += "  at fault: " + a.culprit + ": " + a.diagnosis + "\n";
   }
   const Tally t = count(answers);
   return out + std::to_string(t.valid) + " valid, " + std::to_string(t.broken) + " broken, " +
@@ -107,6 +109,10 @@ std::string json_of(const std::vector<Answer>& answers) {
       findings.push_back({{"rule", f.rule}, {"what", f.what}, {"work", f.work}});
     plans.push_back(
         {{"name", a.name}, {"checked", a.not_checked.empty()}, {"violations", findings}});
+    if (!a.culprit.empty()) {
+      plans.back()["at_fault"] = a.culprit;
+      plans.back()["diagnosis"] = a.diagnosis;
+    }
     if (!a.not_checked.empty()) plans.back()["reason"] = a.not_checked;
   }
   const nlohmann::ordered_json out = {{"format", "mla-testbed check 1"}, {"plans", plans}};

@@ -4,6 +4,7 @@
 
 #include "core/plan/plan_check.hpp"
 #include "core/shape/kernel_table.hpp"
+#include "properties/cli/diagnose.hpp"
 #include "properties/cli/planner_call.hpp"
 
 namespace mla::cli {
@@ -88,11 +89,19 @@ Result<PlanAnswer> check_plan_object(const nlohmann::json& object, std::size_t p
   const auto found = read_plan(object);
   if (!found) return found.error();
   answer.findings = check_lists(*call);
-  if (!answer.findings.empty()) return answer;
+  if (!answer.findings.empty()) {
+    answer.culprit = name(Culprit::builder);
+    answer.diagnosis = "the lists of the batch contradict each other, whatever the plan";
+    return answer;
+  }
   const auto input = check_input(*call, *found);
   if (!input) return input.error();
   for (const plan::Violation& v : plan::plan_check(*input))
     answer.findings.push_back({std::string(plan::name(v.rule)), v.what, v.work});
+  const Diagnosis diagnosis = diagnose(*call, *found, !answer.findings.empty());
+  if (diagnosis.culprit == Culprit::none) return answer;
+  answer.culprit = name(diagnosis.culprit);
+  answer.diagnosis = diagnosis.sentence;
   return answer;
 }
 

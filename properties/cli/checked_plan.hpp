@@ -25,6 +25,9 @@ struct PlanAnswer {
   std::string name;
   std::string not_checked;
   std::vector<PlanFinding> findings;
+  // Whose fault the findings are, in a few words and in a sentence; empty without findings.
+  std::string culprit;
+  std::string diagnosis;
 };
 
 // `place` names an object that has no `name`.

@@ -120,6 +120,17 @@ TEST_CASE("plan_check: each rule catches its own damage", "[plan][P05]") {
   CHECK(has_rule(damaged([](Plan& x) { x.reduce_indptr.set(0, 1); }), Rule::reduce_indptr));
 }
 
+TEST_CASE("plan_check: a work with more rows than a workgroup takes is a violation",
+          "[plan][P07][BUG-021]") {
+  // Planned for 16 heads, two rows fit a tile; 128 fp8 heads on gfx942 take one row.
+  const auto p = planned("mla1:2q2s500;heads=16;dtype=fp8/fp8;cu=4");
+  const auto kernel = planned("mla1:2q2s500;heads=128;dtype=fp8/fp8;cu=4");
+  CHECK(check(*p, *p->md.plan).empty());
+  const auto found = check(*kernel, *p->md.plan);
+  REQUIRE(has_rule(found, Rule::work_record));
+  CHECK(found.front().what.find("a workgroup takes 1 rows of 128 heads") != std::string::npos);
+}
+
 TEST_CASE("plan_check: a row that no work writes is named", "[plan][P10][BUG-074]") {
   const auto p = planned("mla1:4q1s20;cu=2");
   Plan plan = p->md.plan->clone();

@@ -1,0 +1,102 @@
+// Claims about the diagnosis of a broken plan: it names who asked the wrong question, and what it
+// was.
+#include "properties/cli/diagnose.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "properties/cli/checked_plan.hpp"
+
+using namespace mla;
+using namespace mla::cli;
+using Json = nlohmann::ordered_json;
+using Catch::Contains;
+
+namespace {
+
+// A call as an engine makes it: two requests of `rows` rows.
+Json call_of(std::int64_t rows, std::int64_t heads, const char* dtype) {
+  return {{"arch", "gfx942"},
+          {"num_cu", 4},
+          {"seqlens_qo_indptr", {0, rows, 2 * rows}},
+          {"seqlens_kv_indptr", {0, 500, 1000}},
+          {"kv_last_page_lens", {1, 1}},
+          {"num_heads_per_head_k", heads},
+          {"num_heads_k", 1},
+          {"is_causal", true},
+          {"max_seqlen_qo", rows},
+          {"uni_seqlen_qo", rows},
+          {"dtype_q", dtype},
+          {"dtype_kv", dtype}};
+}
+
+// The call with the buffers that the original planner makes for `asked`.
+Json captured(Json call, const Json& asked) {
+  const auto question = read_planner_call(asked);
+  REQUIRE(question.ok());
+  plan::PlanInput input = question->input;
+  input.fidelity = plan::Fidelity::as_aiter;
+  const auto sizes = plan::query_sizes(question->sizes);
+  REQUIRE(sizes.ok());
+  const auto plan = plan::make_plan(input, *sizes);
+  REQUIRE(plan.ok());
+  write_plan(call, *sizes, *plan);
+  return call;
+}
+
+PlanAnswer checked(const Json& object) {
+  const auto answer = check_plan_object(nlohmann::json::parse(object.dump()), 0);
+  REQUIRE(answer.ok());
+  return *answer;
+}
+
+}  // namespace
+
+TEST_CASE("diagnosis: a valid plan is nobody's fault", "[cli][check]") {
+  const Json call = call_of(2, 128, "fp8");
+  const PlanAnswer answer = checked(captured(call, call));
+  CHECK(answer.findings.empty());
+  CHECK(answer.culprit.empty());
+}
+
+TEST_CASE("diagnosis: the builder's wrong question is named", "[cli][check]") {
+  const Json call = call_of(3, 128, "fp8");
+  const std::pair<Json, const char*> wrong[] = {
+      {call_of(3, 16, "fp8"), "the plan of 16 heads, the kernel gets 128"},
+      {call_of(1, 128, "fp8"), "the plan of 1 query rows a request, the longest has 3"},
+      {call_of(3, 128, "bf16"), "the plan of bf16/bf16 tensors, these are fp8/fp8"},
+  };
+  for (const auto& [asked, sentence] : wrong) {
+    const PlanAnswer answer = checked(captured(call, asked));
+    CHECK_FALSE(answer.findings.empty());
+    CHECK(answer.culprit == "the builder");
+    CHECK_THAT(answer.diagnosis, Contains(sentence));
+  }
+}
+
+TEST_CASE("diagnosis: a plan of another step is called one", "[cli][check]") {
+  const Json call = call_of(1, 16, "bf16");
+  Json earlier = call;
+  earlier["seqlens_kv_indptr"] = {0, 400, 700};
+  const PlanAnswer answer = checked(captured(call, earlier));
+  CHECK_FALSE(answer.findings.empty());
+  CHECK_THAT(answer.culprit, Contains("what came after it"));
+  CHECK_THAT(answer.diagnosis, Contains("another step, or damaged"));
+}
+
+TEST_CASE("diagnosis: what the planner itself gives is the planner's", "[cli][check]") {
+  // Fewer keys than rows in several tiles: the original trims beyond the beginning (BUG-075).
+  Json call = call_of(4, 128, "fp8");
+  call["seqlens_kv_indptr"] = {0, 1, 501};
+  const PlanAnswer answer = checked(captured(call, call));
+  CHECK_FALSE(answer.findings.empty());
+  CHECK(answer.culprit == "the planner");
+}
+
+TEST_CASE("diagnosis: lists that contradict each other are the builder's", "[cli][check]") {
+  const Json call = call_of(1, 16, "bf16");
+  Json object = captured(call, call);
+  object["seqlens_kv_indptr"] = {0, 500, 400};
+  const PlanAnswer answer = checked(object);
+  CHECK(answer.culprit == "the builder");
+  CHECK_THAT(answer.diagnosis, Contains("contradict"));
+}
