@@ -1,8 +1,10 @@
 // `mla-testbed check`: whether plan buffers in files are valid plans for their batches.
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "properties/cli/bundle.hpp"
 #include "properties/cli/checked_plan.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/terminal.hpp"
@@ -22,13 +24,15 @@ struct Options {
 
 constexpr const char* kFooter = R"(
 Reads what `mla-testbed plan --json` prints, a golden vector, or a dump of a running engine in the
-same keys (docs/reproduce.md): one object, a list of objects, or an object with a list `cases`.
+same keys (docs/capture.md): one object, a list of objects, an object with a list `cases`, or a
+bundle: a folder with manifest.json and one .npy file for each buffer.
 Every violated invariant is printed as a sentence, and whose fault it is: the planner's, which gives
 such a plan for this call, or the builder's, which asked for another or kept an old one. Exit 1 if there is one, 0 if every plan is valid,
 10 if a plan is of a kind that cannot be checked (sparse, prefill), 4 if there was no plan at all.
 
 Examples:
   mla-testbed check dump.json
+  mla-testbed check fixtures/bundles/heads
   mla-testbed plan 'mla1:2q1s8k;cu=80' --json | mla-testbed check -
   mla-testbed check --json fixtures/golden/*.json)";
 
@@ -40,9 +44,16 @@ Error in_file(Error error, const std::string& path, std::size_t place) {
 
 // Appends the answers of a file.
 Status check_file(const std::string& path, std::vector<Answer>& answers) {
-  const auto text = read_file(path);
-  if (!text) return text.error();
-  const json document = json::parse(*text, nullptr, false);
+  json document;
+  if (std::filesystem::is_directory(path)) {
+    auto bundle = read_bundle(path);
+    if (!bundle) return bundle.error();
+    document = std::move(*bundle);
+  } else {
+    const auto text = read_file(path);
+    if (!text) return text.error();
+    document = json::parse(*text, nullptr, false);
+  }
   const json* list = &document;
   for (const char* key : {"cases", "steps"})
     if (document.is_object() && document.contains(key)) list = &document[key];
@@ -136,7 +147,7 @@ ExitCode check(const Options& o) {
 void add_check(CLI::App& app, ExitCode& exit) {
   auto o = std::make_shared<Options>();
   CLI::App* c = app.add_subcommand("check", "Check plan buffers in JSON files");
-  c->add_option("files", o->files, "JSON files; - is stdin")->required();
+  c->add_option("files", o->files, "JSON files and bundles; - is stdin")->required();
   c->add_flag("--json", o->json, "Print one JSON object");
   c->footer(kFooter);
   c->callback([o, &exit] { exit = check(*o); });

@@ -31,6 +31,13 @@ std::vector<PlanFinding> check_lists(const PlannerCall& call) {
         " entries and kv_last_page_lens " + std::to_string(call.last_page_len.size()));
     return out;
   }
+  const std::int64_t uniform = call.input.uniform_qo_len;
+  for (std::size_t r = 0; r < requests; ++r) {
+    const std::int64_t rows = call.qo_indptr[r + 1] - call.qo_indptr[r];
+    if (uniform > 0 && rows != uniform)
+      add("seqlens_qo_indptr gives request " + std::to_string(r) + " " + std::to_string(rows) +
+          " rows, uni_seqlen_qo says " + std::to_string(uniform));
+  }
   for (std::size_t r = 0; r < requests; ++r)
     if (call.last_page_len[r] < 1 || call.last_page_len[r] > call.input.page_size)
       add("kv_last_page_lens of request " + std::to_string(r) + " is " +

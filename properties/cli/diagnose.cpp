@@ -38,6 +38,19 @@ bool gives(plan::PlanInput input, const FoundPlan& found) {
   return plan.ok() && same_plan(*plan, found);
 }
 
+// What the planner writes behind the captured buffers, in words; empty if it stays inside.
+std::string overrun(plan::PlanInput input, const FoundPlan& found) {
+  input.fidelity = plan::Fidelity::as_aiter;
+  const auto plan = plan::make_plan(input, sizes_of(found));
+  if (!plan) return {};
+  for (const plan::PlanBuffer* b : {&plan->work_indptr, &plan->work_info, &plan->reduce_indptr,
+                                    &plan->reduce_final_map, &plan->reduce_partial_map})
+    if (!b->overruns().empty())
+      return "the planner writes element " + std::to_string(b->overruns().rbegin()->first) +
+             " of " + b->name() + ", which was allocated with " + std::to_string(b->size());
+  return {};
+}
+
 // A question that the builder may have asked instead; false if it is the same one.
 struct Mistake {
   std::string sentence;
@@ -102,9 +115,12 @@ std::string_view name(Culprit culprit) {
 
 Diagnosis diagnose(const PlannerCall& call, const FoundPlan& found, bool broken) {
   if (!broken) return {};
-  if (gives(call.input, found))
+  if (gives(call.input, found)) {
+    const std::string what = overrun(call.input, found);
+    if (!what.empty()) return {Culprit::builder, what};
     return {Culprit::planner,
             "the original planner gives these buffers for this call, and they are no valid plan"};
+  }
   for (const auto kernel : {plan::V12Kernel::serial, plan::V12Kernel::parallel}) {
     plan::PlanInput input = call.input;
     if (input.version != plan::PlannerVersion::v1_2) break;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "properties/cli/bundle.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/plan_json.hpp"
 #include "properties/cli/planned_step.hpp"
@@ -19,6 +20,7 @@ struct Options {
   std::string input;  // empty: plan a case
   std::string output = "-";
   std::string planner = "auto";
+  std::string bundle;  // empty: none
   bool json = false;
   bool as_aiter = false;
 };
@@ -70,6 +72,11 @@ ExitCode plan_case(const Options& o) {
     text += step->table;
     documents.push_back(std::move(step->document));
   }
+  if (!o.bundle.empty()) {
+    if (steps.size() > 1)
+      return complain("plan", {ErrorCode::usage, "a bundle holds one step, not a sequence", ""});
+    if (const Status bad = write_bundle(documents[0], o.bundle)) return complain("plan", *bad);
+  }
   if (o.json && steps.size() == 1) text = documents[0].dump() + "\n";
   if (o.json && steps.size() > 1)
     text = Json{{"format", "mla-testbed steps 1"}, {"name", format_case(*c)}, {"steps", documents}}
@@ -114,6 +121,8 @@ void add_plan(CLI::App& app, ExitCode& exit) {
       ->check(CLI::IsMember({"auto", "serial"}))
       ->capture_default_str();
   c->add_flag("--as-aiter", o->as_aiter, "Repeat the original, its broken places included");
+  c->add_option("--bundle", o->bundle, "Also write lists and plan of a case to this folder")
+      ->type_name("DIR");
   c->add_flag("--json", o->json, "Print the plan of a case as JSON");
   c->footer(kFooter);
   c->callback([o, &exit] { exit = plan(*o); });

@@ -2,6 +2,7 @@
 # The sessions in README and docs are true: behind every indented `$ mla-testbed ...` stands what the
 # command prints today.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+cd "$root" # pages name files from there
 
 # Writes session N of a page to $scratch/N.command and $scratch/N.shown; a session ends at the first
 # line that is neither indented nor blank, or at the next command.

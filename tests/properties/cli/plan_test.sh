@@ -60,6 +60,28 @@ try check "$scratch/steps.json"
 expect_exit 0
 expect_out '^2 valid, 0 broken, 0 not checked$'
 
+# Bundles: what plan writes, check reads; the shipped ones say whose fault they show.
+try plan 'mla1:2q4s900_1q1s513;heads=8;cu=4' --bundle "$scratch/bundle"
+expect_exit 0
+try check "$scratch/bundle"
+expect_exit 0
+expect_out ': valid$'
+printf 'x' >>"$scratch/bundle/work_info.npy"
+try check "$scratch/bundle"
+expect_exit 2
+expect_err "incomplete: 'work_info.npy' has the sum"
+rm "$scratch/bundle/work_info.npy"
+try check "$scratch/bundle"
+expect_exit 2
+expect_err "array 'work_info': cannot read"
+sed -i 's|"work_info.npy"|"../work_info.npy"|' "$scratch/bundle/manifest.json"
+try check "$scratch/bundle"
+expect_exit 2
+expect_err "names the file '../work_info.npy'"
+try check "$root"/fixtures/bundles/*
+expect_exit 1
+expect_baseline check_bundles.txt
+
 # A plan that says something else is found, in words and as JSON.
 "$testbed" plan 'mla1:1q1s100;cu=2' --json | sed 's/"seqlens_kv_indptr":\[0,100\]/"seqlens_kv_indptr":[0,101]/' \
   >"$scratch/broken.json"

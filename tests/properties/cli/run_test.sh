@@ -46,9 +46,19 @@ do
 done
 try run --for 1s --cases 3
 expect_exit 2
-try run --backend hip
+try run --backend rocm
 expect_exit 2
-expect_err "backend 'hip' is unknown; available: cpu, cpu-portable"
+expect_err "backend 'rocm' is unknown; available: cpu, cpu-portable"
+try run --backend hip --device null
+expect_exit 3
+expect_err "backend 'hip' has no device"
+try run --backend hip --device emulated:gfx906
+expect_exit 2
+expect_err "device 'emulated:gfx906' is unknown"
+try cross-check --device null
+expect_exit 3
+try cross-check --for soon
+expect_exit 2
 try run --backend cpu,cpu
 expect_exit 2
 
