@@ -90,6 +90,31 @@ TEST_CASE("sizes: the experimental kernel doubles the slots and tiles by 128 row
   CHECK(mla::plan::query_tiles(query) == 8);
 }
 
+TEST_CASE("sizes: a split cap raises the partial rows of a batch that outnumbers the slots",
+          "[plan][sizes][P23]") {
+  SizeQuery query;
+  query.compute_units = ComputeUnits(80);
+  query.batch = Requests(200);
+  // 200 tiles in 80 slots are cut at most 79 times: 158 pieces of cut tiles.
+  CHECK(query_sizes(query)->reduce_partial_map == 158);
+  for (const std::int64_t cap : {1, 2, 7}) {
+    query.max_split_per_batch = cap;
+    CHECK(query_sizes(query)->reduce_partial_map == 200 + 80);
+  }
+}
+
+TEST_CASE("splits: an fp8 query that one block nearly holds is not split", "[plan]") {
+  // 16 heads of 4 rows: blocks of 64 keys. 66 keys are two blocks, and one beyond the rows.
+  const auto splits = [](std::int64_t keys) {
+    return *split_count({ComputeUnits(304), Requests(1), Tokens(keys), Heads(16), 4,
+                         DtypePair{Dtype::fp8, Dtype::fp8}});
+  };
+  CHECK(splits(66) == 1);
+  CHECK(splits(67) == 1);
+  CHECK(splits(68) == 2);
+  CHECK(splits(64 * 3 + 4) == 4);
+}
+
 TEST_CASE("sizes: a query that AITER asserts on or cannot allocate is refused with its value",
           "[plan][sizes]") {
   CHECK_THAT(refusal({.heads = mla::Heads(12)}), Catch::Contains("heads 12"));
