@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/plan/ps_prefill.hpp"
+#include "core/plan/split_count.hpp"
 #include "tests/core/plan/golden.hpp"
 
 namespace {
@@ -93,8 +94,8 @@ TEST_CASE("sizes: the experimental kernel doubles the slots and tiles by 128 row
 TEST_CASE("sizes: a split cap raises the partial rows of a batch that outnumbers the slots",
           "[plan][sizes][P23]") {
   SizeQuery query;
-  query.compute_units = ComputeUnits(80);
-  query.batch = Requests(200);
+  query.compute_units = mla::ComputeUnits(80);
+  query.batch = mla::Requests(200);
   // 200 tiles in 80 slots are cut at most 79 times: 158 pieces of cut tiles.
   CHECK(query_sizes(query)->reduce_partial_map == 158);
   for (const std::int64_t cap : {1, 2, 7}) {
@@ -106,8 +107,12 @@ TEST_CASE("sizes: a split cap raises the partial rows of a batch that outnumbers
 TEST_CASE("splits: an fp8 query that one block nearly holds is not split", "[plan]") {
   // 16 heads of 4 rows: blocks of 64 keys. 66 keys are two blocks, and one beyond the rows.
   const auto splits = [](std::int64_t keys) {
-    return *split_count({ComputeUnits(304), Requests(1), Tokens(keys), Heads(16), 4,
-                         DtypePair{Dtype::fp8, Dtype::fp8}});
+    return *mla::plan::split_count({mla::ComputeUnits(304),
+                                    mla::Requests(1),
+                                    mla::Tokens(keys),
+                                    mla::Heads(16),
+                                    4,
+                                    {mla::Dtype::fp8, mla::Dtype::fp8}});
   };
   CHECK(splits(66) == 1);
   CHECK(splits(67) == 1);
