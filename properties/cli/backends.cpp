@@ -9,6 +9,7 @@
 #include "hip_backend/device/open_device.hpp"
 #include "hip_backend/hip_backend.hpp"
 #include "properties/cli/build_info.hpp"
+#include "properties/stage_compare.hpp"
 
 namespace mla::cli {
 namespace {
@@ -111,9 +112,16 @@ Result<std::vector<NamedBackend>> make_backends(std::string_view list, std::stri
     auto one = make_one(name, device);
     if (!one) return one.error();
     out.push_back(std::move(*one));
-    if (comma == std::string_view::npos) return out;
+    if (comma == std::string_view::npos) break;
     list.remove_prefix(comma + 1);
   }
+  const auto named = [&out](std::string_view name) {
+    return std::find_if(out.begin(), out.end(), [name](const auto& b) { return b.name == name; });
+  };
+  // Side by side, the stages of a device are held to those of the CPU.
+  if (const auto hip = named(kHip); hip != out.end() && named(kDefault) != out.end())
+    hip->backend = prop::compared_with(std::move(hip->backend), cpu::make_cpu_backend());
+  return out;
 }
 
 std::string plant_option(std::string_view plant) {

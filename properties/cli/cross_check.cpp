@@ -2,11 +2,13 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cpu_backend/cpu_backend.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/judge_on.hpp"
 #include "properties/cli/quantity.hpp"
 #include "properties/cli/selection.hpp"
 #include "properties/cli/terminal.hpp"
+#include "properties/stage_compare.hpp"
 
 namespace mla::cli {
 namespace {
@@ -27,8 +29,8 @@ struct Options {
 
 constexpr const char* kFooter = R"(
 The entry point for CI on MI300X, MI355X and other GPUs. On each device all properties judge the
-cases of the files, then random ones for the time of --for; every partial result is a device's own,
-judged by the float64 reference. The report names device, driver and code objects. Without a device
+cases of the files, then random ones for the time of --for; its stages are held to those of the CPU
+backend, its results to the float64 reference. The report names device, driver and code objects. Without a device
 it says what is missing and exits with 3; an emulated device has to be named.
 
 Examples:
@@ -77,7 +79,10 @@ ExitCode cross_check(const Options& o) {
   for (const prop::Property& p : prop::all_properties()) run.properties.push_back(&p);
   auto devices = discover(o.devices);
   if (!devices) return complain("cross-check", devices.error());
-  for (NamedBackend& d : *devices) d.name = d.facts.front().second;
+  for (NamedBackend& d : *devices) {
+    d.name = d.facts.front().second;
+    d.backend = prop::compared_with(std::move(d.backend), cpu::make_cpu_backend());
+  }
   return publish("cross-check", judge_on(*devices, std::move(run), !o.no_progress),
                  {o.json, o.junit});
 }

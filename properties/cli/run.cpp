@@ -32,7 +32,8 @@ struct Options {
 
 constexpr const char* kFooter = R"(
 Prints every failure as a block that begins with `FAIL <property> <case>`, then a table with one
-verdict for each property. Cases from files come first; then --cases random ones, or random ones for
+verdict for each property. With `cpu,hip` the stages of the device are held to those of the CPU, and
+the first that differs is a fault with its work item. Cases from files come first; then --cases random ones, or random ones for
 the time of --for. Without any of the three, 200 random cases are judged.
 
 Examples:

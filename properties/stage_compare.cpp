@@ -1,0 +1,145 @@
+#include "properties/stage_compare.hpp"
+
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "core/numeric/bf16.hpp"
+
+namespace mla::prop {
+namespace {
+
+bool unwritten(float value) {
+  return std::bit_cast<std::uint32_t>(value) == kPoisonF32;
+}
+bool unwritten(std::uint16_t bits) {
+  return bits == kPoisonBf16;
+}
+float number(float value) {
+  return value;
+}
+float number(std::uint16_t bits) {
+  return bf16_to_float(bits);
+}
+
+struct Stage {
+  const char* name;
+  std::int64_t heads;
+  std::int64_t width;  // elements of a head of a row
+  double relative;     // of the largest element of the head
+  double absolute;
+};
+
+std::string place(const Stage& stage, std::size_t index) {
+  const auto width = static_cast<std::size_t>(stage.width);
+  const auto heads = static_cast<std::size_t>(stage.heads);
+  return std::string(stage.name) + " row " + std::to_string(index / width / heads) + " head " +
+         std::to_string(index / width % heads) + " element " + std::to_string(index % width);
+}
+
+struct Found {
+  std::string what;
+  std::int64_t row = -1;
+};
+
+template <class T>
+Found compare(const Stage& stage, const std::vector<T>& a, const std::vector<T>& b) {
+  if (a.size() != b.size())
+    return {std::string(stage.name) + ": " + std::to_string(a.size()) + " elements and " +
+            std::to_string(b.size())};
+  const auto width = static_cast<std::size_t>(stage.width);
+  for (std::size_t begin = 0; begin < a.size(); begin += width) {
+    double largest = 0;
+    for (std::size_t i = begin; i < begin + width; ++i)
+      if (std::isfinite(number(a[i]))) largest = std::max<double>(largest, std::fabs(number(a[i])));
+    for (std::size_t i = begin; i < begin + width; ++i) {
+      const float x = number(a[i]);
+      const float y = number(b[i]);
+      const bool same_kind = unwritten(a[i]) == unwritten(b[i]) && std::isnan(x) == std::isnan(y) &&
+                             std::isinf(x) == std::isinf(y);
+      if (same_kind && (std::isnan(x) || x == y)) continue;
+      const double tolerance = stage.absolute + stage.relative * largest;
+      if (!same_kind || std::fabs(double{x} - double{y}) > tolerance)
+        return {place(stage, i) + ": " + std::to_string(x) + " and " + std::to_string(y) +
+                    (unwritten(b[i]) ? " (never written)" : ""),
+                static_cast<std::int64_t>(i / width / static_cast<std::size_t>(stage.heads))};
+    }
+  }
+  return {};
+}
+
+// The work whose rows of this kind hold `row`.
+std::int64_t writer_of(const DecodeResult& result, RowRange Footprint::* rows, std::int64_t row) {
+  for (const Footprint& f : result.footprint)
+    if (row >= (f.*rows).begin && row < (f.*rows).end) return f.work;
+  return -1;
+}
+
+class Compared final : public Backend {
+ public:
+  Compared(std::unique_ptr<Backend> backend, std::unique_ptr<Backend> peer)
+      : backend_(std::move(backend)), peer_(std::move(peer)) {}
+  [[nodiscard]] std::string_view name() const override { return backend_->name(); }
+  [[nodiscard]] Support supports(const ResolvedShape& shape) const override {
+    return backend_->supports(shape);
+  }
+  [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
+                                         const ExecutionOptions& options) const override {
+    Result<DecodeResult> result = backend_->run(launch, options);
+    if (!result || !result->faults.empty()) return result;
+    const Result<DecodeResult> other = peer_->run(launch, options);
+    if (!other) return result;
+    if (const auto found = first_stage_difference(launch, *other, *result))
+      result->faults.push_back({found->what + ", on " + std::string(peer_->name()) + " and " +
+                                    std::string(backend_->name()),
+                                found->work, -1});
+    return result;
+  }
+
+ private:
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<Backend> peer_;
+};
+
+}  // namespace
+
+std::optional<StageDifference> first_stage_difference(const DecodeLaunch& launch,
+                                                      const DecodeResult& first,
+                                                      const DecodeResult& second) {
+  // A probability that is rounded the other way moves a mean of values by its unit, and the largest
+  // element of a head is at most a few times smaller than the largest value behind it.
+  const bool fp8 = launch.metadata.shape.dtype.both(Dtype::fp8);
+  const double unit = fp8 ? 0x1p-2 : 0x1p-5;
+  const double small = (fp8 ? 0x1p-4 : 0x1p-7) * launch.tensors.kv_scale;
+  const std::int64_t heads = first.kernel_heads;
+  const auto partial = [&](const Found& f) {
+    return StageDifference{f.what, writer_of(second, &Footprint::partial_rows, f.row)};
+  };
+  const auto direct = [&](const Found& f) {
+    return StageDifference{f.what, writer_of(second, &Footprint::output_rows, f.row)};
+  };
+  if (const Found f = compare({"partial output", heads, kValueDim, unit, small}, first.partial_out,
+                              second.partial_out);
+      !f.what.empty())
+    return partial(f);
+  if (const Found f = compare({"partial LSE", heads, 1, 0x1p-14, 0x1p-10}, first.partial_lse,
+                              second.partial_lse);
+      !f.what.empty())
+    return partial(f);
+  if (const Found f = compare({"output after stage 1", heads, kValueDim, unit, small},
+                              first.stage1_out, second.stage1_out);
+      !f.what.empty())
+    return direct(f);
+  if (const Found f = compare({"LSE after stage 1", heads, 1, 0x1p-14, 0x1p-10}, first.stage1_lse,
+                              second.stage1_lse);
+      !f.what.empty())
+    return direct(f);
+  return std::nullopt;
+}
+
+std::unique_ptr<Backend> compared_with(std::unique_ptr<Backend> backend,
+                                       std::unique_ptr<Backend> peer) {
+  return std::make_unique<Compared>(std::move(backend), std::move(peer));
+}
+
+}  // namespace mla::prop

@@ -1,0 +1,107 @@
+// Claims about the stage comparison: it is silent on equal runs and names the first difference.
+#include <bit>
+#include <catch2/catch.hpp>
+
+#include "core/builder/decode_builder.hpp"
+#include "cpu_backend/cpu_backend.hpp"
+#include "properties/generate/tensors.hpp"
+#include "properties/stage_compare.hpp"
+
+using namespace mla;
+using prop::first_stage_difference;
+
+namespace {
+
+// A step of two split requests, executed once.
+struct Executed {
+  Case spec;
+  Batch batch;
+  DecodeBuffers buffers;
+  DecodeMetadata metadata;
+  DecodeTensors tensors;
+  DecodeResult result;
+  [[nodiscard]] DecodeLaunch launch() const { return {metadata, tensors}; }
+};
+
+std::unique_ptr<Executed> executed() {
+  auto e = std::make_unique<Executed>();
+  e->spec = *parse_case("mla1:2q2s300;cu=5");
+  e->batch = *make_batch(e->spec);
+  const auto shape = resolve_shape(e->spec, e->batch);
+  e->buffers = make_decode_buffers(e->spec, e->batch, *shape);
+  auto metadata = DecodeMetadataBuilder({}).build(e->batch, *shape, e->buffers);
+  REQUIRE(metadata.ok());
+  e->metadata = std::move(*metadata);
+  e->tensors = prop::make_tensors(e->spec, e->batch);
+  auto result = cpu::make_cpu_backend()->run(e->launch(), {.record_footprint = true});
+  REQUIRE(result.ok());
+  e->result = std::move(*result);
+  REQUIRE_FALSE(e->result.partial_out.empty());
+  return e;
+}
+
+// Runs on the CPU and damages what comes out.
+class Damaging final : public Backend {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "damaging"; }
+  [[nodiscard]] Support supports(const ResolvedShape&) const override { return {true, {}}; }
+  [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
+                                         const ExecutionOptions& options) const override {
+    auto result = cpu_->run(launch, options);
+    if (result) result->partial_lse.at(0) += 1;
+    return result;
+  }
+
+ private:
+  std::unique_ptr<Backend> cpu_ = cpu::make_cpu_backend();
+};
+
+}  // namespace
+
+TEST_CASE("stages: equal runs have no difference", "[judge][stages]") {
+  const auto e = executed();
+  CHECK_FALSE(first_stage_difference(e->launch(), e->result, e->result).has_value());
+}
+
+TEST_CASE("stages: the first difference is named with its row and its work", "[judge][stages]") {
+  const auto e = executed();
+  const Footprint* writer = nullptr;
+  for (const Footprint& f : e->result.footprint)
+    if (f.partial_rows.begin < f.partial_rows.end) writer = &f;
+  REQUIRE(writer != nullptr);
+  const auto element = static_cast<std::size_t>(
+      (writer->partial_rows.begin * e->result.kernel_heads + 3) * kValueDim + 7);
+
+  DecodeResult other = e->result;
+  other.partial_out[element] += 1;
+  auto found = first_stage_difference(e->launch(), e->result, other);
+  REQUIRE(found.has_value());
+  CHECK(found->what.find("partial output row " + std::to_string(writer->partial_rows.begin) +
+                         " head 3 element 7") == 0);
+  CHECK(found->work == writer->work);
+
+  other = e->result;  // never written on one side
+  other.partial_out[element] = std::bit_cast<float>(kPoisonF32);
+  found = first_stage_difference(e->launch(), e->result, other);
+  REQUIRE(found.has_value());
+  CHECK(found->what.find("(never written)") != std::string::npos);
+
+  other = e->result;
+  other.stage1_lse.pop_back();
+  found = first_stage_difference(e->launch(), e->result, other);
+  REQUIRE(found.has_value());
+  CHECK(found->what.find("LSE after stage 1") == 0);
+}
+
+TEST_CASE("stages: a backend that differs from its peer has a fault", "[judge][stages]") {
+  const auto e = executed();
+  const auto sound = prop::compared_with(cpu::make_cpu_backend(), cpu::make_cpu_backend());
+  CHECK(sound->run(e->launch(), {})->faults.empty());
+  const auto damaged = prop::compared_with(std::make_unique<Damaging>(), cpu::make_cpu_backend());
+  CHECK(damaged->name() == "damaging");
+  const auto result = damaged->run(e->launch(), {.record_footprint = true});
+  REQUIRE(result.ok());
+  REQUIRE(result->faults.size() == 1);
+  CHECK(result->faults[0].what.find("partial LSE row 0 head 0") == 0);
+  CHECK(result->faults[0].what.find("on cpu and damaging") != std::string::npos);
+}
