@@ -45,10 +45,26 @@ void* operator new(std::size_t bytes) {
 void* operator new[](std::size_t bytes) {
   return take(bytes);
 }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return take(bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t& tag) noexcept {
+  return operator new(bytes, tag);
+}
 void operator delete(void* memory) noexcept {
   give(memory);
 }
 void operator delete[](void* memory) noexcept {
+  give(memory);
+}
+void operator delete(void* memory, const std::nothrow_t&) noexcept {
+  give(memory);
+}
+void operator delete[](void* memory, const std::nothrow_t&) noexcept {
   give(memory);
 }
 void operator delete(void* memory, std::size_t) noexcept {
