@@ -79,6 +79,13 @@ Status check_old_planner(const ResolvedShape& s, const Case& c) {
     error.bug = "BUG-014";
     return error;
   }
+  if (v10 && s.plan.tiles(s.max_qo_len) > 1) {
+    Error error =
+        refuse("puts all " + std::to_string(s.max_qo_len) + " rows in one tile, the kernel takes " +
+               std::to_string(s.plan.tile_rows(s.max_qo_len)));
+    error.bug = "BUG-014";
+    return error;
+  }
   for (std::int64_t q = 1; q <= s.max_qo_len; ++q)
     if (old->tile_rows(q) > s.plan.tile_rows(q)) {
       Error error =

@@ -85,7 +85,9 @@ bool draw_call(ByteChoices& choices, Call& call) {
     in.key.heads_per_kv_head = Heads(16);
     in.page_size = 1;
   }
-  call.lists = draw_lists(choices, in.page_size, 9);
+  // Planner v1.0 knows no tiles: a workgroup holds 8 rows of 16 heads.
+  const bool tiles = in.version != plan::PlannerVersion::v1_0;
+  call.lists = draw_lists(choices, in.page_size, tiles ? 9 : 4);
   in.key.max_qo_len = call.lists.longest;
   in.uniform_qo_len = call.lists.uniform;
   call.spoilt = choices.between(0, 5) == 0;
