@@ -3,11 +3,11 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <tuple>
 #include <utility>
 
+#include "core/builder/launch.hpp"
 #include "core/numeric/bf16.hpp"
 #include "cpu_backend/reduce.hpp"
 #include "cpu_backend/schedule.hpp"
@@ -17,31 +17,6 @@
 
 namespace mla::cpu {
 namespace {
-
-Error contradiction(const std::string& what, std::size_t have, std::int64_t need) {
-  return {ErrorCode::fault,
-          what + " has " + std::to_string(have) + " bytes, not " + std::to_string(need), ""};
-}
-
-Status check_tensors(const DecodeLaunch& launch) {
-  const ResolvedShape& shape = launch.metadata.shape;
-  const DecodeTensors& t = launch.tensors;
-  if (t.cache.dtype != shape.dtype.kv)
-    return Error{ErrorCode::fault,
-                 "the cache holds " + std::string(name(t.cache.dtype)) + ", the shape says " +
-                     std::string(name(shape.dtype.kv)),
-                 ""};
-  const std::int64_t q_bytes = launch.metadata.rows().count() * shape.heads.model.count() *
-                               kKeyDim * element_bytes(shape.dtype.q);
-  if (static_cast<std::int64_t>(t.q.size()) != q_bytes)
-    return contradiction("q", t.q.size(), q_bytes);
-  const std::int64_t cache_bytes = t.cache.slots * t.cache.row_bytes();
-  if (static_cast<std::int64_t>(t.cache.bytes.size()) != cache_bytes)
-    return contradiction("the cache", t.cache.bytes.size(), cache_bytes);
-  if (shape.route != Route::split && !launch.metadata.plan)
-    return Error{ErrorCode::fault, "route " + std::string(name(shape.route)) + " has no plan", ""};
-  return std::nullopt;
-}
 
 // Partial rows that a task or a merge names.
 std::int64_t backed_partial_rows(const TaskList& stage1, const MergeList& merges) {
@@ -85,39 +60,6 @@ std::vector<std::int64_t> task_order(const TaskList& stage1, std::uint64_t seed)
   return schedule(slots, seed);
 }
 
-// Output and LSE of the model's heads, from the kernel's rows.
-void unpack(const RowMap& rows, const KernelBuffers& buffers, DecodeResult& result) {
-  const std::int64_t heads = rows.padding().model.count();
-  result.out.reserve(static_cast<std::size_t>(rows.query_rows() * heads * kValueDim));
-  for (std::int64_t row = 0; row < rows.query_rows(); ++row) {
-    for (std::int64_t head = 0; head < heads; ++head) {
-      const auto [kernel_row, kernel_head] = rows.place(row, head);
-      const std::int64_t from = kernel_row * buffers.heads + kernel_head;
-      const std::uint16_t* values = buffers.out.data() + from * kValueDim;
-      result.out.insert(result.out.end(), values, values + kValueDim);
-      result.lse.push_back(buffers.lse.data()[from]);
-    }
-  }
-}
-
-// No kernel is relied on for rows without keys: the launcher writes them.
-void write_keyless(const DecodeMetadata& md, DecodeResult& result) {
-  const std::int64_t heads = md.shape.heads.model.count();
-  for (const auto& [begin, end] : md.keyless_rows) {
-    if (begin < 0 || end < begin || end > md.rows().count()) {
-      result.faults.push_back({"keyless rows [" + std::to_string(begin) + ", " +
-                                   std::to_string(end) + ") are not in [0, " +
-                                   std::to_string(md.rows().count()) + ")",
-                               -1, -1});
-      continue;
-    }
-    std::fill(result.out.begin() + begin * heads * kValueDim,
-              result.out.begin() + end * heads * kValueDim, std::uint16_t{0});
-    std::fill(result.lse.begin() + begin * heads, result.lse.begin() + end * heads,
-              -std::numeric_limits<float>::infinity());
-  }
-}
-
 template <class T>
 void check_canaries(const GuardedBuffer<T>& buffer, std::vector<Fault>& faults) {
   if (std::string damage = buffer.damaged(); !damage.empty())
@@ -145,7 +87,7 @@ Result<DecodeResult> execute(const DataPath& path, const DecodeLaunch& launch,
   const DecodeMetadata& md = launch.metadata;
   if (Support support = check_shape(md.shape); !support.ok)
     return Error{ErrorCode::unsupported, support.reason, ""};
-  if (Status bad = check_tensors(launch)) return *bad;
+  if (Status bad = check_launch(launch)) return *bad;
   const Result<RowMap> rows = RowMap::make(md);
   if (!rows) return rows.error();
 
@@ -170,7 +112,7 @@ Result<DecodeResult> execute(const DataPath& path, const DecodeLaunch& launch,
   check_canaries(buffers.partial_lse, result.faults);
   check_canaries(buffers.out, result.faults);
   check_canaries(buffers.lse, result.faults);
-  unpack(*rows, buffers, result);
+  unpack_rows(*rows, buffers.out.values(), buffers.lse.values(), result);
   write_keyless(md, result);
   result.partial_out = std::move(buffers.partial_out).take();
   result.partial_lse = std::move(buffers.partial_lse).take();

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +52,9 @@ class GuardedBuffer {
 
   [[nodiscard]] T* data() { return storage_.data() + kGuard; }
   [[nodiscard]] const T* data() const { return storage_.data() + kGuard; }
+  [[nodiscard]] std::span<const T> values() const {
+    return {data(), static_cast<std::size_t>(size_)};
+  }
   [[nodiscard]] std::int64_t size() const { return size_; }
 
   // A sentence if a canary is damaged, otherwise empty.

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/backend.hpp"
-#include "cpu_backend/row_map.hpp"
+#include "core/builder/row_map.hpp"
 
 namespace mla::cpu {
 

@@ -6,8 +6,10 @@
 #include <string>
 #include <utility>
 
+#include "core/builder/launch.hpp"
 #include "hip_backend/code_objects.hpp"
 #include "hip_backend/kernels/layout.hpp"
+#include "hip_backend/packing.hpp"
 #include "hip_backend/rounding.hpp"
 
 namespace mla::hip {
@@ -62,7 +64,7 @@ Status DecodeRun::bring_inputs(const DecodeLaunch& launch, const DecodeRunOption
     pointer = at<std::remove_pointer_t<std::remove_reference_t<decltype(pointer)>>>(address);
     return std::nullopt;
   };
-  const std::vector<std::byte> q = packing_.pack(launch.tensors, md.shape.dtype.q);
+  const std::vector<std::byte> q = pack_q(rows_, launch.tensors, md.shape.dtype.q);
   if (Status bad = put("q", std::span(q), decode_.q)) return bad;
   first_slot_ = cache.first_slot;
   const std::int64_t before = cache.first_slot * cache.row_bytes();
@@ -100,8 +102,8 @@ Status DecodeRun::bring_inputs(const DecodeLaunch& launch, const DecodeRunOption
 }
 
 Status DecodeRun::make_outputs() {
-  const std::int64_t rows = packing_.kernel_rows() * packing_.heads();
-  const std::int64_t partials = admission_.partial_rows * packing_.heads();
+  const std::int64_t rows = rows_.kernel_rows() * rows_.row_heads();
+  const std::int64_t partials = admission_.partial_rows * rows_.row_heads();
   if (Status bad = output("the output", rows * kValueDim * 2, kPoisonBf16Word, out_)) return bad;
   if (Status bad = output("the LSE", rows * 4, kPoisonF32Word, lse_)) return bad;
   if (Status bad =
@@ -118,8 +120,8 @@ void DecodeRun::fill_arguments(const DecodeLaunch& launch, const DecodeRunOption
   decode_.partial_out = at<float>(buffers_[partial_out_].address());
   decode_.partial_lse = at<float>(buffers_[partial_lse_].address());
   decode_.first_slot = first_slot_;
-  decode_.heads = static_cast<int>(packing_.heads());
-  decode_.fold = static_cast<int>(packing_.fold());
+  decode_.heads = static_cast<int>(rows_.row_heads());
+  decode_.fold = static_cast<int>(rows_.fold());
   decode_.uniform_qo_len = static_cast<int>(shape.uniform_qo_len);
   decode_.page_shift = std::countr_zero(static_cast<std::uint64_t>(shape.page_size));
   decode_.masks = shape.causal && shape.kernel.masks ? 1 : 0;
@@ -152,7 +154,7 @@ void DecodeRun::fill_arguments(const DecodeLaunch& launch, const DecodeRunOption
 Status DecodeRun::find_kernels(const DecodeLaunch& launch) {
   const ResolvedShape& shape = launch.metadata.shape;
   const DeviceProperties& device = device_->properties();
-  const std::int64_t packed = admission_.longest * packing_.heads();
+  const std::int64_t packed = admission_.longest * rows_.row_heads();
   const std::size_t layout = choose_layout(packed);
   const DecodeLayout& chosen =
       device.platform == Platform::amd ? kAmdLayouts[layout] : kNvidiaLayouts[layout];
@@ -167,7 +169,7 @@ Status DecodeRun::find_kernels(const DecodeLaunch& launch) {
                   .lds_bytes = device.platform == Platform::amd
                                    ? 0U
                                    : static_cast<std::uint32_t>(nvidia_decode_lds_bytes(chosen))};
-  const std::int64_t merged = admission_.longest_tile * packing_.heads();
+  const std::int64_t merged = admission_.longest_tile * rows_.row_heads();
   reduce_.row_groups = static_cast<int>(
       std::clamp<std::int64_t>(ceil_div(merged, kRowsOfReduceGroup), 1, kMostRowGroups));
   reduce_size_ = {.grid_x = static_cast<std::uint32_t>(admission_.skip_tile.size()),
@@ -191,13 +193,13 @@ Result<std::unique_ptr<DecodeRun>> DecodeRun::prepare(Device& device, const Deco
                                                       const DecodeRunOptions& options) {
   std::unique_ptr<DecodeRun> run(new DecodeRun);
   run->device_ = &device;
-  Result<Packing> packing = Packing::make(launch.metadata);
-  if (!packing) return packing.error();
-  run->packing_ = *packing;
+  Result<RowMap> rows = RowMap::make(launch.metadata);
+  if (!rows) return rows.error();
+  run->rows_ = *rows;
   run->admission_ = admit({.metadata = launch.metadata,
                            .cache = launch.tensors.cache,
-                           .kernel_rows = packing->kernel_rows(),
-                           .fold = packing->fold()});
+                           .kernel_rows = rows->kernel_rows(),
+                           .fold = rows->fold()});
   if (Status bad = run->bring_inputs(launch, options)) return *bad;
   if (Status bad = run->make_outputs()) return *bad;
   run->fill_arguments(launch, options);
@@ -234,14 +236,14 @@ Status DecodeRun::read(const DecodeLaunch& launch, DecodeResult& result) const {
   if (!partial_out) return partial_out.error();
   auto partial_lse = buffers_[partial_lse_].read_all<float>();
   if (!partial_lse) return partial_lse.error();
-  result.kernel_heads = packing_.heads();
+  result.kernel_heads = rows_.row_heads();
   result.partial_out = std::move(*partial_out);
   result.partial_lse = std::move(*partial_lse);
   result.faults = admission_.faults;
   for (const Buffer& buffer : buffers_)
     if (std::string damage = buffer.damaged(); !damage.empty())
       result.faults.push_back({std::move(damage), -1, -1});
-  packing_.unpack(*out, *lse, result);
+  unpack_rows(rows_, *out, *lse, result);
   write_keyless(launch.metadata, result);
   return std::nullopt;
 }

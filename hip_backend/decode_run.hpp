@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "core/backend.hpp"
+#include "core/builder/row_map.hpp"
 #include "hip_backend/admission.hpp"
 #include "hip_backend/device/resources.hpp"
 #include "hip_backend/kernels/arguments.hpp"
-#include "hip_backend/packing.hpp"
 
 namespace mla::hip {
 
@@ -52,7 +52,7 @@ class DecodeRun {
                               std::size_t& index);
 
   Device* device_ = nullptr;
-  Packing packing_;
+  RowMap rows_;
   Admission admission_;
   std::vector<Buffer> buffers_;
   std::size_t out_ = 0, lse_ = 0, partial_out_ = 0, partial_lse_ = 0;  // of buffers_

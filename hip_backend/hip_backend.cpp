@@ -3,35 +3,12 @@
 #include <string>
 #include <utility>
 
+#include "core/builder/launch.hpp"
 #include "hip_backend/code_objects.hpp"
 #include "hip_backend/decode_run.hpp"
 
 namespace mla::hip {
 namespace {
-
-Error contradiction(const std::string& what, std::size_t have, std::int64_t need) {
-  return {ErrorCode::fault,
-          what + " has " + std::to_string(have) + " bytes, not " + std::to_string(need), ""};
-}
-
-Status check_launch(const DecodeLaunch& launch) {
-  const ResolvedShape& shape = launch.metadata.shape;
-  const DecodeTensors& t = launch.tensors;
-  if (t.cache.dtype != shape.dtype.kv)
-    return Error{ErrorCode::fault,
-                 "the cache holds " + std::string(name(t.cache.dtype)) + ", the shape says " +
-                     std::string(name(shape.dtype.kv)),
-                 ""};
-  const std::int64_t q = launch.metadata.rows().count() * shape.heads.model.count() * kKeyDim *
-                         element_bytes(shape.dtype.q);
-  if (std::ssize(t.q) != q) return contradiction("q", t.q.size(), q);
-  const std::int64_t cache = t.cache.slots * t.cache.row_bytes();
-  if (std::ssize(t.cache.bytes) != cache)
-    return contradiction("the cache", t.cache.bytes.size(), cache);
-  if (shape.route != Route::split && !launch.metadata.plan)
-    return Error{ErrorCode::fault, "route " + std::string(name(shape.route)) + " has no plan", ""};
-  return std::nullopt;
-}
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;

@@ -82,8 +82,9 @@ Outcome p33_abi_contract(Subject& subject) {
     return failed(*why);
   if (!(std::isnormal(tensors->softmax_scale) && tensors->softmax_scale > 0))
     return failed("the softmax scale is " + std::to_string(tensors->softmax_scale));
+  if (const Support support = subject.backend().supports(md.shape); !support.ok)
+    return skipped("the backend declines: " + support.reason);
   const auto& result = subject.result();
-  if (!result && result.error().code == ErrorCode::unsupported) return refusal(result.error());
   if (!result) return failed("a complete launch is not taken: " + result.error().message);
   const std::int64_t pairs = subject.batch()->rows().count() * subject.spec().heads;
   if (const auto why = check_result(*result, pairs)) return failed(*why);

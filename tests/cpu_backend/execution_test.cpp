@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/builder/row_map.hpp"
 #include "core/numeric/bf16.hpp"
-#include "cpu_backend/row_map.hpp"
 #include "tests/cpu_backend/harness.hpp"
 
 using namespace mla;
@@ -142,7 +142,7 @@ TEST_CASE("cpu backend: a query row is folded and padded the same way forth and 
         "mla1:3q2s20;heads=4;arch=gfx942;cu=2", "mla1:2q4s20;heads=100;arch=gfx942;cu=2",
         "mla1:2q1s20;heads=128;arch=gfx950;cu=2"}) {
     const auto step = make_step(line);
-    const auto map = cpu::RowMap::make(step->metadata);
+    const auto map = RowMap::make(step->metadata);
     REQUIRE(map.ok());
     INFO(line);
     std::vector<bool> taken(static_cast<std::size_t>(map->kernel_rows() * map->row_heads()));

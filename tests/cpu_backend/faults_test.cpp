@@ -180,7 +180,7 @@ TEST_CASE("faults: reduce maps that leave their buffers are named", "[cpu][P05]"
 TEST_CASE("faults: a foreign address in work_meta_data is not followed", "[cpu][P33]") {
   const auto step = small_step();
   const plan::PlanView genuine = step->metadata.plan->view();
-  const auto rows = cpu::RowMap::make(step->metadata);
+  const auto rows = RowMap::make(step->metadata);
   REQUIRE(rows.ok());
   const std::array<std::uint64_t, 2> swapped = {genuine.work_meta_data[1],
                                                 genuine.work_meta_data[0]};

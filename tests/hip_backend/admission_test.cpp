@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "core/builder/row_map.hpp"
 #include "cpu_backend/cpu_backend.hpp"
 #include "hip_backend/admission.hpp"
-#include "hip_backend/packing.hpp"
 #include "tests/hip_backend/crosscheck_step.hpp"
 
 using namespace mla;
@@ -31,12 +31,12 @@ std::vector<std::string> sentences(const std::vector<Fault>& faults) {
 }
 
 hip::Admission admit(const Step& step) {
-  const auto packing = hip::Packing::make(step.metadata);
-  REQUIRE(packing.ok());
+  const auto rows = RowMap::make(step.metadata);
+  REQUIRE(rows.ok());
   return hip::admit({.metadata = step.metadata,
                      .cache = step.tensors.cache,
-                     .kernel_rows = packing->kernel_rows(),
-                     .fold = packing->fold()});
+                     .kernel_rows = rows->kernel_rows(),
+                     .fold = rows->fold()});
 }
 
 void check_same(const Step& step) {

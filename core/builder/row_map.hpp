@@ -11,7 +11,7 @@
 #include "core/builder/decode_metadata.hpp"
 #include "core/result.hpp"
 
-namespace mla::cpu {
+namespace mla {
 
 class RowMap {
  public:
@@ -53,4 +53,4 @@ class RowMap {
   HeadPadding padding_;
 };
 
-}  // namespace mla::cpu
+}  // namespace mla

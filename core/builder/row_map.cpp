@@ -1,8 +1,8 @@
-#include "cpu_backend/row_map.hpp"
+#include "core/builder/row_map.hpp"
 
 #include <string>
 
-namespace mla::cpu {
+namespace mla {
 
 Result<RowMap> RowMap::make(const DecodeMetadata& metadata) {
   const ResolvedShape& shape = metadata.shape;
@@ -34,4 +34,4 @@ Result<RowMap> RowMap::make(const DecodeMetadata& metadata) {
   return map;
 }
 
-}  // namespace mla::cpu
+}  // namespace mla

@@ -1,0 +1,69 @@
+#include "core/builder/launch.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+namespace mla {
+namespace {
+
+Error contradiction(const std::string& what, std::size_t have, std::int64_t need) {
+  return {ErrorCode::fault,
+          what + " has " + std::to_string(have) + " bytes, not " + std::to_string(need), ""};
+}
+
+}  // namespace
+
+Status check_launch(const DecodeLaunch& launch) {
+  const ResolvedShape& shape = launch.metadata.shape;
+  const DecodeTensors& t = launch.tensors;
+  if (t.cache.dtype != shape.dtype.kv)
+    return Error{ErrorCode::fault,
+                 "the cache holds " + std::string(name(t.cache.dtype)) + ", the shape says " +
+                     std::string(name(shape.dtype.kv)),
+                 ""};
+  const std::int64_t q_bytes = launch.metadata.rows().count() * shape.heads.model.count() *
+                               kKeyDim * element_bytes(shape.dtype.q);
+  if (static_cast<std::int64_t>(t.q.size()) != q_bytes)
+    return contradiction("q", t.q.size(), q_bytes);
+  const std::int64_t cache_bytes = t.cache.slots * t.cache.row_bytes();
+  if (static_cast<std::int64_t>(t.cache.bytes.size()) != cache_bytes)
+    return contradiction("the cache", t.cache.bytes.size(), cache_bytes);
+  if (shape.route != Route::split && !launch.metadata.plan)
+    return Error{ErrorCode::fault, "route " + std::string(name(shape.route)) + " has no plan", ""};
+  return std::nullopt;
+}
+
+void unpack_rows(const RowMap& rows, std::span<const std::uint16_t> out, std::span<const float> lse,
+                 DecodeResult& result) {
+  const std::int64_t heads = rows.padding().model.count();
+  result.out.reserve(static_cast<std::size_t>(rows.query_rows() * heads * kValueDim));
+  for (std::int64_t row = 0; row < rows.query_rows(); ++row) {
+    for (std::int64_t head = 0; head < heads; ++head) {
+      const auto [kernel_row, kernel_head] = rows.place(row, head);
+      const auto from = static_cast<std::size_t>(kernel_row * rows.row_heads() + kernel_head);
+      const auto values = out.subspan(from * kValueDim, kValueDim);
+      result.out.insert(result.out.end(), values.begin(), values.end());
+      result.lse.push_back(lse[from]);
+    }
+  }
+}
+
+void write_keyless(const DecodeMetadata& md, DecodeResult& result) {
+  const std::int64_t heads = md.shape.heads.model.count();
+  for (const auto& [begin, end] : md.keyless_rows) {
+    if (begin < 0 || end < begin || end > md.rows().count()) {
+      result.faults.push_back({"keyless rows [" + std::to_string(begin) + ", " +
+                                   std::to_string(end) + ") are not in [0, " +
+                                   std::to_string(md.rows().count()) + ")",
+                               -1, -1});
+      continue;
+    }
+    std::fill(result.out.begin() + begin * heads * kValueDim,
+              result.out.begin() + end * heads * kValueDim, std::uint16_t{0});
+    std::fill(result.lse.begin() + begin * heads, result.lse.begin() + end * heads,
+              -std::numeric_limits<float>::infinity());
+  }
+}
+
+}  // namespace mla

@@ -1,0 +1,27 @@
+// Launch: what every backend does around its kernels, whoever runs them.
+//
+// Fails: check_launch() with what contradicts what; write_keyless() adds a fault for rows that the
+// launch does not have, and goes on.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/backend.hpp"
+#include "core/builder/row_map.hpp"
+
+namespace mla {
+
+// Whether tensors and metadata belong together: dtypes, bytes, and a plan where the route needs it.
+Status check_launch(const DecodeLaunch& launch);
+
+// Output and LSE of the model's heads, appended to `result`, from those of the kernel: `out` is
+// [kernel rows, row heads, 512], `lse` [kernel rows, row heads].
+void unpack_rows(const RowMap& rows, std::span<const std::uint16_t> out, std::span<const float> lse,
+                 DecodeResult& result);
+
+// No kernel is relied on for rows without keys: output 0 and LSE -inf (BUG-074, BUG-085). `result`
+// holds the final output of every row of the launch.
+void write_keyless(const DecodeMetadata& metadata, DecodeResult& result);
+
+}  // namespace mla
