@@ -8,7 +8,6 @@
 
 #include "core/builder/launch.hpp"
 #include "hip_backend/code_objects.hpp"
-#include "hip_backend/kernels/layout.hpp"
 #include "hip_backend/packing.hpp"
 #include "hip_backend/rounding.hpp"
 
@@ -17,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t kPoisonF32Word = kPoisonF32;
 constexpr std::uint32_t kPoisonBf16Word = kPoisonBf16 * 0x10001U;
-constexpr std::int64_t kMostRowGroups = 64;
+constexpr std::int64_t kMostRowGroups = 64;  // of the reduce
 constexpr std::int64_t kRowsOfReduceGroup = 32;
 
 template <class T>
@@ -25,21 +24,12 @@ T* at(Address address) {
   return std::bit_cast<T*>(address);
 }
 
-std::string element_name(Dtype dtype) {
-  return std::string(name(dtype));
-}
-
-// The layout with the fewest rows that holds a whole work, or else the largest.
-std::size_t choose_layout(std::int64_t packed_rows) {
-  for (std::size_t i = 0; i < kLayouts; ++i)
-    if (kAmdLayouts[i].rows >= packed_rows) return i;
-  return kLayouts - 1;
-}
-
 }  // namespace
 
-Status DecodeRun::bring(std::string name, std::span<const std::byte> bytes, Address& to) {
-  auto buffer = Buffer::holding(*device_, std::move(name), bytes);
+Status DecodeRun::bring(std::string name, std::span<const std::byte> bytes, Input kind,
+                        Address& to) {
+  auto buffer = (exact_ & kind) != 0 ? Buffer::exact(*device_, std::move(name), bytes)
+                                     : Buffer::holding(*device_, std::move(name), bytes);
   if (!buffer) return buffer.error();
   to = buffer->address();
   buffers_.push_back(std::move(*buffer));
@@ -59,13 +49,16 @@ Status DecodeRun::bring_inputs(const DecodeLaunch& launch, const DecodeRunOption
   const DecodeMetadata& md = launch.metadata;
   const KvCache& cache = launch.tensors.cache;
   Address address = 0;
-  const auto put = [&](const char* what, auto span, auto*& pointer) -> Status {
-    if (Status bad = bring(what, std::as_bytes(span), address)) return bad;
+  const auto put_as = [&](Input kind, const char* what, auto span, auto*& pointer) -> Status {
+    if (Status bad = bring(what, std::as_bytes(span), kind, address)) return bad;
     pointer = at<std::remove_pointer_t<std::remove_reference_t<decltype(pointer)>>>(address);
     return std::nullopt;
   };
+  const auto put = [&](const char* what, auto span, auto*& pointer) -> Status {
+    return put_as(kInputLists, what, span, pointer);
+  };
   const std::vector<std::byte> q = pack_q(rows_, launch.tensors, md.shape.dtype.q);
-  if (Status bad = put("q", std::span(q), decode_.q)) return bad;
+  if (Status bad = put_as(kInputQ, "q", std::span(q), decode_.q)) return bad;
   first_slot_ = cache.first_slot;
   const std::int64_t before = cache.first_slot * cache.row_bytes();
   if (before > 0 && before + std::ssize(cache.bytes) <= options.whole_cache_bytes) {
@@ -77,7 +70,7 @@ Status DecodeRun::bring_inputs(const DecodeLaunch& launch, const DecodeRunOption
     if (Status bad = device_->copy_in(begin + static_cast<Address>(before), cache.bytes))
       return bad;
     decode_.cache = at<const void>(begin);
-  } else if (Status bad = put("the cache", std::span(cache.bytes), decode_.cache)) {
+  } else if (Status bad = put_as(kInputCache, "the cache", std::span(cache.bytes), decode_.cache)) {
     return bad;
   }
   if (Status bad = put("kv_indices", md.kv_indices, decode_.kv_indices)) return bad;
@@ -92,8 +85,10 @@ Status DecodeRun::bring_inputs(const DecodeLaunch& launch, const DecodeRunOption
 
   const plan::PlanView plan = md.plan->view();
   std::array<Address, 2> meta{};
-  if (Status bad = bring("work_indptr", std::as_bytes(plan.work_indptr), meta[0])) return bad;
-  if (Status bad = bring("work_info_set", std::as_bytes(plan.work_info), meta[1])) return bad;
+  if (Status bad = bring("work_indptr", std::as_bytes(plan.work_indptr), kInputLists, meta[0]))
+    return bad;
+  if (Status bad = bring("work_info_set", std::as_bytes(plan.work_info), kInputLists, meta[1]))
+    return bad;
   if (Status bad = put("work_meta_data", std::span(meta), decode_.work_meta_data)) return bad;
   if (Status bad = put("reduce_indptr", plan.reduce_indptr, reduce_.reduce_indptr)) return bad;
   if (Status bad = put("reduce_final_map", plan.reduce_final_map, reduce_.reduce_final_map))
@@ -151,41 +146,20 @@ void DecodeRun::fill_arguments(const DecodeLaunch& launch, const DecodeRunOption
   reduce_.rounding = rounding_number(reduce_rounding(shape.arch));
 }
 
-Status DecodeRun::find_kernels(const DecodeLaunch& launch) {
-  const ResolvedShape& shape = launch.metadata.shape;
-  const DeviceProperties& device = device_->properties();
-  const std::int64_t packed = admission_.longest * rows_.row_heads();
-  const std::size_t layout = choose_layout(packed);
-  const DecodeLayout& chosen =
-      device.platform == Platform::amd ? kAmdLayouts[layout] : kNvidiaLayouts[layout];
-  const std::int64_t groups =
-      std::clamp<std::int64_t>(ceil_div(packed, chosen.rows), 1, kMostRowGroups);
-  decode_.row_groups = static_cast<int>(groups);
-  const std::size_t works =
-      shape.route == Route::split ? admission_.skip.size() : admission_.skip_slot.size();
-  decode_size_ = {.grid_x = static_cast<std::uint32_t>(works),
-                  .grid_y = static_cast<std::uint32_t>(groups),
-                  .threads = static_cast<std::uint32_t>(chosen.threads),
-                  .lds_bytes = device.platform == Platform::amd
-                                   ? 0U
-                                   : static_cast<std::uint32_t>(nvidia_decode_lds_bytes(chosen))};
+Status DecodeRun::find_kernels(const DecodeLaunch& launch, const Stage1Maker& maker) {
   const std::int64_t merged = admission_.longest_tile * rows_.row_heads();
   reduce_.row_groups = static_cast<int>(
       std::clamp<std::int64_t>(ceil_div(merged, kRowsOfReduceGroup), 1, kMostRowGroups));
   reduce_size_ = {.grid_x = static_cast<std::uint32_t>(admission_.skip_tile.size()),
                   .grid_y = static_cast<std::uint32_t>(reduce_.row_groups),
                   .threads = 256};
-
-  const std::span<const std::byte> decode_code = code_object(device.arch, "decode");
-  const std::span<const std::byte> reduce_code = code_object(device.arch, "reduce");
-  const std::string decode_name = "decode_" + element_name(shape.dtype.q) + "_" +
-                                  element_name(shape.dtype.kv) + "_r" + std::to_string(chosen.rows);
-  auto decode_kernel = device_->find_kernel(decode_code, decode_name);
-  if (!decode_kernel) return decode_kernel.error();
-  auto reduce_kernel = device_->find_kernel(reduce_code, "reduce");
+  const auto reduce_kernel =
+      device_->find_kernel(code_object(device_->properties().arch, "reduce"), "reduce");
   if (!reduce_kernel) return reduce_kernel.error();
-  decode_kernel_ = *decode_kernel;
   reduce_kernel_ = *reduce_kernel;
+  auto stage1 = maker.make({*device_, launch, rows_, admission_, decode_});
+  if (!stage1) return stage1.error();
+  stage1_ = std::move(*stage1);
   return std::nullopt;
 }
 
@@ -193,6 +167,7 @@ Result<std::unique_ptr<DecodeRun>> DecodeRun::prepare(Device& device, const Deco
                                                       const DecodeRunOptions& options) {
   std::unique_ptr<DecodeRun> run(new DecodeRun);
   run->device_ = &device;
+  run->exact_ = options.exact_inputs;
   Result<RowMap> rows = RowMap::make(launch.metadata);
   if (!rows) return rows.error();
   run->rows_ = *rows;
@@ -203,13 +178,13 @@ Result<std::unique_ptr<DecodeRun>> DecodeRun::prepare(Device& device, const Deco
   if (Status bad = run->bring_inputs(launch, options)) return *bad;
   if (Status bad = run->make_outputs()) return *bad;
   run->fill_arguments(launch, options);
-  if (Status bad = run->find_kernels(launch)) return *bad;
+  if (Status bad = run->find_kernels(launch, options.stage1)) return *bad;
   return run;
 }
 
 Status DecodeRun::stage1(StreamHandle stream) {
   if (admission_.longest == 0) return std::nullopt;
-  return device_->launch(stream, decode_kernel_, decode_size_, argument_bytes(decode_));
+  return stage1_->run(stream);
 }
 
 Status DecodeRun::reduce(StreamHandle stream) {
@@ -217,7 +192,9 @@ Status DecodeRun::reduce(StreamHandle stream) {
   return device_->launch(stream, reduce_kernel_, reduce_size_, argument_bytes(reduce_));
 }
 
-Status DecodeRun::read_stage1(DecodeResult& result) const {
+Status DecodeRun::read_stage1(DecodeResult& result) {
+  if (admission_.longest > 0)
+    if (Status bad = stage1_->finish()) return bad;
   auto out = buffers_[out_].read_all<std::uint16_t>();
   if (!out) return out.error();
   auto lse = buffers_[lse_].read_all<float>();

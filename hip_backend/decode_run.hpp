@@ -15,15 +15,22 @@
 #include "hip_backend/admission.hpp"
 #include "hip_backend/device/resources.hpp"
 #include "hip_backend/kernels/arguments.hpp"
+#include "hip_backend/stage1.hpp"
 
 namespace mla::hip {
 
+enum Input : unsigned { kInputQ = 1, kInputCache = 2, kInputLists = 4, kEveryInput = 7 };
+
 struct DecodeRunOptions {
+  const Stage1Maker& stage1;
   // Waves sleep at places drawn from this; 0: never. No bit of a result may depend on it.
   std::uint32_t sleep_seed = 0;
   // Caches whose last backed slot lies below this many bytes are allocated from slot 0 on, so that
   // offsets on the device are as large as the page numbers say.
   std::int64_t whole_cache_bytes = 0;
+  // Inputs (a sum of Input) whose memory ends where they end, so that a device which guards its
+  // memory finds a read behind them; the others lie between canaries.
+  unsigned exact_inputs = 0;
 };
 
 class DecodeRun {
@@ -35,7 +42,7 @@ class DecodeRun {
   [[nodiscard]] Status reduce(StreamHandle stream);
 
   // What stage 1 left in the output buffers; call between the two.
-  [[nodiscard]] Status read_stage1(DecodeResult& result) const;
+  [[nodiscard]] Status read_stage1(DecodeResult& result);
   // Everything else; damaged canaries become faults.
   [[nodiscard]] Status read(const DecodeLaunch& launch, DecodeResult& result) const;
 
@@ -45,24 +52,25 @@ class DecodeRun {
   DecodeRun() = default;
   [[nodiscard]] Status bring_inputs(const DecodeLaunch& launch, const DecodeRunOptions& options);
   [[nodiscard]] Status make_outputs();
-  [[nodiscard]] Status find_kernels(const DecodeLaunch& launch);
+  [[nodiscard]] Status find_kernels(const DecodeLaunch& launch, const Stage1Maker& maker);
   void fill_arguments(const DecodeLaunch& launch, const DecodeRunOptions& options);
-  [[nodiscard]] Status bring(std::string name, std::span<const std::byte> bytes, Address& to);
+  [[nodiscard]] Status bring(std::string name, std::span<const std::byte> bytes, Input kind,
+                             Address& to);
   [[nodiscard]] Status output(std::string name, std::int64_t bytes, std::uint32_t word,
                               std::size_t& index);
 
   Device* device_ = nullptr;
   RowMap rows_;
   Admission admission_;
+  unsigned exact_ = 0;
   std::vector<Buffer> buffers_;
   std::size_t out_ = 0, lse_ = 0, partial_out_ = 0, partial_lse_ = 0;  // of buffers_
   std::int64_t first_slot_ = 0;
   DecodeArguments decode_{};
   ReduceArguments reduce_{};
-  KernelHandle decode_kernel_;
   KernelHandle reduce_kernel_;
-  LaunchSize decode_size_;
   LaunchSize reduce_size_;
+  std::unique_ptr<Stage1> stage1_;  // goes before the buffers that it works on
 };
 
 }  // namespace mla::hip

@@ -5,7 +5,7 @@
 
 #include "core/builder/launch.hpp"
 #include "hip_backend/code_objects.hpp"
-#include "hip_backend/decode_run.hpp"
+#include "hip_backend/decode_execution.hpp"
 
 namespace mla::hip {
 namespace {
@@ -27,11 +27,6 @@ class HipBackend final : public Backend {
                                          const ExecutionOptions& options) const override;
 
  private:
-  [[nodiscard]] Status execute(const DecodeLaunch& launch, const ExecutionOptions& options,
-                               DecodeResult& result) const;
-  [[nodiscard]] Status run_kernels(DecodeRun& run, DecodeResult& result) const;
-  [[nodiscard]] Status replay_kernels(DecodeRun& run) const;
-
   std::shared_ptr<Device> device_;
   HipOptions options_;
 };
@@ -58,56 +53,18 @@ Support HipBackend::supports(const ResolvedShape& shape) const {
   return {true, {}};
 }
 
-Status HipBackend::replay_kernels(DecodeRun& run) const {
-  Result<Stream> stream = make_stream(*device_);
-  if (!stream) return stream.error();
-  if (Status bad = device_->begin_capture(stream->get())) return bad;
-  if (Status bad = run.stage1(stream->get())) return bad;
-  if (Status bad = run.reduce(stream->get())) return bad;
-  const Result<GraphHandle> handle = device_->end_capture(stream->get());
-  if (!handle) return handle.error();
-  const Graph graph(*device_, *handle);
-  if (Status bad = device_->replay(stream->get(), graph.get())) return bad;
-  return device_->synchronize(stream->get());
-}
-
-Status HipBackend::run_kernels(DecodeRun& run, DecodeResult& result) const {
-  if (Status bad = run.stage1({})) return bad;
-  if (Status bad = device_->synchronize({})) return bad;
-  if (Status bad = run.read_stage1(result)) return bad;
-  // A graph runs both kernels in one go, over what stage 1 has already written.
-  if (options_.through_graph) return replay_kernels(run);
-  if (Status bad = run.reduce({})) return bad;
-  return device_->synchronize({});
-}
-
-Status HipBackend::execute(const DecodeLaunch& launch, const ExecutionOptions& options,
-                           DecodeResult& result) const {
-  auto run = DecodeRun::prepare(*device_, launch,
-                                {.sleep_seed = static_cast<std::uint32_t>(
-                                     options.schedule_seed ^ options.schedule_seed >> 32U),
-                                 .whole_cache_bytes = options_.whole_cache_bytes});
-  if (!run) return run.error();
-  if (Status bad = run_kernels(**run, result)) return bad;
-  if (Status bad = (*run)->read(launch, result)) return bad;
-  if (options.record_footprint) result.footprint = (*run)->admission().footprint;
-  return std::nullopt;
-}
-
 Result<DecodeResult> HipBackend::run(const DecodeLaunch& launch,
                                      const ExecutionOptions& options) const {
   if (Support support = supports(launch.metadata.shape); !support.ok)
     return Error{ErrorCode::unsupported, support.reason, ""};
   if (Status bad = check_launch(launch)) return *bad;
-  DecodeResult result;
-  Status bad = execute(launch, options, result);
-  if (!bad) return result;
-  if (bad->code != ErrorCode::fault) return *bad;
-  // By now everything that was on the device has been given back.
-  const Status still_broken = device_->recover();
-  bad->message += still_broken ? "; the device does not recover: " + still_broken->message
-                               : "; the device has recovered";
-  return *bad;
+  return execute_decode(*device_, launch,
+                        {.run = {.stage1 = own_stage1(),
+                                 .sleep_seed = static_cast<std::uint32_t>(
+                                     options.schedule_seed ^ options.schedule_seed >> 32U),
+                                 .whole_cache_bytes = options_.whole_cache_bytes},
+                         .through_graph = options_.through_graph,
+                         .record_footprint = options.record_footprint});
 }
 
 }  // namespace

@@ -44,11 +44,14 @@ struct DeviceProperties {
   std::int64_t compute_units = 0;
   std::int64_t memory_bytes = 0;
   std::int64_t lds_bytes = 0;  // largest LDS of one workgroup
+  // Whether every access outside of an allocation is a fault, which the device survives.
+  bool guards_memory = false;
 };
 
 struct LaunchSize {
   std::uint32_t grid_x = 1;  // workgroups
   std::uint32_t grid_y = 1;
+  std::uint32_t grid_z = 1;
   std::uint32_t threads = 64;   // of a workgroup, along x
   std::uint32_t lds_bytes = 0;  // beyond what the kernel itself declares
 };

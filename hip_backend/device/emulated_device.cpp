@@ -25,6 +25,7 @@ class EmulatedDevice final : public Device {
     properties_.compute_units = product_compute_units(arch).count();
     properties_.memory_bytes = std::int64_t{1} << 30;
     properties_.lds_bytes = arch == Arch::gfx942 ? 65536 : 163840;
+    properties_.guards_memory = true;
   }
   [[nodiscard]] const DeviceProperties& properties() const override { return properties_; }
 
@@ -170,7 +171,7 @@ Status EmulatedDevice::run(KernelHandle kernel, const LaunchSize& size,
   const Found& found = kernels_[kernel.value - 1];
   gfx::LaunchRequest request;
   request.kernel = found.name;
-  request.grid = {size.grid_x, size.grid_y, 1};
+  request.grid = {size.grid_x, size.grid_y, size.grid_z};
   request.block = {size.threads, 1, 1};
   request.kernarg = arguments;
   request.dynamic_lds = size.lds_bytes;

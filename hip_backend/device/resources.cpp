@@ -23,13 +23,14 @@ Result<Event> make_event(Device& device) {
   return Event(device, *handle);
 }
 
-Result<Buffer> Buffer::filled(Device& device, std::string name, std::int64_t bytes,
-                              std::uint32_t word) {
+Result<Buffer> Buffer::make(Device& device, std::string name, std::int64_t bytes,
+                            std::uint32_t word, std::int64_t behind_bytes) {
   Buffer buffer;
+  buffer.behind_ = behind_bytes;
   buffer.device_ = &device;
   buffer.name_ = std::move(name);
   buffer.bytes_ = round_up(bytes, kWord);
-  const Result<Address> memory = device.allocate(buffer.bytes_ + 2 * kCanaryBytes);
+  const Result<Address> memory = device.allocate(kCanaryBytes + buffer.bytes_ + behind_bytes);
   if (!memory) {
     Error error = memory.error();
     error.message = buffer.name_ + ", " + std::to_string(bytes) + " bytes: " + error.message;
@@ -39,7 +40,8 @@ Result<Buffer> Buffer::filled(Device& device, std::string name, std::int64_t byt
   const Address begin = *memory;
   if (Status bad = device.fill(begin, kCanaryWord, kCanaryBytes / kWord)) return *bad;
   const Address behind = buffer.address() + static_cast<Address>(buffer.bytes_);
-  if (Status bad = device.fill(behind, kCanaryWord, kCanaryBytes / kWord)) return *bad;
+  if (behind_bytes > 0)
+    if (Status bad = device.fill(behind, kCanaryWord, behind_bytes / kWord)) return *bad;
   if (Status bad = buffer.refill(word)) return *bad;
   return buffer;
 }
@@ -48,11 +50,27 @@ Result<Buffer> Buffer::poisoned(Device& device, std::string name, std::int64_t b
   return filled(device, std::move(name), bytes, kPoisonWord);
 }
 
+Result<Buffer> Buffer::filled(Device& device, std::string name, std::int64_t bytes,
+                              std::uint32_t word) {
+  return make(device, std::move(name), bytes, word, kCanaryBytes);
+}
+
 Result<Buffer> Buffer::holding(Device& device, std::string name, std::span<const std::byte> bytes) {
-  auto buffer = poisoned(device, std::move(name), static_cast<std::int64_t>(bytes.size()));
-  if (buffer && !bytes.empty())
-    if (Status bad = device.copy_in(buffer->address(), bytes)) return *bad;
+  auto buffer = poisoned(device, std::move(name), std::ssize(bytes));
+  if (buffer)
+    if (Status bad = buffer->put(bytes)) return *bad;
   return buffer;
+}
+
+Result<Buffer> Buffer::exact(Device& device, std::string name, std::span<const std::byte> bytes) {
+  auto buffer = make(device, std::move(name), std::ssize(bytes), kPoisonWord, 0);
+  if (buffer)
+    if (Status bad = buffer->put(bytes)) return *bad;
+  return buffer;
+}
+
+Status Buffer::put(std::span<const std::byte> bytes) const {
+  return bytes.empty() ? Status{} : device_->copy_in(address(), bytes);
 }
 
 Status Buffer::read(std::span<std::byte> to) const {
@@ -74,6 +92,7 @@ std::string Buffer::damaged() const {
   };
   if (std::string bad = intact(memory_.get()); !bad.empty())
     return "the canary before " + name_ + " " + bad;
+  if (behind_ == 0) return {};
   if (std::string bad = intact(address() + static_cast<Address>(bytes_)); !bad.empty())
     return "the canary behind " + name_ + " " + bad;
   return {};

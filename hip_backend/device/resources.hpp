@@ -60,6 +60,8 @@ class Buffer {
                                std::uint32_t word);
   static Result<Buffer> poisoned(Device& device, std::string name, std::int64_t bytes);
   static Result<Buffer> holding(Device& device, std::string name, std::span<const std::byte> bytes);
+  // The same without a canary behind it: the memory ends with the bytes, rounded up to words.
+  static Result<Buffer> exact(Device& device, std::string name, std::span<const std::byte> bytes);
   template <class T>
   static Result<Buffer> of(Device& device, std::string name, std::span<const T> values) {
     return holding(device, std::move(name), std::as_bytes(values));
@@ -83,9 +85,14 @@ class Buffer {
   [[nodiscard]] std::string damaged() const;
 
  private:
+  static Result<Buffer> make(Device& device, std::string name, std::int64_t bytes,
+                             std::uint32_t word, std::int64_t behind);
+  [[nodiscard]] Status put(std::span<const std::byte> bytes) const;
+
   Device* device_ = nullptr;
   std::string name_;
   std::int64_t bytes_ = 0;
+  std::int64_t behind_ = 0;  // bytes of the canary behind it
   Owned<Address> memory_;
 };
 

@@ -88,7 +88,7 @@ Result<Measured> measure(Device& device, StreamHandle stream, const Case& spec) 
   t.cache.bytes = random_elements(t.cache.slots * t.cache.row_bytes(), t.cache.dtype);
   const std::int64_t packed = metadata->rows().count() * spec.heads;
   t.q = random_elements(packed * kKeyDim * element_bytes(shape->dtype.q), shape->dtype.q);
-  auto run = DecodeRun::prepare(device, {*metadata, t}, {});
+  auto run = DecodeRun::prepare(device, {*metadata, t}, {.stage1 = own_stage1()});
   if (!run) return run.error();
 
   Measured m;

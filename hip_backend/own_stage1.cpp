@@ -1,0 +1,76 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/units.hpp"
+#include "hip_backend/code_objects.hpp"
+#include "hip_backend/device/resources.hpp"
+#include "hip_backend/kernels/layout.hpp"
+#include "hip_backend/stage1.hpp"
+
+namespace mla::hip {
+namespace {
+
+constexpr std::int64_t kMostRowGroups = 64;
+
+// The layout with the fewest rows that holds a whole work, or else the largest.
+std::size_t choose_layout(std::int64_t packed_rows) {
+  for (std::size_t i = 0; i < kLayouts; ++i)
+    if (kAmdLayouts[i].rows >= packed_rows) return i;
+  return kLayouts - 1;
+}
+
+class OwnStage1 final : public Stage1 {
+ public:
+  OwnStage1(Device& device, KernelHandle kernel, const LaunchSize& size,
+            const DecodeArguments& arguments)
+      : device_(device), kernel_(kernel), size_(size), arguments_(arguments) {}
+  Status run(StreamHandle stream) override {
+    return device_.launch(stream, kernel_, size_, argument_bytes(arguments_));
+  }
+  Status finish() override { return std::nullopt; }
+
+ private:
+  Device& device_;
+  KernelHandle kernel_;
+  LaunchSize size_;
+  DecodeArguments arguments_;
+};
+
+class OwnStage1Maker final : public Stage1Maker {
+ public:
+  [[nodiscard]] Result<std::unique_ptr<Stage1>> make(const Stage1Input& input) const override {
+    const ResolvedShape& shape = input.launch.metadata.shape;
+    const DeviceProperties& device = input.device.properties();
+    const bool amd = device.platform == Platform::amd;
+    const std::int64_t packed = input.admission.longest * input.rows.row_heads();
+    const std::size_t layout = choose_layout(packed);
+    const DecodeLayout& chosen = amd ? kAmdLayouts[layout] : kNvidiaLayouts[layout];
+    const std::int64_t groups =
+        std::clamp<std::int64_t>(ceil_div(packed, chosen.rows), 1, kMostRowGroups);
+    DecodeArguments arguments = input.buffers;
+    arguments.row_groups = static_cast<int>(groups);
+    const std::size_t works = shape.route == Route::split ? input.admission.skip.size()
+                                                          : input.admission.skip_slot.size();
+    const LaunchSize size = {
+        .grid_x = static_cast<std::uint32_t>(works),
+        .grid_y = static_cast<std::uint32_t>(groups),
+        .threads = static_cast<std::uint32_t>(chosen.threads),
+        .lds_bytes = amd ? 0U : static_cast<std::uint32_t>(nvidia_decode_lds_bytes(chosen))};
+    const std::string kernel = "decode_" + std::string(name(shape.dtype.q)) + "_" +
+                               std::string(name(shape.dtype.kv)) + "_r" +
+                               std::to_string(chosen.rows);
+    const auto handle = input.device.find_kernel(code_object(device.arch, "decode"), kernel);
+    if (!handle) return handle.error();
+    return std::unique_ptr<Stage1>(new OwnStage1(input.device, *handle, size, arguments));
+  }
+};
+
+}  // namespace
+
+const Stage1Maker& own_stage1() {
+  static const OwnStage1Maker maker;
+  return maker;
+}
+
+}  // namespace mla::hip
