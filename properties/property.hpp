@@ -23,6 +23,7 @@ struct Property {
 };
 
 std::span<const Property> all_properties();
+// One of these, or the canary P00 (canary.hpp); nullptr for any other id.
 const Property* find_property(std::string_view id);
 
 }  // namespace mla::prop

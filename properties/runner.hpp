@@ -2,7 +2,8 @@
 //
 // Cases are drawn by RapidCheck under an id of our own, never under one from the environment; a
 // failure carries everything that reproduces it: the case line first. Cases that ran are counted
-// for each property: zero is inconclusive. Cases are judged in parallel, and the report of a seed
+// for each property: zero is inconclusive, and so is a large run without the kinds of cases that
+// defects sit in (tags.hpp). Cases are judged in parallel, and the report of a seed
 // is the same for any number of workers, as long as no time limit cuts it off. Fails: never;
 // `backend` must be set.
 #pragma once
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "core/backend.hpp"
+#include "properties/ledger.hpp"
 #include "properties/property.hpp"
 
 namespace mla::prop {
@@ -30,6 +32,7 @@ struct RunOptions {
   std::optional<Arch> arch;  // random cases of this one only, for a device that is of no other
   const Backend* backend = nullptr;
   const Interposer* interposer = nullptr;
+  Ledger ledger;       // what is known to fail here, see concerning()
   int workers = 0;     // cases judged at once; 0: as many as the machine has cores
   bool shrink = true;  // whether a failing case is made smaller
   // What a replay needs besides case and property, such as " --backend hip".
@@ -55,15 +58,35 @@ struct PropertyTally {
   std::int64_t skipped = 0;
   std::int64_t failed = 0;
   std::string first_skip;  // why the first skipped case was skipped
+  std::int64_t known = 0;  // of those that ran, failed as the ledger has it
+};
+
+struct LedgerTally {
+  LedgerEntry entry;
+  std::int64_t cases = 0;  // that it covered
+  // known_fail: every witness fails as listed; unexpected_pass: one holds; inconclusive: one did
+  // not run; skip: quarantined.
+  Verdict verdict = Verdict::known_fail;
+  std::string message;  // what a witness did instead of failing
+};
+
+struct TagTally {
+  std::string_view tag;
+  std::int64_t cases = 0;  // random ones that were not refused
 };
 
 struct RunReport {
   std::vector<PropertyTally> tallies;
+  std::vector<LedgerTally> ledger;
+  std::vector<TagTally> tags;
+  std::int64_t random_cases = 0;  // of those judged, random and not refused
   std::vector<Failure> failures;  // at most one for each property, which then is not asked again
   std::int64_t cases = 0;         // cases judged
   std::int64_t refused = 0;       // of these, refused by shape or builder, with a reason
   bool gave_up = false;           // the time limit passed before the wanted cases were judged
   double seconds = 0;
+  // Tags that too few of many random cases have.
+  [[nodiscard]] std::vector<TagTally> missed_quotas() const;
   [[nodiscard]] ExitCode exit_code() const;
 };
 

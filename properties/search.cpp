@@ -7,6 +7,7 @@
 #include "properties/generate/hash.hpp"
 #include "properties/generate/rc_cases.hpp"
 #include "properties/parallel.hpp"
+#include "properties/tags.hpp"
 
 namespace mla::prop {
 
@@ -65,30 +66,94 @@ std::vector<std::size_t> Search::still_asked(std::int64_t index) {
 }
 
 void Search::judge_case(std::int64_t index) {
-  const std::vector<std::size_t> asked = still_asked(index);
+  std::vector<std::size_t> asked = still_asked(index);
+  const Case c = case_at(index);
+  Record record;
+  record.verdicts.assign(first_.size(), Verdict::inconclusive);
+  if (index >= std::ssize(options_.cases))
+    for (const Tag& tag : all_tags()) record.tags.push_back(tag.holds(c));
+  quarantine(index, c, asked, record);
   std::vector<const Property*> properties;
   for (const std::size_t p : asked) properties.push_back(options_.properties[p]);
-  const Case c = case_at(index);
-  keep(index, c, asked, judge(c, properties, backend_, options_.interposer));
+  keep(index, c, asked, judge(c, properties, backend_, options_.interposer), std::move(record));
+}
+
+void Search::quarantine(std::int64_t index, const Case& c, std::vector<std::size_t>& asked,
+                        Record& record) {
+  const auto listed = [&](std::size_t p) {
+    const LedgerEntry* entry = quarantined(options_.ledger, *options_.properties[p], c);
+    if (entry == nullptr) return false;
+    record.verdicts[p] = Verdict::skip;
+    record.listed.push_back({p, static_cast<std::size_t>(entry - options_.ledger.data())});
+    const std::lock_guard lock(mutex_);
+    note_skip(p, index, "quarantined by " + entry->id + ": " + entry->reason);
+    return true;
+  };
+  asked.erase(std::remove_if(asked.begin(), asked.end(), listed), asked.end());
+}
+
+void Search::note_skip(std::size_t p, std::int64_t index, std::string reason) {
+  if (index < skips_[p].index) skips_[p] = {index, std::move(reason)};
 }
 
 void Search::keep(std::int64_t index, const Case& c, const std::vector<std::size_t>& asked,
-                  Judgement judgement) {
+                  Judgement judgement, Record record) {
   const std::lock_guard lock(mutex_);
-  Record& record = records_[static_cast<std::size_t>(index)];
   record.refused = judgement.refused;
-  record.verdicts.assign(first_.size(), Verdict::inconclusive);
   for (std::size_t i = 0; i < asked.size(); ++i) {
     const std::size_t p = asked[i];
     Outcome& outcome = judgement.outcomes[i];
     record.verdicts[p] = outcome.verdict;
-    if (outcome.verdict == Verdict::fail && index < first_[p].index)
+    if (outcome.verdict == Verdict::skip) note_skip(p, index, std::move(outcome.message));
+    if (outcome.verdict != Verdict::fail) continue;
+    const LedgerEntry* entry = known_failure(options_.ledger, *options_.properties[p], c, outcome);
+    if (entry != nullptr) {
+      record.verdicts[p] = Verdict::known_fail;
+      record.listed.push_back({p, static_cast<std::size_t>(entry - options_.ledger.data())});
+    } else if (index < first_[p].index) {
       first_[p] = {index, c, std::move(outcome)};
-    else if (outcome.verdict == Verdict::skip && index < skips_[p].index)
-      skips_[p] = {index, std::move(outcome.message)};
+    }
   }
+  records_[static_cast<std::size_t>(index)] = std::move(record);
   ++judged_;
   if (options_.progress) options_.progress(judged_, options_.time_limit ? 0 : wanted_);
+}
+
+// Of one property, up to its first failure.
+PropertyTally Search::tally(std::size_t p, std::int64_t cases) const {
+  PropertyTally tally;
+  tally.property = options_.properties[p];
+  for (std::int64_t i = 0; i < cases && i <= first_[p].index; ++i) {
+    const Verdict verdict = records_[static_cast<std::size_t>(i)].verdicts[p];
+    if (verdict == Verdict::inconclusive) continue;
+    ++(verdict == Verdict::skip ? tally.skipped : tally.ran);
+    if (verdict == Verdict::fail) ++tally.failed;
+    if (verdict == Verdict::known_fail) ++tally.known;
+  }
+  if (tally.skipped > 0) tally.first_skip = skips_[p].reason;
+  return tally;
+}
+
+void Search::count_tags(RunReport& report) const {
+  for (const Tag& tag : all_tags()) report.tags.push_back({tag.name, 0});
+  for (std::int64_t i = std::ssize(options_.cases); i < report.cases; ++i) {
+    const Record& record = records_[static_cast<std::size_t>(i)];
+    if (record.refused) continue;
+    ++report.random_cases;
+    for (std::size_t t = 0; t < report.tags.size(); ++t)
+      report.tags[t].cases += record.tags[t] ? 1 : 0;
+  }
+}
+
+void Search::count_listed(RunReport& report) const {
+  for (const LedgerEntry& entry : options_.ledger) {
+    LedgerTally tally;
+    tally.entry = entry;
+    report.ledger.push_back(std::move(tally));
+  }
+  for (std::int64_t i = 0; i < report.cases; ++i)
+    for (const auto& [p, entry] : records_[static_cast<std::size_t>(i)].listed)
+      report.ledger[entry].cases += i <= first_[p].index ? 1 : 0;
 }
 
 RunReport Search::counts() const {
@@ -99,17 +164,9 @@ RunReport Search::counts() const {
       std::min(next_, last_first_failure() == kNever ? kNever : last_first_failure() + 1);
   for (std::int64_t i = 0; i < report.cases; ++i)
     report.refused += records_[static_cast<std::size_t>(i)].refused ? 1 : 0;
-  for (std::size_t p = 0; p < first_.size(); ++p) {
-    PropertyTally tally{options_.properties[p], 0, 0, 0, {}};
-    for (std::int64_t i = 0; i < report.cases && i <= first_[p].index; ++i) {
-      const Verdict verdict = records_[static_cast<std::size_t>(i)].verdicts[p];
-      if (verdict == Verdict::inconclusive) continue;
-      ++(verdict == Verdict::skip ? tally.skipped : tally.ran);
-      if (verdict == Verdict::fail) ++tally.failed;
-    }
-    if (tally.skipped > 0) tally.first_skip = skips_[p].reason;
-    report.tallies.push_back(std::move(tally));
-  }
+  for (std::size_t p = 0; p < first_.size(); ++p) report.tallies.push_back(tally(p, report.cases));
+  count_tags(report);
+  count_listed(report);
   return report;
 }
 

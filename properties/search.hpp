@@ -43,14 +43,27 @@ class Search {
   struct Record {
     bool refused = false;
     std::vector<Verdict> verdicts;  // of each property; inconclusive where it was not asked
+    std::vector<bool> tags;         // of a random case
+    struct Listed {
+      std::size_t property;
+      std::size_t entry;
+    };
+    std::vector<Listed> listed;  // properties whose verdict comes from an entry of the ledger
   };
   [[nodiscard]] std::optional<std::int64_t> take();
   [[nodiscard]] Case case_at(std::int64_t index) const;
   [[nodiscard]] std::vector<std::size_t> still_asked(std::int64_t index);
   void judge_case(std::int64_t index);
   void keep(std::int64_t index, const Case& c, const std::vector<std::size_t>& asked,
-            Judgement judgement);
+            Judgement judgement, Record record);
+  // Takes the properties that are quarantined for the case out of `asked`, into the record.
+  void quarantine(std::int64_t index, const Case& c, std::vector<std::size_t>& asked,
+                  Record& record);
+  void note_skip(std::size_t p, std::int64_t index, std::string reason);
   [[nodiscard]] std::int64_t last_first_failure() const;
+  [[nodiscard]] PropertyTally tally(std::size_t p, std::int64_t cases) const;
+  void count_tags(RunReport& report) const;
+  void count_listed(RunReport& report) const;
 
   const RunOptions& options_;
   const Backend& backend_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "properties/canary.hpp"
 #include "properties/claims/by_kind.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/engine_claims.hpp"
@@ -129,6 +130,7 @@ std::span<const Property> all_properties() {
 }
 
 const Property* find_property(std::string_view id) {
+  if (id == canary().id) return &canary();
   const auto found = std::find_if(kProperties.begin(), kProperties.end(),
                                   [id](const Property& p) { return p.id == id; });
   return found == kProperties.end() ? nullptr : &*found;

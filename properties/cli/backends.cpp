@@ -1,9 +1,9 @@
 #include "properties/cli/backends.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 
+#include "core/io/checksum.hpp"
 #include "cpu_backend/cpu_backend.hpp"
 #include "hip_backend/code_objects.hpp"
 #include "hip_backend/device/open_device.hpp"
@@ -33,15 +33,6 @@ bool available(cpu::Isa isa) {
   return std::find(isas.begin(), isas.end(), isa) != isas.end();
 }
 
-// Names the bytes of a code object: FNV-1a, 64 bits.
-std::string identity(std::span<const std::byte> bytes) {
-  std::uint64_t hash = 0xCBF29CE484222325ULL;
-  for (const std::byte b : bytes) hash = (hash ^ static_cast<std::uint64_t>(b)) * 0x100000001B3ULL;
-  char text[20];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
-  return text;
-}
-
 Facts facts_of(const hip::DeviceProperties& device) {
   Facts facts = {
       {"device", device.label},      {"model", device.model},
@@ -49,7 +40,7 @@ Facts facts_of(const hip::DeviceProperties& device) {
       {"driver", device.driver},     {"host compiler", kCompiler}};
   for (const char* unit : {"decode", "reduce", "expand", "planner"})
     if (const auto code = hip::code_object(device.arch, unit); !code.empty())
-      facts.emplace_back(std::string("code object ") + unit, identity(code));
+      facts.emplace_back(std::string("code object ") + unit, io::hex64(io::fnv1a64(code)));
   return facts;
 }
 

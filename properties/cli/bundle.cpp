@@ -1,8 +1,8 @@
 #include "properties/cli/bundle.hpp"
 
-#include <cstdio>
 #include <filesystem>
 
+#include "core/io/checksum.hpp"
 #include "core/io/npy.hpp"
 #include "core/plan/plan.hpp"
 #include "properties/cli/terminal.hpp"
@@ -16,11 +16,7 @@ namespace fs = std::filesystem;
 constexpr const char* kFormat = "mla-testbed bundle 1";
 
 std::string sum_of(std::span<const std::byte> bytes) {
-  std::uint64_t hash = 0xCBF29CE484222325ULL;
-  for (const std::byte b : bytes) hash = (hash ^ static_cast<std::uint64_t>(b)) * 0x100000001B3ULL;
-  char text[20];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
-  return text;
+  return io::hex64(io::fnv1a64(bytes));
 }
 
 Error bad(const std::string& folder, const std::string& why) {

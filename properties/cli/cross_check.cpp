@@ -4,10 +4,8 @@
 
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/cli/command.hpp"
-#include "properties/cli/judge_on.hpp"
+#include "properties/cli/judging_options.hpp"
 #include "properties/cli/quantity.hpp"
-#include "properties/cli/selection.hpp"
-#include "properties/cli/terminal.hpp"
 #include "properties/stage_compare.hpp"
 
 namespace mla::cli {
@@ -20,11 +18,7 @@ constexpr int kMostDevices = 64;  // of one runtime
 struct Options {
   std::vector<std::string> devices;  // empty: every GPU
   std::string time = "60s";
-  std::string seed = "1";
-  std::vector<std::string> case_files;
-  bool json = false;
-  std::string junit;
-  bool no_progress = false;
+  JudgingOptions judging;
 };
 
 constexpr const char* kFooter = R"(
@@ -63,28 +57,20 @@ Result<std::vector<NamedBackend>> discover(const std::vector<std::string>& names
 }
 
 ExitCode cross_check(const Options& o) {
-  prop::RunOptions run;
-  const auto seed = parse_seed("--seed", o.seed);
-  if (!seed) return complain("cross-check", seed.error());
-  run.seed = *seed;
+  auto begun = begin_judging("cross-check", o.judging);
+  if (const auto* exit = std::get_if<ExitCode>(&begun)) return *exit;
+  auto& run = *std::get_if<0>(&begun);
   const auto limit = parse_duration("--for", o.time);
   if (!limit) return complain("cross-check", limit.error());
   run.time_limit = *limit;
-  auto cases = select_cases(o.case_files);
-  if (const auto* unselected = std::get_if<Unselected>(&cases)) {
-    write_stderr("mla-testbed cross-check: " + unselected->message + "\n");
-    return unselected->exit;
-  }
-  run.cases = *std::get_if<0>(&cases);
-  for (const prop::Property& p : prop::all_properties()) run.properties.push_back(&p);
   auto devices = discover(o.devices);
   if (!devices) return complain("cross-check", devices.error());
   for (NamedBackend& d : *devices) {
     d.name = d.facts.front().second;
     d.backend = prop::compared_with(std::move(d.backend), cpu::make_cpu_backend());
   }
-  return publish("cross-check", judge_on(*devices, std::move(run), !o.no_progress),
-                 {o.json, o.junit});
+  return publish("cross-check", judge_on(*devices, std::move(run), !o.judging.no_progress),
+                 o.judging.publication);
 }
 
 }  // namespace
@@ -98,16 +84,7 @@ void add_cross_check(CLI::App& app, ExitCode& exit) {
   c->add_option("--for", o->time, "Random cases on each device for so long")
       ->type_name("TIME")
       ->capture_default_str();
-  c->add_option("--seed", o->seed, "Seed of the random cases")
-      ->type_name("N")
-      ->capture_default_str();
-  c->add_option("--cases-file", o->case_files, "Judge the cases of this file first (repeatable)")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
-  c->add_flag("--json", o->json, "Print one JSON object instead of the table");
-  c->add_option("--junit", o->junit, "Write a JUnit XML report to this file as well")
-      ->type_name("FILE");
-  c->add_flag("--no-progress", o->no_progress, "Draw no progress bar");
+  add_judging_options(*c, o->judging, false);
   c->footer(kFooter);
   c->callback([o, &exit] { exit = cross_check(*o); });
 }

@@ -9,12 +9,14 @@ namespace mla::cli {
 RunSummary judge_on(const std::vector<NamedBackend>& backends, prop::RunOptions run,
                     bool progress) {
   RunSummary summary{.seed = run.seed, .backends = {}};
+  const prop::Ledger ledger = run.ledger;
   for (const NamedBackend& b : backends) {
     Progress bar(progress, run.time_limit);
     run.backend = b.backend.get();
     run.replay_options = b.replay_options;
     run.workers = b.workers;
     run.arch = b.arch;
+    run.ledger = prop::concerning(ledger, b.name, run.properties);
     run.progress = [&bar](std::int64_t judged, std::int64_t wanted) { bar.update(judged, wanted); };
     summary.backends.push_back(
         {.backend = b.name, .facts = b.facts, .report = prop::run_properties(run)});

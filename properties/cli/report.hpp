@@ -1,12 +1,13 @@
 // The report of a run: the verdict table for people, JSON and JUnit XML for machines.
 //
 // Pure functions from the reports of one or more backends to text. One verdict for each property
-// and backend: fail if a case failed, pass if one ran, skip if all were skipped, inconclusive if
-// nothing ran. Units: cases, seconds. Fails: never.
+// and backend: fail if a case failed, known-fail if all that failed are listed, pass if one ran,
+// skip if all were skipped, inconclusive if nothing ran. Units: cases, seconds. Fails: never.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,9 @@ struct RunSummary {
 };
 
 prop::Verdict verdict_of(const prop::PropertyTally& tally);
+// Why a tag misses its quota, and why a run gave up.
+std::string shortfall(const prop::TagTally& tag, const prop::RunReport& report);
+inline constexpr std::string_view kGaveUp = "the time was over before the wanted cases were judged";
 // What an exit code says, in a few words.
 std::string describe(prop::ExitCode code);
 

@@ -21,9 +21,21 @@ Json failure_json(const prop::Failure& f) {
 }
 
 Json tally_json(const prop::PropertyTally& t) {
-  return {{"id", t.property->id},          {"name", t.property->name}, {"ran", t.ran},
-          {"skipped", t.skipped},          {"failed", t.failed},       {"first_skip", t.first_skip},
+  return {{"id", t.property->id},
+          {"name", t.property->name},
+          {"ran", t.ran},
+          {"skipped", t.skipped},
+          {"failed", t.failed},
+          {"known", t.known},
+          {"first_skip", t.first_skip},
           {"verdict", name(verdict_of(t))}};
+}
+
+Json ledger_json(const prop::LedgerTally& t) {
+  return {{"id", t.entry.id},         {"link", t.entry.link},
+          {"reason", t.entry.reason}, {"property", t.entry.property->id},
+          {"cases", t.cases},         {"verdict", name(t.verdict)},
+          {"message", t.message}};
 }
 
 Json backend_json(const BackendReport& b) {
@@ -38,6 +50,11 @@ Json backend_json(const BackendReport& b) {
   out["gave_up"] = b.report.gave_up;
   out["seconds"] = b.report.seconds;
   out["properties"] = properties;
+  out["ledger"] = Json::array();
+  for (const prop::LedgerTally& t : b.report.ledger) out["ledger"].push_back(ledger_json(t));
+  out["random_cases"] = b.report.random_cases;
+  out["tags"] = Json::object();
+  for (const prop::TagTally& t : b.report.tags) out["tags"][std::string(t.tag)] = t.cases;
   out["failures"] = failures;
   return out;
 }

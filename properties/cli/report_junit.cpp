@@ -59,8 +59,34 @@ std::string testcase(const prop::PropertyTally& t, const BackendReport& b) {
       break;
   }
   out += "      <system-out>" + xml(t.property->sentence) + " Ran " + std::to_string(t.ran) +
-         ", skipped " + std::to_string(t.skipped) + ".</system-out>\n";
+         ", skipped " + std::to_string(t.skipped) +
+         (t.known > 0 ? ", failed as listed " + std::to_string(t.known) : "") + ".</system-out>\n";
   return out + "    </testcase>\n";
+}
+
+// What reddens a report beside its properties.
+struct Remark {
+  std::string name;
+  std::string message;
+  bool failure = false;  // or an error: nothing was settled
+};
+
+std::vector<Remark> remarks(const prop::RunReport& report) {
+  std::vector<Remark> out;
+  for (const prop::LedgerTally& t : report.ledger)
+    if (t.verdict == Verdict::unexpected_pass || t.verdict == Verdict::inconclusive)
+      out.push_back({"ledger " + t.entry.id + " " + std::string(t.entry.property->id), t.message,
+                     t.verdict == Verdict::unexpected_pass});
+  for (const prop::TagTally& t : report.missed_quotas())
+    out.push_back({"quota: " + std::string(t.tag), shortfall(t, report)});
+  if (report.gave_up) out.push_back({"time limit", std::string(kGaveUp)});
+  return out;
+}
+
+std::string testcase(const Remark& remark, const BackendReport& b) {
+  return "    <testcase" + attribute("classname", "mla-testbed." + b.backend) +
+         attribute("name", remark.name) + ">\n      <" + (remark.failure ? "failure" : "error") +
+         attribute("message", remark.message) + "/>\n    </testcase>\n";
 }
 
 std::string properties_of(const Facts& facts) {
@@ -83,10 +109,15 @@ std::string testsuite(const BackendReport& b) {
     errors += verdict == Verdict::inconclusive ? 1 : 0;
     cases += testcase(t, b);
   }
+  const std::vector<Remark> beside = remarks(b.report);
+  for (const Remark& remark : beside) {
+    ++(remark.failure ? failures : errors);
+    cases += testcase(remark, b);
+  }
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%.3f", b.report.seconds);
   return "  <testsuite" + attribute("name", b.backend) +
-         attribute("tests", std::to_string(b.report.tallies.size())) +
+         attribute("tests", std::to_string(b.report.tallies.size() + beside.size())) +
          attribute("failures", std::to_string(failures)) +
          attribute("errors", std::to_string(errors)) +
          attribute("skipped", std::to_string(skipped)) + attribute("time", seconds) + ">\n" +

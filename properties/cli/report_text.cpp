@@ -46,12 +46,44 @@ std::string line(const prop::PropertyTally& t) {
   return text + coloured(prop::name(verdict), colour_of(verdict)) + "\n";
 }
 
+std::string ledger_line(const prop::LedgerTally& t) {
+  const std::string who = t.entry.id + " " + std::string(t.entry.property->id);
+  switch (t.verdict) {
+    case Verdict::unexpected_pass:
+    case Verdict::inconclusive:
+      return std::string(prop::name(t.verdict)) + ": " + who + ", " + t.message + "\n";
+    default:
+      if (t.cases == 0) return {};
+      return std::string(t.verdict == Verdict::skip ? "quarantined: " : "known: ") + who + ", " +
+             std::to_string(t.cases) + " cases: " + t.entry.reason + " (" + t.entry.link + ")\n";
+  }
+}
+
+// What a reader must know beside the verdicts of the properties.
+std::string remarks(const prop::RunReport& report) {
+  std::string out;
+  for (const prop::PropertyTally& t : report.tallies)
+    if (t.ran == 0 && t.skipped > 0)
+      out += std::string(t.property->id) + " ran on no case, for instance: " + t.first_skip + "\n";
+  for (const prop::LedgerTally& t : report.ledger) out += ledger_line(t);
+  for (const prop::TagTally& t : report.missed_quotas())
+    out += "inconclusive: " + shortfall(t, report) + "\n";
+  if (report.gave_up) out += "gave up: " + std::string(kGaveUp) + "\n";
+  return out;
+}
+
 }  // namespace
 
 Verdict verdict_of(const prop::PropertyTally& tally) {
   if (tally.failed > 0) return Verdict::fail;
+  if (tally.known > 0) return Verdict::known_fail;
   if (tally.ran > 0) return Verdict::pass;
   return tally.skipped > 0 ? Verdict::skip : Verdict::inconclusive;
+}
+
+std::string shortfall(const prop::TagTally& tag, const prop::RunReport& report) {
+  return "only " + std::to_string(tag.cases) + " of " + std::to_string(report.random_cases) +
+         " random cases have " + std::string(tag.tag);
 }
 
 std::string describe(ExitCode code) {
@@ -93,11 +125,7 @@ std::string verdict_table(const RunSummary& summary) {
     for (const auto& [fact, value] : facts) out += "  " + fact + ": " + value + "\n";
     out += "id   property                       ran   skipped  failed  verdict\n";
     for (const prop::PropertyTally& t : report.tallies) out += line(t);
-    for (const prop::PropertyTally& t : report.tallies)
-      if (t.ran == 0 && t.skipped > 0)
-        out +=
-            std::string(t.property->id) + " ran on no case, for instance: " + t.first_skip + "\n";
-    if (report.gave_up) out += "gave up: the time was over before the wanted cases were judged\n";
+    out += remarks(report);
     out += "\n";
   }
   const ExitCode code = summary.exit_code();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "properties/canary.hpp"
 #include "properties/cli/case_files.hpp"
 
 namespace mla::cli {
@@ -13,6 +14,8 @@ Selection<std::vector<const prop::Property*>> select_properties(
   std::vector<const prop::Property*> out;
   for (const prop::Property& p : prop::all_properties())
     if (ids.empty() || std::find(ids.begin(), ids.end(), p.id) != ids.end()) out.push_back(&p);
+  const prop::Property& canary = prop::canary();
+  if (std::find(ids.begin(), ids.end(), canary.id) != ids.end()) out.push_back(&canary);
   for (const std::string& id : ids) {
     if (prop::find_property(id) != nullptr) continue;
     std::string known;

@@ -22,6 +22,7 @@ template <class T>
 using Selection = std::variant<T, Unselected>;
 
 // The properties with these ids, each once, in the order of the catalogue; all if there is no id.
+// The canary only by its id.
 Selection<std::vector<const prop::Property*>> select_properties(
     const std::vector<std::string>& ids);
 

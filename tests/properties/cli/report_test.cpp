@@ -19,13 +19,29 @@ constexpr prop::Property kFails{"P08", "split_invariance", "Splits change nothin
 constexpr prop::Property kSkips{"P23", "bound_tight", "Bounds are tight.", &never};
 constexpr prop::Property kNothing{"P35", "balance", "Work is balanced.", &never};
 
+constexpr prop::Property kListed{"P16", "scale", "Scales scale.", &never};
+
+prop::LedgerEntry ledger_entry() {
+  prop::LedgerEntry entry;
+  entry.id = "BUG-058";
+  entry.link = "https://example.org/1";
+  entry.reason = "no scale";
+  entry.property = &kListed;
+  return entry;
+}
+
 // A run on one backend with one property of each verdict.
 cli::RunSummary summary() {
   prop::RunReport report;
   report.tallies = {{&kHolds, 90, 10, 0, "too short"},
                     {&kFails, 100, 0, 1, ""},
                     {&kSkips, 0, 100, 0, "no plan, only \"splits\""},
-                    {&kNothing, 0, 0, 0, ""}};
+                    {&kNothing, 0, 0, 0, ""},
+                    {&kListed, 100, 0, 0, "", 3}};
+  report.ledger = {{ledger_entry(), 3, prop::Verdict::known_fail, ""},
+                   {ledger_entry(), 0, prop::Verdict::unexpected_pass, "mla1:1q1s2 holds"}};
+  report.random_cases = 700;
+  report.tags = {{"padding requests", 6}, {"blocks of several tokens", 350}};
   prop::Failure failure;
   failure.property = &kFails;
   failure.smallest = *parse_case("mla1:1q1s17");
@@ -69,6 +85,8 @@ TEST_CASE("reports: the formats are the approved ones", "[cli]") {
 TEST_CASE("reports: a property that no case settled has not passed", "[cli]") {
   CHECK(cli::verdict_of({&kHolds, 1, 5, 0, ""}) == prop::Verdict::pass);
   CHECK(cli::verdict_of({&kHolds, 1, 5, 1, ""}) == prop::Verdict::fail);
+  CHECK(cli::verdict_of({&kHolds, 5, 0, 1, "", 1}) == prop::Verdict::fail);
+  CHECK(cli::verdict_of({&kHolds, 5, 0, 0, "", 1}) == prop::Verdict::known_fail);
   CHECK(cli::verdict_of({&kHolds, 0, 5, 0, ""}) == prop::Verdict::skip);
   CHECK(cli::verdict_of({&kHolds, 0, 0, 0, ""}) == prop::Verdict::inconclusive);
 }

@@ -29,6 +29,31 @@ try run --cases-file "$scratch/empty.txt"
 expect_exit 4
 expect_err 'holds no case'
 
+# The canary: listed in every full run, and by name a failure whose REPRO line fails again.
+try run --cases 300 --seed 1 --property P00
+expect_exit 1
+expect_out '^FAIL P00 mla1:'
+repro=$(sed -n 's/^REPRO: mla-testbed //p' "$scratch/out")
+eval "try $repro"
+expect_exit 1
+expect_out '^FAIL P00 mla1:'
+try run --cases 2 --seed 1
+expect_exit 4
+expect_out '^P00  canary'
+
+# A ledger whose witness passes is out of date.
+cat >"$scratch/ledger.json" <<'END'
+{"format": "mla-testbed ledger 1", "entries": [
+  {"id": "X", "link": "x", "reason": "x", "status": "fails", "property": "P04",
+   "witnesses": ["mla1:1q1s3"]}]}
+END
+try run --cases 2 --property P04 --ledger "$scratch/ledger.json"
+expect_exit 5
+expect_out '^unexpected-pass: X P04, mla1:1q1s3;.* is listed as failing: pass$'
+expect_out '^verdict: a known failure passed \(exit 5\)$'
+try run --cases 2 --ledger "$scratch/bad.json"
+expect_exit 3
+
 # A bad line names file, line, field and value.
 printf '# one\nmla1:1q1s3\nmla1:1q1s3;heads=x\n' >"$scratch/bad.txt"
 try run --cases-file "$scratch/bad.txt"

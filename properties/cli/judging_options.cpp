@@ -1,0 +1,71 @@
+#include "properties/cli/judging_options.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "properties/canary.hpp"
+#include "properties/cli/command.hpp"
+#include "properties/cli/ledger_file.hpp"
+#include "properties/cli/quantity.hpp"
+#include "properties/cli/selection.hpp"
+#include "properties/cli/terminal.hpp"
+
+namespace mla::cli {
+namespace {
+
+prop::ExitCode complain_unselected(std::string_view command, const Unselected& unselected) {
+  write_stderr("mla-testbed " + std::string(command) + ": " + unselected.message + "\n");
+  return unselected.exit;
+}
+
+}  // namespace
+
+void add_judging_options(CLI::App& command, JudgingOptions& o, bool choose_properties) {
+  command.add_option("--seed", o.seed, "Seed of the random cases")
+      ->type_name("N")
+      ->capture_default_str();
+  if (choose_properties)
+    command.add_option("--property", o.properties, "Judge by this property only (repeatable)")
+        ->type_name("ID")
+        ->allow_extra_args(false)
+        ->delimiter(',');
+  command
+      .add_option("--cases-file", o.case_files, "Judge the cases of this file first (repeatable)")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--ledger", o.ledger, "Failures that are known, each with a link and a reason")
+      ->type_name("FILE");
+  command.add_flag("--json", o.publication.json, "Print one JSON object instead of the table");
+  command
+      .add_option("--junit", o.publication.junit, "Write a JUnit XML report to this file as well")
+      ->type_name("FILE");
+  command.add_flag("--no-progress", o.no_progress, "Draw no progress bar");
+}
+
+std::variant<prop::RunOptions, prop::ExitCode> begin_judging(std::string_view command,
+                                                             const JudgingOptions& o) {
+  prop::RunOptions run;
+  const auto seed = parse_seed("--seed", o.seed);
+  if (!seed) return complain(command, seed.error());
+  run.seed = *seed;
+  auto properties = select_properties(o.properties);
+  if (const auto* none = std::get_if<Unselected>(&properties))
+    return complain_unselected(command, *none);
+  run.properties = std::move(*std::get_if<0>(&properties));
+  auto cases = select_cases(o.case_files);
+  if (const auto* none = std::get_if<Unselected>(&cases))
+    return complain_unselected(command, *none);
+  run.cases = std::move(*std::get_if<0>(&cases));
+  if (!o.ledger.empty()) {
+    auto ledger = load_ledger(o.ledger);
+    if (!ledger) return complain(command, ledger.error());
+    run.ledger = std::move(*ledger);
+  }
+  if (o.properties.empty()) {
+    run.properties.push_back(&prop::canary());
+    run.ledger.push_back(prop::canary_entry());
+  }
+  return run;
+}
+
+}  // namespace mla::cli

@@ -1,0 +1,36 @@
+// JudgingOptions: what `run` and `cross-check` take alike, and the run that it asks for.
+//
+// Private to properties/cli. Fails: begin_judging() prints why and gives the exit code.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "properties/cli/judge_on.hpp"
+#include "properties/runner.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace mla::cli {
+
+struct JudgingOptions {
+  std::string seed = "1";
+  std::vector<std::string> properties;  // empty: all, and the canary
+  std::vector<std::string> case_files;
+  std::string ledger;  // empty: none
+  bool no_progress = false;
+  Publication publication;
+};
+
+// Declares them; `--property` only if the command lets its user choose.
+void add_judging_options(CLI::App& command, JudgingOptions& options, bool choose_properties);
+
+// Seed, properties, cases and ledger; backend, random cases and time are the caller's.
+std::variant<prop::RunOptions, prop::ExitCode> begin_judging(std::string_view command,
+                                                             const JudgingOptions& options);
+
+}  // namespace mla::cli
