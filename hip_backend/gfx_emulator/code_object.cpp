@@ -43,11 +43,12 @@ class CodeObjectBuilder {
   Result<CodeObject> build(const LoadOptions& options);
 
  private:
-  void load_segments();
+  Status load_segments(std::size_t limit);
   Status relocate();
   Status find_kernels();
   Status decode_all();
   Status decode_part(std::uint64_t begin, std::uint64_t end, const Symbol* function);
+  [[nodiscard]] std::uint64_t next_function(const Symbol& symbol) const;
   void end_code(std::uint32_t at);
   Status resolve_branches();
   [[nodiscard]] bool inside(std::uint64_t offset, std::uint64_t size) const {
@@ -67,7 +68,7 @@ Result<CodeObject> CodeObjectBuilder::build(const LoadOptions& options) {
   }
   object_.arch_ = *arch;
   object_.operations_ = &Operations::of(*arch, options.path);
-  load_segments();
+  if (auto error = load_segments(options.image_limit)) return *error;
   for (const ElfSymbol& symbol : elf_.symbols) {
     if (!symbol.defined || !inside(symbol.value, symbol.size)) continue;
     object_.symbols_.push_back({symbol.name, symbol.value, symbol.size, symbol.function});
@@ -82,9 +83,13 @@ Result<CodeObject> CodeObjectBuilder::build(const LoadOptions& options) {
   return std::move(object_);
 }
 
-void CodeObjectBuilder::load_segments() {
+Status CodeObjectBuilder::load_segments(std::size_t limit) {
   std::size_t size = 0;
   for (const Segment& s : elf_.segments) size = std::max(size, s.address + s.memory_size);
+  if (size > limit) {
+    return refused("the image takes " + std::to_string(size) + " bytes, the limit is " +
+                   std::to_string(limit));
+  }
   object_.image_size_ = (size + page - 1) / page * page;
   auto storage = std::make_shared<std::vector<std::byte>>(object_.image_size_ + 2 * page);
   std::byte* begin = storage->data() + page;
@@ -98,6 +103,7 @@ void CodeObjectBuilder::load_segments() {
   }
   std::sort(object_.ranges_.begin(), object_.ranges_.end(),
             [](const Range& a, const Range& b) { return a.base < b.base; });
+  return std::nullopt;
 }
 
 Status CodeObjectBuilder::relocate() {
@@ -178,17 +184,22 @@ Status CodeObjectBuilder::decode_all() {
       if (symbol.offset % 4 != 0) return refused("the function " + symbol.name + " is misaligned");
       if (auto error = decode_part(at, symbol.offset, nullptr)) return error;
       at = symbol.size == 0 ? end : std::min(end, symbol.offset + (symbol.size + 3) / 4 * 4);
-      for (const Symbol& next : object_.symbols_) {
-        if (symbol.size == 0 && next.function && next.offset > symbol.offset) {
-          at = std::min(at, next.offset);
-        }
-      }
+      if (symbol.size == 0) at = std::min(at, next_function(symbol));
       if (auto error = decode_part(symbol.offset, at, &symbol)) return error;
     }
     if (auto error = decode_part(at, end, nullptr)) return error;
     end_code(static_cast<std::uint32_t>(end));
   }
   return std::nullopt;
+}
+
+// Where the function after this one begins; symbols are sorted.
+std::uint64_t CodeObjectBuilder::next_function(const Symbol& symbol) const {
+  const auto& all = object_.symbols_;
+  for (auto n = static_cast<std::size_t>(&symbol - all.data()) + 1; n < all.size(); ++n) {
+    if (all[n].function && all[n].offset > symbol.offset) return all[n].offset;
+  }
+  return object_.image_size_;
 }
 
 // A wave that runs into what is no instruction meets this one.

@@ -86,6 +86,7 @@ class CodeObject {
 
 struct LoadOptions {
   HostPath path = best_host_path();
+  std::size_t image_limit = std::size_t{1} << 30;  // bytes of the loaded image
 };
 
 [[nodiscard]] Result<CodeObject> load_code_object(std::span<const std::byte> bytes,

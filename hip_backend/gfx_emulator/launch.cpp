@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "hip_backend/gfx_emulator/assumptions.hpp"
 #include "hip_backend/gfx_emulator/check/checker.hpp"
 #include "hip_backend/gfx_emulator/exec/scheduler.hpp"
 #include "hip_backend/gfx_emulator/exec/start.hpp"
@@ -33,6 +34,8 @@ struct Worker {
     storage.reserve(waves);
     for (unsigned n = 0; n < waves; ++n) {
       storage.push_back(std::make_unique_for_overwrite<Wave>());
+      // Registers beyond those of the kernel keep this; start_wave() sets the others anew.
+      std::fill_n(&storage.back()->v[0][0], std::size_t{512} * lanes, assumed::unwritten);
       storage.back()->number = n;
       storage.back()->group = &group;
       group.waves.push_back(storage.back().get());
@@ -56,6 +59,7 @@ struct Worker {
     const std::unique_ptr<Checker> checker =
         checks.any_per_instruction() ? std::make_unique<Checker>(group, checks) : nullptr;
     group.checker = checker.get();
+    group.watched = checker != nullptr || checks.bank_conflicts;
     for (const auto& wave : storage) {
       start_wave(*wave);
       if (checker) checker->start_wave(*wave);

@@ -35,5 +35,6 @@ std::optional<Finding> fuzz_builder(Bytes bytes);
 std::optional<Finding> fuzz_planners(Bytes bytes);
 std::optional<Finding> fuzz_prefill_planner(Bytes bytes);
 std::optional<Finding> fuzz_capture(Bytes bytes);
+std::optional<Finding> fuzz_code_object(Bytes bytes);
 
 }  // namespace mla::prop::fuzz

@@ -5,44 +5,57 @@
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
 #include "hip_backend/gfx_emulator/exec/scheduler.hpp"
 #include "hip_backend/gfx_emulator/isa/format.hpp"
+#include "hip_backend/gfx_emulator/isa/registers.hpp"
 
 namespace mla::gfx {
 namespace {
 
-bool is_vector_memory(Class kind) {
-  return kind == Class::buffer || kind == Class::global || kind == Class::flat ||
-         kind == Class::scratch;
-}
+// Who touched a dword of LDS last, and between which barriers: 25 bits of epoch, 5 bits of wave
+// (`several` for readers), and how a writer wrote.
+constexpr std::uint32_t several = 31, by_atomic = 1U << 5, by_load = 1U << 6;
+constexpr unsigned epoch_shift = 7;
 
-// Widths of the sources; scalar bases are wider than the lanes' operands.
-unsigned source_width(const Inst& inst, unsigned k) {
-  const bool base = k == 2 && is_vector_memory(inst.kind);
-  if (base) return inst.kind == Class::buffer ? 4 : inst.kind == Class::scratch ? 1 : 2;
-  if (k == 3) return 1;
-  if (k == 2 && inst.src[2] < 128 && inst.width[3] == 0) return 2;  // a carry or a selection
-  return inst.width[k + 1];
+std::uint32_t epoch_of(std::uint32_t tag) {
+  return tag >> epoch_shift;
+}
+std::uint32_t wave_of(std::uint32_t tag) {
+  return tag & 31;
 }
 
 }  // namespace
 
-Checker::Checker(Group& group, const Checks& checks)
-    : checks_(checks), waves_(group.waves.size()), lds_(group.lds_size / 4 + 1) {}
+Checker::Checker(Group& group, const Checks& checks) : checks_(checks), waves_(group.waves.size()) {
+  const std::size_t dwords = group.lds_size / 4 + 1;
+  lds_ = {std::vector<std::uint32_t>(dwords), std::vector<std::uint32_t>(dwords),
+          std::vector<std::uint32_t>(dwords)};
+}
 
 void Checker::start_wave(const Wave& wave) {
   WaveInfo& info = waves_[wave.number];
-  info.written.set(0);
+  const Register fresh = checks_.uninitialised ? unwritten : Register{0};
+  info.vector.fill(fresh);
+  info.scalar.fill(fresh);
   const Kernel& kernel = *wave.group->launch->kernel;
   const unsigned ids = static_cast<unsigned>(
       std::count(kernel.workgroup_id.begin(), kernel.workgroup_id.end(), true));
-  for (unsigned k = 0; k < kernel.user_sgprs + ids; ++k) info.scalar_written.set(k);
-  for (unsigned k = 102; k < scalars; ++k) info.scalar_written.set(k);
+  mark_written(info, code::vgpr, 1);
+  mark_written(info, 0, kernel.user_sgprs + ids);
+  mark_written(info, 102, scalars - 102);
+}
+
+bool Checker::is_new(const Wave& w, const Inst& inst, Problem problem) {
+  if (seen_.insert(std::uint64_t{inst.at} << 8 | static_cast<std::uint64_t>(problem)).second) {
+    return true;
+  }
+  Launch& launch = *w.group->launch;
+  const std::lock_guard lock(launch.mutex);
+  ++launch.report.findings_dropped;
+  return false;
 }
 
 void Checker::before(Wave& w, const Inst& inst) {
-  WaveInfo& info = waves_[w.number];
-  touched_.clear();
   ++serial_;  // one for the instruction: ds_write2 comes to lds_access() twice
-  if (inst.kind == Class::wait) return wait(inst, info);
+  if (inst.kind == Class::wait) return wait(inst, waves_[w.number]);
   for (unsigned k = 0; k < inst.src.size(); ++k) {
     if (inst.src[k] != code::none)
       check_operand(w, inst, inst.src[k], source_width(inst, k), false);
@@ -52,146 +65,173 @@ void Checker::before(Wave& w, const Inst& inst) {
 
 void Checker::after(Wave& w, const Inst& inst) {
   WaveInfo& info = waves_[w.number];
-  const bool memory = is_vector_memory(inst.kind), lds = inst.kind == Class::lds;
-  const bool scalar = inst.kind == Class::smem;
-  if (memory || lds || scalar) {
-    Operation operation;
-    operation.serial = serial_;
-    if (inst.dst != code::none) {
-      operation.first = scalar ? inst.dst : static_cast<std::uint16_t>(inst.dst - code::vgpr);
-      operation.count = inst.width[0];
-    }
-    const unsigned queues = inst.kind == Class::flat ? 2 : 1;
-    for (unsigned k = operation.first; k < operation.first + operation.count; ++k) {
-      if (scalar && k < scalars) ++info.scalar_pending[k];
-      if (!scalar && k < vectors) {
-        info.pending[k] = static_cast<std::uint16_t>(info.pending[k] + queues);
-      }
-    }
-    operation.dwords = touched_;
-    if (scalar) {
-      info.smem.push_back(std::move(operation));
-    } else {
-      if (lds || queues == 2) info.lgkm.push_back(operation);
-      if (memory) info.vm.push_back(std::move(operation));
-    }
-  }
   if (inst.dst != code::none) mark_written(info, inst.dst, inst.width[0]);
   if (inst.sdst != code::none && inst.kind != Class::mfma) mark_written(info, inst.sdst, 2);
+  const bool memory = is_vector_memory(inst.kind), lds = inst.kind == Class::lds;
+  const bool scalar = inst.kind == Class::smem;
+  if (!memory && !lds && !scalar) return;
+  Operation operation;
+  operation.serial = serial_;
+  const bool both = inst.kind == Class::flat;
+  if (inst.dst != code::none) {
+    const unsigned first = scalar ? inst.dst : inst.dst - 256U, end = scalar ? scalars : vectors;
+    operation.first = static_cast<std::uint16_t>(std::min(first, end));
+    operation.count =
+        static_cast<std::uint16_t>(std::min(first + inst.width[0], end) - operation.first);
+    Register* const registers = scalar ? info.scalar.data() : info.vector.data();
+    for (unsigned k = first; k < std::min(first + inst.width[0], end); ++k) {
+      registers[k] = static_cast<Register>(registers[k] + (both ? 2 : 1) * one_pending);
+    }
+  }
+  if (scalar) info.smem.items.push_back(operation);
+  if (lds || both) info.lgkm.items.push_back(operation);
+  if (memory) info.vm.items.push_back(operation);
 }
 
 void Checker::mark_written(WaveInfo& info, std::uint16_t operand, unsigned width) {
   const bool vector = operand >= code::vgpr;
+  Register* const registers = vector ? info.vector.data() : info.scalar.data();
   const unsigned first = vector ? operand - 256U : operand;
-  for (unsigned k = first; k < first + width; ++k) {
-    if (vector && k < vectors) info.written.set(k);
-    if (!vector && k < scalars) info.scalar_written.set(k);
+  const unsigned end = std::min(first + width, vector ? vectors : scalars);
+  for (unsigned k = first; k < end; ++k) {
+    registers[k] = static_cast<Register>(registers[k] & ~unwritten);
   }
 }
 
 void Checker::wait(const Inst& inst, WaveInfo& info) {
   const auto bits = static_cast<unsigned>(inst.imm);
   const unsigned vm = (bits & 15) | (bits >> 10 & 0x30), lgkm = bits >> 8 & 15;
-  if (vm != 63) retire(info.vm, vm, info, false);
+  if (vm != 63) retire(info.vm, vm, info.vector.data());
   if (lgkm == 15) return;
-  retire(info.lgkm, lgkm, info, false);
-  if (lgkm == 0) retire(info.smem, 0, info, true);
+  retire(info.lgkm, lgkm, info.vector.data());
+  if (lgkm == 0) retire(info.smem, 0, info.scalar.data());
 }
 
-void Checker::retire(Queue& queue, std::size_t left, WaveInfo& info, bool scalar) {
-  if (queue.size() <= left) return;
-  const auto end = queue.end() - static_cast<std::ptrdiff_t>(left);
-  for (auto operation = queue.begin(); operation != end; ++operation) {
-    for (unsigned k = operation->first; k < operation->first + operation->count; ++k) {
-      if (scalar && k < scalars) --info.scalar_pending[k];
-      if (!scalar && k < vectors) --info.pending[k];
+void Checker::retire(Queue& queue, std::size_t left, Register* registers) {
+  while (queue.size() > left) {
+    const Operation& operation = queue.items[queue.begin++];
+    for (unsigned k = operation.first; k < operation.first + operation.count; ++k) {
+      registers[k] = static_cast<Register>(registers[k] - one_pending);
     }
-    for (const std::uint32_t dword : operation->dwords) {
-      if (lds_[dword].serial == operation->serial) lds_[dword].serial = 0;
-    }
+    queue.arrived = operation.serial;
   }
-  queue.erase(queue.begin(), end);
+  if (queue.size() == 0) {
+    queue.items.clear();
+    queue.begin = 0;
+  }
 }
 
 void Checker::check_operand(Wave& w, const Inst& inst, std::uint16_t operand, unsigned width,
                             bool write) {
-  WaveInfo& info = waves_[w.number];
   const bool vector = operand >= code::vgpr;
   if (!vector && operand >= scalars) return;
+  const WaveInfo& info = waves_[w.number];
+  const Register* const registers = vector ? info.vector.data() : info.scalar.data();
   const unsigned first = vector ? operand - 256U : operand;
+  const unsigned end = std::min(first + width, vector ? vectors : scalars);
+  unsigned any = 0;
+  for (unsigned k = first; k < end; ++k) any |= registers[k];
+  if (any != 0) blame_operand(w, inst, operand, width, write);
+}
+
+// One of the registers has nothing written to it, or an operation outstanding.
+void Checker::blame_operand(Wave& w, const Inst& inst, std::uint16_t operand, unsigned width,
+                            bool write) {
+  const bool vector = operand >= code::vgpr;
+  const WaveInfo& info = waves_[w.number];
+  const Register* const registers = vector ? info.vector.data() : info.scalar.data();
+  const unsigned first = vector ? operand - 256U : operand;
+  const unsigned end = std::min(first + width, vector ? vectors : scalars);
   // Loads of one kind come back in order: a later one may take over the register.
   const bool load =
       is_vector_memory(inst.kind) || inst.kind == Class::lds || inst.kind == Class::smem;
-  const auto name = [&] { return operand_text(inst, operand, width); };
-  for (unsigned k = first; k < first + width && k < (vector ? vectors : scalars); ++k) {
-    const bool pending = vector ? info.pending[k] != 0 : info.scalar_pending[k] != 0;
-    if (checks_.waits && pending && !(write && load)) {
-      report_finding(
-          w, inst, Problem::missing_wait, -1, 0,
-          name() + (write ? " is overwritten" : " is read") + " while a load of it is outstanding");
-      break;
+  for (unsigned k = first; k < end; ++k) {
+    if (checks_.waits && registers[k] >= one_pending && !(write && load)) {
+      if (!is_new(w, inst, Problem::missing_wait)) return;
+      return report_finding(w, inst, Problem::missing_wait, -1, 0,
+                            operand_text(inst, operand, width) +
+                                (write ? " is overwritten" : " is read") +
+                                " while a load of it is outstanding");
     }
-    const bool known = vector ? info.written[k] : info.scalar_written[k];
-    if (checks_.uninitialised && !write && !known) {
-      report_finding(w, inst, Problem::uninitialised_register, -1, 0,
-                     name() + " is read before anything was written to it");
-      break;
+    if (!write && (registers[k] & unwritten) != 0) {
+      if (!is_new(w, inst, Problem::uninitialised_register)) return;
+      return report_finding(
+          w, inst, Problem::uninitialised_register, -1, 0,
+          operand_text(inst, operand, width) + " is read before anything was written to it");
     }
   }
 }
 
 void Checker::lds_access(Wave& w, const Inst& inst, const std::uint32_t* offsets,
                          std::uint64_t mask, std::uint32_t size, Intent intent) {
+  const bool update = intent == Intent::update;
   for (unsigned l = 0; l < lanes; ++l) {
     if ((mask >> l & 1) == 0) continue;
-    for (std::uint32_t d = offsets[l] / 4; d <= (offsets[l] + size - 1) / 4; ++d) {
-      const bool after_atomic = intent == Intent::update && lds_[d].by_atomic;
-      if (intent != Intent::write && !after_atomic) check_read(w, inst, d);
-      if (intent != Intent::read) check_write(w, inst, d, intent == Intent::update);
+    const std::uint32_t last = (offsets[l] + size - 1) / 4;
+    for (std::uint32_t d = offsets[l] / 4; d <= last; ++d) {
+      const bool after_atomic = update && (lds_.write[d] & by_atomic) != 0;
+      if (intent != Intent::write && !after_atomic) read_dword(w, inst, d);
+      if (intent != Intent::read) write_dword(w, inst, d, update);
     }
   }
 }
 
-void Checker::check_read(Wave& w, const Inst& inst, std::uint32_t d) {
-  Dword& dword = lds_[d];
+// The queue of a wave is served in order: what was asked for up to `arrived` has arrived.
+bool Checker::outstanding(std::uint32_t d) const {
+  const std::uint32_t tag = lds_.write[d];
+  const WaveInfo& writer = waves_[wave_of(tag)];
+  return lds_.serial[d] > ((tag & by_load) != 0 ? writer.vm : writer.lgkm).arrived;
+}
+
+inline void Checker::read_dword(Wave& w, const Inst& inst, std::uint32_t d) {
+  const std::uint32_t tag = lds_.write[d], now = epoch_ << epoch_shift;
+  const bool old_and_arrived = tag != 0 && tag < now && !outstanding(d);
+  if (!old_and_arrived) blame_read(w, inst, d);
+  std::uint32_t& read = lds_.read[d];
+  const bool other = read >= now && wave_of(read) != w.number;
+  read = now | (other ? several : w.number);
+}
+
+// The write is of this epoch, outstanding, or has never been.
+void Checker::blame_read(Wave& w, const Inst& inst, std::uint32_t d) {
+  const std::uint32_t tag = lds_.write[d];
   const std::uint64_t address = std::uint64_t{d} * 4;
-  const bool mine = dword.writer == w.number;
-  if (dword.written_epoch == 0) {
-    if (checks_.uninitialised) {
-      report_finding(w, inst, Problem::uninitialised_lds, -1, address,
-                     "nothing was written to LDS offset " + std::to_string(address));
-    }
-  } else if (checks_.lds_races && !mine && dword.written_epoch == epoch_ && !dword.by_atomic) {
-    report_finding(w, inst, Problem::lds_race, -1, address,
-                   "LDS offset " + std::to_string(address) + " was written by wave " +
-                       std::to_string(dword.writer) + " with no barrier between");
-  } else if (checks_.waits && dword.serial != 0 && (!mine || dword.by_load)) {
+  const bool mine = wave_of(tag) == w.number;
+  const auto place = [&] { return "LDS offset " + std::to_string(address); };
+  if (tag == 0) {
+    if (!checks_.uninitialised || !is_new(w, inst, Problem::uninitialised_lds)) return;
+    return report_finding(w, inst, Problem::uninitialised_lds, -1, address,
+                          "nothing was written to " + place());
+  }
+  if (checks_.lds_races && !mine && epoch_of(tag) == epoch_ && (tag & by_atomic) == 0) {
+    if (!is_new(w, inst, Problem::lds_race)) return;
+    return report_finding(w, inst, Problem::lds_race, -1, address,
+                          place() + " was written by wave " + std::to_string(wave_of(tag)) +
+                              " with no barrier between");
+  }
+  if (checks_.waits && (!mine || (tag & by_load) != 0) && outstanding(d)) {
+    if (!is_new(w, inst, Problem::missing_wait)) return;
     report_finding(w, inst, Problem::missing_wait, -1, address,
-                   "LDS offset " + std::to_string(address) + " is read while the write of wave " +
-                       std::to_string(dword.writer) + " is outstanding");
+                   place() + " is read while the write of wave " + std::to_string(wave_of(tag)) +
+                       " is outstanding");
   }
-  const bool other = dword.read_epoch == epoch_ && dword.reader != w.number;
-  dword.reader = other ? several : w.number;
-  dword.read_epoch = epoch_;
 }
 
-void Checker::check_write(Wave& w, const Inst& inst, std::uint32_t d, bool atomic) {
-  Dword& dword = lds_[d];
-  const std::uint64_t address = std::uint64_t{d} * 4;
-  const bool read = dword.read_epoch == epoch_ && dword.reader != w.number;
-  const bool written = dword.written_epoch == epoch_ && dword.writer != w.number;
-  const bool both_atomic = atomic && (dword.by_atomic || dword.written_epoch != epoch_);
-  if (checks_.lds_races && (read || written) && !both_atomic) {
+inline void Checker::write_dword(Wave& w, const Inst& inst, std::uint32_t d, bool atomic) {
+  const std::uint32_t tag = lds_.write[d], now = epoch_ << epoch_shift, seen = lds_.read[d];
+  const bool read = seen >= now && wave_of(seen) != w.number;
+  const bool written = tag >= now && wave_of(tag) != w.number;
+  const bool both_atomic = atomic && ((tag & by_atomic) != 0 || tag < now);
+  if (checks_.lds_races && (read || written) && !both_atomic &&
+      is_new(w, inst, Problem::lds_race)) {
+    const std::uint64_t address = std::uint64_t{d} * 4;
     report_finding(w, inst, Problem::lds_race, -1, address,
                    "LDS offset " + std::to_string(address) + " was " +
                        (written ? "written" : "read") + " by another wave with no barrier between");
   }
-  dword.writer = w.number;
-  dword.written_epoch = epoch_;
-  dword.by_atomic = atomic;
-  dword.by_load = inst.kind != Class::lds;
-  dword.serial = serial_;
-  touched_.push_back(d);
+  lds_.write[d] =
+      now | w.number | (atomic ? by_atomic : 0) | (inst.kind != Class::lds ? by_load : 0);
+  lds_.serial[d] = serial_;
 }
 
 }  // namespace mla::gfx

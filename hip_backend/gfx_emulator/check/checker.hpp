@@ -9,8 +9,8 @@
 #pragma once
 
 #include <array>
-#include <bitset>
 #include <cstdint>
+#include <unordered_set>
 #include <vector>
 
 #include "hip_backend/gfx_emulator/exec/access.hpp"
@@ -32,41 +32,52 @@ class Checker {
 
  private:
   static constexpr unsigned vectors = 512, scalars = 128;
-  static constexpr std::uint32_t several = ~std::uint32_t{0};
 
-  struct Operation {  // outstanding: it will write these registers, or these dwords of LDS
+  struct Operation {  // outstanding: it will write these registers, or LDS
     std::uint16_t first = 0, count = 0;
     std::uint32_t serial = 0;
-    std::vector<std::uint32_t> dwords;
   };
-  using Queue = std::vector<Operation>;
+  // First in, first out.
+  struct Queue {
+    std::vector<Operation> items;
+    std::size_t begin = 0;      // what is before has arrived
+    std::uint32_t arrived = 0;  // the serial up to which everything has
+    [[nodiscard]] std::size_t size() const { return items.size() - begin; }
+  };
+  // A register: bit 0 while nothing was written to it, the outstanding operations on it above.
+  using Register = std::uint16_t;
+  static constexpr Register unwritten = 1, one_pending = 2;
   struct WaveInfo {
-    std::bitset<vectors> written;
-    std::bitset<scalars> scalar_written;
-    std::array<std::uint16_t, vectors> pending{};  // outstanding operations on a register
-    std::array<std::uint16_t, scalars> scalar_pending{};
+    std::array<Register, vectors> vector;
+    std::array<Register, scalars> scalar;
     Queue vm, lgkm, smem;
   };
-  struct Dword {
-    std::uint32_t written_epoch = 0, writer = 0;  // epoch 0: never written
-    std::uint32_t read_epoch = 0, reader = 0;
-    std::uint32_t serial = 0;  // of the write that may not have arrived; 0: it has
-    bool by_atomic = false, by_load = false;
+  // What a dword of LDS remembers, in three words each for itself: tables of 64 KiB are walked.
+  struct Lds {
+    std::vector<std::uint32_t> write;   // a Tag; 0: never written
+    std::vector<std::uint32_t> read;    // a Tag
+    std::vector<std::uint32_t> serial;  // of the last write
   };
 
   void wait(const Inst& inst, WaveInfo& info);
-  void retire(Queue& queue, std::size_t left, WaveInfo& info, bool scalar);
+  void retire(Queue& queue, std::size_t left, Register* registers);
   void check_operand(Wave& wave, const Inst& inst, std::uint16_t operand, unsigned width,
                      bool write);
-  void check_read(Wave& wave, const Inst& inst, std::uint32_t dword);
-  void check_write(Wave& wave, const Inst& inst, std::uint32_t dword, bool atomic);
+  void blame_operand(Wave& wave, const Inst& inst, std::uint16_t operand, unsigned width,
+                     bool write);
+  void read_dword(Wave& wave, const Inst& inst, std::uint32_t dword);
+  void blame_read(Wave& wave, const Inst& inst, std::uint32_t dword);
+  void write_dword(Wave& wave, const Inst& inst, std::uint32_t dword, bool atomic);
   void mark_written(WaveInfo& info, std::uint16_t operand, unsigned width);
+  [[nodiscard]] bool outstanding(std::uint32_t dword) const;
+  // Whether this mistake of this instruction is new here; if not, it is counted.
+  [[nodiscard]] bool is_new(const Wave& wave, const Inst& inst, Problem problem);
 
   Checks checks_;
   std::vector<WaveInfo> waves_;
-  std::vector<Dword> lds_;
+  Lds lds_;
   std::uint32_t epoch_ = 1, serial_ = 0;
-  std::vector<std::uint32_t> touched_;  // dwords written by the instruction in progress
+  std::unordered_set<std::uint64_t> seen_;  // place and problem
 };
 
 }  // namespace mla::gfx

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <set>
+#include <utility>
 
 namespace mla::gfx {
 namespace {
@@ -19,6 +21,7 @@ class Bytes {
  public:
   explicit Bytes(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
+  [[nodiscard]] std::size_t size() const { return bytes_.size(); }
   [[nodiscard]] bool holds(std::uint64_t offset, std::uint64_t size) const {
     return offset <= bytes_.size() && size <= bytes_.size() - offset;
   }
@@ -29,11 +32,11 @@ class Bytes {
     return value;
   }
   [[nodiscard]] std::string text(std::uint64_t offset) const {
-    std::string text;
-    while (holds(offset, 1) && bytes_[offset] != std::byte{0}) {
-      text += static_cast<char>(bytes_[offset++]);
-    }
-    return text;
+    if (offset >= bytes_.size()) return {};
+    const auto rest = bytes_.subspan(offset);
+    const auto end = std::find(rest.begin(), rest.end(), std::byte{0});
+    return {reinterpret_cast<const char*>(rest.data()),
+            static_cast<std::size_t>(end - rest.begin())};
   }
   [[nodiscard]] std::span<const std::byte> part(std::uint64_t offset, std::uint64_t size) const {
     return bytes_.subspan(offset, size);
@@ -53,14 +56,24 @@ Result<std::vector<Section>> read_sections(const Bytes& file) {
   const auto start = file.at<std::uint64_t>(40);
   const auto size = file.at<std::uint16_t>(58), count = file.at<std::uint16_t>(60);
   std::vector<Section> sections;
+  // Sections that share bytes would make work that grows faster than the file.
+  std::uint64_t left = file.size();
   for (unsigned i = 0; i < count; ++i) {
     const std::uint64_t at = start + std::uint64_t{size} * i;
     if (!file.holds(at, 64)) return damaged("section header " + std::to_string(i));
     Section section{file.at<std::uint32_t>(at + 4), file.at<std::uint64_t>(at + 24),
                     file.at<std::uint64_t>(at + 32), file.at<std::uint32_t>(at + 40)};
     constexpr std::uint32_t without_bytes = 8;
-    if (section.type != without_bytes && !file.holds(section.offset, section.size)) {
-      return damaged("section " + std::to_string(i) + " reaches past the end of the file");
+    if (section.type != without_bytes) {
+      if (!file.holds(section.offset, section.size)) {
+        return damaged("section " + std::to_string(i) + " reaches past the end of the file");
+      }
+      if (section.size > left) {
+        return damaged("the sections up to " + std::to_string(i) + " are larger than the file");
+      }
+      left -= section.size;
+    } else {
+      section.size = 0;
     }
     sections.push_back(section);
   }
@@ -76,21 +89,26 @@ ElfSymbol read_symbol(const Bytes& file, std::uint64_t at, std::uint64_t names) 
           .defined = file.at<std::uint16_t>(at + 6) != 0};
 }
 
-void read_symbols(const Bytes& file, const std::vector<Section>& sections, ElfFile& out) {
+// A name is read for every symbol, and names may share bytes: all of them together have a limit.
+Status read_symbols(const Bytes& file, const std::vector<Section>& sections, ElfFile& out) {
+  std::set<std::pair<std::string, std::uint64_t>> known;
+  std::uint64_t left = std::uint64_t{4} * file.size();
   for (const Section& section : sections) {
     if (section.type != section_symtab && section.type != section_dynsym) continue;
     if (section.link >= sections.size()) continue;
     for (std::uint64_t at = 24; at + 24 <= section.size; at += 24) {
       ElfSymbol symbol = read_symbol(file, section.offset + at, sections[section.link].offset);
-      const bool again = std::any_of(out.symbols.begin(), out.symbols.end(), [&](const auto& s) {
-        return s.name == symbol.name && s.value == symbol.value;
-      });
-      if (!symbol.name.empty() && !again) out.symbols.push_back(std::move(symbol));
+      if (symbol.name.size() > left) return damaged("the names of its symbols overlap");
+      left -= symbol.name.size();
+      if (symbol.name.empty() || !known.emplace(symbol.name, symbol.value).second) continue;
+      out.symbols.push_back(std::move(symbol));
     }
   }
+  return std::nullopt;
 }
 
-void read_relocations(const Bytes& file, const std::vector<Section>& sections, ElfFile& out) {
+Status read_relocations(const Bytes& file, const std::vector<Section>& sections, ElfFile& out) {
+  std::uint64_t left = std::uint64_t{4} * file.size();
   for (const Section& section : sections) {
     if (section.type != section_rela || section.link >= sections.size()) continue;
     const Section& table = sections[section.link];
@@ -100,11 +118,15 @@ void read_relocations(const Bytes& file, const std::vector<Section>& sections, E
       if (info >> 32 != 0 && table.link < sections.size()) {
         symbol = read_symbol(file, table.offset + 24 * (info >> 32), sections[table.link].offset);
       }
+      if (symbol.name.size() > left) return damaged("the names that it relocates overlap");
+      left -= symbol.name.size();
       out.relocations.push_back({file.at<std::uint64_t>(section.offset + at),
-                                 static_cast<std::uint32_t>(info), symbol.value, symbol.name,
-                                 symbol.defined, file.at<std::int64_t>(section.offset + at + 16)});
+                                 static_cast<std::uint32_t>(info), symbol.value,
+                                 std::move(symbol.name), symbol.defined,
+                                 file.at<std::int64_t>(section.offset + at + 16)});
     }
   }
+  return std::nullopt;
 }
 
 void read_note(const Bytes& file, std::uint64_t offset, std::uint64_t size, ElfFile& out) {
@@ -119,6 +141,19 @@ void read_note(const Bytes& file, std::uint64_t offset, std::uint64_t size, ElfF
     }
     offset = body + up(length);
   }
+}
+
+// Segments that share addresses have no one set of rights, and would be decoded again and again.
+Status apart(std::vector<Segment> segments) {
+  std::sort(segments.begin(), segments.end(),
+            [](const Segment& a, const Segment& b) { return a.address < b.address; });
+  for (std::size_t i = 1; i < segments.size(); ++i) {
+    const Segment& before = segments[i - 1];
+    if (segments[i].address - before.address < before.memory_size) {
+      return damaged("two segments share the address " + std::to_string(segments[i].address));
+    }
+  }
+  return std::nullopt;
 }
 
 Status read_segments(const Bytes& file, ElfFile& out) {
@@ -142,11 +177,13 @@ Status read_segments(const Bytes& file, ElfFile& out) {
     }
     if (type == type_note) {
       read_note(file, segment.offset, segment.file_size, out);
+    } else if (segment.executable && segment.address % 4 != 0) {
+      return damaged("segment " + std::to_string(i) + " holds misaligned code");
     } else {
       out.segments.push_back(segment);
     }
   }
-  return std::nullopt;
+  return apart(out.segments);
 }
 
 }  // namespace
@@ -174,8 +211,8 @@ Result<ElfFile> read_elf(std::span<const std::byte> bytes) {
   if (out.segments.empty()) return damaged("it has no segment to load");
   auto sections = read_sections(file);
   if (!sections) return sections.error();
-  read_symbols(file, *sections, out);
-  read_relocations(file, *sections, out);
+  if (auto error = read_symbols(file, *sections, out)) return *error;
+  if (auto error = read_relocations(file, *sections, out)) return *error;
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 namespace mla::gfx {
 namespace {
@@ -61,10 +62,11 @@ Kernel read_kernel_descriptor(std::span<const std::byte> bytes, std::uint64_t of
 void apply_metadata(const Document& note, std::span<Kernel> kernels) {
   const Document* entries = note.find("amdhsa.kernels");
   if (entries == nullptr) return;
+  std::map<std::string, Kernel*> by_symbol;
+  for (Kernel& kernel : kernels) by_symbol.emplace(kernel.name + ".kd", &kernel);
   for (const Document& entry : entries->items) {
-    for (Kernel& kernel : kernels) {
-      if (entry.text_of(".symbol") == kernel.name + ".kd") apply(entry, kernel);
-    }
+    const auto found = by_symbol.find(entry.text_of(".symbol"));
+    if (found != by_symbol.end()) apply(entry, *found->second);
   }
 }
 

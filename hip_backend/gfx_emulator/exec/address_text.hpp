@@ -57,8 +57,7 @@ inline bool all_in_one_range(Wave& w, const u64* at, u32 size, Intent intent, La
   p.active = ~u64{0};
   p.zeroed = 0;
   std::memcpy(p.at, at, sizeof p.at);
-  Statistics& s = w.group->statistics;
-  (intent == Intent::read ? s.bytes_read : s.bytes_written) += u64{lanes} * size;
+  count_access(w.group->statistics, intent, u64{lanes} * size, false);
   return true;
 }
 
@@ -98,6 +97,34 @@ inline void resolve_addresses(Wave& w, const Inst& i, u32 size, Intent intent, b
     }
   }
   resolve_lanes(w, i, at, w.exec(), size, intent, flat, p);
+}
+
+// Buffers by offset and global memory by a scalar base, where all lanes are active and inside one
+// range. False: the general way must look.
+template <Space space>
+inline bool lanewise(Wave& w, const Inst& i, u32 size, Intent intent, Lanewise& out) {
+  if (space == Space::flat || space == Space::scratch || !all_lanes(w)) return false;
+  u64 base = 0;
+  if constexpr (space == Space::buffer) {
+    if (!i.offen || i.idxen) return false;
+  } else if (i.src[2] == code::none) {
+    return false;
+  }
+  const u32* const offset = w.reg(i.src[0]);
+  const Extent extent = extent_of(offset);
+  if constexpr (space == Space::buffer) {
+    const Buffer buffer = buffer_of(w, i);
+    const u64 constant = static_cast<u64>(i.imm) + buffer.soffset;
+    if (constant + extent.high + size > buffer.records) return false;
+    base = buffer.base + constant;
+  } else {
+    base = w.pair(i.src[2]) + static_cast<u64>(static_cast<i64>(i.imm));
+  }
+  const u64 first = base + extent.low;
+  if (!allowed(w, first, u64{extent.high} - extent.low + size, intent)) return false;
+  count_access(w.group->statistics, intent, u64{lanes} * size, false);
+  out = {reinterpret_cast<std::byte*>(base), offset};
+  return true;
 }
 
 template <Space space>

@@ -21,6 +21,9 @@ using Entries = std::span<const Entry>;
 // Null where an operation is known to the decoder but has no semantics here.
 [[nodiscard]] Handler find_handler(std::string_view name, Arch arch, HostPath path);
 
+// Stands for an operation that is known to the decoder but has no semantics here: a fault.
+void not_implemented(Wave& wave, const Inst& inst);
+
 // Stands where the code ends: reaching it is a fault.
 void run_off_the_end(Wave& wave, const Inst& inst);
 

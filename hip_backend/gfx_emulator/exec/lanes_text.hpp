@@ -82,9 +82,16 @@ struct Source {
   Source(Wave& w, const Inst& i, unsigned k) {
     if ((i.slow >> k & 1) == 0) {
       low = w.reg(i.src[k]);
+      return;
+    }
+    low = buffer;
+    if (sizeof(T) == 4 && (i.spread >> k & 1) != 0) {
+      const u32 value = read_scalar(w, i, i.src[k]);
+      MLA_GFX_LANES {
+        buffer[l] = value;
+      }
     } else {
       fetch(w, i, k, kind_of<T>(), buffer);
-      low = buffer;
     }
   }
   T operator[](unsigned l) const {
@@ -157,7 +164,7 @@ template <class F>
 constexpr Handler each_lane(F) {
   return [](Wave& w, const Inst& i) {
     if constexpr (Signature<decltype(&F::operator())>::any_double) {
-      const Unflushed unflushed;
+      keep_denormals(w);
       run_lanes<F, false>(w, i);
     } else {
       run_lanes<F, false>(w, i);

@@ -13,13 +13,8 @@ namespace {
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-void count(Statistics& s, Intent intent, u64 mask, u32 size, bool lds) {
-  const u64 bytes = static_cast<u64>(std::popcount(mask)) * size;
-  if (lds) {
-    (intent == Intent::read ? s.lds_bytes_read : s.lds_bytes_written) += bytes;
-  } else {
-    (intent == Intent::read ? s.bytes_read : s.bytes_written) += bytes;
-  }
+u64 bytes_of(u64 mask, u32 size) {
+  return static_cast<u64>(std::popcount(mask)) * size;
 }
 
 // Extra passes: lanes go in groups that could fill all banks once; a bank that is asked for
@@ -69,7 +64,7 @@ void resolve_lds(Wave& w, const Inst& i, const u32* offsets, u64 mask, u32 size,
     out.active &= ~out.zeroed;
   }
   for (unsigned l = 0; l < lanes; ++l) out.at[l] = base + offsets[l];
-  count(group.statistics, intent, mask, size, true);
+  count_access(group.statistics, intent, bytes_of(mask, size), true);
   const Checks& checks = group.launch->request->options.checks;
   if (checks.bank_conflicts) {
     group.statistics.lds_bank_conflicts += bank_conflicts(offsets, out.active, size);
@@ -113,7 +108,7 @@ void resolve_global(Wave& w, const Inst& i, const u64* addresses, u64 mask, u32 
     high = live ? std::max(high, addresses[l]) : high;
   }
   if (high - low < ~u64{0} - size && allowed(w, low, high - low + size, intent)) {
-    return count(w.group->statistics, intent, mask, size, false);
+    return count_access(w.group->statistics, intent, bytes_of(mask, size), false);
   }
   u64 lds = 0, scratch = 0;
   u32 offsets[lanes] = {};
@@ -140,7 +135,7 @@ void resolve_global(Wave& w, const Inst& i, const u64* addresses, u64 mask, u32 
   }
   if (w.group->stopped) out.zeroed = mask;
   out.active &= ~out.zeroed;
-  count(w.group->statistics, intent, global, size, false);
+  count_access(w.group->statistics, intent, bytes_of(global, size), false);
 }
 
 }  // namespace mla::gfx

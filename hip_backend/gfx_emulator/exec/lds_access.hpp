@@ -14,6 +14,15 @@ struct LanePointers {
   std::uint64_t zeroed;  // lanes that read zero instead
 };
 
+inline void count_access(Statistics& s, Intent intent, std::uint64_t bytes, bool lds) {
+  const bool read = intent == Intent::read;
+  if (lds) {
+    (read ? s.lds_bytes_read : s.lds_bytes_written) += bytes;
+  } else {
+    (read ? s.bytes_read : s.bytes_written) += bytes;
+  }
+}
+
 // LDS at byte offsets; a lane outside the allocation is a fault, reads zero and writes nothing.
 void resolve_lds(Wave& wave, const Inst& inst, const std::uint32_t* offsets, std::uint64_t mask,
                  std::uint32_t size, Intent intent, LanePointers& out);

@@ -120,8 +120,9 @@ inline void unpack(const u32* first, unsigned blgp, Tiles<S, typename Format::Nu
 }
 
 // CBSZ and ABID: one block of A serves a group of 2^cbsz blocks.
+template <class S>
 inline unsigned source_block(unsigned block, unsigned cbsz, unsigned abid) {
-  const unsigned group = (1U << cbsz) - 1;
+  const unsigned group = ((1U << cbsz) - 1) & (S::blocks - 1);
   return (block & ~group) | (abid & group);
 }
 
@@ -172,6 +173,48 @@ inline void multiply_tile(const i32* a, const i32* b, const u32* const c[4], u32
     std::copy_n(sum, 16, d[r]);
   }
 }
+
+#if defined(__AVX2__) && defined(__FMA__)
+// The same straight from registers of two bf16 each: a number is the upper or lower half of a word.
+template <class S>
+inline void multiply_brain_tile(const u32* a, const u32* b, const u32* const c[4],
+                                u32* const d[4]) {
+  const __m256i upper = _mm256_set1_epi32(static_cast<i32>(0xffff0000));
+  const auto high = [&](__m256i words) {
+    return _mm256_castsi256_ps(_mm256_and_si256(words, upper));
+  };
+  const auto low = [](__m256i words) { return _mm256_castsi256_ps(_mm256_slli_epi32(words, 16)); };
+  const auto at = [](const u32* from) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  };
+  __m256 sum[4][2];
+  for (unsigned r = 0; r < 4; ++r) {
+    sum[r][0] = _mm256_castsi256_ps(at(c[r]));
+    sum[r][1] = _mm256_castsi256_ps(at(c[r] + 8));
+  }
+  for (unsigned g = 0; g < lanes / S::rows; ++g) {
+    for (unsigned e = 0; e < S::each / 2; ++e) {  // registers: k ascends by two
+      const u32* const left = a + e * lanes + g * S::rows;
+      const u32* const right = b + e * lanes + g * S::rows;
+      const __m256i b0 = at(right), b1 = at(right + 8);
+      for (unsigned r = 0; r < 4; ++r) {
+        const __m256 factor = low(_mm256_set1_epi32(static_cast<i32>(left[r])));
+        sum[r][0] = _mm256_fmadd_ps(factor, low(b0), sum[r][0]);
+        sum[r][1] = _mm256_fmadd_ps(factor, low(b1), sum[r][1]);
+      }
+      for (unsigned r = 0; r < 4; ++r) {
+        const __m256 factor = high(_mm256_set1_epi32(static_cast<i32>(left[r])));
+        sum[r][0] = _mm256_fmadd_ps(factor, high(b0), sum[r][0]);
+        sum[r][1] = _mm256_fmadd_ps(factor, high(b1), sum[r][1]);
+      }
+    }
+  }
+  for (unsigned r = 0; r < 4; ++r) {
+    _mm256_storeu_ps(reinterpret_cast<float*>(d[r]), sum[r][0]);
+    _mm256_storeu_ps(reinterpret_cast<float*>(d[r] + 8), sum[r][1]);
+  }
+}
+#endif
 
 // Calls tile(block, row, column, register, lane) for every tile of four rows and sixteen columns.
 template <class S, class F>
@@ -231,7 +274,7 @@ template <class S, class FA, class FB, class Number>
 inline void multiply_small(const Tiles<S, Number>& a, const Tiles<S, Number>& b, const Inst& i,
                            bool exact, const u32* c, u32* d) {
   for (unsigned l = 0; l < lanes; ++l) {
-    const auto& left = a.values[source_block(l / 4, i.cbsz, i.abid)];
+    const auto& left = a.values[source_block<S>(l / 4, i.cbsz, i.abid)];
     const auto& right = b.values[l / 4];
     for (unsigned r = 0; r < 4; ++r) {
       u32& to = d[r * lanes + l];
@@ -269,7 +312,7 @@ inline void multiply(Wave& w, const Inst& i, const Tiles<S, typename FA::Number>
     return;
   } else {
     for_tiles<S>([&](unsigned block, unsigned row, unsigned column, unsigned reg, unsigned lane) {
-      const auto* left = &a.values[source_block(block, i.cbsz, i.abid)][0][row];
+      const auto* left = &a.values[source_block<S>(block, i.cbsz, i.abid)][0][row];
       const auto* right = &b.values[block][0][column];
       const u32* from[4];
       u32* to[4];
@@ -293,10 +336,41 @@ inline void multiply(Wave& w, const Inst& i, const Tiles<S, typename FA::Number>
   }
 }
 
+// Whether the result takes registers that a source still needs.
+inline bool overlaps(const Inst& i, unsigned k) {
+  const unsigned from = i.src[k], to = i.dst;
+  return from < to + i.width[0] && to < from + i.width[k + 1];
+}
+
+#if defined(__AVX2__) && defined(__FMA__)
+template <class S>
+void multiply_brains(Wave& w, const Inst& i) {
+  const Accumulator<S::result> accumulator(w, i);
+  const u32* const a = w.reg(i.src[0]);
+  const u32* const b = w.reg(i.src[1]);
+  u32* const d = w.reg(i.dst);
+  for_tiles<S>([&](unsigned, unsigned row, unsigned column, unsigned reg, unsigned lane) {
+    const u32* from[4];
+    u32* to[4];
+    for (unsigned r = 0; r < 4; ++r) {
+      from[r] = accumulator.first + (reg + r) * lanes + lane;
+      to[r] = d + (reg + r) * lanes + lane;
+    }
+    multiply_brain_tile<S>(a + row, b + column, from, to);
+  });
+}
+#endif
+
 // Denormals are never flushed by matrix instructions, EXEC does not apply.
 template <class S, class FA, class FB>
 void matrix(Wave& w, const Inst& i) {
-  const Unflushed unflushed;
+  keep_denormals(w);
+#if defined(__AVX2__) && defined(__FMA__)
+  if constexpr (std::is_same_v<FA, Bf16> && S::blocks == 1) {
+    const bool direct = i.blgp == 0 && !overlaps(i, 0) && !overlaps(i, 1) && !wants_exact(w);
+    if (direct) return multiply_brains<S>(w, i);
+  }
+#endif
   Tiles<S, typename FA::Number> a;
   Tiles<S, typename FB::Number> b;
   unpack<S, FA>(w.reg(i.src[0]), 0, a);

@@ -16,18 +16,41 @@
 namespace mla::gfx {
 namespace {
 
-// Rows of `dwords` registers from lane pointers; all lanes are active.
-template <unsigned dwords>
-inline void load_all(const LanePointers& p, u32* to) {
+// Lane offsets that follow each other without gaps: one copy for all lanes.
+inline bool consecutive(const u32* offset, u32 size) {
+  u32 odd = 0;
+  _Pragma("omp simd reduction(| : odd)") for (unsigned l = 0; l < lanes; ++l) {
+    odd |= offset[l] ^ (offset[0] + size * l);
+  }
+  return odd == 0;
+}
+
 #if defined(__SSE2__)
-  if constexpr (dwords == 4) {
+inline __m128 two_pairs(const std::byte* low, const std::byte* high) {
+  const __m128 first = _mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(low)));
+  return _mm_loadh_pi(first, reinterpret_cast<const __m64*>(high));
+}
+#endif
+
+// Rows of `dwords` registers from at(lane), all lanes. The rows may hold what at() reads: a lane is
+// written only after its own at().
+template <unsigned dwords, class At>
+inline void gather_rows(At at, u32* to) {
+#if defined(__SSE2__)
+  if constexpr (dwords == 4 || dwords == 2) {
     for (unsigned l = 0; l < lanes; l += 4) {
       __m128 r[4];
-      for (unsigned k = 0; k < 4; ++k) {
-        r[k] = _mm_loadu_ps(reinterpret_cast<const float*>(p.at[l + k]));
+      if constexpr (dwords == 4) {
+        for (unsigned k = 0; k < 4; ++k) {
+          r[k] = _mm_loadu_ps(reinterpret_cast<const float*>(at(l + k)));
+        }
+        _MM_TRANSPOSE4_PS(r[0], r[1], r[2], r[3]);
+      } else {
+        const __m128 low = two_pairs(at(l), at(l + 1)), high = two_pairs(at(l + 2), at(l + 3));
+        r[0] = _mm_shuffle_ps(low, high, 0x88);
+        r[1] = _mm_shuffle_ps(low, high, 0xdd);
       }
-      _MM_TRANSPOSE4_PS(r[0], r[1], r[2], r[3]);
-      for (unsigned k = 0; k < 4; ++k) {
+      for (unsigned k = 0; k < dwords; ++k) {
         _mm_store_ps(reinterpret_cast<float*>(to + k * lanes + l), r[k]);
       }
     }
@@ -35,12 +58,13 @@ inline void load_all(const LanePointers& p, u32* to) {
   }
 #endif
   for (unsigned l = 0; l < lanes; ++l) {
-    for (unsigned k = 0; k < dwords; ++k) std::memcpy(to + k * lanes + l, p.at[l] + 4 * k, 4);
+    const std::byte* const from = at(l);
+    for (unsigned k = 0; k < dwords; ++k) std::memcpy(to + k * lanes + l, from + 4 * k, 4);
   }
 }
 
-template <unsigned dwords>
-inline void store_all(const LanePointers& p, const u32* from) {
+template <unsigned dwords, class At>
+inline void scatter_rows(At at, const u32* from) {
 #if defined(__SSE2__)
   if constexpr (dwords == 4) {
     for (unsigned l = 0; l < lanes; l += 4) {
@@ -50,20 +74,71 @@ inline void store_all(const LanePointers& p, const u32* from) {
       }
       _MM_TRANSPOSE4_PS(r[0], r[1], r[2], r[3]);
       for (unsigned k = 0; k < 4; ++k) {
-        _mm_storeu_ps(reinterpret_cast<float*>(p.at[l + k]), r[k]);
+        _mm_storeu_ps(reinterpret_cast<float*>(at(l + k)), r[k]);
       }
     }
     return;
   }
 #endif
   for (unsigned l = 0; l < lanes; ++l) {
-    for (unsigned k = 0; k < dwords; ++k) std::memcpy(p.at[l] + 4 * k, from + k * lanes + l, 4);
+    std::byte* const to = at(l);
+    for (unsigned k = 0; k < dwords; ++k) std::memcpy(to + 4 * k, from + k * lanes + l, 4);
   }
+}
+
+// The common case: one base for all lanes, and an offset for each; nothing is masked.
+struct Lanewise {
+  std::byte* base = nullptr;
+  const u32* offset = nullptr;
+};
+
+template <unsigned dwords>
+inline void load_lanewise(const Lanewise& from, u32* to) {
+  if (dwords == 1 && consecutive(from.offset, 4)) {
+    std::memcpy(to, from.base + from.offset[0], std::size_t{4} * lanes);
+    return;
+  }
+  gather_rows<dwords>([&](unsigned l) { return from.base + from.offset[l]; }, to);
+}
+
+template <unsigned dwords>
+inline void store_lanewise(const Lanewise& to, const u32* from) {
+  if (dwords == 1 && consecutive(to.offset, 4)) {
+    std::memcpy(to.base + to.offset[0], from, std::size_t{4} * lanes);
+    return;
+  }
+  scatter_rows<dwords>([&](unsigned l) { return to.base + to.offset[l]; }, from);
+}
+
+struct Extent {
+  u32 low, high;
+};
+inline Extent extent_of(const u32* offset) {
+  u32 low = offset[0], high = offset[0];
+  _Pragma("omp simd reduction(min : low) reduction(max : high)") for (unsigned l = 0; l < lanes;
+                                                                      ++l) {
+    low = offset[l] < low ? offset[l] : low;
+    high = offset[l] > high ? offset[l] : high;
+  }
+  return {low, high};
+}
+
+// LDS at address + offset for all lanes, where nobody watches and nothing is out of bounds.
+inline bool lds_lanewise(Wave& w, const u32* address, u32 offset, u32 size, Intent intent,
+                         Lanewise& out) {
+  Group& group = *w.group;
+  if (group.watched || !all_lanes(w)) return false;
+  if (u64{extent_of(address).high} + offset + size > group.lds_size) return false;
+  count_access(group.statistics, intent, u64{lanes} * size, true);
+  out = {group.lds.data() + offset, address};
+  return true;
 }
 
 template <unsigned dwords>
 inline void load_rows(const LanePointers& p, u32* to) {
-  if (p.active == ~u64{0}) return load_all<dwords>(p, to);
+  if (p.active == ~u64{0}) {
+    return gather_rows<dwords>([&](unsigned l) { return p.at[l]; }, to);
+  }
   for (unsigned l = 0; l < lanes; ++l) {
     if ((p.active >> l & 1) != 0) {
       for (unsigned k = 0; k < dwords; ++k) std::memcpy(to + k * lanes + l, p.at[l] + 4 * k, 4);
@@ -75,7 +150,9 @@ inline void load_rows(const LanePointers& p, u32* to) {
 
 template <unsigned dwords>
 inline void store_rows(const LanePointers& p, const u32* from) {
-  if (p.active == ~u64{0}) return store_all<dwords>(p, from);
+  if (p.active == ~u64{0}) {
+    return scatter_rows<dwords>([&](unsigned l) { return p.at[l]; }, from);
+  }
   for (unsigned l = 0; l < lanes; ++l) {
     if ((p.active >> l & 1) == 0) continue;
     for (unsigned k = 0; k < dwords; ++k) std::memcpy(p.at[l] + 4 * k, from + k * lanes + l, 4);

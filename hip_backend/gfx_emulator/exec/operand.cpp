@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "hip_backend/gfx_emulator/isa/dpp.hpp"
+
 namespace mla::gfx {
 namespace {
 
@@ -43,58 +45,17 @@ void select_bytes(u32* values, unsigned sel, bool sext) {
   }
 }
 
-int source_of(int ctrl, unsigned lane) {
-  const int l = static_cast<int>(lane), row = l & ~15, in_row = l & 15;
-  if (ctrl < 0x100) return (l & ~3) | (ctrl >> 2 * (l & 3) & 3);
-  const int amount = ctrl & 15;
-  switch (ctrl >> 4) {
-    case 0x10:
-      return in_row + amount < 16 ? l + amount : -1;
-    case 0x11:
-      return in_row >= amount ? l - amount : -1;
-    case 0x12:
-      return row | ((in_row - amount) & 15);
-    case 0x13:
-      if (amount == 0) return l + 1 < 64 ? l + 1 : -1;
-      if (amount == 4) return (l + 1) & 63;
-      if (amount == 8) return l - 1;
-      return (l - 1) & 63;
-    case 0x14:
-      if (amount == 0) return row | (15 - in_row);
-      if (amount == 1) return row | (in_row & 8) | (7 - (in_row & 7));
-      if (amount == 2) return row == 0 ? -1 : row - 1;
-      return l < 32 ? -1 : 31;
-    case 0x15:
-      return row | amount;
-    default:
-      return -1;
-  }
-}
-
-// Source lanes of all controls of DPP, and which lanes have one.
-struct DppTable {
-  std::int8_t source[512][lanes];
-  u64 valid[512] = {};
-  DppTable() {
-    for (int ctrl = 0; ctrl < 512; ++ctrl) {
-      for (unsigned l = 0; l < lanes; ++l) {
-        const int from = source_of(ctrl, l);
-        source[ctrl][l] = static_cast<std::int8_t>(from);
-        valid[ctrl] |= u64{from >= 0} << l;
-      }
-    }
-  }
-};
-const DppTable& dpp_table() {
-  static const DppTable table;
-  return table;
-}
-
 void permute(const Wave& w, const Inst& i, u32* values) {
   u32 from[lanes];
   std::copy_n(values, lanes, from);
-  const auto& sources = dpp_table().source[i.dpp_ctrl];
   const u64 exec = w.exec();
+  if (is_row_broadcast(i.dpp_ctrl) && exec == ~u64{0}) {
+    for (unsigned row = 0; row < lanes; row += 16) {
+      std::fill_n(values + row, 16, from[row + (i.dpp_ctrl & 15)]);
+    }
+    return;
+  }
+  const auto& sources = dpp_sources(i.dpp_ctrl);
   for (unsigned l = 0; l < lanes; ++l) {
     const int source = sources[l];
     const bool live = source >= 0 && (exec >> source & 1) != 0;
@@ -157,15 +118,6 @@ void place_bytes(const Inst& i, const u32* old, u32* values) {
 
 }  // namespace
 
-u64 dpp_lanes(const Inst& i) {
-  u64 out = i.bound_ctrl ? ~u64{0} : dpp_table().valid[i.dpp_ctrl];
-  for (unsigned part = 0; part < 16; ++part) {
-    const bool in_masks = (i.row_mask >> part / 4 & 1) != 0 && (i.bank_mask >> part % 4 & 1) != 0;
-    if (!in_masks) out &= ~(u64{15} << 4 * part);
-  }
-  return out;
-}
-
 void fetch(Wave& w, const Inst& i, unsigned k, Kind kind, u32* out) {
   const std::uint16_t operand = i.src[k];
   const unsigned words = is_wide(kind) ? 2 : 1;
@@ -177,7 +129,7 @@ void fetch(Wave& w, const Inst& i, unsigned k, Kind kind, u32* out) {
   if (k == 0 && i.dpp) {
     for (unsigned word = 0; word < words; ++word) permute(w, i, out + std::size_t{word} * lanes);
   }
-  if (i.sdwa && k < 2) select_bytes(out, i.sel[k], i.sext[k]);
+  if (i.sdwa && k < 2) select_bytes(out, i.sel[k], k == 0 ? i.sext0 : i.sext1);
   if (kind == Kind::packed) return;  // op_sel and neg mean something else there
   if (is_narrow(kind) && (i.op_sel >> k & 1) != 0) {
     for (unsigned l = 0; l < lanes; ++l) out[l] >>= 16;

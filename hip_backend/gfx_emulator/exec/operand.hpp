@@ -19,9 +19,6 @@ void fetch(Wave& wave, const Inst& inst, unsigned k, Kind kind, std::uint32_t* l
 // EXEC and the DPP masks. `keep_high`: a 16-bit result leaves the upper half of the register alone.
 void finish(Wave& wave, const Inst& inst, Kind kind, bool keep_high, std::uint32_t* values);
 
-// The lanes that DPP lets through: row and bank masks, and sources that exist.
-[[nodiscard]] std::uint64_t dpp_lanes(const Inst& inst);
-
 // Writes a lane mask (VCC or a scalar pair): bits of inactive lanes are zero.
 inline void write_mask(Wave& wave, const Inst& inst, std::uint64_t bits) {
   write_scalar64(wave, inst.sdst, bits & wave.exec());

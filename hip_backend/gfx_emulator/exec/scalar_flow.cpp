@@ -69,8 +69,7 @@ void set_register(Wave& w, const Inst& i) {
   const auto [id, offset, size] = hardware_register(i);
   if (id != mode_register) return;
   const u32 field = ones(size) << offset, value = read_scalar(w, i, i.src[0]);
-  w.mode = (w.mode & ~field) | (value << offset & field);
-  HostFloat::set(HostFloat::for_mode(w.mode));
+  set_mode(w, (w.mode & ~field) | (value << offset & field));
 }
 
 void index_on(Wave& w, const Inst& i) {
@@ -144,6 +143,11 @@ const Entry entries[] = {
 };
 
 }  // namespace
+
+void not_implemented(Wave& wave, const Inst& inst) {
+  report_fault(wave, inst, Problem::not_implemented, -1, 0, "the operation has no semantics here");
+  wave.state = WaveState::ended;
+}
 
 void run_off_the_end(Wave& wave, const Inst& inst) {
   report_fault(wave, inst, Problem::bad_jump, -1, 0, "the wave ran past the end of the code");

@@ -6,6 +6,7 @@
 
 #include "hip_backend/gfx_emulator/check/checker.hpp"
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
+#include "hip_backend/gfx_emulator/isa/registers.hpp"
 
 namespace mla::gfx {
 namespace {
@@ -13,19 +14,18 @@ namespace {
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-void missing(Wave& w, const Inst& i) {
-  report_fault(w, i, Problem::not_implemented, -1, 0, "the operation has no semantics here");
-  w.state = WaveState::ended;
-}
+// Where registers_exist() refuses every width.
+constexpr std::uint16_t past_the_last_register = 1024;
 
-// The gpr index mode adds M0[7:0] to the vector operands that its bits name.
+// The gpr index mode adds M0[7:0] to the vector operands that its bits name. What leaves the file
+// of its registers becomes an operand that does not exist.
 Inst indexed(const Wave& w, const Inst& inst) {
   Inst out = inst;
   const auto by = static_cast<std::uint16_t>(w.s[code::m0] & 0xff);
   const auto move = [&](std::uint16_t& operand) {
-    if (operand >= code::vgpr && operand != code::none) {
-      operand = static_cast<std::uint16_t>(std::min(operand + by, 767));
-    }
+    if (operand < code::vgpr || operand == code::none) return;
+    const bool leaves = operand < code::agpr && operand + by >= code::agpr;
+    operand = static_cast<std::uint16_t>(leaves ? past_the_last_register : operand + by);
   };
   for (unsigned k = 0; k < 3; ++k) {
     if ((w.gpr_index >> k & 1) != 0) move(out.src[k]);
@@ -34,9 +34,17 @@ Inst indexed(const Wave& w, const Inst& inst) {
   return out;
 }
 
-void execute(Wave& w, const Inst& inst) {
-  if (inst.run == nullptr) return missing(w, inst);
-  if (w.gpr_index != 0 && inst.is_vector) return inst.run(w, indexed(w, inst));
+// `inst` with the operands that it has now.
+void execute_indexed(Wave& w, const Inst& inst) {
+  if (registers_exist(inst)) return inst.run(w, inst);
+  report_fault(w, inst, Problem::bad_operand, -1, w.s[code::m0] & 0xff,
+               "the gpr index leads past the last register");
+  w.state = WaveState::ended;
+}
+
+inline void execute(Wave& w, const Inst& inst) {
+  if (inst.by_mode) use_float_control(*w.group, w.float_control);
+  if (w.gpr_index != 0 && inst.is_vector) return execute_indexed(w, indexed(w, inst));
   inst.run(w, inst);
 }
 
@@ -101,33 +109,21 @@ class Turns {
       if (wave->state == WaveState::at_barrier) ++group_.statistics.barrier_stalls;
       if (wave->state != WaveState::running) continue;
       any = true;
-      enter(*wave);
       if (group_.checker != nullptr) {
         checked_turn(*wave, turn);
       } else {
         plain_turn(*wave, turn);
       }
-      mode_ = wave->mode;  // the wave may have changed it
       if (group_.stopped || group_.launch->stopped || too_long(*wave, limit)) return false;
     }
     return any;
   }
 
  private:
-  // The host's floating point control follows the wave whose turn it is.
-  void enter(const Wave& wave) {
-    if (entered_ && wave.mode == mode_) return;
-    HostFloat::set(HostFloat::for_mode(wave.mode));
-    mode_ = wave.mode;
-    entered_ = true;
-  }
-
   Group& group_;
   const Schedule& schedule_;
   std::vector<Wave*> order_;
   std::mt19937_64 random_;
-  u32 mode_ = 0;
-  bool entered_ = false;
 };
 
 // Opens the barrier when every wave that is left stands there. Waves that ended without it while
@@ -161,6 +157,7 @@ void run_workgroup(Group& group) {
     report_fault(*wave, none, Problem::bad_jump, -1, 0, "the kernel's entry is no instruction");
     return;
   }
+  group.float_control = HostFloat::current();
   Turns turns(group);
   while (!group.stopped && !group.launch->stopped) {
     if (!turns.round() && (group.stopped || !open_barrier(group))) break;

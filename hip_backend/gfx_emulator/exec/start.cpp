@@ -12,6 +12,9 @@ using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
 constexpr std::size_t packet_size = 64;
+// The scratch of a wave is counted in 13 bits of KiB: 8 MiB for its 64 lanes.
+constexpr u32 scratch_limit = 128 * 1024;
+constexpr u32 kernarg_limit = 1024 * 1024;
 
 Error refused(const std::string& message) {
   return {ErrorCode::usage, message, {}};
@@ -37,6 +40,16 @@ Status check(const CodeObject& object, const LaunchRequest& request, const Kerne
   if (lds > lds_limit) {
     return refused(std::to_string(lds) + " bytes of LDS, a workgroup has at most " +
                    std::to_string(lds_limit));
+  }
+  if (kernel.kernarg_size > kernarg_limit) {
+    return refused("the kernel " + kernel.name + " asks for " +
+                   std::to_string(kernel.kernarg_size) + " bytes of arguments, at most " +
+                   std::to_string(kernarg_limit) + " are given");
+  }
+  if (kernel.private_segment_size > scratch_limit) {
+    return refused("the kernel " + kernel.name + " asks for " +
+                   std::to_string(kernel.private_segment_size) +
+                   " bytes of scratch, a lane has at most " + std::to_string(scratch_limit));
   }
   if (request.options.mfma == MfmaMode::exact && object.arch() != Arch::gfx942) {
     return Error{ErrorCode::unsupported,
@@ -164,7 +177,7 @@ void start_wave(Wave& w) {
   w.mask_of = 0;
   std::fill_n(w.mask, lanes, 0U);
   w.scc = 0;
-  w.mode = kernel.float_mode | u32{kernel.dx10_clamp} << 8 | u32{kernel.ieee} << 9;
+  set_mode(w, kernel.float_mode | u32{kernel.dx10_clamp} << 8 | u32{kernel.ieee} << 9);
   w.gpr_index = 0;
   w.executed = 0;
   w.state = WaveState::running;

@@ -94,12 +94,9 @@ std::uint32_t HostFloat::current() {
 void HostFloat::set(std::uint32_t control) {
   _mm_setcsr(control);
 }
-std::uint32_t HostFloat::plain() {
-  return 0x1f80;
-}
 std::uint32_t HostFloat::for_mode(std::uint32_t mode) {
   static constexpr std::uint32_t rounding[] = {0, 2, 1, 3};  // nearest, up, down, to zero
-  std::uint32_t control = plain() | rounding[mode & 3] << 13;
+  std::uint32_t control = plain | rounding[mode & 3] << 13;
   if ((mode >> 4 & 1) == 0) control |= 0x0040;  // sources: denormals are zeros
   if ((mode >> 5 & 1) == 0) control |= 0x8000;  // results: flush to zero
   return control;
@@ -112,9 +109,6 @@ std::uint32_t HostFloat::current() {
 }
 void HostFloat::set(std::uint32_t control) {
   __asm__ volatile("msr fpcr, %0" ::"r"(static_cast<std::uint64_t>(control)));
-}
-std::uint32_t HostFloat::plain() {
-  return 0;
 }
 std::uint32_t HostFloat::for_mode(std::uint32_t mode) {
   // One bit flushes sources and results; AMD's rounding numbers are ARM's.

@@ -28,8 +28,9 @@ struct Wave {
   std::uint64_t mask_of = 0;
   std::uint32_t scc = 0;
   std::uint32_t mode = 0;
-  std::uint32_t next = 0;       // index of the next instruction
-  std::uint32_t gpr_index = 0;  // nonzero: gpr index mode is on, bits as in M0[15:12]
+  std::uint32_t float_control = 0;  // the host's, for this mode
+  std::uint32_t next = 0;           // index of the next instruction
+  std::uint32_t gpr_index = 0;      // nonzero: gpr index mode is on, bits as in M0[15:12]
   WaveState state = WaveState::running;
   const Inst* code = nullptr;
   Group* group = nullptr;
@@ -59,6 +60,8 @@ struct Group {
   Statistics statistics;
   Checker* checker = nullptr;
   bool stopped = false;
+  bool watched = false;             // a check or a statistic wants to see every LDS access
+  std::uint32_t float_control = 0;  // the host's, as it is now
 };
 
 // Reports what goes wrong. A fault stops the launch when its limit is reached.
@@ -90,30 +93,31 @@ inline const std::uint32_t* lane_mask(Wave& wave) {
   return wave.mask;
 }
 
-// The floating point environment of the host, as MODE of the wave asks for. `host_mode` sets it for
-// f32 arithmetic; a matrix instruction and f64 run in `Unflushed`.
+// The floating point control of the host. A change is slow, so it is made when an instruction needs
+// another one: what is `by_mode` has that of its wave, matrix instructions and f64 have `plain`.
 class HostFloat {
  public:
   static std::uint32_t current();
   static void set(std::uint32_t control);
   static std::uint32_t for_mode(std::uint32_t mode);  // f32 rounding and denormals
-  static std::uint32_t plain();                       // nearest even, denormals kept
+#if defined(__x86_64__)
+  static constexpr std::uint32_t plain = 0x1f80;  // nearest even, denormals kept
+#else
+  static constexpr std::uint32_t plain = 0;
+#endif
 };
 
-class Unflushed {
- public:
-  Unflushed() : before_(HostFloat::current()), changed_(before_ != HostFloat::plain()) {
-    if (changed_) HostFloat::set(HostFloat::plain());
-  }
-  ~Unflushed() {
-    if (changed_) HostFloat::set(before_);
-  }
-  Unflushed(const Unflushed&) = delete;
-  Unflushed& operator=(const Unflushed&) = delete;
-
- private:
-  std::uint32_t before_;
-  bool changed_;
-};
+inline void use_float_control(Group& group, std::uint32_t control) {
+  if (group.float_control == control) return;
+  HostFloat::set(control);
+  group.float_control = control;
+}
+inline void keep_denormals(Wave& wave) {
+  use_float_control(*wave.group, HostFloat::plain);
+}
+inline void set_mode(Wave& wave, std::uint32_t mode) {
+  wave.mode = mode;
+  wave.float_control = HostFloat::for_mode(mode);
+}
 
 }  // namespace mla::gfx

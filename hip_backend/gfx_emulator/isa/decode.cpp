@@ -3,6 +3,9 @@
 #include <cstdio>
 #include <string>
 
+#include "hip_backend/gfx_emulator/exec/handlers.hpp"
+#include "hip_backend/gfx_emulator/isa/registers.hpp"
+
 namespace mla::gfx {
 namespace parts {
 
@@ -12,6 +15,7 @@ bool take(const Operations& operations, Encoding encoding, unsigned op, Inst& in
   const Operation& operation = operations.at(static_cast<unsigned>(index));
   inst.op = static_cast<std::uint16_t>(index);
   inst.run = operation.run;
+  inst.by_mode = operation.by_mode;
   inst.width = operation.width;
   inst.kind = operation.kind;
   return true;
@@ -33,7 +37,9 @@ void mark_sources(Inst& inst) {
     const bool plain = inst.src[k] >= code::vgpr;
     const bool changed =
         ((inst.neg | inst.abs | inst.op_sel) >> k & 1) != 0 || inst.sdwa || (k == 0 && inst.dpp);
-    if (!plain || changed) inst.slow = static_cast<std::uint8_t>(inst.slow | 1U << k);
+    const auto bit = static_cast<std::uint8_t>(1U << k);
+    if (!plain || changed) inst.slow |= bit;
+    if (!plain && !changed) inst.spread |= bit;
   }
 }
 
@@ -71,7 +77,9 @@ Result<Inst> decode(const Operations& operations, std::span<const std::uint32_t>
   } else if (words.size() >= 2) {
     known = parts::memory(operations, words, inst);
   }
-  if (!known) return Error{ErrorCode::unsupported, unknown(words, at), {}};
+  if (inst.run == nullptr) inst.run = not_implemented;
+  if (!known || !registers_exist(inst))
+    return Error{ErrorCode::unsupported, unknown(words, at), {}};
   return inst;
 }
 

@@ -38,8 +38,6 @@ bool flat(const Operations& operations, Words words, Inst& inst) {
   inst.imm = segment == 0 ? field(word, 0, 12) : static_cast<std::int32_t>(word << 19) >> 19;
   inst.sve = field(word, 13, 1) != 0;
   inst.glc = field(word, 16, 1) != 0;
-  inst.sc_bits = static_cast<std::uint8_t>(field(word, 16, 1) | field(word, 25, 1) << 1 |
-                                           field(word, 17, 1) << 2);
   const bool atomic = operations.at(inst.op).name.find("atomic") != std::string::npos;
   if (inst.width[0] != 0 && (!atomic || inst.glc)) inst.dst = reg(second, 24, acc);
   if (segment != 1 || inst.sve) inst.src[0] = reg(second, 0, false);
@@ -62,7 +60,6 @@ bool mubuf(const Operations& operations, Words words, Inst& inst) {
   inst.idxen = field(word, 13, 1) != 0;
   inst.glc = field(word, 14, 1) != 0;
   inst.lds = field(word, 16, 1) != 0;
-  inst.sc_bits = static_cast<std::uint8_t>(field(word, 14, 2) | field(word, 17, 1) << 2);
   if (inst.kind == Class::other) return true;  // cache control
   const bool atomic = operations.at(inst.op).name.find("atomic") != std::string::npos;
   const std::uint16_t data = reg(second, 8, acc);

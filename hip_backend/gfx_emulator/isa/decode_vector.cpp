@@ -1,5 +1,6 @@
 // VOP1, VOP2 and VOPC with their literal, SDWA and DPP forms.
 #include "hip_backend/gfx_emulator/isa/decode.hpp"
+#include "hip_backend/gfx_emulator/isa/dpp.hpp"
 
 namespace mla::gfx::parts {
 namespace {
@@ -24,15 +25,16 @@ void take_sdwa(std::uint32_t word, bool compare, Inst& inst) {
   if (compare) {
     if ((word >> 15 & 1) != 0) inst.sdst = field(word, 8, 7);
   } else {
-    inst.dst_sel = static_cast<std::uint8_t>(field(word, 8, 3));
-    inst.dst_unused = static_cast<std::uint8_t>(field(word, 11, 2));
+    inst.dst_sel = field(word, 8, 3) & 7;
+    inst.dst_unused = field(word, 11, 2) & 3;
     inst.clamp = (word >> 13 & 1) != 0;
-    inst.omod = static_cast<std::uint8_t>(field(word, 14, 2));
+    inst.omod = field(word, 14, 2) & 3;
     inst.post = inst.dst_sel != 6 || inst.clamp || inst.omod != 0;
   }
   inst.sel = {static_cast<std::uint8_t>(field(word, 16, 3)),
               static_cast<std::uint8_t>(field(word, 24, 3))};
-  inst.sext = {(word >> 19 & 1) != 0, (word >> 27 & 1) != 0};
+  inst.sext0 = (word >> 19 & 1) != 0;
+  inst.sext1 = (word >> 27 & 1) != 0;
   inst.neg = bit(word, 20, 0) | bit(word, 28, 1);
   inst.abs = bit(word, 21, 0) | bit(word, 29, 1);
 }
@@ -46,7 +48,7 @@ void take_dpp(std::uint32_t word, Inst& inst) {
   inst.abs = bit(word, 21, 0) | bit(word, 23, 1);
   inst.bank_mask = static_cast<std::uint8_t>(field(word, 24, 4));
   inst.row_mask = static_cast<std::uint8_t>(field(word, 28, 4));
-  inst.post = true;
+  inst.post = dpp_lanes(inst) != ~std::uint64_t{0};
 }
 
 bool take_extension(Words words, bool compare, Inst& inst) {
@@ -75,7 +77,10 @@ bool vop1(const Operations& operations, Words words, Inst& inst) {
   if (inst.width[1] != 0) {
     inst.src[0] = static_cast<std::uint16_t>(field(word, 0, 9) + (accumulator ? 256 : 0));
   }
-  return take_extension(words, false, inst);
+  if (!take_extension(words, false, inst)) return false;
+  // What changes places must be two registers.
+  const bool swaps = name == "v_swap_b32" || name.starts_with("v_permlane");
+  return !swaps || inst.src[0] >= code::vgpr;
 }
 
 bool vop2(const Operations& operations, Words words, Inst& inst) {

@@ -51,9 +51,9 @@ bool matrix(const Operations& operations, Words words, Inst& inst) {
     if (inst.src[k] < code::vgpr) return false;
     if ((second >> (27 + k) & 1) != 0) inst.src[k] = static_cast<std::uint16_t>(inst.src[k] + 256);
   }
-  inst.cbsz = small(word, 8, 3);
-  inst.abid = small(word, 11, 4);
-  inst.blgp = small(second, 29, 3);
+  inst.cbsz = field(word, 8, 3) & 7;
+  inst.abid = field(word, 11, 4) & 15;
+  inst.blgp = field(second, 29, 3) & 7;
   if (name.ends_with("f8f6f4")) {
     inst.abid = 0;
     inst.width[1] = f8f6f4_width(inst.cbsz);
@@ -127,6 +127,8 @@ bool vop3(const Operations& operations, Words words, Inst& inst) {
   const std::string& name = operations.at(inst.op).name;
   take_destination(operations, word, inst);
   take_sources(second, inst);
+  const bool swaps = name == "v_swap_b32" || name.starts_with("v_permlane");
+  if (swaps && inst.src[0] < code::vgpr) return false;
   if (name.starts_with("v_cndmask") || name.starts_with("v_addc_co") ||
       name.starts_with("v_subb")) {
     inst.src[2] = field(second, 18, 9);
@@ -140,7 +142,7 @@ bool vop3(const Operations& operations, Words words, Inst& inst) {
     inst.abs = small(word, 8, 3);
     inst.op_sel = small(word, 11, 4);
   }
-  inst.omod = small(second, 27, 2);
+  inst.omod = field(second, 27, 2) & 3;
   inst.neg = small(second, 29, 3);
   inst.post = inst.clamp || inst.omod != 0 || (inst.op_sel & 8) != 0;
   // v_bitop3 keeps its truth table where the others keep abs, neg and omod.

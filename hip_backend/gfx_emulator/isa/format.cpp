@@ -1,8 +1,9 @@
 #include "hip_backend/gfx_emulator/isa/format.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
+
+#include "hip_backend/gfx_emulator/isa/registers.hpp"
 
 namespace mla::gfx {
 namespace {
@@ -72,9 +73,7 @@ void waits(const Inst& inst, std::string& out) {
 }
 
 void modifiers(const Inst& inst, std::string& out) {
-  const bool memory = inst.kind == Class::lds || inst.kind == Class::buffer ||
-                      inst.kind == Class::global || inst.kind == Class::flat ||
-                      inst.kind == Class::scratch;
+  const bool memory = inst.kind == Class::lds || is_vector_memory(inst.kind);
   if (inst.offen) out += " offen";
   if (inst.idxen) out += " idxen";
   if (memory && inst.imm != 0) out += " offset:" + std::to_string(inst.imm);
@@ -110,10 +109,8 @@ std::string disassemble(const Operations& operations, const Inst& inst) {
   add(inst.dst, inst.width[0], "");
   if (inst.kind != Class::mfma) add(inst.sdst, 2, "");
   for (unsigned k = 0; k < inst.src.size(); ++k) {
-    unsigned width = k < 3 ? inst.width[k + 1] : 1;
-    if (k == 2 && inst.src[2] < 128 && inst.kind != Class::scratch) width = std::max(2U, width);
     const bool negative = inst.is_vector && (inst.neg >> k & 1) != 0;
-    add(inst.src[k], width, negative ? "-" : "");
+    add(inst.src[k], source_width(inst, k), negative ? "-" : "");
   }
   if (operation.encoding == Encoding::sopk || operation.encoding == Encoding::sopp ||
       inst.kind == Class::smem) {

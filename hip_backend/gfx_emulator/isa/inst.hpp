@@ -63,6 +63,7 @@ constexpr std::uint16_t shared_base = 235, shared_limit = 236, private_base = 23
 constexpr std::uint16_t private_limit = 238, vccz = 251, execz = 252, scc = 253, none = 0xffff;
 }  // namespace code
 
+// As large as a cache line: a loop of a kernel has thousands of them.
 struct Inst {
   Handler run = nullptr;
   std::uint32_t at = 0;       // byte offset from the start of the code
@@ -77,22 +78,26 @@ struct Inst {
   Class kind = Class::other;
   std::uint8_t neg = 0, abs = 0;           // a bit for each source; packed forms: neg and neg_hi
   std::uint8_t op_sel = 0, op_sel_hi = 0;  // bit 3 of op_sel: the destination
-  std::uint8_t slow = 0;  // bit k: source k is no plain vector register, or carries modifiers
-  bool post = false;      // the result needs more than the EXEC mask
-  bool clamp = false;
-  std::uint8_t omod = 0;
-  bool is_vector = false;  // the gpr index mode applies
-  bool dpp = false, sdwa = false, bound_ctrl = false;
+  std::uint8_t slow = 0;    // bit k: source k is no plain vector register, or carries modifiers
+  std::uint8_t spread = 0;  // bit k: source k is slow only because it is the same for all lanes
   std::uint16_t dpp_ctrl = 0;
   std::uint8_t row_mask = 15, bank_mask = 15;
-  std::uint8_t dst_sel = 6, dst_unused = 0;   // SDWA
-  std::array<std::uint8_t, 2> sel = {6, 6};   // SDWA source selection
-  std::array<bool, 2> sext = {};              // SDWA sign extension
-  std::uint8_t cbsz = 0, abid = 0, blgp = 0;  // matrix instructions
-  bool offen = false, idxen = false, lds = false, glc = false, sve = false;  // memory
-  bool soffset_en = false;
-  std::uint8_t offset1 = 0;  // second offset of DS
-  std::uint8_t sc_bits = 0;  // cache scope: sc0 | sc1 << 1 | nt << 2
+  std::array<std::uint8_t, 2> sel = {6, 6};  // SDWA source selection
+  std::uint8_t offset1 = 0;                  // second offset of DS
+  std::uint8_t dst_sel : 3 = 6;              // SDWA
+  std::uint8_t dst_unused : 2 = 0;
+  std::uint8_t omod : 2 = 0;
+  bool post : 1 = false;      // the result needs more than the EXEC mask
+  std::uint8_t cbsz : 3 = 0;  // matrix instructions
+  std::uint8_t blgp : 3 = 0;
+  bool clamp : 1 = false;
+  bool is_vector : 1 = false;  // the gpr index mode applies
+  std::uint8_t abid : 4 = 0;
+  bool by_mode : 1 = false;  // computes with the rounding and the denormals of MODE
+  bool dpp : 1 = false, sdwa : 1 = false, bound_ctrl : 1 = false;
+  bool sext0 : 1 = false, sext1 : 1 = false;  // SDWA sign extension
+  bool offen : 1 = false, idxen : 1 = false, lds : 1 = false, glc : 1 = false, sve : 1 = false;
 };
+static_assert(sizeof(Inst) == 64);
 
 }  // namespace mla::gfx

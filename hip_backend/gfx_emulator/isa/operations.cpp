@@ -21,6 +21,15 @@ Class class_of(std::string_view name, Class otherwise) {
   return otherwise;
 }
 
+// Floating point has its type in its name. Matrix instructions have a mode of their own.
+bool computes_by_mode(std::string_view name, Class kind) {
+  if (kind == Class::mfma) return false;
+  for (const char* const type : {"f16", "f32", "f64"}) {
+    if (name.find(type) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 HostPath best_host_path() {
@@ -61,9 +70,11 @@ void Operations::add(Encoding encoding, const Row& row, std::string name, Class 
                       .width = row.width,
                       .encoding = encoding,
                       .kind = Class::other,
+                      .by_mode = false,
                       .run = nullptr,
                       .run_lds = nullptr};
   operation.kind = class_of(operation.name, kind);
+  operation.by_mode = computes_by_mode(operation.name, operation.kind);
   operation.run = find_handler(operation.name, arch_, path_);
   if (encoding == Encoding::mubuf && starts(operation.name, "buffer_load_")) {
     operation.run_lds = find_handler("buffer_load_lds_" + operation.name.substr(12), arch_, path_);

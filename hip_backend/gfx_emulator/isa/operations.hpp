@@ -20,6 +20,7 @@ struct Operation {
   std::array<std::uint8_t, 4> width = {};
   Encoding encoding = Encoding::sopp;
   Class kind = Class::other;
+  bool by_mode = false;       // floating point with the rounding and the denormals of MODE
   Handler run = nullptr;      // null: known, but without semantics (a fault when reached)
   Handler run_lds = nullptr;  // MUBUF with the lds bit
 };

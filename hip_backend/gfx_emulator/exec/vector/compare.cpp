@@ -1,5 +1,6 @@
 // VOPC: a bit for each lane to VCC or a scalar pair; v_cmpx writes EXEC as well.
 #include "hip_backend/gfx_emulator/exec/float_text.hpp"
+#include "hip_backend/gfx_emulator/isa/dpp.hpp"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -40,7 +41,7 @@ void run_compare(Wave& w, const Inst& i) {
 template <class F, bool exec_too>
 void compare(Wave& w, const Inst& i) {
   if constexpr (Signature<decltype(&F::operator())>::any_double) {
-    const Unflushed unflushed;
+    keep_denormals(w);
     run_compare<F, exec_too>(w, i);
   } else {
     run_compare<F, exec_too>(w, i);

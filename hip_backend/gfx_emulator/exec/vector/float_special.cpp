@@ -71,7 +71,7 @@ inline float cos_of(float turns) {
 template <class F>
 constexpr Handler precise(F) {
   return [](Wave& w, const Inst& i) {
-    const Unflushed unflushed;
+    keep_denormals(w);
     run_lanes<F, false>(w, i);
   };
 }
@@ -128,7 +128,7 @@ T div_scale(T value, T denominator, T numerator, bool& needed) {
 
 template <class T>
 void run_div_scale(Wave& w, const Inst& i) {
-  const Unflushed unflushed;
+  keep_denormals(w);
   const Source<T> value(w, i, 0), denominator(w, i, 1), numerator(w, i, 2);
   u64 flags = 0;
   T out[lanes];
@@ -143,7 +143,7 @@ void run_div_scale(Wave& w, const Inst& i) {
 
 template <class T>
 void run_div_fmas(Wave& w, const Inst& i) {
-  const Unflushed unflushed;
+  keep_denormals(w);
   constexpr int by = sizeof(T) == 4 ? 64 : 128;
   const Source<T> a(w, i, 0), b(w, i, 1), c(w, i, 2);
   const u64 flags = w.pair(code::vcc);

@@ -4,6 +4,10 @@
 
 #include "hip_backend/gfx_emulator/exec/lanes_text.hpp"
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 namespace mla::gfx {
 namespace {
 
@@ -82,6 +86,29 @@ inline u32 permute_bytes(u32 a, u32 b, u32 selectors) {
          pick_byte(a, b, selectors >> 16 & 0xff) << 16 | pick_byte(a, b, selectors >> 24) << 24;
 }
 
+#if defined(__AVX2__)
+// One selector for all lanes, bytes 0 to 7 only: a shuffle of each source, with 0x80 giving zero.
+inline void permute_alike(Wave& w, const Inst& i, const u32* a, const u32* b, u32 selectors) {
+  const auto shuffle = [&](u32 elsewhere) {
+    const u32 pattern = (selectors & 0x03030303) | (elsewhere & 0x04040404) << 5;
+    const __m256i dwords = _mm256_set_epi32(0x0c0c0c0c, 0x08080808, 0x04040404, 0, 0x0c0c0c0c,
+                                            0x08080808, 0x04040404, 0);
+    return _mm256_add_epi8(_mm256_set1_epi32(static_cast<i32>(pattern)), dwords);
+  };
+  const __m256i from_a = shuffle(~selectors), from_b = shuffle(selectors);
+  alignas(64) u32 out[lanes];
+  u32* const to = all_lanes(w) && !i.post ? w.reg(i.dst) : out;
+  for (unsigned l = 0; l < lanes; l += 8) {
+    const __m256i x = _mm256_load_si256(reinterpret_cast<const __m256i*>(a + l));
+    const __m256i y = _mm256_load_si256(reinterpret_cast<const __m256i*>(b + l));
+    const __m256i bytes =
+        _mm256_or_si256(_mm256_shuffle_epi8(x, from_a), _mm256_shuffle_epi8(y, from_b));
+    _mm256_store_si256(reinterpret_cast<__m256i*>(to + l), bytes);
+  }
+  if (to == out) store_lanes<u32, false>(w, i, [&](unsigned l) { return out[l]; });
+}
+#endif
+
 // Selectors are mostly the same for all lanes: then every byte is two shifts and a mask.
 void permute(Wave& w, const Inst& i) {
   const Source<u32> a(w, i, 0), b(w, i, 1);
@@ -91,6 +118,9 @@ void permute(Wave& w, const Inst& i) {
     return store_lanes<u32, false>(w, i,
                                    [&](unsigned l) { return permute_bytes(a[l], b[l], c[l]); });
   }
+#if defined(__AVX2__)
+  return permute_alike(w, i, a.low, b.low, same);
+#endif
   const u32* const from[4] = {(same & 4) != 0 ? a.low : b.low, (same & 0x400) != 0 ? a.low : b.low,
                               (same & 0x40000) != 0 ? a.low : b.low,
                               (same & 0x4000000) != 0 ? a.low : b.low};

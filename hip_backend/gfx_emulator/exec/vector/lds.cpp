@@ -21,6 +21,11 @@ inline void resolve_at(Wave& w, const Inst& i, u32 offset, u32 size, Intent inte
 
 template <unsigned dwords>
 void read(Wave& w, const Inst& i) {
+  Lanewise from;
+  const u32* const address = w.reg(i.src[0]);
+  if (lds_lanewise(w, address, static_cast<u32>(i.imm), 4 * dwords, Intent::read, from)) {
+    return load_lanewise<dwords>(from, w.reg(i.dst));
+  }
   LanePointers p;
   resolve_at(w, i, static_cast<u32>(i.imm), 4 * dwords, Intent::read, p);
   load_rows<dwords>(p, w.reg(i.dst));
@@ -28,6 +33,11 @@ void read(Wave& w, const Inst& i) {
 
 template <unsigned dwords>
 void write(Wave& w, const Inst& i) {
+  Lanewise to;
+  const u32* const address = w.reg(i.src[0]);
+  if (lds_lanewise(w, address, static_cast<u32>(i.imm), 4 * dwords, Intent::write, to)) {
+    return store_lanewise<dwords>(to, w.reg(i.src[1]));
+  }
   LanePointers p;
   resolve_at(w, i, static_cast<u32>(i.imm), 4 * dwords, Intent::write, p);
   store_rows<dwords>(p, w.reg(i.src[1]));

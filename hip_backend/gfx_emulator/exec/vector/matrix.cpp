@@ -12,7 +12,7 @@ double double_at(const u32* first, unsigned index, unsigned lane) {
 // register r holds row 4 * r + lane / 16; D of 4x4: row lane / 16, block lane / 4 % 4.
 template <unsigned rows>
 void matrix_f64(Wave& w, const Inst& i) {
-  const Unflushed unflushed;
+  keep_denormals(w);
   constexpr unsigned results = rows == 16 ? 4 : 1;
   const double sign_a = (i.blgp & 1) != 0 ? -1 : 1, sign_b = (i.blgp & 2) != 0 ? -1 : 1;
   const double sign_c = (i.blgp & 4) != 0 ? -1 : 1;

@@ -66,7 +66,7 @@ void apply_scale(Wave& w, const Inst& i, std::uint16_t source, unsigned k, Tiles
 
 template <class S>
 void matrix_small(Wave& w, const Inst& i) {
-  const Unflushed unflushed;
+  keep_denormals(w);
   if (i.cbsz > e2m1 || i.blgp > e2m1) {
     report_fault(w, i, Problem::bad_operand, -1, 0, "this source format does not exist");
     return;

@@ -7,6 +7,10 @@ namespace {
 
 template <Space space, unsigned dwords>
 void load(Wave& w, const Inst& i) {
+  Lanewise from;
+  if (lanewise<space>(w, i, 4 * dwords, Intent::read, from)) {
+    return load_lanewise<dwords>(from, w.reg(i.dst));
+  }
   LanePointers p;
   if (!resolve<space>(w, i, 4 * dwords, Intent::read, p)) {
     return load_by_dwords<dwords>(w, i);
@@ -16,6 +20,10 @@ void load(Wave& w, const Inst& i) {
 
 template <Space space, unsigned dwords>
 void store(Wave& w, const Inst& i) {
+  Lanewise to;
+  if (lanewise<space>(w, i, 4 * dwords, Intent::write, to)) {
+    return store_lanewise<dwords>(to, w.reg(i.src[1]));
+  }
   LanePointers p;
   if (!resolve<space>(w, i, 4 * dwords, Intent::write, p)) {
     return store_by_dwords<dwords>(w, i);
@@ -37,9 +45,30 @@ void store_part(Wave& w, const Inst& i) {
   store_small<T, high>(p, w.reg(i.src[1]));
 }
 
+// From one place to the other without a register between.
+template <unsigned size>
+inline void copy_to_lds(std::byte* to, const Lanewise& from) {
+  if (consecutive(from.offset, size)) {
+    std::memmove(to, from.base + from.offset[0], std::size_t{size} * lanes);
+    return;
+  }
+  for (unsigned l = 0; l < lanes; ++l) {
+    std::memcpy(to + std::size_t{size} * l, from.base + from.offset[l], size);
+  }
+}
+
 // Assumption LDS_DMA_ADDRESS.
 template <Space space, class T, unsigned dwords>
 void load_to_lds(Wave& w, const Inst& i) {
+  const u32 base = (w.s[code::m0] & 0x3ffff) + static_cast<u32>(i.imm);
+  constexpr u64 bytes = u64{4} * dwords * lanes;
+  Group& group = *w.group;
+  Lanewise direct;
+  const bool simple = sizeof(T) == 4 && !group.watched && base + bytes <= group.lds_size;
+  if (simple && lanewise<space>(w, i, 4 * dwords, Intent::read, direct)) {
+    count_access(group.statistics, Intent::write, bytes, true);
+    return copy_to_lds<4 * dwords>(group.lds.data() + base, direct);
+  }
   LanePointers from, to;
   alignas(64) u32 data[4 * lanes] = {};
   const bool whole = resolve<space>(w, i, sizeof(T) * dwords, Intent::read, from);
@@ -53,7 +82,6 @@ void load_to_lds(Wave& w, const Inst& i) {
     load_small<T, Place::whole>(from, data);
   }
   u32 offsets[lanes];
-  const u32 base = (w.s[code::m0] & 0x3ffff) + static_cast<u32>(i.imm);
   for (unsigned l = 0; l < lanes; ++l) offsets[l] = base + 4 * dwords * l;
   resolve_lds(w, i, offsets, w.exec(), 4 * dwords, Intent::write, to);
   store_rows<dwords>(to, data);

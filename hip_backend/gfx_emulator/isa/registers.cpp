@@ -1,0 +1,34 @@
+#include "hip_backend/gfx_emulator/isa/registers.hpp"
+
+#include <algorithm>
+
+namespace mla::gfx {
+namespace {
+
+constexpr unsigned scalars = 128, vectors = code::agpr, accumulators = 768;
+
+bool exists(unsigned operand, unsigned width) {
+  if (operand == code::none || (operand >= scalars && operand < code::vgpr)) return true;
+  const unsigned end = operand < scalars ? scalars : operand < vectors ? vectors : accumulators;
+  return operand + std::max(1U, width) <= end;
+}
+
+}  // namespace
+
+unsigned source_width(const Inst& inst, unsigned k) {
+  const bool base = k == 2 && is_vector_memory(inst.kind);
+  if (base) return inst.kind == Class::buffer ? 4 : inst.kind == Class::scratch ? 1 : 2;
+  if (k == 3) return 1;
+  if (k == 2 && inst.src[2] < scalars && inst.width[3] == 0) return 2;  // a carry or a selection
+  return inst.width[k + 1];
+}
+
+bool registers_exist(const Inst& inst) {
+  if (!exists(inst.dst, inst.width[0])) return false;
+  for (unsigned k = 0; k < inst.src.size(); ++k) {
+    if (!exists(inst.src[k], source_width(inst, k))) return false;
+  }
+  return true;
+}
+
+}  // namespace mla::gfx
