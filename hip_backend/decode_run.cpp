@@ -28,8 +28,8 @@ T* at(Address address) {
 
 Status DecodeRun::bring(std::string name, std::span<const std::byte> bytes, Input kind,
                         Address& to) {
-  auto buffer = (exact_ & kind) != 0 ? Buffer::exact(*device_, std::move(name), bytes)
-                                     : Buffer::holding(*device_, std::move(name), bytes);
+  const std::int64_t behind = (exact_ & kind) != 0 ? 0 : room_;
+  auto buffer = Buffer::holding(*device_, std::move(name), bytes, behind);
   if (!buffer) return buffer.error();
   to = buffer->address();
   buffers_.push_back(std::move(*buffer));
@@ -168,6 +168,7 @@ Result<std::unique_ptr<DecodeRun>> DecodeRun::prepare(Device& device, const Deco
   std::unique_ptr<DecodeRun> run(new DecodeRun);
   run->device_ = &device;
   run->exact_ = options.exact_inputs;
+  run->room_ = options.room_behind_inputs;
   Result<RowMap> rows = RowMap::make(launch.metadata);
   if (!rows) return rows.error();
   run->rows_ = *rows;

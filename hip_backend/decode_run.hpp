@@ -31,6 +31,7 @@ struct DecodeRunOptions {
   // Inputs (a sum of Input) whose memory ends where they end, so that a device which guards its
   // memory finds a read behind them; the others lie between canaries.
   unsigned exact_inputs = 0;
+  std::int64_t room_behind_inputs = kCanaryBytes;  // bytes of canary behind the others
 };
 
 class DecodeRun {
@@ -63,6 +64,7 @@ class DecodeRun {
   RowMap rows_;
   Admission admission_;
   unsigned exact_ = 0;
+  std::int64_t room_ = 0;
   std::vector<Buffer> buffers_;
   std::size_t out_ = 0, lse_ = 0, partial_out_ = 0, partial_lse_ = 0;  // of buffers_
   std::int64_t first_slot_ = 0;

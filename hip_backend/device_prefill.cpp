@@ -16,11 +16,19 @@ constexpr std::int64_t kMostRowGroups = 4;
 // Both launches over one set of buffers.
 class PrefillRun {
  public:
-  PrefillRun(Device& device, const PrefillInput& input)
-      : device_(device), input_(input), launch_(device) {}
+  PrefillRun(Device& device, const PrefillInput& input, const PrefillAttention& attention)
+      : device_(device), input_(input), attention_(attention), launch_(device) {}
 
   Result<PrefillOutput> run() {
     bring();
+    if (Status bad = attention_ ? attention_(launch_, arguments_) : attend()) return *bad;
+    if (input_.plan != nullptr)
+      if (Status bad = reduce()) return *bad;
+    return read();
+  }
+
+ private:
+  Status attend() {
     const std::int64_t requests = std::ssize(input_.qo_indptr) - 1;
     const bool amd = device_.properties().platform == Platform::amd;
     const std::int64_t slots =
@@ -32,14 +40,9 @@ class PrefillRun {
         .lds_bytes =
             amd ? 0U : static_cast<std::uint32_t>(prefill_lds_bytes(kNvidiaPrefill, 2, true))};
     const char* kernel = input_.dtype == Dtype::bf16 ? "prefill_bf16" : "prefill_fp8";
-    if (slots > 0)
-      if (Status bad = launch_.run("prefill", kernel, size, arguments_)) return *bad;
-    if (input_.plan != nullptr)
-      if (Status bad = reduce()) return *bad;
-    return read();
+    return slots > 0 ? launch_.run("prefill", kernel, size, arguments_) : Status{};
   }
 
- private:
   void bring() {
     const std::int64_t heads = input_.heads;
     const std::int64_t rows = input_.qo_indptr.empty() ? 0 : input_.qo_indptr.back();
@@ -120,6 +123,7 @@ class PrefillRun {
 
   Device& device_;
   const PrefillInput& input_;
+  const PrefillAttention& attention_;
   KernelLaunch launch_;
   PrefillArguments arguments_{};
   std::size_t first_output_ = 0;
@@ -128,7 +132,12 @@ class PrefillRun {
 }  // namespace
 
 Result<PrefillOutput> prefill_on_device(Device& device, const PrefillInput& input) {
-  return PrefillRun(device, input).run();
+  return prefill_on_device(device, input, {});
+}
+
+Result<PrefillOutput> prefill_on_device(Device& device, const PrefillInput& input,
+                                        const PrefillAttention& attention) {
+  return PrefillRun(device, input, attention).run();
 }
 
 }  // namespace mla::hip

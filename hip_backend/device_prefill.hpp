@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -43,5 +44,14 @@ struct PrefillOutput {
 };
 
 Result<PrefillOutput> prefill_on_device(Device& device, const PrefillInput& input);
+
+// The persistent form with somebody else's attention kernel over the same buffers; the reduce stays
+// this project's.
+class KernelLaunch;
+struct PrefillArguments;
+using PrefillAttention =
+    std::function<Status(KernelLaunch& launch, const PrefillArguments& buffers)>;
+Result<PrefillOutput> prefill_on_device(Device& device, const PrefillInput& input,
+                                        const PrefillAttention& attention);
 
 }  // namespace mla::hip

@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,8 +33,14 @@ class KernelLaunch {
   template <class Arguments>
   Status run(const char* unit, const char* kernel, const LaunchSize& size,
              const Arguments& arguments) {
+    return run_code(code_object(device_.properties().arch, unit), kernel, size, arguments);
+  }
+  // A kernel of any code object.
+  template <class Arguments>
+  Status run_code(std::span<const std::byte> code, std::string_view kernel, const LaunchSize& size,
+                  const Arguments& arguments) {
     if (error_) return error_;
-    const auto handle = device_.find_kernel(code_object(device_.properties().arch, unit), kernel);
+    const auto handle = device_.find_kernel(code, kernel);
     if (!handle) return handle.error();
     if (Status bad = device_.launch({}, *handle, size, argument_bytes(arguments))) return bad;
     if (Status bad = device_.synchronize({})) return bad;

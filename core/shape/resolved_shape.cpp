@@ -221,6 +221,7 @@ Result<ResolvedShape> resolve_shape(const Case& c, const Batch& batch) {
   s.dtype = c.dtype;
   s.fp8 = fp8_variant(c.arch);
   s.causal = c.causal;
+  s.final_lse = c.need_lse;
   s.block_size = c.block_size;
   s.page_size = c.page_size;
   s.granularity = c.granularity;

@@ -34,6 +34,7 @@ struct ResolvedShape {
   Fp8Variant fp8 = Fp8Variant::e4m3fnuz;
   HeadPadding heads;
   bool causal = true;
+  bool final_lse = false;       // the caller asks the kernel for the LSE of every row
   std::int64_t block_size = 1;  // tokens of a block of the block table
   std::int64_t page_size = 1;   // tokens of a page of kv_indices
 

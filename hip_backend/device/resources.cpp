@@ -56,21 +56,15 @@ Result<Buffer> Buffer::filled(Device& device, std::string name, std::int64_t byt
 }
 
 Result<Buffer> Buffer::holding(Device& device, std::string name, std::span<const std::byte> bytes) {
-  auto buffer = poisoned(device, std::move(name), std::ssize(bytes));
-  if (buffer)
-    if (Status bad = buffer->put(bytes)) return *bad;
-  return buffer;
+  return holding(device, std::move(name), bytes, kCanaryBytes);
 }
 
-Result<Buffer> Buffer::exact(Device& device, std::string name, std::span<const std::byte> bytes) {
-  auto buffer = make(device, std::move(name), std::ssize(bytes), kPoisonWord, 0);
-  if (buffer)
-    if (Status bad = buffer->put(bytes)) return *bad;
+Result<Buffer> Buffer::holding(Device& device, std::string name, std::span<const std::byte> bytes,
+                               std::int64_t behind) {
+  auto buffer = make(device, std::move(name), std::ssize(bytes), kPoisonWord, behind);
+  if (buffer && !bytes.empty())
+    if (Status bad = device.copy_in(buffer->address(), bytes)) return *bad;
   return buffer;
-}
-
-Status Buffer::put(std::span<const std::byte> bytes) const {
-  return bytes.empty() ? Status{} : device_->copy_in(address(), bytes);
 }
 
 Status Buffer::read(std::span<std::byte> to) const {

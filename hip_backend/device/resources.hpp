@@ -60,8 +60,10 @@ class Buffer {
                                std::uint32_t word);
   static Result<Buffer> poisoned(Device& device, std::string name, std::int64_t bytes);
   static Result<Buffer> holding(Device& device, std::string name, std::span<const std::byte> bytes);
-  // The same without a canary behind it: the memory ends with the bytes, rounded up to words.
-  static Result<Buffer> exact(Device& device, std::string name, std::span<const std::byte> bytes);
+  // The same with a canary of `behind` bytes; with none the memory ends with the bytes, rounded up
+  // to words.
+  static Result<Buffer> holding(Device& device, std::string name, std::span<const std::byte> bytes,
+                                std::int64_t behind);
   template <class T>
   static Result<Buffer> of(Device& device, std::string name, std::span<const T> values) {
     return holding(device, std::move(name), std::as_bytes(values));
@@ -87,7 +89,6 @@ class Buffer {
  private:
   static Result<Buffer> make(Device& device, std::string name, std::int64_t bytes,
                              std::uint32_t word, std::int64_t behind);
-  [[nodiscard]] Status put(std::span<const std::byte> bytes) const;
 
   Device* device_ = nullptr;
   std::string name_;

@@ -22,21 +22,22 @@ double ratio(double value, double exact, double bound) {
 }  // namespace
 
 std::unique_ptr<Step> try_step(const Case& spec, std::string& reason) {
+  auto batch = make_batch(spec);
+  if (!batch) return reason = batch.error().message, nullptr;
+  const auto shape = resolve_shape(spec, *batch);
+  if (!shape) return reason = shape.error().message, nullptr;
+  return step_of(spec, std::move(*batch), *shape, reason);
+}
+
+std::unique_ptr<Step> step_of(const Case& spec, Batch batch, const ResolvedShape& shape,
+                              std::string& reason) {
   auto step = std::make_unique<Step>();
   step->spec = spec;
-  const auto refuse = [&](const Error& error) {
-    reason = error.message;
-    return nullptr;
-  };
-  auto batch = make_batch(spec);
-  if (!batch) return refuse(batch.error());
-  step->batch = std::move(*batch);
-  const auto shape = resolve_shape(spec, step->batch);
-  if (!shape) return refuse(shape.error());
-  step->buffers = make_decode_buffers(spec, step->batch, *shape);
+  step->batch = std::move(batch);
+  step->buffers = make_decode_buffers(spec, step->batch, shape);
   const DecodeMetadataBuilder builder({.max_requests = 0});
-  auto metadata = builder.build(step->batch, *shape, step->buffers);
-  if (!metadata) return refuse(metadata.error());
+  auto metadata = builder.build(step->batch, shape, step->buffers);
+  if (!metadata) return reason = metadata.error().message, nullptr;
   step->metadata = std::move(*metadata);
   step->tensors = prop::make_tensors(spec, step->batch);
   return step;

@@ -1,0 +1,115 @@
+#include "hip_backend/aiter/aiter_backend.hpp"
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "core/builder/launch.hpp"
+#include "hip_backend/code_objects.hpp"
+#include "hip_backend/decode_execution.hpp"
+
+namespace mla::hip::aiter {
+namespace {
+
+// Caches below this size are allocated from page 0 on: offsets are as large as page numbers say.
+constexpr std::int64_t kWholeCacheBytes = std::int64_t{256} << 20U;
+
+// What a kernel that rounds its tile up may read behind Q: 128 packed rows of bf16 and more.
+constexpr std::int64_t kRoomBytes = std::int64_t{1} << 20U;
+
+constexpr std::array<std::pair<Input, const char*>, 3> kInputs = {{
+    {kInputQ, "q"},
+    {kInputCache, "the cache"},
+    {kInputLists, "an index list"},
+}};
+
+class AiterBackend final : public Backend {
+ public:
+  AiterBackend(std::shared_ptr<Device> device, std::shared_ptr<Installation> installation,
+               AiterOptions options)
+      : device_(std::move(device)),
+        installation_(std::move(installation)),
+        options_(std::move(options)),
+        stage1_(make_aiter_stage1(installation_, options_)) {}
+
+  [[nodiscard]] std::string_view name() const override { return "aiter"; }
+  [[nodiscard]] Support supports(const ResolvedShape& shape) const override;
+  [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
+                                         const ExecutionOptions& options) const override;
+
+ private:
+  [[nodiscard]] Result<DecodeResult> find_overread(const DecodeLaunch& launch,
+                                                   const DecodeExecution& execution,
+                                                   const Error& fault) const;
+
+  std::shared_ptr<Device> device_;
+  std::shared_ptr<Installation> installation_;
+  AiterOptions options_;
+  std::unique_ptr<Stage1Maker> stage1_;
+};
+
+Support AiterBackend::supports(const ResolvedShape& shape) const {
+  const DeviceProperties& device = device_->properties();
+  if (device.arch != mla::name(shape.arch))
+    return {false, "a case of " + std::string(mla::name(shape.arch)) + " does not run on device " +
+                       device.label + ", whose architecture is '" + device.arch + "'"};
+  if (code_object(device.arch, "reduce").empty())
+    return {false, "this build has no reduce kernel for " + device.arch + ": " +
+                       std::string(build_notes())};
+  if (!is_power_of_two(shape.page_size))
+    return {false, "page size " + std::to_string(shape.page_size) + " is no power of two"};
+  if (shape.fold_ratio() > 1 && shape.uniform_qo_len < 1)
+    return {false, "heads folded " + std::to_string(shape.fold_ratio()) +
+                       " times need requests of equal query length"};
+  const auto selection = select_for(*installation_, shape, options_);
+  if (!selection) return {false, selection.error().message};
+  return {true, {}};
+}
+
+Result<DecodeResult> AiterBackend::run(const DecodeLaunch& launch,
+                                       const ExecutionOptions& options) const {
+  if (Support support = supports(launch.metadata.shape); !support.ok)
+    return Error{ErrorCode::unsupported, support.reason, ""};
+  if (Status bad = check_launch(launch)) return *bad;
+  const bool guarded = device_->properties().guards_memory;
+  const DecodeExecution execution = {.run = {.stage1 = *stage1_,
+                                             .sleep_seed = 0,
+                                             .whole_cache_bytes = kWholeCacheBytes,
+                                             .exact_inputs = guarded ? kEveryInput : 0U,
+                                             .room_behind_inputs = kRoomBytes},
+                                     .through_graph = false,
+                                     .record_footprint = options.record_footprint};
+  Result<DecodeResult> result = execute_decode(*device_, launch, execution);
+  if (result || !guarded || result.error().code != ErrorCode::fault) return result;
+  return find_overread(launch, execution, result.error());
+}
+
+Result<DecodeResult> AiterBackend::find_overread(const DecodeLaunch& launch,
+                                                 const DecodeExecution& execution,
+                                                 const Error& fault) const {
+  DecodeExecution roomy = execution;
+  std::string culprit = "several inputs";
+  roomy.run.exact_inputs = 0;
+  Result<DecodeResult> result = execute_decode(*device_, launch, roomy);
+  if (!result) return result;  // it is not the room
+  for (const auto& [input, name] : kInputs) {
+    roomy.run.exact_inputs = kEveryInput & ~static_cast<unsigned>(input);
+    if (!execute_decode(*device_, launch, roomy)) continue;
+    culprit = name;
+    break;
+  }
+  result->faults.push_back(
+      {"stage 1 reads past the end of " + culprit + ": " + fault.message, -1, -1});
+  return result;
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> make_aiter_backend(std::shared_ptr<Device> device,
+                                            std::shared_ptr<Installation> installation,
+                                            AiterOptions options) {
+  return std::make_unique<AiterBackend>(std::move(device), std::move(installation),
+                                        std::move(options));
+}
+
+}  // namespace mla::hip::aiter

@@ -1,0 +1,22 @@
+// The AITER backend: a decode step whose stage 1 is the machine code of an installed AITER.
+//
+// Metadata, folding, tensors and plan are those of every backend; the kernels come from the
+// installation and are selected as AITER selects them; the merge of partial results is this
+// project's reduce kernel on the same device, since AITER's is no code object. So only stage 1 is
+// on trial. Inputs end where their memory ends: on a device that guards its memory a kernel that
+// reads behind them is run once more with room behind, and the result carries the fault by name.
+// Fails: supports() says why a shape has no kernel; run() as execute_decode().
+#pragma once
+
+#include <memory>
+
+#include "core/backend.hpp"
+#include "hip_backend/aiter/stage1.hpp"
+
+namespace mla::hip::aiter {
+
+std::unique_ptr<Backend> make_aiter_backend(std::shared_ptr<Device> device,
+                                            std::shared_ptr<Installation> installation,
+                                            AiterOptions options);
+
+}  // namespace mla::hip::aiter

@@ -1,0 +1,46 @@
+// Installation: the `hsa` directory of somebody's AITER, with mla/mla_asm.csv and *.co for each
+// architecture.
+//
+// Nothing of it is part of this project; it is read where it lies. Code objects are read when they
+// are first asked for and live as long as the installation, as a device expects. May be used by
+// several threads. Fails: a directory without manifests, a file that is missing or too large, each
+// by its path.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "core/shape/arch.hpp"
+#include "hip_backend/aiter/manifest.hpp"
+
+namespace mla::hip::aiter {
+
+class Installation {
+ public:
+  static Result<std::shared_ptr<Installation>> open(const std::string& directory);
+  // One whose manifests and code objects are in memory, for tests: files by name.
+  static std::shared_ptr<Installation> of(std::map<Arch, Manifest> manifests,
+                                          std::map<std::string, std::vector<std::byte>> files);
+
+  // Null when there is none for the architecture.
+  [[nodiscard]] const Manifest* manifest(Arch arch) const;
+  [[nodiscard]] Result<std::span<const std::byte>> code(Arch arch, const std::string& file);
+  [[nodiscard]] const std::string& directory() const { return directory_; }
+
+ private:
+  Installation() = default;
+  [[nodiscard]] std::string path_of(Arch arch, const std::string& file) const;
+
+  std::string directory_;
+  std::map<Arch, Manifest> manifests_;
+  std::mutex mutex_;
+  std::map<std::string, std::vector<std::byte>> files_;  // by path
+};
+
+}  // namespace mla::hip::aiter

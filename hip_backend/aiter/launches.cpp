@@ -1,0 +1,91 @@
+#include "hip_backend/aiter/launches.hpp"
+
+#include <bit>
+
+#include "core/units.hpp"
+
+namespace mla::hip::aiter {
+namespace {
+
+template <class T>
+Address address(const T* pointer) {
+  return std::bit_cast<Address>(pointer);
+}
+
+}  // namespace
+
+DecodeKernargs common_kernargs(const Selection& selection, const Stage1Input& input,
+                               Address q_scale, Address kv_scale) {
+  const ResolvedShape& shape = input.launch.metadata.shape;
+  const KvCache& cache = input.launch.tensors.cache;
+  const DecodeArguments& b = input.buffers;
+  const std::int64_t q_row = input.rows.row_heads() * kKeyDim * element_bytes(shape.dtype.q);
+  const bool persistent = shape.route != Route::split;
+  DecodeKernargs k;
+  k.q = address(b.q);
+  // Page 0 lies below what is backed when the cache is a window of a larger one.
+  k.kv = address(b.cache) - static_cast<Address>(b.first_slot * cache.row_bytes());
+  k.kv_indptr = address(b.kv_indptr);
+  k.kv_indices = address(b.kv_indices);
+  k.last_page_len = address(b.last_page_len);
+  k.qo_indptr = address(b.qo_indptr);
+  k.softmax_scale = input.launch.tensors.softmax_scale;
+  k.packed_rows = static_cast<std::uint32_t>(selection.packed_rows);
+  k.kv_splits = persistent ? 1U : static_cast<std::uint32_t>(shape.kv_splits);
+  k.q_stride = static_cast<std::uint32_t>(q_row * shape.max_qo_len);
+  k.page_stride = static_cast<std::uint32_t>(shape.page_size * cache.row_bytes());
+  k.log2_page =
+      static_cast<std::uint32_t>(std::countr_zero(static_cast<std::uint64_t>(shape.page_size)));
+  k.q_scale = shape.dtype.q == Dtype::fp8 ? q_scale : 0;
+  k.kv_scale = shape.dtype.kv == Dtype::fp8 ? kv_scale : 0;
+  k.single_split = persistent || shape.kv_splits == 1 ? 1U : 0U;
+  k.ranks = 1U;
+  return k;
+}
+
+LaunchSize grid_of(const Selection& selection, const Stage1Input& input) {
+  const DecodeMetadata& md = input.launch.metadata;
+  if (md.shape.route != Route::split)
+    return {.grid_x = static_cast<std::uint32_t>(input.admission.skip_slot.size()),
+            .threads = kThreads};
+  const std::int64_t packed = input.rows.row_heads() * md.shape.max_qo_len;
+  return {.grid_x = static_cast<std::uint32_t>(ceil_div(packed, selection.rows_per_workgroup)),
+          .grid_y = static_cast<std::uint32_t>(md.requests().count()),
+          .grid_z = static_cast<std::uint32_t>(md.shape.kv_splits),
+          .threads = kThreads};
+}
+
+WorkList admitted_works(const Stage1Input& input) {
+  const plan::Plan& plan = *input.launch.metadata.plan;
+  WorkList list;
+  for (std::size_t slot = 0; slot < input.admission.skip_slot.size(); ++slot) {
+    const auto at = static_cast<std::int64_t>(slot);
+    if (input.admission.skip_slot[slot] == 0)
+      for (std::int64_t w = plan.work_indptr.at(at); w < plan.work_indptr.at(at + 1); ++w)
+        if (input.admission.skip[static_cast<std::size_t>(w)] == 0)
+          list.items.push_back(plan.work(w));
+    list.indptr.push_back(static_cast<std::int32_t>(list.items.size()));
+  }
+  return list;
+}
+
+WorkList direct_works_as_partials(const WorkList& works) {
+  WorkList list;
+  for (std::size_t slot = 0; slot + 1 < works.indptr.size(); ++slot) {
+    for (std::int32_t w = works.indptr[slot]; w < works.indptr[slot + 1]; ++w) {
+      plan::WorkItem item = works.items[static_cast<std::size_t>(w)];
+      if (item.partial_row >= 0) continue;
+      item.partial_row = static_cast<std::int32_t>(list.partial_rows);
+      list.partial_rows += item.q_end - item.q_begin;
+      list.items.push_back(item);
+    }
+    list.indptr.push_back(static_cast<std::int32_t>(list.items.size()));
+  }
+  return list;
+}
+
+bool merges_single_split(const ResolvedShape& shape) {
+  return shape.row_heads().count() == 16 && shape.max_qo_len == 1 && shape.dtype.q == Dtype::bf16;
+}
+
+}  // namespace mla::hip::aiter

@@ -1,0 +1,209 @@
+#include "hip_backend/aiter/manifest.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+
+namespace mla::hip::aiter {
+namespace {
+
+constexpr std::size_t kLongestLine = 4096;    // bytes
+constexpr std::size_t kMostRows = 4096;       // AITER has some 60
+constexpr std::int64_t kLargestCount = 4096;  // of heads, of query rows
+
+enum Column : std::size_t {
+  kQ,
+  kKv,
+  kHeads,
+  kPs,
+  kQo,
+  kPrefill,
+  kCausal,
+  kLse,
+  kCprr,
+  kKernel,
+  kFile,
+  kColumns
+};
+constexpr std::array<std::string_view, kColumns> kNames = {"qType",   "kvType",   "Gqa",    "ps",
+                                                           "qSeqLen", "prefill",  "causal", "lse",
+                                                           "cprr",    "knl_name", "co_name"};
+
+std::vector<std::string_view> split(std::string_view line) {
+  std::vector<std::string_view> cells;
+  while (true) {
+    const std::size_t comma = line.find(',');
+    cells.push_back(line.substr(0, comma));
+    if (comma == std::string_view::npos) return cells;
+    line.remove_prefix(comma + 1);
+  }
+}
+
+// The next line of `text`, which loses it; without its end, be that of Unix or of Windows.
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+// A value as it may stand in a message.
+std::string shown(std::string_view value) {
+  std::string text(value.substr(0, 64));
+  std::replace_if(text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return "'" + text + "'";
+}
+
+class Parser {
+ public:
+  Parser(std::string_view text, const std::string& source) : text_(text), source_(source) {}
+
+  Result<Manifest> parse() {
+    if (Status bad = read_header()) return *bad;
+    Manifest rows;
+    while (!text_.empty()) {
+      const std::string_view line = take_line(text_);
+      ++line_;
+      if (line.empty()) continue;
+      if (rows.size() == kMostRows)
+        return error("more than " + std::to_string(kMostRows) + " rows");
+      ManifestRow row;
+      if (Status bad = read_row(line, row)) return *bad;
+      rows.push_back(std::move(row));
+    }
+    if (rows.empty()) return error("no row behind the header");
+    return rows;
+  }
+
+ private:
+  [[nodiscard]] Error error(const std::string& what) const {
+    return {ErrorCode::usage, source_ + ", line " + std::to_string(line_) + ": " + what, ""};
+  }
+  [[nodiscard]] Error bad_value(Column column, std::string_view value,
+                                const std::string& expected) const {
+    return error(std::string(kNames[column]) + " is " + shown(value) + ", not " + expected);
+  }
+
+  Status read_header() {
+    const std::string_view line = take_line(text_);
+    line_ = 1;
+    if (line.size() > kLongestLine) return error("is longer than any header");
+    at_.fill(std::nullopt);
+    const auto cells = split(line);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const auto* found = std::find(kNames.begin(), kNames.end(), cells[i]);
+      if (found == kNames.end()) continue;
+      auto& at = at_[static_cast<std::size_t>(found - kNames.begin())];
+      if (at) return error("column " + shown(cells[i]) + " stands there twice");
+      at = i;
+    }
+    width_ = cells.size();
+    for (std::size_t c = 0; c < kColumns; ++c)
+      if (!at_[c] && c != kCprr) return error("has no column '" + std::string(kNames[c]) + "'");
+    return std::nullopt;
+  }
+
+  Status read_row(std::string_view line, ManifestRow& row) {
+    if (line.size() > kLongestLine)
+      return error("is longer than " + std::to_string(kLongestLine) + " bytes");
+    cells_ = split(line);
+    if (cells_.size() != width_)
+      return error("has " + std::to_string(cells_.size()) + " values, the header " +
+                   std::to_string(width_));
+    row.line = line_;
+    RowKey& k = row.key;
+    if (Status bad = read_type(kQ, k.q)) return bad;
+    if (Status bad = read_type(kKv, k.kv)) return bad;
+    if (Status bad = read_count(kHeads, 1, k.heads)) return bad;
+    if (Status bad = read_count(kQo, 0, k.qo_len)) return bad;
+    if (Status bad = read_flag(kPs, k.persistent)) return bad;
+    if (Status bad = read_flag(kPrefill, k.prefill)) return bad;
+    if (Status bad = read_flag(kCausal, k.causal)) return bad;
+    if (Status bad = read_flag(kLse, k.lse)) return bad;
+    if (at_[kCprr])
+      if (Status bad = read_flag(kCprr, k.cprr)) return bad;
+    return read_names(row);
+  }
+
+  [[nodiscard]] std::string_view cell(Column column) const { return cells_[*at_[column]]; }
+
+  Status read_type(Column column, ElementType& to) const {
+    for (const ElementType type : {ElementType::bf16, ElementType::fp8, ElementType::bytes})
+      if (cell(column) == name(type)) return to = type, std::nullopt;
+    return bad_value(column, cell(column), "bf16, fp8 or byte");
+  }
+  Status read_count(Column column, std::int64_t least, std::int64_t& to) const {
+    const std::string_view text = cell(column);
+    const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), to);
+    if (bad == std::errc{} && end == text.data() + text.size() && to >= least &&
+        to <= kLargestCount)
+      return std::nullopt;
+    return bad_value(
+        column, text,
+        "a number from " + std::to_string(least) + " to " + std::to_string(kLargestCount));
+  }
+  Status read_flag(Column column, bool& to) const {
+    const std::string_view text = cell(column);
+    if (text != "0" && text != "1") return bad_value(column, text, "0 or 1");
+    to = text == "1";
+    return std::nullopt;
+  }
+  // A file name must not lead out of the directory of the manifest.
+  Status read_names(ManifestRow& row) const {
+    const std::string_view kernel = cell(kKernel);
+    const std::string_view file = cell(kFile);
+    const auto is_plain = [](char c) {
+      return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+             c == '_' || c == '-' || c == '.';
+    };
+    if (kernel.empty() || !std::all_of(kernel.begin(), kernel.end(), is_plain))
+      return bad_value(kKernel, kernel, "a symbol");
+    if (!file.ends_with(".co") || file.starts_with('.') ||
+        !std::all_of(file.begin(), file.end(), is_plain))
+      return bad_value(kFile, file, "the plain name of a .co file");
+    row.kernel = kernel;
+    row.file = file;
+    return std::nullopt;
+  }
+
+  std::string_view text_;
+  const std::string& source_;
+  std::int64_t line_ = 0;
+  std::size_t width_ = 0;
+  std::array<std::optional<std::size_t>, kColumns> at_;
+  std::vector<std::string_view> cells_;
+};
+
+}  // namespace
+
+std::string_view name(ElementType type) {
+  switch (type) {
+    case ElementType::bf16:
+      return "bf16";
+    case ElementType::fp8:
+      return "fp8";
+    case ElementType::bytes:
+      break;
+  }
+  return "byte";
+}
+
+ElementType element_type(Dtype dtype) {
+  return dtype == Dtype::bf16 ? ElementType::bf16 : ElementType::fp8;
+}
+
+std::string text_of(const RowKey& key) {
+  return std::string(key.prefill ? "prefill " : "decode ") + std::string(name(key.q)) + "/" +
+         std::string(name(key.kv)) + ", " + std::to_string(key.heads) + " heads, qSeqLen " +
+         std::to_string(key.qo_len) + (key.persistent ? ", persistent" : ", not persistent") +
+         (key.causal ? ", causal" : ", not causal") + (key.lse ? ", lse" : "") +
+         (key.cprr ? ", cprr" : "");
+}
+
+Result<Manifest> parse_manifest(std::string_view text, const std::string& source) {
+  return Parser(text, source).parse();
+}
+
+}  // namespace mla::hip::aiter

@@ -1,0 +1,39 @@
+// Prefill by AITER's machine code: with a plan over expanded heads, and without one over the latent
+// cache.
+//
+// The kernel with a plan takes fp8 and heads of 192 by 128 elements, each head with keys of its own
+// (aiter.md 5). The one without takes bf16 and shares the cache of decode; a row sees the keys up
+// to its own, right-aligned, and nothing is split. Layouts as elsewhere: q [rows, heads, 576],
+// cache rows [slot, 576], out [rows, heads, 512].
+// Fails: no row of the manifest, no file, what the device says, damaged canaries.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "hip_backend/aiter/installation.hpp"
+#include "hip_backend/device_prefill.hpp"
+
+namespace mla::hip::aiter {
+
+// `input` has a plan and is of dtype fp8.
+Result<PrefillOutput> prefill_with_plan(Device& device, Installation& installation,
+                                        const PrefillInput& input);
+
+struct LatentPrefillInput {
+  std::span<const std::byte> q, cache;  // bf16
+  Arch arch = Arch::gfx942;
+  std::int64_t heads = 16;
+  float softmax_scale = 1;
+  std::span<const std::int32_t> qo_indptr;   // [requests + 1] rows
+  std::span<const std::int32_t> kv_indptr;   // [requests + 1] entries of kv_indices
+  std::span<const std::int32_t> kv_indices;  // rows of the cache
+};
+
+// The output as bf16 bits; poison where nobody wrote.
+Result<std::vector<std::uint16_t>> latent_prefill(Device& device, Installation& installation,
+                                                  const LatentPrefillInput& input);
+
+}  // namespace mla::hip::aiter

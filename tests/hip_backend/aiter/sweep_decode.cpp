@@ -1,0 +1,145 @@
+#include <algorithm>
+#include <utility>
+
+#include "core/plan/split_count.hpp"
+#include "cpu_backend/cpu_backend.hpp"
+#include "hip_backend/aiter/aiter_backend.hpp"
+#include "hip_backend/device/emulated_device.hpp"
+#include "properties/stage_compare.hpp"
+#include "tests/hip_backend/aiter/sweep.hpp"
+#include "tests/hip_backend/crosscheck_step.hpp"
+
+namespace mla::hip::aiter::test {
+namespace {
+
+// One case of a row: what the line cannot say stands beside it.
+struct RowCase {
+  Case spec;
+  std::int64_t splits = 0;  // without a plan; 0: as many as AITER takes
+  std::uint32_t ranks = 0;  // keys dealt out to so many; 0: not
+};
+
+std::string label(const RowCase& c) {
+  return format_case(c.spec) + (c.splits > 0 ? " splits=" + std::to_string(c.splits) : "") +
+         (c.ranks > 0 ? " ranks=" + std::to_string(c.ranks) : "");
+}
+
+Case case_of(Arch arch, const RowKey& key, std::int64_t q, std::vector<std::int64_t> kv) {
+  Case c;
+  for (const std::int64_t n : kv) c.requests.push_back({q, n});
+  c.heads = key.heads;
+  c.arch = arch;
+  c.compute_units = 5;
+  c.dtype = {key.q == ElementType::fp8 ? Dtype::fp8 : Dtype::bf16,
+             key.kv == ElementType::fp8 ? Dtype::fp8 : Dtype::bf16};
+  c.causal = key.causal;
+  c.need_lse = key.lse;
+  c.planner = key.persistent ? PlannerChoice::v12 : PlannerChoice::none;
+  return c;
+}
+
+std::vector<RowCase> cases_of(Arch arch, const RowKey& key) {
+  std::vector<std::int64_t> lengths = {std::max<std::int64_t>(key.qo_len, 1)};
+  if (key.qo_len == 0) lengths = {1, 2, 4};
+  if (key.persistent && key.qo_len == 4 && key.heads > 8) lengths = {3, 4};
+  std::vector<RowCase> out;
+  for (const std::int64_t q : lengths) {
+    RowCase split{.spec = case_of(arch, key, q, {300, 337})};
+    if (key.q == ElementType::fp8) split.spec.q_scale = 0.5F;
+    if (key.kv == ElementType::fp8) split.spec.kv_scale = 0.75F;
+    RowCase whole{.spec = case_of(arch, key, q, {40, 65, 33})};
+    whole.spec.compute_units = 64;
+    whole.spec.max_split = 1;
+    if (!key.persistent) whole.splits = 1;
+    if (key.cprr) {
+      split.ranks = 1;
+      whole.ranks = 4;
+    }
+    out.push_back(split);
+    out.push_back(whole);
+    if (key.persistent) continue;
+    split.splits = 3;
+    out.push_back(split);
+  }
+  return out;
+}
+
+ResolvedShape shape_of(const RowCase& c, const RowKey& key) {
+  const Case& spec = c.spec;
+  ResolvedShape s;
+  s.arch = spec.arch;
+  s.compute_units = ComputeUnits(spec.compute_units);
+  s.dtype = spec.dtype;
+  s.fp8 = fp8_variant(spec.arch);
+  s.heads = {Heads(spec.heads), Heads(spec.heads), PadKind::none};
+  s.causal = spec.causal;
+  s.final_lse = spec.need_lse;
+  s.route = key.persistent ? Route::persistent : Route::split;
+  s.max_qo_len = spec.requests.front().qo_len;
+  s.uniform_qo_len = s.max_qo_len;
+  s.max_split = spec.max_split;
+  s.kernel.masks = !(spec.arch == Arch::gfx942 && key.persistent && spec.heads == 128);
+  if (key.persistent) {
+    const auto plan = resolve_plan_shape(s.plan_key());
+    if (plan) s.plan = *plan;
+    return s;
+  }
+  std::int64_t total = 0;
+  for (const RequestSpec& r : spec.requests) total += r.kv_len;
+  const auto splits =
+      plan::split_count({product_compute_units(spec.arch), Requests(std::ssize(spec.requests)),
+                         Tokens(total), s.heads.kernel, s.max_qo_len, s.dtype});
+  s.kv_splits = c.splits > 0 ? c.splits : splits ? *splits : 2;
+  s.split_granularity = plan::split_granularity(s.heads.kernel, s.max_qo_len, s.dtype);
+  return s;
+}
+
+// With one rank the global lengths are the local ones. With four, keys are dealt out so that all
+// rows of a request see the same local keys, all of them.
+AiterOptions options_of(const RowCase& c, const ManifestRow& row) {
+  AiterOptions options;
+  options.row = row;
+  if (c.ranks == 0) return options;
+  options.ranks = c.ranks;
+  options.rank = c.ranks - 1;
+  options.global_kv_indptr.push_back(0);
+  for (const RequestSpec& r : c.spec.requests) {
+    const std::int64_t length =
+        c.ranks == 1 ? r.kv_len : c.ranks * (r.kv_len - 1) + options.rank + r.qo_len;
+    options.global_kv_indptr.push_back(options.global_kv_indptr.back() +
+                                       static_cast<std::int32_t>(length));
+  }
+  return options;
+}
+
+std::string judge_case(const RowCase& c, const ManifestRow& row,
+                       const std::shared_ptr<Installation>& installation) {
+  std::string reason;
+  auto batch = make_batch(c.spec);
+  if (!batch) return batch.error().message;
+  auto step = hip::test::step_of(c.spec, std::move(*batch), shape_of(c, row.key), reason);
+  if (step == nullptr) return "not planned: " + reason;
+  const auto backend =
+      make_aiter_backend(make_emulated_device(c.spec.arch, {}), installation, options_of(c, row));
+  const auto result = backend->run(step->launch(), {.record_footprint = true});
+  if (!result) return result.error().message;
+  if (c.ranks > 1) step->spec.causal = false;
+  hip::test::Closeness closeness;
+  if (std::string bad = hip::test::judge(*step, *result, closeness); !bad.empty()) return bad;
+  // Without a plan a split is what the kernel takes for one: only the merge is a contract.
+  if (c.ranks > 1 || !row.key.persistent) return {};
+  const auto cpu = cpu::make_cpu_backend()->run(step->launch(), {});
+  return cpu ? hip::test::compare_stages(*step, *cpu, *result) : cpu.error().message;
+}
+
+}  // namespace
+
+std::vector<Verdict> judge_decode_row(Arch arch, const ManifestRow& row,
+                                      const std::shared_ptr<Installation>& installation) {
+  std::vector<Verdict> verdicts;
+  for (const RowCase& c : cases_of(arch, row.key))
+    verdicts.push_back({label(c), judge_case(c, row, installation)});
+  return verdicts;
+}
+
+}  // namespace mla::hip::aiter::test
