@@ -4,6 +4,8 @@
 #   tests/run.sh                       the tests of preset cpu-release
 #   tests/run.sh --preset cpu-asan     of another preset (or PRESET=cpu-asan)
 #   tests/run.sh --preset cpu-asan --house core   of it, only the tests labelled core
+#   tests/run.sh --level smoke         ten seconds of tests; pull-request: all but style, five
+#                                      minutes; nightly: everything there is, two hours
 #   tests/run.sh -R planner -V         further arguments go to ctest
 #
 # Exit: 0 all passed, 1 a test failed or did not build, 3 packages are missing.
@@ -21,15 +23,21 @@ elif [[ ${1-} == --preset=* ]]; then
 fi
 
 part=()
-if [[ ${1-} == --house ]]; then
+level=$preset
+if [[ ${1-} == --level ]]; then
+  level=${2?--level needs a name: smoke, pull-request or nightly}
+  [[ $level == smoke ]] && part=(--target tests_smoke)
+  shift 2
+elif [[ ${1-} == --house ]]; then
   house=${2?--house needs a name}
   part=(--target "tests_$house")
   shift 2
   set -- -L "^$house\$" "$@"
 fi
 
-packages=("${mla_build_packages[@]}" "${mla_style_packages[@]}" "${mla_device_packages[@]}")
+packages=("${mla_build_packages[@]}" "${mla_style_packages[@]}" "${mla_device_packages[@]}"
+          "${mla_capture_packages[@]}")
 [[ $preset == cpu-tsan ]] && packages+=("${mla_tsan_packages[@]}")
 need_packages "${packages[@]}"
 build_preset "$preset" "${part[@]}" || exit 1
-ctest --preset "$preset" --parallel "$(nproc)" "$@" || exit 1
+ctest --preset "$level" --parallel "$(nproc)" "$@" || exit 1

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <limits>
 #include <string_view>
+#include <utility>
 
 namespace mla::io {
 namespace {
@@ -14,7 +14,7 @@ constexpr std::size_t kAlignment = 64;
 constexpr std::int64_t kMostDimensions = 8;
 
 Error bad(const std::string& why) {
-  return {ErrorCode::usage, "no array of integers: " + why, ""};
+  return {ErrorCode::usage, "no array of numbers: " + why, ""};
 }
 
 struct Header {
@@ -51,20 +51,43 @@ std::string_view value_of(std::string_view text, std::string_view key) {
 }
 
 struct Element {
-  std::size_t bytes = 0;
-  bool is_signed = false;
+  ElementKind kind;
+  std::int64_t width;
 };
 
 Result<Element> element_of(std::string_view descr) {
-  if (descr.size() != 3) return bad("element type '" + std::string(descr) + "'");
-  const char order = descr[0];
-  const char kind = descr[1];
-  const auto width = static_cast<std::size_t>(descr[2] - '0');
-  const bool integer = kind == 'i' || kind == 'u' || (kind == 'b' && width == 1);
-  const bool known = width == 1 || width == 2 || width == 4 || width == 8;
-  if (!integer || !known || (order != '<' && order != '|'))
-    return bad("element type '" + std::string(descr) + "'");
-  return Element{width, kind == 'i'};
+  const Error unknown = bad("element type '" + std::string(descr) + "'");
+  if (descr.size() != 3 || (descr[0] != '<' && descr[0] != '|')) return unknown;
+  const std::int64_t width = descr[2] - '0';
+  if (width != 1 && width != 2 && width != 4 && width != 8) return unknown;
+  switch (descr[1]) {
+    case 'i':
+      return Element{ElementKind::signed_integer, width};
+    case 'u':
+      return Element{ElementKind::unsigned_integer, width};
+    case 'f':
+      if (width > 1) return Element{ElementKind::floating, width};
+      return unknown;
+    case 'b':
+      if (width == 1) return Element{ElementKind::unsigned_integer, width};
+      return unknown;
+    default:
+      return unknown;
+  }
+}
+
+std::string descr_of(const RawArray& array) {
+  const char* kind = "u";
+  if (array.kind == ElementKind::signed_integer) kind = "i";
+  if (array.kind == ElementKind::floating) kind = "f";
+  return (array.width == 1 ? "|" : "<") + std::string(kind) + std::to_string(array.width);
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::string text = "(";
+  for (const std::int64_t n : shape) text += std::to_string(n) + ", ";
+  if (shape.size() > 1) text.resize(text.size() - 2);  // one dimension keeps its comma
+  return text + ")";
 }
 
 Result<std::vector<std::int64_t>> read_shape(std::string_view text) {
@@ -85,64 +108,29 @@ Result<std::vector<std::int64_t>> read_shape(std::string_view text) {
   return shape;
 }
 
-// The number of elements, which the bytes behind the header hold exactly.
-Result<std::size_t> count_of(const std::vector<std::int64_t>& shape, std::size_t width,
-                             std::size_t bytes) {
-  std::size_t count = 1;
-  for (const std::int64_t n : shape) {
-    const auto extent = static_cast<std::size_t>(n);
-    if (extent != 0 && count > bytes / extent)
-      return bad("more elements than the " + std::to_string(bytes) + " bytes of data hold");
-    count *= extent;
-  }
-  if (count > bytes / width || count * width != bytes)
-    return bad(std::to_string(count) + " elements of " + std::to_string(width) + " bytes, " +
-               std::to_string(bytes) + " bytes of data");
-  return count;
-}
-
-std::uint64_t word_at(const std::byte* at, std::size_t width) {
-  std::uint64_t word = 0;
-  for (std::size_t i = 0; i < width; ++i) word |= std::to_integer<std::uint64_t>(at[i]) << (8 * i);
-  return word;
-}
-
 }  // namespace
 
-Result<NpyArray> read_npy(std::span<const std::byte> bytes) {
+Result<RawArray> read_npy(std::span<const std::byte> bytes) {
   const auto header = read_header(bytes);
   if (!header) return header.error();
-  const std::string_view descr_text = value_of(header->text, "descr");
-  const std::size_t quote = descr_text.find('\'', 1);
-  if (!descr_text.starts_with('\'') || quote == std::string_view::npos)
-    return bad("no element type");
-  NpyArray array;
-  array.descr = descr_text.substr(1, quote - 1);
-  const auto element = element_of(array.descr);
+  const std::string_view descr = value_of(header->text, "descr");
+  const std::size_t quote = descr.find('\'', 1);
+  if (!descr.starts_with('\'') || quote == std::string_view::npos) return bad("no element type");
+  const auto element = element_of(descr.substr(1, quote - 1));
   if (!element) return element.error();
   if (!value_of(header->text, "fortran_order").starts_with("False"))
     return bad("the order of its elements is not C's");
   auto shape = read_shape(value_of(header->text, "shape"));
   if (!shape) return shape.error();
-  array.shape = std::move(*shape);
-  const auto count = count_of(array.shape, element->bytes, bytes.size() - header->begin);
-  if (!count) return count.error();
-  array.values.reserve(*count);
-  const unsigned unused = 64 - 8 * static_cast<unsigned>(element->bytes);
-  for (std::size_t i = 0; i < *count; ++i) {
-    const std::uint64_t word =
-        word_at(bytes.data() + header->begin + i * element->bytes, element->bytes);
-    if (!element->is_signed && word > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
-      return bad("element " + std::to_string(i) + " is " + std::to_string(word));
-    array.values.push_back(element->is_signed ? static_cast<std::int64_t>(word << unused) >> unused
-                                              : static_cast<std::int64_t>(word));
-  }
-  return array;
+  const auto data = bytes.subspan(header->begin);
+  if (const auto count = element_count(*shape, element->width, std::ssize(data)); !count)
+    return count.error();
+  return RawArray{element->kind, element->width, std::move(*shape), {data.begin(), data.end()}};
 }
 
-std::vector<std::byte> write_npy(std::span<const std::int32_t> values) {
-  std::string header = "{'descr': '<i4', 'fortran_order': False, 'shape': (" +
-                       std::to_string(values.size()) + ",), }";
+std::vector<std::byte> write_npy(const RawArray& array) {
+  std::string header = "{'descr': '" + descr_of(array) +
+                       "', 'fortran_order': False, 'shape': " + shape_text(array.shape) + ", }";
   constexpr std::size_t kFixed = 10;
   const std::size_t unpadded = kFixed + header.size() + 1;
   header.append((kAlignment - unpadded % kAlignment) % kAlignment, ' ');
@@ -153,11 +141,9 @@ std::vector<std::byte> write_npy(std::span<const std::int32_t> values) {
   text += static_cast<char>(header.size() & 0xFFU);
   text += static_cast<char>(header.size() >> 8U);
   text += header;
-  for (const std::int32_t value : values)
-    for (unsigned shift = 0; shift < 32; shift += 8)
-      text += static_cast<char>(static_cast<std::uint32_t>(value) >> shift & 0xFFU);
-  std::vector<std::byte> bytes(text.size());
-  std::memcpy(bytes.data(), text.data(), text.size());
+  const auto head = std::as_bytes(std::span(text));
+  std::vector<std::byte> bytes(head.begin(), head.end());
+  bytes.insert(bytes.end(), array.bytes.begin(), array.bytes.end());
   return bytes;
 }
 

@@ -1,10 +1,12 @@
 #include "properties/cli/backends.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <optional>
 
 #include "core/io/checksum.hpp"
 #include "cpu_backend/cpu_backend.hpp"
+#include "hip_backend/aiter/aiter_backend.hpp"
 #include "hip_backend/code_objects.hpp"
 #include "hip_backend/device/open_device.hpp"
 #include "hip_backend/hip_backend.hpp"
@@ -16,6 +18,7 @@ namespace {
 
 constexpr std::string_view kDefault = "cpu";
 constexpr std::string_view kHip = "hip";
+constexpr std::string_view kAiter = "aiter";
 constexpr cpu::Isa kIsas[] = {cpu::Isa::portable, cpu::Isa::avx2, cpu::Isa::avx512};
 
 std::string joined(const std::vector<std::string>& words) {
@@ -44,9 +47,32 @@ Facts facts_of(const hip::DeviceProperties& device) {
   return facts;
 }
 
-Result<NamedBackend> make_one(const std::string& name, std::string_view device) {
+// The device, or what the null device says is missing.
+Result<std::shared_ptr<hip::Device>> open_named(std::string_view backend, std::string_view name) {
+  auto opened = hip::open_device(name);
+  if (!opened) return opened.error();
+  std::shared_ptr<hip::Device> device = std::move(*opened);
+  if (device->properties().label != "null") return device;
+  const auto why = device->make_stream();
+  return Error{ErrorCode::fault,
+               "backend '" + std::string(backend) +
+                   "' has no device: " + (why ? device->properties().model : why.error().message),
+               ""};
+}
+
+NamedBackend on_device(std::string_view backend, const hip::DeviceProperties& device) {
+  NamedBackend named{.name = std::string(backend), .backend = nullptr};
+  named.replay_options = " --backend " + std::string(backend) + " --device " + device.label;
+  named.arch = arch_from_name(device.arch);
+  named.facts = facts_of(device);
+  named.workers = 1;  // a device runs one case at a time
+  return named;
+}
+
+Result<NamedBackend> make_one(const std::string& name, const DeviceChoice& choice) {
   if (name == kDefault) return NamedBackend{.name = name, .backend = cpu::make_cpu_backend()};
-  if (name == kHip) return make_hip(device);
+  if (name == kHip) return make_hip(choice.device);
+  if (name == kAiter) return make_aiter(choice);
   for (const cpu::Isa isa : kIsas) {
     if (name != name_of(isa)) continue;
     if (available(isa))
@@ -70,29 +96,54 @@ std::vector<std::string> available_backends() {
   for (const cpu::Isa isa : kIsas)
     if (available(isa)) names.push_back(name_of(isa));
   names.emplace_back(kHip);
+  names.emplace_back(kAiter);
   return names;
 }
 
 Result<NamedBackend> make_hip(std::string_view device_name) {
-  auto opened = hip::open_device(device_name);
-  if (!opened) return opened.error();
-  std::shared_ptr<hip::Device> device = std::move(*opened);
-  const hip::DeviceProperties& found = device->properties();
-  if (found.label == "null") {
-    const auto why = device->make_stream();  // the null device says at every call what is missing
-    return Error{ErrorCode::fault,
-                 "backend 'hip' has no device: " + (why ? found.model : why.error().message), ""};
-  }
-  NamedBackend named{.name = std::string(kHip), .backend = nullptr};
-  named.replay_options = " --backend hip --device " + found.label;
-  named.arch = arch_from_name(found.arch);
-  named.facts = facts_of(found);
-  named.workers = 1;  // a device runs one case at a time
-  named.backend = hip::make_hip_backend(std::move(device), {});
+  auto device = open_named(kHip, device_name);
+  if (!device) return device.error();
+  NamedBackend named = on_device(kHip, (*device)->properties());
+  named.backend = hip::make_hip_backend(std::move(*device), {});
   return named;
 }
 
-Result<std::vector<NamedBackend>> make_backends(std::string_view list, std::string_view device) {
+Result<NamedBackend> make_aiter(const DeviceChoice& choice) {
+  if (choice.aiter_hsa.empty())
+    return Error{ErrorCode::fault,
+                 "backend 'aiter' needs the directory hsa of an AITER installation: --aiter-hsa "
+                 "DIR, or AITER_HSA in the environment",
+                 ""};
+  auto installation = hip::aiter::Installation::open(choice.aiter_hsa);
+  if (!installation) return installation.error();
+  auto device = open_named(kAiter, choice.device);
+  if (!device) return device.error();
+  NamedBackend named = on_device(kAiter, (*device)->properties());
+  named.replay_options += " --aiter-hsa " + choice.aiter_hsa;
+  named.facts.emplace_back("AITER code objects", choice.aiter_hsa);
+  named.backend = hip::aiter::make_aiter_backend(std::move(*device), std::move(*installation), {});
+  return named;
+}
+
+void add_aiter_option(CLI::App& command, std::string& directory) {
+  command
+      .add_option("--aiter-hsa", directory,
+                  "Directory hsa of the AITER whose kernels backend aiter runs")
+      ->type_name("DIR")
+      ->envname("AITER_HSA");
+}
+
+void add_device_options(CLI::App& command, DeviceChoice& choice) {
+  command
+      .add_option("--device", choice.device,
+                  "Device of backends hip and aiter: auto, hip:0, nvidia:0, emulated:gfx942, "
+                  "emulated:gfx950")
+      ->type_name("NAME")
+      ->capture_default_str();
+  add_aiter_option(command, choice.aiter_hsa);
+}
+
+Result<std::vector<NamedBackend>> make_backends(std::string_view list, const DeviceChoice& choice) {
   std::vector<NamedBackend> out;
   while (true) {
     const std::size_t comma = list.find(',');
@@ -100,18 +151,18 @@ Result<std::vector<NamedBackend>> make_backends(std::string_view list, std::stri
     for (const NamedBackend& b : out)
       if (b.name == name)
         return Error{ErrorCode::usage, "backend '" + name + "' is named twice", ""};
-    auto one = make_one(name, device);
+    auto one = make_one(name, choice);
     if (!one) return one.error();
     out.push_back(std::move(*one));
     if (comma == std::string_view::npos) break;
     list.remove_prefix(comma + 1);
   }
-  const auto named = [&out](std::string_view name) {
-    return std::find_if(out.begin(), out.end(), [name](const auto& b) { return b.name == name; });
-  };
   // Side by side, the stages of a device are held to those of the CPU.
-  if (const auto hip = named(kHip); hip != out.end() && named(kDefault) != out.end())
-    hip->backend = prop::compared_with(std::move(hip->backend), cpu::make_cpu_backend());
+  const bool cpu =
+      std::any_of(out.begin(), out.end(), [](const NamedBackend& b) { return b.name == kDefault; });
+  for (NamedBackend& b : out)
+    if (cpu && (b.name == kHip || b.name == kAiter))
+      b.backend = prop::compared_with(std::move(b.backend), cpu::make_cpu_backend());
   return out;
 }
 

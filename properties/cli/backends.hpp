@@ -2,8 +2,9 @@
 //
 // `cpu` is the CPU backend on the machine's best data path; `cpu-portable`, `cpu-avx2` and
 // `cpu-avx512` force one. `hip` runs the HIP kernels on a device: a GPU, or `emulated:gfx942`,
-// which executes their machine code on the CPU. Fails: an unknown name, a data path that the
-// machine lacks, or a device that is not there, with what would do.
+// which executes their machine code on the CPU. `aiter` runs the code objects of an installed AITER
+// there (docs/aiter.md). Fails: an unknown name, a data path that the machine lacks, a device or an
+// installation that is not there, with what would do.
 #pragma once
 
 #include <memory>
@@ -15,6 +16,10 @@
 #include "core/backend.hpp"
 #include "core/result.hpp"
 #include "properties/cli/report.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace mla::cli {
 
@@ -31,10 +36,19 @@ struct NamedBackend {
 // Every name that make_backends() takes here, `cpu` first.
 std::vector<std::string> available_backends();
 
-// `list` is one name or several, separated by commas; each may be named once. `device` is that of
-// `hip`: auto, hip:0, nvidia:0, emulated:gfx942 or emulated:gfx950.
+// What `hip` and `aiter` run on, and the directory `hsa` of the AITER that `aiter` runs.
+struct DeviceChoice {
+  std::string device = "auto";  // auto, hip:0, nvidia:0, emulated:gfx942 or emulated:gfx950
+  std::string aiter_hsa;        // empty: none is known
+};
+// Declares --device and --aiter-hsa, the latter with the environment's AITER_HSA behind it.
+void add_device_options(CLI::App& command, DeviceChoice& choice);
+void add_aiter_option(CLI::App& command, std::string& directory);
+
 Result<NamedBackend> make_hip(std::string_view device);
-Result<std::vector<NamedBackend>> make_backends(std::string_view list, std::string_view device);
+Result<NamedBackend> make_aiter(const DeviceChoice& choice);
+// `list` is one name or several, separated by commas; each may be named once.
+Result<std::vector<NamedBackend>> make_backends(std::string_view list, const DeviceChoice& choice);
 
 // What a replay needs to plant the same defect.
 std::string plant_option(std::string_view plant);

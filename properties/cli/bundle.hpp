@@ -1,25 +1,41 @@
-// Bundle: the metadata of one step as an engine dumped it: a folder with `manifest.json` and one
-// .npy file for each buffer.
+// Bundle: one step as an engine dumped it: a folder with `manifest.json` and one .npy file for each
+// array, or one .safetensors file.
 //
 //   {"format": "mla-testbed bundle 1", "name": "...", "arch": "gfx942", "num_cu": 304, ...,
 //    "arrays": {"seqlens_qo_indptr": {"file": "qo_indptr.npy", "fnv1a64": "0123456789abcdef"}}}
 //
-// Scalars and arrays have the names of the planner's arguments and buffers (planner_call.hpp). The
-// bundle may come from anywhere: file names stay in the folder, sums are compared, sizes are
-// checked before they are believed. Private to properties/cli. Fails: with file and key.
+// A .safetensors file has the same manifest without `arrays`, as text below the key `manifest` of
+// its `__metadata__`. Scalars and arrays have the names of the planner's arguments and buffers
+// (planner_call.hpp); tensors are those of captured_step.hpp. The bundle may come from anywhere:
+// file names stay in the folder, sums are compared, sizes are checked before they are believed.
+// Private to properties/cli. Fails: with file and key.
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 
+#include "core/io/raw_array.hpp"
 #include "core/result.hpp"
 
 namespace mla::cli {
 
-// The same object as one JSON document would be.
-Result<nlohmann::json> read_bundle(const std::string& folder);
+struct Bundle {
+  nlohmann::ordered_json scalars;  // an object
+  std::map<std::string, io::RawArray> arrays;
+};
 
-// Writes the lists of a document that read_plan() and read_planner_call() take.
-Status write_bundle(const nlohmann::ordered_json& document, const std::string& folder);
+// Whether the path names a bundle: a folder, or a file that ends in .safetensors.
+bool is_bundle(const std::string& path);
+Result<Bundle> read_bundle(const std::string& path);
+// The bundle that the bytes of a .safetensors file are; `path` stands for it in messages.
+Result<Bundle> parse_bundle(std::span<const std::byte> bytes, const std::string& path);
+Status write_bundle(const Bundle& bundle, const std::string& folder);
+
+// The lists of a document that read_plan() and read_planner_call() take become arrays.
+Bundle bundle_of(const nlohmann::ordered_json& document);
+// The same object again, without the tensors.
+Result<nlohmann::json> document_of(const Bundle& bundle);
 
 }  // namespace mla::cli

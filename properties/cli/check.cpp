@@ -1,6 +1,5 @@
 // `mla-testbed check`: whether plan buffers in files are valid plans for their batches.
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -45,10 +44,12 @@ Error in_file(Error error, const std::string& path, std::size_t place) {
 // Appends the answers of a file.
 Status check_file(const std::string& path, std::vector<Answer>& answers) {
   json document;
-  if (std::filesystem::is_directory(path)) {
-    auto bundle = read_bundle(path);
+  if (is_bundle(path)) {
+    const auto bundle = read_bundle(path);
     if (!bundle) return bundle.error();
-    document = std::move(*bundle);
+    auto object = document_of(*bundle);
+    if (!object) return in_file(object.error(), path, 0);
+    document = std::move(*object);
   } else {
     const auto text = read_file(path);
     if (!text) return text.error();

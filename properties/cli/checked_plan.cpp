@@ -13,7 +13,7 @@ namespace {
 // What has to hold before a plan can be looked at: plan_check follows these lists.
 std::vector<PlanFinding> check_lists(const PlannerCall& call) {
   std::vector<PlanFinding> out;
-  const auto add = [&out](const std::string& what) { out.push_back({"batch", what, -1}); };
+  const auto add = [&out](const std::string& what) { out.push_back({kBatchRule, what, -1}); };
   const auto check_indptr = [&](const char* key, const std::vector<std::int32_t>& list) {
     if (list.empty() || list[0] != 0)
       add(std::string(key) + (list.empty() ? " is empty" : " does not start at 0"));

@@ -14,6 +14,9 @@
 
 namespace mla::cli {
 
+// The rule of a finding about the lists of the batch, which contradict each other.
+inline constexpr const char* kBatchRule = "batch";
+
 struct PlanFinding {
   std::string rule;
   std::string what;

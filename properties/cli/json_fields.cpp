@@ -1,5 +1,6 @@
 #include "properties/cli/json_fields.hpp"
 
+#include <cmath>
 #include <limits>
 
 namespace mla::cli {
@@ -58,6 +59,14 @@ std::int64_t Fields::number(const char* key) {
 
 std::int64_t Fields::number_or(const char* key, std::int64_t absent) {
   return has(key) ? number(key) : absent;
+}
+
+float Fields::real_or(const char* key, float absent) {
+  if (!has(key)) return absent;
+  const json& value = get(key);
+  const float real = value.is_number() ? value.get<float>() : NAN;
+  if (!std::isfinite(real)) reject(key, "is " + shown(value) + ": it must be a finite number");
+  return real;
 }
 
 std::string Fields::text(const char* key) {

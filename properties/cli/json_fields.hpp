@@ -21,6 +21,7 @@ class Fields {
   [[nodiscard]] bool truth_or(const char* key, bool absent);
   [[nodiscard]] std::int64_t number(const char* key);
   [[nodiscard]] std::int64_t number_or(const char* key, std::int64_t absent);
+  [[nodiscard]] float real_or(const char* key, float absent);  // finite
   [[nodiscard]] std::string text(const char* key);
   [[nodiscard]] std::string text_or(const char* key, const std::string& absent);
   [[nodiscard]] std::vector<std::int32_t> words(const char* key);

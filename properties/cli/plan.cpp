@@ -3,7 +3,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cpu_backend/cpu_backend.hpp"
 #include "properties/cli/bundle.hpp"
+#include "properties/cli/captured_step.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/plan_json.hpp"
 #include "properties/cli/planned_step.hpp"
@@ -21,6 +23,7 @@ struct Options {
   std::string output = "-";
   std::string planner = "auto";
   std::string bundle;  // empty: none
+  bool tensors = false;
   bool json = false;
   bool as_aiter = false;
 };
@@ -75,7 +78,11 @@ ExitCode plan_case(const Options& o) {
   if (!o.bundle.empty()) {
     if (steps.size() > 1)
       return complain("plan", {ErrorCode::usage, "a bundle holds one step, not a sequence", ""});
-    if (const Status bad = write_bundle(documents[0], o.bundle)) return complain("plan", *bad);
+    const auto backend = cpu::make_cpu_backend();
+    const auto bundle =
+        o.tensors ? capture_case(*c, *backend) : Result<Bundle>(bundle_of(documents[0]));
+    if (!bundle) return complain("plan", bundle.error());
+    if (const Status bad = write_bundle(*bundle, o.bundle)) return complain("plan", *bad);
   }
   if (o.json && steps.size() == 1) text = documents[0].dump() + "\n";
   if (o.json && steps.size() > 1)
@@ -123,6 +130,8 @@ void add_plan(CLI::App& app, ExitCode& exit) {
   c->add_flag("--as-aiter", o->as_aiter, "Repeat the original, its broken places included");
   c->add_option("--bundle", o->bundle, "Also write lists and plan of a case to this folder")
       ->type_name("DIR");
+  c->add_flag("--tensors", o->tensors,
+              "Q, cache and the result of the CPU backend go into the bundle as well");
   c->add_flag("--json", o->json, "Print the plan of a case as JSON");
   c->footer(kFooter);
   c->callback([o, &exit] { exit = plan(*o); });

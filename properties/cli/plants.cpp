@@ -136,7 +136,7 @@ ExitCode plants(const Options& o) {
       write_stderr("mla-testbed plants: '" + id + "' is no plant; see --list\n");
       return ExitCode::inconclusive;
     }
-  const auto backends = make_backends("cpu", "auto");
+  const auto backends = make_backends("cpu", {});
   if (!backends) return complain("plants", backends.error());
   std::int64_t tried = 0;
   std::int64_t missed = 0;

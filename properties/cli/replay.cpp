@@ -1,9 +1,11 @@
-// `mla-testbed replay`: judges exactly one case, as it is written, without shrinking.
+// `mla-testbed replay`: judges exactly one case, as it is written, or one captured step.
 #include <CLI/CLI.hpp>
 #include <memory>
 
 #include "properties/cli/backends.hpp"
+#include "properties/cli/bundle.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/replay_bundle.hpp"
 #include "properties/cli/selection.hpp"
 #include "properties/cli/terminal.hpp"
 #include "properties/judge.hpp"
@@ -19,7 +21,7 @@ using prop::Verdict;
 struct Options {
   std::string line;
   std::string backends = "cpu";
-  std::string device = "auto";
+  DeviceChoice device;
   std::vector<std::string> properties;
   std::string plant;  // empty: none
 };
@@ -28,12 +30,15 @@ constexpr const char* kFooter = R"(
 The case is judged as it is written, by every property or by those named, on every backend named.
 A case that no kernel or planner accepts is refused: the reason is printed and the exit code is 10.
 Quote the case: a shell takes ';' for the end of a command.
+A bundle with tensors (docs/capture.md) is executed with its own lists and plan; the results of the
+backends and of the engine are held to the float64 reference.
 
 Examples:
   mla-testbed replay 'mla1:16q4s1k_3q1s513;heads=8;block=16'
   mla-testbed replay 'mla1:1q2s300;heads=128' --property P05 --property P13
   mla-testbed replay 'mla1:1q2s300;heads=128' --backend cpu-portable
-  mla-testbed replay 'mla1:1q2s2' --property P12 --plant SEED-qo-arange)";
+  mla-testbed replay 'mla1:1q2s2' --property P12 --plant SEED-qo-arange
+  mla-testbed replay fixtures/bundles/kernel)";
 
 std::string verdict_line(const prop::Property& p, const prop::Outcome& outcome) {
   std::string out = std::string(p.id) + " " + std::string(p.name) + ": " +
@@ -99,10 +104,17 @@ void judge_on(const Question& question, const NamedBackend& named, Judged& judge
 }
 
 ExitCode replay(const Options& o) {
-  const auto c = parse_case(o.line);
-  if (!c) return complain("replay", c.error());
   auto backends = make_backends(o.backends, o.device);
   if (!backends) return complain("replay", backends.error());
+  if (is_bundle(o.line)) {
+    if (o.plant.empty() && o.properties.empty()) return replay_bundle(o.line, *backends);
+    return complain("replay", {ErrorCode::usage,
+                               "--property and --plant go with a case: a bundle is held to the "
+                               "reference as it is",
+                               ""});
+  }
+  const auto c = parse_case(o.line);
+  if (!c) return complain("replay", c.error());
   auto properties = select_properties(o.properties);
   if (const auto* unselected = std::get_if<Unselected>(&properties)) {
     write_stderr("mla-testbed replay: " + unselected->message + "\n");
@@ -133,15 +145,12 @@ ExitCode replay(const Options& o) {
 
 void add_replay(CLI::App& app, ExitCode& exit) {
   auto o = std::make_shared<Options>();
-  CLI::App* c = app.add_subcommand("replay", "Judge exactly one case");
-  c->add_option("case", o->line, "The case, one line (docs/cases.md)")->required();
+  CLI::App* c = app.add_subcommand("replay", "Judge exactly one case, or a captured step");
+  c->add_option("case", o->line, "The case, one line (docs/cases.md), or a bundle")->required();
   c->add_option("--backend", o->backends, "Backends to judge, separated by commas")
       ->type_name("NAMES")
       ->capture_default_str();
-  c->add_option("--device", o->device,
-                "Device of backend hip: auto, hip:0, nvidia:0, emulated:gfx942, emulated:gfx950")
-      ->type_name("NAME")
-      ->capture_default_str();
+  add_device_options(*c, o->device);
   c->add_option("--property", o->properties, "Judge by this property only (repeatable)")
       ->type_name("ID")
       ->allow_extra_args(false)

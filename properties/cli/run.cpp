@@ -17,7 +17,7 @@ constexpr std::int64_t kDefaultCases = 200;
 
 struct Options {
   std::string backends = "cpu";
-  std::string device = "auto";
+  DeviceChoice device;
   std::string time;   // empty: no limit
   std::string cases;  // empty: the default
   JudgingOptions judging;
@@ -36,6 +36,7 @@ Examples:
   mla-testbed run --for 30s --property P05 --property P18
   mla-testbed run --cases-file fixtures/cases/smoke.txt --backend cpu,cpu-portable
   mla-testbed run --backend cpu,hip --device emulated:gfx942 --cases-file fixtures/cases/device.txt
+  mla-testbed run --backend cpu,aiter --device emulated:gfx942 --aiter-hsa aiter/hsa
   mla-testbed run --cases 500 --json > report.json
   mla-testbed run --for 10m --junit report.xml --no-progress)";
 
@@ -75,10 +76,7 @@ void add_run(CLI::App& app, ExitCode& exit) {
   c->add_option("--backend", o->backends, "Backends to judge, separated by commas")
       ->type_name("NAMES")
       ->capture_default_str();
-  c->add_option("--device", o->device,
-                "Device of backend hip: auto, hip:0, nvidia:0, emulated:gfx942, emulated:gfx950")
-      ->type_name("NAME")
-      ->capture_default_str();
+  add_device_options(*c, o->device);
   auto* time = c->add_option("--for", o->time, "Draw random cases for so long, as 500ms, 30s or 2m")
                    ->type_name("TIME");
   c->add_option("--cases", o->cases, "Draw so many random cases")->type_name("N")->excludes(time);

@@ -31,30 +31,47 @@ std::string dictionary(const std::string& descr, const std::string& shape,
 
 TEST_CASE("npy: what is written is read back", "[io]") {
   const std::vector<std::int32_t> values{0, 1, -1, 2147483647, -2147483647 - 1};
-  const auto array = io::read_npy(io::write_npy(values));
+  const auto array = io::read_npy(io::write_npy(io::raw_words(values)));
   REQUIRE(array.ok());
-  CHECK(array->descr == "<i4");
+  CHECK(array->kind == io::ElementKind::signed_integer);
+  CHECK(array->width == 4);
   CHECK(array->shape == std::vector<std::int64_t>{5});
-  CHECK(array->values == std::vector<std::int64_t>(values.begin(), values.end()));
-  CHECK(io::read_npy(io::write_npy({}))->values.empty());
-  CHECK(io::write_npy(values).size() % 4 == 0);
+  CHECK(*io::integers_of(*array) == std::vector<std::int64_t>(values.begin(), values.end()));
+  CHECK(io::read_npy(io::write_npy(io::raw_words({})))->bytes.empty());
+  CHECK(io::write_npy(io::raw_words(values)).size() % 4 == 0);
+}
+
+TEST_CASE("npy: tensors keep bits and shape, bf16 as unsigned integers", "[io]") {
+  const io::RawArray bf16{io::ElementKind::bits, 2, {2, 3, 1}, Bytes(12, std::byte{0x7F})};
+  const auto read = io::read_npy(io::write_npy(bf16));
+  REQUIRE(read.ok());
+  CHECK(read->kind == io::ElementKind::unsigned_integer);
+  CHECK(read->shape == bf16.shape);
+  CHECK(read->bytes == bf16.bytes);
+  const io::RawArray f32{io::ElementKind::floating, 4, {}, Bytes(4)};
+  CHECK(io::read_npy(io::write_npy(f32))->kind == io::ElementKind::floating);
+  CHECK(io::read_npy(io::write_npy(f32))->shape.empty());
 }
 
 TEST_CASE("npy: integers of every width keep their sign", "[io]") {
   const std::string ones(8, '\xFF');
-  CHECK(io::read_npy(file_of(dictionary("|i1", "(8,)"), ones))->values.front() == -1);
-  CHECK(io::read_npy(file_of(dictionary("|u1", "(8,)"), ones))->values.front() == 255);
-  CHECK(io::read_npy(file_of(dictionary("<i2", "(2, 2)"), ones))->values.size() == 4);
-  CHECK(io::read_npy(file_of(dictionary("<u4", "(2,)"), ones))->values.front() == 4294967295);
-  CHECK(io::read_npy(file_of(dictionary("<i8", "()"), ones))->values.front() == -1);
-  CHECK(io::read_npy(file_of(dictionary("<i8", "(0, 7)"), ""))->values.empty());
+  const auto read = [](const std::string& header, const std::string& data) {
+    return *io::integers_of(*io::read_npy(file_of(header, data)));
+  };
+  CHECK(read(dictionary("|i1", "(8,)"), ones).front() == -1);
+  CHECK(read(dictionary("|u1", "(8,)"), ones).front() == 255);
+  CHECK(read(dictionary("<i2", "(2, 2)"), ones).size() == 4);
+  CHECK(read(dictionary("<u4", "(2,)"), ones).front() == 4294967295);
+  CHECK(read(dictionary("<i8", "()"), ones).front() == -1);
+  CHECK(read(dictionary("<i8", "(0, 7)"), "").empty());
 }
 
-TEST_CASE("npy: what is no array of integers is refused with the reason", "[io]") {
+TEST_CASE("npy: what is no array of numbers is refused with the reason", "[io]") {
   const std::string data(16, '\0');
   const std::pair<Bytes, const char*> files[] = {
       {Bytes(3), "does not begin"},
-      {file_of(dictionary("<f4", "(4,)"), data), "'<f4'"},
+      {file_of(dictionary("<c8", "(2,)"), data), "'<c8'"},
+      {file_of(dictionary("|f1", "(16,)"), data), "'|f1'"},
       {file_of(dictionary(">i4", "(4,)"), data), "'>i4'"},
       {file_of(dictionary("<i4", "(4,)", "True"), data), "not C's"},
       {file_of(dictionary("<i4", "(5,)"), data), "5 elements of 4 bytes, 16 bytes"},
@@ -63,7 +80,6 @@ TEST_CASE("npy: what is no array of integers is refused with the reason", "[io]"
       {file_of(dictionary("<i4", "(99999999999999999999,)"), data), "shape"},
       {file_of("{'descr': '<i4'}", data), "order"},
       {file_of("", data), "no element type"},
-      {file_of(dictionary("<u8", "(2,)"), std::string(16, '\xFF')), "element 0 is 18446744"},
   };
   for (const auto& [bytes, why] : files) {
     const auto array = io::read_npy(bytes);
@@ -71,10 +87,14 @@ TEST_CASE("npy: what is no array of integers is refused with the reason", "[io]"
     INFO(array.error().message);
     CHECK(array.error().message.find(why) != std::string::npos);
   }
+  const auto large = io::read_npy(file_of(dictionary("<u8", "(2,)"), std::string(16, '\xFF')));
+  CHECK(io::integers_of(*large).error().message.find("element 0 is 18446744") != std::string::npos);
+  const auto floats = io::read_npy(file_of(dictionary("<f4", "(4,)"), data));
+  CHECK(io::integers_of(*floats).error().message.find("32 bits") != std::string::npos);
 }
 
 TEST_CASE("npy: damaged files never crash the reader", "[io]") {
-  const Bytes sound = io::write_npy(std::vector<std::int32_t>(40, 7));
+  const Bytes sound = io::write_npy(io::raw_words(std::vector<std::int32_t>(40, 7)));
   std::mt19937 random(3);
   std::int64_t refused = 0;
   for (int i = 0; i < 20000; ++i) {

@@ -2,25 +2,92 @@
 # fixtures/capture/mla_capture.py: what it dumps, `check` reads. Skipped without python3 and numpy.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-python3 -c 'import numpy' 2>/dev/null || { echo "no python3 with numpy"; exit 10; }
-"$testbed" plan 'mla1:2q4s900_1q1s513;heads=8;cu=4' --json >"$scratch/plan.json"
-PYTHONPATH="$root/fixtures/capture" python3 - "$scratch" <<'PYTHON' || fail "the capture script"
-import json, sys
-import numpy, mla_capture
-plan = json.load(open(sys.argv[1] + "/plan.json"))
-poison = 0x7FA5A5A5
-arguments = {k: plan[k] for k in mla_capture.NUMBERS if k in plan}
-arguments["dtype_q"] = "torch.bfloat16"
-for key in mla_capture.LISTS:
-    arguments[key] = numpy.array(plan[key], dtype=numpy.int32)
-for parameter, key in mla_capture.BUFFERS.items():
-    words = [poison if w is None else w for w in plan[key]]
-    size = numpy.prod(plan["buffer_sizes"][parameter])
-    words += [poison] * (int(size) - len(words))
-    arguments[parameter] = numpy.array(words, dtype=numpy.int32).reshape(plan["buffer_sizes"][parameter])
-scalars, arrays = mla_capture.bundle_of(arguments, {"arch": "gfx942", "num_cu": plan["num_cu"]})
-mla_capture.write_bundle(sys.argv[1] + "/step", "step 0", scalars, arrays)
+# The system's own Python has Debian's numpy; another one may come first in PATH.
+python=
+for candidate in python3 /usr/bin/python3; do
+  "$candidate" -c 'import numpy' 2>/dev/null && python=$candidate && break
+done
+[[ $python ]] || { echo "no python3 with numpy"; exit 10; }
+
+# An engine whose planner and kernel are ours: the script dumps what they were given.
+mkdir -p "$scratch/aiter"
+cat >"$scratch/aiter/__init__.py" <<'PYTHON'
+def get_mla_metadata_v1(work_metadata_ptrs, work_indptr, work_info_set, reduce_indptr,
+                        reduce_final_map, reduce_partial_map, seqlens_qo_indptr, seqlens_kv_indptr,
+                        kv_last_page_lens, num_heads_per_head_k, num_heads_k, is_causal,
+                        page_size=1, kv_granularity=16, max_seqlen_qo=-1, uni_seqlen_qo=-1,
+                        fast_mode=True, topk=-1, max_split_per_batch=-1, intra_batch_mode=False,
+                        dtype_q=None, dtype_kv=None):
+    pass
 PYTHON
-try check "$scratch/step"
+cat >"$scratch/aiter/mla.py" <<'PYTHON'
+def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens,
+                   max_seqlen_q, page_size=1, nhead_kv=1, sm_scale=None, work_indptr=None,
+                   q_scale=None, kv_scale=None):
+    pass
+PYTHON
+case='mla1:2q2s300_1q2s513;heads=16;cu=4;block=16;page=16'
+"$testbed" plan "$case" --bundle "$scratch/source" --tensors >/dev/null || fail "plan --tensors"
+PYTHONPATH="$root/fixtures/capture:$scratch" "$python" - "$scratch" <<'PYTHON' || fail "the capture script"
+import json, struct, sys
+import numpy, aiter, aiter.mla, mla_capture
+scratch = sys.argv[1]
+manifest = json.load(open(scratch + "/source/manifest.json"))
+array = {key: numpy.load(f"{scratch}/source/{key}.npy") for key in manifest["arrays"]}
+mla_capture.device_facts = lambda: {"arch": "gfx942", "num_cu": manifest["num_cu"]}
+original = aiter.mla.mla_decode_fwd
+capture = mla_capture.install(scratch + "/dump", steps=1, skip=1, tensors=True)
+
+sizes = manifest["buffer_sizes"]
+arguments = {key: manifest[key] for key in mla_capture.NUMBERS if key != "is_cp_round_robin"}
+arguments.update({key: array[key] for key in mla_capture.LISTS}, dtype_q="torch.bfloat16")
+arguments["work_metadata_ptrs"] = None
+poison = 0x7FA5A5A5  # what nobody wrote
+for parameter, key in mla_capture.BUFFERS.items():
+    buffer = numpy.full(numpy.prod(sizes[parameter]), poison, dtype=numpy.int32)
+    buffer[:array[key].size] = array[key]
+    arguments[parameter] = buffer.reshape(sizes[parameter])
+cache = numpy.zeros((int(array["kv_cache_pages"].max()) + 1, 16, 576), dtype=numpy.uint16)
+cache[array["kv_cache_pages"]] = array["kv_cache"]
+decode = dict(q=array["q"], kv_buffer=cache.reshape(-1, 16, 1, 576), o=array["out"],
+              qo_indptr=array["seqlens_qo_indptr"], kv_indptr=array["seqlens_kv_indptr"],
+              kv_indices=array["kv_indices"], kv_last_page_lens=array["kv_last_page_lens"],
+              max_seqlen_q=2, page_size=16, sm_scale=manifest["softmax_scale"],
+              work_indptr=arguments["work_indptr"])
+for step in range(3):
+    aiter.get_mla_metadata_v1(**arguments)
+    for layer in range(2):
+        aiter.mla.mla_decode_fwd(**decode)
+
+# The same as one .safetensors file, bf16 by its name.
+header, data = {}, b""
+manifest.pop("arrays")
+header["__metadata__"] = {"manifest": json.dumps(manifest)}
+names = {"int32": "I32", "uint16": "BF16", "float32": "F32"}
+for key, value in array.items():
+    raw = value.tobytes()
+    header[key] = {"dtype": names[str(value.dtype)], "shape": list(value.shape),
+                   "data_offsets": [len(data), len(data) + len(raw)]}
+    data += raw
+text = json.dumps(header).encode()
+for name, end in (("whole", None), ("cut", -7)):
+    with open(f"{scratch}/{name}.safetensors", "wb") as file:
+        file.write((struct.pack("<Q", len(text)) + text + data)[:end])
+PYTHON
+[[ $(ls "$scratch/dump") == step-000000 ]] || fail "dumped: $(ls "$scratch/dump")"
+try check "$scratch/dump/step-000000"
 expect_exit 0
 expect_out '^step 0: valid$'
+try replay "$scratch/dump/step-000000"
+expect_exit 0
+expect_out '^backend cpu: pass$'
+expect_out "^the engine's result: pass$"
+for file in "$scratch/source" "$scratch/whole.safetensors"; do
+  try replay "$file"
+  expect_exit 0
+  try check "$file"
+  expect_exit 0
+done
+try replay "$scratch/cut.safetensors"
+expect_exit 2
+expect_err 'lies outside of the [0-9]+ bytes of data'

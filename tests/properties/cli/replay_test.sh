@@ -36,3 +36,27 @@ expect_exit 1
 expect_out '^FAIL P12 mla1:1q2s2;'
 try replay 'mla1:1q2s2' --plant BUG-999999
 expect_exit 4
+
+# A captured step: the plan is sound, the backends are right, the engine's result is not.
+try replay "$root/fixtures/bundles/kernel"
+expect_exit 1
+expect_out '^backend cpu: pass$'
+expect_out "^the engine's result: fail, out of request 0 row 0"
+expect_out '^at fault: the kernel, or what wrote the dump'
+try replay "$root/fixtures/bundles/sound"
+expect_exit 2
+expect_err "array 'kv_cache_pages' is missing"
+try replay "$root/fixtures/bundles/kernel" --property P05
+expect_exit 2
+expect_err 'go with a case'
+
+# Broken: pages under other ids, a list that is too short.
+cp -r "$root/fixtures/bundles/kernel" "$scratch/step"
+sed -i '/"fnv1a64"/d; s/\("file": "[^"]*"\),$/\1/' "$scratch/step/manifest.json"
+cp "$scratch/step/kv_indices.npy" "$scratch/step/kv_cache_pages.npy"
+try replay "$scratch/step"
+expect_exit 1
+cp "$scratch/step/reduce_indptr.npy" "$scratch/step/kv_indices.npy"
+try replay "$scratch/step"
+expect_exit 2
+expect_err "'kv_indices' has [0-9]+ entries, seqlens_kv_indptr asks for 53"
