@@ -166,12 +166,13 @@ class AiterStage1 final : public Stage1 {
     return scratch(2 * rows, second_);
   }
 
-  // Splits that nobody wrote take no part; where all are unwritten the LSE stays unwritten.
+  // Splits that nobody wrote take no part, nor NaN, which stands where a row sees no key of a split
+  // (BUG-012); where nothing is left the LSE stays unwritten.
   [[nodiscard]] float merged(std::span<const float> lse, std::size_t first) const {
     float sum = std::bit_cast<float>(kPoisonF32);
     for (std::size_t split = 0; split < asked_splits_; ++split) {
       const float l = lse[first + split * static_cast<std::size_t>(heads_)];
-      if (std::bit_cast<std::uint32_t>(l) == kPoisonF32) continue;
+      if (std::isnan(l)) continue;  // the poison is one as well
       const bool alone = std::bit_cast<std::uint32_t>(sum) == kPoisonF32;
       sum = alone ? l : std::max(l, sum) + std::log1p(std::exp(-std::fabs(l - sum)));
     }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/shape/resolved_shape.hpp"
+#include "properties/cli/backends.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/quantity.hpp"
 #include "properties/cli/support_kinds.hpp"
@@ -22,6 +23,8 @@ struct Options {
   std::string dtype;  // empty: all
   std::string requests = "1";
   std::string kind = "decode";
+  std::string backend;  // empty: AITER as the core knows it
+  std::string aiter_hsa;
   bool json = false;
 };
 
@@ -39,6 +42,7 @@ Examples:
   mla-testbed support --arch gfx942 --heads 8 --dtype fp8/fp8
   mla-testbed support --requests 32 --heads 16
   mla-testbed support --kind prefill --arch gfx950
+  mla-testbed support --backend aiter --aiter-hsa aiter/hsa --arch gfx942
   mla-testbed support --json > support.json)";
 
 // Query lengths that the matrix looks at: every one that some kernel tells apart, and two beyond.
@@ -171,9 +175,30 @@ ExitCode support_other_kind(const Options& o) {
   return finish("support", out.dump(1) + "\n", ExitCode::held);
 }
 
+// What an installation offers, instead of what the core knows of AITER.
+ExitCode support_of_aiter(const Options& o) {
+  if (!o.heads.empty() || !o.dtype.empty() || o.kind != "decode")
+    return complain("support", {ErrorCode::usage,
+                                "--backend aiter has no --heads, --dtype or --kind: its rows are "
+                                "those of the manifests",
+                                ""});
+  if (o.aiter_hsa.empty())
+    return complain("support", {ErrorCode::usage,
+                                "--backend aiter needs --aiter-hsa DIR, or AITER_HSA in the "
+                                "environment",
+                                ""});
+  const auto rows = aiter_support(o.aiter_hsa, o.arch);
+  if (!rows) return complain("support", rows.error());
+  if (!o.json) return finish("support", support_table(*rows), ExitCode::held);
+  const Json out = {
+      {"format", "mla-testbed support 1"}, {"backend", "aiter"}, {"rows", support_json(*rows)}};
+  return finish("support", out.dump(1) + "\n", ExitCode::held);
+}
+
 ExitCode support(const Options& o) {
   if (!o.arch.empty() && !arch_from_name(o.arch))
     return complain("support", unknown("--arch", o.arch, "gfx942 or gfx950"));
+  if (o.backend == "aiter") return support_of_aiter(o);
   if (o.kind != "decode") return support_other_kind(o);
   const auto requests = parse_count("--requests", o.requests);
   if (!requests || *requests < 1 || *requests > 4096)
@@ -206,6 +231,9 @@ void add_support(CLI::App& app, ExitCode& exit) {
   c->add_option("--kind", o->kind, "Which of an engine's steps: decode, prefill or fa")
       ->check(CLI::IsMember({"decode", "prefill", "fa"}))
       ->capture_default_str();
+  c->add_option("--backend", o->backend, "aiter: what the manifests of an installed AITER offer")
+      ->check(CLI::IsMember({"aiter"}));
+  add_aiter_option(*c, o->aiter_hsa);
   c->add_flag("--json", o->json, "Print every combination as JSON");
   c->footer(kFooter);
   c->callback([o, &exit] { exit = support(*o); });

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/result.hpp"
+
 namespace mla::cli {
 
 struct SupportRow {
@@ -23,6 +25,10 @@ struct SupportRow {
 std::vector<SupportRow> prefill_support(const std::string& arch);
 // Kernel of FA decodes for each head size, window, number of rows and mask.
 std::vector<SupportRow> fa_support();
+// The rows of an AITER installation's manifests: `directory` is its hsa, `arch` empty for both. A
+// code object that the directory does not have is no support.
+Result<std::vector<SupportRow>> aiter_support(const std::string& directory,
+                                              const std::string& arch);
 
 std::string support_table(const std::vector<SupportRow>& rows);
 nlohmann::ordered_json support_json(const std::vector<SupportRow>& rows);

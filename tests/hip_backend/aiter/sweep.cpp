@@ -53,6 +53,11 @@ void count_row(Arch arch, const ManifestRow& row, const std::vector<Verdict>& ve
               lines.c_str());
 }
 
+void print(const char* kind, const Totals& t) {
+  std::printf("%d %s rows: %d agree in every case, %d fail as listed, %d otherwise\n", t.rows, kind,
+              t.agree, t.known, t.wrong);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -64,17 +69,24 @@ int main(int argc, char** argv) {
   const auto installation = Installation::open(directory);
   if (!installation) return std::puts(installation.error().message.c_str()), 3;
   const std::string_view only = argc > 1 ? argv[1] : "";
-  Totals totals;
+  Totals decode;
+  Totals prefill;
   for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
     const Manifest* manifest = (*installation)->manifest(arch);
     if (manifest == nullptr || hip::code_object(name(arch), "reduce").empty()) continue;
-    for (const ManifestRow& row : *manifest)
-      if (!row.key.prefill && row.key.kv != ElementType::bytes &&
-          row.file.find(only) != std::string::npos)
-        count_row(arch, row, judge_decode_row(arch, row, *installation), totals);
+    for (const ManifestRow& row : *manifest) {
+      if (row.key.kv == ElementType::bytes || row.file.find(only) == std::string::npos) continue;
+      if (!(*installation)->code(arch, row.file)) {
+        std::printf("missing %s %s\n", std::string(name(arch)).c_str(), row.file.c_str());
+      } else if (row.key.prefill) {
+        count_row(arch, row, judge_prefill_row(arch, row, *installation), prefill);
+      } else {
+        count_row(arch, row, judge_decode_row(arch, row, *installation), decode);
+      }
+    }
   }
-  if (totals.rows == 0) return std::puts("skipped: nothing to judge"), 10;
-  std::printf("%d decode rows: %d agree in every case, %d fail as listed, %d otherwise\n",
-              totals.rows, totals.agree, totals.known, totals.wrong);
-  return totals.wrong == 0 ? 0 : 1;
+  if (decode.rows + prefill.rows == 0) return std::puts("skipped: nothing to judge"), 10;
+  print("decode", decode);
+  print("prefill", prefill);
+  return decode.wrong + prefill.wrong == 0 ? 0 : 1;
 }

@@ -24,14 +24,19 @@ struct Verdict {
 std::vector<Verdict> judge_decode_row(Arch arch, const ManifestRow& row,
                                       const std::shared_ptr<Installation>& installation);
 
-// A known failure: cases of the row whose line holds `where` fail in words that hold `says`.
+// Prefill rows, with a plan over expanded heads and without one over the latent cache.
+std::vector<Verdict> judge_prefill_row(Arch arch, const ManifestRow& row,
+                                       const std::shared_ptr<Installation>& installation);
+
+// A known failure: cases of the row whose line holds `where` and `with` fail in words that hold
+// `says`.
 struct Known {
   Arch arch;
   std::string_view kernel;  // within the file's name
   std::string_view where;   // within the line; empty: all
+  std::string_view with;    // the same
   std::string_view says;
-  std::string_view id;
-  std::string_view reason;
+  std::string_view id;  // of docs/aiter.md
 };
 const Known* known_of(Arch arch, const ManifestRow& row, const std::string& line);
 

@@ -20,8 +20,10 @@ struct RowCase {
 };
 
 std::string label(const RowCase& c) {
-  return format_case(c.spec) + (c.splits > 0 ? " splits=" + std::to_string(c.splits) : "") +
-         (c.ranks > 0 ? " ranks=" + std::to_string(c.ranks) : "");
+  std::string text = format_case(c.spec);
+  if (c.spec.planner == PlannerChoice::none)
+    text += " splits=" + (c.splits > 0 ? std::to_string(c.splits) : std::string("auto"));
+  return text + (c.ranks > 0 ? " ranks=" + std::to_string(c.ranks) : "");
 }
 
 Case case_of(Arch arch, const RowKey& key, std::int64_t q, std::vector<std::int64_t> kv) {
@@ -41,13 +43,14 @@ Case case_of(Arch arch, const RowKey& key, std::int64_t q, std::vector<std::int6
 std::vector<RowCase> cases_of(Arch arch, const RowKey& key) {
   std::vector<std::int64_t> lengths = {std::max<std::int64_t>(key.qo_len, 1)};
   if (key.qo_len == 0) lengths = {1, 2, 4};
-  if (key.persistent && key.qo_len == 4 && key.heads > 8) lengths = {3, 4};
+  if (key.persistent && key.qo_len == 4 && key.heads == 16) lengths = {3, 4};
+  if (key.persistent && key.qo_len == 4 && key.heads == 32 && !key.cprr) lengths = {4, 5};
   std::vector<RowCase> out;
   for (const std::int64_t q : lengths) {
     RowCase split{.spec = case_of(arch, key, q, {300, 337})};
     if (key.q == ElementType::fp8) split.spec.q_scale = 0.5F;
     if (key.kv == ElementType::fp8) split.spec.kv_scale = 0.75F;
-    RowCase whole{.spec = case_of(arch, key, q, {40, 65, 33})};
+    RowCase whole{.spec = case_of(arch, key, q, {40, 70, 40})};
     whole.spec.compute_units = 64;
     whole.spec.max_split = 1;
     if (!key.persistent) whole.splits = 1;
@@ -60,6 +63,8 @@ std::vector<RowCase> cases_of(Arch arch, const RowKey& key) {
     if (key.persistent) continue;
     split.splits = 3;
     out.push_back(split);
+    // Requests of different lengths have the same number of splits.
+    out.push_back({.spec = case_of(arch, key, q, {600, 20})});
   }
   return out;
 }
@@ -118,7 +123,7 @@ std::string judge_case(const RowCase& c, const ManifestRow& row,
   auto batch = make_batch(c.spec);
   if (!batch) return batch.error().message;
   auto step = hip::test::step_of(c.spec, std::move(*batch), shape_of(c, row.key), reason);
-  if (step == nullptr) return "not planned: " + reason;
+  if (step == nullptr) return "not planned: " + std::move(reason);
   const auto backend =
       make_aiter_backend(make_emulated_device(c.spec.arch, {}), installation, options_of(c, row));
   const auto result = backend->run(step->launch(), {.record_footprint = true});
