@@ -182,6 +182,7 @@ Status EmulatedDevice::run(KernelHandle kernel, const LaunchSize& size,
     request.options.schedule = {.slice = 4, .order = gfx::Order::random, .seed = options_.schedule};
   const auto report = gfx::run(*found.object, request, memory_);
   if (!report) return report.error();
+  if (options_.observe) options_.observe(found.name, *report);
   if (report->clean()) return std::nullopt;
   const auto& events = report->faults.empty() ? report->findings : report->faults;
   return error(found.name + ": " + events.front().line());

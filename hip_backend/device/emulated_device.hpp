@@ -7,16 +7,25 @@
 // other. Fails: as the emulator says; after a fault the device goes on working.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <string_view>
 
 #include "core/shape/arch.hpp"
 #include "hip_backend/device/device.hpp"
+
+namespace mla::gfx {
+struct LaunchReport;
+}
 
 namespace mla::hip {
 
 struct EmulatedOptions {
   bool checks = false;         // the checks that cost time
   std::uint64_t schedule = 0;  // order of the waves: 0 in turns, otherwise drawn from this
+  // Called after every launch, with the kernel's name.
+  std::function<void(std::string_view kernel, const gfx::LaunchReport& report)> observe = {};
 };
 
 std::unique_ptr<Device> make_emulated_device(Arch arch, const EmulatedOptions& options);

@@ -2,18 +2,32 @@
 //
 // The kernel is a loop whose mix is that of an attention kernel: in twenty instructions two matrix
 // products of 16x16x16, two LDS accesses of 128 bits, eleven of vector arithmetic, and the loop.
-// Four waves take turns. `bench_gfx --benchmark_repetitions=5` shows the spread.
+// Four waves take turns. Beside it our own decode kernel, where this build has its machine code.
+// `bench_gfx --benchmark_repetitions=5` shows the spread.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
 #include <cstdlib>
 
+#include "hip_backend/code_objects.hpp"
+#include "hip_backend/device/emulated_device.hpp"
 #include "hip_backend/gfx_emulator/launch.hpp"
+#include "hip_backend/hip_backend.hpp"
+#include "tests/hip_backend/crosscheck_step.hpp"
 #include "tests/hip_backend/gfx_emulator/elf_writer.hpp"
 
 namespace {
 
-using namespace mla::gfx;
+using mla::Arch;
+using mla::parse_case;
+using mla::gfx::best_host_path;
+using mla::gfx::HostPath;
+using mla::gfx::LaunchReport;
+using mla::gfx::load_code_object;
+using mla::gfx::Memory;
+using mla::gfx::MfmaMode;
+using mla::gfx::RunOptions;
+namespace hip = mla::hip;
 
 // s_mov s6, 2000; loop: ds_write_b128, v_mul, v_perm, v_add, v_cndmask, v_fma, v_mfma, v_pk_mul,
 // v_max3, v_cmp, ds_read_b128, v_mul, v_and, v_mfma, s_add, s_sub, s_cmp, s_waitcnt, s_cbranch.
@@ -34,8 +48,8 @@ void run_mixed(benchmark::State& state, HostPath path, const RunOptions& options
   const Memory memory;
   std::uint64_t instructions = 0;
   for (auto _ : state) {
-    const auto report =
-        run(*object, {.kernel = "hand", .block = {256, 1, 1}, .options = options}, memory);
+    const auto report = mla::gfx::run(
+        *object, {.kernel = "hand", .block = {256, 1, 1}, .options = options}, memory);
     // The kernel reads what it has not waited for: only the checked run may mind.
     if (!report || !report->faults.empty()) std::exit(3);
     instructions += report->statistics.instructions;
@@ -56,6 +70,35 @@ void mixed_exact(benchmark::State& state) {
   run_mixed(state, best_host_path(), {.mfma = MfmaMode::exact, .threads = 1});
 }
 
+// Our own decode kernel: one request of 1024 keys and 16 heads, on one compute unit.
+void decode(benchmark::State& state, Arch arch, bool checks) {
+  const auto spec = parse_case("mla1:1q1s1024;heads=16;cu=1;arch=" + std::string(name(arch)));
+  std::string reason;
+  const auto step = spec ? hip::test::try_step(*spec, reason) : nullptr;
+  if (hip::code_object(name(arch), "decode").empty() || step == nullptr) {
+    state.SkipWithError(("no run: " + reason + std::string(hip::build_notes())).c_str());
+    return;
+  }
+  std::uint64_t instructions = 0;
+  const auto observe = [&](std::string_view, const LaunchReport& report) {
+    instructions += report.statistics.instructions;
+  };
+  const auto backend = hip::make_hip_backend(
+      hip::make_emulated_device(arch, {.checks = checks, .schedule = 0, .observe = observe}), {});
+  for (auto _ : state) {
+    if (!backend->run(step->launch(), {})) std::exit(3);
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(instructions));
+}
+void decode_fast(benchmark::State& state) {
+  decode(state, state.range(0) == 942 ? Arch::gfx942 : Arch::gfx950, false);
+}
+void decode_checked(benchmark::State& state) {
+  decode(state, state.range(0) == 942 ? Arch::gfx942 : Arch::gfx950, true);
+}
+
+BENCHMARK(decode_fast)->Arg(942)->Arg(950)->Unit(benchmark::kMillisecond);
+BENCHMARK(decode_checked)->Arg(942)->Arg(950)->Unit(benchmark::kMillisecond);
 BENCHMARK(mixed_fast)->Unit(benchmark::kMillisecond);
 BENCHMARK(mixed_portable)->Unit(benchmark::kMillisecond);
 BENCHMARK(mixed_checked)->Unit(benchmark::kMillisecond);

@@ -34,7 +34,8 @@ void Checker::start_wave(const Wave& wave) {
   WaveInfo& info = waves_[wave.number];
   const Register fresh = checks_.uninitialised ? unwritten : Register{0};
   info.vector.fill(fresh);
-  info.scalar.fill(fresh);
+  info.scalar.fill(0);
+  info.bits.reset(!checks_.uninitialised);
   const Kernel& kernel = *wave.group->launch->kernel;
   const unsigned ids = static_cast<unsigned>(
       std::count(kernel.workgroup_id.begin(), kernel.workgroup_id.end(), true));
@@ -56,16 +57,76 @@ bool Checker::is_new(const Wave& w, const Inst& inst, Problem problem) {
 void Checker::before(Wave& w, const Inst& inst) {
   ++serial_;  // one for the instruction: ds_write2 comes to lds_access() twice
   if (inst.kind == Class::wait) return wait(inst, waves_[w.number]);
+  copies_undefined_ = checks_.uninitialised && copies_undefined(w, inst);
+  upper_undefined_ = checks_.uninitialised && upper_undefined(w, inst);
   for (unsigned k = 0; k < inst.src.size(); ++k) {
-    if (inst.src[k] != code::none)
-      check_operand(w, inst, inst.src[k], source_width(inst, k), false);
+    if (inst.src[k] == code::none) continue;
+    UsedPart part = used_part(inst, k);
+    if (upper_undefined_ && k == 2) part.width = 1;
+    check_operand(w, inst, static_cast<std::uint16_t>(inst.src[k] + part.skip), part.width,
+                  copies_undefined_ ? Use::copy : Use::read);
   }
-  if (inst.dst != code::none) check_operand(w, inst, inst.dst, inst.width[0], true);
+  if (inst.dst != code::none) check_operand(w, inst, inst.dst, inst.width[0], Use::write);
+  if (checks_.uninitialised) check_bits(w, inst);
+}
+
+// A copy of what nothing wrote is no mistake yet: compilers copy values that are not used later.
+// The copy is then as good as unwritten itself.
+bool Checker::copies_undefined(const Wave& w, const Inst& inst) const {
+  if (inst.kind != Class::valu && inst.kind != Class::accumulator_move) return false;
+  if (!DefinedBits::follows(w, inst)) return false;
+  const WaveInfo& info = waves_[w.number];
+  const std::uint16_t from = inst.src[0];
+  if (from < code::vgpr) return info.bits.undefined(from, inst.width[1]) != 0;
+  for (unsigned k = from - 256U; k < from - 256U + inst.width[1]; ++k) {
+    if (k < vectors && (info.vector[k] & unwritten) != 0) return true;
+  }
+  return false;
+}
+
+// An addend whose lower half only has been written: a compiler that wants 32 bits of the sum does
+// so.
+bool Checker::upper_undefined(const Wave& w, const Inst& inst) const {
+  const auto& operations = w.group->launch->object->operations();
+  if (operations.at(inst.op).bitwise != Bitwise::wide_sum || inst.src[2] < code::vgpr) return false;
+  const WaveInfo& info = waves_[w.number];
+  const unsigned low = inst.src[2] - 256U;
+  return (info.vector[low] & unwritten) == 0 && (info.vector[low + 1] & unwritten) != 0;
+}
+
+// Scalar registers: what uses a bit that nothing defined. Lanes that EXEC switches off do not use
+// their bit of a carry or a selection.
+void Checker::check_bits(Wave& w, const Inst& inst) {
+  WaveInfo& info = waves_[w.number];
+  const char* used = info.bits.before(w, inst);
+  const bool followed = DefinedBits::follows(w, inst);
+  std::string name = used != nullptr ? used : "";
+  for (unsigned k = 0; name.empty() && !followed && k < inst.src.size(); ++k) {
+    const auto [skip, used] = used_part(inst, k);
+    const unsigned width = skip + used;
+    const bool for_lanes = k == 2 && inst.is_vector && inst.width[3] == 0;
+    for (unsigned at = skip; at < width && inst.src[k] < scalars; at += 2) {
+      const auto operand = static_cast<std::uint16_t>(inst.src[k] + at);
+      const std::uint64_t bits = info.bits.undefined(operand, width - at);
+      if ((for_lanes ? bits & w.exec() : bits) != 0) name = operand_text(inst, inst.src[k], width);
+    }
+  }
+  if (name.empty() || !is_new(w, inst, Problem::uninitialised_register)) return;
+  report_finding(w, inst, Problem::uninitialised_register, -1, 0,
+                 name + " is read before anything was written to it");
 }
 
 void Checker::after(Wave& w, const Inst& inst) {
   WaveInfo& info = waves_[w.number];
-  if (inst.dst != code::none) mark_written(info, inst.dst, inst.width[0]);
+  if (copies_undefined_) {
+    mark_unwritten(w, info, inst.dst, inst.width[0]);
+  } else if (upper_undefined_) {
+    mark_written(info, inst.dst, 1);
+    mark_unwritten(w, info, static_cast<std::uint16_t>(inst.dst + 1), 1);
+  } else if (inst.dst != code::none) {
+    mark_written(info, inst.dst, inst.width[0]);
+  }
+  if (checks_.uninitialised) info.bits.after(inst);
   if (inst.sdst != code::none && inst.kind != Class::mfma) mark_written(info, inst.sdst, 2);
   const bool memory = is_vector_memory(inst.kind), lds = inst.kind == Class::lds;
   const bool scalar = inst.kind == Class::smem;
@@ -88,13 +149,19 @@ void Checker::after(Wave& w, const Inst& inst) {
   if (memory) info.vm.items.push_back(operation);
 }
 
+// Lanes that EXEC switches off keep what they have, which may be something.
+void Checker::mark_unwritten(const Wave& w, WaveInfo& info, std::uint16_t operand, unsigned width) {
+  if (w.exec() != ~std::uint64_t{0}) return;
+  for (unsigned k = operand - 256U; k < operand - 256U + width && k < vectors; ++k) {
+    info.vector[k] = static_cast<Register>(info.vector[k] | unwritten);
+  }
+}
+
 void Checker::mark_written(WaveInfo& info, std::uint16_t operand, unsigned width) {
-  const bool vector = operand >= code::vgpr;
-  Register* const registers = vector ? info.vector.data() : info.scalar.data();
-  const unsigned first = vector ? operand - 256U : operand;
-  const unsigned end = std::min(first + width, vector ? vectors : scalars);
-  for (unsigned k = first; k < end; ++k) {
-    registers[k] = static_cast<Register>(registers[k] & ~unwritten);
+  if (operand < code::vgpr) return info.bits.define(operand, width);
+  const unsigned first = operand - 256U;
+  for (unsigned k = first; k < std::min(first + width, vectors); ++k) {
+    info.vector[k] = static_cast<Register>(info.vector[k] & ~unwritten);
   }
 }
 
@@ -122,7 +189,7 @@ void Checker::retire(Queue& queue, std::size_t left, Register* registers) {
 }
 
 void Checker::check_operand(Wave& w, const Inst& inst, std::uint16_t operand, unsigned width,
-                            bool write) {
+                            Use use) {
   const bool vector = operand >= code::vgpr;
   if (!vector && operand >= scalars) return;
   const WaveInfo& info = waves_[w.number];
@@ -131,12 +198,13 @@ void Checker::check_operand(Wave& w, const Inst& inst, std::uint16_t operand, un
   const unsigned end = std::min(first + width, vector ? vectors : scalars);
   unsigned any = 0;
   for (unsigned k = first; k < end; ++k) any |= registers[k];
-  if (any != 0) blame_operand(w, inst, operand, width, write);
+  if (any != 0) blame_operand(w, inst, operand, width, use);
 }
 
 // One of the registers has nothing written to it, or an operation outstanding.
 void Checker::blame_operand(Wave& w, const Inst& inst, std::uint16_t operand, unsigned width,
-                            bool write) {
+                            Use use) {
+  const bool write = use == Use::write;
   const bool vector = operand >= code::vgpr;
   const WaveInfo& info = waves_[w.number];
   const Register* const registers = vector ? info.vector.data() : info.scalar.data();
@@ -153,7 +221,7 @@ void Checker::blame_operand(Wave& w, const Inst& inst, std::uint16_t operand, un
                                 (write ? " is overwritten" : " is read") +
                                 " while a load of it is outstanding");
     }
-    if (!write && (registers[k] & unwritten) != 0) {
+    if (use == Use::read && (registers[k] & unwritten) != 0) {
       if (!is_new(w, inst, Problem::uninitialised_register)) return;
       return report_finding(
           w, inst, Problem::uninitialised_register, -1, 0,

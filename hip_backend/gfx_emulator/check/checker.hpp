@@ -13,6 +13,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "hip_backend/gfx_emulator/check/defined_bits.hpp"
 #include "hip_backend/gfx_emulator/exec/access.hpp"
 #include "hip_backend/gfx_emulator/exec/wave.hpp"
 
@@ -44,12 +45,14 @@ class Checker {
     std::uint32_t arrived = 0;  // the serial up to which everything has
     [[nodiscard]] std::size_t size() const { return items.size() - begin; }
   };
-  // A register: bit 0 while nothing was written to it, the outstanding operations on it above.
+  // A register: bit 0 while nothing was written to it (vector registers; scalar ones know it bit by
+  // bit), the outstanding operations on it above.
   using Register = std::uint16_t;
   static constexpr Register unwritten = 1, one_pending = 2;
   struct WaveInfo {
     std::array<Register, vectors> vector;
     std::array<Register, scalars> scalar;
+    DefinedBits bits;  // scalar registers, bit by bit
     Queue vm, lgkm, smem;
   };
   // What a dword of LDS remembers, in three words each for itself: tables of 64 KiB are walked.
@@ -61,14 +64,18 @@ class Checker {
 
   void wait(const Inst& inst, WaveInfo& info);
   void retire(Queue& queue, std::size_t left, Register* registers);
-  void check_operand(Wave& wave, const Inst& inst, std::uint16_t operand, unsigned width,
-                     bool write);
-  void blame_operand(Wave& wave, const Inst& inst, std::uint16_t operand, unsigned width,
-                     bool write);
+  enum class Use : std::uint8_t { read, copy, write };
+  void check_operand(Wave& wave, const Inst& inst, std::uint16_t operand, unsigned width, Use use);
+  void check_bits(Wave& wave, const Inst& inst);
+  void blame_operand(Wave& wave, const Inst& inst, std::uint16_t operand, unsigned width, Use use);
+  [[nodiscard]] bool copies_undefined(const Wave& wave, const Inst& inst) const;
   void read_dword(Wave& wave, const Inst& inst, std::uint32_t dword);
   void blame_read(Wave& wave, const Inst& inst, std::uint32_t dword);
   void write_dword(Wave& wave, const Inst& inst, std::uint32_t dword, bool atomic);
-  void mark_written(WaveInfo& info, std::uint16_t operand, unsigned width);
+  [[nodiscard]] bool upper_undefined(const Wave& wave, const Inst& inst) const;
+  static void mark_unwritten(const Wave& wave, WaveInfo& info, std::uint16_t operand,
+                             unsigned width);
+  static void mark_written(WaveInfo& info, std::uint16_t operand, unsigned width);
   [[nodiscard]] bool outstanding(std::uint32_t dword) const;
   // Whether this mistake of this instruction is new here; if not, it is counted.
   [[nodiscard]] bool is_new(const Wave& wave, const Inst& inst, Problem problem);
@@ -77,7 +84,8 @@ class Checker {
   std::vector<WaveInfo> waves_;
   Lds lds_;
   std::uint32_t epoch_ = 1, serial_ = 0;
-  std::unordered_set<std::uint64_t> seen_;  // place and problem
+  bool copies_undefined_ = false, upper_undefined_ = false;  // the instruction in progress
+  std::unordered_set<std::uint64_t> seen_;                   // place and problem
 };
 
 }  // namespace mla::gfx

@@ -30,6 +30,38 @@ bool computes_by_mode(std::string_view name, Class kind) {
   return false;
 }
 
+Bitwise bitwise_of(std::string_view name) {
+  struct Rule {
+    const char* stem;
+    Bitwise bitwise;
+  };
+  for (const auto& [stem, bitwise] : {Rule{"s_mov_b", Bitwise::copy},
+                                      {"v_mov_b", Bitwise::copy},
+                                      {"v_accvgpr_", Bitwise::copy},
+                                      {"s_not_", Bitwise::invert},
+                                      {"s_and_", Bitwise::both},
+                                      {"s_andn1_", Bitwise::both_first_inverted},
+                                      {"s_andn2_", Bitwise::both_second_inverted},
+                                      {"s_or_", Bitwise::either},
+                                      {"s_orn1_", Bitwise::either_first_inverted},
+                                      {"s_orn2_", Bitwise::either_second_inverted},
+                                      {"s_xor_", Bitwise::differ},
+                                      {"s_nand_", Bitwise::not_both},
+                                      {"s_nor_", Bitwise::neither},
+                                      {"s_xnor_", Bitwise::same},
+                                      {"s_cselect_", Bitwise::select},
+                                      {"s_cbranch_scc", Bitwise::branch_scc},
+                                      {"s_addc_", Bitwise::branch_scc},
+                                      {"s_subb_", Bitwise::branch_scc},
+                                      {"s_cmov", Bitwise::branch_scc},
+                                      {"s_cbranch_vcc", Bitwise::branch_vcc},
+                                      {"v_mad_u64", Bitwise::wide_sum},
+                                      {"v_mad_i64", Bitwise::wide_sum}}) {
+    if (starts(name, stem)) return bitwise;
+  }
+  return Bitwise::none;
+}
+
 }  // namespace
 
 HostPath best_host_path() {
@@ -71,9 +103,13 @@ void Operations::add(Encoding encoding, const Row& row, std::string name, Class 
                       .encoding = encoding,
                       .kind = Class::other,
                       .by_mode = false,
+                      .bitwise = Bitwise::none,
+                      .with_exec = false,
                       .run = nullptr,
                       .run_lds = nullptr};
   operation.kind = class_of(operation.name, kind);
+  operation.bitwise = bitwise_of(operation.name);
+  operation.with_exec = operation.name.find("exec_b64") != std::string::npos;
   operation.by_mode = computes_by_mode(operation.name, operation.kind);
   operation.run = find_handler(operation.name, arch_, path_);
   if (encoding == Encoding::mubuf && starts(operation.name, "buffer_load_")) {

@@ -15,12 +15,35 @@ namespace mla::gfx {
 enum class HostPath : std::uint8_t { portable, avx2 };
 [[nodiscard]] HostPath best_host_path();
 
+// Operations that copy, scalar ones that work bit by bit, and what depends on the flags they set.
+enum class Bitwise : std::uint8_t {
+  none,
+  copy,
+  invert,
+  both,
+  both_first_inverted,
+  both_second_inverted,
+  either,
+  either_first_inverted,
+  either_second_inverted,
+  differ,
+  not_both,
+  neither,
+  same,
+  select,      // by SCC
+  branch_scc,  // and everything else that reads SCC
+  branch_vcc,
+  wide_sum,  // of 64 bits: the upper half of the addend reaches the upper half of the result only
+};
+
 struct Operation {
   std::string name;  // "v_add_f32", "global_load_dwordx4"
   std::array<std::uint8_t, 4> width = {};
   Encoding encoding = Encoding::sopp;
   Class kind = Class::other;
-  bool by_mode = false;       // floating point with the rounding and the denormals of MODE
+  bool by_mode = false;  // floating point with the rounding and the denormals of MODE
+  Bitwise bitwise = Bitwise::none;
+  bool with_exec = false;     // bitwise: EXEC is the second source and the result
   Handler run = nullptr;      // null: known, but without semantics (a fault when reached)
   Handler run_lds = nullptr;  // MUBUF with the lds bit
 };

@@ -23,6 +23,14 @@ unsigned source_width(const Inst& inst, unsigned k) {
   return inst.width[k + 1];
 }
 
+UsedPart used_part(const Inst& inst, unsigned k) {
+  const unsigned width = source_width(inst, k);
+  const bool pair = inst.kind == Class::packed && inst.width[0] == 2 && k < 3 && width == 2;
+  const unsigned low = inst.op_sel >> k & 1, high = inst.op_sel_hi >> k & 1;
+  if (!pair || low != high) return {0, width};
+  return {low, 1};
+}
+
 bool registers_exist(const Inst& inst) {
   if (!exists(inst.dst, inst.width[0])) return false;
   for (unsigned k = 0; k < inst.src.size(); ++k) {

@@ -13,6 +13,12 @@ namespace mla::gfx {
 // Registers that source `k` takes; scalar bases are wider than the lanes' operands.
 [[nodiscard]] unsigned source_width(const Inst& inst, unsigned k);
 
+// The registers among them that are read: a pair of f32 may take the same one for both results.
+struct UsedPart {
+  unsigned skip, width;
+};
+[[nodiscard]] UsedPart used_part(const Inst& inst, unsigned k);
+
 // Whether every operand lies in its file: v0..v255, a0..a255, and the 128 scalar registers. What
 // does not is an encoding without a meaning.
 [[nodiscard]] bool registers_exist(const Inst& inst);

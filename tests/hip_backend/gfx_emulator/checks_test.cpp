@@ -44,7 +44,11 @@ const std::vector<Planted> all_planted = {
     {"lds_write_without_wait", 128, false, Problem::missing_wait, "ds_read_b32"},
     {"read_without_barrier", 128, false, Problem::lds_race, "ds_"},
     {"overwrite_without_barrier", 128, false, Problem::lds_race, "ds_write"},
-    {"register_never_written", 64, false, Problem::uninitialised_register, "v_mov_b32"},
+    {"register_never_written", 64, false, Problem::uninitialised_register, "v_add_u32"},
+    {"copy_of_a_register_never_written", 64, false, Problem::uninitialised_register, "v_add_u32"},
+    {"scalar_never_written", 64, false, Problem::uninitialised_register, "s_add_u32"},
+    {"lanes_never_written", 64, false, Problem::uninitialised_register, "s_and_saveexec_b64"},
+    {"branch_on_nothing_written", 64, false, Problem::uninitialised_register, "s_cbranch_scc"},
     {"lds_never_written", 64, false, Problem::uninitialised_lds, ""},
     {"barrier_for_half", 128, false, Problem::divergent_barrier, "s_barrier"},
 };
@@ -71,6 +75,11 @@ TEST_CASE("every planted mistake is found at its instruction, under every schedu
 TEST_CASE("a kernel that waits has no finding") {
   const auto target = GENERATE(from_range(gfx_test::all_targets()));
   REQUIRE(launch(target, "clean", 64, true).findings.empty());
+}
+
+TEST_CASE("bits of lanes that nothing uses may be undefined, and so may copies") {
+  const auto target = GENERATE(from_range(gfx_test::all_targets()));
+  REQUIRE(launch(target, "mask_of_some_lanes", 64, false).findings.empty());
 }
 
 TEST_CASE("a check that is off finds nothing, and statistics count what ran") {

@@ -72,8 +72,56 @@ KERNEL(128) overwrite_without_barrier(u32* out) {
 
 KERNEL(64) register_never_written(u32* out) {
   u32 value;
-  asm volatile("v_mov_b32 %0, v77" : "=v"(value) : : "v77");
+  asm volatile("v_add_u32 %0, 1, v77" : "=v"(value) : : "v77");
   out[thread()] = value;
+}
+
+// The copy is none; its use is.
+KERNEL(64) copy_of_a_register_never_written(u32* out) {
+  u32 value;
+  asm volatile("v_mov_b32 %0, v77\n v_mov_b32 v78, 0\n v_add_u32 %0, %0, v78"
+               : "=&v"(value)
+               :
+               : "v77", "v78");
+  out[thread()] = value;
+}
+
+KERNEL(64) scalar_never_written(u32* out) {
+  u32 value;
+  asm volatile("s_mov_b32 s77, s78\n s_add_u32 %0, s77, 1" : "=s"(value) : : "s77", "s78", "scc");
+  out[thread()] = value;
+}
+
+// A mask that holds bits for the lower lanes only, used for all of them.
+KERNEL(64) lanes_never_written(u32* out) {
+  u64 before;
+  asm volatile(
+      "s_mov_b32 exec_hi, 0\n s_or_b64 s[78:79], s[78:79], exec\n s_mov_b32 exec_hi, -1\n"
+      "s_and_saveexec_b64 %0, s[78:79]\n s_mov_b64 exec, -1"
+      : "=s"(before)
+      :
+      : "s78", "s79", "scc");
+  out[thread()] = (u32)before;
+}
+
+KERNEL(64) branch_on_nothing_written(u32* out) {
+  asm volatile("s_and_b64 s[78:79], s[78:79], exec\n s_cbranch_scc1 0\n s_nop 0"
+               :
+               :
+               : "s78", "s79", "scc");
+  out[thread()] = 1;
+}
+
+// What a compiler does with the mask of a loop: bits of active lanes only, taken back by EXEC.
+KERNEL(64) mask_of_some_lanes(u32* out) {
+  u64 mask;
+  asm volatile(
+      "s_mov_b32 exec_hi, 0\n s_or_b64 s[78:79], s[78:79], exec\n s_and_b64 %0, s[78:79], exec\n"
+      "s_andn2_b64 s[78:79], s[78:79], exec\n s_mov_b64 exec, -1\n v_mov_b32 v77, v78"
+      : "=s"(mask)
+      :
+      : "s78", "s79", "scc", "v77", "v78");
+  out[thread()] = (u32)mask;
 }
 
 KERNEL(64) lds_never_written(u32* out) {

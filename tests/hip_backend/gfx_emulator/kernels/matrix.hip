@@ -17,9 +17,11 @@ VECTOR(h8, _Float16, 8);
 VECTOR(s4, short, 4);
 VECTOR(b8, __bf16, 8);
 
-#define MATRIX(name, AB, CD, builtin)                                      \
-  KERNEL(64) name(const AB* a, const AB* b, const CD* c, CD* d) {          \
-    d[thread()] = builtin(a[thread()], b[thread()], c[thread()], 0, 0, 0); \
+// A workgroup multiplies its own A and B into its own D; all have the same C.
+#define MATRIX(name, AB, CD, builtin)                             \
+  KERNEL(64) name(const AB* a, const AB* b, const CD* c, CD* d) { \
+    const u32 n = group() * 64 + thread();                        \
+    d[n] = builtin(a[n], b[n], c[thread()], 0, 0, 0);             \
   }
 
 MATRIX(f32_32x32x1_2b, float, f32_, __builtin_amdgcn_mfma_f32_32x32x1f32)
@@ -74,8 +76,9 @@ MATRIX(i8_32x32x32, i4, i16_, __builtin_amdgcn_mfma_i32_32x32x32_i8)
 
 #define SCALED(name, CD, builtin, format_a, format_b)                                   \
   KERNEL(64) name(const i8_* a, const i8_* b, const CD* c, CD* d, const int* scales) {  \
-    d[thread()] = builtin(a[thread()], b[thread()], c[thread()], format_a, format_b, 1, \
-                          scales[thread()], 2, scales[64 + thread()]);                  \
+    const u32 n = group() * 64 + thread();                                              \
+    d[n] = builtin(a[n], b[n], c[thread()], format_a, format_b, 1, scales[thread()], 2, \
+                   scales[64 + thread()]);                                              \
   }
 SCALED(fp8_16x16x128, f4, __builtin_amdgcn_mfma_scale_f32_16x16x128_f8f6f4, 0, 0)
 SCALED(bf8_fp8_16x16x128, f4, __builtin_amdgcn_mfma_scale_f32_16x16x128_f8f6f4, 1, 0)

@@ -1,0 +1,39 @@
+// Owns: which bits of the scalar registers of a wave are defined.
+//
+// A compiler keeps a mask with a bit for each lane in a pair of registers and defines only the bits
+// of the lanes that are active: `s_or_b64 s[0:1], s[0:1], exec` of a pair that nothing wrote is
+// right, as long as only those bits are used. So bitwise operations pass undefined bits on, bit by
+// bit, and everything else that uses one is a mistake.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "hip_backend/gfx_emulator/exec/wave.hpp"
+
+namespace mla::gfx {
+
+class DefinedBits {
+ public:
+  void reset(bool defined) { undefined_.fill(defined ? 0 : ~0U), scc_undefined_ = false; }
+  void define(unsigned first, unsigned width);
+
+  // The undefined bits of an operand of one or two dwords; constants have none.
+  [[nodiscard]] std::uint64_t undefined(std::uint16_t operand, unsigned width) const;
+
+  // Before the instruction runs: what it will leave undefined. Empty when it uses nothing that is
+  // undefined; otherwise which register or flag.
+  [[nodiscard]] const char* before(const Wave& wave, const Inst& inst);
+  // After it ran: the results of before().
+  void after(const Inst& inst);
+
+  // Whether undefined bits of the sources are before()'s business.
+  [[nodiscard]] static bool follows(const Wave& wave, const Inst& inst);
+
+ private:
+  std::array<std::uint32_t, 128> undefined_ = {};
+  std::uint64_t result_ = 0;  // undefined bits of the destination
+  bool scc_undefined_ = false, scc_result_ = false;
+};
+
+}  // namespace mla::gfx

@@ -1,0 +1,204 @@
+// Our own kernels with one wait or one barrier taken away at a time: what the checks say, what only
+// the numbers show, and what does no harm (docs/emulator.md has the counts and why).
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <random>
+
+#include "hip_backend/code_objects.hpp"
+#include "hip_backend/device_prefill.hpp"
+#include "hip_backend/hip_backend.hpp"
+#include "mutants.hpp"
+#include "tests/hip_backend/crosscheck_step.hpp"
+
+using namespace mla;
+using gfx_test::Mutant;
+
+namespace {
+
+using Numbers = std::vector<std::uint16_t>;
+using Run = std::function<Result<Numbers>(std::shared_ptr<hip::Device>)>;
+
+// One kernel and a launch of it that reaches its loops and its tails.
+struct Subject {
+  Arch arch;
+  const char* unit;
+  const char* kernel;
+  Run run;
+};
+
+Numbers all_of(const DecodeResult& result) {
+  Numbers out = result.out;
+  for (const auto* floats : {&result.lse, &result.partial_out, &result.partial_lse})
+    for (const float x : *floats) {
+      const auto bits = std::bit_cast<std::uint32_t>(x);
+      out.push_back(static_cast<std::uint16_t>(bits));
+      out.push_back(static_cast<std::uint16_t>(bits >> 16));
+    }
+  return out;
+}
+
+Run decode(const std::string& line) {
+  const auto spec = parse_case(line);
+  REQUIRE(spec.ok());
+  std::string reason;
+  const std::shared_ptr<hip::test::Step> step = hip::test::try_step(*spec, reason);
+  INFO(line << ": " << reason);
+  REQUIRE(step != nullptr);
+  return [step](std::shared_ptr<hip::Device> device) -> Result<Numbers> {
+    const auto result = hip::make_hip_backend(std::move(device), {})->run(step->launch(), {});
+    if (!result) return result.error();
+    return all_of(*result);
+  };
+}
+
+// Two heads, two requests, flash attention.
+Run prefill(Arch arch) {
+  static constexpr std::size_t rows = 90, keys = 150, heads = 2;
+  std::mt19937 random(3);
+  const auto tensor = [&](std::size_t values) {
+    std::vector<std::byte> bytes;
+    for (std::size_t n = 0; n < values; ++n) {  // bf16 between 1/2 and 1, either sign
+      bytes.push_back(static_cast<std::byte>(random() & 0x7f));
+      bytes.push_back(static_cast<std::byte>(0x3f | (random() & 0x80)));
+    }
+    return bytes;
+  };
+  const auto q = tensor(rows * heads * 192), k = tensor(keys * heads * 192);
+  const auto v = tensor(keys * heads * 128);
+  return [=](const std::shared_ptr<hip::Device>& device) -> Result<Numbers> {
+    const std::vector<std::int32_t> qo = {0, 20, rows}, kv = {0, 70, keys};
+    const auto out = hip::prefill_on_device(*device, {.q = q,
+                                                      .k = k,
+                                                      .v = v,
+                                                      .dtype = Dtype::bf16,
+                                                      .arch = arch,
+                                                      .heads = heads,
+                                                      .causal = true,
+                                                      .score_scale = 0.07F,
+                                                      .qo_indptr = qo,
+                                                      .kv_indptr = kv,
+                                                      .key_rows = {},
+                                                      .plan = nullptr,
+                                                      .partial_rows = 0});
+    if (!out) return out.error();
+    return out->out;
+  };
+}
+
+std::vector<Subject> subjects(Arch arch) {
+  const std::string tail = ";arch=" + std::string(name(arch));
+  const Run bf16 = decode("mla1:1q1s40_1q1s200;heads=16;cu=3" + tail);
+  const Run fp8 = decode("mla1:1q1s200;heads=16;cu=2;dtype=fp8/fp8;scale=0.5/2" + tail);
+  const Run many = decode("mla1:1q1s400;heads=16;cu=6" + tail);
+  return {{arch, "decode", "decode_bf16_bf16_r16", bf16},
+          {arch, "decode", "decode_fp8_fp8_r16", fp8},
+          {arch, "reduce", "reduce", bf16},
+          {arch, "reduce", "reduce", many},
+          {arch, "prefill", "prefill_bf16", prefill(arch)}};
+}
+
+struct Tally {
+  int mutants = 0, unreached = 0, reported = 0, numbers = 0;
+  std::vector<std::string> harmless;
+};
+
+bool reached(const Subject& s, std::span<const std::byte> original, const Mutant& mutant) {
+  const auto device = gfx_test::make_mutated_device(s.arch, {.checks = false, .schedule = 0},
+                                                    original, mutant.trapped);
+  return !s.run(device).ok();
+}
+
+bool reported(const Subject& s, std::span<const std::byte> original, const Mutant& mutant) {
+  for (const std::uint64_t schedule : {0, 7}) {
+    const auto device = gfx_test::make_mutated_device(
+        s.arch, {.checks = true, .schedule = schedule}, original, mutant.bytes);
+    if (!s.run(device).ok()) return true;
+  }
+  return false;
+}
+
+bool visible(const Subject& s, std::span<const std::byte> original, const Mutant& mutant,
+             const Numbers& right) {
+  for (const std::uint64_t schedule : {0, 3, 11}) {
+    const auto device = gfx_test::make_mutated_device(
+        s.arch, {.checks = false, .schedule = schedule}, original, mutant.bytes);
+    const auto got = s.run(device);
+    if (!got.ok() || *got != right) return true;
+  }
+  return false;
+}
+
+// Every `step`-th mutant.
+std::map<bool, Tally> judge(const Subject& s, std::size_t step) {
+  const auto original = hip::code_object(name(s.arch), s.unit);
+  const auto plain = s.run(
+      gfx_test::make_mutated_device(s.arch, {.checks = true, .schedule = 0}, original, original));
+  INFO(s.kernel << ": " << (plain ? "" : plain.error().message));
+  REQUIRE(plain.ok());
+  std::map<bool, Tally> tallies;
+  const auto mutants = gfx_test::mutants_of(original, s.kernel);
+  REQUIRE(!mutants.empty());
+  for (std::size_t n = step / 2; n < mutants.size(); n += step) {
+    Tally& tally = tallies[mutants[n].barrier];
+    ++tally.mutants;
+    if (!reached(s, original, mutants[n])) {
+      ++tally.unreached;
+    } else if (reported(s, original, mutants[n])) {
+      ++tally.reported;
+    } else if (visible(s, original, mutants[n], *plain)) {
+      ++tally.numbers;
+    } else {
+      tally.harmless.push_back(mutants[n].place);
+    }
+  }
+  return tallies;
+}
+
+void print(const Subject& s, const std::map<bool, Tally>& tallies) {
+  for (const auto& [barrier, tally] : tallies) {
+    std::cout << name(s.arch) << " " << s.kernel << (barrier ? " barriers " : " waits ")
+              << tally.mutants << ": not reached " << tally.unreached << ", reported "
+              << tally.reported << ", only in numbers " << tally.numbers << ", harmless "
+              << tally.harmless.size();
+    for (const std::string& place : tally.harmless) std::cout << " " << place;
+    std::cout << "\n";
+  }
+}
+
+bool built(Arch arch) {
+  return !hip::code_object(name(arch), "decode").empty();
+}
+
+}  // namespace
+
+TEST_CASE("a barrier taken away is reported or does no harm, and so is a wait", "[sample]") {
+  for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
+    if (!built(arch)) continue;
+    int found = 0, all = 0;
+    for (const Subject& subject : subjects(arch)) {
+      const auto tallies = judge(subject, 29);
+      print(subject, tallies);
+      for (const auto& [barrier, tally] : tallies) {
+        CHECK(tally.numbers == 0);  // nothing that changes a bit goes unreported
+        found += tally.reported;
+        all += tally.mutants;
+      }
+    }
+    CHECK(all > 0);
+    CHECK(found > 0);
+  }
+}
+
+TEST_CASE("every wait and every barrier of our kernels, one at a time", "[.nightly]") {
+  for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
+    if (!built(arch)) continue;
+    for (const Subject& subject : subjects(arch)) {
+      const auto tallies = judge(subject, 1);
+      print(subject, tallies);
+      for (const auto& [barrier, tally] : tallies) CHECK(tally.numbers == 0);
+    }
+  }
+}
