@@ -18,6 +18,10 @@
 
 namespace mla {
 
+namespace cpu {
+struct PrefillKernels;  // cpu_backend/prefill/kernels.hpp
+}
+
 // A window of the physical KV cache. Slot s lies at bytes + (s - first_slot) * row_bytes(), and
 // slots outside [first_slot, first_slot + slots) are not backed: reading one is a fault.
 struct KvCache {
@@ -98,6 +102,8 @@ class Backend {
   [[nodiscard]] virtual Support supports(const ResolvedShape& shape) const = 0;
   [[nodiscard]] virtual Result<DecodeResult> run(const DecodeLaunch& launch,
                                                  const ExecutionOptions& options) const = 0;
+  // What a prefill step launches on this backend; nullptr: the CPU backend's own kernels.
+  [[nodiscard]] virtual const cpu::PrefillKernels* prefill_kernels() const { return nullptr; }
 };
 
 }  // namespace mla

@@ -6,6 +6,7 @@
 #include "core/builder/launch.hpp"
 #include "hip_backend/code_objects.hpp"
 #include "hip_backend/decode_execution.hpp"
+#include "hip_backend/prefill_kernels.hpp"
 
 namespace mla::hip {
 namespace {
@@ -19,16 +20,18 @@ std::string joined(const std::vector<std::string>& words) {
 class HipBackend final : public Backend {
  public:
   HipBackend(std::shared_ptr<Device> device, const HipOptions& options)
-      : device_(std::move(device)), options_(options) {}
+      : device_(std::move(device)), options_(options), prefill_(device_prefill_kernels(device_)) {}
 
   [[nodiscard]] std::string_view name() const override { return "hip"; }
   [[nodiscard]] Support supports(const ResolvedShape& shape) const override;
   [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
                                          const ExecutionOptions& options) const override;
+  [[nodiscard]] const cpu::PrefillKernels* prefill_kernels() const override { return &prefill_; }
 
  private:
   std::shared_ptr<Device> device_;
   HipOptions options_;
+  cpu::PrefillKernels prefill_;
 };
 
 Support HipBackend::supports(const ResolvedShape& shape) const {

@@ -16,6 +16,9 @@ class OneThread final : public Backend {
     if (narrowed.threads == 0) narrowed.threads = 1;
     return backend_.run(launch, narrowed);
   }
+  [[nodiscard]] const cpu::PrefillKernels* prefill_kernels() const override {
+    return backend_.prefill_kernels();
+  }
 
  private:
   const Backend& backend_;

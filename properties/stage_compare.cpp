@@ -95,6 +95,9 @@ class Compared final : public Backend {
                                 found->work, -1});
     return result;
   }
+  [[nodiscard]] const cpu::PrefillKernels* prefill_kernels() const override {
+    return backend_->prefill_kernels();
+  }
 
  private:
   std::unique_ptr<Backend> backend_;

@@ -196,6 +196,18 @@ plan::SizeQuery size_query_of(const DecodeMetadata& md, const DecodeBuilderOptio
           .experimental = false};
 }
 
+plan::PlanCheckInput check_input_of(const DecodeMetadata& md) {
+  return {.plan = md.plan->view(),
+          .qo_indptr = md.qo_indptr,
+          .kv_indptr = md.kv_indptr,
+          .last_page_len = md.last_page_len,
+          .shape = md.shape.plan,
+          .causal = md.shape.causal,
+          .kernel_masks = md.shape.kernel.masks,
+          .page_size = md.shape.page_size,
+          .max_qo_len = md.shape.max_qo_len};
+}
+
 plan::Plan without_empty_works(const plan::Plan& plan) {
   plan::Plan out(plan.sizes());
   std::int64_t kept = 0;

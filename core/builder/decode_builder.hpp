@@ -12,6 +12,7 @@
 
 #include "core/builder/decode_metadata.hpp"
 #include "core/case/batch.hpp"
+#include "core/plan/plan_check.hpp"
 #include "core/plan/planner.hpp"
 #include "core/plan/sizes.hpp"
 #include "core/result.hpp"
@@ -56,5 +57,7 @@ plan::SizeQuery size_query_of(const DecodeMetadata& metadata, const DecodeBuilde
 Result<plan::Plan> plan_step(const plan::PlanInput& input, const plan::SizeQuery& query);
 Result<plan::Plan> plan_step(const plan::PlanInput& input, const plan::BufferSizes& sizes);
 plan::Plan without_empty_works(const plan::Plan& plan);
+// What plan_check() looks at in a step that has a plan. The spans refer to `metadata`.
+plan::PlanCheckInput check_input_of(const DecodeMetadata& metadata);
 
 }  // namespace mla

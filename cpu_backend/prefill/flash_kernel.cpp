@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "core/numeric/bf16.hpp"
 #include "cpu_backend/prefill/attend.hpp"
@@ -28,20 +29,14 @@ std::string range(std::int64_t begin, std::int64_t end) {
 std::vector<FlashTask> tasks_of(const FlashLaunch& launch, std::vector<Fault>& faults) {
   std::vector<FlashTask> tasks;
   for (std::size_t r = 0; r + 1 < launch.cu_seqlens_q.size(); ++r) {
-    const std::int64_t q_begin = launch.cu_seqlens_q[r];
+    if (auto fault = flash_fault(launch, r)) {
+      faults.push_back(std::move(*fault));
+      continue;
+    }
     const std::int64_t q_end = launch.cu_seqlens_q[r + 1];
     const std::int64_t k_begin = launch.cu_seqlens_k[r];
     const std::int64_t k_end = launch.cu_seqlens_k[r + 1];
-    if (q_begin < 0 || q_end < q_begin || q_end > launch.q.rows || k_begin < 0 || k_end < k_begin ||
-        k_end > launch.k.rows || k_end > launch.v.rows) {
-      faults.push_back({"flash attention of request " + std::to_string(r) + ": rows " +
-                            range(q_begin, q_end) + " or keys " + range(k_begin, k_end) +
-                            " are not in " + range(0, launch.q.rows) + " and " +
-                            range(0, launch.k.rows),
-                        -1, -1});
-      continue;
-    }
-    for (std::int64_t row = q_begin; row < q_end; row += kFlashRows)
+    for (std::int64_t row = launch.cu_seqlens_q[r]; row < q_end; row += kFlashRows)
       for (std::int64_t head = 0; head < launch.q.heads; ++head)
         tasks.push_back({head, row, std::min(row + kFlashRows, q_end), k_begin, k_end - k_begin,
                          launch.causal ? q_end - row - 1 : 0});
@@ -77,6 +72,20 @@ void run_task(const KernelContext& context, const FlashLaunch& launch, const Fla
 }
 
 }  // namespace
+
+std::optional<Fault> flash_fault(const FlashLaunch& launch, std::size_t r) {
+  const std::int64_t q_begin = launch.cu_seqlens_q[r];
+  const std::int64_t q_end = launch.cu_seqlens_q[r + 1];
+  const std::int64_t k_begin = launch.cu_seqlens_k[r];
+  const std::int64_t k_end = launch.cu_seqlens_k[r + 1];
+  if (q_begin >= 0 && q_end >= q_begin && q_end <= launch.q.rows && k_begin >= 0 &&
+      k_end >= k_begin && k_end <= launch.k.rows && k_end <= launch.v.rows)
+    return std::nullopt;
+  return Fault{"flash attention of request " + std::to_string(r) + ": rows " +
+                   range(q_begin, q_end) + " or keys " + range(k_begin, k_end) + " are not in " +
+                   range(0, launch.q.rows) + " and " + range(0, launch.k.rows),
+               -1, -1};
+}
 
 void run_flash(const KernelContext& context, const FlashLaunch& launch) {
   const std::vector<FlashTask> tasks = tasks_of(launch, context.faults);

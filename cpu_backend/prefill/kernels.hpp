@@ -8,6 +8,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -93,6 +95,8 @@ struct FlashLaunch {
   RowsView<float> lse;
 };
 void run_flash(const KernelContext& context, const FlashLaunch& launch);
+// What a request's rows or keys leave, if they leave a tensor.
+std::optional<Fault> flash_fault(const FlashLaunch& launch, std::size_t request);
 
 // Copies the keys and values of a chunk from their blocks to the workspace, request by request.
 struct GatherLaunch {
@@ -123,11 +127,14 @@ struct MergeLaunch {
 void run_merge_states(const KernelContext& context, const MergeLaunch& launch);
 
 struct PrefillKernels {
-  decltype(&run_prefill_ps) prefill_ps = &run_prefill_ps;
-  decltype(&run_prefill_reduce) reduce = &run_prefill_reduce;
-  decltype(&run_flash) flash = &run_flash;
-  decltype(&run_gather) gather = &run_gather;
-  decltype(&run_merge_states) merge = &run_merge_states;
+  std::function<void(const KernelContext&, const PsLaunch&, PsOutput&)> prefill_ps =
+      &run_prefill_ps;
+  std::function<void(const KernelContext&, const PlanSpans&, PsOutput&)> reduce =
+      &run_prefill_reduce;
+  std::function<void(const KernelContext&, const FlashLaunch&)> flash = &run_flash;
+  std::function<void(const KernelContext&, const GatherLaunch&)> gather = &run_gather;
+  std::function<void(const KernelContext&, const MergeLaunch&)> merge = &run_merge_states;
+  std::optional<Arch> arch = {};  // the only one that they run; none: every one
 };
 
 }  // namespace mla::cpu

@@ -14,15 +14,7 @@ namespace mla::prop {
 namespace {
 
 Outcome check_buffers(const DecodeMetadata& md) {
-  const auto violations = plan::plan_check({.plan = md.plan->view(),
-                                            .qo_indptr = md.qo_indptr,
-                                            .kv_indptr = md.kv_indptr,
-                                            .last_page_len = md.last_page_len,
-                                            .shape = md.shape.plan,
-                                            .causal = md.shape.causal,
-                                            .kernel_masks = md.shape.kernel.masks,
-                                            .page_size = md.shape.page_size,
-                                            .max_qo_len = md.shape.max_qo_len});
+  const auto violations = plan::plan_check(check_input_of(md));
   if (violations.empty()) return passed();
   Outcome outcome = failed("the plan breaks the rule " + std::string(name(violations[0].rule)) +
                            ": " + violations[0].what);

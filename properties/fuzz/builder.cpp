@@ -33,15 +33,7 @@ std::optional<std::string> difference(const DecodeMetadata& used, const DecodeMe
 
 std::optional<std::string> invalid(const DecodeMetadata& md) {
   if (!md.plan) return std::nullopt;
-  const auto violations = plan::plan_check({.plan = md.plan->view(),
-                                            .qo_indptr = md.qo_indptr,
-                                            .kv_indptr = md.kv_indptr,
-                                            .last_page_len = md.last_page_len,
-                                            .shape = md.shape.plan,
-                                            .causal = md.shape.causal,
-                                            .kernel_masks = md.shape.kernel.masks,
-                                            .page_size = md.shape.page_size,
-                                            .max_qo_len = md.shape.max_qo_len});
+  const auto violations = plan::plan_check(check_input_of(md));
   if (violations.empty()) return std::nullopt;
   return violations.front().what;
 }

@@ -1,7 +1,7 @@
 // PrefillParts: everything that a prefill step is made of and that a defect can stand in for.
 //
-// The defaults are the core's and the CPU backend's own; Interposer::on_prefill() lets a plant
-// replace one. Fails: never.
+// The defaults are the core's and the CPU backend's own. A backend brings its kernels, and
+// Interposer::on_prefill() lets a plant replace any part. Fails: never.
 #pragma once
 
 #include "core/builder/prefill/prefill_builder.hpp"

@@ -79,6 +79,11 @@ class Engine {
 
 Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const PrefillParts& parts,
                                              const PrefillOptions& options) {
+  if (parts.kernels.arch && *parts.kernels.arch != c.arch)
+    return Error{ErrorCode::unsupported,
+                 "a case of " + std::string(name(c.arch)) + " does not run on " +
+                     std::string(name(*parts.kernels.arch)) + ": fp8 variant and roundings differ",
+                 ""};
   auto step = std::make_unique<PrefillStep>();
   step->spec = c;
   auto batch = make_batch(c);
@@ -96,6 +101,8 @@ Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const PrefillParts& 
 
 PrefillParts parts_of(const Subject& subject) {
   PrefillParts parts;
+  if (const cpu::PrefillKernels* kernels = subject.backend().prefill_kernels())
+    parts.kernels = *kernels;
   if (subject.interposer() != nullptr) subject.interposer()->on_prefill(parts);
   return parts;
 }

@@ -144,15 +144,7 @@ TEST_CASE("memory: every planner and its checker survive every failing allocatio
             DecodeBuffers buffers = make_decode_buffers(s.spec, s.batch, s.shape);
             const auto md = DecodeMetadataBuilder({}).build(s.batch, s.shape, buffers);
             if (!md || !md->plan) return;
-            static_cast<void>(plan::plan_check({.plan = md->plan->view(),
-                                                .qo_indptr = md->qo_indptr,
-                                                .kv_indptr = md->kv_indptr,
-                                                .last_page_len = md->last_page_len,
-                                                .shape = md->shape.plan,
-                                                .causal = true,
-                                                .kernel_masks = true,
-                                                .page_size = 1,
-                                                .max_qo_len = md->shape.max_qo_len}));
+            static_cast<void>(plan::plan_check(check_input_of(*md)));
           }) > 20);
   }
 }

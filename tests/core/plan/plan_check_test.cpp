@@ -37,15 +37,9 @@ std::unique_ptr<Planned> planned(const std::string& line) {
 }
 
 std::vector<Violation> check(const Planned& p, const Plan& plan) {
-  return plan::plan_check({.plan = plan.view(),
-                           .qo_indptr = p.md.qo_indptr,
-                           .kv_indptr = p.md.kv_indptr,
-                           .last_page_len = p.md.last_page_len,
-                           .shape = p.md.shape.plan,
-                           .causal = p.md.shape.causal,
-                           .kernel_masks = p.md.shape.kernel.masks,
-                           .page_size = p.md.shape.page_size,
-                           .max_qo_len = p.md.shape.max_qo_len});
+  plan::PlanCheckInput input = check_input_of(p.md);
+  input.plan = plan.view();
+  return plan::plan_check(input);
 }
 
 bool has_rule(const std::vector<Violation>& found, Rule rule) {

@@ -1,0 +1,17 @@
+// The kernels of a prefill step on a device, behind the table that a forward pass launches.
+//
+// Attention and reduce run on the device, gather and merge of context chunks on the CPU. What would
+// leave a tensor is checked as the CPU backend checks it and never runs; what the device says is a
+// fault of the step. Fails: as faults.
+#pragma once
+
+#include <memory>
+
+#include "cpu_backend/prefill/kernels.hpp"
+#include "hip_backend/device/device.hpp"
+
+namespace mla::hip {
+
+cpu::PrefillKernels device_prefill_kernels(std::shared_ptr<Device> device);
+
+}  // namespace mla::hip
