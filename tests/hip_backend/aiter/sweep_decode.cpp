@@ -43,6 +43,7 @@ Case case_of(Arch arch, const RowKey& key, std::int64_t q, std::vector<std::int6
 std::vector<RowCase> cases_of(Arch arch, const RowKey& key) {
   std::vector<std::int64_t> lengths = {std::max<std::int64_t>(key.qo_len, 1)};
   if (key.qo_len == 0) lengths = {1, 2, 4};
+  if (key.qo_len == 8) lengths = {5, 6, 7, 8};  // ROCm/aiter#2720 is about 6
   if (key.persistent && key.qo_len == 4 && key.heads == 16) lengths = {3, 4};
   if (key.persistent && key.qo_len == 4 && key.heads == 32 && !key.cprr) lengths = {4, 5};
   std::vector<RowCase> out;
