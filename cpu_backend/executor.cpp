@@ -82,6 +82,12 @@ Support check_shape(const ResolvedShape& shape) {
   return {true, {}};
 }
 
+TaskList stage1_tasks(const DecodeLaunch& launch, const RowMap& rows) {
+  const DecodeMetadata& md = launch.metadata;
+  return md.shape.route == Route::split ? split_tasks(launch, rows)
+                                        : read_works(md.plan->view(), launch, rows);
+}
+
 Result<DecodeResult> execute(const DataPath& path, const DecodeLaunch& launch,
                              const ExecutionOptions& options) {
   const DecodeMetadata& md = launch.metadata;
@@ -91,9 +97,9 @@ Result<DecodeResult> execute(const DataPath& path, const DecodeLaunch& launch,
   const Result<RowMap> rows = RowMap::make(md);
   if (!rows) return rows.error();
 
-  const bool split = md.shape.route == Route::split;
-  TaskList stage1 = split ? split_tasks(launch, *rows) : read_works(md.plan->view(), launch, *rows);
-  MergeList merges = split ? split_merges(md, stage1) : read_reduce(md.plan->view(), stage1);
+  TaskList stage1 = stage1_tasks(launch, *rows);
+  MergeList merges = md.shape.route == Route::split ? split_merges(md, stage1)
+                                                    : read_reduce(md.plan->view(), stage1);
   KernelBuffers buffers(backed_partial_rows(stage1, merges), rows->kernel_rows(),
                         rows->row_heads());
   const int threads = options.threads > 0 ? options.threads : omp_get_max_threads();

@@ -7,10 +7,14 @@
 
 #include "core/backend.hpp"
 #include "cpu_backend/data_path/data_path.hpp"
+#include "cpu_backend/task.hpp"
 
 namespace mla::cpu {
 
 Support check_shape(const ResolvedShape& shape);
+
+// What stage 1 of the launch consists of, on whichever route; the shape has passed check_shape().
+TaskList stage1_tasks(const DecodeLaunch& launch, const RowMap& rows);
 
 Result<DecodeResult> execute(const DataPath& path, const DecodeLaunch& launch,
                              const ExecutionOptions& options);

@@ -8,7 +8,6 @@
 
 #include "core/builder/launch.hpp"
 #include "hip_backend/code_objects.hpp"
-#include "hip_backend/packing.hpp"
 #include "hip_backend/rounding.hpp"
 
 namespace mla::hip {

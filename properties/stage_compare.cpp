@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "core/numeric/bf16.hpp"
+#include "cpu_backend/stage_bounds.hpp"
+#include "properties/text.hpp"
 
 namespace mla::prop {
 namespace {
@@ -25,9 +27,8 @@ float number(std::uint16_t bits) {
 struct Stage {
   const char* name;
   std::int64_t heads;
-  std::int64_t width;  // elements of a head of a row
-  double relative;     // of the largest element of the head
-  double absolute;
+  std::int64_t width;                 // elements of a head of a row
+  const std::vector<double>& bounds;  // of one backend against the exact value
 };
 
 std::string place(const Stage& stage, std::size_t index) {
@@ -47,23 +48,17 @@ Found compare(const Stage& stage, const std::vector<T>& a, const std::vector<T>&
   if (a.size() != b.size())
     return {std::string(stage.name) + ": " + std::to_string(a.size()) + " elements and " +
             std::to_string(b.size())};
-  const auto width = static_cast<std::size_t>(stage.width);
-  for (std::size_t begin = 0; begin < a.size(); begin += width) {
-    double largest = 0;
-    for (std::size_t i = begin; i < begin + width; ++i)
-      if (std::isfinite(number(a[i]))) largest = std::max<double>(largest, std::fabs(number(a[i])));
-    for (std::size_t i = begin; i < begin + width; ++i) {
-      const float x = number(a[i]);
-      const float y = number(b[i]);
-      const bool same_kind = unwritten(a[i]) == unwritten(b[i]) && std::isnan(x) == std::isnan(y) &&
-                             std::isinf(x) == std::isinf(y);
-      if (same_kind && (std::isnan(x) || x == y)) continue;
-      const double tolerance = stage.absolute + stage.relative * largest;
-      if (!same_kind || std::fabs(double{x} - double{y}) > tolerance)
-        return {place(stage, i) + ": " + std::to_string(x) + " and " + std::to_string(y) +
-                    (unwritten(b[i]) ? " (never written)" : ""),
-                static_cast<std::int64_t>(i / width / static_cast<std::size_t>(stage.heads))};
-    }
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const float x = number(a[i]);
+    const float y = number(b[i]);
+    const bool same_kind = unwritten(a[i]) == unwritten(b[i]) && std::isnan(x) == std::isnan(y) &&
+                           std::isinf(x) == std::isinf(y);
+    if (same_kind && (std::isnan(x) || x == y)) continue;
+    const double bound = i < stage.bounds.size() ? stage.bounds[i] : 0;
+    if (same_kind && std::fabs(double{x} - double{y}) <= 2 * bound) continue;
+    return {place(stage, i) + ": " + std::to_string(x) + " and " + std::to_string(y) +
+                (unwritten(b[i]) ? " (never written)" : ", allowed are " + number_text(2 * bound)),
+            static_cast<std::int64_t>(i) / stage.width / stage.heads};
   }
   return {};
 }
@@ -109,31 +104,28 @@ class Compared final : public Backend {
 std::optional<StageDifference> first_stage_difference(const DecodeLaunch& launch,
                                                       const DecodeResult& first,
                                                       const DecodeResult& second) {
-  // A probability that is rounded the other way moves a mean of values by its unit, and the largest
-  // element of a head is at most a few times smaller than the largest value behind it.
-  const bool fp8 = launch.metadata.shape.dtype.both(Dtype::fp8);
-  const double unit = fp8 ? 0x1p-2 : 0x1p-5;
-  const double small = (fp8 ? 0x1p-4 : 0x1p-7) * launch.tensors.kv_scale;
   const std::int64_t heads = first.kernel_heads;
+  const cpu::StageBounds bounds =
+      cpu::stage_bounds(launch, heads > 0 ? std::ssize(first.partial_lse) / heads : 0);
   const auto partial = [&](const Found& f) {
     return StageDifference{f.what, writer_of(second, &Footprint::partial_rows, f.row)};
   };
   const auto direct = [&](const Found& f) {
     return StageDifference{f.what, writer_of(second, &Footprint::output_rows, f.row)};
   };
-  if (const Found f = compare({"partial output", heads, kValueDim, unit, small}, first.partial_out,
-                              second.partial_out);
+  if (const Found f = compare({"partial output", heads, kValueDim, bounds.partial_out},
+                              first.partial_out, second.partial_out);
       !f.what.empty())
     return partial(f);
-  if (const Found f = compare({"partial LSE", heads, 1, 0x1p-14, 0x1p-10}, first.partial_lse,
+  if (const Found f = compare({"partial LSE", heads, 1, bounds.partial_lse}, first.partial_lse,
                               second.partial_lse);
       !f.what.empty())
     return partial(f);
-  if (const Found f = compare({"output after stage 1", heads, kValueDim, unit, small},
+  if (const Found f = compare({"output after stage 1", heads, kValueDim, bounds.stage1_out},
                               first.stage1_out, second.stage1_out);
       !f.what.empty())
     return direct(f);
-  if (const Found f = compare({"LSE after stage 1", heads, 1, 0x1p-14, 0x1p-10}, first.stage1_lse,
+  if (const Found f = compare({"LSE after stage 1", heads, 1, bounds.stage1_lse}, first.stage1_lse,
                               second.stage1_lse);
       !f.what.empty())
     return direct(f);

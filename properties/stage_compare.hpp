@@ -1,8 +1,8 @@
 // Stage comparison: two backends' intermediate buffers of one launch, and the first that differs.
 //
-// Partial results have no reference of their own; both backends follow one contract, so they are
-// held to each other: what nobody wrote, NaN and infinity are the same elements, and a value may
-// differ by what the other rounding of one probability moves. Rows are kernel rows. Fails: never.
+// What nobody wrote, NaN and infinity must be the same elements on both, and two values may lie as
+// far apart as two backends that each keep the bound of the reference over the keys of the work
+// (cpu_backend/stage_bounds.hpp). Rows are kernel rows. Fails: never.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,7 @@
 #include "core/builder/launch.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <string>
 
@@ -32,6 +33,22 @@ Status check_launch(const DecodeLaunch& launch) {
   if (shape.route != Route::split && !launch.metadata.plan)
     return Error{ErrorCode::fault, "route " + std::string(name(shape.route)) + " has no plan", ""};
   return std::nullopt;
+}
+
+std::vector<std::byte> pack_q(const RowMap& rows, const DecodeTensors& tensors, Dtype dtype) {
+  const auto bytes = static_cast<std::size_t>(kKeyDim * element_bytes(dtype));
+  const std::int64_t model = rows.padding().model.count();
+  const auto pairs = static_cast<std::size_t>(rows.kernel_rows() * rows.row_heads());
+  std::vector<std::byte> packed(pairs * bytes);
+  std::byte* to = packed.data();
+  for (std::int64_t row = 0; row < rows.kernel_rows(); ++row) {
+    for (std::int64_t head = 0; head < rows.row_heads(); ++head, to += bytes) {
+      const auto from =
+          static_cast<std::size_t>(rows.query_row(row) * model + rows.model_head(row, head));
+      std::memcpy(to, tensors.q.data() + from * bytes, bytes);
+    }
+  }
+  return packed;
 }
 
 void unpack_rows(const RowMap& rows, std::span<const std::uint16_t> out, std::span<const float> lse,

@@ -4,8 +4,10 @@
 // launch does not have, and goes on.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "core/backend.hpp"
 #include "core/builder/row_map.hpp"
@@ -14,6 +16,9 @@ namespace mla {
 
 // Whether tensors and metadata belong together: dtypes, bytes, and a plan where the route needs it.
 Status check_launch(const DecodeLaunch& launch);
+
+// Q in the kernel's rows and heads, one dense tensor [kernel rows, row heads, 576] of `dtype`.
+std::vector<std::byte> pack_q(const RowMap& rows, const DecodeTensors& tensors, Dtype dtype);
 
 // Output and LSE of the model's heads, appended to `result`, from those of the kernel: `out` is
 // [kernel rows, row heads, 512], `lse` [kernel rows, row heads].

@@ -4,6 +4,7 @@
 
 #include "core/builder/decode_builder.hpp"
 #include "cpu_backend/cpu_backend.hpp"
+#include "cpu_backend/stage_bounds.hpp"
 #include "properties/generate/tensors.hpp"
 #include "properties/stage_compare.hpp"
 
@@ -23,9 +24,9 @@ struct Executed {
   [[nodiscard]] DecodeLaunch launch() const { return {metadata, tensors}; }
 };
 
-std::unique_ptr<Executed> executed() {
+std::unique_ptr<Executed> executed(const std::string& line = "mla1:2q2s300;cu=5") {
   auto e = std::make_unique<Executed>();
-  e->spec = *parse_case("mla1:2q2s300;cu=5");
+  e->spec = *parse_case(line);
   e->batch = *make_batch(e->spec);
   const auto shape = resolve_shape(e->spec, e->batch);
   e->buffers = make_decode_buffers(e->spec, e->batch, *shape);
@@ -36,7 +37,6 @@ std::unique_ptr<Executed> executed() {
   auto result = cpu::make_cpu_backend()->run(e->launch(), {.record_footprint = true});
   REQUIRE(result.ok());
   e->result = std::move(*result);
-  REQUIRE_FALSE(e->result.partial_out.empty());
   return e;
 }
 
@@ -91,6 +91,35 @@ TEST_CASE("stages: the first difference is named with its row and its work", "[j
   found = first_stage_difference(e->launch(), e->result, other);
   REQUIRE(found.has_value());
   CHECK(found->what.find("LSE after stage 1") == 0);
+}
+
+TEST_CASE("stages: what differs is what neither bound explains", "[judge][stages]") {
+  const auto e = executed();
+  const cpu::StageBounds bounds =
+      cpu::stage_bounds(e->launch(), std::ssize(e->result.partial_lse) / e->result.kernel_heads);
+  std::size_t element = 0;
+  while (bounds.partial_out.at(element) == 0) ++element;
+  for (const auto& [factor, differs] : {std::pair(1.9, false), {2.1, true}}) {
+    DecodeResult other = e->result;
+    other.partial_out[element] += static_cast<float>(factor * bounds.partial_out[element]);
+    CHECK(first_stage_difference(e->launch(), e->result, other).has_value() == differs);
+  }
+}
+
+TEST_CASE("stages: data paths agree within the bounds on every route", "[judge][stages]") {
+  for (const char* line :
+       {"mla1:2q2s300;cu=5", "mla1:3q1s700;heads=128;cu=7;dtype=fp8/fp8;scale=0.5/2",
+        "mla1:2q1s900;planner=none;cu=40", "mla1:1q4s933;heads=64;cu=40;dtype=bf16/fp8",
+        "mla1:1q3s900_1q1s90;arch=gfx950;cu=16;page=16;block=64"}) {
+    INFO(line);
+    const auto e = executed(line);
+    const auto portable = cpu::make_cpu_backend({.isa = cpu::Isa::portable});
+    const auto other = portable->run(e->launch(), {.record_footprint = true});
+    REQUIRE(other.ok());
+    REQUIRE_FALSE(e->result.partial_out.empty());
+    const auto found = first_stage_difference(e->launch(), e->result, *other);
+    if (found) FAIL(found->what);
+  }
 }
 
 TEST_CASE("stages: a backend that differs from its peer has a fault", "[judge][stages]") {
