@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "core/io/checksum.hpp"
 #include "core/plan/planner.hpp"
 #include "core/shape/plan_shape.hpp"
 #include "properties/cli/plan_json.hpp"
@@ -39,6 +40,19 @@ std::size_t check_all(const PlanJsonOptions& options) {
   return cases;
 }
 
+// The sums of the five lists of an answer; null is kPoison.
+json sums_of(const json& result) {
+  json sums = json::array();
+  for (const char* list :
+       {"work_indptr", "work_info", "reduce_indptr", "reduce_final_map", "reduce_partial_map"}) {
+    std::vector<std::int32_t> words;
+    for (const json& word : result.at(list))
+      words.push_back(word.is_null() ? mla::plan::kPoison : word.get<std::int32_t>());
+    sums.push_back(mla::io::hex64(mla::io::fnv1a64(std::as_bytes(std::span(words)))));
+  }
+  return sums;
+}
+
 mla::PlanKey key_of(const json& golden) {
   const auto dtype = [&](const char* key) {
     return *mla::dtype_from_name(golden[key].get<std::string>());
@@ -74,6 +88,26 @@ TEST_CASE("planners: the golden cases tell the two kernels of v1.2 apart", "[pla
     if (document["cases"][i].contains("expected_serial"))
       told_apart += !mla::golden::differences(document["cases"][i], serial[i], "expected").empty();
   CHECK(told_apart == 8);
+}
+
+TEST_CASE("planners: 577 random calls are answered as AITER's planners answer them", "[plan]") {
+  json by_kernel[2];
+  const json document = mla::golden::load("random");
+  for (const json& c : document["cases"])
+    by_kernel[c.contains("serial") ? 1 : 0]["cases"].push_back(c);
+  std::size_t compared = 0;
+  for (const bool serial : {false, true}) {
+    const json& cases = by_kernel[serial ? 1 : 0]["cases"];
+    const json results =
+        answers(by_kernel[serial ? 1 : 0], {.force_serial = serial, .as_aiter = true});
+    REQUIRE(results.size() == cases.size());
+    for (std::size_t i = 0; i < results.size(); ++i, ++compared) {
+      INFO(cases[i].dump());
+      REQUIRE_FALSE(results[i].contains("error"));
+      CHECK(sums_of(results[i]) == cases[i]["sums"]);
+    }
+  }
+  CHECK(compared == 577);
 }
 
 TEST_CASE("planners: one changed golden element is found", "[plan]") {
