@@ -68,6 +68,9 @@ Status DecodeRun::bring_inputs(const DecodeLaunch& launch, const DecodeRunOption
     const Address begin = buffers_[index].address();
     if (Status bad = device_->copy_in(begin + static_cast<Address>(before), cache.bytes))
       return bad;
+    const std::int64_t page_bytes = md.shape.page_size * cache.row_bytes();
+    if (options.page_zero_is_zero)
+      if (Status bad = device_->fill(begin, 0, std::min(page_bytes, before) / 4)) return bad;
     decode_.cache = at<const void>(begin);
   } else if (Status bad = put_as(kInputCache, "the cache", std::span(cache.bytes), decode_.cache)) {
     return bad;

@@ -28,6 +28,8 @@ struct DecodeRunOptions {
   // Caches whose last backed slot lies below this many bytes are allocated from slot 0 on, so that
   // offsets on the device are as large as the page numbers say.
   std::int64_t whole_cache_bytes = 0;
+  // Page 0 of such a cache holds zeros, as the null block of an engine, instead of poison.
+  bool page_zero_is_zero = false;
   // Inputs (a sum of Input) whose memory ends where they end, so that a device which guards its
   // memory finds a read behind them; the others lie between canaries.
   unsigned exact_inputs = 0;

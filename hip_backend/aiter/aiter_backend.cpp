@@ -75,6 +75,7 @@ Result<DecodeResult> AiterBackend::run(const DecodeLaunch& launch,
   const DecodeExecution execution = {.run = {.stage1 = *stage1_,
                                              .sleep_seed = 0,
                                              .whole_cache_bytes = kWholeCacheBytes,
+                                             .page_zero_is_zero = true,  // AITER-11
                                              .exact_inputs = guarded ? kEveryInput : 0U,
                                              .room_behind_inputs = kRoomBytes},
                                      .through_graph = false,
