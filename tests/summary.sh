@@ -7,7 +7,7 @@ set -euo pipefail
 
 # The value of an attribute in the first line that has it.
 attribute() {
-  sed -n "s/.*[ \"]$2=\"\([^\"]*\)\".*/\1/p" "$1" | head -n 1
+  sed -n "s/.*[[:space:]]$2=\"\([^\"]*\)\".*/\1/p" "$1" | head -n 1
 }
 
 for report in "$@"; do
