@@ -95,7 +95,6 @@ std::vector<Subject> subjects(Arch arch) {
   const Run many = decode("mla1:1q1s400;heads=16;cu=6" + tail);
   return {{arch, "decode", "decode_bf16_bf16_r16", bf16},
           {arch, "decode", "decode_fp8_fp8_r16", fp8},
-          {arch, "reduce", "reduce", bf16},
           {arch, "reduce", "reduce", many},
           {arch, "prefill", "prefill_bf16", prefill(arch)}};
 }

@@ -1,14 +1,21 @@
 // Another project that judges its own case: one library of each, addressed as in the repository.
+// The emulator and the HIP backend are there in every build; what they lack they say.
 #include <cstdio>
 
 #include "core/case/case.hpp"
 #include "cpu_backend/cpu_backend.hpp"
+#include "hip_backend/device/emulated_device.hpp"
+#include "hip_backend/gfx_emulator/code_object.hpp"
 #include "properties/runner.hpp"
 
 int main() {
   const auto c = mla::parse_case("mla1:2q2s40;heads=8;block=16");
   if (!c) return std::fprintf(stderr, "%s\n", c.error().message.c_str()), 2;
   const auto backend = mla::cpu::make_cpu_backend();
+  const auto object = mla::gfx::load_code_object({}, {});
+  std::printf("%s\n", object ? "loaded" : object.error().message.c_str());
+  const auto device = mla::hip::make_emulated_device(mla::Arch::gfx950, {});
+  std::printf("%s\n", device->properties().label.c_str());
   mla::prop::RunOptions run;
   run.properties = {mla::prop::find_property("P05")};
   run.cases = {*c};
