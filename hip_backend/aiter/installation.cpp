@@ -55,10 +55,11 @@ Result<std::shared_ptr<Installation>> Installation::open(const std::string& dire
 }
 
 std::shared_ptr<Installation> Installation::of(
-    std::map<Arch, Manifest> manifests, std::map<std::string, std::vector<std::byte>> files) {
+    std::map<Arch, Manifest> manifests,
+    const std::map<std::string, std::vector<std::byte>>& files) {
   std::shared_ptr<Installation> made(new Installation);
   made->manifests_ = std::move(manifests);
-  for (auto& [file, bytes] : files)
+  for (const auto& [file, bytes] : files)
     for (const auto& [arch, rows] : made->manifests_)
       made->files_[made->path_of(arch, file)] = bytes;
   return made;

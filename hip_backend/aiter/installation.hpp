@@ -25,8 +25,9 @@ class Installation {
  public:
   static Result<std::shared_ptr<Installation>> open(const std::string& directory);
   // One whose manifests and code objects are in memory, for tests: files by name.
-  static std::shared_ptr<Installation> of(std::map<Arch, Manifest> manifests,
-                                          std::map<std::string, std::vector<std::byte>> files);
+  static std::shared_ptr<Installation> of(
+      std::map<Arch, Manifest> manifests,
+      const std::map<std::string, std::vector<std::byte>>& files);
 
   // Null when there is none for the architecture.
   [[nodiscard]] const Manifest* manifest(Arch arch) const;

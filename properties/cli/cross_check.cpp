@@ -17,6 +17,8 @@ constexpr int kMostDevices = 64;  // of one runtime
 
 struct Options {
   std::vector<std::string> devices;  // empty: every GPU
+  std::string backend = "hip";
+  std::string aiter_hsa;
   std::string time = "60s";
   JudgingOptions judging;
 };
@@ -33,18 +35,21 @@ Examples:
   mla-testbed cross-check --device emulated:gfx942 --device emulated:gfx950 --for 5m)";
 
 // The named devices, or every GPU of each runtime.
-Result<std::vector<NamedBackend>> discover(const std::vector<std::string>& names) {
+Result<std::vector<NamedBackend>> discover(const Options& o) {
+  const auto make = [&o](const std::string& device) {
+    return o.backend == "hip" ? make_hip(device) : make_aiter({device, o.aiter_hsa});
+  };
   std::vector<NamedBackend> found;
-  for (const std::string& name : names) {
-    auto one = make_hip(name);
+  for (const std::string& name : o.devices) {
+    auto one = make(name);
     if (!one) return one.error();
     found.push_back(std::move(*one));
   }
-  if (!names.empty()) return found;
+  if (!o.devices.empty()) return found;
   std::string missing;
   for (const char* runtime : {"hip:", "nvidia:"}) {
     for (int i = 0; i < kMostDevices; ++i) {
-      auto one = make_hip(runtime + std::to_string(i));
+      auto one = make(runtime + std::to_string(i));
       if (!one) {
         if (i == 0) missing += (missing.empty() ? "" : "; ") + one.error().message;
         break;
@@ -63,10 +68,10 @@ ExitCode cross_check(const Options& o) {
   const auto limit = parse_duration("--for", o.time);
   if (!limit) return complain("cross-check", limit.error());
   run.time_limit = *limit;
-  auto devices = discover(o.devices);
+  auto devices = discover(o);
   if (!devices) return complain("cross-check", devices.error());
   for (NamedBackend& d : *devices) {
-    d.name = d.facts.front().second;
+    if (o.backend == "hip") d.name = d.facts.front().second;  // a ledger names backend aiter
     d.backend = prop::compared_with(std::move(d.backend), cpu::make_cpu_backend());
   }
   return publish("cross-check", judge_on(*devices, std::move(run), !o.judging.no_progress),
@@ -81,6 +86,10 @@ void add_cross_check(CLI::App& app, ExitCode& exit) {
   c->add_option("--device", o->devices, "Only this device (repeatable): hip:0, nvidia:0, ...")
       ->type_name("NAME")
       ->allow_extra_args(false);
+  c->add_option("--backend", o->backend, "hip, or aiter: the kernels of an installed AITER")
+      ->check(CLI::IsMember({"hip", "aiter"}))
+      ->capture_default_str();
+  add_aiter_option(*c, o->aiter_hsa);
   c->add_option("--for", o->time, "Random cases on each device for so long")
       ->type_name("TIME")
       ->capture_default_str();
