@@ -87,7 +87,7 @@ void run_ps(Device& device, const KernelContext& context, const cpu::PsLaunch& l
 
 }  // namespace
 
-cpu::PrefillKernels device_prefill_kernels(std::shared_ptr<Device> device) {
+cpu::PrefillKernels device_prefill_kernels(const std::shared_ptr<Device>& device) {
   cpu::PrefillKernels kernels;
   if (device->properties().platform == Platform::amd)
     kernels.arch = arch_from_name(device->properties().arch);

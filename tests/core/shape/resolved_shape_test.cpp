@@ -139,6 +139,23 @@ TEST_CASE("route: what no kernel takes is refused with the reason", "[shape][P28
   CHECK(resolve("mla1:q5s9;planner=none;heads=128;dtype=fp8/fp8").error().bug == "BUG-078");
 }
 
+TEST_CASE("plan shape: numbers of heads that are none are refused", "[shape][P28]") {
+  const auto refusal = [](std::int64_t kv_heads, std::int64_t heads) {
+    const auto shape = resolve_plan_shape({Arch::gfx942,
+                                           ComputeUnits(4),
+                                           Heads(heads),
+                                           Heads(kv_heads),
+                                           {Dtype::bf16, Dtype::bf16},
+                                           1,
+                                           false});
+    return shape ? std::string() : shape.error().message;
+  };
+  CHECK(refusal(1, 16).empty());
+  CHECK_FALSE(refusal(1, 0).empty());
+  CHECK_FALSE(refusal(0, 16).empty());
+  CHECK_FALSE(refusal(-1, -16).empty());
+}
+
 TEST_CASE("kernels: every entry is found by its own key, and its heads are planned alike",
           "[shape][P07][P28]") {
   for (const KernelEntry& k : persistent_kernels()) {
