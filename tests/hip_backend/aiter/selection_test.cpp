@@ -78,6 +78,8 @@ TEST_CASE("aiter selection: without a plan, six rows of 16 heads run on the kern
   for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
     CHECK(without_plan(arch, kB, 16, 1) == "16/1 16 by 16");
     CHECK(without_plan(arch, kB, 16, 3) == "16/4 48 by 128");
+    CHECK(without_plan(arch, kB, 16, 4) == "16/4 64 by 128");
+    CHECK(without_plan(arch, kB, 16, 5) == "16/8 80 by 128");
     CHECK(without_plan(arch, kB, 16, 6) == "16/8 96 by 128");
     CHECK(without_plan(arch, kB, 32, 4) == "32/0 128 by 64");
     CHECK(without_plan(arch, kB, 64, 1) == "64/1 64 by 64");
