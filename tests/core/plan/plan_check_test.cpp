@@ -146,6 +146,14 @@ TEST_CASE("plan_check: an empty work in front of others is a violation", "[plan]
   const auto found = check(*p, *faithful);
   REQUIRE(has_rule(found, Rule::empty_work));
   CHECK(found[0].what.find("never runs the 1 works behind it") != std::string::npos);
+
+  // Behind the last work of a slot there is nothing to lose.
+  const auto last = planned("mla1:1q1s20_1q1s0;cu=1");
+  const auto kept = plan_step(plan_input_of(last->md, {.fidelity = plan::Fidelity::as_aiter}),
+                              size_query_of(last->md, {}));
+  REQUIRE(kept.ok());
+  REQUIRE(kept->works() == 2);
+  CHECK_FALSE(has_rule(check(*last, *kept), Rule::empty_work));
 }
 
 TEST_CASE("plan_check: keys beyond the causal limit need a kernel that masks", "[plan][BUG-011]") {
