@@ -48,6 +48,22 @@ TEST_CASE("a code object made by hand loads and runs") {
   }
 }
 
+TEST_CASE("an image larger than the limit, and sections larger than the file, are refused") {
+  auto bytes = gfx_test::write_elf({.words = store_42});
+  const auto limited = load_code_object(bytes, {.image_limit = 256});
+  REQUIRE(!limited.ok());
+  REQUIRE(limited.error().message.find("the limit is 256") != std::string::npos);
+  // The symbol table, section 1, takes the whole file, and so does what comes after it.
+  std::uint64_t sections = 0;
+  std::memcpy(&sections, bytes.data() + 40, 8);
+  const std::uint64_t all[] = {0, bytes.size()};
+  for (const std::size_t section : {1, 2})
+    std::memcpy(bytes.data() + sections + 64 * section + 24, all, sizeof all);
+  const auto shared = load_code_object(bytes, {});
+  REQUIRE(!shared.ok());
+  REQUIRE(shared.error().message.find("larger than the file") != std::string::npos);
+}
+
 TEST_CASE("an unknown encoding is an error that names its address and bytes") {
   auto words = store_42;
   words[4] = 0xbfff1234;

@@ -83,6 +83,27 @@ TEST_CASE("words of every encoding decode to their text and length") {
   }
 }
 
+TEST_CASE("operands that leave their register file are no instruction") {
+  const Operations& operations = Operations::of(Arch::gfx950, HostPath::portable);
+  const std::vector<std::vector<std::uint32_t>> leaving = {
+      {0xdc5c8000, 0xfe7f0002},  // global_load_dwordx4 v[254:257]
+      {0xdc5c8000, 0xfeff0002},  // the same with a[254:257]
+      {0xdbfe0400, 0xfe000002},  // ds_read_b128 a[254:257]
+      {0xc0061fc1, 0x00000000},  // s_load_dwordx2 s[127:128]
+      {0xd3e18000, 0x14020dff},  // v_mfma_f32_16x16x16_bf16 with A in v[255:256]
+      {0x7e00a205, 0x00000000},  // v_swap_b32 v0, s5
+  };
+  for (const auto& words : leaving) {
+    const auto inst = mla::gfx::decode(operations, words, 0x40);
+    INFO(std::hex << words[0] << " " << words[1]);
+    REQUIRE(!inst.ok());
+    REQUIRE(inst.error().message.find("0x40") != std::string::npos);
+  }
+  // One less fits.
+  REQUIRE(mla::gfx::decode(operations, std::vector<std::uint32_t>{0xdc5c8000, 0xfc7f0002}, 0).ok());
+  REQUIRE(mla::gfx::decode(operations, std::vector<std::uint32_t>{0x7e00a305, 0}, 0).ok());
+}
+
 TEST_CASE("an encoding cut short is an error") {
   const Operations& operations = Operations::of(Arch::gfx950, HostPath::portable);
   for (const Sample& sample : samples) {

@@ -103,7 +103,8 @@ void row_of_a(gfx_test::Device& device, const Case& c, bool fnuz, unsigned block
               std::span<u32> a, std::span<u32> b, std::span<u32> d, std::span<u32> zeros,
               std::span<std::int32_t> scales) {
   const unsigned runs = c.k * c.m;
-  const std::size_t of_a = 64 * words_of(c, c.a), of_b = 64 * words_of(c, c.b);
+  const std::size_t of_a = std::size_t{64} * words_of(c, c.a);
+  const std::size_t of_b = std::size_t{64} * words_of(c, c.b);
   const std::size_t of_d = std::size_t{c.m} * c.m * c.blocks;
   std::fill(a.begin(), a.end(), 0U);
   std::fill(b.begin(), b.end(), 0U);
