@@ -65,18 +65,16 @@ Result<PlanShape> resolve_plan_shape(const PlanKey& key) {
   const bool fold = !shape.native && h % 16 == 0;
   shape.fold_ratio = fold ? h / 16 : 1;
   const std::int64_t nh = fold ? 16 : h;
-  const bool fp8 = key.dtype.both(Dtype::fp8);
-  const bool listed = nh == 16 || nh == 128 || (nh == 32 && fp8) ||
-                      (nh == 64 && fp8 && key.max_qo_len == 1) || has_small_head_kernel(key, nh);
-  if (!shape.native && !listed) return unsupported_heads(key, h);
+  // Whatever is neither native nor folded is no multiple of 16.
+  if (!shape.native && !fold && !has_small_head_kernel(key, h)) return unsupported_heads(key, h);
   shape.plan_heads = Heads(nh);
   shape.rows_per_workgroup = packed_rows(key, nh);
   // The unfolded head count decides whether the query is split (aiter.md 3.2, `X`).
   const std::int64_t packed = key.max_qo_len * key.heads_per_kv_head.count();
   shape.query_split = !(0 < packed && packed <= shape.rows_per_workgroup);
   // Two slots a compute unit only for the experimental HK m16x4 kernel.
-  const bool doubled =
-      key.experimental && key.arch == Arch::gfx950 && fp8 && h * key.max_qo_len == 64;
+  const bool doubled = key.experimental && key.arch == Arch::gfx950 && key.dtype.both(Dtype::fp8) &&
+                       h * key.max_qo_len == 64;
   shape.slots = ComputeUnits(key.compute_units.count() * (doubled ? 2 : 1) / key.kv_heads.count());
   return shape;
 }

@@ -125,6 +125,7 @@ TEST_CASE("sizes: a query that AITER asserts on or cannot allocate is refused wi
   CHECK_THAT(refusal({.heads = mla::Heads(12)}), Catch::Contains("heads 12"));
   CHECK_THAT(refusal({.heads = mla::Heads(0)}), Catch::Contains("heads 0"));
   CHECK_THAT(refusal({.batch = mla::Requests(-3)}), Catch::Contains("batch -3"));
+  CHECK(mla::plan::query_sizes({.batch = mla::Requests(0)}).ok());
   CHECK_THAT(refusal({.max_qo_len = -1}), Catch::Contains("max_qo_len -1"));
   CHECK_THAT(refusal({.compute_units = mla::ComputeUnits(0)}), Catch::Contains("compute_units 0"));
   CHECK_THAT(refusal({.num_kv_splits = 0, .intra_batch_mode = true}),

@@ -156,6 +156,15 @@ TEST_CASE("plan shape: numbers of heads that are none are refused", "[shape][P28
   CHECK_FALSE(refusal(-1, -16).empty());
 }
 
+TEST_CASE("plan shape: a query of unknown length is split", "[shape]") {
+  PlanKey key{Arch::gfx942, ComputeUnits(4), Heads(16), Heads(1), {Dtype::bf16, Dtype::bf16}, 8,
+              false};
+  for (const auto& [rows, split] : {std::pair(8, false), {9, true}, {0, true}, {-1, true}}) {
+    key.max_qo_len = rows;
+    CHECK(resolve_plan_shape(key)->query_split == split);
+  }
+}
+
 TEST_CASE("kernels: every entry is found by its own key, and its heads are planned alike",
           "[shape][P07][P28]") {
   for (const KernelEntry& k : persistent_kernels()) {
