@@ -239,9 +239,10 @@ Status RuntimeDevice::launch(StreamHandle stream, KernelHandle kernel, const Lau
   std::size_t bytes = arguments.size();
   std::array<void*, 5> extra = {pointer(1), const_cast<std::byte*>(arguments.data()), pointer(2),
                                 &bytes, pointer(api_.numbers.arguments_end)};
-  return check(api_.launch(pointer(kernel.value), size.grid_x, size.grid_y, size.grid_z, size.threads, 1, 1,
-                           size.lds_bytes, pointer(stream.value), nullptr, extra.data()),
-               "launch a kernel");
+  return check(
+      api_.launch(pointer(kernel.value), size.grid_x, size.grid_y, size.grid_z, size.threads, 1, 1,
+                  size.lds_bytes, pointer(stream.value), nullptr, extra.data()),
+      "launch a kernel");
 }
 
 Status RuntimeDevice::recover() {
