@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "hip_backend/device/emulated_device.hpp"
 #include "hip_backend/device/null_device.hpp"
 #include "hip_backend/device/runtime_device.hpp"
 
@@ -19,6 +18,11 @@ Result<std::unique_ptr<Device>> open_with(Result<RuntimeApi> api, int ordinal) {
 }  // namespace
 
 Result<std::unique_ptr<Device>> open_device(std::string_view name) {
+  return open_device(name, {});
+}
+
+Result<std::unique_ptr<Device>> open_device(std::string_view name,
+                                            const EmulatedOptions& emulated) {
   if (name == "null") return make_null_device("the null device runs nothing");
   if (name == "auto") {
     auto amd = open_with(load_amd_runtime(), 0);
@@ -37,7 +41,7 @@ Result<std::unique_ptr<Device>> open_device(std::string_view name) {
   }
   if (kind == "emulated" && colon != std::string_view::npos)
     if (const auto arch = arch_from_name(name.substr(colon + 1)))
-      return make_emulated_device(*arch, {});
+      return make_emulated_device(*arch, emulated);
   if (ordinal >= 0 && kind == "hip") return open_with(load_amd_runtime(), ordinal);
   if (ordinal >= 0 && kind == "nvidia") return open_with(load_nvidia_runtime(), ordinal);
   return Error{

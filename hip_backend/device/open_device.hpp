@@ -8,9 +8,12 @@
 #include <string_view>
 
 #include "hip_backend/device/device.hpp"
+#include "hip_backend/device/emulated_device.hpp"
 
 namespace mla::hip {
 
 Result<std::unique_ptr<Device>> open_device(std::string_view name);
+// The same; an emulated device gets these options.
+Result<std::unique_ptr<Device>> open_device(std::string_view name, const EmulatedOptions& emulated);
 
 }  // namespace mla::hip

@@ -91,9 +91,22 @@ struct Event {
   [[nodiscard]] std::string line() const;  // all of it in one line
 };
 
+// What matrix instructions multiply, as far as their rate depends on it.
+enum class MatrixType : std::uint8_t {
+  f64,
+  f32,
+  xf32,
+  half,  // f16, bf16
+  byte,  // i8, 8-bit floats, and f8f6f4 whatever its formats
+  count,
+};
+[[nodiscard]] const char* name_of(MatrixType type);
+
 struct Statistics {
   std::uint64_t instructions = 0;  // executed by waves
   std::array<std::uint64_t, static_cast<std::size_t>(Class::count)> by_class = {};
+  // Of matrix instructions, a multiplication and an addition as two.
+  std::array<std::uint64_t, static_cast<std::size_t>(MatrixType::count)> matrix_flops = {};
   std::uint64_t bytes_read = 0, bytes_written = 0;  // global memory, active lanes
   std::uint64_t lds_bytes_read = 0, lds_bytes_written = 0;
   std::uint64_t scratch_bytes = 0;

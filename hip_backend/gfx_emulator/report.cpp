@@ -39,6 +39,24 @@ const char* name_of(Problem problem) {
   return "unknown";
 }
 
+const char* name_of(MatrixType type) {
+  switch (type) {
+    case MatrixType::f64:
+      return "f64";
+    case MatrixType::f32:
+      return "f32";
+    case MatrixType::xf32:
+      return "xf32";
+    case MatrixType::half:
+      return "16-bit";
+    case MatrixType::byte:
+      return "8-bit";
+    case MatrixType::count:
+      break;
+  }
+  return "unknown";
+}
+
 std::string Event::line() const {
   char where[160];
   std::snprintf(where, sizeof where, ": workgroup (%u,%u,%u) wave %u ", workgroup[0], workgroup[1],
@@ -54,6 +72,7 @@ std::string Event::line() const {
 void Statistics::add(const Statistics& other) {
   instructions += other.instructions;
   for (std::size_t k = 0; k < by_class.size(); ++k) by_class[k] += other.by_class[k];
+  for (std::size_t k = 0; k < matrix_flops.size(); ++k) matrix_flops[k] += other.matrix_flops[k];
   bytes_read += other.bytes_read;
   bytes_written += other.bytes_written;
   lds_bytes_read += other.lds_bytes_read;

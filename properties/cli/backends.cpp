@@ -48,8 +48,9 @@ Facts facts_of(const hip::DeviceProperties& device) {
 }
 
 // The device, or what the null device says is missing.
-Result<std::shared_ptr<hip::Device>> open_named(std::string_view backend, std::string_view name) {
-  auto opened = hip::open_device(name);
+Result<std::shared_ptr<hip::Device>> open_named(std::string_view backend,
+                                                const DeviceChoice& choice) {
+  auto opened = hip::open_device(choice.device, {.observe = choice.observe});
   if (!opened) return opened.error();
   std::shared_ptr<hip::Device> device = std::move(*opened);
   if (device->properties().label != "null") return device;
@@ -71,7 +72,7 @@ NamedBackend on_device(std::string_view backend, const hip::DeviceProperties& de
 
 Result<NamedBackend> make_one(const std::string& name, const DeviceChoice& choice) {
   if (name == kDefault) return NamedBackend{.name = name, .backend = cpu::make_cpu_backend()};
-  if (name == kHip) return make_hip(choice.device);
+  if (name == kHip) return make_hip(choice);
   if (name == kAiter) return make_aiter(choice);
   for (const cpu::Isa isa : kIsas) {
     if (name != name_of(isa)) continue;
@@ -100,8 +101,8 @@ std::vector<std::string> available_backends() {
   return names;
 }
 
-Result<NamedBackend> make_hip(std::string_view device_name) {
-  auto device = open_named(kHip, device_name);
+Result<NamedBackend> make_hip(const DeviceChoice& choice) {
+  auto device = open_named(kHip, choice);
   if (!device) return device.error();
   NamedBackend named = on_device(kHip, (*device)->properties());
   named.backend = hip::make_hip_backend(std::move(*device), {});
@@ -116,7 +117,7 @@ Result<NamedBackend> make_aiter(const DeviceChoice& choice) {
                  ""};
   auto installation = hip::aiter::Installation::open(choice.aiter_hsa);
   if (!installation) return installation.error();
-  auto device = open_named(kAiter, choice.device);
+  auto device = open_named(kAiter, choice);
   if (!device) return device.error();
   NamedBackend named = on_device(kAiter, (*device)->properties());
   named.replay_options += " --aiter-hsa " + choice.aiter_hsa;

@@ -7,6 +7,7 @@
 // installation that is not there, with what would do.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,9 @@
 
 namespace CLI {
 class App;
+}
+namespace mla::gfx {
+struct LaunchReport;
 }
 
 namespace mla::cli {
@@ -40,12 +44,14 @@ std::vector<std::string> available_backends();
 struct DeviceChoice {
   std::string device = "auto";  // auto, hip:0, nvidia:0, emulated:gfx942 or emulated:gfx950
   std::string aiter_hsa;        // empty: none is known
+  // Called after every launch on an emulated device, with the kernel's name.
+  std::function<void(std::string_view, const gfx::LaunchReport&)> observe = {};
 };
 // Declares --device and --aiter-hsa, the latter with the environment's AITER_HSA behind it.
 void add_device_options(CLI::App& command, DeviceChoice& choice);
 void add_aiter_option(CLI::App& command, std::string& directory);
 
-Result<NamedBackend> make_hip(std::string_view device);
+Result<NamedBackend> make_hip(const DeviceChoice& choice);
 Result<NamedBackend> make_aiter(const DeviceChoice& choice);
 // `list` is one name or several, separated by commas; each may be named once.
 Result<std::vector<NamedBackend>> make_backends(std::string_view list, const DeviceChoice& choice);

@@ -37,7 +37,8 @@ Examples:
 // The named devices, or every GPU of each runtime.
 Result<std::vector<NamedBackend>> discover(const Options& o) {
   const auto make = [&o](const std::string& device) {
-    return o.backend == "hip" ? make_hip(device) : make_aiter({device, o.aiter_hsa});
+    const DeviceChoice choice{.device = device, .aiter_hsa = o.aiter_hsa};
+    return o.backend == "hip" ? make_hip(choice) : make_aiter(choice);
   };
   std::vector<NamedBackend> found;
   for (const std::string& name : o.devices) {

@@ -1,7 +1,9 @@
 // `mla-testbed replay`: judges exactly one case, as it is written, or one captured step.
 #include <CLI/CLI.hpp>
+#include <map>
 #include <memory>
 
+#include "hip_backend/gfx_emulator/roofline.hpp"
 #include "properties/cli/backends.hpp"
 #include "properties/cli/bundle.hpp"
 #include "properties/cli/command.hpp"
@@ -24,6 +26,7 @@ struct Options {
   DeviceChoice device;
   std::vector<std::string> properties;
   std::string plant;  // empty: none
+  bool statistics = false;
 };
 
 constexpr const char* kFooter = R"(
@@ -38,7 +41,9 @@ Examples:
   mla-testbed replay 'mla1:1q2s300;heads=128' --property P05 --property P13
   mla-testbed replay 'mla1:1q2s300;heads=128' --backend cpu-portable
   mla-testbed replay 'mla1:1q2s2' --property P12 --plant SEED-qo-arange
-  mla-testbed replay fixtures/bundles/kernel)";
+  mla-testbed replay fixtures/bundles/kernel
+  mla-testbed replay 'mla1:1q1s8k' --property P24 --backend hip --device emulated:gfx942 \
+    --statistics)";
 
 std::string verdict_line(const prop::Property& p, const prop::Outcome& outcome) {
   std::string out = std::string(p.id) + " " + std::string(p.name) + ": " +
@@ -103,15 +108,52 @@ void judge_on(const Question& question, const NamedBackend& named, Judged& judge
   }
 }
 
+// What each kernel did on the emulated device, launches added up.
+class LaunchLog {
+ public:
+  void note(std::string_view kernel, const gfx::Statistics& statistics) {
+    Entry& entry = entries_[std::string(kernel)];
+    ++entry.launches;
+    entry.sum.add(statistics);
+  }
+  [[nodiscard]] std::string text(gfx::Arch arch) const {
+    std::string out;
+    for (const auto& [kernel, entry] : entries_)
+      out += "kernel " + kernel + ", " + std::to_string(entry.launches) + " launches\n" +
+             gfx::statistics_text(entry.sum, arch);
+    return out;
+  }
+
+ private:
+  struct Entry {
+    std::int64_t launches = 0;
+    gfx::Statistics sum;
+  };
+  std::map<std::string, Entry> entries_;
+};
+
 ExitCode replay(const Options& o) {
-  auto backends = make_backends(o.backends, o.device);
+  LaunchLog log;
+  DeviceChoice device = o.device;
+  if (o.statistics) {
+    if (!o.device.device.starts_with("emulated:"))
+      return complain("replay",
+                      {ErrorCode::usage,
+                       "--statistics needs an emulated device, not '" + o.device.device + "'", ""});
+    device.observe = [&log](std::string_view kernel, const gfx::LaunchReport& report) {
+      log.note(kernel, report.statistics);
+    };
+  }
+  auto backends = make_backends(o.backends, device);
   if (!backends) return complain("replay", backends.error());
   if (is_bundle(o.line)) {
-    if (o.plant.empty() && o.properties.empty()) return replay_bundle(o.line, *backends);
-    return complain("replay", {ErrorCode::usage,
-                               "--property and --plant go with a case: a bundle is held to the "
-                               "reference as it is",
-                               ""});
+    if (o.plant.empty() && o.properties.empty() && !o.statistics)
+      return replay_bundle(o.line, *backends);
+    return complain("replay",
+                    {ErrorCode::usage,
+                     "--property, --plant and --statistics go with a case: a bundle is held to the "
+                     "reference as it is",
+                     ""});
   }
   const auto c = parse_case(o.line);
   if (!c) return complain("replay", c.error());
@@ -137,7 +179,9 @@ ExitCode replay(const Options& o) {
   }
   Judged judged;
   for (const NamedBackend& b : *backends) judge_on(question, b, judged);
-  const std::string data = judged.blocks + "case " + format_case(*c) + "\n" + judged.lines;
+  std::string data = judged.blocks + "case " + format_case(*c) + "\n" + judged.lines;
+  if (o.statistics)
+    data += log.text(device.device == "emulated:gfx942" ? gfx::Arch::gfx942 : gfx::Arch::gfx950);
   return finish("replay", data, judged.exit_code());
 }
 
@@ -155,6 +199,8 @@ void add_replay(CLI::App& app, ExitCode& exit) {
       ->type_name("ID")
       ->allow_extra_args(false)
       ->delimiter(',');
+  c->add_flag("--statistics", o->statistics,
+              "Print what each kernel did on the emulated device, beside a GPU's peaks");
   c->add_option("--plant", o->plant, "Plant this known defect first")->type_name("ID");
   c->footer(kFooter);
   c->callback([o, &exit] { exit = replay(*o); });

@@ -78,6 +78,16 @@ struct Shape {
   static constexpr unsigned result = m * m * blocks_ / lanes;
 };
 
+inline void count_flops(Wave& w, MatrixType type, u64 multiplications) {
+  w.group->statistics.matrix_flops[static_cast<std::size_t>(type)] += 2 * multiplications;
+}
+template <class Format>
+constexpr MatrixType matrix_type() {
+  if (Format::in_register == 4) return MatrixType::byte;
+  if (Format::in_register == 2) return MatrixType::half;
+  return std::is_same_v<Format, Xf32> ? MatrixType::xf32 : MatrixType::f32;
+}
+
 template <class S, class Number>
 struct Tiles {
   alignas(64) Number values[S::blocks][S::depth][S::rows];
@@ -365,6 +375,7 @@ void multiply_brains(Wave& w, const Inst& i) {
 template <class S, class FA, class FB>
 void matrix(Wave& w, const Inst& i) {
   keep_denormals(w);
+  count_flops(w, matrix_type<FA>(), u64{S::rows} * S::rows * S::depth * S::blocks);
 #if defined(__AVX2__) && defined(__FMA__)
   if constexpr (std::is_same_v<FA, Bf16> && S::blocks == 1) {
     const bool direct = i.blgp == 0 && !overlaps(i, 0) && !overlaps(i, 1) && !wants_exact(w);

@@ -14,6 +14,7 @@ template <unsigned rows>
 void matrix_f64(Wave& w, const Inst& i) {
   keep_denormals(w);
   constexpr unsigned results = rows == 16 ? 4 : 1;
+  count_flops(w, MatrixType::f64, u64{results} * lanes * 4);
   const double sign_a = (i.blgp & 1) != 0 ? -1 : 1, sign_b = (i.blgp & 2) != 0 ? -1 : 1;
   const double sign_c = (i.blgp & 4) != 0 ? -1 : 1;
   const u32* const a = w.reg(i.src[0]);

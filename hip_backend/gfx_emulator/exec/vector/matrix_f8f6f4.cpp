@@ -71,6 +71,7 @@ void matrix_small(Wave& w, const Inst& i) {
     report_fault(w, i, Problem::bad_operand, -1, 0, "this source format does not exist");
     return;
   }
+  count_flops(w, MatrixType::byte, u64{S::rows} * S::rows * S::depth * S::blocks);
   Tiles<S, float> a, b;
   unpack_any<S>(w, i.src[0], i.cbsz, a);
   unpack_any<S>(w, i.src[1], i.blgp, b);
