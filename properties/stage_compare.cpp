@@ -107,29 +107,24 @@ std::optional<StageDifference> first_stage_difference(const DecodeLaunch& launch
   const std::int64_t heads = first.kernel_heads;
   const cpu::StageBounds bounds =
       cpu::stage_bounds(launch, heads > 0 ? std::ssize(first.partial_lse) / heads : 0);
-  const auto partial = [&](const Found& f) {
-    return StageDifference{f.what, writer_of(second, &Footprint::partial_rows, f.row)};
+  const auto difference = [&](const Stage& stage, const auto& a, const auto& b,
+                              RowRange Footprint::* rows) -> std::optional<StageDifference> {
+    const Found found = compare(stage, a, b);
+    if (found.what.empty()) return std::nullopt;
+    return StageDifference{found.what, writer_of(second, rows, found.row)};
   };
-  const auto direct = [&](const Found& f) {
-    return StageDifference{f.what, writer_of(second, &Footprint::output_rows, f.row)};
-  };
-  if (const Found f = compare({"partial output", heads, kValueDim, bounds.partial_out},
-                              first.partial_out, second.partial_out);
-      !f.what.empty())
-    return partial(f);
-  if (const Found f = compare({"partial LSE", heads, 1, bounds.partial_lse}, first.partial_lse,
-                              second.partial_lse);
-      !f.what.empty())
-    return partial(f);
-  if (const Found f = compare({"output after stage 1", heads, kValueDim, bounds.stage1_out},
-                              first.stage1_out, second.stage1_out);
-      !f.what.empty())
-    return direct(f);
-  if (const Found f = compare({"LSE after stage 1", heads, 1, bounds.stage1_lse}, first.stage1_lse,
-                              second.stage1_lse);
-      !f.what.empty())
-    return direct(f);
-  return std::nullopt;
+  auto found = difference({"partial output", heads, kValueDim, bounds.partial_out},
+                          first.partial_out, second.partial_out, &Footprint::partial_rows);
+  if (!found)
+    found = difference({"partial LSE", heads, 1, bounds.partial_lse}, first.partial_lse,
+                       second.partial_lse, &Footprint::partial_rows);
+  if (!found)
+    found = difference({"output after stage 1", heads, kValueDim, bounds.stage1_out},
+                       first.stage1_out, second.stage1_out, &Footprint::output_rows);
+  if (!found)
+    found = difference({"LSE after stage 1", heads, 1, bounds.stage1_lse}, first.stage1_lse,
+                       second.stage1_lse, &Footprint::output_rows);
+  return found;
 }
 
 std::unique_ptr<Backend> compared_with(std::unique_ptr<Backend> backend,

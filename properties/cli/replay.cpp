@@ -181,7 +181,7 @@ ExitCode replay(const Options& o) {
   for (const NamedBackend& b : *backends) judge_on(question, b, judged);
   std::string data = judged.blocks + "case " + format_case(*c) + "\n" + judged.lines;
   if (o.statistics)
-    data += log.text(device.device == "emulated:gfx942" ? gfx::Arch::gfx942 : gfx::Arch::gfx950);
+    data += log.text(c->arch == Arch::gfx942 ? gfx::Arch::gfx942 : gfx::Arch::gfx950);
   return finish("replay", data, judged.exit_code());
 }
 
