@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "core/builder/launch.hpp"
 #include "core/paging/expand.hpp"
 
 namespace mla {
@@ -143,9 +144,7 @@ Result<DecodeMetadata> build_index_lists(const Batch& batch, const ResolvedShape
                            .pages_per_block = shape.block_size / shape.page_size};
   if (Status bad = expand_pages(expand, {.programs = 1, .chunk = 1024}, buffers.kv_indices))
     return *bad;
-  for (std::size_t r = 0; r < requests.size(); ++r)
-    if (requests[r].kv_len == 0 && requests[r].qo_len > 0)
-      md.keyless_rows.push_back({md.qo_indptr[r], md.qo_indptr[r + 1]});
+  md.keyless_rows = keyless_rows_of(md.qo_indptr, md.kv_lens);
   return md;
 }
 

@@ -66,6 +66,15 @@ void unpack_rows(const RowMap& rows, std::span<const std::uint16_t> out, std::sp
   }
 }
 
+std::vector<RowRange> keyless_rows_of(std::span<const std::int32_t> qo_indptr,
+                                      std::span<const std::int64_t> kv_lens) {
+  std::vector<RowRange> rows;
+  for (std::size_t r = 0; r < kv_lens.size(); ++r)
+    if (kv_lens[r] == 0 && qo_indptr[r + 1] > qo_indptr[r])
+      rows.push_back({qo_indptr[r], qo_indptr[r + 1]});
+  return rows;
+}
+
 void write_keyless(const DecodeMetadata& md, DecodeResult& result) {
   const std::int64_t heads = md.shape.heads.model.count();
   for (const auto& [begin, end] : md.keyless_rows) {

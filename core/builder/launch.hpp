@@ -25,6 +25,10 @@ std::vector<std::byte> pack_q(const RowMap& rows, const DecodeTensors& tensors, 
 void unpack_rows(const RowMap& rows, std::span<const std::uint16_t> out, std::span<const float> lse,
                  DecodeResult& result);
 
+// The rows of requests without keys, from rows and lengths of the requests.
+std::vector<RowRange> keyless_rows_of(std::span<const std::int32_t> qo_indptr,
+                                      std::span<const std::int64_t> kv_lens);
+
 // No kernel is relied on for rows without keys: output 0 and LSE -inf (BUG-074, BUG-085). `result`
 // holds the final output of every row of the launch.
 void write_keyless(const DecodeMetadata& metadata, DecodeResult& result);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 
+#include "core/builder/launch.hpp"
 #include "properties/cli/json_fields.hpp"
 #include "properties/cli/planner_call.hpp"
 #include "properties/generate/tensors.hpp"
@@ -141,11 +142,8 @@ void fill_metadata(const PlannerCall& call, const ResolvedShape& shape, Captured
   md.kv_indptr = step.lists.kv_indptr;
   md.kv_indices = step.lists.kv_indices;
   md.last_page_len = step.lists.last_page_len;
-  for (std::size_t r = 0; r < step.batch.requests.size(); ++r) {
-    const auto [rows, keys] = step.batch.requests[r];
-    md.kv_lens.push_back(keys);
-    if (keys == 0 && rows > 0) md.keyless_rows.push_back({md.qo_indptr[r], md.qo_indptr[r + 1]});
-  }
+  for (const RequestSpec& r : step.batch.requests) md.kv_lens.push_back(r.kv_len);
+  md.keyless_rows = keyless_rows_of(md.qo_indptr, md.kv_lens);
 }
 
 Status fill_scales(const nlohmann::json& document, DecodeTensors& tensors) {
