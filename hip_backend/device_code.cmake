@@ -3,16 +3,18 @@
 # kernels bring their own declarations, and any clang from 20 on knows both architectures.
 
 set(mla_amd_flags -x hip --cuda-device-only -nogpuinc -nogpulib --no-gpu-bundle-output
-  -O3 -std=c++20 -fno-strict-aliasing -Wall -Wextra -Werror -Wno-pass-failed
+  -std=c++20 -fno-strict-aliasing -Wall -Wextra -Werror -Wno-pass-failed
   -I${PROJECT_SOURCE_DIR})
+set(mla_kernels ${PROJECT_SOURCE_DIR}/hip_backend/kernels)
+set(mla_code_units decode expand planner prefill reduce)
 set(mla_nvidia_flags -x cu -std=c++20 -O3 -cubin -I${PROJECT_SOURCE_DIR})
 
 # Whether `compiler` makes a code object for `arch`; the reason why not in `why`.
 function(mla_probe_amd compiler arch works why)
   set(probe ${CMAKE_CURRENT_BINARY_DIR}/probe_${arch})
   execute_process(
-    COMMAND ${compiler} ${mla_amd_flags} --offload-arch=${arch}
-            -c ${CMAKE_CURRENT_SOURCE_DIR}/kernels/probe.hip -o ${probe}.co
+    COMMAND ${compiler} ${mla_amd_flags} -O3 --offload-arch=${arch}
+            -c ${mla_kernels}/probe.hip -o ${probe}.co
     RESULT_VARIABLE failed ERROR_VARIABLE text OUTPUT_QUIET)
   string(REGEX MATCH "[^\n]*error:[^\n]*" line "${text}")
   if(failed)
@@ -31,11 +33,46 @@ macro(mla_add_code_object arch unit file)
     "      {\"${arch}\", \"${unit}\", ${symbol}_begin, ${symbol}_end},\n")
 endmacro()
 
-# Sets mla_code_object_files and makes code_objects.cpp in the binary directory.
-macro(mla_device_code units)
+# One code object for `arch`, by the compiler that the probe found, at one level of optimisation.
+macro(mla_amd_code_object arch unit level)
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/${arch}_${unit}_O${level}.co)
+  add_custom_command(OUTPUT ${file}
+    COMMAND ${MLA_DEVICE_CLANG} ${mla_amd_flags} -O${level} --offload-arch=${arch}
+            -Xclang -dependency-file -Xclang ${file}.d -Xclang -MT -Xclang ${file}
+            -c ${mla_kernels}/${unit}.hip -o ${file}
+    DEPENDS ${mla_kernels}/${unit}.hip
+    DEPFILE ${file}.d
+    COMMENT "Device code ${unit} for ${arch} at -O${level}" VERBATIM)
+  mla_add_code_object(${arch} ${unit} ${file})
+endmacro()
+
+macro(mla_begin_code_objects)
   set(mla_code_object_files)
   set(embed_lines)
   set(table_lines)
+endmacro()
+
+macro(mla_end_code_objects source)
+  configure_file(${PROJECT_SOURCE_DIR}/hip_backend/code_objects.cpp.in ${source} @ONLY)
+  set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${mla_code_object_files}")
+endmacro()
+
+# The AMD kernels again, at another level: a source that stands in for code_objects.cpp.
+macro(mla_device_code_at level source)
+  mla_begin_code_objects()
+  set(build_notes "kernels at -O${level}")
+  get_property(architectures GLOBAL PROPERTY MLA_DEVICE_ARCHITECTURES)
+  foreach(arch ${architectures})
+    foreach(unit ${mla_code_units})
+      mla_amd_code_object(${arch} ${unit} ${level})
+    endforeach()
+  endforeach()
+  mla_end_code_objects(${source})
+endmacro()
+
+# Makes code_objects.cpp in the binary directory, and says which architectures there are.
+macro(mla_device_code)
+  mla_begin_code_objects()
   set(build_notes)
   if(NOT HIP_BACKEND STREQUAL OFF)
     find_program(MLA_DEVICE_CLANG
@@ -64,32 +101,23 @@ macro(mla_device_code units)
     endif()
     message(STATUS "HIP backend: code for ${arch} by ${MLA_DEVICE_CLANG}")
     set_property(GLOBAL APPEND PROPERTY MLA_DEVICE_ARCHITECTURES ${arch})
-    foreach(unit ${units})
-      set(file ${CMAKE_CURRENT_BINARY_DIR}/${arch}_${unit}.co)
-      add_custom_command(OUTPUT ${file}
-        COMMAND ${MLA_DEVICE_CLANG} ${mla_amd_flags} --offload-arch=${arch}
-                -Xclang -dependency-file -Xclang ${file}.d -Xclang -MT -Xclang ${file}
-                -c ${CMAKE_CURRENT_SOURCE_DIR}/kernels/${unit}.hip -o ${file}
-        DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/kernels/${unit}.hip
-        DEPFILE ${file}.d
-        COMMENT "Device code ${unit} for ${arch}" VERBATIM)
-      mla_add_code_object(${arch} ${unit} ${file})
+    foreach(unit ${mla_code_units})
+      mla_amd_code_object(${arch} ${unit} 3)
     endforeach()
   endforeach()
   if(HIP_BACKEND_NVIDIA)
     find_program(MLA_NVCC NAMES nvcc HINTS /usr/local/cuda/bin REQUIRED)
     message(STATUS "HIP backend: code for sm_90 by ${MLA_NVCC}")
-    foreach(unit ${units})
+    foreach(unit ${mla_code_units})
       set(file ${CMAKE_CURRENT_BINARY_DIR}/sm_90_${unit}.cubin)
       add_custom_command(OUTPUT ${file}
         COMMAND ${MLA_NVCC} ${mla_nvidia_flags} -arch=sm_90 -MD -MF ${file}.d -MT ${file}
-                ${CMAKE_CURRENT_SOURCE_DIR}/kernels/${unit}.hip -o ${file}
-        DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/kernels/${unit}.hip
+                ${mla_kernels}/${unit}.hip -o ${file}
+        DEPENDS ${mla_kernels}/${unit}.hip
         DEPFILE ${file}.d
         COMMENT "Device code ${unit} for sm_90" VERBATIM)
       mla_add_code_object(sm_90 ${unit} ${file})
     endforeach()
   endif()
-  configure_file(${CMAKE_CURRENT_SOURCE_DIR}/code_objects.cpp.in
-    ${CMAKE_CURRENT_BINARY_DIR}/code_objects.cpp @ONLY)
+  mla_end_code_objects(${CMAKE_CURRENT_BINARY_DIR}/code_objects.cpp)
 endmacro()
