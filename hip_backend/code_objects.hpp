@@ -1,8 +1,8 @@
 // The device code that this build carries: one code object for each architecture and source file.
 //
 // The bytes are embedded in the library and live as long as the program. Units are named after the
-// files of kernels/: "decode", "reduce", "expand", "planner". Fails: never; what was not built is
-// absent.
+// files of kernels/: "decode", "reduce", "expand", "planner", "prefill"; for AMD "assumptions" too.
+// Fails: never; what was not built is absent.
 #pragma once
 
 #include <cstddef>

@@ -7,6 +7,7 @@ set(mla_amd_flags -x hip --cuda-device-only -nogpuinc -nogpulib --no-gpu-bundle-
   -I${PROJECT_SOURCE_DIR})
 set(mla_kernels ${PROJECT_SOURCE_DIR}/hip_backend/kernels)
 set(mla_code_units decode expand planner prefill reduce)
+set(mla_amd_units ${mla_code_units} assumptions)
 set(mla_nvidia_flags -x cu -std=c++20 -O3 -cubin -I${PROJECT_SOURCE_DIR})
 
 # Whether `compiler` makes a code object for `arch`; the reason why not in `why`.
@@ -101,7 +102,7 @@ macro(mla_device_code)
     endif()
     message(STATUS "HIP backend: code for ${arch} by ${MLA_DEVICE_CLANG}")
     set_property(GLOBAL APPEND PROPERTY MLA_DEVICE_ARCHITECTURES ${arch})
-    foreach(unit ${mla_code_units})
+    foreach(unit ${mla_amd_units})
       mla_amd_code_object(${arch} ${unit} 3)
     endforeach()
   endforeach()

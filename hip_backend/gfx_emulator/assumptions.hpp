@@ -1,12 +1,14 @@
 // Owns: what this emulator assumes because no public manual states it, each by name and in one
-// place. A comment elsewhere refers to a name from here.
+// place. A comment elsewhere refers to a name from here. A GPU can be asked:
+// hip_backend/assumptions/ has a small kernel for each name, or the reason why there is none.
 #pragma once
 
 #include <cstdint>
 
 namespace mla::gfx::assumed {
 
-// Flat apertures, as the Linux driver sets them up: the upper halves of 64-bit addresses.
+// APERTURES. Flat addresses of LDS and scratch, as the Linux driver sets them up: the upper halves
+// of 64-bit addresses.
 constexpr std::uint32_t shared_aperture = 0x00010000;
 constexpr std::uint32_t private_aperture = 0x00020000;
 

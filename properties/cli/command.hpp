@@ -24,6 +24,7 @@ void add_support(CLI::App& app, prop::ExitCode& exit);
 void add_cross_check(CLI::App& app, prop::ExitCode& exit);
 void add_fuzz(CLI::App& app, prop::ExitCode& exit);
 void add_plants(CLI::App& app, prop::ExitCode& exit);
+void add_assumptions(CLI::App& app, prop::ExitCode& exit);
 void add_env(CLI::App& app, prop::ExitCode& exit);
 
 // Prints `mla-testbed <command>: <message>` to stderr and gives the exit code that belongs to the

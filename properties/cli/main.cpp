@@ -57,6 +57,7 @@ prop::ExitCode run_app(int argc, char** argv) {
   add_plants(app, exit);
   add_cross_check(app, exit);
   add_fuzz(app, exit);
+  add_assumptions(app, exit);
   add_env(app, exit);
   try {
     app.parse(argc, argv);

@@ -1,0 +1,169 @@
+// Assumptions about where elements go: LDS, lanes, layouts.
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "hip_backend/assumptions/tables.hpp"
+#include "hip_backend/gfx_emulator/assumptions.hpp"
+
+namespace mla::hip {
+namespace {
+
+using u32 = std::uint32_t;
+
+LaneWords apertures(Arch /*arch*/, const LaneWords& /*in*/) {
+  LaneWords out = no_words();
+  for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+    word(out, lane, 0) = gfx::assumed::shared_aperture;
+    word(out, lane, 1) = gfx::assumed::private_aperture;
+  }
+  return out;
+}
+
+// Word 0: byte offset into the input, every fifth lane's behind its end. Word 1: the lane is on.
+LaneWords dma_inputs() {
+  LaneWords in = scattered_words();
+  const u32 bytes = 4 * static_cast<u32>(in.size());
+  for (u32 lane = 0; lane < kLaneCount; ++lane) {
+    word(in, lane, 0) = lane % 5 == 0 ? bytes + 4 * lane : lane * 68 % (bytes - 64);
+    word(in, lane, 1) = lane % 3 != 1 ? 1 : 0;
+  }
+  return in;
+}
+
+LaneWords dma_expected(Arch /*arch*/, const LaneWords& in) {
+  std::array<u32, kLaneCount + 4> lds{};
+  for (u32 k = 0; k < lds.size(); ++k) lds.at(k) = 0xdddd0000U + k;
+  constexpr u32 offset = 4;  // of the instruction; it counts on both sides
+  for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+    if (word(in, lane, 1) == 0) continue;
+    const std::size_t from = (word(in, lane, 0) + offset) / 4;
+    lds.at(lane + offset / 4) = from < in.size() ? in[from] : 0;
+  }
+  LaneWords out = no_words();
+  for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+    word(out, lane, 0) = lds.at(lane);
+    word(out, lane, 1) = lds.at(kLaneCount + lane % 4);
+  }
+  return out;
+}
+
+LaneWords out_of_range(Arch /*arch*/, const LaneWords& in) {
+  LaneWords out = no_words();
+  for (std::size_t lane = 0; lane < kLaneCount; ++lane) word(out, lane, 0) = word(in, lane, 0);
+  return out;
+}
+
+// In blocks of `rows` lanes: the odd ones of the first operand for the even ones of the second.
+void swap_blocks(LaneWords& words, std::size_t rows, std::size_t first) {
+  for (std::size_t lane = 0; lane < kLaneCount; ++lane)
+    if (lane / rows % 2 == 1)
+      std::swap(word(words, lane, first), word(words, lane - rows, first + 1));
+}
+
+LaneWords permlanes(Arch /*arch*/, const LaneWords& in) {
+  LaneWords out = no_words();
+  for (std::size_t lane = 0; lane < kLaneCount; ++lane)
+    for (std::size_t k = 0; k < 4; ++k) word(out, lane, k) = word(in, lane, k % 2);
+  swap_blocks(out, 16, 0);
+  swap_blocks(out, 32, 2);
+  return out;
+}
+
+// Bits [at, at + 1) of a lane's words.
+u32 bit(const LaneWords& words, std::size_t lane, std::size_t at) {
+  return word(words, lane, at / 32) >> at % 32 & 1U;
+}
+
+// `total` bits a lane, in elements of `bits`; results from word `first` on.
+void transpose(const LaneWords& in, LaneWords& out, std::size_t bits, std::size_t total,
+               std::size_t first) {
+  const std::size_t each = total / bits;
+  const std::size_t apart = 16 / each;
+  for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+    const std::size_t block = lane / 16 * 16;
+    const std::size_t n = lane % 16;
+    for (std::size_t at = 0; at < total; ++at) {
+      const std::size_t from = block + apart * (at / bits) + n / each;
+      word(out, lane, first + at / 32) |= bit(in, from, n % each * bits + at % bits) << at % 32;
+    }
+  }
+}
+
+LaneWords transposed(Arch /*arch*/, const LaneWords& in) {
+  LaneWords out = no_words();
+  transpose(in, out, 16, 64, 0);
+  transpose(in, out, 8, 64, 2);
+  transpose(in, out, 4, 64, 4);
+  transpose(in, out, 6, 96, 6);
+  return out;
+}
+
+// Which k are 1 in row i of A and column i of B: the bits of k, their complements, all, a third.
+// With them every order of k on one side alone changes some sum.
+bool present(std::size_t i, std::size_t k) {
+  if (i < 7) return (k >> i & 1U) != 0;
+  if (i < 14) return (k >> (i - 7) & 1U) == 0;
+  return i == 14 || k % 3 == 0;
+}
+
+LaneWords matrix_inputs() {
+  LaneWords in = no_words();
+  for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+    for (std::size_t t = 0; t < 32; ++t) {
+      if (!present(lane % 16, 32 * (lane / 16) + t)) continue;
+      word(in, lane, t / 4) |= 0x38U << 8 * (t % 4);     // e4m3: 1
+      word(in, lane, 8 + t / 8) |= 0x2U << 4 * (t % 8);  // fp4: 1
+    }
+    word(in, lane, 12) = 126 + static_cast<u32>(lane * 5 % 4);
+    word(in, lane, 13) = 126 + static_cast<u32>(lane * 3 / 4 % 4);
+  }
+  return in;
+}
+
+LaneWords matrix_expected(Arch /*arch*/, const LaneWords& in) {
+  LaneWords out = no_words();
+  for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+    for (std::size_t r = 0; r < 4; ++r) {
+      const std::size_t row = 4 * (lane / 16) + r;
+      const std::size_t column = lane % 16;
+      float plain = 0;
+      float scaled = 0;
+      for (std::size_t k = 0; k < 128; ++k) {
+        if (!present(row, k) || !present(column, k)) continue;
+        const std::size_t group = k / 32;
+        const u32 exponents = word(in, group * 16 + row, 12) + word(in, group * 16 + column, 13);
+        plain += 1;
+        scaled += std::ldexp(1.0F, static_cast<int>(exponents) - 2 * 127);
+      }
+      word(out, lane, r) = std::bit_cast<u32>(plain);
+      word(out, lane, 4 + r) = std::bit_cast<u32>(scaled);
+    }
+  }
+  return out;
+}
+
+constexpr auto kBits = Assumption::Compare::bits;
+constexpr std::array<Assumption, 6> kTable = {{
+    {"APERTURES", "apertures", true, false, 2, kBits, no_words, apertures},
+    {"LDS_DMA_ADDRESS", "lds_dma", true, false, 2, kBits, dma_inputs, dma_expected},
+    {"OUT_OF_RANGE_LDS", "lds_out_of_range", true, true, 2, kBits, scattered_words, out_of_range},
+    {"PERMLANE_SWAP_EXEC", "permlane_swap", false, false, 4, kBits, scattered_words, permlanes},
+    {"TRANSPOSED_READ", "transposed_read", false, false, 9, kBits, scattered_words, transposed},
+    {"F8F6F4_K", "f8f6f4", false, false, 8, kBits, matrix_inputs, matrix_expected},
+}};
+
+}  // namespace
+
+LaneWords scattered_words() {
+  LaneWords words = no_words();
+  u32 state = 1;
+  for (u32& w : words) w = state = state * 1664525U + 1013904223U;
+  return words;
+}
+
+std::span<const Assumption> lane_assumptions() {
+  return kTable;
+}
+
+}  // namespace mla::hip
