@@ -68,24 +68,41 @@ u32 sign_bit(Kind kind) {
   return is_narrow(kind) ? 0x8000U : 0x80000000U;
 }
 
-float apply_omod(float value, unsigned omod) {
-  return omod == 1 ? value * 2 : omod == 2 ? value * 4 : value / 2;
+constexpr u32 f32_results_bit = 5, f64_results_bit = 7, dx10_clamp_bit = 8, ieee_bit = 9;
+
+bool nan_becomes_zero(const Wave& w) {
+  return (w.mode >> dx10_clamp_bit & 1) != 0;
 }
 
-void modify_f32(const Inst& i, u32* values) {
+template <class T>
+T clamp_to_one(const Wave& w, T value) {
+  if (value != value && !nan_becomes_zero(w)) return value;
+  return value > 0 ? std::min(value, T{1}) : T{0};
+}
+
+// The factor of omod, which MODE ignores where results keep denormals, and in IEEE mode.
+double omod_factor(const Wave& w, const Inst& i, u32 denormals_bit) {
+  if ((w.mode >> denormals_bit & 1) != 0 || (w.mode >> ieee_bit & 1) != 0) return 1;
+  static constexpr double factors[] = {1, 2, 4, 0.5};
+  return factors[i.omod];
+}
+
+void modify_f32(const Wave& w, const Inst& i, u32* values) {
+  const auto factor = static_cast<float>(omod_factor(w, i, f32_results_bit));
   for (unsigned l = 0; l < lanes; ++l) {
     auto value = std::bit_cast<float>(values[l]);
-    if (i.omod != 0) value = apply_omod(value, i.omod);
-    if (i.clamp) value = value > 0 ? std::min(value, 1.0F) : 0.0F;  // NaN becomes zero
+    if (factor != 1) value *= factor;
+    if (i.clamp) value = clamp_to_one(w, value);
     values[l] = std::bit_cast<u32>(value);
   }
 }
 
-void modify_f64(const Inst& i, u32* values) {
+void modify_f64(const Wave& w, const Inst& i, u32* values) {
+  const double factor = omod_factor(w, i, f64_results_bit);
   for (unsigned l = 0; l < lanes; ++l) {
     auto value = std::bit_cast<double>(values[l] | u64{values[l + lanes]} << 32);
-    if (i.omod != 0) value *= i.omod == 1 ? 2 : i.omod == 2 ? 4 : 0.5;
-    if (i.clamp) value = value > 0 ? std::min(value, 1.0) : 0.0;
+    if (factor != 1) value *= factor;
+    if (i.clamp) value = clamp_to_one(w, value);
     const auto bits = std::bit_cast<u64>(value);
     values[l] = static_cast<u32>(bits);
     values[l + lanes] = static_cast<u32>(bits >> 32);
@@ -93,11 +110,12 @@ void modify_f64(const Inst& i, u32* values) {
 }
 
 // A half between 0 and 1 has bits between 0 and 0x3c00.
-void clamp_f16(u32* values) {
+void clamp_f16(const Wave& w, u32* values) {
   for (unsigned l = 0; l < lanes; ++l) {
     const u32 half = values[l] & 0xffff;
-    const bool nan_or_negative = half >= 0x8000 || half > 0x7c00;
-    values[l] = nan_or_negative ? 0 : std::min(half, 0x3c00U);
+    const bool nan = (half & 0x7fff) > 0x7c00;
+    if (nan && !nan_becomes_zero(w)) continue;
+    values[l] = nan || half >= 0x8000 ? 0 : std::min(half, 0x3c00U);
   }
 }
 
@@ -144,12 +162,19 @@ void fetch(Wave& w, const Inst& i, unsigned k, Kind kind, u32* out) {
   }
 }
 
+float clamped(const Wave& w, float value) {
+  return clamp_to_one(w, value);
+}
+double clamped(const Wave& w, double value) {
+  return clamp_to_one(w, value);
+}
+
 void finish(Wave& w, const Inst& i, Kind kind, bool keep_high, u32* values) {
   u32* const to = w.reg(i.dst);
   if (i.clamp || i.omod != 0) {
-    if (kind == Kind::f32) modify_f32(i, values);
-    if (kind == Kind::f64) modify_f64(i, values);
-    if (kind == Kind::f16) clamp_f16(values);
+    if (kind == Kind::f32) modify_f32(w, i, values);
+    if (kind == Kind::f64) modify_f64(w, i, values);
+    if (kind == Kind::f16 && i.clamp) clamp_f16(w, values);
   }
   if (is_narrow(kind)) {
     const bool high = (i.op_sel & 8) != 0;

@@ -19,6 +19,10 @@ void fetch(Wave& wave, const Inst& inst, unsigned k, Kind kind, std::uint32_t* l
 // EXEC and the DPP masks. `keep_high`: a 16-bit result leaves the upper half of the register alone.
 void finish(Wave& wave, const Inst& inst, Kind kind, bool keep_high, std::uint32_t* values);
 
+// The clamp bit: to 0..1. MODE says what becomes of a NaN: zero with DX10_CLAMP, else it stays.
+[[nodiscard]] float clamped(const Wave& wave, float value);
+[[nodiscard]] double clamped(const Wave& wave, double value);
+
 // Writes a lane mask (VCC or a scalar pair): bits of inactive lanes are zero.
 inline void write_mask(Wave& wave, const Inst& inst, std::uint64_t bits) {
   write_scalar64(wave, inst.sdst, bits & wave.exec());

@@ -39,9 +39,9 @@ inline T element(u32 bits) {
   }
 }
 template <class T>
-inline u32 element_bits(T value, bool clamp) {
+inline u32 element_bits(const Wave& w, T value, bool clamp) {
   if constexpr (std::is_same_v<T, float>) {
-    if (clamp) value = value > 0 ? std::min(value, 1.0F) : 0.0F;
+    if (clamp) value = clamped(w, value);
     return to_half(value).bits;
   } else {
     return static_cast<u16>(value);
@@ -65,7 +65,7 @@ constexpr Handler pairs(F) {
     for (unsigned l = 0; l < lanes; ++l) {
       const T low = F{}(element<T>(a.low(l)), element<T>(b.low(l)), i.clamp);
       const T high = F{}(element<T>(a.high(l)), element<T>(b.high(l)), i.clamp);
-      out[l] = element_bits<T>(low, i.clamp) | element_bits<T>(high, i.clamp) << 16;
+      out[l] = element_bits<T>(w, low, i.clamp) | element_bits<T>(w, high, i.clamp) << 16;
     }
     store_packed(w, i, out);
   };
@@ -80,7 +80,7 @@ constexpr Handler triples(F) {
       const T low = F{}(element<T>(a.low(l)), element<T>(b.low(l)), element<T>(c.low(l)), i.clamp);
       const T high =
           F{}(element<T>(a.high(l)), element<T>(b.high(l)), element<T>(c.high(l)), i.clamp);
-      out[l] = element_bits<T>(low, i.clamp) | element_bits<T>(high, i.clamp) << 16;
+      out[l] = element_bits<T>(w, low, i.clamp) | element_bits<T>(w, high, i.clamp) << 16;
     }
     store_packed(w, i, out);
   };
@@ -139,8 +139,7 @@ constexpr Handler float_pairs(F) {
     if (i.clamp) {
       for (u32* part : {low, high}) {
         for (unsigned l = 0; l < lanes; ++l) {
-          const float x = float_of(part[l]);
-          part[l] = bits_of(x > 0 ? std::min(x, 1.0F) : 0.0F);
+          part[l] = bits_of(clamped(w, float_of(part[l])));
         }
       }
     }
@@ -199,7 +198,7 @@ void fma_mix(Wave& w, const Inst& i) {
   for (unsigned l = 0; l < lanes; ++l) {
     if ((exec >> l & 1) == 0) continue;
     float value = __builtin_fmaf(a[l], b[l], c[l]);
-    if (i.clamp) value = value > 0 ? std::min(value, 1.0F) : 0.0F;
+    if (i.clamp) value = clamped(w, value);
     if (part == Part::whole) to[l] = bits_of(value);
     if (part == Part::low) to[l] = (to[l] & 0xffff0000) | to_half(value).bits;
     if (part == Part::high) to[l] = (to[l] & 0xffff) | static_cast<u32>(to_half(value).bits) << 16;
