@@ -41,6 +41,7 @@ void put_header(File& file, const HandMade& kernel, std::uint64_t sections) {
 
 void put_descriptor(File& file, const HandMade& kernel) {
   file.put<std::uint32_t>(descriptor_at, kernel.lds);
+  file.put<std::uint32_t>(descriptor_at + 4, kernel.scratch);
   file.put<std::uint32_t>(descriptor_at + 8, kernel.kernarg_size);
   file.put<std::uint64_t>(descriptor_at + 16, text_at - descriptor_at);
   file.put<std::uint32_t>(descriptor_at + 44, 3);  // 16 vector registers below

@@ -12,6 +12,7 @@ struct HandMade {
   std::vector<std::uint32_t> words;
   std::uint32_t machine = 0x54c;  // gfx942; 0x54f: gfx950
   std::uint32_t lds = 0;
+  std::uint32_t scratch = 0;  // bytes a lane
   std::uint32_t kernarg_size = 8;
   std::uint32_t float_mode = 0xf0;  // denormals kept; 0xc0: f32 flushed
 };

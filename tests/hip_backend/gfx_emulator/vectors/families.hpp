@@ -1,0 +1,11 @@
+// The tables of vectors, a family each. Together they cover every operation that executes.
+#pragma once
+
+#include "vector.hpp"
+
+namespace gfx_test {
+
+[[nodiscard]] Vectors vop1_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors vop2_vectors(mla::gfx::Arch arch);
+
+}  // namespace gfx_test

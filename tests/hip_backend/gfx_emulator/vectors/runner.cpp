@@ -1,0 +1,328 @@
+#include "runner.hpp"
+
+#include <bit>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+
+#include "../elf_writer.hpp"
+#include "hip_backend/gfx_emulator/launch.hpp"
+#include "numbers.hpp"
+
+namespace gfx_test {
+namespace {
+
+using mla::gfx::Arch;
+using mla::gfx::HostPath;
+
+// Registers that no vector uses.
+constexpr unsigned input = 96, output = 98, saved_scc = 90, saved_mode = 91, saved_exec = 92;
+constexpr unsigned lane_offset = vgpr + 250, temporary = vgpr + 251;
+constexpr int mode_register = 1 | 31 << 11;
+constexpr std::size_t memory_step = 16384;  // bytes of memory for each vector
+
+class Writer {
+ public:
+  Program program;
+
+  void put(const Words& words) {
+    program.words.insert(program.words.end(), words.begin(), words.end());
+  }
+  void set(unsigned scalar, u32 value) { put(encode::sop1(0, scalar, literal)), put({value}); }
+  void wait() { put(encode::sopp(12, 0)); }
+  void advance(unsigned pointer) {
+    put(encode::sop2(0, pointer, pointer, literal));
+    put({4 * lanes});
+    put(encode::sop2(4, pointer + 1, pointer + 1, zero));
+  }
+  void load(unsigned reg) {
+    put(encode::flat(0x14, encode::Segment::global,
+                     {.dst = reg, .address = lane_offset, .saddr = input}));
+    wait();
+    advance(input);
+  }
+  void store(unsigned reg) {
+    put(encode::flat(0x1c, encode::Segment::global,
+                     {.address = lane_offset, .data = reg, .saddr = output}));
+    advance(output);
+  }
+  void store_scalar(unsigned scalar) {
+    put(encode::vop1(1, temporary, scalar));
+    store(temporary);
+  }
+};
+
+void write_state(Writer& w, const State& state, u64 memory) {
+  for (const auto& [reg, row] : state.v) w.load(reg);
+  for (std::size_t k = 0; k < state.lds.size(); ++k) {
+    w.load(temporary);
+    w.put(encode::ds(0x0d, {.address = lane_offset,
+                            .data0 = temporary,
+                            .offset0 = 0,
+                            .offset1 = static_cast<unsigned>(k)}));
+  }
+  for (std::size_t k = 0; k < state.scratch.size(); ++k) {
+    w.load(temporary);
+    w.put(encode::flat(0x1c, encode::Segment::scratch,
+                       {.data = temporary, .offset = static_cast<int>(4 * k)}));
+  }
+  w.wait();
+  auto scalars = state.s;
+  for (const unsigned pair : state.scalar_pointers) {
+    const u64 value = (scalars[pair] | u64{scalars[pair + 1]} << 32) + memory;
+    scalars[pair] = static_cast<u32>(value);
+    scalars[pair + 1] = static_cast<u32>(value >> 32);
+  }
+  for (const auto& [index, value] : scalars) w.set(index, value);
+  w.put(encode::sopk(20, 0, mode_register));
+  w.put({state.mode});
+  w.put(encode::sopc(6, zero, state.scc ? zero : one));
+  w.set(exec, static_cast<u32>(state.exec));
+  w.set(exec + 1, static_cast<u32>(state.exec >> 32));
+}
+
+void write_results(Writer& w, const std::vector<Expected>& after) {
+  w.put(encode::sop2(10, saved_scc, one, zero));
+  w.put(encode::sop1(1, saved_exec, exec));
+  w.put(encode::sopk(17, saved_mode, mode_register));
+  w.put(encode::sop1(1, exec, all_ones));
+  w.wait();
+  for (const Expected& e : after) {
+    switch (e.where) {
+      case Expected::Where::vector:
+        for (unsigned k = 0; k < e.words; ++k) w.store(e.index + k);
+        break;
+      case Expected::Where::scalar:
+        for (unsigned k = 0; k < e.words; ++k) w.store_scalar(e.index + k);
+        break;
+      case Expected::Where::exec:
+        w.store_scalar(saved_exec);
+        w.store_scalar(saved_exec + 1);
+        break;
+      case Expected::Where::scc:
+        w.store_scalar(saved_scc);
+        break;
+      case Expected::Where::mode:
+        w.store_scalar(saved_mode);
+        break;
+      case Expected::Where::lds:
+        w.put(encode::ds(0x36, {.dst = temporary, .address = lane_offset, .offset1 = e.index}));
+        w.wait();
+        w.store(temporary);
+        break;
+      case Expected::Where::scratch:
+        w.put(encode::flat(0x14, encode::Segment::scratch,
+                           {.dst = temporary, .offset = static_cast<int>(4 * e.index)}));
+        w.wait();
+        w.store(temporary);
+        break;
+    }
+  }
+}
+
+std::vector<u32> input_of(const Vectors& vectors, u64 memory) {
+  std::vector<u32> out;
+  for (const Vector& vector : vectors) {
+    auto registers = vector.before.v;
+    for (const unsigned pair : vector.before.vector_pointers) {
+      for (unsigned l = 0; l < lanes; ++l) {
+        const u64 value = (registers[pair][l] | u64{registers[pair + 1][l]} << 32) + memory;
+        registers[pair][l] = static_cast<u32>(value);
+        registers[pair + 1][l] = static_cast<u32>(value >> 32);
+      }
+    }
+    for (const auto& [reg, row] : registers) out.insert(out.end(), row.begin(), row.end());
+    for (const Row& row : vector.before.lds) out.insert(out.end(), row.begin(), row.end());
+    for (const Row& row : vector.before.scratch) out.insert(out.end(), row.begin(), row.end());
+    memory += memory_step;
+  }
+  return out;
+}
+
+unsigned rows_of(const Expected& e) {
+  return e.where == Expected::Where::exec ? 2 : e.words;
+}
+
+// Numbers in the order of their values, so that neighbours differ by one.
+std::int64_t ordered(u64 bits, unsigned size) {
+  const u64 sign = u64{1} << (size - 1);
+  const auto magnitude = static_cast<std::int64_t>(bits & (sign - 1));
+  return (bits & sign) != 0 ? -magnitude : magnitude;
+}
+
+bool is_nan(u64 bits, unsigned size, unsigned fraction) {
+  const u64 top = ((u64{1} << (size - 1)) - 1) & ~((u64{1} << fraction) - 1);
+  return (bits & ((u64{1} << (size - 1)) - 1)) > top;
+}
+
+bool near(u64 got, u64 wanted, unsigned size, unsigned fraction, int ulps) {
+  if (is_nan(wanted, size, fraction)) return is_nan(got, size, fraction);
+  if (is_nan(got, size, fraction)) return false;
+  if (ulps == 0) return got == wanted;
+  return std::abs(ordered(got, size) - ordered(wanted, size)) <= ulps;
+}
+
+bool close(u64 got, u64 wanted) {
+  const double a = std::bit_cast<float>(static_cast<u32>(got));
+  const double b = std::bit_cast<float>(static_cast<u32>(wanted));
+  if (!std::isfinite(a) || !std::isfinite(b)) return near(got, wanted, 32, 23, 0);
+  return std::abs(a - b) <= 0x1p-22 * (1 + std::abs(b));
+}
+
+bool same(u64 got, u64 wanted, Compare compare) {
+  if (got == wanted) return true;
+  switch (compare) {
+    case Compare::f16:
+      return got >> 16 == wanted >> 16 && near(got & 0xffff, wanted & 0xffff, 16, 10, 0);
+    case Compare::f16_ulp:
+      return got >> 16 == wanted >> 16 && near(got & 0xffff, wanted & 0xffff, 16, 10, 1);
+    case Compare::f16_close:
+      return got >> 16 == wanted >> 16 &&
+             std::abs(value_of(Half{static_cast<u16>(got)}) -
+                      value_of(Half{static_cast<u16>(wanted)})) <= 0x1p-10;
+    case Compare::two_f16:
+      return near(got & 0xffff, wanted & 0xffff, 16, 10, 0) &&
+             near(got >> 16, wanted >> 16, 16, 10, 0);
+    case Compare::two_f32:
+      return near(got & 0xffffffff, wanted & 0xffffffff, 32, 23, 0) &&
+             near(got >> 32, wanted >> 32, 32, 23, 0);
+    case Compare::f32:
+      return near(got, wanted, 32, 23, 0);
+    case Compare::f32_ulp:
+      return near(got, wanted, 32, 23, 1);
+    case Compare::f32_close:
+      return close(got, wanted);
+    case Compare::f64:
+      return near(got, wanted, 64, 52, 0);
+    case Compare::f64_ulp:
+      return near(got, wanted, 64, 52, 1);
+    case Compare::bits:
+      break;
+  }
+  return false;
+}
+
+void report(const Vector& vector, const Expected& e, unsigned lane, u64 got) {
+  std::ostringstream text;
+  text << std::hex << vector.operation << " (" << vector.note << ") words";
+  for (const u32 word : vector.words) text << " " << word;
+  text << ": result " << std::dec << static_cast<int>(e.where) << ":" << e.index << " lane " << lane
+       << std::hex << ": got " << got << ", expected " << e.values[lane] << "; sources";
+  for (const auto& [reg, row] : vector.before.v) {
+    text << " " << std::dec << reg << "=" << std::hex << row[lane];
+  }
+  for (const auto& [reg, value] : vector.before.s)
+    text << " s" << std::dec << reg << "=" << std::hex << value;
+  FAIL_CHECK(text.str());
+}
+
+// At most one report for each vector.
+void compare(const Vector& vector, const u32*& stored) {
+  bool reported = false;
+  for (const Expected& e : vector.after) {
+    const unsigned rows = rows_of(e);
+    for (unsigned l = 0; l < lanes; ++l) {
+      const u64 got = stored[l] | (rows == 2 ? u64{stored[lanes + l]} << 32 : 0);
+      if (reported || same(got, e.values[l], e.compare)) continue;
+      report(vector, e, l, got);
+      reported = true;
+    }
+    stored += std::size_t{rows} * lanes;
+  }
+}
+
+void compare_memory(const Vector& vector, const std::byte* at) {
+  const auto& wanted = vector.memory_after.empty() ? vector.before.memory : vector.memory_after;
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
+    u32 got = 0;
+    std::memcpy(&got, at + 4 * k, 4);
+    if (got == wanted[k]) continue;
+    FAIL_CHECK(vector.operation << " (" << vector.note << "): memory at " << 4 * k << " is "
+                                << std::hex << got << ", expected " << wanted[k]);
+    return;
+  }
+}
+
+}  // namespace
+
+Program program_of(const Vectors& vectors, u64 memory) {
+  Writer w;
+  w.put(encode::smem(1, {.data = input, .base = 0, .offset = 0}));
+  w.put(encode::smem(1, {.data = output, .base = 0, .offset = 8}));
+  w.put(encode::vop2(0x12, lane_offset, 130, vgpr));  // four times the lane
+  w.wait();
+  for (const Vector& vector : vectors) {
+    write_state(w, vector.before, memory);
+    w.program.under_test.push_back(w.program.words.size() + vector.at);
+    w.put(vector.words);
+    write_results(w, vector.after);
+    memory += memory_step;
+  }
+  w.put(encode::sopp(1, 0));
+  return std::move(w.program);
+}
+
+void check(const Vectors& vectors, Arch arch, HostPath path) {
+  REQUIRE(!vectors.empty());
+  mla::gfx::Memory memory;
+  std::size_t results = 0;
+  for (const Vector& vector : vectors) {
+    for (const Expected& e : vector.after) results += std::size_t{4} * lanes * rows_of(e);
+  }
+  const auto data = memory.allocate(vectors.size() * memory_step, "memory").value();
+  const auto address = reinterpret_cast<u64>(data.data());
+  for (std::size_t n = 0; n < vectors.size(); ++n) {
+    const auto& from = vectors[n].before.memory;
+    REQUIRE(4 * from.size() <= memory_step);
+    std::memcpy(data.data() + n * memory_step, from.data(), 4 * from.size());
+  }
+  const std::vector<u32> from = input_of(vectors, address);
+  const auto in = memory.allocate(4 * from.size() + 4, "input").value();
+  const auto out = memory.allocate(results + 4, "output").value();
+  std::memcpy(in.data(), from.data(), 4 * from.size());
+  const auto object =
+      mla::gfx::load_code_object(write_elf({.words = program_of(vectors, address).words,
+                                            .machine = arch == Arch::gfx942 ? 0x54cU : 0x54fU,
+                                            .lds = 32768,
+                                            .scratch = 256,
+                                            .kernarg_size = 16}),
+                                 {.path = path});
+  INFO((object.ok() ? "" : object.error().message));
+  REQUIRE(object.ok());
+  const std::byte* const arguments[2] = {in.data(), out.data()};
+  const auto ran = mla::gfx::run(*object,
+                                 {.kernel = "hand",
+                                  .block = {lanes, 1, 1},
+                                  .kernarg = std::as_bytes(std::span(arguments)),
+                                  .options = {.threads = 1}},
+                                 memory);
+  REQUIRE(ran.ok());
+  for (const auto& fault : ran->faults) FAIL_CHECK(fault.line());
+  REQUIRE(ran->clean());
+  const u32* stored = reinterpret_cast<const u32*>(out.data());
+  for (std::size_t n = 0; n < vectors.size(); ++n) {
+    compare(vectors[n], stored);
+    compare_memory(vectors[n], data.data() + n * memory_step);
+  }
+}
+
+void check_everywhere(Family family) {
+  for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
+    const Vectors vectors = family(arch);
+    check(vectors, arch, HostPath::portable);
+    if (mla::gfx::best_host_path() == HostPath::avx2) check(vectors, arch, HostPath::avx2);
+  }
+}
+
+Op find_op(Arch arch, const std::string& name) {
+  const auto& operations = mla::gfx::Operations::of(arch, HostPath::portable);
+  const int index = operations.named(name);
+  if (index < 0) return {};
+  const auto& operation = operations.at(static_cast<unsigned>(index));
+  if (operation.run == nullptr) return {};
+  unsigned number = 0;
+  while (operations.find(operation.encoding, number) != index) ++number;
+  return {.name = name, .encoding = operation.encoding, .number = number, .width = operation.width};
+}
+
+}  // namespace gfx_test

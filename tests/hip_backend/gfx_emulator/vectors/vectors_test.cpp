@@ -1,0 +1,14 @@
+// Every operation against arithmetic of its own, on both host paths of both architectures.
+#include <catch2/catch.hpp>
+
+#include "families.hpp"
+#include "runner.hpp"
+
+using namespace gfx_test;
+
+TEST_CASE("vectors of VOP1 hold") {
+  check_everywhere(vop1_vectors);
+}
+TEST_CASE("vectors of VOP2 hold") {
+  check_everywhere(vop2_vectors);
+}
