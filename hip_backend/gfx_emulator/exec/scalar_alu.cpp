@@ -312,9 +312,10 @@ const Entry entries[] = {
     {"s_bfe_i32", binary<i32, u32, Scc::not_zero>([](i32 a, u32 b) { return extract(a, b, 7); })},
     {"s_bfe_u64", binary<u64, u32, Scc::not_zero>([](u64 a, u32 b) { return extract(a, b, 7); })},
     {"s_bfe_i64", binary<i64, u32, Scc::not_zero>([](i64 a, u32 b) { return extract(a, b, 7); })},
+    // The difference wraps before its sign is looked at.
     {"s_absdiff_i32", binary<i32, i32, Scc::not_zero>([](i32 a, i32 b) {
        const u32 d = static_cast<u32>(a) - static_cast<u32>(b);
-       return a < b ? 0U - d : d;
+       return static_cast<i32>(d) < 0 ? 0U - d : d;
      })},
     {"s_lshl1_add_u32", with_scc<u32>([](u32 a, u32 b, u32& c) { return shift_add<1>(a, b, c); })},
     {"s_lshl2_add_u32", with_scc<u32>([](u32 a, u32 b, u32& c) { return shift_add<2>(a, b, c); })},

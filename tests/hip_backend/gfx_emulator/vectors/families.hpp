@@ -5,6 +5,7 @@
 
 namespace gfx_test {
 
+[[nodiscard]] Vectors sop_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors vop1_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors vop2_vectors(mla::gfx::Arch arch);
 

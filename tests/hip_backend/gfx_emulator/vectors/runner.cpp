@@ -19,7 +19,6 @@ using mla::gfx::HostPath;
 constexpr unsigned input = 96, output = 98, saved_scc = 90, saved_mode = 91, saved_exec = 92;
 constexpr unsigned lane_offset = vgpr + 250, temporary = vgpr + 251;
 constexpr int mode_register = 1 | 31 << 11;
-constexpr std::size_t memory_step = 16384;  // bytes of memory for each vector
 
 class Writer {
  public:
@@ -120,6 +119,11 @@ void write_results(Writer& w, const std::vector<Expected>& after) {
   }
 }
 
+// Bytes of memory that a vector gets.
+std::size_t memory_of(const Vector& vector) {
+  return (4 * vector.before.memory.size() + 255) / 256 * 256;
+}
+
 std::vector<u32> input_of(const Vectors& vectors, u64 memory) {
   std::vector<u32> out;
   for (const Vector& vector : vectors) {
@@ -134,7 +138,7 @@ std::vector<u32> input_of(const Vectors& vectors, u64 memory) {
     for (const auto& [reg, row] : registers) out.insert(out.end(), row.begin(), row.end());
     for (const Row& row : vector.before.lds) out.insert(out.end(), row.begin(), row.end());
     for (const Row& row : vector.before.scratch) out.insert(out.end(), row.begin(), row.end());
-    memory += memory_step;
+    memory += memory_of(vector);
   }
   return out;
 }
@@ -256,7 +260,7 @@ Program program_of(const Vectors& vectors, u64 memory) {
     w.program.under_test.push_back(w.program.words.size() + vector.at);
     w.put(vector.words);
     write_results(w, vector.after);
-    memory += memory_step;
+    memory += memory_of(vector);
   }
   w.put(encode::sopp(1, 0));
   return std::move(w.program);
@@ -269,12 +273,14 @@ void check(const Vectors& vectors, Arch arch, HostPath path) {
   for (const Vector& vector : vectors) {
     for (const Expected& e : vector.after) results += std::size_t{4} * lanes * rows_of(e);
   }
-  const auto data = memory.allocate(vectors.size() * memory_step, "memory").value();
+  std::size_t bytes = 256;
+  for (const Vector& vector : vectors) bytes += memory_of(vector);
+  const auto data = memory.allocate(bytes, "memory").value();
   const auto address = reinterpret_cast<u64>(data.data());
-  for (std::size_t n = 0; n < vectors.size(); ++n) {
-    const auto& from = vectors[n].before.memory;
-    REQUIRE(4 * from.size() <= memory_step);
-    std::memcpy(data.data() + n * memory_step, from.data(), 4 * from.size());
+  std::byte* at = data.data();
+  for (const Vector& vector : vectors) {
+    std::memcpy(at, vector.before.memory.data(), 4 * vector.before.memory.size());
+    at += memory_of(vector);
   }
   const std::vector<u32> from = input_of(vectors, address);
   const auto in = memory.allocate(4 * from.size() + 4, "input").value();
@@ -300,9 +306,11 @@ void check(const Vectors& vectors, Arch arch, HostPath path) {
   for (const auto& fault : ran->faults) FAIL_CHECK(fault.line());
   REQUIRE(ran->clean());
   const u32* stored = reinterpret_cast<const u32*>(out.data());
-  for (std::size_t n = 0; n < vectors.size(); ++n) {
-    compare(vectors[n], stored);
-    compare_memory(vectors[n], data.data() + n * memory_step);
+  at = data.data();
+  for (const Vector& vector : vectors) {
+    compare(vector, stored);
+    compare_memory(vector, at);
+    at += memory_of(vector);
   }
 }
 

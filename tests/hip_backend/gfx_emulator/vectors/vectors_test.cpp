@@ -6,6 +6,9 @@
 
 using namespace gfx_test;
 
+TEST_CASE("vectors of SOP1, SOP2, SOPK and SOPC hold") {
+  check_everywhere(sop_vectors);
+}
 TEST_CASE("vectors of VOP1 hold") {
   check_everywhere(vop1_vectors);
 }
