@@ -23,13 +23,14 @@ inline double significand_of(double a) {
   return std::frexp(a, &exponent);
 }
 
-// 53 bits of 2/pi from bit `segment` * 53 on, scaled for the exponent of `a`; 1201 bits of 2/pi.
+// 53 bits of 2/pi from bit `segment` * 53 on, scaled for the exponent of `a`; there are 1201 bits.
+constexpr u32 known_bits = 1201;
 constexpr u64 two_over_pi[] = {
     0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
     0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484,
     0xe99c7026b45f7e41, 0x3991d639835339f4, 0x9c845f8bbdf9283b, 0x1ff897ffde05980f,
     0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d, 0x7527bac7ebe5f17b,
-    0x3d0739f78a5292ea, 0x6bfb5fb1f8d5d085, 0x6033046fc7b6babf};
+    0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab};
 
 double trig_preop(double a, i32 segment) {
   const auto exponent = static_cast<i32>(std::bit_cast<u64>(a) >> 52 & 0x7ff);
@@ -38,8 +39,7 @@ double trig_preop(double a, i32 segment) {
   u64 bits = 0;
   for (unsigned k = 0; k < 53; ++k) {
     const u32 at = shift + k;
-    const u64 bit =
-        at / 64 < std::size(two_over_pi) ? two_over_pi[at / 64] >> (63 - at % 64) & 1 : 0;
+    const u64 bit = at < known_bits ? two_over_pi[at / 64] >> (63 - at % 64) & 1 : 0;
     bits = bits << 1 | bit;
   }
   int scale = -53 - static_cast<int>(shift);
