@@ -41,6 +41,16 @@ constexpr std::uint32_t fp16_ovfl_bit = 23;
 // DIV_SCALE_DOWN. Where the inverse of the denominator and the quotient are both denormal,
 // v_div_scale scales the denominator down: scaled up, as the manual has it, it would be infinite.
 
+// DIV_FMAS_SCALE. v_div_fmas multiplies by 2^64 (f64: 2^128) where the exponent of the addend is
+// positive and by the inverse elsewhere; the manuals have 2^32 (2^64) alone, which would not undo
+// what their v_div_scale does.
+
+// UPPER_HALF. An operation on 16 bits writes zero to the upper half of its register, but for those
+// that the manual or their name says keep it: v_mad, v_fma and v_div_fixup (not the legacy ones),
+// v_bitop3_b16, v_ashr_pk, v_cvt_sr and v_cvt_pk of 8 bits.
+
+// NORM_ROUNDING. v_cvt_pknorm_* and v_cvt_pk_u8_f32 saturate, and round to nearest even.
+
 // HALF_ROUNDING. Conversions to f16, bf16 and fp8 round to nearest even whatever MODE says, except
 // where the name says otherwise (pkrtz, sr).
 

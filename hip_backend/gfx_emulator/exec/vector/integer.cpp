@@ -159,12 +159,13 @@ inline u32 limited(i32 value, i32 low, i32 high) {
   return static_cast<u32>(value < low ? low : value > high ? high : value);
 }
 
+// 16 bits of result, which op_sel can place; the other half is kept.
 template <bool is_signed>
 constexpr Handler shift_and_pack() {
-  return each_lane([](u32 a, u32 b, u32 c) -> u32 {
+  return each_lane_keeping_high([](u32 a, u32 b, u32 c) -> u16 {
     const i32 low = static_cast<i32>(a) >> (c & 31), high = static_cast<i32>(b) >> (c & 31);
-    if (is_signed) return (limited(low, -128, 127) & 0xff) | (limited(high, -128, 127) & 0xff) << 8;
-    return limited(low, 0, 255) | limited(high, 0, 255) << 8;
+    constexpr i32 least = is_signed ? -128 : 0, most = is_signed ? 127 : 255;
+    return static_cast<u16>((limited(low, least, most) & 0xff) | limited(high, least, most) << 8);
   });
 }
 
