@@ -37,7 +37,7 @@ bool accumulates(const Op& op) {
          built_in_literal(op.name) == Form::none;
 }
 
-Words encoded(const Op& op, const Form& form, std::array<unsigned, 3> src) {
+Words encoded(const Op& op, const Form& form, unsigned truth, std::array<unsigned, 3> src) {
   const unsigned base = op.encoding == Encoding::vop1   ? 0x140
                         : op.encoding == Encoding::vop2 ? 0x100
                                                         : 0;
@@ -46,10 +46,10 @@ Words encoded(const Op& op, const Form& form, std::array<unsigned, 3> src) {
     if (op.width[3] == 0 || accumulates(op)) src[2] = 0;
     return encode::vop3(base + op.number, {.dst = destination,
                                            .src = src,
-                                           .neg = form.neg,
-                                           .abs = form.abs,
+                                           .neg = form.neg | (truth & 7),
+                                           .abs = form.abs | (truth >> 3 & 7),
                                            .op_sel = form.op_sel,
-                                           .omod = form.omod,
+                                           .omod = form.omod | truth >> 6,
                                            .clamp = form.clamp});
   }
   Words words = op.encoding == Encoding::vop1
@@ -82,7 +82,8 @@ u64 modified_result(u64 bits, Type type, const Form& form) {
   return type == Type::f32 ? bits_of(static_cast<float>(value)) : bits_of(value);
 }
 
-Compare comparison(const Alu& alu) {
+Compare comparison(const Alu& alu, const Form& form) {
+  if (alu.result == Type::f16 && (form.op_sel & 8) != 0) return Compare::two_f16;
   if (alu.options.compare != Compare::bits) return alu.options.compare;
   if (alu.result == Type::f16) return Compare::f16;
   if (alu.result == Type::f32) return Compare::f32;
@@ -142,9 +143,9 @@ Vector make(const Op& op, const Alu& alu, const Form& form, const Operands& oper
   put_row(out.before, destination, old, bytes);
   out.before.exec = form.exec;
   out.before.mode = form.mode;
-  out.words = encoded(op, form, src);
+  out.words = encoded(op, form, alu.options.truth, src);
   Expected result{
-      .index = destination, .words = bytes / 4, .values = {}, .compare = comparison(alu)};
+      .index = destination, .words = bytes / 4, .values = {}, .compare = comparison(alu, form)};
   for (unsigned l = 0; l < lanes; ++l) {
     std::array<u64, 3> value{};
     for (unsigned k = 0; k < alu.sources.size(); ++k) {

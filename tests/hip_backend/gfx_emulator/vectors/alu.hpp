@@ -19,6 +19,7 @@ struct AluOptions {
   bool modifiers = true;            // neg, abs, clamp and omod apply where there are floats
   bool result_modifiers = true;     // clamp and omod do
   std::vector<u64> only = {};       // the values of every operand, instead of edges and random bits
+  unsigned truth = 0;               // v_bitop3: the table in the place of the modifiers
   // The same with clamp, for integers; empty: no clamp.
   std::function<u64(u64, u64, u64)> clamped = {};
 };
@@ -69,17 +70,23 @@ u64 to_bits(T value) {
 
 template <class F>
 struct Signature;
-template <class C, class R, class... A>
-struct Signature<R (C::*)(A...) const> {
+template <class R, class... A>
+struct Signature<R (*)(A...)> {
   using Result = R;
   static constexpr std::size_t count = sizeof...(A);
   using Arguments = std::tuple<A...>;
   static std::vector<Type> types() { return {type_of<A>()...}; }
 };
+template <class C, class R, class... A>
+struct Signature<R (C::*)(A...) const> : Signature<R (*)(A...)> {};
+template <class F>
+struct SignatureOf : Signature<decltype(&F::operator())> {};
+template <class R, class... A>
+struct SignatureOf<R (*)(A...)> : Signature<R (*)(A...)> {};
 
 template <class F>
 std::function<u64(u64, u64, u64)> by_bits(F f) {
-  using S = Signature<decltype(&F::operator())>;
+  using S = SignatureOf<F>;
   return [f](u64 a, u64 b, u64 c) {
     const u64 all[3] = {a, b, c};
     return [&]<std::size_t... k>(std::index_sequence<k...>) {
@@ -91,7 +98,7 @@ std::function<u64(u64, u64, u64)> by_bits(F f) {
 
 template <class F>
 Alu alu(const std::string& name, F f, AluOptions options) {
-  using S = Signature<decltype(&F::operator())>;
+  using S = SignatureOf<F>;
   return {name, S::types(), type_of<typename S::Result>(), by_bits(f), std::move(options)};
 }
 template <class F>

@@ -8,5 +8,7 @@ namespace gfx_test {
 [[nodiscard]] Vectors sop_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors vop1_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors vop2_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors vop3_float_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors vop3_integer_vectors(mla::gfx::Arch arch);
 
 }  // namespace gfx_test

@@ -187,6 +187,9 @@ bool same(u64 got, u64 wanted, Compare compare) {
     case Compare::two_f16:
       return near(got & 0xffff, wanted & 0xffff, 16, 10, 0) &&
              near(got >> 16, wanted >> 16, 16, 10, 0);
+    case Compare::two_bf16:
+      return near(got & 0xffff, wanted & 0xffff, 16, 7, 0) &&
+             near(got >> 16, wanted >> 16, 16, 7, 0);
     case Compare::two_f32:
       return near(got & 0xffffffff, wanted & 0xffffffff, 32, 23, 0) &&
              near(got >> 32, wanted >> 32, 32, 23, 0);

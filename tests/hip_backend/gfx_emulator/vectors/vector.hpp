@@ -22,7 +22,8 @@ enum class Compare : std::uint8_t {
   f16,
   f32,
   f64,
-  two_f16,    // the halves of a register
+  two_f16,  // the halves of a register
+  two_bf16,
   two_f32,    // a pair of registers
   f32_close,  // relative 2^-22 and absolute 2^-22
   f32_ulp,    // one unit in the last place

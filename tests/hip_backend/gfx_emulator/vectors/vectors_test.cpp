@@ -15,3 +15,9 @@ TEST_CASE("vectors of VOP1 hold") {
 TEST_CASE("vectors of VOP2 hold") {
   check_everywhere(vop2_vectors);
 }
+TEST_CASE("vectors of VOP3 hold: integers") {
+  check_everywhere(vop3_integer_vectors);
+}
+TEST_CASE("vectors of VOP3 hold: floating point") {
+  check_everywhere(vop3_float_vectors);
+}
