@@ -1,4 +1,6 @@
 // Transcendental f32 operations, and the steps of division. Assumption SPECIAL_DENORMALS.
+#include <algorithm>
+
 #include "hip_backend/gfx_emulator/exec/float_text.hpp"
 
 namespace mla::gfx {
@@ -100,10 +102,13 @@ template <class T>
 T div_scale(T value, T denominator, T numerator, bool& needed) {
   constexpr int large = sizeof(T) == 4 ? 96 : 768, tiny = sizeof(T) == 4 ? 23 : 53;
   constexpr int by = sizeof(T) == 4 ? 64 : 128;
-  const int low = std::numeric_limits<T>::min_exponent - 1;
+  // Exponents are those of the encoding: all denormals have the one below the smallest number's.
+  static constexpr int lowest = std::numeric_limits<T>::min_exponent - 2;
   needed = false;
   if (numerator == 0 || denominator == 0) return std::numeric_limits<T>::quiet_NaN();
-  const auto exponent = [](T x) { return std::isfinite(x) ? std::ilogb(x) : 0; };
+  const auto exponent = [](T x) {
+    return std::isfinite(x) ? std::max(std::ilogb(x), lowest) : 0;
+  };
   const auto denormal = [](T x) { return std::fpclassify(x) == FP_SUBNORMAL; };
   const bool for_denominator = std::memcmp(&value, &denominator, sizeof(T)) == 0;
   if (exponent(numerator) - exponent(denominator) >= large) {
@@ -122,7 +127,7 @@ T div_scale(T value, T denominator, T numerator, bool& needed) {
     needed = true;
     return for_denominator ? value : std::ldexp(value, by);
   }
-  if (std::isfinite(numerator) && exponent(numerator) <= low + tiny) return std::ldexp(value, by);
+  if (std::isfinite(numerator) && exponent(numerator) <= lowest + tiny) return std::ldexp(value, by);
   return value;
 }
 

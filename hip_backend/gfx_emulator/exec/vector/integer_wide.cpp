@@ -25,7 +25,7 @@ void bitop3(Wave& w, const Inst& i) {
       w, i, [&](unsigned l) { return static_cast<T>(table(a[l], b[l], c[l], truth)); });
 }
 
-// v_mad_u64_u32 and v_mad_i64_i32: the carry, or the overflow, goes to a scalar pair.
+// v_mad_u64_u32 and v_mad_i64_i32: bit 64 of the sum goes to a scalar pair: the carry, or the sign.
 template <class T, class Wide>
 void multiply_add(Wave& w, const Inst& i) {
   const Source<T> a(w, i, 0), b(w, i, 1);
@@ -34,7 +34,9 @@ void multiply_add(Wave& w, const Inst& i) {
   Wide out[lanes];
   for (unsigned l = 0; l < lanes; ++l) {
     const Wide product = static_cast<Wide>(a[l]) * static_cast<Wide>(b[l]);
-    flags |= u64{__builtin_add_overflow(product, c[l], &out[l])} << l;
+    const bool over = __builtin_add_overflow(product, c[l], &out[l]);
+    const bool negative = std::is_signed_v<Wide> && static_cast<i64>(out[l]) < 0;
+    flags |= u64{over != negative} << l;
   }
   store_lanes<Wide, false>(w, i, [&](unsigned l) { return out[l]; });
   write_mask(w, i, flags);
