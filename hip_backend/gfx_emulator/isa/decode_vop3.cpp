@@ -92,6 +92,8 @@ bool vop3p(const Operations& operations, Words words, Inst& inst) {
   inst.op_sel_hi = static_cast<std::uint8_t>(field(second, 27, 2) | (word >> 14 & 1) << 2);
   inst.neg = small(second, 29, 3);
   inst.post = inst.clamp;
+  // Each source of v_pk_mov_b32 gives one half, and op_sel alone says which.
+  if (operations.at(inst.op).name == "v_pk_mov_b32") inst.op_sel_hi = inst.op_sel;
   return true;
 }
 
