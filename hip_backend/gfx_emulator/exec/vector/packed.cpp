@@ -262,10 +262,10 @@ const Entry entries[] = {
     {"v_pk_fma_f16",
      triples<float>([](float a, float b, float c, bool) { return fused_half(a, b, c); })},
     {"v_pk_minimum3_f16", triples<float>([](float a, float b, float c, bool) {
-       return is_nan(a + b + c) ? a + b + c : minimum(minimum(a, b), c);
+       return is_nan(a) || is_nan(b) || is_nan(c) ? a + b + c : minimum(minimum(a, b), c);
      })},
     {"v_pk_maximum3_f16", triples<float>([](float a, float b, float c, bool) {
-       return is_nan(a + b + c) ? a + b + c : maximum(maximum(a, b), c);
+       return is_nan(a) || is_nan(b) || is_nan(c) ? a + b + c : maximum(maximum(a, b), c);
      })},
     {"v_pk_add_u16", pairs<u16>([](u16 a, u16 b, bool s) { return limited<u16>(a + b, s); })},
     {"v_pk_sub_u16", pairs<u16>([](u16 a, u16 b, bool s) { return limited<u16>(a - b, s); })},
