@@ -249,7 +249,8 @@ void float_dot(Wave& w, const Inst& i) {
   const auto value = [](u32 bits) { return brain ? bf16_to_float(bits) : to_float(half(bits)); };
   for (unsigned l = 0; l < lanes; ++l) {
     const float low = __builtin_fmaf(value(a.low(l)), value(b.low(l)), float_of(c[l]));
-    out[l] = bits_of(__builtin_fmaf(value(a.high(l)), value(b.high(l)), low));
+    const float sum = __builtin_fmaf(value(a.high(l)), value(b.high(l)), low);
+    out[l] = bits_of(i.clamp ? clamped(w, sum) : sum);
   }
   store_packed(w, i, out);
 }
