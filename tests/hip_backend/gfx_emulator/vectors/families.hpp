@@ -10,5 +10,9 @@ namespace gfx_test {
 [[nodiscard]] Vectors vop2_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors vop3_float_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors vop3_integer_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors vopc_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors mask_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors packed_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors dot_vectors(mla::gfx::Arch arch);
 
 }  // namespace gfx_test

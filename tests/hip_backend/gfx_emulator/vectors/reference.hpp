@@ -27,6 +27,9 @@ inline Half greater(Half a, Half b) {
   return half_of(greater(value_of(a), value_of(b)));
 }
 
+// A product and a sum, rounded once.
+[[nodiscard]] Half fused(Half a, Half b, Half c);
+
 // What an integer type can hold of a number: towards zero, NaN is zero.
 template <class To>
 To limited(double value) {

@@ -21,3 +21,15 @@ TEST_CASE("vectors of VOP3 hold: integers") {
 TEST_CASE("vectors of VOP3 hold: floating point") {
   check_everywhere(vop3_float_vectors);
 }
+TEST_CASE("vectors of VOPC hold") {
+  check_everywhere(vopc_vectors);
+}
+TEST_CASE("vectors of carries, selections and division steps hold") {
+  check_everywhere(mask_vectors);
+}
+TEST_CASE("vectors of packed operations hold") {
+  check_everywhere(packed_vectors);
+}
+TEST_CASE("vectors of dot products and mixed multiply-adds hold") {
+  check_everywhere(dot_vectors);
+}
