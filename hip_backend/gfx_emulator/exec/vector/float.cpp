@@ -107,8 +107,8 @@ const Entry entries[] = {
      })},
     {"v_cvt_pk_bf16_f32",
      each_lane([](float a, float b) -> u32 { return to_bf16(a) | to_bf16(b) << 16; })},
-    {"v_cvt_sr_bf16_f32", each_lane([](float a, u32 random) -> u32 {
-       return is_nan(a) ? to_bf16(a) : (bits_of(a) + (random >> 16)) >> 16;
+    {"v_cvt_sr_bf16_f32", each_lane_keeping_high([](float a, u32 random) -> u16 {
+       return static_cast<u16>(is_nan(a) ? to_bf16(a) : (bits_of(a) + (random >> 16)) >> 16);
      })},
     {"v_cvt_pknorm_i16_f32", each_lane([](float a, float b) -> u32 {
        const auto norm = [](float x) {
