@@ -14,5 +14,7 @@ namespace gfx_test {
 [[nodiscard]] Vectors mask_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors packed_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors dot_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors lane_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors extended_vectors(mla::gfx::Arch arch);
 
 }  // namespace gfx_test

@@ -33,3 +33,9 @@ TEST_CASE("vectors of packed operations hold") {
 TEST_CASE("vectors of dot products and mixed multiply-adds hold") {
   check_everywhere(dot_vectors);
 }
+TEST_CASE("vectors of operations between lanes hold") {
+  check_everywhere(lane_vectors);
+}
+TEST_CASE("vectors of SDWA and DPP hold") {
+  check_everywhere(extended_vectors);
+}
