@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "core/paging/pages.hpp"
 #include "cpu_backend/task_checks.hpp"
 
 namespace mla::cpu {
@@ -15,7 +16,7 @@ struct Request {
   std::int64_t pages = 0;
   std::int64_t last_page_len = 1;
   [[nodiscard]] std::int64_t keys(std::int64_t page_size) const {
-    return pages <= 0 ? 0 : (pages - 1) * page_size + last_page_len;
+    return keys_in_pages(pages, page_size, last_page_len);
   }
 };
 

@@ -5,6 +5,7 @@
 #include <bit>
 #include <string>
 
+#include "core/paging/pages.hpp"
 #include "cpu_backend/task_checks.hpp"
 
 namespace mla::cpu {
@@ -52,7 +53,8 @@ std::int64_t key_count(const DecodeMetadata& md, const WorkItem& item, std::int6
   const std::int64_t pages = std::int64_t{item.kv_end} - item.kv_begin;
   if (pages <= 0) return 0;
   if (md.shape.page_size == 1 || item.kv_offset != 0) return pages * md.shape.page_size;
-  return (pages - 1) * md.shape.page_size + md.last_page_len[static_cast<std::size_t>(request)];
+  return keys_in_pages(pages, md.shape.page_size,
+                       md.last_page_len[static_cast<std::size_t>(request)]);
 }
 
 void add_work(const WorkItem& item, std::int64_t work, std::int64_t slot, const DecodeMetadata& md,

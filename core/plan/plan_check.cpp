@@ -5,6 +5,7 @@
 #include <bit>
 #include <map>
 
+#include "core/paging/pages.hpp"
 #include "core/plan/plan_check_parts.hpp"
 
 namespace mla::plan {
@@ -153,8 +154,7 @@ std::vector<PlanningRequest> planning_requests(const PlanCheckInput& input) {
   for (std::size_t b = 0; b + 1 < input.qo_indptr.size(); ++b) {
     const std::int64_t q = input.qo_indptr[b + 1] - input.qo_indptr[b];
     const std::int64_t pages = input.kv_indptr[b + 1] - input.kv_indptr[b];
-    const std::int64_t tokens =
-        pages == 0 ? 0 : (pages - 1) * input.page_size + input.last_page_len[b];
+    const std::int64_t tokens = keys_in_pages(pages, input.page_size, input.last_page_len[b]);
     for (std::int64_t g = 0; g < ratio; ++g) {
       const std::int64_t first = input.qo_indptr[b] * ratio + g * q;
       out.push_back({first, first + q, input.kv_indptr[b], input.kv_indptr[b + 1], tokens});

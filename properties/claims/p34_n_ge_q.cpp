@@ -1,5 +1,6 @@
 // P34: a causal planner never sees a request with keys, but fewer than query rows: the builder
 // refuses it, and so does the planner if it is asked all the same.
+#include "core/paging/pages.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/stages.hpp"
@@ -12,7 +13,7 @@ std::optional<std::string> check_lengths(const DecodeMetadata& md) {
   for (std::size_t r = 0; r < md.kv_lens.size(); ++r) {
     const std::int64_t q = md.qo_indptr[r + 1] - md.qo_indptr[r] - md.shape.leading_rows;
     const std::int64_t pages = md.kv_indptr[r + 1] - md.kv_indptr[r];
-    const std::int64_t n = pages > 0 ? (pages - 1) * md.shape.page_size + md.last_page_len[r] : 0;
+    const std::int64_t n = keys_in_pages(pages, md.shape.page_size, md.last_page_len[r]);
     if (n > 0 && n < q)
       return request_name(static_cast<std::int64_t>(r)) + " has " + std::to_string(n) +
              " keys for " + std::to_string(q) + " query rows";

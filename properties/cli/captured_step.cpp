@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/builder/launch.hpp"
+#include "core/paging/pages.hpp"
 #include "properties/cli/json_fields.hpp"
 #include "properties/cli/planner_call.hpp"
 #include "properties/generate/tensors.hpp"
@@ -52,7 +53,7 @@ Case case_of(const PlannerCall& call, bool has_plan) {
   Case c;
   for (std::size_t r = 0; r + 1 < call.qo_indptr.size(); ++r) {
     const std::int64_t pages = call.kv_indptr[r + 1] - call.kv_indptr[r];
-    const std::int64_t keys = pages == 0 ? 0 : (pages - 1) * in.page_size + call.last_page_len[r];
+    const std::int64_t keys = keys_in_pages(pages, in.page_size, call.last_page_len[r]);
     c.requests.push_back({call.qo_indptr[r + 1] - call.qo_indptr[r], keys});
   }
   c.heads = (in.key.heads_per_kv_head * in.key.kv_heads.count()).count();
