@@ -109,6 +109,7 @@ class Evaluation {
     for (std::int64_t i = 0; i < rows.count; ++i) {
       models[i] = model_;
       models[i].keys = rows.visible(i, in_.causal);
+      if (models[i].keys <= 0) continue;
       weights[i] = weigh_row(models[i], &scores[static_cast<std::size_t>(i * width)],
                              &abs_scores[static_cast<std::size_t>(i * width)],
                              &w[static_cast<std::size_t>(i * rows.kv_len)],
@@ -116,7 +117,8 @@ class Evaluation {
     }
     const std::vector<double> n = product(w, values, Entries::as_they_are);
     const std::vector<double> n_error = product(w_error, values, Entries::absolute);
-    for (std::int64_t i = 0; i < rows.count; ++i) store(rows, i, models[i], weights[i], n, n_error);
+    for (std::int64_t i = 0; i < rows.count; ++i)
+      if (models[i].keys > 0) store(rows, i, models[i], weights[i], n, n_error);
   }
 
   static std::vector<double> product(const std::vector<double>& left, const Panels& right,
