@@ -23,7 +23,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "mutation"
 DEFAULT = ["core/plan", "core/shape", "core/paging"]
-# Quick ones first: most mutants fall to the first test that links them.
+# Quick ones first.
 TESTS = ["core_paging", "core_shape", "core_case", "core_plan_check", "core_builder", "core_plan",
          "core_allocation", "core_random_walk", "core_plan_golden", "core_plan_exhaustive"]
 # Operators with blanks around them, so that templates, references and includes stay as they are.
@@ -86,17 +86,17 @@ def configure(sources, build):
         sys.exit(done.stderr if done else "cmake takes too long")
 
 
-def verdict(build):
-    """'killed by <test>', 'not viable' or 'survived'."""
-    for test in TESTS:
+def verdict(build, tests):
+    """'killed by <test>', 'not viable' or 'survived'. The test that kills moves to the front."""
+    for test in list(tests):
         built = command(["ninja", "-C", str(build), f"test_{test}"])
         if built is None or built.returncode != 0:
             return "not viable"
         ran = command([str(build / "tests" / "core" / f"test_{test}"), "--abort"], limit=60)
-        if ran is None:
-            return f"killed by {test} (time)"
-        if ran.returncode != 0:
-            return f"killed by {test}"
+        if ran is None or ran.returncode != 0:
+            tests.remove(test)
+            tests.insert(0, test)
+            return f"killed by {test}" + (" (time)" if ran is None else "")
     return "survived"
 
 
@@ -116,7 +116,7 @@ def main():
         files += [target] if target.is_file() else sorted(target.rglob("*.[ch]pp"))
     sources, build = copy_sources(), WORK / "build"
     configure(sources, build)
-    if verdict(build) != "survived":
+    if verdict(build, TESTS) != "survived":
         print("the unchanged sources do not pass their tests", file=sys.stderr)
         return 3
     all_mutants = []
@@ -128,13 +128,14 @@ def main():
     if arguments.sample > 0:
         chosen = chosen[: arguments.sample]
     start, tally = time.monotonic(), {"killed": 0, "survived": 0, "not viable": 0}
+    order = {}  # of the tests, for each file: what killed its last mutant kills the next one
     for count, mutant in enumerate(chosen, 1):
         if arguments.minutes and time.monotonic() - start > 60 * arguments.minutes:
             break
         path = sources / mutant.file
         original = path.read_text()
         path.write_text(mutant.apply(original))
-        result = verdict(build)
+        result = verdict(build, order.setdefault(mutant.file, list(TESTS)))
         path.write_text(original)
         tally[result if result in tally else "killed"] += 1
         line = original.splitlines()[mutant.line - 1].strip()
