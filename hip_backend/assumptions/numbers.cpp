@@ -1,4 +1,5 @@
 // Assumptions about what becomes of values: ranges, roundings, denormals, division.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -171,6 +172,13 @@ constexpr std::array<std::array<float, 3>, 2> kScales = {{
     {0x1p127F, 0x1p-10F, 0x1p63F},
     {-0x1.8p127F, 0x1.1p-15F, -0x1.8p63F},
 }};
+// Factors and addend of v_div_fmas; then the sum, scaled by 2^64 or by its inverse.
+constexpr std::array<std::array<float, 4>, 4> kSums = {{
+    {1, 1, 4, 0x5p64F},
+    {1, 1, 2, 0x3p64F},
+    {1, 1, 1.5F, 0x2.8p-64F},
+    {-1, 1, 0.25F, -0x0.cp-64F},
+}};
 template <const auto& table>
 LaneWords table_expected(Arch /*arch*/, const LaneWords& /*in*/) {
   LaneWords out = no_words();
@@ -179,8 +187,35 @@ LaneWords table_expected(Arch /*arch*/, const LaneWords& /*in*/) {
   return out;
 }
 
+LaneWords halves_expected(Arch /*arch*/, const LaneWords& in) {
+  constexpr u32 two = 0x4000;
+  LaneWords out = no_words();
+  for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+    word(out, lane, 0) = word(out, lane, 1) = two;
+    word(out, lane, 2) = (word(in, lane, 0) & 0xffff0000U) | two;
+  }
+  return out;
+}
+
+constexpr std::array<std::array<float, 1>, 10> kFractions = {
+    {{0.3125F}, {-0.6875F}, {2}, {-2}, {2.5F}, {3.5F}, {300}, {0x1p-17F}, {-0x1.8p-15F}, {254.51F}}};
+LaneWords fractions_expected(Arch /*arch*/, const LaneWords& in) {
+  LaneWords out = no_words();
+  const auto rounded = [](double value, double low, double high, double scale) {
+    return static_cast<u32>(
+        static_cast<std::int32_t>(std::nearbyint(std::clamp(value, low, high) * scale)));
+  };
+  for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+    const double value = double{value_of(word(in, lane, 0))};
+    word(out, lane, 0) = rounded(value, -1, 1, 32767) & 0xffffU;
+    word(out, lane, 1) = rounded(value, 0, 1, 65535);
+    word(out, lane, 2) = rounded(value, 0, 255, 1);
+  }
+  return out;
+}
+
 constexpr auto kBits = Assumption::Compare::bits;
-constexpr std::array<Assumption, 7> kTable = {{
+constexpr std::array<Assumption, 10> kTable = {{
     {"FP8_RANGE", "fp8_range", true, false, 4, kBits, table_inputs<kRange, 1>, range_expected},
     {"STOCHASTIC_ROUNDING", "stochastic_rounding", true, false, 1, kBits, fraction_inputs,
      stochastic_expected},
@@ -193,6 +228,11 @@ constexpr std::array<Assumption, 7> kTable = {{
      table_expected<kFixups>},
     {"DIV_SCALE_DOWN", "div_scale", true, false, 1, kBits, table_inputs<kScales, 2>,
      table_expected<kScales>},
+    {"DIV_FMAS_SCALE", "div_fmas", true, false, 1, kBits, table_inputs<kSums, 3>,
+     table_expected<kSums>},
+    {"UPPER_HALF", "upper_half", true, false, 3, kBits, scattered_words, halves_expected},
+    {"NORM_ROUNDING", "norm_rounding", true, false, 3, kBits, table_inputs<kFractions, 1>,
+     fractions_expected},
 }};
 
 }  // namespace

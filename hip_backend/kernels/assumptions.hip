@@ -164,6 +164,40 @@ MLA_KERNEL(64) div_scale(const AssumptionArguments a) {
   output_of(a)[0] = scaled;
 }
 
+// Input: the three operands. Output: the sum of an operation that VCC says is to be scaled.
+MLA_KERNEL(64) div_fmas(const AssumptionArguments a) {
+  u32 sum;
+  asm volatile("s_mov_b64 vcc, exec\n s_nop 4\n v_div_fmas_f32 %0, %1, %2, %3"
+               : "=v"(sum)
+               : "v"(input_of(a)[0]), "v"(input_of(a)[1]), "v"(input_of(a)[2])
+               : "vcc");
+  output_of(a)[0] = sum;
+}
+
+// Input: what the registers hold before. Output: a sum, a conversion, a fused sum, all 2 in f16.
+MLA_KERNEL(64) upper_half(const AssumptionArguments a) {
+  u32 sum = input_of(a)[0], converted = input_of(a)[0], fused = input_of(a)[0];
+  asm volatile("v_add_f16 %0, 1.0, %3\n v_cvt_f16_f32 %1, %4\n v_fma_f16 %2, %3, %3, %3"
+               : "+v"(sum), "+v"(converted), "+v"(fused)
+               : "v"(0x3c00U), "v"(bits_as<u32>(2.0F)));
+  output_of(a)[0] = sum;
+  output_of(a)[1] = converted;
+  output_of(a)[2] = fused;
+}
+
+// Input: a value. Output: as a signed and as an unsigned fraction of 16 bits, and as a byte.
+MLA_KERNEL(64) norm_rounding(const AssumptionArguments a) {
+  u32 fraction, positive, byte;
+  asm volatile(
+      "v_cvt_pknorm_i16_f32 %0, %3, %3\n v_cvt_pknorm_u16_f32 %1, %3, %3\n"
+      " v_cvt_pk_u8_f32 %2, %3, 0, 0"
+      : "=&v"(fraction), "=&v"(positive), "=&v"(byte)
+      : "v"(input_of(a)[0]));
+  output_of(a)[0] = fraction & 0xffff;
+  output_of(a)[1] = positive & 0xffff;
+  output_of(a)[2] = byte;
+}
+
 #if defined(__gfx950__)
 // Input: two values. Output: both after each swap, which only every third lane asks for.
 MLA_KERNEL(64) permlane_swap(const AssumptionArguments a) {
