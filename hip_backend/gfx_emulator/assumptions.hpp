@@ -21,6 +21,9 @@ constexpr std::uint32_t private_aperture = 0x00020000;
 
 // PERMLANE_SWAP_EXEC. v_permlane16_swap and v_permlane32_swap ignore EXEC.
 
+// DPP_INACTIVE. A DPP source lane that EXEC switches off reads as zero, whatever bound_ctrl says;
+// the manuals speak of lanes out of range only.
+
 // FP8_RANGE. v_cvt_pk_fp8_f32 and its relatives turn what is out of range into NaN (e5m2 OCP:
 // infinity), and saturate only with MODE.fp16_ovfl or clamp.
 constexpr std::uint32_t fp16_ovfl_bit = 23;

@@ -139,11 +139,18 @@ void push(Wave& w, const Inst& i) {
   store_masked(w, i, out);
 }
 
+// From 0xe000 on the order of an FFT, from 0xc000 a rotation; bits of the mask stay in their place.
 inline unsigned swizzle_source(unsigned lane, u32 pattern) {
+  const u32 mask = pattern & 31;
+  if (pattern >= 0xe000) {
+    u32 reversed = 0;
+    for (unsigned k = 0; k < 5; ++k) reversed |= (lane >> k & 1) << (4 - k);
+    return (lane & 32) | reversed >> std::popcount(mask) | (lane & mask);
+  }
   if (pattern >= 0xc000) {
     const unsigned amount = pattern >> 5 & 31;
     const unsigned moved = (pattern >> 10 & 1) != 0 ? lane - amount : lane + amount;
-    return (lane & 32) | (moved & 31);
+    return (lane & 32) | (lane & mask) | (moved & 31 & ~mask);
   }
   if (pattern >= 0x8000) return (lane & ~3U) | (pattern >> 2 * (lane & 3) & 3);
   const unsigned in = lane & 31;
