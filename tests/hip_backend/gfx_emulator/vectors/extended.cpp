@@ -164,6 +164,7 @@ void add_dpp(Vectors& out, const Op& op, encode::Dpp fields, u64 exec) {
   Expected result{.index = destination, .values = {}};
   for (unsigned l = 0; l < lanes; ++l) {
     const int from = source_lane(fields.ctrl, static_cast<int>(l));
+    // Assumption DPP_INACTIVE.
     const bool read = from >= 0 && (exec >> from & 1) != 0;
     const u32 value = read ? v.before.v[first][static_cast<unsigned>(from)] : 0;
     const bool in_masks =

@@ -16,5 +16,7 @@ namespace gfx_test {
 [[nodiscard]] Vectors dot_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors lane_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors extended_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors ds_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors ds_lane_vectors(mla::gfx::Arch arch);
 
 }  // namespace gfx_test

@@ -39,3 +39,9 @@ TEST_CASE("vectors of operations between lanes hold") {
 TEST_CASE("vectors of SDWA and DPP hold") {
   check_everywhere(extended_vectors);
 }
+TEST_CASE("vectors of DS hold") {
+  check_everywhere(ds_vectors);
+}
+TEST_CASE("vectors of DS between lanes hold") {
+  check_everywhere(ds_lane_vectors);
+}
