@@ -110,14 +110,14 @@ void load_to_lds(Wave& w, const Inst& i) {
       {prefix "store_byte_d16_hi", store_part<space, u8, true>}, {      \
     prefix "store_short_d16_hi", store_part<space, u16, true>           \
   }
-#define TO_LDS(prefix, space)                                   \
-  {prefix "load_lds_dword", load_to_lds<space, u32, 1>},        \
-      {prefix "load_lds_dwordx3", load_to_lds<space, u32, 3>},  \
-      {prefix "load_lds_dwordx4", load_to_lds<space, u32, 4>},  \
-      {prefix "load_lds_ubyte", load_to_lds<space, u8, 1>},     \
-      {prefix "load_lds_sbyte", load_to_lds<space, i8, 1>},     \
-      {prefix "load_lds_ushort", load_to_lds<space, u16, 1>}, { \
-    prefix "load_lds_sshort", load_to_lds<space, i16, 1>        \
+#define TO_LDS(prefix, space)                                                \
+  {prefix "load_lds_dword", load_to_lds<space, u32, 1>},                     \
+      {prefix "load_lds_dwordx3", load_to_lds<space, u32, 3>, Only::gfx950}, \
+      {prefix "load_lds_dwordx4", load_to_lds<space, u32, 4>, Only::gfx950}, \
+      {prefix "load_lds_ubyte", load_to_lds<space, u8, 1>},                  \
+      {prefix "load_lds_sbyte", load_to_lds<space, i8, 1>},                  \
+      {prefix "load_lds_ushort", load_to_lds<space, u16, 1>}, {              \
+    prefix "load_lds_sshort", load_to_lds<space, i16, 1>                     \
   }
 
 const Entry entries[] = {
