@@ -55,6 +55,13 @@ class AiterStage1 final : public Stage1 {
       first_.ranks = options_.ranks;
       first_.rank = options_.rank;
     }
+    if (!options_.packed_cache.empty()) {
+      Address packed = 0;
+      if (Status bad = bring("the packed cache", options_.packed_cache, packed)) return bad;
+      first_.kv = packed;
+      first_.page_stride =
+          static_cast<std::uint32_t>(input.launch.metadata.shape.page_size * kPackedTokenBytes);
+    }
     return input.launch.metadata.shape.route == Route::split ? prepare_split(input)
                                                              : prepare_works(input);
   }

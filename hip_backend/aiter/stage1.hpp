@@ -9,6 +9,7 @@
 // nothing can be left out, so there a fault of admission is an error.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -28,7 +29,13 @@ struct AiterOptions {
   std::vector<std::int32_t> global_kv_indptr;
   std::uint32_t ranks = 1;
   std::uint32_t rank = 0;
+  // What a row of element type `bytes` reads instead of the launch's cache, from page 0 on. A page
+  // holds its tokens' latents as fp8, then their scales as f32, each of a quarter of the latents,
+  // then their rope as bf16 (aiter.md 6). Empty: the launch's cache.
+  std::vector<std::byte> packed_cache;
 };
+inline constexpr std::int64_t kPackedScales = 4;  // of a token
+inline constexpr std::int64_t kPackedTokenBytes = kLatentDim + kPackedScales * 4 + kRopeDim * 2;
 
 // The kernel for a shape, as the original selects it.
 Result<Selection> select_for(const Installation& installation, const ResolvedShape& shape,

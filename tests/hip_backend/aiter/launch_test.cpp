@@ -32,7 +32,7 @@ struct Seen {
   [[nodiscard]] const Recorded& launch(std::size_t i) const { return device->launches.at(i); }
 };
 
-Seen see(const char* line) {
+Seen see_with(const char* line, AiterOptions options) {
   Seen seen;
   std::string reason;
   const auto spec = parse_case(line);
@@ -44,7 +44,7 @@ Seen see(const char* line) {
   const auto installation = Installation::of({{Arch::gfx942, *parse_manifest(kManifest, "m")}},
                                              {{"a.co", {std::byte{1}}}});
   static std::vector<std::unique_ptr<Stage1Maker>> makers;  // a run refers to its maker's options
-  makers.push_back(make_aiter_stage1(installation, {}));
+  makers.push_back(make_aiter_stage1(installation, std::move(options)));
   auto run = DecodeRun::prepare(*seen.device, seen.step->launch(), {.stage1 = *makers.back()});
   if (!run) FAIL(run.error().message);
   seen.run = std::move(*run);
@@ -52,6 +52,10 @@ Seen see(const char* line) {
   DecodeResult result;
   REQUIRE_FALSE(seen.run->read_stage1(result));
   return seen;
+}
+
+Seen see(const char* line) {
+  return see_with(line, {});
 }
 
 }  // namespace
@@ -174,6 +178,23 @@ TEST_CASE("aiter launch: page 0 lies before a cache that is a window") {
   const auto row = seen.device->memory<std::byte>(first, 1152);
   REQUIRE(row.size() == 1152);
   CHECK(std::equal(row.begin(), row.end(), cache.bytes.begin()));
+}
+
+TEST_CASE(
+    "aiter launch: a packed cache stands in for the launch's, in pages of 656 bytes a token") {
+  AiterOptions options;
+  options.row = parse_manifest(kManifest, "m")->front();
+  options.packed_cache.assign(std::size_t{2 * 64 * 656}, std::byte{7});
+  options.packed_cache.front() = std::byte{9};
+  const Seen seen = see_with("mla1:1q1s100;page=64;block=64;cu=2", options);
+  REQUIRE(seen.device->launches.size() == 2);
+  for (const std::size_t i : {0U, 1U}) {
+    const Recorded& l = seen.launch(i);
+    CHECK(l.at(0xB0) == 64 * 656);
+    CHECK(l.at(0xC0) == 6);
+    CHECK(l.at(0x110) == 0);
+    CHECK(seen.device->memory<std::byte>(l.at(0x30), 2 * 64 * 656) == options.packed_cache);
+  }
 }
 
 TEST_CASE("aiter launch: prefill arguments lie in slots of sixteen bytes") {

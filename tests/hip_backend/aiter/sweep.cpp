@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
     const Manifest* manifest = (*installation)->manifest(arch);
     if (manifest == nullptr || hip::code_object(name(arch), "reduce").empty()) continue;
     for (const ManifestRow& row : *manifest) {
-      if (row.key.kv == ElementType::bytes || row.file.find(only) == std::string::npos) continue;
+      if (row.file.find(only) == std::string::npos) continue;
       if (!(*installation)->code(arch, row.file)) {
         std::printf("missing %s %s\n", std::string(name(arch)).c_str(), row.file.c_str());
       } else if (row.key.prefill) {

@@ -20,7 +20,7 @@ struct Verdict {
   std::string wrong;
 };
 
-// Decode rows of 576 by 512 a head. Nothing for the packed cache (element type `bytes`).
+// Decode rows of 576 by 512 a head.
 std::vector<Verdict> judge_decode_row(Arch arch, const ManifestRow& row,
                                       const std::shared_ptr<Installation>& installation);
 

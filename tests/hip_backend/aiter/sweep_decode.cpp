@@ -6,6 +6,7 @@
 #include "hip_backend/aiter/aiter_backend.hpp"
 #include "hip_backend/device/emulated_device.hpp"
 #include "properties/stage_compare.hpp"
+#include "tests/hip_backend/aiter/packed_cache.hpp"
 #include "tests/hip_backend/aiter/sweep.hpp"
 #include "tests/hip_backend/crosscheck_step.hpp"
 
@@ -15,18 +16,20 @@ namespace {
 // One case of a row: what the line cannot say stands beside it.
 struct RowCase {
   Case spec;
-  std::int64_t splits = 0;  // without a plan; 0: as many as AITER takes
-  std::uint32_t ranks = 0;  // keys dealt out to so many; 0: not
+  std::int64_t splits = 0;   // without a plan; 0: as many as AITER takes
+  std::uint32_t ranks = 0;   // keys dealt out to so many; 0: not
+  bool tail_is_nan = false;  // what lies behind the keys of a last packed page; otherwise 0
 };
 
 std::string label(const RowCase& c) {
   std::string text = format_case(c.spec);
   if (c.spec.planner == PlannerChoice::none)
     text += " splits=" + (c.splits > 0 ? std::to_string(c.splits) : std::string("auto"));
+  if (c.tail_is_nan) text += " tail=nan";
   return text + (c.ranks > 0 ? " ranks=" + std::to_string(c.ranks) : "");
 }
 
-Case case_of(Arch arch, const RowKey& key, std::int64_t q, std::vector<std::int64_t> kv) {
+Case case_of(Arch arch, const RowKey& key, std::int64_t q, const std::vector<std::int64_t>& kv) {
   Case c;
   for (const std::int64_t n : kv) c.requests.push_back({q, n});
   c.heads = key.heads;
@@ -37,6 +40,11 @@ Case case_of(Arch arch, const RowKey& key, std::int64_t q, std::vector<std::int6
   c.causal = key.causal;
   c.need_lse = key.lse;
   c.planner = key.persistent ? PlannerChoice::v12 : PlannerChoice::none;
+  if (key.kv == ElementType::bytes) {  // the kernel takes pages of 64 tokens
+    c.page_size = 64;
+    c.block_size = 64;
+    c.granularity = 1;
+  }
   return c;
 }
 
@@ -46,6 +54,7 @@ std::vector<RowCase> cases_of(Arch arch, const RowKey& key) {
   if (key.qo_len == 8) lengths = {5, 6, 7, 8};  // ROCm/aiter#2720 is about 6
   if (key.persistent && key.qo_len == 4 && key.heads == 16) lengths = {3, 4};
   if (key.persistent && key.qo_len == 4 && key.heads == 32 && !key.cprr) lengths = {4, 5};
+  if (key.kv == ElementType::bytes) lengths = {1, 2, 3, 4};
   std::vector<RowCase> out;
   for (const std::int64_t q : lengths) {
     RowCase split{.spec = case_of(arch, key, q, {300, 337})};
@@ -61,6 +70,10 @@ std::vector<RowCase> cases_of(Arch arch, const RowKey& key) {
     }
     out.push_back(split);
     out.push_back(whole);
+    if (key.kv == ElementType::bytes) {
+      out.push_back({.spec = case_of(arch, key, q, {65})});  // the last page in a work of its own
+      out.push_back({.spec = case_of(arch, key, q, {44}), .tail_is_nan = true});
+    }
     if (key.persistent) continue;
     split.splits = 3;
     out.push_back(split);
@@ -84,6 +97,9 @@ ResolvedShape shape_of(const RowCase& c, const RowKey& key) {
   s.max_qo_len = spec.requests.front().qo_len;
   s.uniform_qo_len = s.max_qo_len;
   s.max_split = spec.max_split;
+  s.block_size = spec.block_size;
+  s.page_size = spec.page_size;
+  s.granularity = spec.granularity;
   s.kernel.masks = !(spec.arch == Arch::gfx942 && key.persistent && spec.heads == 128);
   if (key.persistent) {
     const auto plan = resolve_plan_shape(s.plan_key());
@@ -125,8 +141,14 @@ std::string judge_case(const RowCase& c, const ManifestRow& row,
   if (!batch) return batch.error().message;
   auto step = hip::test::step_of(c.spec, std::move(*batch), shape_of(c, row.key), reason);
   if (step == nullptr) return "not planned: " + std::move(reason);
+  AiterOptions options = options_of(c, row);
+  if (row.key.kv == ElementType::bytes) {
+    if (!c.tail_is_nan) clear_nan(step->tensors.cache);
+    options.packed_cache =
+        pack_cache(step->tensors.cache, c.spec.page_size, fp8_variant(c.spec.arch));
+  }
   const auto backend =
-      make_aiter_backend(make_emulated_device(c.spec.arch, {}), installation, options_of(c, row));
+      make_aiter_backend(make_emulated_device(c.spec.arch, {}), installation, std::move(options));
   const auto result = backend->run(step->launch(), {.record_footprint = true});
   if (!result) return result.error().message;
   if (c.ranks > 1) step->spec.causal = false;

@@ -45,6 +45,10 @@ constexpr Known kKnown[] = {
 
     {k950, "a16w16_qh8_qseqlen2_gqaratio8_causal.co", "", "", "past the end of q", "AITER-08"},
     {k950, "a8w8_qh32_qseqlen1_gqaratio32_lse_ps.co", "s40_", "", "lse row", "AITER-09"},
+    {k942, "page64_ds32", " tail=nan", "", "is nan", "AITER-11"},
+    {k942, "page64_ds32", "1q2s65;", "", "the reference", "AITER-14"},
+    {k942, "page64_ds32", "1q3s65;", "", "the reference", "AITER-14"},
+    {k942, "page64_ds32", "1q4s65;", "", "the reference", "AITER-14"},
     {k950, "a8w8_qh16_qseqlen4_gqaratio16_", "s300_", "", "the reference", "AITER-10"},
 };
 
