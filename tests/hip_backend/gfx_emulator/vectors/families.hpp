@@ -18,5 +18,10 @@ namespace gfx_test {
 [[nodiscard]] Vectors extended_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors ds_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors ds_lane_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors vmem_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors vmem_atomic_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors scratch_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors to_lds_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors smem_vectors(mla::gfx::Arch arch);
 
 }  // namespace gfx_test

@@ -45,3 +45,18 @@ TEST_CASE("vectors of DS hold") {
 TEST_CASE("vectors of DS between lanes hold") {
   check_everywhere(ds_lane_vectors);
 }
+TEST_CASE("vectors of FLAT, GLOBAL and MUBUF hold") {
+  check_everywhere(vmem_vectors);
+}
+TEST_CASE("vectors of atomics of memory hold") {
+  check_everywhere(vmem_atomic_vectors);
+}
+TEST_CASE("vectors of SCRATCH hold") {
+  check_everywhere(scratch_vectors);
+}
+TEST_CASE("vectors of loads to LDS hold") {
+  check_everywhere(to_lds_vectors);
+}
+TEST_CASE("vectors of SMEM hold") {
+  check_everywhere(smem_vectors);
+}
