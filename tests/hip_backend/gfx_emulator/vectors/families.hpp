@@ -23,5 +23,7 @@ namespace gfx_test {
 [[nodiscard]] Vectors scratch_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors to_lds_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors smem_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors matrix_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors flow_vectors(mla::gfx::Arch arch);
 
 }  // namespace gfx_test

@@ -60,3 +60,9 @@ TEST_CASE("vectors of loads to LDS hold") {
 TEST_CASE("vectors of SMEM hold") {
   check_everywhere(smem_vectors);
 }
+TEST_CASE("vectors of matrix instructions hold") {
+  check_everywhere(matrix_vectors);
+}
+TEST_CASE("vectors of branches, jumps and modes hold") {
+  check_everywhere(flow_vectors);
+}
