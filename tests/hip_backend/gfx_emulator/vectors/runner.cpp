@@ -317,14 +317,6 @@ void check(const Vectors& vectors, Arch arch, HostPath path) {
   }
 }
 
-void check_everywhere(Family family) {
-  for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
-    const Vectors vectors = family(arch);
-    check(vectors, arch, HostPath::portable);
-    if (mla::gfx::best_host_path() == HostPath::avx2) check(vectors, arch, HostPath::avx2);
-  }
-}
-
 Op find_op(Arch arch, const std::string& name) {
   const auto& operations = mla::gfx::Operations::of(arch, HostPath::portable);
   const int index = operations.named(name);

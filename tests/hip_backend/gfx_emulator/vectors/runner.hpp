@@ -10,10 +10,6 @@ namespace gfx_test {
 // lane. Fails when there is no vector.
 void check(const Vectors& vectors, mla::gfx::Arch arch, mla::gfx::HostPath path);
 
-// The same on both host paths (where the host has them) of both architectures.
-using Family = Vectors (*)(mla::gfx::Arch);
-void check_everywhere(Family family);
-
 // The code of the vectors, and where the instruction under test stands in it (dword index).
 struct Program {
   Words words;
