@@ -167,6 +167,7 @@ void Operations::add_memory() {
     if (!atomic && row.op < 0x40) add(Encoding::scratch, row, "scratch_" + name, Class::scratch);
     if (to_lds) continue;
     row.width[3] = 4;  // the buffer descriptor
+    if (name == "atomic_pk_add_bf16") row.only = Only::gfx950;
     add(Encoding::mubuf, row, "buffer_" + name, Class::buffer);
   }
   add(Encoding::mubuf, {0x28, "", {}}, "buffer_wbl2", Class::other);
