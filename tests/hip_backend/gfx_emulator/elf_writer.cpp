@@ -6,6 +6,7 @@ namespace gfx_test {
 namespace {
 
 constexpr std::size_t descriptor_at = 0x100, text_at = 0x200;
+constexpr std::uint16_t text_section = 3, section_count = 4;
 
 class File {
  public:
@@ -36,7 +37,7 @@ void put_header(File& file, const HandMade& kernel, std::uint64_t sections) {
   file.put<std::uint16_t>(54, 56);
   file.put<std::uint16_t>(56, 1);
   file.put<std::uint16_t>(58, 64);
-  file.put<std::uint16_t>(60, 3);
+  file.put<std::uint16_t>(60, section_count);
 }
 
 void put_descriptor(File& file, const HandMade& kernel) {
@@ -54,7 +55,7 @@ void put_symbol(File& file, std::size_t at, std::uint32_t name, std::uint8_t inf
                 std::uint64_t value, std::uint64_t size) {
   file.put<std::uint32_t>(at, name);
   file.put<std::uint8_t>(at + 4, info);
-  file.put<std::uint16_t>(at + 6, 1);
+  file.put<std::uint16_t>(at + 6, text_section);
   file.put<std::uint64_t>(at + 8, value);
   file.put<std::uint64_t>(at + 16, size);
 }
@@ -78,8 +79,8 @@ std::vector<std::byte> write_elf(const HandMade& kernel) {
   put_header(file, kernel, sections);
   file.put<std::uint32_t>(64, 1);  // one segment: the whole file, readable and executable
   file.put<std::uint32_t>(68, 5);
-  file.put<std::uint64_t>(96, sections + 192);
-  file.put<std::uint64_t>(104, sections + 192);
+  file.put<std::uint64_t>(96, sections + 64 * section_count);
+  file.put<std::uint64_t>(104, sections + 64 * section_count);
   put_descriptor(file, kernel);
   for (std::size_t n = 0; n < kernel.words.size(); ++n) file.put(text_at + 4 * n, kernel.words[n]);
   put_symbol(file, symbols + 24, 1, 2, text_at, size);
@@ -88,6 +89,11 @@ std::vector<std::byte> write_elf(const HandMade& kernel) {
   file.text(names + 6, "hand.kd");
   put_section(file, sections + 64, 2, symbols, 72, 2);
   put_section(file, sections + 128, 3, names, 24, 0);
+  // What a disassembler looks for: code that is loaded and executed.
+  const std::size_t text = sections + std::size_t{64} * text_section;
+  put_section(file, text, 1, text_at, size, 0);
+  file.put<std::uint64_t>(text + 8, 6);
+  file.put<std::uint64_t>(text + 16, text_at);
   return file.bytes;
 }
 

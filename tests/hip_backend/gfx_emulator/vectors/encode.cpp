@@ -114,8 +114,8 @@ Words flat(unsigned op, Segment segment, const Flat& f) {
   const bool acc = is_accumulator(f.dst) || is_accumulator(f.data);
   return {0xdc000000 | op << 18 | u32{f.returns} << 16 | static_cast<u32>(segment) << 14 |
               u32{f.sve} << 13 | low(static_cast<unsigned>(f.offset), 13),
-          low(f.address, 8) | low(f.data, 8) << 8 | f.saddr << 16 | u32{acc} << 23 |
-              low(f.dst, 8) << 24};
+          low(f.address, 8) | low(f.data, 8) << 8 | (segment == Segment::flat ? 0 : f.saddr) << 16 |
+              u32{acc} << 23 | low(f.dst, 8) << 24};
 }
 
 Words mubuf(unsigned op, const Mubuf& f) {

@@ -106,7 +106,7 @@ void add_sdwa_forms(Vectors& out, Arch arch) {
   for (const unsigned sel : {4U, 5U}) {
     Vector v = start(pair, "SDWA word");
     v.words = encode::vop1(pair.number, destination, sdwa_marker);
-    v.words.push_back(encode::sdwa({.src0 = first, .src0_sel = sel}));
+    v.words.push_back(encode::sdwa({.src0 = first, .src0_sel = sel, .src1_sel = 0}));
     Expected result{.index = destination, .words = 2, .values = {}, .compare = Compare::two_f32};
     for (unsigned l = 0; l < lanes; ++l) {
       const u32 half = selected(v.before.v[first][l], sel, false);

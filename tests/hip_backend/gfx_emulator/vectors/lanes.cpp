@@ -44,16 +44,12 @@ Expected computed(const Vector& v, unsigned reg, u64 mask, F f) {
 void add_scalar_reads(Vectors& out, Arch arch) {
   const Op read_first = find_op(arch, "v_readfirstlane_b32");
   for (const u64 mask : masks) {
-    for (const bool vop3 : {false, true}) {
-      Vector v = start(read_first, "first lane");
-      v.before.exec = mask;
-      v.words = vop3
-                    ? encode::vop3(0x140 + read_first.number, {.dst = scalar, .src = {first, 0, 0}})
-                    : encode::vop1(read_first.number, scalar, first);
-      const i32 lane = mask == 0 ? 0 : lowest_bit(mask);
-      v.after = {expect_scalar(scalar, v.before.v.at(first)[static_cast<unsigned>(lane)])};
-      out.push_back(std::move(v));
-    }
+    Vector v = start(read_first, "first lane");
+    v.before.exec = mask;
+    v.words = encode::vop1(read_first.number, scalar, first);
+    const i32 lane = mask == 0 ? 0 : lowest_bit(mask);
+    v.after = {expect_scalar(scalar, v.before.v.at(first)[static_cast<unsigned>(lane)])};
+    out.push_back(std::move(v));
   }
   const Op read = find_op(arch, "v_readlane_b32"), write = find_op(arch, "v_writelane_b32");
   for (const u32 lane : {0U, 5U, 31U, 32U, 63U, 64U, 129U}) {

@@ -217,7 +217,7 @@ void add_doubles(Vectors& out, Arch arch, bool small) {
 // Scales: a power of two for the 32 k of each lane, from a chosen byte of a register.
 void add_scaled(Vectors& out, const Op& op, const MatrixShape& s) {
   for (unsigned byte = 0; byte < 4; ++byte) {
-    Vector v = make(op, s, {.note = "scaled", .constant = 128}, 40 + byte);
+    Vector v = make(op, s, {.note = "scaled", .abid = 1, .constant = 128}, 40 + byte);
     Random random(byte);
     Row scales[2];
     for (Row& row : scales) {

@@ -101,6 +101,7 @@ void add_atomic(Vectors& out, Arch arch, const Address& address, const AtomicNam
                 bool returns) {
   const Atomic& atomic = names.atomic;
   const Op op = find_op(arch, address.prefix + "atomic_" + names.global);
+  if (op.name.empty()) return;
   const unsigned words = atomic.size / 4;
   const Operands row =
       operand_rows(op.name, {atomic.type, atomic.type, atomic.type}, atomic.only).back();

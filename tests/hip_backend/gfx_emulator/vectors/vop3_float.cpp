@@ -153,14 +153,12 @@ std::vector<Alu> conversions() {
 std::vector<Alu> byte_conversions(Arch arch) {
   const bool fnuz = arch == Arch::gfx942;
   const auto make = [](const char* name, const Byte& format) {
-    const auto convert = [format](bool saturate) {
-      return [=](float a, float b) {
-        return static_cast<u16>(byte_of(static_cast<double>(a), format, saturate) |
-                                byte_of(static_cast<double>(b), format, saturate) << 8);
-      };
-    };
-    return alu(name, convert(false),
-               {.keeps_high = true, .op_sel = true, .clamped = by_bits(convert(true))});
+    return alu(name,
+               [format](float a, float b) {
+                 return static_cast<u16>(byte_of(static_cast<double>(a), format, false) |
+                                         byte_of(static_cast<double>(b), format, false) << 8);
+               },
+               {.keeps_high = true, .op_sel = true});
   };
   return {make("v_cvt_pk_fp8_f32", fnuz ? fp8_fnuz : fp8_ocp),
           make("v_cvt_pk_bf8_f32", fnuz ? bf8_fnuz : bf8_ocp)};
