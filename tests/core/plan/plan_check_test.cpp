@@ -114,6 +114,19 @@ TEST_CASE("plan_check: each rule catches its own damage", "[plan][P05]") {
   CHECK(has_rule(damaged([](Plan& x) { x.reduce_indptr.set(0, 1); }), Rule::reduce_indptr));
 }
 
+TEST_CASE("plan_check: partial rows that overlap by one are a violation", "[plan][P05]") {
+  const auto p = planned("mla1:3q2s700;heads=16;cu=16");  // tiles of two rows
+  Plan plan = p->md.plan->clone();
+  std::int64_t last = -1;
+  for (std::int64_t w = 0; w < plan.works(); ++w)
+    if (plan.work(w).partial_row > 0) last = w;
+  REQUIRE(last >= 0);
+  plan::WorkItem item = plan.work(last);
+  item.partial_row -= 1;
+  plan.set_work(last, item);
+  CHECK(has_rule(check(*p, plan), Rule::partial_rows));
+}
+
 TEST_CASE("plan_check: a work with more rows than a workgroup takes is a violation",
           "[plan][P07][BUG-021]") {
   // Planned for 16 heads, two rows fit a tile; 128 fp8 heads on gfx942 take one row.

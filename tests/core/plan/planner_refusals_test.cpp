@@ -281,6 +281,18 @@ TEST_CASE("planner v1.1: what it divides by or ignores is refused", "[plan]") {
     CHECK_THAT(split.refusal(), Contains("request 1 has n = 1 keys for q = 2"));
     CHECK(split.bug() == "BUG-075");
   }
+  SECTION("but not as many keys as rows, nor fewer without a mask") {
+    Batch split({1000, 2}, all(2, 2));
+    split.input.version = PlannerVersion::v1_1;
+    split.input.key.heads_per_kv_head = Heads(128);
+    CHECK(split.refusal() == "planned");
+    Batch unmasked({1000, 1}, all(2, 2));
+    unmasked.input = split.input;
+    unmasked.input.causal = false;
+    unmasked.input.qo_indptr = unmasked.qo_indptr;
+    unmasked.input.kv_indptr = unmasked.kv_indptr;
+    CHECK(unmasked.refusal() == "planned");
+  }
   SECTION("more requests than scratch memory") {
     Batch large(all(3000, 5), all(3000, 1));
     large.input.version = PlannerVersion::v1_1;

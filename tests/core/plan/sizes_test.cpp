@@ -104,6 +104,44 @@ TEST_CASE("sizes: a split cap raises the partial rows of a batch that outnumbers
   }
 }
 
+TEST_CASE("splits: the split count equals AITER's in all golden rows", "[plan]") {
+  const json rows = mla::golden::load("splits")["rows"];
+  CHECK(rows.size() == 420);
+  for (const json& row : rows) {
+    const mla::Dtype q = row[5] == 1 ? mla::Dtype::fp8 : mla::Dtype::bf16;
+    const auto splits = mla::plan::split_count({mla::ComputeUnits(row[0].get<std::int64_t>()),
+                                                mla::Requests(row[1].get<std::int64_t>()),
+                                                mla::Tokens(row[2].get<std::int64_t>()),
+                                                mla::Heads(row[3].get<std::int64_t>()),
+                                                row[4],
+                                                {q, q}});
+    if (!splits.ok() || *splits != row[6]) FAIL_CHECK(row.dump());
+  }
+}
+
+TEST_CASE("splits: tiles of keys are 64, 32 or 16 tokens", "[plan]") {
+  using enum mla::Dtype;
+  const auto tokens = [](std::int64_t heads, std::int64_t rows, mla::DtypePair dtype) {
+    return mla::plan::split_granularity(mla::Heads(heads), rows, dtype);
+  };
+  for (const mla::DtypePair dtype : {mla::DtypePair{bf16, bf16}, {bf16, fp8}, {fp8, fp8}}) {
+    CHECK(tokens(8, 1, dtype) == 64);
+    CHECK(tokens(8, 2, dtype) == 64);
+    CHECK(tokens(8, 3, dtype) == 16);
+    CHECK(tokens(16, 1, dtype) == 64);
+    CHECK(tokens(16, 2, dtype) == 16);
+    CHECK(tokens(32, 1, dtype) == 16);
+    CHECK(tokens(64, 2, dtype) == 16);
+  }
+  CHECK(tokens(128, 1, {fp8, fp8}) == 32);
+  CHECK(tokens(128, 4, {fp8, fp8}) == 32);
+  CHECK(tokens(128, 1, {bf16, fp8}) == 16);
+  CHECK(tokens(128, 1, {bf16, bf16}) == 16);
+  CHECK(tokens(64, 1, {bf16, bf16}) == 32);
+  CHECK(tokens(64, 1, {bf16, fp8}) == 16);
+  CHECK(tokens(64, 1, {fp8, fp8}) == 16);
+}
+
 TEST_CASE("splits: an fp8 query that one block nearly holds is not split", "[plan]") {
   // 16 heads of 4 rows: blocks of 64 keys. 66 keys are two blocks, and one beyond the rows.
   const auto splits = [](std::int64_t keys) {

@@ -60,6 +60,8 @@ TEST_CASE("route: one decision, with its reason, for every kind of step", "[shap
       {"mla1:2q5s9", Route::persistent_rows, "no persistent kernel for 16 heads, 5 query rows"},
       {"mla1:2q5s9;arch=gfx950", Route::persistent, "takes these requests"},
       {"mla1:1q2s9_1q4s9;heads=128", Route::persistent_rows, "the same number of rows"},
+      {"mla1:1q2s9_1q4s9;heads=32;dtype=fp8/fp8", Route::persistent_rows,
+       "the same number of rows"},
       {"mla1:1q2s9_1q4s9", Route::persistent, "takes these requests"},
       {"mla1:2q2s9;causal=0", Route::persistent_rows, "always masks"},
       {"mla1:2q2s9;causal=0;arch=gfx950", Route::persistent, "takes these requests"},
