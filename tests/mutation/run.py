@@ -70,11 +70,22 @@ def command(arguments, limit=600):
 
 
 def copy_sources():
+    """Brings the copy up to date. A file that differs is newer than every object: a run that was
+    interrupted leaves a mutant behind, and its object with it."""
     sources = WORK / "source"
-    for folder in ["core", "cpu_backend", "hip_backend", "properties", "tests", "fixtures"]:
-        shutil.rmtree(sources / folder, ignore_errors=True)
-        shutil.copytree(ROOT / folder, sources / folder)
-    shutil.copy(ROOT / "CMakeLists.txt", sources)
+    folders = ["core", "cpu_backend", "hip_backend", "properties", "tests", "fixtures"]
+    wanted = {"CMakeLists.txt"}
+    for folder in folders:
+        wanted |= {str(p.relative_to(ROOT)) for p in (ROOT / folder).rglob("*") if p.is_file()}
+    for name in sorted(wanted):
+        copy = sources / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if not copy.is_file() or copy.read_bytes() != (ROOT / name).read_bytes():
+            shutil.copyfile(ROOT / name, copy)
+    for folder in folders:
+        for path in (sources / folder).rglob("*"):
+            if path.is_file() and str(path.relative_to(sources)) not in wanted:
+                path.unlink()
     return sources
 
 
@@ -135,8 +146,10 @@ def main():
         path = sources / mutant.file
         original = path.read_text()
         path.write_text(mutant.apply(original))
-        result = verdict(build, order.setdefault(mutant.file, list(TESTS)))
-        path.write_text(original)
+        try:
+            result = verdict(build, order.setdefault(mutant.file, list(TESTS)))
+        finally:
+            path.write_text(original)
         tally[result if result in tally else "killed"] += 1
         line = original.splitlines()[mutant.line - 1].strip()
         old = original[mutant.begin : mutant.end].strip()
