@@ -137,3 +137,19 @@ TEST_CASE("expansion: what does not fit is refused before anything is written", 
   CHECK(beyond->message.find("8388608") != std::string::npos);
   CHECK(out[0] == -7);
 }
+
+TEST_CASE("expansion: page ids run from 0 to the largest int32", "[paging][P17]") {
+  std::vector<std::int32_t> out(1, -7);
+  const auto refused = [&](std::int32_t block, std::int64_t pages_per_block) {
+    const Expansion e{{block}, {0, 1}, {0}, 1};
+    return expand_pages(e.input(pages_per_block), {.programs = 1, .chunk = 4}, out).has_value();
+  };
+  CHECK_FALSE(refused(0, 1));
+  CHECK_FALSE(refused(2147483647, 1));
+  CHECK(out[0] == 2147483647);
+  CHECK(refused(-1, 1));
+  CHECK(refused(-1, 16));
+  CHECK_FALSE(refused(8388607, 256));
+  CHECK(out[0] == 8388607 * 256);
+  CHECK(refused(8388608, 256));
+}

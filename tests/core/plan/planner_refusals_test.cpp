@@ -70,6 +70,17 @@ TEST_CASE("planners: input that has no meaning is refused with its value", "[pla
   }
 }
 
+TEST_CASE("planners: the last page is looked at where it is given, and where there is one",
+          "[plan]") {
+  Batch batch({100, 0, 200}, all(3, 1));
+  batch.last_page_len = {1, 77, 1};
+  CHECK(batch.refusal() == "planned");
+  batch.last_page_len[2] = 2;
+  CHECK_THAT(batch.refusal(), Contains("request 2 has 2 tokens in its last page"));
+  batch.input.last_page_len = {};
+  CHECK(batch.refusal() == "planned");
+}
+
 TEST_CASE("planner v1.2: the parallel kernel refuses what it was not written for", "[plan]") {
   Batch batch({100, 200}, all(2, 1));
   batch.input.kernel = V12Kernel::parallel;
