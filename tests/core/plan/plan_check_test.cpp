@@ -127,6 +127,16 @@ TEST_CASE("plan_check: partial rows that overlap by one are a violation", "[plan
   CHECK(has_rule(check(*p, plan), Rule::partial_rows));
 }
 
+TEST_CASE("plan_check: a row that nobody writes is noticed from one key on", "[plan][P05]") {
+  const auto p = planned("mla1:2q2s1;heads=128;arch=gfx950;causal=0;cu=8");  // a tile for each row
+  REQUIRE(p->md.plan->works() == 4);
+  for (const std::int64_t lost : {0, 3}) {
+    Plan plan = p->md.plan->clone();
+    plan.set_work(lost, plan.work(lost == 0 ? 1 : 2));  // the request's other row once more
+    CHECK(has_rule(check(*p, plan), Rule::row_written));
+  }
+}
+
 TEST_CASE("plan_check: a work with more rows than a workgroup takes is a violation",
           "[plan][P07][BUG-021]") {
   // Planned for 16 heads, two rows fit a tile; 128 fp8 heads on gfx942 take one row.
