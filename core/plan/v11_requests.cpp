@@ -44,16 +44,15 @@ Status check_lists(const PlanInput& input, const PlanShape& shape) {
   return check_ignored_options(input);
 }
 
-// Whole waves sort in the same memory in which costs and partial ranges are kept afterwards.
+// Costs and partial ranges are kept in the memory in which whole waves sort before: two words for
+// each lane of a wave, which is the larger demand for fewer than 64 requests only, and fits.
 Status check_scratch(const PlanInput& input, const PlanShape& shape, std::int64_t tiles) {
   const std::int64_t n = count(input, shape);
   const std::int64_t longest = std::max<std::int64_t>(input.key.max_qo_len, 1);
   const std::int64_t tile_limit =
       n * ceil_div(longest * shape.plan_heads.count(), shape.rows_per_workgroup);
   const std::int64_t lists = 3 * n + n + 1;
-  const std::int64_t words =
-      std::max(lists + 2 * shape.slots.count() + 4 * tile_limit, lists + 2 * v11_padded(n));
-  const std::int64_t bytes = 4 * words;
+  const std::int64_t bytes = 4 * (lists + 2 * shape.slots.count() + 4 * tile_limit);
   if (bytes > scratch_bytes(input.key.arch))
     return Error{ErrorCode::unsupported,
                  std::to_string(n) + " planning requests take " + std::to_string(bytes) +

@@ -307,7 +307,9 @@ TEST_CASE("planner v1.1: what it divides by or ignores is refused", "[plan]") {
   SECTION("more requests than scratch memory") {
     Batch large(all(3000, 5), all(3000, 1));
     large.input.version = PlannerVersion::v1_1;
-    CHECK_THAT(large.refusal(), Contains("3000 planning requests take"));
+    // Four words a request and one more, two a slot, four a tile.
+    CHECK_THAT(large.refusal(),
+               Contains("3000 planning requests take 98436 bytes of scratch memory"));
   }
   SECTION("a tile limit that the queries exceed") {
     Batch split({1000, 900}, all(2, 2));
