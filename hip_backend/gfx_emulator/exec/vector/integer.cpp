@@ -55,6 +55,31 @@ constexpr Handler subrev() {
       [](T a, T b) { return sub_limited<T>(b, a); });
 }
 
+// What T holds of an exact value.
+template <class T>
+inline T saturated(i64 value) {
+  constexpr i64 least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
+  return static_cast<T>(value < least ? least : value > most ? most : value);
+}
+
+// The same for 16-bit results that keep the upper half of their register.
+template <class F, class G>
+constexpr Handler each_lane_saturating_keeping_high(F, G) {
+  return [](Wave& w, const Inst& i) {
+    if (!i.clamp) return run_lanes<F, true>(w, i);
+    run_lanes<G, true>(w, i);
+  };
+}
+
+// Modulo 2^16, or saturated.
+#define SHORT_MULTIPLY_ADD(form, type)                                                        \
+  form([](type a, type b, type c) { return static_cast<type>(static_cast<u32>(a) * b + c); }, \
+       [](type a, type b, type c) { return saturated<type>(i64{a} * b + c); })
+// A sum of absolute differences and the third source.
+#define DIFFERENCES(...)                                                                      \
+  each_lane_saturating([](u32 a, u32 b, u32 c) { return static_cast<u32>(__VA_ARGS__) + c; }, \
+                       [](u32 a, u32 b, u32 c) { return saturated<u32>(i64{__VA_ARGS__} + c); })
+
 template <class T>
 inline T middle(T a, T b, T c) {
   return std::max(std::min(a, b), std::min(std::max(a, b), c));
@@ -240,35 +265,45 @@ const Entry entries[] = {
        const auto x = static_cast<u32>(a < 0 ? ~a : a);
        return x == 0 ? ~0U : static_cast<u32>(std::countl_zero(x));
      })},
-    {"v_mul_u32_u24", each_lane([](u32 a, u32 b) { return (a & 0xffffff) * (b & 0xffffff); })},
-    {"v_mul_i32_i24", each_lane([](u32 a, u32 b) {
-       return static_cast<u32>(low24(a)) * static_cast<u32>(low24(b));
-     })},
+    {"v_mul_u32_u24",
+     each_lane_saturating(
+         [](u32 a, u32 b) { return (a & 0xffffff) * (b & 0xffffff); },
+         [](u32 a, u32 b) { return saturated<u32>(i64{a & 0xffffff} * (b & 0xffffff)); })},
+    {"v_mul_i32_i24",
+     each_lane_saturating(
+         [](u32 a, u32 b) { return static_cast<u32>(low24(a)) * static_cast<u32>(low24(b)); },
+         [](u32 a, u32 b) { return static_cast<u32>(saturated<i32>(i64{low24(a)} * low24(b))); })},
     {"v_mad_u32_u24",
-     each_lane([](u32 a, u32 b, u32 c) { return (a & 0xffffff) * (b & 0xffffff) + c; })},
-    {"v_mad_i32_i24", each_lane([](u32 a, u32 b, u32 c) {
-       return static_cast<u32>(low24(a)) * static_cast<u32>(low24(b)) + c;
-     })},
+     each_lane_saturating([](u32 a, u32 b, u32 c) { return (a & 0xffffff) * (b & 0xffffff) + c; },
+                          [](u32 a, u32 b, u32 c) {
+                            return saturated<u32>(i64{a & 0xffffff} * (b & 0xffffff) + c);
+                          })},
+    {"v_mad_i32_i24", each_lane_saturating(
+                          [](u32 a, u32 b, u32 c) {
+                            return static_cast<u32>(low24(a)) * static_cast<u32>(low24(b)) + c;
+                          },
+                          [](u32 a, u32 b, u32 c) {
+                            const i64 sum = i64{low24(a)} * low24(b) + static_cast<i32>(c);
+                            return static_cast<u32>(saturated<i32>(sum));
+                          })},
     {"v_mul_lo_u32", each_lane([](u32 a, u32 b) { return a * b; })},
     {"v_mul_lo_u16", each_lane([](u16 a, u16 b) { return static_cast<u16>(u32{a} * b); })},
-    {"v_mad_u16",
-     each_lane_keeping_high([](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); })},
-    {"v_mad_i16",
-     each_lane_keeping_high([](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); })},
-    {"v_mad_legacy_u16",
-     each_lane([](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); })},
-    {"v_mad_legacy_i16",
-     each_lane([](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); })},
-    {"v_mad_u32_u16", each_lane([](u16 a, u16 b, u32 c) { return u32{a} * b + c; })},
+    {"v_mad_u16", SHORT_MULTIPLY_ADD(each_lane_saturating_keeping_high, u16)},
+    {"v_mad_i16", SHORT_MULTIPLY_ADD(each_lane_saturating_keeping_high, i16)},
+    {"v_mad_legacy_u16", SHORT_MULTIPLY_ADD(each_lane_saturating, u16)},
+    {"v_mad_legacy_i16", SHORT_MULTIPLY_ADD(each_lane_saturating, i16)},
+    {"v_mad_u32_u16",
+     each_lane_saturating([](u16 a, u16 b, u32 c) { return u32{a} * b + c; },
+                          [](u16 a, u16 b, u32 c) { return saturated<u32>(i64{a} * b + c); })},
     {"v_mad_i32_i16",
-     each_lane([](i16 a, i16 b, u32 c) { return static_cast<u32>(i32{a} * b) + c; })},
-    {"v_sad_u8", each_lane([](u32 a, u32 b, u32 c) { return byte_sad(a, b) + c; })},
-    {"v_sad_hi_u8", each_lane([](u32 a, u32 b, u32 c) { return (byte_sad(a, b) << 16) + c; })},
-    {"v_msad_u8", each_lane([](u32 a, u32 b, u32 c) { return masked_sad(a, b) + c; })},
-    {"v_sad_u16", each_lane([](u32 a, u32 b, u32 c) {
-       return difference(a & 0xffff, b & 0xffff) + difference(a >> 16, b >> 16) + c;
-     })},
-    {"v_sad_u32", each_lane([](u32 a, u32 b, u32 c) { return difference(a, b) + c; })},
+     each_lane_saturating(
+         [](i16 a, i16 b, i32 c) { return static_cast<i32>(static_cast<u32>(i32{a} * b) + c); },
+         [](i16 a, i16 b, i32 c) { return saturated<i32>(i64{a} * b + c); })},
+    {"v_sad_u8", DIFFERENCES(byte_sad(a, b))},
+    {"v_sad_hi_u8", DIFFERENCES(byte_sad(a, b) << 16)},
+    {"v_msad_u8", DIFFERENCES(masked_sad(a, b))},
+    {"v_sad_u16", DIFFERENCES(difference(a & 0xffff, b & 0xffff) + difference(a >> 16, b >> 16))},
+    {"v_sad_u32", DIFFERENCES(difference(a, b))},
     {"v_lerp_u8", each_lane([](u32 a, u32 b, u32 c) { return lerp_bytes(a, b, c); })},
     {"v_cvt_pk_u16_u32",
      each_lane([](u32 a, u32 b) { return std::min(a, 0xffffU) | std::min(b, 0xffffU) << 16; })},
