@@ -14,7 +14,7 @@ namespace gfx_test {
 
 struct AluOptions {
   Compare compare = Compare::bits;  // of a float result: by its type, unless said here
-  bool keeps_high = false;          // a 16-bit result leaves the upper half alone
+  bool keeps_high = false;          // a 16-bit result leaves the upper half alone (UPPER_HALF)
   bool op_sel = false;              // halves of 16-bit operands and of the result can be chosen
   bool modifiers = true;            // neg, abs, clamp and omod apply where there are floats
   bool result_modifiers = true;     // clamp and omod do

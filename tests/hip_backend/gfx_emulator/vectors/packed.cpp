@@ -16,7 +16,7 @@ constexpr unsigned destination = vgpr + 22, scalar = 20;
 struct Packed {
   std::string name;
   unsigned count = 2, bits = 16;
-  bool real = false;
+  bool real = false, limits = true;  // clamp has a meaning
   std::function<u64(u64, u64, u64, bool clamp)> run;
 };
 
@@ -130,7 +130,7 @@ void add_packed(Vectors& out, Arch arch, const Packed& p) {
     out.push_back(make(op, p, {.note = "neg_lo", .neg = bits}, last));
     out.push_back(make(op, p, {.note = "neg_hi", .neg_hi = bits}, last));
   }
-  out.push_back(make(op, p, {.note = "clamp", .clamp = true}, last));
+  if (p.limits) out.push_back(make(op, p, {.note = "clamp", .clamp = true}, last));
   add_constants(out, op, p, last);
 }
 
@@ -162,6 +162,11 @@ Packed integers(const char* name, unsigned count, std::function<i64(i64, i64, i6
             const i64 value = f(from_bits<T>(a), from_bits<T>(b), from_bits<T>(c));
             return u64{static_cast<u16>(clamp ? limited_whole<T>(value) : value)};
           }};
+}
+
+Packed without_clamp(Packed p) {
+  p.limits = false;
+  return p;
 }
 
 std::vector<Packed> real_pairs() {
@@ -209,11 +214,15 @@ std::vector<Packed> integer_pairs() {
       integers<u16>("v_pk_max_u16", 2, more),
       integers<i16>("v_pk_min_i16", 2, less),
       integers<i16>("v_pk_max_i16", 2, more),
-      // These have nothing to limit.
-      integers<u16>("v_pk_mul_lo_u16", 2, [=](i64 a, i64 b, i64) { return wrap(a * b); }),
-      integers<u16>("v_pk_lshlrev_b16", 2, [=](i64 a, i64 b, i64) { return wrap(b << a % 16); }),
-      integers<u16>("v_pk_lshrrev_b16", 2, [](i64 a, i64 b, i64) { return b >> a % 16; }),
-      integers<i16>("v_pk_ashrrev_i16", 2, [](i64 a, i64 b, i64) { return b >> (a & 15); }),
+      // The manuals say nothing of a clamp here.
+      without_clamp(
+          integers<u16>("v_pk_mul_lo_u16", 2, [=](i64 a, i64 b, i64) { return wrap(a * b); })),
+      without_clamp(integers<u16>("v_pk_lshlrev_b16", 2,
+                                  [=](i64 a, i64 b, i64) { return wrap(b << a % 16); })),
+      without_clamp(
+          integers<u16>("v_pk_lshrrev_b16", 2, [](i64 a, i64 b, i64) { return b >> a % 16; })),
+      without_clamp(
+          integers<i16>("v_pk_ashrrev_i16", 2, [](i64 a, i64 b, i64) { return b >> (a & 15); })),
   };
 }
 

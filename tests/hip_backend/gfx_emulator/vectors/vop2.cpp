@@ -52,6 +52,13 @@ Alu wrapping(const char* name, F f) {
              {.clamped = by_bits([f](T a, T b) { return limited_whole<T>(f(i64{a}, i64{b})); })});
 }
 
+template <class R, class F>
+Alu product_of_24(const char* name, F field) {
+  return alu(name, [field](u32 a, u32 b) { return static_cast<R>(field(a) * field(b)); },
+             {.clamped = by_bits(
+                  [field](u32 a, u32 b) { return limited_whole<R>(field(a) * field(b)); })});
+}
+
 std::vector<Alu> integers() {
   const auto add = [](i64 a, i64 b) { return a + b; };
   const auto sub = [](i64 a, i64 b) { return a - b; };
@@ -63,17 +70,13 @@ std::vector<Alu> integers() {
       wrapping<u16>("v_add_u16", add),
       wrapping<u16>("v_sub_u16", sub),
       wrapping<u16>("v_subrev_u16", subrev),
-      alu("v_mul_i32_i24",
-          [](u32 a, u32 b) {
-            return static_cast<i32>(i64{sign_extended(a, 24)} * sign_extended(b, 24));
-          }),
+      product_of_24<i32>("v_mul_i32_i24", [](u32 a) { return i64{sign_extended(a, 24)}; }),
       alu("v_mul_hi_i32_i24",
           [](u32 a, u32 b) {
             return static_cast<i32>(std::floor(static_cast<double>(sign_extended(a, 24)) *
                                                sign_extended(b, 24) / 0x1p32));
           }),
-      alu("v_mul_u32_u24",
-          [](u32 a, u32 b) { return static_cast<u32>(u64{a % 0x1000000} * (b % 0x1000000)); }),
+      product_of_24<u32>("v_mul_u32_u24", [](u32 a) { return i64{a % 0x1000000}; }),
       alu("v_mul_hi_u32_u24",
           [](u32 a, u32 b) {
             return static_cast<u32>(u64{a % 0x1000000} * (b % 0x1000000) / 0x100000000);

@@ -63,6 +63,25 @@ std::vector<Alu> sums() {
   };
 }
 
+// An exact value: its low bits, or what the result type holds of it.
+template <class R, class F>
+Alu limiting(const char* name, F f, AluOptions options) {
+  using Wide = std::function<i64(u64, u64, u64)>;
+  const std::vector<Type> types = SignatureOf<F>::types();
+  const Wide exact = [f](u64 a, u64 b, u64 c) {
+    using Arguments = typename SignatureOf<F>::Arguments;
+    return f(from_bits<std::tuple_element_t<0, Arguments>>(a),
+             from_bits<std::tuple_element_t<1, Arguments>>(b),
+             from_bits<std::tuple_element_t<2, Arguments>>(c));
+  };
+  options.clamped = [exact](u64 a, u64 b, u64 c) {
+    return to_bits(limited_whole<R>(exact(a, b, c)));
+  };
+  return {name, types, type_of<R>(),
+          [exact](u64 a, u64 b, u64 c) { return to_bits(static_cast<R>(exact(a, b, c))); },
+          std::move(options)};
+}
+
 std::vector<Alu> products() {
   return {
       alu("v_mul_lo_u32", [](u32 a, u32 b) { return static_cast<u32>(u64{a} * b); }),
@@ -71,28 +90,25 @@ std::vector<Alu> products() {
           [](i32 a, i32 b) {
             return static_cast<i32>(std::floor(static_cast<long double>(i64{a} * b) / 0x1p32L));
           }),
-      alu("v_mad_i32_i24",
-          [](u32 a, u32 b, i32 c) {
-            return static_cast<i32>(i64{sign_extended(a, 24)} * sign_extended(b, 24) + c);
-          }),
-      alu("v_mad_u32_u24",
-          [](u32 a, u32 b, u32 c) {
-            return static_cast<u32>(u64{a % 0x1000000} * (b % 0x1000000) + c);
-          }),
-      alu(
-          "v_mad_u16", [](u16 a, u16 b, u16 c) { return static_cast<u16>(u64{a} * b + c); },
-          halves_kept),
-      alu(
-          "v_mad_i16", [](i16 a, i16 b, i16 c) { return static_cast<i16>(i64{a} * b + c); },
-          halves_kept),
-      alu("v_mad_legacy_u16", [](u16 a, u16 b, u16 c) { return static_cast<u16>(u64{a} * b + c); }),
-      alu("v_mad_legacy_i16", [](i16 a, i16 b, i16 c) { return static_cast<i16>(i64{a} * b + c); }),
-      alu(
-          "v_mad_u32_u16", [](u16 a, u16 b, u32 c) { return static_cast<u32>(u64{a} * b + c); },
-          halves),
-      alu(
-          "v_mad_i32_i16", [](i16 a, i16 b, i32 c) { return static_cast<i32>(i64{a} * b + c); },
-          halves),
+      limiting<i32>(
+          "v_mad_i32_i24",
+          [](u32 a, u32 b, i32 c) { return i64{sign_extended(a, 24)} * sign_extended(b, 24) + c; },
+          {}),
+      limiting<u32>("v_mad_u32_u24",
+                    [](u32 a, u32 b, u32 c) {
+                      return static_cast<i64>(u64{a % 0x1000000} * (b % 0x1000000) + c);
+                    },
+                    {}),
+      limiting<u16>(
+          "v_mad_u16", [](u16 a, u16 b, u16 c) { return i64{a} * b + c; }, halves_kept),
+      limiting<i16>(
+          "v_mad_i16", [](i16 a, i16 b, i16 c) { return i64{a} * b + c; }, halves_kept),
+      limiting<u16>("v_mad_legacy_u16", [](u16 a, u16 b, u16 c) { return i64{a} * b + c; }, {}),
+      limiting<i16>("v_mad_legacy_i16", [](i16 a, i16 b, i16 c) { return i64{a} * b + c; }, {}),
+      limiting<u32>(
+          "v_mad_u32_u16", [](u16 a, u16 b, u32 c) { return i64{a} * b + c; }, halves),
+      limiting<i32>(
+          "v_mad_i32_i16", [](i16 a, i16 b, i32 c) { return i64{a} * b + c; }, halves),
   };
 }
 
@@ -175,16 +191,20 @@ std::vector<Alu> packed_bytes() {
     };
   };
   return {
-      alu("v_sad_u8", [](u32 a, u32 b, u32 c) { return distance(a, b, false) + c; }),
-      alu("v_sad_hi_u8", [](u32 a, u32 b, u32 c) { return distance(a, b, false) * 65536 + c; }),
-      alu("v_msad_u8", [](u32 a, u32 b, u32 c) { return distance(a, b, true) + c; }),
-      alu("v_sad_u16",
-          [](u32 a, u32 b, u32 c) {
-            const i64 low = i64{a & 0xffff} - (b & 0xffff), high = i64{a >> 16} - (b >> 16);
-            return static_cast<u32>(std::abs(low) + std::abs(high) + c);
-          }),
-      alu("v_sad_u32",
-          [](u32 a, u32 b, u32 c) { return static_cast<u32>(std::abs(i64{a} - b) + c); }),
+      limiting<u32>("v_sad_u8", [](u32 a, u32 b, u32 c) { return i64{distance(a, b, false)} + c; },
+                    {}),
+      limiting<u32>("v_sad_hi_u8",
+                    [](u32 a, u32 b, u32 c) { return i64{distance(a, b, false)} * 65536 + c; }, {}),
+      limiting<u32>("v_msad_u8", [](u32 a, u32 b, u32 c) { return i64{distance(a, b, true)} + c; },
+                    {}),
+      limiting<u32>("v_sad_u16",
+                    [](u32 a, u32 b, u32 c) {
+                      const i64 low = i64{a & 0xffff} - (b & 0xffff);
+                      const i64 high = i64{a >> 16} - (b >> 16);
+                      return std::abs(low) + std::abs(high) + c;
+                    },
+                    {}),
+      limiting<u32>("v_sad_u32", [](u32 a, u32 b, u32 c) { return std::abs(i64{a} - b) + c; }, {}),
       alu("v_lerp_u8",
           [](u32 a, u32 b, u32 c) {
             u32 out = 0;
