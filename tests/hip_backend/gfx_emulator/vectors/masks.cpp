@@ -97,7 +97,8 @@ void add_masked(Vectors& out, Arch arch, const Masked& m, const std::vector<Oper
 }
 
 // Sums and differences in 64 bits: the flag is what does not fit in 32.
-Masked carrying(const char* name, bool reads, bool adds, std::function<i64(i64, i64, i64)> f) {
+Masked carrying(const char* name, bool reads, bool adds,
+                const std::function<i64(i64, i64, i64)>& f) {
   return {.name = name,
           .types = {Type::u32, Type::u32},
           .reads = reads,

@@ -11,7 +11,7 @@ void add_integers(std::vector<AtomicNames>& out) {
   constexpr bool wide = sizeof(T) == 8;
   const std::string bits = wide ? "64" : "32", twice = wide ? "_x2" : "";
   const auto add = [&](const std::string& ds, const std::string& type, const std::string& global,
-                       bool two, std::function<T(T, T, T)> run) {
+                       bool two, const std::function<T(T, T, T)>& run) {
     const std::string suffix = type + bits;
     out.push_back({ds.empty() ? "" : ds + "|" + suffix,
                    global.empty() ? "" : global + twice,
@@ -56,7 +56,7 @@ void add_floats(std::vector<AtomicNames>& out) {
   constexpr bool wide = sizeof(T) == 8;
   const std::string bits = wide ? "f64" : "f32";
   const auto add = [&](const std::string& name, bool global, bool two,
-                       std::function<T(T, T, T)> run) {
+                       const std::function<T(T, T, T)>& run) {
     out.push_back({name + "|" + bits,
                    global ? name + "_" + bits : "",
                    {.name = name,
@@ -76,7 +76,7 @@ void add_floats(std::vector<AtomicNames>& out) {
 }
 
 template <class F>
-Atomic pairs(F sum, std::function<u32(double)> encode) {
+Atomic pairs(F sum, const std::function<u32(double)>& encode) {
   std::vector<u64> values;
   for (const double x : {0.0, 1.0, -1.5, 0.03125, 100.0, -7.0}) {
     values.push_back(encode(x) | encode(x * 3 + 1) << 16);

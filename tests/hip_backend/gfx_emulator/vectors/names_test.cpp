@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t text = 0x200;  // where write_elf() puts the code
 
 // The prefix with scales and the bit that leads to LDS are no part of the name here.
-std::string plain(std::string name) {
+std::string plain(const std::string& name) {
   const std::string scale = "v_mfma_scale_", lds = " lds";
   if (name.starts_with(scale)) return "v_mfma_" + name.substr(scale.size());
   return name.ends_with(lds) ? name.substr(0, name.size() - lds.size()) : name;
