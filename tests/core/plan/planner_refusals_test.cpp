@@ -173,6 +173,12 @@ TEST_CASE("planner v1.2: sparse requests are rows of equally long requests", "[p
   CHECK_THAT(batch.refusal(), Contains("request 1 has 1 query rows"));
   batch.qo_indptr = {0, 0, 0};
   CHECK_THAT(batch.refusal(), Contains("request 0 has 0 query rows"));
+  for (const std::int64_t rows : {1, 2}) {
+    Batch ragged({100, 200}, all(2, rows));
+    ragged.input.topk = 64;
+    ragged.input.uniform_qo_len = -1;
+    CHECK((ragged.refusal() == "planned") == (rows == 1));
+  }
 }
 
 TEST_CASE("planner v1.2: a trim that hides visible keys is refused", "[plan]") {

@@ -98,6 +98,10 @@ TEST_CASE("sizes: a split cap raises the partial rows of a batch that outnumbers
   query.batch = mla::Requests(200);
   // 200 tiles in 80 slots are cut at most 79 times: 158 pieces of cut tiles.
   CHECK(query_sizes(query)->reduce_partial_map == 158);
+  for (const std::int64_t none : {-1, 0}) {
+    query.max_split_per_batch = none;
+    CHECK(query_sizes(query)->reduce_partial_map == 158);
+  }
   for (const std::int64_t cap : {1, 2, 7}) {
     query.max_split_per_batch = cap;
     CHECK(query_sizes(query)->reduce_partial_map == 200 + 80);
