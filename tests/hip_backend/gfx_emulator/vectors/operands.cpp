@@ -39,7 +39,7 @@ std::vector<Operands> operand_rows(const std::string& name, const std::vector<Ty
     }
   }
   const std::size_t product = (all.size() + lanes - 1) / lanes * lanes;
-  const std::size_t count = types.size() == 3 ? 8 * lanes : product + lanes;
+  const std::size_t count = types.size() == 3 ? std::size_t{8} * lanes : product + lanes;
   while (all.size() < count) {
     std::array<u64, 3> one{};
     for (std::size_t k = 0; k < types.size(); ++k) {

@@ -138,14 +138,15 @@ double clamped(double value) {
   return std::isnan(value) ? 0 : std::clamp(value, 0.0, 1.0) + 0.0;
 }
 
-Packed halves(const char* name, unsigned count, std::function<Half(Half, Half, Half)> f) {
+Packed halves(const char* name, unsigned count, const std::function<Half(Half, Half, Half)>& f) {
   return {.name = name, .count = count, .real = true, .run = [f](u64 a, u64 b, u64 c, bool clamp) {
             const auto half = [](u64 bits) { return Half{static_cast<u16>(bits)}; };
             const Half value = f(half(a), half(b), half(c));
             return u64{clamp ? half_of(clamped(value_of(value))).bits : value.bits};
           }};
 }
-Packed floats(const char* name, unsigned count, std::function<float(float, float, float)> f) {
+Packed floats(const char* name, unsigned count,
+              const std::function<float(float, float, float)>& f) {
   return {.name = name,
           .count = count,
           .bits = 32,
@@ -157,7 +158,7 @@ Packed floats(const char* name, unsigned count, std::function<float(float, float
           }};
 }
 template <class T>
-Packed integers(const char* name, unsigned count, std::function<i64(i64, i64, i64)> f) {
+Packed integers(const char* name, unsigned count, const std::function<i64(i64, i64, i64)>& f) {
   return {.name = name, .count = count, .run = [f](u64 a, u64 b, u64 c, bool clamp) {
             const i64 value = f(from_bits<T>(a), from_bits<T>(b), from_bits<T>(c));
             return u64{static_cast<u16>(clamp ? limited_whole<T>(value) : value)};

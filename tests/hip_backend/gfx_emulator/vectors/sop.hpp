@@ -27,13 +27,13 @@ struct Sop {
 
 // References take one or two operands and the state before.
 template <class A>
-Sop unary(const std::string& name, std::function<After(A, const Before&)> f) {
+Sop unary(const std::string& name, const std::function<After(A, const Before&)>& f) {
   return {name, {type_of<A>()}, [f](u64 a, u64, const Before& before) {
             return f(from_bits<A>(a), before);
           }};
 }
 template <class A, class B>
-Sop binary(const std::string& name, std::function<After(A, B, const Before&)> f) {
+Sop binary(const std::string& name, const std::function<After(A, B, const Before&)>& f) {
   return {name, {type_of<A>(), type_of<B>()}, [f](u64 a, u64 b, const Before& before) {
             return f(from_bits<A>(a), from_bits<B>(b), before);
           }};

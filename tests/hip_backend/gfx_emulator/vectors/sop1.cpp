@@ -8,8 +8,8 @@ using namespace reference;
 
 template <class T>
 void add_unary_of(std::vector<Sop>& out, const std::string& suffix) {
-  const auto add = [&](const std::string& stem, std::function<After(T, const Before&)> f) {
-    out.push_back(unary<T>("s_" + stem + suffix, std::move(f)));
+  const auto add = [&](const std::string& stem, const std::function<After(T, const Before&)>& f) {
+    out.push_back(unary<T>("s_" + stem + suffix, f));
   };
   constexpr unsigned bits = 8 * sizeof(T);
   add("mov_b", [](T a, const Before&) { return kept(a); });

@@ -8,7 +8,7 @@ using namespace reference;
 
 template <class T>
 void add_logic_of(std::vector<Sop>& out, const std::string& suffix) {
-  const auto add = [&](const std::string& stem, std::function<T(T, T)> f) {
+  const auto add = [&](const std::string& stem, const std::function<T(T, T)>& f) {
     out.push_back(binary<T, T>("s_" + stem + suffix,
                                [f](T a, T b, const Before&) { return not_zero(f(a, b)); }));
   };
