@@ -7,6 +7,7 @@ a copy of the sources below build/mutation, never on the tree itself.
 
     tests/mutation/run.py                                  # 200 mutants of core/plan, shape, paging
     tests/mutation/run.py --sample 0 core/plan/v12_serial.cpp   # every mutant of one file
+    tests/mutation/run.py --sample 0 core/plan/sizes.cpp:66     # of one line
     tests/mutation/run.py --seed 2 --sample 50 core/paging
 
 Exit: 0 all killed, 1 some survived, 2 usage, 3 the unchanged sources do not pass.
@@ -113,14 +114,18 @@ def verdict(build, tests):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("paths", nargs="*", default=DEFAULT, help="files or folders below the root")
+    parser.add_argument("paths", nargs="*", default=DEFAULT,
+                        help="files, lines of files, or folders below the root")
     parser.add_argument("--sample", type=int, default=200, help="so many mutants; 0: all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=0, help="stop after so long; 0: never")
     arguments = parser.parse_args()
-    files = []
+    files, lines = [], {}
     for path in arguments.paths:
+        path, _, line = path.partition(":")
         target = ROOT / path
+        if line:
+            lines.setdefault(pathlib.Path(path), set()).add(int(line))
         if not target.exists():
             print(f"there is no '{path}'", file=sys.stderr)
             return 2
@@ -131,9 +136,10 @@ def main():
         print("the unchanged sources do not pass their tests", file=sys.stderr)
         return 3
     all_mutants = []
-    for file in files:
+    for file in dict.fromkeys(files):
         relative = file.relative_to(ROOT)
-        all_mutants += mutants_of(relative, (sources / relative).read_text())
+        found = mutants_of(relative, (sources / relative).read_text())
+        all_mutants += [m for m in found if m.line in lines.get(relative, {m.line})]
     chosen = list(all_mutants)
     random.Random(arguments.seed).shuffle(chosen)
     if arguments.sample > 0:
