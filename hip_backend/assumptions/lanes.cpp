@@ -54,6 +54,14 @@ LaneWords out_of_range(Arch /*arch*/, const LaneWords& in) {
   return out;
 }
 
+// The odd lanes are off: they keep what they hold, and the even ones read zero from them.
+LaneWords inactive_sources(Arch /*arch*/, const LaneWords& in) {
+  LaneWords out = no_words();
+  for (std::size_t lane = 1; lane < kLaneCount; lane += 2)
+    word(out, lane, 0) = word(out, lane, 1) = word(in, lane, 1);
+  return out;
+}
+
 // In blocks of `rows` lanes: the odd ones of the first operand for the even ones of the second.
 void swap_blocks(LaneWords& words, std::size_t rows, std::size_t first) {
   for (std::size_t lane = 0; lane < kLaneCount; ++lane)
@@ -144,10 +152,11 @@ LaneWords matrix_expected(Arch /*arch*/, const LaneWords& in) {
 }
 
 constexpr auto kBits = Assumption::Compare::bits;
-constexpr std::array<Assumption, 6> kTable = {{
+constexpr std::array<Assumption, 7> kTable = {{
     {"APERTURES", "apertures", true, false, 2, kBits, no_words, apertures},
     {"LDS_DMA_ADDRESS", "lds_dma", true, false, 2, kBits, dma_inputs, dma_expected},
     {"OUT_OF_RANGE_LDS", "lds_out_of_range", true, true, 2, kBits, scattered_words, out_of_range},
+    {"DPP_INACTIVE", "dpp_inactive", true, false, 2, kBits, scattered_words, inactive_sources},
     {"PERMLANE_SWAP_EXEC", "permlane_swap", false, false, 4, kBits, scattered_words, permlanes},
     {"TRANSPOSED_READ", "transposed_read", false, false, 9, kBits, scattered_words, transposed},
     {"F8F6F4_K", "f8f6f4", false, false, 8, kBits, matrix_inputs, matrix_expected},

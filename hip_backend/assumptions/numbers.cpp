@@ -197,8 +197,16 @@ LaneWords halves_expected(Arch /*arch*/, const LaneWords& in) {
   return out;
 }
 
-constexpr std::array<std::array<float, 1>, 10> kFractions = {
-    {{0.3125F}, {-0.6875F}, {2}, {-2}, {2.5F}, {3.5F}, {300}, {0x1p-17F}, {-0x1.8p-15F}, {254.51F}}};
+constexpr std::array<std::array<float, 1>, 10> kFractions = {{{0.3125F},
+                                                              {-0.6875F},
+                                                              {2},
+                                                              {-2},
+                                                              {2.5F},
+                                                              {3.5F},
+                                                              {300},
+                                                              {0x1p-17F},
+                                                              {-0x1.8p-15F},
+                                                              {254.51F}}};
 LaneWords fractions_expected(Arch /*arch*/, const LaneWords& in) {
   LaneWords out = no_words();
   const auto rounded = [](double value, double low, double high, double scale) {

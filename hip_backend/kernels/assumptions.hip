@@ -75,6 +75,22 @@ MLA_KERNEL(64) lds_out_of_range(const AssumptionArguments a) {
   output_of(a)[1] = outside;
 }
 
+// Input: a value, and what the destination holds. Output: the other lane of each pair, of which the
+// odd one is off, without and with bound_ctrl.
+MLA_KERNEL(64) dpp_inactive(const AssumptionArguments a) {
+  u32 kept = input_of(a)[1], bounded = input_of(a)[1];
+  u64 saved;
+  asm volatile(
+      "s_mov_b64 %2, exec\n s_mov_b64 exec, %3\n s_nop 7\n"
+      " v_mov_b32_dpp %0, %4 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf\n"
+      " v_mov_b32_dpp %1, %4 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf bound_ctrl:0\n"
+      " s_nop 7\n s_mov_b64 exec, %2\n s_nop 4"
+      : "+v"(kept), "+v"(bounded), "=&s"(saved)
+      : "s"(0x5555555555555555ULL), "v"(input_of(a)[0]));
+  output_of(a)[0] = kept;
+  output_of(a)[1] = bounded;
+}
+
 // Input: a value. Output: e4m3 and e5m2, without and with MODE.fp16_ovfl.
 MLA_KERNEL(64) fp8_range(const AssumptionArguments a) {
   const u32 value = input_of(a)[0];
