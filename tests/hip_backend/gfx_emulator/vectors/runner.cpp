@@ -1,7 +1,9 @@
 #include "runner.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <span>
 
 #include "../elf_writer.hpp"
 #include "compare.hpp"
@@ -123,6 +125,12 @@ std::size_t memory_of(const Vector& vector) {
   return (4 * vector.before.memory.size() + 255) / 256 * 256;
 }
 
+// Also of no words at all.
+void copy_words(const std::vector<u32>& words, std::byte* to) {
+  const auto bytes = std::as_bytes(std::span(words));
+  std::copy(bytes.begin(), bytes.end(), to);
+}
+
 std::vector<u32> input_of(const Vectors& vectors, u64 memory) {
   std::vector<u32> out;
   for (const Vector& vector : vectors) {
@@ -219,13 +227,13 @@ void check(const Vectors& vectors, Arch arch, HostPath path) {
   const auto address = reinterpret_cast<u64>(data.data());
   std::byte* at = data.data();
   for (const Vector& vector : vectors) {
-    std::memcpy(at, vector.before.memory.data(), 4 * vector.before.memory.size());
+    copy_words(vector.before.memory, at);
     at += memory_of(vector);
   }
   const std::vector<u32> from = input_of(vectors, address);
   const auto in = memory.allocate(4 * from.size() + 4, "input").value();
   const auto out = memory.allocate(results + 4, "output").value();
-  std::memcpy(in.data(), from.data(), 4 * from.size());
+  copy_words(from, in.data());
   const auto object =
       mla::gfx::load_code_object(write_elf({.words = program_of(vectors, address).words,
                                             .machine = arch == Arch::gfx942 ? 0x54cU : 0x54fU,
