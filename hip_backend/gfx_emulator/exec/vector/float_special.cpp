@@ -106,9 +106,7 @@ T div_scale(T value, T denominator, T numerator, bool& needed) {
   static constexpr int lowest = std::numeric_limits<T>::min_exponent - 2;
   needed = false;
   if (numerator == 0 || denominator == 0) return std::numeric_limits<T>::quiet_NaN();
-  const auto exponent = [](T x) {
-    return std::isfinite(x) ? std::max(std::ilogb(x), lowest) : 0;
-  };
+  const auto exponent = [](T x) { return std::isfinite(x) ? std::max(std::ilogb(x), lowest) : 0; };
   const auto denormal = [](T x) { return std::fpclassify(x) == FP_SUBNORMAL; };
   const bool for_denominator = std::memcmp(&value, &denominator, sizeof(T)) == 0;
   if (exponent(numerator) - exponent(denominator) >= large) {
@@ -127,7 +125,8 @@ T div_scale(T value, T denominator, T numerator, bool& needed) {
     needed = true;
     return for_denominator ? value : std::ldexp(value, by);
   }
-  if (std::isfinite(numerator) && exponent(numerator) <= lowest + tiny) return std::ldexp(value, by);
+  if (std::isfinite(numerator) && exponent(numerator) <= lowest + tiny)
+    return std::ldexp(value, by);
   return value;
 }
 
