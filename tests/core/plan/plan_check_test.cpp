@@ -108,6 +108,11 @@ TEST_CASE("plan_check: each rule catches its own damage", "[plan][P05]") {
   CHECK(has_rule(damaged(edit_work(1, [](auto& i) { i.partial_row = 0; })), Rule::partial_rows));
   CHECK(has_rule(damaged(edit_work(1, [](auto& i) { i.partial_row = 9999; })), Rule::partial_rows));
   CHECK(has_rule(damaged(edit_work(1, [](auto& i) { i.partial_row = -1; })), Rule::reduce_list));
+  CHECK(has_rule(damaged([&](Plan& x) {
+                   edit_work(0, [](auto& i) { i.partial_row = -1; })(x);
+                   edit_work(1, [](auto& i) { i.partial_row = 9999; })(x);
+                 }),
+                 Rule::partial_rows));
   CHECK(has_rule(damaged([](Plan& x) { x.reduce_partial_map.set(0, 5); }), Rule::reduce_list));
   CHECK(has_rule(damaged([](Plan& x) { x.reduce_final_map.set(1, 44); }), Rule::reduce_list));
   CHECK(has_rule(damaged([](Plan& x) { x.reduce_indptr.set(1, 99999); }), Rule::reduce_indptr));
