@@ -132,6 +132,19 @@ TEST_CASE("plan_check: partial rows that overlap by one are a violation", "[plan
   CHECK(has_rule(check(*p, plan), Rule::partial_rows));
 }
 
+TEST_CASE("plan_check: a work without rows at the end of a slot harms nobody", "[plan][P05]") {
+  const auto p = planned("mla1:3q2s700;heads=16;cu=16");
+  Plan plan = p->md.plan->clone();
+  const std::int64_t works = plan.works();
+  plan::WorkItem item = plan.work(works - 1);
+  item.q_begin = item.q_end;
+  item.kv_begin += 16;  // and not all keys of its request
+  plan.set_work(works, item);
+  const std::int64_t slots = plan.work_indptr.size() - 1;
+  plan.work_indptr.set(slots, static_cast<std::int32_t>(works + 1));
+  CHECK(check(*p, plan).empty());
+}
+
 TEST_CASE("plan_check: a row that nobody writes is noticed from one key on", "[plan][P05]") {
   const auto p = planned("mla1:2q2s1;heads=128;arch=gfx950;causal=0;cu=8");  // a tile for each row
   REQUIRE(p->md.plan->works() == 4);
