@@ -10,7 +10,7 @@
 namespace mla::cli {
 namespace {
 
-// What has to hold before a plan can be looked at: plan_check follows these lists.
+// What has to hold before a plan can be looked at, or a step be executed: both follow these lists.
 std::vector<PlanFinding> check_lists(const PlannerCall& call) {
   std::vector<PlanFinding> out;
   const auto add = [&out](const std::string& what) { out.push_back({kBatchRule, what, -1}); };
@@ -89,18 +89,18 @@ Result<PlanAnswer> check_plan_object(const nlohmann::json& object, std::size_t p
     answer.not_checked = "a sparse plan";
     return answer;
   }
-  if (!has_plan(object)) {
-    answer.not_checked = "there are no plan buffers";
-    return answer;
-  }
-  const auto found = read_plan(object);
-  if (!found) return found.error();
   answer.findings = check_lists(*call);
   if (!answer.findings.empty()) {
     answer.culprit = name(Culprit::builder);
     answer.diagnosis = "the lists of the batch contradict each other, whatever the plan";
     return answer;
   }
+  if (!has_plan(object)) {
+    answer.not_checked = "there are no plan buffers";
+    return answer;
+  }
+  const auto found = read_plan(object);
+  if (!found) return found.error();
   const auto input = check_input(*call, *found);
   if (!input) return input.error();
   for (const plan::Violation& v : plan::plan_check(*input))

@@ -51,6 +51,20 @@ PlanAnswer checked(const Json& object) {
 
 }  // namespace
 
+TEST_CASE("diagnosis: lists that contradict each other are the builder's, with a plan or without",
+          "[cli][check]") {
+  for (const bool planned : {true, false}) {
+    const Json call = call_of(1, 16, "bf16");
+    Json step = planned ? captured(call, call) : call;
+    CHECK(checked(step).findings.empty());
+    step["seqlens_kv_indptr"] = {0, 500, 300};
+    const PlanAnswer answer = checked(step);
+    CHECK(answer.culprit == "the builder");
+    REQUIRE(answer.findings.size() == 1);
+    CHECK_THAT(answer.findings[0].what, Contains("runs backwards at request 1: 500 to 300"));
+  }
+}
+
 TEST_CASE("diagnosis: a valid plan is nobody's fault", "[cli][check]") {
   const Json call = call_of(2, 128, "fp8");
   const PlanAnswer answer = checked(captured(call, call));
