@@ -157,12 +157,7 @@ std::vector<Address> all_addresses(const AddressOptions& options) {
 }
 
 Vector memory_vector(const Op& op, const Address& address) {
-  Vector v{.operation = op.name,
-           .note = address.note,
-           .words = {},
-           .before = {},
-           .after = {},
-           .memory_after = {}};
+  Vector v{.operation = op.name, .note = address.note};
   for (std::size_t k = 0; k < memory_bytes / 4; k += lanes) {
     for (const u64 bits : random_row(op.name + std::to_string(k))) {
       v.before.memory.push_back(static_cast<u32>(bits));

@@ -108,12 +108,7 @@ u64 placed(const Alu& alu, const Form& form, u64 value, u64 old) {
 }
 
 Vector make(const Op& op, const Alu& alu, const Form& form, const Operands& operands) {
-  Vector out{.operation = op.name,
-             .note = form.note,
-             .words = {},
-             .before = {},
-             .after = {},
-             .memory_after = {}};
+  Vector out{.operation = op.name, .note = form.note};
   const unsigned bytes = std::max(4U, size_of(alu.result));
   WideRow old = random_row(op.name + "old");
   const WideRow junk = random_row(op.name + "junk");

@@ -123,6 +123,10 @@ using Operands = std::array<WideRow, 3>;
 [[nodiscard]] u64 inline_value(unsigned code, Type type);
 // Registers of 64 values, the upper words in the next one.
 void put_row(State& state, unsigned reg, const WideRow& values, unsigned bytes);
+// A vector whose registers hold random dwords, by the words beside them.
+[[nodiscard]] Vector random_registers(
+    const Op& op, const std::string& note,
+    std::initializer_list<std::pair<unsigned, const char*>> registers);
 // abs, then neg.
 [[nodiscard]] u64 signed_source(u64 bits, Type type, bool abs, bool neg);
 

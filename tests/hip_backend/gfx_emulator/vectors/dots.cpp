@@ -25,12 +25,7 @@ using Run = std::function<u32(const std::array<u32, 3>&, u32 old, const encode::
 
 Vector make(const Op& op, const Form& form, const Operands& operands, Compare compare,
             const Run& run) {
-  Vector out{.operation = op.name,
-             .note = form.note,
-             .words = {},
-             .before = {},
-             .after = {},
-             .memory_after = {}};
+  Vector out{.operation = op.name, .note = form.note};
   const bool accumulates = op.encoding == Encoding::vop2;
   const WideRow old = accumulates ? operands[2] : random_row(op.name + "old");
   encode::Vop3p fields = form.fields;

@@ -11,15 +11,8 @@ constexpr unsigned address = vgpr + 10, data = vgpr + 12, destination = vgpr + 2
 constexpr u64 masks[] = {~u64{0}, 0x8001f00f5555aaa8, 2};
 
 Vector start(const Op& op, const std::string& note, u64 exec) {
-  Vector v{.operation = op.name,
-           .note = note,
-           .words = {},
-           .before = {},
-           .after = {},
-           .memory_after = {}};
-  put_row(v.before, address, random_row(op.name + "address"), 4);
-  put_row(v.before, data, random_row(op.name + "data"), 4);
-  put_row(v.before, destination, random_row(op.name + "old"), 4);
+  Vector v =
+      random_registers(op, note, {{address, "address"}, {data, "data"}, {destination, "old"}});
   v.before.exec = exec;
   return v;
 }

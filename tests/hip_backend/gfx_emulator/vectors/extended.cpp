@@ -33,16 +33,7 @@ u32 placed(u32 value, u32 old, const encode::Sdwa& f) {
 }
 
 Vector start(const Op& op, const std::string& note) {
-  Vector out{.operation = op.name,
-             .note = note,
-             .words = {},
-             .before = {},
-             .after = {},
-             .memory_after = {}};
-  put_row(out.before, first, random_row(op.name + "first"), 4);
-  put_row(out.before, second, random_row(op.name + "second"), 4);
-  put_row(out.before, destination, random_row(op.name + "old"), 4);
-  return out;
+  return random_registers(op, note, {{first, "first"}, {second, "second"}, {destination, "old"}});
 }
 
 template <class F>

@@ -23,12 +23,7 @@ struct Flow {
   Vectors& out;
 
   Vector start(const std::string& name, const std::string& note) const {
-    Vector v{.operation = name,
-             .note = note,
-             .words = {},
-             .before = {},
-             .after = {},
-             .memory_after = {}};
+    Vector v{.operation = name, .note = note};
     v.before.s[mark] = untouched;
     return v;
   }

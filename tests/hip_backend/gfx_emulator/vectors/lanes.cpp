@@ -13,16 +13,7 @@ constexpr unsigned first = vgpr + 10, second = vgpr + 14, destination = vgpr + 2
 constexpr u64 masks[] = {~u64{0}, 0x8001f00f5555aaa8, 0xffffffff00000000, 1, u64{1} << 63, 0};
 
 Vector start(const Op& op, const std::string& note) {
-  Vector out{.operation = op.name,
-             .note = note,
-             .words = {},
-             .before = {},
-             .after = {},
-             .memory_after = {}};
-  put_row(out.before, first, random_row(op.name + "first"), 4);
-  put_row(out.before, second, random_row(op.name + "second"), 4);
-  put_row(out.before, destination, random_row(op.name + "old"), 4);
-  return out;
+  return random_registers(op, note, {{first, "first"}, {second, "second"}, {destination, "old"}});
 }
 
 Expected expect_row(unsigned reg, const Row& row) {

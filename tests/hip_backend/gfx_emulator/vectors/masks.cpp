@@ -48,8 +48,7 @@ Vector make(const Op& op, const Masked& m, const Form& form, const Operands& ope
              .note = form.note,
              .words = encoded(op, m, form),
              .before = {},
-             .after = {},
-             .memory_after = {}};
+             .after = {}};
   for (std::size_t k = 0; k < m.types.size(); ++k) {
     put_row(out.before, sources[k], operands[k], size_of(m.types[k]));
   }

@@ -89,12 +89,7 @@ u32 result_bits(const MatrixShape& s, double value) {
 Vector make(const Op& op, const MatrixShape& s, const Form& f, u64 seed) {
   Random random(seed);
   const Matrix a = random_matrix(s, s.a, random), b = random_matrix(s, s.b, random);
-  Vector v{.operation = op.name,
-           .note = f.note,
-           .words = {},
-           .before = {},
-           .after = {},
-           .memory_after = {}};
+  Vector v{.operation = op.name, .note = f.note};
   const unsigned results = s.m * s.m * s.blocks / 64, file = f.accumulators ? agpr : vgpr;
   const unsigned at_c = f.in_place ? reg_d : reg_c;
   Registers c{};
@@ -182,12 +177,7 @@ void add_doubles(Vectors& out, Arch arch, bool small) {
       return row;
     };
     const WideRow a = numbers(), b = numbers();
-    Vector v{.operation = op.name,
-             .note = "negated " + std::to_string(blgp),
-             .words = {},
-             .before = {},
-             .after = {},
-             .memory_after = {}};
+    Vector v{.operation = op.name, .note = "negated " + std::to_string(blgp)};
     put_row(v.before, vgpr + reg_a, a, 8);
     put_row(v.before, vgpr + reg_b, b, 8);
     v.before.exec = blgp == 3 ? 7 : ~u64{0};

@@ -37,12 +37,7 @@ const Operation operations[] = {
 
 Vector make(const Op& op, const std::string& note, u32 mode,
             const std::array<std::array<float, lanes>, 3>& in) {
-  Vector v{.operation = op.name,
-           .note = note,
-           .words = {},
-           .before = {},
-           .after = {},
-           .memory_after = {}};
+  Vector v{.operation = op.name, .note = note};
   for (unsigned k = 0; k < 3; ++k) {
     for (unsigned l = 0; l < lanes; ++l) v.before.v[sources[k]][l] = bits_of(in[k][l]);
   }

@@ -81,6 +81,13 @@ void put_row(State& state, unsigned reg, const WideRow& values, unsigned bytes) 
   }
 }
 
+Vector random_registers(const Op& op, const std::string& note,
+                        std::initializer_list<std::pair<unsigned, const char*>> registers) {
+  Vector out{.operation = op.name, .note = note};
+  for (const auto& [reg, word] : registers) put_row(out.before, reg, random_row(op.name + word), 4);
+  return out;
+}
+
 u64 signed_source(u64 bits, Type type, bool abs, bool neg) {
   const u64 sign = u64{1} << (8 * size_of(type) - 1);
   if (abs) bits &= ~sign;

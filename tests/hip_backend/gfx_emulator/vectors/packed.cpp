@@ -35,12 +35,7 @@ u64 element(const Packed& p, u64 value, bool high, bool negate) {
 }
 
 Vector make(const Op& op, const Packed& p, const Form& form, const Operands& operands) {
-  Vector out{.operation = op.name,
-             .note = form.note,
-             .words = {},
-             .before = {},
-             .after = {},
-             .memory_after = {}};
+  Vector out{.operation = op.name, .note = form.note};
   const unsigned bytes = p.bits / 4;
   std::array<unsigned, 3> src = sources;
   for (unsigned k = 0; k < p.count; ++k) {
@@ -232,12 +227,7 @@ void add_moves(Vectors& out, Arch arch) {
   const Op op = find_op(arch, "v_pk_mov_b32");
   for (unsigned op_sel = 0; op_sel < 4; ++op_sel) {
     for (const unsigned op_sel_hi : {7U, 4U}) {
-      Vector v{.operation = op.name,
-               .note = "op_sel " + std::to_string(op_sel),
-               .words = {},
-               .before = {},
-               .after = {},
-               .memory_after = {}};
+      Vector v{.operation = op.name, .note = "op_sel " + std::to_string(op_sel)};
       const WideRow a = random_row("a"), b = random_row("b"), old = random_row("old");
       put_row(v.before, sources[0], a, 8);
       put_row(v.before, sources[1], b, 8);

@@ -18,12 +18,7 @@ struct Place {
 };
 
 Vector start(const Op& op, const Place& place, unsigned dwords) {
-  Vector v{.operation = op.name,
-           .note = "load",
-           .words = {},
-           .before = {},
-           .after = {},
-           .memory_after = {}};
+  Vector v{.operation = op.name, .note = "load"};
   for (unsigned k = 0; k < 4; ++k) {
     for (const u64 bits : random_row(op.name + std::to_string(k))) {
       v.before.memory.push_back(static_cast<u32>(bits));

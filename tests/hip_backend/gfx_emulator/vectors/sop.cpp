@@ -30,12 +30,7 @@ void set_scalar(State& state, unsigned index, u64 value, bool wide) {
 }
 
 Vector make(const Op& op, const Sop& sop, u64 a, u64 b, const Before& before) {
-  Vector out{.operation = op.name,
-             .note = "values",
-             .words = {},
-             .before = {},
-             .after = {},
-             .memory_after = {}};
+  Vector out{.operation = op.name, .note = "values"};
   const bool constant = op.encoding == Encoding::sopk;
   const bool wide = op.width[0] == 2;
   if (!constant) set_scalar(out.before, first, a, size_of(sop.sources[0]) == 8);

@@ -84,12 +84,7 @@ void add_type(Vectors& out, Arch arch, const std::string& type) {
 
 void add_scratch(Vectors& out, Arch arch, const std::string& type) {
   const Op op = find_op(arch, "scratch_load_lds_" + type);
-  Vector v{.operation = op.name,
-           .note = "scratch",
-           .words = {},
-           .before = {},
-           .after = {},
-           .memory_after = {}};
+  Vector v{.operation = op.name, .note = "scratch"};
   for (unsigned k = 0; k < 8; ++k) {
     const WideRow bits = random_row(op.name + std::to_string(k));
     Row row;

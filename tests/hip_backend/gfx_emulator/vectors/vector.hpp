@@ -57,11 +57,11 @@ struct Expected {
 struct Vector {
   std::string operation;
   std::string note;  // which of its vectors
-  Words words;
+  Words words = {};
   unsigned at = 0;  // of the instruction under test in `words`
-  State before;
-  std::vector<Expected> after;
-  std::vector<std::uint32_t> memory_after;  // empty: unchanged
+  State before = {};
+  std::vector<Expected> after = {};
+  std::vector<std::uint32_t> memory_after = {};  // empty: unchanged
 };
 using Vectors = std::vector<Vector>;
 

@@ -28,12 +28,7 @@ struct Form {
 };
 
 Vector make(const Op& op, const Comparison& c, const Form& form, const Operands& operands) {
-  Vector out{.operation = op.name,
-             .note = form.note,
-             .words = {},
-             .before = {},
-             .after = {},
-             .memory_after = {}};
+  Vector out{.operation = op.name, .note = form.note};
   const unsigned target = form.vop3 ? pair : vcc;
   if (form.code == first) put_row(out.before, first, operands[0], size_of(c.types[0]));
   if (form.code == scalar) {
