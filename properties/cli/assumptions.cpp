@@ -24,7 +24,7 @@ constexpr const char* kFooter = R"(
 The emulator of gfx942 and gfx950 has to assume what no manual states; each assumption has a name
 (docs/emulator.md). One small kernel each asks the device. On an emulated device all hold by
 construction; what counts is a GPU.
-Exit: 0 all hold, 1 one differs, 3 no device.
+Exit: 0 all hold, 1 one differs, 3 no device, 10 a device of another architecture.
 
 Examples:
   mla-testbed assumptions --device hip:0

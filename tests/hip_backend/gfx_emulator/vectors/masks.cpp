@@ -44,11 +44,7 @@ Words encoded(const Op& op, const Masked& m, const Form& form) {
 }
 
 Vector make(const Op& op, const Masked& m, const Form& form, const Operands& operands) {
-  Vector out{.operation = op.name,
-             .note = form.note,
-             .words = encoded(op, m, form),
-             .before = {},
-             .after = {}};
+  Vector out{.operation = op.name, .note = form.note, .words = encoded(op, m, form)};
   for (std::size_t k = 0; k < m.types.size(); ++k) {
     put_row(out.before, sources[k], operands[k], size_of(m.types[k]));
   }
