@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The formatter and the linter complain about sources that deserve it, with the project's settings.
+# The formatter, the linter and the check of citations complain about sources that deserve it.
 set -euo pipefail
 for tool in clang-format-19 clang-tidy-19; do
   command -v "$tool" >/dev/null || { echo "$tool is missing" >&2; exit 10; }
@@ -26,5 +26,11 @@ if clang-tidy-19 --config-file=.clang-tidy --quiet --warnings-as-errors='*' "$fo
   -- -std=c++20 >/dev/null 2>&1
 then
   echo "clang-tidy-19 accepts a use after a move" >&2
+  exit 1
+fi
+
+printf '// Source: aiter.md 3.2,\n// 8.7.\n' >"$folder/cited.cpp"
+if python3 tests/style/citations.py "$folder/cited.cpp" >/dev/null; then
+  echo "citations.py accepts a section that does not exist" >&2
   exit 1
 fi
