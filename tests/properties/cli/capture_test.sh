@@ -74,6 +74,13 @@ for name, end in (("whole", None), ("cut", -7)):
     with open(f"{scratch}/{name}.safetensors", "wb") as file:
         file.write((struct.pack("<Q", len(text)) + text + data)[:end])
 PYTHON
+
+# The lines that docs/capture.md shows.
+sed -n 's/^    \(import mla_capture\|mla_capture\.install.*\)$/\1/p' "$root/docs/capture.md" \
+  >"$scratch/page.py"
+[[ $(wc -l <"$scratch/page.py") -ge 2 ]] || fail "docs/capture.md shows no snippet"
+PYTHONPATH="$root/fixtures/capture:$scratch" "$python" "$scratch/page.py" || fail "the page's snippet"
+
 [[ $(ls "$scratch/dump") == step-000000 ]] || fail "dumped: $(ls "$scratch/dump")"
 try check "$scratch/dump/step-000000"
 expect_exit 0

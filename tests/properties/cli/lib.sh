@@ -8,6 +8,8 @@ here=$(dirname "${BASH_SOURCE[0]}")
 root=$(cd "$here/../../.." && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+last=nothing code=0
+touch "$scratch/out" "$scratch/err"
 
 # Runs the command; its exit code is $code, its output $scratch/out and $scratch/err.
 try() {
