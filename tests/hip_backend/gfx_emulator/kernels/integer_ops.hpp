@@ -73,7 +73,7 @@ SHARED void integer_ops_64(u64 a, u64 b, u32 c, u64* out) {
   out[14] = a < b ? 1 : a == b ? 2 : 3;
   out[15] = (a & ~b) | (b ^ 0x0123456789abcdef);
   out[16] = ((u64)(u32)a * (u32)b) + a;
-  out[17] = (u64)((i64)(i32)a * (i32)b + (i64)b);
+  out[17] = (u64)((i64)(i32)a * (i32)b) + b;  // the sum wraps
   out[18] = ((a << 3) + b) ^ ((a >> 32) | (b << 32));
 }
 
