@@ -154,7 +154,8 @@ Status DecodeRun::find_kernels(const DecodeLaunch& launch, const Stage1Maker& ma
       std::clamp<std::int64_t>(ceil_div(merged, kRowsOfReduceGroup), 1, kMostRowGroups));
   reduce_size_ = {.grid_x = static_cast<std::uint32_t>(admission_.skip_tile.size()),
                   .grid_y = static_cast<std::uint32_t>(reduce_.row_groups),
-                  .threads = 256};
+                  .threads = 256,
+                  .schedule = decode_.sleep_seed};
   const auto reduce_kernel =
       device_->find_kernel(code_object(device_->properties().arch, "reduce"), "reduce");
   if (!reduce_kernel) return reduce_kernel.error();

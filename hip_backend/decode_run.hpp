@@ -24,7 +24,7 @@ enum Input : unsigned { kInputQ = 1, kInputCache = 2, kInputLists = 4, kEveryInp
 struct DecodeRunOptions {
   const Stage1Maker& stage1;
   // Waves sleep at places drawn from this; 0: never. No bit of a result may depend on it.
-  std::uint32_t sleep_seed = 0;
+  std::uint32_t sleep_seed = 0;  // also the schedule of an emulated device
   // Caches whose last backed slot lies below this many bytes are allocated from slot 0 on, so that
   // offsets on the device are as large as the page numbers say.
   std::int64_t whole_cache_bytes = 0;

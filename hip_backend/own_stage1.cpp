@@ -56,7 +56,8 @@ class OwnStage1Maker final : public Stage1Maker {
         .grid_x = static_cast<std::uint32_t>(works),
         .grid_y = static_cast<std::uint32_t>(groups),
         .threads = static_cast<std::uint32_t>(chosen.threads),
-        .lds_bytes = amd ? 0U : static_cast<std::uint32_t>(nvidia_decode_lds_bytes(chosen))};
+        .lds_bytes = amd ? 0U : static_cast<std::uint32_t>(nvidia_decode_lds_bytes(chosen)),
+        .schedule = arguments.sleep_seed};
     const std::string kernel = "decode_" + std::string(name(shape.dtype.q)) + "_" +
                                std::string(name(shape.dtype.kv)) + "_r" +
                                std::to_string(chosen.rows);

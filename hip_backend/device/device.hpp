@@ -54,6 +54,7 @@ struct LaunchSize {
   std::uint32_t grid_z = 1;
   std::uint32_t threads = 64;   // of a workgroup, along x
   std::uint32_t lds_bytes = 0;  // beyond what the kernel itself declares
+  std::uint32_t schedule = 0;   // order of the waves, where the device can choose; 0: its own
 };
 
 class Device {

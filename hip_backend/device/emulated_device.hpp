@@ -22,8 +22,9 @@ struct LaunchReport;
 namespace mla::hip {
 
 struct EmulatedOptions {
-  bool checks = false;         // the checks that cost time
-  std::uint64_t schedule = 0;  // order of the waves: 0 in turns, otherwise drawn from this
+  bool checks = false;  // the checks that cost time
+  // Order of the waves in launches that ask for none: 0 in turns, otherwise drawn from this.
+  std::uint64_t schedule = 0;
   // Called after every launch, with the kernel's name.
   std::function<void(std::string_view kernel, const gfx::LaunchReport& report)> observe = {};
 };

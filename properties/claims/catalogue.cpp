@@ -121,6 +121,12 @@ constexpr std::array kProperties = {
              by_kind<p34_n_ge_q, nullptr, nullptr>},
     Property{"P35", "balance", "No slot gets more than the planner's payload and one tail.",
              by_kind<p35_balance, nullptr, nullptr>},
+    Property{"P36", "split_cap", "No plan cuts further than its split budget allows.",
+             by_kind<p36_split_cap, nullptr, nullptr>},
+    Property{"P37", "hidden_nan",
+             "A NaN or infinity in a key changes no bit of the rows that must not see it, and NaN "
+             "reaches those that do.",
+             by_kind<p37_hidden_nan, nullptr, nullptr>},
 };
 
 }  // namespace

@@ -36,5 +36,7 @@ Outcome p32_scratch_bounds(Subject& subject);
 Outcome p33_abi_contract(Subject& subject);
 Outcome p34_n_ge_q(Subject& subject);
 Outcome p35_balance(Subject& subject);
+Outcome p36_split_cap(Subject& subject);
+Outcome p37_hidden_nan(Subject& subject);
 
 }  // namespace mla::prop

@@ -14,7 +14,8 @@ Case cut_otherwise(const Case& c) {
   Case other = c;
   switch (dice.below(4)) {
     case 0:
-      other.compute_units = dice.pick(std::vector<std::int64_t>{1, 2, 7, 80, 256, 304});
+      other.compute_units =
+          dice.pick(std::vector<std::int64_t>{1, 2, 7, 80, 256, 304, 305, 512, 1024});
       break;
     case 1:
       other.max_split = dice.between(1, 4);

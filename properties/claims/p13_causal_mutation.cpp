@@ -5,6 +5,7 @@
 #include "core/numeric/bf16.hpp"
 #include "core/numeric/fp8.hpp"
 #include "properties/claims/claims.hpp"
+#include "properties/claims/key_target.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/compare.hpp"
 #include "properties/stages.hpp"
@@ -42,40 +43,6 @@ void shout(DecodeTensors& t, const ResolvedShape& shape, std::int64_t slot, std:
   }
 }
 
-struct Target {
-  std::int64_t request = -1;
-  std::int64_t position = 0;
-  std::int64_t slot = 0;
-};
-
-// A key near the causal edge of the request with the most rows: seen by some of its rows only.
-Target choose(const Case& c, const Batch& batch) {
-  Target target;
-  for (std::size_t r = 0; r < batch.requests.size(); ++r) {
-    const RequestSpec& spec = batch.requests[r];
-    if (spec.qo_len == 0 || spec.kv_len < spec.qo_len) continue;
-    const bool more = target.request < 0 ||
-                      spec.qo_len > batch.requests[static_cast<std::size_t>(target.request)].qo_len;
-    if (more) target.request = static_cast<std::int64_t>(r);
-  }
-  if (target.request < 0) return target;
-  const RequestSpec& spec = batch.requests[static_cast<std::size_t>(target.request)];
-  Dice dice(c, "P13");
-  target.position = spec.kv_len - 1 - dice.below(spec.qo_len);
-  target.slot = batch.slot(target.request, target.position);
-  return target;
-}
-
-// Whether row i of a request reads the mutated slot, by the causal rule alone.
-bool sees(const Case& c, const Batch& batch, std::int64_t request, std::int64_t i,
-          std::int64_t slot) {
-  const auto [q, n] = batch.requests[static_cast<std::size_t>(request)];
-  const std::int64_t visible = c.causal ? n - q + 1 + i : n;
-  for (std::int64_t p = 0; p < visible; ++p)
-    if (batch.slot(request, p) == slot) return true;
-  return false;
-}
-
 }  // namespace
 
 Outcome p13_causal_mutation(Subject& subject) {
@@ -84,7 +51,7 @@ Outcome p13_causal_mutation(Subject& subject) {
   const Case& c = subject.spec();
   const Result<Batch> batch = make_batch(c);  // as written: what the rows are entitled to
   if (!batch) return refusal(batch.error());
-  const Target target = choose(c, *batch);
+  const KeyTarget target = key_of_last_rows(c, *batch, "P13");
   if (target.request < 0) return skipped("no request has a row and a key");
   const RequestSpec& spec = batch->requests[static_cast<std::size_t>(target.request)];
   const std::int64_t loud_row = first_row(*batch, target.request) + spec.qo_len - 1;
@@ -102,7 +69,7 @@ Outcome p13_causal_mutation(Subject& subject) {
     for (std::int64_t i = 0; i < batch->requests[r].qo_len; ++i, ++row) {
       const MatchedRows same{row, row, 1};
       const auto why = bitwise_difference(*result, *again, c.heads, std::span(&same, 1));
-      const bool visible = sees(c, *batch, static_cast<std::int64_t>(r), i, target.slot);
+      const bool visible = may_see(c, *batch, static_cast<std::int64_t>(r), i, target.slot);
       if (why && !visible)
         return failed(key + row_name(batch->requests, row) +
                       ", which must not see it, too: " + *why);

@@ -1,5 +1,6 @@
 // P35: no slot gets more than its share: the payload that planner v1.2 promises, and the tail that
-// a last piece may absorb (aiter.md 3.2).
+// a last piece may absorb (aiter.md 3.2). The same on a device with more slots than any product has
+// compute units today.
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 
@@ -32,9 +33,15 @@ Share fair_share(const Case& c, const Batch& batch, const ResolvedShape& shape) 
   return share;
 }
 
-}  // namespace
+Case on_wide_device(const Case& c) {
+  Dice dice(c, "P35");
+  Case wide = c;
+  wide.compute_units = dice.pick(std::vector<std::int64_t>{305, 512, 608, 1024});
+  wide.granularity = 1;  // so that a few hundred keys fill as many slots
+  return wide;
+}
 
-Outcome p35_balance(Subject& subject) {
+Outcome check_shares(Subject& subject) {
   const auto& metadata = subject.metadata();
   if (!metadata) return refusal(metadata.error());
   if (!metadata->plan || metadata->shape.planner != plan::PlannerVersion::v1_2)
@@ -53,6 +60,18 @@ Outcome p35_balance(Subject& subject) {
                     std::to_string(share.tail));
   }
   return passed();
+}
+
+}  // namespace
+
+Outcome p35_balance(Subject& subject) {
+  Outcome here = check_shares(subject);
+  if (here.verdict != Verdict::pass) return here;
+  Subject wide = subject.sibling(on_wide_device(subject.spec()));
+  Outcome there = check_shares(wide);
+  if (there.verdict != Verdict::fail) return here;  // refused: then only the first says something
+  there.message = "as " + format_case(wide.spec()) + ": " + there.message;
+  return there;
 }
 
 }  // namespace mla::prop

@@ -102,9 +102,11 @@ ExitCode table() {
            (caught.empty() ? "–" : caught) + " | " +
            (caught.empty() ? "Not planted: " + std::string(origin.why_not) + "." : what) + " |\n";
   }
-  out += "\n" + std::to_string(planted) + " of " + std::to_string(prop::all_origins().size()) +
-         " are planted. Besides, there are states from before the reports:\n\n"
-         "| Plant | Caught by | What is planted |\n| --- | --- | --- |\n";
+  out +=
+      "\n" + std::to_string(planted) + " of " + std::to_string(prop::all_origins().size()) +
+      " are planted. Besides, there are states from before the reports, and defects that the judge "
+      "once missed:\n\n"
+      "| Plant | Caught by | What is planted |\n| --- | --- | --- |\n";
   for (const Plant& p : prop::all_plants())
     if (prop::find_origin(p.id) == nullptr)
       out += "| " + std::string(p.id) + " | " + std::string(p.property) + " | " +

@@ -39,6 +39,23 @@ class CappedSplits final : public Interposer {
   }
 };
 
+// Every request may be cut once more than its cap says.
+class OneSplitMore final : public Interposer {
+  void on_plan_query(const DecodeMetadata&, plan::PlanInput& input,
+                     plan::SizeQuery&) const override {
+    if (input.max_split_per_batch > 0) ++input.max_split_per_batch;
+  }
+};
+
+// The planner knows no device with more compute units than an MI300X has.
+class SlotsOfMi300x final : public Interposer {
+  void on_plan_query(const DecodeMetadata&, plan::PlanInput& input,
+                     plan::SizeQuery&) const override {
+    const ComputeUnits known = product_compute_units(Arch::gfx942);
+    if (input.key.compute_units.count() > known.count()) input.key.compute_units = known;
+  }
+};
+
 class OneRowQuery final : public Interposer {
   void on_plan_query(const DecodeMetadata&, plan::PlanInput& input,
                      plan::SizeQuery& query) const override {
@@ -89,6 +106,10 @@ constexpr Plant kPlants[] = {
      plant_of<RowsOfFirst>},
     {"BUG-120", "P35", "A cap of 16 splits a request is a budget for the whole batch.",
      "mla1:1q1s272", plant_of<CappedSplits>},
+    {"SEED-one-split-more", "P36", "Requests are cut once more than their cap says.",
+     "mla1:1q1s400;split=1", plant_of<OneSplitMore>},
+    {"SEED-304-slots", "P35", "Slots behind the 304th get nothing to do.", "mla1:1q1s1000",
+     plant_of<SlotsOfMi300x>},
     {"BUG-092", "P07", "max_seqlen_q is hard-coded to 1.", "mla1:1q2s2", plant_of<OneRowQuery>},
     {"BUG-068", "P05", "The reduce reads a list whose memory has been used again.", "mla1:1q1s32",
      plant_of<ReusedReduceList>},

@@ -88,11 +88,26 @@ class CompoundingSteal final : public Interposer {
   }
 };
 
+// The value of a key that a row must not see is multiplied by its probability of 0.
+class ZeroTimesNan final : public Interposer {
+  void on_result(const DecodeMetadata& md, DecodeResult& result) const override {
+    const std::int64_t heads = md.shape.heads.model.count();
+    for (std::size_t r = 0; r + 1 < md.qo_indptr.size(); ++r) {
+      const RowRange rows{md.qo_indptr[r], md.qo_indptr[r + 1]};
+      if (rows.end <= rows.begin) continue;
+      const auto last = static_cast<std::size_t>((rows.end - 1) * heads * kValueDim);
+      if (std::isnan(bf16_to_float(result.out[last]))) poison_rows(result, heads, rows);
+    }
+  }
+};
+
 constexpr Plant kPlants[] = {
     {"BUG-107", "P24", "The LSE is a binary logarithm.", "mla1:1q1s1", plant_of<BinaryLog>},
     {"BUG-106", "P24", "The LSE is not returned.", "mla1:1q1s1", plant_of<NoLse>},
     {"BUG-070", "P09", "A split without keys contributes weight.", "mla1:1q1s1;planner=none",
      plant_of<WeightyEmptySplit>},
+    {"SEED-zero-times-nan", "P37", "A NaN in a key that a row must not see reaches its output.",
+     "mla1:1q2s4", plant_of<ZeroTimesNan>},
     {"BUG-076", "P09", "Without keys the split route divides 0 by 0.", "mla1:1q1s0;planner=none",
      plant_of<ZeroByZero>},
     {"BUG-013", "P09", "Short contexts come out as NaN when heads are folded.",

@@ -1,0 +1,82 @@
+// P36: no plan cuts further than its split budget allows (aiter.md 3.2 to 3.4).
+//
+// v1.2 spreads a batch over `max_split` slots a planning request, and cuts a tile only where a slot
+// ends; so the slots in use are the cap. v1.1 has no cap but the slots of the device, v1.0 one for
+// each request, and the split route at most 16.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "properties/claims/claims.hpp"
+#include "properties/claims/support.hpp"
+
+namespace mla::prop {
+namespace {
+
+constexpr std::int64_t kMostSplits = 16;  // of the split route, and of v1.0 on gfx942
+
+// Pieces of every tile, which its request and first row name.
+using Pieces = std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t>;
+
+std::string tile_name(const plan::WorkItem& item) {
+  return "the tile of planning request " + std::to_string(item.batch) + " at row " +
+         std::to_string(item.q_begin);
+}
+
+Outcome check_pieces(const plan::Plan& plan, std::int64_t cap) {
+  Pieces pieces;
+  for (std::int64_t w = 0; w < plan.works(); ++w) {
+    const plan::WorkItem item = plan.work(w);
+    if (++pieces[{item.batch, item.q_begin}] > cap)
+      return failed(tile_name(item) + " is cut into more than " + std::to_string(cap) + " pieces");
+  }
+  return passed();
+}
+
+Outcome check_slots(const plan::Plan& plan, std::int64_t budget) {
+  std::int64_t used = 0;
+  for (std::int64_t slot = 0; slot + 1 < plan.work_indptr.size(); ++slot) {
+    const std::int64_t begin = plan.work_indptr.at(slot);
+    const std::int64_t end = plan.work_indptr.at(slot + 1);
+    used += end > begin ? 1 : 0;
+    Pieces pieces;
+    for (std::int64_t w = begin; w < end; ++w) {
+      const plan::WorkItem item = plan.work(w);
+      if (++pieces[{item.batch, item.q_begin}] > 1)
+        return failed("slot " + std::to_string(slot) + " has two pieces of " + tile_name(item));
+    }
+  }
+  if (used > budget)
+    return failed("the plan spreads the keys over " + std::to_string(used) +
+                  " slots, the split budget is " + std::to_string(budget));
+  return passed();
+}
+
+}  // namespace
+
+Outcome p36_split_cap(Subject& subject) {
+  const auto& metadata = subject.metadata();
+  if (!metadata) return refusal(metadata.error());
+  const Case& c = subject.spec();
+  const ResolvedShape& shape = metadata->shape;
+  if (!metadata->plan) {
+    if (shape.kv_splits < 1 || shape.kv_splits > kMostSplits)
+      return failed("every request gets " + std::to_string(shape.kv_splits) +
+                    " splits; 1 to 16 are possible");
+    return passed();
+  }
+  const std::int64_t slots = shape.plan.slots.count();
+  switch (shape.planner) {
+    case plan::PlannerVersion::v1_0:
+      return check_pieces(*metadata->plan, c.arch == Arch::gfx942 ? kMostSplits : c.max_split);
+    case plan::PlannerVersion::v1_1:
+      return check_pieces(*metadata->plan, slots);
+    case plan::PlannerVersion::v1_2:
+      break;
+  }
+  const auto planned = std::ssize(kernel_requests(*subject.batch(), shape));
+  const std::int64_t wanted = c.max_split * planned * shape.plan.fold_ratio;
+  return check_slots(*metadata->plan, c.max_split < 0 ? slots : std::min(slots, wanted));
+}
+
+}  // namespace mla::prop

@@ -1,0 +1,94 @@
+// P37: a NaN or an infinity in a key leaves every bit of the rows that must not see it as it was,
+// and a NaN reaches the rows that see it.
+//
+// A key of a later draft token may hold anything. A kernel that multiplies its value by a
+// probability of 0 makes NaN of it; finite keys, as P13 has them, do not show that.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "core/numeric/bf16.hpp"
+#include "core/numeric/fp8.hpp"
+#include "properties/claims/claims.hpp"
+#include "properties/claims/key_target.hpp"
+#include "properties/claims/support.hpp"
+#include "properties/compare.hpp"
+#include "properties/stages.hpp"
+
+namespace mla::prop {
+namespace {
+
+constexpr std::uint16_t kBf16Nan = 0x7FC0;
+constexpr std::uint16_t kBf16Infinity = 0x7F80;
+
+struct Poison {
+  const char* name = "NaN";
+  bool is_nan = true;
+  bool whole_key = true;  // otherwise one latent element, which is also a value
+};
+
+// No fp8 variant of the cache has an infinity.
+Poison choose_poison(Dice& dice, Dtype dtype) {
+  const std::int64_t choice = dice.below(3);
+  if (choice == 0 && dtype == Dtype::bf16) return {"infinity", false, true};
+  return {"NaN", true, choice != 1};
+}
+
+void put(const Poison& poison, std::byte* key, std::int64_t d, Dtype dtype, Fp8Variant variant) {
+  if (dtype == Dtype::fp8) {
+    key[d] = std::byte{fp8_nan(variant)};
+    return;
+  }
+  const std::uint16_t bits = poison.is_nan ? kBf16Nan : kBf16Infinity;
+  std::memcpy(key + d * 2, &bits, sizeof bits);
+}
+
+bool all_nan(const DecodeResult& result, std::int64_t row, std::int64_t heads) {
+  const auto* const out = result.out.data() + row * heads * kValueDim;
+  return std::all_of(out, out + heads * kValueDim,
+                     [](std::uint16_t bits) { return std::isnan(bf16_to_float(bits)); });
+}
+
+}  // namespace
+
+Outcome p37_hidden_nan(Subject& subject) {
+  const auto& result = subject.result();
+  if (!result) return refusal(result.error());
+  const Case& c = subject.spec();
+  const Result<Batch> batch = make_batch(c);  // as written: what the rows are entitled to
+  if (!batch) return refusal(batch.error());
+  const KeyTarget target = key_of_last_rows(c, *batch, "P37");
+  if (target.request < 0) return skipped("no request has a row and a key");
+
+  Dice dice(c, "P37 value");
+  const Poison poison = choose_poison(dice, c.dtype.kv);
+  DecodeTensors tensors = *subject.tensors();
+  std::byte* const key = tensors.cache.bytes.data() +
+                         (target.slot - tensors.cache.first_slot) * tensors.cache.row_bytes();
+  const std::int64_t first = poison.whole_key ? 0 : dice.below(kValueDim);
+  const std::int64_t last = poison.whole_key ? kKeyDim : first + 1;
+  for (std::int64_t d = first; d < last; ++d) put(poison, key, d, c.dtype.kv, subject.shape()->fp8);
+  const auto again =
+      run_stage(subject.interposer(), subject.backend(), {*subject.metadata(), tensors},
+                {.schedule_seed = c.schedule_seed, .threads = 0, .record_footprint = false});
+  if (!again) return refusal(again.error());
+
+  const std::string holds = "key " + std::to_string(target.position) + " of " +
+                            request_name(target.request) + " holds " + poison.name + ", and ";
+  std::int64_t row = 0;
+  for (std::size_t r = 0; r < batch->requests.size(); ++r)
+    for (std::int64_t i = 0; i < batch->requests[r].qo_len; ++i, ++row) {
+      if (may_see(c, *batch, static_cast<std::int64_t>(r), i, target.slot)) {
+        if (poison.is_nan && !all_nan(*again, row, c.heads))
+          return failed(holds + row_name(batch->requests, row) + ", which sees it, is not NaN");
+        continue;
+      }
+      const MatchedRows same{row, row, 1};
+      if (const auto why = bitwise_difference(*result, *again, c.heads, std::span(&same, 1)))
+        return failed(holds + row_name(batch->requests, row) +
+                      ", which must not see it, changes: " + *why);
+    }
+  return passed();
+}
+
+}  // namespace mla::prop

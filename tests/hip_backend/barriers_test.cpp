@@ -1,0 +1,117 @@
+// The barriers of stage 1: whichever of them is taken out of the machine code, P31 notices, because
+// the emulator runs waves in many orders. On gfx942 a tile of bf16 keys has one buffer in LDS, so
+// that it needs a barrier more than on gfx950.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "hip_backend/code_objects.hpp"
+#include "hip_backend/device/emulated_device.hpp"
+#include "hip_backend/gfx_emulator/code_object.hpp"
+#include "hip_backend/hip_backend.hpp"
+#include "properties/property.hpp"
+#include "tests/hip_backend/changed_code_device.hpp"
+
+using namespace mla;
+
+namespace {
+
+constexpr std::uint32_t kBarrier = 0xBF8A0000;  // s_barrier
+constexpr std::uint32_t kNop = 0xBF800000;      // s_nop 0
+
+struct Kernel {
+  Arch arch = Arch::gfx942;
+  const char* name = "";
+  const char* line = "";  // leads to it, with several tiles and two works on a slot
+};
+
+const Kernel kKernels[] = {
+    {Arch::gfx942, "decode_bf16_bf16_r16", "mla1:2q1s130;cu=1"},
+    {Arch::gfx942, "decode_bf16_bf16_r32", "mla1:2q2s130;cu=1"},
+    {Arch::gfx942, "decode_bf16_bf16_r64", "mla1:2q4s130;cu=1"},
+    {Arch::gfx942, "decode_bf16_fp8_r16", "mla1:2q1s130;cu=1;dtype=bf16/fp8"},
+    {Arch::gfx942, "decode_fp8_fp8_r32", "mla1:2q2s130;cu=1;dtype=fp8/fp8"},
+    {Arch::gfx950, "decode_bf16_bf16_r32", "mla1:2q2s130;cu=1;arch=gfx950"},
+    {Arch::gfx950, "decode_fp8_fp8_r16", "mla1:2q1s130;cu=1;arch=gfx950;dtype=fp8/fp8"},
+};
+
+std::span<const std::byte> decode_code(Arch arch) {
+  return hip::code_object(name(arch), "decode");
+}
+
+std::uint32_t word_at(std::span<const std::byte> bytes, std::size_t at) {
+  std::uint32_t word = 0;
+  std::memcpy(&word, bytes.data() + at, sizeof word);
+  return word;
+}
+
+// Offsets in the file of the barriers of one kernel. The file holds the instructions in the order
+// of the image, so that the n-th barrier of one is that of the other.
+std::vector<std::size_t> barriers_of(const Kernel& kernel) {
+  const std::span<const std::byte> bytes = decode_code(kernel.arch);
+  std::vector<std::size_t> in_file;
+  for (std::size_t at = 0; at + 4 <= bytes.size(); at += 4)
+    if (word_at(bytes, at) == kBarrier) in_file.push_back(at);
+  const auto object = gfx::load_code_object(bytes, {});
+  REQUIRE(object.ok());
+  const auto symbol =
+      std::find_if(object->symbols().begin(), object->symbols().end(),
+                   [&](const gfx::Symbol& s) { return s.function && s.name == kernel.name; });
+  REQUIRE(symbol != object->symbols().end());
+  std::vector<std::size_t> out;
+  std::size_t n = 0;
+  for (const gfx::Inst& inst : object->instructions()) {
+    if (inst.kind != gfx::Class::barrier) continue;
+    REQUIRE(n < in_file.size());
+    if (inst.at >= symbol->offset && inst.at < symbol->offset + symbol->size)
+      out.push_back(in_file[n]);
+    ++n;
+  }
+  REQUIRE(n == in_file.size());
+  return out;
+}
+
+prop::Outcome p31(const Backend& backend, const char* line, std::uint64_t data_seed) {
+  auto c = parse_case(line);
+  REQUIRE(c.ok());
+  c->data.seed = data_seed;  // P31 draws its schedules from it
+  prop::Subject subject(*c, backend, nullptr);
+  return prop::find_property("P31")->check(subject);
+}
+
+}  // namespace
+
+TEST_CASE("kernels: P31 notices every barrier that is taken out of stage 1",
+          "[hip][emulated][P31]") {
+  for (const Kernel& kernel : kKernels) {
+    INFO(name(kernel.arch) << " " << kernel.name << " " << kernel.line);
+    if (decode_code(kernel.arch).empty()) continue;
+    const std::vector<std::size_t> barriers = barriers_of(kernel);
+    CHECK(barriers.size() >= 5);
+    for (const std::size_t barrier : barriers) {
+      const auto device = std::make_shared<hip::test::ChangedCodeDevice>(
+          hip::make_emulated_device(kernel.arch, {}), [&](std::span<std::byte> code) {
+            std::memcpy(code.data() + barrier, &kNop, sizeof kNop);
+          });
+      const auto backend = hip::make_hip_backend(device, {});
+      bool noticed = false;
+      for (std::uint64_t seed = 1; seed <= 8 && !noticed; ++seed)
+        noticed = p31(*backend, kernel.line, seed).verdict == prop::Verdict::fail;
+      INFO("the barrier at " << barrier << " of the file");
+      CHECK(noticed);
+    }
+  }
+}
+
+TEST_CASE("kernels: with all their barriers P31 holds", "[hip][emulated][P31]") {
+  for (const Kernel& kernel : kKernels) {
+    INFO(name(kernel.arch) << " " << kernel.name << " " << kernel.line);
+    if (decode_code(kernel.arch).empty()) continue;
+    const auto backend = hip::make_hip_backend(hip::make_emulated_device(kernel.arch, {}), {});
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+      const prop::Outcome outcome = p31(*backend, kernel.line, seed);
+      INFO(outcome.message);
+      CHECK(outcome.verdict == prop::Verdict::pass);
+    }
+  }
+}
