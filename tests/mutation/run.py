@@ -1,173 +1,164 @@
 #!/usr/bin/env python3
-"""Mutation score of the metadata core: are its tests worth anything?
+"""Mutation score: are the tests and the properties worth anything?
 
-Changes one operator, comparison, branch or constant at a time, rebuilds what depends on it, and runs
-the quick tests until one fails. A mutant that no test notices survives; its line is printed. Works on
-a copy of the sources below build/mutation, never on the tree itself.
+Changes one operator, comparison, branch, call or constant at a time, rebuilds what depends on it, and
+judges until something notices. A mutant that nothing notices survives; its line is printed. Works on
+a copy of the sources below build/mutation, never on the tree itself. A run that was interrupted goes
+on where it ended. Survivors that change nothing that can be seen are listed, with the reason, in
+fixtures/mutation_survivors.json.
 
-    tests/mutation/run.py                                  # 200 mutants of core/plan, shape, paging
+    tests/mutation/run.py                                  # 200 mutants, judged by the core's tests
+    tests/mutation/run.py --judge properties --sample 40   # core, CPU backend, kernels; by properties
     tests/mutation/run.py --sample 0 core/plan/v12_serial.cpp   # every mutant of one file
     tests/mutation/run.py --sample 0 core/plan/sizes.cpp:66     # of one line
     tests/mutation/run.py --seed 2 --sample 50 core/paging
 
-Exit: 0 all killed, 1 some survived, 2 usage, 3 the unchanged sources do not pass.
+Exit: 0 all killed or explained, 1 some survived, 2 usage, 3 the unchanged sources do not pass.
 """
 import argparse
+import hashlib
+import json
 import pathlib
 import random
-import re
 import shutil
-import subprocess
 import sys
 import time
 
+from judges import JUDGES
+from mutants import Explained, mutants_of
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "mutation"
-DEFAULT = ["core/plan", "core/shape", "core/paging"]
-# Quick ones first.
-TESTS = ["core_paging", "core_shape", "core_case", "core_plan_check", "core_builder", "core_plan",
-         "core_allocation", "core_random_walk", "core_plan_golden", "core_plan_exhaustive"]
-# Operators with blanks around them, so that templates, references and includes stay as they are.
-SWAPS = [(" < ", " <= "), (" <= ", " < "), (" > ", " >= "), (" >= ", " > "), (" == ", " != "),
-         (" != ", " == "), (" && ", " || "), (" || ", " && "), (" + ", " - "), (" - ", " + "),
-         (" * ", " + "), (" / ", " * "), (" % ", " / "), (" += ", " -= "), (" -= ", " += "),
-         ("++", "--"), ("true", "false"), ("false", "true"), ("std::min", "std::max"),
-         ("std::max", "std::min"), (" 0)", " 1)"), (" 1)", " 2)"), (" + 1", " + 2"),
-         (" - 1", " - 2"), ("continue;", "break;")]
-SKIP = re.compile(r'^\s*(//|#|template|static_assert|using|namespace)|assert\(|"|\boperator\b')
-
-
-class Mutant:
-    def __init__(self, file, line, begin, end, text):
-        self.file, self.line, self.begin, self.end, self.text = file, line, begin, end, text
-
-    def apply(self, source):
-        return source[: self.begin] + self.text + source[self.end :]
-
-
-def mutants_of(file, source):
-    """Every place of a file where one token may become another."""
-    out, at = [], 0
-    for number, line in enumerate(source.splitlines(keepends=True), 1):
-        code = line.split("//")[0]
-        if not SKIP.search(line):
-            for old, new in SWAPS:
-                for found in re.finditer(re.escape(old), code):
-                    begin = at + found.start()
-                    out.append(Mutant(file, number, begin, begin + len(old), new))
-            branch = re.search(r"\bif \((?!auto|const|Status)(.*)\)( .*|\s*)$", code)
-            if branch and branch.group(1).count("(") == branch.group(1).count(")"):
-                begin, end = at + branch.start(1), at + branch.end(1)
-                out.append(Mutant(file, number, begin, end, f"!({branch.group(1)})"))
-        at += len(line)
-    return out
-
-
-def command(arguments, limit=600):
-    try:
-        return subprocess.run(arguments, capture_output=True, text=True, timeout=limit)
-    except subprocess.TimeoutExpired:
-        return None
+FOLDERS = ["core", "cpu_backend", "hip_backend", "properties", "tests", "fixtures"]
 
 
 def copy_sources():
     """Brings the copy up to date. A file that differs is newer than every object: a run that was
     interrupted leaves a mutant behind, and its object with it."""
     sources = WORK / "source"
-    folders = ["core", "cpu_backend", "hip_backend", "properties", "tests", "fixtures"]
-    wanted = {"CMakeLists.txt"}
-    for folder in folders:
-        wanted |= {str(p.relative_to(ROOT)) for p in (ROOT / folder).rglob("*") if p.is_file()}
+    wanted = {"CMakeLists.txt", "CMakePresets.json"}
+    for folder in FOLDERS:
+        wanted |= {str(p.relative_to(ROOT)) for p in (ROOT / folder).rglob("*")
+                   if p.is_file() and "__pycache__" not in p.parts}
     for name in sorted(wanted):
         copy = sources / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         if not copy.is_file() or copy.read_bytes() != (ROOT / name).read_bytes():
             shutil.copyfile(ROOT / name, copy)
-    for folder in folders:
+    for folder in FOLDERS:
         for path in (sources / folder).rglob("*"):
             if path.is_file() and str(path.relative_to(sources)) not in wanted:
                 path.unlink()
     return sources
 
 
-def configure(sources, build):
-    done = command(["cmake", "-G", "Ninja", "-S", str(sources), "-B", str(build),
-                    "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
-                    "-DMLA_WERROR=OFF", "-DMLA_BENCHMARKS=OFF", "-DHIP_BACKEND=OFF"])
-    if done is None or done.returncode != 0:
-        sys.exit(done.stderr if done else "cmake takes too long")
+class Journal:
+    """What was judged before: the same change of the same text of a file, by the same judge."""
+
+    def __init__(self, judge, seed, fresh):
+        self.path = WORK / f"journal_{judge}_{seed}.jsonl"
+        self.known = {}
+        if fresh:
+            self.path.unlink(missing_ok=True)
+        if self.path.is_file():
+            for line in self.path.read_text().splitlines():
+                entry = json.loads(line)
+                self.known[entry["key"]] = entry["verdict"]
+
+    @staticmethod
+    def key(mutant, source):
+        text = f"{mutant.file}\n{mutant.begin}\n{mutant.end}\n{mutant.text}\n{source}"
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def add(self, key, verdict, mutant):
+        self.known[key] = verdict
+        with self.path.open("a") as file:
+            file.write(json.dumps({"key": key, "verdict": verdict, "mutant": str(mutant)}) + "\n")
 
 
-def verdict(build, tests):
-    """'killed by <test>', 'not viable' or 'survived'. The test that kills moves to the front."""
-    for test in list(tests):
-        built = command(["ninja", "-C", str(build), f"test_{test}"])
-        if built is None or built.returncode != 0:
-            return "not viable"
-        ran = command([str(build / "tests" / "core" / f"test_{test}"), "--abort"], limit=60)
-        if ran is None or ran.returncode != 0:
-            tests.remove(test)
-            tests.insert(0, test)
-            return f"killed by {test}" + (" (time)" if ran is None else "")
-    return "survived"
+def all_mutants(paths, sources):
+    """Mutants of the files, folders and lines that were named; None for a path that is not there."""
+    files, lines = [], {}
+    for path in paths:
+        path, _, line = path.partition(":")
+        target = ROOT / path
+        if not target.exists():
+            print(f"there is no '{path}'", file=sys.stderr)
+            return None
+        if line:
+            lines.setdefault(pathlib.Path(path), set()).add(int(line))
+        files += [target] if target.is_file() else sorted(target.rglob("*.[ch]pp"))
+    mutants = []
+    for file in dict.fromkeys(files):
+        relative = file.relative_to(ROOT)
+        found = mutants_of(relative, (sources / relative).read_text())
+        mutants += [m for m in found if m.line in lines.get(relative, {m.line})]
+    return mutants
+
+
+def judge_one(judge, sources, journal, mutant):
+    path = sources / mutant.file
+    original = path.read_text()
+    key = journal.key(mutant, original)
+    if key not in journal.known:
+        path.write_text(mutant.apply(original))
+        try:
+            journal.add(key, judge.verdict(mutant), mutant)
+        finally:
+            path.write_text(original)
+    return journal.known[key]
+
+
+def judge_all(judge, sources, journal, chosen, minutes):
+    explained = Explained(ROOT / "fixtures" / "mutation_survivors.json")
+    start, tally = time.monotonic(), {"killed": 0, "explained": 0, "survived": 0, "not viable": 0}
+    for count, mutant in enumerate(chosen, 1):
+        if minutes and time.monotonic() - start > 60 * minutes:
+            break
+        result = judge_one(judge, sources, journal, mutant)
+        if result == "survived":
+            why = explained.reason(mutant)
+            result = "explained" if why else "survived"
+            print(f"{result.upper()} {mutant}" + (f": {why}" if why else ""), flush=True)
+        tally[result if result in tally else "killed"] += 1
+        print(f"{count}/{len(chosen)} {result}: {mutant.file}:{mutant.line}", file=sys.stderr,
+              flush=True)
+    return tally
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("paths", nargs="*", default=DEFAULT,
-                        help="files, lines of files, or folders below the root")
+    parser.add_argument("paths", nargs="*", help="files, lines of files, or folders below the root")
+    parser.add_argument("--judge", choices=sorted(JUDGES), default="tests")
     parser.add_argument("--sample", type=int, default=200, help="so many mutants; 0: all")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1, help="of the sample, and of random cases")
     parser.add_argument("--minutes", type=float, default=0, help="stop after so long; 0: never")
+    parser.add_argument("--fresh", action="store_true", help="forget what was judged before")
+    parser.add_argument("--list", action="store_true", help="print the mutants, judge none")
     arguments = parser.parse_args()
-    files, lines = [], {}
-    for path in arguments.paths:
-        path, _, line = path.partition(":")
-        target = ROOT / path
-        if line:
-            lines.setdefault(pathlib.Path(path), set()).add(int(line))
-        if not target.exists():
-            print(f"there is no '{path}'", file=sys.stderr)
-            return 2
-        files += [target] if target.is_file() else sorted(target.rglob("*.[ch]pp"))
-    sources, build = copy_sources(), WORK / "build"
-    configure(sources, build)
-    if verdict(build, TESTS) != "survived":
-        print("the unchanged sources do not pass their tests", file=sys.stderr)
-        return 3
-    all_mutants = []
-    for file in dict.fromkeys(files):
-        relative = file.relative_to(ROOT)
-        found = mutants_of(relative, (sources / relative).read_text())
-        all_mutants += [m for m in found if m.line in lines.get(relative, {m.line})]
-    chosen = list(all_mutants)
+    kind = JUDGES[arguments.judge]
+    sources = copy_sources()
+    mutants = all_mutants(arguments.paths or kind.default, sources)
+    if mutants is None:
+        return 2
+    chosen = list(mutants)
     random.Random(arguments.seed).shuffle(chosen)
     if arguments.sample > 0:
         chosen = chosen[: arguments.sample]
-    start, tally = time.monotonic(), {"killed": 0, "survived": 0, "not viable": 0}
-    order = {}  # of the tests, for each file: what killed its last mutant kills the next one
-    for count, mutant in enumerate(chosen, 1):
-        if arguments.minutes and time.monotonic() - start > 60 * arguments.minutes:
-            break
-        path = sources / mutant.file
-        original = path.read_text()
-        path.write_text(mutant.apply(original))
-        try:
-            result = verdict(build, order.setdefault(mutant.file, list(TESTS)))
-        finally:
-            path.write_text(original)
-        tally[result if result in tally else "killed"] += 1
-        line = original.splitlines()[mutant.line - 1].strip()
-        old = original[mutant.begin : mutant.end].strip()
-        if result == "survived":
-            print(f"SURVIVED {mutant.file}:{mutant.line}: '{old}' -> '{mutant.text.strip()}' in {line}",
-                  flush=True)
-        print(f"{count}/{len(chosen)} {result}: {mutant.file}:{mutant.line}", file=sys.stderr,
-              flush=True)
-    judged = tally["killed"] + tally["survived"]
-    score = 100 * tally["killed"] / judged if judged else 0
-    print(f"{judged} mutants of {len(all_mutants)} judged, {tally['not viable']} did not compile: "
-          f"{tally['killed']} killed, {tally['survived']} survived, score {score:.1f} %")
+    if arguments.list:
+        print(*chosen, sep="\n")
+        return 0
+    judge = kind(sources, arguments.seed)
+    if not judge.baseline({m.file for m in chosen}):
+        print("the unchanged sources do not pass", file=sys.stderr)
+        return 3
+    journal = Journal(arguments.judge, arguments.seed, arguments.fresh)
+    tally = judge_all(judge, sources, journal, chosen, arguments.minutes)
+    judged = tally["killed"] + tally["explained"] + tally["survived"]
+    score = 100 * (judged - tally["survived"]) / judged if judged else 0
+    print(f"{judged} mutants of {len(mutants)} judged, {tally['not viable']} did not compile: "
+          f"{tally['killed']} killed, {tally['explained']} explained, {tally['survived']} survived; "
+          f"killed or explained {score:.1f} %")
     return 1 if tally["survived"] else 0
 
 

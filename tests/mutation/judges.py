@@ -1,0 +1,148 @@
+"""Who decides whether a mutant is noticed: the core's quick tests, or the properties."""
+import os
+import pathlib
+import signal
+import subprocess
+import threading
+import time
+
+# Quick ones first.
+TESTS = ["core_paging", "core_shape", "core_case", "core_plan_check", "core_builder", "core_plan",
+         "core_allocation", "core_random_walk", "core_plan_golden", "core_plan_exhaustive"]
+FIRST_CASES = "24"  # random ones of the first, short run; the complete one judges them again
+KERNELS = pathlib.Path("hip_backend/kernels")
+
+
+def command(arguments, limit=3600, folder=None):
+    try:
+        return subprocess.run(arguments, capture_output=True, text=True, timeout=limit, cwd=folder)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def first_failure(arguments, limit, folder):
+    """Runs until a line `FAIL <property> ...` comes, the end, or the limit: (what came, exit)."""
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                               text=True, cwd=folder, start_new_session=True)
+
+    def end():
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+    late = threading.Event()
+    timer = threading.Timer(limit, lambda: (late.set(), end()))
+    timer.start()
+    try:
+        for line in process.stdout:
+            if line.startswith("FAIL P") and not line.startswith("FAIL P00"):
+                return line.split()[1], 1
+        code = process.wait()
+        return ("time" if late.is_set() else f"exit {code}"), code
+    finally:
+        timer.cancel()
+        end()
+        process.wait()
+
+
+class Tests:
+    """Builds and runs one test after the other. What killed the last mutant of a file comes first
+    for the next one."""
+    name = "tests"
+    default = ["core/plan", "core/shape", "core/paging"]
+
+    def __init__(self, sources, _seed):
+        self.build = sources / "build" / "tests"
+        done = command(["cmake", "-G", "Ninja", "-S", str(sources), "-B", str(self.build),
+                        "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
+                        "-DMLA_WERROR=OFF", "-DMLA_BENCHMARKS=OFF", "-DHIP_BACKEND=OFF"])
+        if done is None or done.returncode != 0:
+            raise SystemExit(done.stderr if done else "cmake takes too long")
+        self.order = {}
+
+    def baseline(self, _files):
+        return self.verdict(None) == "survived"
+
+    def verdict(self, mutant):
+        tests = self.order.setdefault(mutant.file if mutant else None, list(TESTS))
+        for test in list(tests):
+            built = command(["ninja", "-C", str(self.build), f"test_{test}"])
+            if built is None or built.returncode != 0:
+                return "not viable"
+            ran = command([str(self.build / "tests" / "core" / f"test_{test}"), "--abort"], limit=60)
+            if ran is None or ran.returncode != 0:
+                tests.remove(test)
+                tests.insert(0, test)
+                return f"killed by {test}" + (" (time)" if ran is None else "")
+        return "survived"
+
+
+class Properties:
+    """Builds mla-testbed as properties/run.sh does and judges as it does: the shipped cases and 500
+    random ones on the CPU backend; for the source of kernels the shipped cases for devices and 40
+    random ones on the emulated device of each architecture. A mutant is killed when that ends with
+    another exit code than the unchanged sources. A short run of some of the same cases comes first."""
+    name = "properties"
+    default = ["core/plan", "core/shape", "core/paging", "core/builder", "cpu_backend/schedule.cpp",
+               "cpu_backend/work_list.cpp", "cpu_backend/task_checks.cpp", "cpu_backend/task.hpp",
+               "cpu_backend/executor.cpp", "cpu_backend/split_route.cpp", "cpu_backend/stage1.cpp",
+               "cpu_backend/reduce.cpp", "cpu_backend/merge.cpp"] + [
+                   str(KERNELS / name) for name in (
+                       "attention_tile.hpp", "decode.hip", "decode.hpp", "decode_traits.hpp",
+                       "key_stage.hpp", "layout.hpp", "numbers.hpp", "piece.hpp", "prefill.hip",
+                       "prefill.hpp", "prefill_traits.hpp", "reduce.hip", "tile_amd.hpp")]
+
+    def __init__(self, sources, seed):
+        self.sources, self.seed = sources, str(seed)
+        self.build = sources / "build" / "cpu-release"
+        done = command(["cmake", "--preset", "cpu-release", "-DMLA_WERROR=OFF", "-DMLA_TESTS=OFF",
+                        "-DMLA_BENCHMARKS=OFF"], folder=sources)
+        if done is None or done.returncode != 0:
+            raise SystemExit(done.stderr if done else "cmake takes too long")
+        self.expected = {}  # exit code and time limit of every run
+
+    def runs(self, file):
+        """(name, arguments) of the runs that judge a mutant of this file."""
+        run = [str(self.build / "properties" / "cli" / "mla-testbed"), "run", "--no-progress",
+               "--seed", self.seed]
+        files = sorted((self.sources / "fixtures" / "cases").glob("*.txt"))
+        if KERNELS in pathlib.Path(file).parents:
+            device = ["--cases-file", str(self.sources / "fixtures" / "cases" / "device.txt")]
+            return [(f"{arch} {cases}", run + device + ["--backend", "hip", "--device",
+                                                         f"emulated:{arch}", "--cases", cases])
+                    for cases in ("0", "40") for arch in ("gfx942", "gfx950")]
+        shipped = [word for file in files for word in ("--cases-file", str(file))]
+        smoke = ["--cases-file", str(self.sources / "fixtures" / "cases" / "smoke.txt")]
+        return [("first cases", run + smoke + ["--cases", FIRST_CASES]),
+                ("all", run + shipped + ["--cases", "500"])]
+
+    def make(self):
+        built = command(["ninja", "-C", str(self.build), "mla-testbed"])
+        return built is not None and built.returncode == 0
+
+    def baseline(self, files):
+        """Whether the unchanged sources hold; notes how long they take."""
+        if not self.make():
+            return False
+        for name, arguments in {n: a for file in files for n, a in self.runs(file)}.items():
+            start = time.monotonic()
+            what, code = first_failure(arguments, 3600, self.sources)
+            took = time.monotonic() - start
+            if what.startswith("P") or what == "time" or code < 0:
+                return False
+            self.expected[name] = code, 60 + 10 * took
+        return True
+
+    def verdict(self, mutant):
+        if not self.make():
+            return "not viable"
+        for name, arguments in self.runs(mutant.file):
+            expected, limit = self.expected[name]
+            what, code = first_failure(arguments, limit, self.sources)
+            if code != expected:
+                return f"killed by {what} ({name})"
+        return "survived"
+
+
+JUDGES = {judge.name: judge for judge in (Tests, Properties)}
