@@ -124,8 +124,7 @@ constexpr std::array kProperties = {
     Property{"P36", "split_cap", "No plan cuts further than its split budget allows.",
              by_kind<p36_split_cap, nullptr, nullptr>},
     Property{"P37", "hidden_nan",
-             "A NaN or infinity in a key changes no bit of the rows that must not see it, and NaN "
-             "reaches those that do.",
+             "A NaN or infinity in a key changes no bit of the rows that must not see it.",
              by_kind<p37_hidden_nan, nullptr, nullptr>},
 };
 

@@ -104,7 +104,7 @@ class Properties:
 
     def runs(self, file):
         """(name, arguments) of the runs that judge a mutant of this file."""
-        run = [str(self.build / "properties" / "cli" / "mla-testbed"), "run", "--no-progress",
+        run = [str(self.build / "mla-testbed"), "run", "--no-progress",
                "--seed", self.seed]
         files = sorted((self.sources / "fixtures" / "cases").glob("*.txt"))
         if KERNELS in pathlib.Path(file).parents:
