@@ -126,6 +126,10 @@ constexpr std::array kProperties = {
     Property{"P37", "hidden_nan",
              "A NaN or infinity in a key changes no bit of the rows that must not see it.",
              by_kind<p37_hidden_nan, nullptr, nullptr>},
+    Property{"P38", "cut_keys",
+             "The keys on both sides of every cut reach the rows that look for them, and no row "
+             "finds the key after its last.",
+             by_kind<p38_cut_keys, nullptr, nullptr>},
 };
 
 }  // namespace

@@ -38,5 +38,6 @@ Outcome p34_n_ge_q(Subject& subject);
 Outcome p35_balance(Subject& subject);
 Outcome p36_split_cap(Subject& subject);
 Outcome p37_hidden_nan(Subject& subject);
+Outcome p38_cut_keys(Subject& subject);
 
 }  // namespace mla::prop

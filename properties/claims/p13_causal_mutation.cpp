@@ -1,11 +1,8 @@
 // P13: a key changes exactly the rows that may see it: rows that must not see it stay equal in
 // every bit, rows that see it change.
-#include <cstring>
-
-#include "core/numeric/bf16.hpp"
-#include "core/numeric/fp8.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/key_target.hpp"
+#include "properties/claims/stored_row.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/compare.hpp"
 #include "properties/stages.hpp"
@@ -15,22 +12,6 @@ namespace {
 
 constexpr float kLoud = 64;  // finite in both fp8 variants
 
-float element(const std::byte* row, std::int64_t d, Dtype dtype, Fp8Variant variant) {
-  if (dtype == Dtype::fp8) return fp8_to_float(static_cast<std::uint8_t>(row[d]), variant);
-  std::uint16_t bits = 0;
-  std::memcpy(&bits, row + d * 2, sizeof bits);
-  return bf16_to_float(bits);
-}
-
-void set_element(std::byte* row, std::int64_t d, float value, Dtype dtype, Fp8Variant variant) {
-  if (dtype == Dtype::fp8) {
-    row[d] = std::byte{fp8_from_float(value, variant)};
-    return;
-  }
-  const std::uint16_t bits = bf16_from_float(value, Bf16Rounding::nearest_even);
-  std::memcpy(row + d * 2, &bits, sizeof bits);
-}
-
 // A key that head 0 of query row `row` cannot overlook: large, and of the sign of the query, so
 // that its score beats every other.
 void shout(DecodeTensors& t, const ResolvedShape& shape, std::int64_t slot, std::int64_t row) {
@@ -38,8 +19,8 @@ void shout(DecodeTensors& t, const ResolvedShape& shape, std::int64_t slot, std:
   const std::byte* query = t.q.data() + row * q_bytes;
   std::byte* key = t.cache.bytes.data() + (slot - t.cache.first_slot) * t.cache.row_bytes();
   for (std::int64_t d = 0; d < kKeyDim; ++d) {
-    const bool negative = element(query, d, shape.dtype.q, shape.fp8) < 0;
-    set_element(key, d, negative ? -kLoud : kLoud, shape.dtype.kv, shape.fp8);
+    const bool negative = stored_element(query, d, shape.dtype.q, shape.fp8) < 0;
+    store_element(key, d, negative ? -kLoud : kLoud, shape.dtype.kv, shape.fp8);
   }
 }
 

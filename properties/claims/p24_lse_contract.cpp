@@ -6,6 +6,7 @@
 #include "core/numeric/bf16.hpp"
 #include "core/numeric/fp8.hpp"
 #include "properties/claims/claims.hpp"
+#include "properties/claims/stored_row.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/compare.hpp"
 #include "properties/stages.hpp"
@@ -62,13 +63,6 @@ Shards cut_in_shards(Subject& subject, std::int64_t request, Dice& dice) {
   return s;
 }
 
-double element(const std::byte* row, std::int64_t d, Dtype dtype, Fp8Variant variant) {
-  if (dtype == Dtype::fp8) return fp8_to_float(static_cast<std::uint8_t>(row[d]), variant);
-  std::uint16_t bits = 0;
-  std::memcpy(&bits, row + d * 2, sizeof bits);
-  return bf16_to_float(bits);
-}
-
 double score(const Shards& s, std::int64_t head) {
   const DecodeTensors& t = s.tensors;
   const Fp8Variant variant = fp8_variant(s.spec.arch);
@@ -77,7 +71,8 @@ double score(const Shards& s, std::int64_t head) {
       t.cache.bytes.data() + (s.first_slot - t.cache.first_slot) * t.cache.row_bytes();
   double sum = 0;
   for (std::int64_t d = 0; d < kKeyDim; ++d)
-    sum += element(q, d, s.spec.dtype.q, variant) * element(k, d, s.spec.dtype.kv, variant);
+    sum += double{stored_element(q, d, s.spec.dtype.q, variant)} *
+           stored_element(k, d, s.spec.dtype.kv, variant);
   return sum * double{t.softmax_scale} * double{t.q_scale} * double{t.kv_scale};
 }
 
