@@ -26,6 +26,7 @@ struct Functions {
   decltype(&mla::decode_first_order) decode_first_order = &mla::decode_first_order;
   decltype(&plan::query_sizes) query_sizes = &plan::query_sizes;
   decltype(&plan::query_tiles) query_tiles = &plan::query_tiles;
+  decltype(&plan::make_plan) make_plan = &plan::make_plan;
   decltype(&plan::choose_v12_kernel) choose_v12_kernel = &plan::choose_v12_kernel;
 };
 

@@ -130,6 +130,13 @@ constexpr std::array kProperties = {
              "The keys on both sides of every cut reach the rows that look for them, and no row "
              "finds the key after its last.",
              by_kind<p38_cut_keys, nullptr, nullptr>},
+    Property{"P39", "damage_found",
+             "A word of a plan that leads out of its buffers is a fault, and changes no other "
+             "request.",
+             by_kind<p39_damage_found, nullptr, nullptr>},
+    Property{"P40", "bad_input_refused",
+             "Lists that no batch has and buffers that are too small are refused.",
+             by_kind<p40_bad_input_refused, nullptr, nullptr>},
 };
 
 }  // namespace

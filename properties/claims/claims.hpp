@@ -39,5 +39,7 @@ Outcome p35_balance(Subject& subject);
 Outcome p36_split_cap(Subject& subject);
 Outcome p37_hidden_nan(Subject& subject);
 Outcome p38_cut_keys(Subject& subject);
+Outcome p39_damage_found(Subject& subject);
+Outcome p40_bad_input_refused(Subject& subject);
 
 }  // namespace mla::prop

@@ -149,6 +149,17 @@ class UnmaskedChunk final : public Interposer {
   }
 };
 
+// The planner takes lists and lengths as they come, as AITER's does.
+class TrustingPlanner final : public Interposer {
+  void on_functions(Functions& functions) const override {
+    functions.make_plan = [](const plan::PlanInput& input, const plan::BufferSizes& sizes) {
+      plan::PlanInput trusted = input;
+      trusted.fidelity = plan::Fidelity::as_aiter;
+      return plan::make_plan(trusted, sizes);
+    };
+  }
+};
+
 constexpr Plant kPlants[] = {
     {"BUG-016", "P26", "A batch counts as uniform when its rows divide evenly.", "mla1:1q1s1",
      plant_of<UniformByDivision>},
@@ -170,6 +181,8 @@ constexpr Plant kPlants[] = {
      plant_of<BlocksForPages>},
     {"BUG-040", "P01", "A chunk of the expansion that is not full is written whole.", "mla1:1q1s1",
      plant_of<UnmaskedChunk>},
+    {"SEED-trusting-planner", "P40", "The planner does not look at the lists that it is given.",
+     "mla1:1q1s1", plant_of<TrustingPlanner>},
 };
 
 }  // namespace

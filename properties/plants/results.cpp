@@ -101,6 +101,12 @@ class ZeroTimesNan final : public Interposer {
   }
 };
 
+class SilentFaults final : public Interposer {
+  void on_result(const DecodeMetadata&, DecodeResult& result) const override {
+    result.faults.clear();
+  }
+};
+
 constexpr Plant kPlants[] = {
     {"BUG-107", "P24", "The LSE is a binary logarithm.", "mla1:1q1s1", plant_of<BinaryLog>},
     {"BUG-106", "P24", "The LSE is not returned.", "mla1:1q1s1", plant_of<NoLse>},
@@ -108,6 +114,8 @@ constexpr Plant kPlants[] = {
      plant_of<WeightyEmptySplit>},
     {"SEED-zero-times-nan", "P37", "A NaN in a key that a row must not see reaches its output.",
      "mla1:1q2s4", plant_of<ZeroTimesNan>},
+    {"SEED-silent-faults", "P39", "What a launch leaves out is not reported.", "mla1:1q1s1",
+     plant_of<SilentFaults>},
     {"BUG-076", "P09", "Without keys the split route divides 0 by 0.", "mla1:1q1s0;planner=none",
      plant_of<ZeroByZero>},
     {"BUG-013", "P09", "Short contexts come out as NaN when heads are folded.",

@@ -1,0 +1,208 @@
+// P39: a plan that leads out of its buffers is a fault of the launch, whichever word is damaged,
+// and rows whose work is not damaged keep their bits.
+//
+// A backend that follows such a word reads or writes somebody else's memory; one that drops it in
+// silence hides a broken plan.
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include "properties/claims/claims.hpp"
+#include "properties/claims/support.hpp"
+#include "properties/compare.hpp"
+#include "properties/stages.hpp"
+
+namespace mla::prop {
+namespace {
+
+using plan::Plan;
+using plan::WorkItem;
+
+struct Target {
+  Plan& plan;
+  const DecodeMetadata& metadata;
+  std::int64_t work = 0;
+  std::int64_t kernel_rows = 0;
+};
+
+// `apply` says whether the plan has such a word. The damage of a work leaves other requests alone.
+struct Damage {
+  const char* what;
+  bool of_work = false;
+  bool (*apply)(const Target& target);
+};
+
+template <class Edit>
+bool edit(const Target& t, Edit change) {
+  WorkItem item = t.plan.work(t.work);
+  if (!change(item)) return false;
+  t.plan.set_work(t.work, item);
+  return true;
+}
+
+constexpr std::int32_t kFar = std::numeric_limits<std::int32_t>::max() / 2;
+
+constexpr Damage kDamages[] = {
+    {"the request behind the last one", true,
+     [](const Target& t) {
+       return edit(t, [&](WorkItem& w) {
+         w.batch = static_cast<std::int32_t>(t.metadata.requests().count() *
+                                             t.metadata.shape.fold_ratio());
+         return true;
+       });
+     }},
+    {"request -1", true,
+     [](const Target& t) { return edit(t, [](WorkItem& w) { return w.batch = -1, true; }); }},
+    {"partial row -2", true,
+     [](const Target& t) { return edit(t, [](WorkItem& w) { return w.partial_row = -2, true; }); }},
+    {"a partial row far away", true,
+     [](const Target& t) {
+       return edit(t, [](WorkItem& w) { return w.partial_row = kFar, true; });
+     }},
+    {"a row behind the last one", true,
+     [](const Target& t) {
+       return edit(t, [&](WorkItem& w) {
+         return w.q_end = static_cast<std::int32_t>(t.kernel_rows + 1), true;
+       });
+     }},
+    {"rows that run backwards", true,
+     [](const Target& t) {
+       return edit(t, [](WorkItem& w) { return w.q_begin = w.q_end + 1, true; });
+     }},
+    {"row -1", true,
+     [](const Target& t) { return edit(t, [](WorkItem& w) { return w.q_begin = -1, true; }); }},
+    {"pages that run backwards", true,
+     [](const Target& t) {
+       return edit(t, [](WorkItem& w) { return w.kv_end = w.kv_begin - 1, true; });
+     }},
+    {"page -1", true,
+     [](const Target& t) {
+       return edit(t, [](WorkItem& w) {
+         if (w.kv_end <= w.kv_begin) return false;
+         return w.kv_begin = -1, true;
+       });
+     }},
+    {"a page behind kv_indices", true,
+     [](const Target& t) {
+       return edit(t, [&](WorkItem& w) {
+         w.kv_end = static_cast<std::int32_t>(t.metadata.kv_indices.size() + 1);
+         return true;
+       });
+     }},
+    {"the record of another work", true,
+     [](const Target& t) {
+       const std::int64_t other = t.work == 0 ? 1 : t.work - 1;
+       if (t.plan.works() < 2) return false;
+       return t.plan.set_work(t.work, t.plan.work(other)), true;
+     }},
+    {"a slot that ends behind work_info_set", false,
+     [](const Target& t) {
+       const std::int64_t records = t.plan.work_info.size() / plan::kWorkItemWords;
+       return t.plan.work_indptr.set(t.plan.work_indptr.size() - 1,
+                                     static_cast<std::int32_t>(records + 1)),
+              true;
+     }},
+    {"slots that run backwards", false,
+     [](const Target& t) { return t.plan.work_indptr.set(0, kFar), true; }},
+    {"a slot that begins before work_info_set", false,
+     [](const Target& t) { return t.plan.work_indptr.set(0, -1), true; }},
+    {"a merge that ends behind reduce_partial_map", false,
+     [](const Target& t) {
+       return t.plan.reduce_indptr.set(
+                  1, static_cast<std::int32_t>(t.plan.reduce_partial_map.size() + 1)),
+              true;
+     }},
+    {"merges that run backwards", false,
+     [](const Target& t) { return t.plan.reduce_indptr.set(0, kFar), true; }},
+    {"a merge that begins before reduce_partial_map", false,
+     [](const Target& t) { return t.plan.reduce_indptr.set(0, -1), true; }},
+};
+
+// The same in the lists of a tile that is merged, of which a plan may have none.
+constexpr Damage kMergeDamages[] = {
+    {"a merge into a row behind the last one", false,
+     [](const Target& t) {
+       return t.plan.reduce_final_map.set(1, static_cast<std::int32_t>(t.kernel_rows + 1)), true;
+     }},
+    {"a merge into rows that run backwards", false,
+     [](const Target& t) {
+       return t.plan.reduce_final_map.set(0, t.plan.reduce_final_map.at(1) + 1), true;
+     }},
+    {"a merge into row -1", false,
+     [](const Target& t) { return t.plan.reduce_final_map.set(0, -1), true; }},
+    {"a merge of partial row -1", false,
+     [](const Target& t) { return t.plan.reduce_partial_map.set(0, -1), true; }},
+    {"a merge of a partial row far away", false,
+     [](const Target& t) { return t.plan.reduce_partial_map.set(1, kFar), true; }},
+};
+
+DecodeMetadata with_plan(const DecodeMetadata& md, Plan plan) {
+  return {.shape = md.shape,
+          .qo_indptr = md.qo_indptr,
+          .kv_indptr = md.kv_indptr,
+          .kv_indices = md.kv_indices,
+          .last_page_len = md.last_page_len,
+          .kv_lens = md.kv_lens,
+          .keyless_rows = md.keyless_rows,
+          .plan = std::move(plan)};
+}
+
+// Rows of every request that no work in `works` belongs to keep their bits.
+std::optional<std::string> others_change(Subject& subject, const DecodeResult& damaged,
+                                         const std::vector<std::int64_t>& requests) {
+  const DecodeMetadata& md = *subject.metadata();
+  const std::int64_t leading = md.shape.leading_rows;
+  std::int64_t row = 0;
+  for (std::int64_t r = 0; r < md.requests().count(); ++r) {
+    const auto i = static_cast<std::size_t>(r);
+    const std::int64_t rows =
+        std::max<std::int64_t>(md.qo_indptr[i + 1] - md.qo_indptr[i] - leading, 0);
+    const MatchedRows same{row, row, rows};
+    row += rows;
+    if (std::find(requests.begin(), requests.end(), r) != requests.end()) continue;
+    if (auto why = bitwise_difference(*subject.result(), damaged, subject.spec().heads,
+                                      std::span(&same, 1)))
+      return why;
+  }
+  return std::nullopt;
+}
+
+Outcome check(Subject& subject, const Damage& damage, std::int64_t work) {
+  const DecodeMetadata& md = *subject.metadata();
+  Plan plan = md.plan->clone();
+  const std::int64_t fold = md.shape.fold_ratio();
+  std::vector<std::int64_t> requests = {md.plan->work(work).batch / fold};
+  if (!damage.apply({plan, md, work, md.rows().count() * fold})) return passed();
+  requests.push_back(plan.work(work).batch / fold);
+  const DecodeMetadata damaged = with_plan(md, std::move(plan));
+  const auto result =
+      run_stage(subject.interposer(), subject.backend(), {damaged, *subject.tensors()},
+                {.schedule_seed = subject.spec().schedule_seed});
+  const std::string name = std::string("a plan with ") + damage.what +
+                           (damage.of_work ? " in work " + std::to_string(work) : "");
+  if (!result) return passed();  // refused as a whole, with a reason
+  if (result->faults.empty()) return failed(name + " is run without a fault");
+  if (!damage.of_work) return passed();
+  if (const auto why = others_change(subject, *result, requests))
+    return failed(name + " changes another request: " + *why);
+  return passed();
+}
+
+}  // namespace
+
+Outcome p39_damage_found(Subject& subject) {
+  const auto& result = subject.result();
+  if (!result) return refusal(result.error());
+  const auto& md = *subject.metadata();
+  if (!md.plan) return skipped("the step has no plan");
+  if (md.plan->works() == 0) return skipped("the plan has no work");
+  Dice dice(subject.spec(), "P39");
+  const std::int64_t work = dice.below(md.plan->works());
+  const Damage& damage = kDamages[dice.below(std::ssize(kDamages))];
+  Outcome outcome = check(subject, damage, work);
+  if (outcome.verdict != Verdict::pass || md.plan->reduce_indptr.at(1) < 2) return outcome;
+  return check(subject, kMergeDamages[dice.below(std::ssize(kMergeDamages))], work);
+}
+
+}  // namespace mla::prop

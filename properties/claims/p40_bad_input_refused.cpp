@@ -1,0 +1,176 @@
+// P40: what no planner can digest, and what AITER accepts and gets wrong, is refused with a reason:
+// lists that no batch has, lengths that contradict each other, buffers that are too small.
+#include <vector>
+
+#include "properties/claims/claims.hpp"
+#include "properties/claims/support.hpp"
+#include "properties/functions.hpp"
+#include "properties/stages.hpp"
+
+namespace mla::prop {
+namespace {
+
+using plan::PlannerVersion;
+
+// The planner's question with lists of its own.
+struct Question {
+  plan::PlanInput input;
+  std::vector<std::int32_t> qo;
+  std::vector<std::int32_t> kv;
+  std::vector<std::int32_t> last;
+  std::int64_t request = 0;  // where a list is damaged
+  [[nodiscard]] std::size_t at() const { return static_cast<std::size_t>(request); }
+  [[nodiscard]] bool is(PlannerVersion version) const { return input.version == version; }
+  [[nodiscard]] bool ragged() const { return input.uniform_qo_len <= 0; }
+};
+
+// `apply` says whether the question can have this damage.
+struct Damage {
+  const char* what;
+  bool (*apply)(Question& q);
+};
+
+constexpr Damage kDamages[] = {
+    {"no entry in kv_indptr", [](Question& q) { return q.kv.clear(), true; }},
+    {"kv_indptr that runs backwards",
+     [](Question& q) { return q.kv[q.at() + 1] = q.kv[q.at()] - 1, true; }},
+    {"kv_indptr from 1",
+     [](Question& q) {
+       if (q.is(PlannerVersion::v1_1)) return false;
+       for (std::int32_t& entry : q.kv) ++entry;
+       return true;
+     }},
+    {"qo_indptr that runs backwards",
+     [](Question& q) {
+       if (!q.is(PlannerVersion::v1_1) && !q.ragged()) return false;
+       return q.qo[q.at() + 1] = q.qo[q.at()] - 1, true;
+     }},
+    {"a query length that is not that of qo_indptr",
+     [](Question& q) {
+       if (q.ragged()) return false;
+       return ++q.input.uniform_qo_len, true;
+     }},
+    {"a longest query that is shorter than a request's",
+     [](Question& q) {
+       if (q.ragged() || q.input.key.max_qo_len < 2) return false;
+       return --q.input.key.max_qo_len, true;
+     }},
+    {"a last page without tokens",
+     [](Question& q) {
+       if (q.kv[q.at() + 1] == q.kv[q.at()]) return false;
+       return q.last[q.at()] = 0, true;
+     }},
+    {"a last page with more tokens than a page",
+     [](Question& q) {
+       if (q.kv[q.at() + 1] == q.kv[q.at()]) return false;
+       return q.last[q.at()] = static_cast<std::int32_t>(q.input.page_size + 1), true;
+     }},
+    {"too few last pages",
+     [](Question& q) {
+       if (q.input.page_size == 1) return false;
+       return q.last.pop_back(), true;
+     }},
+    {"blocks of 3 pages", [](Question& q) { return q.input.kv_granularity = 3, true; }},
+    {"pages of 3 tokens", [](Question& q) { return q.input.page_size = 3, true; }},
+    {"no compute unit",
+     [](Question& q) { return q.input.key.compute_units = ComputeUnits(0), true; }},
+    {"a split cap of 0",
+     [](Question& q) {
+       if (!q.is(PlannerVersion::v1_2)) return false;
+       return q.input.max_split_per_batch = 0, true;
+     }},
+    {"pages of 16 tokens, which the planner does not know",
+     [](Question& q) {
+       if (q.is(PlannerVersion::v1_2)) return false;
+       return q.input.page_size = 16, true;
+     }},
+    {"ranks in turn, which the planner does not know",
+     [](Question& q) {
+       if (q.is(PlannerVersion::v1_2)) return false;
+       return q.input.cp_round_robin = true, true;
+     }},
+};
+
+struct SizeDamage {
+  const char* what;
+  void (*apply)(plan::SizeQuery& query);
+};
+
+constexpr SizeDamage kSizeDamages[] = {
+    {"no head", [](plan::SizeQuery& q) { q.heads = Heads(0); }},
+    {"12 heads", [](plan::SizeQuery& q) { q.heads = Heads(12); }},
+    {"a negative batch", [](plan::SizeQuery& q) { q.batch = Requests(-1); }},
+    {"a longest query of 0 rows", [](plan::SizeQuery& q) { q.max_qo_len = 0; }},
+    {"no compute unit", [](plan::SizeQuery& q) { q.compute_units = ComputeUnits(0); }},
+    {"no split", [](plan::SizeQuery& q) { q.intra_batch_mode = true, q.num_kv_splits = 0; }},
+};
+
+Outcome check_sizes(const Functions& functions, const PlanQuestion& question) {
+  for (const SizeDamage& damage : kSizeDamages) {
+    plan::SizeQuery query = question.query;
+    damage.apply(query);
+    if (functions.query_sizes(query).ok())
+      return failed(std::string("the size query answers with ") + damage.what);
+  }
+  return passed();
+}
+
+// Buffers with one record or entry less than the plan needs.
+Outcome check_room(const Functions& functions, const PlanQuestion& question,
+                   const plan::BufferSizes& sizes) {
+  const Result<plan::Plan> whole = functions.make_plan(question.input, sizes);
+  if (!whole) return refusal(whole.error());
+  plan::BufferSizes small = sizes;
+  if (whole->works() > 0) {
+    small.work_items = whole->works() - 1;
+    if (functions.make_plan(question.input, small).ok())
+      return failed("a plan of " + std::to_string(whole->works()) +
+                    " works is made where there is room for one less");
+  }
+  small = sizes;
+  const std::int64_t used = whole->reduce_partial_map.used();
+  if (used > 0) {
+    small.reduce_partial_map = used - 1;
+    if (functions.make_plan(question.input, small).ok())
+      return failed("a plan of " + std::to_string(used) +
+                    " partial tiles is made where there is room for one less");
+  }
+  return passed();
+}
+
+}  // namespace
+
+Outcome p40_bad_input_refused(Subject& subject) {
+  const auto& metadata = subject.metadata();
+  if (!metadata) return refusal(metadata.error());
+  if (!metadata->plan) return skipped("the step has no plan");
+  const Functions functions = functions_of(subject);
+  const PlanQuestion question = plan_question(subject.interposer(), *metadata);
+  if (Outcome outcome = check_sizes(functions, question); outcome.verdict != Verdict::pass)
+    return outcome;
+  const auto sizes = functions.query_sizes(question.query);
+  if (!sizes) return refusal(sizes.error());
+  if (Outcome outcome = check_room(functions, question, *sizes); outcome.verdict != Verdict::pass)
+    return outcome;
+  Dice dice(subject.spec(), "P40");
+  const auto copy = [](std::span<const std::int32_t> list) {
+    return std::vector<std::int32_t>(list.begin(), list.end());
+  };
+  for (const Damage& damage : kDamages) {
+    Question q{.input = question.input,
+               .qo = copy(question.input.qo_indptr),
+               .kv = copy(question.input.kv_indptr),
+               .last = copy(question.input.last_page_len),
+               .request = dice.below(question.input.batch())};
+    if (!damage.apply(q)) continue;
+    q.input.qo_indptr = q.qo;
+    q.input.kv_indptr = q.kv;
+    q.input.last_page_len = q.last;
+    if (functions.make_plan(q.input, *sizes).ok())
+      return failed(std::string("the planner plans with ") + damage.what + " at request " +
+                    std::to_string(q.request));
+  }
+  return passed();
+}
+
+}  // namespace mla::prop
