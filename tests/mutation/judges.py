@@ -9,8 +9,12 @@ import time
 # Quick ones first.
 TESTS = ["core_paging", "core_shape", "core_case", "core_plan_check", "core_builder", "core_plan",
          "core_allocation", "core_random_walk", "core_plan_golden", "core_plan_exhaustive"]
-FIRST_CASES = "24"  # random ones of the first, short run; the complete one judges them again
+FIRST_CASES = ("16", "100")  # random ones of short runs; the complete one judges them again
 KERNELS = pathlib.Path("hip_backend/kernels")
+
+
+def is_kernel(file):
+    return KERNELS in pathlib.Path(file).parents
 
 
 def command(arguments, limit=3600, folder=None):
@@ -52,7 +56,7 @@ class Tests:
     name = "tests"
     default = ["core/plan", "core/shape", "core/paging"]
 
-    def __init__(self, sources, _seed):
+    def __init__(self, sources, _files, _seed):
         self.build = sources / "build" / "tests"
         done = command(["cmake", "-G", "Ninja", "-S", str(sources), "-B", str(self.build),
                         "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
@@ -61,7 +65,7 @@ class Tests:
             raise SystemExit(done.stderr if done else "cmake takes too long")
         self.order = {}
 
-    def baseline(self, _files):
+    def baseline(self):
         return self.verdict(None) == "survived"
 
     def verdict(self, mutant):
@@ -82,7 +86,7 @@ class Properties:
     """Builds mla-testbed as properties/run.sh does and judges as it does: the shipped cases and 500
     random ones on the CPU backend; for the source of kernels the shipped cases for devices and 40
     random ones on the emulated device of each architecture. A mutant is killed when that ends with
-    another exit code than the unchanged sources. A short run of some of the same cases comes first."""
+    another exit code than the unchanged sources. Short runs of the first random cases come first."""
     name = "properties"
     default = ["core/plan", "core/shape", "core/paging", "core/builder", "cpu_backend/schedule.cpp",
                "cpu_backend/work_list.cpp", "cpu_backend/task_checks.cpp", "cpu_backend/task.hpp",
@@ -93,11 +97,12 @@ class Properties:
                        "key_stage.hpp", "layout.hpp", "numbers.hpp", "piece.hpp", "prefill.hip",
                        "prefill.hpp", "prefill_traits.hpp", "reduce.hip", "tile_amd.hpp")]
 
-    def __init__(self, sources, seed):
-        self.sources, self.seed = sources, str(seed)
+    def __init__(self, sources, files, seed):
+        self.sources, self.files, self.seed = sources, files, str(seed)
         self.build = sources / "build" / "cpu-release"
-        done = command(["cmake", "--preset", "cpu-release", "-DMLA_WERROR=OFF", "-DMLA_TESTS=OFF",
-                        "-DMLA_BENCHMARKS=OFF"], folder=sources)
+        device = "AUTO" if any(is_kernel(file) for file in files) else "OFF"
+        done = command(["cmake", "--preset", "cpu-release", "-DMLA_TESTS=OFF",
+                        "-DMLA_BENCHMARKS=OFF", f"-DHIP_BACKEND={device}"], folder=sources)
         if done is None or done.returncode != 0:
             raise SystemExit(done.stderr if done else "cmake takes too long")
         self.expected = {}  # exit code and time limit of every run
@@ -107,25 +112,24 @@ class Properties:
         run = [str(self.build / "mla-testbed"), "run", "--no-progress",
                "--seed", self.seed]
         files = sorted((self.sources / "fixtures" / "cases").glob("*.txt"))
-        if KERNELS in pathlib.Path(file).parents:
+        if is_kernel(file):
             device = ["--cases-file", str(self.sources / "fixtures" / "cases" / "device.txt")]
             return [(f"{arch} {cases}", run + device + ["--backend", "hip", "--device",
                                                          f"emulated:{arch}", "--cases", cases])
                     for cases in ("0", "40") for arch in ("gfx942", "gfx950")]
         shipped = [word for file in files for word in ("--cases-file", str(file))]
-        smoke = ["--cases-file", str(self.sources / "fixtures" / "cases" / "smoke.txt")]
-        return [("first cases", run + smoke + ["--cases", FIRST_CASES]),
-                ("all", run + shipped + ["--cases", "500"])]
+        return [(f"{cases} cases", run + ["--cases", cases]) for cases in FIRST_CASES] + [
+            ("all", run + shipped + ["--cases", "500"])]
 
     def make(self):
         built = command(["ninja", "-C", str(self.build), "mla-testbed"])
         return built is not None and built.returncode == 0
 
-    def baseline(self, files):
+    def baseline(self):
         """Whether the unchanged sources hold; notes how long they take."""
         if not self.make():
             return False
-        for name, arguments in {n: a for file in files for n, a in self.runs(file)}.items():
+        for name, arguments in {n: a for file in self.files for n, a in self.runs(file)}.items():
             start = time.monotonic()
             what, code = first_failure(arguments, 3600, self.sources)
             took = time.monotonic() - start

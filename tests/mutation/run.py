@@ -148,8 +148,8 @@ def main():
     if arguments.list:
         print(*chosen, sep="\n")
         return 0
-    judge = kind(sources, arguments.seed)
-    if not judge.baseline({m.file for m in chosen}):
+    judge = kind(sources, {m.file for m in chosen}, arguments.seed)
+    if not judge.baseline():
         print("the unchanged sources do not pass", file=sys.stderr)
         return 3
     journal = Journal(arguments.judge, arguments.seed, arguments.fresh)
