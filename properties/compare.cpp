@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/numeric/bf16.hpp"
+#include "cpu_backend/sampled_reference.hpp"
 #include "properties/blame.hpp"
 #include "properties/text.hpp"
 
@@ -76,8 +77,9 @@ void judge_pair(const Judged& c, std::int64_t row, std::int64_t head, Tally& tal
     keep(judge(got, c.reference.out[i], c.reference.out_bound[i], bits == kPoisonBf16),
          static_cast<std::int64_t>(d));
   }
-  const float lse = c.lse[pair];
-  if (!within(lse, c.reference.lse[pair], c.reference.lse_bound[pair])) {
+  const float lse = c.reference.lse.empty() ? 0 : c.lse[pair];
+  if (!c.reference.lse.empty() &&
+      !within(lse, c.reference.lse[pair], c.reference.lse_bound[pair])) {
     ++tally.wrong_lse;
     keep(judge(lse, c.reference.lse[pair], c.reference.lse_bound[pair],
                std::bit_cast<std::uint32_t>(lse) == kPoisonF32),
@@ -93,7 +95,8 @@ std::string place(std::span<const RequestSpec> requests, const Element& e) {
 
 std::string describe(std::span<const RequestSpec> requests, const Element& e) {
   const std::string where = place(requests, e);
-  const std::string want = ", the reference has " + number_text(e.want);
+  const std::string want =
+      e.bound == cpu::kNotEvaluated ? "" : ", the reference has " + number_text(e.want);
   switch (e.wrong) {
     case Wrong::unwritten:
       return where + " was never written" + want;
@@ -114,6 +117,16 @@ void add_faults(const std::vector<Fault>& faults, std::vector<std::string>& deta
     details.push_back("and " + std::to_string(faults.size() - kFaults) + " more faults");
 }
 
+// "; attention judged on 96 of 16384 rows x heads"; empty if all were.
+std::string sample_text(const Judged& c) {
+  const auto pairs = static_cast<std::int64_t>(c.reference.lse_bound.size());
+  const std::int64_t left_out =
+      std::count(c.reference.lse_bound.begin(), c.reference.lse_bound.end(), cpu::kNotEvaluated);
+  if (left_out == 0) return {};
+  return "; attention judged on " + std::to_string(pairs - left_out) + " of " +
+         std::to_string(pairs) + " rows x heads";
+}
+
 Outcome wrong_elements(const Judged& c, Tally& tally) {
   const std::size_t shown = std::min(kWorst, tally.worst.size());
   std::sort(tally.worst.begin(), tally.worst.end(), worse);
@@ -121,7 +134,7 @@ Outcome wrong_elements(const Judged& c, Tally& tally) {
   Outcome outcome = failed(describe(c.requests, worst) + "; wrong are " +
                            std::to_string(tally.wrong_out) + " of " + std::to_string(c.out.size()) +
                            " elements of out and " + std::to_string(tally.wrong_lse) + " of " +
-                           std::to_string(c.lse.size()) + " of the LSE");
+                           std::to_string(c.lse.size()) + " of the LSE" + sample_text(c));
   for (std::size_t i = 0; i < shown; ++i)
     outcome.details.push_back(describe(c.requests, tally.worst[i]));
   for (std::string& line : c.blame(worst.row, worst.head))
@@ -145,13 +158,13 @@ std::string row_name(std::span<const RequestSpec> requests, std::int64_t row) {
 }
 
 Outcome compare_elements(const Judged& c) {
-  const std::size_t pairs = c.reference.lse.size();
+  const std::size_t pairs = c.reference.lse.size();  // 0: no LSE is compared
   if (c.out.size() != c.reference.out.size() || c.lse.size() != pairs)
     return failed("the result has " + std::to_string(c.out.size()) + " elements of out and " +
                   std::to_string(c.lse.size()) + " of the LSE, the reference " +
                   std::to_string(c.reference.out.size()) + " and " + std::to_string(pairs));
   Tally tally;
-  const std::int64_t rows = static_cast<std::int64_t>(pairs) / c.heads;
+  const std::int64_t rows = std::ssize(c.out) / (c.heads * c.dims);
   for (std::int64_t row = 0; row < rows; ++row)
     for (std::int64_t head = 0; head < c.heads; ++head) judge_pair(c, row, head, tally);
   if (!tally.worst.empty()) return wrong_elements(c, tally);

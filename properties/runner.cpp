@@ -78,8 +78,7 @@ void judge_witnesses(const RunOptions& options, const Backend& backend, LedgerTa
 std::vector<TagTally> RunReport::missed_quotas() const {
   std::vector<TagTally> missed;
   for (const TagTally& tag : tags)
-    if (random_cases >= kQuotaCases && tag.cases * kQuotaOneIn < random_cases)
-      missed.push_back(tag);
+    if (random_cases >= kQuotaCases && tag.cases * tag.one_in < random_cases) missed.push_back(tag);
   return missed;
 }
 

@@ -29,6 +29,7 @@ struct RunOptions {
   // gave up.
   std::optional<std::chrono::milliseconds> time_limit;
   std::uint64_t seed = 1;
+  bool production = false;   // random cases of production shapes as well (generate/regimes.hpp)
   std::optional<Arch> arch;  // random cases of this one only, for a device that is of no other
   const Backend* backend = nullptr;
   const Interposer* interposer = nullptr;
@@ -72,7 +73,8 @@ struct LedgerTally {
 
 struct TagTally {
   std::string_view tag;
-  std::int64_t cases = 0;  // random ones that were not refused
+  std::int64_t cases = 0;     // random ones that were not refused
+  std::int64_t one_in = 100;  // its quota
 };
 
 struct RunReport {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "properties/generate/cases.hpp"
-#include "properties/generate/hash.hpp"
 #include "properties/generate/rc_cases.hpp"
 #include "properties/parallel.hpp"
 #include "properties/tags.hpp"
@@ -44,15 +43,11 @@ std::int64_t Search::last_first_failure() const {
   return last;
 }
 
-// Given cases first, then random ones. Each has a random number of its own, and RapidCheck's size
-// grows from 0 to 100 and starts again.
+// Given cases first, then random ones.
 Case Search::case_at(std::int64_t index) const {
   const auto given = static_cast<std::int64_t>(options_.cases.size());
   if (index < given) return options_.cases[static_cast<std::size_t>(index)];
-  static const rc::Gen<Case> generator = case_generator();
-  const auto number = static_cast<std::uint64_t>(index - given);
-  Case c =
-      generator(rc::Random(mix(options_.seed, number)), static_cast<int>(number % 101)).value();
+  Case c = nth_case(options_.seed, index - given, options_.production);
   if (options_.arch) set_arch(c, *options_.arch);
   return c;
 }
@@ -71,7 +66,8 @@ void Search::judge_case(std::int64_t index) {
   Record record;
   record.verdicts.assign(first_.size(), Verdict::inconclusive);
   if (index >= std::ssize(options_.cases))
-    for (const Tag& tag : all_tags()) record.tags.push_back(tag.holds(c));
+    for (const Tag& tag : all_tags())
+      if (!tag.production || options_.production) record.tags.push_back(tag.holds(c));
   quarantine(index, c, asked, record);
   std::vector<const Property*> properties;
   for (const std::size_t p : asked) properties.push_back(options_.properties[p]);
@@ -135,7 +131,9 @@ PropertyTally Search::tally(std::size_t p, std::int64_t cases) const {
 }
 
 void Search::count_tags(RunReport& report) const {
-  for (const Tag& tag : all_tags()) report.tags.push_back({tag.name, 0});
+  for (const Tag& tag : all_tags())
+    if (!tag.production || options_.production)
+      report.tags.push_back({.tag = tag.name, .one_in = tag.one_in});
   for (std::int64_t i = std::ssize(options_.cases); i < report.cases; ++i) {
     const Record& record = records_[static_cast<std::size_t>(i)];
     if (record.refused) continue;

@@ -3,7 +3,10 @@
 #include <optional>
 #include <utility>
 
+#include "cpu_backend/sampled_reference.hpp"
 #include "properties/fa/run.hpp"
+#include "properties/generate/cost.hpp"
+#include "properties/generate/sample.hpp"
 #include "properties/generate/tensors.hpp"
 #include "properties/prefill/run.hpp"
 #include "properties/stages.hpp"
@@ -86,6 +89,7 @@ const Result<DecodeTensors>& Subject::tensors() {
   // The cache holds what the case says, whatever the metadata makes of it.
   const Result<Batch>& b = s.written();
   if (!b) return s.tensors.emplace(b.error());
+  if (const Status too_much = why_not_executed(s.spec)) return s.tensors.emplace(*too_much);
   s.tensors.emplace(make_tensors(s.spec, *b));
   if (s.interposer != nullptr) s.interposer->on_tensors(s.spec, **s.tensors);
   return *s.tensors;
@@ -108,13 +112,16 @@ const Result<cpu::ReferenceResult>& Subject::reference() {
   if (s.reference) return *s.reference;
   const Result<Batch>& b = s.written();
   if (!b) return s.reference.emplace(b.error());
+  if (const Status too_much = why_not_executed(s.spec)) return s.reference.emplace(*too_much);
+  const std::vector<std::int64_t> pairs = sampled_pairs(s.spec, b->requests);
   const auto refer = [&](const DecodeTensors& tensors) {
-    return cpu::dense_reference({.batch = *b,
-                                 .tensors = tensors,
-                                 .arch = s.spec.arch,
-                                 .dtype = s.spec.dtype,
-                                 .model_heads = s.spec.heads,
-                                 .causal = s.spec.causal});
+    return cpu::sampled_reference({.batch = *b,
+                                   .tensors = tensors,
+                                   .arch = s.spec.arch,
+                                   .dtype = s.spec.dtype,
+                                   .model_heads = s.spec.heads,
+                                   .causal = s.spec.causal},
+                                  pairs);
   };
   if (s.interposer == nullptr) return s.reference.emplace(refer(*tensors()));
   return s.reference.emplace(refer(make_tensors(s.spec, *b)));

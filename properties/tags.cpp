@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "properties/generate/cost.hpp"
+
 namespace mla::prop {
 namespace {
 
@@ -30,6 +32,43 @@ bool beside_a_bound(const Case& c) {
   });
 }
 
+bool is_decode(const Case& c) {
+  return c.kind == StepKind::decode;
+}
+
+std::int64_t requests_with_keys(const Case& c, std::int64_t keys) {
+  return std::count_if(c.requests.begin(), c.requests.end(),
+                       [keys](const RequestSpec& r) { return r.qo_len > 0 && r.kv_len >= keys; });
+}
+
+std::int64_t requests_of(const Case& c) {
+  return std::ssize(c.requests) + c.pad_requests;
+}
+
+bool wide_tile(const Case& c) {
+  return is_decode(c) && any_request(c, [](const Case& spec, const RequestSpec& r) {
+           return r.qo_len * spec.heads >= 64 && r.kv_len >= 257;
+         });
+}
+
+bool many_rows_of_all_heads(const Case& c) {
+  return is_decode(c) && any_request(c, [](const Case& spec, const RequestSpec& r) {
+           return spec.heads == kMaxHeads && r.qo_len >= 2 && r.qo_len <= 4 && r.kv_len >= 128;
+         });
+}
+
+bool beside_the_gate(const Case& c) {
+  return is_decode(c) && c.arch == Arch::gfx950 && requests_of(c) >= 31 && requests_of(c) <= 33;
+}
+
+bool raised_elsewhere(const Case& c) {
+  return c.kernel_rows != 0 && c.kernel_rows != 4 && c.kernel_rows != 8;
+}
+
+bool unusual_window(const Case& c) {
+  return c.window > 0 && c.window != 15 && c.window != 127;
+}
+
 constexpr std::array kTags = {
     Tag{"a query length other than 1, 2 and 4", odd_query},
     Tag{"a request without keys", without_keys},
@@ -37,6 +76,26 @@ constexpr std::array kTags = {
     Tag{"fewer than 16 heads", [](const Case& c) { return c.heads < 16; }},
     Tag{"a length one beside a block or granule", beside_a_bound},
     Tag{"padding requests", [](const Case& c) { return c.pad_requests > 0; }},
+    Tag{"several steps", [](const Case& c) { return !c.later_steps.empty(); }, 10, true},
+    Tag{"64 packed rows and 257 keys", wide_tile, 50, true},
+    Tag{"128 heads, 2 to 4 rows and 128 keys", many_rows_of_all_heads, 100, true},
+    Tag{"17 requests of 200 keys",
+        [](const Case& c) { return is_decode(c) && requests_with_keys(c, 200) >= 17; }, 100, true},
+    Tag{"64 requests", [](const Case& c) { return is_decode(c) && requests_of(c) >= 64; }, 100,
+        true},
+    Tag{"a context of 8192 keys",
+        [](const Case& c) { return is_decode(c) && requests_with_keys(c, 8192) > 0; }, 100, true},
+    Tag{"more than 304 compute units", [](const Case& c) { return c.compute_units > 304; }, 100,
+        true},
+    Tag{"31 to 33 requests on gfx950", beside_the_gate, 100, true},
+    Tag{"rows raised to another number than 4 and 8", raised_elsewhere, 100, true},
+    Tag{"a step too large to execute",
+        [](const Case& c) { return why_not_executed(c).has_value(); }, 100, true},
+    Tag{"a prefill of more than 24 heads",
+        [](const Case& c) { return c.kind == StepKind::prefill && c.heads > 24; }, 100, true},
+    Tag{"an FA step of more than 16 heads",
+        [](const Case& c) { return c.kind == StepKind::fa && c.heads > 16; }, 100, true},
+    Tag{"a window other than 0, 15 and 127", unusual_window, 100, true},
 };
 
 }  // namespace

@@ -79,19 +79,38 @@ class Evaluation {
     model_.dot_length = in.layer.head_dim;
   }
 
-  // Pairs [first, first + count) of a request and KV head: pair i is row i / group, head i % group.
-  void run(const Place& p, std::int64_t kv_head, const Keys& keys, std::int64_t first,
-           std::int64_t count) const {
-    Matrix q = load_q(p, kv_head, first, count);
+  // The evaluated pairs of the heads of a KV head. The others are marked, if they see a key.
+  [[nodiscard]] std::vector<std::int64_t> evaluated_pairs(const Place& p,
+                                                          std::int64_t kv_head) const {
+    std::vector<std::int64_t> pairs;
+    const std::int64_t group = in_.layer.group();
+    for (std::int64_t i = 0; i < p.qo_len; ++i) {
+      const KeyRange range = visible(p, i);
+      if (range.first >= range.last) continue;
+      for (std::int64_t h = kv_head * group; h < (kv_head + 1) * group; ++h) {
+        const std::int64_t pair = (p.first_row + i) * in_.layer.heads.count() + h;
+        if (has_pair(in_.pairs, pair)) {
+          pairs.push_back(pair);
+        } else {
+          const std::int64_t dim = in_.layer.head_dim;
+          std::fill_n(&out_.out_bound[size(pair * dim)], dim, kNotEvaluated);
+        }
+      }
+    }
+    return pairs;
+  }
+
+  void run(const Place& p, const Keys& keys, Pairs pairs) const {
+    Matrix q = load_q(pairs);
     const Matrix scores = scaled(product(q, keys.keys, Entries::as_they_are));
     for (double& x : q) x = std::fabs(x);
     const Matrix abs_scores = scaled(product(q, keys.keys, Entries::absolute));
     // A row of weights has one entry for every key; those that it does not see stay 0.
     Matrix w(size(kChunk * p.kv_len), 0);
     Matrix w_error(size(kChunk * p.kv_len), 0);
-    std::vector<Row> rows(size(count), Row{model_, {}});
-    for (std::int64_t r = 0; r < count; ++r) {
-      const KeyRange range = visible(p, (first + r) / in_.layer.group());
+    std::vector<Row> rows(pairs.size(), Row{model_, {}});
+    for (std::int64_t r = 0; r < std::ssize(pairs); ++r) {
+      const KeyRange range = visible(p, pairs[size(r)] / in_.layer.heads.count() - p.first_row);
       ErrorModel& model = rows[size(r)].model;
       model.bf16_merges = in_.bf16_merges[size(p.request)];
       model.keys = range.last - range.first;
@@ -104,9 +123,8 @@ class Evaluation {
     const Matrix n = product(w, keys.values, Entries::as_they_are);
     const Matrix n_error = product(w_error, keys.values, Entries::absolute);
     const std::int64_t width = keys.values.padded_columns();
-    for (std::int64_t r = 0; r < count; ++r)
-      store(rows[size(r)], keys, &n[size(r * width)], &n_error[size(r * width)],
-            pair(p, kv_head, first + r));
+    for (std::int64_t r = 0; r < std::ssize(pairs); ++r)
+      store(rows[size(r)], keys, &n[size(r * width)], &n_error[size(r * width)], pairs[size(r)]);
   }
 
  private:
@@ -115,17 +133,11 @@ class Evaluation {
     RowWeights weights;  // sum 0 for a row without keys
   };
 
-  [[nodiscard]] std::int64_t pair(const Place& p, std::int64_t kv_head, std::int64_t i) const {
-    const std::int64_t group = in_.layer.group();
-    return (p.first_row + i / group) * in_.layer.heads.count() + kv_head * group + i % group;
-  }
-
-  [[nodiscard]] Matrix load_q(const Place& p, std::int64_t kv_head, std::int64_t first,
-                              std::int64_t count) const {
+  [[nodiscard]] Matrix load_q(Pairs pairs) const {
     const std::int64_t dim = in_.layer.head_dim;
     Matrix q(size(kChunk * dim), 0);
-    for (std::int64_t r = 0; r < count; ++r) {
-      const std::uint16_t* row = &in_.tensors.q[size(pair(p, kv_head, first + r) * dim)];
+    for (std::int64_t r = 0; r < std::ssize(pairs); ++r) {
+      const std::uint16_t* row = &in_.tensors.q[size(pairs[size(r)] * dim)];
       std::transform(row, row + dim, &q[size(r * dim)], bf16_to_float);
     }
     return q;
@@ -174,11 +186,14 @@ FaReference fa_reference(const FaReferenceInput& in) {
   for (std::size_t r = 0; r < in.batch.requests.size(); ++r) {
     const auto [q, n] = in.batch.requests[r];
     const Place place{static_cast<std::int64_t>(r), first_row, q, n};
-    const std::int64_t pairs = q * in.layer.group();
-    for (std::int64_t h = 0; n > 0 && pairs > 0 && h < in.layer.kv_heads.count(); ++h) {
+    for (std::int64_t h = 0; n > 0 && h < in.layer.kv_heads.count(); ++h) {
+      const std::vector<std::int64_t> pairs = evaluation.evaluated_pairs(place, h);
+      if (pairs.empty()) continue;
       const Keys keys(in, place, h);
-      for (std::int64_t first = 0; first < pairs; first += kChunk)
-        evaluation.run(place, h, keys, first, std::min(kChunk, pairs - first));
+      for (std::size_t first = 0; first < pairs.size(); first += size(kChunk))
+        evaluation.run(
+            place, keys,
+            std::span(pairs).subspan(first, std::min(size(kChunk), pairs.size() - first)));
     }
     first_row += q;
   }

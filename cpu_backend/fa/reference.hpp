@@ -1,5 +1,5 @@
 // The dense reference of an FA step: float64 grouped-query attention over the logical keys, reading
-// no metadata.
+// no metadata. All pairs or a sample of them (sampled_reference.hpp).
 //
 // Key p of a request with q rows and n keys is its new token p - (n - q) where it has one,
 // otherwise what the cache holds at its place. Value and bound are [rows, heads, head_dim]; the
@@ -12,6 +12,7 @@
 #include "core/builder/fa/layer.hpp"
 #include "core/case/batch.hpp"
 #include "cpu_backend/fa/tensors.hpp"
+#include "cpu_backend/sampled_reference.hpp"
 
 namespace mla::cpu {
 
@@ -28,6 +29,7 @@ struct FaReferenceInput {
   // For each request: merges of finished bf16 parts (partitions, chunks) that a part passes at
   // most.
   std::vector<std::int64_t> bf16_merges;
+  Pairs pairs = {};  // to evaluate
 };
 FaReference fa_reference(const FaReferenceInput& input);
 

@@ -34,27 +34,52 @@ class Evaluation {
   void run(std::int64_t request, std::int64_t first_row, std::int64_t head) {
     const auto r = static_cast<std::size_t>(request);
     const auto [q, n] = in_.batch.requests[r];
+    const std::vector<std::int64_t> pairs = evaluated_pairs(request, first_row, head);
+    if (pairs.empty()) return;
     model_.bf16_merges = in_.merges[r];
     Panels keys(kQkDim, n);
     Panels values(n, kVDim);
     largest_.assign(static_cast<std::size_t>(kVDim), 0);
     for (std::int64_t p = 0; p < n; ++p) load_key(request, first_row, head, p, keys, values);
-    for (std::int64_t first = 0; first < q; first += kChunk)
-      run_rows({first_row, first, std::min(kChunk, q - first), q, n, head}, keys, values);
+    for (std::size_t first = 0; first < pairs.size(); first += kChunk) {
+      const std::size_t count = std::min<std::size_t>(kChunk, pairs.size() - first);
+      run_rows({first_row, std::span(pairs).subspan(first, count), q, n}, keys, values);
+    }
   }
 
  private:
   struct Rows {
-    std::int64_t first_row;  // of the request, in the batch
-    std::int64_t first;      // of these, in the request
-    std::int64_t count;
+    std::int64_t first_row;               // of the request, in the batch
+    std::span<const std::int64_t> pairs;  // all of one head
     std::int64_t qo_len;
     std::int64_t kv_len;
-    std::int64_t head;
-    [[nodiscard]] std::int64_t visible(std::int64_t i, bool causal) const {
-      return causal ? kv_len - qo_len + first + i + 1 : kv_len;
-    }
   };
+
+  // The evaluated pairs of a head. The others are marked, if they see a key.
+  [[nodiscard]] std::vector<std::int64_t> evaluated_pairs(std::int64_t request,
+                                                          std::int64_t first_row,
+                                                          std::int64_t head) const {
+    const auto [q, n] = in_.batch.requests[static_cast<std::size_t>(request)];
+    std::vector<std::int64_t> pairs;
+    for (std::int64_t i = 0; i < q; ++i) {
+      if (in_.causal && n <= q - 1 - i) continue;
+      const std::int64_t pair = (first_row + i) * in_.tensors.heads + head;
+      if (has_pair(in_.pairs, pair)) {
+        pairs.push_back(pair);
+        continue;
+      }
+      const auto at = static_cast<std::size_t>(pair);
+      std::fill_n(&out_.out_bound[at * kVDim], kVDim, kNotEvaluated);
+      out_.lse[at] = 0;
+      out_.lse_bound[at] = kNotEvaluated;
+    }
+    return pairs;
+  }
+
+  [[nodiscard]] std::int64_t visible(const Rows& rows, std::int64_t pair) const {
+    const std::int64_t row = pair / in_.tensors.heads - rows.first_row;
+    return in_.causal ? rows.kv_len - rows.qo_len + row + 1 : rows.kv_len;
+  }
 
   [[nodiscard]] double element(std::uint16_t bits) const {
     const float value = bf16_to_float(bits);
@@ -88,16 +113,15 @@ class Evaluation {
   }
 
   void run_rows(const Rows& rows, const Panels& keys, const Panels& values) {
-    const std::int64_t width = keys.padded_columns();
+    const auto width = static_cast<std::size_t>(keys.padded_columns());
+    const auto n_keys = static_cast<std::size_t>(rows.kv_len);
     std::vector<double> q(static_cast<std::size_t>(kChunk * kQkDim));
     std::vector<double> q_abs(q.size());
-    for (std::int64_t i = 0; i < rows.count; ++i) {
-      const std::int64_t pair = (rows.first_row + rows.first + i) * in_.tensors.heads + rows.head;
-      for (std::int64_t d = 0; d < kQkDim; ++d) {
-        const auto to = static_cast<std::size_t>(i * kQkDim + d);
-        q[to] = element(in_.tensors.q[static_cast<std::size_t>(pair * kQkDim + d)]) *
-                in_.tensors.softmax_scale;
-        q_abs[to] = std::fabs(q[to]);
+    for (std::size_t i = 0; i < rows.pairs.size(); ++i) {
+      const auto from = static_cast<std::size_t>(rows.pairs[i] * kQkDim);
+      for (std::size_t d = 0; d < kQkDim; ++d) {
+        q[i * kQkDim + d] = element(in_.tensors.q[from + d]) * in_.tensors.softmax_scale;
+        q_abs[i * kQkDim + d] = std::fabs(q[i * kQkDim + d]);
       }
     }
     const std::vector<double> scores = product(q, keys, Entries::as_they_are);
@@ -106,19 +130,17 @@ class Evaluation {
     std::vector<double> w_error(w.size(), 0);
     RowWeights weights[kChunk];
     ErrorModel models[kChunk];
-    for (std::int64_t i = 0; i < rows.count; ++i) {
+    for (std::size_t i = 0; i < rows.pairs.size(); ++i) {
       models[i] = model_;
-      models[i].keys = rows.visible(i, in_.causal);
-      if (models[i].keys <= 0) continue;
-      weights[i] = weigh_row(models[i], &scores[static_cast<std::size_t>(i * width)],
-                             &abs_scores[static_cast<std::size_t>(i * width)],
-                             &w[static_cast<std::size_t>(i * rows.kv_len)],
-                             &w_error[static_cast<std::size_t>(i * rows.kv_len)]);
+      models[i].keys = visible(rows, rows.pairs[i]);
+      weights[i] = weigh_row(models[i], &scores[i * width], &abs_scores[i * width], &w[i * n_keys],
+                             &w_error[i * n_keys]);
     }
     const std::vector<double> n = product(w, values, Entries::as_they_are);
     const std::vector<double> n_error = product(w_error, values, Entries::absolute);
-    for (std::int64_t i = 0; i < rows.count; ++i)
-      if (models[i].keys > 0) store(rows, i, models[i], weights[i], n, n_error);
+    for (std::size_t i = 0; i < rows.pairs.size(); ++i)
+      store(static_cast<std::size_t>(rows.pairs[i]), models[i], weights[i], &n[i * kVDim],
+            &n_error[i * kVDim]);
   }
 
   static std::vector<double> product(const std::vector<double>& left, const Panels& right,
@@ -128,18 +150,15 @@ class Evaluation {
     return out;
   }
 
-  void store(const Rows& rows, std::int64_t i, const ErrorModel& model, const RowWeights& row,
-             const std::vector<double>& n, const std::vector<double>& n_error) const {
-    const auto pair =
-        static_cast<std::size_t>((rows.first_row + rows.first + i) * in_.tensors.heads + rows.head);
-    out_.lse[pair] = row.lse;
-    out_.lse_bound[pair] = row.lse_bound;
+  void store(std::size_t at, const ErrorModel& model, const RowWeights& row, const double* n,
+             const double* n_error) const {
+    out_.lse[at] = row.lse;
+    out_.lse_bound[at] = row.lse_bound;
     for (std::size_t d = 0; d < kVDim; ++d) {
-      const auto from = static_cast<std::size_t>(i * kVDim) + d;
-      const double value = n[from] / row.sum;
-      out_.out[pair * kVDim + d] = value;
-      out_.out_bound[pair * kVDim + d] = model.output_bound(
-          {.value = value, .numerator = n_error[from] / row.sum, .largest_v = largest_[d]},
+      const double value = n[d] / row.sum;
+      out_.out[at * kVDim + d] = value;
+      out_.out_bound[at * kVDim + d] = model.output_bound(
+          {.value = value, .numerator = n_error[d] / row.sum, .largest_v = largest_[d]},
           row.denominator);
     }
   }

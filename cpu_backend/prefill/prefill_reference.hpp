@@ -1,9 +1,10 @@
 // The dense reference of a prefill step: float64 attention over all keys of a request at once.
 //
-// It knows no plan, no chunk and no padded head. Value and bound for every element as in
-// cpu_backend/reference.hpp, with the same error model; layouts: out [rows, heads, kVDim], lse
-// [rows, heads]. Key p of a request comes from the context cache below the context's length, and
-// from the new tokens behind it. A row without keys has output 0, LSE -inf and bound 0.
+// All pairs or a sample of them (sampled_reference.hpp). It knows no plan, no chunk and no padded
+// head. Value and bound for every element as in cpu_backend/reference.hpp, with the same error
+// model; layouts: out [rows, heads, kVDim], lse [rows, heads]. Key p of a request comes from the
+// context cache below the context's length, and from the new tokens behind it. A row without keys
+// has output 0, LSE -inf and bound 0.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 #include "core/builder/prefill/prefill_launch.hpp"
 #include "core/case/batch.hpp"
-#include "cpu_backend/reference.hpp"
+#include "cpu_backend/sampled_reference.hpp"
 
 namespace mla::cpu {
 
@@ -23,6 +24,7 @@ struct PrefillReferenceInput {
   bool causal = true;              // among the new tokens
   // [requests] parts that are merged in bf16 with what came before; they widen the bound.
   std::vector<std::int64_t> merges;
+  Pairs pairs = {};  // to evaluate
 };
 
 ReferenceResult prefill_reference(const PrefillReferenceInput& input);

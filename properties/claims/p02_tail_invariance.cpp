@@ -29,20 +29,25 @@ std::optional<std::string> shapes_differ(const ResolvedShape& a, const ResolvedS
 Outcome p02_tail_invariance(Subject& subject) {
   const Case other_case = with_other_spare(subject.spec());
   Subject other = subject.sibling(other_case);
-  const auto& result = subject.result();
-  if (!result) return refusal(result.error());
+  const auto& metadata = subject.metadata();
+  if (!metadata) return refusal(metadata.error());
   const std::string spare = "with " + std::to_string(subject.spec().spare.entries) + " or " +
                             std::to_string(other_case.spare.entries) + " spare entries (" +
                             std::string(name(other_case.spare.fill)) + ")";
+  const auto& other_metadata = other.metadata();
+  if (!other_metadata)
+    return failed(spare + " the step is taken or refused: " + other_metadata.error().message);
+  if (const auto why = shapes_differ(*subject.shape(), *other.shape()))
+    return failed(spare + " " + *why);
+  const auto& plan = metadata->plan;
+  const auto& other_plan = other_metadata->plan;
+  if (plan.has_value() != other_plan.has_value() || (plan && !(*plan == *other_plan)))
+    return failed(spare + " the plan is another one");
+  const auto& result = subject.result();
+  if (!result) return refusal(result.error());
   const auto& other_result = other.result();
   if (!other_result)
     return failed(spare + " the step is taken or refused: " + other_result.error().message);
-  if (const auto why = shapes_differ(*subject.shape(), *other.shape()))
-    return failed(spare + " " + *why);
-  const auto& plan = subject.metadata()->plan;
-  const auto& other_plan = other.metadata()->plan;
-  if (plan.has_value() != other_plan.has_value() || (plan && !(*plan == *other_plan)))
-    return failed(spare + " the plan is another one");
   if (const auto why = bitwise_difference(*result, *other_result, subject.spec().heads))
     return failed(spare + " the result differs: " + *why);
   return passed();

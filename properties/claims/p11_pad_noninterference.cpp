@@ -3,6 +3,7 @@
 #include "properties/claims/support.hpp"
 #include "properties/claims/topology.hpp"
 #include "properties/compare.hpp"
+#include "properties/generate/cost.hpp"
 
 namespace mla::prop {
 namespace {
@@ -48,6 +49,7 @@ Outcome p11_pad_noninterference(Subject& subject) {
   Dice dice(subject.spec(), "P11");
   Case padded_case = subject.spec();
   padded_case.pad_requests += dice.between(1, 4);
+  if (const Status too_much = why_not_executed(padded_case)) return refusal(*too_much);
   Subject padded = subject.sibling(padded_case);
   if (!padded.batch())
     return skipped("padded, the cache is too large: " + padded.batch().error().message);

@@ -35,6 +35,7 @@ struct NamedBackend {
   std::optional<Arch> arch = {};  // the only one that it takes
   Facts facts = {};               // of its device
   int workers = 0;                // cases at once; 0: as many as there are cores
+  bool production = true;         // whether random cases have production shapes as well
 };
 
 // Every name that make_backends() takes here, `cpu` first.

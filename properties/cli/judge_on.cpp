@@ -16,6 +16,7 @@ RunSummary judge_on(const std::vector<NamedBackend>& backends, prop::RunOptions 
     run.replay_options = b.replay_options;
     run.workers = b.workers;
     run.arch = b.arch;
+    run.production = b.production;
     run.ledger = prop::concerning(ledger, b.name, run.properties);
     run.progress = [&bar](std::int64_t judged, std::int64_t wanted) { bar.update(judged, wanted); };
     summary.backends.push_back(

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "properties/generate/cost.hpp"
 #include "properties/generate/tensors.hpp"
 #include "properties/stages.hpp"
 
@@ -25,6 +26,7 @@ struct Prepared {
 };
 
 Result<Prepared> prepare(const Case& spec) {
+  if (const Status too_much = why_not_executed(spec)) return *too_much;
   auto batch = make_batch(spec);
   if (!batch) return batch.error();
   Prepared out{spec, std::move(*batch), {}, {}, {}};

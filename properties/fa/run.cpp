@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "properties/fa/tensors.hpp"
+#include "properties/generate/cost.hpp"
+#include "properties/generate/sample.hpp"
 
 namespace mla::prop {
 namespace {
@@ -69,6 +71,7 @@ class Engine {
 
  private:
   Status prepare(const Case& c) {
+    if (Status too_much = why_not_executed(c)) return too_much;
     auto layer = fa::resolve_layer(c);
     if (!layer) return layer.error();
     auto ordered = fa::make_ordered_batch(c);
@@ -205,11 +208,13 @@ cpu::FaReference reference_of(const FaStepRun& run) {
       [threshold](const RequestSpec& r) { return r.qo_len > threshold || r.kv_len == r.qo_len; });
   std::vector<std::int64_t> merges;
   for (const RequestSpec& r : requests) merges.push_back(merges_of(run.spec, r, sharers));
+  const std::vector<std::int64_t> pairs = sampled_pairs(run.spec, requests);
   return cpu::fa_reference({.batch = run.ordered.batch,
                             .tensors = run.tensors,
                             .layer = run.layer,
                             .causal = run.spec.causal,
-                            .bf16_merges = std::move(merges)});
+                            .bf16_merges = std::move(merges),
+                            .pairs = pairs});
 }
 
 }  // namespace mla::prop

@@ -26,12 +26,18 @@ std::int64_t draw_block_size(Choices& choices, const CaseDomain& domain, std::in
   return choose(choices, fitting);
 }
 
+// An engine captures batches of 1, 2 and 4 requests, of multiples of 8, and from 256 on of 16.
+std::int64_t requests_to_graph_size(std::int64_t count) {
+  if (count <= 4) return count == 3 ? 1 : 0;
+  return round_up(count, count > 256 ? 16 : 8) - count;
+}
+
 void draw_later_steps(Choices& choices, const CaseDomain& domain, Case& c) {
   const std::int64_t count = choose(choices, domain.later_steps);
   for (std::int64_t i = 0; i < count; ++i)
     c.later_steps.push_back(draw_later_step(
         choices, domain, c, c.later_steps.empty() ? c.requests : c.later_steps.back()));
-  while (domain.budget > 0 && !c.later_steps.empty() && cost_of(c) > domain.budget)
+  while (domain.budget > 0 && !c.later_steps.empty() && cost_of(c) > domain.total_budget)
     c.later_steps.pop_back();
 }
 
@@ -134,8 +140,11 @@ Case draw_case(Choices& choices, const CaseDomain& domain) {
   c.planner = choose(choices, domain.planner);
   c.pad_requests = choose(choices, domain.pad_requests);
   c.requests = draw_requests(choices, domain, c);
+  if (domain.pad_to_graph) c.pad_requests = requests_to_graph_size(std::ssize(c.requests));
   draw_later_steps(choices, domain, c);
-  while (domain.budget > 0 && c.pad_requests > 0 && cost_of(c) > domain.budget) --c.pad_requests;
+  while (domain.budget > 0 && !domain.pad_to_graph && c.pad_requests > 0 &&
+         cost_of(c) > domain.total_budget)
+    --c.pad_requests;
   draw_layout(choices, domain, c);
   draw_scales(choices, domain, c);
   draw_origin(choices, domain, c);
@@ -156,9 +165,9 @@ void set_arch(Case& c, Arch arch) {
   if (product) c.compute_units = product_compute_units(arch).count();
 }
 
-Case random_case(std::uint64_t seed, int size) {
+Case random_case(std::uint64_t seed, int size, Regime regime) {
   RandomChoices choices(seed);
-  return draw_case(choices, random_domain(size));
+  return draw_case(choices, regime_domain(regime, size));
 }
 
 void enumerate_cases(const EnumerationBounds& bounds,

@@ -11,6 +11,7 @@
 #include "core/case/case.hpp"
 #include "properties/generate/choices.hpp"
 #include "properties/generate/domain.hpp"
+#include "properties/generate/regimes.hpp"
 
 namespace mla::prop {
 
@@ -19,8 +20,9 @@ Case draw_case(Choices& choices, const CaseDomain& domain);
 // The same case on another architecture; a whole product stays one.
 void set_arch(Case& c, Arch arch);
 
-// The random case that belongs to a seed; RapidCheck's `size` limits its cost.
-Case random_case(std::uint64_t seed, int size);
+// The random case of a regime that belongs to a seed; RapidCheck's `size` limits the cost of the
+// small ones.
+Case random_case(std::uint64_t seed, int size, Regime regime = Regime::boundary);
 
 // Calls visit() with every case of the bounds, until it returns false.
 void enumerate_cases(const EnumerationBounds& bounds,

@@ -1,6 +1,7 @@
 #include "properties/generate/cost.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace mla::prop {
 
@@ -26,6 +27,32 @@ std::int64_t cost_of(const Case& c) {
   for (const auto& step : c.later_steps) add(step);
   // A padding request has at most the rows of the others, and as many keys.
   return cost + c.pad_requests * request_cost({longest, longest}, c.heads);
+}
+
+Status why_not_executed(const Case& c) {
+  constexpr std::int64_t kMostCost = 22'000'000;
+  constexpr std::int64_t kMostBytes = std::int64_t{2} << 30;
+  Case padded = c;  // heads as a decode kernel has them
+  if (c.kind == StepKind::decode) padded.heads = round_up(c.heads, 16);
+  const std::int64_t cost = cost_of(padded);
+  std::int64_t keys = 0;
+  std::int64_t pairs = 0;
+  for (const RequestSpec& r : c.requests) {
+    keys += r.kv_len;
+    pairs += r.qo_len * padded.heads;
+  }
+  // A key or value row of the cache; Q, and the outputs of both stages.
+  const std::int64_t per_key = c.kind == StepKind::decode ? kKeyDim * element_bytes(c.dtype.kv)
+                               : c.kind == StepKind::fa   ? 4 * c.kv_heads * c.head_dim
+                                                          : 2 * kKeyDim * c.heads;
+  const std::int64_t bytes = keys * per_key + pairs * 4096;
+  if (cost <= kMostCost && bytes <= kMostBytes) return std::nullopt;
+  return Error{ErrorCode::unsupported,
+               "attention is not executed: " + std::to_string(cost / 1'000'000) +
+                   " million (row, head, key) products and " + std::to_string(bytes >> 20) +
+                   " MiB of tensors; the limits are " + std::to_string(kMostCost / 1'000'000) +
+                   " million and " + std::to_string(kMostBytes >> 20) + " MiB",
+               ""};
 }
 
 // Most cases are small: the budget stays near 4 thousand for the lower half of the sizes and grows

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "core/case/case.hpp"
+#include "core/result.hpp"
 
 namespace mla::prop {
 
@@ -18,6 +19,13 @@ std::int64_t request_cost(const RequestSpec& request, std::int64_t heads);
 // The same of a prefill: a triple has 320 multiply-adds instead of 1088, half of the new keys are
 // masked, and each head has keys of its own.
 std::int64_t prefill_cost(const RequestSpec& request, std::int64_t heads);
+
+// What the float64 reference of one step may cost: about 40 ms. Beyond, it is sampled (sample.hpp).
+inline constexpr std::int64_t kReferenceCost = std::int64_t{1} << 17;
+
+// Nothing if the case can be executed; otherwise why only its plans and lists are judged. A case of
+// one request with a million keys and 16 heads is executed: a few seconds for each execution.
+Status why_not_executed(const Case& c);
 
 // Largest cost of a random case of RapidCheck's `size`, 0 to 100.
 std::int64_t budget_of(int size);

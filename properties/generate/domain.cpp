@@ -96,6 +96,10 @@ CaseDomain random_domain(int size) {
   d.origin = {{Origin::zero, 40},          {Origin::near_page_2_16, 2},
               {Origin::near_page_2_24, 2}, {Origin::near_byte_2_31, 2},
               {Origin::near_byte_2_32, 2}, {Origin::near_page_2_31, 2}};
+  d.prefill_heads = {{1, 8}, {2, 5},  {3, 2},  {4, 3},  {5, 1},
+                     {8, 2}, {12, 2}, {16, 1}, {17, 1}, {24, 1}};
+  d.fa_heads = {{1, 1}, {2, 3}, {4, 5}, {6, 1}, {8, 4}, {12, 1}, {16, 1}};
+  d.fa_context = 300;
   d.long_qo_len = {{1, 4},   {2, 2},   {5, 2},   {31, 1},  {33, 1},  {100, 1},
                    {127, 1}, {128, 1}, {129, 1}, {255, 1}, {256, 1}, {257, 1}};
   d.workspace_tokens = {{65536, 4}, {64, 2}, {100, 2}, {256, 2}, {1024, 2}};
@@ -107,7 +111,7 @@ CaseDomain random_domain(int size) {
   d.qo_len = query_lengths();
   d.later_steps = {{0, 30}, {1, 2}, {2, 1}, {3, 1}};
   d.max_kv_len = 4096;
-  d.budget = budget_of(size);
+  d.budget = d.total_budget = budget_of(size);
   d.max_seed = 9999;
   return d;
 }

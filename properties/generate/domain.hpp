@@ -22,6 +22,12 @@ enum class Origin : std::uint8_t {
   near_page_2_31,  // the last ids that an int32 page index holds
 };
 
+// Lengths from low to high, both included.
+struct Range {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+};
+
 struct CaseDomain {
   Options<StepKind> kind;
   Options<Arch> arch;
@@ -37,6 +43,7 @@ struct CaseDomain {
   Options<Distribution> data;
   Options<PlannerChoice> planner;
   Options<std::int64_t> pad_requests;
+  bool pad_to_graph = false;  // up to the next size that engines capture, instead
   Options<std::int64_t> spare_entries;
   Options<TailFill> spare_fill;
   Options<float> scale;  // of an fp8 query, and of an fp8 cache
@@ -45,6 +52,9 @@ struct CaseDomain {
   Options<Origin> origin;
 
   // Read for kinds other than decode, which have longer queries too.
+  Options<std::int64_t> prefill_heads;
+  Options<std::int64_t> fa_heads;
+  std::int64_t fa_context = 0;  // most cached keys of an FA request
   Options<std::int64_t> long_qo_len;
   Options<std::int64_t> workspace_tokens;
   Options<std::int64_t> kv_heads;  // those that do not divide the heads are left out
@@ -55,12 +65,16 @@ struct CaseDomain {
   Options<bool> uniform;  // whether all requests have the rows of the first
   Options<std::int64_t> qo_len;
   Options<std::int64_t> later_steps;
-  // Every length up to max_kv_len, or lengths that favour the boundaries of blocks, pages,
-  // granules and rows, within the budget.
+  // Every length up to max_kv_len; or lengths in these ranges, as many requests as the budget
+  // holds; or lengths that favour the boundaries of blocks, pages, granules and rows, within the
+  // budget.
   bool every_kv_len = false;
+  Options<Range> kv_ranges;
   std::int64_t max_kv_len = 0;
-  std::int64_t budget = 0;    // 0: none
-  std::int64_t max_seed = 0;  // of layout, data and schedule; 0: each keeps its default
+  std::int64_t max_keys = 0;      // of all requests together, where lengths come in ranges; 0: any
+  std::int64_t budget = 0;        // of the first step; 0: none
+  std::int64_t total_budget = 0;  // of all steps
+  std::int64_t max_seed = 0;      // of layout, data and schedule; 0: each keeps its default
 };
 
 // The whole space of cases, biased towards boundaries. `size` from 0 to 100 is RapidCheck's: small

@@ -7,18 +7,16 @@
 namespace mla::prop {
 namespace {
 
-constexpr std::int64_t kMostContext = 300;  // cached keys of a request
 constexpr std::int64_t kMostRows = 48;
 
 void draw_layer(Choices& choices, const CaseDomain& domain, Case& c) {
   const Options<std::int64_t> blocks{{16, 10}, {32, 9}, {64, 1}};  // the last is refused
-  const Options<std::int64_t> heads{{1, 1}, {2, 3}, {4, 5}, {6, 1}, {8, 4}, {12, 1}, {16, 1}};
   const Options<std::int64_t> drafts{{0, 12}, {1, 2}, {3, 2}, {7, 2}};
   const Options<std::int64_t> workspaces{{16, 2}, {64, 3}, {100, 2}, {256, 2}, {1024, 2}};
   c.arch = choose(choices, domain.arch);
   c.compute_units = product_compute_units(c.arch).count();
   c.block_size = choose(choices, blocks);
-  c.heads = choose(choices, heads);
+  c.heads = choose(choices, domain.fa_heads);
   Options<std::int64_t> dividing;
   for (const auto& option : domain.kv_heads)
     if (c.heads % option.value == 0) dividing.push_back(option);
@@ -32,7 +30,7 @@ void draw_layer(Choices& choices, const CaseDomain& domain, Case& c) {
 }
 
 // A context length that favours the boundaries of blocks and of partitions of 256 keys.
-std::int64_t context_length(Choices& choices, const Case& c) {
+std::int64_t context_length(Choices& choices, const CaseDomain& domain, const Case& c) {
   enum Kind { any, near_block, near_partition, little };
   const Options<Kind> kinds{{any, 4}, {near_block, 3}, {near_partition, 1}, {little, 3}};
   switch (choose(choices, kinds)) {
@@ -46,10 +44,11 @@ std::int64_t context_length(Choices& choices, const Case& c) {
     case little:
       return choices.between(1, 5);
   }
-  return choices.between(1, kMostContext);
+  return choices.between(1, domain.fa_context);
 }
 
-RequestSpec draw_request(Choices& choices, const Case& c, bool decodes_only) {
+RequestSpec draw_request(Choices& choices, const CaseDomain& domain, const Case& c,
+                         bool decodes_only) {
   enum Kind { decode, extend, prefill, short_prefill, keyless, rowless };
   Options<Kind> kinds{{decode, 10}, {short_prefill, 1}, {keyless, 1}, {rowless, 1}};
   if (!decodes_only) kinds = {{decode, 6}, {extend, 8}, {prefill, 6}, {short_prefill, 1}};
@@ -57,10 +56,10 @@ RequestSpec draw_request(Choices& choices, const Case& c, bool decodes_only) {
   std::int64_t rows = choices.between(1, threshold);
   switch (choose(choices, kinds)) {
     case decode:
-      return {rows, rows + context_length(choices, c)};
+      return {rows, rows + context_length(choices, domain, c)};
     case extend:
       rows = choices.between(threshold + 1, kMostRows);
-      return {rows, rows + context_length(choices, c)};
+      return {rows, rows + context_length(choices, domain, c)};
     case prefill:
       rows = choices.between(threshold + 1, kMostRows);
       return {rows, rows};
@@ -86,12 +85,13 @@ RequestSpec within(RequestSpec r, std::int64_t left, const Case& c) {
   return r;
 }
 
-std::vector<RequestSpec> draw_step(Choices& choices, std::int64_t budget, const Case& c) {
+std::vector<RequestSpec> draw_step(Choices& choices, const CaseDomain& domain, const Case& c) {
+  std::int64_t budget = domain.budget;
   const bool decodes_only = choices.between(0, 2) == 0;
   const std::int64_t count = choices.between(1, 6);
   std::vector<RequestSpec> requests;
   for (std::int64_t i = 0; i < count; ++i) {
-    const RequestSpec r = within(draw_request(choices, c, decodes_only), budget, c);
+    const RequestSpec r = within(draw_request(choices, domain, c, decodes_only), budget, c);
     if (i > 0 && request_cost(r, c.heads) > budget) break;
     requests.push_back(r);
     budget -= request_cost(r, c.heads);
@@ -103,13 +103,12 @@ std::vector<RequestSpec> draw_step(Choices& choices, std::int64_t budget, const 
 
 void draw_fa_fields(Choices& choices, const CaseDomain& domain, Case& c) {
   draw_layer(choices, domain, c);
-  c.requests = draw_step(choices, domain.budget, c);
+  c.requests = draw_step(choices, domain, c);
   const std::int64_t steps = choose(choices, domain.later_steps);
-  for (std::int64_t i = 0; i < steps; ++i)
-    c.later_steps.push_back(draw_step(choices, domain.budget, c));
+  for (std::int64_t i = 0; i < steps; ++i) c.later_steps.push_back(draw_step(choices, domain, c));
   c.pad_requests = choose(choices, domain.pad_requests);
-  while (!c.later_steps.empty() && cost_of(c) > domain.budget) c.later_steps.pop_back();
-  while (c.pad_requests > 0 && cost_of(c) > domain.budget) --c.pad_requests;
+  while (!c.later_steps.empty() && cost_of(c) > domain.total_budget) c.later_steps.pop_back();
+  while (c.pad_requests > 0 && cost_of(c) > domain.total_budget) --c.pad_requests;
 }
 
 }  // namespace mla::prop

@@ -15,8 +15,6 @@ void draw_engine(Choices& choices, const CaseDomain& domain, Case& c) {
   const Options<Arch> archs{{Arch::gfx950, 4}, {Arch::gfx942, 1}};
   const Options<DtypePair> dtypes{
       {fp8_cache, 16}, {{Dtype::bf16, Dtype::bf16}, 5}, {{Dtype::fp8, Dtype::fp8}, 1}};
-  const Options<std::int64_t> heads{{1, 8}, {2, 5},  {3, 2},  {4, 3},  {5, 1},
-                                    {8, 2}, {12, 2}, {16, 1}, {17, 1}, {24, 1}};
   const Options<std::int64_t> units{{16, 2}, {32, 6}, {48, 5}, {64, 4},
                                     {80, 2}, {7, 1},  {96, 2}, {0, 1}};
   const Options<std::int64_t> blocks{{16, 6}, {1, 3}, {7, 1}, {32, 1}, {64, 2}};
@@ -24,7 +22,7 @@ void draw_engine(Choices& choices, const CaseDomain& domain, Case& c) {
       {PlannerChoice::automatic, 10}, {PlannerChoice::v12, 10}, {PlannerChoice::none, 1}};
   c.arch = choose(choices, archs);
   c.dtype = choose(choices, dtypes);
-  c.heads = choose(choices, heads);
+  c.heads = choose(choices, domain.prefill_heads);
   c.compute_units = choose(choices, units);
   if (c.compute_units == 0) c.compute_units = product_compute_units(c.arch).count();
   c.block_size = choose(choices, blocks);
@@ -94,7 +92,7 @@ void draw_prefill_fields(Choices& choices, const CaseDomain& domain, Case& c) {
   c.requests = draw_step(choices, domain, c);
   const std::int64_t steps = choose(choices, domain.later_steps);
   for (std::int64_t i = 0; i < steps; ++i) c.later_steps.push_back(draw_step(choices, domain, c));
-  while (!c.later_steps.empty() && cost_of(c) > domain.budget) c.later_steps.pop_back();
+  while (!c.later_steps.empty() && cost_of(c) > domain.total_budget) c.later_steps.pop_back();
 }
 
 }  // namespace mla::prop

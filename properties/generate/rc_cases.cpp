@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "properties/generate/cases.hpp"
+#include "properties/generate/hash.hpp"
 #include "properties/generate/shrink.hpp"
 
 namespace mla {
@@ -18,11 +19,10 @@ void showValue(const Case& c, std::ostream& out) {
 
 namespace mla::prop {
 
-rc::Gen<Case> case_generator() {
-  return {[](const rc::Random& random, int size) {
-    rc::Random source = random;
-    return shrinkable_case(random_case(source.next(), size));
-  }};
+Case nth_case(std::uint64_t seed, std::int64_t number, bool production) {
+  rc::Random random(mix(seed, static_cast<std::uint64_t>(number)));
+  return random_case(random.next(), static_cast<int>(number % 101),
+                     production ? regime_of(number) : Regime::boundary);
 }
 
 rc::Shrinkable<Case> shrinkable_case(Case c) {

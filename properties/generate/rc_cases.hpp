@@ -1,11 +1,10 @@
 // Cases as RapidCheck sees them: a generator, and a case with the tree of its simpler cases.
 //
-// The generator uses nothing but the random number it is given, so it may be used by several
-// threads. Private to properties and tests: it includes RapidCheck. Fails: never.
+// Cases depend on their seed and number alone, so several threads may draw them. Private to
+// properties and tests: it includes RapidCheck. Fails: never.
 #pragma once
 
-#include <rapidcheck/Gen.h>
-#include <rapidcheck/Random.h>
+#include <rapidcheck/Shrinkable.h>
 
 #include <iosfwd>
 
@@ -19,8 +18,10 @@ void showValue(const Case& c, std::ostream& out);  // found by RapidCheck when i
 
 namespace mla::prop {
 
-rc::Gen<Case> case_generator();
-
 rc::Shrinkable<Case> shrinkable_case(Case c);
+
+// The random case with this number in a run of a seed. RapidCheck's size grows from 0 to 100 and
+// starts again. Without `production`, all cases are of the boundary regime.
+Case nth_case(std::uint64_t seed, std::int64_t number, bool production);
 
 }  // namespace mla::prop

@@ -107,11 +107,48 @@ std::vector<RequestSpec> draw_within_budget(Choices& choices, const CaseDomain& 
   return requests;
 }
 
+// A length of the range; half of them beside a multiple of something that some stage counts in.
+std::int64_t length_in(Choices& choices, const Range& range, const Case& c) {
+  if (choices.between(0, 1) == 0) return choices.between(range.low, range.high);
+  const Options<std::int64_t> steps{{16}, {64}, {c.block_size}, {c.granularity * c.page_size}};
+  const std::int64_t step = choose(choices, steps);
+  const std::int64_t most = std::max<std::int64_t>(1, range.high / step);
+  const std::int64_t least = std::min(most, range.low / step + 1);
+  return std::clamp(choices.between(least, most) * step + choices.between(-1, 1), range.low,
+                    range.high);
+}
+
+// Lengths as they are drawn, and at least one request, then as many as the budget holds.
+std::vector<RequestSpec> draw_in_ranges(Choices& choices, const CaseDomain& domain, const Case& c,
+                                        std::int64_t count, bool uniform) {
+  std::int64_t left = domain.budget;
+  std::int64_t keys_left = domain.max_keys;
+  std::int64_t qo_len = choose(choices, domain.qo_len);
+  const Range usual = choose(choices, domain.kv_ranges);
+  std::vector<RequestSpec> requests;
+  for (std::int64_t r = 0; r < count; ++r) {
+    if (r > 0 && !uniform) qo_len = choose(choices, domain.qo_len);
+    const bool other = choices.between(0, 7) == 0;
+    const std::int64_t keys =
+        length_in(choices, other ? choose(choices, domain.kv_ranges) : usual, c);
+    const RequestSpec request{qo_len, keys == 0 ? 0 : std::max(keys, qo_len)};
+    const std::int64_t cost = request_cost(request, c.heads);
+    const bool fits = (domain.budget == 0 || cost <= left) &&
+                      (domain.max_keys == 0 || request.kv_len <= keys_left);
+    if (r > 0 && !fits) break;
+    requests.push_back(request);
+    left -= cost;
+    keys_left -= request.kv_len;
+  }
+  return requests;
+}
+
 }  // namespace
 
 std::vector<RequestSpec> draw_requests(Choices& choices, const CaseDomain& domain, const Case& c) {
   const std::int64_t count = choose(choices, domain.requests);
   const bool uniform = choose(choices, domain.uniform);
+  if (!domain.kv_ranges.empty()) return draw_in_ranges(choices, domain, c, count, uniform);
   return domain.budget == 0 ? draw_all(choices, domain, count, uniform)
                             : draw_within_budget(choices, domain, c, count, uniform);
 }

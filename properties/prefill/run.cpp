@@ -5,6 +5,8 @@
 
 #include "cpu_backend/prefill/prefill_reference.hpp"
 #include "properties/compare.hpp"
+#include "properties/generate/cost.hpp"
+#include "properties/generate/sample.hpp"
 #include "properties/prefill/plan_rules.hpp"
 #include "properties/prefill/tensors.hpp"
 
@@ -84,6 +86,7 @@ Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const PrefillParts& 
                  "a case of " + std::string(name(c.arch)) + " does not run on " +
                      std::string(name(*parts.kernels.arch)) + ": fp8 variant and roundings differ",
                  ""};
+  if (const Status too_much = why_not_executed(c)) return *too_much;
   auto step = std::make_unique<PrefillStep>();
   step->spec = c;
   auto batch = make_batch(c);
@@ -165,6 +168,7 @@ cpu::ReferenceResult prefill_reference_of(const PrefillStep& step) {
         if (const auto r = static_cast<std::size_t>(chunk.first_request + i); r < merges.size())
           ++merges[r];
   const Case& c = step.spec;
+  const std::vector<std::int64_t> pairs = sampled_pairs(c, step.batch.requests);
   const auto shape =
       resolve_prefill_shape(c, step.batch, capability_of(platform_of(c), model_of(c)));
   return cpu::prefill_reference({.batch = step.batch,
@@ -172,7 +176,8 @@ cpu::ReferenceResult prefill_reference_of(const PrefillStep& step) {
                                  .arch = c.arch,
                                  .arithmetic = shape.ok() ? shape->arithmetic() : Dtype::bf16,
                                  .causal = c.causal,
-                                 .merges = merges});
+                                 .merges = merges,
+                                 .pairs = pairs});
 }
 
 Outcome compare_prefill(const PrefillStep& step, const cpu::ReferenceResult& reference) {

@@ -108,11 +108,12 @@ TEST_CASE("quotas: random cases have every tag, and a run that lacks one is inco
   RunReport report = run(kHolds, {}, 1000);
   CHECK(report.exit_code() == ExitCode::held);
   CHECK(report.random_cases > 500);
-  REQUIRE(report.tags.size() == all_tags().size());
+  CHECK(std::ssize(report.tags) ==
+        std::count_if(all_tags().begin(), all_tags().end(), [](auto& t) { return !t.production; }));
   for (TagTally& tag : report.tags) {
     INFO(tag.tag);
-    CHECK(tag.cases * kQuotaOneIn >= report.random_cases);
-    const std::int64_t cases = std::exchange(tag.cases, report.random_cases / kQuotaOneIn - 1);
+    CHECK(tag.cases * tag.one_in >= report.random_cases);
+    const std::int64_t cases = std::exchange(tag.cases, report.random_cases / tag.one_in - 1);
     CHECK(report.exit_code() == ExitCode::inconclusive);
     tag.cases = cases;
   }

@@ -1,0 +1,118 @@
+// Claims about the regimes of random cases: they are what their names say, every run meets its
+// quotas, and the table of the documentation is true.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "core/builder/prefill/capability.hpp"
+#include "core/shape/resolved_shape.hpp"
+#include "properties/generate/cases.hpp"
+#include "properties/generate/cost.hpp"
+#include "properties/generate/rc_cases.hpp"
+#include "properties/tags.hpp"
+
+using namespace mla;
+using namespace mla::prop;
+
+namespace {
+
+constexpr std::int64_t kStandardRun = 500;  // random cases of properties/run.sh
+
+// Whether a decode shape refuses the case; what other kinds refuse comes out in a run.
+bool refused(const Case& c) {
+  const auto batch = make_batch(c);
+  return !batch.ok() || (c.kind == StepKind::decode && !resolve_shape(c, *batch).ok());
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::string row(std::string_view what, std::int64_t cases) {
+  return "| " + std::string(what) + " | " + std::to_string(cases) + " |\n";
+}
+
+}  // namespace
+
+TEST_CASE("regimes: every case reads back from its line, and few are refused", "[judge]") {
+  for (const Regime regime : all_regimes()) {
+    int refusals = 0;
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+      const Case c = random_case(seed, static_cast<int>(seed % 101), regime);
+      const auto parsed = parse_case(format_case(c));
+      INFO(name(regime) << ": " << format_case(c));
+      REQUIRE(parsed.ok());
+      REQUIRE(*parsed == c);
+      refusals += refused(c) ? 1 : 0;
+    }
+    INFO(name(regime) << " refused: " << refusals);
+    CHECK(refusals <= 20);
+  }
+}
+
+TEST_CASE("regimes: what is too large to execute is drawn by regime engine and by no other",
+          "[judge]") {
+  for (const Regime regime : all_regimes())
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+      const Case c = random_case(seed, static_cast<int>(seed % 101), regime);
+      INFO(name(regime) << ": " << format_case(c).substr(0, 300));
+      CHECK(why_not_executed(c).has_value() == (regime == Regime::engine));
+      std::int64_t keys = 0;
+      for (const RequestSpec& r : c.requests) keys += r.kv_len;
+      CHECK(keys <= 2'500'000);
+    }
+}
+
+TEST_CASE("regimes: the standard run meets every quota, whatever its seed", "[judge]") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    std::map<std::string_view, std::int64_t> seen;
+    std::int64_t cases = 0;
+    for (std::int64_t i = 0; i < kStandardRun; ++i) {
+      const Case c = nth_case(seed, i, true);
+      if (refused(c)) continue;
+      ++cases;
+      for (const Tag& tag : all_tags()) seen[tag.name] += tag.holds(c) ? 1 : 0;
+    }
+    for (const Tag& tag : all_tags()) {
+      INFO("seed " << seed << ", " << tag.name << ": " << seen[tag.name] << " of " << cases);
+      CHECK(seen[tag.name] * tag.one_in >= cases);
+    }
+  }
+}
+
+TEST_CASE("regimes: a run without production shapes draws the boundary regime only", "[judge]") {
+  for (std::int64_t i = 0; i < 200; ++i)
+    CHECK(cost_of(nth_case(1, i, false)) <= std::max(budget_of(100), request_cost({1, 1}, 128)));
+}
+
+// MLA_APPROVE=1 writes the tables into the page.
+TEST_CASE("regimes: the tables of docs/properties.md are those of the standard run with seed 1",
+          "[judge]") {
+  std::map<Regime, std::int64_t> regimes;
+  std::map<std::string_view, std::int64_t> tags;
+  for (std::int64_t i = 0; i < kStandardRun; ++i) {
+    const Case c = nth_case(1, i, true);
+    ++regimes[regime_of(i)];
+    for (const Tag& tag : all_tags()) tags[tag.name] += tag.holds(c) ? 1 : 0;
+  }
+  std::string tables = "| Regime | Cases |\n| --- | --- |\n";
+  for (const Regime regime : all_regimes()) tables += row(name(regime), regimes[regime]);
+  tables += "\n| Cases with | Cases | Quota |\n| --- | --- | --- |\n";
+  for (const Tag& tag : all_tags())
+    tables += "| " + std::string(tag.name) + " | " + std::to_string(tags[tag.name]) +
+              " | 1 in " + std::to_string(tag.one_in) + " |\n";
+  const std::string path = std::string(MLA_SOURCE) + "/docs/properties.md";
+  std::string page = text_of(path);
+  const std::size_t from = page.find("| Regime | Cases |");
+  REQUIRE(from != std::string::npos);
+  const std::size_t to = page.find("\n\n", page.find("| Cases with |", from)) + 1;
+  if (std::getenv("MLA_APPROVE") != nullptr)
+    std::ofstream(path) << page.replace(from, to - from, tables);
+  CHECK(page.substr(from, tables.size()) == tables);
+}
