@@ -32,10 +32,15 @@ void fill_bits(std::uint64_t key, Bits& bits) {
 
 // Close to standard normal: the sum of four 8-bit uniforms (Irwin-Hall), centred and scaled by its
 // standard deviation sqrt(4 * (2^16 - 1) / 12). Magnitude at most 510 / 147.8 = 3.4506.
-float bell(std::uint32_t bits) {
+std::uint32_t sum_of_four(std::uint32_t bits) {
   const std::uint32_t pairs = (bits & 0x00FF00FFU) + ((bits >> 8U) & 0x00FF00FFU);
-  const auto sum = static_cast<std::int32_t>((pairs & 0xFFFFU) + (pairs >> 16U));
-  return static_cast<float>(sum - 510) * (1.0F / 147.80054F);
+  return (pairs & 0xFFFFU) + (pairs >> 16U);
+}
+float normal(std::uint32_t sum) {
+  return static_cast<float>(static_cast<std::int32_t>(sum) - 510) * (1.0F / 147.80054F);
+}
+float bell(std::uint32_t bits) {
+  return normal(sum_of_four(bits));
 }
 
 void fill_normal(std::uint64_t key, Row values) {
@@ -70,6 +75,18 @@ void fill_onehot(std::uint64_t key, TensorId tensor, Row values) {
 }
 
 }  // namespace
+
+float normal_value(std::size_t index) {
+  return normal(static_cast<std::uint32_t>(index));
+}
+
+void normal_indices(const DataSpec& data, const RowId& id,
+                    std::span<std::uint16_t, static_cast<std::size_t>(kKeyDim)> indices) {
+  Bits bits;
+  fill_bits(row_key(data, id), bits);
+  for (std::size_t d = 0; d < indices.size(); ++d)
+    indices[d] = static_cast<std::uint16_t>(sum_of_four(bits[d]));
+}
 
 void element_row(const DataSpec& data, const RowId& id, Row values) {
   const std::uint64_t key = row_key(data, id);

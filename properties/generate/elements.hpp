@@ -32,4 +32,11 @@ inline constexpr float kLargestElement = 32.0F;
 void element_row(const DataSpec& data, const RowId& id,
                  std::span<float, static_cast<std::size_t>(kKeyDim)> values);
 
+// Distribution normal has so few values that their encodings fit in a table: element d of a row is
+// normal_value(indices[d]).
+inline constexpr std::size_t kNormalValues = 4 * 255 + 1;
+float normal_value(std::size_t index);
+void normal_indices(const DataSpec& data, const RowId& id,
+                    std::span<std::uint16_t, static_cast<std::size_t>(kKeyDim)> indices);
+
 }  // namespace mla::prop

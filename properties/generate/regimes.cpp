@@ -28,6 +28,7 @@ void set_shape(CaseDomain& d, Counts requests, Counts qo_len, Ranges kv_ranges) 
 // What engines run: no planner of the past, blocks of 1, 16 and 64 tokens.
 CaseDomain production() {
   CaseDomain d = random_domain(100);
+  d.max_kv_len = 131072;
   d.kind = {{StepKind::decode}};
   const DtypePair bf16{Dtype::bf16, Dtype::bf16};
   const DtypePair fp8{Dtype::fp8, Dtype::fp8};
@@ -49,9 +50,9 @@ CaseDomain production() {
 
 CaseDomain wide() {
   CaseDomain d = production();
-  d.heads = {{16, 1}, {32, 1}, {64, 3}, {128, 4}};
+  d.heads = {{16, 1}, {32, 1}, {64, 2}, {128, 5}};
   set_shape(d, {{1, 4}, {2, 2}, {3, 1}},
-            {{1, 1}, {2, 4}, {3, 3}, {4, 6}, {5, 1}, {6, 1}, {7, 1}, {8, 2}, {16, 1}},
+            {{1, 1}, {2, 4}, {3, 4}, {4, 7}, {5, 1}, {6, 1}, {7, 1}, {8, 1}, {16, 1}},
             {{{129, 300}, 2}, {{257, 520}, 5}, {{600, 1100}, 1}});
   return d;
 }
@@ -93,13 +94,13 @@ CaseDomain device() {
 
 CaseDomain gate() {
   CaseDomain d = production();
-  d.arch = {{Arch::gfx950, 5}, {Arch::gfx942, 1}};
+  d.arch = {{Arch::gfx950}};
   d.dtype = {{{Dtype::bf16, Dtype::bf16}, 8}, {{Dtype::fp8, Dtype::fp8}, 1}};
   d.heads = {{16, 5}, {8, 1}, {12, 1}};
   d.need_lse = {{false, 5}, {true, 1}};
-  d.pad_requests = {{0, 4}, {1, 2}, {2, 1}};
+  d.pad_requests = {{0, 4}, {1, 2}};
   d.budget = d.total_budget = std::int64_t{1} << 17;
-  set_shape(d, {{30, 1}, {31, 2}, {32, 2}, {33, 1}}, {{1}}, {{{1, 20}, 2}, {{30, 130}, 1}});
+  set_shape(d, {{31, 3}, {32, 3}, {33, 1}}, {{1}}, {{{1, 20}, 2}, {{30, 130}, 1}});
   return d;
 }
 

@@ -118,7 +118,7 @@ std::int64_t length_in(Choices& choices, const Range& range, const Case& c) {
                     range.high);
 }
 
-// Lengths as they are drawn, and at least one request, then as many as the budget holds.
+// As many requests as the budget holds, at least one, which is shortened where it alone exceeds it.
 std::vector<RequestSpec> draw_in_ranges(Choices& choices, const CaseDomain& domain, const Case& c,
                                         std::int64_t count, bool uniform) {
   std::int64_t left = domain.budget;
@@ -131,7 +131,9 @@ std::vector<RequestSpec> draw_in_ranges(Choices& choices, const CaseDomain& doma
     const bool other = choices.between(0, 7) == 0;
     const std::int64_t keys =
         length_in(choices, other ? choose(choices, domain.kv_ranges) : usual, c);
-    const RequestSpec request{qo_len, keys == 0 ? 0 : std::max(keys, qo_len)};
+    RequestSpec request{qo_len, keys == 0 ? 0 : std::max(keys, qo_len)};
+    if (r == 0 && domain.budget > 0)
+      request.kv_len = std::min(request.kv_len, longest_within(left, qo_len, c, domain));
     const std::int64_t cost = request_cost(request, c.heads);
     const bool fits = (domain.budget == 0 || cost <= left) &&
                       (domain.max_keys == 0 || request.kv_len <= keys_left);

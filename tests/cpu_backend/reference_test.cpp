@@ -92,6 +92,7 @@ TEST_CASE("reference: equals attention written out as the formula", "[cpu][refer
   for (const char* line :
        {"mla1:1q1s1;heads=3;arch=gfx942", "mla1:1q2s37_1q2s130;heads=5;arch=gfx950;causal=1",
         "mla1:2q3s41;heads=17;arch=gfx950;dtype=fp8/fp8;scale=0.5/3",
+        "mla1:1q3s1025_1q2s2100;heads=16",  // keys of several blocks
         "mla1:1q4s19;heads=16;arch=gfx950;dtype=bf16/bf16;causal=0;block=16"}) {
     const auto step = make_step(line);
     const cpu::ReferenceResult reference = step->reference();

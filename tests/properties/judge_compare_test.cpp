@@ -120,6 +120,15 @@ TEST_CASE("compare: equal infinities match, opposite ones do not", "[judge]") {
   CHECK(f.judge().verdict == Verdict::fail);
 }
 
+TEST_CASE("compare: without an LSE to compare, the output is compared", "[judge]") {
+  Fixture f;
+  f.reference.lse.clear();
+  f.result.lse.clear();
+  CHECK(f.judge().verdict == Verdict::pass);
+  f.result.out[Fixture::out_index(3, 7, 511)] = 0x7FC0;
+  CHECK(f.judge().verdict == Verdict::fail);
+}
+
 TEST_CASE("compare: a fault fails although every element is right", "[judge]") {
   Fixture f;
   f.result.faults.push_back({"a canary is damaged", 3, 1});

@@ -105,8 +105,8 @@ TEST_CASE("regimes: the tables of docs/properties.md are those of the standard r
   for (const Regime regime : all_regimes()) tables += row(name(regime), regimes[regime]);
   tables += "\n| Cases with | Cases | Quota |\n| --- | --- | --- |\n";
   for (const Tag& tag : all_tags())
-    tables += "| " + std::string(tag.name) + " | " + std::to_string(tags[tag.name]) +
-              " | 1 in " + std::to_string(tag.one_in) + " |\n";
+    tables += "| " + std::string(tag.name) + " | " + std::to_string(tags[tag.name]) + " | 1 in " +
+              std::to_string(tag.one_in) + " |\n";
   const std::string path = std::string(MLA_SOURCE) + "/docs/properties.md";
   std::string page = text_of(path);
   const std::size_t from = page.find("| Regime | Cases |");

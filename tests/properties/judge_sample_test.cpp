@@ -4,6 +4,7 @@
 #include <set>
 
 #include "cpu_backend/prefill/prefill_reference.hpp"
+#include "cpu_backend/sampled_reference.hpp"
 #include "properties/compare.hpp"
 #include "properties/fa/run.hpp"
 #include "properties/generate/cost.hpp"
@@ -21,19 +22,21 @@ std::vector<std::int64_t> sample_of(const Case& c) {
   return sampled_pairs(c, make_batch(c)->requests);
 }
 
-// Every evaluated pair has the bits that the reference of all pairs has.
+// Every pair of the sample has the bits that the reference of all pairs has; the others are open.
 void check_same(const cpu::ReferenceResult& some, const cpu::ReferenceResult& all,
-                std::size_t dims) {
-  REQUIRE_FALSE(some.pairs.empty());
-  REQUIRE(all.pairs.empty());
-  for (std::size_t i = 0; i < some.pairs.size(); ++i) {
-    const auto pair = static_cast<std::size_t>(some.pairs[i]);
-    CHECK(some.find(some.pairs[i]) == static_cast<std::int64_t>(i));
-    CHECK(some.lse[i] == all.lse[pair]);
-    CHECK(some.lse_bound[i] == all.lse_bound[pair]);
+                const std::vector<std::int64_t>& pairs, std::size_t dims) {
+  REQUIRE_FALSE(pairs.empty());
+  REQUIRE(pairs.size() < all.lse.size());
+  for (std::size_t pair = 0; pair < all.lse.size(); ++pair) {
+    const bool in = std::binary_search(pairs.begin(), pairs.end(), static_cast<std::int64_t>(pair));
     const auto same = [&](const std::vector<double>& a, const std::vector<double>& b) {
-      return std::equal(&a[i * dims], &a[i * dims] + dims, &b[pair * dims]);
+      return std::equal(&a[pair * dims], &a[pair * dims] + dims, &b[pair * dims]);
     };
+    CHECK((some.lse_bound[pair] == cpu::kNotEvaluated) != in);
+    CHECK((some.out_bound[pair * dims] == cpu::kNotEvaluated) != in);
+    if (!in) continue;
+    CHECK(some.lse[pair] == all.lse[pair]);
+    CHECK(some.lse_bound[pair] == all.lse_bound[pair]);
     CHECK(same(some.out, all.out));
     CHECK(same(some.out_bound, all.out_bound));
   }
@@ -78,15 +81,15 @@ TEST_CASE("sample: the evaluated pairs have the bits of the whole reference", "[
   const Batch batch = *make_batch(c);
   const DecodeTensors tensors = make_tensors(c, batch);
   const auto refer = [&](std::span<const std::int64_t> pairs) {
-    return cpu::dense_reference({.batch = batch,
-                                 .tensors = tensors,
-                                 .arch = c.arch,
-                                 .dtype = c.dtype,
-                                 .model_heads = c.heads,
-                                 .causal = c.causal,
-                                 .pairs = pairs});
+    return cpu::sampled_reference({.batch = batch,
+                                   .tensors = tensors,
+                                   .arch = c.arch,
+                                   .dtype = c.dtype,
+                                   .model_heads = c.heads,
+                                   .causal = c.causal},
+                                  pairs);
   };
-  check_same(refer(sample_of(c)), refer({}), kValueDim);
+  check_same(refer(sample_of(c)), refer({}), sample_of(c), kValueDim);
 }
 
 TEST_CASE("sample: a wrong element outside of it is seen if it is not finite", "[judge]") {
@@ -128,15 +131,18 @@ TEST_CASE("sample: prefill and FA steps are sampled as well, with the bits of al
                                    .pairs = pairs});
   };
   const PrefillStep& step = *run->steps.front();
-  check_same(reference(step, sample_of(prefill)), reference(step, {}), prefill::kVDim);
+  check_same(reference(step, sample_of(prefill)), reference(step, {}), sample_of(prefill),
+             prefill::kVDim);
   CHECK(compare_prefill(step, prefill_reference_of(step)).verdict == Verdict::pass);
 
   const Case fa = case_of("mla1:2q1s900_1q40s900;heads=64;kvheads=4;block=16;kind=fa;window=100");
   const auto steps = run_fa(fa_steps(fa), nullptr, 1);
   REQUIRE(steps.ok());
-  const cpu::ReferenceResult some = reference_of(steps->front());
-  CHECK_FALSE(some.pairs.empty());
-  CHECK(some.out.size() == some.pairs.size() * 128);
+  const cpu::FaReference reference_of_fa = reference_of(steps->front());
+  const auto open = std::count(reference_of_fa.out_bound.begin(), reference_of_fa.out_bound.end(),
+                               cpu::kNotEvaluated);
+  CHECK(open > 0);
+  CHECK(std::ssize(reference_of_fa.out) == open + std::ssize(sample_of(fa)) * 128);
 }
 
 TEST_CASE("cost: one request with a million keys is executed, a batch of them is not", "[judge]") {
