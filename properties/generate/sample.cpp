@@ -85,16 +85,18 @@ std::vector<std::int64_t> sampled_pairs(const Case& c, std::span<const RequestSp
     const auto i = static_cast<std::size_t>(request);
     if (requests[i].qo_len == 0) continue;
     Grid grid = grid_of(c, requests[i], mix(c.data.seed, kSalt + i));
-    // The first half of the budget goes to at most four requests, the rest to as many as it holds.
-    const std::int64_t share = std::max(left / 4, kReferenceCost / 64);
+    // The longest request, which comes first, takes as much as half of the budget; the others take
+    // an eighth of what is left, down to a 64th of all.
+    const bool first = pairs.empty();
+    const std::int64_t share = first ? kReferenceCost / 2 : std::max(left / 8, kReferenceCost / 64);
     const auto cost = [&] {
       return cost_of_pairs(c, requests[i], std::ssize(grid.rows), std::ssize(grid.heads));
     };
     while (cost() > share && (grid.rows.size() > 2 || grid.heads.size() > 4))
       grid.rows.size() * 2 > grid.heads.size() && grid.rows.size() > 2 ? grid.rows.pop_back()
                                                                        : grid.heads.pop_back();
-    if (!pairs.empty() && cost() > left) continue;
-    left -= cost();
+    if (!first && cost() > left) continue;
+    left -= std::min(cost(), share);
     for (const std::int64_t r : grid.rows)
       for (const std::int64_t h : grid.heads) pairs.insert((first_row[i] + r) * c.heads + h);
   }
