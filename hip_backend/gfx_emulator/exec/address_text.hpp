@@ -13,6 +13,10 @@ namespace {
 
 enum class Space : u8 { global, flat, scratch, buffer };
 
+template <Space space>
+inline constexpr Shared shared_of =
+    space == Space::scratch ? Shared::by_workgroup : Shared::by_device;
+
 struct Buffer {
   u64 base;
   u32 stride, records, soffset;
@@ -153,7 +157,7 @@ inline void buffer_dwords(Wave& w, const Inst& i, u32* to) {
     one.imm += static_cast<std::int32_t>(4 * k);
     LanePointers p;
     static_cast<void>(resolve_buffer(w, one, 4, Intent::read, p));
-    load_rows<1>(p, to + k * lanes);
+    load_rows<1, Shared::by_device>(p, to + k * lanes);
   }
 }
 template <unsigned dwords>
@@ -171,7 +175,7 @@ inline void store_by_dwords(Wave& w, const Inst& i) {
     one.imm += static_cast<std::int32_t>(4 * k);
     LanePointers p;
     static_cast<void>(resolve_buffer(w, one, 4, Intent::write, p));
-    store_rows<1>(p, w.reg(i.src[1]) + k * lanes);
+    store_rows<1, Shared::by_device>(p, w.reg(i.src[1]) + k * lanes);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "hip_backend/gfx_emulator/exec/lanes_text.hpp"
 #include "hip_backend/gfx_emulator/exec/lds_access.hpp"
+#include "hip_backend/gfx_emulator/exec/shared_text.hpp"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -34,10 +35,10 @@ inline __m128 two_pairs(const std::byte* low, const std::byte* high) {
 
 // Rows of `dwords` registers from at(lane), all lanes. The rows may hold what at() reads: a lane is
 // written only after its own at().
-template <unsigned dwords, class At>
+template <unsigned dwords, Shared shared, class At>
 inline void gather_rows(At at, u32* to) {
 #if defined(__SSE2__)
-  if constexpr (dwords == 4 || dwords == 2) {
+  if constexpr (by_vectors<shared> && (dwords == 4 || dwords == 2)) {
     for (unsigned l = 0; l < lanes; l += 4) {
       __m128 r[4];
       if constexpr (dwords == 4) {
@@ -57,16 +58,13 @@ inline void gather_rows(At at, u32* to) {
     return;
   }
 #endif
-  for (unsigned l = 0; l < lanes; ++l) {
-    const std::byte* const from = at(l);
-    for (unsigned k = 0; k < dwords; ++k) std::memcpy(to + k * lanes + l, from + 4 * k, 4);
-  }
+  for (unsigned l = 0; l < lanes; ++l) read_lane<shared, dwords>(at(l), to + l);
 }
 
-template <unsigned dwords, class At>
+template <unsigned dwords, Shared shared, class At>
 inline void scatter_rows(At at, const u32* from) {
 #if defined(__SSE2__)
-  if constexpr (dwords == 4) {
+  if constexpr (by_vectors<shared> && dwords == 4) {
     for (unsigned l = 0; l < lanes; l += 4) {
       __m128 r[4];
       for (unsigned k = 0; k < 4; ++k) {
@@ -80,10 +78,7 @@ inline void scatter_rows(At at, const u32* from) {
     return;
   }
 #endif
-  for (unsigned l = 0; l < lanes; ++l) {
-    std::byte* const to = at(l);
-    for (unsigned k = 0; k < dwords; ++k) std::memcpy(to + 4 * k, from + k * lanes + l, 4);
-  }
+  for (unsigned l = 0; l < lanes; ++l) write_lane<shared, dwords>(at(l), from + l);
 }
 
 // The common case: one base for all lanes, and an offset for each; nothing is masked.
@@ -92,22 +87,22 @@ struct Lanewise {
   const u32* offset = nullptr;
 };
 
-template <unsigned dwords>
+template <unsigned dwords, Shared shared = Shared::by_workgroup>
 inline void load_lanewise(const Lanewise& from, u32* to) {
-  if (dwords == 1 && consecutive(from.offset, 4)) {
+  if (by_vectors<shared> && dwords == 1 && consecutive(from.offset, 4)) {
     std::memcpy(to, from.base + from.offset[0], std::size_t{4} * lanes);
     return;
   }
-  gather_rows<dwords>([&](unsigned l) { return from.base + from.offset[l]; }, to);
+  gather_rows<dwords, shared>([&](unsigned l) { return from.base + from.offset[l]; }, to);
 }
 
-template <unsigned dwords>
+template <unsigned dwords, Shared shared = Shared::by_workgroup>
 inline void store_lanewise(const Lanewise& to, const u32* from) {
-  if (dwords == 1 && consecutive(to.offset, 4)) {
+  if (by_vectors<shared> && dwords == 1 && consecutive(to.offset, 4)) {
     std::memcpy(to.base + to.offset[0], from, std::size_t{4} * lanes);
     return;
   }
-  scatter_rows<dwords>([&](unsigned l) { return to.base + to.offset[l]; }, from);
+  scatter_rows<dwords, shared>([&](unsigned l) { return to.base + to.offset[l]; }, from);
 }
 
 struct Extent {
@@ -134,42 +129,40 @@ inline bool lds_lanewise(Wave& w, const u32* address, u32 offset, u32 size, Inte
   return true;
 }
 
-template <unsigned dwords>
+template <unsigned dwords, Shared shared = Shared::by_workgroup>
 inline void load_rows(const LanePointers& p, u32* to) {
   if (p.active == ~u64{0}) {
-    return gather_rows<dwords>([&](unsigned l) { return p.at[l]; }, to);
+    return gather_rows<dwords, shared>([&](unsigned l) { return p.at[l]; }, to);
   }
   for (unsigned l = 0; l < lanes; ++l) {
     if ((p.active >> l & 1) != 0) {
-      for (unsigned k = 0; k < dwords; ++k) std::memcpy(to + k * lanes + l, p.at[l] + 4 * k, 4);
+      read_lane<shared, dwords>(p.at[l], to + l);
     } else if ((p.zeroed >> l & 1) != 0) {
       for (unsigned k = 0; k < dwords; ++k) to[k * lanes + l] = 0;
     }
   }
 }
 
-template <unsigned dwords>
+template <unsigned dwords, Shared shared = Shared::by_workgroup>
 inline void store_rows(const LanePointers& p, const u32* from) {
   if (p.active == ~u64{0}) {
-    return scatter_rows<dwords>([&](unsigned l) { return p.at[l]; }, from);
+    return scatter_rows<dwords, shared>([&](unsigned l) { return p.at[l]; }, from);
   }
   for (unsigned l = 0; l < lanes; ++l) {
     if ((p.active >> l & 1) == 0) continue;
-    for (unsigned k = 0; k < dwords; ++k) std::memcpy(p.at[l] + 4 * k, from + k * lanes + l, 4);
+    write_lane<shared, dwords>(p.at[l], from + l);
   }
 }
 
 enum class Place : u8 { whole, low, high };  // low and high keep the other half
 
 // 8- and 16-bit loads: T with its sign, to a register or to one half of it.
-template <class T, Place place>
+template <class T, Place place, Shared shared = Shared::by_workgroup>
 inline void load_small(const LanePointers& p, u32* to) {
   for (unsigned l = 0; l < lanes; ++l) {
     u32 value = 0;
     if ((p.active >> l & 1) != 0) {
-      T narrow{};
-      std::memcpy(&narrow, p.at[l], sizeof narrow);
-      value = static_cast<u32>(static_cast<i32>(narrow));
+      value = static_cast<u32>(static_cast<i32>(read_at<shared, T>(p.at[l])));
     } else if ((p.zeroed >> l & 1) == 0) {
       continue;
     }
@@ -179,12 +172,11 @@ inline void load_small(const LanePointers& p, u32* to) {
   }
 }
 
-template <class T, bool high>
+template <class T, bool high, Shared shared = Shared::by_workgroup>
 inline void store_small(const LanePointers& p, const u32* from) {
   for (unsigned l = 0; l < lanes; ++l) {
     if ((p.active >> l & 1) == 0) continue;
-    const T narrow = static_cast<T>(high ? from[l] >> 16 : from[l]);
-    std::memcpy(p.at[l], &narrow, sizeof narrow);
+    write_at<shared>(p.at[l], static_cast<T>(high ? from[l] >> 16 : from[l]));
   }
 }
 

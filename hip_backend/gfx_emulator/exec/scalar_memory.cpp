@@ -1,8 +1,7 @@
 // SMEM: scalar loads, and the clock.
-#include <algorithm>
-
 #include "hip_backend/gfx_emulator/exec/access.hpp"
 #include "hip_backend/gfx_emulator/exec/handlers.hpp"
+#include "hip_backend/gfx_emulator/exec/shared_text.hpp"
 
 namespace mla::gfx {
 namespace {
@@ -19,7 +18,9 @@ void load(Wave& w, const Inst& i) {
       (w.pair(i.src[0]) + static_cast<std::uint64_t>(offset_of(w, i))) & ~std::uint64_t{3};
   const std::byte* from = access(w, i, -1, address, std::uint64_t{4} * dwords, Intent::read);
   std::uint32_t data[dwords] = {};
-  if (from != nullptr) std::copy_n(from, sizeof data, reinterpret_cast<std::byte*>(data));
+  for (unsigned k = 0; from != nullptr && k < dwords; ++k) {
+    data[k] = read_at<Shared::by_device, std::uint32_t>(from + std::size_t{4} * k);
+  }
   for (unsigned k = 0; k < dwords; ++k) {
     write_scalar(w, static_cast<std::uint16_t>(i.dst + k), data[k]);
   }
@@ -38,7 +39,7 @@ void buffer_load(Wave& w, const Inst& i) {
     const std::uint64_t at = offset + std::uint64_t{4} * k;
     if (at + 4 <= size) {
       const std::byte* from = access(w, i, -1, base + at, 4, Intent::read);
-      if (from != nullptr) std::copy_n(from, 4, reinterpret_cast<std::byte*>(&value));
+      if (from != nullptr) value = read_at<Shared::by_device, std::uint32_t>(from);
       w.group->statistics.bytes_read += 4;
     }
     write_scalar(w, static_cast<std::uint16_t>(i.dst + k), value);

@@ -9,51 +9,60 @@ template <Space space, unsigned dwords>
 void load(Wave& w, const Inst& i) {
   Lanewise from;
   if (lanewise<space>(w, i, 4 * dwords, Intent::read, from)) {
-    return load_lanewise<dwords>(from, w.reg(i.dst));
+    return load_lanewise<dwords, shared_of<space>>(from, w.reg(i.dst));
   }
   LanePointers p;
   if (!resolve<space>(w, i, 4 * dwords, Intent::read, p)) {
     return load_by_dwords<dwords>(w, i);
   }
-  load_rows<dwords>(p, w.reg(i.dst));
+  load_rows<dwords, shared_of<space>>(p, w.reg(i.dst));
 }
 
 template <Space space, unsigned dwords>
 void store(Wave& w, const Inst& i) {
   Lanewise to;
   if (lanewise<space>(w, i, 4 * dwords, Intent::write, to)) {
-    return store_lanewise<dwords>(to, w.reg(i.src[1]));
+    return store_lanewise<dwords, shared_of<space>>(to, w.reg(i.src[1]));
   }
   LanePointers p;
   if (!resolve<space>(w, i, 4 * dwords, Intent::write, p)) {
     return store_by_dwords<dwords>(w, i);
   }
-  store_rows<dwords>(p, w.reg(i.src[1]));
+  store_rows<dwords, shared_of<space>>(p, w.reg(i.src[1]));
 }
 
 template <Space space, class T, Place place>
 void load_part(Wave& w, const Inst& i) {
   LanePointers p;
   static_cast<void>(resolve<space>(w, i, sizeof(T), Intent::read, p));
-  load_small<T, place>(p, w.reg(i.dst));
+  load_small<T, place, shared_of<space>>(p, w.reg(i.dst));
 }
 
 template <Space space, class T, bool high>
 void store_part(Wave& w, const Inst& i) {
   LanePointers p;
   static_cast<void>(resolve<space>(w, i, sizeof(T), Intent::write, p));
-  store_small<T, high>(p, w.reg(i.src[1]));
+  store_small<T, high, shared_of<space>>(p, w.reg(i.src[1]));
 }
 
 // From one place to the other without a register between.
-template <unsigned size>
+template <unsigned dwords>
 inline void copy_to_lds(std::byte* to, const Lanewise& from) {
-  if (consecutive(from.offset, size)) {
+  constexpr unsigned size = 4 * dwords;
+  if (by_vectors<Shared::by_device> && consecutive(from.offset, size)) {
     std::memmove(to, from.base + from.offset[0], std::size_t{size} * lanes);
     return;
   }
   for (unsigned l = 0; l < lanes; ++l) {
-    std::memcpy(to + std::size_t{size} * l, from.base + from.offset[l], size);
+    const std::byte* const lane = from.base + from.offset[l];
+    if constexpr (by_vectors<Shared::by_device>) {
+      std::memcpy(to + std::size_t{size} * l, lane, size);
+    } else {
+      for (unsigned k = 0; k < size; k += 4) {
+        const u32 value = read_at<Shared::by_device, u32>(lane + k);
+        std::memcpy(to + std::size_t{size} * l + k, &value, sizeof value);
+      }
+    }
   }
 }
 
@@ -67,19 +76,19 @@ void load_to_lds(Wave& w, const Inst& i) {
   const bool simple = sizeof(T) == 4 && !group.watched && base + bytes <= group.lds_size;
   if (simple && lanewise<space>(w, i, 4 * dwords, Intent::read, direct)) {
     count_access(group.statistics, Intent::write, bytes, true);
-    return copy_to_lds<4 * dwords>(group.lds.data() + base, direct);
+    return copy_to_lds<dwords>(group.lds.data() + base, direct);
   }
   LanePointers from, to;
   alignas(64) u32 data[4 * lanes] = {};
   const bool whole = resolve<space>(w, i, sizeof(T) * dwords, Intent::read, from);
   if constexpr (sizeof(T) == 4) {
     if (whole) {
-      load_rows<dwords>(from, data);
+      load_rows<dwords, shared_of<space>>(from, data);
     } else {
       buffer_dwords<dwords>(w, i, data);
     }
   } else {
-    load_small<T, Place::whole>(from, data);
+    load_small<T, Place::whole, shared_of<space>>(from, data);
   }
   u32 offsets[lanes];
   for (unsigned l = 0; l < lanes; ++l) offsets[l] = base + 4 * dwords * l;
