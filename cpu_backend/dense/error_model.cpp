@@ -52,7 +52,8 @@ double ErrorModel::numerator_error(double w, double rel) const {
       (1 + gamma(sum_depth())) * (1 + relative(lse_rounding())) * merge_roundings();
   double rounding = 0x1p-8 * computed;
   if (dtype.both(Dtype::fp8))
-    rounding = std::max(kFp8UnitRoundoff * computed, fp8_half_smallest(fp8) * common);
+    rounding =
+        std::max(kFp8UnitRoundoff * computed, std::min(fp8_half_smallest(fp8) * common, computed));
   return (computed + rounding) * common - w + kFlushed;
 }
 
@@ -70,8 +71,9 @@ double ErrorModel::output_bound(const Element& e, double denominator) const {
   // only for an error beyond value + largest_v.
   const double n = static_cast<double>(keys);
   if (error > value + e.largest_v) {
-    const double rounding =
-        dtype.both(Dtype::fp8) ? kFp8UnitRoundoff + n * fp8_half_smallest(fp8) : 0x1p-8;
+    const double rounding = dtype.both(Dtype::fp8)
+                                ? kFp8UnitRoundoff + std::min(n * fp8_half_smallest(fp8), 1.0)
+                                : 0x1p-8;
     const double sums = (1 + gamma(sum_depth())) / (1 - gamma(sum_depth()));
     const double mean =
         e.largest_v * (1 + rounding) * sums * (1 + relative(lse_rounding())) * merge_roundings();
