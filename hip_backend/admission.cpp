@@ -84,4 +84,17 @@ Admission admit(const AdmissionInput& input) {
   return admission;
 }
 
+Admission admit_as_planned(const DecodeMetadata& metadata) {
+  const plan::PlanView plan = metadata.plan->view();
+  Admission admission;
+  admission.as_planned = true;
+  admission.skip.assign(plan.work_info.size() / plan::kWorkItemWords, 0);
+  admission.skip_slot.assign(plan.work_indptr.size() - 1, 0);
+  admission.skip_tile.assign(plan.reduce_indptr.size() - 1, 0);
+  admission.longest = metadata.shape.max_qo_len;
+  admission.longest_tile = metadata.shape.max_qo_len;
+  admission.partial_rows = std::ssize(plan.reduce_partial_map) * metadata.shape.max_qo_len;
+  return admission;
+}
+
 }  // namespace mla::hip

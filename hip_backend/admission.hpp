@@ -22,6 +22,7 @@ struct Admission {
   std::int64_t longest_tile = 0;        // kernel rows of the longest admitted merge
   std::vector<Footprint> footprint;     // of the admitted works, by work
   std::vector<Fault> faults;
+  bool as_planned = false;  // nothing was looked at, and everything runs
 };
 
 struct AdmissionInput {
@@ -32,5 +33,8 @@ struct AdmissionInput {
 };
 
 Admission admit(const AdmissionInput& input);
+
+// Lets a plan run as it is, for a device that guards its memory: the kernels show what it does.
+Admission admit_as_planned(const DecodeMetadata& metadata);
 
 }  // namespace mla::hip

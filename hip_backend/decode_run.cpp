@@ -175,10 +175,11 @@ Result<std::unique_ptr<DecodeRun>> DecodeRun::prepare(Device& device, const Deco
   Result<RowMap> rows = RowMap::make(launch.metadata);
   if (!rows) return rows.error();
   run->rows_ = *rows;
-  run->admission_ = admit({.metadata = launch.metadata,
-                           .cache = launch.tensors.cache,
-                           .kernel_rows = rows->kernel_rows(),
-                           .fold = rows->fold()});
+  run->admission_ = options.as_planned ? admit_as_planned(launch.metadata)
+                                       : admit({.metadata = launch.metadata,
+                                                .cache = launch.tensors.cache,
+                                                .kernel_rows = rows->kernel_rows(),
+                                                .fold = rows->fold()});
   if (Status bad = run->bring_inputs(launch, options)) return *bad;
   if (Status bad = run->make_outputs()) return *bad;
   run->fill_arguments(launch, options);

@@ -34,6 +34,8 @@ struct DecodeRunOptions {
   // memory finds a read behind them; the others lie between canaries.
   unsigned exact_inputs = 0;
   std::int64_t room_behind_inputs = kCanaryBytes;  // bytes of canary behind the others
+  // Every work and merge of the plan runs, whatever it would access.
+  bool as_planned = false;
 };
 
 class DecodeRun {

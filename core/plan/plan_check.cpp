@@ -33,21 +33,51 @@ std::string describe(const Piece& p) {
 
 std::int64_t check_work_indptr(const PlanCheckInput& input, Violations& out) {
   const auto indptr = input.plan.work_indptr;
-  const std::size_t before = out.size();
   const auto fail = [&out](std::string what) {
     out.push_back({Rule::work_indptr, std::move(what), -1});
   };
   if (indptr.size() < 2) fail("work_indptr has " + num(std::ssize(indptr)) + " entries");
   if (!indptr.empty() && indptr[0] != 0) fail("work_indptr starts at " + num(indptr[0]));
-  for (std::size_t c = 1; c < indptr.size(); ++c)
-    if (indptr[c] < indptr[c - 1])
-      fail("work_indptr runs backwards at slot " + num(static_cast<std::int64_t>(c) - 1) + ": " +
-           num(indptr[c - 1]) + " to " + num(indptr[c]));
+  const auto fall = std::is_sorted_until(indptr.begin(), indptr.end());
+  if (fall != indptr.end())
+    fail("work_indptr runs backwards at slot " + num(fall - indptr.begin() - 1) + ": " +
+         num(*(fall - 1)) + " to " + num(*fall));
   const std::int64_t records = std::ssize(input.plan.work_info) / kWorkItemWords;
   if (!indptr.empty() && indptr.back() > records)
     fail("work_indptr ends at " + num(indptr.back()) + ", work_info_set has " + num(records) +
          " records");
-  return out.size() == before ? indptr.back() : 0;
+  return out.empty() ? indptr.back() : 0;
+}
+
+namespace {
+
+template <class Fail>
+void check_tile_rows(const PlanCheckInput& input, const PlanningRequest& r, const WorkItem& i,
+                     const Fail& fail) {
+  const std::int64_t rows = r.q_end - r.q_begin;
+  // Tiles of v1.2 are even, those of v1.1 full; 24 heads of v1.2 may exceed a workgroup by a row.
+  const std::int64_t fits =
+      std::max({input.shape.tile_rows(rows),
+                input.shape.rows_per_workgroup / input.shape.plan_heads.count(), std::int64_t{1}});
+  if (input.shape.query_split && i.q_end - i.q_begin > fits)
+    fail("a workgroup takes " + num(fits) + " rows of " + num(input.shape.plan_heads.count()) +
+         " heads");
+  // Kernels for one tile count the causal limit of a row from the work's last row.
+  if (input.shape.tiles(rows) == 1 && i.q_end > i.q_begin && i.q_end - i.q_begin < rows)
+    fail("its request has " + num(rows) + " rows, which a kernel takes as one tile");
+}
+
+}  // namespace
+
+void check_query_lengths(const PlanCheckInput& input, Violations& out) {
+  for (std::size_t b = 0; b + 1 < input.qo_indptr.size(); ++b) {
+    const std::int64_t rows = std::int64_t{input.qo_indptr[b + 1]} - input.qo_indptr[b];
+    if (rows > input.max_qo_len)
+      out.push_back({Rule::max_qo_len,
+                     "request " + num(static_cast<std::int64_t>(b)) + " has " + num(rows) +
+                         " query rows, but max_seqlen_qo is " + num(input.max_qo_len),
+                     -1});
+  }
 }
 
 std::vector<Piece> check_records(const PlanCheckInput& input,
@@ -70,13 +100,7 @@ std::vector<Piece> check_records(const PlanCheckInput& input,
       fail("its request owns rows " + num(r.q_begin) + ".." + num(r.q_end));
     if (i.kv_end < i.kv_begin || i.kv_begin < r.kv_begin || i.kv_end > r.kv_end)
       fail("its request owns pages " + num(r.kv_begin) + ".." + num(r.kv_end));
-    // Tiles of v1.2 are even, those of v1.1 full; 24 heads of v1.2 may exceed a workgroup by a row.
-    const std::int64_t fits = std::max(
-        {input.shape.tile_rows(r.q_end - r.q_begin),
-         input.shape.rows_per_workgroup / input.shape.plan_heads.count(), std::int64_t{1}});
-    if (input.shape.query_split && i.q_end - i.q_begin > fits)
-      fail("a workgroup takes " + num(fits) + " rows of " + num(input.shape.plan_heads.count()) +
-           " heads");
+    check_tile_rows(input, r, i, fail);
     if (i.partial_row < -1) fail("partial row " + num(i.partial_row));
     if (out.size() != before) continue;
     // Tokens of the request that lie behind kv_end.
@@ -92,9 +116,15 @@ std::vector<Piece> check_records(const PlanCheckInput& input,
 void check_empty_works(const PlanCheckInput& input, std::int64_t works, Violations& out) {
   const auto indptr = input.plan.work_indptr;
   for (std::size_t c = 0; works > 0 && c + 1 < indptr.size(); ++c)
-    for (std::int64_t w = indptr[c]; w + 1 < indptr[c + 1]; ++w) {
+    for (std::int64_t w = indptr[c]; w < indptr[c + 1]; ++w) {
       const Piece p{record(input, w), w};
       if (p.item.kv_end > p.item.kv_begin && p.item.q_end > p.item.q_begin) continue;
+      if (p.item.q_end > p.item.q_begin && p.item.partial_row >= 0)
+        out.push_back({Rule::empty_work,
+                       describe(p) + " is empty: a kernel never writes its partial rows, which are "
+                                     "merged",
+                       w});
+      if (w + 1 == indptr[c + 1]) continue;
       out.push_back({Rule::empty_work,
                      describe(p) + " is empty: a kernel ends slot " +
                          num(static_cast<std::int64_t>(c)) + " there and never runs the " +
@@ -129,12 +159,16 @@ std::string_view name(Rule rule) {
   switch (rule) {
     case Rule::work_indptr:
       return "work_indptr";
+    case Rule::max_qo_len:
+      return "max_qo_len";
     case Rule::work_record:
       return "work_record";
     case Rule::empty_work:
       return "empty_work";
     case Rule::coverage:
       return "coverage";
+    case Rule::hidden_rows:
+      return "hidden_rows";
     case Rule::row_written:
       return "row_written";
     case Rule::partial_rows:
@@ -167,6 +201,8 @@ std::vector<Violation> plan_check(const PlanCheckInput& input) {
   std::vector<Violation> out;
   const auto requests = planning_requests(input);
   const std::int64_t works = check::check_work_indptr(input, out);
+  if (!out.empty()) return out;  // which works run is not known
+  check::check_query_lengths(input, out);
   const auto pieces = check::check_records(input, requests, works, out);
   check::check_empty_works(input, works, out);
   const auto tiles = check::group_tiles(pieces);

@@ -2,9 +2,12 @@
 //
 // Judges our plans and captured ones alike: it reads the buffers and the lengths, never a planner.
 // An empty list means that a real persistent kernel and the reduce behind it would compute every
-// row that sees a key exactly once, from exactly the keys it may see. Source of the invariants:
-// aiter.md 1, 3.2, 6, 7, 9; P04, P05, P06, P09. Units as in plan.hpp. Fails: never; nonsense in the
-// buffers becomes violations, and no index is followed unchecked.
+// row that sees a key exactly once, from exactly the keys it may see. The measure are AITER's own
+// kernels: tests/hip_backend/aiter/calibration runs damaged, rearranged and random plans on each of
+// them, and none that is valid here may come out wrong there (docs/aiter.md, "What plan_check
+// promises"). The other way round it is stricter than a single kernel: what one of them gets wrong
+// is a violation for all. Source of the invariants: aiter.md 1, 3.2, 6, 7, 9; P04, P05, P06, P09.
+// Units as in plan.hpp. Nonsense in the buffers becomes violations; no index is followed unchecked.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +22,11 @@ namespace mla::plan {
 
 enum class Rule : std::uint8_t {
   work_indptr,    // starts at 0, never runs backwards, ends at or below the buffer
+  max_qo_len,     // no request has more rows
   work_record,    // request, rows, pages and offset of a work lie where they may
-  empty_work,     // a work without keys or rows ends its slot: nothing may follow it
+  empty_work,     // a work without keys or rows ends its slot and writes nothing
   coverage,       // the pieces of a tile cover its visible keys once, in order
+  hidden_rows,    // a row that sees a key sees one of every piece of its tile (BUG-012)
   row_written,    // every row with keys belongs to exactly one tile
   partial_rows,   // slabs of partial rows do not overlap and fit
   reduce_list,    // every split tile is merged from exactly its pieces

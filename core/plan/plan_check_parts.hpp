@@ -21,8 +21,9 @@ struct Tile {
 
 using Violations = std::vector<Violation>;
 
-// Number of works, after checking work_indptr; works of a broken work_indptr are not looked at.
+// Number of works, after checking work_indptr; the first part, and the last where it finds much.
 std::int64_t check_work_indptr(const PlanCheckInput& input, Violations& out);
+void check_query_lengths(const PlanCheckInput& input, Violations& out);
 std::vector<Piece> check_records(const PlanCheckInput& input,
                                  const std::vector<PlanningRequest>& requests, std::int64_t works,
                                  Violations& out);

@@ -22,6 +22,24 @@ std::int64_t visible_tokens(const PlanCheckInput& input, const PlanningRequest& 
   return std::max<std::int64_t>(0, r.tokens - (r.q_end - t.q_end));
 }
 
+// The causal limit of a row that sees no key of a piece is negative there, and many kernels compare
+// it as an unsigned number: the row sees all of the piece.
+void check_hidden_rows(const PlanCheckInput& input, const PlanningRequest& r, const Tile& t,
+                       Violations& out) {
+  // Rows that see no key at all are nobody's result.
+  const std::int64_t first = std::max(t.q_begin, r.q_end - r.tokens);
+  const std::int64_t keys = r.tokens - (r.q_end - 1 - first);  // that row `first` sees
+  for (const Piece& p : t.pieces) {
+    const std::int64_t begin = (p.item.kv_begin - r.kv_begin) * input.page_size;
+    if (p.item.kv_end <= p.item.kv_begin || begin < keys || first >= t.q_end) continue;
+    const std::int64_t last = std::min(t.q_end, first + begin - keys + 1);
+    out.push_back({Rule::hidden_rows,
+                   check::describe(p) + ": rows " + num(first) + ".." + num(last) +
+                       " see none of its keys, and AITER's kernels let them see all (BUG-012)",
+                   p.index});
+  }
+}
+
 void check_one_tile(const PlanCheckInput& input, const PlanningRequest& r, const Tile& t,
                     Violations& out) {
   const auto fail = [&](std::int64_t work, const std::string& why) {
@@ -36,6 +54,7 @@ void check_one_tile(const PlanCheckInput& input, const PlanningRequest& r, const
                         " that are covered already up to " + num(next));
     next = std::max<std::int64_t>(next, p.item.kv_end);
   }
+  if (input.causal) check_hidden_rows(input, r, t, out);
   const std::int64_t visible = visible_tokens(input, r, t);
   const std::int64_t covered = std::min((next - r.kv_begin) * input.page_size, r.tokens);
   if (covered < visible)
@@ -168,6 +187,8 @@ void check_reduce(const PlanCheckInput& input, const std::vector<Tile>& tiles, V
       continue;
     }
     if (!split) fail("one piece, yet merged by reduce entry " + num(list->second.entry));
+    std::sort(want.begin(), want.end());
+    std::sort(list->second.partial_rows.begin(), list->second.partial_rows.end());
     if (split && list->second.partial_rows != want)
       fail("reduce entry " + num(list->second.entry) + " names other partial rows than its " +
            num(std::ssize(want)) + " pieces");

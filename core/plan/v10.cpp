@@ -112,6 +112,11 @@ Result<Cut> V10::cut(std::int64_t index) const {
     return refused(request_name(r) + " has " + std::to_string(pages) + " keys in pieces of " +
                    std::to_string(c.pages) + ": planner v1.0 gives the last " +
                    std::to_string(rest) + " to the piece before as well");
+  if (safe(input_) && input_.causal && c.pieces > 1 && rest < layout_.rows)
+    return refused(request_name(r) + " has " + std::to_string(pages) +
+                       " keys: planner v1.0 leaves the last " + std::to_string(rest) +
+                       " to a piece of " + std::to_string(layout_.rows) + " rows",
+                   "BUG-012");
   return c;
 }
 

@@ -56,6 +56,8 @@ Support AiterBackend::supports(const ResolvedShape& shape) const {
   if (code_object(device.arch, "reduce").empty())
     return {false, "this build has no reduce kernel for " + device.arch + ": " +
                        std::string(build_notes())};
+  if (options_.as_planned && !device.guards_memory)
+    return {false, "device " + device.label + " does not guard its memory from an unchecked plan"};
   if (!is_power_of_two(shape.page_size))
     return {false, "page size " + std::to_string(shape.page_size) + " is no power of two"};
   if (shape.fold_ratio() > 1 && shape.uniform_qo_len < 1)
@@ -71,17 +73,18 @@ Result<DecodeResult> AiterBackend::run(const DecodeLaunch& launch,
   if (Support support = supports(launch.metadata.shape); !support.ok)
     return Error{ErrorCode::unsupported, support.reason, ""};
   if (Status bad = check_launch(launch)) return *bad;
-  const bool guarded = device_->properties().guards_memory;
+  const bool exact = device_->properties().guards_memory && !options_.as_planned;
   const DecodeExecution execution = {.run = {.stage1 = *stage1_,
                                              .sleep_seed = 0,
                                              .whole_cache_bytes = kWholeCacheBytes,
                                              .page_zero_is_zero = true,  // AITER-11
-                                             .exact_inputs = guarded ? kEveryInput : 0U,
-                                             .room_behind_inputs = kRoomBytes},
+                                             .exact_inputs = exact ? kEveryInput : 0U,
+                                             .room_behind_inputs = kRoomBytes,
+                                             .as_planned = options_.as_planned},
                                      .through_graph = false,
                                      .record_footprint = options.record_footprint};
   Result<DecodeResult> result = execute_decode(*device_, launch, execution);
-  if (result || !guarded || result.error().code != ErrorCode::fault) return result;
+  if (result || !exact || result.error().code != ErrorCode::fault) return result;
   return find_overread(launch, execution, result.error());
 }
 

@@ -112,17 +112,19 @@ class AiterStage1 final : public Stage1 {
   }
 
   Status prepare_works(const Stage1Input& input) {
+    first_.partial_out = address(buffers_.partial_out);
+    first_.partial_lse = address(buffers_.partial_lse);
+    first_.out = address(buffers_.out);
+    if (selection_.row.key.lse) first_.lse = address(buffers_.lse);
+    if (input.admission.as_planned) {
+      first_.work = address(buffers_.work_meta_data);
+      return std::nullopt;
+    }
     const WorkList works = admitted_works(input);
     Address list = 0;
     if (Status bad = bring_works(works, list)) return bad;
     first_.work = list;
-    first_.partial_out = address(buffers_.partial_out);
-    first_.partial_lse = address(buffers_.partial_lse);
-    first_.out = address(buffers_.out);
-    if (selection_.row.key.lse) {
-      first_.lse = address(buffers_.lse);
-      return std::nullopt;
-    }
+    if (selection_.row.key.lse) return std::nullopt;
     const WorkList again = direct_works_as_partials(works);
     if (again.items.empty()) return std::nullopt;
     asks_again_ = true;

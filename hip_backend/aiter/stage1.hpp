@@ -33,6 +33,9 @@ struct AiterOptions {
   // holds its tokens' latents as fp8, then their scales as f32, each of a quarter of the latents,
   // then their rope as bf16 (aiter.md 6). Empty: the launch's cache.
   std::vector<std::byte> packed_cache;
+  // The kernels run the works of a plan as they are, on a device that guards its memory only. The
+  // LSE of rows that a kernel writes directly and returns no LSE for stays open.
+  bool as_planned = false;
 };
 inline constexpr std::int64_t kPackedScales = 4;  // of a token
 inline constexpr std::int64_t kPackedTokenBytes = kLatentDim + kPackedScales * 4 + kRopeDim * 2;

@@ -184,6 +184,7 @@ Status EmulatedDevice::run(KernelHandle kernel, const LaunchSize& size,
   request.block = {size.threads, 1, 1};
   request.kernarg = arguments;
   request.dynamic_lds = size.lds_bytes;
+  request.options.instruction_limit = options_.instruction_limit;
   request.options.checks.waits = options_.checks;
   request.options.checks.lds_races = options_.checks;
   request.options.checks.uninitialised = options_.checks;

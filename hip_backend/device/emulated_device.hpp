@@ -25,6 +25,7 @@ struct EmulatedOptions {
   bool checks = false;  // the checks that cost time
   // Order of the waves in launches that ask for none: 0 in turns, otherwise drawn from this.
   std::uint64_t schedule = 0;
+  std::uint64_t instruction_limit = 0;  // of a wave; one that goes on is a fault. 0: none
   // Called after every launch, with the kernel's name.
   std::function<void(std::string_view kernel, const gfx::LaunchReport& report)> observe = {};
 };

@@ -63,6 +63,8 @@ class SerialFill {
       if (c.end > e.kv_end) c.end = e.kv_end;
       const i64 left = e.kv_end - c.end;
       c.offset = left == 0 ? 0 : (left - 1) * a_.page_size + e.last_page_len;
+      c.absorbs_tail =
+          a_.causal != 0 && !last && c.offset < e.q_end - e.q_begin - tile * e.tile_rows;
     }
     return c;
   }

@@ -19,6 +19,11 @@ json answers(const json& document, const PlanJsonOptions& options) {
   return json::parse(*text)["results"];
 }
 
+// AITER gives the last page a work of its own, of which one row sees nothing; a safe plan does not.
+bool hides_keys(const json& golden) {
+  return golden["name"] == "page64_q2_cu256" || golden["name"] == "page64_q2_cu304";
+}
+
 // Cases compared; every difference is a failure of its own.
 std::size_t check_file(const std::string& name, const PlanJsonOptions& options) {
   const json document = mla::golden::load(name);
@@ -27,8 +32,13 @@ std::size_t check_file(const std::string& name, const PlanJsonOptions& options) 
   for (std::size_t i = 0; i < results.size(); ++i) {
     const json& golden = document["cases"][i];
     const bool serial = options.force_serial && golden.contains("expected_serial");
-    for (const std::string& difference :
-         mla::golden::differences(golden, results[i], serial ? "expected_serial" : "expected"))
+    const auto differences =
+        mla::golden::differences(golden, results[i], serial ? "expected_serial" : "expected");
+    if (!options.as_aiter && hides_keys(golden)) {
+      CHECK_FALSE(differences.empty());
+      continue;
+    }
+    for (const std::string& difference : differences)
       FAIL_CHECK(name << " " << golden["name"] << ": " << difference);
   }
   return results.size();
@@ -67,7 +77,8 @@ mla::PlanKey key_of(const json& golden) {
 
 }  // namespace
 
-TEST_CASE("planners: safe plans equal AITER's in all golden cases", "[plan][P05]") {
+TEST_CASE("planners: safe plans equal AITER's in all golden cases but two that hide keys",
+          "[plan][P05][BUG-012]") {
   CHECK(check_all({}) == 240);
 }
 

@@ -209,6 +209,95 @@ TEST_CASE("plan_check: keys beyond the causal limit need a kernel that masks", "
   CHECK(has_rule(check(*p, plan), Rule::coverage));
 }
 
+namespace {
+
+// The plan with the cut behind work `w` at another page.
+Plan with_cut(const Planned& p, std::int64_t w, std::int32_t page) {
+  Plan plan = p.md.plan->clone();
+  plan::WorkItem first = plan.work(w);
+  plan::WorkItem second = plan.work(w + 1);
+  REQUIRE(first.batch == second.batch);
+  first.kv_offset += (first.kv_end - page) * static_cast<std::int32_t>(p.md.shape.page_size);
+  first.kv_end = second.kv_begin = page;
+  plan.set_work(w, first);
+  plan.set_work(w + 1, second);
+  return plan;
+}
+
+}  // namespace
+
+TEST_CASE("plan_check: a piece of which a row sees no key is a violation", "[plan][BUG-012]") {
+  const auto p = planned("mla1:2q4s900_1q1s513;cu=4");
+  REQUIRE(p->md.plan->work(1).kv_begin > 0);  // request 0 is cut behind work 0
+  CHECK(check(*p, with_cut(*p, 0, 896)).empty());
+  const auto found = check(*p, with_cut(*p, 0, 897));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].rule == Rule::hidden_rows);
+  CHECK(found[0].what ==
+        "work 1 [request 0, rows 0..4, pages 897..900]: rows 0..1 see none of its keys, and "
+        "AITER's kernels let them see all (BUG-012)");
+}
+
+TEST_CASE("plan_check: pages as AITER cuts them hide keys, safe plans do not",
+          "[plan][BUG-012][BUG-058]") {
+  const auto p = planned("mla1:1q4s801;page=16;block=16;gran=1;cu=51");
+  CHECK(check(*p, *p->md.plan).empty());
+  const auto faithful = plan_step(plan_input_of(p->md, {.fidelity = plan::Fidelity::as_aiter}),
+                                  size_query_of(p->md, {}));
+  REQUIRE(faithful.ok());
+  CHECK(has_rule(check(*p, *faithful), Rule::hidden_rows));
+}
+
+TEST_CASE("plan_check: partial rows may be listed in any order", "[plan][P05]") {
+  const auto p = planned("mla1:1q2s900;cu=4");
+  Plan plan = p->md.plan->clone();
+  REQUIRE(plan.reduce_indptr.at(1) > 2);
+  const std::int32_t first = plan.reduce_partial_map.at(0);
+  plan.reduce_partial_map.set(0, plan.reduce_partial_map.at(2));
+  plan.reduce_partial_map.set(2, first);
+  CHECK(check(*p, plan).empty());
+  plan.reduce_partial_map.set(2, plan.reduce_partial_map.at(1));  // one twice, one never
+  CHECK(has_rule(check(*p, plan), Rule::reduce_list));
+}
+
+TEST_CASE("plan_check: a work_indptr that runs backwards is one violation", "[plan][P04]") {
+  const auto p = planned("mla1:40q1s300;cu=16");
+  Plan plan = p->md.plan->clone();
+  plan.work_indptr.set(3, 1000);
+  const auto found = check(*p, plan);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].rule == Rule::work_indptr);
+}
+
+TEST_CASE("plan_check: a request longer than max_seqlen_qo is a violation", "[plan][P32]") {
+  const auto p = planned("mla1:2q4s300_1q1s20;cu=4");
+  plan::PlanCheckInput input = check_input_of(p->md);
+  CHECK(plan::plan_check(input).empty());
+  input.max_qo_len = 3;
+  const auto found = plan::plan_check(input);
+  REQUIRE(has_rule(found, Rule::max_qo_len));
+  CHECK(found[0].what == "request 0 has 4 query rows, but max_seqlen_qo is 3");
+}
+
+TEST_CASE("plan_check: a kernel for one tile gets all rows of a request", "[plan][P05]") {
+  const auto p = planned("mla1:1q4s20;cu=4");
+  Plan plan = p->md.plan->clone();
+  plan::WorkItem item = plan.work(0);
+  item.q_end = 2;
+  plan.set_work(0, item);
+  item.q_begin = 2;
+  item.q_end = 4;
+  plan.set_work(1, item);
+  for (std::int64_t c = 1; c < plan.work_indptr.size(); ++c) plan.work_indptr.set(c, 2);
+  CHECK(has_rule(check(*p, plan), Rule::work_record));
+}
+
+TEST_CASE("plan_check: an empty work whose partial rows are merged is a violation", "[plan][P09]") {
+  const auto p = planned("mla1:1q2s900;cu=4");
+  const plan::WorkItem first = p->md.plan->work(0);
+  CHECK(has_rule(check(*p, with_cut(*p, 0, first.kv_begin)), Rule::empty_work));
+}
+
 TEST_CASE("plan_check: garbage in all six buffers is reported, never followed", "[plan][P06]") {
   const auto p = planned("mla1:3q2s90;heads=32;cu=4");
   std::mt19937_64 random(3);

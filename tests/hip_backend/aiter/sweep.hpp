@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/shape/resolved_shape.hpp"
 #include "hip_backend/aiter/installation.hpp"
 
 namespace mla::hip::aiter::test {
@@ -19,6 +20,10 @@ struct Verdict {
   std::string line;  // of the case, with what it does not say
   std::string wrong;
 };
+
+// The shape of a case on a row that no case needs to lead to. `splits`: without a plan; 0: as many
+// as AITER takes.
+ResolvedShape shape_of(const Case& spec, const RowKey& key, std::int64_t splits);
 
 // Decode rows of 576 by 512 a head.
 std::vector<Verdict> judge_decode_row(Arch arch, const ManifestRow& row,

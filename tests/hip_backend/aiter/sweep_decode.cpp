@@ -83,39 +83,6 @@ std::vector<RowCase> cases_of(Arch arch, const RowKey& key) {
   return out;
 }
 
-ResolvedShape shape_of(const RowCase& c, const RowKey& key) {
-  const Case& spec = c.spec;
-  ResolvedShape s;
-  s.arch = spec.arch;
-  s.compute_units = ComputeUnits(spec.compute_units);
-  s.dtype = spec.dtype;
-  s.fp8 = fp8_variant(spec.arch);
-  s.heads = {Heads(spec.heads), Heads(spec.heads), PadKind::none};
-  s.causal = spec.causal;
-  s.final_lse = spec.need_lse;
-  s.route = key.persistent ? Route::persistent : Route::split;
-  s.max_qo_len = spec.requests.front().qo_len;
-  s.uniform_qo_len = s.max_qo_len;
-  s.max_split = spec.max_split;
-  s.block_size = spec.block_size;
-  s.page_size = spec.page_size;
-  s.granularity = spec.granularity;
-  s.kernel.masks = !(spec.arch == Arch::gfx942 && key.persistent && spec.heads == 128);
-  if (key.persistent) {
-    const auto plan = resolve_plan_shape(s.plan_key());
-    if (plan) s.plan = *plan;
-    return s;
-  }
-  std::int64_t total = 0;
-  for (const RequestSpec& r : spec.requests) total += r.kv_len;
-  const auto splits =
-      plan::split_count({product_compute_units(spec.arch), Requests(std::ssize(spec.requests)),
-                         Tokens(total), s.heads.kernel, s.max_qo_len, s.dtype});
-  s.kv_splits = c.splits > 0 ? c.splits : splits ? *splits : 2;
-  s.split_granularity = plan::split_granularity(s.heads.kernel, s.max_qo_len, s.dtype);
-  return s;
-}
-
 // With one rank the global lengths are the local ones. With four, keys are dealt out so that all
 // rows of a request see the same local keys, all of them.
 AiterOptions options_of(const RowCase& c, const ManifestRow& row) {
@@ -139,7 +106,8 @@ std::string judge_case(const RowCase& c, const ManifestRow& row,
   std::string reason;
   auto batch = make_batch(c.spec);
   if (!batch) return batch.error().message;
-  auto step = hip::test::step_of(c.spec, std::move(*batch), shape_of(c, row.key), reason);
+  auto step =
+      hip::test::step_of(c.spec, std::move(*batch), shape_of(c.spec, row.key, c.splits), reason);
   if (step == nullptr) return "not planned: " + std::move(reason);
   AiterOptions options = options_of(c, row);
   if (row.key.kv == ElementType::bytes) {
@@ -161,6 +129,41 @@ std::string judge_case(const RowCase& c, const ManifestRow& row,
 }
 
 }  // namespace
+
+ResolvedShape shape_of(const Case& spec, const RowKey& key, std::int64_t splits) {
+  ResolvedShape s;
+  s.arch = spec.arch;
+  s.compute_units = ComputeUnits(spec.compute_units);
+  s.dtype = spec.dtype;
+  s.fp8 = fp8_variant(spec.arch);
+  s.heads = {Heads(spec.heads), Heads(spec.heads), PadKind::none};
+  s.causal = spec.causal;
+  s.final_lse = spec.need_lse;
+  s.route = key.persistent ? Route::persistent : Route::split;
+  s.max_qo_len = 0;
+  for (const RequestSpec& r : spec.requests) s.max_qo_len = std::max(s.max_qo_len, r.qo_len);
+  s.uniform_qo_len = s.max_qo_len;
+  for (const RequestSpec& r : spec.requests)
+    if (r.qo_len != s.max_qo_len) s.uniform_qo_len = -1;
+  s.max_split = spec.max_split;
+  s.block_size = spec.block_size;
+  s.page_size = spec.page_size;
+  s.granularity = spec.granularity;
+  s.kernel.masks = !(spec.arch == Arch::gfx942 && key.persistent && spec.heads == 128);
+  if (key.persistent) {
+    const auto plan = resolve_plan_shape(s.plan_key());
+    if (plan) s.plan = *plan;
+    return s;
+  }
+  std::int64_t total = 0;
+  for (const RequestSpec& r : spec.requests) total += r.kv_len;
+  const auto chosen =
+      plan::split_count({product_compute_units(spec.arch), Requests(std::ssize(spec.requests)),
+                         Tokens(total), s.heads.kernel, s.max_qo_len, s.dtype});
+  s.kv_splits = splits > 0 ? splits : chosen ? *chosen : 2;
+  s.split_granularity = plan::split_granularity(s.heads.kernel, s.max_qo_len, s.dtype);
+  return s;
+}
 
 std::vector<Verdict> judge_decode_row(Arch arch, const ManifestRow& row,
                                       const std::shared_ptr<Installation>& installation) {

@@ -1,0 +1,173 @@
+// aiter_calibration [--kernel WORD] [--plans N] [--random N] [--show] [--corpus FILE]
+//
+// Holds plan_check to the persistent kernels of the AITER whose directory hsa AITER_HSA names: no
+// plan that it calls valid may come out wrong on one of them. N plans of each kind of change for
+// each case of a kernel. Exit codes: 0 so it is, 1 not, 2 usage, 3 no such installation, 10 nothing
+// to judge.
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+
+#include "hip_backend/code_objects.hpp"
+#include "tests/hip_backend/aiter/calibration/kernel.hpp"
+#include "tests/hip_backend/aiter/calibration/plan_changes.hpp"
+#include "tests/hip_backend/aiter/calibration/verdicts.hpp"
+
+using namespace mla;
+using namespace mla::hip::aiter;
+using namespace mla::hip::aiter::test;
+
+namespace {
+
+struct Options {
+  std::string kernel;
+  std::string corpus;
+  std::int64_t plans = 3;
+  std::int64_t random = 3;
+  bool show = false;
+};
+
+bool parse(int argc, char** argv, Options& o) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--show") {
+      o.show = true;
+      continue;
+    }
+    if (++i == argc) return false;
+    const std::string_view value = argv[i];
+    const auto number = [value](std::int64_t& to) {
+      return std::from_chars(value.data(), value.data() + value.size(), to).ec == std::errc{};
+    };
+    if (word == "--kernel") {
+      o.kernel = value;
+    } else if (word == "--corpus") {
+      o.corpus = value;
+    } else if (!(word == "--plans" && number(o.plans)) &&
+               !(word == "--random" && number(o.random))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Kernels that are wrong with the planner's own plan say nothing about plans.
+struct Excluded {
+  std::string_view kernel;
+  std::string_view line;
+  std::string_view id;  // of docs/aiter.md
+};
+constexpr Excluded kExcluded[] = {
+    {"gfx950 a8w8_qh16_qseqlen2", "1q2s30_1q1s110", "AITER-15"},
+};
+std::string_view excluded(const std::string& kernel, const std::string& line) {
+  for (const Excluded& e : kExcluded)
+    if (kernel.find(e.kernel) != std::string::npos && line.find(e.line) != std::string::npos)
+      return e.id;
+  return {};
+}
+
+std::vector<PlanChange> changes_of(const KernelUnderTest& kernel, const Options& options,
+                                   std::mt19937_64& random) {
+  const plan::PlanCheckInput input = kernel.check_input(kernel.planned());
+  const PlanWords base = words_of(input.plan);
+  std::vector<PlanChange> all = rearranged(base, random);
+  for (const auto& part : {single_words(base), damaged_works(base, input.page_size),
+                           random_plans(input, options.random, random)})
+    all.insert(all.end(), part.begin(), part.end());
+  std::shuffle(all.begin(), all.end(), random);
+  std::map<std::string_view, std::int64_t> seen;
+  std::erase_if(all, [&](const PlanChange& c) { return seen[c.family]++ >= options.plans; });
+  return all;
+}
+
+class Calibration {
+ public:
+  Calibration(std::shared_ptr<Installation> installation, Options options)
+      : installation_(std::move(installation)), options_(std::move(options)) {}
+
+  void run_row(Arch arch, const ManifestRow& row) {
+    const std::string kernel = kernel_family(arch, row);
+    if (kernel.find(options_.kernel) == std::string::npos) return;
+    for (const Case& spec : calibration_cases(arch, row.key)) run_case(kernel, row, spec);
+  }
+  [[nodiscard]] int finish() const {
+    if (table_.plans() == 0) return std::puts("skipped: nothing to judge"), 10;
+    table_.print();
+    std::printf("\n%lld plans, %lld of them wrong and valid\n",
+                static_cast<long long>(table_.plans()),
+                static_cast<long long>(table_.wrong_valid()));
+    if (!options_.corpus.empty() && !corpus_.write(options_.corpus))
+      return std::printf("%s cannot be written\n", options_.corpus.c_str()), 3;
+    return good_ && table_.wrong_valid() == 0 ? 0 : 1;
+  }
+
+ private:
+  void run_case(const std::string& kernel, const ManifestRow& row, const Case& spec);
+  void judge(const std::string& kernel, const Case& spec, KernelUnderTest& test,
+             const PlanChange& change);
+
+  std::shared_ptr<Installation> installation_;
+  Options options_;
+  CalibrationTable table_;
+  Corpus corpus_;
+  bool good_ = true;
+};
+
+void Calibration::judge(const std::string& kernel, const Case& spec, KernelUnderTest& test,
+                        const PlanChange& change) {
+  const plan::Plan plan = plan_of(change.plan);
+  const plan::PlanCheckInput input = test.check_input(plan);
+  const PlanVerdict verdict = {.wrong = test.run(plan), .violations = plan::plan_check(input)};
+  table_.count(kernel, change.family, verdict);
+  corpus_.add(kernel, spec, change, input, verdict);
+  const bool right = verdict.wrong.empty();
+  if (right == verdict.violations.empty() || (right && !options_.show)) return;
+  std::printf("    %s %s: %s\n      %s\n", right ? "right, yet invalid:" : "WRONG, YET VALID:",
+              std::string(change.family).c_str(), change.what.c_str(),
+              right ? verdict.violations[0].what.c_str() : verdict.wrong.c_str());
+}
+
+void Calibration::run_case(const std::string& kernel, const ManifestRow& row, const Case& spec) {
+  const std::string line = format_case(spec);
+  std::printf("%s: %s\n", row.file.c_str(), line.c_str());
+  std::string reason;
+  const auto test = KernelUnderTest::make(spec, row, installation_, reason);
+  const std::string wrong = test == nullptr ? reason : test->run(test->planned());
+  const std::string_view id = excluded(kernel, line);
+  if (!wrong.empty() || !id.empty()) {
+    const bool listed = !wrong.empty() && !id.empty();
+    std::printf("  %s with the planner's plan: %s\n", listed ? id.data() : "UNEXPECTED",
+                wrong.empty() ? "right, though listed" : wrong.c_str());
+    good_ = good_ && listed;
+    return;
+  }
+  std::mt19937_64 random(1);
+  for (const PlanChange& change : changes_of(*test, options_, random))
+    judge(kernel, spec, *test, change);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  if (!parse(argc, argv, options)) return std::puts("usage: see calibration.cpp"), 2;
+  const char* directory = std::getenv("AITER_HSA");
+  if (directory == nullptr || *directory == '\0') {
+    std::puts("skipped: AITER_HSA does not name the directory hsa of an AITER installation");
+    return 10;
+  }
+  const auto installation = Installation::open(directory);
+  if (!installation) return std::puts(installation.error().message.c_str()), 3;
+  Calibration calibration(*installation, options);
+  for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
+    const Manifest* manifest = (*installation)->manifest(arch);
+    if (manifest == nullptr || hip::code_object(name(arch), "reduce").empty()) continue;
+    for (const ManifestRow& row : *manifest)
+      if (row.key.persistent && !row.key.prefill && (*installation)->code(arch, row.file))
+        calibration.run_row(arch, row);
+  }
+  return calibration.finish();
+}

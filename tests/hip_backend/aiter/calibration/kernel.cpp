@@ -1,0 +1,151 @@
+#include "tests/hip_backend/aiter/calibration/kernel.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "core/numeric/bf16.hpp"
+#include "core/numeric/fp8.hpp"
+#include "hip_backend/aiter/aiter_backend.hpp"
+#include "hip_backend/device/emulated_device.hpp"
+#include "tests/hip_backend/aiter/packed_cache.hpp"
+#include "tests/hip_backend/aiter/sweep.hpp"
+
+namespace mla::hip::aiter::test {
+namespace {
+
+// The undamaged plans need some 20,000 instructions a wave.
+constexpr std::uint64_t kInstructionLimit = 400000;
+
+bool within(double value, double exact, double bound) {
+  return value == exact || std::fabs(value - exact) <= bound;  // false for NaN
+}
+
+std::string difference(const char* what, std::size_t at, double value, double exact) {
+  return std::string(what) + "[" + std::to_string(at) + "] is " + std::to_string(value) +
+         ", the reference " + std::to_string(exact);
+}
+
+AiterOptions options_of(const Case& spec, const ManifestRow& row) {
+  AiterOptions options;
+  options.row = row;
+  options.as_planned = true;
+  if (!row.key.cprr) return options;
+  options.global_kv_indptr.push_back(0);  // one rank has all keys
+  for (const RequestSpec& r : spec.requests)
+    options.global_kv_indptr.push_back(options.global_kv_indptr.back() +
+                                       static_cast<std::int32_t>(r.kv_len));
+  return options;
+}
+
+}  // namespace
+
+std::unique_ptr<KernelUnderTest> KernelUnderTest::make(
+    const Case& spec, const ManifestRow& row, const std::shared_ptr<Installation>& installation,
+    std::string& reason) {
+  auto batch = make_batch(spec);
+  if (!batch) return reason = batch.error().message, nullptr;
+  std::unique_ptr<KernelUnderTest> kernel(new KernelUnderTest);
+  kernel->step_ = hip::test::step_of(spec, std::move(*batch), shape_of(spec, row.key, 0), reason);
+  if (kernel->step_ == nullptr) return nullptr;
+  hip::test::Step& step = *kernel->step_;
+  AiterOptions options = options_of(spec, row);
+  if (row.key.kv == ElementType::bytes) {
+    clear_nan(step.tensors.cache);
+    options.packed_cache = pack_cache(step.tensors.cache, spec.page_size, fp8_variant(spec.arch));
+  }
+  kernel->reference_ = cpu::dense_reference({.batch = step.batch,
+                                             .tensors = step.tensors,
+                                             .arch = spec.arch,
+                                             .dtype = spec.dtype,
+                                             .model_heads = spec.heads,
+                                             .causal = spec.causal});
+  kernel->backend_ =
+      make_aiter_backend(make_emulated_device(spec.arch, {.instruction_limit = kInstructionLimit}),
+                         installation, std::move(options));
+  return kernel;
+}
+
+plan::PlanCheckInput KernelUnderTest::check_input(const plan::Plan& plan) const {
+  plan::PlanCheckInput input = check_input_of(step_->metadata);
+  input.plan = plan.view();
+  return input;
+}
+
+std::string KernelUnderTest::judge(const DecodeResult& result) const {
+  for (const Fault& fault : result.faults) return fault.what;
+  for (std::size_t i = 0; i < reference_.out.size(); ++i) {
+    const double value = bf16_to_float(result.out[i]);
+    if (!within(value, reference_.out[i], reference_.out_bound[i]))
+      return difference("out", i, value, reference_.out[i]);
+  }
+  for (std::size_t i = 0; i < reference_.lse.size(); ++i) {
+    if (std::bit_cast<std::uint32_t>(result.lse[i]) == kPoisonF32) continue;
+    if (!within(result.lse[i], reference_.lse[i], reference_.lse_bound[i]))
+      return difference("lse", i, result.lse[i], reference_.lse[i]);
+  }
+  return {};
+}
+
+std::string KernelUnderTest::run_on(const Backend& backend, const plan::Plan& plan) {
+  plan::Plan before = std::exchange(*step_->metadata.plan, plan.clone());
+  const auto result = backend.run(step_->launch(), {});
+  step_->metadata.plan = std::move(before);
+  return result ? judge(*result) : result.error().message;
+}
+
+std::string KernelUnderTest::run(const plan::Plan& plan) {
+  return run_on(*backend_, plan);
+}
+
+std::vector<Case> calibration_cases(Arch arch, const RowKey& key) {
+  std::vector<Case> out;
+  Case base;
+  base.arch = arch;
+  base.dtype = {key.q == ElementType::fp8 ? Dtype::fp8 : Dtype::bf16,
+                key.kv == ElementType::bf16 ? Dtype::bf16 : Dtype::fp8};
+  base.causal = key.causal;
+  base.need_lse = key.lse;
+  base.planner = PlannerChoice::v12;
+  base.compute_units = 4;
+  base.granularity = 1;
+  if (key.kv == ElementType::bytes) {
+    base.dtype.kv = Dtype::bf16;
+    base.page_size = base.block_size = 64;
+    base.compute_units = 3;
+  }
+  const auto add = [&](std::int64_t heads, std::int64_t q, std::int64_t second) {
+    Case c = base;
+    c.heads = heads;
+    c.requests = {{q, 30}, {second, 110}};
+    if (c.page_size > 1) c.requests = {{q, 100}, {second, 260}};
+    out.push_back(c);
+  };
+  for (const std::int64_t heads : {8, 16, 32, 64, 128})
+    for (const std::int64_t q : {1, 2, 4, 5, 8}) {
+      Case c = base;
+      c.heads = heads;
+      c.requests = {{q, 40}};
+      const ResolvedShape shape = shape_of(c, key, 0);
+      if (shape.plan.slots.count() == 0) continue;  // no planner takes it
+      const auto found = dispatch_decode({.arch = arch,
+                                          .q = key.q,
+                                          .kv = key.kv,
+                                          .heads = shape.row_heads().count(),
+                                          .qo_len = q,
+                                          .persistent = true,
+                                          .causal = key.causal,
+                                          .lse = key.lse,
+                                          .cprr = key.cprr});
+      const bool named = heads == key.heads && q == std::max<std::int64_t>(key.qo_len, 1);
+      if (!named && !(found && found->row.key == key)) continue;
+      // More groups are as two. Engines do not fold for the packed cache.
+      if (shape.fold_ratio() > (key.kv == ElementType::bytes ? 1 : 2)) continue;
+      add(heads, q, q);
+      if (q > 1 && shape.fold_ratio() == 1) add(heads, q, q - 1);
+    }
+  return out;
+}
+
+}  // namespace mla::hip::aiter::test
