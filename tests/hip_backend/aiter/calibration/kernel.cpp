@@ -139,6 +139,8 @@ std::vector<Case> calibration_cases(Arch arch, const RowKey& key) {
                                           .lse = key.lse,
                                           .cprr = key.cprr});
       const bool named = heads == key.heads && q == std::max<std::int64_t>(key.qo_len, 1);
+      // Variants have the masks and loops of the kernel that they vary.
+      if ((key.lse || key.cprr) && !named) continue;
       if (!named && !(found && found->row.key == key)) continue;
       // More groups are as two. Engines do not fold for the packed cache.
       if (shape.fold_ratio() > (key.kv == ElementType::bytes ? 1 : 2)) continue;

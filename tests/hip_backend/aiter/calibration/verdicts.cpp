@@ -82,8 +82,8 @@ void Corpus::add(const std::string& kernel, const Case& spec, const PlanChange& 
                  const plan::PlanCheckInput& input, const PlanVerdict& verdict) {
   const std::string rules = rules_of(verdict.violations);
   const bool right = verdict.wrong.empty();
-  const std::string kind =
-      kernel + "/" + std::string(change.family) + "/" + rules + (right ? "/right" : "/wrong");
+  const std::string kind = kernel + "/" + std::string(change.family) +
+                           (rules.empty() ? "/valid" : "/invalid") + (right ? "/right" : "/wrong");
   if (!kinds_.insert(kind).second) return;
   std::string line = "{\"kernel\": \"" + kernel + "\"";
   line += json("change", std::string(change.family) + ": " + change.what);

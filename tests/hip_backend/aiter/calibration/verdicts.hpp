@@ -45,7 +45,7 @@ class CalibrationTable {
   std::map<std::string, Counts> by_kernel_, by_change_;
 };
 
-// Keeps the first plan of each kind: kernel, change, rules and verdict.
+// Keeps the first plan of each kind: kernel, change, and both verdicts.
 class Corpus {
  public:
   void add(const std::string& kernel, const Case& spec, const PlanChange& change,
