@@ -29,7 +29,7 @@ Share fair_share(const Case& c, const Batch& batch, const ResolvedShape& shape) 
   const auto planned = static_cast<std::int64_t>(requests.size()) * fold;
   const std::int64_t budget = c.max_split < 0 ? slots : std::min(slots, c.max_split * planned);
   share.payload = ceil_div(demand, budget) + share.overhead;
-  if (shape.page_size == 1) share.tail = ceil_div(shape.max_qo_len, c.granularity);
+  share.tail = ceil_div(ceil_div(shape.max_qo_len, shape.page_size), c.granularity);
   return share;
 }
 
