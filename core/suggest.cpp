@@ -62,4 +62,12 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
   return nearest.empty() ? "" : "; did you mean '" + std::string(nearest) + "'?";
 }
 
+std::string did_you_mean_or_all(std::string_view word, std::span<const std::string_view> known) {
+  std::string text = did_you_mean(word, known);
+  if (!text.empty()) return text;
+  for (const std::string_view one : known)
+    text.append(text.empty() ? "; there are " : ", ").append(one);
+  return text;
+}
+
 }  // namespace mla

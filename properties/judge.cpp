@@ -1,5 +1,8 @@
 #include "properties/judge.hpp"
 
+#include <new>
+#include <stdexcept>
+
 namespace mla::prop {
 namespace {
 
@@ -24,6 +27,20 @@ class OneThread final : public Backend {
   const Backend& backend_;
 };
 
+// A case may be small and the machine smaller.
+Outcome checked(const Property& property, Subject& subject) {
+  const auto out_of_memory = [] {
+    return Outcome{Verdict::inconclusive, "there was not enough memory for the case", {}};
+  };
+  try {
+    return property.check(subject);
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  } catch (const std::length_error&) {
+    return out_of_memory();
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Backend> one_thread(const Backend& backend) {
@@ -32,11 +49,21 @@ std::unique_ptr<Backend> one_thread(const Backend& backend) {
 
 Judgement judge(const Case& c, std::span<const Property* const> properties, const Backend& backend,
                 const Interposer* interposer) {
+  return judge(c, properties, backend, interposer, [] { return false; });
+}
+
+Judgement judge(const Case& c, std::span<const Property* const> properties, const Backend& backend,
+                const Interposer* interposer, const Stopped& stopped) {
   Subject subject(c, backend, interposer);
   Judgement judgement;
   bool all_skipped = true;
   for (const Property* property : properties) {
-    judgement.outcomes.push_back(property->check(subject));
+    judgement.cut = judgement.cut || (!judgement.outcomes.empty() && stopped());
+    if (judgement.cut) {
+      judgement.outcomes.push_back({Verdict::inconclusive, "interrupted", {}});
+      continue;
+    }
+    judgement.outcomes.push_back(checked(*property, subject));
     all_skipped = all_skipped && judgement.outcomes.back().verdict == Verdict::skip;
   }
   judgement.refused = c.kind == StepKind::decode ? !subject.metadata().ok() : all_skipped;

@@ -6,10 +6,13 @@
 
 namespace mla::prop {
 
-Minimum minimise(const Case& failing, Outcome outcome, const Fails& fails, std::int64_t max_tries) {
-  Minimum minimum{failing, std::move(outcome), 0, 0};
+Minimum minimise(const Case& failing, Outcome outcome, const Fails& fails, std::int64_t max_tries,
+                 const Stopped& stopped) {
+  Minimum minimum{failing, std::move(outcome), 0, 0, false};
   auto simpler = shrinkable_case(failing).shrinks();
   while (minimum.tried < max_tries) {
+    minimum.cut = stopped();
+    if (minimum.cut) break;
     const auto candidate = simpler.next();
     if (!candidate) break;
     ++minimum.tried;

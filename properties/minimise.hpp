@@ -2,7 +2,7 @@
 //
 // Walks RapidCheck's tree of simpler cases greedily: the first simpler case that fails becomes the
 // case. What counts as failing is the caller's, so a shrink never slides from one claim to another.
-// Deterministic: limited by the number of cases tried, not by time. Fails: never; a case none of
+// Deterministic: limited by the number of cases tried; `stopped` ends it early. A case none of
 // whose simpler cases fail is its own minimum.
 #pragma once
 
@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "core/case/case.hpp"
+#include "properties/judge.hpp"
 #include "properties/verdict.hpp"
 
 namespace mla::prop {
@@ -20,11 +21,13 @@ struct Minimum {
   Outcome outcome;           // of the smallest case
   std::int64_t shrinks = 0;  // steps that kept failing
   std::int64_t tried = 0;    // cases looked at
+  bool cut = false;          // stopped before it was done
 };
 
 // What fails about a case, or nothing if it does not fail.
 using Fails = std::function<std::optional<Outcome>(const Case&)>;
 
-Minimum minimise(const Case& failing, Outcome outcome, const Fails& fails, std::int64_t max_tries);
+Minimum minimise(const Case& failing, Outcome outcome, const Fails& fails, std::int64_t max_tries,
+                 const Stopped& stopped);
 
 }  // namespace mla::prop

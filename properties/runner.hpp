@@ -4,7 +4,7 @@
 // failure carries everything that reproduces it: the case line first. Cases that ran are counted
 // for each property: zero is inconclusive, and so is a large run without the kinds of cases that
 // defects sit in (tags.hpp). Cases are judged in parallel, and the report of a seed
-// is the same for any number of workers, as long as no time limit cuts it off. Fails: never;
+// is the same for any number of workers, as long as no time limit and no signal cuts it off.
 // `backend` must be set.
 #pragma once
 
@@ -16,10 +16,30 @@
 #include <vector>
 
 #include "core/backend.hpp"
+#include "properties/judge.hpp"
 #include "properties/ledger.hpp"
 #include "properties/property.hpp"
 
 namespace mla::prop {
+
+struct Failing {
+  const Property* property = nullptr;
+  Outcome outcome;
+};
+
+// One defect: what it breaks, and a smallest case that shows it (defects.hpp).
+struct Failure {
+  const Property* property = nullptr;  // that the case was shrunk for
+  Case smallest;                       // after shrinking
+  Case original;                       // as drawn
+  Outcome outcome;                     // of the smallest case
+  std::vector<Failing> also = {};      // other properties that fail on the smallest case
+  std::uint64_t seed = 0;
+  std::int64_t shrinks = 0;
+  bool cut = false;  // shrinking was stopped before it was done
+  std::string replay_options;
+  [[nodiscard]] bool concerns(const Property& p) const;
+};
 
 struct RunOptions {
   std::vector<const Property*> properties;
@@ -34,23 +54,19 @@ struct RunOptions {
   const Backend* backend = nullptr;
   const Interposer* interposer = nullptr;
   Ledger ledger;       // what is known to fail here, see concerning()
+  double memory = 0;   // bytes that the cases judged at once may need together; 0: no limit
   int workers = 0;     // cases judged at once; 0: as many as the machine has cores
   bool shrink = true;  // whether a failing case is made smaller
   // What a replay needs besides case and property, such as " --backend hip".
   std::string replay_options;
   // Called after every judged case with the number judged so far and the number wanted (0:
   // unknown); by one thread at a time.
-  std::function<void(std::int64_t, std::int64_t)> progress;
-};
-
-struct Failure {
-  const Property* property = nullptr;
-  Case smallest;    // after shrinking
-  Case original;    // as drawn
-  Outcome outcome;  // of the smallest case
-  std::uint64_t seed = 0;
-  std::int64_t shrinks = 0;
-  std::string replay_options;
+  std::function<void(std::int64_t, std::int64_t)> progress = [](std::int64_t, std::int64_t) {};
+  // Called with every failure once it is shrunk, in the order of the report; by one thread at a
+  // time, never while `progress` is.
+  std::function<void(const Failure&)> found = [](const Failure&) {};
+  // Ends the run early: no further case begins, shrinking stops, the report says so.
+  Stopped stopped = [] { return false; };
 };
 
 struct PropertyTally {
@@ -82,10 +98,15 @@ struct RunReport {
   std::vector<LedgerTally> ledger;
   std::vector<TagTally> tags;
   std::int64_t random_cases = 0;  // of those judged, random and not refused
-  std::vector<Failure> failures;  // at most one for each property, which then is not asked again
-  std::int64_t cases = 0;         // cases judged
-  std::int64_t refused = 0;       // of these, refused by shape or builder, with a reason
-  bool gave_up = false;           // the time limit passed before the wanted cases were judged
+  // One for each defect, in the order of the cases. A property that failed is not asked again.
+  std::vector<Failure> failures;
+  std::int64_t cases = 0;       // cases judged by every property that was still asked
+  std::int64_t wanted = 0;      // cases asked for, beside those that fill the time
+  std::int64_t refused = 0;     // of these, refused by shape or builder, with a reason
+  std::int64_t too_large = 0;   // given cases that were not judged for want of memory
+  std::string first_too_large;  // what the first case, given or random, would need
+  bool gave_up = false;         // the time limit passed before the wanted cases were judged
+  bool interrupted = false;     // RunOptions::stopped() ended it
   double seconds = 0;
   // Tags that too few of many random cases have.
   [[nodiscard]] std::vector<TagTally> missed_quotas() const;
@@ -94,7 +115,10 @@ struct RunReport {
 
 RunReport run_properties(const RunOptions& options);
 
-// The failure block of design "Verdicts": `FAIL P05 <case>`, the sentence, REPRO, seed, details.
+// The failure block of design "Verdicts": `FAIL P05,P08 <case>`, the sentence, REPRO, seed,
+// details. Ends with a newline.
 std::string failure_block(const Failure& failure);
+// `P05,P08`: the property that the case was shrunk for, then the others that fail on it.
+std::string failing_ids(const Failure& failure);
 
 }  // namespace mla::prop

@@ -3,12 +3,24 @@
 #include <algorithm>
 #include <utility>
 
+#include "properties/estimate.hpp"
 #include "properties/generate/cases.hpp"
 #include "properties/generate/rc_cases.hpp"
 #include "properties/parallel.hpp"
 #include "properties/tags.hpp"
 
 namespace mla::prop {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// How long shrinking may go on when the time of the run is over.
+milliseconds grace_of(const RunOptions& options) {
+  return std::max(milliseconds(10'000), options.time_limit.value_or(milliseconds(0)) / 10);
+}
+
+}  // namespace
 
 Search::Search(const RunOptions& options, const Backend& backend)
     : options_(options),
@@ -18,9 +30,21 @@ Search::Search(const RunOptions& options, const Backend& backend)
       skips_(options.properties.size()) {}
 
 void Search::run(int workers) {
+  workers_ = workers;
   on_workers(workers, [this] {
-    while (const auto index = take()) judge_case(*index);
+    while (const auto index = take()) {
+      judge_case(*index);
+      explain();
+    }
   });
+  explain();
+}
+
+// Whether a signal or the time ended the run.
+bool Search::over(milliseconds grace) const {
+  if (options_.stopped()) return true;
+  return options_.time_limit &&
+         std::chrono::steady_clock::now() - start_ >= *options_.time_limit + grace;
 }
 
 // The index of the next case, or nothing when the search is over.
@@ -28,8 +52,8 @@ std::optional<std::int64_t> Search::take() {
   const std::lock_guard lock(mutex_);
   if (last_first_failure() < next_) return std::nullopt;
   if (next_ >= wanted_ && !options_.time_limit) return std::nullopt;
-  if (options_.time_limit && std::chrono::steady_clock::now() - start_ >= *options_.time_limit) {
-    out_of_time_ = out_of_time_ || next_ < wanted_;
+  if (over(milliseconds(0))) {
+    interrupted_ = interrupted_ || options_.stopped();
     return std::nullopt;
   }
   records_.emplace_back();
@@ -69,9 +93,12 @@ void Search::judge_case(std::int64_t index) {
     for (const Tag& tag : all_tags())
       if (!tag.production || options_.production) record.tags.push_back(tag.holds(c));
   quarantine(index, c, asked, record);
+  refuse_too_large(index, c, asked, record);
   std::vector<const Property*> properties;
   for (const std::size_t p : asked) properties.push_back(options_.properties[p]);
-  keep(index, c, asked, judge(c, properties, backend_, options_.interposer), std::move(record));
+  Judgement judgement =
+      judge(c, properties, backend_, options_.interposer, [this] { return over(milliseconds(0)); });
+  keep(index, c, asked, std::move(judgement), std::move(record));
 }
 
 void Search::quarantine(std::int64_t index, const Case& c, std::vector<std::size_t>& asked,
@@ -88,6 +115,23 @@ void Search::quarantine(std::int64_t index, const Case& c, std::vector<std::size
   asked.erase(std::remove_if(asked.begin(), asked.end(), listed), asked.end());
 }
 
+void Search::refuse_too_large(std::int64_t index, const Case& c, std::vector<std::size_t>& asked,
+                              Record& record) {
+  if (options_.memory == 0) return;
+  const Estimate estimate = estimate_of(c);
+  const double share = options_.memory / workers_;
+  if (estimate.bytes() <= share) return;
+  std::string reason = need_text(c, estimate) + "; a case may take " + bytes_text(share);
+  const std::lock_guard lock(mutex_);
+  if (index < too_large_.index) too_large_ = {index, reason};
+  for (const std::size_t p : asked) {
+    record.verdicts[p] = Verdict::skip;
+    note_skip(p, index, reason);
+  }
+  asked.clear();
+  record.too_large = true;
+}
+
 void Search::note_skip(std::size_t p, std::int64_t index, std::string reason) {
   if (index < skips_[p].index) skips_[p] = {index, std::move(reason)};
 }
@@ -95,7 +139,9 @@ void Search::note_skip(std::size_t p, std::int64_t index, std::string reason) {
 void Search::keep(std::int64_t index, const Case& c, const std::vector<std::size_t>& asked,
                   Judgement judgement, Record record) {
   const std::lock_guard lock(mutex_);
-  record.refused = judgement.refused;
+  record.refused = record.too_large || judgement.refused;
+  record.back = true;
+  record.done = !judgement.cut;
   for (std::size_t i = 0; i < asked.size(); ++i) {
     const std::size_t p = asked[i];
     Outcome& outcome = judgement.outcomes[i];
@@ -111,60 +157,117 @@ void Search::keep(std::int64_t index, const Case& c, const std::vector<std::size
     }
   }
   records_[static_cast<std::size_t>(index)] = std::move(record);
+  while (frontier_ < next_ && records_[static_cast<std::size_t>(frontier_)].back) ++frontier_;
   ++judged_;
-  if (options_.progress) options_.progress(judged_, options_.time_limit ? 0 : wanted_);
+  options_.progress(judged_, options_.time_limit ? 0 : wanted_);
+}
+
+// The first case whose failures are certain and not reported yet; kNever if there is none.
+std::int64_t Search::next_certain() const {
+  std::int64_t certain = kNever;
+  for (const FirstFailure& f : first_)
+    if (f.index >= explained_ && f.index < frontier_) certain = std::min(certain, f.index);
+  return certain;
+}
+
+void Search::explain() {
+  std::unique_lock lock(mutex_);
+  while (!explaining_ && next_certain() != kNever) {
+    explaining_ = true;
+    const std::int64_t index = next_certain();
+    std::vector<Failing> failing;
+    std::vector<const Property*> others;
+    Case c;
+    for (std::size_t p = 0; p < first_.size(); ++p) {
+      if (first_[p].index > index) others.push_back(options_.properties[p]);
+      if (first_[p].index != index) continue;
+      c = first_[p].c;
+      failing.push_back({options_.properties[p], first_[p].outcome});
+    }
+    lock.unlock();
+    std::vector<Failure> failures =
+        defects_of(options_, backend_, c, std::move(failing), std::move(others),
+                   [this] { return over(grace_of(options_)); });
+    lock.lock();
+    settle(index, std::move(failures));
+    explaining_ = false;
+  }
+}
+
+void Search::settle(std::int64_t index, std::vector<Failure> failures) {
+  for (Failure& failure : failures) {
+    for (std::size_t p = 0; p < first_.size(); ++p)
+      if (first_[p].index > index && failure.concerns(*options_.properties[p]))
+        first_[p] = {index, {}, {}, true};
+    options_.found(failure);
+    failures_.push_back(std::move(failure));
+  }
+  explained_ = index + 1;
 }
 
 // Of one property, up to its first failure.
-PropertyTally Search::tally(std::size_t p, std::int64_t cases) const {
+PropertyTally Search::tally(std::size_t p, std::int64_t taken) const {
   PropertyTally tally;
   tally.property = options_.properties[p];
-  for (std::int64_t i = 0; i < cases && i <= first_[p].index; ++i) {
+  for (std::int64_t i = 0; i < taken && i <= first_[p].index; ++i) {
     const Verdict verdict = records_[static_cast<std::size_t>(i)].verdicts[p];
     if (verdict == Verdict::inconclusive) continue;
     ++(verdict == Verdict::skip ? tally.skipped : tally.ran);
     if (verdict == Verdict::fail) ++tally.failed;
     if (verdict == Verdict::known_fail) ++tally.known;
   }
+  if (first_[p].on_smallest) {
+    ++tally.ran;
+    ++tally.failed;
+  }
   if (tally.skipped > 0) tally.first_skip = skips_[p].reason;
   return tally;
 }
 
-void Search::count_tags(RunReport& report) const {
+// Over the cases before `taken` that were judged to the end.
+void Search::count_cases(RunReport& report, std::int64_t taken) const {
   for (const Tag& tag : all_tags())
     if (!tag.production || options_.production)
       report.tags.push_back({.tag = tag.name, .one_in = tag.one_in});
-  for (std::int64_t i = std::ssize(options_.cases); i < report.cases; ++i) {
+  for (std::int64_t i = 0; i < taken; ++i) {
     const Record& record = records_[static_cast<std::size_t>(i)];
-    if (record.refused) continue;
+    if (!record.done) continue;
+    ++report.cases;
+    report.refused += record.refused ? 1 : 0;
+    report.too_large += record.too_large && i < std::ssize(options_.cases) ? 1 : 0;
+    if (record.refused || i < std::ssize(options_.cases)) continue;
     ++report.random_cases;
     for (std::size_t t = 0; t < report.tags.size(); ++t)
       report.tags[t].cases += record.tags[t] ? 1 : 0;
   }
 }
 
-void Search::count_listed(RunReport& report) const {
+void Search::count_listed(RunReport& report, std::int64_t taken) const {
   for (const LedgerEntry& entry : options_.ledger) {
     LedgerTally tally;
     tally.entry = entry;
     report.ledger.push_back(std::move(tally));
   }
-  for (std::int64_t i = 0; i < report.cases; ++i)
+  for (std::int64_t i = 0; i < taken; ++i)
     for (const auto& [p, entry] : records_[static_cast<std::size_t>(i)].listed)
       report.ledger[entry].cases += i <= first_[p].index ? 1 : 0;
 }
 
-RunReport Search::counts() const {
+RunReport Search::report() const {
   RunReport report;
-  report.gave_up = out_of_time_;
-  // Cases behind the last first failure were started by a worker that was ahead.
-  report.cases =
-      std::min(next_, last_first_failure() == kNever ? kNever : last_first_failure() + 1);
-  for (std::int64_t i = 0; i < report.cases; ++i)
-    report.refused += records_[static_cast<std::size_t>(i)].refused ? 1 : 0;
-  for (std::size_t p = 0; p < first_.size(); ++p) report.tallies.push_back(tally(p, report.cases));
-  count_tags(report);
-  count_listed(report);
+  // Cases after the last first failure were started by a worker that was ahead.
+  const std::int64_t last = last_first_failure();
+  const std::int64_t taken = last == kNever ? next_ : std::min(next_, last + 1);
+  for (std::size_t p = 0; p < first_.size(); ++p) report.tallies.push_back(tally(p, taken));
+  count_cases(report, taken);
+  count_listed(report, taken);
+  report.wanted = wanted_;
+  report.first_too_large = too_large_.reason;
+  // A run in which every property has failed has nothing left to ask.
+  const bool unfinished = last == kNever && report.cases < wanted_;
+  report.interrupted = interrupted_ || (unfinished && options_.stopped());
+  report.gave_up = unfinished && !report.interrupted;
+  report.failures = failures_;
   return report;
 }
 

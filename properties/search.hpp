@@ -1,8 +1,10 @@
 // Search: judges many cases at once and keeps the first failure of each property.
 //
 // First means lowest in the order of the cases, not in time: the result does not depend on the
-// number of workers. A property is not asked again behind its first failure. Private to properties.
-// Fails: never.
+// number of workers. A first failure is certain once every earlier case is judged; then one worker
+// shrinks it while the others go on, and RunOptions::found() gets it. A property is not asked again
+// after its first failure, drawn or found on another property's smallest case. Private to
+// properties.
 #pragma once
 
 #include <chrono>
@@ -13,6 +15,7 @@
 #include <optional>
 #include <vector>
 
+#include "properties/defects.hpp"
 #include "properties/judge.hpp"
 #include "properties/runner.hpp"
 
@@ -24,6 +27,7 @@ struct FirstFailure {
   std::int64_t index = kNever;  // of the case
   Case c;
   Outcome outcome;
+  bool on_smallest = false;  // not on this case, but on the smallest one that came of it
 };
 
 class Search {
@@ -32,16 +36,18 @@ class Search {
   Search(const RunOptions& options, const Backend& backend);
 
   // Judges cases until they or the time are used up, or every property has failed.
+  // So many at once.
   void run(int workers);
 
-  // For each property of the options, in their order.
-  [[nodiscard]] const std::vector<FirstFailure>& first_failures() const { return first_; }
-  // Counts cases and verdicts; run() has returned.
-  [[nodiscard]] RunReport counts() const;
+  // Failures, cases and verdicts; run() has returned.
+  [[nodiscard]] RunReport report() const;
 
  private:
   struct Record {
+    bool back = false;  // its worker is done with it
+    bool done = false;  // and asked every property that was still to ask
     bool refused = false;
+    bool too_large = false;
     std::vector<Verdict> verdicts;  // of each property; inconclusive where it was not asked
     std::vector<bool> tags;         // of a random case
     struct Listed {
@@ -51,6 +57,7 @@ class Search {
     std::vector<Listed> listed;  // properties whose verdict comes from an entry of the ledger
   };
   [[nodiscard]] std::optional<std::int64_t> take();
+  [[nodiscard]] bool over(std::chrono::milliseconds grace) const;
   [[nodiscard]] Case case_at(std::int64_t index) const;
   [[nodiscard]] std::vector<std::size_t> still_asked(std::int64_t index);
   void judge_case(std::int64_t index);
@@ -59,11 +66,18 @@ class Search {
   // Takes the properties that are quarantined for the case out of `asked`, into the record.
   void quarantine(std::int64_t index, const Case& c, std::vector<std::size_t>& asked,
                   Record& record);
+  // The same with all properties, where the case needs more memory than a worker may take.
+  void refuse_too_large(std::int64_t index, const Case& c, std::vector<std::size_t>& asked,
+                        Record& record);
   void note_skip(std::size_t p, std::int64_t index, std::string reason);
+  // Shrinks and reports what is certain by now; one worker at a time.
+  void explain();
+  [[nodiscard]] std::int64_t next_certain() const;
+  void settle(std::int64_t index, std::vector<Failure> failures);
   [[nodiscard]] std::int64_t last_first_failure() const;
-  [[nodiscard]] PropertyTally tally(std::size_t p, std::int64_t cases) const;
-  void count_tags(RunReport& report) const;
-  void count_listed(RunReport& report) const;
+  [[nodiscard]] PropertyTally tally(std::size_t p, std::int64_t taken) const;
+  void count_cases(RunReport& report, std::int64_t taken) const;
+  void count_listed(RunReport& report, std::int64_t taken) const;
 
   const RunOptions& options_;
   const Backend& backend_;
@@ -73,7 +87,11 @@ class Search {
   std::mutex mutex_;  // guards everything below
   std::int64_t next_ = 0;
   std::int64_t judged_ = 0;
-  bool out_of_time_ = false;
+  std::int64_t frontier_ = 0;   // every case before this one has come back
+  std::int64_t explained_ = 0;  // first failures before this case are reported
+  bool explaining_ = false;
+  bool interrupted_ = false;
+  std::vector<Failure> failures_;
   std::vector<Record> records_;
   std::vector<FirstFailure> first_;
   struct FirstSkip {
@@ -81,6 +99,8 @@ class Search {
     std::string reason;
   };
   std::vector<FirstSkip> skips_;
+  FirstSkip too_large_;
+  int workers_ = 1;
 };
 
 }  // namespace mla::prop

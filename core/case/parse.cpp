@@ -3,6 +3,7 @@
 #include <set>
 
 #include "core/case/text.hpp"
+#include "core/suggest.hpp"
 
 namespace mla {
 namespace {
@@ -208,7 +209,12 @@ Status parse_field(std::string_view item, std::set<std::string_view>& seen, Case
     if (!field.read(value, c)) return bad(key, value, field.expected);
     return std::nullopt;
   }
-  return bad(key, value, "a known field name");
+  std::vector<std::string_view> names;
+  for (const Field& field : kFields) names.push_back(field.key);
+  return Error{ErrorCode::usage,
+               "case field '" + std::string(key) + "' with value '" + std::string(value) +
+                   "' is unknown" + did_you_mean_or_all(key, names),
+               ""};
 }
 
 }  // namespace

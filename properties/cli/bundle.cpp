@@ -82,7 +82,8 @@ Result<Bundle> read_folder(const std::string& folder) {
 }  // namespace
 
 bool is_bundle(const std::string& path) {
-  return fs::is_directory(path) || path.ends_with(kSafetensors);
+  std::error_code unreadable;  // such as a name that is too long: a case line
+  return fs::is_directory(path, unreadable) || path.ends_with(kSafetensors);
 }
 
 Result<Bundle> parse_bundle(std::span<const std::byte> bytes, const std::string& path) {

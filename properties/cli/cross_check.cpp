@@ -75,8 +75,8 @@ ExitCode cross_check(const Options& o) {
     if (o.backend == "hip") d.name = d.facts.front().second;  // a ledger names backend aiter
     d.backend = prop::compared_with(std::move(d.backend), cpu::make_cpu_backend());
   }
-  return publish("cross-check", judge_on(*devices, std::move(run), !o.judging.no_progress),
-                 o.judging.publication);
+  return judge_and_publish("cross-check", *devices, std::move(run), !o.judging.no_progress,
+                           o.judging.publication);
 }
 
 }  // namespace

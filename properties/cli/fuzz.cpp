@@ -1,11 +1,15 @@
 // `mla-testbed fuzz`: runs the coverage-guided targets where this build has them.
+#include <sys/wait.h>
+
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 
+#include "core/suggest.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/interrupt.hpp"
 #include "properties/cli/quantity.hpp"
 #include "properties/cli/terminal.hpp"
 #include "properties/fuzz/target.hpp"
@@ -42,7 +46,10 @@ struct Run {
   std::string per_second = "0";
   std::string edges = "0";
   bool held = false;
+  bool cut = false;  // by a signal, which a terminal sends to the fuzzer as well
 };
+
+constexpr int kInterruptExit = 72;  // libFuzzer's InterruptExitCode()
 
 // The word behind `key` in `line`, if it is there.
 bool word_behind(const std::string& line, const std::string& key, std::string& word) {
@@ -89,7 +96,9 @@ Result<Run> run_target(const fs::path& fuzzer, const fs::path& corpus, std::int6
     word_behind(line, " cov:", run.edges);
     if (worth_showing(line)) write_stderr(line);
   }
-  run.held = pclose(pipe) == 0;
+  const int status = pclose(pipe);
+  run.held = status == 0;
+  run.cut = WIFEXITED(status) && WEXITSTATUS(status) == kInterruptExit;
   return run;
 }
 
@@ -119,13 +128,17 @@ ExitCode fuzz(const Options& o) {
   const auto time = parse_duration("--for", o.time);
   if (!time) return complain("fuzz", time.error());
   std::vector<std::string> targets = o.targets;
+  std::vector<std::string_view> known;
+  for (const Target& t : prop::fuzz::all_targets()) known.push_back(t.name);
   for (const std::string& name : targets)
     if (prop::fuzz::find_target(name) == nullptr)
-      return complain("fuzz", {ErrorCode::usage, "there is no target '" + name + "'", ""});
-  if (targets.empty())
-    for (const Target& t : prop::fuzz::all_targets()) targets.emplace_back(t.name);
+      return complain("fuzz",
+                      {ErrorCode::usage,
+                       "there is no target '" + name + "'" + did_you_mean_or_all(name, known), ""});
+  if (targets.empty()) targets.assign(known.begin(), known.end());
   std::string out = "target             executions   a second    edges  verdict\n";
   ExitCode code = ExitCode::held;
+  catch_interrupts();
   for (const std::string& name : targets) {
     const fs::path fuzzer = own_folder() / ("fuzz_" + name);
     if (!fs::exists(fuzzer))
@@ -141,9 +154,14 @@ ExitCode fuzz(const Options& o) {
     char row[160];
     std::snprintf(row, sizeof row, "%-17s %11s %10s %8s  %s\n", name.c_str(),
                   run->executions.c_str(), run->per_second.c_str(), run->edges.c_str(),
-                  run->held ? "held" : "FAIL");
+                  run->held  ? "held"
+                  : run->cut ? "interrupted"
+                             : "FAIL");
     out += row;
-    if (!run->held) code = ExitCode::failed;
+    if (!run->held && !run->cut) code = ExitCode::failed;
+    if (!interrupted()) continue;
+    if (code == ExitCode::held) code = ExitCode::inconclusive;
+    break;
   }
   return finish("fuzz", out, code);
 }

@@ -1,17 +1,39 @@
 #include "properties/cli/judge_on.hpp"
 
 #include "properties/cli/command.hpp"
+#include "properties/cli/interrupt.hpp"
 #include "properties/cli/progress.hpp"
 #include "properties/cli/terminal.hpp"
 
 namespace mla::cli {
+namespace {
 
-RunSummary judge_on(const std::vector<NamedBackend>& backends, prop::RunOptions run,
-                    bool progress) {
+// Failure blocks on their way out. What stdout does not take is lost once, not for every block.
+class Blocks {
+ public:
+  explicit Blocks(bool json) : json_(json) {}
+  void print(const prop::Failure& failure) {
+    const std::string block = prop::failure_block(failure) + "\n";
+    if (json_) {
+      write_stderr(block);
+    } else if (!bad_) {
+      bad_ = write_stdout(block);
+    }
+  }
+  [[nodiscard]] const Status& bad() const { return bad_; }
+
+ private:
+  bool json_;
+  Status bad_;
+};
+
+RunSummary judge_on(const std::vector<NamedBackend>& backends, prop::RunOptions run, bool progress,
+                    Blocks& blocks) {
   RunSummary summary{.seed = run.seed, .backends = {}};
   const prop::Ledger ledger = run.ledger;
+  run.stopped = interrupted;
   for (const NamedBackend& b : backends) {
-    Progress bar(progress, run.time_limit);
+    Progress bar("cases", progress, run.time_limit);
     run.backend = b.backend.get();
     run.replay_options = b.replay_options;
     run.workers = b.workers;
@@ -19,25 +41,32 @@ RunSummary judge_on(const std::vector<NamedBackend>& backends, prop::RunOptions 
     run.production = b.production;
     run.ledger = prop::concerning(ledger, b.name, run.properties);
     run.progress = [&bar](std::int64_t judged, std::int64_t wanted) { bar.update(judged, wanted); };
+    run.found = [&](const prop::Failure& failure) {
+      bar.hide();
+      blocks.print(failure);
+    };
     summary.backends.push_back(
         {.backend = b.name, .facts = b.facts, .report = prop::run_properties(run)});
   }
   return summary;
 }
 
-prop::ExitCode publish(std::string_view command, const RunSummary& summary,
-                       const Publication& publication) {
-  std::string blocks;
-  for (const BackendReport& b : summary.backends)
-    for (const prop::Failure& f : b.report.failures) blocks += prop::failure_block(f) + "\n";
+}  // namespace
+
+prop::ExitCode judge_and_publish(std::string_view command,
+                                 const std::vector<NamedBackend>& backends, prop::RunOptions run,
+                                 bool progress, const Publication& publication) {
+  if (!publication.junit.empty())
+    if (const Status bad = check_writable(publication.junit)) return complain(command, *bad);
+  catch_interrupts();
+  Blocks blocks(publication.json);
+  const RunSummary summary = judge_on(backends, std::move(run), progress, blocks);
+  prop::ExitCode code = summary.exit_code();
   if (!publication.junit.empty())
     if (const Status bad = write_file(publication.junit, junit_report(summary)))
-      return complain(command, *bad);
-  if (publication.json) {
-    write_stderr(blocks);
-    return finish(command, json_report(summary), summary.exit_code());
-  }
-  return finish(command, blocks + verdict_table(summary), summary.exit_code());
+      code = complain(command, *bad);
+  if (blocks.bad()) return complain(command, *blocks.bad());
+  return finish(command, publication.json ? json_report(summary) : verdict_table(summary), code);
 }
 
 }  // namespace mla::cli

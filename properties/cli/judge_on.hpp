@@ -1,6 +1,7 @@
 // What `run` and `cross-check` share: judging on one backend after the other, and the report.
 //
-// Private to properties/cli. Fails: as finish() does.
+// Private to properties/cli. Fails: as finish() does; one report that cannot be written keeps back
+// no other.
 #pragma once
 
 #include <string>
@@ -12,15 +13,16 @@
 
 namespace mla::cli {
 
-// `run` without backend, workers and architecture, which are the backend's.
-RunSummary judge_on(const std::vector<NamedBackend>& backends, prop::RunOptions run, bool progress);
-
 struct Publication {
   bool json = false;
   std::string junit;  // empty: none
 };
-// Failure blocks, then the table; in JSON mode stdout holds the object alone.
-prop::ExitCode publish(std::string_view command, const RunSummary& summary,
-                       const Publication& publication);
+
+// Judges, prints each failure block as soon as it is certain, then the table. In JSON mode stdout
+// holds the object alone and the blocks go to stderr. SIGINT and SIGTERM end it early, with all
+// reports. `run` comes without backend, workers and architecture, which are the backend's.
+prop::ExitCode judge_and_publish(std::string_view command,
+                                 const std::vector<NamedBackend>& backends, prop::RunOptions run,
+                                 bool progress, const Publication& publication);
 
 }  // namespace mla::cli

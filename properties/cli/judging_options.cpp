@@ -5,19 +5,11 @@
 #include "properties/canary.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/ledger_file.hpp"
+#include "properties/cli/memory.hpp"
 #include "properties/cli/quantity.hpp"
 #include "properties/cli/selection.hpp"
-#include "properties/cli/terminal.hpp"
 
 namespace mla::cli {
-namespace {
-
-prop::ExitCode complain_unselected(std::string_view command, const Unselected& unselected) {
-  write_stderr("mla-testbed " + std::string(command) + ": " + unselected.message + "\n");
-  return unselected.exit;
-}
-
-}  // namespace
 
 void add_judging_options(CLI::App& command, JudgingOptions& o, bool choose_properties) {
   command.add_option("--seed", o.seed, "Seed of the random cases")
@@ -39,6 +31,10 @@ void add_judging_options(CLI::App& command, JudgingOptions& o, bool choose_prope
   command
       .add_option("--junit", o.publication.junit, "Write a JUnit XML report to this file as well")
       ->type_name("FILE");
+  command
+      .add_option("--memory-limit", o.memory,
+                  "Skip cases that need more, as 512M or 8G; what is available by default")
+      ->type_name("SIZE");
   command.add_flag("--no-progress", o.no_progress, "Draw no progress bar");
 }
 
@@ -48,6 +44,9 @@ std::variant<prop::RunOptions, prop::ExitCode> begin_judging(std::string_view co
   const auto seed = parse_seed("--seed", o.seed);
   if (!seed) return complain(command, seed.error());
   run.seed = *seed;
+  const auto limit = memory_limit(o.memory);
+  if (!limit) return complain(command, limit.error());
+  run.memory = static_cast<double>(limit->bytes);
   auto properties = select_properties(o.properties);
   if (const auto* none = std::get_if<Unselected>(&properties))
     return complain_unselected(command, *none);

@@ -22,6 +22,7 @@ struct JudgingOptions {
   std::vector<std::string> properties;  // empty: all, and the canary
   std::vector<std::string> case_files;
   std::string ledger;  // empty: none
+  std::string memory;  // empty: what is available
   bool no_progress = false;
   Publication publication;
 };

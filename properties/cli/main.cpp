@@ -3,8 +3,10 @@
 #include <exception>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/suggest.hpp"
 #include "properties/cli/build_info.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/terminal.hpp"
@@ -23,13 +25,29 @@ Examples:
   mla-testbed plan 'mla1:16q4s1k_3q1s513;heads=8;block=16'
   mla-testbed <command> --help)";
 
+// Names of the subcommands, or with a subcommand chosen of its options.
+std::vector<std::string> known_words(const CLI::App& app) {
+  std::vector<std::string> words;
+  if (app.get_subcommands().empty())
+    for (const CLI::App* command : app.get_subcommands(nullptr))
+      words.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands())
+    for (const CLI::Option* option : command->get_options())
+      for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
+  return words;
+}
+
 // CLI11 asks for a subcommand before it looks at the word that is none.
 std::string message_of(const CLI::App& app, const CLI::ParseError& error) {
-  const std::vector<std::string> words = app.remaining();
-  if (dynamic_cast<const CLI::RequiredError*>(&error) == nullptr || words.empty() ||
-      !app.get_subcommands().empty())
-    return error.what();
-  return "there is no subcommand '" + words.front() + "'";
+  const std::vector<std::string> left = app.remaining(true);
+  if (left.empty()) return error.what();
+  const std::vector<std::string> words = known_words(app);
+  const std::vector<std::string_view> known(words.begin(), words.end());
+  const std::string word = left.front().substr(0, left.front().find('='));
+  if (app.get_subcommands().empty())
+    return "there is no subcommand '" + word + "'" + did_you_mean_or_all(word, known);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what();
+  return error.what() + did_you_mean(word, known);
 }
 
 // Help and version go to stdout, complaints of the parser to stderr.

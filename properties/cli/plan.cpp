@@ -7,6 +7,7 @@
 #include "properties/cli/bundle.hpp"
 #include "properties/cli/captured_step.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/memory.hpp"
 #include "properties/cli/plan_json.hpp"
 #include "properties/cli/planned_step.hpp"
 #include "properties/cli/terminal.hpp"
@@ -59,6 +60,7 @@ ExitCode plan_case(const Options& o) {
                              ""});
   const auto c = parse_case(o.line);
   if (!c) return complain("plan", c.error());
+  if (const Status bad = check_list_memory(*c)) return complain("plan", *bad);
   const std::vector<Case> steps = steps_of(*c);
   std::string text;
   Json documents = Json::array();

@@ -6,7 +6,9 @@
 
 #include "properties/cli/backends.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/interrupt.hpp"
 #include "properties/cli/quantity.hpp"
+#include "properties/cli/selection.hpp"
 #include "properties/cli/terminal.hpp"
 #include "properties/plants/origins.hpp"
 #include "properties/plants/plant.hpp"
@@ -36,34 +38,19 @@ Examples:
   mla-testbed plants BUG-021
   mla-testbed plants --for 10s)";
 
-// Random cases until the property fails or the time is over. RunOptions knows no "until a failure",
-// so cases are drawn in rounds that grow.
-struct Hunt {
-  std::optional<prop::Failure> failure;
-  std::int64_t cases = 0;
-};
-
-Hunt hunt(const Plant& plant, const Backend& backend, std::uint64_t seed,
-          std::chrono::milliseconds limit) {
+// Random cases until the property fails or the time is over.
+prop::RunReport hunt(const Plant& plant, const Backend& backend, std::uint64_t seed,
+                     std::chrono::milliseconds limit) {
   const std::unique_ptr<prop::Interposer> defect = plant.make();
-  const auto end = std::chrono::steady_clock::now() + limit;
-  Hunt hunt;
   prop::RunOptions run;
   run.properties = {prop::find_property(plant.property)};
   run.backend = &backend;
   run.interposer = defect.get();
   run.replay_options = plant_option(plant.id);
   run.seed = seed;
-  for (run.random_cases = 100; std::chrono::steady_clock::now() < end; run.random_cases *= 2) {
-    const prop::RunReport report = prop::run_properties(run);
-    hunt.cases += report.cases;
-    if (!report.failures.empty()) {
-      hunt.failure = report.failures.front();
-      break;
-    }
-    ++run.seed;
-  }
-  return hunt;
+  run.time_limit = limit;
+  run.stopped = interrupted;
+  return prop::run_properties(run);
 }
 
 ExitCode list() {
@@ -115,15 +102,34 @@ ExitCode table() {
 }
 
 // One line for the end of a run.
-std::string summary_row(const Plant& plant, const Hunt& found) {
+std::string summary_row(const Plant& plant, const prop::RunReport& report) {
   const prop::Origin* origin = prop::find_origin(plant.id);
   char row[64];
   std::snprintf(row, sizeof row, "%-22s %-4s %6lld  ", std::string(plant.id).c_str(),
-                std::string(plant.property).c_str(), static_cast<long long>(found.cases));
-  return row + (found.failure ? format_case(found.failure->smallest) : std::string("MISSED")) +
+                std::string(plant.property).c_str(), static_cast<long long>(report.cases));
+  return row +
+         (report.failures.empty() ? "MISSED" : format_case(report.failures.front().smallest)) +
          (origin != nullptr && !origin->address.empty() ? "  " + std::string(origin->address)
                                                         : std::string()) +
          "\n";
+}
+
+// What became of one plant.
+std::string account(const Plant& plant, const prop::RunReport& report) {
+  const std::string head = std::string(plant.id) + " (" + std::string(plant.what) + "): ";
+  if (!report.failures.empty())
+    return head + "caught\n" + prop::failure_block(report.failures.front()) + "\n";
+  return head + "MISSED by " + std::string(plant.property) + " in " + std::to_string(report.cases) +
+         " cases\n";
+}
+
+// The plants with these ids; all if there is none.
+std::vector<const Plant*> chosen(const std::vector<std::string>& ids) {
+  std::vector<const Plant*> out;
+  for (const Plant& plant : prop::all_plants())
+    if (ids.empty() || std::find(ids.begin(), ids.end(), plant.id) != ids.end())
+      out.push_back(&plant);
+  return out;
 }
 
 ExitCode plants(const Options& o) {
@@ -133,35 +139,35 @@ ExitCode plants(const Options& o) {
   if (!limit) return complain("plants", limit.error());
   const auto seed = parse_seed("--seed", o.seed);
   if (!seed) return complain("plants", seed.error());
-  for (const std::string& id : o.ids)
-    if (prop::find_plant(id) == nullptr) {
-      write_stderr("mla-testbed plants: '" + id + "' is no plant; see --list\n");
-      return ExitCode::inconclusive;
-    }
+  for (const std::string& id : o.ids) {
+    const auto plant = select_plant(id);
+    if (const auto* none = std::get_if<Unselected>(&plant))
+      return complain_unselected("plants", *none);
+  }
   const auto backends = make_backends("cpu", {});
   if (!backends) return complain("plants", backends.error());
-  std::int64_t tried = 0;
-  std::int64_t missed = 0;
+  const std::vector<const Plant*> wanted = chosen(o.ids);
+  std::size_t tried = 0;
+  std::size_t caught = 0;
   std::string summary = "plant                  by    cases  smallest case, report\n";
-  for (const Plant& plant : prop::all_plants()) {
-    if (!o.ids.empty() && std::find(o.ids.begin(), o.ids.end(), plant.id) == o.ids.end()) continue;
-    const Hunt found = hunt(plant, *backends->front().backend, *seed, *limit);
+  catch_interrupts();
+  for (const Plant* plant : wanted) {
+    const prop::RunReport report = hunt(*plant, *backends->front().backend, *seed, *limit);
+    if (report.interrupted && report.failures.empty()) break;
     ++tried;
-    missed += found.failure ? 0 : 1;
-    const std::string head = std::string(plant.id) + " (" + std::string(plant.what) + "): ";
-    const std::string tail = found.failure ? "caught\n" + prop::failure_block(*found.failure) + "\n"
-                                           : "MISSED by " + std::string(plant.property) + " in " +
-                                                 std::to_string(found.cases) + " cases\n";
-    summary += summary_row(plant, found);
-    if (const Status bad = write_stdout(head + tail)) return complain("plants", *bad);
+    caught += report.failures.empty() ? 0 : 1;
+    summary += summary_row(*plant, report);
+    if (const Status bad = write_stdout(account(*plant, report))) return complain("plants", *bad);
   }
-  const ExitCode code = tried == 0    ? ExitCode::inconclusive
-                        : missed == 0 ? ExitCode::held
-                                      : ExitCode::failed;
-  return finish("plants",
-                (tried > 0 ? summary : std::string()) + std::to_string(tried - missed) + " of " +
-                    std::to_string(tried) + " plants caught\n",
-                code);
+  if (tried < wanted.size())
+    summary += "interrupted: " + std::to_string(tried) + " of " + std::to_string(wanted.size()) +
+               " plants were tried\n";
+  const ExitCode code = caught < tried                        ? ExitCode::failed
+                        : tried == 0 || tried < wanted.size() ? ExitCode::inconclusive
+                                                              : ExitCode::held;
+  return finish(
+      "plants",
+      summary + std::to_string(caught) + " of " + std::to_string(tried) + " plants caught\n", code);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "properties/cli/progress.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "properties/cli/terminal.hpp"
 
@@ -33,17 +34,25 @@ std::string progress_line(const ProgressState& state) {
   }
   line += std::to_string(state.judged);
   if (!state.limit && state.wanted > 0) line += "/" + std::to_string(state.wanted);
-  line += " cases  " + std::to_string(state.elapsed.count() / 1000) + " s";
+  line += " " + state.unit + "  " + std::to_string(state.elapsed.count() / 1000) + " s";
   return line;
 }
 
-Progress::Progress(bool enabled, std::optional<milliseconds> limit)
-    : enabled_(enabled && stderr_is_terminal()), limit_(limit), start_(Clock::now()) {
+Progress::Progress(std::string unit, bool enabled, std::optional<milliseconds> limit)
+    : unit_(std::move(unit)),
+      enabled_(enabled && stderr_is_terminal()),
+      limit_(limit),
+      start_(Clock::now()) {
   drawn_ = start_;
 }
 
 Progress::~Progress() {
+  hide();
+}
+
+void Progress::hide() {
   if (visible_) write_stderr("\r\033[K");
+  visible_ = false;
 }
 
 void Progress::update(std::int64_t judged, std::int64_t wanted) {
@@ -53,7 +62,7 @@ void Progress::update(std::int64_t judged, std::int64_t wanted) {
   visible_ = true;
   const auto elapsed = duration_cast<milliseconds>(now - start_);
   const ProgressState state{
-      .judged = judged, .wanted = wanted, .elapsed = elapsed, .limit = limit_};
+      .unit = unit_, .judged = judged, .wanted = wanted, .elapsed = elapsed, .limit = limit_};
   write_stderr("\r" + progress_line(state) + "\033[K");
 }
 

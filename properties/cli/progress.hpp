@@ -14,6 +14,7 @@ namespace mla::cli {
 // `[=========>          ]  47 %  940/2000 cases  12 s`, 20 columns of bar. A time limit measures
 // the progress by time; without limit and total there is no bar and no percentage.
 struct ProgressState {
+  std::string unit = "cases";
   std::int64_t judged = 0;
   std::int64_t wanted = 0;  // 0: unknown
   std::chrono::milliseconds elapsed{0};
@@ -23,14 +24,18 @@ std::string progress_line(const ProgressState& state);
 
 class Progress {
  public:
-  Progress(bool enabled, std::optional<std::chrono::milliseconds> limit);
+  // `unit` is what update() counts: "cases".
+  Progress(std::string unit, bool enabled, std::optional<std::chrono::milliseconds> limit);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   void update(std::int64_t judged, std::int64_t wanted);
+  // Takes the line away, for other output; the next update() draws it again.
+  void hide();
 
  private:
   using Clock = std::chrono::steady_clock;
+  std::string unit_;
   bool enabled_;
   std::optional<std::chrono::milliseconds> limit_;
   Clock::time_point start_;

@@ -40,6 +40,20 @@ Result<std::int64_t> parse_count(std::string_view option, std::string_view text)
   return bad(option, text, "a number from 0 to 1000000000000");
 }
 
+Result<std::int64_t> parse_size(std::string_view option, std::string_view text) {
+  std::string_view number = text;
+  if (number.ends_with("iB")) number.remove_suffix(2);
+  constexpr std::string_view kUnits = "KMGT";
+  const std::size_t unit = number.empty() ? std::string_view::npos : kUnits.find(number.back());
+  if (unit != std::string_view::npos) {
+    number.remove_suffix(1);
+    const std::int64_t bytes = std::int64_t{1} << (10 * (unit + 1));
+    const auto n = whole_number<std::int64_t>(number);
+    if (n && *n > 0 && *n <= (std::int64_t{1} << 50) / bytes) return *n * bytes;
+  }
+  return bad(option, text, "a size such as 512M, 8G or 2T, up to 1024T");
+}
+
 Result<std::chrono::milliseconds> parse_duration(std::string_view option, std::string_view text) {
   // Longer suffixes first: "ms" ends with "s".
   constexpr std::pair<std::string_view, std::int64_t> kUnits[] = {

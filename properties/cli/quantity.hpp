@@ -1,8 +1,8 @@
 // Quantities of the command line: counts, seeds and durations, read strictly.
 //
-// Owns: the reading of `2000`, `1` and `30s`. The whole text has to be the quantity: no blanks, no
-// sign, no rounding, no silent unit. Units: durations in milliseconds. Fails: with a sentence that
-// names the option and the value.
+// Owns: the reading of `2000`, `1`, `8G` and `30s`. The whole text has to be the quantity: no
+// blanks, no sign, no rounding, no silent unit. Units: durations in milliseconds. Fails: with a
+// sentence that names the option and the value.
 #pragma once
 
 #include <chrono>
@@ -17,6 +17,8 @@ namespace mla::cli {
 Result<std::uint64_t> parse_seed(std::string_view option, std::string_view text);
 // A number from 0 to 10^12.
 Result<std::int64_t> parse_count(std::string_view option, std::string_view text);
+// `512M`, `8G` or `2T`, powers of 1024, `8GiB` as well; in bytes, up to 1024T.
+Result<std::int64_t> parse_size(std::string_view option, std::string_view text);
 // `500ms`, `30s`, `2m` or `1h`, up to 1000 hours.
 Result<std::chrono::milliseconds> parse_duration(std::string_view option, std::string_view text);
 

@@ -7,11 +7,13 @@
 #include "properties/cli/backends.hpp"
 #include "properties/cli/bundle.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/interrupt.hpp"
+#include "properties/cli/memory.hpp"
+#include "properties/cli/progress.hpp"
 #include "properties/cli/replay_bundle.hpp"
 #include "properties/cli/selection.hpp"
 #include "properties/cli/terminal.hpp"
 #include "properties/judge.hpp"
-#include "properties/plants/plant.hpp"
 #include "properties/runner.hpp"
 
 namespace mla::cli {
@@ -27,11 +29,15 @@ struct Options {
   std::vector<std::string> properties;
   std::string plant;  // empty: none
   bool statistics = false;
+  std::string memory;  // empty: what is available
 };
 
 constexpr const char* kFooter = R"(
 The case is judged as it is written, by every property or by those named, on every backend named.
 A case that no kernel or planner accepts is refused: the reason is printed and the exit code is 10.
+One that needs more memory than there is, or than --memory-limit, is refused as well (exit 3). On a
+terminal an estimate and the progress of long cases are shown. SIGINT ends it after the property at
+hand.
 Quote the case: a shell takes ';' for the end of a command.
 A bundle with tensors (docs/capture.md) is executed with its own lists and plan; the results of the
 backends and of the engine are held to the float64 reference.
@@ -48,14 +54,15 @@ Examples:
 std::string verdict_line(const prop::Property& p, const prop::Outcome& outcome) {
   std::string out = std::string(p.id) + " " + std::string(p.name) + ": " +
                     std::string(prop::name(outcome.verdict));
-  if (outcome.verdict == Verdict::skip) out += " (" + outcome.message + ")";
+  if (outcome.verdict == Verdict::skip || outcome.verdict == Verdict::inconclusive)
+    out += " (" + outcome.message + ")";
   return out + "\n";
 }
 
 // What one or more backends made of the case.
 struct Judged {
-  std::string blocks;  // of the failures
-  std::string lines;   // one for each property
+  std::string lines;  // one for each property
+  Status bad;         // stdout did not take a failure block
   bool refused = false;
   std::int64_t held = 0;
   std::int64_t failed = 0;
@@ -86,8 +93,16 @@ std::string refusal(const Question& question, const Backend& backend) {
 }
 
 void judge_on(const Question& question, const NamedBackend& named, Judged& judged) {
+  Progress bar("properties", true, std::nullopt);
+  std::int64_t done = 0;
+  const auto next = [&] {  // before every property but the first
+    bar.update(++done, std::ssize(question.properties));
+    return interrupted();
+  };
   const prop::Judgement judgement =
-      prop::judge(question.spec, question.properties, *named.backend, question.defect);
+      prop::judge(question.spec, question.properties, *named.backend, question.defect, next);
+  bar.hide();
+  prop::Failure failure;
   judged.lines += "backend " + named.name + "\n";
   if (judgement.refused) judged.lines += refusal(question, *named.backend);
   judged.refused = judged.refused || judgement.refused;
@@ -98,14 +113,18 @@ void judge_on(const Question& question, const NamedBackend& named, Judged& judge
     judged.unsettled += outcome.verdict == Verdict::inconclusive ? 1 : 0;
     if (outcome.verdict != Verdict::fail) continue;
     ++judged.failed;
-    prop::Failure failure;
+    if (failure.property != nullptr) {
+      failure.also.push_back({question.properties[p], outcome});
+      continue;
+    }
     failure.property = question.properties[p];
     failure.smallest = question.spec;
     failure.original = question.spec;
     failure.outcome = outcome;
     failure.replay_options = named.replay_options + question.plant_option;
-    judged.blocks += prop::failure_block(failure) + "\n";
   }
+  if (failure.property != nullptr && !judged.bad)
+    judged.bad = write_stdout(prop::failure_block(failure) + "\n");
 }
 
 // What each kernel did on the emulated device, launches added up.
@@ -158,28 +177,30 @@ ExitCode replay(const Options& o) {
   const auto c = parse_case(o.line);
   if (!c) return complain("replay", c.error());
   auto properties = select_properties(o.properties);
-  if (const auto* unselected = std::get_if<Unselected>(&properties)) {
-    write_stderr("mla-testbed replay: " + unselected->message + "\n");
-    return unselected->exit;
-  }
+  if (const auto* unselected = std::get_if<Unselected>(&properties))
+    return complain_unselected("replay", *unselected);
   Question question{.spec = *c,
                     .properties = *std::get_if<0>(&properties),
                     .defect = nullptr,
                     .plant_option = {}};
   std::unique_ptr<prop::Interposer> defect;
   if (!o.plant.empty()) {
-    const prop::Plant* plant = prop::find_plant(o.plant);
-    if (plant == nullptr) {
-      write_stderr("mla-testbed replay: '" + o.plant + "' is no plant; see plants --list\n");
-      return ExitCode::inconclusive;
-    }
-    defect = plant->make();
+    const auto plant = select_plant(o.plant);
+    if (const auto* unselected = std::get_if<Unselected>(&plant))
+      return complain_unselected("replay", *unselected);
+    defect = (*std::get_if<0>(&plant))->make();
     question.defect = defect.get();
-    question.plant_option = plant_option(plant->id);
+    question.plant_option = plant_option(o.plant);
   }
+  const auto limit = memory_limit(o.memory);
+  if (!limit) return complain("replay", limit.error());
+  if (const Status bad = check_memory(*c, *limit)) return complain("replay", *bad);
+  announce("replay", *c, std::ssize(question.properties));
+  catch_interrupts();
   Judged judged;
   for (const NamedBackend& b : *backends) judge_on(question, b, judged);
-  std::string data = judged.blocks + "case " + format_case(*c) + "\n" + judged.lines;
+  if (judged.bad) return complain("replay", *judged.bad);
+  std::string data = "case " + format_case(*c) + "\n" + judged.lines;
   if (o.statistics)
     data += log.text(c->arch == Arch::gfx942 ? gfx::Arch::gfx942 : gfx::Arch::gfx950);
   return finish("replay", data, judged.exit_code());
@@ -201,6 +222,9 @@ void add_replay(CLI::App& app, ExitCode& exit) {
       ->delimiter(',');
   c->add_flag("--statistics", o->statistics,
               "Print what each kernel did on the emulated device, beside a GPU's peaks");
+  c->add_option("--memory-limit", o->memory,
+                "Refuse a case that needs more, as 512M or 8G; what is available by default")
+      ->type_name("SIZE");
   c->add_option("--plant", o->plant, "Plant this known defect first")->type_name("ID");
   c->footer(kFooter);
   c->callback([o, &exit] { exit = replay(*o); });

@@ -32,9 +32,10 @@ struct RunSummary {
 };
 
 prop::Verdict verdict_of(const prop::PropertyTally& tally);
-// Why a tag misses its quota, and why a run gave up.
+// Why a tag misses its quota.
 std::string shortfall(const prop::TagTally& tag, const prop::RunReport& report);
-inline constexpr std::string_view kGaveUp = "the time was over before the wanted cases were judged";
+// Why a run ended before it was done, and how many cases were judged; empty if it was done.
+std::string early_end(const prop::RunReport& report);
 // What an exit code says, in a few words.
 std::string describe(prop::ExitCode code);
 

@@ -9,13 +9,19 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json failure_json(const prop::Failure& f) {
+  Json also = Json::array();
+  for (const auto& [property, outcome] : f.also)
+    also.push_back(
+        {{"property", property->id}, {"message", outcome.message}, {"details", outcome.details}});
   return {{"property", f.property->id},
           {"case", format_case(f.smallest)},
           {"original", format_case(f.original)},
           {"message", f.outcome.message},
           {"details", f.outcome.details},
+          {"also", also},
           {"seed", f.seed},
           {"shrinks", f.shrinks},
+          {"shrinking_cut", f.cut},
           {"replay_options", f.replay_options},
           {"block", prop::failure_block(f)}};
 }
@@ -47,7 +53,11 @@ Json backend_json(const BackendReport& b) {
   for (const auto& [fact, value] : b.facts) out["facts"][fact] = value;
   out["cases"] = b.report.cases;
   out["refused"] = b.report.refused;
+  out["too_large"] = b.report.too_large;
+  out["first_too_large"] = b.report.first_too_large;
+  out["wanted"] = b.report.wanted;
   out["gave_up"] = b.report.gave_up;
+  out["interrupted"] = b.report.interrupted;
   out["seconds"] = b.report.seconds;
   out["properties"] = properties;
   out["ledger"] = Json::array();

@@ -38,6 +38,13 @@ std::string attribute(std::string_view name, std::string_view value) {
   return " " + std::string(name) + "=\"" + xml(value) + "\"";
 }
 
+// What the property says about the failing case.
+std::string message_of(const prop::Failure& f, const prop::Property& property) {
+  for (const prop::Failing& other : f.also)
+    if (other.property == &property) return other.outcome.message;
+  return f.outcome.message;
+}
+
 std::string testcase(const prop::PropertyTally& t, const BackendReport& b) {
   const std::string name = std::string(t.property->id) + " " + std::string(t.property->name);
   std::string out = "    <testcase" + attribute("classname", "mla-testbed." + b.backend) +
@@ -45,8 +52,8 @@ std::string testcase(const prop::PropertyTally& t, const BackendReport& b) {
   switch (verdict_of(t)) {
     case Verdict::fail:
       for (const prop::Failure& f : b.report.failures)
-        if (f.property == t.property)
-          out += "      <failure" + attribute("message", f.outcome.message) + ">" +
+        if (f.concerns(*t.property))
+          out += "      <failure" + attribute("message", message_of(f, *t.property)) + ">" +
                  xml(prop::failure_block(f)) + "</failure>\n";
       break;
     case Verdict::skip:
@@ -79,7 +86,9 @@ std::vector<Remark> remarks(const prop::RunReport& report) {
                      t.verdict == Verdict::unexpected_pass});
   for (const prop::TagTally& t : report.missed_quotas())
     out.push_back({"quota: " + std::string(t.tag), shortfall(t, report)});
-  if (report.gave_up) out.push_back({"time limit", std::string(kGaveUp)});
+  if (report.too_large > 0) out.push_back({"memory", report.first_too_large});
+  if (const std::string why = early_end(report); !why.empty())
+    out.push_back({report.gave_up ? "time limit" : "interrupted", why});
   return out;
 }
 

@@ -68,7 +68,10 @@ std::string remarks(const prop::RunReport& report) {
   for (const prop::LedgerTally& t : report.ledger) out += ledger_line(t);
   for (const prop::TagTally& t : report.missed_quotas())
     out += "inconclusive: " + shortfall(t, report) + "\n";
-  if (report.gave_up) out += "gave up: " + std::string(kGaveUp) + "\n";
+  if (!report.first_too_large.empty())
+    out += "not judged, for want of memory: " + report.first_too_large + "\n";
+  if (const std::string why = early_end(report); !why.empty())
+    out += (report.gave_up ? "gave up: " : "interrupted: ") + why + "\n";
   return out;
 }
 
@@ -84,6 +87,14 @@ Verdict verdict_of(const prop::PropertyTally& tally) {
 std::string shortfall(const prop::TagTally& tag, const prop::RunReport& report) {
   return "only " + std::to_string(tag.cases) + " of " + std::to_string(report.random_cases) +
          " random cases have " + std::string(tag.tag);
+}
+
+std::string early_end(const prop::RunReport& report) {
+  if (!report.gave_up && !report.interrupted) return {};
+  const std::string judged = std::to_string(report.cases) +
+                             (report.wanted > 0 ? " of " + std::to_string(report.wanted) : "") +
+                             " cases were judged";
+  return report.gave_up ? "the time was over when " + judged : judged;
 }
 
 std::string describe(ExitCode code) {

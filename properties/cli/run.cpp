@@ -24,12 +24,14 @@ struct Options {
 };
 
 constexpr const char* kFooter = R"(
-Prints every failure as a block that begins with `FAIL <property> <case>`, then a table with one
-verdict for each property. With `cpu,hip` the stages of the device are held to those of the CPU, and
-the first that differs is a fault with its work item. Cases from files come first; then --cases
-random ones, or random ones for the time of --for. Without any of the three, 200 random cases are
-judged. Failures that the ledger lists are counted and change no verdict; P00, the canary, fails for
-one case in a hundred on purpose, so that a run shows that it can see a failure.
+Prints every failure, as soon as it is found and made smaller, as a block that begins with `FAIL
+<properties> <case>`, then a table with one verdict for each property. SIGINT and SIGTERM end a run
+early: the table and all reports are written, the exit code is 4, or 1 if something failed.
+With `cpu,hip` the stages of the device are held to those of the CPU, and the first that differs is
+a fault with its work item. Cases from files come first; then --cases random ones, or random ones
+for the time of --for. Without any of the three, 200 random cases are judged. Failures that the
+ledger lists are counted and change no verdict; P00, the canary, fails for one case in a hundred on
+purpose, so that a run shows that it can see a failure.
 
 Examples:
   mla-testbed run --cases 2000 --seed 1
@@ -64,8 +66,8 @@ ExitCode run(const Options& o) {
   if (const Status bad = read_numbers(o, options)) return complain("run", *bad);
   auto backends = make_backends(o.backends, o.device);
   if (!backends) return complain("run", backends.error());
-  const RunSummary summary = judge_on(*backends, std::move(options), !o.judging.no_progress);
-  return publish("run", summary, o.judging.publication);
+  return judge_and_publish("run", *backends, std::move(options), !o.judging.no_progress,
+                           o.judging.publication);
 }
 
 }  // namespace

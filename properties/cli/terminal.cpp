@@ -1,5 +1,6 @@
 #include "properties/cli/terminal.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -8,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 namespace mla::cli {
 namespace {
@@ -34,6 +36,39 @@ Status write_all(std::FILE* file, std::string_view text, const std::string& what
   return fault("cannot write " + what, errno);
 }
 
+// Where a file is written.
+struct Target {
+  std::string path;    // symbolic links resolved, since a rename would replace the link
+  std::string beside;  // a new file that takes the name afterwards; empty: in place
+  int error = 0;       // why neither is possible
+};
+
+Target target_of(const std::string& path) {
+  struct stat file = {};
+  const bool exists = stat(path.c_str(), &file) == 0;
+  Target target{.path = path, .beside = {}};
+  // Not opened to find out: a reader at the other end of a pipe would take that for all of it.
+  if (exists && access(path.c_str(), W_OK) != 0) target.error = errno;
+  if (exists && S_ISDIR(file.st_mode)) target.error = EISDIR;
+  if (target.error != 0 || (exists && !S_ISREG(file.st_mode))) return target;
+  std::error_code error;
+  if (const auto real = std::filesystem::canonical(path, error); !error) target.path = real;
+  std::string beside = target.path + ".XXXXXX";
+  const int made = mkstemp(beside.data());
+  if (made < 0) {
+    if (!exists) target.error = errno;
+    return target;
+  }
+  // The rights that the file has, or that a new one gets.
+  const mode_t mask = umask(0);
+  umask(mask);
+  const bool kept = fchmod(made, exists ? file.st_mode & 07777U : 0666U & ~mask) == 0;
+  close(made);
+  if (kept) target.beside = beside;
+  if (!kept) std::remove(beside.c_str());
+  return target;
+}
+
 }  // namespace
 
 void ignore_broken_pipes() {
@@ -51,11 +86,29 @@ void write_stderr(std::string_view text) {
 
 Status write_file(const std::string& path, std::string_view text) {
   if (path == "-") return write_stdout(text);
-  std::FILE* file = std::fopen(path.c_str(), "wb");
+  const Target target = target_of(path);
+  if (target.error != 0) return fault("cannot write '" + path + "'", target.error);
+  const std::string& written = target.beside.empty() ? target.path : target.beside;
+  std::FILE* file = std::fopen(written.c_str(), "wb");
   if (file == nullptr) return fault("cannot write '" + path + "'", errno);
   Status bad = write_all(file, text, "'" + path + "'");
   if (std::fclose(file) != 0 && !bad) bad = fault("cannot write '" + path + "'", errno);
+  if (target.beside.empty()) return bad;
+  if (!bad && std::rename(written.c_str(), target.path.c_str()) != 0)
+    bad = fault("cannot write '" + path + "'", errno);
+  if (bad) std::remove(written.c_str());
   return bad;
+}
+
+Status check_writable(const std::string& path) {
+  if (path == "-") return std::nullopt;
+  const Target target = target_of(path);
+  if (!target.beside.empty()) {
+    std::remove(target.beside.c_str());
+    return std::nullopt;
+  }
+  if (target.error != 0) return fault("cannot write '" + path + "'", target.error);
+  return std::nullopt;
 }
 
 Result<std::string> read_file(const std::string& path) {

@@ -18,8 +18,12 @@ void ignore_broken_pipes();
 [[nodiscard]] Status write_stdout(std::string_view text);
 void write_stderr(std::string_view text);
 
-// Writes a whole file; "-" is stdout.
+// Writes a whole file; "-" is stdout. A regular file appears complete or not at all: the text goes
+// into a new file beside it, which then takes its name. What is no regular file (/dev/stderr, a
+// pipe), or lies in a folder that takes no new file, is written in place.
 [[nodiscard]] Status write_file(const std::string& path, std::string_view text);
+// Why write_file() would fail, asked before long work; nothing if it would not.
+[[nodiscard]] Status check_writable(const std::string& path);
 // Reads a whole file; "-" is stdin.
 [[nodiscard]] Result<std::string> read_file(const std::string& path);
 

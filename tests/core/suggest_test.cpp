@@ -44,4 +44,7 @@ TEST_CASE("suggest: words that are not near get no suggestion", "[suggest]") {
 TEST_CASE("suggest: the sentence's end names the word, or is empty", "[suggest]") {
   CHECK(did_you_mean("haeds", kWords) == "; did you mean 'heads'?");
   CHECK(did_you_mean("window", kWords).empty());
+  CHECK(did_you_mean_or_all("haeds", kWords) == "; did you mean 'heads'?");
+  CHECK(did_you_mean_or_all("window", std::array<std::string_view, 2>{"a", "b"}) ==
+        "; there are a, b");
 }

@@ -1,6 +1,8 @@
 // Claims about the runner: nothing passes without having run, and every failure replays.
+#include <atomic>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "properties/compare.hpp"
@@ -34,6 +36,16 @@ constexpr Property kEvenHeads{"T05", "even_heads", "Heads are even.", [](Subject
                               }};
 constexpr Property kRight{"T06", "right", "The result equals the reference.",
                           compare_with_reference};
+
+constexpr Property kTwoRequests{"T07", "two_requests", "Two requests have at most 40 keys.",
+                                [](Subject& s) {
+                                  if (s.spec().requests.size() > 2) return skipped("three");
+                                  const std::int64_t keys = keys_of(s.spec());
+                                  return keys > 40 ? failed("two have too many") : passed();
+                                }};
+constexpr Property kAnyKeys{"T08", "any_keys", "No case has more than 45 keys.", [](Subject& s) {
+                              return keys_of(s.spec()) > 45 ? failed("too many") : passed();
+                            }};
 
 struct Halved final : Interposer {
   void on_result(const DecodeMetadata&, DecodeResult& result) const override {
@@ -124,12 +136,18 @@ TEST_CASE("runner: the block starts with FAIL, id and case, then says what and h
 }
 
 TEST_CASE("runner: the report of a seed is the same for any number of workers", "[judge]") {
-  RunOptions options = options_of({&kHolds, &kFewKeys, &kEvenHeads, &kRight}, 60);
+  RunOptions options =
+      options_of({&kHolds, &kFewKeys, &kEvenHeads, &kRight, &kTwoRequests, &kAnyKeys}, 60);
+  std::string streamed;
+  options.found = [&](const Failure& f) { streamed += failure_block(f); };
   options.workers = 1;
   const std::string alone = text_of(run_properties(options));
-  for (const int workers : {2, 5}) {
+  const std::string blocks = std::exchange(streamed, {});
+  CHECK_FALSE(blocks.empty());
+  for (int workers = 2; workers <= 8; ++workers) {
     options.workers = workers;
     CHECK(text_of(run_properties(options)) == alone);
+    CHECK(std::exchange(streamed, {}) == blocks);
   }
   options.seed = 2;
   CHECK(text_of(run_properties(options)) != alone);
@@ -162,6 +180,107 @@ TEST_CASE("runner: each failure is shrunk by its own property only", "[judge]") 
   CHECK(report.failures[0].smallest.heads == 16);
   CHECK(keys_of(report.failures[1].smallest) <= 1);
   CHECK(report.failures[1].smallest.heads % 2 == 1);
+}
+
+TEST_CASE("runner: properties that fail on the smallest case are one block", "[judge]") {
+  RunOptions options = options_of({&kHolds, &kFewKeys, &kTwoRequests, &kAnyKeys}, 0);
+  options.cases = {case_of("mla1:3q1s30"), case_of("mla1:1q1s44"), case_of("mla1:1q1s60")};
+  const RunReport report = run_properties(options);
+  INFO(text_of(report));
+  REQUIRE(report.failures.size() == 1);
+  const Failure& f = report.failures[0];
+  CHECK(keys_of(f.smallest) == 51);
+  CHECK(failing_ids(f) == "T03,T07,T08");
+  CHECK(f.also[0].outcome.message == "two have too many");
+  const std::string block = failure_block(f);
+  CHECK(block.starts_with("FAIL T03,T07,T08 mla1:1q1s21_1q1s30;"));
+  CHECK(block.find("\n  T07 two_requests: two have too many\n  T08 any_keys: too many\nREPRO: ") !=
+        std::string::npos);
+  CHECK(block.find("' --property T03,T07,T08\n") != std::string::npos);
+  // T07 said nothing about the drawn case; it failed on the smallest, which counts as one more.
+  CHECK(report.tallies[2].failed == 1);
+  CHECK(report.tallies[2].skipped == 1);
+  CHECK(report.tallies[3].failed == 1);
+  CHECK(report.cases == 3);
+}
+
+TEST_CASE("runner: a property with a defect of its own gets its own block", "[judge]") {
+  RunOptions options = options_of({&kFewKeys, &kEvenHeads, &kAnyKeys}, 0);
+  options.cases = {case_of("mla1:3q1s30;heads=7")};
+  const RunReport report = run_properties(options);
+  REQUIRE(report.failures.size() == 2);
+  CHECK(failing_ids(report.failures[0]) == "T03,T08");
+  CHECK(failing_ids(report.failures[1]) == "T05");
+  CHECK(report.failures[1].smallest.heads % 2 == 1);
+}
+
+TEST_CASE("runner: a failure that the ledger knows joins no block", "[judge]") {
+  RunOptions options = options_of({&kFewKeys, &kAnyKeys}, 0);
+  options.cases = {case_of("mla1:1q1s60")};
+  LedgerEntry entry;
+  entry.property = &kAnyKeys;
+  options.ledger = {entry};
+  const RunReport report = run_properties(options);
+  REQUIRE(report.failures.size() == 1);
+  CHECK(failing_ids(report.failures[0]) == "T03");
+  CHECK(report.tallies[1].known == 1);
+}
+
+TEST_CASE("runner: a stop keeps what was found and says how far it came", "[judge]") {
+  RunOptions options = options_of({&kHolds, &kFewKeys}, 0);
+  options.cases.assign(200, case_of("mla1:2q1s30"));
+  for (const int workers : {1, 3}) {
+    options.workers = workers;
+    std::atomic<std::int64_t> judged = 0;
+    options.progress = [&](std::int64_t done, std::int64_t) { judged = done; };
+    options.stopped = [&] { return judged >= 20; };
+    const RunReport report = run_properties(options);
+    CHECK(report.interrupted);
+    CHECK_FALSE(report.gave_up);
+    CHECK(report.cases >= 20);
+    CHECK(report.cases < 30);
+    CHECK(report.wanted == 200);
+    CHECK(report.exit_code() == ExitCode::failed);
+    REQUIRE(report.failures.size() == 1);
+    options.properties = {&kHolds};
+    judged = 0;
+    CHECK(run_properties(options).exit_code() == ExitCode::inconclusive);
+    options.properties = {&kHolds, &kFewKeys};
+  }
+}
+
+TEST_CASE("runner: shrinking that was stopped says so, and its case fails", "[judge]") {
+  RunOptions options = options_of({&kFewKeys, &kAnyKeys}, 0);
+  options.cases = {case_of("mla1:9q1s300;heads=8;block=16")};
+  for (const int asked : {1, 3, 12}) {
+    int left = asked;
+    options.workers = 1;
+    options.stopped = [&] { return left-- <= 0; };
+    const RunReport report = run_properties(options);
+    REQUIRE_FALSE(report.failures.empty());
+    for (const Failure& f : report.failures) {
+      CHECK(f.cut);
+      CHECK(keys_of(f.smallest) > 51);
+      CHECK(failure_block(f).find("shrinking was cut off") != std::string::npos);
+    }
+  }
+  options.stopped = [] { return false; };
+  const RunReport whole = run_properties(options);
+  CHECK_FALSE(whole.failures[0].cut);
+  CHECK(failure_block(whole.failures[0]).find("cut off") == std::string::npos);
+}
+
+TEST_CASE("runner: a case for which there is no memory is skipped with what it needs", "[judge]") {
+  RunOptions options = options_of({&kHolds}, 0);
+  options.cases = {case_of("mla1:1q1s5"), case_of("mla1:1q1s1024k"), case_of("mla1:1q1s9")};
+  options.memory = 2.0 * (1 << 30);
+  const RunReport report = run_properties(options);
+  CHECK(report.tallies[0].ran == 2);
+  CHECK(report.tallies[0].skipped == 1);
+  CHECK(report.too_large == 1);
+  CHECK(report.first_too_large.starts_with("mla1:1q1s1024k;"));
+  CHECK(report.first_too_large.find("a case may take") != std::string::npos);
+  CHECK(report.exit_code() == ExitCode::inconclusive);
 }
 
 TEST_CASE("runner: given cases come first, as they are", "[judge]") {

@@ -22,7 +22,7 @@ Minimum shrink(const Case& c, P predicate) {
         if (predicate(x)) return failed("still");
         return std::nullopt;
       },
-      2000);
+      2000, [] { return false; });
 }
 
 std::int64_t keys_of(const Case& c) {
@@ -120,8 +120,9 @@ TEST_CASE("shrinker: a defect of a sequence keeps its two steps", "[judge]") {
 TEST_CASE("shrinker: the number of tries is a limit", "[judge]") {
   const Case c = random_case(3, 100);
   const auto always = [](const Case&) -> std::optional<Outcome> { return failed("always"); };
-  CHECK(minimise(c, failed("as drawn"), always, 2).tried == 2);
-  const Minimum none = minimise(c, failed("as drawn"), always, 0);
+  const auto go_on = [] { return false; };
+  CHECK(minimise(c, failed("as drawn"), always, 2, go_on).tried == 2);
+  const Minimum none = minimise(c, failed("as drawn"), always, 0, go_on);
   CHECK(none.smallest == c);
   CHECK(none.outcome.message == "as drawn");
 }

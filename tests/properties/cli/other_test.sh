@@ -26,6 +26,13 @@ expect_exit 2
 try nonsense
 expect_exit 2
 expect_err "no subcommand 'nonsense'"
+expect_err 'there are run, replay, plan'
+try replya 'mla1:1q1s5'
+expect_exit 2
+expect_err "no subcommand 'replya'; did you mean 'replay'\?"
+try run --sede 3
+expect_exit 2
+expect_err "did you mean '--seed'\?"
 
 try env --json
 expect_exit 0

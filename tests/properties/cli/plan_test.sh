@@ -140,3 +140,8 @@ expect_exit 3
 try plan 'mla1:1q5s2;arch=gfx950'
 expect_exit 10
 expect_err 'BUG-075'
+
+# Lists that no machine holds are refused at once.
+try plan 'mla1:65536q1s4096k'
+expect_exit 3
+expect_err 'its lists need about [0-9.]+ TiB of memory; .* are available'

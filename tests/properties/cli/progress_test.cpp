@@ -16,4 +16,7 @@ TEST_CASE("progress: the bar follows the cases, or the time when there is a limi
   CHECK(progress_line({.judged = 9, .wanted = 0, .elapsed = 90s, .limit = 60s}) ==
         "[====================] 100 %  9 cases  90 s");
   CHECK(progress_line({.judged = 3, .wanted = 0, .elapsed = 1s, .limit = {}}) == "3 cases  1 s");
+  CHECK(
+      progress_line({.unit = "properties", .judged = 3, .wanted = 4, .elapsed = 1s, .limit = {}}) ==
+      "[===============>    ]  75 %  3/4 properties  1 s");
 }

@@ -29,3 +29,16 @@ TEST_CASE("quantity: counts and seeds are whole texts within their range", "[cli
   for (const char* bad : {"", "-1", "18446744073709551616", "1.0"})
     CHECK_FALSE(cli::parse_seed("--seed", bad));
 }
+
+TEST_CASE("quantity: sizes are whole numbers of powers of 1024", "[cli]") {
+  CHECK(*cli::parse_size("--memory-limit", "512M") == std::int64_t{512} << 20);
+  CHECK(*cli::parse_size("--memory-limit", "8G") == std::int64_t{8} << 30);
+  CHECK(*cli::parse_size("--memory-limit", "8GiB") == std::int64_t{8} << 30);
+  CHECK(*cli::parse_size("--memory-limit", "64K") == 65536);
+  CHECK(*cli::parse_size("--memory-limit", "1024T") == std::int64_t{1} << 50);
+  for (const char* bad : {"", "G", "8", "0G", "-1G", "1.5G", "8GB", "8iB", "1025T", "8 G", "8g"}) {
+    const auto result = cli::parse_size("--memory-limit", bad);
+    REQUIRE_FALSE(result);
+    CHECK(result.error().message.find("--memory-limit has value") == 0);
+  }
+}

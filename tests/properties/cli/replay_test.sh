@@ -36,6 +36,24 @@ expect_exit 1
 expect_out '^FAIL P12 mla1:1q2s2;'
 try replay 'mla1:1q2s2' --plant BUG-999999
 expect_exit 4
+try replay 'mla1:1q2s2' --plant BUG-21
+expect_exit 4
+expect_err "'BUG-21' is no plant; did you mean 'BUG-021'\?"
+
+# Slips of the pen get a suggestion.
+try replay 'mla1:1q1s5;haeds=8'
+expect_exit 2
+expect_err "case field 'haeds' with value '8' is unknown; did you mean 'heads'\?"
+try replay 'mla1:1q1s5;colour=8'
+expect_exit 2
+expect_err "case field 'colour' with value '8' is unknown; there are heads, block, "
+
+# Several properties that fail on the case are one block, whose REPRO line judges by all of them.
+try replay 'mla1:1q2s2' --plant SEED-qo-arange
+expect_exit 1
+expect_out '^FAIL P[0-9]+(,P[0-9]+)+ mla1:1q2s2;'
+[[ $(grep -c '^FAIL' "$scratch/out") -eq 1 ]] || fail 'expected one block'
+expect_out "^REPRO: .* --property P[0-9]+(,P[0-9]+)+ --plant SEED-qo-arange"
 
 # A captured step: the plan is sound, the backends are right, the engine's result is not.
 try replay "$root/fixtures/bundles/kernel"
@@ -65,3 +83,26 @@ expect_err "'kv_indices' has [0-9]+ entries, seqlens_kv_indptr asks for 53"
 try replay 'mla1:1q1s8k;cu=4' --property P24 --statistics
 expect_exit 2
 expect_err "needs an emulated device, not 'auto'"
+
+# Cases that no machine holds are refused by a sentence, at once.
+for case in 'mla1:65536q4096s4096k;heads=128' 'mla1:65536q4096s4096k;kind=prefill;heads=128' \
+  'mla1:65536q1s4096k;kind=fa;block=16;heads=64;kvheads=64;dim=256' 'mla1:1q1s5+65536q1s4096k'
+do
+  try replay "$case"
+  expect_exit 3
+  expect_err 'judging it needs about [0-9.]+ [GTP]iB of memory \(cache .*\); .* are available'
+done
+try replay 'mla1:1q1s1024k' --memory-limit 1G
+expect_exit 3
+expect_err 'mla1:1q1s1024k;.* 1.0 GiB are allowed by --memory-limit$'
+try replay 'mla1:1q1s5' --memory-limit 1G --property P05
+expect_exit 0
+try replay 'mla1:1q1s5' --memory-limit 1
+expect_exit 2
+for case in 'mla1:2147483648q1s1' 'mla1:1q1s5;cu=1099511627776' 'mla1:1q1s5;heads=999999999999' \
+  'mla1:99999999999999999999q1s5' 'mla1:1q1s5;spare=99999999999.stale'
+do
+  try replay "$case"
+  expect_exit 2
+  expect_err 'expected'
+done

@@ -103,3 +103,49 @@ TEST_CASE("reports: a failure on any backend outweighs what could not be settled
   CHECK(with({failed, unsettled, held}).exit_code() == ExitCode::failed);
   CHECK(with({unsettled, failed}).exit_code() == ExitCode::failed);
 }
+
+TEST_CASE("reports: one defect reddens every property that fails by it", "[cli]") {
+  cli::RunSummary s = summary();
+  prop::RunReport& report = s.backends.front().report;
+  report.tallies.front().failed = 1;  // of kHolds
+  report.failures.front().also = {{&kHolds, {prop::Verdict::fail, "key 3 is missing", {}}}};
+  const std::string xml = cli::junit_report(s);
+  CHECK(xml.find("<failure message=\"key 3 is missing\">FAIL P08,P05 mla1:") != std::string::npos);
+  CHECK(xml.find("<failure message=\"row 0 differs: 1 &amp; 2\">FAIL P08,P05 mla1:") !=
+        std::string::npos);
+  CHECK(cli::json_report(s).find("\"message\": \"key 3 is missing\"") != std::string::npos);
+}
+
+TEST_CASE("reports: every format says that a run ended early, and where", "[cli]") {
+  prop::RunReport report;
+  report.tallies = {{&kHolds, 5, 0, 0, ""}};
+  report.cases = 5;
+  report.wanted = 40;
+  const auto said = [&](const std::string& text) {
+    const cli::RunSummary s = with({report});
+    CHECK(s.exit_code() == ExitCode::inconclusive);
+    CHECK(cli::verdict_table(s).find(text) != std::string::npos);
+    CHECK(cli::junit_report(s).find("5 of 40 cases were judged") != std::string::npos);
+    CHECK(cli::junit_report(s).find("<error ") != std::string::npos);
+  };
+  CHECK(with({report}).exit_code() == ExitCode::held);
+  report.interrupted = true;
+  said("\ninterrupted: 5 of 40 cases were judged\n");
+  CHECK(cli::json_report(with({report})).find("\"interrupted\": true") != std::string::npos);
+  report.interrupted = false;
+  report.gave_up = true;
+  said("\ngave up: the time was over when 5 of 40 cases were judged\n");
+}
+
+TEST_CASE("reports: a given case that did not fit into memory leaves the run inconclusive",
+          "[cli]") {
+  prop::RunReport report;
+  report.tallies = {{&kHolds, 5, 1, 0, ""}};
+  report.first_too_large = "mla1:1q1s4096k needs 40 GiB";
+  CHECK(with({report}).exit_code() == ExitCode::held);  // a random one
+  report.too_large = 1;
+  CHECK(with({report}).exit_code() == ExitCode::inconclusive);
+  CHECK(cli::verdict_table(with({report})).find("want of memory: mla1:1q1s4096k needs") !=
+        std::string::npos);
+  CHECK(cli::junit_report(with({report})).find("name=\"memory\"") != std::string::npos);
+}

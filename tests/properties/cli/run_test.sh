@@ -21,8 +21,17 @@ try run --property P99
 expect_exit 4
 expect_err "'P99' matches no property; there are P01"
 expect_silent out
-try run --cases-file "$scratch/missing.txt"
+try run --property P5
 expect_exit 4
+expect_err "'P5' matches no property; did you mean 'P05'\?"
+try run --property plan_coverge
+expect_exit 4
+expect_err "did you mean 'plan_coverage'\?"
+try run --cases 3 --property plan_coverage
+expect_exit 0
+expect_out '^P05  plan_coverage '
+try run --cases-file "$scratch/missing.txt"
+expect_exit 3
 expect_err 'missing.txt'
 printf '# nothing\n\n' >"$scratch/empty.txt"
 try run --cases-file "$scratch/empty.txt"
@@ -108,3 +117,10 @@ grep -q '<testsuite name="cpu" tests="1" failures="0"' "$scratch/junit.xml" || f
 try run --cases 5 --property P04 --junit "$scratch/no/such/folder.xml"
 expect_exit 3
 expect_err 'No such file or directory'
+
+# A case for which there is no memory is skipped, and the run says so.
+printf 'mla1:1q1s9\nmla1:65536q4096s4096k\n' >"$scratch/large.txt"
+try run --cases-file "$scratch/large.txt" --property P05
+expect_exit 4
+expect_out '^P05 +plan_coverage +1 +1 +0  pass$'
+expect_out '^not judged, for want of memory: mla1:65536q4096s4096k;'

@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# Runs that are ended early: by a signal, by time, by a reader who left, by a disk that is full.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# Starts the command, sends the signal once the pattern is in its output, and waits:
+# interrupt SIGNAL PATTERN ARGUMENTS...
+interrupt() {
+  last="mla-testbed ${*:3}, then SIG$1"
+  code=-1
+  "$testbed" "${@:3}" >"$scratch/out" 2>"$scratch/err" </dev/null &
+  local pid=$!
+  for _ in {1..600}; do
+    grep -qE -- "$2" "$scratch/out" "$scratch/err" && break
+    sleep 0.1
+  done
+  grep -qE -- "$2" "$scratch/out" "$scratch/err" || fail "never printed: $2"
+  kill "-$1" "$pid"
+  wait "$pid"
+  code=$?
+}
+
+xml_is_whole() {
+  [[ $(tail -n 1 "$1") == '</testsuites>' ]] || fail "$1 is no whole JUnit report"
+  [[ $(grep -c '<testsuite ' "$1") -eq $(grep -c '</testsuite>' "$1") ]] || fail "$1 is cut"
+}
+
+# P00 fails for one case in a hundred, and soon; P04 goes on after that, without end.
+printf 'mla1:1q1s%s\n' {1..400} >"$scratch/small.txt"
+interrupt INT '^FAIL P00 mla1:' run --for 1h --property P00,P04 --cases-file "$scratch/small.txt" \
+  --junit "$scratch/report.xml"
+expect_exit 1
+expect_err 'interrupted; reports follow'
+expect_out '^interrupted: [0-9]+ of 400 cases were judged$'
+expect_out '^P04 .* pass$'
+expect_out '^verdict: a property failed \(exit 1\)$'
+[[ $(grep -c '^FAIL' "$scratch/out") -eq 1 ]] || fail 'expected one block'
+xml_is_whole "$scratch/report.xml"
+grep -q 'name="interrupted"' "$scratch/report.xml" || fail 'the JUnit report does not say it'
+grep -q '<failure ' "$scratch/report.xml" || fail 'the JUnit report lacks the failure'
+[[ -z $(find "$scratch" -name 'report.xml.*') ]] || fail 'a temporary file was left'
+
+# The REPRO line of an interrupted run fails again.
+repro=$(sed -n 's/^REPRO: mla-testbed //p' "$scratch/out")
+eval "try $repro"
+expect_exit 1
+
+# In JSON mode the blocks go to stderr as they come, and stdout is one whole object.
+interrupt TERM '^FAIL P00 mla1:' run --cases 900000000 --property P00,P04 \
+  --cases-file "$scratch/small.txt" --json
+expect_exit 1
+expect_json
+expect_out '"interrupted": true'
+expect_out '"wanted": 900000400'
+
+# Nothing failed: inconclusive.
+mkfifo "$scratch/gate"
+(sleep 1; cat "$root/fixtures/cases/smoke.txt") >"$scratch/gate" &
+"$testbed" run --for 1h --property P04 --cases-file "$scratch/gate" >"$scratch/out" 2>"$scratch/err" &
+pid=$!
+last='mla-testbed run --for 1h, then SIGTERM'
+sleep 2.5
+kill -TERM "$pid"
+wait "$pid"
+code=$?
+expect_exit 4
+expect_out '^interrupted: [0-9]+ of [0-9]+ cases were judged$'
+expect_out '^verdict: inconclusive \(exit 4\)$'
+
+# The time was over: what was found is there.
+head -n 400 < <(yes 'mla1:9q1s3k;heads=128') >"$scratch/many.txt"
+printf 'mla1:1q2s2\n' >>"$scratch/many.txt"
+try run --for 300ms --cases-file "$scratch/many.txt" --property P05 --json
+expect_exit 4
+expect_json
+expect_out '"gave_up": true'
+try run --for 300ms --cases-file "$scratch/many.txt" --property P05
+expect_out '^gave up: the time was over when [0-9]+ of 401 cases were judged$'
+
+# A reader who leaves early costs no report.
+last='mla-testbed run | head -n 1'
+"$testbed" run --cases-file "$scratch/small.txt" --property P00,P04 --junit "$scratch/head.xml" 2>"$scratch/err" |
+  head -n 1 >"$scratch/out"
+code=${PIPESTATUS[0]}
+expect_exit 1
+expect_silent err
+expect_out '^FAIL P00'
+xml_is_whole "$scratch/head.xml"
+
+# A full disk keeps back one report, not the others.
+last='mla-testbed run >/dev/full'
+"$testbed" run --cases-file "$scratch/small.txt" --property P00,P04 --junit "$scratch/full.xml" \
+  >/dev/full 2>"$scratch/err"
+code=$?
+expect_exit 3
+expect_err 'cannot write to stdout'
+xml_is_whole "$scratch/full.xml"
+try run --cases 5 --property P04 --junit /dev/full
+expect_exit 3
+expect_err "cannot write '/dev/full'"
+expect_out '^P04 .* pass$'
+
+# A report that could not be written is refused before the run, not after it.
+try run --for 1h --property P04 --junit "$scratch/no/such/folder.xml"
+expect_exit 3
+expect_silent out
+try run --for 1h --property P04 --junit "$scratch"
+expect_exit 3
+expect_err 'Is a directory'
+# An older report stays as it is until there is a new one, links and rights included.
+printf 'old' >"$scratch/real.xml"
+chmod 640 "$scratch/real.xml"
+ln -s real.xml "$scratch/link.xml"
+try run --cases 5 --property P04 --junit "$scratch/link.xml"
+expect_exit 0
+xml_is_whole "$scratch/real.xml"
+[[ -L $scratch/link.xml ]] || fail 'the link was replaced'
+[[ $(stat -c %a "$scratch/real.xml") == 640 ]] || fail 'the rights changed'
+
+# plants and replay.
+interrupt INT 'caught$' plants --for 60s
+expect_exit 4
+expect_out '^interrupted: [0-9]+ of [0-9]+ plants were tried$'

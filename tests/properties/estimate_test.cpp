@@ -1,0 +1,89 @@
+// Claims about estimates: they follow from the case alone, and the peak of a real run is near them.
+#include "properties/estimate.hpp"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "properties/judge.hpp"
+#include "tests/properties/judge_support.hpp"
+
+using namespace mla;
+using namespace mla::prop;
+
+namespace {
+
+Estimate estimate(const char* line) {
+  return estimate_of(case_of(line));
+}
+
+// Peak resident bytes of a process that judges the case by these properties.
+double measured_peak(const Case& c, const std::vector<const Property*>& properties) {
+  const pid_t child = fork();
+  if (child == 0) {
+    judge(c, properties, cpu_backend(), nullptr);
+    _exit(0);
+  }
+  int status = 0;
+  rusage usage{};
+  REQUIRE(wait4(child, &status, 0, &usage) == child);
+  REQUIRE(status == 0);
+  return static_cast<double>(usage.ru_maxrss) * 1024;
+}
+
+}  // namespace
+
+TEST_CASE("estimate: the tensors of a decode are those of its rows, heads and keys", "[estimate]") {
+  const Estimate e = estimate("mla1:2q3s100;heads=8;dtype=bf16/fp8");
+  CHECK(e.query == 2 * 3 * 8 * 576 * 2);
+  CHECK(e.cache == (2 * 100 + 1) * 576);
+  CHECK(e.reference == 2 * 3 * 8 * 512 * 16);
+  CHECK(e.work == 2 * 3 * 8 * 100 * 1088.0);
+  CHECK(estimate("mla1:2q3s100;heads=8;block=64").cache == (2 * 128 + 64) * 576 * 2);
+}
+
+TEST_CASE("estimate: padding requests and the largest step count", "[estimate]") {
+  CHECK(estimate("mla1:1q4s9;pad=3").query == 4 * estimate("mla1:1q4s9").query);
+  CHECK(estimate("mla1:1q1s9+1q1s4k").cache == estimate("mla1:1q1s4k").cache);
+  CHECK(estimate("mla1:1q1s4k+1q1s9").cache == estimate("mla1:1q1s4k").cache);
+}
+
+TEST_CASE("estimate: the largest line does not overflow", "[estimate]") {
+  const Estimate e = estimate("mla1:65536q4096s4096k;heads=128;block=256");
+  CHECK(e.lists > 1e10);
+  CHECK(e.bytes() > 2 * e.lists);
+}
+
+TEST_CASE("estimate: a step that is too large to be executed has lists only", "[estimate]") {
+  const Estimate e = estimate("mla1:64q1s128k");
+  CHECK(e.cache == 0);
+  CHECK(e.work == 0);
+  CHECK(e.lists > 64 * 128 * 1024 * 4);
+}
+
+TEST_CASE("estimate: sizes are printed in units that a reader knows", "[estimate]") {
+  CHECK(bytes_text(1536) == "1.5 KiB");
+  CHECK(bytes_text(20.0 * (1 << 20)) == "20 MiB");
+  CHECK(bytes_text(1000.0 * (1 << 20)) == "1.0 GiB");
+  CHECK(bytes_text(1e30).ends_with("EiB"));
+}
+
+TEST_CASE("estimate: the measured peak is within a factor of two", "[estimate]") {
+  // A result and the reference; a changed copy of the tensors; another case with tensors of its
+  // own.
+  std::vector<const Property*> properties;
+  for (const char* id : {"P05", "P13", "P18"}) properties.push_back(find_property(id));
+  for (const char* line : {"mla1:1q1s128k;heads=1;dtype=fp8/fp8", "mla1:300q2s300;heads=1;block=16",
+                           "mla1:800q1s5;heads=32"}) {
+    const Case c = case_of(line);
+    const double expected = estimate_of(c).bytes();
+    const double peak = measured_peak(c, properties);
+    INFO(line << ": estimated " << bytes_text(expected) << ", measured " << bytes_text(peak));
+    CHECK(expected > 200.0 * (1 << 20));
+    CHECK(peak < 2 * expected);
+    CHECK(peak > expected / 2);
+  }
+}
