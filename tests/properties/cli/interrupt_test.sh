@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Runs that are ended early: by a signal, by time, by a reader who left, by a disk that is full.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# A run of an hour does not outlive the test.
+trap 'kill -KILL $(jobs -p) 2>/dev/null; rm -rf "$scratch"' EXIT
 
 # Starts the command, sends the signal once the pattern is in its output, and waits:
 # interrupt SIGNAL PATTERN ARGUMENTS...
