@@ -1,10 +1,12 @@
-// Backend: the interface that every executor of a decode step implements.
+// Backend: the interface that every executor of steps implements.
 //
 // A launch is data: resolved shape, metadata, tensors. A result is data: final output and LSE,
-// every intermediate buffer, and a list of faults; a backend never decides whether a result is
-// good. Layouts: q [rows, model heads, 576] and cache rows [slot, 576] in their dtype, row-major;
-// out [rows, model heads, 512] as bf16 bits; lse [rows, model heads] f32, natural log. Fails:
-// supports() gives the reason; run() returns an error only when nothing could be executed.
+// every intermediate buffer, a list of faults, and what was launched; a backend never decides
+// whether a result is good. Every backend executes decode steps; it says for the other kinds
+// whether it does. Layouts of decode: q [rows, model heads, 576] and cache rows [slot, 576] in
+// their dtype, row-major; out [rows, model heads, 512] as bf16 bits; lse [rows, model heads] f32,
+// natural log. Fails: supports() gives the reason; run() returns an error only when nothing could
+// be executed.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +16,13 @@
 #include <vector>
 
 #include "core/builder/decode_metadata.hpp"
+#include "core/launches.hpp"
 #include "core/result.hpp"
 
 namespace mla {
 
-namespace cpu {
-struct PrefillKernels;  // cpu_backend/prefill/kernels.hpp
+namespace prefill {
+struct Kernels;  // core/builder/prefill/kernels.hpp
 }
 
 // A window of the physical KV cache. Slot s lies at bytes + (s - first_slot) * row_bytes(), and
@@ -79,6 +82,7 @@ struct DecodeResult {
   std::vector<float> stage1_lse;          // [kernel rows, kernel heads] after stage 1
   std::vector<Footprint> footprint;       // by work item; empty if not asked for
   std::vector<Fault> faults;
+  Launches launches;
 };
 
 struct ExecutionOptions {
@@ -99,11 +103,14 @@ class Backend {
   Backend& operator=(const Backend&) = delete;
   virtual ~Backend() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
+  // What executes steps of a kind, as its launches name it: "avx512", "emulated:gfx942". Empty: the
+  // backend has no such step, and nobody may execute one in its name.
+  [[nodiscard]] virtual std::string_view device(StepKind kind) const = 0;
   [[nodiscard]] virtual Support supports(const ResolvedShape& shape) const = 0;
   [[nodiscard]] virtual Result<DecodeResult> run(const DecodeLaunch& launch,
                                                  const ExecutionOptions& options) const = 0;
-  // What a prefill step launches on this backend; nullptr: the CPU backend's own kernels.
-  [[nodiscard]] virtual const cpu::PrefillKernels* prefill_kernels() const { return nullptr; }
+  // What a prefill step launches; null without such a step.
+  [[nodiscard]] virtual const prefill::Kernels* prefill_kernels() const { return nullptr; }
 };
 
 }  // namespace mla

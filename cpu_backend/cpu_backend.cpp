@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cpu_backend/executor.hpp"
+#include "cpu_backend/prefill/kernels.hpp"
 
 namespace mla::cpu {
 namespace {
@@ -33,8 +34,13 @@ bool machine_has(Isa isa) {
 
 class CpuBackend final : public Backend {
  public:
-  explicit CpuBackend(const DataPath& path) : path_(path) {}
+  CpuBackend(const DataPath& path, bool has_fa)
+      : path_(path), has_fa_(has_fa), prefill_(cpu::prefill_kernels(path)) {}
   [[nodiscard]] std::string_view name() const override { return "cpu"; }
+  [[nodiscard]] std::string_view device(StepKind kind) const override {
+    if (kind != StepKind::fa) return path_.label;
+    return has_fa_ ? kHost : "";
+  }
   [[nodiscard]] Support supports(const ResolvedShape& shape) const override {
     return check_shape(shape);
   }
@@ -42,9 +48,12 @@ class CpuBackend final : public Backend {
                                          const ExecutionOptions& options) const override {
     return execute(path_, launch, options);
   }
+  [[nodiscard]] const prefill::Kernels* prefill_kernels() const override { return &prefill_; }
 
  private:
   const DataPath& path_;
+  const bool has_fa_;
+  const prefill::Kernels prefill_;
 };
 
 }  // namespace
@@ -65,11 +74,11 @@ std::vector<Isa> available_isas() {
 std::unique_ptr<Backend> make_cpu_backend(const CpuOptions& options) {
   const std::vector<Isa> isas = available_isas();
   if (std::find(isas.begin(), isas.end(), options.isa) == isas.end()) return nullptr;
-  return std::make_unique<CpuBackend>(*path_of(options.isa));
+  return std::make_unique<CpuBackend>(*path_of(options.isa), options.isa == Isa::portable);
 }
 
 std::unique_ptr<Backend> make_cpu_backend() {
-  return make_cpu_backend({.isa = available_isas().front()});
+  return std::make_unique<CpuBackend>(*path_of(available_isas().front()), true);
 }
 
 }  // namespace mla::cpu

@@ -2,8 +2,10 @@
 //
 // It reads the plan's buffers only (work_meta_data first, as the kernels do), one work item at a
 // time, in an order drawn from the schedule seed; results are the same bits for every order and
-// thread count. Contracts: stage 1 aiter.md 6, reduce aiter.md 7, non-persistent path aiter.md 4.
-// Fails: indices that leave a buffer become faults of the result, never accesses.
+// thread count. Decode and prefill run on a data path. FA steps are plain C++ on the host: the
+// default backend has them, and so has the portable one. Contracts: stage 1 aiter.md 6, reduce
+// aiter.md 7, non-persistent path aiter.md 4. Fails: indices that leave a buffer become faults of
+// the result, never accesses.
 #pragma once
 
 #include <memory>

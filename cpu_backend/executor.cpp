@@ -107,9 +107,11 @@ Result<DecodeResult> execute(const DataPath& path, const DecodeLaunch& launch,
   run_stage1({launch, *rows, path, threads}, stage1.tasks,
              task_order(stage1, options.schedule_seed), buffers);
   DecodeResult result;
+  result.launches.add({"cpu", path.label, StepKind::decode, "stage 1"});
   result.stage1_out = buffers.out.copy();
   result.stage1_lse = buffers.lse.copy();
   run_merge(merges, reduce_rounding(md.shape.arch), threads, buffers);
+  if (!merges.rows.empty()) result.launches.add({"cpu", kHost, StepKind::decode, "reduce"});
 
   result.kernel_heads = buffers.heads;
   result.faults = std::move(stage1.faults);

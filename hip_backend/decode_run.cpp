@@ -160,7 +160,7 @@ Status DecodeRun::find_kernels(const DecodeLaunch& launch, const Stage1Maker& ma
       device_->find_kernel(code_object(device_->properties().arch, "reduce"), "reduce");
   if (!reduce_kernel) return reduce_kernel.error();
   reduce_kernel_ = *reduce_kernel;
-  auto stage1 = maker.make({*device_, launch, rows_, admission_, decode_});
+  auto stage1 = maker.make({*device_, launch, rows_, admission_, decode_, launches_});
   if (!stage1) return stage1.error();
   stage1_ = std::move(*stage1);
   return std::nullopt;
@@ -194,7 +194,10 @@ Status DecodeRun::stage1(StreamHandle stream) {
 
 Status DecodeRun::reduce(StreamHandle stream) {
   if (admission_.longest_tile == 0) return std::nullopt;
-  return device_->launch(stream, reduce_kernel_, reduce_size_, argument_bytes(reduce_));
+  if (Status bad = device_->launch(stream, reduce_kernel_, reduce_size_, argument_bytes(reduce_)))
+    return bad;
+  launches_.add({"hip", device_->properties().label, StepKind::decode, "reduce"});
+  return std::nullopt;
 }
 
 Status DecodeRun::read_stage1(DecodeResult& result) {

@@ -52,6 +52,7 @@ class DecodeRun {
   [[nodiscard]] Status read(const DecodeLaunch& launch, DecodeResult& result) const;
 
   [[nodiscard]] const Admission& admission() const { return admission_; }
+  [[nodiscard]] const Launches& launches() const { return launches_; }
 
  private:
   DecodeRun() = default;
@@ -67,6 +68,7 @@ class DecodeRun {
   Device* device_ = nullptr;
   RowMap rows_;
   Admission admission_;
+  Launches launches_;
   unsigned exact_ = 0;
   std::int64_t room_ = 0;
   std::vector<Buffer> buffers_;

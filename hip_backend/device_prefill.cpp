@@ -40,7 +40,10 @@ class PrefillRun {
         .lds_bytes =
             amd ? 0U : static_cast<std::uint32_t>(prefill_lds_bytes(kNvidiaPrefill, 2, true))};
     const char* kernel = input_.dtype == Dtype::bf16 ? "prefill_bf16" : "prefill_fp8";
-    return slots > 0 ? launch_.run("prefill", kernel, size, arguments_) : Status{};
+    if (slots == 0) return std::nullopt;
+    if (Status bad = launch_.run("prefill", kernel, size, arguments_)) return bad;
+    count(input_.plan == nullptr ? "flash attention" : "prefill_ps");
+    return std::nullopt;
   }
 
   void bring() {
@@ -104,11 +107,19 @@ class PrefillRun {
     r.row_groups = 8;
     const LaunchSize size = {
         .grid_x = static_cast<std::uint32_t>(tiles), .grid_y = 8, .threads = 256};
-    return tiles > 0 ? launch_.run("reduce", "reduce", size, r) : Status{};
+    if (tiles == 0) return std::nullopt;
+    if (Status bad = launch_.run("reduce", "reduce", size, r)) return bad;
+    count("reduce");
+    return std::nullopt;
+  }
+
+  void count(const char* kernel) {
+    launches_.add({"hip", device_.properties().label, StepKind::prefill, kernel});
   }
 
   Result<PrefillOutput> read() {
     PrefillOutput result;
+    result.launches = std::move(launches_);
     auto out = launch_.buffer(first_output_).read_all<std::uint16_t>();
     if (!out) return out.error();
     result.out = std::move(*out);
@@ -126,6 +137,7 @@ class PrefillRun {
   const PrefillAttention& attention_;
   KernelLaunch launch_;
   PrefillArguments arguments_{};
+  Launches launches_;
   std::size_t first_output_ = 0;
 };
 

@@ -41,6 +41,7 @@ struct PrefillOutput {
   std::vector<float> lse;          // [rows, heads]
   std::vector<float> partial_out;  // [partial rows, heads, 128]
   std::vector<float> partial_lse;
+  Launches launches;  // of this project's kernels
 };
 
 Result<PrefillOutput> prefill_on_device(Device& device, const PrefillInput& input);

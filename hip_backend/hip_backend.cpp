@@ -23,15 +23,18 @@ class HipBackend final : public Backend {
       : device_(std::move(device)), options_(options), prefill_(device_prefill_kernels(device_)) {}
 
   [[nodiscard]] std::string_view name() const override { return "hip"; }
+  [[nodiscard]] std::string_view device(StepKind kind) const override {
+    return kind == StepKind::fa ? std::string_view() : device_->properties().label;
+  }
   [[nodiscard]] Support supports(const ResolvedShape& shape) const override;
   [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
                                          const ExecutionOptions& options) const override;
-  [[nodiscard]] const cpu::PrefillKernels* prefill_kernels() const override { return &prefill_; }
+  [[nodiscard]] const prefill::Kernels* prefill_kernels() const override { return &prefill_; }
 
  private:
   std::shared_ptr<Device> device_;
   HipOptions options_;
-  cpu::PrefillKernels prefill_;
+  prefill::Kernels prefill_;
 };
 
 Support HipBackend::supports(const ResolvedShape& shape) const {
@@ -61,13 +64,18 @@ Result<DecodeResult> HipBackend::run(const DecodeLaunch& launch,
   if (Support support = supports(launch.metadata.shape); !support.ok)
     return Error{ErrorCode::unsupported, support.reason, ""};
   if (Status bad = check_launch(launch)) return *bad;
-  return execute_decode(*device_, launch,
-                        {.run = {.stage1 = own_stage1(),
-                                 .sleep_seed = static_cast<std::uint32_t>(
-                                     options.schedule_seed ^ options.schedule_seed >> 32U),
-                                 .whole_cache_bytes = options_.whole_cache_bytes},
-                         .through_graph = options_.through_graph,
-                         .record_footprint = options.record_footprint});
+  Result<DecodeResult> result = execute_decode(
+      *device_, launch,
+      {.run = {.stage1 = own_stage1(),
+               .sleep_seed =
+                   static_cast<std::uint32_t>(options.schedule_seed ^ options.schedule_seed >> 32U),
+               .whole_cache_bytes = options_.whole_cache_bytes},
+       .through_graph = options_.through_graph,
+       .record_footprint = options.record_footprint});
+  // A step without a key has nothing to launch.
+  if (result)
+    result->launches.add({"hip", device_->properties().label, StepKind::decode, "stage 1", 0});
+  return result;
 }
 
 }  // namespace

@@ -6,8 +6,9 @@
 // in f32 arithmetic. A schedule seed makes waves sleep at places drawn from it, and an emulated
 // device runs them in an order drawn from it. Prefill steps
 // launch the device's attention and reduce; gather and merge of context chunks stay on the CPU.
-// Fails: supports() gives the reason. A fault of the device is an error that says whether the
-// device works again; a work that may not run becomes a fault of the result and never runs.
+// There is no FA step. Fails: supports() gives the reason. A fault of the device is an error that
+// says whether the device works again; a work that may not run becomes a fault of the result and
+// never runs.
 #pragma once
 
 #include <memory>

@@ -23,10 +23,12 @@ std::size_t choose_layout(std::int64_t packed_rows) {
 class OwnStage1 final : public Stage1 {
  public:
   OwnStage1(Device& device, KernelHandle kernel, const LaunchSize& size,
-            const DecodeArguments& arguments)
-      : device_(device), kernel_(kernel), size_(size), arguments_(arguments) {}
+            const DecodeArguments& arguments, Launches& launches)
+      : device_(device), kernel_(kernel), size_(size), arguments_(arguments), launches_(launches) {}
   Status run(StreamHandle stream) override {
-    return device_.launch(stream, kernel_, size_, argument_bytes(arguments_));
+    if (Status bad = device_.launch(stream, kernel_, size_, argument_bytes(arguments_))) return bad;
+    launches_.add({"hip", device_.properties().label, StepKind::decode, "stage 1"});
+    return std::nullopt;
   }
   Status finish() override { return std::nullopt; }
 
@@ -35,6 +37,7 @@ class OwnStage1 final : public Stage1 {
   KernelHandle kernel_;
   LaunchSize size_;
   DecodeArguments arguments_;
+  Launches& launches_;
 };
 
 class OwnStage1Maker final : public Stage1Maker {
@@ -63,7 +66,8 @@ class OwnStage1Maker final : public Stage1Maker {
                                std::to_string(chosen.rows);
     const auto handle = input.device.find_kernel(code_object(device.arch, "decode"), kernel);
     if (!handle) return handle.error();
-    return std::unique_ptr<Stage1>(new OwnStage1(input.device, *handle, size, arguments));
+    return std::unique_ptr<Stage1>(
+        new OwnStage1(input.device, *handle, size, arguments, input.launches));
   }
 };
 

@@ -15,8 +15,7 @@ using cpu::Operand;
 using prefill::kVDim;
 
 std::span<const std::byte> bytes_of(const Operand& x) {
-  const std::int64_t width = x.kind == cpu::ElementKind::bf16 ? 2 : 1;
-  return {x.data, static_cast<std::size_t>(x.rows * x.heads * x.dim * width)};
+  return {x.data, static_cast<std::size_t>(x.rows * x.heads * x.dim * element_bytes(x.dtype))};
 }
 
 PrefillInput input_of(const KernelContext& context, const Operand& q, const Operand& k,
@@ -25,7 +24,7 @@ PrefillInput input_of(const KernelContext& context, const Operand& q, const Oper
   in.q = bytes_of(q);
   in.k = bytes_of(k);
   in.v = bytes_of(v);
-  in.dtype = q.kind == cpu::ElementKind::bf16 ? Dtype::bf16 : Dtype::fp8;
+  in.dtype = q.dtype;
   in.arch = context.arch;
   in.heads = q.heads;
   return in;
@@ -54,6 +53,7 @@ void run_flash(Device& device, const KernelContext& context, const cpu::FlashLau
   in.kv_indptr = launch.cu_seqlens_k;
   const auto result = prefill_on_device(device, in);
   if (!result) return context.faults.push_back({result.error().message, -1, -1});
+  context.launches.add(result->launches);
   copy_rows(*result, launch.cu_seqlens_q.back(), launch.q.heads, launch.out, launch.lse);
 }
 
@@ -80,6 +80,7 @@ void run_ps(Device& device, const KernelContext& context, const cpu::PsLaunch& l
   in.partial_rows = output.partial_rows;
   const auto result = prefill_on_device(device, in);
   if (!result) return context.faults.push_back({result.error().message, -1, -1});
+  context.launches.add(result->launches);
   copy_rows(*result, output.rows, output.heads, output.out, output.lse);
   std::copy(result->partial_out.begin(), result->partial_out.end(), output.partial_out);
   std::copy(result->partial_lse.begin(), result->partial_lse.end(), output.partial_lse);
@@ -87,24 +88,18 @@ void run_ps(Device& device, const KernelContext& context, const cpu::PsLaunch& l
 
 }  // namespace
 
-cpu::PrefillKernels device_prefill_kernels(const std::shared_ptr<Device>& device) {
-  cpu::PrefillKernels kernels;
+prefill::Kernels device_prefill_kernels(const std::shared_ptr<Device>& device) {
+  // What somebody else's kernel attended is left to the CPU's reduce.
+  prefill::Kernels kernels = cpu::prefill_kernels(cpu::portable_path());
   if (device->properties().platform == Platform::amd)
     kernels.arch = arch_from_name(device->properties().arch);
   kernels.flash = [device](const KernelContext& context, const cpu::FlashLaunch& launch) {
     run_flash(*device, context, launch);
   };
-  // The device merges as it attends. What somebody else's kernel attended is left to merge.
-  const auto merged = std::make_shared<const cpu::PsOutput*>(nullptr);
-  kernels.prefill_ps = [device, merged](const KernelContext& context, const cpu::PsLaunch& launch,
-                                        cpu::PsOutput& output) {
+  kernels.prefill_ps = [device](const KernelContext& context, const cpu::PsLaunch& launch,
+                                cpu::PsOutput& output) {
     run_ps(*device, context, launch, output);
-    *merged = &output;
-  };
-  kernels.reduce = [merged](const KernelContext& context, const cpu::PlanSpans& plan,
-                            cpu::PsOutput& output) {
-    if (*merged != &output) cpu::run_prefill_reduce(context, plan, output);
-    *merged = nullptr;
+    return prefill::Partials::merged;
   };
   return kernels;
 }

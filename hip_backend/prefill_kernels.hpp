@@ -12,6 +12,6 @@
 
 namespace mla::hip {
 
-cpu::PrefillKernels device_prefill_kernels(const std::shared_ptr<Device>& device);
+prefill::Kernels device_prefill_kernels(const std::shared_ptr<Device>& device);
 
 }  // namespace mla::hip

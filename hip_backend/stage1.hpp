@@ -34,6 +34,7 @@ struct Stage1Input {
   const RowMap& rows;
   const Admission& admission;
   const DecodeArguments& buffers;  // addresses and scales; what only our kernel reads as well
+  Launches& launches;  // of the run: a Stage1 counts its own, one of a capture when it is captured
 };
 
 class Stage1Maker {

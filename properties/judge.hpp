@@ -1,6 +1,8 @@
 // Judge: one case, looked at by several properties through one subject.
 //
 // Cases are judged in parallel, so each executes with one thread unless a property asks for more.
+// A property passes only if the backend launched something for it where it had a step executed:
+// what was launched is counted by the code that launches, under the name of its own backend.
 // Fails: never; a stage that refuses the case is for the properties to skip, and is reported.
 #pragma once
 
@@ -18,11 +20,20 @@ namespace mla::prop {
 using Stopped = std::function<bool()>;
 
 struct Judgement {
-  // By shape or builder, with a reason; another kind than decode, when every property skipped it.
+  // By shape or builder, with a reason; another kind than decode, when every property skipped it or
+  // the backend has no such step.
   bool refused = false;
-  std::vector<Outcome> outcomes;  // one for each property
-  bool cut = false;               // stopped early: what was not asked is inconclusive
+  std::vector<Outcome> outcomes;      // one for each property
+  std::vector<Execution> executions;  // the same
+  Launches shared;                    // of the case's own step
+  bool cut = false;                   // stopped early: what was not asked is inconclusive
+  [[nodiscard]] Launches launches() const;
 };
+
+// A pass for which the backend launched something; any other pass is none, and says why. `launches`
+// are those that the outcome rests on, of a step that gave a result.
+Outcome only_what_ran(Outcome outcome, const Backend& backend, StepKind kind,
+                      const Launches& launches);
 
 Judgement judge(const Case& c, std::span<const Property* const> properties, const Backend& backend,
                 const Interposer* interposer);

@@ -58,10 +58,13 @@ ExitCode RunReport::exit_code() const {
   };
   if (any(Verdict::unexpected_pass)) return ExitCode::unexpected_pass;
   if (any(Verdict::inconclusive) || !missed_quotas().empty()) return ExitCode::inconclusive;
-  const bool ran = !tallies.empty() && std::all_of(tallies.begin(), tallies.end(),
-                                                   [](const auto& t) { return t.ran > 0; });
-  return ran && !gave_up && !interrupted && too_large == 0 ? ExitCode::held
-                                                           : ExitCode::inconclusive;
+  const bool ran =
+      std::any_of(tallies.begin(), tallies.end(), [](const PropertyTally& t) { return t.ran > 0; });
+  const bool settled = std::all_of(tallies.begin(), tallies.end(), [](const PropertyTally& t) {
+    return t.unsettled == 0 && (t.ran > 0 || !t.never_applies.empty());
+  });
+  const bool whole = !gave_up && !interrupted && too_large == 0;
+  return ran && settled && whole ? ExitCode::held : ExitCode::inconclusive;
 }
 
 RunReport run_properties(const RunOptions& options) {

@@ -2,10 +2,11 @@
 //
 // Cases are drawn by RapidCheck under an id of our own, never under one from the environment; a
 // failure carries everything that reproduces it: the case line first. Cases that ran are counted
-// for each property: zero is inconclusive, and so is a large run without the kinds of cases that
-// defects sit in (tags.hpp). Cases are judged in parallel, and the report of a seed
-// is the same for any number of workers, as long as no time limit and no signal cuts it off.
-// `backend` must be set.
+// for each property: zero is inconclusive unless the property can say nothing on the backend, and
+// so is a large run without the kinds of cases that defects sit in (tags.hpp). Launches are counted
+// as well, and a case on which another backend ran is no pass (judge.hpp). Cases are judged in
+// parallel, and the report of a seed is the same for any number of workers, as long as no time
+// limit and no signal cuts it off. `backend` must be set.
 #pragma once
 
 #include <chrono>
@@ -74,8 +75,13 @@ struct PropertyTally {
   std::int64_t ran = 0;
   std::int64_t skipped = 0;
   std::int64_t failed = 0;
-  std::string first_skip;  // why the first skipped case was skipped
-  std::int64_t known = 0;  // of those that ran, failed as the ledger has it
+  std::string why_skipped;         // the most telling reason, see skip_reasons.hpp
+  std::int64_t known = 0;          // of those that ran, failed as the ledger has it
+  std::int64_t skipped_alike = 0;  // cases that were skipped for this reason
+  std::int64_t unsettled = 0;      // held, but the backend that was named launched nothing
+  std::string why_unsettled = {};  // the first of them
+  std::string never_applies = {};  // why no case can be judged on this backend; empty if some can
+  std::int64_t launches = 0;       // of the backend that was named
 };
 
 struct LedgerTally {
@@ -103,6 +109,7 @@ struct RunReport {
   std::int64_t cases = 0;       // cases judged by every property that was still asked
   std::int64_t wanted = 0;      // cases asked for, beside those that fill the time
   std::int64_t refused = 0;     // of these, refused by shape or builder, with a reason
+  Launches launches;            // for the verdicts above; not for shrinking and witnesses
   std::int64_t too_large = 0;   // given cases that were not judged for want of memory
   std::string first_too_large;  // what the first case, given or random, would need
   bool gave_up = false;         // the time limit passed before the wanted cases were judged

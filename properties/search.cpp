@@ -27,7 +27,9 @@ Search::Search(const RunOptions& options, const Backend& backend)
       backend_(backend),
       wanted_(static_cast<std::int64_t>(options.cases.size()) + options.random_cases),
       first_(options.properties.size()),
-      skips_(options.properties.size()) {}
+      skips_(options.properties.size()),
+      unsettled_(options.properties.size()),
+      launches_(options.properties.size()) {}
 
 void Search::run(int workers) {
   workers_ = workers;
@@ -109,7 +111,7 @@ void Search::quarantine(std::int64_t index, const Case& c, std::vector<std::size
     record.verdicts[p] = Verdict::skip;
     record.listed.push_back({p, static_cast<std::size_t>(entry - options_.ledger.data())});
     const std::lock_guard lock(mutex_);
-    note_skip(p, index, "quarantined by " + entry->id + ": " + entry->reason);
+    skips_[p].note(index, Verdict::skip, "quarantined by " + entry->id + ": " + entry->reason);
     return true;
   };
   asked.erase(std::remove_if(asked.begin(), asked.end(), listed), asked.end());
@@ -126,14 +128,10 @@ void Search::refuse_too_large(std::int64_t index, const Case& c, std::vector<std
   if (index < too_large_.index) too_large_ = {index, reason};
   for (const std::size_t p : asked) {
     record.verdicts[p] = Verdict::skip;
-    note_skip(p, index, reason);
+    skips_[p].note(index, Verdict::skip, reason);
   }
   asked.clear();
   record.too_large = true;
-}
-
-void Search::note_skip(std::size_t p, std::int64_t index, std::string reason) {
-  if (index < skips_[p].index) skips_[p] = {index, std::move(reason)};
 }
 
 void Search::keep(std::int64_t index, const Case& c, const std::vector<std::size_t>& asked,
@@ -146,7 +144,10 @@ void Search::keep(std::int64_t index, const Case& c, const std::vector<std::size
     const std::size_t p = asked[i];
     Outcome& outcome = judgement.outcomes[i];
     record.verdicts[p] = outcome.verdict;
-    if (outcome.verdict == Verdict::skip) note_skip(p, index, std::move(outcome.message));
+    if (outcome.verdict == Verdict::skip || outcome.verdict == Verdict::not_applicable)
+      skips_[p].note(index, outcome.verdict, outcome.message);
+    if (outcome.verdict == Verdict::inconclusive && record.done)
+      unsettled_[p].note(index, outcome.verdict, outcome.message);
     if (outcome.verdict != Verdict::fail) continue;
     const LedgerEntry* entry = known_failure(options_.ledger, *options_.properties[p], c, outcome);
     if (entry != nullptr) {
@@ -158,6 +159,8 @@ void Search::keep(std::int64_t index, const Case& c, const std::vector<std::size
   }
   records_[static_cast<std::size_t>(index)] = std::move(record);
   while (frontier_ < next_ && records_[static_cast<std::size_t>(frontier_)].back) ++frontier_;
+  launches_.note(index, {asked, std::move(judgement.executions), std::move(judgement.shared)});
+  add_launches();
   ++judged_;
   options_.progress(judged_, options_.time_limit ? 0 : wanted_);
 }
@@ -203,6 +206,13 @@ void Search::settle(std::int64_t index, std::vector<Failure> failures) {
     failures_.push_back(std::move(failure));
   }
   explained_ = index + 1;
+  add_launches();
+}
+
+void Search::add_launches() {
+  std::vector<std::int64_t> last;
+  for (const FirstFailure& f : first_) last.push_back(f.index);
+  launches_.add_up_to(next_certain(), last);
 }
 
 // Of one property, up to its first failure.
@@ -210,9 +220,11 @@ PropertyTally Search::tally(std::size_t p, std::int64_t taken) const {
   PropertyTally tally;
   tally.property = options_.properties[p];
   for (std::int64_t i = 0; i < taken && i <= first_[p].index; ++i) {
-    const Verdict verdict = records_[static_cast<std::size_t>(i)].verdicts[p];
-    if (verdict == Verdict::inconclusive) continue;
-    ++(verdict == Verdict::skip ? tally.skipped : tally.ran);
+    const Record& record = records_[static_cast<std::size_t>(i)];
+    const Verdict verdict = record.verdicts[p];
+    if (verdict == Verdict::inconclusive && !record.done) continue;
+    const bool skipped = verdict == Verdict::skip || verdict == Verdict::not_applicable;
+    ++(verdict == Verdict::inconclusive ? tally.unsettled : skipped ? tally.skipped : tally.ran);
     if (verdict == Verdict::fail) ++tally.failed;
     if (verdict == Verdict::known_fail) ++tally.known;
   }
@@ -220,7 +232,19 @@ PropertyTally Search::tally(std::size_t p, std::int64_t taken) const {
     ++tally.ran;
     ++tally.failed;
   }
-  if (tally.skipped > 0) tally.first_skip = skips_[p].reason;
+  const bool asked_always = first_[p].index == kNever;
+  if (tally.skipped > 0) {
+    const auto shown = asked_always ? skips_[p].most_telling() : skips_[p].first();
+    tally.why_skipped = shown.reason;
+    tally.skipped_alike = shown.cases;
+  }
+  if (tally.unsettled > 0) tally.why_unsettled = unsettled_[p].first().reason;
+  if (tally.ran == 0)
+    tally.never_applies =
+        never_applies(*tally.property, backend_, options_.arch).value_or(std::string());
+  for (const StepKind kind : {StepKind::decode, StepKind::prefill, StepKind::fa})
+    tally.launches +=
+        launches_.of_property(p).of(backend_.name(), backend_.device(kind), kind).value_or(0);
   return tally;
 }
 
@@ -261,6 +285,7 @@ RunReport Search::report() const {
   for (std::size_t p = 0; p < first_.size(); ++p) report.tallies.push_back(tally(p, taken));
   count_cases(report, taken);
   count_listed(report, taken);
+  report.launches = launches_.all();
   report.wanted = wanted_;
   report.first_too_large = too_large_.reason;
   // A run in which every property has failed has nothing left to ask.

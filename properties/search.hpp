@@ -16,8 +16,10 @@
 #include <vector>
 
 #include "properties/defects.hpp"
+#include "properties/execution.hpp"
 #include "properties/judge.hpp"
 #include "properties/runner.hpp"
+#include "properties/skip_reasons.hpp"
 
 namespace mla::prop {
 
@@ -69,7 +71,8 @@ class Search {
   // The same with all properties, where the case needs more memory than a worker may take.
   void refuse_too_large(std::int64_t index, const Case& c, std::vector<std::size_t>& asked,
                         Record& record);
-  void note_skip(std::size_t p, std::int64_t index, std::string reason);
+  // Adds up the launches of cases that no failure can rule out any more.
+  void add_launches();
   // Shrinks and reports what is certain by now; one worker at a time.
   void explain();
   [[nodiscard]] std::int64_t next_certain() const;
@@ -94,12 +97,14 @@ class Search {
   std::vector<Failure> failures_;
   std::vector<Record> records_;
   std::vector<FirstFailure> first_;
-  struct FirstSkip {
+  std::vector<SkipReasons> skips_;
+  std::vector<SkipReasons> unsettled_;
+  LaunchSums launches_;
+  struct TooLarge {
     std::int64_t index = kNever;
     std::string reason;
   };
-  std::vector<FirstSkip> skips_;
-  FirstSkip too_large_;
+  TooLarge too_large_;
   int workers_ = 1;
 };
 

@@ -75,6 +75,9 @@ class Compared final : public Backend {
   Compared(std::unique_ptr<Backend> backend, std::unique_ptr<Backend> peer)
       : backend_(std::move(backend)), peer_(std::move(peer)) {}
   [[nodiscard]] std::string_view name() const override { return backend_->name(); }
+  [[nodiscard]] std::string_view device(StepKind kind) const override {
+    return backend_->device(kind);
+  }
   [[nodiscard]] Support supports(const ResolvedShape& shape) const override {
     return backend_->supports(shape);
   }
@@ -84,13 +87,14 @@ class Compared final : public Backend {
     if (!result || !result->faults.empty()) return result;
     const Result<DecodeResult> other = peer_->run(launch, options);
     if (!other) return result;
+    result->launches.add(other->launches);
     if (const auto found = first_stage_difference(launch, *other, *result))
       result->faults.push_back({found->what + ", on " + std::string(peer_->name()) + " and " +
                                     std::string(backend_->name()),
                                 found->work, -1});
     return result;
   }
-  [[nodiscard]] const cpu::PrefillKernels* prefill_kernels() const override {
+  [[nodiscard]] const prefill::Kernels* prefill_kernels() const override {
     return backend_->prefill_kernels();
   }
 

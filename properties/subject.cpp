@@ -13,9 +13,46 @@
 
 namespace mla::prop {
 
+namespace {
+
+// The backend of a subject. What a result says that was launched goes to the log.
+class Logged final : public Backend {
+ public:
+  Logged(const Backend& backend, ExecutionLog& log) : backend_(backend), log_(log) {}
+  [[nodiscard]] std::string_view name() const override { return backend_.name(); }
+  [[nodiscard]] std::string_view device(StepKind kind) const override {
+    return backend_.device(kind);
+  }
+  [[nodiscard]] Support supports(const ResolvedShape& shape) const override {
+    return backend_.supports(shape);
+  }
+  [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
+                                         const ExecutionOptions& options) const override {
+    Result<DecodeResult> result = backend_.run(launch, options);
+    if (result) log_.note(result->launches);
+    return result;
+  }
+  [[nodiscard]] const prefill::Kernels* prefill_kernels() const override {
+    return backend_.prefill_kernels();
+  }
+
+  [[nodiscard]] const Backend& inner() const { return backend_; }
+
+ private:
+  const Backend& backend_;
+  ExecutionLog& log_;
+};
+
+}  // namespace
+
 struct Subject::State {
+  State(Case c, const Backend& on, std::shared_ptr<ExecutionLog> notes, bool sibling)
+      : spec(std::move(c)), log(std::move(notes)), is_sibling(sibling), backend(on, *log) {}
+
   Case spec;
-  const Backend* backend = nullptr;
+  std::shared_ptr<ExecutionLog> log;
+  bool is_sibling = false;  // a sibling's step belongs to the property that made it
+  Logged backend;
   const Interposer* interposer = nullptr;
 
   std::optional<Result<Batch>> true_batch;  // of the case as written
@@ -34,14 +71,26 @@ struct Subject::State {
     if (!true_batch) true_batch.emplace(make_batch(spec));
     return *true_batch;
   }
+
+  // The step of the case, executed once.
+  template <class T, class Execute>
+  const Result<T>& step(std::optional<Result<T>>& kept, Execute execute) {
+    if (!kept) {
+      if (!is_sibling) log->begin_shared();
+      kept.emplace(execute());
+      log->end_shared();
+    }
+    if (!is_sibling && kept->ok()) log->use_shared();
+    return *kept;
+  }
 };
 
 Subject::Subject(Case c, const Backend& backend, const Interposer* interposer)
-    : state_(std::make_unique<State>()) {
-  state_->spec = std::move(c);
-  state_->backend = &backend;
+    : state_(
+          std::make_unique<State>(std::move(c), backend, std::make_shared<ExecutionLog>(), false)) {
   state_->interposer = interposer;
 }
+Subject::Subject(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 Subject::~Subject() = default;
 Subject::Subject(Subject&&) noexcept = default;
@@ -51,7 +100,10 @@ const Case& Subject::spec() const {
   return state_->spec;
 }
 const Backend& Subject::backend() const {
-  return *state_->backend;
+  return state_->backend;
+}
+ExecutionLog& Subject::log() const {
+  return *state_->log;
 }
 const Interposer* Subject::interposer() const {
   return state_->interposer;
@@ -97,14 +149,15 @@ const Result<DecodeTensors>& Subject::tensors() {
 
 const Result<DecodeResult>& Subject::result() {
   State& s = *state_;
-  if (s.result) return *s.result;
-  const Result<DecodeMetadata>& m = metadata();
-  if (!m) return s.result.emplace(m.error());
-  const Result<DecodeTensors>& t = tensors();
-  if (!t) return s.result.emplace(t.error());
-  const ExecutionOptions options{
-      .schedule_seed = s.spec.schedule_seed, .threads = 0, .record_footprint = true};
-  return s.result.emplace(run_stage(s.interposer, *s.backend, {*m, *t}, options));
+  return s.step(s.result, [&]() -> Result<DecodeResult> {
+    const Result<DecodeMetadata>& m = metadata();
+    if (!m) return m.error();
+    const Result<DecodeTensors>& t = tensors();
+    if (!t) return t.error();
+    const ExecutionOptions options{
+        .schedule_seed = s.spec.schedule_seed, .threads = 0, .record_footprint = true};
+    return run_stage(s.interposer, s.backend, {*m, *t}, options);
+  });
 }
 
 const Result<cpu::ReferenceResult>& Subject::reference() {
@@ -129,10 +182,11 @@ const Result<cpu::ReferenceResult>& Subject::reference() {
 
 const Result<PrefillRun>& Subject::prefill() {
   State& s = *state_;
-  if (s.prefill) return *s.prefill;
-  Case first = s.spec;
-  first.later_steps.clear();
-  return s.prefill.emplace(run_prefill({std::move(first)}, parts_of(*this), {}));
+  return s.step(s.prefill, [&] {
+    Case first = s.spec;
+    first.later_steps.clear();
+    return run_prefill({std::move(first)}, parts_of(*this), {});
+  });
 }
 
 const cpu::ReferenceResult& Subject::prefill_reference() {
@@ -143,12 +197,14 @@ const cpu::ReferenceResult& Subject::prefill_reference() {
 
 const Result<std::vector<FaStepRun>>& Subject::fa() {
   State& s = *state_;
-  if (!s.fa) s.fa.emplace(run_fa(fa_steps(s.spec), fa_defect_of(*this), 1));
-  return *s.fa;
+  return s.step(s.fa, [&] { return run_fa(fa_steps(s.spec), *this); });
 }
 
 Subject Subject::sibling(Case other) const {
-  return {std::move(other), *state_->backend, state_->interposer};
+  auto state =
+      std::make_unique<State>(std::move(other), state_->backend.inner(), state_->log, true);
+  state->interposer = state_->interposer;
+  return Subject(std::move(state));
 }
 
 }  // namespace mla::prop

@@ -17,6 +17,7 @@
 #include "core/case/case.hpp"
 #include "core/result.hpp"
 #include "cpu_backend/reference.hpp"
+#include "properties/execution.hpp"
 
 namespace mla::prop {
 
@@ -62,7 +63,10 @@ class Subject {
   Subject& operator=(Subject&&) noexcept;
 
   [[nodiscard]] const Case& spec() const;
+  // The backend; what it launches for whoever calls it is noted in the log.
   [[nodiscard]] const Backend& backend() const;
+  // Shared with siblings.
+  [[nodiscard]] ExecutionLog& log() const;
   [[nodiscard]] const Interposer* interposer() const;
 
   const Result<Batch>& batch();
@@ -85,6 +89,7 @@ class Subject {
 
  private:
   struct State;
+  explicit Subject(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

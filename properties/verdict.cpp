@@ -12,6 +12,8 @@ std::string_view name(Verdict verdict) {
       return "inconclusive";
     case Verdict::skip:
       return "skip";
+    case Verdict::not_applicable:
+      return "not-applicable";
     case Verdict::known_fail:
       return "known-fail";
     case Verdict::unexpected_pass:

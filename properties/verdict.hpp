@@ -14,7 +14,8 @@ enum class Verdict : std::uint8_t {
   pass,
   fail,
   inconclusive,     // time ran out, the generator gave up, or nothing ran
-  skip,             // the property does not apply, or the case is refused with a reason
+  skip,             // the property says nothing about the case, or it is refused with a reason
+  not_applicable,   // whatever the case, the property says nothing here: kind of step, device
   known_fail,       // failed, and is listed as failing
   unexpected_pass,  // held, although listed as failing
 };
@@ -45,6 +46,9 @@ inline Outcome failed(std::string message) {
 }
 inline Outcome skipped(std::string reason) {
   return {Verdict::skip, std::move(reason), {}};
+}
+inline Outcome not_applicable(std::string reason) {
+  return {Verdict::not_applicable, std::move(reason), {}};
 }
 
 }  // namespace mla::prop

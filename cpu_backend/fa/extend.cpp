@@ -46,6 +46,7 @@ void queue_gather(const FaLaunch& launch, const GatherViews& g, const std::strin
                   Stream& stream) {
   const std::int64_t columns = columns_of(launch.metadata);
   stream.launch("gather " + what, [g, columns, t = &launch.tensors](const DeviceAccess& access) {
+    t->count("gather");
     gather_cache({.cache = t->cache_on(access),
                   .blocks = {g.block_table.on(access), columns},
                   .cu_seq_lens = g.cu_seq_lens.on(access),
@@ -71,6 +72,7 @@ void queue_windowed_extend(const FaLaunch& launch, const RunViews& run, Stream& 
   stream.launch("attend windows", [=, t = &launch.tensors, swa = &*swa, extend = &*md.extend,
                                    window = launch.layer.window,
                                    threads = launch.threads](const DeviceAccess& access) {
+    t->count("varlen attention");
     const auto workspace = swa->swa_workspace.view().on(access);
     const std::size_t plane = workspace.size() / 2;
     varlen_attention({.what = "extend, windows",
@@ -110,6 +112,7 @@ void queue_chunk(const FaLaunch& launch, const RunViews& run, std::int64_t c,
   stream.launch("attend " + name, [=, t = &launch.tensors, extend = &*md.extend,
                                    workspace = ctx.workspace, longest = ctx.max_seq_lens[size(c)],
                                    threads = launch.threads](const DeviceAccess& access) {
+    t->count("varlen attention");
     const auto space = workspace.on(access);
     const std::size_t plane = space.size() / 2;
     scratch->chunk.poison();
@@ -129,11 +132,13 @@ void queue_chunk(const FaLaunch& launch, const RunViews& run, std::int64_t c,
                      *t->faults);
   });
   stream.launch("merge " + name, [c, scratch, t = &launch.tensors](const DeviceAccess&) {
-    if (c == 0)
+    if (c == 0) {
       scratch->context = scratch->chunk;
-    else
+    } else {
+      t->count("merge");
       merge_states(scratch->context.view(), scratch->chunk.view(), t->shape, scratch->context.out,
                    scratch->context.lse);
+    }
   });
 }
 
@@ -143,6 +148,7 @@ void queue_fresh_tokens(const FaLaunch& launch, const RunViews& run,
                 [=, t = &launch.tensors, extend = &*launch.metadata.extend,
                  causal = static_cast<bool>(launch.metadata.causal[launch.layer.index]),
                  threads = launch.threads](const DeviceAccess& access) {
+                  t->count("varlen attention");
                   const auto cu = extend->query_start_loc.view().on(access);
                   varlen_attention({.what = "extend, new tokens",
                                     .q = run.q.on(access),
@@ -176,10 +182,12 @@ void queue_extend(const FaLaunch& launch, Stream& stream) {
   for (std::int64_t c = 0; c < chunks; ++c) queue_chunk(launch, run, c, scratch, stream);
   stream.launch("merge extends", [=, out = run.out, t = &launch.tensors](const DeviceAccess& a) {
     const auto to = out.on(a);
-    if (chunks == 0)
+    if (chunks == 0) {
       std::copy(scratch->fresh.out.begin(), scratch->fresh.out.end(), to.begin());
-    else
+    } else {
+      t->count("merge");
       merge_states(scratch->context.view(), scratch->fresh.view(), t->shape, to, {});
+    }
   });
 }
 

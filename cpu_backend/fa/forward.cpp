@@ -63,6 +63,7 @@ Result<FaDecodeCall> decode_call(const fa::Layer& layer, const fa::Metadata& md)
 void queue_cache_update(const FaLaunch& launch, Stream& stream) {
   stream.launch("update cache", [slots = launch.metadata.slot_mapping,
                                  t = &launch.tensors](const DeviceAccess& access) {
+    t->count("cache update");
     update_cache({.k = t->k.view().on(access),
                   .v = t->v.view().on(access),
                   .slot_mapping = slots.on(access)},
@@ -79,6 +80,7 @@ void queue_prefill(const FaLaunch& launch, Stream& stream) {
                               .window = launch.layer.window};
   stream.launch("attend prefills", [=, t = &launch.tensors, prefill = &*md.prefill,
                                     threads = launch.threads](const DeviceAccess& access) {
+    t->count("varlen attention");
     const auto cu = prefill->query_start_loc.view().on(access);
     varlen_attention({.what = "prefill",
                       .q = run.q.on(access),
@@ -106,6 +108,7 @@ void queue_decode(const FaLaunch& launch, const FaDecodeCall& call, Stream& stre
   stream.launch(std::string(fa::name(call.route.kernel)),
                 [=, t = &launch.tensors, columns = columns_of(md), window = launch.layer.window,
                  threads = launch.threads](const DeviceAccess& access) {
+                  t->count(fa::name(call.route.kernel));
                   const PagedCall paged{.q = run.q.on(access),
                                         .cache = t->cache_on(access),
                                         .blocks = {table.on(access), columns},

@@ -73,7 +73,8 @@ FaDeviceTensors upload_tensors(const FaTensors& tensors, const fa::Layer& layer,
 FaResult read_result(const FaDeviceTensors& tensors, Stream& stream) {
   std::vector<std::uint16_t> fenced(tensors.fenced_out.size());
   stream.copy_to_host("out", tensors.fenced_out.view(), std::span(fenced));
-  FaResult result{{fenced.begin() + kFence, fenced.end() - kFence}, *tensors.faults};
+  FaResult result{
+      {fenced.begin() + kFence, fenced.end() - kFence}, *tensors.faults, *tensors.launches};
   const auto all = std::span<const std::uint16_t>(fenced);
   if (!intact(all.first(kFence)))
     result.faults.push_back({"the canary before the output is damaged", -1, -1});

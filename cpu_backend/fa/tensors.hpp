@@ -32,6 +32,7 @@ FaShape shape_of(const fa::Layer& layer, float softmax_scale);
 
 // Where kernels leave what they found; operations run one after the other.
 using FaFaults = std::shared_ptr<std::vector<Fault>>;
+using FaLaunches = std::shared_ptr<Launches>;
 
 struct FaDeviceTensors {
   FaShape shape;
@@ -41,6 +42,11 @@ struct FaDeviceTensors {
   device::DeviceBuffer<std::uint16_t> q, k, v, cache;
   device::DeviceBuffer<std::uint16_t> fenced_out;  // the output and a canary on either side
   FaFaults faults = std::make_shared<std::vector<Fault>>();
+  FaLaunches launches = std::make_shared<Launches>();
+  // Called by each operation that runs a kernel.
+  void count(std::string_view kernel) const {
+    launches->add({"cpu", kHost, StepKind::fa, std::string(kernel)});
+  }
 
   [[nodiscard]] device::DeviceView<std::uint16_t> out() const;
   // The cache as a running kernel sees it.
@@ -54,6 +60,7 @@ FaDeviceTensors upload_tensors(const FaTensors& tensors, const fa::Layer& layer,
 struct FaResult {
   std::vector<std::uint16_t> out;  // [rows, heads, dim]
   std::vector<Fault> faults;
+  Launches launches;
 };
 // Waits for the stream.
 FaResult read_result(const FaDeviceTensors& tensors, device::Stream& stream);

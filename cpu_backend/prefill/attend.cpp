@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "cpu_backend/cpu_backend.hpp"
 #include "cpu_backend/prefill/attend_blocks.hpp"
 
 namespace mla::cpu {
@@ -43,7 +42,7 @@ class TileWalk {
       : path_(path),
         tile_(tile),
         s_(scratch),
-        blocks_(row_blocks()),
+        blocks_(&path == &portable_path() ? portable_row_blocks() : row_blocks()),
         padded_rows_(round_up(tile.rows, kBlockRows)) {}
 
   void run() {
@@ -155,18 +154,6 @@ class TileWalk {
 
 void attend_tile(const DataPath& path, const AttendTile& tile, AttendScratch& scratch) {
   TileWalk(path, tile, scratch).run();
-}
-
-const DataPath& best_path() {
-  switch (available_isas().front()) {
-    case Isa::avx512:
-      return *avx512_path();
-    case Isa::avx2:
-      return *avx2_path();
-    case Isa::portable:
-      break;
-  }
-  return portable_path();
 }
 
 }  // namespace mla::cpu

@@ -55,7 +55,4 @@ class AttendScratch {
 
 void attend_tile(const DataPath& path, const AttendTile& tile, AttendScratch& scratch);
 
-// The best data path of the machine.
-const DataPath& best_path();
-
 }  // namespace mla::cpu

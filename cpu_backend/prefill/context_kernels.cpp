@@ -17,6 +17,7 @@ constexpr float kNoKey = -std::numeric_limits<float>::infinity();
 }  // namespace
 
 void run_gather(const KernelContext& context, const GatherLaunch& launch) {
+  context.launches.add({"cpu", kHost, StepKind::prefill, "gather"});
   const prefill::ContextChunk& chunk = launch.chunk;
   const std::int64_t key_row = launch.heads * kQkDim;
   const std::int64_t value_row = launch.heads * kVDim;
@@ -52,6 +53,7 @@ void run_gather(const KernelContext& context, const GatherLaunch& launch) {
 }
 
 void run_merge_states(const KernelContext& context, const MergeLaunch& launch) {
+  context.launches.add({"cpu", kHost, StepKind::prefill, "merge"});
   const Bf16Rounding rounding = Bf16Rounding::nearest_even;
 #pragma omp parallel for num_threads(context.threads) schedule(static)
   for (std::int64_t row = 0; row < launch.rows; ++row) {

@@ -50,7 +50,7 @@ HeadRows rows_of(const Operand& x, std::int64_t head, std::int64_t first) {
   return {x.data + first * pitch + head * x.dim * size, pitch};
 }
 
-void run_task(const KernelContext& context, const FlashLaunch& launch, const FlashTask& task,
+void run_task(const DataPath& path, const FlashLaunch& launch, const FlashTask& task,
               AttendScratch& scratch) {
   AttendTile tile;
   tile.q = rows_of(launch.q, task.head, task.q_begin);
@@ -61,7 +61,7 @@ void run_task(const KernelContext& context, const FlashLaunch& launch, const Fla
   tile.first_visible = task.keys - task.hidden;
   tile.visible_step = launch.causal ? 1 : 0;
   tile.score_scale = launch.score_scale;
-  attend_tile(context.path, tile, scratch);
+  attend_tile(path, tile, scratch);
   for (std::int64_t i = 0; i < tile.rows; ++i) {
     const float* from = scratch.out(i);
     std::uint16_t* to = launch.out.at(task.q_begin + i, task.head);
@@ -87,7 +87,8 @@ std::optional<Fault> flash_fault(const FlashLaunch& launch, std::size_t r) {
                -1, -1};
 }
 
-void run_flash(const KernelContext& context, const FlashLaunch& launch) {
+void run_flash(const DataPath& path, const KernelContext& context, const FlashLaunch& launch) {
+  context.launches.add({"cpu", path.label, StepKind::prefill, "flash attention"});
   const std::vector<FlashTask> tasks = tasks_of(launch, context.faults);
   const auto count = static_cast<std::int64_t>(tasks.size());
 #pragma omp parallel num_threads(context.threads)
@@ -95,7 +96,7 @@ void run_flash(const KernelContext& context, const FlashLaunch& launch) {
     AttendScratch scratch;
 #pragma omp for schedule(dynamic, 1)
     for (std::int64_t i = 0; i < count; ++i)
-      run_task(context, launch, tasks[static_cast<std::size_t>(i)], scratch);
+      run_task(path, launch, tasks[static_cast<std::size_t>(i)], scratch);
   }
 }
 

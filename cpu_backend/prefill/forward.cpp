@@ -56,7 +56,7 @@ std::size_t scratch_bytes(const prefill::PrefillMetadata& md) {
 
 }  // namespace
 
-Status queue_prefill(const prefill::PrefillLaunch& launch, const PrefillKernels& kernels,
+Status queue_prefill(const prefill::PrefillLaunch& launch, const prefill::Kernels& kernels,
                      const ExecutionOptions& options, device::Stream& stream,
                      device::Workspace& workspace, prefill::PrefillResult& result) {
   if (Status bad = check_launch(launch)) return bad;

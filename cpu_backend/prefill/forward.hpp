@@ -16,7 +16,7 @@
 namespace mla::cpu {
 
 // Launch and result outlive the stream's run of what is queued; the result is complete then.
-Status queue_prefill(const prefill::PrefillLaunch& launch, const PrefillKernels& kernels,
+Status queue_prefill(const prefill::PrefillLaunch& launch, const prefill::Kernels& kernels,
                      const ExecutionOptions& options, device::Stream& stream,
                      device::Workspace& workspace, prefill::PrefillResult& result);
 

@@ -6,15 +6,13 @@
 #include <limits>
 #include <utility>
 
-#include "cpu_backend/prefill/attend.hpp"
-
 namespace mla::cpu {
 
 using prefill::kQkDim;
 using prefill::kVDim;
 using prefill::Path;
 
-ForwardPass::ForwardPass(const prefill::PrefillLaunch& launch, const PrefillKernels& kernels,
+ForwardPass::ForwardPass(const prefill::PrefillLaunch& launch, const prefill::Kernels& kernels,
                          const ExecutionOptions& options, device::Stream& stream,
                          device::DeviceView<std::byte> scratch, prefill::PrefillResult& result)
     : md_(launch.metadata),
@@ -26,7 +24,6 @@ ForwardPass::ForwardPass(const prefill::PrefillLaunch& launch, const PrefillKern
       result_(result),
       rows_(md_.rows().count()),
       heads_(tensors_.heads),
-      path_(best_path()),
       out_("the output", rows_ * heads_ * kVDim),
       lse_("the LSE", rows_ * heads_) {}
 
@@ -37,7 +34,7 @@ void ForwardPass::launch(std::string name, Operation operation) {
 
 KernelContext ForwardPass::context() {
   const int threads = options_.threads > 0 ? options_.threads : omp_get_max_threads();
-  return {path_, md_.shape.arch, threads, options_.schedule_seed, faults_};
+  return {md_.shape.arch, threads, options_.schedule_seed, faults_, launches_};
 }
 
 Operand ForwardPass::rows_from(const std::vector<std::uint16_t>& tensor, std::int64_t dim,
@@ -210,6 +207,7 @@ void ForwardPass::queue_collect() {
     result_.out = out_.copy();
     result_.lse = lse_.copy();
     result_.faults = std::move(faults_);
+    result_.launches = std::move(launches_);
   });
 }
 

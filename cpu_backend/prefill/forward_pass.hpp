@@ -51,7 +51,7 @@ struct StateBuffer {
 
 class ForwardPass : public std::enable_shared_from_this<ForwardPass> {
  public:
-  ForwardPass(const prefill::PrefillLaunch& launch, const PrefillKernels& kernels,
+  ForwardPass(const prefill::PrefillLaunch& launch, const prefill::Kernels& kernels,
               const ExecutionOptions& options, device::Stream& stream,
               device::DeviceView<std::byte> scratch, prefill::PrefillResult& result);
   void queue();
@@ -89,15 +89,15 @@ class ForwardPass : public std::enable_shared_from_this<ForwardPass> {
 
   const prefill::PrefillMetadata& md_;
   const prefill::PrefillTensors& tensors_;
-  const PrefillKernels kernels_;
+  const prefill::Kernels kernels_;
   const ExecutionOptions options_;
   device::Stream& stream_;
   const device::DeviceView<std::byte> scratch_;
   prefill::PrefillResult& result_;
   const std::int64_t rows_;
   const std::int64_t heads_;
-  const DataPath& path_;
   std::vector<Fault> faults_;
+  Launches launches_;
 
   GuardedBuffer<std::uint16_t> out_;  // [rows, heads, kVDim]
   GuardedBuffer<float> lse_;          // [rows, heads]

@@ -23,6 +23,7 @@ struct PsState {
   prefill::PlanFields fields;
   PsOutput output;
   std::unique_ptr<StateBuffer> padded;
+  prefill::Partials partials = prefill::Partials::left;
 };
 
 // Scratch is handed out as it is; the run starts from poison.
@@ -60,17 +61,18 @@ void ForwardPass::queue_ps(const PsRun& run, MakeOperands make_operands) {
            take_scratch(scratch_.on(access), layout, *state);
            Fp8Operands x;
            make_operands(x);
-           kernels_.prefill_ps(context(),
-                               {.plan = spans_of(state->fields, access),
-                                .q = x.q,
-                                .k = x.k,
-                                .v = x.v,
-                                .causal = causal,
-                                .score_scale = tensors_.softmax_scale},
-                               state->output);
+           state->partials = kernels_.prefill_ps(context(),
+                                                 {.plan = spans_of(state->fields, access),
+                                                  .q = x.q,
+                                                  .k = x.k,
+                                                  .v = x.v,
+                                                  .causal = causal,
+                                                  .score_scale = tensors_.softmax_scale},
+                                                 state->output);
          });
   if (run.fields.num_partial_tiles > 0)
     launch("mla_reduce_v1", [this, state](const device::DeviceAccess& access) {
+      if (state->partials == prefill::Partials::merged) return;
       kernels_.reduce(context(), spans_of(state->fields, access), state->output);
     });
   // Heads are taken back from where the padding put them; the kernel's LSE is [rows, heads].

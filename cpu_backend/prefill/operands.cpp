@@ -9,7 +9,7 @@ namespace mla::cpu {
 
 Operand bf16_operand(std::span<const std::uint16_t> bits, std::int64_t heads, std::int64_t dim) {
   return {std::as_bytes(bits).data(), static_cast<std::int64_t>(bits.size()) / (heads * dim), heads,
-          dim, ElementKind::bf16};
+          dim, Dtype::bf16};
 }
 
 Operand fp8_operand(const Operand& bf16, std::int64_t rows, const prefill::PrefillShape& shape,
@@ -27,9 +27,7 @@ Operand fp8_operand(const Operand& bf16, std::int64_t rows, const prefill::Prefi
     for (std::int64_t h = 0; h < padded_heads; ++h, to += bf16.dim)
       std::copy_n(cast.data() + shape.heads.source(h) * bf16.dim, bf16.dim, to);
   }
-  const bool fn = shape.fp8 == Fp8Variant::e4m3fn;
-  return {storage.data(), rows, padded_heads, bf16.dim,
-          fn ? ElementKind::e4m3fn : ElementKind::e4m3fnuz};
+  return {storage.data(), rows, padded_heads, bf16.dim, Dtype::fp8};
 }
 
 }  // namespace mla::cpu

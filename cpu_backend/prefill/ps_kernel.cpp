@@ -13,18 +13,19 @@ namespace {
 
 using prefill::kVDim;
 
-std::int64_t element_size(ElementKind kind) {
-  return kind == ElementKind::bf16 ? 2 : 1;
+ElementKind kind_of(const Operand& x, Arch arch) {
+  if (x.dtype == Dtype::bf16) return ElementKind::bf16;
+  return fp8_variant(arch) == Fp8Variant::e4m3fn ? ElementKind::e4m3fn : ElementKind::e4m3fnuz;
 }
 
 HeadRows rows_of(const Operand& x, std::int64_t head, std::int64_t first) {
-  const std::int64_t size = element_size(x.kind);
+  const std::int64_t size = element_bytes(x.dtype);
   const std::int64_t pitch = x.heads * x.dim * size;
   return {x.data + first * pitch + head * x.dim * size, pitch};
 }
 
-void run_task(const KernelContext& context, const PsLaunch& launch, const PsTask& task,
-              AttendScratch& scratch, const PsOutput& output) {
+void run_task(const DataPath& path, const KernelContext& context, const PsLaunch& launch,
+              const PsTask& task, AttendScratch& scratch, const PsOutput& output) {
   AttendTile tile;
   tile.q = rows_of(launch.q, task.head, task.q_begin);
   tile.k = rows_of(launch.k, task.head, 0);
@@ -34,9 +35,9 @@ void run_task(const KernelContext& context, const PsLaunch& launch, const PsTask
   tile.keys = task.keys;
   tile.first_visible = task.first_visible;
   tile.visible_step = task.visible_step;
-  tile.kind = launch.q.kind;
+  tile.kind = kind_of(launch.q, context.arch);
   tile.score_scale = launch.score_scale;
-  attend_tile(context.path, tile, scratch);
+  attend_tile(path, tile, scratch);
   const Bf16Rounding rounding = stage1_rounding(context.arch);
   for (std::int64_t i = 0; i < tile.rows; ++i) {
     const float* from = scratch.out(i);
@@ -54,7 +55,9 @@ void run_task(const KernelContext& context, const PsLaunch& launch, const PsTask
 
 }  // namespace
 
-void run_prefill_ps(const KernelContext& context, const PsLaunch& launch, PsOutput& output) {
+void run_prefill_ps(const DataPath& path, const KernelContext& context, const PsLaunch& launch,
+                    PsOutput& output) {
+  context.launches.add({"cpu", path.label, StepKind::prefill, "prefill_ps"});
   const std::vector<PsTask> tasks = read_ps_works(launch, output, context.faults);
   std::vector<std::int64_t> slots;
   for (const PsTask& task : tasks) slots.push_back(task.slot);
@@ -67,12 +70,13 @@ void run_prefill_ps(const KernelContext& context, const PsLaunch& launch, PsOutp
     for (std::int64_t i = 0; i < count; ++i) {
       const auto next = static_cast<std::size_t>(order[static_cast<std::size_t>(i)]);
       if (tasks[next].q_end > tasks[next].q_begin)
-        run_task(context, launch, tasks[next], scratch, output);
+        run_task(path, context, launch, tasks[next], scratch, output);
     }
   }
 }
 
 void run_prefill_reduce(const KernelContext& context, const PlanSpans& plan, PsOutput& output) {
+  context.launches.add({"cpu", kHost, StepKind::prefill, "reduce"});
   static constexpr std::uint64_t kNoAddresses[2] = {};
   const plan::PlanView view{kNoAddresses,       plan.work_indptr,      plan.work_info,
                             plan.reduce_indptr, plan.reduce_final_map, plan.reduce_partial_map};

@@ -33,6 +33,9 @@ class AiterBackend final : public Backend {
         stage1_(make_aiter_stage1(installation_, options_)) {}
 
   [[nodiscard]] std::string_view name() const override { return "aiter"; }
+  [[nodiscard]] std::string_view device(StepKind kind) const override {
+    return kind == StepKind::decode ? device_->properties().label : std::string_view();
+  }
   [[nodiscard]] Support supports(const ResolvedShape& shape) const override;
   [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
                                          const ExecutionOptions& options) const override;
@@ -84,8 +87,12 @@ Result<DecodeResult> AiterBackend::run(const DecodeLaunch& launch,
                                      .through_graph = false,
                                      .record_footprint = options.record_footprint};
   Result<DecodeResult> result = execute_decode(*device_, launch, execution);
-  if (result || !exact || result.error().code != ErrorCode::fault) return result;
-  return find_overread(launch, execution, result.error());
+  if (!result && exact && result.error().code == ErrorCode::fault)
+    result = find_overread(launch, execution, result.error());
+  // A step without a key has nothing to launch.
+  if (result)
+    result->launches.add({"aiter", device_->properties().label, StepKind::decode, "stage 1", 0});
+  return result;
 }
 
 Result<DecodeResult> AiterBackend::find_overread(const DecodeLaunch& launch,

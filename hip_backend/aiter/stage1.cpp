@@ -35,7 +35,8 @@ class AiterStage1 final : public Stage1 {
         kernel_(kernel),
         heads_(input.rows.row_heads()),
         buffers_(input.buffers),
-        options_(options) {
+        options_(options),
+        launches_(input.launches) {
     owned_.reserve(16);
   }
 
@@ -67,13 +68,16 @@ class AiterStage1 final : public Stage1 {
   }
 
   Status run(StreamHandle stream) override {
-    return device_.launch(stream, kernel_, size_, argument_bytes(first_));
+    if (Status bad = device_.launch(stream, kernel_, size_, argument_bytes(first_))) return bad;
+    launches_.add({"aiter", device_.properties().label, StepKind::decode, "stage 1"});
+    return std::nullopt;
   }
 
   Status finish() override {
     if (asks_again_) {
       if (Status bad = device_.launch({}, kernel_, second_size_, argument_bytes(second_)))
         return bad;
+      launches_.add({"aiter", device_.properties().label, StepKind::decode, "stage 1 for the LSE"});
       if (Status bad = device_.synchronize({})) return bad;
     }
     if (!asked_.empty())
@@ -222,6 +226,7 @@ class AiterStage1 final : public Stage1 {
   std::int64_t heads_;
   DecodeArguments buffers_;
   const AiterOptions& options_;
+  Launches& launches_;
   std::vector<Buffer> owned_;
   DecodeKernargs first_;
   DecodeKernargs second_;  // if asks_again_

@@ -2,8 +2,8 @@
 //
 //   Property{"P04", ..., by_kind<p04_indptr_shape, nullptr, fa_indptr_shape>}
 //
-// The functions are those for decode, prefill and FA steps; a kind without one is skipped.
-// Fails: never by itself.
+// The functions are those for decode, prefill and FA steps. A kind without one, and a kind that the
+// backend does not execute, is not applicable. Fails: never by itself.
 #pragma once
 
 #include <string>
@@ -12,16 +12,21 @@
 
 namespace mla::prop {
 
-using Check = Outcome (*)(Subject&);
-
-template <Check kDecode, Check kPrefill, Check kFa>
-Outcome by_kind(Subject& subject) {
+template <Check::Function kDecode, Check::Function kPrefill, Check::Function kFa>
+Outcome check_kind(Subject& subject) {
   const StepKind kind = subject.spec().kind;
-  const Check check = kind == StepKind::decode    ? kDecode
-                      : kind == StepKind::prefill ? kPrefill
-                                                  : kFa;
-  if (check != nullptr) return check(subject);
-  return skipped("the claim says nothing about steps of kind " + std::string(name(kind)));
+  const Check::Function check = kind == StepKind::decode    ? kDecode
+                                : kind == StepKind::prefill ? kPrefill
+                                                            : kFa;
+  if (check == nullptr)
+    return not_applicable("the claim says nothing about " + step_name(kind) + " steps");
+  if (subject.backend().device(kind).empty())
+    return not_applicable(lacks_step(subject.backend(), kind));
+  return check(subject);
 }
+
+template <Check::Function kDecode, Check::Function kPrefill, Check::Function kFa>
+inline constexpr Check by_kind{&check_kind<kDecode, kPrefill, kFa>,
+                               {kDecode != nullptr, kPrefill != nullptr, kFa != nullptr}};
 
 }  // namespace mla::prop

@@ -84,7 +84,7 @@ constexpr std::array kProperties = {
              by_kind<decode_no_sync, nullptr, fa_no_sync>},
     Property{"P22", "workspace_reserved",
              "What is reserved before the workspace is locked holds every batch within the limits.",
-             by_kind<nullptr, p22_workspace_reserved, nullptr>},
+             by_kind<nullptr, p22_workspace_reserved, nullptr>, Arch::gfx950, "fp8 prefill"},
     Property{"P23", "bound_tight",
              "Sizes grow with the capacity and exceed what a batch can need by a bounded factor.",
              by_kind<p23_bound_tight, prefill_bound_tight, nullptr>},

@@ -48,10 +48,10 @@ std::optional<std::string> bit_difference(const cpu::FaResult& a, const cpu::FaR
 Outcome fa_rebuild_equals_fresh(Subject& subject) {
   std::vector<Case> steps = fa_steps(subject.spec());
   steps.insert(steps.begin(), longer_step(subject.spec()));
-  const auto used = run_fa(steps, fa_defect_of(subject), 1);
+  const auto used = run_fa(steps, subject);
   if (!used) return refusal(used.error());
   for (std::size_t i = 1; i < steps.size(); ++i) {
-    const auto fresh = run_fa({steps[i]}, fa_defect_of(subject), 1);
+    const auto fresh = run_fa({steps[i]}, subject);
     if (!fresh) return refusal(fresh.error());
     const std::string where = "step " + std::to_string(i - 1) + " behind a longer one: ";
     if (const auto why = list_difference((*used)[i].lists, fresh->front().lists))

@@ -159,7 +159,7 @@ struct Pitched {
             bf16_from_float(static_cast<float>(next() >> 56U) - 128.0F, Bf16Rounding::nearest_even);
     }
   }
-  [[nodiscard]] cpu::State state() const {
+  [[nodiscard]] prefill::State state() const {
     return {{out.data(), heads * pitch, pitch}, {lse.data(), heads, 1}};
   }
   std::int64_t rows, heads, pitch;
@@ -171,7 +171,8 @@ Sentence check_strides(const PrefillParts& parts) {
   constexpr std::int64_t kRows = 3;
   constexpr std::int64_t kHeads = 2;
   std::vector<Fault> faults;
-  const cpu::KernelContext context{cpu::portable_path(), Arch::gfx950, 1, 0, faults};
+  Launches launches;
+  const prefill::KernelContext context{Arch::gfx950, 1, 0, faults, launches};
   std::optional<Pitched> first;
   for (const auto& [a, b] : {std::pair{kVDim, kVDim}, {kVDim, 192}, {192, kVDim}, {160, 192}}) {
     const Pitched prefix(1, kRows, kHeads, a);
@@ -195,7 +196,6 @@ Sentence check_strides(const PrefillParts& parts) {
 
 Outcome p25_chunk_merge(Subject& subject) {
   const PrefillParts parts = parts_of(subject);
-  if (subject.spec().kind != StepKind::prefill) return skipped("only a prefill chunks its context");
   if (const auto why = check_strides(parts)) return failed(*why);
   const Case base = with_context(subject.spec());
   std::vector<PrefillRun> runs;

@@ -26,7 +26,8 @@ struct Options {
 constexpr const char* kFooter = R"(
 The entry point for CI on MI300X, MI355X and other GPUs. On each device all properties judge the
 cases of the files, then random ones for the time of --for; its stages are held to those of the CPU
-backend, its results to the float64 reference. The report names device, driver and code objects. Without a device
+backend, its results to the float64 reference. The report names device, driver, code objects and
+what was launched; a property that can say nothing on a device is not applicable. Without a device
 it says what is missing and exits with 3; an emulated device has to be named.
 
 Examples:

@@ -35,6 +35,7 @@ struct Options {
 constexpr const char* kFooter = R"(
 The case is judged as it is written, by every property or by those named, on every backend named.
 A case that no kernel or planner accepts is refused: the reason is printed and the exit code is 10.
+So it is on a backend without such a step. The last lines name what was launched.
 One that needs more memory than there is, or than --memory-limit, is refused as well (exit 3). On a
 terminal an estimate and the progress of long cases are shown. SIGINT ends it after the property at
 hand.
@@ -54,8 +55,8 @@ Examples:
 std::string verdict_line(const prop::Property& p, const prop::Outcome& outcome) {
   std::string out = std::string(p.id) + " " + std::string(p.name) + ": " +
                     std::string(prop::name(outcome.verdict));
-  if (outcome.verdict == Verdict::skip || outcome.verdict == Verdict::inconclusive)
-    out += " (" + outcome.message + ")";
+  const bool judged = outcome.verdict == Verdict::pass || outcome.verdict == Verdict::fail;
+  if (!judged) out += " (" + outcome.message + ")";
   return out + "\n";
 }
 
@@ -123,6 +124,8 @@ void judge_on(const Question& question, const NamedBackend& named, Judged& judge
     failure.outcome = outcome;
     failure.replay_options = named.replay_options + question.plant_option;
   }
+  for (const std::string& line : judgement.launches().lines())
+    judged.lines += "launched: " + line + "\n";
   if (failure.property != nullptr && !judged.bad)
     judged.bad = write_stdout(prop::failure_block(failure) + "\n");
 }

@@ -4,6 +4,7 @@
 #include "properties/cli/checked_plan.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/compare.hpp"
+#include "properties/judge.hpp"
 
 namespace mla::cli {
 namespace {
@@ -30,11 +31,12 @@ cpu::ReferenceResult reference_of(const CapturedStep& step) {
 }
 
 Outcome judge_backend(const CapturedStep& step, const cpu::ReferenceResult& reference,
-                      const Backend& backend) {
+                      const Backend& backend, Launches& launched) {
   if (const Support support = backend.supports(step.metadata.shape); !support.ok)
     return prop::skipped(support.reason);
   const auto result = backend.run({step.metadata, step.tensors}, {.record_footprint = true});
   if (!result) return prop::failed(result.error().message);
+  launched = result->launches;
   return prop::compare({.result = *result,
                         .reference = reference,
                         .metadata = step.metadata,
@@ -89,8 +91,12 @@ ExitCode replay_bundle(const std::string& path, const std::vector<NamedBackend>&
   std::int64_t held = 0;
   bool failed = !plan->findings.empty();
   for (const NamedBackend& b : backends) {
-    const Outcome outcome = judge_backend(**step, reference, *b.backend);
+    Launches launched;
+    const Outcome outcome =
+        prop::only_what_ran(judge_backend(**step, reference, *b.backend, launched), *b.backend,
+                            StepKind::decode, launched);
     text += lines_of("backend " + b.name, outcome);
+    for (const std::string& line : launched.lines()) text += "  launched: " + line + "\n";
     held += outcome.verdict == Verdict::pass ? 1 : 0;
     failed = failed || outcome.verdict == Verdict::fail;
   }

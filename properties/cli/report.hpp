@@ -1,8 +1,10 @@
 // The report of a run: the verdict table for people, JSON and JUnit XML for machines.
 //
 // Pure functions from the reports of one or more backends to text. One verdict for each property
-// and backend: fail if a case failed, known-fail if all that failed are listed, pass if one ran,
-// skip if all were skipped, inconclusive if nothing ran. Units: cases, seconds. Fails: never.
+// and backend: fail if a case failed, known-fail if all that failed are listed, inconclusive if
+// nothing ran or another backend ran, pass if a case ran, not-applicable if none can, skip if all
+// were skipped. What was launched stands below the backend's name. Units: cases, launches, seconds.
+// Fails: never.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +34,8 @@ struct RunSummary {
 };
 
 prop::Verdict verdict_of(const prop::PropertyTally& tally);
+// Why a property has no verdict; empty if it has one.
+std::string remark(const prop::PropertyTally& tally);
 // Why a tag misses its quota.
 std::string shortfall(const prop::TagTally& tag, const prop::RunReport& report);
 // Why a run ended before it was done, and how many cases were judged; empty if it was done.

@@ -33,8 +33,19 @@ Json tally_json(const prop::PropertyTally& t) {
           {"skipped", t.skipped},
           {"failed", t.failed},
           {"known", t.known},
-          {"first_skip", t.first_skip},
-          {"verdict", name(verdict_of(t))}};
+          {"launches", t.launches},
+          {"first_skip", t.why_skipped},
+          {"skipped_alike", t.skipped_alike},
+          {"verdict", name(verdict_of(t))},
+          {"remark", remark(t)}};
+}
+
+Json launch_json(const Launch& l) {
+  return {{"backend", l.backend},
+          {"device", l.device},
+          {"kind", name(l.kind)},
+          {"kernel", l.kernel},
+          {"launches", l.count}};
 }
 
 Json ledger_json(const prop::LedgerTally& t) {
@@ -59,6 +70,8 @@ Json backend_json(const BackendReport& b) {
   out["gave_up"] = b.report.gave_up;
   out["interrupted"] = b.report.interrupted;
   out["seconds"] = b.report.seconds;
+  out["launches"] = Json::array();
+  for (const Launch& l : b.report.launches.entries()) out["launches"].push_back(launch_json(l));
   out["properties"] = properties;
   out["ledger"] = Json::array();
   for (const prop::LedgerTally& t : b.report.ledger) out["ledger"].push_back(ledger_json(t));

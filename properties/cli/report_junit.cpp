@@ -57,17 +57,20 @@ std::string testcase(const prop::PropertyTally& t, const BackendReport& b) {
                  xml(prop::failure_block(f)) + "</failure>\n";
       break;
     case Verdict::skip:
-      out += "      <skipped" + attribute("message", t.first_skip) + "/>\n";
+    case Verdict::not_applicable:
+      out += "      <skipped" + attribute("message", remark(t)) + "/>\n";
       break;
     case Verdict::inconclusive:
-      out += "      <error" + attribute("message", "no case ran") + "/>\n";
+      out += "      <error" + attribute("message", t.unsettled == 0 ? "no case ran" : remark(t)) +
+             "/>\n";
       break;
     default:
       break;
   }
   out += "      <system-out>" + xml(t.property->sentence) + " Ran " + std::to_string(t.ran) +
          ", skipped " + std::to_string(t.skipped) +
-         (t.known > 0 ? ", failed as listed " + std::to_string(t.known) : "") + ".</system-out>\n";
+         (t.known > 0 ? ", failed as listed " + std::to_string(t.known) : "") + ", launches " +
+         std::to_string(t.launches) + ".</system-out>\n";
   return out + "    </testcase>\n";
 }
 
@@ -98,7 +101,9 @@ std::string testcase(const Remark& remark, const BackendReport& b) {
          attribute("message", remark.message) + "/>\n    </testcase>\n";
 }
 
-std::string properties_of(const Facts& facts) {
+std::string properties_of(const BackendReport& b) {
+  Facts facts = b.facts;
+  for (std::string& line : b.report.launches.lines()) facts.emplace_back("launched", line);
   if (facts.empty()) return {};
   std::string out = "    <properties>\n";
   for (const auto& [fact, value] : facts)
@@ -114,7 +119,7 @@ std::string testsuite(const BackendReport& b) {
   for (const prop::PropertyTally& t : b.report.tallies) {
     const Verdict verdict = verdict_of(t);
     failures += verdict == Verdict::fail ? 1 : 0;
-    skipped += verdict == Verdict::skip ? 1 : 0;
+    skipped += verdict == Verdict::skip || verdict == Verdict::not_applicable ? 1 : 0;
     errors += verdict == Verdict::inconclusive ? 1 : 0;
     cases += testcase(t, b);
   }
@@ -130,7 +135,7 @@ std::string testsuite(const BackendReport& b) {
          attribute("failures", std::to_string(failures)) +
          attribute("errors", std::to_string(errors)) +
          attribute("skipped", std::to_string(skipped)) + attribute("time", seconds) + ">\n" +
-         properties_of(b.facts) + cases + "  </testsuite>\n";
+         properties_of(b) + cases + "  </testsuite>\n";
 }
 
 }  // namespace

@@ -20,6 +20,8 @@ Colour colour_of(Verdict verdict) {
     case Verdict::skip:
     case Verdict::known_fail:
       return Colour::yellow;
+    case Verdict::not_applicable:
+      return Colour::none;
   }
   return Colour::none;
 }
@@ -63,8 +65,8 @@ std::string ledger_line(const prop::LedgerTally& t) {
 std::string remarks(const prop::RunReport& report) {
   std::string out;
   for (const prop::PropertyTally& t : report.tallies)
-    if (t.ran == 0 && t.skipped > 0)
-      out += std::string(t.property->id) + " ran on no case, for instance: " + t.first_skip + "\n";
+    if (const std::string why = remark(t); !why.empty())
+      out += std::string(t.property->id) + " " + why + "\n";
   for (const prop::LedgerTally& t : report.ledger) out += ledger_line(t);
   for (const prop::TagTally& t : report.missed_quotas())
     out += "inconclusive: " + shortfall(t, report) + "\n";
@@ -79,9 +81,25 @@ std::string remarks(const prop::RunReport& report) {
 
 Verdict verdict_of(const prop::PropertyTally& tally) {
   if (tally.failed > 0) return Verdict::fail;
+  if (tally.unsettled > 0) return Verdict::inconclusive;
   if (tally.known > 0) return Verdict::known_fail;
   if (tally.ran > 0) return Verdict::pass;
+  if (!tally.never_applies.empty()) return Verdict::not_applicable;
   return tally.skipped > 0 ? Verdict::skip : Verdict::inconclusive;
+}
+
+std::string remark(const prop::PropertyTally& tally) {
+  switch (verdict_of(tally)) {
+    case Verdict::not_applicable:
+      return "is not applicable: " + tally.never_applies;
+    case Verdict::inconclusive:
+      return tally.unsettled == 0 ? "" : "has no verdict: " + tally.why_unsettled;
+    case Verdict::skip:
+      return "ran on no case: " + tally.why_skipped + " (" + std::to_string(tally.skipped_alike) +
+             " of " + std::to_string(tally.skipped) + " cases)";
+    default:
+      return {};
+  }
 }
 
 std::string shortfall(const prop::TagTally& tag, const prop::RunReport& report) {
@@ -134,6 +152,7 @@ std::string verdict_table(const RunSummary& summary) {
                   static_cast<unsigned long long>(summary.seed));
     out += head;
     for (const auto& [fact, value] : facts) out += "  " + fact + ": " + value + "\n";
+    for (const std::string& l : report.launches.lines()) out += "  launched: " + l + "\n";
     out += "id   property                       ran   skipped  failed  verdict\n";
     for (const prop::PropertyTally& t : report.tallies) out += line(t);
     out += remarks(report);

@@ -29,9 +29,10 @@ Prints every failure, as soon as it is found and made smaller, as a block that b
 early: the table and all reports are written, the exit code is 4, or 1 if something failed.
 With `cpu,hip` the stages of the device are held to those of the CPU, and the first that differs is
 a fault with its work item. Cases from files come first; then --cases random ones, or random ones
-for the time of --for. Without any of the three, 200 random cases are judged. Failures that the
-ledger lists are counted and change no verdict; P00, the canary, fails for one case in a hundred on
-purpose, so that a run shows that it can see a failure.
+for the time of --for. Without any of the three, 200 random cases are judged. Above the table stands
+what was launched, by backend, device and kind of step: a property passes only by code of the
+backend that was named. Failures that the ledger lists are counted and change no verdict; P00, the
+canary, fails for one case in a hundred on purpose, so that a run shows that it can see a failure.
 
 Examples:
   mla-testbed run --cases 2000 --seed 1

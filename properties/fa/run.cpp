@@ -196,8 +196,14 @@ Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const FaDe
   return Engine(defect != nullptr ? *defect : no_defect(), threads).run(steps);
 }
 
-const FaDefect* fa_defect_of(const Subject& subject) {
-  return subject.interposer() == nullptr ? nullptr : subject.interposer()->fa_defect();
+Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const Subject& subject) {
+  if (subject.backend().device(StepKind::fa).empty())
+    return Error{ErrorCode::unsupported, "the backend has no FA step", ""};
+  const Interposer* plant = subject.interposer();
+  auto runs = run_fa(steps, plant == nullptr ? nullptr : plant->fa_defect(), 1);
+  if (!runs) return runs;
+  for (const FaStepRun& step : *runs) subject.log().note(step.result.launches);
+  return runs;
 }
 
 cpu::FaReference reference_of(const FaStepRun& run) {

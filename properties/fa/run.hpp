@@ -60,8 +60,9 @@ std::vector<Case> fa_steps(const Case& c);
 // `threads`: of every kernel.
 Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const FaDefect* defect,
                                       int threads);
-// The defect of the subject's interposer; null if there is none.
-const FaDefect* fa_defect_of(const Subject& subject);
+// With the subject's defect, on its backend, noted in its log. A backend without an FA step is an
+// error.
+Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const Subject& subject);
 
 cpu::FaReference reference_of(const FaStepRun& run);
 

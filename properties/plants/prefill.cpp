@@ -114,12 +114,14 @@ class EveryRequestIsLongest final : public Interposer {
 
 class NoLseOfWholeTiles final : public Interposer {
   void on_prefill(PrefillParts& parts) const override {
-    parts.kernels.prefill_ps = [](const cpu::KernelContext& context, const cpu::PsLaunch& launch,
-                                  cpu::PsOutput& output) {
+    parts.kernels.prefill_ps = [run = parts.kernels.prefill_ps](const KernelContext& context,
+                                                                const PsLaunch& launch,
+                                                                PsOutput& output) {
       const auto pairs = static_cast<std::size_t>(output.rows * output.heads);
       const std::vector<float> before(output.lse.data, output.lse.data + pairs);
-      cpu::run_prefill_ps(context, launch, output);
+      const Partials partials = run(context, launch, output);
       std::copy(before.begin(), before.end(), output.lse.data);
+      return partials;
     };
   }
 };
@@ -128,7 +130,8 @@ class NoLseOfWholeTiles final : public Interposer {
 enum class Leaves : std::uint8_t { zero, plus_infinity, nothing };
 
 template <Leaves kLeaves>
-void flash_without_keys(const cpu::KernelContext& context, const cpu::FlashLaunch& launch) {
+void flash_without_keys(const decltype(Kernels::flash)& run, const KernelContext& context,
+                        const FlashLaunch& launch) {
   struct Row {
     std::int64_t row, head;
     std::vector<std::uint16_t> out;
@@ -143,7 +146,7 @@ void flash_without_keys(const cpu::KernelContext& context, const cpu::FlashLaunc
         rows.push_back({row, h, {out, out + kVDim}, *launch.lse.at(row, h)});
       }
   }
-  cpu::run_flash(context, launch);
+  run(context, launch);
   for (const Row& r : rows) {
     if (kLeaves == Leaves::nothing)
       std::copy(r.out.begin(), r.out.end(), launch.out.at(r.row, r.head));
@@ -157,17 +160,21 @@ void flash_without_keys(const cpu::KernelContext& context, const cpu::FlashLaunc
 template <Leaves kLeaves>
 class EmptyContext final : public Interposer {
   void on_prefill(PrefillParts& parts) const override {
-    parts.kernels.flash = &flash_without_keys<kLeaves>;
+    parts.kernels.flash = [run = parts.kernels.flash](const KernelContext& context,
+                                                      const FlashLaunch& launch) {
+      flash_without_keys<kLeaves>(run, context, launch);
+    };
   }
 };
 
 class PrefixStridesForBoth final : public Interposer {
   void on_prefill(PrefillParts& parts) const override {
-    parts.kernels.merge = [](const cpu::KernelContext& context, const cpu::MergeLaunch& launch) {
-      cpu::MergeLaunch assumed = launch;
+    parts.kernels.merge = [run = parts.kernels.merge](const KernelContext& context,
+                                                      const MergeLaunch& launch) {
+      MergeLaunch assumed = launch;
       assumed.suffix.out.row_stride = launch.prefix.out.row_stride;
       assumed.suffix.out.head_stride = launch.prefix.out.head_stride;
-      cpu::run_merge_states(context, assumed);
+      run(context, assumed);
     };
   }
 };
@@ -183,8 +190,9 @@ class EvenChunks final : public Interposer {
 // A later piece of a context is not gathered: the workspace still holds the first one.
 class ReusedGather final : public Interposer {
   void on_prefill(PrefillParts& parts) const override {
-    parts.kernels.gather = [](const cpu::KernelContext& context, const cpu::GatherLaunch& launch) {
-      if (launch.chunk.starts.front() == 0) cpu::run_gather(context, launch);
+    parts.kernels.gather = [run = parts.kernels.gather](const KernelContext& context,
+                                                        const GatherLaunch& launch) {
+      if (launch.chunk.starts.front() == 0) run(context, launch);
     };
   }
 };
@@ -192,12 +200,13 @@ class ReusedGather final : public Interposer {
 // The first keys of a context are taken for those of its later pieces.
 class ChunkStartsIgnored final : public Interposer {
   void on_prefill(PrefillParts& parts) const override {
-    parts.kernels.gather = [](const cpu::KernelContext& context, const cpu::GatherLaunch& launch) {
+    parts.kernels.gather = [run = parts.kernels.gather](const KernelContext& context,
+                                                        const GatherLaunch& launch) {
       ContextChunk chunk = launch.chunk;
       std::fill(chunk.starts.begin(), chunk.starts.end(), 0);
-      const cpu::GatherLaunch first{launch.cache, chunk,           launch.table, launch.block_size,
-                                    launch.heads, launch.capacity, launch.keys,  launch.values};
-      cpu::run_gather(context, first);
+      const GatherLaunch first{launch.cache, chunk,           launch.table, launch.block_size,
+                               launch.heads, launch.capacity, launch.keys,  launch.values};
+      run(context, first);
     };
   }
 };

@@ -1,11 +1,12 @@
 // PrefillParts: everything that a prefill step is made of and that a defect can stand in for.
 //
-// The defaults are the core's and the CPU backend's own. A backend brings its kernels, and
-// Interposer::on_prefill() lets a plant replace any part. Fails: never.
+// The defaults are the core's own, the kernels are the backend's. Interposer::on_prefill() lets a
+// plant replace any part. Fails: never.
 #pragma once
 
+#include "core/builder/prefill/kernels.hpp"
 #include "core/builder/prefill/prefill_builder.hpp"
-#include "cpu_backend/prefill/forward.hpp"
+#include "properties/execution.hpp"
 
 namespace mla::prop {
 
@@ -14,7 +15,8 @@ struct PrefillParts {
   decltype(&prefill::resolve_prefill_shape) resolve = &prefill::resolve_prefill_shape;
   decltype(&prefill::reserve_scratch) reserve = &prefill::reserve_scratch;
   prefill::BuildParts build;
-  cpu::PrefillKernels kernels;
+  prefill::Kernels kernels;     // none: the backend has no prefill step
+  ExecutionLog* log = nullptr;  // where executed steps are noted
 };
 
 }  // namespace mla::prop

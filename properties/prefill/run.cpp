@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "cpu_backend/prefill/forward.hpp"
 #include "cpu_backend/prefill/prefill_reference.hpp"
 #include "properties/compare.hpp"
 #include "properties/generate/cost.hpp"
@@ -81,6 +82,8 @@ class Engine {
 
 Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const PrefillParts& parts,
                                              const PrefillOptions& options) {
+  if (!parts.kernels.flash)
+    return Error{ErrorCode::unsupported, "the backend has no prefill step", ""};
   if (parts.kernels.arch && *parts.kernels.arch != c.arch)
     return Error{ErrorCode::unsupported,
                  "a case of " + std::string(name(c.arch)) + " does not run on " +
@@ -104,8 +107,9 @@ Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const PrefillParts& 
 
 PrefillParts parts_of(const Subject& subject) {
   PrefillParts parts;
-  if (const cpu::PrefillKernels* kernels = subject.backend().prefill_kernels())
+  if (const prefill::Kernels* kernels = subject.backend().prefill_kernels())
     parts.kernels = *kernels;
+  parts.log = &subject.log();
   if (subject.interposer() != nullptr) subject.interposer()->on_prefill(parts);
   return parts;
 }
@@ -155,6 +159,8 @@ Result<PrefillRun> run_prefill(const std::vector<Case>& steps, const PrefillPart
     if (queued++ >= options.ahead) engine.advance(), queued = 0;
   }
   engine.advance();
+  for (const auto& step : run.steps)
+    if (parts.log != nullptr) parts.log->note(step->result.launches);
   run.faults = run.heap->faults();
   run.waits = engine.waits();
   return run;

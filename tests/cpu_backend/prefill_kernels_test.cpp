@@ -35,6 +35,7 @@ struct SmallLaunch {
   std::vector<float> partial_out = std::vector<float>(256 * kVDim, 99);
   std::vector<float> partial_lse = std::vector<float>(256, 99);
   std::vector<Fault> faults;
+  Launches launches;
 
   void run() {
     std::vector<std::int32_t> words(plan::kWorkItemWords);
@@ -54,7 +55,7 @@ struct SmallLaunch {
                     .partial_lse = partial_lse.data(),
                     .partial_rows = 256,
                     .owner = {}};
-    run_prefill_ps({portable_path(), Arch::gfx950, 1, 0, faults}, launch, output);
+    run_prefill_ps(portable_path(), {Arch::gfx950, 1, 0, faults, launches}, launch, output);
   }
   [[nodiscard]] bool untouched() const {
     return std::all_of(out.begin(), out.end(), [](auto x) { return x == kPoisonBf16; }) &&
@@ -132,7 +133,8 @@ TEST_CASE("prefill kernel: a row that two works write is a fault", "[cpu][prefil
       .v = bf16_operand(small.v, 1, kVDim),
       .causal = true,
       .score_scale = 1};
-  run_prefill_ps({portable_path(), Arch::gfx950, 1, 0, small.faults}, launch, output);
+  run_prefill_ps(portable_path(), {Arch::gfx950, 1, 0, small.faults, small.launches}, launch,
+                 output);
   REQUIRE(small.faults.size() == 1);
   CHECK(small.faults[0].what.find("already written by work 0") != std::string::npos);
 }
@@ -144,9 +146,10 @@ TEST_CASE("flash attention: a request without keys has output 0 and LSE -inf",
   std::vector<std::uint16_t> out(3 * kVDim, kPoisonBf16);
   std::vector<float> lse(3, 99);
   std::vector<Fault> faults;
+  Launches launches;
   const std::vector<std::int32_t> rows{0, 1, 3};
   const std::vector<std::int32_t> keys{0, 0, 2};
-  run_flash({portable_path(), Arch::gfx942, 1, 0, faults},
+  run_flash(portable_path(), {Arch::gfx942, 1, 0, faults, launches},
             {.q = bf16_operand(q, 1, kQkDim),
              .k = bf16_operand(std::span(q).first(2 * kQkDim), 1, kQkDim),
              .v = bf16_operand(v, 1, kVDim),
@@ -179,7 +182,8 @@ TEST_CASE("merge: a side without keys is neutral, two of them give 0 and -inf, N
     std::vector<std::uint16_t> out(static_cast<std::size_t>(kVDim), kPoisonBf16);
     float lse = 99;
     std::vector<Fault> faults;
-    run_merge_states({portable_path(), Arch::gfx950, 1, 0, faults},
+    Launches launches;
+    run_merge_states({Arch::gfx950, 1, 0, faults, launches},
                      {.prefix = {{left.data(), kVDim, kVDim}, {&a.lse, 1, 1}},
                       .suffix = {{right.data(), kVDim, kVDim}, {&b.lse, 1, 1}},
                       .out = {out.data(), kVDim, kVDim},
@@ -214,8 +218,9 @@ TEST_CASE("gather: tokens come from their blocks, and a block outside the table 
   std::vector<std::uint16_t> keys(4 * kQkDim);
   std::vector<std::uint16_t> values(4 * kVDim);
   std::vector<Fault> faults;
+  Launches launches;
   const auto gather = [&](std::int64_t capacity) {
-    run_gather({portable_path(), Arch::gfx950, 1, 0, faults},
+    run_gather({Arch::gfx950, 1, 0, faults, launches},
                {cache, chunk, {blocks, 1, 2, 2, 1}, 4, 1, capacity, keys.data(), values.data()});
   };
   gather(4);

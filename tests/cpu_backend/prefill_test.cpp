@@ -38,6 +38,8 @@ T must(Result<T> result) {
   return std::move(result).value();
 }
 
+const Kernels kKernels = cpu::prefill_kernels(cpu::portable_path());
+
 Limits limits_of(const Batch& batch) {
   std::int64_t longest = 0;
   for (const RequestSpec& r : batch.requests) longest = std::max(longest, r.kv_len);
@@ -70,8 +72,8 @@ std::unique_ptr<Run> prepare(const std::string& line) {
 }
 
 void execute(Run& run, const ExecutionOptions& options) {
-  if (auto bad = cpu::queue_prefill({run.metadata, run.tensors}, {}, options, run.machine.stream,
-                                    run.machine.workspace, run.result))
+  if (auto bad = cpu::queue_prefill({run.metadata, run.tensors}, kKernels, options,
+                                    run.machine.stream, run.machine.workspace, run.result))
     FAIL(bad->message);
   run.machine.stream.advance();
 }
@@ -175,8 +177,8 @@ TEST_CASE("prefill: scratch beyond what was reserved is refused before anything 
   device::Workspace small(run->machine.heap);
   REQUIRE_FALSE(small.reserve("fp8 prefill", 1000).has_value());
   small.lock();
-  const auto bad = cpu::queue_prefill({run->metadata, run->tensors}, {}, {}, run->machine.stream,
-                                      small, run->result);
+  const auto bad = cpu::queue_prefill({run->metadata, run->tensors}, kKernels, {},
+                                      run->machine.stream, small, run->result);
   REQUIRE(bad.has_value());
   CHECK(bad->bug == "BUG-089");
   CHECK(run->machine.stream.pending() == 0);
@@ -187,7 +189,7 @@ TEST_CASE("prefill: tensors that contradict the metadata are an error", "[cpu][p
   const auto refused = [&run](auto change) {
     PrefillTensors tensors = run->tensors;
     change(tensors);
-    return cpu::queue_prefill({run->metadata, tensors}, {}, {}, run->machine.stream,
+    return cpu::queue_prefill({run->metadata, tensors}, kKernels, {}, run->machine.stream,
                               run->machine.workspace, run->result)
         .has_value();
   };

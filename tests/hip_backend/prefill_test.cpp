@@ -64,13 +64,9 @@ struct Inputs {
     }
     return bytes;
   }
-  [[nodiscard]] cpu::ElementKind kind() const {
-    if (dtype == Dtype::bf16) return cpu::ElementKind::bf16;
-    return arch == Arch::gfx942 ? cpu::ElementKind::e4m3fnuz : cpu::ElementKind::e4m3fn;
-  }
   [[nodiscard]] cpu::Operand operand(const std::vector<std::byte>& x, std::int64_t rows,
                                      std::int64_t dim) const {
-    return {.data = x.data(), .rows = rows, .heads = kHeads, .dim = dim, .kind = kind()};
+    return {.data = x.data(), .rows = rows, .heads = kHeads, .dim = dim, .dtype = dtype};
   }
 };
 
@@ -272,8 +268,9 @@ TEST_CASE("persistent prefill: plans with splits, in bf16 and fp8", "[hip][emula
                            .partial_lse = cpu.result.partial_lse.data(),
                            .partial_rows = partial_rows,
                            .owner = {}};
-      const cpu::KernelContext context{cpu::best_path(), arch, 1, 0, cpu.faults};
-      cpu::run_prefill_ps(context,
+      Launches launches;
+      const cpu::KernelContext context{arch, 1, 0, cpu.faults, launches};
+      cpu::run_prefill_ps(cpu::portable_path(), context,
                           {.plan = spans,
                            .q = in.operand(in.q, in.qo.back(), 192),
                            .k = in.operand(in.k, in.kv.back(), 192),

@@ -111,7 +111,7 @@ TEST_CASE("properties: all hold on random cases, and none of the decode claims i
   for (const prop::PropertyTally& tally : report.tallies) {
     if (!decode.contains(tally.property->id)) continue;
     INFO(tally.property->id << " ran on " << tally.ran << " of " << report.cases
-                            << " cases; first skip: " << tally.first_skip);
+                            << " cases; first skip: " << tally.why_skipped);
     CHECK(2 * tally.ran >= report.cases);
   }
 }

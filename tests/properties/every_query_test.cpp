@@ -49,6 +49,6 @@ TEST_CASE("rows: each equals a one-row decode, for 1 to 17 rows of 1 to 128 head
   CHECK(report.cases == std::ssize(options.cases));
   // No query length and no head count is refused on both architectures, so P12 ran almost always.
   CHECK(report.tallies[0].ran + report.refused == report.cases);
-  INFO(report.refused << " refused, first: " << report.tallies[0].first_skip);
+  INFO(report.refused << " refused, first: " << report.tallies[0].why_skipped);
   CHECK(report.refused == 0);
 }

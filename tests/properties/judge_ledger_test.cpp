@@ -88,7 +88,7 @@ TEST_CASE("ledger: quarantined cases are not judged", "[judge][ledger]") {
   const RunReport report = run(kManyHeads, {entry});
   CHECK(report.exit_code() == ExitCode::inconclusive);  // nothing is left that ran
   CHECK(report.tallies[0].skipped == 200);
-  CHECK(report.tallies[0].first_skip == "quarantined by T-1: a test");
+  CHECK(report.tallies[0].why_skipped == "quarantined by T-1: a test");
   entry.where["dtype"] = {"fp8/fp8"};
   CHECK(run(kManyHeads, {entry}).exit_code() == ExitCode::failed);
 }

@@ -34,6 +34,11 @@ constexpr Property kEvenHeads{"T05", "even_heads", "Heads are even.", [](Subject
                                 if (h == 16) return skipped("16 heads are known");
                                 return h % 2 == 0 ? passed() : failed(std::to_string(h));
                               }};
+constexpr Property kExecutes{"T07", "executes", "No case has more than 50 keys.", [](Subject& s) {
+                               static_cast<void>(s.result());
+                               static_cast<void>(s.sibling(s.spec()).result());
+                               return kFewKeys.check(s);
+                             }};
 constexpr Property kRight{"T06", "right", "The result equals the reference.",
                           compare_with_reference};
 
@@ -65,8 +70,9 @@ std::string text_of(const RunReport& report) {
   std::string text = std::to_string(report.cases) + " " + std::to_string(report.refused) + "\n";
   for (const PropertyTally& t : report.tallies)
     text += std::string(t.property->id) + " " + std::to_string(t.ran) + " " +
-            std::to_string(t.skipped) + " " + std::to_string(t.failed) + " " + t.first_skip + "\n";
+            std::to_string(t.skipped) + " " + std::to_string(t.failed) + " " + t.why_skipped + "\n";
   for (const Failure& f : report.failures) text += failure_block(f);
+  for (const std::string& line : report.launches.lines()) text += line + "\n";
   return text;
 }
 
@@ -92,7 +98,7 @@ TEST_CASE("runner: nothing passes without having run", "[judge]") {
   const RunReport skipped = run_properties(options_of({&kHolds, &kSkips}, 5));
   CHECK(skipped.exit_code() == ExitCode::inconclusive);
   CHECK(skipped.tallies[1].skipped == 5);
-  CHECK(skipped.tallies[1].first_skip == "it never applies");
+  CHECK(skipped.tallies[1].why_skipped == "it never applies");
 }
 
 TEST_CASE("runner: a failure is shrunk, and the line it prints fails again", "[judge]") {
@@ -136,8 +142,8 @@ TEST_CASE("runner: the block starts with FAIL, id and case, then says what and h
 }
 
 TEST_CASE("runner: the report of a seed is the same for any number of workers", "[judge]") {
-  RunOptions options =
-      options_of({&kHolds, &kFewKeys, &kEvenHeads, &kRight, &kTwoRequests, &kAnyKeys}, 60);
+  RunOptions options = options_of(
+      {&kHolds, &kFewKeys, &kEvenHeads, &kRight, &kTwoRequests, &kAnyKeys, &kExecutes}, 60);
   std::string streamed;
   options.found = [&](const Failure& f) { streamed += failure_block(f); };
   options.workers = 1;
@@ -301,7 +307,7 @@ TEST_CASE("runner: refused cases are counted, and a skip says why", "[judge]") {
   CHECK(report.refused == 1);
   CHECK(report.tallies[0].ran == 1);
   CHECK(report.tallies[0].skipped == 1);
-  CHECK(report.tallies[0].first_skip.find("fp8/bf16") != std::string::npos);
+  CHECK(report.tallies[0].why_skipped.find("fp8/bf16") != std::string::npos);
   CHECK(report.exit_code() == ExitCode::held);
 }
 

@@ -44,6 +44,7 @@ std::unique_ptr<Executed> executed(const std::string& line = "mla1:2q2s300;cu=5"
 class Damaging final : public Backend {
  public:
   [[nodiscard]] std::string_view name() const override { return "damaging"; }
+  [[nodiscard]] std::string_view device(StepKind kind) const override { return cpu_->device(kind); }
   [[nodiscard]] Support supports(const ResolvedShape&) const override { return {true, {}}; }
   [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
                                          const ExecutionOptions& options) const override {

@@ -38,6 +38,7 @@ struct PrefillResult {
   std::vector<std::uint16_t> out;
   std::vector<float> lse;
   std::vector<Fault> faults;
+  Launches launches;
 };
 
 }  // namespace mla::prefill

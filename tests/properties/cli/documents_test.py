@@ -14,6 +14,7 @@ Exit: 0 all ended as documented, 1 some did not, or a list is out of date.
 import difflib
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,8 @@ from documented import ROOT, all_commands, split_comment
 LIST = pathlib.Path(__file__).with_name("documented_commands.txt")
 LIMIT = 300  # seconds for a quick command; Release takes less than ten
 CASE = "mla1:2q4s900_1q1s513;heads=8;block=16;cu=4"
+# The data path of backend cpu is the best of the machine; the pages were written on one with AVX-512.
+DATA_PATH = re.compile(r"(launched: cpu on) (?:avx512|avx2|portable)\b")
 # What readers put in for themselves.
 PLACEHOLDERS = {"'<case>'": f"'{CASE}'", "<dump>": "dump.json", "<property>": "P12",
                 "<plant>": "SEED-qo-arange", "<target>": "line", "<files>": "fixtures/corpus/line/*",
@@ -62,6 +65,7 @@ def complaint(command, code, out):
     """What differs from the page, or nothing."""
     if code != (command.code or 0):
         return f"ended with {code}, the page says {command.code or 0}"
+    out = DATA_PATH.sub(r"\1 avx512", out)
     printed = "\n".join(line.rstrip() for line in out.rstrip().splitlines())
     if command.shown is None or command.shown == printed:
         return ""

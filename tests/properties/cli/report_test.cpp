@@ -21,6 +21,9 @@ constexpr prop::Property kNothing{"P35", "balance", "Work is balanced.", &never}
 
 constexpr prop::Property kListed{"P16", "scale", "Scales scale.", &never};
 
+constexpr prop::Property kNever{"P22", "workspace_reserved", "It suffices.", &never};
+constexpr prop::Property kElsewhere{"P36", "elsewhere", "It runs.", &never};
+
 prop::LedgerEntry ledger_entry() {
   prop::LedgerEntry entry;
   entry.id = "BUG-058";
@@ -37,7 +40,17 @@ cli::RunSummary summary() {
                     {&kFails, 100, 0, 1, ""},
                     {&kSkips, 0, 100, 0, "no plan, only \"splits\""},
                     {&kNothing, 0, 0, 0, ""},
-                    {&kListed, 100, 0, 0, "", 3}};
+                    {&kListed, 100, 0, 0, "", 3},
+                    {&kNever, 0, 100, 0, "the claim says nothing about decode steps"},
+                    {&kElsewhere, 40, 0, 0, ""}};
+  report.tallies[0].launches = 180;
+  report.tallies[2].skipped_alike = 70;
+  report.tallies[5].never_applies = "gfx942 has no fp8 prefill";
+  report.tallies[6].unsettled = 60;
+  report.tallies[6].why_unsettled = "backend hip on gpu launched nothing for it, cpu on avx2: fa 1";
+  report.launches.add({"hip", "gpu", StepKind::decode, "stage 1", 120});
+  report.launches.add({"hip", "gpu", StepKind::decode, "reduce", 60});
+  report.launches.add({"cpu", kHost, StepKind::prefill, "gather", 7});
   report.ledger = {{ledger_entry(), 3, prop::Verdict::known_fail, ""},
                    {ledger_entry(), 0, prop::Verdict::unexpected_pass, "mla1:1q1s2 holds"}};
   report.random_cases = 700;
@@ -89,6 +102,14 @@ TEST_CASE("reports: a property that no case settled has not passed", "[cli]") {
   CHECK(cli::verdict_of({&kHolds, 5, 0, 0, "", 1}) == prop::Verdict::known_fail);
   CHECK(cli::verdict_of({&kHolds, 0, 5, 0, ""}) == prop::Verdict::skip);
   CHECK(cli::verdict_of({&kHolds, 0, 0, 0, ""}) == prop::Verdict::inconclusive);
+  prop::PropertyTally tally{&kHolds, 5, 0, 0, ""};
+  tally.unsettled = 1;
+  CHECK(cli::verdict_of(tally) == prop::Verdict::inconclusive);
+  tally.never_applies = "gfx942 has none";
+  tally.unsettled = 0;
+  CHECK(cli::verdict_of(tally) == prop::Verdict::pass);
+  tally.ran = 0;
+  CHECK(cli::verdict_of(tally) == prop::Verdict::not_applicable);
 }
 
 TEST_CASE("reports: a failure on any backend outweighs what could not be settled", "[cli]") {

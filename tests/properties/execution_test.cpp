@@ -1,0 +1,243 @@
+// Claims about what ran: every backend and kind of step, honest and with a lie planted.
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/builder/prefill/kernels.hpp"
+#include "hip_backend/aiter/aiter_backend.hpp"
+#include "hip_backend/code_objects.hpp"
+#include "hip_backend/device/open_device.hpp"
+#include "hip_backend/hip_backend.hpp"
+#include "properties/judge.hpp"
+#include "properties/runner.hpp"
+#include "tests/properties/judge_support.hpp"
+
+using namespace mla;
+using namespace mla::prop;
+
+namespace {
+
+constexpr StepKind kKinds[] = {StepKind::decode, StepKind::prefill, StepKind::fa};
+
+struct Named {
+  std::string label;
+  std::unique_ptr<Backend> backend;
+  Arch arch = Arch::gfx942;
+};
+
+std::shared_ptr<hip::Device> emulated(Arch arch) {
+  auto device = hip::open_device("emulated:" + std::string(name(arch)));
+  REQUIRE(device.ok());
+  return std::move(*device);
+}
+
+// Every backend that can run here.
+std::vector<Named> backends() {
+  std::vector<Named> out;
+  out.push_back({"cpu", cpu::make_cpu_backend()});
+  for (const cpu::Isa isa : cpu::available_isas())
+    out.push_back({"cpu-" + std::string(cpu::name(isa)), cpu::make_cpu_backend({.isa = isa})});
+  for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
+    if (hip::code_object(name(arch), "decode").empty()) continue;
+    const std::string device = " on " + std::string(name(arch));
+    out.push_back({"hip" + device, hip::make_hip_backend(emulated(arch), {}), arch});
+    const char* hsa = std::getenv("AITER_HSA");
+    if (hsa == nullptr) continue;
+    auto installation = hip::aiter::Installation::open(hsa);
+    REQUIRE(installation.ok());
+    out.push_back({"aiter" + device,
+                   hip::aiter::make_aiter_backend(emulated(arch), std::move(*installation), {}),
+                   arch});
+  }
+  return out;
+}
+
+// A case of each kind, and a property that has it executed and compares it with the reference.
+Case case_for(StepKind kind, Arch arch) {
+  const std::string on = ";arch=" + std::string(name(arch));
+  if (kind == StepKind::decode) return case_of("mla1:1q1s0_1q1s40;cu=2" + on);
+  if (kind == StepKind::prefill) return case_of("mla1:1q2s6;heads=1;kind=prefill" + on);
+  return case_of("mla1:1q1s9_1q3s7;heads=2;block=16;kind=fa");
+}
+const Property& property_for(StepKind kind) {
+  return *find_property(kind == StepKind::fa ? "P12" : "P05");
+}
+
+RunReport report_of(const Backend& backend, StepKind kind, Arch arch) {
+  RunOptions options;
+  options.properties = {&property_for(kind)};
+  options.cases = {case_for(kind, arch)};
+  options.backend = &backend;
+  return run_properties(options);
+}
+
+// Goes by the name of one backend and hands every step to another.
+class Liar final : public Backend {
+ public:
+  Liar(const Backend& claimed, const Backend& runs) : claimed_(claimed), runs_(runs) {}
+  [[nodiscard]] std::string_view name() const override { return claimed_.name(); }
+  [[nodiscard]] std::string_view device(StepKind kind) const override {
+    const std::string_view device = claimed_.device(kind);
+    const bool same = claimed_.name() == runs_.name() && device == runs_.device(kind);
+    return device.empty() || same ? "elsewhere" : device;
+  }
+  [[nodiscard]] Support supports(const ResolvedShape& shape) const override {
+    return runs_.supports(shape);
+  }
+  [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
+                                         const ExecutionOptions& options) const override {
+    return runs_.run(launch, options);
+  }
+  [[nodiscard]] const prefill::Kernels* prefill_kernels() const override {
+    return runs_.prefill_kernels();
+  }
+
+ private:
+  const Backend& claimed_;
+  const Backend& runs_;
+};
+
+// Has the right answer from somewhere, and launches nothing.
+class Oracle final : public Backend {
+ public:
+  explicit Oracle(const Backend& claimed)
+      : claimed_(claimed), kernels_(*cpu_backend().prefill_kernels()) {
+    kernels_.flash = [run = kernels_.flash](const prefill::KernelContext& context,
+                                            const prefill::FlashLaunch& launch) {
+      Launches unseen;
+      run({context.arch, context.threads, context.schedule_seed, context.faults, unseen}, launch);
+    };
+  }
+  [[nodiscard]] std::string_view name() const override { return claimed_.name(); }
+  [[nodiscard]] std::string_view device(StepKind kind) const override {
+    return kind == StepKind::fa ? std::string_view() : claimed_.device(StepKind::decode);
+  }
+  [[nodiscard]] Support supports(const ResolvedShape& shape) const override {
+    return cpu_backend().supports(shape);
+  }
+  [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
+                                         const ExecutionOptions& options) const override {
+    Result<DecodeResult> result = cpu_backend().run(launch, options);
+    if (result) result->launches = {};
+    return result;
+  }
+  [[nodiscard]] const prefill::Kernels* prefill_kernels() const override { return &kernels_; }
+
+ private:
+  const Backend& claimed_;
+  prefill::Kernels kernels_;
+};
+
+void check_refused(const Backend& liar, StepKind kind, Arch arch) {
+  const RunReport report = report_of(liar, kind, arch);
+  const PropertyTally& tally = report.tallies.front();
+  CHECK(tally.ran == 0);
+  CHECK(tally.unsettled == 1);
+  CHECK(tally.launches == 0);
+  CHECK(tally.why_unsettled.starts_with(backend_name(liar) + " launched nothing for it"));
+  CHECK(report.exit_code() == ExitCode::inconclusive);
+  const Property* property = &property_for(kind);
+  const auto wrapped = one_thread(liar);
+  for (const Backend* b : {&liar, static_cast<const Backend*>(wrapped.get())})
+    CHECK(judge(case_for(kind, arch), {&property, 1}, *b, nullptr).outcomes.front().verdict ==
+          Verdict::inconclusive);
+}
+
+}  // namespace
+
+TEST_CASE("execution: a backend passes what it launched, and lacks what it has no step for",
+          "[judge]") {
+  for (const Named& named : backends())
+    for (const StepKind kind : kKinds) {
+      INFO(named.label << " " << name(kind));
+      const Backend& backend = *named.backend;
+      const RunReport report = report_of(backend, kind, named.arch);
+      const PropertyTally& tally = report.tallies.front();
+      if (backend.device(kind).empty()) {
+        CHECK(tally.skipped == 1);
+        CHECK(tally.why_skipped == lacks_step(backend, kind));
+        CHECK(report.launches.entries().empty());
+        CHECK(report.exit_code() == ExitCode::inconclusive);
+        continue;
+      }
+      INFO(tally.why_skipped << tally.why_unsettled);
+      CHECK(tally.ran == 1);
+      CHECK(tally.launches > 0);
+      CHECK(report.launches.of(backend.name(), backend.device(kind), kind) == tally.launches);
+      CHECK(report.exit_code() == ExitCode::held);
+    }
+}
+
+TEST_CASE("execution: what another backend ran in a backend's name is no pass", "[judge]") {
+  const auto portable = cpu::make_cpu_backend({.isa = cpu::Isa::portable});
+  for (const Named& named : backends())
+    for (const StepKind kind : kKinds) {
+      INFO(named.label << " " << name(kind));
+      check_refused(Liar(*named.backend, *portable), kind, named.arch);
+    }
+}
+
+TEST_CASE("execution: a result for which nothing was launched is no pass", "[judge]") {
+  for (const Named& named : backends())
+    for (const StepKind kind : {StepKind::decode, StepKind::prefill}) {
+      INFO(named.label << " " << name(kind));
+      check_refused(Oracle(*named.backend), kind, named.arch);
+    }
+}
+
+TEST_CASE("execution: what stays on the host is named", "[judge]") {
+  for (const Named& named : backends()) {
+    if (named.backend->device(StepKind::prefill).empty()) continue;
+    INFO(named.label);
+    const Launches launches = report_of(*named.backend, StepKind::prefill, named.arch).launches;
+    std::string host;
+    for (const Launch& l : launches.entries())
+      if (l.device == kHost) host += l.kernel + " ";
+    CHECK(host == "gather merge ");
+  }
+}
+
+TEST_CASE("execution: a step without a key, for which a device launches nothing, is skipped",
+          "[judge]") {
+  for (const Named& named : backends()) {
+    INFO(named.label);
+    const Property* const property = &property_for(StepKind::decode);
+    const Case c = case_of("mla1:1q1s0;cu=2;arch=" + std::string(name(named.arch)));
+    const Outcome outcome = judge(c, {&property, 1}, *named.backend, nullptr).outcomes.front();
+    const bool cpu = named.backend->name() == "cpu";  // its stage 1 reads the empty plan
+    CHECK(outcome.verdict == (cpu ? Verdict::pass : Verdict::skip));
+    if (!cpu) CHECK(outcome.message.ends_with("launched nothing for it: no row has a key"));
+  }
+}
+
+TEST_CASE(
+    "not applicable: a claim that no case of the device can be about settles nothing and "
+    "unsettles nothing",
+    "[judge]") {
+  RunOptions options;
+  options.properties = {find_property("P05"), find_property("P22")};
+  options.cases = {case_for(StepKind::decode, Arch::gfx942),
+                   case_for(StepKind::prefill, Arch::gfx942)};
+  options.backend = &cpu_backend();
+  CHECK(run_properties(options).exit_code() == ExitCode::inconclusive);
+  options.arch = Arch::gfx942;
+  const RunReport report = run_properties(options);
+  CHECK(report.tallies[0].never_applies.empty());
+  CHECK(report.tallies[1].never_applies == "gfx942 has no fp8 prefill");
+  CHECK(report.exit_code() == ExitCode::held);
+  options.properties = {find_property("P22")};
+  CHECK(run_properties(options).exit_code() == ExitCode::inconclusive);
+}
+
+TEST_CASE("not applicable: a case that is refused on the only device is still a skip", "[judge]") {
+  RunOptions options;
+  options.properties = {find_property("P22")};
+  options.cases = {case_for(StepKind::decode, Arch::gfx950)};
+  options.backend = &cpu_backend();
+  options.arch = Arch::gfx950;
+  const RunReport report = run_properties(options);
+  CHECK(report.tallies.front().never_applies.empty());
+  CHECK(report.tallies.front().skipped == 1);
+  CHECK(report.exit_code() == ExitCode::inconclusive);
+}
