@@ -45,8 +45,16 @@ std::int64_t requests_of(const Case& c) {
   return std::ssize(c.requests) + c.pad_requests;
 }
 
-bool wide_tile(const Case& c) {
-  return is_decode(c) && any_request(c, [](const Case& spec, const RequestSpec& r) {
+// Keys that a compute unit gets on average: at least as many are in the works of longer requests.
+std::int64_t keys_of_a_slot(const Case& c) {
+  std::int64_t keys = 0;
+  for (const RequestSpec& r : c.requests) keys += r.kv_len;
+  return keys / c.compute_units;
+}
+
+bool wide_works(const Case& c) {
+  return is_decode(c) && keys_of_a_slot(c) >= 257 &&
+         any_request(c, [](const Case& spec, const RequestSpec& r) {
            return r.qo_len * spec.heads >= 64 && r.kv_len >= 257;
          });
 }
@@ -77,10 +85,13 @@ constexpr std::array kTags = {
     Tag{"a length one beside a block or granule", beside_a_bound},
     Tag{"padding requests", [](const Case& c) { return c.pad_requests > 0; }},
     Tag{"several steps", [](const Case& c) { return !c.later_steps.empty(); }, 10, true},
-    Tag{"64 packed rows and 257 keys", wide_tile, 50, true},
+    Tag{"works of 64 packed rows and 257 keys", wide_works, 100, true},
     Tag{"128 heads, 2 to 4 rows and 128 keys", many_rows_of_all_heads, 100, true},
-    Tag{"17 requests of 200 keys",
-        [](const Case& c) { return is_decode(c) && requests_with_keys(c, 200) >= 17; }, 100, true},
+    Tag{"17 requests of 200 keys, and works as long",
+        [](const Case& c) {
+          return is_decode(c) && requests_with_keys(c, 200) >= 17 && keys_of_a_slot(c) >= 200;
+        },
+        100, true},
     Tag{"64 requests", [](const Case& c) { return is_decode(c) && requests_of(c) >= 64; }, 100,
         true},
     Tag{"a context of 8192 keys",
