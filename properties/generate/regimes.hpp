@@ -1,7 +1,8 @@
 // Regimes: the kinds of steps that the random cases of a run take turns in.
 //
-// Three of five cases are small and sit at boundaries (random_domain()). The others have the shapes
-// of real engines, one regime after the other, so that every run of some size has all of them. A
+// Three of five cases are small and sit at boundaries (random_domain()), one of five is a sequence.
+// One of five has the shape of a real engine's step, one regime after the other, so that every run
+// of some size has all of them. A
 // regime is a CaseDomain: data, no code of its own. Budgets are in units of cost_of().
 #pragma once
 
