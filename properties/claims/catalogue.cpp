@@ -137,6 +137,8 @@ constexpr std::array kProperties = {
     Property{"P40", "bad_input_refused",
              "Lists that no batch has and buffers that are too small are refused.",
              by_kind<p40_bad_input_refused, nullptr, nullptr>},
+    Property{"P41", "planners_valid", "Every planner that takes the case makes a valid plan of it.",
+             by_kind<p41_planners_valid, nullptr, nullptr>},
 };
 
 }  // namespace

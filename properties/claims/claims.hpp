@@ -41,5 +41,6 @@ Outcome p37_hidden_nan(Subject& subject);
 Outcome p38_cut_keys(Subject& subject);
 Outcome p39_damage_found(Subject& subject);
 Outcome p40_bad_input_refused(Subject& subject);
+Outcome p41_planners_valid(Subject& subject);
 
 }  // namespace mla::prop

@@ -1,13 +1,13 @@
-// P39: a plan that leads out of its buffers is a fault of the launch, whichever word is damaged,
-// and rows whose work is not damaged keep their bits.
+// P39: a plan that leads out of its buffers is a violation for plan_check and a fault of the
+// launch, whichever word is damaged, and rows whose work is not damaged keep their bits.
 //
 // A backend that follows such a word reads or writes somebody else's memory; one that drops it in
 // silence hides a broken plan.
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <utility>
 
+#include "core/plan/plan_check.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/compare.hpp"
@@ -176,11 +176,13 @@ Outcome check(Subject& subject, const Damage& damage, std::int64_t work) {
   if (!damage.apply({plan, md, work, md.rows().count() * fold})) return passed();
   requests.push_back(plan.work(work).batch / fold);
   const DecodeMetadata damaged = with_plan(md, std::move(plan));
+  const std::string name = std::string("a plan with ") + damage.what +
+                           (damage.of_work ? " in work " + std::to_string(work) : "");
+  if (plan::plan_check(check_input_of(damaged)).empty())
+    return failed(name + " is valid for plan_check");
   const auto result =
       run_stage(subject.interposer(), subject.backend(), {damaged, *subject.tensors()},
                 {.schedule_seed = subject.spec().schedule_seed});
-  const std::string name = std::string("a plan with ") + damage.what +
-                           (damage.of_work ? " in work " + std::to_string(work) : "");
   if (!result) return passed();  // refused as a whole, with a reason
   if (result->faults.empty()) return failed(name + " is run without a fault");
   if (!damage.of_work) return passed();

@@ -87,6 +87,16 @@ class ShortLastSplit final : public Interposer {
   }
 };
 
+// Planner v1.1 forgets the last work of its list, which nobody sees who never asks it.
+class RareMistake final : public Interposer {
+  void on_plan(const DecodeMetadata& md, plan::Plan& plan) const override {
+    if (md.shape.planner != plan::PlannerVersion::v1_1 || plan.works() == 0) return;
+    const auto kept = static_cast<std::int32_t>(plan.works() - 1);
+    for (std::int64_t slot = 0; slot < plan.work_indptr.size(); ++slot)
+      if (plan.work_indptr.at(slot) > kept) plan.work_indptr.set(slot, kept);
+  }
+};
+
 // A launch that forgets one of the six.
 class FiveBuffers final : public Interposer {
   void on_plan(const DecodeMetadata&, plan::Plan& plan) const override {
@@ -108,6 +118,8 @@ constexpr Plant kPlants[] = {
      "mla1:1q1s272", plant_of<CappedSplits>},
     {"SEED-one-split-more", "P36", "Requests are cut once more than their cap says.",
      "mla1:1q1s400;split=1", plant_of<OneSplitMore>},
+    {"SEED-rare-planner", "P41", "Planner v1.1 forgets its last work.", "mla1:1q1s1",
+     plant_of<RareMistake>},
     {"SEED-304-slots", "P35", "Slots behind the 304th get nothing to do.", "mla1:1q1s1000",
      plant_of<SlotsOfMi300x>},
     {"BUG-092", "P07", "max_seqlen_q is hard-coded to 1.", "mla1:1q2s2", plant_of<OneRowQuery>},

@@ -1,0 +1,27 @@
+// P41: every planner that takes the case makes a valid plan of it, whichever the case names.
+#include "core/plan/plan_check.hpp"
+#include "properties/claims/claims.hpp"
+#include "properties/claims/support.hpp"
+
+namespace mla::prop {
+
+Outcome p41_planners_valid(Subject& subject) {
+  if (const auto& shape = subject.shape(); !shape) return refusal(shape.error());
+  bool any = false;
+  for (const PlannerChoice planner : {PlannerChoice::v12_serial, PlannerChoice::v12_parallel,
+                                      PlannerChoice::v11, PlannerChoice::v10}) {
+    Case other = subject.spec();
+    other.planner = planner;
+    Subject sibling = subject.sibling(other);
+    const auto& metadata = sibling.metadata();
+    if (!metadata || !metadata->plan) continue;
+    any = true;
+    const auto violations = plan::plan_check(check_input_of(*metadata));
+    if (!violations.empty())
+      return failed("planner " + std::string(name(planner)) + " breaks the rule " +
+                    std::string(name(violations[0].rule)) + ": " + violations[0].what);
+  }
+  return any ? passed() : skipped("no planner takes the case");
+}
+
+}  // namespace mla::prop
