@@ -97,6 +97,25 @@ class RareMistake final : public Interposer {
   }
 };
 
+// The last piece of a cut tile has one key, which only the tile's last row sees (BUG-012 in AITER's
+// kernels). Every key is still covered once.
+class OneKeyPiece final : public Interposer {
+  void on_plan(const DecodeMetadata& md, plan::Plan& plan) const override {
+    if (md.shape.page_size != 1) return;
+    for (std::int64_t w = 1; w < plan.works(); ++w) {
+      plan::WorkItem before = plan.work(w - 1);
+      plan::WorkItem last = plan.work(w);
+      const bool cut = last.partial_row >= 0 && before.batch == last.batch &&
+                       before.q_begin == last.q_begin && before.kv_end == last.kv_begin;
+      if (!cut || last.kv_offset != 0) continue;
+      before.kv_end = last.kv_begin = last.kv_end - 1;
+      before.kv_offset = 1;
+      plan.set_work(w - 1, before);
+      plan.set_work(w, last);
+    }
+  }
+};
+
 // A launch that forgets one of the six.
 class FiveBuffers final : public Interposer {
   void on_plan(const DecodeMetadata&, plan::Plan& plan) const override {
@@ -120,6 +139,8 @@ constexpr Plant kPlants[] = {
      "mla1:1q1s400;split=1", plant_of<OneSplitMore>},
     {"SEED-rare-planner", "P41", "Planner v1.1 forgets its last work.", "mla1:1q1s1",
      plant_of<RareMistake>},
+    {"SEED-one-key-piece", "P05", "The last piece of a request has fewer keys than rows.",
+     "mla1:1q2s400;cu=4", plant_of<OneKeyPiece>},
     {"SEED-304-slots", "P35", "Slots behind the 304th get nothing to do.", "mla1:1q1s1000",
      plant_of<SlotsOfMi300x>},
     {"BUG-092", "P07", "max_seqlen_q is hard-coded to 1.", "mla1:1q2s2", plant_of<OneRowQuery>},

@@ -56,7 +56,7 @@ class Tests:
     name = "tests"
     default = ["core/plan", "core/shape", "core/paging"]
 
-    def __init__(self, sources, _files, _seed):
+    def __init__(self, sources, _files, _seed, _short):
         self.build = sources / "build" / "tests"
         done = command(["cmake", "-G", "Ninja", "-S", str(sources), "-B", str(self.build),
                         "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
@@ -86,7 +86,8 @@ class Properties:
     """Builds mla-testbed as properties/run.sh does and judges as it does: the shipped cases and 500
     random ones on the CPU backend; for the source of kernels the shipped cases for devices and 40
     random ones on the emulated device of each architecture. A mutant is killed when that ends with
-    another exit code than the unchanged sources. Short runs of the first random cases come first."""
+    another exit code than the unchanged sources. Short runs of the first random cases come first,
+    and are all there is for `--short`: what they kill, the complete run kills."""
     name = "properties"
     default = ["core/plan", "core/shape", "core/paging", "core/builder", "cpu_backend/schedule.cpp",
                "cpu_backend/work_list.cpp", "cpu_backend/task_checks.cpp", "cpu_backend/task.hpp",
@@ -97,8 +98,8 @@ class Properties:
                        "key_stage.hpp", "layout.hpp", "numbers.hpp", "piece.hpp", "prefill.hip",
                        "prefill.hpp", "prefill_traits.hpp", "reduce.hip", "tile_amd.hpp")]
 
-    def __init__(self, sources, files, seed):
-        self.sources, self.files, self.seed = sources, files, str(seed)
+    def __init__(self, sources, files, seed, short):
+        self.sources, self.files, self.seed, self.short = sources, files, str(seed), short
         self.build = sources / "build" / "cpu-release"
         device = "AUTO" if any(is_kernel(file) for file in files) else "OFF"
         done = command(["cmake", "--preset", "cpu-release", "-DMLA_TESTS=OFF",
@@ -118,8 +119,8 @@ class Properties:
                                                          f"emulated:{arch}", "--cases", cases])
                     for cases in ("0", "40") for arch in ("gfx942", "gfx950")]
         shipped = [word for file in files for word in ("--cases-file", str(file))]
-        return [(f"{cases} cases", run + ["--cases", cases]) for cases in FIRST_CASES] + [
-            ("all", run + shipped + ["--cases", "500"])]
+        first = [(f"{cases} cases", run + ["--cases", cases]) for cases in FIRST_CASES]
+        return first if self.short else first + [("all", run + shipped + ["--cases", "500"])]
 
     def make(self):
         built = command(["ninja", "-C", str(self.build), "mla-testbed"])

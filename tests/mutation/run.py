@@ -133,6 +133,8 @@ def main():
     parser.add_argument("--sample", type=int, default=200, help="so many mutants; 0: all")
     parser.add_argument("--seed", type=int, default=1, help="of the sample, and of random cases")
     parser.add_argument("--minutes", type=float, default=0, help="stop after so long; 0: never")
+    parser.add_argument("--short", action="store_true",
+                        help="properties: the first 100 random cases only, a lower bound")
     parser.add_argument("--fresh", action="store_true", help="forget what was judged before")
     parser.add_argument("--list", action="store_true", help="print the mutants, judge none")
     arguments = parser.parse_args()
@@ -148,11 +150,12 @@ def main():
     if arguments.list:
         print(*chosen, sep="\n")
         return 0
-    judge = kind(sources, {m.file for m in chosen}, arguments.seed)
+    judge = kind(sources, {m.file for m in chosen}, arguments.seed, arguments.short)
     if not judge.baseline():
         print("the unchanged sources do not pass", file=sys.stderr)
         return 3
-    journal = Journal(arguments.judge, arguments.seed, arguments.fresh)
+    name = arguments.judge + ("_short" if arguments.short else "")
+    journal = Journal(name, arguments.seed, arguments.fresh)
     tally = judge_all(judge, sources, journal, chosen, arguments.minutes)
     judged = tally["killed"] + tally["explained"] + tally["survived"]
     score = 100 * (judged - tally["survived"]) / judged if judged else 0
