@@ -97,6 +97,103 @@ TEST_CASE("diagnosis: a plan of another step is called one", "[cli][check]") {
   CHECK_THAT(answer.diagnosis, Contains("another step, or damaged"));
 }
 
+TEST_CASE("diagnosis: a plan of lists in other pages is called one", "[cli][check]") {
+  // 500 keys a request, counted in pages of 16 and of 1.
+  Json call = call_of(1, 16, "bf16");
+  call["page_size"] = 16;
+  call["seqlens_kv_indptr"] = {0, 32, 64};
+  call["kv_last_page_lens"] = {4, 4};
+  const Json tokens = call_of(1, 16, "bf16");
+  CHECK(checked(captured(call, call)).findings.empty());
+  const PlanAnswer answer = checked(captured(call, tokens));
+  CHECK_FALSE(answer.findings.empty());
+  CHECK(answer.culprit == "the builder");
+  CHECK(answer.diagnosis ==
+        "it is the plan of lists that count pages of 1 token, these count pages of 16");
+  CHECK_THAT(checked(captured(tokens, call)).diagnosis,
+             Contains("count pages of 16 tokens, these count pages of 1"));
+}
+
+TEST_CASE("diagnosis: a plan of one of the steps before says how many keys ago it was made",
+          "[cli][check]") {
+  const Json call = call_of(2, 16, "bf16");
+  for (const auto& [ago, text] : {std::pair(1, "1 key fewer"), std::pair(6, "6 keys fewer")}) {
+    Json before = call;
+    before["seqlens_kv_indptr"] = {0, 500 - ago, 1000 - 2 * ago};
+    const PlanAnswer answer = checked(captured(call, before));
+    CHECK(answer.culprit == "the builder");
+    CHECK_THAT(answer.diagnosis, Contains("an earlier step: every request had") && Contains(text));
+  }
+}
+
+TEST_CASE("diagnosis: a plan that lacks the last requests is called one", "[cli][check]") {
+  Json call = call_of(1, 16, "bf16");
+  Json fewer = call;
+  fewer["seqlens_qo_indptr"] = {0, 1};
+  fewer["seqlens_kv_indptr"] = {0, 500};
+  fewer["kv_last_page_lens"] = {1};
+  const PlanAnswer answer = checked(captured(call, fewer));
+  CHECK(answer.culprit == "the builder");
+  CHECK(answer.diagnosis == "it is the plan of the first 1 requests, the batch has 2");
+}
+
+TEST_CASE("diagnosis: other heads may come with other uniform rows", "[cli][check]") {
+  Json call = call_of(2, 16, "bf16");
+  call["uni_seqlen_qo"] = -1;
+  const PlanAnswer answer = checked(captured(call, call_of(2, 128, "bf16")));
+  CHECK_FALSE(answer.findings.empty());
+  CHECK(answer.diagnosis == "it is the plan of 128 heads, the kernel gets 16");
+}
+
+TEST_CASE("diagnosis: few damaged words are named with what was planned", "[cli][check]") {
+  const Json call = call_of(1, 16, "bf16");
+  const Json sound = captured(call, call);
+  const auto word = [&](const char* list, std::size_t at) {
+    return sound[list][at].get<std::int64_t>();
+  };
+  const auto damaged = [&](std::vector<std::pair<const char*, std::size_t>> words) {
+    Json step = sound;
+    for (const auto& [list, at] : words) step[list][at] = word(list, at) + 1;
+    const PlanAnswer answer = checked(step);
+    CHECK_FALSE(answer.findings.empty());
+    CHECK_THAT(answer.culprit, Contains("what came after it"));
+    return answer.diagnosis;
+  };
+  const auto is = [&](const char* list, std::size_t at) {
+    return " is " + std::to_string(word(list, at) + 1) + ", planned " +
+           std::to_string(word(list, at));
+  };
+  CHECK(damaged({{"work_info", 5}}) ==
+        "it differs from the planner's in one word: work 0 kv_end" + is("work_info", 5));
+  CHECK(damaged({{"work_info", 8}}) ==
+        "it differs from the planner's in one word: work 1 batch" + is("work_info", 8));
+  CHECK_THAT(damaged({{"work_indptr", 4}}), Contains("one word: work_indptr[4]"));
+  CHECK_THAT(damaged({{"reduce_final_map", 1}}), Contains("one word: reduce entry 0 q_end"));
+  CHECK_THAT(damaged({{"reduce_partial_map", 1}}), Contains("one word: reduce_partial_map[1]"));
+  CHECK(damaged({{"work_info", 5}, {"reduce_indptr", 1}}) ==
+        "it differs from the planner's in 2 words: work 0 kv_end" + is("work_info", 5) +
+            "; reduce_indptr[1]" + is("reduce_indptr", 1));
+  CHECK_THAT(damaged({{"work_info", 3},
+                      {"work_info", 4},
+                      {"work_info", 5},
+                      {"work_info", 11},
+                      {"work_info", 12}}),
+             Contains("another step, or damaged"));
+  Json unwritten = sound;
+  unwritten["work_info"][5] = nullptr;
+  CHECK_THAT(checked(unwritten).diagnosis, Contains("work 0 kv_end is unwritten, planned"));
+}
+
+TEST_CASE("diagnosis: partial rows in another order merge to the same result", "[cli][check]") {
+  const Json call = call_of(1, 16, "bf16");
+  Json step = captured(call, call);
+  REQUIRE(step["reduce_indptr"][1] == 2);
+  std::swap(step["reduce_partial_map"][0], step["reduce_partial_map"][1]);
+  const PlanAnswer answer = checked(step);
+  CHECK(answer.findings.empty());
+  CHECK(answer.culprit.empty());
+}
+
 TEST_CASE("diagnosis: what the planner itself gives is the planner's", "[cli][check]") {
   // Fewer keys than rows in several tiles: the original trims beyond the beginning (BUG-075).
   Json call = call_of(4, 128, "fp8");
