@@ -7,6 +7,7 @@
 #include "core/io/npy.hpp"
 #include "core/plan/plan.hpp"
 #include "properties/cli/captured_step.hpp"
+#include "properties/cli/parse_json.hpp"
 #include "properties/cli/safetensors.hpp"
 #include "properties/cli/terminal.hpp"
 
@@ -26,6 +27,11 @@ std::string sum_of(std::span<const std::byte> bytes) {
 
 Error bad(const std::string& path, const std::string& why) {
   return {ErrorCode::usage, "the bundle '" + path + "' is incomplete: " + why, ""};
+}
+
+bool is_folder(const std::string& path) {
+  std::error_code unreadable;
+  return fs::is_directory(path, unreadable);
 }
 
 // A name that stays in its folder.
@@ -54,9 +60,10 @@ Result<io::RawArray> read_array(const std::string& folder, const std::string& ke
 
 // The manifest of a bundle, from its text.
 Result<ordered_json> parse_manifest(const std::string& path, const std::string& text) {
-  ordered_json manifest = ordered_json::parse(text, nullptr, false);
-  if (!manifest.is_object()) return bad(path, "its manifest is no JSON object");
-  if (manifest.value("format", ordered_json()) != kFormat)
+  auto manifest = parse_ordered_json(text);
+  if (!manifest) return bad(path, "its manifest " + manifest.error().message);
+  if (!manifest->is_object()) return bad(path, "its manifest is no JSON object");
+  if (manifest->value("format", ordered_json()) != kFormat)
     return bad(path, std::string("its manifest is not of the format '") + kFormat + "'");
   return manifest;
 }
@@ -82,8 +89,18 @@ Result<Bundle> read_folder(const std::string& folder) {
 }  // namespace
 
 bool is_bundle(const std::string& path) {
-  std::error_code unreadable;  // such as a name that is too long: a case line
-  return fs::is_directory(path, unreadable) || path.ends_with(kSafetensors);
+  return is_folder(path) || path.ends_with(kSafetensors);
+}
+
+Status why_no_bundle(const std::string& text) {
+  std::error_code unreadable;
+  if (is_bundle(text) || text.starts_with("mla1:")) return std::nullopt;
+  if (fs::exists(text, unreadable))
+    return Error{ErrorCode::usage,
+                 "'" + text + "' is no bundle: a folder with manifest.json, or a .safetensors file",
+                 ""};
+  if (text.find('/') == std::string::npos) return std::nullopt;
+  return Error{ErrorCode::fault, "there is no bundle '" + text + "'", ""};
 }
 
 Result<Bundle> parse_bundle(std::span<const std::byte> bytes, const std::string& path) {
@@ -97,7 +114,7 @@ Result<Bundle> parse_bundle(std::span<const std::byte> bytes, const std::string&
 }
 
 Result<Bundle> read_bundle(const std::string& path) {
-  if (fs::is_directory(path)) return read_folder(path);
+  if (is_folder(path)) return read_folder(path);
   const auto text = read_file(path);
   if (!text) return text.error();
   return parse_bundle(std::as_bytes(std::span(*text)), path);

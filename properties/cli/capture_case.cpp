@@ -64,6 +64,9 @@ Result<Bundle> capture_case(const Case& c, const Backend& backend) {
   bundle.scalars["softmax_scale"] = tensors->softmax_scale;
   bundle.scalars["q_scale"] = tensors->q_scale;
   bundle.scalars["kv_scale"] = tensors->kv_scale;
+  bundle.scalars["num_pages"] =
+      (tensors->cache.first_slot + tensors->cache.slots) / md->shape.page_size;
+  bundle.scalars["prefix_caching"] = c.layout.kind == Layout::prefix;
   const std::int64_t rows = md->rows().count();
   bundle.arrays["q"] = bits({rows, c.heads, kKeyDim}, element_bytes(c.dtype.q), tensors->q);
   add_cache(*md, tensors->cache, bundle);

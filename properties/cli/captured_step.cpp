@@ -13,29 +13,41 @@
 namespace mla::cli {
 namespace {
 
-constexpr std::string_view kTensors[] = {"q",        "kv_indices", "kv_cache_pages",
-                                         "kv_cache", "out",        "lse"};
+constexpr std::string_view kTensors[] = {"q", "kv_cache_pages", "kv_cache", "out", "lse"};
 
 Error bad(const std::string& why) {
   return {ErrorCode::usage, why, ""};
 }
 
-// Bytes of a tensor that has `elements` of `width` bytes; floats only where `floating`.
-Result<std::vector<std::byte>> tensor(const Bundle& bundle, const char* key, std::int64_t elements,
-                                      std::int64_t width, bool floating) {
+// What a tensor must look like: rows of `row` elements of `width` bytes; floats where `floating`.
+struct Expected {
+  std::int64_t rows = 0;
+  std::int64_t row = 0;
+  std::int64_t width = 0;
+  bool floating = false;
+  bool more_rows = false;  // rows of a graph's padding may follow
+};
+
+// Bytes of the tensor's expected rows.
+Result<std::vector<std::byte>> tensor(const Bundle& bundle, const char* key, const Expected& e) {
   const auto found = bundle.arrays.find(key);
   if (found == bundle.arrays.end())
     return bad("array '" + std::string(key) + "' is missing: the step was dumped without tensors");
   const io::RawArray& array = found->second;
-  if (array.width != width || (array.kind == io::ElementKind::floating) != floating)
+  if (array.width != e.width || (array.kind == io::ElementKind::floating) != e.floating)
     return bad("array '" + std::string(key) + "' has elements of " +
                std::to_string(8 * array.width) + " bits" +
                (array.kind == io::ElementKind::floating ? " (IEEE floats)" : "") + ", not of " +
-               std::to_string(8 * width));
-  if (std::ssize(array.bytes) != elements * width)
-    return bad("array '" + std::string(key) + "' has " +
-               std::to_string(std::ssize(array.bytes) / width) + " elements, not " +
-               std::to_string(elements));
+               std::to_string(8 * e.width));
+  const std::int64_t elements = std::ssize(array.bytes) / e.width;
+  const bool whole_rows = e.row > 0 && elements % e.row == 0 &&
+                          (array.shape.size() < 2 || array.shape[0] == elements / e.row);
+  if (e.more_rows && elements > e.rows * e.row && whole_rows)
+    return std::vector<std::byte>(array.bytes.begin(),
+                                  array.bytes.begin() + e.rows * e.row * e.width);
+  if (elements != e.rows * e.row)
+    return bad("array '" + std::string(key) + "' has " + std::to_string(elements) +
+               " elements, not " + std::to_string(e.rows) + " rows of " + std::to_string(e.row));
   return array.bytes;
 }
 
@@ -159,26 +171,29 @@ Status fill_scales(const nlohmann::json& document, DecodeTensors& tensors) {
 Status fill_tensors(const Bundle& bundle, std::int64_t dumped, CapturedStep& step) {
   DecodeTensors& t = step.tensors;
   const Case& c = step.spec;
-  const std::int64_t pairs = step.batch.rows().count() * c.heads;
-  auto q = tensor(bundle, "q", pairs * kKeyDim, element_bytes(c.dtype.q), false);
+  const auto per_row = [&](std::int64_t elements, std::int64_t width, bool floating) {
+    return Expected{step.batch.rows().count(), c.heads * elements, width, floating, true};
+  };
+  auto q = tensor(bundle, "q", per_row(kKeyDim, element_bytes(c.dtype.q), false));
   if (!q) return q.error();
   t.q = std::move(*q);
   t.cache.dtype = c.dtype.kv;
   t.cache.slots = dumped * c.page_size;
   auto cache =
-      tensor(bundle, "kv_cache", t.cache.slots * kKeyDim, element_bytes(c.dtype.kv), false);
+      tensor(bundle, "kv_cache",
+             {.rows = dumped, .row = c.page_size * kKeyDim, .width = element_bytes(c.dtype.kv)});
   if (!cache) return cache.error();
   t.cache.bytes = std::move(*cache);
   if (bundle.arrays.contains("out")) {
-    const auto out = tensor(bundle, "out", pairs * kValueDim, 2, false);
+    const auto out = tensor(bundle, "out", per_row(kValueDim, 2, false));
     if (!out) return out.error();
-    step.out.resize(static_cast<std::size_t>(pairs * kValueDim));
+    step.out.resize(out->size() / 2);
     std::memcpy(step.out.data(), out->data(), out->size());
   }
   if (bundle.arrays.contains("lse")) {
-    const auto lse = tensor(bundle, "lse", pairs, 4, true);
+    const auto lse = tensor(bundle, "lse", per_row(1, 4, true));
     if (!lse) return lse.error();
-    step.lse.resize(static_cast<std::size_t>(pairs));
+    step.lse.resize(lse->size() / 4);
     std::memcpy(step.lse.data(), lse->data(), lse->size());
   }
   return std::nullopt;

@@ -1,7 +1,8 @@
 // CapturedStep: a bundle that holds Q and cache as well, ready to be executed again.
 //
 // Beside the planner call and its buffers (planner_call.hpp) such a bundle has
-//   q               [rows, heads, 576] in dtype_q, bf16 as 16-bit integers
+//   q               [rows, heads, 576] in dtype_q, bf16 as 16-bit integers; as in out and lse, rows
+//                   of a graph's padding may follow
 //   kv_indices      [pages] as the kernel got them; entries behind the live ones may follow
 //   kv_cache_pages  [n] ids of the pages that were dumped, each once
 //   kv_cache        [n, page_size, 576] in dtype_kv

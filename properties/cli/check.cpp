@@ -6,6 +6,7 @@
 #include "properties/cli/bundle.hpp"
 #include "properties/cli/checked_plan.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/parse_json.hpp"
 #include "properties/cli/terminal.hpp"
 
 namespace mla::cli {
@@ -26,8 +27,9 @@ Reads what `mla-testbed plan --json` prints, a golden vector, or a dump of a run
 same keys (docs/capture.md): one object, a list of objects, an object with a list `cases`, or a
 bundle: a folder with manifest.json and one .npy file for each buffer.
 Every violated invariant is printed as a sentence, and whose fault it is: the planner's, which gives
-such a plan for this call, or the builder's, which asked for another or kept an old one. Exit 1 if there is one, 0 if every plan is valid,
-10 if a plan is of a kind that cannot be checked (sparse, prefill), 4 if there was no plan at all.
+such a plan for this call, or the builder's, which asked for another or kept an old one.
+Exit 1 if there is one, 0 if every plan is valid, 10 if a plan is of a kind that cannot be checked
+(sparse, prefill), 4 if there was no plan at all.
 
 Examples:
   mla-testbed check dump.json
@@ -53,7 +55,9 @@ Status check_file(const std::string& path, std::vector<Answer>& answers) {
   } else {
     const auto text = read_file(path);
     if (!text) return text.error();
-    document = json::parse(*text, nullptr, false);
+    auto parsed = parse_json(*text);
+    if (!parsed) return Error{ErrorCode::usage, "'" + path + "' " + parsed.error().message, ""};
+    document = std::move(*parsed);
   }
   const json* list = &document;
   for (const char* key : {"cases", "steps"})
@@ -61,11 +65,11 @@ Status check_file(const std::string& path, std::vector<Answer>& answers) {
   const json one = json::array({*list});
   if (list->is_object()) list = &one;
   if (!list->is_array())
-    return Error{
-        ErrorCode::usage,
-        "'" + path + "' is " + (document.is_discarded() ? "no JSON" : "no plan") +
-            ": expected an object, a list of them, or an object with a list 'cases' or 'steps'",
-        ""};
+    return Error{ErrorCode::usage,
+                 "'" + path +
+                     "' is no plan: expected an object, a list of them, or an object with a list "
+                     "'cases' or 'steps'",
+                 ""};
   std::size_t place = 0;
   for (const json& object : *list) {
     if (!object.is_object())
@@ -98,14 +102,17 @@ Tally count(const std::vector<Answer>& answers) {
 std::string text_of(const std::vector<Answer>& answers) {
   std::string out;
   for (const Answer& a : answers) {
+    const std::string name = printable(a.name);
     if (!a.not_checked.empty()) {
-      out += a.name + ": not checked: " + a.not_checked + "\n";
-      continue;
+      out += name + ": not checked: " + a.not_checked + "\n";
+    } else {
+      const std::size_t n = a.findings.size();
+      out += name + ": " +
+             (n == 0 ? "valid" : std::to_string(n) + (n == 1 ? " violation" : " violations")) +
+             "\n";
     }
-    out += a.name + ": " +
-           (a.findings.empty() ? "valid" : std::to_string(a.findings.size()) + " violations") +
-           "\n";
     for (const Finding& f : a.findings) out += "  " + f.rule + ": " + f.what + "\n";
+    for (const std::string& note : a.notes) out += "  note: " + note + "\n";
     if (!a.culprit.empty()) out += "  at fault: " + a.culprit + ": " + a.diagnosis + "\n";
   }
   const Tally t = count(answers);
@@ -125,10 +132,11 @@ std::string json_of(const std::vector<Answer>& answers) {
       plans.back()["at_fault"] = a.culprit;
       plans.back()["diagnosis"] = a.diagnosis;
     }
+    if (!a.notes.empty()) plans.back()["notes"] = a.notes;
     if (!a.not_checked.empty()) plans.back()["reason"] = a.not_checked;
   }
   const nlohmann::ordered_json out = {{"format", "mla-testbed check 1"}, {"plans", plans}};
-  return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  return out.dump(2, ' ', true, json::error_handler_t::replace) + "\n";
 }
 
 ExitCode check(const Options& o) {

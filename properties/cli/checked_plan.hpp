@@ -1,8 +1,9 @@
 // One plan of a JSON document, checked against its batch.
 //
 // Owns: the step from an object (planner_call.hpp) to sentences about it. First the batch's own
-// lists, because plan_check follows them; then plan_check. Plans that it knows nothing about
-// (sparse, prefill) are not checked, and say so. Fails: an object that cannot be read.
+// lists (checked_lists.hpp), because plan_check follows them; then plan_check. Plans that it knows
+// nothing about (sparse, prefill) are not checked, and say so. Fails: an object that cannot be
+// read.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +29,7 @@ struct PlanAnswer {
   std::string name;
   std::string not_checked;
   std::vector<PlanFinding> findings;
+  std::vector<std::string> notes;  // what is no violation and worth knowing
   // Whose fault the findings are, in a few words and in a sentence; empty without findings.
   std::string culprit;
   std::string diagnosis;

@@ -1,7 +1,10 @@
 #include "properties/cli/json_fields.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "core/suggest.hpp"
 
 namespace mla::cli {
 namespace {
@@ -19,20 +22,33 @@ bool is_word(const json& value) {
   return kSmallest <= number && number <= kLargest;
 }
 
-// What stands there, short enough for a sentence.
+}  // namespace
+
 std::string shown(const json& value) {
   const std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
   return text.size() <= 40 ? text : text.substr(0, 40) + "...";
 }
 
-}  // namespace
-
 void Fields::reject(const char* key, const std::string& why) {
   if (error_.empty()) error_ = "key '" + std::string(key) + "' " + why;
 }
 
+void Fields::reject_unknown(std::span<const std::string_view> others) {
+  std::vector<std::string_view> known = asked_;
+  known.insert(known.end(), others.begin(), others.end());
+  for (const auto& [key, value] : object_.items())
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      reject(key.c_str(), "is unknown" + did_you_mean(key, known));
+}
+
+bool Fields::given(const char* key) {
+  asked_.emplace_back(key);
+  return has(key);
+}
+
 const json& Fields::get(const char* key) {
   static const json kNothing;
+  asked_.emplace_back(key);
   const auto found = object_.find(key);
   if (found != object_.end()) return *found;
   reject(key, "is missing");
@@ -47,7 +63,7 @@ bool Fields::truth(const char* key) {
 }
 
 bool Fields::truth_or(const char* key, bool absent) {
-  return has(key) ? truth(key) : absent;
+  return given(key) ? truth(key) : absent;
 }
 
 std::int64_t Fields::number(const char* key) {
@@ -58,11 +74,11 @@ std::int64_t Fields::number(const char* key) {
 }
 
 std::int64_t Fields::number_or(const char* key, std::int64_t absent) {
-  return has(key) ? number(key) : absent;
+  return given(key) ? number(key) : absent;
 }
 
 float Fields::real_or(const char* key, float absent) {
-  if (!has(key)) return absent;
+  if (!given(key)) return absent;
   const json& value = get(key);
   const float real = value.is_number() ? value.get<float>() : NAN;
   if (!std::isfinite(real)) reject(key, "is " + shown(value) + ": it must be a finite number");
@@ -77,7 +93,7 @@ std::string Fields::text(const char* key) {
 }
 
 std::string Fields::text_or(const char* key, const std::string& absent) {
-  return has(key) ? text(key) : absent;
+  return given(key) ? text(key) : absent;
 }
 
 std::vector<std::int32_t> Fields::words(const char* key) {

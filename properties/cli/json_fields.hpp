@@ -7,7 +7,9 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mla::cli {
@@ -26,6 +28,9 @@ class Fields {
   [[nodiscard]] std::string text_or(const char* key, const std::string& absent);
   [[nodiscard]] std::vector<std::int32_t> words(const char* key);
 
+  // Rejects a key that no reader asked for and that is not in `others`: nobody would read it, and
+  // the argument that it was meant to be would take its default.
+  void reject_unknown(std::span<const std::string_view> others);
   // For values that are of the right type and still impossible.
   void reject(const char* key, const std::string& why);
   // Empty when every key so far was fine.
@@ -34,9 +39,15 @@ class Fields {
  private:
   // The value of `key`, or null after noting that it is missing.
   [[nodiscard]] const nlohmann::json& get(const char* key);
+  // Whether an optional key is there.
+  [[nodiscard]] bool given(const char* key);
 
   const nlohmann::json& object_;
+  std::vector<std::string_view> asked_;
   std::string error_;
 };
+
+// What stands there, short enough for a sentence and in printable characters.
+std::string shown(const nlohmann::json& value);
 
 }  // namespace mla::cli

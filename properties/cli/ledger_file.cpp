@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "properties/cli/json_fields.hpp"
+#include "properties/cli/parse_json.hpp"
 #include "properties/cli/terminal.hpp"
 
 namespace mla::cli {
@@ -73,7 +74,8 @@ std::string read_entry(const json& object, prop::LedgerEntry& entry) {
   entry.says = fields.text_or("says", "");
   for (const auto& [key, value] : {std::pair("id", &entry.id), std::pair("link", &entry.link),
                                    std::pair("reason", &entry.reason)})
-    if (value->empty()) fields.reject(key, "is empty");
+    if (value->empty() || printable(*value) != *value)
+      fields.reject(key, value->empty() ? "is empty" : "holds a character that does not print");
   const std::string status = fields.text("status");
   if (status == "quarantine")
     entry.status = prop::LedgerStatus::quarantine;
@@ -90,14 +92,15 @@ std::string read_entry(const json& object, prop::LedgerEntry& entry) {
 }  // namespace
 
 Result<prop::Ledger> parse_ledger(std::string_view text, const std::string& name) {
-  const json document = json::parse(text, nullptr, false);
+  const auto document = parse_json(text);
   const auto bad = [&name](const std::string& why) {
     return Error{ErrorCode::usage, "the ledger '" + name + "': " + why, ""};
   };
-  if (!document.is_object() || document.value("format", json()) != kFormat)
+  if (!document) return bad("it " + document.error().message);
+  if (!document->is_object() || document->value("format", json()) != kFormat)
     return bad(std::string("it is no JSON object of the format '") + kFormat + "'");
-  const auto entries = document.find("entries");
-  if (entries == document.end() || !entries->is_array()) return bad("it has no list 'entries'");
+  const auto entries = document->find("entries");
+  if (entries == document->end() || !entries->is_array()) return bad("it has no list 'entries'");
   prop::Ledger ledger;
   for (const json& object : *entries) {
     prop::LedgerEntry entry;

@@ -53,7 +53,7 @@ std::string message_of(const CLI::App& app, const CLI::ParseError& error) {
 // Help and version go to stdout, complaints of the parser to stderr.
 prop::ExitCode finish_parse(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() != 0) {
-    write_stderr("mla-testbed: " + message_of(app, error) + "\nTry --help for more.\n");
+    write_stderr("mla-testbed: " + printable(message_of(app, error)) + "\nTry --help for more.\n");
     return prop::ExitCode::usage;
   }
   std::ostringstream out;
@@ -91,7 +91,8 @@ prop::ExitCode run_app(int argc, char** argv) {
 
 prop::ExitCode complain(std::string_view command, const Error& error) {
   const std::string bug = error.bug.empty() ? "" : " (" + error.bug + ")";
-  write_stderr("mla-testbed " + std::string(command) + ": " + error.message + bug + "\n");
+  write_stderr("mla-testbed " + std::string(command) + ": " + printable(error.message) + bug +
+               "\n");
   switch (error.code) {
     case ErrorCode::usage:
       return prop::ExitCode::usage;

@@ -110,8 +110,16 @@ ExitCode plan_document(const Options& o) {
 }
 
 ExitCode plan(const Options& o) {
-  if (o.line.empty() == o.input.empty())
-    return complain("plan", {ErrorCode::usage, "give either a case or --input FILE", ""});
+  const auto bad = [](const char* why) { return complain("plan", {ErrorCode::usage, why, ""}); };
+  if (o.line.empty() == o.input.empty()) return bad("give either a case or --input FILE");
+  if (o.tensors && o.bundle.empty())
+    return bad("--tensors goes with --bundle DIR: only a bundle holds tensors");
+  if (o.tensors && o.as_aiter)
+    return bad(
+        "--tensors executes the plan, and --as-aiter may give one that leaves its buffers: "
+        "choose one of them");
+  if (!o.bundle.empty() && o.line.empty())
+    return bad("--bundle goes with a case: --input writes no bundle");
   return o.input.empty() ? plan_case(o) : plan_document(o);
 }
 

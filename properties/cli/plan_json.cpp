@@ -8,6 +8,7 @@
 #include "core/plan/ps_prefill.hpp"
 #include "core/plan/sizes.hpp"
 #include "properties/cli/json_fields.hpp"
+#include "properties/cli/parse_json.hpp"
 #include "properties/cli/planner_call.hpp"
 
 namespace mla::cli {
@@ -44,6 +45,7 @@ Result<PrefillCase> read_prefill(const nlohmann::json& object, const PlanJsonOpt
   // The plan depends on neither, but a call without them is none.
   (void)read_arch(fields);
   (void)fields.number("gqa_ratio");
+  fields.reject_unknown(keys_beside_a_call());
   if (!fields.error().empty()) return error_of(fields);
   if (options.as_aiter) in.fidelity = plan::Fidelity::as_aiter;
   c.sizes = {.compute_units = in.compute_units,
@@ -107,14 +109,13 @@ ordered_json run_case(const nlohmann::json& object, std::size_t place,
 }  // namespace
 
 Result<std::string> plan_json(const std::string& document, const PlanJsonOptions& options) {
-  const auto parsed = nlohmann::json::parse(document, nullptr, false);
-  if (parsed.is_discarded())
-    return Error{ErrorCode::usage,
-                 "the document of " + std::to_string(document.size()) + " bytes is no JSON", ""};
-  if (!parsed.is_object() || !parsed.contains("cases") || !parsed["cases"].is_array())
+  const auto parsed = parse_json(document);
+  if (!parsed) return Error{ErrorCode::usage, "the document " + parsed.error().message, ""};
+  const auto cases = parsed->find("cases");
+  if (!parsed->is_object() || cases == parsed->end() || !cases->is_array())
     return Error{ErrorCode::usage, "the document is no JSON object with a list 'cases'", ""};
   ordered_json results = ordered_json::array();
-  for (const nlohmann::json& object : parsed["cases"])
+  for (const nlohmann::json& object : *cases)
     results.push_back(run_case(object, results.size(), options));
   return ordered_json{{"results", std::move(results)}}.dump(-1, ' ', false,
                                                             ordered_json::error_handler_t::replace);

@@ -10,6 +10,21 @@ namespace {
 
 using plan::PlannerVersion;
 
+// Keys that no planner reads.
+constexpr std::string_view kOtherKeys[] = {
+    // What we write with a plan.
+    "name", "format", "note", "decisions", "buffer_sizes", "work_indptr", "work_info",
+    "reduce_indptr", "reduce_final_map", "reduce_partial_map", "overruns",
+    // The cache (checked_lists.hpp), and what a replay reads (captured_step.hpp).
+    "kv_indices", "num_pages", "prefix_caching", "q", "kv_cache", "kv_cache_pages", "out", "lse",
+    "softmax_scale", "q_scale", "kv_scale",
+    // The kernel's launch (fixtures/capture).
+    "launch_addresses", "launch_max_seqlen_q", "launch_work_indptr", "launch_work_info",
+    "launch_reduce_indptr", "launch_reduce_final_map", "launch_reduce_partial_map",
+    "launch_seqlens_qo_indptr", "launch_seqlens_kv_indptr", "launch_kv_last_page_lens",
+    // Golden vectors.
+    "expected", "expected_serial", "sums", "derived", "kernel_default", "serial", "error"};
+
 Dtype read_dtype(Fields& fields, const char* key) {
   const std::string text = fields.text_or(key, "bf16");
   const std::optional<Dtype> dtype = dtype_from_name(text);
@@ -47,6 +62,10 @@ plan::SizeQuery size_query(const PlannerCall& c, std::int64_t num_kv_splits) {
 
 }  // namespace
 
+std::span<const std::string_view> keys_beside_a_call() {
+  return kOtherKeys;
+}
+
 Arch read_arch(Fields& fields) {
   const std::string text = fields.text("arch");
   const std::optional<Arch> arch = arch_from_name(text);
@@ -83,6 +102,7 @@ Result<PlannerCall> read_planner_call(const nlohmann::json& object) {
   in.key.dtype = {read_dtype(fields, "dtype_q"), read_dtype(fields, "dtype_kv")};
   in.version = read_version(fields);
   const std::int64_t num_kv_splits = fields.number_or("num_kv_splits", 0);
+  fields.reject_unknown(kOtherKeys);
   if (!fields.error().empty()) return Error{ErrorCode::usage, fields.error(), ""};
   in.qo_indptr = c.qo_indptr;
   in.kv_indptr = c.kv_indptr;

@@ -3,12 +3,15 @@
 // Keys are those of the golden vectors in fixtures/golden: the arguments of AITER's
 // get_mla_metadata_v1 plus `arch` and `num_cu`, then `buffer_sizes` and the five int32 buffers,
 // flattened, null where never written, the unwritten tail cut off. Absent arguments take AITER's
-// defaults (aiter.md 3.1). Private to properties/cli. Fails: with the key and what stands there.
+// defaults (aiter.md 3.1). A key that nobody reads is refused. Private to properties/cli. Fails:
+// with the key and what stands there.
 #pragma once
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/plan/plan.hpp"
@@ -19,6 +22,8 @@
 namespace mla::cli {
 
 class Fields;
+// Keys that an object may have although no planner reads them.
+std::span<const std::string_view> keys_beside_a_call();
 // The architecture that `arch` names.
 Arch read_arch(Fields& fields);
 // Rows of the longest request, at least 1.

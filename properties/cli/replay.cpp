@@ -166,6 +166,7 @@ ExitCode replay(const Options& o) {
       log.note(kernel, report.statistics);
     };
   }
+  if (const Status none = why_no_bundle(o.line)) return complain("replay", *none);
   auto backends = make_backends(o.backends, device);
   if (!backends) return complain("replay", backends.error());
   if (is_bundle(o.line)) {

@@ -1,8 +1,12 @@
 #include "properties/cli/replay_bundle.hpp"
 
+#include <algorithm>
+
 #include "properties/cli/captured_step.hpp"
 #include "properties/cli/checked_plan.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/live_values.hpp"
+#include "properties/cli/terminal.hpp"
 #include "properties/compare.hpp"
 #include "properties/judge.hpp"
 
@@ -21,51 +25,89 @@ std::string lines_of(const std::string& who, const Outcome& outcome) {
   return text;
 }
 
-cpu::ReferenceResult reference_of(const CapturedStep& step) {
-  return cpu::dense_reference({.batch = step.batch,
-                               .tensors = step.tensors,
-                               .arch = step.spec.arch,
-                               .dtype = step.spec.dtype,
-                               .model_heads = step.spec.heads,
-                               .causal = step.spec.causal});
-}
+// A captured step with what its results are held to.
+struct Trial {
+  const CapturedStep& step;
+  ValueFindings values;
+  cpu::ReferenceResult reference;
 
-Outcome judge_backend(const CapturedStep& step, const cpu::ReferenceResult& reference,
-                      const Backend& backend, Launches& launched) {
+  explicit Trial(const CapturedStep& captured)
+      : step(captured),
+        values(check_live_values(captured)),
+        reference(cpu::dense_reference({.batch = captured.batch,
+                                        .tensors = captured.tensors,
+                                        .arch = captured.spec.arch,
+                                        .dtype = captured.spec.dtype,
+                                        .model_heads = captured.spec.heads,
+                                        .causal = captured.spec.causal})) {
+    spare(reference.out, reference.lse);
+    spare(reference.out_bound, reference.lse_bound);
+  }
+
+  // Rows that NaN or infinity reaches hold 0 in the result and in the reference: they are not
+  // judged.
+  template <class Out, class Lse>
+  void spare(Out& out, Lse& lse) const {
+    const std::int64_t heads = step.spec.heads;
+    for (std::int64_t row = 0; row < std::ssize(values.rows); ++row) {
+      if (!values.rows[static_cast<std::size_t>(row)]) continue;
+      std::fill_n(out.begin() + row * heads * kValueDim, heads * kValueDim, 0);
+      if (!lse.empty()) std::fill_n(lse.begin() + row * heads, heads, 0);
+    }
+  }
+
+  [[nodiscard]] Outcome judge(DecodeResult result, const cpu::ReferenceResult& wanted) const {
+    if (values.affected() == step.batch.rows().count())
+      return prop::skipped("a value that is not finite reaches every row");
+    spare(result.out, result.lse);
+    return prop::compare({.result = result,
+                          .reference = wanted,
+                          .metadata = step.metadata,
+                          .requests = step.batch.requests,
+                          .heads = step.spec.heads});
+  }
+};
+
+Outcome judge_backend(const Trial& trial, const Backend& backend, Launches& launched) {
+  const CapturedStep& step = trial.step;
   if (const Support support = backend.supports(step.metadata.shape); !support.ok)
     return prop::skipped(support.reason);
-  const auto result = backend.run({step.metadata, step.tensors}, {.record_footprint = true});
+  auto result = backend.run({step.metadata, step.tensors}, {.record_footprint = true});
   if (!result) return prop::failed(result.error().message);
   launched = result->launches;
-  return prop::compare({.result = *result,
-                        .reference = reference,
-                        .metadata = step.metadata,
-                        .requests = step.batch.requests,
-                        .heads = step.spec.heads});
+  return trial.judge(std::move(*result), trial.reference);
 }
 
-Outcome judge_engine(const CapturedStep& step, const cpu::ReferenceResult& reference) {
-  if (step.out.empty()) return prop::skipped("'out' was not dumped");
+Outcome judge_engine(const Trial& trial) {
+  if (trial.step.out.empty()) return prop::skipped("'out' was not dumped");
   DecodeResult result;
-  result.out = step.out;
-  result.lse = step.lse;
-  cpu::ReferenceResult wanted = reference;
-  if (step.lse.empty()) wanted.lse.clear();
-  return prop::compare({.result = result,
-                        .reference = wanted,
-                        .metadata = step.metadata,
-                        .requests = step.batch.requests,
-                        .heads = step.spec.heads});
+  result.out = trial.step.out;
+  result.lse = trial.step.lse;
+  cpu::ReferenceResult wanted = trial.reference;
+  if (result.lse.empty()) wanted.lse.clear();
+  return trial.judge(std::move(result), wanted);
 }
 
 // Whose fault it is that the engine's result is wrong; empty without one.
-std::string fault_of(const PlanAnswer& plan, bool backends_held, const Outcome& engine) {
+std::string fault_of(const PlanAnswer& plan, const Trial& trial, bool backends_held,
+                     const Outcome& engine) {
   if (!plan.culprit.empty()) return plan.culprit + ": " + plan.diagnosis;
-  if (engine.verdict != Verdict::fail) return {};
-  if (backends_held)
+  if (engine.verdict == Verdict::fail && backends_held)
     return "the kernel, or what wrote the dump: the same lists, plan and tensors give the right "
            "result";
+  if (engine.verdict != Verdict::fail && !trial.values.sentences.empty())
+    return "the input: what computed Q, or what wrote the keys, gave values that are not finite";
   return {};
+}
+
+// What was found in Q and in the keys, and which rows are left out because of it.
+std::string input_lines(const Trial& trial) {
+  std::string text;
+  for (const std::string& what : trial.values.sentences) text += "input: " + what + "\n";
+  if (!text.empty())
+    text += "not judged: " + std::to_string(trial.values.affected()) + " of " +
+            std::to_string(trial.step.batch.rows().count()) + " rows, which such values reach\n";
+  return text;
 }
 
 }  // namespace
@@ -73,11 +115,16 @@ std::string fault_of(const PlanAnswer& plan, bool backends_held, const Outcome& 
 ExitCode replay_bundle(const std::string& path, const std::vector<NamedBackend>& backends) {
   const auto bundle = read_bundle(path);
   if (!bundle) return complain("replay", bundle.error());
+  const auto refuse = [&path](Error error) {
+    error.message = "'" + path + "': " + error.message;
+    return complain("replay", error);
+  };
   const auto document = document_of(*bundle);
-  if (!document) return complain("replay", document.error());
+  if (!document) return refuse(document.error());
   const auto plan = check_plan_object(*document, 0);
-  if (!plan) return complain("replay", plan.error());
-  std::string text = "bundle " + plan->name + "\n";
+  if (!plan) return refuse(plan.error());
+  std::string text = "bundle " + printable(plan->name) + "\n";
+  for (const std::string& note : plan->notes) text += "note: " + note + "\n";
   for (const PlanFinding& f : plan->findings) {
     text += "plan: " + f.rule + ": " + f.what + "\n";
     if (f.rule == kBatchRule)
@@ -85,26 +132,25 @@ ExitCode replay_bundle(const std::string& path, const std::vector<NamedBackend>&
                     ExitCode::failed);
   }
   const auto step = read_captured_step(*bundle);
-  if (!step) return complain("replay", step.error());
-  const cpu::ReferenceResult reference = reference_of(**step);
-  text += "case " + format_case((*step)->spec) + "\n";
+  if (!step) return refuse(step.error());
+  const Trial trial(**step);
+  text += "case " + format_case((*step)->spec) + "\n" + input_lines(trial);
   std::int64_t held = 0;
   bool failed = !plan->findings.empty();
   for (const NamedBackend& b : backends) {
     Launches launched;
-    const Outcome outcome =
-        prop::only_what_ran(judge_backend(**step, reference, *b.backend, launched), *b.backend,
-                            StepKind::decode, launched);
+    const Outcome outcome = prop::only_what_ran(judge_backend(trial, *b.backend, launched),
+                                                *b.backend, StepKind::decode, launched);
     text += lines_of("backend " + b.name, outcome);
     for (const std::string& line : launched.lines()) text += "  launched: " + line + "\n";
     held += outcome.verdict == Verdict::pass ? 1 : 0;
     failed = failed || outcome.verdict == Verdict::fail;
   }
   const bool backends_held = held > 0 && !failed;
-  const Outcome engine = judge_engine(**step, reference);
+  const Outcome engine = judge_engine(trial);
   text += lines_of("the engine's result", engine);
-  failed = failed || engine.verdict == Verdict::fail;
-  if (const std::string fault = fault_of(*plan, backends_held, engine); !fault.empty())
+  failed = failed || engine.verdict == Verdict::fail || !trial.values.sentences.empty();
+  if (const std::string fault = fault_of(*plan, trial, backends_held, engine); !fault.empty())
     text += "at fault: " + fault + "\n";
   return finish("replay", text,
                 failed      ? ExitCode::failed

@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "properties/cli/parse_json.hpp"
+
 namespace mla::cli {
 namespace {
 
@@ -79,11 +81,12 @@ Result<Safetensors> read_safetensors(std::span<const std::byte> bytes) {
     return bad("a header of " + std::to_string(length) + " bytes in a file of " +
                std::to_string(bytes.size()));
   const auto* text = reinterpret_cast<const char*>(bytes.data()) + kLengthBytes;
-  const json header = json::parse(text, text + length, nullptr, false);
-  if (!header.is_object()) return bad("its header is no JSON object");
+  const auto header = parse_json({text, static_cast<std::size_t>(length)});
+  if (!header) return bad("its header " + header.error().message);
+  if (!header->is_object()) return bad("its header is no JSON object");
   const auto data = bytes.subspan(kLengthBytes + static_cast<std::size_t>(length));
   Safetensors file;
-  for (const auto& [name, entry] : header.items()) {
+  for (const auto& [name, entry] : header->items()) {
     if (name == "__metadata__") {
       if (!entry.is_object()) return bad("__metadata__ is no object");
       for (const auto& [key, value] : entry.items()) {

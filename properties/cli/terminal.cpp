@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -69,6 +70,25 @@ Target target_of(const std::string& path) {
   return target;
 }
 
+// Bytes of the UTF-8 character that the text begins with; 0 if it is none, or not to be shown.
+std::size_t printable_prefix(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  if (first < 0x80) return first >= 0x20 && first != 0x7F ? 1 : 0;
+  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
+  std::uint32_t point = first & (0xFFU >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xC0U) != 0x80U) return 0;
+    point = point << 6U | (static_cast<unsigned char>(text[i]) & 0x3FU);
+  }
+  const auto within = [point](std::uint32_t a, std::uint32_t z) {
+    return a <= point && point <= z;
+  };
+  const bool hidden =
+      within(0, 0x9F) || within(0x200E, 0x200F) || within(0x2028, 0x202E) || within(0x2066, 0x2069);
+  return hidden ? 0 : length;
+}
+
 }  // namespace
 
 void ignore_broken_pipes() {
@@ -123,6 +143,22 @@ Result<std::string> read_file(const std::string& path) {
   if (file != stdin) std::fclose(file);
   if (number != 0) return fault("cannot read '" + path + "'", number);
   return text;
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t length = printable_prefix(text);
+    if (length > 0) {
+      out += text.substr(0, length);
+    } else {
+      std::array<char, 5> escape{};
+      std::snprintf(escape.data(), escape.size(), "\\x%02X", static_cast<unsigned char>(text[0]));
+      out += escape.data();
+    }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out;
 }
 
 bool stdout_takes_colour() {

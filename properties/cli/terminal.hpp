@@ -27,6 +27,11 @@ void write_stderr(std::string_view text);
 // Reads a whole file; "-" is stdin.
 [[nodiscard]] Result<std::string> read_file(const std::string& path);
 
+// The text with every character that moves a terminal's cursor, changes its colours or reorders
+// what it shows as \xNN, one for each byte: control characters (line breaks among them), marks of
+// direction, and bytes that are no UTF-8. For strings from foreign files.
+std::string printable(std::string_view text);
+
 bool stdout_takes_colour();
 bool stderr_is_terminal();
 

@@ -5,6 +5,7 @@
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/cli/captured_step.hpp"
 #include "properties/cli/checked_plan.hpp"
+#include "properties/cli/parse_json.hpp"
 #include "properties/cli/plan_json.hpp"
 #include "properties/fuzz/target.hpp"
 
@@ -51,13 +52,13 @@ std::optional<Finding> fuzz_bundle(Bytes bytes) {
 std::optional<Finding> fuzz_capture(Bytes bytes) {
   if (!bytes.empty() && bytes.front() != '{' && bytes.front() != '[') return fuzz_bundle(bytes);
   const std::string text(bytes.begin(), bytes.end());
-  const auto document = nlohmann::json::parse(text, nullptr, false);
+  const auto document = cli::parse_json(text);
   const auto plans = cli::plan_json(text, {.force_serial = false, .as_aiter = false});
   if (!plans && plans.error().message.empty())
     return Finding{text, "the document is refused without a reason"};
   if (plans && !nlohmann::json::accept(*plans)) return Finding{text, "the answer is no JSON"};
-  if (!document.is_object()) return std::nullopt;
-  const auto answer = cli::check_plan_object(document, 0);
+  if (!document || !document->is_object()) return std::nullopt;
+  const auto answer = cli::check_plan_object(*document, 0);
   if (!answer && answer.error().message.empty())
     return Finding{text, "the plan is refused without a reason"};
   return std::nullopt;

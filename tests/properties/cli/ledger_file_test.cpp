@@ -40,9 +40,10 @@ TEST_CASE("ledger file: an entry is read whole", "[cli][ledger]") {
 
 TEST_CASE("ledger file: a mistake is named with its entry", "[cli][ledger]") {
   const auto entry_error = [](const std::string& entry) { return complaint(file_of(entry)); };
-  CHECK(complaint("[") ==
+  CHECK(complaint("[]") ==
         "the ledger 'file': it is no JSON object of the format "
         "'mla-testbed ledger 1'");
+  CHECK(complaint("[x") == "the ledger 'file': it is no JSON: it breaks at line 1, column 2");
   CHECK(complaint(R"({"format": "mla-testbed ledger 1"})") ==
         "the ledger 'file': it has no list 'entries'");
   const std::string start = "the ledger 'file': entry 0 (BUG-1): key ";

@@ -1,0 +1,128 @@
+// Claims about captured steps: Q and live keys are finite or named, and rows of a graph's padding
+// may follow.
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "cpu_backend/cpu_backend.hpp"
+#include "properties/cli/captured_step.hpp"
+#include "properties/cli/live_values.hpp"
+
+using namespace mla;
+using namespace mla::cli;
+using Catch::Contains;
+
+namespace {
+
+constexpr const char* kBf16 = "mla1:2q2s40_1q2s33;heads=16;cu=4;block=16;page=16";
+constexpr const char* kFp8 = "mla1:2q1s20;heads=16;cu=4;dtype=fp8/fp8";
+
+Bundle captured(const char* line) {
+  const auto c = parse_case(line);
+  REQUIRE(c.ok());
+  auto bundle = capture_case(*c, *cpu::make_cpu_backend());
+  REQUIRE(bundle.ok());
+  return std::move(*bundle);
+}
+
+// Writes `bits` to element `element` of a tensor.
+void put(Bundle& bundle, const char* key, std::int64_t element, std::uint16_t bits) {
+  io::RawArray& array = bundle.arrays.at(key);
+  std::memcpy(&array.bytes[static_cast<std::size_t>(element * array.width)], &bits,
+              static_cast<std::size_t>(array.width));
+}
+
+// Element `element` of key `key` of request `request` in kv_cache.
+std::int64_t in_cache(const Bundle& bundle, std::int64_t request, std::int64_t key,
+                      std::int64_t element) {
+  const std::int64_t page_size = bundle.scalars["page_size"].get<std::int64_t>();
+  const auto list = [&](const char* name) { return *io::integers_of(bundle.arrays.at(name)); };
+  const std::int64_t first = list("seqlens_kv_indptr")[static_cast<std::size_t>(request)];
+  const auto page = list("kv_indices")[static_cast<std::size_t>(first + key / page_size)];
+  const auto pages = list("kv_cache_pages");
+  const std::int64_t place = std::find(pages.begin(), pages.end(), page) - pages.begin();
+  return (place * page_size + key % page_size) * kKeyDim + element;
+}
+
+ValueFindings findings(const Bundle& bundle) {
+  const auto step = read_captured_step(bundle);
+  REQUIRE(step.ok());
+  return check_live_values(**step);
+}
+
+using Flags = std::vector<bool>;
+
+}  // namespace
+
+TEST_CASE("captured values: a sound step has no finding", "[cli][replay]") {
+  for (const char* line : {kBf16, kFp8}) {
+    const ValueFindings found = findings(captured(line));
+    CHECK(found.sentences.empty());
+    CHECK(found.affected() == 0);
+  }
+}
+
+TEST_CASE("captured values: a key is named, and reaches all rows of its request", "[cli][replay]") {
+  Bundle bundle = captured(kBf16);
+  put(bundle, "kv_cache", in_cache(bundle, 1, 5, 17), 0x7FC0);
+  ValueFindings found = findings(bundle);
+  CHECK(found.sentences == std::vector<std::string>{"key 5 of request 1 holds NaN at element 17"});
+  CHECK(found.rows == Flags{false, false, true, true, false, false});
+  bundle = captured(kBf16);
+  put(bundle, "kv_cache", in_cache(bundle, 2, 32, 575), 0xFF80);
+  found = findings(bundle);
+  CHECK(found.sentences ==
+        std::vector<std::string>{"key 32 of request 2 holds infinity at element 575"});
+  CHECK(found.rows == Flags{false, false, false, false, true, true});
+  put(bundle, "kv_cache", in_cache(bundle, 2, 31, 0), 0x7F80);
+  found = findings(bundle);
+  CHECK_THAT(found.sentences.at(0), Contains("key 31 of request 2") && Contains("2 keys in all"));
+  CHECK(found.rows == Flags{false, false, false, false, true, true});
+}
+
+TEST_CASE("captured values: what follows a request's last key may hold anything", "[cli][replay]") {
+  Bundle bundle = captured(kBf16);
+  for (std::int64_t key = 40; key < 48; ++key)
+    put(bundle, "kv_cache", in_cache(bundle, 0, key, 3), 0x7FC0);
+  CHECK(findings(bundle).sentences.empty());
+}
+
+TEST_CASE("captured values: fp8 has a NaN of its own for each architecture", "[cli][replay]") {
+  Bundle bundle = captured(kFp8);
+  put(bundle, "kv_cache", in_cache(bundle, 1, 19, 0), 0x7F);  // 240 on gfx942
+  CHECK(findings(bundle).sentences.empty());
+  put(bundle, "kv_cache", in_cache(bundle, 1, 19, 0), 0x80);
+  CHECK_THAT(findings(bundle).sentences.at(0), Contains("key 19 of request 1 holds NaN"));
+}
+
+TEST_CASE("captured values: an element of Q is named with row and head", "[cli][replay]") {
+  Bundle bundle = captured(kBf16);
+  put(bundle, "q", (3 * 16 + 5) * kKeyDim + 7, 0x7FC1);
+  const ValueFindings found = findings(bundle);
+  CHECK(found.sentences ==
+        std::vector<std::string>{"q of row 1 of request 1, head 5, holds NaN at element 7"});
+  CHECK(found.rows == Flags{false, false, false, true, false, false});
+}
+
+TEST_CASE("captured tensors: rows of padding may follow, and nothing else", "[cli][replay]") {
+  for (const char* key : {"q", "out", "lse"}) {
+    Bundle bundle = captured(kBf16);
+    io::RawArray& array = bundle.arrays.at(key);
+    const std::vector<std::byte> before = array.bytes;
+    const std::size_t row = array.bytes.size() / 6;
+    array.bytes.resize(8 * row, std::byte{0xFF});
+    array.shape[0] = 8;
+    const auto step = read_captured_step(bundle);
+    REQUIRE(step.ok());
+    if (std::string(key) == "q") CHECK((*step)->tensors.q == before);
+    array.bytes.resize(7 * row + row / 2);
+    array.shape = {std::ssize(array.bytes) / array.width};
+    CHECK_FALSE(read_captured_step(bundle).ok());
+    array.bytes = before;
+    array.bytes.insert(array.bytes.end(), before.begin(), before.end());
+    array.shape = {6, 32, 576};  // twice the heads are not twice the rows
+    CHECK_FALSE(read_captured_step(bundle).ok());
+    array.bytes.assign(before.begin(), before.begin() + static_cast<std::ptrdiff_t>(5 * row));
+    array.shape = {5, 16, 576};
+    CHECK_FALSE(read_captured_step(bundle).ok());
+  }
+}

@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# `mla-testbed check` and `replay` of bundles that are damaged, hostile or not there.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# Without sums and with the size given, so that a test can change bytes: copy_of NAME FOLDER
+copy_of() {
+  cp -r "$root/fixtures/bundles/$1" "$2"
+  sed -i '/"fnv1a64"/d; s/\("file": "[^"]*"\),$/\1/' "$2/manifest.json"
+}
+# Writes bytes at an offset behind the 128 bytes of an .npy header: patch FILE OFFSET BYTES
+patch() { printf "$3" | dd of="$1" bs=1 seek=$((128 + $2)) conv=notrunc status=none; }
+
+# What is not there, or no bundle, is said.
+for nothing in "$scratch/nonexistent" /nonexistent ./nonexistent.safetensors; do
+  try replay "$nothing"
+  expect_exit 3
+  expect_silent out
+  expect_err "nonexistent"
+done
+try replay /nonexistent
+expect_err "there is no bundle '/nonexistent'"
+try replay "$root/docs/capture.md"
+expect_exit 2
+expect_err 'is no bundle: a folder with manifest.json, or a .safetensors file'
+try replay "$(printf 'a%.0s' {1..5000})"
+expect_exit 2
+try check "$(printf 'a%.0s' {1..5000})"
+expect_exit 3
+
+# Options that would be ignored are refused.
+try plan 'mla1:1q1s9' --tensors
+expect_exit 2
+expect_err 'tensors goes with --bundle'
+try plan 'mla1:1q1s9' --tensors --bundle "$scratch/both" --as-aiter
+expect_exit 2
+expect_err 'choose one of them'
+try_with '{"cases":[]}' plan --input - --bundle "$scratch/both"
+expect_exit 2
+expect_err 'bundle goes with a case'
+[[ ! -e $scratch/both ]] || fail 'a refused command wrote a bundle'
+
+# JSON that nests too deeply: documents, manifests, headers, and the manifest in a header.
+deep=$(printf '[%.0s' {1..200000})
+printf '%s' "$deep" >"$scratch/deep.json"
+copy_of sound "$scratch/deep"
+printf '{"format": "mla-testbed bundle 1", "x": %s' "$deep" >"$scratch/deep/manifest.json"
+header="{\"x\":$deep"
+length=$(printf '%08x' ${#header})
+{
+  printf "\\x${length:6:2}\\x${length:4:2}\\x${length:2:2}\\x${length:0:2}\\0\\0\\0\\0"
+  printf '%s' "$header"
+} >"$scratch/deep.safetensors"
+printf '{"format": "mla-testbed ledger 1", "entries": %s' "$deep" >"$scratch/ledger.json"
+for command in "check $scratch/deep.json" "check $scratch/deep" "check $scratch/deep.safetensors" \
+  "replay $scratch/deep" "replay $scratch/deep.safetensors" "plan --input $scratch/deep.json" \
+  "run --cases 1 --ledger $scratch/ledger.json"
+do
+  # shellcheck disable=SC2086  # the words are arguments
+  try $command
+  expect_exit 2
+  expect_err 'nests lists and objects 20000[01] levels deep: at most 64 are read'
+done
+
+# Names from a bundle cannot fake lines or move the cursor, wherever they are printed.
+copy_of kernel "$scratch/hostile"
+sed -i 's/"name": "[^"]*"/"name": "a\\u001b[31m\\nFAIL P05 x\\u009b\\u007f"/' \
+  "$scratch/hostile/manifest.json"
+for command in check replay 'check --json'; do
+  # shellcheck disable=SC2086
+  try $command "$scratch/hostile"
+  expect_no_out $'[\x1b\x7f]'
+  expect_no_out '^FAIL'
+done
+expect_json
+sed -i 's/"arch": "[^"]*"/"arch": "a\\u001b[31m\\nFAIL P05 x"/' "$scratch/hostile/manifest.json"
+try check "$scratch/hostile"
+expect_exit 2
+expect_err "key 'arch' is 'a\\\\x1B\[31m\\\\x0AFAIL P05 x'"
+! grep -q $'\x1b' "$scratch/err" || fail 'an escape character on stderr'
+try replay $'x\x1b[31m'
+! grep -q $'\x1b' "$scratch/err" || fail 'an escape character on stderr'
+
+# A page id that no page has: `check` and `replay` find it, although the dump holds such a page.
+copy_of kernel "$scratch/page"
+patch "$scratch/page/kv_indices.npy" 20 '\xff\xff\xff\xff'
+for command in check replay; do
+  try "$command" "$scratch/page"
+  expect_exit 1
+  expect_out 'batch: page 5 of request 0 is -1 in kv_indices, which is negative'
+  expect_out 'at fault: the builder'
+done
+
+# NaN in a key: named as input; rows that do not see it are judged.
+copy_of kernel "$scratch/nan"
+first=$(od -An -tu4 -j128 -N4 "$scratch/nan/kv_indices.npy")
+pages=$(od -An -v -w4 -tu4 -j128 "$scratch/nan/kv_cache_pages.npy")
+place=$(grep -n "^ *$((first))\$" <<<"$pages" | cut -d: -f1)
+patch "$scratch/nan/kv_cache.npy" $(((place - 1) * 576 + 3)) '\x80'
+try replay "$scratch/nan"
+expect_exit 1
+expect_out '^input: key 0 of request 0 holds NaN at element 3$'
+expect_out '^not judged: 1 of 2 rows, which such values reach$'
+expect_out '^backend cpu: pass$'
+expect_out "^the engine's result: fail, out of request 1 "
+expect_out '^at fault: the kernel'
+rm "$scratch/nan/out.npy"
+sed -i '/"out": {/,/}/d' "$scratch/nan/manifest.json"
+try replay "$scratch/nan"
+expect_exit 1
+expect_out '^at fault: the input: what computed Q'
