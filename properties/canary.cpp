@@ -37,15 +37,14 @@ const Property& canary() {
 }
 
 LedgerEntry canary_entry() {
-  return {.id = "canary",
-          .link = "docs/reproduce.md",
-          .reason = "fails on purpose, so that a run shows that it can see a failure",
-          .status = LedgerStatus::fails,
-          .backend = "",
-          .property = &canary(),
-          .where = {},
-          .says = "",
-          .witnesses = {first_that_fails()}};
+  LedgerEntry entry;
+  entry.id = "canary";
+  entry.link = "docs/reproduce.md";
+  entry.mechanism = "fails on purpose, so that a run shows that it can see a failure";
+  entry.properties = {&canary()};
+  entry.damage = Damage::claim;
+  entry.witnesses = {{first_that_fails(), &canary()}};
+  return entry;
 }
 
 }  // namespace mla::prop

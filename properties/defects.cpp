@@ -16,17 +16,11 @@ constexpr std::int64_t kMaxShrinkTries = 1000;
 std::vector<Failing> failing_on(const RunOptions& options, const Backend& backend, const Case& c,
                                 const std::vector<const Property*>& properties,
                                 const Stopped& stopped) {
-  std::vector<const Property*> asked;
-  for (const Property* p : properties)
-    if (quarantined(options.ledger, *p, c) == nullptr) asked.push_back(p);
   std::vector<Failing> failing;
-  Judgement judgement = judge(c, asked, backend, options.interposer, stopped);
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    Outcome& outcome = judgement.outcomes[i];
-    if (outcome.verdict == Verdict::fail &&
-        known_failure(options.ledger, *asked[i], c, outcome) == nullptr)
-      failing.push_back({asked[i], std::move(outcome)});
-  }
+  Judgement judgement = judge(c, properties, backend, options.interposer, options.ledger, stopped);
+  for (std::size_t i = 0; i < properties.size(); ++i)
+    if (judgement.outcomes[i].verdict == Verdict::fail)
+      failing.push_back({properties[i], std::move(judgement.outcomes[i])});
   return failing;
 }
 

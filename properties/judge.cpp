@@ -1,7 +1,11 @@
 #include "properties/judge.hpp"
 
+#include <algorithm>
 #include <new>
+#include <set>
 #include <stdexcept>
+
+#include "properties/attribution.hpp"
 
 namespace mla::prop {
 namespace {
@@ -44,6 +48,49 @@ Outcome checked(const Property& property, Subject& subject) {
   }
 }
 
+// The launches behind what a property says: those it made, from `begin` on, and that of the case if
+// it looked at its result, or if there is none: the first launch with the case's metadata, since
+// claims that change a tensor launch the same metadata again.
+std::vector<SeenLaunch> launches_behind(Subject& subject, const Watch& watch, std::size_t begin,
+                                        bool took_result) {
+  const auto& all = watch.launches();
+  std::vector<SeenLaunch> out(all.begin() + static_cast<std::ptrdiff_t>(begin), all.end());
+  if (!subject.metadata().ok()) return out;
+  const auto own = std::find_if(all.begin(), all.end(), [&](const SeenLaunch& l) {
+    return l.metadata == &*subject.metadata();
+  });
+  if (own - all.begin() < static_cast<std::ptrdiff_t>(begin) &&
+      (took_result || own->damage.has(Damage::refused)))
+    out.push_back(*own);
+  return out;
+}
+
+std::vector<std::size_t> covered_by(std::span<const SeenLaunch> launches) {
+  std::set<std::size_t> entries;
+  for (const SeenLaunch& launch : launches)
+    entries.insert(launch.entries.begin(), launch.entries.end());
+  return {entries.begin(), entries.end()};
+}
+
+// The entries that explain the failure; without any its details say what the ledger lacks.
+std::vector<std::size_t> explain_failure(const Ledger& ledger, const Property& property,
+                                         Subject& subject, std::vector<SeenLaunch> launches,
+                                         Outcome& outcome) {
+  // A property that launches nothing is covered by what the case would launch.
+  if (launches.empty() && subject.metadata().ok() && subject.tensors().ok())
+    launches.push_back({&*subject.metadata(),
+                        covering(ledger, {*subject.metadata(), *subject.tensors()}),
+                        {},
+                        {}});
+  std::vector<std::size_t> known = explain(ledger, property, launches);
+  if (!known.empty())
+    outcome.verdict = Verdict::known_fail;
+  else
+    for (std::string& line : left_open(ledger, launches))
+      outcome.details.push_back(std::move(line));
+  return known;
+}
+
 }  // namespace
 
 Outcome only_what_ran(Outcome outcome, const Backend& backend, StepKind kind,
@@ -69,28 +116,37 @@ std::unique_ptr<Backend> one_thread(const Backend& backend) {
 
 Judgement judge(const Case& c, std::span<const Property* const> properties, const Backend& backend,
                 const Interposer* interposer) {
-  return judge(c, properties, backend, interposer, [] { return false; });
+  return judge(c, properties, backend, interposer, {}, [] { return false; });
 }
 
 Judgement judge(const Case& c, std::span<const Property* const> properties, const Backend& backend,
-                const Interposer* interposer, const Stopped& stopped) {
-  Subject subject(c, backend, interposer);
+                const Interposer* interposer, const Ledger& ledger, const Stopped& stopped) {
+  const Watch watch(backend, ledger);
+  Subject subject(c, ledger.empty() ? backend : watch, interposer);
   Judgement judgement;
+  judgement.covered.resize(properties.size());
+  judgement.known.resize(properties.size());
   bool all_skipped = true;
-  for (const Property* property : properties) {
-    judgement.cut = judgement.cut || (!judgement.outcomes.empty() && stopped());
+  for (std::size_t p = 0; p < properties.size(); ++p) {
+    judgement.cut = judgement.cut || (p > 0 && stopped());
     if (judgement.cut) {
       judgement.outcomes.push_back({Verdict::inconclusive, "interrupted", {}});
       judgement.executions.emplace_back();
       continue;
     }
-    Outcome outcome = checked(*property, subject);
+    const std::size_t before = watch.launches().size();
+    Outcome outcome = checked(*properties[p], subject);
     Execution execution = subject.log().take();
     if (execution.executed) {
       Launches launches = execution.own;
       if (execution.shared) launches.add(subject.log().shared());
       outcome = only_what_ran(std::move(outcome), backend, c.kind, launches);
     }
+    std::vector<SeenLaunch> behind = launches_behind(subject, watch, before, execution.shared);
+    judgement.covered[p] = covered_by(behind);
+    if (outcome.verdict == Verdict::fail && !ledger.empty())
+      judgement.known[p] =
+          explain_failure(ledger, *properties[p], subject, std::move(behind), outcome);
     judgement.outcomes.push_back(std::move(outcome));
     judgement.executions.push_back(std::move(execution));
     const Verdict verdict = judgement.outcomes.back().verdict;

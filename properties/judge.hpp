@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "properties/ledger.hpp"
 #include "properties/property.hpp"
 
 namespace mla::prop {
@@ -23,8 +24,12 @@ struct Judgement {
   // By shape or builder, with a reason; another kind than decode, when every property skipped it or
   // the backend has no such step.
   bool refused = false;
-  std::vector<Outcome> outcomes;      // one for each property
-  std::vector<Execution> executions;  // the same
+  std::vector<Outcome> outcomes;  // one for each property; known_fail where the ledger covers it
+  // Entries of the ledger, for each property: whose condition a launch behind it met, and, where it
+  // is known to fail, that explain the failure.
+  std::vector<std::vector<std::size_t>> covered;
+  std::vector<std::vector<std::size_t>> known;
+  std::vector<Execution> executions;  // one for each property
   Launches shared;                    // of the case's own step
   bool cut = false;                   // stopped early: what was not asked is inconclusive
   [[nodiscard]] Launches launches() const;
@@ -37,9 +42,9 @@ Outcome only_what_ran(Outcome outcome, const Backend& backend, StepKind kind,
 
 Judgement judge(const Case& c, std::span<const Property* const> properties, const Backend& backend,
                 const Interposer* interposer);
-// The same; `stopped` is asked before every property but the first.
+// The same with a ledger; `stopped` is asked before every property but the first.
 Judgement judge(const Case& c, std::span<const Property* const> properties, const Backend& backend,
-                const Interposer* interposer, const Stopped& stopped);
+                const Interposer* interposer, const Ledger& ledger, const Stopped& stopped);
 
 // The same backend, which runs with one thread wherever the number is left open.
 std::unique_ptr<Backend> one_thread(const Backend& backend);

@@ -1,6 +1,7 @@
 #include "properties/runner.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <utility>
 
@@ -12,27 +13,30 @@
 namespace mla::prop {
 namespace {
 
-// Whether the witnesses of an entry still fail.
-void judge_witnesses(const RunOptions& options, const Backend& backend, LedgerTally& tally) {
-  const LedgerEntry& entry = tally.entry;
-  if (entry.status == LedgerStatus::quarantine) tally.verdict = Verdict::skip;
-  for (const Case& witness : entry.witnesses) {
-    if (tally.verdict != Verdict::known_fail) return;
+// Whether the witnesses of entry `index` still fail because of it.
+void judge_witnesses(const RunOptions& options, const Backend& backend, std::size_t index,
+                     LedgerTally& tally) {
+  const auto& asked = options.properties;
+  for (const auto& [c, property] : tally.entry.witnesses) {
+    if (std::find(asked.begin(), asked.end(), property) == asked.end()) continue;
     if (options.stopped()) {
       tally.verdict = Verdict::inconclusive;
       tally.message = "interrupted before its witnesses were judged";
       return;
     }
-    const Outcome outcome =
-        judge(witness, {&entry.property, 1}, backend, options.interposer).outcomes.front();
-    if (outcome.verdict == Verdict::fail &&
-        known_failure({entry}, *entry.property, witness, outcome) != nullptr)
-      continue;
+    const Judgement judgement =
+        judge(c, {&property, 1}, backend, options.interposer, options.ledger, options.stopped);
+    const Outcome& outcome = judgement.outcomes.front();
+    const auto& known = judgement.known.front();
+    if (std::find(known.begin(), known.end(), index) != known.end()) continue;
     tally.verdict =
         outcome.verdict == Verdict::pass ? Verdict::unexpected_pass : Verdict::inconclusive;
-    tally.message = format_case(witness) +
-                    " is listed as failing: " + std::string(name(outcome.verdict)) +
-                    (outcome.message.empty() ? "" : ", " + outcome.message);
+    tally.message = format_case(c) + " is listed as failing " + std::string(property->id) + ": " +
+                    std::string(name(outcome.verdict));
+    if (!outcome.message.empty()) tally.message += ", " + outcome.message;
+    for (const std::string& line : outcome.details)
+      if (line.starts_with("a launch is wrong")) tally.message += "; " + line;
+    return;
   }
 }
 
@@ -75,7 +79,11 @@ RunReport run_properties(const RunOptions& options) {
   Search search(options, backend);
   search.run(workers);
   RunReport report = search.report();
-  for (LedgerTally& tally : report.ledger) judge_witnesses(options, backend, tally);
+  std::atomic<std::size_t> next{0};
+  on_workers(workers, [&] {
+    for (std::size_t i = next++; i < report.ledger.size(); i = next++)
+      judge_witnesses(options, backend, i, report.ledger[i]);
+  });
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
 }

@@ -86,9 +86,10 @@ struct PropertyTally {
 
 struct LedgerTally {
   LedgerEntry entry;
-  std::int64_t cases = 0;  // that it covered
+  std::int64_t covered = 0;  // cases in which a launch met the condition
+  std::int64_t failed = 0;   // of these, cases in which a property failed because of the finding
   // known_fail: every witness fails as listed; unexpected_pass: one holds; inconclusive: one did
-  // not run; skip: quarantined.
+  // not run, or fails in another way. Witnesses of properties that the run does not ask are left.
   Verdict verdict = Verdict::known_fail;
   std::string message;  // what a witness did instead of failing
 };

@@ -1,6 +1,7 @@
 #include "properties/search.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "properties/estimate.hpp"
@@ -94,27 +95,12 @@ void Search::judge_case(std::int64_t index) {
   if (index >= std::ssize(options_.cases))
     for (const Tag& tag : all_tags())
       if (!tag.production || options_.production) record.tags.push_back(tag.holds(c));
-  quarantine(index, c, asked, record);
   refuse_too_large(index, c, asked, record);
   std::vector<const Property*> properties;
   for (const std::size_t p : asked) properties.push_back(options_.properties[p]);
-  Judgement judgement =
-      judge(c, properties, backend_, options_.interposer, [this] { return over(milliseconds(0)); });
+  Judgement judgement = judge(c, properties, backend_, options_.interposer, options_.ledger,
+                              [this] { return over(milliseconds(0)); });
   keep(index, c, asked, std::move(judgement), std::move(record));
-}
-
-void Search::quarantine(std::int64_t index, const Case& c, std::vector<std::size_t>& asked,
-                        Record& record) {
-  const auto listed = [&](std::size_t p) {
-    const LedgerEntry* entry = quarantined(options_.ledger, *options_.properties[p], c);
-    if (entry == nullptr) return false;
-    record.verdicts[p] = Verdict::skip;
-    record.listed.push_back({p, static_cast<std::size_t>(entry - options_.ledger.data())});
-    const std::lock_guard lock(mutex_);
-    skips_[p].note(index, Verdict::skip, "quarantined by " + entry->id + ": " + entry->reason);
-    return true;
-  };
-  asked.erase(std::remove_if(asked.begin(), asked.end(), listed), asked.end());
 }
 
 void Search::refuse_too_large(std::int64_t index, const Case& c, std::vector<std::size_t>& asked,
@@ -148,14 +134,10 @@ void Search::keep(std::int64_t index, const Case& c, const std::vector<std::size
       skips_[p].note(index, outcome.verdict, outcome.message);
     if (outcome.verdict == Verdict::inconclusive && record.done)
       unsettled_[p].note(index, outcome.verdict, outcome.message);
-    if (outcome.verdict != Verdict::fail) continue;
-    const LedgerEntry* entry = known_failure(options_.ledger, *options_.properties[p], c, outcome);
-    if (entry != nullptr) {
-      record.verdicts[p] = Verdict::known_fail;
-      record.listed.push_back({p, static_cast<std::size_t>(entry - options_.ledger.data())});
-    } else if (index < first_[p].index) {
+    for (const std::size_t entry : judgement.covered[i]) record.listed.push_back({p, entry, false});
+    for (const std::size_t entry : judgement.known[i]) record.listed.push_back({p, entry, true});
+    if (outcome.verdict == Verdict::fail && index < first_[p].index)
       first_[p] = {index, c, std::move(outcome)};
-    }
   }
   records_[static_cast<std::size_t>(index)] = std::move(record);
   while (frontier_ < next_ && records_[static_cast<std::size_t>(frontier_)].back) ++frontier_;
@@ -272,9 +254,17 @@ void Search::count_listed(RunReport& report, std::int64_t taken) const {
     tally.entry = entry;
     report.ledger.push_back(std::move(tally));
   }
-  for (std::int64_t i = 0; i < taken; ++i)
-    for (const auto& [p, entry] : records_[static_cast<std::size_t>(i)].listed)
-      report.ledger[entry].cases += i <= first_[p].index ? 1 : 0;
+  for (std::int64_t i = 0; i < taken; ++i) {
+    std::set<std::size_t> covered;
+    std::set<std::size_t> failed;
+    for (const auto& [p, entry, fails] : records_[static_cast<std::size_t>(i)].listed) {
+      if (i > first_[p].index) continue;
+      covered.insert(entry);
+      if (fails) failed.insert(entry);
+    }
+    for (const std::size_t entry : covered) ++report.ledger[entry].covered;
+    for (const std::size_t entry : failed) ++report.ledger[entry].failed;
+  }
 }
 
 RunReport Search::report() const {

@@ -55,8 +55,9 @@ class Search {
     struct Listed {
       std::size_t property;
       std::size_t entry;
+      bool failed;  // the entry explains a failure of the property, or only covers its launches
     };
-    std::vector<Listed> listed;  // properties whose verdict comes from an entry of the ledger
+    std::vector<Listed> listed;
   };
   [[nodiscard]] std::optional<std::int64_t> take();
   [[nodiscard]] bool over(std::chrono::milliseconds grace) const;
@@ -65,10 +66,7 @@ class Search {
   void judge_case(std::int64_t index);
   void keep(std::int64_t index, const Case& c, const std::vector<std::size_t>& asked,
             Judgement judgement, Record record);
-  // Takes the properties that are quarantined for the case out of `asked`, into the record.
-  void quarantine(std::int64_t index, const Case& c, std::vector<std::size_t>& asked,
-                  Record& record);
-  // The same with all properties, where the case needs more memory than a worker may take.
+  // Skips all of `asked` where the case needs more memory than a worker may take.
   void refuse_too_large(std::int64_t index, const Case& c, std::vector<std::size_t>& asked,
                         Record& record);
   // Adds up the launches of cases that no failure can rule out any more.

@@ -39,28 +39,45 @@ std::string place(const Stage& stage, std::size_t index) {
 }
 
 struct Found {
-  std::string what;
+  std::string what;  // of the first element
   std::int64_t row = -1;
+  DamageSet damage;
 };
+
+// What an element of the second backend is, compared with that of the first.
+template <class T>
+DamageSet damage_of(T first, T second, double bound) {
+  const float x = number(first);
+  const float y = number(second);
+  if (unwritten(second)) return unwritten(first) ? DamageSet() : Damage::unwritten;
+  const bool same_kind =
+      !unwritten(first) && std::isnan(x) == std::isnan(y) && std::isinf(x) == std::isinf(y);
+  if (same_kind && (std::isnan(x) || x == y || std::fabs(double{x} - double{y}) <= 2 * bound))
+    return {};
+  return std::isfinite(y) || unwritten(first) ? Damage::value : Damage::nan;
+}
 
 template <class T>
 Found compare(const Stage& stage, const std::vector<T>& a, const std::vector<T>& b) {
   if (a.size() != b.size())
     return {std::string(stage.name) + ": " + std::to_string(a.size()) + " elements and " +
-            std::to_string(b.size())};
+                std::to_string(b.size()),
+            -1, Damage::value};
+  Found found;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    const float x = number(a[i]);
-    const float y = number(b[i]);
-    const bool same_kind = unwritten(a[i]) == unwritten(b[i]) && std::isnan(x) == std::isnan(y) &&
-                           std::isinf(x) == std::isinf(y);
-    if (same_kind && (std::isnan(x) || x == y)) continue;
     const double bound = i < stage.bounds.size() ? stage.bounds[i] : 0;
-    if (same_kind && std::fabs(double{x} - double{y}) <= 2 * bound) continue;
-    return {place(stage, i) + ": " + std::to_string(x) + " and " + std::to_string(y) +
-                (unwritten(b[i]) ? " (never written)" : ", allowed are " + number_text(2 * bound)),
-            static_cast<std::int64_t>(i) / stage.width / stage.heads};
+    const DamageSet damage = damage_of(a[i], b[i], bound);
+    if (damage.none()) continue;
+    if (found.damage.none()) {
+      found.what =
+          place(stage, i) + ": " + std::to_string(number(a[i])) + " and " +
+          std::to_string(number(b[i])) +
+          (unwritten(b[i]) ? " (never written)" : ", allowed are " + number_text(2 * bound));
+      found.row = static_cast<std::int64_t>(i) / stage.width / stage.heads;
+    }
+    found.damage.add(damage);
   }
-  return {};
+  return found;
 }
 
 // The work whose rows of this kind hold `row`.
@@ -111,24 +128,24 @@ std::optional<StageDifference> first_stage_difference(const DecodeLaunch& launch
   const std::int64_t heads = first.kernel_heads;
   const cpu::StageBounds bounds =
       cpu::stage_bounds(launch, heads > 0 ? std::ssize(first.partial_lse) / heads : 0);
-  const auto difference = [&](const Stage& stage, const auto& a, const auto& b,
-                              RowRange Footprint::* rows) -> std::optional<StageDifference> {
-    const Found found = compare(stage, a, b);
-    if (found.what.empty()) return std::nullopt;
-    return StageDifference{found.what, writer_of(second, rows, found.row)};
+  std::optional<StageDifference> first_one;
+  const auto look = [&](const Stage& stage, const auto& a, const auto& b,
+                        RowRange Footprint::* rows) {
+    Found found = compare(stage, a, b);
+    if (found.damage.none()) return;
+    if (!first_one)
+      first_one = StageDifference{std::move(found.what), writer_of(second, rows, found.row), {}};
+    first_one->damage.add(found.damage);
   };
-  auto found = difference({"partial output", heads, kValueDim, bounds.partial_out},
-                          first.partial_out, second.partial_out, &Footprint::partial_rows);
-  if (!found)
-    found = difference({"partial LSE", heads, 1, bounds.partial_lse}, first.partial_lse,
-                       second.partial_lse, &Footprint::partial_rows);
-  if (!found)
-    found = difference({"output after stage 1", heads, kValueDim, bounds.stage1_out},
-                       first.stage1_out, second.stage1_out, &Footprint::output_rows);
-  if (!found)
-    found = difference({"LSE after stage 1", heads, 1, bounds.stage1_lse}, first.stage1_lse,
-                       second.stage1_lse, &Footprint::output_rows);
-  return found;
+  look({"partial output", heads, kValueDim, bounds.partial_out}, first.partial_out,
+       second.partial_out, &Footprint::partial_rows);
+  look({"partial LSE", heads, 1, bounds.partial_lse}, first.partial_lse, second.partial_lse,
+       &Footprint::partial_rows);
+  look({"output after stage 1", heads, kValueDim, bounds.stage1_out}, first.stage1_out,
+       second.stage1_out, &Footprint::output_rows);
+  look({"LSE after stage 1", heads, 1, bounds.stage1_lse}, first.stage1_lse, second.stage1_lse,
+       &Footprint::output_rows);
+  return first_one;
 }
 
 std::unique_ptr<Backend> compared_with(std::unique_ptr<Backend> backend,

@@ -10,12 +10,14 @@
 #include <string>
 
 #include "core/backend.hpp"
+#include "properties/damage.hpp"
 
 namespace mla::prop {
 
 struct StageDifference {
   std::string what;        // stage, row, head, element and both values
   std::int64_t work = -1;  // the work that wrote it on the second backend, or -1
+  DamageSet damage;        // of every element that differs, in all stages
 };
 
 std::optional<StageDifference> first_stage_difference(const DecodeLaunch& launch,

@@ -39,7 +39,7 @@ RunSummary judge_on(const std::vector<NamedBackend>& backends, prop::RunOptions 
     run.workers = b.workers;
     run.arch = b.arch;
     run.production = b.production;
-    run.ledger = prop::concerning(ledger, b.name, run.properties);
+    run.ledger = prop::concerning(ledger, b.name);
     run.progress = [&bar](std::int64_t judged, std::int64_t wanted) { bar.update(judged, wanted); };
     run.found = [&](const prop::Failure& failure) {
       bar.hide();

@@ -11,54 +11,138 @@ namespace mla::cli {
 namespace {
 
 using nlohmann::json;
+using prop::Condition;
 
-constexpr const char* kFormat = "mla-testbed ledger 1";
-constexpr std::string_view kKeys[] = {"id",       "link",  "reason", "status",   "backend",
-                                      "property", "where", "says",   "witnesses"};
-// Fields of a case line (docs/cases.md) that a condition may name.
-constexpr std::string_view kFields[] = {
-    "q",      "heads", "block", "arch",      "cu",      "dtype", "gran",   "split", "causal",
-    "layout", "data",  "page",  "planner",   "pad",     "spare", "scale",  "lse",   "origin",
-    "sched",  "qpad",  "kind",  "workspace", "kvheads", "dim",   "window", "draft"};
+constexpr const char* kFormat = "mla-testbed ledger 2";
+constexpr const char* kFirstFormat = "mla-testbed ledger 1";
+constexpr std::string_view kKeys[] = {"id",      "link",       "mechanism", "kernels", "status",
+                                      "backend", "properties", "where",     "damage",  "witnesses"};
 
 template <class List>
 bool holds(const List& list, std::string_view word) {
   return std::find(std::begin(list), std::end(list), word) != std::end(list);
 }
 
-std::vector<std::string> texts(Fields& fields, const json& list, const char* key) {
+template <class List>
+std::string listing(const List& list) {
+  std::string out;
+  for (const std::string_view word : list) out += (out.empty() ? "" : ", ") + std::string(word);
+  return out;
+}
+
+std::vector<std::string> texts(Fields& fields, const json& object, const char* key) {
   std::vector<std::string> out;
-  if (!list.is_array()) fields.reject(key, "must hold lists of strings");
+  const json list = object.value(key, json::array());
   for (const json& element : list) {
-    if (!element.is_string())
-      fields.reject(key, "must hold lists of strings");
-    else
-      out.push_back(element.get<std::string>());
+    if (!list.is_array() || !element.is_string())
+      return fields.reject(key, "must be a list of strings"), out;
+    out.push_back(element.get<std::string>());
   }
   return out;
 }
 
-void read_conditions(const json& object, Fields& fields, prop::LedgerEntry& entry) {
+// One value of a condition, and what is wrong with it; "" if nothing.
+std::string read_value(const json& value, Condition& condition) {
+  const prop::Fact& fact = *condition.fact;
+  const std::string where = "has '" + std::string(fact.name) + "': " + value.dump() + "; expected ";
+  if (!fact.words.empty()) {
+    if (!value.is_string() || !holds(fact.words, value.get<std::string>()))
+      return where + "one of " + listing(fact.words);
+    condition.words.push_back(value.get<std::string>());
+    return {};
+  }
+  if (fact.truth) {
+    if (!value.is_boolean()) return where + "true or false";
+    const std::int64_t truth = value.get<bool>() ? 1 : 0;
+    condition.ranges.push_back({truth, truth});
+    return {};
+  }
+  Condition::Range range;
+  bool good = value.is_number_integer();
+  if (good) range = {value.get<std::int64_t>(), value.get<std::int64_t>()};
+  if (value.is_object() && !value.empty()) {
+    good = true;
+    for (const auto& [end, number] : value.items()) {
+      good = good && (end == "min" || end == "max") && number.is_number_integer();
+      if (good) (end == "min" ? range.min : range.max) = number.get<std::int64_t>();
+    }
+  }
+  if (!good) return where + R"(a number or {"min": number, "max": number})";
+  condition.ranges.push_back(range);
+  return {};
+}
+
+// One alternative of `where`: every condition has to hold.
+std::string read_conditions(const json& object, std::vector<Condition>& conditions) {
+  if (!object.is_object() || object.empty())
+    return "must be an object with a fact, or a list of such";
+  for (const auto& [name, value] : object.items()) {
+    Condition condition;
+    condition.fact = prop::find_fact(name);
+    if (condition.fact == nullptr) {
+      std::string known;
+      for (const prop::Fact& f : prop::all_facts())
+        known += (known.empty() ? "" : ", ") + std::string(f.name);
+      return "names '" + name + "'; a launch decides " + known;
+    }
+    const json values = value.is_array() ? value : json::array({value});
+    if (values.empty()) return "has '" + name + "': []; expected at least one value";
+    for (const json& one : values)
+      if (std::string why = read_value(one, condition); !why.empty()) return why;
+    conditions.push_back(std::move(condition));
+  }
+  return {};
+}
+
+void read_where(const json& object, Fields& fields, prop::LedgerEntry& entry) {
   if (!fields.has("where")) return;
   const json& where = object["where"];
-  if (!where.is_object()) return fields.reject("where", "must be an object");
-  for (const auto& [field, values] : where.items()) {
-    if (!holds(kFields, field)) return fields.reject("where", "names '" + field + "', no field");
-    entry.where[field] = texts(fields, values, "where");
+  const json alternatives = where.is_array() ? where : json::array({where});
+  if (alternatives.empty()) fields.reject("where", "is an empty list; leave the key out");
+  for (const json& one : alternatives) {
+    entry.where.emplace_back();
+    if (const std::string why = read_conditions(one, entry.where.back()); !why.empty())
+      return fields.reject("where", why);
   }
 }
 
+void read_damage(const json& object, Fields& fields, prop::LedgerEntry& entry) {
+  for (const std::string& word : texts(fields, object, "damage")) {
+    const auto damage = prop::damage_from_name(word);
+    if (!damage)
+      return fields.reject("damage",
+                           "holds '" + word + "'; expected " + listing(prop::kDamageNames));
+    entry.damage.add(*damage);
+  }
+  if (entry.damage.none())
+    fields.reject("damage",
+                  "is empty: say how a result is wrong, of " + listing(prop::kDamageNames));
+}
+
+const prop::Property* property_of(Fields& fields, const char* key, const std::string& id) {
+  const prop::Property* property = prop::find_property(id);
+  if (property == nullptr) fields.reject(key, "names property '" + id + "', which is none");
+  return property;
+}
+
 void read_witnesses(const json& object, Fields& fields, prop::LedgerEntry& entry) {
-  const json lines = object.value("witnesses", json::array());
-  for (const std::string& line : texts(fields, lines, "witnesses")) {
-    auto c = parse_case(line);
+  const json list = object.value("witnesses", json::array());
+  for (const json& one : list) {
+    if (!list.is_array() || !one.is_object() || one.size() != 2)
+      return fields.reject("witnesses", R"(must be a list of {"case": line, "property": id})");
+    Fields witness(one);
+    auto c = parse_case(witness.text("case"));
+    const prop::Property* property = property_of(fields, "witnesses", witness.text("property"));
+    if (!witness.error().empty()) return fields.reject("witnesses", witness.error());
     if (!c) return fields.reject("witnesses", "holds a case that is none: " + c.error().message);
-    if (!prop::covers(entry, *c))
-      return fields.reject("witnesses", "holds '" + line + "', which 'where' does not cover");
-    entry.witnesses.push_back(std::move(*c));
+    if (property == nullptr) return;
+    if (!prop::covers(entry, *property))
+      return fields.reject(
+          "witnesses", "names " + std::string(property->id) + ", which is not among 'properties'");
+    entry.witnesses.push_back({std::move(*c), property});
   }
   if (entry.witnesses.empty() && entry.status == prop::LedgerStatus::fails)
-    fields.reject("witnesses", "is empty: an entry that must fail needs a case that does");
+    fields.reject("witnesses", "is empty: a finding that fails needs a case that does");
 }
 
 // The entry, and what is wrong with it; "" if nothing.
@@ -66,25 +150,25 @@ std::string read_entry(const json& object, prop::LedgerEntry& entry) {
   if (!object.is_object()) return "it is no object";
   Fields fields(object);
   for (const auto& [key, value] : object.items())
-    if (!holds(kKeys, key)) fields.reject(key.c_str(), "is unknown");
+    if (!holds(kKeys, key)) fields.reject(key.c_str(), "is unknown; there are " + listing(kKeys));
   entry.id = fields.text("id");
   entry.link = fields.text("link");
-  entry.reason = fields.text("reason");
+  entry.mechanism = fields.text("mechanism");
   entry.backend = fields.text_or("backend", "");
-  entry.says = fields.text_or("says", "");
   for (const auto& [key, value] : {std::pair("id", &entry.id), std::pair("link", &entry.link),
-                                   std::pair("reason", &entry.reason)})
+                                   std::pair("mechanism", &entry.mechanism)})
     if (value->empty() || printable(*value) != *value)
       fields.reject(key, value->empty() ? "is empty" : "holds a character that does not print");
   const std::string status = fields.text("status");
-  if (status == "quarantine")
-    entry.status = prop::LedgerStatus::quarantine;
+  if (status == "intermittent")
+    entry.status = prop::LedgerStatus::intermittent;
   else if (status != "fails")
-    fields.reject("status", "is '" + status + "', not fails or quarantine");
-  const std::string property = fields.text("property");
-  entry.property = prop::find_property(property);
-  if (entry.property == nullptr) fields.reject("property", "is '" + property + "', which is none");
-  read_conditions(object, fields, entry);
+    fields.reject("status", "is '" + status + "', not fails or intermittent");
+  entry.kernels = texts(fields, object, "kernels");
+  for (const std::string& id : texts(fields, object, "properties"))
+    entry.properties.push_back(property_of(fields, "properties", id));
+  read_where(object, fields, entry);
+  read_damage(object, fields, entry);
   read_witnesses(object, fields, entry);
   return fields.error();
 }
@@ -97,7 +181,12 @@ Result<prop::Ledger> parse_ledger(std::string_view text, const std::string& name
     return Error{ErrorCode::usage, "the ledger '" + name + "': " + why, ""};
   };
   if (!document) return bad("it " + document.error().message);
-  if (!document->is_object() || document->value("format", json()) != kFormat)
+  const json format = document->is_object() ? document->value("format", json()) : json();
+  if (format == kFirstFormat)
+    return bad(std::string("its format is '") + kFirstFormat +
+               "', one entry for each property; this version reads '" + kFormat +
+               "', one entry for each finding: write it anew (docs/reproduce.md)");
+  if (format != kFormat)
     return bad(std::string("it is no JSON object of the format '") + kFormat + "'");
   const auto entries = document->find("entries");
   if (entries == document->end() || !entries->is_array()) return bad("it has no list 'entries'");

@@ -1,13 +1,13 @@
-// The ledger as a file: one JSON object.
+// The ledger as a file: one JSON object, one entry for each finding.
 //
-//   {"format": "mla-testbed ledger 1", "entries": [
-//     {"id": "BUG-058", "link": "https://...", "reason": "...", "status": "fails",
-//      "backend": "aiter", "property": "P16", "where": {"heads": ["8", "64"]}, "says": "row",
-//      "witnesses": ["mla1:2q1s300;heads=8;dtype=fp8/fp8"]}]}
+//   {"format": "mla-testbed ledger 2", "entries": [
+//     {"id": "BUG-058", "link": "https://...", "mechanism": "page sizes above 1 are ignored",
+//      "kernels": ["mla_a16w16"], "status": "fails", "backend": "aiter",
+//      "where": {"route": "split", "page": {"min": 2}}, "damage": ["value", "unwritten"],
+//      "witnesses": [{"case": "mla1:2q1s300;page=16;block=16", "property": "P05"}]}]}
 //
-// `status` is fails or quarantine, `link` an address or a file of this repository. `backend`,
-// `where`, `says` may be left out; witnesses only of a quarantine. Fails: names the entry, the key
-// and what stands there; an unknown key, property or field of a case; a witness outside `where`.
+// Keys and facts: docs/reproduce.md, "Ledgers". Fails: names the entry, the key and what stands
+// there; the format of the first version.
 #pragma once
 
 #include <string>

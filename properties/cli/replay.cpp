@@ -101,7 +101,7 @@ void judge_on(const Question& question, const NamedBackend& named, Judged& judge
     return interrupted();
   };
   const prop::Judgement judgement =
-      prop::judge(question.spec, question.properties, *named.backend, question.defect, next);
+      prop::judge(question.spec, question.properties, *named.backend, question.defect, {}, next);
   bar.hide();
   prop::Failure failure;
   judged.lines += "backend " + named.name + "\n";

@@ -49,9 +49,8 @@ Json launch_json(const Launch& l) {
 }
 
 Json ledger_json(const prop::LedgerTally& t) {
-  return {{"id", t.entry.id},         {"link", t.entry.link},
-          {"reason", t.entry.reason}, {"property", t.entry.property->id},
-          {"cases", t.cases},         {"verdict", name(t.verdict)},
+  return {{"id", t.entry.id},     {"link", t.entry.link}, {"mechanism", t.entry.mechanism},
+          {"covered", t.covered}, {"failed", t.failed},   {"verdict", name(t.verdict)},
           {"message", t.message}};
 }
 

@@ -85,8 +85,7 @@ std::vector<Remark> remarks(const prop::RunReport& report) {
   std::vector<Remark> out;
   for (const prop::LedgerTally& t : report.ledger)
     if (t.verdict == Verdict::unexpected_pass || t.verdict == Verdict::inconclusive)
-      out.push_back({"ledger " + t.entry.id + " " + std::string(t.entry.property->id), t.message,
-                     t.verdict == Verdict::unexpected_pass});
+      out.push_back({"ledger " + t.entry.id, t.message, t.verdict == Verdict::unexpected_pass});
   for (const prop::TagTally& t : report.missed_quotas())
     out.push_back({"quota: " + std::string(t.tag), shortfall(t, report)});
   if (report.too_large > 0) out.push_back({"memory", report.first_too_large});

@@ -49,16 +49,12 @@ std::string line(const prop::PropertyTally& t) {
 }
 
 std::string ledger_line(const prop::LedgerTally& t) {
-  const std::string who = t.entry.id + " " + std::string(t.entry.property->id);
-  switch (t.verdict) {
-    case Verdict::unexpected_pass:
-    case Verdict::inconclusive:
-      return std::string(prop::name(t.verdict)) + ": " + who + ", " + t.message + "\n";
-    default:
-      if (t.cases == 0) return {};
-      return std::string(t.verdict == Verdict::skip ? "quarantined: " : "known: ") + who + ", " +
-             std::to_string(t.cases) + " cases: " + t.entry.reason + " (" + t.entry.link + ")\n";
-  }
+  if (t.verdict != Verdict::known_fail)
+    return std::string(prop::name(t.verdict)) + ": " + t.entry.id + ", " + t.message + "\n";
+  if (t.covered == 0 && t.failed == 0) return {};
+  return "known: " + t.entry.id + ", failed in " + std::to_string(t.failed) + " of " +
+         std::to_string(t.covered) + " covered cases: " + t.entry.mechanism + " (" + t.entry.link +
+         ")\n";
 }
 
 // What a reader must know beside the verdicts of the properties.

@@ -31,8 +31,9 @@ With `cpu,hip` the stages of the device are held to those of the CPU, and the fi
 a fault with its work item. Cases from files come first; then --cases random ones, or random ones
 for the time of --for. Without any of the three, 200 random cases are judged. Above the table stands
 what was launched, by backend, device and kind of step: a property passes only by code of the
-backend that was named. Failures that the ledger lists are counted and change no verdict; P00, the
-canary, fails for one case in a hundred on purpose, so that a run shows that it can see a failure.
+backend that was named. Failures that go back to a finding of the ledger are counted and change no
+verdict; P00, the canary, fails for one case in a hundred on purpose, so that a run shows that it
+can see a failure.
 
 Examples:
   mla-testbed run --cases 2000 --seed 1

@@ -8,8 +8,8 @@ using namespace mla;
 namespace {
 
 std::string file_of(const std::string& entry) {
-  return R"({"format": "mla-testbed ledger 1", "entries": [{"id": "BUG-1", "link": "l",)"
-         R"( "reason": "r", )" +
+  return R"({"format": "mla-testbed ledger 2", "entries": [{"id": "BUG-1", "link": "l",)"
+         R"( "mechanism": "m", )" +
          entry + "}]}";
 }
 
@@ -23,43 +23,91 @@ std::string complaint(const std::string& text) {
 
 TEST_CASE("ledger file: an entry is read whole", "[cli][ledger]") {
   const auto ledger = cli::parse_ledger(
-      file_of(R"("status": "fails", "backend": "aiter", "property": "P16", "says": "row",)"
-              R"( "where": {"heads": ["8", "64"]}, "witnesses": ["mla1:1q1s3;heads=8"])"),
+      file_of(R"("status": "fails", "backend": "aiter", "kernels": ["mla_a"], "properties":)"
+              R"( ["P16"], "where": [{"heads": [8, {"min": 64}], "causal": true},)"
+              R"( {"route": "split"}], "damage": ["nan", "value"], "witnesses":)"
+              R"( [{"case": "mla1:1q1s3;heads=8", "property": "P16"}])"),
       "file");
   REQUIRE(ledger.ok());
   REQUIRE(ledger->size() == 1);
   const prop::LedgerEntry& entry = ledger->front();
   CHECK(entry.id == "BUG-1");
+  CHECK(entry.mechanism == "m");
   CHECK(entry.backend == "aiter");
-  CHECK(entry.property == prop::find_property("P16"));
-  CHECK(entry.says == "row");
-  CHECK(entry.where.at("heads") == std::vector<std::string>{"8", "64"});
+  CHECK(entry.kernels == std::vector<std::string>{"mla_a"});
+  CHECK(entry.properties == std::vector{prop::find_property("P16")});
+  REQUIRE(entry.where.size() == 2);
+  REQUIRE(entry.where[0].size() == 2);  // by name
+  CHECK(entry.where[0][0].fact == prop::find_fact("causal"));
+  CHECK(entry.where[0][0].ranges[0].min == 1);
+  const prop::Condition& heads = entry.where[0][1];
+  CHECK(heads.fact == prop::find_fact("heads"));
+  REQUIRE(heads.ranges.size() == 2);
+  CHECK(heads.ranges[0].min == 8);
+  CHECK(heads.ranges[0].max == 8);
+  CHECK(heads.ranges[1].min == 64);
+  CHECK(heads.ranges[1].max > 1000);
+  CHECK(entry.where[1][0].words == std::vector<std::string>{"split"});
+  CHECK(prop::text_of(entry.damage) == "nan and value");
   REQUIRE(entry.witnesses.size() == 1);
-  CHECK(entry.witnesses[0].heads == 8);
+  CHECK(entry.witnesses[0].c.heads == 8);
+  CHECK(entry.witnesses[0].property == prop::find_property("P16"));
+}
+
+TEST_CASE("ledger file: the first format is refused with what to do", "[cli][ledger]") {
+  CHECK(complaint(R"({"format": "mla-testbed ledger 1", "entries": []})") ==
+        "the ledger 'file': its format is 'mla-testbed ledger 1', one entry for each property; "
+        "this version reads 'mla-testbed ledger 2', one entry for each finding: write it anew "
+        "(docs/reproduce.md)");
 }
 
 TEST_CASE("ledger file: a mistake is named with its entry", "[cli][ledger]") {
   const auto entry_error = [](const std::string& entry) { return complaint(file_of(entry)); };
   CHECK(complaint("[]") ==
         "the ledger 'file': it is no JSON object of the format "
-        "'mla-testbed ledger 1'");
+        "'mla-testbed ledger 2'");
   CHECK(complaint("[x") == "the ledger 'file': it is no JSON: it breaks at line 1, column 2");
-  CHECK(complaint(R"({"format": "mla-testbed ledger 1"})") ==
+  CHECK(complaint(R"({"format": "mla-testbed ledger 2"})") ==
         "the ledger 'file': it has no list 'entries'");
   const std::string start = "the ledger 'file': entry 0 (BUG-1): key ";
-  CHECK(entry_error(R"("status": "flaky", "property": "P16")") ==
-        start + "'status' is 'flaky', not fails or quarantine");
-  CHECK(entry_error(R"("status": "fails", "property": "P99")") ==
-        start + "'property' is 'P99', which is none");
-  CHECK(entry_error(R"("status": "fails", "property": "P16")") ==
-        start + "'witnesses' is empty: an entry that must fail needs a case that does");
-  CHECK(entry_error(R"("status": "quarantine", "property": "P16", "colour": 1)") ==
-        start + "'colour' is unknown");
-  CHECK(entry_error(R"("status": "quarantine", "property": "P16", "where": {"head": ["1"]})") ==
-        start + "'where' names 'head', no field");
-  CHECK(entry_error(R"("status": "quarantine", "property": "P16", "where": {"heads": 8})") ==
-        start + "'where' must hold lists of strings");
-  CHECK(entry_error(R"("status": "fails", "property": "P16", "where": {"heads": ["8"]},)"
-                    R"( "witnesses": ["mla1:1q1s3;heads=16"])") ==
-        start + "'witnesses' holds 'mla1:1q1s3;heads=16', which 'where' does not cover");
+  CHECK(entry_error(R"("status": "flaky", "damage": ["nan"])") ==
+        start + "'status' is 'flaky', not fails or intermittent");
+  CHECK(entry_error(R"("status": "fails", "damage": ["nan"])") ==
+        start + "'witnesses' is empty: a finding that fails needs a case that does");
+  CHECK(entry_error(R"("status": "intermittent")") ==
+        start +
+            "'damage' is empty: say how a result is wrong, of unwritten, nan, value, fault, "
+            "refused, claim");
+  const auto rest_error = [&](const std::string& rest) {
+    return entry_error(R"("status": "intermittent", "damage": ["nan"], )" + rest);
+  };
+  CHECK(rest_error(R"("colour": 1)") ==
+        start +
+            "'colour' is unknown; there are id, link, mechanism, kernels, status, backend, "
+            "properties, where, damage, witnesses");
+  CHECK(rest_error(R"("properties": ["P99"])") ==
+        start + "'properties' names property 'P99', which is none");
+  CHECK(rest_error(R"("properties": "P05")") == start + "'properties' must be a list of strings");
+  CHECK(rest_error(R"("where": {"head": 1})")
+            .starts_with(start + "'where' names 'head'; a launch decides arch, route, dtype, "));
+  CHECK(rest_error(R"("where": {"heads": "8"})") ==
+        start + R"('where' has 'heads': "8"; expected a number or {"min": number, "max": number})");
+  CHECK(rest_error(R"("where": {"heads": {"mn": 8}})").starts_with(start + "'where' has 'heads'"));
+  CHECK(rest_error(R"("where": {"causal": 1})") ==
+        start + "'where' has 'causal': 1; expected true or false");
+  CHECK(rest_error(R"("where": {"route": "spilt"})") ==
+        start +
+            R"('where' has 'route': "spilt"; expected one of persistent, persistent-rows, split)");
+  CHECK(rest_error(R"("where": {"route": []})") ==
+        start + "'where' has 'route': []; expected at least one value");
+  CHECK(rest_error(R"("where": [])") == start + "'where' is an empty list; leave the key out");
+  CHECK(rest_error(R"("where": {})") ==
+        start + "'where' must be an object with a fact, or a list of such");
+  CHECK(rest_error(R"("witnesses": [{"case": "mla1:1q1s3;heads=x", "property": "P05"}])")
+            .starts_with(start + "'witnesses' holds a case that is none: "));
+  CHECK(rest_error(R"("witnesses": ["mla1:1q1s3"])") ==
+        start + R"('witnesses' must be a list of {"case": line, "property": id})");
+  CHECK(rest_error(R"("properties": ["P05"],)"
+                   R"( "witnesses": [{"case": "mla1:1q1s3", "property": "P16"}])") ==
+        start + "'witnesses' names P16, which is not among 'properties'");
 }

@@ -28,8 +28,7 @@ prop::LedgerEntry ledger_entry() {
   prop::LedgerEntry entry;
   entry.id = "BUG-058";
   entry.link = "https://example.org/1";
-  entry.reason = "no scale";
-  entry.property = &kListed;
+  entry.mechanism = "no scale";
   return entry;
 }
 
@@ -51,8 +50,8 @@ cli::RunSummary summary() {
   report.launches.add({"hip", "gpu", StepKind::decode, "stage 1", 120});
   report.launches.add({"hip", "gpu", StepKind::decode, "reduce", 60});
   report.launches.add({"cpu", kHost, StepKind::prefill, "gather", 7});
-  report.ledger = {{ledger_entry(), 3, prop::Verdict::known_fail, ""},
-                   {ledger_entry(), 0, prop::Verdict::unexpected_pass, "mla1:1q1s2 holds"}};
+  report.ledger = {{ledger_entry(), 5, 3, prop::Verdict::known_fail, ""},
+                   {ledger_entry(), 0, 0, prop::Verdict::unexpected_pass, "mla1:1q1s2 holds"}};
   report.random_cases = 700;
   report.tags = {{"padding requests", 6}, {"blocks of several tokens", 350}};
   prop::Failure failure;

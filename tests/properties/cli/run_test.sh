@@ -50,16 +50,20 @@ try run --cases 2 --seed 1
 expect_exit 4
 expect_out '^P00  canary'
 
-# A ledger whose witness passes is out of date.
+# A ledger whose witness passes is out of date; one of the first format is refused.
 cat >"$scratch/ledger.json" <<'END'
-{"format": "mla-testbed ledger 1", "entries": [
-  {"id": "X", "link": "x", "reason": "x", "status": "fails", "property": "P04",
-   "witnesses": ["mla1:1q1s3"]}]}
+{"format": "mla-testbed ledger 2", "entries": [
+  {"id": "X", "link": "x", "mechanism": "x", "status": "fails", "damage": ["claim"],
+   "witnesses": [{"case": "mla1:1q1s3", "property": "P04"}]}]}
 END
 try run --cases 2 --property P04 --ledger "$scratch/ledger.json"
 expect_exit 5
-expect_out '^unexpected-pass: X P04, mla1:1q1s3;.* is listed as failing: pass$'
+expect_out '^unexpected-pass: X, mla1:1q1s3;.* is listed as failing P04: pass$'
 expect_out '^verdict: a known failure passed \(exit 5\)$'
+printf '{"format": "mla-testbed ledger 1", "entries": []}' >"$scratch/old.json"
+try run --cases 2 --ledger "$scratch/old.json"
+expect_exit 2
+expect_err "its format is 'mla-testbed ledger 1', one entry for each property"
 try run --cases 2 --ledger "$scratch/bad.json"
 expect_exit 3
 
