@@ -224,7 +224,8 @@ TEST_CASE("runner: a failure that the ledger knows joins no block", "[judge]") {
   RunOptions options = options_of({&kFewKeys, &kAnyKeys}, 0);
   options.cases = {case_of("mla1:1q1s60")};
   LedgerEntry entry;
-  entry.property = &kAnyKeys;
+  entry.properties = {&kAnyKeys};
+  entry.damage = Damage::claim;
   options.ledger = {entry};
   const RunReport report = run_properties(options);
   REQUIRE(report.failures.size() == 1);
