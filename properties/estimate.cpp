@@ -82,8 +82,10 @@ Estimate of_step(const Case& c, const Totals& t) {
 }  // namespace
 
 double Estimate::bytes() const {
+  // A property holds a changed copy of the tensors, another one another case's; of two results only
+  // one is compared with the reference at a time.
   constexpr double kProcess = 32 << 20;
-  return kProcess + 3 * (cache + query) + 2 * (results + reference + lists);
+  return kProcess + 3 * (cache + query) + 1.5 * results + reference + 2 * lists;
 }
 
 double Estimate::seconds(std::int64_t properties) const {

@@ -127,6 +127,7 @@ Judgement judge(const Case& c, std::span<const Property* const> properties, cons
   judgement.covered.resize(properties.size());
   judgement.known.resize(properties.size());
   bool all_skipped = true;
+  bool settled = !properties.empty();
   for (std::size_t p = 0; p < properties.size(); ++p) {
     judgement.cut = judgement.cut || (p > 0 && stopped());
     if (judgement.cut) {
@@ -142,18 +143,22 @@ Judgement judge(const Case& c, std::span<const Property* const> properties, cons
       if (execution.shared) launches.add(subject.log().shared());
       outcome = only_what_ran(std::move(outcome), backend, c.kind, launches);
     }
-    std::vector<SeenLaunch> behind = launches_behind(subject, watch, before, execution.shared);
-    judgement.covered[p] = covered_by(behind);
-    if (outcome.verdict == Verdict::fail && !ledger.empty())
-      judgement.known[p] =
-          explain_failure(ledger, *properties[p], subject, std::move(behind), outcome);
+    if (!ledger.empty() && outcome.verdict != Verdict::inconclusive) {
+      std::vector<SeenLaunch> behind = launches_behind(subject, watch, before, execution.shared);
+      judgement.covered[p] = covered_by(behind);
+      if (outcome.verdict == Verdict::fail)
+        judgement.known[p] =
+            explain_failure(ledger, *properties[p], subject, std::move(behind), outcome);
+    }
     judgement.outcomes.push_back(std::move(outcome));
     judgement.executions.push_back(std::move(execution));
     const Verdict verdict = judgement.outcomes.back().verdict;
+    settled = settled && verdict != Verdict::inconclusive;
     all_skipped = all_skipped && (verdict == Verdict::skip || verdict == Verdict::not_applicable);
   }
   judgement.shared = subject.log().shared();
-  judgement.refused = c.kind == StepKind::decode ? !subject.metadata().ok()
+  // What there was no memory for is not built again to see whether it would be refused.
+  judgement.refused = c.kind == StepKind::decode ? settled && !subject.metadata().ok()
                                                  : all_skipped || backend.device(c.kind).empty();
   return judgement;
 }

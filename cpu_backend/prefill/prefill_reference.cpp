@@ -62,7 +62,7 @@ class Evaluation {
     const auto [q, n] = in_.batch.requests[static_cast<std::size_t>(request)];
     std::vector<std::int64_t> pairs;
     for (std::int64_t i = 0; i < q; ++i) {
-      if (in_.causal && n <= q - 1 - i) continue;
+      if (n == 0 || (in_.causal && n <= q - 1 - i)) continue;  // sees no key
       const std::int64_t pair = (first_row + i) * in_.tensors.heads + head;
       if (has_pair(in_.pairs, pair)) {
         pairs.push_back(pair);

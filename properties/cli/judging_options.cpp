@@ -25,7 +25,8 @@ void add_judging_options(CLI::App& command, JudgingOptions& o, bool choose_prope
       ->type_name("FILE")
       ->allow_extra_args(false);
   command
-      .add_option("--ledger", o.ledger, "Findings that are known, and the launches that each breaks")
+      .add_option("--ledger", o.ledger,
+                  "Findings that are known, and the launches that each breaks")
       ->type_name("FILE");
   command.add_flag("--json", o.publication.json, "Print one JSON object instead of the table");
   command

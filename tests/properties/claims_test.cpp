@@ -103,11 +103,10 @@ TEST_CASE("properties: all hold on random cases, and none of the decode claims i
   options.backend = backend.get();
   const prop::RunReport report = prop::run_properties(options);
   for (const prop::Failure& failure : report.failures) FAIL_CHECK(prop::failure_block(failure));
-  const std::set<std::string_view> decode = {"P01", "P02", "P03", "P04", "P05", "P06", "P07",
-                                             "P08", "P09", "P10", "P11", "P12", "P13", "P14",
-                                             "P15", "P16", "P17", "P18", "P23", "P24", "P26",
-                                             "P27", "P28", "P31", "P32", "P33", "P34", "P35",
-                                             "P36", "P37", "P39", "P40"};
+  const std::set<std::string_view> decode = {
+      "P01", "P02", "P03", "P04", "P05", "P06", "P07", "P08", "P09", "P10", "P11",
+      "P12", "P13", "P14", "P15", "P16", "P17", "P18", "P23", "P24", "P26", "P27",
+      "P28", "P31", "P32", "P33", "P34", "P35", "P36", "P37", "P39", "P40"};
   for (const prop::PropertyTally& tally : report.tallies) {
     if (!decode.contains(tally.property->id)) continue;
     INFO(tally.property->id << " ran on " << tally.ran << " of " << report.cases

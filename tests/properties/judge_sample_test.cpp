@@ -119,7 +119,8 @@ TEST_CASE("sample: a wrong element outside of it is seen if it is not finite", "
 
 TEST_CASE("sample: prefill and FA steps are sampled as well, with the bits of all", "[judge]") {
   const Case prefill = case_of("mla1:1q200s300_1q150s150;heads=32;arch=gfx950;kind=prefill");
-  const auto run = run_prefill({prefill}, {}, {});
+  Subject subject(prefill, cpu_backend(), nullptr);
+  const auto& run = subject.prefill();
   REQUIRE(run.ok());
   const auto reference = [](const PrefillStep& step, std::span<const std::int64_t> pairs) {
     return cpu::prefill_reference({.batch = step.batch,
