@@ -26,16 +26,16 @@ std::unique_ptr<Step> try_step(const Case& spec, std::string& reason) {
   if (!batch) return reason = batch.error().message, nullptr;
   const auto shape = resolve_shape(spec, *batch);
   if (!shape) return reason = shape.error().message, nullptr;
-  return step_of(spec, std::move(*batch), *shape, reason);
+  return step_of(spec, std::move(*batch), *shape, plan::Fidelity::safe, reason);
 }
 
 std::unique_ptr<Step> step_of(const Case& spec, Batch batch, const ResolvedShape& shape,
-                              std::string& reason) {
+                              plan::Fidelity fidelity, std::string& reason) {
   auto step = std::make_unique<Step>();
   step->spec = spec;
   step->batch = std::move(batch);
   step->buffers = make_decode_buffers(spec, step->batch, shape);
-  const DecodeMetadataBuilder builder({.max_requests = 0});
+  const DecodeMetadataBuilder builder({.max_requests = 0, .fidelity = fidelity});
   auto metadata = builder.build(step->batch, shape, step->buffers);
   if (!metadata) return reason = metadata.error().message, nullptr;
   step->metadata = std::move(*metadata);

@@ -28,9 +28,10 @@ struct Step {
 
 // Null when a stage refuses the case, with the reason.
 std::unique_ptr<Step> try_step(const Case& spec, std::string& reason);
-// The same with a shape of the caller's, for kernels that no case leads to.
+// The same with a shape of the caller's, for kernels that no case leads to, and a plan that is safe
+// or the original's.
 std::unique_ptr<Step> step_of(const Case& spec, Batch batch, const ResolvedShape& shape,
-                              std::string& reason);
+                              plan::Fidelity fidelity, std::string& reason);
 
 // The decode cases among which a cross-check draws: every dtype, head count, block size and query
 // length of the random domain, one step each.

@@ -51,7 +51,8 @@ std::string judge_latent(const Case& spec, Installation& installation) {
   shape.arch = spec.arch;
   shape.heads = {Heads(spec.heads), Heads(spec.heads), PadKind::none};
   shape.route = Route::split;  // without a plan
-  const auto step = hip::test::step_of(spec, std::move(*batch), shape, reason);
+  const auto step =
+      hip::test::step_of(spec, std::move(*batch), shape, plan::Fidelity::safe, reason);
   if (step == nullptr) return reason;
   const auto device = make_emulated_device(spec.arch, {});
   const auto out = latent_prefill(*device, installation,

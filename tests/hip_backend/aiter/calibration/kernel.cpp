@@ -47,7 +47,8 @@ std::unique_ptr<KernelUnderTest> KernelUnderTest::make(
   auto batch = make_batch(spec);
   if (!batch) return reason = batch.error().message, nullptr;
   std::unique_ptr<KernelUnderTest> kernel(new KernelUnderTest);
-  kernel->step_ = hip::test::step_of(spec, std::move(*batch), shape_of(spec, row.key, 0), reason);
+  kernel->step_ = hip::test::step_of(spec, std::move(*batch), shape_of(spec, row.key, 0),
+                                     plan::Fidelity::safe, reason);
   if (kernel->step_ == nullptr) return nullptr;
   hip::test::Step& step = *kernel->step_;
   AiterOptions options = options_of(spec, row);
