@@ -36,7 +36,7 @@ elif [[ ${1-} == --house ]]; then
 fi
 
 packages=("${mla_build_packages[@]}" "${mla_style_packages[@]}" "${mla_device_packages[@]}"
-          "${mla_capture_packages[@]}")
+          "${mla_capture_packages[@]}" "${mla_python_packages[@]}")
 [[ $preset == cpu-tsan ]] && packages+=("${mla_tsan_packages[@]}")
 need_packages "${packages[@]}"
 build_preset "$preset" "${part[@]}" || exit 1

@@ -1,0 +1,76 @@
+#include "properties/python/abi/border.hpp"
+
+#ifndef MLA_TESTBED_VERSION
+#error "MLA_TESTBED_VERSION is the project's version"
+#endif
+
+namespace mla::abi {
+namespace {
+
+struct Last {
+  Failure failure;
+  std::string text;
+};
+
+Last& last() {
+  thread_local Last value;
+  return value;
+}
+
+mla_status status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::usage:
+      return MLA_USAGE;
+    case ErrorCode::unsupported:
+      return MLA_UNSUPPORTED;
+    case ErrorCode::refused:
+      return MLA_REFUSED;
+    case ErrorCode::overrun:
+      return MLA_OVERRUN;
+    case ErrorCode::fault:
+      return MLA_FAULT;
+  }
+  return MLA_INTERNAL;
+}
+
+}  // namespace
+
+Failure failure_of(const Error& error) {
+  return {status_of(error.code), error.message, error.bug, ""};
+}
+
+Failure usage(std::string sentence) {
+  return {MLA_USAGE, std::move(sentence), "", ""};
+}
+
+int keep(Failure failure) noexcept {
+  const mla_status status = failure.status;
+  last().failure = std::move(failure);
+  return status;
+}
+
+const char* keep_text(std::string text) {
+  last().text = std::move(text);
+  return last().text.c_str();
+}
+
+}  // namespace mla::abi
+
+extern "C" {
+
+int mla_abi_version(void) {
+  return MLA_TESTBED_ABI_VERSION;
+}
+const char* mla_version(void) {
+  return MLA_TESTBED_VERSION;
+}
+const char* mla_last_error(void) {
+  return mla::abi::last().failure.message.c_str();
+}
+const char* mla_last_bug(void) {
+  return mla::abi::last().failure.bug.c_str();
+}
+const char* mla_last_report(void) {
+  return mla::abi::last().failure.report.c_str();
+}
+}

@@ -1,0 +1,52 @@
+"""mla-testbed: AITER's MLA attention metadata, planned, judged and executed without a GPU.
+
+>>> import mla_testbed
+>>> sizes = mla_testbed.decode_sizes(batch_size=2, max_seqlen_qo=1, num_head_qo=16)
+"""
+
+from __future__ import annotations
+
+from ._library import check_places, version
+from .errors import (
+    FaultError,
+    InternalError,
+    LibraryError,
+    MlaError,
+    OverrunError,
+    RefusedError,
+    TensorError,
+    UnsupportedError,
+    UsageError,
+)
+from .planning import (
+    POISON,
+    BufferSizes,
+    PlanBuffers,
+    allocate,
+    decode_sizes,
+    plan_decode,
+    plan_prefill,
+    prefill_sizes,
+)
+
+__all__ = [
+    "POISON",
+    "BufferSizes",
+    "FaultError",
+    "InternalError",
+    "LibraryError",
+    "MlaError",
+    "OverrunError",
+    "PlanBuffers",
+    "RefusedError",
+    "TensorError",
+    "UnsupportedError",
+    "UsageError",
+    "allocate",
+    "check_places",
+    "decode_sizes",
+    "plan_decode",
+    "plan_prefill",
+    "prefill_sizes",
+    "version",
+]

@@ -1,0 +1,124 @@
+"""Finds and loads libmla_testbed, and calls it.
+
+The library is looked for where MLA_TESTBED_LIBRARY says (a file), else beside this package, where
+an installation puts it. It is loaded at the first call, not by the import.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+import threading
+from typing import Any
+
+from . import _structs
+from .errors import BY_STATUS, InternalError, LibraryError, MlaError
+
+LIBRARY_VARIABLE = "MLA_TESTBED_LIBRARY"
+_FILE = "libmla_testbed.so"
+_NO_MEMORY = 7
+
+_loaded: ctypes.CDLL | None = None
+_lock = threading.Lock()
+
+_TENSOR = ctypes.POINTER(_structs.Tensor)
+
+
+def library_path() -> pathlib.Path:
+    """The file that is, or would be, loaded."""
+    named = os.environ.get(LIBRARY_VARIABLE)
+    return pathlib.Path(named) if named else pathlib.Path(__file__).parent / "lib" / _FILE
+
+
+def load() -> ctypes.CDLL:
+    """The library; LibraryError if it is missing or of another version."""
+    global _loaded
+    if _loaded is None:
+        with _lock:
+            if _loaded is None:
+                _loaded = _open(library_path())
+    return _loaded
+
+
+def _open(path: pathlib.Path) -> ctypes.CDLL:
+    if not path.is_file():
+        raise LibraryError(
+            f"'{path}' is not there: install the package with `pip install .` in a clone of "
+            f"mla-testbed, or let {LIBRARY_VARIABLE} name the file {_FILE} of a build")
+    try:
+        library = ctypes.CDLL(str(path))
+        version = library.mla_abi_version
+    except (OSError, AttributeError) as e:
+        raise LibraryError(f"'{path}' cannot be used: {e}") from e
+    found = version()
+    if found != _structs.ABI_VERSION:
+        raise LibraryError(
+            f"'{path}' has version {found} of the C interface, this package needs "
+            f"{_structs.ABI_VERSION}: install both together")
+    for name, arguments in _PROTOTYPES.items():
+        function = getattr(library, name)
+        function.argtypes = arguments
+        function.restype = None if name.endswith("_defaults") else ctypes.c_int
+    for name in ("mla_version", "mla_last_error", "mla_last_bug", "mla_last_report"):
+        getattr(library, name).argtypes = []
+        getattr(library, name).restype = ctypes.c_char_p
+    return library
+
+
+def _pointer(struct: Any) -> Any:
+    return ctypes.POINTER(struct)
+
+
+#: Arguments of every function that returns a status or nothing.
+_PROTOTYPES: dict[str, list[Any]] = {
+    "mla_check_places": [ctypes.c_int],
+    "mla_decode_size_query_defaults": [_pointer(_structs.DecodeSizeQuery)],
+    "mla_decode_sizes": [_pointer(_structs.DecodeSizeQuery), _pointer(_structs.BufferSizes)],
+    "mla_prefill_size_query_defaults": [_pointer(_structs.PrefillSizeQuery)],
+    "mla_prefill_sizes": [_pointer(_structs.PrefillSizeQuery), _pointer(_structs.BufferSizes)],
+    "mla_decode_plan_defaults": [_pointer(_structs.DecodePlanOptions)],
+    "mla_plan_decode": [_pointer(_structs.DecodePlanOptions), _TENSOR, _TENSOR, _TENSOR,
+                        _pointer(_structs.PlanBuffers)],
+    "mla_prefill_plan_defaults": [_pointer(_structs.PrefillPlanOptions)],
+    "mla_plan_prefill": [_pointer(_structs.PrefillPlanOptions), _TENSOR, _TENSOR, _TENSOR,
+                         _pointer(_structs.PlanBuffers)],
+}
+
+
+def declare(prototypes: dict[str, list[Any]]) -> None:
+    """Adds functions to those that a load declares; for the other modules of this package."""
+    _PROTOTYPES.update(prototypes)
+    if _loaded is not None:
+        for name, arguments in prototypes.items():
+            function = getattr(_loaded, name)
+            function.argtypes = arguments
+            function.restype = None if name.endswith("_defaults") else ctypes.c_int
+
+
+def check(status: int) -> None:
+    """Raises what the status of a call stands for; nothing for 0."""
+    if status == 0:
+        return
+    library = load()
+    message = library.mla_last_error().decode("utf-8", "replace")
+    if status == _NO_MEMORY:
+        raise MemoryError(message)
+    error: type[MlaError] = BY_STATUS.get(status, InternalError)
+    raise error(message, bug=library.mla_last_bug().decode(),
+                report=library.mla_last_report().decode("utf-8", "replace"))
+
+
+def version() -> str:
+    """The version of the loaded library, such as "0.1.0"."""
+    text: bytes = load().mla_version()
+    return text.decode()
+
+
+def check_places(on: bool) -> bool:
+    """Whether tensors in the wrong place (host, device) are refused; returns what held before.
+
+    All memory is host memory here. A caller who knows where a tensor would lie on a machine with a
+    GPU (see `tensors.set_place`) switches this on for the whole process.
+    """
+    return bool(load().mla_check_places(1 if on else 0))

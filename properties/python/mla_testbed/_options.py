@@ -1,0 +1,49 @@
+"""Python values as the numbers of the C interface."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from . import _library
+from ._tensors import BF16, FP8
+from .errors import UsageError
+
+#: Architectures by name, with the compute units of the product that carries each.
+ARCHS: dict[str, int] = {"gfx942": 942, "gfx950": 950}
+COMPUTE_UNITS: dict[str, int] = {"gfx942": 304, "gfx950": 256}
+
+_FP8_NAMES = ("fp8", "float8_e4m3fn", "float8_e4m3fnuz")
+
+
+def arch_number(arch: str) -> int:
+    """942 or 950."""
+    if arch not in ARCHS:
+        raise UsageError(f"arch is '{arch}'; expected {' or '.join(ARCHS)}")
+    return ARCHS[arch]
+
+
+def compute_units_of(arch: str, compute_units: int | None) -> int:
+    """The number given, or that of the product: 304 (MI300X), 256 (MI355X)."""
+    arch_number(arch)
+    return COMPUTE_UNITS[arch] if compute_units is None else compute_units
+
+
+def dtype_number(dtype: Any, name: str) -> int:
+    """The number of a dtype: "bf16", "fp8", or a numpy, ml_dtypes or torch dtype of these."""
+    text = str(dtype).removeprefix("torch.")
+    if text in ("bf16", "bfloat16"):
+        return BF16
+    if text in _FP8_NAMES:
+        return FP8
+    raise UsageError(f"{name} is {dtype}; expected bf16 or fp8")
+
+
+def filled(struct: Any, defaults: str, **values: int | None) -> Any:
+    """A struct as its defaults function fills it, then with the values that are not None."""
+    options = struct()
+    getattr(_library.load(), defaults)(ctypes.byref(options))
+    for field, value in values.items():
+        if value is not None:
+            setattr(options, field, int(value))
+    return options

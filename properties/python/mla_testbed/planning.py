@@ -1,0 +1,281 @@
+"""AITER's size queries and planners, bit for bit, on arrays that the caller allocates.
+
+For tests that stand where `aiter.get_mla_metadata_info_v1` and its relatives stand. For a plan of a
+case or of lengths in one call, see `mla_testbed.plan`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from . import _library, _options, _structs
+from ._tensors import describe
+from .errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+
+class BufferSizes(NamedTuple):
+    """Elements of the six buffers of a plan.
+
+    Attributes:
+        work_meta_data: uint64 words, 2.
+        work_indptr: int32 elements.
+        work_items: records of 8 int32; the shape of `work_info_set` is (work_items, 8).
+        reduce_indptr: int32 elements.
+        reduce_final_rows: pairs of int32; the shape of `reduce_final_map` is (.., 2).
+        reduce_partial_map: int32 elements.
+    """
+
+    work_meta_data: int
+    work_indptr: int
+    work_items: int
+    reduce_indptr: int
+    reduce_final_rows: int
+    reduce_partial_map: int
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shape of each buffer, in the order of AITER's size query."""
+        return {
+            "work_meta_data": (self.work_meta_data,),
+            "work_indptr": (self.work_indptr,),
+            "work_info_set": (self.work_items, 8),
+            "reduce_indptr": (self.reduce_indptr,),
+            "reduce_final_map": (self.reduce_final_rows, 2),
+            "reduce_partial_map": (self.reduce_partial_map,),
+        }
+
+
+#: What elements hold that nobody has written: no valid index, offset or count.
+POISON = np.int32(-0x5EADBEEF)
+
+
+class PlanBuffers(NamedTuple):
+    """The six buffers of a plan, numpy arrays or torch tensors: one uint64, five int32."""
+
+    work_meta_data: Any
+    work_indptr: Any
+    work_info_set: Any
+    reduce_indptr: Any
+    reduce_final_map: Any
+    reduce_partial_map: Any
+
+
+def allocate(sizes: BufferSizes) -> PlanBuffers:
+    """Six numpy arrays of these sizes, full of POISON, so that what nobody writes is seen."""
+    shapes = sizes.shapes()
+    meta = np.zeros(shapes.pop("work_meta_data"), np.uint64)
+    return PlanBuffers(meta, *(np.full(shape, POISON, np.int32) for shape in shapes.values()))
+
+
+def _sizes(function: str, query: Any) -> BufferSizes:
+    out = _structs.BufferSizes()
+    _library.check(getattr(_library.load(), function)(ctypes.byref(query), ctypes.byref(out)))
+    return BufferSizes(*(getattr(out, field) for field in BufferSizes._fields))
+
+
+def decode_sizes(
+    batch_size: int,
+    max_seqlen_qo: int,
+    num_head_qo: int,
+    q_dtype: Any = "bf16",
+    kv_dtype: Any = "bf16",
+    *,
+    is_sparse: bool = False,
+    fast_mode: bool = True,
+    num_kv_splits: int = 32,
+    intra_batch_mode: bool = False,
+    max_split_per_batch: int = -1,
+    arch: str = "gfx942",
+    compute_units: int | None = None,
+    experimental: bool = False,
+) -> BufferSizes:
+    """What `aiter.get_mla_metadata_info_v1` answers on a machine with this architecture.
+
+    Args:
+        batch_size: requests.
+        max_seqlen_qo: query rows of the longest request.
+        num_head_qo: query heads of the rank, a multiple of 8.
+        q_dtype, kv_dtype: "bf16" or "fp8", or a torch or ml_dtypes dtype of these.
+        arch: "gfx942" or "gfx950".
+        compute_units: of the device; None: those of MI300X (304) or MI355X (256).
+        experimental: AITER_ENABLE_EXPERIMENTAL.
+
+    Raises:
+        UsageError, UnsupportedError: a value that the query cannot work with.
+    """
+    return _sizes("mla_decode_sizes", _options.filled(
+        _structs.DecodeSizeQuery, "mla_decode_size_query_defaults",
+        arch=_options.arch_number(arch),
+        compute_units=_options.compute_units_of(arch, compute_units), batch_size=batch_size,
+        max_seqlen_qo=max_seqlen_qo, num_head_qo=num_head_qo,
+        q_dtype=_options.dtype_number(q_dtype, "q_dtype"),
+        kv_dtype=_options.dtype_number(kv_dtype, "kv_dtype"), is_sparse=is_sparse,
+        fast_mode=fast_mode, num_kv_splits=num_kv_splits, intra_batch_mode=intra_batch_mode,
+        max_split_per_batch=max_split_per_batch, experimental=experimental))
+
+
+def prefill_sizes(
+    batch_size: int,
+    num_head_k: int,
+    max_qlen: int,
+    qlen_granularity: int = 256,
+    *,
+    compute_units: int = 304,
+) -> BufferSizes:
+    """What `aiter.get_ps_metadata_info_v1` answers.
+
+    Args:
+        batch_size: requests.
+        num_head_k: KV heads.
+        max_qlen: query rows of the longest request.
+        qlen_granularity: query rows of a tile.
+        compute_units: of the device.
+
+    Raises:
+        UsageError, UnsupportedError: a value that the query cannot work with.
+    """
+    return _sizes("mla_prefill_sizes", _options.filled(
+        _structs.PrefillSizeQuery, "mla_prefill_size_query_defaults", batch_size=batch_size,
+        num_head_k=num_head_k, max_qlen=max_qlen, qlen_granularity=qlen_granularity,
+        compute_units=compute_units))
+
+
+def _buffers(buffers: PlanBuffers) -> tuple[Any, list[Any]]:
+    """The struct of six pointers, and what has to stay alive for it."""
+    described = [None if tensor is None else describe(tensor, name)
+                 for name, tensor in zip(PlanBuffers._fields, buffers, strict=True)]
+    return _structs.PlanBuffers(*(None if d is None else ctypes.pointer(d) for d in described)), \
+        described
+
+
+_V12_KERNELS = {"automatic": 0, "serial": 1, "parallel": 2}
+
+
+def plan_decode(
+    seqlens_qo_indptr: npt.NDArray[np.int32] | Any,
+    seqlens_kv_indptr: npt.NDArray[np.int32] | Any,
+    kv_last_page_lens: npt.NDArray[np.int32] | Any,
+    num_heads_per_head_k: int,
+    num_heads_k: int,
+    is_causal: bool,
+    buffers: PlanBuffers,
+    *,
+    page_size: int = 1,
+    kv_granularity: int = 16,
+    max_seqlen_qo: int = -1,
+    uni_seqlen_qo: int = -1,
+    fast_mode: bool = True,
+    topk: int = -1,
+    max_split_per_batch: int = -1,
+    intra_batch_mode: bool = False,
+    is_cp_round_robin: bool = False,
+    dtype_q: Any = "bf16",
+    dtype_kv: Any = "bf16",
+    arch: str = "gfx942",
+    compute_units: int | None = None,
+    experimental: bool = False,
+    kernel: str = "automatic",
+    as_aiter: bool = False,
+) -> None:
+    """Plans a decode step into `buffers`, element for element as `aiter.get_mla_metadata_v1`.
+
+    Elements that the original leaves alone keep what they hold. `work_meta_data` receives the
+    addresses of `work_indptr` and `work_info_set`, and is valid as long as these live.
+
+    Args:
+        seqlens_qo_indptr: (batch + 1) int32, running sum of query rows.
+        seqlens_kv_indptr: (batch + 1) int32, running sum of pages.
+        kv_last_page_lens: (batch) int32, tokens in the last page of each request.
+        num_heads_per_head_k: query heads that share a KV head.
+        num_heads_k: KV heads.
+        is_causal: whether rows see only the keys before them.
+        buffers: six contiguous arrays, as large as `decode_sizes` says.
+        page_size: tokens of a page, a power of two.
+        kv_granularity: pages that are planned as one, a power of two.
+        max_seqlen_qo, uni_seqlen_qo: rows of the longest request; of every request, or -1.
+        fast_mode, intra_batch_mode: planner v1.2; without it v1.0 (intra-batch) or v1.1.
+        topk: tokens of a row in sparse attention; -1: dense.
+        max_split_per_batch: pieces of a request on average; -1: no cap.
+        is_cp_round_robin: keys are dealt out over ranks, so nothing is trimmed.
+        kernel: of v1.2, "automatic", "serial" or "parallel".
+        as_aiter: repeat the original where it is broken, instead of refusing.
+        The others as in `decode_sizes`.
+
+    Raises:
+        UsageError: options or lists that no planner can digest.
+        UnsupportedError: what AITER refuses.
+        RefusedError: what AITER takes and gets wrong, with `bug`.
+        OverrunError: a buffer is too small; without `as_aiter` nothing has been written.
+        TensorError: an array of another dtype, shape or layout.
+    """
+    if kernel not in _V12_KERNELS:
+        raise UsageError(f"kernel is '{kernel}'; expected {', '.join(_V12_KERNELS)}")
+    options = _options.filled(
+        _structs.DecodePlanOptions, "mla_decode_plan_defaults",
+        arch=_options.arch_number(arch),
+        compute_units=_options.compute_units_of(arch, compute_units),
+        num_heads_per_head_k=num_heads_per_head_k, num_heads_k=num_heads_k, is_causal=is_causal,
+        page_size=page_size, kv_granularity=kv_granularity, max_seqlen_qo=max_seqlen_qo,
+        uni_seqlen_qo=uni_seqlen_qo, fast_mode=fast_mode, topk=topk,
+        max_split_per_batch=max_split_per_batch, intra_batch_mode=intra_batch_mode,
+        is_cp_round_robin=is_cp_round_robin,
+        dtype_q=_options.dtype_number(dtype_q, "dtype_q"),
+        dtype_kv=_options.dtype_number(dtype_kv, "dtype_kv"), experimental=experimental,
+        v12_kernel=_V12_KERNELS[kernel], as_aiter=as_aiter)
+    lists = (describe(seqlens_qo_indptr, "seqlens_qo_indptr"),
+             describe(seqlens_kv_indptr, "seqlens_kv_indptr"),
+             describe(kv_last_page_lens, "kv_last_page_lens"))
+    struct, _alive = _buffers(buffers)
+    _library.check(_library.load().mla_plan_decode(
+        ctypes.byref(options), *(ctypes.byref(one) for one in lists), ctypes.byref(struct)))
+
+
+def plan_prefill(
+    seqlens_qo_indptr: npt.NDArray[np.int32] | Any,
+    pages_kv_indptr: npt.NDArray[np.int32] | Any,
+    context_lens: npt.NDArray[np.int32] | Any,
+    gqa_ratio: int,
+    num_heads_k: int,
+    buffers: PlanBuffers,
+    *,
+    qhead_granularity: int = 1,
+    qlen_granularity: int = 256,
+    kvlen_granularity: int = 16,
+    block_size: int = 16,
+    is_causal: bool = True,
+    compute_units: int = 304,
+    as_aiter: bool = False,
+) -> None:
+    """Plans a prefill step into `buffers`, element for element as `aiter.get_ps_metadata_v1`.
+
+    Args:
+        seqlens_qo_indptr: (batch + 1) int32, running sum of query rows, in host memory.
+        pages_kv_indptr: (batch + 1) int32, running sum of pages, in host memory.
+        context_lens: (batch) int32, tokens of each request, the new ones included, in host memory.
+        gqa_ratio: query heads of a KV head; the plan does not depend on it.
+        num_heads_k: KV heads.
+        buffers: as large as `prefill_sizes` says; `work_meta_data` is left alone and may be None.
+        qhead_granularity: query heads of one work.
+        qlen_granularity: query rows of a tile.
+        kvlen_granularity: tokens of a unit of keys, a power of two.
+        block_size: tokens of a page.
+        compute_units, as_aiter: as in `plan_decode`.
+
+    Raises: as `plan_decode`.
+    """
+    options = _options.filled(
+        _structs.PrefillPlanOptions, "mla_prefill_plan_defaults", compute_units=compute_units,
+        gqa_ratio=gqa_ratio, num_heads_k=num_heads_k, qhead_granularity=qhead_granularity,
+        qlen_granularity=qlen_granularity, kvlen_granularity=kvlen_granularity,
+        block_size=block_size, is_causal=is_causal, as_aiter=as_aiter)
+    lists = (describe(seqlens_qo_indptr, "seqlens_qo_indptr"),
+             describe(pages_kv_indptr, "pages_kv_indptr"),
+             describe(context_lens, "context_lens"))
+    struct, _alive = _buffers(buffers)
+    _library.check(_library.load().mla_plan_prefill(
+        ctypes.byref(options), *(ctypes.byref(one) for one in lists), ctypes.byref(struct)))

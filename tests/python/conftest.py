@@ -1,0 +1,6 @@
+"""Settings of all tests of the package."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))

@@ -1,0 +1,55 @@
+"""How the package finds its library, and what it costs to import it."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import mla_testbed as mla
+import pytest
+
+
+def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], env={**os.environ, **environment},
+                          capture_output=True, text=True, check=False)
+
+
+def test_the_version_is_three_numbers() -> None:
+    assert [part.isdigit() for part in mla.version().split(".")] == [True] * 3
+
+
+def test_a_missing_library_says_how_to_install_it() -> None:
+    found = run("import mla_testbed; mla_testbed.version()", MLA_TESTBED_LIBRARY="/nowhere.so")
+    assert found.returncode == 1
+    assert "LibraryError: '/nowhere.so' is not there: install the package with `pip install .`" \
+        in found.stderr
+
+
+def test_a_file_that_is_no_library_of_ours_is_refused(tmp_path: pathlib.Path) -> None:
+    other = tmp_path / "other.so"
+    other.write_text("no library")
+    found = run("import mla_testbed; mla_testbed.version()", MLA_TESTBED_LIBRARY=str(other))
+    assert f"LibraryError: '{other}' cannot be used" in found.stderr
+
+
+def test_the_import_neither_loads_the_library_nor_torch() -> None:
+    code = ("import sys, mla_testbed; from mla_testbed import _library; "
+            "print(_library._loaded, 'torch' in sys.modules)")
+    assert run(code, MLA_TESTBED_LIBRARY="/nowhere.so").stdout == "None False\n"
+
+
+def test_the_import_takes_less_than_a_fifth_of_a_second() -> None:
+    code = ("import time; t = time.process_time(); import mla_testbed; "
+            "print(time.process_time() - t)")
+    assert min(float(run(code).stdout) for _ in range(3)) < 0.2
+
+
+@pytest.mark.parametrize("struct, size", [("Tensor", 160), ("BufferSizes", 48),
+                                          ("PlanBuffers", 48)])
+def test_a_struct_has_the_size_of_the_header(struct: str, size: int) -> None:
+    import ctypes  # noqa: PLC0415
+
+    from mla_testbed import _structs  # noqa: PLC0415
+    assert ctypes.sizeof(getattr(_structs, struct)) == size

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# The tests of the Python package against a build, in a virtual environment of their own.
+#
+#   tests/python/run.sh BUILD [PYTEST_ARGUMENT...]     BUILD holds lib/libmla_testbed.so
+#
+# The environment lies in BUILD/venv and is made once. Exit: 0 all passed, 1 one failed or a check
+# found something, 3 the environment cannot be made.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+build=$(cd "${1?run.sh needs a build directory}" && pwd)
+shift
+venv=$build/venv
+requirements=$here/requirements.txt
+
+if ! cmp -s "$requirements" "$venv/requirements.txt"; then
+  rm -rf "$venv"
+  { python3 -m venv "$venv" && "$venv/bin/pip" install --quiet -r "$requirements"; } || {
+    echo "python: no virtual environment: python3 -m venv and pip install -r $requirements" >&2
+    exit 3
+  }
+  cp "$requirements" "$venv/requirements.txt"
+fi
+
+export MLA_TESTBED_LIBRARY=$build/lib/libmla_testbed.so MLA_TESTBED_COMMAND=$build/mla-testbed
+export PYTHONPATH=$root/properties/python${PYTHONPATH:+:$PYTHONPATH} PYTHONDONTWRITEBYTECODE=1
+cd "$root"
+if (($#)); then
+  exec "$venv/bin/python" -m pytest -q -p no:cacheprovider "$@"
+fi
+"$venv/bin/ruff" check --no-cache --config "$here/ruff.toml" properties/python tests/python
+"$venv/bin/mypy" --config-file "$here/mypy.ini" --cache-dir "$build/mypy" \
+  properties/python/mla_testbed
+"$venv/bin/python" -m pytest -q -p no:cacheprovider tests/python
