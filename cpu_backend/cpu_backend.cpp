@@ -77,8 +77,12 @@ std::unique_ptr<Backend> make_cpu_backend(const CpuOptions& options) {
   return std::make_unique<CpuBackend>(*path_of(options.isa), options.isa == Isa::portable);
 }
 
+const DataPath& best_path() {
+  return *path_of(available_isas().front());
+}
+
 std::unique_ptr<Backend> make_cpu_backend() {
-  return std::make_unique<CpuBackend>(*path_of(available_isas().front()), true);
+  return std::make_unique<CpuBackend>(best_path(), true);
 }
 
 }  // namespace mla::cpu

@@ -9,6 +9,7 @@
 
 #include "core/builder/launch.hpp"
 #include "core/numeric/bf16.hpp"
+#include "cpu_backend/buffers.hpp"
 #include "cpu_backend/reduce.hpp"
 #include "cpu_backend/schedule.hpp"
 #include "cpu_backend/split_route.hpp"
@@ -68,6 +69,10 @@ void check_canaries(const GuardedBuffer<T>& buffer, std::vector<Fault>& faults) 
 
 }  // namespace
 
+int all_threads() {
+  return omp_get_max_threads();
+}
+
 Support check_shape(const ResolvedShape& shape) {
   if (shape.dtype.q == Dtype::fp8 && shape.dtype.kv == Dtype::bf16)
     return {false, "no kernel takes an fp8 query with a bf16 cache"};
@@ -84,8 +89,19 @@ Support check_shape(const ResolvedShape& shape) {
 
 TaskList stage1_tasks(const DecodeLaunch& launch, const RowMap& rows) {
   const DecodeMetadata& md = launch.metadata;
-  return md.shape.route == Route::split ? split_tasks(launch, rows)
-                                        : read_works(md.plan->view(), launch, rows);
+  TaskInput input{.metadata = md,
+                  .cache = CacheView::of(launch.tensors.cache),
+                  .kernel_rows = rows.kernel_rows(),
+                  .fold = rows.fold()};
+  if (md.shape.route == Route::split) {
+    const std::int64_t splits = md.shape.kv_splits;
+    input.partial_rows = splits == 1 ? 0 : rows.query_rows() * splits;
+    return split_tasks(input);
+  }
+  const plan::PlanView plan = md.plan->view();
+  input.partial_rows =
+      static_cast<std::int64_t>(plan.reduce_partial_map.size()) * md.shape.max_qo_len;
+  return read_works(plan, input);
 }
 
 Result<DecodeResult> execute(const DataPath& path, const DecodeLaunch& launch,
@@ -104,8 +120,22 @@ Result<DecodeResult> execute(const DataPath& path, const DecodeLaunch& launch,
                         rows->row_heads());
   const int threads = options.threads > 0 ? options.threads : omp_get_max_threads();
 
-  run_stage1({launch, *rows, path, threads}, stage1.tasks,
-             task_order(stage1, options.schedule_seed), buffers);
+  const DecodeTensors& tensors = launch.tensors;
+  run_stage1({.metadata = md,
+              .cache = CacheView::of(tensors.cache),
+              .q = tensors.q.data(),
+              .softmax_scale = tensors.softmax_scale,
+              .q_scale = tensors.q_scale,
+              .kv_scale = tensors.kv_scale,
+              .rows = &*rows,
+              .path = path,
+              .threads = threads},
+             stage1.tasks, task_order(stage1, options.schedule_seed),
+             {.heads = buffers.heads,
+              .partial_out = buffers.partial_out.data(),
+              .partial_lse = buffers.partial_lse.data(),
+              .out = buffers.out.data(),
+              .lse = buffers.lse.data()});
   DecodeResult result;
   result.launches.add({"cpu", path.label, StepKind::decode, "stage 1"});
   result.stage1_out = buffers.out.copy();

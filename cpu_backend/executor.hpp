@@ -11,6 +11,11 @@
 
 namespace mla::cpu {
 
+// The data path that the machine's default backend uses.
+const DataPath& best_path();
+// As many as the OpenMP runtime gives.
+int all_threads();
+
 Support check_shape(const ResolvedShape& shape);
 
 // What stage 1 of the launch consists of, on whichever route; the shape has passed check_shape().

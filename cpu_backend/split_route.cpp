@@ -61,10 +61,9 @@ void add_request(const Request& request, const ResolvedShape& shape, TaskChecks&
 
 }  // namespace
 
-TaskList split_tasks(const DecodeLaunch& launch, const RowMap& rows) {
-  const DecodeMetadata& md = launch.metadata;
-  const std::int64_t splits = md.shape.kv_splits;
-  TaskChecks checks(launch, rows, splits == 1 ? 0 : rows.query_rows() * splits);
+TaskList split_tasks(const TaskInput& input) {
+  const DecodeMetadata& md = input.metadata;
+  TaskChecks checks(input);
   for (std::int64_t r = 0; r < md.requests().count(); ++r)
     add_request(request_at(md, r), md.shape, checks);
   return std::move(checks).finish();

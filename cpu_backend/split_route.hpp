@@ -12,7 +12,7 @@
 
 namespace mla::cpu {
 
-TaskList split_tasks(const DecodeLaunch& launch, const RowMap& rows);
+TaskList split_tasks(const TaskInput& input);
 MergeList split_merges(const DecodeMetadata& metadata, const TaskList& stage1);
 
 }  // namespace mla::cpu

@@ -26,16 +26,15 @@ ElementKind kind(Dtype dtype, Fp8Variant fp8) {
 }
 
 // Kernels with both operands in fp8 also multiply V by fp8 probabilities; all others by bf16.
-AttendJob make_job(const DecodeLaunch& launch) {
-  const ResolvedShape& shape = launch.metadata.shape;
-  const DecodeTensors& t = launch.tensors;
+AttendJob make_job(const Stage1& stage) {
+  const ResolvedShape& shape = stage.metadata.shape;
   const bool fp8 = shape.dtype.both(Dtype::fp8);
   AttendJob job;
   job.q_kind = kind(shape.dtype.q, shape.fp8);
   job.kv_kind = kind(shape.dtype.kv, shape.fp8);
   job.p_kind = kind(fp8 ? Dtype::fp8 : Dtype::bf16, shape.fp8);
-  job.score_scale = t.softmax_scale * t.q_scale * t.kv_scale;
-  job.out_scale = t.kv_scale;
+  job.score_scale = stage.softmax_scale * stage.q_scale * stage.kv_scale;
+  job.out_scale = stage.kv_scale;
   return job;
 }
 
@@ -43,10 +42,10 @@ AttendJob make_job(const DecodeLaunch& launch) {
 // task that writes bf16.
 class Worker {
  public:
-  Worker(const Stage1& stage, KernelBuffers& buffers)
+  Worker(const Stage1& stage, const Stage1Output& output)
       : stage_(stage),
-        buffers_(buffers),
-        job_(make_job(stage.launch)),
+        output_(output),
+        job_(make_job(stage)),
         scratch_(make_scratch(stage.path.scratch_bytes())),
         direct_(static_cast<std::size_t>(kMaxAttendRows * kValueDim)) {}
 
@@ -54,7 +53,7 @@ class Worker {
     collect_keys(task);
     job_.keys = keys_.data();
     job_.key_count = static_cast<std::int64_t>(keys_.size());
-    const std::int64_t packed = task.rows() * buffers_.heads;
+    const std::int64_t packed = task.rows() * output_.heads;
     for (std::int64_t first = 0; first < packed; first += kMaxAttendRows) {
       const std::int64_t count = std::min(packed - first, kMaxAttendRows);
       for (std::int64_t i = 0; i < count; ++i)
@@ -68,7 +67,7 @@ class Worker {
 
  private:
   void collect_keys(const Task& task) {
-    const KeyAddresses addresses{stage_.launch.metadata, stage_.launch.tensors.cache};
+    const KeyAddresses addresses{stage_.metadata, stage_.cache};
     keys_.clear();
     for (std::int64_t start = task.keys.begin; start < task.keys.end; start += task.keys.stride)
       for (std::int64_t p = start; p < std::min(start + task.keys.run, task.keys.end); ++p)
@@ -77,40 +76,43 @@ class Worker {
 
   // Packed row `packed` of the task is head packed % heads of its row packed / heads.
   AttendRow make_row(const Task& task, std::int64_t packed, std::int64_t in_block) {
-    const std::int64_t heads = buffers_.heads;
+    const std::int64_t heads = output_.heads;
     const std::int64_t row = task.q_begin + packed / heads;
     const std::int64_t head = packed % heads;
-    const HeadPadding& padding = stage_.rows.padding();
-    const std::int64_t q_index =
-        stage_.rows.query_row(row) * padding.model.count() + stage_.rows.model_head(row, head);
-    const std::int64_t row_bytes = kKeyDim * element_bytes(stage_.launch.metadata.shape.dtype.q);
+    const std::int64_t row_bytes = kKeyDim * element_bytes(stage_.metadata.shape.dtype.q);
     AttendRow out;
-    out.q = stage_.launch.tensors.q.data() + q_index * row_bytes;
+    out.q = stage_.q + q_index(row, head) * row_bytes;
     out.visible = task.visible(row);
     if (task.direct()) {
       out.out = direct_.data() + in_block * kValueDim;
-      out.lse = buffers_.lse.data() + row * heads + head;
+      out.lse = output_.lse != nullptr ? output_.lse + row * heads + head : &unwanted_lse_;
     } else {
       const std::int64_t partial = task.partial_row_of(row) * heads + head;
-      out.out = buffers_.partial_out.data() + partial * kValueDim;
-      out.lse = buffers_.partial_lse.data() + partial;
+      out.out = output_.partial_out + partial * kValueDim;
+      out.lse = output_.partial_lse + partial;
     }
     return out;
   }
 
+  [[nodiscard]] std::int64_t q_index(std::int64_t row, std::int64_t head) const {
+    if (stage_.rows == nullptr) return row * output_.heads + head;
+    const RowMap& rows = *stage_.rows;
+    return rows.query_row(row) * rows.padding().model.count() + rows.model_head(row, head);
+  }
+
   void store_bf16(const Task& task, std::int64_t first, std::int64_t count) {
-    const Bf16Rounding rounding = stage1_rounding(stage_.launch.metadata.shape.arch);
-    const std::int64_t begin = (task.q_begin * buffers_.heads + first) * kValueDim;
+    const Bf16Rounding rounding = stage1_rounding(stage_.metadata.shape.arch);
+    const std::int64_t begin = (task.q_begin * output_.heads + first) * kValueDim;
     for (std::int64_t i = 0; i < count * kValueDim; ++i)
-      buffers_.out.data()[begin + i] =
-          bf16_from_float(direct_[static_cast<std::size_t>(i)], rounding);
+      output_.out[begin + i] = bf16_from_float(direct_[static_cast<std::size_t>(i)], rounding);
   }
 
   const Stage1& stage_;
-  KernelBuffers& buffers_;
+  const Stage1Output& output_;
   AttendJob job_;
   Scratch scratch_;
   std::vector<float> direct_;
+  float unwanted_lse_ = 0;
   std::vector<const std::byte*> keys_;
   std::array<AttendRow, kMaxAttendRows> rows_;
 };
@@ -118,11 +120,11 @@ class Worker {
 }  // namespace
 
 void run_stage1(const Stage1& stage, std::span<const Task> tasks,
-                std::span<const std::int64_t> order, KernelBuffers& buffers) {
+                std::span<const std::int64_t> order, const Stage1Output& output) {
   const auto count = static_cast<std::int64_t>(order.size());
 #pragma omp parallel num_threads(stage.threads)
   {
-    Worker worker(stage, buffers);
+    Worker worker(stage, output);
 #pragma omp for schedule(dynamic, 1)
     for (std::int64_t i = 0; i < count; ++i)
       worker.run(tasks[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])]);

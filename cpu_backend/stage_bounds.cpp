@@ -18,7 +18,7 @@ struct Piece {
 };
 
 std::vector<Piece> pieces_of(const DecodeLaunch& launch, const std::vector<Task>& tasks) {
-  const KeyAddresses addresses{launch.metadata, launch.tensors.cache};
+  const KeyAddresses addresses{launch.metadata, CacheView::of(launch.tensors.cache)};
   std::vector<Piece> pieces;
   for (const Task& task : tasks) {
     for (std::int64_t row = task.q_begin; row < task.q_end; ++row) {

@@ -60,10 +60,37 @@ struct TaskList {
   std::vector<Fault> faults;
 };
 
+// Rows of the cache, wherever they lie: slots [first_slot, first_slot + slots). Between pages there
+// may be a gap.
+struct CacheView {
+  const std::byte* bytes = nullptr;
+  std::int64_t first_slot = 0;
+  std::int64_t slots = 0;
+  std::int64_t row_bytes = 0;
+  std::int64_t gap_slots = 1;  // after so many slots there are
+  std::int64_t gap_bytes = 0;  // so many bytes of something else
+
+  static CacheView of(const KvCache& cache) {
+    return {.bytes = cache.bytes.data(),
+            .first_slot = cache.first_slot,
+            .slots = cache.slots,
+            .row_bytes = cache.row_bytes()};
+  }
+};
+
+// What the planning of tasks looks at, besides the works themselves.
+struct TaskInput {
+  const DecodeMetadata& metadata;  // lists of the batch; of the shape: mask, pages, splits
+  CacheView cache;
+  std::int64_t kernel_rows = 0;   // of Q and of the output
+  std::int64_t fold = 1;          // kernel requests of one request
+  std::int64_t partial_rows = 0;  // of the partial buffers
+};
+
 // Where a task's keys lie, for checking and for reading.
 struct KeyAddresses {
   const DecodeMetadata& metadata;
-  const KvCache& cache;
+  CacheView cache;
 
   // Slot of the key at `position` of the task; the entry must lie inside kv_indices.
   [[nodiscard]] std::int64_t slot(const Task& task, std::int64_t position) const {
@@ -76,7 +103,8 @@ struct KeyAddresses {
     return slot >= cache.first_slot && slot < cache.first_slot + cache.slots;
   }
   [[nodiscard]] const std::byte* row(std::int64_t slot) const {
-    return cache.bytes.data() + (slot - cache.first_slot) * cache.row_bytes();
+    const std::int64_t at = slot - cache.first_slot;
+    return cache.bytes + at * cache.row_bytes + at / cache.gap_slots * cache.gap_bytes;
   }
 };
 

@@ -15,11 +15,11 @@ std::string who(const Task& task) {
   return "work " + std::to_string(task.work) + " of slot " + std::to_string(task.slot) + ": ";
 }
 
-TaskChecks::TaskChecks(const DecodeLaunch& launch, const RowMap& rows, std::int64_t partial_rows)
-    : addresses_{launch.metadata, launch.tensors.cache},
-      kernel_rows_(rows.kernel_rows()),
-      partial_owner_(static_cast<std::size_t>(partial_rows), -1) {
-  list_.partial_rows = partial_rows;
+TaskChecks::TaskChecks(const TaskInput& input)
+    : addresses_{input.metadata, input.cache},
+      kernel_rows_(input.kernel_rows),
+      partial_owner_(static_cast<std::size_t>(input.partial_rows), -1) {
+  list_.partial_rows = input.partial_rows;
   list_.owner.assign(static_cast<std::size_t>(kernel_rows_), -1);
 }
 
@@ -52,7 +52,7 @@ std::string TaskChecks::check_keys(const Task& task) const {
     for (std::int64_t p = start; p < std::min(start + keys.run, keys.end); ++p) {
       const std::int64_t slot = addresses_.slot(task, p);
       if (addresses_.backed(slot)) continue;
-      const KvCache& cache = addresses_.cache;
+      const CacheView& cache = addresses_.cache;
       return "entry " + std::to_string(task.first_entry + p / page_size) +
              " of kv_indices leads to cache slot " + std::to_string(slot) + ", which is not in " +
              range(cache.first_slot, cache.first_slot + cache.slots);

@@ -16,7 +16,7 @@ std::string who(const Task& task);
 
 class TaskChecks {
  public:
-  TaskChecks(const DecodeLaunch& launch, const RowMap& rows, std::int64_t partial_rows);
+  explicit TaskChecks(const TaskInput& input);
 
   void fault(const Task& task, const std::string& what);
   void fault(Fault fault) { list_.faults.push_back(std::move(fault)); }

@@ -97,10 +97,8 @@ void add_work(const WorkItem& item, std::int64_t work, std::int64_t slot, const 
 
 }  // namespace
 
-TaskList read_works(const PlanView& plan, const DecodeLaunch& launch, const RowMap& rows) {
-  const DecodeMetadata& md = launch.metadata;
-  const auto capacity = static_cast<std::int64_t>(plan.reduce_partial_map.size());
-  TaskChecks checks(launch, rows, capacity * md.shape.max_qo_len);
+TaskList read_works(const PlanView& plan, const TaskInput& input) {
+  TaskChecks checks(input);
   const WorkArrays arrays = follow_addresses(plan, checks);
   if (arrays.indptr == nullptr || arrays.info == nullptr) return std::move(checks).finish();
 
@@ -117,7 +115,7 @@ TaskList read_works(const PlanView& plan, const DecodeLaunch& launch, const RowM
       continue;
     }
     for (std::int64_t work = begin; work < end; ++work)
-      add_work(work_at(arrays.info, work), work, slot, md, rows.fold(), checks);
+      add_work(work_at(arrays.info, work), work, slot, input.metadata, input.fold, checks);
   }
   return std::move(checks).finish();
 }

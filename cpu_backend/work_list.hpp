@@ -10,6 +10,6 @@
 
 namespace mla::cpu {
 
-TaskList read_works(const plan::PlanView& plan, const DecodeLaunch& launch, const RowMap& rows);
+TaskList read_works(const plan::PlanView& plan, const TaskInput& input);
 
 }  // namespace mla::cpu

@@ -26,6 +26,9 @@ using prefill::WordSpan;
 
 void run_prefill_ps(const DataPath& path, const KernelContext& context, const PsLaunch& launch,
                     PsOutput& output);
+// With the scale of V, which is multiplied into every output before it is rounded.
+void run_prefill_ps_scaled(const DataPath& path, const KernelContext& context,
+                           const PsLaunch& launch, float v_scale, PsOutput& output);
 void run_prefill_reduce(const KernelContext& context, const PlanSpans& plan, PsOutput& output);
 void run_flash(const DataPath& path, const KernelContext& context, const FlashLaunch& launch);
 // What a request's rows or keys leave, if they leave a tensor.

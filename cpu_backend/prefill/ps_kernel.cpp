@@ -25,7 +25,8 @@ HeadRows rows_of(const Operand& x, std::int64_t head, std::int64_t first) {
 }
 
 void run_task(const DataPath& path, const KernelContext& context, const PsLaunch& launch,
-              const PsTask& task, AttendScratch& scratch, const PsOutput& output) {
+              float v_scale, const PsTask& task, AttendScratch& scratch,
+              const PsOutput& output) {
   AttendTile tile;
   tile.q = rows_of(launch.q, task.head, task.q_begin);
   tile.k = rows_of(launch.k, task.head, 0);
@@ -43,12 +44,13 @@ void run_task(const DataPath& path, const KernelContext& context, const PsLaunch
     const float* from = scratch.out(i);
     if (task.partial_row >= 0) {
       const std::int64_t to = (task.partial_row + i) * output.heads + task.head;
-      std::copy_n(from, kVDim, output.partial_out + to * kVDim);
+      for (std::int64_t d = 0; d < kVDim; ++d)
+        output.partial_out[to * kVDim + d] = from[d] * v_scale;
       output.partial_lse[to] = scratch.lse(i);
       continue;
     }
     std::uint16_t* to = output.out.at(task.q_begin + i, task.head);
-    for (std::int64_t d = 0; d < kVDim; ++d) to[d] = bf16_from_float(from[d], rounding);
+    for (std::int64_t d = 0; d < kVDim; ++d) to[d] = bf16_from_float(from[d] * v_scale, rounding);
     *output.lse.at(task.q_begin + i, task.head) = scratch.lse(i);
   }
 }
@@ -57,6 +59,11 @@ void run_task(const DataPath& path, const KernelContext& context, const PsLaunch
 
 void run_prefill_ps(const DataPath& path, const KernelContext& context, const PsLaunch& launch,
                     PsOutput& output) {
+  run_prefill_ps_scaled(path, context, launch, 1.0F, output);
+}
+
+void run_prefill_ps_scaled(const DataPath& path, const KernelContext& context,
+                           const PsLaunch& launch, float v_scale, PsOutput& output) {
   context.launches.add({"cpu", path.label, StepKind::prefill, "prefill_ps"});
   const std::vector<PsTask> tasks = read_ps_works(launch, output, context.faults);
   std::vector<std::int64_t> slots;
@@ -70,7 +77,7 @@ void run_prefill_ps(const DataPath& path, const KernelContext& context, const Ps
     for (std::int64_t i = 0; i < count; ++i) {
       const auto next = static_cast<std::size_t>(order[static_cast<std::size_t>(i)]);
       if (tasks[next].q_end > tasks[next].q_begin)
-        run_task(path, context, launch, tasks[next], scratch, output);
+        run_task(path, context, launch, v_scale, tasks[next], scratch, output);
     }
   }
 }

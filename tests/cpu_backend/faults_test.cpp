@@ -180,8 +180,6 @@ TEST_CASE("faults: reduce maps that leave their buffers are named", "[cpu][P05]"
 TEST_CASE("faults: a foreign address in work_meta_data is not followed", "[cpu][P33]") {
   const auto step = small_step();
   const plan::PlanView genuine = step->metadata.plan->view();
-  const auto rows = RowMap::make(step->metadata);
-  REQUIRE(rows.ok());
   const std::array<std::uint64_t, 2> swapped = {genuine.work_meta_data[1],
                                                 genuine.work_meta_data[0]};
   const plan::PlanView view{swapped,
@@ -190,7 +188,8 @@ TEST_CASE("faults: a foreign address in work_meta_data is not followed", "[cpu][
                             genuine.reduce_indptr,
                             genuine.reduce_final_map,
                             genuine.reduce_partial_map};
-  const cpu::TaskList list = cpu::read_works(view, step->launch(), *rows);
+  const cpu::TaskList list = cpu::read_works(
+      view, {.metadata = step->metadata, .cache = cpu::CacheView::of(step->tensors.cache)});
   CHECK(list.tasks.empty());
   REQUIRE(list.faults.size() == 2);
   CHECK(list.faults[0].what.find("is not the address of work_indptr") != std::string::npos);

@@ -1,0 +1,136 @@
+#include "cpu_backend/calls/stage1_call.hpp"
+
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "core/plan/split_count.hpp"
+#include "cpu_backend/executor.hpp"
+#include "cpu_backend/split_route.hpp"
+#include "cpu_backend/stage1.hpp"
+#include "cpu_backend/work_list.hpp"
+
+namespace mla::cpu {
+namespace {
+
+Error unsupported(std::string sentence) {
+  return {ErrorCode::unsupported, std::move(sentence), ""};
+}
+
+// How often the heads are folded: Q has so many times the rows of the requests.
+Result<std::int64_t> fold_of(const Stage1Call& call) {
+  const std::int64_t rows = call.qo_indptr.back();
+  if (rows < 1 || call.q_rows % rows != 0)
+    return Error{ErrorCode::usage,
+                 "q has " + std::to_string(call.q_rows) + " rows, no multiple of the " +
+                     std::to_string(rows) + " rows of qo_indptr",
+                 ""};
+  const std::int64_t fold = call.q_rows / rows;
+  if (fold == 1) return fold;
+  for (std::size_t r = 0; r + 1 < call.qo_indptr.size(); ++r)
+    if (std::int64_t{call.qo_indptr[r + 1]} - call.qo_indptr[r] != call.max_qo_len)
+      return unsupported("heads folded " + std::to_string(fold) +
+                         " times need requests of max_seqlen_q = " +
+                         std::to_string(call.max_qo_len) + " rows; request " + std::to_string(r) +
+                         " has " + std::to_string(call.qo_indptr[r + 1] - call.qo_indptr[r]));
+  return fold;
+}
+
+std::string shape_of(const Stage1Call& call, std::int64_t fold) {
+  return std::string(name(call.arch)) + ", " + std::string(name(call.dtype.q)) + "/" +
+         std::string(name(call.dtype.kv)) + ", " + std::to_string(call.heads * fold) + " heads, " +
+         std::to_string(call.max_qo_len) + " rows a request";
+}
+
+Result<KernelEntry> kernel_of(const Stage1Call& call, std::int64_t fold) {
+  const std::int64_t heads = call.heads * fold;
+  const auto kernel = call.plan
+                          ? find_persistent_kernel(call.arch, call.dtype, heads, call.max_qo_len)
+                          : find_split_kernel(call.arch, call.dtype, heads, call.max_qo_len);
+  if (!kernel)
+    return unsupported(std::string("no ") + (call.plan ? "persistent" : "non-persistent") +
+                       " kernel takes " + shape_of(call, fold));
+  if (call.plan && call.lse != nullptr && !kernel->lse)
+    return unsupported("no kernel with " + shape_of(call, fold) + " returns a final LSE");
+  if (!call.causal && call.max_qo_len > 1 && !kernel->non_causal)
+    return unsupported("no kernel with " + shape_of(call, fold) + " runs without a causal mask");
+  return *kernel;
+}
+
+DecodeMetadata metadata_of(const Stage1Call& call, const KernelEntry& kernel, std::int64_t fold) {
+  DecodeMetadata md;
+  md.shape.arch = call.arch;
+  md.shape.dtype = call.dtype;
+  md.shape.fp8 = fp8_variant(call.arch);
+  md.shape.causal = call.causal;
+  md.shape.page_size = call.page_size;
+  md.shape.route = call.plan ? Route::persistent : Route::split;
+  md.shape.kernel = kernel;
+  md.shape.max_qo_len = call.max_qo_len;
+  md.shape.uniform_qo_len = call.max_qo_len;  // read only when folded
+  md.shape.kv_splits = call.splits;
+  md.shape.split_granularity =
+      plan::split_granularity(Heads(call.heads * fold), call.max_qo_len, call.dtype);
+  md.qo_indptr = call.qo_indptr;
+  md.kv_indptr = call.kv_indptr;
+  md.kv_indices = call.kv_indices;
+  md.last_page_len = call.last_page_len;
+  return md;
+}
+
+// Without a bf16 output a single split leaves its result in the partial buffers.
+void write_partials(TaskList& list, std::int64_t partial_rows) {
+  for (Task& task : list.tasks) {
+    task.partial_row = task.q_begin;
+    task.partial_stride = 1;
+  }
+  list.partial_rows = partial_rows;
+}
+
+TaskList tasks_of(const Stage1Call& call, const DecodeMetadata& md, std::int64_t fold) {
+  const TaskInput input{.metadata = md,
+                        .cache = call.cache,
+                        .kernel_rows = call.q_rows,
+                        .fold = fold,
+                        .partial_rows = call.partial_rows};
+  if (call.plan) return read_works(*call.plan, input);
+  TaskList list = split_tasks(input);
+  if (call.splits == 1 && call.out == nullptr) write_partials(list, call.partial_rows);
+  return list;
+}
+
+}  // namespace
+
+Result<CallReport> run_stage1_call(const Stage1Call& call, int threads) {
+  const auto fold = fold_of(call);
+  if (!fold) return fold.error();
+  if (!call.plan && *fold > 1)
+    return unsupported("heads are folded " + std::to_string(*fold) + " times without a plan");
+  const auto kernel = kernel_of(call, *fold);
+  if (!kernel) return kernel.error();
+  const DecodeMetadata md = metadata_of(call, *kernel, *fold);
+  const DataPath& path = best_path();
+  TaskList list = tasks_of(call, md, *fold);
+  std::vector<std::int64_t> order(list.tasks.size());
+  std::iota(order.begin(), order.end(), 0);
+  run_stage1({.metadata = md,
+              .cache = call.cache,
+              .q = call.q,
+              .softmax_scale = call.softmax_scale,
+              .q_scale = call.q_scale,
+              .kv_scale = call.kv_scale,
+              .path = path,
+              .threads = threads > 0 ? threads : all_threads()},
+             list.tasks, order,
+             {.heads = call.heads,
+              .partial_out = call.partial_out,
+              .partial_lse = call.partial_lse,
+              .out = call.out,
+              .lse = call.lse});
+  CallReport report;
+  report.faults = std::move(list.faults);
+  report.launches.add({"cpu", path.label, StepKind::decode, "stage 1"});
+  return report;
+}
+
+}  // namespace mla::cpu

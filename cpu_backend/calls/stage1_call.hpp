@@ -1,0 +1,55 @@
+// One call of a decode stage 1 on the caller's own memory, as AITER's Python makes it.
+//
+// Not a step of a case: Q and the output have the kernel's rows and heads (folded and padded by
+// whoever calls), nothing is un-done afterwards, rows without keys are what stage 1 leaves. Works
+// are read and checked as in a step; elements that no work writes keep what they hold. Contracts:
+// aiter.md 4 (which kernel, splits), 6 (stage 1). Fails: a shape that no kernel takes; what a plan
+// or a list does wrong is a fault of the report.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "core/plan/plan.hpp"
+#include "cpu_backend/task.hpp"
+
+namespace mla::cpu {
+
+struct Stage1Call {
+  Arch arch = Arch::gfx942;
+  DtypePair dtype;
+  const std::byte* q = nullptr;  // [q_rows, heads, 576], contiguous
+  std::int64_t q_rows = 0;
+  std::int64_t heads = 0;
+  CacheView cache;
+  std::int64_t page_size = 1;
+  std::span<const std::int32_t> qo_indptr;      // [batch + 1] rows, not folded
+  std::span<const std::int32_t> kv_indptr;      // [batch + 1] pages
+  std::span<const std::int32_t> kv_indices;     // pages
+  std::span<const std::int32_t> last_page_len;  // [batch] tokens
+  std::int64_t max_qo_len = 1;                  // rows of a request, not folded
+  bool causal = true;
+  float softmax_scale = 1;
+  float q_scale = 1;
+  float kv_scale = 1;
+  std::optional<plan::PlanView> plan;  // none: every request in `splits` equal splits
+  std::int64_t splits = 1;
+
+  // Partials are [partial_rows, heads, 512] and [partial_rows, heads]; without a plan partial row
+  // query_row * splits + split. A single split writes `out` if there is one, else partial rows.
+  std::int64_t partial_rows = 0;
+  float* partial_out = nullptr;
+  float* partial_lse = nullptr;
+  std::uint16_t* out = nullptr;  // [q_rows, heads, 512] bf16
+  float* lse = nullptr;          // [q_rows, heads]; null: nobody wants it
+};
+
+struct CallReport {
+  std::vector<Fault> faults;
+  Launches launches;
+};
+
+// On the machine's best data path.
+Result<CallReport> run_stage1_call(const Stage1Call& call, int threads);
+
+}  // namespace mla::cpu
