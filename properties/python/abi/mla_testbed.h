@@ -222,6 +222,104 @@ MLA_TESTBED_API int mla_plan_prefill(const mla_prefill_plan_options* options,
                                      const aiter_tensor_t* context_lens,
                                      const mla_plan_buffers* buffers);
 
+/* ---- Execution ---------------------------------------------------------------------------- */
+
+/* The backend of the calls below, for the whole process: "cpu" (the emulator) or "aiter" (AITER's
+ * code objects in the gfx emulator; AITER_HSA in the environment names the directory hsa of an
+ * installation). Until this is called, MLA_TESTBED_BACKEND in the environment, else "cpu". */
+MLA_TESTBED_API int mla_set_backend(const char* name);
+MLA_TESTBED_API const char* mla_backend(void);
+
+/* Threads of a call; 0, as at the start: as many as OpenMP gives. Returns the value before. */
+MLA_TESTBED_API int mla_set_threads(int threads);
+
+/* The arguments of AITER's mla_decode_stage1_asm_fwd that are numbers. */
+typedef struct mla_stage1_options {
+  int64_t arch;         /* an mla_arch; 942 */
+  int64_t max_seqlen_q; /* rows of the longest request; 1 */
+  int64_t page_size;    /* tokens; 1 */
+  int64_t nhead_kv;     /* 1 */
+  int64_t causal;       /* 1 */
+} mla_stage1_options;
+
+/* Its tensors, all on the device. */
+typedef struct mla_stage1_tensors {
+  const aiter_tensor_t* q;                    /* [rows, heads, 576] bf16 or fp8, contiguous */
+  const aiter_tensor_t* kv;                   /* [pages, page_size, 1, 576] bf16 or fp8; pages may
+                                                 lie apart, a page is contiguous */
+  const aiter_tensor_t* qo_indptr;            /* [batch + 1] i32 */
+  const aiter_tensor_t* kv_indptr;            /* [batch + 1] i32 */
+  const aiter_tensor_t* kv_page_indices;      /* i32 */
+  const aiter_tensor_t* kv_last_page_lens;    /* [batch] i32 */
+  const aiter_tensor_t* num_kv_splits_indptr; /* [batch + 1] i32, multiples of the splits: then
+                                                 there is no plan; or NULL */
+  const aiter_tensor_t* work_meta_data;       /* [2] u64, or NULL: the next two as they are */
+  const aiter_tensor_t* work_indptr;          /* [slots + 1] i32; NULL without a plan */
+  const aiter_tensor_t* work_info_set;        /* [works, 8] i32; NULL without a plan */
+  const aiter_tensor_t* split_data;           /* with a plan [partial rows, 1, heads, 512] f32;
+                                                 without [rows, splits, heads, 512] f32, or bf16
+                                                 with one split: the output */
+  const aiter_tensor_t* split_lse;            /* the same without the last extent, or 1; f32 */
+  const aiter_tensor_t* output;               /* [rows, heads, 512] bf16 */
+  const aiter_tensor_t* lse;                  /* [rows, heads] f32, or NULL; with a plan only */
+  const aiter_tensor_t* q_scale;              /* one f32; needed if q is fp8 */
+  const aiter_tensor_t* kv_scale;             /* one f32; needed if q is fp8 */
+} mla_stage1_tensors;
+
+MLA_TESTBED_API void mla_stage1_defaults(mla_stage1_options* options);
+
+/* Stage 1 of a decode. What no work writes keeps what it holds. MLA_FAULT: an index left its buffer
+ * or a row was written twice; the guilty works are left out and stand in the report. */
+MLA_TESTBED_API int mla_decode_stage1(const mla_stage1_options* options,
+                                      const mla_stage1_tensors* tensors, double softmax_scale);
+
+/* The tensors of AITER's mla_reduce_v1, all on the device. */
+typedef struct mla_reduce_tensors {
+  const aiter_tensor_t* partial_output;   /* [partial rows, .., heads, dim] f32, contiguous */
+  const aiter_tensor_t* partial_lse;      /* [partial rows, .., heads, ..] f32, contiguous */
+  const aiter_tensor_t* reduce_indptr;    /* [tiles + 1] i32 */
+  const aiter_tensor_t* reduce_final_map; /* [tiles, 2] i32, or NULL: every tile has the rows that
+                                             its first two partials lie apart */
+  const aiter_tensor_t* reduce_partial_map; /* i32 */
+  const aiter_tensor_t* final_output;       /* [rows, heads, dim] bf16 or fp16; any row and head
+                                               stride */
+  const aiter_tensor_t* final_lse;          /* [rows, heads] f32, or NULL */
+} mla_reduce_tensors;
+
+/* Merges the pieces of every tile that has two or more; others are left alone. */
+MLA_TESTBED_API int mla_reduce(int64_t arch, const mla_reduce_tensors* tensors);
+
+/* The tensors of AITER's mla_prefill_ps_asm_fwd, all on the device. */
+typedef struct mla_prefill_tensors {
+  const aiter_tensor_t* q;               /* [rows, heads, 192] fp8 */
+  const aiter_tensor_t* k;               /* [keys, heads, 192] fp8 */
+  const aiter_tensor_t* v;               /* [keys, heads, 128] fp8 */
+  const aiter_tensor_t* qo_indptr;       /* [batch + 1] i32 */
+  const aiter_tensor_t* kv_indptr;       /* [batch + 1] i32 */
+  const aiter_tensor_t* kv_page_indices; /* i32: rows of k and v */
+  const aiter_tensor_t* work_indptr;     /* [slots + 1] i32 */
+  const aiter_tensor_t* work_info_set;   /* [works, 8] i32 */
+  const aiter_tensor_t* split_data;      /* [partial rows, heads, 128] f32 */
+  const aiter_tensor_t* split_lse;       /* [partial rows, heads] f32 */
+  const aiter_tensor_t* output;          /* [rows, heads, 128] bf16 */
+  const aiter_tensor_t* q_scale;         /* one f32, or NULL: 1 */
+  const aiter_tensor_t* k_scale;
+  const aiter_tensor_t* v_scale;
+} mla_prefill_tensors;
+
+/* Prefill of the works of a plan; gfx950. Failures as for mla_decode_stage1(). */
+MLA_TESTBED_API int mla_prefill(int64_t arch, int64_t is_causal, const mla_prefill_tensors* tensors,
+                                double softmax_scale);
+
+/* AITER's concat_and_cache_mla: writes tokens into the cache.
+ *   kv_c [tokens, 512] and k_pe [tokens, 64] bf16, fp16 or f32; kv_cache [blocks, block size, 576]
+ *   of the same type, or fp8; slot_mapping [tokens] i64, negative for padding; scale one f32.
+ *   kv_cache_dtype is "auto" or "fp8". All on the device. */
+MLA_TESTBED_API int mla_concat_and_cache(int64_t arch, const aiter_tensor_t* kv_c,
+                                         const aiter_tensor_t* k_pe, const aiter_tensor_t* kv_cache,
+                                         const aiter_tensor_t* slot_mapping,
+                                         const char* kv_cache_dtype, const aiter_tensor_t* scale);
+
 #ifdef __cplusplus
 }
 #endif

@@ -75,9 +75,9 @@ std::optional<Failure> check_descriptor(const aiter_tensor_t& t, const char* nam
 }
 
 bool contiguous(const aiter_tensor_t& t) {
+  if (t.numel == 0) return true;
   std::int64_t stride = 1;
   for (int d = t.ndim - 1; d >= 0; --d) {
-    if (t.shape[d] == 0) return true;
     if (t.shape[d] != 1 && t.strides[d] != stride) return false;
     stride *= t.shape[d];
   }

@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from ._library import check_places, version
+from . import kernels
+from ._library import backend, check_places, set_backend, set_threads, version
 from .errors import (
     FaultError,
     InternalError,
@@ -43,10 +44,14 @@ __all__ = [
     "UnsupportedError",
     "UsageError",
     "allocate",
+    "backend",
     "check_places",
     "decode_sizes",
+    "kernels",
     "plan_decode",
     "plan_prefill",
     "prefill_sizes",
+    "set_backend",
+    "set_threads",
     "version",
 ]

@@ -60,7 +60,7 @@ def _open(path: pathlib.Path) -> ctypes.CDLL:
         function = getattr(library, name)
         function.argtypes = arguments
         function.restype = None if name.endswith("_defaults") else ctypes.c_int
-    for name in ("mla_version", "mla_last_error", "mla_last_bug", "mla_last_report"):
+    for name in ("mla_version", "mla_last_error", "mla_last_bug", "mla_last_report", "mla_backend"):
         getattr(library, name).argtypes = []
         getattr(library, name).restype = ctypes.c_char_p
     return library
@@ -83,6 +83,16 @@ _PROTOTYPES: dict[str, list[Any]] = {
     "mla_prefill_plan_defaults": [_pointer(_structs.PrefillPlanOptions)],
     "mla_plan_prefill": [_pointer(_structs.PrefillPlanOptions), _TENSOR, _TENSOR, _TENSOR,
                          _pointer(_structs.PlanBuffers)],
+    "mla_set_backend": [ctypes.c_char_p],
+    "mla_set_threads": [ctypes.c_int],
+    "mla_stage1_defaults": [_pointer(_structs.Stage1Options)],
+    "mla_decode_stage1": [_pointer(_structs.Stage1Options), _pointer(_structs.Stage1Tensors),
+                          ctypes.c_double],
+    "mla_reduce": [ctypes.c_int64, _pointer(_structs.ReduceTensors)],
+    "mla_prefill": [ctypes.c_int64, ctypes.c_int64, _pointer(_structs.PrefillTensors),
+                    ctypes.c_double],
+    "mla_concat_and_cache": [ctypes.c_int64, _TENSOR, _TENSOR, _TENSOR, _TENSOR, ctypes.c_char_p,
+                             _TENSOR],
 }
 
 
@@ -113,6 +123,31 @@ def version() -> str:
     """The version of the loaded library, such as "0.1.0"."""
     text: bytes = load().mla_version()
     return text.decode()
+
+
+def backend() -> str:
+    """What executes the calls of `mla_testbed.kernels`: "cpu" or "aiter"."""
+    text: bytes = load().mla_backend()
+    return text.decode()
+
+
+def set_backend(name: str) -> None:
+    """Chooses the backend of `mla_testbed.kernels` for the whole process.
+
+    Args:
+        name: "cpu", the emulator; "aiter", AITER's own code objects in the gfx emulator, from the
+            directory hsa that AITER_HSA in the environment names. Until this is called,
+            MLA_TESTBED_BACKEND in the environment decides, else "cpu".
+
+    Raises:
+        UsageError: another name.
+    """
+    check(load().mla_set_backend(name.encode()))
+
+
+def set_threads(threads: int) -> int:
+    """Threads of a call of `mla_testbed.kernels`; 0: all. Returns what held before."""
+    return int(load().mla_set_threads(threads))
 
 
 def check_places(on: bool) -> bool:

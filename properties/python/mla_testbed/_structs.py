@@ -54,3 +54,19 @@ DecodePlanOptions = _struct("DecodePlanOptions", (
 PrefillPlanOptions = _struct("PrefillPlanOptions", (
     "compute_units", "gqa_ratio", "num_heads_k", "qhead_granularity", "qlen_granularity",
     "kvlen_granularity", "block_size", "is_causal", "as_aiter"))
+
+Stage1Options = _struct("Stage1Options", (
+    "arch", "max_seqlen_q", "page_size", "nhead_kv", "causal"))
+
+Stage1Tensors = _struct("Stage1Tensors", (
+    "q", "kv", "qo_indptr", "kv_indptr", "kv_page_indices", "kv_last_page_lens",
+    "num_kv_splits_indptr", "work_meta_data", "work_indptr", "work_info_set", "split_data",
+    "split_lse", "output", "lse", "q_scale", "kv_scale"), ctypes.POINTER(Tensor))
+
+ReduceTensors = _struct("ReduceTensors", (
+    "partial_output", "partial_lse", "reduce_indptr", "reduce_final_map", "reduce_partial_map",
+    "final_output", "final_lse"), ctypes.POINTER(Tensor))
+
+PrefillTensors = _struct("PrefillTensors", (
+    "q", "k", "v", "qo_indptr", "kv_indptr", "kv_page_indices", "work_indptr", "work_info_set",
+    "split_data", "split_lse", "output", "q_scale", "k_scale", "v_scale"), ctypes.POINTER(Tensor))

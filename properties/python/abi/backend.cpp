@@ -1,0 +1,78 @@
+#include "properties/python/abi/backend.hpp"
+
+#include <cstdlib>
+#include <mutex>
+
+namespace mla::abi {
+namespace {
+
+struct Choice {
+  std::mutex mutex;
+  std::string name;  // empty: nobody has chosen
+};
+Choice& choice() {
+  static Choice value;
+  return value;
+}
+
+std::string chosen_name() {
+  {
+    const std::scoped_lock lock(choice().mutex);
+    if (!choice().name.empty()) return choice().name;
+  }
+  const char* named = std::getenv("MLA_TESTBED_BACKEND");
+  return named != nullptr && *named != '\0' ? named : "cpu";
+}
+
+Result<BackendKind> backend_named(const std::string& name) {
+  if (name == "cpu") return BackendKind::cpu;
+  if (name == "aiter") return BackendKind::aiter;
+  return Error{ErrorCode::usage, "backend is '" + name + "'; expected cpu or aiter", ""};
+}
+
+std::optional<Failure> set_backend(const char* name) {
+  if (name == nullptr) return usage("backend is NULL; expected cpu or aiter");
+  if (const auto backend = backend_named(name); !backend) return failure_of(backend.error());
+  const std::scoped_lock lock(choice().mutex);
+  choice().name = name;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<BackendKind> chosen_backend() {
+  return backend_named(chosen_name());
+}
+
+Failure not_executed(const char* call, BackendKind backend) {
+  return {MLA_UNSUPPORTED,
+          std::string("backend ") + (backend == BackendKind::aiter ? "aiter" : "cpu") +
+              " does not execute " + call,
+          "", ""};
+}
+
+std::optional<Failure> failure_of_faults(const char* call, const std::vector<Fault>& faults) {
+  if (faults.empty()) return std::nullopt;
+  Failure out{MLA_FAULT, std::string(call) + ": " + faults.front().what, "", ""};
+  if (faults.size() > 1)
+    out.message += " (and " + std::to_string(faults.size() - 1) + " more; see the report)";
+  for (const Fault& fault : faults) out.report += fault.what + "\n";
+  return out;
+}
+
+}  // namespace mla::abi
+
+extern "C" {
+
+int mla_set_backend(const char* name) {
+  return mla::abi::at_border([&] { return mla::abi::set_backend(name); });
+}
+const char* mla_backend(void) {
+  const char* text = "";
+  mla::abi::at_border([&]() -> std::optional<mla::abi::Failure> {
+    text = mla::abi::keep_text(mla::abi::chosen_name());
+    return std::nullopt;
+  });
+  return text;
+}
+}

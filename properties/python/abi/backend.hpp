@@ -1,0 +1,28 @@
+// The backend below the calls that execute something.
+//
+// Owns: the choice of the process, from mla_set_backend() or, until that is called, from
+// MLA_TESTBED_BACKEND in the environment. Private to properties/python/abi. Fails: a name that is
+// none.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/backend.hpp"
+#include "core/result.hpp"
+#include "properties/python/abi/border.hpp"
+
+namespace mla::abi {
+
+enum class BackendKind : std::uint8_t { cpu, aiter };
+
+Result<BackendKind> chosen_backend();
+
+// What a backend answers that does not execute a call.
+Failure not_executed(const char* call, BackendKind backend);
+
+// Faults of a launch as a failure: the first one in the sentence, all in the report.
+std::optional<Failure> failure_of_faults(const char* call, const std::vector<Fault>& faults);
+
+}  // namespace mla::abi

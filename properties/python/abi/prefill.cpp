@@ -1,0 +1,150 @@
+// Prefill with a plan through the C interface.
+#include <cmath>
+
+#include "cpu_backend/executor.hpp"
+#include "cpu_backend/prefill/kernels.hpp"
+#include "properties/python/abi/backend.hpp"
+#include "properties/python/abi/execution.hpp"
+#include "properties/python/abi/options.hpp"
+#include "properties/python/abi/tensors.hpp"
+
+namespace mla::abi {
+namespace {
+
+using MaybeFailure = std::optional<Failure>;
+using Tensors = mla_prefill_tensors;
+using prefill::kQkDim;
+using prefill::kVDim;
+
+MaybeFailure check_operands(const Tensors& t) {
+  if (auto bad = check_tensor(
+          t.q, {.name = "q", .dtypes = {MLA_DTYPE_FP8}, .shape = {kAny, kAny, kQkDim}}))
+    return bad;
+  const std::int64_t heads = t.q->shape[1];
+  if (heads < 1) return bad_tensor("q", "at least 1 head", "0");
+  if (auto bad = check_tensor(
+          t.k, {.name = "k", .dtypes = {MLA_DTYPE_FP8}, .shape = {kAny, kAny, kQkDim}}))
+    return bad;
+  if (t.k->shape[1] != heads)
+    return Failure{MLA_UNSUPPORTED,
+                   "k has " + std::to_string(t.k->shape[1]) + " heads and q has " +
+                       std::to_string(heads) + "; every query head has keys of its own here",
+                   "", ""};
+  return check_tensor(
+      t.v, {.name = "v", .dtypes = {MLA_DTYPE_FP8}, .shape = {t.k->shape[0], heads, kVDim}});
+}
+
+MaybeFailure check_lists(const Tensors& t) {
+  const std::pair<const aiter_tensor_t*, Wanted> lists[] = {
+      {t.qo_indptr, {.name = "qo_indptr", .dtypes = {MLA_DTYPE_I32}, .shape = {kAny}}},
+      {t.kv_indptr, {.name = "kv_indptr", .dtypes = {MLA_DTYPE_I32}, .shape = {kAny}}},
+      {t.kv_page_indices, {.name = "kv_page_indices", .dtypes = {MLA_DTYPE_I32}, .shape = {kAny}}},
+      {t.work_indptr, {.name = "work_indptr", .dtypes = {MLA_DTYPE_I32}, .shape = {kAny}}},
+      {t.work_info_set,
+       {.name = "work_info_set",
+        .dtypes = {MLA_DTYPE_I32},
+        .shape = {kAny, plan::kWorkItemWords}}}};
+  for (const auto& [tensor, wanted] : lists)
+    if (auto bad = check_tensor(tensor, wanted)) return bad;
+  const std::int64_t entries = t.qo_indptr->shape[0];
+  if (entries < 1 || t.kv_indptr->shape[0] != entries)
+    return bad_tensor("kv_indptr", std::to_string(entries) + " entries as qo_indptr",
+                      std::to_string(t.kv_indptr->shape[0]));
+  if (t.work_indptr->shape[0] < 1) return bad_tensor("work_indptr", "at least 1 entry", "0");
+  return std::nullopt;
+}
+
+MaybeFailure check_outputs(const Tensors& t) {
+  const std::int64_t rows = t.q->shape[0];
+  const std::int64_t heads = t.q->shape[1];
+  if (auto bad = check_tensor(
+          t.split_data,
+          {.name = "split_data", .dtypes = {MLA_DTYPE_FP32}, .shape = {kAny, heads, kVDim}}))
+    return bad;
+  if (auto bad = check_tensor(t.split_lse, {.name = "split_lse",
+                                            .dtypes = {MLA_DTYPE_FP32},
+                                            .shape = {t.split_data->shape[0], heads}}))
+    return bad;
+  return check_tensor(
+      t.output, {.name = "output", .dtypes = {MLA_DTYPE_BF16}, .shape = {rows, heads, kVDim}});
+}
+
+cpu::Operand operand(const aiter_tensor_t& t) {
+  return {.data = static_cast<const std::byte*>(t.ptr),
+          .rows = t.shape[0],
+          .heads = t.shape[1],
+          .dim = t.shape[2],
+          .dtype = Dtype::fp8};
+}
+
+std::vector<Fault> run(Arch arch, bool causal, const Tensors& t, float score_scale, float v_scale) {
+  const auto words = [](const aiter_tensor_t* x) { return elements<const std::int32_t>(*x); };
+  const cpu::PsLaunch launch{.plan = {.qo_indptr = words(t.qo_indptr),
+                                      .kv_indptr = words(t.kv_indptr),
+                                      .kv_indices = words(t.kv_page_indices),
+                                      .work_indptr = words(t.work_indptr),
+                                      .work_info = words(t.work_info_set),
+                                      .reduce_indptr = {},
+                                      .reduce_final_map = {},
+                                      .reduce_partial_map = {}},
+                             .q = operand(*t.q),
+                             .k = operand(*t.k),
+                             .v = operand(*t.v),
+                             .causal = causal,
+                             .score_scale = score_scale};
+  const std::int64_t rows = t.q->shape[0];
+  const std::int64_t heads = t.q->shape[1];
+  std::vector<float> lse(static_cast<std::size_t>(rows * heads));  // which nobody asked for
+  cpu::PsOutput output{.out = {static_cast<std::uint16_t*>(t.output->ptr), heads * kVDim, kVDim},
+                       .lse = {lse.data(), heads, 1},
+                       .rows = rows,
+                       .heads = heads,
+                       .partial_out = static_cast<float*>(t.split_data->ptr),
+                       .partial_lse = static_cast<float*>(t.split_lse->ptr),
+                       .partial_rows = t.split_data->shape[0],
+                       .owner = {}};
+  std::vector<Fault> faults;
+  Launches launches;
+  const int count = threads();
+  cpu::run_prefill_ps_scaled(cpu::best_path(),
+                             {.arch = arch,
+                              .threads = count > 0 ? count : cpu::all_threads(),
+                              .faults = faults,
+                              .launches = launches},
+                             launch, v_scale, output);
+  return faults;
+}
+
+MaybeFailure prefill(std::int64_t arch_number, std::int64_t is_causal, const Tensors* tensors,
+                     double softmax_scale) {
+  if (tensors == nullptr) return usage("tensors is NULL");
+  const auto arch = arch_of(arch_number);
+  if (!arch) return failure_of(arch.error());
+  if (*arch == Arch::gfx942)
+    return Failure{MLA_UNSUPPORTED, "gfx942 has no persistent prefill kernel for fp8; gfx950 has",
+                   "", ""};
+  if (auto bad = check_flags({{"is_causal", is_causal}})) return bad;
+  if (auto bad = check_operands(*tensors)) return bad;
+  if (auto bad = check_lists(*tensors)) return bad;
+  if (auto bad = check_outputs(*tensors)) return bad;
+  const auto backend = chosen_backend();
+  if (!backend) return failure_of(backend.error());
+  if (*backend != BackendKind::cpu) return not_executed("prefill", *backend);
+  float q_scale = 1;
+  float k_scale = 1;
+  float v_scale = 1;
+  if (auto bad = read_scale("q_scale", tensors->q_scale, false, q_scale)) return bad;
+  if (auto bad = read_scale("k_scale", tensors->k_scale, false, k_scale)) return bad;
+  if (auto bad = read_scale("v_scale", tensors->v_scale, false, v_scale)) return bad;
+  const float scale = static_cast<float>(softmax_scale) * q_scale * k_scale;
+  return failure_of_faults("prefill", run(*arch, is_causal != 0, *tensors, scale, v_scale));
+}
+
+}  // namespace
+}  // namespace mla::abi
+
+extern "C" int mla_prefill(int64_t arch, int64_t is_causal, const mla_prefill_tensors* tensors,
+                           double softmax_scale) {
+  return mla::abi::at_border(
+      [&] { return mla::abi::prefill(arch, is_causal, tensors, softmax_scale); });
+}

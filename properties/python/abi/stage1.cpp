@@ -1,0 +1,226 @@
+// Stage 1 of a decode through the C interface.
+#include "cpu_backend/calls/stage1_call.hpp"
+
+#include "properties/python/abi/backend.hpp"
+#include "properties/python/abi/execution.hpp"
+#include "properties/python/abi/options.hpp"
+#include "properties/python/abi/plan_buffers.hpp"
+#include "properties/python/abi/tensors.hpp"
+
+namespace mla::abi {
+namespace {
+
+using MaybeFailure = std::optional<Failure>;
+using Tensors = mla_stage1_tensors;
+
+MaybeFailure check_options(const mla_stage1_options& o) {
+  if (auto bad = check_fields({{"max_seqlen_q", o.max_seqlen_q, 1, kMaxRows},
+                               {"page_size", o.page_size, 1, kMaxGranularity},
+                               {"nhead_kv", o.nhead_kv, 1, 1}}))
+    return bad;
+  return check_flags({{"causal", o.causal}});
+}
+
+// Q, the cache and the lists of the batch.
+MaybeFailure check_inputs(const Tensors& t, std::int64_t page_size) {
+  if (auto bad = check_tensor(
+          t.q,
+          {.name = "q", .dtypes = {MLA_DTYPE_BF16, MLA_DTYPE_FP8}, .shape = {kAny, kAny, kKeyDim}}))
+    return bad;
+  if (auto bad = check_tensor(t.kv, {.name = "kv",
+                                     .dtypes = {MLA_DTYPE_BF16, MLA_DTYPE_FP8},
+                                     .shape = {kAny, page_size, 1, kKeyDim},
+                                     .contiguous = false}))
+    return bad;
+  if (t.kv->numel > 0 && (t.kv->strides[3] != 1 || (page_size > 1 && t.kv->strides[1] != kKeyDim) ||
+                          (t.kv->shape[0] > 1 && t.kv->strides[0] < page_size * kKeyDim)))
+    return bad_tensor("kv", "pages that are contiguous and do not overlap",
+                      "strides " + shape_text({t.kv->strides, 4}));
+  if (auto bad = check_tensor(t.qo_indptr,
+                              {.name = "qo_indptr", .dtypes = {MLA_DTYPE_I32}, .shape = {kAny}}))
+    return bad;
+  const std::int64_t entries = t.qo_indptr->shape[0];
+  if (entries < 2 || entries > kMaxBatch + 1)
+    return bad_tensor("qo_indptr", "2 to 2^20 + 1 entries", std::to_string(entries));
+  const std::pair<const aiter_tensor_t*, Wanted> lists[] = {
+      {t.kv_indptr, {.name = "kv_indptr", .dtypes = {MLA_DTYPE_I32}, .shape = {entries}}},
+      {t.kv_page_indices, {.name = "kv_page_indices", .dtypes = {MLA_DTYPE_I32}, .shape = {kAny}}},
+      {t.kv_last_page_lens,
+       {.name = "kv_last_page_lens", .dtypes = {MLA_DTYPE_I32}, .shape = {entries - 1}}}};
+  for (const auto& [tensor, wanted] : lists)
+    if (auto bad = check_tensor(tensor, wanted)) return bad;
+  return check_running_sum("qo_indptr", *t.qo_indptr);
+}
+
+// The works of a plan, or the splits.
+MaybeFailure check_works(const Tensors& t) {
+  if (t.num_kv_splits_indptr != nullptr)
+    return check_tensor(t.num_kv_splits_indptr, {.name = "num_kv_splits_indptr",
+                                                 .dtypes = {MLA_DTYPE_I32},
+                                                 .shape = {t.qo_indptr->shape[0]}});
+  if (t.work_meta_data != nullptr)
+    if (auto bad = check_tensor(
+            t.work_meta_data, {.name = "work_meta_data", .dtypes = {MLA_DTYPE_U64}, .shape = {2}}))
+      return bad;
+  if (auto bad = check_tensor(t.work_indptr,
+                              {.name = "work_indptr", .dtypes = {MLA_DTYPE_I32}, .shape = {kAny}}))
+    return bad;
+  if (t.work_indptr->shape[0] < 1) return bad_tensor("work_indptr", "at least 1 entry", "0");
+  return check_tensor(
+      t.work_info_set,
+      {.name = "work_info_set", .dtypes = {MLA_DTYPE_I32}, .shape = {kAny, plan::kWorkItemWords}});
+}
+
+// What is written. Partial rows and splits stand in the first two extents of split_data.
+MaybeFailure check_outputs(const Tensors& t) {
+  const std::int64_t rows = t.q->shape[0];
+  const std::int64_t heads = t.q->shape[1];
+  const bool planned = t.num_kv_splits_indptr == nullptr;
+  if (auto bad = check_tensor(
+          t.split_data, {.name = "split_data",
+                         .dtypes = {MLA_DTYPE_FP32, MLA_DTYPE_BF16},
+                         .shape = {planned ? kAny : rows, planned ? 1 : kAny, heads, kValueDim}}))
+    return bad;
+  const std::int64_t splits = t.split_data->shape[1];
+  if (splits < 1 || splits > kMaxSplits)
+    return bad_tensor("split_data", "1 to 65536 splits", std::to_string(splits));
+  if (t.split_data->dtype == MLA_DTYPE_BF16 && (planned || splits > 1))
+    return bad_tensor("split_data", "dtype fp32: bf16 is the output of a single split", "bf16");
+  if (auto bad = check_tensor(t.split_lse, {.name = "split_lse", .dtypes = {MLA_DTYPE_FP32}}))
+    return bad;
+  if (t.split_lse->numel * kValueDim != t.split_data->numel)
+    return bad_tensor("split_lse",
+                      std::to_string(t.split_data->numel / kValueDim) + " elements as split_data",
+                      std::to_string(t.split_lse->numel));
+  if (auto bad = check_tensor(
+          t.output,
+          {.name = "output", .dtypes = {MLA_DTYPE_BF16}, .shape = {rows, heads, kValueDim}}))
+    return bad;
+  if (t.lse == nullptr) return std::nullopt;
+  return check_tensor(t.lse, {.name = "lse", .dtypes = {MLA_DTYPE_FP32}, .shape = {rows, heads}});
+}
+
+// The splits of every request, which have to be as many as split_data holds.
+MaybeFailure check_splits(const Tensors& t) {
+  if (t.num_kv_splits_indptr == nullptr) return std::nullopt;
+  const std::int64_t splits = t.split_data->shape[1];
+  const auto indptr = elements<const std::int32_t>(*t.num_kv_splits_indptr);
+  for (std::size_t r = 0; r < indptr.size(); ++r)
+    if (indptr[r] != static_cast<std::int64_t>(r) * splits)
+      return Failure{MLA_UNSUPPORTED,
+                     "num_kv_splits_indptr[" + std::to_string(r) + "] is " +
+                         std::to_string(indptr[r]) + "; every request has the " +
+                         std::to_string(splits) + " splits of split_data here",
+                     "", ""};
+  return std::nullopt;
+}
+
+cpu::Stage1Call inputs_of(const mla_stage1_options& o, const Tensors& t) {
+  cpu::Stage1Call call;
+  const auto dtype = [](const aiter_tensor_t& x) {
+    return x.dtype == MLA_DTYPE_FP8 ? Dtype::fp8 : Dtype::bf16;
+  };
+  call.dtype = {dtype(*t.q), dtype(*t.kv)};
+  call.q = static_cast<const std::byte*>(t.q->ptr);
+  call.q_rows = t.q->shape[0];
+  call.heads = t.q->shape[1];
+  const std::int64_t size = element_bytes(call.dtype.kv);
+  const std::int64_t stride = t.kv->shape[0] > 1 ? t.kv->strides[0] : o.page_size * kKeyDim;
+  call.cache = {.bytes = static_cast<const std::byte*>(t.kv->ptr),
+                .slots = t.kv->shape[0] * o.page_size,
+                .row_bytes = kKeyDim * size,
+                .gap_slots = o.page_size,
+                .gap_bytes = (stride - o.page_size * kKeyDim) * size};
+  call.page_size = o.page_size;
+  call.qo_indptr = elements<const std::int32_t>(*t.qo_indptr);
+  call.kv_indptr = elements<const std::int32_t>(*t.kv_indptr);
+  call.kv_indices = elements<const std::int32_t>(*t.kv_page_indices);
+  call.last_page_len = elements<const std::int32_t>(*t.kv_last_page_lens);
+  call.max_qo_len = o.max_seqlen_q;
+  call.causal = o.causal != 0;
+  return call;
+}
+
+void set_outputs(cpu::Stage1Call& call, const Tensors& t) {
+  const bool bf16 = t.split_data->dtype == MLA_DTYPE_BF16;
+  const bool planned = t.num_kv_splits_indptr == nullptr;
+  call.splits = t.split_data->shape[1];
+  call.partial_rows = t.split_data->shape[0] * t.split_data->shape[1];
+  call.partial_out = bf16 ? nullptr : static_cast<float*>(t.split_data->ptr);
+  call.partial_lse = static_cast<float*>(t.split_lse->ptr);
+  if (planned) {
+    call.out = static_cast<std::uint16_t*>(t.output->ptr);
+    call.lse = t.lse != nullptr ? static_cast<float*>(t.lse->ptr) : nullptr;
+  } else if (bf16) {
+    call.out = static_cast<std::uint16_t*>(t.split_data->ptr);
+    call.lse = call.partial_lse;
+  }
+}
+
+// `meta` stands in for work_meta_data where the caller gives the two lists alone.
+void set_plan(cpu::Stage1Call& call, const Tensors& t, std::uint64_t (&meta)[2]) {
+  if (t.num_kv_splits_indptr != nullptr) return;
+  const auto indptr = elements<const std::int32_t>(*t.work_indptr);
+  const auto info = elements<const std::int32_t>(*t.work_info_set);
+  meta[0] = reinterpret_cast<std::uintptr_t>(indptr.data());
+  meta[1] = reinterpret_cast<std::uintptr_t>(info.data());
+  const auto* given =
+      t.work_meta_data != nullptr ? static_cast<const std::uint64_t*>(t.work_meta_data->ptr) : meta;
+  call.plan.emplace(plan::PlanView{.work_meta_data = std::span<const std::uint64_t, 2>(given, 2),
+                                   .work_indptr = indptr,
+                                   .work_info = info,
+                                   .reduce_indptr = {},
+                                   .reduce_final_map = {},
+                                   .reduce_partial_map = {}});
+}
+
+MaybeFailure set_scales(cpu::Stage1Call& call, const Tensors& t) {
+  const bool needed = call.dtype.q == Dtype::fp8;
+  if (auto bad = read_scale("q_scale", t.q_scale, needed, call.q_scale)) return bad;
+  if (auto bad = read_scale("kv_scale", t.kv_scale, needed, call.kv_scale)) return bad;
+  if (call.dtype.q == Dtype::bf16) call.q_scale = 1;
+  if (call.dtype.kv == Dtype::bf16) call.kv_scale = 1;
+  return std::nullopt;
+}
+
+MaybeFailure decode_stage1(const mla_stage1_options* options, const Tensors* tensors,
+                           double softmax_scale) {
+  if (options == nullptr || tensors == nullptr) return usage("options or tensors is NULL");
+  if (auto bad = check_options(*options)) return bad;
+  const auto arch = arch_of(options->arch);
+  if (!arch) return failure_of(arch.error());
+  if (auto bad = check_inputs(*tensors, options->page_size)) return bad;
+  if (auto bad = check_works(*tensors)) return bad;
+  if (auto bad = check_outputs(*tensors)) return bad;
+  if (auto bad = check_splits(*tensors)) return bad;
+  const auto backend = chosen_backend();
+  if (!backend) return failure_of(backend.error());
+  if (*backend != BackendKind::cpu) return not_executed("stage 1", *backend);
+  cpu::Stage1Call call = inputs_of(*options, *tensors);
+  call.arch = *arch;
+  call.softmax_scale = static_cast<float>(softmax_scale);
+  std::uint64_t meta[2] = {};
+  set_plan(call, *tensors, meta);
+  set_outputs(call, *tensors);
+  if (auto bad = set_scales(call, *tensors)) return bad;
+  const auto report = cpu::run_stage1_call(call, threads());
+  if (!report) return failure_of(report.error());
+  return failure_of_faults("stage 1", report->faults);
+}
+
+}  // namespace
+}  // namespace mla::abi
+
+extern "C" {
+
+void mla_stage1_defaults(mla_stage1_options* options) {
+  if (options != nullptr)
+    *options = {.arch = MLA_GFX942, .max_seqlen_q = 1, .page_size = 1, .nhead_kv = 1, .causal = 1};
+}
+
+int mla_decode_stage1(const mla_stage1_options* options, const mla_stage1_tensors* tensors,
+                      double softmax_scale) {
+  return mla::abi::at_border(
+      [&] { return mla::abi::decode_stage1(options, tensors, softmax_scale); });
+}
+}

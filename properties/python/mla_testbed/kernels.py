@@ -1,0 +1,191 @@
+"""What AITER's compiled MLA operations do, executed on the CPU on the caller's own arrays.
+
+Outputs are written in place; what no work writes keeps what it holds. bf16 is an array of uint16 or
+bfloat16, fp8 one of uint8 or of the encoding of the architecture. An index that leaves its buffer
+is never followed: the guilty work is left out, and the call raises FaultError with the report.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from . import _library, _options, _structs
+from ._tensors import FP8_ENCODING, describe
+
+
+def _pointers(struct: Any, arch: str, fp8: tuple[str, ...], **tensors: Any) -> tuple[Any, Any]:
+    """A struct of pointers to descriptors, and what has to stay alive for it."""
+    encoding = FP8_ENCODING.get(arch)
+    alive = {name: describe(tensor, name, fp8=encoding if name in fp8 else None)
+             for name, tensor in tensors.items() if tensor is not None}
+    return struct(**{name: ctypes.pointer(d) for name, d in alive.items()}), alive
+
+
+def decode_stage1(
+    q: Any,
+    kv: Any,
+    qo_indptr: Any,
+    kv_indptr: Any,
+    kv_page_indices: Any,
+    kv_last_page_lens: Any,
+    num_kv_splits_indptr: Any,
+    work_meta_data: Any,
+    work_indptr: Any,
+    work_info_set: Any,
+    max_seqlen_q: int,
+    page_size: int,
+    nhead_kv: int,
+    softmax_scale: float,
+    split_data: Any,
+    split_lse: Any,
+    output: Any,
+    lse: Any = None,
+    q_scale: Any = None,
+    kv_scale: Any = None,
+    causal: bool = True,
+    *,
+    arch: str = "gfx942",
+) -> None:
+    """Stage 1 of a decode, as `aiter.mla_decode_stage1_asm_fwd`.
+
+    Args:
+        q: (rows, heads, 576) bf16 or fp8, heads and rows folded as the kernel takes them.
+        kv: (pages, page_size, 1, 576) bf16 or fp8.
+        qo_indptr, kv_indptr: (batch + 1) int32, running sums of query rows and of pages.
+        kv_page_indices: int32, the page of each logical page.
+        kv_last_page_lens: (batch) int32, tokens in the last page of each request.
+        num_kv_splits_indptr: (batch + 1) int32 without a plan, else None.
+        work_meta_data, work_indptr, work_info_set: of a plan, else None; the first may be None.
+        max_seqlen_q: query rows of the longest request.
+        softmax_scale: what scores are multiplied by, beside q_scale and kv_scale.
+        split_data: float32, partial outputs: (partial rows, 1, heads, 512) with a plan,
+            (rows, splits, heads, 512) without; bf16 with a single split, the output.
+        split_lse: float32, natural logarithms, one for each row and head of split_data.
+        output: (rows, heads, 512) bf16.
+        lse: (rows, heads) float32 or None; only kernels that return a final LSE take it.
+        q_scale, kv_scale: one float32; needed if q is fp8.
+
+    Raises:
+        UnsupportedError: no kernel of AITER takes this shape.
+        FaultError: a list or a plan leads out of a buffer, or writes a row twice.
+        TensorError: an array of another dtype, shape or layout.
+    """
+    options = _structs.Stage1Options(_options.arch_number(arch), max_seqlen_q, page_size, nhead_kv,
+                                     int(causal))
+    tensors, _alive = _pointers(
+        _structs.Stage1Tensors, arch, ("q", "kv"), q=q, kv=kv, qo_indptr=qo_indptr,
+        kv_indptr=kv_indptr, kv_page_indices=kv_page_indices, kv_last_page_lens=kv_last_page_lens,
+        num_kv_splits_indptr=num_kv_splits_indptr, work_meta_data=work_meta_data,
+        work_indptr=work_indptr, work_info_set=work_info_set, split_data=split_data,
+        split_lse=split_lse, output=output, lse=lse, q_scale=q_scale, kv_scale=kv_scale)
+    _library.check(_library.load().mla_decode_stage1(
+        ctypes.byref(options), ctypes.byref(tensors), softmax_scale))
+
+
+def reduce(
+    partial_output: Any,
+    partial_lse: Any,
+    reduce_indptr: Any,
+    reduce_final_map: Any,
+    reduce_partial_map: Any,
+    final_output: Any,
+    final_lse: Any = None,
+    *,
+    arch: str = "gfx942",
+) -> None:
+    """Merges the pieces of every tile that has two or more, as `aiter.mla_reduce_v1`.
+
+    Args:
+        partial_output: (partial rows, .., heads, dim) float32.
+        partial_lse: (partial rows, .., heads, ..) float32.
+        reduce_indptr: (tiles + 1) int32.
+        reduce_final_map: (tiles, 2) int32, or None: tiles of equal rows, one after the other.
+        reduce_partial_map: int32, the first partial row of each piece.
+        final_output: (rows, heads, dim) bf16 or float16, with any row and head stride.
+        final_lse: (rows, heads) float32 or None.
+
+    Raises: as `decode_stage1`.
+    """
+    tensors, _alive = _pointers(
+        _structs.ReduceTensors, arch, (), partial_output=partial_output, partial_lse=partial_lse,
+        reduce_indptr=reduce_indptr, reduce_final_map=reduce_final_map,
+        reduce_partial_map=reduce_partial_map, final_output=final_output, final_lse=final_lse)
+    _library.check(_library.load().mla_reduce(_options.arch_number(arch), ctypes.byref(tensors)))
+
+
+def prefill(
+    q: Any,
+    k: Any,
+    v: Any,
+    qo_indptr: Any,
+    kv_indptr: Any,
+    kv_page_indices: Any,
+    work_indptr: Any,
+    work_info_set: Any,
+    softmax_scale: float,
+    is_causal: bool,
+    split_data: Any,
+    split_lse: Any,
+    output: Any,
+    q_scale: Any = None,
+    k_scale: Any = None,
+    v_scale: Any = None,
+    *,
+    arch: str = "gfx950",
+) -> None:
+    """The works of a prefill plan, as `aiter.mla_prefill_ps_asm_fwd`; gfx950 only.
+
+    Args:
+        q: (rows, heads, 192) fp8.
+        k: (keys, heads, 192) fp8.
+        v: (keys, heads, 128) fp8.
+        qo_indptr, kv_indptr: (batch + 1) int32.
+        kv_page_indices: int32, rows of k and v.
+        work_indptr, work_info_set: of a plan by `plan_prefill`.
+        split_data: (partial rows, heads, 128) float32.
+        split_lse: (partial rows, heads) float32.
+        output: (rows, heads, 128) bf16.
+        q_scale, k_scale, v_scale: one float32, or None for 1.
+
+    Raises: as `decode_stage1`.
+    """
+    tensors, _alive = _pointers(
+        _structs.PrefillTensors, arch, ("q", "k", "v"), q=q, k=k, v=v, qo_indptr=qo_indptr,
+        kv_indptr=kv_indptr, kv_page_indices=kv_page_indices, work_indptr=work_indptr,
+        work_info_set=work_info_set, split_data=split_data, split_lse=split_lse, output=output,
+        q_scale=q_scale, k_scale=k_scale, v_scale=v_scale)
+    _library.check(_library.load().mla_prefill(
+        _options.arch_number(arch), int(is_causal), ctypes.byref(tensors), softmax_scale))
+
+
+def concat_and_cache(
+    kv_c: Any,
+    k_pe: Any,
+    kv_cache: Any,
+    slot_mapping: Any,
+    kv_cache_dtype: str,
+    scale: Any,
+    *,
+    arch: str = "gfx942",
+) -> None:
+    """Writes tokens into a paged cache, as `aiter.concat_and_cache_mla`.
+
+    Args:
+        kv_c: (tokens, 512) bf16, float16 or float32.
+        k_pe: (tokens, 64) of the same dtype.
+        kv_cache: (blocks, block size, 576) of the same dtype, or fp8.
+        slot_mapping: (tokens) int64; negative: padding, nothing is written.
+        kv_cache_dtype: "auto" or "fp8".
+        scale: one float32; an fp8 element is the value divided by it.
+
+    Raises: as `decode_stage1`.
+    """
+    encoding = FP8_ENCODING.get(arch)
+    fp8 = encoding if kv_cache_dtype.startswith("fp8") else None
+    tensors = (describe(kv_c, "kv_c"), describe(k_pe, "k_pe"),
+               describe(kv_cache, "kv_cache", fp8=fp8), describe(slot_mapping, "slot_mapping"))
+    described = None if scale is None else ctypes.byref(describe(scale, "scale"))
+    _library.check(_library.load().mla_concat_and_cache(
+        _options.arch_number(arch), *(ctypes.byref(t) for t in tensors), kv_cache_dtype.encode(),
+        described))

@@ -1,0 +1,55 @@
+"""Dense attention in float64, and the number formats, for tests."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def bf16(values: np.ndarray) -> np.ndarray:
+    """Nearest even, as 16-bit words."""
+    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+
+
+def from_bf16(words: np.ndarray) -> np.ndarray:
+    return (words.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+
+
+def fp8_table(encoding: str) -> np.ndarray:
+    """The 256 values of e4m3fn or e4m3fnuz."""
+    bits = np.arange(256)
+    exponent, fraction = (bits >> 3) & 15, bits & 7
+    bias = 7 if encoding == "e4m3fn" else 8
+    size = np.where(exponent == 0, fraction * 2.0 ** (1 - bias - 3),
+                    (8 + fraction) * 2.0 ** (exponent - bias - 3.0))
+    values = np.where(bits >= 128, -size, size)
+    if encoding == "e4m3fn":
+        values[[0x7F, 0xFF]] = np.nan
+    else:
+        values[0x80] = np.nan
+    return values
+
+
+def to_fp8(values: np.ndarray, encoding: str) -> np.ndarray:
+    """The nearest value, as bytes; ties go to either."""
+    table = fp8_table(encoding)
+    order = np.argsort(np.where(np.isnan(table), np.inf, table), kind="stable")
+    order = order[: np.count_nonzero(~np.isnan(table))]
+    known = table[order]
+    right = np.clip(np.searchsorted(known, values), 1, known.size - 1)
+    nearer_left = values - known[right - 1] < known[right] - values
+    return order[np.where(nearer_left, right - 1, right)].astype(np.uint8)
+
+
+def dense(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float,
+          causal: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """(out, lse) of rows [rows, heads, d] over keys [keys, heads, d], right-aligned."""
+    rows, keys = q.shape[0], k.shape[0]
+    scores = np.einsum("rhd,khd->rhk", q, k) * scale
+    if causal:
+        hidden = np.arange(keys)[None, :] > keys - rows + np.arange(rows)[:, None]
+        scores = np.where(hidden[:, None, :], -np.inf, scores)
+    top = scores.max(-1, keepdims=True)
+    weights = np.exp(scores - top)
+    total = weights.sum(-1, keepdims=True)
+    return np.einsum("rhk,khd->rhd", weights / total, v), (top + np.log(total))[..., 0]
