@@ -1,9 +1,11 @@
 // The main of every test executable. Catch2 2.13 exits 0 when a filter matches nothing and returns
-// the number of failures otherwise; here zero cases run is exit 4 (inconclusive) and a failure is
-// exit 1.
+// the number of failures otherwise; here a failure is exit 1, zero cases run is exit 4
+// (inconclusive), and a case that could not run is exit 10 (skipped).
 #define CATCH_CONFIG_RUNNER
 #include <catch2/catch.hpp>
 #include <cstdio>
+
+#include "tests/skip.hpp"
 
 namespace {
 std::size_t cases_run = 0;
@@ -30,5 +32,6 @@ int main(int argc, char** argv) {
     std::fputs("no test case ran\n", stderr);
     return 4;
   }
-  return 0;
+  for (const std::string& reason : mla::test::skips()) std::printf("skipped: %s\n", reason.c_str());
+  return mla::test::skips().empty() ? 0 : 10;
 }

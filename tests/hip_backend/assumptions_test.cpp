@@ -5,9 +5,9 @@
 #include <set>
 
 #include "hip_backend/assumptions/assumption.hpp"
-#include "hip_backend/code_objects.hpp"
 #include "hip_backend/device/emulated_device.hpp"
 #include "hip_backend/device/null_device.hpp"
+#include "tests/hip_backend/has_code.hpp"
 
 using namespace mla;
 
@@ -30,10 +30,7 @@ TEST_CASE("assumptions: each one that the emulator names has a kernel, or the re
 TEST_CASE("assumptions: the emulator keeps its own", "[hip][emulated][assumptions]") {
   using Kind = hip::AssumptionResult::Kind;
   for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
-    if (hip::code_object(name(arch), "assumptions").empty()) {
-      WARN("no code for " << name(arch) << ": " << hip::build_notes());
-      continue;
-    }
+    if (!hip::test::has_code(arch, "assumptions")) continue;
     const auto device = hip::make_emulated_device(arch, {.checks = true});
     const auto results = hip::test_assumptions(*device);
     if (!results) FAIL(results.error().message);

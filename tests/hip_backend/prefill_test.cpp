@@ -19,6 +19,7 @@
 #include "hip_backend/device/emulated_device.hpp"
 #include "hip_backend/device/open_device.hpp"
 #include "hip_backend/device_prefill.hpp"
+#include "tests/hip_backend/has_code.hpp"
 
 using namespace mla;
 
@@ -205,9 +206,7 @@ std::vector<std::unique_ptr<hip::Device>> devices_for(Arch arch) {
 }
 
 bool built(Arch arch) {
-  if (!hip::code_object(name(arch), "prefill").empty()) return true;
-  WARN("no code for " << name(arch) << ": " << hip::build_notes());
-  return false;
+  return hip::test::has_code(arch, "prefill");
 }
 
 }  // namespace

@@ -166,7 +166,8 @@ TEST_CASE("transcendental operations are within one unit in the last place") {
       const double got = out[6 * n + k];
       const double unit = std::ldexp(1.0, std::ilogb(want[k] == 0 ? 1e-30 : want[k]) - 23);
       INFO("operation " << k << " of " << a << ": " << got << " for " << want[k]);
-      REQUIRE((got == want[k] || std::abs(got - want[k]) <= unit || std::isinf(want[k])));
+      // ilogb of an infinity is no exponent: infinities have to match in sign.
+      REQUIRE((got == want[k] || (std::isfinite(want[k]) && std::abs(got - want[k]) <= unit)));
     }
   }
 }

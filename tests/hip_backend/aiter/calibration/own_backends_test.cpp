@@ -3,11 +3,11 @@
 #include <catch2/catch.hpp>
 
 #include "cpu_backend/cpu_backend.hpp"
-#include "hip_backend/code_objects.hpp"
 #include "hip_backend/device/emulated_device.hpp"
 #include "hip_backend/hip_backend.hpp"
 #include "tests/hip_backend/aiter/calibration/kernel.hpp"
 #include "tests/hip_backend/aiter/calibration/plan_changes.hpp"
+#include "tests/hip_backend/has_code.hpp"
 
 using namespace mla;
 using namespace mla::hip::aiter;
@@ -74,7 +74,7 @@ TEST_CASE("calibration: no plan that is wrong on the CPU backend is valid; hidde
 TEST_CASE("calibration: no plan that is wrong on the emulated HIP backend is valid",
           "[aiter][P05][emulated]") {
   for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
-    if (hip::code_object(name(arch), "decode").empty()) continue;
+    if (!hip::test::has_code(arch, "decode")) continue;
     const auto backend = hip::make_hip_backend(hip::make_emulated_device(arch, {}), {});
     const std::string line = "mla1:1q4s30_1q3s50;cu=4;gran=1;arch=" + std::string(name(arch));
     const Tally tally = calibrate(*backend, line.c_str(), 12);
