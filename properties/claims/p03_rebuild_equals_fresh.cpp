@@ -4,6 +4,7 @@
 // three ways in which a value can survive where it must not.
 #include <algorithm>
 
+#include "properties/built_step.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/stages.hpp"
@@ -11,22 +12,11 @@
 namespace mla::prop {
 namespace {
 
-// One step of the sequence; the index arrays of a metadata record are views, so a step is copied
-// out before the next one is built.
-struct Built {
-  DecodeBuffers buffers;  // whole, with tails
-  std::size_t live_pages = 0;
-  std::optional<plan::Plan> plan;
-  std::vector<std::int64_t> kv_lens;
-  std::vector<RowRange> keyless;
-  bool persistent = false;
-};
-
 struct Sequence {
   Subject& subject;
   DecodeBuffers buffers;
 
-  Result<Built> build(const Case& c) {
+  Result<BuiltStep> build(const Case& c) {
     const Interposer* interposer = subject.interposer();
     Result<Batch> batch = make_batch(c);
     if (!batch) return batch.error();
@@ -35,14 +25,7 @@ struct Sequence {
     if (!shape) return shape.error();
     Result<DecodeMetadata> md = build_stage(interposer, c, *batch, *shape, buffers);
     if (!md) return md.error();
-    Built built;
-    built.buffers = buffers;
-    built.live_pages = static_cast<std::size_t>(std::max(0, md->kv_indptr.back()));
-    built.persistent = md->has_persistent_metadata();
-    built.kv_lens = md->kv_lens;
-    built.keyless = md->keyless_rows;
-    built.plan = std::move(md->plan);
-    return built;
+    return built_step(std::move(*md), buffers);
   }
 };
 
@@ -88,35 +71,6 @@ DecodeBuffers room_for(const std::vector<Case>& steps) {
   return buffers;
 }
 
-bool same_ranges(const std::vector<RowRange>& a, const std::vector<RowRange>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](RowRange x, RowRange y) { return x.begin == y.begin && x.end == y.end; });
-}
-
-std::optional<std::string> differ(const Built& used, const Built& fresh) {
-  const auto array = [](const char* what, const std::vector<std::int32_t>& a,
-                        const std::vector<std::int32_t>& b,
-                        std::size_t count) -> std::optional<std::string> {
-    for (std::size_t i = 0; i < count; ++i)
-      if (a[i] != b[i])
-        return std::string(what) + "[" + std::to_string(i) + "] is " + std::to_string(a[i]) +
-               ", a fresh build has " + std::to_string(b[i]);
-    return std::nullopt;
-  };
-  const DecodeBuffers& u = used.buffers;
-  const DecodeBuffers& f = fresh.buffers;
-  if (auto why = array("qo_indptr", u.qo_indptr, f.qo_indptr, f.qo_indptr.size())) return why;
-  if (auto why = array("kv_indptr", u.kv_indptr, f.kv_indptr, f.kv_indptr.size())) return why;
-  if (auto why = array("last_page_len", u.last_page_len, f.last_page_len, fresh.kv_lens.size()))
-    return why;
-  if (auto why = array("kv_indices", u.kv_indices, f.kv_indices, fresh.live_pages)) return why;
-  if (used.kv_lens != fresh.kv_lens) return "the KV lengths differ";
-  if (!same_ranges(used.keyless, fresh.keyless)) return "the keyless rows differ";
-  if (used.persistent != fresh.persistent) return "only one of them has a plan";
-  if (used.plan && !(*used.plan == *fresh.plan)) return "the plan differs from a fresh one";
-  return std::nullopt;
-}
-
 }  // namespace
 
 Outcome p03_rebuild_equals_fresh(Subject& subject) {
@@ -131,14 +85,14 @@ Outcome p03_rebuild_equals_fresh(Subject& subject) {
   if (const auto first = used.build(longer); !first)
     return skipped("the step before is refused: " + first.error().message);
   for (const Case* step : {&c, &shorter}) {
-    const Result<Built> again = used.build(*step);
-    const Result<Built> fresh = Sequence{subject, room}.build(*step);
+    const Result<BuiltStep> again = used.build(*step);
+    const Result<BuiltStep> fresh = Sequence{subject, room}.build(*step);
     const std::string where = "after " +
                               std::string(step == &c ? format_case(longer) : "the case") +
                               " the step " + format_case(*step);
     if (again.ok() != fresh.ok()) return failed(where + " is taken or refused, by its history");
     if (!fresh) return passed();  // the shorter step alone may be refused
-    if (const auto why = differ(*again, *fresh)) return failed(where + " differs: " + *why);
+    if (const auto why = difference(*again, *fresh)) return failed(where + " differs: " + *why);
   }
   return passed();
 }

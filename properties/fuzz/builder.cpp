@@ -1,35 +1,14 @@
 // Target: several steps in the same buffers, each as if it were the first, each with a valid plan.
+#include <utility>
+
 #include "core/builder/decode_builder.hpp"
 #include "core/plan/plan_check.hpp"
+#include "properties/built_step.hpp"
 #include "properties/fuzz/target.hpp"
 #include "properties/generate/cases.hpp"
 
 namespace mla::prop::fuzz {
 namespace {
-
-struct Built {
-  Result<DecodeMetadata> metadata = Error{ErrorCode::fault, "not built", ""};
-  DecodeBuffers buffers;
-};
-
-template <class T>
-bool same(std::span<const T> a, std::span<const T> b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end());
-}
-
-std::optional<std::string> difference(const DecodeMetadata& used, const DecodeMetadata& fresh) {
-  const auto live = static_cast<std::size_t>(fresh.kv_indptr.back());
-  if (!same(used.qo_indptr, fresh.qo_indptr)) return "qo_indptr";
-  if (!same(used.kv_indptr, fresh.kv_indptr)) return "kv_indptr";
-  if (!same(used.last_page_len, fresh.last_page_len)) return "last_page_len";
-  if (!same(used.kv_indices.first(live), fresh.kv_indices.first(live))) return "kv_indices";
-  if (used.plan.has_value() != fresh.plan.has_value()) return "having a plan";
-  if (!used.plan) return std::nullopt;
-  if (!(used.plan->work_info == fresh.plan->work_info)) return "work_info_set";
-  if (!(used.plan->reduce_partial_map == fresh.plan->reduce_partial_map))
-    return "reduce_partial_map";
-  return std::nullopt;
-}
 
 std::optional<std::string> invalid(const DecodeMetadata& md) {
   if (!md.plan) return std::nullopt;
@@ -57,15 +36,17 @@ std::optional<Finding> judge_step(const Case& c, DecodeBuffers& used) {
   DecodeBuffers fresh_buffers = make_decode_buffers(c, *batch, *shape);
   grow(used, fresh_buffers);
   const DecodeMetadataBuilder builder({});
-  const auto fresh = builder.build(*batch, *shape, fresh_buffers);
-  const auto again = builder.build(*batch, *shape, used);
+  auto fresh = builder.build(*batch, *shape, fresh_buffers);
+  auto again = builder.build(*batch, *shape, used);
   if (fresh.ok() != again.ok())
     return Finding{format_case(c), "is refused in one of two buffers only: " +
                                        (fresh.ok() ? again : fresh).error().message};
   if (!fresh) return std::nullopt;
-  if (const auto what = difference(*again, *fresh))
-    return Finding{format_case(c), *what + " differs in buffers that were used before"};
-  if (const auto what = invalid(*fresh)) return Finding{format_case(c), *what};
+  const auto what = invalid(*fresh);
+  if (const auto why = difference(built_step(std::move(*again), used),
+                                  built_step(std::move(*fresh), fresh_buffers)))
+    return Finding{format_case(c), "in buffers that were used before, " + *why};
+  if (what) return Finding{format_case(c), *what};
   return std::nullopt;
 }
 
