@@ -55,6 +55,8 @@ need_packages() {
   fi
 }
 
+mla_configure=() # further arguments of the configuration
+
 # Configures and builds a preset; further arguments go to the build. Uses ccache where it is there.
 build_preset() {
   local preset=$1
@@ -62,6 +64,6 @@ build_preset() {
   if command -v ccache >/dev/null; then
     export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
   fi
-  cmake --preset "$preset" >&2 || return
+  cmake --preset "$preset" "${mla_configure[@]}" >&2 || return
   cmake --build --preset "$preset" "$@" >&2
 }
