@@ -1,0 +1,98 @@
+"""Import hooks: what has to be changed in AITER's modules, and a clear word on missing ones."""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+Change = Callable[[ModuleType], None]
+
+
+class NotServedError(ImportError):
+    """A compiled module of AITER that mla-testbed has no replacement for."""
+
+    def __init__(self, module: str) -> None:
+        super().__init__(
+            f"AITER needs its compiled module {module}, which mla-testbed does not replace: this "
+            "operation cannot run here. See docs/aiter-on-a-laptop.md for what can.", name=module)
+
+
+class Hook(importlib.abc.MetaPathFinder):
+    """Runs a change after a module is imported; refuses compiled modules that are not there."""
+
+    def __init__(self, changes: dict[str, Change]) -> None:
+        self._changes = dict(changes)
+        self._finding = False
+
+    def install(self) -> None:
+        """Puts the hook in front of everything; modules imported already are changed now."""
+        for name, change in list(self._changes.items()):
+            if name in sys.modules:
+                change(sys.modules[name])
+                del self._changes[name]
+        sys.meta_path.insert(0, self)
+
+    def remove(self) -> None:
+        """Takes the hook away; changed modules stay changed."""
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """A spec whose module is changed after its execution; None for all others."""
+        compiled = fullname.startswith("module_")
+        if self._finding or not (compiled or fullname in self._changes):
+            return None
+        self._finding = True
+        try:
+            spec = importlib.util.find_spec(fullname) if path is None else _found(fullname, path)
+        finally:
+            self._finding = False
+        if spec is None:
+            if compiled:
+                raise NotServedError(fullname)
+            return None
+        change = self._changes.pop(fullname, None)
+        if change is not None and spec.loader is not None:
+            spec.loader = _Changing(spec.loader, change)
+        return spec
+
+
+def _found(fullname: str, path: Sequence[str]) -> importlib.machinery.ModuleSpec | None:
+    return importlib.machinery.PathFinder.find_spec(fullname, path)
+
+
+class _Changing(importlib.abc.Loader):
+    """Another loader, and a change of what it loaded."""
+
+    def __init__(self, loader: Any, change: Change) -> None:
+        self._loader = loader
+        self._change = change
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
+        """As the other loader."""
+        made: ModuleType | None = self._loader.create_module(spec)
+        return made
+
+    def exec_module(self, module: ModuleType) -> None:
+        """As the other loader, then the change."""
+        self._loader.exec_module(module)
+        self._change(module)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)  # get_source and its like, for inspect
+
+
+def refuse_builds(core: ModuleType) -> None:
+    """The change of aiter.jit.core: a module that is not there is refused, not built."""
+
+    def build_module(md_name: str, *_: Any, **__: Any) -> None:
+        raise NotServedError(md_name)
+
+    core.build_module = build_module  # type: ignore[attr-defined]

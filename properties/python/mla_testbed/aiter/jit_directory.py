@@ -1,0 +1,39 @@
+"""A directory for AITER_JIT_DIR: replacements of AITER's compiled modules.
+
+AITER imports a module such as module_mla_metadata from this directory, and loads a library such as
+module_mla_asm.so from it. The modules are one-line files that refer to this package; the library
+is libmla_testbed itself, which has AITER's entry points.
+"""
+
+from __future__ import annotations
+
+import pathlib
+
+from .. import _library
+
+#: Module of AITER's -> module of this package.
+MODULES = {
+    "module_aiter_core": "core_module",
+    "module_mla_metadata": "metadata",
+    "module_ps_metadata": "metadata",
+    "module_mla_reduce": "reduce",
+    "module_cache": "cache",
+    "module_quant": "quant",
+}
+#: Libraries that AITER loads with ctypes.
+LIBRARIES = ("module_mla_asm",)
+
+
+def write(directory: pathlib.Path) -> None:
+    """Fills a directory; what is in it already is replaced."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, module in MODULES.items():
+        (directory / f"{name}.py").write_text(
+            f'"""{name}, served by mla-testbed."""\n'
+            f"from mla_testbed.aiter.{module} import *  # noqa: F403\n"
+            "from mla_testbed.aiter.operation import _set_current_hip_stream  # noqa: F401\n",
+            encoding="utf-8")
+    for name in LIBRARIES:
+        link = directory / f"{name}.so"
+        link.unlink(missing_ok=True)
+        link.symlink_to(_library.library_path().resolve())

@@ -1,0 +1,93 @@
+"""Everything that AITER needs around it to be imported and to run on a CPU."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+
+from .. import _library, _tensors, world
+from . import imports, jit_directory, machine_answers
+from .findings import Findings
+
+_KEPT = "MLA_TESTBED_BACKEND"
+
+
+class Stage:
+    """A world, the environment variables and the files that AITER reads; `leave()` ends it.
+
+    machine: what the world imitates. findings: where AITER's comparisons are kept; None leaves
+    aiter.test_common as it is. once: see strict.install.
+    """
+
+    def __init__(
+        self, machine: world.Machine, findings: Findings | None = None, *, once: bool = True
+    ) -> None:
+        if "aiter" in sys.modules:
+            raise RuntimeError("aiter is imported already: enter the stage before it")
+        self.world = world.World(machine)
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="mla-testbed-aiter-"))
+        self._environment: dict[str, str | None] = {}
+        jit_directory.write(self.directory / "jit")
+        machine_answers.write(self.directory / "bin", machine)
+        for name, value in self._variables(machine).items():
+            self._environment[name] = os.environ.get(name)
+            os.environ[name] = value
+        _tensors.set_place(lambda tensor: 0 if world.on_device(tensor) else -1)
+        self._places = _library.check_places(True)
+        self._hook = imports.Hook(_changes(findings, once))
+        self._hook.install()
+        _triton_driver(machine)
+
+    def _variables(self, machine: world.Machine) -> dict[str, str]:
+        return {
+            "AITER_JIT_DIR": str(self.directory / "jit"),
+            "GPU_ARCHS": machine.arch,
+            "CU_NUM": str(machine.compute_units),
+            "MLA_TESTBED_ARCH": machine.arch,
+            _KEPT: machine.backend,
+            "PATH": f"{self.directory / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}",
+        }
+
+    def leave(self) -> None:
+        """Puts everything back but modules that were imported meanwhile."""
+        self._hook.remove()
+        _library.check_places(self._places)
+        _tensors.set_place(None)
+        for name, value in self._environment.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        self.world.leave()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def entered(machine: world.Machine, findings: Findings | None = None) -> Iterator[Stage]:
+    """A stage for a block."""
+    stage = Stage(machine, findings)
+    try:
+        yield stage
+    finally:
+        stage.leave()
+
+
+def _changes(findings: Findings | None, once: bool) -> dict[str, imports.Change]:
+    changes: dict[str, imports.Change] = {"aiter.jit.core": imports.refuse_builds}
+    if findings is not None:
+        from . import strict  # needs torch
+
+        changes["aiter.test_common"] = lambda module: strict.install(module, findings, once=once)
+    return changes
+
+
+def _triton_driver(machine: world.Machine) -> None:
+    """AITER asks the active Triton driver for its target while it is imported."""
+    from . import target_driver
+
+    target_driver.activate(machine)

@@ -1,0 +1,98 @@
+"""torch as a machine with one GPU, on a CPU.
+
+Inside a world, CPU-only torch answers as on a machine with one MI300X or MI355X: `device="cuda"`,
+`torch.cuda`, pinned memory, streams, events, graphs. All memory is the CPU's; a note on each
+storage tells which would be on the device, so that tensors of two devices that meet are refused as
+on a GPU.
+
+    from mla_testbed import world
+    with world.entered(world.machine("gfx942")):
+        ...
+
+Needs torch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import torch
+
+from . import conversions, cuda, factories, notes
+from .dispatch import Dispatch
+from .late import LateCopies
+from .machine import BACKENDS, Machine, machine
+from .notes import on_device
+from .patches import Patches
+from .state import State
+
+__all__ = ["BACKENDS", "Machine", "World", "active", "entered", "machine", "on_device"]
+
+_active: World | None = None
+
+
+class World:
+    """A world that torch was moved into; `leave()` puts torch back."""
+
+    def __init__(self, of: Machine) -> None:
+        global _active
+        if _active is not None:
+            raise RuntimeError(f"a world of {_active.machine.arch} is entered already")
+        if torch.version.cuda is not None or vars(torch.version).get("hip") is not None:
+            raise RuntimeError(
+                f"torch {torch.__version__} is built for GPUs; a world needs the CPU build "
+                "(pip install torch --index-url https://download.pytorch.org/whl/cpu)"
+            )
+        self.machine = of
+        self.state = State(of, LateCopies(of.late_copies))
+        self._patches = Patches()
+        self._dispatch = Dispatch(self.state)
+        factories.install(self.state, self._patches)
+        conversions.install(self.state, self._patches)
+        cuda.install(self.state, self._patches)
+        self._dispatch.__enter__()
+        _active = self
+
+    def launch(self, launch: object, tensors: list[torch.Tensor]) -> None:
+        """Runs a launch that is no operation of torch, a Triton kernel's for example.
+
+        launch: called without arguments; recorded while a graph is captured. tensors: its
+        operands. Late copies happen before it.
+        """
+        if not callable(launch):
+            raise TypeError(f"launch is {type(launch).__name__}; expected a function")
+        self.state.late.before_launch()
+        if self.state.capture is not None:
+            self.state.capture.before([tensor for tensor in tensors if on_device(tensor)])
+            self.state.capture.add(launch)
+        launch()
+
+    def leave(self) -> None:
+        """Performs what is queued and puts torch back."""
+        global _active
+        self.state.late.wait()
+        torch.set_default_device(None)
+        self._dispatch.__exit__(None, None, None)
+        self._patches.undo()
+        _active = None
+
+
+def active() -> World | None:
+    """The world that is entered, or None."""
+    return _active
+
+
+@contextlib.contextmanager
+def entered(of: Machine) -> Iterator[World]:
+    """Enters a world for a block."""
+    world = World(of)
+    try:
+        yield world
+    finally:
+        world.leave()
+
+
+def place(tensor: torch.Tensor) -> str:
+    """"host", "pinned" or "device"."""
+    return notes.place(tensor)

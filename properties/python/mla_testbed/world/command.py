@@ -1,0 +1,118 @@
+"""mla-testbed-python: runs an unmodified script on a CPU as if it had one MI300X or MI355X.
+
+    mla-testbed-python --arch gfx942 -- op_tests/test_mla_persistent.py -c 21 -b 1 -n 16,1
+
+Exit code: the script's own; 1 where a comparison of AITER's failed that AITER only logs; 2 for
+wrong options; 3 where something that is needed is not installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import runpy
+import sys
+import traceback
+from collections.abc import Sequence
+
+USAGE, ENVIRONMENT = 2, 3
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options in front of the script."""
+    made = argparse.ArgumentParser(
+        prog="mla-testbed-python",
+        description="Run an unmodified Python script as on a machine with one AMD GPU.",
+        epilog="The script finds `aiter` where Python finds it: installed, on PYTHONPATH, or in "
+               "the tree that --aiter or AITER_SRC names.")
+    made.add_argument("--arch", default="gfx942", help="gfx942 (MI300X) or gfx950 (MI355X)")
+    made.add_argument("--cu", type=int, help="compute units; as many as the product has")
+    made.add_argument("--backend", default="cpu",
+                      help="what executes AITER's operations: cpu (the emulator) or aiter "
+                           "(AITER's code objects in the gfx emulator)")
+    made.add_argument("--late-copies", action="store_true",
+                      help="copies that do not block happen as late as a stream allows")
+    made.add_argument("--aiter", metavar="DIR", default=os.environ.get("AITER_SRC"),
+                      help="a source tree of AITER (AITER_SRC)")
+    made.add_argument("--keep-going", action="store_true",
+                      help="go on after a case of AITER's benchmarks failed")
+    made.add_argument("--as-written", action="store_true",
+                      help="leave AITER's comparisons and its repeated runs as they are")
+    made.add_argument("--findings", metavar="FILE", help="write the comparisons as JSON")
+    made.add_argument("-m", dest="module", metavar="MODULE", help="run a module, not a script")
+    made.add_argument("script", nargs=argparse.REMAINDER, help="-- script.py arguments...")
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns its exit code."""
+    options = parser().parse_args(arguments)
+    script = options.script[1:] if options.script[:1] == ["--"] else options.script
+    if not script and options.module is None:
+        parser().print_usage(sys.stderr)
+        print("mla-testbed-python: no script named", file=sys.stderr)
+        return USAGE
+    if script and options.module is None and not pathlib.Path(script[0]).is_file():
+        print(f"mla-testbed-python: no file '{script[0]}'", file=sys.stderr)
+        return USAGE
+    try:
+        return _run(options, script)
+    except ImportError as e:
+        traceback.print_exc()
+        print(f"mla-testbed-python: {e}", file=sys.stderr)
+        return ENVIRONMENT
+
+
+def _run(options: argparse.Namespace, script: list[str]) -> int:
+    from .. import world  # needs torch
+    from ..aiter import Findings, Stage
+
+    try:
+        machine = world.machine(
+            options.arch, options.cu, late_copies=options.late_copies, backend=options.backend)
+    except ValueError as e:
+        print(f"mla-testbed-python: {e}", file=sys.stderr)
+        return USAGE
+    if options.aiter is not None:
+        sys.path.insert(0, os.path.abspath(options.aiter))
+    findings = None if options.as_written else Findings(keep_going=options.keep_going)
+    stage = Stage(machine, findings)
+    try:
+        code = _script(options.module, script)
+    finally:
+        stage.leave()
+        if findings is not None and options.findings is not None:
+            findings.write(pathlib.Path(options.findings))
+    if findings is not None and code == 0 and (findings.failed() or findings.refused):
+        for failed in findings.failed():
+            print(f"FAIL {failed.message}: {failed.share:.1%} outside the tolerance",
+                  file=sys.stderr)
+        for refused in findings.refused:
+            print(f"FAIL {refused['error']}: {refused['text']}", file=sys.stderr)
+        return 1
+    return code
+
+
+def _script(module: str | None, script: list[str]) -> int:
+    """Runs a script or module as `python` does; its exit code."""
+    try:
+        if module is not None:
+            sys.argv = [module, *script]
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+        else:
+            sys.argv = list(script)
+            sys.path.insert(0, str(pathlib.Path(script[0]).resolve().parent))
+            runpy.run_path(script[0], run_name="__main__")
+    except SystemExit as e:
+        if e.code is None:
+            return 0
+        if isinstance(e.code, int):
+            return e.code
+        print(e.code, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

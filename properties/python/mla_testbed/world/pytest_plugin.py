@@ -1,0 +1,69 @@
+"""pytest plugin: --mla-testbed-arch gfx942 runs a test suite as on a machine with one GPU.
+
+Options: --mla-testbed-arch, --mla-testbed-cu, --mla-testbed-backend, --mla-testbed-late-copies,
+--mla-testbed-aiter. Without the first one the plugin does nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import pytest
+
+_STAGE = "mla_testbed_stage"
+
+
+def pytest_addoption(parser: Any) -> None:
+    """The options; the same as those of mla-testbed-python."""
+    group = parser.getgroup("mla-testbed")
+    group.addoption("--mla-testbed-arch", default=None,
+                    help="run as on a machine with one gfx942 or gfx950")
+    group.addoption("--mla-testbed-cu", type=int, default=None, help="its compute units")
+    group.addoption("--mla-testbed-backend", default="cpu",
+                    help="what executes AITER's operations: cpu or aiter")
+    group.addoption("--mla-testbed-late-copies", action="store_true",
+                    help="copies that do not block happen as late as a stream allows")
+    group.addoption("--mla-testbed-aiter", default=os.environ.get("AITER_SRC"),
+                    help="a source tree of AITER (AITER_SRC)")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: Any) -> None:
+    """Enters the world before anything is collected."""
+    arch = config.getoption("--mla-testbed-arch")
+    if arch is None:
+        return
+    from .. import world  # needs torch
+    from ..aiter import Findings, Stage
+
+    try:
+        machine = world.machine(
+            arch, config.getoption("--mla-testbed-cu"),
+            late_copies=config.getoption("--mla-testbed-late-copies"),
+            backend=config.getoption("--mla-testbed-backend"))
+    except ValueError as e:
+        raise pytest.UsageError(str(e)) from e
+    tree = config.getoption("--mla-testbed-aiter")
+    if tree is not None:
+        sys.path.insert(0, os.path.abspath(tree))
+    setattr(config, _STAGE, Stage(machine, Findings()))
+
+
+def pytest_report_header(config: Any) -> str | None:
+    """One line about the machine."""
+    stage = getattr(config, _STAGE, None)
+    if stage is None:
+        return None
+    machine = stage.world.machine
+    return (f"mla-testbed: {machine.name} ({machine.arch}), {machine.compute_units} compute "
+            f"units, backend {machine.backend}")
+
+
+def pytest_unconfigure(config: Any) -> None:
+    """Leaves the world."""
+    stage = getattr(config, _STAGE, None)
+    if stage is not None:
+        stage.leave()
+        delattr(config, _STAGE)

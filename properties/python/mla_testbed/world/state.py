@@ -1,0 +1,59 @@
+"""What the parts of one world share."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from typing import TYPE_CHECKING
+
+import torch
+
+from .late import LateCopies
+from .machine import Machine
+
+if TYPE_CHECKING:
+    from .graphs import CUDAGraph
+
+
+@dataclasses.dataclass
+class State:
+    """The machine, its queue of copies, and the graph that is being captured, if any."""
+
+    machine: Machine
+    late: LateCopies
+    capture: CUDAGraph | None = None
+    # Operations run on this thread make device memory although no argument is on the device.
+    making: threading.local = dataclasses.field(default_factory=threading.local)
+
+    @property
+    def device(self) -> torch.device:
+        """What a tensor on the device answers."""
+        return torch.device("cuda", 0)
+
+    def refuse_while_capturing(self, what: str) -> None:
+        """Raises RuntimeError where a GPU would: the host cannot wait for a captured stream."""
+        if self.capture is not None:
+            raise RuntimeError(
+                f"HIP error: operation not permitted when stream is capturing: {what}"
+            )
+
+
+def is_gpu(device: object) -> bool:
+    """Whether a device argument (a string, an index or a torch.device) means the GPU."""
+    if isinstance(device, torch.device):
+        kind, index = device.type, device.index
+    elif isinstance(device, bool) or device is None:
+        return False
+    elif isinstance(device, int):
+        kind, index = "cuda", device
+    elif isinstance(device, str):
+        parsed = torch.device(device)
+        kind, index = parsed.type, parsed.index
+    else:
+        return False
+    if kind == "cuda" and index not in (None, 0):
+        raise RuntimeError(
+            f"HIP error: invalid device ordinal: device cuda:{index}; this machine has one GPU, "
+            "cuda:0"
+        )
+    return kind == "cuda"
