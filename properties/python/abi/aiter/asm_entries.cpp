@@ -1,0 +1,84 @@
+// AITER's entry points, as its Python calls them with ctypes.
+#include <string>
+
+#include "properties/python/abi/aiter/decode_cpu.hpp"
+#include "properties/python/abi/aiter/decode_device.hpp"
+#include "properties/python/abi/aiter/decode_step.hpp"
+#include "properties/python/abi/aiter/decode_tasks.hpp"
+#include "properties/python/abi/aiter/mla_testbed_aiter.h"
+
+namespace mla::abi::aiter {
+namespace {
+
+constexpr std::size_t kShownFaults = 20;
+
+Failure failure_of(const std::vector<std::string>& faults) {
+  Failure failure{MLA_FAULT, "stage 1: " + faults.front(), "", ""};
+  if (faults.size() > 1)
+    failure.message += " (and " + std::to_string(faults.size() - 1) + " more)";
+  for (std::size_t i = 0; i < std::min(faults.size(), kShownFaults); ++i)
+    failure.report += faults[i] + "\n";
+  return failure;
+}
+
+std::optional<Failure> decode(const DecodeCall& call) {
+  DecodeStep step;
+  if (auto bad = check_step(call, step)) return bad;
+  const auto selection = select_kernel(step);
+  if (!selection) return abi::failure_of(selection.error());
+  const DecodeTasks list = tasks_of(step);
+  if (!list.faults.empty()) return failure_of(list.faults);
+  if (step.machine.execution == Execution::code_objects) return run_on_device(step, *selection);
+  run_on_cpu(step, list.tasks);
+  return std::nullopt;
+}
+
+}  // namespace
+}  // namespace mla::abi::aiter
+
+extern "C" {
+
+int aiter_ctypes_abi_version(void) { return 2; }
+const char* aiter_get_last_error(void) { return mla_last_error(); }
+void aiter_clear_last_error(void) {}
+
+int mla_decode_stage1_asm_fwd(
+    const aiter_tensor_t* q, const aiter_tensor_t* kv, const aiter_tensor_t* qo_indptr,
+    const aiter_tensor_t* kv_indptr, const aiter_tensor_t* kv_page_indices,
+    const aiter_tensor_t* kv_last_page_lens, const aiter_tensor_t* num_kv_splits_indptr,
+    const aiter_tensor_t* work_meta_data, const aiter_tensor_t* work_indptr,
+    const aiter_tensor_t* work_info_set, int64_t max_seqlen_q, int64_t page_size, int64_t nhead_kv,
+    float softmax_scale, const aiter_tensor_t* split_data, const aiter_tensor_t* split_lse,
+    const aiter_tensor_t* output, const aiter_tensor_t* lse, const aiter_tensor_t* q_scale,
+    const aiter_tensor_t* kv_scale, const aiter_tensor_t* g_kv_indptr, int64_t cp_world_size,
+    int64_t cp_rank, const aiter_tensor_t* /*valid_split_count*/,
+    int64_t /*use_valid_split_count_reduce*/, int causal, void* /*stream*/) {
+  return mla::abi::at_border([&] {
+    return mla::abi::aiter::decode({.q = q,
+                                    .kv = kv,
+                                    .qo_indptr = qo_indptr,
+                                    .kv_indptr = kv_indptr,
+                                    .kv_indices = kv_page_indices,
+                                    .last_page_len = kv_last_page_lens,
+                                    .splits_indptr = num_kv_splits_indptr,
+                                    .work_meta_data = work_meta_data,
+                                    .work_indptr = work_indptr,
+                                    .work_info = work_info_set,
+                                    .max_seqlen_q = max_seqlen_q,
+                                    .page_size = page_size,
+                                    .kv_heads = nhead_kv,
+                                    .softmax_scale = softmax_scale,
+                                    .split_data = split_data,
+                                    .split_lse = split_lse,
+                                    .output = output,
+                                    .lse = lse,
+                                    .q_scale = q_scale,
+                                    .kv_scale = kv_scale,
+                                    .global_kv_indptr = g_kv_indptr,
+                                    .ranks = cp_world_size,
+                                    .rank = cp_rank,
+                                    .causal = causal != 0});
+  });
+}
+
+}  // extern "C"
