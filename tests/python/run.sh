@@ -21,6 +21,15 @@ if ! cmp -s "$requirements" "$venv/requirements.txt"; then
   }
   cp "$requirements" "$venv/requirements.txt"
 fi
+# A large one: without it the tests of AITER's Python say that they need it, and are skipped.
+if ! cmp -s "$here/requirements-torch.txt" "$venv/requirements-torch.txt"; then
+  if "$venv/bin/pip" install --quiet -r "$here/requirements-torch.txt" \
+      --extra-index-url https://download.pytorch.org/whl/cpu; then
+    cp "$here/requirements-torch.txt" "$venv/requirements-torch.txt"
+  else
+    echo "python: no torch; tests that need it are skipped" >&2
+  fi
+fi
 
 export MLA_TESTBED_LIBRARY=$build/lib/libmla_testbed.so MLA_TESTBED_COMMAND=$build/mla-testbed
 export PYTHONPATH=$root/properties/python${PYTHONPATH:+:$PYTHONPATH} PYTHONDONTWRITEBYTECODE=1

@@ -14,8 +14,7 @@ constexpr std::size_t kShownFaults = 20;
 
 Failure failure_of(const std::vector<std::string>& faults) {
   Failure failure{MLA_FAULT, "stage 1: " + faults.front(), "", ""};
-  if (faults.size() > 1)
-    failure.message += " (and " + std::to_string(faults.size() - 1) + " more)";
+  if (faults.size() > 1) failure.message += " (and " + std::to_string(faults.size() - 1) + " more)";
   for (std::size_t i = 0; i < std::min(faults.size(), kShownFaults); ++i)
     failure.report += faults[i] + "\n";
   return failure;
@@ -38,8 +37,12 @@ std::optional<Failure> decode(const DecodeCall& call) {
 
 extern "C" {
 
-int aiter_ctypes_abi_version(void) { return 2; }
-const char* aiter_get_last_error(void) { return mla_last_error(); }
+int aiter_ctypes_abi_version(void) {
+  return 2;
+}
+const char* aiter_get_last_error(void) {
+  return mla_last_error();
+}
 void aiter_clear_last_error(void) {}
 
 int mla_decode_stage1_asm_fwd(

@@ -111,10 +111,9 @@ class Worker {
   void store(const DecodeTask& task, std::int64_t packed, std::int64_t in_block) {
     const Bf16Rounding rounding = stage1_rounding(step_.machine.arch);
     const std::int64_t index = task.q_begin * step_.heads + packed;
-    std::uint16_t* to =
-        task.partial_row < 0
-            ? step_.output + index * kValueDim
-            : reinterpret_cast<std::uint16_t*>(step_.split_data) + partial_of(task, packed) * kValueDim;
+    std::uint16_t* to = task.partial_row < 0 ? step_.output + index * kValueDim
+                                             : reinterpret_cast<std::uint16_t*>(step_.split_data) +
+                                                   partial_of(task, packed) * kValueDim;
     const float* from = direct_.data() + in_block * kValueDim;
     for (std::int64_t d = 0; d < kValueDim; ++d) to[d] = bf16_from_float(from[d], rounding);
   }

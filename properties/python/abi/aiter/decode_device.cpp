@@ -1,6 +1,7 @@
 #include "properties/python/abi/aiter/decode_device.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <map>
@@ -103,8 +104,8 @@ hip::aiter::DecodeQuery query_of(const DecodeStep& step) {
 void set_operands(const DecodeStep& step, DeviceMemory& memory, DecodeKernargs& k) {
   const std::int64_t q_row = step.heads * kKeyDim * element_bytes(step.q_dtype);
   k.q = memory.list("Q", std::span(step.q, static_cast<std::size_t>(step.q_rows * q_row)));
-  k.kv = memory.list("KV", std::span(step.kv, static_cast<std::size_t>(step.pages *
-                                                                      step.page_bytes)));
+  k.kv =
+      memory.list("KV", std::span(step.kv, static_cast<std::size_t>(step.pages * step.page_bytes)));
   k.q_stride = static_cast<std::uint32_t>(q_row * step.max_qo_len);
   k.page_stride = static_cast<std::uint32_t>(step.page_bytes);
   k.log2_page =
@@ -125,8 +126,8 @@ void set_operands(const DecodeStep& step, DeviceMemory& memory, DecodeKernargs& 
 void set_outputs(const DecodeStep& step, DeviceMemory& memory, DecodeKernargs& k) {
   const std::int64_t partials = step.partial_rows * step.heads;
   const std::int64_t bytes = step.bf16_partials ? 2 : 4;
-  k.partial_out = memory.output("splitData", writable(step.split_data,
-                                                      partials * kValueDim * bytes));
+  k.partial_out =
+      memory.output("splitData", writable(step.split_data, partials * kValueDim * bytes));
   k.partial_lse = memory.output("splitLse", writable(step.split_lse, partials));
   if (!step.persistent) return;
   const std::int64_t rows = step.q_rows * step.heads;
@@ -141,15 +142,15 @@ void set_work(const DecodeStep& step, DeviceMemory& memory, DecodeKernargs& k) {
     k.single_split = step.splits == 1 ? 1U : 0U;
     return;
   }
-  const Address meta[] = {memory.list("work_indptr", step.work_indptr),
-                          memory.list("work_info_set", step.work_info)};
-  k.work = memory.list("work_meta_data", std::span(meta));
+  const std::array<Address, 2> meta = {memory.list("work_indptr", step.work_indptr),
+                                       memory.list("work_info_set", step.work_info)};
+  k.work = memory.list("work_meta_data", std::span<const Address>(meta));
   k.kv_splits = static_cast<std::uint32_t>(step.splits);
   k.single_split = static_cast<std::uint32_t>(step.splits);
 }
 
 std::array<std::uint32_t, 3> grid_of(const DecodeStep& step, const Selection& selection) {
-  if (step.persistent) return {static_cast<std::uint32_t>(step.machine.compute_units), 1, 1};
+  if (step.persistent) return {static_cast<std::uint32_t>(step.work_indptr.size() - 1), 1, 1};
   const std::int64_t packed = step.heads * step.max_qo_len;
   return {static_cast<std::uint32_t>(ceil_div(packed, selection.rows_per_workgroup)),
           static_cast<std::uint32_t>(step.requests), static_cast<std::uint32_t>(step.splits)};
@@ -180,9 +181,10 @@ Result<Selection> select_kernel(const DecodeStep& step) {
   if (step.machine.installation == nullptr) return hip::aiter::dispatch_decode(query);
   const hip::aiter::Manifest* manifest = step.machine.installation->manifest(step.machine.arch);
   if (manifest == nullptr)
-    return Error{ErrorCode::unsupported, "'" + step.machine.installation->directory() +
-                                             "' has no manifest for " +
-                                             std::string(name(step.machine.arch)), ""};
+    return Error{ErrorCode::unsupported,
+                 "'" + step.machine.installation->directory() + "' has no manifest for " +
+                     std::string(name(step.machine.arch)),
+                 ""};
   return hip::aiter::select_decode(*manifest, query);
 }
 

@@ -19,8 +19,8 @@ Failure unsupported(std::string sentence) {
 // One of the lists of int32; `entries` may be kAny.
 MaybeFailure list(const char* name, const aiter_tensor_t* tensor, std::int64_t entries,
                   std::span<const std::int32_t>& to) {
-  if (auto bad = check_tensor(
-          tensor, {.name = name, .dtypes = {MLA_DTYPE_I32}, .shape = {entries}}))
+  if (auto bad =
+          check_tensor(tensor, {.name = name, .dtypes = {MLA_DTYPE_I32}, .shape = {entries}}))
     return bad;
   to = elements<const std::int32_t>(*tensor);
   return std::nullopt;
@@ -39,9 +39,9 @@ MaybeFailure scale(const char* name, const aiter_tensor_t* tensor, bool wanted, 
 }
 
 MaybeFailure operands(const DecodeCall& call, DecodeStep& step) {
-  if (auto bad = check_tensor(call.q, {.name = "Q",
-                                       .dtypes = {MLA_DTYPE_BF16, MLA_DTYPE_FP8},
-                                       .shape = {kAny, kAny, kKeyDim}}))
+  if (auto bad = check_tensor(
+          call.q,
+          {.name = "Q", .dtypes = {MLA_DTYPE_BF16, MLA_DTYPE_FP8}, .shape = {kAny, kAny, kKeyDim}}))
     return bad;
   if (call.kv != nullptr && (call.kv->dtype == MLA_DTYPE_U8 || call.kv->dtype == MLA_DTYPE_I8))
     return unsupported(
@@ -91,15 +91,14 @@ MaybeFailure lists(const DecodeCall& call, DecodeStep& step) {
 
 MaybeFailure works(const DecodeCall& call, DecodeStep& step) {
   if (auto bad = list("work_indptr", call.work_indptr, kAny, step.work_indptr)) return bad;
-  if (auto bad = check_tensor(call.work_info, {.name = "work_info_set",
-                                               .dtypes = {MLA_DTYPE_I32},
-                                               .shape = {kAny, 8}}))
+  if (auto bad = check_tensor(
+          call.work_info, {.name = "work_info_set", .dtypes = {MLA_DTYPE_I32}, .shape = {kAny, 8}}))
     return bad;
   step.work_info = elements<const std::int32_t>(*call.work_info);
   if (call.work_meta_data == nullptr) return std::nullopt;
-  if (auto bad = check_tensor(call.work_meta_data, {.name = "work_meta_data",
-                                                    .dtypes = {MLA_DTYPE_U64},
-                                                    .shape = {kAny}}))
+  if (auto bad =
+          check_tensor(call.work_meta_data,
+                       {.name = "work_meta_data", .dtypes = {MLA_DTYPE_U64}, .shape = {kAny}}))
     return bad;
   if (call.work_meta_data->numel < 2) return bad_tensor("work_meta_data", "2 elements", "fewer");
   // What the kernels follow. The two tensors are there so that a wrong address can be told.
@@ -119,9 +118,9 @@ MaybeFailure works(const DecodeCall& call, DecodeStep& step) {
 
 MaybeFailure outputs(const DecodeCall& call, DecodeStep& step) {
   const std::int64_t heads = step.heads;
-  if (auto bad = check_tensor(call.output, {.name = "output",
-                                            .dtypes = {MLA_DTYPE_BF16},
-                                            .shape = {step.q_rows, heads, kValueDim}}))
+  if (auto bad = check_tensor(
+          call.output,
+          {.name = "output", .dtypes = {MLA_DTYPE_BF16}, .shape = {step.q_rows, heads, kValueDim}}))
     return bad;
   step.output = static_cast<std::uint16_t*>(call.output->ptr);
   if (auto bad = check_tensor(call.split_data, {.name = "splitData",
@@ -141,12 +140,10 @@ MaybeFailure outputs(const DecodeCall& call, DecodeStep& step) {
   step.bf16_partials = !step.persistent && step.splits == 1 &&
                        !(heads == 16 && step.max_qo_len == 1 && step.q_dtype == Dtype::bf16);
   const bool is_bf16 = call.split_data->dtype == MLA_DTYPE_BF16;
-  if (is_bf16 && !step.bf16_partials)
-    return bad_tensor("splitData", "f32 for this launch", "bf16");
+  if (is_bf16 && !step.bf16_partials) return bad_tensor("splitData", "f32 for this launch", "bf16");
   if (call.lse == nullptr) return std::nullopt;
-  if (auto bad = check_tensor(call.lse, {.name = "lse",
-                                         .dtypes = {MLA_DTYPE_FP32},
-                                         .shape = {step.q_rows, heads}}))
+  if (auto bad = check_tensor(
+          call.lse, {.name = "lse", .dtypes = {MLA_DTYPE_FP32}, .shape = {step.q_rows, heads}}))
     return bad;
   step.lse = static_cast<float*>(call.lse->ptr);
   return std::nullopt;

@@ -18,7 +18,9 @@ std::string range(std::int64_t begin, std::int64_t end) {
   return "[" + std::to_string(begin) + ", " + std::to_string(end) + ")";
 }
 
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+std::size_t at(std::int64_t index) {
+  return static_cast<std::size_t>(index);
+}
 
 // Keys of a run of pages; only the last page of a request is not full.
 std::int64_t keys_of(const DecodeStep& step, std::int64_t pages, std::int64_t request, bool last) {
@@ -99,8 +101,8 @@ void add_work(const DecodeStep& step, const WorkItem& item, std::int64_t fold, s
     return to.fault(who, "request " + std::to_string(item.batch) + " is not in " +
                              range(0, step.requests * fold));
   if (item.partial_row < -1)
-    return to.fault(who, "partial row " + std::to_string(item.partial_row) +
-                             " is neither -1 nor a row");
+    return to.fault(who,
+                    "partial row " + std::to_string(item.partial_row) + " is neither -1 nor a row");
   const std::int64_t request = item.batch / fold;
   const std::int64_t last_len = step.last_page_len[at(request)];
   if (last_len < 1 || last_len > step.page_size)
@@ -116,15 +118,14 @@ void add_work(const DecodeStep& step, const WorkItem& item, std::int64_t fold, s
   const std::int64_t keys =
       keys_of(step, std::int64_t{item.kv_end} - item.kv_begin, request, !full);
   task.keys = {.begin = 0, .end = keys, .run = keys, .stride = std::max<std::int64_t>(keys, 1)};
-  const std::int64_t row_end = fold > 1 ? (std::int64_t{item.batch} + 1) * step.max_qo_len
-                                        : step.qo_indptr[at(request + 1)];
+  const std::int64_t row_end =
+      fold > 1 ? (std::int64_t{item.batch} + 1) * step.max_qo_len : step.qo_indptr[at(request + 1)];
   // Keys of the request before this work, and up to its last one.
   const std::int64_t before =
       (std::int64_t{item.kv_begin} - step.kv_indptr[at(request)]) * step.page_size;
   for (std::int64_t row = item.q_begin; row < item.q_end; ++row)
-    task.limits.push_back(visible_keys(step, request, before + keys + item.kv_offset,
-                                       row_end - 1 - row) -
-                          before);
+    task.limits.push_back(
+        visible_keys(step, request, before + keys + item.kv_offset, row_end - 1 - row) - before);
   to.admit(who, work, std::move(task));
 }
 
@@ -168,15 +169,15 @@ void add_splits(const DecodeStep& step, std::int64_t request, Collector& to) {
       std::int64_t{step.kv_indptr[at(request + 1)]} - step.kv_indptr[at(request)];
   const std::int64_t last_len = step.last_page_len[at(request)];
   if (pages < 0 || last_len < 1 || last_len > step.page_size)
-    return to.fault(who, std::to_string(pages) + " pages, the last of " +
-                             std::to_string(last_len) + " tokens");
+    return to.fault(
+        who, std::to_string(pages) + " pages, the last of " + std::to_string(last_len) + " tokens");
   const std::int64_t splits =
       std::int64_t{step.splits_indptr[at(request + 1)]} - step.splits_indptr[at(request)];
   if (splits < 0 || splits > step.splits)
     return to.fault(who, std::to_string(splits) + " splits are not in [0, " +
                              std::to_string(step.splits) + "]");
-  const std::int64_t tile = plan::split_granularity(Heads(step.heads), step.max_qo_len,
-                                                    {step.q_dtype, step.kv_dtype});
+  const std::int64_t tile =
+      plan::split_granularity(Heads(step.heads), step.max_qo_len, {step.q_dtype, step.kv_dtype});
   const std::int64_t keys = keys_of(step, pages, request, true);
   for (std::int64_t z = 0; z < splits && keys > z * tile; ++z) {
     DecodeTask task;

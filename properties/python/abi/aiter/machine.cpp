@@ -17,8 +17,8 @@ std::string variable(const char* name) {
 }
 
 Error wrong(const char* name, const std::string& value, const std::string& expected) {
-  return {ErrorCode::usage, "the variable " + std::string(name) + " is '" + value +
-                                "'; expected " + expected, ""};
+  return {ErrorCode::usage,
+          "the variable " + std::string(name) + " is '" + value + "'; expected " + expected, ""};
 }
 
 Result<std::int64_t> compute_units() {

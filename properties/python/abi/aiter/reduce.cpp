@@ -106,9 +106,8 @@ MaybeFailure check_operands(const ReduceCall& c, Reduction& r) {
   r.lse = static_cast<const float*>(c.partial_lse->ptr);
   r.to = static_cast<std::uint16_t*>(c.output->ptr);
   if (c.lse == nullptr) return std::nullopt;
-  if (auto bad = check_tensor(c.lse, {.name = "final_lse",
-                                      .dtypes = {MLA_DTYPE_FP32},
-                                      .shape = {r.rows, r.heads}}))
+  if (auto bad = check_tensor(
+          c.lse, {.name = "final_lse", .dtypes = {MLA_DTYPE_FP32}, .shape = {r.rows, r.heads}}))
     return bad;
   r.to_lse = static_cast<float*>(c.lse->ptr);
   return std::nullopt;
@@ -141,43 +140,45 @@ std::string check_tile(const Reduction& r, const Tile& tile, std::int64_t most) 
   for (const std::int32_t piece : tile.pieces) {
     const std::int64_t end = piece + tile.q_end - tile.q_begin;
     if (piece < 0 || end > r.partial_rows)
-      return "partial rows " + interval(piece, end) + " are not in " +
-             interval(0, r.partial_rows);
+      return "partial rows " + interval(piece, end) + " are not in " + interval(0, r.partial_rows);
   }
   return {};
 }
 
 MaybeFailure read_tiles(const ReduceCall& c, std::int64_t most, Reduction& r) {
-  if (auto bad = check_tensor(c.indptr, {.name = "reduce_indptr",
-                                         .dtypes = {MLA_DTYPE_I32},
-                                         .shape = {kAny}}))
+  if (auto bad = check_tensor(
+          c.indptr, {.name = "reduce_indptr", .dtypes = {MLA_DTYPE_I32}, .shape = {kAny}}))
     return bad;
-  if (auto bad = check_tensor(c.partial_map, {.name = "reduce_partial_map",
-                                              .dtypes = {MLA_DTYPE_I32},
-                                              .shape = {kAny}}))
+  if (auto bad =
+          check_tensor(c.partial_map,
+                       {.name = "reduce_partial_map", .dtypes = {MLA_DTYPE_I32}, .shape = {kAny}}))
     return bad;
   const auto indptr = elements<const std::int32_t>(*c.indptr);
   const auto map = elements<const std::int32_t>(*c.partial_map);
   const std::int64_t tiles = std::max<std::int64_t>(std::ssize(indptr) - 1, 0);
   if (c.final_map != nullptr)
-    if (auto bad = check_tensor(c.final_map, {.name = "reduce_final_map",
-                                              .dtypes = {MLA_DTYPE_I32},
-                                              .shape = {kAny, 2}}))
+    if (auto bad = check_tensor(
+            c.final_map,
+            {.name = "reduce_final_map", .dtypes = {MLA_DTYPE_I32}, .shape = {kAny, 2}}))
       return bad;
   for (std::int64_t i = 0; i < tiles; ++i) {
     const std::int64_t begin = indptr[static_cast<std::size_t>(i)];
     const std::int64_t end = indptr[static_cast<std::size_t>(i + 1)];
     const std::string who = "reduce tile " + std::to_string(i) + ": ";
     if (begin < 0 || end < begin || end > std::ssize(map))
-      return Failure{MLA_FAULT, who + "its pieces " + interval(begin, end) + " are not in " +
-                                    interval(0, std::ssize(map)), "", ""};
+      return Failure{MLA_FAULT,
+                     who + "its pieces " + interval(begin, end) + " are not in " +
+                         interval(0, std::ssize(map)),
+                     "", ""};
     if (end - begin < 2) continue;  // nothing is merged, and nothing is written
     if (c.final_map != nullptr && i >= c.final_map->shape[0])
-      return Failure{MLA_FAULT, who + "reduce_final_map has only " +
-                                    std::to_string(c.final_map->shape[0]) + " rows", "", ""};
+      return Failure{
+          MLA_FAULT,
+          who + "reduce_final_map has only " + std::to_string(c.final_map->shape[0]) + " rows", "",
+          ""};
     Tile tile;
-    tile.pieces = map.subspan(static_cast<std::size_t>(begin),
-                              static_cast<std::size_t>(end - begin));
+    tile.pieces =
+        map.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
     set_rows(c, i, tile);
     if (std::string bad = check_tile(r, tile, most); !bad.empty())
       return Failure{MLA_FAULT, who + bad, "", ""};
@@ -219,8 +220,7 @@ MaybeFailure reduce(const ReduceCall& call) {
   const int workers = r.tiles.size() < 4 ? 1 : prop::worker_count(0);
   prop::on_workers(workers, [&] {
     std::vector<float> merged(static_cast<std::size_t>(r.dim));
-    for (std::size_t i = next++; i < r.tiles.size(); i = next++)
-      merge_tile(r, r.tiles[i], merged);
+    for (std::size_t i = next++; i < r.tiles.size(); i = next++) merge_tile(r, r.tiles[i], merged);
   });
   return std::nullopt;
 }
@@ -228,11 +228,13 @@ MaybeFailure reduce(const ReduceCall& call) {
 }  // namespace
 }  // namespace mla::abi::aiter
 
-extern "C" int mla_aiter_reduce_v1(
-    const aiter_tensor_t* partial_output, const aiter_tensor_t* partial_lse,
-    const aiter_tensor_t* reduce_indptr, const aiter_tensor_t* reduce_final_map,
-    const aiter_tensor_t* reduce_partial_map, int64_t max_seqlen_q, int64_t num_kv_splits,
-    const aiter_tensor_t* final_output, const aiter_tensor_t* final_lse) {
+extern "C" int mla_aiter_reduce_v1(const aiter_tensor_t* partial_output,
+                                   const aiter_tensor_t* partial_lse,
+                                   const aiter_tensor_t* reduce_indptr,
+                                   const aiter_tensor_t* reduce_final_map,
+                                   const aiter_tensor_t* reduce_partial_map, int64_t max_seqlen_q,
+                                   int64_t num_kv_splits, const aiter_tensor_t* final_output,
+                                   const aiter_tensor_t* final_lse) {
   return mla::abi::at_border([&] {
     return mla::abi::aiter::reduce({partial_output, partial_lse, reduce_indptr, reduce_final_map,
                                     reduce_partial_map, max_seqlen_q, num_kv_splits, final_output,

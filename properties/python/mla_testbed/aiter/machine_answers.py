@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pathlib
 
-from ..world.machine import Machine
+from ..world.machines import Machine
 
 HIP_VERSION = "7.2.0"
 

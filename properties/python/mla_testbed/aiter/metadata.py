@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 from .. import _library, _options, _structs
 from . import session
@@ -77,7 +78,7 @@ def get_ps_metadata_v1(
         ctypes.byref(buffers)))
 
 
-def _buffers(*tensors: aiter_tensor_t) -> object:
+def _buffers(*tensors: aiter_tensor_t) -> Any:
     return _structs.PlanBuffers(*(ctypes.pointer(_base(tensor)) for tensor in tensors))
 
 

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 
 from .. import _library, _tensors, world
-from . import imports, jit_directory, machine_answers
+from . import imports, jit_directory, machine_answers, strict, target_driver
 from .findings import Findings
 
 _KEPT = "MLA_TESTBED_BACKEND"
@@ -80,14 +80,10 @@ def entered(machine: world.Machine, findings: Findings | None = None) -> Iterato
 def _changes(findings: Findings | None, once: bool) -> dict[str, imports.Change]:
     changes: dict[str, imports.Change] = {"aiter.jit.core": imports.refuse_builds}
     if findings is not None:
-        from . import strict  # needs torch
-
         changes["aiter.test_common"] = lambda module: strict.install(module, findings, once=once)
     return changes
 
 
 def _triton_driver(machine: world.Machine) -> None:
     """AITER asks the active Triton driver for its target while it is imported."""
-    from . import target_driver
-
     target_driver.activate(machine)

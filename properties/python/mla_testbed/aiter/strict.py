@@ -67,6 +67,8 @@ def _benchmark(original: Callable[..., Any], findings: Findings) -> Callable[...
                     for name, value in inspect.getcallargs(function, *args, **kwargs).items()}
                 return function(*args, **kwargs)
 
+            # AITER looks at the parameters of what it decorates, not through a wrapper.
+            in_a_case.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
             run = decorate(in_a_case)
 
             @functools.wraps(function)

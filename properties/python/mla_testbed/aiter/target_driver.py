@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from ..world.machine import Machine
+import torch
+
+from ..world.machines import Machine
 
 _INSTALL = "pip install triton"
 
@@ -16,7 +18,7 @@ def activate(machine: Machine) -> None:
     AITER itself then says that it needs Triton.
     """
     try:
-        import triton
+        import triton  # noqa: PLC0415 an extra
     except ImportError:
         return
     try:
@@ -28,8 +30,8 @@ def activate(machine: Machine) -> None:
 
 
 def _target_only(machine: Machine) -> Any:
-    from triton.backends.compiler import GPUTarget
-    from triton.backends.driver import DriverBase
+    from triton.backends.compiler import GPUTarget  # noqa: PLC0415
+    from triton.backends.driver import DriverBase  # noqa: PLC0415
 
     class TargetOnly(DriverBase):  # type: ignore[misc]
         """Answers what it compiles for, and launches nothing."""
@@ -42,8 +44,6 @@ def _target_only(machine: Machine) -> Any:
             return GPUTarget("hip", machine.arch, 64)
 
         def get_active_torch_device(self) -> Any:
-            import torch
-
             return torch.device("cuda", 0)
 
         def map_python_to_cpp_type(self, ty: str) -> str:

@@ -17,12 +17,18 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-import torch
+try:
+    import torch
+except ImportError as e:
+    raise ImportError(
+        "mla_testbed.world needs torch, which is not installed: pip install torch") from e
+
+from torch.utils._python_dispatch import _disable_current_modes
 
 from . import conversions, cuda, factories, notes
 from .dispatch import Dispatch
 from .late import LateCopies
-from .machine import BACKENDS, Machine, machine
+from .machines import BACKENDS, Machine, machine
 from .notes import on_device
 from .patches import Patches
 from .state import State
@@ -39,12 +45,12 @@ class World:
         global _active
         if _active is not None:
             raise RuntimeError(f"a world of {_active.machine.arch} is entered already")
-        if torch.version.cuda is not None or vars(torch.version).get("hip") is not None:
+        if torch.cuda.is_available():
             raise RuntimeError(
-                f"torch {torch.__version__} is built for GPUs; a world needs the CPU build "
-                "(pip install torch --index-url https://download.pytorch.org/whl/cpu)"
+                f"torch {torch.__version__} sees a GPU; a world takes its place, and is for "
+                "machines without one (hide it: HIP_VISIBLE_DEVICES= CUDA_VISIBLE_DEVICES=)"
             )
-        self.machine = of
+        self.machine: Machine = of
         self.state = State(of, LateCopies(of.late_copies))
         self._patches = Patches()
         self._dispatch = Dispatch(self.state)
@@ -66,7 +72,8 @@ class World:
         if self.state.capture is not None:
             self.state.capture.before([tensor for tensor in tensors if on_device(tensor)])
             self.state.capture.add(launch)
-        launch()
+        with _disable_current_modes():  # what it does inside is not recorded a second time
+            launch()
 
     def leave(self) -> None:
         """Performs what is queued and puts torch back."""

@@ -86,7 +86,7 @@ def _parse_to(args: Any, kwargs: Any) -> tuple[Any, Any, bool, bool]:
         names = ["dtype", "non_blocking", "copy"]
     else:
         names = ["device", "dtype", "non_blocking", "copy"]
-    given.update(zip(names, rest))
+    given.update(zip(names, rest, strict=False))
     if other is not None:
         given.setdefault("device", other.device)
         given.setdefault("dtype", other.dtype)

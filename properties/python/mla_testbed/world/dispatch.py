@@ -6,7 +6,7 @@ refused as on a GPU, but for scalars, copies and host indices.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -15,7 +15,7 @@ from . import notes
 from .state import State
 
 # Operations that move between the two memories, or only change what a tensor refers to.
-_ACROSS = {"copy_", "_to_copy", "set_", "resize_", "_copy_from", "is_set_to"}
+_ACROSS = {"copy_", "set_", "resize_", "_copy_from", "is_set_to"}
 # The host index of a device tensor is copied to the device.
 _INDEXED = {"index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index",
             "_unsafe_index_put"}
@@ -24,12 +24,31 @@ _WAITING = {"_local_scalar_dense", "nonzero", "masked_select", "equal", "is_nonz
             "unique_dim", "unique_consecutive"}
 
 
+
+class _Operation(NamedTuple):
+    """What matters of an operation, looked up once."""
+
+    library: str
+    name: str
+    across: bool
+    waits: bool
+    indexes: bool
+
+
+def _operation(func: Any) -> _Operation:
+    library, name = func._schema.name.split("::", 1)
+    aten = library == "aten"
+    return _Operation(library, name, aten and name in _ACROSS, aten and name in _WAITING,
+                      aten and name in _INDEXED)
+
+
 class Dispatch(TorchDispatchMode):
     """Notes the results of operations and refuses operands of two devices."""
 
     def __init__(self, state: State) -> None:
         super().__init__()
         self._state = state
+        self._operations: dict[Any, _Operation] = {}
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -41,45 +60,44 @@ class Dispatch(TorchDispatchMode):
         if kwargs:
             notes.tensors_in(kwargs.values(), tensors)
         device = [tensor for tensor in tensors if notes.on_device(tensor)]
-        making = getattr(self._state.making, "value", False)
-        if not device and not making:
+        if not device and not getattr(self._state.making, "value", False):
             return func(*args, **kwargs)
-        name = func._schema.name.split("::", 1)
+        operation = self._operations.get(func)
+        if operation is None:
+            operation = self._operations[func] = _operation(func)
         if device:
-            self._before(name, device, tensors)
-        if self._state.capture is not None:
-            self._state.capture.before(_written(func, args, kwargs))
-        result = func(*args, **kwargs)
-        across = name[1] in _ACROSS
-        if not across:
-            notes.note_all(result, notes.DEVICE)
+            self._before(operation, device, tensors)
         capture = self._state.capture
-        if capture is not None and not (across and len(device) != len(tensors)):
+        if capture is not None:
+            capture.before(_written(func, args, kwargs))
+        result = func(*args, **kwargs)
+        if not operation.across:  # what they return has a place already
+            notes.note_all(result, notes.DEVICE)
+        if capture is not None and not (operation.across and len(device) != len(tensors)):
             capture.record(func, args, kwargs, result)
         return result
 
     def _before(
-        self, name: list[str], device: list[torch.Tensor], tensors: list[torch.Tensor]
+        self, operation: _Operation, device: list[torch.Tensor], tensors: list[torch.Tensor]
     ) -> None:
         state = self._state
-        library, operation = name[0], name[1]
-        if operation in _WAITING:
-            state.refuse_while_capturing(operation)
+        if operation.waits:
+            state.refuse_while_capturing(operation.name)
             state.late.wait()
-        elif library == "aten":
+        elif operation.library == "aten":
             state.late.before_work_on(device)
         else:
             state.late.before_launch()
-        if library != "aten" or operation in _ACROSS or len(device) == len(tensors):
+        if len(device) == len(tensors) or operation.library != "aten" or operation.across:
             return
-        if operation in _INDEXED and notes.on_device(tensors[0]):
+        if operation.indexes and notes.on_device(tensors[0]):
             return
         for tensor in tensors:
             if tensor.dim() > 0 and not notes.on_device(tensor):
                 raise RuntimeError(
                     "Expected all tensors to be on the same device, but found at least two "
-                    f"devices, cuda:0 and cpu! (operation {library}::{operation}, a host operand "
-                    f"of shape {list(tensor.shape)})"
+                    f"devices, cuda:0 and cpu! (operation {operation.library}::{operation.name}, "
+                    f"a host operand of shape {list(tensor.shape)})"
                 )
 
 

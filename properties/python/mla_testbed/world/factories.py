@@ -65,8 +65,7 @@ def _on_device(state: State, function: Callable[..., Any], args: Any, kwargs: An
     given = notes.tensors_in(args[:1], [])
     if given and notes.on_device(given[0]) and function.__name__ in ("as_tensor", "asarray"):
         return function(*args, **kwargs)  # already there: no copy
-    result = make_on_device(state, lambda: _own_memory(function(*args, **kwargs), args))
-    return result
+    return make_on_device(state, lambda: _own_memory(function(*args, **kwargs), args))
 
 
 def _own_memory(result: torch.Tensor, args: Any) -> torch.Tensor:
@@ -83,8 +82,10 @@ def _default(state: State, constructors: Any) -> Callable[..., Any]:
     def torch_function(
         self: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
+        if func not in constructors:
+            return func(*args, **(kwargs or {}))
         kwargs = kwargs or {}
-        if func in constructors and kwargs.get("device") is None and is_gpu(self.device):
+        if kwargs.get("device") is None and is_gpu(self.device):
             if not notes.tensors_in(args[:1], []):  # a tensor keeps its device
                 return _on_device(state, func, args, {**kwargs, "device": "cpu"})
         elif not is_gpu(self.device):

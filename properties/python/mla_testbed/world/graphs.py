@@ -72,7 +72,7 @@ class CUDAGraph:
 
         def step() -> None:
             again = notes.tensors_in([func(*args, **kwargs)], [])
-            for old, new in zip(results, again):
+            for old, new in zip(results, again, strict=True):
                 if not notes.same_storage(old, new):
                     old.copy_(new)
 

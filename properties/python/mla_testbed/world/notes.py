@@ -7,6 +7,7 @@ it, and goes with the storage. A storage without a note is pageable host memory.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import torch
@@ -28,15 +29,16 @@ def place(tensor: torch.Tensor) -> str:
 
 def on_device(tensor: torch.Tensor) -> bool:
     """Whether the tensor's memory would be the GPU's."""
-    return place(tensor) == DEVICE
+    try:  # as place(), without the call: every operand of every operation comes here
+        return getattr(tensor.untyped_storage(), _NOTE, HOST) is DEVICE
+    except (NotImplementedError, RuntimeError):
+        return False
 
 
 def note(tensor: torch.Tensor, where: str) -> torch.Tensor:
     """Notes where the tensor's storage is; returns the tensor."""
-    try:
+    with contextlib.suppress(NotImplementedError, RuntimeError):
         setattr(tensor.untyped_storage(), _NOTE, where)
-    except (NotImplementedError, RuntimeError):
-        pass
     return tensor
 
 

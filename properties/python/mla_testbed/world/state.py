@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from .late import LateCopies
-from .machine import Machine
+from .machines import Machine
 
 if TYPE_CHECKING:
     from .graphs import CUDAGraph

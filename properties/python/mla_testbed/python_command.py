@@ -65,8 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace, script: list[str]) -> int:
-    from .. import world  # needs torch
-    from ..aiter import Findings, Stage
+    from . import world  # noqa: PLC0415 needs torch, and says so
+    from .aiter import Findings, Stage  # noqa: PLC0415
 
     try:
         machine = world.machine(

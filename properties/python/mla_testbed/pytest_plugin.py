@@ -29,14 +29,14 @@ def pytest_addoption(parser: Any) -> None:
                     help="a source tree of AITER (AITER_SRC)")
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(tryfirst=True)  # type: ignore[misc, unused-ignore]
 def pytest_configure(config: Any) -> None:
     """Enters the world before anything is collected."""
     arch = config.getoption("--mla-testbed-arch")
     if arch is None:
         return
-    from .. import world  # needs torch
-    from ..aiter import Findings, Stage
+    from . import world  # noqa: PLC0415 needs torch, and says so
+    from .aiter import Findings, Stage  # noqa: PLC0415
 
     try:
         machine = world.machine(

@@ -1,0 +1,227 @@
+"""torch as a machine with one GPU."""
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="the world needs torch, which is not installed")
+
+from mla_testbed import world  # noqa: E402
+
+
+@pytest.fixture
+def gfx942():
+    with world.entered(world.machine("gfx942")) as entered:
+        yield entered
+
+
+@pytest.fixture
+def late():
+    with world.entered(world.machine("gfx942", late_copies=True)) as entered:
+        yield entered
+
+
+def test_torch_is_what_it_was_after_a_world():
+    before = (torch.empty, torch.Tensor.to, torch.cuda.is_available, torch.version.hip)
+    with world.entered(world.machine("gfx942")):
+        tensor = torch.empty(2, device="cuda")
+        assert torch.cuda.is_available()
+    assert before == (torch.empty, torch.Tensor.to, torch.cuda.is_available, torch.version.hip)
+    assert not torch.cuda.is_available()
+    assert tensor.device.type == "cpu"
+    assert torch.empty(1).device.type == "cpu"
+
+
+def test_a_second_world_is_refused(gfx942):
+    with pytest.raises(RuntimeError, match="a world of gfx942 is entered already"):
+        world.World(world.machine("gfx950"))
+
+
+@pytest.mark.parametrize(("arch", "units"), [("gfx942", 304), ("gfx950", 256)])
+def test_the_device_has_the_compute_units_of_its_architecture(arch, units):
+    with world.entered(world.machine(arch)):
+        properties = torch.cuda.get_device_properties(torch.cuda.current_device())
+        assert properties.multi_processor_count == units
+        assert properties.gcnArchName.startswith(arch)
+        assert torch.cuda.device_count() == 1
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), [
+    (("gfx90a",), "architecture 'gfx90a' is unknown"),
+    (("gfx942", 0), "0 compute units"),
+])
+def test_a_machine_that_is_unknown_is_refused_by_its_value(arguments, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        world.machine(*arguments)
+
+
+def test_a_second_gpu_does_not_exist(gfx942):
+    with pytest.raises(RuntimeError, match="invalid device ordinal: device cuda:1"):
+        torch.empty(1, device="cuda:1")
+
+
+MAKERS = {
+    "empty": lambda: torch.empty(2, 3, device="cuda"),
+    "tensor": lambda: torch.tensor([1, 2], device="cuda:0"),
+    "full by torch.device": lambda: torch.full((2,), 7, device=torch.device("cuda")),
+    "arange on an index": lambda: torch.arange(4, device=0),
+    "randn with a generator": lambda: torch.randn(
+        3, device="cuda", generator=torch.Generator(device="cuda").manual_seed(1)),
+    "empty_like": lambda: torch.empty_like(torch.zeros(2, device="cuda")),
+    "new_zeros": lambda: torch.zeros(2, device="cuda").new_zeros(3),
+    "to": lambda: torch.zeros(2).to("cuda"),
+    "cuda": lambda: torch.zeros(2).cuda(),
+    "to of another tensor": lambda: torch.zeros(2).to(torch.zeros(1, device="cuda")),
+    "view": lambda: torch.zeros(4, device="cuda").view(2, 2)[1:],
+    "sum": lambda: torch.zeros(4, device="cuda") + 1,
+    "cast": lambda: torch.zeros(4, device="cuda").float().to(torch.bfloat16),
+    "cat": lambda: torch.cat([torch.zeros(2, device="cuda"), torch.ones(1, device="cuda")]),
+    "einsum": lambda: torch.einsum(
+        "ij,jk->ik", torch.ones(2, 3, device="cuda"), torch.ones(3, 2, device="cuda")),
+    "bytes of fp8": lambda: torch.zeros(4, device="cuda").to(torch.float8_e4m3fnuz).view(
+        torch.uint8),
+    "deep copy": lambda: __import__("copy").deepcopy(torch.zeros(2, device="cuda")),
+    "indexed by a host tensor": lambda: torch.zeros(4, device="cuda")[torch.tensor([0, 2])],
+}
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_a_tensor_made_on_the_device_is_there(gfx942, maker):
+    tensor = MAKERS[maker]()
+    assert tensor.device == torch.device("cuda", 0)
+    assert tensor.is_cuda
+    assert tensor.get_device() == 0
+
+
+HOST_MAKERS = {
+    "zeros": lambda: torch.zeros(2),
+    "cpu": lambda: torch.zeros(2, device="cuda").cpu(),
+    "to": lambda: torch.zeros(2, device="cuda").to("cpu", torch.float64),
+    "empty_like on the host": lambda: torch.empty_like(
+        torch.zeros(2, device="cuda"), device="cpu"),
+    "sum": lambda: torch.zeros(2) + 1,
+}
+
+
+@pytest.mark.parametrize("maker", HOST_MAKERS)
+def test_a_tensor_of_the_host_is_not_on_the_device(gfx942, maker):
+    tensor = HOST_MAKERS[maker]()
+    assert tensor.device.type == "cpu"
+    assert not tensor.is_cuda
+    assert tensor.get_device() == -1
+
+
+def test_a_default_device_is_where_factories_make_tensors(gfx942):
+    torch.set_default_device("cuda")
+    assert torch.zeros(2).is_cuda
+    assert torch.tensor([1.0]).is_cuda
+    assert not torch.zeros(2, device="cpu").is_cuda
+    torch.set_default_device(None)
+    assert not torch.zeros(2).is_cuda
+
+
+def test_a_copy_between_devices_never_shares_memory(gfx942):
+    host = torch.zeros(2)
+    there = host.to("cuda")
+    host.fill_(1)
+    back = there.cpu()
+    there.fill_(2)
+    assert there.tolist() == [2, 2]
+    assert back.tolist() == [0, 0]
+
+
+def test_tensors_of_two_devices_do_not_meet(gfx942):
+    with pytest.raises(RuntimeError, match=r"at least two devices, cuda:0 and cpu"):
+        torch.zeros(2, device="cuda") + torch.zeros(2)
+    assert (torch.zeros(2, device="cuda") + torch.tensor(1.0)).tolist() == [1, 1]
+
+
+def test_a_device_tensor_is_no_numpy_array(gfx942):
+    with pytest.raises(TypeError, match="can't convert cuda:0 device type tensor to numpy"):
+        torch.zeros(2, device="cuda").numpy()
+
+
+def test_a_copy_from_pinned_memory_reads_it_late(late):
+    pinned = torch.zeros(2).pin_memory()
+    assert pinned.is_pinned()
+    there = torch.empty(2, device="cuda")
+    there.copy_(pinned, non_blocking=True)
+    pinned.fill_(7)  # too early
+    assert there.tolist() == [7, 7]
+
+
+def test_a_copy_has_happened_after_the_host_waited(late):
+    pinned = torch.zeros(2, pin_memory=True)
+    there = pinned.to("cuda", non_blocking=True)
+    event = torch.cuda.Event()
+    event.record()
+    event.synchronize()
+    pinned.fill_(7)
+    assert there.tolist() == [0, 0]
+
+
+def test_a_copy_from_pageable_memory_is_never_late(late):
+    pageable = torch.zeros(2)
+    there = pageable.to("cuda", non_blocking=True)
+    pageable.fill_(7)
+    assert there.tolist() == [0, 0]
+
+
+def test_a_copy_to_the_host_arrives_when_the_host_waits(late):
+    pinned = torch.full((2,), -1.0, pin_memory=True)
+    there = torch.ones(2, device="cuda")
+    pinned.copy_(there, non_blocking=True)
+    there.fill_(5)  # after the copy in the stream
+    assert pinned.tolist() == [-1, -1]
+    torch.cuda.synchronize()
+    assert pinned.tolist() == [1, 1]
+
+
+def test_without_late_copies_every_copy_happens_at_once(gfx942):
+    pinned = torch.zeros(2, pin_memory=True)
+    there = pinned.to("cuda", non_blocking=True)
+    pinned.fill_(7)
+    assert there.tolist() == [0, 0]
+
+
+def test_a_capture_runs_nothing_and_a_replay_everything(gfx942):
+    x = torch.ones(2, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        assert torch.cuda.is_current_stream_capturing()
+        y = x * 2
+        x += 1
+    assert x.tolist() == [1, 1]
+    assert y.isnan().all()
+    graph.replay()
+    assert (x.tolist(), y.tolist()) == ([2, 2], [2, 2])
+    x.fill_(10)
+    graph.replay()
+    assert (x.tolist(), y.tolist()) == ([11, 11], [20, 20])
+
+
+def test_a_replay_reads_pinned_memory_as_it_is_then(gfx942):
+    pinned = torch.zeros(2, pin_memory=True)
+    there = torch.zeros(2, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        there.copy_(pinned, non_blocking=True)
+    pinned.fill_(3)
+    graph.replay()
+    assert there.tolist() == [3, 3]
+
+
+def test_the_host_cannot_wait_for_a_stream_that_is_captured(gfx942):
+    x = torch.ones(2, device="cuda")
+    with pytest.raises(RuntimeError, match="not permitted when stream is capturing"), \
+            torch.cuda.graph(torch.cuda.CUDAGraph()):
+        x.sum().item()
+    assert not torch.cuda.is_current_stream_capturing()
+
+
+def test_a_launch_is_recorded_with_a_graph(gfx942):
+    x = torch.zeros(2, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        gfx942.launch(lambda: x.add_(1), [x])
+    assert x.tolist() == [0, 0]
+    graph.replay()
+    assert x.tolist() == [1, 1]
