@@ -7,7 +7,6 @@ Options: --mla-testbed-arch, --mla-testbed-cu, --mla-testbed-backend, --mla-test
 from __future__ import annotations
 
 import os
-import sys
 from typing import Any
 
 import pytest
@@ -45,10 +44,11 @@ def pytest_configure(config: Any) -> None:
             backend=config.getoption("--mla-testbed-backend"))
     except ValueError as e:
         raise pytest.UsageError(str(e)) from e
-    tree = config.getoption("--mla-testbed-aiter")
-    if tree is not None:
-        sys.path.insert(0, os.path.abspath(tree))
-    setattr(config, _STAGE, Stage(machine, Findings()))
+    try:
+        stage = Stage(machine, Findings(), tree=config.getoption("--mla-testbed-aiter"))
+    except FileNotFoundError as e:
+        raise pytest.UsageError(str(e)) from e
+    setattr(config, _STAGE, stage)
 
 
 def pytest_report_header(config: Any) -> str | None:

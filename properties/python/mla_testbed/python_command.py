@@ -74,10 +74,12 @@ def _run(options: argparse.Namespace, script: list[str]) -> int:
     except ValueError as e:
         print(f"mla-testbed-python: {e}", file=sys.stderr)
         return USAGE
-    if options.aiter is not None:
-        sys.path.insert(0, os.path.abspath(options.aiter))
     findings = None if options.as_written else Findings(keep_going=options.keep_going)
-    stage = Stage(machine, findings)
+    try:
+        stage = Stage(machine, findings, tree=options.aiter)
+    except FileNotFoundError as e:
+        print(f"mla-testbed-python: {e}", file=sys.stderr)
+        return ENVIRONMENT
     try:
         code = _script(options.module, script)
     finally:

@@ -3,7 +3,8 @@
 #
 #   exports_test.sh LIBRARY
 set -euo pipefail
-headers=("$(dirname "${BASH_SOURCE[0]}")"/../../../properties/python/abi/*.h)
+abi=$(dirname "${BASH_SOURCE[0]}")/../../../properties/python/abi
+headers=("$abi"/*.h "$abi"/*/*.h)
 shown=$(nm -D --defined-only "$1" | awk '{print $3}' | sort)
 declared=$(grep -ohE '^MLA_TESTBED_API[^(]*\(' "${headers[@]}" | grep -oE '\w+\($' | tr -d '(' | sort)
 [[ -n $declared ]] || { echo "found no declaration in ${headers[*]}" >&2; exit 1; }

@@ -84,4 +84,44 @@ int mla_decode_stage1_asm_fwd(
   });
 }
 
+int mla_prefill_ps_asm_fwd(const aiter_tensor_t* q, const aiter_tensor_t* k,
+                           const aiter_tensor_t* v, const aiter_tensor_t* qo_indptr,
+                           const aiter_tensor_t* kv_indptr, const aiter_tensor_t* kv_page_indices,
+                           const aiter_tensor_t* work_indptr, const aiter_tensor_t* work_info_set,
+                           int64_t /*max_seqlen_q*/, float softmax_scale, int is_causal,
+                           const aiter_tensor_t* split_data, const aiter_tensor_t* split_lse,
+                           const aiter_tensor_t* output, const aiter_tensor_t* q_scale,
+                           const aiter_tensor_t* k_scale, const aiter_tensor_t* v_scale,
+                           void* /*stream*/) {
+  const auto machine = mla::abi::aiter::this_machine();
+  if (!machine) return mla::abi::keep(mla::abi::failure_of(machine.error()));
+  const mla_prefill_tensors tensors = {.q = q,
+                                       .k = k,
+                                       .v = v,
+                                       .qo_indptr = qo_indptr,
+                                       .kv_indptr = kv_indptr,
+                                       .kv_page_indices = kv_page_indices,
+                                       .work_indptr = work_indptr,
+                                       .work_info_set = work_info_set,
+                                       .split_data = split_data,
+                                       .split_lse = split_lse,
+                                       .output = output,
+                                       .q_scale = q_scale,
+                                       .k_scale = k_scale,
+                                       .v_scale = v_scale};
+  const mla_arch arch = machine->arch == mla::Arch::gfx942 ? MLA_GFX942 : MLA_GFX950;
+  return mla_prefill(arch, is_causal != 0 ? 1 : 0, &tensors, softmax_scale);
+}
+
+int mla_prefill_asm_fwd(const aiter_tensor_t*, const aiter_tensor_t*, const aiter_tensor_t*,
+                        const aiter_tensor_t*, const aiter_tensor_t*, const aiter_tensor_t*,
+                        int64_t, float, const aiter_tensor_t*, const aiter_tensor_t*, void*) {
+  return mla::abi::at_border([] {
+    return std::optional<mla::abi::Failure>(
+        {MLA_UNSUPPORTED,
+         "mla_prefill_asm_fwd: prefill over the latent cache without a plan is not executed here",
+         "", ""});
+  });
+}
+
 }  // extern "C"

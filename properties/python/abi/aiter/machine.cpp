@@ -62,13 +62,13 @@ Result<Machine> this_machine() {
   } else if (!backend.empty() && backend != "cpu") {
     return wrong("MLA_TESTBED_BACKEND", backend, "cpu or aiter");
   }
-  const std::string hsa = variable("MLA_TESTBED_HSA");
+  const std::string hsa = variable("AITER_HSA");
   if (!hsa.empty()) {
     auto installation = installation_at(hsa);
     if (!installation) return installation.error();
     machine.installation = std::move(*installation);
   } else if (machine.execution == Execution::code_objects) {
-    return wrong("MLA_TESTBED_HSA", hsa, "the directory 'hsa' of an AITER, for backend aiter");
+    return wrong("AITER_HSA", hsa, "the directory 'hsa' of an AITER, for backend aiter");
   }
   return machine;
 }

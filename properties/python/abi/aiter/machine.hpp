@@ -20,7 +20,7 @@ struct Machine {
   Arch arch = Arch::gfx942;
   std::int64_t compute_units = 304;
   Execution execution = Execution::emulator;
-  // Null unless MLA_TESTBED_HSA names one.
+  // Null unless AITER_HSA names one.
   std::shared_ptr<hip::aiter::Installation> installation;
 };
 

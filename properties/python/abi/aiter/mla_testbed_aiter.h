@@ -2,13 +2,13 @@
  *
  * AITER's Python loads module_mla_asm.so with ctypes and calls the three mla_*_asm_fwd below; they
  * have AITER's names and arguments (version 2 of its convention for errors: a status, and a message
- * that aiter_get_last_error() returns). The others stand behind its pybind11 modules. The stream is
+ * that aiter_get_last_error() returns). The stream is
  * ignored: a call returns when its work is done.
  *
  * What AITER's C++ reads from the machine comes from the environment: GPU_ARCHS ("gfx942" or
  * "gfx950") and CU_NUM. MLA_TESTBED_BACKEND says what executes decode and prefill: "cpu", the
- * emulator, or "aiter", AITER's code objects under MLA_TESTBED_HSA in the gfx emulator. With
- * MLA_TESTBED_HSA, a shape for which AITER ships no kernel is refused by either.
+ * emulator, or "aiter", AITER's code objects under AITER_HSA in the gfx emulator. With
+ * AITER_HSA, a shape for which AITER ships no kernel is refused by either.
  *
  * A tensor is device memory unless stated otherwise. Every index of a plan or a list is checked
  * before it is followed; what a kernel would read or write out of bounds is an error, and the call
@@ -42,14 +42,23 @@ MLA_TESTBED_API int mla_decode_stage1_asm_fwd(
     int64_t cp_rank, const aiter_tensor_t* valid_split_count, int64_t use_valid_split_count_reduce,
     int causal, void* stream);
 
-/* The merge behind stage 1: partial_output [partial rows, ..., heads, v_dim] f32, partial_lse
- * [partial rows, ..., heads] f32, final_output [rows, heads, v_dim] bf16 or fp16, final_lse
- * [rows, heads] f32 or NULL, reduce_final_map NULL: tiles follow one another. */
-MLA_TESTBED_API int mla_aiter_reduce_v1(
-    const aiter_tensor_t* partial_output, const aiter_tensor_t* partial_lse,
-    const aiter_tensor_t* reduce_indptr, const aiter_tensor_t* reduce_final_map,
-    const aiter_tensor_t* reduce_partial_map, int64_t max_seqlen_q, int64_t num_kv_splits,
-    const aiter_tensor_t* final_output, const aiter_tensor_t* final_lse);
+/* Prefill of the works of a plan, fp8, gfx950; see mla_prefill(). */
+MLA_TESTBED_API int mla_prefill_ps_asm_fwd(
+    const aiter_tensor_t* q, const aiter_tensor_t* k, const aiter_tensor_t* v,
+    const aiter_tensor_t* qo_indptr, const aiter_tensor_t* kv_indptr,
+    const aiter_tensor_t* kv_page_indices, const aiter_tensor_t* work_indptr,
+    const aiter_tensor_t* work_info_set, int64_t max_seqlen_q, float softmax_scale, int is_causal,
+    const aiter_tensor_t* split_data, const aiter_tensor_t* split_lse, const aiter_tensor_t* output,
+    const aiter_tensor_t* q_scale, const aiter_tensor_t* k_scale, const aiter_tensor_t* v_scale,
+    void* stream);
+
+/* Prefill over the latent cache without a plan: AITER's arguments; not executed here, and refused
+ * with MLA_UNSUPPORTED. */
+MLA_TESTBED_API int mla_prefill_asm_fwd(
+    const aiter_tensor_t* q, const aiter_tensor_t* kv, const aiter_tensor_t* qo_indptr,
+    const aiter_tensor_t* kv_indptr, const aiter_tensor_t* kv_page_indices,
+    const aiter_tensor_t* kv_last_page_lens, int64_t max_seqlen_q, float softmax_scale,
+    const aiter_tensor_t* split_data, const aiter_tensor_t* split_lse, void* stream);
 
 #ifdef __cplusplus
 }

@@ -22,6 +22,17 @@ class NotServedError(ImportError):
             "operation cannot run here. See docs/aiter-on-a-laptop.md for what can.", name=module)
 
 
+def refuse_operation(module: str) -> Callable[[str], Any]:
+    """A module's __getattr__: an operation that it lacks is refused by name."""
+
+    def refuse(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise NotServedError(f"{module}, operation {name}")
+
+    return refuse
+
+
 class Hook(importlib.abc.MetaPathFinder):
     """Runs a change after a module is imported; refuses compiled modules that are not there."""
 

@@ -18,7 +18,6 @@ MODULES = {
     "module_ps_metadata": "metadata",
     "module_mla_reduce": "reduce",
     "module_cache": "cache",
-    "module_quant": "quant",
 }
 #: Libraries that AITER loads with ctypes.
 LIBRARIES = ("module_mla_asm",)
@@ -31,7 +30,9 @@ def write(directory: pathlib.Path) -> None:
         (directory / f"{name}.py").write_text(
             f'"""{name}, served by mla-testbed."""\n'
             f"from mla_testbed.aiter.{module} import *  # noqa: F403\n"
-            "from mla_testbed.aiter.operation import _set_current_hip_stream  # noqa: F401\n",
+            "from mla_testbed.aiter.imports import refuse_operation\n"
+            "from mla_testbed.aiter.operation import _set_current_hip_stream  # noqa: F401\n"
+            "\n__getattr__ = refuse_operation(__name__)\n",
             encoding="utf-8")
     for name in LIBRARIES:
         link = directory / f"{name}.so"

@@ -21,20 +21,23 @@ class Stage:
     """A world, the environment variables and the files that AITER reads; `leave()` ends it.
 
     machine: what the world imitates. findings: where AITER's comparisons are kept; None leaves
-    aiter.test_common as it is. once: see strict.install.
+    aiter.test_common as it is. once: see strict.install. tree: the source tree of AITER, put on
+    sys.path; its directory hsa tells which kernels AITER ships, unless AITER_HSA names another.
     """
 
     def __init__(
-        self, machine: world.Machine, findings: Findings | None = None, *, once: bool = True
+        self, machine: world.Machine, findings: Findings | None = None, *, once: bool = True,
+        tree: str | os.PathLike[str] | None = None,
     ) -> None:
         if "aiter" in sys.modules:
             raise RuntimeError("aiter is imported already: enter the stage before it")
+        of_tree = {} if tree is None else _of_tree(pathlib.Path(tree).resolve())
         self.world = world.World(machine)
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="mla-testbed-aiter-"))
         self._environment: dict[str, str | None] = {}
         jit_directory.write(self.directory / "jit")
         machine_answers.write(self.directory / "bin", machine)
-        for name, value in self._variables(machine).items():
+        for name, value in {**self._variables(machine), **of_tree}.items():
             self._environment[name] = os.environ.get(name)
             os.environ[name] = value
         _tensors.set_place(lambda tensor: 0 if world.on_device(tensor) else -1)
@@ -68,13 +71,29 @@ class Stage:
 
 
 @contextlib.contextmanager
-def entered(machine: world.Machine, findings: Findings | None = None) -> Iterator[Stage]:
+def entered(
+    machine: world.Machine, findings: Findings | None = None,
+    tree: str | os.PathLike[str] | None = None,
+) -> Iterator[Stage]:
     """A stage for a block."""
-    stage = Stage(machine, findings)
+    stage = Stage(machine, findings, tree=tree)
     try:
         yield stage
     finally:
         stage.leave()
+
+
+def _of_tree(tree: pathlib.Path) -> dict[str, str]:
+    """Puts a source tree on sys.path; the variables that it stands for."""
+    if not (tree / "aiter" / "__init__.py").is_file():
+        raise FileNotFoundError(
+            f"'{tree}' is no source tree of AITER: it has no aiter/__init__.py (a clone of "
+            "https://github.com/ROCm/aiter is one)")
+    sys.path.insert(0, str(tree))
+    hsa = tree / "hsa"
+    if "AITER_HSA" in os.environ or not hsa.is_dir():
+        return {}
+    return {"AITER_HSA": str(hsa)}
 
 
 def _changes(findings: Findings | None, once: bool) -> dict[str, imports.Change]:
