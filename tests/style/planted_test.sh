@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The formatter, the linter and the check of citations complain about sources that deserve it.
+# The formatter, the linter and the checks of citations and links complain about what deserves it.
 set -euo pipefail
 for tool in clang-format-19 clang-tidy-19; do
   command -v "$tool" >/dev/null || { echo "$tool is missing" >&2; exit 10; }
@@ -34,3 +34,11 @@ if python3 tests/style/citations.py "$folder/cited.cpp" >/dev/null; then
   echo "citations.py accepts a section that does not exist" >&2
   exit 1
 fi
+
+for target in no_such_page.md '../README.md#no-such-heading'; do
+  printf '[here](%s)\n' "${target/..\/README.md/$PWD/README.md}" >"$folder/linked.md"
+  if python3 tests/style/links.py "$folder/linked.md" >/dev/null; then
+    echo "links.py accepts $target" >&2
+    exit 1
+  fi
+done
