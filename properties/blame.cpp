@@ -26,7 +26,7 @@ std::string describe(const plan::Plan& plan, std::int64_t index) {
                                  : "writes partial row " + std::to_string(w.partial_row);
   return "work " + std::to_string(index) + " on slot " + std::to_string(slot_of(plan, index)) +
          ": batch " + std::to_string(w.batch) + ", rows " + range(w.q_begin, w.q_end) + ", pages " +
-         range(w.kv_begin, w.kv_end) + ", " + std::to_string(w.kv_offset) + " tokens behind, " +
+         range(w.kv_begin, w.kv_end) + ", " + std::to_string(w.kv_offset) + " tokens after them, " +
          target;
 }
 

@@ -226,11 +226,11 @@ Result<Case> parse_case(std::string_view line) {
   Case c;
   if (Status s = parse_requests(requests, c)) return *s;
   std::set<std::string_view> seen;
-  if (rest.size() != requests.size() && fields.empty()) return bad("", "", "a field behind ';'");
+  if (rest.size() != requests.size() && fields.empty()) return bad("", "", "a field after ';'");
   while (!fields.empty()) {
     const auto [item, more] = halves(fields, ';');
     if (Status s = parse_field(item, seen, c)) return *s;
-    if (fields.size() != item.size() && more.empty()) return bad("", "", "a field behind ';'");
+    if (fields.size() != item.size() && more.empty()) return bad("", "", "a field after ';'");
     fields = more;
   }
   if (!seen.contains("cu")) c.compute_units = product_compute_units(c.arch).count();

@@ -128,7 +128,7 @@ void check_empty_works(const PlanCheckInput& input, std::int64_t works, Violatio
       out.push_back({Rule::empty_work,
                      describe(p) + " is empty: a kernel ends slot " +
                          num(static_cast<std::int64_t>(c)) + " there and never runs the " +
-                         num(indptr[c + 1] - w - 1) + " works behind it",
+                         num(indptr[c + 1] - w - 1) + " works after it",
                      w});
     }
 }

@@ -62,7 +62,7 @@ void check_one_tile(const PlanCheckInput& input, const PlanningRequest& r, const
          "keys " + num(covered) + ".." + num(visible) + " of the request are covered by no work");
   if (covered > visible && !input.kernel_masks)
     fail(t.pieces.back().index, "keys " + num(visible) + ".." + num(covered) +
-                                    " must not be seen and the kernel does not mask");
+                                    " must be hidden, but the kernel does not mask");
 }
 
 struct MergeList {
@@ -127,13 +127,13 @@ void check_rows(const std::vector<PlanningRequest>& requests, const std::vector<
     };
     for (; t < tiles.size() && tiles[t].request == static_cast<std::int64_t>(b); ++t) {
       if (tiles[t].q_begin > next && r.tokens > 0)
-        fail("rows " + num(next) + ".." + num(tiles[t].q_begin) + " are written by nobody");
+        fail("no work writes rows " + num(next) + ".." + num(tiles[t].q_begin));
       if (tiles[t].q_begin < next)
         fail("rows " + num(tiles[t].q_begin) + ".." + num(next) + " are written twice");
       next = std::max(next, tiles[t].q_end);
     }
     if (next < r.q_end && r.tokens > 0)
-      fail("rows " + num(next) + ".." + num(r.q_end) + " are written by nobody");
+      fail("no work writes rows " + num(next) + ".." + num(r.q_end));
   }
 }
 

@@ -87,7 +87,7 @@ Result<Cut> V10::cut(std::int64_t index) const {
   const std::int64_t n = input_.kv_indptr[i + 1] - begin;
   if (safe(input_) && n == 0)
     return refused(request_name(r) +
-                   " has n = 0 keys: planner v1.0 plans 1 and starts the next request behind it");
+                   " has n = 0 keys: planner v1.0 plans 1 and starts the next request after it");
   if (safe(input_) && layout_.trims && n < layout_.ratio)
     return shorter_than_query(r, n, layout_.ratio);
   const std::int64_t pages = std::max<std::int64_t>(n - trim(index), 1);

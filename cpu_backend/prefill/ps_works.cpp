@@ -98,7 +98,7 @@ class Reader {
     if (task.partial_row == -1) return {};
     if (task.partial_row < 0 || task.partial_row + task.q_end - task.q_begin > output_.partial_rows)
       return "partial row " + std::to_string(task.partial_row) +
-             " and those behind it are not in " + range(0, output_.partial_rows);
+             " and the rows after it are not in " + range(0, output_.partial_rows);
     return {};
   }
 

@@ -73,7 +73,7 @@ class Parser {
       if (Status bad = read_row(line, row)) return *bad;
       rows.push_back(std::move(row));
     }
-    if (rows.empty()) return error("no row behind the header");
+    if (rows.empty()) return error("no row after the header");
     return rows;
   }
 
@@ -96,7 +96,7 @@ class Parser {
       const auto* found = std::find(kNames.begin(), kNames.end(), cells[i]);
       if (found == kNames.end()) continue;
       auto& at = at_[static_cast<std::size_t>(found - kNames.begin())];
-      if (at) return error("column " + shown(cells[i]) + " stands there twice");
+      if (at) return error("column " + shown(cells[i]) + " appears twice");
       at = i;
     }
     width_ = cells.size();

@@ -95,7 +95,7 @@ std::optional<std::string> check_step(const FaStepRun& step) {
     const std::int64_t before = step.ordered.origin[static_cast<std::size_t>(i - 1)];
     const std::int64_t here = step.ordered.origin[static_cast<std::size_t>(i)];
     if (std::pair(rank(before), before) > std::pair(rank(here), here))
-      return request_name(here) + " runs behind " + request_name(before);
+      return request_name(here) + " runs after " + request_name(before);
   }
   const ThreeWaySplit want = split_rule(batch.requests, threshold, batch.rows());
   if (step.parts.split == want) return std::nullopt;

@@ -53,7 +53,7 @@ Outcome fa_rebuild_equals_fresh(Subject& subject) {
   for (std::size_t i = 1; i < steps.size(); ++i) {
     const auto fresh = run_fa({steps[i]}, subject);
     if (!fresh) return refusal(fresh.error());
-    const std::string where = "step " + std::to_string(i - 1) + " behind a longer one: ";
+    const std::string where = "step " + std::to_string(i - 1) + " after a longer one: ";
     if (const auto why = list_difference((*used)[i].lists, fresh->front().lists))
       return failed(where + *why);
     if (const auto why = bit_difference((*used)[i].result, fresh->front().result))

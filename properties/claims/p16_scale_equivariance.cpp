@@ -70,8 +70,7 @@ Outcome check_unquantised(Subject& subject) {
   if (scaled.dtype.kv == Dtype::bf16) scaled.kv_scale *= 0.0625F;
   Subject other = subject.sibling(scaled);
   const auto& result = other.result();
-  if (!result)
-    return failed("with scales that nobody reads the step is refused: " + result.error().message);
+  if (!result) return failed("a step with unused scales is refused: " + result.error().message);
   if (const auto why = bitwise_difference(*subject.result(), *result, scaled.heads))
     return failed("a bf16 tensor is scaled: " + *why);
   return passed();

@@ -108,7 +108,7 @@ class Coverage {
       std::int64_t& done = done_[static_cast<std::size_t>(r)];
       if (chunk.seq_lens[at] > 0 && chunk.starts[at] != done)
         return request_name(r) + " continues at context key " + std::to_string(chunk.starts[at]) +
-               " behind " + std::to_string(done);
+               ", after " + std::to_string(done) + " keys";
       const std::int64_t qo_len = step_.batch.requests[static_cast<std::size_t>(r)].qo_len;
       for (std::int64_t k = 0; k < qo_len; ++k, ++row) {
         const bool merged = row < chunk.continuation_end;

@@ -44,7 +44,7 @@ bool edit(const Target& t, Edit change) {
 constexpr std::int32_t kFar = std::numeric_limits<std::int32_t>::max() / 2;
 
 constexpr Damage kDamages[] = {
-    {"the request behind the last one", true,
+    {"the request after the last one", true,
      [](const Target& t) {
        return edit(t, [&](WorkItem& w) {
          w.batch = static_cast<std::int32_t>(t.metadata.requests().count() *
@@ -60,7 +60,7 @@ constexpr Damage kDamages[] = {
      [](const Target& t) {
        return edit(t, [](WorkItem& w) { return w.partial_row = kFar, true; });
      }},
-    {"a row behind the last one", true,
+    {"a row after the last one", true,
      [](const Target& t) {
        return edit(t, [&](WorkItem& w) {
          return w.q_end = static_cast<std::int32_t>(t.kernel_rows + 1), true;
@@ -83,7 +83,7 @@ constexpr Damage kDamages[] = {
          return w.kv_begin = -1, true;
        });
      }},
-    {"a page behind kv_indices", true,
+    {"a page past the end of kv_indices", true,
      [](const Target& t) {
        return edit(t, [&](WorkItem& w) {
          w.kv_end = static_cast<std::int32_t>(t.metadata.kv_indices.size() + 1);
@@ -96,7 +96,7 @@ constexpr Damage kDamages[] = {
        if (t.plan.works() < 2) return false;
        return t.plan.set_work(t.work, t.plan.work(other)), true;
      }},
-    {"a slot that ends behind work_info_set", false,
+    {"a slot that ends past the end of work_info_set", false,
      [](const Target& t) {
        const std::int64_t records = t.plan.work_info.size() / plan::kWorkItemWords;
        return t.plan.work_indptr.set(t.plan.work_indptr.size() - 1,
@@ -107,7 +107,7 @@ constexpr Damage kDamages[] = {
      [](const Target& t) { return t.plan.work_indptr.set(0, kFar), true; }},
     {"a slot that begins before work_info_set", false,
      [](const Target& t) { return t.plan.work_indptr.set(0, -1), true; }},
-    {"a merge that ends behind reduce_partial_map", false,
+    {"a merge that ends past the end of reduce_partial_map", false,
      [](const Target& t) {
        return t.plan.reduce_indptr.set(
                   1, static_cast<std::int32_t>(t.plan.reduce_partial_map.size() + 1)),
@@ -121,7 +121,7 @@ constexpr Damage kDamages[] = {
 
 // The same in the lists of a tile that is merged, of which a plan may have none.
 constexpr Damage kMergeDamages[] = {
-    {"a merge into a row behind the last one", false,
+    {"a merge into a row after the last one", false,
      [](const Target& t) {
        return t.plan.reduce_final_map.set(1, static_cast<std::int32_t>(t.kernel_rows + 1)), true;
      }},

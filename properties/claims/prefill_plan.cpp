@@ -87,7 +87,7 @@ Outcome prefill_dtype_threading(Subject& subject) {
     return failed(where + " is computed in fp8");
   if (fp8 != step.metadata.fp8.has_value())
     return failed("path " + std::string(name(step.shape.path)) +
-                  (fp8 ? " has no plan" : " has a plan that nobody reads"));
+                  (fp8 ? " has no plan" : " has a plan that it does not use"));
   if (fp8 != step.shape.fallback.empty())
     return failed(fp8 ? "the fp8 path gives a reason against itself: " + step.shape.fallback[0]
                       : "the step falls back to flash attention without a reason");

@@ -21,9 +21,9 @@ struct Options {
 };
 
 constexpr const char* kFooter = R"(
-The emulator of gfx942 and gfx950 has to assume what no manual states; each assumption has a name
-(docs/emulator.md). One small kernel each asks the device. On an emulated device all hold by
-construction; what counts is a GPU.
+Some behaviour of gfx942 and gfx950 is not defined by any manual, and the emulator must assume it.
+Each assumption has a name (docs/emulator.md) and a small kernel that tests it on the device. On an
+emulated device all hold by construction; run it on a GPU.
 Exit: 0 all hold, 1 one differs, 3 no device, 10 a device of another architecture.
 
 Examples:
@@ -77,8 +77,7 @@ ExitCode assumptions(const Options& o) {
 
 void add_assumptions(CLI::App& app, ExitCode& exit) {
   auto options = std::make_shared<Options>();
-  CLI::App* c =
-      app.add_subcommand("assumptions", "Ask a device whether it does what its emulator assumes");
+  CLI::App* c = app.add_subcommand("assumptions", "Test on a device what its emulator assumes");
   c->add_option("--device", options->device, "auto, hip:0, emulated:gfx942 or emulated:gfx950")
       ->capture_default_str();
   c->add_flag("--json", options->json, "Print one JSON object");

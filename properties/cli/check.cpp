@@ -26,10 +26,10 @@ constexpr const char* kFooter = R"(
 Reads what `mla-testbed plan --json` prints, a golden vector, or a dump of a running engine in the
 same keys (docs/capture.md): one object, a list of objects, an object with a list `cases`, or a
 bundle: a folder with manifest.json and one .npy file for each buffer.
-Every violated invariant is printed as a sentence, and whose fault it is: the planner's, which gives
-such a plan for this call, or the builder's, which asked for another or kept an old one.
-Exit 1 if there is one, 0 if every plan is valid, 10 if a plan is of a kind that cannot be checked
-(sparse, prefill), 4 if there was no plan at all.
+Prints every violated invariant as a sentence, and who is at fault: the planner, if it makes this
+plan from this call, or the builder, if it asked for another plan or kept an old one.
+Exit: 0 every plan is valid, 1 a plan is broken, 4 there was no plan, 10 a plan is of a kind that
+cannot be checked (sparse, prefill).
 
 Examples:
   mla-testbed check dump.json

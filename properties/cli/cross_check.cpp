@@ -25,10 +25,10 @@ struct Options {
 
 constexpr const char* kFooter = R"(
 The entry point for CI on MI300X, MI355X and other GPUs. On each device all properties judge the
-cases of the files, then random ones for the time of --for; its stages are held to those of the CPU
-backend, its results to the float64 reference. The report names device, driver, code objects and
-what was launched; a property that can say nothing on a device is not applicable. Without a device
-it says what is missing and exits with 3; an emulated device has to be named.
+cases of the files, then random cases for the time of --for. The stages are compared with those of
+the CPU backend, the results with the float64 reference. The report names device, driver, code
+objects and what was launched. A property that cannot apply on a device is not-applicable. Without a
+device the command says what is missing and exits with 3. Emulated devices must be named.
 
 Examples:
   mla-testbed cross-check --for 10m --junit report.xml
@@ -84,7 +84,8 @@ ExitCode cross_check(const Options& o) {
 
 void add_cross_check(CLI::App& app, ExitCode& exit) {
   auto o = std::make_shared<Options>();
-  CLI::App* c = app.add_subcommand("cross-check", "Judge the HIP kernels on every device there is");
+  CLI::App* c =
+      app.add_subcommand("cross-check", "Judge the HIP kernels on every GPU of this machine");
   c->add_option("--device", o->devices, "Only this device (repeatable): hip:0, nvidia:0, ...")
       ->type_name("NAME")
       ->allow_extra_args(false);
@@ -92,7 +93,7 @@ void add_cross_check(CLI::App& app, ExitCode& exit) {
       ->check(CLI::IsMember({"hip", "aiter"}))
       ->capture_default_str();
   add_aiter_option(*c, o->aiter_hsa);
-  c->add_option("--for", o->time, "Random cases on each device for so long")
+  c->add_option("--for", o->time, "Time for random cases on each device")
       ->type_name("TIME")
       ->capture_default_str();
   add_judging_options(*c, o->judging, false);

@@ -99,7 +99,7 @@ ExitCode env(bool json) {
 
 void add_env(CLI::App& app, ExitCode& exit) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* c = app.add_subcommand("env", "Facts of this build and this machine");
+  CLI::App* c = app.add_subcommand("env", "Show facts of this build and this machine");
   c->add_flag("--json", *json, "Print one JSON object");
   c->footer(kFooter);
   c->callback([json, &exit] { exit = env(*json); });

@@ -30,9 +30,9 @@ struct Options {
 
 constexpr const char* kFooter = R"(
 Each target turns bytes into a case, a planner call or a document, and says what must hold. The
-fuzzer keeps inputs that reach new code; it starts from the shipped corpus, one folder a target, and
-forgets what it found unless --corpus names a folder of yours. --for is the time of each target. A
-finding is exit 1 and prints the case and the file that reproduces it.
+fuzzer starts from the shipped corpus, which has one folder for each target. New inputs are lost
+unless --corpus names a folder of your own. --for is the time for each target. A finding prints the
+case and the file that reproduces it, and the exit code is 1.
 Only builds of the preset `fuzz` have the fuzzer: cmake --preset fuzz && cmake --build --preset fuzz
 
 Examples:

@@ -21,8 +21,9 @@ void on_signal(int number) {
     std::raise(number);  // delivered when this handler returns
   } else {
     constexpr std::string_view kText =
-        "\nmla-testbed: interrupted; reports follow once the property at hand is done, a second "
-        "signal ends at once\n";
+        "\nmla-testbed: interrupted; the reports follow after the current property. A second "
+        "signal "
+        "ends at once\n";
     // Nobody is left to be told when stderr does not take it.
     if (write(STDERR_FILENO, kText.data(), kText.size()) < 0) errno = 0;
   }

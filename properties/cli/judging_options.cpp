@@ -24,9 +24,7 @@ void add_judging_options(CLI::App& command, JudgingOptions& o, bool choose_prope
       .add_option("--cases-file", o.case_files, "Judge the cases of this file first (repeatable)")
       ->type_name("FILE")
       ->allow_extra_args(false);
-  command
-      .add_option("--ledger", o.ledger,
-                  "Findings that are known, and the launches that each breaks")
+  command.add_option("--ledger", o.ledger, "Known findings, and the launches that each breaks")
       ->type_name("FILE");
   command.add_flag("--json", o.publication.json, "Print one JSON object instead of the table");
   command

@@ -30,12 +30,13 @@ struct Options {
 };
 
 constexpr const char* kFooter = R"(
-With a case: a table of every decision with its reason, the sizes, the works of each slot and the
-merge lists; with --json an object that `mla-testbed check` reads. A prefill step shows its path and
-chunks as well, an FA step its decodes, extends and prefills; a sequence shows step after step. A
-case that is refused is exit 10.
-With --input: a JSON document with a list `cases` (docs/reproduce.md) gives one with `results`.
---as-aiter repeats the original planner where it is broken; without it such calls are refused.
+With a case, prints every decision with its reason, the sizes, the works of each slot and the merge
+lists. With --json it prints an object that `mla-testbed check` reads. A prefill step also has its
+path and chunks, an FA step its decodes, extends and prefills, a sequence each of its steps. The
+exit code is 10 if the case is refused.
+With --input, reads a JSON document with a list `cases` (docs/reproduce.md) and writes one with a
+list `results`. --as-aiter repeats the original planner where it is broken; without it such calls
+are refused.
 
 Examples:
   mla-testbed plan 'mla1:16q4s1k_3q1s513;heads=8;block=16'
@@ -137,7 +138,7 @@ void add_plan(CLI::App& app, ExitCode& exit) {
   c->add_option("--planner", o->planner, "auto, or serial: never the parallel kernel of v1.2")
       ->check(CLI::IsMember({"auto", "serial"}))
       ->capture_default_str();
-  c->add_flag("--as-aiter", o->as_aiter, "Repeat the original, its broken places included");
+  c->add_flag("--as-aiter", o->as_aiter, "Repeat the original, even where it is broken");
   c->add_option("--bundle", o->bundle, "Also write lists and plan of a case to this folder")
       ->type_name("DIR");
   c->add_flag("--tensors", o->tensors,

@@ -29,9 +29,9 @@ struct Options {
 };
 
 constexpr const char* kFooter = R"(
-Every plant is one defect that was found for real, with the property that has to catch it. It is
-planted into the running program only, and random cases are drawn until its property fails. A plant
-that no case catches within --for is exit 1: the judge would have missed that defect.
+Every plant is a known defect, with the property that must catch it. The command puts it into the
+running program and draws random cases until the property fails. If no case catches a plant within
+--for, the exit code is 1: the judge would have missed this defect.
 
 Examples:
   mla-testbed plants --list
@@ -69,12 +69,19 @@ std::string report_name(const prop::Origin& origin) {
   return "[" + name + "](" + std::string(origin.address) + ")";
 }
 
+constexpr const char* kTableHead = R"(# Which real defects are planted?
+
+These are the defects from which this project started, with their public reports. A plant puts a
+defect back on purpose, and the property in its row must catch it. `mla-testbed plants --table`
+writes this page.
+
+| Defect | Report | Caught by | What is planted, or why nothing is |
+| --- | --- | --- | --- |
+)";
+
 // docs/bugs.md: every defect of the corpus with its plants, or the reason why it has none.
 ExitCode table() {
-  std::string out =
-      "# Which real defects are planted?\n\nMade by `mla-testbed plants --table`; a test keeps it "
-      "so.\n\n| Defect | Report | Caught by | What is planted, or why nothing is |\n"
-      "| --- | --- | --- | --- |\n";
+  std::string out = kTableHead;
   std::int64_t planted = 0;
   for (const prop::Origin& origin : prop::all_origins()) {
     std::string caught;
@@ -91,7 +98,7 @@ ExitCode table() {
   }
   out +=
       "\n" + std::to_string(planted) + " of " + std::to_string(prop::all_origins().size()) +
-      " are planted. Besides, there are states from before the reports, and defects that the judge "
+      " are planted. Further plants are states from before the reports, and defects that the judge "
       "once missed:\n\n"
       "| Plant | Caught by | What is planted |\n| --- | --- | --- |\n";
   for (const Plant& p : prop::all_plants())

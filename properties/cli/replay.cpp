@@ -33,15 +33,14 @@ struct Options {
 };
 
 constexpr const char* kFooter = R"(
-The case is judged as it is written, by every property or by those named, on every backend named.
-A case that no kernel or planner accepts is refused: the reason is printed and the exit code is 10.
-So it is on a backend without such a step. The last lines name what was launched.
-One that needs more memory than there is, or than --memory-limit, is refused as well (exit 3). On a
-terminal an estimate and the progress of long cases are shown. SIGINT ends it after the property at
-hand.
-Quote the case: a shell takes ';' for the end of a command.
-A bundle with tensors (docs/capture.md) is executed with its own lists and plan; the results of the
-backends and of the engine are held to the float64 reference.
+Judges the case as written, by all properties or the named ones, on each named backend. The last
+lines say what was launched. Quote the case: a shell ends a command at ';'.
+A case is refused with a reason and exit code 10 if no kernel or planner takes it, or if the backend
+has no such step. A case that needs more than the available memory, or more than --memory-limit, is
+refused with exit code 3. On a terminal, long cases show an estimate and their progress. SIGINT ends
+the command after the current property.
+A bundle with tensors (docs/capture.md) is executed with its own lists and plan. The results of the
+backends and of the engine are compared with the float64 reference.
 
 Examples:
   mla-testbed replay 'mla1:16q4s1k_3q1s513;heads=8;block=16'

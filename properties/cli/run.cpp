@@ -24,16 +24,17 @@ struct Options {
 };
 
 constexpr const char* kFooter = R"(
-Prints every failure, as soon as it is found and made smaller, as a block that begins with `FAIL
-<properties> <case>`, then a table with one verdict for each property. SIGINT and SIGTERM end a run
-early: the table and all reports are written, the exit code is 4, or 1 if something failed.
-With `cpu,hip` the stages of the device are held to those of the CPU, and the first that differs is
-a fault with its work item. Cases from files come first; then --cases random ones, or random ones
-for the time of --for. Without any of the three, 200 random cases are judged. Above the table stands
-what was launched, by backend, device and kind of step: a property passes only by code of the
-backend that was named. Failures that go back to a finding of the ledger are counted and change no
-verdict; P00, the canary, fails for one case in a hundred on purpose, so that a run shows that it
-can see a failure.
+Judges the cases of the files first, then --cases random cases, or random cases for the time of
+--for. Without any of these options it judges 200 random cases.
+Each failure is shrunk and printed as a block that begins with `FAIL <properties> <case>`. A table
+at the end has one verdict for each property. Above it stands what was launched, by backend, device
+and kind of step: a property passes only if the named backend ran its own code. With `cpu,hip` the
+stages of the device are compared with those of the CPU; the first difference is a fault with its
+work item.
+A failure that the ledger explains is counted and changes no verdict. P00, the canary, is a
+self-test: it fails on purpose for one case in a hundred.
+SIGINT and SIGTERM end a run early. It still writes the table and all reports, and exits with 4, or
+with 1 if something failed.
 
 Examples:
   mla-testbed run --cases 2000 --seed 1
@@ -81,9 +82,10 @@ void add_run(CLI::App& app, ExitCode& exit) {
       ->type_name("NAMES")
       ->capture_default_str();
   add_device_options(*c, o->device);
-  auto* time = c->add_option("--for", o->time, "Draw random cases for so long, as 500ms, 30s or 2m")
-                   ->type_name("TIME");
-  c->add_option("--cases", o->cases, "Draw so many random cases")->type_name("N")->excludes(time);
+  auto* time =
+      c->add_option("--for", o->time, "Draw random cases for this time, as 500ms, 30s or 2m")
+          ->type_name("TIME");
+  c->add_option("--cases", o->cases, "Draw this many random cases")->type_name("N")->excludes(time);
   add_judging_options(*c, o->judging, true);
   c->footer(kFooter);
   c->callback([o, &exit] { exit = run(*o); });

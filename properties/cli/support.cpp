@@ -29,13 +29,13 @@ struct Options {
 };
 
 constexpr const char* kFooter = R"(
-One row for each architecture, dtype, head count, causality and demand for the final LSE; query
-lengths that get the same answer share a row, with the reason of the shortest. The batch has
---requests uniform requests. Head counts are those of one rank before padding.
-Routes: persistent (six plan buffers), persistent-rows (every query row a request of its own),
+Prints one row for each architecture, dtype, head count, causal flag, and whether the final LSE is
+asked for. Query lengths with the same answer share a row, with the reason of the shortest. The
+batch has --requests uniform requests. Head counts are those of one rank, before padding.
+Routes: persistent (six plan buffers), persistent-rows (every query row is a request of its own),
 split (no plan). Planner v1.2 is assumed, as an engine gets it.
---kind prefill: the path of a prefill step, and why it leaves the fp8 one. --kind fa: the kernel that
-decodes for the AITER FA backend.
+--kind prefill: the path of a prefill step, and why it is not the fp8 path. --kind fa: the decode
+kernel of the AITER FA backend.
 
 Examples:
   mla-testbed support --arch gfx950

@@ -149,7 +149,7 @@ constexpr Plant kPlants[] = {
      "mla1:1q1s2;block=16;page=16", plant_of<PageSizeOne>},
     {"BUG-058", "P18", "The non-persistent kernel is not told the page size.",
      "mla1:1q1s2;block=16;page=16;planner=none", plant_of<KernelIgnoresPages>},
-    {"BUG-043", "P02", "The kernel takes one stale entry behind the last page for a page.",
+    {"BUG-043", "P02", "The kernel takes a stale entry after the last page for a page.",
      "mla1:1q1s1", plant_of<OnePageMore>},
 };
 

@@ -141,7 +141,7 @@ constexpr Plant kPlants[] = {
      plant_of<RareMistake>},
     {"SEED-one-key-piece", "P05", "The last piece of a request has fewer keys than rows.",
      "mla1:1q2s400;cu=4", plant_of<OneKeyPiece>},
-    {"SEED-304-slots", "P35", "Slots behind the 304th get nothing to do.", "mla1:1q1s1000",
+    {"SEED-304-slots", "P35", "Slots after the 304th get nothing to do.", "mla1:1q1s1000",
      plant_of<SlotsOfMi300x>},
     {"BUG-092", "P07", "max_seqlen_q is hard-coded to 1.", "mla1:1q2s2", plant_of<OneRowQuery>},
     {"BUG-068", "P05", "The reduce reads a list whose memory has been used again.", "mla1:1q1s32",

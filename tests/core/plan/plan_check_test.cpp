@@ -174,7 +174,7 @@ TEST_CASE("plan_check: a row that no work writes is named", "[plan][P10][BUG-074
     plan.work_indptr.set(c, std::min(plan.work_indptr.at(c), 3));
   const auto found = check(*p, plan);
   REQUIRE(has_rule(found, Rule::row_written));
-  CHECK(found[0].what == "request 3: rows 3..4 are written by nobody");
+  CHECK(found[0].what == "request 3: no work writes rows 3..4");
 }
 
 TEST_CASE("plan_check: an empty work in front of others is a violation", "[plan][P09]") {
@@ -186,7 +186,7 @@ TEST_CASE("plan_check: an empty work in front of others is a violation", "[plan]
   REQUIRE(faithful.ok());
   const auto found = check(*p, *faithful);
   REQUIRE(has_rule(found, Rule::empty_work));
-  CHECK(found[0].what.find("never runs the 1 works behind it") != std::string::npos);
+  CHECK(found[0].what.find("never runs the 1 works after it") != std::string::npos);
 
   // Behind the last work of a slot there is nothing to lose.
   const auto last = planned("mla1:1q1s20_1q1s0;cu=1");

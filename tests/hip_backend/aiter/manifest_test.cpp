@@ -61,8 +61,8 @@ TEST_CASE("aiter manifest: columns are found by name, and an old table has no cp
 TEST_CASE("aiter manifest: what is wrong is named by line, column and value") {
   const auto row = [](const char* text) { return kHeader + kRow + text; };
   CHECK(complaint("") == "m.csv, line 1: has no column 'qType'");
-  CHECK(complaint("qType,qType\n") == "m.csv, line 1: column 'qType' stands there twice");
-  CHECK(complaint(kHeader) == "m.csv, line 1: no row behind the header");
+  CHECK(complaint("qType,qType\n") == "m.csv, line 1: column 'qType' appears twice");
+  CHECK(complaint(kHeader) == "m.csv, line 1: no row after the header");
   CHECK(complaint(row("fp8,fp8,16\n")) == "m.csv, line 3: has 3 values, the header 11");
   CHECK(complaint(row("fp4,fp8,16,1,2,0,1,0,0,k,a.co\n")) ==
         "m.csv, line 3: qType is 'fp4', not bf16, fp8 or byte");

@@ -31,7 +31,7 @@ printf 'mla1:1q1s%s\n' {1..400} >"$scratch/small.txt"
 interrupt INT '^FAIL P00 mla1:' run --for 1h --property P00,P04 --cases-file "$scratch/small.txt" \
   --junit "$scratch/report.xml"
 expect_exit 1
-expect_err 'interrupted; reports follow'
+expect_err 'interrupted; the reports follow'
 expect_out '^interrupted: [0-9]+ of 400 cases were judged$'
 expect_out '^P04 .* pass$'
 expect_out '^verdict: a property failed \(exit 1\)$'
