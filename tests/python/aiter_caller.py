@@ -86,7 +86,9 @@ class Caller:
                 passed.append(ctypes.c_int64(a))
             else:
                 passed.append(ctypes.c_float(a))
+        loaded.aiter_get_last_error.restype = ctypes.c_char_p
+        loaded.aiter_clear_last_error()
         status = getattr(loaded, name)(*passed, ctypes.c_void_p())
-        if status != 0:
-            loaded.aiter_get_last_error.restype = ctypes.c_char_p
-            raise RuntimeError(loaded.aiter_get_last_error().decode())
+        message = loaded.aiter_get_last_error()
+        if status != 0 or message:
+            raise RuntimeError(message.decode())

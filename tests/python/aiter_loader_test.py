@@ -157,6 +157,15 @@ def test_a_page_outside_of_the_cache_is_named(caller):
         step.attend()
 
 
+def test_a_failed_call_leaves_no_error_for_the_next_one(caller):
+    step = Step(caller)
+    with pytest.raises(RuntimeError, match="work_meta_data"):
+        step.attend()
+    step.make_plan()
+    step.attend()
+    assert not step.out.isnan().any()
+
+
 def test_a_host_tensor_is_refused_by_its_parameter(caller):
     step = Step(caller)
     with pytest.raises(mla_testbed.TensorError, match="reduce_indptr.*device"):

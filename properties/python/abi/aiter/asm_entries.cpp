@@ -32,6 +32,14 @@ std::optional<Failure> decode(const DecodeCall& call) {
   return std::nullopt;
 }
 
+// AITER's caller asks for an error after every call, and raises if there is a text.
+thread_local bool failed = false;
+
+int noted(int status) {
+  failed = status != MLA_OK;
+  return status;
+}
+
 }  // namespace
 }  // namespace mla::abi::aiter
 
@@ -41,9 +49,11 @@ int aiter_ctypes_abi_version(void) {
   return 2;
 }
 const char* aiter_get_last_error(void) {
-  return mla_last_error();
+  return mla::abi::aiter::failed ? mla_last_error() : nullptr;
 }
-void aiter_clear_last_error(void) {}
+void aiter_clear_last_error(void) {
+  mla::abi::aiter::failed = false;
+}
 
 int mla_decode_stage1_asm_fwd(
     const aiter_tensor_t* q, const aiter_tensor_t* kv, const aiter_tensor_t* qo_indptr,
@@ -56,7 +66,7 @@ int mla_decode_stage1_asm_fwd(
     const aiter_tensor_t* kv_scale, const aiter_tensor_t* g_kv_indptr, int64_t cp_world_size,
     int64_t cp_rank, const aiter_tensor_t* /*valid_split_count*/,
     int64_t /*use_valid_split_count_reduce*/, int causal, void* /*stream*/) {
-  return mla::abi::at_border([&] {
+  return mla::abi::aiter::noted(mla::abi::at_border([&] {
     return mla::abi::aiter::decode({.q = q,
                                     .kv = kv,
                                     .qo_indptr = qo_indptr,
@@ -81,7 +91,7 @@ int mla_decode_stage1_asm_fwd(
                                     .ranks = cp_world_size,
                                     .rank = cp_rank,
                                     .causal = causal != 0});
-  });
+  }));
 }
 
 int mla_prefill_ps_asm_fwd(const aiter_tensor_t* q, const aiter_tensor_t* k,
@@ -94,7 +104,8 @@ int mla_prefill_ps_asm_fwd(const aiter_tensor_t* q, const aiter_tensor_t* k,
                            const aiter_tensor_t* k_scale, const aiter_tensor_t* v_scale,
                            void* /*stream*/) {
   const auto machine = mla::abi::aiter::this_machine();
-  if (!machine) return mla::abi::keep(mla::abi::failure_of(machine.error()));
+  if (!machine)
+    return mla::abi::aiter::noted(mla::abi::keep(mla::abi::failure_of(machine.error())));
   const mla_prefill_tensors tensors = {.q = q,
                                        .k = k,
                                        .v = v,
@@ -110,18 +121,18 @@ int mla_prefill_ps_asm_fwd(const aiter_tensor_t* q, const aiter_tensor_t* k,
                                        .k_scale = k_scale,
                                        .v_scale = v_scale};
   const mla_arch arch = machine->arch == mla::Arch::gfx942 ? MLA_GFX942 : MLA_GFX950;
-  return mla_prefill(arch, is_causal != 0 ? 1 : 0, &tensors, softmax_scale);
+  return mla::abi::aiter::noted(mla_prefill(arch, is_causal != 0 ? 1 : 0, &tensors, softmax_scale));
 }
 
 int mla_prefill_asm_fwd(const aiter_tensor_t*, const aiter_tensor_t*, const aiter_tensor_t*,
                         const aiter_tensor_t*, const aiter_tensor_t*, const aiter_tensor_t*,
                         int64_t, float, const aiter_tensor_t*, const aiter_tensor_t*, void*) {
-  return mla::abi::at_border([] {
+  return mla::abi::aiter::noted(mla::abi::at_border([] {
     return std::optional<mla::abi::Failure>(
         {MLA_UNSUPPORTED,
          "mla_prefill_asm_fwd: prefill over the latent cache without a plan is not executed here",
          "", ""});
-  });
+  }));
 }
 
 }  // extern "C"

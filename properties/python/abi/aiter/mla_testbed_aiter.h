@@ -24,6 +24,7 @@ extern "C" {
 #endif
 
 MLA_TESTBED_API int aiter_ctypes_abi_version(void);
+/* Of the last of these calls on this thread; NULL if it succeeded. */
 MLA_TESTBED_API const char* aiter_get_last_error(void);
 MLA_TESTBED_API void aiter_clear_last_error(void);
 
