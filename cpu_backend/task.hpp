@@ -70,6 +70,10 @@ struct CacheView {
   std::int64_t gap_slots = 1;  // after so many slots there are
   std::int64_t gap_bytes = 0;  // so many bytes of something else
 
+  [[nodiscard]] const std::byte* row(std::int64_t slot) const {
+    const std::int64_t at = slot - first_slot;
+    return bytes + at * row_bytes + at / gap_slots * gap_bytes;
+  }
   static CacheView of(const KvCache& cache) {
     return {.bytes = cache.bytes.data(),
             .first_slot = cache.first_slot,
@@ -102,10 +106,7 @@ struct KeyAddresses {
   [[nodiscard]] bool backed(std::int64_t slot) const {
     return slot >= cache.first_slot && slot < cache.first_slot + cache.slots;
   }
-  [[nodiscard]] const std::byte* row(std::int64_t slot) const {
-    const std::int64_t at = slot - cache.first_slot;
-    return cache.bytes + at * cache.row_bytes + at / cache.gap_slots * cache.gap_bytes;
-  }
+  [[nodiscard]] const std::byte* row(std::int64_t slot) const { return cache.row(slot); }
 };
 
 }  // namespace mla::cpu

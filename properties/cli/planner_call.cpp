@@ -18,7 +18,7 @@ constexpr std::string_view kOtherKeys[] = {
     // The cache (checked_lists.hpp), and what a replay reads (captured_step.hpp).
     "kv_indices", "num_pages", "prefix_caching", "q", "kv_cache", "kv_cache_pages", "out", "lse",
     "softmax_scale", "q_scale", "kv_scale",
-    // The kernel's launch (fixtures/capture).
+    // The kernel's launch (mla_capture.py).
     "launch_addresses", "launch_max_seqlen_q", "launch_work_indptr", "launch_work_info",
     "launch_reduce_indptr", "launch_reduce_final_map", "launch_reduce_partial_map",
     "launch_seqlens_qo_indptr", "launch_seqlens_kv_indptr", "launch_kv_last_page_lens",

@@ -34,10 +34,17 @@ def test_a_file_that_is_no_library_of_ours_is_refused(tmp_path: pathlib.Path) ->
     assert f"LibraryError: '{other}' cannot be used" in found.stderr
 
 
-def test_the_import_neither_loads_the_library_nor_torch() -> None:
-    code = ("import sys, mla_testbed; from mla_testbed import _library; "
-            "print(_library._loaded, 'torch' in sys.modules)")
-    assert run(code, MLA_TESTBED_LIBRARY="/nowhere.so").stdout == "None False\n"
+def test_the_import_loads_neither_the_library_nor_numpy_nor_torch() -> None:
+    code = ("import sys, mla_testbed; print('numpy' in sys.modules, 'torch' in sys.modules); "
+            "from mla_testbed import _library; print(_library._loaded)")
+    assert run(code, MLA_TESTBED_LIBRARY="/nowhere.so").stdout == "False False\nNone\n"
+
+
+def test_every_public_name_is_there() -> None:
+    assert [name for name in mla.__all__ if not hasattr(mla, name)] == []
+    assert set(mla.__all__) <= set(dir(mla))
+    with pytest.raises(AttributeError, match="no attribute 'plans'"):
+        mla.plans  # noqa: B018
 
 
 def test_the_import_takes_less_than_a_fifth_of_a_second() -> None:

@@ -320,6 +320,50 @@ MLA_TESTBED_API int mla_concat_and_cache(int64_t arch, const aiter_tensor_t* kv_
                                          const aiter_tensor_t* slot_mapping,
                                          const char* kv_cache_dtype, const aiter_tensor_t* scale);
 
+/* ---- Cases -------------------------------------------------------------------------------- */
+
+/* A case is one line of text that a whole run depends on (docs/cases.md). Answers are texts. */
+
+/* The canonical line of a case. */
+MLA_TESTBED_API int mla_case_canonical(const char* line, const char** canonical);
+/* Case number `number` (0 or more) of the random ones that belong to a seed: the cases that
+ * `mla-testbed run --seed` judges; with `production` those of production shapes as well. */
+MLA_TESTBED_API int mla_case_draw(uint64_t seed, int64_t number, int64_t production,
+                                  const char** line);
+/* Simpler cases, one a line, the most daring first; none for the simplest. */
+MLA_TESTBED_API int mla_case_simpler(const char* line, const char** lines);
+/* The step of a case as one JSON object: lists, decisions and plan (docs/reproduce.md). */
+MLA_TESTBED_API int mla_case_plan(const char* line, int64_t as_aiter, const char** json);
+/* Judges a case: a JSON object with `verdict`, `refused`, `properties`, `launches` and
+ * `failure_block`. `properties` are ids separated by commas, "" for all; `backend` and `device` as
+ * for `mla-testbed replay`; `aiter_hsa` the directory hsa for backend aiter, or ""; `plant` a known
+ * defect to plant first, or "". */
+MLA_TESTBED_API int mla_case_judge(const char* line, const char* properties, const char* backend,
+                                   const char* device, const char* aiter_hsa, const char* plant,
+                                   const char** json);
+
+/* ---- Checks and reference ----------------------------------------------------------------- */
+
+/* Whether the plan in a JSON object is valid for its batch, and whose fault it is if not: the keys of
+ * `mla-testbed check` (docs/capture.md). The answer has `checked`, `reason`, `violations`, `notes`,
+ * `at_fault` and `diagnosis`. */
+MLA_TESTBED_API int mla_check_plan(const char* document, const char** json);
+
+/* Dense float64 attention over a paged cache, with a bound for each element: how far a right
+ * result may be from it (docs/numerics.md). It reads no plan. Every request has no key or at least
+ * as many as rows; heads are those of the model.
+ *   Of `tensors` q, kv, qo_indptr, kv_indptr, kv_page_indices, kv_last_page_lens, q_scale and
+ *   kv_scale are read, as for mla_decode_stage1(). */
+typedef struct mla_reference_results {
+  double* out;       /* [rows, heads, 512] */
+  double* out_bound; /* the same */
+  double* lse;       /* [rows, heads] */
+  double* lse_bound; /* the same */
+} mla_reference_results;
+MLA_TESTBED_API int mla_reference(int64_t arch, int64_t page_size, int64_t causal,
+                                  const mla_stage1_tensors* tensors, double softmax_scale,
+                                  const mla_reference_results* results);
+
 #ifdef __cplusplus
 }
 #endif

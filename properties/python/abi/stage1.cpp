@@ -4,7 +4,7 @@
 #include "properties/python/abi/backend.hpp"
 #include "properties/python/abi/execution.hpp"
 #include "properties/python/abi/options.hpp"
-#include "properties/python/abi/plan_buffers.hpp"
+#include "properties/python/abi/stage1_inputs.hpp"
 #include "properties/python/abi/tensors.hpp"
 
 namespace mla::abi {
@@ -19,37 +19,6 @@ MaybeFailure check_options(const mla_stage1_options& o) {
                                {"nhead_kv", o.nhead_kv, 1, 1}}))
     return bad;
   return check_flags({{"causal", o.causal}});
-}
-
-// Q, the cache and the lists of the batch.
-MaybeFailure check_inputs(const Tensors& t, std::int64_t page_size) {
-  if (auto bad = check_tensor(
-          t.q,
-          {.name = "q", .dtypes = {MLA_DTYPE_BF16, MLA_DTYPE_FP8}, .shape = {kAny, kAny, kKeyDim}}))
-    return bad;
-  if (auto bad = check_tensor(t.kv, {.name = "kv",
-                                     .dtypes = {MLA_DTYPE_BF16, MLA_DTYPE_FP8},
-                                     .shape = {kAny, page_size, 1, kKeyDim},
-                                     .contiguous = false}))
-    return bad;
-  if (t.kv->numel > 0 && (t.kv->strides[3] != 1 || (page_size > 1 && t.kv->strides[1] != kKeyDim) ||
-                          (t.kv->shape[0] > 1 && t.kv->strides[0] < page_size * kKeyDim)))
-    return bad_tensor("kv", "pages that are contiguous and do not overlap",
-                      "strides " + shape_text({t.kv->strides, 4}));
-  if (auto bad = check_tensor(t.qo_indptr,
-                              {.name = "qo_indptr", .dtypes = {MLA_DTYPE_I32}, .shape = {kAny}}))
-    return bad;
-  const std::int64_t entries = t.qo_indptr->shape[0];
-  if (entries < 2 || entries > kMaxBatch + 1)
-    return bad_tensor("qo_indptr", "2 to 2^20 + 1 entries", std::to_string(entries));
-  const std::pair<const aiter_tensor_t*, Wanted> lists[] = {
-      {t.kv_indptr, {.name = "kv_indptr", .dtypes = {MLA_DTYPE_I32}, .shape = {entries}}},
-      {t.kv_page_indices, {.name = "kv_page_indices", .dtypes = {MLA_DTYPE_I32}, .shape = {kAny}}},
-      {t.kv_last_page_lens,
-       {.name = "kv_last_page_lens", .dtypes = {MLA_DTYPE_I32}, .shape = {entries - 1}}}};
-  for (const auto& [tensor, wanted] : lists)
-    if (auto bad = check_tensor(tensor, wanted)) return bad;
-  return check_running_sum("qo_indptr", *t.qo_indptr);
 }
 
 // The works of a plan, or the splits.
@@ -115,32 +84,6 @@ MaybeFailure check_splits(const Tensors& t) {
   return std::nullopt;
 }
 
-cpu::Stage1Call inputs_of(const mla_stage1_options& o, const Tensors& t) {
-  cpu::Stage1Call call;
-  const auto dtype = [](const aiter_tensor_t& x) {
-    return x.dtype == MLA_DTYPE_FP8 ? Dtype::fp8 : Dtype::bf16;
-  };
-  call.dtype = {dtype(*t.q), dtype(*t.kv)};
-  call.q = static_cast<const std::byte*>(t.q->ptr);
-  call.q_rows = t.q->shape[0];
-  call.heads = t.q->shape[1];
-  const std::int64_t size = element_bytes(call.dtype.kv);
-  const std::int64_t stride = t.kv->shape[0] > 1 ? t.kv->strides[0] : o.page_size * kKeyDim;
-  call.cache = {.bytes = static_cast<const std::byte*>(t.kv->ptr),
-                .slots = t.kv->shape[0] * o.page_size,
-                .row_bytes = kKeyDim * size,
-                .gap_slots = o.page_size,
-                .gap_bytes = (stride - o.page_size * kKeyDim) * size};
-  call.page_size = o.page_size;
-  call.qo_indptr = elements<const std::int32_t>(*t.qo_indptr);
-  call.kv_indptr = elements<const std::int32_t>(*t.kv_indptr);
-  call.kv_indices = elements<const std::int32_t>(*t.kv_page_indices);
-  call.last_page_len = elements<const std::int32_t>(*t.kv_last_page_lens);
-  call.max_qo_len = o.max_seqlen_q;
-  call.causal = o.causal != 0;
-  return call;
-}
-
 void set_outputs(cpu::Stage1Call& call, const Tensors& t) {
   const bool bf16 = t.split_data->dtype == MLA_DTYPE_BF16;
   const bool planned = t.num_kv_splits_indptr == nullptr;
@@ -174,15 +117,6 @@ void set_plan(cpu::Stage1Call& call, const Tensors& t, std::uint64_t (&meta)[2])
                                    .reduce_partial_map = {}});
 }
 
-MaybeFailure set_scales(cpu::Stage1Call& call, const Tensors& t) {
-  const bool needed = call.dtype.q == Dtype::fp8;
-  if (auto bad = read_scale("q_scale", t.q_scale, needed, call.q_scale)) return bad;
-  if (auto bad = read_scale("kv_scale", t.kv_scale, needed, call.kv_scale)) return bad;
-  if (call.dtype.q == Dtype::bf16) call.q_scale = 1;
-  if (call.dtype.kv == Dtype::bf16) call.kv_scale = 1;
-  return std::nullopt;
-}
-
 MaybeFailure decode_stage1(const mla_stage1_options* options, const Tensors* tensors,
                            double softmax_scale) {
   if (options == nullptr || tensors == nullptr) return usage("options or tensors is NULL");
@@ -196,8 +130,10 @@ MaybeFailure decode_stage1(const mla_stage1_options* options, const Tensors* ten
   const auto backend = chosen_backend();
   if (!backend) return failure_of(backend.error());
   if (*backend != BackendKind::cpu) return not_executed("stage 1", *backend);
-  cpu::Stage1Call call = inputs_of(*options, *tensors);
+  cpu::Stage1Call call = inputs_of(*tensors, options->page_size);
   call.arch = *arch;
+  call.max_qo_len = options->max_seqlen_q;
+  call.causal = options->causal != 0;
   call.softmax_scale = static_cast<float>(softmax_scale);
   std::uint64_t meta[2] = {};
   set_plan(call, *tensors, meta);

@@ -1,13 +1,18 @@
 """mla-testbed: AITER's MLA attention metadata, planned, judged and executed without a GPU.
 
 >>> import mla_testbed
->>> sizes = mla_testbed.decode_sizes(batch_size=2, max_seqlen_qo=1, num_head_qo=16)
+>>> bundle = mla_testbed.plan("mla1:2q4s900_1q1s513;heads=8;block=16;cu=4")
+>>> mla_testbed.check(bundle).valid
+True
+>>> mla_testbed.run("mla1:2q4s900_1q1s513;heads=8;block=16;cu=4", properties=["P12"]).verdict
+'pass'
 """
 
 from __future__ import annotations
 
-from . import kernels
-from ._library import backend, check_places, set_backend, set_threads, version
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from .errors import (
     FaultError,
     InternalError,
@@ -19,39 +24,119 @@ from .errors import (
     UnsupportedError,
     UsageError,
 )
-from .planning import (
-    POISON,
-    BufferSizes,
-    PlanBuffers,
-    allocate,
-    decode_sizes,
-    plan_decode,
-    plan_prefill,
-    prefill_sizes,
-)
+
+if TYPE_CHECKING:
+    from . import kernels
+    from . import mla_capture as capture
+    from ._cases import canonical, cases, draw, minimise, simpler
+    from ._library import backend, check_places, set_backend, set_threads, version
+    from .bundle import Bundle
+    from .judging import (
+        Answer,
+        PropertyResult,
+        Reference,
+        Verdict,
+        Violation,
+        check,
+        plan,
+        reference,
+        run,
+    )
+    from .planning import (
+        POISON,
+        BufferSizes,
+        PlanBuffers,
+        allocate,
+        decode_sizes,
+        plan_decode,
+        plan_prefill,
+        prefill_sizes,
+    )
+
+# Imported when they are first used: numpy alone takes longer to import than anything here.
+_MODULES: dict[str, tuple[str, ...]] = {
+    "_cases": ("canonical", "cases", "draw", "minimise", "simpler",),
+    "_library": ("backend", "check_places", "set_backend", "set_threads", "version",),
+    "bundle": ("Bundle",),
+    "judging": (
+        "Answer",
+        "PropertyResult",
+        "Reference",
+        "Verdict",
+        "Violation",
+        "check",
+        "plan",
+        "reference",
+        "run",
+    ),
+    "planning": (
+        "BufferSizes",
+        "POISON",
+        "PlanBuffers",
+        "allocate",
+        "decode_sizes",
+        "plan_decode",
+        "plan_prefill",
+        "prefill_sizes",
+    ),
+}
+_PLACES = {name: module for module, names in _MODULES.items() for name in names}
+_SUBMODULES = {"kernels": "kernels", "capture": "mla_capture"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        value: Any = importlib.import_module(f"{__name__}.{_SUBMODULES[name]}")
+    elif name in _PLACES:
+        value = getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
+    else:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 __all__ = [
-    "POISON",
+    "Answer",
     "BufferSizes",
+    "Bundle",
     "FaultError",
     "InternalError",
     "LibraryError",
     "MlaError",
     "OverrunError",
+    "POISON",
     "PlanBuffers",
+    "PropertyResult",
+    "Reference",
     "RefusedError",
     "TensorError",
     "UnsupportedError",
     "UsageError",
+    "Verdict",
+    "Violation",
     "allocate",
     "backend",
+    "canonical",
+    "capture",
+    "cases",
+    "check",
     "check_places",
     "decode_sizes",
+    "draw",
     "kernels",
+    "minimise",
+    "plan",
     "plan_decode",
     "plan_prefill",
     "prefill_sizes",
+    "reference",
+    "run",
     "set_backend",
     "set_threads",
+    "simpler",
     "version",
 ]

@@ -23,6 +23,7 @@ _loaded: ctypes.CDLL | None = None
 _lock = threading.Lock()
 
 _TENSOR = ctypes.POINTER(_structs.Tensor)
+_TEXT = ctypes.POINTER(ctypes.c_char_p)
 
 
 def library_path() -> pathlib.Path:
@@ -91,6 +92,15 @@ _PROTOTYPES: dict[str, list[Any]] = {
     "mla_reduce": [ctypes.c_int64, _pointer(_structs.ReduceTensors)],
     "mla_prefill": [ctypes.c_int64, ctypes.c_int64, _pointer(_structs.PrefillTensors),
                     ctypes.c_double],
+    "mla_case_canonical": [ctypes.c_char_p, _TEXT],
+    "mla_case_draw": [ctypes.c_uint64, ctypes.c_int64, ctypes.c_int64, _TEXT],
+    "mla_case_simpler": [ctypes.c_char_p, _TEXT],
+    "mla_case_plan": [ctypes.c_char_p, ctypes.c_int64, _TEXT],
+    "mla_case_judge": [ctypes.c_char_p] * 6 + [_TEXT],
+    "mla_check_plan": [ctypes.c_char_p, _TEXT],
+    "mla_reference": [ctypes.c_int64, ctypes.c_int64, ctypes.c_int64,
+                      _pointer(_structs.Stage1Tensors), ctypes.c_double,
+                      _pointer(_structs.ReferenceResults)],
     "mla_concat_and_cache": [ctypes.c_int64, _TENSOR, _TENSOR, _TENSOR, _TENSOR, ctypes.c_char_p,
                              _TENSOR],
 }

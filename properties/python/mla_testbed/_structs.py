@@ -67,6 +67,9 @@ ReduceTensors = _struct("ReduceTensors", (
     "partial_output", "partial_lse", "reduce_indptr", "reduce_final_map", "reduce_partial_map",
     "final_output", "final_lse"), ctypes.POINTER(Tensor))
 
+ReferenceResults = _struct("ReferenceResults", (
+    "out", "out_bound", "lse", "lse_bound"), ctypes.c_void_p)
+
 PrefillTensors = _struct("PrefillTensors", (
     "q", "k", "v", "qo_indptr", "kv_indptr", "kv_page_indices", "work_indptr", "work_info_set",
     "split_data", "split_lse", "output", "q_scale", "k_scale", "v_scale"), ctypes.POINTER(Tensor))

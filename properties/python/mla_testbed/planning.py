@@ -153,6 +153,15 @@ def _buffers(buffers: PlanBuffers) -> tuple[Any, list[Any]]:
         described
 
 
+#: Options of a planner call by AITER's names, with the values they have where they are left out;
+#: `num_cu` None is the product's number of compute units.
+PLAN_DEFAULTS: dict[str, Any] = {
+    "num_heads_per_head_k": 16, "num_heads_k": 1, "is_causal": True, "page_size": 1,
+    "kv_granularity": 16, "max_seqlen_qo": -1, "uni_seqlen_qo": -1, "fast_mode": True, "topk": -1,
+    "max_split_per_batch": -1, "intra_batch_mode": False, "is_cp_round_robin": False,
+    "dtype_q": "bf16", "dtype_kv": "bf16", "arch": "gfx942", "num_cu": None,
+}
+
 _V12_KERNELS = {"automatic": 0, "serial": 1, "parallel": 2}
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# fixtures/capture/mla_capture.py: what it dumps, `check` reads. Skipped without python3 and numpy.
+# properties/python/mla_testbed/mla_capture.py: what it dumps, `check` reads. Skipped without python3 and numpy.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # The system's own Python has Debian's numpy; another one may come first in PATH.
@@ -28,7 +28,9 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
 PYTHON
 case='mla1:2q2s300_1q2s513;heads=16;cu=4;block=16;page=16'
 "$testbed" plan "$case" --bundle "$scratch/source" --tensors >/dev/null || fail "plan --tensors"
-PYTHONPATH="$root/fixtures/capture:$scratch" "$python" - "$scratch" <<'PYTHON' || fail "the capture script"
+# One file, copied out of the package, needs nothing else of it.
+cp "$root/properties/python/mla_testbed/mla_capture.py" "$scratch/"
+PYTHONPATH="$scratch" "$python" - "$scratch" <<'PYTHON' || fail "the capture script"
 import json, struct, sys
 import numpy, aiter, aiter.mla, mla_capture
 scratch = sys.argv[1]
@@ -79,7 +81,7 @@ PYTHON
 sed -n 's/^    \(import mla_capture\|mla_capture\.install.*\)$/\1/p' "$root/docs/capture.md" \
   >"$scratch/page.py"
 [[ $(wc -l <"$scratch/page.py") -ge 2 ]] || fail "docs/capture.md shows no snippet"
-PYTHONPATH="$root/fixtures/capture:$scratch" "$python" "$scratch/page.py" || fail "the page's snippet"
+PYTHONPATH="$scratch" "$python" "$scratch/page.py" || fail "the page's snippet"
 
 [[ $(ls "$scratch/dump") == step-000000 ]] || fail "dumped: $(ls "$scratch/dump")"
 try check "$scratch/dump/step-000000"

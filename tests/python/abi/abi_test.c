@@ -194,6 +194,29 @@ static void test_places(void) {
   close_step(&s);
 }
 
+static void test_cases(void) {
+  const char* text = NULL;
+  CHECK(mla_case_canonical("mla1:1q1s5;cu=4", &text) == MLA_OK);
+  CHECK(strncmp(text, "mla1:1q1s5;heads=16;", 20) == 0);
+  CHECK(mla_case_canonical("mla1:1q1s5;heads=999", &text) == MLA_USAGE);
+  CHECK(strstr(mla_last_error(), "999") != NULL);
+  CHECK(mla_case_judge("mla1:1q1s5;cu=4", "P05,P12", "cpu", "auto", "", "", &text) == MLA_OK);
+  CHECK(strstr(text, "\"verdict\":\"pass\"") != NULL);
+  CHECK(mla_case_plan("mla1:1q1s5;cu=4", 0, &text) == MLA_OK);
+  char* plan = malloc(strlen(text) + 1);
+  strcpy(plan, text);
+  CHECK(mla_check_plan(plan, &text) == MLA_OK);
+  CHECK(strstr(text, "\"violations\":[]") != NULL);
+  free(plan);
+  CHECK(mla_check_plan("{", &text) == MLA_USAGE);
+}
+
+static void test_backend(void) {
+  CHECK(mla_set_backend("gpu") == MLA_USAGE);
+  CHECK(mla_set_backend("cpu") == MLA_OK);
+  CHECK(strcmp(mla_backend(), "cpu") == 0);
+}
+
 int main(void) {
   test_version();
   test_sizes();
@@ -201,6 +224,8 @@ int main(void) {
   test_small_buffer();
   test_bad_tensors();
   test_places();
+  test_cases();
+  test_backend();
   printf("%s\n", failures == 0 ? "all held" : "some did not hold");
   return failures == 0 ? 0 : 1;
 }

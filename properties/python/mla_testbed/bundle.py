@@ -1,0 +1,113 @@
+"""Bundle: the lists, the plan and the tensors of one step, on disk as `mla-testbed` has them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pathlib
+from typing import Any
+
+import numpy as np
+
+from .errors import UsageError
+from .mla_capture import FORMAT, write_bundle
+from .planning import POISON, PlanBuffers
+
+#: What a bundle calls the int32 buffers of a plan, by the names of AITER's parameters.
+PLAN_ARRAYS: dict[str, str] = {
+    "work_indptr": "work_indptr",
+    "work_info_set": "work_info",
+    "reduce_indptr": "reduce_indptr",
+    "reduce_final_map": "reduce_final_map",
+    "reduce_partial_map": "reduce_partial_map",
+}
+
+
+@dataclasses.dataclass
+class Bundle:
+    """One step: its planner call, its plan, and its tensors if it has any.
+
+    Attributes:
+        scalars: numbers and texts by the names of AITER's parameters (`num_heads_per_head_k`,
+            `page_size`, ...), with `arch`, `num_cu` and `buffer_sizes`.
+        arrays: one-dimensional arrays by name: `seqlens_qo_indptr`, `seqlens_kv_indptr`,
+            `kv_last_page_lens`, `kv_indices`, then the buffers of the plan, all int32 (POISON where
+            nobody wrote), then tensors such as `q`.
+    """
+
+    scalars: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+
+    @property
+    def name(self) -> str:
+        """The case or the step that it is about."""
+        return str(self.scalars.get("name", "bundle"))
+
+    @property
+    def buffers(self) -> PlanBuffers:
+        """The six buffers of the plan; the first one is made up from the other addresses.
+
+        Raises:
+            UsageError: the bundle has no plan.
+        """
+        missing = [name for name in PLAN_ARRAYS.values() if name not in self.arrays]
+        if missing:
+            raise UsageError(f"bundle '{self.name}' has no {', '.join(missing)}")
+        words = {ours: self.arrays[theirs] for ours, theirs in PLAN_ARRAYS.items()}
+        words["work_info_set"] = words["work_info_set"].reshape(-1, 8)
+        words["reduce_final_map"] = words["reduce_final_map"].reshape(-1, 2)
+        meta = np.array([words["work_indptr"].ctypes.data, words["work_info_set"].ctypes.data],
+                        np.uint64)
+        return PlanBuffers(meta, **words)
+
+    @classmethod
+    def load(cls, folder: str | pathlib.Path) -> Bundle:
+        """Reads a bundle from its folder.
+
+        Raises:
+            UsageError: there is no manifest, or it is one of another format.
+        """
+        path = pathlib.Path(folder) / "manifest.json"
+        try:
+            manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as e:
+            raise UsageError(f"'{path}' cannot be read: {e}") from e
+        if manifest.get("format") != FORMAT:
+            raise UsageError(f"'{path}' has format {manifest.get('format')!r}; expected {FORMAT!r}")
+        files = manifest.pop("arrays", {})
+        arrays = {key: np.load(path.parent / pathlib.Path(entry["file"]).name, allow_pickle=False)
+                  for key, entry in files.items()}
+        return cls(manifest, arrays)
+
+    def save(self, folder: str | pathlib.Path) -> None:
+        """Writes the bundle into a folder, for `mla-testbed check` and `mla-testbed replay`."""
+        scalars = {key: value for key, value in self.scalars.items()
+                   if key not in ("format", "name")}
+        write_bundle(str(folder), self.name, scalars, self.arrays)
+
+    def document(self) -> str:
+        """Planner call and plan as the JSON that `mla-testbed check` reads; no tensors."""
+        lists = {key: [None if v == POISON else v for v in array.reshape(-1).tolist()]
+                 if key in PLAN_ARRAYS.values() else array.reshape(-1).tolist()
+                 for key, array in self.arrays.items() if array.dtype.kind == "i"}
+        scalars = {key: value for key, value in self.scalars.items() if key != "format"}
+        return json.dumps({**scalars, **lists})
+
+
+def from_document(document: dict[str, Any]) -> Bundle:
+    """A bundle from the JSON object of a planned step; unwritten elements become POISON."""
+    scalars: dict[str, Any] = {}
+    arrays: dict[str, np.ndarray] = {}
+    sizes = document.get("buffer_sizes", {})
+    for key, value in document.items():
+        if isinstance(value, list) and all(v is None or isinstance(v, int) for v in value):
+            arrays[key] = np.array([POISON if v is None else v for v in value], np.int32)
+        else:
+            scalars[key] = value
+    for parameter, key in PLAN_ARRAYS.items():
+        if key in arrays and parameter in sizes:
+            # The tail that nobody wrote is cut off in a document.
+            full = np.full(int(np.prod(sizes[parameter])), POISON, np.int32)
+            full[:arrays[key].size] = arrays[key]
+            arrays[key] = full
+    return Bundle(scalars, arrays)

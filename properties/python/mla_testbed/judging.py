@@ -1,0 +1,278 @@
+"""Planning, checking and judging in one call: what people use first."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _library, _options, _structs
+from ._cases import _text
+from ._tensors import FP8_ENCODING, describe
+from .bundle import Bundle, from_document
+from .errors import UsageError
+from .planning import PLAN_DEFAULTS, allocate, decode_sizes, plan_decode
+
+_LISTS = ("seqlens_qo_indptr", "seqlens_kv_indptr", "kv_last_page_lens")
+
+
+def plan(case_or_lists: str | Mapping[str, Any], *, as_aiter: bool = False) -> Bundle:
+    """Plans a step.
+
+    Args:
+        case_or_lists: a case such as "mla1:2q1s900;heads=16", or the arguments of AITER's
+            `get_mla_metadata_v1` by name: `seqlens_qo_indptr` and `seqlens_kv_indptr` (batch + 1,
+            rows and pages), `kv_last_page_lens` (batch, tokens; 1 each if left out), and what
+            differs from the defaults, such as `num_heads_per_head_k`, `page_size`,
+            `max_seqlen_qo`, `dtype_q`, `arch`, `num_cu`.
+        as_aiter: repeat the original planner where it is broken, instead of refusing.
+
+    Returns:
+        Lists, decisions and plan; `Bundle.buffers` has the six buffers.
+
+    Raises:
+        UsageError: no case, or an argument that no planner can digest.
+        UnsupportedError: what AITER refuses.
+        RefusedError: what AITER takes and gets wrong, with `bug`.
+    """
+    if isinstance(case_or_lists, str):
+        return from_document(json.loads(
+            _text("mla_case_plan", case_or_lists.encode(), int(as_aiter))))
+    return _plan_lists(dict(case_or_lists), as_aiter)
+
+
+def _plan_lists(call: dict[str, Any], as_aiter: bool) -> Bundle:
+    unknown = set(call) - set(PLAN_DEFAULTS) - set(_LISTS)
+    if unknown:
+        raise UsageError(f"plan() does not know {', '.join(sorted(unknown))}; expected "
+                         f"{', '.join((*_LISTS, *PLAN_DEFAULTS))}")
+    for name in _LISTS[:2]:
+        if name not in call:
+            raise UsageError(f"plan() needs {name}, a list of batch + 1 numbers")
+    lists = {name: np.ascontiguousarray(call.pop(name), np.int32) for name in _LISTS
+             if name in call}
+    batch = lists["seqlens_kv_indptr"].size - 1
+    lists.setdefault("kv_last_page_lens", np.ones(max(batch, 0), np.int32))
+    options = {**PLAN_DEFAULTS, **call}
+    rows = np.diff(lists["seqlens_qo_indptr"])
+    longest = int(rows.max(initial=1))
+    if options["max_seqlen_qo"] < 0:
+        options["max_seqlen_qo"] = longest
+    arch, units = options.pop("arch"), options.pop("num_cu")
+    units = _options.compute_units_of(arch, units)
+    heads, kv_heads = options.pop("num_heads_per_head_k"), options.pop("num_heads_k")
+    causal = options.pop("is_causal")
+    sizes = decode_sizes(
+        max(batch, 0), longest if options["topk"] >= 0 else options["max_seqlen_qo"],
+        heads * kv_heads, options["dtype_q"], options["dtype_kv"], is_sparse=options["topk"] >= 0,
+        fast_mode=options["fast_mode"], intra_batch_mode=options["intra_batch_mode"],
+        max_split_per_batch=options["max_split_per_batch"], arch=arch, compute_units=units)
+    buffers = allocate(sizes)
+    plan_decode(lists["seqlens_qo_indptr"], lists["seqlens_kv_indptr"],
+                lists["kv_last_page_lens"], heads, kv_heads, causal, buffers, arch=arch,
+                compute_units=units, as_aiter=as_aiter, **options)
+    shapes = {name: list(shape) for name, shape in sizes.shapes().items()}
+    shapes["work_metadata_ptrs"] = shapes.pop("work_meta_data")
+    scalars = {"name": "plan", "arch": arch, "num_cu": units, "num_heads_per_head_k": heads,
+               "num_heads_k": kv_heads, "is_causal": causal, **options, "buffer_sizes": shapes}
+    arrays = {**lists, "work_indptr": buffers.work_indptr,
+              "work_info": buffers.work_info_set.reshape(-1),
+              "reduce_indptr": buffers.reduce_indptr,
+              "reduce_final_map": buffers.reduce_final_map.reshape(-1),
+              "reduce_partial_map": buffers.reduce_partial_map}
+    return Bundle(scalars, arrays)
+
+
+class Violation(NamedTuple):
+    """One violated invariant of a plan.
+
+    Attributes:
+        rule: its name (docs/contracts, and `mla-testbed check`).
+        what: a sentence with the values.
+        work: index in work_info_set, or -1.
+    """
+
+    rule: str
+    what: str
+    work: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What `check` found.
+
+    Attributes:
+        valid: whether the plan is right for its batch.
+        violations: what is wrong with it.
+        at_fault: whose fault it is, such as "the builder" or "the planner"; "" if it is valid.
+        diagnosis: why, in a sentence.
+        notes: what is no violation and worth knowing.
+    """
+
+    valid: bool
+    violations: tuple[Violation, ...]
+    at_fault: str
+    diagnosis: str
+    notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        if self.valid:
+            return "valid"
+        lines = [f"{v.rule}: {v.what}" for v in self.violations]
+        return "\n".join([*lines, f"at fault: {self.at_fault}: {self.diagnosis}"])
+
+
+def check(bundle: Bundle) -> Answer:
+    """Whether the plan of a bundle is valid for its batch, and whose fault it is if not.
+
+    Args:
+        bundle: from `plan`, `Bundle.load` or `capture`.
+
+    Raises:
+        UsageError: a list or a scalar cannot be read; the message names it.
+        UnsupportedError: a plan of a kind that cannot be checked (sparse, prefill).
+    """
+    found = json.loads(_text("mla_check_plan", bundle.document().encode()))
+    if not found["checked"]:
+        from .errors import UnsupportedError  # noqa: PLC0415
+        raise UnsupportedError(f"bundle '{bundle.name}' cannot be checked: {found['reason']}")
+    violations = tuple(Violation(**v) for v in found["violations"])
+    return Answer(not violations, violations, found["at_fault"], found["diagnosis"],
+                  tuple(found["notes"]))
+
+
+class PropertyResult(NamedTuple):
+    """What one property says about a case.
+
+    Attributes:
+        id, name: such as "P05", "plan_coverage".
+        verdict: "pass", "fail", "skip", "not-applicable" or "inconclusive".
+        message: a sentence with the values.
+        details: worst elements with coordinates, guilty works.
+    """
+
+    id: str
+    name: str
+    verdict: str
+    message: str
+    details: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """What `run` found.
+
+    Attributes:
+        case: the canonical case.
+        backend: what executed it.
+        verdict: "pass", "fail", "skip" (refused, or nothing to say) or "inconclusive".
+        refused: why a stage refuses the case, or "".
+        properties: one result for each property asked.
+        launches: what ran, such as "cpu on avx512: decode 2 (stage 1 2)".
+        failure_block: the failure as `mla-testbed` prints it, with a line that reproduces it.
+    """
+
+    case: str
+    backend: str
+    verdict: str
+    refused: str
+    properties: tuple[PropertyResult, ...]
+    launches: tuple[str, ...]
+    failure_block: str
+
+    @property
+    def passed(self) -> bool:
+        """Whether something ran and every property that says something held."""
+        return self.verdict == "pass"
+
+    def __str__(self) -> str:
+        if self.failure_block:
+            return self.failure_block
+        held = sum(p.verdict == "pass" for p in self.properties)
+        why = f": {self.refused}" if self.refused else ""
+        return f"{self.verdict}{why} ({held} of {len(self.properties)} properties held) {self.case}"
+
+
+def run(case: str, *, backend: str = "cpu", device: str = "auto",
+        properties: Sequence[str] = (), plant: str = "", aiter_hsa: str | None = None) -> Verdict:
+    """Judges a case: plans it, executes it, compares it with dense attention.
+
+    Args:
+        case: one line, such as "mla1:2q1s900;heads=16".
+        backend: "cpu", "hip" (our kernels on a device) or "aiter" (AITER's code objects).
+        device: of hip and aiter: "auto", "hip:0", "emulated:gfx942", "emulated:gfx950".
+        properties: ids such as "P05"; empty: all.
+        plant: a known defect to plant first, such as "SEED-qo-arange"; "" for none.
+        aiter_hsa: directory hsa of an AITER installation; None: AITER_HSA in the environment.
+
+    Raises:
+        UsageError: no case, an unknown backend, property or plant.
+        FaultError: a device or an installation that is not there, too little memory.
+    """
+    hsa = os.environ.get("AITER_HSA", "") if aiter_hsa is None else aiter_hsa
+    found = json.loads(_text("mla_case_judge", case.encode(), ",".join(properties).encode(),
+                             backend.encode(), device.encode(), hsa.encode(), plant.encode()))
+    results = tuple(PropertyResult(p["id"], p["name"], p["verdict"], p["message"],
+                                   tuple(p["details"])) for p in found["properties"])
+    return Verdict(found["case"], found["backend"], found["verdict"], found["refused"], results,
+                   tuple(found["launches"]), found["failure_block"])
+
+
+class Reference(NamedTuple):
+    """Dense attention, and how far a right result may be from it.
+
+    Attributes:
+        out, out_bound: (rows, heads, 512) float64.
+        lse, lse_bound: (rows, heads) float64, natural logarithm.
+    """
+
+    out: np.ndarray
+    out_bound: np.ndarray
+    lse: np.ndarray
+    lse_bound: np.ndarray
+
+
+def reference(
+    q: Any,
+    kv: Any,
+    qo_indptr: Any,
+    kv_indptr: Any,
+    kv_page_indices: Any,
+    kv_last_page_lens: Any,
+    softmax_scale: float,
+    *,
+    page_size: int = 1,
+    causal: bool = True,
+    q_scale: Any = None,
+    kv_scale: Any = None,
+    arch: str = "gfx942",
+) -> Reference:
+    """Attention in float64 over a paged cache, without a plan, with a bound for each element.
+
+    Args: as in `kernels.decode_stage1`, with the heads and rows of the model. Every request has no
+    key or at least as many as rows.
+
+    Raises:
+        UsageError: lists that contradict each other or lead out of the cache.
+        TensorError: an array of another dtype, shape or layout.
+    """
+    encoding = FP8_ENCODING.get(arch)
+    given = {"q": q, "kv": kv, "qo_indptr": qo_indptr, "kv_indptr": kv_indptr,
+             "kv_page_indices": kv_page_indices, "kv_last_page_lens": kv_last_page_lens,
+             "q_scale": q_scale, "kv_scale": kv_scale}
+    alive = {name: describe(tensor, name, fp8=encoding if name in ("q", "kv") else None)
+             for name, tensor in given.items() if tensor is not None}
+    tensors = _structs.Stage1Tensors(**{name: ctypes.pointer(d) for name, d in alive.items()})
+    rows, heads = (int(n) for n in q.shape[:2])
+    out = Reference(np.zeros((rows, heads, 512)), np.zeros((rows, heads, 512)),
+                    np.zeros((rows, heads)), np.zeros((rows, heads)))
+    results = _structs.ReferenceResults(*(array.ctypes.data for array in out))
+    _library.check(_library.load().mla_reference(
+        _options.arch_number(arch), page_size, int(causal), ctypes.byref(tensors), softmax_scale,
+        ctypes.byref(results)))
+    return out
