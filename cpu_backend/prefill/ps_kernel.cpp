@@ -25,8 +25,7 @@ HeadRows rows_of(const Operand& x, std::int64_t head, std::int64_t first) {
 }
 
 void run_task(const DataPath& path, const KernelContext& context, const PsLaunch& launch,
-              float v_scale, const PsTask& task, AttendScratch& scratch,
-              const PsOutput& output) {
+              float v_scale, const PsTask& task, AttendScratch& scratch, const PsOutput& output) {
   AttendTile tile;
   tile.q = rows_of(launch.q, task.head, task.q_begin);
   tile.k = rows_of(launch.k, task.head, 0);
