@@ -1,10 +1,5 @@
-// Plan rules: what a prefill plan has to be, said in words, and who in it made a row.
-//
-// Reads the buffers as the kernels saw them and the lengths, never a planner: for every request,
-// tile and head the pieces lie end to end from the first key to the last that the tile sees, each
-// piece belongs to one work, heads share partial rows, and the reduce lists name exactly the pieces
-// of cut tiles. Source: aiter.md 5. Units: rows and tokens of the step.
-// Fails: never; nonsense in the buffers becomes a sentence.
+// The plan of a prefill step as its kernels saw it, held to core/plan/ps_check.hpp, and who in it
+// made a row.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,7 @@ struct EngineConfig {
   Limits limits;
   std::int64_t workspace_tokens = 65536;  // of the context workspace
   bool context_plans = false;             // path fp8_context: plans over context chunks, too
-  ScratchBound bound = ScratchBound::size_query;
+  ScratchBound bound = ScratchBound::token_budget;
 };
 
 // What the planner's size query is asked for all steps of an engine.

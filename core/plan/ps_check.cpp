@@ -1,0 +1,212 @@
+#include "core/plan/ps_check.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <map>
+#include <set>
+
+namespace mla::plan {
+namespace {
+
+std::string number(std::int64_t n) {
+  return std::to_string(n);
+}
+
+std::string range(std::int64_t begin, std::int64_t end) {
+  return "[" + number(begin) + "," + number(end) + ")";
+}
+
+std::int64_t at(std::span<const std::int32_t> list, std::int64_t i) {
+  return list[static_cast<std::size_t>(i)];
+}
+
+struct Piece {
+  WorkItem item;
+  std::int64_t work = 0;
+};
+
+// Rows of one request, for one group of heads.
+struct TileKey {
+  std::int64_t q_begin = 0;
+  std::int64_t group = 0;
+  auto operator<=>(const TileKey&) const = default;
+};
+
+// After so many violations the list ends: a plan of another batch breaks every tile.
+constexpr std::size_t kMost = 100;
+
+std::int64_t round_down(std::int64_t value, std::int64_t unit) {
+  return value / unit * unit;
+}
+
+using Rows = std::pair<std::int64_t, std::int64_t>;
+
+class PsCheck {
+ public:
+  explicit PsCheck(const PsCheckInput& input) : in_(input), plan_(input.plan) {}
+
+  std::vector<Violation> violations() {
+    check_work_indptr();
+    if (!out_.empty()) return std::move(out_);
+    for (std::int64_t w = 0; w < works_ && out_.size() < kMost; ++w) collect(w);
+    if (!out_.empty()) return std::move(out_);
+    for (std::int64_t r = 0; r + 1 < std::ssize(in_.qo_indptr); ++r) check_request(r);
+    check_reduce();
+    return std::move(out_);
+  }
+
+ private:
+  void add(Rule rule, std::string what, std::int64_t work = -1) {
+    out_.push_back({rule, std::move(what), work});
+  }
+
+  void check_work_indptr() {
+    const auto& p = plan_.work_indptr;
+    works_ = p.empty() ? 0 : p.back();
+    const std::int64_t capacity = std::ssize(plan_.work_info) / kWorkItemWords;
+    if (p.empty() || p.front() != 0 || !std::is_sorted(p.begin(), p.end()) || works_ > capacity)
+      add(Rule::work_indptr, "work_indptr does not ascend from 0 to a number of works, of which " +
+                                 number(capacity) + " fit");
+  }
+
+  void collect(std::int64_t index) {
+    std::array<std::int32_t, kWorkItemWords> words{};
+    std::copy_n(plan_.work_info.begin() + index * kWorkItemWords, kWorkItemWords, words.begin());
+    const auto w = std::bit_cast<WorkItem>(words);
+    const auto wrong = [&](const std::string& what) {
+      add(Rule::work_record, "work " + number(index) + " " + what, index);
+    };
+    const std::int64_t head = w.pad & 0xffff;
+    if (w.pad >> 16 != head + in_.qhead_granularity || head % in_.qhead_granularity != 0 ||
+        head >= in_.heads.count())
+      return wrong("is for heads " + range(head, w.pad >> 16) + " of " + number(in_.heads.count()) +
+                   ", " + number(in_.qhead_granularity) + " a work");
+    if (w.batch < 0 || w.batch >= std::ssize(in_.qo_indptr) - 1)
+      return wrong("is for request " + number(w.batch));
+    const std::int64_t first = at(in_.qo_indptr, w.batch);
+    const std::int64_t last = at(in_.qo_indptr, w.batch + 1);
+    if (w.q_begin < first || (w.q_begin - first) % in_.qlen_granularity != 0 ||
+        w.q_end != std::min(w.q_begin + in_.qlen_granularity, last) || w.q_end <= w.q_begin)
+      return wrong("has rows " + range(w.q_begin, w.q_end) + ", which are no tile of " +
+                   range(first, last));
+    tiles_[{w.q_begin, head / in_.qhead_granularity}].push_back({w, index});
+  }
+
+  // Tiles that see no key need no work, and there may be very many of them.
+  void check_request(std::int64_t r) {
+    const std::int64_t groups = ceil_div(in_.heads.count(), in_.qhead_granularity);
+    const std::int64_t rows = at(in_.qo_indptr, r + 1) - at(in_.qo_indptr, r);
+    const std::int64_t keys = at(in_.context_lens, r);
+    const std::int64_t blind = in_.causal ? rows - keys : (keys > 0 ? 0 : rows);
+    std::int64_t row = round_down(std::clamp<std::int64_t>(blind, 0, rows), in_.qlen_granularity);
+    for (; row < rows && out_.size() < kMost; row += in_.qlen_granularity)
+      for (std::int64_t group = 0; group < groups && out_.size() < kMost; ++group)
+        check_tile(r, at(in_.qo_indptr, r) + row, group);
+  }
+
+  // Pages of request `r` that the rows up to `last_row` of it see.
+  std::int64_t pages_seen(std::int64_t r, std::int64_t last_row) const {
+    const std::int64_t keys = at(in_.context_lens, r);
+    const std::int64_t rows = at(in_.qo_indptr, r + 1) - at(in_.qo_indptr, r);
+    const std::int64_t seen = in_.causal ? std::min(keys - rows + last_row, keys) : keys;
+    return ceil_div(std::max<std::int64_t>(seen, 0), in_.block_size);
+  }
+
+  void check_tile(std::int64_t r, std::int64_t row, std::int64_t group) {
+    const std::int64_t end = std::min(row + in_.qlen_granularity, at(in_.qo_indptr, r + 1));
+    const std::string tile = "rows " + range(row, end) + ", head group " + number(group) + ": ";
+    const auto there = tiles_.find({row, group});
+    std::vector<Piece> pieces =
+        there == tiles_.end() ? std::vector<Piece>() : std::move(there->second);
+    std::sort(pieces.begin(), pieces.end(),
+              [](const Piece& a, const Piece& b) { return a.item.kv_begin < b.item.kv_begin; });
+    const std::int64_t first = at(in_.kv_indptr, r);
+    const std::int64_t seen = pages_seen(r, end - at(in_.qo_indptr, r));
+    if (pieces.empty() && seen > 0)
+      return add(Rule::row_written,
+                 tile + "written by nobody, they see " + number(seen) + " pages");
+    std::int64_t next = first;
+    for (const Piece& piece : pieces) {
+      const WorkItem& w = piece.item;
+      if (w.kv_begin != next || w.kv_end <= w.kv_begin)
+        return add(Rule::coverage,
+                   tile + "pages " + range(w.kv_begin, w.kv_end) + " follow page " + number(next),
+                   piece.work);
+      next = w.kv_end;
+      check_partial(tile, piece, std::ssize(pieces), {row, w.q_end});
+    }
+    if (next < first + seen || next > at(in_.kv_indptr, r + 1))
+      add(Rule::coverage, tile + "pages end at " + number(next - first) + " where " + number(seen) +
+                              " of " + number(at(in_.kv_indptr, r + 1) - first) + " are seen");
+  }
+
+  // Heads share the partial rows of a piece, pieces do not.
+  void check_partial(const std::string& tile, const Piece& piece, std::int64_t pieces,
+                     const Rows& rows) {
+    const WorkItem& w = piece.item;
+    if (w.partial_row < -1 || (w.partial_row < 0) != (pieces == 1))
+      return add(Rule::partial_rows,
+                 tile + number(pieces) + (pieces == 1 ? " piece" : " pieces") +
+                     ", one writes partial row " + number(w.partial_row),
+                 piece.work);
+    if (w.partial_row < 0) return;
+    const auto [owner, fresh] = slabs_.insert({w.partial_row, {rows.first, w.kv_begin}});
+    if (!fresh && owner->second != Rows{rows.first, w.kv_begin})
+      add(Rule::partial_rows,
+          tile + "partial row " + number(w.partial_row) + " belongs to two pieces", piece.work);
+    if (w.partial_row % in_.qlen_granularity != 0 ||
+        w.partial_row + in_.qlen_granularity > partial_tiles() * in_.qlen_granularity)
+      add(Rule::partial_rows,
+          tile + "partial row " + number(w.partial_row) + " of " + number(partial_tiles()) +
+              " tiles",
+          piece.work);
+    wanted_[rows].insert(w.partial_row);
+  }
+
+  std::int64_t partial_tiles() const {
+    if (in_.partial_tiles >= 0) return in_.partial_tiles;
+    return plan_.reduce_indptr.empty() ? 0 : plan_.reduce_indptr.back();
+  }
+
+  void check_reduce() {
+    const auto& p = plan_.reduce_indptr;
+    if (p.empty() || p.front() != 0 || !std::is_sorted(p.begin(), p.end()) ||
+        p.back() > std::ssize(plan_.reduce_partial_map) || p.back() != partial_tiles())
+      return add(Rule::reduce_indptr, "reduce_indptr does not ascend from 0 to the " +
+                                          number(partial_tiles()) + " partial tiles");
+    const std::int64_t named = std::ssize(plan_.reduce_final_map) / 2;
+    for (std::size_t t = 0; t + 1 < p.size() && p[t] < p[t + 1]; ++t) {
+      if (static_cast<std::int64_t>(t) >= named)
+        return add(Rule::reduce_list, "reduce_final_map has " + number(named) +
+                                          " entries, reduce_indptr merges more tiles");
+      const Rows rows{plan_.reduce_final_map[2 * t], plan_.reduce_final_map[2 * t + 1]};
+      const std::set<std::int64_t> listed(plan_.reduce_partial_map.begin() + p[t],
+                                          plan_.reduce_partial_map.begin() + p[t + 1]);
+      const auto found = wanted_.find(rows);
+      if (found == wanted_.end() || found->second != listed ||
+          std::ssize(listed) != p[t + 1] - p[t])
+        return add(Rule::reduce_list, "the reduce of rows " + range(rows.first, rows.second) +
+                                          " does not name the pieces that they have");
+      wanted_.erase(found);
+    }
+    for (const auto& [rows, pieces] : wanted_)
+      add(Rule::reduce_list, "rows " + range(rows.first, rows.second) + " are cut and not merged");
+  }
+
+  const PsCheckInput& in_;
+  const PlanView& plan_;
+  std::int64_t works_ = 0;
+  std::map<TileKey, std::vector<Piece>> tiles_;
+  std::map<std::int64_t, Rows> slabs_;  // who writes partial rows: rows, first page
+  std::map<Rows, std::set<std::int64_t>> wanted_;
+  std::vector<Violation> out_;
+};
+
+}  // namespace
+
+std::vector<Violation> ps_check(const PsCheckInput& input) {
+  return PsCheck(input).violations();
+}
+
+}  // namespace mla::plan

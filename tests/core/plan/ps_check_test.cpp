@@ -1,0 +1,176 @@
+// Claims about ps_check: the planner's plans are valid, and no word of one can be changed unseen.
+#include "core/plan/ps_check.hpp"
+
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "core/plan/ps_prefill.hpp"
+
+using Catch::Contains;
+using namespace mla;
+using namespace mla::plan;
+using Words = std::vector<std::int32_t>;
+
+namespace {
+
+constexpr std::int64_t kTileRows = 32;
+constexpr std::int64_t kBlock = 16;
+constexpr std::size_t kKvEnd = 5;
+constexpr std::size_t kKvOffset = 6;
+
+// A batch, its plan, and the plan's buffers as words that a test may change.
+struct Step {
+  Words qo_indptr = {0};
+  Words kv_indptr = {0};
+  Words context_lens;
+  PsInput call;
+  Words work_indptr, work_info, reduce_indptr, reduce_final_map, reduce_partial_map;
+
+  Step(const Words& rows, const Words& contexts, ComputeUnits units, Heads heads, bool causal)
+      : context_lens(contexts) {
+    std::int64_t longest = 1;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      qo_indptr.push_back(qo_indptr.back() + rows[r]);
+      kv_indptr.push_back(kv_indptr.back() +
+                          static_cast<std::int32_t>(ceil_div(contexts[r], kBlock)));
+      longest = std::max<std::int64_t>(longest, rows[r]);
+    }
+    call = {.compute_units = units,
+            .kv_heads = heads,
+            .qo_indptr = qo_indptr,
+            .kv_indptr = kv_indptr,
+            .context_lens = context_lens,
+            .qhead_granularity = 2,
+            .qlen_granularity = kTileRows,
+            .kvlen_granularity = kBlock,
+            .block_size = kBlock,
+            .causal = causal};
+    const auto sizes = query_ps_sizes({.compute_units = units,
+                                       .batch = Requests(std::ssize(rows)),
+                                       .kv_heads = heads,
+                                       .max_qo_len = longest,
+                                       .qlen_granularity = kTileRows});
+    REQUIRE(sizes.ok());
+    const auto plan = plan_ps_prefill(call, *sizes);
+    REQUIRE(plan.ok());
+    const auto copy = [](const PlanBuffer& b) { return Words(b.data().begin(), b.data().end()); };
+    work_indptr = copy(plan->work_indptr);
+    work_info = copy(plan->work_info);
+    reduce_indptr = copy(plan->reduce_indptr);
+    reduce_final_map = copy(plan->reduce_final_map);
+    reduce_partial_map = copy(plan->reduce_partial_map);
+  }
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
+
+  [[nodiscard]] std::vector<Violation> violations() const {
+    static constexpr std::array<std::uint64_t, 2> kNoAddresses{};
+    return ps_check({.plan = {kNoAddresses, work_indptr, work_info, reduce_indptr, reduce_final_map,
+                              reduce_partial_map},
+                     .qo_indptr = qo_indptr,
+                     .kv_indptr = kv_indptr,
+                     .context_lens = context_lens,
+                     .heads = call.kv_heads * call.qhead_granularity,
+                     .qhead_granularity = call.qhead_granularity,
+                     .qlen_granularity = call.qlen_granularity,
+                     .block_size = call.block_size,
+                     .causal = call.causal});
+  }
+  // Places among the first `live` words that can be set to another value without a violation.
+  [[nodiscard]] std::vector<std::size_t> unseen(Words& words, std::size_t live,
+                                                bool work_items = false) const {
+    std::vector<std::size_t> out;
+    for (std::size_t i = 0; i < live; ++i) {
+      const std::int32_t was = words[i];
+      for (const std::int32_t value : {was + 1, was - 1, -1, std::numeric_limits<int>::max(),
+                                       std::numeric_limits<int>::min()}) {
+        if (value == was || (work_items && may_be(i % kWorkItemWords, was, value))) continue;
+        words[i] = value;
+        if (violations().empty()) out.push_back(i);
+      }
+      words[i] = was;
+    }
+    return out;
+  }
+  // The kernels mask pages behind those that a tile sees, and find out by themselves where a piece
+  // lies in its request.
+  static bool may_be(std::size_t word, std::int32_t was, std::int32_t value) {
+    return word == kKvOffset || (word == kKvEnd && value == was + 1);
+  }
+};
+
+struct Shape {
+  Words rows, contexts;
+  std::int64_t units, heads;
+  bool causal;
+};
+
+const std::vector<Shape> kShapes = {{{64}, {64}, 3, 1, true},
+                                    {{100, 1, 33}, {100, 400, 90}, 8, 3, true},
+                                    {{100, 7}, {300, 64}, 5, 2, false},
+                                    {{500}, {2000}, 16, 4, true}};
+
+}  // namespace
+
+TEST_CASE("ps_check: the planner's plans are valid", "[plan][ps]") {
+  for (const Shape& s : kShapes) {
+    const Step step(s.rows, s.contexts, ComputeUnits(s.units), Heads(s.heads), s.causal);
+    for (const Violation& v : step.violations()) FAIL_CHECK(v.what);
+  }
+}
+
+TEST_CASE("ps_check: no live word of a plan changes unseen, but for kv_offset and one page more",
+          "[plan][ps]") {
+  for (const Shape& s : kShapes) {
+    Step step(s.rows, s.contexts, ComputeUnits(s.units), Heads(s.heads), s.causal);
+    const auto works = static_cast<std::size_t>(step.work_indptr.back());
+    const auto merged = static_cast<std::size_t>(step.reduce_indptr.back());
+    std::size_t tiles = 0;
+    while (step.reduce_indptr[tiles] < step.reduce_indptr.back()) ++tiles;
+    REQUIRE(works > 0);
+    REQUIRE(merged > 1);
+    CHECK(step.unseen(step.work_info, works * kWorkItemWords, true).empty());
+    CHECK(step.unseen(step.reduce_final_map, 2 * tiles).empty());
+    CHECK(step.unseen(step.reduce_partial_map, merged).empty());
+    CHECK(step.unseen(step.reduce_indptr, tiles + 1).empty());
+  }
+}
+
+TEST_CASE("ps_check: the first and the last word of work_indptr do not change unseen",
+          "[plan][ps]") {
+  Step step({100, 1, 33}, {100, 400, 90}, ComputeUnits(8), Heads(3), true);
+  for (std::int32_t* word : {&step.work_indptr.front(), &step.work_indptr.back()})
+    for (const std::int32_t by : {-1, 1, 1 << 20}) {
+      *word += by;
+      CHECK_FALSE(step.violations().empty());
+      *word -= by;
+    }
+}
+
+TEST_CASE("ps_check: what is wrong is said with its values", "[plan][ps]") {
+  Step step({64}, {64}, ComputeUnits(3), Heads(1), true);
+  const auto first = [&] {
+    const auto found = step.violations();
+    REQUIRE_FALSE(found.empty());
+    return std::string(name(found[0].rule)) + ": " + found[0].what;
+  };
+  step.work_indptr = {0, 0, 0, 0};
+  CHECK(first() == "row_written: rows [0,32), head group 0: written by nobody, they see 2 pages");
+  step.work_indptr = {0, 1, 2, 4000};
+  CHECK_THAT(first(), Contains("work_indptr: work_indptr does not ascend from 0 to a number of "
+                               "works, of which"));
+}
+
+TEST_CASE("ps_check: a batch of two billion rows is answered with at most a hundred violations",
+          "[plan][ps]") {
+  Step step({64}, {64}, ComputeUnits(3), Heads(1), true);
+  for (const bool causal : {true, false})
+    for (const std::int32_t keys : {0, 1, 64}) {
+      step.qo_indptr[1] = std::numeric_limits<std::int32_t>::max();
+      step.call.causal = causal;
+      step.call.qlen_granularity = 1;
+      step.context_lens[0] = keys;
+      step.work_indptr = {0, 0, 0, 0};
+      CHECK(step.violations().size() <= 101);
+    }
+}
