@@ -15,10 +15,10 @@ void add_once(std::vector<std::size_t>& list, std::size_t entry) {
 }  // namespace
 
 Watch::Watch(const Backend& backend, const Ledger& ledger)
-    : backend_(backend), ledger_(ledger), peer_(cpu::make_cpu_backend()) {}
+    : ForwardingBackend(backend), ledger_(ledger), peer_(cpu::make_cpu_backend()) {}
 
 Result<DecodeResult> Watch::run(const DecodeLaunch& launch, const ExecutionOptions& options) const {
-  Result<DecodeResult> result = backend_.run(launch, options);
+  Result<DecodeResult> result = inner().run(launch, options);
   SeenLaunch seen{&launch.metadata, covering(ledger_, launch), {}, {}};
   look(launch, options, result, seen);
   launches_.push_back(std::move(seen));

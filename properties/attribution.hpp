@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "properties/forwarding_backend.hpp"
 #include "properties/ledger.hpp"
 
 namespace mla::prop {
@@ -22,28 +23,17 @@ struct SeenLaunch {
 };
 
 // For one judgement, in one thread. `backend` and `ledger` outlive it.
-class Watch final : public Backend {
+class Watch final : public ForwardingBackend {
  public:
   Watch(const Backend& backend, const Ledger& ledger);
-  [[nodiscard]] std::string_view name() const override { return backend_.name(); }
-  [[nodiscard]] std::string_view device(StepKind kind) const override {
-    return backend_.device(kind);
-  }
-  [[nodiscard]] Support supports(const ResolvedShape& shape) const override {
-    return backend_.supports(shape);
-  }
   [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
                                          const ExecutionOptions& options) const override;
-  [[nodiscard]] const prefill::Kernels* prefill_kernels() const override {
-    return backend_.prefill_kernels();
-  }
   [[nodiscard]] const std::vector<SeenLaunch>& launches() const { return launches_; }
 
  private:
   void look(const DecodeLaunch& launch, ExecutionOptions options,
             const Result<DecodeResult>& result, SeenLaunch& seen) const;
 
-  const Backend& backend_;
   const Ledger& ledger_;
   std::unique_ptr<Backend> peer_;
   mutable std::vector<SeenLaunch> launches_;

@@ -6,32 +6,20 @@
 #include <stdexcept>
 
 #include "properties/attribution.hpp"
+#include "properties/forwarding_backend.hpp"
 
 namespace mla::prop {
 namespace {
 
-class OneThread final : public Backend {
+class OneThread final : public ForwardingBackend {
  public:
-  explicit OneThread(const Backend& backend) : backend_(backend) {}
-  [[nodiscard]] std::string_view name() const override { return backend_.name(); }
-  [[nodiscard]] std::string_view device(StepKind kind) const override {
-    return backend_.device(kind);
-  }
-  [[nodiscard]] Support supports(const ResolvedShape& shape) const override {
-    return backend_.supports(shape);
-  }
+  using ForwardingBackend::ForwardingBackend;
   [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
                                          const ExecutionOptions& options) const override {
     ExecutionOptions narrowed = options;
     if (narrowed.threads == 0) narrowed.threads = 1;
-    return backend_.run(launch, narrowed);
+    return inner().run(launch, narrowed);
   }
-  [[nodiscard]] const prefill::Kernels* prefill_kernels() const override {
-    return backend_.prefill_kernels();
-  }
-
- private:
-  const Backend& backend_;
 };
 
 // A case may be small and the machine smaller.
@@ -160,6 +148,8 @@ Judgement judge(const Case& c, std::span<const Property* const> properties, cons
   // What there was no memory for is not built again to see whether it would be refused.
   judgement.refused = c.kind == StepKind::decode ? settled && !subject.metadata().ok()
                                                  : all_skipped || backend.device(c.kind).empty();
+  if (judgement.refused && c.kind == StepKind::decode)
+    judgement.why_refused = subject.metadata().error();
   return judgement;
 }
 

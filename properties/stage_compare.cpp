@@ -6,6 +6,7 @@
 
 #include "core/numeric/bf16.hpp"
 #include "cpu_backend/stage_bounds.hpp"
+#include "properties/forwarding_backend.hpp"
 #include "properties/text.hpp"
 
 namespace mla::prop {
@@ -87,17 +88,10 @@ std::int64_t writer_of(const DecodeResult& result, RowRange Footprint::* rows, s
   return -1;
 }
 
-class Compared final : public Backend {
+class Compared final : public ForwardingBackend {
  public:
   Compared(std::unique_ptr<Backend> backend, std::unique_ptr<Backend> peer)
-      : backend_(std::move(backend)), peer_(std::move(peer)) {}
-  [[nodiscard]] std::string_view name() const override { return backend_->name(); }
-  [[nodiscard]] std::string_view device(StepKind kind) const override {
-    return backend_->device(kind);
-  }
-  [[nodiscard]] Support supports(const ResolvedShape& shape) const override {
-    return backend_->supports(shape);
-  }
+      : ForwardingBackend(*backend), backend_(std::move(backend)), peer_(std::move(peer)) {}
   [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
                                          const ExecutionOptions& options) const override {
     Result<DecodeResult> result = backend_->run(launch, options);
@@ -110,9 +104,6 @@ class Compared final : public Backend {
                                     std::string(backend_->name()),
                                 found->work, -1});
     return result;
-  }
-  [[nodiscard]] const prefill::Kernels* prefill_kernels() const override {
-    return backend_->prefill_kernels();
   }
 
  private:

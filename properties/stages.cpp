@@ -61,7 +61,7 @@ Result<DecodeResult> run_stage(const Interposer* interposer, const Backend& back
     padded.q = with_leading_rows(md, launch.tensors.q);
   }
   Result<DecodeResult> result = backend.run({md, raised ? padded : launch.tensors}, options);
-  if (interposer != nullptr && result.ok()) interposer->on_result(md, *result);
+  if (interposer != nullptr && result.ok()) interposer->on_result(options, md, *result);
   if (raised && result.ok()) cut_leading_rows(md, *result);
   return result;
 }

@@ -5,6 +5,7 @@
 
 #include "cpu_backend/sampled_reference.hpp"
 #include "properties/fa/run.hpp"
+#include "properties/forwarding_backend.hpp"
 #include "properties/generate/cost.hpp"
 #include "properties/generate/sample.hpp"
 #include "properties/generate/tensors.hpp"
@@ -16,30 +17,17 @@ namespace mla::prop {
 namespace {
 
 // The backend of a subject. What a result says that was launched goes to the log.
-class Logged final : public Backend {
+class Logged final : public ForwardingBackend {
  public:
-  Logged(const Backend& backend, ExecutionLog& log) : backend_(backend), log_(log) {}
-  [[nodiscard]] std::string_view name() const override { return backend_.name(); }
-  [[nodiscard]] std::string_view device(StepKind kind) const override {
-    return backend_.device(kind);
-  }
-  [[nodiscard]] Support supports(const ResolvedShape& shape) const override {
-    return backend_.supports(shape);
-  }
+  Logged(const Backend& backend, ExecutionLog& log) : ForwardingBackend(backend), log_(log) {}
   [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
                                          const ExecutionOptions& options) const override {
-    Result<DecodeResult> result = backend_.run(launch, options);
+    Result<DecodeResult> result = inner().run(launch, options);
     if (result) log_.note(result->launches);
     return result;
   }
-  [[nodiscard]] const prefill::Kernels* prefill_kernels() const override {
-    return backend_.prefill_kernels();
-  }
-
-  [[nodiscard]] const Backend& inner() const { return backend_; }
 
  private:
-  const Backend& backend_;
   ExecutionLog& log_;
 };
 

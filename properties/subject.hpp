@@ -43,7 +43,7 @@ class Interposer {
   virtual void on_plan_query(const DecodeMetadata&, plan::PlanInput&, plan::SizeQuery&) const {}
   virtual void on_plan(const DecodeMetadata&, plan::Plan&) const {}
   virtual void on_tensors(const Case&, DecodeTensors&) const {}
-  virtual void on_result(const DecodeMetadata&, DecodeResult&) const {}
+  virtual void on_result(const ExecutionOptions&, const DecodeMetadata&, DecodeResult&) const {}
   virtual void on_functions(Functions&) const {}
   virtual void on_prefill(PrefillParts&) const {}
   // A defect of order or lifetime, which lives between the steps of a sequence; 0: none.

@@ -84,14 +84,6 @@ struct Question {
   std::string plant_option;  // " --plant BUG-021", for the replay
 };
 
-// Why a stage refuses a decode case; other kinds say so with each property.
-std::string refusal(const Question& question, const Backend& backend) {
-  if (question.spec.kind != StepKind::decode) return {};
-  prop::Subject subject(question.spec, backend, question.defect);
-  const Error& why = subject.metadata().error();
-  return "refused: " + why.message + (why.bug.empty() ? "" : " (" + why.bug + ")") + "\n";
-}
-
 void judge_on(const Question& question, const NamedBackend& named, Judged& judged) {
   Progress bar("properties", true, std::nullopt);
   std::int64_t done = 0;
@@ -104,7 +96,9 @@ void judge_on(const Question& question, const NamedBackend& named, Judged& judge
   bar.hide();
   prop::Failure failure;
   judged.lines += "backend " + named.name + "\n";
-  if (judgement.refused) judged.lines += refusal(question, *named.backend);
+  if (const Status& why = judgement.why_refused)
+    judged.lines +=
+        "refused: " + why->message + (why->bug.empty() ? "" : " (" + why->bug + ")") + "\n";
   judged.refused = judged.refused || judgement.refused;
   for (std::size_t p = 0; p < question.properties.size(); ++p) {
     const prop::Outcome& outcome = judgement.outcomes[p];

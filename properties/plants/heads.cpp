@@ -26,7 +26,8 @@ class SizesForModelHeads final : public Interposer {
 
 // The result is cut to the first heads, although each head was repeated.
 class UnpadByPrefix final : public Interposer {
-  void on_result(const DecodeMetadata& md, DecodeResult& result) const override {
+  void on_result(const ExecutionOptions&, const DecodeMetadata& md,
+                 DecodeResult& result) const override {
     const HeadPadding& padding = md.shape.heads;
     if (padding.kind != PadKind::repeat) return;
     const std::int64_t heads = padding.model.count();
@@ -54,7 +55,8 @@ class AppendOnlyPadding final : public Interposer {
 
 // The LSE stays in the kernel's order of folded rows.
 class FoldedLse final : public Interposer {
-  void on_result(const DecodeMetadata& md, DecodeResult& result) const override {
+  void on_result(const ExecutionOptions&, const DecodeMetadata& md,
+                 DecodeResult& result) const override {
     const ResolvedShape& shape = md.shape;
     const std::int64_t fold = shape.fold_ratio();
     if (fold == 1 || shape.heads.kind != PadKind::none) return;
@@ -72,7 +74,8 @@ class FoldedLse final : public Interposer {
 
 // The reduce of folded heads weights the pieces of the second group like those of the first.
 class BrokenFoldedReduce final : public Interposer {
-  void on_result(const DecodeMetadata& md, DecodeResult& result) const override {
+  void on_result(const ExecutionOptions&, const DecodeMetadata& md,
+                 DecodeResult& result) const override {
     if (md.shape.fold_ratio() == 1) return;
     const std::int64_t heads = md.shape.heads.model.count();
     for (std::int64_t row = 0; row < md.rows().count(); ++row)

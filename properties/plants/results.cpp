@@ -29,18 +29,23 @@ void poison_rows(DecodeResult& result, std::int64_t heads, RowRange rows) {
 }
 
 class BinaryLog final : public Interposer {
-  void on_result(const DecodeMetadata&, DecodeResult& result) const override {
+  void on_result(const ExecutionOptions&, const DecodeMetadata&,
+                 DecodeResult& result) const override {
     for (float& lse : result.lse) lse *= static_cast<float>(M_LOG2E);
   }
 };
 
 class NoLse final : public Interposer {
-  void on_result(const DecodeMetadata&, DecodeResult& result) const override { result.lse.clear(); }
+  void on_result(const ExecutionOptions&, const DecodeMetadata&,
+                 DecodeResult& result) const override {
+    result.lse.clear();
+  }
 };
 
 // An empty split takes part in the merge with the weight of one that holds keys.
 class WeightyEmptySplit final : public Interposer {
-  void on_result(const DecodeMetadata& md, DecodeResult& result) const override {
+  void on_result(const ExecutionOptions&, const DecodeMetadata& md,
+                 DecodeResult& result) const override {
     if (md.shape.route != Route::split) return;
     for (std::size_t r = 0; r < md.kv_lens.size(); ++r) {
       const std::int64_t tiles = ceil_div(md.kv_lens[r], md.shape.split_granularity);
@@ -52,7 +57,8 @@ class WeightyEmptySplit final : public Interposer {
 };
 
 class ZeroByZero final : public Interposer {
-  void on_result(const DecodeMetadata& md, DecodeResult& result) const override {
+  void on_result(const ExecutionOptions&, const DecodeMetadata& md,
+                 DecodeResult& result) const override {
     if (md.shape.route != Route::split) return;
     for (const RowRange& rows : md.keyless_rows)
       poison_rows(result, md.shape.heads.model.count(), rows);
@@ -60,7 +66,8 @@ class ZeroByZero final : public Interposer {
 };
 
 class FoldedShortContext final : public Interposer {
-  void on_result(const DecodeMetadata& md, DecodeResult& result) const override {
+  void on_result(const ExecutionOptions&, const DecodeMetadata& md,
+                 DecodeResult& result) const override {
     if (md.shape.fold_ratio() == 1) return;
     for (std::size_t r = 0; r < md.kv_lens.size(); ++r) {
       const RowRange rows{md.qo_indptr[r], md.qo_indptr[r + 1]};
@@ -70,18 +77,18 @@ class FoldedShortContext final : public Interposer {
   }
 };
 
-// The reduce reads a slot that nobody has written yet, in every other run.
+// With a second thread the reduce is early: it reads a slot that nobody has written yet.
 class RacingReduce final : public Interposer {
-  void on_result(const DecodeMetadata& md, DecodeResult& result) const override {
-    static thread_local bool late = false;
-    late = !late;
-    if (late && md.plan && !result.out.empty()) result.out[0] = kNanBf16;
+  void on_result(const ExecutionOptions& options, const DecodeMetadata& md,
+                 DecodeResult& result) const override {
+    if (options.threads > 1 && md.plan && !result.out.empty()) result.out[0] = kNanBf16;
   }
 };
 
 // A slot that works off several requests is off by a little for the ones behind the first.
 class CompoundingSteal final : public Interposer {
-  void on_result(const DecodeMetadata& md, DecodeResult& result) const override {
+  void on_result(const ExecutionOptions&, const DecodeMetadata& md,
+                 DecodeResult& result) const override {
     if (!md.plan || md.requests().count() <= md.shape.plan.slots.count()) return;
     scale_rows(result, md.shape.heads.model.count(), md.shape.plan.slots.count(), md.rows().count(),
                1.0625F);
@@ -90,7 +97,8 @@ class CompoundingSteal final : public Interposer {
 
 // The value of a key that a row must not see is multiplied by its probability of 0.
 class ZeroTimesNan final : public Interposer {
-  void on_result(const DecodeMetadata& md, DecodeResult& result) const override {
+  void on_result(const ExecutionOptions&, const DecodeMetadata& md,
+                 DecodeResult& result) const override {
     const std::int64_t heads = md.shape.heads.model.count();
     for (std::size_t r = 0; r + 1 < md.qo_indptr.size(); ++r) {
       const RowRange rows{md.qo_indptr[r], md.qo_indptr[r + 1]};
@@ -102,7 +110,8 @@ class ZeroTimesNan final : public Interposer {
 };
 
 class SilentFaults final : public Interposer {
-  void on_result(const DecodeMetadata&, DecodeResult& result) const override {
+  void on_result(const ExecutionOptions&, const DecodeMetadata&,
+                 DecodeResult& result) const override {
     result.faults.clear();
   }
 };

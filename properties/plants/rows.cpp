@@ -10,7 +10,8 @@ namespace {
 
 // All rows of a request are computed as its first one.
 class RowsOfZero final : public Interposer {
-  void on_result(const DecodeMetadata& md, DecodeResult& result) const override {
+  void on_result(const ExecutionOptions&, const DecodeMetadata& md,
+                 DecodeResult& result) const override {
     const std::int64_t width = md.shape.heads.model.count();
     for (std::size_t r = 0; r + 1 < md.qo_indptr.size(); ++r) {
       const std::int64_t first = md.qo_indptr[r];
@@ -67,7 +68,8 @@ class PaddingInSlotZero final : public Interposer {
 
 // Rows are looked up as if every request had as many as the longest.
 class PaddedLayout final : public Interposer {
-  void on_result(const DecodeMetadata& md, DecodeResult& result) const override {
+  void on_result(const ExecutionOptions&, const DecodeMetadata& md,
+                 DecodeResult& result) const override {
     const std::int64_t width = md.shape.heads.model.count() * kValueDim;
     const std::vector<std::uint16_t> packed = result.out;
     for (std::size_t r = 0; r + 1 < md.qo_indptr.size(); ++r)

@@ -16,7 +16,8 @@ class Between final : public Interposer {
 
 // The zero rows are taken off the end of each request, where they are not.
 class CutAtTheEnd final : public Interposer {
-  void on_result(const DecodeMetadata& md, DecodeResult& result) const override {
+  void on_result(const ExecutionOptions&, const DecodeMetadata& md,
+                 DecodeResult& result) const override {
     const ResolvedShape& shape = md.shape;
     if (shape.leading_rows == 0) return;
     const std::int64_t heads = shape.heads.model.count();

@@ -53,7 +53,8 @@ constexpr Property kAnyKeys{"T08", "any_keys", "No case has more than 45 keys.",
                             }};
 
 struct Halved final : Interposer {
-  void on_result(const DecodeMetadata&, DecodeResult& result) const override {
+  void on_result(const ExecutionOptions&, const DecodeMetadata&,
+                 DecodeResult& result) const override {
     for (float& lse : result.lse) lse /= 2;
   }
 };

@@ -41,7 +41,8 @@ struct WrongPage final : Interposer {
 };
 
 struct ZeroResult final : Interposer {
-  void on_result(const DecodeMetadata&, DecodeResult& result) const override {
+  void on_result(const ExecutionOptions&, const DecodeMetadata&,
+                 DecodeResult& result) const override {
     for (auto& bits : result.out) bits = 0;
   }
 };
