@@ -29,7 +29,7 @@ bundle: a folder with manifest.json and one .npy file for each buffer.
 Prints every violated invariant as a sentence, and who is at fault: the planner, if it makes this
 plan from this call, or the builder, if it asked for another plan or kept an old one.
 Exit: 0 every plan is valid, 1 a plan is broken, 4 there was no plan, 10 a plan is of a kind that
-cannot be checked (sparse, prefill).
+cannot be checked (sparse, or a step without one).
 
 Examples:
   mla-testbed check dump.json

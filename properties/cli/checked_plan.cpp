@@ -2,7 +2,9 @@
 
 #include "core/plan/plan_check.hpp"
 #include "core/shape/kernel_table.hpp"
+#include "properties/cli/checked_launch.hpp"
 #include "properties/cli/checked_lists.hpp"
+#include "properties/cli/checked_prefill.hpp"
 #include "properties/cli/diagnose.hpp"
 #include "properties/cli/planner_call.hpp"
 
@@ -27,9 +29,8 @@ Result<plan::PlanCheckInput> check_input(const PlannerCall& call, const FoundPla
                               .max_qo_len = call.sizes.max_qo_len};
 }
 
-}  // namespace
-
-Result<PlanAnswer> check_plan_object(const nlohmann::json& object, std::size_t place) {
+// The plan as it left the planner.
+Result<PlanAnswer> check_planned(const nlohmann::json& object, std::size_t place) {
   PlanAnswer answer;
   const auto given = object.find("name");
   answer.name = given != object.end() && given->is_string() ? given->get<std::string>()
@@ -37,11 +38,7 @@ Result<PlanAnswer> check_plan_object(const nlohmann::json& object, std::size_t p
   const std::string format = object.value("format", nlohmann::json()).is_string()
                                  ? object["format"].get<std::string>()
                                  : std::string();
-  if (format == "mla-testbed prefill 1" || object.contains("pages_kv_indptr") ||
-      object.contains("context_lens")) {
-    answer.not_checked = "a prefill plan";
-    return answer;
-  }
+  if (is_prefill(object)) return check_prefill_object(object, answer.name);
   if (format == "mla-testbed fa 1") {
     answer.not_checked = "an FA step, which has no plan";
     return answer;
@@ -76,6 +73,50 @@ Result<PlanAnswer> check_plan_object(const nlohmann::json& object, std::size_t p
   if (diagnosis.culprit == Culprit::none) return answer;
   answer.culprit = name(diagnosis.culprit);
   answer.diagnosis = diagnosis.sentence;
+  return answer;
+}
+
+std::string joined(const LaunchChanges& changes) {
+  std::string out;
+  for (const std::string& sentence : changes.first) out += (out.empty() ? "" : "; ") + sentence;
+  const auto more = changes.count - std::ssize(changes.first);
+  return out + (more > 0 ? "; and " + std::to_string(more) + " more" : "");
+}
+
+// Adds what the kernel found. A change that leaves a valid plan is worth a note; the buffers of a
+// plan that was broken before are not judged a second time.
+Status check_launch(const nlohmann::json& object, std::size_t place, PlanAnswer& answer) {
+  const auto call = read_planner_call(object);
+  if (!call) return call.error();
+  const auto changes = launch_changes(*call, object);
+  if (!changes) return changes.error();
+  const bool sound = answer.findings.empty();
+  for (const std::string& what : changes->violations)
+    answer.findings.push_back({kLaunchRule, what});
+  if (changes->count > 0 && changes->violations.empty()) {
+    const auto found = check_planned(as_launched(object), place);
+    if (!found) return found.error();
+    const std::string changed = "changed between planner and kernel: " + joined(*changes);
+    if (!sound || (found->findings.empty() && found->not_checked.empty())) {
+      answer.notes.push_back(changed + (sound ? "; what the kernel found is valid as well" : ""));
+    } else {
+      answer.findings.push_back({kLaunchRule, changed});
+      answer.findings.insert(answer.findings.end(), found->findings.begin(), found->findings.end());
+    }
+  }
+  if (!sound || answer.findings.empty()) return std::nullopt;
+  answer.culprit = name(Culprit::after);
+  answer.diagnosis = "the plan was valid when the planner returned, and not what the kernel found";
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<PlanAnswer> check_plan_object(const nlohmann::json& object, std::size_t place) {
+  auto answer = check_planned(object, place);
+  if (!answer || !answer->not_checked.empty() || is_prefill(object) || !has_launch(object))
+    return answer;
+  if (const Status wrong = check_launch(object, place, *answer)) return *wrong;
   return answer;
 }
 

@@ -2,8 +2,9 @@
 //
 // Owns: the step from an object (planner_call.hpp) to sentences about it. First the batch's own
 // lists (checked_lists.hpp), because plan_check follows them; then plan_check. Plans that it knows
-// nothing about (sparse, prefill) are not checked, and say so. Fails: an object that cannot be
-// read.
+// nothing about (sparse) are not checked, and say so; prefill plans are checked_prefill.hpp's.
+// Where the kernel's launch was dumped as well (checked_launch.hpp), what the kernel found is
+// checked too. Fails: an object that cannot be read.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,8 @@ namespace mla::cli {
 
 // The rule of a finding about the lists of the batch, which contradict each other.
 inline constexpr const char* kBatchRule = "batch";
+// The rule of a finding about the launch: what the kernel found is not what was planned.
+inline constexpr const char* kLaunchRule = "launch";
 
 struct PlanFinding {
   std::string rule;

@@ -12,28 +12,11 @@
 namespace mla::cli {
 namespace {
 
-// A word that is not what the planner wrote there.
-struct Difference {
-  std::string word;  // "work 0 kv_end"
-  std::int32_t found = 0;
-  std::int32_t planned = 0;
-};
-
 // More than these are another plan, not a damaged one.
 constexpr std::size_t kFewWords = 4;
 
 std::string number(std::int64_t n) {
   return std::to_string(n);
-}
-
-std::string word_name(const std::string& buffer, std::int64_t i) {
-  constexpr const char* kWords[] = {"batch",    "partial_row", "q_begin",   "q_end",
-                                    "kv_begin", "kv_end",      "kv_offset", "pad"};
-  if (buffer == "work_info_set")
-    return "work " + number(i / plan::kWorkItemWords) + " " + kWords[i % plan::kWorkItemWords];
-  if (buffer == "reduce_final_map")
-    return "reduce entry " + number(i / 2) + (i % 2 == 0 ? " q_begin" : " q_end");
-  return buffer + "[" + number(i) + "]";
 }
 
 // Only what the planner wrote counts: works behind the last one are left over from earlier steps in
@@ -45,15 +28,6 @@ void compare(const plan::PlanBuffer& planned, const std::vector<std::int32_t>& f
     if (planned.written(i) && word != planned.at(i) && out.size() <= kFewWords)
       out.push_back({word_name(planned.name(), i), word, planned.at(i)});
   }
-}
-
-// The planner fills some tails, so the buffers have to be as large as the captured ones.
-plan::BufferSizes sizes_of(const FoundPlan& found) {
-  return {.work_indptr = std::ssize(found.work_indptr),
-          .work_items = std::ssize(found.work_info) / plan::kWorkItemWords,
-          .reduce_indptr = std::ssize(found.reduce_indptr),
-          .reduce_final_rows = std::ssize(found.reduce_final_map) / 2,
-          .reduce_partial_map = std::ssize(found.reduce_partial_map)};
 }
 
 // What a builder may have asked: a planner call, and lists of its own where it counts differently.
@@ -85,13 +59,7 @@ std::optional<std::vector<Difference>> differences(const plan::PlanInput& input,
                                                    const FoundPlan& found) {
   const auto plan = plan::make_plan(input, sizes_of(found));
   if (!plan) return std::nullopt;
-  std::vector<Difference> out;
-  compare(plan->work_indptr, found.work_indptr, out);
-  compare(plan->work_info, found.work_info, out);
-  compare(plan->reduce_indptr, found.reduce_indptr, out);
-  compare(plan->reduce_final_map, found.reduce_final_map, out);
-  compare(plan->reduce_partial_map, found.reduce_partial_map, out);
-  return out;
+  return differences(*plan, found);
 }
 
 bool gives(const plan::PlanInput& input, const FoundPlan& found) {
@@ -216,19 +184,51 @@ std::string damage(const std::vector<plan::PlanInput>& asked, const FoundPlan& f
   std::vector<Difference> least(kFewWords + 1);
   for (const plan::PlanInput& input : asked)
     if (const auto d = differences(input, found); d && d->size() < least.size()) least = *d;
-  if (least.size() > kFewWords) return {};
+  return few_words(least);
+}
+
+}  // namespace
+
+std::string word_name(const std::string& buffer, std::int64_t i) {
+  constexpr const char* kWords[] = {"batch",    "partial_row", "q_begin",   "q_end",
+                                    "kv_begin", "kv_end",      "kv_offset", "pad"};
+  if (buffer == "work_info_set")
+    return "work " + number(i / plan::kWorkItemWords) + " " + kWords[i % plan::kWorkItemWords];
+  if (buffer == "reduce_final_map")
+    return "reduce entry " + number(i / 2) + (i % 2 == 0 ? " q_begin" : " q_end");
+  return buffer + "[" + number(i) + "]";
+}
+
+plan::BufferSizes sizes_of(const FoundPlan& found) {
+  return {.work_indptr = std::ssize(found.work_indptr),
+          .work_items = std::ssize(found.work_info) / plan::kWorkItemWords,
+          .reduce_indptr = std::ssize(found.reduce_indptr),
+          .reduce_final_rows = std::ssize(found.reduce_final_map) / 2,
+          .reduce_partial_map = std::ssize(found.reduce_partial_map)};
+}
+
+std::vector<Difference> differences(const plan::Plan& planned, const FoundPlan& found) {
+  std::vector<Difference> out;
+  compare(planned.work_indptr, found.work_indptr, out);
+  compare(planned.work_info, found.work_info, out);
+  compare(planned.reduce_indptr, found.reduce_indptr, out);
+  compare(planned.reduce_final_map, found.reduce_final_map, out);
+  compare(planned.reduce_partial_map, found.reduce_partial_map, out);
+  return out;
+}
+
+std::string few_words(const std::vector<Difference>& words) {
+  if (words.empty() || words.size() > kFewWords) return {};
   std::string out = "it differs from the planner's in " +
-                    (least.size() == 1 ? "one word: " : number(std::ssize(least)) + " words: ");
-  for (std::size_t i = 0; i < least.size(); ++i) {
-    const Difference& d = least[i];
+                    (words.size() == 1 ? "one word: " : number(std::ssize(words)) + " words: ");
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const Difference& d = words[i];
     out += (i > 0 ? "; " : "") + d.word + " is " +
            (d.found == plan::kPoison ? "unwritten" : number(d.found)) + ", planned " +
            number(d.planned);
   }
   return out;
 }
-
-}  // namespace
 
 std::string_view name(Culprit culprit) {
   switch (culprit) {
@@ -240,6 +240,8 @@ std::string_view name(Culprit culprit) {
       return "the builder";
     case Culprit::stale:
       return "the builder, or what came after it";
+    case Culprit::after:
+      return "what came after the planner";
   }
   return {};
 }

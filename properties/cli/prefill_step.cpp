@@ -42,12 +42,16 @@ Status add_context(HostStep& step) {
   return std::nullopt;
 }
 
+std::vector<std::int32_t> row_starts(const Batch& batch) {
+  std::vector<std::int32_t> starts{0};
+  for (const RequestSpec& r : batch.requests)
+    starts.push_back(starts.back() + static_cast<std::int32_t>(r.qo_len));
+  return starts;
+}
+
 Status add_plan(HostStep& step) {
   if (step.shape.path == Path::flash) return std::nullopt;
-  std::vector<std::int32_t> starts{0};
-  for (const RequestSpec& r : step.batch.requests)
-    starts.push_back(starts.back() + static_cast<std::int32_t>(r.qo_len));
-  const PlanLists lists = new_token_lists(starts);
+  const PlanLists lists = new_token_lists(row_starts(step.batch));
   const auto sizes = plan::query_ps_sizes(size_query_of(step.config));
   if (!sizes) return sizes.error();
   auto plan = plan::plan_ps_prefill(plan_input_of(lists, step.config), *sizes);
@@ -128,7 +132,22 @@ Json document(const HostStep& step) {
   if (step.context)
     for (const ContextChunk& chunk : step.context->chunks)
       out["context_chunks"].push_back(chunk_json(chunk));
-  if (step.plan) write_plan(out, step.plan->sizes(), *step.plan);
+  if (!step.plan) return out;
+  const PlanLists lists = new_token_lists(row_starts(step.batch));
+  const plan::PsInput call = plan_input_of(lists, step.config);
+  out["arch"] = name(s.arch);
+  out["num_cu"] = call.compute_units.count();
+  out["seqlens_qo_indptr"] = lists.qo_indptr;
+  out["pages_kv_indptr"] = lists.kv_indptr;
+  out["context_lens"] = lists.context_lens;
+  out["gqa_ratio"] = 1;
+  out["num_heads_k"] = call.kv_heads.count();
+  out["qhead_granularity"] = call.qhead_granularity;
+  out["qlen_granularity"] = call.qlen_granularity;
+  out["kvlen_granularity"] = call.kvlen_granularity;
+  out["block_size"] = call.block_size;
+  out["is_causal"] = call.causal;
+  write_plan(out, step.plan->sizes(), *step.plan);
   return out;
 }
 

@@ -17,17 +17,26 @@ def get_mla_metadata_v1(work_metadata_ptrs, work_indptr, work_info_set, reduce_i
                         kv_last_page_lens, num_heads_per_head_k, num_heads_k, is_causal,
                         page_size=1, kv_granularity=16, max_seqlen_qo=-1, uni_seqlen_qo=-1,
                         fast_mode=True, topk=-1, max_split_per_batch=-1, intra_batch_mode=False,
-                        dtype_q=None, dtype_kv=None):
+                        mla_version=None, dtype_q_nope=None, dtype_q_rope=None,
+                        dtype_kv_nope=None, dtype_kv_rope=None, dtype_q=None, dtype_kv=None):
+    pass
+def get_ps_metadata_v1(seqlens_qo_indptr, pages_kv_indptr, context_lens, gqa_ratio, num_heads_k,
+                       work_metadata_ptrs, work_indptr, work_info, reduce_indptr, reduce_final_map,
+                       reduce_partial_map, qhead_granularity=1, qlen_granularity=256,
+                       kvlen_granularity=16, block_size=16, is_causal=True):
     pass
 PYTHON
 cat >"$scratch/aiter/mla.py" <<'PYTHON'
 def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens,
                    max_seqlen_q, page_size=1, nhead_kv=1, sm_scale=None, work_indptr=None,
-                   q_scale=None, kv_scale=None):
+                   work_info_set=None, reduce_indptr=None, reduce_final_map=None,
+                   reduce_partial_map=None, q_scale=None, kv_scale=None):
     pass
 PYTHON
 case='mla1:2q2s300_1q2s513;heads=16;cu=4;block=16;page=16'
 "$testbed" plan "$case" --bundle "$scratch/source" --tensors >/dev/null || fail "plan --tensors"
+prefill='mla1:2q300s300_1q20s20;arch=gfx950;dtype=bf16/fp8;kind=prefill;cu=16;heads=16'
+"$testbed" plan "$prefill" --json >"$scratch/prefill.json" || fail "plan --json of a prefill step"
 # One file, copied out of the package, needs nothing else of it.
 cp "$root/properties/python/mla_testbed/mla_capture.py" "$scratch/"
 PYTHONPATH="$scratch" "$python" - "$scratch" <<'PYTHON' || fail "the capture script"
@@ -61,6 +70,38 @@ for step in range(3):
     for layer in range(2):
         aiter.mla.mla_decode_fwd(**decode)
 
+# A prefill planner, in steps 0 to 2 as well.
+document = json.load(open(scratch + "/prefill.json"))
+prefill = {key: document[key] for key in mla_capture.PREFILL_NUMBERS}
+prefill.update({key: numpy.array(document[key], dtype=numpy.int32)
+                for key in mla_capture.PREFILL_LISTS}, work_metadata_ptrs=None)
+for parameter, key in mla_capture.PREFILL_BUFFERS.items():
+    shape = document["buffer_sizes"]["work_info_set" if key == "work_info" else key]
+    buffer = numpy.zeros(numpy.prod(shape), dtype=numpy.int32)
+    buffer[:len(document[key])] = document[key]
+    prefill[parameter] = buffer.reshape(shape)
+for step in range(3):
+    aiter.get_ps_metadata_v1(**prefill)
+assert capture.summary() == ("mla_capture: 3 planner calls seen, 1 dumped; 3 of prefill steps, "
+                             "1 dumped"), capture.summary()
+
+# A plan that is overwritten between planner and kernel.
+overwritten = mla_capture.install(scratch + "/late", steps=1)
+aiter.get_mla_metadata_v1(**arguments)
+arguments["work_info_set"].reshape(-1)[:8] = 0
+aiter.mla.mla_decode_fwd(**decode, **{p: arguments[p] for p in mla_capture.BUFFERS
+                                      if p != "work_indptr"})
+
+# Newer names of the dtypes, and a layout that nobody here knows.
+new = dict(arguments, dtype_q=None, dtype_kv=None, dtype_q_nope="torch.float8_e4m3fnuz",
+           dtype_q_rope="torch.bfloat16", dtype_kv_nope="torch.float8_e4m3fnuz",
+           mla_version="MlaVersion.V40")
+found = mla_capture.planned_dtypes(new)
+assert found == {"dtype_q": "fp8", "dtype_q_rope": "bf16", "dtype_kv": "fp8",
+                 "mla_version": "MlaVersion.V40"}, found
+assert mla_capture.planned_dtypes(dict(new, dtype_q_rope=None, mla_version="MlaVersion.V32")) == {
+    "dtype_q": "fp8", "dtype_kv": "fp8"}
+
 # The same as one .safetensors file, bf16 by its name.
 header, data = {}, b""
 manifest.pop("arrays")
@@ -83,7 +124,14 @@ sed -n 's/^    \(import mla_capture\|mla_capture\.install.*\)$/\1/p' "$root/docs
 [[ $(wc -l <"$scratch/page.py") -ge 2 ]] || fail "docs/capture.md shows no snippet"
 PYTHONPATH="$scratch" "$python" "$scratch/page.py" || fail "the page's snippet"
 
-[[ $(ls "$scratch/dump") == step-000000 ]] || fail "dumped: $(ls "$scratch/dump")"
+[[ $(ls "$scratch/dump") == $'prefill-000000\nstep-000000' ]] || fail "dumped: $(ls "$scratch/dump")"
+try check "$scratch/dump/prefill-000000"
+expect_exit 0
+expect_out '^prefill 0: valid$'
+try check "$scratch/late/step-000000"
+expect_exit 1
+expect_out 'launch: changed between planner and kernel: work 0 '
+expect_out 'at fault: what came after the planner'
 try check "$scratch/dump/step-000000"
 expect_exit 0
 expect_out '^step 0: valid$'

@@ -46,7 +46,8 @@ expect_baseline plan_steps.txt
 try plan 'mla1:2q2s90+1q3s2;cu=4'
 expect_exit 10
 expect_err 'step 1: request 0 has 2 keys for 3 query rows'
-for line in 'mla1:2q300s300;arch=gfx950;dtype=bf16/fp8;kind=prefill' \
+# A step without a plan is not checked; a prefill plan is, and its faults are named.
+for line in 'mla1:2q300s300;arch=gfx950;kind=prefill;dtype=bf16/bf16' \
   'mla1:1q20s1000;heads=8;kvheads=2;block=16;kind=fa'
 do
   try plan "$line" --json --output "$scratch/step.json"
@@ -55,6 +56,41 @@ do
   expect_exit 10
   expect_out '^0 valid, 0 broken, 1 not checked$'
 done
+try plan 'mla1:2q300s300;arch=gfx950;dtype=bf16/fp8;kind=prefill' --json --output "$scratch/step.json"
+expect_exit 0
+try check "$scratch/step.json"
+expect_exit 0
+expect_out '^1 valid, 0 broken, 0 not checked$'
+try check "$root/fixtures/golden/ps_prefill.json"
+expect_exit 0
+expect_out '^24 valid, 0 broken, 0 not checked$'
+# damaged EXPRESSION: the prefill step with one thing changed, by a line of Python.
+damaged() {
+  python3 -c "import json,sys
+d = json.load(open(sys.argv[1]))
+$1
+json.dump(d, open(sys.argv[2], 'w'))" "$scratch/step.json" "$scratch/damaged.json"
+  try check "$scratch/damaged.json"
+}
+damaged 'd["work_info"][3] += 1'
+expect_exit 1
+expect_out 'work_record: work 0 has rows \[0,[0-9]+\), which are no tile of \[0,300\)'
+expect_out 'at fault: the builder, or what came after it: it differs from the planner.s in one word: work 0 q_end is'
+damaged 'd["num_heads_k"] = 32'
+expect_exit 1
+expect_out 'row_written: .* written by nobody'
+damaged 'd["context_lens"][1] = 400'
+expect_exit 1
+expect_out 'batch: request 1 has 400 keys in context_lens, pages_kv_indptr gives it 300 pages of 1'
+damaged 'd["qlen_granularity"] = 0'
+expect_exit 2
+expect_err "key 'qlen_granularity' is 0: it must be at least 1"
+damaged 'd["page_size"] = 16'
+expect_exit 2
+expect_err "key 'page_size' is unknown"
+damaged 'del d["context_lens"]'
+expect_exit 2
+expect_err "key 'context_lens' is missing"
 try plan 'mla1:2q2s90+1q2s2;cu=4;qpad=4' --json --output "$scratch/steps.json"
 try check "$scratch/steps.json"
 expect_exit 0

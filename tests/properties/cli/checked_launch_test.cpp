@@ -1,0 +1,175 @@
+// Claims about what `check` says of a launch that was dumped beside its plan.
+#include "properties/cli/checked_launch.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "properties/cli/checked_plan.hpp"
+
+using namespace mla;
+using namespace mla::cli;
+using Catch::Contains;
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* kBuffers[] = {"work_indptr", "work_info", "reduce_indptr", "reduce_final_map",
+                                    "reduce_partial_map"};
+constexpr const char* kLists[] = {"seqlens_qo_indptr", "seqlens_kv_indptr", "kv_last_page_lens"};
+constexpr std::uint64_t kHighAddress = 0xfffe'0000'1234'5000;
+
+// Two requests of 2 rows and 500 keys, planned as AITER does, and the kernel that found the same.
+json launched(int most_splits = -1) {
+  json step = {{"arch", "gfx942"},
+               {"num_cu", 4},
+               {"seqlens_qo_indptr", {0, 2, 4}},
+               {"seqlens_kv_indptr", {0, 500, 1000}},
+               {"kv_last_page_lens", {1, 1}},
+               {"num_heads_per_head_k", 16},
+               {"num_heads_k", 1},
+               {"is_causal", true},
+               {"max_seqlen_qo", 2},
+               {"max_split_per_batch", most_splits}};
+  const auto call = read_planner_call(step);
+  REQUIRE(call.ok());
+  const auto sizes = plan::query_sizes(call->sizes);
+  REQUIRE(sizes.ok());
+  const auto plan = plan::make_plan(call->input, *sizes);
+  REQUIRE(plan.ok());
+  nlohmann::ordered_json planned;
+  write_plan(planned, *sizes, *plan);
+  step.update(json::parse(planned.dump()));
+  for (const char* key : kBuffers) step[std::string("launch_") + key] = step[key];
+  for (const char* key : kLists) step[std::string("launch_") + key] = step[key];
+  step["launch_max_seqlen_q"] = 2;
+  step["launch_addresses"] = {
+      {"work_indptr", kHighAddress}, {"work_info", 4096}, {"work_meta_data", {kHighAddress, 4096}}};
+  return step;
+}
+
+PlanAnswer checked(const json& step) {
+  const auto answer = check_plan_object(step, 0);
+  INFO((answer.ok() ? "" : answer.error().message));
+  REQUIRE(answer.ok());
+  return *answer;
+}
+
+// The finding of rule "launch"; there is one.
+std::string launch_finding(const json& step) {
+  std::vector<std::string> found;
+  for (const PlanFinding& f : checked(step).findings)
+    if (f.rule == kLaunchRule) found.push_back(f.what);
+  REQUIRE(found.size() == 1);
+  return found[0];
+}
+
+std::string refusal(const json& step) {
+  const auto answer = check_plan_object(step, 0);
+  REQUIRE_FALSE(answer.ok());
+  return answer.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("launch: a kernel that found what was planned has no finding and no note",
+          "[cli][check]") {
+  const PlanAnswer answer = checked(launched());
+  CHECK(answer.findings.empty());
+  CHECK(answer.notes.empty());
+}
+
+TEST_CASE(
+    "launch: each overwritten buffer is found, its first words are named, and the planner "
+    "is not blamed",
+    "[cli][check]") {
+  for (const char* key : kBuffers) {
+    json step = launched();
+    json& words = step[std::string("launch_") + key];
+    for (json& word : words) word = 0;
+    INFO(key);
+    CHECK_THAT(launch_finding(step), Contains("changed between planner and kernel: "));
+    CHECK_THAT(launch_finding(step), Contains("and is 0 at the launch"));
+    CHECK(checked(step).culprit == "what came after the planner");
+    CHECK(checked(step).findings.size() > 1);  // and what is wrong with what the kernel found
+  }
+  json one = launched();
+  one["launch_work_info"][5] = 1;
+  CHECK_THAT(launch_finding(one), Contains("work 0 kv_end was planned as "));
+}
+
+TEST_CASE("launch: more than four changed words are counted, not listed", "[cli][check]") {
+  json step = launched();
+  for (json& word : step["launch_work_info"]) word = 7;
+  CHECK_THAT(launch_finding(step), Contains(" more"));
+}
+
+TEST_CASE("launch: works behind the last one may hold anything", "[cli][check]") {
+  json step = launched();
+  const auto works = step["work_indptr"].back().get<std::size_t>();
+  auto& words = step["launch_work_info"];
+  while (words.size() < (works + 1) * 8) words.push_back(-7);
+  words[works * 8] = 12345;
+  CHECK(checked(step).findings.empty());
+}
+
+TEST_CASE("launch: lists that changed to those of another step are found", "[cli][check]") {
+  json step = launched();
+  step["launch_seqlens_kv_indptr"] = {0, 400, 800};
+  CHECK_THAT(launch_finding(step),
+             Contains("seqlens_kv_indptr[1] was planned as 500 and is 400 at the launch"));
+}
+
+TEST_CASE("launch: entries behind the planned batch are a graph's padding, fewer are a finding",
+          "[cli][check]") {
+  json step = launched();
+  step["launch_seqlens_kv_indptr"] = {0, 500, 1000, 1000, 1000};
+  CHECK(checked(step).findings.empty());
+  step["launch_seqlens_kv_indptr"] = {0, 500};
+  CHECK(launch_finding(step) ==
+        "seqlens_kv_indptr has 2 entries at the launch, the planned batch has 3");
+}
+
+TEST_CASE("launch: a change that leaves a valid plan is a note", "[cli][check]") {
+  json step = launched();
+  const json uncut = launched(1);
+  for (const char* key : kBuffers) step[std::string("launch_") + key] = uncut[key];
+  REQUIRE(step["work_info"] != step["launch_work_info"]);
+  const PlanAnswer answer = checked(step);
+  CHECK(answer.findings.empty());
+  REQUIRE(answer.notes.size() == 1);
+  CHECK_THAT(answer.notes[0], Contains("changed between planner and kernel: ") &&
+                                  Contains("; what the kernel found is valid as well"));
+}
+
+TEST_CASE("launch: a kernel that is told of fewer rows than a request has is a finding",
+          "[cli][check]") {
+  json step = launched();
+  step["launch_max_seqlen_q"] = 1;
+  CHECK_THAT(launch_finding(step),
+             Contains("max_seqlen_qo was planned as 2 and the kernel gets 1"));
+}
+
+TEST_CASE("launch: work_meta_data has to lead to the buffers of the launch", "[cli][check]") {
+  json step = launched();
+  step["launch_addresses"]["work_meta_data"][1] = 8192;
+  CHECK(launch_finding(step) ==
+        "work_meta_data leads to 0x2000 for work_info, which is at 0x1000: the kernel reads other "
+        "memory");
+  step = launched();
+  step["launch_addresses"]["work_meta_data"][0] = 0;
+  CHECK_THAT(launch_finding(step), Contains("work_meta_data leads to 0x0 for work_indptr, which "
+                                            "is at 0xfffe000012345000"));
+}
+
+TEST_CASE("launch: keys of a wrong type are refused by name", "[cli][check]") {
+  for (const auto& [key, value] :
+       {std::pair("launch_addresses", json(3)), std::pair("launch_max_seqlen_q", json("two")),
+        std::pair("launch_work_info", json("x")), std::pair("launch_seqlens_qo_indptr", json(1)),
+        std::pair("launch_addresses", json{{"work_meta_data", {1}}})}) {
+    json step = launched();
+    step[key] = value;
+    INFO(refusal(step));
+    CHECK_THAT(
+        refusal(step),
+        Contains(std::string(key).starts_with("launch_work") ? "work_info" : std::string(key)));
+  }
+}
