@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from .. import world
 from ..world.machines import Machine
 
 _INSTALL = "pip install triton"
@@ -26,7 +27,43 @@ def activate(machine: Machine) -> None:
     except ModuleNotFoundError:
         triton.runtime.driver.set_active(_target_only(machine))
         return
-    triton.runtime.driver.set_active(driver.EmulatorDriver())
+    triton.runtime.driver.set_active(_emulated(driver, machine))
+
+
+def _emulated(driver: Any, machine: Machine) -> Any:
+    """The emulator's driver, whose launches are those of the world."""
+
+    class Launcher(driver.EmulatorLauncher):  # type: ignore[misc]
+        """Refuses host tensors, as a GPU does; late copies come first; a graph records it."""
+
+        def __call__(self, *args: Any) -> None:
+            tensors = [arg for arg in args if isinstance(arg, torch.Tensor)]
+            for position, tensor in enumerate(tensors):
+                if not world.on_device(tensor):
+                    raise ValueError(
+                        f"Pointer argument (tensor {position} of the launch, shape "
+                        f"{list(tensor.shape)}) cannot be accessed from Triton (cpu tensor?)")
+            launch = super().__call__
+            entered = world.active()
+            if entered is None:
+                launch(*args)
+            else:
+                entered.launch(lambda: launch(*args), tensors)
+
+    class Driver(driver.EmulatorDriver):  # type: ignore[misc]
+        """Compiles for the machine of the world."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.launcher_cls = Launcher
+
+        def get_current_target(self) -> Any:
+            return driver.GPUTarget("hip", machine.arch, 64)
+
+        def get_active_torch_device(self) -> Any:
+            return torch.device("cuda", 0)
+
+    return Driver()
 
 
 def _target_only(machine: Machine) -> Any:

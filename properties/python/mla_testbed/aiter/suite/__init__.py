@@ -1,0 +1,1 @@
+"""AITER's own op_tests as a suite: see mla_testbed.aiter_suite."""

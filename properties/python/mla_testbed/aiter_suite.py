@@ -1,0 +1,103 @@
+"""Runs AITER's own op_tests, unmodified, on a CPU.
+
+    python -m mla_testbed.aiter_suite --aiter ~/aiter
+    python -m mla_testbed.aiter_suite --aiter ~/aiter --arch gfx950 --test mla_persistent
+
+Every test runs in a process of its own. Exit code: 0 all held or failed as the ledger says, 1 a
+failure that the ledger does not explain, 2 usage, 3 no AITER, 4 nothing ran or a time-out, 5 a
+known failure was not seen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import sys
+from collections.abc import Sequence
+
+from .aiter.suite import ledger, report, runner
+from .aiter.suite.tests import TESTS, AiterTest
+
+USAGE, ENVIRONMENT = 2, 3
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    made = argparse.ArgumentParser(
+        prog="python -m mla_testbed.aiter_suite", description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--aiter", metavar="DIR", default=os.environ.get("AITER_SRC"),
+                      help="a source tree of AITER (AITER_SRC)")
+    made.add_argument("--arch", action="append", choices=("gfx942", "gfx950"),
+                      help="default: both")
+    made.add_argument("--backend", action="append", choices=("cpu", "aiter"), help="default: cpu")
+    made.add_argument("--test", action="append", metavar="NAME", help="only these; see --list")
+    made.add_argument("--grid", choices=("small", "original"), default="small",
+                      help="the tests' own grids take hours")
+    made.add_argument("--timeout", type=float, default=600, metavar="S",
+                      help="seconds of one test; 600")
+    made.add_argument("--ledger", metavar="FILE", type=pathlib.Path, default=ledger.FILE,
+                      help="known failures; the shipped file")
+    made.add_argument("--junit", metavar="FILE", type=pathlib.Path, help="write JUnit XML")
+    made.add_argument("--logs", metavar="DIR", type=pathlib.Path, help="keep each test's output")
+    made.add_argument("--list", action="store_true", help="print the tests and end")
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns its exit code."""
+    options = parser().parse_args(arguments)
+    if options.list:
+        for test in TESTS:
+            print(f"{test.name:<24} op_tests/{test.file}  {' '.join(test.small)}")
+        return 0
+    chosen = [t for t in TESTS if options.test is None or t.name in options.test]
+    unknown = set(options.test or ()) - {t.name for t in TESTS}
+    if unknown:
+        print(f"aiter_suite: no test {', '.join(sorted(unknown))}; see --list", file=sys.stderr)
+        return USAGE
+    if options.aiter is None or not (pathlib.Path(options.aiter) / "op_tests").is_dir():
+        print(f"aiter_suite: '{options.aiter}' has no op_tests; --aiter or AITER_SRC names a "
+              "source tree of AITER (a clone of https://github.com/ROCm/aiter)", file=sys.stderr)
+        return ENVIRONMENT
+    try:
+        known = ledger.read(options.ledger)
+    except ledger.LedgerError as e:
+        print(f"aiter_suite: {e}", file=sys.stderr)
+        return USAGE
+    return _run(options, chosen, known)
+
+
+def _run(options: argparse.Namespace, chosen: Sequence[AiterTest],
+         known: list[ledger.Known]) -> int:
+    tree = pathlib.Path(options.aiter).resolve()
+    machines = [(arch, backend) for backend in options.backend or ["cpu"]
+                for arch in options.arch or ["gfx942", "gfx950"]]
+    outcomes: list[runner.Outcome] = []
+    for arch, backend in machines:
+        plan = runner.Plan(tree, arch, backend, options.grid == "original", options.timeout)
+        for test in chosen:
+            report.progress(len(outcomes), len(machines) * len(chosen), f"{test.name} {arch}")
+            outcome = runner.run(test, plan, known)
+            outcomes.append(outcome)
+            if options.logs is not None:
+                options.logs.mkdir(parents=True, exist_ok=True)
+                log = options.logs / f"{test.name}-{arch}-{backend}.log"
+                log.write_text(outcome.log, encoding="utf-8")
+    report.progress(len(outcomes), len(outcomes), "")
+    print(report.table(outcomes))
+    for outcome in outcomes:
+        for failure in outcome.failures:
+            print(f"FAIL {outcome.test} {outcome.arch}: {failure}")
+    ids = {id for outcome in outcomes for id in outcome.known}
+    for entry in known:
+        if entry.id in ids:
+            print(f"{entry.id}: {entry.why} {entry.link}")
+    if options.junit is not None:
+        report.write_junit(outcomes, options.junit)
+    return report.exit_code(outcomes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

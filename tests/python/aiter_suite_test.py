@@ -1,0 +1,230 @@
+"""AITER's tests as a suite, with a source tree and tests written here."""
+
+import json
+import pathlib
+import textwrap
+import xml.etree.ElementTree as ET
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="the suite needs torch, which is not installed")
+
+import aiter_caller  # noqa: E402
+
+from mla_testbed import aiter_suite, python_command  # noqa: E402
+from mla_testbed.aiter.suite import ledger, report, runner  # noqa: E402
+from mla_testbed.aiter.suite.tests import AiterTest  # noqa: E402
+
+# What a test imports, with the calling sequence of AITER's: no line of it is AITER's.
+TEST_COMMON = """
+import torch
+
+def checkAllclose(a, b, rtol=1e-2, atol=1e-2, tol_err_ratio=0.05, msg="", printNum=8):
+    wrong = (~torch.isclose(a, b, rtol=rtol, atol=atol, equal_nan=True)).float().mean().item()
+    return wrong
+
+def benchmark():
+    def decorator(function):
+        def wrapper(*args, **kwargs):
+            function(*args, **kwargs)
+        return wrapper
+    return decorator
+
+def run_perftest(func, *args, num_iters=101, **kwargs):
+    for _ in range(num_iters):
+        result = func(*args, **kwargs)
+    return result, 1.0
+"""
+
+SCRIPT = """
+import sys
+import torch
+from aiter.test_common import benchmark, checkAllclose, run_perftest
+
+torch.set_default_device("cuda")
+calls = []
+
+@benchmark()
+def test(kind, nhead):
+    a = torch.ones(100)
+    _, us = run_perftest(calls.append, 1)
+    assert us > 0
+    b = a.clone()
+    if kind == "wrong":
+        b[:20] = 2
+    if kind == "few":
+        b[:3] = 2
+    if kind == "nan":
+        a[0] = float("nan")
+    if kind == "raises":
+        raise ValueError("no kernel for 7 heads")
+    checkAllclose(a, b, msg=f"{kind} [ref vs out]")
+
+for kind in sys.argv[1:]:
+    test(kind, 16)
+assert len(calls) == len(sys.argv[1:])
+"""
+
+
+@pytest.fixture
+def tree(tmp_path):
+    made = aiter_caller.write_tree(tmp_path / "tree")
+    (made / "aiter" / "test_common.py").write_text(TEST_COMMON)
+    (made / "op_tests").mkdir()
+    (made / "op_tests" / "script.py").write_text(textwrap.dedent(SCRIPT))
+    return made
+
+
+def plan_of(tree, **changes):
+    return runner.Plan(**{"tree": tree, "arch": "gfx942", "backend": "cpu",
+                          "original_grid": False, "timeout": 120, **changes})
+
+
+def run(tree, *kinds, known=(), **changes):
+    return runner.run(AiterTest("script", "script.py", small=kinds), plan_of(tree, **changes),
+                      list(known))
+
+
+def known(**changes):
+    return ledger.Known(**{
+        "id": "T1", "tests": ("script",), "archs": ("gfx942",), "backends": ("cpu",),
+        "case": {"kind": "wrong"}, "text": r"\[ref vs out\]", "why": "", "link": "",
+        "always": False, **changes})
+
+
+def test_comparisons_within_the_tolerance_pass_and_run_once(tree):
+    outcome = run(tree, "right", "few")
+    assert (outcome.verdict, outcome.cases, outcome.comparisons) == ("pass", 2, 2)
+
+
+def test_what_aiter_only_logs_fails_and_the_other_cases_still_run(tree):
+    outcome = run(tree, "wrong", "nan", "raises", "right")
+    assert (outcome.verdict, outcome.cases, outcome.comparisons) == ("fail", 4, 3)
+    assert [line.split(" [kind=")[0] for line in outcome.failures] == [
+        "wrong [ref vs out] (20.0% outside the tolerance)",
+        "nan [ref vs out] (1.0% outside the tolerance)",
+        "ValueError: no kernel for 7 heads",
+    ]
+
+
+def test_a_failure_that_the_ledger_explains_is_a_known_one(tree):
+    outcome = run(tree, "wrong", "right", known=[known()])
+    assert (outcome.verdict, outcome.known) == ("known-fail", {"T1": 1})
+    assert report.exit_code([outcome]) == 0
+
+
+def test_a_failure_beside_a_known_one_is_a_failure(tree):
+    outcome = run(tree, "wrong", "raises", known=[known()])
+    assert (outcome.verdict, outcome.known) == ("fail", {"T1": 1})
+    assert report.exit_code([outcome]) == 1
+
+
+def test_a_known_failure_that_is_always_seen_is_missed(tree):
+    outcome = run(tree, "right", known=[known(always=True)])
+    assert (outcome.verdict, report.exit_code([outcome])) == ("unexpected-pass", 5)
+
+
+def test_a_run_without_a_case_is_inconclusive(tree):
+    outcome = run(tree)
+    assert (outcome.verdict, report.exit_code([outcome])) == ("inconclusive", 4)
+
+
+def test_a_test_that_takes_too_long_is_inconclusive(tree):
+    (tree / "op_tests" / "script.py").write_text("import time\ntime.sleep(600)\n")
+    outcome = run(tree, timeout=8)
+    assert (outcome.verdict, outcome.reason) == ("inconclusive", "time-out")
+
+
+@pytest.mark.parametrize(("test", "changes", "reason"), [
+    (AiterTest("t", "gone.py"), {}, "this AITER has no op_tests/gone.py"),
+    (AiterTest("t", "script.py", archs=("gfx950",)), {}, "AITER has it for gfx950 only"),
+    (AiterTest("t", "script.py"), {"backend": "aiter"}, "nothing of it runs in AITER's decode"),
+])
+def test_a_test_that_is_not_run_says_why(tree, test, changes, reason):
+    outcome = runner.run(test, plan_of(tree, **changes), [])
+    assert outcome.verdict == "skip"
+    assert outcome.reason.startswith(reason)
+
+
+def test_junit_has_a_failure_for_each_failed_test(tmp_path):
+    outcomes = [runner.Outcome("a", "gfx942", "cpu", "pass"),
+                runner.Outcome("b", "gfx942", "cpu", "fail", failures=["x"]),
+                runner.Outcome("c", "gfx942", "cpu", "skip", reason="why"),
+                runner.Outcome("d", "gfx942", "cpu", "unexpected-pass")]
+    report.write_junit(outcomes, tmp_path / "junit.xml")
+    suite = ET.parse(tmp_path / "junit.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures")) == ("4", "2")
+    assert suite.find("testcase[@name='c']/skipped").get("message") == "why"
+
+
+def test_the_shipped_ledger_names_tests_that_exist():
+    names = {test.name for test in aiter_suite.TESTS}
+    for entry in ledger.read():
+        assert set(entry.tests) <= names
+        assert entry.link.startswith("https://github.com/")
+
+
+@pytest.mark.parametrize(("text", "sentence"), [
+    ("[]", "is no ledger"),
+    (json.dumps({"known": [{"id": "X"}]}), "entry X: 'tests'"),
+    (json.dumps({"known": [{"id": "X", "tests": [], "text": "(", "why": "", "link": ""}]}),
+     "entry X: missing"),
+])
+def test_a_malformed_ledger_is_refused(tmp_path, text, sentence):
+    path = tmp_path / "ledger.json"
+    path.write_text(text)
+    with pytest.raises(ledger.LedgerError, match=sentence):
+        ledger.read(path)
+
+
+def test_a_missing_source_tree_is_an_environment_error(tmp_path, capsys):
+    assert aiter_suite.main(["--aiter", str(tmp_path)]) == 3
+    assert "has no op_tests" in capsys.readouterr().err
+
+
+def test_an_unknown_test_is_a_usage_error(tree, capsys):
+    assert aiter_suite.main(["--aiter", str(tree), "--test", "nope"]) == 2
+    assert "no test nope" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("arguments", "code", "sentence"), [
+    ([], 2, "no script named"),
+    (["--", "gone.py"], 2, "no file 'gone.py'"),
+    (["--arch", "gfx90a", "--", __file__], 2, "architecture 'gfx90a' is unknown"),
+    (["--aiter", "/nowhere", "--", __file__], 3, "'/nowhere' is no source tree of AITER"),
+])
+def test_the_command_refuses_what_it_cannot_run(capsys, arguments, code, sentence):
+    assert python_command.main(arguments) == code
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_script_keeps_its_exit_code_and_arguments(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["before"])
+    script = tmp_path / "script.py"
+    script.write_text("import sys, torch\nprint(sys.argv[1:], torch.zeros(1).cuda().device)\n"
+                      "sys.exit(7)\n")
+    assert python_command.main(["--", str(script), "-x", "1"]) == 7
+    assert "['-x', '1'] cuda:0" in capsys.readouterr().out
+
+
+def test_the_plugin_runs_a_suite_as_on_a_gpu(pytester, tree):
+    pytester.makepyfile("""
+        import torch
+        def test_it():
+            assert torch.zeros(1, device="cuda").is_cuda
+            assert torch.cuda.get_device_properties(0).multi_processor_count == 8
+    """)
+    result = pytester.runpytest_subprocess(
+        "-p", "mla_testbed.pytest_plugin", "--mla-testbed-arch", "gfx950", "--mla-testbed-cu", "8")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["mla-testbed: AMD Instinct MI355X (gfx950), 8 compute units*"])
+
+
+AITER = pathlib.Path(__import__("os").environ.get("AITER_SRC", ""))
+
+
+@pytest.mark.skipif(not (AITER / "op_tests").is_dir(),
+                    reason="AITER_SRC names no source tree of AITER")
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
+def test_aiters_own_merge_test_passes(arch):
+    assert aiter_suite.main(["--aiter", str(AITER), "--arch", arch, "--test", "mla_reduce"]) == 0
