@@ -10,7 +10,6 @@ import pytest
 torch = pytest.importorskip("torch", reason="the suite needs torch, which is not installed")
 
 import aiter_caller  # noqa: E402
-
 from mla_testbed import aiter_suite, python_command  # noqa: E402
 from mla_testbed.aiter.suite import ledger, report, runner  # noqa: E402
 from mla_testbed.aiter.suite.tests import AiterTest  # noqa: E402
