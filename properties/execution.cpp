@@ -10,7 +10,18 @@ void ExecutionLog::note(const Launches& launches) {
   at_hand_.own.add(launches);
 }
 
-void ExecutionLog::use_shared() {
+// An overrun is the damage that a kernel left around its buffers.
+void ExecutionLog::note(const Error& error) {
+  if (error.code != ErrorCode::fault && error.code != ErrorCode::overrun) return;
+  std::string& kept = in_shared_ ? shared_failed_ : at_hand_.failed;
+  if (kept.empty()) kept = error.message;
+}
+
+void ExecutionLog::use_shared(bool gave_result) {
+  if (!gave_result) {
+    if (at_hand_.failed.empty()) at_hand_.failed = shared_failed_;
+    return;
+  }
   at_hand_.executed = true;
   at_hand_.shared = true;
 }

@@ -8,9 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "core/launches.hpp"
+#include "core/result.hpp"
 
 namespace mla::prop {
 
@@ -19,6 +21,7 @@ struct Execution {
   bool executed = false;  // a step ran and gave a result
   bool shared = false;    // the case's own step was one of them
   Launches own;           // of all others
+  std::string failed;     // what the first launch said that gave a fault instead of a result
 };
 
 // Where a case's executions are noted while its properties are checked, one after the other.
@@ -26,11 +29,13 @@ class ExecutionLog {
  public:
   // A step ran for the property at hand.
   void note(const Launches& launches);
+  // A launch gave an error. One of a device or a kernel is kept; a refusal says nothing.
+  void note(const Error& error);
   // Until end_shared() it is the case's own step that runs.
   void begin_shared() { in_shared_ = true; }
   void end_shared() { in_shared_ = false; }
-  // The property at hand looks at the case's own step, which gave a result.
-  void use_shared();
+  // The property at hand looks at the case's own step, which gave a result or did not.
+  void use_shared(bool gave_result);
   // What the property at hand executed; the next one begins.
   [[nodiscard]] Execution take();
   [[nodiscard]] const Launches& shared() const { return shared_; }
@@ -39,6 +44,7 @@ class ExecutionLog {
   bool in_shared_ = false;
   Execution at_hand_;
   Launches shared_;
+  std::string shared_failed_;
 };
 
 // What the properties of one case had executed: executions[i] by the property with the index

@@ -79,6 +79,16 @@ std::vector<std::size_t> explain_failure(const Ledger& ledger, const Property& p
   return known;
 }
 
+// A skip because of a launch that failed is a failure, and so is a pass for which none gave a
+// result. What passes beside others that did is about plans that fail on purpose (P39), or about
+// builds alone (P21).
+Outcome unless_a_launch_failed(Outcome outcome, const Execution& execution) {
+  const bool silent =
+      outcome.verdict == Verdict::skip || (outcome.verdict == Verdict::pass && !execution.executed);
+  if (execution.failed.empty() || !silent) return outcome;
+  return failed("a launch failed: " + execution.failed);
+}
+
 }  // namespace
 
 Outcome only_what_ran(Outcome outcome, const Backend& backend, StepKind kind,
@@ -126,6 +136,7 @@ Judgement judge(const Case& c, std::span<const Property* const> properties, cons
     const std::size_t before = watch.launches().size();
     Outcome outcome = checked(*properties[p], subject);
     Execution execution = subject.log().take();
+    outcome = unless_a_launch_failed(std::move(outcome), execution);
     if (execution.executed) {
       Launches launches = execution.own;
       if (execution.shared) launches.add(subject.log().shared());

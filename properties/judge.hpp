@@ -3,7 +3,8 @@
 // Cases are judged in parallel, so each executes with one thread unless a property asks for more.
 // A property passes only if the backend launched something for it where it had a step executed:
 // what was launched is counted by the code that launches, under the name of its own backend.
-// Fails: never; a stage that refuses the case is for the properties to skip, and is reported.
+// A stage that refuses the case is for the properties to skip, and is reported; a launch that comes
+// back with a fault is none of these: what skips because of it fails. Fails: never.
 #pragma once
 
 #include <functional>

@@ -23,7 +23,10 @@ class Logged final : public ForwardingBackend {
   [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
                                          const ExecutionOptions& options) const override {
     Result<DecodeResult> result = inner().run(launch, options);
-    if (result) log_.note(result->launches);
+    if (result)
+      log_.note(result->launches);
+    else
+      log_.note(result.error());
     return result;
   }
 
@@ -68,7 +71,7 @@ struct Subject::State {
       kept.emplace(execute());
       log->end_shared();
     }
-    if (!is_sibling && kept->ok()) log->use_shared();
+    if (!is_sibling) log->use_shared(kept->ok());
     return *kept;
   }
 };

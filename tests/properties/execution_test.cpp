@@ -129,6 +129,46 @@ class Oracle final : public Backend {
   prefill::Kernels kernels_;
 };
 
+// The CPU backend, whose launches give an error from the n-th on.
+class FailsLater final : public Backend {
+ public:
+  FailsLater(std::int64_t good, ErrorCode code) : good_(good), code_(code) {}
+  [[nodiscard]] std::string_view name() const override { return cpu_backend().name(); }
+  [[nodiscard]] std::string_view device(StepKind kind) const override {
+    return cpu_backend().device(kind);
+  }
+  [[nodiscard]] Support supports(const ResolvedShape& shape) const override {
+    return cpu_backend().supports(shape);
+  }
+  [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
+                                         const ExecutionOptions& options) const override {
+    if (good_-- > 0) return cpu_backend().run(launch, options);
+    failed_ = true;
+    return Error{code_, "the device is gone", ""};
+  }
+  [[nodiscard]] bool failed() const { return failed_; }
+
+ private:
+  mutable std::int64_t good_;
+  mutable bool failed_ = false;
+  ErrorCode code_;
+};
+
+// What properties say of a case on a backend that fails after `good` launches; of those whose
+// launches failed.
+std::vector<std::string> verdicts_on_failure(std::int64_t good, ErrorCode code) {
+  std::vector<std::string> verdicts;
+  const Case c = case_of("mla1:1q1s0_1q3s40_1q3s70;cu=2;gran=1");
+  for (const Property& property : all_properties()) {
+    const FailsLater backend(good, code);
+    const Property* const one = &property;
+    const Outcome outcome = judge(c, {&one, 1}, backend, nullptr).outcomes.front();
+    if (backend.failed())
+      verdicts.push_back(std::string(property.id) + " " + std::string(name(outcome.verdict)));
+  }
+  return verdicts;
+}
+
 void check_refused(const Backend& liar, StepKind kind, Arch arch) {
   const RunReport report = report_of(liar, kind, arch);
   const PropertyTally& tally = report.tallies.front();
@@ -184,6 +224,39 @@ TEST_CASE("execution: a result for which nothing was launched is no pass", "[jud
       INFO(named.label << " " << name(kind));
       check_refused(Oracle(*named.backend), kind, named.arch);
     }
+}
+
+TEST_CASE("execution: a launch that comes back with a fault is a failure, whoever asked for it",
+          "[judge]") {
+  for (const ErrorCode code : {ErrorCode::fault, ErrorCode::overrun})
+    for (const std::int64_t good : {0, 1, 2}) {
+      const std::vector<std::string> verdicts = verdicts_on_failure(good, code);
+      CHECK(std::ssize(verdicts) >= 5);
+      for (const std::string& verdict : verdicts) {
+        INFO(verdict << " after " << good << " launches");
+        // P39 damages plans so that launches fail, P21 looks at builds.
+        const bool about_others = verdict == "P39 pass" || verdict == "P21 pass";
+        CHECK((verdict.ends_with(" fail") || (good > 0 && about_others)));
+      }
+    }
+}
+
+TEST_CASE("execution: a launch that is refused is none", "[judge]") {
+  std::int64_t skips = 0;
+  for (const std::string& verdict : verdicts_on_failure(0, ErrorCode::unsupported))
+    skips += verdict.ends_with(" skip") ? 1 : 0;
+  CHECK(skips > 5);
+}
+
+TEST_CASE("execution: every property of a case says that its own step failed", "[judge]") {
+  const FailsLater backend(0, ErrorCode::fault);
+  const std::vector<const Property*> properties = {find_property("P08"), find_property("P13"),
+                                                   find_property("P31")};
+  const Case c = case_of("mla1:2q2s40;cu=2");
+  for (const Outcome& outcome : judge(c, properties, backend, nullptr).outcomes) {
+    CHECK(outcome.verdict == Verdict::fail);
+    CHECK(outcome.message == "a launch failed: the device is gone");
+  }
 }
 
 TEST_CASE("execution: what stays on the host is named", "[judge]") {
