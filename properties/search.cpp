@@ -16,6 +16,21 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// Tags of the kinds of steps that a property looks at and the backend has.
+std::vector<Tag> owed_tags(const RunOptions& options, const Backend& backend) {
+  StepKinds judged{};
+  for (const Property* property : options.properties)
+    for (const StepKind kind : {StepKind::decode, StepKind::prefill, StepKind::fa}) {
+      const auto k = static_cast<std::size_t>(kind);
+      const Check& check = property->check;
+      judged[k] = judged[k] || (check.kinds[k] && !backend.device(kind).empty());
+    }
+  std::vector<Tag> owed;
+  for (const Tag& tag : all_tags())
+    if (is_owed(tag, judged, options.production)) owed.push_back(tag);
+  return owed;
+}
+
 // How long shrinking may go on when the time of the run is over.
 milliseconds grace_of(const RunOptions& options) {
   return std::max(milliseconds(10'000), options.time_limit.value_or(milliseconds(0)) / 10);
@@ -27,6 +42,7 @@ Search::Search(const RunOptions& options, const Backend& backend)
     : options_(options),
       backend_(backend),
       wanted_(static_cast<std::int64_t>(options.cases.size()) + options.random_cases),
+      tags_(owed_tags(options, backend)),
       first_(options.properties.size()),
       skips_(options.properties.size()),
       unsettled_(options.properties.size()),
@@ -93,8 +109,7 @@ void Search::judge_case(std::int64_t index) {
   Record record;
   record.verdicts.assign(first_.size(), Verdict::inconclusive);
   if (index >= std::ssize(options_.cases))
-    for (const Tag& tag : all_tags())
-      if (!tag.production || options_.production) record.tags.push_back(tag.holds(c));
+    for (const Tag& tag : tags_) record.tags.push_back(tag.holds(c));
   refuse_too_large(index, c, asked, record);
   std::vector<const Property*> properties;
   for (const std::size_t p : asked) properties.push_back(options_.properties[p]);
@@ -232,9 +247,7 @@ PropertyTally Search::tally(std::size_t p, std::int64_t taken) const {
 
 // Over the cases before `taken` that were judged to the end.
 void Search::count_cases(RunReport& report, std::int64_t taken) const {
-  for (const Tag& tag : all_tags())
-    if (!tag.production || options_.production)
-      report.tags.push_back({.tag = tag.name, .one_in = tag.one_in});
+  for (const Tag& tag : tags_) report.tags.push_back({.tag = tag.name, .one_in = tag.one_in});
   for (std::int64_t i = 0; i < taken; ++i) {
     const Record& record = records_[static_cast<std::size_t>(i)];
     if (!record.done) continue;

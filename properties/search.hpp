@@ -20,6 +20,7 @@
 #include "properties/judge.hpp"
 #include "properties/runner.hpp"
 #include "properties/skip_reasons.hpp"
+#include "properties/tags.hpp"
 
 namespace mla::prop {
 
@@ -82,7 +83,8 @@ class Search {
 
   const RunOptions& options_;
   const Backend& backend_;
-  const std::int64_t wanted_;  // cases to judge before any that only fill the time
+  const std::int64_t wanted_;    // cases to judge before any that only fill the time
+  const std::vector<Tag> tags_;  // that the random cases owe
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 
   std::mutex mutex_;  // guards everything below

@@ -77,42 +77,57 @@ bool unusual_window(const Case& c) {
   return c.window > 0 && c.window != 15 && c.window != 127;
 }
 
+constexpr StepKinds kEvery{true, true, true};
+constexpr StepKinds kDecode{true, false, false};
+constexpr StepKinds kPrefill{false, true, false};
+constexpr StepKinds kFa{false, false, true};
+constexpr StepKinds kNotPrefill{true, false, true};
+
 constexpr std::array kTags = {
-    Tag{"a query length other than 1, 2 and 4", odd_query},
-    Tag{"a request without keys", without_keys},
-    Tag{"blocks of several tokens", [](const Case& c) { return c.block_size > 1; }},
-    Tag{"fewer than 16 heads", [](const Case& c) { return c.heads < 16; }},
-    Tag{"a length one beside a block or granule", beside_a_bound},
-    Tag{"padding requests", [](const Case& c) { return c.pad_requests > 0; }},
-    Tag{"several steps", [](const Case& c) { return !c.later_steps.empty(); }, 10, true},
-    Tag{"works of 64 packed rows and 257 keys", wide_works, 200, true},
-    Tag{"128 heads, 2 to 4 rows and 128 keys", many_rows_of_all_heads, 200, true},
+    Tag{"a query length other than 1, 2 and 4", odd_query, kEvery},
+    Tag{"a request without keys", without_keys, kNotPrefill},
+    Tag{"blocks of several tokens", [](const Case& c) { return c.block_size > 1; }, kEvery},
+    Tag{"fewer than 16 heads", [](const Case& c) { return c.heads < 16; }, kEvery},
+    Tag{"a length one beside a block or granule", beside_a_bound, kEvery},
+    Tag{"padding requests", [](const Case& c) { return c.pad_requests > 0; }, kDecode},
+    Tag{"several steps", [](const Case& c) { return !c.later_steps.empty(); }, kEvery, 10, true},
+    Tag{"works of 64 packed rows and 257 keys", wide_works, kDecode, 200, true},
+    Tag{"128 heads, 2 to 4 rows and 128 keys", many_rows_of_all_heads, kDecode, 200, true},
     Tag{"17 requests of 200 keys, and works as long",
         [](const Case& c) {
           return is_decode(c) && requests_with_keys(c, 200) >= 17 && keys_of_a_slot(c) >= 200;
         },
+        kDecode, 200, true},
+    Tag{"64 requests", [](const Case& c) { return is_decode(c) && requests_of(c) >= 64; }, kDecode,
         200, true},
-    Tag{"64 requests", [](const Case& c) { return is_decode(c) && requests_of(c) >= 64; }, 200,
-        true},
     Tag{"a context of 8192 keys",
-        [](const Case& c) { return is_decode(c) && requests_with_keys(c, 8192) > 0; }, 200, true},
-    Tag{"more than 304 compute units", [](const Case& c) { return c.compute_units > 304; }, 200,
+        [](const Case& c) { return is_decode(c) && requests_with_keys(c, 8192) > 0; }, kDecode, 200,
         true},
-    Tag{"31 to 33 requests on gfx950", beside_the_gate, 200, true},
-    Tag{"rows raised to another number than 4 and 8", raised_elsewhere, 200, true},
+    Tag{"more than 304 compute units", [](const Case& c) { return c.compute_units > 304; }, kDecode,
+        200, true},
+    Tag{"31 to 33 requests on gfx950", beside_the_gate, kDecode, 200, true},
+    Tag{"rows raised to another number than 4 and 8", raised_elsewhere, kDecode, 200, true},
     Tag{"a step too large to execute",
-        [](const Case& c) { return why_not_executed(c).has_value(); }, 200, true},
+        [](const Case& c) { return why_not_executed(c).has_value(); }, kDecode, 200, true},
     Tag{"a prefill of more than 24 heads",
-        [](const Case& c) { return c.kind == StepKind::prefill && c.heads > 24; }, 200, true},
+        [](const Case& c) { return c.kind == StepKind::prefill && c.heads > 24; }, kPrefill, 200,
+        true},
     Tag{"an FA step of more than 16 heads",
-        [](const Case& c) { return c.kind == StepKind::fa && c.heads > 16; }, 200, true},
-    Tag{"a window other than 0, 15 and 127", unusual_window, 200, true},
+        [](const Case& c) { return c.kind == StepKind::fa && c.heads > 16; }, kFa, 200, true},
+    Tag{"a window other than 0, 15 and 127", unusual_window, kFa, 200, true},
 };
 
 }  // namespace
 
 std::span<const Tag> all_tags() {
   return kTags;
+}
+
+bool is_owed(const Tag& tag, StepKinds judged, bool production) {
+  if (tag.production && !production) return false;
+  for (std::size_t kind = 0; kind < judged.size(); ++kind)
+    if (judged[kind] && tag.kinds[kind]) return true;
+  return false;
 }
 
 }  // namespace mla::prop

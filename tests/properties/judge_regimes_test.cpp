@@ -1,6 +1,7 @@
 // Claims about the regimes of random cases: they are what their names say, every run meets its
 // quotas, and the table of the documentation is true.
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <fstream>
@@ -84,6 +85,25 @@ TEST_CASE("regimes: the standard run meets every quota, whatever its seed", "[ju
       CHECK(seen[tag.name] * tag.one_in >= cases);
     }
   }
+}
+
+TEST_CASE("regimes: the cases of each kind, taken alone, meet every quota of the kind", "[judge]") {
+  std::map<std::string_view, std::array<std::int64_t, 3>> seen;
+  std::array<std::int64_t, 3> cases{};
+  for (std::int64_t i = 0; i < 10'000; ++i) {
+    const Case c = nth_case(1, i, true);
+    if (refused(c)) continue;
+    const auto kind = static_cast<std::size_t>(c.kind);
+    ++cases[kind];
+    for (const Tag& tag : all_tags()) seen[tag.name][kind] += tag.holds(c) ? 1 : 0;
+  }
+  for (const Tag& tag : all_tags())
+    for (std::size_t kind = 0; kind < cases.size(); ++kind) {
+      INFO(name(static_cast<StepKind>(kind))
+           << ", " << tag.name << ": " << seen[tag.name][kind] << " of " << cases[kind]);
+      CHECK(cases[kind] > kQuotaCases);
+      if (tag.kinds[kind]) CHECK(seen[tag.name][kind] * tag.one_in >= cases[kind]);
+    }
 }
 
 TEST_CASE("regimes: a run without production shapes draws the boundary regime only", "[judge]") {
