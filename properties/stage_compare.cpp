@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/numeric/bf16.hpp"
+#include "core/plan/split_count.hpp"
 #include "cpu_backend/stage_bounds.hpp"
 #include "properties/forwarding_backend.hpp"
 #include "properties/text.hpp"
@@ -30,6 +31,7 @@ struct Stage {
   std::int64_t heads;
   std::int64_t width;                 // elements of a head of a row
   const std::vector<double>& bounds;  // of one backend against the exact value
+  bool same_keys = true;              // the works of both backends have the same keys
 };
 
 std::string place(const Stage& stage, std::size_t index) {
@@ -58,6 +60,14 @@ DamageSet damage_of(T first, T second, double bound) {
   return std::isfinite(y) || unwritten(first) ? Damage::value : Damage::nan;
 }
 
+// The same where the works of the two backends have other keys.
+template <class T>
+DamageSet damage_of(T first, T second) {
+  if (unwritten(first)) return {};
+  if (unwritten(second)) return Damage::unwritten;
+  return std::isnan(number(second)) && !std::isnan(number(first)) ? Damage::nan : DamageSet();
+}
+
 template <class T>
 Found compare(const Stage& stage, const std::vector<T>& a, const std::vector<T>& b) {
   if (a.size() != b.size())
@@ -67,7 +77,7 @@ Found compare(const Stage& stage, const std::vector<T>& a, const std::vector<T>&
   Found found;
   for (std::size_t i = 0; i < a.size(); ++i) {
     const double bound = i < stage.bounds.size() ? stage.bounds[i] : 0;
-    const DamageSet damage = damage_of(a[i], b[i], bound);
+    const DamageSet damage = stage.same_keys ? damage_of(a[i], b[i], bound) : damage_of(a[i], b[i]);
     if (damage.none()) continue;
     if (found.damage.none()) {
       found.what =
@@ -86,6 +96,12 @@ std::int64_t writer_of(const DecodeResult& result, RowRange Footprint::* rows, s
   for (const Footprint& f : result.footprint)
     if (row >= (f.*rows).begin && row < (f.*rows).end) return f.work;
   return -1;
+}
+
+bool cut_alike(const ResolvedShape& shape) {
+  return shape.route != Route::split ||
+         plan::kernel_split_tile(shape.arch, shape.heads.kernel, shape.max_qo_len, shape.dtype) ==
+             shape.split_granularity;
 }
 
 class Compared final : public ForwardingBackend {
@@ -128,9 +144,10 @@ std::optional<StageDifference> first_stage_difference(const DecodeLaunch& launch
       first_one = StageDifference{std::move(found.what), writer_of(second, rows, found.row), {}};
     first_one->damage.add(found.damage);
   };
-  look({"partial output", heads, kValueDim, bounds.partial_out}, first.partial_out,
+  const bool alike = cut_alike(launch.metadata.shape);
+  look({"partial output", heads, kValueDim, bounds.partial_out, alike}, first.partial_out,
        second.partial_out, &Footprint::partial_rows);
-  look({"partial LSE", heads, 1, bounds.partial_lse}, first.partial_lse, second.partial_lse,
+  look({"partial LSE", heads, 1, bounds.partial_lse, alike}, first.partial_lse, second.partial_lse,
        &Footprint::partial_rows);
   look({"output after stage 1", heads, kValueDim, bounds.stage1_out}, first.stage1_out,
        second.stage1_out, &Footprint::output_rows);

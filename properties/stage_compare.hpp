@@ -2,7 +2,9 @@
 //
 // What nobody wrote, NaN and infinity must be the same elements on both, and two values may lie as
 // far apart as two backends that each keep the bound of the reference over the keys of the work
-// (cpu_backend/stage_bounds.hpp). Rows are kernel rows. Fails: never.
+// (cpu_backend/stage_bounds.hpp). Without a plan some kernels of AITER cut other splits than the
+// merge counts (kernel_split_tile): of their partial results only what is unwritten or NaN on the
+// second backend alone is a difference. Rows are kernel rows. Fails: never.
 #pragma once
 
 #include <memory>

@@ -30,4 +30,8 @@ Result<std::int64_t> split_count(const SplitQuery& query);
 // Tokens of a KV tile: split z takes tiles z, z + splits, z + 2 splits, ...
 std::int64_t split_granularity(Heads heads, std::int64_t max_qo_len, DtypePair dtype);
 
+// Tokens of the tile that AITER's own kernel deals out to splits. Where it is not the above, splits
+// hold other keys than the merge takes them to hold, and some hold none (AITER-07).
+std::int64_t kernel_split_tile(Arch arch, Heads heads, std::int64_t max_qo_len, DtypePair dtype);
+
 }  // namespace mla::plan

@@ -1,6 +1,7 @@
 // Claims about the stage comparison: it is silent on equal runs and names the first difference.
 #include <bit>
 #include <catch2/catch.hpp>
+#include <limits>
 
 #include "core/builder/decode_builder.hpp"
 #include "cpu_backend/cpu_backend.hpp"
@@ -121,6 +122,29 @@ TEST_CASE("stages: data paths agree within the bounds on every route", "[judge][
     const auto found = first_stage_difference(e->launch(), e->result, *other);
     if (found) FAIL(found->what);
   }
+}
+
+// The kernel of AITER takes tiles of 64 keys where the merge counts 16.
+TEST_CASE("stages: of splits with other keys only what is unwritten or NaN differs",
+          "[judge][stages]") {
+  const auto changed = [](const Executed& e, float value) {
+    DecodeResult other = e.result;
+    other.partial_out.at(0) = value;
+    const auto found = first_stage_difference(e.launch(), e.result, other);
+    return found ? prop::text_of(found->damage) : std::string();
+  };
+  const float never = std::bit_cast<float>(kPoisonF32);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto other_keys = executed("mla1:2q2s600;dtype=fp8/fp8;planner=none;cu=80");
+  REQUIRE(other_keys->metadata.shape.kv_splits > 1);
+  CHECK(changed(*other_keys, 1e6F).empty());
+  CHECK(changed(*other_keys, never) == "unwritten");
+  CHECK(changed(*other_keys, nan) == "nan");
+  const auto same_keys = executed("mla1:2q1s600;dtype=fp8/fp8;planner=none;cu=80");
+  REQUIRE(same_keys->metadata.shape.kv_splits > 1);
+  CHECK(changed(*same_keys, 1e6F) == "value");
+  CHECK(changed(*same_keys, never) == "unwritten");
+  CHECK(changed(*same_keys, nan) == "nan");
 }
 
 TEST_CASE("stages: a backend that differs from its peer has a fault", "[judge][stages]") {

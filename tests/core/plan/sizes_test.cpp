@@ -146,6 +146,25 @@ TEST_CASE("splits: tiles of keys are 64, 32 or 16 tokens", "[plan]") {
   CHECK(tokens(64, 1, {fp8, fp8}) == 16);
 }
 
+TEST_CASE("splits: three kernels of AITER have larger tiles than the merge counts", "[plan]") {
+  using enum mla::Dtype;
+  std::int64_t larger = 0;
+  for (const mla::Arch arch : {mla::Arch::gfx942, mla::Arch::gfx950})
+    for (const mla::DtypePair dtype : {mla::DtypePair{bf16, bf16}, {bf16, fp8}, {fp8, fp8}})
+      for (const std::int64_t heads : {8, 16, 32, 64, 128})
+        for (const std::int64_t rows : {1, 2, 4}) {
+          const std::int64_t counted = mla::plan::split_granularity(mla::Heads(heads), rows, dtype);
+          const std::int64_t taken =
+              mla::plan::kernel_split_tile(arch, mla::Heads(heads), rows, dtype);
+          CHECK(taken >= counted);
+          larger += taken > counted ? 1 : 0;
+        }
+  CHECK(larger == 2 + 1 + 3);  // 2 rows of fp8 on both, 4 on gfx942; 32 heads of bf16 on gfx950
+  CHECK(mla::plan::kernel_split_tile(mla::Arch::gfx942, mla::Heads(16), 4, {fp8, fp8}) == 64);
+  CHECK(mla::plan::kernel_split_tile(mla::Arch::gfx950, mla::Heads(16), 2, {fp8, fp8}) == 64);
+  CHECK(mla::plan::kernel_split_tile(mla::Arch::gfx950, mla::Heads(32), 1, {bf16, bf16}) == 32);
+}
+
 TEST_CASE("splits: an fp8 query that one block nearly holds is not split", "[plan]") {
   // 16 heads of 4 rows: blocks of 64 keys. 66 keys are two blocks, and one beyond the rows.
   const auto splits = [](std::int64_t keys) {
