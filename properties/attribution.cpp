@@ -81,7 +81,7 @@ std::vector<std::size_t> explain(const Ledger& ledger, const Property& property,
   if (!all_right) return out;
   for (std::size_t e = 0; e < ledger.size(); ++e) {
     const LedgerEntry& entry = ledger[e];
-    if (!entry.damage.has(Damage::claim) || !covers(entry, property)) continue;
+    if (!covers_claim(entry, property)) continue;
     const bool here = std::any_of(launches.begin(), launches.end(), [e](const SeenLaunch& l) {
       return std::find(l.entries.begin(), l.entries.end(), e) != l.entries.end();
     });

@@ -17,6 +17,13 @@ bool covers(const LedgerEntry& entry, const Property& property) {
   return listed.empty() || std::find(listed.begin(), listed.end(), &property) != listed.end();
 }
 
+bool covers_claim(const LedgerEntry& entry, const Property& property) {
+  const auto& claims = entry.claims;
+  return covers(entry, property) &&
+         (entry.damage.has(Damage::claim) ||
+          std::find(claims.begin(), claims.end(), &property) != claims.end());
+}
+
 Ledger concerning(const Ledger& ledger, std::string_view backend) {
   Ledger out;
   std::copy_if(ledger.begin(), ledger.end(), std::back_inserter(out),

@@ -39,6 +39,8 @@ struct LedgerEntry {
   std::vector<const Property*> properties;    // only these; empty: all
   std::vector<std::vector<Condition>> where;  // one of these, each in full; empty: every launch
   DamageSet damage;
+  // That fail though each launch is within its bounds, as where a bit must not change.
+  std::vector<const Property*> claims;
   std::vector<Witness> witnesses;
 };
 
@@ -47,6 +49,8 @@ using Ledger = std::vector<LedgerEntry>;
 // Whether the launch meets the condition of the entry.
 bool covers(const LedgerEntry& entry, const DecodeLaunch& launch);
 bool covers(const LedgerEntry& entry, const Property& property);
+// Whether the entry covers the property's failure where no launch is wrong.
+bool covers_claim(const LedgerEntry& entry, const Property& property);
 
 // The entries for a backend.
 Ledger concerning(const Ledger& ledger, std::string_view backend);

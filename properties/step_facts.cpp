@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "core/plan/split_count.hpp"
+#include "properties/page_zero.hpp"
+
 namespace mla::prop {
 namespace {
 
@@ -76,21 +79,49 @@ std::int64_t row_without_keys(Launch l) {
   return 0;
 }
 
-// What a kernel finds on page 0, from where some read what lies behind the keys (AITER-11).
-std::string page_zero(Launch l) {
-  const KvCache& cache = l.tensors.cache;
-  if (cache.first_slot > 0) return "unbacked";
-  const std::int64_t elements = std::min(l.metadata.shape.page_size, cache.slots) * kKeyDim;
-  const bool fp8 = cache.dtype == Dtype::fp8;
-  const bool fnuz = l.metadata.shape.fp8 == Fp8Variant::e4m3fnuz;
-  for (std::int64_t i = 0; i < elements; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    const auto low = std::to_integer<unsigned>(cache.bytes[fp8 ? at : 2 * at]);
-    const auto high = fp8 ? 0U : std::to_integer<unsigned>(cache.bytes[2 * at + 1]);
-    const bool bf16_special = (((high << 8U) | low) & 0x7F80U) == 0x7F80U;
-    if (fp8 ? (fnuz ? low == 0x80U : (low & 0x7FU) == 0x7FU) : bf16_special) return "not-finite";
+// Of those with rows and keys; 0 without any.
+std::int64_t fewest_rows(Launch l) {
+  const DecodeMetadata& md = l.metadata;
+  std::int64_t fewest = 0;
+  for (std::size_t r = 0; r < md.kv_lens.size(); ++r) {
+    const std::int64_t rows = md.qo_indptr[r + 1] - md.qo_indptr[r];
+    if (rows > 0 && md.kv_lens[r] > 0 && (fewest == 0 || rows < fewest)) fewest = rows;
   }
-  return "finite";
+  return fewest;
+}
+
+std::int64_t split_tile(const ResolvedShape& s) {
+  return plan::kernel_split_tile(s.arch, s.heads.kernel, s.max_qo_len, s.dtype);
+}
+
+// Whether visit(rows, keys) says so of a request that is split.
+template <class Visit>
+std::int64_t of_split_request(Launch l, Visit visit) {
+  const DecodeMetadata& md = l.metadata;
+  if (md.shape.route != Route::split || md.shape.kv_splits < 2) return 0;
+  for (std::size_t r = 0; r < md.kv_lens.size(); ++r) {
+    const std::int64_t rows = md.qo_indptr[r + 1] - md.qo_indptr[r];
+    if (rows > 0 && md.kv_lens[r] > 0 && visit(rows, md.kv_lens[r])) return 1;
+  }
+  return 0;
+}
+
+std::int64_t unfilled_split(Launch l) {
+  const ResolvedShape& s = l.metadata.shape;
+  return of_split_request(l, [&s](std::int64_t, std::int64_t keys) {
+    return std::min(s.kv_splits, ceil_div(keys, split_tile(s))) <
+           std::min(s.kv_splits, ceil_div(keys, s.split_granularity));
+  });
+}
+
+// Split z begins with tile z.
+std::int64_t hidden_split(Launch l) {
+  const ResolvedShape& s = l.metadata.shape;
+  if (!s.causal) return 0;
+  return of_split_request(l, [&s](std::int64_t rows, std::int64_t keys) {
+    const std::int64_t last = std::min(s.kv_splits, ceil_div(keys, split_tile(s))) - 1;
+    return last > 0 && last * split_tile(s) >= keys - rows + 1;
+  });
 }
 
 std::int64_t ragged(Launch l) {
@@ -121,6 +152,7 @@ std::vector<Fact> make_facts() {
              [](Launch l) { return l.metadata.shape.row_heads().count(); }),
       number("rows", "rows of the longest request, leading rows included",
              [](Launch l) { return l.metadata.shape.max_qo_len; }),
+      number("fewest_rows", "rows of the shortest request that has rows and keys", fewest_rows),
       number("leading_rows", "zero rows in front of every request",
              [](Launch l) { return l.metadata.shape.leading_rows; }),
       number("requests", "requests that the kernel sees",
@@ -132,7 +164,9 @@ std::vector<Fact> make_facts() {
              keys_per_split),
       number("longest_work", "keys of the longest work of the plan", longest_work),
       word("page_zero", {"finite", "not-finite", "unbacked"}, "what page 0 of the cache holds",
-           page_zero),
+           page_zero_of),
+      number("page_zero_lead", "by how much the key on page 0 outscores what a row sees of a work",
+             page_zero_lead),
       truth("causal", "rows see the keys up to their own",
             [](Launch l) { return std::int64_t{l.metadata.shape.causal}; }),
       truth("lse", "the caller asks the kernel for the LSE",
@@ -142,6 +176,10 @@ std::vector<Fact> make_facts() {
       truth("ragged", "requests differ in their rows", ragged),
       truth("short_piece", "a piece of a request has fewer keys than the request has rows",
             short_piece),
+      truth("hidden_split", "a split has no key that the first row of its request sees",
+            hidden_split),
+      truth("unfilled_split", "the merge counts a split that gets no tile of AITER's kernel",
+            unfilled_split),
       truth("row_without_keys", "a request has keys, but fewer than rows", row_without_keys),
   };
 }

@@ -15,8 +15,9 @@ using prop::Condition;
 
 constexpr const char* kFormat = "mla-testbed ledger 2";
 constexpr const char* kFirstFormat = "mla-testbed ledger 1";
-constexpr std::string_view kKeys[] = {"id",      "link",       "mechanism", "kernels", "status",
-                                      "backend", "properties", "where",     "damage",  "witnesses"};
+constexpr std::string_view kKeys[] = {"id",     "link",    "mechanism",  "kernels",
+                                      "status", "backend", "properties", "where",
+                                      "damage", "claims",  "witnesses"};
 
 template <class List>
 bool holds(const List& list, std::string_view word) {
@@ -167,6 +168,8 @@ std::string read_entry(const json& object, prop::LedgerEntry& entry) {
   entry.kernels = texts(fields, object, "kernels");
   for (const std::string& id : texts(fields, object, "properties"))
     entry.properties.push_back(property_of(fields, "properties", id));
+  for (const std::string& id : texts(fields, object, "claims"))
+    entry.claims.push_back(property_of(fields, "claims", id));
   read_where(object, fields, entry);
   read_damage(object, fields, entry);
   read_witnesses(object, fields, entry);

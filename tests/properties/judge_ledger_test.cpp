@@ -191,6 +191,25 @@ TEST_CASE("ledger: NaN, poison, faults and refusals are told apart", "[judge][le
   covers_only(Faulty(true), Damage::refused);
 }
 
+TEST_CASE("ledger: a listed claim is known where all launches are right, and no other is",
+          "[judge][ledger]") {
+  static constexpr Property kNever{"T06", "never", "Never holds.", [](Subject& s) {
+                                     return s.result() ? failed("a bit differs") : skipped("no");
+                                   }};
+  LedgerEntry entry = finding(Damage::value, nullptr, "");
+  const auto exit_of = [&](const Property& property, const Backend& backend) {
+    return run(property, {entry}, 0, {case_of(kSmall)}, backend).exit_code();
+  };
+  CHECK(exit_of(kNever, cpu_backend()) == ExitCode::failed);
+  entry.claims = {&kHolds};
+  CHECK(exit_of(kNever, cpu_backend()) == ExitCode::failed);
+  entry.claims = {&kHolds, &kNever};
+  CHECK(exit_of(kNever, cpu_backend()) == ExitCode::held);
+  // A launch that is wrong has to be wrong as listed, claim or not.
+  CHECK(exit_of(kNever, Broken(16, std::numeric_limits<float>::quiet_NaN())) == ExitCode::failed);
+  CHECK(exit_of(kNever, Broken(16, 0.5F)) == ExitCode::held);
+}
+
 TEST_CASE("ledger: the condition is asked of what a property launched", "[judge][ledger]") {
   const Broken broken(16, 0.5F, 16);  // right for the case, wrong for its sibling
   LedgerEntry entry = finding(Damage::value, nullptr, "");
@@ -246,4 +265,48 @@ TEST_CASE("quotas: random cases have every tag, and a run that lacks one is inco
     CHECK(report.exit_code() == ExitCode::inconclusive);
     tag.cases = cases;
   }
+}
+
+TEST_CASE("quotas: a run owes the tags of the kinds that its properties judge and its backend has",
+          "[judge][ledger]") {
+  static constexpr Check::Function holds = [](Subject&) { return passed(); };
+  static constexpr Property kDecodeOnly{"T07", "decode", "Holds.", {holds, {true, false, false}}};
+  static constexpr Property kFaOnly{"T08", "fa", "Holds.", {holds, {false, false, true}}};
+  const auto owed = [](std::vector<const Property*> properties, const Backend& backend) {
+    RunOptions options;
+    options.properties = std::move(properties);
+    options.random_cases = 1;
+    options.production = true;
+    options.backend = &backend;
+    std::vector<std::string> names;
+    for (const TagTally& tag : run_properties(options).tags) names.emplace_back(tag.tag);
+    return names;
+  };
+  const auto has = [](const std::vector<std::string>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const auto both = owed({&kDecodeOnly, &kFaOnly}, cpu_backend());
+  CHECK(has(both, "64 requests"));
+  CHECK(has(both, "an FA step of more than 16 heads"));
+  CHECK_FALSE(has(both, "a prefill of more than 24 heads"));
+  const auto decode = owed({&kDecodeOnly}, cpu_backend());
+  CHECK(has(decode, "64 requests"));
+  CHECK_FALSE(has(decode, "an FA step of more than 16 heads"));
+  const auto fa = owed({&kFaOnly}, cpu_backend());
+  CHECK(has(fa, "an FA step of more than 16 heads"));
+  CHECK(has(fa, "blocks of several tokens"));
+  CHECK_FALSE(has(fa, "64 requests"));
+  class DecodeBackend final : public Backend {
+   public:
+    [[nodiscard]] std::string_view name() const override { return cpu_backend().name(); }
+    [[nodiscard]] std::string_view device(StepKind kind) const override {
+      return kind == StepKind::decode ? cpu_backend().device(kind) : std::string_view();
+    }
+    [[nodiscard]] Support supports(const ResolvedShape&) const override { return {true, {}}; }
+    [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
+                                           const ExecutionOptions& options) const override {
+      return cpu_backend().run(launch, options);
+    }
+  };
+  CHECK(owed({&kDecodeOnly, &kFaOnly}, DecodeBackend()) == decode);
 }

@@ -25,7 +25,7 @@ TEST_CASE("ledger file: an entry is read whole", "[cli][ledger]") {
   const auto ledger = cli::parse_ledger(
       file_of(R"("status": "fails", "backend": "aiter", "kernels": ["mla_a"], "properties":)"
               R"( ["P16"], "where": [{"heads": [8, {"min": 64}], "causal": true},)"
-              R"( {"route": "split"}], "damage": ["nan", "value"], "witnesses":)"
+              R"( {"route": "split"}], "damage": ["nan", "value"], "claims": ["P18"], "witnesses":)"
               R"( [{"case": "mla1:1q1s3;heads=8", "property": "P16"}])"),
       "file");
   REQUIRE(ledger.ok());
@@ -36,6 +36,7 @@ TEST_CASE("ledger file: an entry is read whole", "[cli][ledger]") {
   CHECK(entry.backend == "aiter");
   CHECK(entry.kernels == std::vector<std::string>{"mla_a"});
   CHECK(entry.properties == std::vector{prop::find_property("P16")});
+  CHECK(entry.claims == std::vector{prop::find_property("P18")});
   REQUIRE(entry.where.size() == 2);
   REQUIRE(entry.where[0].size() == 2);  // by name
   CHECK(entry.where[0][0].fact == prop::find_fact("causal"));
@@ -84,9 +85,11 @@ TEST_CASE("ledger file: a mistake is named with its entry", "[cli][ledger]") {
   CHECK(rest_error(R"("colour": 1)") ==
         start +
             "'colour' is unknown; there are id, link, mechanism, kernels, status, backend, "
-            "properties, where, damage, witnesses");
+            "properties, where, damage, claims, witnesses");
   CHECK(rest_error(R"("properties": ["P99"])") ==
         start + "'properties' names property 'P99', which is none");
+  CHECK(rest_error(R"("claims": ["P98"])") ==
+        start + "'claims' names property 'P98', which is none");
   CHECK(rest_error(R"("properties": "P05")") == start + "'properties' must be a list of strings");
   CHECK(rest_error(R"("where": {"head": 1})")
             .starts_with(start + "'where' names 'head'; a launch decides arch, route, dtype, "));

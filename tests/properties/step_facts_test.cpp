@@ -1,0 +1,104 @@
+// Claims about step facts: what a ledger may ask of a launch.
+#include "properties/step_facts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "core/numeric/fp8.hpp"
+#include "tests/properties/planned_step.hpp"
+
+using namespace mla;
+using namespace mla::prop;
+
+namespace {
+
+std::int64_t number(std::string_view fact, const DecodeLaunch& launch) {
+  const Fact* found = find_fact(fact);
+  REQUIRE(found != nullptr);
+  return found->number(launch);
+}
+std::int64_t number(std::string_view fact, std::string_view line) {
+  INFO(fact << " of " << line);
+  return number(fact, planned_step(line)->launch());
+}
+
+// A step of fp8 whose first elements are `query` in every query, `key` in every key and `zero` in
+// the key on page 0; all others are 0.
+std::unique_ptr<PlannedStep> first_elements(std::string_view line, float query, float key,
+                                            float zero) {
+  auto step = planned_step(line);
+  DecodeTensors& t = step->tensors;
+  const Fp8Variant fp8 = step->metadata.shape.fp8;
+  const auto fill = [fp8](std::vector<std::byte>& bytes, float value) {
+    std::fill(bytes.begin(), bytes.end(), std::byte{0});
+    for (std::size_t i = 0; i < bytes.size(); i += static_cast<std::size_t>(kKeyDim))
+      bytes[i] = std::byte{fp8_from_float(value, fp8)};
+  };
+  fill(t.q, query);
+  fill(t.cache.bytes, key);
+  if (t.cache.first_slot == 0) t.cache.bytes[0] = std::byte{fp8_from_float(zero, fp8)};
+  return step;
+}
+
+// In nats, for elements without scales.
+std::int64_t lead_of(double elements, const PlannedStep& step) {
+  return static_cast<std::int64_t>(std::ceil(elements * double{step.tensors.softmax_scale}));
+}
+
+}  // namespace
+
+TEST_CASE("facts: fewest_rows is that of the requests with rows and keys", "[judge][ledger]") {
+  CHECK(number("fewest_rows", "mla1:1q2s30_1q1s110;dtype=fp8/fp8") == 1);
+  CHECK(number("fewest_rows", "mla1:1q2s30_1q2s110;dtype=fp8/fp8") == 2);
+  CHECK(number("fewest_rows", "mla1:1q2s30_1q1s0_1q0s0") == 2);
+  CHECK(number("fewest_rows", "mla1:1q1s0") == 0);
+}
+
+// 2 splits of tiles of 16 for the merge, of 64 for the kernel.
+TEST_CASE("facts: an unfilled split is one that the merge counts and the kernel does not",
+          "[judge][ledger]") {
+  const std::string rest = ";dtype=fp8/fp8;planner=none;cu=80";
+  REQUIRE(number("splits", "mla1:1q2s300_1q2s65" + rest) == 2);
+  CHECK(number("unfilled_split", "mla1:1q2s300_1q2s64" + rest) == 1);
+  CHECK(number("unfilled_split", "mla1:1q2s300_1q2s65" + rest) == 0);
+  CHECK(number("unfilled_split", "mla1:1q2s300_1q2s16" + rest) == 0);
+  CHECK(number("unfilled_split", "mla1:1q2s300_1q2s17" + rest) == 1);
+  // Kernel and merge count alike.
+  CHECK(number("unfilled_split", "mla1:1q1s300_1q1s17" + rest) == 0);
+  CHECK(number("unfilled_split", "mla1:1q2s300_1q2s64;dtype=fp8/fp8;cu=80") == 0);
+}
+
+TEST_CASE("facts: a hidden split has no key that the first row of its request sees",
+          "[judge][ledger]") {
+  const std::string rest = ";dtype=fp8/fp8;planner=none;cu=80";
+  CHECK(number("hidden_split", "mla1:1q2s300_1q2s64" + rest) == 0);
+  CHECK(number("hidden_split", "mla1:1q2s300_1q2s65" + rest) == 1);
+  CHECK(number("hidden_split", "mla1:1q2s300_1q2s66" + rest) == 0);
+  CHECK(number("hidden_split", "mla1:1q1s300_1q1s65" + rest) == 0);
+  CHECK(number("hidden_split", "mla1:1q4s300_1q4s35;heads=128" + rest) == 1);
+  CHECK(number("hidden_split", "mla1:1q4s300_1q4s36;heads=128" + rest) == 0);
+}
+
+TEST_CASE("facts: page_zero_lead is by how much page 0 outscores the keys of an inner work",
+          "[judge][ledger]") {
+  // Works of 16 keys each, and of the last 17.
+  const std::string four = "mla1:1q2s65;dtype=fp8/fp8;layout=contiguous";
+  const auto high = first_elements(four, 16, 0, 16);
+  CHECK(lead_of(256, *high) > 5);
+  CHECK(number("page_zero_lead", high->launch()) == lead_of(256, *high));
+  const auto equal = first_elements(four, 16, 4, 4);
+  CHECK(number("page_zero_lead", equal->launch()) == 0);
+  const auto low = first_elements(four, 16, 4, -4);
+  CHECK(number("page_zero_lead", low->launch()) == 0);
+  // The adapter has zeros where the case has no page 0.
+  const auto unbacked = first_elements(four + ";origin=9", 16, -16, 0);
+  CHECK(number("page_zero_lead", unbacked->launch()) == lead_of(256, *unbacked));
+  // One work, which ends with its request; works of whole tiles; bf16.
+  for (const char* line : {"mla1:1q2s65;dtype=fp8/fp8;layout=contiguous;cu=1",
+                           "mla1:1q2s128;dtype=fp8/fp8;layout=contiguous;cu=2;gran=64"}) {
+    INFO(line);
+    CHECK(number("page_zero_lead", first_elements(line, 16, 0, 16)->launch()) == 0);
+  }
+  CHECK(number("page_zero_lead", "mla1:1q2s65;layout=contiguous") == 0);
+}
