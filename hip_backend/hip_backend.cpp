@@ -49,7 +49,7 @@ Support HipBackend::supports(const ResolvedShape& shape) const {
   if (shape.dtype.q == Dtype::fp8 && shape.dtype.kv == Dtype::bf16)
     return {false, "no kernel takes an fp8 query with a bf16 cache"};
   if (!is_power_of_two(shape.page_size))
-    return {false, "page size " + std::to_string(shape.page_size) + " is no power of two"};
+    return {false, "page size " + std::to_string(shape.page_size) + " is not a power of two"};
   if (shape.fold_ratio() > 1 && shape.uniform_qo_len < 1)
     return {false, "heads folded " + std::to_string(shape.fold_ratio()) +
                        " times need requests of equal query length"};

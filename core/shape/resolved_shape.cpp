@@ -237,8 +237,8 @@ Result<ResolvedShape> resolve_shape(const Case& c, const Batch& batch) {
   if (c.dtype.q == Dtype::fp8 && c.dtype.kv == Dtype::bf16)
     return refuse("dtype fp8/bf16: no kernel takes an fp8 query with a bf16 cache");
   if (c.block_size % c.page_size != 0)
-    return refuse("block size " + std::to_string(c.block_size) + " is no multiple of page size " +
-                  std::to_string(c.page_size));
+    return refuse("block size " + std::to_string(c.block_size) +
+                  " is not a multiple of page size " + std::to_string(c.page_size));
   const RowCounts rows = count_rows(batch);
   if (rows.longest == 0) return refuse("no request has a query row (longest is 0)");
 

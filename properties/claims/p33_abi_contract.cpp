@@ -21,7 +21,7 @@ std::optional<std::string> check_plan(const DecodeMetadata& md, const PlanQuesti
   if (!sizes) return "the size query refuses: " + sizes.error().message;
   if (!(md.plan->sizes() == *sizes)) return "the plan buffers have other sizes than the query gave";
   if (view.work_info.size() % plan::kWorkItemWords != 0)
-    return "work_info_set is no array of 8 words";
+    return "work_info_set is not an array of 8 words";
   return std::nullopt;
 }
 

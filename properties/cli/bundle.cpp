@@ -62,7 +62,7 @@ Result<io::RawArray> read_array(const std::string& folder, const std::string& ke
 Result<ordered_json> parse_manifest(const std::string& path, const std::string& text) {
   auto manifest = parse_ordered_json(text);
   if (!manifest) return bad(path, "its manifest " + manifest.error().message);
-  if (!manifest->is_object()) return bad(path, "its manifest is no JSON object");
+  if (!manifest->is_object()) return bad(path, "its manifest is not a JSON object");
   if (manifest->value("format", ordered_json()) != kFormat)
     return bad(path, std::string("its manifest is not of the format '") + kFormat + "'");
   return manifest;
@@ -96,9 +96,9 @@ Status why_no_bundle(const std::string& text) {
   std::error_code unreadable;
   if (is_bundle(text) || text.starts_with("mla1:")) return std::nullopt;
   if (fs::exists(text, unreadable))
-    return Error{ErrorCode::usage,
-                 "'" + text + "' is no bundle: a folder with manifest.json, or a .safetensors file",
-                 ""};
+    return Error{
+        ErrorCode::usage,
+        "'" + text + "' is not a bundle: a folder with manifest.json, or a .safetensors file", ""};
   if (text.find('/') == std::string::npos) return std::nullopt;
   return Error{ErrorCode::fault, "there is no bundle '" + text + "'", ""};
 }

@@ -65,15 +65,16 @@ Status check_file(const std::string& path, std::vector<Answer>& answers) {
   const json one = json::array({*list});
   if (list->is_object()) list = &one;
   if (!list->is_array())
-    return Error{ErrorCode::usage,
-                 "'" + path +
-                     "' is no plan: expected an object, a list of them, or an object with a list "
-                     "'cases' or 'steps'",
-                 ""};
+    return Error{
+        ErrorCode::usage,
+        "'" + path +
+            "' is not a plan: expected an object, a list of them, or an object with a list "
+            "'cases' or 'steps'",
+        ""};
   std::size_t place = 0;
   for (const json& object : *list) {
     if (!object.is_object())
-      return in_file({ErrorCode::usage, "is no JSON object", ""}, path, place);
+      return in_file({ErrorCode::usage, "is not a JSON object", ""}, path, place);
     auto answer = check_plan_object(object, place);
     if (!answer) return in_file(answer.error(), path, place);
     answers.push_back(std::move(*answer));

@@ -252,8 +252,9 @@ Diagnosis diagnose(const PlannerCall& call, const FoundPlan& found, bool broken)
   if (gives(asked[0], found)) {
     const std::string what = overrun(asked[0], found);
     if (!what.empty()) return {Culprit::builder, what};
-    return {Culprit::planner,
-            "the original planner gives these buffers for this call, and they are no valid plan"};
+    return {
+        Culprit::planner,
+        "the original planner gives these buffers for this call, and they are not a valid plan"};
   }
   for (const auto kernel : {plan::V12Kernel::serial, plan::V12Kernel::parallel}) {
     if (call.input.version != plan::PlannerVersion::v1_2) break;

@@ -27,12 +27,11 @@ void add_judging_options(CLI::App& command, JudgingOptions& o, bool choose_prope
   command.add_option("--ledger", o.ledger, "Known findings, and the launches that each breaks")
       ->type_name("FILE");
   command.add_flag("--json", o.publication.json, "Print one JSON object instead of the table");
-  command
-      .add_option("--junit", o.publication.junit, "Write a JUnit XML report to this file as well")
+  command.add_option("--junit", o.publication.junit, "Also write a JUnit XML report to this file")
       ->type_name("FILE");
   command
       .add_option("--memory-limit", o.memory,
-                  "Skip cases that need more, as 512M or 8G; what is available by default")
+                  "Skip cases that need more memory, as 512M or 8G; default: what is available")
       ->type_name("SIZE");
   command.add_flag("--no-progress", o.no_progress, "Draw no progress bar");
 }

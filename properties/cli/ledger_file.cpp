@@ -148,7 +148,7 @@ void read_witnesses(const json& object, Fields& fields, prop::LedgerEntry& entry
 
 // The entry, and what is wrong with it; "" if nothing.
 std::string read_entry(const json& object, prop::LedgerEntry& entry) {
-  if (!object.is_object()) return "it is no object";
+  if (!object.is_object()) return "it is not an object";
   Fields fields(object);
   for (const auto& [key, value] : object.items())
     if (!holds(kKeys, key)) fields.reject(key.c_str(), "is unknown; there are " + listing(kKeys));
@@ -190,7 +190,7 @@ Result<prop::Ledger> parse_ledger(std::string_view text, const std::string& name
                "', one entry for each property; this version reads '" + kFormat +
                "', one entry for each finding: write it anew (docs/reproduce.md)");
   if (format != kFormat)
-    return bad(std::string("it is no JSON object of the format '") + kFormat + "'");
+    return bad(std::string("it is not a JSON object of the format '") + kFormat + "'");
   const auto entries = document->find("entries");
   if (entries == document->end() || !entries->is_array()) return bad("it has no list 'entries'");
   prop::Ledger ledger;

@@ -68,7 +68,7 @@ Status inspect(std::string_view text) {
   if (seen.deepest > kDeepestJson)
     return bad("nests lists and objects " + std::to_string(seen.deepest) +
                " levels deep: at most " + std::to_string(kDeepestJson) + " are read");
-  if (seen.broken_at > 0) return bad("is no JSON: it breaks at " + place(text, seen.broken_at));
+  if (seen.broken_at > 0) return bad("is not JSON: it breaks at " + place(text, seen.broken_at));
   if (!seen.twice.empty()) return bad("has the key '" + seen.twice + "' twice in one object");
   return std::nullopt;
 }

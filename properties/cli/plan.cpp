@@ -139,10 +139,10 @@ void add_plan(CLI::App& app, ExitCode& exit) {
       ->check(CLI::IsMember({"auto", "serial"}))
       ->capture_default_str();
   c->add_flag("--as-aiter", o->as_aiter, "Repeat the original, even where it is broken");
-  c->add_option("--bundle", o->bundle, "Also write lists and plan of a case to this folder")
+  c->add_option("--bundle", o->bundle, "Also write the lists and the plan of a case to this folder")
       ->type_name("DIR");
   c->add_flag("--tensors", o->tensors,
-              "Q, cache and the result of the CPU backend go into the bundle as well");
+              "Also write Q, cache and the CPU backend's result to the bundle");
   c->add_flag("--json", o->json, "Print the plan of a case as JSON");
   c->footer(kFooter);
   c->callback([o, &exit] { exit = plan(*o); });

@@ -98,7 +98,7 @@ ordered_json run_case(const nlohmann::json& object, std::size_t place,
                       const PlanJsonOptions& options) {
   const std::string fallback = "case " + std::to_string(place);
   if (!object.is_object())
-    return answer(fallback, {ErrorCode::usage, fallback + " is no JSON object", ""});
+    return answer(fallback, {ErrorCode::usage, fallback + " is not a JSON object", ""});
   Fields fields(object);
   const std::string name = fields.text("name");
   if (!fields.error().empty()) return answer(fallback, error_of(fields));
@@ -113,7 +113,7 @@ Result<std::string> plan_json(const std::string& document, const PlanJsonOptions
   if (!parsed) return Error{ErrorCode::usage, "the document " + parsed.error().message, ""};
   const auto cases = parsed->find("cases");
   if (!parsed->is_object() || cases == parsed->end() || !cases->is_array())
-    return Error{ErrorCode::usage, "the document is no JSON object with a list 'cases'", ""};
+    return Error{ErrorCode::usage, "the document is not a JSON object with a list 'cases'", ""};
   ordered_json results = ordered_json::array();
   for (const nlohmann::json& object : *cases)
     results.push_back(run_case(object, results.size(), options));

@@ -218,9 +218,9 @@ void add_replay(CLI::App& app, ExitCode& exit) {
       ->allow_extra_args(false)
       ->delimiter(',');
   c->add_flag("--statistics", o->statistics,
-              "Print what each kernel did on the emulated device, beside a GPU's peaks");
+              "Print what each kernel did on the emulated device, compared with a GPU's peaks");
   c->add_option("--memory-limit", o->memory,
-                "Refuse a case that needs more, as 512M or 8G; what is available by default")
+                "Refuse a case that needs more memory, as 512M or 8G; default: what is available")
       ->type_name("SIZE");
   c->add_option("--plant", o->plant, "Plant this known defect first")->type_name("ID");
   c->footer(kFooter);

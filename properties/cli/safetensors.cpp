@@ -50,7 +50,7 @@ bool read_numbers(const json& list, std::vector<std::int64_t>& out) {
 Result<io::RawArray> read_tensor(const std::string& name, const json& entry,
                                  std::span<const std::byte> data) {
   const std::string who = "tensor '" + name + "' ";
-  if (!entry.is_object()) return bad(who + "is no object");
+  if (!entry.is_object()) return bad(who + "is not an object");
   const json dtype = entry.value("dtype", json());
   const Type* type = nullptr;
   for (const Type& known : kTypes)
@@ -83,14 +83,15 @@ Result<Safetensors> read_safetensors(std::span<const std::byte> bytes) {
   const auto* text = reinterpret_cast<const char*>(bytes.data()) + kLengthBytes;
   const auto header = parse_json({text, static_cast<std::size_t>(length)});
   if (!header) return bad("its header " + header.error().message);
-  if (!header->is_object()) return bad("its header is no JSON object");
+  if (!header->is_object()) return bad("its header is not a JSON object");
   const auto data = bytes.subspan(kLengthBytes + static_cast<std::size_t>(length));
   Safetensors file;
   for (const auto& [name, entry] : header->items()) {
     if (name == "__metadata__") {
-      if (!entry.is_object()) return bad("__metadata__ is no object");
+      if (!entry.is_object()) return bad("__metadata__ is not an object");
       for (const auto& [key, value] : entry.items()) {
-        if (!value.is_string()) return bad("__metadata__ holds '" + key + "', which is no string");
+        if (!value.is_string())
+          return bad("__metadata__ holds '" + key + "', which is not a string");
         file.metadata[key] = value.get<std::string>();
       }
       continue;

@@ -58,7 +58,7 @@ Selection<const prop::Plant*> select_plant(const std::string& id) {
   for (const prop::Plant& p : prop::all_plants()) known.push_back(p.id);
   const std::string near = did_you_mean(id, known);
   return Unselected{ExitCode::inconclusive,
-                    "'" + id + "' is no plant" + (near.empty() ? "; see plants --list" : near)};
+                    "'" + id + "' is not a plant" + (near.empty() ? "; see plants --list" : near)};
 }
 
 Selection<std::vector<Case>> select_cases(const std::vector<std::string>& paths) {

@@ -56,7 +56,7 @@ std::optional<Finding> fuzz_capture(Bytes bytes) {
   const auto plans = cli::plan_json(text, {.force_serial = false, .as_aiter = false});
   if (!plans && plans.error().message.empty())
     return Finding{text, "the document is refused without a reason"};
-  if (plans && !nlohmann::json::accept(*plans)) return Finding{text, "the answer is no JSON"};
+  if (plans && !nlohmann::json::accept(*plans)) return Finding{text, "the answer is not JSON"};
   if (!document || !document->is_object()) return std::nullopt;
   const auto answer = cli::check_plan_object(*document, 0);
   if (!answer && answer.error().message.empty())

@@ -24,7 +24,7 @@ class SixteenHeadsOnly final : public Interposer {
   void on_prefill(PrefillParts& parts) const override {
     parts.capability = [](const Platform& platform, const Model& model) {
       Capability c = capability_of(platform, model);
-      if (model.heads.count() % 16 != 0) c.missing.emplace_back("heads are no multiple of 16");
+      if (model.heads.count() % 16 != 0) c.missing.emplace_back("heads are not a multiple of 16");
       return c;
     };
   }
@@ -214,7 +214,7 @@ class ChunkStartsIgnored final : public Interposer {
 constexpr Plant kPlants[] = {
     {"BUG-096-prefill", "P15", "The fp8 prefill is taken for a bf16 cache.",
      "mla1:1q5s5;heads=1;arch=gfx950;kind=prefill", plant_of<CacheDtypeIgnored>},
-    {"BUG-097", "P14", "Head counts that are no multiple of 16 fall back to bf16.",
+    {"BUG-097", "P14", "Head counts that are not a multiple of 16 fall back to bf16.",
      "mla1:1q5s5;heads=12;arch=gfx950;dtype=bf16/fp8;kind=prefill", plant_of<SixteenHeadsOnly>},
     {"SEED-silent-fallback", "P15", "A step that leaves the fp8 path does not say why.",
      "mla1:1q1s1;heads=1;kind=prefill", plant_of<SilentFallback>},

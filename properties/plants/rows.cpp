@@ -145,7 +145,7 @@ class LostCutKey final : public Interposer {
 constexpr Plant kPlants[] = {
     {"SEED-cut-key", "P38", "The last key of a long piece is lost.",
      "mla1:1q1s64k;dtype=fp8/fp8;cu=16", plant_of<LostCutKey>},
-    {"BUG-001", "P12", "With a row count that is no power of two all rows are the first one.",
+    {"BUG-001", "P12", "With a row count that is not a power of two all rows are the first one.",
      "mla1:1q3s3", plant_of<RowsOfZero>},
     {"BUG-011", "P13", "The 128-head kernel does not mask the keys after a row's own.",
      "mla1:1q2s2;heads=128", plant_of<NoMask>},

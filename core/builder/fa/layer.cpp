@@ -32,7 +32,7 @@ Result<Layer> resolve_layer(const Case& c) {
     return unsupported(
         text(c.heads) + " heads do not divide among " + text(c.kv_heads) + " KV heads", "");
   if (c.head_dim % 16 != 0)
-    return unsupported("a head of " + text(c.head_dim) + " elements is no multiple of 16", "");
+    return unsupported("a head of " + text(c.head_dim) + " elements is not a multiple of 16", "");
   if (!supports_size(supported_block_sizes(), c.block_size))
     return unsupported("the FA cache has blocks of 16 or 32 tokens, not " + text(c.block_size),
                        "BUG-094");

@@ -21,7 +21,7 @@ try replay /nonexistent
 expect_err "there is no bundle '/nonexistent'"
 try replay "$root/docs/capture.md"
 expect_exit 2
-expect_err 'is no bundle: a folder with manifest.json, or a .safetensors file'
+expect_err 'is not a bundle: a folder with manifest.json, or a .safetensors file'
 try replay "$(printf 'a%.0s' {1..5000})"
 expect_exit 2
 try check "$(printf 'a%.0s' {1..5000})"

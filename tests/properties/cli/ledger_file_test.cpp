@@ -65,9 +65,9 @@ TEST_CASE("ledger file: the first format is refused with what to do", "[cli][led
 TEST_CASE("ledger file: a mistake is named with its entry", "[cli][ledger]") {
   const auto entry_error = [](const std::string& entry) { return complaint(file_of(entry)); };
   CHECK(complaint("[]") ==
-        "the ledger 'file': it is no JSON object of the format "
+        "the ledger 'file': it is not a JSON object of the format "
         "'mla-testbed ledger 2'");
-  CHECK(complaint("[x") == "the ledger 'file': it is no JSON: it breaks at line 1, column 2");
+  CHECK(complaint("[x") == "the ledger 'file': it is not JSON: it breaks at line 1, column 2");
   CHECK(complaint(R"({"format": "mla-testbed ledger 2"})") ==
         "the ledger 'file': it has no list 'entries'");
   const std::string start = "the ledger 'file': entry 0 (BUG-1): key ";

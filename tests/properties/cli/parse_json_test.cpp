@@ -44,11 +44,11 @@ TEST_CASE("JSON from outside: 200,000 levels are counted, closed or not", "[cli]
 }
 
 TEST_CASE("JSON from outside: the place of a mistake is named", "[cli][json]") {
-  CHECK(refusal("{\"a\": 1,\n \"b\": x}") == "is no JSON: it breaks at line 2, column 7");
-  CHECK(refusal("") == "is no JSON: it breaks at line 1, column 1");
-  CHECK_THAT(refusal("[1, 2"), Contains("is no JSON"));
-  CHECK_THAT(refusal("[1e999]"), Contains("is no JSON"));
-  CHECK_THAT(refusal("[1] x"), Contains("is no JSON"));
+  CHECK(refusal("{\"a\": 1,\n \"b\": x}") == "is not JSON: it breaks at line 2, column 7");
+  CHECK(refusal("") == "is not JSON: it breaks at line 1, column 1");
+  CHECK_THAT(refusal("[1, 2"), Contains("is not JSON"));
+  CHECK_THAT(refusal("[1e999]"), Contains("is not JSON"));
+  CHECK_THAT(refusal("[1] x"), Contains("is not JSON"));
 }
 
 TEST_CASE("JSON from outside: an object says each key once", "[cli][json]") {

@@ -108,7 +108,7 @@ TEST_CASE("plan as JSON: a bad case does not keep the others from running", "[cl
   CHECK_FALSE(results[0].contains("error"));
   CHECK(results[1]["name"] == "bad");
   CHECK_THAT(results[1]["error"].get<std::string>(), Contains("kv_granularity is 24"));
-  CHECK_THAT(results[2]["error"].get<std::string>(), Contains("case 2 is no JSON object"));
+  CHECK_THAT(results[2]["error"].get<std::string>(), Contains("case 2 is not a JSON object"));
   CHECK_THAT(results[3]["error"].get<std::string>(), Contains("key 'name' is missing"));
   CHECK_FALSE(results[4].contains("error"));
 }

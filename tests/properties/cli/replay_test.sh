@@ -38,7 +38,7 @@ try replay 'mla1:1q2s2' --plant BUG-999999
 expect_exit 4
 try replay 'mla1:1q2s2' --plant BUG-21
 expect_exit 4
-expect_err "'BUG-21' is no plant; did you mean 'BUG-021'\?"
+expect_err "'BUG-21' is not a plant; did you mean 'BUG-021'\?"
 
 # Slips of the pen get a suggestion.
 try replay 'mla1:1q1s5;haeds=8'
