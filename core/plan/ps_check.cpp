@@ -125,7 +125,7 @@ class PsCheck {
     const std::int64_t seen = pages_seen(r, end - at(in_.qo_indptr, r));
     if (pieces.empty() && seen > 0)
       return add(Rule::row_written,
-                 tile + "written by nobody, they see " + number(seen) + " pages");
+                 tile + "no work writes these rows, which see " + number(seen) + " pages");
     std::int64_t next = first;
     for (const Piece& piece : pieces) {
       const WorkItem& w = piece.item;

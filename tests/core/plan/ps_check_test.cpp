@@ -155,7 +155,8 @@ TEST_CASE("ps_check: what is wrong is said with its values", "[plan][ps]") {
     return std::string(name(found[0].rule)) + ": " + found[0].what;
   };
   step.work_indptr = {0, 0, 0, 0};
-  CHECK(first() == "row_written: rows [0,32), head group 0: written by nobody, they see 2 pages");
+  CHECK(first() ==
+        "row_written: rows [0,32), head group 0: no work writes these rows, which see 2 pages");
   step.work_indptr = {0, 1, 2, 4000};
   CHECK_THAT(first(), Contains("work_indptr: work_indptr does not ascend from 0 to a number of "
                                "works, of which"));

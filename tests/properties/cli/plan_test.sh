@@ -78,7 +78,7 @@ expect_out 'work_record: work 0 has rows \[0,[0-9]+\), which are no tile of \[0,
 expect_out 'at fault: the builder, or what came after it: it differs from the planner.s in one word: work 0 q_end is'
 damaged 'd["num_heads_k"] = 32'
 expect_exit 1
-expect_out 'row_written: .* written by nobody'
+expect_out 'row_written: .* no work writes these rows'
 damaged 'd["context_lens"][1] = 400'
 expect_exit 1
 expect_out 'batch: request 1 has 400 keys in context_lens, pages_kv_indptr gives it 300 pages of 1'
