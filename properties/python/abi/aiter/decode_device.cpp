@@ -129,10 +129,9 @@ void set_outputs(const DecodeStep& step, DeviceMemory& memory, DecodeKernargs& k
   k.partial_out =
       memory.output("splitData", writable(step.split_data, partials * kValueDim * bytes));
   k.partial_lse = memory.output("splitLse", writable(step.split_lse, partials));
-  if (!step.persistent) return;
   const std::int64_t rows = step.q_rows * step.heads;
-  k.out = memory.output("output", writable(step.output, rows * kValueDim));
   if (step.lse != nullptr) k.lse = memory.output("lse", writable(step.lse, rows));
+  if (step.persistent) k.out = memory.output("output", writable(step.output, rows * kValueDim));
 }
 
 void set_work(const DecodeStep& step, DeviceMemory& memory, DecodeKernargs& k) {

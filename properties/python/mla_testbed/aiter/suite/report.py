@@ -27,7 +27,8 @@ def table(outcomes: list[Outcome]) -> str:
     lines = [f"{'test':<24} {'arch':<7} {'backend':<7} {'verdict':<15} {'cases':>5} "
              f"{'compared':>8} {'s':>6}  reason"]
     for o in outcomes:
-        reason = o.reason if len(o.reason) <= 100 else o.reason[:97] + "..."
+        reason = " ".join(o.reason.split())
+        reason = reason if len(reason) <= 100 else reason[:97] + "..."
         lines.append(f"{o.test:<24} {o.arch:<7} {o.backend:<7} {o.verdict:<15} {o.cases:>5} "
                      f"{o.comparisons:>8} {o.seconds:>6.1f}  {reason}")
     return "\n".join(line.rstrip() for line in lines)

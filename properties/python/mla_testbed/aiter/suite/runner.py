@@ -77,7 +77,7 @@ def run(test: AiterTest, plan: Plan, ledger: list[Known]) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="mla-testbed-suite-") as folder:
         found = pathlib.Path(folder) / "findings.json"
         junit = pathlib.Path(folder) / "junit.xml"
-        code, text = _process(_command(test, plan, found, junit), plan)
+        code, text = _process(_command(test, plan, found, junit), test, plan)
         outcome.seconds = time.monotonic() - start
         outcome.log = text
         findings = json.loads(found.read_text(encoding="utf-8")) if found.is_file() else None
@@ -114,10 +114,11 @@ def _command(
     return [*command, "--", file, *(small or ())]
 
 
-def _process(command: list[str], plan: Plan) -> tuple[int | None, str]:
+def _process(command: list[str], test: AiterTest, plan: Plan) -> tuple[int | None, str]:
     """Exit code, None after a time-out; and the output."""
-    # AITER's own CI keeps the persistent kernels at every batch size.
-    environment = {**os.environ, "AITER_MLA_DECODE_PERSISTENT_MAX_BATCH": "0"}
+    environment = dict(os.environ)
+    if test.always_persistent:
+        environment["AITER_MLA_DECODE_PERSISTENT_MAX_BATCH"] = "0"
     try:
         done = subprocess.run(command, check=False, capture_output=True, text=True,
                               timeout=plan.timeout, env=environment, cwd=tempfile.gettempdir())

@@ -20,7 +20,7 @@ class AiterTest:
     small_aiter: arguments of the small grid, by backend; None: this backend adds nothing to it.
     pytest: the file is run by pytest. driver: a module of ours that calls the functions of the
     file on a small grid, where its own arguments cannot make it small. triton: it launches Triton
-    kernels.
+    kernels. always_persistent: AITER's CI turns the choice of another path at large batches off.
     """
 
     name: str
@@ -31,6 +31,7 @@ class AiterTest:
     pytest: bool = False
     driver: str | None = None
     triton: bool = False
+    always_persistent: bool = False
 
     def path(self, tree: pathlib.Path) -> pathlib.Path:
         """The file in a source tree."""
@@ -45,14 +46,16 @@ TESTS = (
     AiterTest("ps_metadata_sizing", "test_ps_metadata_sizing.py", pytest=True),
     AiterTest("mla_decode_gate", "test_mla_decode_gate.py", archs=("gfx950",), pytest=True),
     AiterTest("mla_reduce", "test_mla_reduce.py", driver=reduce_grid.__name__),
-    AiterTest("mla_persistent", "test_mla_persistent.py",
+    AiterTest("mla_persistent", "test_mla_persistent.py", always_persistent=True,
               small=_words("-c 64 200 -b 3 -n 16,1 16,2 16,4 48,1 128,2 --varlen"),
               small_aiter=_words("-c 64 -b 2 -n 16,1 16,4 -d bf16 -kvd bf16")),
     AiterTest("mla_persistent_lse", "test_mla_persistent.py", archs=("gfx950",),
+              always_persistent=True,
               small=_words("-c 200 -b 3 -n 16,1 16,4 -d bf16 -kvd bf16 -lse")),
-    AiterTest("mla_persistent_page64", "test_mla_persistent.py",
+    AiterTest("mla_persistent_page64", "test_mla_persistent.py", always_persistent=True,
               small=_words("-c 200 -b 3 -n 16,1 -d fp8 -kvd fp8 -blk 64")),
     AiterTest("mla_round_robin", "test_mla_persistent_round_robin.py", archs=("gfx950",),
+              always_persistent=True,
               small=_words("-c 13 200 -b 2 -n 16,4 32,3 64,2 -cpw 2 3"),
               small_aiter=_words("-c 200 -b 1 -n 16,4 -cpw 2")),
     AiterTest("mla", "test_mla.py", triton=True,
