@@ -2,6 +2,7 @@
 #include "core/plan/planner.hpp"
 
 #include "core/plan/ps_prefill.hpp"
+#include "properties/python/abi/execution.hpp"
 #include "properties/python/abi/options.hpp"
 #include "properties/python/abi/plan_buffers.hpp"
 #include "properties/python/abi/planner_options.hpp"
@@ -37,6 +38,15 @@ MaybeFailure check_options(const mla_prefill_plan_options& o) {
   return check_flags({{"is_causal", o.is_causal}, {"as_aiter", o.as_aiter}});
 }
 
+// The planner makes a tile for every few rows: nonsense here would take minutes and gigabytes.
+MaybeFailure check_rows(std::span<const std::int32_t> qo_indptr) {
+  for (std::size_t r = 0; r + 1 < qo_indptr.size(); ++r)
+    if (const std::int64_t rows = std::int64_t{qo_indptr[r + 1]} - qo_indptr[r]; rows > kMaxRows)
+      return usage("request " + std::to_string(r) + " has " + std::to_string(rows) +
+                   " rows in seqlens_qo_indptr; expected at most 2^20");
+  return std::nullopt;
+}
+
 // The three lists of a prefill step, in host memory.
 MaybeFailure check_prefill_lists(const aiter_tensor_t* qo_indptr, const aiter_tensor_t* kv_indptr,
                                  const aiter_tensor_t* context_lens) {
@@ -48,6 +58,8 @@ MaybeFailure check_prefill_lists(const aiter_tensor_t* qo_indptr, const aiter_te
   const std::int64_t entries = qo_indptr->shape[0];
   if (entries < 1 || entries > kMaxBatch + 1)
     return bad_tensor("seqlens_qo_indptr", "1 to 2^20 + 1 entries", std::to_string(entries));
+  if (auto bad = check_running_sum("seqlens_qo_indptr", *qo_indptr)) return bad;
+  if (auto bad = check_rows(elements<const std::int32_t>(*qo_indptr))) return bad;
   if (auto bad = check_tensor(kv_indptr, {.name = "pages_kv_indptr",
                                           .place = Place::host,
                                           .dtypes = {MLA_DTYPE_I32},

@@ -13,6 +13,10 @@ from .errors import UsageError
 ARCHS: dict[str, int] = {"gfx942": 942, "gfx950": 950}
 COMPUTE_UNITS: dict[str, int] = {"gfx942": 304, "gfx950": 256}
 
+#: What the defaults functions of the library fill in.
+_DEFAULTS: dict[str, bytes] = {}
+_DTYPE_NUMBERS: dict[Any, int] = {}
+
 _FP8_NAMES = ("fp8", "float8_e4m3fn", "float8_e4m3fnuz")
 
 
@@ -31,19 +35,26 @@ def compute_units_of(arch: str, compute_units: int | None) -> int:
 
 def dtype_number(dtype: Any, name: str) -> int:
     """The number of a dtype: "bf16", "fp8", or a numpy, ml_dtypes or torch dtype of these."""
+    known = _DTYPE_NUMBERS.get(dtype)
+    if known is not None:
+        return known
     text = str(dtype).removeprefix("torch.")
     if text in ("bf16", "bfloat16"):
-        return BF16
+        return _DTYPE_NUMBERS.setdefault(dtype, BF16)
     if text in _FP8_NAMES:
-        return FP8
+        return _DTYPE_NUMBERS.setdefault(dtype, FP8)
     raise UsageError(f"{name} is {dtype}; expected bf16 or fp8")
 
 
 def filled(struct: Any, defaults: str, **values: int | None) -> Any:
     """A struct as its defaults function fills it, then with the values that are not None."""
-    options = struct()
-    getattr(_library.load(), defaults)(ctypes.byref(options))
+    start = _DEFAULTS.get(defaults)
+    if start is None:
+        options = struct()
+        getattr(_library.load(), defaults)(ctypes.byref(options))
+        start = _DEFAULTS[defaults] = bytes(options)
+    options = struct.from_buffer_copy(start)
     for field, value in values.items():
         if value is not None:
-            setattr(options, field, int(value))
+            setattr(options, field, value)
     return options

@@ -135,7 +135,7 @@ def check(bundle: Bundle) -> Answer:
 
     Raises:
         UsageError: a list or a scalar cannot be read; the message names it.
-        UnsupportedError: a plan of a kind that cannot be checked (sparse, prefill).
+        UnsupportedError: a plan of a kind that cannot be checked, such as a sparse one.
     """
     found = json.loads(_text("mla_check_plan", bundle.document().encode()))
     if not found["checked"]:

@@ -7,6 +7,8 @@ case or of lengths in one call, see `mla_testbed.plan`.
 from __future__ import annotations
 
 import ctypes
+import functools
+import struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -145,12 +147,15 @@ def prefill_sizes(
         compute_units=compute_units))
 
 
+_SIX_POINTERS = struct.Struct("6P")
+
+
 def _buffers(buffers: PlanBuffers) -> tuple[Any, list[Any]]:
     """The struct of six pointers, and what has to stay alive for it."""
     described = [None if tensor is None else describe(tensor, name)
                  for name, tensor in zip(PlanBuffers._fields, buffers, strict=True)]
-    return _structs.PlanBuffers(*(None if d is None else ctypes.pointer(d) for d in described)), \
-        described
+    addresses = (0 if d is None else ctypes.addressof(d) for d in described)
+    return _structs.PlanBuffers.from_buffer_copy(_SIX_POINTERS.pack(*addresses)), described
 
 
 #: Options of a planner call by AITER's names, with the values they have where they are left out;
@@ -163,6 +168,31 @@ PLAN_DEFAULTS: dict[str, Any] = {
 }
 
 _V12_KERNELS = {"automatic": 0, "serial": 1, "parallel": 2}
+
+
+@functools.lru_cache(maxsize=1024)
+def _decode_options(
+    arch: str, compute_units: int | None, num_heads_per_head_k: int, num_heads_k: int,
+    is_causal: bool, page_size: int, kv_granularity: int, max_seqlen_qo: int, uni_seqlen_qo: int,
+    fast_mode: bool, topk: int, max_split_per_batch: int, intra_batch_mode: bool,
+    is_cp_round_robin: bool, dtype_q: Any, dtype_kv: Any, experimental: bool, kernel: str,
+    as_aiter: bool,
+) -> bytes:
+    """The options of a call, which are the same step after step."""
+    if kernel not in _V12_KERNELS:
+        raise UsageError(f"kernel is '{kernel}'; expected {', '.join(_V12_KERNELS)}")
+    return bytes(_options.filled(
+        _structs.DecodePlanOptions, "mla_decode_plan_defaults",
+        arch=_options.arch_number(arch),
+        compute_units=_options.compute_units_of(arch, compute_units),
+        num_heads_per_head_k=num_heads_per_head_k, num_heads_k=num_heads_k, is_causal=is_causal,
+        page_size=page_size, kv_granularity=kv_granularity, max_seqlen_qo=max_seqlen_qo,
+        uni_seqlen_qo=uni_seqlen_qo, fast_mode=fast_mode, topk=topk,
+        max_split_per_batch=max_split_per_batch, intra_batch_mode=intra_batch_mode,
+        is_cp_round_robin=is_cp_round_robin,
+        dtype_q=_options.dtype_number(dtype_q, "dtype_q"),
+        dtype_kv=_options.dtype_number(dtype_kv, "dtype_kv"), experimental=experimental,
+        v12_kernel=_V12_KERNELS[kernel], as_aiter=as_aiter))
 
 
 def plan_decode(
@@ -222,26 +252,18 @@ def plan_decode(
         OverrunError: a buffer is too small; without `as_aiter` nothing has been written.
         TensorError: an array of another dtype, shape or layout.
     """
-    if kernel not in _V12_KERNELS:
-        raise UsageError(f"kernel is '{kernel}'; expected {', '.join(_V12_KERNELS)}")
-    options = _options.filled(
-        _structs.DecodePlanOptions, "mla_decode_plan_defaults",
-        arch=_options.arch_number(arch),
-        compute_units=_options.compute_units_of(arch, compute_units),
-        num_heads_per_head_k=num_heads_per_head_k, num_heads_k=num_heads_k, is_causal=is_causal,
-        page_size=page_size, kv_granularity=kv_granularity, max_seqlen_qo=max_seqlen_qo,
-        uni_seqlen_qo=uni_seqlen_qo, fast_mode=fast_mode, topk=topk,
-        max_split_per_batch=max_split_per_batch, intra_batch_mode=intra_batch_mode,
-        is_cp_round_robin=is_cp_round_robin,
-        dtype_q=_options.dtype_number(dtype_q, "dtype_q"),
-        dtype_kv=_options.dtype_number(dtype_kv, "dtype_kv"), experimental=experimental,
-        v12_kernel=_V12_KERNELS[kernel], as_aiter=as_aiter)
+    options = _structs.DecodePlanOptions.from_buffer_copy(_decode_options(
+        arch, compute_units, num_heads_per_head_k, num_heads_k, is_causal, page_size,
+        kv_granularity, max_seqlen_qo, uni_seqlen_qo, fast_mode, topk, max_split_per_batch,
+        intra_batch_mode, is_cp_round_robin, dtype_q, dtype_kv, experimental, kernel, as_aiter))
     lists = (describe(seqlens_qo_indptr, "seqlens_qo_indptr"),
              describe(seqlens_kv_indptr, "seqlens_kv_indptr"),
              describe(kv_last_page_lens, "kv_last_page_lens"))
-    struct, _alive = _buffers(buffers)
+    six, _alive = _buffers(buffers)
+    qo, kv, last = lists
     _library.check(_library.load().mla_plan_decode(
-        ctypes.byref(options), *(ctypes.byref(one) for one in lists), ctypes.byref(struct)))
+        ctypes.byref(options), ctypes.byref(qo), ctypes.byref(kv), ctypes.byref(last),
+        ctypes.byref(six)))
 
 
 def plan_prefill(
@@ -285,6 +307,6 @@ def plan_prefill(
     lists = (describe(seqlens_qo_indptr, "seqlens_qo_indptr"),
              describe(pages_kv_indptr, "pages_kv_indptr"),
              describe(context_lens, "context_lens"))
-    struct, _alive = _buffers(buffers)
+    six, _alive = _buffers(buffers)
     _library.check(_library.load().mla_plan_prefill(
-        ctypes.byref(options), *(ctypes.byref(one) for one in lists), ctypes.byref(struct)))
+        ctypes.byref(options), *(ctypes.byref(one) for one in lists), ctypes.byref(six)))

@@ -1,0 +1,36 @@
+"""What README.md and docs/python.md show is what happens."""
+
+from __future__ import annotations
+
+import doctest
+import io
+import pathlib
+from contextlib import redirect_stdout
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def test_the_sessions_of_the_page_are_true() -> None:
+    page = ROOT / "docs" / "python.md"
+    found = doctest.testfile(str(page), module_relative=False,
+                             optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
+    assert found.attempted > 10
+    assert found.failed == 0
+
+
+def test_the_docstring_of_the_package_is_true() -> None:
+    import mla_testbed  # noqa: PLC0415
+    found = doctest.testmod(mla_testbed)
+    assert found.attempted == 4
+    assert found.failed == 0
+
+
+def test_the_script_of_the_readme_ends_as_it_says() -> None:
+    section = (ROOT / "README.md").read_text().split("## From Python\n")[1].split("\n## ")[0]
+    script = [line[4:] for line in section.splitlines() if line.startswith("    ")]
+    assert len(script) == 5
+    out = io.StringIO()
+    with redirect_stdout(out):
+        exec(compile("\n".join(script), "README.md", "exec"), {})  # noqa: S102
+    assert "prints `valid` and `pass`" in section
+    assert out.getvalue().splitlines() == ["valid", "pass"]
