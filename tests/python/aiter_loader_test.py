@@ -149,6 +149,14 @@ def test_a_work_that_leaves_the_index_list_is_named(caller):
     assert step.out.isnan().all()
 
 
+def test_rows_outside_of_q_are_named(caller):
+    step = Step(caller)
+    step.make_plan()
+    step.plan["work_info_set"][0, 3] = 2**31 - 1
+    with pytest.raises(RuntimeError, match=r"slot 0, work 0: query rows \[0, 2147483647\)"):
+        step.attend()
+
+
 def test_a_page_outside_of_the_cache_is_named(caller):
     step = Step(caller)
     step.make_plan()

@@ -104,8 +104,10 @@ hip::aiter::DecodeQuery query_of(const DecodeStep& step) {
 void set_operands(const DecodeStep& step, DeviceMemory& memory, DecodeKernargs& k) {
   const std::int64_t q_row = step.heads * kKeyDim * element_bytes(step.q_dtype);
   k.q = memory.list("Q", std::span(step.q, static_cast<std::size_t>(step.q_rows * q_row)));
-  k.kv =
-      memory.list("KV", std::span(step.kv, static_cast<std::size_t>(step.pages * step.page_bytes)));
+  // Pages may lie apart: the last one ends where its tokens end.
+  const std::int64_t page = step.page_size * kKeyDim * element_bytes(step.kv_dtype);
+  const std::int64_t cache = step.pages == 0 ? 0 : (step.pages - 1) * step.page_bytes + page;
+  k.kv = memory.list("KV", std::span(step.kv, static_cast<std::size_t>(cache)));
   k.q_stride = static_cast<std::uint32_t>(q_row * step.max_qo_len);
   k.page_stride = static_cast<std::uint32_t>(step.page_bytes);
   k.log2_page =

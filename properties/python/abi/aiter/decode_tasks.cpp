@@ -37,11 +37,15 @@ class Collector {
     list_.faults.push_back(who + ": " + what);
   }
 
+  // Whether rows are rows of Q; asked before anything is made for each of them.
+  bool has_rows(const std::string& who, std::int64_t begin, std::int64_t end) {
+    if (begin >= 0 && end >= begin && end <= step_.q_rows) return true;
+    fault(who, "query rows " + range(begin, end) + " are not in " + range(0, step_.q_rows));
+    return false;
+  }
+
   // Takes the task over if nothing of it leaves a tensor. `writer`: number of the work.
   void admit(const std::string& who, std::int64_t writer, DecodeTask task) {
-    if (task.q_begin < 0 || task.q_end < task.q_begin || task.q_end > step_.q_rows)
-      return fault(who, "query rows " + range(task.q_begin, task.q_end) + " are not in " +
-                            range(0, step_.q_rows));
     const std::int64_t rows = task.q_end - task.q_begin;
     const std::int64_t last = task.partial_row + (rows - 1) * task.partial_stride;
     if (task.partial_row >= 0 && rows > 0 && last >= step_.partial_rows)
@@ -109,6 +113,7 @@ void add_work(const DecodeStep& step, const WorkItem& item, std::int64_t fold, s
     return to.fault(who, "last page length " + std::to_string(last_len) + " of request " +
                              std::to_string(request) + " is not in [1, " +
                              std::to_string(step.page_size) + "]");
+  if (!to.has_rows(who, item.q_begin, item.q_end)) return;
   DecodeTask task;
   task.q_begin = item.q_begin;
   task.q_end = item.q_end;
@@ -179,6 +184,7 @@ void add_splits(const DecodeStep& step, std::int64_t request, Collector& to) {
   const std::int64_t tile =
       plan::split_granularity(Heads(step.heads), step.max_qo_len, {step.q_dtype, step.kv_dtype});
   const std::int64_t keys = keys_of(step, pages, request, true);
+  if (!to.has_rows(who, step.qo_indptr[at(request)], step.qo_indptr[at(request + 1)])) return;
   for (std::int64_t z = 0; z < splits && keys > z * tile; ++z) {
     DecodeTask task;
     task.q_begin = step.qo_indptr[at(request)];
