@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, NamedTuple
 
 import attention as att
@@ -293,3 +294,26 @@ def test_an_unknown_backend_is_refused_and_the_default_is_cpu() -> None:
     assert mla.backend() == "cpu"
     with pytest.raises(mla.UsageError, match="backend is 'gpu'; expected cpu or aiter"):
         mla.set_backend("gpu")
+
+
+@pytest.mark.skipif(not os.environ.get("AITER_HSA"), reason="needs AITER_HSA, AITER's code objects")
+def test_aiters_own_kernel_gives_attention_and_the_emulators_plan_runs_on_it() -> None:
+    step = make_step([700, 33], 2, 16)
+    mla.set_backend("aiter")
+    try:
+        out, _ = decode_with_plan(step)
+    finally:
+        mla.set_backend("cpu")
+    np.testing.assert_allclose(out, expected(step)[0], atol=2e-2)
+    assert (out != decode_with_plan(step)[0]).any(), "the emulator ran"
+
+
+def test_backend_aiter_without_an_installation_names_the_variable(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AITER_HSA", raising=False)
+    mla.set_backend("aiter")
+    try:
+        with pytest.raises(mla.UsageError, match="AITER_HSA"):
+            decode_with_plan(make_step([100], 1, 16))
+    finally:
+        mla.set_backend("cpu")

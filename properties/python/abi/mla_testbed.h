@@ -226,7 +226,8 @@ MLA_TESTBED_API int mla_plan_prefill(const mla_prefill_plan_options* options,
 
 /* The backend of the calls below, for the whole process: "cpu" (the emulator) or "aiter" (AITER's
  * code objects in the gfx emulator; AITER_HSA in the environment names the directory hsa of an
- * installation). Until this is called, MLA_TESTBED_BACKEND in the environment, else "cpu". */
+ * installation). With "aiter" a prefill is MLA_UNSUPPORTED; reduce and cache writers, of which AITER
+ * ships no code objects, are the emulator's. Until this is called, MLA_TESTBED_BACKEND in the environment, else "cpu". */
 MLA_TESTBED_API int mla_set_backend(const char* name);
 MLA_TESTBED_API const char* mla_backend(void);
 

@@ -1,6 +1,9 @@
 // Stage 1 of a decode through the C interface.
 #include "cpu_backend/calls/stage1_call.hpp"
 
+#include "properties/python/abi/aiter/decode_device.hpp"
+#include "properties/python/abi/aiter/decode_step.hpp"
+#include "properties/python/abi/aiter/decode_tasks.hpp"
 #include "properties/python/abi/backend.hpp"
 #include "properties/python/abi/execution.hpp"
 #include "properties/python/abi/options.hpp"
@@ -117,6 +120,46 @@ void set_plan(cpu::Stage1Call& call, const Tensors& t, std::uint64_t (&meta)[2])
                                    .reduce_partial_map = {}});
 }
 
+// AITER's own kernel, in the gfx emulator.
+MaybeFailure by_code_objects(Arch arch, const mla_stage1_options& o, const Tensors& t,
+                             double softmax_scale) {
+  auto machine = aiter::code_object_machine(arch);
+  if (!machine) return failure_of(machine.error());
+  aiter::DecodeStep step;
+  if (auto bad = aiter::check_step({.q = t.q,
+                                    .kv = t.kv,
+                                    .qo_indptr = t.qo_indptr,
+                                    .kv_indptr = t.kv_indptr,
+                                    .kv_indices = t.kv_page_indices,
+                                    .last_page_len = t.kv_last_page_lens,
+                                    .splits_indptr = t.num_kv_splits_indptr,
+                                    .work_meta_data = t.work_meta_data,
+                                    .work_indptr = t.work_indptr,
+                                    .work_info = t.work_info_set,
+                                    .max_seqlen_q = o.max_seqlen_q,
+                                    .page_size = o.page_size,
+                                    .kv_heads = o.nhead_kv,
+                                    .softmax_scale = static_cast<float>(softmax_scale),
+                                    .split_data = t.split_data,
+                                    .split_lse = t.split_lse,
+                                    .output = t.output,
+                                    .lse = t.lse,
+                                    .q_scale = t.q_scale,
+                                    .kv_scale = t.kv_scale,
+                                    .global_kv_indptr = nullptr,
+                                    .ranks = 1,
+                                    .rank = 0,
+                                    .causal = o.causal != 0},
+                                   std::move(*machine), step))
+    return bad;
+  const auto selection = aiter::select_kernel(step);
+  if (!selection) return failure_of(selection.error());
+  std::vector<Fault> faults;
+  for (const std::string& what : aiter::tasks_of(step).faults) faults.push_back({what, -1, -1});
+  if (!faults.empty()) return failure_of_faults("stage 1", faults);
+  return aiter::run_on_device(step, *selection);
+}
+
 MaybeFailure decode_stage1(const mla_stage1_options* options, const Tensors* tensors,
                            double softmax_scale) {
   if (options == nullptr || tensors == nullptr) return usage("options or tensors is NULL");
@@ -129,7 +172,8 @@ MaybeFailure decode_stage1(const mla_stage1_options* options, const Tensors* ten
   if (auto bad = check_splits(*tensors)) return bad;
   const auto backend = chosen_backend();
   if (!backend) return failure_of(backend.error());
-  if (*backend != BackendKind::cpu) return not_executed("stage 1", *backend);
+  if (*backend == BackendKind::aiter)
+    return by_code_objects(*arch, *options, *tensors, softmax_scale);
   cpu::Stage1Call call = inputs_of(*tensors, options->page_size);
   call.arch = *arch;
   call.max_qo_len = options->max_seqlen_q;

@@ -21,8 +21,10 @@ Failure failure_of(const std::vector<std::string>& faults) {
 }
 
 std::optional<Failure> decode(const DecodeCall& call) {
+  auto machine = this_machine();
+  if (!machine) return abi::failure_of(machine.error());
   DecodeStep step;
-  if (auto bad = check_step(call, step)) return bad;
+  if (auto bad = check_step(call, std::move(*machine), step)) return bad;
   const auto selection = select_kernel(step);
   if (!selection) return abi::failure_of(selection.error());
   const DecodeTasks list = tasks_of(step);

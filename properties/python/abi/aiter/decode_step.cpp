@@ -151,14 +151,12 @@ MaybeFailure outputs(const DecodeCall& call, DecodeStep& step) {
 
 }  // namespace
 
-MaybeFailure check_step(const DecodeCall& call, DecodeStep& step) {
+MaybeFailure check_step(const DecodeCall& call, Machine machine, DecodeStep& step) {
   if (call.page_size < 1 || !is_power_of_two(call.page_size))
     return usage("page_size is " + std::to_string(call.page_size) + "; expected a power of two");
   if (call.max_seqlen_q < 1)
     return usage("max_seqlen_q is " + std::to_string(call.max_seqlen_q) + "; expected 1 or more");
-  auto machine = this_machine();
-  if (!machine) return failure_of(machine.error());
-  step.machine = std::move(*machine);
+  step.machine = std::move(machine);
   step.page_size = call.page_size;
   step.max_qo_len = call.max_seqlen_q;
   step.softmax_scale = call.softmax_scale;

@@ -59,7 +59,7 @@ struct DecodeStep {
   float* lse = nullptr;  // null: not wanted
 };
 
-// Reads `call` into `step`.
-std::optional<Failure> check_step(const DecodeCall& call, DecodeStep& step);
+// Reads `call` on a machine into `step`.
+std::optional<Failure> check_step(const DecodeCall& call, Machine machine, DecodeStep& step);
 
 }  // namespace mla::abi::aiter

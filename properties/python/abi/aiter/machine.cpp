@@ -43,6 +43,18 @@ Result<std::shared_ptr<hip::aiter::Installation>> installation_at(const std::str
   return open;
 }
 
+Result<Machine> with_installation(Machine machine) {
+  const std::string hsa = variable("AITER_HSA");
+  if (!hsa.empty()) {
+    auto installation = installation_at(hsa);
+    if (!installation) return installation.error();
+    machine.installation = std::move(*installation);
+  } else if (machine.execution == Execution::code_objects) {
+    return wrong("AITER_HSA", hsa, "the directory 'hsa' of an AITER, for backend aiter");
+  }
+  return machine;
+}
+
 }  // namespace
 
 Result<Machine> this_machine() {
@@ -62,15 +74,14 @@ Result<Machine> this_machine() {
   } else if (!backend.empty() && backend != "cpu") {
     return wrong("MLA_TESTBED_BACKEND", backend, "cpu or aiter");
   }
-  const std::string hsa = variable("AITER_HSA");
-  if (!hsa.empty()) {
-    auto installation = installation_at(hsa);
-    if (!installation) return installation.error();
-    machine.installation = std::move(*installation);
-  } else if (machine.execution == Execution::code_objects) {
-    return wrong("AITER_HSA", hsa, "the directory 'hsa' of an AITER, for backend aiter");
-  }
-  return machine;
+  return with_installation(std::move(machine));
+}
+
+Result<Machine> code_object_machine(Arch arch) {
+  return with_installation({.arch = arch,
+                            .compute_units = product_compute_units(arch).count(),
+                            .execution = Execution::code_objects,
+                            .installation = nullptr});
 }
 
 }  // namespace mla::abi::aiter

@@ -25,5 +25,7 @@ struct Machine {
 };
 
 Result<Machine> this_machine();
+// The product of an architecture, whose kernels are AITER's code objects under AITER_HSA.
+Result<Machine> code_object_machine(Arch arch);
 
 }  // namespace mla::abi::aiter
