@@ -25,7 +25,9 @@ constexpr std::uint32_t private_aperture = 0x00020000;
 // the manuals speak of lanes out of range only.
 
 // FP8_RANGE. v_cvt_pk_fp8_f32 and its relatives turn what is out of range into NaN (e5m2 OCP:
-// infinity), and saturate only with MODE.fp16_ovfl or clamp.
+// infinity), and saturate only with MODE.fp16_ovfl or clamp. v_cvt_scalef32_* do the same after the
+// division by their scale; 4-bit floats always saturate, and NaN becomes 6. The scale is the
+// exponent of an f32 alone: 0 is 2^-127, 255 makes NaN.
 constexpr std::uint32_t fp16_ovfl_bit = 23;
 
 // F8F6F4_K. v_mfma_*_f8f6f4: lane group g = lane / rows holds the k from 32 * g on, in ascending

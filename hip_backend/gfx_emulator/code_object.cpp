@@ -80,6 +80,7 @@ Result<CodeObject> CodeObjectBuilder::build(const LoadOptions& options) {
   if (auto error = find_kernels()) return *error;
   if (auto error = decode_all()) return *error;
   if (auto error = resolve_branches()) return *error;
+  object_.lines_ = read_line_table(elf_.debug);
   return std::move(object_);
 }
 

@@ -8,12 +8,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/result.hpp"
+#include "hip_backend/gfx_emulator/elf/line_table.hpp"
 #include "hip_backend/gfx_emulator/isa/inst.hpp"
 #include "hip_backend/gfx_emulator/isa/operations.hpp"
 #include "hip_backend/gfx_emulator/memory.hpp"
@@ -43,6 +45,9 @@ struct Kernel {
   std::array<bool, 3> workgroup_id = {};                 // which id registers are set up
   std::uint32_t workitem_id = 0;                         // 0: x, 1: x and y, 2: all
   std::uint32_t max_workgroup_size = 0;                  // 0: not stated
+  // What the compiler says of its registers; 0 where it says nothing.
+  std::uint32_t stated_vgprs = 0, stated_agprs = 0, stated_sgprs = 0;
+  std::uint32_t spilled_vgprs = 0, spilled_sgprs = 0;
   std::vector<Argument> arguments;
 };
 
@@ -70,6 +75,10 @@ class CodeObject {
   [[nodiscard]] std::uint32_t index_at(std::uint64_t offset) const;
   [[nodiscard]] const Operations& operations() const { return *operations_; }
   [[nodiscard]] std::string place(std::uint64_t offset) const;  // "kernel+0x1c"
+  // The source line, where the code object has debug information.
+  [[nodiscard]] std::optional<SourceLine> source(std::uint64_t offset) const {
+    return lines_.find(offset);
+  }
 
  private:
   friend class CodeObjectBuilder;
@@ -82,6 +91,7 @@ class CodeObject {
   std::vector<Symbol> symbols_;
   std::vector<Inst> instructions_;
   std::vector<std::uint32_t> index_;  // by offset / 4
+  LineTable lines_;
 };
 
 struct LoadOptions {

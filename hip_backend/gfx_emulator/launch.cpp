@@ -7,6 +7,7 @@
 
 #include "hip_backend/gfx_emulator/assumptions.hpp"
 #include "hip_backend/gfx_emulator/check/checker.hpp"
+#include "hip_backend/gfx_emulator/exec/access.hpp"
 #include "hip_backend/gfx_emulator/exec/scheduler.hpp"
 #include "hip_backend/gfx_emulator/exec/start.hpp"
 #include "hip_backend/gfx_emulator/isa/format.hpp"
@@ -14,18 +15,34 @@
 namespace mla::gfx {
 namespace {
 
+constexpr std::uint64_t null_page = 4096;
+
+bool is_access(Problem problem) {
+  return problem == Problem::out_of_bounds || problem == Problem::read_only ||
+         problem == Problem::misaligned || problem == Problem::hidden_out_of_bounds;
+}
+
 Event event_of(const Wave& w, const Inst& inst, Problem problem, int lane, std::uint64_t address,
                std::string text) {
   const CodeObject& object = *w.group->launch->object;
-  return {.problem = problem,
-          .workgroup = w.group->id,
-          .wave = w.number,
-          .lane = lane,
-          .pc = inst.at,
-          .place = object.place(inst.at),
-          .disassembly = disassemble(object.operations(), inst),
-          .address = address,
-          .text = std::move(text)};
+  Event event;
+  event.problem = problem;
+  event.workgroup = w.group->id;
+  event.wave = w.number;
+  event.lane = lane;
+  event.pc = inst.at;
+  event.place = object.place(inst.at);
+  event.disassembly = disassemble(object.operations(), inst);
+  event.address = address;
+  event.text = std::move(text);
+  event.source = object.source(inst.at);
+  if (!is_access(problem) || address < null_page) return event;
+  if (const Range* const range = intended_range(w, inst, address)) {
+    event.range = range->name;
+    event.range_offset = static_cast<std::int64_t>(address - range->base);
+    event.range_size = range->size;
+  }
+  return event;
 }
 
 // What one host thread needs to run workgroups, one after the other.

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,6 +36,10 @@ struct Checks {
   bool uninitialised = false;   // registers and LDS read before written
   bool barriers = true;         // waves that end or wait while others never arrive
   bool bank_conflicts = false;  // counts them in the statistics
+  // Buffer accesses past the number of records, which hardware drops, except with masked_offset:
+  // that is how Triton's compiler masks a lane. Others may rely on the drop.
+  bool dropped = false;
+  static constexpr std::uint32_t masked_offset = 0x80000000;
   [[nodiscard]] bool any_per_instruction() const { return waits || lds_races || uninitialised; }
 };
 
@@ -75,6 +80,7 @@ enum class Problem : std::uint8_t {
   uninitialised_register,
   uninitialised_lds,
   divergent_barrier,
+  hidden_out_of_bounds,
 };
 [[nodiscard]] const char* name_of(Problem problem);
 
@@ -87,7 +93,11 @@ struct Event {
   std::string place;     // "kernel+0x1c"
   std::string disassembly;
   std::uint64_t address = 0;
-  std::string text;                        // what exactly
+  std::string text;                  // what exactly
+  std::string range;                 // the memory range that was meant; empty: none, or no access
+  std::int64_t range_offset = 0;     // bytes from its begin
+  std::uint64_t range_size = 0;      // bytes
+  std::optional<SourceLine> source;  // where the code object has debug information
   [[nodiscard]] std::string line() const;  // all of it in one line
 };
 

@@ -35,6 +35,8 @@ const char* name_of(Problem problem) {
       return "uninitialised-lds";
     case Problem::divergent_barrier:
       return "divergent-barrier";
+    case Problem::hidden_out_of_bounds:
+      return "hidden-out-of-bounds";
   }
   return "unknown";
 }
@@ -66,7 +68,9 @@ std::string Event::line() const {
   if (lane >= 0) out += "lane " + std::to_string(lane) + " ";
   std::snprintf(where, sizeof where, ", address 0x%llx, pc 0x%llx",
                 static_cast<unsigned long long>(address), static_cast<unsigned long long>(pc));
-  return out + "at " + place + " `" + disassembly + "`" + where + ": " + text;
+  out += "at " + place + " `" + disassembly + "`";
+  if (source) out += " (" + source->text() + ")";
+  return out + where + ": " + text;
 }
 
 void Statistics::add(const Statistics& other) {

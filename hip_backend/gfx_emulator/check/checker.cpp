@@ -1,6 +1,7 @@
 #include "hip_backend/gfx_emulator/check/checker.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
 #include "hip_backend/gfx_emulator/exec/scheduler.hpp"
@@ -20,6 +21,12 @@ std::uint32_t epoch_of(std::uint32_t tag) {
 }
 std::uint32_t wave_of(std::uint32_t tag) {
   return tag & 31;
+}
+
+std::uint32_t dword_of(const Group& group, std::uint32_t d) {
+  std::uint32_t value = 0;
+  std::memcpy(&value, group.lds.data() + std::size_t{d} * 4, sizeof value);
+  return value;
 }
 
 }  // namespace
@@ -117,6 +124,7 @@ void Checker::check_bits(Wave& w, const Inst& inst) {
 }
 
 void Checker::after(Wave& w, const Inst& inst) {
+  if (!suspects_.empty()) judge_writes(w, inst);
   WaveInfo& info = waves_[w.number];
   if (copies_undefined_) {
     mark_unwritten(w, info, inst.dst, inst.width[0]);
@@ -290,16 +298,26 @@ inline void Checker::write_dword(Wave& w, const Inst& inst, std::uint32_t d, boo
   const bool read = seen >= now && wave_of(seen) != w.number;
   const bool written = tag >= now && wave_of(tag) != w.number;
   const bool both_atomic = atomic && ((tag & by_atomic) != 0 || tag < now);
-  if (checks_.lds_races && (read || written) && !both_atomic &&
-      is_new(w, inst, Problem::lds_race)) {
-    const std::uint64_t address = std::uint64_t{d} * 4;
-    report_finding(w, inst, Problem::lds_race, -1, address,
-                   "LDS offset " + std::to_string(address) + " was " +
-                       (written ? "written" : "read") + " by another wave with no barrier between");
+  if (checks_.lds_races && (read || written) && !both_atomic) {
+    suspects_.push_back({d, dword_of(*w.group, d), written});
   }
   lds_.write[d] =
       now | w.number | (atomic ? by_atomic : 0) | (inst.kind != Class::lds ? by_load : 0);
   lds_.serial[d] = serial_;
+}
+
+// After the instruction: what has it changed?
+void Checker::judge_writes(Wave& w, const Inst& inst) {
+  for (const Suspect& suspect : suspects_) {
+    if (dword_of(*w.group, suspect.dword) == suspect.before) continue;
+    if (!is_new(w, inst, Problem::lds_race)) continue;
+    const std::uint64_t address = std::uint64_t{suspect.dword} * 4;
+    report_finding(w, inst, Problem::lds_race, -1, address,
+                   "LDS offset " + std::to_string(address) + " was " +
+                       (suspect.written ? "written" : "read") +
+                       " by another wave with no barrier between");
+  }
+  suspects_.clear();
 }
 
 }  // namespace mla::gfx

@@ -5,7 +5,8 @@
 // order; lgkmcnt counts LDS operations in order, while scalar loads come back in any order and are
 // done only at lgkmcnt(0); flat operations count in both.
 // Races: a dword of LDS remembers its last writer and its readers since the last barrier of the
-// workgroup. Lanes of one wave never race with each other, nor do atomics.
+// workgroup. Lanes of one wave never race with each other, nor do atomics. A store that changes
+// nothing is none either: compilers let several waves write what they all have.
 #pragma once
 
 #include <array>
@@ -72,6 +73,7 @@ class Checker {
   void read_dword(Wave& wave, const Inst& inst, std::uint32_t dword);
   void blame_read(Wave& wave, const Inst& inst, std::uint32_t dword);
   void write_dword(Wave& wave, const Inst& inst, std::uint32_t dword, bool atomic);
+  void judge_writes(Wave& wave, const Inst& inst);
   [[nodiscard]] bool upper_undefined(const Wave& wave, const Inst& inst) const;
   static void mark_unwritten(const Wave& wave, WaveInfo& info, std::uint16_t operand,
                              unsigned width);
@@ -80,7 +82,14 @@ class Checker {
   // Whether this mistake of this instruction is new here; if not, it is counted.
   [[nodiscard]] bool is_new(const Wave& wave, const Inst& inst, Problem problem);
 
+  // A write of the instruction in progress that is a race unless it changes nothing.
+  struct Suspect {
+    std::uint32_t dword, before;
+    bool written;  // by another wave; else read
+  };
+
   Checks checks_;
+  std::vector<Suspect> suspects_;
   std::vector<WaveInfo> waves_;
   Lds lds_;
   std::uint32_t epoch_ = 1, serial_ = 0;

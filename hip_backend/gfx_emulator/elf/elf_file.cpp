@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <set>
+#include <string_view>
 #include <utility>
 
 namespace mla::gfx {
@@ -38,6 +39,12 @@ class Bytes {
     return {reinterpret_cast<const char*>(rest.data()),
             static_cast<std::size_t>(end - rest.begin())};
   }
+  // Whether the text at an offset is this one; its length costs nothing.
+  [[nodiscard]] bool is_text(std::uint64_t offset, std::string_view text) const {
+    if (!holds(offset, text.size() + 1)) return false;
+    const auto* const at = reinterpret_cast<const char*>(bytes_.data() + offset);
+    return std::string_view(at, text.size()) == text && at[text.size()] == 0;
+  }
   [[nodiscard]] std::span<const std::byte> part(std::uint64_t offset, std::uint64_t size) const {
     return bytes_.subspan(offset, size);
   }
@@ -47,8 +54,9 @@ class Bytes {
 };
 
 struct Section {
+  std::uint32_t name;  // offset in the section of names
   std::uint32_t type;
-  std::uint64_t offset, size;
+  std::uint64_t flags, offset, size;
   std::uint32_t link;
 };
 
@@ -61,7 +69,8 @@ Result<std::vector<Section>> read_sections(const Bytes& file) {
   for (unsigned i = 0; i < count; ++i) {
     const std::uint64_t at = start + std::uint64_t{size} * i;
     if (!file.holds(at, 64)) return damaged("section header " + std::to_string(i));
-    Section section{file.at<std::uint32_t>(at + 4), file.at<std::uint64_t>(at + 24),
+    Section section{file.at<std::uint32_t>(at),      file.at<std::uint32_t>(at + 4),
+                    file.at<std::uint64_t>(at + 8),  file.at<std::uint64_t>(at + 24),
                     file.at<std::uint64_t>(at + 32), file.at<std::uint32_t>(at + 40)};
     constexpr std::uint32_t without_bytes = 8;
     if (section.type != without_bytes) {
@@ -127,6 +136,26 @@ Status read_relocations(const Bytes& file, const std::vector<Section>& sections,
     }
   }
   return std::nullopt;
+}
+
+// Compressed sections are left out.
+void read_debug(const Bytes& file, const std::vector<Section>& sections, ElfFile& out) {
+  constexpr std::uint64_t compressed = 0x800;
+  const auto names = file.at<std::uint16_t>(62);
+  if (names >= sections.size()) return;
+  const std::array<std::pair<std::string_view, std::span<const std::byte>*>, 3> wanted = {{
+      {".debug_line", &out.debug.line},
+      {".debug_line_str", &out.debug.line_strings},
+      {".debug_str", &out.debug.strings},
+  }};
+  for (const Section& section : sections) {
+    if ((section.flags & compressed) != 0) continue;
+    for (const auto& [name, place] : wanted) {
+      if (file.is_text(sections[names].offset + section.name, name)) {
+        *place = file.part(section.offset, section.size);
+      }
+    }
+  }
 }
 
 void read_note(const Bytes& file, std::uint64_t offset, std::uint64_t size, ElfFile& out) {
@@ -213,6 +242,7 @@ Result<ElfFile> read_elf(std::span<const std::byte> bytes) {
   if (!sections) return sections.error();
   if (auto error = read_symbols(file, *sections, out)) return *error;
   if (auto error = read_relocations(file, *sections, out)) return *error;
+  read_debug(file, *sections, out);
   return out;
 }
 

@@ -1,5 +1,5 @@
 // Owns: reading an ELF64 little-endian file of machine AMDGPU: segments, symbols, relocations,
-// note.
+// note, debug sections.
 //
 // Every offset is checked against the file before it is used; a damaged file is an error.
 #pragma once
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "hip_backend/gfx_emulator/elf/line_table.hpp"
 
 namespace mla::gfx {
 
@@ -41,6 +42,7 @@ struct ElfFile {
   std::vector<ElfSymbol> symbols;   // .symtab and .dynsym, each name and value once
   std::vector<Relocation> relocations;
   std::span<const std::byte> metadata;  // the AMDGPU note, MessagePack; empty: none
+  DebugSections debug;
 };
 
 [[nodiscard]] Result<ElfFile> read_elf(std::span<const std::byte> bytes);

@@ -25,6 +25,11 @@ std::uint32_t unsigned_of(const Document& item, std::string_view key) {
 void apply(const Document& entry, Kernel& kernel) {
   kernel.kernarg_size = std::max(kernel.kernarg_size, unsigned_of(entry, ".kernarg_segment_size"));
   kernel.max_workgroup_size = unsigned_of(entry, ".max_flat_workgroup_size");
+  kernel.stated_vgprs = unsigned_of(entry, ".vgpr_count");
+  kernel.stated_agprs = unsigned_of(entry, ".agpr_count");
+  kernel.stated_sgprs = unsigned_of(entry, ".sgpr_count");
+  kernel.spilled_vgprs = unsigned_of(entry, ".vgpr_spill_count");
+  kernel.spilled_sgprs = unsigned_of(entry, ".sgpr_spill_count");
   kernel.dynamic_stack = kernel.dynamic_stack || entry.number_of(".uses_dynamic_stack") != 0;
   const Document* arguments = entry.find(".args");
   if (arguments == nullptr) return;

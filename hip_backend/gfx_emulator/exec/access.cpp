@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
+#include "hip_backend/gfx_emulator/exec/scheduler.hpp"
 
 namespace mla::gfx {
 namespace {
@@ -12,24 +13,53 @@ bool within(const Range& range, std::uint64_t address, std::uint64_t size) {
   return offset < range.size && size <= range.size - offset;
 }
 
-// Says where the address lies relative to the nearest range below it.
-std::string describe(const std::vector<Range>& ranges, std::uint64_t address, std::uint64_t size) {
-  const Range* nearest = nullptr;
-  for (const Range& range : ranges) {
-    if (range.base <= address) nearest = &range;
+// The base of a buffer or of an address with a scalar part. A compiler may have moved it past the
+// end of what it points into, which is why one byte before it is asked for as well.
+const Range* range_of_base(const Wave& wave, const Inst& inst) {
+  std::uint64_t base = 0;
+  if (inst.kind == Class::buffer) {
+    base = wave.pair(inst.src[2]) & 0xffffffffffff;
+  } else if (inst.kind == Class::global && inst.src[2] != code::none) {
+    base = wave.pair(inst.src[2]);
+  } else {
+    return nullptr;
   }
+  const auto& ranges = wave.group->launch->ranges;
+  const Range* const range = find_range(ranges, base, 1);
+  return range != nullptr || base == 0 ? range : find_range(ranges, base - 1, 1);
+}
+
+std::uint64_t distance(const Range& range, std::uint64_t address) {
+  if (address < range.base) return range.base - address;
+  const std::uint64_t offset = address - range.base;
+  return offset < range.size ? 0 : offset - range.size;
+}
+
+// Says where the address lies relative to the range that was meant.
+std::string describe(const Wave& wave, const Inst& inst, std::uint64_t address,
+                     std::uint64_t size) {
   const std::string what = std::to_string(size) + " bytes";
   if (address < 4096) return what + " through a null pointer";
-  constexpr std::uint64_t near = std::uint64_t{1} << 20;
-  if (nearest == nullptr || address - nearest->base > nearest->size + near) {
-    return what + " outside every registered range";
-  }
-  const std::uint64_t offset = address - nearest->base;
-  return what + " at offset " + std::to_string(offset) + " of '" + nearest->name + "', which has " +
-         std::to_string(nearest->size) + " bytes";
+  const Range* const range = intended_range(wave, inst, address);
+  if (range == nullptr) return what + " outside every registered range";
+  const auto offset = static_cast<std::int64_t>(address - range->base);
+  return what + " at offset " + std::to_string(offset) + " of '" + range->name + "', which has " +
+         std::to_string(range->size) + " bytes";
 }
 
 }  // namespace
+
+const Range* intended_range(const Wave& wave, const Inst& inst, std::uint64_t address) {
+  if (const Range* const range = range_of_base(wave, inst)) return range;
+  constexpr std::uint64_t near = std::uint64_t{1} << 20;
+  const Range* nearest = nullptr;
+  for (const Range& range : wave.group->launch->ranges) {
+    if (nearest == nullptr || distance(range, address) < distance(*nearest, address)) {
+      nearest = &range;
+    }
+  }
+  return nearest != nullptr && distance(*nearest, address) <= near ? nearest : nullptr;
+}
 
 bool allowed(Wave& wave, std::uint64_t address, std::uint64_t size, Intent intent) {
   if (!within(wave.seen, address, size)) {
@@ -50,13 +80,28 @@ std::byte* access(Wave& wave, const Inst& inst, int lane, std::uint64_t address,
   if (range == nullptr) {
     report_fault(
         wave, inst, Problem::out_of_bounds, lane, address,
-        (intent == Intent::read ? "read of " : "write of ") + describe(ranges, address, size));
+        (intent == Intent::read ? "read of " : "write of ") + describe(wave, inst, address, size));
   } else {
     report_fault(wave, inst, Problem::read_only, lane, address,
                  "write of " + std::to_string(size) + " bytes into '" + range->name +
                      "', which is read-only");
   }
   return nullptr;
+}
+
+void report_dropped(Wave& wave, const Inst& inst, const std::uint32_t* offset, std::uint64_t lanes,
+                    std::uint32_t size, Intent intent) {
+  for (int l = 0; l < 64; ++l) {
+    if ((lanes >> l & 1) == 0 || offset[l] == Checks::masked_offset) continue;
+    const std::uint64_t base = wave.pair(inst.src[2]) & 0xffffffffffff;
+    const auto from = static_cast<std::int64_t>(static_cast<std::int32_t>(offset[l])) + inst.imm +
+                      read_scalar(wave, inst, inst.src[3]);
+    const std::uint64_t address = base + static_cast<std::uint64_t>(from);
+    return report_finding(wave, inst, Problem::hidden_out_of_bounds, l, address,
+                          (intent == Intent::read ? "read of " : "write of ") +
+                              describe(wave, inst, address, size) +
+                              "; the hardware drops it without a word");
+  }
 }
 
 }  // namespace mla::gfx

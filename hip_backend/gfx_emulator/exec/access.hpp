@@ -14,8 +14,18 @@ enum class Intent : std::uint8_t { read, write, update };
 // Remembers the range; reports nothing.
 [[nodiscard]] bool allowed(Wave& wave, std::uint64_t address, std::uint64_t size, Intent intent);
 
+// The range that an access was meant for: the one that the base of its address lies in (a buffer
+// descriptor, a scalar base), and without a base the nearest one. Null: none is near.
+[[nodiscard]] const Range* intended_range(const Wave& wave, const Inst& inst,
+                                          std::uint64_t address);
+
 // The host memory behind an address, or null after reporting the fault.
 [[nodiscard]] std::byte* access(Wave& wave, const Inst& inst, int lane, std::uint64_t address,
                                 std::uint64_t size, Intent intent);
+
+// Lanes of a buffer access that the number of records drops although they are not masked: see
+// Checks::dropped. `offset` is the row of their offsets.
+void report_dropped(Wave& wave, const Inst& inst, const std::uint32_t* offset, std::uint64_t lanes,
+                    std::uint32_t size, Intent intent);
 
 }  // namespace mla::gfx

@@ -6,6 +6,7 @@
 // address is base + scalar offset + offset + index * stride.
 #pragma once
 
+#include "hip_backend/gfx_emulator/exec/launch_state.hpp"
 #include "hip_backend/gfx_emulator/exec/memory_text.hpp"
 
 namespace mla::gfx {
@@ -71,17 +72,28 @@ inline void resolve_lanes(Wave& w, const Inst& i, const u64* at, u64 mask, u32 s
   resolve_global(w, i, at, mask, size, intent, flat, p);
 }
 
-// False: some lanes reach past the end of the buffer, and go dword by dword.
-inline bool resolve_buffer(Wave& w, const Inst& i, u32 size, Intent intent, LanePointers& p) {
-  const Buffer buffer = buffer_of(w, i);
-  alignas(64) u64 offsets[lanes];
-  const u64 exec = w.exec(), inside = buffer_offsets(w, i, buffer, size, offsets) & exec;
-  if (inside != exec && size > 4) return false;
+// The lanes that fit whole; the others read zero, and write nothing.
+inline void resolve_whole(Wave& w, const Inst& i, const Buffer& buffer, u64* offsets, u64 inside,
+                          u32 size, Intent intent, LanePointers& p) {
+  const u64 exec = w.exec();
+  if (inside != exec && w.group->launch->request->options.checks.dropped && i.offen && !i.idxen) {
+    report_dropped(w, i, w.reg(i.src[0]), exec & ~inside, size, intent);
+  }
   MLA_GFX_LANES {
     offsets[l] += buffer.base + buffer.soffset;
   }
   resolve_lanes(w, i, offsets, inside, size, intent, false, p);
   p.zeroed |= exec & ~inside;
+}
+
+// False: some lanes reach past the end of the buffer, and go dword by dword.
+inline bool resolve_buffer(Wave& w, const Inst& i, u32 size, Intent intent, LanePointers& p) {
+  const Buffer buffer = buffer_of(w, i);
+  alignas(64) u64 offsets[lanes];
+  const u64 exec = w.exec(), inside = buffer_offsets(w, i, buffer, size, offsets) & exec;
+  // An atomic is never done in part.
+  if (inside != exec && size > 4 && intent != Intent::update) return false;
+  resolve_whole(w, i, buffer, offsets, inside, size, intent, p);
   return true;
 }
 

@@ -44,6 +44,7 @@ Entries scalar_memory_entries();
   Entries carry_entries();         \
   Entries packed_entries();        \
   Entries fp8_entries();           \
+  Entries scaled_entries();        \
   Entries matrix_entries();        \
   Entries matrix_f8f6f4_entries(); \
   Entries lds_entries();           \

@@ -118,7 +118,8 @@ void add_atomic(Vectors& out, Arch arch, const Address& address, const AtomicNam
   for (unsigned k = 0; returns && k < words; ++k) v.after.push_back(result_row(v, dst + k));
   for (unsigned l = 0; l < lanes; ++l) {
     const std::size_t at = address.at[l];
-    if (!address.active(l)) continue;
+    // All or nothing: no atomic is done in part.
+    if (!address.active(l) || at + atomic.size > address.limit) continue;
     for (unsigned k = 0; returns && k < words; ++k) {
       v.after[k].values[l] = peek<u32>(v.before.memory, at + 4 * k);
     }
@@ -160,8 +161,11 @@ Vectors vmem_atomic_vectors(Arch arch) {
   for (const AtomicNames& names : all_atomics()) {
     if (names.global.empty()) continue;
     for (const Address& address : addresses) {
-      if (address.limit != ~std::size_t{0}) continue;  // the manuals leave those open
-      for (const bool returns : {false, true}) add_atomic(out, arch, address, names, returns);
+      for (const bool returns : {false, true}) {
+        // What an atomic past the end of a buffer returns is left open by the manuals.
+        if (returns && address.limit != ~std::size_t{0}) continue;
+        add_atomic(out, arch, address, names, returns);
+      }
     }
   }
   return out;

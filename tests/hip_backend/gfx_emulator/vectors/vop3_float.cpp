@@ -171,6 +171,7 @@ Vectors vop3_float_vectors(Arch arch) {
   for (const auto& table : {wide(), halves(), conversions(), byte_conversions(arch)}) {
     for (const Alu& alu : table) add_vectors(out, arch, alu);
   }
+  for (Vector& vector : scaled_vectors(arch)) out.push_back(std::move(vector));
   return out;
 }
 
