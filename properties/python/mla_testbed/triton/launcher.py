@@ -1,0 +1,71 @@
+"""Launches: arguments to bytes, tensors to ranges, faults to exceptions."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from .. import gfx
+from ..errors import UnsupportedError, UsageError
+from . import kernarg, memory, state, versions
+from .faults import KernelFault
+
+
+@dataclasses.dataclass(frozen=True)
+class Loaded:
+    """What Triton carries as a kernel's function."""
+
+    module: gfx.Module
+    kernel: gfx.Kernel
+
+
+class EmulatorLauncher:
+    """Made once for each compiled kernel; called for each launch."""
+
+    def __init__(self, src: Any, metadata: Any) -> None:
+        if metadata.launch_cooperative_grid:
+            raise UnsupportedError(
+                f"kernel '{metadata.name}' wants a cooperative launch: workgroups that wait for "
+                "one another do not finish in the emulator, which runs each to its end")
+        self._metadata = metadata
+        self._version = versions.installed()
+        self._signature = {str(name): kind for name, kind in src.signature.items()}
+
+    def __call__(self, grid_x: int, grid_y: int, grid_z: int, stream: int, function: Loaded,
+                 kernel_metadata: tuple[int, int, int], launch_metadata: Any, enter_hook: Any,
+                 exit_hook: Any, *args: Any) -> None:
+        """As CompiledKernel.run() calls it; KernelFault where the launch is not clean."""
+        grid = (int(grid_x), int(grid_y), int(grid_z))
+        warps, ctas, shared = kernel_metadata
+        if min(grid) < 0 or max(grid) >= 1 << 32:
+            raise UsageError(f"grid is {grid}; expected 0 to 2^32 - 1 programs on each axis")
+        if ctas != 1:
+            raise UnsupportedError(f"num_ctas is {ctas}; gfx942 and gfx950 have no clusters")
+        if 0 in grid:
+            return
+        if enter_hook is not None:
+            enter_hook(launch_metadata)
+        values = self._version.arguments(self._signature, self._metadata, args)
+        scratch = self._version.scratch(self._metadata, grid, stream)
+        options = state.current_options()
+        options = dataclasses.replace(options, checks=options.checks | {"dropped"})
+        report = function.module.run(
+            function.kernel.name, grid=grid, block=(64 * warps, 1, 1),
+            kernarg=kernarg.packed(function.kernel, values + scratch),
+            ranges=_ranges(values + scratch), dynamic_lds=shared, options=options)
+        state.keep_report(report)
+        if exit_hook is not None:
+            exit_hook(launch_metadata)
+        if not report.clean:
+            raise KernelFault(report)
+
+
+def _ranges(values: list[kernarg.Value]) -> list[gfx.Range]:
+    ranges = state.registered_ranges()
+    for one in values:
+        if not one.type.startswith("*"):
+            continue
+        found = memory.storage_of(one.value, one.name)
+        if found is not None:
+            ranges.append(gfx.Range(*found, one.name))
+    return memory.merged(ranges)

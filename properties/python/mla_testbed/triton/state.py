@@ -1,0 +1,154 @@
+"""What holds between launches: the architecture, how launches run, what the last one did."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import dataclasses
+import os
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from .. import gfx
+from ..errors import UsageError
+from .memory import Registered
+
+#: In the order of Triton's device numbers: a kernel is compiled once for each device.
+ARCHS = ("gfx942", "gfx950")
+
+ARCH_VARIABLE = "MLA_TESTBED_ARCH"
+CHECKS_VARIABLE = "MLA_TESTBED_CHECKS"
+FENCE_VARIABLE = "MLA_TESTBED_FENCE"
+
+
+class _Thread(threading.local):
+    report: gfx.Report | None = None
+    instructions: int = 0
+
+
+_thread = _Thread()
+_registered = Registered()
+_arch: contextvars.ContextVar[str | None] = contextvars.ContextVar("arch", default=None)
+_options: contextvars.ContextVar[gfx.Options | None] = contextvars.ContextVar("o", default=None)
+_default_arch: str | None = None  # of activate(): for every thread
+
+
+def known_arch(arch: str) -> str:
+    """UsageError for another one."""
+    if arch not in ARCHS:
+        raise UsageError(f"arch is '{arch}'; expected {' or '.join(ARCHS)}")
+    return arch
+
+
+def current_arch() -> str:
+    """Of emulated(), else of activate(), else MLA_TESTBED_ARCH, else gfx942."""
+    return _arch.get() or _default_arch or known_arch(os.environ.get(ARCH_VARIABLE) or "gfx942")
+
+
+def set_arch(arch: str) -> None:
+    """For this context, as torch.cuda.set_device() is for a thread."""
+    _arch.set(known_arch(arch))
+
+
+def named_checks(checks: str | Iterable[str]) -> frozenset[str]:
+    """From "all", "", a name, names with commas between, or an iterable of names."""
+    if isinstance(checks, str):
+        if checks == "all":
+            return gfx.ALL_CHECKS
+        checks = (name.strip() for name in checks.split(",") if name.strip())
+    return frozenset(checks)
+
+
+def current_options() -> gfx.Options:
+    """Of options(), else of MLA_TESTBED_CHECKS and MLA_TESTBED_FENCE."""
+    chosen = _options.get()
+    if chosen is not None:
+        return chosen
+    fence = os.environ.get(FENCE_VARIABLE) or "0"
+    if not fence.isdecimal():
+        raise UsageError(f"{FENCE_VARIABLE} is '{fence}'; expected a number of bytes")
+    return gfx.Options(checks=named_checks(os.environ.get(CHECKS_VARIABLE) or ""), fence=int(fence))
+
+
+@contextlib.contextmanager
+def options(*, checks: str | Iterable[str] | None = None, **fields: Any) -> Iterator[gfx.Options]:
+    """Launches inside run with these options; see mla_testbed.gfx.Options for the fields.
+
+    checks: names, or "all" for those that find mistakes (waits, LDS races, uninitialised).
+    """
+    if checks is not None:
+        fields["checks"] = named_checks(checks)
+    try:
+        chosen = dataclasses.replace(current_options(), **fields)
+    except TypeError as e:
+        known = ", ".join(field.name for field in dataclasses.fields(gfx.Options))
+        raise UsageError(f"{e}; expected {known}") from e
+    token = _options.set(chosen)
+    try:
+        yield chosen
+    finally:
+        _options.reset(token)
+
+
+def _set_driver() -> None:
+    from triton.runtime import driver
+
+    from .driver import EmulatorDriver
+
+    if driver._active is None or not isinstance(driver._active, EmulatorDriver):
+        driver.set_active(EmulatorDriver())
+
+
+def activate(arch: str = "gfx942") -> None:
+    """From here on Triton kernels are compiled for `arch` and run in the emulator."""
+    global _default_arch
+    _default_arch = known_arch(arch)
+    _set_driver()
+
+
+@contextlib.contextmanager
+def emulated(arch: str = "gfx942", **fields: Any) -> Iterator[None]:
+    """Inside, launches run on this architecture; `fields` as for options()."""
+    from triton.runtime import driver
+
+    before = driver._active
+    token = _arch.set(known_arch(arch))
+    try:
+        _set_driver()
+        with options(**fields):
+            yield
+    finally:
+        _arch.reset(token)
+        driver._active = before
+
+
+def last_report() -> gfx.Report | None:
+    """What this thread's last launch did; None before the first."""
+    return _thread.report
+
+
+def keep_report(report: gfx.Report) -> None:
+    """Of the launch that just ended."""
+    _thread.report = report
+    _thread.instructions += report.statistics.instructions
+
+
+def executed_instructions() -> int:
+    """Of all launches of this thread."""
+    return _thread.instructions
+
+
+def register(tensor: Any, name: str) -> None:
+    """Memory that kernels reach without being given it, such as through pointers in a tensor."""
+    _registered.add(tensor, name)
+
+
+def unregister(tensor: Any) -> None:
+    """Takes register() back."""
+    _registered.remove(tensor)
+
+
+def registered_ranges() -> list[gfx.Range]:
+    """Of register()."""
+    return _registered.ranges()

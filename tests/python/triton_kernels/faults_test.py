@@ -1,0 +1,143 @@
+"""What a kernel must not do is named, and what the checks see."""
+
+from __future__ import annotations
+
+import inspect
+import os
+
+import mla_testbed
+import mla_testbed.triton
+import pytest
+import torch
+import triton
+import triton.language as tl
+from mla_testbed.triton import KernelFault
+
+
+@triton.jit
+def copy(source, target, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    value = tl.load(source + at, mask=at < n)
+    tl.store(target + at, value, mask=at < n)
+
+
+@triton.jit
+def scatter(indices, target, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(target + tl.load(indices + at), at)
+
+
+@triton.jit
+def through_a_table(addresses, out):
+    source = tl.load(addresses + tl.program_id(0)).to(tl.pointer_type(tl.int32))
+    tl.store(out + tl.program_id(0), tl.load(source))
+
+
+@triton.jit
+def endless(flag):
+    while tl.load(flag, volatile=True) == 0:
+        pass
+
+
+def _line_of(kernel, text):
+    lines, first = inspect.getsourcelines(kernel.fn)
+    return first + next(n for n, line in enumerate(lines) if text in line)
+
+
+def test_a_store_past_the_end_names_kernel_line_program_lane_and_tensor(arch):
+    source, target = torch.arange(1000), torch.zeros(900, dtype=torch.int64)
+    with pytest.raises(KernelFault) as caught:
+        copy[(8,)](source, target, 1000, BLOCK=128)
+    fault = caught.value
+    assert fault.problem == "out-of-bounds"
+    assert fault.kernel == "copy"
+    assert os.path.basename(fault.file) == os.path.basename(__file__)
+    assert fault.line == _line_of(copy, "tl.store")
+    assert fault.program_id == (7, 0, 0)
+    # The first lane past the end: 900 is element 4 of program 7, two waves of one element a lane.
+    assert (fault.wave, fault.lane) == (0, 4)
+    assert (fault.tensor, fault.offset) == ("target", 8 * 900)
+    sentence = str(fault)
+    assert f"{os.path.basename(__file__)}:{fault.line}" in sentence
+    assert "offset 7200 of 'target', which has 7200 bytes" in sentence
+    assert fault.report.startswith("out-of-bounds")
+    assert f"{__file__}:{fault.line}" in fault.report
+
+
+def test_a_store_before_the_begin_that_hardware_drops_is_reported_all_the_same(arch):
+    indices = torch.full((64,), -1, dtype=torch.int32)
+    target = torch.zeros(10, dtype=torch.int32)
+    with pytest.raises(KernelFault) as caught:
+        scatter[(1,)](indices, target, BLOCK=64)
+    assert caught.value.problem == "hidden-out-of-bounds"
+    assert (caught.value.tensor, caught.value.offset) == ("target", -4)
+    assert not target.any()
+
+
+def test_a_view_may_be_left_but_not_its_storage(arch):
+    storage = torch.zeros(100, dtype=torch.int32)
+    view = storage[50:60]
+    scatter[(1,)](torch.full((64,), 49, dtype=torch.int32), view, BLOCK=64)
+    assert storage[99] != 0
+    with pytest.raises(KernelFault) as caught:
+        scatter[(1,)](torch.full((64,), 50, dtype=torch.int32), view, BLOCK=64)
+    assert (caught.value.tensor, caught.value.offset) == ("target", 400)
+
+
+def test_with_a_fence_an_index_into_another_tensor_is_a_fault(arch):
+    target, indices = sorted((torch.zeros(64, dtype=torch.int32) for _ in range(2)),
+                             key=lambda tensor: tensor.data_ptr())
+    indices[:] = (indices.data_ptr() - target.data_ptr()) // 4
+    reached = indices.clone()
+    scatter[(1,)](indices, target, BLOCK=64)  # lands in `indices`, and nobody sees it
+    assert not torch.equal(indices, reached)
+    with mla_testbed.triton.options(fence=1 << 24), pytest.raises(KernelFault) as caught:
+        scatter[(1,)](reached, target, BLOCK=64)
+    assert caught.value.tensor == "target"
+
+
+def test_with_a_fence_results_come_back_and_shared_storages_stay_shared(arch):
+    storage = torch.arange(2000)
+    with mla_testbed.triton.options(fence=4096):
+        copy[(8,)](storage[:1000], storage[1000:], 1000, BLOCK=128)
+    assert torch.equal(storage[1000:], torch.arange(1000))
+
+
+def test_a_null_pointer_and_memory_nobody_named_are_faults(arch):
+    with pytest.raises(KernelFault, match="null pointer"):
+        copy[(1,)](torch.empty(0, dtype=torch.int64), torch.zeros(8, dtype=torch.int64), 8, BLOCK=8)
+    hidden, out = torch.tensor([42], dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
+    addresses = torch.tensor([hidden.data_ptr()])
+    with pytest.raises(KernelFault, match="out-of-bounds"):
+        through_a_table[(1,)](addresses, out)
+    mla_testbed.triton.register(hidden, "hidden")
+    try:
+        through_a_table[(1,)](addresses, out)
+    finally:
+        mla_testbed.triton.unregister(hidden)
+    assert out.item() == 42
+
+
+def test_a_kernel_that_never_ends_is_ended_by_the_instruction_limit(arch):
+    limited = mla_testbed.triton.options(instruction_limit=100_000)
+    with limited, pytest.raises(KernelFault) as caught:
+        endless[(1,)](torch.zeros(1, dtype=torch.int32))
+    assert caught.value.problem == "instruction-limit"
+
+
+def test_a_fault_leaves_the_next_launch_alone(arch):
+    source = torch.arange(64)
+    with pytest.raises(KernelFault):
+        copy[(1,)](source, torch.zeros(3, dtype=torch.int64), 64, BLOCK=64)
+    target = torch.zeros(64, dtype=torch.int64)
+    copy[(1,)](source, target, 64, BLOCK=64)
+    assert torch.equal(source, target)
+    report = mla_testbed.triton.last_report()
+    assert report is not None
+    assert report.clean
+    assert report.statistics.workgroups == 1
+
+
+def test_a_tensor_on_no_host_memory_is_refused_by_its_name(arch):
+    with pytest.raises(mla_testbed.TensorError, match="'source' lies on 'meta'"):
+        copy[(1,)](torch.zeros(8, device="meta"), torch.zeros(8), 8, BLOCK=8)

@@ -1,0 +1,156 @@
+"""Kernels of AITER, vLLM and SGLang as they are, where AITER_SRC, VLLM_SRC and SGLANG_SRC name
+their source trees."""
+
+from __future__ import annotations
+
+import foreign
+import mla_testbed.triton
+import pytest
+import torch
+from mla_testbed.triton import KernelFault
+
+
+@pytest.fixture
+def aiter_mla(tmp_path):
+    names = ["_fwd_kernel_stage2_asm", "_mla_prefill_reduce_kernel"]
+    return foreign.kernels("AITER_SRC", "aiter/mla.py", names, tmp_path)
+
+
+@pytest.fixture
+def aiter_attention(tmp_path):
+    names = ["decode_update_mla_metadata_v1_kernel"]
+    return foreign.kernels("AITER_SRC", "aiter/ops/attention.py", names, tmp_path)
+
+
+@pytest.fixture
+def vllm_mla(tmp_path):
+    path = "vllm/v1/attention/backends/mla/rocm_aiter_mla.py"
+    return foreign.kernels("VLLM_SRC", path, ["_expand_page_indices_kernel"], tmp_path)
+
+
+@pytest.fixture
+def sglang_utils(tmp_path):
+    names = ["_FLASHMLA_CREATE_KV_BLOCK_SIZE", "FLASHMLA_CREATE_KV_BLOCK_SIZE_TRITON",
+             "create_flashinfer_kv_indices_triton", "create_flashmla_kv_indices_triton"]
+    path = "python/sglang/srt/layers/attention/utils.py"
+    return foreign.kernels("SGLANG_SRC", path, names, tmp_path)
+
+
+def _merged(parts, lse):
+    """Partial outputs over the first axis, by their log-sum-exps."""
+    weights = torch.softmax(lse.double(), dim=0)
+    return (weights.unsqueeze(-1) * parts.double()).sum(0), torch.logsumexp(lse.double(), dim=0)
+
+
+def test_the_stage_2_merge_of_aiter_weighs_splits_by_their_lse(arch, aiter_mla):
+    heads, dim, rows, keys, mgc = 4, 128, 2, [150, 40, 500], 64
+    splits = [3, 2, 4]
+    batch, most = len(keys), max(splits)
+    parts = torch.randn(batch * rows, most, heads, dim)
+    lse = torch.randn(batch * rows, most, heads, 1)
+    out = torch.zeros(batch * rows, heads, dim, dtype=torch.bfloat16)
+    final = torch.zeros(batch * rows, heads)
+    qo_indptr = torch.arange(0, batch * rows + 1, rows, dtype=torch.int32)
+    kv_indptr = torch.tensor([0, *torch.tensor(keys).cumsum(0)], dtype=torch.int32)
+    split_indptr = torch.tensor([0, *torch.tensor(splits).cumsum(0)], dtype=torch.int32)
+    last, valid = torch.ones(batch, dtype=torch.int32), torch.zeros(batch, dtype=torch.int32)
+    # Not "uninitialised": the compiler reads registers here whose value it does not use.
+    with mla_testbed.triton.options(checks="waits,lds_races"):
+        aiter_mla._fwd_kernel_stage2_asm[(batch, heads)](
+            parts, lse, out, final, qo_indptr, kv_indptr, last, split_indptr, valid,
+            lse.stride(0), lse.stride(2), lse.stride(1), out.stride(0), out.stride(1),
+            final.stride(0), page_size=1, KV_INDPTR_IS_PAGE_LEVEL=False, MAYBE_FINAL_OUT=True,
+            HAS_FINAL_LSE=True, USE_VALID_SPLIT_COUNT_REDUCE=False, BATCH_NUM=batch,
+            BLOCK_DV=dim, Lv=dim, mgc=mgc, num_warps=1, num_stages=2, waves_per_eu=4)
+    for row in range(batch * rows):
+        request = row // rows
+        used = min(splits[request], -(-keys[request] // mgc))
+        expected, expected_lse = _merged(parts[row, :used], lse[row, :used, :, 0])
+        assert torch.allclose(out[row].double(), expected, rtol=1e-2, atol=1e-2)
+        assert torch.allclose(final[row].double(), expected_lse, rtol=1e-5, atol=1e-5)
+
+
+def test_the_prefill_merge_of_aiter_follows_the_reduce_lists(arch, aiter_mla):
+    heads, dim, tile = 2, 128, 4
+    parts, lse = torch.randn(6 * tile, heads, dim), torch.randn(6 * tile, heads)
+    reduce_indptr = torch.tensor([0, 2, 5], dtype=torch.int32)
+    final_map = torch.tensor([[0, 4], [4, 7]], dtype=torch.int32)
+    partial_map = torch.tensor([0, 8, 4, 16, 20], dtype=torch.int32)
+    out = torch.full((8, heads, dim), 5.0)
+    aiter_mla._mla_prefill_reduce_kernel[(2, heads, tile)](
+        parts, lse, reduce_indptr, final_map, partial_map, out, *parts.stride(), *lse.stride(),
+        *out.stride(), TILE_Q=tile, V_HEAD_DIM=dim, BLOCK_DIM=64, MAX_PARTIALS=4)
+    for group, (begin, end) in enumerate(final_map.tolist()):
+        sources = partial_map[reduce_indptr[group]:reduce_indptr[group + 1]].tolist()
+        for row in range(end - begin):
+            at = torch.tensor(sources) + row
+            assert torch.allclose(out[begin + row].double(), _merged(parts[at], lse[at])[0],
+                                  rtol=1e-5, atol=1e-5)
+    assert (out[7] == 5.0).all()
+
+
+def test_the_decode_update_of_aiter_moves_a_plan_by_one_key(arch, aiter_attention):
+    """One request of 1000 keys in two works becomes one of 1001 keys in the same two."""
+    info = torch.tensor([[0, 0, 0, 1, 0, 600, 400, 0], [0, 1, 0, 1, 600, 1000, 0, 0],
+                         [-9] * 8], dtype=torch.int32)
+    work_indptr = torch.tensor([0, 1, 2], dtype=torch.int32)
+    reduce_indptr = torch.tensor([0, 2], dtype=torch.int32)
+    aiter_attention.decode_update_mla_metadata_v1_kernel[(3,)](
+        torch.tensor([0, 1], dtype=torch.int32), torch.tensor([0, 1001], dtype=torch.int32),
+        torch.ones(1, dtype=torch.int32), 16, 1, True, info, work_indptr, reduce_indptr,
+        torch.tensor([[0, 1]], dtype=torch.int32), torch.tensor([0, 1], dtype=torch.int32),
+        1, 16, 2, 1, 1, None, False)
+    assert info.tolist() == [[0, 0, 0, 1, 0, 600, 401, 0], [0, 1, 0, 1, 600, 1001, 0, 0],
+                             [-9] * 8]
+
+
+@pytest.mark.parametrize("block", [1, 16])
+def test_the_page_expansion_of_vllm_is_that_of_torch(arch, vllm_mla, block):
+    lengths = torch.tensor([0, 5, 700, 33], dtype=torch.int32)
+    starts = torch.tensor([0, 0, 5, 705], dtype=torch.int32)
+    table = torch.randperm(4 * 800 // block).to(torch.int32).view(4, -1)
+    pages = torch.full((738,), -1, dtype=torch.int32)
+    arguments = (table, table.stride(0), starts, lengths)
+    vllm_mla._expand_page_indices_kernel[(4,)](pages, *arguments, KERNEL_BLOCK_SIZE=block,
+                                               BLOCK_SIZE=1024)
+    token = [torch.arange(int(n)) for n in lengths]
+    expected = [table[i][t // block] * block + t % block for i, t in enumerate(token)]
+    assert torch.equal(pages, torch.cat(expected).to(torch.int32))
+    with pytest.raises(KernelFault) as caught:
+        vllm_mla._expand_page_indices_kernel[(4,)](
+            pages[:737].clone(), *arguments, KERNEL_BLOCK_SIZE=block, BLOCK_SIZE=1024)
+    assert (caught.value.tensor, caught.value.offset) == ("page_indices", 4 * 737)
+    assert caught.value.program_id == (3, 0, 0)
+
+
+def test_the_kv_indices_of_sglang_are_gathered_and_a_short_buffer_is_a_fault(arch, sglang_utils):
+    """sgl-project/sglang#24587: the buffer of the captured graph was too small for its tokens."""
+    pool = torch.randperm(4 * 1200).to(torch.int32).view(4, 1200)
+    requests = torch.tensor([2, 0, 3])
+    lengths = torch.tensor([1100, 3, 512])
+    indptr = torch.tensor([0, 1100, 1103, 1615], dtype=torch.int32)
+    out = torch.full((1615,), -1, dtype=torch.int32)
+    kernel = sglang_utils.create_flashinfer_kv_indices_triton
+    kernel[(3,)](pool, requests, lengths, indptr, None, out, pool.stride(0))
+    expected = [pool[r, :n] for r, n in zip(requests.tolist(), lengths.tolist(), strict=True)]
+    assert torch.equal(out, torch.cat(expected))
+    with pytest.raises(KernelFault) as caught:
+        kernel[(3,)](pool, requests, lengths, indptr, None, out[:1600].clone(), pool.stride(0))
+    assert (caught.value.tensor, caught.value.offset) == ("kv_indices_ptr", 4 * 1600)
+    assert caught.value.file.endswith("utils.py")
+    assert caught.value.line > 0
+
+
+def test_the_page_table_of_sglang_has_the_pages_of_every_request(arch, sglang_utils):
+    page, pages = 64, 20
+    table = torch.randperm(3 * pages).to(torch.int32).view(3, pages)
+    pool = (table.repeat_interleave(page, dim=1) * page
+            + torch.arange(page).repeat(pages)).to(torch.int32)
+    lengths = torch.tensor([1280, 1, 130], dtype=torch.int32)
+    out = torch.full((3, pages), -1, dtype=torch.int32)
+    sglang_utils.create_flashmla_kv_indices_triton[(3,)](
+        pool, torch.arange(3), lengths, None, out, pool.stride(0), out.stride(0), page)
+    for row, length in enumerate(lengths.tolist()):
+        used = -(-length // page)
+        assert torch.equal(out[row, :used], table[row, :used])
+        assert (out[row, used:] == -1).all()

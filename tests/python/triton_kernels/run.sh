@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Triton kernels on the emulated GPUs, in a virtual environment of their own: Triton and torch are
+# large, and not everybody wants them.
+#
+#   tests/python/triton_kernels/run.sh BUILD [PYTEST_ARGUMENT...]
+#
+# The environment lies in BUILD/venv-triton and is made once; compiled kernels stay in
+# BUILD/triton-cache. Exit: 0 all passed, 1 one failed, 10 skipped: the environment cannot be made.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../../.." && pwd)
+build=$(cd "${1?run.sh needs a build directory}" && pwd)
+shift
+venv=$build/venv-triton
+
+if ! cmp -s "$here/requirements.txt" "$venv/requirements.txt"; then
+  rm -rf "$venv"
+  { python3 -m venv "$venv" && timeout 600 "$venv/bin/pip" install --quiet -r "$here/requirements.txt"; } || {
+    echo "skipped: no virtual environment with Triton: pip install -r $here/requirements.txt"
+    exit 10
+  }
+  cp "$here/requirements.txt" "$venv/requirements.txt"
+fi
+
+export MLA_TESTBED_LIBRARY=$build/lib/libmla_testbed.so PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH=$root/properties/python${PYTHONPATH:+:$PYTHONPATH}
+export TRITON_CACHE_DIR=${TRITON_CACHE_DIR:-$build/triton-cache}
+cd "$root"
+exec "$venv/bin/python" -W ignore::UserWarning -m pytest -q -p no:cacheprovider "$@" "$here"
