@@ -39,6 +39,11 @@ def endless(flag):
         pass
 
 
+@triton.jit
+def checked(x):
+    tl.device_assert(tl.load(x) > 0, "positive")
+
+
 def _line_of(kernel, text):
     lines, first = inspect.getsourcelines(kernel.fn)
     return first + next(n for n, line in enumerate(lines) if text in line)
@@ -116,6 +121,13 @@ def test_a_null_pointer_and_memory_nobody_named_are_faults(arch):
     finally:
         mla_testbed.triton.unregister(hidden)
     assert out.item() == 42
+
+
+def test_an_assertion_passes_where_it_holds_and_is_a_fault_where_not(arch):
+    checked[(1,)](torch.ones(1), debug=True)
+    with pytest.raises(KernelFault, match="a tl.device_assert that does not hold") as caught:
+        checked[(1,)](torch.zeros(1), debug=True)
+    assert caught.value.line == _line_of(checked, "tl.device_assert")
 
 
 def test_a_kernel_that_never_ends_is_ended_by_the_instruction_limit(arch):

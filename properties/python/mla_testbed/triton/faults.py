@@ -25,7 +25,7 @@ class KernelFault(FaultError):
         report: all events, one a line.
     """
 
-    def __init__(self, launch: gfx.Report) -> None:
+    def __init__(self, launch: gfx.Report, calls_host: bool = False) -> None:
         first = launch.events[0]
         self.launch = launch
         self.kernel = launch.kernel
@@ -35,7 +35,7 @@ class KernelFault(FaultError):
         self.tensor, self.offset = first.range, first.range_offset
         self.file, self.line = first.file, first.line
         lines = [event.line_text for event in launch.events]
-        super().__init__(_sentence(launch, first), report="\n".join(lines))
+        super().__init__(_sentence(launch, first, calls_host), report="\n".join(lines))
 
 
 def _where(event: gfx.Event) -> str:
@@ -44,13 +44,16 @@ def _where(event: gfx.Event) -> str:
     return f"{os.path.basename(event.file)}:{event.line}"
 
 
-def _sentence(launch: gfx.Report, first: gfx.Event) -> str:
+def _sentence(launch: gfx.Report, first: gfx.Event, calls_host: bool) -> str:
     lane = f", lane {first.lane}" if first.lane >= 0 else ""
     more = len(launch.events) - 1 + launch.findings_dropped
     tail = f"\n  and {more} more: see the attribute `report`" if more else ""
     hint = ""
     if first.problem == "not-implemented":
         hint = "\n  the emulator does not execute it; docs/emulator.md has the list"
+    if calls_host and "null pointer" in first.text:
+        hint = "\n  the kernel calls the host, and nobody answers: tl.device_print, or a " \
+               "tl.device_assert that does not hold"
     return (f"{first.problem} in kernel '{launch.kernel}' ({_where(first)}), program "
             f"{first.workgroup}, wave {first.wave}{lane}: {first.text}\n"
             f"  at {first.place} `{first.disassembly}`{hint}{tail}")

@@ -57,7 +57,13 @@ class EmulatorLauncher:
         if exit_hook is not None:
             exit_hook(launch_metadata)
         if not report.clean:
-            raise KernelFault(report)
+            raise KernelFault(report, _calls_host(function.kernel))
+
+
+def _calls_host(kernel: gfx.Kernel) -> bool:
+    """Whether printing or a failed assertion would ask a host for help."""
+    return any(argument.kind in ("hidden_hostcall_buffer", "hidden_printf_buffer")
+               for argument in kernel.arguments)
 
 
 def _ranges(values: list[kernarg.Value]) -> list[gfx.Range]:
