@@ -60,8 +60,9 @@ TESTS = (
               always_persistent=True,
               small=_words("-c 13 200 -b 2 -n 16,4 32,3 64,2 -cpw 2 3"),
               small_aiter=_words("-c 200 -b 1 -n 16,4 -cpw 2")),
+    # Up to 16384 keys the test also runs prefill, over a latent cache and in FlyDSL.
     AiterTest("mla", "test_mla.py", triton=True,
-              small=_words("-c 64 -b 2 -n 16,1 16,2 -d bf16 -kvd bf16 -splits 1 3")),
+              small=_words("-c 16385 -b 1 -n 16,1 16,2 -d bf16 -kvd bf16 -splits 3")),
     AiterTest("mla_prefill_ps", "test_mla_prefill_ps.py", archs=("gfx950",),
               small=_words("-c 21 300 -b 1 3 -n 1 16")),
     AiterTest("mla_sparse", "test_mla_sparse.py", archs=("gfx950",), triton=True,
