@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 
 import mla_testbed
@@ -117,6 +118,12 @@ def test_arguments_that_do_not_fit_the_code_object_are_refused():
         packed(kernel, [Value("a", "i32", 1)])
     with pytest.raises(mla_testbed.UsageError, match="'a' is str; expected a tensor"):
         packed(kernel, [Value("a", "*i8", "text")])
+
+
+def test_without_triton_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "triton.runtime", None)
+    with pytest.raises(mla_testbed.UnsupportedError, match="Triton is not installed: pip install"):
+        mla_testbed.triton.activate("gfx942")
 
 
 @pytest.mark.parametrize("version", ["3.6.0", "3.10.0", "4.0.0"])

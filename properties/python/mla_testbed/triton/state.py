@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .. import gfx
-from ..errors import UsageError
+from ..errors import UnsupportedError, UsageError
 from .memory import Registered
 
 #: In the order of Triton's device numbers: a kernel is compiled once for each device.
@@ -91,9 +91,18 @@ def options(*, checks: str | Iterable[str] | None = None, **fields: Any) -> Iter
         _options.reset(token)
 
 
-def _set_driver() -> None:
-    from triton.runtime import driver
+def _drivers() -> Any:
+    """Triton's; UnsupportedError where it is not installed."""
+    try:
+        from triton.runtime import driver
+    except ModuleNotFoundError as e:
+        raise UnsupportedError(
+            "Triton is not installed: pip install 'triton>=3.7,<3.10' torch") from e
+    return driver
 
+
+def _set_driver() -> None:
+    driver = _drivers()
     from .driver import EmulatorDriver
 
     if driver._active is None or not isinstance(driver._active, EmulatorDriver):
@@ -103,15 +112,15 @@ def _set_driver() -> None:
 def activate(arch: str = "gfx942") -> None:
     """From here on Triton kernels are compiled for `arch` and run in the emulator."""
     global _default_arch
-    _default_arch = known_arch(arch)
+    known_arch(arch)
     _set_driver()
+    _default_arch = arch
 
 
 @contextlib.contextmanager
 def emulated(arch: str = "gfx942", **fields: Any) -> Iterator[None]:
     """Inside, launches run on this architecture; `fields` as for options()."""
-    from triton.runtime import driver
-
+    driver = _drivers()
     before = driver._active
     token = _arch.set(known_arch(arch))
     try:
