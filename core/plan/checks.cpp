@@ -87,7 +87,8 @@ Status check_safe(const PlanInput& input, PlannerVersion version) {
   for (std::int64_t r = 0; r < input.batch(); ++r) {
     const auto i = static_cast<std::size_t>(r);
     const bool listed = input.qo_indptr.size() == input.kv_indptr.size();
-    const std::int64_t in_list = listed ? input.qo_indptr[i + 1] - input.qo_indptr[i] : 0;
+    const std::int64_t in_list =
+        listed ? std::int64_t{input.qo_indptr[i + 1]} - input.qo_indptr[i] : 0;
     if (!ragged(input) && !sparse(input) && listed && in_list != input.uniform_qo_len)
       return refused(request_name(r) + " has " + std::to_string(in_list) +
                          " query rows in qo_indptr, all are said to have " +
