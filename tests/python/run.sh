@@ -23,8 +23,7 @@ if ! cmp -s "$requirements" "$venv/requirements.txt"; then
 fi
 # A large one: without it the tests of AITER's Python say that they need it, and are skipped.
 if ! cmp -s "$here/requirements-torch.txt" "$venv/requirements-torch.txt"; then
-  if "$venv/bin/pip" install --quiet -r "$here/requirements-torch.txt" \
-      --extra-index-url https://download.pytorch.org/whl/cpu; then
+  if "$venv/bin/pip" install --quiet -r "$here/requirements-torch.txt"; then
     cp "$here/requirements-torch.txt" "$venv/requirements-torch.txt"
   else
     echo "python: no torch; tests that need it are skipped" >&2
@@ -40,4 +39,4 @@ fi
 "$venv/bin/ruff" check --no-cache --config "$here/ruff.toml" properties/python tests/python
 "$venv/bin/mypy" --config-file "$here/mypy.ini" --cache-dir "$build/mypy" \
   properties/python/mla_testbed
-"$venv/bin/python" -m pytest -q -p no:cacheprovider tests/python
+"$venv/bin/python" -m pytest -q --durations=8 -p no:cacheprovider tests/python

@@ -26,4 +26,4 @@ export MLA_TESTBED_LIBRARY=$build/lib/libmla_testbed.so PYTHONDONTWRITEBYTECODE=
 export PYTHONPATH=$root/properties/python${PYTHONPATH:+:$PYTHONPATH}
 export TRITON_CACHE_DIR=${TRITON_CACHE_DIR:-$build/triton-cache}
 cd "$root"
-exec "$venv/bin/python" -W ignore::UserWarning -m pytest -q -p no:cacheprovider "$@" "$here"
+exec "$venv/bin/python" -W ignore::UserWarning -m pytest -q --durations=8 -p no:cacheprovider "$@" "$here"
