@@ -30,7 +30,14 @@ Request request_at(const DecodeMetadata& md, std::int64_t index) {
           .last_page_len = md.last_page_len[i]};
 }
 
-void add_request(const Request& request, const ResolvedShape& shape, TaskChecks& checks) {
+std::int64_t splits_of(const TaskInput& input, std::int64_t request) {
+  if (input.splits_indptr.empty()) return input.metadata.shape.kv_splits;
+  const auto r = static_cast<std::size_t>(request);
+  return std::int64_t{input.splits_indptr[r + 1]} - input.splits_indptr[r];
+}
+
+void add_request(const Request& request, const TaskInput& input, TaskChecks& checks) {
+  const ResolvedShape& shape = input.metadata.shape;
   const auto fault = [&](const std::string& what) {
     checks.fault({"request " + std::to_string(request.index) + ": " + what, -1, -1});
   };
@@ -40,22 +47,27 @@ void add_request(const Request& request, const ResolvedShape& shape, TaskChecks&
                  std::to_string(shape.page_size) + "]");
   const std::int64_t keys = request.keys(shape.page_size);
   const std::int64_t rows = request.q_end - request.q_begin;
-  const bool masks = shape.causal && shape.kernel.masks;
-  for (std::int64_t z = 0; z < shape.kv_splits && keys > z * shape.split_granularity; ++z) {
+  const std::int64_t splits = splits_of(input, request.index);
+  if (splits < 0 || splits > shape.kv_splits)
+    return fault(std::to_string(splits) + " splits are not in [0, " +
+                 std::to_string(shape.kv_splits) + "]");
+  for (std::int64_t z = 0; z < splits && keys > z * shape.split_granularity; ++z) {
     const bool direct = shape.kv_splits == 1;
-    checks.admit({.work = request.index * shape.kv_splits + z,
-                  .slot = -1,
-                  .q_begin = request.q_begin,
-                  .q_end = request.q_end,
-                  .first_entry = request.first_entry,
-                  .keys = {.begin = z * shape.split_granularity,
-                           .end = keys,
-                           .run = shape.split_granularity,
-                           .stride = shape.split_granularity * shape.kv_splits},
-                  .first_limit = masks ? keys - rows + 1 : keys,
-                  .limit_step = masks ? 1 : 0,
-                  .partial_row = direct ? -1 : request.q_begin * shape.kv_splits + z,
-                  .partial_stride = shape.kv_splits});
+    Task task{.work = request.index * shape.kv_splits + z,
+              .slot = -1,
+              .q_begin = request.q_begin,
+              .q_end = request.q_end,
+              .first_entry = request.first_entry,
+              .keys = {.begin = z * shape.split_granularity,
+                       .end = keys,
+                       .run = shape.split_granularity,
+                       .stride = shape.split_granularity * splits},
+              .first_limit = keys,
+              .partial_row = direct ? -1 : request.q_begin * shape.kv_splits + z,
+              .partial_stride = shape.kv_splits};
+    if (shape.causal && shape.kernel.masks)
+      limit_rows(task, input.share, request.index, keys, 0, rows - 1);
+    checks.admit(task);
   }
 }
 
@@ -65,7 +77,7 @@ TaskList split_tasks(const TaskInput& input) {
   const DecodeMetadata& md = input.metadata;
   TaskChecks checks(input);
   for (std::int64_t r = 0; r < md.requests().count(); ++r)
-    add_request(request_at(md, r), md.shape, checks);
+    add_request(request_at(md, r), input, checks);
   return std::move(checks).finish();
 }
 

@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/backend.hpp"
 #include "core/builder/row_map.hpp"
+#include "core/units.hpp"
 
 namespace mla::cpu {
 
@@ -37,15 +39,19 @@ struct Task {
   std::int64_t q_end = 0;
   std::int64_t first_entry = 0;  // of kv_indices: where key position 0 lies
   KeySet keys;
-  std::int64_t first_limit = 0;  // row q_begin + t sees the positions below first_limit + t*step
+  // Row q_begin + t sees the positions below ceil((first_limit + t * limit_step) / ranks) - before.
+  std::int64_t first_limit = 0;
   std::int64_t limit_step = 0;
+  std::int64_t ranks = 1;           // that share the context; limits count keys of all of them
+  std::int64_t before = 0;          // keys of the request, on this rank, before position 0
   std::int64_t partial_row = -1;    // of row q_begin; -1: writes the final output
   std::int64_t partial_stride = 1;  // partial rows from one row to the next
 
   [[nodiscard]] bool direct() const { return partial_row < 0; }
   [[nodiscard]] std::int64_t rows() const { return q_end - q_begin; }
   [[nodiscard]] std::int64_t visible(std::int64_t row) const {
-    return keys.count_below(first_limit + (row - q_begin) * limit_step);
+    const std::int64_t limit = first_limit + (row - q_begin) * limit_step;
+    return keys.count_below(ceil_div(std::max<std::int64_t>(limit, 0), ranks) - before);
   }
   [[nodiscard]] std::int64_t partial_row_of(std::int64_t row) const {
     return partial_row + (row - q_begin) * partial_stride;
@@ -82,6 +88,13 @@ struct CacheView {
   }
 };
 
+// Ranks that share a context key by key: key j of this rank is key j * ranks + rank of the request.
+struct RankShare {
+  std::span<const std::int32_t> global_kv_indptr{};  // [batch + 1] keys; empty: there is one rank
+  std::int64_t ranks = 1;
+  std::int64_t rank = 0;
+};
+
 // What the planning of tasks looks at, besides the works themselves.
 struct TaskInput {
   const DecodeMetadata& metadata;  // lists of the batch; of the shape: mask, pages, splits
@@ -89,7 +102,24 @@ struct TaskInput {
   std::int64_t kernel_rows = 0;   // of Q and of the output
   std::int64_t fold = 1;          // kernel requests of one request
   std::int64_t partial_rows = 0;  // of the partial buffers
+  RankShare share{};
+  // Splits of request r: entry r + 1 less entry r; empty: as many as the shape says for all.
+  std::span<const std::int32_t> splits_indptr{};
 };
+
+// What the rows of a causal task see: `rows_after` rows of the request follow its first row, and of
+// the `keys` positions that lie before the request's end on this rank `before` are not the task's.
+inline void limit_rows(Task& task, const RankShare& share, std::int64_t request, std::int64_t keys,
+                       std::int64_t before, std::int64_t rows_after) {
+  task.limit_step = 1;
+  task.first_limit = keys - rows_after;
+  if (share.global_kv_indptr.empty()) return;
+  const auto r = static_cast<std::size_t>(request);
+  task.first_limit = std::int64_t{share.global_kv_indptr[r + 1]} - share.global_kv_indptr[r] -
+                     rows_after - share.rank;
+  task.ranks = share.ranks;
+  task.before = before;
+}
 
 // Where a task's keys lie, for checking and for reading.
 struct KeyAddresses {

@@ -57,8 +57,10 @@ std::int64_t key_count(const DecodeMetadata& md, const WorkItem& item, std::int6
                        md.last_page_len[static_cast<std::size_t>(request)]);
 }
 
-void add_work(const WorkItem& item, std::int64_t work, std::int64_t slot, const DecodeMetadata& md,
-              std::int64_t fold, TaskChecks& checks) {
+void add_work(const WorkItem& item, std::int64_t work, std::int64_t slot, const TaskInput& input,
+              TaskChecks& checks) {
+  const DecodeMetadata& md = input.metadata;
+  const std::int64_t fold = input.fold;
   Task task;
   task.work = work;
   task.slot = slot;
@@ -88,10 +90,13 @@ void add_work(const WorkItem& item, std::int64_t work, std::int64_t slot, const 
   task.keys = {.begin = 0, .end = keys, .run = keys, .stride = keys > 0 ? keys : 1};
   // Causal: the last row of the request sees all its keys, each earlier row one less. Keys that
   // belong to the request but lie behind this work count as kv_offset.
-  const bool masks = md.shape.causal && md.shape.kernel.masks;
-  const std::int64_t rows_behind = row_end(md, fold, item.batch) - 1 - item.q_begin;
-  task.first_limit = masks ? keys + item.kv_offset - rows_behind : keys;
-  task.limit_step = masks ? 1 : 0;
+  task.first_limit = keys;
+  if (md.shape.causal && md.shape.kernel.masks) {
+    const std::int64_t first_page = md.kv_indptr[static_cast<std::size_t>(request)];
+    limit_rows(task, input.share, request, keys + item.kv_offset,
+               (item.kv_begin - first_page) * md.shape.page_size,
+               row_end(md, fold, item.batch) - 1 - item.q_begin);
+  }
   checks.admit(task);
 }
 
@@ -115,7 +120,7 @@ TaskList read_works(const PlanView& plan, const TaskInput& input) {
       continue;
     }
     for (std::int64_t work = begin; work < end; ++work)
-      add_work(work_at(arrays.info, work), work, slot, input.metadata, input.fold, checks);
+      add_work(work_at(arrays.info, work), work, slot, input, checks);
   }
   return std::move(checks).finish();
 }

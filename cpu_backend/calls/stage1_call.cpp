@@ -25,39 +25,42 @@ Result<std::int64_t> fold_of(const Stage1Call& call) {
                  "q has " + std::to_string(call.q_rows) + " rows, no multiple of the " +
                      std::to_string(rows) + " rows of qo_indptr",
                  ""};
-  const std::int64_t fold = call.q_rows / rows;
-  if (fold == 1) return fold;
-  for (std::size_t r = 0; r + 1 < call.qo_indptr.size(); ++r)
+  return call.q_rows / rows;
+}
+
+// Rows of folded requests are counted with the length of all.
+Status check_fold(const Stage1Call& call) {
+  for (std::size_t r = 0; call.fold > 1 && r + 1 < call.qo_indptr.size(); ++r)
     if (std::int64_t{call.qo_indptr[r + 1]} - call.qo_indptr[r] != call.max_qo_len)
-      return unsupported("heads folded " + std::to_string(fold) +
+      return unsupported("heads folded " + std::to_string(call.fold) +
                          " times need requests of max_seqlen_q = " +
                          std::to_string(call.max_qo_len) + " rows; request " + std::to_string(r) +
                          " has " + std::to_string(call.qo_indptr[r + 1] - call.qo_indptr[r]));
-  return fold;
+  return std::nullopt;
 }
 
-std::string shape_of(const Stage1Call& call, std::int64_t fold) {
+std::string shape_of(const Stage1Call& call) {
   return std::string(name(call.arch)) + ", " + std::string(name(call.dtype.q)) + "/" +
-         std::string(name(call.dtype.kv)) + ", " + std::to_string(call.heads * fold) + " heads, " +
-         std::to_string(call.max_qo_len) + " rows a request";
+         std::string(name(call.dtype.kv)) + ", " + std::to_string(call.heads * call.fold) +
+         " heads, " + std::to_string(call.max_qo_len) + " rows a request";
 }
 
-Result<KernelEntry> kernel_of(const Stage1Call& call, std::int64_t fold) {
-  const std::int64_t heads = call.heads * fold;
+Result<KernelEntry> kernel_of(const Stage1Call& call) {
+  const std::int64_t heads = call.heads * call.fold;
   const auto kernel = call.plan
                           ? find_persistent_kernel(call.arch, call.dtype, heads, call.max_qo_len)
                           : find_split_kernel(call.arch, call.dtype, heads, call.max_qo_len);
   if (!kernel)
     return unsupported(std::string("no ") + (call.plan ? "persistent" : "non-persistent") +
-                       " kernel takes " + shape_of(call, fold));
+                       " kernel takes " + shape_of(call));
   if (call.plan && call.lse != nullptr && !kernel->lse)
-    return unsupported("no kernel with " + shape_of(call, fold) + " returns a final LSE");
+    return unsupported("no kernel with " + shape_of(call) + " returns a final LSE");
   if (!call.causal && call.max_qo_len > 1 && !kernel->non_causal)
-    return unsupported("no kernel with " + shape_of(call, fold) + " runs without a causal mask");
+    return unsupported("no kernel with " + shape_of(call) + " runs without a causal mask");
   return *kernel;
 }
 
-DecodeMetadata metadata_of(const Stage1Call& call, const KernelEntry& kernel, std::int64_t fold) {
+DecodeMetadata metadata_of(const Stage1Call& call) {
   DecodeMetadata md;
   md.shape.arch = call.arch;
   md.shape.dtype = call.dtype;
@@ -65,12 +68,12 @@ DecodeMetadata metadata_of(const Stage1Call& call, const KernelEntry& kernel, st
   md.shape.causal = call.causal;
   md.shape.page_size = call.page_size;
   md.shape.route = call.plan ? Route::persistent : Route::split;
-  md.shape.kernel = kernel;
+  md.shape.kernel.masks = call.kernel_masks;
   md.shape.max_qo_len = call.max_qo_len;
   md.shape.uniform_qo_len = call.max_qo_len;  // read only when folded
   md.shape.kv_splits = call.splits;
   md.shape.split_granularity =
-      plan::split_granularity(Heads(call.heads * fold), call.max_qo_len, call.dtype);
+      plan::split_granularity(Heads(call.heads * call.fold), call.max_qo_len, call.dtype);
   md.qo_indptr = call.qo_indptr;
   md.kv_indptr = call.kv_indptr;
   md.kv_indices = call.kv_indices;
@@ -87,30 +90,27 @@ void write_partials(TaskList& list, std::int64_t partial_rows) {
   list.partial_rows = partial_rows;
 }
 
-TaskList tasks_of(const Stage1Call& call, const DecodeMetadata& md, std::int64_t fold) {
+}  // namespace
+
+Result<TaskList> stage1_tasks(const Stage1Call& call) {
+  if (const Status bad = check_fold(call)) return *bad;
+  const DecodeMetadata md = metadata_of(call);
   const TaskInput input{.metadata = md,
                         .cache = call.cache,
                         .kernel_rows = call.q_rows,
-                        .fold = fold,
-                        .partial_rows = call.partial_rows};
+                        .fold = call.fold,
+                        .partial_rows = call.partial_rows,
+                        .share = call.share,
+                        .splits_indptr = call.splits_indptr};
   if (call.plan) return read_works(*call.plan, input);
   TaskList list = split_tasks(input);
   if (call.splits == 1 && call.out == nullptr) write_partials(list, call.partial_rows);
   return list;
 }
 
-}  // namespace
-
-Result<CallReport> run_stage1_call(const Stage1Call& call, int threads) {
-  const auto fold = fold_of(call);
-  if (!fold) return fold.error();
-  if (!call.plan && *fold > 1)
-    return unsupported("heads are folded " + std::to_string(*fold) + " times without a plan");
-  const auto kernel = kernel_of(call, *fold);
-  if (!kernel) return kernel.error();
-  const DecodeMetadata md = metadata_of(call, *kernel, *fold);
+CallReport run_stage1_tasks(const Stage1Call& call, TaskList list, int threads) {
+  const DecodeMetadata md = metadata_of(call);
   const DataPath& path = best_path();
-  TaskList list = tasks_of(call, md, *fold);
   std::vector<std::int64_t> order(list.tasks.size());
   std::iota(order.begin(), order.end(), 0);
   run_stage1({.metadata = md,
@@ -131,6 +131,20 @@ Result<CallReport> run_stage1_call(const Stage1Call& call, int threads) {
   report.faults = std::move(list.faults);
   report.launches.add({"cpu", path.label, StepKind::decode, "stage 1"});
   return report;
+}
+
+Result<CallReport> run_stage1_call(Stage1Call call, int threads) {
+  const auto fold = fold_of(call);
+  if (!fold) return fold.error();
+  call.fold = *fold;
+  if (!call.plan && call.fold > 1)
+    return unsupported("heads are folded " + std::to_string(call.fold) + " times without a plan");
+  const auto kernel = kernel_of(call);
+  if (!kernel) return kernel.error();
+  call.kernel_masks = kernel->masks;
+  auto list = stage1_tasks(call);
+  if (!list) return list.error();
+  return run_stage1_tasks(call, std::move(*list), threads);
 }
 
 }  // namespace mla::cpu

@@ -32,8 +32,12 @@ struct Stage1Call {
   float softmax_scale = 1;
   float q_scale = 1;
   float kv_scale = 1;
-  std::optional<plan::PlanView> plan;  // none: every request in `splits` equal splits
+  std::optional<plan::PlanView> plan{};  // none: every request in at most `splits` splits
   std::int64_t splits = 1;
+  std::span<const std::int32_t> splits_indptr{};  // [batch + 1]; empty: `splits` each
+  std::int64_t fold = 1;     // Q has so many times the rows of the requests (folded heads)
+  bool kernel_masks = true;  // false: rows see all keys of their works
+  RankShare share{};
 
   // Partials are [partial_rows, heads, 512] and [partial_rows, heads]; without a plan partial row
   // query_row * splits + split. A single split writes `out` if there is one, else partial rows.
@@ -49,7 +53,13 @@ struct CallReport {
   Launches launches;
 };
 
-// On the machine's best data path.
-Result<CallReport> run_stage1_call(const Stage1Call& call, int threads);
+// The works of the plan, or the splits, each checked against everything that it reads and writes.
+Result<TaskList> stage1_tasks(const Stage1Call& call);
+// Runs what was checked, on the machine's best data path.
+CallReport run_stage1_tasks(const Stage1Call& call, TaskList list, int threads);
+
+// The whole call: the fold that the rows of Q tell, the kernel that takes the shape and how it
+// masks, works, execution.
+Result<CallReport> run_stage1_call(Stage1Call call, int threads);
 
 }  // namespace mla::cpu

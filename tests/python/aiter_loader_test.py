@@ -144,7 +144,7 @@ def test_a_work_that_leaves_the_index_list_is_named(caller):
     step = Step(caller)
     step.make_plan()
     step.plan["work_info_set"][0, 5] += 10_000
-    with pytest.raises(RuntimeError, match=r"slot 0, work 0: entry \d+ of kv_page_indices"):
+    with pytest.raises(RuntimeError, match=r"work 0 of slot 0: entries \[0, \d+\) are not in kv_indices"):
         step.attend()
     assert step.out.isnan().all()
 
@@ -153,7 +153,7 @@ def test_rows_outside_of_q_are_named(caller):
     step = Step(caller)
     step.make_plan()
     step.plan["work_info_set"][0, 3] = 2**31 - 1
-    with pytest.raises(RuntimeError, match=r"slot 0, work 0: query rows \[0, 2147483647\)"):
+    with pytest.raises(RuntimeError, match=r"work 0 of slot 0: query rows \[0, 2147483647\)"):
         step.attend()
 
 
@@ -161,7 +161,7 @@ def test_a_page_outside_of_the_cache_is_named(caller):
     step = Step(caller)
     step.make_plan()
     step.pages[3] = sum(KEYS)
-    with pytest.raises(RuntimeError, match=rf"kv_page_indices\[3\] is {sum(KEYS)}, which is not"):
+    with pytest.raises(RuntimeError, match=rf"entry 3 of kv_indices leads to cache slot {sum(KEYS)},"):
         step.attend()
 
 

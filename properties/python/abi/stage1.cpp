@@ -1,9 +1,9 @@
 // Stage 1 of a decode through the C interface.
 #include "cpu_backend/calls/stage1_call.hpp"
 
+#include "properties/python/abi/aiter/decode_call.hpp"
 #include "properties/python/abi/aiter/decode_device.hpp"
 #include "properties/python/abi/aiter/decode_step.hpp"
-#include "properties/python/abi/aiter/decode_tasks.hpp"
 #include "properties/python/abi/backend.hpp"
 #include "properties/python/abi/execution.hpp"
 #include "properties/python/abi/options.hpp"
@@ -154,9 +154,9 @@ MaybeFailure by_code_objects(Arch arch, const mla_stage1_options& o, const Tenso
     return bad;
   const auto selection = aiter::select_kernel(step);
   if (!selection) return failure_of(selection.error());
-  std::vector<Fault> faults;
-  for (const std::string& what : aiter::tasks_of(step).faults) faults.push_back({what, -1, -1});
-  if (!faults.empty()) return failure_of_faults("stage 1", faults);
+  const auto list = cpu::stage1_tasks(aiter::call_of(step));
+  if (!list) return failure_of(list.error());
+  if (!list->faults.empty()) return failure_of_faults("stage 1", list->faults);
   return aiter::run_on_device(step, *selection);
 }
 

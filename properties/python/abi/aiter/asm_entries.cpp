@@ -1,24 +1,15 @@
 // AITER's entry points, as its Python calls them with ctypes.
 #include <string>
 
-#include "properties/python/abi/aiter/decode_cpu.hpp"
+#include "properties/python/abi/aiter/decode_call.hpp"
 #include "properties/python/abi/aiter/decode_device.hpp"
 #include "properties/python/abi/aiter/decode_step.hpp"
-#include "properties/python/abi/aiter/decode_tasks.hpp"
 #include "properties/python/abi/aiter/mla_testbed_aiter.h"
+#include "properties/python/abi/backend.hpp"
+#include "properties/python/abi/execution.hpp"
 
 namespace mla::abi::aiter {
 namespace {
-
-constexpr std::size_t kShownFaults = 20;
-
-Failure failure_of(const std::vector<std::string>& faults) {
-  Failure failure{MLA_FAULT, "stage 1: " + faults.front(), "", ""};
-  if (faults.size() > 1) failure.message += " (and " + std::to_string(faults.size() - 1) + " more)";
-  for (std::size_t i = 0; i < std::min(faults.size(), kShownFaults); ++i)
-    failure.report += faults[i] + "\n";
-  return failure;
-}
 
 std::optional<Failure> decode(const DecodeCall& call) {
   auto machine = this_machine();
@@ -27,10 +18,12 @@ std::optional<Failure> decode(const DecodeCall& call) {
   if (auto bad = check_step(call, std::move(*machine), step)) return bad;
   const auto selection = select_kernel(step);
   if (!selection) return abi::failure_of(selection.error());
-  const DecodeTasks list = tasks_of(step);
-  if (!list.faults.empty()) return failure_of(list.faults);
+  const cpu::Stage1Call on_cpu = call_of(step);
+  auto list = cpu::stage1_tasks(on_cpu);
+  if (!list) return abi::failure_of(list.error());
+  if (!list->faults.empty()) return failure_of_faults("stage 1", list->faults);
   if (step.machine.execution == Execution::code_objects) return run_on_device(step, *selection);
-  run_on_cpu(step, list.tasks);
+  cpu::run_stage1_tasks(on_cpu, std::move(*list), threads());
   return std::nullopt;
 }
 

@@ -95,6 +95,8 @@ MaybeFailure works(const DecodeCall& call, DecodeStep& step) {
           call.work_info, {.name = "work_info_set", .dtypes = {MLA_DTYPE_I32}, .shape = {kAny, 8}}))
     return bad;
   step.work_info = elements<const std::int32_t>(*call.work_info);
+  step.work_meta_data = {std::bit_cast<std::uint64_t>(call.work_indptr->ptr),
+                         std::bit_cast<std::uint64_t>(call.work_info->ptr)};
   if (call.work_meta_data == nullptr) return std::nullopt;
   if (auto bad =
           check_tensor(call.work_meta_data,
@@ -103,11 +105,9 @@ MaybeFailure works(const DecodeCall& call, DecodeStep& step) {
   if (call.work_meta_data->numel < 2) return bad_tensor("work_meta_data", "2 elements", "fewer");
   // What the kernels follow. The two tensors are there so that a wrong address can be told.
   const auto* meta = static_cast<const std::uint64_t*>(call.work_meta_data->ptr);
-  const std::uint64_t expected[] = {std::bit_cast<std::uint64_t>(call.work_indptr->ptr),
-                                    std::bit_cast<std::uint64_t>(call.work_info->ptr)};
   const char* names[] = {"work_indptr", "work_info_set"};
-  for (int i = 0; i < 2; ++i)
-    if (meta[i] != expected[i])
+  for (std::size_t i = 0; i < step.work_meta_data.size(); ++i)
+    if (meta[i] != step.work_meta_data[i])
       return Failure{MLA_FAULT,
                      "work_meta_data[" + std::to_string(i) + "] is " + std::to_string(meta[i]) +
                          ", which is not the address of the tensor '" + names[i] +

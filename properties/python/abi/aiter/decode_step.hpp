@@ -5,6 +5,7 @@
 // properties/python/abi. Fails: MLA_BAD_TENSOR, MLA_USAGE or MLA_UNSUPPORTED, naming the parameter.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -44,6 +45,7 @@ struct DecodeStep {
   float kv_scale = 1;
   std::span<const std::int32_t> qo_indptr, kv_indptr, kv_indices, last_page_len;
   std::span<const std::int32_t> work_indptr, work_info;  // persistent
+  std::array<std::uint64_t, 2> work_meta_data{};         // their addresses
   std::span<const std::int32_t> splits_indptr;           // not persistent
   std::span<const std::int32_t> global_kv_indptr;        // empty: keys are not dealt out to ranks
   std::int64_t ranks = 1;

@@ -1,0 +1,75 @@
+#include "properties/python/abi/aiter/decode_call.hpp"
+
+#include <algorithm>
+
+namespace mla::abi::aiter {
+namespace {
+
+std::int64_t fold_of(const DecodeStep& step) {
+  const std::int64_t works = std::ssize(step.work_info) / plan::kWorkItemWords;
+  const std::int64_t used =
+      step.work_indptr.empty() ? 0 : std::clamp<std::int64_t>(step.work_indptr.back(), 0, works);
+  std::int64_t last = 0;
+  for (std::int64_t work = 0; work < used; ++work)
+    last = std::max<std::int64_t>(
+        last, step.work_info[static_cast<std::size_t>(work * plan::kWorkItemWords)]);
+  const std::int64_t fold = last / step.requests + 1;
+  return fold * step.qo_indptr.back() <= step.q_rows ? fold : 1;
+}
+
+void set_outputs(const DecodeStep& step, cpu::Stage1Call& call) {
+  call.partial_rows = step.partial_rows;
+  call.partial_lse = step.split_lse;
+  if (step.bf16_partials) {
+    call.out = reinterpret_cast<std::uint16_t*>(step.split_data);
+    call.lse = step.split_lse;
+    return;
+  }
+  call.partial_out = reinterpret_cast<float*>(step.split_data);
+  if (!step.persistent) return;
+  call.out = step.output;
+  call.lse = step.lse;
+}
+
+}  // namespace
+
+cpu::Stage1Call call_of(const DecodeStep& step) {
+  const std::int64_t row_bytes = kKeyDim * element_bytes(step.kv_dtype);
+  cpu::Stage1Call call{.arch = step.machine.arch,
+                       .dtype = {step.q_dtype, step.kv_dtype},
+                       .q = step.q,
+                       .q_rows = step.q_rows,
+                       .heads = step.heads,
+                       .cache = {.bytes = step.kv,
+                                 .slots = step.pages * step.page_size,
+                                 .row_bytes = row_bytes,
+                                 .gap_slots = step.page_size,
+                                 .gap_bytes = step.page_bytes - step.page_size * row_bytes},
+                       .page_size = step.page_size,
+                       .qo_indptr = step.qo_indptr,
+                       .kv_indptr = step.kv_indptr,
+                       .kv_indices = step.kv_indices,
+                       .last_page_len = step.last_page_len,
+                       .max_qo_len = step.max_qo_len,
+                       .causal = step.causal,
+                       .softmax_scale = step.softmax_scale,
+                       .q_scale = step.q_scale,
+                       .kv_scale = step.kv_scale};
+  call.share = {.global_kv_indptr = step.global_kv_indptr, .ranks = step.ranks, .rank = step.rank};
+  set_outputs(step, call);
+  if (step.persistent) {
+    call.fold = fold_of(step);
+    call.plan.emplace(plan::PlanView{.work_meta_data = step.work_meta_data,
+                                     .work_indptr = step.work_indptr,
+                                     .work_info = step.work_info,
+                                     .reduce_indptr = {},
+                                     .reduce_final_map = {},
+                                     .reduce_partial_map = {}});
+  } else {
+    call.splits = step.splits;
+    call.splits_indptr = step.splits_indptr;
+  }
+  return call;
+}
+
+}  // namespace mla::abi::aiter
