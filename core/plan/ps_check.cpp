@@ -52,6 +52,10 @@ class PsCheck {
     for (std::int64_t w = 0; w < works_ && out_.size() < kMost; ++w) collect(w);
     if (!out_.empty()) return std::move(out_);
     for (std::int64_t r = 0; r + 1 < std::ssize(in_.qo_indptr); ++r) check_request(r);
+    while (!tiles_.empty() && out_.size() < kMost) {  // works of tiles that see no key
+      const auto [tile, pieces] = *tiles_.begin();
+      check_tile(pieces.front().item.batch, tile.q_begin, tile.group);
+    }
     check_reduce();
     return std::move(out_);
   }
@@ -116,9 +120,8 @@ class PsCheck {
   void check_tile(std::int64_t r, std::int64_t row, std::int64_t group) {
     const std::int64_t end = std::min(row + in_.qlen_granularity, at(in_.qo_indptr, r + 1));
     const std::string tile = "rows " + range(row, end) + ", head group " + number(group) + ": ";
-    const auto there = tiles_.find({row, group});
-    std::vector<Piece> pieces =
-        there == tiles_.end() ? std::vector<Piece>() : std::move(there->second);
+    auto taken = tiles_.extract({row, group});
+    std::vector<Piece> pieces = taken.empty() ? std::vector<Piece>() : std::move(taken.mapped());
     std::sort(pieces.begin(), pieces.end(),
               [](const Piece& a, const Piece& b) { return a.item.kv_begin < b.item.kv_begin; });
     const std::int64_t first = at(in_.kv_indptr, r);

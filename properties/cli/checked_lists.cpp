@@ -17,16 +17,6 @@ std::string number(std::int64_t n) {
   return std::to_string(n);
 }
 
-void check_indptr(const char* key, const std::vector<std::int32_t>& list, Sentences& out) {
-  if (list.empty() || list[0] != 0)
-    out.push_back(std::string(key) + (list.empty() ? " is empty" : " does not start at 0"));
-  for (std::size_t i = 1; i < list.size(); ++i)
-    if (list[i] < list[i - 1])
-      out.push_back(std::string(key) + " runs backwards at request " +
-                    number(static_cast<std::int64_t>(i) - 1) + ": " + number(list[i - 1]) + " to " +
-                    number(list[i]));
-}
-
 // The first of many equal findings, and how many more there are.
 class First {
  public:
@@ -168,6 +158,16 @@ void check_pages(const PlannerCall& call, const Pool& pool,
 }
 
 }  // namespace
+
+void check_indptr(const char* key, const std::vector<std::int32_t>& list, Sentences& out) {
+  if (list.empty() || list[0] != 0)
+    out.push_back(std::string(key) + (list.empty() ? " is empty" : " does not start at 0"));
+  for (std::size_t i = 1; i < list.size(); ++i)
+    if (list[i] < list[i - 1])
+      out.push_back(std::string(key) + " runs backwards at request " +
+                    number(static_cast<std::int64_t>(i) - 1) + ": " + number(list[i - 1]) + " to " +
+                    number(list[i]));
+}
 
 Result<ListFindings> check_lists(const PlannerCall& call, const nlohmann::json& object) {
   Fields fields(object);

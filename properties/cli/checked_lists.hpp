@@ -19,6 +19,10 @@ struct ListFindings {
   std::vector<std::string> notes;
 };
 
+// What is wrong with the running sum `key`: where it does not start at 0, and where it falls.
+void check_indptr(const char* key, const std::vector<std::int32_t>& list,
+                  std::vector<std::string>& out);
+
 // Of a document without `kv_indices` the page ids are not looked at. `num_pages` is the size of the
 // cache, `prefix_caching` says whether requests may share pages; both may be absent.
 Result<ListFindings> check_lists(const PlannerCall& call, const nlohmann::json& object);

@@ -4,6 +4,7 @@
 
 #include "core/plan/ps_check.hpp"
 #include "core/plan/ps_prefill.hpp"
+#include "properties/cli/checked_lists.hpp"
 #include "properties/cli/diagnose.hpp"
 #include "properties/cli/json_fields.hpp"
 #include "properties/cli/planner_call.hpp"
@@ -62,15 +63,6 @@ Status read_call(const nlohmann::json& object, PsCall& c) {
 }
 
 using Sentences = std::vector<std::string>;
-
-void check_indptr(const char* key, const std::vector<std::int32_t>& list, Sentences& out) {
-  if (list.empty() || list[0] != 0)
-    out.push_back(std::string(key) + (list.empty() ? " is empty" : " does not start at 0"));
-  for (std::size_t i = 1; i < list.size() && out.empty(); ++i)
-    if (list[i] < list[i - 1])
-      out.push_back(std::string(key) + " runs backwards at request " + std::to_string(i - 1) +
-                    ": " + std::to_string(list[i - 1]) + " to " + std::to_string(list[i]));
-}
 
 // Rows, pages and keys of each request fit each other.
 Sentences contradictions(const PsCall& c) {

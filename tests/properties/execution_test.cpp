@@ -9,6 +9,7 @@
 #include "hip_backend/code_objects.hpp"
 #include "hip_backend/device/open_device.hpp"
 #include "hip_backend/hip_backend.hpp"
+#include "properties/forwarding_backend.hpp"
 #include "properties/judge.hpp"
 #include "properties/runner.hpp"
 #include "tests/properties/judge_support.hpp"
@@ -73,29 +74,18 @@ RunReport report_of(const Backend& backend, StepKind kind, Arch arch) {
 }
 
 // Goes by the name of one backend and hands every step to another.
-class Liar final : public Backend {
+class Liar final : public ForwardingBackend {
  public:
-  Liar(const Backend& claimed, const Backend& runs) : claimed_(claimed), runs_(runs) {}
+  Liar(const Backend& claimed, const Backend& runs) : ForwardingBackend(runs), claimed_(claimed) {}
   [[nodiscard]] std::string_view name() const override { return claimed_.name(); }
   [[nodiscard]] std::string_view device(StepKind kind) const override {
     const std::string_view device = claimed_.device(kind);
-    const bool same = claimed_.name() == runs_.name() && device == runs_.device(kind);
+    const bool same = claimed_.name() == inner().name() && device == inner().device(kind);
     return device.empty() || same ? "elsewhere" : device;
-  }
-  [[nodiscard]] Support supports(const ResolvedShape& shape) const override {
-    return runs_.supports(shape);
-  }
-  [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
-                                         const ExecutionOptions& options) const override {
-    return runs_.run(launch, options);
-  }
-  [[nodiscard]] const prefill::Kernels* prefill_kernels() const override {
-    return runs_.prefill_kernels();
   }
 
  private:
   const Backend& claimed_;
-  const Backend& runs_;
 };
 
 // Has the right answer from somewhere, and launches nothing.
@@ -130,19 +120,13 @@ class Oracle final : public Backend {
 };
 
 // The CPU backend, whose launches give an error from the n-th on.
-class FailsLater final : public Backend {
+class FailsLater final : public ForwardingBackend {
  public:
-  FailsLater(std::int64_t good, ErrorCode code) : good_(good), code_(code) {}
-  [[nodiscard]] std::string_view name() const override { return cpu_backend().name(); }
-  [[nodiscard]] std::string_view device(StepKind kind) const override {
-    return cpu_backend().device(kind);
-  }
-  [[nodiscard]] Support supports(const ResolvedShape& shape) const override {
-    return cpu_backend().supports(shape);
-  }
+  FailsLater(std::int64_t good, ErrorCode code)
+      : ForwardingBackend(cpu_backend()), good_(good), code_(code) {}
   [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
                                          const ExecutionOptions& options) const override {
-    if (good_-- > 0) return cpu_backend().run(launch, options);
+    if (good_-- > 0) return inner().run(launch, options);
     failed_ = true;
     return Error{code_, "the device is gone", ""};
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "properties/canary.hpp"
+#include "properties/forwarding_backend.hpp"
 #include "properties/runner.hpp"
 #include "properties/tags.hpp"
 #include "tests/properties/judge_support.hpp"
@@ -296,16 +297,11 @@ TEST_CASE("quotas: a run owes the tags of the kinds that its properties judge an
   CHECK(has(fa, "an FA step of more than 16 heads"));
   CHECK(has(fa, "blocks of several tokens"));
   CHECK_FALSE(has(fa, "64 requests"));
-  class DecodeBackend final : public Backend {
+  class DecodeBackend final : public ForwardingBackend {
    public:
-    [[nodiscard]] std::string_view name() const override { return cpu_backend().name(); }
+    DecodeBackend() : ForwardingBackend(cpu_backend()) {}
     [[nodiscard]] std::string_view device(StepKind kind) const override {
       return kind == StepKind::decode ? cpu_backend().device(kind) : std::string_view();
-    }
-    [[nodiscard]] Support supports(const ResolvedShape&) const override { return {true, {}}; }
-    [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
-                                           const ExecutionOptions& options) const override {
-      return cpu_backend().run(launch, options);
     }
   };
   CHECK(owed({&kDecodeOnly, &kFaOnly}, DecodeBackend()) == decode);

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "properties/compare.hpp"
+#include "properties/forwarding_backend.hpp"
 #include "properties/judge.hpp"
 #include "properties/subject.hpp"
 #include "tests/properties/judge_support.hpp"
@@ -12,15 +13,10 @@ using namespace mla::prop;
 namespace {
 
 // Counts executions, and remembers the options of the last one.
-class Counting final : public Backend {
+class Counting final : public ForwardingBackend {
  public:
+  Counting() : ForwardingBackend(cpu_backend()) {}
   [[nodiscard]] std::string_view name() const override { return "counting"; }
-  [[nodiscard]] std::string_view device(StepKind kind) const override {
-    return cpu_backend().device(kind);
-  }
-  [[nodiscard]] Support supports(const ResolvedShape& s) const override {
-    return cpu_backend().supports(s);
-  }
   [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
                                          const ExecutionOptions& options) const override {
     ++runs;

@@ -162,6 +162,21 @@ TEST_CASE("ps_check: what is wrong is said with its values", "[plan][ps]") {
                                "works, of which"));
 }
 
+TEST_CASE("ps_check: a work of rows that see no key may write no foreign partial row",
+          "[plan][ps]") {
+  Step step({64}, {64}, ComputeUnits(3), Heads(1), true);
+  step.context_lens[0] = 16;  // rows 0 to 47 see nothing now, the plan has works for them
+  const auto partial_rows = [&] {
+    std::int64_t found = 0;
+    for (const Violation& v : step.violations()) found += v.rule == Rule::partial_rows ? 1 : 0;
+    return found;
+  };
+  REQUIRE(step.work_info[2] == 0);  // work 0 is that of rows 0 to 31
+  CHECK(partial_rows() == 0);
+  step.work_info[1] = 1 << 20;
+  CHECK(partial_rows() == 1);
+}
+
 TEST_CASE("ps_check: a batch of two billion rows is answered with at most a hundred violations",
           "[plan][ps]") {
   Step step({64}, {64}, ComputeUnits(3), Heads(1), true);

@@ -57,7 +57,7 @@ struct Planted {
   std::uint32_t threads;
   bool input;
   Problem problem;
-  std::string instruction;  // how it begins; of a race, either of the two that collide
+  std::string instruction;  // how it begins, as waves take turns
 };
 
 const std::vector<Planted> all_planted = {
@@ -66,7 +66,7 @@ const std::vector<Planted> all_planted = {
     {"scalar_load_without_wait", 64, true, Problem::missing_wait, "s_add_u32"},
     {"lds_write_without_wait", 128, false, Problem::missing_wait, "ds_read_b32"},
     {"read_without_barrier", 128, false, Problem::lds_race, "ds_"},
-    {"overwrite_without_barrier", 128, false, Problem::lds_race, "ds_"},
+    {"overwrite_without_barrier", 128, false, Problem::lds_race, "ds_write"},
     {"register_never_written", 64, false, Problem::uninitialised_register, "v_add_u32"},
     {"copy_of_a_register_never_written", 64, false, Problem::uninitialised_register, "v_add_u32"},
     {"scalar_never_written", 64, false, Problem::uninitialised_register, "s_add_u32"},
@@ -90,18 +90,20 @@ TEST_CASE("every planted mistake is found at its instruction, under every schedu
   for (const Planted& planted : all_planted) {
     for (const Schedule& schedule : schedules()) {
       INFO(target.text() << " " << planted.kernel << ", " << text(schedule));
+      // In another order either of two that race may come second, and be the one that is named.
+      const bool in_turns = schedule.slice == 4 && schedule.order == Order::round_robin;
       const auto report = launch(target, planted.kernel, planted.threads, planted.input, schedule);
       std::string lines;
       for (const auto& event : report.findings) lines += event.line() + "\n";
       INFO(lines);
       REQUIRE(std::any_of(report.findings.begin(), report.findings.end(), [&](const auto& event) {
         return event.problem == planted.problem && event.place.starts_with(planted.kernel) &&
-               event.disassembly.starts_with(planted.instruction);
+               event.disassembly.starts_with(
+                   in_turns || planted.problem != Problem::lds_race ? planted.instruction : "ds_");
       }));
       for (const auto& event : report.findings)
         REQUIRE((event.problem == planted.problem || follows_from(planted.problem, event.problem)));
-      if (schedule.slice == 4 && schedule.order == Order::round_robin)
-        REQUIRE(report.findings.size() == 1);
+      if (in_turns) REQUIRE(report.findings.size() == 1);
     }
   }
 }

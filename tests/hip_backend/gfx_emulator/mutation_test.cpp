@@ -228,6 +228,7 @@ void check_no_worse(const Tally& tally, const std::array<int, 5>& row) {
   CHECK(tally.unreached <= unreached);
   CHECK(tally.reported >= reported);
   CHECK(tally.numbers <= numbers);
+  CHECK(tally.numbers == 0);  // nothing that changes a bit goes unreported
   CHECK(static_cast<int>(tally.harmless.size()) <= harmless);
 }
 
