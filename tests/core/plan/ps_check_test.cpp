@@ -162,6 +162,25 @@ TEST_CASE("ps_check: what is wrong is said with its values", "[plan][ps]") {
                                "works, of which"));
 }
 
+TEST_CASE("ps_check: a piece is merged once", "[plan][ps]") {
+  Step step({64}, {64}, ComputeUnits(3), Heads(1), true);
+  REQUIRE(step.reduce_indptr[1] == 2);
+  step.reduce_partial_map.push_back(step.reduce_partial_map[1]);
+  for (std::size_t t = 1; t < step.reduce_indptr.size(); ++t) ++step.reduce_indptr[t];
+  const auto found = step.violations();
+  REQUIRE_FALSE(found.empty());
+  CHECK(found[0].rule == Rule::reduce_list);
+}
+
+TEST_CASE("ps_check: the heads of a work are one of the groups", "[plan][ps]") {
+  Step step({20}, {40}, ComputeUnits(1), Heads(2), true);
+  REQUIRE(step.work_info[7] == 2 << 16);
+  step.work_info[7] = 3 << 16 | 1;
+  const auto found = step.violations();
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].what == "work 0 is for heads [1,3) of 4, 2 a work");
+}
+
 TEST_CASE("ps_check: a work of rows that see no key may write no foreign partial row",
           "[plan][ps]") {
   Step step({64}, {64}, ComputeUnits(3), Heads(1), true);
@@ -185,6 +204,7 @@ TEST_CASE("ps_check: a batch of two billion rows is answered with at most a hund
       step.qo_indptr[1] = std::numeric_limits<std::int32_t>::max();
       step.call.causal = causal;
       step.call.qlen_granularity = 1;
+      step.call.kv_heads = Heads(1 << 20);
       step.context_lens[0] = keys;
       step.work_indptr = {0, 0, 0, 0};
       CHECK(step.violations().size() <= 101);

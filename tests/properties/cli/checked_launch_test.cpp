@@ -140,6 +140,19 @@ TEST_CASE("launch: a change that leaves a valid plan is a note", "[cli][check]")
                                   Contains("; what the kernel found is valid as well"));
 }
 
+TEST_CASE("launch: a plan that was broken when it was planned keeps its culprit, the change is a note",
+          "[cli][check]") {
+  json step = launched();
+  step["num_heads_per_head_k"] = 128;  // the plan is that of 16
+  const std::string culprit = checked(step).culprit;
+  step["launch_work_info"][5] = 1;
+  const PlanAnswer answer = checked(step);
+  CHECK(answer.culprit == culprit);
+  CHECK(answer.culprit == "the builder");
+  REQUIRE(answer.notes.size() == 1);
+  CHECK_THAT(answer.notes[0], Contains("changed between planner and kernel: work 0 kv_end"));
+}
+
 TEST_CASE("launch: a kernel that is told of fewer rows than a request has is a finding",
           "[cli][check]") {
   json step = launched();
