@@ -1,0 +1,8 @@
+"""The metadata builders of serving engines, unmodified, under the judge (docs/engines.md)."""
+
+from __future__ import annotations
+
+from .engine import PADDING, Built, Engine
+from .step import EngineStep, steps_of
+
+__all__ = ["PADDING", "Built", "Engine", "EngineStep", "steps_of"]
