@@ -48,6 +48,16 @@ LaneWords dma_expected(Arch /*arch*/, const LaneWords& in) {
   return out;
 }
 
+LaneWords dma_masked(Arch /*arch*/, const LaneWords& in) {
+  LaneWords out = no_words();
+  for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+    const u32 before = 0xdddd0000U + static_cast<u32>(lane);
+    word(out, lane, 0) = lane % 2 == 0 ? word(in, lane, 0) : before;
+    word(out, lane, 1) = before;
+  }
+  return out;
+}
+
 LaneWords out_of_range(Arch /*arch*/, const LaneWords& in) {
   LaneWords out = no_words();
   for (std::size_t lane = 0; lane < kLaneCount; ++lane) word(out, lane, 0) = word(in, lane, 0);
@@ -152,9 +162,10 @@ LaneWords matrix_expected(Arch /*arch*/, const LaneWords& in) {
 }
 
 constexpr auto kBits = Assumption::Compare::bits;
-constexpr std::array<Assumption, 7> kTable = {{
+constexpr std::array<Assumption, 8> kTable = {{
     {"APERTURES", "apertures", true, false, 2, kBits, no_words, apertures},
     {"LDS_DMA_ADDRESS", "lds_dma", true, false, 2, kBits, dma_inputs, dma_expected},
+    {"LDS_DMA_MASK", "lds_dma_mask", true, false, 2, kBits, scattered_words, dma_masked},
     {"OUT_OF_RANGE_LDS", "lds_out_of_range", true, true, 2, kBits, scattered_words, out_of_range},
     {"DPP_INACTIVE", "dpp_inactive", true, false, 2, kBits, scattered_words, inactive_sources},
     {"PERMLANE_SWAP_EXEC", "permlane_swap", false, false, 4, kBits, scattered_words, permlanes},

@@ -119,6 +119,7 @@ struct Statistics {
   std::array<std::uint64_t, static_cast<std::size_t>(MatrixType::count)> matrix_flops = {};
   std::uint64_t bytes_read = 0, bytes_written = 0;  // global memory, active lanes
   std::uint64_t lds_bytes_read = 0, lds_bytes_written = 0;
+  std::uint64_t lds_loads_masked = 0;  // lanes of loads to LDS that LDS_DMA_MASK drops
   std::uint64_t scratch_bytes = 0;
   std::uint64_t lds_bank_conflicts = 0;  // extra passes over 32 banks
   std::uint64_t barrier_stalls = 0;      // turns a wave could not take, waiting at a barrier

@@ -81,6 +81,7 @@ void Statistics::add(const Statistics& other) {
   bytes_written += other.bytes_written;
   lds_bytes_read += other.lds_bytes_read;
   lds_bytes_written += other.lds_bytes_written;
+  lds_loads_masked += other.lds_loads_masked;
   scratch_bytes += other.scratch_bytes;
   lds_bank_conflicts += other.lds_bank_conflicts;
   barrier_stalls += other.barrier_stalls;

@@ -61,6 +61,27 @@ MLA_KERNEL(64) lds_dma(const AssumptionArguments a) {
   output_of(a)[1] = values[64 + thread_id() % 4];
 }
 
+// Half of the lanes load to LDS, in a wave whose M0 says where: twice an address, once none.
+MLA_KERNEL(64) lds_dma_mask(const AssumptionArguments a) {
+  __attribute__((shared)) u32 values[128];
+  values[thread_id()] = values[64 + thread_id()] = 0xdddd0000U + static_cast<u32>(thread_id());
+  barrier();
+  const u64 base = reinterpret_cast<u64>(a.in);
+  const Quad resource = {static_cast<u32>(base), static_cast<u32>(base >> 32),
+                         64 * kWords * sizeof(u32), 0x00020000U};
+  const u32 from = static_cast<u32>(thread_id() * kWords * sizeof(u32));
+  if (thread_id() % 2 == 0)
+    asm volatile(
+        "s_mov_b32 m0, %0\n s_nop 4\n buffer_load_dword %2, %3, 0 offen lds\n"
+        " s_mov_b32 m0, %1\n s_nop 4\n buffer_load_dword %2, %3, 0 offen lds\n"
+        " s_waitcnt vmcnt(0)" ::"s"(lds_offset(values)),
+        "s"(0x7fffffffU), "v"(from), "s"(resource)
+        : "memory");
+  barrier();
+  output_of(a)[0] = values[thread_id()];
+  output_of(a)[1] = values[64 + thread_id()];
+}
+
 // The allocation of this kernel ends far below the address.
 MLA_KERNEL(64) lds_out_of_range(const AssumptionArguments a) {
   __attribute__((shared)) u32 values[64];

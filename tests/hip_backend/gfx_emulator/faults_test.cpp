@@ -1,4 +1,5 @@
 // What a kernel must not do is reported with its place, and never reaches the host.
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "device.hpp"
@@ -72,6 +73,39 @@ TEST_CASE("LDS ends where the allocation ends") {
   const auto& fault = only_fault(report, Problem::lds_out_of_bounds);
   REQUIRE(fault.lane == 62);
   REQUIRE(fault.address == 256);
+}
+
+TEST_CASE("a load to LDS past the allocation is a fault, unless M0 masks the wave") {
+  const auto target = GENERATE(from_range(gfx_test::all_targets()));
+  INFO(target.text());
+  gfx_test::Device device("faults", target);
+  std::vector<std::uint32_t> values(64);
+  for (std::uint32_t lane = 0; lane < 64; ++lane) values[lane] = 1000 + lane;
+  const auto in = device.upload<std::uint32_t>(values, "in");
+  const auto out = device.buffer<std::uint32_t>(128, "out");
+  const auto load = [&](std::uint32_t m0) {
+    return device.report("load_to_lds", gfx_test::Arguments().add(in).add(out).add(m0), {});
+  };
+  const auto lanes_written = [&] {
+    return std::count_if(out.begin(), out.end(), [](std::uint32_t v) { return v != 0xdd; });
+  };
+  const auto inside = load(0);
+  REQUIRE(inside.clean());
+  REQUIRE(inside.statistics.lds_loads_masked == 0);
+  REQUIRE(lanes_written() == 64);
+  const auto past = load(512 - 4 * 60);  // the last four lanes leave the 512 bytes
+  REQUIRE(only_fault(past, Problem::lds_out_of_bounds).lane == 60);
+  for (const std::uint32_t masked : {0x7fffffffU, 0xffffffffU, 0x40000U + 512U}) {
+    const auto report = load(masked);
+    INFO(masked);
+    REQUIRE(report.clean());
+    REQUIRE(report.statistics.lds_loads_masked == 64);
+    REQUIRE(lanes_written() == 0);
+  }
+  const auto part = load(0x40000U + 512 - 4 * 60);
+  REQUIRE(part.clean());
+  REQUIRE(part.statistics.lds_loads_masked == 4);
+  REQUIRE(lanes_written() == 60);
 }
 
 TEST_CASE("endless kernels, traps and misaligned atomics end the launch") {

@@ -1,4 +1,7 @@
 // FLAT, GLOBAL, SCRATCH and MUBUF: loads, stores, and loads to LDS.
+#include <bit>
+
+#include "hip_backend/gfx_emulator/assumptions.hpp"
 #include "hip_backend/gfx_emulator/exec/address_text.hpp"
 #include "hip_backend/gfx_emulator/exec/memory_text.hpp"
 
@@ -66,10 +69,23 @@ inline void copy_to_lds(std::byte* to, const Lanewise& from) {
   }
 }
 
+// The lanes of `exec` that a load to LDS may write. Assumption LDS_DMA_MASK: the others belong to a
+// wave that the compiler masks by an M0 which is no address.
+u64 lanes_to_write(Wave& w, const u32* offsets, u32 size) {
+  const u64 exec = w.exec();
+  Group& group = *w.group;
+  if (w.s[code::m0] <= assumed::lds_address_mask) return exec;
+  u64 inside = 0;
+  for (unsigned l = 0; l < lanes; ++l)
+    inside |= u64{u64{offsets[l]} + size <= group.lds_size} << l;
+  group.statistics.lds_loads_masked += static_cast<u64>(std::popcount(exec & ~inside));
+  return exec & inside;
+}
+
 // Assumption LDS_DMA_ADDRESS.
 template <Space space, class T, unsigned dwords>
 void load_to_lds(Wave& w, const Inst& i) {
-  const u32 base = (w.s[code::m0] & 0x3ffff) + static_cast<u32>(i.imm);
+  const u32 base = (w.s[code::m0] & assumed::lds_address_mask) + static_cast<u32>(i.imm);
   constexpr u64 bytes = u64{4} * dwords * lanes;
   Group& group = *w.group;
   Lanewise direct;
@@ -92,7 +108,9 @@ void load_to_lds(Wave& w, const Inst& i) {
   }
   u32 offsets[lanes];
   for (unsigned l = 0; l < lanes; ++l) offsets[l] = base + 4 * dwords * l;
-  resolve_lds(w, i, offsets, w.exec(), 4 * dwords, Intent::write, to);
+  const u64 mask = lanes_to_write(w, offsets, 4 * dwords);
+  if (mask == 0) return;
+  resolve_lds(w, i, offsets, mask, 4 * dwords, Intent::write, to);
   store_rows<dwords>(to, data);
 }
 
