@@ -22,8 +22,8 @@ constexpr std::uint32_t private_aperture = 0x00020000;
 constexpr std::uint32_t lds_address_mask = 0x3ffff;
 
 // LDS_DMA_MASK. A load to LDS writes nothing for lanes whose place is past the allocation. Triton
-// masks a wave in this way (M0 = 0x7fffffff). With an M0 above lds_address_mask the emulator does the
-// same and counts the lanes; any other place past the allocation is a fault (OUT_OF_RANGE_LDS).
+// masks a wave in this way (M0 = 0x7fffffff). With an M0 above lds_address_mask the emulator does
+// the same and counts the lanes; any other place past the allocation is a fault (OUT_OF_RANGE_LDS).
 
 // PERMLANE_SWAP_EXEC. v_permlane16_swap and v_permlane32_swap ignore EXEC.
 

@@ -76,8 +76,7 @@ u64 lanes_to_write(Wave& w, const u32* offsets, u32 size) {
   Group& group = *w.group;
   if (w.s[code::m0] <= assumed::lds_address_mask) return exec;
   u64 inside = 0;
-  for (unsigned l = 0; l < lanes; ++l)
-    inside |= u64{u64{offsets[l]} + size <= group.lds_size} << l;
+  for (unsigned l = 0; l < lanes; ++l) inside |= u64{u64{offsets[l]} + size <= group.lds_size} << l;
   group.statistics.lds_loads_masked += static_cast<u64>(std::popcount(exec & ~inside));
   return exec & inside;
 }
