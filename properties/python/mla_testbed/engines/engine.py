@@ -1,6 +1,6 @@
-"""What an adapter of a serving engine offers: the engine's own builder and forward, a step a time.
+"""What an adapter of a serving engine offers: the engine's own builder and forward, step by step.
 
-An adapter is imported in a process of its own, after the machine is set up (worker.py). It calls the
+An adapter is imported in a process of its own (worker.py): it sets up the machine and calls the
 installed, unmodified engine. One configuration at a time is alive: `start` makes the engine's
 builder anew, `build` and `replay` then run on that builder and its buffers, which is where stale
 contents, growth and graph padding show.
@@ -9,12 +9,15 @@ contents, growth and graph padding show.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+import importlib
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..bundle import Bundle
+from ..errors import UsageError
+from .line import CaseLine
 from .step import EngineStep
 
 #: In `Built.requests`: a row of the lists that no live request has, made up for a graph.
@@ -34,10 +37,11 @@ class Built:
             request that is graph padding.
         leading_rows: zero rows that the engine puts in front of each request's rows.
         others: further plans that this step made, such as one of FP8 prefill.
+        elsewhere: requests that the engine handed to another kernel than the decode kernel, such as
+            prefills: together with `requests` they are all of the step.
         metadata: the engine's own object, for `attend`.
         addresses: tensors that a captured graph reads, by name: their addresses. Empty outside of
             graphs.
-        rows: query rows that the decode kernel is given, padding rows included.
     """
 
     bundle: Bundle | None
@@ -46,7 +50,7 @@ class Built:
     leading_rows: int = 0
     others: tuple[Bundle, ...] = ()
     addresses: dict[str, int] = dataclasses.field(default_factory=dict)
-    rows: int = 0
+    elsewhere: tuple[int, ...] = ()
 
     @property
     def planned(self) -> bool:
@@ -55,7 +59,8 @@ class Built:
 
 
 class Engine(Protocol):
-    """An adapter.
+    """An adapter. Its constructor takes a `Machine`, and raises ImportError with a sentence where
+    the engine, or what it needs, is not installed.
 
     Attributes:
         name: such as "vllm".
@@ -66,6 +71,9 @@ class Engine(Protocol):
     name: str
     version: str
     aiter: str
+
+    def adapt(self, line: CaseLine) -> CaseLine:
+        """The nearest case that the engine can be asked to run (adapt.py has the common part)."""
 
     def refuses(self, step: EngineStep) -> str | None:
         """Why the engine, by its own rules, does not take such a step; None: it takes it."""
@@ -89,23 +97,53 @@ class Engine(Protocol):
     def replay(self, step: EngineStep, captured: Built) -> Built:
         """Builds for a replay; the result is what the captured graph finds at its addresses."""
 
-    def attend(self, step: EngineStep, built: Built, q: np.ndarray, cache: np.ndarray) -> np.ndarray:
+    def attend(
+        self, step: EngineStep, built: Built, q: np.ndarray, cache: np.ndarray
+    ) -> np.ndarray:
         """The engine's own forward over the decode part.
 
         Args:
-            q: (rows, heads, 576) float32 that the query dtype represents exactly, rows of the
-                decode requests in `built.requests` order, those of padding left out.
-            cache: (slots, 576) float32 likewise; a slot is a token's place.
+            q: (rows, heads, 576) bits of dtype_q (uint16: bf16, uint8: fp8 of the architecture),
+                rows of the decode requests in `built.requests` order, those of padding left out.
+            cache: (slots, 576) bits of dtype_kv; a slot is a token's place.
 
         Returns:
             (rows, heads, 512) float32.
         """
 
 
-#: Adapters by name: module and class, imported in the worker only.
-ADAPTERS: dict[str, tuple[str, str]] = {
-    "vllm": ("mla_testbed.engines.vllm.adapter", "VllmEngine"),
-    "sglang": ("mla_testbed.engines.sglang.adapter", "SglangEngine"),
+#: Adapters by name, as "module:class"; imported in the worker only.
+ADAPTERS: dict[str, str] = {
+    "vllm": "mla_testbed.engines.vllm.adapter:VllmEngine",
+    "sglang": "mla_testbed.engines.sglang.adapter:SglangEngine",
 }
 
-Factory = Callable[[], Engine]
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    """What a worker imitates, for its whole life.
+
+    Attributes:
+        arch, compute_units: the GPU.
+        late_copies: copies that do not block happen as late as a stream allows.
+    """
+
+    arch: str
+    compute_units: int
+    late_copies: bool = False
+
+
+def load(name: str, machine: Machine) -> Engine:
+    """The adapter of an engine, by its name or as "module:class".
+
+    Raises:
+        UsageError: no such adapter.
+        ImportError: the engine, or something that it needs, is not installed.
+    """
+    where = ADAPTERS.get(name, name)
+    module, colon, attribute = where.partition(":")
+    if not colon:
+        raise UsageError(f"engine '{name}' is unknown; expected {', '.join(ADAPTERS)}, "
+                         "or module:class of an adapter")
+    made: Engine = getattr(importlib.import_module(module), attribute)(machine)
+    return made

@@ -75,6 +75,10 @@ class World:
         with _disable_current_modes():  # what it does inside is not recorded a second time
             launch()
 
+    def inside(self) -> Dispatch:
+        """The mode to enter in code that torch runs without modes: bodies of Python operations."""
+        return self._dispatch
+
     def leave(self) -> None:
         """Performs what is queued and puts torch back."""
         global _active

@@ -1,0 +1,68 @@
+"""What judging a case of an engine ends in."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+PASS, FAIL, REFUSED, INCONCLUSIVE = "pass", "fail", "refused", "inconclusive"
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One property that does not hold.
+
+    Attributes:
+        property: its id, such as "P05" (docs/properties.md).
+        step: number of the step.
+        what: a sentence with the values.
+        details: more of them, such as further violations.
+    """
+
+    property: str
+    step: int
+    what: str
+    details: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Judgement:
+    """One case, judged.
+
+    Attributes:
+        case: as the engine was asked to run it, canonical.
+        verdict: PASS, FAIL, REFUSED or INCONCLUSIVE.
+        findings: what failed.
+        reason: why it was refused or is inconclusive.
+        facts: of the first step that failed, or of the first step, for ledgers and tables.
+        opinions: what our core decides differently, in sentences.
+        built, planned, attended, replayed: how many steps the engine built, planned, attended and
+            built for a graph.
+    """
+
+    case: str
+    verdict: str
+    findings: tuple[Finding, ...] = ()
+    reason: str = ""
+    facts: dict[str, Any] = dataclasses.field(default_factory=dict)
+    opinions: tuple[str, ...] = ()
+    built: int = 0
+    planned: int = 0
+    attended: int = 0
+    replayed: int = 0
+
+    @property
+    def properties(self) -> tuple[str, ...]:
+        """Ids of the properties that fail, each once, in order."""
+        return tuple(sorted({finding.property for finding in self.findings}))
+
+    def as_json(self) -> dict[str, Any]:
+        """For the line between worker and command."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def of_json(cls, found: dict[str, Any]) -> Judgement:
+        """The other direction."""
+        findings = tuple(Finding(f["property"], f["step"], f["what"], tuple(f["details"]))
+                         for f in found["findings"])
+        return cls(**{**found, "findings": findings, "opinions": tuple(found["opinions"])})

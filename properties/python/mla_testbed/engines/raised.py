@@ -1,0 +1,63 @@
+"""What an engine raises, as findings."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import traceback
+from collections.abc import Iterator
+
+from ..errors import FaultError, InternalError, LibraryError, OverrunError
+from .findings import Finding
+from .step import EngineStep
+
+_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+class NotJudged(RuntimeError):
+    """The case needs what is not here: an operation, an instruction, memory."""
+
+
+@contextlib.contextmanager
+def turned(findings: list[Finding], step: EngineStep, engine: str) -> Iterator[None]:
+    """An exception of the engine, of AITER or of a kernel becomes a finding.
+
+    Raises:
+        NotJudged: what was raised says nothing about the engine.
+    """
+    try:
+        yield
+    except NotJudged:
+        raise
+    except (ImportError, MemoryError, LibraryError, InternalError, NotImplementedError) as e:
+        raise NotJudged(f"{type(e).__name__}: {_first(e)} {_place(e)}") from e
+    except Exception as e:
+        problem = getattr(e, "problem", "")
+        if problem in ("not-implemented", "instruction-limit"):
+            raise NotJudged(f"{_first(e)} {_place(e)}") from e
+        findings.append(Finding(_property(e, problem), step.number, f"{engine} raised "
+                                f"{type(e).__name__}: {_first(e)} {_place(e)}", _rest(e)))
+
+
+def _property(error: BaseException, problem: str) -> str:
+    """P06 for a write past a buffer, P05 for another illegal access, P28 for a step refused."""
+    if isinstance(error, OverrunError) or problem.endswith("out-of-bounds"):
+        return "P06"
+    return "P05" if isinstance(error, FaultError) else "P28"
+
+
+def _first(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else "without a message"
+
+
+def _rest(error: BaseException) -> tuple[str, ...]:
+    return tuple(line.strip() for line in str(error).strip().splitlines()[1:6])
+
+
+def _place(error: BaseException) -> str:
+    """The innermost line that is not this package's."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if not frame.filename.startswith((_OURS, "<")):
+            return f"({os.path.basename(frame.filename)}:{frame.lineno} in {frame.name})"
+    return ""

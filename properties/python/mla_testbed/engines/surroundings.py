@@ -1,0 +1,120 @@
+"""The machine around an engine on ROCm: one GPU for torch, AITER's modules, Triton, amdsmi."""
+
+from __future__ import annotations
+
+import functools
+import importlib.machinery
+import importlib.metadata
+import os
+import pathlib
+import subprocess
+import sys
+import types
+from typing import Any
+
+import torch
+
+from .. import world
+from ..aiter import Stage
+from ..world import Machine as Gpu
+from .engine import Machine
+
+
+def enter(machine: Machine) -> Stage:
+    """Sets up this process, for its whole life.
+
+    AITER_SRC names AITER's source tree; without it, an installed `aiter` is imported.
+
+    Raises:
+        ImportError: torch, Triton or AITER is not there.
+    """
+    if "TRITON_DEFAULT_FP_FUSION" not in os.environ:
+        os.environ["TRITON_DEFAULT_FP_FUSION"] = "1"  # what Triton does, without its warning
+    gpu = world.machine(machine.arch, machine.compute_units, late_copies=machine.late_copies)
+    stage = Stage(gpu, None, tree=os.environ.get("AITER_SRC"))
+    sys.modules["amdsmi"] = amdsmi(gpu)
+    only_our_driver()
+    world_inside_operations(stage.world)
+    return stage
+
+
+def world_inside_operations(entered: world.World) -> None:
+    """Operations that an engine registers in Python run inside the world, as its other code does.
+
+    torch leaves its dispatch modes before it runs the body of an operation, and what the body
+    allocates would be host memory. A graph records the operation as a whole.
+    """
+    original = torch.library.Library.impl
+
+    @functools.wraps(original)
+    def impl(self: Any, op_name: Any, fn: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(fn, types.FunctionType):
+            return original(self, op_name, fn, *args, **kwargs)
+
+        @functools.wraps(fn)
+        def inside(*values: Any, **named: Any) -> Any:
+            recording, entered.state.capture = entered.state.capture, None
+            try:
+                with entered.inside():
+                    return fn(*values, **named)
+            finally:
+                entered.state.capture = recording
+
+        return original(self, op_name, inside, *args, **kwargs)
+
+    torch.library.Library.impl = impl  # type: ignore[method-assign]
+
+
+def only_our_driver() -> None:
+    """Triton's own driver for AMD takes the world's GPU for a real one, and engines refuse Triton
+    where two drivers are active.
+
+    Raises:
+        ImportError: Triton, or this package's entry point for it, is not installed.
+    """
+    from triton.backends import backends
+
+    if "mla_testbed" not in backends:
+        raise ImportError("Triton does not know mla_testbed as a backend: install the package "
+                          "(pip install '.[triton]'), PYTHONPATH alone has no entry points")
+    for name, backend in backends.items():
+        if name != "mla_testbed" and backend.driver is not None:
+            backend.driver.is_active = staticmethod(lambda: False)
+
+
+def amdsmi(gpu: Gpu) -> types.ModuleType:
+    """A module that answers for one GPU."""
+    made: Any = types.ModuleType("amdsmi")
+    made.__spec__ = importlib.machinery.ModuleSpec("amdsmi", None)
+    made.AmdSmiException = type("AmdSmiException", (Exception,), {})
+    made.AmdSmiMemoryType = types.SimpleNamespace(VRAM=0)
+    made.amdsmi_init = lambda *_: None
+    made.amdsmi_shut_down = lambda: None
+    made.amdsmi_get_processor_handles = lambda: [0]
+    made.amdsmi_get_gpu_asic_info = lambda _: {
+        "target_graphics_version": gpu.arch, "market_name": gpu.name, "device_id": "0x74a1"}
+    made.amdsmi_get_gpu_device_uuid = lambda _: "0"
+    made.amdsmi_get_gpu_memory_total = lambda *_: gpu.memory
+    made.amdsmi_topo_get_link_type = lambda *_: {}
+    made.amdsmi_topo_get_numa_node_number = lambda _: 0
+    module: types.ModuleType = made
+    return module
+
+
+def aiter_version() -> str:
+    """The commit of AITER's source tree, or the version of the installed package."""
+    import aiter
+
+    tree = pathlib.Path(str(aiter.__file__)).resolve().parents[1]
+    if (tree / ".git").exists():
+        asked = subprocess.run(["git", "-C", str(tree), "rev-parse", "--short=12", "HEAD"],
+                               capture_output=True, text=True, check=False)
+        if asked.returncode == 0:
+            return asked.stdout.strip()
+    named = os.environ.get("AITER_VERSION")
+    if named:
+        return named
+    try:
+        return importlib.metadata.version("amd-aiter")
+    except importlib.metadata.PackageNotFoundError:
+        return str(getattr(aiter, "__version__", "unknown"))

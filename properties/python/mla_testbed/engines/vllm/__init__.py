@@ -1,0 +1,1 @@
+"""vLLM's AITER MLA backend, installed and unmodified."""

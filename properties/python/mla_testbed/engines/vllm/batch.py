@@ -1,0 +1,62 @@
+"""The buffers of vLLM's model runner for a batch, which a builder reads and a graph keeps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..step import EngineStep
+from .config import Limits
+
+#: The block that vLLM gives to nobody; the tables of padding requests name it.
+NULL_BLOCK = 0
+
+
+class RunnerBuffers:
+    """query_start_loc, seq_lens, block table and slot mapping, allocated once.
+
+    The parts of a step are written in place, as the runner does: a captured graph reads the same
+    memory at its replay.
+    """
+
+    def __init__(self, limits: Limits, block_size: int) -> None:
+        device = torch.device("cuda")
+        columns = -(-limits.keys // block_size)
+        self.query_start_loc = torch.zeros(limits.requests + 1, dtype=torch.int32, device=device)
+        self.seq_lens = torch.zeros(limits.requests, dtype=torch.int32, device=device)
+        self.block_table = torch.zeros(limits.requests, columns, dtype=torch.int32, device=device)
+
+    def fill(
+        self, step: EngineStep, requests: int, rows: int, *, longest: int | None = None
+    ) -> Any:
+        """The common metadata of a step.
+
+        Args:
+            requests: with padding; those after the step's have no rows and no keys.
+            rows: with padding.
+            longest: what the runner says of the longest request, if not its true length.
+        """
+        from vllm.v1.attention.backend import CommonAttentionMetadata
+
+        starts = np.zeros(self.query_start_loc.numel(), np.int32)
+        starts[1:step.requests + 1] = np.cumsum(step.query_lens)
+        starts[step.requests + 1:] = starts[step.requests]
+        lengths = np.zeros(self.seq_lens.numel(), np.int32)
+        lengths[:step.requests] = step.seq_lens
+        table = np.full(tuple(self.block_table.shape), NULL_BLOCK, np.int32)
+        for request, blocks in enumerate(step.block_tables):
+            table[request, :len(blocks)] = blocks
+        for buffer, values in ((self.query_start_loc, starts), (self.seq_lens, lengths),
+                               (self.block_table, table)):
+            buffer.copy_(torch.from_numpy(values))
+        return CommonAttentionMetadata(
+            query_start_loc=self.query_start_loc[:requests + 1],
+            query_start_loc_cpu=torch.from_numpy(starts[:requests + 1]),
+            seq_lens=self.seq_lens[:requests], num_reqs=requests, num_actual_tokens=rows,
+            max_query_len=max(step.query_lens),
+            max_seq_len=longest if longest is not None else max(step.seq_lens),
+            block_table_tensor=self.block_table[:requests],
+            slot_mapping=torch.zeros(rows, dtype=torch.int64, device="cuda"), causal=True,
+            seq_lens_cpu_upper_bound=torch.from_numpy(lengths[:requests]))

@@ -1,0 +1,48 @@
+"""The process in which one engine runs on one machine: cases as JSON lines in, judgements out.
+
+    python -m mla_testbed.engines.worker ENGINE ARCH COMPUTE_UNITS [late]
+
+Engines keep state in modules, and their imports depend on the architecture: one configuration is
+one process. The first line out is {"engine", "version", "aiter"} or {"error"}. Whatever else the
+engine prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import IO, Any
+
+from ..errors import MlaError
+from . import engine as adapters
+from .judge import judge
+
+
+def main(arguments: list[str]) -> int:
+    """Serves until its input ends; 3 if the engine cannot be loaded."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    name, arch, units, *late = arguments
+    machine = adapters.Machine(arch, int(units), late_copies="late" in late)
+    try:
+        engine = adapters.load(name, machine)
+    except (ImportError, MlaError, OSError) as e:
+        _say(out, {"error": f"{type(e).__name__}: {e}"})
+        return 3
+    _say(out, {"engine": engine.name, "version": engine.version, "aiter": engine.aiter})
+    for text in sys.stdin:
+        asked: dict[str, Any] = json.loads(text)
+        found = judge(engine, asked["case"], arch=arch, attend=asked.get("attend", False),
+                      bundles=asked.get("bundles"))
+        _say(out, found.as_json())
+    return 0
+
+
+def _say(out: IO[str], what: dict[str, Any]) -> None:
+    out.write(json.dumps(what) + "\n")
+    out.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
