@@ -1,0 +1,186 @@
+"""SglangEngine: SGLang's AiterAttnBackend as an engine that the judge can ask."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...planning import POISON
+from .. import adapt, surroundings
+from ..engine import PADDING, Built, Machine
+from ..line import CaseLine
+from ..observed import Observed
+from ..step import EngineStep
+from . import attention, batch, machine, metadata, server
+from .batch import Mode
+
+_GLOBALS = ("_use_mla_ps_kernel", "fast_mode", "intra_batch_mode")
+
+
+class SglangEngine:
+    """An adapter (engine.py). One process imitates one machine."""
+
+    name = "sglang"
+
+    def __init__(self, of: Machine) -> None:
+        surroundings.enter(of)
+        machine.prepare()
+        self.module = machine.import_backend()
+        self.version = machine.version()
+        self.aiter = surroundings.aiter_version()
+        self.observed = Observed(of.arch, of.compute_units)
+        self._globals = {name: getattr(self.module, name) for name in _GLOBALS}
+        self._graph = False
+        self._captures: dict[Mode, Built] = {}
+
+    def adapt(self, line: CaseLine) -> CaseLine:
+        """Equal rows where no request has more than 16, one scale for query and cache.
+
+        Heads above 16 become a multiple of 16, blocks a power of two, because AITER's planner gets
+        the block as its granularity.
+        """
+        made = adapt.common(line)
+        scale = made["scale"].partition("/")[2]
+        dtype_q, _, dtype_kv = made["dtype"].partition("/")
+        heads, block = int(made["heads"]), int(made["block"])
+        steps = [_equal_rows(made.requests(number)) for number in range(len(made.steps))]
+        return CaseLine.parse(str(made.with_requests(steps).with_fields(
+            scale=f"{scale}/{scale}", heads=str(heads if heads < 16 else -(-heads // 16) * 16),
+            block=str(1 << (block - 1).bit_length()),
+            dtype=f"{dtype_q if dtype_kv == 'fp8' else 'bf16'}/{dtype_kv}")))
+
+    def refuses(self, step: EngineStep) -> str | None:
+        """By the assertions of AiterAttnBackend's constructor, and by what its callers pass."""
+        if step.dtype_q == "fp8" and step.dtype_kv != "fp8":
+            return "SGLang makes an fp8 query only for an fp8 cache"
+        if step.dtype_q == step.dtype_kv == "fp8" and step.q_scale != step.kv_scale:
+            return "SGLang scales the query by the scale of the cache"
+        if not step.causal:
+            return "SGLang's attention over the MLA cache is causal"
+        try:
+            self.backend_of([step])
+        except AssertionError as e:
+            return "SGLang: " + " ".join(str(e).split())
+        return None
+
+    def backend_of(self, steps: Sequence[EngineStep]) -> Any:
+        """A new backend, by SGLang's own constructor, in a server that is large enough.
+
+        The globals of the module are those of a process that has made no backend yet.
+        """
+        for name, value in self._globals.items():
+            setattr(self.module, name, value)
+        return self.another_backend(server_of(steps))
+
+    def another_backend(self, configuration: server.Server, **arguments: Any) -> Any:
+        """A further backend in this process; `arguments` go to its constructor."""
+        made = server.runner(configuration, server.publish(configuration))
+        with server.poisoned(int(POISON)):
+            backend = self.module.AiterAttnBackend(made, **arguments)
+        backend.mla_testbed_server = configuration
+        return backend
+
+    def start(self, steps: Sequence[EngineStep]) -> None:
+        """One backend for all steps; graph buffers if one of them has graph padding."""
+        self.backend = self.backend_of(steps)
+        self._captures.clear()
+        self._graph = any(step.pad for step in steps)
+        if self._graph:
+            most = max(step.requests + step.pad for step in steps)
+            rows = max(max(step.query_lens) for step in steps)
+            with server.poisoned(int(POISON)):
+                self.backend.init_cuda_graph_state(most, most * rows)
+
+    def build(self, step: EngineStep) -> Built:
+        """init_forward_metadata."""
+        made = batch.of_step(step, batch.mode_of(step))
+        forward_batch = made.forward_batch()
+        with self._recorded(step):
+            self.backend.init_forward_metadata(forward_batch)
+        return self._built(step, attention.Kept(made, self.backend.forward_metadata, forward_batch))
+
+    def capture(self, step: EngineStep) -> Built | None:
+        """init_forward_metadata_out_graph as SGLang captures: all requests are padding."""
+        mode = batch.mode_of(step)
+        if not self._graph or mode is Mode.EXTEND:
+            return None
+        made = batch.padding(mode, step.requests + step.pad, step.query_lens[0], self._fill())
+        forward_batch = made.forward_batch()
+        with self._recorded(step):
+            self.backend.init_forward_metadata_out_graph(forward_batch, in_capture=True)
+        kept = attention.Kept(made, self.backend.forward_metadata, forward_batch)
+        reads = metadata.addresses(kept.metadata)
+        self._captures[mode] = dataclasses.replace(
+            self._built(dataclasses.replace(step, pad=0), kept, live=0), addresses=reads)
+        return self._captures[mode]
+
+    def replay(self, step: EngineStep, captured: Built) -> Built:
+        """init_forward_metadata_out_graph with the step's requests and padding after them.
+
+        A step of another mode than the captured one has a graph of its own, a prefill none.
+        """
+        mode = batch.mode_of(step)
+        count = len(captured.metadata.batch.rows)
+        graph = self._captures.get(mode) or self.capture(
+            dataclasses.replace(step, pad=count - step.requests))
+        if graph is None:
+            return self.build(step)
+        kept: attention.Kept = graph.metadata
+        made = batch.refill(kept.batch, step, self._fill())
+        forward_batch = made.forward_batch()
+        with self._recorded(step):
+            self.backend.init_forward_metadata_out_graph(forward_batch, in_capture=False)
+        reads = metadata.addresses(self.backend.forward_metadata)
+        return dataclasses.replace(self._built(step, kept), addresses=reads)
+
+    def attend(
+        self, step: EngineStep, built: Built, q: np.ndarray, cache: np.ndarray
+    ) -> np.ndarray:
+        """forward_decode or forward_extend."""
+        return attention.attend(self.backend, step, built, q, cache)
+
+    def _built(self, step: EngineStep, kept: attention.Kept, live: int | None = None) -> Built:
+        count = step.requests if live is None else live
+        requests = tuple(range(count))
+        if kept.batch.mode is Mode.EXTEND:
+            return Built(None, (), kept, others=tuple(self.observed.prefill), elsewhere=requests)
+        scalars = {"num_heads_per_head_k": int(self.backend.num_head_padded), "num_heads_k": 1,
+                   "is_causal": True, "page_size": 1, "max_seqlen_qo": kept.batch.rows[0],
+                   "dtype_q": step.dtype_q, "dtype_kv": step.dtype_kv}
+        made = metadata.bundle_of(step.case, kept.metadata, self.observed, scalars)
+        return Built(made, requests + (PADDING,) * (len(kept.batch.rows) - count), kept)
+
+    def _fill(self) -> int:
+        """Keys that SGLang gives to graph padding."""
+        return int(self.backend.get_cuda_graph_seq_len_fill_value())
+
+    @contextlib.contextmanager
+    def _recorded(self, step: EngineStep) -> Iterator[None]:
+        batch.place(step, self.backend.req_to_token)
+        self.observed.clear()
+        with server.poisoned(int(POISON)):
+            yield
+
+
+def server_of(steps: Sequence[EngineStep]) -> server.Server:
+    """A server that is large enough for the steps, and not larger."""
+    modes = [batch.mode_of(step) for step in steps]
+    drafts = [max(step.query_lens) for step, mode in zip(steps, modes, strict=True) if mode.drafts]
+    context = max(max(step.seq_lens) for step in steps)
+    first = steps[0]
+    return server.Server(
+        heads=first.heads, fp8_cache=first.dtype_kv == "fp8", page_size=first.block_size,
+        draft_tokens=max(drafts) if drafts else None, draft_steps=1 if drafts else None,
+        max_requests=max(step.requests for step in steps), context=context,
+        slots=max(step.pool_blocks for step in steps) * first.block_size)
+
+
+def _equal_rows(requests: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    most = max(rows for rows, _ in requests)
+    if most > batch.MOST_DRAFT_ROWS:
+        return requests
+    return [(most, max(most, keys)) for _, keys in requests]

@@ -1,0 +1,83 @@
+"""The backend's own forward over a step that it built."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..engine import PADDING, Built
+from ..step import EngineStep
+from . import batch, server
+from .batch import Mode
+
+SCALE = 1 / 192 ** 0.5
+
+
+@dataclasses.dataclass(frozen=True)
+class Kept:
+    """What a forward needs of a build.
+
+    Attributes:
+        batch: its tensors.
+        metadata: SGLang's ForwardMetadata.
+        forward_batch: SGLang's ForwardBatch.
+    """
+
+    batch: batch.Batch
+    metadata: Any
+    forward_batch: Any
+
+
+def attend(
+    backend: Any, step: EngineStep, built: Built, q: np.ndarray, cache: np.ndarray
+) -> np.ndarray:
+    """forward_decode or forward_extend; arguments and result as in engine.py."""
+    kept: Kept = built.metadata
+    _fill(backend, cache)
+    live = np.repeat([request != PADDING for request in built.requests], kept.batch.rows)
+    rows = np.zeros((live.size, *q.shape[1:]), q.dtype)
+    rows[live] = q
+    backend.forward_metadata = kept.metadata
+    out = _forward(backend, kept, _layer(backend, step), _tensor(rows, backend))
+    values: np.ndarray = out.reshape(live.size, step.heads, -1).float().cpu().numpy()
+    return values[live]
+
+
+def _forward(backend: Any, kept: Kept, layer: Any, q: torch.Tensor) -> torch.Tensor:
+    made: torch.Tensor
+    if kept.batch.mode is Mode.DECODE:
+        made = backend.forward_decode(
+            q, None, None, layer, kept.forward_batch, save_kv_cache=False)
+    else:
+        k = torch.zeros((q.shape[0], 1, server.WIDTH), dtype=torch.bfloat16, device="cuda")
+        made = backend.forward_extend(
+            q, k, k[..., :server.KV_LORA_RANK], layer, kept.forward_batch, save_kv_cache=False)
+    return made
+
+
+def _layer(backend: Any, step: EngineStep) -> Any:
+    from sglang.srt.layers.radix_attention import RadixAttention
+
+    layer = RadixAttention(
+        num_heads=step.heads, head_dim=server.WIDTH, scaling=SCALE, num_kv_heads=1, layer_id=0,
+        v_head_dim=server.KV_LORA_RANK)
+    if step.dtype_kv == "fp8":
+        layer.k_scale = torch.tensor([step.kv_scale], dtype=torch.float32, device="cuda")
+    return layer
+
+
+def _fill(backend: Any, cache: np.ndarray) -> None:
+    """Puts the bits into SGLang's pool, which may be larger: other steps have more blocks."""
+    buffer = backend.token_to_kv_pool.kv_buffer[0]
+    flat = buffer.view(torch.uint8).reshape(buffer.shape[0], -1)
+    flat[:cache.shape[0]].copy_(torch.from_numpy(cache.view(np.uint8).reshape(len(cache), -1)))
+
+
+def _tensor(bits: np.ndarray, backend: Any) -> torch.Tensor:
+    made = torch.from_numpy(bits.view(np.uint8 if bits.itemsize == 1 else np.int16)).to("cuda")
+    moved: torch.Tensor = made.view(
+        torch.bfloat16 if bits.itemsize == 2 else backend.kv_cache_dtype)
+    return moved

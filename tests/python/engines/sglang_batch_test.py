@@ -1,0 +1,146 @@
+"""The batches that SGLang's backend gets, without SGLang."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="a world is CPU-only torch: pip install torch")
+
+from mla_testbed import UsageError, world  # noqa: E402
+from mla_testbed.engines.sglang import batch, machine, server  # noqa: E402
+from mla_testbed.engines.sglang.adapter import SglangEngine, server_of  # noqa: E402
+from mla_testbed.engines.sglang.batch import Mode  # noqa: E402
+from mla_testbed.engines.step import steps_of  # noqa: E402
+
+
+def step(text):
+    return steps_of(text)[0]
+
+
+@pytest.mark.parametrize(("case", "mode"), [
+    ("mla1:3q1s40", Mode.DECODE),
+    ("mla1:3q4s40;data=normal.42", Mode.VERIFY),
+    ("mla1:3q4s40;data=normal.43", Mode.DRAFT_EXTEND),
+    ("mla1:1q4s40_1q3s40", Mode.EXTEND),
+    ("mla1:2q16s40;data=normal.2", Mode.VERIFY),
+    ("mla1:2q17s40;data=normal.2", Mode.EXTEND),
+])
+def test_rows_of_a_batch_and_its_seed_choose_the_mode(case, mode):
+    assert batch.mode_of(step(case)) is mode
+
+
+@pytest.mark.parametrize(("case", "lens"), [
+    ("mla1:1q1s40_1q1s9", [40, 9]),
+    ("mla1:1q4s40_1q4s9;data=normal.2", [36, 5]),  # SGLang adds the rows itself
+    ("mla1:1q4s40_1q4s9;data=normal.3", [40, 9]),
+])
+def test_sequence_lengths_are_counted_as_sglang_does_in_each_mode(case, lens):
+    with world.entered(world.machine("gfx942")):
+        made = batch.of_step(step(case), batch.mode_of(step(case)))
+        assert made.seq_lens.cpu().tolist() == lens
+        assert made.seq_lens_cpu.tolist() == lens
+        assert made.seq_lens_sum == sum(lens)
+        assert world.on_device(made.seq_lens)
+        assert not world.on_device(made.seq_lens_cpu)
+
+
+def test_padding_of_a_graph_uses_row_0_of_the_pool_and_has_the_keys_of_padding():
+    with world.entered(world.machine("gfx942")):
+        made = batch.of_step(step("mla1:2q1s40"), Mode.DECODE, pad=3, fill=7)
+        assert made.pool_rows.cpu().tolist() == [1, 2, 0, 0, 0]
+        assert made.seq_lens.cpu().tolist() == [40, 40, 7, 7, 7]
+        assert made.rows == [1] * 5
+
+
+def test_a_replay_writes_into_the_tensors_of_its_capture():
+    with world.entered(world.machine("gfx942")):
+        captured = batch.padding(Mode.DECODE, 4, 1, 1)
+        assert captured.seq_lens_sum is None
+        made = batch.refill(captured, step("mla1:2q1s40"), 1)
+        assert made.seq_lens is captured.seq_lens
+        assert captured.seq_lens.cpu().tolist() == [40, 40, 1, 1]
+        assert captured.pool_rows.cpu().tolist() == [1, 2, 0, 0]
+        assert made.seq_lens_sum == 82
+
+
+def test_a_replay_of_more_requests_than_were_captured_fails():
+    with world.entered(world.machine("gfx942")), pytest.raises(
+            ValueError, match="2 requests for a graph of 1"):
+        batch.refill(batch.padding(Mode.DECODE, 1, 1, 1), step("mla1:2q1s40"), 1)
+
+
+def test_the_table_has_the_slots_of_each_request_and_the_slot_of_padding_elsewhere():
+    given = step("mla1:1q1s20_1q1s3;block=16;layout=descending")
+    with world.entered(world.machine("gfx942")):
+        table = torch.full((4, 24), 99, dtype=torch.int32, device="cuda")
+        batch.place(given, table)
+        found = table.cpu().numpy()
+    assert found[0].tolist() == [0] * 24
+    assert found[1, :20].tolist() == given.token_slots(0).tolist()
+    assert found[2, :3].tolist() == given.token_slots(1).tolist()
+    assert not found[1, 20:].any()
+    assert not found[3].any()
+
+
+def test_a_server_is_as_large_as_the_largest_of_its_steps():
+    made = server_of(steps_of("mla1:2q1s40_1q1s300+3q4s64;heads=32;block=64;dtype=fp8/fp8;"
+                              "data=normal.41"))
+    assert (made.heads, made.fp8_cache, made.page_size) == (32, True, 64)
+    assert (made.draft_tokens, made.max_requests, made.context) == (4, 3, 300)
+    assert made.slots % 64 == 0
+
+
+def test_fresh_memory_is_poisoned_only_inside():
+    with server.poisoned(-77):
+        words = torch.empty(5, dtype=torch.int32)
+        numbers = torch.empty(5)
+    assert words.tolist() == [-77] * 5
+    assert np.isnan(numbers.numpy()).all()
+    before = torch.empty
+    with pytest.raises(ValueError, match="x"), server.poisoned(1):
+        raise ValueError("x")
+    assert torch.empty is before
+
+
+def test_a_compiled_kernel_that_is_called_is_named():
+    with pytest.raises(machine.NoKernelError, match="sgl_kernel.fast_topk"):
+        machine._Kernels("sgl_kernel").fast_topk(3)
+
+
+def test_rows_are_made_equal_up_to_the_longest_verification():
+    engine = object.__new__(SglangEngine)
+    line = batch_line("mla1:1q4s40_2q1s1;dtype=fp8/fp8;scale=0.5/0.25")
+    made = engine.adapt(line)
+    assert made.requests(0) == [(4, 40), (4, 4), (4, 4)]
+    assert made["scale"] == "0.25/0.25"
+    assert engine.adapt(batch_line("mla1:1q40s40_1q1s1")).requests(0) == [(40, 40), (1, 1)]
+
+
+def batch_line(text):
+    from mla_testbed.engines.line import CaseLine  # noqa: PLC0415
+
+    return CaseLine.parse(text)
+
+
+@pytest.mark.parametrize(("change", "sentence"), [
+    ({"dtype_q": "fp8"}, "an fp8 query only for an fp8 cache"),
+    ({"dtype_q": "fp8", "dtype_kv": "fp8", "q_scale": 0.5}, "the scale of the cache"),
+    ({"causal": False}, "is causal"),
+])
+def test_a_step_that_no_caller_of_sglang_makes_is_refused(change, sentence):
+    engine = object.__new__(SglangEngine)
+    assert sentence in engine.refuses(dataclasses.replace(step("mla1:1q1s4"), **change))
+
+
+def test_a_case_without_rows_is_no_step():
+    with pytest.raises(UsageError, match="no request with rows"):
+        step("mla1:1q0s4")
+
+
+def test_heads_and_blocks_become_such_as_sglang_and_the_planner_take():
+    engine = object.__new__(SglangEngine)
+    made = engine.adapt(batch_line("mla1:1q1s40;heads=97;block=80"))
+    assert (made["heads"], made["block"]) == ("112", "128")
+    made = engine.adapt(batch_line("mla1:1q1s40;heads=5;block=1"))
+    assert (made["heads"], made["block"]) == ("5", "1")
