@@ -1,0 +1,206 @@
+"""mla-testbed-engines: judges the metadata builders of serving engines (docs/engines.md)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import LibraryError, MlaError, UsageError
+from . import ledger, report
+from .client import ONE_CASE, EngineMissing, Setting, Workers
+from .findings import FAIL, PASS, REFUSED
+from .run import Plan, Run, drawn, judge_all
+
+_NAME = "mla-testbed-engines"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
+    made = argparse.ArgumentParser(
+        prog=_NAME, description="Judge the metadata builder of a serving engine, unmodified.",
+        epilog="Exit codes: 0 held, 1 a failure, 2 usage, 3 an engine is not installed, "
+               "4 inconclusive, 5 a known failure passed, 10 the case is refused.")
+    commands = made.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="judge random cases")
+    _common(run)
+    run.add_argument("--cases", type=_count, default=200, help="how many are drawn (200)")
+    run.add_argument("--seed", type=_count, default=1)
+    run.add_argument("--cases-file", metavar="FILE", action="append", default=[],
+                     help="judge the cases of this file instead of random ones")
+    run.add_argument("--attend", type=_count, default=0, metavar="N",
+                     help="execute N of the cases as well, and compare with the reference")
+    _reporting(run)
+    replay = commands.add_parser("replay", help="judge one case")
+    replay.add_argument("case")
+    _common(replay)
+    replay.add_argument("--bundles", metavar="DIR", help="save the bundle of a step that fails")
+    replay.add_argument("--no-attend", action="store_true", help="lists and plans only")
+    fuzz = commands.add_parser("fuzz", help="search for failures, guided by what was found")
+    _common(fuzz)
+    fuzz.add_argument("--for", dest="seconds", type=_seconds, default=60.0, metavar="TIME",
+                      help="such as 90s, 30m or 8h (60s)")
+    fuzz.add_argument("--database", metavar="DIR", default=".mla-testbed-fuzz",
+                      help="what is kept between runs (.mla-testbed-fuzz)")
+    fuzz.add_argument("--seed", type=_count, default=1)
+    fuzz.add_argument("--attend", action="store_true", help="execute affordable steps too")
+    _reporting(fuzz)
+    table = commands.add_parser("table", help="a row of the table in docs/engines.md")
+    _common(table)
+    table.add_argument("--cases", type=_count, default=200)
+    table.add_argument("--attend", type=_count, default=40)
+    table.add_argument("--ledger", metavar="FILE")
+    return made
+
+
+def _common(made: argparse.ArgumentParser) -> None:
+    made.add_argument("--engine", required=True, help="vllm, sglang, or module:class of an adapter")
+    made.add_argument("--arch", choices=("gfx942", "gfx950"), help="instead of the cases' own")
+    made.add_argument("--python", metavar="PATH",
+                      help="the engine's interpreter or virtual environment (MLA_TESTBED_VLLM, "
+                           "MLA_TESTBED_SGLANG)")
+    made.add_argument("--late-copies", action="store_true",
+                      help="copies that do not block happen as late as a stream allows")
+    made.add_argument("--timeout", type=_seconds, default=ONE_CASE, help="for one case (120s)")
+
+
+def _reporting(made: argparse.ArgumentParser) -> None:
+    made.add_argument("--ledger", metavar="FILE",
+                      help="known failures; the one that ships with the package")
+    made.add_argument("--no-ledger", action="store_true", help="nothing is known")
+    made.add_argument("--bundles", metavar="DIR", help="save the bundle of each failure")
+    made.add_argument("--junit", metavar="FILE")
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"'{text}' is no number; expected 0 or more")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    units = {"s": 1.0, "m": 60.0, "h": 3600.0}
+    number = text[:-1] if text[-1:] in units else text
+    try:
+        value = float(number) * units.get(text[-1:], 1.0)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < 1e9:
+        raise argparse.ArgumentTypeError(f"'{text}' is no time; expected such as 90s, 30m or 8h")
+    return value
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns its exit code."""
+    try:
+        options = parser().parse_args(arguments)
+    except SystemExit as e:
+        return int(e.code or 0)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return _COMMANDS[options.command](options)
+    except UsageError as e:
+        return _error(e, report.USAGE)
+    except (EngineMissing, LibraryError, OSError) as e:
+        return _error(e, report.ENVIRONMENT)
+    except MlaError as e:
+        return _error(e, report.ENVIRONMENT)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return report.UNDECIDED
+
+
+def _error(error: BaseException, code: int) -> int:
+    print(f"{_NAME}: {error}", file=sys.stderr)
+    return code
+
+
+def _setting(options: argparse.Namespace) -> Setting:
+    return Setting(options.engine, options.python, options.late_copies, options.timeout)
+
+
+def _plan(options: argparse.Namespace) -> Plan:
+    known = []
+    if not options.no_ledger:
+        known = ledger.read(pathlib.Path(options.ledger) if options.ledger else ledger.SHIPPED)
+    bundles = pathlib.Path(options.bundles) if options.bundles else None
+    if bundles is not None:
+        bundles.mkdir(parents=True, exist_ok=True)
+    if options.junit and not os.access(pathlib.Path(options.junit).resolve().parent, os.W_OK):
+        raise UsageError(f"--junit '{options.junit}' cannot be written")
+    return Plan(_setting(options), options.arch, ledger=known, bundles=bundles, seed=options.seed)
+
+
+def _reported(run: Run, options: argparse.Namespace) -> int:
+    print(report.summary(run.tally, run.plan.ledger), flush=True)
+    if options.junit:
+        report.write_junit(run.tally, pathlib.Path(options.junit))
+    return run.tally.exit_code()
+
+
+def _run(options: argparse.Namespace) -> int:
+    plan = _plan(options)
+    plan.attend = options.attend
+    cases: Any = drawn(options.seed, options.cases)
+    count = options.cases
+    if options.cases_file:
+        cases = [case for file in options.cases_file for case in _lines(file)]
+        count = len(cases)
+    with Workers(plan.setting, plan.arch) as workers:
+        run = Run(plan, workers)
+        judge_all(run, cases, count)
+        return _reported(run, options)
+
+
+def _lines(file: str) -> list[str]:
+    text = pathlib.Path(file).read_text(encoding="utf-8")
+    return [line.strip() for line in text.splitlines() if line.strip() and line[0] != "#"]
+
+
+def _replay(options: argparse.Namespace) -> int:
+    plan = Plan(_setting(options), options.arch)
+    with Workers(plan.setting, plan.arch) as workers:
+        run = Run(plan, workers)
+        found = run.judge(options.case, attend=not options.no_attend, bundles=options.bundles)
+        engine = f"{options.engine} {run.tally.version}"
+        if found.verdict == FAIL:
+            print(report.Block(found, options.case, engine, run.tally.aiter, plan.options()))
+        print(f"case {found.case}\nengine {engine}, aiter {run.tally.aiter}\n{found.verdict}"
+              + (f": {found.reason}" if found.reason else ""))
+        print(f"steps {found.built} built, {found.planned} planned, {found.replayed} for graphs, "
+              f"{found.attended} attended")
+        for opinion in found.opinions:
+            print(f"decided differently by our core: {opinion}")
+    codes = {PASS: report.HELD, FAIL: report.FAILED, REFUSED: report.SKIPPED}
+    return codes.get(found.verdict, report.UNDECIDED)
+
+
+def _fuzz(options: argparse.Namespace) -> int:
+    from .fuzz import fuzz
+
+    plan = _plan(options)
+    with Workers(plan.setting, plan.arch) as workers:
+        run = Run(plan, workers)
+        fuzz(run, options.seconds, pathlib.Path(options.database), options.seed,
+             attend=options.attend)
+        return _reported(run, options)
+
+
+def _table(options: argparse.Namespace) -> int:
+    from .table import rows
+
+    path = pathlib.Path(options.ledger) if options.ledger else ledger.SHIPPED
+    archs = [options.arch] if options.arch else ["gfx942", "gfx950"]
+    for line in rows(_setting(options), archs, ledger.read(path), options.cases, options.attend):
+        print(line, flush=True)
+    return report.HELD
+
+
+_COMMANDS = {"run": _run, "replay": _replay, "fuzz": _fuzz, "table": _table}
+
+if __name__ == "__main__":
+    sys.exit(main())

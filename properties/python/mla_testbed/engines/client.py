@@ -1,0 +1,194 @@
+"""Workers: one process for each engine and machine, asked one case at a time."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import pathlib
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from typing import IO, Any
+
+from ..errors import LibraryError
+from .findings import FAIL, INCONCLUSIVE, Finding, Judgement
+
+#: Seconds for the import of an engine, and for one case.
+LOADING, ONE_CASE = 600.0, 120.0
+#: Environment variables that name the Python, or the virtual environment, of an engine.
+VARIABLES = {"vllm": "MLA_TESTBED_VLLM", "sglang": "MLA_TESTBED_SGLANG"}
+_PACKAGE = pathlib.Path(__file__).resolve().parents[2]
+
+
+class EngineMissing(LibraryError):
+    """An engine cannot be imported; the sentence says what to do."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """What all workers of a run have in common.
+
+    Attributes:
+        engine: its name, or "module:class" of an adapter.
+        python: interpreter or virtual environment; None: what the engine's variable names, else
+            this one.
+        late_copies: see engine.Machine.
+        one_case: seconds for a case.
+    """
+
+    engine: str
+    python: str | None = None
+    late_copies: bool = False
+    one_case: float = ONE_CASE
+
+
+def interpreter(setting: Setting) -> str:
+    """The Python of an engine.
+
+    Raises:
+        EngineMissing: what is named is neither a program nor a virtual environment.
+    """
+    named = setting.python or os.environ.get(VARIABLES.get(setting.engine, ""), "")
+    if not named:
+        return sys.executable
+    path = pathlib.Path(named)
+    if path.is_dir():
+        path = path / "bin" / "python"
+    if not path.is_file():
+        raise EngineMissing(f"'{named}' is no virtual environment and no Python: "
+                            f"there is no file '{path}'")
+    return str(path)
+
+
+class Worker:
+    """One process. It is started by `hello`, and again after it was killed.
+
+    Attributes:
+        version, aiter: what the engine said, "" before.
+    """
+
+    def __init__(self, setting: Setting, arch: str, compute_units: int) -> None:
+        self.setting, self.arch, self.compute_units = setting, arch, compute_units
+        self.name = self.version = self.aiter = ""
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log: IO[bytes] = tempfile.TemporaryFile()
+        self._rest = b""
+
+    def hello(self) -> None:
+        """Starts the process and waits until the engine is imported.
+
+        Raises:
+            EngineMissing: it cannot be.
+        """
+        if self._process is not None:
+            return
+        command = [interpreter(self.setting), "-m", "mla_testbed.engines.worker",
+                   self.setting.engine, self.arch, str(self.compute_units)]
+        command += ["late"] if self.setting.late_copies else []
+        paths = [str(_PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])]
+        self._rest = b""
+        # A session of its own: the interrupt of a terminal is the command's.
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log,
+            start_new_session=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONSAFEPATH": "1"})
+        answer = self._answer(LOADING)
+        if answer is None or "error" in answer:
+            why = "it did not answer: " + self._last_words() if answer is None else answer["error"]
+            self.close()
+            raise EngineMissing(f"engine {self.setting.engine} cannot be imported for {self.arch}: "
+                                f"{why}")
+        self.name, self.version, self.aiter = (
+            str(answer[key]) for key in ("engine", "version", "aiter"))
+
+    def ask(self, case: str, *, attend: bool = False, bundles: str | None = None) -> Judgement:
+        """Judges a case. A process that ends is a failure, one that takes too long inconclusive.
+
+        Raises:
+            EngineMissing: the engine cannot be imported.
+        """
+        self.hello()
+        process = self._process
+        assert process is not None and process.stdin is not None
+        question = {"case": case, "attend": attend, "bundles": bundles}
+        try:
+            process.stdin.write(json.dumps(question).encode() + b"\n")
+            process.stdin.flush()
+            answer = self._answer(self.setting.one_case)
+        except BrokenPipeError:
+            answer = None
+        if answer is not None:
+            return Judgement.of_json(answer)
+        code = process.poll()
+        words = self._last_words()
+        self.close()
+        if code is None:
+            return Judgement(case, INCONCLUSIVE,
+                             reason=f"took longer than {self.setting.one_case:g} s")
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        return Judgement(case, FAIL, (Finding(
+            "P28", 0, f"the process of {self.setting.engine} ended with {how}: {words}"),))
+
+    def close(self) -> None:
+        """Ends the process."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+    def _answer(self, seconds: float) -> dict[str, Any] | None:
+        """The next line, or None after so many seconds or at the end of the process."""
+        assert self._process is not None and self._process.stdout is not None
+        pipe, until = self._process.stdout.fileno(), time.monotonic() + seconds
+        while b"\n" not in self._rest:
+            left = until - time.monotonic()
+            if left <= 0 or not select.select([pipe], [], [], left)[0]:
+                return None
+            more = os.read(pipe, 1 << 16)
+            if not more:
+                self._process.wait()
+                return None
+            self._rest += more
+        line, _, self._rest = self._rest.partition(b"\n")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def _last_words(self) -> str:
+        """The last line that the process printed."""
+        end = self._log.seek(0, os.SEEK_END)
+        self._log.seek(max(0, end - 4000))
+        lines = self._log.read().decode("utf-8", "replace").strip().splitlines()
+        return lines[-1] if lines else "nothing was printed"
+
+
+class Workers:
+    """A worker for each machine that the cases ask for."""
+
+    def __init__(self, setting: Setting, arch: str | None) -> None:
+        self.setting, self.arch = setting, arch
+        self._workers: dict[tuple[str, int], Worker] = {}
+
+    def of(self, machine: tuple[str, int]) -> Worker:
+        """The worker of an architecture and a number of compute units."""
+        if machine not in self._workers:
+            self._workers[machine] = Worker(self.setting, *machine)
+        return self._workers[machine]
+
+    def close(self) -> None:
+        """Ends all of them."""
+        for worker in self._workers.values():
+            worker.close()
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,106 @@
+"""Known failures of engines: which steps show them, in which versions, and why.
+
+    {"format": "mla-testbed engines ledger 1", "entries": [
+      {"id": "ENG-001", "link": "https://...", "why": "gfx942 is sent to a kernel of gfx950",
+       "engine": "vllm", "versions": ["0.27.*"], "properties": ["P28"],
+       "where": {"arch": "gfx942", "heads": {"max": 15}}, "text": "requires gfx950",
+       "witness": "mla1:1q1s1;heads=8"}]}
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import fnmatch
+import json
+import pathlib
+import re
+from typing import Any
+
+from ..errors import UsageError
+from .findings import Finding
+
+FORMAT = "mla-testbed engines ledger 1"
+#: What ships with the package.
+SHIPPED = pathlib.Path(__file__).with_name("known.json")
+_KEYS = {"id", "link", "why", "engine", "versions", "aiter", "properties", "where", "text",
+         "witness"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Known:
+    """One known failure.
+
+    Attributes:
+        versions, aiter: patterns (fnmatch) of the engine's and of AITER's versions that have it.
+        properties: ids of what fails; empty: any.
+        where: facts of the step (facts.py): a value, a list of values, or {"min", "max"}.
+        text: a regular expression that the finding's sentence or a detail contains.
+        witness: a case that shows it, or "".
+    """
+
+    id: str
+    link: str
+    why: str
+    engine: str
+    versions: tuple[str, ...] = ("*",)
+    aiter: tuple[str, ...] = ("*",)
+    properties: tuple[str, ...] = ()
+    where: dict[str, Any] = dataclasses.field(default_factory=dict)
+    text: str = ""
+    witness: str = ""
+
+    def concerns(self, engine: str, version: str, aiter: str) -> bool:
+        """Whether an engine has it."""
+        return self.engine == engine and any(
+            fnmatch.fnmatchcase(version, pattern) for pattern in self.versions) and any(
+            fnmatch.fnmatchcase(aiter, pattern) for pattern in self.aiter)
+
+    def explains(self, finding: Finding, facts: dict[str, Any]) -> bool:
+        """Whether a finding of a step with these facts is this failure."""
+        if self.properties and finding.property not in self.properties:
+            return False
+        return all(_meets(facts.get(name), wanted) for name, wanted in self.where.items()) and (
+            any(re.search(self.text, text) for text in (finding.what, *finding.details)))
+
+
+def read(path: pathlib.Path) -> list[Known]:
+    """The entries of a file.
+
+    Raises:
+        UsageError: it cannot be read, or is malformed; the message names file and entry.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as e:
+        raise UsageError(f"ledger '{path}' cannot be read: {e}") from e
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise UsageError(f"ledger '{path}' has no format '{FORMAT}'")
+    entries = [_entry(entry, path) for entry in document.get("entries", [])]
+    twice = {a.id for i, a in enumerate(entries) for b in entries[:i] if a.id == b.id}
+    if twice:
+        raise UsageError(f"ledger '{path}' has entry {sorted(twice)[0]} twice")
+    return entries
+
+
+def _entry(entry: dict[str, Any], path: pathlib.Path) -> Known:
+    name = entry.get("id", "?")
+    unknown = set(entry) - _KEYS
+    if unknown:
+        raise UsageError(f"ledger '{path}', entry {name}: unknown key {sorted(unknown)[0]}; "
+                         f"expected {', '.join(sorted(_KEYS))}")
+    try:
+        re.compile(entry.get("text", ""))
+        values = {key: tuple(value) if isinstance(value, list) else value
+                  for key, value in entry.items() if key != "where"}
+        return Known(**values, where=dict(entry.get("where", {})))
+    except (TypeError, ValueError, re.error) as e:
+        raise UsageError(f"ledger '{path}', entry {name}: {e}") from e
+
+
+def _meets(value: Any, wanted: Any) -> bool:
+    if isinstance(wanted, dict):
+        return isinstance(value, int) and (
+            wanted.get("min", value) <= value <= wanted.get("max", value))
+    if isinstance(wanted, list):
+        return value in wanted
+    return bool(value == wanted)

@@ -1,0 +1,177 @@
+"""Judges cases on an engine, makes what fails smaller, and keeps what is known apart."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import re
+import time
+from collections.abc import Callable, Iterable
+
+from .._cases import draw, simpler
+from ..errors import UsageError
+from . import adapt
+from .client import Setting, Workers
+from .findings import FAIL, PASS, REFUSED, Judgement
+from .ledger import Known
+from .line import CaseLine
+from .report import Block, Tally, signature
+
+#: Cases tried to make one failure smaller, and seconds for it.
+_TRIES, _SECONDS = 200, 60.0
+#: Failures that are made smaller and printed; more are counted.
+MOST_BLOCKS = 20
+
+
+@dataclasses.dataclass
+class Plan:
+    """What a run does.
+
+    Attributes:
+        arch: every case on this architecture; None: on its own.
+        attend: how many cases are executed as well; as evenly spread as affordable ones are.
+        ledger: known failures. bundles: where failures are saved, or None.
+        seed: of the drawn cases, for the report.
+        told: called with each failure block when it is complete.
+    """
+
+    setting: Setting
+    arch: str | None = None
+    attend: int = 0
+    ledger: list[Known] = dataclasses.field(default_factory=list)
+    bundles: pathlib.Path | None = None
+    seed: int = 0
+    told: Callable[[Block], None] = lambda block: print(block, "\n", flush=True)
+
+    def options(self) -> str:
+        """What replay needs to do the same."""
+        text = f"--engine {self.setting.engine}"
+        text += f" --arch {self.arch}" if self.arch else ""
+        return text + (" --late-copies" if self.setting.late_copies else "")
+
+
+class Run:
+    """A run: `case` judges one more; `tally` has the counts."""
+
+    def __init__(self, plan: Plan, workers: Workers) -> None:
+        self.plan, self.workers = plan, workers
+        self.tally = Tally(plan.setting.engine)
+        self._started = time.monotonic()
+
+    def judge(self, case: str, *, attend: bool, bundles: str | None = None) -> Judgement:
+        """One case on the worker of its machine."""
+        try:
+            line = adapt.common(CaseLine.parse(case), self.plan.arch)
+        except UsageError as e:
+            return Judgement(case, REFUSED, reason=re.sub(r"'mla1:[^']*'", "the case", str(e)))
+        worker = self.workers.of(adapt.product(line))
+        found = worker.ask(str(line), attend=attend, bundles=bundles)
+        self.tally.version, self.tally.aiter = worker.version, worker.aiter
+        return found
+
+    def explained(self, found: Judgement) -> Known | None:
+        """The ledger's entry for a failure; None unless entries explain all its findings."""
+        entries = [next((known for known in self._concerned() if known.explains(f, found.facts)),
+                        None) for f in found.findings]
+        return entries[0] if entries and all(entries) else None
+
+    def case(self, case: str, *, attend: bool) -> Judgement:
+        """Judges, counts, and reports a failure that is new."""
+        found = self.judge(case, attend=attend)
+        verdict = found.verdict
+        if verdict == FAIL:
+            known = self.explained(found)
+            if known is not None:
+                verdict = "known-fail"
+                self.tally.known[known.id] += 1
+            else:
+                self._failed(case, found, attend)
+        self.tally.count(found, verdict)
+        self.tally.seconds = time.monotonic() - self._started
+        return found
+
+    def witnesses(self) -> None:
+        """Each entry of the ledger that concerns this engine must still fail on its witness."""
+        for known in self._concerned():
+            if not known.witness:
+                continue
+            found = self.judge(known.witness, attend=True)
+            if not any(known.explains(f, found.facts) for f in found.findings):
+                how = found.reason or "; ".join(f.what for f in found.findings) or found.verdict
+                self.tally.unexpected.append(f"{known.id} on its witness {known.witness}: {how}")
+                continue
+            self.tally.known[known.id] += 1
+            self.tally.count(found, "known-fail")
+
+    def _concerned(self) -> list[Known]:
+        return [known for known in self.plan.ledger if known.concerns(
+            self.plan.setting.engine, self.tally.version, self.tally.aiter)]
+
+    def _failed(self, case: str, found: Judgement, attend: bool) -> None:
+        key = signature(found)
+        if key in self.tally.blocks:
+            self.tally.blocks[key].times += 1
+            return
+        block = Block(found, case, f"{self.plan.setting.engine} {self.tally.version}",
+                      self.tally.aiter, self.plan.options(), seed=self.plan.seed)
+        self.tally.blocks[key] = block  # before it is made smaller: an interrupt keeps it
+        if len(self.tally.blocks) <= MOST_BLOCKS:
+            try:
+                self._shrink(block, key, attend)
+                self._save(block, attend)
+            finally:
+                self.plan.told(block)
+
+    def _shrink(self, block: Block, key: str, attend: bool) -> None:
+        """The first simpler case that fails alike, again and again."""
+        until, tries, again = time.monotonic() + _SECONDS, _TRIES, True
+        seen = {block.judgement.case}
+        while again and tries > 0 and time.monotonic() < until:
+            again = False
+            for candidate in simpler(block.judgement.case):
+                found = self.judge(candidate, attend=attend)
+                tries -= 1
+                if found.verdict == FAIL and signature(found) == key and found.case not in seen:
+                    seen.add(found.case)
+                    block.judgement, again = found, True
+                    block.shrinks += 1
+                    break
+                if tries <= 0 or time.monotonic() > until:
+                    break
+
+    def _save(self, block: Block, attend: bool) -> None:
+        if self.plan.bundles is None:
+            return
+        folder = self.plan.bundles / f"{len(self.tally.blocks):03d}-{'-'.join(block.judgement.properties)}"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "case.txt").write_text(f"{block}\n", encoding="utf-8")
+        self.judge(block.judgement.case, attend=attend, bundles=str(folder))
+        block.saved = str(folder)
+
+
+def judge_all(run: Run, cases: Iterable[str], count: int) -> None:
+    """Judges cases until they end or an interrupt comes; the tally is complete in either case.
+
+    Args:
+        count: how many there will be; attention is spread over them.
+    """
+    attended = 0
+    try:
+        run.witnesses()
+        for number, case in enumerate(cases):
+            due = run.plan.attend * (number + 1) > attended * max(count, 1)
+            found = run.case(case, attend=due and attended < run.plan.attend)
+            attended += found.attended > 0
+    except KeyboardInterrupt:
+        run.tally.interrupted = True
+    run.tally.seconds = time.monotonic() - run._started  # noqa: SLF001
+
+
+def drawn(seed: int, count: int) -> Iterable[str]:
+    """The cases that `mla-testbed run --seed` judges."""
+    return (draw(seed, number) for number in range(count))
+
+
+def passed(found: Judgement) -> bool:
+    """Whether something was built and held."""
+    return found.verdict == PASS and found.built > 0
