@@ -75,7 +75,7 @@ class Worker:
         self.setting, self.arch, self.compute_units = setting, arch, compute_units
         self.name = self.version = self.aiter = ""
         self._process: subprocess.Popen[bytes] | None = None
-        self._log: IO[bytes] = tempfile.TemporaryFile()
+        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 as long as the worker
         self._rest = b""
 
     def hello(self) -> None:
@@ -105,7 +105,9 @@ class Worker:
         self.name, self.version, self.aiter = (
             str(answer[key]) for key in ("engine", "version", "aiter"))
 
-    def ask(self, case: str, *, attend: bool = False, bundles: str | None = None) -> Judgement:
+    def ask(
+        self, case: str, *, attend: bool = False, bundles: str | None = None, cover: bool = False
+    ) -> Judgement:
         """Judges a case. A process that ends is a failure, one that takes too long inconclusive.
 
         Raises:
@@ -114,7 +116,7 @@ class Worker:
         self.hello()
         process = self._process
         assert process is not None and process.stdin is not None
-        question = {"case": case, "attend": attend, "bundles": bundles}
+        question = {"case": case, "attend": attend, "bundles": bundles, "cover": cover}
         try:
             process.stdin.write(json.dumps(question).encode() + b"\n")
             process.stdin.flush()

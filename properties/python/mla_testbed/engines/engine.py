@@ -66,11 +66,13 @@ class Engine(Protocol):
         name: such as "vllm".
         version: of the engine, such as "0.27.1".
         aiter: commit or version of the AITER below it.
+        sources: files of its builder, whose lines guide fuzzing.
     """
 
     name: str
     version: str
     aiter: str
+    sources: tuple[str, ...]
 
     def adapt(self, line: CaseLine) -> CaseLine:
         """The nearest case that the engine can be asked to run (adapt.py has the common part)."""

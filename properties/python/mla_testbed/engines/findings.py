@@ -6,6 +6,8 @@ import dataclasses
 from typing import Any
 
 PASS, FAIL, REFUSED, INCONCLUSIVE = "pass", "fail", "refused", "inconclusive"
+#: What a finding is about: the builder and its lists, a plan, the result.
+BUILD, PLAN, ATTEND = "build", "plan", "attend"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,12 +19,14 @@ class Finding:
         step: number of the step.
         what: a sentence with the values.
         details: more of them, such as further violations.
+        stage: BUILD, PLAN or ATTEND.
     """
 
     property: str
     step: int
     what: str
     details: tuple[str, ...] = ()
+    stage: str = BUILD
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +42,8 @@ class Judgement:
         opinions: what our core decides differently, in sentences.
         built, planned, attended, replayed: how many steps the engine built, planned, attended and
             built for a graph.
+        fresh_lines, covered: lines of the builder that no case of this worker ran before, and all;
+            0 if they are not watched.
     """
 
     case: str
@@ -50,6 +56,8 @@ class Judgement:
     planned: int = 0
     attended: int = 0
     replayed: int = 0
+    fresh_lines: int = 0
+    covered: int = 0
 
     @property
     def properties(self) -> tuple[str, ...]:
@@ -63,6 +71,6 @@ class Judgement:
     @classmethod
     def of_json(cls, found: dict[str, Any]) -> Judgement:
         """The other direction."""
-        findings = tuple(Finding(f["property"], f["step"], f["what"], tuple(f["details"]))
+        findings = tuple(Finding(**{**f, "details": tuple(f["details"])})
                          for f in found["findings"])
         return cls(**{**found, "findings": findings, "opinions": tuple(found["opinions"])})

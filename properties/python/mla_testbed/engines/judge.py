@@ -15,7 +15,16 @@ from ..planning import POISON
 from . import adapt, raised, result
 from .engine import Built, Engine
 from .facts import facts_of
-from .findings import FAIL, INCONCLUSIVE, PASS, REFUSED, Finding, Judgement
+from .findings import (
+    ATTEND,
+    FAIL,
+    INCONCLUSIVE,
+    PASS,
+    PLAN,
+    REFUSED,
+    Finding,
+    Judgement,
+)
 from .line import CaseLine
 from .lists import check_lists
 from .opinion import opinions_of
@@ -121,7 +130,7 @@ def _judge_step(engine: Engine, step: EngineStep, built: Built, course: _Course)
         found += check_plan(step, bundle)
     course.opinions += opinions_of(engine.name, step, built)
     if not found and course.attend and result.affordable(step, built):
-        with raised.turned(found, step, engine.name):
+        with raised.turned(found, step, engine.name, ATTEND):
             found += result.check_result(engine, step, built)
         course.attended += 1
     if found and course.bundles is not None:
@@ -134,12 +143,13 @@ def check_plan(step: EngineStep, bundle: Bundle) -> list[Finding]:
     try:
         answer = check(without_pages(bundle))
     except (UnsupportedError, RefusedError, UsageError) as e:
-        return [Finding("P05", step.number, f"the plan cannot be checked: {e}")]
+        return [Finding("P05", step.number, f"the plan cannot be checked: {e}",
+                        stage=PLAN)]
     if answer.valid:
         return []
     lines = [f"{v.rule}: {v.what}" for v in answer.violations]
     at_fault = f"at fault: {answer.at_fault}: {answer.diagnosis}"
-    return [Finding("P05", step.number, lines[0], (*lines[1:6], at_fault))]
+    return [Finding("P05", step.number, lines[0], (*lines[1:6], at_fault), PLAN)]
 
 
 def without_pages(bundle: Bundle) -> Bundle:
@@ -168,16 +178,22 @@ def differences(step: EngineStep, used: Built, fresh: Built) -> list[Finding]:
     if used.planned != fresh.planned:
         return [Finding("P03", step.number, f"planned after other steps: {used.planned}; on fresh "
                         f"buffers: {fresh.planned}")]
+    for name, meant in fresh.bundle.scalars.items():
+        if used.bundle.scalars.get(name) != meant:
+            return [Finding("P03", step.number, f"{name} is {used.bundle.scalars.get(name)} after "
+                            f"other steps; {meant} on fresh buffers")]
     live = int(fresh.bundle.arrays["seqlens_kv_indptr"][-1])
     for name, expected in fresh.bundle.arrays.items():
         found = used.bundle.arrays[name]
-        meant = expected != POISON if name in PLAN_ARRAYS.values() else np.ones(found.shape, bool)
-        if name == "kv_indices":
-            meant = np.arange(found.size) < live
         if found.shape != expected.shape:
             return [Finding("P03", step.number, f"{name} has {found.size} elements after other "
                             f"steps; {expected.size} on fresh buffers")]
-        wrong = np.flatnonzero(meant & (found != expected))
+        live_words = np.ones(found.shape, bool)
+        if name in PLAN_ARRAYS.values():
+            live_words = expected != POISON
+        elif name == "kv_indices":
+            live_words = np.arange(found.size) < live
+        wrong = np.flatnonzero(live_words & (found != expected))
         if wrong.size:
             at = int(wrong[0])
             return [Finding("P03", step.number, f"{name}[{at}] is {found[at]} after other steps; "

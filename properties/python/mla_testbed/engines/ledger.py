@@ -90,7 +90,7 @@ def _entry(entry: dict[str, Any], path: pathlib.Path) -> Known:
                          f"expected {', '.join(sorted(_KEYS))}")
     try:
         re.compile(entry.get("text", ""))
-        values = {key: tuple(value) if isinstance(value, list) else value
+        values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value
                   for key, value in entry.items() if key != "where"}
         return Known(**values, where=dict(entry.get("where", {})))
     except (TypeError, ValueError, re.error) as e:

@@ -7,8 +7,8 @@ import os
 import traceback
 from collections.abc import Iterator
 
-from ..errors import FaultError, InternalError, LibraryError, OverrunError
-from .findings import Finding
+from ..errors import FaultError, InternalError, LibraryError, OverrunError, RefusedError
+from .findings import BUILD, Finding
 from .step import EngineStep
 
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -19,7 +19,9 @@ class NotJudged(RuntimeError):
 
 
 @contextlib.contextmanager
-def turned(findings: list[Finding], step: EngineStep, engine: str) -> Iterator[None]:
+def turned(
+    findings: list[Finding], step: EngineStep, engine: str, stage: str = BUILD
+) -> Iterator[None]:
     """An exception of the engine, of AITER or of a kernel becomes a finding.
 
     Raises:
@@ -36,14 +38,15 @@ def turned(findings: list[Finding], step: EngineStep, engine: str) -> Iterator[N
         if problem in ("not-implemented", "instruction-limit"):
             raise NotJudged(f"{_first(e)} {_place(e)}") from e
         findings.append(Finding(_property(e, problem), step.number, f"{engine} raised "
-                                f"{type(e).__name__}: {_first(e)} {_place(e)}", _rest(e)))
+                                f"{type(e).__name__}: {_first(e)} {_place(e)}", _rest(e), stage))
 
 
 def _property(error: BaseException, problem: str) -> str:
-    """P06 for a write past a buffer, P05 for another illegal access, P28 for a step refused."""
+    """P06 for a write past a buffer, P05 for another illegal access and for a planner call that
+    AITER gets wrong, P28 for a step refused."""
     if isinstance(error, OverrunError) or problem.endswith("out-of-bounds"):
         return "P06"
-    return "P05" if isinstance(error, FaultError) else "P28"
+    return "P05" if isinstance(error, (FaultError, RefusedError)) else "P28"
 
 
 def _first(error: BaseException) -> str:

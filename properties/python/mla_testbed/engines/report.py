@@ -55,7 +55,7 @@ def repro(case: str, options: str) -> str:
 
 
 def signature(found: Judgement) -> str:
-    """Equal for failures that are probably one defect: properties, and sentences without numbers."""
+    """Equal for failures that are probably one defect: their sentences without numbers."""
     first = found.findings[0]
     return f"{first.property} {found.facts.get('arch')} {re.sub(r'[0-9]+', '#', first.what)}"
 

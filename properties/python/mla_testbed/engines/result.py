@@ -8,7 +8,7 @@ from .. import _library
 from ..judging import Reference, reference
 from . import tensors
 from .engine import PADDING, Built, Engine
-from .findings import Finding
+from .findings import ATTEND, Finding
 from .step import EngineStep
 
 #: More (row, head, key) products, or slots of the cache, are not executed.
@@ -33,7 +33,7 @@ def check_result(engine: Engine, step: EngineStep, built: Built) -> list[Finding
     right = _reference(step, live, q, cache)
     if out.shape != right.out.shape:
         return [Finding("P05", step.number, f"the result has shape {out.shape}; expected "
-                        f"{right.out.shape}")]
+                        f"{right.out.shape}", stage=ATTEND)]
     away = np.abs(out.astype(np.float64) - right.out)
     wrong = ~(away <= right.out_bound)
     if not wrong.any():
@@ -81,4 +81,4 @@ def _sentence(
                      f"{right.out[row, head, dim]:.6g} and allows "
                      f"{right.out_bound[row, head, dim]:.3g}")
     return Finding("P05", step.number, f"{lines[0]}; wrong are {int(wrong.sum())} of {out.size} "
-                   "elements", tuple(lines[1:]))
+                   "elements", tuple(lines[1:]), ATTEND)

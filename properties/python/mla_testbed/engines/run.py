@@ -51,11 +51,16 @@ class Plan:
 
 
 class Run:
-    """A run: `case` judges one more; `tally` has the counts."""
+    """A run: `case` judges one more; `tally` has the counts.
+
+    Attributes:
+        cover: whether lines of the builder are watched; covered: how many ran in one worker.
+    """
 
     def __init__(self, plan: Plan, workers: Workers) -> None:
         self.plan, self.workers = plan, workers
         self.tally = Tally(plan.setting.engine)
+        self.cover, self.covered = False, 0
         self._started = time.monotonic()
 
     def judge(self, case: str, *, attend: bool, bundles: str | None = None) -> Judgement:
@@ -65,7 +70,11 @@ class Run:
         except UsageError as e:
             return Judgement(case, REFUSED, reason=re.sub(r"'mla1:[^']*'", "the case", str(e)))
         worker = self.workers.of(adapt.product(line))
-        found = worker.ask(str(line), attend=attend, bundles=bundles)
+        begin = time.monotonic()
+        worker.hello()
+        self._started += time.monotonic() - begin  # imports are not what is measured
+        found = worker.ask(str(line), attend=attend, bundles=bundles, cover=self.cover)
+        self.covered = max(self.covered, found.covered)
         self.tally.version, self.tally.aiter = worker.version, worker.aiter
         return found
 
@@ -142,7 +151,8 @@ class Run:
     def _save(self, block: Block, attend: bool) -> None:
         if self.plan.bundles is None:
             return
-        folder = self.plan.bundles / f"{len(self.tally.blocks):03d}-{'-'.join(block.judgement.properties)}"
+        name = f"{len(self.tally.blocks):03d}-{'-'.join(block.judgement.properties)}"
+        folder = self.plan.bundles / name
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "case.txt").write_text(f"{block}\n", encoding="utf-8")
         self.judge(block.judgement.case, attend=attend, bundles=str(folder))
@@ -164,7 +174,6 @@ def judge_all(run: Run, cases: Iterable[str], count: int) -> None:
             attended += found.attended > 0
     except KeyboardInterrupt:
         run.tally.interrupted = True
-    run.tally.seconds = time.monotonic() - run._started  # noqa: SLF001
 
 
 def drawn(seed: int, count: int) -> Iterable[str]:

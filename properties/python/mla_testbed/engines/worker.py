@@ -9,6 +9,8 @@ engine prints goes to standard error.
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import json
 import os
 import sys
@@ -16,6 +18,7 @@ from typing import IO, Any
 
 from ..errors import MlaError
 from . import engine as adapters
+from .coverage import Coverage
 from .judge import judge
 
 
@@ -31,10 +34,15 @@ def main(arguments: list[str]) -> int:
         _say(out, {"error": f"{type(e).__name__}: {e}"})
         return 3
     _say(out, {"engine": engine.name, "version": engine.version, "aiter": engine.aiter})
+    coverage = Coverage(getattr(engine, "sources", ()))
     for text in sys.stdin:
         asked: dict[str, Any] = json.loads(text)
-        found = judge(engine, asked["case"], arch=arch, attend=asked.get("attend", False),
-                      bundles=asked.get("bundles"))
+        with coverage.watched() if asked.get("cover") else contextlib.nullcontext():
+            found = judge(engine, asked["case"], arch=arch, attend=asked.get("attend", False),
+                          bundles=asked.get("bundles"))
+        if asked.get("cover"):
+            found = dataclasses.replace(found, fresh_lines=coverage.fresh,
+                                        covered=len(coverage.lines))
         _say(out, found.as_json())
     return 0
 

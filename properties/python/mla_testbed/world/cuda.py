@@ -20,6 +20,8 @@ def install(state: State, patches: Patches) -> None:
         patches.set(cls, "state", state)
     for name, value in {**_queries(state), **_memory(state), **_work(state)}.items():
         patches.set(torch.cuda, name, value)
+    for name, value in _accelerator().items():
+        patches.set(torch.accelerator, name, value)
     patches.set(torch.version, "hip", HIP_VERSION)
     patches.set(torch._C, "_cuda_getCurrentRawStream", lambda index: 0)
 
@@ -84,6 +86,19 @@ def _work(state: State) -> dict[str, Any]:
         "is_current_stream_capturing": lambda: state.capture is not None,
         "manual_seed": lambda seed: None, "manual_seed_all": lambda seed: None,
     }
+
+
+def _accelerator() -> dict[str, Any]:
+    """torch.accelerator, by the functions of torch.cuda."""
+    cuda = torch.cuda
+    answers = {name: getattr(cuda, name) for name in (
+        "is_available", "device_count", "current_stream", "set_stream", "synchronize",
+        "empty_cache", "memory_stats", "memory_allocated", "max_memory_allocated",
+        "memory_reserved", "max_memory_reserved", "reset_peak_memory_stats")}
+    return {**answers, "current_device_index": cuda.current_device,
+            "set_device_index": cuda.set_device, "get_memory_info": cuda.mem_get_info,
+            "current_accelerator": lambda check_available=False: torch.device("cuda"),
+            "device_index": cuda.device}
 
 
 class _device_context:

@@ -60,6 +60,7 @@ class VllmEngine:
         from vllm.v1.worker.workspace import init_workspace_manager
 
         self._module = rocm_aiter_mla
+        self.sources = (str(rocm_aiter_mla.__file__),)
         init_workspace_manager(torch.device("cuda"))
 
     def adapt(self, line: CaseLine) -> CaseLine:

@@ -1,0 +1,124 @@
+"""Coverage-guided fuzzing of an engine's builder, for hours, and again from where it ended.
+
+Half of the cases are drawn by the project's generator, half are changed ones of the corpus: cases
+that reached a line of the builder that no case had reached. The folder has `corpus.txt`,
+`findings.jsonl` (smallest cases) and `state.json` (executions so far).
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import random
+import time
+from typing import Any
+
+from .._cases import draw
+from ..errors import UsageError
+from .findings import FAIL, Judgement
+from .mutate import mutated
+from .report import signature
+from .run import Run
+
+_SAVE_EVERY = 5.0
+
+
+class Database:
+    """What is kept between runs."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self.corpus = self._lines("corpus.txt")
+        self.findings = [json.loads(line) for line in self._lines("findings.jsonl")]
+        state = folder / "state.json"
+        try:
+            kept = json.loads(state.read_text(encoding="utf-8")) if state.exists() else {}
+            self.executions, self.seconds = int(kept.get("executions", 0)), float(
+                kept.get("seconds", 0.0))
+        except (ValueError, AttributeError, TypeError) as e:
+            raise UsageError(f"'{state}' is damaged: {e}; remove it to start anew") from e
+
+    def reached(self, case: str) -> None:
+        """A case that ran a new line."""
+        self.corpus.append(case)
+        self._append("corpus.txt", case)
+
+    def found(self, what: dict[str, Any]) -> None:
+        """A failure, made smaller."""
+        self.findings.append(what)
+        self._append("findings.jsonl", json.dumps(what))
+
+    def save(self) -> None:
+        """Writes the counts; a reader never sees half of them."""
+        partial = self.folder / "state.json.part"
+        partial.write_text(json.dumps({"executions": self.executions,
+                                       "seconds": round(self.seconds, 1)}), encoding="utf-8")
+        partial.replace(self.folder / "state.json")
+
+    def _lines(self, name: str) -> list[str]:
+        path = self.folder / name
+        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+    def _append(self, name: str, line: str) -> None:
+        with (self.folder / name).open("a", encoding="utf-8") as out:
+            out.write(line + "\n")
+
+
+def fuzz(run: Run, seconds: float, folder: pathlib.Path, seed: int, *, attend: bool) -> None:
+    """Judges cases for a time, or until an interrupt.
+
+    Args:
+        folder: the database. seed: of the choices, together with the executions so far.
+        attend: execute affordable steps too.
+    """
+    database = Database(folder)
+    before, saved = database.executions, time.monotonic()
+    source = random.Random(f"{seed} {before}")
+    begin = time.monotonic()
+    run.cover = True
+    try:
+        for case in [*dict.fromkeys([f["case"] for f in database.findings] + database.corpus)]:
+            _one(run, database, case, attend=attend, known=True)
+        while time.monotonic() - begin < seconds:
+            _one(run, database, _next(database, source), attend=attend, known=False)
+            if time.monotonic() - saved > _SAVE_EVERY:
+                saved = time.monotonic()
+                database.save()
+    except KeyboardInterrupt:
+        run.tally.interrupted = True
+    taken = time.monotonic() - begin
+    database.seconds += taken
+    run.tally.seconds = taken
+    database.save()
+    done = database.executions - before
+    print(f"fuzz: {done} executions, {done / max(taken, 1e-9):.1f} a second; "
+          f"{database.executions} in {database.seconds:.0f} s altogether; corpus "
+          f"{len(database.corpus)} cases, {run.covered} lines of the builder; "
+          f"{len(database.findings)} findings in '{folder}'", flush=True)
+
+
+def _next(database: Database, source: random.Random) -> str:
+    fresh = draw(source.getrandbits(63), source.randrange(1 << 20))
+    if not database.corpus or source.random() < 0.5:  # noqa: PLR2004
+        return fresh
+    return mutated(source.choice(database.corpus), fresh, source)
+
+
+def _one(run: Run, database: Database, case: str, *, attend: bool, known: bool) -> None:
+    blocks = set(run.tally.blocks)
+    found = run.case(case, attend=attend)
+    database.executions += 1
+    if found.fresh_lines and not known:
+        database.reached(found.case)
+    for key in set(run.tally.blocks) - blocks:
+        smallest = run.tally.blocks[key].judgement
+        if all(key != other["signature"] for other in database.findings):
+            database.found(_finding(run, smallest))
+
+
+def _finding(run: Run, found: Judgement) -> dict[str, Any]:
+    assert found.verdict == FAIL
+    return {"signature": signature(found), "case": found.case, "properties": found.properties,
+            "what": found.findings[0].what, "engine": run.tally.engine,
+            "version": run.tally.version, "aiter": run.tally.aiter}

@@ -1,0 +1,266 @@
+"""mla-testbed-engines: what it prints, its exit codes, its files, on engines of our own."""
+
+import json
+import os
+import pathlib
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from mla_testbed import UsageError
+from mla_testbed.engines import ledger
+from mla_testbed.engines.findings import Finding
+
+COMMAND = [sys.executable, "-m", "mla_testbed.engines"]
+
+
+def run(*arguments, code=None, **options):
+    done = subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True,
+                          timeout=300, check=False, **options)
+    if code is not None:
+        assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+def engine(plant):
+    return "--engine", f"fake_engine:{plant}"
+
+
+def test_a_run_over_a_sound_engine_holds_and_says_what_ran():
+    done = run("run", *engine("Sound"), "--cases", 40, "--attend", 5, code=0)
+    assert re.search(r"cases 40: \d+ pass", done.stdout)
+    assert re.search(r"steps \d+ built, \d+ planned, \d+ for graphs, 5 attended", done.stdout)
+    assert re.search(r"\d+\.\d cases a second", done.stdout)
+
+
+def test_a_failure_is_a_block_whose_repro_line_fails_alike(tmp_path):
+    done = run("run", *engine("WrongPage"), "--cases", 12, "--bundles", tmp_path, "--seed", 5,
+               code=1)
+    first = next(line for line in done.stdout.splitlines() if line.startswith("FAIL P01"))
+    assert first.endswith("engine=fake_engine:WrongPage 1.0 aiter=none")
+    repro = next(line for line in done.stdout.splitlines() if line.startswith("REPRO: "))
+    words = shlex.split(repro.removeprefix("REPRO: "))
+    assert words[0] == "mla-testbed-engines"
+    again = run(*words[1:], code=1)
+    assert again.stdout.splitlines()[0] == first
+    assert "mla1:1q1s4;" in first  # one request, one row; its last key has the wrong page
+    saved = list(tmp_path.rglob("manifest.json"))
+    assert saved
+    if "MLA_TESTBED_COMMAND" in os.environ:
+        check = subprocess.run([os.environ["MLA_TESTBED_COMMAND"], "check",
+                                str(saved[0].parent)], capture_output=True, text=True, check=False)
+        assert check.returncode in (0, 1), check.stderr
+
+
+def test_shrinking_ends_at_a_case_that_is_as_small_as_the_defect_allows():
+    done = run("run", *engine("RowsOff"), "--cases", 60, code=1)
+    first = next(line for line in done.stdout.splitlines() if line.startswith("FAIL P04"))
+    assert re.match(r"FAIL P04 mla1:1q2s4;heads=16;block=1;", first), first
+
+
+@pytest.mark.parametrize(("arguments", "code", "text"), [
+    (("run", *engine("Sound"), "--cases", "many"), 2, "'many' is no number"),
+    (("run", *engine("Sound"), "--arch", "gfx90a"), 2, "gfx90a"),
+    (("run",), 2, "--engine"),
+    (("fuzz", *engine("Sound"), "--for", "soon"), 2, "'soon' is no time"),
+    (("replay", "mla1:oops", *engine("Sound")), 10, "refused"),
+    (("replay", "mla1:1q1s9", "--engine", "vlmm"), 3, "engine 'vlmm' is unknown; expected vllm"),
+    (("run", *engine("NotHere")), 3, "the fake engine is not installed: it is planted"),
+    (("run", "--engine", "no_module:Engine"), 3, "No module named 'no_module'"),
+    (("run", *engine("Sound"), "--python", "/nowhere"), 3, "'/nowhere' is no virtual environment"),
+    (("run", *engine("Sound"), "--ledger", "/nowhere"), 2, "ledger '/nowhere' cannot be read"),
+    (("run", *engine("Sound"), "--junit", "/nowhere/x.xml"), 2, "cannot be written"),
+    (("run", *engine("Sound"), "--cases-file", "/nowhere"), 3, "/nowhere"),
+    (("replay", "mla1:1q1s9", *engine("RefusesAll")), 10, "the fake engine takes nothing"),
+    (("run", *engine("RefusesAll"), "--cases", 5), 4, "5 refused"),
+    (("run", *engine("Sound"), "--cases", 0), 4, "cases 0: none"),
+])
+def test_bad_input_ends_with_its_code_and_a_sentence(arguments, code, text):
+    done = run(*arguments, code=code)
+    assert text in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_process_that_dies_is_a_failure_with_its_signal():
+    done = run("replay", "mla1:1q1s9", *engine("Dies"), code=1)
+    assert "ended with SIGSEGV" in done.stdout
+
+
+def test_a_case_that_takes_too_long_is_inconclusive():
+    done = run("replay", "mla1:1q1s9", *engine("Hangs"), "--timeout", "2s", code=4)
+    assert "inconclusive: took longer than 2 s" in done.stdout
+
+
+def test_an_engine_that_prints_does_not_disturb_the_answers(tmp_path):
+    (tmp_path / "loud_engine.py").write_text(
+        "import os\nfrom fake_engine import FakeEngine\n"
+        "class Loud(FakeEngine):\n"
+        "    def __init__(self, machine):\n        super().__init__(machine, 'Sound')\n"
+        "    def refuses(self, step):\n        print('{}'); os.system('echo noise')\n")
+    path = os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]])
+    run("replay", "mla1:1q1s9", "--engine", "loud_engine:Loud", code=0,
+        env={**os.environ, "PYTHONPATH": path})
+
+
+def test_cases_come_from_a_file_too(tmp_path):
+    (tmp_path / "cases.txt").write_text("# two\nmla1:1q1s9\n\nmla1:2q2s30;pad=1\n")
+    done = run("run", *engine("Sound"), "--cases-file", tmp_path / "cases.txt", code=0)
+    assert "cases 2: 2 pass" in done.stdout
+
+
+def entry(**changes):
+    return {"id": "T-1", "link": "https://example.org/1", "why": "planted",
+            "engine": "fake_engine:RowsOff", "properties": ["P04"], "where": {"rows": {"min": 2}},
+            "text": "expected", "witness": "mla1:1q2s4", **changes}
+
+
+def written(tmp_path, *entries):
+    path = tmp_path / "ledger.json"
+    path.write_text(json.dumps({"format": ledger.FORMAT, "entries": entries}))
+    return path
+
+
+def test_what_the_ledger_explains_is_counted_and_fails_nothing(tmp_path):
+    done = run("run", *engine("RowsOff"), "--cases", 40, "--ledger", written(tmp_path, entry()),
+               "--junit", tmp_path / "out.xml", code=0)
+    assert re.search(r"known-fail T-1: \d+ cases: planted \(https://example.org/1\)", done.stdout)
+    suite = ET.parse(tmp_path / "out.xml").getroot()
+    assert suite.get("failures") == "0"
+    assert {case.get("name") for case in suite} == {"cases that passed", "T-1"}
+
+
+@pytest.mark.parametrize("changes", [
+    {"where": {"rows": {"min": 3}}, "witness": ""}, {"properties": ["P05"], "witness": ""},
+    {"text": "no such sentence", "witness": ""}, {"versions": ["2.*"]}, {"aiter": ["e4*"]},
+    {"engine": "vllm"}, {"where": {"arch": "gfx950"}, "witness": ""},
+])
+def test_an_entry_explains_nothing_else(tmp_path, changes):
+    run("run", *engine("RowsOff"), "--cases", 40, "--arch", "gfx942", "--ledger",
+        written(tmp_path, entry(**changes)), code=1)
+
+
+def test_a_witness_that_passes_is_an_unexpected_pass(tmp_path):
+    done = run("run", *engine("Sound"), "--cases", 5, "--ledger",
+               written(tmp_path, entry(engine="fake_engine:Sound")), code=5)
+    assert "unexpected pass: T-1 on its witness mla1:1q2s4" in done.stdout
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("{", "cannot be read"), ("[]", "has no format"), ('{"format": "x"}', "has no format"),
+])
+def test_a_file_that_is_no_ledger_is_refused(tmp_path, text, message):
+    (tmp_path / "ledger.json").write_text(text)
+    done = run("run", *engine("Sound"), "--ledger", tmp_path / "ledger.json", code=2)
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize(("broken", "message"), [
+    ({"id": "A", "whre": {}}, "entry A: unknown key whre"), ({"id": "A"}, "entry A: "),
+    (entry(text="("), "entry T-1: "),
+])
+def test_a_malformed_entry_is_named(tmp_path, broken, message):
+    with pytest.raises(UsageError, match=re.escape(message)):
+        ledger.read(written(tmp_path, broken))
+    with pytest.raises(UsageError, match="entry T-1 twice"):
+        ledger.read(written(tmp_path, entry(), entry()))
+
+
+def test_an_entry_must_explain_every_finding():
+    known = ledger.Known("A", "", "", "fake", text="one")
+    assert known.explains(Finding("P01", 0, "one"), {})
+    assert not known.explains(Finding("P01", 0, "two"), {})
+    assert known.explains(Finding("P01", 0, "two", ("and one",)), {})
+
+
+def test_the_shipped_ledger_can_be_read():
+    assert isinstance(ledger.read(ledger.SHIPPED), list)
+
+
+def test_junit_has_each_failure_once(tmp_path):
+    run("run", *engine("LastPage"), "--cases", 20, "--junit", tmp_path / "out.xml", code=1)
+    suite = ET.parse(tmp_path / "out.xml").getroot()
+    failures = suite.findall(".//failure")
+    assert len(failures) == int(suite.get("failures")) >= 1
+    assert "kv_last_page_lens of request 0 is 2" in failures[0].get("message")
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_an_interrupt_keeps_what_was_found(tmp_path):
+    process = subprocess.Popen(
+        [*COMMAND, "run", *engine("LastPage"), "--cases", "100000", "--junit",
+         str(tmp_path / "out.xml")], stdout=subprocess.PIPE, text=True)
+    first = process.stdout.readline()
+    assert first.startswith("FAIL P04")
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    rest, _ = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "interrupted" in rest
+    assert re.search(r"cases \d+: ", rest)
+    assert ET.parse(tmp_path / "out.xml").getroot().find(".//failure") is not None
+
+
+def test_an_interrupt_before_any_failure_is_inconclusive():
+    process = subprocess.Popen([*COMMAND, "run", *engine("Sound"), "--cases", "100000"],
+                               stdout=subprocess.PIPE, text=True)
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    rest, _ = process.communicate(timeout=60)
+    assert process.returncode == 4
+    assert "interrupted" in rest
+
+
+def test_no_worker_outlives_the_command(tmp_path):
+    path = tmp_path / "pid"
+    (tmp_path / "pid_engine.py").write_text(
+        "import os, pathlib\nfrom fake_engine import FakeEngine\n"
+        "def Pid(machine):\n"
+        f"    pathlib.Path({str(path)!r}).write_text(str(os.getpid()))\n"
+        "    return FakeEngine(machine, 'Sound')\n")
+    variables = {**os.environ,
+                 "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]])}
+    run("replay", "mla1:1q1s9", "--engine", "pid_engine:Pid", code=0, env=variables)
+    assert not pathlib.Path(f"/proc/{path.read_text()}").exists()
+
+
+def test_fuzzing_finds_keeps_and_goes_on(tmp_path):
+    arguments = ("fuzz", *engine("RowsOff"), "--for", "4s", "--database", tmp_path / "db",
+                 "--no-ledger")
+    first = run(*arguments, code=1)
+    counts = re.search(r"fuzz: (\d+) executions, [\d.]+ a second; (\d+) in", first.stdout)
+    assert counts and counts[1] == counts[2] != "0"
+    findings = [json.loads(line)
+                for line in (tmp_path / "db/findings.jsonl").read_text().splitlines()]
+    assert {f["properties"][0] for f in findings} == {"P04"}
+    assert (tmp_path / "db/corpus.txt").read_text().startswith("mla1:")
+    second = run(*arguments, code=1)
+    again = re.search(r"fuzz: (\d+) executions, [\d.]+ a second; (\d+) in", second.stdout)
+    assert int(again[2]) == int(again[1]) + int(counts[2])
+    after = (tmp_path / "db/findings.jsonl").read_text().splitlines()
+    assert len({json.loads(line)["signature"] for line in after}) == len(after)
+
+
+def test_a_damaged_database_is_refused(tmp_path):
+    (tmp_path / "state.json").write_text("{")
+    done = run("fuzz", *engine("Sound"), "--for", "1s", "--database", tmp_path, code=2)
+    assert "state.json' is damaged" in done.stderr
+
+
+def test_a_row_of_the_table_counts_stages_and_names_defects(tmp_path):
+    done = run("table", *engine("RowsOff"), "--arch", "gfx942", "--cases", 30, "--attend", 5,
+               "--ledger", written(tmp_path, entry()), code=0)
+    head, _, row = done.stdout.splitlines()
+    assert head.startswith("| engine | AITER | arch | imports | builds")
+    assert re.match(r"\| fake_engine:RowsOff 1.0 \| none \| gfx942 \| yes \| \d+/\d+: T-1 \d+ \| "
+                    r"(\d+)/\1 \| ([45])/\2 \|", row), row
+
+
+def test_a_table_of_an_engine_that_is_not_there_says_so():
+    done = run("table", *engine("NotHere"), "--arch", "gfx950", code=0)
+    assert "| gfx950 | no: engine fake_engine:NotHere cannot be imported" in done.stdout
