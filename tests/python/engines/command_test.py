@@ -12,7 +12,6 @@ import time
 import xml.etree.ElementTree as ET
 
 import pytest
-
 from mla_testbed import UsageError
 from mla_testbed.engines import ledger
 from mla_testbed.engines.findings import Finding

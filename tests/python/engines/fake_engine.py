@@ -10,9 +10,8 @@ import os
 import signal
 import time
 
-import numpy as np
-
 import mla_testbed
+import numpy as np
 from mla_testbed import PlanBuffers
 from mla_testbed.bundle import PLAN_ARRAYS, Bundle
 from mla_testbed.engines import PADDING, Built, EngineStep, Machine

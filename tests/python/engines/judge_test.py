@@ -4,7 +4,6 @@ import re
 
 import fake_engine
 import pytest
-
 from mla_testbed import Bundle, check
 from mla_testbed.engines import Machine
 from mla_testbed.engines.findings import FAIL, INCONCLUSIVE, PASS, REFUSED

@@ -4,7 +4,6 @@ import random
 
 import numpy as np
 import pytest
-
 from mla_testbed import UsageError, canonical, draw
 from mla_testbed.engines import adapt, steps_of, tensors
 from mla_testbed.engines.line import CaseLine
