@@ -33,7 +33,7 @@ struct Functions {
 // The functions as the subject's interposer leaves them.
 inline Functions functions_of(const Subject& subject) {
   Functions functions;
-  if (subject.interposer() != nullptr) subject.interposer()->on_functions(functions);
+  subject.hooks().on_functions(functions);
   return functions;
 }
 

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/builder/run_decode.hpp"
 #include "cpu_backend/sampled_reference.hpp"
 #include "properties/fa/run.hpp"
 #include "properties/forwarding_backend.hpp"
@@ -10,7 +11,6 @@
 #include "properties/generate/sample.hpp"
 #include "properties/generate/tensors.hpp"
 #include "properties/prefill/run.hpp"
-#include "properties/stages.hpp"
 
 namespace mla::prop {
 
@@ -36,6 +36,11 @@ class Logged final : public ForwardingBackend {
 
 }  // namespace
 
+const Interposer& Interposer::none() {
+  static const Interposer identity;
+  return identity;
+}
+
 struct Subject::State {
   State(Case c, const Backend& on, std::shared_ptr<ExecutionLog> notes, bool sibling)
       : spec(std::move(c)), log(std::move(notes)), is_sibling(sibling), backend(on, *log) {}
@@ -44,7 +49,7 @@ struct Subject::State {
   std::shared_ptr<ExecutionLog> log;
   bool is_sibling = false;  // a sibling's step belongs to the property that made it
   Logged backend;
-  const Interposer* interposer = nullptr;
+  const Interposer* hooks = &Interposer::none();
 
   std::optional<Result<Batch>> true_batch;  // of the case as written
   std::optional<Result<Batch>> batch;
@@ -79,7 +84,7 @@ struct Subject::State {
 Subject::Subject(Case c, const Backend& backend, const Interposer* interposer)
     : state_(
           std::make_unique<State>(std::move(c), backend, std::make_shared<ExecutionLog>(), false)) {
-  state_->interposer = interposer;
+  if (interposer != nullptr) state_->hooks = interposer;
 }
 Subject::Subject(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
@@ -96,15 +101,18 @@ const Backend& Subject::backend() const {
 ExecutionLog& Subject::log() const {
   return *state_->log;
 }
-const Interposer* Subject::interposer() const {
-  return state_->interposer;
+const Interposer& Subject::hooks() const {
+  return *state_->hooks;
+}
+DecodeMetadataBuilder Subject::builder() const {
+  return DecodeMetadataBuilder({}, *state_->hooks);
 }
 
 const Result<Batch>& Subject::batch() {
   State& s = *state_;
   if (s.batch) return *s.batch;
   s.batch.emplace(s.written());
-  if (s.interposer != nullptr && s.batch->ok()) s.interposer->on_batch(s.spec, **s.batch);
+  if (s.batch->ok()) s.hooks->on_batch(s.spec, **s.batch);
   return *s.batch;
 }
 
@@ -113,7 +121,7 @@ const Result<ResolvedShape>& Subject::shape() {
   if (s.shape) return *s.shape;
   const Result<Batch>& b = batch();
   if (!b) return s.shape.emplace(b.error());
-  return s.shape.emplace(resolve_stage(s.interposer, s.spec, *b));
+  return s.shape.emplace(builder().shape(s.spec, *b));
 }
 
 const Result<DecodeMetadata>& Subject::metadata() {
@@ -123,7 +131,7 @@ const Result<DecodeMetadata>& Subject::metadata() {
   if (!sh) return s.metadata.emplace(sh.error());
   const Batch& b = *batch();
   s.buffers = make_decode_buffers(s.spec, b, *sh);
-  return s.metadata.emplace(build_stage(s.interposer, s.spec, b, *sh, s.buffers));
+  return s.metadata.emplace(builder().build(b, *sh, s.buffers));
 }
 
 const Result<DecodeTensors>& Subject::tensors() {
@@ -134,7 +142,7 @@ const Result<DecodeTensors>& Subject::tensors() {
   if (!b) return s.tensors.emplace(b.error());
   if (const Status too_much = why_not_executed(s.spec)) return s.tensors.emplace(*too_much);
   s.tensors.emplace(make_tensors(s.spec, *b));
-  if (s.interposer != nullptr) s.interposer->on_tensors(s.spec, **s.tensors);
+  s.hooks->on_tensors(s.spec, **s.tensors);
   return *s.tensors;
 }
 
@@ -147,7 +155,7 @@ const Result<DecodeResult>& Subject::result() {
     if (!t) return t.error();
     const ExecutionOptions options{
         .schedule_seed = s.spec.schedule_seed, .threads = 0, .record_footprint = true};
-    return run_stage(s.interposer, s.backend, {*m, *t}, options);
+    return run_decode(s.backend, {*m, *t}, options, *s.hooks);
   });
 }
 
@@ -167,7 +175,7 @@ const Result<cpu::ReferenceResult>& Subject::reference() {
                                    .causal = s.spec.causal},
                                   pairs);
   };
-  if (s.interposer == nullptr) return s.reference.emplace(refer(*tensors()));
+  if (!planted()) return s.reference.emplace(refer(*tensors()));
   return s.reference.emplace(refer(make_tensors(s.spec, *b)));
 }
 
@@ -176,7 +184,7 @@ const Result<PrefillRun>& Subject::prefill() {
   return s.step(s.prefill, [&] {
     Case first = s.spec;
     first.later_steps.clear();
-    return run_prefill({std::move(first)}, parts_of(*this), {});
+    return run_prefill({std::move(first)}, *this, {});
   });
 }
 
@@ -194,7 +202,7 @@ const Result<std::vector<FaStepRun>>& Subject::fa() {
 Subject Subject::sibling(Case other) const {
   auto state =
       std::make_unique<State>(std::move(other), state_->backend.inner(), state_->log, true);
-  state->interposer = state_->interposer;
+  state->hooks = state_->hooks;
   return Subject(std::move(state));
 }
 

@@ -2,7 +2,7 @@
 //
 // Every property of a run looks at the same subject, so a case is planned, executed and referenced
 // once. An Interposer changes a value between two stages: that is how known defects are planted
-// without a line of theirs in the core. Fails: a stage's error is kept and returned to everyone who
+// (core/builder/step_hooks.hpp). Fails: a stage's error is kept and returned to everyone who
 // asks for a later stage.
 #pragma once
 
@@ -21,42 +21,23 @@
 
 namespace mla::prop {
 
-enum class SequenceDefect : std::uint8_t;  // properties/engine/sequence.hpp
-class FaDefect;                            // properties/fa/run.hpp
-struct FaStepRun;                          // the same
-struct PrefillParts;  // what a prefill step is made of, properties/prefill/parts.hpp
+struct FaStepRun;  // properties/fa/run.hpp
 struct PrefillRun;
 struct Functions;  // the pure functions that claims look at, see properties/functions.hpp
 
-// The identity on every stage; a planted defect overrides what it breaks.
-class Interposer {
+// The hooks of a step, and what the judge adds around it; a planted defect overrides what it
+// breaks, and everything else is the identity.
+class Interposer : public StepHooks {
  public:
-  Interposer() = default;
-  Interposer(const Interposer&) = delete;
-  Interposer& operator=(const Interposer&) = delete;
-  virtual ~Interposer() = default;
+  static const Interposer& none();
   virtual void on_batch(const Case&, Batch&) const {}
-  virtual void on_shape(const Case&, const Batch&, ResolvedShape&) const {}
-  virtual void on_buffers(const Case&, DecodeBuffers&) const {}  // before a build writes them
-  // After the index lists; `buffers` backs the spans of `metadata`.
-  virtual void on_index_lists(const Case&, const Batch&, DecodeMetadata&, DecodeBuffers&) const {}
-  virtual void on_plan_query(const DecodeMetadata&, plan::PlanInput&, plan::SizeQuery&) const {}
-  virtual void on_plan(const DecodeMetadata&, plan::Plan&) const {}
   virtual void on_tensors(const Case&, DecodeTensors&) const {}
-  virtual void on_result(const ExecutionOptions&, const DecodeMetadata&, DecodeResult&) const {}
   virtual void on_functions(Functions&) const {}
-  virtual void on_prefill(PrefillParts&) const {}
-  // A defect of order or lifetime, which lives between the steps of a sequence; 0: none.
-  [[nodiscard]] virtual SequenceDefect sequence_defect() const { return SequenceDefect{}; }
-  // What is broken between the stages of an FA step; null: nothing.
-  [[nodiscard]] virtual const FaDefect* fa_defect() const { return nullptr; }
-  // Whether the works without keys are taken out of the plan (see plan_step).
-  [[nodiscard]] virtual plan::Fidelity fidelity() const { return plan::Fidelity::safe; }
 };
 
 class Subject {
  public:
-  // `backend` and `interposer` outlive the subject; a null interposer plants nothing.
+  // `backend` and `interposer` outlive the subject; null plants nothing.
   Subject(Case c, const Backend& backend, const Interposer* interposer);
   ~Subject();
   Subject(Subject&&) noexcept;
@@ -67,7 +48,9 @@ class Subject {
   [[nodiscard]] const Backend& backend() const;
   // Shared with siblings.
   [[nodiscard]] ExecutionLog& log() const;
-  [[nodiscard]] const Interposer* interposer() const;
+  [[nodiscard]] const Interposer& hooks() const;
+  [[nodiscard]] bool planted() const { return &hooks() != &Interposer::none(); }
+  [[nodiscard]] DecodeMetadataBuilder builder() const;  // with the hooks
 
   const Result<Batch>& batch();
   const Result<ResolvedShape>& shape();

@@ -148,12 +148,6 @@ Result<DecodeMetadata> build_index_lists(const Batch& batch, const ResolvedShape
   return md;
 }
 
-Result<DecodeMetadata> build_index_lists(const Batch& batch, const ResolvedShape& shape,
-                                         const DecodeBuilderOptions& options,
-                                         DecodeBuffers& buffers) {
-  return build_index_lists(batch, shape, options, buffers.spans());
-}
-
 std::int64_t kernel_request_count(const Batch& batch, const ResolvedShape& shape) {
   return shape.route == Route::persistent_rows ? batch.rows().count() : std::ssize(batch.requests);
 }
@@ -239,12 +233,34 @@ Result<plan::Plan> plan_step(const plan::PlanInput& input, const plan::BufferSiz
   return without_empty_works(*plan);
 }
 
+Result<ResolvedShape> DecodeMetadataBuilder::shape(const Case& c, const Batch& batch) const {
+  auto shape = resolve_shape(c, batch);
+  if (shape) hooks_.on_shape(c, batch, *shape);
+  return shape;
+}
+
+Result<DecodeMetadata> DecodeMetadataBuilder::lists(const Batch& batch, const ResolvedShape& shape,
+                                                    DecodeBuffers& buffers) const {
+  hooks_.on_buffers(buffers);
+  auto md = build_index_lists(batch, shape, options_, buffers.spans());
+  if (md) hooks_.on_index_lists(batch, *md, buffers);
+  return md;
+}
+
+PlanQuestion DecodeMetadataBuilder::question(const DecodeMetadata& md) const {
+  PlanQuestion question{plan_input_of(md, options_), size_query_of(md, options_)};
+  hooks_.on_plan_query(md, question.input, question.query);
+  return question;
+}
+
 Result<DecodeMetadata> DecodeMetadataBuilder::build(const Batch& batch, const ResolvedShape& shape,
                                                     DecodeBuffers& buffers) const {
-  auto md = build_index_lists(batch, shape, options_, buffers);
-  if (!md || shape.route == Route::split) return md;
-  auto plan = plan_step(plan_input_of(*md, options_), size_query_of(*md, options_));
+  auto md = lists(batch, shape, buffers);
+  if (!md || md->shape.route == Route::split) return md;
+  const PlanQuestion asked = question(*md);
+  auto plan = plan_step(asked.input, asked.query);
   if (!plan) return plan.error();
+  hooks_.on_plan(*md, *plan);
   md->plan = std::move(*plan);
   return md;
 }

@@ -12,14 +12,6 @@ using device::Stream;
 
 namespace {
 
-Status check_causal_flag(const fa::Layer& layer, const fa::Metadata& md) {
-  if (layer.index < md.causal.size()) return std::nullopt;
-  return Error{ErrorCode::refused,
-               "layer " + std::to_string(layer.index) + " has no causal flag among " +
-                   std::to_string(md.causal.size()),
-               "BUG-109"};
-}
-
 Status check_extend(const FaLaunch& launch) {
   const fa::ExtendPart& extend = *launch.metadata.extend;
   const std::int64_t room = columns_of(launch.metadata) * launch.layer.block_size;
@@ -36,28 +28,17 @@ Status check_extend(const FaLaunch& launch) {
   return std::nullopt;
 }
 
-}  // namespace
-
+// What stands against the launch; nothing if every part of it can be queued.
 Status check_launch(const FaLaunch& launch) {
   const fa::Metadata& md = launch.metadata;
-  if (Status bad = check_causal_flag(launch.layer, md)) return bad;
-  if (Status bad = fa::refuse_varlen(launch.layer, md.causal[launch.layer.index])) return bad;
+  const auto causal = fa::causal_of(launch.layer, md);
+  if (!causal) return causal.error();
+  if (Status bad = fa::refuse_varlen(launch.layer, *causal)) return bad;
   if (md.extend)
     if (Status bad = check_extend(launch)) return bad;
   if (!md.decode) return std::nullopt;
-  const auto call = decode_call(launch.layer, md);
+  const auto call = fa::decode_call(launch.layer, md);
   return call ? Status() : Status(call.error());
-}
-
-Result<FaDecodeCall> decode_call(const fa::Layer& layer, const fa::Metadata& md) {
-  if (Status bad = check_causal_flag(layer, md)) return *bad;
-  const std::int64_t rows = md.decode ? md.decode->max_query_len : 0;
-  auto route = fa::route_decode(layer, md.causal[layer.index], rows);
-  if (!route) return route.error();
-  return FaDecodeCall{
-      .route = std::move(*route),
-      .cu_seqlens_q = md.query_start_loc.subview(0, size(md.num_decodes.count()) + 1),
-      .max_seqlen_q = rows};
 }
 
 void queue_cache_update(const FaLaunch& launch, Stream& stream) {
@@ -99,7 +80,7 @@ void queue_prefill(const FaLaunch& launch, Stream& stream) {
   });
 }
 
-void queue_decode(const FaLaunch& launch, const FaDecodeCall& call, Stream& stream) {
+void queue_decode(const FaLaunch& launch, const fa::DecodeCall& call, Stream& stream) {
   const fa::Metadata& md = launch.metadata;
   if (!md.decode) return;
   const RunViews run = views_of(launch, Rows(0), md.num_decode_tokens);
@@ -126,13 +107,17 @@ void queue_decode(const FaLaunch& launch, const FaDecodeCall& call, Stream& stre
                 });
 }
 
-Status queue_forward(const FaLaunch& launch, Stream& stream) {
+}  // namespace
+
+Status queue_forward(const FaLaunch& launch, Stream& stream, const StepHooks& hooks) {
   if (Status bad = check_launch(launch)) return bad;
   queue_cache_update(launch, stream);
   queue_prefill(launch, stream);
   queue_extend(launch, stream);
-  if (launch.metadata.decode)
-    queue_decode(launch, *decode_call(launch.layer, launch.metadata), stream);
+  if (!launch.metadata.decode) return std::nullopt;
+  fa::DecodeCall call = *fa::decode_call(launch.layer, launch.metadata);
+  hooks.on_fa_decode_call(launch.layer, call);
+  queue_decode(launch, call, stream);
   return std::nullopt;
 }
 

@@ -12,8 +12,8 @@
 #include <cstdint>
 
 #include "core/builder/device/stream.hpp"
-#include "core/builder/fa/layer.hpp"
-#include "core/builder/fa/metadata.hpp"
+#include "core/builder/fa/decode_call.hpp"
+#include "core/builder/step_hooks.hpp"
 #include "core/result.hpp"
 #include "cpu_backend/fa/tensors.hpp"
 
@@ -27,25 +27,11 @@ struct FaLaunch {
   int threads = 1;
 };
 
-// The arguments of the decode kernel.
-struct FaDecodeCall {
-  fa::DecodeRoute route;
-  device::DeviceView<std::int32_t> cu_seqlens_q;  // [decodes + 1], not one less (BUG-050)
-  std::int64_t max_seqlen_q = 1;                  // rows of the longest decode, not 1 (BUG-092)
-};
-Result<FaDecodeCall> decode_call(const fa::Layer& layer, const fa::Metadata& metadata);
+// Queues the kernels of all parts that the step has; nothing if one of them cannot be queued.
+Status queue_forward(const FaLaunch& launch, device::Stream& stream,
+                     const StepHooks& hooks = StepHooks::none());
 
-// What stands against the launch; nothing if every part of it can be queued.
-Status check_launch(const FaLaunch& launch);
-
-// Each queues the kernels of one part of a checked launch; nothing if the step has none of it.
-// queue_extend() lies in extend.cpp.
-void queue_cache_update(const FaLaunch& launch, device::Stream& stream);
-void queue_prefill(const FaLaunch& launch, device::Stream& stream);
+// The kernels of the extends of a checked launch (extend.cpp).
 void queue_extend(const FaLaunch& launch, device::Stream& stream);
-void queue_decode(const FaLaunch& launch, const FaDecodeCall& call, device::Stream& stream);
-
-// All of them, after check_launch().
-Status queue_forward(const FaLaunch& launch, device::Stream& stream);
 
 }  // namespace mla::cpu

@@ -18,11 +18,6 @@ std::int64_t kv_bound(const std::vector<Case>& steps) {
   return bound;
 }
 
-SequenceDefect defect_of(const Subject& subject) {
-  return subject.interposer() == nullptr ? SequenceDefect::none
-                                         : subject.interposer()->sequence_defect();
-}
-
 std::string step_name(std::size_t i) {
   return "step " + std::to_string(i);
 }
@@ -46,8 +41,8 @@ std::optional<std::string> difference(const std::vector<StepRun>& a,
 Outcome decode_graph_replay(Subject& subject) {
   const std::vector<Case> steps = steps_of(subject.spec());
   const std::int64_t bound = kv_bound(steps);
-  const auto replayed = run_sequence(
-      steps, subject.backend(), {.graph = true, .max_kv_len = bound, .defect = defect_of(subject)});
+  const auto replayed =
+      run_sequence(steps, subject.backend(), {.graph = true, .max_kv_len = bound}, subject.hooks());
   if (!replayed) return refusal(replayed.error());
   if (!replayed->faults.empty()) return failed(replayed->faults.front());
   std::vector<StepRun> eager;
@@ -70,10 +65,10 @@ Outcome decode_stream_order(Subject& subject) {
   const auto in_step = run_sequence(steps, subject.backend(), {.max_kv_len = bound});
   if (!in_step) return refusal(in_step.error());
   Dice dice(subject.spec(), "P20");
-  const auto ahead = run_sequence(steps, subject.backend(),
-                                  {.ahead = static_cast<std::size_t>(dice.between(1, 3)),
-                                   .max_kv_len = bound,
-                                   .defect = defect_of(subject)});
+  const auto ahead =
+      run_sequence(steps, subject.backend(),
+                   {.ahead = static_cast<std::size_t>(dice.between(1, 3)), .max_kv_len = bound},
+                   subject.hooks());
   if (!ahead) return refusal(ahead.error());
   if (const auto diff = difference(ahead->steps, in_step->steps))
     return failed("a host that runs ahead changes the result: " + *diff);
@@ -82,7 +77,7 @@ Outcome decode_stream_order(Subject& subject) {
 
 Outcome decode_no_sync(Subject& subject) {
   const std::vector<Case> steps = steps_of(subject.spec());
-  const auto run = run_sequence(steps, subject.backend(), {.defect = defect_of(subject)});
+  const auto run = run_sequence(steps, subject.backend(), {}, subject.hooks());
   if (!run) return refusal(run.error());
   if (run->build_waits.empty()) return passed();
   Outcome outcome =
@@ -106,8 +101,8 @@ Outcome p30_group_isolation(Subject& subject) {
     for (RequestSpec& r : c.requests) r.qo_len = std::min<std::int64_t>(r.qo_len, 1);
   }
   const std::int64_t bound = kv_bound(target);
-  const auto both = run_groups({target, draft}, subject.backend(),
-                               {.max_kv_len = bound, .defect = defect_of(subject)});
+  const auto both =
+      run_groups({target, draft}, subject.backend(), {.max_kv_len = bound}, subject.hooks());
   if (!both) return refusal(both.error());
   for (std::size_t g = 0; g < 2; ++g) {
     const auto alone =

@@ -7,7 +7,6 @@
 #include "properties/built_step.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/stages.hpp"
 
 namespace mla::prop {
 namespace {
@@ -17,13 +16,12 @@ struct Sequence {
   DecodeBuffers buffers;
 
   Result<BuiltStep> build(const Case& c) {
-    const Interposer* interposer = subject.interposer();
     Result<Batch> batch = make_batch(c);
     if (!batch) return batch.error();
-    if (interposer != nullptr) interposer->on_batch(c, *batch);
-    Result<ResolvedShape> shape = resolve_stage(interposer, c, *batch);
+    subject.hooks().on_batch(c, *batch);
+    Result<ResolvedShape> shape = subject.builder().shape(c, *batch);
     if (!shape) return shape.error();
-    Result<DecodeMetadata> md = build_stage(interposer, c, *batch, *shape, buffers);
+    Result<DecodeMetadata> md = subject.builder().build(*batch, *shape, buffers);
     if (!md) return md.error();
     return built_step(std::move(*md), buffers);
   }

@@ -4,7 +4,6 @@
 
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/stages.hpp"
 
 namespace mla::prop {
 namespace {
@@ -69,7 +68,7 @@ Outcome p04_indptr_shape(Subject& subject) {
   Dice dice(subject.spec(), "P04");
   DecodeBuffers buffers = dirty_buffers(make_decode_buffers(subject.spec(), batch, *shape),
                                         static_cast<std::size_t>(dice.between(1, 9)));
-  const auto md = lists_stage(subject.interposer(), subject.spec(), batch, *shape, buffers);
+  const auto md = subject.builder().lists(batch, *shape, buffers);
   if (!md) return refusal(md.error());
   std::vector<std::int64_t> rows;
   std::vector<std::int64_t> pages;

@@ -3,7 +3,6 @@
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/functions.hpp"
-#include "properties/stages.hpp"
 
 namespace mla::prop {
 namespace {
@@ -73,7 +72,7 @@ Outcome p06_capacity_guard(Subject& subject) {
     // v1.0 and v1.1 fold heads that the size query takes for native (aiter.md 2).
     if (metadata->shape.planner == plan::PlannerVersion::v1_2) {
       const Functions functions = functions_of(subject);
-      const PlanQuestion question = plan_question(subject.interposer(), *metadata);
+      const PlanQuestion question = subject.builder().question(*metadata);
       Dice dice(subject.spec(), "P06");
       for (int round = 0; round < 3; ++round)
         if (const auto why = try_capacity(functions, question, dice)) return failed(*why);

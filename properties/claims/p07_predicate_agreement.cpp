@@ -3,7 +3,6 @@
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/functions.hpp"
-#include "properties/stages.hpp"
 
 namespace mla::prop {
 namespace {
@@ -92,10 +91,9 @@ Outcome p07_predicate_agreement(Subject& subject) {
   // The old planners ignore architecture and dtype: their own predicate is another one.
   if (shape->route != Route::split && shape->planner == plan::PlannerVersion::v1_2) {
     DecodeBuffers buffers = make_decode_buffers(subject.spec(), *subject.batch(), *shape);
-    const auto md =
-        lists_stage(subject.interposer(), subject.spec(), *subject.batch(), *shape, buffers);
+    const auto md = subject.builder().lists(*subject.batch(), *shape, buffers);
     if (!md) return refusal(md.error());
-    if (const auto why = check_case(functions, *shape, plan_question(subject.interposer(), *md)))
+    if (const auto why = check_case(functions, *shape, subject.builder().question(*md)))
       return failed(*why);
   }
   for (int round = 0; round < 12; ++round)

@@ -7,7 +7,7 @@
 #include "properties/claims/support.hpp"
 #include "properties/claims/topology.hpp"
 #include "properties/compare.hpp"
-#include "properties/stages.hpp"
+#include "properties/run_step.hpp"
 
 namespace mla::prop {
 namespace {

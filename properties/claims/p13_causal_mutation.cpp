@@ -1,11 +1,11 @@
 // P13: a key changes exactly the rows that may see it: rows that must not see it stay equal in
 // every bit, rows that see it change.
+#include "core/builder/run_decode.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/key_target.hpp"
 #include "properties/claims/stored_row.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/compare.hpp"
-#include "properties/stages.hpp"
 
 namespace mla::prop {
 namespace {
@@ -38,9 +38,9 @@ Outcome p13_causal_mutation(Subject& subject) {
   const std::int64_t loud_row = first_row(*batch, target.request) + spec.qo_len - 1;
   DecodeTensors mutated = *subject.tensors();
   shout(mutated, *subject.shape(), target.slot, loud_row);
-  const auto again =
-      run_stage(subject.interposer(), subject.backend(), {*subject.metadata(), mutated},
-                {.schedule_seed = c.schedule_seed, .threads = 0, .record_footprint = false});
+  const auto again = run_decode(
+      subject.backend(), {*subject.metadata(), mutated},
+      {.schedule_seed = c.schedule_seed, .threads = 0, .record_footprint = false}, subject.hooks());
   if (!again) return refusal(again.error());
 
   const std::string key = "key " + std::to_string(target.position) + " of " +

@@ -3,7 +3,6 @@
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/compare.hpp"
-#include "properties/stages.hpp"
 
 namespace mla::prop {
 namespace {
@@ -37,10 +36,9 @@ std::optional<std::string> check_heads(Subject& subject, const ResolvedShape& sh
   if (auto why = check_padding(shape.heads)) return why;
   if (shape.route == Route::split) return std::nullopt;
   DecodeBuffers buffers = make_decode_buffers(subject.spec(), *subject.batch(), shape);
-  const auto md =
-      lists_stage(subject.interposer(), subject.spec(), *subject.batch(), shape, buffers);
+  const auto md = subject.builder().lists(*subject.batch(), shape, buffers);
   if (!md) return std::nullopt;  // the lists are refused, whatever the heads
-  const PlanQuestion question = plan_question(subject.interposer(), *md);
+  const PlanQuestion question = subject.builder().question(*md);
   if (question.input.key.heads_per_kv_head != shape.heads.kernel)
     return "the kernel gets " + heads(shape.heads.kernel) + " heads, the plan is made for " +
            heads(question.input.key.heads_per_kv_head);

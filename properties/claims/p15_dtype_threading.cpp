@@ -2,7 +2,6 @@
 // the actual tensors give.
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/stages.hpp"
 
 namespace mla::prop {
 namespace {
@@ -36,18 +35,18 @@ Outcome p15_dtype_threading(Subject& subject) {
     return failed("the kernel " + std::string(shape.kernel.label) + " takes " +
                   text(shape.kernel.dtype) + ", the tensors hold " + text(*actual));
   if (!metadata->plan) return passed();
-  const PlanQuestion question = plan_question(subject.interposer(), *metadata);
+  const PlanQuestion question = subject.builder().question(*metadata);
   if (!(question.input.key.dtype == *actual) || !(question.query.dtype == *actual))
     return failed("the plan is made for " + text(question.input.key.dtype) +
                   " and its buffers for " + text(question.query.dtype) + ", the tensors hold " +
                   text(*actual));
   // From the core's own question, with the dtypes of the tensors.
-  PlanQuestion own = plan_question(nullptr, *metadata);
+  PlanQuestion own = DecodeMetadataBuilder({}).question(*metadata);
   own.input.key.dtype = own.query.dtype = *actual;
   const auto plan = plan_step(own.input, own.query);
   if (!plan)
     return failed("from the dtypes of the tensors no plan is made: " + plan.error().message);
-  if (subject.interposer() == nullptr && !(*plan == *metadata->plan))
+  if (!subject.planted() && !(*plan == *metadata->plan))
     return failed("the plan is another one than from the dtypes of the tensors");
   return passed();
 }

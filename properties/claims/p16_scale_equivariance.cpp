@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/builder/run_decode.hpp"
 #include "core/numeric/fp8.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/compare.hpp"
 #include "properties/generate/tensors.hpp"
-#include "properties/stages.hpp"
 
 namespace mla::prop {
 namespace {
@@ -92,9 +92,9 @@ Outcome p16_scale_equivariance(Subject& subject) {
   DecodeTensors rescaled = t;
   const std::string what = rescale(c, rescaled);
   if (what.empty()) return skipped("no fp8 tensor can be doubled exactly");
-  const auto again =
-      run_stage(subject.interposer(), subject.backend(), {*subject.metadata(), rescaled},
-                {.schedule_seed = c.schedule_seed, .threads = 0, .record_footprint = false});
+  const auto again = run_decode(
+      subject.backend(), {*subject.metadata(), rescaled},
+      {.schedule_seed = c.schedule_seed, .threads = 0, .record_footprint = false}, subject.hooks());
   if (!again) return failed("with " + what + " the run fails: " + again.error().message);
   if (const auto why = bitwise_difference(*result, *again, c.heads))
     return failed("with " + what + " the result differs: " + *why);

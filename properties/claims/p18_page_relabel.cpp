@@ -7,7 +7,7 @@
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/compare.hpp"
-#include "properties/stages.hpp"
+#include "properties/run_step.hpp"
 
 namespace mla::prop {
 namespace {

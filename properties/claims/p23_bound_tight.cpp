@@ -3,7 +3,6 @@
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/functions.hpp"
-#include "properties/stages.hpp"
 
 namespace mla::prop {
 namespace {
@@ -76,7 +75,7 @@ Outcome p23_bound_tight(Subject& subject) {
   if (!metadata->plan || metadata->shape.planner != plan::PlannerVersion::v1_2)
     return skipped("the bound is that of planner v1.2");
   const Functions functions = functions_of(subject);
-  PlanQuestion question = plan_question(subject.interposer(), *metadata);
+  PlanQuestion question = subject.builder().question(*metadata);
   const Need need =
       worst_need(metadata->shape.plan, metadata->requests().count(), metadata->shape.max_qo_len);
   if (metadata->plan->works() > need.works)

@@ -9,7 +9,7 @@
 #include "properties/claims/stored_row.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/compare.hpp"
-#include "properties/stages.hpp"
+#include "properties/run_step.hpp"
 #include "properties/text.hpp"
 
 namespace mla::prop {

@@ -167,7 +167,7 @@ struct Pitched {
   std::vector<float> lse;
 };
 
-Sentence check_strides(const PrefillParts& parts) {
+Sentence check_strides(const prefill::Kernels& kernels) {
   constexpr std::int64_t kRows = 3;
   constexpr std::int64_t kHeads = 2;
   std::vector<Fault> faults;
@@ -178,12 +178,12 @@ Sentence check_strides(const PrefillParts& parts) {
     const Pitched prefix(1, kRows, kHeads, a);
     const Pitched suffix(2, kRows, kHeads, b);
     Pitched merged(3, kRows, kHeads, kVDim);
-    parts.kernels.merge(context, {.prefix = prefix.state(),
-                                  .suffix = suffix.state(),
-                                  .out = {merged.out.data(), kHeads * kVDim, kVDim},
-                                  .lse = {merged.lse.data(), kHeads, 1},
-                                  .rows = kRows,
-                                  .heads = kHeads});
+    kernels.merge(context, {.prefix = prefix.state(),
+                            .suffix = suffix.state(),
+                            .out = {merged.out.data(), kHeads * kVDim, kVDim},
+                            .lse = {merged.lse.data(), kHeads, 1},
+                            .rows = kRows,
+                            .heads = kHeads});
     if (!first) first = merged;
     if (merged.out != first->out || merged.lse != first->lse)
       return "a merge of a prefix with pitch " + std::to_string(a) + " and a suffix with pitch " +
@@ -195,14 +195,13 @@ Sentence check_strides(const PrefillParts& parts) {
 }  // namespace
 
 Outcome p25_chunk_merge(Subject& subject) {
-  const PrefillParts parts = parts_of(subject);
-  if (const auto why = check_strides(parts)) return failed(*why);
+  if (const auto why = check_strides(kernels_of(subject))) return failed(*why);
   const Case base = with_context(subject.spec());
   std::vector<PrefillRun> runs;
   for (const auto& [c, rule] : {std::pair{base, ChunkRule::packed},
                                 {in_other_chunks(base, ChunkRule::packed), ChunkRule::packed},
                                 {in_other_chunks(base, ChunkRule::even), ChunkRule::even}}) {
-    auto run = run_prefill({c}, parts, {.ahead = 0, .threads = 1, .rule = rule});
+    auto run = run_prefill({c}, subject, {.ahead = 0, .threads = 1, .rule = rule});
     // A plan over context has no place for a chunk of a request that is empty.
     if (!run && rule == ChunkRule::even && !runs.empty() &&
         runs[0].steps[0]->shape.path == prefill::Path::fp8_context)

@@ -2,10 +2,10 @@
 // and the number of threads, with scratch memory poisoned before.
 #include <cstring>
 
+#include "core/builder/run_decode.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/compare.hpp"
-#include "properties/stages.hpp"
 
 namespace mla::prop {
 namespace {
@@ -31,8 +31,8 @@ Outcome p31_determinism(Subject& subject) {
   for (const int threads : {1, 2}) {
     const ExecutionOptions options{
         .schedule_seed = dice.next(), .threads = threads, .record_footprint = false};
-    const auto again = run_stage(subject.interposer(), subject.backend(),
-                                 {*subject.metadata(), *subject.tensors()}, options);
+    const auto again = run_decode(subject.backend(), {*subject.metadata(), *subject.tensors()},
+                                  options, subject.hooks());
     const std::string where = "with schedule " + std::to_string(options.schedule_seed) + " on " +
                               std::to_string(threads) + " threads ";
     if (!again) return failed(where + "the run fails: " + again.error().message);

@@ -4,7 +4,6 @@
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/functions.hpp"
-#include "properties/stages.hpp"
 
 namespace mla::prop {
 namespace {
@@ -98,7 +97,8 @@ Outcome p32_scratch_bounds(Subject& subject) {
     return failed(*why);
   const auto& metadata = subject.metadata();
   if (!metadata || !metadata->plan) return passed();
-  if (const auto why = check_reducer(*metadata, plan_question(nullptr, *metadata).query))
+  if (const auto why =
+          check_reducer(*metadata, DecodeMetadataBuilder({}).question(*metadata).query))
     return failed(*why);
   const auto& result = subject.result();
   if (result && !result->faults.empty())

@@ -5,7 +5,6 @@
 
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/stages.hpp"
 
 namespace mla::prop {
 namespace {
@@ -72,8 +71,7 @@ Outcome p33_abi_contract(Subject& subject) {
     return failed("route " + std::string(name(md.shape.route)) + " comes " +
                   (md.plan ? "with" : "without") + " the six plan buffers");
   if (md.plan)
-    if (const auto why = check_plan(md, plan_question(subject.interposer(), md)))
-      return failed(*why);
+    if (const auto why = check_plan(md, subject.builder().question(md))) return failed(*why);
   const auto& tensors = subject.tensors();
   if (!tensors) return refusal(tensors.error());
   if (const auto why = check_scale("query", md.shape.dtype.q, tensors->q_scale))

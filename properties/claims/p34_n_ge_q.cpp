@@ -3,7 +3,6 @@
 #include "core/paging/pages.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/stages.hpp"
 
 namespace mla::prop {
 namespace {
@@ -64,10 +63,8 @@ Outcome p34_n_ge_q(Subject& subject) {
   if (!metadata) return refusal(metadata.error());
   if (const auto why = check_lengths(*metadata)) return failed(*why);
   Dice dice(subject.spec(), "P34");
-  const Interposer* interposer = subject.interposer();
-  if (const auto why = check_planner(
-          interposer != nullptr ? interposer->fidelity() : plan::Fidelity::safe, dice))
-    return failed(*why);
+  const plan::Fidelity fidelity = subject.builder().question(*metadata).input.fidelity;
+  if (const auto why = check_planner(fidelity, dice)) return failed(*why);
   Subject other = subject.sibling(too_short(subject.spec(), dice));
   if (!other.shape()) return passed();
   if (other.metadata())

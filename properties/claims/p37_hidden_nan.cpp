@@ -5,13 +5,13 @@
 // a row that does see the key is open but for one thing: it changes.
 #include <cstring>
 
+#include "core/builder/run_decode.hpp"
 #include "core/numeric/bf16.hpp"
 #include "core/numeric/fp8.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/key_target.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/compare.hpp"
-#include "properties/stages.hpp"
 
 namespace mla::prop {
 namespace {
@@ -60,9 +60,9 @@ Outcome p37_hidden_nan(Subject& subject) {
   const std::int64_t first = poison.whole_key ? 0 : dice.below(kValueDim);
   const std::int64_t last = poison.whole_key ? kKeyDim : first + 1;
   for (std::int64_t d = first; d < last; ++d) put(poison, key, d, c.dtype.kv, subject.shape()->fp8);
-  const auto again =
-      run_stage(subject.interposer(), subject.backend(), {*subject.metadata(), tensors},
-                {.schedule_seed = c.schedule_seed, .threads = 0, .record_footprint = false});
+  const auto again = run_decode(
+      subject.backend(), {*subject.metadata(), tensors},
+      {.schedule_seed = c.schedule_seed, .threads = 0, .record_footprint = false}, subject.hooks());
   if (!again) return refusal(again.error());
 
   const std::string holds = "key " + std::to_string(target.position) + " of " +

@@ -8,13 +8,13 @@
 #include <cmath>
 #include <set>
 
+#include "core/builder/run_decode.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/stored_row.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/claims/topology.hpp"
 #include "properties/compare.hpp"
 #include "properties/generate/tensors.hpp"
-#include "properties/stages.hpp"
 
 namespace mla::prop {
 namespace {
@@ -106,9 +106,9 @@ Outcome p38_cut_keys(Subject& subject) {
   look_for_cuts(subject, *batch, looking);
   DecodeTensors launched = *subject.tensors();
   launched.q = looking.q;
-  const auto result =
-      run_stage(subject.interposer(), subject.backend(), {*subject.metadata(), launched},
-                {.schedule_seed = c.schedule_seed, .threads = 0, .record_footprint = true});
+  const auto result = run_decode(
+      subject.backend(), {*subject.metadata(), launched},
+      {.schedule_seed = c.schedule_seed, .threads = 0, .record_footprint = true}, subject.hooks());
   if (!result) return refusal(result.error());
   const cpu::ReferenceResult reference = cpu::dense_reference({.batch = *batch,
                                                                .tensors = looking,

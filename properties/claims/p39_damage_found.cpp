@@ -7,11 +7,11 @@
 #include <limits>
 #include <utility>
 
+#include "core/builder/run_decode.hpp"
 #include "core/plan/plan_check.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/compare.hpp"
-#include "properties/stages.hpp"
 
 namespace mla::prop {
 namespace {
@@ -180,9 +180,8 @@ Outcome check(Subject& subject, const Damage& damage, std::int64_t work) {
                            (damage.of_work ? " in work " + std::to_string(work) : "");
   if (plan::plan_check(check_input_of(damaged)).empty())
     return failed(name + " is valid for plan_check");
-  const auto result =
-      run_stage(subject.interposer(), subject.backend(), {damaged, *subject.tensors()},
-                {.schedule_seed = subject.spec().schedule_seed});
+  const auto result = run_decode(subject.backend(), {damaged, *subject.tensors()},
+                                 {.schedule_seed = subject.spec().schedule_seed}, subject.hooks());
   if (!result) return passed();  // refused as a whole, with a reason
   if (result->faults.empty()) return failed(name + " is run without a fault");
   if (!damage.of_work) return passed();

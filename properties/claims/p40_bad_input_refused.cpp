@@ -5,7 +5,6 @@
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/functions.hpp"
-#include "properties/stages.hpp"
 
 namespace mla::prop {
 namespace {
@@ -145,7 +144,7 @@ Outcome p40_bad_input_refused(Subject& subject) {
   if (!metadata) return refusal(metadata.error());
   if (!metadata->plan) return skipped("the step has no plan");
   const Functions functions = functions_of(subject);
-  const PlanQuestion question = plan_question(subject.interposer(), *metadata);
+  const PlanQuestion question = subject.builder().question(*metadata);
   if (Outcome outcome = check_sizes(functions, question); outcome.verdict != Verdict::pass)
     return outcome;
   const auto sizes = functions.query_sizes(question.query);

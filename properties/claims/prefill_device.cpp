@@ -80,13 +80,13 @@ struct Worst {
 };
 
 // The most scratch that any of the batches needs; an error if one does not fit its buffers.
-Result<Worst> worst_of(const EngineConfig& config, const PrefillParts& parts, Dice& dice) {
+Result<Worst> worst_of(const EngineConfig& config, const StepHooks& hooks, Dice& dice) {
   const auto sizes = plan::query_ps_sizes(size_query_of(config));
   if (!sizes) return sizes.error();
   Worst worst;
   for (const auto& starts : full_batches(config.limits, dice)) {
     for (const PlanLists& lists : lists_of(starts, config)) {
-      const auto plan = parts.build.plan(plan_input_of(lists, config), *sizes);
+      const auto plan = plan_prefill(lists, config, *sizes, hooks);
       if (!plan) return plan.error();
       const std::int64_t tiles = host_plan(starts, {}, *plan).num_partial_tiles;
       const ScratchLayout layout = scratch_layout(tiles, config.kernel_heads, Rows(starts.back()));
@@ -98,10 +98,10 @@ Result<Worst> worst_of(const EngineConfig& config, const PrefillParts& parts, Di
 }
 
 // The case's own limits, and those of a small engine.
-std::vector<EngineConfig> configs_of(const Subject& subject, const PrefillParts& parts) {
+std::vector<EngineConfig> configs_of(const Subject& subject) {
   const Case& c = subject.spec();
-  std::vector<EngineConfig> configs{config_of(c, limits_of({c}), parts)};
-  configs.push_back(config_of(c, {Requests(32), Rows(4096), Tokens(2048)}, parts));
+  std::vector<EngineConfig> configs{config_of(c, limits_of({c}), subject.hooks())};
+  configs.push_back(config_of(c, {Requests(32), Rows(4096), Tokens(2048)}, subject.hooks()));
   for (EngineConfig& config : configs) config.fp8 = true;
   return configs;
 }
@@ -112,18 +112,17 @@ Outcome prefill_stream_order(Subject& subject) {
   const auto& alone = subject.prefill();
   if (!alone) return refusal(alone.error());
   if (!alone->steps.front()->metadata.fp8) return skipped("no plan is staged on path flash");
-  const PrefillParts parts = parts_of(subject);
   std::vector<Case> steps = steps_behind(subject.spec());
   steps.insert(steps.begin(), alone->steps.front()->spec);
   Dice dice(subject.spec(), "P20 ahead");
   const auto ahead = static_cast<std::size_t>(dice.between(1, 3));
-  const auto together = run_prefill(steps, parts, {.ahead = ahead, .threads = 1, .rule = {}});
+  const auto together = run_prefill(steps, subject, {.ahead = ahead, .threads = 1, .rule = {}});
   if (!together) return refusal(together.error());
   if (!together->faults.empty()) return failed(together->faults.front());
   if (const auto why = prefill_difference(*together->steps[0], *alone->steps[0]))
     return failed("step 0 of a host " + std::to_string(ahead) + " steps ahead: " + *why);
   for (std::size_t i = 1; i < steps.size(); ++i) {
-    const auto again = run_prefill({steps[i]}, parts, {.ahead = 0, .threads = 1, .rule = {}});
+    const auto again = run_prefill({steps[i]}, subject, {.ahead = 0, .threads = 1, .rule = {}});
     if (!again) return refusal(again.error());
     if (const auto why = prefill_difference(*together->steps[i], *again->steps[0]))
       return failed("step " + std::to_string(i) + " of a host " + std::to_string(ahead) +
@@ -138,13 +137,13 @@ Outcome p22_workspace_reserved(Subject& subject) {
   if (!run && run.error().bug == "BUG-089") return failed(run.error().message);
   if (!run) return refusal(run.error());
   if (!run->steps.front()->config.fp8) return skipped("the engine has no fp8 prefill");
-  const PrefillParts parts = parts_of(subject);
   Dice dice(subject.spec(), "P22");
-  for (const EngineConfig& config : configs_of(subject, parts)) {
+  for (const EngineConfig& config : configs_of(subject)) {
     device::DeviceHeap heap;
     device::Workspace workspace(heap);
-    if (const Status bad = parts.reserve(config, workspace)) return refusal(*bad);
-    const auto worst = worst_of(config, parts, dice);
+    if (const Status bad = reserve_scratch(config, workspace, subject.hooks()))
+      return refusal(*bad);
+    const auto worst = worst_of(config, subject.hooks(), dice);
     if (!worst) return failed("a batch within the limits: " + worst.error().message);
     if (worst->bytes > workspace.reserved_bytes())
       return failed("a batch of " + std::to_string(config.limits.max_rows.count()) +
@@ -159,13 +158,13 @@ Outcome prefill_bound_tight(Subject& subject) {
   const auto& run = subject.prefill();
   if (!run) return refusal(run.error());
   if (!run->steps.front()->config.fp8) return skipped("the engine has no fp8 prefill");
-  const PrefillParts parts = parts_of(subject);
   Dice dice(subject.spec(), "P23");
-  for (const EngineConfig& config : configs_of(subject, parts)) {
+  for (const EngineConfig& config : configs_of(subject)) {
     device::DeviceHeap heap;
     device::Workspace workspace(heap);
-    if (const Status bad = parts.reserve(config, workspace)) return refusal(*bad);
-    const auto worst = worst_of(config, parts, dice);
+    if (const Status bad = reserve_scratch(config, workspace, subject.hooks()))
+      return refusal(*bad);
+    const auto worst = worst_of(config, subject.hooks(), dice);
     if (!worst) return refusal(worst.error());
     const std::int64_t most = std::max<std::int64_t>(kSlack * worst->tiles, 2);
     const std::size_t limit =

@@ -53,10 +53,7 @@ Outcome prefill_head_pad(Subject& subject) {
   // The path depends on platform, dtypes and context, on the number of heads never.
   Case sixteen = step.spec;
   sixteen.heads = 16;
-  const PrefillParts parts = parts_of(subject);
-  const auto shape =
-      parts.resolve(sixteen, step.batch,
-                    parts.capability(prefill::platform_of(sixteen), prefill::model_of(sixteen)));
+  const auto shape = prefill::resolve_prefill_shape(sixteen, step.batch, subject.hooks());
   if (shape.ok() && shape->path != step.shape.path)
     return failed(heads(padding.model) + " heads take path " + std::string(name(step.shape.path)) +
                   ", 16 take " + std::string(name(shape->path)));

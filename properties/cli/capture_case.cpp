@@ -6,7 +6,7 @@
 #include "properties/cli/captured_step.hpp"
 #include "properties/cli/planned_step.hpp"
 #include "properties/generate/tensors.hpp"
-#include "properties/stages.hpp"
+#include "properties/subject.hpp"
 
 namespace mla::cli {
 namespace {

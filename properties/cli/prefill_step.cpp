@@ -66,11 +66,10 @@ Result<HostStep> host_step(const Case& c) {
   auto batch = make_batch(c);
   if (!batch) return batch.error();
   step.batch = std::move(*batch);
-  const prop::PrefillParts parts;
-  auto shape = resolve_prefill_shape(c, step.batch, capability_of(platform_of(c), model_of(c)));
+  auto shape = resolve_prefill_shape(c, step.batch);
   if (!shape) return shape.error();
   step.shape = std::move(*shape);
-  step.config = prop::config_of(c, prop::limits_of({c}), parts);
+  step.config = prop::config_of(c, prop::limits_of({c}));
   if (Status bad = add_context(step)) return *bad;
   if (Status bad = add_plan(step)) return *bad;
   return step;

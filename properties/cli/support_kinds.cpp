@@ -31,8 +31,7 @@ SupportRow prefill_row(Arch arch, Dtype cache, std::int64_t context, bool contex
                  {}};
   const auto batch = make_batch(c);
   if (!batch) return refused({row.shape, false, {}, {}}, batch.error());
-  const auto shape = prefill::resolve_prefill_shape(
-      c, *batch, prefill::capability_of(prefill::platform_of(c), prefill::model_of(c)));
+  const auto shape = prefill::resolve_prefill_shape(c, *batch);
   if (!shape) return refused({row.shape, false, {}, {}}, shape.error());
   row.route = prefill::name(shape->path);
   for (const std::string& why : shape->fallback)

@@ -6,9 +6,9 @@
 #include <memory>
 #include <optional>
 
+#include "core/builder/run_decode.hpp"
 #include "properties/generate/cost.hpp"
 #include "properties/generate/tensors.hpp"
-#include "properties/stages.hpp"
 
 namespace mla::prop {
 namespace {
@@ -57,8 +57,12 @@ struct Device {
 class Driver {
  public:
   Driver(std::vector<Prepared> steps, const Backend& backend, const SequenceOptions& options,
-         Device& device)
-      : steps_(std::move(steps)), backend_(backend), options_(options), device_(device) {}
+         const StepHooks& hooks, Device& device)
+      : steps_(std::move(steps)),
+        backend_(backend),
+        options_(options),
+        hooks_(hooks),
+        device_(device) {}
   Driver(const Driver&) = delete;  // queued operations know its address
   Driver& operator=(const Driver&) = delete;
 
@@ -113,7 +117,7 @@ class Driver {
     columns_ = columns;
     max_kv_len_ = std::max(max_kv_len_, options_.max_kv_len);
     for (Prepared& s : steps_) widen(s, columns);
-    builder_ = std::make_unique<engine::DecodeStepBuilder>(steps_[0].spec, limits);
+    builder_ = std::make_unique<engine::DecodeStepBuilder>(steps_[0].spec, limits, hooks_);
     auto buffers = builder_->allocate(device_.heap);
     if (!buffers) return buffers.error();
     buffers_ = std::move(*buffers);
@@ -127,22 +131,10 @@ class Driver {
 
  private:
   void upload(std::size_t i) {
-    send("seq_lens", steps_[i].seq_lens, staging_lens_, seq_lens_.view());
-    send("block_table", steps_[i].table, staging_table_, table_.view());
-  }
-
-  void send(const char* name, const std::vector<std::int32_t>& source,
-            std::vector<std::int32_t>& staging, device::DeviceView<std::int32_t> target) {
-    if (options_.defect == SequenceDefect::unordered_upload) {
-      device_.stream.copy_to_device_now<std::int32_t>(name, source, target);
-      return;
-    }
-    const bool shared = options_.defect == SequenceDefect::shared_staging;
-    if (shared) {
-      staging.resize(target.size());
-      std::copy(source.begin(), source.end(), staging.begin());
-    }
-    device_.stream.copy_to_device<std::int32_t>(name, shared ? staging : source, target);
+    hooks_.upload("seq_lens", steps_[i].seq_lens, staging_lens_, seq_lens_.view(), device_.stream,
+                  device_.ledger);
+    hooks_.upload("block_table", steps_[i].table, staging_table_, table_.view(), device_.stream,
+                  device_.ledger);
   }
 
   Result<engine::StepMetadata> build(std::size_t i) {
@@ -155,22 +147,15 @@ class Driver {
     step.seq_lens = seq_lens_.view();
     step.block_table = table_.view();
     step.columns = columns_;
-    std::int32_t scalar = 0;
     device_.ledger.clear();
-    if (options_.defect == SequenceDefect::item_in_build)
-      device_.stream.copy_to_host("seq_lens[0].item()", seq_lens_.view(), std::span(&scalar, 1));
-    if (options_.defect == SequenceDefect::synchronise_in_build)
-      device_.stream.synchronise("boolean mask of the block table");
-    // A plan in fresh buffers is one that the captured launch never sees.
-    const bool outside = options_.defect == SequenceDefect::plan_outside && i > 0;
-    if (outside) {
+    if (hooks_.allocates_each_step() && i > 0) {
       auto fresh = builder_->allocate(device_.heap);
       if (!fresh) return fresh.error();
-      outside_.push_back(std::move(*fresh));
+      fresh_.push_back(std::move(*fresh));
     }
     const engine::StepBuffers& own = shared_ != nullptr ? *shared_ : buffers_;
     auto md =
-        builder_->build(step, outside ? outside_.back() : own, device_.stream, options_.graph);
+        builder_->build(step, fresh_.empty() ? own : fresh_.back(), device_.stream, options_.graph);
     for (const device::Transfer& t : device_.ledger.waits()) out_.build_waits.push_back(t.name);
     return md;
   }
@@ -187,14 +172,13 @@ class Driver {
       device_.stream.launch("attention", attention(captured_));
       graph_ = device_.stream.end_capture();
     }
-    const bool outside = options_.defect == SequenceDefect::plan_outside;
-    if (!outside && !md.same_launch(captured_)) {
+    // Buffers that are new in each step have other addresses than those of the captured launch.
+    if (fresh_.empty() && !md.same_launch(captured_)) {
       device_.stream.launch("attention", attention(md));
       return;
     }
     out_.steps[i].replayed = true;
-    if (options_.defect == SequenceDefect::freed_buffer)
-      buffers_.kv_indices = DeviceBuffer<std::int32_t>();
+    hooks_.on_replay(buffers_);
     device_.stream.replay(graph_);
   }
 
@@ -210,8 +194,8 @@ class Driver {
         return;
       }
       const Prepared& step = steps_[current_];
-      results_[current_] = run_stage(
-          nullptr, backend_, {*loaded, step.tensors},
+      results_[current_] = run_decode(
+          backend_, {*loaded, step.tensors},
           {.schedule_seed = step.spec.schedule_seed, .threads = 1, .record_footprint = false});
     };
   }
@@ -219,6 +203,7 @@ class Driver {
   std::vector<Prepared> steps_;
   const Backend& backend_;
   SequenceOptions options_;
+  const StepHooks& hooks_;
   std::int64_t columns_ = 1;
   std::int64_t max_kv_len_ = 0;
   std::vector<std::int32_t> staging_lens_, staging_table_;
@@ -230,7 +215,7 @@ class Driver {
   DeviceBuffer<std::int32_t> seq_lens_, table_;
   engine::StepBuffers buffers_;
   const engine::StepBuffers* shared_ = nullptr;
-  std::vector<engine::StepBuffers> outside_;
+  std::vector<engine::StepBuffers> fresh_;
   std::unique_ptr<engine::DecodeStepBuilder> builder_;
   Result<engine::StepMetadata> built_ = engine::StepMetadata{};  // of the step being queued
   engine::StepMetadata captured_;
@@ -264,8 +249,8 @@ std::vector<Case> steps_of(const Case& c) {
 }
 
 Result<std::vector<SequenceRun>> run_groups(const std::vector<std::vector<Case>>& groups,
-                                            const Backend& backend,
-                                            const SequenceOptions& options) {
+                                            const Backend& backend, const SequenceOptions& options,
+                                            const StepHooks& hooks) {
   Device device;
   std::deque<Driver> drivers;
   for (const std::vector<Case>& steps : groups) {
@@ -280,9 +265,9 @@ Result<std::vector<SequenceRun>> run_groups(const std::vector<std::vector<Case>>
       if (!step) return step.error();
       prepared.push_back(std::move(*step));
     }
-    Driver& driver = drivers.emplace_back(std::move(prepared), backend, options, device);
+    Driver& driver = drivers.emplace_back(std::move(prepared), backend, options, hooks, device);
     if (Status bad = driver.provision()) return *bad;
-    if (options.defect == SequenceDefect::shared_buffers && drivers.size() > 1)
+    if (hooks.groups_share_buffers() && drivers.size() > 1)
       driver.share_buffers_of(drivers.front());
   }
   std::deque<std::size_t> queued;  // operations of each step that the device has not run yet
@@ -303,8 +288,8 @@ Result<std::vector<SequenceRun>> run_groups(const std::vector<std::vector<Case>>
 }
 
 Result<SequenceRun> run_sequence(const std::vector<Case>& steps, const Backend& backend,
-                                 const SequenceOptions& options) {
-  auto runs = run_groups({steps}, backend, options);
+                                 const SequenceOptions& options, const StepHooks& hooks) {
+  auto runs = run_groups({steps}, backend, options, hooks);
   if (!runs) return runs.error();
   return std::move(runs->front());
 }

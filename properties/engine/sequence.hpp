@@ -2,9 +2,8 @@
 //
 // Step i of the case uses the buffers that all steps before it used. Under `graph`, the attention
 // of the first step is captured and replayed for every later step with the same launch shape.
-// `ahead` steps are queued before the device runs the first of them. A defect of order or lifetime
-// is planted by name, because it lives between the stages. Fails: what a builder refuses is the
-// result of that step; nothing else stops a sequence.
+// `ahead` steps are queued before the device runs the first of them. Fails: what a builder refuses
+// is the result of that step; nothing else stops a sequence.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +16,10 @@
 
 namespace mla::prop {
 
-enum class SequenceDefect : std::uint8_t {
-  none,
-  unordered_upload,  // lengths and table are copied without a stream (BUG-082)
-  shared_staging,    // one staging buffer for all steps, reused while copies are queued
-  item_in_build,     // the host reads a device scalar in every build (BUG-038, BUG-114)
-  synchronise_in_build,
-  freed_buffer,    // a buffer of the captured launch is freed before the replay (BUG-068)
-  shared_buffers,  // all groups build into the buffers of the first
-  plan_outside,    // later steps plan into fresh buffers, which the captured launch never reads
-                   // (BUG-083)
-};
-
 struct SequenceOptions {
   bool graph = false;
   std::size_t ahead = 0;        // steps queued before the device starts
   std::int64_t max_kv_len = 0;  // the engine's bound on KV lengths; at least the longest is taken
-  SequenceDefect defect = SequenceDefect::none;
 };
 
 struct StepRun {
@@ -53,11 +39,13 @@ struct SequenceRun {
 std::vector<Case> steps_of(const Case& c);
 
 Result<SequenceRun> run_sequence(const std::vector<Case>& steps, const Backend& backend,
-                                 const SequenceOptions& options);
+                                 const SequenceOptions& options,
+                                 const StepHooks& hooks = StepHooks::none());
 
 // Several cache groups (target and draft) that take turns on one device and one stream: step i of
 // each group, then step i + 1. All groups have the same number of steps.
 Result<std::vector<SequenceRun>> run_groups(const std::vector<std::vector<Case>>& groups,
-                                            const Backend& backend, const SequenceOptions& options);
+                                            const Backend& backend, const SequenceOptions& options,
+                                            const StepHooks& hooks = StepHooks::none());
 
 }  // namespace mla::prop

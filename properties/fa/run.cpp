@@ -14,21 +14,16 @@ namespace {
 using device::DeviceView;
 using device::Stream;
 
-const FaDefect& no_defect() {
-  static const FaDefect none;
-  return none;
-}
-
 std::int64_t workspace_tokens(const Case& c) {
   return std::min(c.workspace_tokens, fa::kContextTokensPerChunk);
 }
 
-fa::MetadataBuilder builder_of(const Case& c, const fa::Layer& layer) {
-  return fa::MetadataBuilder({.threshold = fa::decode_threshold(c),
-                              .window = layer.window,
-                              .workspace_tokens = workspace_tokens(c),
-                              .kv_heads = layer.kv_heads,
-                              .head_dim = layer.head_dim});
+fa::BuilderOptions options_of(const Case& c, const fa::Layer& layer) {
+  return {.threshold = fa::decode_threshold(c),
+          .window = layer.window,
+          .workspace_tokens = workspace_tokens(c),
+          .kv_heads = layer.kv_heads,
+          .head_dim = layer.head_dim};
 }
 
 Error of_step(std::size_t index, Error error) {
@@ -45,9 +40,38 @@ struct InFlight {
   DeviceView<std::int32_t> decode_cu_seqlens;
 };
 
+// The hooks of the run, and a look at what they leave of the step at hand.
+class Watched final : public StepHooks {
+ public:
+  explicit Watched(const StepHooks& hooks) : hooks_(hooks) {}
+  void look_at(InFlight& step) { step_ = &step; }
+
+  void on_fa_build(const fa::StepInput& input, Stream& stream) const override {
+    hooks_.on_fa_build(input, stream);
+  }
+  void on_fa_split(const fa::StepInput& input, ThreeWaySplit& split) const override {
+    hooks_.on_fa_split(input, split);
+  }
+  void on_fa_parts(fa::StepParts& parts) const override {
+    hooks_.on_fa_parts(parts);
+    step_->run.parts = parts;
+  }
+  void on_fa_metadata(fa::Metadata& metadata) const override { hooks_.on_fa_metadata(metadata); }
+  void on_fa_decode_call(const fa::Layer& layer, fa::DecodeCall& call) const override {
+    hooks_.on_fa_decode_call(layer, call);
+    step_->decode_cu_seqlens = call.cu_seqlens_q;
+    step_->run.max_seqlen_q = call.max_seqlen_q;
+    step_->run.route = fa::name(call.route.kernel);
+  }
+
+ private:
+  const StepHooks& hooks_;
+  InFlight* step_ = nullptr;
+};
+
 class Engine {
  public:
-  Engine(const FaDefect& defect, int threads) : defect_(defect), threads_(threads) {}
+  Engine(const StepHooks& hooks, int threads) : hooks_(hooks), watched_(hooks), threads_(threads) {}
 
   Result<std::vector<FaStepRun>> run(const std::vector<Case>& steps) {
     for (const Case& c : steps)
@@ -55,7 +79,8 @@ class Engine {
     fa::RunnerLimits limits;
     for (const auto& s : steps_) limits = fa::largest(limits, fa::limits_of(s->run.ordered.batch));
     const fa::RunnerBuffers runner(limits, heap_);
-    const fa::MetadataBuilder builder = builder_of(steps.front(), steps_.front()->run.layer);
+    const fa::MetadataBuilder builder(options_of(steps.front(), steps_.front()->run.layer),
+                                      watched_);
     const fa::BuilderBuffers scratch = builder.allocate(heap_);
     for (std::size_t i = 0; i < steps_.size(); ++i)
       if (Status bad = queue(*steps_[i], builder, runner, scratch)) return of_step(i, *bad);
@@ -80,7 +105,7 @@ class Engine {
     step->run.spec = c;
     step->run.layer = *layer;
     step->run.ordered = std::move(*ordered);
-    defect_.on_order(step->run.ordered);
+    hooks_.on_fa_order(step->run.ordered);
     step->run.tensors = make_fa_tensors(c, step->run.ordered, *layer);
     steps_.push_back(std::move(step));
     return std::nullopt;
@@ -92,50 +117,18 @@ class Engine {
     auto input = fa::stage_step(run.ordered.batch, {run.spec.causal}, runner, stream_);
     if (!input) return input.error();
     step.input = std::move(*input);
-    defect_.on_input(step.input, stream_);
+    hooks_.on_fa_input(step.input, stream_);
     step.tensors = cpu::upload_tensors(run.tensors, run.layer, heap_, stream_);
     ledger_.clear();
-    auto metadata = build(step, builder, scratch);
+    watched_.look_at(step);
+    auto metadata = builder.build(0, step.input, scratch, heap_, stream_);
     if (!metadata) return metadata.error();
     step.metadata = std::move(*metadata);
-    Status bad = queue_forward(step);
+    Status bad =
+        cpu::queue_forward({run.layer, step.metadata, step.tensors, threads_}, stream_, watched_);
     if (!bad) queue_look(step);
     for (const device::Transfer& wait : ledger_.waits()) run.waits.push_back(wait.name);
     return bad;
-  }
-
-  // MetadataBuilder::build(), with the defect between its stages.
-  Result<fa::Metadata> build(InFlight& step, const fa::MetadataBuilder& builder,
-                             const fa::BuilderBuffers& scratch) {
-    if (Status bad = fa::MetadataBuilder::check(step.input)) return *bad;
-    const fa::HostSeqLens lengths = builder.fetch_seq_lens(step.input, stream_);
-    defect_.on_build(step.input, stream_);
-    ThreeWaySplit split = builder.split(step.input, lengths);
-    defect_.on_split(step.input, split);
-    auto parts = builder.plan(step.input, split, lengths);
-    if (!parts) return parts.error();
-    defect_.on_parts(*parts);
-    step.run.parts = *parts;
-    fa::Metadata metadata =
-        builder.assemble(step.input, std::move(*parts), scratch, heap_, stream_);
-    defect_.on_metadata(metadata);
-    return metadata;
-  }
-
-  Status queue_forward(InFlight& step) {
-    const cpu::FaLaunch launch{step.run.layer, step.metadata, step.tensors, threads_};
-    if (Status bad = cpu::check_launch(launch)) return bad;
-    cpu::queue_cache_update(launch, stream_);
-    cpu::queue_prefill(launch, stream_);
-    cpu::queue_extend(launch, stream_);
-    if (!step.metadata.decode) return std::nullopt;
-    auto call = cpu::decode_call(step.run.layer, step.metadata);
-    defect_.on_decode_call(step.run.layer, *call);
-    cpu::queue_decode(launch, *call, stream_);
-    step.decode_cu_seqlens = call->cu_seqlens_q;
-    step.run.max_seqlen_q = call->max_seqlen_q;
-    step.run.route = fa::name(call->route.kernel);
-    return std::nullopt;
   }
 
   // Copies the lists when the step's kernels have run: later steps overwrite the runner's.
@@ -163,7 +156,8 @@ class Engine {
     });
   }
 
-  const FaDefect& defect_;
+  const StepHooks& hooks_;
+  Watched watched_;
   int threads_;
   device::DeviceHeap heap_;
   device::TransferLedger ledger_;
@@ -191,16 +185,15 @@ std::vector<Case> fa_steps(const Case& c) {
   return steps;
 }
 
-Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const FaDefect* defect,
+Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const StepHooks& hooks,
                                       int threads) {
-  return Engine(defect != nullptr ? *defect : no_defect(), threads).run(steps);
+  return Engine(hooks, threads).run(steps);
 }
 
 Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const Subject& subject) {
   if (subject.backend().device(StepKind::fa).empty())
     return Error{ErrorCode::unsupported, "the backend has no FA step", ""};
-  const Interposer* plant = subject.interposer();
-  auto runs = run_fa(steps, plant == nullptr ? nullptr : plant->fa_defect(), 1);
+  auto runs = run_fa(steps, subject.hooks(), 1);
   if (!runs) return runs;
   for (const FaStepRun& step : *runs) subject.log().note(step.result.launches);
   return runs;

@@ -1,8 +1,7 @@
 // Run: the steps of an FA case, built and executed on one modelled device, stage by stage.
 //
 // All steps share the runner's buffers and the builder's workspace, and may be queued before the
-// device runs the first. A defect is planted between two stages: FaDefect is the identity on each.
-// Fails: with the refusal of the first step that is refused.
+// device runs the first. Fails: with the refusal of the first step that is refused.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +14,6 @@
 #include "properties/subject.hpp"
 
 namespace mla::prop {
-
-class FaDefect {
- public:
-  FaDefect() = default;
-  FaDefect(const FaDefect&) = delete;
-  FaDefect& operator=(const FaDefect&) = delete;
-  virtual ~FaDefect() = default;
-  virtual void on_order(fa::OrderedBatch&) const {}
-  virtual void on_input(fa::StepInput&, device::Stream&) const {}
-  virtual void on_build(const fa::StepInput&, device::Stream&) const {}  // while the host builds
-  virtual void on_split(const fa::StepInput&, ThreeWaySplit&) const {}
-  virtual void on_parts(fa::StepParts&) const {}
-  virtual void on_metadata(fa::Metadata&) const {}
-  virtual void on_decode_call(const fa::Layer&, cpu::FaDecodeCall&) const {}
-};
 
 // The lists of a step's metadata as they lay on the device when it had run.
 struct FaLists {
@@ -58,9 +42,9 @@ struct FaStepRun {
 std::vector<Case> fa_steps(const Case& c);
 
 // `threads`: of every kernel.
-Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const FaDefect* defect,
+Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const StepHooks& hooks,
                                       int threads);
-// With the subject's defect, on its backend, noted in its log. A backend without an FA step is an
+// With the subject's hooks, on its backend, noted in its log. A backend without an FA step is an
 // error.
 Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const Subject& subject);
 

@@ -10,29 +10,15 @@
 namespace mla::prop {
 namespace {
 
-// An interposer with one defect of FA steps.
-template <class Defect>
-class FaPlant final : public Interposer {
- public:
-  [[nodiscard]] const FaDefect* fa_defect() const override { return &defect_; }
-
- private:
-  Defect defect_;
-};
-template <class Defect>
-std::unique_ptr<Interposer> fa_plant() {
-  return std::make_unique<FaPlant<Defect>>();
-}
-
-struct LengthsAlwaysCopied final : FaDefect {
-  void on_build(const fa::StepInput& input, device::Stream& stream) const override {
+struct LengthsAlwaysCopied final : Interposer {
+  void on_fa_build(const fa::StepInput& input, device::Stream& stream) const override {
     std::vector<std::int32_t> lengths(input.seq_lens.size());
     stream.copy_to_host("seq_lens", input.seq_lens, std::span(lengths));
   }
 };
 
-struct ScalarRead final : FaDefect {
-  void on_build(const fa::StepInput& input, device::Stream& stream) const override {
+struct ScalarRead final : Interposer {
+  void on_fa_build(const fa::StepInput& input, device::Stream& stream) const override {
     std::int32_t last = 0;
     stream.copy_to_host("num_actual_kv_tokens.item()",
                         input.query_start_loc.subview(input.query_start_loc.size() - 1, 1),
@@ -40,38 +26,38 @@ struct ScalarRead final : FaDefect {
   }
 };
 
-struct OneEntryShort final : FaDefect {
-  void on_decode_call(const fa::Layer&, cpu::FaDecodeCall& call) const override {
+struct OneEntryShort final : Interposer {
+  void on_fa_decode_call(const fa::Layer&, fa::DecodeCall& call) const override {
     call.cu_seqlens_q = call.cu_seqlens_q.subview(0, call.cu_seqlens_q.size() - 1);
   }
 };
 
-struct OneRowDecodes final : FaDefect {
-  void on_decode_call(const fa::Layer&, cpu::FaDecodeCall& call) const override {
+struct OneRowDecodes final : Interposer {
+  void on_fa_decode_call(const fa::Layer&, fa::DecodeCall& call) const override {
     call.max_seqlen_q = 1;
   }
 };
 
-struct RouteWithoutWindow final : FaDefect {
-  void on_decode_call(const fa::Layer& layer, cpu::FaDecodeCall& call) const override {
+struct RouteWithoutWindow final : Interposer {
+  void on_fa_decode_call(const fa::Layer& layer, fa::DecodeCall& call) const override {
     if (layer.head_dim >= fa::kPagedHeadStep && call.max_seqlen_q <= 1)
       call.route.kernel = fa::DecodeKernel::paged_attention_v1;
   }
 };
 
-struct RouteWithoutHead final : FaDefect {
-  void on_decode_call(const fa::Layer& layer, cpu::FaDecodeCall& call) const override {
+struct RouteWithoutHead final : Interposer {
+  void on_fa_decode_call(const fa::Layer& layer, fa::DecodeCall& call) const override {
     if (layer.window < 0 && call.max_seqlen_q <= 1)
       call.route.kernel = fa::DecodeKernel::paged_attention_v1;
   }
 };
 
-struct AlwaysMasked final : FaDefect {
-  void on_metadata(fa::Metadata& md) const override { md.causal.assign(md.causal.size(), true); }
+struct AlwaysMasked final : Interposer {
+  void on_fa_metadata(fa::Metadata& md) const override { md.causal.assign(md.causal.size(), true); }
 };
 
-struct ChunksWithoutStart final : FaDefect {
-  void on_parts(fa::StepParts& parts) const override {
+struct ChunksWithoutStart final : Interposer {
+  void on_fa_parts(fa::StepParts& parts) const override {
     if (!parts.extend) return;
     auto& starts = parts.extend->chunks.chunk_starts;
     std::fill(starts.begin(), starts.end(), 0);
@@ -79,16 +65,16 @@ struct ChunksWithoutStart final : FaDefect {
 };
 
 // The boundary is marked at the last token of a request instead of the one behind it.
-struct OwnersOneEarly final : FaDefect {
-  void on_parts(fa::StepParts& parts) const override {
+struct OwnersOneEarly final : Interposer {
+  void on_fa_parts(fa::StepParts& parts) const override {
     if (!parts.extend) return;
     auto& owners = parts.extend->chunks.token_to_batch;
     if (!owners.empty()) std::rotate(owners.begin(), owners.begin() + 1, owners.end());
   }
 };
 
-struct LastTokenNotGathered final : FaDefect {
-  void on_parts(fa::StepParts& parts) const override {
+struct LastTokenNotGathered final : Interposer {
+  void on_fa_parts(fa::StepParts& parts) const override {
     if (!parts.extend) return;
     for (std::int64_t& tokens : parts.extend->chunks.total_token_per_batch)
       tokens = std::max<std::int64_t>(tokens - 1, 0);
@@ -96,8 +82,8 @@ struct LastTokenNotGathered final : FaDefect {
 };
 
 // The window is counted from the last row, so the first rows of an extend lose keys.
-struct WindowOfLastRow final : FaDefect {
-  void on_parts(fa::StepParts& parts) const override {
+struct WindowOfLastRow final : Interposer {
+  void on_fa_parts(fa::StepParts& parts) const override {
     if (!parts.extend || !parts.extend->window) return;
     fa::WindowPlan& plan = *parts.extend->window;
     for (std::size_t b = 0; b < plan.seq_starts.size(); ++b) {
@@ -113,8 +99,8 @@ struct WindowOfLastRow final : FaDefect {
 
 // The runner sorts requests that are no decodes by their rows, so a continued prompt may come
 // behind a new one.
-struct ShortestFirst final : FaDefect {
-  void on_order(fa::OrderedBatch& ordered) const override {
+struct ShortestFirst final : Interposer {
+  void on_fa_order(fa::OrderedBatch& ordered) const override {
     std::vector<std::size_t> order(ordered.origin.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -133,8 +119,8 @@ struct ShortestFirst final : FaDefect {
 };
 
 // Equal lengths are taken for a batch of decodes, whatever the threshold.
-struct EqualMeansDecode final : FaDefect {
-  void on_split(const fa::StepInput& input, ThreeWaySplit& split) const override {
+struct EqualMeansDecode final : Interposer {
+  void on_fa_split(const fa::StepInput& input, ThreeWaySplit& split) const override {
     const auto& q = input.qo_lens;
     if (std::adjacent_find(q.begin(), q.end(), std::not_equal_to<>()) != q.end()) return;
     split = {.decodes = Requests(static_cast<std::int64_t>(q.size())),
@@ -142,47 +128,47 @@ struct EqualMeansDecode final : FaDefect {
   }
 };
 
-struct NarrowBlockIds final : FaDefect {
-  void on_input(fa::StepInput& input, device::Stream& stream) const override {
+struct NarrowBlockIds final : Interposer {
+  void on_fa_input(fa::StepInput& input, device::Stream& stream) const override {
     stream.launch("narrow block ids", [table = input.block_table](const auto& access) {
       for (std::int32_t& id : table.on(access)) id &= 0xFFFF;
     });
   }
 };
 
-const Plant kPlants[] = {
+constexpr Plant kPlants[] = {
     {"SEED-fa-seq-lens", "P21", "The FA builder copies seq_lens to the host in every step.",
      "mla1:2q1s20;heads=4;kvheads=2;dim=64;block=16;kind=fa;workspace=16",
-     fa_plant<LengthsAlwaysCopied>},
+     plant_of<LengthsAlwaysCopied>},
     {"SEED-fa-item", "P21", "The FA builder reads a token count that lies on the device.",
-     "mla1:1q1s1;heads=1;dim=64;block=16;kind=fa;workspace=16", fa_plant<ScalarRead>},
+     "mla1:1q1s1;heads=1;dim=64;block=16;kind=fa;workspace=16", plant_of<ScalarRead>},
     {"BUG-050", "P04", "cu_seqlens_q of FA decodes has one entry for each request, not one more.",
-     "mla1:2q2s20;heads=1;dim=64;block=16;kind=fa;workspace=16;draft=1", fa_plant<OneEntryShort>},
+     "mla1:2q2s20;heads=1;dim=64;block=16;kind=fa;workspace=16;draft=1", plant_of<OneEntryShort>},
     {"BUG-092-fa", "P12", "max_seqlen_q of FA decodes is 1, whatever a draft has.",
-     "mla1:1q2s2;heads=1;dim=64;block=16;kind=fa;workspace=16;draft=1", fa_plant<OneRowDecodes>},
+     "mla1:1q2s2;heads=1;dim=64;block=16;kind=fa;workspace=16;draft=1", plant_of<OneRowDecodes>},
     {"BUG-119", "P28", "The decode route of the FA backend does not look at the window.",
      "mla1:1q1s20;heads=1;dim=64;block=16;kind=fa;workspace=16;window=3",
-     fa_plant<RouteWithoutWindow>},
+     plant_of<RouteWithoutWindow>},
     {"BUG-093", "P28", "The decode route of the FA backend does not look at the head size.",
-     "mla1:1q1s1;heads=1;dim=32;block=16;kind=fa;workspace=16", fa_plant<RouteWithoutHead>},
+     "mla1:1q1s1;heads=1;dim=32;block=16;kind=fa;workspace=16", plant_of<RouteWithoutHead>},
     {"BUG-108-fa", "P29", "FA layers mask causally whatever their flag says.",
-     "mla1:1q2s2;heads=1;dim=64;block=16;kind=fa;workspace=16;causal=0", fa_plant<AlwaysMasked>},
+     "mla1:1q2s2;heads=1;dim=64;block=16;kind=fa;workspace=16;causal=0", plant_of<AlwaysMasked>},
     {"SEED-fa-chunk-starts", "P25", "Every chunk of an extend starts at its first key.",
-     "mla1:1q2s22;heads=1;dim=64;block=16;kind=fa;workspace=16", fa_plant<ChunksWithoutStart>},
+     "mla1:1q2s22;heads=1;dim=64;block=16;kind=fa;workspace=16", plant_of<ChunksWithoutStart>},
     {"SEED-fa-token-owner", "P25", "The last context token of a request belongs to the next one.",
-     "mla1:2q2s9;heads=1;dim=64;block=16;kind=fa;workspace=16", fa_plant<OwnersOneEarly>},
+     "mla1:2q2s9;heads=1;dim=64;block=16;kind=fa;workspace=16", plant_of<OwnersOneEarly>},
     {"SEED-fa-stale-gather", "P03", "The last context token of every chunk is not gathered.",
-     "mla1:1q2s9;heads=1;dim=64;block=16;kind=fa;workspace=16", fa_plant<LastTokenNotGathered>},
+     "mla1:1q2s9;heads=1;dim=64;block=16;kind=fa;workspace=16", plant_of<LastTokenNotGathered>},
     {"SEED-fa-window-rows", "P25", "The gathered window forgets the rows before the last one.",
      "mla1:1q4s30;heads=1;dim=64;block=16;kind=fa;workspace=16;window=5",
-     fa_plant<WindowOfLastRow>},
+     plant_of<WindowOfLastRow>},
     {"SEED-fa-order", "P26", "Requests run by length, so a continued prompt follows a new one.",
-     "mla1:1q3s9_1q2s2;heads=1;dim=64;block=16;kind=fa;workspace=16", fa_plant<ShortestFirst>},
+     "mla1:1q3s9_1q2s2;heads=1;dim=64;block=16;kind=fa;workspace=16", plant_of<ShortestFirst>},
     {"BUG-017-fa", "P26", "Prefill chunks of equal length run as decodes.",
-     "mla1:2q3s3;heads=1;dim=64;block=16;kind=fa;workspace=16", fa_plant<EqualMeansDecode>},
+     "mla1:2q3s3;heads=1;dim=64;block=16;kind=fa;workspace=16", plant_of<EqualMeansDecode>},
     {"BUG-055-fa", "P18", "Block ids of the FA cache are cut to 16 bits.",
      "mla1:1q1s1;heads=1;dim=64;block=16;kind=fa;workspace=16;origin=65536",
-     fa_plant<NarrowBlockIds>},
+     plant_of<NarrowBlockIds>},
 };
 
 }  // namespace

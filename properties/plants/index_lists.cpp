@@ -9,8 +9,7 @@ std::size_t live_requests(const DecodeMetadata& md) {
 }
 
 class OneRowEach final : public Interposer {
-  void on_index_lists(const Case&, const Batch&, DecodeMetadata& md,
-                      DecodeBuffers& buffers) const override {
+  void on_index_lists(const Batch&, DecodeMetadata& md, DecodeBuffers& buffers) const override {
     for (std::size_t r = 0; r <= live_requests(md); ++r)
       buffers.qo_indptr[r] = static_cast<std::int32_t>(r);
   }
@@ -29,8 +28,7 @@ class OneRowEachForThePlanner final : public Interposer {
 };
 
 class LastPageIsSequence final : public Interposer {
-  void on_index_lists(const Case&, const Batch&, DecodeMetadata& md,
-                      DecodeBuffers& buffers) const override {
+  void on_index_lists(const Batch&, DecodeMetadata& md, DecodeBuffers& buffers) const override {
     for (std::size_t r = 0; r < live_requests(md); ++r)
       buffers.last_page_len[r] =
           static_cast<std::int32_t>(std::max<std::int64_t>(1, md.kv_lens[r]));
@@ -38,8 +36,7 @@ class LastPageIsSequence final : public Interposer {
 };
 
 class PoolLength final : public Interposer {
-  void on_index_lists(const Case&, const Batch&, DecodeMetadata& md,
-                      DecodeBuffers& buffers) const override {
+  void on_index_lists(const Batch&, DecodeMetadata& md, DecodeBuffers& buffers) const override {
     md.qo_indptr = buffers.qo_indptr;
     md.kv_indptr = buffers.kv_indptr;
   }
@@ -67,7 +64,7 @@ std::int64_t table_row(const DecodeMetadata& md, const Batch& batch, std::int64_
 }
 
 class BlocksAsTokens final : public Interposer {
-  void on_index_lists(const Case&, const Batch& batch, DecodeMetadata& md,
+  void on_index_lists(const Batch& batch, DecodeMetadata& md,
                       DecodeBuffers& buffers) const override {
     refill(md, buffers, [&](std::int64_t request, std::int64_t page, std::int32_t) {
       const std::int64_t column = std::min(page, batch.columns - 1);
@@ -77,7 +74,7 @@ class BlocksAsTokens final : public Interposer {
 };
 
 class WholeTableRows final : public Interposer {
-  void on_index_lists(const Case&, const Batch& batch, DecodeMetadata& md,
+  void on_index_lists(const Batch& batch, DecodeMetadata& md,
                       DecodeBuffers& buffers) const override {
     const std::int64_t per_block = md.shape.block_size / md.shape.page_size;
     std::size_t to = 0;
@@ -92,8 +89,7 @@ class WholeTableRows final : public Interposer {
 };
 
 class PagesAsTokens final : public Interposer {
-  void on_index_lists(const Case&, const Batch&, DecodeMetadata& md,
-                      DecodeBuffers& buffers) const override {
+  void on_index_lists(const Batch&, DecodeMetadata& md, DecodeBuffers& buffers) const override {
     refill(md, buffers, [&](std::int64_t, std::int64_t, std::int32_t page) {
       return static_cast<std::int32_t>(page * md.shape.page_size);
     });
@@ -101,16 +97,14 @@ class PagesAsTokens final : public Interposer {
 };
 
 class PageSizeOne final : public Interposer {
-  void on_index_lists(const Case&, const Batch&, DecodeMetadata& md,
-                      DecodeBuffers& buffers) const override {
+  void on_index_lists(const Batch&, DecodeMetadata& md, DecodeBuffers& buffers) const override {
     md.shape.page_size = 1;
     std::fill(buffers.last_page_len.begin(), buffers.last_page_len.end(), 1);
   }
 };
 
 class KernelIgnoresPages final : public Interposer {
-  void on_index_lists(const Case&, const Batch&, DecodeMetadata& md,
-                      DecodeBuffers& buffers) const override {
+  void on_index_lists(const Batch&, DecodeMetadata& md, DecodeBuffers& buffers) const override {
     if (md.shape.route != Route::split) return;
     md.shape.page_size = 1;
     std::fill(buffers.last_page_len.begin(), buffers.last_page_len.end(), 1);
@@ -118,8 +112,7 @@ class KernelIgnoresPages final : public Interposer {
 };
 
 class OnePageMore final : public Interposer {
-  void on_index_lists(const Case&, const Batch&, DecodeMetadata& md,
-                      DecodeBuffers& buffers) const override {
+  void on_index_lists(const Batch&, DecodeMetadata& md, DecodeBuffers& buffers) const override {
     const std::size_t last = live_requests(md);
     if (buffers.kv_indices.size() <= static_cast<std::size_t>(md.kv_indptr[last])) return;
     ++buffers.kv_indptr[last];

@@ -19,15 +19,13 @@ std::int64_t page_bytes(const DecodeMetadata& md) {
 
 template <int Bits>
 class NarrowId final : public Interposer {
-  void on_index_lists(const Case&, const Batch&, DecodeMetadata& md,
-                      DecodeBuffers& buffers) const override {
+  void on_index_lists(const Batch&, DecodeMetadata& md, DecodeBuffers& buffers) const override {
     readdress(md, buffers, [](std::int64_t page) { return page & ((1LL << Bits) - 1); });
   }
 };
 
 class UnsignedOffset final : public Interposer {
-  void on_index_lists(const Case&, const Batch&, DecodeMetadata& md,
-                      DecodeBuffers& buffers) const override {
+  void on_index_lists(const Batch&, DecodeMetadata& md, DecodeBuffers& buffers) const override {
     if (md.shape.dtype.kv != Dtype::fp8) return;
     const std::int64_t bytes = page_bytes(md);
     readdress(md, buffers, [bytes](std::int64_t page) {
@@ -37,8 +35,7 @@ class UnsignedOffset final : public Interposer {
 };
 
 class UnsignedOffsetBf16 final : public Interposer {
-  void on_index_lists(const Case&, const Batch&, DecodeMetadata& md,
-                      DecodeBuffers& buffers) const override {
+  void on_index_lists(const Batch&, DecodeMetadata& md, DecodeBuffers& buffers) const override {
     if (md.shape.dtype.kv != Dtype::bf16) return;
     const std::int64_t bytes = page_bytes(md);
     readdress(md, buffers, [bytes](std::int64_t page) {
@@ -48,8 +45,7 @@ class UnsignedOffsetBf16 final : public Interposer {
 };
 
 class SignedOffset final : public Interposer {
-  void on_index_lists(const Case&, const Batch&, DecodeMetadata& md,
-                      DecodeBuffers& buffers) const override {
+  void on_index_lists(const Batch&, DecodeMetadata& md, DecodeBuffers& buffers) const override {
     const std::int64_t bytes = page_bytes(md);
     readdress(md, buffers, [bytes](std::int64_t page) {
       const auto offset = static_cast<std::uint32_t>(page * bytes);

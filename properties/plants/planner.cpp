@@ -7,15 +7,20 @@ namespace {
 // The parallel kernel gives a request without keys no work when the slot is full, and nobody else
 // writes its row.
 class DroppedKeyless final : public Interposer {
-  void on_index_lists(const Case&, const Batch&, DecodeMetadata& md,
-                      DecodeBuffers&) const override {
+  void on_index_lists(const Batch&, DecodeMetadata& md, DecodeBuffers&) const override {
     if (md.shape.max_qo_len == 1 && md.shape.route != Route::split) md.keyless_rows.clear();
   }
-  [[nodiscard]] plan::Fidelity fidelity() const override { return plan::Fidelity::as_aiter; }
+  void on_plan_query(const DecodeMetadata&, plan::PlanInput& input,
+                     plan::SizeQuery&) const override {
+    input.fidelity = plan::Fidelity::as_aiter;
+  }
 };
 
 class UnclampedTail final : public Interposer {
-  [[nodiscard]] plan::Fidelity fidelity() const override { return plan::Fidelity::as_aiter; }
+  void on_plan_query(const DecodeMetadata&, plan::PlanInput& input,
+                     plan::SizeQuery&) const override {
+    input.fidelity = plan::Fidelity::as_aiter;
+  }
 };
 
 // The first launch reads ragged lengths from scratch memory before it stores them.

@@ -2,8 +2,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/builder/prefill/kernels.hpp"
+#include "core/builder/prefill/prefill_builder.hpp"
 #include "properties/plants/groups.hpp"
-#include "properties/prefill/parts.hpp"
 
 namespace mla::prop {
 namespace {
@@ -11,112 +12,77 @@ namespace {
 using namespace prefill;
 
 class CacheDtypeIgnored final : public Interposer {
-  void on_prefill(PrefillParts& parts) const override {
-    parts.capability = [](const Platform& platform, const Model& model) {
-      Model assumed = model;
-      assumed.cache = Dtype::fp8;
-      return capability_of(platform, assumed);
-    };
-  }
+  void on_model(Model& model) const override { model.cache = Dtype::fp8; }
 };
 
 class SixteenHeadsOnly final : public Interposer {
-  void on_prefill(PrefillParts& parts) const override {
-    parts.capability = [](const Platform& platform, const Model& model) {
-      Capability c = capability_of(platform, model);
-      if (model.heads.count() % 16 != 0) c.missing.emplace_back("heads are not a multiple of 16");
-      return c;
-    };
+  void on_capability(const Model& model, Capability& capability) const override {
+    if (model.heads.count() % 16 != 0)
+      capability.missing.emplace_back("heads are not a multiple of 16");
   }
 };
 
 class SilentFallback final : public Interposer {
-  void on_prefill(PrefillParts& parts) const override {
-    parts.resolve = [](const Case& c, const Batch& batch, const Capability& capability) {
-      auto shape = resolve_prefill_shape(c, batch, capability);
-      if (shape.ok()) shape->fallback.clear();
-      return shape;
-    };
-  }
+  void on_prefill_shape(PrefillShape& shape) const override { shape.fallback.clear(); }
 };
 
 // Only the first request is planned.
 class OneSegmentPlan final : public Interposer {
-  void on_prefill(PrefillParts& parts) const override {
-    parts.build.plan = [](const plan::PsInput& input, const plan::BufferSizes& sizes) {
-      plan::PsInput first = input;
-      first.qo_indptr = input.qo_indptr.first(2);
-      first.kv_indptr = input.kv_indptr.first(2);
-      first.context_lens = input.context_lens.first(1);
-      return plan::plan_ps_prefill(first, sizes);
-    };
+  void on_prefill_plan(plan::PsInput& input) const override {
+    input.qo_indptr = input.qo_indptr.first(2);
+    input.kv_indptr = input.kv_indptr.first(2);
+    input.context_lens = input.context_lens.first(1);
   }
 };
 
 class PlanForModelHeads final : public Interposer {
-  void on_prefill(PrefillParts& parts) const override {
-    parts.build.plan = [](const plan::PsInput& input, const plan::BufferSizes& sizes) {
-      plan::PsInput unpadded = input;
-      unpadded.kv_heads = Heads(input.kv_heads.count() - 4);
-      return plan::plan_ps_prefill(unpadded, sizes);
-    };
+  void on_prefill_plan(plan::PsInput& input) const override {
+    input.kv_heads = Heads(input.kv_heads.count() - 4);
   }
 };
 
 // Copies that no stream orders: the plan of the next step replaces one that kernels still wait for.
 class BlockingPlanCopies final : public Interposer {
-  void on_prefill(PrefillParts& parts) const override {
-    parts.build.stage = [](const HostPlan& plan, PrefillBuffers& buffers, const Device& device) {
-      device::Stream blocking(device.ledger);
-      auto fields = copy_plan(plan, buffers.plan, buffers.identity.view(), blocking);
-      blocking.advance();
-      return fields;
-    };
+  [[nodiscard]] Result<PlanFields> stage_plan(const HostPlan& plan, PrefillBuffers& buffers,
+                                              const Device& device) const override {
+    device::Stream blocking(device.ledger);
+    auto fields = copy_plan(plan, buffers.plan, buffers.identity.view(), blocking);
+    blocking.advance();
+    return fields;
   }
 };
 
 class OneStagingPlace final : public Interposer {
-  void on_prefill(PrefillParts& parts) const override {
-    parts.build.stage = [](const HostPlan& plan, PrefillBuffers& buffers, const Device& device) {
-      HostPlan& place = buffers.staging.place(0);
-      PlanStaging::write(plan, buffers.plan, place);
-      return copy_plan(place, buffers.plan, buffers.identity.view(), device.stream);
-    };
+  [[nodiscard]] Result<PlanFields> stage_plan(const HostPlan& plan, PrefillBuffers& buffers,
+                                              const Device& device) const override {
+    HostPlan& place = buffers.staging.place(0);
+    PlanStaging::write(plan, buffers.plan, place);
+    return copy_plan(place, buffers.plan, buffers.identity.view(), device.stream);
   }
 };
 
 // The number of partial tiles is that of some other batch, one without a cut.
 class NoPartialTiles final : public Interposer {
-  void on_prefill(PrefillParts& parts) const override {
-    parts.build.stage = [](const HostPlan& plan, PrefillBuffers& buffers, const Device& device) {
-      HostPlan uncut = plan;
-      uncut.num_partial_tiles = 0;
-      return prefill::stage_plan(uncut, buffers, device);
-    };
+  [[nodiscard]] Result<PlanFields> stage_plan(const HostPlan& plan, PrefillBuffers& buffers,
+                                              const Device& device) const override {
+    HostPlan uncut = plan;
+    uncut.num_partial_tiles = 0;
+    return prefill::stage_plan(uncut, buffers, device);
   }
 };
 
 class NothingReserved final : public Interposer {
-  void on_prefill(PrefillParts& parts) const override {
-    parts.reserve = [](const EngineConfig&, device::Workspace&) { return Status{}; };
-  }
+  void on_reserve(EngineConfig& config) const override { config.fp8 = false; }
 };
 
 class EveryRequestIsLongest final : public Interposer {
-  void on_prefill(PrefillParts& parts) const override {
-    parts.reserve = [](const EngineConfig& config, device::Workspace& workspace) {
-      EngineConfig loose = config;
-      loose.bound = ScratchBound::size_query;
-      return reserve_scratch(loose, workspace);
-    };
-  }
+  void on_reserve(EngineConfig& config) const override { config.bound = ScratchBound::size_query; }
 };
 
 class NoLseOfWholeTiles final : public Interposer {
-  void on_prefill(PrefillParts& parts) const override {
-    parts.kernels.prefill_ps = [run = parts.kernels.prefill_ps](const KernelContext& context,
-                                                                const PsLaunch& launch,
-                                                                PsOutput& output) {
+  void on_kernels(Kernels& kernels) const override {
+    kernels.prefill_ps = [run = kernels.prefill_ps](const KernelContext& context,
+                                                    const PsLaunch& launch, PsOutput& output) {
       const auto pairs = static_cast<std::size_t>(output.rows * output.heads);
       const std::vector<float> before(output.lse.data, output.lse.data + pairs);
       const Partials partials = run(context, launch, output);
@@ -159,18 +125,16 @@ void flash_without_keys(const decltype(Kernels::flash)& run, const KernelContext
 
 template <Leaves kLeaves>
 class EmptyContext final : public Interposer {
-  void on_prefill(PrefillParts& parts) const override {
-    parts.kernels.flash = [run = parts.kernels.flash](const KernelContext& context,
-                                                      const FlashLaunch& launch) {
+  void on_kernels(Kernels& kernels) const override {
+    kernels.flash = [run = kernels.flash](const KernelContext& context, const FlashLaunch& launch) {
       flash_without_keys<kLeaves>(run, context, launch);
     };
   }
 };
 
 class PrefixStridesForBoth final : public Interposer {
-  void on_prefill(PrefillParts& parts) const override {
-    parts.kernels.merge = [run = parts.kernels.merge](const KernelContext& context,
-                                                      const MergeLaunch& launch) {
+  void on_kernels(Kernels& kernels) const override {
+    kernels.merge = [run = kernels.merge](const KernelContext& context, const MergeLaunch& launch) {
       MergeLaunch assumed = launch;
       assumed.suffix.out.row_stride = launch.prefix.out.row_stride;
       assumed.suffix.out.head_stride = launch.prefix.out.head_stride;
@@ -180,18 +144,14 @@ class PrefixStridesForBoth final : public Interposer {
 };
 
 class EvenChunks final : public Interposer {
-  void on_prefill(PrefillParts& parts) const override {
-    parts.build.chunks = [](ChunkRule, const ContextQuery& query) {
-      return split_context_evenly(query);
-    };
-  }
+  void on_chunk_rule(ChunkRule& rule) const override { rule = ChunkRule::even; }
 };
 
 // A later piece of a context is not gathered: the workspace still holds the first one.
 class ReusedGather final : public Interposer {
-  void on_prefill(PrefillParts& parts) const override {
-    parts.kernels.gather = [run = parts.kernels.gather](const KernelContext& context,
-                                                        const GatherLaunch& launch) {
+  void on_kernels(Kernels& kernels) const override {
+    kernels.gather = [run = kernels.gather](const KernelContext& context,
+                                            const GatherLaunch& launch) {
       if (launch.chunk.starts.front() == 0) run(context, launch);
     };
   }
@@ -199,9 +159,9 @@ class ReusedGather final : public Interposer {
 
 // The first keys of a context are taken for those of its later pieces.
 class ChunkStartsIgnored final : public Interposer {
-  void on_prefill(PrefillParts& parts) const override {
-    parts.kernels.gather = [run = parts.kernels.gather](const KernelContext& context,
-                                                        const GatherLaunch& launch) {
+  void on_kernels(Kernels& kernels) const override {
+    kernels.gather = [run = kernels.gather](const KernelContext& context,
+                                            const GatherLaunch& launch) {
       ContextChunk chunk = launch.chunk;
       std::fill(chunk.starts.begin(), chunk.starts.end(), 0);
       const GatherLaunch first{launch.cache, chunk,           launch.table, launch.block_size,

@@ -17,18 +17,16 @@ bool used(const DecodeBuffers& buffers) {
 }
 
 class StaleRows final : public Interposer {
-  void on_buffers(const Case&, DecodeBuffers& buffers) const override { earlier = buffers; }
-  void on_index_lists(const Case&, const Batch&, DecodeMetadata&,
-                      DecodeBuffers& buffers) const override {
+  void on_buffers(DecodeBuffers& buffers) const override { earlier = buffers; }
+  void on_index_lists(const Batch&, DecodeMetadata&, DecodeBuffers& buffers) const override {
     if (used(earlier))
       std::copy(earlier.qo_indptr.begin(), earlier.qo_indptr.end(), buffers.qo_indptr.begin());
   }
 };
 
 class StaleTail final : public Interposer {
-  void on_buffers(const Case&, DecodeBuffers& buffers) const override { earlier = buffers; }
-  void on_index_lists(const Case&, const Batch&, DecodeMetadata& md,
-                      DecodeBuffers& buffers) const override {
+  void on_buffers(DecodeBuffers& buffers) const override { earlier = buffers; }
+  void on_index_lists(const Batch&, DecodeMetadata& md, DecodeBuffers& buffers) const override {
     const auto live = static_cast<std::ptrdiff_t>(md.kv_indptr.size());
     std::copy(earlier.kv_indptr.begin() + live, earlier.kv_indptr.end(),
               buffers.kv_indptr.begin() + live);
@@ -37,7 +35,7 @@ class StaleTail final : public Interposer {
 
 // The builder remembers that it has a plan, and hands it out again.
 class StalePlan final : public Interposer {
-  void on_buffers(const Case&, DecodeBuffers& buffers) const override { earlier = buffers; }
+  void on_buffers(DecodeBuffers& buffers) const override { earlier = buffers; }
   void on_plan_query(const DecodeMetadata& md, plan::PlanInput& input,
                      plan::SizeQuery&) const override {
     if (!used(earlier)) return;
@@ -48,9 +46,8 @@ class StalePlan final : public Interposer {
 };
 
 class StaleLastPages final : public Interposer {
-  void on_buffers(const Case&, DecodeBuffers& buffers) const override { earlier = buffers; }
-  void on_index_lists(const Case&, const Batch&, DecodeMetadata& md,
-                      DecodeBuffers& buffers) const override {
+  void on_buffers(DecodeBuffers& buffers) const override { earlier = buffers; }
+  void on_index_lists(const Batch&, DecodeMetadata& md, DecodeBuffers& buffers) const override {
     if (!used(earlier)) return;
     // Rows keep the pages of the step before wherever those fit.
     const auto live = static_cast<std::ptrdiff_t>(std::max(0, md.kv_indptr.back()));

@@ -32,8 +32,7 @@ class NoMask final : public Interposer {
 };
 
 class CausalForgotten final : public Interposer {
-  void on_index_lists(const Case&, const Batch&, DecodeMetadata& md,
-                      DecodeBuffers&) const override {
+  void on_index_lists(const Batch&, DecodeMetadata& md, DecodeBuffers&) const override {
     md.shape.causal = false;
   }
 };
@@ -45,8 +44,7 @@ class AlwaysCausal final : public Interposer {
 };
 
 class KeylessUnwritten final : public Interposer {
-  void on_index_lists(const Case&, const Batch&, DecodeMetadata& md,
-                      DecodeBuffers&) const override {
+  void on_index_lists(const Batch&, DecodeMetadata& md, DecodeBuffers&) const override {
     md.keyless_rows.clear();
   }
 };
@@ -121,8 +119,7 @@ class MissingEntry final : public Interposer {
 };
 
 class LengthsMissing final : public Interposer {
-  void on_index_lists(const Case&, const Batch&, DecodeMetadata& md,
-                      DecodeBuffers&) const override {
+  void on_index_lists(const Batch&, DecodeMetadata& md, DecodeBuffers&) const override {
     std::fill(md.kv_lens.begin(), md.kv_lens.end(), 0);
   }
 };

@@ -19,21 +19,22 @@ using namespace prefill;
 // The engine of a run: one device, one stream, buffers for the declared limits.
 class Engine {
  public:
-  Engine(const EngineConfig& config, const PrefillParts& parts, device::DeviceHeap& heap)
-      : config_(config), parts_(parts), heap_(heap) {}
+  Engine(const EngineConfig& config, const Kernels& kernels, const StepHooks& hooks,
+         device::DeviceHeap& heap)
+      : config_(config), kernels_(kernels), hooks_(hooks), heap_(heap) {}
 
   Status start() {
     auto buffers = make_prefill_buffers(config_, device());
     if (!buffers) return buffers.error();
     buffers_ = std::move(*buffers);
-    if (Status bad = parts_.reserve(config_, workspace_)) return bad;
+    if (Status bad = reserve_scratch(config_, workspace_, hooks_)) return bad;
     workspace_.lock();
     return std::nullopt;
   }
 
   // Builds the step and queues its kernels behind a look at their plans.
   Status queue(PrefillStep& step, const PrefillOptions& options) {
-    auto md = build_prefill(step.batch, step.shape, config_, parts_.build, buffers_, device());
+    auto md = build_prefill(step.batch, step.shape, config_, buffers_, device(), hooks_);
     if (!md) return md.error();
     step.metadata = std::move(*md);
     step.context_plans.resize(step.metadata.context_plans.size());
@@ -42,7 +43,7 @@ class Engine {
       for (std::size_t i = 0; i < step.context_plans.size(); ++i)
         look(step.metadata.context_plans[i].fields, access, step.context_plans[i]);
     });
-    return cpu::queue_prefill({step.metadata, step.tensors}, parts_.kernels,
+    return cpu::queue_prefill({step.metadata, step.tensors}, kernels_,
                               {.schedule_seed = step.spec.schedule_seed,
                                .threads = options.threads,
                                .record_footprint = false},
@@ -72,7 +73,8 @@ class Engine {
   }
 
   EngineConfig config_;
-  const PrefillParts& parts_;
+  const Kernels& kernels_;
+  const StepHooks& hooks_;
   device::DeviceHeap& heap_;
   device::TransferLedger ledger_;
   device::Workspace workspace_{heap_};
@@ -80,14 +82,14 @@ class Engine {
   device::Stream stream_{ledger_};
 };
 
-Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const PrefillParts& parts,
+Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const Kernels& kernels,
+                                             const StepHooks& hooks,
                                              const PrefillOptions& options) {
-  if (!parts.kernels.flash)
-    return Error{ErrorCode::unsupported, "the backend has no prefill step", ""};
-  if (parts.kernels.arch && *parts.kernels.arch != c.arch)
+  if (!kernels.flash) return Error{ErrorCode::unsupported, "the backend has no prefill step", ""};
+  if (kernels.arch && *kernels.arch != c.arch)
     return Error{ErrorCode::unsupported,
                  "a case of " + std::string(name(c.arch)) + " does not run on " +
-                     std::string(name(*parts.kernels.arch)) + ": fp8 variant and roundings differ",
+                     std::string(name(*kernels.arch)) + ": fp8 variant and roundings differ",
                  ""};
   if (const Status too_much = why_not_executed(c)) return *too_much;
   auto step = std::make_unique<PrefillStep>();
@@ -95,7 +97,7 @@ Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const PrefillParts& 
   auto batch = make_batch(c);
   if (!batch) return batch.error();
   step->batch = std::move(*batch);
-  auto shape = parts.resolve(c, step->batch, parts.capability(platform_of(c), model_of(c)));
+  auto shape = resolve_prefill_shape(c, step->batch, hooks);
   if (!shape) return shape.error();
   step->shape = std::move(*shape);
   if (options.rule) step->shape.rule = *options.rule;
@@ -105,13 +107,11 @@ Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const PrefillParts& 
 
 }  // namespace
 
-PrefillParts parts_of(const Subject& subject) {
-  PrefillParts parts;
-  if (const prefill::Kernels* kernels = subject.backend().prefill_kernels())
-    parts.kernels = *kernels;
-  parts.log = &subject.log();
-  if (subject.interposer() != nullptr) subject.interposer()->on_prefill(parts);
-  return parts;
+Kernels kernels_of(const Subject& subject) {
+  Kernels kernels;
+  if (const Kernels* own = subject.backend().prefill_kernels()) kernels = *own;
+  subject.hooks().on_kernels(kernels);
+  return kernels;
 }
 
 Limits limits_of(const std::vector<Case>& steps) {
@@ -129,9 +129,9 @@ Limits limits_of(const std::vector<Case>& steps) {
   return limits;
 }
 
-EngineConfig config_of(const Case& c, const Limits& limits, const PrefillParts& parts) {
+EngineConfig config_of(const Case& c, const Limits& limits, const StepHooks& hooks) {
   const auto heads = resolve_head_padding(Heads(c.heads));
-  return {.fp8 = parts.capability(platform_of(c), model_of(c)).ok(),
+  return {.fp8 = capability_of(c, hooks).ok(),
           .compute_units = ComputeUnits(c.compute_units),
           .kernel_heads = heads.ok() ? heads->kernel : Heads(c.heads),
           .limits = limits,
@@ -140,17 +140,19 @@ EngineConfig config_of(const Case& c, const Limits& limits, const PrefillParts& 
           .bound = ScratchBound::token_budget};
 }
 
-Result<PrefillRun> run_prefill(const std::vector<Case>& steps, const PrefillParts& parts,
+Result<PrefillRun> run_prefill(const std::vector<Case>& steps, const Subject& subject,
                                const PrefillOptions& options) {
+  const Kernels kernels = kernels_of(subject);
+  const StepHooks& hooks = subject.hooks();
   PrefillRun run;
   run.heap = std::make_unique<device::DeviceHeap>();
   for (const Case& c : steps) {
-    auto step = prepare(c, parts, options);
+    auto step = prepare(c, kernels, hooks, options);
     if (!step) return step.error();
     run.steps.push_back(std::move(*step));
   }
-  const EngineConfig config = config_of(steps.front(), limits_of(steps), parts);
-  Engine engine(config, parts, *run.heap);
+  const EngineConfig config = config_of(steps.front(), limits_of(steps), hooks);
+  Engine engine(config, kernels, hooks, *run.heap);
   if (Status bad = engine.start()) return *bad;
   std::size_t queued = 0;
   for (const auto& step : run.steps) {
@@ -159,8 +161,7 @@ Result<PrefillRun> run_prefill(const std::vector<Case>& steps, const PrefillPart
     if (queued++ >= options.ahead) engine.advance(), queued = 0;
   }
   engine.advance();
-  for (const auto& step : run.steps)
-    if (parts.log != nullptr) parts.log->note(step->result.launches);
+  for (const auto& step : run.steps) subject.log().note(step->result.launches);
   run.faults = run.heap->faults();
   run.waits = engine.waits();
   return run;
@@ -175,8 +176,7 @@ cpu::ReferenceResult prefill_reference_of(const PrefillStep& step) {
           ++merges[r];
   const Case& c = step.spec;
   const std::vector<std::int64_t> pairs = sampled_pairs(c, step.batch.requests);
-  const auto shape =
-      resolve_prefill_shape(c, step.batch, capability_of(platform_of(c), model_of(c)));
+  const auto shape = resolve_prefill_shape(c, step.batch);
   return cpu::prefill_reference({.batch = step.batch,
                                  .tensors = make_prefill_tensors(c, step.batch),
                                  .arch = c.arch,

@@ -12,7 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "properties/prefill/parts.hpp"
+#include "core/builder/prefill/kernels.hpp"
+#include "core/builder/prefill/prefill_builder.hpp"
 #include "properties/subject.hpp"
 #include "properties/verdict.hpp"
 
@@ -52,15 +53,16 @@ struct PrefillOptions {
   std::optional<prefill::ChunkRule> rule;
 };
 
-// The parts as the subject's interposer leaves them.
-PrefillParts parts_of(const Subject& subject);
+// The kernels of the subject's backend as its hooks leave them; empty without a prefill step.
+prefill::Kernels kernels_of(const Subject& subject);
 
 // Limits that hold all steps, and what an engine with them is configured as.
 prefill::Limits limits_of(const std::vector<Case>& steps);
 prefill::EngineConfig config_of(const Case& c, const prefill::Limits& limits,
-                                const PrefillParts& parts);
+                                const StepHooks& hooks = StepHooks::none());
 
-Result<PrefillRun> run_prefill(const std::vector<Case>& steps, const PrefillParts& parts,
+// With the subject's hooks, on its backend, noted in its log.
+Result<PrefillRun> run_prefill(const std::vector<Case>& steps, const Subject& subject,
                                const PrefillOptions& options);
 
 // The reference of a step: its arithmetic is that which the case's cache asks for, whatever the

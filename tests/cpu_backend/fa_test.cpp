@@ -18,7 +18,7 @@ const std::string kSmall = ";block=16;kind=fa;workspace=64";
 std::vector<prop::FaStepRun> run(const std::string& line) {
   const auto c = parse_case("mla1:" + line);
   REQUIRE(c.ok());
-  auto steps = prop::run_fa(prop::fa_steps(*c), nullptr, 2);
+  auto steps = prop::run_fa(prop::fa_steps(*c), StepHooks::none(), 2);
   INFO(line);
   if (!steps) FAIL(steps.error().message);
   return std::move(*steps);
@@ -102,7 +102,7 @@ TEST_CASE("fa: what no kernel takes is refused before anything runs", "[fa][P28]
   const auto refusal = [](const std::string& line) {
     const auto c = parse_case("mla1:" + line + kSmall);
     REQUIRE(c.ok());
-    const auto steps = prop::run_fa(prop::fa_steps(*c), nullptr, 1);
+    const auto steps = prop::run_fa(prop::fa_steps(*c), StepHooks::none(), 1);
     return steps.ok() ? std::string() : steps.error().message;
   };
   CHECK_THAT(refusal("1q1s5;heads=4;dim=96"), Catch::Contains("96"));
@@ -247,7 +247,7 @@ TEST_CASE("fa: a captured decode replays for another step as if it ran eagerly",
   });
   stream.replay(graph);
   const FaResult replayed = read_result(tensors, stream);
-  const auto eager = prop::run_fa({next}, nullptr, 1);
+  const auto eager = prop::run_fa({next}, StepHooks::none(), 1);
   REQUIRE(eager.ok());
   CHECK((replayed.out == eager->front().result.out));
   CHECK(replayed.faults.empty());
@@ -279,7 +279,7 @@ TEST_CASE("fa: layers of one group keep their own causal flags", "[fa][P29][P30]
   const auto eager = [&](bool causal) {
     Case alone = c;
     alone.causal = causal;
-    return prop::run_fa({alone}, nullptr, 1)->front().result.out;
+    return prop::run_fa({alone}, StepHooks::none(), 1)->front().result.out;
   };
   CHECK((result(first) == eager(true)));
   CHECK((result(second) == eager(false)));
@@ -293,7 +293,7 @@ TEST_CASE("fa: layers of one group keep their own causal flags", "[fa][P29][P30]
 
 TEST_CASE("fa: any number of threads gives the same bits", "[fa][P31]") {
   const auto c = *parse_case("mla1:2q20s120_1q9s9_3q1s50;heads=8;kvheads=4" + kSmall);
-  const auto one = prop::run_fa({c}, nullptr, 1);
-  const auto many = prop::run_fa({c}, nullptr, 7);
+  const auto one = prop::run_fa({c}, StepHooks::none(), 1);
+  const auto many = prop::run_fa({c}, StepHooks::none(), 7);
   CHECK((one->front().result.out == many->front().result.out));
 }

@@ -52,9 +52,8 @@ std::unique_ptr<Run> prepare(const std::string& line) {
   auto run = std::make_unique<Run>();
   run->spec = must(parse_case("mla1:" + line + ";kind=prefill"));
   run->batch = must(make_batch(run->spec));
-  const Capability capability = capability_of(platform_of(run->spec), model_of(run->spec));
-  run->shape = must(resolve_prefill_shape(run->spec, run->batch, capability));
-  run->config = {.fp8 = capability.ok(),
+  run->shape = must(resolve_prefill_shape(run->spec, run->batch));
+  run->config = {.fp8 = capability_of(run->spec).ok(),
                  .compute_units = run->shape.compute_units,
                  .kernel_heads = Heads(round_up(run->spec.heads, 16)),
                  .limits = limits_of(run->batch),
@@ -66,7 +65,7 @@ std::unique_ptr<Run> prepare(const std::string& line) {
   if (auto bad = reserve_scratch(run->config, m.workspace)) FAIL(bad->message);
   m.workspace.lock();
   run->metadata =
-      must(build_prefill(run->batch, run->shape, run->config, {}, run->buffers, m.device()));
+      must(build_prefill(run->batch, run->shape, run->config, run->buffers, m.device()));
   run->tensors = prop::make_prefill_tensors(run->spec, run->batch);
   return run;
 }

@@ -55,11 +55,10 @@ TEST_CASE("ranks: a row sees the keys before it, wherever a plan cuts", "[cpu][r
         const auto cut = static_cast<std::int32_t>(share.local / 2);
         const auto end = static_cast<std::int32_t>(share.local);
         const std::vector<std::int32_t> indptr{0, 2};
-        const std::vector<std::int32_t> info{0, 0,   0, kRows, 0,   cut, end - cut, 0,
+        const std::vector<std::int32_t> info{0, 0,     0, kRows, 0,   cut, end - cut, 0,
                                              0, kRows, 0, kRows, cut, end, 0,         0};
-        const std::array<std::uint64_t, 2> meta{
-            reinterpret_cast<std::uintptr_t>(indptr.data()),
-            reinterpret_cast<std::uintptr_t>(info.data())};
+        const std::array<std::uint64_t, 2> meta{reinterpret_cast<std::uintptr_t>(indptr.data()),
+                                                reinterpret_cast<std::uintptr_t>(info.data())};
         cpu::Stage1Call call = share.call();
         call.plan.emplace(plan::PlanView{meta, indptr, info, {}, {}, {}});
         const auto list = cpu::stage1_tasks(call);

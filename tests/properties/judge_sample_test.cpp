@@ -137,7 +137,7 @@ TEST_CASE("sample: prefill and FA steps are sampled as well, with the bits of al
   CHECK(compare_prefill(step, prefill_reference_of(step)).verdict == Verdict::pass);
 
   const Case fa = case_of("mla1:2q1s900_1q40s900;heads=64;kvheads=4;block=16;kind=fa;window=100");
-  const auto steps = run_fa(fa_steps(fa), nullptr, 1);
+  const auto steps = run_fa(fa_steps(fa), StepHooks::none(), 1);
   REQUIRE(steps.ok());
   const cpu::FaReference reference_of_fa = reference_of(steps->front());
   const auto open = std::count(reference_of_fa.out_bound.begin(), reference_of_fa.out_bound.end(),

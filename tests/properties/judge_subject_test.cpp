@@ -29,8 +29,7 @@ class Counting final : public ForwardingBackend {
 
 // The last key of the last request is read from the page before it.
 struct WrongPage final : Interposer {
-  void on_index_lists(const Case&, const Batch&, DecodeMetadata& md,
-                      DecodeBuffers& buffers) const override {
+  void on_index_lists(const Batch&, DecodeMetadata& md, DecodeBuffers& buffers) const override {
     const auto last = static_cast<std::size_t>(md.kv_indptr.back()) - 1;
     buffers.kv_indices[last] = buffers.kv_indices[last - 1];
   }
@@ -109,7 +108,7 @@ TEST_CASE("subject: a sibling has the same backend and the same defect", "[judge
   const Subject subject(case_of("mla1:1q1s4"), cpu_backend(), &zero);
   Subject sibling = subject.sibling(case_of("mla1:3q1s4"));
   CHECK(sibling.spec().requests.size() == 3);
-  CHECK(sibling.interposer() == &zero);
+  CHECK(&sibling.hooks() == &zero);
   CHECK(sibling.backend().device(StepKind::decode) == cpu_backend().device(StepKind::decode));
   CHECK(&sibling.log() == &subject.log());
 }

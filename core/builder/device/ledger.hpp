@@ -16,7 +16,6 @@ enum class TransferKind : std::uint8_t {
   to_device,    // asynchronous, ordered on the stream
   to_host,      // waits for the device
   synchronise,  // waits for the device
-  unordered,    // a blocking copy to the device that no stream orders (BUG-082)
 };
 
 struct Transfer {

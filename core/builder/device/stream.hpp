@@ -53,14 +53,6 @@ class Stream {
     });
   }
 
-  // A copy that no stream orders: it lands at once, before everything that is still queued.
-  template <class T>
-  void copy_to_device_now(std::string name, std::span<const T> source, DeviceView<T> target) {
-    ledger_.record(TransferKind::unordered, name, source.size_bytes());
-    const std::span<T> to = target.on(DeviceAccess(name));
-    std::copy_n(source.begin(), std::min(source.size(), to.size()), to.begin());
-  }
-
   // Waits for all queued operations, then copies.
   template <class T>
   void copy_to_host(const std::string& name, DeviceView<T> source, std::span<T> target) {

@@ -141,6 +141,7 @@ Result<StepMetadata> DecodeStepBuilder::build(const CommonStep& step, const Step
   const Batch bounded = bounded_batch(step, lengths, settings_.block_size);
   const auto shape = resolve_shape(settings_, bounded);
   if (!shape) return shape.error();
+  hooks_.on_step(step, stream);
 
   StepMetadata md;
   md.shape = *shape;

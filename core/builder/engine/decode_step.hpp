@@ -68,8 +68,10 @@ struct StepMetadata {
 class DecodeStepBuilder {
  public:
   // `settings` holds everything that does not change from step to step; its requests are not read.
-  DecodeStepBuilder(Case settings, const StepLimits& limits)
-      : settings_(std::move(settings)), limits_(limits) {}
+  // `hooks` outlives the builder.
+  DecodeStepBuilder(Case settings, const StepLimits& limits,
+                    const StepHooks& hooks = StepHooks::none())
+      : settings_(std::move(settings)), limits_(limits), hooks_(hooks) {}
 
   // Sizes of the plan buffers that suffice for every query length up to the limit.
   [[nodiscard]] Result<plan::BufferSizes> provision() const;
@@ -81,6 +83,7 @@ class DecodeStepBuilder {
  private:
   Case settings_;
   StepLimits limits_;
+  const StepHooks& hooks_;
 };
 
 }  // namespace mla::engine

@@ -182,9 +182,15 @@ Result<Metadata> MetadataBuilder::build(std::int64_t common_prefix_len, const St
                  ""};
   if (Status bad = check(input)) return *bad;
   const HostSeqLens kv_lens = fetch_seq_lens(input, stream);
-  auto parts = plan(input, split(input, kv_lens), kv_lens);
+  hooks_.on_fa_build(input, stream);
+  ThreeWaySplit runs = split(input, kv_lens);
+  hooks_.on_fa_split(input, runs);
+  auto parts = plan(input, runs, kv_lens);
   if (!parts) return parts.error();
-  return assemble(input, std::move(*parts), buffers, heap, stream);
+  hooks_.on_fa_parts(*parts);
+  Metadata metadata = assemble(input, std::move(*parts), buffers, heap, stream);
+  hooks_.on_fa_metadata(metadata);
+  return metadata;
 }
 
 }  // namespace mla::fa

@@ -3,9 +3,8 @@
 // The host knows the query lengths; KV lengths, block table and slots are on the device. A step of
 // decodes is views and one number: nothing is copied, nothing waits (P21, BUG-038, BUG-114). Only a
 // step with an extend or a prefill pays one copy of the KV lengths. The builder is const and holds
-// options; the stages are public so that each value between them can be looked at and, by a planted
-// defect, changed. Source: spec vllm_metadata.md 3.1-3.3. Fails: what plan_parts() refuses, cascade
-// attention, buffers of another size than the step.
+// options and hooks. Source: spec vllm_metadata.md 3.1-3.3. Fails: what plan_parts() refuses,
+// cascade attention, buffers of another size than the step.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +14,7 @@
 #include "core/builder/fa/layer.hpp"
 #include "core/builder/fa/metadata.hpp"
 #include "core/builder/fa/parts.hpp"
+#include "core/builder/step_hooks.hpp"
 #include "core/result.hpp"
 
 namespace mla::fa {
@@ -45,7 +45,10 @@ struct BuilderBuffers {
 
 class MetadataBuilder {
  public:
-  explicit MetadataBuilder(const BuilderOptions& options) : options_(options) {}
+  // `hooks` outlives the builder.
+  explicit MetadataBuilder(const BuilderOptions& options,
+                           const StepHooks& hooks = StepHooks::none())
+      : options_(options), hooks_(hooks) {}
   [[nodiscard]] const BuilderOptions& options() const { return options_; }
 
   [[nodiscard]] BuilderBuffers allocate(device::DeviceHeap& heap) const;
@@ -61,6 +64,7 @@ class MetadataBuilder {
     return build(0, input, buffers, heap, stream);
   }
 
+ private:
   // Stage 0: what of the step does not fit itself; nothing if all does.
   [[nodiscard]] static Status check(const StepInput& input);
   // Stage 1: the KV lengths, copied only if some request is longer than a decode.
@@ -75,8 +79,8 @@ class MetadataBuilder {
                                   const BuilderBuffers& buffers, device::DeviceHeap& heap,
                                   device::Stream& stream) const;
 
- private:
   BuilderOptions options_;
+  const StepHooks& hooks_;
 };
 
 }  // namespace mla::fa

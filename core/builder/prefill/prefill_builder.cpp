@@ -39,21 +39,23 @@ PrefillMetadata lists_of(const Batch& batch, const PrefillShape& shape) {
   return md;
 }
 
-Status build_chunks(PrefillMetadata& md, const Batch& batch, const BuildParts& parts) {
+Status build_chunks(PrefillMetadata& md, const Batch& batch, const StepHooks& hooks) {
+  ChunkRule rule = md.shape.rule;
+  hooks.on_chunk_rule(rule);
   std::vector<std::int64_t> rows;
   for (const RequestSpec& r : batch.requests) rows.push_back(r.qo_len);
-  auto chunks = parts.chunks(md.shape.rule, {.context_lens = md.context_lens,
-                                             .qo_lens = rows,
-                                             .workspace_tokens = md.shape.workspace_tokens,
-                                             .block_size = md.shape.block_size});
+  auto chunks = context_chunks(rule, {.context_lens = md.context_lens,
+                                      .qo_lens = rows,
+                                      .workspace_tokens = md.shape.workspace_tokens,
+                                      .block_size = md.shape.block_size});
   if (!chunks) return chunks.error();
   if (!chunks->chunks.empty()) md.context = std::move(*chunks);
   return std::nullopt;
 }
 
 // A chunk's plan has buffers of its own: all chunks are planned before the first kernel runs.
-Status build_context_plans(PrefillMetadata& md, const EngineConfig& config, const BuildParts& parts,
-                           Words identity, const Device& device) {
+Status build_context_plans(PrefillMetadata& md, const EngineConfig& config, Words identity,
+                           const Device& device, const StepHooks& hooks) {
   if (md.shape.path != Path::fp8_context || !md.context) return std::nullopt;
   for (const ContextChunk& chunk : md.context->chunks) {
     plan::PsSizeQuery query = size_query_of(config);
@@ -62,7 +64,7 @@ Status build_context_plans(PrefillMetadata& md, const EngineConfig& config, cons
     const auto sizes = plan::query_ps_sizes(query);
     if (!sizes) return sizes.error();
     PlanLists lists = chunk_lists(chunk);
-    const auto plan = parts.plan(plan_input_of(lists, config), *sizes);
+    const auto plan = plan_prefill(lists, config, *sizes, hooks);
     if (!plan) return plan.error();
     md.context_plans.push_back(
         {host_plan(std::move(lists.qo_indptr), std::move(lists.kv_indptr), *plan),
@@ -120,12 +122,19 @@ Result<PlanFields> stage_plan(const HostPlan& plan, PrefillBuffers& buffers, con
                                device.ledger);
 }
 
+Result<plan::Plan> plan_prefill(const PlanLists& lists, const EngineConfig& config,
+                                const plan::BufferSizes& sizes, const StepHooks& hooks) {
+  plan::PsInput input = plan_input_of(lists, config);
+  hooks.on_prefill_plan(input);
+  return plan::plan_ps_prefill(input, sizes);
+}
+
 Result<PrefillMetadata> build_prefill(const Batch& batch, const PrefillShape& shape,
-                                      const EngineConfig& config, const BuildParts& parts,
-                                      PrefillBuffers& buffers, const Device& device) {
+                                      const EngineConfig& config, PrefillBuffers& buffers,
+                                      const Device& device, const StepHooks& hooks) {
   PrefillMetadata md = lists_of(batch, shape);
   if (Status bad = check_limits(md, config.limits)) return *bad;
-  if (Status bad = build_chunks(md, batch, parts)) return *bad;
+  if (Status bad = build_chunks(md, batch, hooks)) return *bad;
   if (shape.path == Path::flash) return md;
   if (!config.fp8)
     return Error{ErrorCode::refused,
@@ -140,13 +149,13 @@ Result<PrefillMetadata> build_prefill(const Batch& batch, const PrefillShape& sh
   const auto sizes = plan::query_ps_sizes(size_query_of(config));
   if (!sizes) return sizes.error();
   PlanLists lists = new_token_lists(md.query_start_loc);
-  const auto plan = parts.plan(plan_input_of(lists, config), *sizes);
+  const auto plan = plan_prefill(lists, config, *sizes, hooks);
   if (!plan) return plan.error();
   // New tokens have one list for rows and keys.
-  auto fields = parts.stage(host_plan(std::move(lists.qo_indptr), {}, *plan), buffers, device);
+  auto fields = hooks.stage_plan(host_plan(std::move(lists.qo_indptr), {}, *plan), buffers, device);
   if (!fields) return fields.error();
   md.fp8 = *fields;
-  if (Status bad = build_context_plans(md, config, parts, buffers.identity.view(), device))
+  if (Status bad = build_context_plans(md, config, buffers.identity.view(), device, hooks))
     return *bad;
   return md;
 }

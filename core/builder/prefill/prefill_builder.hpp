@@ -1,10 +1,9 @@
 // The prefill builder: from a batch and its shape to the metadata of one step, on a device.
 //
 // Buffers are made once for the declared limits; a build writes host memory and queues copies, and
-// waits for the device only when both staging places are in use. The pieces of a build that differ
-// between generations of the engines are a value (BuildParts). Source: vLLM #42509, #50613, #58886;
-// spec vllm_metadata.md 2. Fails: batches beyond the limits, and whatever chunk rule or planner
-// refuses.
+// waits for the device only when both staging places are in use. Source: vLLM #42509, #50613,
+// #58886; spec vllm_metadata.md 2. Fails: batches beyond the limits, and whatever chunk rule or
+// planner refuses.
 #pragma once
 
 #include <string>
@@ -51,14 +50,14 @@ plan::PsInput plan_input_of(const PlanLists& lists, const EngineConfig& config);
 
 Result<PlanFields> stage_plan(const HostPlan& plan, PrefillBuffers& buffers, const Device& device);
 
-struct BuildParts {
-  decltype(&context_chunks) chunks = &context_chunks;
-  decltype(&plan::plan_ps_prefill) plan = &plan::plan_ps_prefill;
-  decltype(&stage_plan) stage = &stage_plan;
-};
+// The plan for these lists, in buffers of these sizes.
+Result<plan::Plan> plan_prefill(const PlanLists& lists, const EngineConfig& config,
+                                const plan::BufferSizes& sizes,
+                                const StepHooks& hooks = StepHooks::none());
 
 Result<PrefillMetadata> build_prefill(const Batch& batch, const PrefillShape& shape,
-                                      const EngineConfig& config, const BuildParts& parts,
-                                      PrefillBuffers& buffers, const Device& device);
+                                      const EngineConfig& config, PrefillBuffers& buffers,
+                                      const Device& device,
+                                      const StepHooks& hooks = StepHooks::none());
 
 }  // namespace mla::prefill

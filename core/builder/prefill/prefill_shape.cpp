@@ -64,6 +64,27 @@ bool has_context(const Batch& batch) {
   return false;
 }
 
+Result<PrefillShape> shape_of(const Case& c, const Batch& batch, const Capability& capability) {
+  if (Status bad = check_case(c)) return *bad;
+  if (Status bad = check_requests(c, batch)) return *bad;
+  PrefillShape s;
+  s.arch = c.arch;
+  s.compute_units = ComputeUnits(c.compute_units);
+  s.fp8 = fp8_variant(c.arch);
+  s.causal = c.causal;
+  s.block_size = c.block_size;
+  s.workspace_tokens = c.workspace_tokens;
+  s.fallback = capability.missing;
+  for (std::string& why : why_not_this_step(c, batch)) s.fallback.push_back(std::move(why));
+  s.heads = pad_heads_to(Heads(c.heads), Heads(c.heads));
+  if (!s.fallback.empty()) return s;
+  const auto heads = resolve_head_padding(Heads(c.heads));
+  if (!heads) return heads.error();
+  s.heads = *heads;
+  s.path = has_context(batch) ? Path::fp8_context : Path::fp8;
+  return s;
+}
+
 }  // namespace
 
 std::string_view name(Path path) {
@@ -86,26 +107,19 @@ Model model_of(const Case& c) {
   return {.activations = c.dtype.q, .cache = c.dtype.kv, .heads = Heads(c.heads)};
 }
 
+Capability capability_of(const Case& c, const StepHooks& hooks) {
+  Model model = model_of(c);
+  hooks.on_model(model);
+  Capability capability = capability_of(platform_of(c), model);
+  hooks.on_capability(model, capability);
+  return capability;
+}
+
 Result<PrefillShape> resolve_prefill_shape(const Case& c, const Batch& batch,
-                                           const Capability& capability) {
-  if (Status bad = check_case(c)) return *bad;
-  if (Status bad = check_requests(c, batch)) return *bad;
-  PrefillShape s;
-  s.arch = c.arch;
-  s.compute_units = ComputeUnits(c.compute_units);
-  s.fp8 = fp8_variant(c.arch);
-  s.causal = c.causal;
-  s.block_size = c.block_size;
-  s.workspace_tokens = c.workspace_tokens;
-  s.fallback = capability.missing;
-  for (std::string& why : why_not_this_step(c, batch)) s.fallback.push_back(std::move(why));
-  s.heads = pad_heads_to(Heads(c.heads), Heads(c.heads));
-  if (!s.fallback.empty()) return s;
-  const auto heads = resolve_head_padding(Heads(c.heads));
-  if (!heads) return heads.error();
-  s.heads = *heads;
-  s.path = has_context(batch) ? Path::fp8_context : Path::fp8;
-  return s;
+                                           const StepHooks& hooks) {
+  auto shape = shape_of(c, batch, capability_of(c, hooks));
+  if (shape) hooks.on_prefill_shape(*shape);
+  return shape;
 }
 
 }  // namespace mla::prefill

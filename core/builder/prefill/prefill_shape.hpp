@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/builder/prefill/capability.hpp"
+#include "core/builder/step_hooks.hpp"
 #include "core/case/batch.hpp"
 #include "core/case/case.hpp"
 #include "core/result.hpp"
@@ -54,9 +55,10 @@ struct PrefillShape {
 // The platform and the model that a case stands for.
 Platform platform_of(const Case& c);
 Model model_of(const Case& c);
+Capability capability_of(const Case& c, const StepHooks& hooks = StepHooks::none());
 
 // Planner `none` asks for the flash path; `v12` for plans over the context as well.
 Result<PrefillShape> resolve_prefill_shape(const Case& c, const Batch& batch,
-                                           const Capability& capability);
+                                           const StepHooks& hooks = StepHooks::none());
 
 }  // namespace mla::prefill

@@ -49,7 +49,10 @@ std::int64_t most_partial_tiles(const EngineConfig& config) {
   return std::min(by_cuts, units);
 }
 
-Status reserve_scratch(const EngineConfig& config, device::Workspace& workspace) {
+Status reserve_scratch(const EngineConfig& asked, device::Workspace& workspace,
+                       const StepHooks& hooks) {
+  EngineConfig config = asked;
+  hooks.on_reserve(config);
   if (!config.fp8) return std::nullopt;
   std::int64_t tiles = most_partial_tiles(config);
   if (config.bound == ScratchBound::size_query) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "core/builder/device/workspace.hpp"
+#include "core/builder/step_hooks.hpp"
 #include "core/plan/ps_prefill.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
@@ -62,6 +63,7 @@ ScratchLayout scratch_layout(std::int64_t partial_tiles, Heads kernel_heads, Row
 // times the largest u(q)/q. As u(q) grows only where a unit begins, those q are all to look at.
 std::int64_t most_partial_tiles(const EngineConfig& config);
 
-Status reserve_scratch(const EngineConfig& config, device::Workspace& workspace);
+Status reserve_scratch(const EngineConfig& config, device::Workspace& workspace,
+                       const StepHooks& hooks = StepHooks::none());
 
 }  // namespace mla::prefill

@@ -24,7 +24,7 @@ Case parsed(const std::string& line) {
 }
 
 Result<PrefillShape> shape_of(const Case& c, const Batch& batch) {
-  return resolve_prefill_shape(c, batch, capability_of(platform_of(c), model_of(c)));
+  return resolve_prefill_shape(c, batch);
 }
 
 EngineConfig config_of(const Case& c, const PrefillShape& shape, const Limits& limits) {
@@ -44,7 +44,7 @@ PrefillMetadata build(const std::string& requests, Machine& m, PrefillBuffers& b
   const Case c = parsed("mla1:" + requests + kFp8);
   const Batch batch = *make_batch(c);
   const PrefillShape shape = *shape_of(c, batch);
-  auto md = build_prefill(batch, shape, config_of(c, shape, kLimits), {}, buffers, m.device());
+  auto md = build_prefill(batch, shape, config_of(c, shape, kLimits), buffers, m.device());
   INFO((md.ok() ? std::string() : md.error().message));
   REQUIRE(md.ok());
   return std::move(*md);
@@ -301,8 +301,7 @@ TEST_CASE("prefill builder: a step beyond the declared limits is refused with th
     const Case c = parsed(std::string("mla1:") + requests + kFp8);
     const Batch batch = *make_batch(c);
     const PrefillShape shape = *shape_of(c, batch);
-    const auto md =
-        build_prefill(batch, shape, config_of(c, shape, kLimits), {}, buffers, m.device());
+    const auto md = build_prefill(batch, shape, config_of(c, shape, kLimits), buffers, m.device());
     REQUIRE_FALSE(md.ok());
     CHECK(md.error().code == ErrorCode::overrun);
   }
@@ -333,9 +332,31 @@ TEST_CASE("prefill staging: every queued kernel sees its own plan, however far t
   }
 }
 
+namespace {
+
+struct OnePlace final : StepHooks {
+  [[nodiscard]] Result<PlanFields> stage_plan(const HostPlan& plan, PrefillBuffers& b,
+                                              const Device& d) const override {
+    PlanStaging::write(plan, b.plan, b.staging.place(0));
+    return copy_plan(b.staging.place(0), b.plan, b.identity.view(), d.stream);
+  }
+};
+
+struct UnorderedCopies final : StepHooks {
+  [[nodiscard]] Result<PlanFields> stage_plan(const HostPlan& plan, PrefillBuffers& b,
+                                              const Device& d) const override {
+    device::Stream blocking(d.ledger);  // its copies run at once, whatever is queued elsewhere
+    auto fields = copy_plan(plan, b.plan, b.identity.view(), blocking);
+    blocking.advance();
+    return fields;
+  }
+};
+
+}  // namespace
+
 TEST_CASE("prefill staging: one place, or copies that no stream orders, replace a queued plan",
           "[prefill][P20][BUG-082]") {
-  const auto first_seen = [](decltype(&stage_plan) stage) {
+  const auto replaced = [](const StepHooks& hooks) {
     Machine m;
     PrefillBuffers buffers = make_buffers(m);
     Seen seen[2];
@@ -343,23 +364,15 @@ TEST_CASE("prefill staging: one place, or copies that no stream orders, replace 
       const Case c = parsed(std::string(i == 0 ? "mla1:1q700s700" : "mla1:2q300s300") + kFp8);
       const Batch batch = *make_batch(c);
       const PrefillShape shape = *shape_of(c, batch);
-      const auto md = build_prefill(batch, shape, config_of(c, shape, kLimits), {.stage = stage},
-                                    buffers, m.device());
+      const auto md =
+          build_prefill(batch, shape, config_of(c, shape, kLimits), buffers, m.device(), hooks);
       REQUIRE(md.ok());
       launch_look(m.stream, *md->fp8, seen[i]);
     }
     m.stream.advance();
     return seen[0].work_info == seen[1].work_info;
   };
-  CHECK_FALSE(first_seen(&stage_plan));
-  CHECK(first_seen(+[](const HostPlan& plan, PrefillBuffers& b, const Device& d) {
-    PlanStaging::write(plan, b.plan, b.staging.place(0));
-    return copy_plan(b.staging.place(0), b.plan, b.identity.view(), d.stream);
-  }));
-  CHECK(first_seen(+[](const HostPlan& plan, PrefillBuffers& b, const Device& d) {
-    device::Stream blocking(d.ledger);  // its copies run at once, whatever is queued elsewhere
-    auto fields = copy_plan(plan, b.plan, b.identity.view(), blocking);
-    blocking.advance();
-    return fields;
-  }));
+  CHECK_FALSE(replaced(StepHooks::none()));
+  CHECK(replaced(OnePlace()));
+  CHECK(replaced(UnorderedCopies()));
 }

@@ -70,10 +70,9 @@ class PrefillWalk {
   bool step(const Case& c) {
     const auto batch = make_batch(c);
     REQUIRE(batch.ok());
-    const auto shape = prefill::resolve_prefill_shape(
-        c, *batch, prefill::capability_of(prefill::platform_of(c), prefill::model_of(c)));
+    const auto shape = prefill::resolve_prefill_shape(c, *batch);
     REQUIRE(shape.ok());
-    const auto md = build_prefill(*batch, *shape, config_, {}, buffers_, device());
+    const auto md = build_prefill(*batch, *shape, config_, buffers_, device());
     INFO(format_case(c));
     REQUIRE(md.ok());
     REQUIRE(md->fp8.has_value() == (shape->path != prefill::Path::flash));

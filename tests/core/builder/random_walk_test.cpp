@@ -103,7 +103,7 @@ struct Engine {
     if (shape.ok() != md.ok()) return "one of the two shapes is refused";
     if (!shape) return {};
     DecodeBuffers fresh_buffers = make_decode_buffers(c, *batch, *shape);
-    const auto fresh = build_index_lists(*batch, *shape, {}, fresh_buffers);
+    const auto fresh = DecodeMetadataBuilder({}).lists(*batch, *shape, fresh_buffers);
     if (fresh.ok() == md->report->refused.has_value()) return "one of the two builds is refused";
     if (!fresh) return {};
     if (std::string wrong = compare(*fresh, for_graph); !wrong.empty()) return wrong;

@@ -140,7 +140,7 @@ TEST_CASE("launch: a change that leaves a valid plan is a note", "[cli][check]")
                                   Contains("; what the kernel found is valid as well"));
 }
 
-TEST_CASE("launch: a plan that was broken when it was planned keeps its culprit, the change is a note",
+TEST_CASE("launch: a plan broken when it was planned keeps its culprit, the change is a note",
           "[cli][check]") {
   json step = launched();
   step["num_heads_per_head_k"] = 128;  // the plan is that of 16

@@ -7,17 +7,12 @@
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/claims/engine_claims.hpp"
 #include "properties/compare.hpp"
+#include "properties/plants/plant.hpp"
 
 using namespace mla;
 using namespace mla::prop;
 
 namespace {
-
-struct Planted : Interposer {
-  explicit Planted(SequenceDefect d) : defect(d) {}
-  [[nodiscard]] SequenceDefect sequence_defect() const override { return defect; }
-  SequenceDefect defect;
-};
 
 const Backend& backend() {
   static const auto made = cpu::make_cpu_backend();
@@ -85,25 +80,24 @@ TEST_CASE("sequence: a step on used buffers equals the dense reference", "[engin
 
 TEST_CASE("sequence: every planted defect turns its claim red", "[engine][plant]") {
   struct Row {
-    SequenceDefect defect;
+    const char* plant;
     Outcome (*claim)(Subject&);
     const char* line;
     const char* words;
   };
   const Row rows[] = {
-      {SequenceDefect::unordered_upload, decode_stream_order, kLines[0], "runs ahead"},
-      {SequenceDefect::shared_staging, decode_stream_order, kLines[0], "runs ahead"},
-      {SequenceDefect::item_in_build, decode_no_sync, kLines[0], "seq_lens[0].item()"},
-      {SequenceDefect::synchronise_in_build, decode_no_sync, kLines[0], "boolean mask"},
-      {SequenceDefect::freed_buffer, decode_graph_replay, kLines[0],
-       "touches kv_indices, which was freed"},
-      {SequenceDefect::plan_outside, decode_graph_replay, kLines[1], "differs from the eager step"},
-      {SequenceDefect::shared_buffers, p30_group_isolation, kLines[0], "target"},
+      {"BUG-081", decode_stream_order, kLines[0], "runs ahead"},
+      {"SEED-shared-staging", decode_stream_order, kLines[0], "runs ahead"},
+      {"BUG-114", decode_no_sync, kLines[0], "seq_lens[0].item()"},
+      {"BUG-038", decode_no_sync, kLines[0], "boolean mask"},
+      {"BUG-068-decode", decode_graph_replay, kLines[0], "touches kv_indices, which was freed"},
+      {"BUG-083", decode_graph_replay, kLines[1], "differs from the eager step"},
+      {"SEED-shared-groups", p30_group_isolation, kLines[0], "target"},
   };
   for (const Row& row : rows) {
-    const Planted plant(row.defect);
-    INFO(static_cast<int>(row.defect) << " " << row.line);
-    const Outcome outcome = judge(row.claim, row.line, &plant);
+    const auto plant = find_plant(row.plant)->make();
+    INFO(row.plant << " " << row.line);
+    const Outcome outcome = judge(row.claim, row.line, plant.get());
     INFO(outcome.message);
     CHECK(outcome.verdict == Verdict::fail);
     CHECK(outcome.message.find(row.words) != std::string::npos);

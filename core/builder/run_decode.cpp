@@ -1,4 +1,4 @@
-#include "core/builder/leading_rows.hpp"
+#include "core/builder/run_decode.hpp"
 
 #include <algorithm>
 
@@ -20,8 +20,7 @@ std::vector<T> live_rows(const DecodeMetadata& md, const std::vector<T>& launch,
   return out;
 }
 
-}  // namespace
-
+// Q as the kernel gets it: [launch rows, model heads, 576].
 std::vector<std::byte> with_leading_rows(const DecodeMetadata& md,
                                          const std::vector<std::byte>& q) {
   const std::int64_t row_bytes =
@@ -38,6 +37,24 @@ void cut_leading_rows(const DecodeMetadata& md, DecodeResult& result) {
   const auto heads = static_cast<std::size_t>(md.shape.heads.model.count());
   result.out = live_rows(md, result.out, heads * kValueDim);
   result.lse = live_rows(md, result.lse, heads);
+}
+
+}  // namespace
+
+Result<DecodeResult> run_decode(const Backend& backend, const DecodeLaunch& launch,
+                                const ExecutionOptions& options, const StepHooks& hooks) {
+  const DecodeMetadata& md = launch.metadata;
+  const bool raised = md.shape.leading_rows > 0;
+  DecodeTensors padded;
+  if (raised) {
+    padded = launch.tensors;
+    padded.q = with_leading_rows(md, launch.tensors.q);
+  }
+  Result<DecodeResult> result = backend.run({md, raised ? padded : launch.tensors}, options);
+  if (!result) return result;
+  hooks.on_result(options, md, *result);
+  if (raised) cut_leading_rows(md, *result);
+  return result;
 }
 
 }  // namespace mla
