@@ -28,6 +28,7 @@ struct PrefillInput {
   std::int64_t heads = 1;
   bool causal = true;
   float score_scale = 1;                    // scales of softmax and operands together
+  float v_scale = 1;                        // read by AITER's kernel only
   std::span<const std::int32_t> qo_indptr;  // [requests + 1] rows
   std::span<const std::int32_t> kv_indptr;  // [requests + 1] entries of key_rows; flash: rows of K
   // The persistent kernel only.

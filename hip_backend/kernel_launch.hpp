@@ -30,6 +30,19 @@ class KernelLaunch {
     keep(Buffer::filled(device_, name, elements * static_cast<std::int64_t>(sizeof(T)), word), to);
     return buffers_.size() - 1;
   }
+  // What `values` holds goes to the device; copy_back() fetches what is there then.
+  template <class T>
+  void inout(const char* name, std::span<T> values, T*& to) {
+    const std::size_t index = buffers_.size();
+    keep(Buffer::of(device_, name, std::span<const T>(values)), to);
+    if (!error_) back_.emplace_back(index, std::as_writable_bytes(values));
+  }
+  [[nodiscard]] Status copy_back() const {
+    for (const auto& [index, bytes] : back_)
+      if (!bytes.empty())
+        if (Status bad = buffers_[index].read(bytes)) return bad;
+    return std::nullopt;
+  }
   template <class Arguments>
   Status run(const char* unit, const char* kernel, const LaunchSize& size,
              const Arguments& arguments) {
@@ -64,6 +77,7 @@ class KernelLaunch {
   }
   Device& device_;
   std::vector<Buffer> buffers_;
+  std::vector<std::pair<std::size_t, std::span<std::byte>>> back_;
   Status error_;
 };
 

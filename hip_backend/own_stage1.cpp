@@ -4,6 +4,7 @@
 
 #include "core/units.hpp"
 #include "hip_backend/code_objects.hpp"
+#include "hip_backend/decode_kernel.hpp"
 #include "hip_backend/device/resources.hpp"
 #include "hip_backend/kernels/layout.hpp"
 #include "hip_backend/stage1.hpp"
@@ -45,33 +46,40 @@ class OwnStage1Maker final : public Stage1Maker {
   [[nodiscard]] Result<std::unique_ptr<Stage1>> make(const Stage1Input& input) const override {
     const ResolvedShape& shape = input.launch.metadata.shape;
     const DeviceProperties& device = input.device.properties();
-    const bool amd = device.platform == Platform::amd;
     const std::int64_t packed = input.admission.longest * input.rows.row_heads();
-    const std::size_t layout = choose_layout(packed);
-    const DecodeLayout& chosen = amd ? kAmdLayouts[layout] : kNvidiaLayouts[layout];
-    const std::int64_t groups =
-        std::clamp<std::int64_t>(ceil_div(packed, chosen.rows), 1, kMostRowGroups);
-    DecodeArguments arguments = input.buffers;
-    arguments.row_groups = static_cast<int>(groups);
     const std::size_t works = shape.route == Route::split ? input.admission.skip.size()
                                                           : input.admission.skip_slot.size();
-    const LaunchSize size = {
-        .grid_x = static_cast<std::uint32_t>(works),
-        .grid_y = static_cast<std::uint32_t>(groups),
-        .threads = static_cast<std::uint32_t>(chosen.threads),
-        .lds_bytes = amd ? 0U : static_cast<std::uint32_t>(nvidia_decode_lds_bytes(chosen)),
-        .schedule = arguments.sleep_seed};
-    const std::string kernel = "decode_" + std::string(name(shape.dtype.q)) + "_" +
-                               std::string(name(shape.dtype.kv)) + "_r" +
-                               std::to_string(chosen.rows);
-    const auto handle = input.device.find_kernel(code_object(device.arch, "decode"), kernel);
+    const DecodeKernel chosen = decode_kernel(
+        device, shape.dtype, packed, static_cast<std::int64_t>(works), input.buffers.sleep_seed);
+    DecodeArguments arguments = input.buffers;
+    arguments.row_groups = chosen.row_groups;
+    const auto handle = input.device.find_kernel(code_object(device.arch, "decode"), chosen.name);
     if (!handle) return handle.error();
     return std::unique_ptr<Stage1>(
-        new OwnStage1(input.device, *handle, size, arguments, input.launches));
+        new OwnStage1(input.device, *handle, chosen.size, arguments, input.launches));
   }
 };
 
 }  // namespace
+
+DecodeKernel decode_kernel(const DeviceProperties& device, DtypePair dtype,
+                           std::int64_t packed_rows, std::int64_t workgroups,
+                           std::uint32_t schedule) {
+  const bool amd = device.platform == Platform::amd;
+  const std::size_t layout = choose_layout(packed_rows);
+  const DecodeLayout& chosen = amd ? kAmdLayouts[layout] : kNvidiaLayouts[layout];
+  const std::int64_t groups =
+      std::clamp<std::int64_t>(ceil_div(packed_rows, chosen.rows), 1, kMostRowGroups);
+  return {
+      .name = "decode_" + std::string(name(dtype.q)) + "_" + std::string(name(dtype.kv)) + "_r" +
+              std::to_string(chosen.rows),
+      .size = {.grid_x = static_cast<std::uint32_t>(workgroups),
+               .grid_y = static_cast<std::uint32_t>(groups),
+               .threads = static_cast<std::uint32_t>(chosen.threads),
+               .lds_bytes = amd ? 0U : static_cast<std::uint32_t>(nvidia_decode_lds_bytes(chosen)),
+               .schedule = schedule},
+      .row_groups = static_cast<int>(groups)};
+}
 
 const Stage1Maker& own_stage1() {
   static const OwnStage1Maker maker;

@@ -12,11 +12,9 @@
 #include <vector>
 
 #include "core/backend.hpp"
+#include "cpu_backend/calls/element.hpp"
 
 namespace mla::cpu {
-
-enum class SourceType : std::uint8_t { bf16, f16, f32 };
-std::int64_t element_bytes(SourceType type);
 
 // Rows of a tensor whose last dimension is dense.
 struct SourceRows {

@@ -1,12 +1,11 @@
 #include "cpu_backend/calls/reduce_call.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <string>
 #include <utility>
 
 #include "core/numeric/bf16.hpp"
+#include "cpu_backend/calls/element.hpp"
 #include "cpu_backend/executor.hpp"
 #include "cpu_backend/merge.hpp"
 #include "cpu_backend/reduce.hpp"
@@ -58,6 +57,15 @@ std::vector<std::int32_t> uniform_map(const ReduceCall& call) {
   return map;
 }
 
+}  // namespace
+
+std::vector<std::int32_t> final_map_of(const ReduceCall& call) {
+  if (!call.has_final_map) return uniform_map(call);
+  return {call.reduce_final_map.begin(), call.reduce_final_map.end()};
+}
+
+namespace {
+
 MergeList merges_of(const ReduceCall& call) {
   static constexpr std::uint64_t kNoAddresses[2] = {};
   const std::vector<std::int32_t> uniform =
@@ -73,23 +81,6 @@ MergeList merges_of(const ReduceCall& call) {
   stage1.partial_rows = call.partial_rows;
   stage1.owner.assign(static_cast<std::size_t>(call.out_rows), -1);
   return read_reduce(view, stage1);
-}
-
-// f16 nearest even; overflow becomes infinity, NaN stays NaN.
-std::uint16_t f16_from_float(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const auto sign = static_cast<std::uint16_t>((bits >> 16U) & 0x8000U);
-  const float size = std::fabs(value);
-  if (std::isnan(value)) return sign | 0x7E00U;
-  if (size >= 65520.0F) return sign | 0x7C00U;  // halfway to the first number beyond 65504
-  if (size < 0x1p-14F) {
-    // Subnormal: a multiple of 2^-24. The sum is rounded to one by the addition itself.
-    const float sum = size + 0x1p-1F;
-    return sign | static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(sum) & 0x7FFU);
-  }
-  const std::uint32_t positive = bits & 0x7FFFFFFFU;
-  const std::uint32_t rounded = positive + 0xFFFU + ((positive >> 13U) & 1U);
-  return sign | static_cast<std::uint16_t>((rounded - (112U << 23U)) >> 13U);
 }
 
 std::uint16_t rounded(float value, const ReduceCall& call) {
@@ -126,9 +117,12 @@ void merge_all(const ReduceCall& call, const MergeList& list, int threads) {
 
 }  // namespace
 
-Result<CallReport> run_reduce_call(const ReduceCall& call, int threads) {
+Result<MergeList> prepare_reduce_call(const ReduceCall& call) {
   if (Status bad = check_kernel(call)) return *bad;
-  MergeList list = merges_of(call);
+  return merges_of(call);
+}
+
+CallReport run_reduce_merges(const ReduceCall& call, MergeList list, int threads) {
   merge_all(call, list, threads > 0 ? threads : all_threads());
   CallReport report;
   report.faults = std::move(list.faults);

@@ -8,6 +8,7 @@
 
 #include "core/plan/plan.hpp"
 #include "cpu_backend/calls/stage1_call.hpp"
+#include "cpu_backend/merge.hpp"
 
 namespace mla::cpu {
 
@@ -33,6 +34,12 @@ struct ReduceCall {
   float* lse = nullptr;  // [out_rows, heads]; null: nobody wants it
 };
 
-Result<CallReport> run_reduce_call(const ReduceCall& call, int threads);
+// The rows to merge, each checked against everything that is read and written.
+Result<MergeList> prepare_reduce_call(const ReduceCall& call);
+// Runs what was checked.
+CallReport run_reduce_merges(const ReduceCall& call, MergeList list, int threads);
+
+// The final map of the call, or the one that stands for a missing one.
+std::vector<std::int32_t> final_map_of(const ReduceCall& call);
 
 }  // namespace mla::cpu

@@ -133,7 +133,7 @@ CallReport run_stage1_tasks(const Stage1Call& call, TaskList list, int threads) 
   return report;
 }
 
-Result<CallReport> run_stage1_call(Stage1Call call, int threads) {
+Result<TaskList> prepare_stage1_call(Stage1Call& call) {
   const auto fold = fold_of(call);
   if (!fold) return fold.error();
   call.fold = *fold;
@@ -142,9 +142,7 @@ Result<CallReport> run_stage1_call(Stage1Call call, int threads) {
   const auto kernel = kernel_of(call);
   if (!kernel) return kernel.error();
   call.kernel_masks = kernel->masks;
-  auto list = stage1_tasks(call);
-  if (!list) return list.error();
-  return run_stage1_tasks(call, std::move(*list), threads);
+  return stage1_tasks(call);
 }
 
 }  // namespace mla::cpu

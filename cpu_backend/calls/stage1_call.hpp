@@ -58,8 +58,8 @@ Result<TaskList> stage1_tasks(const Stage1Call& call);
 // Runs what was checked, on the machine's best data path.
 CallReport run_stage1_tasks(const Stage1Call& call, TaskList list, int threads);
 
-// The whole call: the fold that the rows of Q tell, the kernel that takes the shape and how it
-// masks, works, execution.
-Result<CallReport> run_stage1_call(Stage1Call call, int threads);
+// Before both: the fold that the rows of Q tell, and the kernel that takes the shape and how it
+// masks, into `call`; then its works.
+Result<TaskList> prepare_stage1_call(Stage1Call& call);
 
 }  // namespace mla::cpu

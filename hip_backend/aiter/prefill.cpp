@@ -49,7 +49,9 @@ Result<PrefillOutput> prefill_with_plan(Device& device, Installation& installati
   const float one = 1;
   const auto attend = [&](KernelLaunch& launch, const PrefillArguments& b) -> Status {
     const float* unit = nullptr;  // the scales of the operands are part of the score scale
+    const float* v_scale = nullptr;
     launch.input("unit scale", std::span(&one, 1), unit);
+    launch.input("v_scale", std::span(&input.v_scale, 1), v_scale);
     PrefillKernargs k;
     k.q = address(b.q);
     k.k = address(b.k);
@@ -64,7 +66,7 @@ Result<PrefillOutput> prefill_with_plan(Device& device, Installation& installati
     k.kv_indices = address(b.key_rows);
     k.q_scale = address(unit);
     k.k_scale = address(unit);
-    k.v_scale = address(unit);
+    k.v_scale = address(v_scale);
     k.softmax_scale = input.score_scale;
     k.query_rows = static_cast<std::uint32_t>(input.qo_indptr.back());
     k.heads = static_cast<std::uint32_t>(input.heads);

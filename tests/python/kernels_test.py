@@ -2,100 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from typing import Any, NamedTuple
+from typing import Any
 
 import attention as att
 import mla_testbed as mla
 import numpy as np
 import pytest
 from mla_testbed import kernels
-
-SCALE = 0.07
-ENCODING = {"gfx942": "e4m3fnuz", "gfx950": "e4m3fn"}
-
-
-class Step(NamedTuple):
-    """A batch in a paged cache."""
-
-    q: Any
-    kv: Any
-    qo_indptr: np.ndarray
-    kv_indptr: np.ndarray
-    indices: np.ndarray
-    last: np.ndarray
-    values: np.ndarray  # of q
-    cache: np.ndarray  # values of the cache, [slots, 576]
-    rows: int
-    page: int
-
-    def keys(self, request: int) -> np.ndarray:
-        pages = self.indices[self.kv_indptr[request]:self.kv_indptr[request + 1]]
-        slots = (pages[:, None] * self.page + np.arange(self.page)).reshape(-1)
-        count = (len(pages) - 1) * self.page + self.last[request]
-        return self.cache[slots[:count]]
-
-
-def make_step(lengths: list[int], rows: int, heads: int, *, page: int = 1, q_fp8: bool = False,
-              kv_fp8: bool = False, arch: str = "gfx942", seed: int = 1) -> Step:
-    rng = np.random.default_rng(seed)
-    pages = [-(-n // page) for n in lengths]
-    count = sum(pages) + 3
-    indices = rng.permutation(count)[:sum(pages)].astype(np.int32)
-
-    def stored(values: np.ndarray, fp8: bool) -> tuple[np.ndarray, np.ndarray]:
-        if not fp8:
-            words = att.bf16(values)
-            return words, att.from_bf16(words)
-        words = att.to_fp8(values, ENCODING[arch])
-        return words, att.fp8_table(ENCODING[arch])[words]
-
-    q, values = stored(rng.normal(size=(len(lengths) * rows, heads, 576)), q_fp8)
-    kv, cache = stored(rng.normal(size=(count, page, 1, 576)), kv_fp8)
-    sums = np.concatenate
-    return Step(q, kv, np.arange(len(lengths) + 1, dtype=np.int32) * rows,
-                sums([[0], np.cumsum(pages)]).astype(np.int32), indices,
-                np.array([(n - 1) % page + 1 for n in lengths], np.int32), values,
-                cache.reshape(-1, 576), rows, page)
-
-
-def expected(step: Step) -> tuple[np.ndarray, np.ndarray]:
-    outs, lses = [], []
-    for r in range(len(step.last)):
-        keys = np.repeat(step.keys(r)[:, None, :], step.values.shape[1], 1)
-        q = step.values[step.qo_indptr[r]:step.qo_indptr[r + 1]]
-        out, lse = att.dense(q, keys, keys[..., :512], SCALE)
-        outs.append(out)
-        lses.append(lse)
-    return np.concatenate(outs), np.concatenate(lses)
-
-
-def decode_with_plan(step: Step, *, arch: str = "gfx942", cu: int = 8, heads: int | None = None,
-                     want_lse: bool = False, dtypes: tuple[str, str] = ("bf16", "bf16"),
-                     **changes: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Plan, stage 1 and reduce; q has the kernel's heads, which are the model's here."""
-    heads = heads or step.values.shape[1]
-    batch = len(step.last)
-    buffers = mla.allocate(mla.decode_sizes(batch, step.rows, heads, *dtypes, arch=arch,
-                                            compute_units=cu))
-    mla.plan_decode(step.qo_indptr, step.kv_indptr, step.last, heads, 1, True, buffers,
-                    page_size=step.page, max_seqlen_qo=step.rows, uni_seqlen_qo=step.rows,
-                    dtype_q=dtypes[0], dtype_kv=dtypes[1], arch=arch, compute_units=cu)
-    buffers = buffers._replace(**changes)
-    rows = step.q.shape[0]
-    partial = buffers.reduce_partial_map.size * step.rows
-    split = np.full((partial, 1, heads, 512), np.nan, np.float32)
-    split_lse = np.full((partial, 1, heads, 1), np.nan, np.float32)
-    out = np.full((rows, heads, 512), 0x7FA5, np.uint16)
-    lse = np.full((rows, heads), np.nan, np.float32)
-    one = np.ones(1, np.float32)
-    kernels.decode_stage1(
-        step.q, step.kv, step.qo_indptr, step.kv_indptr, step.indices, step.last, None,
-        buffers.work_meta_data, buffers.work_indptr, buffers.work_info_set, step.rows, step.page,
-        1, SCALE, split, split_lse, out, lse if want_lse else None, one, one, arch=arch)
-    kernels.reduce(split, split_lse, buffers.reduce_indptr, buffers.reduce_final_map,
-                   buffers.reduce_partial_map, out, lse, arch=arch)
-    return att.from_bf16(out), lse
+from steps import SCALE, decode_with_plan, expected, expected_prefill, make_prefill, make_step
 
 
 @pytest.mark.parametrize("page", [1, 16, 64])
@@ -234,26 +148,10 @@ def test_reduce_without_an_instantiation_says_which_there_are() -> None:
 
 
 def test_prefill_with_a_plan_gives_attention() -> None:
-    rng = np.random.default_rng(5)
-    lengths, heads, table = [300, 90], 2, att.fp8_table("e4m3fn")
-    indptr = np.array([0, 300, 390], np.int32)
-    q, k, v = (att.to_fp8(rng.normal(size=(390, heads, d)), "e4m3fn") for d in (192, 192, 128))
-    buffers = mla.allocate(mla.prefill_sizes(2, heads, 300, compute_units=8))
-    mla.plan_prefill(indptr, indptr, np.array(lengths, np.int32), 1, heads, buffers,
-                     kvlen_granularity=128, block_size=1, compute_units=8)
-    partial = buffers.reduce_partial_map.size * 256
-    split = np.full((partial, heads, 128), np.nan, np.float32)
-    split_lse = np.full((partial, heads), np.nan, np.float32)
-    out = np.full((390, heads, 128), 0x7FA5, np.uint16)
+    step = make_prefill([300, 90], 2)
     v_scale = np.array([0.5], np.float32)
-    kernels.prefill(q, k, v, indptr, indptr, np.arange(390, dtype=np.int32), buffers.work_indptr,
-                    buffers.work_info_set, SCALE, True, split, split_lse, out, None, None, v_scale)
-    kernels.reduce(split, split_lse, buffers.reduce_indptr, buffers.reduce_final_map,
-                   buffers.reduce_partial_map, out, arch="gfx950")
-    for begin, end in zip(indptr[:-1], indptr[1:], strict=True):
-        part = slice(begin, end)
-        wanted, _ = att.dense(table[q[part]], table[k[part]], table[v[part]] * 0.5, SCALE)
-        np.testing.assert_allclose(att.from_bf16(out[part]), wanted, atol=6e-2)
+    kernels.prefill(*step.arguments, *step.outputs, None, None, v_scale)
+    np.testing.assert_allclose(step.merge(), expected_prefill(step, 0.5), atol=6e-2)
 
 
 def test_prefill_of_gfx942_is_unsupported() -> None:
@@ -288,32 +186,3 @@ def test_the_cache_writer_divides_by_the_scale_for_fp8() -> None:
 def test_a_slot_outside_of_the_cache_is_a_fault() -> None:
     with pytest.raises(mla.FaultError, match=r"slot_mapping\[1\] is 32, which is not in \[0, 32\)"):
         cache_call("auto", [0, 32])
-
-
-def test_an_unknown_backend_is_refused_and_the_default_is_cpu() -> None:
-    assert mla.backend() == "cpu"
-    with pytest.raises(mla.UsageError, match="backend is 'gpu'; expected cpu or aiter"):
-        mla.set_backend("gpu")
-
-
-@pytest.mark.skipif(not os.environ.get("AITER_HSA"), reason="needs AITER_HSA, AITER's code objects")
-def test_aiters_own_kernel_gives_attention_and_the_emulators_plan_runs_on_it() -> None:
-    step = make_step([700, 33], 2, 16)
-    mla.set_backend("aiter")
-    try:
-        out, _ = decode_with_plan(step)
-    finally:
-        mla.set_backend("cpu")
-    np.testing.assert_allclose(out, expected(step)[0], atol=2e-2)
-    assert (out != decode_with_plan(step)[0]).any(), "the emulator ran"
-
-
-def test_backend_aiter_without_an_installation_names_the_variable(
-        monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("AITER_HSA", raising=False)
-    mla.set_backend("aiter")
-    try:
-        with pytest.raises(mla.UsageError, match="AITER_HSA"):
-            decode_with_plan(make_step([100], 1, 16))
-    finally:
-        mla.set_backend("cpu")

@@ -8,7 +8,8 @@ namespace {
 
 struct Choice {
   std::mutex mutex;
-  std::string name;  // empty: nobody has chosen
+  std::string name;    // empty: nobody has chosen
+  std::string device;  // the same
 };
 Choice& choice() {
   static Choice value;
@@ -27,27 +28,54 @@ std::string chosen_name() {
 Result<BackendKind> backend_named(const std::string& name) {
   if (name == "cpu") return BackendKind::cpu;
   if (name == "aiter") return BackendKind::aiter;
-  return Error{ErrorCode::usage, "backend is '" + name + "'; expected cpu or aiter", ""};
+  if (name == "hip") return BackendKind::hip;
+  return Error{ErrorCode::usage, "backend is '" + name + "'; expected cpu, aiter or hip", ""};
+}
+
+const char* name_of(BackendKind backend) {
+  switch (backend) {
+    case BackendKind::cpu:
+      return "cpu";
+    case BackendKind::aiter:
+      return "aiter";
+    case BackendKind::hip:
+      break;
+  }
+  return "hip";
 }
 
 std::optional<Failure> set_backend(const char* name) {
-  if (name == nullptr) return usage("backend is NULL; expected cpu or aiter");
+  if (name == nullptr) return usage("backend is NULL; expected cpu, aiter or hip");
   if (const auto backend = backend_named(name); !backend) return failure_of(backend.error());
   const std::scoped_lock lock(choice().mutex);
   choice().name = name;
   return std::nullopt;
 }
 
+std::optional<Failure> set_device(const char* name) {
+  if (name == nullptr) return usage("device is NULL; expected a name, or an empty text");
+  const std::scoped_lock lock(choice().mutex);
+  choice().device = name;
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::string chosen_device() {
+  {
+    const std::scoped_lock lock(choice().mutex);
+    if (!choice().device.empty()) return choice().device;
+  }
+  const char* named = std::getenv("MLA_TESTBED_DEVICE");
+  return named != nullptr ? named : "";
+}
 
 Result<BackendKind> chosen_backend() {
   return backend_named(chosen_name());
 }
 
 Failure not_executed(const char* call, BackendKind backend) {
-  return {MLA_UNSUPPORTED,
-          std::string("backend ") + (backend == BackendKind::aiter ? "aiter" : "cpu") +
-              " does not execute " + call,
+  return {MLA_UNSUPPORTED, std::string("backend ") + name_of(backend) + " does not execute " + call,
           "", ""};
 }
 
@@ -66,6 +94,9 @@ extern "C" {
 
 int mla_set_backend(const char* name) {
   return mla::abi::at_border([&] { return mla::abi::set_backend(name); });
+}
+int mla_set_device(const char* name) {
+  return mla::abi::at_border([&] { return mla::abi::set_device(name); });
 }
 const char* mla_backend(void) {
   const char* text = "";

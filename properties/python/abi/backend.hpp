@@ -1,8 +1,8 @@
 // The backend below the calls that execute something.
 //
 // Owns: the choice of the process, from mla_set_backend() or, until that is called, from
-// MLA_TESTBED_BACKEND in the environment. Private to properties/python/abi. Fails: a name that is
-// none.
+// MLA_TESTBED_BACKEND in the environment; the device of backend hip likewise (mla_set_device(),
+// MLA_TESTBED_DEVICE). Private to properties/python/abi. Fails: a name that is none.
 #pragma once
 
 #include <optional>
@@ -15,9 +15,11 @@
 
 namespace mla::abi {
 
-enum class BackendKind : std::uint8_t { cpu, aiter };
+enum class BackendKind : std::uint8_t { cpu, aiter, hip };
 
 Result<BackendKind> chosen_backend();
+// As `mla-testbed replay --device` takes it; empty: the emulated device of the architecture.
+std::string chosen_device();
 
 // What a backend answers that does not execute a call.
 Failure not_executed(const char* call, BackendKind backend);

@@ -1,7 +1,8 @@
 /* mla_testbed.h: the C interface of mla-testbed.
  *
- * Plans, checks and executes the metadata of AITER's MLA kernels on the CPU. Tensors are AITER's own
- * descriptors, so that AITER's Python, a C program and the Python package call the same symbols.
+ * Plans, checks and executes the metadata of AITER's MLA kernels on the CPU. Tensors are AITER's
+ * own descriptors, so that AITER's Python, a C program and the Python package call the same
+ * symbols.
  *
  * Conventions
  *   Every function returns a status, MLA_OK (0) or another value of mla_status, unless its comment
@@ -53,7 +54,8 @@ MLA_TESTBED_API int mla_abi_version(void);
 /* The version of the project, such as "0.1.0". Lives as long as the library. */
 MLA_TESTBED_API const char* mla_version(void);
 
-/* About the last function of this thread that failed; never NULL, empty before the first failure. */
+/* About the last function of this thread that failed; never NULL, empty before the first failure.
+ */
 MLA_TESTBED_API const char* mla_last_error(void);
 /* The number of the known defect that a refusal guards, such as "BUG-075"; empty for others. */
 MLA_TESTBED_API const char* mla_last_bug(void);
@@ -117,16 +119,16 @@ typedef struct mla_buffer_sizes {
 
 /* The arguments of AITER's get_mla_metadata_info_v1, and what it reads from the machine. */
 typedef struct mla_decode_size_query {
-  int64_t arch;          /* an mla_arch; 942 */
-  int64_t compute_units; /* 304 */
-  int64_t batch_size;    /* requests; 1 */
-  int64_t max_seqlen_qo; /* rows of the longest request; 1 */
-  int64_t num_head_qo;   /* 16 */
-  int64_t q_dtype;       /* MLA_DTYPE_BF16 or MLA_DTYPE_FP8; bf16 */
-  int64_t kv_dtype;      /* the same */
-  int64_t is_sparse;     /* 0 */
-  int64_t fast_mode;     /* 1 */
-  int64_t num_kv_splits; /* 32; read with intra_batch_mode only */
+  int64_t arch;                /* an mla_arch; 942 */
+  int64_t compute_units;       /* 304 */
+  int64_t batch_size;          /* requests; 1 */
+  int64_t max_seqlen_qo;       /* rows of the longest request; 1 */
+  int64_t num_head_qo;         /* 16 */
+  int64_t q_dtype;             /* MLA_DTYPE_BF16 or MLA_DTYPE_FP8; bf16 */
+  int64_t kv_dtype;            /* the same */
+  int64_t is_sparse;           /* 0 */
+  int64_t fast_mode;           /* 1 */
+  int64_t num_kv_splits;       /* 32; read with intra_batch_mode only */
   int64_t intra_batch_mode;    /* 0 */
   int64_t max_split_per_batch; /* -1 */
   int64_t experimental;        /* AITER_ENABLE_EXPERIMENTAL; 0 */
@@ -153,7 +155,7 @@ MLA_TESTBED_API int mla_prefill_sizes(const mla_prefill_size_query* query, mla_b
 typedef struct mla_plan_buffers {
   const aiter_tensor_t* work_meta_data; /* [2] */
   const aiter_tensor_t* work_indptr;
-  const aiter_tensor_t* work_info_set;    /* [works, 8] */
+  const aiter_tensor_t* work_info_set; /* [works, 8] */
   const aiter_tensor_t* reduce_indptr;
   const aiter_tensor_t* reduce_final_map; /* [tiles, 2] */
   const aiter_tensor_t* reduce_partial_map;
@@ -199,15 +201,15 @@ MLA_TESTBED_API int mla_plan_decode(const mla_decode_plan_options* options,
 
 /* The arguments of AITER's get_ps_metadata_v1, and what it reads from the machine. */
 typedef struct mla_prefill_plan_options {
-  int64_t compute_units;      /* 304 */
-  int64_t gqa_ratio;          /* query heads of one KV head; the plan does not depend on it; 1 */
-  int64_t num_heads_k;        /* 1 */
-  int64_t qhead_granularity;  /* query heads of one work; 1 */
-  int64_t qlen_granularity;   /* rows of a tile; 256 */
-  int64_t kvlen_granularity;  /* tokens of a unit; 16 */
-  int64_t block_size;         /* tokens of a page; 16 */
-  int64_t is_causal;          /* 1 */
-  int64_t as_aiter;           /* 0 */
+  int64_t compute_units;     /* 304 */
+  int64_t gqa_ratio;         /* query heads of one KV head; the plan does not depend on it; 1 */
+  int64_t num_heads_k;       /* 1 */
+  int64_t qhead_granularity; /* query heads of one work; 1 */
+  int64_t qlen_granularity;  /* rows of a tile; 256 */
+  int64_t kvlen_granularity; /* tokens of a unit; 16 */
+  int64_t block_size;        /* tokens of a page; 16 */
+  int64_t is_causal;         /* 1 */
+  int64_t as_aiter;          /* 0 */
 } mla_prefill_plan_options;
 
 MLA_TESTBED_API void mla_prefill_plan_defaults(mla_prefill_plan_options* options);
@@ -224,15 +226,32 @@ MLA_TESTBED_API int mla_plan_prefill(const mla_prefill_plan_options* options,
 
 /* ---- Execution ---------------------------------------------------------------------------- */
 
-/* The backend of the calls below, for the whole process: "cpu" (the emulator) or "aiter" (AITER's
+/* The backend of the calls below, for the whole process: "cpu" (the emulator), "aiter" (AITER's
  * code objects in the gfx emulator; AITER_HSA in the environment names the directory hsa of an
- * installation). With "aiter" a prefill is MLA_UNSUPPORTED; reduce and cache writers, of which AITER
- * ships no code objects, are the emulator's. Until this is called, MLA_TESTBED_BACKEND in the environment, else "cpu". */
+ * installation), or "hip" (this project's kernels on a device). AITER ships no code object of its
+ * reduce, and nobody one of the cache writers and casts: there the emulator answers. Until this is
+ * called, MLA_TESTBED_BACKEND in the environment, else "cpu". */
 MLA_TESTBED_API int mla_set_backend(const char* name);
 MLA_TESTBED_API const char* mla_backend(void);
+/* The device of backend "hip", as `mla-testbed replay --device` takes it: "hip:0",
+ * "emulated:gfx942". Empty, as at the start: MLA_TESTBED_DEVICE in the environment, else the
+ * emulated device of each call's architecture. */
+MLA_TESTBED_API int mla_set_device(const char* name);
 
 /* Threads of a call; 0, as at the start: as many as OpenMP gives. Returns the value before. */
 MLA_TESTBED_API int mla_set_threads(int threads);
+
+/* With 1, the calls below also answer for their outputs, for the whole process; 0 at the start.
+ * Returns the value before. MLA_FAULT, one line of the report each:
+ *   a row of a request with keys that no work covers (rows of requests without keys, rows that see
+ *   no key, and rows beyond the requests may stay unwritten);
+ *   a row that a work or a merge names and the backend did not write; it keeps what it held;
+ *   a piece that a reduce merges and that holds MLA_POISON_F32: nobody wrote it.
+ * Everything else has been written all the same. */
+MLA_TESTBED_API int mla_check_written(int on);
+/* Bits that no computation produces: f32 and bf16 memory that a caller wants to see written. */
+#define MLA_POISON_F32 0x7FA5A5A5u
+#define MLA_POISON_BF16 0x7FA5u
 
 /* The arguments of AITER's mla_decode_stage1_asm_fwd that are numbers. */
 typedef struct mla_stage1_options {
@@ -276,11 +295,11 @@ MLA_TESTBED_API int mla_decode_stage1(const mla_stage1_options* options,
 
 /* The tensors of AITER's mla_reduce_v1, all on the device. */
 typedef struct mla_reduce_tensors {
-  const aiter_tensor_t* partial_output;   /* [partial rows, .., heads, dim] f32, contiguous */
-  const aiter_tensor_t* partial_lse;      /* [partial rows, .., heads, ..] f32, contiguous */
-  const aiter_tensor_t* reduce_indptr;    /* [tiles + 1] i32 */
-  const aiter_tensor_t* reduce_final_map; /* [tiles, 2] i32, or NULL: every tile has the rows that
-                                             its first two partials lie apart */
+  const aiter_tensor_t* partial_output;     /* [partial rows, .., heads, dim] f32, contiguous */
+  const aiter_tensor_t* partial_lse;        /* [partial rows, .., heads, ..] f32, contiguous */
+  const aiter_tensor_t* reduce_indptr;      /* [tiles + 1] i32 */
+  const aiter_tensor_t* reduce_final_map;   /* [tiles, 2] i32, or NULL: every tile has the rows that
+                                               its first two partials lie apart */
   const aiter_tensor_t* reduce_partial_map; /* i32 */
   const aiter_tensor_t* final_output;       /* [rows, heads, dim] bf16 or fp16; any row and head
                                                stride */
@@ -312,6 +331,19 @@ typedef struct mla_prefill_tensors {
 MLA_TESTBED_API int mla_prefill(int64_t arch, int64_t is_causal, const mla_prefill_tensors* tensors,
                                 double softmax_scale);
 
+/* Page expansion, as an engine's kernel does it: page t of request r is
+ *   kv_indices[kv_indptr[r] + t] = block_table[row, t / pages_per_block] * pages_per_block
+ *                                  + t % pages_per_block
+ * with row table_rows[r], or r without table_rows. Nothing else is written. All on the device.
+ *   block_table [rows, columns] i32, any strides; kv_indptr [batch + 1] i32 running sum of pages;
+ *   table_rows [batch] i64 or NULL; kv_indices i32; pages_per_block: tokens of a block by tokens of
+ *   a page. MLA_OVERRUN: kv_indices or a row of the table is too short; nothing has been written.
+ */
+MLA_TESTBED_API int mla_expand_pages(const aiter_tensor_t* block_table,
+                                     const aiter_tensor_t* kv_indptr,
+                                     const aiter_tensor_t* table_rows, int64_t pages_per_block,
+                                     const aiter_tensor_t* kv_indices);
+
 /* AITER's concat_and_cache_mla: writes tokens into the cache.
  *   kv_c [tokens, 512] and k_pe [tokens, 64] bf16, fp16 or f32; kv_cache [blocks, block size, 576]
  *   of the same type, or fp8; slot_mapping [tokens] i64, negative for padding; scale one f32.
@@ -320,6 +352,54 @@ MLA_TESTBED_API int mla_concat_and_cache(int64_t arch, const aiter_tensor_t* kv_
                                          const aiter_tensor_t* k_pe, const aiter_tensor_t* kv_cache,
                                          const aiter_tensor_t* slot_mapping,
                                          const char* kv_cache_dtype, const aiter_tensor_t* scale);
+
+/* The numbers of AITER's fused_qk_rope_concat_and_cache_mla, and which of its forms. */
+typedef struct mla_rope_cache_options {
+  int64_t arch;               /* an mla_arch; 942 */
+  int64_t is_neox;            /* pairs (i, i + 32), not (2 i, 2 i + 1); 1 */
+  int64_t is_nope_first;      /* latent part before rope part; 1 */
+  int64_t compute_all_q_rope; /* queries of padding are written too; 0 */
+  int64_t segmented;          /* the form _seg: pages of 64 tokens, all latent parts of a page
+                                 before its rope parts, fp8; 0 */
+} mla_rope_cache_options;
+
+/* Its tensors, all on the device. The first four and the tables have one of bf16, fp16 and f32;
+ * their last dimension is dense. */
+typedef struct mla_rope_cache_tensors {
+  const aiter_tensor_t* q_nope;       /* [tokens, heads, 512] */
+  const aiter_tensor_t* q_pe;         /* [tokens, heads, 64] */
+  const aiter_tensor_t* kv_c;         /* [tokens, 512] or [tokens, key heads, 512] */
+  const aiter_tensor_t* k_pe;         /* [tokens, 64] or [tokens, key heads, 64] */
+  const aiter_tensor_t* kv_cache;     /* [blocks, block size, 576], [blocks, block size, key heads,
+                                         576], or segmented [blocks, 64 * 576]; the same type, or fp8 */
+  const aiter_tensor_t* q_out;        /* [tokens, heads, 576] (segmented: or longer rows); the same
+                                         type, or fp8 */
+  const aiter_tensor_t* slot_mapping; /* [tokens] i64, negative for padding */
+  const aiter_tensor_t* k_scale;      /* one f32; needed if kv_cache is fp8 */
+  const aiter_tensor_t* q_scale;      /* one f32; needed if q_out is fp8 */
+  const aiter_tensor_t* positions;    /* [tokens] i64 */
+  const aiter_tensor_t* cos_cache;    /* [positions, 32] */
+  const aiter_tensor_t* sin_cache;    /* the same */
+} mla_rope_cache_tensors;
+
+MLA_TESTBED_API void mla_rope_cache_defaults(mla_rope_cache_options* options);
+/* MLA_FAULT: a slot or a position is outside its table; the others have been written. */
+MLA_TESTBED_API int mla_rope_and_cache(const mla_rope_cache_options* options,
+                                       const mla_rope_cache_tensors* tensors);
+
+/* Where the scale of a cast comes from. */
+typedef enum mla_scale_kind {
+  MLA_SCALE_GIVEN = 0,     /* read */
+  MLA_SCALE_OF_TENSOR = 1, /* written: the largest magnitude by the largest number of fp8 */
+  MLA_SCALE_OF_ROW = 2     /* the same for each row */
+} mla_scale_kind;
+
+/* Casts to fp8, as AITER's static_per_tensor_quant, dynamic_per_tensor_quant and
+ * dynamic_per_token_scaled_quant: element / scale, rounded to nearest even, saturating. `input` is
+ * bf16, fp16 or f32, `output` fp8 with as many elements, both contiguous; `scales` one f32, or one
+ * a row of the last dimension. All on the device. */
+MLA_TESTBED_API int mla_quantise_fp8(int64_t arch, int64_t kind, const aiter_tensor_t* input,
+                                     const aiter_tensor_t* output, const aiter_tensor_t* scales);
 
 /* ---- Cases -------------------------------------------------------------------------------- */
 
@@ -345,9 +425,9 @@ MLA_TESTBED_API int mla_case_judge(const char* line, const char* properties, con
 
 /* ---- Checks and reference ----------------------------------------------------------------- */
 
-/* Whether the plan in a JSON object is valid for its batch, and whose fault it is if not: the keys of
- * `mla-testbed check` (docs/capture.md). The answer has `checked`, `reason`, `violations`, `notes`,
- * `at_fault` and `diagnosis`. */
+/* Whether the plan in a JSON object is valid for its batch, and whose fault it is if not: the keys
+ * of `mla-testbed check` (docs/capture.md). The answer has `checked`, `reason`, `violations`,
+ * `notes`, `at_fault` and `diagnosis`. */
 MLA_TESTBED_API int mla_check_plan(const char* document, const char** json);
 
 /* Dense float64 attention over a paged cache, with a bound for each element: how far a right

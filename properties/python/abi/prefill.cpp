@@ -1,11 +1,8 @@
 // Prefill with a plan through the C interface.
-#include <cmath>
-
-#include "cpu_backend/executor.hpp"
-#include "cpu_backend/prefill/kernels.hpp"
 #include "properties/python/abi/backend.hpp"
 #include "properties/python/abi/execution.hpp"
 #include "properties/python/abi/options.hpp"
+#include "properties/python/abi/prefill_run.hpp"
 #include "properties/python/abi/tensors.hpp"
 
 namespace mla::abi {
@@ -69,6 +66,17 @@ MaybeFailure check_outputs(const Tensors& t) {
       t.output, {.name = "output", .dtypes = {MLA_DTYPE_BF16}, .shape = {rows, heads, kVDim}});
 }
 
+// What a device allocates and walks by.
+MaybeFailure check_lengths(const Tensors& t) {
+  if (auto bad = check_running_sum("qo_indptr", *t.qo_indptr)) return bad;
+  if (auto bad = check_running_sum("kv_indptr", *t.kv_indptr)) return bad;
+  const std::int64_t rows = elements<const std::int32_t>(*t.qo_indptr).back();
+  if (rows > t.q->shape[0])
+    return bad_tensor("q", "the " + std::to_string(rows) + " rows of qo_indptr",
+                      std::to_string(t.q->shape[0]));
+  return std::nullopt;
+}
+
 cpu::Operand operand(const aiter_tensor_t& t) {
   return {.data = static_cast<const std::byte*>(t.ptr),
           .rows = t.shape[0],
@@ -77,42 +85,30 @@ cpu::Operand operand(const aiter_tensor_t& t) {
           .dtype = Dtype::fp8};
 }
 
-std::vector<Fault> run(Arch arch, bool causal, const Tensors& t, float score_scale, float v_scale) {
+PrefillStep step_of(Arch arch, bool causal, const Tensors& t) {
   const auto words = [](const aiter_tensor_t* x) { return elements<const std::int32_t>(*x); };
-  const cpu::PsLaunch launch{.plan = {.qo_indptr = words(t.qo_indptr),
-                                      .kv_indptr = words(t.kv_indptr),
-                                      .kv_indices = words(t.kv_page_indices),
-                                      .work_indptr = words(t.work_indptr),
-                                      .work_info = words(t.work_info_set),
-                                      .reduce_indptr = {},
-                                      .reduce_final_map = {},
-                                      .reduce_partial_map = {}},
-                             .q = operand(*t.q),
-                             .k = operand(*t.k),
-                             .v = operand(*t.v),
-                             .causal = causal,
-                             .score_scale = score_scale};
-  const std::int64_t rows = t.q->shape[0];
-  const std::int64_t heads = t.q->shape[1];
-  std::vector<float> lse(static_cast<std::size_t>(rows * heads));  // which nobody asked for
-  cpu::PsOutput output{.out = {static_cast<std::uint16_t*>(t.output->ptr), heads * kVDim, kVDim},
-                       .lse = {lse.data(), heads, 1},
-                       .rows = rows,
-                       .heads = heads,
-                       .partial_out = static_cast<float*>(t.split_data->ptr),
-                       .partial_lse = static_cast<float*>(t.split_lse->ptr),
-                       .partial_rows = t.split_data->shape[0],
-                       .owner = {}};
-  std::vector<Fault> faults;
-  Launches launches;
-  const int count = threads();
-  cpu::run_prefill_ps_scaled(cpu::best_path(),
-                             {.arch = arch,
-                              .threads = count > 0 ? count : cpu::all_threads(),
-                              .faults = faults,
-                              .launches = launches},
-                             launch, v_scale, output);
-  return faults;
+  return {
+      .arch = arch,
+      .launch = {.plan = {.qo_indptr = words(t.qo_indptr),
+                          .kv_indptr = words(t.kv_indptr),
+                          .kv_indices = words(t.kv_page_indices),
+                          .work_indptr = words(t.work_indptr),
+                          .work_info = words(t.work_info_set),
+                          .reduce_indptr = {},
+                          .reduce_final_map = {},
+                          .reduce_partial_map = {}},
+                 .q = operand(*t.q),
+                 .k = operand(*t.k),
+                 .v = operand(*t.v),
+                 .causal = causal},
+      .output = {.out = {static_cast<std::uint16_t*>(t.output->ptr), t.q->shape[1] * kVDim, kVDim},
+                 .lse = {},
+                 .rows = t.q->shape[0],
+                 .heads = t.q->shape[1],
+                 .partial_out = static_cast<float*>(t.split_data->ptr),
+                 .partial_lse = static_cast<float*>(t.split_lse->ptr),
+                 .partial_rows = t.split_data->shape[0],
+                 .owner = {}}};
 }
 
 MaybeFailure prefill(std::int64_t arch_number, std::int64_t is_causal, const Tensors* tensors,
@@ -129,15 +125,16 @@ MaybeFailure prefill(std::int64_t arch_number, std::int64_t is_causal, const Ten
   if (auto bad = check_outputs(*tensors)) return bad;
   const auto backend = chosen_backend();
   if (!backend) return failure_of(backend.error());
-  if (*backend != BackendKind::cpu) return not_executed("prefill", *backend);
+  if (*backend != BackendKind::cpu)
+    if (auto bad = check_lengths(*tensors)) return bad;
+  PrefillStep step = step_of(*arch, is_causal != 0, *tensors);
   float q_scale = 1;
   float k_scale = 1;
-  float v_scale = 1;
   if (auto bad = read_scale("q_scale", tensors->q_scale, false, q_scale)) return bad;
   if (auto bad = read_scale("k_scale", tensors->k_scale, false, k_scale)) return bad;
-  if (auto bad = read_scale("v_scale", tensors->v_scale, false, v_scale)) return bad;
-  const float scale = static_cast<float>(softmax_scale) * q_scale * k_scale;
-  return failure_of_faults("prefill", run(*arch, is_causal != 0, *tensors, scale, v_scale));
+  if (auto bad = read_scale("v_scale", tensors->v_scale, false, step.v_scale)) return bad;
+  step.launch.score_scale = static_cast<float>(softmax_scale) * q_scale * k_scale;
+  return run_prefill(*backend, step);
 }
 
 }  // namespace

@@ -1,9 +1,17 @@
 // The reduce through the C interface.
 #include "cpu_backend/calls/reduce_call.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "hip_backend/calls/decode_call.hpp"
 #include "properties/python/abi/backend.hpp"
+#include "properties/python/abi/device.hpp"
 #include "properties/python/abi/execution.hpp"
 #include "properties/python/abi/options.hpp"
 #include "properties/python/abi/tensors.hpp"
+#include "properties/python/abi/written.hpp"
 
 namespace mla::abi {
 namespace {
@@ -83,6 +91,86 @@ cpu::ReduceCall call_of(const Tensors& t) {
   return call;
 }
 
+// Pieces that still hold what no kernel computes: nobody wrote them.
+std::vector<Fault> unwritten_pieces(const cpu::ReduceCall& call, const cpu::MergeList& list) {
+  std::vector<Fault> faults;
+  for (const cpu::MergeRow& row : list.rows) {
+    for (std::int64_t k = row.first; k < row.first + row.count; ++k) {
+      const std::int64_t partial = list.partials[static_cast<std::size_t>(k)];
+      for (std::int64_t head = 0; head < call.heads; ++head) {
+        const std::int64_t pair = partial * call.heads + head;
+        const bool lse = is_poison(call.partial_lse + pair, 1);
+        if (!lse && !is_poison(call.partial_out + pair * call.dim, call.dim)) continue;
+        faults.push_back({std::string(lse ? "partial_lse" : "partial_output") + " row " +
+                              std::to_string(partial) + " head " + std::to_string(head) +
+                              ", a piece of output row " + std::to_string(row.row) +
+                              ", was written by nobody",
+                          -1, -1});
+      }
+    }
+  }
+  return faults;
+}
+
+void expect_rows(const cpu::ReduceCall& call, const cpu::MergeList& list, Expectation& expected) {
+  for (const cpu::MergeRow& row : list.rows) {
+    for (std::int64_t head = 0; head < call.heads; ++head) {
+      const std::string where = " row " + std::to_string(row.row) + " head " + std::to_string(head);
+      expected.row("final_output" + where,
+                   call.out + row.row * call.row_stride + head * call.head_stride, call.dim, 2);
+      if (call.lse != nullptr)
+        expected.row("final_lse" + where, call.lse + row.row * call.heads + head, 1, 4);
+    }
+  }
+}
+
+// By the kernel of backend hip, which takes a dense bf16 output.
+MaybeFailure on_device(const cpu::ReduceCall& call) {
+  if (call.type != cpu::ReducedType::bf16)
+    return Failure{MLA_UNSUPPORTED, "the reduce of backend hip writes bf16, not fp16", "", ""};
+  const std::int64_t row = call.heads * call.dim;
+  std::vector<std::uint16_t> out(static_cast<std::size_t>(call.out_rows * row));
+  const auto each_head = [&](const auto& visit) {
+    for (std::int64_t r = 0; r < call.out_rows; ++r)
+      for (std::int64_t head = 0; head < call.heads; ++head)
+        visit(call.out + r * call.row_stride + head * call.head_stride,
+              out.data() + r * row + head * call.dim);
+  };
+  each_head([&](const std::uint16_t* caller, std::uint16_t* ours) {
+    std::copy_n(caller, call.dim, ours);
+  });
+  const auto pairs = static_cast<std::size_t>(call.out_rows * call.heads);
+  std::vector<float> unwanted(call.lse == nullptr ? pairs : 0);
+  const auto partials = static_cast<std::size_t>(call.partial_rows * call.heads);
+  const std::vector<std::int32_t> map = cpu::final_map_of(call);
+  const hip::MergeCall merge = {
+      .arch = call.arch,
+      .reduce_indptr = call.reduce_indptr,
+      .reduce_final_map = map,
+      .reduce_partial_map = call.reduce_partial_map,
+      .partial_out = {call.partial_out, partials * static_cast<std::size_t>(call.dim)},
+      .partial_lse = {call.partial_lse, partials},
+      .heads = call.heads,
+      .dims = call.dim,
+      .out = out,
+      .lse = call.lse != nullptr ? std::span(call.lse, pairs) : std::span(unwanted)};
+  if (auto bad = on_chosen_device(
+          call.arch, [&](hip::Device& device) { return hip::run_merge_call(device, merge); }))
+    return bad;
+  each_head([&](std::uint16_t* caller, const std::uint16_t* ours) {
+    std::copy_n(ours, call.dim, caller);
+  });
+  return std::nullopt;
+}
+
+MaybeFailure run(BackendKind backend, const cpu::ReduceCall& call, const cpu::MergeList& list) {
+  if (backend == BackendKind::hip) {
+    if (auto bad = failure_of_faults("the reduce", list.faults)) return bad;
+    return on_device(call);
+  }
+  return failure_of_faults("the reduce", cpu::run_reduce_merges(call, list, threads()).faults);
+}
+
 MaybeFailure reduce(std::int64_t arch_number, const Tensors* tensors) {
   if (tensors == nullptr) return usage("tensors is NULL");
   const auto arch = arch_of(arch_number);
@@ -90,14 +178,23 @@ MaybeFailure reduce(std::int64_t arch_number, const Tensors* tensors) {
   if (auto bad = check_output(*tensors)) return bad;
   if (auto bad = check_partials(*tensors)) return bad;
   if (auto bad = check_maps(*tensors)) return bad;
-  // AITER has no code object of its reduce, which is compiled where it is installed: the emulator's
-  // own serves every backend.
-  if (const auto backend = chosen_backend(); !backend) return failure_of(backend.error());
+  // AITER has no code object of its reduce, which is compiled where it is installed: for backend
+  // aiter the emulator's own serves.
+  const auto backend = chosen_backend();
+  if (!backend) return failure_of(backend.error());
   cpu::ReduceCall call = call_of(*tensors);
   call.arch = *arch;
-  const auto report = cpu::run_reduce_call(call, threads());
-  if (!report) return failure_of(report.error());
-  return failure_of_faults("the reduce", report->faults);
+  const auto list = cpu::prepare_reduce_call(call);
+  if (!list) return failure_of(list.error());
+  if (!written_is_checked()) return run(*backend, call, *list);
+  std::vector<Fault> faults = unwritten_pieces(call, *list);
+  Expectation expected;
+  expect_rows(call, *list, expected);
+  expected.poison();
+  if (auto bad = run(*backend, call, *list)) return bad;
+  const std::vector<Fault> unwritten = expected.finish();
+  faults.insert(faults.end(), unwritten.begin(), unwritten.end());
+  return failure_of_faults("the reduce", faults);
 }
 
 }  // namespace

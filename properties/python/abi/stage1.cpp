@@ -1,6 +1,8 @@
 // Stage 1 of a decode through the C interface.
 #include "cpu_backend/calls/stage1_call.hpp"
 
+#include <utility>
+
 #include "properties/python/abi/aiter/decode_call.hpp"
 #include "properties/python/abi/aiter/decode_device.hpp"
 #include "properties/python/abi/aiter/decode_step.hpp"
@@ -8,6 +10,7 @@
 #include "properties/python/abi/execution.hpp"
 #include "properties/python/abi/options.hpp"
 #include "properties/python/abi/stage1_inputs.hpp"
+#include "properties/python/abi/stage1_run.hpp"
 #include "properties/python/abi/tensors.hpp"
 
 namespace mla::abi {
@@ -154,10 +157,28 @@ MaybeFailure by_code_objects(Arch arch, const mla_stage1_options& o, const Tenso
     return bad;
   const auto selection = aiter::select_kernel(step);
   if (!selection) return failure_of(selection.error());
-  const auto list = cpu::stage1_tasks(aiter::call_of(step));
+  const cpu::Stage1Call call = aiter::call_of(step);
+  const auto list = cpu::stage1_tasks(call);
   if (!list) return failure_of(list.error());
   if (!list->faults.empty()) return failure_of_faults("stage 1", list->faults);
-  return aiter::run_on_device(step, *selection);
+  return answer_for_outputs(call, *list, [&] { return aiter::run_on_device(step, *selection); });
+}
+
+MaybeFailure run(BackendKind backend, cpu::Stage1Call call) {
+  auto list = cpu::prepare_stage1_call(call);
+  if (!list) return failure_of(list.error());
+  if (backend == BackendKind::hip) {
+    if (!list->faults.empty()) return failure_of_faults("stage 1", list->faults);
+    return answer_for_outputs(call, *list, [&] { return run_on_chosen_device(call, *list); });
+  }
+  std::vector<Fault> faults;
+  auto unwritten = answer_for_outputs(call, *list, [&] {
+    faults = cpu::run_stage1_tasks(call, *list, threads()).faults;
+    return MaybeFailure();
+  });
+  // A work that is wrong was left out, and is the reason for what it did not write.
+  if (auto bad = failure_of_faults("stage 1", faults)) return bad;
+  return unwritten;
 }
 
 MaybeFailure decode_stage1(const mla_stage1_options* options, const Tensors* tensors,
@@ -183,9 +204,7 @@ MaybeFailure decode_stage1(const mla_stage1_options* options, const Tensors* ten
   set_plan(call, *tensors, meta);
   set_outputs(call, *tensors);
   if (auto bad = set_scales(call, *tensors)) return bad;
-  const auto report = cpu::run_stage1_call(call, threads());
-  if (!report) return failure_of(report.error());
-  return failure_of_faults("stage 1", report->faults);
+  return run(*backend, std::move(call));
 }
 
 }  // namespace

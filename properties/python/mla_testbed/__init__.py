@@ -29,7 +29,14 @@ if TYPE_CHECKING:
     from . import kernels
     from . import mla_capture as capture
     from ._cases import canonical, cases, draw, minimise, simpler
-    from ._library import backend, check_places, set_backend, set_threads, version
+    from ._library import (
+        backend,
+        check_places,
+        check_written,
+        set_backend,
+        set_threads,
+        version,
+    )
     from .bundle import Bundle
     from .judging import (
         Answer,
@@ -52,11 +59,14 @@ if TYPE_CHECKING:
         plan_prefill,
         prefill_sizes,
     )
+    from .poison import POISON_BF16, POISON_F32, poisoned
 
 # Imported when they are first used: numpy alone takes longer to import than anything here.
 _MODULES: dict[str, tuple[str, ...]] = {
     "_cases": ("canonical", "cases", "draw", "minimise", "simpler",),
-    "_library": ("backend", "check_places", "set_backend", "set_threads", "version",),
+    "_library": (
+        "backend", "check_places", "check_written", "set_backend", "set_threads", "version",
+    ),
     "bundle": ("Bundle",),
     "judging": (
         "Answer",
@@ -79,6 +89,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "plan_prefill",
         "prefill_sizes",
     ),
+    "poison": ("POISON_BF16", "POISON_F32", "poisoned",),
 }
 _PLACES = {name: module for module, names in _MODULES.items() for name in names}
 _SUBMODULES = {"kernels": "kernels", "capture": "mla_capture"}
@@ -109,6 +120,8 @@ __all__ = [
     "MlaError",
     "OverrunError",
     "POISON",
+    "POISON_BF16",
+    "POISON_F32",
     "PlanBuffers",
     "PropertyResult",
     "Reference",
@@ -125,6 +138,7 @@ __all__ = [
     "cases",
     "check",
     "check_places",
+    "check_written",
     "decode_sizes",
     "draw",
     "kernels",
@@ -132,6 +146,7 @@ __all__ = [
     "plan",
     "plan_decode",
     "plan_prefill",
+    "poisoned",
     "prefill_sizes",
     "reference",
     "run",

@@ -13,7 +13,7 @@ import threading
 from typing import Any
 
 from . import _structs
-from .errors import BY_STATUS, InternalError, LibraryError, MlaError
+from .errors import BY_STATUS, InternalError, LibraryError, MlaError, UsageError
 
 LIBRARY_VARIABLE = "MLA_TESTBED_LIBRARY"
 _FILE = "libmla_testbed.so"
@@ -58,7 +58,9 @@ def _open(path: pathlib.Path) -> ctypes.CDLL:
             f"'{path}' has version {found} of the C interface, this package needs "
             f"{_structs.ABI_VERSION}: install both together")
     for name, arguments in _PROTOTYPES.items():
-        function = getattr(library, name)
+        function = getattr(library, name, None)
+        if function is None:  # a library from before this function: its call says so
+            continue
         function.argtypes = arguments
         function.restype = None if name.endswith("_defaults") else ctypes.c_int
     for name in ("mla_version", "mla_last_error", "mla_last_bug", "mla_last_report", "mla_backend"):
@@ -86,6 +88,8 @@ _PROTOTYPES: dict[str, list[Any]] = {
                          _pointer(_structs.PlanBuffers)],
     "mla_set_backend": [ctypes.c_char_p],
     "mla_set_threads": [ctypes.c_int],
+    "mla_set_device": [ctypes.c_char_p],
+    "mla_check_written": [ctypes.c_int],
     "mla_stage1_defaults": [_pointer(_structs.Stage1Options)],
     "mla_decode_stage1": [_pointer(_structs.Stage1Options), _pointer(_structs.Stage1Tensors),
                           ctypes.c_double],
@@ -103,6 +107,10 @@ _PROTOTYPES: dict[str, list[Any]] = {
                       _pointer(_structs.ReferenceResults)],
     "mla_concat_and_cache": [ctypes.c_int64, _TENSOR, _TENSOR, _TENSOR, _TENSOR, ctypes.c_char_p,
                              _TENSOR],
+    "mla_expand_pages": [_TENSOR, _TENSOR, _TENSOR, ctypes.c_int64, _TENSOR],
+    "mla_rope_and_cache": [_pointer(_structs.RopeCacheOptions),
+                           _pointer(_structs.RopeCacheTensors)],
+    "mla_quantise_fp8": [ctypes.c_int64, ctypes.c_int64, _TENSOR, _TENSOR, _TENSOR],
 }
 
 
@@ -136,23 +144,29 @@ def version() -> str:
 
 
 def backend() -> str:
-    """What executes the calls of `mla_testbed.kernels`: "cpu" or "aiter"."""
+    """What executes the calls of `mla_testbed.kernels`: "cpu", "aiter" or "hip"."""
     text: bytes = load().mla_backend()
     return text.decode()
 
 
-def set_backend(name: str) -> None:
+def set_backend(name: str, device: str = "") -> None:
     """Chooses the backend of `mla_testbed.kernels` for the whole process.
 
     Args:
         name: "cpu", the emulator; "aiter", AITER's own code objects in the gfx emulator, from the
-            directory hsa that AITER_HSA in the environment names. Until this is called,
-            MLA_TESTBED_BACKEND in the environment decides, else "cpu".
+            directory hsa that AITER_HSA in the environment names; "hip", this project's kernels on
+            a device. Until this is called, MLA_TESTBED_BACKEND in the environment decides, else
+            "cpu".
+        device: of backend "hip": "hip:0", "emulated:gfx942", ... Empty: MLA_TESTBED_DEVICE in the
+            environment, else the emulated device of each call's architecture.
 
     Raises:
-        UsageError: another name.
+        UsageError: another name; an unknown device is one at the first call.
     """
+    if device and name != "hip":
+        raise UsageError(f"device is '{device}'; backend '{name}' takes none")
     check(load().mla_set_backend(name.encode()))
+    check(load().mla_set_device(device.encode()))
 
 
 def set_threads(threads: int) -> int:
@@ -167,3 +181,15 @@ def check_places(on: bool) -> bool:
     GPU (see `tensors.set_place`) switches this on for the whole process.
     """
     return bool(load().mla_check_places(1 if on else 0))
+
+
+def check_written(on: bool) -> bool:
+    """Whether calls of `mla_testbed.kernels` answer for their outputs; returns what held before.
+
+    Then a row of a request with keys that no work covers, a row that a work names and the backend
+    did not write, and a piece of a reduce that holds `mla_testbed.POISON_F32` are each a line of a
+    FaultError's report. Rows of requests without keys, rows that see no key and rows beyond the
+    requests may stay unwritten. For the whole process.
+    """
+    function = getattr(load(), "mla_check_written", None)  # none in a library from before it
+    return False if function is None else bool(function(1 if on else 0))

@@ -70,6 +70,13 @@ ReduceTensors = _struct("ReduceTensors", (
 ReferenceResults = _struct("ReferenceResults", (
     "out", "out_bound", "lse", "lse_bound"), ctypes.c_void_p)
 
+RopeCacheOptions = _struct("RopeCacheOptions", (
+    "arch", "is_neox", "is_nope_first", "compute_all_q_rope", "segmented"))
+
+RopeCacheTensors = _struct("RopeCacheTensors", (
+    "q_nope", "q_pe", "kv_c", "k_pe", "kv_cache", "q_out", "slot_mapping", "k_scale", "q_scale",
+    "positions", "cos_cache", "sin_cache"), ctypes.POINTER(Tensor))
+
 PrefillTensors = _struct("PrefillTensors", (
     "q", "k", "v", "qo_indptr", "kv_indptr", "kv_page_indices", "work_indptr", "work_info_set",
     "split_data", "split_lse", "output", "q_scale", "k_scale", "v_scale"), ctypes.POINTER(Tensor))

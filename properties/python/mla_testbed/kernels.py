@@ -12,6 +12,10 @@ from typing import Any
 
 from . import _library, _options, _structs
 from ._tensors import FP8_ENCODING, describe
+from .cache_kernels import quantise_fp8, rope_and_cache
+
+__all__ = ["concat_and_cache", "decode_stage1", "expand_pages", "prefill", "quantise_fp8",
+           "reduce", "rope_and_cache"]
 
 
 def _pointers(struct: Any, arch: str, fp8: tuple[str, ...], **tensors: Any) -> tuple[Any, Any]:
@@ -189,3 +193,35 @@ def concat_and_cache(
     _library.check(_library.load().mla_concat_and_cache(
         _options.arch_number(arch), *(ctypes.byref(t) for t in tensors), kv_cache_dtype.encode(),
         described))
+
+
+def expand_pages(
+    block_table: Any,
+    kv_indptr: Any,
+    kv_indices: Any,
+    pages_per_block: int,
+    table_rows: Any = None,
+) -> None:
+    """From a block table to the flat list of pages, as the kernel of an engine makes it.
+
+    Page t of request r is `block_table[row, t // pages_per_block] * pages_per_block + t %
+    pages_per_block`, at `kv_indices[kv_indptr[r] + t]`; nothing else is written. With pages of one
+    token these are the tokens' slots.
+
+    Args:
+        block_table: (rows, columns) int32, any strides.
+        kv_indptr: (batch + 1) int32, running sum of pages.
+        kv_indices: int32, at least kv_indptr[-1] entries.
+        pages_per_block: tokens of a block divided by tokens of a page.
+        table_rows: (batch) int64, the row of each request; None: row r of request r.
+
+    Raises:
+        OverrunError: kv_indices or a row of the table is too short; nothing has been written.
+        UnsupportedError: a page number leaves int32.
+        TensorError: an array of another dtype or shape.
+    """
+    rows = None if table_rows is None else ctypes.byref(describe(table_rows, "table_rows"))
+    _library.check(_library.load().mla_expand_pages(
+        ctypes.byref(describe(block_table, "block_table")),
+        ctypes.byref(describe(kv_indptr, "kv_indptr")), rows, pages_per_block,
+        ctypes.byref(describe(kv_indices, "kv_indices"))))

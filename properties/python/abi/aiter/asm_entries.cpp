@@ -7,6 +7,7 @@
 #include "properties/python/abi/aiter/mla_testbed_aiter.h"
 #include "properties/python/abi/backend.hpp"
 #include "properties/python/abi/execution.hpp"
+#include "properties/python/abi/stage1_run.hpp"
 
 namespace mla::abi::aiter {
 namespace {
@@ -19,12 +20,14 @@ std::optional<Failure> decode(const DecodeCall& call) {
   const auto selection = select_kernel(step);
   if (!selection) return abi::failure_of(selection.error());
   const cpu::Stage1Call on_cpu = call_of(step);
-  auto list = cpu::stage1_tasks(on_cpu);
+  const auto list = cpu::stage1_tasks(on_cpu);
   if (!list) return abi::failure_of(list.error());
   if (!list->faults.empty()) return failure_of_faults("stage 1", list->faults);
-  if (step.machine.execution == Execution::code_objects) return run_on_device(step, *selection);
-  cpu::run_stage1_tasks(on_cpu, std::move(*list), threads());
-  return std::nullopt;
+  return answer_for_outputs(on_cpu, *list, [&]() -> std::optional<Failure> {
+    if (step.machine.execution == Execution::code_objects) return run_on_device(step, *selection);
+    cpu::run_stage1_tasks(on_cpu, *list, threads());
+    return std::nullopt;
+  });
 }
 
 // AITER's caller asks for an error after every call, and raises if there is a text.

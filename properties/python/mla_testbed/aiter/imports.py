@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -13,13 +14,35 @@ from typing import Any
 Change = Callable[[ModuleType], None]
 
 
-class NotServedError(ImportError):
-    """A compiled module of AITER that mla-testbed has no replacement for."""
+#: Kernels of other makers, by compiled module: what they are, and what keeps AITER from them.
+_OTHERS = {
+    "module_hk_mla_v32_fwd_mi3xx": (
+        "HipKittens decode, hk_mla_v32_decode_fwd", "unset AITER_ENABLE_EXPERIMENTAL"),
+    "module_hk_mla_v40_fwd_mi3xx": (
+        "HipKittens decode of DeepSeek-V4, hk_mla_v40_decode_fwd",
+        "there is no other kernel of this model in AITER"),
+    "module_opus_mla": (
+        "OPUS decode, mla_decode_fwd_opus_stage1", "unset AITER_MLA_USE_OPUS"),
+    "module_ds32_mla": (
+        "OPUS decode of DeepSeek-V3.2, mla_decode_stage1_opus_fwd_ds32",
+        "use the layout LEGACY instead of DS32_OPUS"),
+    "flydsl": ("FlyDSL kernels", "unset AITER_MLA_REDUCE_FLYDSL"),
+}
 
-    def __init__(self, module: str) -> None:
+
+class NotServedError(ImportError):
+    """A compiled module of AITER, or an operation, that mla-testbed has no replacement for.
+
+    module: the module. operation: its operation, where it is known.
+    """
+
+    def __init__(self, module: str, operation: str | None = None) -> None:
+        self.operation = operation
+        what, advice = _OTHERS.get(module, (f"AITER's compiled module {module}", None))
+        named = what if operation is None else f"{operation} ({what})"
         super().__init__(
-            f"AITER needs its compiled module {module}, which mla-testbed does not replace: this "
-            "operation cannot run here. See docs/aiter-on-a-laptop.md for what can.", name=module)
+            f"{named} is not served by mla-testbed and cannot run here; "
+            f"{advice or 'docs/aiter-on-a-laptop.md says what can'}", name=module)
 
 
 def refuse_operation(module: str) -> Callable[[str], Any]:
@@ -28,9 +51,20 @@ def refuse_operation(module: str) -> Callable[[str], Any]:
     def refuse(name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise NotServedError(f"{module}, operation {name}")
+        raise NotServedError(module, name)
 
     return refuse
+
+
+def refuse_flydsl(flydsl: ModuleType) -> None:
+    """The change of aiter.ops.flydsl: its kernels would be launched on a GPU."""
+    for name in [name for name in vars(flydsl) if name.startswith("flydsl_")]:
+        if callable(getattr(flydsl, name)):
+            setattr(flydsl, name, functools.partial(_refuse, "flydsl", name))
+
+
+def _refuse(module: str, name: str, *_: Any, **__: Any) -> None:
+    raise NotServedError(module, name)
 
 
 class Hook(importlib.abc.MetaPathFinder):

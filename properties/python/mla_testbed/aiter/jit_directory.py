@@ -18,6 +18,8 @@ MODULES = {
     "module_ps_metadata": "metadata",
     "module_mla_reduce": "reduce",
     "module_cache": "cache",
+    "module_quant": "quant",
+    "module_rope_1c_cached_positions_fwd": "rope",
 }
 #: Libraries that AITER loads with ctypes.
 LIBRARIES = ("module_mla_asm",)

@@ -42,6 +42,7 @@ class Stage:
             os.environ[name] = value
         _tensors.set_place(lambda tensor: 0 if world.on_device(tensor) else -1)
         self._places = _library.check_places(True)
+        self._written = _library.check_written(True)
         self._hook = imports.Hook(_changes(findings, once))
         self._hook.install()
         _triton_driver(machine)
@@ -60,6 +61,7 @@ class Stage:
         """Puts everything back but modules that were imported meanwhile."""
         self._hook.remove()
         _library.check_places(self._places)
+        _library.check_written(self._written)
         _tensors.set_place(None)
         for name, value in self._environment.items():
             if value is None:
@@ -97,7 +99,8 @@ def _of_tree(tree: pathlib.Path) -> dict[str, str]:
 
 
 def _changes(findings: Findings | None, once: bool) -> dict[str, imports.Change]:
-    changes: dict[str, imports.Change] = {"aiter.jit.core": imports.refuse_builds}
+    changes: dict[str, imports.Change] = {
+        "aiter.jit.core": imports.refuse_builds, "aiter.ops.flydsl": imports.refuse_flydsl}
     if findings is not None:
         changes["aiter.test_common"] = lambda module: strict.install(module, findings, once=once)
     return changes

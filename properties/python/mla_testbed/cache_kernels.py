@@ -1,0 +1,102 @@
+"""Rotary embedding with the cache write, and casts to fp8, on the caller's own arrays.
+
+Part of `mla_testbed.kernels`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from . import _library, _options, _structs
+from ._tensors import FP8_ENCODING, describe
+from .errors import UsageError
+
+#: Where the scale of a cast comes from.
+SCALES = {"given": 0, "tensor": 1, "row": 2}
+
+
+def rope_and_cache(
+    q_nope: Any,
+    q_pe: Any,
+    kv_c: Any,
+    k_pe: Any,
+    kv_cache: Any,
+    q_out: Any,
+    slot_mapping: Any,
+    k_scale: Any,
+    q_scale: Any,
+    positions: Any,
+    cos_cache: Any,
+    sin_cache: Any,
+    is_neox: bool,
+    is_nope_first: bool = True,
+    compute_all_q_rope: bool = False,
+    *,
+    segmented: bool = False,
+    arch: str = "gfx942",
+) -> None:
+    """Rotates new tokens, writes keys into a paged cache and queries into q_out.
+
+    As `aiter.fused_qk_rope_concat_and_cache_mla` and, with `segmented`, its form `_seg`.
+
+    Args:
+        q_nope: (tokens, heads, 512) bf16, float16 or float32; all sources have one dtype.
+        q_pe: (tokens, heads, 64).
+        kv_c: (tokens, 512) or (tokens, key heads, 512).
+        k_pe: (tokens, 64) or (tokens, key heads, 64).
+        kv_cache: (blocks, block size, 576), (blocks, block size, key heads, 576), or segmented
+            (blocks, 64 * 576); of the same dtype, or fp8.
+        q_out: (tokens, heads, 576) of the same dtype, or fp8 if the cache is.
+        slot_mapping: (tokens) int64; negative: padding, nothing is written.
+        k_scale, q_scale: one float32; an fp8 element is the value divided by it.
+        positions: (tokens) int64.
+        cos_cache, sin_cache: (positions, 32).
+        is_neox: pairs (i, i + 32); otherwise (2 i, 2 i + 1).
+        is_nope_first: the latent part lies before the rope part.
+        compute_all_q_rope: queries of padding are written too.
+
+    Raises:
+        FaultError: a slot or a position outside of its table; the other tokens are written.
+        TensorError, UnsupportedError: arrays that the operation does not take.
+    """
+    encoding = FP8_ENCODING.get(arch)
+    options = _options.filled(
+        _structs.RopeCacheOptions, "mla_rope_cache_defaults", arch=_options.arch_number(arch),
+        is_neox=is_neox, is_nope_first=is_nope_first, compute_all_q_rope=compute_all_q_rope,
+        segmented=segmented)
+    given = {"q_nope": q_nope, "q_pe": q_pe, "kv_c": kv_c, "k_pe": k_pe, "kv_cache": kv_cache,
+             "q_out": q_out, "slot_mapping": slot_mapping, "k_scale": k_scale,
+             "q_scale": q_scale, "positions": positions, "cos_cache": cos_cache,
+             "sin_cache": sin_cache}
+    alive = {name: describe(tensor, name, fp8=encoding if name in ("kv_cache", "q_out") else None)
+             for name, tensor in given.items() if tensor is not None}
+    tensors = _structs.RopeCacheTensors(
+        **{name: ctypes.pointer(tensor) for name, tensor in alive.items()})
+    _library.check(_library.load().mla_rope_and_cache(
+        ctypes.byref(options), ctypes.byref(tensors)))
+
+
+def quantise_fp8(
+    input: Any, output: Any, scales: Any, scale: str = "given", *, arch: str = "gfx942"
+) -> None:
+    """Casts to fp8: element / scale, rounded to nearest even, saturating.
+
+    Args:
+        input: bf16, float16 or float32, contiguous.
+        output: fp8, as many elements.
+        scales: one float32, or with "row" one for each row of the last dimension.
+        scale: "given": read, as `aiter.static_per_tensor_quant`; "tensor": the largest magnitude
+            divided by the largest fp8 number, written, as `dynamic_per_tensor_quant`; "row": the
+            same for each row, as `dynamic_per_token_scaled_quant`. Nothing but zeros has scale 0,
+            and its elements become NaN, as in the original.
+
+    Raises:
+        TensorError: arrays that the operation does not take.
+    """
+    if scale not in SCALES:
+        raise UsageError(f"scale is '{scale}'; expected {', '.join(SCALES)}")
+    _library.check(_library.load().mla_quantise_fp8(
+        _options.arch_number(arch), SCALES[scale], ctypes.byref(describe(input, "input")),
+        ctypes.byref(describe(output, "output", fp8=FP8_ENCODING.get(arch))),
+        ctypes.byref(describe(scales, "scales"))))
