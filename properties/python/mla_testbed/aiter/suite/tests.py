@@ -69,4 +69,6 @@ TESTS = (
               small=_words("-c 64 -b 1 -n 16,2 -d bf16 -kvd bf16")),
     AiterTest("concat_cache_mla", "test_concat_cache_mla.py",
               small=_words("-t 4 64 -c normal")),
+    AiterTest("rope_cache_mla", "test_concat_cache_mla.py",
+              small=_words("-t 4 64 -c fused_qk -ql contiguous strided")),
 )
