@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 
@@ -30,7 +31,7 @@ struct Options {
 
 constexpr const char* kFooter = R"(
 Each target turns bytes into a case, a planner call or a document, and says what must hold. The
-fuzzer starts from the shipped corpus, which has one folder for each target. New inputs are lost
+fuzzer starts from the shipped corpus, which has one archive for each target. New inputs are lost
 unless --corpus names a folder of your own. --for is the time for each target. A finding prints the
 case and the file that reproduces it, and the exit code is 1.
 Only builds of the preset `fuzz` have the fuzzer: cmake --preset fuzz && cmake --build --preset fuzz
@@ -112,15 +113,18 @@ std::string list_text() {
   return out;
 }
 
-// A working copy of the shipped corpus, so that the repository stays as it is.
-fs::path working_corpus(const Options& o, const std::string& target) {
-  if (o.corpus != "fixtures/corpus") return fs::path(o.corpus) / target;
-  const fs::path copy = fs::temp_directory_path() / "mla-testbed-corpus" / target;
+// The folder of a target. The shipped corpus is an archive a target, unpacked where nothing of the
+// repository changes; without it, a fuzzer starts from nothing.
+Result<fs::path> working_corpus(const Options& o, const std::string& target) {
+  const fs::path archive = fs::path(o.corpus) / (target + ".tar.gz");
+  if (!fs::exists(archive)) return fs::path(o.corpus) / target;
+  const fs::path folder = fs::temp_directory_path() / "mla-testbed-corpus";
   std::error_code error;
-  fs::create_directories(copy, error);
-  fs::copy(fs::path(o.corpus) / target, copy,
-           fs::copy_options::recursive | fs::copy_options::overwrite_existing, error);
-  return copy;
+  fs::create_directories(folder, error);
+  const std::string command = "tar -xzf " + quoted(archive) + " -C " + quoted(folder);
+  if (std::system(command.c_str()) != 0)
+    return Error{ErrorCode::fault, "'" + command + "' failed", ""};
+  return folder / target;
 }
 
 ExitCode fuzz(const Options& o) {
@@ -148,8 +152,9 @@ ExitCode fuzz(const Options& o) {
                                    "one in build/fuzz; build/*/mla-fuzz " +
                                    name + " FILES replays inputs without it",
                                ""});
-    const auto run = run_target(fuzzer, working_corpus(o, name),
-                                std::max<std::int64_t>(1, time->count() / 1000));
+    const auto corpus = working_corpus(o, name);
+    if (!corpus) return complain("fuzz", corpus.error());
+    const auto run = run_target(fuzzer, *corpus, std::max<std::int64_t>(1, time->count() / 1000));
     if (!run) return complain("fuzz", run.error());
     char row[160];
     std::snprintf(row, sizeof row, "%-17s %11s %10s %8s  %s\n", name.c_str(),
@@ -175,7 +180,8 @@ void add_fuzz(CLI::App& app, ExitCode& exit) {
   c->add_option("--for", o->time, "Time for each target: 30s, 10m, 2h")
       ->type_name("TIME")
       ->capture_default_str();
-  c->add_option("--corpus", o->corpus, "Folder with a folder of inputs for each target")
+  c->add_option("--corpus", o->corpus,
+                "Folder with a folder of inputs, or an archive, for each target")
       ->type_name("DIR")
       ->capture_default_str();
   c->add_flag("--list", o->list, "List the targets and what they check");

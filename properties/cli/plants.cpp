@@ -72,12 +72,17 @@ std::string report_name(const prop::Origin& origin) {
 constexpr const char* kTableHead = R"(# Which real defects are planted?
 
 These are the defects from which this project started, with their public reports. A plant puts a
-defect back on purpose, and the property in its row must catch it. `mla-testbed plants --table`
-writes this page.
+defect back on purpose, and the property in its row must catch it. *Imitated*: the plant edits what
+a launch returned; all others break the stage that was broken. `mla-testbed plants --table` writes
+this page.
 
 | Defect | Report | Caught by | What is planted, or why nothing is |
 | --- | --- | --- | --- |
 )";
+
+std::string sentence(const Plant& p) {
+  return std::string(p.what) + (p.imitated ? " *Imitated.*" : "");
+}
 
 // docs/bugs.md: every defect of the corpus with its plants, or the reason why it has none.
 ExitCode table() {
@@ -89,7 +94,7 @@ ExitCode table() {
     for (const Plant& p : prop::all_plants()) {
       if (prop::find_origin(p.id) != &origin) continue;
       caught += (caught.empty() ? "" : ", ") + std::string(p.property);
-      what += (what.empty() ? "" : " ") + std::string(p.what);
+      what += (what.empty() ? "" : " ") + sentence(p);
     }
     planted += caught.empty() ? 0 : 1;
     out += "| " + std::string(origin.id) + " | " + report_name(origin) + " | " +
@@ -103,8 +108,8 @@ ExitCode table() {
       "| Plant | Caught by | What is planted |\n| --- | --- | --- |\n";
   for (const Plant& p : prop::all_plants())
     if (prop::find_origin(p.id) == nullptr)
-      out += "| " + std::string(p.id) + " | " + std::string(p.property) + " | " +
-             std::string(p.what) + " |\n";
+      out +=
+          "| " + std::string(p.id) + " | " + std::string(p.property) + " | " + sentence(p) + " |\n";
   return finish("plants", out, ExitCode::held);
 }
 

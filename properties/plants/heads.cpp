@@ -93,13 +93,13 @@ constexpr Plant kPlants[] = {
     {"BUG-009", "P14", "The buffers are sized for the unpadded head count.", "mla1:1q1s1;heads=8",
      plant_of<SizesForModelHeads>},
     {"BUG-035", "P14", "Heads are padded by repetition and taken back as a prefix.",
-     "mla1:1q1s1;heads=2", plant_of<UnpadByPrefix>},
+     "mla1:1q1s1;heads=2", plant_of<UnpadByPrefix>, true},
     {"BUG-105", "P14", "Six heads are padded to 12 by repetition, where the kernel takes 16.",
      "mla1:1q1s1;heads=6", plant_of<AppendOnlyPadding>},
     {"BUG-034", "P24", "The LSE of folded heads is not brought back into the order of the output.",
-     "mla1:1q2s2;heads=32", plant_of<FoldedLse>},
+     "mla1:1q2s2;heads=32", plant_of<FoldedLse>, true},
     {"BUG-024", "P14", "The reduce is wrong for heads that are folded.", "mla1:1q1s2;heads=32",
-     plant_of<BrokenFoldedReduce>},
+     plant_of<BrokenFoldedReduce>, true},
 };
 
 }  // namespace

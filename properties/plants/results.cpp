@@ -117,22 +117,22 @@ class SilentFaults final : public Interposer {
 };
 
 constexpr Plant kPlants[] = {
-    {"BUG-107", "P24", "The LSE is a binary logarithm.", "mla1:1q1s1", plant_of<BinaryLog>},
-    {"BUG-106", "P24", "The LSE is not returned.", "mla1:1q1s1", plant_of<NoLse>},
+    {"BUG-107", "P24", "The LSE is a binary logarithm.", "mla1:1q1s1", plant_of<BinaryLog>, true},
+    {"BUG-106", "P24", "The LSE is not returned.", "mla1:1q1s1", plant_of<NoLse>, true},
     {"BUG-070", "P09", "A split without keys contributes weight.", "mla1:1q1s1;planner=none",
-     plant_of<WeightyEmptySplit>},
+     plant_of<WeightyEmptySplit>, true},
     {"SEED-zero-times-nan", "P37", "A NaN in a key that a row must not see reaches its output.",
-     "mla1:1q2s4", plant_of<ZeroTimesNan>},
+     "mla1:1q2s4", plant_of<ZeroTimesNan>, true},
     {"SEED-silent-faults", "P39", "What a launch leaves out is not reported.", "mla1:1q1s1",
-     plant_of<SilentFaults>},
+     plant_of<SilentFaults>, true},
     {"BUG-076", "P09", "Without keys the split route divides 0 by 0.", "mla1:1q1s0;planner=none",
-     plant_of<ZeroByZero>},
+     plant_of<ZeroByZero>, true},
     {"BUG-013", "P09", "Short contexts come out as NaN when heads are folded.",
-     "mla1:1q1s1;heads=32", plant_of<FoldedShortContext>},
+     "mla1:1q1s1;heads=32", plant_of<FoldedShortContext>, true},
     {"BUG-069", "P31", "The reduce reads slots that no split has written.", "mla1:1q1s1",
-     plant_of<RacingReduce>},
+     plant_of<RacingReduce>, true},
     {"BUG-073", "P08", "Slots that work off many rows are off by a little.", "mla1:2q1s1;cu=1",
-     plant_of<CompoundingSteal>},
+     plant_of<CompoundingSteal>, true},
 };
 
 }  // namespace

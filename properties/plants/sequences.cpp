@@ -92,7 +92,7 @@ constexpr Plant kPlants[] = {
     {"SEED-shared-groups", "P30", "The draft's metadata is built into the buffers of the target.",
      "mla1:1q1s1", plant_of<SharedBuffers>},
     {"SEED-raised-rows", "P12", "The rows in front of a raised request are cut off its end.",
-     "mla1:1q2s2;qpad=4", plant_of<CutAtTheEnd>},
+     "mla1:1q2s2;qpad=4", plant_of<CutAtTheEnd>, true},
 };
 
 }  // namespace

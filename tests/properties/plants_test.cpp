@@ -23,6 +23,14 @@ const Backend& backend() {
   return *cpu;
 }
 
+// Keeps what the launch returned, before rows are cut from it.
+struct Kept final : prop::Interposer {
+  void on_result(const ExecutionOptions&, const DecodeMetadata&, DecodeResult& r) const override {
+    returned = r;
+  }
+  mutable DecodeResult returned;
+};
+
 prop::Outcome check(const Plant& plant, const prop::Interposer* interposer) {
   const Property* property = prop::find_property(plant.property);
   REQUIRE(property != nullptr);
@@ -76,6 +84,26 @@ TEST_CASE("plants: on its own case each makes its property fail, which holds wit
     const prop::Outcome without = check(plant, nullptr);
     INFO(without.message);
     CHECK(without.verdict == Verdict::pass);
+  }
+}
+
+TEST_CASE("plants: the imitated ones, and no others, change what a launch returned", "[plants]") {
+  for (const Plant& plant : prop::all_plants()) {
+    INFO(plant.id);
+    auto c = *parse_case(plant.case_line);
+    if (c.kind != StepKind::decode) c = *parse_case("mla1:2q2s9");
+    const Kept kept;
+    prop::Subject subject(c, backend(), &kept);
+    if (!subject.result()) continue;  // a shape without a kernel: the plant is in an earlier stage
+    DecodeResult returned = kept.returned;
+    returned.faults.push_back({"a fault", -1, -1});
+    const auto row = static_cast<std::size_t>(c.heads * kValueDim);
+    returned.out[returned.out.size() - row] = 0x7FC0;  // NaN in the last row
+    DecodeResult edited = returned;
+    plant.make()->on_result({.threads = 2}, *subject.metadata(), edited);
+    const bool same = edited.out == returned.out &&
+                      edited.faults.size() == returned.faults.size() && edited.lse == returned.lse;
+    CHECK(same != plant.imitated);
   }
 }
 
