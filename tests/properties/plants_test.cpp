@@ -98,7 +98,7 @@ TEST_CASE("plants: the imitated ones, and no others, change what a launch return
     DecodeResult returned = kept.returned;
     returned.faults.push_back({"a fault", -1, -1});
     const auto row = static_cast<std::size_t>(c.heads * kValueDim);
-    returned.out[returned.out.size() - row] = 0x7FC0;  // NaN in the last row
+    returned.out[returned.out.size() - row] = 0x7FC1;  // a NaN in the last row
     DecodeResult edited = returned;
     plant.make()->on_result({.threads = 2}, *subject.metadata(), edited);
     const bool same = edited.out == returned.out &&
