@@ -64,15 +64,19 @@ def get_ps_metadata_v1(
     reduce_partial_map: aiter_tensor_t, qhead_granularity: int = 1, qlen_granularity: int = 256,
     kvlen_granularity: int = 1, block_size: int = 1, is_causal: bool = True,
 ) -> None:
-    """Plans a prefill step as AITER does; the three lists are host memory."""
+    """Plans a prefill step as AITER does; the three lists are host memory.
+
+    The results are copied to wherever the buffers are (hipMemcpyDefault): to the device, or to
+    pinned memory from which an engine copies them later.
+    """
     options = _options.filled(
         _structs.PrefillPlanOptions, "mla_prefill_plan_defaults",
         compute_units=session.compute_units(), gqa_ratio=gqa_ratio, num_heads_k=num_heads_k,
         qhead_granularity=qhead_granularity, qlen_granularity=qlen_granularity,
         kvlen_granularity=kvlen_granularity, block_size=block_size, is_causal=is_causal,
         as_aiter=True)
-    buffers = _buffers(work_metadata_ptrs, work_indptr, work_info, reduce_indptr,
-                       reduce_final_map, reduce_partial_map)
+    buffers = _buffers(*map(_anywhere, (work_metadata_ptrs, work_indptr, work_info, reduce_indptr,
+                                        reduce_final_map, reduce_partial_map)))
     _library.check(_library.load().mla_plan_prefill(
         ctypes.byref(options), seqlens_qo_indptr, pages_kv_indptr, context_lens,
         ctypes.byref(buffers)))
@@ -80,6 +84,13 @@ def get_ps_metadata_v1(
 
 def _buffers(*tensors: aiter_tensor_t) -> Any:
     return _structs.PlanBuffers(*(ctypes.pointer(_base(tensor)) for tensor in tensors))
+
+
+def _anywhere(tensor: aiter_tensor_t) -> aiter_tensor_t:
+    """The same memory, called the device's."""
+    copy = aiter_tensor_t.from_buffer_copy(tensor)
+    copy.device_id = 0
+    return copy
 
 
 def _base(tensor: aiter_tensor_t) -> _structs.Tensor:

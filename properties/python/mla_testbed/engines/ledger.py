@@ -20,8 +20,8 @@ from ..errors import UsageError
 from .findings import Finding
 
 FORMAT = "mla-testbed engines ledger 1"
-#: What ships with the package.
-SHIPPED = pathlib.Path(__file__).with_name("known.json")
+#: What ships with the package: a file for each engine.
+SHIPPED = pathlib.Path(__file__).with_name("known")
 _KEYS = {"id", "link", "why", "engine", "versions", "aiter", "properties", "where", "text",
          "witness"}
 
@@ -64,11 +64,13 @@ class Known:
 
 
 def read(path: pathlib.Path) -> list[Known]:
-    """The entries of a file.
+    """The entries of a file, or of all .json files in a folder.
 
     Raises:
         UsageError: it cannot be read, or is malformed; the message names file and entry.
     """
+    if path.is_dir():
+        return [known for file in sorted(path.glob("*.json")) for known in read(file)]
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as e:

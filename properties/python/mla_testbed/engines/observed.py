@@ -31,7 +31,8 @@ class Observed:
             planner, mla_capture.observed(planner, lambda a: self.decode.append(dict(a))))
         other = getattr(aiter, "get_ps_metadata_v1", None)
         if other is not None:
-            mla_capture.replace_everywhere(other, mla_capture.observed(other, self._planned))
+            mla_capture.replace_everywhere(
+                other, mla_capture.observed(other, self._planned, name="get_ps_metadata_v1"))
 
     def clear(self) -> None:
         """Forgets all calls."""

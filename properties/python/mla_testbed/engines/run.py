@@ -101,8 +101,15 @@ class Run:
 
     def witnesses(self) -> None:
         """Each entry of the ledger that concerns this engine must still fail on its witness."""
-        for known in self._concerned():
-            if not known.witness:
+        for known in self.plan.ledger:
+            if not known.witness or known.engine != self.plan.setting.engine:
+                continue
+            machine = adapt.product(CaseLine.parse(known.witness))
+            if self.plan.arch not in (None, machine[0]):
+                continue
+            worker = self.workers.of(machine)
+            worker.hello()
+            if not known.concerns(known.engine, worker.version, worker.aiter):
                 continue
             found = self.judge(known.witness, attend=True)
             if not any(known.explains(f, found.facts) for f in found.findings):

@@ -52,6 +52,10 @@ class Prefill:
         """Each builder has its own."""
         return Prefill()
 
+    def get_name(self) -> str:
+        """What ROCm chooses."""
+        return "FLASH_ATTN"
+
     def prepare_metadata(self, metadata: object) -> None:
         """Nothing to prepare."""
 
