@@ -88,7 +88,6 @@ def test_a_server_is_as_large_as_the_largest_of_its_steps():
                               "data=normal.41"))
     assert (made.heads, made.fp8_cache, made.page_size) == (32, True, 64)
     assert (made.draft_tokens, made.max_requests, made.context) == (4, 3, 300)
-    assert made.slots % 64 == 0
 
 
 def test_fresh_memory_is_poisoned_only_inside():

@@ -15,7 +15,7 @@ from ..engine import PADDING, Built, Machine
 from ..line import CaseLine
 from ..observed import Observed
 from ..step import EngineStep
-from . import attention, batch, machine, metadata, server
+from . import attention, batch, machine, metadata, server, versions
 from .batch import Mode
 
 _GLOBALS = ("_use_mla_ps_kernel", "fast_mode", "intra_batch_mode")
@@ -27,15 +27,18 @@ class SglangEngine:
     name = "sglang"
 
     def __init__(self, of: Machine) -> None:
+        self.machine = of
         surroundings.enter(of)
         machine.prepare()
         self.module = machine.import_backend()
+        self.sources: tuple[str, ...] = (str(self.module.__file__),)
         self.version = machine.version()
         self.aiter = surroundings.aiter_version()
         self.observed = Observed(of.arch, of.compute_units)
         self._globals = {name: getattr(self.module, name) for name in _GLOBALS}
         self._graph = False
-        self._captures: dict[Mode, Built] = {}
+        self._captures: dict[tuple[Mode, int], Built] = {}
+        self._refused: dict[tuple[int, str, int], str | None] = {}
 
     def adapt(self, line: CaseLine) -> CaseLine:
         """Equal rows where no request has more than 16, one scale for query and cache.
@@ -61,6 +64,12 @@ class SglangEngine:
             return "SGLang scales the query by the scale of the cache"
         if not step.causal:
             return "SGLang's attention over the MLA cache is causal"
+        asked = (step.heads, step.dtype_kv, max(step.query_lens))
+        if asked not in self._refused:
+            self._refused[asked] = self._assertion(step)
+        return self._refused[asked]
+
+    def _assertion(self, step: EngineStep) -> str | None:
         try:
             self.backend_of([step])
         except AssertionError as e:
@@ -81,7 +90,7 @@ class SglangEngine:
         made = server.runner(configuration, server.publish(configuration))
         with server.poisoned(int(POISON)):
             backend = self.module.AiterAttnBackend(made, **arguments)
-        backend.mla_testbed_server = configuration
+        backend.mla_testbed_runner = made
         return backend
 
     def start(self, steps: Sequence[EngineStep]) -> None:
@@ -98,7 +107,7 @@ class SglangEngine:
     def build(self, step: EngineStep) -> Built:
         """init_forward_metadata."""
         made = batch.of_step(step, batch.mode_of(step))
-        forward_batch = made.forward_batch()
+        forward_batch = self._forward_batch(made)
         with self._recorded(step):
             self.backend.init_forward_metadata(forward_batch)
         return self._built(step, attention.Kept(made, self.backend.forward_metadata, forward_batch))
@@ -109,33 +118,48 @@ class SglangEngine:
         if not self._graph or mode is Mode.EXTEND:
             return None
         made = batch.padding(mode, step.requests + step.pad, step.query_lens[0], self._fill())
-        forward_batch = made.forward_batch()
+        forward_batch = self._forward_batch(made)
         with self._recorded(step):
-            self.backend.init_forward_metadata_out_graph(forward_batch, in_capture=True)
+            versions.graph_metadata(self.backend, made, forward_batch, in_capture=True)
         kept = attention.Kept(made, self.backend.forward_metadata, forward_batch)
         reads = metadata.addresses(kept.metadata)
-        self._captures[mode] = dataclasses.replace(
-            self._built(dataclasses.replace(step, pad=0), kept, live=0), addresses=reads)
-        return self._captures[mode]
+        made_for = mode, step.query_lens[0]
+        self._captures[made_for] = dataclasses.replace(
+            self._built(step, kept, live=0), addresses=reads)
+        return self._captures[made_for]
 
     def replay(self, step: EngineStep, captured: Built) -> Built:
         """init_forward_metadata_out_graph with the step's requests and padding after them.
 
-        A step of another mode than the captured one has a graph of its own, a prefill none.
+        A step of another mode, or of more rows, has a graph of its own; a prefill has none.
         """
         mode = batch.mode_of(step)
         count = len(captured.metadata.batch.rows)
-        graph = self._captures.get(mode) or self.capture(
+        graph = self._captures.get((mode, step.query_lens[0])) or self.capture(
             dataclasses.replace(step, pad=count - step.requests))
         if graph is None:
             return self.build(step)
         kept: attention.Kept = graph.metadata
         made = batch.refill(kept.batch, step, self._fill())
-        forward_batch = made.forward_batch()
+        forward_batch = self._forward_batch(made)
         with self._recorded(step):
-            self.backend.init_forward_metadata_out_graph(forward_batch, in_capture=False)
+            versions.graph_metadata(self.backend, made, forward_batch, in_capture=False)
         reads = metadata.addresses(self.backend.forward_metadata)
         return dataclasses.replace(self._built(step, kept), addresses=reads)
+
+    def idle(self, step: EngineStep, count: int) -> Built:
+        """init_forward_metadata of a rank without requests, as wide as its neighbours' batches.
+
+        Args:
+            step: of the server that `start` made.
+        """
+        made = batch.padding(Mode.IDLE, count, 1, self._fill())
+        made = dataclasses.replace(made, seq_lens_sum=int(made.seq_lens_cpu.sum()))
+        forward_batch = self._forward_batch(made)
+        with self._recorded(step):
+            self.backend.init_forward_metadata(forward_batch)
+        return self._built(
+            step, attention.Kept(made, self.backend.forward_metadata, forward_batch), live=0)
 
     def attend(
         self, step: EngineStep, built: Built, q: np.ndarray, cache: np.ndarray
@@ -153,6 +177,12 @@ class SglangEngine:
                    "dtype_q": step.dtype_q, "dtype_kv": step.dtype_kv}
         made = metadata.bundle_of(step.case, kept.metadata, self.observed, scalars)
         return Built(made, requests + (PADDING,) * (len(kept.batch.rows) - count), kept)
+
+    def _forward_batch(self, made: batch.Batch) -> Any:
+        runner = self.backend.mla_testbed_runner
+        return versions.forward_batch(made.fields(), {
+            "req_to_token_pool": runner.req_to_token_pool,
+            "token_to_kv_pool": runner.token_to_kv_pool, "attn_backend": self.backend})
 
     def _fill(self) -> int:
         """Keys that SGLang gives to graph padding."""
@@ -175,8 +205,7 @@ def server_of(steps: Sequence[EngineStep]) -> server.Server:
     return server.Server(
         heads=first.heads, fp8_cache=first.dtype_kv == "fp8", page_size=first.block_size,
         draft_tokens=max(drafts) if drafts else None, draft_steps=1 if drafts else None,
-        max_requests=max(step.requests for step in steps), context=context,
-        slots=max(step.pool_blocks for step in steps) * first.block_size)
+        max_requests=max(step.requests for step in steps), context=context)
 
 
 def _equal_rows(requests: list[tuple[int, int]]) -> list[tuple[int, int]]:

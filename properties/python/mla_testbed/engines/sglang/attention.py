@@ -36,14 +36,37 @@ def attend(
 ) -> np.ndarray:
     """forward_decode or forward_extend; arguments and result as in engine.py."""
     kept: Kept = built.metadata
-    _fill(backend, cache)
+    fill(backend, cache)
     live = np.repeat([request != PADDING for request in built.requests], kept.batch.rows)
     rows = np.zeros((live.size, *q.shape[1:]), q.dtype)
     rows[live] = q
     backend.forward_metadata = kept.metadata
-    out = _forward(backend, kept, _layer(backend, step), _tensor(rows, backend))
+    out = _forward(backend, kept, layer_of(step), _tensor(rows, backend))
     values: np.ndarray = out.reshape(live.size, step.heads, -1).float().cpu().numpy()
     return values[live]
+
+
+def prefill(
+    backend: Any, step: EngineStep, built: Built, qkv: tuple[np.ndarray, np.ndarray, np.ndarray]
+) -> np.ndarray:
+    """forward_extend of a prefill without a prefix, which attends to its own keys.
+
+    Args:
+        built: of a batch in Mode.EXTEND.
+        qkv: (rows, heads, 192), (rows, heads, 192) and (rows, heads, 128), rounded to bf16.
+
+    Returns:
+        (rows, heads, 128) float32.
+    """
+    kept: Kept = built.metadata
+    fill(backend, empty_cache(step))
+    backend.forward_metadata = kept.metadata
+    q, k, v = (torch.from_numpy(array).to("cuda").to(torch.bfloat16) for array in qkv)
+    layer = layer_of(step)
+    layer.qk_head_dim, layer.v_head_dim, layer.tp_k_head_num = q.shape[-1], v.shape[-1], step.heads
+    out = backend.forward_extend(q, k, v, layer, kept.forward_batch, save_kv_cache=False)
+    values: np.ndarray = out.reshape(v.shape).float().cpu().numpy()
+    return values
 
 
 def _forward(backend: Any, kept: Kept, layer: Any, q: torch.Tensor) -> torch.Tensor:
@@ -58,22 +81,30 @@ def _forward(backend: Any, kept: Kept, layer: Any, q: torch.Tensor) -> torch.Ten
     return made
 
 
-def _layer(backend: Any, step: EngineStep) -> Any:
+def layer_of(step: EngineStep, heads: int | None = None) -> Any:
+    """SGLang's own layer, with the heads of the step or of all ranks."""
     from sglang.srt.layers.radix_attention import RadixAttention
 
     layer = RadixAttention(
-        num_heads=step.heads, head_dim=server.WIDTH, scaling=SCALE, num_kv_heads=1, layer_id=0,
-        v_head_dim=server.KV_LORA_RANK)
+        num_heads=heads or step.heads, head_dim=server.WIDTH, scaling=SCALE, num_kv_heads=1,
+        layer_id=0, v_head_dim=server.KV_LORA_RANK)
     if step.dtype_kv == "fp8":
         layer.k_scale = torch.tensor([step.kv_scale], dtype=torch.float32, device="cuda")
     return layer
 
 
-def _fill(backend: Any, cache: np.ndarray) -> None:
-    """Puts the bits into SGLang's pool, which may be larger: other steps have more blocks."""
-    buffer = backend.token_to_kv_pool.kv_buffer[0]
-    flat = buffer.view(torch.uint8).reshape(buffer.shape[0], -1)
-    flat[:cache.shape[0]].copy_(torch.from_numpy(cache.view(np.uint8).reshape(len(cache), -1)))
+def fill(backend: Any, cache: np.ndarray) -> None:
+    """Gives SGLang's pool a buffer with these bits, in the dtype and shape of its own."""
+    pool = backend.mla_testbed_runner.token_to_kv_pool
+    old = pool.kv_buffer[0]
+    made = torch.from_numpy(cache.view(np.uint8).reshape(len(cache), -1)).to("cuda")
+    pool.kv_buffer[0] = made.view(old.dtype).reshape(len(cache), *old.shape[1:])
+
+
+def empty_cache(step: EngineStep) -> np.ndarray:
+    """Bits of zeros in the dtype of the step's cache."""
+    width = np.uint16 if step.dtype_kv == "bf16" else np.uint8
+    return np.zeros((step.pool_blocks * step.block_size, server.WIDTH), width)
 
 
 def _tensor(bits: np.ndarray, backend: Any) -> torch.Tensor:

@@ -23,6 +23,7 @@ class Mode(enum.Enum):
     VERIFY = "TARGET_VERIFY"
     DRAFT_EXTEND = "DRAFT_EXTEND_V2"
     EXTEND = "EXTEND"
+    IDLE = "IDLE"
 
     @property
     def drafts(self) -> bool:
@@ -64,33 +65,30 @@ class Batch:
     seq_lens_sum: int | None
     rows_tensor: torch.Tensor
 
-    def forward_batch(self) -> Any:
-        """SGLang's own ForwardBatch."""
-        from sglang.srt.model_executor.forward_batch_info import (
-            ForwardBatch,
-            ForwardMode,
-        )
+    def fields(self) -> dict[str, Any]:
+        """Of SGLang's ForwardBatch."""
+        from sglang.srt.model_executor.forward_batch_info import ForwardMode
 
         total = sum(self.rows)
         extend: dict[str, Any] = {}
         if self.mode in (Mode.EXTEND, Mode.DRAFT_EXTEND):
-            extend = dict(
-                extend_seq_lens=self.rows_tensor, extend_seq_lens_cpu=list(self.rows),
-                extend_prefix_lens=self.seq_lens - self.rows_tensor,
-                extend_prefix_lens_cpu=[int(keys) - rows for keys, rows in
-                                        zip(self.seq_lens_cpu, self.rows, strict=True)],
-                extend_num_tokens=total)
+            extend = {
+                "extend_seq_lens": self.rows_tensor, "extend_seq_lens_cpu": list(self.rows),
+                "extend_prefix_lens": self.seq_lens - self.rows_tensor,
+                "extend_prefix_lens_cpu": [int(keys) - rows for keys, rows in
+                                           zip(self.seq_lens_cpu, self.rows, strict=True)],
+                "extend_num_tokens": total}
         spec = None
         if self.mode.drafts:
             spec = types.SimpleNamespace(draft_token_num=self.rows[0], custom_mask=None, topk=1,
                                          num_tokens_per_req=self.rows[0])
-        return ForwardBatch(
-            forward_mode=ForwardMode[self.mode.value], batch_size=len(self.rows),
-            input_ids=torch.zeros(total, dtype=torch.int64, device="cuda"),
-            req_pool_indices=self.pool_rows, seq_lens=self.seq_lens,
-            out_cache_loc=torch.zeros(total, dtype=torch.int64, device="cuda"),
-            seq_lens_sum=self.seq_lens_sum, seq_lens_cpu=self.seq_lens_cpu, spec_info=spec,
-            positions=torch.zeros(total, dtype=torch.int64, device="cuda"), **extend)
+        tokens = [torch.zeros(total, dtype=torch.int64, device="cuda") for _ in range(3)]
+        return {
+            "forward_mode": ForwardMode[self.mode.value], "batch_size": len(self.rows),
+            "input_ids": tokens[0], "out_cache_loc": tokens[1], "positions": tokens[2],
+            "req_pool_indices": self.pool_rows, "seq_lens": self.seq_lens,
+            "seq_lens_sum": self.seq_lens_sum, "seq_lens_cpu": self.seq_lens_cpu,
+            "spec_info": spec, **extend}
 
 
 def of_step(step: EngineStep, mode: Mode, *, pad: int = 0, fill: int = 1) -> Batch:

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib
 import types
 from collections.abc import Iterator
 from typing import Any
 
 import torch
+
+from . import machine, versions
 
 KV_LORA_RANK, ROPE = 512, 64
 WIDTH = KV_LORA_RANK + ROPE
@@ -33,7 +36,6 @@ class Server:
         draft_tokens: rows that a verification has, the last token included; None: no speculation.
         max_requests: rows of the request pool, the one of padding not counted.
         context: longest context in tokens.
-        slots: tokens of the cache, the page of padding included.
         draft_steps: steps of the draft model; None: no speculation.
     """
 
@@ -43,41 +45,20 @@ class Server:
     draft_tokens: int | None
     max_requests: int
     context: int
-    slots: int
     draft_steps: int | None = None
 
 
 def publish(server: Server) -> Any:
-    """Makes the server's arguments those of the process, through SGLang's own context."""
-    from sglang.srt.runtime_context import get_context, get_parallel
-
-    override = get_context().override_server_args(
-        page_size=server.page_size, speculative_num_draft_tokens=server.draft_tokens,
-        speculative_num_steps=server.draft_steps)
-    arguments = override.install()
-    _one_rank(get_parallel())
-    return arguments
-
-
-_forced: list[Any] = []
-
-
-def _one_rank(parallel: Any) -> None:
-    """Widths that SGLang otherwise asks process groups for."""
-    for name in ("attn_tp_size", "attn_dcp_size"):
-        try:
-            getattr(parallel, name)
-        except (RuntimeError, AssertionError):
-            forced = parallel.override(**{name: 1})
-            forced.__enter__()  # for the rest of the process
-            _forced.append(forced)
+    """Makes the server's arguments those of the process."""
+    return versions.publish({
+        "page_size": server.page_size, "speculative_num_draft_tokens": server.draft_tokens,
+        "speculative_num_steps": server.draft_steps})
 
 
 def cache_dtype(server: Server) -> torch.dtype:
     """As SGLang chooses it for the architecture."""
-    from sglang.kernels.ops.quantization.fp8_kernel import fp8_dtype
-
-    found: torch.dtype = fp8_dtype if server.fp8_cache else torch.bfloat16
+    fp8 = importlib.import_module(machine.BACKEND).fp8_dtype
+    found: torch.dtype = fp8 if server.fp8_cache else torch.bfloat16
     return found
 
 
@@ -90,8 +71,8 @@ def runner(server: Server, arguments: Any) -> types.SimpleNamespace:
     requests = ReqToTokenPool(
         size=server.max_requests, max_context_len=server.context + drafts + _EXTRA_CONTEXT,
         device="cuda", enable_memory_saver=False)
-    cache = MLATokenToKVPool(
-        size=server.slots - server.page_size, page_size=server.page_size,
+    cache = MLATokenToKVPool(  # as small as it can be: a forward puts its own buffer into it
+        size=server.page_size, page_size=server.page_size,
         dtype=cache_dtype(server), kv_lora_rank=KV_LORA_RANK, qk_rope_head_dim=ROPE, layer_num=1,
         device="cuda", enable_memory_saver=False)
     model = types.SimpleNamespace(
@@ -104,20 +85,8 @@ def runner(server: Server, arguments: Any) -> types.SimpleNamespace:
         token_to_kv_pool_allocator=types.SimpleNamespace(get_kvcache=lambda: cache),
         decode_attention_backend_str="aiter", server_args=arguments,
         spec_algorithm=types.SimpleNamespace(is_frozen_kv_mtp=lambda: False))
-    made.kv_index_translator = _translator(server, made)
+    made.kv_index_translator = versions.translator(made, server.page_size)
     return made
-
-
-def _translator(server: Server, made: types.SimpleNamespace) -> Any:
-    """Of versions that have one; it changes nothing for a pool of one kind."""
-    try:
-        from sglang.srt.mem_cache.kv_index_translator import KVIndexTranslator
-    except ModuleNotFoundError:
-        return None
-    return KVIndexTranslator(
-        req_to_token=made.req_to_token_pool.req_to_token,
-        token_to_kv_pool_allocator=made.token_to_kv_pool_allocator,
-        token_to_kv_pool=made.token_to_kv_pool, page_size=server.page_size, device="cuda")
 
 
 @contextlib.contextmanager
