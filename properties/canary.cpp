@@ -21,13 +21,6 @@ Outcome fail_sometimes(Subject& subject) {
                 std::to_string(kOneIn));
 }
 
-Case first_that_fails() {
-  Case c;
-  c.requests = {{1, 1}};
-  while (hash_of(c) % kOneIn != 0) ++c.requests.front().kv_len;
-  return c;
-}
-
 }  // namespace
 
 const Property& canary() {
@@ -36,15 +29,11 @@ const Property& canary() {
   return kCanary;
 }
 
-LedgerEntry canary_entry() {
-  LedgerEntry entry;
-  entry.id = "canary";
-  entry.link = "docs/reproduce.md";
-  entry.mechanism = "fails on purpose, so that a run shows that it can see a failure";
-  entry.properties = {&canary()};
-  entry.damage = Damage::claim;
-  entry.witnesses = {{first_that_fails(), &canary()}};
-  return entry;
+Case canary_case() {
+  Case c;
+  c.requests = {{1, 1}};
+  while (hash_of(c) % kOneIn != 0) ++c.requests.front().kv_len;
+  return c;
 }
 
 }  // namespace mla::prop

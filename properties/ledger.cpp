@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "properties/canary.hpp"
+
 namespace mla::prop {
 
 bool covers(const LedgerEntry& entry, const DecodeLaunch& launch) {
@@ -29,6 +31,17 @@ Ledger concerning(const Ledger& ledger, std::string_view backend) {
   std::copy_if(ledger.begin(), ledger.end(), std::back_inserter(out),
                [&](const LedgerEntry& e) { return e.backend.empty() || e.backend == backend; });
   return out;
+}
+
+LedgerEntry canary_entry() {
+  LedgerEntry entry;
+  entry.id = "canary";
+  entry.link = "docs/reproduce.md";
+  entry.mechanism = "fails on purpose, so that a run shows that it can see a failure";
+  entry.properties = {&canary()};
+  entry.damage = Damage::claim;
+  entry.witnesses = {{canary_case(), &canary()}};
+  return entry;
 }
 
 }  // namespace mla::prop

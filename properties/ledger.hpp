@@ -55,4 +55,7 @@ bool covers_claim(const LedgerEntry& entry, const Property& property);
 // The entries for a backend.
 Ledger concerning(const Ledger& ledger, std::string_view backend);
 
+// Of the canary: its failures are known, and its witness must fail.
+LedgerEntry canary_entry();
+
 }  // namespace mla::prop
