@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/builder/launch.hpp"
 #include "cpu_backend/executor.hpp"
 #include "cpu_backend/prefill/kernels.hpp"
 
@@ -42,7 +43,7 @@ class CpuBackend final : public Backend {
     return has_fa_ ? kHost : "";
   }
   [[nodiscard]] Support supports(const ResolvedShape& shape) const override {
-    return check_shape(shape);
+    return common_support(shape);
   }
   [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
                                          const ExecutionOptions& options) const override {

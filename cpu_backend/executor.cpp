@@ -73,20 +73,6 @@ int all_threads() {
   return omp_get_max_threads();
 }
 
-Support check_shape(const ResolvedShape& shape) {
-  if (shape.dtype.q == Dtype::fp8 && shape.dtype.kv == Dtype::bf16)
-    return {false, "no kernel takes an fp8 query with a bf16 cache"};
-  if (shape.page_size < 1)
-    return {false, "page size " + std::to_string(shape.page_size) + " is not positive"};
-  if (shape.fold_ratio() > 1 && shape.uniform_qo_len < 1)
-    return {false, "heads folded " + std::to_string(shape.fold_ratio()) +
-                       " times need requests of equal query length"};
-  if (shape.route == Route::split && (shape.kv_splits < 1 || shape.split_granularity < 1))
-    return {false, std::to_string(shape.kv_splits) + " splits of " +
-                       std::to_string(shape.split_granularity) + " tokens are none"};
-  return {true, {}};
-}
-
 TaskList stage1_tasks(const DecodeLaunch& launch, const RowMap& rows) {
   const DecodeMetadata& md = launch.metadata;
   TaskInput input{.metadata = md,
@@ -107,7 +93,7 @@ TaskList stage1_tasks(const DecodeLaunch& launch, const RowMap& rows) {
 Result<DecodeResult> execute(const DataPath& path, const DecodeLaunch& launch,
                              const ExecutionOptions& options) {
   const DecodeMetadata& md = launch.metadata;
-  if (Support support = check_shape(md.shape); !support.ok)
+  if (Support support = common_support(md.shape); !support.ok)
     return Error{ErrorCode::unsupported, support.reason, ""};
   if (Status bad = check_launch(launch)) return *bad;
   const Result<RowMap> rows = RowMap::make(md);

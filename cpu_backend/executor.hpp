@@ -16,9 +16,8 @@ const DataPath& best_path();
 // As many as the OpenMP runtime gives.
 int all_threads();
 
-Support check_shape(const ResolvedShape& shape);
-
-// What stage 1 of the launch consists of, on whichever route; the shape has passed check_shape().
+// What stage 1 of the launch consists of, on whichever route; the shape has passed
+// common_support().
 TaskList stage1_tasks(const DecodeLaunch& launch, const RowMap& rows);
 
 Result<DecodeResult> execute(const DataPath& path, const DecodeLaunch& launch,

@@ -46,16 +46,9 @@ Support HipBackend::supports(const ResolvedShape& shape) const {
   if (device.platform == Platform::amd && device.arch != mla::name(shape.arch))
     return {false, "a case of " + std::string(mla::name(shape.arch)) + " does not run on " +
                        device.arch + ": fp8 variant and roundings differ"};
-  if (shape.dtype.q == Dtype::fp8 && shape.dtype.kv == Dtype::bf16)
-    return {false, "no kernel takes an fp8 query with a bf16 cache"};
+  if (Support common = common_support(shape); !common.ok) return common;
   if (!is_power_of_two(shape.page_size))
     return {false, "page size " + std::to_string(shape.page_size) + " is not a power of two"};
-  if (shape.fold_ratio() > 1 && shape.uniform_qo_len < 1)
-    return {false, "heads folded " + std::to_string(shape.fold_ratio()) +
-                       " times need requests of equal query length"};
-  if (shape.route == Route::split && (shape.kv_splits < 1 || shape.split_granularity < 1))
-    return {false, std::to_string(shape.kv_splits) + " splits of " +
-                       std::to_string(shape.split_granularity) + " tokens are none"};
   return {true, {}};
 }
 

@@ -15,6 +15,20 @@ Error contradiction(const std::string& what, std::size_t have, std::int64_t need
 
 }  // namespace
 
+Support common_support(const ResolvedShape& shape) {
+  if (shape.dtype.q == Dtype::fp8 && shape.dtype.kv == Dtype::bf16)
+    return {false, "no kernel takes an fp8 query with a bf16 cache"};
+  if (shape.page_size < 1)
+    return {false, "page size " + std::to_string(shape.page_size) + " is not positive"};
+  if (shape.fold_ratio() > 1 && shape.uniform_qo_len < 1)
+    return {false, "heads folded " + std::to_string(shape.fold_ratio()) +
+                       " times need requests of equal query length"};
+  if (shape.route == Route::split && (shape.kv_splits < 1 || shape.split_granularity < 1))
+    return {false, std::to_string(shape.kv_splits) + " splits of " +
+                       std::to_string(shape.split_granularity) + " tokens are none"};
+  return {true, {}};
+}
+
 Status check_launch(const DecodeLaunch& launch) {
   const ResolvedShape& shape = launch.metadata.shape;
   const DecodeTensors& t = launch.tensors;

@@ -14,6 +14,9 @@
 
 namespace mla {
 
+// What no backend can run, whatever its kernels are; each adds its own reasons.
+Support common_support(const ResolvedShape& shape);
+
 // Whether tensors and metadata belong together: dtypes, bytes, and a plan where the route needs it.
 Status check_launch(const DecodeLaunch& launch);
 

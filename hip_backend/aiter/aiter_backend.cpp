@@ -61,11 +61,9 @@ Support AiterBackend::supports(const ResolvedShape& shape) const {
                        std::string(build_notes())};
   if (options_.as_planned && !device.guards_memory)
     return {false, "device " + device.label + " does not guard its memory from an unchecked plan"};
+  if (Support common = common_support(shape); !common.ok) return common;
   if (!is_power_of_two(shape.page_size))
     return {false, "page size " + std::to_string(shape.page_size) + " is not a power of two"};
-  if (shape.fold_ratio() > 1 && shape.uniform_qo_len < 1)
-    return {false, "heads folded " + std::to_string(shape.fold_ratio()) +
-                       " times need requests of equal query length"};
   const auto selection = select_for(*installation_, shape, options_);
   if (!selection) return {false, selection.error().message};
   return {true, {}};
