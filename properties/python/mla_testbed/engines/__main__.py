@@ -65,6 +65,8 @@ def _common(made: argparse.ArgumentParser) -> None:
                            "MLA_TESTBED_SGLANG)")
     made.add_argument("--late-copies", action="store_true",
                       help="copies that do not block happen as late as a stream allows")
+    made.add_argument("--option", metavar="NAME=VALUE", action="append", default=[], type=_option,
+                      help="of the adapter, such as dcp=2 for vllm (docs/engines.md)")
     made.add_argument("--timeout", type=_seconds, default=ONE_CASE, help="for one case (120s)")
 
 
@@ -80,6 +82,13 @@ def _count(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"'{text}' is no number; expected 0 or more")
     return int(text)
+
+
+def _option(text: str) -> str:
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise argparse.ArgumentTypeError(f"'{text}' is no option; expected NAME=VALUE")
+    return text
 
 
 def _seconds(text: str) -> float:
@@ -120,7 +129,8 @@ def _error(error: BaseException, code: int) -> int:
 
 
 def _setting(options: argparse.Namespace) -> Setting:
-    return Setting(options.engine, options.python, options.late_copies, options.timeout)
+    return Setting(options.engine, options.python, options.late_copies, options.timeout,
+                   tuple(options.option))
 
 
 def _plan(options: argparse.Namespace) -> Plan:

@@ -38,12 +38,14 @@ class Setting:
             this one.
         late_copies: see engine.Machine.
         one_case: seconds for a case.
+        options: of the adapter, as "name=value".
     """
 
     engine: str
     python: str | None = None
     late_copies: bool = False
     one_case: float = ONE_CASE
+    options: tuple[str, ...] = ()
 
 
 def interpreter(setting: Setting) -> str:
@@ -88,7 +90,7 @@ class Worker:
             return
         command = [interpreter(self.setting), "-m", "mla_testbed.engines.worker",
                    self.setting.engine, self.arch, str(self.compute_units)]
-        command += ["late"] if self.setting.late_copies else []
+        command += (["late"] if self.setting.late_copies else []) + list(self.setting.options)
         paths = [str(_PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])]
         self._rest = b""
         # A session of its own: the interrupt of a terminal is the command's.

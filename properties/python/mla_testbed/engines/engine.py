@@ -67,6 +67,8 @@ class Engine(Protocol):
         version: of the engine, such as "0.27.1".
         aiter: commit or version of the AITER below it.
         sources: files of its builder, whose lines guide fuzzing.
+
+    An adapter may have `attends = False`: `attend` is not called then.
     """
 
     name: str
@@ -128,11 +130,25 @@ class Machine:
     Attributes:
         arch, compute_units: the GPU.
         late_copies: copies that do not block happen as late as a stream allows.
+        options: of the adapter, as (name, value).
     """
 
     arch: str
     compute_units: int
     late_copies: bool = False
+    options: tuple[tuple[str, str], ...] = ()
+
+    def option(self, known: dict[str, tuple[str, ...]]) -> dict[str, str]:
+        """The options, and the first of the known values for each that is not named.
+
+        Raises:
+            UsageError: an option or a value that is not known.
+        """
+        for name, value in self.options:
+            if value not in known.get(name, ()):
+                choices = "; ".join(f"{n}={'|'.join(v)}" for n, v in known.items()) or "none"
+                raise UsageError(f"option {name}={value} is unknown; this adapter has {choices}")
+        return {**{name: values[0] for name, values in known.items()}, **dict(self.options)}
 
 
 def load(name: str, machine: Machine) -> Engine:

@@ -129,7 +129,8 @@ def _judge_step(engine: Engine, step: EngineStep, built: Built, course: _Course)
         assert bundle is not None
         found += check_plan(step, bundle)
     course.opinions += opinions_of(engine.name, step, built)
-    if not found and course.attend and result.affordable(step, built):
+    attends = course.attend and getattr(engine, "attends", True)
+    if not found and attends and result.affordable(step, built):
         with raised.turned(found, step, engine.name, ATTEND):
             found += result.check_result(engine, step, built)
         course.attended += 1

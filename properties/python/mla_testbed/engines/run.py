@@ -47,6 +47,7 @@ class Plan:
         """What replay needs to do the same."""
         text = f"--engine {self.setting.engine}"
         text += f" --arch {self.arch}" if self.arch else ""
+        text += "".join(f" --option {option}" for option in self.setting.options)
         return text + (" --late-copies" if self.setting.late_copies else "")
 
 

@@ -1,6 +1,6 @@
 """The process in which one engine runs on one machine: cases as JSON lines in, judgements out.
 
-    python -m mla_testbed.engines.worker ENGINE ARCH COMPUTE_UNITS [late]
+    python -m mla_testbed.engines.worker ENGINE ARCH COMPUTE_UNITS [late] [OPTION=VALUE ...]
 
 Engines keep state in modules, and their imports depend on the architecture: one configuration is
 one process. The first line out is {"engine", "version", "aiter"} or {"error"}. Whatever else the
@@ -26,8 +26,9 @@ def main(arguments: list[str]) -> int:
     """Serves until its input ends; 3 if the engine cannot be loaded."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    name, arch, units, *late = arguments
-    machine = adapters.Machine(arch, int(units), late_copies="late" in late)
+    name, arch, units, *more = arguments
+    options = tuple((n, v) for n, equals, v in (text.partition("=") for text in more) if equals)
+    machine = adapters.Machine(arch, int(units), "late" in more, options)
     try:
         engine = adapters.load(name, machine)
     except (ImportError, MlaError, OSError) as e:

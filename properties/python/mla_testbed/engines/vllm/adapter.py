@@ -21,6 +21,9 @@ from ..step import EngineStep
 from . import config
 from .batch import RunnerBuffers
 
+#: What `--option` takes: the method of speculative decoding; how many ranks share a context, of
+#: which this is the first.
+OPTIONS = {"speculation": ("mtp", "eagle3"), "dcp": ("1", "2", "4", "8")}
 _NEEDED = "pip install it from source, with VLLM_TARGET_DEVICE=empty (docs/engines.md)"
 
 
@@ -44,7 +47,11 @@ class VllmEngine:
         self._observed = Observed(machine.arch, machine.compute_units)
         self._base = config.base()
         self._device = torch.device("cuda")
-        self._method = os.environ.get("MLA_TESTBED_VLLM_SPECULATION", "mtp")
+        options = machine.option(OPTIONS)
+        self._method, self._ranks = options["speculation"], int(options["dcp"])
+        self.attends = self._ranks == 1
+        if self._ranks > 1:
+            config.share_contexts(self._ranks)
         self._builder: Any = None
         self._current: Any = None
 
@@ -92,8 +99,8 @@ class VllmEngine:
     def start(self, steps: Sequence[EngineStep]) -> None:
         """A builder with room for these steps, and the runner's buffers."""
         first, limits = steps[0], config.Limits.of(steps)
-        self._current = config.varied(self._base, first, limits, self._method)
-        self._buffers = RunnerBuffers(limits, first.block_size)
+        self._current = config.varied(self._base, first, limits, self._method, self._ranks)
+        self._buffers = RunnerBuffers(limits, first.block_size, self._ranks)
         self._impl: Any = None
         with self._entered():
             self._builder = self._module.AiterMLAMetadataBuilder(
@@ -111,13 +118,13 @@ class VllmEngine:
     def capture(self, step: EngineStep) -> Built | None:
         """As the runner's warm-up: full of requests with as many keys as rows."""
         rows = step.query_lens[0]
-        if any(r != rows for r in step.query_lens) or rows > config.MOST_DECODE_ROWS:
+        if any(r != rows for r in step.query_lens) or rows > self._builder.reorder_batch_threshold:
             return None
         requests = step.requests + step.pad
         warm = step.ordered(range(step.requests))
         common = self._buffers.fill(warm, requests, requests * rows,
                                     longest=self._current.model_config.max_model_len)
-        self._buffers.seq_lens.fill_(rows)
+        self._buffers.warm(rows)
         self._buffers.query_start_loc.copy_(
             torch.arange(self._buffers.query_start_loc.numel(), dtype=torch.int32) * rows)
         common.query_start_loc_cpu = torch.arange(requests + 1, dtype=torch.int32) * rows
