@@ -45,7 +45,7 @@ class VllmEngine:
         self.aiter = surroundings.aiter_version()
         self._import()
         self._observed = Observed(machine.arch, machine.compute_units)
-        self._base = config.base()
+        self.base = config.base()
         self._device = torch.device("cuda")
         options = machine.option(OPTIONS)
         self._method, self._ranks = options["speculation"], int(options["dcp"])
@@ -99,12 +99,12 @@ class VllmEngine:
     def start(self, steps: Sequence[EngineStep]) -> None:
         """A builder with room for these steps, and the runner's buffers."""
         first, limits = steps[0], config.Limits.of(steps)
-        self._current = config.varied(self._base, first, limits, self._method, self._ranks)
+        self._current = config.varied(self.base, first, limits, self._method, self._ranks)
         self._buffers = RunnerBuffers(limits, first.block_size, self._ranks)
         self._impl: Any = None
         with self._entered():
             self._builder = self._module.AiterMLAMetadataBuilder(
-                self._spec(first), [config.LAYER], self._current, self._device)
+                self.spec(first), [config.LAYER], self._current, self._device)
         for name, value in vars(self._builder).items():
             planned = name.startswith(("_mla_work", "_mla_reduce", "fp8_ps_"))
             if planned and value.dtype == torch.int32:
@@ -203,7 +203,8 @@ class VllmEngine:
             return torch.from_numpy(bits.view(np.int16)).view(torch.bfloat16).to(self._device)
         return torch.from_numpy(bits).view(aiter.dtypes.fp8).to(self._device)
 
-    def _spec(self, step: EngineStep) -> Any:
+    def spec(self, step: EngineStep) -> Any:
+        """The specification of the cache of a step."""
         from vllm.v1.kv_cache_interface import MLAAttentionSpec
 
         return MLAAttentionSpec(block_size=step.block_size, num_kv_heads=1, head_size=576,
