@@ -63,6 +63,19 @@ def test_shrinking_ends_at_a_case_that_is_as_small_as_the_defect_allows():
     assert re.match(r"FAIL P04 mla1:1q2s4;heads=16;block=1;", first), first
 
 
+def test_shrinking_stays_with_the_failure_that_it_began_with():
+    done = run("run", *engine("TwoDefects"), "--cases", 30, code=1)
+    blocks = [line for line in done.stdout.splitlines() if re.match("FAIL P.. mla1", line)]
+    assert sorted(line.split()[1] for line in blocks) == ["P04", "P04", "P28", "P28"]  # two archs
+    assert all("mla1:1q2s4" in line for line in blocks if "P28" in line)
+
+
+def test_failures_alike_are_one_block_and_counted():
+    done = run("run", *engine("LastPage"), "--cases", 40, "--arch", "gfx942", code=1)
+    assert len(re.findall("^FAIL P04 mla1", done.stdout, re.MULTILINE)) == 1
+    assert int(re.search(r"^FAIL P04, (\d+) cases", done.stdout, re.MULTILINE)[1]) > 20
+
+
 @pytest.mark.parametrize(("arguments", "code", "text"), [
     (("run", *engine("Sound"), "--cases", "many"), 2, "'many' is no number"),
     (("run", *engine("Sound"), "--arch", "gfx90a"), 2, "gfx90a"),
@@ -237,7 +250,9 @@ def test_fuzzing_finds_keeps_and_goes_on(tmp_path):
     findings = [json.loads(line)
                 for line in (tmp_path / "db/findings.jsonl").read_text().splitlines()]
     assert {f["properties"][0] for f in findings} == {"P04"}
-    assert (tmp_path / "db/corpus.txt").read_text().startswith("mla1:")
+    corpus = (tmp_path / "db/corpus.txt").read_text().splitlines()
+    assert corpus[0].startswith("mla1:")
+    assert len(corpus) < int(counts[1]) / 2  # only cases that ran a new line
     second = run(*arguments, code=1)
     again = re.search(r"fuzz: (\d+) executions, [\d.]+ a second; (\d+) in", second.stdout)
     assert int(again[2]) == int(again[1]) + int(counts[2])

@@ -23,7 +23,8 @@ PLANTS = {
     "Sound", "ShortIndices", "WrongPage", "KeysOff", "RowsOff", "ArangeRows", "LastPage",
     "LostRequest", "StalePlan", "WrongHeads", "LateSplit", "StickyRows", "MovedAtReplay",
     "PaddingPage", "PaddingKeys", "NoScale", "WrongShape", "Raises", "RaisesInForward", "Dies",
-    "Hangs", "NotHere", "SmallBuffers", "RefusesAll", "Unplanned",
+    "Hangs", "NotHere", "SmallBuffers", "RefusesAll", "Unplanned", "LateStart", "PlansOnce",
+    "NanResult", "TwoDefects",
 }
 
 
@@ -89,6 +90,8 @@ class FakeEngine:
 
     def _built(self, step: EngineStep, count: int) -> Built:
         self._misbehave()
+        if self.plant == "TwoDefects" and max(step.query_lens) > 1:
+            raise AssertionError("planted: several rows")
         self._fill(step, count)
         live = {name: array[:count + (1 if name.endswith("indptr") else 0)]
                 for name, array in self._lists.items() if name != "kv_indices"}
@@ -98,7 +101,11 @@ class FakeEngine:
         scalars = self._scalars(step)
         arrays = {name: array.copy() for name, array in live.items()}
         arrays["kv_indices"] = self._lists["kv_indices"].copy()
-        if self.plant != "Unplanned":
+        if self.plant == "LateStart":
+            arrays["seqlens_kv_indptr"][0] = 1
+        unplanned = self.plant == "Unplanned" or (
+            self.plant == "PlansOnce" and not self._first)
+        if not unplanned:
             self._plan(step, live, scalars)
             for parameter, key in PLAN_ARRAYS.items():
                 arrays[key] = getattr(self._buffers, parameter).reshape(-1).copy()
@@ -135,7 +142,7 @@ class FakeEngine:
             room[:] = slots[:room.size]
         if self.plant == "WrongPage":
             indices[kv[step.requests] - 1] ^= 1
-        if self.plant == "LastPage":
+        if self.plant in ("LastPage", "TwoDefects"):
             self._lists["kv_last_page_lens"][0] = 2
         if self.plant == "ShortIndices":
             self._lists["kv_indices"] = indices[:max(1, int(kv[step.requests]) - 1)]
@@ -177,4 +184,6 @@ class FakeEngine:
             arrays["kv_last_page_lens"][:count], SCALE,
             q_scale=np.array([step.q_scale], np.float32) if fp8 else None,
             kv_scale=scale if fp8 else None, arch=step.arch).out
+        if self.plant == "NanResult":
+            out[-1, -1, -1] = np.nan
         return out[:-1] if self.plant == "WrongShape" else out.astype(np.float32)

@@ -50,6 +50,9 @@ def test_a_sound_engine_passes_and_was_asked(case):
     ("Raises", LIVE, "P28", r"fake raised AssertionError: planted: 7 is not 8 \(fake_engine.py:"),
     ("RaisesInForward", LIVE, "P28", "fake raised RuntimeError: planted: the forward fails"),
     ("SmallBuffers", LIVE, "P06", "fake raised OverrunError"),
+    ("LateStart", LIVE, "P04", r"seqlens_kv_indptr is \[1, 90, .*; expected to start at 0"),
+    ("PlansOnce", STEPS, "P03", "planned after other steps: False; on fresh buffers: True"),
+    ("NanResult", LIVE, "P05", "request 2 row 2 head 15 dim 511 is nan, .*wrong are 1 of"),
     ("WrongHeads", "mla1:2q4s90", "P05", "."),
 ])
 def test_a_planted_defect_fails_the_property_that_it_breaks(plant, case, property_id, text):
