@@ -81,6 +81,8 @@ def _reporting(made: argparse.ArgumentParser) -> None:
 def _count(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"'{text}' is no number; expected 0 or more")
+    if int(text) >= 1 << 64:
+        raise argparse.ArgumentTypeError(f"'{text}' is too large; expected less than 2**64")
     return int(text)
 
 

@@ -65,9 +65,14 @@ class Run:
         self._started = time.monotonic()
 
     def judge(self, case: str, *, attend: bool, bundles: str | None = None) -> Judgement:
-        """One case on the worker of its machine."""
+        """One case on the worker of its machine.
+
+        Raises:
+            UsageError: the text is no case.
+        """
+        line = CaseLine.parse(case)
         try:
-            line = adapt.common(CaseLine.parse(case), self.plan.arch)
+            line = adapt.common(line, self.plan.arch)
         except UsageError as e:
             return Judgement(case, REFUSED, reason=re.sub(r"'mla1:[^']*'", "the case", str(e)))
         worker = self.workers.of(adapt.product(line))
