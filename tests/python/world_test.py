@@ -225,3 +225,12 @@ def test_a_launch_is_recorded_with_a_graph(gfx942):
     assert x.tolist() == [0, 0]
     graph.replay()
     assert x.tolist() == [1, 1]
+
+
+def test_the_accelerator_of_torch_is_the_gpu_of_the_world(gfx942):
+    assert torch.accelerator.is_available()
+    assert torch.accelerator.current_accelerator() == torch.device("cuda")
+    assert (torch.accelerator.device_count(), torch.accelerator.current_device_index()) == (1, 0)
+    torch.accelerator.empty_cache()
+    torch.accelerator.synchronize()
+    assert torch.accelerator.memory_allocated() == 0

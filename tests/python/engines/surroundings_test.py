@@ -1,0 +1,74 @@
+"""What an engine finds around it: operations that it registers, amdsmi, AITER's wrappers."""
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="a world is CPU-only torch: pip install torch")
+
+from mla_testbed import mla_capture, world  # noqa: E402
+from mla_testbed.engines import Machine, surroundings  # noqa: E402
+
+
+@pytest.fixture
+def operations(monkeypatch):
+    """A library of operations whose bodies run inside of a world."""
+    monkeypatch.setattr(torch.library.Library, "impl", torch.library.Library.impl)
+    with world.entered(world.machine("gfx942")) as entered:
+        surroundings.world_inside_operations(entered)
+        library = torch.library.Library("mla_testbed_test", "FRAGMENT")
+        yield library
+        library._destroy()
+
+
+def test_what_an_operation_of_python_allocates_is_on_the_device(operations):
+    seen = []
+
+    def body(x):
+        seen.append(world.on_device((x * 2).contiguous()))
+        return x + 1
+
+    operations.define("plus(Tensor x) -> Tensor")
+    operations.impl("plus", body, "CPU")
+    out = torch.ops.mla_testbed_test.plus(torch.zeros(3, device="cuda"))
+    assert seen == [True]
+    assert out.tolist() == [1, 1, 1]
+
+
+def test_a_graph_records_such_an_operation_once(operations):
+    operations.define("add_one(Tensor(a!) x) -> ()")
+    operations.impl("add_one", lambda x: (x.add_(1), None)[1], "CPU")
+    x = torch.zeros(2, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        torch.ops.mla_testbed_test.add_one(x)
+    assert x.tolist() == [0, 0]
+    graph.replay()
+    assert x.tolist() == [1, 1]
+
+
+def test_amdsmi_answers_for_the_gpu_of_the_world():
+    made = surroundings.amdsmi(world.machine("gfx950"))
+    assert made.amdsmi_get_processor_handles() == [0]
+    assert made.amdsmi_get_gpu_asic_info(0)["target_graphics_version"] == "gfx950"
+
+
+def test_a_wrapper_that_takes_anything_has_the_parameters_that_torch_knows(operations):
+    library = torch.library.Library("aiter", "FRAGMENT")
+    library.define("get_it_for_a_test(Tensor lists, int heads, bool causal=True) -> ()")
+    seen = []
+    wrapped = mla_capture.observed(lambda *args, **kwargs: None, seen.append,
+                                   name="get_it_for_a_test")
+    wrapped("lists", heads=16)
+    assert seen == [{"lists": "lists", "heads": 16, "causal": True}]
+    again = mla_capture.observed(wrapped, seen.append)  # a second installation
+    again("lists", 8)
+    assert seen[-1]["heads"] == 8
+    library._destroy()
+
+
+def test_options_that_an_adapter_does_not_know_are_refused():
+    known = {"dcp": ("1", "2")}
+    assert Machine("gfx942", 304).option(known) == {"dcp": "1"}
+    assert Machine("gfx942", 304, options=(("dcp", "2"),)).option(known) == {"dcp": "2"}
+    for name, value in (("dcp", "3"), ("tp", "1")):
+        with pytest.raises(ValueError, match=rf"option {name}={value} is unknown; .* dcp=1\|2"):
+            Machine("gfx942", 304, options=((name, value),)).option(known)
