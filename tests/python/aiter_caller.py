@@ -4,6 +4,7 @@ Modules are imported by name from AITER_JIT_DIR and get descriptors made by modu
 libraries are loaded from there with ctypes and get pointers to descriptors, then a stream.
 """
 
+import contextlib
 import ctypes
 import importlib
 import inspect
@@ -12,6 +13,7 @@ import pathlib
 import sys
 
 import torch
+from mla_testbed import aiter, world
 
 IDS = {torch.float8_e4m3fn: 0, torch.float8_e4m3fnuz: 0, torch.float16: 2, torch.bfloat16: 3,
        torch.float32: 4, torch.int32: 8, torch.uint8: 11, torch.int64: 12, torch.uint64: 13}
@@ -92,3 +94,19 @@ class Caller:
         message = loaded.aiter_get_last_error()
         if status != 0 or message:
             raise RuntimeError(message.decode())
+
+
+@contextlib.contextmanager
+def stage_of(arch, tree):
+    """A stage for a block, with an empty package as AITER, and its caller."""
+    names = set(sys.modules)
+    with aiter.entered(world.machine(arch, 8)):
+        sys.path.insert(0, str(tree))
+        try:
+            importlib.import_module("aiter")
+            yield Caller()
+        finally:
+            sys.path.remove(str(tree))
+            for name in set(sys.modules) - names:
+                if name == "aiter" or name.startswith("module_"):
+                    del sys.modules[name]

@@ -1,8 +1,5 @@
 """The convention of AITER's loader, with the caller's side written here."""
 
-import contextlib
-import importlib
-import sys
 
 import pytest
 
@@ -10,30 +7,15 @@ torch = pytest.importorskip("torch", reason="AITER's Python needs torch, which i
 
 import aiter_caller  # noqa: E402
 import mla_testbed  # noqa: E402
-from mla_testbed import aiter, world  # noqa: E402
+from mla_testbed import aiter  # noqa: E402
 
 ROWS, HEADS, KEY, VALUE = 2, 16, 576, 512
 KEYS = [70, 1, 333]
 
 
-@contextlib.contextmanager
-def stage_of(arch, tree):
-    names = set(sys.modules)
-    with aiter.entered(world.machine(arch, 8)):
-        sys.path.insert(0, str(tree))
-        try:
-            importlib.import_module("aiter")
-            yield aiter_caller.Caller()
-        finally:
-            sys.path.remove(str(tree))
-            for name in set(sys.modules) - names:
-                if name == "aiter" or name.startswith("module_"):
-                    del sys.modules[name]
-
-
 @pytest.fixture(params=["gfx942", "gfx950"])
 def caller(request, tmp_path):
-    with stage_of(request.param, aiter_caller.write_tree(tmp_path)) as made:
+    with aiter_caller.stage_of(request.param, aiter_caller.write_tree(tmp_path)) as made:
         yield made
 
 
