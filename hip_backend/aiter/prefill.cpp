@@ -107,7 +107,7 @@ Result<std::vector<std::uint16_t>> latent_prefill(Device& device, Installation& 
   float* lse = nullptr;
   const std::size_t output =
       launch.output("the output", rows * input.heads * kValueDim, kPoisonBf16 * 0x10001U, out);
-  launch.output("the LSE", rows * input.heads, kPoisonF32, lse);
+  const std::size_t logs = launch.output("the LSE", rows * input.heads, kPoisonF32, lse);
   k.partial_out = address(out);
   k.partial_lse = address(lse);
   const auto row_bytes = static_cast<std::uint32_t>(kKeyDim * element_bytes(Dtype::bf16));
@@ -121,6 +121,10 @@ Result<std::vector<std::uint16_t>> latent_prefill(Device& device, Installation& 
       .grid_y = static_cast<std::uint32_t>(requests),
       .threads = kLatentThreads};
   if (Status bad = launch.run_code(found->code, found->row.kernel, size, k)) return *bad;
+  const auto written = launch.buffer(logs).read_all<float>();
+  if (!written) return written.error();
+  for (std::size_t i = 0; i < std::min(input.lse.size(), written->size()); ++i)
+    if (std::bit_cast<std::uint32_t>((*written)[i]) != kPoisonF32) input.lse[i] = (*written)[i];
   return launch.buffer(output).read_all<std::uint16_t>();
 }
 

@@ -30,6 +30,7 @@ struct LatentPrefillInput {
   std::span<const std::int32_t> qo_indptr;   // [requests + 1] rows
   std::span<const std::int32_t> kv_indptr;   // [requests + 1] entries of kv_indices
   std::span<const std::int32_t> kv_indices;  // rows of the cache
+  std::span<float> lse{};  // [rows, heads], where the kernel wrote; empty: nobody wants it
 };
 
 // The output as bf16 bits; poison where nobody wrote.

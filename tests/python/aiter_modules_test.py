@@ -1,5 +1,6 @@
 """Replacements of module_cache, module_quant and the rope module; what is refused by name."""
 
+import os
 import types
 
 import pytest
@@ -161,3 +162,74 @@ def test_outputs_are_checked_on_a_stage_and_no_longer_after_it(tmp_path):
     with aiter_caller.stage_of("gfx942", aiter_caller.write_tree(tmp_path)):
         assert mla_testbed.check_written(True) is True
     assert mla_testbed.check_written(False) is False
+
+
+KEYS = [70, 5, 300]
+ROWS = [2, 5, 40]
+
+
+class LatentPrefill:
+    """A step of mla_prefill_asm_fwd over a shuffled cache with pages of one token."""
+
+    def __init__(self, heads=16):
+        torch.manual_seed(2)
+        self.q = random(sum(ROWS), heads, 576)
+        self.kv = random(sum(KEYS), 1, 1, 576)
+        sums = [torch.tensor([0, *torch.tensor(n).cumsum(0).tolist()], dtype=torch.int32,
+                             device="cuda") for n in (ROWS, KEYS)]
+        self.qo_indptr, self.kv_indptr = sums
+        self.pages = torch.randperm(sum(KEYS), device="cuda").to(torch.int32)
+        self.last = torch.ones(3, dtype=torch.int32, device="cuda")
+        self.out = torch.full((sum(ROWS), 1, heads, 512), float("nan"), dtype=torch.bfloat16,
+                              device="cuda")
+        self.lse = torch.full((sum(ROWS), 1, heads, 1), float("nan"), device="cuda")
+
+    def run(self, caller):
+        caller.call_library(
+            "module_mla_asm", "mla_prefill_asm_fwd", self.q, self.kv, self.qo_indptr,
+            self.kv_indptr, self.pages, self.last, max(ROWS), 576 ** -0.5, self.out, self.lse)
+        return self.out.cpu().double()[:, 0], self.lse.cpu().double()[:, 0, :, 0]
+
+    def reference(self):
+        outs, lses = [], []
+        cache = self.kv.cpu().double().reshape(-1, 576)[self.pages.cpu().long()]
+        for r, (rows, keys) in enumerate(zip(ROWS, KEYS, strict=True)):
+            k = cache[sum(KEYS[:r]):][:keys]
+            q = self.q.cpu().double()[sum(ROWS[:r]):][:rows]
+            scores = torch.einsum("rhd,kd->rhk", q, k) * 576 ** -0.5
+            hidden = torch.arange(keys) > keys - rows + torch.arange(rows)[:, None]
+            scores = scores.masked_fill(hidden[:, None], float("-inf"))
+            lses.append(scores.logsumexp(-1))
+            outs.append(torch.softmax(scores, -1) @ k[:, :512])
+        return torch.cat(outs), torch.cat(lses)
+
+
+def test_prefill_over_the_latent_cache_gives_attention(caller):
+    step = LatentPrefill()
+    out, lse = step.run(caller)
+    wanted, wanted_lse = step.reference()
+    assert torch.allclose(out, wanted, atol=2e-2)
+    assert torch.allclose(lse, wanted_lse, atol=1e-2)
+
+
+@pytest.mark.skipif(not os.environ.get("AITER_HSA"), reason="needs AITER_HSA, AITER's code objects")
+def test_aiters_code_object_of_that_prefill_gives_attention(caller, arch, monkeypatch):
+    by_cpu, _ = LatentPrefill().run(caller)
+    monkeypatch.setenv("MLA_TESTBED_BACKEND", "aiter")
+    step = LatentPrefill()
+    out, _ = step.run(caller)
+    assert torch.allclose(out, step.reference()[0], atol=2e-2)
+    assert (out != by_cpu).any(), "the emulator ran"
+
+
+def test_that_prefill_refuses_other_heads_types_and_wrong_pages(caller):
+    with pytest.raises(RuntimeError, match="takes 16 or 128 heads, not 32"):
+        LatentPrefill(32).run(caller)
+    step = LatentPrefill()
+    step.out = torch.zeros(sum(ROWS), 1, 16, 512, device="cuda")
+    with pytest.raises(RuntimeError, match="splitData: expected dtype bf16, found fp32"):
+        step.run(caller)
+    step = LatentPrefill()
+    step.pages[3] = 999
+    with pytest.raises(RuntimeError, match="entry 3 of kv_indices leads to cache slot 999"):
+        step.run(caller)

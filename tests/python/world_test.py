@@ -234,3 +234,26 @@ def test_the_accelerator_of_torch_is_the_gpu_of_the_world(gfx942):
     torch.accelerator.empty_cache()
     torch.accelerator.synchronize()
     assert torch.accelerator.memory_allocated() == 0
+
+
+def test_memory_that_nobody_wrote_is_poison_on_request_and_only_on_the_device():
+    with world.entered(world.machine("gfx942", poison=True)):
+        for made in (torch.empty(3, 4, device="cuda"),
+                     torch.empty_strided((2, 3), (5, 1), device="cuda"),
+                     torch.empty_like(torch.zeros(2, device="cuda")),
+                     torch.zeros(2, device="cuda").new_empty(7),
+                     torch.empty(5, dtype=torch.bfloat16, device="cuda"),
+                     torch.empty(2, dtype=torch.float8_e4m3fnuz, device="cuda").float()):
+            assert torch.isnan(made.float().cpu()).all(), made.shape
+        assert torch.empty(3, device="cuda").view(torch.int32).tolist() == [0x7FA5A5A5] * 3
+        numbers = torch.empty(3, dtype=torch.int32, device="cuda")
+        assert numbers.tolist() == [-0x5EADBEEF] * 3
+        assert torch.zeros(3, device="cuda").tolist() == [0, 0, 0]
+        assert world.on_device(numbers)
+        torch.set_default_device("cuda")
+        assert torch.isnan(torch.empty(2)).all()
+        host = torch.empty(2, device="cpu")
+        assert host.view(torch.int32).tolist() != [0x7FA5A5A5] * 2
+    with world.entered(world.machine("gfx942")):
+        plain = torch.empty(1000, device="cuda").view(torch.int32)
+        assert (plain != 0x7FA5A5A5).any()

@@ -33,6 +33,8 @@ def parser() -> argparse.ArgumentParser:
                            "(AITER's code objects in the gfx emulator)")
     made.add_argument("--late-copies", action="store_true",
                       help="copies that do not block happen as late as a stream allows")
+    made.add_argument("--poison", action="store_true",
+                      help="device memory of torch.empty is full of NaN and wrong indices")
     made.add_argument("--aiter", metavar="DIR", default=os.environ.get("AITER_SRC"),
                       help="a source tree of AITER (AITER_SRC)")
     made.add_argument("--keep-going", action="store_true",
@@ -70,7 +72,8 @@ def _run(options: argparse.Namespace, script: list[str]) -> int:
 
     try:
         machine = world.machine(
-            options.arch, options.cu, late_copies=options.late_copies, backend=options.backend)
+            options.arch, options.cu, late_copies=options.late_copies, backend=options.backend,
+            poison=options.poison)
     except ValueError as e:
         print(f"mla-testbed-python: {e}", file=sys.stderr)
         return USAGE

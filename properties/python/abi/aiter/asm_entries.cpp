@@ -4,6 +4,7 @@
 #include "properties/python/abi/aiter/decode_call.hpp"
 #include "properties/python/abi/aiter/decode_device.hpp"
 #include "properties/python/abi/aiter/decode_step.hpp"
+#include "properties/python/abi/aiter/latent_prefill.hpp"
 #include "properties/python/abi/aiter/mla_testbed_aiter.h"
 #include "properties/python/abi/backend.hpp"
 #include "properties/python/abi/execution.hpp"
@@ -122,14 +123,37 @@ int mla_prefill_ps_asm_fwd(const aiter_tensor_t* q, const aiter_tensor_t* k,
   return mla::abi::aiter::noted(mla_prefill(arch, is_causal != 0 ? 1 : 0, &tensors, softmax_scale));
 }
 
-int mla_prefill_asm_fwd(const aiter_tensor_t*, const aiter_tensor_t*, const aiter_tensor_t*,
-                        const aiter_tensor_t*, const aiter_tensor_t*, const aiter_tensor_t*,
-                        int64_t, float, const aiter_tensor_t*, const aiter_tensor_t*, void*) {
-  return mla::abi::aiter::noted(mla::abi::at_border([] {
-    return std::optional<mla::abi::Failure>(
-        {MLA_UNSUPPORTED,
-         "mla_prefill_asm_fwd: prefill over the latent cache without a plan is not executed here",
-         "", ""});
+int mla_prefill_asm_fwd(const aiter_tensor_t* q, const aiter_tensor_t* kv,
+                        const aiter_tensor_t* qo_indptr, const aiter_tensor_t* kv_indptr,
+                        const aiter_tensor_t* kv_page_indices,
+                        const aiter_tensor_t* kv_last_page_lens, int64_t max_seqlen_q,
+                        float softmax_scale, const aiter_tensor_t* split_data,
+                        const aiter_tensor_t* split_lse, void* /*stream*/) {
+  return mla::abi::aiter::noted(mla::abi::at_border([&] {
+    return mla::abi::aiter::latent_prefill({.q = q,
+                                            .kv = kv,
+                                            .qo_indptr = qo_indptr,
+                                            .kv_indptr = kv_indptr,
+                                            .kv_indices = kv_page_indices,
+                                            .last_page_len = kv_last_page_lens,
+                                            .splits_indptr = nullptr,
+                                            .work_meta_data = nullptr,
+                                            .work_indptr = nullptr,
+                                            .work_info = nullptr,
+                                            .max_seqlen_q = max_seqlen_q,
+                                            .page_size = 1,
+                                            .kv_heads = 1,
+                                            .softmax_scale = softmax_scale,
+                                            .split_data = split_data,
+                                            .split_lse = split_lse,
+                                            .output = nullptr,
+                                            .lse = nullptr,
+                                            .q_scale = nullptr,
+                                            .kv_scale = nullptr,
+                                            .global_kv_indptr = nullptr,
+                                            .ranks = 1,
+                                            .rank = 0,
+                                            .causal = true});
   }));
 }
 

@@ -53,8 +53,8 @@ MLA_TESTBED_API int mla_prefill_ps_asm_fwd(
     const aiter_tensor_t* q_scale, const aiter_tensor_t* k_scale, const aiter_tensor_t* v_scale,
     void* stream);
 
-/* Prefill over the latent cache without a plan: AITER's arguments; not executed here, and refused
- * with MLA_UNSUPPORTED. */
+/* Prefill over the latent cache without a plan, bf16, 16 or 128 heads; causal, right-aligned.
+ * splitData [rows, 1, heads, 512] bf16 is the output. */
 MLA_TESTBED_API int mla_prefill_asm_fwd(
     const aiter_tensor_t* q, const aiter_tensor_t* kv, const aiter_tensor_t* qo_indptr,
     const aiter_tensor_t* kv_indptr, const aiter_tensor_t* kv_page_indices,

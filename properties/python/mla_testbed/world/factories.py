@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.utils import _device as torch_device
 
-from . import notes
+from . import fresh, notes
 from .patches import Patches
 from .state import State, is_gpu
 
@@ -51,6 +51,8 @@ def _factory(state: State, original: Callable[..., Any]) -> Callable[..., Any]:
         if device is None:
             # Two that keep the device of a tensor they are given, even under a default device.
             result = original(*args, **kwargs)
+            if state.machine.poison and _leaves_memory(original) and notes.on_device(result):
+                fresh.poison(result)
         elif is_gpu(device):
             result = _on_device(state, original, args, {**kwargs, "device": "cpu"})
         else:
@@ -65,7 +67,12 @@ def _on_device(state: State, function: Callable[..., Any], args: Any, kwargs: An
     given = notes.tensors_in(args[:1], [])
     if given and notes.on_device(given[0]) and function.__name__ in ("as_tensor", "asarray"):
         return function(*args, **kwargs)  # already there: no copy
-    return make_on_device(state, lambda: _own_memory(function(*args, **kwargs), args))
+    made = make_on_device(state, lambda: _own_memory(function(*args, **kwargs), args))
+    return fresh.poison(made) if state.machine.poison and _leaves_memory(function) else made
+
+
+def _leaves_memory(function: Callable[..., Any]) -> bool:
+    return getattr(function, "__name__", "") in fresh.FUNCTIONS
 
 
 def _own_memory(result: torch.Tensor, args: Any) -> torch.Tensor:

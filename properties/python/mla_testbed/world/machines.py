@@ -13,7 +13,8 @@ class Machine:
 
     arch: "gfx942" or "gfx950". compute_units: what the device properties and AITER's CU_NUM
     answer. late_copies: copies that do not block happen as late as a stream allows.
-    backend: what executes AITER's operations, "cpu" or "aiter".
+    backend: what executes AITER's operations, "cpu" or "aiter". poison: torch.empty on the device
+    gives memory full of NaN and of numbers that are no index, not what happens to be there.
     """
 
     arch: str
@@ -24,6 +25,7 @@ class Machine:
     lds: int
     late_copies: bool = False
     backend: str = "cpu"
+    poison: bool = False
 
 
 _KNOWN = {
@@ -34,7 +36,8 @@ BACKENDS = ("cpu", "aiter")
 
 
 def machine(
-    arch: str, compute_units: int | None = None, *, late_copies: bool = False, backend: str = "cpu"
+    arch: str, compute_units: int | None = None, *, late_copies: bool = False, backend: str = "cpu",
+    poison: bool = False,
 ) -> Machine:
     """The machine of an architecture, with all its compute units or with as many as are named.
 
@@ -49,5 +52,5 @@ def machine(
     if not 1 <= units <= 1024:
         raise ValueError(f"{units} compute units; expected 1 to 1024")
     return dataclasses.replace(
-        known, compute_units=units, late_copies=late_copies, backend=backend
-    )
+        known, compute_units=units, late_copies=late_copies, backend=backend,
+        poison=poison)
