@@ -91,7 +91,7 @@ bool shape_fits(const aiter_tensor_t& t, const std::vector<std::int64_t>& wanted
   return true;
 }
 
-std::string dtypes_text(std::initializer_list<mla_dtype> dtypes) {
+std::string dtypes_text(const DtypeList& dtypes) {
   std::string out;
   for (const mla_dtype d : dtypes) out += (out.empty() ? "" : " or ") + std::string(dtype_name(d));
   return out;

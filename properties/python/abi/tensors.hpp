@@ -5,6 +5,7 @@
 // MLA_BAD_TENSOR and a sentence that names the parameter, what was expected and what was found.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -20,12 +21,26 @@ namespace mla::abi {
 
 enum class Place : std::uint8_t { device, host };
 
+// Element types by value: a std::initializer_list would not outlive the expression that made it.
+class DtypeList {
+ public:
+  DtypeList(std::initializer_list<mla_dtype> dtypes) {
+    for (const mla_dtype dtype : dtypes) values_.at(count_++) = dtype;
+  }
+  [[nodiscard]] const mla_dtype* begin() const { return values_.data(); }
+  [[nodiscard]] const mla_dtype* end() const { return values_.data() + count_; }
+
+ private:
+  std::array<mla_dtype, 4> values_{};
+  std::size_t count_ = 0;
+};
+
 // What a parameter takes. An extent of kAny is not compared.
 inline constexpr std::int64_t kAny = -1;
 struct Wanted {
   const char* name;
   Place place = Place::device;
-  std::initializer_list<mla_dtype> dtypes;
+  DtypeList dtypes;
   std::vector<std::int64_t> shape = {};  // empty: every shape
   bool contiguous = true;                // false: the caller walks the strides
 };
