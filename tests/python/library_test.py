@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -32,6 +33,21 @@ def test_a_file_that_is_no_library_of_ours_is_refused(tmp_path: pathlib.Path) ->
     other.write_text("no library")
     found = run("import mla_testbed; mla_testbed.version()", MLA_TESTBED_LIBRARY=str(other))
     assert f"LibraryError: '{other}' cannot be used" in found.stderr
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler, cc")
+def test_a_function_that_an_older_library_lacks_is_named_by_its_call(
+        tmp_path: pathlib.Path) -> None:
+    source, older = tmp_path / "older.c", tmp_path / "older.so"
+    texts = ("version", "last_error", "last_bug", "last_report", "backend")
+    source.write_text("int mla_abi_version(void) { return 1; }\n" + "".join(
+        f'const char* mla_{name}(void) {{ return "0"; }}\n' for name in texts))
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", older, source], check=True)
+    found = run("import mla_testbed; print(mla_testbed.version()); mla_testbed.check_written(True)",
+                MLA_TESTBED_LIBRARY=str(older))
+    assert found.stdout == "0\n"
+    assert (f"LibraryError: '{older}' is older than this package, it has no mla_check_written"
+            in found.stderr)
 
 
 def test_the_import_loads_neither_the_library_nor_numpy_nor_torch() -> None:

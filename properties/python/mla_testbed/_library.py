@@ -10,6 +10,7 @@ import ctypes
 import os
 import pathlib
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from . import _structs
@@ -59,7 +60,8 @@ def _open(path: pathlib.Path) -> ctypes.CDLL:
             f"{_structs.ABI_VERSION}: install both together")
     for name, arguments in _PROTOTYPES.items():
         function = getattr(library, name, None)
-        if function is None:  # a library from before this function: its call says so
+        if function is None:
+            setattr(library, name, _missing(name, path))
             continue
         function.argtypes = arguments
         function.restype = None if name.endswith("_defaults") else ctypes.c_int
@@ -67,6 +69,16 @@ def _open(path: pathlib.Path) -> ctypes.CDLL:
         getattr(library, name).argtypes = []
         getattr(library, name).restype = ctypes.c_char_p
     return library
+
+
+def _missing(name: str, path: pathlib.Path) -> Callable[..., Any]:
+    """What stands for a function that an older library of the same version does not have."""
+
+    def refuse(*_: Any) -> Any:
+        raise LibraryError(f"'{path}' is older than this package, it has no {name}: install both "
+                           "together")
+
+    return refuse
 
 
 def _pointer(struct: Any) -> Any:
@@ -191,5 +203,4 @@ def check_written(on: bool) -> bool:
     FaultError's report. Rows of requests without keys, rows that see no key and rows beyond the
     requests may stay unwritten. For the whole process.
     """
-    function = getattr(load(), "mla_check_written", None)  # none in a library from before it
-    return False if function is None else bool(function(1 if on else 0))
+    return bool(load().mla_check_written(1 if on else 0))
