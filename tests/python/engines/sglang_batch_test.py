@@ -143,3 +143,12 @@ def test_heads_and_blocks_become_such_as_sglang_and_the_planner_take():
     assert (made["heads"], made["block"]) == ("112", "128")
     made = engine.adapt(batch_line("mla1:1q1s40;heads=5;block=1"))
     assert (made["heads"], made["block"]) == ("5", "1")
+
+
+@pytest.mark.parametrize(("seed", "arch", "keys"), [
+    (2, "gfx950", 212), (3, "gfx950", 9), (2, "gfx942", 9),
+])
+def test_two_of_three_cases_of_gfx950_have_long_requests_only(seed, arch, keys):
+    engine = object.__new__(SglangEngine)
+    made = engine.adapt(batch_line(f"mla1:1q2s9_1q2s300;data=normal.{seed};arch={arch}"))
+    assert made.requests(0) == [(2, keys), (2, 300)]
