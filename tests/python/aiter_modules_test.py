@@ -112,6 +112,17 @@ def test_a_cast_by_row_stops_after_the_rows_that_a_tensor_names(caller, arch):
     assert torch.allclose(back, values[:4].float(), rtol=0.07, atol=1e-2)
 
 
+def test_a_cast_by_row_never_leaves_its_tensors_whatever_number_of_rows_it_is_told(caller, arch):
+    values, out = random(8, 96), zeros(8, 96, dtype=torch.uint8)
+    scales = torch.full((8,), -1.0, device="cuda")
+    rows = torch.tensor([50], dtype=torch.int32, device="cuda")
+    caller.call("module_quant", "dynamic_per_token_scaled_quant", out[:6].view(FP8[arch]),
+                values[:6], scales[:6], None, False, caller.describe(rows), 2)
+    assert (scales[:6] > 0).all()
+    assert (scales[6:] == -1).all()
+    assert not out[6:].any()
+
+
 def test_casts_of_the_whole_tensor_and_with_a_given_scale_differ_by_it(caller, arch):
     values, scale = random(5, 40), torch.full((1,), 0.5, device="cuda")
     out = zeros(5, 40, dtype=torch.uint8)

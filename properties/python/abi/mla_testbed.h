@@ -33,8 +33,8 @@ extern "C" {
 
 /* ---- Version and errors ------------------------------------------------------------------- */
 
-/* Changes whenever a function, a struct or a meaning in this header changes; a new function leaves it
- * as it is. A caller compares it with mla_abi_version() before anything else. */
+/* Changes whenever a function, a struct or a meaning in this header changes; a new function leaves
+ * it as it is. A caller compares it with mla_abi_version() before anything else. */
 #define MLA_TESTBED_ABI_VERSION 1
 
 typedef enum mla_status {

@@ -122,7 +122,7 @@ void spoil_tensor(aiter_tensor_t& t, Random& random) {
       t.ptr = nullptr;
       break;
     case 1:
-      t.ptr = static_cast<char*>(t.ptr) + 1;
+      if (t.ptr != nullptr) t.ptr = static_cast<char*>(t.ptr) + 1;  // not an address without memory
       break;
     case 2:
       t.numel = 7919 * static_cast<std::size_t>(below(random, 1 << 20) + 1);

@@ -71,5 +71,5 @@ TESTS = (
     AiterTest("concat_cache_mla", "test_concat_cache_mla.py",
               small=_words("-t 4 64 -c normal")),
     AiterTest("rope_cache_mla", "test_concat_cache_mla.py",
-              small=_words("-t 4 64 -c fused_qk -ql contiguous strided")),
+              small=_words("-t 4 -c fused_qk -ql contiguous strided")),
 )
