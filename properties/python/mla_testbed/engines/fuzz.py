@@ -66,7 +66,7 @@ class Database:
 
 
 def fuzz(run: Run, seconds: float, folder: pathlib.Path, seed: int, *, attend: bool) -> None:
-    """Judges cases for a time, or until an interrupt.
+    """Judges cases for a time, imports not counted, or until an interrupt.
 
     Args:
         folder: the database. seed: of the choices, together with the executions so far.
@@ -80,14 +80,14 @@ def fuzz(run: Run, seconds: float, folder: pathlib.Path, seed: int, *, attend: b
     try:
         for case in [*dict.fromkeys([f["case"] for f in database.findings] + database.corpus)]:
             _one(run, database, case, attend=attend, known=True)
-        while time.monotonic() - begin < seconds:
+        while time.monotonic() - begin - run.imports < seconds:
             _one(run, database, _next(database, source), attend=attend, known=False)
             if time.monotonic() - saved > _SAVE_EVERY:
                 saved = time.monotonic()
                 database.save()
     except KeyboardInterrupt:
         run.tally.interrupted = True
-    taken = time.monotonic() - begin
+    taken = time.monotonic() - begin - run.imports
     database.seconds += taken
     run.tally.seconds = taken
     database.save()

@@ -56,12 +56,13 @@ class Run:
 
     Attributes:
         cover: whether lines of the builder are watched; covered: how many ran in one worker.
+        imports: seconds spent on waiting for imports of the engine.
     """
 
     def __init__(self, plan: Plan, workers: Workers) -> None:
         self.plan, self.workers = plan, workers
         self.tally = Tally(plan.setting.engine)
-        self.cover, self.covered = False, 0
+        self.cover, self.covered, self.imports = False, 0, 0.0
         self._started = time.monotonic()
 
     def judge(self, case: str, *, attend: bool, bundles: str | None = None) -> Judgement:
@@ -78,7 +79,9 @@ class Run:
         worker = self.workers.of(adapt.product(line))
         begin = time.monotonic()
         worker.hello()
-        self._started += time.monotonic() - begin  # imports are not what is measured
+        waited = time.monotonic() - begin
+        self.imports += waited
+        self._started += waited  # imports are not what is measured
         found = worker.ask(str(line), attend=attend, bundles=bundles, cover=self.cover)
         self.covered = max(self.covered, found.covered)
         self.tally.version, self.tally.aiter = worker.version, worker.aiter
