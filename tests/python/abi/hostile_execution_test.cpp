@@ -335,7 +335,6 @@ void spoil(Call& call, std::vector<const aiter_tensor_t*>& arguments, Random& ra
   }
 }
 
-// Backend hip executes only what passed every check: it may not differ in what it refuses.
 bool honest_calls_pass() {
   bool good = true;
   for (const Function& function : kFunctions) {
