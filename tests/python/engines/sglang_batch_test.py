@@ -84,7 +84,7 @@ def test_the_table_has_the_slots_of_each_request_and_the_slot_of_padding_elsewhe
 
 
 def test_a_server_is_as_large_as_the_largest_of_its_steps():
-    made = server_of(steps_of("mla1:2q1s40_1q1s300+3q4s64;heads=32;block=64;dtype=fp8/fp8;"
+    made = server_of(steps_of("mla1:1q1s40_1q1s300+3q4s64;heads=32;block=64;dtype=fp8/fp8;"
                               "data=normal.41"))
     assert (made.heads, made.fp8_cache, made.page_size) == (32, True, 64)
     assert (made.draft_tokens, made.max_requests, made.context) == (4, 3, 300)
@@ -104,7 +104,7 @@ def test_fresh_memory_is_poisoned_only_inside():
 
 def test_a_compiled_kernel_that_is_called_is_named():
     with pytest.raises(machine.NoKernelError, match="sgl_kernel.fast_topk"):
-        machine._Kernels("sgl_kernel").fast_topk(3)
+        machine._Kernels("sgl_kernel").fast_topk(3, 4, k=5)
 
 
 def test_rows_are_made_equal_up_to_the_longest_verification():
