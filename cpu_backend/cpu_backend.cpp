@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "core/builder/launch.hpp"
-#include "cpu_backend/executor.hpp"
+#include "core/engine/launch.hpp"
+#include "cpu_backend/decode/executor.hpp"
 #include "cpu_backend/prefill/kernels.hpp"
 
 namespace mla::cpu {

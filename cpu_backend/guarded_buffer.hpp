@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/backend.hpp"
+#include "core/engine/backend.hpp"
 
 namespace mla::cpu {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/numeric/bf16.hpp"
-#include "cpu_backend/buffers.hpp"
+#include "cpu_backend/decode/buffers.hpp"
 
 namespace mla::cpu {
 

@@ -54,7 +54,7 @@ macro(mla_begin_code_objects)
 endmacro()
 
 macro(mla_end_code_objects source)
-  configure_file(${PROJECT_SOURCE_DIR}/hip_backend/code_objects.cpp.in ${source} @ONLY)
+  configure_file(${PROJECT_SOURCE_DIR}/hip_backend/kernels/code_objects.cpp.in ${source} @ONLY)
   set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${mla_code_object_files}")
 endmacro()
 

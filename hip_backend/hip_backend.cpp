@@ -3,10 +3,10 @@
 #include <string>
 #include <utility>
 
-#include "core/builder/launch.hpp"
-#include "hip_backend/code_objects.hpp"
-#include "hip_backend/decode_execution.hpp"
-#include "hip_backend/prefill_kernels.hpp"
+#include "core/engine/launch.hpp"
+#include "hip_backend/decode/decode_execution.hpp"
+#include "hip_backend/kernels/code_objects.hpp"
+#include "hip_backend/prefill/prefill_kernels.hpp"
 
 namespace mla::hip {
 namespace {

@@ -13,7 +13,7 @@
 
 #include <memory>
 
-#include "core/backend.hpp"
+#include "core/engine/backend.hpp"
 #include "hip_backend/device/device.hpp"
 
 namespace mla::hip {

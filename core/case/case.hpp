@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/arch.hpp"
 #include "core/result.hpp"
-#include "core/shape/arch.hpp"
 #include "core/units.hpp"
 
 namespace mla {

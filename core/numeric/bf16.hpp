@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "core/shape/arch.hpp"
+#include "core/arch.hpp"
 
 namespace mla {
 

@@ -9,7 +9,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/shape/arch.hpp"
+#include "core/arch.hpp"
 
 namespace mla {
 

@@ -10,17 +10,13 @@
 #include <cstdint>
 #include <span>
 
+#include "core/arch.hpp"
 #include "core/plan/plan.hpp"
 #include "core/result.hpp"
-#include "core/shape/arch.hpp"
 #include "core/shape/plan_shape.hpp"
+#include "core/shape/planner_version.hpp"
 
 namespace mla::plan {
-
-enum class PlannerVersion : std::uint8_t { v1_0, v1_1, v1_2 };
-
-// Which of the two v1.2 kernels runs. `automatic` follows the original's predicate.
-enum class V12Kernel : std::uint8_t { automatic, serial, parallel };
 
 enum class Fidelity : std::uint8_t { safe, as_aiter };
 

@@ -8,8 +8,8 @@
 
 #include <cstdint>
 
+#include "core/arch.hpp"
 #include "core/result.hpp"
-#include "core/shape/arch.hpp"
 
 namespace mla::plan {
 

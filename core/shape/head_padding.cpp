@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "core/shape/arch.hpp"
+#include "core/arch.hpp"
 
 namespace mla {
 

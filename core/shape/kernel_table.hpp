@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/shape/arch.hpp"
+#include "core/arch.hpp"
 
 namespace mla {
 

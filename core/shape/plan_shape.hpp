@@ -9,8 +9,8 @@
 
 #include <cstdint>
 
+#include "core/arch.hpp"
 #include "core/result.hpp"
-#include "core/shape/arch.hpp"
 #include "core/units.hpp"
 
 namespace mla {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/plan/split_count.hpp"
+#include "core/shape/split_count.hpp"
 
 namespace mla {
 namespace {

@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "core/arch.hpp"
 #include "core/case/batch.hpp"
 #include "core/case/case.hpp"
-#include "core/plan/planner.hpp"
 #include "core/result.hpp"
-#include "core/shape/arch.hpp"
 #include "core/shape/head_padding.hpp"
 #include "core/shape/kernel_table.hpp"
 #include "core/shape/plan_shape.hpp"
+#include "core/shape/planner_version.hpp"
 
 namespace mla {
 

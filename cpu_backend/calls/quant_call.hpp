@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/shape/arch.hpp"
+#include "core/arch.hpp"
 #include "cpu_backend/calls/element.hpp"
 
 namespace mla::cpu {

@@ -6,9 +6,9 @@
 
 #include "core/numeric/bf16.hpp"
 #include "cpu_backend/calls/element.hpp"
-#include "cpu_backend/executor.hpp"
+#include "cpu_backend/decode/executor.hpp"
+#include "cpu_backend/decode/reduce.hpp"
 #include "cpu_backend/merge.hpp"
-#include "cpu_backend/reduce.hpp"
 
 namespace mla::cpu {
 namespace {

@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-#include "core/backend.hpp"
+#include "core/engine/backend.hpp"
 #include "cpu_backend/calls/element.hpp"
 
 namespace mla::cpu {

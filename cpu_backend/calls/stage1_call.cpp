@@ -4,11 +4,11 @@
 #include <string>
 #include <utility>
 
-#include "core/plan/split_count.hpp"
-#include "cpu_backend/executor.hpp"
-#include "cpu_backend/split_route.hpp"
-#include "cpu_backend/stage1.hpp"
-#include "cpu_backend/work_list.hpp"
+#include "core/shape/split_count.hpp"
+#include "cpu_backend/decode/executor.hpp"
+#include "cpu_backend/decode/split_route.hpp"
+#include "cpu_backend/decode/stage1.hpp"
+#include "cpu_backend/decode/work_list.hpp"
 
 namespace mla::cpu {
 namespace {

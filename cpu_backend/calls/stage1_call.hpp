@@ -11,7 +11,7 @@
 #include <span>
 
 #include "core/plan/plan.hpp"
-#include "cpu_backend/task.hpp"
+#include "cpu_backend/decode/task.hpp"
 
 namespace mla::cpu {
 

@@ -1,6 +1,6 @@
 // DataPath: one instruction set's version of the attention of a work item, behind plain data.
 //
-// The same text (path_text.hpp) is compiled once for each instruction set, in a file with its own
+// The same text (path-inl.hpp) is compiled once for each instruction set, in a file with its own
 // compiler flags. Those files include this header and no other of ours: an inline function that
 // two of them share could otherwise be emitted with instructions that the machine does not have.
 // Layouts: a query or key row is 576 consecutive elements; an output row is 512 f32.

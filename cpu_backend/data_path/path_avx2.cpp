@@ -3,7 +3,7 @@
 #if defined(__AVX2__) && defined(__FMA__)
 #define MLA_PATH_NAMESPACE path_avx2
 #define MLA_PATH_BYTES 32
-#include "cpu_backend/data_path/path_text.hpp"
+#include "cpu_backend/data_path/path-inl.hpp"
 
 namespace mla::cpu {
 

@@ -1,6 +1,6 @@
 #define MLA_PATH_NAMESPACE path_portable
 #define MLA_PATH_BYTES 16
-#include "cpu_backend/data_path/path_text.hpp"
+#include "cpu_backend/data_path/path-inl.hpp"
 
 namespace mla::cpu {
 

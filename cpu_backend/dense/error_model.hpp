@@ -10,7 +10,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "core/shape/arch.hpp"
+#include "core/arch.hpp"
 
 namespace mla::cpu {
 

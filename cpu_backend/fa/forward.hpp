@@ -11,9 +11,9 @@
 
 #include <cstdint>
 
-#include "core/builder/device/stream.hpp"
-#include "core/builder/fa/decode_call.hpp"
-#include "core/builder/step_hooks.hpp"
+#include "core/engine/device/stream.hpp"
+#include "core/engine/fa/decode_call.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "core/result.hpp"
 #include "cpu_backend/fa/tensors.hpp"
 

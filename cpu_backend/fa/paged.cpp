@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "core/builder/fa/layer.hpp"
+#include "core/engine/fa/layer.hpp"
 #include "core/numeric/bf16.hpp"
 #include "core/units.hpp"
 #include "cpu_backend/merge.hpp"

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "core/backend.hpp"
+#include "core/engine/backend.hpp"
 #include "cpu_backend/fa/attend.hpp"
 
 namespace mla::cpu {

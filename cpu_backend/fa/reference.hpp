@@ -9,10 +9,10 @@
 
 #include <vector>
 
-#include "core/builder/fa/layer.hpp"
 #include "core/case/batch.hpp"
+#include "core/engine/fa/layer.hpp"
+#include "cpu_backend/decode/sampled_reference.hpp"
 #include "cpu_backend/fa/tensors.hpp"
-#include "cpu_backend/sampled_reference.hpp"
 
 namespace mla::cpu {
 

@@ -12,9 +12,9 @@
 #include <memory>
 #include <vector>
 
-#include "core/backend.hpp"
-#include "core/builder/device/stream.hpp"
-#include "core/builder/fa/layer.hpp"
+#include "core/engine/backend.hpp"
+#include "core/engine/device/stream.hpp"
+#include "core/engine/fa/layer.hpp"
 #include "cpu_backend/fa/attend.hpp"
 #include "cpu_backend/fa/paged.hpp"
 

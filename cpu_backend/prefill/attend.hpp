@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/builder/prefill/prefill_shape.hpp"
+#include "core/engine/prefill/prefill_shape.hpp"
 #include "cpu_backend/data_path/data_path.hpp"
 
 namespace mla::cpu {

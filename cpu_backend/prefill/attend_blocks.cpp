@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/builder/prefill/capability.hpp"
+#include "core/engine/prefill/capability.hpp"
 #include "cpu_backend/data_path/data_path.hpp"
 
 namespace mla::cpu {

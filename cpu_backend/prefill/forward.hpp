@@ -8,9 +8,9 @@
 // then. What a plan does wrong is a fault of the result.
 #pragma once
 
-#include "core/builder/device/stream.hpp"
-#include "core/builder/device/workspace.hpp"
-#include "core/builder/prefill/prefill_launch.hpp"
+#include "core/engine/device/stream.hpp"
+#include "core/engine/device/workspace.hpp"
+#include "core/engine/prefill/prefill_launch.hpp"
 #include "cpu_backend/prefill/kernels.hpp"
 
 namespace mla::cpu {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "core/builder/device/stream.hpp"
-#include "core/builder/prefill/scratch.hpp"
+#include "core/engine/device/stream.hpp"
+#include "core/engine/prefill/scratch.hpp"
 #include "cpu_backend/guarded_buffer.hpp"
 #include "cpu_backend/prefill/kernels.hpp"
 #include "cpu_backend/prefill/operands.hpp"

@@ -1,13 +1,13 @@
 // The CPU's kernels of a prefill step, one function each, over a data path.
 //
-// Contracts: core/builder/prefill/kernels.hpp. Reduce, gather and merge of context are the same
+// Contracts: core/engine/prefill/kernels.hpp. Reduce, gather and merge of context are the same
 // code on every data path and also serve other backends: their launches count for the device
 // "host". Fails: indices that leave a buffer become faults, never accesses.
 #pragma once
 
 #include <optional>
 
-#include "core/builder/prefill/kernels.hpp"
+#include "core/engine/prefill/kernels.hpp"
 #include "cpu_backend/data_path/data_path.hpp"
 
 namespace mla::cpu {

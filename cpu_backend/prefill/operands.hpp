@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "core/builder/prefill/prefill_shape.hpp"
+#include "core/engine/prefill/prefill_shape.hpp"
 #include "cpu_backend/prefill/kernels.hpp"
 
 namespace mla::cpu {

@@ -1,12 +1,12 @@
 #include <algorithm>
 
 #include "core/numeric/bf16.hpp"
+#include "cpu_backend/decode/reduce.hpp"
+#include "cpu_backend/decode/schedule.hpp"
 #include "cpu_backend/merge.hpp"
 #include "cpu_backend/prefill/attend.hpp"
 #include "cpu_backend/prefill/kernels.hpp"
 #include "cpu_backend/prefill/ps_works.hpp"
-#include "cpu_backend/reduce.hpp"
-#include "cpu_backend/schedule.hpp"
 
 namespace mla::cpu {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "core/builder/launch.hpp"
-#include "hip_backend/code_objects.hpp"
-#include "hip_backend/decode_execution.hpp"
+#include "core/engine/launch.hpp"
+#include "hip_backend/decode/decode_execution.hpp"
+#include "hip_backend/kernels/code_objects.hpp"
 
 namespace mla::hip::aiter {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <memory>
 
-#include "core/backend.hpp"
+#include "core/engine/backend.hpp"
 #include "hip_backend/aiter/stage1.hpp"
 
 namespace mla::hip::aiter {

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "core/arch.hpp"
 #include "core/result.hpp"
-#include "core/shape/arch.hpp"
 #include "hip_backend/aiter/manifest.hpp"
 
 namespace mla::hip::aiter {

@@ -7,7 +7,7 @@
 #include "core/units.hpp"
 #include "hip_backend/aiter/kernargs.hpp"
 #include "hip_backend/aiter/selection.hpp"
-#include "hip_backend/kernel_launch.hpp"
+#include "hip_backend/device/kernel_launch.hpp"
 #include "hip_backend/kernels/arguments.hpp"
 
 namespace mla::hip::aiter {

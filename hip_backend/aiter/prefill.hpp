@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "hip_backend/aiter/installation.hpp"
-#include "hip_backend/device_prefill.hpp"
+#include "hip_backend/prefill/device_prefill.hpp"
 
 namespace mla::hip::aiter {
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/arch.hpp"
 #include "core/result.hpp"
-#include "core/shape/arch.hpp"
 #include "hip_backend/aiter/manifest.hpp"
 
 namespace mla::hip::aiter {

@@ -17,7 +17,7 @@
 
 #include "hip_backend/aiter/installation.hpp"
 #include "hip_backend/aiter/selection.hpp"
-#include "hip_backend/stage1.hpp"
+#include "hip_backend/decode/stage1.hpp"
 
 namespace mla::hip::aiter {
 

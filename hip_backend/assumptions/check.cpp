@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "hip_backend/assumptions/tables.hpp"
-#include "hip_backend/kernel_launch.hpp"
+#include "hip_backend/device/kernel_launch.hpp"
 
 namespace mla::hip {
 namespace {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "core/plan/plan.hpp"
-#include "hip_backend/decode_kernel.hpp"
-#include "hip_backend/kernel_launch.hpp"
+#include "hip_backend/decode/decode_kernel.hpp"
+#include "hip_backend/decode/rounding.hpp"
+#include "hip_backend/device/kernel_launch.hpp"
 #include "hip_backend/kernels/arguments.hpp"
-#include "hip_backend/rounding.hpp"
 
 namespace mla::hip {
 namespace {

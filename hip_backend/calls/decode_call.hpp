@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <span>
 
+#include "core/arch.hpp"
 #include "core/result.hpp"
-#include "core/shape/arch.hpp"
 #include "hip_backend/device/device.hpp"
 
 namespace mla::hip {

@@ -12,7 +12,7 @@
 #include <memory>
 #include <string_view>
 
-#include "core/shape/arch.hpp"
+#include "core/arch.hpp"
 #include "hip_backend/device/device.hpp"
 
 namespace mla::gfx {

@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "properties/property.hpp"
+#include "properties/step/property.hpp"
 
 namespace mla::prop {
 

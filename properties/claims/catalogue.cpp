@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
-#include "properties/canary.hpp"
 #include "properties/claims/by_kind.hpp"
+#include "properties/claims/canary.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/engine_claims.hpp"
 #include "properties/claims/fa_claims.hpp"

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "properties/claims/support.hpp"
-#include "properties/compare.hpp"
-#include "properties/engine/sequence.hpp"
+#include "properties/step/compare.hpp"
+#include "properties/step/engine/sequence.hpp"
 
 namespace mla::prop {
 namespace {

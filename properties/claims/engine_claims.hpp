@@ -1,11 +1,11 @@
 // The claims about steps on a device, for decode: ordered streams, replayed graphs, no waiting,
 // groups.
 //
-// Each runs the steps of a case (properties/engine/sequence.hpp) in two ways and compares the bits.
-// Fails: never by itself; an Outcome is the answer.
+// Each runs the steps of a case (properties/step/engine/sequence.hpp) in two ways and compares the
+// bits. Fails: never by itself; an Outcome is the answer.
 #pragma once
 
-#include "properties/property.hpp"
+#include "properties/step/property.hpp"
 
 namespace mla::prop {
 

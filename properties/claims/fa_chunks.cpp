@@ -4,7 +4,7 @@
 
 #include "properties/claims/fa_claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/fa/compare.hpp"
+#include "properties/step/fa/compare.hpp"
 
 namespace mla::prop {
 namespace {

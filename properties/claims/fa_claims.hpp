@@ -5,7 +5,7 @@
 // is the answer.
 #pragma once
 
-#include "properties/property.hpp"
+#include "properties/step/property.hpp"
 
 namespace mla::prop {
 

@@ -5,8 +5,8 @@
 
 #include "properties/claims/fa_claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/fa/compare.hpp"
-#include "properties/functions.hpp"
+#include "properties/step/fa/compare.hpp"
+#include "properties/step/functions.hpp"
 
 namespace mla::prop {
 namespace {

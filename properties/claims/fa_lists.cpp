@@ -2,7 +2,7 @@
 // at 0 and steps by their lengths, whichever run of the batch it belongs to.
 #include "properties/claims/fa_claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/fa/compare.hpp"
+#include "properties/step/fa/compare.hpp"
 
 namespace mla::prop {
 namespace {

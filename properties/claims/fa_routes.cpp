@@ -2,8 +2,8 @@
 // with a reason, and a step without a mask is attended without one or refused.
 #include "properties/claims/fa_claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/compare.hpp"
-#include "properties/fa/compare.hpp"
+#include "properties/step/compare.hpp"
+#include "properties/step/fa/compare.hpp"
 
 namespace mla::prop {
 namespace {

@@ -1,7 +1,7 @@
 // P02: what lies behind the live part of kv_indices, and how much, changes nothing.
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/compare.hpp"
+#include "properties/step/compare.hpp"
 
 namespace mla::prop {
 namespace {

@@ -4,9 +4,9 @@
 // three ways in which a value can survive where it must not.
 #include <algorithm>
 
-#include "properties/built_step.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
+#include "properties/step/built_step.hpp"
 
 namespace mla::prop {
 namespace {

@@ -2,7 +2,7 @@
 // declared capacity.
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/functions.hpp"
+#include "properties/step/functions.hpp"
 
 namespace mla::prop {
 namespace {

@@ -3,7 +3,7 @@
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/claims/topology.hpp"
-#include "properties/compare.hpp"
+#include "properties/step/compare.hpp"
 
 namespace mla::prop {
 namespace {

@@ -6,8 +6,8 @@
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/claims/topology.hpp"
-#include "properties/compare.hpp"
-#include "properties/run_step.hpp"
+#include "properties/step/compare.hpp"
+#include "properties/step/run_step.hpp"
 
 namespace mla::prop {
 namespace {

@@ -2,8 +2,8 @@
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/claims/topology.hpp"
-#include "properties/compare.hpp"
 #include "properties/generate/cost.hpp"
+#include "properties/step/compare.hpp"
 
 namespace mla::prop {
 namespace {

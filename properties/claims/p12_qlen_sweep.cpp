@@ -2,8 +2,8 @@
 // gives, and rows whose exact values differ do differ.
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/compare.hpp"
-#include "properties/run_step.hpp"
+#include "properties/step/compare.hpp"
+#include "properties/step/run_step.hpp"
 
 namespace mla::prop {
 namespace {

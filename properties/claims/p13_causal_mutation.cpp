@@ -1,11 +1,11 @@
 // P13: a key changes exactly the rows that may see it: rows that must not see it stay equal in
 // every bit, rows that see it change.
-#include "core/builder/run_decode.hpp"
+#include "core/engine/run_decode.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/key_target.hpp"
 #include "properties/claims/stored_row.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/compare.hpp"
+#include "properties/step/compare.hpp"
 
 namespace mla::prop {
 namespace {

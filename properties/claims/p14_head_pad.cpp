@@ -2,7 +2,7 @@
 // and plan, tensors and reducer are made for the same heads.
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/compare.hpp"
+#include "properties/step/compare.hpp"
 
 namespace mla::prop {
 namespace {

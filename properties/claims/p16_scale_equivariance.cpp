@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/builder/run_decode.hpp"
+#include "core/engine/run_decode.hpp"
 #include "core/numeric/fp8.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/compare.hpp"
 #include "properties/generate/tensors.hpp"
+#include "properties/step/compare.hpp"
 
 namespace mla::prop {
 namespace {

@@ -2,7 +2,7 @@
 // and exceed that need by a bounded factor only.
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/functions.hpp"
+#include "properties/step/functions.hpp"
 
 namespace mla::prop {
 namespace {

@@ -8,9 +8,9 @@
 #include "properties/claims/claims.hpp"
 #include "properties/claims/stored_row.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/compare.hpp"
-#include "properties/run_step.hpp"
-#include "properties/text.hpp"
+#include "properties/step/compare.hpp"
+#include "properties/step/run_step.hpp"
+#include "properties/step/text.hpp"
 
 namespace mla::prop {
 namespace {

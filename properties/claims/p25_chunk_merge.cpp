@@ -8,7 +8,7 @@
 #include "core/numeric/bf16.hpp"
 #include "properties/claims/prefill_claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/prefill/run.hpp"
+#include "properties/step/prefill/run.hpp"
 
 namespace mla::prop {
 namespace {

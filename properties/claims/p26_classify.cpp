@@ -5,7 +5,7 @@
 
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/functions.hpp"
+#include "properties/step/functions.hpp"
 
 namespace mla::prop {
 namespace {

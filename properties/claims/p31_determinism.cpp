@@ -2,10 +2,10 @@
 // and the number of threads, with scratch memory poisoned before.
 #include <cstring>
 
-#include "core/builder/run_decode.hpp"
+#include "core/engine/run_decode.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/compare.hpp"
+#include "properties/step/compare.hpp"
 
 namespace mla::prop {
 namespace {

@@ -5,13 +5,13 @@
 // a row that does see the key is open but for one thing: it changes.
 #include <cstring>
 
-#include "core/builder/run_decode.hpp"
+#include "core/engine/run_decode.hpp"
 #include "core/numeric/bf16.hpp"
 #include "core/numeric/fp8.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/key_target.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/compare.hpp"
+#include "properties/step/compare.hpp"
 
 namespace mla::prop {
 namespace {

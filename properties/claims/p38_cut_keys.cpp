@@ -8,13 +8,13 @@
 #include <cmath>
 #include <set>
 
-#include "core/builder/run_decode.hpp"
+#include "core/engine/run_decode.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/stored_row.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/claims/topology.hpp"
-#include "properties/compare.hpp"
 #include "properties/generate/tensors.hpp"
+#include "properties/step/compare.hpp"
 
 namespace mla::prop {
 namespace {

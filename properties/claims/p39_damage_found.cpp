@@ -7,11 +7,11 @@
 #include <limits>
 #include <utility>
 
-#include "core/builder/run_decode.hpp"
+#include "core/engine/run_decode.hpp"
 #include "core/plan/plan_check.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/compare.hpp"
+#include "properties/step/compare.hpp"
 
 namespace mla::prop {
 namespace {

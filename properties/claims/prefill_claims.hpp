@@ -4,7 +4,7 @@
 // Outcome is the answer.
 #pragma once
 
-#include "properties/property.hpp"
+#include "properties/step/property.hpp"
 
 namespace mla::prop {
 

@@ -5,7 +5,7 @@
 
 #include "properties/claims/prefill_claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/prefill/run.hpp"
+#include "properties/step/prefill/run.hpp"
 
 namespace mla::prop {
 namespace {

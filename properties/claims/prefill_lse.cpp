@@ -6,8 +6,8 @@
 #include "core/numeric/fp8.hpp"
 #include "properties/claims/prefill_claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/prefill/run.hpp"
-#include "properties/text.hpp"
+#include "properties/step/prefill/run.hpp"
+#include "properties/step/text.hpp"
 
 namespace mla::prop {
 namespace {

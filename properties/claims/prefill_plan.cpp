@@ -2,7 +2,7 @@
 // decided once, and a fallback says why.
 #include "properties/claims/prefill_claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/prefill/plan_rules.hpp"
+#include "properties/step/prefill/plan_rules.hpp"
 
 namespace mla::prop {
 namespace {

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/arch.hpp"
 #include "core/numeric/bf16.hpp"
 #include "core/numeric/fp8.hpp"
-#include "core/shape/arch.hpp"
 
 namespace mla::prop {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "properties/property.hpp"
+#include "properties/step/property.hpp"
 
 namespace mla::prop {
 

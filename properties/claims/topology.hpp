@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/builder/decode_metadata.hpp"
+#include "core/engine/decode_metadata.hpp"
 
 namespace mla::prop {
 

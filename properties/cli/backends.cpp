@@ -7,11 +7,11 @@
 #include "core/io/checksum.hpp"
 #include "cpu_backend/cpu_backend.hpp"
 #include "hip_backend/aiter/aiter_backend.hpp"
-#include "hip_backend/code_objects.hpp"
 #include "hip_backend/device/open_device.hpp"
 #include "hip_backend/hip_backend.hpp"
+#include "hip_backend/kernels/code_objects.hpp"
 #include "properties/cli/build_info.hpp"
-#include "properties/stage_compare.hpp"
+#include "properties/step/stage_compare.hpp"
 
 namespace mla::cli {
 namespace {

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/backend.hpp"
+#include "core/engine/backend.hpp"
 #include "core/result.hpp"
 #include "properties/cli/report.hpp"
 

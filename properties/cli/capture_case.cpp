@@ -3,10 +3,10 @@
 #include <cstring>
 #include <map>
 
-#include "properties/cli/captured_step.hpp"
+#include "properties/capture/captured_step.hpp"
 #include "properties/cli/planned_step.hpp"
 #include "properties/generate/tensors.hpp"
-#include "properties/subject.hpp"
+#include "properties/step/subject.hpp"
 
 namespace mla::cli {
 namespace {

@@ -1,6 +1,6 @@
 #include "properties/cli/case_files.hpp"
 
-#include "properties/cli/terminal.hpp"
+#include "properties/capture/terminal.hpp"
 
 namespace mla::cli {
 namespace {

@@ -3,11 +3,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "properties/cli/bundle.hpp"
-#include "properties/cli/checked_plan.hpp"
+#include "properties/capture/bundle.hpp"
+#include "properties/capture/checked_plan.hpp"
+#include "properties/capture/parse_json.hpp"
+#include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
-#include "properties/cli/parse_json.hpp"
-#include "properties/cli/terminal.hpp"
 
 namespace mla::cli {
 namespace {

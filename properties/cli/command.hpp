@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/result.hpp"
-#include "properties/verdict.hpp"
+#include "properties/step/verdict.hpp"
 
 namespace CLI {
 class App;

@@ -6,7 +6,7 @@
 #include "properties/cli/command.hpp"
 #include "properties/cli/judging_options.hpp"
 #include "properties/cli/quantity.hpp"
-#include "properties/stage_compare.hpp"
+#include "properties/step/stage_compare.hpp"
 
 namespace mla::cli {
 namespace {

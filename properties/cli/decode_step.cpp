@@ -1,7 +1,7 @@
-#include "core/builder/decode_builder.hpp"
+#include "core/engine/decode_builder.hpp"
+#include "properties/capture/planner_call.hpp"
 #include "properties/cli/plan_table.hpp"
 #include "properties/cli/planned_step.hpp"
-#include "properties/cli/planner_call.hpp"
 
 namespace mla::cli {
 namespace {

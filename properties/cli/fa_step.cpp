@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/builder/fa/runner.hpp"
+#include "core/engine/fa/runner.hpp"
 #include "properties/cli/planned_step.hpp"
 #include "properties/cli/table_text.hpp"
 

@@ -9,10 +9,10 @@
 #include <memory>
 
 #include "core/suggest.hpp"
+#include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/interrupt.hpp"
 #include "properties/cli/quantity.hpp"
-#include "properties/cli/terminal.hpp"
 #include "properties/fuzz/target.hpp"
 
 namespace mla::cli {

@@ -1,9 +1,9 @@
 #include "properties/cli/judge_on.hpp"
 
+#include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/interrupt.hpp"
 #include "properties/cli/progress.hpp"
-#include "properties/cli/terminal.hpp"
 
 namespace mla::cli {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "properties/canary.hpp"
+#include "properties/claims/canary.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/ledger_file.hpp"
 #include "properties/cli/memory.hpp"

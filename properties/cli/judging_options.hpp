@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "properties/cli/judge_on.hpp"
-#include "properties/runner.hpp"
+#include "properties/judge/runner.hpp"
 
 namespace CLI {
 class App;

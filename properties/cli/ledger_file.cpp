@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "properties/cli/json_fields.hpp"
-#include "properties/cli/parse_json.hpp"
-#include "properties/cli/terminal.hpp"
+#include "properties/capture/json_fields.hpp"
+#include "properties/capture/parse_json.hpp"
+#include "properties/capture/terminal.hpp"
 
 namespace mla::cli {
 namespace {

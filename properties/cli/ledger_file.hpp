@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "core/result.hpp"
-#include "properties/ledger.hpp"
+#include "properties/judge/ledger.hpp"
 
 namespace mla::cli {
 

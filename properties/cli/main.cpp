@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "core/suggest.hpp"
+#include "properties/capture/terminal.hpp"
 #include "properties/cli/build_info.hpp"
 #include "properties/cli/command.hpp"
-#include "properties/cli/terminal.hpp"
 
 namespace mla::cli {
 namespace {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string_view>
 
+#include "properties/capture/terminal.hpp"
 #include "properties/cli/quantity.hpp"
-#include "properties/cli/terminal.hpp"
-#include "properties/estimate.hpp"
+#include "properties/step/estimate.hpp"
 
 namespace mla::cli {
 namespace {

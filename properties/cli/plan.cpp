@@ -4,13 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include "cpu_backend/cpu_backend.hpp"
-#include "properties/cli/bundle.hpp"
-#include "properties/cli/captured_step.hpp"
+#include "properties/capture/bundle.hpp"
+#include "properties/capture/captured_step.hpp"
+#include "properties/capture/plan_json.hpp"
+#include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/memory.hpp"
-#include "properties/cli/plan_json.hpp"
 #include "properties/cli/planned_step.hpp"
-#include "properties/cli/terminal.hpp"
 
 namespace mla::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "core/builder/decode_builder.hpp"
+#include "core/engine/decode_builder.hpp"
 #include "properties/cli/table_text.hpp"
 
 namespace mla::cli {

@@ -6,9 +6,9 @@
 
 #include <string>
 
-#include "core/builder/decode_metadata.hpp"
 #include "core/case/batch.hpp"
 #include "core/case/case.hpp"
+#include "core/engine/decode_metadata.hpp"
 
 namespace mla::cli {
 

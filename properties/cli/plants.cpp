@@ -4,15 +4,15 @@
 #include <cstdio>
 #include <memory>
 
+#include "properties/capture/terminal.hpp"
 #include "properties/cli/backends.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/interrupt.hpp"
 #include "properties/cli/quantity.hpp"
 #include "properties/cli/selection.hpp"
-#include "properties/cli/terminal.hpp"
+#include "properties/judge/runner.hpp"
 #include "properties/plants/origins.hpp"
 #include "properties/plants/plant.hpp"
-#include "properties/runner.hpp"
 
 namespace mla::cli {
 namespace {

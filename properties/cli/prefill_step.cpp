@@ -1,11 +1,11 @@
 // What was decided about a prefill step: path, chunks of context, and the host's plan.
 #include <optional>
 
+#include "properties/capture/planner_call.hpp"
 #include "properties/cli/plan_table.hpp"
 #include "properties/cli/planned_step.hpp"
-#include "properties/cli/planner_call.hpp"
 #include "properties/cli/table_text.hpp"
-#include "properties/prefill/run.hpp"
+#include "properties/step/prefill/run.hpp"
 
 namespace mla::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "properties/cli/terminal.hpp"
+#include "properties/capture/terminal.hpp"
 
 namespace mla::cli {
 namespace {

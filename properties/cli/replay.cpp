@@ -4,17 +4,17 @@
 #include <memory>
 
 #include "hip_backend/gfx_emulator/roofline.hpp"
+#include "properties/capture/bundle.hpp"
+#include "properties/capture/terminal.hpp"
 #include "properties/cli/backends.hpp"
-#include "properties/cli/bundle.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/interrupt.hpp"
 #include "properties/cli/memory.hpp"
 #include "properties/cli/progress.hpp"
 #include "properties/cli/replay_bundle.hpp"
 #include "properties/cli/selection.hpp"
-#include "properties/cli/terminal.hpp"
-#include "properties/judge.hpp"
-#include "properties/runner.hpp"
+#include "properties/judge/judge.hpp"
+#include "properties/judge/runner.hpp"
 
 namespace mla::cli {
 namespace {

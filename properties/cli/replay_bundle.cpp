@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "properties/cli/captured_step.hpp"
-#include "properties/cli/checked_plan.hpp"
+#include "properties/capture/captured_step.hpp"
+#include "properties/capture/checked_plan.hpp"
+#include "properties/capture/live_values.hpp"
+#include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
-#include "properties/cli/live_values.hpp"
-#include "properties/cli/terminal.hpp"
-#include "properties/compare.hpp"
-#include "properties/judge.hpp"
+#include "properties/judge/judge.hpp"
+#include "properties/step/compare.hpp"
 
 namespace mla::cli {
 namespace {

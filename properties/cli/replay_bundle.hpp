@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "properties/cli/backends.hpp"
-#include "properties/verdict.hpp"
+#include "properties/step/verdict.hpp"
 
 namespace mla::cli {
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "properties/runner.hpp"
+#include "properties/judge/runner.hpp"
 
 namespace mla::cli {
 

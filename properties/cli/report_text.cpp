@@ -1,7 +1,7 @@
 #include <cstdio>
 
+#include "properties/capture/terminal.hpp"
 #include "properties/cli/report.hpp"
-#include "properties/cli/terminal.hpp"
 
 namespace mla::cli {
 namespace {

@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include "core/suggest.hpp"
-#include "properties/canary.hpp"
+#include "properties/capture/terminal.hpp"
+#include "properties/claims/canary.hpp"
 #include "properties/cli/case_files.hpp"
-#include "properties/cli/terminal.hpp"
 
 namespace mla::cli {
 

@@ -12,7 +12,7 @@
 
 #include "core/case/case.hpp"
 #include "properties/plants/plant.hpp"
-#include "properties/property.hpp"
+#include "properties/step/property.hpp"
 
 namespace mla::cli {
 

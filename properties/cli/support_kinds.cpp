@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/builder/fa/layer.hpp"
-#include "core/builder/prefill/prefill_shape.hpp"
+#include "core/engine/fa/layer.hpp"
+#include "core/engine/prefill/prefill_shape.hpp"
 
 namespace mla::cli {
 namespace {

@@ -1,11 +1,11 @@
 // Target: several steps in the same buffers, each as if it were the first, each with a valid plan.
 #include <utility>
 
-#include "core/builder/decode_builder.hpp"
+#include "core/engine/decode_builder.hpp"
 #include "core/plan/plan_check.hpp"
-#include "properties/built_step.hpp"
 #include "properties/fuzz/target.hpp"
 #include "properties/generate/cases.hpp"
+#include "properties/step/built_step.hpp"
 
 namespace mla::prop::fuzz {
 namespace {

@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cpu_backend/cpu_backend.hpp"
-#include "properties/cli/captured_step.hpp"
-#include "properties/cli/checked_plan.hpp"
-#include "properties/cli/parse_json.hpp"
-#include "properties/cli/plan_json.hpp"
+#include "properties/capture/captured_step.hpp"
+#include "properties/capture/checked_plan.hpp"
+#include "properties/capture/parse_json.hpp"
+#include "properties/capture/plan_json.hpp"
 #include "properties/fuzz/target.hpp"
 
 namespace mla::prop::fuzz {

@@ -1,7 +1,7 @@
 // Target about the decode planners: lists that an engine builds, and lists that none would.
 #include <algorithm>
 
-#include "core/builder/decode_builder.hpp"
+#include "core/engine/decode_builder.hpp"
 #include "core/plan/plan_check.hpp"
 #include "properties/fuzz/target.hpp"
 #include "properties/fuzz/words.hpp"

@@ -4,7 +4,7 @@
 #include "core/plan/ps_prefill.hpp"
 #include "properties/fuzz/target.hpp"
 #include "properties/fuzz/words.hpp"
-#include "properties/prefill/plan_rules.hpp"
+#include "properties/step/prefill/plan_rules.hpp"
 
 namespace mla::prop::fuzz {
 namespace {

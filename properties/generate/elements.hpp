@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <span>
 
+#include "core/arch.hpp"
 #include "core/case/case.hpp"
-#include "core/shape/arch.hpp"
 
 namespace mla::prop {
 

@@ -7,9 +7,9 @@
 // saturated_elements() counts them.
 #pragma once
 
-#include "core/backend.hpp"
 #include "core/case/batch.hpp"
 #include "core/case/case.hpp"
+#include "core/engine/backend.hpp"
 
 namespace mla::prop {
 

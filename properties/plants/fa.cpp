@@ -4,8 +4,8 @@
 #include <numeric>
 #include <utility>
 
-#include "properties/fa/run.hpp"
 #include "properties/plants/groups.hpp"
+#include "properties/step/fa/run.hpp"
 
 namespace mla::prop {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <set>
 
-#include "properties/functions.hpp"
 #include "properties/plants/groups.hpp"
+#include "properties/step/functions.hpp"
 
 namespace mla::prop {
 namespace {

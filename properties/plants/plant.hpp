@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "properties/subject.hpp"
+#include "properties/step/subject.hpp"
 
 namespace mla::prop {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/builder/prefill/kernels.hpp"
-#include "core/builder/prefill/prefill_builder.hpp"
+#include "core/engine/prefill/kernels.hpp"
+#include "core/engine/prefill/prefill_builder.hpp"
 #include "properties/plants/groups.hpp"
 
 namespace mla::prop {

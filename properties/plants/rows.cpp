@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/plan/split_count.hpp"
+#include "core/shape/split_count.hpp"
 #include "properties/plants/groups.hpp"
 
 namespace mla::prop {

@@ -1,7 +1,7 @@
 // Order, lifetime and ownership between the steps of a sequence, and rows that a launch adds.
 #include <algorithm>
 
-#include "core/builder/engine/decode_step.hpp"
+#include "core/engine/decode_step.hpp"
 #include "properties/plants/groups.hpp"
 
 namespace mla::prop {

@@ -1,6 +1,6 @@
 // Sizes of buffers and counts of tiles.
-#include "properties/functions.hpp"
 #include "properties/plants/groups.hpp"
+#include "properties/step/functions.hpp"
 
 namespace mla::prop {
 namespace {

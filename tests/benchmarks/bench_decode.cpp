@@ -15,7 +15,7 @@
 #include <memory>
 #include <string>
 
-#include "core/builder/decode_builder.hpp"
+#include "core/engine/decode_builder.hpp"
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/generate/tensors.hpp"
 #include "tests/benchmarks/fma_peak.hpp"

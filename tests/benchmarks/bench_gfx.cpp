@@ -9,10 +9,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "hip_backend/code_objects.hpp"
 #include "hip_backend/device/emulated_device.hpp"
 #include "hip_backend/gfx_emulator/launch.hpp"
 #include "hip_backend/hip_backend.hpp"
+#include "hip_backend/kernels/code_objects.hpp"
 #include "tests/hip_backend/crosscheck_step.hpp"
 #include "tests/hip_backend/gfx_emulator/elf_writer.hpp"
 

@@ -2,4 +2,4 @@
 
 #define MLA_CHAINS avx2_chains
 #define MLA_CHAINS_BYTES 32
-#include "tests/benchmarks/fma_chains_text.hpp"
+#include "tests/benchmarks/fma_chains-inl.hpp"

@@ -1,5 +1,5 @@
 // Host code cannot look into device memory: the access token is made by a stream only (P21).
-#include "core/builder/device/stream.hpp"
+#include "core/engine/device/stream.hpp"
 
 int main() {
   mla::device::DeviceHeap heap;

@@ -1,6 +1,6 @@
 // The KV lengths are on the host only in some steps: nobody gets at them without saying what
 // happens in the others (P21).
-#include "core/builder/fa/host_seq_lens.hpp"
+#include "core/engine/fa/host_seq_lens.hpp"
 
 int main() {
   const auto lengths = mla::fa::HostSeqLens::copied({3, 4});

@@ -6,7 +6,7 @@
 #include <functional>
 #include <new>
 
-#include "core/builder/decode_builder.hpp"
+#include "core/engine/decode_builder.hpp"
 #include "core/plan/plan_check.hpp"
 #include "core/plan/ps_prefill.hpp"
 

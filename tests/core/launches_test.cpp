@@ -1,5 +1,5 @@
 // Claims about the account of launches.
-#include "core/launches.hpp"
+#include "core/engine/launches.hpp"
 
 #include <catch2/catch.hpp>
 

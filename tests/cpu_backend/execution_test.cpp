@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/builder/row_map.hpp"
+#include "core/engine/row_map.hpp"
 #include "core/numeric/bf16.hpp"
 #include "tests/cpu_backend/harness.hpp"
 

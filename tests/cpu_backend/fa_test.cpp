@@ -5,8 +5,8 @@
 
 #include "core/numeric/bf16.hpp"
 #include "cpu_backend/fa/varlen.hpp"
-#include "properties/fa/compare.hpp"
-#include "properties/fa/tensors.hpp"
+#include "properties/step/fa/compare.hpp"
+#include "properties/step/fa/tensors.hpp"
 
 using namespace mla;
 using namespace mla::cpu;

@@ -4,8 +4,8 @@
 #include <bit>
 #include <catch2/catch.hpp>
 
-#include "cpu_backend/reduce.hpp"
-#include "cpu_backend/work_list.hpp"
+#include "cpu_backend/decode/reduce.hpp"
+#include "cpu_backend/decode/work_list.hpp"
 #include "tests/cpu_backend/harness.hpp"
 
 using namespace mla;

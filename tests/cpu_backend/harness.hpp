@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "core/builder/decode_builder.hpp"
+#include "core/engine/decode_builder.hpp"
 #include "cpu_backend/cpu_backend.hpp"
-#include "cpu_backend/reference.hpp"
+#include "cpu_backend/decode/reference.hpp"
 
 namespace mla::cpu::test {
 

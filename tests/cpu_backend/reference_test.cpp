@@ -1,6 +1,6 @@
 // Claims about the dense reference: its values, and that nothing right leaves its bound while
 // planted defects do.
-#include "cpu_backend/reference.hpp"
+#include "cpu_backend/decode/reference.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

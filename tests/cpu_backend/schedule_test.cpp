@@ -1,5 +1,5 @@
 // Claims about the order of tasks.
-#include "cpu_backend/schedule.hpp"
+#include "cpu_backend/decode/schedule.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

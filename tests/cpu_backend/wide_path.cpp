@@ -1,7 +1,7 @@
 // Sixteen lanes, lowered to whatever vectors the baseline has: right, and slow.
 #define MLA_PATH_NAMESPACE path_wide
 #define MLA_PATH_BYTES 64
-#include "cpu_backend/data_path/path_text.hpp"
+#include "cpu_backend/data_path/path-inl.hpp"
 
 namespace mla::cpu::test {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "core/builder/row_map.hpp"
+#include "core/engine/row_map.hpp"
 #include "cpu_backend/cpu_backend.hpp"
-#include "hip_backend/admission.hpp"
+#include "hip_backend/admission/admission.hpp"
 #include "tests/hip_backend/crosscheck_step.hpp"
 
 using namespace mla;

@@ -5,11 +5,11 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
-#include "hip_backend/code_objects.hpp"
 #include "hip_backend/device/emulated_device.hpp"
 #include "hip_backend/gfx_emulator/code_object.hpp"
 #include "hip_backend/hip_backend.hpp"
-#include "properties/property.hpp"
+#include "hip_backend/kernels/code_objects.hpp"
+#include "properties/step/property.hpp"
 #include "tests/hip_backend/changed_code_device.hpp"
 #include "tests/hip_backend/has_code.hpp"
 

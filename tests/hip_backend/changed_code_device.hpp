@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "hip_backend/code_objects.hpp"
 #include "hip_backend/device/device.hpp"
+#include "hip_backend/kernels/code_objects.hpp"
 
 namespace mla::hip::test {
 

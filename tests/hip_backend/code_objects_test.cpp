@@ -10,9 +10,9 @@
 #include <sstream>
 #include <string>
 
-#include "hip_backend/code_objects.hpp"
 #include "hip_backend/gfx_emulator/elf/elf_file.hpp"
 #include "hip_backend/gfx_emulator/elf/msgpack.hpp"
+#include "hip_backend/kernels/code_objects.hpp"
 
 using namespace mla;
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "core/builder/decode_builder.hpp"
 #include "core/case/batch.hpp"
-#include "hip_backend/decode_run.hpp"
+#include "core/engine/decode_builder.hpp"
+#include "hip_backend/decode/decode_run.hpp"
 #include "hip_backend/device/resources.hpp"
 
 namespace mla::hip::test {

@@ -6,7 +6,7 @@
 
 #include "core/numeric/bf16.hpp"
 #include "properties/generate/tensors.hpp"
-#include "properties/stage_compare.hpp"
+#include "properties/step/stage_compare.hpp"
 
 namespace mla::hip::test {
 namespace {

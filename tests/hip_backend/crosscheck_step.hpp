@@ -9,10 +9,10 @@
 #include <memory>
 #include <string>
 
-#include "core/backend.hpp"
-#include "core/builder/decode_builder.hpp"
 #include "core/case/case.hpp"
-#include "cpu_backend/reference.hpp"
+#include "core/engine/backend.hpp"
+#include "core/engine/decode_builder.hpp"
+#include "cpu_backend/decode/reference.hpp"
 #include "properties/generate/domain.hpp"
 
 namespace mla::hip::test {

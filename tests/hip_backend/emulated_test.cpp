@@ -5,8 +5,8 @@
 
 #include "cpu_backend/cpu_backend.hpp"
 #include "hip_backend/device/emulated_device.hpp"
-#include "hip_backend/device_planner.hpp"
 #include "hip_backend/hip_backend.hpp"
+#include "hip_backend/planning/device_planner.hpp"
 #include "tests/hip_backend/crosscheck_step.hpp"
 #include "tests/hip_backend/has_code.hpp"
 

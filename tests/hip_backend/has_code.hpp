@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/shape/arch.hpp"
-#include "hip_backend/code_objects.hpp"
+#include "core/arch.hpp"
+#include "hip_backend/kernels/code_objects.hpp"
 #include "tests/skip.hpp"
 
 namespace mla::hip::test {

@@ -15,10 +15,10 @@
 #include "cpu_backend/prefill/attend.hpp"
 #include "cpu_backend/prefill/kernels.hpp"
 #include "cpu_backend/prefill/prefill_reference.hpp"
-#include "hip_backend/code_objects.hpp"
 #include "hip_backend/device/emulated_device.hpp"
 #include "hip_backend/device/open_device.hpp"
-#include "hip_backend/device_prefill.hpp"
+#include "hip_backend/kernels/code_objects.hpp"
+#include "hip_backend/prefill/device_prefill.hpp"
 #include "tests/hip_backend/has_code.hpp"
 
 using namespace mla;

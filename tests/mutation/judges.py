@@ -89,10 +89,10 @@ class Properties:
     another exit code than the unchanged sources. Short runs of the first random cases come first,
     and are all there is for `--short`: what they kill, the complete run kills."""
     name = "properties"
-    default = ["core/plan", "core/shape", "core/paging", "core/builder", "cpu_backend/schedule.cpp",
-               "cpu_backend/work_list.cpp", "cpu_backend/task_checks.cpp", "cpu_backend/task.hpp",
-               "cpu_backend/executor.cpp", "cpu_backend/split_route.cpp", "cpu_backend/stage1.cpp",
-               "cpu_backend/reduce.cpp", "cpu_backend/merge.cpp"] + [
+    default = ["core/plan", "core/shape", "core/paging", "core/engine", "cpu_backend/decode/schedule.cpp",
+               "cpu_backend/decode/work_list.cpp", "cpu_backend/decode/task_checks.cpp", "cpu_backend/decode/task.hpp",
+               "cpu_backend/decode/executor.cpp", "cpu_backend/decode/split_route.cpp", "cpu_backend/decode/stage1.cpp",
+               "cpu_backend/decode/reduce.cpp", "cpu_backend/merge.cpp"] + [
                    str(KERNELS / name) for name in (
                        "attention_tile.hpp", "decode.hip", "decode.hpp", "decode_traits.hpp",
                        "key_stage.hpp", "layout.hpp", "numbers.hpp", "piece.hpp", "prefill.hip",

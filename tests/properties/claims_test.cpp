@@ -1,5 +1,5 @@
 // Claims about the list of properties, and about the properties on the core as it is.
-#include "properties/property.hpp"
+#include "properties/step/property.hpp"
 
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -9,8 +9,8 @@
 #include "core/plan/planner.hpp"
 #include "core/shape/kernel_table.hpp"
 #include "cpu_backend/cpu_backend.hpp"
+#include "properties/judge/runner.hpp"
 #include "properties/plants/plant.hpp"
-#include "properties/runner.hpp"
 
 using namespace mla;
 using prop::Plant;

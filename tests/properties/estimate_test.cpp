@@ -1,5 +1,5 @@
 // Claims about estimates: they follow from the case alone, and the peak of a real run is near them.
-#include "properties/estimate.hpp"
+#include "properties/step/estimate.hpp"
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "properties/judge.hpp"
+#include "properties/judge/judge.hpp"
 #include "tests/properties/judge_support.hpp"
 
 using namespace mla;

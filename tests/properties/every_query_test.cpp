@@ -4,7 +4,7 @@
 #include <set>
 
 #include "cpu_backend/cpu_backend.hpp"
-#include "properties/runner.hpp"
+#include "properties/judge/runner.hpp"
 
 using namespace mla;
 

@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "core/builder/prefill/kernels.hpp"
+#include "core/engine/prefill/kernels.hpp"
 #include "hip_backend/aiter/aiter_backend.hpp"
-#include "hip_backend/code_objects.hpp"
 #include "hip_backend/device/open_device.hpp"
 #include "hip_backend/hip_backend.hpp"
-#include "properties/forwarding_backend.hpp"
-#include "properties/judge.hpp"
-#include "properties/runner.hpp"
+#include "hip_backend/kernels/code_objects.hpp"
+#include "properties/judge/judge.hpp"
+#include "properties/judge/runner.hpp"
+#include "properties/step/forwarding_backend.hpp"
 #include "tests/properties/judge_support.hpp"
 
 using namespace mla;

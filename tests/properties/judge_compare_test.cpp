@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "properties/compare.hpp"
+#include "properties/step/compare.hpp"
 #include "tests/properties/judge_support.hpp"
 
 using namespace mla;

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "properties/canary.hpp"
-#include "properties/forwarding_backend.hpp"
-#include "properties/runner.hpp"
-#include "properties/tags.hpp"
+#include "properties/claims/canary.hpp"
+#include "properties/judge/runner.hpp"
+#include "properties/judge/tags.hpp"
+#include "properties/step/forwarding_backend.hpp"
 #include "tests/properties/judge_support.hpp"
 
 using namespace mla;

@@ -8,12 +8,12 @@
 #include <map>
 #include <sstream>
 
-#include "core/builder/prefill/capability.hpp"
+#include "core/engine/prefill/capability.hpp"
 #include "core/shape/resolved_shape.hpp"
 #include "properties/generate/cases.hpp"
 #include "properties/generate/cost.hpp"
 #include "properties/generate/rc_cases.hpp"
-#include "properties/tags.hpp"
+#include "properties/judge/tags.hpp"
 
 using namespace mla;
 using namespace mla::prop;

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "properties/compare.hpp"
-#include "properties/runner.hpp"
+#include "properties/judge/runner.hpp"
+#include "properties/step/compare.hpp"
 #include "tests/properties/judge_support.hpp"
 
 using namespace mla;

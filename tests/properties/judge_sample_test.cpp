@@ -3,14 +3,14 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "cpu_backend/decode/sampled_reference.hpp"
 #include "cpu_backend/prefill/prefill_reference.hpp"
-#include "cpu_backend/sampled_reference.hpp"
-#include "properties/compare.hpp"
-#include "properties/fa/run.hpp"
 #include "properties/generate/cost.hpp"
 #include "properties/generate/sample.hpp"
 #include "properties/generate/tensors.hpp"
-#include "properties/prefill/run.hpp"
+#include "properties/step/compare.hpp"
+#include "properties/step/fa/run.hpp"
+#include "properties/step/prefill/run.hpp"
 #include "tests/properties/judge_support.hpp"
 
 using namespace mla;

@@ -5,7 +5,7 @@
 
 #include "properties/generate/cases.hpp"
 #include "properties/generate/shrink.hpp"
-#include "properties/minimise.hpp"
+#include "properties/judge/minimise.hpp"
 #include "tests/properties/judge_support.hpp"
 
 using namespace mla;

@@ -3,11 +3,11 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
-#include "core/builder/decode_builder.hpp"
+#include "core/engine/decode_builder.hpp"
 #include "cpu_backend/cpu_backend.hpp"
-#include "cpu_backend/stage_bounds.hpp"
+#include "cpu_backend/decode/stage_bounds.hpp"
 #include "properties/generate/tensors.hpp"
-#include "properties/stage_compare.hpp"
+#include "properties/step/stage_compare.hpp"
 
 using namespace mla;
 using prop::first_stage_difference;

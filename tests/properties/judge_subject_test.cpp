@@ -1,10 +1,10 @@
 // Claims about the subject: each stage once, errors kept, defects planted, the reference untouched.
 #include <utility>
 
-#include "properties/compare.hpp"
-#include "properties/forwarding_backend.hpp"
-#include "properties/judge.hpp"
-#include "properties/subject.hpp"
+#include "properties/judge/judge.hpp"
+#include "properties/step/compare.hpp"
+#include "properties/step/forwarding_backend.hpp"
+#include "properties/step/subject.hpp"
 #include "tests/properties/judge_support.hpp"
 
 using namespace mla;

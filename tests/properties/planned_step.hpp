@@ -5,7 +5,7 @@
 #include <memory>
 #include <string_view>
 
-#include "core/builder/decode_builder.hpp"
+#include "core/engine/decode_builder.hpp"
 #include "properties/generate/tensors.hpp"
 #include "tests/properties/judge_support.hpp"
 

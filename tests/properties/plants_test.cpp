@@ -7,9 +7,9 @@
 #include <set>
 
 #include "cpu_backend/cpu_backend.hpp"
+#include "properties/judge/runner.hpp"
 #include "properties/plants/origins.hpp"
-#include "properties/property.hpp"
-#include "properties/runner.hpp"
+#include "properties/step/property.hpp"
 
 using namespace mla;
 using prop::Plant;

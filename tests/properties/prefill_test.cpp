@@ -4,8 +4,8 @@
 
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/plants/plant.hpp"
-#include "properties/prefill/run.hpp"
-#include "properties/property.hpp"
+#include "properties/step/prefill/run.hpp"
+#include "properties/step/property.hpp"
 
 using namespace mla;
 using namespace mla::prop;

@@ -7,7 +7,7 @@
 
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/plants/plant.hpp"
-#include "properties/property.hpp"
+#include "properties/step/property.hpp"
 
 using namespace mla;
 

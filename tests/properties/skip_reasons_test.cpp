@@ -1,5 +1,5 @@
 // Claims about the reasons of skips: the one that is shown, and that the order does not matter.
-#include "properties/skip_reasons.hpp"
+#include "properties/judge/skip_reasons.hpp"
 
 #include <catch2/catch.hpp>
 

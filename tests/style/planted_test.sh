@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The formatter, the linter and the checks of citations and links complain about what deserves it.
+# The formatter, the linter and the checks of citations, includes and links complain about what deserves it.
 set -euo pipefail
 for tool in clang-format-19 clang-tidy-19; do
   command -v "$tool" >/dev/null || { echo "$tool is missing" >&2; exit 10; }
@@ -32,6 +32,13 @@ fi
 printf '// Source: aiter.md 3.2,\n// 8.7.\n' >"$folder/cited.cpp"
 if python3 tests/style/citations.py "$folder/cited.cpp" >/dev/null; then
   echo "citations.py accepts a section that does not exist" >&2
+  exit 1
+fi
+
+mkdir -p "$folder/core/case"
+printf '#include "core/engine/backend.hpp"\n' >"$folder/core/case/upward.cpp"
+if python3 tests/style/includes.py "$folder" >/dev/null; then
+  echo "includes.py accepts an include of a higher folder" >&2
   exit 1
 fi
 

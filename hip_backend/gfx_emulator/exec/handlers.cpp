@@ -6,7 +6,7 @@
 
 namespace mla::gfx {
 
-float opaque_one = 1.0F;  // declared in float_text.hpp; never written
+float opaque_one = 1.0F;  // declared in float-inl.hpp; never written
 
 namespace {
 

@@ -1,7 +1,7 @@
 // SMEM: scalar loads, and the clock.
 #include "hip_backend/gfx_emulator/exec/access.hpp"
 #include "hip_backend/gfx_emulator/exec/handlers.hpp"
-#include "hip_backend/gfx_emulator/exec/shared_text.hpp"
+#include "hip_backend/gfx_emulator/exec/shared-inl.hpp"
 
 namespace mla::gfx {
 namespace {

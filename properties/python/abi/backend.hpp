@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/backend.hpp"
+#include "core/engine/backend.hpp"
 #include "core/result.hpp"
 #include "properties/python/abi/border.hpp"
 

@@ -1,8 +1,8 @@
 // The plan check through the C interface.
 #include <nlohmann/json.hpp>
 
-#include "properties/cli/checked_plan.hpp"
-#include "properties/cli/parse_json.hpp"
+#include "properties/capture/checked_plan.hpp"
+#include "properties/capture/parse_json.hpp"
 #include "properties/python/abi/texts.hpp"
 
 namespace mla::abi {

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "core/shape/arch.hpp"
+#include "core/arch.hpp"
 #include "hip_backend/device/device.hpp"
 #include "properties/python/abi/border.hpp"
 

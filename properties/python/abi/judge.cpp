@@ -1,5 +1,5 @@
 // Judging a case through the C interface.
-#include "properties/judge.hpp"
+#include "properties/judge/judge.hpp"
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -8,8 +8,8 @@
 #include "properties/cli/backends.hpp"
 #include "properties/cli/memory.hpp"
 #include "properties/cli/selection.hpp"
+#include "properties/judge/runner.hpp"
 #include "properties/python/abi/texts.hpp"
-#include "properties/runner.hpp"
 
 namespace mla::abi {
 namespace {

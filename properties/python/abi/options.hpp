@@ -9,7 +9,7 @@
 #include <initializer_list>
 #include <optional>
 
-#include "core/shape/arch.hpp"
+#include "core/arch.hpp"
 #include "properties/python/abi/border.hpp"
 
 namespace mla::abi {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "core/plan/plan.hpp"
-#include "cpu_backend/executor.hpp"
+#include "cpu_backend/decode/executor.hpp"
 #include "cpu_backend/prefill/ps_works.hpp"
 #include "hip_backend/aiter/prefill.hpp"
-#include "hip_backend/device_prefill.hpp"
+#include "hip_backend/prefill/device_prefill.hpp"
 #include "properties/python/abi/aiter/machine.hpp"
 #include "properties/python/abi/device.hpp"
 #include "properties/python/abi/execution.hpp"

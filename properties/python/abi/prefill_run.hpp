@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "core/shape/arch.hpp"
+#include "core/arch.hpp"
 #include "cpu_backend/prefill/kernels.hpp"
 #include "properties/python/abi/backend.hpp"
 

@@ -1,5 +1,5 @@
 // The dense reference through the C interface.
-#include "cpu_backend/reference.hpp"
+#include "cpu_backend/decode/reference.hpp"
 
 #include <algorithm>
 #include <string>

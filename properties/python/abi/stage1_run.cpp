@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plan/split_count.hpp"
+#include "core/shape/split_count.hpp"
 #include "core/units.hpp"
 #include "hip_backend/calls/decode_call.hpp"
 #include "properties/python/abi/backend.hpp"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/backend.hpp"
+#include "core/engine/backend.hpp"
 
 namespace mla::abi {
 

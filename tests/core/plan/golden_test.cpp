@@ -5,7 +5,7 @@
 #include "core/io/checksum.hpp"
 #include "core/plan/planner.hpp"
 #include "core/shape/plan_shape.hpp"
-#include "properties/cli/plan_json.hpp"
+#include "properties/capture/plan_json.hpp"
 #include "tests/core/plan/golden.hpp"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <random>
 
-#include "core/builder/decode_builder.hpp"
+#include "core/engine/decode_builder.hpp"
 
 using namespace mla;
 using plan::Plan;

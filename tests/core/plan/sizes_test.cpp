@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/plan/ps_prefill.hpp"
-#include "core/plan/split_count.hpp"
+#include "core/shape/split_count.hpp"
 #include "tests/core/plan/golden.hpp"
 
 namespace {

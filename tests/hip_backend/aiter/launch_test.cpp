@@ -4,7 +4,7 @@
 
 #include "hip_backend/aiter/kernargs.hpp"
 #include "hip_backend/aiter/stage1.hpp"
-#include "hip_backend/decode_run.hpp"
+#include "hip_backend/decode/decode_run.hpp"
 #include "tests/hip_backend/aiter/recording_device.hpp"
 #include "tests/hip_backend/crosscheck_step.hpp"
 

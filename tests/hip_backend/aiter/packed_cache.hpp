@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/backend.hpp"
-#include "core/shape/arch.hpp"
+#include "core/arch.hpp"
+#include "core/engine/backend.hpp"
 
 namespace mla::hip::aiter::test {
 

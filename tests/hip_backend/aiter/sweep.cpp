@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "hip_backend/code_objects.hpp"
+#include "hip_backend/kernels/code_objects.hpp"
 
 using namespace mla;
 using namespace mla::hip::aiter;

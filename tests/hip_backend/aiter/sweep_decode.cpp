@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/plan/split_count.hpp"
+#include "core/shape/split_count.hpp"
 #include "cpu_backend/cpu_backend.hpp"
 #include "hip_backend/aiter/aiter_backend.hpp"
 #include "hip_backend/device/emulated_device.hpp"
-#include "properties/stage_compare.hpp"
+#include "properties/step/stage_compare.hpp"
 #include "tests/hip_backend/aiter/packed_cache.hpp"
 #include "tests/hip_backend/aiter/sweep.hpp"
 #include "tests/hip_backend/crosscheck_step.hpp"

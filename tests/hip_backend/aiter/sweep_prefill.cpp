@@ -8,7 +8,7 @@
 #include "cpu_backend/prefill/prefill_reference.hpp"
 #include "hip_backend/aiter/prefill.hpp"
 #include "hip_backend/device/emulated_device.hpp"
-#include "properties/prefill/tensors.hpp"
+#include "properties/step/prefill/tensors.hpp"
 #include "tests/hip_backend/aiter/sweep.hpp"
 #include "tests/hip_backend/crosscheck_step.hpp"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/shape/arch.hpp"
+#include "core/arch.hpp"
 #include "hip_backend/device/device.hpp"
 
 namespace gfx_test {

@@ -9,9 +9,9 @@
 #include <random>
 #include <sstream>
 
-#include "hip_backend/code_objects.hpp"
-#include "hip_backend/device_prefill.hpp"
 #include "hip_backend/hip_backend.hpp"
+#include "hip_backend/kernels/code_objects.hpp"
+#include "hip_backend/prefill/device_prefill.hpp"
 #include "mutants.hpp"
 #include "tests/hip_backend/crosscheck_step.hpp"
 #include "tests/hip_backend/has_code.hpp"

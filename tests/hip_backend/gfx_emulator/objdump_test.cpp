@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "hip_backend/code_objects.hpp"
 #include "hip_backend/gfx_emulator/code_object.hpp"
+#include "hip_backend/kernels/code_objects.hpp"
 #include "listing.hpp"
 
 using namespace mla;

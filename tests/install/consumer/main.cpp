@@ -6,7 +6,7 @@
 #include "cpu_backend/cpu_backend.hpp"
 #include "hip_backend/device/emulated_device.hpp"
 #include "hip_backend/gfx_emulator/code_object.hpp"
-#include "properties/runner.hpp"
+#include "properties/judge/runner.hpp"
 
 int main() {
   const auto c = mla::parse_case("mla1:2q2s40;heads=8;block=16");

@@ -1,7 +1,7 @@
 // Plans a batch with the core alone.
 #include <cstdio>
 
-#include "core/builder/decode_builder.hpp"
+#include "core/engine/decode_builder.hpp"
 
 int main() {
   const auto c = mla::parse_case("mla1:2q4s900_1q1s513;heads=8;cu=4");

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "cpu_backend/cpu_backend.hpp"
-#include "properties/cli/captured_step.hpp"
-#include "properties/cli/live_values.hpp"
+#include "properties/capture/captured_step.hpp"
+#include "properties/capture/live_values.hpp"
 
 using namespace mla;
 using namespace mla::cli;

@@ -3,9 +3,9 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "core/builder/decode_builder.hpp"
+#include "core/engine/decode_builder.hpp"
 #include "cpu_backend/cpu_backend.hpp"
-#include "properties/judge.hpp"
+#include "properties/judge/judge.hpp"
 
 using namespace mla;
 

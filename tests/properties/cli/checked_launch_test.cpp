@@ -1,9 +1,9 @@
 // Claims about what `check` says of a launch that was dumped beside its plan.
-#include "properties/cli/checked_launch.hpp"
+#include "properties/capture/checked_launch.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "properties/cli/checked_plan.hpp"
+#include "properties/capture/checked_plan.hpp"
 
 using namespace mla;
 using namespace mla::cli;

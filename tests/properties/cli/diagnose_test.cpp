@@ -1,10 +1,10 @@
 // Claims about the diagnosis of a broken plan: it names who asked the wrong question, and what it
 // was.
-#include "properties/cli/diagnose.hpp"
+#include "properties/capture/diagnose.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "properties/cli/checked_plan.hpp"
+#include "properties/capture/checked_plan.hpp"
 
 using namespace mla;
 using namespace mla::cli;

@@ -1,11 +1,11 @@
 // Claims about JSON from outside: what nests too deeply, breaks off or contradicts itself is
 // refused by every reader, in a sentence.
-#include "properties/cli/parse_json.hpp"
+#include "properties/capture/parse_json.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "properties/cli/plan_json.hpp"
+#include "properties/capture/plan_json.hpp"
 
 using namespace mla::cli;
 using Catch::Contains;

@@ -1,5 +1,5 @@
 // Claims about plans as JSON: which keys a case needs, and what a bad one says.
-#include "properties/cli/plan_json.hpp"
+#include "properties/capture/plan_json.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

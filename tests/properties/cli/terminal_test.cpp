@@ -1,5 +1,5 @@
 // Claims about text for a terminal: foreign strings cannot move its cursor or fake a line.
-#include "properties/cli/terminal.hpp"
+#include "properties/capture/terminal.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -6,11 +6,11 @@
 
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/claims/fa_claims.hpp"
-#include "properties/fa/run.hpp"
 #include "properties/generate/cases.hpp"
 #include "properties/generate/cost.hpp"
 #include "properties/plants/groups.hpp"
-#include "properties/property.hpp"
+#include "properties/step/fa/run.hpp"
+#include "properties/step/property.hpp"
 
 using namespace mla;
 using namespace mla::prop;

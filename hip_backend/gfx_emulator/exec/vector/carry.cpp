@@ -1,5 +1,5 @@
 // Additions and subtractions with a carry for each lane.
-#include "hip_backend/gfx_emulator/exec/lanes_text.hpp"
+#include "hip_backend/gfx_emulator/exec/lanes-inl.hpp"
 
 namespace mla::gfx {
 namespace {

@@ -1,5 +1,5 @@
 // VOPC: a bit for each lane to VCC or a scalar pair; v_cmpx writes EXEC as well.
-#include "hip_backend/gfx_emulator/exec/float_text.hpp"
+#include "hip_backend/gfx_emulator/exec/float-inl.hpp"
 #include "hip_backend/gfx_emulator/isa/dpp.hpp"
 
 #if defined(__AVX2__)

@@ -1,5 +1,5 @@
 // f64 arithmetic and conversions. The denormals of f64 are always kept (each_lane sees to it).
-#include "hip_backend/gfx_emulator/exec/float_text.hpp"
+#include "hip_backend/gfx_emulator/exec/float-inl.hpp"
 
 namespace mla::gfx {
 namespace {

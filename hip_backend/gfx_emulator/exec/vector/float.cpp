@@ -1,5 +1,5 @@
 // f32 arithmetic, rounding and conversions.
-#include "hip_backend/gfx_emulator/exec/float_text.hpp"
+#include "hip_backend/gfx_emulator/exec/float-inl.hpp"
 
 namespace mla::gfx {
 namespace {

@@ -1,7 +1,7 @@
 // Transcendental f32 operations, and the steps of division. Assumption SPECIAL_DENORMALS.
 #include <algorithm>
 
-#include "hip_backend/gfx_emulator/exec/float_text.hpp"
+#include "hip_backend/gfx_emulator/exec/float-inl.hpp"
 
 namespace mla::gfx {
 namespace {

@@ -1,6 +1,6 @@
 // Conversions between f32 and the 8-bit floats: FNUZ on gfx942, OCP on gfx950.
 #include "hip_backend/gfx_emulator/assumptions.hpp"
-#include "hip_backend/gfx_emulator/exec/fp8_text.hpp"
+#include "hip_backend/gfx_emulator/exec/fp8-inl.hpp"
 
 namespace mla::gfx {
 namespace {

@@ -1,6 +1,6 @@
 // f16 arithmetic: in f32, rounded once. Sums, products, quotients and roots of f16 round twice
 // without harm there (24 >= 2 * 11 + 2 bits); a fused multiply-add goes through f64 rounded to odd.
-#include "hip_backend/gfx_emulator/exec/float_text.hpp"
+#include "hip_backend/gfx_emulator/exec/float-inl.hpp"
 
 namespace mla::gfx {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "hip_backend/gfx_emulator/exec/lanes_text.hpp"
+#include "hip_backend/gfx_emulator/exec/lanes-inl.hpp"
 
 #if defined(__AVX2__)
 #include <immintrin.h>

@@ -1,5 +1,5 @@
 // Products with more than 32 bits, 64-bit shifts, and the truth table operation.
-#include "hip_backend/gfx_emulator/exec/lanes_text.hpp"
+#include "hip_backend/gfx_emulator/exec/lanes-inl.hpp"
 
 namespace mla::gfx {
 namespace {

@@ -1,5 +1,5 @@
 // DS: atomics, with and without a returned value.
-#include "hip_backend/gfx_emulator/exec/atomic_text.hpp"
+#include "hip_backend/gfx_emulator/exec/atomic-inl.hpp"
 
 namespace mla::gfx {
 namespace {

@@ -1,5 +1,5 @@
 // The dense matrix instructions of f32, xf32, f16, bf16, i8, 8-bit floats and f64.
-#include "hip_backend/gfx_emulator/exec/matrix_text.hpp"
+#include "hip_backend/gfx_emulator/exec/matrix-inl.hpp"
 
 namespace mla::gfx {
 namespace {

@@ -2,8 +2,8 @@
 #include <bit>
 
 #include "hip_backend/gfx_emulator/assumptions.hpp"
-#include "hip_backend/gfx_emulator/exec/address_text.hpp"
-#include "hip_backend/gfx_emulator/exec/memory_text.hpp"
+#include "hip_backend/gfx_emulator/exec/address-inl.hpp"
+#include "hip_backend/gfx_emulator/exec/memory-inl.hpp"
 
 namespace mla::gfx {
 namespace {

@@ -2,7 +2,7 @@
 // lane counting.
 #include <algorithm>
 
-#include "hip_backend/gfx_emulator/exec/lanes_text.hpp"
+#include "hip_backend/gfx_emulator/exec/lanes-inl.hpp"
 
 namespace mla::gfx {
 namespace {

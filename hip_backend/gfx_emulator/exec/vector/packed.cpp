@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "hip_backend/gfx_emulator/exec/float_text.hpp"
+#include "hip_backend/gfx_emulator/exec/float-inl.hpp"
 
 namespace mla::gfx {
 namespace {

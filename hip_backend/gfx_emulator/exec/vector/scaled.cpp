@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "hip_backend/gfx_emulator/assumptions.hpp"
-#include "hip_backend/gfx_emulator/exec/fp8_text.hpp"
+#include "hip_backend/gfx_emulator/exec/fp8-inl.hpp"
 
 namespace mla::gfx {
 namespace {

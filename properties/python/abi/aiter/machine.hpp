@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "core/arch.hpp"
 #include "core/result.hpp"
-#include "core/shape/arch.hpp"
 #include "hip_backend/aiter/installation.hpp"
 
 namespace mla::abi::aiter {

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "hip_backend/code_objects.hpp"
+#include "hip_backend/kernels/code_objects.hpp"
 #include "tests/hip_backend/aiter/calibration/kernel.hpp"
 #include "tests/hip_backend/aiter/calibration/plan_changes.hpp"
 #include "tests/hip_backend/aiter/calibration/verdicts.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cpu_backend/reference.hpp"
+#include "cpu_backend/decode/reference.hpp"
 #include "hip_backend/aiter/installation.hpp"
 #include "tests/hip_backend/crosscheck_step.hpp"
 

@@ -1,0 +1,116 @@
+// Backend: the interface that every executor of steps implements.
+//
+// A launch is data: resolved shape, metadata, tensors. A result is data: final output and LSE,
+// every intermediate buffer, a list of faults, and what was launched; a backend never decides
+// whether a result is good. Every backend executes decode steps; it says for the other kinds
+// whether it does. Layouts of decode: q [rows, model heads, 576] and cache rows [slot, 576] in
+// their dtype, row-major; out [rows, model heads, 512] as bf16 bits; lse [rows, model heads] f32,
+// natural log. Fails: supports() gives the reason; run() returns an error only when nothing could
+// be executed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/engine/decode_metadata.hpp"
+#include "core/engine/launches.hpp"
+#include "core/result.hpp"
+
+namespace mla {
+
+namespace prefill {
+struct Kernels;  // core/engine/prefill/kernels.hpp
+}
+
+// A window of the physical KV cache. Slot s lies at bytes + (s - first_slot) * row_bytes(), and
+// slots outside [first_slot, first_slot + slots) are not backed: reading one is a fault.
+struct KvCache {
+  Dtype dtype = Dtype::bf16;
+  std::int64_t first_slot = 0;
+  std::int64_t slots = 0;
+  std::vector<std::byte> bytes;  // slots that no request owns hold NaN
+  [[nodiscard]] std::int64_t row_bytes() const { return kKeyDim * element_bytes(dtype); }
+};
+
+struct DecodeTensors {
+  std::vector<std::byte> q;
+  KvCache cache;
+  float softmax_scale = 0;
+  float q_scale = 1;   // 1 unless q is fp8
+  float kv_scale = 1;  // 1 unless the cache is fp8
+};
+
+struct DecodeLaunch {
+  const DecodeMetadata& metadata;
+  const DecodeTensors& tensors;
+};
+
+// Something that no correct launch does: an index outside its buffer, a row written twice, a
+// damaged canary. The execution skips the guilty access and goes on.
+struct Fault {
+  std::string what;        // a sentence with the values
+  std::int64_t work = -1;  // work item, or -1
+  std::int64_t slot = -1;  // compute unit slot, or -1
+};
+
+// What one work item touched, in units of the buffers: pages of kv_indices read, rows written.
+struct Footprint {
+  std::int64_t work = 0;
+  std::int64_t slot = 0;
+  RowRange q_rows;        // kernel rows of Q read
+  RowRange kv_entries;    // entries of kv_indices read
+  RowRange partial_rows;  // partial rows written; empty if it wrote the output
+  RowRange output_rows;   // kernel rows of the output written
+};
+
+// Bits that no computation produces: what a buffer holds before it is written.
+inline constexpr std::uint32_t kPoisonF32 = 0x7FA5A5A5U;  // a NaN
+inline constexpr std::uint16_t kPoisonBf16 = 0x7FA5U;     // a NaN
+
+struct DecodeResult {
+  // Final, un-padded and un-folded.
+  std::vector<std::uint16_t> out;
+  std::vector<float> lse;
+  // Intermediate, in the kernel's layout.
+  std::int64_t kernel_heads = 0;          // heads of a kernel row
+  std::vector<float> partial_out;         // [partial rows, kernel heads, 512], normalised
+  std::vector<float> partial_lse;         // [partial rows, kernel heads]
+  std::vector<std::uint16_t> stage1_out;  // [kernel rows, kernel heads, 512] after stage 1
+  std::vector<float> stage1_lse;          // [kernel rows, kernel heads] after stage 1
+  std::vector<Footprint> footprint;       // by work item; empty if not asked for
+  std::vector<Fault> faults;
+  Launches launches;
+};
+
+struct ExecutionOptions {
+  std::uint64_t schedule_seed = 0;  // order of slots and pieces; 0: ascending
+  int threads = 0;                  // 0: as many as the runtime gives
+  bool record_footprint = false;
+};
+
+struct Support {
+  bool ok = false;
+  std::string reason;  // why not; empty when ok
+};
+
+class Backend {
+ public:
+  Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+  virtual ~Backend() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  // What executes steps of a kind, as its launches name it: "avx512", "emulated:gfx942". Empty: the
+  // backend has no such step, and nobody may execute one in its name.
+  [[nodiscard]] virtual std::string_view device(StepKind kind) const = 0;
+  [[nodiscard]] virtual Support supports(const ResolvedShape& shape) const = 0;
+  [[nodiscard]] virtual Result<DecodeResult> run(const DecodeLaunch& launch,
+                                                 const ExecutionOptions& options) const = 0;
+  // What a prefill step launches; null without such a step.
+  [[nodiscard]] virtual const prefill::Kernels* prefill_kernels() const { return nullptr; }
+};
+
+}  // namespace mla

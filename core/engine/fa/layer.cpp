@@ -1,0 +1,96 @@
+#include "core/engine/fa/layer.hpp"
+
+namespace mla::fa {
+namespace {
+
+Error unsupported(std::string message, std::string bug) {
+  return {ErrorCode::unsupported, std::move(message), std::move(bug)};
+}
+
+std::string text(std::int64_t n) {
+  return std::to_string(n);
+}
+
+Error refuse(DecodeKernel kernel, const std::string& why, std::string bug) {
+  return unsupported(std::string(name(kernel)) + " " + why, std::move(bug));
+}
+
+}  // namespace
+
+SupportedSizes supported_block_sizes() {
+  return {16, 32};
+}
+
+Result<Layer> resolve_layer(const Case& c) {
+  if (c.kind != StepKind::fa)
+    return unsupported("a case of kind " + std::string(name(c.kind)) + " has no FA layer", "");
+  if (!c.dtype.both(Dtype::bf16))
+    return unsupported("FA steps are bf16 only, not " + std::string(name(c.dtype.q)) + "/" +
+                           std::string(name(c.dtype.kv)),
+                       "");
+  if (c.heads % c.kv_heads != 0)
+    return unsupported(
+        text(c.heads) + " heads do not divide among " + text(c.kv_heads) + " KV heads", "");
+  if (c.head_dim % 16 != 0)
+    return unsupported("a head of " + text(c.head_dim) + " elements is not a multiple of 16", "");
+  if (!supports_size(supported_block_sizes(), c.block_size))
+    return unsupported("the FA cache has blocks of 16 or 32 tokens, not " + text(c.block_size),
+                       "BUG-094");
+  const Layer layer{.index = 0,
+                    .heads = Heads(c.heads),
+                    .kv_heads = Heads(c.kv_heads),
+                    .head_dim = c.head_dim,
+                    .block_size = c.block_size,
+                    .window = c.window};
+  if (Status bad = refuse_varlen(layer, c.causal)) return *bad;
+  return layer;
+}
+
+std::string_view name(DecodeKernel kernel) {
+  return kernel == DecodeKernel::unified_attention ? "unified_attention" : "paged_attention_v1";
+}
+
+Status refuse_decode(DecodeKernel kernel, const Layer& layer, bool causal,
+                     std::int64_t max_query_len) {
+  if (kernel == DecodeKernel::unified_attention) {
+    if (causal || max_query_len <= 1) return std::nullopt;
+    return refuse(kernel, "masks causally: no draft of " + text(max_query_len) + " rows without it",
+                  "BUG-108");
+  }
+  if (max_query_len > 1)
+    return refuse(kernel, "takes one row a request, not " + text(max_query_len), "BUG-092");
+  if (layer.window >= 0)
+    return refuse(kernel, "knows no window, this layer has " + text(layer.window), "BUG-119");
+  if (layer.head_dim % kPagedHeadStep != 0)
+    return refuse(kernel,
+                  "writes heads in steps of 64 elements, this one has " + text(layer.head_dim),
+                  "BUG-093");
+  if (layer.group() > kPagedGroup)
+    return refuse(kernel, "shares a KV head among 16 heads at most, not " + text(layer.group()),
+                  "");
+  return std::nullopt;
+}
+
+Status refuse_varlen(const Layer& layer, bool causal) {
+  if (layer.window < 0 || causal) return std::nullopt;
+  return unsupported("a window of " + text(layer.window) +
+                         " keys is causal by definition: no "
+                         "kernel has it without the mask",
+                     "BUG-108");
+}
+
+Result<DecodeRoute> route_decode(const Layer& layer, bool causal, std::int64_t max_query_len) {
+  DecodeRoute route;
+  if (layer.window >= 0)
+    route = {DecodeKernel::unified_attention, "a window of " + text(layer.window) + " keys"};
+  else if (layer.head_dim < kPagedHeadStep)
+    route = {DecodeKernel::unified_attention, "a head of " + text(layer.head_dim) + " elements"};
+  else if (max_query_len > 1)
+    route = {DecodeKernel::unified_attention, text(max_query_len) + " rows a request"};
+  else
+    route = {DecodeKernel::paged_attention_v1, "one row a request over the whole context"};
+  if (Status bad = refuse_decode(route.kernel, layer, causal, max_query_len)) return *bad;
+  return route;
+}
+
+}  // namespace mla::fa

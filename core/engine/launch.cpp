@@ -1,0 +1,109 @@
+#include "core/engine/launch.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <string>
+
+namespace mla {
+namespace {
+
+Error contradiction(const std::string& what, std::size_t have, std::int64_t need) {
+  return {ErrorCode::fault,
+          what + " has " + std::to_string(have) + " bytes, not " + std::to_string(need), ""};
+}
+
+}  // namespace
+
+Support common_support(const ResolvedShape& shape) {
+  if (shape.dtype.q == Dtype::fp8 && shape.dtype.kv == Dtype::bf16)
+    return {false, "no kernel takes an fp8 query with a bf16 cache"};
+  if (shape.page_size < 1)
+    return {false, "page size " + std::to_string(shape.page_size) + " is not positive"};
+  if (shape.fold_ratio() > 1 && shape.uniform_qo_len < 1)
+    return {false, "heads folded " + std::to_string(shape.fold_ratio()) +
+                       " times need requests of equal query length"};
+  if (shape.route == Route::split && (shape.kv_splits < 1 || shape.split_granularity < 1))
+    return {false, std::to_string(shape.kv_splits) + " splits of " +
+                       std::to_string(shape.split_granularity) + " tokens are none"};
+  return {true, {}};
+}
+
+Status check_launch(const DecodeLaunch& launch) {
+  const ResolvedShape& shape = launch.metadata.shape;
+  const DecodeTensors& t = launch.tensors;
+  if (t.cache.dtype != shape.dtype.kv)
+    return Error{ErrorCode::fault,
+                 "the cache holds " + std::string(name(t.cache.dtype)) + ", the shape says " +
+                     std::string(name(shape.dtype.kv)),
+                 ""};
+  const std::int64_t q_bytes = launch.metadata.rows().count() * shape.heads.model.count() *
+                               kKeyDim * element_bytes(shape.dtype.q);
+  if (static_cast<std::int64_t>(t.q.size()) != q_bytes)
+    return contradiction("q", t.q.size(), q_bytes);
+  const std::int64_t cache_bytes = t.cache.slots * t.cache.row_bytes();
+  if (static_cast<std::int64_t>(t.cache.bytes.size()) != cache_bytes)
+    return contradiction("the cache", t.cache.bytes.size(), cache_bytes);
+  if (shape.route != Route::split && !launch.metadata.plan)
+    return Error{ErrorCode::fault, "route " + std::string(name(shape.route)) + " has no plan", ""};
+  return std::nullopt;
+}
+
+std::vector<std::byte> pack_q(const RowMap& rows, const DecodeTensors& tensors, Dtype dtype) {
+  const auto bytes = static_cast<std::size_t>(kKeyDim * element_bytes(dtype));
+  const std::int64_t model = rows.padding().model.count();
+  const auto pairs = static_cast<std::size_t>(rows.kernel_rows() * rows.row_heads());
+  std::vector<std::byte> packed(pairs * bytes);
+  std::byte* to = packed.data();
+  for (std::int64_t row = 0; row < rows.kernel_rows(); ++row) {
+    for (std::int64_t head = 0; head < rows.row_heads(); ++head, to += bytes) {
+      const auto from =
+          static_cast<std::size_t>(rows.query_row(row) * model + rows.model_head(row, head));
+      std::memcpy(to, tensors.q.data() + from * bytes, bytes);
+    }
+  }
+  return packed;
+}
+
+void unpack_rows(const RowMap& rows, std::span<const std::uint16_t> out, std::span<const float> lse,
+                 DecodeResult& result) {
+  const std::int64_t heads = rows.padding().model.count();
+  result.out.reserve(static_cast<std::size_t>(rows.query_rows() * heads * kValueDim));
+  for (std::int64_t row = 0; row < rows.query_rows(); ++row) {
+    for (std::int64_t head = 0; head < heads; ++head) {
+      const auto [kernel_row, kernel_head] = rows.place(row, head);
+      const auto from = static_cast<std::size_t>(kernel_row * rows.row_heads() + kernel_head);
+      const auto values = out.subspan(from * kValueDim, kValueDim);
+      result.out.insert(result.out.end(), values.begin(), values.end());
+      result.lse.push_back(lse[from]);
+    }
+  }
+}
+
+std::vector<RowRange> keyless_rows_of(std::span<const std::int32_t> qo_indptr,
+                                      std::span<const std::int64_t> kv_lens) {
+  std::vector<RowRange> rows;
+  for (std::size_t r = 0; r < kv_lens.size(); ++r)
+    if (kv_lens[r] == 0 && qo_indptr[r + 1] > qo_indptr[r])
+      rows.push_back({qo_indptr[r], qo_indptr[r + 1]});
+  return rows;
+}
+
+void write_keyless(const DecodeMetadata& md, DecodeResult& result) {
+  const std::int64_t heads = md.shape.heads.model.count();
+  for (const auto& [begin, end] : md.keyless_rows) {
+    if (begin < 0 || end < begin || end > md.rows().count()) {
+      result.faults.push_back({"keyless rows [" + std::to_string(begin) + ", " +
+                                   std::to_string(end) + ") are not in [0, " +
+                                   std::to_string(md.rows().count()) + ")",
+                               -1, -1});
+      continue;
+    }
+    std::fill(result.out.begin() + begin * heads * kValueDim,
+              result.out.begin() + end * heads * kValueDim, std::uint16_t{0});
+    std::fill(result.lse.begin() + begin * heads, result.lse.begin() + end * heads,
+              -std::numeric_limits<float>::infinity());
+  }
+}
+
+}  // namespace mla

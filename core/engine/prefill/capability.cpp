@@ -1,0 +1,34 @@
+#include "core/engine/prefill/capability.hpp"
+
+namespace mla::prefill {
+
+Capability capability_of(const Platform& platform, const Model& model) {
+  Capability c;
+  const auto need = [&c](bool there, std::string what) {
+    if (!there) c.missing.push_back(std::move(what));
+  };
+  need(platform.arch == "gfx950",
+       "the architecture is " + platform.arch + ": the fp8 prefill kernel exists for gfx950");
+  need(platform.prefill_kernel, "mla_prefill_ps_asm_fwd cannot be imported");
+  need(platform.reduce_kernel, "mla_reduce_v1 cannot be imported");
+  need(model.cache == Dtype::fp8,
+       "the cache is " + std::string(name(model.cache)) + ": a prefill in fp8 needs an fp8 cache");
+  need(model.activations == Dtype::bf16,
+       "the model computes in " + std::string(name(model.activations)) + ", not in bf16");
+  const std::int64_t heads = model.heads.count();
+  need(heads >= 1 && heads <= kMaxHeads,
+       std::to_string(heads) + " heads: the kernel takes 1 to " + std::to_string(kMaxHeads));
+  need(model.qk_dim == kQkDim && model.v_dim == kVDim,
+       "heads have " + std::to_string(model.qk_dim) + " key and " + std::to_string(model.v_dim) +
+           " value elements: the kernel takes 192 and 128");
+  need(model.context_ranks == 1, std::to_string(model.context_ranks) +
+                                     " ranks share the context: the kernel returns no LSE for it");
+  return c;
+}
+
+const Platform& PlatformProbe::platform() {
+  std::call_once(once_, [this] { found_ = look_(); });
+  return found_;
+}
+
+}  // namespace mla::prefill

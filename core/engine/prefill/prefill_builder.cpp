@@ -1,0 +1,163 @@
+#include "core/engine/prefill/prefill_builder.hpp"
+
+#include <algorithm>
+
+namespace mla::prefill {
+namespace {
+
+Status check_limit(const char* what, std::int64_t have, std::int64_t limit) {
+  if (have <= limit) return std::nullopt;
+  return Error{ErrorCode::overrun,
+               "the step has " + std::to_string(have) + " " + what + ", declared were at most " +
+                   std::to_string(limit),
+               "BUG-079"};
+}
+
+Status check_limits(const PrefillMetadata& md, const Limits& limits) {
+  if (Status bad = check_limit("requests", md.requests().count(), limits.max_requests.count()))
+    return bad;
+  if (Status bad = check_limit("query rows", md.rows().count(), limits.max_rows.count()))
+    return bad;
+  for (std::size_t r = 0; r < md.context_lens.size(); ++r) {
+    const std::int64_t n = md.context_lens[r] + md.query_start_loc[r + 1] - md.query_start_loc[r];
+    if (Status bad = check_limit("keys in one request", n, limits.max_model_len.count()))
+      return bad;
+  }
+  return std::nullopt;
+}
+
+PrefillMetadata lists_of(const Batch& batch, const PrefillShape& shape) {
+  PrefillMetadata md;
+  md.shape = shape;
+  md.query_start_loc.push_back(0);
+  for (const RequestSpec& r : batch.requests) {
+    md.query_start_loc.push_back(md.query_start_loc.back() + static_cast<std::int32_t>(r.qo_len));
+    md.context_lens.push_back(r.kv_len - r.qo_len);
+  }
+  md.block_table = batch.block_table;
+  md.columns = batch.columns;
+  return md;
+}
+
+Status build_chunks(PrefillMetadata& md, const Batch& batch, const StepHooks& hooks) {
+  ChunkRule rule = md.shape.rule;
+  hooks.on_chunk_rule(rule);
+  std::vector<std::int64_t> rows;
+  for (const RequestSpec& r : batch.requests) rows.push_back(r.qo_len);
+  auto chunks = context_chunks(rule, {.context_lens = md.context_lens,
+                                      .qo_lens = rows,
+                                      .workspace_tokens = md.shape.workspace_tokens,
+                                      .block_size = md.shape.block_size});
+  if (!chunks) return chunks.error();
+  if (!chunks->chunks.empty()) md.context = std::move(*chunks);
+  return std::nullopt;
+}
+
+// A chunk's plan has buffers of its own: all chunks are planned before the first kernel runs.
+Status build_context_plans(PrefillMetadata& md, const EngineConfig& config, Words identity,
+                           const Device& device, const StepHooks& hooks) {
+  if (md.shape.path != Path::fp8_context || !md.context) return std::nullopt;
+  for (const ContextChunk& chunk : md.context->chunks) {
+    plan::PsSizeQuery query = size_query_of(config);
+    query.batch = Requests(chunk.requests());
+    query.max_qo_len = chunk.max_query_len;
+    const auto sizes = plan::query_ps_sizes(query);
+    if (!sizes) return sizes.error();
+    PlanLists lists = chunk_lists(chunk);
+    const auto plan = plan_prefill(lists, config, *sizes, hooks);
+    if (!plan) return plan.error();
+    md.context_plans.push_back(
+        {host_plan(std::move(lists.qo_indptr), std::move(lists.kv_indptr), *plan),
+         PlanBuffers(device.heap, "context plan", *sizes, chunk.requests()),
+         {}});
+  }
+  for (ContextPlan& c : md.context_plans) {
+    auto fields = copy_plan(c.host, c.buffers, identity, device.stream);
+    if (!fields) return fields.error();
+    c.fields = *fields;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<PrefillBuffers> make_prefill_buffers(const EngineConfig& config, const Device& device) {
+  if (!config.fp8) return PrefillBuffers{};
+  const auto sizes = plan::query_ps_sizes(size_query_of(config));
+  if (!sizes) return sizes.error();
+  const std::int64_t tokens = std::max(config.limits.max_rows.count(), config.workspace_tokens);
+  return PrefillBuffers{
+      PlanBuffers(device.heap, "fp8_prefill", *sizes, config.limits.max_requests.count()),
+      make_identity(device.heap, device.stream, tokens),
+      {}};
+}
+
+PlanLists new_token_lists(const std::vector<std::int32_t>& query_start_loc) {
+  PlanLists lists{query_start_loc, query_start_loc, {}, true};
+  for (std::size_t r = 0; r + 1 < query_start_loc.size(); ++r)
+    lists.context_lens.push_back(query_start_loc[r + 1] - query_start_loc[r]);
+  return lists;
+}
+
+PlanLists chunk_lists(const ContextChunk& chunk) {
+  return {chunk.query_start_loc, chunk.cu_seq_lens, chunk.seq_lens, false};
+}
+
+plan::PsInput plan_input_of(const PlanLists& lists, const EngineConfig& config) {
+  return {.compute_units = config.compute_units,
+          .kv_heads = config.kernel_heads,
+          .qo_indptr = lists.qo_indptr,
+          .kv_indptr = lists.kv_indptr,
+          .context_lens = lists.context_lens,
+          .qhead_granularity = 1,
+          .qlen_granularity = kTileRows,
+          .kvlen_granularity = kUnitTokens,
+          .block_size = 1,
+          .causal = lists.causal,
+          .fidelity = plan::Fidelity::safe};
+}
+
+Result<PlanFields> stage_plan(const HostPlan& plan, PrefillBuffers& buffers, const Device& device) {
+  return buffers.staging.stage(plan, buffers.plan, buffers.identity.view(), device.stream,
+                               device.ledger);
+}
+
+Result<plan::Plan> plan_prefill(const PlanLists& lists, const EngineConfig& config,
+                                const plan::BufferSizes& sizes, const StepHooks& hooks) {
+  plan::PsInput input = plan_input_of(lists, config);
+  hooks.on_prefill_plan(input);
+  return plan::plan_ps_prefill(input, sizes);
+}
+
+Result<PrefillMetadata> build_prefill(const Batch& batch, const PrefillShape& shape,
+                                      const EngineConfig& config, PrefillBuffers& buffers,
+                                      const Device& device, const StepHooks& hooks) {
+  PrefillMetadata md = lists_of(batch, shape);
+  if (Status bad = check_limits(md, config.limits)) return *bad;
+  if (Status bad = build_chunks(md, batch, hooks)) return *bad;
+  if (shape.path == Path::flash) return md;
+  if (!config.fp8)
+    return Error{ErrorCode::refused,
+                 "path " + std::string(name(shape.path)) + " on an engine without its buffers",
+                 "BUG-096"};
+  if (shape.heads.kernel != config.kernel_heads)
+    return Error{ErrorCode::refused,
+                 "the kernel gets " + std::to_string(shape.heads.kernel.count()) +
+                     " heads, plan and scratch are made for " +
+                     std::to_string(config.kernel_heads.count()),
+                 "BUG-021"};
+  const auto sizes = plan::query_ps_sizes(size_query_of(config));
+  if (!sizes) return sizes.error();
+  PlanLists lists = new_token_lists(md.query_start_loc);
+  const auto plan = plan_prefill(lists, config, *sizes, hooks);
+  if (!plan) return plan.error();
+  // New tokens have one list for rows and keys.
+  auto fields = hooks.stage_plan(host_plan(std::move(lists.qo_indptr), {}, *plan), buffers, device);
+  if (!fields) return fields.error();
+  md.fp8 = *fields;
+  if (Status bad = build_context_plans(md, config, buffers.identity.view(), device, hooks))
+    return *bad;
+  return md;
+}
+
+}  // namespace mla::prefill

@@ -1,0 +1,282 @@
+#include "cpu_backend/decode/reference.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/numeric/bf16.hpp"
+#include "core/numeric/fp8.hpp"
+#include "cpu_backend/decode/sampled_reference.hpp"
+#include "cpu_backend/dense/error_model.hpp"
+#include "cpu_backend/dense/matrix_product.hpp"
+#include "cpu_backend/dense/row_weights.hpp"
+
+namespace mla::cpu {
+namespace {
+
+constexpr std::int64_t kChunk = 16;    // (row, head) pairs computed together
+constexpr std::int64_t kBlock = 1024;  // keys converted together
+// (pair, key) products of a request from which on a team of threads is worth its barrier: about
+// 300 ms. Smaller cases come by the thousand, and their judges run in parallel already.
+constexpr std::int64_t kTeamWork = 1 << 20;
+
+std::size_t size(std::int64_t n) {
+  return static_cast<std::size_t>(n);
+}
+
+void decode(const std::byte* bytes, Dtype dtype, Fp8Variant variant, double* values) {
+  if (dtype == Dtype::fp8) {
+    const auto& table = fp8_values(variant);
+    for (std::int64_t d = 0; d < kKeyDim; ++d)
+      values[d] = table[static_cast<std::size_t>(bytes[d])];
+    return;
+  }
+  for (std::int64_t d = 0; d < kKeyDim; ++d) {
+    const auto low = static_cast<unsigned>(bytes[2 * d]);
+    const auto high = static_cast<unsigned>(bytes[2 * d + 1]);
+    values[d] = bf16_to_float(static_cast<std::uint16_t>(high << 8U | low));
+  }
+}
+
+// A request, and those of its pairs that are evaluated.
+struct Place {
+  std::int64_t request = 0;
+  std::int64_t first_row = 0;  // of the batch
+  std::int64_t qo_len = 0;
+  std::int64_t kv_len = 0;
+  std::span<const std::int64_t> pairs;
+};
+
+// Keys [first, first + count) of one request, as right operands of both products.
+struct KeyBlock {
+  std::int64_t first;
+  std::int64_t count;
+  Panels keys;    // [576, count]
+  Panels values;  // [count, 512]
+
+  KeyBlock(const ReferenceInput& in, const Place& place, std::int64_t first,
+           std::vector<double>& largest_abs)
+      : first(first),
+        count(std::min(kBlock, place.kv_len - first)),
+        keys(kKeyDim, count),
+        values(count, kValueDim) {
+    const KvCache& cache = in.tensors.cache;
+    std::array<double, kKeyDim> row{};
+    for (std::int64_t j = 0; j < count; ++j) {
+      const std::int64_t slot = in.batch.slot(place.request, first + j) - cache.first_slot;
+      decode(cache.bytes.data() + slot * cache.row_bytes(), in.dtype.kv, fp8_variant(in.arch),
+             row.data());
+      for (std::int64_t d = 0; d < kKeyDim; ++d) keys.at(d, j) = row[size(d)];
+      for (std::int64_t d = 0; d < kValueDim; ++d) {
+        values.at(j, d) = row[size(d)];
+        largest_abs[size(d)] = std::max(largest_abs[size(d)], std::fabs(row[size(d)]));
+      }
+    }
+  }
+};
+
+// One request: the scores of all keys are looked at before the first weight is made, and are
+// computed once more for it where the keys do not fit in one block.
+class Evaluation {
+ public:
+  Evaluation(const ReferenceInput& in, const Place& place, ReferenceResult& out)
+      : in_(in), place_(place), out_(out), largest_abs_(kValueDim, 0) {
+    ErrorModel model;
+    model.dtype = in.dtype;
+    model.fp8 = fp8_variant(in.arch);
+    model.out_scale = std::fabs(static_cast<double>(in.tensors.kv_scale));
+    model.output_unit =
+        std::max(unit_roundoff(stage1_rounding(in.arch)), unit_roundoff(reduce_rounding(in.arch)));
+    scale_ =
+        static_cast<double>(in.tensors.softmax_scale) * in.tensors.q_scale * in.tensors.kv_scale;
+    for (const std::int64_t pair : place.pairs) {
+      rows_.push_back({model, {}});
+      rows_.back().model.keys = visible(pair);
+    }
+  }
+
+  void run() {
+    if (place_.kv_len <= kBlock) {
+      const KeyBlock block(in_, place_, 0, largest_abs_);
+      for_chunks([&](std::int64_t first, std::int64_t count) {
+        const Matrix q = load_q(first, count);
+        const Matrix s = scores(q, count, block);
+        scan(block, first, count, s);
+        weigh(block, first, count, q, s);
+      });
+    } else {
+      for_blocks([&](const KeyBlock& block, std::int64_t first, std::int64_t count) {
+        scan(block, first, count, scores(load_q(first, count), count, block));
+      });
+      for_blocks([&](const KeyBlock& block, std::int64_t first, std::int64_t count) {
+        const Matrix q = load_q(first, count);
+        weigh(block, first, count, q, scores(q, count, block));
+      });
+    }
+    for (std::int64_t i = 0; i < std::ssize(rows_); ++i) finish(i);
+  }
+
+ private:
+  struct Row {
+    ErrorModel model;
+    RowSoftmax softmax;
+  };
+  using Matrix = std::vector<double>;  // [kChunk, columns]
+
+  Row& row(std::int64_t i) { return rows_[size(i)]; }
+
+  template <class F>
+  void for_chunks(F run) {
+    const std::int64_t pairs = std::ssize(place_.pairs);
+#pragma omp parallel for schedule(dynamic, 1) if (pairs * place_.kv_len >= kTeamWork)
+    for (std::int64_t first = 0; first < pairs; first += kChunk)
+      run(first, std::min(kChunk, pairs - first));
+  }
+
+  template <class F>
+  void for_blocks(F run) {
+    for (std::int64_t key = 0; key < place_.kv_len; key += kBlock) {
+      const KeyBlock block(in_, place_, key, largest_abs_);
+      for_chunks([&](std::int64_t first, std::int64_t count) { run(block, first, count); });
+    }
+  }
+
+  // Row i of q sees keys 0 .. n - q + i when causal: the query rows are right-aligned with the
+  // keys.
+  [[nodiscard]] std::int64_t visible(std::int64_t pair) const {
+    if (!in_.causal) return place_.kv_len;
+    const std::int64_t row = pair / in_.model_heads - place_.first_row;
+    return place_.kv_len - place_.qo_len + row + 1;
+  }
+  // Of the keys of a block.
+  std::int64_t visible_in(const KeyBlock& block, std::int64_t i) {
+    return std::clamp<std::int64_t>(row(i).model.keys - block.first, 0, block.count);
+  }
+
+  [[nodiscard]] Matrix load_q(std::int64_t first, std::int64_t count) const {
+    Matrix q(size(kChunk * kKeyDim), 0);
+    const std::int64_t bytes = kKeyDim * element_bytes(in_.dtype.q);
+    for (std::int64_t r = 0; r < count; ++r)
+      decode(in_.tensors.q.data() + place_.pairs[size(first + r)] * bytes, in_.dtype.q,
+             fp8_variant(in_.arch), &q[size(r * kKeyDim)]);
+    return q;
+  }
+
+  static Matrix product(const Matrix& left, std::int64_t count, const Panels& right,
+                        Entries entries) {
+    const std::int64_t groups = ceil_div(count, kRowGroup);
+    Matrix out(size(groups * kRowGroup * right.padded_columns()));
+    multiply(left.data(), groups, right, entries, out.data());
+    return out;
+  }
+
+  [[nodiscard]] Matrix scores(const Matrix& q, std::int64_t count, const KeyBlock& block) const {
+    Matrix s = product(q, count, block.keys, Entries::as_they_are);
+    for (double& x : s) x *= scale_;
+    return s;
+  }
+
+  void scan(const KeyBlock& block, std::int64_t first, std::int64_t count, const Matrix& s) {
+    for (std::int64_t r = 0; r < count; ++r)
+      row(first + r).softmax.scan(&s[size(r * block.keys.padded_columns())],
+                                  visible_in(block, first + r));
+  }
+
+  // Weights e^(s - m) and their errors, times the values, onto the sums that the result holds.
+  void weigh(const KeyBlock& block, std::int64_t first, std::int64_t count, Matrix q,
+             const Matrix& s) {
+    for (double& x : q) x = std::fabs(x);
+    Matrix abs_scores = product(q, count, block.keys, Entries::absolute);
+    for (double& x : abs_scores) x *= std::fabs(scale_);
+    Matrix w(size(kChunk * block.count), 0);
+    Matrix w_error(w.size(), 0);
+    for (std::int64_t r = 0; r < count; ++r) {
+      const std::size_t from = size(r * block.keys.padded_columns());
+      const std::size_t to = size(r * block.count);
+      row(first + r).softmax.weigh(row(first + r).model, &s[from], &abs_scores[from],
+                                   visible_in(block, first + r), &w[to], &w_error[to]);
+    }
+    const Matrix n = product(w, count, block.values, Entries::as_they_are);
+    const Matrix n_error = product(w_error, count, block.values, Entries::absolute);
+    for (std::int64_t r = 0; r < count; ++r) {
+      const std::size_t to = size(place_.pairs[size(first + r)] * kValueDim);
+      for (std::size_t d = 0; d < kValueDim; ++d) {
+        out_.out[to + d] += n[size(r * kValueDim) + d];
+        out_.out_bound[to + d] += n_error[size(r * kValueDim) + d];
+      }
+    }
+  }
+
+  void finish(std::int64_t i) {
+    const RowWeights weights = row(i).softmax.finish(row(i).model);
+    const std::int64_t pair = place_.pairs[size(i)];
+    out_.lse[size(pair)] = weights.lse;
+    out_.lse_bound[size(pair)] = weights.lse_bound;
+    for (std::int64_t d = 0; d < kValueDim; ++d) {
+      double& out = out_.out[size(pair * kValueDim + d)];
+      double& bound = out_.out_bound[size(pair * kValueDim + d)];
+      const double value = out / weights.sum;
+      bound = row(i).model.output_bound(
+          {.value = value, .numerator = bound / weights.sum, .largest_v = largest_abs_[size(d)]},
+          weights.denominator);
+      out = value * in_.tensors.kv_scale;
+    }
+  }
+
+  const ReferenceInput& in_;
+  const Place& place_;
+  ReferenceResult& out_;
+  std::vector<Row> rows_;
+  std::vector<double> largest_abs_;  // [512], over the keys
+  double scale_ = 0;
+};
+
+// The pairs of a request that are evaluated. The others are marked, if they see a key.
+std::vector<std::int64_t> evaluated_pairs(const ReferenceInput& in, const Place& place,
+                                          Pairs sample, ReferenceResult& out) {
+  std::vector<std::int64_t> pairs;
+  for (std::int64_t i = 0; i < place.qo_len; ++i) {
+    const std::int64_t hidden = in.causal ? place.qo_len - 1 - i : 0;
+    if (place.kv_len <= hidden) continue;
+    for (std::int64_t h = 0; h < in.model_heads; ++h) {
+      const std::int64_t pair = (place.first_row + i) * in.model_heads + h;
+      if (has_pair(sample, pair)) {
+        pairs.push_back(pair);
+        continue;
+      }
+      std::fill_n(&out.out_bound[size(pair * kValueDim)], kValueDim, kNotEvaluated);
+      out.lse[size(pair)] = 0;
+      out.lse_bound[size(pair)] = kNotEvaluated;
+    }
+  }
+  return pairs;
+}
+
+}  // namespace
+
+ReferenceResult dense_reference(const ReferenceInput& in) {
+  return sampled_reference(in, {});
+}
+
+ReferenceResult sampled_reference(const ReferenceInput& in, Pairs sample) {
+  const std::size_t packed = size(in.batch.rows().count() * in.model_heads);
+  ReferenceResult out;
+  out.out.assign(packed * kValueDim, 0);
+  out.out_bound.assign(packed * kValueDim, 0);
+  out.lse.assign(packed, -std::numeric_limits<double>::infinity());
+  out.lse_bound.assign(packed, 0);
+  std::int64_t first_row = 0;
+  for (std::size_t b = 0; b < in.batch.requests.size(); ++b) {
+    const auto [q, n] = in.batch.requests[b];
+    Place place{static_cast<std::int64_t>(b), first_row, q, n, {}};
+    const std::vector<std::int64_t> pairs = evaluated_pairs(in, place, sample, out);
+    place.pairs = pairs;
+    if (!pairs.empty()) Evaluation(in, place, out).run();
+    first_row += q;
+  }
+  return out;
+}
+
+}  // namespace mla::cpu

@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/units.hpp"
+#include "hip_backend/decode/decode_kernel.hpp"
+#include "hip_backend/decode/stage1.hpp"
+#include "hip_backend/device/resources.hpp"
+#include "hip_backend/kernels/code_objects.hpp"
+#include "hip_backend/kernels/layout.hpp"
+
+namespace mla::hip {
+namespace {
+
+constexpr std::int64_t kMostRowGroups = 64;
+
+// The layout with the fewest rows that holds a whole work, or else the largest.
+std::size_t choose_layout(std::int64_t packed_rows) {
+  for (std::size_t i = 0; i < kLayouts; ++i)
+    if (kAmdLayouts[i].rows >= packed_rows) return i;
+  return kLayouts - 1;
+}
+
+class OwnStage1 final : public Stage1 {
+ public:
+  OwnStage1(Device& device, KernelHandle kernel, const LaunchSize& size,
+            const DecodeArguments& arguments, Launches& launches)
+      : device_(device), kernel_(kernel), size_(size), arguments_(arguments), launches_(launches) {}
+  Status run(StreamHandle stream) override {
+    if (Status bad = device_.launch(stream, kernel_, size_, argument_bytes(arguments_))) return bad;
+    launches_.add({"hip", device_.properties().label, StepKind::decode, "stage 1"});
+    return std::nullopt;
+  }
+  Status finish() override { return std::nullopt; }
+
+ private:
+  Device& device_;
+  KernelHandle kernel_;
+  LaunchSize size_;
+  DecodeArguments arguments_;
+  Launches& launches_;
+};
+
+class OwnStage1Maker final : public Stage1Maker {
+ public:
+  [[nodiscard]] Result<std::unique_ptr<Stage1>> make(const Stage1Input& input) const override {
+    const ResolvedShape& shape = input.launch.metadata.shape;
+    const DeviceProperties& device = input.device.properties();
+    const std::int64_t packed = input.admission.longest * input.rows.row_heads();
+    const std::size_t works = shape.route == Route::split ? input.admission.skip.size()
+                                                          : input.admission.skip_slot.size();
+    const DecodeKernel chosen = decode_kernel(
+        device, shape.dtype, packed, static_cast<std::int64_t>(works), input.buffers.sleep_seed);
+    DecodeArguments arguments = input.buffers;
+    arguments.row_groups = chosen.row_groups;
+    const auto handle = input.device.find_kernel(code_object(device.arch, "decode"), chosen.name);
+    if (!handle) return handle.error();
+    return std::unique_ptr<Stage1>(
+        new OwnStage1(input.device, *handle, chosen.size, arguments, input.launches));
+  }
+};
+
+}  // namespace
+
+DecodeKernel decode_kernel(const DeviceProperties& device, DtypePair dtype,
+                           std::int64_t packed_rows, std::int64_t workgroups,
+                           std::uint32_t schedule) {
+  const bool amd = device.platform == Platform::amd;
+  const std::size_t layout = choose_layout(packed_rows);
+  const DecodeLayout& chosen = amd ? kAmdLayouts[layout] : kNvidiaLayouts[layout];
+  const std::int64_t groups =
+      std::clamp<std::int64_t>(ceil_div(packed_rows, chosen.rows), 1, kMostRowGroups);
+  return {
+      .name = "decode_" + std::string(name(dtype.q)) + "_" + std::string(name(dtype.kv)) + "_r" +
+              std::to_string(chosen.rows),
+      .size = {.grid_x = static_cast<std::uint32_t>(workgroups),
+               .grid_y = static_cast<std::uint32_t>(groups),
+               .threads = static_cast<std::uint32_t>(chosen.threads),
+               .lds_bytes = amd ? 0U : static_cast<std::uint32_t>(nvidia_decode_lds_bytes(chosen)),
+               .schedule = schedule},
+      .row_groups = static_cast<int>(groups)};
+}
+
+const Stage1Maker& own_stage1() {
+  static const OwnStage1Maker maker;
+  return maker;
+}
+
+}  // namespace mla::hip

@@ -1,0 +1,84 @@
+// KernelLaunch: the buffers and the one launch of a kernel that is run by itself.
+//
+// Private to the HIP backend. Fails: with the first error of all its calls, when it runs.
+#pragma once
+
+#include <bit>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/result.hpp"
+#include "hip_backend/device/resources.hpp"
+#include "hip_backend/kernels/code_objects.hpp"
+
+namespace mla::hip {
+
+// Buffers of one launch, or of several that follow each other; after the first error every further
+// call does nothing.
+class KernelLaunch {
+ public:
+  explicit KernelLaunch(Device& device) : device_(device) { buffers_.reserve(24); }
+
+  template <class T>
+  void input(const char* name, std::span<const T> values, const T*& to) {
+    keep(Buffer::of(device_, name, values), to);
+  }
+  template <class T>
+  std::size_t output(const char* name, std::int64_t elements, std::uint32_t word, T*& to) {
+    keep(Buffer::filled(device_, name, elements * static_cast<std::int64_t>(sizeof(T)), word), to);
+    return buffers_.size() - 1;
+  }
+  // What `values` holds goes to the device; copy_back() fetches what is there then.
+  template <class T>
+  void inout(const char* name, std::span<T> values, T*& to) {
+    const std::size_t index = buffers_.size();
+    keep(Buffer::of(device_, name, std::span<const T>(values)), to);
+    if (!error_) back_.emplace_back(index, std::as_writable_bytes(values));
+  }
+  [[nodiscard]] Status copy_back() const {
+    for (const auto& [index, bytes] : back_)
+      if (!bytes.empty())
+        if (Status bad = buffers_[index].read(bytes)) return bad;
+    return std::nullopt;
+  }
+  template <class Arguments>
+  Status run(const char* unit, const char* kernel, const LaunchSize& size,
+             const Arguments& arguments) {
+    return run_code(code_object(device_.properties().arch, unit), kernel, size, arguments);
+  }
+  // A kernel of any code object.
+  template <class Arguments>
+  Status run_code(std::span<const std::byte> code, std::string_view kernel, const LaunchSize& size,
+                  const Arguments& arguments) {
+    if (error_) return error_;
+    const auto handle = device_.find_kernel(code, kernel);
+    if (!handle) return handle.error();
+    if (Status bad = device_.launch({}, *handle, size, argument_bytes(arguments))) return bad;
+    if (Status bad = device_.synchronize({})) return bad;
+    for (const Buffer& buffer : buffers_)
+      if (std::string damage = buffer.damaged(); !damage.empty())
+        return Error{ErrorCode::overrun, std::move(damage), ""};
+    return std::nullopt;
+  }
+  [[nodiscard]] const Buffer& buffer(std::size_t index) const { return buffers_[index]; }
+
+ private:
+  template <class Pointer>
+  void keep(Result<Buffer> buffer, Pointer& to) {
+    if (error_) return;
+    if (!buffer) {
+      error_ = buffer.error();
+      return;
+    }
+    to = std::bit_cast<Pointer>(buffer->address());
+    buffers_.push_back(std::move(*buffer));
+  }
+  Device& device_;
+  std::vector<Buffer> buffers_;
+  std::vector<std::pair<std::size_t, std::span<std::byte>>> back_;
+  Status error_;
+};
+
+}  // namespace mla::hip

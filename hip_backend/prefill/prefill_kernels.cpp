@@ -1,0 +1,107 @@
+#include "hip_backend/prefill/prefill_kernels.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "cpu_backend/prefill/ps_works.hpp"
+#include "hip_backend/prefill/device_prefill.hpp"
+
+namespace mla::hip {
+namespace {
+
+using cpu::KernelContext;
+using cpu::Operand;
+using prefill::kVDim;
+
+std::span<const std::byte> bytes_of(const Operand& x) {
+  return {x.data, static_cast<std::size_t>(x.rows * x.heads * x.dim * element_bytes(x.dtype))};
+}
+
+PrefillInput input_of(const KernelContext& context, const Operand& q, const Operand& k,
+                      const Operand& v) {
+  PrefillInput in;
+  in.q = bytes_of(q);
+  in.k = bytes_of(k);
+  in.v = bytes_of(v);
+  in.dtype = q.dtype;
+  in.arch = context.arch;
+  in.heads = q.heads;
+  return in;
+}
+
+// Rows of a device's output into a view; those that no work wrote stay as they are.
+void copy_rows(const PrefillOutput& from, std::int64_t rows, std::int64_t heads,
+               const cpu::RowsView<std::uint16_t>& out, const cpu::RowsView<float>& lse) {
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t head = 0; head < heads; ++head) {
+      const auto pair = static_cast<std::size_t>(row * heads + head);
+      const std::uint16_t* values = &from.out[pair * static_cast<std::size_t>(kVDim)];
+      if (*values == kPoisonBf16) continue;
+      std::copy_n(values, kVDim, out.at(row, head));
+      *lse.at(row, head) = from.lse[pair];
+    }
+}
+
+void run_flash(Device& device, const KernelContext& context, const cpu::FlashLaunch& launch) {
+  for (std::size_t r = 0; r + 1 < launch.cu_seqlens_q.size(); ++r)
+    if (auto fault = cpu::flash_fault(launch, r)) return context.faults.push_back(*fault);
+  PrefillInput in = input_of(context, launch.q, launch.k, launch.v);
+  in.causal = launch.causal;
+  in.score_scale = launch.score_scale;
+  in.qo_indptr = launch.cu_seqlens_q;
+  in.kv_indptr = launch.cu_seqlens_k;
+  const auto result = prefill_on_device(device, in);
+  if (!result) return context.faults.push_back({result.error().message, -1, -1});
+  context.launches.add(result->launches);
+  copy_rows(*result, launch.cu_seqlens_q.back(), launch.q.heads, launch.out, launch.lse);
+}
+
+plan::PlanView view_of(const cpu::PlanSpans& plan) {
+  static constexpr std::array<std::uint64_t, 2> kNoAddresses{};
+  return {kNoAddresses,       plan.work_indptr,      plan.work_info,
+          plan.reduce_indptr, plan.reduce_final_map, plan.reduce_partial_map};
+}
+
+// Works and merges.
+void run_ps(Device& device, const KernelContext& context, const cpu::PsLaunch& launch,
+            cpu::PsOutput& output) {
+  const std::size_t before = context.faults.size();
+  static_cast<void>(cpu::read_ps_works(launch, output, context.faults));
+  if (context.faults.size() > before) return;
+  const plan::Plan plan = plan::Plan::copy_of(view_of(launch.plan));
+  PrefillInput in = input_of(context, launch.q, launch.k, launch.v);
+  in.causal = launch.causal;
+  in.score_scale = launch.score_scale;
+  in.qo_indptr = launch.plan.qo_indptr;
+  in.kv_indptr = launch.plan.kv_indptr;
+  in.key_rows = launch.plan.kv_indices;
+  in.plan = &plan;
+  in.partial_rows = output.partial_rows;
+  const auto result = prefill_on_device(device, in);
+  if (!result) return context.faults.push_back({result.error().message, -1, -1});
+  context.launches.add(result->launches);
+  copy_rows(*result, output.rows, output.heads, output.out, output.lse);
+  std::copy(result->partial_out.begin(), result->partial_out.end(), output.partial_out);
+  std::copy(result->partial_lse.begin(), result->partial_lse.end(), output.partial_lse);
+}
+
+}  // namespace
+
+prefill::Kernels device_prefill_kernels(const std::shared_ptr<Device>& device) {
+  // What somebody else's kernel attended is left to the CPU's reduce.
+  prefill::Kernels kernels = cpu::prefill_kernels(cpu::portable_path());
+  if (device->properties().platform == Platform::amd)
+    kernels.arch = arch_from_name(device->properties().arch);
+  kernels.flash = [device](const KernelContext& context, const cpu::FlashLaunch& launch) {
+    run_flash(*device, context, launch);
+  };
+  kernels.prefill_ps = [device](const KernelContext& context, const cpu::PsLaunch& launch,
+                                cpu::PsOutput& output) {
+    run_ps(*device, context, launch, output);
+    return prefill::Partials::merged;
+  };
+  return kernels;
+}
+
+}  // namespace mla::hip

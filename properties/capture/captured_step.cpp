@@ -1,0 +1,236 @@
+#include "properties/capture/captured_step.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "core/engine/launch.hpp"
+#include "core/paging/pages.hpp"
+#include "properties/capture/json_fields.hpp"
+#include "properties/capture/planner_call.hpp"
+#include "properties/generate/tensors.hpp"
+
+namespace mla::cli {
+namespace {
+
+constexpr std::string_view kTensors[] = {"q", "kv_cache_pages", "kv_cache", "out", "lse"};
+
+Error bad(const std::string& why) {
+  return {ErrorCode::usage, why, ""};
+}
+
+// What a tensor must look like: rows of `row` elements of `width` bytes; floats where `floating`.
+struct Expected {
+  std::int64_t rows = 0;
+  std::int64_t row = 0;
+  std::int64_t width = 0;
+  bool floating = false;
+  bool more_rows = false;  // rows of a graph's padding may follow
+};
+
+// Bytes of the tensor's expected rows.
+Result<std::vector<std::byte>> tensor(const Bundle& bundle, const char* key, const Expected& e) {
+  const auto found = bundle.arrays.find(key);
+  if (found == bundle.arrays.end())
+    return bad("array '" + std::string(key) + "' is missing: the step was dumped without tensors");
+  const io::RawArray& array = found->second;
+  if (array.width != e.width || (array.kind == io::ElementKind::floating) != e.floating)
+    return bad("array '" + std::string(key) + "' has elements of " +
+               std::to_string(8 * array.width) + " bits" +
+               (array.kind == io::ElementKind::floating ? " (IEEE floats)" : "") + ", not of " +
+               std::to_string(8 * e.width));
+  const std::int64_t elements = std::ssize(array.bytes) / e.width;
+  const bool whole_rows = e.row > 0 && elements % e.row == 0 &&
+                          (array.shape.size() < 2 || array.shape[0] == elements / e.row);
+  if (e.more_rows && elements > e.rows * e.row && whole_rows)
+    return std::vector<std::byte>(array.bytes.begin(),
+                                  array.bytes.begin() + e.rows * e.row * e.width);
+  if (elements != e.rows * e.row)
+    return bad("array '" + std::string(key) + "' has " + std::to_string(elements) +
+               " elements, not " + std::to_string(e.rows) + " rows of " + std::to_string(e.row));
+  return array.bytes;
+}
+
+Result<std::vector<std::int64_t>> integers(const Bundle& bundle, const char* key) {
+  const auto found = bundle.arrays.find(key);
+  if (found == bundle.arrays.end()) return bad("array '" + std::string(key) + "' is missing");
+  auto values = io::integers_of(found->second);
+  if (!values) return bad("array '" + std::string(key) + "' is " + values.error().message);
+  return values;
+}
+
+// The case that the planner call describes. Its lists are consistent (check_plan_object).
+Case case_of(const PlannerCall& call, bool has_plan) {
+  const plan::PlanInput& in = call.input;
+  Case c;
+  for (std::size_t r = 0; r + 1 < call.qo_indptr.size(); ++r) {
+    const std::int64_t pages = call.kv_indptr[r + 1] - call.kv_indptr[r];
+    const std::int64_t keys = keys_in_pages(pages, in.page_size, call.last_page_len[r]);
+    c.requests.push_back({call.qo_indptr[r + 1] - call.qo_indptr[r], keys});
+  }
+  c.heads = (in.key.heads_per_kv_head * in.key.kv_heads.count()).count();
+  c.block_size = c.page_size = in.page_size;
+  c.arch = in.key.arch;
+  c.compute_units = in.key.compute_units.count();
+  c.dtype = in.key.dtype;
+  c.granularity = in.kv_granularity;
+  c.max_split = in.max_split_per_batch;
+  c.causal = in.causal;
+  c.planner = PlannerChoice::v12;
+  if (in.version == plan::PlannerVersion::v1_1) c.planner = PlannerChoice::v11;
+  if (in.version == plan::PlannerVersion::v1_0) c.planner = PlannerChoice::v10;
+  if (!has_plan) c.planner = PlannerChoice::none;
+  return c;
+}
+
+// kv_indices with each page replaced by its place among the dumped ones, and the block table that
+// says the same.
+Status relabel(const Bundle& bundle, const PlannerCall& call, std::int64_t& dumped,
+               CapturedStep& step) {
+  const auto pages = integers(bundle, "kv_cache_pages");
+  if (!pages) return pages.error();
+  const auto indices = integers(bundle, "kv_indices");
+  if (!indices) return indices.error();
+  dumped = std::ssize(*pages);
+  std::map<std::int64_t, std::int32_t> place;
+  for (const std::int64_t page : *pages)
+    if (!place.emplace(page, static_cast<std::int32_t>(place.size())).second)
+      return bad("page " + std::to_string(page) + " stands twice in 'kv_cache_pages'");
+  const std::int64_t live = call.kv_indptr.back();
+  if (std::ssize(*indices) < live)
+    return bad("'kv_indices' has " + std::to_string(indices->size()) +
+               " entries, seqlens_kv_indptr asks for " + std::to_string(live));
+  for (std::int64_t i = 0; i < std::ssize(*indices); ++i) {
+    const auto found = place.find((*indices)[static_cast<std::size_t>(i)]);
+    if (found == place.end() && i < live)
+      return bad("the capture is incomplete: page " +
+                 std::to_string((*indices)[static_cast<std::size_t>(i)]) + ", entry " +
+                 std::to_string(i) + " of 'kv_indices', is not in 'kv_cache_pages'");
+    step.lists.kv_indices.push_back(found == place.end() ? -1 : found->second);
+  }
+  Batch& batch = step.batch;
+  for (const RequestSpec& r : batch.requests)
+    batch.columns = std::max(batch.columns, ceil_div(r.kv_len, batch.block_size));
+  batch.block_table.assign(batch.requests.size() * static_cast<std::size_t>(batch.columns), 0);
+  for (std::size_t r = 0; r < batch.requests.size(); ++r)
+    std::copy(step.lists.kv_indices.begin() + call.kv_indptr[r],
+              step.lists.kv_indices.begin() + call.kv_indptr[r + 1],
+              batch.block_table.begin() + static_cast<std::int64_t>(r) * batch.columns);
+  batch.cache_blocks = dumped;
+  return std::nullopt;
+}
+
+// The shape as decided for the case, where the kernel sees what the bundle holds.
+Result<ResolvedShape> shape_of(const CapturedStep& step, bool has_plan) {
+  auto shape = resolve_shape(step.spec, step.batch);
+  if (!shape) return shape.error();
+  const Route route = has_plan ? Route::persistent : Route::split;
+  if (shape->route != route)
+    return Error{ErrorCode::unsupported,
+                 std::string(has_plan ? "the bundle has a plan" : "the bundle has no plan") +
+                     ", but this shape takes route " + std::string(name(shape->route)) + ": " +
+                     shape->route_reason,
+                 ""};
+  if (shape->heads.kernel != shape->heads.model)
+    return Error{ErrorCode::unsupported,
+                 std::to_string(step.spec.heads) + " heads are padded to " +
+                     std::to_string(shape->heads.kernel.count()) +
+                     " before the kernel sees them: dump the padded call",
+                 ""};
+  if (shape->leading_rows > 0)
+    return Error{ErrorCode::unsupported,
+                 "requests are raised to " + std::to_string(shape->max_qo_len) +
+                     " rows before the kernel sees them: dump the raised call",
+                 ""};
+  return shape;
+}
+
+void fill_metadata(const PlannerCall& call, const ResolvedShape& shape, CapturedStep& step) {
+  DecodeMetadata& md = step.metadata;
+  md.shape = shape;
+  step.lists.qo_indptr = call.qo_indptr;
+  step.lists.kv_indptr = call.kv_indptr;
+  step.lists.last_page_len = call.last_page_len;
+  md.qo_indptr = step.lists.qo_indptr;
+  md.kv_indptr = step.lists.kv_indptr;
+  md.kv_indices = step.lists.kv_indices;
+  md.last_page_len = step.lists.last_page_len;
+  for (const RequestSpec& r : step.batch.requests) md.kv_lens.push_back(r.kv_len);
+  md.keyless_rows = keyless_rows_of(md.qo_indptr, md.kv_lens);
+}
+
+Status fill_scales(const nlohmann::json& document, DecodeTensors& tensors) {
+  Fields fields(document);
+  tensors.softmax_scale = fields.real_or("softmax_scale", prop::kSoftmaxScale);
+  tensors.q_scale = fields.real_or("q_scale", 1);
+  tensors.kv_scale = fields.real_or("kv_scale", 1);
+  if (!fields.error().empty()) return bad(fields.error());
+  return std::nullopt;
+}
+
+Status fill_tensors(const Bundle& bundle, std::int64_t dumped, CapturedStep& step) {
+  DecodeTensors& t = step.tensors;
+  const Case& c = step.spec;
+  const auto per_row = [&](std::int64_t elements, std::int64_t width, bool floating) {
+    return Expected{step.batch.rows().count(), c.heads * elements, width, floating, true};
+  };
+  auto q = tensor(bundle, "q", per_row(kKeyDim, element_bytes(c.dtype.q), false));
+  if (!q) return q.error();
+  t.q = std::move(*q);
+  t.cache.dtype = c.dtype.kv;
+  t.cache.slots = dumped * c.page_size;
+  auto cache =
+      tensor(bundle, "kv_cache",
+             {.rows = dumped, .row = c.page_size * kKeyDim, .width = element_bytes(c.dtype.kv)});
+  if (!cache) return cache.error();
+  t.cache.bytes = std::move(*cache);
+  if (bundle.arrays.contains("out")) {
+    const auto out = tensor(bundle, "out", per_row(kValueDim, 2, false));
+    if (!out) return out.error();
+    step.out.resize(out->size() / 2);
+    std::memcpy(step.out.data(), out->data(), out->size());
+  }
+  if (bundle.arrays.contains("lse")) {
+    const auto lse = tensor(bundle, "lse", per_row(1, 4, true));
+    if (!lse) return lse.error();
+    step.lse.resize(lse->size() / 4);
+    std::memcpy(step.lse.data(), lse->data(), lse->size());
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool is_tensor(std::string_view key) {
+  return std::find(std::begin(kTensors), std::end(kTensors), key) != std::end(kTensors);
+}
+
+Result<std::unique_ptr<CapturedStep>> read_captured_step(const Bundle& bundle) {
+  const auto document = document_of(bundle);
+  if (!document) return document.error();
+  const auto call = read_planner_call(*document);
+  if (!call) return call.error();
+  if (call->input.topk >= 0)
+    return Error{ErrorCode::unsupported, "a sparse step is not replayed", ""};
+  const bool planned = has_plan(*document);
+  auto step = std::make_unique<CapturedStep>();
+  step->spec = case_of(*call, planned);
+  step->batch.requests = step->spec.requests;
+  step->batch.live = Requests(std::ssize(step->spec.requests));
+  step->batch.block_size = step->spec.block_size;
+  std::int64_t dumped = 0;
+  if (Status wrong = relabel(bundle, *call, dumped, *step)) return *wrong;
+  const auto shape = shape_of(*step, planned);
+  if (!shape) return shape.error();
+  fill_metadata(*call, *shape, *step);
+  if (planned) {
+    const auto found = read_plan(*document);
+    if (!found) return found.error();
+    step->metadata.plan = plan::Plan::copy_of(found->view());
+  }
+  if (Status wrong = fill_scales(*document, step->tensors)) return *wrong;
+  if (Status wrong = fill_tensors(bundle, dumped, *step)) return *wrong;
+  return step;
+}
+
+}  // namespace mla::cli

@@ -1,0 +1,189 @@
+#include "properties/capture/checked_launch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "properties/capture/diagnose.hpp"
+#include "properties/capture/json_fields.hpp"
+
+namespace mla::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kPrefix = "launch_";
+// Some of the words that changed are enough for a sentence.
+constexpr std::size_t kShown = 4;
+constexpr std::array kLists = {"seqlens_qo_indptr", "seqlens_kv_indptr", "kv_last_page_lens"};
+
+std::string launch_key(std::string_view key) {
+  return std::string(kPrefix) + std::string(key);
+}
+
+void add(LaunchChanges& out, const std::string& sentence) {
+  ++out.count;
+  if (out.first.size() < kShown) out.first.push_back(sentence);
+}
+
+// `planned` and `found` up to `live`, where `name` names the word at a place.
+template <class Name>
+void compare(std::span<const std::int32_t> planned, std::span<const std::int32_t> found,
+             std::int64_t live, const Name& name, LaunchChanges& out) {
+  for (std::int64_t i = 0; i < live; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (planned[at] != plan::kPoison && planned[at] != found[at])
+      add(out, name(i) + " was planned as " + std::to_string(planned[at]) + " and is " +
+                   std::to_string(found[at]) + " at the launch");
+  }
+}
+
+// Entries behind the planned batch are a graph's padding.
+void compare_lists(const PlannerCall& call, Fields& fields, LaunchChanges& out) {
+  const std::vector<std::int32_t>* planned[] = {&call.qo_indptr, &call.kv_indptr,
+                                                &call.last_page_len};
+  for (std::size_t k = 0; k < kLists.size(); ++k) {
+    const std::string key = launch_key(kLists[k]);
+    if (!fields.has(key.c_str())) continue;
+    const std::vector<std::int32_t> found = fields.words(key.c_str());
+    const std::int64_t live = std::ssize(*planned[k]);
+    if (std::ssize(found) < live)
+      out.violations.push_back(std::string(kLists[k]) + " has " + std::to_string(found.size()) +
+                               " entries at the launch, the planned batch has " +
+                               std::to_string(live));
+    else
+      compare(
+          *planned[k], found, live,
+          [&](std::int64_t i) { return std::string(kLists[k]) + "[" + std::to_string(i) + "]"; },
+          out);
+  }
+}
+
+// What the kernel and the reduce follow: all of both indptrs, works up to the last one, tiles that
+// merge anything.
+void compare_plans(const FoundPlan& planned, const FoundPlan& found, LaunchChanges& out) {
+  constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+  const auto within = [](std::int64_t wanted, const std::vector<std::int32_t>& a,
+                         const std::vector<std::int32_t>& b) {
+    return std::clamp<std::int64_t>(wanted, 0, std::min(std::ssize(a), std::ssize(b)));
+  };
+  const auto last = [](const std::vector<std::int32_t>& list) {
+    return list.empty() ? std::int64_t{0} : std::int64_t{list.back()};
+  };
+  const std::int64_t works = last(planned.work_indptr) * plan::kWorkItemWords;
+  const std::int64_t partials = last(planned.reduce_indptr);
+  const auto tiles = std::ssize(planned.reduce_indptr) - 1;
+  std::int64_t merged = 0;  // tiles that merge anything
+  while (merged < tiles && planned.reduce_indptr[static_cast<std::size_t>(merged)] <
+                               planned.reduce_indptr[static_cast<std::size_t>(merged) + 1])
+    ++merged;
+  struct Buffer {
+    const char* name;
+    std::vector<std::int32_t> FoundPlan::* words;
+    std::int64_t live;
+  };
+  for (const Buffer& b : {Buffer{"work_indptr", &FoundPlan::work_indptr, kAll},
+                          {"work_info_set", &FoundPlan::work_info, works},
+                          {"reduce_indptr", &FoundPlan::reduce_indptr, kAll},
+                          {"reduce_final_map", &FoundPlan::reduce_final_map, 2 * merged},
+                          {"reduce_partial_map", &FoundPlan::reduce_partial_map, partials}}) {
+    const auto& before = planned.*b.words;
+    const auto& after = found.*b.words;
+    compare(
+        before, after, within(b.live, before, after),
+        [&](std::int64_t i) { return word_name(b.name, i); }, out);
+  }
+}
+
+std::string hex(std::uint64_t address) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::string out;
+  do out.insert(out.begin(), kDigits[address % 16]);
+  while ((address /= 16) != 0);
+  return "0x" + out;
+}
+
+std::optional<std::uint64_t> address(const json& value) {
+  if (!value.is_number_integer()) return std::nullopt;
+  if (!value.is_number_unsigned() && value.get<std::int64_t>() < 0) return std::nullopt;
+  return value.get<std::uint64_t>();
+}
+
+// Kernels follow the two words of work_meta_data, wherever the buffers are.
+Status check_addresses(const json& addresses, LaunchChanges& out) {
+  const auto bad = [](const std::string& why) {
+    return Error{ErrorCode::usage, "key 'launch_addresses' " + why, ""};
+  };
+  if (!addresses.is_object()) return bad("is " + shown(addresses) + ": it must be an object");
+  const auto words = addresses.find("work_meta_data");
+  if (words == addresses.end()) return std::nullopt;
+  if (!words->is_array() || words->size() != 2 || !address((*words)[0]) || !address((*words)[1]))
+    return bad("has work_meta_data " + shown(*words) + ": it must be two addresses");
+  std::size_t place = 0;
+  for (const char* buffer : {"work_indptr", "work_info"}) {
+    const auto found = addresses.find(buffer);
+    const std::uint64_t leads = *address((*words)[place++]);
+    if (found == addresses.end()) continue;
+    const auto lies = address(*found);
+    if (!lies) return bad("has " + shown(*found) + " for " + buffer);
+    if (*lies != leads)
+      out.violations.push_back("work_meta_data leads to " + hex(leads) + " for " + buffer +
+                               ", which is at " + hex(*lies) + ": the kernel reads other memory");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool has_launch(const json& object) {
+  for (const auto& [key, value] : object.items())
+    if (key.starts_with(kPrefix)) return true;
+  return false;
+}
+
+json as_launched(const json& object) {
+  json out = json::object();
+  for (const auto& [key, value] : object.items())
+    if (!key.starts_with(kPrefix)) out[key] = value;
+  for (const auto& [key, value] : object.items()) {
+    if (!key.starts_with(kPrefix) || key == "launch_addresses") continue;
+    const std::string planned = key.substr(kPrefix.size());
+    if (planned == "max_seqlen_q") {
+      out["max_seqlen_qo"] = value;
+      continue;
+    }
+    if (planned == "work_info") out.erase("buffer_sizes");  // buffers of the launch are whole
+    json cut = value;
+    const bool list = std::find(kLists.begin(), kLists.end(), planned) != kLists.end();
+    if (list && out.contains(planned) && cut.size() > out[planned].size())
+      cut.erase(cut.begin() + static_cast<std::ptrdiff_t>(out[planned].size()), cut.end());
+    out[planned] = std::move(cut);
+  }
+  return out;
+}
+
+Result<LaunchChanges> launch_changes(const PlannerCall& call, const json& object) {
+  LaunchChanges out;
+  Fields fields(object);
+  const std::int64_t planned_rows = call.input.key.max_qo_len;
+  const std::int64_t rows = fields.number_or("launch_max_seqlen_q", planned_rows);
+  if (planned_rows > 0 && rows != planned_rows)
+    add(out, "max_seqlen_qo was planned as " + std::to_string(planned_rows) +
+                 " and the kernel gets " + std::to_string(rows));
+  compare_lists(call, fields, out);
+  if (!fields.error().empty()) return Error{ErrorCode::usage, fields.error(), ""};
+  if (has_plan(object)) {
+    const auto planned = read_plan(object);
+    if (!planned) return planned.error();
+    const auto found = read_plan(as_launched(object));
+    if (!found) return found.error();
+    compare_plans(*planned, *found, out);
+  }
+  if (object.contains("launch_addresses"))
+    if (const Status wrong = check_addresses(object["launch_addresses"], out)) return *wrong;
+  return out;
+}
+
+}  // namespace mla::cli

@@ -1,0 +1,34 @@
+// The launch of a planned step: what the kernel found, against what the planner left.
+//
+// A dump may hold lists, buffers and addresses a second time, as the kernel got them
+// (`launch_...`, fixtures/capture). A plan that is overwritten in between, an address of a freed
+// buffer, or a launch for other rows is a fault of neither planner nor kernel, and no check of the
+// plan alone shows it. Fails: a launch_ key that holds something else than it should.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "properties/capture/planner_call.hpp"
+
+namespace mla::cli {
+
+// Words of the lists and of the written part of the plan, and the number of rows, that changed
+// between planner and kernel: the first few in words, and how many there are.
+struct LaunchChanges {
+  std::vector<std::string> first;
+  std::int64_t count = 0;
+  // A list that ends before the planned batch does, and addresses that lead elsewhere.
+  std::vector<std::string> violations;
+};
+
+// Whether the document says anything about a launch.
+bool has_launch(const nlohmann::json& object);
+
+Result<LaunchChanges> launch_changes(const PlannerCall& call, const nlohmann::json& object);
+
+// The document of the step as the kernel found it, without the keys of the launch.
+nlohmann::json as_launched(const nlohmann::json& object);
+
+}  // namespace mla::cli

@@ -1,0 +1,123 @@
+#include "properties/capture/checked_plan.hpp"
+
+#include "core/plan/plan_check.hpp"
+#include "core/shape/kernel_table.hpp"
+#include "properties/capture/checked_launch.hpp"
+#include "properties/capture/checked_lists.hpp"
+#include "properties/capture/checked_prefill.hpp"
+#include "properties/capture/diagnose.hpp"
+#include "properties/capture/planner_call.hpp"
+
+namespace mla::cli {
+namespace {
+
+Result<plan::PlanCheckInput> check_input(const PlannerCall& call, const FoundPlan& found) {
+  const plan::PlanInput& in = call.input;
+  const auto shape = in.version == plan::PlannerVersion::v1_2 ? resolve_plan_shape(in.key)
+                                                              : resolve_plan_shape_v11(in.key);
+  if (!shape) return shape.error();
+  const auto kernel = find_persistent_kernel(
+      in.key.arch, in.key.dtype, in.key.heads_per_kv_head.count(), call.sizes.max_qo_len);
+  return plan::PlanCheckInput{.plan = found.view(),
+                              .qo_indptr = call.qo_indptr,
+                              .kv_indptr = call.kv_indptr,
+                              .last_page_len = call.last_page_len,
+                              .shape = *shape,
+                              .causal = in.causal,
+                              .kernel_masks = !kernel || kernel->masks,
+                              .page_size = in.page_size,
+                              .max_qo_len = call.sizes.max_qo_len};
+}
+
+// The plan as it left the planner.
+Result<PlanAnswer> check_planned(const nlohmann::json& object, std::size_t place) {
+  PlanAnswer answer;
+  const auto given = object.find("name");
+  answer.name = given != object.end() && given->is_string() ? given->get<std::string>()
+                                                            : "plan " + std::to_string(place);
+  const std::string format = object.value("format", nlohmann::json()).is_string()
+                                 ? object["format"].get<std::string>()
+                                 : std::string();
+  if (is_prefill(object)) return check_prefill_object(object, answer.name);
+  if (format == "mla-testbed fa 1") {
+    answer.not_checked = "an FA step, which has no plan";
+    return answer;
+  }
+  const auto call = read_planner_call(object);
+  if (!call) return call.error();
+  if (call->input.topk >= 0) {
+    answer.not_checked = "a sparse plan";
+    return answer;
+  }
+  const auto lists = check_lists(*call, object);
+  if (!lists) return lists.error();
+  answer.notes = lists->notes;
+  for (const std::string& what : lists->violations) answer.findings.push_back({kBatchRule, what});
+  if (!answer.findings.empty()) {
+    answer.culprit = name(Culprit::builder);
+    answer.diagnosis =
+        "the lists of the batch are wrong or contradict each other, whatever the plan";
+    return answer;
+  }
+  if (!has_plan(object)) {
+    answer.not_checked = "there are no plan buffers";
+    return answer;
+  }
+  const auto found = read_plan(object);
+  if (!found) return found.error();
+  const auto input = check_input(*call, *found);
+  if (!input) return input.error();
+  for (const plan::Violation& v : plan::plan_check(*input))
+    answer.findings.push_back({std::string(plan::name(v.rule)), v.what, v.work});
+  const Diagnosis diagnosis = diagnose(*call, *found, !answer.findings.empty());
+  if (diagnosis.culprit == Culprit::none) return answer;
+  answer.culprit = name(diagnosis.culprit);
+  answer.diagnosis = diagnosis.sentence;
+  return answer;
+}
+
+std::string joined(const LaunchChanges& changes) {
+  std::string out;
+  for (const std::string& sentence : changes.first) out += (out.empty() ? "" : "; ") + sentence;
+  const auto more = changes.count - std::ssize(changes.first);
+  return out + (more > 0 ? "; and " + std::to_string(more) + " more" : "");
+}
+
+// Adds what the kernel found. A change that leaves a valid plan is worth a note; the buffers of a
+// plan that was broken before are not judged a second time.
+Status check_launch(const nlohmann::json& object, std::size_t place, PlanAnswer& answer) {
+  const auto call = read_planner_call(object);
+  if (!call) return call.error();
+  const auto changes = launch_changes(*call, object);
+  if (!changes) return changes.error();
+  const bool sound = answer.findings.empty();
+  for (const std::string& what : changes->violations)
+    answer.findings.push_back({kLaunchRule, what});
+  if (changes->count > 0 && changes->violations.empty()) {
+    const auto found = check_planned(as_launched(object), place);
+    if (!found) return found.error();
+    const std::string changed = "changed between planner and kernel: " + joined(*changes);
+    if (!sound || (found->findings.empty() && found->not_checked.empty())) {
+      answer.notes.push_back(changed + (sound ? "; what the kernel found is valid as well" : ""));
+    } else {
+      answer.findings.push_back({kLaunchRule, changed});
+      answer.findings.insert(answer.findings.end(), found->findings.begin(), found->findings.end());
+    }
+  }
+  if (!sound || answer.findings.empty()) return std::nullopt;
+  answer.culprit = name(Culprit::after);
+  answer.diagnosis = "the plan was valid when the planner returned, and not what the kernel found";
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<PlanAnswer> check_plan_object(const nlohmann::json& object, std::size_t place) {
+  auto answer = check_planned(object, place);
+  if (!answer || !answer->not_checked.empty() || is_prefill(object) || !has_launch(object))
+    return answer;
+  if (const Status wrong = check_launch(object, place, *answer)) return *wrong;
+  return answer;
+}
+
+}  // namespace mla::cli

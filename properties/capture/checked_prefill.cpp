@@ -1,0 +1,161 @@
+#include "properties/capture/checked_prefill.hpp"
+
+#include <algorithm>
+
+#include "core/plan/ps_check.hpp"
+#include "core/plan/ps_prefill.hpp"
+#include "properties/capture/checked_lists.hpp"
+#include "properties/capture/diagnose.hpp"
+#include "properties/capture/json_fields.hpp"
+#include "properties/capture/planner_call.hpp"
+
+namespace mla::cli {
+namespace {
+
+// A call of the planner; owns the lists that the spans of `input` refer to.
+struct PsCall {
+  std::vector<std::int32_t> qo_indptr, kv_indptr, context_lens;
+  Heads heads{1};  // query heads
+  plan::PsInput input;
+};
+
+Status read_call(const nlohmann::json& object, PsCall& c) {
+  static constexpr std::string_view kOthers[] = {"name",
+                                                 "format",
+                                                 "note",
+                                                 "decisions",
+                                                 "context_chunks",
+                                                 "buffer_sizes",
+                                                 "work_indptr",
+                                                 "work_info",
+                                                 "reduce_indptr",
+                                                 "reduce_final_map",
+                                                 "reduce_partial_map",
+                                                 "overruns",
+                                                 "expected"};
+  Fields fields(object);
+  read_arch(fields);
+  plan::PsInput& in = c.input;
+  c.qo_indptr = fields.words("seqlens_qo_indptr");
+  c.kv_indptr = fields.words("pages_kv_indptr");
+  c.context_lens = fields.words("context_lens");
+  const auto size = [&](const char* key, std::int64_t absent) {
+    const std::int64_t value = absent > 0 ? fields.number_or(key, absent) : fields.number(key);
+    if (value < 1 && fields.error().empty())
+      fields.reject(key, "is " + std::to_string(value) + ": it must be at least 1");
+    return value;
+  };
+  in.compute_units = ComputeUnits(size("num_cu", 0));
+  in.kv_heads = Heads(size("num_heads_k", 0));
+  c.heads = in.kv_heads * size("gqa_ratio", 0);
+  in.qhead_granularity = size("qhead_granularity", 1);
+  in.qlen_granularity = size("qlen_granularity", 256);
+  in.kvlen_granularity = size("kvlen_granularity", 16);
+  in.block_size = size("block_size", 16);
+  in.causal = fields.truth_or("is_causal", true);
+  in.fidelity = plan::Fidelity::as_aiter;
+  fields.reject_unknown(kOthers);
+  if (!fields.error().empty()) return Error{ErrorCode::usage, fields.error(), ""};
+  in.qo_indptr = c.qo_indptr;
+  in.kv_indptr = c.kv_indptr;
+  in.context_lens = c.context_lens;
+  return std::nullopt;
+}
+
+using Sentences = std::vector<std::string>;
+
+// Rows, pages and keys of each request fit each other.
+Sentences contradictions(const PsCall& c) {
+  Sentences out;
+  check_indptr("seqlens_qo_indptr", c.qo_indptr, out);
+  check_indptr("pages_kv_indptr", c.kv_indptr, out);
+  if (!out.empty()) return out;
+  if (c.kv_indptr.size() != c.qo_indptr.size() || c.context_lens.size() + 1 != c.qo_indptr.size()) {
+    out.push_back("seqlens_qo_indptr is for " + std::to_string(c.qo_indptr.size() - 1) +
+                  " requests, pages_kv_indptr has " + std::to_string(c.kv_indptr.size()) +
+                  " entries and context_lens " + std::to_string(c.context_lens.size()));
+    return out;
+  }
+  for (std::size_t r = 0; r + 1 < c.qo_indptr.size(); ++r) {
+    const std::int64_t rows = std::int64_t{c.qo_indptr[r + 1]} - c.qo_indptr[r];
+    const std::int64_t pages = std::int64_t{c.kv_indptr[r + 1]} - c.kv_indptr[r];
+    const std::int64_t keys = c.context_lens[r];
+    const std::string request =
+        "request " + std::to_string(r) + " has " + std::to_string(keys) + " keys in context_lens, ";
+    if (keys < 0 || ceil_div(std::max<std::int64_t>(keys, 0), c.input.block_size) > pages)
+      out.push_back(request + "pages_kv_indptr gives it " + std::to_string(pages) + " pages of " +
+                    std::to_string(c.input.block_size));
+    else if (c.input.causal && keys < rows)
+      out.push_back(request + "fewer than its " + std::to_string(rows) +
+                    " new rows: context_lens counts the new tokens as well");
+  }
+  return out;
+}
+
+// This planner writes every element of its buffers, zeros behind the plan: where a list is cut off,
+// that is what was cut.
+void zero_unwritten(FoundPlan& plan) {
+  for (auto* words : {&plan.work_indptr, &plan.work_info, &plan.reduce_indptr,
+                      &plan.reduce_final_map, &plan.reduce_partial_map})
+    std::replace(words->begin(), words->end(), plan::kPoison, 0);
+}
+
+// Who made a plan that is not valid.
+Diagnosis diagnose_prefill(const PsCall& call, const FoundPlan& found) {
+  const auto planned = plan::plan_ps_prefill(call.input, sizes_of(found));
+  if (!planned)
+    return {Culprit::builder, "the planner does not take this call: " + planned.error().message};
+  const std::vector<Difference> words = differences(*planned, found);
+  if (words.empty())
+    return {Culprit::planner,
+            "the original planner gives these buffers for this call, and they are no valid plan"};
+  const std::string few = few_words(words);
+  return {Culprit::stale, few.empty() ? "the planner does not give these buffers for this call: "
+                                        "they are of another step, or damaged"
+                                      : few};
+}
+
+}  // namespace
+
+bool is_prefill(const nlohmann::json& object) {
+  return object.value("format", nlohmann::json()) == "mla-testbed prefill 1" ||
+         object.contains("pages_kv_indptr") || object.contains("context_lens");
+}
+
+Result<PlanAnswer> check_prefill_object(const nlohmann::json& object, std::string name) {
+  PlanAnswer answer;
+  answer.name = std::move(name);
+  if (!has_plan(object)) {
+    answer.not_checked = "a prefill step without a plan";
+    return answer;
+  }
+  PsCall call;
+  if (const Status bad = read_call(object, call)) return *bad;
+  for (const std::string& what : contradictions(call))
+    answer.findings.push_back({kBatchRule, what});
+  if (!answer.findings.empty()) {
+    answer.culprit = cli::name(Culprit::builder);
+    answer.diagnosis = "the lists of the batch contradict each other, whatever the plan";
+    return answer;
+  }
+  auto found = read_plan(object);
+  if (!found) return found.error();
+  zero_unwritten(*found);
+  for (const plan::Violation& v : plan::ps_check({.plan = found->view(),
+                                                  .qo_indptr = call.qo_indptr,
+                                                  .kv_indptr = call.kv_indptr,
+                                                  .context_lens = call.context_lens,
+                                                  .heads = call.heads,
+                                                  .qhead_granularity = call.input.qhead_granularity,
+                                                  .qlen_granularity = call.input.qlen_granularity,
+                                                  .block_size = call.input.block_size,
+                                                  .causal = call.input.causal}))
+    answer.findings.push_back({std::string(plan::name(v.rule)), v.what, v.work});
+  if (answer.findings.empty()) return answer;
+  const Diagnosis diagnosis = diagnose_prefill(call, *found);
+  answer.culprit = cli::name(diagnosis.culprit);
+  answer.diagnosis = diagnosis.sentence;
+  return answer;
+}
+
+}  // namespace mla::cli

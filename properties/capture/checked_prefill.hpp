@@ -1,0 +1,19 @@
+// A captured prefill plan, checked against its batch.
+//
+// Reads the arguments of AITER's get_ps_metadata_v1 by their names, `arch` and `num_cu`, and the
+// five buffers as in planner_call.hpp. Absent arguments take the defaults of AITER's Python
+// (aiter.md 5). Fails: with the key and what stands there.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "properties/capture/checked_plan.hpp"
+
+namespace mla::cli {
+
+// Whether the object is a prefill step: planned on the host, or without a plan on path flash.
+bool is_prefill(const nlohmann::json& object);
+
+Result<PlanAnswer> check_prefill_object(const nlohmann::json& object, std::string name);
+
+}  // namespace mla::cli

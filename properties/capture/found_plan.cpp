@@ -1,0 +1,158 @@
+// The six buffers as JSON lists, in both directions.
+#include <array>
+#include <limits>
+
+#include "properties/capture/planner_call.hpp"
+
+namespace mla::cli {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+using plan::PlanBuffer;
+
+// A list of the golden vectors, the name of its buffer in `buffer_sizes`, words of a row.
+struct ListName {
+  const char* list;
+  const char* buffer;
+  std::int64_t row;
+  std::vector<std::int32_t> FoundPlan::* words;
+};
+constexpr std::array<ListName, 5> kLists = {{
+    {"work_indptr", "work_indptr", 1, &FoundPlan::work_indptr},
+    {"work_info", "work_info_set", plan::kWorkItemWords, &FoundPlan::work_info},
+    {"reduce_indptr", "reduce_indptr", 1, &FoundPlan::reduce_indptr},
+    {"reduce_final_map", "reduce_final_map", 2, &FoundPlan::reduce_final_map},
+    {"reduce_partial_map", "reduce_partial_map", 1, &FoundPlan::reduce_partial_map},
+}};
+
+Error bad(const char* key, const std::string& why) {
+  return {ErrorCode::usage, "key '" + std::string(key) + "' " + why, ""};
+}
+
+// Where the lists stand.
+const json& lists_of(const json& object) {
+  const auto expected = object.find("expected");
+  return expected != object.end() && expected->is_object() ? *expected : object;
+}
+
+// Appends one word; null is one that was never written.
+bool append_word(const json& element, std::vector<std::int32_t>& out) {
+  if (element.is_null()) {
+    out.push_back(plan::kPoison);
+    return true;
+  }
+  if (!element.is_number_integer()) return false;
+  const auto value = element.get<std::int64_t>();
+  using Limits = std::numeric_limits<std::int32_t>;
+  if (value < Limits::min() || value > Limits::max()) return false;
+  out.push_back(static_cast<std::int32_t>(value));
+  return true;
+}
+
+// Appends the words of a list, or of its rows. False: something stands there that is neither.
+bool append_list(const json& list, std::vector<std::int32_t>& out) {
+  if (!list.is_array()) return false;
+  for (const json& element : list) {
+    if (!element.is_array()) {
+      if (!append_word(element, out)) return false;
+      continue;
+    }
+    for (const json& word : element)
+      if (!append_word(word, out)) return false;
+  }
+  return true;
+}
+
+// Words of a buffer as `buffer_sizes` has it, a shape such as [80, 8]; -1 if it is none.
+std::int64_t declared_words(const json& shape) {
+  if (!shape.is_array() || shape.empty()) return -1;
+  constexpr std::int64_t kMostWords = std::int64_t{1} << 28;
+  std::int64_t words = 1;
+  for (const json& extent : shape) {
+    if (!extent.is_number_integer()) return -1;
+    const auto n = extent.get<std::int64_t>();
+    if (n < 0 || (n > 0 && words > kMostWords / n)) return -1;
+    words *= n;
+  }
+  return words;
+}
+
+// Gives the list the length of its buffer; without `buffer_sizes` it keeps its own.
+Status extend(const json& object, const ListName& name, std::vector<std::int32_t>& words) {
+  const auto found = static_cast<std::int64_t>(words.size());
+  const auto sizes = object.find("buffer_sizes");
+  if (sizes == object.end()) {
+    if (found % name.row == 0) return std::nullopt;
+    return bad(name.list,
+               "has " + std::to_string(found) + " words: rows have " + std::to_string(name.row));
+  }
+  const auto shape = sizes->find(name.buffer);
+  if (shape == sizes->end()) return bad("buffer_sizes", "lacks '" + std::string(name.buffer) + "'");
+  const std::int64_t declared = declared_words(*shape);
+  if (declared < 0) return bad("buffer_sizes", "has " + shape->dump() + ": it must be a shape");
+  if (found > declared)
+    return bad(name.list, "has " + std::to_string(found) + " words, but its buffer " +
+                              std::to_string(declared));
+  words.resize(static_cast<std::size_t>(declared), plan::kPoison);
+  return std::nullopt;
+}
+
+ordered_json shapes(const plan::BufferSizes& sizes) {
+  return {{"work_metadata_ptrs", {sizes.work_meta_data}},
+          {"work_indptr", {sizes.work_indptr}},
+          {"work_info_set", {sizes.work_items, plan::kWorkItemWords}},
+          {"reduce_indptr", {sizes.reduce_indptr}},
+          {"reduce_final_map", {sizes.reduce_final_rows, 2}},
+          {"reduce_partial_map", {sizes.reduce_partial_map}}};
+}
+
+ordered_json elements(const PlanBuffer& buffer) {
+  ordered_json list = ordered_json::array();
+  const std::int64_t used = buffer.used();
+  for (std::int64_t i = 0; i < used; ++i)
+    list.push_back(buffer.written(i) ? ordered_json(buffer.at(i)) : ordered_json(nullptr));
+  return list;
+}
+
+}  // namespace
+
+plan::PlanView FoundPlan::view() const {
+  // The addresses of a dump mean nothing to anybody else, and plan_check does not look at them.
+  static constexpr std::array<std::uint64_t, 2> kNoAddresses{};
+  return {kNoAddresses,  work_indptr,      work_info,
+          reduce_indptr, reduce_final_map, reduce_partial_map};
+}
+
+bool has_plan(const json& object) {
+  return lists_of(object).contains("work_indptr");
+}
+
+Result<FoundPlan> read_plan(const json& object) {
+  FoundPlan plan;
+  const json& lists = lists_of(object);
+  for (const ListName& name : kLists) {
+    const auto list = lists.find(name.list);
+    if (list == lists.end()) return bad(name.list, "is missing");
+    std::vector<std::int32_t>& words = plan.*name.words;
+    if (!append_list(*list, words))
+      return bad(name.list, "must be a list of 32-bit integers or null, or of rows of them");
+    if (Status wrong = extend(object, name, words)) return *wrong;
+  }
+  return plan;
+}
+
+void write_plan(ordered_json& out, const plan::BufferSizes& sizes, const plan::Plan& plan) {
+  out["buffer_sizes"] = shapes(sizes);
+  out["work_indptr"] = elements(plan.work_indptr);
+  out["work_info"] = elements(plan.work_info);
+  out["reduce_indptr"] = elements(plan.reduce_indptr);
+  out["reduce_final_map"] = elements(plan.reduce_final_map);
+  out["reduce_partial_map"] = elements(plan.reduce_partial_map);
+  for (const PlanBuffer* buffer : {&plan.work_indptr, &plan.work_info, &plan.reduce_indptr,
+                                   &plan.reduce_final_map, &plan.reduce_partial_map})
+    for (const auto& [index, value] : buffer->overruns())
+      out["overruns"][buffer->name()].push_back(ordered_json::array({index, value}));
+}
+
+}  // namespace mla::cli

@@ -1,0 +1,136 @@
+#include "properties/capture/planner_call.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "properties/capture/json_fields.hpp"
+
+namespace mla::cli {
+namespace {
+
+using plan::PlannerVersion;
+
+// Keys that no planner reads.
+constexpr std::string_view kOtherKeys[] = {
+    // What we write with a plan.
+    "name", "format", "note", "decisions", "buffer_sizes", "work_indptr", "work_info",
+    "reduce_indptr", "reduce_final_map", "reduce_partial_map", "overruns",
+    // The cache (checked_lists.hpp), and what a replay reads (captured_step.hpp).
+    "kv_indices", "num_pages", "prefix_caching", "q", "kv_cache", "kv_cache_pages", "out", "lse",
+    "softmax_scale", "q_scale", "kv_scale",
+    // The kernel's launch (mla_capture.py).
+    "launch_addresses", "launch_max_seqlen_q", "launch_work_indptr", "launch_work_info",
+    "launch_reduce_indptr", "launch_reduce_final_map", "launch_reduce_partial_map",
+    "launch_seqlens_qo_indptr", "launch_seqlens_kv_indptr", "launch_kv_last_page_lens",
+    // Golden vectors.
+    "expected", "expected_serial", "sums", "derived", "kernel_default", "serial", "error"};
+
+Dtype read_dtype(Fields& fields, const char* key) {
+  const std::string text = fields.text_or(key, "bf16");
+  const std::optional<Dtype> dtype = dtype_from_name(text);
+  if (!dtype) fields.reject(key, "is '" + text + "': it must be bf16 or fp8");
+  return dtype.value_or(Dtype::bf16);
+}
+
+PlannerVersion read_version(Fields& fields) {
+  const bool fast = fields.truth_or("fast_mode", true);
+  const bool intra_batch = fields.truth_or("intra_batch_mode", false);
+  if (fast) return PlannerVersion::v1_2;
+  return intra_batch ? PlannerVersion::v1_0 : PlannerVersion::v1_1;
+}
+
+// Buffers are asked for with the longest query there can be: with max_seqlen_qo, or the real one
+// where the planner is told 1 because every row is a request (sparse), or nothing (-1). v1.0 gets
+// as many places a request as it may split it.
+plan::SizeQuery size_query(const PlannerCall& c, std::int64_t num_kv_splits) {
+  const plan::PlanInput& in = c.input;
+  const bool sparse = in.topk >= 0;
+  const std::int64_t real =
+      in.uniform_qo_len > 0 && !sparse ? in.uniform_qo_len : longest_request(c.qo_indptr);
+  const std::int64_t splits = in.max_split_per_batch > 0 ? in.max_split_per_batch : 32;
+  return {.arch = in.key.arch,
+          .compute_units = in.key.compute_units,
+          .batch = Requests(std::max<std::int64_t>(in.batch(), 0)),
+          .max_qo_len = in.key.max_qo_len > 0 && !sparse ? in.key.max_qo_len : real,
+          .heads = in.key.heads_per_kv_head * in.key.kv_heads.count(),
+          .dtype = in.key.dtype,
+          .sparse = sparse,
+          .fast_mode = in.version == PlannerVersion::v1_2,
+          .num_kv_splits = num_kv_splits > 0 ? num_kv_splits : splits,
+          .intra_batch_mode = in.version == PlannerVersion::v1_0};
+}
+
+}  // namespace
+
+std::span<const std::string_view> keys_beside_a_call() {
+  return kOtherKeys;
+}
+
+Arch read_arch(Fields& fields) {
+  const std::string text = fields.text("arch");
+  const std::optional<Arch> arch = arch_from_name(text);
+  if (!arch) fields.reject("arch", "is '" + text + "': it must be gfx942 or gfx950");
+  return arch.value_or(Arch::gfx942);
+}
+
+std::int64_t longest_request(const std::vector<std::int32_t>& qo_indptr) {
+  std::int64_t rows = 1;
+  for (std::size_t i = 1; i < qo_indptr.size(); ++i)
+    rows = std::max<std::int64_t>(rows, std::int64_t{qo_indptr[i]} - qo_indptr[i - 1]);
+  return rows;
+}
+
+Result<PlannerCall> read_planner_call(const nlohmann::json& object) {
+  Fields fields(object);
+  PlannerCall c;
+  plan::PlanInput& in = c.input;
+  in.key.arch = read_arch(fields);
+  in.key.compute_units = ComputeUnits(fields.number("num_cu"));
+  c.qo_indptr = fields.words("seqlens_qo_indptr");
+  c.kv_indptr = fields.words("seqlens_kv_indptr");
+  c.last_page_len = fields.words("kv_last_page_lens");
+  in.key.heads_per_kv_head = Heads(fields.number("num_heads_per_head_k"));
+  in.key.kv_heads = Heads(fields.number("num_heads_k"));
+  in.causal = fields.truth("is_causal");
+  in.page_size = fields.number_or("page_size", 1);
+  in.kv_granularity = fields.number_or("kv_granularity", 16);
+  in.key.max_qo_len = fields.number_or("max_seqlen_qo", -1);
+  in.uniform_qo_len = fields.number_or("uni_seqlen_qo", -1);
+  in.topk = fields.number_or("topk", -1);
+  in.max_split_per_batch = fields.number_or("max_split_per_batch", -1);
+  in.cp_round_robin = fields.truth_or("is_cp_round_robin", false);
+  in.key.dtype = {read_dtype(fields, "dtype_q"), read_dtype(fields, "dtype_kv")};
+  in.version = read_version(fields);
+  const std::int64_t num_kv_splits = fields.number_or("num_kv_splits", 0);
+  fields.reject_unknown(kOtherKeys);
+  if (!fields.error().empty()) return Error{ErrorCode::usage, fields.error(), ""};
+  in.qo_indptr = c.qo_indptr;
+  in.kv_indptr = c.kv_indptr;
+  in.last_page_len = c.last_page_len;
+  c.sizes = size_query(c, num_kv_splits);
+  return c;
+}
+
+void write_planner_call(nlohmann::ordered_json& out, const plan::PlanInput& input) {
+  out["arch"] = name(input.key.arch);
+  out["num_cu"] = input.key.compute_units.count();
+  out["seqlens_qo_indptr"] = input.qo_indptr;
+  out["seqlens_kv_indptr"] = input.kv_indptr;
+  out["kv_last_page_lens"] = input.last_page_len;
+  out["num_heads_per_head_k"] = input.key.heads_per_kv_head.count();
+  out["num_heads_k"] = input.key.kv_heads.count();
+  out["is_causal"] = input.causal;
+  out["page_size"] = input.page_size;
+  out["kv_granularity"] = input.kv_granularity;
+  out["max_seqlen_qo"] = input.key.max_qo_len;
+  out["uni_seqlen_qo"] = input.uniform_qo_len;
+  out["fast_mode"] = input.version == PlannerVersion::v1_2;
+  out["topk"] = input.topk;
+  out["max_split_per_batch"] = input.max_split_per_batch;
+  out["intra_batch_mode"] = input.version == PlannerVersion::v1_0;
+  out["is_cp_round_robin"] = input.cp_round_robin;
+  out["dtype_q"] = name(input.key.dtype.q);
+  out["dtype_kv"] = name(input.key.dtype.kv);
+}
+
+}  // namespace mla::cli

@@ -1,0 +1,178 @@
+#include "properties/capture/terminal.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+namespace mla::cli {
+namespace {
+
+bool variable_is(const char* name, std::string_view value) {
+  const char* text = std::getenv(name);
+  return text != nullptr && value == text;
+}
+
+bool colour_allowed() {
+  const char* no_color = std::getenv("NO_COLOR");
+  return (no_color == nullptr || *no_color == '\0') && !variable_is("TERM", "dumb");
+}
+
+Error fault(const std::string& what, int number) {
+  return {ErrorCode::fault, what + ": " + std::strerror(number), ""};
+}
+
+Status write_all(std::FILE* file, std::string_view text, const std::string& what) {
+  errno = 0;
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (written && std::fflush(file) == 0) return std::nullopt;
+  if (errno == EPIPE) return std::nullopt;  // the reader has what it wanted
+  return fault("cannot write " + what, errno);
+}
+
+// Where a file is written.
+struct Target {
+  std::string path;    // symbolic links resolved, since a rename would replace the link
+  std::string beside;  // a new file that takes the name afterwards; empty: in place
+  int error = 0;       // why neither is possible
+};
+
+Target target_of(const std::string& path) {
+  struct stat file = {};
+  const bool exists = stat(path.c_str(), &file) == 0;
+  Target target{.path = path, .beside = {}};
+  // Not opened to find out: a reader at the other end of a pipe would take that for all of it.
+  if (exists && access(path.c_str(), W_OK) != 0) target.error = errno;
+  if (exists && S_ISDIR(file.st_mode)) target.error = EISDIR;
+  if (target.error != 0 || (exists && !S_ISREG(file.st_mode))) return target;
+  std::error_code error;
+  if (const auto real = std::filesystem::canonical(path, error); !error) target.path = real;
+  std::string beside = target.path + ".XXXXXX";
+  const int made = mkstemp(beside.data());
+  if (made < 0) {
+    if (!exists) target.error = errno;
+    return target;
+  }
+  // The rights that the file has, or that a new one gets.
+  const mode_t mask = umask(0);
+  umask(mask);
+  const bool kept = fchmod(made, exists ? file.st_mode & 07777U : 0666U & ~mask) == 0;
+  close(made);
+  if (kept) target.beside = beside;
+  if (!kept) std::remove(beside.c_str());
+  return target;
+}
+
+// Bytes of the UTF-8 character that the text begins with; 0 if it is none, or not to be shown.
+std::size_t printable_prefix(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  if (first < 0x80) return first >= 0x20 && first != 0x7F ? 1 : 0;
+  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
+  std::uint32_t point = first & (0xFFU >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xC0U) != 0x80U) return 0;
+    point = point << 6U | (static_cast<unsigned char>(text[i]) & 0x3FU);
+  }
+  const auto within = [point](std::uint32_t a, std::uint32_t z) {
+    return a <= point && point <= z;
+  };
+  const bool hidden =
+      within(0, 0x9F) || within(0x200E, 0x200F) || within(0x2028, 0x202E) || within(0x2066, 0x2069);
+  return hidden ? 0 : length;
+}
+
+}  // namespace
+
+void ignore_broken_pipes() {
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+Status write_stdout(std::string_view text) {
+  return write_all(stdout, text, "to stdout");
+}
+
+void write_stderr(std::string_view text) {
+  // Nobody is left to be told when stderr does not take it.
+  (void)write_all(stderr, text, "to stderr");
+}
+
+Status write_file(const std::string& path, std::string_view text) {
+  if (path == "-") return write_stdout(text);
+  const Target target = target_of(path);
+  if (target.error != 0) return fault("cannot write '" + path + "'", target.error);
+  const std::string& written = target.beside.empty() ? target.path : target.beside;
+  std::FILE* file = std::fopen(written.c_str(), "wb");
+  if (file == nullptr) return fault("cannot write '" + path + "'", errno);
+  Status bad = write_all(file, text, "'" + path + "'");
+  if (std::fclose(file) != 0 && !bad) bad = fault("cannot write '" + path + "'", errno);
+  if (target.beside.empty()) return bad;
+  if (!bad && std::rename(written.c_str(), target.path.c_str()) != 0)
+    bad = fault("cannot write '" + path + "'", errno);
+  if (bad) std::remove(written.c_str());
+  return bad;
+}
+
+Status check_writable(const std::string& path) {
+  if (path == "-") return std::nullopt;
+  const Target target = target_of(path);
+  if (!target.beside.empty()) {
+    std::remove(target.beside.c_str());
+    return std::nullopt;
+  }
+  if (target.error != 0) return fault("cannot write '" + path + "'", target.error);
+  return std::nullopt;
+}
+
+Result<std::string> read_file(const std::string& path) {
+  std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
+  if (file == nullptr) return fault("cannot read '" + path + "'", errno);
+  std::string text;
+  std::array<char, 65536> chunk{};
+  errno = 0;
+  while (const std::size_t n = std::fread(chunk.data(), 1, chunk.size(), file))
+    text.append(chunk.data(), n);
+  const int number = std::ferror(file) != 0 ? (errno != 0 ? errno : EIO) : 0;
+  if (file != stdin) std::fclose(file);
+  if (number != 0) return fault("cannot read '" + path + "'", number);
+  return text;
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t length = printable_prefix(text);
+    if (length > 0) {
+      out += text.substr(0, length);
+    } else {
+      std::array<char, 5> escape{};
+      std::snprintf(escape.data(), escape.size(), "\\x%02X", static_cast<unsigned char>(text[0]));
+      out += escape.data();
+    }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out;
+}
+
+bool stdout_takes_colour() {
+  return isatty(STDOUT_FILENO) != 0 && colour_allowed();
+}
+
+bool stderr_is_terminal() {
+  return isatty(STDERR_FILENO) != 0 && !variable_is("TERM", "dumb");
+}
+
+std::string coloured(std::string_view text, Colour colour) {
+  if (colour == Colour::none || !stdout_takes_colour()) return std::string(text);
+  const char* code = colour == Colour::red ? "31" : colour == Colour::green ? "32" : "33";
+  return "\033[" + std::string(code) + "m" + std::string(text) + "\033[0m";
+}
+
+}  // namespace mla::cli

@@ -1,0 +1,22 @@
+// Defects: from the properties that fail on a case to one Failure for each defect.
+//
+// The case is shrunk for the first property that fails. Every property that fails on the smallest
+// case then is one of the same defect's, whether it failed on the drawn case or said nothing there.
+// A property that fails on the drawn case only has another defect and is shrunk by itself. Nothing
+// that the ledger knows joins. Deterministic, unless `stopped` ends it early. Private to
+// properties.
+#pragma once
+
+#include <vector>
+
+#include "properties/judge/judge.hpp"
+#include "properties/judge/runner.hpp"
+
+namespace mla::prop {
+
+// `failing` in the order of the properties; `others` have not failed yet on any case.
+std::vector<Failure> defects_of(const RunOptions& options, const Backend& backend, const Case& c,
+                                std::vector<Failing> failing, std::vector<const Property*> others,
+                                const Stopped& stopped);
+
+}  // namespace mla::prop

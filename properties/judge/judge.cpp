@@ -1,0 +1,167 @@
+#include "properties/judge/judge.hpp"
+
+#include <algorithm>
+#include <new>
+#include <set>
+#include <stdexcept>
+
+#include "properties/judge/attribution.hpp"
+#include "properties/step/forwarding_backend.hpp"
+
+namespace mla::prop {
+namespace {
+
+class OneThread final : public ForwardingBackend {
+ public:
+  using ForwardingBackend::ForwardingBackend;
+  [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
+                                         const ExecutionOptions& options) const override {
+    ExecutionOptions narrowed = options;
+    if (narrowed.threads == 0) narrowed.threads = 1;
+    return inner().run(launch, narrowed);
+  }
+};
+
+// A case may be small and the machine smaller.
+Outcome checked(const Property& property, Subject& subject) {
+  const auto out_of_memory = [] {
+    return Outcome{Verdict::inconclusive, "there was not enough memory for the case", {}};
+  };
+  try {
+    return property.check(subject);
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  } catch (const std::length_error&) {
+    return out_of_memory();
+  }
+}
+
+// The launches behind what a property says: those it made, from `begin` on, and that of the case if
+// it looked at its result, or if there is none: the first launch with the case's metadata, since
+// claims that change a tensor launch the same metadata again.
+std::vector<SeenLaunch> launches_behind(Subject& subject, const Watch& watch, std::size_t begin,
+                                        bool took_result) {
+  const auto& all = watch.launches();
+  std::vector<SeenLaunch> out(all.begin() + static_cast<std::ptrdiff_t>(begin), all.end());
+  if (!subject.metadata().ok()) return out;
+  const auto own = std::find_if(all.begin(), all.end(), [&](const SeenLaunch& l) {
+    return l.metadata == &*subject.metadata();
+  });
+  if (own - all.begin() < static_cast<std::ptrdiff_t>(begin) &&
+      (took_result || own->damage.has(Damage::refused)))
+    out.push_back(*own);
+  return out;
+}
+
+std::vector<std::size_t> covered_by(std::span<const SeenLaunch> launches) {
+  std::set<std::size_t> entries;
+  for (const SeenLaunch& launch : launches)
+    entries.insert(launch.entries.begin(), launch.entries.end());
+  return {entries.begin(), entries.end()};
+}
+
+// The entries that explain the failure; without any its details say what the ledger lacks.
+std::vector<std::size_t> explain_failure(const Ledger& ledger, const Property& property,
+                                         Subject& subject, std::vector<SeenLaunch> launches,
+                                         Outcome& outcome) {
+  // A property that launches nothing is covered by what the case would launch.
+  if (launches.empty() && subject.metadata().ok() && subject.tensors().ok())
+    launches.push_back({&*subject.metadata(),
+                        covering(ledger, {*subject.metadata(), *subject.tensors()}),
+                        {},
+                        {}});
+  std::vector<std::size_t> known = explain(ledger, property, launches);
+  if (!known.empty())
+    outcome.verdict = Verdict::known_fail;
+  else
+    for (std::string& line : left_open(ledger, launches))
+      outcome.details.push_back(std::move(line));
+  return known;
+}
+
+// A skip because of a launch that failed is a failure, and so is a pass for which none gave a
+// result. What passes beside others that did is about plans that fail on purpose (P39), or about
+// builds alone (P21).
+Outcome unless_a_launch_failed(Outcome outcome, const Execution& execution) {
+  const bool silent =
+      outcome.verdict == Verdict::skip || (outcome.verdict == Verdict::pass && !execution.executed);
+  if (execution.failed.empty() || !silent) return outcome;
+  return failed("a launch failed: " + execution.failed);
+}
+
+}  // namespace
+
+Outcome only_what_ran(Outcome outcome, const Backend& backend, StepKind kind,
+                      const Launches& launches) {
+  if (outcome.verdict != Verdict::pass) return outcome;
+  const auto count = launches.of(backend.name(), backend.device(kind), kind);
+  if (count && *count > 0) return outcome;
+  std::string why = backend_name(backend) + " launched nothing for it";
+  if (count) return skipped(why + ": no row has a key");
+  for (const std::string& line : launches.lines()) why += ", " + line;
+  return {Verdict::inconclusive, std::move(why), {}};
+}
+
+Launches Judgement::launches() const {
+  Launches all = shared;
+  for (const Execution& e : executions) all.add(e.own);
+  return all;
+}
+
+std::unique_ptr<Backend> one_thread(const Backend& backend) {
+  return std::make_unique<OneThread>(backend);
+}
+
+Judgement judge(const Case& c, std::span<const Property* const> properties, const Backend& backend,
+                const Interposer* interposer) {
+  return judge(c, properties, backend, interposer, {}, [] { return false; });
+}
+
+Judgement judge(const Case& c, std::span<const Property* const> properties, const Backend& backend,
+                const Interposer* interposer, const Ledger& ledger, const Stopped& stopped) {
+  const Watch watch(backend, ledger);
+  Subject subject(c, ledger.empty() ? backend : watch, interposer);
+  Judgement judgement;
+  judgement.covered.resize(properties.size());
+  judgement.known.resize(properties.size());
+  bool all_skipped = true;
+  bool settled = !properties.empty();
+  for (std::size_t p = 0; p < properties.size(); ++p) {
+    judgement.cut = judgement.cut || (p > 0 && stopped());
+    if (judgement.cut) {
+      judgement.outcomes.push_back({Verdict::inconclusive, "interrupted", {}});
+      judgement.executions.emplace_back();
+      continue;
+    }
+    const std::size_t before = watch.launches().size();
+    Outcome outcome = checked(*properties[p], subject);
+    Execution execution = subject.log().take();
+    outcome = unless_a_launch_failed(std::move(outcome), execution);
+    if (execution.executed) {
+      Launches launches = execution.own;
+      if (execution.shared) launches.add(subject.log().shared());
+      outcome = only_what_ran(std::move(outcome), backend, c.kind, launches);
+    }
+    if (!ledger.empty() && outcome.verdict != Verdict::inconclusive) {
+      std::vector<SeenLaunch> behind = launches_behind(subject, watch, before, execution.shared);
+      judgement.covered[p] = covered_by(behind);
+      if (outcome.verdict == Verdict::fail)
+        judgement.known[p] =
+            explain_failure(ledger, *properties[p], subject, std::move(behind), outcome);
+    }
+    judgement.outcomes.push_back(std::move(outcome));
+    judgement.executions.push_back(std::move(execution));
+    const Verdict verdict = judgement.outcomes.back().verdict;
+    settled = settled && verdict != Verdict::inconclusive;
+    all_skipped = all_skipped && (verdict == Verdict::skip || verdict == Verdict::not_applicable);
+  }
+  judgement.shared = subject.log().shared();
+  // What there was no memory for is not built again to see whether it would be refused.
+  judgement.refused = c.kind == StepKind::decode ? settled && !subject.metadata().ok()
+                                                 : all_skipped || backend.device(c.kind).empty();
+  if (judgement.refused && c.kind == StepKind::decode)
+    judgement.why_refused = subject.metadata().error();
+  return judgement;
+}
+
+}  // namespace mla::prop

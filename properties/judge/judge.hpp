@@ -1,0 +1,54 @@
+// Judge: one case, looked at by several properties through one subject.
+//
+// Cases are judged in parallel, so each executes with one thread unless a property asks for more.
+// A property passes only if the backend launched something for it where it had a step executed:
+// what was launched is counted by the code that launches, under the name of its own backend.
+// A stage that refuses the case is for the properties to skip, and is reported; a launch that comes
+// back with a fault is none of these: what skips because of it fails. Fails: never.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "properties/judge/ledger.hpp"
+#include "properties/step/property.hpp"
+
+namespace mla::prop {
+
+// Whether whoever asked for a judgement wants it no longer: a signal, or time that is over. Called
+// by any thread.
+using Stopped = std::function<bool()>;
+
+struct Judgement {
+  // By shape or builder, with a reason; another kind than decode, when every property skipped it or
+  // the backend has no such step.
+  bool refused = false;
+  Status why_refused;             // of a decode step: what shape or builder said
+  std::vector<Outcome> outcomes;  // one for each property; known_fail where the ledger covers it
+  // Entries of the ledger, for each property: whose condition a launch behind it met, and, where it
+  // is known to fail, that explain the failure.
+  std::vector<std::vector<std::size_t>> covered;
+  std::vector<std::vector<std::size_t>> known;
+  std::vector<Execution> executions;  // one for each property
+  Launches shared;                    // of the case's own step
+  bool cut = false;                   // stopped early: what was not asked is inconclusive
+  [[nodiscard]] Launches launches() const;
+};
+
+// A pass for which the backend launched something; any other pass is none, and says why. `launches`
+// are those that the outcome rests on, of a step that gave a result.
+Outcome only_what_ran(Outcome outcome, const Backend& backend, StepKind kind,
+                      const Launches& launches);
+
+Judgement judge(const Case& c, std::span<const Property* const> properties, const Backend& backend,
+                const Interposer* interposer);
+// The same with a ledger; `stopped` is asked before every property but the first.
+Judgement judge(const Case& c, std::span<const Property* const> properties, const Backend& backend,
+                const Interposer* interposer, const Ledger& ledger, const Stopped& stopped);
+
+// The same backend, which runs with one thread wherever the number is left open.
+std::unique_ptr<Backend> one_thread(const Backend& backend);
+
+}  // namespace mla::prop

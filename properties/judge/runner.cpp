@@ -1,0 +1,91 @@
+#include "properties/judge/runner.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "properties/judge/judge.hpp"
+#include "properties/judge/parallel.hpp"
+#include "properties/judge/search.hpp"
+#include "properties/judge/tags.hpp"
+
+namespace mla::prop {
+namespace {
+
+// Whether the witnesses of entry `index` still fail because of it.
+void judge_witnesses(const RunOptions& options, const Backend& backend, std::size_t index,
+                     LedgerTally& tally) {
+  const auto& asked = options.properties;
+  for (const auto& [c, property] : tally.entry.witnesses) {
+    if (std::find(asked.begin(), asked.end(), property) == asked.end()) continue;
+    if (options.stopped()) {
+      tally.verdict = Verdict::inconclusive;
+      tally.message = "interrupted before its witnesses were judged";
+      return;
+    }
+    const Judgement judgement =
+        judge(c, {&property, 1}, backend, options.interposer, options.ledger, options.stopped);
+    const Outcome& outcome = judgement.outcomes.front();
+    const auto& known = judgement.known.front();
+    if (std::find(known.begin(), known.end(), index) != known.end()) continue;
+    tally.verdict =
+        outcome.verdict == Verdict::pass ? Verdict::unexpected_pass : Verdict::inconclusive;
+    tally.message = format_case(c) + " is listed as failing " + std::string(property->id) + ": " +
+                    std::string(name(outcome.verdict));
+    if (!outcome.message.empty()) tally.message += ", " + outcome.message;
+    for (const std::string& line : outcome.details)
+      if (line.starts_with("a launch is wrong")) tally.message += "; " + line;
+    return;
+  }
+}
+
+}  // namespace
+
+std::vector<TagTally> RunReport::missed_quotas() const {
+  std::vector<TagTally> missed;
+  for (const TagTally& tag : tags)
+    if (random_cases >= kQuotaCases && tag.cases * tag.one_in < random_cases) missed.push_back(tag);
+  return missed;
+}
+
+bool Failure::concerns(const Property& p) const {
+  return property == &p ||
+         std::any_of(also.begin(), also.end(), [&p](const Failing& f) { return f.property == &p; });
+}
+
+ExitCode RunReport::exit_code() const {
+  if (!failures.empty()) return ExitCode::failed;
+  const auto any = [this](Verdict verdict) {
+    return std::any_of(ledger.begin(), ledger.end(),
+                       [verdict](const LedgerTally& t) { return t.verdict == verdict; });
+  };
+  if (any(Verdict::unexpected_pass)) return ExitCode::unexpected_pass;
+  if (any(Verdict::inconclusive) || !missed_quotas().empty()) return ExitCode::inconclusive;
+  const bool ran =
+      std::any_of(tallies.begin(), tallies.end(), [](const PropertyTally& t) { return t.ran > 0; });
+  const bool settled = std::all_of(tallies.begin(), tallies.end(), [](const PropertyTally& t) {
+    return t.unsettled == 0 && (t.ran > 0 || !t.never_applies.empty());
+  });
+  const bool whole = !gave_up && !interrupted && too_large == 0;
+  return ran && settled && whole ? ExitCode::held : ExitCode::inconclusive;
+}
+
+RunReport run_properties(const RunOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  const int workers = worker_count(options.workers);
+  const std::unique_ptr<Backend> narrow = one_thread(*options.backend);
+  const Backend& backend = workers > 1 ? *narrow : *options.backend;
+  Search search(options, backend);
+  search.run(workers);
+  RunReport report = search.report();
+  std::atomic<std::size_t> next{0};
+  on_workers(workers, [&] {
+    for (std::size_t i = next++; i < report.ledger.size(); i = next++)
+      judge_witnesses(options, backend, i, report.ledger[i]);
+  });
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+}  // namespace mla::prop

@@ -1,0 +1,205 @@
+#include "properties/step/compare.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/numeric/bf16.hpp"
+#include "cpu_backend/decode/sampled_reference.hpp"
+#include "properties/step/blame.hpp"
+#include "properties/step/text.hpp"
+
+namespace mla::prop {
+namespace {
+
+constexpr std::size_t kWorst = 5;   // (row, head) pairs named
+constexpr std::size_t kWorks = 8;   // works named for the worst of them
+constexpr std::size_t kFaults = 3;  // faults of the backend named
+
+enum class Wrong : std::uint8_t { no, off, infinite, nan, unwritten };  // ascending in weight
+
+struct Element {
+  Wrong wrong = Wrong::no;
+  double ratio = 0;  // error in units of the bound
+  double got = 0;
+  double want = 0;
+  double bound = 0;
+  std::int64_t row = 0;
+  std::int64_t head = 0;
+  std::int64_t dim = -1;  // -1: the LSE
+};
+
+// Heavier first, then farther off, then in the order of the batch: equal cases print equal blocks.
+bool worse(const Element& a, const Element& b) {
+  if (a.wrong != b.wrong) return a.wrong > b.wrong;
+  if (a.ratio != b.ratio) return a.ratio > b.ratio;
+  return a.row != b.row ? a.row < b.row : a.head < b.head;
+}
+
+// Only called for elements that are not within their bound.
+Element judge(double got, double want, double bound, bool poison) {
+  Element e{.wrong = Wrong::off, .got = got, .want = want, .bound = bound};
+  if (std::isinf(got) != std::isinf(want)) e.wrong = Wrong::infinite;
+  if (std::isnan(got)) e.wrong = Wrong::nan;
+  if (poison) e.wrong = Wrong::unwritten;
+  const double ratio = std::fabs(got - want) / bound;
+  e.ratio = std::isnan(ratio) ? std::numeric_limits<double>::infinity() : ratio;
+  return e;
+}
+
+bool within(double got, double want, double bound) {
+  return std::fabs(got - want) <= bound || got == want;  // the second for equal infinities
+}
+
+struct Tally {
+  std::vector<Element> worst;  // of each (row, head) pair with a wrong element
+  std::int64_t wrong_out = 0;
+  std::int64_t wrong_lse = 0;
+};
+
+// Looks at the outputs and the LSE of one (row, head) pair.
+void judge_pair(const Judged& c, std::int64_t row, std::int64_t head, Tally& tally) {
+  const auto pair = static_cast<std::size_t>(row * c.heads + head);
+  Element worst;
+  const auto keep = [&](Element e, std::int64_t dim) {
+    e.row = row, e.head = head, e.dim = dim;
+    if (worse(e, worst)) worst = e;
+  };
+  const auto dims = static_cast<std::size_t>(c.dims);
+  for (std::size_t d = 0; d < dims; ++d) {
+    const std::size_t i = pair * dims + d;
+    const std::uint16_t bits = c.out[i];
+    const double got = bf16_to_float(bits);
+    if (within(got, c.reference.out[i], c.reference.out_bound[i])) continue;
+    ++tally.wrong_out;
+    keep(judge(got, c.reference.out[i], c.reference.out_bound[i], bits == kPoisonBf16),
+         static_cast<std::int64_t>(d));
+  }
+  const float lse = c.reference.lse.empty() ? 0 : c.lse[pair];
+  if (!c.reference.lse.empty() &&
+      !within(lse, c.reference.lse[pair], c.reference.lse_bound[pair])) {
+    ++tally.wrong_lse;
+    keep(judge(lse, c.reference.lse[pair], c.reference.lse_bound[pair],
+               std::bit_cast<std::uint32_t>(lse) == kPoisonF32),
+         -1);
+  }
+  if (worst.wrong != Wrong::no) tally.worst.push_back(worst);
+}
+
+std::string place(std::span<const RequestSpec> requests, const Element& e) {
+  const std::string where = row_name(requests, e.row) + " head " + std::to_string(e.head);
+  return e.dim < 0 ? "LSE of " + where : "out of " + where + " dim " + std::to_string(e.dim);
+}
+
+std::string describe(std::span<const RequestSpec> requests, const Element& e) {
+  const std::string where = place(requests, e);
+  const std::string want =
+      e.bound == cpu::kNotEvaluated ? "" : ", the reference has " + number_text(e.want);
+  switch (e.wrong) {
+    case Wrong::unwritten:
+      return where + " was never written" + want;
+    case Wrong::nan:
+      return where + " is NaN" + want;
+    case Wrong::infinite:
+      return where + " is " + number_text(e.got) + want;
+    default:
+      return where + " is " + number_text(e.got) + want + " and allows " + number_text(e.bound) +
+             " (" + number_text(e.ratio) + " times the bound)";
+  }
+}
+
+void add_faults(const std::vector<Fault>& faults, std::vector<std::string>& details) {
+  for (std::size_t i = 0; i < std::min(kFaults, faults.size()); ++i)
+    details.push_back("fault: " + faults[i].what);
+  if (faults.size() > kFaults)
+    details.push_back("and " + std::to_string(faults.size() - kFaults) + " more faults");
+}
+
+// "; attention judged on 96 of 16384 rows x heads"; empty if all were.
+std::string sample_text(const Judged& c) {
+  const auto pairs = static_cast<std::int64_t>(c.reference.lse_bound.size());
+  const std::int64_t left_out =
+      std::count(c.reference.lse_bound.begin(), c.reference.lse_bound.end(), cpu::kNotEvaluated);
+  if (left_out == 0) return {};
+  return "; attention judged on " + std::to_string(pairs - left_out) + " of " +
+         std::to_string(pairs) + " rows x heads";
+}
+
+Outcome wrong_elements(const Judged& c, Tally& tally) {
+  const std::size_t shown = std::min(kWorst, tally.worst.size());
+  std::sort(tally.worst.begin(), tally.worst.end(), worse);
+  const Element& worst = tally.worst.front();
+  Outcome outcome = failed(describe(c.requests, worst) + "; wrong are " +
+                           std::to_string(tally.wrong_out) + " of " + std::to_string(c.out.size()) +
+                           " elements of out and " + std::to_string(tally.wrong_lse) + " of " +
+                           std::to_string(c.lse.size()) + " of the LSE" + sample_text(c));
+  for (std::size_t i = 0; i < shown; ++i)
+    outcome.details.push_back(describe(c.requests, tally.worst[i]));
+  for (std::string& line : c.blame(worst.row, worst.head))
+    outcome.details.push_back(std::move(line));
+  add_faults(c.faults, outcome.details);
+  return outcome;
+}
+
+}  // namespace
+
+std::string row_name(std::span<const RequestSpec> requests, std::int64_t row) {
+  std::int64_t first = 0;
+  const std::string in_batch = "row " + std::to_string(row) + " of the batch";
+  for (std::size_t r = 0; r < requests.size(); ++r) {
+    if (row < first + requests[r].qo_len)
+      return "request " + std::to_string(r) + " row " + std::to_string(row - first) + " (" +
+             in_batch + ")";
+    first += requests[r].qo_len;
+  }
+  return in_batch + " (of no request)";
+}
+
+Outcome compare_elements(const Judged& c) {
+  const std::size_t pairs = c.reference.lse.size();  // 0: no LSE is compared
+  if (c.out.size() != c.reference.out.size() || c.lse.size() != pairs)
+    return failed("the result has " + std::to_string(c.out.size()) + " elements of out and " +
+                  std::to_string(c.lse.size()) + " of the LSE, the reference " +
+                  std::to_string(c.reference.out.size()) + " and " + std::to_string(pairs));
+  Tally tally;
+  const std::int64_t rows = std::ssize(c.out) / (c.heads * c.dims);
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t head = 0; head < c.heads; ++head) judge_pair(c, row, head, tally);
+  if (!tally.worst.empty()) return wrong_elements(c, tally);
+  if (c.faults.empty()) return passed();
+  Outcome outcome =
+      failed("every element is right, but the backend saw a fault: " + c.faults.front().what);
+  add_faults(c.faults, outcome.details);
+  return outcome;
+}
+
+Outcome compare(const Comparison& c) {
+  return compare_elements({.out = c.result.out,
+                           .lse = c.result.lse,
+                           .faults = c.result.faults,
+                           .reference = c.reference,
+                           .requests = c.requests,
+                           .heads = c.heads,
+                           .dims = kValueDim,
+                           .blame = [&c](std::int64_t row, std::int64_t head) {
+                             return guilty_works(c.metadata, row, head, kWorks);
+                           }});
+}
+
+Outcome compare_with_reference(Subject& subject) {
+  const auto& metadata = subject.metadata();
+  if (!metadata) return skipped(metadata.error().message);
+  const auto& result = subject.result();
+  if (!result) return skipped(result.error().message);
+  const auto& reference = subject.reference();
+  if (!reference) return skipped(reference.error().message);
+  return compare({.result = *result,
+                  .reference = *reference,
+                  .metadata = *metadata,
+                  .requests = subject.batch()->requests,
+                  .heads = subject.spec().heads});
+}
+
+}  // namespace mla::prop

@@ -1,0 +1,23 @@
+// Comparison of FA results: with the reference and its bounds, and of two runs bit for bit.
+//
+// As properties/step/compare.hpp does for decode steps: an element that was never written or is NaN
+// fails whatever the bound, every element has to be within its bound, and a fault that a kernel
+// reported fails. Units: rows of the ordered batch, query heads. Fails: never by itself.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "properties/step/fa/run.hpp"
+#include "properties/step/verdict.hpp"
+
+namespace mla::prop {
+
+// The worst element in the message, up to five of the worst and the faults in the details.
+Outcome compare_fa(const std::vector<FaStepRun>& steps);
+
+// "decode", "extend" or "prefill": the run that request `request` of a step stands in.
+std::string run_name(const FaStepRun& step, std::int64_t request);
+
+}  // namespace mla::prop

@@ -1,0 +1,32 @@
+// ForwardingBackend: a backend that hands everything to another one; a subclass changes what it
+// came for. The other backend outlives it.
+#pragma once
+
+#include "core/engine/backend.hpp"
+
+namespace mla::prop {
+
+class ForwardingBackend : public Backend {
+ public:
+  explicit ForwardingBackend(const Backend& inner) : inner_(inner) {}
+  [[nodiscard]] std::string_view name() const override { return inner_.name(); }
+  [[nodiscard]] std::string_view device(StepKind kind) const override {
+    return inner_.device(kind);
+  }
+  [[nodiscard]] Support supports(const ResolvedShape& shape) const override {
+    return inner_.supports(shape);
+  }
+  [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
+                                         const ExecutionOptions& options) const override {
+    return inner_.run(launch, options);
+  }
+  [[nodiscard]] const prefill::Kernels* prefill_kernels() const override {
+    return inner_.prefill_kernels();
+  }
+  [[nodiscard]] const Backend& inner() const { return inner_; }
+
+ private:
+  const Backend& inner_;
+};
+
+}  // namespace mla::prop

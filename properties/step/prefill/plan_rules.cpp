@@ -1,0 +1,79 @@
+#include "properties/step/prefill/plan_rules.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "core/plan/ps_check.hpp"
+
+namespace mla::prop {
+namespace {
+
+using plan::kWorkItemWords;
+using plan::WorkItem;
+
+constexpr std::size_t kWorksNamed = 8;
+
+std::string range(std::int64_t begin, std::int64_t end) {
+  std::string text = "[";
+  return text.append(std::to_string(begin)).append(",").append(std::to_string(end)).append(")");
+}
+
+WorkItem work_at(const SeenPlan& plan, std::int64_t work) {
+  std::array<std::int32_t, kWorkItemWords> words{};
+  std::copy_n(plan.work_info.begin() + work * kWorkItemWords, kWorkItemWords, words.begin());
+  return std::bit_cast<WorkItem>(words);
+}
+
+std::int64_t works_of(const SeenPlan& plan) {
+  const auto capacity = static_cast<std::int64_t>(plan.work_info.size()) / kWorkItemWords;
+  if (plan.work_indptr.empty()) return 0;
+  return std::clamp<std::int64_t>(plan.work_indptr.back(), 0, capacity);
+}
+
+}  // namespace
+
+std::optional<std::string> broken_rule(const PlanRulesInput& input) {
+  const SeenPlan& seen = input.plan;
+  // Lists of a prefill count tokens: what they say is what there is.
+  std::vector<std::int32_t> keys;
+  for (std::size_t r = 0; r + 1 < seen.kv_indptr.size(); ++r)
+    keys.push_back(seen.kv_indptr[r + 1] - seen.kv_indptr[r]);
+  static constexpr std::array<std::uint64_t, 2> kNoAddresses{};
+  const auto violations =
+      plan::ps_check({.plan = {kNoAddresses, seen.work_indptr, seen.work_info, seen.reduce_indptr,
+                               seen.reduce_final_map, seen.reduce_partial_map},
+                      .qo_indptr = seen.qo_indptr,
+                      .kv_indptr = seen.kv_indptr,
+                      .context_lens = keys,
+                      .heads = Heads(input.heads),
+                      .causal = input.causal,
+                      .partial_tiles = seen.num_partial_tiles});
+  if (violations.empty()) return std::nullopt;
+  return violations.front().what;
+}
+
+std::vector<std::string> guilty_prefill_works(const PrefillStep& step, std::int64_t row,
+                                              std::int64_t head) {
+  const std::string path(name(step.shape.path));
+  if (!step.metadata.fp8) {
+    const auto& why = step.shape.fallback;
+    return {"path " + path + (why.empty() ? "" : ": " + why.front())};
+  }
+  const std::int64_t kernel_head = step.shape.heads.position(head);
+  std::vector<std::string> lines{"path " + path};
+  for (std::int64_t w = 0; w < works_of(step.plan); ++w) {
+    const WorkItem item = work_at(step.plan, w);
+    if (row < item.q_begin || row >= item.q_end || (item.pad & 0xffff) != kernel_head) continue;
+    if (lines.size() > kWorksNamed) continue;
+    lines.push_back(
+        "work " + std::to_string(w) + ": request " + std::to_string(item.batch) + ", rows " +
+        range(item.q_begin, item.q_end) + ", keys " + range(item.kv_begin, item.kv_end) + ", " +
+        (item.partial_row < 0 ? "writes the output"
+                              : "writes partial row " + std::to_string(item.partial_row)));
+  }
+  if (lines.size() == 1) lines.push_back("no work of the plan covers row " + std::to_string(row));
+  return lines;
+}
+
+}  // namespace mla::prop

@@ -1,0 +1,218 @@
+#include "properties/step/prefill/run.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "cpu_backend/prefill/forward.hpp"
+#include "cpu_backend/prefill/prefill_reference.hpp"
+#include "properties/generate/cost.hpp"
+#include "properties/generate/sample.hpp"
+#include "properties/step/compare.hpp"
+#include "properties/step/prefill/plan_rules.hpp"
+#include "properties/step/prefill/tensors.hpp"
+
+namespace mla::prop {
+namespace {
+
+using namespace prefill;
+
+// The engine of a run: one device, one stream, buffers for the declared limits.
+class Engine {
+ public:
+  Engine(const EngineConfig& config, const Kernels& kernels, const StepHooks& hooks,
+         device::DeviceHeap& heap)
+      : config_(config), kernels_(kernels), hooks_(hooks), heap_(heap) {}
+
+  Status start() {
+    auto buffers = make_prefill_buffers(config_, device());
+    if (!buffers) return buffers.error();
+    buffers_ = std::move(*buffers);
+    if (Status bad = reserve_scratch(config_, workspace_, hooks_)) return bad;
+    workspace_.lock();
+    return std::nullopt;
+  }
+
+  // Builds the step and queues its kernels behind a look at their plans.
+  Status queue(PrefillStep& step, const PrefillOptions& options) {
+    auto md = build_prefill(step.batch, step.shape, config_, buffers_, device(), hooks_);
+    if (!md) return md.error();
+    step.metadata = std::move(*md);
+    step.context_plans.resize(step.metadata.context_plans.size());
+    stream_.launch("look at the plans", [&step](const device::DeviceAccess& access) {
+      if (step.metadata.fp8) look(*step.metadata.fp8, access, step.plan);
+      for (std::size_t i = 0; i < step.context_plans.size(); ++i)
+        look(step.metadata.context_plans[i].fields, access, step.context_plans[i]);
+    });
+    return cpu::queue_prefill({step.metadata, step.tensors}, kernels_,
+                              {.schedule_seed = step.spec.schedule_seed,
+                               .threads = options.threads,
+                               .record_footprint = false},
+                              stream_, workspace_, step.result);
+  }
+
+  void advance() { stream_.advance(); }
+  [[nodiscard]] std::size_t waits() const { return ledger_.waits().size(); }
+
+ private:
+  [[nodiscard]] Device device() { return {heap_, ledger_, stream_}; }
+
+  static void look(const PlanFields& fields, const device::DeviceAccess& access, SeenPlan& seen) {
+    const auto copy = [&](const Words& view, std::vector<std::int32_t>& to) {
+      const auto words = view.on(access);
+      to.assign(words.begin(), words.end());
+    };
+    copy(fields.qo_indptr, seen.qo_indptr);
+    copy(fields.kv_indptr, seen.kv_indptr);
+    copy(fields.kv_indices, seen.kv_indices);
+    copy(fields.work_indptr, seen.work_indptr);
+    copy(fields.work_info_set, seen.work_info);
+    copy(fields.reduce_indptr, seen.reduce_indptr);
+    copy(fields.reduce_final_map, seen.reduce_final_map);
+    copy(fields.reduce_partial_map, seen.reduce_partial_map);
+    seen.num_partial_tiles = fields.num_partial_tiles;
+  }
+
+  EngineConfig config_;
+  const Kernels& kernels_;
+  const StepHooks& hooks_;
+  device::DeviceHeap& heap_;
+  device::TransferLedger ledger_;
+  device::Workspace workspace_{heap_};
+  PrefillBuffers buffers_;
+  device::Stream stream_{ledger_};
+};
+
+Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const Kernels& kernels,
+                                             const StepHooks& hooks,
+                                             const PrefillOptions& options) {
+  if (!kernels.flash) return Error{ErrorCode::unsupported, "the backend has no prefill step", ""};
+  if (kernels.arch && *kernels.arch != c.arch)
+    return Error{ErrorCode::unsupported,
+                 "a case of " + std::string(name(c.arch)) + " does not run on " +
+                     std::string(name(*kernels.arch)) + ": fp8 variant and roundings differ",
+                 ""};
+  if (const Status too_much = why_not_executed(c)) return *too_much;
+  auto step = std::make_unique<PrefillStep>();
+  step->spec = c;
+  auto batch = make_batch(c);
+  if (!batch) return batch.error();
+  step->batch = std::move(*batch);
+  auto shape = resolve_prefill_shape(c, step->batch, hooks);
+  if (!shape) return shape.error();
+  step->shape = std::move(*shape);
+  if (options.rule) step->shape.rule = *options.rule;
+  step->tensors = make_prefill_tensors(c, step->batch);
+  return step;
+}
+
+}  // namespace
+
+Kernels kernels_of(const Subject& subject) {
+  Kernels kernels;
+  if (const Kernels* own = subject.backend().prefill_kernels()) kernels = *own;
+  subject.hooks().on_kernels(kernels);
+  return kernels;
+}
+
+Limits limits_of(const std::vector<Case>& steps) {
+  Limits limits;
+  for (const Case& c : steps) {
+    std::int64_t rows = 0;
+    for (const RequestSpec& r : c.requests) {
+      rows += r.qo_len;
+      limits.max_model_len = std::max(limits.max_model_len, Tokens(r.kv_len));
+    }
+    limits.max_rows = std::max(limits.max_rows, Rows(rows));
+    limits.max_requests =
+        std::max(limits.max_requests, Requests(static_cast<std::int64_t>(c.requests.size())));
+  }
+  return limits;
+}
+
+EngineConfig config_of(const Case& c, const Limits& limits, const StepHooks& hooks) {
+  const auto heads = resolve_head_padding(Heads(c.heads));
+  return {.fp8 = capability_of(c, hooks).ok(),
+          .compute_units = ComputeUnits(c.compute_units),
+          .kernel_heads = heads.ok() ? heads->kernel : Heads(c.heads),
+          .limits = limits,
+          .workspace_tokens = c.workspace_tokens,
+          .context_plans = c.planner == PlannerChoice::v12,
+          .bound = ScratchBound::token_budget};
+}
+
+Result<PrefillRun> run_prefill(const std::vector<Case>& steps, const Subject& subject,
+                               const PrefillOptions& options) {
+  const Kernels kernels = kernels_of(subject);
+  const StepHooks& hooks = subject.hooks();
+  PrefillRun run;
+  run.heap = std::make_unique<device::DeviceHeap>();
+  for (const Case& c : steps) {
+    auto step = prepare(c, kernels, hooks, options);
+    if (!step) return step.error();
+    run.steps.push_back(std::move(*step));
+  }
+  const EngineConfig config = config_of(steps.front(), limits_of(steps), hooks);
+  Engine engine(config, kernels, hooks, *run.heap);
+  if (Status bad = engine.start()) return *bad;
+  std::size_t queued = 0;
+  for (const auto& step : run.steps) {
+    step->config = config;
+    if (Status bad = engine.queue(*step, options)) return *bad;
+    if (queued++ >= options.ahead) engine.advance(), queued = 0;
+  }
+  engine.advance();
+  for (const auto& step : run.steps) subject.log().note(step->result.launches);
+  run.faults = run.heap->faults();
+  run.waits = engine.waits();
+  return run;
+}
+
+cpu::ReferenceResult prefill_reference_of(const PrefillStep& step) {
+  std::vector<std::int64_t> merges(step.batch.requests.size(), 0);
+  if (step.metadata.context)
+    for (const ContextChunk& chunk : step.metadata.context->chunks)
+      for (std::int64_t i = 0; i < chunk.requests(); ++i)
+        if (const auto r = static_cast<std::size_t>(chunk.first_request + i); r < merges.size())
+          ++merges[r];
+  const Case& c = step.spec;
+  const std::vector<std::int64_t> pairs = sampled_pairs(c, step.batch.requests);
+  const auto shape = resolve_prefill_shape(c, step.batch);
+  return cpu::prefill_reference({.batch = step.batch,
+                                 .tensors = make_prefill_tensors(c, step.batch),
+                                 .arch = c.arch,
+                                 .arithmetic = shape.ok() ? shape->arithmetic() : Dtype::bf16,
+                                 .causal = c.causal,
+                                 .merges = merges,
+                                 .pairs = pairs});
+}
+
+Outcome compare_prefill(const PrefillStep& step, const cpu::ReferenceResult& reference) {
+  return compare_elements({.out = step.result.out,
+                           .lse = step.result.lse,
+                           .faults = step.result.faults,
+                           .reference = reference,
+                           .requests = step.batch.requests,
+                           .heads = step.spec.heads,
+                           .dims = kVDim,
+                           .blame = [&step](std::int64_t row, std::int64_t head) {
+                             return guilty_prefill_works(step, row, head);
+                           }});
+}
+
+std::optional<std::string> prefill_difference(const PrefillStep& a, const PrefillStep& b) {
+  if (a.result.lse.size() != b.result.lse.size()) return "the results have different sizes";
+  for (std::size_t i = 0; i < a.result.out.size(); ++i)
+    if (a.result.out[i] != b.result.out[i]) {
+      const auto pair = static_cast<std::int64_t>(i) / kVDim;
+      return "out of " + row_name(a.batch.requests, pair / a.spec.heads) + " head " +
+             std::to_string(pair % a.spec.heads) + " differs";
+    }
+  for (std::size_t i = 0; i < a.result.lse.size(); ++i)
+    if (std::bit_cast<std::uint32_t>(a.result.lse[i]) !=
+        std::bit_cast<std::uint32_t>(b.result.lse[i]))
+      return "LSE of " + row_name(a.batch.requests, static_cast<std::int64_t>(i) / a.spec.heads) +
+             " differs";
+  return std::nullopt;
+}
+
+}  // namespace mla::prop

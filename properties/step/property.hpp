@@ -1,0 +1,63 @@
+// Property: a claim about every case, with an id, a sentence and a check.
+//
+// One text serves random runs, enumeration, replay and fuzzing: a property is a function of a
+// subject. The list is fixed at compile time and ordered by id. Catalogue: docs/properties.md.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "properties/step/subject.hpp"
+#include "properties/step/verdict.hpp"
+
+namespace mla::prop {
+
+// A function of a subject. It fails with a sentence that names values, or skips with the reason why
+// the claim says nothing here. Never throws. A case that a stage refuses is a skip, unless the
+// claim is about refusing.
+struct Check {
+  using Function = Outcome (*)(Subject& subject);
+  // A claim that is not about a step: it looks at functions, whatever the kind of the case.
+  template <std::convertible_to<Function> F>
+  constexpr Check(F looks) : function(looks) {}
+  // A claim about steps: `kinds[k]` says whether it says something about those of StepKind k.
+  constexpr Check(Function looks, std::array<bool, 3> of)
+      : function(looks), about_steps(true), kinds(of) {}
+  Outcome operator()(Subject& subject) const { return function(subject); }
+
+  Function function;
+  bool about_steps = false;
+  std::array<bool, 3> kinds{true, true, true};
+};
+
+struct Property {
+  std::string_view id;        // "P05"
+  std::string_view name;      // "plan_coverage"
+  std::string_view sentence;  // what holds, in one sentence
+  Check check;
+  // What the claim is about, if one architecture alone has it.
+  std::optional<Arch> only_on = {};
+  std::string_view only_what = {};
+};
+
+// Why the property can say nothing on this backend, whatever the case; nothing if it can. `arch` is
+// the only one that the backend takes, if there is one.
+std::optional<std::string> never_applies(const Property& property, const Backend& backend,
+                                         std::optional<Arch> arch);
+
+// "decode", "prefill" or "FA", for sentences.
+std::string step_name(StepKind kind);
+// "backend hip on emulated:gfx942 has no FA step"
+std::string lacks_step(const Backend& backend, StepKind kind);
+// "backend hip on emulated:gfx942"
+std::string backend_name(const Backend& backend);
+
+std::span<const Property> all_properties();
+// One of these, or the canary P00 (canary.hpp); nullptr for any other id.
+const Property* find_property(std::string_view id);
+
+}  // namespace mla::prop

@@ -1,0 +1,209 @@
+#include "properties/step/subject.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "core/engine/run_decode.hpp"
+#include "cpu_backend/decode/sampled_reference.hpp"
+#include "properties/generate/cost.hpp"
+#include "properties/generate/sample.hpp"
+#include "properties/generate/tensors.hpp"
+#include "properties/step/fa/run.hpp"
+#include "properties/step/forwarding_backend.hpp"
+#include "properties/step/prefill/run.hpp"
+
+namespace mla::prop {
+
+namespace {
+
+// The backend of a subject. What a result says that was launched goes to the log.
+class Logged final : public ForwardingBackend {
+ public:
+  Logged(const Backend& backend, ExecutionLog& log) : ForwardingBackend(backend), log_(log) {}
+  [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
+                                         const ExecutionOptions& options) const override {
+    Result<DecodeResult> result = inner().run(launch, options);
+    if (result)
+      log_.note(result->launches);
+    else
+      log_.note(result.error());
+    return result;
+  }
+
+ private:
+  ExecutionLog& log_;
+};
+
+}  // namespace
+
+const Interposer& Interposer::none() {
+  static const Interposer identity;
+  return identity;
+}
+
+struct Subject::State {
+  State(Case c, const Backend& on, std::shared_ptr<ExecutionLog> notes, bool sibling)
+      : spec(std::move(c)), log(std::move(notes)), is_sibling(sibling), backend(on, *log) {}
+
+  Case spec;
+  std::shared_ptr<ExecutionLog> log;
+  bool is_sibling = false;  // a sibling's step belongs to the property that made it
+  Logged backend;
+  const Interposer* hooks = &Interposer::none();
+
+  std::optional<Result<Batch>> true_batch;  // of the case as written
+  std::optional<Result<Batch>> batch;
+  std::optional<Result<ResolvedShape>> shape;
+  DecodeBuffers buffers;  // the spans of `metadata` point in here
+  std::optional<Result<DecodeMetadata>> metadata;
+  std::optional<Result<DecodeTensors>> tensors;
+  std::optional<Result<DecodeResult>> result;
+  std::optional<Result<cpu::ReferenceResult>> reference;
+  std::optional<Result<std::vector<FaStepRun>>> fa;
+  std::optional<Result<PrefillRun>> prefill;
+  std::optional<cpu::ReferenceResult> prefill_reference;
+
+  const Result<Batch>& written() {
+    if (!true_batch) true_batch.emplace(make_batch(spec));
+    return *true_batch;
+  }
+
+  // The step of the case, executed once.
+  template <class T, class Execute>
+  const Result<T>& step(std::optional<Result<T>>& kept, Execute execute) {
+    if (!kept) {
+      if (!is_sibling) log->begin_shared();
+      kept.emplace(execute());
+      log->end_shared();
+    }
+    if (!is_sibling) log->use_shared(kept->ok());
+    return *kept;
+  }
+};
+
+Subject::Subject(Case c, const Backend& backend, const Interposer* interposer)
+    : state_(
+          std::make_unique<State>(std::move(c), backend, std::make_shared<ExecutionLog>(), false)) {
+  if (interposer != nullptr) state_->hooks = interposer;
+}
+Subject::Subject(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Subject::~Subject() = default;
+Subject::Subject(Subject&&) noexcept = default;
+Subject& Subject::operator=(Subject&&) noexcept = default;
+
+const Case& Subject::spec() const {
+  return state_->spec;
+}
+const Backend& Subject::backend() const {
+  return state_->backend;
+}
+ExecutionLog& Subject::log() const {
+  return *state_->log;
+}
+const Interposer& Subject::hooks() const {
+  return *state_->hooks;
+}
+DecodeMetadataBuilder Subject::builder() const {
+  return DecodeMetadataBuilder({}, *state_->hooks);
+}
+
+const Result<Batch>& Subject::batch() {
+  State& s = *state_;
+  if (s.batch) return *s.batch;
+  s.batch.emplace(s.written());
+  if (s.batch->ok()) s.hooks->on_batch(s.spec, **s.batch);
+  return *s.batch;
+}
+
+const Result<ResolvedShape>& Subject::shape() {
+  State& s = *state_;
+  if (s.shape) return *s.shape;
+  const Result<Batch>& b = batch();
+  if (!b) return s.shape.emplace(b.error());
+  return s.shape.emplace(builder().shape(s.spec, *b));
+}
+
+const Result<DecodeMetadata>& Subject::metadata() {
+  State& s = *state_;
+  if (s.metadata) return *s.metadata;
+  const Result<ResolvedShape>& sh = shape();
+  if (!sh) return s.metadata.emplace(sh.error());
+  const Batch& b = *batch();
+  s.buffers = make_decode_buffers(s.spec, b, *sh);
+  return s.metadata.emplace(builder().build(b, *sh, s.buffers));
+}
+
+const Result<DecodeTensors>& Subject::tensors() {
+  State& s = *state_;
+  if (s.tensors) return *s.tensors;
+  // The cache holds what the case says, whatever the metadata makes of it.
+  const Result<Batch>& b = s.written();
+  if (!b) return s.tensors.emplace(b.error());
+  if (const Status too_much = why_not_executed(s.spec)) return s.tensors.emplace(*too_much);
+  s.tensors.emplace(make_tensors(s.spec, *b));
+  s.hooks->on_tensors(s.spec, **s.tensors);
+  return *s.tensors;
+}
+
+const Result<DecodeResult>& Subject::result() {
+  State& s = *state_;
+  return s.step(s.result, [&]() -> Result<DecodeResult> {
+    const Result<DecodeMetadata>& m = metadata();
+    if (!m) return m.error();
+    const Result<DecodeTensors>& t = tensors();
+    if (!t) return t.error();
+    const ExecutionOptions options{
+        .schedule_seed = s.spec.schedule_seed, .threads = 0, .record_footprint = true};
+    return run_decode(s.backend, {*m, *t}, options, *s.hooks);
+  });
+}
+
+const Result<cpu::ReferenceResult>& Subject::reference() {
+  State& s = *state_;
+  if (s.reference) return *s.reference;
+  const Result<Batch>& b = s.written();
+  if (!b) return s.reference.emplace(b.error());
+  if (const Status too_much = why_not_executed(s.spec)) return s.reference.emplace(*too_much);
+  const std::vector<std::int64_t> pairs = sampled_pairs(s.spec, b->requests);
+  const auto refer = [&](const DecodeTensors& tensors) {
+    return cpu::sampled_reference({.batch = *b,
+                                   .tensors = tensors,
+                                   .arch = s.spec.arch,
+                                   .dtype = s.spec.dtype,
+                                   .model_heads = s.spec.heads,
+                                   .causal = s.spec.causal},
+                                  pairs);
+  };
+  if (!planted()) return s.reference.emplace(refer(*tensors()));
+  return s.reference.emplace(refer(make_tensors(s.spec, *b)));
+}
+
+const Result<PrefillRun>& Subject::prefill() {
+  State& s = *state_;
+  return s.step(s.prefill, [&] {
+    Case first = s.spec;
+    first.later_steps.clear();
+    return run_prefill({std::move(first)}, *this, {});
+  });
+}
+
+const cpu::ReferenceResult& Subject::prefill_reference() {
+  State& s = *state_;
+  if (s.prefill_reference) return *s.prefill_reference;
+  return s.prefill_reference.emplace(prefill_reference_of(*prefill()->steps.front()));
+}
+
+const Result<std::vector<FaStepRun>>& Subject::fa() {
+  State& s = *state_;
+  return s.step(s.fa, [&] { return run_fa(fa_steps(s.spec), *this); });
+}
+
+Subject Subject::sibling(Case other) const {
+  auto state =
+      std::make_unique<State>(std::move(other), state_->backend.inner(), state_->log, true);
+  state->hooks = state_->hooks;
+  return Subject(std::move(state));
+}
+
+}  // namespace mla::prop

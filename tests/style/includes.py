@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""No include runs upward: a folder uses itself and folders below it.
+
+    tests/style/includes.py [ROOT]
+
+A new folder has to be given its place here. Exit: 0 none does, 1 one does, or a folder has no place.
+"""
+import pathlib
+import re
+import sys
+
+# From below. `core` alone is what lies in it without a folder.
+ORDER = [
+    "core", "core/numeric", "core/io", "core/case", "core/paging", "core/shape", "core/plan",
+    "core/engine",
+    "cpu_backend",
+    "hip_backend/gfx_emulator", "hip_backend/kernels", "hip_backend/device",
+    "hip_backend/admission", "hip_backend/decode", "hip_backend/prefill", "hip_backend/planning",
+    "hip_backend/assumptions", "hip_backend/aiter", "hip_backend/calls", "hip_backend",
+    "properties/generate", "properties/step", "properties/claims", "properties/judge",
+    "properties/plants", "properties/capture", "properties/fuzz", "properties/cli",
+    "properties/python",
+]
+PLACE = {folder: i for i, folder in enumerate(ORDER)}
+INCLUDE = re.compile(r'^#include "((?:core|cpu_backend|hip_backend|properties)/[^"]+)"', re.M)
+
+
+def folder_of(path):
+    """The longest listed folder that holds the file, or None."""
+    parts = path.split("/")[:-1]
+    whole = "/".join(parts[:2])
+    if whole in PLACE:
+        return whole
+    # cpu_backend is one folder with parts that use each other; elsewhere each folder is listed.
+    return parts[0] if len(parts) == 1 or parts[0] == "cpu_backend" else None
+
+
+def upward(root):
+    for top in ("core", "cpu_backend", "hip_backend", "properties"):
+        for file in sorted((root / top).rglob("*")):
+            if file.suffix not in (".cpp", ".hpp", ".hip", ".h"):
+                continue
+            path = file.relative_to(root).as_posix()
+            home = folder_of(path)
+            if home is None:
+                yield f"{path}: its folder has no place in ORDER"
+                continue
+            for used in INCLUDE.findall(file.read_text()):
+                other = folder_of(used)
+                if other is None or PLACE[other] > PLACE[home]:
+                    yield f"{path}: includes {used}, which lies above {home}"
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__).resolve()
+    found = list(upward(root if root.is_dir() else root.parents[2]))
+    print("\n".join(found) or f"{len(ORDER)} folders, no include runs upward")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
