@@ -1,6 +1,6 @@
 // mla-fuzz: runs a target over files, without a fuzzer. `mla-fuzz <target> <file or folder>...`
 //
-// Exit: 0 all held, 1 a finding, 2 usage, 4 there was no input.
+// Exit: 0 all held, 1 a finding, 2 usage, 3 a file cannot be read, 4 there was no input.
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -27,6 +27,10 @@ int run(const Target& target, const std::vector<fs::path>& files) {
   const auto start = std::chrono::steady_clock::now();
   for (const fs::path& file : files) {
     std::ifstream in(file, std::ios::binary);
+    if (!in) {
+      std::fprintf(stderr, "mla-fuzz: '%s' cannot be read\n", file.c_str());
+      return 3;
+    }
     const std::vector<char> text{std::istreambuf_iterator<char>(in), {}};
     const std::vector<std::uint8_t> bytes(text.begin(), text.end());
     const auto finding = target.run(bytes);

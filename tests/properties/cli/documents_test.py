@@ -29,7 +29,7 @@ CASE = "mla1:2q4s900_1q1s513;heads=8;block=16;cu=4"
 DATA_PATH = re.compile(r"(launched: cpu on) (?:avx512|avx2|portable)\b")
 # What readers put in for themselves.
 PLACEHOLDERS = {"'<case>'": f"'{CASE}'", "<dump>": "dump.json", "<property>": "P12",
-                "<plant>": "SEED-qo-arange", "<target>": "line", "<files>": "fixtures/corpus/line/*",
+                "<plant>": "SEED-qo-arange", "<target>": "line", "<files>": "fixtures/cases/*.txt",
                 "<where>": "build/prefix"}
 CALL = """{"cases": [{"name": "step 1", "arch": "gfx942", "num_cu": 80,
  "seqlens_qo_indptr": [0, 1, 2], "seqlens_kv_indptr": [0, 513, 1026], "kv_last_page_lens": [1, 1],
