@@ -78,6 +78,17 @@ TEST_CASE("sequence: a step on used buffers equals the dense reference", "[engin
   }
 }
 
+TEST_CASE("sequence: a captured launch is replayed for steps of its shape, and for no other",
+          "[engine][P19]") {
+  const auto run =
+      run_sequence(steps_of(*parse_case("mla1:2q1s40+2q2s41+2q1s42")), backend(), {.graph = true});
+  REQUIRE(run.ok());
+  REQUIRE(run->steps.size() == 3);
+  CHECK(run->steps[0].replayed);
+  CHECK_FALSE(run->steps[1].replayed);
+  CHECK(run->steps[2].replayed);
+}
+
 TEST_CASE("sequence: every planted defect turns its claim red", "[engine][plant]") {
   struct Row {
     const char* plant;

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from mla_testbed import UsageError, canonical, draw
 from mla_testbed.engines import adapt, steps_of, tensors
-from mla_testbed.engines.line import CaseLine
+from mla_testbed.engines.line import DEFAULTS, CaseLine
 from mla_testbed.engines.mutate import mutated
 
 
@@ -18,6 +18,13 @@ def test_a_line_read_and_written_is_the_same_line():
     for number in range(150):
         case = draw(3, number)
         assert str(CaseLine.parse(case)) == canonical(case)
+
+
+def test_what_a_line_leaves_out_has_the_value_that_the_library_gives_it():
+    plain = canonical("mla1:1q1s1")
+    for name, value in DEFAULTS.items():
+        assert canonical(f"{plain};{name}={value}") == plain, name
+    assert not {name for name, _ in CaseLine.parse(plain).fields} & set(DEFAULTS)
 
 
 def test_every_step_of_a_sequence_has_its_own_requests():

@@ -50,10 +50,8 @@ class CaseLine:
         return [(rows, keys) for count, rows, keys in self.steps[step] for _ in range(count)]
 
     def with_fields(self, **values: str) -> CaseLine:
-        """The same line with other values; a default is left out."""
-        fields = {**dict(self.fields), **values}
-        return dataclasses.replace(self, fields=tuple(
-            (name, value) for name, value in fields.items() if DEFAULTS.get(name) != value))
+        """The same line with other values; its text leaves defaults out."""
+        return dataclasses.replace(self, fields=tuple({**dict(self.fields), **values}.items()))
 
     def with_requests(self, steps: list[list[tuple[int, int]]]) -> CaseLine:
         """The same line with other requests: rows and keys of each, for each step."""
