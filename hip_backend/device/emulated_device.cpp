@@ -11,18 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "hip_backend/gfx_emulator/launch.hpp"
-
 namespace mla::hip {
 namespace {
-
-// In turns of a few instructions waves stay close together; a wave that runs on to its barrier
-// shows what should have been behind another one.
-gfx::Schedule schedule_of(std::uint64_t seed) {
-  if (seed == 0) return {};
-  constexpr std::array<std::uint32_t, 4> kSlices = {0, 1, 4, 64};  // 0: to the barrier
-  return {.slice = kSlices[seed % kSlices.size()], .order = gfx::Order::random, .seed = seed};
-}
 
 class EmulatedDevice final : public Device {
  public:
@@ -184,11 +174,8 @@ Status EmulatedDevice::run(KernelHandle kernel, const LaunchSize& size,
   request.block = {size.threads, 1, 1};
   request.kernarg = arguments;
   request.dynamic_lds = size.lds_bytes;
-  request.options.instruction_limit = options_.instruction_limit;
-  request.options.checks.waits = options_.checks;
-  request.options.checks.lds_races = options_.checks;
-  request.options.checks.uninitialised = options_.checks;
-  request.options.schedule = schedule_of(size.schedule != 0 ? size.schedule : options_.schedule);
+  request.options = options_.run;
+  if (size.schedule != 0) request.options.schedule = drawn_schedule(size.schedule);
   const auto report = gfx::run(*found.object, request, memory_);
   if (!report) return report.error();
   if (options_.observe) options_.observe(found.name, *report);
@@ -198,6 +185,14 @@ Status EmulatedDevice::run(KernelHandle kernel, const LaunchSize& size,
 }
 
 }  // namespace
+
+// In turns of a few instructions waves stay close together; a wave that runs on to its barrier
+// shows what should have been behind another one.
+gfx::Schedule drawn_schedule(std::uint64_t seed) {
+  if (seed == 0) return {};
+  constexpr std::array<std::uint32_t, 4> kSlices = {0, 1, 4, 64};  // 0: to the barrier
+  return {.slice = kSlices[seed % kSlices.size()], .order = gfx::Order::random, .seed = seed};
+}
 
 std::unique_ptr<Device> make_emulated_device(Arch arch, const EmulatedOptions& options) {
   return std::make_unique<EmulatedDevice>(arch, options);

@@ -14,21 +14,20 @@
 
 #include "core/arch.hpp"
 #include "hip_backend/device/device.hpp"
-
-namespace mla::gfx {
-struct LaunchReport;
-}
+#include "hip_backend/gfx_emulator/launch.hpp"
 
 namespace mla::hip {
 
 struct EmulatedOptions {
-  bool checks = false;  // the checks that cost time
-  // Order of the waves in launches that ask for none: 0 in turns, otherwise drawn from this.
-  std::uint64_t schedule = 0;
-  std::uint64_t instruction_limit = 0;  // of a wave; one that goes on is a fault. 0: none
+  // How every launch runs. Its schedule is that of launches that ask for none.
+  gfx::RunOptions run = {};
   // Called after every launch, with the kernel's name.
   std::function<void(std::string_view kernel, const gfx::LaunchReport& report)> observe = {};
 };
+
+// An order of the waves that is drawn from a seed: in turns of 1, 4 or 64 instructions, or each to
+// its next barrier. The seed 0 stands for turns of 4.
+gfx::Schedule drawn_schedule(std::uint64_t seed);
 
 std::unique_ptr<Device> make_emulated_device(Arch arch, const EmulatedOptions& options);
 

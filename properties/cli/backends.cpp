@@ -47,10 +47,20 @@ Facts facts_of(const hip::DeviceProperties& device) {
   return facts;
 }
 
-// The device, or what the null device says is missing.
+// The device, or what the null device says is missing. `log` stays null unless the device was asked
+// to run in a way of its own.
 Result<std::shared_ptr<hip::Device>> open_named(std::string_view backend,
-                                                const DeviceChoice& choice) {
-  auto opened = hip::open_device(choice.device, {.observe = choice.observe});
+                                                const DeviceChoice& choice,
+                                                std::shared_ptr<EmulationLog>& log) {
+  const auto run = read_emulation(choice.emulation, choice.device);
+  if (!run) return run.error();
+  if (choice.emulation.given()) log = std::make_shared<EmulationLog>(choice.emulation.words());
+  const auto observe = [log, next = choice.observe](std::string_view kernel,
+                                                    const gfx::LaunchReport& report) {
+    if (log) log->note(kernel, report);
+    if (next) next(kernel, report);
+  };
+  auto opened = hip::open_device(choice.device, {.run = *run, .observe = observe});
   if (!opened) return opened.error();
   std::shared_ptr<hip::Device> device = std::move(*opened);
   if (device->properties().label != "null") return device;
@@ -61,9 +71,12 @@ Result<std::shared_ptr<hip::Device>> open_named(std::string_view backend,
                ""};
 }
 
-NamedBackend on_device(std::string_view backend, const hip::DeviceProperties& device) {
+NamedBackend on_device(std::string_view backend, const hip::DeviceProperties& device,
+                       const DeviceChoice& choice, std::shared_ptr<EmulationLog> log) {
   NamedBackend named{.name = std::string(backend), .backend = nullptr};
-  named.replay_options = " --backend " + std::string(backend) + " --device " + device.label;
+  named.replay_options =
+      " --backend " + std::string(backend) + " --device " + device.label + choice.emulation.words();
+  named.emulation = std::move(log);
   named.arch = arch_from_name(device.arch);
   named.facts = facts_of(device);
   named.workers = 1;                                         // a device runs one case at a time
@@ -103,9 +116,10 @@ std::vector<std::string> available_backends() {
 }
 
 Result<NamedBackend> make_hip(const DeviceChoice& choice) {
-  auto device = open_named(kHip, choice);
+  std::shared_ptr<EmulationLog> log;
+  auto device = open_named(kHip, choice, log);
   if (!device) return device.error();
-  NamedBackend named = on_device(kHip, (*device)->properties());
+  NamedBackend named = on_device(kHip, (*device)->properties(), choice, std::move(log));
   named.backend = hip::make_hip_backend(std::move(*device), {});
   return named;
 }
@@ -118,9 +132,10 @@ Result<NamedBackend> make_aiter(const DeviceChoice& choice) {
                  ""};
   auto installation = hip::aiter::Installation::open(choice.aiter_hsa);
   if (!installation) return installation.error();
-  auto device = open_named(kAiter, choice);
+  std::shared_ptr<EmulationLog> log;
+  auto device = open_named(kAiter, choice, log);
   if (!device) return device.error();
-  NamedBackend named = on_device(kAiter, (*device)->properties());
+  NamedBackend named = on_device(kAiter, (*device)->properties(), choice, std::move(log));
   named.replay_options += " --aiter-hsa " + choice.aiter_hsa;
   named.facts.emplace_back("AITER code objects", choice.aiter_hsa);
   named.backend = hip::aiter::make_aiter_backend(std::move(*device), std::move(*installation), {});
@@ -143,6 +158,7 @@ void add_device_options(CLI::App& command, DeviceChoice& choice) {
       ->type_name("NAME")
       ->capture_default_str();
   add_aiter_option(command, choice.aiter_hsa);
+  add_emulation_options(command, choice.emulation);
 }
 
 Result<std::vector<NamedBackend>> make_backends(std::string_view list, const DeviceChoice& choice) {
@@ -159,6 +175,11 @@ Result<std::vector<NamedBackend>> make_backends(std::string_view list, const Dev
     if (comma == std::string_view::npos) break;
     list.remove_prefix(comma + 1);
   }
+  const bool emulated = std::any_of(out.begin(), out.end(),
+                                    [](const NamedBackend& b) { return b.emulation != nullptr; });
+  if (choice.emulation.given() && !emulated)
+    return Error{ErrorCode::usage,
+                 choice.emulation.words().substr(1) + " goes with backend hip or aiter", ""};
   // Side by side, the stages of a device are held to those of the CPU.
   const bool cpu =
       std::any_of(out.begin(), out.end(), [](const NamedBackend& b) { return b.name == kDefault; });

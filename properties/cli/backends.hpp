@@ -16,13 +16,11 @@
 
 #include "core/engine/backend.hpp"
 #include "core/result.hpp"
+#include "properties/cli/emulation.hpp"
 #include "properties/cli/report.hpp"
 
 namespace CLI {
 class App;
-}
-namespace mla::gfx {
-struct LaunchReport;
 }
 
 namespace mla::cli {
@@ -34,8 +32,10 @@ struct NamedBackend {
   std::string replay_options = {};
   std::optional<Arch> arch = {};  // the only one that it takes
   Facts facts = {};               // of its device
-  int workers = 0;                // cases at once; 0: as many as there are cores
-  bool production = true;         // whether random cases have production shapes as well
+  // What its launches showed; null unless they were asked to run in a way of their own.
+  std::shared_ptr<EmulationLog> emulation = {};
+  int workers = 0;         // cases at once; 0: as many as there are cores
+  bool production = true;  // whether random cases have production shapes as well
 };
 
 // Every name that make_backends() takes here, `cpu` first.
@@ -43,12 +43,14 @@ std::vector<std::string> available_backends();
 
 // What `hip` and `aiter` run on, and the directory `hsa` of the AITER that `aiter` runs.
 struct DeviceChoice {
-  std::string device = "auto";  // auto, hip:0, nvidia:0, emulated:gfx942 or emulated:gfx950
-  std::string aiter_hsa;        // empty: none is known
+  std::string device = "auto";     // auto, hip:0, nvidia:0, emulated:gfx942 or emulated:gfx950
+  std::string aiter_hsa;           // empty: none is known
+  EmulationChoice emulation = {};  // of an emulated device
   // Called after every launch on an emulated device, with the kernel's name.
   std::function<void(std::string_view, const gfx::LaunchReport&)> observe = {};
 };
-// Declares --device and --aiter-hsa, the latter with the environment's AITER_HSA behind it.
+// Declares --device, --aiter-hsa with the environment's AITER_HSA behind it, and what an emulated
+// device takes.
 void add_device_options(CLI::App& command, DeviceChoice& choice);
 void add_aiter_option(CLI::App& command, std::string& directory);
 

@@ -19,6 +19,7 @@ struct Options {
   std::vector<std::string> devices;  // empty: every GPU
   std::string backend = "hip";
   std::string aiter_hsa;
+  EmulationChoice emulation;
   std::string time = "60s";
   JudgingOptions judging;
 };
@@ -38,7 +39,7 @@ Examples:
 // The named devices, or every GPU of each runtime.
 Result<std::vector<NamedBackend>> discover(const Options& o) {
   const auto make = [&o](const std::string& device) {
-    const DeviceChoice choice{.device = device, .aiter_hsa = o.aiter_hsa};
+    const DeviceChoice choice{.device = device, .aiter_hsa = o.aiter_hsa, .emulation = o.emulation};
     return o.backend == "hip" ? make_hip(choice) : make_aiter(choice);
   };
   std::vector<NamedBackend> found;
@@ -93,6 +94,7 @@ void add_cross_check(CLI::App& app, ExitCode& exit) {
       ->check(CLI::IsMember({"hip", "aiter"}))
       ->capture_default_str();
   add_aiter_option(*c, o->aiter_hsa);
+  add_emulation_options(*c, o->emulation);
   c->add_option("--for", o->time, "Time for random cases on each device")
       ->type_name("TIME")
       ->capture_default_str();

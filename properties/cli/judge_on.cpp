@@ -45,8 +45,10 @@ RunSummary judge_on(const std::vector<NamedBackend>& backends, prop::RunOptions 
       bar.hide();
       blocks.print(failure);
     };
-    summary.backends.push_back(
-        {.backend = b.name, .facts = b.facts, .report = prop::run_properties(run)});
+    summary.backends.push_back({.backend = b.name,
+                                .facts = b.facts,
+                                .report = prop::run_properties(run),
+                                .emulation = b.emulation});
   }
   return summary;
 }

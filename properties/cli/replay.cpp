@@ -67,10 +67,11 @@ struct Judged {
   std::int64_t held = 0;
   std::int64_t failed = 0;
   std::int64_t unsettled = 0;
+  std::int64_t findings = 0;  // of the emulator
 
   // A case that was refused, or about which no property says anything, has not passed.
   [[nodiscard]] ExitCode exit_code() const {
-    if (failed > 0) return ExitCode::failed;
+    if (failed > 0 || findings > 0) return ExitCode::failed;
     if (unsettled > 0) return ExitCode::inconclusive;
     return refused || held == 0 ? ExitCode::skipped : ExitCode::held;
   }
@@ -119,6 +120,10 @@ void judge_on(const Question& question, const NamedBackend& named, Judged& judge
   }
   for (const std::string& line : judgement.launches().lines())
     judged.lines += "launched: " + line + "\n";
+  if (named.emulation != nullptr) {
+    judged.lines += named.emulation->text();
+    judged.findings += std::ssize(named.emulation->findings());
+  }
   if (failure.property != nullptr && !judged.bad)
     judged.bad = write_stdout(prop::failure_block(failure) + "\n");
 }
@@ -147,6 +152,16 @@ class LaunchLog {
   std::map<std::string, Entry> entries_;
 };
 
+// After a bundle: what the emulator saw.
+ExitCode with_findings(ExitCode code, const std::vector<NamedBackend>& backends) {
+  for (const NamedBackend& b : backends) {
+    if (b.emulation == nullptr) continue;
+    if (!b.emulation->findings().empty()) code = ExitCode::failed;
+    code = finish("replay", "backend " + b.name + " " + b.emulation->text(), code);
+  }
+  return code;
+}
+
 ExitCode replay(const Options& o) {
   LaunchLog log;
   DeviceChoice device = o.device;
@@ -164,7 +179,7 @@ ExitCode replay(const Options& o) {
   if (!backends) return complain("replay", backends.error());
   if (is_bundle(o.line)) {
     if (o.plant.empty() && o.properties.empty() && !o.statistics)
-      return replay_bundle(o.line, *backends);
+      return with_findings(replay_bundle(o.line, *backends), *backends);
     return complain("replay",
                     {ErrorCode::usage,
                      "--property, --plant and --statistics go with a case: a bundle is held to the "

@@ -8,11 +8,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "properties/cli/emulation.hpp"
 #include "properties/judge/runner.hpp"
 
 namespace mla::cli {
@@ -24,6 +26,9 @@ struct BackendReport {
   std::string backend;
   Facts facts = {};  // of its device, if it has one
   prop::RunReport report;
+  std::shared_ptr<const EmulationLog> emulation = {};  // null: nothing was asked of it
+  // That of the report, and failed where the emulator found something.
+  [[nodiscard]] prop::ExitCode exit_code() const;
 };
 
 struct RunSummary {

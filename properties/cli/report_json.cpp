@@ -71,6 +71,7 @@ Json backend_json(const BackendReport& b) {
   out["seconds"] = b.report.seconds;
   out["launches"] = Json::array();
   for (const Launch& l : b.report.launches.entries()) out["launches"].push_back(launch_json(l));
+  if (b.emulation != nullptr) out["emulation"] = Json::parse(b.emulation->json());
   out["properties"] = properties;
   out["ledger"] = Json::array();
   for (const prop::LedgerTally& t : b.report.ledger) out["ledger"].push_back(ledger_json(t));

@@ -81,8 +81,11 @@ struct Remark {
   bool failure = false;  // or an error: nothing was settled
 };
 
-std::vector<Remark> remarks(const prop::RunReport& report) {
+std::vector<Remark> remarks(const BackendReport& b) {
+  const prop::RunReport& report = b.report;
   std::vector<Remark> out;
+  if (b.emulation != nullptr && !b.emulation->findings().empty())
+    out.push_back({"emulator", b.emulation->text(), true});
   for (const prop::LedgerTally& t : report.ledger)
     if (t.verdict == Verdict::unexpected_pass || t.verdict == Verdict::inconclusive)
       out.push_back({"ledger " + t.entry.id, t.message, t.verdict == Verdict::unexpected_pass});
@@ -122,7 +125,7 @@ std::string testsuite(const BackendReport& b) {
     errors += verdict == Verdict::inconclusive ? 1 : 0;
     cases += testcase(t, b);
   }
-  const std::vector<Remark> beside = remarks(b.report);
+  const std::vector<Remark> beside = remarks(b);
   for (const Remark& remark : beside) {
     ++(remark.failure ? failures : errors);
     cases += testcase(remark, b);

@@ -134,13 +134,18 @@ std::string describe(ExitCode code) {
 ExitCode RunSummary::exit_code() const {
   ExitCode code = backends.empty() ? ExitCode::inconclusive : ExitCode::held;
   for (const BackendReport& b : backends)
-    if (gravity(b.report.exit_code()) > gravity(code)) code = b.report.exit_code();
+    if (gravity(b.exit_code()) > gravity(code)) code = b.exit_code();
   return code;
+}
+
+ExitCode BackendReport::exit_code() const {
+  return emulation != nullptr && !emulation->findings().empty() ? ExitCode::failed
+                                                                : report.exit_code();
 }
 
 std::string verdict_table(const RunSummary& summary) {
   std::string out;
-  for (const auto& [backend, facts, report] : summary.backends) {
+  for (const auto& [backend, facts, report, emulation] : summary.backends) {
     char head[200];
     std::snprintf(head, sizeof head, "backend %s: %lld cases (%lld refused) in %.1f s, seed %llu\n",
                   backend.c_str(), static_cast<long long>(report.cases),
@@ -152,6 +157,7 @@ std::string verdict_table(const RunSummary& summary) {
     out += "id   property                       ran   skipped  failed  verdict\n";
     for (const prop::PropertyTally& t : report.tallies) out += line(t);
     out += remarks(report);
+    if (emulation != nullptr) out += emulation->text();
     out += "\n";
   }
   const ExitCode code = summary.exit_code();

@@ -84,7 +84,9 @@ void decode(benchmark::State& state, Arch arch, bool checks) {
     instructions += report.statistics.instructions;
   };
   const auto backend = hip::make_hip_backend(
-      hip::make_emulated_device(arch, {.checks = checks, .schedule = 0, .observe = observe}), {});
+      hip::make_emulated_device(
+          arch, {.run = {.checks = checks ? gfx::every_check : gfx::Checks{}}, .observe = observe}),
+      {});
   for (auto _ : state) {
     if (!backend->run(step->launch(), {})) std::exit(3);
   }

@@ -31,7 +31,7 @@ TEST_CASE("assumptions: the emulator keeps its own", "[hip][emulated][assumption
   using Kind = hip::AssumptionResult::Kind;
   for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
     if (!hip::test::has_code(arch, "assumptions")) continue;
-    const auto device = hip::make_emulated_device(arch, {.checks = true});
+    const auto device = hip::make_emulated_device(arch, {.run = {.checks = gfx::every_check}});
     const auto results = hip::test_assumptions(*device);
     if (!results) FAIL(results.error().message);
     int held = 0;

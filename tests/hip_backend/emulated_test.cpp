@@ -69,7 +69,9 @@ TEST_CASE("kernels: waves that sleep or run in another order change no bit",
   if (!built(Arch::gfx950)) return;
   const auto run = [&](std::uint64_t schedule, const hip::HipOptions& options, std::uint64_t seed) {
     const auto backend = hip::make_hip_backend(
-        hip::make_emulated_device(Arch::gfx950, {.schedule = schedule}), options);
+        hip::make_emulated_device(Arch::gfx950,
+                                  {.run = {.schedule = hip::drawn_schedule(schedule)}}),
+        options);
     auto result = backend->run(step->launch(), {.schedule_seed = seed});
     if (!result) FAIL(result.error().message);
     return std::move(*result);
@@ -88,8 +90,8 @@ TEST_CASE("kernels: the emulator finds no race, no missing wait and no unwritten
                            "mla1:1q2s70;heads=16;arch=gfx950;cu=2;dtype=fp8/fp8"}) {
     const auto step = make(line);
     if (!built(step->spec.arch)) continue;
-    const auto backend =
-        hip::make_hip_backend(hip::make_emulated_device(step->spec.arch, {.checks = true}), {});
+    const auto backend = hip::make_hip_backend(
+        hip::make_emulated_device(step->spec.arch, {.run = {.checks = gfx::every_check}}), {});
     const auto result = backend->run(step->launch(), {});
     INFO((result ? "" : result.error().message));
     CHECK(result.ok());

@@ -108,7 +108,9 @@ std::shared_ptr<Device> make_mutated_device(Arch arch, const MutatedOptions& opt
                                             std::span<const std::byte> original,
                                             std::span<const std::byte> replacement) {
   return std::make_shared<MutatedDevice>(
-      make_emulated_device(arch, {.checks = options.checks, .schedule = options.schedule}),
+      make_emulated_device(arch,
+                           {.run = {.schedule = drawn_schedule(options.schedule),
+                                    .checks = options.checks ? gfx::every_check : gfx::Checks{}}}),
       original, replacement);
 }
 

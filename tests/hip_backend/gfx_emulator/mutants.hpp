@@ -26,7 +26,7 @@ struct Mutant {
 
 struct MutatedOptions {
   bool checks = true;
-  std::uint64_t schedule = 0;  // as EmulatedOptions has it
+  std::uint64_t schedule = 0;  // a seed of drawn_schedule()
 };
 
 // An emulated device that takes `replacement` where it is asked for a kernel of `original`.

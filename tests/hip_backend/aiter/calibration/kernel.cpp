@@ -62,9 +62,9 @@ std::unique_ptr<KernelUnderTest> KernelUnderTest::make(
                                              .dtype = spec.dtype,
                                              .model_heads = spec.heads,
                                              .causal = spec.causal});
-  kernel->backend_ =
-      make_aiter_backend(make_emulated_device(spec.arch, {.instruction_limit = kInstructionLimit}),
-                         installation, std::move(options));
+  kernel->backend_ = make_aiter_backend(
+      make_emulated_device(spec.arch, {.run = {.instruction_limit = kInstructionLimit}}),
+      installation, std::move(options));
   return kernel;
 }
 

@@ -1,0 +1,162 @@
+#include "properties/cli/emulation.hpp"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/suggest.hpp"
+
+namespace mla::cli {
+namespace {
+
+Error bad(std::string_view option, std::string_view value, const std::string& why) {
+  return {ErrorCode::usage, std::string(option) + " has value '" + std::string(value) + "': " + why,
+          ""};
+}
+
+std::vector<std::string_view> split(std::string_view list) {
+  std::vector<std::string_view> words;
+  while (true) {
+    const std::size_t comma = list.find(',');
+    words.push_back(list.substr(0, comma));
+    if (comma == std::string_view::npos) return words;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+template <class T>
+std::optional<T> number(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+struct CheckWord {
+  std::string_view word;
+  bool gfx::Checks::* member;
+};
+constexpr CheckWord kChecks[] = {
+    {"waits", &gfx::Checks::waits},
+    {"lds", &gfx::Checks::lds_races},
+    {"uninitialised", &gfx::Checks::uninitialised},
+    {"barriers", &gfx::Checks::barriers},
+    {"dropped", &gfx::Checks::dropped},
+    {"banks", &gfx::Checks::bank_conflicts},
+};
+
+Result<gfx::Checks> read_checks(const std::string& text) {
+  if (text.empty()) return gfx::Checks{};
+  if (text == "all") return gfx::every_check;
+  gfx::Checks checks = {.barriers = false};
+  for (const std::string_view word : split(text)) {
+    bool known = false;
+    std::vector<std::string_view> words = {"all"};
+    for (const CheckWord& check : kChecks) {
+      words.push_back(check.word);
+      if (check.word != word) continue;
+      checks.*check.member = true;
+      known = true;
+    }
+    if (!known)
+      return bad("--checks", text,
+                 "'" + std::string(word) + "' is no check" + did_you_mean_or_all(word, words));
+  }
+  return checks;
+}
+
+Result<gfx::Schedule> read_schedule(const std::string& text) {
+  gfx::Schedule schedule;
+  if (text.empty()) return schedule;
+  for (const std::string_view part : split(text)) {
+    const std::size_t equals = part.find('=');
+    const std::string_view key = part.substr(0, equals);
+    const std::string_view value =
+        equals == part.npos ? std::string_view() : part.substr(equals + 1);
+    if (key == "slice") {
+      const auto slice = number<std::uint32_t>(value);
+      if (!slice)
+        return bad("--schedule", text,
+                   "slice takes a number of instructions, and 0 for turns to the next barrier");
+      schedule.slice = *slice;
+    } else if (key == "order") {
+      constexpr std::string_view kShuffled = "shuffled.";
+      const auto seed = value.starts_with(kShuffled)
+                            ? number<std::uint64_t>(value.substr(kShuffled.size()))
+                            : std::nullopt;
+      if (!seed && value != "in-turn" && value != "reverse")
+        return bad("--schedule", text, "order takes in-turn, reverse or shuffled.<seed>");
+      schedule.order = seed                 ? gfx::Order::random
+                       : value == "reverse" ? gfx::Order::reverse
+                                            : gfx::Order::round_robin;
+      schedule.seed = seed.value_or(1);
+    } else {
+      return bad("--schedule", text,
+                 "'" + std::string(key) + "' is not known; expected slice=<n>, order=<order>");
+    }
+  }
+  return schedule;
+}
+
+Result<gfx::MfmaMode> read_matrix(const std::string& text, std::string_view device) {
+  if (text.empty() || text == "fast") return gfx::MfmaMode::fast;
+  if (text != "exact") return bad("--matrix", text, "expected fast or exact");
+  if (device.ends_with("gfx950"))
+    return bad("--matrix", text,
+               "no bit model of the matrix instructions of gfx950 has been published");
+  return gfx::MfmaMode::exact;
+}
+
+}  // namespace
+
+bool EmulationChoice::given() const {
+  return !checks.empty() || !schedule.empty() || !matrix.empty();
+}
+
+std::string EmulationChoice::words() const {
+  std::string out;
+  if (!checks.empty()) out += checks == "all" ? " --checks" : " --checks=" + checks;
+  if (!schedule.empty()) out += " --schedule " + schedule;
+  if (!matrix.empty()) out += " --matrix " + matrix;
+  return out;
+}
+
+void add_emulation_options(CLI::App& command, EmulationChoice& choice) {
+  command.add_flag("--checks{all}", choice.checks,
+                   "Checks of an emulated device, all or --checks=LIST: waits, lds, "
+                   "uninitialised, barriers, dropped, banks (docs/emulator.md)");
+  command
+      .add_option("--schedule", choice.schedule,
+                  "Turns of the waves on an emulated device: slice=N and order=in-turn, reverse or "
+                  "shuffled.SEED, separated by commas")
+      ->type_name("ORDER");
+  command
+      .add_option("--matrix", choice.matrix,
+                  "Matrix products of an emulated device: fast, or exact as the published model of "
+                  "gfx942")
+      ->type_name("MODE");
+}
+
+Result<gfx::RunOptions> read_emulation(const EmulationChoice& choice, std::string_view device) {
+  gfx::RunOptions run;
+  if (!choice.given()) return run;
+  if (!device.starts_with("emulated:"))
+    return Error{
+        ErrorCode::usage,
+        choice.words().substr(1) + " needs an emulated device, not '" + std::string(device) + "'",
+        ""};
+  const auto checks = read_checks(choice.checks);
+  if (!checks) return checks.error();
+  const auto schedule = read_schedule(choice.schedule);
+  if (!schedule) return schedule.error();
+  const auto matrix = read_matrix(choice.matrix, device);
+  if (!matrix) return matrix.error();
+  run.checks = *checks;
+  run.schedule = *schedule;
+  run.mfma = *matrix;
+  return run;
+}
+
+}  // namespace mla::cli

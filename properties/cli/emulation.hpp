@@ -1,0 +1,63 @@
+// How an emulated device runs its launches, as the command line has it, and what they showed.
+//
+// Owns: the words of --checks, --schedule and --matrix, and the log of the launches that ran under
+// them. Fails: with the option, its value and what would do.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "core/result.hpp"
+#include "hip_backend/gfx_emulator/launch.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace mla::cli {
+
+// As typed; empty where the option is not there.
+struct EmulationChoice {
+  std::string checks;    // "all", or some of waits, lds, uninitialised, barriers, dropped, banks
+  std::string schedule;  // "slice=4,order=shuffled.7"
+  std::string matrix;    // "fast" or "exact"
+  [[nodiscard]] bool given() const;
+  // " --checks=waits --schedule slice=1", for a replay.
+  [[nodiscard]] std::string words() const;
+};
+
+void add_emulation_options(CLI::App& command, EmulationChoice& choice);
+
+// What the choice asks of launches on this device. Fails: a word that is not known, a device that
+// is not emulated, exact matrix products on gfx950.
+Result<gfx::RunOptions> read_emulation(const EmulationChoice& choice, std::string_view device);
+
+// What the launches on one emulated device showed. Findings of one instruction of one kernel are
+// one entry.
+class EmulationLog {
+ public:
+  struct Entry {
+    gfx::Event first;
+    std::int64_t launches = 0;
+  };
+  using Key = std::tuple<std::string, std::uint64_t, gfx::Problem>;  // kernel, pc, problem
+
+  explicit EmulationLog(std::string words) : words_(std::move(words)) {}
+  void note(std::string_view kernel, const gfx::LaunchReport& report);
+  [[nodiscard]] const std::map<Key, Entry>& findings() const { return findings_; }
+  // "emulated: 3 launches of 2 kernels under --checks=waits: 1 finding", then a line for each one.
+  [[nodiscard]] std::string text() const;
+  // The same as one JSON object.
+  [[nodiscard]] std::string json() const;
+
+ private:
+  std::string words_;
+  std::map<std::string, std::int64_t, std::less<>> launches_;  // by kernel
+  std::map<Key, Entry> findings_;
+  std::uint64_t bank_conflicts_ = 0;
+};
+
+}  // namespace mla::cli

@@ -1,0 +1,73 @@
+// What the launches on an emulated device showed, as text and as JSON.
+#include <nlohmann/json.hpp>
+
+#include "properties/cli/emulation.hpp"
+
+namespace mla::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string hex(std::uint64_t value) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+std::string counted(std::uint64_t n, const std::string& word, const char* more) {
+  return std::to_string(n) + " " + word + (n == 1 ? "" : more);
+}
+
+}  // namespace
+
+void EmulationLog::note(std::string_view kernel, const gfx::LaunchReport& report) {
+  auto found = launches_.find(kernel);
+  if (found == launches_.end()) found = launches_.emplace(kernel, 0).first;
+  ++found->second;
+  bank_conflicts_ += report.statistics.lds_bank_conflicts;
+  for (const gfx::Event& event : report.findings) {
+    Entry& entry = findings_[Key{kernel, event.pc, event.problem}];
+    if (entry.launches++ == 0) entry.first = event;
+  }
+}
+
+std::string EmulationLog::text() const {
+  std::uint64_t launches = 0;
+  for (const auto& [kernel, count] : launches_) launches += static_cast<std::uint64_t>(count);
+  std::string out = "emulated with" + words_ + ": " + counted(launches, "launch", "es") + " of " +
+                    counted(launches_.size(), "kernel", "s") + ", " +
+                    counted(findings_.size(), "finding", "s");
+  if (bank_conflicts_ != 0)
+    out += ", " + std::to_string(bank_conflicts_) + " extra passes over LDS banks";
+  out += "\n";
+  for (const auto& [key, entry] : findings_)
+    out += "finding: " + entry.first.line() + " (in " +
+           counted(static_cast<std::uint64_t>(entry.launches), "launch", "es") + ")\n";
+  return out;
+}
+
+std::string EmulationLog::json() const {
+  Json findings = Json::array();
+  for (const auto& [key, entry] : findings_) {
+    const gfx::Event& e = entry.first;
+    findings.push_back({{"kernel", std::get<0>(key)},
+                        {"problem", gfx::name_of(e.problem)},
+                        {"place", e.place},
+                        {"pc", hex(e.pc)},
+                        {"instruction", e.disassembly},
+                        {"source", e.source ? Json(e.source->text()) : Json(nullptr)},
+                        {"workgroup", e.workgroup},
+                        {"wave", e.wave},
+                        {"lane", e.lane < 0 ? Json(nullptr) : Json(e.lane)},
+                        {"address", hex(e.address)},
+                        {"text", e.text},
+                        {"launches", entry.launches}});
+  }
+  const Json out = {{"options", words_.empty() ? words_ : words_.substr(1)},
+                    {"launches", launches_},
+                    {"lds_bank_conflicts", bank_conflicts_},
+                    {"findings", findings}};
+  return out.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace mla::cli

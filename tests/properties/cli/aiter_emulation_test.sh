@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# AITER-10 by one command, as docs/aiter.md has it. Skipped unless AITER_HSA names the directory hsa
+# of an installation.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+[[ -n ${AITER_HSA-} ]] || {
+  echo "skipped: AITER_HSA does not name the directory hsa of an AITER installation"
+  exit 10
+}
+case='mla1:1q4s300;dtype=fp8/fp8;arch=gfx950;cu=1'
+on=(--property P12 --backend aiter --device emulated:gfx950)
+
+# The instructions that docs/aiter.md names: the matrix product and the page.
+try replay "$case" "${on[@]}" --checks=waits
+expect_exit 1
+expect_out '^FAIL P12 .*;arch=gfx950;cu=1;'
+expect_out '^REPRO: .* --checks=waits --aiter-hsa '
+expect_out '^finding: missing-wait: workgroup \(0,0,0\) wave 2 at .* `v_mfma_f32_32x32x64_f8f6f4 .*a\[120:127\].*pc 0x60c0'
+expect_out '^finding: missing-wait: .* `v_mul_lo_u32 v217, v30, s68`, .*pc 0x3f08: v30 is read while a load of it'
+[[ $(grep -c '^finding:' "$scratch/out") -ge 3 ]] || fail 'expected the three mistakes of AITER-10'
+
+# The same in reports for tools, and a case without the kernel has no finding.
+echo "$case" >"$scratch/cases.txt"
+try run --backend aiter --device emulated:gfx950 --cases-file "$scratch/cases.txt" --property P12 \
+  --checks=waits --json --junit "$scratch/report.xml"
+expect_exit 1
+expect_json
+expect_out '"problem": "missing-wait"'
+expect_out '"pc": "0x60c0"'
+grep -q '<failure message="emulated with --checks=waits: ' "$scratch/report.xml" ||
+  fail 'expected the findings in the JUnit report'

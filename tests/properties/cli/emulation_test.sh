@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# What an emulated device takes from the command line: checks, schedules, exact matrix products.
+# Skipped where the build has no device code.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+case='mla1:1q1s70;cu=2'
+on=(--property P24 --backend hip --device emulated:gfx942)
+try replay "$case" "${on[@]}"
+if grep -q 'has no code' "$scratch/out"; then
+  echo "skipped: no device code in this build"
+  exit 10
+fi
+expect_exit 0
+expect_no_out '^emulated with'
+
+# The last line of a replay says under what the launches ran. A REPRO line has the same words.
+try replay "$case" "${on[@]}" --checks --schedule slice=1,order=shuffled.7 --matrix exact
+expect_exit 0
+expect_out '^emulated with --checks --schedule slice=1,order=shuffled.7 --matrix exact: [1-9][0-9]* launch(es)? of [1-9] kernels?, 0 findings$'
+for order in in-turn reverse shuffled.3; do
+  try replay "$case" "${on[@]}" --checks=waits,lds --schedule "order=$order,slice=0"
+  expect_exit 0
+  expect_out '^P24 lse_contract: pass$'
+done
+try replay "$case" "${on[@]}" --checks=banks
+expect_exit 0
+expect_out ' [1-9][0-9]* extra passes over LDS banks$'
+try replay "$case" "${on[@]}" --checks=waits
+expect_no_out 'extra passes'
+
+# Both other commands, with the device named by each in its own way.
+echo "$case" >"$scratch/cases.txt"
+try run --backend hip --device emulated:gfx942 --cases-file "$scratch/cases.txt" --property P24 \
+  --checks --json
+expect_exit 0
+expect_json
+expect_out '"options": "--checks"'
+expect_out '"findings": \[\]'
+try run --backend cpu,hip --device emulated:gfx942 --cases-file "$scratch/cases.txt" --property P24 \
+  --checks=uninitialised
+expect_exit 0
+expect_out '^emulated with --checks=uninitialised: [1-9]'
+try cross-check --device emulated:gfx942 --cases-file "$scratch/cases.txt" --for 1ms --checks=lds
+expect_out '^emulated with --checks=lds: [1-9]'
+
+# Words that nobody knows, values out of range, and devices that have no such thing.
+refused() {
+  try replay "$case" "${on[@]}" "${@:2}"
+  expect_exit 2
+  expect_silent out
+  expect_err "$1"
+}
+refused "'wait' is no check; did you mean 'waits'\?" --checks=wait
+refused "'' is no check; there are all, waits, lds" --checks=waits,
+refused 'slice takes a number of instructions' --schedule slice=-1
+refused 'slice takes a number of instructions' --schedule slice=4294967296
+refused 'order takes in-turn, reverse or shuffled.<seed>' --schedule order=shuffled.
+refused 'order takes in-turn, reverse or shuffled.<seed>' --schedule order
+refused "'colour' is not known; expected slice=<n>, order=<order>" --schedule colour=red
+refused 'expected fast or exact' --matrix precise
+try replay "$case;arch=gfx950" --backend hip --device emulated:gfx950 --matrix exact
+expect_exit 2
+expect_err 'no bit model of the matrix instructions of gfx950'
+try replay "$case" --checks
+expect_exit 2
+expect_err '^mla-testbed replay: --checks goes with backend hip or aiter$'
+try replay "$case" --backend hip --device auto --schedule slice=4
+expect_exit 2
+expect_err "^mla-testbed replay: --schedule slice=4 needs an emulated device, not 'auto'$"
+try cross-check --device hip:0 --checks
+expect_exit 2
+expect_err "needs an emulated device, not 'hip:0'"
