@@ -85,7 +85,8 @@ void decode(benchmark::State& state, Arch arch, bool checks) {
   };
   const auto backend = hip::make_hip_backend(
       hip::make_emulated_device(
-          arch, {.run = {.checks = checks ? gfx::every_check : gfx::Checks{}}, .observe = observe}),
+          arch, {.run = {.checks = checks ? mla::gfx::every_check : mla::gfx::Checks{}},
+                 .observe = observe}),
       {});
   for (auto _ : state) {
     if (!backend->run(step->launch(), {})) std::exit(3);
