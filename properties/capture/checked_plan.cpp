@@ -1,17 +1,14 @@
 #include "properties/capture/checked_plan.hpp"
 
-#include "core/plan/plan_check.hpp"
 #include "core/shape/kernel_table.hpp"
 #include "properties/capture/checked_launch.hpp"
 #include "properties/capture/checked_lists.hpp"
 #include "properties/capture/checked_prefill.hpp"
 #include "properties/capture/diagnose.hpp"
-#include "properties/capture/planner_call.hpp"
 
 namespace mla::cli {
-namespace {
 
-Result<plan::PlanCheckInput> check_input(const PlannerCall& call, const FoundPlan& found) {
+Result<plan::PlanCheckInput> plan_check_input(const PlannerCall& call, const FoundPlan& found) {
   const plan::PlanInput& in = call.input;
   const auto shape = in.version == plan::PlannerVersion::v1_2 ? resolve_plan_shape(in.key)
                                                               : resolve_plan_shape_v11(in.key);
@@ -28,6 +25,8 @@ Result<plan::PlanCheckInput> check_input(const PlannerCall& call, const FoundPla
                               .page_size = in.page_size,
                               .max_qo_len = call.sizes.max_qo_len};
 }
+
+namespace {
 
 // The plan as it left the planner.
 Result<PlanAnswer> check_planned(const nlohmann::json& object, std::size_t place) {
@@ -65,7 +64,7 @@ Result<PlanAnswer> check_planned(const nlohmann::json& object, std::size_t place
   }
   const auto found = read_plan(object);
   if (!found) return found.error();
-  const auto input = check_input(*call, *found);
+  const auto input = plan_check_input(*call, *found);
   if (!input) return input.error();
   for (const plan::Violation& v : plan::plan_check(*input))
     answer.findings.push_back({std::string(plan::name(v.rule)), v.what, v.work});

@@ -12,7 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "core/plan/plan_check.hpp"
 #include "core/result.hpp"
+#include "properties/capture/planner_call.hpp"
 
 namespace mla::cli {
 
@@ -37,6 +39,9 @@ struct PlanAnswer {
   std::string culprit;
   std::string diagnosis;
 };
+
+// What plan_check reads: views of `call` and `found`, which outlive it.
+Result<plan::PlanCheckInput> plan_check_input(const PlannerCall& call, const FoundPlan& found);
 
 // `place` names an object that has no `name`.
 Result<PlanAnswer> check_plan_object(const nlohmann::json& object, std::size_t place);

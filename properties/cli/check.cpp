@@ -3,11 +3,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "properties/capture/bundle.hpp"
 #include "properties/capture/checked_plan.hpp"
-#include "properties/capture/parse_json.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/plan_objects.hpp"
 
 namespace mla::cli {
 namespace {
@@ -37,48 +36,14 @@ Examples:
   mla-testbed plan 'mla1:2q1s8k;cu=80' --json | mla-testbed check -
   mla-testbed check --json fixtures/golden/*.json)";
 
-Error in_file(Error error, const std::string& path, std::size_t place) {
-  if (error.code != ErrorCode::fault) error.code = ErrorCode::usage;
-  error.message = "'" + path + "', plan " + std::to_string(place) + ": " + error.message;
-  return error;
-}
-
 // Appends the answers of a file.
 Status check_file(const std::string& path, std::vector<Answer>& answers) {
-  json document;
-  if (is_bundle(path)) {
-    const auto bundle = read_bundle(path);
-    if (!bundle) return bundle.error();
-    auto object = document_of(*bundle);
-    if (!object) return in_file(object.error(), path, 0);
-    document = std::move(*object);
-  } else {
-    const auto text = read_file(path);
-    if (!text) return text.error();
-    auto parsed = parse_json(*text);
-    if (!parsed) return Error{ErrorCode::usage, "'" + path + "' " + parsed.error().message, ""};
-    document = std::move(*parsed);
-  }
-  const json* list = &document;
-  for (const char* key : {"cases", "steps"})
-    if (document.is_object() && document.contains(key)) list = &document[key];
-  const json one = json::array({*list});
-  if (list->is_object()) list = &one;
-  if (!list->is_array())
-    return Error{
-        ErrorCode::usage,
-        "'" + path +
-            "' is not a plan: expected an object, a list of them, or an object with a list "
-            "'cases' or 'steps'",
-        ""};
-  std::size_t place = 0;
-  for (const json& object : *list) {
-    if (!object.is_object())
-      return in_file({ErrorCode::usage, "is not a JSON object", ""}, path, place);
-    auto answer = check_plan_object(object, place);
-    if (!answer) return in_file(answer.error(), path, place);
+  const auto objects = read_plan_objects(path);
+  if (!objects) return objects.error();
+  for (std::size_t place = 0; place < objects->size(); ++place) {
+    auto answer = check_plan_object((*objects)[place], place);
+    if (!answer) return in_plan_file(answer.error(), path, place);
     answers.push_back(std::move(*answer));
-    ++place;
   }
   return std::nullopt;
 }

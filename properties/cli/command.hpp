@@ -19,6 +19,7 @@ namespace mla::cli {
 void add_run(CLI::App& app, prop::ExitCode& exit);
 void add_replay(CLI::App& app, prop::ExitCode& exit);
 void add_plan(CLI::App& app, prop::ExitCode& exit);
+void add_show(CLI::App& app, prop::ExitCode& exit);
 void add_check(CLI::App& app, prop::ExitCode& exit);
 void add_support(CLI::App& app, prop::ExitCode& exit);
 void add_cross_check(CLI::App& app, prop::ExitCode& exit);

@@ -34,6 +34,13 @@ Json decisions_json(const ResolvedShape& s) {
 
 }  // namespace
 
+std::vector<Case> steps_of(const Case& c) {
+  std::vector<Case> steps{c};
+  for (const auto& requests : c.later_steps) steps.emplace_back(c).requests = requests;
+  for (Case& step : steps) step.later_steps.clear();
+  return steps;
+}
+
 Result<PlannedStep> plan_decode_step(const Case& step, plan::Fidelity fidelity) {
   const auto batch = make_batch(step);
   if (!batch) return batch.error();
@@ -48,6 +55,8 @@ Result<PlannedStep> plan_decode_step(const Case& step, plan::Fidelity fidelity) 
   write_planner_call(out.document, plan_input_of(*metadata, {}));
   out.document["decisions"] = decisions_json(metadata->shape);
   if (metadata->plan) write_plan(out.document, metadata->plan->sizes(), *metadata->plan);
+  const auto live = metadata->kv_indices.begin() + metadata->kv_indptr.back();
+  out.pages.assign(metadata->kv_indices.begin(), live);
   return out;
 }
 

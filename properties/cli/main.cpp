@@ -70,6 +70,7 @@ prop::ExitCode run_app(int argc, char** argv) {
   add_run(app, exit);
   add_replay(app, exit);
   add_plan(app, exit);
+  add_show(app, exit);
   add_check(app, exit);
   add_support(app, exit);
   add_plants(app, exit);

@@ -45,14 +45,6 @@ Examples:
   mla-testbed plan --input calls.json --output plans.json
   mla-testbed plan --input calls.json --output - --planner serial --as-aiter)";
 
-// The steps of a case, each as a case of its own.
-std::vector<Case> steps_of(const Case& c) {
-  std::vector<Case> steps{c};
-  for (const auto& requests : c.later_steps) steps.emplace_back(c).requests = requests;
-  for (Case& step : steps) step.later_steps.clear();
-  return steps;
-}
-
 ExitCode plan_case(const Options& o) {
   if (o.planner != "auto")
     return complain("plan", {ErrorCode::usage,

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "core/case/case.hpp"
 #include "core/plan/planner.hpp"
@@ -16,7 +17,11 @@ namespace mla::cli {
 struct PlannedStep {
   std::string table;
   nlohmann::ordered_json document;
+  std::vector<std::int32_t> pages = {};  // of a decode step: kv_indices, the live part
 };
+
+// The steps of a case, each as a case of its own.
+std::vector<Case> steps_of(const Case& c);
 
 Result<PlannedStep> plan_decode_step(const Case& step, plan::Fidelity fidelity);
 Result<PlannedStep> plan_prefill_step(const Case& step);

@@ -1,0 +1,139 @@
+#include "properties/cli/plan_objects.hpp"
+
+#include "properties/capture/bundle.hpp"
+#include "properties/capture/checked_prefill.hpp"
+#include "properties/capture/parse_json.hpp"
+#include "properties/capture/planner_call.hpp"
+#include "properties/capture/terminal.hpp"
+#include "properties/show/svg.hpp"
+
+namespace mla::cli {
+namespace {
+
+using nlohmann::json;
+
+Result<json> read_document(const std::string& path) {
+  if (is_bundle(path)) {
+    const auto bundle = read_bundle(path);
+    if (!bundle) return bundle.error();
+    auto object = document_of(*bundle);
+    if (!object) return in_plan_file(object.error(), path, 0);
+    return std::move(*object);
+  }
+  const auto text = read_file(path);
+  if (!text) return text.error();
+  auto parsed = parse_json(*text);
+  if (!parsed) return Error{ErrorCode::usage, "'" + path + "' " + parsed.error().message, ""};
+  return std::move(*parsed);
+}
+
+std::string batch_text(const plan::PlanInput& in) {
+  const auto requests = in.batch();
+  return show::counted(requests, "request") + ", " + show::counted(in.qo_indptr.back(), "row") +
+         ", " + show::counted(in.kv_indptr.back(), "page") + " of " +
+         show::counted(in.page_size, "token");
+}
+
+// The call, and of a plan of ours what was decided about it.
+void add_facts(const json& object, const PlannerCall& call, show::DrawnPlan& out) {
+  const plan::PlanInput& in = call.input;
+  const auto add = [&out](const char* fact, std::string value) {
+    out.facts.emplace_back(fact, std::move(value));
+  };
+  add("batch", batch_text(in));
+  add("device", std::string(name(in.key.arch)) + ", " +
+                    show::counted(in.key.compute_units.count(), "compute unit"));
+  add("dtype", std::string(name(in.key.dtype.q)) + " query, " + std::string(name(in.key.dtype.kv)) +
+                   " cache");
+  add("heads", std::to_string(in.key.heads_per_kv_head.count()) + " of the kernel");
+  add("mask", in.causal ? "causal" : "none");
+  add("planner", in.version == plan::PlannerVersion::v1_2   ? "v1.2"
+                 : in.version == plan::PlannerVersion::v1_1 ? "v1.1"
+                                                            : "v1.0");
+  add("granularity",
+      show::counted(in.kv_granularity, "page") + " a block; " +
+          (in.max_split_per_batch < 0 ? "no split cap"
+                                      : "split cap " + std::to_string(in.max_split_per_batch)));
+  const auto decisions = object.find("decisions");
+  if (decisions != object.end() && decisions->is_object())
+    for (const char* key : {"route", "route_reason", "kernel"})
+      if (decisions->contains(key) && (*decisions)[key].is_string())
+        add(std::string_view(key) == "route_reason" ? "because" : key,
+            (*decisions)[key].get<std::string>());
+  std::int64_t busy = 0;
+  std::int64_t last = -1;
+  for (const show::Work& w : out.works) {
+    busy += w.slot != last && w.slot >= 0 ? 1 : 0;
+    last = w.slot;
+  }
+  add("plan", show::counted(std::ssize(out.works), "work") + " on " + show::count(busy) + " of " +
+                  show::counted(out.slots, "slot") + ", " +
+                  show::counted(std::ssize(out.tiles), "merge"));
+}
+
+}  // namespace
+
+Error in_plan_file(Error error, const std::string& path, std::size_t place) {
+  if (error.code != ErrorCode::fault) error.code = ErrorCode::usage;
+  error.message = "'" + path + "', plan " + std::to_string(place) + ": " + error.message;
+  return error;
+}
+
+Result<std::vector<json>> read_plan_objects(const std::string& path) {
+  auto document = read_document(path);
+  if (!document) return document.error();
+  const json* list = &*document;
+  for (const char* key : {"cases", "steps"})
+    if (document->is_object() && document->contains(key)) list = &(*document)[key];
+  if (list->is_object()) return std::vector<json>{std::move(*document)};
+  if (!list->is_array())
+    return Error{
+        ErrorCode::usage,
+        "'" + path +
+            "' is not a plan: expected an object, a list of them, or an object with a list "
+            "'cases' or 'steps'",
+        ""};
+  std::vector<json> objects = list->get<std::vector<json>>();
+  for (std::size_t place = 0; place < objects.size(); ++place)
+    if (!objects[place].is_object())
+      return in_plan_file({ErrorCode::usage, "is not a JSON object", ""}, path, place);
+  return objects;
+}
+
+Result<show::DrawnPlan> draw_object(const json& object, const PlanAnswer& answer) {
+  const auto refuse = [](const std::string& why) {
+    return Error{ErrorCode::unsupported, "there is no plan to draw: " + why, ""};
+  };
+  if (is_prefill(object)) return refuse("this is a prefill step; show draws plans of decode steps");
+  if (!answer.not_checked.empty()) return refuse(answer.not_checked);
+  for (const PlanFinding& f : answer.findings)
+    if (f.rule == kBatchRule) return refuse("the lists of the batch are wrong: " + f.what);
+  const auto call = read_planner_call(object);
+  if (!call) return call.error();
+  const auto found = read_plan(object);
+  if (!found) return found.error();
+  const auto input = plan_check_input(*call, *found);
+  if (!input) return input.error();
+  std::vector<show::Finding> findings;
+  for (const PlanFinding& f : answer.findings) findings.push_back({f.rule, f.what, f.work});
+  show::DrawnPlan out = show::draw_plan(*input,
+                                        {.known = call->input.version == plan::PlannerVersion::v1_2,
+                                         .granularity = call->input.kv_granularity,
+                                         .max_split = call->input.max_split_per_batch},
+                                        std::move(findings));
+  out.title = answer.name;
+  add_facts(object, *call, out);
+  out.facts.emplace_back("verdict", answer.findings.empty()
+                                        ? "valid"
+                                        : show::counted(std::ssize(answer.findings), "violation"));
+  if (!answer.culprit.empty())
+    out.facts.emplace_back("at fault", answer.culprit + ": " + answer.diagnosis);
+  for (const std::string& note : answer.notes) out.facts.emplace_back("note", note);
+  if (object.contains("kv_indices") && object["kv_indices"].is_array())
+    for (const json& page : object["kv_indices"])
+      if (std::ssize(out.pages) < call->kv_indptr.back() && page.is_number_integer())
+        out.pages.push_back(page.get<std::int32_t>());
+  return out;
+}
+
+}  // namespace mla::cli

@@ -1,0 +1,136 @@
+// `mla-testbed show`: a plan as a page of pictures, one picture, or a trace.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "properties/capture/terminal.hpp"
+#include "properties/cli/command.hpp"
+#include "properties/cli/memory.hpp"
+#include "properties/cli/plan_objects.hpp"
+#include "properties/cli/planned_step.hpp"
+#include "properties/cli/quantity.hpp"
+#include "properties/show/document.hpp"
+#include "properties/show/svg.hpp"
+
+namespace mla::cli {
+namespace {
+
+using prop::ExitCode;
+
+struct Options {
+  std::string what;
+  std::string step;  // empty: the first
+  std::string html;
+  std::string svg;
+  std::string trace;
+};
+
+constexpr const char* kFooter = R"(
+Draws the plan of a case, a bundle, or a JSON file as `check` reads it. The page has the requests
+with their cuts, the works of each slot, the merges, the causal mask, the balance, the pages and the
+buffers; a work under the pointer shows its record. The file needs nothing else, no network either.
+Works that check complains about are outlined in red. Large plans are drawn in part or together,
+and the page says so. Without an option the page is written to plan.html.
+--trace writes Trace Event JSON for ui.perfetto.dev: a track for each slot, one microsecond for each
+block of keys.
+Exit: 0 it is drawn, 10 there is no plan to draw.
+
+Examples:
+  mla-testbed show 'mla1:2q4s900_1q1s513;heads=8;block=16;cu=4'
+  mla-testbed show fixtures/bundles/word --html word.html
+  mla-testbed show 'mla1:16q1s8k;heads=16' --svg plan.svg --trace plan.json)";
+
+// Every plan of the text, with the pages of a case's own.
+struct Plans {
+  std::vector<nlohmann::json> objects;
+  std::vector<std::vector<std::int32_t>> pages;
+};
+
+Result<Plans> plans_of_case(const std::string& line) {
+  const auto c = parse_case(line);
+  if (!c) return c.error();
+  if (const Status bad = check_list_memory(*c)) return *bad;
+  Plans out;
+  for (const Case& step : steps_of(*c)) {
+    auto planned = plan_step_of(step, plan::Fidelity::safe);
+    if (!planned) return planned.error();
+    out.objects.emplace_back(std::move(planned->document));
+    out.pages.push_back(std::move(planned->pages));
+  }
+  return out;
+}
+
+Result<Plans> plans_of(const std::string& what) {
+  if (what.starts_with("mla1")) return plans_of_case(what);
+  auto objects = read_plan_objects(what);
+  if (!objects) return objects.error();
+  Plans out{.objects = std::move(*objects), .pages = {}};
+  out.pages.resize(out.objects.size());
+  return out;
+}
+
+Result<show::DrawnPlan> read_drawn(const std::string& what, const std::string& step) {
+  auto plans = plans_of(what);
+  if (!plans) return plans.error();
+  std::int64_t wanted = 0;
+  if (!step.empty()) {
+    const auto number = parse_count("--step", step);
+    if (!number) return number.error();
+    wanted = *number;
+  }
+  if (wanted >= std::ssize(plans->objects))
+    return Error{ErrorCode::usage,
+                 "--step is " + std::to_string(wanted) + "; there are " +
+                     show::counted(std::ssize(plans->objects), "plan") + ", counted from 0",
+                 ""};
+  const auto place = static_cast<std::size_t>(wanted);
+  const nlohmann::json& object = plans->objects[place];
+  const auto answer = check_plan_object(object, place);
+  if (!answer) return in_plan_file(answer.error(), what, place);
+  auto drawn = draw_object(object, *answer);
+  if (!drawn) return drawn.error();
+  if (drawn->pages.empty()) drawn->pages = std::move(plans->pages[place]);
+  if (plans->objects.size() > 1)
+    drawn->facts.emplace_back("step", std::to_string(place) + " of " +
+                                          std::to_string(plans->objects.size()) +
+                                          ", counted from 0; --step shows another");
+  return drawn;
+}
+
+ExitCode show_plan(const Options& o) {
+  const auto drawn = read_drawn(o.what, o.step);
+  if (!drawn) return complain("show", drawn.error());
+  std::string html = o.html;
+  if (html.empty() && o.svg.empty() && o.trace.empty()) html = "plan.html";
+  std::string said;
+  const auto write = [&](const std::string& path, const std::string& text) -> Status {
+    if (path.empty()) return std::nullopt;
+    if (path != "-") said += "wrote " + path + ", " + std::to_string(text.size() / 1024) + " KiB\n";
+    return write_file(path, text);
+  };
+  if (!html.empty())
+    if (const Status bad = write(html, show::plan_page(*drawn))) return complain("show", *bad);
+  if (!o.svg.empty())
+    if (const Status bad = write(o.svg, show::plan_svg(*drawn))) return complain("show", *bad);
+  if (!o.trace.empty())
+    if (const Status bad = write(o.trace, show::plan_trace(*drawn))) return complain("show", *bad);
+  write_stderr(said);
+  return ExitCode::held;
+}
+
+}  // namespace
+
+void add_show(CLI::App& app, ExitCode& exit) {
+  auto o = std::make_shared<Options>();
+  CLI::App* c = app.add_subcommand("show", "Draw the plan of a case or of a bundle");
+  c->add_option("plan", o->what, "The case, one line (docs/cases.md), a bundle or a JSON file")
+      ->required();
+  c->add_option("--html", o->html, "Write the page to this file; - is stdout")->type_name("FILE");
+  c->add_option("--svg", o->svg, "Write one picture to this file; - is stdout")->type_name("FILE");
+  c->add_option("--trace", o->trace, "Write a trace for Perfetto to this file; - is stdout")
+      ->type_name("FILE");
+  c->add_option("--step", o->step, "Which plan of several, counted from 0")->type_name("N");
+  c->footer(kFooter);
+  c->callback([o, &exit] { exit = show_plan(*o); });
+}
+
+}  // namespace mla::cli

@@ -1,0 +1,174 @@
+#include "properties/show/drawn_plan.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/units.hpp"
+
+namespace mla::show {
+namespace {
+
+using plan::WorkItem;
+
+std::int64_t written(std::span<const std::int32_t> words) {
+  const auto last = std::find_if(words.rbegin(), words.rend(),
+                                 [](std::int32_t word) { return word != plan::kPoison; });
+  return words.rend() - last;
+}
+
+WorkItem record_at(const plan::PlanView& view, std::int64_t index) {
+  const auto w = view.work_info.subspan(static_cast<std::size_t>(index * plan::kWorkItemWords),
+                                        static_cast<std::size_t>(plan::kWorkItemWords));
+  return {w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]};
+}
+
+// The slot of each record, first come first served. Records after the last run are memory that
+// nobody reads.
+void place_works(const plan::PlanView& view, DrawnPlan& out) {
+  const std::int64_t used = written(view.work_indptr);
+  const std::int64_t records =
+      static_cast<std::int64_t>(view.work_info.size()) / plan::kWorkItemWords;
+  std::int64_t whole = 0;
+  for (std::int64_t i = 0; i < used; ++i)
+    whole = std::max<std::int64_t>(whole, view.work_indptr[static_cast<std::size_t>(i)]);
+  whole = std::min(whole, records);
+  out.slots = std::max<std::int64_t>(0, static_cast<std::int64_t>(view.work_indptr.size()) - 1);
+  for (std::int64_t i = 0; i < whole; ++i)
+    out.works.push_back({.index = i, .record = record_at(view, i)});
+  for (std::int64_t slot = 0; slot + 1 < used; ++slot) {
+    const auto bound = [&](std::int64_t i) {
+      return std::clamp<std::int64_t>(view.work_indptr[static_cast<std::size_t>(i)], 0, whole);
+    };
+    for (std::int64_t w = bound(slot); w < bound(slot + 1); ++w)
+      if (out.works[static_cast<std::size_t>(w)].slot < 0)
+        out.works[static_cast<std::size_t>(w)].slot = slot;
+  }
+  for (const Work& w : out.works) out.unplaced += w.slot < 0 ? 1 : 0;
+}
+
+// Keys of a work within its request.
+void place_keys(const DrawnPlan& out, Work& w) {
+  const auto requests = static_cast<std::int64_t>(out.requests.size());
+  if (w.record.batch < 0 || w.record.batch >= requests) return;
+  w.request = w.record.batch;
+  const plan::PlanningRequest& r = out.requests[static_cast<std::size_t>(w.request)];
+  const auto key_of = [&](std::int64_t page) {
+    return std::clamp<std::int64_t>((page - r.kv_begin) * out.page_size, 0, r.tokens);
+  };
+  w.key_begin = key_of(w.record.kv_begin);
+  w.key_end = std::max(w.key_begin, key_of(w.record.kv_end));
+}
+
+void place_tiles(const plan::PlanView& view, DrawnPlan& out) {
+  std::unordered_map<std::int32_t, std::int64_t> writers;  // of a first partial row
+  for (const Work& w : out.works)
+    if (w.slot >= 0 && w.record.partial_row >= 0) writers.emplace(w.record.partial_row, w.index);
+  const auto entries = static_cast<std::int64_t>(view.reduce_partial_map.size());
+  const auto rows = static_cast<std::int64_t>(view.reduce_final_map.size()) / 2;
+  const std::int64_t used = written(view.reduce_indptr);
+  for (std::int64_t t = 0; t + 1 < used && t < rows; ++t) {
+    const auto bound = [&](std::int64_t i) {
+      return std::clamp<std::int64_t>(view.reduce_indptr[static_cast<std::size_t>(i)], 0, entries);
+    };
+    if (bound(t + 1) <= bound(t)) continue;
+    Tile tile{.index = t,
+              .row_begin = view.reduce_final_map[static_cast<std::size_t>(2 * t)],
+              .row_end = view.reduce_final_map[static_cast<std::size_t>(2 * t + 1)],
+              .partial_rows = {},
+              .works = {}};
+    for (std::int64_t i = bound(t); i < bound(t + 1); ++i) {
+      const std::int32_t row = view.reduce_partial_map[static_cast<std::size_t>(i)];
+      const auto writer = writers.find(row);
+      tile.partial_rows.push_back(row);
+      tile.works.push_back(writer == writers.end() ? -1 : writer->second);
+      if (writer != writers.end()) {
+        Work& w = out.works[static_cast<std::size_t>(writer->second)];
+        w.tile = w.tile < 0 ? t : w.tile;
+      }
+    }
+    out.tiles.push_back(std::move(tile));
+  }
+}
+
+void measure_buffers(const plan::PlanView& view, DrawnPlan& out) {
+  std::int64_t merged = 0;
+  for (const Tile& tile : out.tiles) merged += std::ssize(tile.works);
+  const auto buffer = [&out](const char* name, std::span<const std::int32_t> words,
+                             std::int64_t used) {
+    const auto capacity = static_cast<std::int64_t>(words.size());
+    out.buffers.push_back({name, capacity, std::min(capacity, used)});
+  };
+  buffer("work_indptr", view.work_indptr, written(view.work_indptr));
+  buffer("work_info_set", view.work_info, std::ssize(out.works) * plan::kWorkItemWords);
+  buffer("reduce_indptr", view.reduce_indptr, written(view.reduce_indptr));
+  buffer("reduce_final_map", view.reduce_final_map,
+         out.tiles.empty() ? 0 : 2 * (out.tiles.back().index + 1));
+  buffer("reduce_partial_map", view.reduce_partial_map, merged);
+}
+
+Share share_of(const plan::PlanCheckInput& input, const PlannerPromise& promise,
+               const DrawnPlan& out) {
+  Share share;
+  share.granularity = std::max<std::int64_t>(1, promise.granularity);
+  share.overhead = ceil_div(16, input.page_size);
+  if (!promise.known) return share;
+  std::int64_t demand = 0;
+  for (const plan::PlanningRequest& r : out.requests)
+    demand += (ceil_div(ceil_div(r.tokens, input.page_size), share.granularity) + share.overhead) *
+              input.shape.tiles(r.q_end - r.q_begin);
+  const std::int64_t slots = std::max<std::int64_t>(1, input.shape.slots.count());
+  const auto planned = static_cast<std::int64_t>(out.requests.size());
+  const std::int64_t budget = promise.max_split < 0
+                                  ? slots
+                                  : std::clamp<std::int64_t>(promise.max_split * planned, 1, slots);
+  share.payload = ceil_div(demand, budget) + share.overhead;
+  share.tail = ceil_div(ceil_div(input.max_qo_len, input.page_size), share.granularity);
+  return share;
+}
+
+}  // namespace
+
+std::string DrawnPlan::request_name(std::int64_t planning_request) const {
+  const std::int64_t request = planning_request / fold;
+  std::string name = "request " + std::to_string(request);
+  if (fold > 1) name += " group " + std::to_string(planning_request % fold);
+  return name;
+}
+
+std::int64_t DrawnPlan::visible(const plan::PlanningRequest& request, std::int64_t row) const {
+  if (!causal) return request.tokens;
+  return std::clamp<std::int64_t>(request.tokens - (request.q_end - 1 - row), 0, request.tokens);
+}
+
+std::int64_t DrawnPlan::blocks(const Work& work) const {
+  const std::int64_t pages =
+      std::max<std::int64_t>(0, std::int64_t{work.record.kv_end} - work.record.kv_begin);
+  return ceil_div(pages, share.granularity) + share.overhead;
+}
+
+DrawnPlan draw_plan(const plan::PlanCheckInput& input, const PlannerPromise& promise,
+                    std::vector<Finding> findings) {
+  DrawnPlan out;
+  out.requests = planning_requests(input);
+  out.fold = std::max<std::int64_t>(1, input.shape.fold_ratio);
+  out.page_size = input.page_size;
+  out.causal = input.causal;
+  place_works(input.plan, out);
+  for (Work& w : out.works) place_keys(out, w);
+  place_tiles(input.plan, out);
+  measure_buffers(input.plan, out);
+  out.share = share_of(input, promise, out);
+  out.findings = std::move(findings);
+  std::int64_t marked = 0;
+  for (std::size_t i = 0; i < out.findings.size() && marked < kMostMarked; ++i) {
+    const std::int64_t work = out.findings[i].work;
+    if (work < 0 || work >= std::ssize(out.works)) continue;
+    Work& w = out.works[static_cast<std::size_t>(work)];
+    if (w.wrong()) continue;
+    w.finding = static_cast<std::int64_t>(i);
+    ++marked;
+  }
+  return out;
+}
+
+}  // namespace mla::show

@@ -1,0 +1,47 @@
+#include "properties/show/pictures.hpp"
+
+namespace mla::show {
+namespace {
+
+constexpr std::int64_t kLetters = 26;
+
+std::string range(std::int64_t begin, std::int64_t end) {
+  return std::to_string(begin) + ".." + std::to_string(end);
+}
+
+}  // namespace
+
+std::string work_label(const DrawnPlan& plan, const Work& work) {
+  if (std::ssize(plan.works) > kLetters) return std::to_string(work.index);
+  return {static_cast<char>('A' + work.index)};
+}
+
+std::string work_text(const DrawnPlan& plan, const Work& work) {
+  const plan::WorkItem& r = work.record;
+  std::string out = "work " + std::to_string(work.index);
+  if (std::ssize(plan.works) <= kLetters) out += " (" + work_label(plan, work) + ")";
+  out += work.slot < 0 ? ", run by no slot" : " on slot " + std::to_string(work.slot);
+  out += "\n" + (work.request < 0 ? "batch " + std::to_string(r.batch) + ", which is no request"
+                                  : plan.request_name(work.request));
+  out += "\nrows " + range(r.q_begin, r.q_end) + "\npages " + range(r.kv_begin, r.kv_end) + ": " +
+         counted(work.keys(), "key") + " of the request from key " +
+         std::to_string(work.key_begin) + "\nkv_offset " + std::to_string(r.kv_offset) +
+         ": tokens of the request after them\n";
+  if (r.partial_row < 0)
+    out += "writes the output";
+  else
+    out += "writes partial rows " +
+           range(r.partial_row, std::int64_t{r.partial_row} + r.q_end - r.q_begin);
+  if (work.wrong()) {
+    const Finding& f = plan.findings[static_cast<std::size_t>(work.finding)];
+    out += "\nWRONG: " + f.rule + ": " + f.what;
+  }
+  return out;
+}
+
+std::string work_class(const DrawnPlan& plan, const Work& work) {
+  return request_class(work.request < 0 ? -1 : work.request / plan.fold) +
+         (work.wrong() ? " wrong" : "");
+}
+
+}  // namespace mla::show
