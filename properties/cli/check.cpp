@@ -7,6 +7,7 @@
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/plan_objects.hpp"
+#include "properties/show/document.hpp"
 
 namespace mla::cli {
 namespace {
@@ -19,6 +20,7 @@ using Finding = PlanFinding;
 struct Options {
   std::vector<std::string> files;
   bool json = false;
+  std::string html;  // empty: none
 };
 
 constexpr const char* kFooter = R"(
@@ -32,17 +34,48 @@ cannot be checked (sparse, or a step without one).
 
 Examples:
   mla-testbed check dump.json
-  mla-testbed check fixtures/bundles/heads
+  mla-testbed check fixtures/bundles/heads --html heads.html
   mla-testbed plan 'mla1:2q1s8k;cu=80' --json | mla-testbed check -
   mla-testbed check --json fixtures/golden/*.json)";
 
+constexpr std::size_t kMostDrawn = 4'000'000;  // bytes of a page
+
+// The answer with the pictures of its plan, while they fit into the page.
+void draw_answer(const json& object, const Answer& answer, std::vector<show::Section>& sections) {
+  std::size_t bytes = 0;
+  for (const show::Section& s : sections) {
+    bytes += s.html.size();
+    for (const show::Picture& p : s.pictures) bytes += p.body.size();
+  }
+  show::Section section{.heading = answer.name, .html = "", .pictures = {}};
+  const auto drawn = draw_object(object, answer);
+  if (!drawn) {
+    for (const Finding& f : answer.findings)
+      section.html +=
+          "<p class=\"bad\">" + show::escape(f.rule) + ": " + show::escape(f.what) + "</p>\n";
+    if (!answer.culprit.empty())
+      section.html +=
+          "<p>at fault: " + show::escape(answer.culprit + ": " + answer.diagnosis) + "</p>\n";
+    section.html += "<p class=\"notes\">" + show::escape(drawn.error().message) + "</p>\n";
+  } else {
+    section.html = show::facts_html(drawn->facts) + show::findings_html(*drawn);
+    if (bytes < kMostDrawn)
+      section.pictures = show::all_pictures(*drawn);
+    else
+      section.html += "<p class=\"notes\">No pictures: the page would be too large.</p>\n";
+  }
+  sections.push_back(std::move(section));
+}
+
 // Appends the answers of a file.
-Status check_file(const std::string& path, std::vector<Answer>& answers) {
+Status check_file(const std::string& path, const Options& o, std::vector<Answer>& answers,
+                  std::vector<show::Section>& sections) {
   const auto objects = read_plan_objects(path);
   if (!objects) return objects.error();
   for (std::size_t place = 0; place < objects->size(); ++place) {
     auto answer = check_plan_object((*objects)[place], place);
     if (!answer) return in_plan_file(answer.error(), path, place);
+    if (!o.html.empty()) draw_answer((*objects)[place], *answer, sections);
     answers.push_back(std::move(*answer));
   }
   return std::nullopt;
@@ -65,6 +98,11 @@ Tally count(const std::vector<Answer>& answers) {
   return t;
 }
 
+std::string tally_text(const Tally& t) {
+  return std::to_string(t.valid) + " valid, " + std::to_string(t.broken) + " broken, " +
+         std::to_string(t.not_checked) + " not checked";
+}
+
 std::string text_of(const std::vector<Answer>& answers) {
   std::string out;
   for (const Answer& a : answers) {
@@ -81,9 +119,7 @@ std::string text_of(const std::vector<Answer>& answers) {
     for (const std::string& note : a.notes) out += "  note: " + note + "\n";
     if (!a.culprit.empty()) out += "  at fault: " + a.culprit + ": " + a.diagnosis + "\n";
   }
-  const Tally t = count(answers);
-  return out + std::to_string(t.valid) + " valid, " + std::to_string(t.broken) + " broken, " +
-         std::to_string(t.not_checked) + " not checked\n";
+  return out + tally_text(count(answers)) + "\n";
 }
 
 std::string json_of(const std::vector<Answer>& answers) {
@@ -107,13 +143,19 @@ std::string json_of(const std::vector<Answer>& answers) {
 
 ExitCode check(const Options& o) {
   std::vector<Answer> answers;
+  std::vector<show::Section> sections;
+  if (!o.html.empty())
+    if (const Status bad = check_writable(o.html)) return complain("check", *bad);
   for (const std::string& path : o.files)
-    if (const Status bad = check_file(path, answers)) return complain("check", *bad);
+    if (const Status bad = check_file(path, o, answers, sections)) return complain("check", *bad);
   const Tally t = count(answers);
   ExitCode code = ExitCode::held;
   if (t.not_checked > 0) code = ExitCode::skipped;
   if (answers.empty()) code = ExitCode::inconclusive;
   if (t.broken > 0) code = ExitCode::failed;
+  if (!o.html.empty())
+    if (const Status bad = write_file(o.html, show::html_page(tally_text(t), sections)))
+      return complain("check", *bad);
   return finish("check", o.json ? json_of(answers) : text_of(answers), code);
 }
 
@@ -124,6 +166,8 @@ void add_check(CLI::App& app, ExitCode& exit) {
   CLI::App* c = app.add_subcommand("check", "Check plan buffers in JSON files");
   c->add_option("files", o->files, "JSON files and bundles; - is stdin")->required();
   c->add_flag("--json", o->json, "Print one JSON object");
+  c->add_option("--html", o->html, "Also write a page with pictures of the plans to this file")
+      ->type_name("FILE");
   c->footer(kFooter);
   c->callback([o, &exit] { exit = check(*o); });
 }

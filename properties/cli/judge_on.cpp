@@ -2,6 +2,7 @@
 
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/failure_page.hpp"
 #include "properties/cli/interrupt.hpp"
 #include "properties/cli/progress.hpp"
 
@@ -58,14 +59,18 @@ RunSummary judge_on(const std::vector<NamedBackend>& backends, prop::RunOptions 
 prop::ExitCode judge_and_publish(std::string_view command,
                                  const std::vector<NamedBackend>& backends, prop::RunOptions run,
                                  bool progress, const Publication& publication) {
-  if (!publication.junit.empty())
-    if (const Status bad = check_writable(publication.junit)) return complain(command, *bad);
+  for (const std::string& path : {publication.junit, publication.html})
+    if (!path.empty())
+      if (const Status bad = check_writable(path)) return complain(command, *bad);
   catch_interrupts();
   Blocks blocks(publication.json);
   const RunSummary summary = judge_on(backends, std::move(run), progress, blocks);
   prop::ExitCode code = summary.exit_code();
   if (!publication.junit.empty())
     if (const Status bad = write_file(publication.junit, junit_report(summary)))
+      code = complain(command, *bad);
+  if (!publication.html.empty())
+    if (const Status bad = write_file(publication.html, run_page(summary, backends)))
       code = complain(command, *bad);
   if (blocks.bad()) return complain(command, *blocks.bad());
   return finish(command, publication.json ? json_report(summary) : verdict_table(summary), code);

@@ -16,6 +16,7 @@ namespace mla::cli {
 struct Publication {
   bool json = false;
   std::string junit;  // empty: none
+  std::string html;   // empty: none
 };
 
 // Judges, prints each failure block as soon as it is certain, then the table. In JSON mode stdout

@@ -30,6 +30,10 @@ void add_judging_options(CLI::App& command, JudgingOptions& o, bool choose_prope
   command.add_option("--junit", o.publication.junit, "Also write a JUnit XML report to this file")
       ->type_name("FILE");
   command
+      .add_option("--html", o.publication.html,
+                  "Also write a page with the verdicts and pictures of each failure to this file")
+      ->type_name("FILE");
+  command
       .add_option("--memory-limit", o.memory,
                   "Skip cases that need more memory, as 512M or 8G; default: what is available")
       ->type_name("SIZE");

@@ -8,6 +8,7 @@
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/backends.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/failure_page.hpp"
 #include "properties/cli/interrupt.hpp"
 #include "properties/cli/memory.hpp"
 #include "properties/cli/progress.hpp"
@@ -29,6 +30,7 @@ struct Options {
   std::vector<std::string> properties;
   std::string plant;  // empty: none
   bool statistics = false;
+  std::string html;    // empty: none
   std::string memory;  // empty: what is available
 };
 
@@ -59,10 +61,18 @@ std::string verdict_line(const prop::Property& p, const prop::Outcome& outcome) 
   return out + "\n";
 }
 
+// What a page shows of one backend.
+struct Shown {
+  const NamedBackend* backend = nullptr;
+  Facts verdicts;
+  std::optional<prop::Failure> failure;
+};
+
 // What one or more backends made of the case.
 struct Judged {
   std::string lines;  // one for each property
-  Status bad;         // stdout did not take a failure block
+  std::vector<Shown> shown;
+  Status bad;  // stdout did not take a failure block
   bool refused = false;
   std::int64_t held = 0;
   std::int64_t failed = 0;
@@ -84,6 +94,11 @@ struct Question {
   const prop::Interposer* defect = nullptr;
   std::string plant_option;  // " --plant BUG-021", for the replay
 };
+
+std::string verdict_words(const prop::Outcome& outcome) {
+  return std::string(prop::name(outcome.verdict)) +
+         (outcome.message.empty() ? "" : ": " + outcome.message);
+}
 
 void judge_on(const Question& question, const NamedBackend& named, Judged& judged) {
   Progress bar("properties", true, std::nullopt);
@@ -124,8 +139,28 @@ void judge_on(const Question& question, const NamedBackend& named, Judged& judge
     judged.lines += named.emulation->text();
     judged.findings += std::ssize(named.emulation->findings());
   }
+  Facts verdicts;
+  for (std::size_t p = 0; p < question.properties.size(); ++p)
+    verdicts.emplace_back(question.properties[p]->id, verdict_words(judgement.outcomes[p]));
+  for (const std::string& line : judgement.launches().lines())
+    verdicts.emplace_back("launched", line);
+  judged.shown.push_back({&named, std::move(verdicts), std::nullopt});
+  if (failure.property != nullptr) judged.shown.back().failure = failure;
   if (failure.property != nullptr && !judged.bad)
     judged.bad = write_stdout(prop::failure_block(failure) + "\n");
+}
+
+// Executes the case once more on each backend, for the pictures.
+std::string replay_page(const Question& question, const Judged& judged) {
+  std::vector<show::Section> sections;
+  for (const Shown& s : judged.shown) {
+    sections.push_back({.heading = "backend " + s.backend->name,
+                        .html = show::facts_html(s.verdicts),
+                        .pictures = {}});
+    if (s.failure) sections.push_back(failure_section(*s.failure));
+    sections.push_back(pictures_of_case(question.spec, *s.backend->backend, question.defect));
+  }
+  return show::html_page("mla-testbed replay " + format_case(question.spec), sections);
 }
 
 // What each kernel did on the emulated device, launches added up.
@@ -179,7 +214,7 @@ ExitCode replay(const Options& o) {
   if (!backends) return complain("replay", backends.error());
   if (is_bundle(o.line)) {
     if (o.plant.empty() && o.properties.empty() && !o.statistics)
-      return with_findings(replay_bundle(o.line, *backends), *backends);
+      return with_findings(replay_bundle(o.line, *backends, o.html), *backends);
     return complain("replay",
                     {ErrorCode::usage,
                      "--property, --plant and --statistics go with a case: a bundle is held to the "
@@ -207,6 +242,8 @@ ExitCode replay(const Options& o) {
   const auto limit = memory_limit(o.memory);
   if (!limit) return complain("replay", limit.error());
   if (const Status bad = check_memory(*c, *limit)) return complain("replay", *bad);
+  if (!o.html.empty())
+    if (const Status bad = check_writable(o.html)) return complain("replay", *bad);
   announce("replay", *c, std::ssize(question.properties));
   catch_interrupts();
   Judged judged;
@@ -215,6 +252,9 @@ ExitCode replay(const Options& o) {
   std::string data = "case " + format_case(*c) + "\n" + judged.lines;
   if (o.statistics)
     data += log.text(c->arch == Arch::gfx942 ? gfx::Arch::gfx942 : gfx::Arch::gfx950);
+  if (!o.html.empty())
+    if (const Status bad = write_file(o.html, replay_page(question, judged)))
+      return complain("replay", *bad);
   return finish("replay", data, judged.exit_code());
 }
 
@@ -238,6 +278,8 @@ void add_replay(CLI::App& app, ExitCode& exit) {
                 "Refuse a case that needs more memory, as 512M or 8G; default: what is available")
       ->type_name("SIZE");
   c->add_option("--plant", o->plant, "Plant this known defect first")->type_name("ID");
+  c->add_option("--html", o->html, "Also write a page with the verdicts and pictures to this file")
+      ->type_name("FILE");
   c->footer(kFooter);
   c->callback([o, &exit] { exit = replay(*o); });
 }

@@ -7,6 +7,7 @@
 #include "properties/capture/live_values.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/failure_page.hpp"
 #include "properties/judge/judge.hpp"
 #include "properties/step/compare.hpp"
 
@@ -56,15 +57,20 @@ struct Trial {
     }
   }
 
+  // Of the result that was judged wrong last.
+  mutable show::ErrorMap errors;
+
   [[nodiscard]] Outcome judge(DecodeResult result, const cpu::ReferenceResult& wanted) const {
     if (values.affected() == step.batch.rows().count())
       return prop::skipped("a value that is not finite reaches every row");
     spare(result.out, result.lse);
-    return prop::compare({.result = result,
-                          .reference = wanted,
-                          .metadata = step.metadata,
-                          .requests = step.batch.requests,
-                          .heads = step.spec.heads});
+    Outcome outcome = prop::compare({.result = result,
+                                     .reference = wanted,
+                                     .metadata = step.metadata,
+                                     .requests = step.batch.requests,
+                                     .heads = step.spec.heads});
+    if (outcome.verdict == Verdict::fail) errors = error_map_of(result, wanted, step.spec.heads);
+    return outcome;
   }
 };
 
@@ -110,9 +116,23 @@ std::string input_lines(const Trial& trial) {
   return text;
 }
 
+std::string page_of(const std::string& name, const Trial& trial, const std::string& text) {
+  show::Section section{.heading = "", .html = block_html(text), .pictures = {}};
+  section.pictures = show::error_pictures(trial.errors, "the wrong result");
+  if (trial.step.metadata.plan) {
+    const show::DrawnPlan drawn = draw_metadata(trial.step.metadata, trial.errors);
+    section.html += show::findings_html(drawn);
+    for (show::Picture& p : show::all_pictures(drawn)) section.pictures.push_back(std::move(p));
+  }
+  return show::html_page("mla-testbed replay: " + name, {section});
+}
+
 }  // namespace
 
-ExitCode replay_bundle(const std::string& path, const std::vector<NamedBackend>& backends) {
+ExitCode replay_bundle(const std::string& path, const std::vector<NamedBackend>& backends,
+                       const std::string& html) {
+  if (!html.empty())
+    if (const Status bad = check_writable(html)) return complain("replay", *bad);
   const auto bundle = read_bundle(path);
   if (!bundle) return complain("replay", bundle.error());
   const auto refuse = [&path](Error error) {
@@ -152,6 +172,9 @@ ExitCode replay_bundle(const std::string& path, const std::vector<NamedBackend>&
   failed = failed || engine.verdict == Verdict::fail || !trial.values.sentences.empty();
   if (const std::string fault = fault_of(*plan, trial, backends_held, engine); !fault.empty())
     text += "at fault: " + fault + "\n";
+  if (!html.empty())
+    if (const Status bad = write_file(html, page_of(plan->name, trial, text)))
+      return complain("replay", *bad);
   return finish("replay", text,
                 failed      ? ExitCode::failed
                 : held == 0 ? ExitCode::skipped

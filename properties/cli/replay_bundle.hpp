@@ -14,6 +14,8 @@ namespace mla::cli {
 
 // Judges the plan, then the result of each backend, then the engine's own if it was dumped, and
 // prints what was found and whose fault it is.
-prop::ExitCode replay_bundle(const std::string& path, const std::vector<NamedBackend>& backends);
+// With `html`, also writes a page with the errors of the wrong result and the plan.
+prop::ExitCode replay_bundle(const std::string& path, const std::vector<NamedBackend>& backends,
+                             const std::string& html);
 
 }  // namespace mla::cli

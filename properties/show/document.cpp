@@ -1,5 +1,7 @@
 #include "properties/show/document.hpp"
 
+#include <set>
+
 #include "properties/show/pictures.hpp"
 
 namespace mla::show {
@@ -30,7 +32,7 @@ constexpr std::string_view kPageSheet =
     R"(body { font: 15px/1.45 Helvetica, Arial, 'DejaVu Sans', sans-serif;
   color: #1f2933; background: #ffffff; max-width: 1040px; margin: 24px auto; padding: 0 20px }
 h1 { font-size: 19px; overflow-wrap: anywhere }
-h2 { font-size: 16px; margin: 34px 0 6px }
+h2 { font-size: 16px; margin: 34px 0 6px; overflow-wrap: anywhere }
 p, li { margin: 4px 0; overflow-wrap: anywhere }
 table { border-collapse: collapse; font-size: 13.5px }
 td, th { padding: 2px 14px 2px 0; text-align: left; vertical-align: top; overflow-wrap: anywhere }
@@ -60,8 +62,21 @@ std::string breakable(std::string_view text) {
   return out;
 }
 
-std::string picture_html(const Picture& p) {
-  std::string out = "<h2 id=\"" + escape(p.id) + "\">" + escape(p.title) + "</h2>\n" + svg_of(p);
+// The name by which the page's list leads to a picture; empty for further ones of the same kind.
+class Anchors {
+ public:
+  std::string next(const Picture& p) {
+    const std::string name = p.id.starts_with("pages") ? "pages" : p.id;
+    return seen_.insert(name).second ? name : std::string();
+  }
+
+ private:
+  std::set<std::string> seen_;
+};
+
+std::string picture_html(const Picture& p, const std::string& anchor) {
+  std::string out = anchor.empty() ? "<h2>" : "<h2 id=\"" + escape(anchor) + "\">";
+  out += escape(p.title) + "</h2>\n" + svg_of(p);
   for (const std::string& note : p.notes) out += "<p class=\"notes\">" + escape(note) + "</p>\n";
   return out;
 }
@@ -75,17 +90,17 @@ std::string html_page(const std::string& title, const std::vector<Section>& sect
       "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>" +
       escape(title) + "</title>\n<style>\n" + std::string(kPageSheet) + std::string(sheet()) +
       "</style>\n</head>\n<body>\n<h1>" + breakable(title) + "</h1>\n<nav>";
+  Anchors named;
   for (const Section& s : sections)
     for (const Picture& p : s.pictures)
-      if (!p.id.starts_with("pages") || &p == &s.pictures.front() ||
-          !(&p - 1)->id.starts_with("pages"))
-        out += "<a href=\"#" + escape(p.id) + "\">" +
-               escape(p.id.starts_with("pages") ? "pages" : p.id) + "</a>";
+      if (const std::string anchor = named.next(p); !anchor.empty())
+        out += "<a href=\"#" + escape(anchor) + "\">" + escape(anchor) + "</a>";
   out += "</nav>\n";
+  Anchors anchors;
   for (const Section& s : sections) {
-    if (!s.heading.empty()) out += "<h2>" + escape(s.heading) + "</h2>\n";
+    if (!s.heading.empty()) out += "<h2>" + breakable(s.heading) + "</h2>\n";
     out += s.html;
-    for (const Picture& p : s.pictures) out += picture_html(p);
+    for (const Picture& p : s.pictures) out += picture_html(p, anchors.next(p));
   }
   return out + "<script>" + std::string(kScript) + "</script>\n</body>\n</html>\n";
 }

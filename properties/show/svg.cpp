@@ -147,6 +147,13 @@ std::string_view sheet() {
 .trim { fill: #e4e7eb; stroke: #9aa5b1; stroke-dasharray: 2 2 }
 .gap { fill: #ffd6d6; stroke: #c0392b; stroke-dasharray: 3 2 }
 .twice { fill: #f3a6a6; stroke: #c0392b }
+.h0 { fill: #e3f1e1 }
+.h1 { fill: #c3e2bd }
+.h2 { fill: #ffd98a }
+.h3 { fill: #f28a3c }
+.h4 { fill: #c92a2a }
+.h5 { fill: #3b0d0d }
+.h6 { fill: #e4e7eb }
 .out { fill: #ffffff; stroke: #52606d }
 .arrow { stroke: #7b8794; fill: none }
 .dot { stroke-width: 3; stroke-linecap: round }

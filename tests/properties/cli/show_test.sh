@@ -17,6 +17,7 @@ expect_baseline show_reduce.html
 expect_out 'partial row 10: nobody writes it'
 
 # Without an option the page is plan.html; messages go to stderr.
+here=$root/tests/properties/cli
 cd "$scratch" || exit 1
 try show "$case"
 expect_exit 0
@@ -77,3 +78,60 @@ try show evil.json --svg -
 expect_no_out '<script'
 try show evil.json --trace -
 expect_out '"plan":"</title><script>alert\(1\)</script>\\u202e\\u0000"'
+
+# check: a page with the broken records, and with what cannot be drawn.
+bundles=$root/fixtures/bundles
+try check "$bundles/word" "$bundles/arange" "$bundles/sound" --html check.html
+expect_exit 1
+expect_out '1 valid, 2 broken, 0 not checked'
+cp check.html out
+expect_out '<title>1 valid, 2 broken, 0 not checked</title>'
+expect_out 'kv_offset 116, but 117 keys of the request follow'
+expect_out 'class="r0 wrong"'
+expect_out 'there is no plan to draw: the lists of the batch are wrong'
+try check "$bundles/word" --html /nonexistent/check.html
+expect_exit 3
+expect_silent out
+
+# replay: where the result is wrong, which works computed it, and the command that repeats it.
+try replay 'mla1:2q4s40;heads=8' --property P12 --plant SEED-qo-arange --html replay.html \
+  --backend cpu-portable
+expect_exit 1
+sed 's/at most [0-9.e+]* times/at most N times/' replay.html >out
+expect_baseline show_replay.html
+expect_out 'never written, or not finite'
+expect_out '<b>guilty</b>: no work computes row 2 head 0, the worst of the result'
+expect_out '<pre>mla-testbed replay &#39;mla1:2q4s40;.*&#39; --property P12 --backend cpu-portable --plant SEED-qo-arange</pre>'
+try replay 'mla1:1q1s300' --property P05 --html replay.html
+expect_exit 0
+cp replay.html out
+expect_out 'within its bounds'
+expect_no_out 'FAIL'
+try replay 'mla1:2q300s900;arch=gfx950;dtype=bf16/fp8;kind=prefill;workspace=512' --property P05 \
+  --html replay.html
+cp replay.html out
+expect_out 'Pictures show decode steps; this is one of kind prefill'
+try replay 'mla1:1q1s900;planner=none' --property P24 --html replay.html
+cp replay.html out
+expect_out 'There is no plan to draw: route split'
+try replay "$bundles/kernel" --html bundle.html
+expect_exit 1
+cp bundle.html out
+expect_out '<b>guilty</b>: work 0 computes row 0 head 10'
+expect_out 'The error of the wrong result'
+try replay 'mla1:1q1s300' --property P05 --html /nonexistent/replay.html
+expect_exit 3
+expect_silent out
+
+# run: the table of verdicts, and each failure with its pictures.
+try run --cases 60 --seed 1 --property P00,P05 --no-progress --html run.html
+expect_exit 1
+cp run.html out
+expect_out 'mla-testbed run: a property failed \(exit 1\)'
+expect_out '<td>P05</td><td>plan_coverage</td>.*<td class="good">pass</td>'
+expect_out '<td>P00</td><td>canary</td>.*<td class="bad">fail</td>'
+expect_out 'Made smaller 1 time, from mla1:'
+expect_out '<pre>mla-testbed replay .* --property P00</pre>'
+try run --cases 5 --html /nonexistent/run.html
+expect_exit 3
+expect_err '/nonexistent/run.html'

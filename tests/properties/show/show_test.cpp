@@ -6,6 +6,7 @@
 #include "core/engine/decode_builder.hpp"
 #include "properties/show/document.hpp"
 #include "properties/show/drawn_plan.hpp"
+#include "properties/show/error_map.hpp"
 #include "properties/show/pictures.hpp"
 
 using namespace mla;
@@ -262,4 +263,39 @@ TEST_CASE("a page loads nothing") {
   const std::string page = plan_page(Planned(kReadme).drawn());
   CHECK_THAT(page, Contains("default-src 'none'"));
   CHECK_THAT(page, !Contains("src=\"") && !Contains("@import") && !Contains("url("));
+}
+
+TEST_CASE("an error map has the level of each row and head, neighbours of one level together") {
+  ErrorMap map;
+  map.rows = 2;
+  map.heads = 4;
+  map.pairs = {0.1F, 0.2F, 3, 200, kUnwritten, kNotJudged, 1, 1.01F};
+  const auto pictures = error_pictures(map, "the result");
+  REQUIRE(pictures.size() == 1);
+  const std::string& body = pictures[0].body;
+  CHECK_THAT(body, Contains("row 0, heads 0–1: at most 0.2 times the bound"));
+  CHECK_THAT(body, Contains("class=\"h2\"") && Contains("row 0, head 2: at most 3 times"));
+  CHECK_THAT(body, Contains("row 0, head 3: at most 200 times"));
+  CHECK_THAT(body, Contains("row 1, head 0: at most never written, or not finite"));
+  CHECK_THAT(body, Contains("row 1, head 1: at most not judged"));
+  CHECK(occurrences(body, "class=\"h1\"") == 2);  // the legend and head 2
+  CHECK(occurrences(body, "class=\"h2\"") == 3);  // the legend, and one in each row
+}
+
+TEST_CASE("an error map of many rows keeps the worst element of those drawn together") {
+  ErrorMap map;
+  map.rows = 6400;
+  map.heads = 300;
+  map.pairs.assign(6400 * 300, 0.1F);
+  map.pairs[123 * 300 + 299] = 50;
+  map.worst_row = 123;
+  map.dims = 512;
+  map.worst_dims.assign(300 * 512, std::numeric_limits<float>::quiet_NaN());
+  const auto pictures = error_pictures(map, "the result");
+  REQUIRE(pictures.size() == 2);
+  CHECK_THAT(pictures[0].body, Contains("rows 100–199, heads 297–299: at most 50 times the bound"));
+  CHECK(pictures[0].notes.size() == 1);
+  CHECK(pictures[0].body.size() + pictures[1].body.size() < 500'000);
+  CHECK_THAT(pictures[1].body, Contains("class=\"h5\""));
+  CHECK(error_pictures({}, "nothing").empty());
 }
