@@ -9,18 +9,16 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../../.." && pwd)
+# shellcheck source=tests/python/environment.sh
+. "$here/../environment.sh"
 build=$(cd "${1?run.sh needs a build directory}" && pwd)
 shift
 venv=$build/venv-triton
 
-if ! cmp -s "$here/requirements.txt" "$venv/requirements.txt"; then
-  rm -rf "$venv"
-  { python3 -m venv "$venv" && timeout 600 "$venv/bin/pip" install --quiet -r "$here/requirements.txt"; } || {
-    echo "skipped: no virtual environment with Triton: pip install -r $here/requirements.txt"
-    exit 10
-  }
-  cp "$here/requirements.txt" "$venv/requirements.txt"
-fi
+environment "$venv" "$(<"$triton_requirements")" install_triton || {
+  echo "skipped: no virtual environment with Triton: pip install -r $triton_requirements"
+  exit 10
+}
 
 export MLA_TESTBED_LIBRARY=$build/lib/libmla_testbed.so PYTHONDONTWRITEBYTECODE=1
 export PYTHONPATH=$root/properties/python${PYTHONPATH:+:$PYTHONPATH}

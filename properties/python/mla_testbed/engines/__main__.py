@@ -65,6 +65,8 @@ def _common(made: argparse.ArgumentParser) -> None:
                            "MLA_TESTBED_SGLANG)")
     made.add_argument("--late-copies", action="store_true",
                       help="copies that do not block happen as late as a stream allows")
+    made.add_argument("--without-aiter", action="store_true",
+                      help="builders only, over this project's planners under AITER's names")
     made.add_argument("--option", metavar="NAME=VALUE", action="append", default=[], type=_option,
                       help="of the adapter, such as dcp=2 for vllm (docs/engines.md)")
     made.add_argument("--timeout", type=_seconds, default=ONE_CASE, help="for one case (120s)")
@@ -131,8 +133,8 @@ def _error(error: BaseException, code: int) -> int:
 
 
 def _setting(options: argparse.Namespace) -> Setting:
-    return Setting(options.engine, options.python, options.late_copies, options.timeout,
-                   tuple(options.option))
+    return Setting(options.engine, options.python, options.late_copies, options.without_aiter,
+                   options.timeout, tuple(options.option))
 
 
 def _plan(options: argparse.Namespace) -> Plan:

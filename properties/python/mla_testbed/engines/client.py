@@ -36,7 +36,7 @@ class Setting:
         engine: its name, or "module:class" of an adapter.
         python: interpreter or virtual environment; None: what the engine's variable names, else
             this one.
-        late_copies: see engine.Machine.
+        late_copies, without_aiter: see engine.Machine.
         one_case: seconds for a case.
         options: of the adapter, as "name=value".
     """
@@ -44,6 +44,7 @@ class Setting:
     engine: str
     python: str | None = None
     late_copies: bool = False
+    without_aiter: bool = False
     one_case: float = ONE_CASE
     options: tuple[str, ...] = ()
 
@@ -71,11 +72,13 @@ class Worker:
 
     Attributes:
         version, aiter: what the engine said, "" before.
+        attends: whether its adapter can attend.
     """
 
     def __init__(self, setting: Setting, arch: str, compute_units: int) -> None:
         self.setting, self.arch, self.compute_units = setting, arch, compute_units
         self.name = self.version = self.aiter = ""
+        self.attends = True
         self._process: subprocess.Popen[bytes] | None = None
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 as long as the worker
         self._rest = b""
@@ -90,7 +93,8 @@ class Worker:
             return
         command = [interpreter(self.setting), "-m", "mla_testbed.engines.worker",
                    self.setting.engine, self.arch, str(self.compute_units)]
-        command += (["late"] if self.setting.late_copies else []) + list(self.setting.options)
+        command += ["late"] * self.setting.late_copies
+        command += ["without-aiter"] * self.setting.without_aiter + list(self.setting.options)
         paths = [str(_PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])]
         self._rest = b""
         # A session of its own: the interrupt of a terminal is the command's.
@@ -106,6 +110,7 @@ class Worker:
                                 f"{why}")
         self.name, self.version, self.aiter = (
             str(answer[key]) for key in ("engine", "version", "aiter"))
+        self.attends = bool(answer["attends"])
 
     def ask(
         self, case: str, *, attend: bool = False, bundles: str | None = None, cover: bool = False

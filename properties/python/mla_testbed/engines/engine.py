@@ -130,12 +130,14 @@ class Machine:
     Attributes:
         arch, compute_units: the GPU.
         late_copies: copies that do not block happen as late as a stream allows.
+        without_aiter: planners under AITER's names take its place (without_aiter.py).
         options: of the adapter, as (name, value).
     """
 
     arch: str
     compute_units: int
     late_copies: bool = False
+    without_aiter: bool = False
     options: tuple[tuple[str, str], ...] = ()
 
     def option(self, known: dict[str, tuple[str, ...]]) -> dict[str, str]:

@@ -75,6 +75,7 @@ class Tally:
     steps: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     blocks: dict[str, Block] = dataclasses.field(default_factory=dict)
     unexpected: list[str] = dataclasses.field(default_factory=list)
+    unattended: list[str] = dataclasses.field(default_factory=list)
     seconds: float = 0.0
     interrupted: bool = False
 
@@ -123,6 +124,9 @@ def summary(tally: Tally, ledger: list[Known]) -> str:
     for name, times in sorted(tally.known.items()):
         lines.append(f"known-fail {name}: {times} cases: {why[name].why} ({why[name].link})")
     lines += [f"unexpected pass: {text}" for text in tally.unexpected]
+    if tally.unattended:
+        lines.append("not judged, because nothing is attended in this run: the witness of "
+                     + ", ".join(tally.unattended))
     for kind, times in tally.reasons.most_common(_SHOWN):
         lines.append(f"{times} {kind} ({tally.example[kind]})")
     if tally.opinions:

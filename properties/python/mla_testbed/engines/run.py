@@ -48,7 +48,8 @@ class Plan:
         text = f"--engine {self.setting.engine}"
         text += f" --arch {self.arch}" if self.arch else ""
         text += "".join(f" --option {option}" for option in self.setting.options)
-        return text + (" --late-copies" if self.setting.late_copies else "")
+        text += " --late-copies" if self.setting.late_copies else ""
+        return text + (" --without-aiter" if self.setting.without_aiter else "")
 
 
 class Run:
@@ -121,6 +122,9 @@ class Run:
             if not known.concerns(known.engine, worker.version, worker.aiter):
                 continue
             found = self.judge(known.witness, attend=True)
+            if found.verdict == PASS and not worker.attends:
+                self.tally.unattended.append(known.id)
+                continue
             if not any(known.explains(f, found.facts) for f in found.findings):
                 how = found.reason or "; ".join(f.what for f in found.findings) or found.verdict
                 self.tally.unexpected.append(f"{known.id} on its witness {known.witness}: {how}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.machinery
 import importlib.metadata
+import importlib.util
 import os
 import pathlib
 import subprocess
@@ -17,13 +18,19 @@ import torch
 from .. import world
 from ..aiter import Stage
 from ..world import Machine as Gpu
+from . import without_aiter
 from .engine import Machine
 
+_VISION = ("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+           "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+_kept: list[Any] = []
 
-def enter(machine: Machine) -> Stage:
+
+def enter(machine: Machine, *, all_names: bool = False) -> Stage:
     """Sets up this process, for its whole life.
 
-    AITER_SRC names AITER's source tree; without it, an installed `aiter` is imported.
+    AITER_SRC names AITER's source tree; without it, an installed `aiter` is imported. A machine
+    `without_aiter` has planners under its names instead, and with `all_names` every other name too.
 
     Raises:
         ImportError: torch, Triton or AITER is not there.
@@ -31,9 +38,13 @@ def enter(machine: Machine) -> Stage:
     if "TRITON_DEFAULT_FP_FUSION" not in os.environ:
         os.environ["TRITON_DEFAULT_FP_FUSION"] = "1"  # what Triton does, without its warning
     gpu = world.machine(machine.arch, machine.compute_units, late_copies=machine.late_copies)
-    stage = Stage(gpu, None, tree=os.environ.get("AITER_SRC"))
+    tree = None if machine.without_aiter else os.environ.get("AITER_SRC")
+    stage = Stage(gpu, None, tree=tree)
+    if machine.without_aiter:
+        without_aiter.install(machine, all_names=all_names)
     sys.modules["amdsmi"] = amdsmi(gpu)
     only_our_driver()
+    vision_operations()
     world_inside_operations(stage.world)
     return stage
 
@@ -82,6 +93,17 @@ def only_our_driver() -> None:
             backend.driver.is_active = staticmethod(lambda: False)
 
 
+def vision_operations() -> None:
+    """torchvision of PyPI cannot load its CUDA library here; its Python asks for two operations."""
+    if importlib.util.find_spec("torchvision") is None:
+        return
+    library = torch.library.Library("torchvision", "FRAGMENT")
+    for schema in _VISION:
+        if not hasattr(torch.ops.torchvision, schema.partition("(")[0]):
+            library.define(schema)
+    _kept.append(library)  # the definitions end with it
+
+
 def amdsmi(gpu: Gpu) -> types.ModuleType:
     """A module that answers for one GPU."""
     made: Any = types.ModuleType("amdsmi")
@@ -105,6 +127,8 @@ def aiter_version() -> str:
     """The commit of AITER's source tree, or the version of the installed package."""
     import aiter
 
+    if not hasattr(aiter, "__file__"):
+        return without_aiter.VERSION
     tree = pathlib.Path(str(aiter.__file__)).resolve().parents[1]
     if (tree / ".git").exists():
         asked = subprocess.run(["git", "-C", str(tree), "rev-parse", "--short=12", "HEAD"],

@@ -1,10 +1,11 @@
-"""The process in which one engine runs on one machine: cases as JSON lines in, judgements out.
+r"""The process in which one engine runs on one machine: cases as JSON lines in, judgements out.
 
-    python -m mla_testbed.engines.worker ENGINE ARCH COMPUTE_UNITS [late] [OPTION=VALUE ...]
+    python -m mla_testbed.engines.worker ENGINE ARCH COMPUTE_UNITS [late] [without-aiter] \
+        [OPTION=VALUE ...]
 
 Engines keep state in modules, and their imports depend on the architecture: one configuration is
-one process. The first line out is {"engine", "version", "aiter"} or {"error"}. Whatever else the
-engine prints goes to standard error.
+one process. The first line out is {"engine", "version", "aiter", "attends"} or {"error"}. Whatever
+else the engine prints goes to standard error.
 """
 
 from __future__ import annotations
@@ -28,13 +29,14 @@ def main(arguments: list[str]) -> int:
     os.dup2(2, 1)
     name, arch, units, *more = arguments
     options = tuple((n, v) for n, equals, v in (text.partition("=") for text in more) if equals)
-    machine = adapters.Machine(arch, int(units), "late" in more, options)
+    machine = adapters.Machine(arch, int(units), "late" in more, "without-aiter" in more, options)
     try:
         engine = adapters.load(name, machine)
     except (ImportError, MlaError, OSError) as e:
         _say(out, {"error": f"{type(e).__name__}: {e}"})
         return 3
-    _say(out, {"engine": engine.name, "version": engine.version, "aiter": engine.aiter})
+    _say(out, {"engine": engine.name, "version": engine.version, "aiter": engine.aiter,
+               "attends": getattr(engine, "attends", True)})
     coverage = Coverage(getattr(engine, "sources", ()))
     for text in sys.stdin:
         asked: dict[str, Any] = json.loads(text)

@@ -30,12 +30,13 @@ class SglangEngine:
 
     def __init__(self, of: Machine) -> None:
         self.machine = of
-        surroundings.enter(of)
+        surroundings.enter(of, all_names=True)  # it imports a hundred, and all or none of them
         machine.prepare()
         self.module = machine.import_backend()
         self.sources: tuple[str, ...] = (str(self.module.__file__),)
         self.version = machine.version()
         self.aiter = surroundings.aiter_version()
+        self.attends = not of.without_aiter
         self.observed = Observed(of.arch, of.compute_units)
         self._globals = {name: getattr(self.module, name) for name in _GLOBALS}
         self._graph = False

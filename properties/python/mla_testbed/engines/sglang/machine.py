@@ -20,12 +20,8 @@ from typing import Any, NoReturn
 COMPILED = "sgl_kernel"
 BACKEND = "sglang.srt.layers.attention.aiter_backend"
 
-_VISION = ("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
-           "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
 #: What `aiter_backend` imports from AITER in one statement: without one of them it has none.
 _FROM_AITER = ("get_mla_metadata_v1", "get_ps_metadata_v1", "mla_decode_fwd", "mla_prefill_fwd")
-
-_kept: list[Any] = []
 
 
 class NoKernelError(ImportError):
@@ -69,20 +65,6 @@ def prepare() -> None:
     os.environ["SGLANG_USE_AITER"] = "1"
     if importlib.util.find_spec(COMPILED) is None:
         sys.meta_path.append(_Finder())
-    _vision_operations()
-
-
-def _vision_operations() -> None:
-    """torchvision of PyPI cannot load its CUDA library here; its Python asks for two operations."""
-    import torch
-
-    if importlib.util.find_spec("torchvision") is None:
-        return
-    library = torch.library.Library("torchvision", "FRAGMENT")
-    for schema in _VISION:
-        if not hasattr(torch.ops.torchvision, schema.partition("(")[0]):
-            library.define(schema)
-    _kept.append(library)  # the definitions end with it
 
 
 def import_backend() -> ModuleType:

@@ -49,7 +49,7 @@ class VllmEngine:
         self._device = torch.device("cuda")
         options = machine.option(OPTIONS)
         self._method, self._ranks = options["speculation"], int(options["dcp"])
-        self.attends = self._ranks == 1
+        self.attends = self._ranks == 1 and not machine.without_aiter
         if self._ranks > 1:
             config.share_contexts(self._ranks)
         self._builder: Any = None

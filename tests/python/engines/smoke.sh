@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Fifty random cases, half of them for each architecture, on the unmodified builder of an engine.
+#
+#   tests/python/engines/smoke.sh BUILD vllm|sglang
+#
+# Where AITER_SRC names a source tree of AITER, a few cases are attended too. Elsewhere the builder
+# runs on this project's planners (--without-aiter). The environment lies in BUILD/venv-smoke-ENGINE,
+# over the torch of BUILD/venv-triton, and is made once. Exit: 0 all passed, 1 a test failed, 10
+# skipped: pip cannot install the engine.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../../.." && pwd)
+# shellcheck source=tests/python/environment.sh
+. "$here/../environment.sh"
+build=$(cd "${1?smoke.sh needs a build directory}" && pwd)
+engine=${2?smoke.sh needs an engine, vllm or sglang}
+base=$build/venv-triton
+venv=$build/venv-smoke-$engine
+requirements=$root/properties/python/mla_testbed/engines/$engine/requirements.txt
+
+# vllm: nothing is compiled. With "+empty" in its version, pip would take it for another one.
+engine_vllm() {
+  VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.33.0 \
+    "$@" --no-binary vllm --no-build-isolation vllm==0.33.0
+}
+engine_sglang() {
+  "$@" sglang==0.5.19
+}
+install_engine() {
+  local site pip=(timeout 900 "$1/bin/pip" install -qq --no-compile)
+  site=$(echo "$1"/lib/python3*/site-packages)
+  echo "$base"/lib/python3*/site-packages > "$site/base.pth"
+  "${pip[@]}" -r "$requirements" && "engine_$engine" "${pip[@]}" --no-deps || return 1
+  # The package's entry points, which a PYTHONPATH does not have: Triton looks for its backend there.
+  mkdir "$site/mla_testbed-0.dist-info"
+  printf 'Metadata-Version: 2.1\nName: mla-testbed\nVersion: 0\n' \
+    > "$site/mla_testbed-0.dist-info/METADATA"
+  printf '[triton.backends]\nmla_testbed = mla_testbed.triton\n' \
+    > "$site/mla_testbed-0.dist-info/entry_points.txt"
+}
+
+environment "$base" "$(<"$triton_requirements")" install_triton || {
+  echo "skipped: no virtual environment with Triton: pip install -r $triton_requirements"
+  exit 10
+}
+environment "$venv" "$(cat "$triton_requirements" "$requirements" "${BASH_SOURCE[0]}")" install_engine || {
+  echo "skipped: pip cannot install $engine and $requirements"
+  exit 10
+}
+
+export MLA_TESTBED_LIBRARY=$build/lib/libmla_testbed.so PYTHONPYCACHEPREFIX=$build/pycache
+export PYTHONPATH=$root/properties/python${PYTHONPATH:+:$PYTHONPATH}
+export TRITON_CACHE_DIR=${TRITON_CACHE_DIR:-$build/triton-cache} MLA_TESTBED_SMOKE=$engine
+cd "$root"
+exec "$venv/bin/python" -m pytest -q --durations=3 -p no:cacheprovider "$here/smoke_test.py"
