@@ -9,6 +9,11 @@ import subprocess
 import sys
 
 import pytest
+from mla_testbed import UsageError
+from mla_testbed._options import COMPUTE_UNITS
+from mla_testbed.engines import adapt
+from mla_testbed.engines.line import CaseLine
+from mla_testbed.engines.run import drawn
 
 ENGINE = os.environ.get("MLA_TESTBED_SMOKE", "")
 if not ENGINE:
@@ -16,24 +21,32 @@ if not ENGINE:
                 allow_module_level=True)
 #: With AITER's sources a few cases are attended; without them the planners are this project's.
 HOW = ["--attend", "3"] if os.environ.get("AITER_SRC") else ["--without-aiter"]
-#: Defects of these versions that no attention is needed for: case and sentence.
-WRONG = {"vllm": ("mla1:1q1s1;heads=32;pad=1", "the planner would read qo_indptr up to entry"),
-         "sglang": ("mla1:1q1s17;heads=16;dtype=fp8/fp8",
-                    "keys 16..17 of the request are covered by no work")}
+#: A defect of each engine's version that no attention is needed for. Its witness is a case of every
+#: run, so the ledger names it only if the failure is seen.
+SHOWN = {"vllm": "VLLM-04", "sglang": "SGLANG-11"}
 
 
-def command(*arguments):
-    how = HOW if arguments[0] == "run" else [text for text in HOW if text == "--without-aiter"]
-    done = subprocess.run(
-        [sys.executable, "-m", "mla_testbed.engines", *arguments, "--engine", ENGINE, *how],
-        capture_output=True, text=True, timeout=600, check=False)
-    assert "Traceback" not in done.stderr, done.stderr
-    return done
+def machine_of(case, arch):
+    try:
+        return adapt.product(adapt.common(CaseLine.parse(case), arch))
+    except UsageError:  # a batch that no engine schedules
+        return None
+
+
+def cases_of(arch):
+    """Half of fifty, those of one machine: each further one is another import of the engine."""
+    wanted = (arch, COMPUTE_UNITS[arch])
+    return [case for case in drawn(1, 200) if machine_of(case, arch) == wanted][:25]
 
 
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
-def test_random_cases_fail_only_as_the_ledger_says(arch):
-    done = command("run", "--cases", "25", "--seed", "1", "--arch", arch)
+def test_random_cases_fail_only_as_the_ledger_says(arch, tmp_path):
+    (tmp_path / "cases.txt").write_text("\n".join(cases_of(arch)) + "\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "mla_testbed.engines", "run", "--cases-file", tmp_path / "cases.txt",
+         "--engine", ENGINE, "--arch", arch, *HOW],
+        capture_output=True, text=True, timeout=900, check=False)
+    assert "Traceback" not in done.stderr, done.stderr
     assert done.returncode == 0, done.stdout + done.stderr
     right = re.search(r"cases (\d+): (\d+) pass", done.stdout)
     steps = re.search(r"steps (\d+) built, (\d+) planned, (\d+) for graphs, (\d+) attended",
@@ -43,16 +56,10 @@ def test_random_cases_fail_only_as_the_ledger_says(arch):
     assert int(steps[1]) >= 15
     assert int(steps[2]) >= 8
     assert int(steps[3]) >= 1
+    if arch == "gfx942":
+        assert f"known-fail {SHOWN[ENGINE]}: " in done.stdout
     if "--without-aiter" in HOW:
         assert int(steps[4]) == 0
         assert "aiter none" in done.stdout
     else:
         assert int(steps[4]) >= 3
-
-
-def test_a_defect_of_this_version_is_a_failure():
-    case, sentence = WRONG[ENGINE]
-    done = command("replay", case)
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert done.stdout.startswith(f"FAIL P05 {case.partition(';')[0]};")
-    assert sentence in done.stdout

@@ -1,5 +1,5 @@
-"""Kernels of AITER, vLLM and SGLang as they are, where AITER_SRC, VLLM_SRC and SGLANG_SRC name
-their source trees."""
+"""Kernels of AITER, vLLM, SGLang and ATOM as they are, where AITER_SRC, VLLM_SRC, SGLANG_SRC and
+ATOM_SRC name their source trees."""
 
 from __future__ import annotations
 
@@ -34,6 +34,12 @@ def sglang_utils(tmp_path):
              "create_flashinfer_kv_indices_triton", "create_flashmla_kv_indices_triton"]
     path = "python/sglang/srt/layers/attention/utils.py"
     return foreign.kernels("SGLANG_SRC", path, names, tmp_path)
+
+
+@pytest.fixture
+def atom_convert(tmp_path):
+    names = ["block_table_convert_kernel", "kv_indices_convert_kernel"]
+    return foreign.kernels("ATOM_SRC", "atom/utils/block_convert.py", names, tmp_path)
 
 
 def _merged(parts, lse):
@@ -154,3 +160,39 @@ def test_the_page_table_of_sglang_has_the_pages_of_every_request(arch, sglang_ut
         used = -(-length // page)
         assert torch.equal(out[row, :used], table[row, :used])
         assert (out[row, used:] == -1).all()
+
+
+@pytest.mark.parametrize("ratio", [1, 4, 16])
+def test_the_block_table_conversion_of_atom_writes_the_pages_of_each_context(
+        arch, atom_convert, ratio):
+    table = torch.tensor([[5, 9, 2, -1], [3, 4, -1, -1], [8, 6, 7, 0]], dtype=torch.int32)
+    pages = torch.tensor([3 * ratio - (ratio > 1), ratio + 1, 4 * ratio], dtype=torch.int32)
+    found = torch.full((3, 4 * ratio), 99, dtype=torch.int32)
+    atom_convert.block_table_convert_kernel[(1,)](
+        table, found, pages, ratio, table.numel(), table.shape[1], BLOCK_SIZE=256)
+    expected = (table.unsqueeze(-1) * ratio + torch.arange(ratio)).reshape(3, -1)
+    columns = torch.arange(4 * ratio)
+    outside = (columns >= pages.unsqueeze(1)) | (table.repeat_interleave(ratio, 1) == -1)
+    assert torch.equal(found, torch.where(outside, -1, expected).int())
+
+
+def test_a_block_table_conversion_of_atom_into_too_few_columns_is_a_fault(arch, atom_convert):
+    table = torch.zeros(2, 3, dtype=torch.int32)
+    found = torch.zeros(2 * 3 * 4 - 1, dtype=torch.int32)
+    with pytest.raises(KernelFault, match="out-of-bounds") as fault:
+        atom_convert.block_table_convert_kernel[(1,)](
+            table, found, torch.full((2,), 12, dtype=torch.int32), 4, 6, 3, BLOCK_SIZE=256)
+    assert fault.value.tensor == "output_ptr"
+
+
+def test_the_index_conversion_of_atom_expands_the_blocks_of_each_request(arch, atom_convert):
+    ratio, block = 4, 4
+    lengths, blocks = [3, 6, 9], [[7], [1, 5], [2, 8, 4]]
+    indptr = torch.tensor([0, *torch.tensor(lengths).cumsum(0)], dtype=torch.int32)
+    indices = torch.tensor([b for own in blocks for b in own], dtype=torch.int32)
+    found = torch.full((int(indptr[-1]),), -5, dtype=torch.int32)
+    atom_convert.kv_indices_convert_kernel[(1,)](
+        indices, found, indptr, ratio, block, len(lengths), indices.numel(), BLOCK_SIZE=256)
+    expected = [block_id * ratio + i for length, own in zip(lengths, blocks, strict=True)
+                for block_id, i in [(b, i) for b in own for i in range(ratio)][:length]]
+    assert found.tolist() == expected
