@@ -9,14 +9,11 @@
 #include "core/numeric/bf16.hpp"
 #include "core/numeric/fp8.hpp"
 #include "cpu_backend/decode/sampled_reference.hpp"
-#include "cpu_backend/dense/error_model.hpp"
-#include "cpu_backend/dense/matrix_product.hpp"
-#include "cpu_backend/dense/row_weights.hpp"
+#include "cpu_backend/dense/attend_rows.hpp"
 
 namespace mla::cpu {
 namespace {
 
-constexpr std::int64_t kChunk = 16;    // (row, head) pairs computed together
 constexpr std::int64_t kBlock = 1024;  // keys converted together
 // (pair, key) products of a request from which on a team of threads is worth its barrier: about
 // 300 ms. Smaller cases come by the thousand, and their judges run in parallel already.
@@ -62,18 +59,29 @@ struct KeyBlock {
         count(std::min(kBlock, place.kv_len - first)),
         keys(kKeyDim, count),
         values(count, kValueDim) {
+    for (std::int64_t j = 0; j < count; j += kPanelColumns)
+      load_panel(in, place, j, std::min(kPanelColumns, count - j), largest_abs);
+  }
+
+ private:
+  // `n` keys from the block's key j on, which are the columns of one panel.
+  void load_panel(const ReferenceInput& in, const Place& place, std::int64_t j, std::int64_t n,
+                  std::vector<double>& largest_abs) {
     const KvCache& cache = in.tensors.cache;
-    std::array<double, kKeyDim> row{};
-    for (std::int64_t j = 0; j < count; ++j) {
-      const std::int64_t slot = in.batch.slot(place.request, first + j) - cache.first_slot;
-      decode(cache.bytes.data() + slot * cache.row_bytes(), in.dtype.kv, fp8_variant(in.arch),
-             row.data());
-      for (std::int64_t d = 0; d < kKeyDim; ++d) keys.at(d, j) = row[size(d)];
-      for (std::int64_t d = 0; d < kValueDim; ++d) {
-        values.at(j, d) = row[size(d)];
-        largest_abs[size(d)] = std::max(largest_abs[size(d)], std::fabs(row[size(d)]));
-      }
+    std::array<std::array<double, kKeyDim>, kPanelColumns> rows;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t slot = in.batch.slot(place.request, first + j + i) - cache.first_slot;
+      double* row = rows[size(i)].data();
+      decode(cache.bytes.data() + slot * cache.row_bytes(), in.dtype.kv, fp8_variant(in.arch), row);
+      for (std::int64_t d = 0; d < kValueDim; ++d)
+        largest_abs[size(d)] = std::max(largest_abs[size(d)], std::fabs(row[d]));
+      for (std::int64_t d = 0; d < kValueDim; d += kPanelColumns)
+        std::copy_n(row + d, kPanelColumns,
+                    values.panel(d / kPanelColumns) + (j + i) * kPanelColumns);
     }
+    double* columns = keys.panel(j / kPanelColumns);
+    for (std::int64_t d = 0; d < kKeyDim; ++d)
+      for (std::int64_t i = 0; i < n; ++i) columns[d * kPanelColumns + i] = rows[size(i)][size(d)];
   }
 };
 
@@ -102,17 +110,17 @@ class Evaluation {
       const KeyBlock block(in_, place_, 0, largest_abs_);
       for_chunks([&](std::int64_t first, std::int64_t count) {
         const Matrix q = load_q(first, count);
-        const Matrix s = scores(q, count, block);
+        const Matrix s = exact_scores(q, block.keys, scale_);
         scan(block, first, count, s);
         weigh(block, first, count, q, s);
       });
     } else {
       for_blocks([&](const KeyBlock& block, std::int64_t first, std::int64_t count) {
-        scan(block, first, count, scores(load_q(first, count), count, block));
+        scan(block, first, count, exact_scores(load_q(first, count), block.keys, scale_));
       });
       for_blocks([&](const KeyBlock& block, std::int64_t first, std::int64_t count) {
         const Matrix q = load_q(first, count);
-        weigh(block, first, count, q, scores(q, count, block));
+        weigh(block, first, count, q, exact_scores(q, block.keys, scale_));
       });
     }
     for (std::int64_t i = 0; i < std::ssize(rows_); ++i) finish(i);
@@ -123,7 +131,6 @@ class Evaluation {
     ErrorModel model;
     RowSoftmax softmax;
   };
-  using Matrix = std::vector<double>;  // [kChunk, columns]
 
   Row& row(std::int64_t i) { return rows_[size(i)]; }
 
@@ -131,8 +138,8 @@ class Evaluation {
   void for_chunks(F run) {
     const std::int64_t pairs = std::ssize(place_.pairs);
 #pragma omp parallel for schedule(dynamic, 1) if (pairs * place_.kv_len >= kTeamWork)
-    for (std::int64_t first = 0; first < pairs; first += kChunk)
-      run(first, std::min(kChunk, pairs - first));
+    for (std::int64_t first = 0; first < pairs; first += kRowChunk)
+      run(first, std::min(kRowChunk, pairs - first));
   }
 
   template <class F>
@@ -155,56 +162,36 @@ class Evaluation {
     return std::clamp<std::int64_t>(row(i).model.keys - block.first, 0, block.count);
   }
 
+  // [count, 576], padded.
   [[nodiscard]] Matrix load_q(std::int64_t first, std::int64_t count) const {
-    Matrix q(size(kChunk * kKeyDim), 0);
+    Matrix q = padded_rows(count, kKeyDim);
     const std::int64_t bytes = kKeyDim * element_bytes(in_.dtype.q);
     for (std::int64_t r = 0; r < count; ++r)
       decode(in_.tensors.q.data() + place_.pairs[size(first + r)] * bytes, in_.dtype.q,
-             fp8_variant(in_.arch), &q[size(r * kKeyDim)]);
+             fp8_variant(in_.arch), &q(r, 0));
     return q;
-  }
-
-  static Matrix product(const Matrix& left, std::int64_t count, const Panels& right,
-                        Entries entries) {
-    const std::int64_t groups = ceil_div(count, kRowGroup);
-    Matrix out(size(groups * kRowGroup * right.padded_columns()));
-    multiply(left.data(), groups, right, entries, out.data());
-    return out;
-  }
-
-  [[nodiscard]] Matrix scores(const Matrix& q, std::int64_t count, const KeyBlock& block) const {
-    Matrix s = product(q, count, block.keys, Entries::as_they_are);
-    for (double& x : s) x *= scale_;
-    return s;
   }
 
   void scan(const KeyBlock& block, std::int64_t first, std::int64_t count, const Matrix& s) {
     for (std::int64_t r = 0; r < count; ++r)
-      row(first + r).softmax.scan(&s[size(r * block.keys.padded_columns())],
-                                  visible_in(block, first + r));
+      row(first + r).softmax.scan(&s(r, 0), visible_in(block, first + r));
   }
 
   // Weights e^(s - m) and their errors, times the values, onto the sums that the result holds.
-  void weigh(const KeyBlock& block, std::int64_t first, std::int64_t count, Matrix q,
+  void weigh(const KeyBlock& block, std::int64_t first, std::int64_t count, const Matrix& q,
              const Matrix& s) {
-    for (double& x : q) x = std::fabs(x);
-    Matrix abs_scores = product(q, count, block.keys, Entries::absolute);
-    for (double& x : abs_scores) x *= std::fabs(scale_);
-    Matrix w(size(kChunk * block.count), 0);
-    Matrix w_error(w.size(), 0);
-    for (std::int64_t r = 0; r < count; ++r) {
-      const std::size_t from = size(r * block.keys.padded_columns());
-      const std::size_t to = size(r * block.count);
-      row(first + r).softmax.weigh(row(first + r).model, &s[from], &abs_scores[from],
-                                   visible_in(block, first + r), &w[to], &w_error[to]);
-    }
-    const Matrix n = product(w, count, block.values, Entries::as_they_are);
-    const Matrix n_error = product(w_error, count, block.values, Entries::absolute);
+    const Matrix abs_scores = absolute_scores(q, block.keys, scale_);
+    Matrix w = padded_rows(count, block.count);
+    Matrix w_error = xt::zeros_like(w);
+    for (std::int64_t r = 0; r < count; ++r)
+      row(first + r).softmax.weigh(row(first + r).model, &s(r, 0), &abs_scores(r, 0),
+                                   visible_in(block, first + r), &w(r, 0), &w_error(r, 0));
+    const ValueSums sums = value_sums(w, w_error, block.values);
     for (std::int64_t r = 0; r < count; ++r) {
       const std::size_t to = size(place_.pairs[size(first + r)] * kValueDim);
       for (std::size_t d = 0; d < kValueDim; ++d) {
-        out_.out[to + d] += n[size(r * kValueDim) + d];
-        out_.out_bound[to + d] += n_error[size(r * kValueDim) + d];
+        out_.out[to + d] += sums.value(r, d);
+        out_.out_bound[to + d] += sums.error(r, d);
       }
     }
   }
@@ -217,11 +204,9 @@ class Evaluation {
     for (std::int64_t d = 0; d < kValueDim; ++d) {
       double& out = out_.out[size(pair * kValueDim + d)];
       double& bound = out_.out_bound[size(pair * kValueDim + d)];
-      const double value = out / weights.sum;
-      bound = row(i).model.output_bound(
-          {.value = value, .numerator = bound / weights.sum, .largest_v = largest_abs_[size(d)]},
-          weights.denominator);
-      out = value * in_.tensors.kv_scale;
+      const BoundedValue e = output(row(i).model, weights, out, bound, largest_abs_[size(d)]);
+      out = e.value * in_.tensors.kv_scale;
+      bound = e.bound;
     }
   }
 

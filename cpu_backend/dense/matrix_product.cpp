@@ -6,38 +6,54 @@ namespace mla::cpu {
 namespace {
 
 typedef double Four __attribute__((vector_size(32), may_alias, aligned(8)));
-typedef std::int64_t FourBits __attribute__((vector_size(32)));
+typedef double Eight __attribute__((vector_size(64), may_alias, aligned(8)));
 
-template <Entries kEntries>
-__attribute__((always_inline)) inline void multiply_body(const double* left,
-                                                         std::int64_t row_groups,
+// What an instruction set does best: its vector, and how many rows are multiplied together. The
+// sums are the same for all of them, element by element.
+struct FourLanes {
+  using Vector = Four;
+  static constexpr std::int64_t kRows = 4;
+};
+struct EightLanes {
+  using Vector = Eight;
+  static constexpr std::int64_t kRows = 8;
+};
+
+// kRows rows of one panel of the product; a row of the product has `width` columns.
+template <class T, std::int64_t kRows, Entries kEntries>
+__attribute__((always_inline)) inline void multiply_rows(const double* left, const double* panel,
+                                                         std::int64_t depth, std::int64_t width,
+                                                         double* product) {
+  using V = typename T::Vector;
+  constexpr std::int64_t kLanes = sizeof(V) / sizeof(double);
+  constexpr std::int64_t kVectors = kPanelColumns / kLanes;
+  V sum[kRows][kVectors] = {};
+  for (std::int64_t k = 0; k < depth; ++k)
+    for (std::int64_t v = 0; v < kVectors; ++v) {
+      V x = *reinterpret_cast<const V*>(panel + k * kPanelColumns + v * kLanes);
+      if constexpr (kEntries == Entries::absolute) x = x < 0 ? -x : x;
+      for (std::int64_t r = 0; r < kRows; ++r) sum[r][v] += left[r * depth + k] * x;
+    }
+  for (std::int64_t r = 0; r < kRows; ++r)
+    for (std::int64_t v = 0; v < kVectors; ++v)
+      *reinterpret_cast<V*>(product + r * width + v * kLanes) = sum[r][v];
+}
+
+// A panel is used for all rows while it lies in the first cache.
+template <class T, Entries kEntries>
+__attribute__((always_inline)) inline void multiply_body(const double* left, std::int64_t rows,
                                                          const Panels& right, double* product) {
   const std::int64_t depth = right.rows();
   const std::int64_t width = right.padded_columns();
-  for (std::int64_t g = 0; g < row_groups; ++g) {
-    const double* a = left + g * kRowGroup * depth;
-    for (std::int64_t column = 0; column < width; column += kPanelColumns) {
-      const double* b = right.panel(column / kPanelColumns);
-      Four sum[kRowGroup][2] = {};
-      for (std::int64_t k = 0; k < depth; ++k) {
-        Four b0 = *reinterpret_cast<const Four*>(b + k * kPanelColumns);
-        Four b1 = *reinterpret_cast<const Four*>(b + k * kPanelColumns + 4);
-        if constexpr (kEntries == Entries::absolute) {
-          const FourBits no_sign = FourBits{} + INT64_MAX;
-          b0 = reinterpret_cast<Four>(reinterpret_cast<FourBits>(b0) & no_sign);
-          b1 = reinterpret_cast<Four>(reinterpret_cast<FourBits>(b1) & no_sign);
-        }
-        for (std::int64_t r = 0; r < kRowGroup; ++r) {
-          sum[r][0] += a[r * depth + k] * b0;
-          sum[r][1] += a[r * depth + k] * b1;
-        }
-      }
-      for (std::int64_t r = 0; r < kRowGroup; ++r) {
-        double* out = product + (g * kRowGroup + r) * width + column;
-        *reinterpret_cast<Four*>(out) = sum[r][0];
-        *reinterpret_cast<Four*>(out + 4) = sum[r][1];
-      }
-    }
+  for (std::int64_t column = 0; column < width; column += kPanelColumns) {
+    const double* panel = right.panel(column / kPanelColumns);
+    std::int64_t row = 0;
+    for (; row + T::kRows <= rows; row += T::kRows)
+      multiply_rows<T, T::kRows, kEntries>(left + row * depth, panel, depth, width,
+                                           product + row * width + column);
+    for (; row < rows; row += kRowGroup)
+      multiply_rows<T, kRowGroup, kEntries>(left + row * depth, panel, depth, width,
+                                            product + row * width + column);
   }
 }
 
@@ -45,21 +61,27 @@ using Multiply = void (*)(const double*, std::int64_t, const Panels&, double*);
 
 #if defined(__x86_64__)
 template <Entries kEntries>
-__attribute__((target("avx2,fma"))) void multiply_avx2(const double* left, std::int64_t row_groups,
+__attribute__((target("avx512f"))) void multiply_avx512(const double* left, std::int64_t rows,
+                                                        const Panels& right, double* product) {
+  multiply_body<EightLanes, kEntries>(left, rows, right, product);
+}
+template <Entries kEntries>
+__attribute__((target("avx2,fma"))) void multiply_avx2(const double* left, std::int64_t rows,
                                                        const Panels& right, double* product) {
-  multiply_body<kEntries>(left, row_groups, right, product);
+  multiply_body<FourLanes, kEntries>(left, rows, right, product);
 }
 #endif
 
 template <Entries kEntries>
-void multiply_portable(const double* left, std::int64_t row_groups, const Panels& right,
+void multiply_portable(const double* left, std::int64_t rows, const Panels& right,
                        double* product) {
-  multiply_body<kEntries>(left, row_groups, right, product);
+  multiply_body<FourLanes, kEntries>(left, rows, right, product);
 }
 
 template <Entries kEntries>
 Multiply choose() {
 #if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") != 0) return multiply_avx512<kEntries>;
   if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0)
     return multiply_avx2<kEntries>;
 #endif
@@ -73,11 +95,13 @@ Panels::Panels(std::int64_t rows, std::int64_t columns)
       panels_(ceil_div(columns, kPanelColumns)),
       data_(static_cast<std::size_t>(rows_ * panels_ * kPanelColumns)) {}
 
-void multiply(const double* left, std::int64_t row_groups, const Panels& right, Entries entries,
-              double* product) {
+Matrix product(const Matrix& left, const Panels& right, Entries entries) {
   static const Multiply as_they_are = choose<Entries::as_they_are>();
   static const Multiply absolute = choose<Entries::absolute>();
-  (entries == Entries::absolute ? absolute : as_they_are)(left, row_groups, right, product);
+  Matrix out = xt::empty<double>({left.shape(0), static_cast<std::size_t>(right.padded_columns())});
+  (entries == Entries::absolute ? absolute : as_they_are)(
+      left.data(), static_cast<std::int64_t>(left.shape(0)), right, out.data());
+  return out;
 }
 
 }  // namespace mla::cpu

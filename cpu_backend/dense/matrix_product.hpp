@@ -1,11 +1,13 @@
 // Matrix products in float64, fast enough that the reference does not dominate a property test.
 //
 // The right operand is packed in panels of eight columns, [panel][row][8], so that the inner loop
-// reads memory in order. Sums over the inner dimension run in ascending order. Fails: never.
+// reads memory in order. Sums over the inner dimension run in ascending order.
 #pragma once
 
 #include <cstdint>
 #include <vector>
+
+#include "cpu_backend/dense/matrix.hpp"
 
 namespace mla::cpu {
 
@@ -23,6 +25,9 @@ class Panels {
   [[nodiscard]] const double* panel(std::int64_t index) const {
     return data_.data() + index * rows_ * kPanelColumns;
   }
+  [[nodiscard]] double* panel(std::int64_t index) {
+    return data_.data() + index * rows_ * kPanelColumns;
+  }
   [[nodiscard]] std::int64_t rows() const { return rows_; }
   [[nodiscard]] std::int64_t padded_columns() const { return panels_ * kPanelColumns; }
 
@@ -34,9 +39,9 @@ class Panels {
 
 enum class Entries : std::uint8_t { as_they_are, absolute };
 
-// product[m][n] = sum over k of left[m][k] * right[k][n], with |right| for `absolute`. `left` has
-// `row_groups` * 4 rows of right.rows() entries, `product` as many of right.padded_columns().
-void multiply(const double* left, std::int64_t row_groups, const Panels& right, Entries entries,
-              double* product);
+// [m][n] = sum over k of left[m][k] * right[k][n], with |right| for `absolute`. `left` has a
+// multiple of kRowGroup rows and right.rows() columns; the product has right.padded_columns()
+// columns.
+Matrix product(const Matrix& left, const Panels& right, Entries entries);
 
 }  // namespace mla::cpu

@@ -3,14 +3,10 @@
 #include <algorithm>
 
 #include "core/numeric/bf16.hpp"
-#include "cpu_backend/dense/error_model.hpp"
-#include "cpu_backend/dense/matrix_product.hpp"
-#include "cpu_backend/dense/row_weights.hpp"
+#include "cpu_backend/dense/attend_rows.hpp"
 
 namespace mla::cpu {
 namespace {
-
-constexpr std::int64_t kChunk = 16;  // packed (row, head) pairs computed together
 
 std::size_t size(std::int64_t n) {
   return static_cast<std::size_t>(n);
@@ -64,14 +60,6 @@ struct Keys {
   }
 };
 
-using Matrix = std::vector<double>;  // [kChunk, columns]
-
-Matrix product(const Matrix& left, const Panels& right, Entries entries) {
-  Matrix out(size(kChunk * right.padded_columns()));
-  multiply(left.data(), kChunk / kRowGroup, right, entries, out.data());
-  return out;
-}
-
 class Evaluation {
  public:
   Evaluation(const FaReferenceInput& in, FaReference& out) : in_(in), out_(out) {
@@ -85,7 +73,7 @@ class Evaluation {
     std::vector<std::int64_t> pairs;
     const std::int64_t group = in_.layer.group();
     for (std::int64_t i = 0; i < p.qo_len; ++i) {
-      const KeyRange range = visible(p, i);
+      const VisibleKeys range = visible(p, i);
       if (range.first >= range.last) continue;
       for (std::int64_t h = kv_head * group; h < (kv_head + 1) * group; ++h) {
         const std::int64_t pair = (p.first_row + i) * in_.layer.heads.count() + h;
@@ -101,73 +89,44 @@ class Evaluation {
   }
 
   void run(const Place& p, const Keys& keys, Pairs pairs) const {
-    Matrix q = load_q(pairs);
-    const Matrix scores = scaled(product(q, keys.keys, Entries::as_they_are));
-    for (double& x : q) x = std::fabs(x);
-    const Matrix abs_scores = scaled(product(q, keys.keys, Entries::absolute));
-    // A row of weights has one entry for every key; those that it does not see stay 0.
-    Matrix w(size(kChunk * p.kv_len), 0);
-    Matrix w_error(size(kChunk * p.kv_len), 0);
-    std::vector<Row> rows(pairs.size(), Row{model_, {}});
-    for (std::int64_t r = 0; r < std::ssize(pairs); ++r) {
-      const KeyRange range = visible(p, pairs[size(r)] / in_.layer.heads.count() - p.first_row);
-      ErrorModel& model = rows[size(r)].model;
-      model.bf16_merges = in_.bf16_merges[size(p.request)];
-      model.keys = range.last - range.first;
-      if (model.keys <= 0) continue;
-      const std::size_t from = size(r * keys.keys.padded_columns() + range.first);
-      const std::size_t to = size(r * p.kv_len + range.first);
-      rows[size(r)].weights =
-          weigh_row(model, &scores[from], &abs_scores[from], &w[to], &w_error[to]);
+    std::vector<VisibleKeys> seen;
+    for (const std::int64_t pair : pairs)
+      seen.push_back(visible(p, pair / in_.layer.heads.count() - p.first_row));
+    std::vector<ErrorModel> models(pairs.size(), model_);
+    for (ErrorModel& model : models) model.bf16_merges = in_.bf16_merges[size(p.request)];
+    const AttendedRows rows =
+        attend_rows(load_q(pairs), keys.keys, keys.values, in_.tensors.softmax_scale, seen, models);
+    for (std::size_t r = 0; r < pairs.size(); ++r) {
+      if (rows.weights[r].sum == 0) continue;
+      for (std::int64_t d = 0; d < in_.layer.head_dim; ++d) {
+        const std::size_t to = size(pairs[r] * in_.layer.head_dim + d);
+        const BoundedValue e = output(models[r], rows.weights[r], rows.sums.value(r, d),
+                                      rows.sums.error(r, d), keys.largest_abs[size(d)]);
+        out_.out[to] = e.value;
+        out_.out_bound[to] = e.bound;
+      }
     }
-    const Matrix n = product(w, keys.values, Entries::as_they_are);
-    const Matrix n_error = product(w_error, keys.values, Entries::absolute);
-    const std::int64_t width = keys.values.padded_columns();
-    for (std::int64_t r = 0; r < std::ssize(pairs); ++r)
-      store(rows[size(r)], keys, &n[size(r * width)], &n_error[size(r * width)], pairs[size(r)]);
   }
 
  private:
-  struct Row {
-    ErrorModel model;
-    RowWeights weights;  // sum 0 for a row without keys
-  };
-
+  // [pairs, dim], padded.
   [[nodiscard]] Matrix load_q(Pairs pairs) const {
     const std::int64_t dim = in_.layer.head_dim;
-    Matrix q(size(kChunk * dim), 0);
+    Matrix q = padded_rows(std::ssize(pairs), dim);
     for (std::int64_t r = 0; r < std::ssize(pairs); ++r) {
       const std::uint16_t* row = &in_.tensors.q[size(pairs[size(r)] * dim)];
-      std::transform(row, row + dim, &q[size(r * dim)], bf16_to_float);
+      std::transform(row, row + dim, &q(r, 0), bf16_to_float);
     }
     return q;
   }
 
-  [[nodiscard]] Matrix scaled(Matrix m) const {
-    for (double& x : m) x *= in_.tensors.softmax_scale;
-    return m;
-  }
-
   // The rule in words of its own: row i has the position n - q + i, sees no later key if causal,
   // and none further left than the window.
-  [[nodiscard]] KeyRange visible(const Place& p, std::int64_t row) const {
+  [[nodiscard]] VisibleKeys visible(const Place& p, std::int64_t row) const {
     const std::int64_t position = p.kv_len - p.qo_len + row;
     const std::int64_t last = in_.causal ? std::max<std::int64_t>(position + 1, 0) : p.kv_len;
     const std::int64_t window = in_.layer.window;
     return {window < 0 ? 0 : std::max<std::int64_t>(position - window, 0), last};
-  }
-
-  void store(const Row& row, const Keys& keys, const double* n, const double* n_error,
-             std::int64_t pair) const {
-    if (row.weights.sum == 0) return;
-    for (std::int64_t d = 0; d < in_.layer.head_dim; ++d) {
-      const std::size_t to = size(pair * in_.layer.head_dim + d);
-      out_.out[to] = n[d] / row.weights.sum;
-      out_.out_bound[to] = row.model.output_bound({.value = out_.out[to],
-                                                   .numerator = n_error[d] / row.weights.sum,
-                                                   .largest_v = keys.largest_abs[size(d)]},
-                                                  row.weights.denominator);
-    }
   }
 
   const FaReferenceInput& in_;
@@ -190,10 +149,10 @@ FaReference fa_reference(const FaReferenceInput& in) {
       const std::vector<std::int64_t> pairs = evaluation.evaluated_pairs(place, h);
       if (pairs.empty()) continue;
       const Keys keys(in, place, h);
-      for (std::size_t first = 0; first < pairs.size(); first += size(kChunk))
+      for (std::size_t first = 0; first < pairs.size(); first += size(kRowChunk))
         evaluation.run(
             place, keys,
-            std::span(pairs).subspan(first, std::min(size(kChunk), pairs.size() - first)));
+            std::span(pairs).subspan(first, std::min(size(kRowChunk), pairs.size() - first)));
     }
     first_row += q;
   }

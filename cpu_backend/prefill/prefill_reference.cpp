@@ -5,8 +5,7 @@
 
 #include "core/numeric/bf16.hpp"
 #include "core/numeric/fp8.hpp"
-#include "cpu_backend/dense/matrix_product.hpp"
-#include "cpu_backend/dense/row_weights.hpp"
+#include "cpu_backend/dense/attend_rows.hpp"
 
 namespace mla::cpu {
 namespace {
@@ -14,7 +13,6 @@ namespace {
 using prefill::kQkDim;
 using prefill::kVDim;
 
-constexpr std::int64_t kChunk = 16;  // query rows of one head computed together
 // (row, head, key) products of a request from which on a team of threads is worth its barrier.
 constexpr std::int64_t kTeamWork = 1 << 20;
 
@@ -41,8 +39,8 @@ class Evaluation {
     Panels values(n, kVDim);
     largest_.assign(static_cast<std::size_t>(kVDim), 0);
     for (std::int64_t p = 0; p < n; ++p) load_key(request, first_row, head, p, keys, values);
-    for (std::size_t first = 0; first < pairs.size(); first += kChunk) {
-      const std::size_t count = std::min<std::size_t>(kChunk, pairs.size() - first);
+    for (std::size_t first = 0; first < pairs.size(); first += kRowChunk) {
+      const std::size_t count = std::min<std::size_t>(kRowChunk, pairs.size() - first);
       run_rows({first_row, std::span(pairs).subspan(first, count), q, n}, keys, values);
     }
   }
@@ -113,53 +111,29 @@ class Evaluation {
   }
 
   void run_rows(const Rows& rows, const Panels& keys, const Panels& values) {
-    const auto width = static_cast<std::size_t>(keys.padded_columns());
-    const auto n_keys = static_cast<std::size_t>(rows.kv_len);
-    std::vector<double> q(static_cast<std::size_t>(kChunk * kQkDim));
-    std::vector<double> q_abs(q.size());
+    Matrix q = padded_rows(std::ssize(rows.pairs), kQkDim);
+    std::vector<VisibleKeys> seen;
     for (std::size_t i = 0; i < rows.pairs.size(); ++i) {
-      const auto from = static_cast<std::size_t>(rows.pairs[i] * kQkDim);
-      for (std::size_t d = 0; d < kQkDim; ++d) {
-        q[i * kQkDim + d] = element(in_.tensors.q[from + d]) * in_.tensors.softmax_scale;
-        q_abs[i * kQkDim + d] = std::fabs(q[i * kQkDim + d]);
-      }
+      const std::uint16_t* row = &in_.tensors.q[static_cast<std::size_t>(rows.pairs[i] * kQkDim)];
+      std::transform(row, row + kQkDim, &q(i, 0),
+                     [&](std::uint16_t bits) { return element(bits); });
+      seen.push_back({0, visible(rows, rows.pairs[i])});
     }
-    const std::vector<double> scores = product(q, keys, Entries::as_they_are);
-    const std::vector<double> abs_scores = product(q_abs, keys, Entries::absolute);
-    std::vector<double> w(static_cast<std::size_t>(kChunk * rows.kv_len), 0);
-    std::vector<double> w_error(w.size(), 0);
-    RowWeights weights[kChunk];
-    ErrorModel models[kChunk];
-    for (std::size_t i = 0; i < rows.pairs.size(); ++i) {
-      models[i] = model_;
-      models[i].keys = visible(rows, rows.pairs[i]);
-      weights[i] = weigh_row(models[i], &scores[i * width], &abs_scores[i * width], &w[i * n_keys],
-                             &w_error[i * n_keys]);
-    }
-    const std::vector<double> n = product(w, values, Entries::as_they_are);
-    const std::vector<double> n_error = product(w_error, values, Entries::absolute);
+    std::vector<ErrorModel> models(rows.pairs.size(), model_);
+    const AttendedRows attended =
+        attend_rows(q, keys, values, in_.tensors.softmax_scale, seen, models);
     for (std::size_t i = 0; i < rows.pairs.size(); ++i)
-      store(static_cast<std::size_t>(rows.pairs[i]), models[i], weights[i], &n[i * kVDim],
-            &n_error[i * kVDim]);
+      store(static_cast<std::size_t>(rows.pairs[i]), models[i], attended, i);
   }
 
-  static std::vector<double> product(const std::vector<double>& left, const Panels& right,
-                                     Entries entries) {
-    std::vector<double> out(static_cast<std::size_t>(kChunk * right.padded_columns()));
-    multiply(left.data(), kChunk / kRowGroup, right, entries, out.data());
-    return out;
-  }
-
-  void store(std::size_t at, const ErrorModel& model, const RowWeights& row, const double* n,
-             const double* n_error) const {
-    out_.lse[at] = row.lse;
-    out_.lse_bound[at] = row.lse_bound;
+  void store(std::size_t at, const ErrorModel& model, const AttendedRows& rows, std::size_t i) {
+    out_.lse[at] = rows.weights[i].lse;
+    out_.lse_bound[at] = rows.weights[i].lse_bound;
     for (std::size_t d = 0; d < kVDim; ++d) {
-      const double value = n[d] / row.sum;
-      out_.out[at * kVDim + d] = value;
-      out_.out_bound[at * kVDim + d] = model.output_bound(
-          {.value = value, .numerator = n_error[d] / row.sum, .largest_v = largest_[d]},
-          row.denominator);
+      const BoundedValue e =
+          output(model, rows.weights[i], rows.sums.value(i, d), rows.sums.error(i, d), largest_[d]);
+      out_.out[at * kVDim + d] = e.value;
+      out_.out_bound[at * kVDim + d] = e.bound;
     }
   }
 

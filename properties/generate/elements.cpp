@@ -3,8 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 
+#include "core/numeric/bf16.hpp"
+#include "core/numeric/fp8.hpp"
 #include "properties/generate/hash.hpp"
+
+// Half the time of a small case goes into its elements. The loops below are compiled once for each
+// instruction set, into the functions of `Rows`; what they call is inlined into those.
+#define MLA_INLINE __attribute__((always_inline)) inline
 
 namespace mla::prop {
 namespace {
@@ -20,37 +27,35 @@ std::uint64_t row_key(const DataSpec& data, const RowId& id) {
 
 using Bits = std::array<std::uint32_t, static_cast<std::size_t>(kKeyDim)>;
 
-// 32 random bits for every element of a row: one hash serves two. A loop of its own, so that those
-// behind it run in vectors.
-void fill_bits(std::uint64_t key, Bits& bits) {
-  for (std::size_t pair = 0; pair < bits.size() / 2; ++pair) {
-    const std::uint64_t hash = mix(key + pair * kGolden);
-    bits[2 * pair] = static_cast<std::uint32_t>(hash);
-    bits[2 * pair + 1] = static_cast<std::uint32_t>(hash >> 32U);
-  }
+// 32 random bits for every element of a row: one hash serves two, its low half first.
+MLA_INLINE void fill_bits(std::uint64_t key, Bits& bits) {
+  std::array<std::uint64_t, std::tuple_size_v<Bits> / 2> hashes;
+  for (std::size_t pair = 0; pair < hashes.size(); ++pair) hashes[pair] = mix(key + pair * kGolden);
+  static_assert(std::endian::native == std::endian::little);
+  std::memcpy(bits.data(), hashes.data(), sizeof bits);
 }
 
 // Close to standard normal: the sum of four 8-bit uniforms (Irwin-Hall), centred and scaled by its
 // standard deviation sqrt(4 * (2^16 - 1) / 12). Magnitude at most 510 / 147.8 = 3.4506.
-std::uint32_t sum_of_four(std::uint32_t bits) {
+MLA_INLINE std::uint32_t sum_of_four(std::uint32_t bits) {
   const std::uint32_t pairs = (bits & 0x00FF00FFU) + ((bits >> 8U) & 0x00FF00FFU);
   return (pairs & 0xFFFFU) + (pairs >> 16U);
 }
-float normal(std::uint32_t sum) {
+MLA_INLINE float normal(std::uint32_t sum) {
   return static_cast<float>(static_cast<std::int32_t>(sum) - 510) * (1.0F / 147.80054F);
 }
-float bell(std::uint32_t bits) {
+MLA_INLINE float bell(std::uint32_t bits) {
   return normal(sum_of_four(bits));
 }
 
-void fill_normal(std::uint64_t key, Row values) {
+MLA_INLINE void fill_normal(std::uint64_t key, Row values) {
   Bits bits;
   fill_bits(key, bits);
   for (std::size_t d = 0; d < values.size(); ++d) values[d] = bell(bits[d]);
 }
 
 // A quarter of a normal, and one element in 64 16 times that: at most 3.4506 * 16 / 4 = 13.9.
-void fill_spiky(std::uint64_t key, Row values) {
+MLA_INLINE void fill_spiky(std::uint64_t key, Row values) {
   fill_normal(key, values);
   Bits bits;
   fill_bits(mix(key), bits);
@@ -58,7 +63,7 @@ void fill_spiky(std::uint64_t key, Row values) {
 }
 
 // Powers of two from -3 to 3, equally likely: at most 3.4506 * 8 = 27.7.
-void fill_large(std::uint64_t key, Row values) {
+MLA_INLINE void fill_large(std::uint64_t key, Row values) {
   static constexpr std::array<float, 7> kPowers{0.125F, 0.25F, 0.5F, 1.0F, 2.0F, 4.0F, 8.0F};
   fill_normal(key, values);
   Bits bits;
@@ -68,27 +73,13 @@ void fill_large(std::uint64_t key, Row values) {
 
 // One element that names its row: a wrong key shows in another dimension. A query's is large enough
 // that the keys in its dimension stand out. Exact in bf16 and in both fp8 variants.
-void fill_onehot(std::uint64_t key, TensorId tensor, Row values) {
+MLA_INLINE void fill_onehot(std::uint64_t key, TensorId tensor, Row values) {
   std::fill(values.begin(), values.end(), 0.0F);
   const float magnitude = 1.0F + static_cast<float>(mix(key + 1) % 8) / 8.0F;
   values[mix(key) % values.size()] = tensor == TensorId::query ? 16.0F * magnitude : magnitude;
 }
 
-}  // namespace
-
-float normal_value(std::size_t index) {
-  return normal(static_cast<std::uint32_t>(index));
-}
-
-void normal_indices(const DataSpec& data, const RowId& id,
-                    std::span<std::uint16_t, static_cast<std::size_t>(kKeyDim)> indices) {
-  Bits bits;
-  fill_bits(row_key(data, id), bits);
-  for (std::size_t d = 0; d < indices.size(); ++d)
-    indices[d] = static_cast<std::uint16_t>(sum_of_four(bits[d]));
-}
-
-void element_row(const DataSpec& data, const RowId& id, Row values) {
+MLA_INLINE void fill_row(const DataSpec& data, const RowId& id, Row values) {
   const std::uint64_t key = row_key(data, id);
   switch (data.kind) {
     case Distribution::normal:
@@ -102,6 +93,75 @@ void element_row(const DataSpec& data, const RowId& id, Row values) {
     case Distribution::onehot:
       return fill_onehot(key, id.tensor, values);
   }
+}
+
+template <Fp8Variant kVariant>
+MLA_INLINE void encode_fp8(std::span<const float, static_cast<std::size_t>(kKeyDim)> values,
+                           float scale, std::byte* out) {
+  for (std::size_t d = 0; d < values.size(); ++d)
+    out[d] = std::byte{fp8_from_float(values[d] / scale, kVariant)};
+}
+
+MLA_INLINE void encode_row(const DataSpec& data, const RowId& id, const RowFormat& format,
+                           std::byte* out) {
+  std::array<float, static_cast<std::size_t>(kKeyDim)> values;
+  fill_row(data, id, values);
+  if (format.dtype == Dtype::bf16) {
+    std::array<std::uint16_t, values.size()> bits;
+    for (std::size_t d = 0; d < values.size(); ++d)
+      bits[d] = bf16_from_float(values[d], Bf16Rounding::nearest_even);
+    std::memcpy(out, bits.data(), sizeof bits);
+  } else if (format.variant == Fp8Variant::e4m3fn) {
+    encode_fp8<Fp8Variant::e4m3fn>(values, format.scale, out);
+  } else {
+    encode_fp8<Fp8Variant::e4m3fnuz>(values, format.scale, out);
+  }
+}
+
+struct Rows {
+  void (*fill)(const DataSpec&, const RowId&, Row);
+  void (*encode)(const DataSpec&, const RowId&, const RowFormat&, std::byte*);
+};
+
+#define MLA_ROWS(name, ...)                                                                        \
+  struct name {                                                                                    \
+    __VA_ARGS__ static void fill(const DataSpec& data, const RowId& id, Row values) {              \
+      fill_row(data, id, values);                                                                  \
+    }                                                                                              \
+    __VA_ARGS__ static void encode(const DataSpec& data, const RowId& id, const RowFormat& format, \
+                                   std::byte* out) {                                               \
+      encode_row(data, id, format, out);                                                           \
+    }                                                                                              \
+  }
+MLA_ROWS(Portable, );
+#if defined(__x86_64__)
+MLA_ROWS(Avx2, __attribute__((target("avx2"))));
+MLA_ROWS(Avx512, __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))));
+#endif
+
+Rows choose_rows() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
+      __builtin_cpu_supports("avx512vl") != 0)
+    return {Avx512::fill, Avx512::encode};
+  if (__builtin_cpu_supports("avx2") != 0) return {Avx2::fill, Avx2::encode};
+#endif
+  return {Portable::fill, Portable::encode};
+}
+
+const Rows& rows() {
+  static const Rows chosen = choose_rows();
+  return chosen;
+}
+
+}  // namespace
+
+void element_row(const DataSpec& data, const RowId& id, Row values) {
+  rows().fill(data, id, values);
+}
+
+void encoded_row(const DataSpec& data, const RowId& id, const RowFormat& format, std::byte* out) {
+  rows().encode(data, id, format, out);
 }
 
 }  // namespace mla::prop

@@ -7,6 +7,7 @@
 // the softmax scale of make_tensors(): neither flat nor one-hot. Fails: never.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -32,11 +33,13 @@ inline constexpr float kLargestElement = 32.0F;
 void element_row(const DataSpec& data, const RowId& id,
                  std::span<float, static_cast<std::size_t>(kKeyDim)> values);
 
-// Distribution normal has so few values that their encodings fit in a table: element d of a row is
-// normal_value(indices[d]).
-inline constexpr std::size_t kNormalValues = 4 * 255 + 1;
-float normal_value(std::size_t index);
-void normal_indices(const DataSpec& data, const RowId& id,
-                    std::span<std::uint16_t, static_cast<std::size_t>(kKeyDim)> indices);
+// What the elements become: value / scale in `dtype`, rounded to nearest even.
+struct RowFormat {
+  Dtype dtype = Dtype::bf16;
+  Fp8Variant variant = Fp8Variant::e4m3fn;
+  float scale = 1.0F;  // 1 for bf16
+};
+// The same row as bits: 576 elements of format.dtype.
+void encoded_row(const DataSpec& data, const RowId& id, const RowFormat& format, std::byte* out);
 
 }  // namespace mla::prop
