@@ -11,7 +11,10 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tests/setup.sh
 
-need_packages "${mla_build_packages[@]}"
+need_packages "${mla_judge_packages[@]}"
+# No test is built here, so that no test's package can be missing; a build folder that has tests
+# keeps them.
+[[ -e build/cpu-release/CMakeCache.txt ]] || mla_configure=(-DMLA_TESTS=OFF)
 build_preset cpu-release --target mla-testbed || exit 3
 
 options=()

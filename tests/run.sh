@@ -39,8 +39,9 @@ packages=("${mla_build_packages[@]}" "${mla_style_packages[@]}" "${mla_device_pa
           "${mla_capture_packages[@]}" "${mla_python_packages[@]}")
 [[ $preset == cpu-tsan ]] && packages+=("${mla_tsan_packages[@]}")
 need_packages "${packages[@]}"
+mla_configure=(-DMLA_TESTS=ON)
 # Continuous integration has the device compiler: code that it cannot build is an error there, and
-# not a skipped test.
-[[ ${CI-} == true ]] && mla_configure=(-DHIP_BACKEND=ON)
+# not a skipped test. So is a warning: its compilers are known.
+[[ ${CI-} == true ]] && mla_configure+=(-DHIP_BACKEND=ON -DMLA_WERROR=ON)
 build_preset "$preset" "${part[@]}" || exit 1
 ctest --preset "$level" --parallel "$(nproc)" "$@" || exit 1

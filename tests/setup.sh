@@ -1,16 +1,17 @@
-# Sourced by properties/run.sh, tests/run.sh and .ci/run: makes sure that Debian packages are there.
+# Sourced by properties/run.sh, tests/run.sh and .ci/run: makes sure that packages are there.
 #
 # need_packages installs what is missing when it may (root, or sudo without a password); otherwise
-# it prints the line that would and exits 3 (environment). On a system without dpkg it only says
-# what is needed: the build then finds it or names it.
+# it prints the line that would and exits 3 (environment). The names are Debian's and Ubuntu's; dnf
+# gets Fedora's. What a system does not have is named in one line: a library is then fetched by
+# CMake (MLA_DEPS), and a tool's tests are skipped. In CI nothing may be missing.
 
-mla_build_packages=(
-  g++ cmake ninja-build            # C++20 with OpenMP
-  catch2 librapidcheck-dev         # tests, random cases
+mla_judge_packages=(
+  g++ cmake ninja-build git        # C++20 with OpenMP; git fetches libraries
+  librapidcheck-dev                # random cases
   libxtensor-dev                   # the dense reference
   libcli11-dev nlohmann-json3-dev  # the command line
-  libbenchmark-dev                 # benchmarks
 )
+mla_build_packages=("${mla_judge_packages[@]}" catch2 libbenchmark-dev) # and tests, benchmarks
 mla_style_packages=(clang-format-19 clang-tidy-19 libomp-19-dev) # clang's own omp.h, for clang-tidy
 mla_device_packages=(clang-22 lld-22 llvm-22) # machine code of gfx942 and gfx950, and its listing
 mla_capture_packages=(python3-numpy) # what mla_capture.py dumps with
@@ -18,41 +19,114 @@ mla_python_packages=(python3-venv python3-pip gcc) # tests of the Python package
 # clang does not bring its sanitizers; llvm-19 has the symbolizer.
 mla_tsan_packages=(clang-19 libomp-19-dev libclang-rt-19-dev llvm-19)
 
-# The packages among the arguments that are not installed, one a line.
-missing_packages() {
-  local package
-  for package in $(printf '%s\n' "$@" | sort -u); do
-    dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed ||
-      echo "$package"
+# Fedora's name of a Debian package.
+fedora_name() {
+  case $1 in
+    g++) echo gcc-c++ ;;
+    librapidcheck-dev) echo rapidcheck-devel ;;
+    libxtensor-dev) echo xtensor-devel ;;
+    libcli11-dev) echo cli11-devel ;;
+    nlohmann-json3-dev) echo json-devel ;;
+    catch2) echo catch-devel ;;
+    libbenchmark-dev) echo google-benchmark-devel ;;
+    clang-format-* | clang-tidy-*) echo clang-tools-extra ;;
+    libomp-*) echo libomp-devel ;;
+    libclang-rt-*) echo compiler-rt ;;
+    clang-* | lld-* | llvm-*) echo "${1%-*}" ;;
+    python3-venv) echo python3 ;;
+    *) echo "$1" ;;
+  esac
+}
+
+is_installed() {
+  if command -v dpkg-query >/dev/null; then
+    [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
+  else
+    rpm -q --quiet "$1"
+  fi
+}
+
+# Whether the system's archive has the package.
+is_available() {
+  if command -v apt-cache >/dev/null; then
+    [[ $(apt-cache policy "$1" 2>/dev/null) == *"Candidate: "[!\(]* ]]
+  else
+    dnf -q info "$1" >/dev/null 2>&1
+  fi
+}
+
+# The package, or the newest older one of the same tool: any clang from 20 on builds the device code.
+available_name() {
+  local name
+  for name in "$1" $([[ $1 == *-22 ]] && echo "${1%-22}-21 ${1%-22}-20"); do
+    is_available "$name" && echo "$name" && return
   done
+  return 1
+}
+
+# How to run something as root: nothing to add, sudo, or not at all.
+root_prefix() {
+  [[ $(id -u) -eq 0 ]] && return
+  sudo -n true 2>/dev/null && echo sudo -n
 }
 
 need_packages() {
-  if ! command -v dpkg-query >/dev/null; then
-    echo "setup: no dpkg here; needed are the equivalents of the Debian packages: $*" >&2
+  local manager names=() name found missing=() absent=()
+  for manager in apt-get dnf none; do command -v "$manager" >/dev/null && break; done
+  if [[ $manager == none ]]; then
+    echo "setup: neither apt-get nor dnf here; wanted are the equivalents of Debian's $*" >&2
+    need_tools
     return 0
   fi
-  local missing as_root=()
-  mapfile -t missing < <(missing_packages "$@")
+  for name; do
+    [[ $manager == dnf ]] && name=$(fedora_name "$name")
+    [[ " ${names[*]-} " == *" $name "* ]] || names+=("$name")
+  done
+  for name in "${names[@]}"; do is_installed "$name" || missing+=("$name"); done
   ((${#missing[@]})) || return 0
-  local install=(apt-get install -y --no-install-recommends "${missing[@]}")
-  if [[ $(id -u) -ne 0 ]]; then
-    if ! sudo -n true 2>/dev/null; then
-      echo "setup: Debian packages are missing; install them with" >&2
-      echo "  sudo apt-get update && sudo ${install[*]}" >&2
-      exit 3
-    fi
-    as_root=(sudo -n)
+  local prefix
+  if ! prefix=$(root_prefix); then
+    echo "setup: packages are missing; install them with" >&2
+    [[ $manager == apt-get ]] && echo "  sudo apt-get update" >&2
+    echo "  sudo $manager install ${missing[*]}" >&2
+    exit 3
   fi
-  echo "setup: ${install[*]}" >&2
-  # A fresh image has no package lists; an old one has lists that name files long gone.
-  if ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "${install[@]}" >&2; then
-    "${as_root[@]}" apt-get update >&2 &&
-      "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "${install[@]}" >&2 || {
-      echo "setup: this failed: ${install[*]}" >&2
+  # A fresh image has no package lists.
+  [[ $manager == dnf ]] || $prefix apt-get update >&2 ||
+    echo "setup: apt-get update failed; the package lists may be old" >&2
+  names=()
+  for name in "${missing[@]}"; do
+    if found=$(available_name "$name"); then names+=("$found"); else absent+=("$name"); fi
+  done
+  install_packages
+  need_tools
+}
+
+# Of need_packages: installs `names`, and says which are `absent`.
+install_packages() {
+  if ((${#absent[@]})); then
+    echo "setup: this system has no package ${absent[*]}" >&2
+    [[ ${CI-} != true ]] || exit 3
+  fi
+  ((${#names[@]})) || return 0
+  local install=("$manager" install -y)
+  [[ $manager == dnf ]] || install=(env DEBIAN_FRONTEND=noninteractive "${install[@]}"
+                                    --no-install-recommends)
+  $prefix "${install[@]}" "${names[@]}" >&2 || {
+    echo "setup: this failed: ${install[*]} ${names[*]}" >&2
+    exit 3
+  }
+}
+
+# Without these nothing is built, whatever the system calls their packages.
+need_tools() {
+  local tool
+  for tool in cmake ninja "${CXX:-c++}"; do
+    command -v "$tool" >/dev/null || {
+      echo "setup: there is no '$tool' on the PATH" >&2
       exit 3
     }
-  fi
+  done
 }
 
 mla_configure=() # further arguments of the configuration

@@ -1,7 +1,6 @@
 // Memory runs out at every place: whatever allocation fails, the caller sees std::bad_alloc, and
 // nothing that was taken before is lost. The core does not catch it: the command says what happened
 // and exits with 3.
-#include <catch2/catch.hpp>
 #include <cstdlib>
 #include <functional>
 #include <new>
@@ -9,6 +8,7 @@
 #include "core/engine/decode_builder.hpp"
 #include "core/plan/plan_check.hpp"
 #include "core/plan/ps_prefill.hpp"
+#include "tests/catch.hpp"
 
 namespace {
 

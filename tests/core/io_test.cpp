@@ -1,9 +1,9 @@
 // Claims about .npy files: what is written is read back, and hostile files are refused in words.
-#include <catch2/catch.hpp>
 #include <cstring>
 #include <random>
 
 #include "core/io/npy.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 using Bytes = std::vector<std::byte>;

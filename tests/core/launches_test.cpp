@@ -1,7 +1,6 @@
 // Claims about the account of launches.
 #include "core/engine/launches.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/catch.hpp"
 
 using namespace mla;
 

@@ -1,8 +1,8 @@
 // Claims about suggestions: likely slips find their word, other words find none.
 #include "core/suggest.hpp"
+#include "tests/catch.hpp"
 
 #include <array>
-#include <catch2/catch.hpp>
 
 using namespace mla;
 

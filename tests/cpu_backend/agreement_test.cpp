@@ -1,7 +1,7 @@
 // Claims about whole steps: the backend agrees with the dense reference within its bound.
-#include <catch2/catch.hpp>
 
 #include "cpu_backend/decode/executor.hpp"
+#include "tests/catch.hpp"
 #include "tests/cpu_backend/harness.hpp"
 #include "tests/cpu_backend/paths.hpp"
 

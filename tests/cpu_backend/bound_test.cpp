@@ -1,9 +1,9 @@
 // Claims about the bound: planted numeric defects leave it, and data made to reach it comes close.
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 
 #include "core/numeric/bf16.hpp"
+#include "tests/catch.hpp"
 #include "tests/cpu_backend/harness.hpp"
 
 using namespace mla;

@@ -1,6 +1,5 @@
 // Claims about the pieces of a data path: decoding, rounding and exp2, on every path.
 #include <bit>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -8,6 +7,7 @@
 
 #include "core/numeric/bf16.hpp"
 #include "core/numeric/fp8.hpp"
+#include "tests/catch.hpp"
 #include "tests/cpu_backend/paths.hpp"
 
 using namespace mla;

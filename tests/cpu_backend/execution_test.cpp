@@ -1,12 +1,12 @@
 // Claims about how a step is executed: order, masks, intermediate buffers, launcher.
 #include <algorithm>
 #include <bit>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 
 #include "core/engine/row_map.hpp"
 #include "core/numeric/bf16.hpp"
+#include "tests/catch.hpp"
 #include "tests/cpu_backend/harness.hpp"
 
 using namespace mla;

@@ -1,12 +1,12 @@
 // Claims about the execution of FA steps: every run of every step against the dense reference,
 // kernels that refuse to guess, poison, capture and replay.
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "core/numeric/bf16.hpp"
 #include "cpu_backend/fa/varlen.hpp"
 #include "properties/step/fa/compare.hpp"
 #include "properties/step/fa/tensors.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 using namespace mla::cpu;
@@ -105,19 +105,19 @@ TEST_CASE("fa: what no kernel takes is refused before anything runs", "[fa][P28]
     const auto steps = prop::run_fa(prop::fa_steps(*c), StepHooks::none(), 1);
     return steps.ok() ? std::string() : steps.error().message;
   };
-  CHECK_THAT(refusal("1q1s5;heads=4;dim=96"), Catch::Contains("96"));
+  CHECK_THAT(refusal("1q1s5;heads=4;dim=96"), mla::test::contains("96"));
   CHECK(refusal("1q1s5;heads=4;dim=96;draft=1").find("96") != std::string::npos);
   CHECK(refusal("1q2s5;heads=4;dim=96;draft=1").empty());
-  CHECK_THAT(refusal("1q2s5;heads=4;causal=0;draft=1"), Catch::Contains("masks causally"));
-  CHECK_THAT(refusal("1q9s5;heads=4"), Catch::Contains("5 keys for 9"));
-  CHECK_THAT(refusal("70q2s5;heads=4"), Catch::Contains("70 extends"));
-  CHECK_THAT(refusal("1q1s5+1q9s5;heads=4"), Catch::Contains("step 1"));
+  CHECK_THAT(refusal("1q2s5;heads=4;causal=0;draft=1"), mla::test::contains("masks causally"));
+  CHECK_THAT(refusal("1q9s5;heads=4"), mla::test::contains("5 keys for 9"));
+  CHECK_THAT(refusal("70q2s5;heads=4"), mla::test::contains("70 extends"));
+  CHECK_THAT(refusal("1q1s5+1q9s5;heads=4"), mla::test::contains("step 1"));
 }
 
 TEST_CASE("fa: a decode with fewer keys than rows is a fault, not a guess", "[fa][P34]") {
   const auto steps = run("1q3s2;heads=4;draft=3" + kSmall);
   REQUIRE(steps[0].result.faults.size() == 1);
-  CHECK_THAT(steps[0].result.faults[0].what, Catch::Contains("2 keys for 3 rows"));
+  CHECK_THAT(steps[0].result.faults[0].what, mla::test::contains("2 keys for 3 rows"));
 }
 
 TEST_CASE("fa: paged_attention_v1 leaves unwritten what its loops do not reach",
@@ -169,17 +169,17 @@ TEST_CASE("fa: kernels stay inside their lists and say what does not fit", "[fa]
   };
   CHECK(call({0, 2, 4}, {0, 2, 4}, 2, 2).empty());
   CHECK(out[63] == 0);
-  CHECK_THAT(call({0, 2, 4}, {0, 2, 4}, 1, 2), Catch::Contains("2 rows, max_seqlen_q is 1"));
+  CHECK_THAT(call({0, 2, 4}, {0, 2, 4}, 1, 2), mla::test::contains("2 rows, max_seqlen_q is 1"));
   CHECK(out[16] == kPoisonBf16);
-  CHECK_THAT(call({0, 2, 4}, {0, 2, 4}, 2, 1), Catch::Contains("max_seqlen_k is 1"));
-  CHECK_THAT(call({0, 2, 5}, {0, 2, 4}, 3, 3), Catch::Contains("rows 2 to 5 of 4"));
-  CHECK_THAT(call({0, 2, 1}, {0, 2, 4}, 3, 3), Catch::Contains("rows 2 to 1"));
-  CHECK_THAT(call({0, 2}, {0, 2, 4}, 3, 3), Catch::Contains("2 entries"));
+  CHECK_THAT(call({0, 2, 4}, {0, 2, 4}, 2, 1), mla::test::contains("max_seqlen_k is 1"));
+  CHECK_THAT(call({0, 2, 5}, {0, 2, 4}, 3, 3), mla::test::contains("rows 2 to 5 of 4"));
+  CHECK_THAT(call({0, 2, 1}, {0, 2, 4}, 3, 3), mla::test::contains("rows 2 to 1"));
+  CHECK_THAT(call({0, 2}, {0, 2, 4}, 3, 3), mla::test::contains("2 entries"));
   std::vector<std::uint16_t> cache(2 * 16 * 16, 0);
   const std::vector<std::int64_t> slots{3, -1, 16, 0};
   update_cache({.k = rows, .v = rows, .slot_mapping = slots},
                {.bits = cache, .blocks = 1, .kv_row = 16}, faults);
-  CHECK_THAT(faults.back().what, Catch::Contains("slot 16 of row 2"));
+  CHECK_THAT(faults.back().what, mla::test::contains("slot 16 of row 2"));
 }
 
 TEST_CASE("fa: a state without keys is neutral in a merge", "[fa][P09]") {

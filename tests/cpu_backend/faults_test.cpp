@@ -2,10 +2,10 @@
 // the access never happens, and everything else runs on.
 #include <algorithm>
 #include <bit>
-#include <catch2/catch.hpp>
 
 #include "cpu_backend/decode/reduce.hpp"
 #include "cpu_backend/decode/work_list.hpp"
+#include "tests/catch.hpp"
 #include "tests/cpu_backend/harness.hpp"
 
 using namespace mla;

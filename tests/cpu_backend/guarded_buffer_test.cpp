@@ -1,9 +1,9 @@
 // Claims about fenced memory.
 #include "cpu_backend/guarded_buffer.hpp"
+#include "tests/catch.hpp"
 
 #include <algorithm>
 #include <bit>
-#include <catch2/catch.hpp>
 
 using mla::cpu::GuardedBuffer;
 

@@ -1,7 +1,7 @@
 #include "tests/cpu_backend/harness.hpp"
+#include "tests/catch.hpp"
 
 #include <bit>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 

@@ -1,7 +1,7 @@
 // Claims about merging partial rows.
 #include "cpu_backend/merge.hpp"
+#include "tests/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 #include <numeric>

@@ -1,6 +1,5 @@
 // Claims about the prefill kernels one by one: faults instead of stray accesses, neutral empties,
 // strides, and two forms of the matrix products that agree.
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -12,6 +11,7 @@
 #include "cpu_backend/prefill/attend_blocks.hpp"
 #include "cpu_backend/prefill/kernels.hpp"
 #include "cpu_backend/prefill/operands.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 using namespace mla::cpu;

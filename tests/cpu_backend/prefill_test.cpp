@@ -1,10 +1,10 @@
 // Claims about whole prefill steps: every path agrees with the dense reference within its bound.
-#include <catch2/catch.hpp>
 
 #include "core/engine/prefill/prefill_builder.hpp"
 #include "cpu_backend/prefill/forward.hpp"
 #include "cpu_backend/prefill/prefill_reference.hpp"
 #include "properties/step/prefill/tensors.hpp"
+#include "tests/catch.hpp"
 #include "tests/cpu_backend/harness.hpp"
 
 using namespace mla;

@@ -1,8 +1,8 @@
 // Claims about ranks that share a context: what each row sees of the keys on its rank.
-#include <catch2/catch.hpp>
 
 #include "core/units.hpp"
 #include "cpu_backend/calls/stage1_call.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 

@@ -1,9 +1,9 @@
 // Claims about the dense reference: its values, and that nothing right leaves its bound while
 // planted defects do.
 #include "cpu_backend/decode/reference.hpp"
+#include "tests/catch.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 #include <random>

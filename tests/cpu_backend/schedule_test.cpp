@@ -1,8 +1,8 @@
 // Claims about the order of tasks.
 #include "cpu_backend/decode/schedule.hpp"
+#include "tests/catch.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <set>
 
 using mla::cpu::schedule;

@@ -1,11 +1,11 @@
 // Claims about what may run: the HIP backend refuses the same works with the same words as the CPU
 // backend, which reads the same plan with code of its own.
 #include <algorithm>
-#include <catch2/catch.hpp>
 
 #include "core/engine/row_map.hpp"
 #include "cpu_backend/cpu_backend.hpp"
 #include "hip_backend/admission/admission.hpp"
+#include "tests/catch.hpp"
 #include "tests/hip_backend/crosscheck_step.hpp"
 
 using namespace mla;

@@ -1,5 +1,4 @@
 // Claims about the self-test of the emulator's assumptions.
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <regex>
 #include <set>
@@ -7,6 +6,7 @@
 #include "hip_backend/assumptions/assumption.hpp"
 #include "hip_backend/device/emulated_device.hpp"
 #include "hip_backend/device/null_device.hpp"
+#include "tests/catch.hpp"
 #include "tests/hip_backend/has_code.hpp"
 
 using namespace mla;
@@ -66,5 +66,5 @@ TEST_CASE("assumptions: where there is no device the answer says why", "[hip][as
   const auto device = hip::make_null_device("no GPU");
   const auto results = hip::test_assumptions(*device);
   REQUIRE_FALSE(results.ok());
-  CHECK_THAT(results.error().message, Catch::Contains("no GPU"));
+  CHECK_THAT(results.error().message, mla::test::contains("no GPU"));
 }

@@ -2,7 +2,6 @@
 // emulator runs waves in many orders. On gfx942 a tile of bf16 keys has one buffer in LDS, so that
 // it needs a barrier more than on gfx950.
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cstring>
 
 #include "hip_backend/device/emulated_device.hpp"
@@ -10,6 +9,7 @@
 #include "hip_backend/hip_backend.hpp"
 #include "hip_backend/kernels/code_objects.hpp"
 #include "properties/step/property.hpp"
+#include "tests/catch.hpp"
 #include "tests/hip_backend/changed_code_device.hpp"
 #include "tests/hip_backend/has_code.hpp"
 

@@ -4,7 +4,6 @@
 // A line of the table: architecture, kernel, registers of a lane (VGPRs and accumulation registers
 // together), bytes of LDS. A kernel that is not in the table fails, and so does a line without a
 // kernel.
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -13,6 +12,7 @@
 #include "hip_backend/gfx_emulator/elf/elf_file.hpp"
 #include "hip_backend/gfx_emulator/elf/msgpack.hpp"
 #include "hip_backend/kernels/code_objects.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 

@@ -1,6 +1,5 @@
 // Claims about devices that need no GPU: names, the null device, buffers, graphs of an emulated
 // one.
-#include <catch2/catch.hpp>
 #include <utility>
 
 #include "hip_backend/device/emulated_device.hpp"
@@ -8,6 +7,7 @@
 #include "hip_backend/device/open_device.hpp"
 #include "hip_backend/device/resources.hpp"
 #include "hip_backend/hip_backend.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 using namespace mla::hip;

@@ -3,7 +3,6 @@
 // write.
 #include <algorithm>
 #include <bit>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <memory>
 #include <random>
@@ -19,6 +18,7 @@
 #include "hip_backend/device/open_device.hpp"
 #include "hip_backend/kernels/code_objects.hpp"
 #include "hip_backend/prefill/device_prefill.hpp"
+#include "tests/catch.hpp"
 #include "tests/hip_backend/has_code.hpp"
 
 using namespace mla;

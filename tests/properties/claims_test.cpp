@@ -1,7 +1,7 @@
 // Claims about the list of properties, and about the properties on the core as it is.
 #include "properties/step/property.hpp"
+#include "tests/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <set>
 #include <string>

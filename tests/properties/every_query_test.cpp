@@ -1,10 +1,10 @@
 // Every query length with every head count: the rows of a request are what one-row decodes of the
 // keys that they see give, whatever path the shape takes.
-#include <catch2/catch.hpp>
 #include <set>
 
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/judge/runner.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 

@@ -2,7 +2,6 @@
 // quotas, and the table of the documentation is true.
 #include <algorithm>
 #include <array>
-#include <catch2/catch.hpp>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -14,6 +13,7 @@
 #include "properties/generate/cost.hpp"
 #include "properties/generate/rc_cases.hpp"
 #include "properties/judge/tags.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 using namespace mla::prop;

@@ -1,6 +1,5 @@
 // Claims about sampled references: what is in a sample, and that it changes no value.
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <set>
 
 #include "cpu_backend/decode/sampled_reference.hpp"
@@ -11,6 +10,7 @@
 #include "properties/step/compare.hpp"
 #include "properties/step/fa/run.hpp"
 #include "properties/step/prefill/run.hpp"
+#include "tests/catch.hpp"
 #include "tests/properties/judge_support.hpp"
 
 using namespace mla;

@@ -1,6 +1,5 @@
 // Claims about the stage comparison: it is silent on equal runs and names the first difference.
 #include <bit>
-#include <catch2/catch.hpp>
 #include <limits>
 
 #include "core/engine/decode_builder.hpp"
@@ -8,6 +7,7 @@
 #include "cpu_backend/decode/stage_bounds.hpp"
 #include "properties/generate/tensors.hpp"
 #include "properties/step/stage_compare.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 using prop::first_stage_difference;

@@ -1,12 +1,12 @@
 // What the judge's tests share: a case from its line, and one backend.
 #pragma once
 
-#include <catch2/catch.hpp>
 #include <memory>
 #include <string_view>
 
 #include "core/case/case.hpp"
 #include "cpu_backend/cpu_backend.hpp"
+#include "tests/catch.hpp"
 
 inline mla::Case case_of(std::string_view line) {
   auto parsed = mla::parse_case(line);

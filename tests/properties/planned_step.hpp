@@ -1,12 +1,12 @@
 // A decode step of a case, built and not executed, for tests of what looks at launches.
 #pragma once
 
-#include <catch2/catch.hpp>
 #include <memory>
 #include <string_view>
 
 #include "core/engine/decode_builder.hpp"
 #include "properties/generate/tensors.hpp"
+#include "tests/catch.hpp"
 #include "tests/properties/judge_support.hpp"
 
 struct PlannedStep {

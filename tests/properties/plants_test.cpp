@@ -1,8 +1,8 @@
 // The judge catches what it is there to catch: every plant makes its property fail.
 #include "properties/plants/plant.hpp"
+#include "tests/catch.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <map>
 #include <set>
 

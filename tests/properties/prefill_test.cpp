@@ -1,11 +1,11 @@
 // Claims about prefill cases: the properties hold on every path, and each planted defect fails its
 // property on its case and nothing fails without it.
-#include <catch2/catch.hpp>
 
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/plants/plant.hpp"
 #include "properties/step/prefill/run.hpp"
 #include "properties/step/property.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 using namespace mla::prop;

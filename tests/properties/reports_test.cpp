@@ -1,6 +1,5 @@
 // docs/reports.md is true: every row names code that is there, a property that holds for the row's
 // case, and a plant that makes it fail.
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -8,6 +7,7 @@
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/plants/plant.hpp"
 #include "properties/step/property.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 

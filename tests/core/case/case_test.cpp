@@ -1,8 +1,7 @@
 // Claims about the one-line case: it round-trips, it is canonical, and a bad line names what is
 // wrong.
 #include "core/case/case.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/catch.hpp"
 
 #include "core/case/batch.hpp"
 

@@ -1,7 +1,7 @@
 // Claims about the classification of a step.
 #include "core/engine/classify.hpp"
+#include "tests/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <numeric>
 
 using namespace mla;

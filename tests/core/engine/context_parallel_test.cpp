@@ -1,7 +1,7 @@
 // Claims about sharding keys over ranks, against dealing them out one by one.
 #include "core/engine/context_parallel.hpp"
+#include "tests/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <vector>
 
 using namespace mla;

@@ -1,7 +1,7 @@
 // Claims about the decode builder: what a step hands to the kernels, and what it refuses.
 #include "core/engine/decode_builder.hpp"
+#include "tests/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <thread>
 
 using namespace mla;

@@ -1,9 +1,9 @@
 // Claims about the modelled device: order, lateness, waits, lifetimes, the locked workspace.
-#include <catch2/catch.hpp>
 #include <numeric>
 
 #include "core/engine/device/stream.hpp"
 #include "core/engine/device/workspace.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla::device;
 using mla::ErrorCode;

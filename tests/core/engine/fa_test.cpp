@@ -1,9 +1,9 @@
 // Claims about the metadata of the AITER FA backend: fields, transfers, runs, chunks, windows,
 // routes.
-#include <catch2/catch.hpp>
 #include <numeric>
 
 #include "core/engine/fa/runner.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 using namespace mla::fa;
@@ -213,13 +213,13 @@ TEST_CASE("fa: what the builder cannot serve is refused by name", "[fa]") {
   const auto build = [&](std::int64_t prefix, const StepInput& in) {
     return b.builder.build(prefix, in, b.buffers, b.device.heap, b.device.stream);
   };
-  CHECK_THAT(build(7, b.input).error().message, Catch::Contains("7 tokens"));
+  CHECK_THAT(build(7, b.input).error().message, mla::test::contains("7 tokens"));
   StepInput shorter = b.input;
   shorter.query_start_loc = shorter.query_start_loc.subview(0, 1);
-  CHECK_THAT(build(0, shorter).error().message, Catch::Contains("query_start_loc has 1"));
+  CHECK_THAT(build(0, shorter).error().message, mla::test::contains("query_start_loc has 1"));
   StepInput more = b.input;
   more.qo_lens = {9};
-  CHECK_THAT(build(0, more).error().message, Catch::Contains("9 rows"));
+  CHECK_THAT(build(0, more).error().message, mla::test::contains("9 rows"));
 }
 
 TEST_CASE("fa: a continued prompt among the prefills is refused, not cut off from its context",
@@ -231,7 +231,7 @@ TEST_CASE("fa: a continued prompt among the prefills is refused, not cut off fro
       split_decodes_prefills_and_extends({.qo_lens = q, .kv_lens = n, .threshold = 1});
   const auto parts = plan_parts({.qo_lens = q, .split = split}, lens);
   REQUIRE_FALSE(parts.ok());
-  CHECK_THAT(parts.error().message, Catch::Contains("request 2 has 30 keys for 9"));
+  CHECK_THAT(parts.error().message, mla::test::contains("request 2 has 30 keys for 9"));
   CHECK_FALSE(plan_parts({.qo_lens = q, .split = split}, HostSeqLens::absent()).ok());
 }
 
@@ -247,7 +247,7 @@ TEST_CASE("fa: chunks by hand", "[fa][P25]") {
   CHECK(Ints(plan.token_to_batch.begin(), plan.token_to_batch.begin() + 14) ==
         Ints{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1});
   CHECK(Ints(plan.token_to_batch.begin() + 28, plan.token_to_batch.begin() + 31) == Ints{0, 0, 0});
-  CHECK_THAT(plan_chunks(Lengths{1, 1, 1}, 2).error().message, Catch::Contains("3 extends"));
+  CHECK_THAT(plan_chunks(Lengths{1, 1, 1}, 2).error().message, mla::test::contains("3 extends"));
 }
 
 TEST_CASE("fa: chunks cover every context once, in any workspace", "[fa][P25]") {
@@ -292,7 +292,7 @@ TEST_CASE("fa: a window keeps the keys that its rows can see", "[fa][P28]") {
   const Lengths rows(2, 2);
   const Lengths keys(2, std::int64_t{3} << 30);
   CHECK_THAT(plan_window(rows, keys, std::int64_t{3} << 30).error().message,
-             Catch::Contains("int32"));
+             mla::test::contains("int32"));
 }
 
 TEST_CASE("fa: the decode route looks at window, head and rows", "[fa][P28][BUG-093][BUG-119]") {
@@ -312,10 +312,10 @@ TEST_CASE("fa: the decode route looks at window, head and rows", "[fa][P28][BUG-
 
 TEST_CASE("fa: shapes without a kernel are refused with the value", "[fa][P28][P29]") {
   Layer layer{.heads = Heads(8), .kv_heads = Heads(2), .head_dim = 96};
-  CHECK_THAT(route_decode(layer, true, 1).error().message, Catch::Contains("96"));
+  CHECK_THAT(route_decode(layer, true, 1).error().message, mla::test::contains("96"));
   CHECK(route_decode(layer, true, 2).ok());
   layer = {.heads = Heads(32), .kv_heads = Heads(1), .head_dim = 128};
-  CHECK_THAT(route_decode(layer, true, 1).error().message, Catch::Contains("not 32"));
+  CHECK_THAT(route_decode(layer, true, 1).error().message, mla::test::contains("not 32"));
   layer = {.heads = Heads(8), .kv_heads = Heads(2), .head_dim = 128};
   CHECK(route_decode(layer, false, 1).ok());
   CHECK(route_decode(layer, false, 3).error().bug == "BUG-108");
@@ -324,12 +324,13 @@ TEST_CASE("fa: shapes without a kernel are refused with the value", "[fa][P28][P
     change(c);
     return resolve_layer(c).error().message;
   };
-  CHECK_THAT(message([](Case& c) { c.kv_heads = 3; }), Catch::Contains("3 KV heads"));
-  CHECK_THAT(message([](Case& c) { c.head_dim = 72; }), Catch::Contains("72"));
-  CHECK_THAT(message([](Case& c) { c.block_size = 128; }), Catch::Contains("128"));
-  CHECK_THAT(message([](Case& c) { c.dtype.kv = Dtype::fp8; }), Catch::Contains("bf16/fp8"));
-  CHECK_THAT(message([](Case& c) { c.kind = StepKind::decode; }), Catch::Contains("decode"));
-  CHECK_THAT(message([](Case& c) { c.causal = false, c.window = 5; }), Catch::Contains("5 keys"));
+  CHECK_THAT(message([](Case& c) { c.kv_heads = 3; }), mla::test::contains("3 KV heads"));
+  CHECK_THAT(message([](Case& c) { c.head_dim = 72; }), mla::test::contains("72"));
+  CHECK_THAT(message([](Case& c) { c.block_size = 128; }), mla::test::contains("128"));
+  CHECK_THAT(message([](Case& c) { c.dtype.kv = Dtype::fp8; }), mla::test::contains("bf16/fp8"));
+  CHECK_THAT(message([](Case& c) { c.kind = StepKind::decode; }), mla::test::contains("decode"));
+  CHECK_THAT(message([](Case& c) { c.causal = false, c.window = 5; }),
+             mla::test::contains("5 keys"));
 }
 
 TEST_CASE("fa: the sizes that a manager may choose are those that a layer takes",
@@ -345,6 +346,6 @@ TEST_CASE("fa: the sizes that a manager may choose are those that a layer takes"
   }
   // A second backend that needs blocks of 128 tokens shares no size with this one.
   const auto none = select_common_block_size(128, {fa, {128}});
-  CHECK_THAT(none.error().message, Catch::Contains("128"));
+  CHECK_THAT(none.error().message, mla::test::contains("128"));
   CHECK(*select_common_block_size(64, {fa, {MultipleOf{16}}}) == 32);
 }

@@ -1,7 +1,7 @@
 // Claims about the prefill builder: capability, chunk rules, sizes, staging, all-or-none fields.
 #include "core/engine/prefill/prefill_builder.hpp"
+#include "tests/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <numeric>
 
 using namespace mla;

@@ -1,10 +1,10 @@
 // Random walks over the prefill builder and the AITER FA builder: after each step on the same
 // device buffers the lists and plans are those that the step has on a device of its own.
-#include <catch2/catch.hpp>
 #include <random>
 
 #include "core/engine/fa/runner.hpp"
 #include "core/engine/prefill/prefill_builder.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 

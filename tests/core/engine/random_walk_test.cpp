@@ -1,11 +1,11 @@
 // A random walk over the decode builder: steps grow, shrink, are padded, change mode and shape on
 // the same device buffers. After each one the live part is what a fresh build would have written,
 // and a graph that some earlier step captured reads exactly that.
-#include <catch2/catch.hpp>
 #include <deque>
 #include <random>
 
 #include "core/engine/decode_step.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 

@@ -1,7 +1,7 @@
 // Claims about common_support(): what no backend can run is refused, with the values.
-#include <catch2/catch.hpp>
 
 #include "core/engine/launch.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 

@@ -1,10 +1,10 @@
 // Claims about the number formats: exact where they must be, rounded the way the kernels round.
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 
 #include "core/numeric/bf16.hpp"
 #include "core/numeric/fp8.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 

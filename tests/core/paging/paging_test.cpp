@@ -1,10 +1,10 @@
 // Claims about block-size negotiation and page expansion.
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <random>
 
 #include "core/paging/block_size.hpp"
 #include "core/paging/expand.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 

@@ -3,11 +3,11 @@
 //
 // Every run takes each multiset of requests once (888,480 inputs); the nightly one takes them in
 // every order (4,726,080). What is proven, and what not: docs/proofs.md.
-#include <catch2/catch.hpp>
 #include <vector>
 
 #include "core/engine/decode_builder.hpp"
 #include "core/plan/plan_check.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 using namespace mla::plan;

@@ -1,7 +1,7 @@
 #include "tests/core/plan/golden.hpp"
+#include "tests/catch.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <fstream>
 
 namespace mla::golden {

@@ -1,11 +1,11 @@
 // Claims about the planners against AITER's own answers.
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include "core/io/checksum.hpp"
 #include "core/plan/planner.hpp"
 #include "core/shape/plan_shape.hpp"
 #include "properties/capture/plan_json.hpp"
+#include "tests/catch.hpp"
 #include "tests/core/plan/golden.hpp"
 
 namespace {

@@ -1,8 +1,8 @@
 // Claims about plan_check: silent on sound plans of every shape, and each rule catches its own
 // damage.
 #include "core/plan/plan_check.hpp"
+#include "tests/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <functional>
 #include <random>
 

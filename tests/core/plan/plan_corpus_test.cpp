@@ -1,13 +1,13 @@
 // plan_check against what AITER's persistent kernels made of a plan: fixtures/plans/aiter.json
 // holds plans, and for each whether the kernel that ran it was right
 // (tests/hip_backend/aiter/calibration writes it; docs/aiter.md). No binary is needed to replay it.
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/plan/plan_check.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 using nlohmann::json;

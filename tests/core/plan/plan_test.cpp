@@ -1,7 +1,6 @@
 // Claims about the plan buffers themselves.
 #include "core/plan/plan.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/catch.hpp"
 
 using mla::plan::Plan;
 using mla::plan::PlanBuffer;

@@ -1,6 +1,6 @@
 // Claims about plans small enough to check by hand.
-#include <catch2/catch.hpp>
 
+#include "tests/catch.hpp"
 #include "tests/core/plan/batches.hpp"
 
 using mla::ComputeUnits;

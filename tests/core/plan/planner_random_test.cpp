@@ -1,10 +1,10 @@
 // Claims about the planners over random batches. A failure prints the batch.
-#include <catch2/catch.hpp>
 #include <map>
 #include <random>
 #include <sstream>
 
 #include "core/plan/v11_sort.hpp"
+#include "tests/catch.hpp"
 #include "tests/core/plan/batches.hpp"
 
 namespace {

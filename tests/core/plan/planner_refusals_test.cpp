@@ -1,6 +1,6 @@
 // Claims about what the planners refuse, and with which words.
-#include <catch2/catch.hpp>
 
+#include "tests/catch.hpp"
 #include "tests/core/plan/batches.hpp"
 
 using Catch::Contains;

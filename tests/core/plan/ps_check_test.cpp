@@ -1,7 +1,7 @@
 // Claims about ps_check: the planner's plans are valid, and no word of one can be changed unseen.
 #include "core/plan/ps_check.hpp"
+#include "tests/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <limits>
 
 #include "core/plan/ps_prefill.hpp"

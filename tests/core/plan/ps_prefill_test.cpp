@@ -1,7 +1,7 @@
 // Claims about the prefill planner.
 #include "core/plan/ps_prefill.hpp"
+#include "tests/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <map>
 #include <random>
 

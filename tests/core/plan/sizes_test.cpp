@@ -1,7 +1,7 @@
 // Claims about the size queries against AITER's own answers.
 #include "core/plan/sizes.hpp"
+#include "tests/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include "core/plan/ps_prefill.hpp"
@@ -183,15 +183,16 @@ TEST_CASE("splits: an fp8 query that one block nearly holds is not split", "[pla
 
 TEST_CASE("sizes: a query that AITER asserts on or cannot allocate is refused with its value",
           "[plan][sizes]") {
-  CHECK_THAT(refusal({.heads = mla::Heads(12)}), Catch::Contains("heads 12"));
-  CHECK_THAT(refusal({.heads = mla::Heads(0)}), Catch::Contains("heads 0"));
-  CHECK_THAT(refusal({.batch = mla::Requests(-3)}), Catch::Contains("batch -3"));
+  CHECK_THAT(refusal({.heads = mla::Heads(12)}), mla::test::contains("heads 12"));
+  CHECK_THAT(refusal({.heads = mla::Heads(0)}), mla::test::contains("heads 0"));
+  CHECK_THAT(refusal({.batch = mla::Requests(-3)}), mla::test::contains("batch -3"));
   CHECK(mla::plan::query_sizes({.batch = mla::Requests(0)}).ok());
-  CHECK_THAT(refusal({.max_qo_len = -1}), Catch::Contains("max_qo_len -1"));
-  CHECK_THAT(refusal({.compute_units = mla::ComputeUnits(0)}), Catch::Contains("compute_units 0"));
+  CHECK_THAT(refusal({.max_qo_len = -1}), mla::test::contains("max_qo_len -1"));
+  CHECK_THAT(refusal({.compute_units = mla::ComputeUnits(0)}),
+             mla::test::contains("compute_units 0"));
   CHECK_THAT(refusal({.num_kv_splits = 0, .intra_batch_mode = true}),
-             Catch::Contains("num_kv_splits 0"));
+             mla::test::contains("num_kv_splits 0"));
   const auto ps = mla::plan::query_ps_sizes({.kv_heads = mla::Heads(0)});
   REQUIRE_FALSE(ps.ok());
-  CHECK_THAT(ps.error().message, Catch::Contains("kv_heads is 0"));
+  CHECK_THAT(ps.error().message, mla::test::contains("kv_heads is 0"));
 }

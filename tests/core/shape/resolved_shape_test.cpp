@@ -1,7 +1,6 @@
 // Claims about the one place where heads, folding, kernels and routes are decided.
 #include "core/shape/resolved_shape.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/catch.hpp"
 
 using namespace mla;
 

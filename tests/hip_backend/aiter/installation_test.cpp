@@ -1,10 +1,10 @@
 // Claims about an installation: a directory is read where it lies, and what is missing is named by
 // its path.
 #include "hip_backend/aiter/installation.hpp"
+#include "tests/catch.hpp"
 
 #include <unistd.h>
 
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 

@@ -1,10 +1,10 @@
 // Claims about launches: byte for byte what AITER's wrapper hands to its kernels, seen by a device
 // that only keeps what it is given.
-#include <catch2/catch.hpp>
 
 #include "hip_backend/aiter/kernargs.hpp"
 #include "hip_backend/aiter/stage1.hpp"
 #include "hip_backend/decode/decode_run.hpp"
+#include "tests/catch.hpp"
 #include "tests/hip_backend/aiter/recording_device.hpp"
 #include "tests/hip_backend/crosscheck_step.hpp"
 

@@ -1,8 +1,7 @@
 // Claims about the selection: the row that AITER's dispatch looks up, for the shapes whose kernels
 // are documented.
 #include "hip_backend/aiter/selection.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/catch.hpp"
 
 using namespace mla;
 using namespace mla::hip::aiter;

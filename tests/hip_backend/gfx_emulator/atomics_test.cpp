@@ -1,8 +1,8 @@
 // Global atomics, with workgroups on several host threads.
 #include <algorithm>
-#include <catch2/catch.hpp>
 
 #include "device.hpp"
+#include "tests/catch.hpp"
 
 TEST_CASE("atomics on global memory count every thread of every workgroup") {
   const auto target = GENERATE(from_range(gfx_test::all_targets()));

@@ -1,8 +1,8 @@
 // Each check finds the mistake that was planted for it, and nothing in a kernel without one.
 #include <algorithm>
-#include <catch2/catch.hpp>
 
 #include "device.hpp"
+#include "tests/catch.hpp"
 
 using mla::gfx::Problem;
 

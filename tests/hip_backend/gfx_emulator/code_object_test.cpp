@@ -1,10 +1,10 @@
 // The loader, on code objects made by hand and damaged in every byte.
-#include <catch2/catch.hpp>
 #include <cstring>
 
 #include "elf_writer.hpp"
 #include "hip_backend/gfx_emulator/elf/msgpack.hpp"
 #include "hip_backend/gfx_emulator/launch.hpp"
+#include "tests/catch.hpp"
 
 namespace {
 

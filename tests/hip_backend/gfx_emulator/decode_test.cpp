@@ -2,11 +2,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <catch2/catch.hpp>
 #include <cstring>
 
 #include "hip_backend/gfx_emulator/isa/decode.hpp"
 #include "hip_backend/gfx_emulator/isa/format.hpp"
+#include "tests/catch.hpp"
 
 using mla::gfx::Arch;
 using mla::gfx::HostPath;

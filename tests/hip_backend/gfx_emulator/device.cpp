@@ -1,6 +1,6 @@
 #include "device.hpp"
+#include "tests/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <iterator>
 

@@ -1,8 +1,8 @@
 // What a kernel must not do is reported with its place, and never reaches the host.
 #include <algorithm>
-#include <catch2/catch.hpp>
 
 #include "device.hpp"
+#include "tests/catch.hpp"
 
 using mla::gfx::Problem;
 

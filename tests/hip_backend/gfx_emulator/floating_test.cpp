@@ -1,9 +1,9 @@
 // Floating point arithmetic: what IEEE 754 settles is bit for bit the host's.
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "device.hpp"
 #include "kernels/float_ops.hpp"
+#include "tests/catch.hpp"
 
 namespace {
 

@@ -1,8 +1,8 @@
 // Divergence, calls, scratch, recursion, and what a thread knows of itself.
 #include <algorithm>
-#include <catch2/catch.hpp>
 
 #include "device.hpp"
+#include "tests/catch.hpp"
 
 namespace {
 

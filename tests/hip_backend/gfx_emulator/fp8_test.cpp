@@ -1,8 +1,8 @@
 // 8-bit floats: FNUZ on gfx942, OCP on gfx950, against the formats' definitions.
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "device.hpp"
+#include "tests/catch.hpp"
 
 namespace {
 

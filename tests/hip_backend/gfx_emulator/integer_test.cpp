@@ -1,8 +1,8 @@
 // Integer arithmetic of the device against the same text compiled for the host.
-#include <catch2/catch.hpp>
 
 #include "device.hpp"
 #include "kernels/integer_ops.hpp"
+#include "tests/catch.hpp"
 
 namespace {
 

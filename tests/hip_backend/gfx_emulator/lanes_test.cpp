@@ -1,8 +1,8 @@
 // DPP, permutations and votes, against the definitions of the manual.
 #include <bit>
-#include <catch2/catch.hpp>
 
 #include "device.hpp"
+#include "tests/catch.hpp"
 
 namespace {
 

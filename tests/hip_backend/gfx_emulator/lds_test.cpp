@@ -1,8 +1,8 @@
 // LDS kernels: the results, and that the checks find nothing in them, under every schedule.
-#include <catch2/catch.hpp>
 #include <numeric>
 
 #include "device.hpp"
+#include "tests/catch.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // Source lines from debug information: tables of both versions by hand, and damaged ones.
 #include "hip_backend/gfx_emulator/elf/line_table.hpp"
+#include "tests/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <cstring>
 
 using mla::gfx::DebugSections;

@@ -1,7 +1,7 @@
 #include "listing.hpp"
+#include "tests/catch.hpp"
 
 #include <array>
-#include <catch2/catch.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>

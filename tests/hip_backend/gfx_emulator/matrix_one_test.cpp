@@ -2,9 +2,9 @@
 // give a single one in D, at the place that AMD's matrix instruction calculator names; for every
 // element of A and every column.
 #include <algorithm>
-#include <catch2/catch.hpp>
 
 #include "device.hpp"
+#include "tests/catch.hpp"
 
 namespace {
 

@@ -1,10 +1,10 @@
 // Matrix instructions: values chosen so that every sum is exact, placed by the layouts of AMD's
 // matrix instruction calculator.
 #include <bit>
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "device.hpp"
+#include "tests/catch.hpp"
 
 namespace {
 

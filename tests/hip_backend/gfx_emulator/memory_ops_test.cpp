@@ -1,7 +1,7 @@
 // Buffers, loads to LDS, transposing reads and narrow accesses.
-#include <catch2/catch.hpp>
 
 #include "device.hpp"
+#include "tests/catch.hpp"
 
 namespace {
 

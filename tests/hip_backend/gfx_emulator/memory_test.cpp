@@ -1,7 +1,7 @@
 // Registered ranges: rights, overlaps, and what lies beside them.
-#include <catch2/catch.hpp>
 
 #include "hip_backend/gfx_emulator/memory.hpp"
+#include "tests/catch.hpp"
 
 using mla::gfx::find_range;
 using mla::gfx::Memory;

@@ -1,7 +1,6 @@
 // Our own kernels with one wait or one barrier taken away at a time: what the checks say, what only
 // the numbers show, and what does no harm (docs/emulator.md has the counts and why).
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -13,6 +12,7 @@
 #include "hip_backend/kernels/code_objects.hpp"
 #include "hip_backend/prefill/device_prefill.hpp"
 #include "mutants.hpp"
+#include "tests/catch.hpp"
 #include "tests/hip_backend/crosscheck_step.hpp"
 #include "tests/hip_backend/has_code.hpp"
 

@@ -1,11 +1,11 @@
 // Length and mnemonic of every instruction of our own code objects, as llvm-objdump has them.
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 
 #include "hip_backend/gfx_emulator/code_object.hpp"
 #include "hip_backend/kernels/code_objects.hpp"
 #include "listing.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 

@@ -1,11 +1,11 @@
 // Claims about captured steps: Q and live keys are finite or named, and rows of a graph's padding
 // may follow.
-#include <catch2/catch.hpp>
 #include <cstring>
 
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/capture/captured_step.hpp"
 #include "properties/capture/live_values.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 using namespace mla::cli;

@@ -1,6 +1,6 @@
 #include "properties/cli/case_files.hpp"
+#include "tests/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <filesystem>
 
 #include "core/engine/decode_builder.hpp"

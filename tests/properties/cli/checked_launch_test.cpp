@@ -1,7 +1,6 @@
 // Claims about what `check` says of a launch that was dumped beside its plan.
 #include "properties/capture/checked_launch.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/catch.hpp"
 
 #include "properties/capture/checked_plan.hpp"
 

@@ -1,8 +1,7 @@
 // Claims about the diagnosis of a broken plan: it names who asked the wrong question, and what it
 // was.
 #include "properties/capture/diagnose.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/catch.hpp"
 
 #include "properties/capture/checked_plan.hpp"
 

@@ -1,12 +1,12 @@
 // The documents stay true: every case line in them is one, and every field of the line is
 // described.
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <regex>
 #include <sstream>
 
 #include "core/case/case.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 

@@ -1,7 +1,6 @@
 // Claims about ledger files: what is wrong with one is said with entry, key and value.
 #include "properties/cli/ledger_file.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/catch.hpp"
 
 using namespace mla;
 

@@ -1,7 +1,7 @@
 // Claims about plans as JSON: which keys a case needs, and what a bad one says.
 #include "properties/capture/plan_json.hpp"
+#include "tests/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 using Catch::Contains;

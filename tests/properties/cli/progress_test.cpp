@@ -1,6 +1,5 @@
 #include "properties/cli/progress.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/catch.hpp"
 
 using mla::cli::progress_line;
 using namespace std::chrono_literals;

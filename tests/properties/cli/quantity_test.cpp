@@ -1,6 +1,5 @@
 #include "properties/cli/quantity.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/catch.hpp"
 
 using namespace mla;
 using namespace std::chrono_literals;

@@ -1,6 +1,6 @@
 #include "properties/cli/report.hpp"
+#include "tests/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>

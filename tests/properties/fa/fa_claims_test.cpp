@@ -1,7 +1,6 @@
 // The claims about FA steps: they hold on drawn cases, and each planted defect makes its own fail.
 #include <algorithm>
 #include <array>
-#include <catch2/catch.hpp>
 #include <map>
 
 #include "cpu_backend/cpu_backend.hpp"
@@ -11,6 +10,7 @@
 #include "properties/plants/groups.hpp"
 #include "properties/step/fa/run.hpp"
 #include "properties/step/property.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 using namespace mla::prop;

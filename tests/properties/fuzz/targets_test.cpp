@@ -1,11 +1,11 @@
 // Claims about the fuzz targets: bytes decode to complete cases of every kind, and blind bytes,
 // which every CI run can afford, find nothing.
-#include <catch2/catch.hpp>
 #include <random>
 #include <set>
 
 #include "properties/fuzz/target.hpp"
 #include "properties/generate/cases.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 using namespace mla::prop;

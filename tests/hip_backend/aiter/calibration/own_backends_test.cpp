@@ -1,10 +1,10 @@
 // plan_check against this project's own backends, which need no AITER: the same damaged, rearranged
 // and random plans.
-#include <catch2/catch.hpp>
 
 #include "cpu_backend/cpu_backend.hpp"
 #include "hip_backend/device/emulated_device.hpp"
 #include "hip_backend/hip_backend.hpp"
+#include "tests/catch.hpp"
 #include "tests/hip_backend/aiter/calibration/kernel.hpp"
 #include "tests/hip_backend/aiter/calibration/plan_changes.hpp"
 #include "tests/hip_backend/has_code.hpp"

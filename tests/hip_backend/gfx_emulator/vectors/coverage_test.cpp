@@ -1,10 +1,10 @@
 // No operation executes without a vector.
-#include <catch2/catch.hpp>
 #include <map>
 #include <set>
 
 #include "control.hpp"
 #include "families.hpp"
+#include "tests/catch.hpp"
 
 using namespace gfx_test;
 using mla::gfx::Arch;

@@ -1,12 +1,12 @@
 // The numbers of the operations: llvm-objdump gives every instruction under test the name that our
 // tables give it.
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <set>
 
 #include "../elf_writer.hpp"
 #include "../listing.hpp"
 #include "families.hpp"
+#include "tests/catch.hpp"
 
 using namespace gfx_test;
 using mla::gfx::Arch;

@@ -1,7 +1,7 @@
 #include "runner.hpp"
+#include "tests/catch.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cstring>
 #include <span>
 

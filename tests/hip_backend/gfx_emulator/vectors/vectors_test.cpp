@@ -1,9 +1,9 @@
 // Every operation against arithmetic of its own, on both host paths of both architectures.
-#include <catch2/catch.hpp>
 
 #include "control.hpp"
 #include "families.hpp"
 #include "runner.hpp"
+#include "tests/catch.hpp"
 
 using namespace gfx_test;
 using mla::gfx::Arch;
