@@ -6,7 +6,7 @@
 
 #include "core/plan/ps_prefill.hpp"
 
-using Catch::Contains;
+using mla::test::contains;
 using namespace mla;
 using namespace mla::plan;
 using Words = std::vector<std::int32_t>;
@@ -158,7 +158,7 @@ TEST_CASE("ps_check: what is wrong is said with its values", "[plan][ps]") {
   CHECK(first() ==
         "row_written: rows [0,32), head group 0: no work writes these rows, which see 2 pages");
   step.work_indptr = {0, 1, 2, 4000};
-  CHECK_THAT(first(), Contains("work_indptr: work_indptr does not ascend from 0 to a number of "
+  CHECK_THAT(first(), contains("work_indptr: work_indptr does not ascend from 0 to a number of "
                                "works, of which"));
 }
 

@@ -7,7 +7,6 @@
 
 #include "tests/core/plan/batches.hpp"
 
-using Catch::Contains;
 using mla::ComputeUnits;
 using mla::Heads;
 using mla::plan::Fidelity;
@@ -16,6 +15,7 @@ using mla::plan_test::Batch;
 using mla::plan_test::Lengths;
 using mla::plan_test::shown;
 using mla::plan_test::used;
+using mla::test::contains;
 using Words = std::vector<std::int32_t>;
 
 namespace {
@@ -130,31 +130,31 @@ TEST_CASE("prefill planner: what it cannot plan is refused with its value", "[pl
   Prefill batch({64, 10}, {64, 30});
   SECTION("granularities") {
     batch.input.kvlen_granularity = 48;
-    CHECK_THAT(batch.refusal(), Contains("kvlen_granularity is 48"));
+    CHECK_THAT(batch.refusal(), contains("kvlen_granularity is 48"));
     batch.input.kvlen_granularity = 8;
-    CHECK_THAT(batch.refusal(), Contains("multiple of block_size = 16"));
+    CHECK_THAT(batch.refusal(), contains("multiple of block_size = 16"));
     batch.input.qlen_granularity = 0;
-    CHECK_THAT(batch.refusal(), Contains("qlen_granularity is 0"));
+    CHECK_THAT(batch.refusal(), contains("qlen_granularity is 0"));
   }
   SECTION("fewer keys than rows") {
     batch.context_lens[1] = 9;
-    CHECK_THAT(batch.refusal(), Contains("request 1 has n = 9 keys for q = 10"));
+    CHECK_THAT(batch.refusal(), contains("request 1 has n = 9 keys for q = 10"));
     batch.input.causal = false;
     CHECK(batch.refusal() == "planned");
     batch.context_lens[1] = 0;
-    CHECK_THAT(batch.refusal(), Contains("request 1 has n = 0 keys"));
+    CHECK_THAT(batch.refusal(), contains("request 1 has n = 0 keys"));
   }
   SECTION("fewer pages than keys") {
     batch.context_lens[1] = 33;
-    CHECK_THAT(batch.refusal(), Contains("33 keys but only 2 pages of 16"));
+    CHECK_THAT(batch.refusal(), contains("33 keys but only 2 pages of 16"));
   }
   SECTION("lists of different batches") {
     batch.input.context_lens = batch.input.context_lens.first(1);
-    CHECK_THAT(batch.refusal(), Contains("context_lens 1"));
+    CHECK_THAT(batch.refusal(), contains("context_lens 1"));
   }
   SECTION("falling lists") {
     batch.qo_indptr[2] = 60;
-    CHECK_THAT(batch.refusal(), Contains("request 1 has a negative number"));
+    CHECK_THAT(batch.refusal(), contains("request 1 has a negative number"));
   }
 }
 

@@ -9,7 +9,7 @@
 
 using namespace mla;
 using namespace mla::cli;
-using Catch::Contains;
+using mla::test::contains;
 
 namespace {
 
@@ -75,7 +75,7 @@ TEST_CASE("captured values: a key is named, and reaches all rows of its request"
   CHECK(found.rows == Flags{false, false, false, false, true, true});
   put(bundle, "kv_cache", in_cache(bundle, 2, 31, 0), 0x7F80);
   found = findings(bundle);
-  CHECK_THAT(found.sentences.at(0), Contains("key 31 of request 2") && Contains("2 keys in all"));
+  CHECK_THAT(found.sentences.at(0), contains("key 31 of request 2") && contains("2 keys in all"));
   CHECK(found.rows == Flags{false, false, false, false, true, true});
 }
 
@@ -91,7 +91,7 @@ TEST_CASE("captured values: fp8 has a NaN of its own for each architecture", "[c
   put(bundle, "kv_cache", in_cache(bundle, 1, 19, 0), 0x7F);  // 240 on gfx942
   CHECK(findings(bundle).sentences.empty());
   put(bundle, "kv_cache", in_cache(bundle, 1, 19, 0), 0x80);
-  CHECK_THAT(findings(bundle).sentences.at(0), Contains("key 19 of request 1 holds NaN"));
+  CHECK_THAT(findings(bundle).sentences.at(0), contains("key 19 of request 1 holds NaN"));
 }
 
 TEST_CASE("captured values: an element of Q is named with row and head", "[cli][replay]") {

@@ -6,7 +6,7 @@
 
 using namespace mla;
 using namespace mla::cli;
-using Catch::Contains;
+using mla::test::contains;
 using nlohmann::json;
 
 namespace {
@@ -85,20 +85,20 @@ TEST_CASE(
     json& words = step[std::string("launch_") + key];
     for (json& word : words) word = 0;
     INFO(key);
-    CHECK_THAT(launch_finding(step), Contains("changed between planner and kernel: "));
-    CHECK_THAT(launch_finding(step), Contains("and is 0 at the launch"));
+    CHECK_THAT(launch_finding(step), contains("changed between planner and kernel: "));
+    CHECK_THAT(launch_finding(step), contains("and is 0 at the launch"));
     CHECK(checked(step).culprit == "what came after the planner");
     CHECK(checked(step).findings.size() > 1);  // and what is wrong with what the kernel found
   }
   json one = launched();
   one["launch_work_info"][5] = 1;
-  CHECK_THAT(launch_finding(one), Contains("work 0 kv_end was planned as "));
+  CHECK_THAT(launch_finding(one), contains("work 0 kv_end was planned as "));
 }
 
 TEST_CASE("launch: more than four changed words are counted, not listed", "[cli][check]") {
   json step = launched();
   for (json& word : step["launch_work_info"]) word = 7;
-  CHECK_THAT(launch_finding(step), Contains(" more"));
+  CHECK_THAT(launch_finding(step), contains(" more"));
 }
 
 TEST_CASE("launch: works behind the last one may hold anything", "[cli][check]") {
@@ -114,7 +114,7 @@ TEST_CASE("launch: lists that changed to those of another step are found", "[cli
   json step = launched();
   step["launch_seqlens_kv_indptr"] = {0, 400, 800};
   CHECK_THAT(launch_finding(step),
-             Contains("seqlens_kv_indptr[1] was planned as 500 and is 400 at the launch"));
+             contains("seqlens_kv_indptr[1] was planned as 500 and is 400 at the launch"));
 }
 
 TEST_CASE("launch: entries behind the planned batch are a graph's padding, fewer are a finding",
@@ -135,8 +135,8 @@ TEST_CASE("launch: a change that leaves a valid plan is a note", "[cli][check]")
   const PlanAnswer answer = checked(step);
   CHECK(answer.findings.empty());
   REQUIRE(answer.notes.size() == 1);
-  CHECK_THAT(answer.notes[0], Contains("changed between planner and kernel: ") &&
-                                  Contains("; what the kernel found is valid as well"));
+  CHECK_THAT(answer.notes[0], contains("changed between planner and kernel: ") &&
+                                  contains("; what the kernel found is valid as well"));
 }
 
 TEST_CASE("launch: a plan broken when it was planned keeps its culprit, the change is a note",
@@ -149,7 +149,7 @@ TEST_CASE("launch: a plan broken when it was planned keeps its culprit, the chan
   CHECK(answer.culprit == culprit);
   CHECK(answer.culprit == "the builder");
   REQUIRE(answer.notes.size() == 1);
-  CHECK_THAT(answer.notes[0], Contains("changed between planner and kernel: work 0 kv_end"));
+  CHECK_THAT(answer.notes[0], contains("changed between planner and kernel: work 0 kv_end"));
 }
 
 TEST_CASE("launch: a kernel that is told of fewer rows than a request has is a finding",
@@ -157,7 +157,7 @@ TEST_CASE("launch: a kernel that is told of fewer rows than a request has is a f
   json step = launched();
   step["launch_max_seqlen_q"] = 1;
   CHECK_THAT(launch_finding(step),
-             Contains("max_seqlen_qo was planned as 2 and the kernel gets 1"));
+             contains("max_seqlen_qo was planned as 2 and the kernel gets 1"));
 }
 
 TEST_CASE("launch: work_meta_data has to lead to the buffers of the launch", "[cli][check]") {
@@ -168,7 +168,7 @@ TEST_CASE("launch: work_meta_data has to lead to the buffers of the launch", "[c
         "memory");
   step = launched();
   step["launch_addresses"]["work_meta_data"][0] = 0;
-  CHECK_THAT(launch_finding(step), Contains("work_meta_data leads to 0x0 for work_indptr, which "
+  CHECK_THAT(launch_finding(step), contains("work_meta_data leads to 0x0 for work_indptr, which "
                                             "is at 0xfffe000012345000"));
 }
 
@@ -182,6 +182,6 @@ TEST_CASE("launch: keys of a wrong type are refused by name", "[cli][check]") {
     INFO(refusal(step));
     CHECK_THAT(
         refusal(step),
-        Contains(std::string(key).starts_with("launch_work") ? "work_info" : std::string(key)));
+        contains(std::string(key).starts_with("launch_work") ? "work_info" : std::string(key)));
   }
 }

@@ -9,7 +9,7 @@
 
 using namespace mla;
 using namespace mla::cli;
-using Catch::Contains;
+using mla::test::contains;
 using nlohmann::json;
 
 namespace {
@@ -61,10 +61,10 @@ TEST_CASE("lists: a sound batch has no finding", "[cli][check]") {
 TEST_CASE("lists: a live page id is not negative", "[cli][check]") {
   CHECK(violation(call(), 7, -1) == "page 1 of request 1 is -1 in kv_indices, which is negative");
   CHECK_THAT(violation(call(), 0, std::numeric_limits<std::int32_t>::min()),
-             Contains("page 0 of request 0 is -2147483648"));
+             contains("page 0 of request 0 is -2147483648"));
   json several = call();
   several["kv_indices"][8] = -5;
-  CHECK_THAT(violation(several, 7, -1), Contains("(and 1 more)"));
+  CHECK_THAT(violation(several, 7, -1), contains("(and 1 more)"));
 }
 
 TEST_CASE("lists: a live page id lies in the cache", "[cli][check]") {
@@ -74,15 +74,15 @@ TEST_CASE("lists: a live page id lies in the cache", "[cli][check]") {
   pool["num_pages"] = 12;
   CHECK(findings(pool).violations.size() == 1);
   CHECK_THAT(findings(pool).violations[0],
-             Contains("page 5 of request 0 is 12 in kv_indices, and the cache has 12 pages"));
+             contains("page 5 of request 0 is 12 in kv_indices, and the cache has 12 pages"));
   // Without a size, what no GPU can hold: 16 * 576 * 2 bytes a page.
   constexpr std::int64_t kFits = (std::int64_t{288} << 30) / (16 * 576 * 2);
   json last = call();
   last["kv_indices"][0] = kFits - 1;
   CHECK(findings(last).violations.empty());
-  CHECK_THAT(violation(call(), 0, kFits), Contains("more than 288 GiB into the cache"));
+  CHECK_THAT(violation(call(), 0, kFits), contains("more than 288 GiB into the cache"));
   CHECK_THAT(violation(call(), 0, std::numeric_limits<std::int32_t>::max()),
-             Contains("2147483647"));
+             contains("2147483647"));
 }
 
 TEST_CASE("lists: entries after the live ones may hold anything", "[cli][check]") {
@@ -132,7 +132,7 @@ TEST_CASE("lists: a shared page that a request writes in this step is noted", "[
     }
     REQUIRE(lists.notes.size() == 2);
     CHECK_THAT(lists.notes[1],
-               Contains("writes keys of this step into page " + std::to_string(page)));
+               contains("writes keys of this step into page " + std::to_string(page)));
   }
 }
 
@@ -171,7 +171,7 @@ TEST_CASE("lists: sizes are at least 1, and what is said about the cache has its
         std::tuple("kv_indices", json("x"), "it must be a list of integers")}) {
     json object = call();
     object[key] = value;
-    CHECK_THAT(refusal(object), Contains("key '" + std::string(key) + "'"));
-    CHECK_THAT(refusal(object), Contains(why));
+    CHECK_THAT(refusal(object), contains("key '" + std::string(key) + "'"));
+    CHECK_THAT(refusal(object), contains(why));
   }
 }

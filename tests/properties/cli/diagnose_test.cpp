@@ -8,7 +8,7 @@
 using namespace mla;
 using namespace mla::cli;
 using Json = nlohmann::ordered_json;
-using Catch::Contains;
+using mla::test::contains;
 
 namespace {
 
@@ -60,7 +60,7 @@ TEST_CASE("diagnosis: lists that contradict each other are the builder's, with a
     const PlanAnswer answer = checked(step);
     CHECK(answer.culprit == "the builder");
     REQUIRE(answer.findings.size() == 1);
-    CHECK_THAT(answer.findings[0].what, Contains("runs backwards at request 1: 500 to 300"));
+    CHECK_THAT(answer.findings[0].what, contains("runs backwards at request 1: 500 to 300"));
   }
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("diagnosis: the builder's wrong question is named", "[cli][check]") {
     const PlanAnswer answer = checked(captured(call, asked));
     CHECK_FALSE(answer.findings.empty());
     CHECK(answer.culprit == "the builder");
-    CHECK_THAT(answer.diagnosis, Contains(sentence));
+    CHECK_THAT(answer.diagnosis, contains(sentence));
   }
 }
 
@@ -92,8 +92,8 @@ TEST_CASE("diagnosis: a plan of another step is called one", "[cli][check]") {
   earlier["seqlens_kv_indptr"] = {0, 400, 700};
   const PlanAnswer answer = checked(captured(call, earlier));
   CHECK_FALSE(answer.findings.empty());
-  CHECK_THAT(answer.culprit, Contains("what came after it"));
-  CHECK_THAT(answer.diagnosis, Contains("another step, or damaged"));
+  CHECK_THAT(answer.culprit, contains("what came after it"));
+  CHECK_THAT(answer.diagnosis, contains("another step, or damaged"));
 }
 
 TEST_CASE("diagnosis: a plan of lists in other pages is called one", "[cli][check]") {
@@ -110,7 +110,7 @@ TEST_CASE("diagnosis: a plan of lists in other pages is called one", "[cli][chec
   CHECK(answer.diagnosis ==
         "it is the plan of lists that count pages of 1 token, these count pages of 16");
   CHECK_THAT(checked(captured(tokens, call)).diagnosis,
-             Contains("count pages of 16 tokens, these count pages of 1"));
+             contains("count pages of 16 tokens, these count pages of 1"));
 }
 
 TEST_CASE("diagnosis: a plan of one of the steps before says how many keys ago it was made",
@@ -121,7 +121,7 @@ TEST_CASE("diagnosis: a plan of one of the steps before says how many keys ago i
     before["seqlens_kv_indptr"] = {0, 500 - ago, 1000 - 2 * ago};
     const PlanAnswer answer = checked(captured(call, before));
     CHECK(answer.culprit == "the builder");
-    CHECK_THAT(answer.diagnosis, Contains("an earlier step: every request had") && Contains(text));
+    CHECK_THAT(answer.diagnosis, contains("an earlier step: every request had") && contains(text));
   }
 }
 
@@ -155,7 +155,7 @@ TEST_CASE("diagnosis: few damaged words are named with what was planned", "[cli]
     for (const auto& [list, at] : words) step[list][at] = word(list, at) + 1;
     const PlanAnswer answer = checked(step);
     CHECK_FALSE(answer.findings.empty());
-    CHECK_THAT(answer.culprit, Contains("what came after it"));
+    CHECK_THAT(answer.culprit, contains("what came after it"));
     return answer.diagnosis;
   };
   const auto is = [&](const char* list, std::size_t at) {
@@ -166,9 +166,9 @@ TEST_CASE("diagnosis: few damaged words are named with what was planned", "[cli]
         "it differs from the planner's in one word: work 0 kv_end" + is("work_info", 5));
   CHECK(damaged({{"work_info", 8}}) ==
         "it differs from the planner's in one word: work 1 batch" + is("work_info", 8));
-  CHECK_THAT(damaged({{"work_indptr", 4}}), Contains("one word: work_indptr[4]"));
-  CHECK_THAT(damaged({{"reduce_final_map", 1}}), Contains("one word: reduce entry 0 q_end"));
-  CHECK_THAT(damaged({{"reduce_partial_map", 1}}), Contains("one word: reduce_partial_map[1]"));
+  CHECK_THAT(damaged({{"work_indptr", 4}}), contains("one word: work_indptr[4]"));
+  CHECK_THAT(damaged({{"reduce_final_map", 1}}), contains("one word: reduce entry 0 q_end"));
+  CHECK_THAT(damaged({{"reduce_partial_map", 1}}), contains("one word: reduce_partial_map[1]"));
   CHECK(damaged({{"work_info", 5}, {"reduce_indptr", 1}}) ==
         "it differs from the planner's in 2 words: work 0 kv_end" + is("work_info", 5) +
             "; reduce_indptr[1]" + is("reduce_indptr", 1));
@@ -177,10 +177,10 @@ TEST_CASE("diagnosis: few damaged words are named with what was planned", "[cli]
                       {"work_info", 5},
                       {"work_info", 11},
                       {"work_info", 12}}),
-             Contains("another step, or damaged"));
+             contains("another step, or damaged"));
   Json unwritten = sound;
   unwritten["work_info"][5] = nullptr;
-  CHECK_THAT(checked(unwritten).diagnosis, Contains("work 0 kv_end is unwritten, planned"));
+  CHECK_THAT(checked(unwritten).diagnosis, contains("work 0 kv_end is unwritten, planned"));
 }
 
 TEST_CASE("diagnosis: partial rows in another order merge to the same result", "[cli][check]") {
@@ -208,5 +208,5 @@ TEST_CASE("diagnosis: lists that contradict each other are the builder's", "[cli
   object["seqlens_kv_indptr"] = {0, 500, 400};
   const PlanAnswer answer = checked(object);
   CHECK(answer.culprit == "the builder");
-  CHECK_THAT(answer.diagnosis, Contains("contradict"));
+  CHECK_THAT(answer.diagnosis, contains("contradict"));
 }

@@ -8,7 +8,7 @@
 #include "properties/capture/plan_json.hpp"
 
 using namespace mla::cli;
-using Catch::Contains;
+using mla::test::contains;
 
 namespace {
 
@@ -35,10 +35,10 @@ TEST_CASE("JSON from outside: 64 levels are read, 65 are not", "[cli][json]") {
 
 TEST_CASE("JSON from outside: 200,000 levels are counted, closed or not", "[cli][json]") {
   for (const std::string& text : {nested(200'000, '[', ']'), std::string(200'000, '[')})
-    CHECK_THAT(refusal(text), Contains("200000 levels deep"));
+    CHECK_THAT(refusal(text), contains("200000 levels deep"));
   std::string objects;
   for (int i = 0; i < 200'000; ++i) objects += "{\"a\":";
-  CHECK_THAT(refusal(objects), Contains("200000 levels deep"));
+  CHECK_THAT(refusal(objects), contains("200000 levels deep"));
   // Brackets in a string are none.
   CHECK(parse_json("\"" + std::string(200'000, '[') + "\"").ok());
 }
@@ -46,9 +46,9 @@ TEST_CASE("JSON from outside: 200,000 levels are counted, closed or not", "[cli]
 TEST_CASE("JSON from outside: the place of a mistake is named", "[cli][json]") {
   CHECK(refusal("{\"a\": 1,\n \"b\": x}") == "is not JSON: it breaks at line 2, column 7");
   CHECK(refusal("") == "is not JSON: it breaks at line 1, column 1");
-  CHECK_THAT(refusal("[1, 2"), Contains("is not JSON"));
-  CHECK_THAT(refusal("[1e999]"), Contains("is not JSON"));
-  CHECK_THAT(refusal("[1] x"), Contains("is not JSON"));
+  CHECK_THAT(refusal("[1, 2"), contains("is not JSON"));
+  CHECK_THAT(refusal("[1e999]"), contains("is not JSON"));
+  CHECK_THAT(refusal("[1] x"), contains("is not JSON"));
 }
 
 TEST_CASE("JSON from outside: an object says each key once", "[cli][json]") {
@@ -61,5 +61,5 @@ TEST_CASE("JSON from outside: a document of calls that nests too deeply is refus
           "[cli][json][plan]") {
   const auto plans = plan_json("{\"cases\": " + nested(200'000, '[', ']') + "}", {});
   REQUIRE_FALSE(plans.ok());
-  CHECK_THAT(plans.error().message, Contains("200001 levels deep: at most 64"));
+  CHECK_THAT(plans.error().message, contains("200001 levels deep: at most 64"));
 }

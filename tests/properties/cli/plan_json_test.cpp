@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-using Catch::Contains;
 using mla::cli::plan_json;
+using mla::test::contains;
 using nlohmann::json;
 
 namespace {
@@ -85,16 +85,16 @@ TEST_CASE("plan as JSON: every required key is asked for by name", "[cli][plan]"
 TEST_CASE("plan as JSON: a value of a wrong type is shown with its key", "[cli][plan]") {
   CHECK(error_with(kDecode, "num_cu", "304") ==
         "key 'num_cu' is \"304\": it must be a 32-bit integer");
-  CHECK_THAT(error_with(kDecode, "num_cu", 304.5), Contains("304.5"));
-  CHECK_THAT(error_with(kDecode, "num_cu", 4294967296), Contains("4294967296"));
-  CHECK_THAT(error_with(kDecode, "num_cu", 18446744073709551615U), Contains("32-bit"));
-  CHECK_THAT(error_with(kDecode, "is_causal", 1), Contains("'is_causal' is 1"));
-  CHECK_THAT(error_with(kDecode, "arch", "gfx90a"), Contains("'arch' is 'gfx90a'"));
-  CHECK_THAT(error_with(kDecode, "dtype_q", "fp16"), Contains("'dtype_q' is 'fp16'"));
-  CHECK_THAT(error_with(kDecode, "dtype_kv", 3), Contains("'dtype_kv' is 3"));
-  CHECK_THAT(error_with(kDecode, "seqlens_kv_indptr", 7), Contains("must be a list"));
+  CHECK_THAT(error_with(kDecode, "num_cu", 304.5), contains("304.5"));
+  CHECK_THAT(error_with(kDecode, "num_cu", 4294967296), contains("4294967296"));
+  CHECK_THAT(error_with(kDecode, "num_cu", 18446744073709551615U), contains("32-bit"));
+  CHECK_THAT(error_with(kDecode, "is_causal", 1), contains("'is_causal' is 1"));
+  CHECK_THAT(error_with(kDecode, "arch", "gfx90a"), contains("'arch' is 'gfx90a'"));
+  CHECK_THAT(error_with(kDecode, "dtype_q", "fp16"), contains("'dtype_q' is 'fp16'"));
+  CHECK_THAT(error_with(kDecode, "dtype_kv", 3), contains("'dtype_kv' is 3"));
+  CHECK_THAT(error_with(kDecode, "seqlens_kv_indptr", 7), contains("must be a list"));
   CHECK_THAT(error_with(kDecode, "seqlens_kv_indptr", json::array({0, nullptr})),
-             Contains("holds null at place 1"));
+             contains("holds null at place 1"));
 }
 
 TEST_CASE("plan as JSON: a bad case does not keep the others from running", "[cli][plan]") {
@@ -107,9 +107,9 @@ TEST_CASE("plan as JSON: a bad case does not keep the others from running", "[cl
   REQUIRE(results.size() == 5);
   CHECK_FALSE(results[0].contains("error"));
   CHECK(results[1]["name"] == "bad");
-  CHECK_THAT(results[1]["error"].get<std::string>(), Contains("kv_granularity is 24"));
-  CHECK_THAT(results[2]["error"].get<std::string>(), Contains("case 2 is not a JSON object"));
-  CHECK_THAT(results[3]["error"].get<std::string>(), Contains("key 'name' is missing"));
+  CHECK_THAT(results[1]["error"].get<std::string>(), contains("kv_granularity is 24"));
+  CHECK_THAT(results[2]["error"].get<std::string>(), contains("case 2 is not a JSON object"));
+  CHECK_THAT(results[3]["error"].get<std::string>(), contains("key 'name' is missing"));
   CHECK_FALSE(results[4].contains("error"));
 }
 

@@ -1,5 +1,4 @@
 // Pictures of plans: what is drawn is what the buffers hold, whatever they hold.
-#include <catch2/catch.hpp>
 #include <random>
 #include <set>
 
@@ -8,10 +7,11 @@
 #include "properties/show/drawn_plan.hpp"
 #include "properties/show/error_map.hpp"
 #include "properties/show/pictures.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 using namespace mla::show;
-using Catch::Contains;
+using mla::test::contains;
 
 namespace {
 
@@ -133,7 +133,7 @@ TEST_CASE("no slot of planner v1.2 has more blocks than the drawn bound") {
     std::vector<std::int64_t> blocks(static_cast<std::size_t>(d.slots));
     for (const Work& w : d.works) blocks[static_cast<std::size_t>(w.slot)] += d.blocks(w);
     for (const std::int64_t b : blocks) CHECK(b <= d.share.payload + d.share.tail);
-    CHECK_THAT(balance_picture(d).body, Contains("the planner&#39;s bound"));
+    CHECK_THAT(balance_picture(d).body, contains("the planner&#39;s bound"));
   }
 }
 
@@ -152,9 +152,9 @@ TEST_CASE("each work of a small plan is drawn once in each picture, with its rec
       INFO(p.id << " work " << w);
       CHECK(occurrences(p.body, "data-w=\"" + std::to_string(w) + "\"") == 1);
     }
-  CHECK_THAT(slots_picture(d).body, Contains("work 1 (B) on slot 1\nrequest 0\nrows 0..4"));
-  CHECK_THAT(requests_picture(d).body, Contains("class=\"cut\""));
-  CHECK_THAT(requests_picture(d).body, !Contains("class=\"gap\""));
+  CHECK_THAT(slots_picture(d).body, contains("work 1 (B) on slot 1\nrequest 0\nrows 0..4"));
+  CHECK_THAT(requests_picture(d).body, contains("class=\"cut\""));
+  CHECK_THAT(requests_picture(d).body, !contains("class=\"gap\""));
 }
 
 TEST_CASE("the mask shows for each row which keys it does not see") {
@@ -171,26 +171,26 @@ TEST_CASE("keys that nobody reads and keys that two works read are marked") {
   w.kv_end -= 16;
   planned.metadata->plan->set_work(0, w);
   CHECK_THAT(requests_picture(planned.drawn()).body,
-             Contains("class=\"gap\"") && Contains("keys that no work reads: 768..784"));
+             contains("class=\"gap\"") && contains("keys that no work reads: 768..784"));
   w.kv_end += 32;
   planned.metadata->plan->set_work(0, w);
   CHECK_THAT(requests_picture(planned.drawn()).body,
-             Contains("class=\"twice\"") && Contains("keys that two works read: 784..800"));
+             contains("class=\"twice\"") && contains("keys that two works read: 784..800"));
 }
 
 TEST_CASE("a finding outlines its work and is told in its record") {
   const DrawnPlan d = Planned(kReadme).drawn({{"coverage", "<b>bad</b>", 2}, {"rule", "far", 99}});
   CHECK(occurrences(slots_picture(d).body, " wrong") == 1);
   const std::string page = plan_page(d);
-  CHECK_THAT(page, Contains("WRONG: coverage: &lt;b&gt;bad&lt;/b&gt;"));
-  CHECK_THAT(page, !Contains("<b>bad</b>"));
-  CHECK_THAT(page, Contains("2 violations"));
+  CHECK_THAT(page, contains("WRONG: coverage: &lt;b&gt;bad&lt;/b&gt;"));
+  CHECK_THAT(page, !contains("<b>bad</b>"));
+  CHECK_THAT(page, contains("2 violations"));
 }
 
 TEST_CASE("partial rows that nobody writes are said at their merge") {
   Planned planned(kReadme);
   planned.metadata->plan->reduce_partial_map.set(1, 77);
-  CHECK_THAT(merges_picture(planned.drawn()).body, Contains("partial row 77: nobody writes it"));
+  CHECK_THAT(merges_picture(planned.drawn()).body, contains("partial row 77: nobody writes it"));
 }
 
 TEST_CASE("pages lie where kv_indices say, in runs") {
@@ -200,16 +200,16 @@ TEST_CASE("pages lie where kv_indices say, in runs") {
   const auto pictures = page_pictures(d);
   REQUIRE(pictures.size() == 1);
   CHECK(occurrences(pictures[0].body, "lie at") == 2);
-  CHECK_THAT(pictures[0].body, Contains("pages 0..16 lie at 100..116"));
-  CHECK_THAT(pictures[0].body, Contains("pages 16..32 lie at 26..42"));
+  CHECK_THAT(pictures[0].body, contains("pages 0..16 lie at 100..116"));
+  CHECK_THAT(pictures[0].body, contains("pages 16..32 lie at 26..42"));
 }
 
 TEST_CASE("pages of 65,536 requests stay below 5 MB and say what they leave out") {
   const DrawnPlan d = Planned("mla1:65536q1s40;heads=16;cu=304").drawn();
   const std::string page = plan_page(d);
   CHECK(page.size() < 5'000'000);
-  CHECK_THAT(page, Contains("too narrow to be drawn one by one"));
-  CHECK_THAT(page, Contains("Drawn are 48 of 65,536 tiles"));
+  CHECK_THAT(page, contains("too narrow to be drawn one by one"));
+  CHECK_THAT(page, contains("Drawn are 48 of 65,536 tiles"));
   CHECK(plan_svg(d).size() < 5'000'000);
 }
 
@@ -220,7 +220,7 @@ TEST_CASE("a plan of which every record is wrong stays below 5 MB") {
     findings.push_back({"coverage", std::string(80, 'x'), w});
   const DrawnPlan d = planned.drawn(std::move(findings));
   CHECK(plan_page(d).size() < 5'000'000);
-  CHECK_THAT(plan_page(d), Contains("and 19,800 findings more"));
+  CHECK_THAT(plan_page(d), contains("and 19,800 findings more"));
 }
 
 TEST_CASE("buffers that hold anything are drawn without harm") {
@@ -246,8 +246,8 @@ TEST_CASE("buffers that hold anything are drawn without harm") {
     for (const Work& w : d.works) CHECK(w.keys() >= 0);
     const std::string page = plan_page(d) + plan_svg(d) + plan_trace(d);
     CHECK(page.size() < 1'000'000);
-    CHECK_THAT(page, !Contains("nan") && !Contains("inf\""));
-    CHECK_THAT(page, !Contains("width=\"-") && !Contains("height=\"-"));
+    CHECK_THAT(page, !contains("nan") && !contains("inf\""));
+    CHECK_THAT(page, !contains("width=\"-") && !contains("height=\"-"));
   }
 }
 
@@ -255,14 +255,14 @@ TEST_CASE("a trace has a box for each work, one after the other on its slot") {
   const std::string trace = plan_trace(Planned(kReadme).drawn());
   CHECK(occurrences(trace, "\"cat\":\"work\"") == 6);
   CHECK(occurrences(trace, "\"thread_name\"") == 4);
-  CHECK_THAT(trace, Contains(R"("ts":24,"dur":41,"pid":1,"tid":1)"));
+  CHECK_THAT(trace, contains(R"("ts":24,"dur":41,"pid":1,"tid":1)"));
   CHECK(occurrences(trace, "\"ph\":\"s\"") == 6);
 }
 
 TEST_CASE("a page loads nothing") {
   const std::string page = plan_page(Planned(kReadme).drawn());
-  CHECK_THAT(page, Contains("default-src 'none'"));
-  CHECK_THAT(page, !Contains("src=\"") && !Contains("@import") && !Contains("url("));
+  CHECK_THAT(page, contains("default-src 'none'"));
+  CHECK_THAT(page, !contains("src=\"") && !contains("@import") && !contains("url("));
 }
 
 TEST_CASE("an error map has the level of each row and head, neighbours of one level together") {
