@@ -273,11 +273,11 @@ TEST_CASE("an error map has the level of each row and head, neighbours of one le
   const auto pictures = error_pictures(map, "the result");
   REQUIRE(pictures.size() == 1);
   const std::string& body = pictures[0].body;
-  CHECK_THAT(body, Contains("row 0, heads 0–1: at most 0.2 times the bound"));
-  CHECK_THAT(body, Contains("class=\"h2\"") && Contains("row 0, head 2: at most 3 times"));
-  CHECK_THAT(body, Contains("row 0, head 3: at most 200 times"));
-  CHECK_THAT(body, Contains("row 1, head 0: at most never written, or not finite"));
-  CHECK_THAT(body, Contains("row 1, head 1: at most not judged"));
+  CHECK_THAT(body, contains("row 0, heads 0–1: at most 0.2 times the bound"));
+  CHECK_THAT(body, contains("class=\"h2\"") && contains("row 0, head 2: at most 3 times"));
+  CHECK_THAT(body, contains("row 0, head 3: at most 200 times"));
+  CHECK_THAT(body, contains("row 1, head 0: at most never written, or not finite"));
+  CHECK_THAT(body, contains("row 1, head 1: at most not judged"));
   CHECK(occurrences(body, "class=\"h1\"") == 2);  // the legend and head 2
   CHECK(occurrences(body, "class=\"h2\"") == 3);  // the legend, and one in each row
 }
@@ -293,9 +293,9 @@ TEST_CASE("an error map of many rows keeps the worst element of those drawn toge
   map.worst_dims.assign(300 * 512, std::numeric_limits<float>::quiet_NaN());
   const auto pictures = error_pictures(map, "the result");
   REQUIRE(pictures.size() == 2);
-  CHECK_THAT(pictures[0].body, Contains("rows 100–199, heads 297–299: at most 50 times the bound"));
+  CHECK_THAT(pictures[0].body, contains("rows 100–199, heads 297–299: at most 50 times the bound"));
   CHECK(pictures[0].notes.size() == 1);
   CHECK(pictures[0].body.size() + pictures[1].body.size() < 500'000);
-  CHECK_THAT(pictures[1].body, Contains("class=\"h5\""));
+  CHECK_THAT(pictures[1].body, contains("class=\"h5\""));
   CHECK(error_pictures({}, "nothing").empty());
 }
