@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""No include runs upward: a folder uses itself and folders below it.
+"""No include runs upward: a folder uses itself and folders below it. Libraries whose headers differ
+between versions are included by one file each.
 
     tests/style/includes.py [ROOT]
 
@@ -23,6 +24,10 @@ ORDER = [
     "properties/python",
 ]
 PLACE = {folder: i for i, folder in enumerate(ORDER)}
+# Headers that moved between versions, and the file that knows where they are.
+WRAPPED = {"catch2": "tests/catch.hpp", "xtensor": "cpu_backend/dense/matrix.hpp"}
+WRAPPERS = {*WRAPPED.values(), "tests/main.cpp"}
+FOREIGN = re.compile(r"^#include <(catch2|xtensor)/", re.M)
 INCLUDE = re.compile(r'^#include "((?:core|cpu_backend|hip_backend|properties)/[^"]+)"', re.M)
 
 
@@ -52,9 +57,20 @@ def upward(root):
                     yield f"{path}: includes {used}, which lies above {home}"
 
 
+def unwrapped(root):
+    for top in ("core", "cpu_backend", "hip_backend", "properties", "tests"):
+        for file in sorted((root / top).rglob("*.[ch]pp")):
+            path = file.relative_to(root).as_posix()
+            if path in WRAPPERS:
+                continue
+            for library in FOREIGN.findall(file.read_text()):
+                yield f"{path}: includes a header of {library}; {WRAPPED[library]} has them"
+
+
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__).resolve()
-    found = list(upward(root if root.is_dir() else root.parents[2]))
+    root = root if root.is_dir() else root.parents[2]
+    found = [*upward(root), *unwrapped(root)]
     print("\n".join(found) or f"{len(ORDER)} folders, no include runs upward")
     return 1 if found else 0
 

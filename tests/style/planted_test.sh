@@ -41,6 +41,12 @@ if python3 tests/style/includes.py "$folder" >/dev/null; then
   echo "includes.py accepts an include of a higher folder" >&2
   exit 1
 fi
+rm "$folder/core/case/upward.cpp"
+printf '#include <catch2/catch.hpp>\n' >"$folder/core/case/catch.cpp"
+if python3 tests/style/includes.py "$folder" >/dev/null; then
+  echo "includes.py accepts a header of Catch2 beside tests/catch.hpp" >&2
+  exit 1
+fi
 
 for target in no_such_page.md '../README.md#no-such-heading'; do
   printf '[here](%s)\n' "${target/..\/README.md/$PWD/README.md}" >"$folder/linked.md"
