@@ -166,6 +166,27 @@ def test_a_witness_that_passes_is_an_unexpected_pass(tmp_path):
     assert "unexpected pass: T-1 on its witness mla1:1q2s4" in done.stdout
 
 
+def test_a_witness_that_passes_unattended_is_named_as_not_judged(tmp_path):
+    done = run("run", *engine("NoAttention"), "--cases", 5, "--ledger", written(
+        tmp_path, entry(engine="fake_engine:NoAttention"),
+        entry(engine="fake_engine:NoAttention", id="T-2")), code=0)
+    assert ("not judged, because nothing is attended in this run: the witness of T-1, T-2"
+            in done.stdout)
+    assert "unexpected" not in done.stdout
+    assert ", 0 attended" in done.stdout
+
+
+def test_a_run_without_aiter_says_so_to_the_adapter_and_in_the_repro_line():
+    done = run("run", *engine("RowsOff"), "--cases", 12, "--arch", "gfx942", code=1)
+    assert "--without-aiter" not in done.stdout
+    assert "aiter=none" in done.stdout
+    done = run("run", *engine("RowsOff"), "--cases", 12, "--arch", "gfx942", "--without-aiter",
+               "--late-copies", code=1)
+    assert "aiter=left out" in done.stdout
+    repro = next(line for line in done.stdout.splitlines() if line.startswith("REPRO: "))
+    assert repro.endswith("--arch gfx942 --late-copies --without-aiter")
+
+
 @pytest.mark.parametrize(("text", "message"), [
     ("{", "cannot be read"), ("[]", "has no format"), ('{"format": "x"}', "has no format"),
 ])

@@ -24,7 +24,7 @@ PLANTS = {
     "LostRequest", "StalePlan", "WrongHeads", "LateSplit", "StickyRows", "MovedAtReplay",
     "PaddingPage", "PaddingKeys", "NoScale", "WrongShape", "Raises", "RaisesInForward", "Dies",
     "Hangs", "NotHere", "SmallBuffers", "RefusesAll", "Unplanned", "LateStart", "PlansOnce",
-    "NanResult", "TwoDefects",
+    "NanResult", "TwoDefects", "NoAttention",
 }
 
 
@@ -44,6 +44,8 @@ class FakeEngine:
         if plant == "NotHere":
             raise ImportError("the fake engine is not installed: it is planted to be missing")
         self.machine, self.plant = machine, plant
+        self.attends = plant != "NoAttention"
+        self.aiter = "left out" if machine.without_aiter else "none"
         self._lists: dict[str, np.ndarray] = {}
         self._buffers: PlanBuffers | None = None
 

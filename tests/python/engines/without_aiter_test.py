@@ -11,7 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="without_aiter answers with torch's dtypes")
 
-from mla_testbed import TensorError, planning  # noqa: E402
+from mla_testbed import TensorError, _library, planning  # noqa: E402
 from mla_testbed.engines import without_aiter  # noqa: E402
 
 PLANNERS = without_aiter.planners("gfx942", 304)
@@ -62,6 +62,58 @@ def test_the_prefill_planner_takes_lists_of_the_host_only(monkeypatch):
         PLANNERS["get_ps_metadata_v1"](*call)
 
 
+FORWARDED = {"get_mla_metadata_info_v1": "decode_sizes", "get_mla_metadata_v1": "plan_decode",
+             "get_ps_metadata_info_v1": "prefill_sizes", "get_ps_metadata_v1": "plan_prefill"}
+
+
+@pytest.mark.parametrize("name", FORWARDED)
+def test_every_argument_reaches_the_planner_under_its_name(monkeypatch, name):
+    ours = without_aiter.planners("gfx950", 80)[name]
+    target = getattr(planning, FORWARDED[name])
+    seen = {}
+
+    def record(*args, **kwargs):
+        seen.update(inspect.signature(target).bind(*args, **kwargs).arguments)
+        return planning.BufferSizes(1, 2, 3, 4, 5, 6)
+
+    monkeypatch.setattr(planning, FORWARDED[name], record)
+    monkeypatch.setattr(without_aiter, "on_device", lambda _: False)
+    given = {}
+    for number, parameter in enumerate(inspect.signature(ours).parameters.values()):
+        switch = isinstance(parameter.default, bool) or parameter.name == "is_causal"
+        given[parameter.name] = not parameter.default if switch else 100 + number
+    given["is_causal"] = False
+    ours(**{n: v for n, v in given.items() if n in inspect.signature(ours).parameters})
+    expected = {n: v for n, v in given.items() if n in inspect.signature(target).parameters}
+    device = {"arch": "gfx950", "compute_units": 80, "as_aiter": True}
+    expected.update({n: v for n, v in device.items() if n in inspect.signature(target).parameters})
+    buffers = seen.pop("buffers", None)
+    assert seen == expected
+    if buffers is not None:
+        info = "work_info_set" if "work_info_set" in given else "work_info"
+        assert buffers == planning.PlanBuffers(
+            given["work_metadata_ptrs"], given["work_indptr"], given[info],
+            given["reduce_indptr"], given["reduce_final_map"], given["reduce_partial_map"])
+
+
+def test_dtypes_that_are_left_out_are_bf16(monkeypatch):
+    seen = {}
+    monkeypatch.setattr(planning, "plan_decode", lambda *_, **named: seen.update(named))
+    PLANNERS["get_mla_metadata_v1"](*range(12))
+    assert (seen["dtype_q"], seen["dtype_kv"]) == (torch.bfloat16, torch.bfloat16)
+
+
+def test_places_are_checked_again_after_a_prefill_plan():
+    before = _library.check_places(True)
+    try:
+        with pytest.raises(RuntimeError, match="in between"), without_aiter._buffers_anywhere({}):
+            assert not _library.check_places(False)
+            raise RuntimeError("in between")
+        assert _library.check_places(True)
+    finally:
+        _library.check_places(before)
+
+
 @pytest.mark.skipif("AITER_SRC" not in os.environ, reason="AITER_SRC names no source of AITER")
 def test_parameters_are_those_of_aiter_in_its_order():
     path = os.path.join(os.environ["AITER_SRC"], "aiter", "ops", "attention.py")
@@ -88,7 +140,7 @@ def run(code):
 
 def test_a_name_that_was_not_listed_is_missing_and_a_listed_one_refuses():
     assert run("""
-without_aiter.install(Machine("gfx950", 256), all_names=False)
+without_aiter.install(Machine("gfx950", 128), all_names=False)
 import aiter
 from aiter.jit.utils.chip_info import get_gfx, get_cu_num
 print(get_gfx(), get_cu_num(), aiter.dtypes.fp8)
@@ -104,7 +156,7 @@ try:
 except ImportError as e:
     print(e)
 """).splitlines() == [
-        "gfx950 256 torch.float8_e4m3fn", "ImportError", "ModuleNotFoundError", "ImportError",
+        "gfx950 128 torch.float8_e4m3fn", "ImportError", "ModuleNotFoundError", "ImportError",
         "aiter.mla.mla_decode_fwd was called in a run without AITER; a run with it, and AITER_SRC "
         "naming its source tree, has it"]
 
@@ -113,6 +165,9 @@ def test_with_all_names_everything_is_imported_and_refuses_to_be_called():
     assert run("""
 without_aiter.install(Machine("gfx942", 304), all_names=True)
 from aiter import QuantType, get_hip_quant, get_mla_metadata_v1
+from aiter.ops.triton.utils.types import e4m3_dtype
+import aiter.dtypes
+assert e4m3_dtype is aiter.dtypes.fp8 is __import__("torch").float8_e4m3fnuz
 from aiter.ops.shuffle import shuffle_weight
 quant = get_hip_quant(QuantType.per_1x128)
 print(get_mla_metadata_v1.__name__, type(quant).__name__)
