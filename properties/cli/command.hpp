@@ -17,6 +17,7 @@ class App;
 namespace mla::cli {
 
 void add_run(CLI::App& app, prop::ExitCode& exit);
+void add_merge(CLI::App& app, prop::ExitCode& exit);
 void add_replay(CLI::App& app, prop::ExitCode& exit);
 void add_plan(CLI::App& app, prop::ExitCode& exit);
 void add_show(CLI::App& app, prop::ExitCode& exit);

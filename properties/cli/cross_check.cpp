@@ -64,7 +64,7 @@ Result<std::vector<NamedBackend>> discover(const Options& o) {
   return found;
 }
 
-ExitCode cross_check(const Options& o) {
+ExitCode cross_check(const Options& o, Recording recording) {
   auto begun = begin_judging("cross-check", o.judging);
   if (const auto* exit = std::get_if<ExitCode>(&begun)) return *exit;
   auto& run = *std::get_if<0>(&begun);
@@ -78,29 +78,46 @@ ExitCode cross_check(const Options& o) {
     d.backend = prop::compared_with(std::move(d.backend), cpu::make_cpu_backend());
   }
   return judge_and_publish("cross-check", *devices, std::move(run), !o.judging.no_progress,
-                           o.judging.publication);
+                           o.judging.publication, std::move(recording));
+}
+
+void declare(CLI::App& c, Options& o) {
+  c.add_option("--device", o.devices, "Only this device (repeatable): hip:0, nvidia:0, ...")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  c.add_option("--backend", o.backend, "hip, or aiter: the kernels of an installed AITER")
+      ->check(CLI::IsMember({"hip", "aiter"}))
+      ->capture_default_str();
+  add_aiter_option(c, o.aiter_hsa);
+  add_emulation_options(c, o.emulation);
+  c.add_option("--for", o.time, "Time for random cases on each device")
+      ->type_name("TIME")
+      ->capture_default_str();
+  add_judging_options(c, o.judging, false);
 }
 
 }  // namespace
+
+ExitCode cross_check_recorded(Recording recording, const JudgingOptions& how) {
+  Options o;
+  CLI::App app;
+  declare(app, o);
+  if (const Status bad = take_recorded(app, recording, how, o.judging))
+    return complain("cross-check", *bad);
+  return cross_check(o, std::move(recording));
+}
 
 void add_cross_check(CLI::App& app, ExitCode& exit) {
   auto o = std::make_shared<Options>();
   CLI::App* c =
       app.add_subcommand("cross-check", "Judge the HIP kernels on every GPU of this machine");
-  c->add_option("--device", o->devices, "Only this device (repeatable): hip:0, nvidia:0, ...")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
-  c->add_option("--backend", o->backend, "hip, or aiter: the kernels of an installed AITER")
-      ->check(CLI::IsMember({"hip", "aiter"}))
-      ->capture_default_str();
-  add_aiter_option(*c, o->aiter_hsa);
-  add_emulation_options(*c, o->emulation);
-  c->add_option("--for", o->time, "Time for random cases on each device")
-      ->type_name("TIME")
-      ->capture_default_str();
-  add_judging_options(*c, o->judging, false);
+  declare(*c, *o);
   c->footer(kFooter);
-  c->callback([o, &exit] { exit = cross_check(*o); });
+  c->callback([o, c, &exit] {
+    auto recording = begin_recording("cross-check", o->judging, *c);
+    exit = recording ? cross_check(*o, std::move(*recording))
+                     : complain("cross-check", recording.error());
+  });
 }
 
 }  // namespace mla::cli

@@ -1,5 +1,8 @@
 #include "properties/cli/judge_on.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/failure_page.hpp"
@@ -28,12 +31,53 @@ class Blocks {
   Status bad_;
 };
 
-RunSummary judge_on(const std::vector<NamedBackend>& backends, prop::RunOptions run, bool progress,
-                    Blocks& blocks) {
+// The answers about a backend, empty if there are none yet.
+BackendAnswers& answers_of(Recording& recording, const std::string& backend) {
+  for (BackendAnswers& b : recording.backends)
+    if (b.name == backend) return b;
+  return recording.backends.emplace_back(
+      BackendAnswers{.name = backend, .seconds = 0, .answers = {}});
+}
+
+// Puts what is known into the run. What is found comes into `fresh`.
+void use_answers(const BackendAnswers& known, const Recording& recording, prop::RunOptions& run,
+                 prop::Answers& fresh) {
+  using std::chrono::milliseconds;
+  run.shard = recording.shard;
+  run.answers = &known.answers;
+  run.only_answered = recording.only_answered;
+  if (!recording.path.empty())
+    run.answered = [&fresh](std::int64_t index, const prop::CaseAnswer& answer) {
+      fresh.insert_or_assign(index, answer);
+    };
+  if (recording.only_answered) run.time_limit = std::nullopt;
+  if (run.time_limit)
+    run.time_limit = std::max(milliseconds(1),
+                              *run.time_limit - milliseconds(std::llround(known.seconds * 1e3)));
+}
+
+// Why this run cannot be recorded; nothing if it can.
+Status why_no_record(const std::vector<NamedBackend>& backends, const Recording& recording) {
+  const bool checked = std::any_of(backends.begin(), backends.end(),
+                                   [](const NamedBackend& b) { return b.emulation != nullptr; });
+  if (!checked || (recording.path.empty() && !recording.only_answered)) return std::nullopt;
+  return Error{ErrorCode::usage,
+               "--record keeps no findings of the emulated device's own checks: leave out one of "
+               "them",
+               ""};
+}
+
+RunSummary judge_on(const std::vector<NamedBackend>& backends, const prop::RunOptions& asked,
+                    bool progress, Blocks& blocks, Recording& recording) {
+  prop::RunOptions run = asked;
   RunSummary summary{.seed = run.seed, .backends = {}};
   const prop::Ledger ledger = run.ledger;
   run.stopped = interrupted;
   for (const NamedBackend& b : backends) {
+    BackendAnswers& known = answers_of(recording, b.name);
+    prop::Answers fresh;
+    run.time_limit = asked.time_limit;
+    use_answers(known, recording, run, fresh);
     Progress bar("cases", progress, run.time_limit);
     run.backend = b.backend.get();
     run.replay_options = b.replay_options;
@@ -50,6 +94,9 @@ RunSummary judge_on(const std::vector<NamedBackend>& backends, prop::RunOptions 
                                 .facts = b.facts,
                                 .report = prop::run_properties(run),
                                 .emulation = b.emulation});
+    double& seconds = summary.backends.back().report.seconds;
+    known.seconds = seconds += known.seconds;
+    for (auto& [index, answer] : fresh) known.answers.insert_or_assign(index, std::move(answer));
   }
   return summary;
 }
@@ -58,19 +105,31 @@ RunSummary judge_on(const std::vector<NamedBackend>& backends, prop::RunOptions 
 
 prop::ExitCode judge_and_publish(std::string_view command,
                                  const std::vector<NamedBackend>& backends, prop::RunOptions run,
-                                 bool progress, const Publication& publication) {
-  for (const std::string& path : {publication.junit, publication.html})
+                                 bool progress, const Publication& publication,
+                                 Recording recording) {
+  if (const Status bad = why_no_record(backends, recording)) return complain(command, *bad);
+  for (const std::string& path : {publication.junit, publication.html, recording.path})
     if (!path.empty())
       if (const Status bad = check_writable(path)) return complain(command, *bad);
+  const std::string identity = identity_of(run);
+  if (!recording.identity.empty() && recording.identity != identity)
+    return complain(command, {ErrorCode::usage,
+                              "the record is of another run: its cases, properties or ledger are "
+                              "not those of today",
+                              ""});
+  recording.identity = identity;
   catch_interrupts();
   Blocks blocks(publication.json);
-  const RunSummary summary = judge_on(backends, std::move(run), progress, blocks);
+  const RunSummary summary = judge_on(backends, run, progress, blocks, recording);
   prop::ExitCode code = summary.exit_code();
   if (!publication.junit.empty())
     if (const Status bad = write_file(publication.junit, junit_report(summary)))
       code = complain(command, *bad);
   if (!publication.html.empty())
     if (const Status bad = write_file(publication.html, run_page(summary, backends)))
+      code = complain(command, *bad);
+  if (!recording.path.empty())
+    if (const Status bad = write_file(recording.path, record_text(recording)))
       code = complain(command, *bad);
   if (blocks.bad()) return complain(command, *blocks.bad());
   return finish(command, publication.json ? json_report(summary) : verdict_table(summary), code);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "properties/cli/backends.hpp"
+#include "properties/cli/recording.hpp"
 #include "properties/cli/report.hpp"
 
 namespace mla::cli {
@@ -19,11 +20,14 @@ struct Publication {
   std::string html;   // empty: none
 };
 
+// What `recording` has an answer for is not judged again; it is written if it has a path.
+//
 // Judges, prints each failure block as soon as it is certain, then the table. In JSON mode stdout
 // holds the object alone and the blocks go to stderr. SIGINT and SIGTERM end it early, with all
 // reports. `run` comes without backend, workers and architecture, which are the backend's.
 prop::ExitCode judge_and_publish(std::string_view command,
                                  const std::vector<NamedBackend>& backends, prop::RunOptions run,
-                                 bool progress, const Publication& publication);
+                                 bool progress, const Publication& publication,
+                                 Recording recording);
 
 }  // namespace mla::cli

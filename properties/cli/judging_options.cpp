@@ -26,6 +26,16 @@ void add_judging_options(CLI::App& command, JudgingOptions& o, bool choose_prope
       ->allow_extra_args(false);
   command.add_option("--ledger", o.ledger, "Known findings, and the launches that each breaks")
       ->type_name("FILE");
+  command.add_option("--shard", o.shard, "Judge the i-th of n shares of the cases, as 1/3")
+      ->type_name("i/n");
+  command
+      .add_option("--record", o.record,
+                  "Also write what was found about each case to this file, for merge and --resume")
+      ->type_name("FILE");
+  add_publication_options(command, o);
+}
+
+void add_publication_options(CLI::App& command, JudgingOptions& o) {
   command.add_flag("--json", o.publication.json, "Print one JSON object instead of the table");
   command.add_option("--junit", o.publication.junit, "Also write a JUnit XML report to this file")
       ->type_name("FILE");

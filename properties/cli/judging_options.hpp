@@ -23,12 +23,17 @@ struct JudgingOptions {
   std::vector<std::string> case_files;
   std::string ledger;  // empty: none
   std::string memory;  // empty: what is available
+  std::string shard;   // empty: all cases
+  std::string record;  // empty: no record is written
   bool no_progress = false;
   Publication publication;
 };
 
 // Declares them; `--property` only if the command lets its user choose.
 void add_judging_options(CLI::App& command, JudgingOptions& options, bool choose_properties);
+
+// Those of them that say what is printed and written.
+void add_publication_options(CLI::App& command, JudgingOptions& options);
 
 // Seed, properties, cases and ledger; backend, random cases and time are the caller's.
 std::variant<prop::RunOptions, prop::ExitCode> begin_judging(std::string_view command,

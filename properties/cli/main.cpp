@@ -68,6 +68,7 @@ prop::ExitCode run_app(int argc, char** argv) {
   app.footer(kFooter);
   app.require_subcommand(1);
   add_run(app, exit);
+  add_merge(app, exit);
   add_replay(app, exit);
   add_plan(app, exit);
   add_show(app, exit);

@@ -18,8 +18,9 @@ constexpr std::int64_t kDefaultCases = 200;
 struct Options {
   std::string backends = "cpu";
   DeviceChoice device;
-  std::string time;   // empty: no limit
-  std::string cases;  // empty: the default
+  std::string time;    // empty: no limit
+  std::string cases;   // empty: the default
+  std::string resume;  // empty: a new run
   JudgingOptions judging;
 };
 
@@ -36,6 +37,10 @@ self-test: it fails on purpose for one case in a hundred.
 SIGINT and SIGTERM end a run early. It still writes the table and all reports, and exits with 4, or
 with 1 if something failed.
 
+--shard 1/3 judges every third case, --record writes what was found; `merge` makes one report of
+the records of all shards. --resume goes on with a run that ended early, with the options and the
+shard of its record.
+
 Examples:
   mla-testbed run --cases 2000 --seed 1
   mla-testbed run --for 30s --property P05 --property P18
@@ -43,6 +48,8 @@ Examples:
   mla-testbed run --backend cpu,hip --device emulated:gfx942 --cases-file fixtures/cases/device.txt
   mla-testbed run --backend cpu,aiter --device emulated:gfx942 --aiter-hsa aiter/hsa
   mla-testbed run --cases 500 --json > report.json
+  mla-testbed run --cases 20000 --shard 2/8 --record shard2.json
+  mla-testbed run --resume shard2.json
   mla-testbed run --for 10m --junit report.xml --no-progress)";
 
 // How many random cases, or for how long.
@@ -62,7 +69,7 @@ Status read_numbers(const Options& o, prop::RunOptions& run) {
   return std::nullopt;
 }
 
-ExitCode run(const Options& o) {
+ExitCode run(const Options& o, Recording recording) {
   auto begun = begin_judging("run", o.judging);
   if (const auto* exit = std::get_if<ExitCode>(&begun)) return *exit;
   auto& options = *std::get_if<0>(&begun);
@@ -70,25 +77,63 @@ ExitCode run(const Options& o) {
   auto backends = make_backends(o.backends, o.device);
   if (!backends) return complain("run", backends.error());
   return judge_and_publish("run", *backends, std::move(options), !o.judging.no_progress,
-                           o.judging.publication);
+                           o.judging.publication, std::move(recording));
+}
+
+void declare(CLI::App& c, Options& o) {
+  c.add_option("--backend", o.backends, "Backends to judge, separated by commas")
+      ->type_name("NAMES")
+      ->capture_default_str();
+  add_device_options(c, o.device);
+  auto* time = c.add_option("--for", o.time, "Draw random cases for this time, as 500ms, 30s or 2m")
+                   ->type_name("TIME");
+  c.add_option("--cases", o.cases, "Draw this many random cases")->type_name("N")->excludes(time);
+  add_judging_options(c, o.judging, true);
+}
+
+// The rest of a run that ended early, into the same record.
+ExitCode resume(const Options& o, const CLI::App& app) {
+  const auto refuse = [](const std::string& why) {
+    return complain("run", {ErrorCode::usage, why, ""});
+  };
+  std::vector<std::string> others = deciding_arguments(app);
+  if (!o.judging.shard.empty()) others.emplace_back("--shard");
+  if (!others.empty())
+    return refuse("--resume takes what is judged from its file: leave out " + others.front());
+  auto record = read_record(o.resume);
+  if (!record) return complain("run", record.error());
+  if (record->command != "run")
+    return refuse("'" + o.resume + "' is of the command '" + record->command + "'");
+  record->path = o.judging.record.empty() ? o.resume : o.judging.record;
+  return run_recorded(std::move(*record), o.judging);
 }
 
 }  // namespace
 
+ExitCode run_recorded(Recording recording, const JudgingOptions& how) {
+  Options o;
+  CLI::App app;
+  declare(app, o);
+  if (const Status bad = take_recorded(app, recording, how, o.judging))
+    return complain("run", *bad);
+  return run(o, std::move(recording));
+}
+
 void add_run(CLI::App& app, ExitCode& exit) {
   auto o = std::make_shared<Options>();
   CLI::App* c = app.add_subcommand("run", "Judge shipped and random cases by the properties");
-  c->add_option("--backend", o->backends, "Backends to judge, separated by commas")
-      ->type_name("NAMES")
-      ->capture_default_str();
-  add_device_options(*c, o->device);
-  auto* time =
-      c->add_option("--for", o->time, "Draw random cases for this time, as 500ms, 30s or 2m")
-          ->type_name("TIME");
-  c->add_option("--cases", o->cases, "Draw this many random cases")->type_name("N")->excludes(time);
-  add_judging_options(*c, o->judging, true);
+  declare(*c, *o);
+  c->add_option("--resume", o->resume, "Go on with the run of this record, which ended early")
+      ->type_name("FILE");
   c->footer(kFooter);
-  c->callback([o, &exit] { exit = run(*o); });
+  c->callback([o, c, &exit] {
+    if (!o->resume.empty()) {
+      exit = resume(*o, *c);
+      return;
+    }
+    auto recording = begin_recording("run", o->judging, *c);
+    exit = recording ? run(*o, std::move(*recording)) : complain("run", recording.error());
+  });
 }
 
 }  // namespace mla::cli

@@ -108,6 +108,17 @@ Launches Judgement::launches() const {
   return all;
 }
 
+bool is_refused(StepKind kind, std::span<const Outcome> outcomes, bool not_planned,
+                bool no_such_step) {
+  if (kind == StepKind::decode)
+    return not_planned && !outcomes.empty() &&
+           std::none_of(outcomes.begin(), outcomes.end(),
+                        [](const Outcome& o) { return o.verdict == Verdict::inconclusive; });
+  return no_such_step || std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& o) {
+           return o.verdict == Verdict::skip || o.verdict == Verdict::not_applicable;
+         });
+}
+
 std::unique_ptr<Backend> one_thread(const Backend& backend) {
   return std::make_unique<OneThread>(backend);
 }
@@ -124,8 +135,6 @@ Judgement judge(const Case& c, std::span<const Property* const> properties, cons
   Judgement judgement;
   judgement.covered.resize(properties.size());
   judgement.known.resize(properties.size());
-  bool all_skipped = true;
-  bool settled = !properties.empty();
   for (std::size_t p = 0; p < properties.size(); ++p) {
     judgement.cut = judgement.cut || (p > 0 && stopped());
     if (judgement.cut) {
@@ -151,14 +160,12 @@ Judgement judge(const Case& c, std::span<const Property* const> properties, cons
     }
     judgement.outcomes.push_back(std::move(outcome));
     judgement.executions.push_back(std::move(execution));
-    const Verdict verdict = judgement.outcomes.back().verdict;
-    settled = settled && verdict != Verdict::inconclusive;
-    all_skipped = all_skipped && (verdict == Verdict::skip || verdict == Verdict::not_applicable);
   }
   judgement.shared = subject.log().shared();
   // What there was no memory for is not built again to see whether it would be refused.
-  judgement.refused = c.kind == StepKind::decode ? settled && !subject.metadata().ok()
-                                                 : all_skipped || backend.device(c.kind).empty();
+  judgement.refused =
+      is_refused(c.kind, judgement.outcomes, true, backend.device(c.kind).empty()) &&
+      (c.kind != StepKind::decode || !subject.metadata().ok());
   if (judgement.refused && c.kind == StepKind::decode)
     judgement.why_refused = subject.metadata().error();
   return judgement;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/engine/backend.hpp"
+#include "properties/judge/answers.hpp"
 #include "properties/judge/judge.hpp"
 #include "properties/judge/ledger.hpp"
 #include "properties/step/property.hpp"
@@ -66,6 +67,13 @@ struct RunOptions {
   // Called with every failure once it is shrunk, in the order of the report; by one thread at a
   // time, never while `progress` is.
   std::function<void(const Failure&)> found = [](const Failure&) {};
+  Shard shard;  // which of the cases; all of them
+  // Cases that need not be judged any more; null: none. With `only_answered` no other is.
+  const Answers* answers = nullptr;
+  bool only_answered = false;
+  // Called with what was found about each case that was judged to its end; by one thread at a time.
+  std::function<void(std::int64_t, const CaseAnswer&)> answered = [](std::int64_t,
+                                                                     const CaseAnswer&) {};
   // Ends the run early: no further case begins, shrinking stops, the report says so.
   Stopped stopped = [] { return false; };
 };

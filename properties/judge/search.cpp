@@ -66,17 +66,39 @@ bool Search::over(milliseconds grace) const {
          std::chrono::steady_clock::now() - start_ >= *options_.time_limit + grace;
 }
 
+bool Search::is_mine(std::int64_t index) const {
+  return options_.only_answered ? options_.answers->contains(index) : options_.shard.has(index);
+}
+
+std::int64_t Search::end() const {
+  if (!options_.only_answered) return options_.time_limit ? kNever : wanted_;
+  const Answers& answers = *options_.answers;
+  return std::max(wanted_, answers.empty() ? 0 : answers.rbegin()->first + 1);
+}
+
+void Search::pass_over(std::int64_t index) {
+  Record& record = records_[static_cast<std::size_t>(index)];
+  record.back = true;
+  record.verdicts.assign(first_.size(), Verdict::inconclusive);
+  while (frontier_ < next_ && records_[static_cast<std::size_t>(frontier_)].back) ++frontier_;
+  launches_.note(index, {});
+  add_launches();
+}
+
 // The index of the next case, or nothing when the search is over.
 std::optional<std::int64_t> Search::take() {
   const std::lock_guard lock(mutex_);
-  if (last_first_failure() < next_) return std::nullopt;
-  if (next_ >= wanted_ && !options_.time_limit) return std::nullopt;
-  if (over(milliseconds(0))) {
-    interrupted_ = interrupted_ || options_.stopped();
-    return std::nullopt;
+  while (true) {
+    if (last_first_failure() < next_ || next_ >= end()) return std::nullopt;
+    if (over(milliseconds(0))) {
+      interrupted_ = interrupted_ || options_.stopped();
+      return std::nullopt;
+    }
+    records_.emplace_back();
+    const std::int64_t index = next_++;
+    if (is_mine(index)) return index;
+    pass_over(index);
   }
-  records_.emplace_back();
-  return next_++;
 }
 
 // Where every property has failed; kNever while one holds.
@@ -110,34 +132,77 @@ void Search::judge_case(std::int64_t index) {
   record.verdicts.assign(first_.size(), Verdict::inconclusive);
   if (index >= std::ssize(options_.cases))
     for (const Tag& tag : tags_) record.tags.push_back(tag.holds(c));
-  refuse_too_large(index, c, asked, record);
-  std::vector<const Property*> properties;
-  for (const std::size_t p : asked) properties.push_back(options_.properties[p]);
-  Judgement judgement = judge(c, properties, backend_, options_.interposer, options_.ledger,
-                              [this] { return over(milliseconds(0)); });
-  keep(index, c, asked, std::move(judgement), std::move(record));
+  if (auto known = known_answer(index, asked, c.kind)) {
+    keep(index, c, std::move(*known), std::move(record));
+    return;
+  }
+  CaseAnswer answer{.asked = std::move(asked), .judgement = {}, .too_large = why_too_large(c)};
+  if (answer.too_large.empty()) {
+    std::vector<const Property*> properties;
+    for (const std::size_t p : answer.asked) properties.push_back(options_.properties[p]);
+    answer.judgement = judge(c, properties, backend_, options_.interposer, options_.ledger,
+                             [this] { return over(milliseconds(0)); });
+  }
+  if (!answer.judgement.cut) {
+    const std::lock_guard lock(mutex_);
+    options_.answered(index, answer);
+  }
+  keep(index, c, std::move(answer), std::move(record));
 }
 
-void Search::refuse_too_large(std::int64_t index, const Case& c, std::vector<std::size_t>& asked,
-                              Record& record) {
-  if (options_.memory == 0) return;
+std::optional<CaseAnswer> Search::known_answer(std::int64_t index,
+                                               const std::vector<std::size_t>& asked,
+                                               StepKind kind) const {
+  if (options_.answers == nullptr) return std::nullopt;
+  const auto found = options_.answers->find(index);
+  if (found == options_.answers->end()) return std::nullopt;
+  const CaseAnswer& known = found->second;
+  CaseAnswer out{.asked = asked, .judgement = {}, .too_large = known.too_large};
+  out.judgement.shared = known.judgement.shared;
+  for (const std::size_t p : asked) {
+    const auto at = std::find(known.asked.begin(), known.asked.end(), p);
+    if (at == known.asked.end()) return std::nullopt;
+    if (!known.too_large.empty()) continue;
+    const auto i = static_cast<std::size_t>(at - known.asked.begin());
+    out.judgement.outcomes.push_back(known.judgement.outcomes[i]);
+    out.judgement.covered.push_back(known.judgement.covered[i]);
+    out.judgement.known.push_back(known.judgement.known[i]);
+    out.judgement.executions.push_back(known.judgement.executions[i]);
+    // A record from anywhere may name entries that the ledger does not have.
+    for (const auto& entries : {out.judgement.covered.back(), out.judgement.known.back()})
+      for (const std::size_t entry : entries)
+        if (entry >= options_.ledger.size()) return std::nullopt;
+  }
+  out.judgement.refused = is_refused(kind, out.judgement.outcomes, known.judgement.refused,
+                                     backend_.device(kind).empty());
+  return out;
+}
+
+std::string Search::why_too_large(const Case& c) const {
+  if (options_.memory == 0) return {};
   const Estimate estimate = estimate_of(c);
   const double share = options_.memory / workers_;
-  if (estimate.bytes() <= share) return;
-  std::string reason = need_text(c, estimate) + "; a case may take " + bytes_text(share);
-  const std::lock_guard lock(mutex_);
-  if (index < too_large_.index) too_large_ = {index, reason};
-  for (const std::size_t p : asked) {
+  if (estimate.bytes() <= share) return {};
+  return need_text(c, estimate) + "; a case may take " + bytes_text(share);
+}
+
+void Search::note_too_large(std::int64_t index, const CaseAnswer& answer, Record& record) {
+  if (index < too_large_.index) too_large_ = {index, answer.too_large};
+  for (const std::size_t p : answer.asked) {
     record.verdicts[p] = Verdict::skip;
-    skips_[p].note(index, Verdict::skip, reason);
+    skips_[p].note(index, Verdict::skip, answer.too_large);
   }
-  asked.clear();
   record.too_large = true;
 }
 
-void Search::keep(std::int64_t index, const Case& c, const std::vector<std::size_t>& asked,
-                  Judgement judgement, Record record) {
+void Search::keep(std::int64_t index, const Case& c, CaseAnswer answer, Record record) {
   const std::lock_guard lock(mutex_);
+  Judgement& judgement = answer.judgement;
+  if (!answer.too_large.empty()) {
+    note_too_large(index, answer, record);
+    answer.asked.clear();
+  }
+  const std::vector<std::size_t>& asked = answer.asked;
   record.refused = record.too_large || judgement.refused;
   record.back = true;
   record.done = !judgement.cut;
@@ -159,7 +224,7 @@ void Search::keep(std::int64_t index, const Case& c, const std::vector<std::size
   launches_.note(index, {asked, std::move(judgement.executions), std::move(judgement.shared)});
   add_launches();
   ++judged_;
-  options_.progress(judged_, options_.time_limit ? 0 : wanted_);
+  options_.progress(judged_, options_.time_limit ? 0 : options_.shard.of(wanted_));
 }
 
 // The first case whose failures are certain and not reported yet; kNever if there is none.
@@ -289,11 +354,12 @@ RunReport Search::report() const {
   count_cases(report, taken);
   count_listed(report, taken);
   report.launches = launches_.all();
-  report.wanted = wanted_;
+  report.wanted = options_.shard.of(wanted_);
   report.first_too_large = too_large_.reason;
   // A run in which every property has failed has nothing left to ask.
-  const bool unfinished = last == kNever && report.cases < wanted_;
-  report.interrupted = interrupted_ || (unfinished && options_.stopped());
+  const bool unfinished = last == kNever && report.cases < report.wanted;
+  report.interrupted =
+      interrupted_ || (unfinished && (options_.only_answered || options_.stopped()));
   report.gave_up = unfinished && !report.interrupted;
   report.failures = failures_;
   return report;

@@ -65,11 +65,20 @@ class Search {
   [[nodiscard]] Case case_at(std::int64_t index) const;
   [[nodiscard]] std::vector<std::size_t> still_asked(std::int64_t index);
   void judge_case(std::int64_t index);
-  void keep(std::int64_t index, const Case& c, const std::vector<std::size_t>& asked,
-            Judgement judgement, Record record);
-  // Skips all of `asked` where the case needs more memory than a worker may take.
-  void refuse_too_large(std::int64_t index, const Case& c, std::vector<std::size_t>& asked,
-                        Record& record);
+  // Whether the case is of this run's shard, or has an answer where only those count.
+  [[nodiscard]] bool is_mine(std::int64_t index) const;
+  // One past the last case; kNever while only time ends the run.
+  [[nodiscard]] std::int64_t end() const;
+  // Leaves a case to others.
+  void pass_over(std::int64_t index);
+  // What is known about the case and covers `asked`.
+  [[nodiscard]] std::optional<CaseAnswer> known_answer(std::int64_t index,
+                                                       const std::vector<std::size_t>& asked,
+                                                       StepKind kind) const;
+  void keep(std::int64_t index, const Case& c, CaseAnswer answer, Record record);
+  void note_too_large(std::int64_t index, const CaseAnswer& answer, Record& record);
+  // Why the case needs more memory than a worker may take; empty if it does not.
+  [[nodiscard]] std::string why_too_large(const Case& c) const;
   // Adds up the launches of cases that no failure can rule out any more.
   void add_launches();
   // Shrinks and reports what is certain by now; one worker at a time.

@@ -20,7 +20,7 @@ struct Level {
 };
 constexpr Level kLevels[] = {{0.25F, "h0", "up to ¼ of the bound"},
                              {1.0F, "h1", "within the bound"},
-                             {4.0F, "h2", "up to 4 times the bound"},
+                             {4.0F, "h2", "up to 4 times"},
                              {100.0F, "h3", "up to 100 times"},
                              {std::numeric_limits<float>::max(), "h4", "more"},
                              {kUnwritten, "h5", "never written, or not finite"}};
@@ -67,7 +67,7 @@ double draw_legend(Svg& svg, double y) {
   const auto one = [&](const Level& level) {
     svg.rect(x, y, 14, 14, level.look);
     svg.text(x + 19, y + 11.5, "note small", level.words);
-    x += 30 + 5.3 * static_cast<double>(std::string(level.words).size());
+    x += 32 + 5.8 * static_cast<double>(std::string(level.words).size());
   };
   for (const Level& level : kLevels) one(level);
   one(kOpen);

@@ -1,0 +1,253 @@
+// Records as JSON. Of a case: `i` its number, `v` a letter for each property, `m` messages, `d`
+// details of failures, `c` and `k` ledger entries, `e` executions, `s` shared launches; texts and
+// kernels by their place in a list.
+#include <map>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "properties/capture/parse_json.hpp"
+#include "properties/capture/terminal.hpp"
+#include "properties/cli/build_info.hpp"
+#include "properties/cli/recording.hpp"
+
+namespace mla::cli {
+namespace {
+
+using nlohmann::json;
+using Json = nlohmann::ordered_json;
+using prop::CaseAnswer;
+using prop::Verdict;
+
+constexpr const char* kFormat = "mla-testbed record 1";
+// In the order of Verdict; '-' was not asked.
+constexpr std::string_view kVerdicts = "pfisnku";
+constexpr std::int64_t kMostShards = 10'000;
+constexpr std::int64_t kMostLaunches = std::int64_t{1} << 32;  // of one case
+constexpr std::int64_t kInFlight = 256;  // cases that an interrupted run may have left out
+
+// Values that stand for themselves once.
+class Table {
+ public:
+  std::size_t place(const Json& value) {
+    const auto [at, fresh] = places_.try_emplace(value.dump(), list_.size());
+    if (fresh) list_.push_back(value);
+    return at->second;
+  }
+  [[nodiscard]] const Json& list() const { return list_; }
+
+ private:
+  std::map<std::string, std::size_t> places_;
+  Json list_ = Json::array();
+};
+
+struct Writer {
+  Table texts;
+  Table kernels;
+
+  Json launches(const Launches& all) {
+    Json out = Json::array();
+    for (const Launch& l : all.entries())
+      out.push_back(
+          {kernels.place({l.backend, l.device, static_cast<int>(l.kind), l.kernel}), l.count});
+    return out;
+  }
+  Json of_case(std::int64_t index, const CaseAnswer& a, std::size_t properties) {
+    Json out = {{"i", index}};
+    std::string verdicts(properties, '-');
+    if (!a.too_large.empty()) {
+      for (const std::size_t p : a.asked) verdicts[p] = 's';
+      out["v"] = verdicts;
+      out["z"] = texts.place(a.too_large);
+      return out;
+    }
+    Json lists = {{"m", Json::array()},
+                  {"d", Json::array()},
+                  {"c", Json::array()},
+                  {"k", Json::array()},
+                  {"e", Json::array()}};
+    for (std::size_t n = 0; n < a.asked.size(); ++n) {
+      const std::size_t p = a.asked[n];
+      const prop::Outcome& o = a.judgement.outcomes[n];
+      verdicts[p] = kVerdicts[static_cast<std::size_t>(o.verdict)];
+      if (!o.message.empty()) lists["m"].push_back({p, texts.place(o.message)});
+      if (o.verdict == Verdict::fail) lists["d"].push_back({p, o.details});
+      for (const std::size_t entry : a.judgement.covered[n]) lists["c"].push_back({p, entry});
+      for (const std::size_t entry : a.judgement.known[n]) lists["k"].push_back({p, entry});
+      const prop::Execution& e = a.judgement.executions[n];
+      if (e.executed || e.shared || !e.own.entries().empty())
+        lists["e"].push_back({p, (e.executed ? 1 : 0) + (e.shared ? 2 : 0), launches(e.own)});
+    }
+    out["v"] = verdicts;
+    for (auto& [key, list] : lists.items())
+      if (!list.empty()) out[key] = std::move(list);
+    if (!a.judgement.shared.entries().empty()) out["s"] = launches(a.judgement.shared);
+    if (a.judgement.refused) out["r"] = true;
+    return out;
+  }
+};
+
+[[noreturn]] void reject(const std::string& why) {
+  throw std::out_of_range(why);
+}
+
+// An index below `limit`.
+std::size_t index_of(const json& value, std::size_t limit, const char* what) {
+  const auto n = value.get<std::int64_t>();
+  if (!value.is_number_integer() || n < 0 || static_cast<std::size_t>(n) >= limit)
+    reject(std::string(what) + " " + value.dump() + " is not below " + std::to_string(limit));
+  return static_cast<std::size_t>(n);
+}
+
+struct Reader {
+  std::vector<std::string> texts;
+  std::vector<Launch> kernels;
+
+  [[nodiscard]] Launches launches(const json& list) const {
+    Launches out;
+    for (const json& one : list) {
+      Launch launch = kernels[index_of(one.at(0), kernels.size(), "launch")];
+      launch.count = one.at(1).get<std::int64_t>();
+      if (launch.count < 0 || launch.count > kMostLaunches)
+        reject("a launch counts " + std::to_string(launch.count));
+      out.add(launch);
+    }
+    return out;
+  }
+  // The places of the properties that were asked, by property.
+  [[nodiscard]] CaseAnswer of_case(const json& object) const {
+    CaseAnswer a;
+    const auto verdicts = object.at("v").get<std::string>();
+    std::map<std::size_t, std::size_t> place;
+    for (std::size_t p = 0; p < verdicts.size(); ++p) {
+      if (verdicts[p] == '-') continue;
+      const std::size_t verdict = kVerdicts.find(verdicts[p]);
+      if (verdict == std::string_view::npos)
+        reject("verdict '" + verdicts.substr(p, 1) + "' is none of " + std::string(kVerdicts));
+      place[p] = a.asked.size();
+      a.asked.push_back(p);
+      a.judgement.outcomes.push_back({static_cast<Verdict>(verdict), {}, {}});
+    }
+    if (object.contains("z")) {
+      a.too_large = texts[index_of(object["z"], texts.size(), "text")];
+      a.judgement.outcomes.clear();
+      return a;
+    }
+    a.judgement.covered.resize(a.asked.size());
+    a.judgement.known.resize(a.asked.size());
+    a.judgement.executions.resize(a.asked.size());
+    const auto each = [&](const char* key, const auto& take) {
+      if (!object.contains(key)) return;
+      for (const json& one : object[key]) {
+        const auto at = place.find(index_of(one.at(0), verdicts.size(), "property"));
+        if (at == place.end()) reject("property " + one.at(0).dump() + " was not asked");
+        take(at->second, one);
+      }
+    };
+    prop::Judgement& j = a.judgement;
+    each("m", [&](std::size_t n, const json& one) {
+      j.outcomes[n].message = texts[index_of(one.at(1), texts.size(), "text")];
+    });
+    each("d", [&](std::size_t n, const json& one) {
+      j.outcomes[n].details = one.at(1).get<std::vector<std::string>>();
+    });
+    each("c", [&](std::size_t n, const json& one) {
+      j.covered[n].push_back(index_of(one.at(1), 1U << 20U, "entry"));
+    });
+    each("k", [&](std::size_t n, const json& one) {
+      j.known[n].push_back(index_of(one.at(1), 1U << 20U, "entry"));
+    });
+    each("e", [&](std::size_t n, const json& one) {
+      const std::size_t flags = index_of(one.at(1), 4, "execution");
+      j.executions[n] = {.executed = (flags & 1U) != 0,
+                         .shared = (flags & 2U) != 0,
+                         .own = launches(one.at(2)),
+                         .failed = {}};
+    });
+    if (object.contains("s")) j.shared = launches(object["s"]);
+    j.refused = object.value("r", false);
+    return a;
+  }
+};
+
+Launch kernel_of(const json& row) {
+  return {.backend = row.at(0).get<std::string>(),
+          .device = row.at(1).get<std::string>(),
+          .kind = static_cast<StepKind>(index_of(row.at(2), 3, "kind of step")),
+          .kernel = row.at(3).get<std::string>(),
+          .count = 0};
+}
+
+Recording read(const json& document) {
+  Recording out;
+  if (document.at("format") != kFormat) reject("its format is not '" + std::string(kFormat) + "'");
+  if (document.at("version") != kVersion)
+    reject("it was made by version " + document.at("version").dump() + ", this is " + kVersion);
+  out.command = document.at("command").get<std::string>();
+  out.arguments = document.at("arguments").get<std::vector<std::string>>();
+  out.identity = document.at("identity").get<std::string>();
+  const auto count = document.at("shard").at(1).get<std::int64_t>();
+  if (count < 1 || count > kMostShards) reject("it is one of " + std::to_string(count) + " shards");
+  out.shard = {static_cast<std::int64_t>(
+                   index_of(document.at("shard").at(0), static_cast<std::size_t>(count), "shard")),
+               count};
+  Reader reader;
+  reader.texts = document.at("texts").get<std::vector<std::string>>();
+  for (const json& row : document.at("launches")) reader.kernels.push_back(kernel_of(row));
+  for (const json& backend : document.at("backends")) {
+    BackendAnswers b;
+    b.name = backend.at("name").get<std::string>();
+    b.seconds = backend.at("seconds").get<double>();
+    const json& cases = backend.at("cases");
+    const auto end = (cases.size() + kInFlight) * static_cast<std::size_t>(count);
+    for (const json& object : cases)
+      b.answers.emplace(index_of(object.at("i"), end, "case"), reader.of_case(object));
+    out.backends.push_back(std::move(b));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string record_text(const Recording& recording) {
+  Writer writer;
+  std::size_t properties = 0;
+  for (const BackendAnswers& b : recording.backends)
+    for (const auto& [index, answer] : b.answers)
+      for (const std::size_t p : answer.asked) properties = std::max(properties, p + 1);
+  Json backends = Json::array();
+  for (const BackendAnswers& b : recording.backends) {
+    Json cases = Json::array();
+    for (const auto& [index, answer] : b.answers)
+      cases.push_back(writer.of_case(index, answer, properties));
+    backends.push_back({{"name", b.name}, {"seconds", b.seconds}, {"cases", std::move(cases)}});
+  }
+  const Json out = {{"format", kFormat},
+                    {"version", kVersion},
+                    {"command", recording.command},
+                    {"arguments", recording.arguments},
+                    {"identity", recording.identity},
+                    {"shard", {recording.shard.index, recording.shard.count}},
+                    {"texts", writer.texts.list()},
+                    {"launches", writer.kernels.list()},
+                    {"backends", std::move(backends)}};
+  return out.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+Result<Recording> parse_record(std::string_view text, const std::string& name) {
+  const auto document = parse_json(text);
+  if (!document) return Error{ErrorCode::usage, "'" + name + "' " + document.error().message, ""};
+  try {
+    return read(*document);
+  } catch (const std::exception& bad) {  // of the JSON library, or reject()
+    return Error{ErrorCode::usage,
+                 "'" + name + "' is no record of a run: " + std::string(bad.what()), ""};
+  }
+}
+
+Result<Recording> read_record(const std::string& path) {
+  const auto text = read_file(path);
+  if (!text) return text.error();
+  return parse_record(*text, path);
+}
+
+}  // namespace mla::cli

@@ -1,0 +1,100 @@
+#include "properties/cli/recording.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <set>
+#include <span>
+
+#include "core/io/checksum.hpp"
+#include "properties/cli/judging_options.hpp"
+#include "properties/cli/quantity.hpp"
+
+namespace mla::cli {
+namespace {
+
+constexpr std::int64_t kMostShards = 10'000;
+
+// Options that say what is written, or which part is judged, and not what.
+const std::set<std::string>& other_options() {
+  static const std::set<std::string> names = {
+      "json", "junit", "html", "no-progress", "record", "resume", "memory-limit", "shard", "help"};
+  return names;
+}
+
+}  // namespace
+
+std::string identity_of(const prop::RunOptions& run) {
+  std::string text = "seed " + std::to_string(run.seed) + "\nrandom " +
+                     std::to_string(run.random_cases) + "\ntime " +
+                     (run.time_limit ? std::to_string(run.time_limit->count()) : "none");
+  for (const prop::Property* p : run.properties) text += "\nproperty " + std::string(p->id);
+  for (const Case& c : run.cases) text += "\ncase " + format_case(c);
+  for (const prop::LedgerEntry& e : run.ledger) {
+    text += "\nledger " + e.id + " " + e.mechanism + " " + e.backend + " " +
+            std::to_string(e.where.size());
+    for (const prop::Witness& w : e.witnesses) text += " " + format_case(w.c);
+  }
+  return io::hex64(io::fnv1a64(std::as_bytes(std::span(text))));
+}
+
+Result<prop::Shard> parse_shard(std::string_view text) {
+  const Error bad{ErrorCode::usage,
+                  "--shard has value '" + std::string(text) +
+                      "': expected i/n with i from 1 to n, and n up to 10000, as 1/3",
+                  ""};
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return bad;
+  const auto index = parse_count("--shard", text.substr(0, slash));
+  const auto count = parse_count("--shard", text.substr(slash + 1));
+  if (!index || !count || *count < 1 || *count > kMostShards || *index < 1 || *index > *count)
+    return bad;
+  return prop::Shard{.index = *index - 1, .count = *count};
+}
+
+std::vector<std::string> deciding_arguments(const CLI::App& command) {
+  std::vector<std::string> out;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() == 0 || option->get_lnames().empty()) continue;
+    const std::string& name = option->get_lnames().front();
+    if (other_options().contains(name)) continue;
+    if (option->get_items_expected_max() == 0) {
+      out.push_back("--" + name);
+      continue;
+    }
+    for (const std::string& value : option->results()) out.push_back("--" + name + "=" + value);
+  }
+  return out;
+}
+
+Status take_recorded(CLI::App& app, const Recording& recording, const JudgingOptions& how,
+                     JudgingOptions& options) {
+  std::vector<std::string> words(recording.arguments.rbegin(), recording.arguments.rend());
+  try {
+    app.parse(words);
+  } catch (const CLI::ParseError& bad) {
+    return Error{
+        ErrorCode::usage,
+        "the record has options that the command does not take: " + std::string(bad.what()), ""};
+  }
+  if (deciding_arguments(app) != recording.arguments)
+    return Error{ErrorCode::usage, "the record has options that decide nothing about the run", ""};
+  options.publication = how.publication;
+  options.no_progress = how.no_progress;
+  options.memory = how.memory;
+  return std::nullopt;
+}
+
+Result<Recording> begin_recording(std::string_view command, const JudgingOptions& options,
+                                  const CLI::App& app) {
+  Recording out;
+  out.path = options.record;
+  out.command = command;
+  out.arguments = deciding_arguments(app);
+  if (options.shard.empty()) return out;
+  const auto shard = parse_shard(options.shard);
+  if (!shard) return shard.error();
+  out.shard = *shard;
+  return out;
+}
+
+}  // namespace mla::cli

@@ -1,0 +1,73 @@
+// Recording: what a run found about each case, as a file, so that a run can be split over machines,
+// merged, and continued.
+//
+//   {"format": "mla-testbed record 1", "version": "0.1.0", "command": "run",
+//    "arguments": ["--cases", "2000"], "identity": "0123456789abcdef", "shard": [0, 3],
+//    "texts": [...], "launches": [...], "backends": [{"name": "cpu", "seconds": 1.5, "cases":
+//    [...]}]}
+//
+// `arguments` are the options that decide what is judged; `identity` is a sum over cases, seed,
+// properties and ledger, so that answers never meet another run's questions. Records may come from
+// anywhere: every index is checked before it is used. Private to properties/cli. Fails: with file
+// and what is wrong there.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "properties/judge/answers.hpp"
+#include "properties/judge/runner.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace mla::cli {
+
+struct JudgingOptions;
+
+struct BackendAnswers {
+  std::string name;
+  double seconds = 0;  // that judging has taken so far
+  prop::Answers answers;
+};
+
+struct Recording {
+  std::string path;  // where it is written at the end; empty: nowhere
+  std::string command;
+  std::vector<std::string> arguments;
+  std::string identity;  // empty until the run is known
+  prop::Shard shard;
+  std::vector<BackendAnswers> backends;
+  bool only_answered = false;  // a merge: nothing but what is here
+};
+
+// What a run is about, as sixteen hexadecimal digits.
+std::string identity_of(const prop::RunOptions& run);
+
+// `1/3` is the first of three shards.
+Result<prop::Shard> parse_shard(std::string_view text);
+// The options of a command line that decide what is judged, defaults left out.
+std::vector<std::string> deciding_arguments(const CLI::App& command);
+// A new recording of `command`; nothing is written if no file is named.
+Result<Recording> begin_recording(std::string_view command, const JudgingOptions& options,
+                                  const CLI::App& app);
+
+// Reads the arguments of a recording into the options that `app` declares; `how` says what is
+// printed and written.
+Status take_recorded(CLI::App& app, const Recording& recording, const JudgingOptions& how,
+                     JudgingOptions& options);
+
+std::string record_text(const Recording& recording);
+// `name` stands for the text in messages.
+Result<Recording> parse_record(std::string_view text, const std::string& name);
+Result<Recording> read_record(const std::string& path);
+
+// The recorded run again: what has an answer is not judged. `how` says what is printed and written.
+prop::ExitCode run_recorded(Recording recording, const JudgingOptions& how);
+prop::ExitCode cross_check_recorded(Recording recording, const JudgingOptions& how);
+
+}  // namespace mla::cli

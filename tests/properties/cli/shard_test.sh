@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# `run --shard`, `--record`, `--resume` and `merge`: parts of a run give the report of the whole run.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+trap 'kill -KILL $(jobs -p) 2>/dev/null; rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+
+# What does not depend on time, of a JSON report, a JUnit report or a table.
+timeless() {
+  sed -E 's/"seconds": [0-9.e-]+/"seconds": T/; s/ time="[0-9.]+"/ time="T"/; s/ in [0-9.]+ s, / in T s, /' "$1"
+}
+same() {
+  diff <(timeless "$1") <(timeless "$2") >diff.txt && return
+  head -30 diff.txt
+  fail "$2 differs from $1"
+}
+
+# The whole run. P00 fails for a case in a hundred, others hold or skip.
+printf 'mla1:1q1s%s\n' 5 900 17 >given.txt
+what=(--cases 60 --seed 1 --property P00,P04,P05,P12 --cases-file given.txt)
+try run "${what[@]}" --no-progress --junit whole.xml
+expect_exit 1
+cp out whole.txt
+try run "${what[@]}" --no-progress --json
+expect_exit 1
+cp out whole.json
+grep -q '"block": "FAIL P00' whole.json || fail 'the whole run found no failure'
+
+# Any number of shards, one of them more than there are cases.
+for n in 1 2 3 70; do
+  records=()
+  cases=0
+  for ((i = n; i >= 1; i--)); do
+    try run "${what[@]}" --no-progress --json --shard "$i/$n" --record "r$i.json"
+    [[ $code -eq 0 || $code -eq 1 || $code -eq 4 ]] || fail "shard $i/$n ended with $code"
+    cases=$((cases + $(grep -o '"cases": [0-9]*' out | head -1 | tr -dc 0-9)))
+    records+=("r$i.json")
+  done
+  # A shard stops at its own failures of every property, which these four do not have.
+  [[ $cases -eq 63 ]] || fail "$n shards judged $cases of 63 cases"
+  try merge "${records[@]}" --no-progress --json
+  expect_exit 1
+  same whole.json out
+done
+try merge r{1..70}.json --no-progress --junit merged.xml
+same whole.txt out
+same whole.xml merged.xml
+
+# Without a failure, with the canary's known ones.
+try run --cases 25 --seed 5 --no-progress --json
+expect_exit 0
+cp out whole.json
+for i in 1 2; do
+  try run --cases 25 --seed 5 --no-progress --shard $i/2 --record "k$i.json"
+done
+try merge k2.json k1.json --json --no-progress
+expect_exit 0
+same whole.json out
+
+# A shard that is not there, there twice, of another run, or of another number of shards.
+try merge k1.json --no-progress
+expect_exit 4
+expect_err 'not there: 2/2'
+expect_out '^interrupted: 13 of 25 cases were judged'
+try merge k1.json k1.json
+expect_exit 2
+expect_err "'k1.json' is shard 1/2, which another file is too"
+try run --cases 25 --seed 6 --no-progress --shard 2/2 --record other.json
+try merge k1.json other.json
+expect_exit 2
+expect_err "'other.json' does not belong to 'k1.json': the options of the run differ"
+try merge k1.json r1.json
+expect_exit 2
+try run --cases-file given.txt --property P04 --no-progress --record given.json
+echo 'mla1:1q1s6' >>given.txt
+try merge given.json
+expect_exit 2
+expect_err 'the record is of another run: its cases, properties or ledger'
+
+# Hostile records.
+try merge nowhere.json
+expect_exit 3
+for damage in 's/"i":0/"i":-1/' 's/"v":"/"v":"?/' 's/"shard":\[0,2\]/"shard":[2,2]/' \
+  's/"format":"[^"]*"/"format":"x"/' 's/"version":"[^"]*"/"version":"9"/' 's/"texts":\[/"texts":[1,/' \
+  's/"m":\[\[[0-9]+,/"m":[[999,/' 's/"launches":\[.*"backends"/"launches":[],"backends"/'; do
+  sed -E "$damage" k1.json >bad.json
+  cmp -s k1.json bad.json && fail "no such damage: $damage"
+  try merge bad.json k2.json
+  expect_exit 2
+  expect_err "'bad.json' is no record of a run"
+done
+# An index far beyond the cases, and a ledger entry that is not there.
+sed -E 's/"i":0,/"i":999999999,/' k1.json >bad.json
+try merge bad.json k2.json
+expect_exit 2
+expect_err 'case 999999999 is not below'
+sed -E 's/"k":\[\[([0-9]+),0\]/"k":[[\1,77]/g; s/"c":\[\[([0-9]+),0\]/"c":[[\1,77]/g' k1.json >bad.json
+try merge bad.json k2.json --no-progress --json
+expect_exit 0
+same whole.json out
+sed 's/"arguments":\[/"arguments":["--json",/' k1.json >bad.json
+try merge bad.json
+expect_exit 2
+expect_err 'decide nothing'
+try merge "$root/README.md"
+expect_exit 2
+
+# What --shard takes.
+for shard in 0/3 4/3 1 1/0 a/b 1/3/5 -1/3; do
+  try run --cases 5 "--shard=$shard"
+  expect_exit 2
+  expect_err "shard has value '"
+done
+
+# A run that is interrupted goes on where it ended, and reports as if nothing had happened.
+what=(--cases 150 --seed 2 --property P04,P05)
+try run "${what[@]}" --no-progress --json
+cp out whole.json
+"$testbed" run "${what[@]}" --no-progress --json --record part.json >out 2>err &
+pid=$!
+sleep 0.7
+kill -INT $pid 2>/dev/null
+wait $pid
+code=$?
+[[ $code -eq 0 || $code -eq 4 ]] || fail "the interrupted run ended with $code"
+try run --resume part.json --no-progress --json
+expect_exit 0
+same whole.json out
+try merge part.json --no-progress --json
+same whole.json out
+try run --resume part.json --seed 3
+expect_exit 2
+expect_err 'leave out --seed'
+try run --resume part.json --shard 1/2
+expect_exit 2
+expect_err 'leave out --shard'
+# The same with a run that has judged a third: it is certain that something is left.
+try run "${what[@]}" --no-progress --shard 1/3 --record third.json
+sed -E 's/"shard":\[0,3\]/"shard":[0,1]/' third.json >part.json
+try run --resume part.json --no-progress --json --record whole.record
+expect_exit 0
+same whole.json out
+grep -q '"i":149' whole.record || fail 'the new record lacks the last case'
