@@ -57,8 +57,6 @@ __attribute__((always_inline)) inline void multiply_body(const double* left, std
   }
 }
 
-using Multiply = void (*)(const double*, std::int64_t, const Panels&, double*);
-
 #if defined(__x86_64__)
 template <Entries kEntries>
 __attribute__((target("avx512f"))) void multiply_avx512(const double* left, std::int64_t rows,
@@ -78,14 +76,18 @@ void multiply_portable(const double* left, std::int64_t rows, const Panels& righ
   multiply_body<FourLanes, kEntries>(left, rows, right, product);
 }
 
-template <Entries kEntries>
-Multiply choose() {
+std::vector<ProductFunction> on_this_machine() {
+  constexpr Entries kPlain = Entries::as_they_are;
+  constexpr Entries kAbsolute = Entries::absolute;
+  std::vector<ProductFunction> found;
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") != 0) return multiply_avx512<kEntries>;
+  if (__builtin_cpu_supports("avx512f") != 0)
+    found.push_back({"avx512", true, multiply_avx512<kPlain>, multiply_avx512<kAbsolute>});
   if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0)
-    return multiply_avx2<kEntries>;
+    found.push_back({"avx2", true, multiply_avx2<kPlain>, multiply_avx2<kAbsolute>});
 #endif
-  return multiply_portable<kEntries>;
+  found.push_back({"portable", false, multiply_portable<kPlain>, multiply_portable<kAbsolute>});
+  return found;
 }
 
 }  // namespace
@@ -95,13 +97,21 @@ Panels::Panels(std::int64_t rows, std::int64_t columns)
       panels_(ceil_div(columns, kPanelColumns)),
       data_(static_cast<std::size_t>(rows_ * panels_ * kPanelColumns)) {}
 
-Matrix product(const Matrix& left, const Panels& right, Entries entries) {
-  static const Multiply as_they_are = choose<Entries::as_they_are>();
-  static const Multiply absolute = choose<Entries::absolute>();
+std::span<const ProductFunction> product_functions() {
+  static const std::vector<ProductFunction> found = on_this_machine();
+  return found;
+}
+
+Matrix product(const Matrix& left, const Panels& right, Entries entries,
+               const ProductFunction& with) {
   Matrix out = xt::empty<double>({left.shape(0), static_cast<std::size_t>(right.padded_columns())});
-  (entries == Entries::absolute ? absolute : as_they_are)(
+  (entries == Entries::absolute ? with.absolute : with.as_they_are)(
       left.data(), static_cast<std::int64_t>(left.shape(0)), right, out.data());
   return out;
+}
+
+Matrix product(const Matrix& left, const Panels& right, Entries entries) {
+  return product(left, right, entries, product_functions().front());
 }
 
 }  // namespace mla::cpu

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "cpu_backend/dense/matrix.hpp"
@@ -43,5 +44,17 @@ enum class Entries : std::uint8_t { as_they_are, absolute };
 // multiple of kRowGroup rows and right.rows() columns; the product has right.padded_columns()
 // columns.
 Matrix product(const Matrix& left, const Panels& right, Entries entries);
+
+// The same by each instruction set that this machine has; the first is what product() uses. Those
+// with a fused multiply-add give the same bits.
+struct ProductFunction {
+  const char* name;
+  bool fused;
+  void (*as_they_are)(const double* left, std::int64_t rows, const Panels&, double* product);
+  void (*absolute)(const double* left, std::int64_t rows, const Panels&, double* product);
+};
+std::span<const ProductFunction> product_functions();
+Matrix product(const Matrix& left, const Panels& right, Entries entries,
+               const ProductFunction& with);
 
 }  // namespace mla::cpu

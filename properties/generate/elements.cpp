@@ -4,13 +4,14 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <vector>
 
 #include "core/numeric/bf16.hpp"
 #include "core/numeric/fp8.hpp"
 #include "properties/generate/hash.hpp"
 
 // Half the time of a small case goes into its elements. The loops below are compiled once for each
-// instruction set, into the functions of `Rows`; what they call is inlined into those.
+// instruction set, into the functions of RowFunctions; what they call is inlined into those.
 #define MLA_INLINE __attribute__((always_inline)) inline
 
 namespace mla::prop {
@@ -118,11 +119,6 @@ MLA_INLINE void encode_row(const DataSpec& data, const RowId& id, const RowForma
   }
 }
 
-struct Rows {
-  void (*fill)(const DataSpec&, const RowId&, Row);
-  void (*encode)(const DataSpec&, const RowId&, const RowFormat&, std::byte*);
-};
-
 #define MLA_ROWS(name, ...)                                                                        \
   struct name {                                                                                    \
     __VA_ARGS__ static void fill(const DataSpec& data, const RowId& id, Row values) {              \
@@ -139,29 +135,31 @@ MLA_ROWS(Avx2, __attribute__((target("avx2"))));
 MLA_ROWS(Avx512, __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))));
 #endif
 
-Rows choose_rows() {
+std::vector<RowFunctions> on_this_machine() {
+  std::vector<RowFunctions> found;
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
       __builtin_cpu_supports("avx512vl") != 0)
-    return {Avx512::fill, Avx512::encode};
-  if (__builtin_cpu_supports("avx2") != 0) return {Avx2::fill, Avx2::encode};
+    found.push_back({"avx512", Avx512::fill, Avx512::encode});
+  if (__builtin_cpu_supports("avx2") != 0) found.push_back({"avx2", Avx2::fill, Avx2::encode});
 #endif
-  return {Portable::fill, Portable::encode};
-}
-
-const Rows& rows() {
-  static const Rows chosen = choose_rows();
-  return chosen;
+  found.push_back({"portable", Portable::fill, Portable::encode});
+  return found;
 }
 
 }  // namespace
 
+std::span<const RowFunctions> row_functions() {
+  static const std::vector<RowFunctions> found = on_this_machine();
+  return found;
+}
+
 void element_row(const DataSpec& data, const RowId& id, Row values) {
-  rows().fill(data, id, values);
+  row_functions().front().fill(data, id, values);
 }
 
 void encoded_row(const DataSpec& data, const RowId& id, const RowFormat& format, std::byte* out) {
-  rows().encode(data, id, format, out);
+  row_functions().front().encode(data, id, format, out);
 }
 
 }  // namespace mla::prop

@@ -42,4 +42,14 @@ struct RowFormat {
 // The same row as bits: 576 elements of format.dtype.
 void encoded_row(const DataSpec& data, const RowId& id, const RowFormat& format, std::byte* out);
 
+// What is behind the two, for each instruction set that this machine has; the first is used. All of
+// them give the same bits.
+struct RowFunctions {
+  const char* name;
+  void (*fill)(const DataSpec&, const RowId&,
+               std::span<float, static_cast<std::size_t>(kKeyDim)> values);
+  void (*encode)(const DataSpec&, const RowId&, const RowFormat&, std::byte* out);
+};
+std::span<const RowFunctions> row_functions();
+
 }  // namespace mla::prop

@@ -102,6 +102,77 @@ TEST_CASE("elements: `normal` has mean 0 and deviation 1, and scores are neither
   CHECK(std::sqrt(score_squares / kRows) < 2.0);
 }
 
+namespace {
+
+const std::vector<RowFormat> kFormats = {
+    {Dtype::bf16, Fp8Variant::e4m3fn, 1.0F},
+    {Dtype::fp8, Fp8Variant::e4m3fn, 1.0F},
+    {Dtype::fp8, Fp8Variant::e4m3fn, 0.37F},
+    {Dtype::fp8, Fp8Variant::e4m3fnuz, 0.37F},
+};
+const std::vector<Distribution> kDistributions = {Distribution::normal, Distribution::spiky,
+                                                  Distribution::large, Distribution::constant,
+                                                  Distribution::onehot};
+
+std::vector<std::byte> encoded(const RowFunctions& by, const DataSpec& data, const RowId& id,
+                               const RowFormat& format) {
+  std::vector<std::byte> out(static_cast<std::size_t>(kKeyDim * element_bytes(format.dtype)));
+  by.encode(data, id, format, out.data());
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("elements: every instruction set draws and encodes the same bits", "[judge]") {
+  const RowFunctions& portable = row_functions().back();
+  REQUIRE(std::string(portable.name) == "portable");
+  for (const RowFunctions& by : row_functions())
+    for (const Distribution kind : kDistributions)
+      for (std::int64_t i = 0; i < 20; ++i) {
+        INFO(by.name << ", " << name(kind) << ", row " << i);
+        const DataSpec data{kind, 5};
+        const RowId id{i % 2 == 0 ? TensorId::key : TensorId::query, i % 3, i, i / 7};
+        std::array<float, 576> got{};
+        std::array<float, 576> want{};
+        by.fill(data, id, got);
+        portable.fill(data, id, want);
+        CHECK(got == want);
+        for (const RowFormat& format : kFormats)
+          CHECK(encoded(by, data, id, format) == encoded(portable, data, id, format));
+      }
+}
+
+TEST_CASE("elements: an encoded row is the drawn row, each element divided and rounded",
+          "[judge]") {
+  for (const Distribution kind : kDistributions)
+    for (const RowFormat& format : kFormats) {
+      std::array<float, 576> drawn{};
+      element_row({kind, 2}, {TensorId::key, 1, 3, 0}, drawn);
+      const auto bytes =
+          encoded(row_functions().front(), {kind, 2}, {TensorId::key, 1, 3, 0}, format);
+      for (std::size_t d = 0; d < drawn.size(); ++d) {
+        if (format.dtype == Dtype::fp8) {
+          CHECK(bytes[d] == std::byte{fp8_from_float(drawn[d] / format.scale, format.variant)});
+          continue;
+        }
+        std::uint16_t bits = 0;
+        std::memcpy(&bits, &bytes[2 * d], sizeof bits);
+        CHECK(bits == bf16_from_float(drawn[d], Bf16Rounding::nearest_even));
+      }
+    }
+}
+
+TEST_CASE("elements: their bits are those of every earlier version and machine", "[judge]") {
+  std::uint64_t hash = 0xCBF29CE484222325U;  // FNV-1a
+  for (const Distribution kind : kDistributions)
+    for (const RowFormat& format : kFormats)
+      for (std::int64_t i = 0; i < 10; ++i)
+        for (const std::byte b :
+             encoded(row_functions().front(), {kind, 42}, {TensorId::key, i % 3, i, 0}, format))
+          hash = (hash ^ static_cast<std::uint64_t>(b)) * 0x100000001B3U;
+  CHECK(hash == 0xF34D9C7C3D5FC555U);
+}
+
 TEST_CASE("elements: another seed, tensor, request, row or head is another row", "[judge]") {
   std::set<std::array<float, 576>> rows;
   for (const RowId id : {RowId{TensorId::query, 0, 0, 0}, RowId{TensorId::key, 0, 0, 0},
