@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "hip_backend/kernels/code_objects.hpp"
+
 namespace mla::hip {
 namespace {
 
@@ -116,6 +118,7 @@ class EmulatedDevice final : public Device {
   struct Found {
     const gfx::CodeObject* object;
     std::string name;
+    bool built_in = false;  // a kernel of this project
   };
 
   [[nodiscard]] Error error(const std::string& what) const {
@@ -161,7 +164,7 @@ Result<KernelHandle> EmulatedDevice::find_kernel(std::span<const std::byte> code
     object = objects_.emplace(code_object.data(), std::move(*loaded)).first;
   }
   if (object->second.kernel(name) == nullptr) return error("no kernel " + std::string(name));
-  kernels_.push_back({&object->second, std::string(name)});
+  kernels_.push_back({&object->second, std::string(name), is_built_in(code_object)});
   return KernelHandle{kernels_.size()};
 }
 
@@ -175,6 +178,7 @@ Status EmulatedDevice::run(KernelHandle kernel, const LaunchSize& size,
   request.kernarg = arguments;
   request.dynamic_lds = size.lds_bytes;
   request.options = options_.run;
+  request.options.checks.global_notes = !found.built_in;
   if (size.schedule != 0) request.options.schedule = drawn_schedule(size.schedule);
   const auto report = gfx::run(*found.object, request, memory_);
   if (!report) return report.error();

@@ -4,7 +4,8 @@
 // kernel, instruction and address. Launches on a stream run at once; a graph is the list of
 // launches and copies that were recorded. What the checks of the emulator find (results used before
 // they are waited for, races in LDS, registers read before they are written) is a fault like any
-// other. Fails: as the emulator says; after a fault the device goes on working.
+// other; only races in global memory are mere notes where the kernel is none of this project's.
+// Fails: as the emulator says; after a fault the device goes on working.
 #pragma once
 
 #include <cstdint>

@@ -25,6 +25,9 @@ constexpr std::uint32_t lds_address_mask = 0x3ffff;
 // masks a wave in this way (M0 = 0x7fffffff). With an M0 above lds_address_mask the emulator does
 // the same and counts the lanes; any other place past the allocation is a fault (OUT_OF_RANGE_LDS).
 
+// MATRIX_ORDER. Matrix instructions in the mode `fast` add in f32, in ascending order of k. The
+// hardware groups and truncates the products, so the last bits differ (the mode `exact`).
+
 // PERMLANE_SWAP_EXEC. v_permlane16_swap and v_permlane32_swap ignore EXEC.
 
 // DPP_INACTIVE. A DPP source lane that EXEC switches off reads as zero, whatever bound_ctrl says;
@@ -74,6 +77,11 @@ constexpr std::uint32_t fp16_ovfl_bit = 23;
 // UNWRITTEN_REGISTERS. VGPRs hold 0xA5A5A5A5 at the start of a wave, SGPRs likewise, unless the
 // kernel descriptor sets them up.
 constexpr std::uint32_t unwritten = 0xa5a5a5a5;
+
+// MEMORY_ORDER. With late memory: what vmcnt counts takes effect in its order, and so do the LDS
+// operations that lgkmcnt counts; FLAT comes in any order for both counters, but no later operation
+// of its wave overtakes it in memory. Scalar loads come in any order. A full counter holds the wave
+// until the oldest operation is done.
 
 // SLEEP_AND_PRIORITY. s_sleep, s_setprio, s_nop, cache control and s_sendmsg take one turn and do
 // nothing else. s_memtime counts executed instructions of the wave.

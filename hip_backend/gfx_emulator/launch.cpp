@@ -7,7 +7,10 @@
 
 #include "hip_backend/gfx_emulator/assumptions.hpp"
 #include "hip_backend/gfx_emulator/check/checker.hpp"
+#include "hip_backend/gfx_emulator/check/global_races.hpp"
 #include "hip_backend/gfx_emulator/exec/access.hpp"
+#include "hip_backend/gfx_emulator/exec/fidelity.hpp"
+#include "hip_backend/gfx_emulator/exec/late_memory.hpp"
 #include "hip_backend/gfx_emulator/exec/scheduler.hpp"
 #include "hip_backend/gfx_emulator/exec/start.hpp"
 #include "hip_backend/gfx_emulator/isa/format.hpp"
@@ -19,7 +22,8 @@ constexpr std::uint64_t null_page = 4096;
 
 bool is_access(Problem problem) {
   return problem == Problem::out_of_bounds || problem == Problem::read_only ||
-         problem == Problem::misaligned || problem == Problem::hidden_out_of_bounds;
+         problem == Problem::misaligned || problem == Problem::hidden_out_of_bounds ||
+         problem == Problem::global_race;
 }
 
 Event event_of(const Wave& w, const Inst& inst, Problem problem, int lane, std::uint64_t address,
@@ -32,7 +36,10 @@ Event event_of(const Wave& w, const Inst& inst, Problem problem, int lane, std::
   event.lane = lane;
   event.pc = inst.at;
   event.place = object.place(inst.at);
-  event.disassembly = disassemble(object.operations(), inst);
+  // Late memory runs an instruction with its operands in other places.
+  const std::uint32_t index = w.group->late != nullptr ? object.index_at(inst.at) : object.npos;
+  event.disassembly =
+      disassemble(object.operations(), index != object.npos ? object.instructions()[index] : inst);
   event.address = address;
   event.text = std::move(text);
   event.source = object.source(inst.at);
@@ -57,6 +64,8 @@ struct Worker {
       storage.back()->group = &group;
       group.waves.push_back(storage.back().get());
     }
+    const Arrival& arrival = launch.request->options.arrival;
+    if (arrival.mode != Arrival::Mode::early) late = std::make_unique<LateMemory>(arrival);
     group.launch = &launch;
     group.lds_size = launch.lds_size;
     group.lds.resize(launch.lds_size + 64);
@@ -76,18 +85,34 @@ struct Worker {
     const std::unique_ptr<Checker> checker =
         checks.any_per_instruction() ? std::make_unique<Checker>(group, checks) : nullptr;
     group.checker = checker.get();
+    group.late = late.get();
+    group.races = launch.races.get();
+    if (launch.races) launch.races->start_group(group);
     group.watched = checker != nullptr || checks.bank_conflicts;
     for (const auto& wave : storage) {
       start_wave(*wave);
       if (checker) checker->start_wave(*wave);
     }
+    if (late) late->start_group(group);
     run_workgroup(group);
     ++group.statistics.workgroups;
     group.statistics.waves += storage.size();
   }
 
+  // Executed operations, by class for the statistics and by name for the assumptions.
+  void add_to(Launch& launch) {
+    const Operations& operations = launch.object->operations();
+    for (std::size_t op = 0; op < operations.size(); ++op) {
+      const auto kind = static_cast<std::size_t>(operations.at(static_cast<unsigned>(op)).kind);
+      group.statistics.by_class[kind] += group.executed[op];
+    }
+    for (std::size_t k = 0; k < group.executed.size(); ++k) launch.executed[k] += group.executed[k];
+    launch.report.statistics.add(group.statistics);
+  }
+
   std::vector<std::unique_ptr<Wave>> storage;
   std::vector<std::byte> scratch;
+  std::unique_ptr<LateMemory> late;  // null: memory answers at once
   Group group;
 };
 
@@ -97,7 +122,8 @@ void run_grid(Launch& launch) {
   const unsigned waves = (block[0] * block[1] * block[2] + lanes - 1) / lanes;
   const auto groups = static_cast<std::int64_t>(grid[0]) * grid[1] * grid[2];
   const int asked = launch.request->options.threads;
-  const int threads = asked > 0 ? asked : omp_get_max_threads();
+  const bool one_thread = launch.request->options.checks.global_races;
+  const int threads = one_thread ? 1 : asked > 0 ? asked : omp_get_max_threads();
 #pragma omp parallel num_threads(threads) if (groups > 1 && threads != 1)
   {
     const std::uint32_t before = HostFloat::current();
@@ -112,7 +138,7 @@ void run_grid(Launch& launch) {
     }
     HostFloat::set(before);
     const std::lock_guard lock(launch.mutex);
-    launch.report.statistics.add(worker.group.statistics);
+    worker.add_to(launch);
   }
 }
 
@@ -133,26 +159,53 @@ void report_fault(Wave& w, const Inst& inst, Problem problem, int lane, std::uin
 
 void report_finding(Wave& w, const Inst& inst, Problem problem, int lane, std::uint64_t address,
                     std::string text) {
+  report_finding(w, inst,
+                 {.problem = problem, .lane = lane, .address = address, .text = std::move(text)});
+}
+
+Cause cause_at(const Wave& w, std::array<std::uint32_t, 3> workgroup, std::uint32_t number,
+               std::uint64_t pc) {
+  const CodeObject& object = *w.group->launch->object;
+  Cause cause{.workgroup = workgroup,
+              .wave = number,
+              .pc = pc,
+              .place = object.place(pc),
+              .disassembly = {}};
+  const std::uint32_t index = object.index_at(pc);
+  if (index != CodeObject::npos) {
+    cause.disassembly = disassemble(object.operations(), object.instructions()[index]);
+  }
+  return cause;
+}
+
+void report_finding(Wave& w, const Inst& inst, Finding finding) {
   Launch& launch = *w.group->launch;
+  const Problem problem = finding.problem;
   const std::lock_guard lock(launch.mutex);
-  auto& findings = launch.report.findings;
+  const bool note = problem == Problem::global_race && launch.request->options.checks.global_notes;
+  auto& findings = note ? launch.report.notes : launch.report.findings;
   const auto same = [&](const Event& e) { return e.problem == problem && e.pc == inst.at; };
   if (findings.size() >= launch.request->options.finding_limit ||
       std::any_of(findings.begin(), findings.end(), same)) {
     ++launch.report.findings_dropped;
     return;
   }
-  findings.push_back(event_of(w, inst, problem, lane, address, std::move(text)));
+  findings.push_back(
+      event_of(w, inst, problem, finding.lane, finding.address, std::move(finding.text)));
+  findings.back().cause = std::move(finding.cause);
+  findings.back().fix = std::move(finding.fix);
 }
 
 Result<LaunchReport> run(const CodeObject& object, const LaunchRequest& request,
                          const Memory& memory) {
   Launch launch;
   if (auto error = start_launch(object, request, memory, launch)) return *error;
+  if (request.options.checks.global_races) launch.races = std::make_shared<GlobalRaces>();
   run_grid(launch);
   for (std::size_t k = 0; k < launch.report.statistics.by_class.size(); ++k) {
     launch.report.statistics.instructions += launch.report.statistics.by_class[k];
   }
+  launch.report.assumed = assumed_in(object.operations(), launch.executed, request.options.mfma);
   return std::move(launch.report);
 }
 

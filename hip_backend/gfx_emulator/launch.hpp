@@ -30,9 +30,25 @@ struct Schedule {
   std::uint64_t seed = 1;  // random only
 };
 
+// When an operation on memory takes effect: reads and writes memory, and sets its registers.
+// Operations of one kind keep their order; FLAT and scalar loads have none (assumption
+// MEMORY_ORDER).
+struct Arrival {
+  enum class Mode : std::uint8_t {
+    early,   // at once
+    late,    // no sooner than an s_waitcnt, a full counter or the end of the wave asks for it
+    random,  // after a number of instructions of the wave that is drawn from the seed
+    after,   // after a fixed number of instructions; s_waitcnt waits as ever
+  };
+  Mode mode = Mode::early;
+  std::uint64_t number = 0;  // the seed of random, the instructions of after
+};
+
 struct Checks {
   bool waits = false;           // results used before s_waitcnt
-  bool lds_races = false;       // waves that touch the same LDS dword between two barriers
+  bool lds_races = false;       // waves that touch the same byte of LDS between two barriers
+  bool global_races = false;    // the same in global memory, for all waves of the launch
+  bool global_notes = false;    // global races are notes, not findings
   bool uninitialised = false;   // registers and LDS read before written
   bool barriers = true;         // waves that end or wait while others never arrive
   bool bank_conflicts = false;  // counts them in the statistics
@@ -40,15 +56,19 @@ struct Checks {
   // that is how Triton's compiler masks a lane. Others may rely on the drop.
   bool dropped = false;
   static constexpr std::uint32_t masked_offset = 0x80000000;
-  [[nodiscard]] bool any_per_instruction() const { return waits || lds_races || uninitialised; }
+  [[nodiscard]] bool any_per_instruction() const {
+    return waits || lds_races || global_races || uninitialised;
+  }
 };
 // The checks that find mistakes of any kernel. `dropped` is not among them: to drop is the
 // hardware's way of masking.
-inline constexpr Checks every_check = {.waits = true, .lds_races = true, .uninitialised = true};
+inline constexpr Checks every_check = {
+    .waits = true, .lds_races = true, .global_races = true, .uninitialised = true};
 
 struct RunOptions {
   Schedule schedule = {};
   Checks checks = {};
+  Arrival arrival = {};  // other than early: without the checks that cost time
   MfmaMode mfma = MfmaMode::fast;
   std::uint32_t fault_limit = 1;             // the launch ends after so many
   std::uint32_t finding_limit = 64;          // further findings are counted, not kept
@@ -80,12 +100,22 @@ enum class Problem : std::uint8_t {
   // findings of the checks
   missing_wait,
   lds_race,
+  global_race,
   uninitialised_register,
   uninitialised_lds,
   divergent_barrier,
   hidden_out_of_bounds,
 };
 [[nodiscard]] const char* name_of(Problem problem);
+
+// The other instruction of a finding: what was not waited for, or what raced.
+struct Cause {
+  std::array<std::uint32_t, 3> workgroup = {};
+  std::uint32_t wave = 0;
+  std::uint64_t pc = 0;     // offset in the image
+  std::string place;        // "kernel+0x1c"
+  std::string disassembly;  // empty where it is not known
+};
 
 struct Event {
   Problem problem = Problem::out_of_bounds;
@@ -101,6 +131,8 @@ struct Event {
   std::int64_t range_offset = 0;     // bytes from its begin
   std::uint64_t range_size = 0;      // bytes
   std::optional<SourceLine> source;  // where the code object has debug information
+  std::optional<Cause> cause;
+  std::string fix;  // what would mend it: "s_waitcnt vmcnt(1)"; empty: not known
   [[nodiscard]] std::string line() const;  // all of it in one line
 };
 
@@ -130,9 +162,17 @@ struct Statistics {
   void add(const Statistics& other);
 };
 
+// Something that no manual defines and that the launch came by.
+struct Assumed {
+  std::string name;         // as in assumptions.hpp
+  std::uint64_t times = 0;  // wave instructions whose result may rest on it
+};
+
 struct LaunchReport {
   std::vector<Event> faults;
   std::vector<Event> findings;
+  std::vector<Event> notes;  // what the checks saw and do not hold against the kernel
+  std::vector<Assumed> assumed;
   std::uint64_t findings_dropped = 0;
   Statistics statistics;
   [[nodiscard]] bool clean() const { return faults.empty() && findings.empty(); }

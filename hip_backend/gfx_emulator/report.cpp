@@ -29,6 +29,8 @@ const char* name_of(Problem problem) {
       return "missing-wait";
     case Problem::lds_race:
       return "lds-race";
+    case Problem::global_race:
+      return "global-race";
     case Problem::uninitialised_register:
       return "uninitialised-register";
     case Problem::uninitialised_lds:
@@ -70,7 +72,14 @@ std::string Event::line() const {
                 static_cast<unsigned long long>(address), static_cast<unsigned long long>(pc));
   out += "at " + place + " `" + disassembly + "`";
   if (source) out += " (" + source->text() + ")";
-  return out + where + ": " + text;
+  out += where + (": " + text);
+  if (cause) {
+    std::snprintf(where, sizeof where, " of workgroup (%u,%u,%u) wave %u", cause->workgroup[0],
+                  cause->workgroup[1], cause->workgroup[2], cause->wave);
+    out += "; the other is `" + cause->disassembly + "` at " + cause->place + where;
+  }
+  if (!fix.empty()) out += "; missing: " + fix;
+  return out;
 }
 
 void Statistics::add(const Statistics& other) {

@@ -16,6 +16,9 @@ namespace mla::hip {
 // Empty when this build has none.
 std::span<const std::byte> code_object(std::string_view arch, std::string_view unit);
 
+// Whether these bytes are one of them.
+bool is_built_in(std::span<const std::byte> code);
+
 // Architectures with code, "gfx942, gfx950"; and why others are missing, as the build found it.
 std::vector<std::string> built_architectures();
 std::string_view build_notes();

@@ -39,11 +39,9 @@ struct CheckWord {
   bool gfx::Checks::* member;
 };
 constexpr CheckWord kChecks[] = {
-    {"waits", &gfx::Checks::waits},
-    {"lds", &gfx::Checks::lds_races},
-    {"uninitialised", &gfx::Checks::uninitialised},
-    {"barriers", &gfx::Checks::barriers},
-    {"dropped", &gfx::Checks::dropped},
+    {"waits", &gfx::Checks::waits},          {"lds", &gfx::Checks::lds_races},
+    {"global", &gfx::Checks::global_races},  {"uninitialised", &gfx::Checks::uninitialised},
+    {"barriers", &gfx::Checks::barriers},    {"dropped", &gfx::Checks::dropped},
     {"banks", &gfx::Checks::bank_conflicts},
 };
 
@@ -100,6 +98,20 @@ Result<gfx::Schedule> read_schedule(const std::string& text) {
   return schedule;
 }
 
+Result<gfx::Arrival> read_arrival(const std::string& text) {
+  using Mode = gfx::Arrival::Mode;
+  if (text.empty() || text == "early") return gfx::Arrival{};
+  if (text == "late") return gfx::Arrival{.mode = Mode::late};
+  const std::size_t dot = text.find('.');
+  const std::string_view word = std::string_view(text).substr(0, dot);
+  const auto value = dot == text.npos
+                         ? std::nullopt
+                         : number<std::uint64_t>(std::string_view(text).substr(dot + 1));
+  if (value && word == "random") return gfx::Arrival{.mode = Mode::random, .number = *value};
+  if (value && word == "after") return gfx::Arrival{.mode = Mode::after, .number = *value};
+  return bad("--arrival", text, "expected early, late, random.<seed> or after.<instructions>");
+}
+
 Result<gfx::MfmaMode> read_matrix(const std::string& text, std::string_view device) {
   if (text.empty() || text == "fast") return gfx::MfmaMode::fast;
   if (text != "exact") return bad("--matrix", text, "expected fast or exact");
@@ -112,13 +124,14 @@ Result<gfx::MfmaMode> read_matrix(const std::string& text, std::string_view devi
 }  // namespace
 
 bool EmulationChoice::given() const {
-  return !checks.empty() || !schedule.empty() || !matrix.empty();
+  return !checks.empty() || !schedule.empty() || !arrival.empty() || !matrix.empty();
 }
 
 std::string EmulationChoice::words() const {
   std::string out;
   if (!checks.empty()) out += checks == "all" ? " --checks" : " --checks=" + checks;
   if (!schedule.empty()) out += " --schedule " + schedule;
+  if (!arrival.empty()) out += " --arrival " + arrival;
   if (!matrix.empty()) out += " --matrix " + matrix;
   return out;
 }
@@ -126,12 +139,17 @@ std::string EmulationChoice::words() const {
 void add_emulation_options(CLI::App& command, EmulationChoice& choice) {
   command.add_flag("--checks{all}", choice.checks,
                    "Checks of an emulated device, all or --checks=LIST: waits, lds, "
-                   "uninitialised, barriers, dropped, banks (docs/emulator.md)");
+                   "global, uninitialised, barriers, dropped, banks (docs/emulator.md)");
   command
       .add_option("--schedule", choice.schedule,
                   "Turns of the waves on an emulated device: slice=N and order=in-turn, reverse or "
                   "shuffled.SEED, separated by commas")
       ->type_name("ORDER");
+  command
+      .add_option("--arrival", choice.arrival,
+                  "When memory answers on an emulated device: early, late, random.SEED, or "
+                  "after.N instructions")
+      ->type_name("WHEN");
   command
       .add_option("--matrix", choice.matrix,
                   "Matrix products of an emulated device: fast, or exact as the published model of "
@@ -153,6 +171,14 @@ Result<gfx::RunOptions> read_emulation(const EmulationChoice& choice, std::strin
   if (!schedule) return schedule.error();
   const auto matrix = read_matrix(choice.matrix, device);
   if (!matrix) return matrix.error();
+  const auto arrival = read_arrival(choice.arrival);
+  if (!arrival) return arrival.error();
+  if (arrival->mode != gfx::Arrival::Mode::early && checks->any_per_instruction())
+    return Error{ErrorCode::usage,
+                 choice.words().substr(1) +
+                     ": checks follow the rules and --arrival shows the numbers; use one of them",
+                 ""};
+  run.arrival = *arrival;
   run.checks = *checks;
   run.schedule = *schedule;
   run.mfma = *matrix;

@@ -1,7 +1,7 @@
 // How an emulated device runs its launches, as the command line has it, and what they showed.
 //
-// Owns: the words of --checks, --schedule and --matrix, and the log of the launches that ran under
-// them. Fails: with the option, its value and what would do.
+// Owns: the words of --checks, --schedule, --arrival and --matrix, and the log of the launches that
+// ran under them. Fails: with the option, its value and what would do.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,10 @@ namespace mla::cli {
 
 // As typed; empty where the option is not there.
 struct EmulationChoice {
-  std::string checks;    // "all", or some of waits, lds, uninitialised, barriers, dropped, banks
+  std::string
+      checks;  // "all", or some of waits, lds, global, uninitialised, barriers, dropped, banks
   std::string schedule;  // "slice=4,order=shuffled.7"
+  std::string arrival;   // "early", "late", "random.<seed>" or "after.<instructions>"
   std::string matrix;    // "fast" or "exact"
   [[nodiscard]] bool given() const;
   // " --checks=waits --schedule slice=1", for a replay.
@@ -32,7 +34,7 @@ struct EmulationChoice {
 void add_emulation_options(CLI::App& command, EmulationChoice& choice);
 
 // What the choice asks of launches on this device. Fails: a word that is not known, a device that
-// is not emulated, exact matrix products on gfx950.
+// is not emulated, exact matrix products on gfx950, late memory together with checks.
 Result<gfx::RunOptions> read_emulation(const EmulationChoice& choice, std::string_view device);
 
 // What the launches on one emulated device showed. Findings of one instruction of one kernel are
@@ -48,6 +50,8 @@ class EmulationLog {
   explicit EmulationLog(std::string words) : words_(std::move(words)) {}
   void note(std::string_view kernel, const gfx::LaunchReport& report);
   [[nodiscard]] const std::map<Key, Entry>& findings() const { return findings_; }
+  // What is not held against the kernels: races in global memory of kernels that are not ours.
+  [[nodiscard]] const std::map<Key, Entry>& notes() const { return notes_; }
   // "emulated: 3 launches of 2 kernels under --checks=waits: 1 finding", then a line for each one.
   [[nodiscard]] std::string text() const;
   // The same as one JSON object.
@@ -57,6 +61,8 @@ class EmulationLog {
   std::string words_;
   std::map<std::string, std::int64_t, std::less<>> launches_;  // by kernel
   std::map<Key, Entry> findings_;
+  std::map<Key, Entry> notes_;
+  std::map<std::string, std::uint64_t> assumed_;
   std::uint64_t bank_conflicts_ = 0;
 };
 

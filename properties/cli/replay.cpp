@@ -166,16 +166,17 @@ std::string replay_page(const Question& question, const Judged& judged) {
 // What each kernel did on the emulated device, launches added up.
 class LaunchLog {
  public:
-  void note(std::string_view kernel, const gfx::Statistics& statistics) {
+  void note(std::string_view kernel, const gfx::LaunchReport& report) {
     Entry& entry = entries_[std::string(kernel)];
     ++entry.launches;
-    entry.sum.add(statistics);
+    entry.sum.add(report.statistics);
+    for (const gfx::Assumed& a : report.assumed) entry.assumed[a.name] += a.times;
   }
   [[nodiscard]] std::string text(gfx::Arch arch) const {
     std::string out;
     for (const auto& [kernel, entry] : entries_)
       out += "kernel " + kernel + ", " + std::to_string(entry.launches) + " launches\n" +
-             gfx::statistics_text(entry.sum, arch);
+             gfx::statistics_text(entry.sum, arch) + assumed_text(entry.assumed);
     return out;
   }
 
@@ -183,7 +184,14 @@ class LaunchLog {
   struct Entry {
     std::int64_t launches = 0;
     gfx::Statistics sum;
+    std::map<std::string, std::uint64_t> assumed;
   };
+  static std::string assumed_text(const std::map<std::string, std::uint64_t>& assumed) {
+    std::string out;
+    for (const auto& [name, times] : assumed)
+      out += "  rests on " + name + ", " + std::to_string(times) + " wave instructions\n";
+    return out;
+  }
   std::map<std::string, Entry> entries_;
 };
 
@@ -206,7 +214,7 @@ ExitCode replay(const Options& o) {
                       {ErrorCode::usage,
                        "--statistics needs an emulated device, not '" + o.device.device + "'", ""});
     device.observe = [&log](std::string_view kernel, const gfx::LaunchReport& report) {
-      log.note(kernel, report.statistics);
+      log.note(kernel, report);
     };
   }
   if (const Status none = why_no_bundle(o.line)) return complain("replay", *none);

@@ -1,7 +1,6 @@
 #include "hip_backend/gfx_emulator/check/checker.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
 #include "hip_backend/gfx_emulator/exec/scheduler.hpp"
@@ -9,32 +8,9 @@
 #include "hip_backend/gfx_emulator/isa/registers.hpp"
 
 namespace mla::gfx {
-namespace {
-
-// Who touched a dword of LDS last, and between which barriers: 25 bits of epoch, 5 bits of wave
-// (`several` for readers), and how a writer wrote.
-constexpr std::uint32_t several = 31, by_atomic = 1U << 5, by_load = 1U << 6;
-constexpr unsigned epoch_shift = 7;
-
-std::uint32_t epoch_of(std::uint32_t tag) {
-  return tag >> epoch_shift;
-}
-std::uint32_t wave_of(std::uint32_t tag) {
-  return tag & 31;
-}
-
-std::uint32_t dword_of(const Group& group, std::uint32_t d) {
-  std::uint32_t value = 0;
-  std::memcpy(&value, group.lds.data() + std::size_t{d} * 4, sizeof value);
-  return value;
-}
-
-}  // namespace
 
 Checker::Checker(Group& group, const Checks& checks) : checks_(checks), waves_(group.waves.size()) {
-  const std::size_t dwords = group.lds_size / 4 + 1;
-  lds_ = {std::vector<std::uint32_t>(dwords), std::vector<std::uint32_t>(dwords),
-          std::vector<std::uint32_t>(dwords)};
+  lds_.resize(group.lds_size / 4 + 1);
 }
 
 void Checker::start_wave(const Wave& wave) {
@@ -136,12 +112,14 @@ void Checker::after(Wave& w, const Inst& inst) {
   }
   if (checks_.uninitialised) info.bits.after(inst);
   if (inst.sdst != code::none && inst.kind != Class::mfma) mark_written(info, inst.sdst, 2);
-  const bool memory = is_vector_memory(inst.kind), lds = inst.kind == Class::lds;
-  const bool scalar = inst.kind == Class::smem;
-  if (!memory && !lds && !scalar) return;
+  if (counts_as_memory(inst.kind)) begin_operation(inst, info);
+}
+
+void Checker::begin_operation(const Inst& inst, WaveInfo& info) {
+  const bool scalar = inst.kind == Class::smem, flat = inst.kind == Class::flat;
   Operation operation;
   operation.serial = serial_;
-  const bool both = inst.kind == Class::flat;
+  operation.at = inst.at;
   if (inst.dst != code::none) {
     const unsigned first = scalar ? inst.dst : inst.dst - 256U, end = scalar ? scalars : vectors;
     operation.first = static_cast<std::uint16_t>(std::min(first, end));
@@ -149,12 +127,21 @@ void Checker::after(Wave& w, const Inst& inst) {
         static_cast<std::uint16_t>(std::min(first + inst.width[0], end) - operation.first);
     Register* const registers = scalar ? info.scalar.data() : info.vector.data();
     for (unsigned k = first; k < std::min(first + inst.width[0], end); ++k) {
-      registers[k] = static_cast<Register>(registers[k] + (both ? 2 : 1) * one_pending);
+      registers[k] = static_cast<Register>(registers[k] + (flat ? 2 : 1) * one_pending);
     }
   }
-  if (scalar) info.smem.items.push_back(operation);
-  if (lds || both) info.lgkm.items.push_back(operation);
-  if (memory) info.vm.items.push_back(operation);
+  if (flat) {
+    info.flat_vm.items.push_back(operation);
+    info.flat_lgkm.items.push_back(operation);
+  } else if (scalar) {
+    info.smem.items.push_back(operation);
+  } else if (inst.kind == Class::lds) {
+    info.lgkm.items.push_back(operation);
+    retire(info.lgkm, WaitCounts::most_lgkm, info.vector.data());
+  } else {
+    info.vm.items.push_back(operation);
+    retire(info.vm, WaitCounts::most_vm, info.vector.data());
+  }
 }
 
 // Lanes that EXEC switches off keep what they have, which may be something.
@@ -174,12 +161,13 @@ void Checker::mark_written(WaveInfo& info, std::uint16_t operand, unsigned width
 }
 
 void Checker::wait(const Inst& inst, WaveInfo& info) {
-  const auto bits = static_cast<unsigned>(inst.imm);
-  const unsigned vm = (bits & 15) | (bits >> 10 & 0x30), lgkm = bits >> 8 & 15;
-  if (vm != 63) retire(info.vm, vm, info.vector.data());
-  if (lgkm == 15) return;
+  const auto [vm, lgkm] = wait_counts(inst);
+  retire(info.vm, vm, info.vector.data());
   retire(info.lgkm, lgkm, info.vector.data());
-  if (lgkm == 0) retire(info.smem, 0, info.scalar.data());
+  if (vm == 0) retire(info.flat_vm, 0, info.vector.data());
+  if (lgkm != 0) return;
+  retire(info.flat_lgkm, 0, info.vector.data());
+  retire(info.smem, 0, info.scalar.data());
 }
 
 void Checker::retire(Queue& queue, std::size_t left, Register* registers) {
@@ -219,15 +207,20 @@ void Checker::blame_operand(Wave& w, const Inst& inst, std::uint16_t operand, un
   const unsigned first = vector ? operand - 256U : operand;
   const unsigned end = std::min(first + width, vector ? vectors : scalars);
   // Loads of one kind come back in order: a later one may take over the register.
-  const bool load =
-      is_vector_memory(inst.kind) || inst.kind == Class::lds || inst.kind == Class::smem;
+  const Class spared = write ? inst.kind : Class::other;
   for (unsigned k = first; k < end; ++k) {
-    if (checks_.waits && registers[k] >= one_pending && !(write && load)) {
-      if (!is_new(w, inst, Problem::missing_wait)) return;
-      return report_finding(w, inst, Problem::missing_wait, -1, 0,
-                            operand_text(inst, operand, width) +
-                                (write ? " is overwritten" : " is read") +
-                                " while a load of it is outstanding");
+    if (checks_.waits && registers[k] >= one_pending) {
+      const auto [operation, wait] = outstanding_on(info, vector, k, spared);
+      if (operation != nullptr) {
+        if (!is_new(w, inst, Problem::missing_wait)) return;
+        return report_finding(
+            w, inst,
+            {.problem = Problem::missing_wait,
+             .text = operand_text(inst, operand, width) + (write ? " is overwritten" : " is read") +
+                     " while a load of it is outstanding",
+             .cause = cause_at(w, w.group->id, w.number, operation->at),
+             .fix = wait});
+      }
     }
     if (use == Use::read && (registers[k] & unwritten) != 0) {
       if (!is_new(w, inst, Problem::uninitialised_register)) return;
@@ -238,86 +231,30 @@ void Checker::blame_operand(Wave& w, const Inst& inst, std::uint16_t operand, un
   }
 }
 
-void Checker::lds_access(Wave& w, const Inst& inst, const std::uint32_t* offsets,
-                         std::uint64_t mask, std::uint32_t size, Intent intent) {
-  const bool update = intent == Intent::update;
-  for (unsigned l = 0; l < lanes; ++l) {
-    if ((mask >> l & 1) == 0) continue;
-    const std::uint32_t last = (offsets[l] + size - 1) / 4;
-    for (std::uint32_t d = offsets[l] / 4; d <= last; ++d) {
-      const bool after_atomic = update && (lds_.write[d] & by_atomic) != 0;
-      if (intent != Intent::write && !after_atomic) read_dword(w, inst, d);
-      if (intent != Intent::read) write_dword(w, inst, d, update);
+// Newest first: of several, the one that needs the strictest wait.
+Checker::Outstanding Checker::outstanding_on(const WaveInfo& info, bool vector, unsigned reg,
+                                             Class spared) {
+  const auto in = [&](const Queue& queue) -> const Operation* {
+    for (std::size_t k = queue.items.size(); k-- > queue.begin;) {
+      if (queue.items[k].writes(reg)) return &queue.items[k];
+    }
+    return nullptr;
+  };
+  const auto newer = [](const Queue& queue, const Operation* operation) {
+    return std::to_string(&queue.items.back() - operation);
+  };
+  if (!vector) return {in(info.smem), "s_waitcnt lgkmcnt(0)"};
+  const bool from_memory = is_vector_memory(spared) && spared != Class::flat;
+  if (!from_memory) {
+    if (const Operation* o = in(info.vm)) return {o, "s_waitcnt vmcnt(" + newer(info.vm, o) + ")"};
+  }
+  if (spared != Class::lds) {
+    if (const Operation* o = in(info.lgkm)) {
+      return {o, "s_waitcnt lgkmcnt(" + newer(info.lgkm, o) + ")"};
     }
   }
-}
-
-// The queue of a wave is served in order: what was asked for up to `arrived` has arrived.
-bool Checker::outstanding(std::uint32_t d) const {
-  const std::uint32_t tag = lds_.write[d];
-  const WaveInfo& writer = waves_[wave_of(tag)];
-  return lds_.serial[d] > ((tag & by_load) != 0 ? writer.vm : writer.lgkm).arrived;
-}
-
-inline void Checker::read_dword(Wave& w, const Inst& inst, std::uint32_t d) {
-  const std::uint32_t tag = lds_.write[d], now = epoch_ << epoch_shift;
-  const bool old_and_arrived = tag != 0 && tag < now && !outstanding(d);
-  if (!old_and_arrived) blame_read(w, inst, d);
-  std::uint32_t& read = lds_.read[d];
-  const bool other = read >= now && wave_of(read) != w.number;
-  read = now | (other ? several : w.number);
-}
-
-// The write is of this epoch, outstanding, or has never been.
-void Checker::blame_read(Wave& w, const Inst& inst, std::uint32_t d) {
-  const std::uint32_t tag = lds_.write[d];
-  const std::uint64_t address = std::uint64_t{d} * 4;
-  const bool mine = wave_of(tag) == w.number;
-  const auto place = [&] { return "LDS offset " + std::to_string(address); };
-  if (tag == 0) {
-    if (!checks_.uninitialised || !is_new(w, inst, Problem::uninitialised_lds)) return;
-    return report_finding(w, inst, Problem::uninitialised_lds, -1, address,
-                          "nothing was written to " + place());
-  }
-  if (checks_.lds_races && !mine && epoch_of(tag) == epoch_ && (tag & by_atomic) == 0) {
-    if (!is_new(w, inst, Problem::lds_race)) return;
-    return report_finding(w, inst, Problem::lds_race, -1, address,
-                          place() + " was written by wave " + std::to_string(wave_of(tag)) +
-                              " with no barrier between");
-  }
-  if (checks_.waits && (!mine || (tag & by_load) != 0) && outstanding(d)) {
-    if (!is_new(w, inst, Problem::missing_wait)) return;
-    report_finding(w, inst, Problem::missing_wait, -1, address,
-                   place() + " is read while the write of wave " + std::to_string(wave_of(tag)) +
-                       " is outstanding");
-  }
-}
-
-inline void Checker::write_dword(Wave& w, const Inst& inst, std::uint32_t d, bool atomic) {
-  const std::uint32_t tag = lds_.write[d], now = epoch_ << epoch_shift, seen = lds_.read[d];
-  const bool read = seen >= now && wave_of(seen) != w.number;
-  const bool written = tag >= now && wave_of(tag) != w.number;
-  const bool both_atomic = atomic && ((tag & by_atomic) != 0 || tag < now);
-  if (checks_.lds_races && (read || written) && !both_atomic) {
-    suspects_.push_back({d, dword_of(*w.group, d), written});
-  }
-  lds_.write[d] =
-      now | w.number | (atomic ? by_atomic : 0) | (inst.kind != Class::lds ? by_load : 0);
-  lds_.serial[d] = serial_;
-}
-
-// After the instruction: what has it changed?
-void Checker::judge_writes(Wave& w, const Inst& inst) {
-  for (const Suspect& suspect : suspects_) {
-    if (dword_of(*w.group, suspect.dword) == suspect.before) continue;
-    if (!is_new(w, inst, Problem::lds_race)) continue;
-    const std::uint64_t address = std::uint64_t{suspect.dword} * 4;
-    report_finding(w, inst, Problem::lds_race, -1, address,
-                   "LDS offset " + std::to_string(address) + " was " +
-                       (suspect.written ? "written" : "read") +
-                       " by another wave with no barrier between");
-  }
-  suspects_.clear();
+  const Operation* flat = in(info.flat_vm);
+  return {flat != nullptr ? flat : in(info.flat_lgkm), "s_waitcnt vmcnt(0) lgkmcnt(0)"};
 }
 
 }  // namespace mla::gfx

@@ -2,15 +2,20 @@
 // before written, and LDS races between waves.
 //
 // Waits: each wave keeps its outstanding operations. vmcnt counts loads, stores and loads to LDS in
-// order; lgkmcnt counts LDS operations in order, while scalar loads come back in any order and are
-// done only at lgkmcnt(0); flat operations count in both.
+// order; lgkmcnt counts LDS operations in order. Scalar loads come back in any order and are done
+// only at lgkmcnt(0). Flat operations count in both, in any order with the others of either: they
+// are done when both counts have been 0. The counters end at 63 and 15; whoever would pass the end
+// waits until the oldest is done.
 // Races: a dword of LDS remembers its last writer and its readers since the last barrier of the
-// workgroup. Lanes of one wave never race with each other, nor do atomics. A store that changes
-// nothing is none either: compilers let several waves write what they all have.
+// workgroup; one that is accessed in part remembers them for each byte. Lanes of one wave never
+// race with each other, nor do atomics. A store that changes nothing is none either: compilers let
+// several waves write what they all have.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <unordered_set>
 #include <vector>
 
@@ -38,6 +43,8 @@ class Checker {
   struct Operation {  // outstanding: it will write these registers, or LDS
     std::uint16_t first = 0, count = 0;
     std::uint32_t serial = 0;
+    std::uint32_t at = 0;  // the instruction
+    [[nodiscard]] bool writes(unsigned reg) const { return reg - first < count; }
   };
   // First in, first out.
   struct Queue {
@@ -55,43 +62,66 @@ class Checker {
     std::array<Register, scalars> scalar;
     DefinedBits bits;  // scalar registers, bit by bit
     Queue vm, lgkm, smem;
+    Queue flat_vm, flat_lgkm;  // the same operations, by what they wait for
   };
-  // What a dword of LDS remembers, in three words each for itself: tables of 64 KiB are walked.
-  struct Lds {
-    std::vector<std::uint32_t> write;   // a Tag; 0: never written
-    std::vector<std::uint32_t> read;    // a Tag
-    std::vector<std::uint32_t> serial;  // of the last write
+  // What a dword of LDS remembers, or a byte of it.
+  struct Cell {
+    std::uint32_t write = 0;   // a tag; 0: never written
+    std::uint32_t serial = 0;  // of the last write; of a split dword the index of its bytes' cells
+    std::uint32_t writer_at = 0;
+    std::uint32_t read = 0;  // a tag
+    std::uint32_t reader_at = 0;
+  };
+  // Bytes of LDS that one lane accesses and one cell stands for.
+  struct Spot {
+    std::uint32_t cell, begin, size;
+    int lane;
   };
 
   void wait(const Inst& inst, WaveInfo& info);
+  void begin_operation(const Inst& inst, WaveInfo& info);
   void retire(Queue& queue, std::size_t left, Register* registers);
   enum class Use : std::uint8_t { read, copy, write };
   void check_operand(Wave& wave, const Inst& inst, std::uint16_t operand, unsigned width, Use use);
   void check_bits(Wave& wave, const Inst& inst);
   void blame_operand(Wave& wave, const Inst& inst, std::uint16_t operand, unsigned width, Use use);
   [[nodiscard]] bool copies_undefined(const Wave& wave, const Inst& inst) const;
-  void read_dword(Wave& wave, const Inst& inst, std::uint32_t dword);
-  void blame_read(Wave& wave, const Inst& inst, std::uint32_t dword);
-  void write_dword(Wave& wave, const Inst& inst, std::uint32_t dword, bool atomic);
+  // The outstanding operation that writes a register, and the wait that it needs. `spared`: not
+  // those that come back in order with this kind of load.
+  struct Outstanding {
+    const Operation* operation = nullptr;
+    std::string wait;
+  };
+  [[nodiscard]] static Outstanding outstanding_on(const WaveInfo& info, bool vector, unsigned reg,
+                                                  Class spared);
+  void visit_dword(Wave& wave, const Inst& inst, const Spot& spot, Intent intent);
+  void split(std::uint32_t dword);
+  void read_cell(Wave& wave, const Inst& inst, const Spot& spot);
+  void blame_read(Wave& wave, const Inst& inst, const Spot& spot);
+  void write_cell(Wave& wave, const Inst& inst, const Spot& spot, bool atomic);
   void judge_writes(Wave& wave, const Inst& inst);
   [[nodiscard]] bool upper_undefined(const Wave& wave, const Inst& inst) const;
   static void mark_unwritten(const Wave& wave, WaveInfo& info, std::uint16_t operand,
                              unsigned width);
   static void mark_written(WaveInfo& info, std::uint16_t operand, unsigned width);
-  [[nodiscard]] bool outstanding(std::uint32_t dword) const;
+  [[nodiscard]] bool outstanding(const Cell& cell) const;
+  [[nodiscard]] std::optional<Cause> cause(const Wave& wave, std::uint32_t tag,
+                                           std::uint32_t at) const;
   // Whether this mistake of this instruction is new here; if not, it is counted.
   [[nodiscard]] bool is_new(const Wave& wave, const Inst& inst, Problem problem);
 
   // A write of the instruction in progress that is a race unless it changes nothing.
   struct Suspect {
-    std::uint32_t dword, before;
-    bool written;  // by another wave; else read
+    Spot spot;
+    std::uint32_t before;   // the bytes
+    bool written;           // by another wave; else read
+    std::uint32_t tag, at;  // of the other access
   };
 
   Checks checks_;
   std::vector<Suspect> suspects_;
   std::vector<WaveInfo> waves_;
-  Lds lds_;
+  std::vector<Cell> lds_;  // by dword, then four for each split dword
   std::uint32_t epoch_ = 1, serial_ = 0;
   bool copies_undefined_ = false, upper_undefined_ = false;  // the instruction in progress
   std::unordered_set<std::uint64_t> seen_;                   // place and problem

@@ -23,6 +23,11 @@ enum class Intent : std::uint8_t { read, write, update };
 [[nodiscard]] std::byte* access(Wave& wave, const Inst& inst, int lane, std::uint64_t address,
                                 std::uint64_t size, Intent intent);
 
+// Tells the checks of Group::races of an access that was allowed. Lanes outside every range (LDS
+// and scratch of flat accesses) are left out.
+void note_global(Wave& wave, const Inst& inst, const std::uint64_t* at, std::uint64_t lanes,
+                 std::uint32_t size, Intent intent);
+
 // Lanes of a buffer access that the number of records drops although they are not masked: see
 // Checks::dropped. `offset` is the row of their offsets.
 void report_dropped(Wave& wave, const Inst& inst, const std::uint32_t* offset, std::uint64_t lanes,

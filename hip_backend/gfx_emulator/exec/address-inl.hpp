@@ -68,8 +68,10 @@ inline bool all_in_one_range(Wave& w, const u64* at, u32 size, Intent intent, La
 
 inline void resolve_lanes(Wave& w, const Inst& i, const u64* at, u64 mask, u32 size, Intent intent,
                           bool flat, LanePointers& p) {
-  if (mask == ~u64{0} && all_in_one_range(w, at, size, intent, p)) return;
-  resolve_global(w, i, at, mask, size, intent, flat, p);
+  if (mask != ~u64{0} || !all_in_one_range(w, at, size, intent, p)) {
+    resolve_global(w, i, at, mask, size, intent, flat, p);
+  }
+  if (w.group->races != nullptr) note_global(w, i, at, p.active, size, intent);
 }
 
 // The lanes that fit whole; the others read zero, and write nothing.
@@ -120,6 +122,7 @@ inline void resolve_addresses(Wave& w, const Inst& i, u32 size, Intent intent, b
 template <Space space>
 inline bool lanewise(Wave& w, const Inst& i, u32 size, Intent intent, Lanewise& out) {
   if (space == Space::flat || space == Space::scratch || !all_lanes(w)) return false;
+  if (w.group->races != nullptr) return false;
   u64 base = 0;
   if constexpr (space == Space::buffer) {
     if (!i.offen || i.idxen) return false;

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <vector>
 
+#include "hip_backend/gfx_emulator/exec/wave.hpp"
 #include "hip_backend/gfx_emulator/launch.hpp"
 
 namespace mla::gfx {
@@ -17,8 +19,10 @@ struct Launch {
   std::uint64_t kernarg = 0, packet = 0;  // addresses
   std::vector<std::byte> kernarg_bytes;
   std::uint32_t lds_size = 0, scratch_size = 0;
+  std::shared_ptr<GlobalRaces> races;  // null: nobody asked
   std::atomic<bool> stopped = false;
-  std::mutex mutex;  // guards the report
+  std::mutex mutex;  // guards the report and the line below
+  std::array<std::uint64_t, Group::most_operations> executed = {};  // by operation
   LaunchReport report;
 };
 

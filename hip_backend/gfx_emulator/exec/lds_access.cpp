@@ -5,6 +5,7 @@
 
 #include "hip_backend/gfx_emulator/assumptions.hpp"
 #include "hip_backend/gfx_emulator/check/checker.hpp"
+#include "hip_backend/gfx_emulator/exec/fidelity.hpp"
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
 
 namespace mla::gfx {
@@ -118,6 +119,7 @@ void resolve_global(Wave& w, const Inst& i, const u64* addresses, u64 mask, u32 
     lds |= u64{addresses[l] >> 32 == assumed::shared_aperture} << l;
     scratch |= u64{addresses[l] >> 32 == assumed::private_aperture} << l;
   }
+  if ((lds | scratch) != 0) meet(w, Met::flat_aperture);
   LanePointers part{};
   for (const u64 mine : {lds, scratch}) {
     if (mine == 0) continue;

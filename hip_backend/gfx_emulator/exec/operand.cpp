@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "hip_backend/gfx_emulator/exec/fidelity.hpp"
 #include "hip_backend/gfx_emulator/isa/dpp.hpp"
 
 namespace mla::gfx {
@@ -55,6 +56,7 @@ void permute(const Wave& w, const Inst& i, u32* values) {
     }
     return;
   }
+  if (exec != ~u64{0}) meet(w, Met::dpp_inactive);
   const auto& sources = dpp_sources(i.dpp_ctrl);
   for (unsigned l = 0; l < lanes; ++l) {
     const int source = sources[l];

@@ -17,6 +17,9 @@ void load(Wave& w, const Inst& i) {
   const std::uint64_t address =
       (w.pair(i.src[0]) + static_cast<std::uint64_t>(offset_of(w, i))) & ~std::uint64_t{3};
   const std::byte* from = access(w, i, -1, address, std::uint64_t{4} * dwords, Intent::read);
+  if (from != nullptr && w.group->races != nullptr) {
+    note_global(w, i, &address, 1, 4 * dwords, Intent::read);
+  }
   std::uint32_t data[dwords] = {};
   for (unsigned k = 0; from != nullptr && k < dwords; ++k) {
     data[k] = read_at<Shared::by_device, std::uint32_t>(from + std::size_t{4} * k);
@@ -39,6 +42,10 @@ void buffer_load(Wave& w, const Inst& i) {
     const std::uint64_t at = offset + std::uint64_t{4} * k;
     if (at + 4 <= size) {
       const std::byte* from = access(w, i, -1, base + at, 4, Intent::read);
+      const std::uint64_t address = base + at;
+      if (from != nullptr && w.group->races != nullptr) {
+        note_global(w, i, &address, 1, 4, Intent::read);
+      }
       if (from != nullptr) value = read_at<Shared::by_device, std::uint32_t>(from);
       w.group->statistics.bytes_read += 4;
     }

@@ -5,6 +5,8 @@
 #include <random>
 
 #include "hip_backend/gfx_emulator/check/checker.hpp"
+#include "hip_backend/gfx_emulator/check/global_races.hpp"
+#include "hip_backend/gfx_emulator/exec/late_memory.hpp"
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
 #include "hip_backend/gfx_emulator/isa/registers.hpp"
 
@@ -54,7 +56,7 @@ void plain_turn(Wave& w, u64 count) {
   while (done < count && w.state == WaveState::running && !group.stopped) {
     const Inst& inst = w.code[w.next++];
     ++done;
-    ++group.statistics.by_class[static_cast<std::size_t>(inst.kind)];
+    ++group.executed[inst.op];
     execute(w, inst);
   }
   w.executed += done;
@@ -65,7 +67,7 @@ void checked_turn(Wave& w, u64 count) {
   while (count-- != 0 && w.state == WaveState::running && !group.stopped) {
     const Inst& inst = w.code[w.next++];
     ++w.executed;
-    ++group.statistics.by_class[static_cast<std::size_t>(inst.kind)];
+    ++group.executed[inst.op];
     if (w.gpr_index != 0 && inst.is_vector) {
       const Inst moved = indexed(w, inst);
       group.checker->before(w, moved);
@@ -76,6 +78,27 @@ void checked_turn(Wave& w, u64 count) {
       execute(w, inst);
       group.checker->after(w, inst);
     }
+    if (group.races != nullptr) group.races->after(w, inst);
+  }
+}
+
+// Memory answers later: its instructions are only begun here.
+void late_turn(Wave& w, u64 count) {
+  Group& group = *w.group;
+  LateMemory& late = *group.late;
+  while (count-- != 0 && w.state == WaveState::running && !group.stopped) {
+    const Inst& inst = w.code[w.next++];
+    ++w.executed;
+    ++group.executed[inst.op];
+    if (inst.kind == Class::wait) {
+      late.wait(w, inst);
+    } else if (counts_as_memory(inst.kind)) {
+      late.begin(w, inst);
+    } else {
+      execute(w, inst);
+    }
+    late.arrive(w);
+    if (w.state == WaveState::ended && !group.stopped) late.finish(w);
   }
 }
 
@@ -109,7 +132,9 @@ class Turns {
       if (wave->state == WaveState::at_barrier) ++group_.statistics.barrier_stalls;
       if (wave->state != WaveState::running) continue;
       any = true;
-      if (group_.checker != nullptr) {
+      if (group_.late != nullptr) {
+        late_turn(*wave, turn);
+      } else if (group_.checker != nullptr) {
         checked_turn(*wave, turn);
       } else {
         plain_turn(*wave, turn);
@@ -144,6 +169,7 @@ bool open_barrier(Group& group) {
     if (wave->state == WaveState::at_barrier) wave->state = WaveState::running;
   }
   if (group.checker != nullptr) group.checker->barrier_passed();
+  if (group.races != nullptr) group.races->barrier_passed();
   return true;
 }
 

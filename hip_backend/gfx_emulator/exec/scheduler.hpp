@@ -5,6 +5,8 @@
 // has not ended is there. A launch that has been stopped ends after the current instruction.
 #pragma once
 
+#include <optional>
+
 #include "hip_backend/gfx_emulator/exec/wave.hpp"
 
 namespace mla::gfx {
@@ -12,6 +14,17 @@ namespace mla::gfx {
 void run_workgroup(Group& group);
 
 // A finding of the checks, kept once for each instruction and kind.
+struct Finding {
+  Problem problem;
+  int lane = -1;  // -1: the whole wave
+  std::uint64_t address = 0;
+  std::string text;
+  std::optional<Cause> cause = {};
+  std::string fix = {};
+};
+void report_finding(Wave& wave, const Inst& inst, Finding finding);
+[[nodiscard]] Cause cause_at(const Wave& wave, std::array<std::uint32_t, 3> workgroup,
+                             std::uint32_t number, std::uint64_t pc);
 void report_finding(Wave& wave, const Inst& inst, Problem problem, int lane, std::uint64_t address,
                     std::string text);
 

@@ -56,6 +56,12 @@ Status check(const CodeObject& object, const LaunchRequest& request, const Kerne
                  "no bit model of the matrix instructions of gfx950 has been published",
                  {}};
   }
+  const RunOptions& options = request.options;
+  if (options.arrival.mode != Arrival::Mode::early && options.checks.any_per_instruction()) {
+    return refused(
+        "memory that answers late and checks of each instruction are two witnesses, "
+        "for two launches");
+  }
   return std::nullopt;
 }
 

@@ -18,6 +18,8 @@ constexpr unsigned lanes = 64;
 struct Launch;
 struct Group;
 class Checker;
+class LateMemory;
+class GlobalRaces;
 
 enum class WaveState : std::uint8_t { running, at_barrier, ended };
 
@@ -58,7 +60,12 @@ struct Group {
   std::uint32_t lds_size = 0;
   std::vector<Wave*> waves;
   Statistics statistics;
+  // Wave instructions by index of their operation.
+  static constexpr std::size_t most_operations = 2048;
+  std::array<std::uint64_t, most_operations> executed = {};
   Checker* checker = nullptr;
+  LateMemory* late = nullptr;    // null: memory answers at once
+  GlobalRaces* races = nullptr;  // null: nobody watches global memory
   bool stopped = false;
   bool watched = false;             // a check or a statistic wants to see every LDS access
   std::uint32_t float_control = 0;  // the host's, as it is now

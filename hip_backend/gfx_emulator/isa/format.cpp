@@ -66,10 +66,9 @@ std::string constant(const Inst& inst, unsigned operand) {
 }
 
 void waits(const Inst& inst, std::string& out) {
-  const auto bits = static_cast<unsigned>(inst.imm);
-  const unsigned vm = (bits & 15) | (bits >> 10 & 0x30), lgkm = bits >> 8 & 15;
-  if (vm != 63) out += " vmcnt(" + std::to_string(vm) + ")";
-  if (lgkm != 15) out += " lgkmcnt(" + std::to_string(lgkm) + ")";
+  const auto [vm, lgkm] = wait_counts(inst);
+  if (vm != WaitCounts::most_vm) out += " vmcnt(" + std::to_string(vm) + ")";
+  if (lgkm != WaitCounts::most_lgkm) out += " lgkmcnt(" + std::to_string(lgkm) + ")";
 }
 
 void modifiers(const Inst& inst, std::string& out) {

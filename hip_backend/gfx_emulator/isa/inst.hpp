@@ -100,4 +100,14 @@ struct Inst {
 };
 static_assert(sizeof(Inst) == 64);
 
+// What an s_waitcnt leaves outstanding. The largest counts wait for nothing.
+struct WaitCounts {
+  static constexpr unsigned most_vm = 63, most_lgkm = 15;
+  unsigned vm, lgkm;
+};
+constexpr WaitCounts wait_counts(const Inst& inst) {
+  const auto bits = static_cast<unsigned>(inst.imm);
+  return {(bits & 15) | (bits >> 10 & 0x30), bits >> 8 & 15};
+}
+
 }  // namespace mla::gfx

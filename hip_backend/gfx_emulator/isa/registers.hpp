@@ -10,6 +10,11 @@ namespace mla::gfx {
          kind == Class::scratch;
 }
 
+// Whether vmcnt or lgkmcnt counts it.
+[[nodiscard]] constexpr bool counts_as_memory(Class kind) {
+  return is_vector_memory(kind) || kind == Class::lds || kind == Class::smem;
+}
+
 // Registers that source `k` takes; scalar bases are wider than the lanes' operands.
 [[nodiscard]] unsigned source_width(const Inst& inst, unsigned k);
 

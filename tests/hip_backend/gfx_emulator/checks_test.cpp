@@ -33,21 +33,23 @@ gfx_test::Shape checked(std::uint32_t threads, const Schedule& schedule) {
   gfx_test::Shape shape;
   shape.block = {threads, 1, 1};
   shape.options.schedule = schedule;
-  shape.options.checks = {.waits = true, .lds_races = true, .uninitialised = true};
+  shape.options.checks = mla::gfx::every_check;
   return shape;
 }
 
 mla::gfx::LaunchReport launch(const gfx_test::Target& target, const std::string& kernel,
-                              std::uint32_t threads, bool with_input,
-                              const Schedule& schedule = {}) {
+                              std::uint32_t threads, bool with_input, const Schedule& schedule = {},
+                              std::uint32_t groups = 1) {
   INFO(target.text() << " " << kernel);
   gfx_test::Device device("checks", target);
-  const auto in = device.upload(std::vector<std::uint32_t>(128, 3), "in");
-  const auto out = device.upload(std::vector<std::uint32_t>(128, 0), "out");
+  const auto in = device.upload(std::vector<std::uint32_t>(130, 3), "in");
+  const auto out = device.upload(std::vector<std::uint32_t>(130, 0), "out");
   gfx_test::Arguments arguments;
   if (with_input) arguments.add(in);
   arguments.add(out);
-  auto report = device.report(kernel, arguments, checked(threads, schedule));
+  gfx_test::Shape shape = checked(threads, schedule);
+  shape.grid = {groups, 1, 1};
+  auto report = device.report(kernel, arguments, shape);
   REQUIRE(report.faults.empty());
   return report;
 }
@@ -58,14 +60,31 @@ struct Planted {
   bool input;
   Problem problem;
   std::string instruction;  // how it begins, as waves take turns
+  std::uint32_t groups = 1;
+  std::string fix = {};  // what the finding says is missing
 };
 
 const std::vector<Planted> all_planted = {
-    {"vector_load_without_wait", 64, true, Problem::missing_wait, "v_add_u32"},
-    {"wait_for_the_wrong_load", 64, true, Problem::missing_wait, "v_add_u32"},
-    {"scalar_load_without_wait", 64, true, Problem::missing_wait, "s_add_u32"},
+    {"vector_load_without_wait", 64, true, Problem::missing_wait, "v_add_u32", 1,
+     "s_waitcnt vmcnt(0)"},
+    {"wait_for_the_wrong_load", 64, true, Problem::missing_wait, "v_add_u32", 1,
+     "s_waitcnt vmcnt(0)"},
+    {"scalar_load_without_wait", 64, true, Problem::missing_wait, "s_add_u32", 1,
+     "s_waitcnt lgkmcnt(0)"},
+    {"flat_waited_for_by_count", 64, true, Problem::missing_wait, "v_add_u32", 1,
+     "s_waitcnt vmcnt(0) lgkmcnt(0)"},
+    {"load_before_a_flat", 64, true, Problem::missing_wait, "v_add_u32", 1, "s_waitcnt vmcnt(0)"},
+    {"as_many_as_the_counter_holds", 64, true, Problem::missing_wait, "v_add_u32", 1,
+     "s_waitcnt vmcnt(62)"},
+    {"loads_of_two_kinds_into_one_register", 64, true, Problem::missing_wait, "global_load_dword",
+     1, "s_waitcnt lgkmcnt(0)"},
     {"lds_write_without_wait", 128, false, Problem::missing_wait, "ds_read_b32"},
-    {"read_without_barrier", 128, false, Problem::lds_race, "ds_"},
+    {"read_without_barrier", 128, false, Problem::lds_race, "ds_", 1, "s_barrier between the two"},
+    {"both_write_one_byte", 128, false, Problem::lds_race, "ds_write_b8", 1,
+     "s_barrier between the two"},
+    {"global_without_barrier", 128, false, Problem::global_race, "", 1,
+     "s_barrier between the two"},
+    {"groups_write_one_place", 64, false, Problem::global_race, "global_store_dword", 2},
     {"overwrite_without_barrier", 128, false, Problem::lds_race, "ds_write"},
     {"register_never_written", 64, false, Problem::uninitialised_register, "v_add_u32"},
     {"copy_of_a_register_never_written", 64, false, Problem::uninitialised_register, "v_add_u32"},
@@ -92,12 +111,14 @@ TEST_CASE("every planted mistake is found at its instruction, under every schedu
       INFO(target.text() << " " << planted.kernel << ", " << text(schedule));
       // In another order either of two that race may come second, and be the one that is named.
       const bool in_turns = schedule.slice == 4 && schedule.order == Order::round_robin;
-      const auto report = launch(target, planted.kernel, planted.threads, planted.input, schedule);
+      const auto report =
+          launch(target, planted.kernel, planted.threads, planted.input, schedule, planted.groups);
       std::string lines;
       for (const auto& event : report.findings) lines += event.line() + "\n";
       INFO(lines);
       REQUIRE(std::any_of(report.findings.begin(), report.findings.end(), [&](const auto& event) {
         return event.problem == planted.problem && event.place.starts_with(planted.kernel) &&
+               (planted.fix.empty() || event.fix == planted.fix) &&
                event.disassembly.starts_with(
                    in_turns || planted.problem != Problem::lds_race ? planted.instruction : "ds_");
       }));
@@ -111,6 +132,51 @@ TEST_CASE("every planted mistake is found at its instruction, under every schedu
 TEST_CASE("a kernel that waits has no finding") {
   const auto target = GENERATE(from_range(gfx_test::all_targets()));
   REQUIRE(launch(target, "clean", 64, true).findings.empty());
+}
+
+TEST_CASE("what is not a mistake has no finding: halves, bytes, full counters, barriers, atomics") {
+  const auto target = GENERATE(from_range(gfx_test::all_targets()));
+  REQUIRE(launch(target, "more_than_the_counter_holds", 64, true).findings.empty());
+  for (const Schedule& schedule : schedules()) {
+    INFO(text(schedule));
+    for (const char* kernel : {"halves_of_a_dword", "global_with_barrier"})
+      REQUIRE(launch(target, kernel, 128, false, schedule).findings.empty());
+  }
+  for (const char* kernel :
+       {"groups_write_bytes_of_a_dword", "groups_add_atomically", "groups_ordered_by_a_flag"}) {
+    const auto report = launch(target, kernel, 64, false, {}, 2);
+    INFO((report.findings.empty() ? "" : report.findings.front().line()));
+    REQUIRE(report.findings.empty());
+  }
+}
+
+TEST_CASE("a finding names the other instruction, its wave and its workgroup") {
+  const auto race = launch({"gfx942", 2}, "groups_write_one_place", 64, false, {}, 3).findings;
+  REQUIRE(race.size() == 1);
+  REQUIRE(race[0].cause.has_value());
+  REQUIRE(race[0].workgroup == std::array<std::uint32_t, 3>{1, 0, 0});
+  REQUIRE(race[0].cause->workgroup == std::array<std::uint32_t, 3>{0, 0, 0});
+  REQUIRE(race[0].cause->disassembly == race[0].disassembly);
+  REQUIRE(race[0].lane == 0);
+  REQUIRE(race[0].range == "out");
+  const auto wait = launch({"gfx942", 2}, "wait_for_the_wrong_load", 64, true).findings;
+  REQUIRE(wait.size() == 1);
+  REQUIRE(wait[0].cause->disassembly.starts_with("global_load_dword "));
+  REQUIRE(wait[0].cause->disassembly.ends_with(" offset:4"));
+  REQUIRE(wait[0].line().ends_with("; missing: s_waitcnt vmcnt(0)"));
+}
+
+TEST_CASE("global races of a kernel that is not ours are notes") {
+  gfx_test::Device device("checks", {"gfx950", 2});
+  const auto out = device.upload(std::vector<std::uint32_t>(130, 0), "out");
+  gfx_test::Shape shape = checked(64, {});
+  shape.grid = {2, 1, 1};
+  shape.options.checks.global_notes = true;
+  const auto report =
+      device.report("groups_write_one_place", gfx_test::Arguments().add(out), shape);
+  REQUIRE(report.clean());
+  REQUIRE(report.notes.size() == 1);
+  REQUIRE(report.notes[0].problem == Problem::global_race);
 }
 
 TEST_CASE("bits of lanes that nothing uses may be undefined, and so may copies") {

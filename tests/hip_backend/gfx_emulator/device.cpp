@@ -1,8 +1,10 @@
 #include "device.hpp"
 #include "tests/catch.hpp"
 
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 namespace gfx_test {
 namespace {
@@ -20,6 +22,17 @@ mla::gfx::CodeObject load(const std::string& unit, const Target& target, mla::gf
   INFO(file << ": " << (object.ok() ? "" : object.error().message));
   REQUIRE(object.ok());
   return std::move(object).value();
+}
+
+// MLA_GFX_ARRIVAL: "late", or "random.5" with a seed; the launches then run without checks.
+std::optional<mla::gfx::Arrival> arrival_of_environment() {
+  using Mode = mla::gfx::Arrival::Mode;
+  const char* const text = std::getenv("MLA_GFX_ARRIVAL");
+  if (text == nullptr) return std::nullopt;
+  const std::string word = text;
+  if (word == "late") return mla::gfx::Arrival{.mode = Mode::late};
+  REQUIRE(word.starts_with("random."));
+  return mla::gfx::Arrival{.mode = Mode::random, .number = std::stoull(word.substr(7))};
 }
 
 }  // namespace
@@ -61,6 +74,10 @@ mla::gfx::LaunchReport Device::report(const std::string& kernel, const Arguments
 void Device::run(const std::string& kernel, const Arguments& arguments, const Shape& shape) {
   Shape checked = shape;
   checked.options.checks = {.waits = true, .lds_races = true, .uninitialised = false};
+  if (const auto arrival = arrival_of_environment()) {
+    checked.options.checks = {};
+    checked.options.arrival = *arrival;
+  }
   const auto result = report(kernel, arguments, checked);
   std::string lines;
   for (const auto& event : result.faults) lines += event.line() + "\n";

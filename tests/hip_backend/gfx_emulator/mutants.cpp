@@ -110,7 +110,8 @@ std::shared_ptr<Device> make_mutated_device(Arch arch, const MutatedOptions& opt
   return std::make_shared<MutatedDevice>(
       make_emulated_device(arch,
                            {.run = {.schedule = drawn_schedule(options.schedule),
-                                    .checks = options.checks ? gfx::every_check : gfx::Checks{}}}),
+                                    .checks = options.checks ? gfx::every_check : gfx::Checks{},
+                                    .arrival = options.arrival}}),
       original, replacement);
 }
 

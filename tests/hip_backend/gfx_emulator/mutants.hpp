@@ -10,6 +10,7 @@
 
 #include "core/arch.hpp"
 #include "hip_backend/device/device.hpp"
+#include "hip_backend/gfx_emulator/launch.hpp"
 
 namespace gfx_test {
 
@@ -27,6 +28,7 @@ struct Mutant {
 struct MutatedOptions {
   bool checks = true;
   std::uint64_t schedule = 0;  // a seed of drawn_schedule()
+  mla::gfx::Arrival arrival = {};
 };
 
 // An emulated device that takes `replacement` where it is asked for a kernel of `original`.

@@ -3,6 +3,7 @@
 
 #include "hip_backend/gfx_emulator/assumptions.hpp"
 #include "hip_backend/gfx_emulator/exec/address-inl.hpp"
+#include "hip_backend/gfx_emulator/exec/fidelity.hpp"
 #include "hip_backend/gfx_emulator/exec/memory-inl.hpp"
 
 namespace mla::gfx {
@@ -75,6 +76,7 @@ u64 lanes_to_write(Wave& w, const u32* offsets, u32 size) {
   const u64 exec = w.exec();
   Group& group = *w.group;
   if (w.s[code::m0] <= assumed::lds_address_mask) return exec;
+  meet(w, Met::lds_dma_mask);
   u64 inside = 0;
   for (unsigned l = 0; l < lanes; ++l) inside |= u64{u64{offsets[l]} + size <= group.lds_size} << l;
   group.statistics.lds_loads_masked += static_cast<u64>(std::popcount(exec & ~inside));
@@ -87,6 +89,7 @@ void load_to_lds(Wave& w, const Inst& i) {
   const u32 base = (w.s[code::m0] & assumed::lds_address_mask) + static_cast<u32>(i.imm);
   constexpr u64 bytes = u64{4} * dwords * lanes;
   Group& group = *w.group;
+  meet(w, Met::lds_dma);
   Lanewise direct;
   const bool simple = sizeof(T) == 4 && !group.watched && base + bytes <= group.lds_size;
   if (simple && lanewise<space>(w, i, 4 * dwords, Intent::read, direct)) {

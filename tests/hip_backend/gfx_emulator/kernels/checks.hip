@@ -134,3 +134,128 @@ KERNEL(128) barrier_for_half(u32* out) {
   out[thread()] = 1;
   if (thread() < 64) __builtin_amdgcn_s_barrier();
 }
+
+// FLAT has no order with the loads around it: a count above 0 says nothing of either.
+KERNEL(64) flat_waited_for_by_count(const u32* in, u32* out) {
+  u32 a, b;
+  asm volatile(
+      "flat_load_dword %0, %2\n global_load_dword %1, %2, off offset:4\n"
+      "s_waitcnt vmcnt(1) lgkmcnt(0)\n v_add_u32 %0, %0, 1\n s_waitcnt vmcnt(0)\n"
+      "v_add_u32 %1, %1, 1"
+      : "=&v"(a), "=&v"(b)
+      : "v"(in + thread())
+      : "memory");
+  out[thread()] = a + b;
+}
+
+KERNEL(64) load_before_a_flat(const u32* in, u32* out) {
+  u32 a, b;
+  asm volatile(
+      "global_load_dword %0, %2, off\n flat_load_dword %1, %2 offset:4\n"
+      "s_waitcnt vmcnt(1)\n v_add_u32 %0, %0, 1\n s_waitcnt vmcnt(0) lgkmcnt(0)\n"
+      "v_add_u32 %1, %1, 1"
+      : "=&v"(a), "=&v"(b)
+      : "v"(in + thread())
+      : "memory");
+  out[thread()] = a + b;
+}
+
+// 63 loads are as many as vmcnt counts, the 64th waits for the first of them.
+KERNEL(64) as_many_as_the_counter_holds(const u32* in, u32* out) {
+  u32 a, b;
+  asm volatile(
+      "global_load_dword %0, %2, off\n .rept 62\n global_load_dword %1, %2, off\n .endr\n"
+      "v_add_u32 %0, %0, 1\n s_waitcnt vmcnt(0)"
+      : "=&v"(a), "=&v"(b)
+      : "v"(in + thread())
+      : "memory");
+  out[thread()] = a;
+}
+
+KERNEL(64) more_than_the_counter_holds(const u32* in, u32* out) {
+  u32 a, b;
+  asm volatile(
+      "global_load_dword %0, %2, off\n .rept 63\n global_load_dword %1, %2, off\n .endr\n"
+      "v_add_u32 %0, %0, 1\n s_waitcnt vmcnt(0)"
+      : "=&v"(a), "=&v"(b)
+      : "v"(in + thread())
+      : "memory");
+  out[thread()] = a;
+}
+
+// The two loads come back in an order that nobody knows.
+KERNEL(64) loads_of_two_kinds_into_one_register(const u32* in, u32* out) {
+  __shared__ u32 values[64];
+  u32 value;
+  values[thread()] = 7;
+  asm volatile(
+      "s_waitcnt lgkmcnt(0)\n ds_read_b32 %0, %2\n global_load_dword %0, %1, off\n"
+      "s_waitcnt vmcnt(0) lgkmcnt(0)"
+      : "=&v"(value)
+      : "v"(in + thread()),
+        "v"((u32)(u64)(__attribute__((address_space(3))) u32*)(values + thread()))
+      : "memory");
+  out[thread()] = value;
+}
+
+// Two waves write the halves of the same dwords.
+KERNEL(128) halves_of_a_dword(u32* out) {
+  __shared__ u16 values[128];
+  asm volatile("ds_write_b16 %0, %1"
+               :
+               : "v"((u32)(u64)(__attribute__((address_space(3))) u16*)(
+                     values + 2 * (thread() % 64) + thread() / 64)),
+                 "v"(thread())
+               : "memory");
+  barrier();
+  out[thread()] = values[thread()];
+}
+
+KERNEL(128) both_write_one_byte(u32* out) {
+  __shared__ u8 values[256];
+  asm volatile("ds_write_b8 %0, %1"
+               :
+               : "v"((u32)(u64)(__attribute__((address_space(3))) u8*)(
+                     values + 4 * (thread() % 64) + 1)),
+                 "v"(thread() + 1)
+               : "memory");
+  barrier();
+  out[thread()] = values[4 * (thread() % 64) + 1];
+}
+
+// Global memory: the second wave reads what the first one writes.
+KERNEL(128) global_without_barrier(u32* out) {
+  if (thread() < 64) out[thread()] = 3 + thread();
+  __builtin_amdgcn_s_waitcnt(0);
+  if (thread() >= 64) out[thread()] = ((volatile u32*)out)[thread() - 64];
+}
+
+KERNEL(128) global_with_barrier(u32* out) {
+  if (thread() < 64) out[thread()] = 3 + thread();
+  __builtin_amdgcn_s_waitcnt(0);
+  barrier();
+  if (thread() >= 64) out[thread()] = ((volatile u32*)out)[thread() - 64];
+}
+
+// Each workgroup writes its own value over that of the others.
+KERNEL(64) groups_write_one_place(u32* out) {
+  out[thread()] = 100 * group() + thread() + 1;
+}
+
+KERNEL(64) groups_write_bytes_of_a_dword(u32* out) {
+  ((volatile u8*)out)[4 * thread() + group()] = (u8)(1 + group());
+}
+
+KERNEL(64) groups_add_atomically(u32* out) {
+  __hip_atomic_fetch_add(out + thread(), 1U, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+
+// The second workgroup reads what the first one wrote, and asks a flag first.
+KERNEL(64) groups_ordered_by_a_flag(u32* out) {
+  if (group() == 0) {
+    out[thread()] = 9;
+    __hip_atomic_fetch_add(out + 64, 1U, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+  } else if (__hip_atomic_load(out + 64, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) != 0) {
+    out[thread() + 65] = ((volatile u32*)out)[63 - thread()];
+  }
+}

@@ -1,0 +1,77 @@
+// Owns: which waves of a launch touched each dword of global memory, and races between them.
+//
+// Two accesses race if one of them writes, at least one is not atomic, and nothing orders them.
+// Within a workgroup barriers order; between workgroups of one launch only atomics do: who uses an
+// atomic on what another workgroup used an atomic on comes after everything that the other did
+// (so accesses after the other's atomic are taken for ordered too, and such races are missed).
+// Loads and stores with the scope bits sc0 or sc1 count as atomic within the workgroup, with sc1
+// between workgroups. A store that changes nothing is no race, as in LDS. Accesses of a part of a
+// dword are kept byte by byte.
+// The workgroups of a launch with this check run one after the other, on one host thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "hip_backend/gfx_emulator/exec/access.hpp"
+#include "hip_backend/gfx_emulator/exec/wave.hpp"
+
+namespace mla::gfx {
+
+class GlobalRaces {
+ public:
+  void start_group(const Group& group);
+  void barrier_passed() { ++epoch_; }
+  // `at` are the addresses of the lanes; all bytes lie in ranges of the launch.
+  void access(Wave& wave, const Inst& inst, const std::uint64_t* at, std::uint64_t lanes,
+              std::uint32_t size, Intent intent);
+  // After the instruction: what has it changed?
+  void after(Wave& wave, const Inst& inst);
+
+ private:
+  struct Visit {              // who, when and how
+    std::uint32_t group = 0;  // counted from 1; 0: nobody
+    std::uint32_t epoch = 0;
+    std::uint32_t at = 0;  // the instruction
+    std::uint8_t wave = 0;
+    std::uint8_t scope = 0;  // 0 plain, 1 atomic in the workgroup, 2 atomic in the launch
+    bool more = false;       // of readers: several waves
+  };
+  struct Cell {
+    Visit writer, reader;
+  };
+  struct Dword {
+    Cell whole;
+    std::unique_ptr<std::array<Cell, 4>> bytes;  // once a part of it was accessed
+  };
+  static constexpr std::uint64_t page_bytes = 4096;
+  using Page = std::array<Dword, page_bytes / 4>;
+  struct Suspect {
+    std::uint64_t address = 0;
+    std::uint32_t size = 0, before = 0;
+    int lane = 0;
+    Visit other;
+    bool written = false;  // by the other; else read
+  };
+
+  Dword& dword_at(std::uint64_t address);
+  void visit(Wave& wave, const Inst& inst, Cell& cell, const Suspect& spot, const Visit& now,
+             Intent intent);
+  [[nodiscard]] bool race(const Visit& other, const Visit& now) const;
+  void order(std::uint64_t address, const Visit& now);
+  void report(Wave& wave, const Inst& inst, const Suspect& suspect) const;
+
+  std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages_;
+  Page* last_page_ = nullptr;
+  std::uint64_t last_number_ = ~std::uint64_t{0};
+  std::vector<std::array<std::uint32_t, 3>> groups_ = {{}};  // ids, by number
+  std::vector<std::set<std::uint32_t>> before_ = {{}};       // groups that are ordered before one
+  std::unordered_map<std::uint64_t, Visit> atomics_;         // the last one on each dword
+  std::vector<Suspect> suspects_;
+  std::uint32_t epoch_ = 1;
+};
+
+}  // namespace mla::gfx
