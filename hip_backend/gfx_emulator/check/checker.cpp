@@ -208,20 +208,26 @@ void Checker::blame_operand(Wave& w, const Inst& inst, std::uint16_t operand, un
   const unsigned end = std::min(first + width, vector ? vectors : scalars);
   // Loads of one kind come back in order: a later one may take over the register.
   const Class spared = write ? inst.kind : Class::other;
+  Outstanding newest;  // it needs the strictest wait
+  for (unsigned k = first; k < end && checks_.waits; ++k) {
+    if (registers[k] < one_pending) continue;
+    Outstanding found = outstanding_on(info, vector, k, spared);
+    const bool newer =
+        found.operation != nullptr &&
+        (newest.operation == nullptr || found.operation->serial > newest.operation->serial);
+    if (newer) newest = std::move(found);
+  }
+  if (newest.operation != nullptr) {
+    if (!is_new(w, inst, Problem::missing_wait)) return;
+    return report_finding(
+        w, inst,
+        {.problem = Problem::missing_wait,
+         .text = operand_text(inst, operand, width) + (write ? " is overwritten" : " is read") +
+                 " while a load of it is outstanding",
+         .cause = cause_at(w, w.group->id, w.number, newest.operation->at),
+         .fix = newest.wait});
+  }
   for (unsigned k = first; k < end; ++k) {
-    if (checks_.waits && registers[k] >= one_pending) {
-      const auto [operation, wait] = outstanding_on(info, vector, k, spared);
-      if (operation != nullptr) {
-        if (!is_new(w, inst, Problem::missing_wait)) return;
-        return report_finding(
-            w, inst,
-            {.problem = Problem::missing_wait,
-             .text = operand_text(inst, operand, width) + (write ? " is overwritten" : " is read") +
-                     " while a load of it is outstanding",
-             .cause = cause_at(w, w.group->id, w.number, operation->at),
-             .fix = wait});
-      }
-    }
     if (use == Use::read && (registers[k] & unwritten) != 0) {
       if (!is_new(w, inst, Problem::uninitialised_register)) return;
       return report_finding(

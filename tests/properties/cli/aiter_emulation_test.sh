@@ -18,6 +18,23 @@ expect_out '^finding: missing-wait: workgroup \(0,0,0\) wave 2 at .* `v_mfma_f32
 expect_out '^finding: missing-wait: .* `v_mul_lo_u32 v217, v30, s68`, .*pc 0x3f08: v30 is read while a load of it'
 [[ $(grep -c '^finding:' "$scratch/out") -ge 3 ]] || fail 'expected the three mistakes of AITER-10'
 
+# A finding names the load and the wait that is missing.
+expect_out 'pc 0x3f08: .*; the other is `buffer_load_dword v30, .*; missing: s_waitcnt vmcnt\([0-9]+\) '
+# The table of docs/aiter.md: right only if memory takes 7 to 89 instructions.
+for delay in 0 6 7 89 90 300; do
+  try replay "$case" --property P14 --backend aiter --device emulated:gfx950 --arrival "after.$delay"
+  expect_exit $((delay < 7 || delay > 89))
+done
+# The page of a gfx942 kernel, by both witnesses.
+other=('mla1:1q1s300;cu=1' --property P14 --backend aiter --device emulated:gfx942)
+try replay "${other[@]}" --checks=waits
+expect_exit 1
+expect_out 'pc 0x38dc: v11 is read while a load of it is outstanding; .*; missing: s_waitcnt vmcnt\(37\) '
+try replay "${other[@]}" --arrival after.200
+expect_exit 0
+try replay "${other[@]}" --arrival late
+expect_exit 1
+
 # The same in reports for tools, and a case without the kernel has no finding.
 echo "$case" >"$scratch/cases.txt"
 try run --backend aiter --device emulated:gfx950 --cases-file "$scratch/cases.txt" --property P12 \

@@ -27,6 +27,22 @@ expect_out ' [1-9][0-9]* extra passes over LDS banks$'
 try replay "$case" "${on[@]}" --checks=waits
 expect_no_out 'extra passes'
 
+# Our kernels wait for all that they use: memory that answers late changes no number.
+for arrival in early late random.3 after.20; do
+  try replay "$case" "${on[@]}" --arrival "$arrival"
+  expect_exit 0
+  expect_out '^P24 lse_contract: pass$'
+  expect_out "^emulated with --arrival $arrival: [1-9]"
+done
+try replay "$case" "${on[@]}" --arrival late --statistics
+expect_out '^  rests on MEMORY_ORDER, [1-9][0-9]* wave instructions$'
+expect_out '^  rests on MATRIX_ORDER, [1-9]'
+expect_out '^  rests on SPECIAL_DENORMALS, [1-9]'
+try replay "$case" "${on[@]}" --statistics
+expect_no_out 'MEMORY_ORDER'
+try replay "$case" "${on[@]}" --matrix exact --statistics
+expect_no_out 'MATRIX_ORDER'
+
 # Both other commands, with the device named by each in its own way.
 echo "$case" >"$scratch/cases.txt"
 try run --backend hip --device emulated:gfx942 --cases-file "$scratch/cases.txt" --property P24 \
@@ -57,6 +73,13 @@ refused 'order takes in-turn, reverse or shuffled.<seed>' --schedule order=shuff
 refused 'order takes in-turn, reverse or shuffled.<seed>' --schedule order
 refused "'colour' is not known; expected slice=<n>, order=<order>" --schedule colour=red
 refused 'expected fast or exact' --matrix precise
+for arrival in soon random random. random.x after after.-1 late.3; do
+  refused "--arrival has value '$arrival': expected early, late, random.<seed> or after.<instr" \
+    --arrival "$arrival"
+done
+refused 'use one of them' --arrival late --checks
+try replay "$case" "${on[@]}" --arrival late --checks=barriers,banks
+expect_exit 0
 try replay "$case;arch=gfx950" --backend hip --device emulated:gfx950 --matrix exact
 expect_exit 2
 expect_err 'no bit model of the matrix instructions of gfx950'
