@@ -1,10 +1,10 @@
 // Late memory: what is waited for is right whenever it arrives, and what is not waited for shows in
 // the numbers.
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <set>
 
 #include "device.hpp"
+#include "tests/catch.hpp"
 
 using mla::gfx::Arrival;
 using Mode = mla::gfx::Arrival::Mode;

@@ -203,8 +203,8 @@ KERNEL(128) halves_of_a_dword(u32* out) {
   __shared__ u16 values[128];
   asm volatile("ds_write_b16 %0, %1"
                :
-               : "v"((u32)(u64)(__attribute__((address_space(3))) u16*)(
-                     values + 2 * (thread() % 64) + thread() / 64)),
+               : "v"((u32)(u64)(__attribute__((address_space(3)))
+                                u16*)(values + 2 * (thread() % 64) + thread() / 64)),
                  "v"(thread())
                : "memory");
   barrier();
@@ -213,12 +213,12 @@ KERNEL(128) halves_of_a_dword(u32* out) {
 
 KERNEL(128) both_write_one_byte(u32* out) {
   __shared__ u8 values[256];
-  asm volatile("ds_write_b8 %0, %1"
-               :
-               : "v"((u32)(u64)(__attribute__((address_space(3))) u8*)(
-                     values + 4 * (thread() % 64) + 1)),
-                 "v"(thread() + 1)
-               : "memory");
+  asm volatile(
+      "ds_write_b8 %0, %1"
+      :
+      : "v"((u32)(u64)(__attribute__((address_space(3))) u8*)(values + 4 * (thread() % 64) + 1)),
+        "v"(thread() + 1)
+      : "memory");
   barrier();
   out[thread()] = values[4 * (thread() % 64) + 1];
 }
