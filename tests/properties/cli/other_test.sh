@@ -26,7 +26,7 @@ expect_exit 2
 try nonsense
 expect_exit 2
 expect_err "no subcommand 'nonsense'"
-expect_err 'there are run, replay, plan'
+expect_err 'there are run, merge, replay, plan'
 try replya 'mla1:1q1s5'
 expect_exit 2
 expect_err "no subcommand 'replya'; did you mean 'replay'\?"
