@@ -43,6 +43,8 @@ struct Recording {
   prop::Shard shard;
   std::vector<BackendAnswers> backends;
   bool only_answered = false;  // a merge: nothing but what is here
+  // Where AITER lies on this machine, if not where AITER_HSA says; not recorded.
+  std::string aiter_hsa = {};
 };
 
 // What a run is about, as sixteen hexadecimal digits.
@@ -50,7 +52,8 @@ std::string identity_of(const prop::RunOptions& run);
 
 // `1/3` is the first of three shards.
 Result<prop::Shard> parse_shard(std::string_view text);
-// The options of a command line that decide what is judged, defaults left out.
+// The options of a command line that decide what is judged, defaults left out. Where AITER lies is
+// none of them: it may come from the environment, and differs from machine to machine.
 std::vector<std::string> deciding_arguments(const CLI::App& command);
 // A new recording of `command`; nothing is written if no file is named.
 Result<Recording> begin_recording(std::string_view command, const JudgingOptions& options,

@@ -105,6 +105,7 @@ ExitCode resume(const Options& o, const CLI::App& app) {
   if (record->command != "run")
     return refuse("'" + o.resume + "' is of the command '" + record->command + "'");
   record->path = o.judging.record.empty() ? o.resume : o.judging.record;
+  record->aiter_hsa = o.device.aiter_hsa;
   return run_recorded(std::move(*record), o.judging);
 }
 
@@ -116,6 +117,7 @@ ExitCode run_recorded(Recording recording, const JudgingOptions& how) {
   declare(app, o);
   if (const Status bad = take_recorded(app, recording, how, o.judging))
     return complain("run", *bad);
+  if (!recording.aiter_hsa.empty()) o.device.aiter_hsa = recording.aiter_hsa;
   return run(o, std::move(recording));
 }
 

@@ -127,6 +127,12 @@ expect_exit 0
 same whole.json out
 try merge part.json --no-progress --json
 same whole.json out
+# Where AITER lies says nothing about what is judged, and may be in the environment.
+AITER_HSA=/elsewhere try run --resume part.json --no-progress --json
+expect_exit 0
+same whole.json out
+AITER_HSA=/elsewhere try merge part.json --no-progress --json
+same whole.json out
 try run --resume part.json --seed 3
 expect_exit 2
 expect_err 'leave out --seed'
