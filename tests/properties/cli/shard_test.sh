@@ -111,6 +111,15 @@ for shard in 0/3 4/3 1 1/0 a/b 1/3/5 -1/3; do
   expect_err "shard has value '"
 done
 
+# The same options over another content of the same file are another run.
+printf 'mla1:1q1s40\n' >cases.txt
+try run --cases-file cases.txt --property P04 --no-progress --shard 1/2 --record first.json
+printf 'mla1:1q1s41\n' >cases.txt
+try run --cases-file cases.txt --property P04 --no-progress --shard 2/2 --record second.json
+try merge first.json second.json
+expect_exit 2
+expect_err "'second.json' does not belong to 'first.json': cases, properties or ledger differ"
+
 # A run that is interrupted goes on where it ended, and reports as if nothing had happened.
 what=(--cases 150 --seed 2 --property P04,P05)
 try run "${what[@]}" --no-progress --json
