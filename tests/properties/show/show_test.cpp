@@ -73,7 +73,8 @@ TEST_CASE("text is escaped for elements and attributes, and holds no control cha
         "a\xEF\xBF\xBD"
         "b");                                               // right-to-left override
   CHECK(escape("\xC0\xBC") == "\xEF\xBF\xBD\xEF\xBF\xBD");  // an overlong '<'
-  CHECK(escape("\xE0\x80\xBC") == "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");  // the same in three bytes
+  CHECK(escape("\xE0\x80\xBC") ==
+        "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");  // the same in three bytes
   CHECK(escape("\xED\xA0\x80") == "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
   CHECK(escape("\xE2\x82") == "\xEF\xBF\xBD\xEF\xBF\xBD");  // cut off
 }
