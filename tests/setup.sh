@@ -55,12 +55,21 @@ is_available() {
   fi
 }
 
-# The package, or the newest older one of the same tool: any clang from 20 on builds the device code.
-available_name() {
-  local name
-  for name in "$1" $([[ $1 == *-22 ]] && echo "${1%-22}-21 ${1%-22}-20"); do
-    is_available "$name" && echo "$name" && return
-  done
+# The names under which a package may be had, best first: any clang from 20 on builds the device code.
+names_of() {
+  if [[ $manager == dnf ]]; then
+    fedora_name "$1"
+  else
+    echo "$1"
+    [[ $1 != *-22 ]] || printf '%s\n' "${1%-22}-21" "${1%-22}-20"
+  fi
+}
+
+# The first of the names after $1 for which $1 holds.
+first_that() {
+  local name check=$1
+  shift
+  for name; do "$check" "$name" && echo "$name" && return; done
   return 1
 }
 
@@ -70,50 +79,59 @@ root_prefix() {
   sudo -n true 2>/dev/null && echo sudo -n
 }
 
+# Sets `wanted` to what is to be installed, and `absent` to what the archive lacks.
+split_missing() {
+  local package name names
+  wanted=() absent=()
+  for package; do
+    mapfile -t names < <(names_of "$package")
+    first_that is_installed "${names[@]}" >/dev/null && continue
+    if name=$(first_that is_available "${names[@]}"); then
+      [[ " ${wanted[*]-} " == *" $name "* ]] || wanted+=("$name")
+    else
+      absent+=("$package")
+    fi
+  done
+}
+
 need_packages() {
-  local manager names=() name found missing=() absent=()
+  local manager prefix wanted absent allowed=true
   for manager in apt-get dnf none; do command -v "$manager" >/dev/null && break; done
   if [[ $manager == none ]]; then
     echo "setup: neither apt-get nor dnf here; wanted are the equivalents of Debian's $*" >&2
     need_tools
     return 0
   fi
-  for name; do
-    [[ $manager == dnf ]] && name=$(fedora_name "$name")
-    [[ " ${names[*]-} " == *" $name "* ]] || names+=("$name")
-  done
-  for name in "${names[@]}"; do is_installed "$name" || missing+=("$name"); done
-  ((${#missing[@]})) || return 0
-  local prefix
-  if ! prefix=$(root_prefix); then
-    echo "setup: packages are missing; install them with" >&2
-    [[ $manager == apt-get ]] && echo "  sudo apt-get update" >&2
-    echo "  sudo $manager install ${missing[*]}" >&2
-    exit 3
+  split_missing "$@"
+  ((${#wanted[@]} + ${#absent[@]})) || return 0
+  prefix=$(root_prefix) || allowed=false
+  # A fresh image has no package lists: nothing is available before they are fetched.
+  if [[ $manager == apt-get && $allowed == true ]]; then
+    $prefix apt-get update >&2 ||
+      echo "setup: apt-get update failed; the package lists may be old" >&2
+    split_missing "$@"
   fi
-  # A fresh image has no package lists.
-  [[ $manager == dnf ]] || $prefix apt-get update >&2 ||
-    echo "setup: apt-get update failed; the package lists may be old" >&2
-  names=()
-  for name in "${missing[@]}"; do
-    if found=$(available_name "$name"); then names+=("$found"); else absent+=("$name"); fi
-  done
-  install_packages
-  need_tools
-}
-
-# Of need_packages: installs `names`, and says which are `absent`.
-install_packages() {
   if ((${#absent[@]})); then
     echo "setup: this system has no package ${absent[*]}" >&2
     [[ ${CI-} != true ]] || exit 3
   fi
-  ((${#names[@]})) || return 0
+  ((${#wanted[@]} == 0)) || install_packages "${wanted[@]}"
+  need_tools
+}
+
+# Of need_packages: installs the packages with `prefix`, or says how if that is not `allowed`.
+install_packages() {
+  if [[ $allowed != true ]]; then
+    echo "setup: packages are missing; install them with" >&2
+    [[ $manager == dnf ]] || echo "  sudo apt-get update" >&2
+    echo "  sudo $manager install $*" >&2
+    exit 3
+  fi
   local install=("$manager" install -y)
   [[ $manager == dnf ]] || install=(env DEBIAN_FRONTEND=noninteractive "${install[@]}"
                                     --no-install-recommends)
-  $prefix "${install[@]}" "${names[@]}" >&2 || {
-    echo "setup: this failed: ${install[*]} ${names[*]}" >&2
+  $prefix "${install[@]}" "$@" >&2 || {
+    echo "setup: this failed: ${install[*]} $*" >&2
     exit 3
   }
 }
@@ -123,7 +141,8 @@ need_tools() {
   local tool
   for tool in cmake ninja "${CXX:-c++}"; do
     command -v "$tool" >/dev/null || {
-      echo "setup: there is no '$tool' on the PATH" >&2
+      echo "setup: there is no '$tool' on the PATH; the packages wanted are Debian's" \
+        "${mla_judge_packages[*]}" >&2
       exit 3
     }
   done

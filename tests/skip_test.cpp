@@ -1,5 +1,6 @@
 // One case that passes and one that cannot run: the executable ends with 10, not with 0.
 #include "tests/skip.hpp"
+
 #include "tests/catch.hpp"
 
 TEST_CASE("a case that passes") {

@@ -1,5 +1,6 @@
 // Claims about the account of launches.
 #include "core/engine/launches.hpp"
+
 #include "tests/catch.hpp"
 
 using namespace mla;

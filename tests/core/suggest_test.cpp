@@ -1,8 +1,9 @@
 // Claims about suggestions: likely slips find their word, other words find none.
 #include "core/suggest.hpp"
-#include "tests/catch.hpp"
 
 #include <array>
+
+#include "tests/catch.hpp"
 
 using namespace mla;
 

@@ -1,5 +1,4 @@
 // Claims about whole steps: the backend agrees with the dense reference within its bound.
-
 #include "cpu_backend/decode/executor.hpp"
 #include "tests/catch.hpp"
 #include "tests/cpu_backend/harness.hpp"

@@ -1,9 +1,10 @@
 // Claims about fenced memory.
 #include "cpu_backend/guarded_buffer.hpp"
-#include "tests/catch.hpp"
 
 #include <algorithm>
 #include <bit>
+
+#include "tests/catch.hpp"
 
 using mla::cpu::GuardedBuffer;
 

@@ -1,5 +1,4 @@
 #include "tests/cpu_backend/harness.hpp"
-#include "tests/catch.hpp"
 
 #include <bit>
 #include <cmath>
@@ -7,6 +6,7 @@
 
 #include "core/numeric/bf16.hpp"
 #include "properties/generate/tensors.hpp"
+#include "tests/catch.hpp"
 
 namespace mla::cpu::test {
 namespace {

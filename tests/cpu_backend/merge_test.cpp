@@ -1,10 +1,11 @@
 // Claims about merging partial rows.
 #include "cpu_backend/merge.hpp"
-#include "tests/catch.hpp"
 
 #include <cmath>
 #include <limits>
 #include <numeric>
+
+#include "tests/catch.hpp"
 
 using namespace mla;
 using cpu::MergeForm;

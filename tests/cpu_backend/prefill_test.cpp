@@ -1,5 +1,4 @@
 // Claims about whole prefill steps: every path agrees with the dense reference within its bound.
-
 #include "core/engine/prefill/prefill_builder.hpp"
 #include "cpu_backend/prefill/forward.hpp"
 #include "cpu_backend/prefill/prefill_reference.hpp"

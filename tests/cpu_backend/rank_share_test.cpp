@@ -1,5 +1,4 @@
 // Claims about ranks that share a context: what each row sees of the keys on its rank.
-
 #include "core/units.hpp"
 #include "cpu_backend/calls/stage1_call.hpp"
 #include "tests/catch.hpp"

@@ -1,7 +1,6 @@
 // Claims about the dense reference: its values, and that nothing right leaves its bound while
 // planted defects do.
 #include "cpu_backend/decode/reference.hpp"
-#include "tests/catch.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +9,7 @@
 
 #include "core/numeric/bf16.hpp"
 #include "core/numeric/fp8.hpp"
+#include "tests/catch.hpp"
 #include "tests/cpu_backend/harness.hpp"
 
 using namespace mla;

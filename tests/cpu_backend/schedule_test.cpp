@@ -1,9 +1,10 @@
 // Claims about the order of tasks.
 #include "cpu_backend/decode/schedule.hpp"
-#include "tests/catch.hpp"
 
 #include <algorithm>
 #include <set>
+
+#include "tests/catch.hpp"
 
 using mla::cpu::schedule;
 

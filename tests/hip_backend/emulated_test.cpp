@@ -1,7 +1,6 @@
 // Claims about the kernels, from the machine code of gfx942 and gfx950 as it is executed: every
 // route, every element type and every number of packed rows agrees with the dense reference and,
 // stage by stage, with the CPU backend; planner and expansion give the core's integers.
-
 #include "cpu_backend/cpu_backend.hpp"
 #include "hip_backend/device/emulated_device.hpp"
 #include "hip_backend/hip_backend.hpp"

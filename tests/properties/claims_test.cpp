@@ -1,6 +1,5 @@
 // Claims about the list of properties, and about the properties on the core as it is.
 #include "properties/step/property.hpp"
-#include "tests/catch.hpp"
 
 #include <fstream>
 #include <set>
@@ -11,6 +10,7 @@
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/judge/runner.hpp"
 #include "properties/plants/plant.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 using prop::Plant;

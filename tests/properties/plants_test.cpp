@@ -1,6 +1,5 @@
 // The judge catches what it is there to catch: every plant makes its property fail.
 #include "properties/plants/plant.hpp"
-#include "tests/catch.hpp"
 
 #include <algorithm>
 #include <map>
@@ -10,6 +9,7 @@
 #include "properties/judge/runner.hpp"
 #include "properties/plants/origins.hpp"
 #include "properties/step/property.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 using prop::Plant;

@@ -1,6 +1,5 @@
 // Claims about prefill cases: the properties hold on every path, and each planted defect fails its
 // property on its case and nothing fails without it.
-
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/plants/plant.hpp"
 #include "properties/step/prefill/run.hpp"

@@ -1,5 +1,6 @@
 // Claims about the reasons of skips: the one that is shown, and that the order does not matter.
 #include "properties/judge/skip_reasons.hpp"
+
 #include "tests/catch.hpp"
 
 using namespace mla::prop;

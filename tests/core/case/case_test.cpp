@@ -1,9 +1,9 @@
 // Claims about the one-line case: it round-trips, it is canonical, and a bad line names what is
 // wrong.
 #include "core/case/case.hpp"
-#include "tests/catch.hpp"
 
 #include "core/case/batch.hpp"
+#include "tests/catch.hpp"
 
 using mla::Case;
 using mla::format_case;

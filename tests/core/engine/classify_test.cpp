@@ -1,8 +1,9 @@
 // Claims about the classification of a step.
 #include "core/engine/classify.hpp"
-#include "tests/catch.hpp"
 
 #include <numeric>
+
+#include "tests/catch.hpp"
 
 using namespace mla;
 

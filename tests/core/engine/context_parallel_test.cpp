@@ -1,8 +1,9 @@
 // Claims about sharding keys over ranks, against dealing them out one by one.
 #include "core/engine/context_parallel.hpp"
-#include "tests/catch.hpp"
 
 #include <vector>
+
+#include "tests/catch.hpp"
 
 using namespace mla;
 

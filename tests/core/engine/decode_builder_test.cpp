@@ -1,8 +1,9 @@
 // Claims about the decode builder: what a step hands to the kernels, and what it refuses.
 #include "core/engine/decode_builder.hpp"
-#include "tests/catch.hpp"
 
 #include <thread>
+
+#include "tests/catch.hpp"
 
 using namespace mla;
 

@@ -1,8 +1,9 @@
 // Claims about the prefill builder: capability, chunk rules, sizes, staging, all-or-none fields.
 #include "core/engine/prefill/prefill_builder.hpp"
-#include "tests/catch.hpp"
 
 #include <numeric>
+
+#include "tests/catch.hpp"
 
 using namespace mla;
 using namespace mla::prefill;

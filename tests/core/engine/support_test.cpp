@@ -1,6 +1,6 @@
 // Claims about common_support(): what no backend can run is refused, with the values.
-
 #include "core/engine/launch.hpp"
+
 #include "tests/catch.hpp"
 
 using namespace mla;

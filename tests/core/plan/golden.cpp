@@ -1,8 +1,9 @@
 #include "tests/core/plan/golden.hpp"
-#include "tests/catch.hpp"
 
 #include <algorithm>
 #include <fstream>
+
+#include "tests/catch.hpp"
 
 namespace mla::golden {
 namespace {

@@ -1,12 +1,12 @@
 // Claims about plan_check: silent on sound plans of every shape, and each rule catches its own
 // damage.
 #include "core/plan/plan_check.hpp"
-#include "tests/catch.hpp"
 
 #include <functional>
 #include <random>
 
 #include "core/engine/decode_builder.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 using plan::Plan;

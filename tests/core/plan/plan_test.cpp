@@ -1,5 +1,6 @@
 // Claims about the plan buffers themselves.
 #include "core/plan/plan.hpp"
+
 #include "tests/catch.hpp"
 
 using mla::plan::Plan;

@@ -1,5 +1,4 @@
 // Claims about plans small enough to check by hand.
-
 #include "tests/catch.hpp"
 #include "tests/core/plan/batches.hpp"
 

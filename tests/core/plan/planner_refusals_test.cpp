@@ -1,5 +1,4 @@
 // Claims about what the planners refuse, and with which words.
-
 #include "tests/catch.hpp"
 #include "tests/core/plan/batches.hpp"
 

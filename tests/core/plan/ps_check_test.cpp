@@ -1,10 +1,10 @@
 // Claims about ps_check: the planner's plans are valid, and no word of one can be changed unseen.
 #include "core/plan/ps_check.hpp"
-#include "tests/catch.hpp"
 
 #include <limits>
 
 #include "core/plan/ps_prefill.hpp"
+#include "tests/catch.hpp"
 
 using mla::test::contains;
 using namespace mla;

@@ -1,10 +1,10 @@
 // Claims about the prefill planner.
 #include "core/plan/ps_prefill.hpp"
-#include "tests/catch.hpp"
 
 #include <map>
 #include <random>
 
+#include "tests/catch.hpp"
 #include "tests/core/plan/batches.hpp"
 
 using mla::ComputeUnits;

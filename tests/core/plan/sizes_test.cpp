@@ -1,11 +1,11 @@
 // Claims about the size queries against AITER's own answers.
 #include "core/plan/sizes.hpp"
-#include "tests/catch.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include "core/plan/ps_prefill.hpp"
 #include "core/shape/split_count.hpp"
+#include "tests/catch.hpp"
 #include "tests/core/plan/golden.hpp"
 
 namespace {

@@ -1,5 +1,6 @@
 // Claims about the one place where heads, folding, kernels and routes are decided.
 #include "core/shape/resolved_shape.hpp"
+
 #include "tests/catch.hpp"
 
 using namespace mla;

@@ -1,12 +1,13 @@
 // Claims about an installation: a directory is read where it lies, and what is missing is named by
 // its path.
 #include "hip_backend/aiter/installation.hpp"
-#include "tests/catch.hpp"
 
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+
+#include "tests/catch.hpp"
 
 using namespace mla;
 using namespace mla::hip::aiter;

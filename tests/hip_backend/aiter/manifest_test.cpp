@@ -1,6 +1,7 @@
 // Claims about the manifest reader: it takes what AITER's tables look like, and says of everything
 // else where it stands and what it is.
 #include "hip_backend/aiter/manifest.hpp"
+
 #include "tests/catch.hpp"
 
 using namespace mla;

@@ -1,6 +1,7 @@
 // Claims about the selection: the row that AITER's dispatch looks up, for the shapes whose kernels
 // are documented.
 #include "hip_backend/aiter/selection.hpp"
+
 #include "tests/catch.hpp"
 
 using namespace mla;

@@ -1,10 +1,11 @@
 #include "device.hpp"
-#include "tests/catch.hpp"
 
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <optional>
+
+#include "tests/catch.hpp"
 
 namespace gfx_test {
 namespace {

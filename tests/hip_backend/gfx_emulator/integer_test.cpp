@@ -1,5 +1,4 @@
 // Integer arithmetic of the device against the same text compiled for the host.
-
 #include "device.hpp"
 #include "kernels/integer_ops.hpp"
 #include "tests/catch.hpp"

@@ -1,8 +1,9 @@
 // Source lines from debug information: tables of both versions by hand, and damaged ones.
 #include "hip_backend/gfx_emulator/elf/line_table.hpp"
-#include "tests/catch.hpp"
 
 #include <cstring>
+
+#include "tests/catch.hpp"
 
 using mla::gfx::DebugSections;
 using mla::gfx::LineTable;

@@ -1,10 +1,11 @@
 #include "listing.hpp"
-#include "tests/catch.hpp"
 
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
+
+#include "tests/catch.hpp"
 
 namespace gfx_test {
 namespace {

@@ -1,6 +1,6 @@
 // Buffers, loads to LDS, transposing reads and narrow accesses.
-
 #include "device.hpp"
+
 #include "tests/catch.hpp"
 
 namespace {

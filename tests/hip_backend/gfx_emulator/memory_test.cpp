@@ -1,6 +1,6 @@
 // Registered ranges: rights, overlaps, and what lies beside them.
-
 #include "hip_backend/gfx_emulator/memory.hpp"
+
 #include "tests/catch.hpp"
 
 using mla::gfx::find_range;

@@ -1,7 +1,7 @@
 // Claims about statistics: matrix work is counted by type, and a roofline follows from the peaks.
 #include "hip_backend/gfx_emulator/roofline.hpp"
-#include "tests/catch.hpp"
 
+#include "tests/catch.hpp"
 #include "tests/hip_backend/gfx_emulator/device.hpp"
 
 using namespace mla::gfx;

@@ -1,11 +1,11 @@
 #include "properties/cli/case_files.hpp"
-#include "tests/catch.hpp"
 
 #include <filesystem>
 
 #include "core/engine/decode_builder.hpp"
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/judge/judge.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 

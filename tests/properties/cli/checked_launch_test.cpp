@@ -1,8 +1,8 @@
 // Claims about what `check` says of a launch that was dumped beside its plan.
 #include "properties/capture/checked_launch.hpp"
-#include "tests/catch.hpp"
 
 #include "properties/capture/checked_plan.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 using namespace mla::cli;

@@ -1,11 +1,11 @@
 // Claims about the lists of a batch: which page ids and lengths no step can have, and what a bundle
 // says about its cache.
 #include "properties/capture/checked_lists.hpp"
-#include "tests/catch.hpp"
 
 #include <limits>
 
 #include "properties/capture/checked_plan.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 using namespace mla::cli;

@@ -1,9 +1,9 @@
 // Claims about the diagnosis of a broken plan: it names who asked the wrong question, and what it
 // was.
 #include "properties/capture/diagnose.hpp"
-#include "tests/catch.hpp"
 
 #include "properties/capture/checked_plan.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 using namespace mla::cli;

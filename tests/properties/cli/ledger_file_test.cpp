@@ -1,5 +1,6 @@
 // Claims about ledger files: what is wrong with one is said with entry, key and value.
 #include "properties/cli/ledger_file.hpp"
+
 #include "tests/catch.hpp"
 
 using namespace mla;

@@ -1,11 +1,11 @@
 // Claims about JSON from outside: what nests too deeply, breaks off or contradicts itself is
 // refused by every reader, in a sentence.
 #include "properties/capture/parse_json.hpp"
-#include "tests/catch.hpp"
 
 #include <string>
 
 #include "properties/capture/plan_json.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla::cli;
 using mla::test::contains;

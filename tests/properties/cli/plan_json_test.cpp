@@ -1,8 +1,9 @@
 // Claims about plans as JSON: which keys a case needs, and what a bad one says.
 #include "properties/capture/plan_json.hpp"
-#include "tests/catch.hpp"
 
 #include <nlohmann/json.hpp>
+
+#include "tests/catch.hpp"
 
 using mla::cli::plan_json;
 using mla::test::contains;

@@ -1,4 +1,5 @@
 #include "properties/cli/progress.hpp"
+
 #include "tests/catch.hpp"
 
 using mla::cli::progress_line;

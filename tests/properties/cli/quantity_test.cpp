@@ -1,4 +1,5 @@
 #include "properties/cli/quantity.hpp"
+
 #include "tests/catch.hpp"
 
 using namespace mla;

@@ -1,9 +1,10 @@
 #include "properties/cli/report.hpp"
-#include "tests/catch.hpp"
 
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+
+#include "tests/catch.hpp"
 
 using namespace mla;
 using prop::ExitCode;

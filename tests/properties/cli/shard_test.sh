@@ -56,6 +56,11 @@ try merge k2.json k1.json --json --no-progress
 expect_exit 0
 same whole.json out
 
+# The time of a merged run is that of all its shards.
+for i in 1 2; do sed -E 's/"seconds":[0-9.e+-]+/"seconds":1000.0/' "k$i.json" >"slow$i.json"; done
+try merge slow1.json slow2.json --no-progress
+expect_out '^backend cpu: 25 cases .*in 20[0-9]{2}'
+
 # A shard that is not there, there twice, of another run, or of another number of shards.
 try merge k1.json --no-progress
 expect_exit 4

@@ -1,5 +1,6 @@
 // Claims about text for a terminal: foreign strings cannot move its cursor or fake a line.
 #include "properties/capture/terminal.hpp"
+
 #include "tests/catch.hpp"
 
 using mla::cli::printable;

@@ -1,12 +1,12 @@
 // Claims about the claims on sequences of steps: they hold, they run, and each planted defect of
 // order or lifetime turns the right one red.
 #include "properties/step/engine/sequence.hpp"
-#include "tests/catch.hpp"
 
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/claims/engine_claims.hpp"
 #include "properties/plants/plant.hpp"
 #include "properties/step/compare.hpp"
+#include "tests/catch.hpp"
 
 using namespace mla;
 using namespace mla::prop;

@@ -1,6 +1,5 @@
 // plan_check against this project's own backends, which need no AITER: the same damaged, rearranged
 // and random plans.
-
 #include "cpu_backend/cpu_backend.hpp"
 #include "hip_backend/device/emulated_device.hpp"
 #include "hip_backend/hip_backend.hpp"

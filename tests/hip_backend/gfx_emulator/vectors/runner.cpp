@@ -1,5 +1,4 @@
 #include "runner.hpp"
-#include "tests/catch.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -9,6 +8,7 @@
 #include "compare.hpp"
 #include "hip_backend/gfx_emulator/launch.hpp"
 #include "numbers.hpp"
+#include "tests/catch.hpp"
 
 namespace gfx_test {
 namespace {

@@ -1,5 +1,4 @@
 // Every operation against arithmetic of its own, on both host paths of both architectures.
-
 #include "control.hpp"
 #include "families.hpp"
 #include "runner.hpp"
