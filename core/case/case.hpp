@@ -3,12 +3,13 @@
 // Owns: the value, its defaults, and the words of its fields. The line has no hidden state: two
 // runs of one line do the same. Grammar and defaults: docs/cases.md. Lengths are tokens, `block`
 // and `page` tokens of cache, `granularity` pages. Fails: parse_case() names the field and the
-// value it does not take.
+// value it does not take, or the kinds that have the field.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "core/arch.hpp"
@@ -84,6 +85,35 @@ enum class PlannerChoice : std::uint8_t {
   none,  // the non-persistent path
 };
 
+// Beyond what all kinds share: how a decode step is planned and what its kernel gets.
+struct DecodeSpec {
+  std::int64_t granularity = 16;
+  std::int64_t max_split = -1;
+  SpareSpec spare;
+  float q_scale = 1.0F;          // read only for an fp8 query
+  float kv_scale = 1.0F;         // read only for an fp8 cache
+  bool need_lse = false;         // demand a kernel that can return the final LSE
+  std::int64_t kernel_rows = 0;  // rows that short requests are raised to; 0: they stay
+  bool operator==(const DecodeSpec&) const = default;
+};
+
+struct PrefillSpec {
+  std::int64_t workspace_tokens = 65536;  // context tokens that a chunk holds
+  bool operator==(const PrefillSpec&) const = default;
+};
+
+struct FaSpec {
+  std::int64_t workspace_tokens = 65536;  // context tokens that a chunk of an extend holds
+  std::int64_t kv_heads = 1;              // divides `heads`
+  std::int64_t head_dim = 128;            // elements of a head
+  std::int64_t window = -1;               // keys to the left of a row's own; -1: all
+  std::int64_t draft_tokens = 0;          // a decode has up to draft_tokens + 1 rows
+  bool operator==(const FaSpec&) const = default;
+};
+
+// In the order of StepKind.
+using StepSpec = std::variant<DecodeSpec, PrefillSpec, FaSpec>;
+
 struct Case {
   std::vector<RequestSpec> requests;
   std::int64_t heads = 16;
@@ -92,29 +122,26 @@ struct Case {
   Arch arch = Arch::gfx942;
   std::int64_t compute_units = 304;
   DtypePair dtype;
-  std::int64_t granularity = 16;
-  std::int64_t max_split = -1;
   bool causal = true;
   LayoutSpec layout;
   DataSpec data;
   // Fields below are printed only where they differ from these defaults.
   PlannerChoice planner = PlannerChoice::automatic;
-  std::int64_t pad_requests = 0;  // graph padding behind the requests
-  SpareSpec spare;
-  float q_scale = 1.0F;             // read only for an fp8 query
-  float kv_scale = 1.0F;            // read only for an fp8 cache
-  bool need_lse = false;            // demand a kernel that can return the final LSE
+  std::int64_t pad_requests = 0;    // graph padding behind the requests
   std::int64_t origin_block = 0;    // id of the first physical block that is backed by memory
   std::uint64_t schedule_seed = 0;  // order in which slots and pieces run; 0: ascending
-  std::int64_t kernel_rows = 0;     // rows that short requests are raised to; 0: they stay
-  StepKind kind = StepKind::decode;
+  StepSpec step;                    // its alternative is the kind
   // Steps that follow on the same buffers, each with its own requests (docs/cases.md, "sequences").
   std::vector<std::vector<RequestSpec>> later_steps;
-  std::int64_t workspace_tokens = 65536;  // context tokens that a prefill chunk holds
-  std::int64_t kv_heads = 1;              // kind fa: KV heads; divides `heads`
-  std::int64_t head_dim = 128;            // kind fa: elements of a head
-  std::int64_t window = -1;               // kind fa: keys to the left of a row's own; -1: all
-  std::int64_t draft_tokens = 0;          // kind fa: a decode has up to draft_tokens + 1 rows
+
+  [[nodiscard]] StepKind kind() const { return static_cast<StepKind>(step.index()); }
+  // The fields of the kind; the case is of that kind.
+  [[nodiscard]] const DecodeSpec& decode() const { return std::get<DecodeSpec>(step); }
+  [[nodiscard]] const PrefillSpec& prefill() const { return std::get<PrefillSpec>(step); }
+  [[nodiscard]] const FaSpec& fa() const { return std::get<FaSpec>(step); }
+  DecodeSpec& decode() { return std::get<DecodeSpec>(step); }
+  PrefillSpec& prefill() { return std::get<PrefillSpec>(step); }
+  FaSpec& fa() { return std::get<FaSpec>(step); }
   bool operator==(const Case&) const = default;
 };
 

@@ -38,6 +38,13 @@ std::string layout_text(const LayoutSpec& layout) {
                                           : std::string(name(layout.kind));
 }
 
+// The case's fields of one kind; the defaults if it is of another.
+template <class Spec>
+Spec fields_of(const Case& c) {
+  const Spec* spec = std::get_if<Spec>(&c.step);
+  return spec ? *spec : Spec{};
+}
+
 }  // namespace
 
 std::string_view name(Layout layout) {
@@ -58,6 +65,11 @@ std::string_view name(StepKind kind) {
 
 std::string format_case(const Case& c) {
   const Case defaults;
+  const DecodeSpec unset;
+  const auto decode = fields_of<DecodeSpec>(c);
+  const auto fa = fields_of<FaSpec>(c);
+  const std::int64_t workspace =
+      c.kind() == StepKind::prefill ? c.prefill().workspace_tokens : fa.workspace_tokens;
   std::string out = std::string(text::kVersion) + ":" + requests_text(c.requests);
   for (const auto& step : c.later_steps) out += "+" + requests_text(step);
   const auto add = [&out](std::string_view key, const std::string& value) {
@@ -68,29 +80,28 @@ std::string format_case(const Case& c) {
   add("arch", std::string(name(c.arch)));
   add("cu", std::to_string(c.compute_units));
   add("dtype", std::string(name(c.dtype.q)) + "/" + std::string(name(c.dtype.kv)));
-  add("gran", std::to_string(c.granularity));
-  add("split", std::to_string(c.max_split));
+  add("gran", std::to_string(decode.granularity));
+  add("split", std::to_string(decode.max_split));
   add("causal", c.causal ? "1" : "0");
   add("layout", layout_text(c.layout));
   add("data", with_parameter(name(c.data.kind), c.data.seed));
   if (c.page_size != defaults.page_size) add("page", std::to_string(c.page_size));
   if (c.planner != defaults.planner) add("planner", std::string(name(c.planner)));
   if (c.pad_requests != defaults.pad_requests) add("pad", std::to_string(c.pad_requests));
-  if (c.spare != defaults.spare)
-    add("spare", std::to_string(c.spare.entries) + "." + std::string(name(c.spare.fill)));
-  if (c.q_scale != defaults.q_scale || c.kv_scale != defaults.kv_scale)
-    add("scale", float_text(c.q_scale) + "/" + float_text(c.kv_scale));
-  if (c.need_lse != defaults.need_lse) add("lse", c.need_lse ? "1" : "0");
+  if (decode.spare != unset.spare)
+    add("spare", std::to_string(decode.spare.entries) + "." + std::string(name(decode.spare.fill)));
+  if (decode.q_scale != unset.q_scale || decode.kv_scale != unset.kv_scale)
+    add("scale", float_text(decode.q_scale) + "/" + float_text(decode.kv_scale));
+  if (decode.need_lse != unset.need_lse) add("lse", "1");
   if (c.origin_block != defaults.origin_block) add("origin", std::to_string(c.origin_block));
   if (c.schedule_seed != defaults.schedule_seed) add("sched", std::to_string(c.schedule_seed));
-  if (c.kernel_rows != defaults.kernel_rows) add("qpad", std::to_string(c.kernel_rows));
-  if (c.kind != defaults.kind) add("kind", std::string(name(c.kind)));
-  if (c.workspace_tokens != defaults.workspace_tokens)
-    add("workspace", std::to_string(c.workspace_tokens));
-  if (c.kv_heads != defaults.kv_heads) add("kvheads", std::to_string(c.kv_heads));
-  if (c.head_dim != defaults.head_dim) add("dim", std::to_string(c.head_dim));
-  if (c.window != defaults.window) add("window", std::to_string(c.window));
-  if (c.draft_tokens != defaults.draft_tokens) add("draft", std::to_string(c.draft_tokens));
+  if (decode.kernel_rows != unset.kernel_rows) add("qpad", std::to_string(decode.kernel_rows));
+  if (c.kind() != defaults.kind()) add("kind", std::string(name(c.kind())));
+  if (workspace != FaSpec{}.workspace_tokens) add("workspace", std::to_string(workspace));
+  if (fa.kv_heads != FaSpec{}.kv_heads) add("kvheads", std::to_string(fa.kv_heads));
+  if (fa.head_dim != FaSpec{}.head_dim) add("dim", std::to_string(fa.head_dim));
+  if (fa.window != FaSpec{}.window) add("window", std::to_string(fa.window));
+  if (fa.draft_tokens != FaSpec{}.draft_tokens) add("draft", std::to_string(fa.draft_tokens));
   return out;
 }
 

@@ -1,5 +1,5 @@
+#include <algorithm>
 #include <cmath>
-#include <functional>
 #include <set>
 
 #include "core/case/text.hpp"
@@ -128,21 +128,15 @@ bool read_spare(std::string_view text, SpareSpec& out) {
   return true;
 }
 
-bool read_scales(std::string_view text, Case& c) {
+bool read_scales(std::string_view text, DecodeSpec& out) {
   const auto [q, kv] = halves(text, '/');
   const auto a = number<float>(q);
   const auto b = number<float>(kv);
   if (!a || !b || !std::isnormal(*a) || !std::isnormal(*b) || *a < 0 || *b < 0) return false;
-  c.q_scale = *a;
-  c.kv_scale = *b;
+  out.q_scale = *a;
+  out.kv_scale = *b;
   return true;
 }
-
-struct Field {
-  std::string_view key;
-  std::string_view expected;
-  bool (*read)(std::string_view, Case&);
-};
 
 template <class E>
 bool read_word(const std::optional<E>& value, E& out) {
@@ -150,62 +144,129 @@ bool read_word(const std::optional<E>& value, E& out) {
   return value.has_value();
 }
 
+bool read_seed(std::string_view text, std::uint64_t& out) {
+  const auto n = number<std::uint64_t>(text);
+  out = n.value_or(0);
+  return n.has_value();
+}
+
+bool read_kind(std::string_view text, Case& c) {
+  const auto kind = text::value_of(text::kKinds, text);
+  if (kind == StepKind::prefill) c.step = PrefillSpec{};
+  if (kind == StepKind::fa) c.step = FaSpec{};
+  return kind.has_value();
+}
+
+bool read_workspace(std::string_view text, Case& c) {
+  return read_int(
+      text, 1, kMaxKvLen,
+      c.kind() == StepKind::fa ? c.fa().workspace_tokens : c.prefill().workspace_tokens);
+}
+
+// The kinds of steps that have a field, a bit each.
+using Kinds = unsigned;
+
+constexpr Kinds only(StepKind kind) {
+  return 1U << static_cast<unsigned>(kind);
+}
+constexpr StepKind kEveryKind[] = {StepKind::decode, StepKind::prefill, StepKind::fa};
+constexpr Kinds kDecode = only(StepKind::decode);
+constexpr Kinds kFa = only(StepKind::fa);
+constexpr Kinds kMla = kDecode | only(StepKind::prefill);
+constexpr Kinds kChunked = kFa | only(StepKind::prefill);
+constexpr Kinds kAll = kMla | kFa;
+
+struct Field {
+  std::string_view key;
+  std::string_view expected;
+  Kinds kinds;
+  bool (*read)(std::string_view, Case&);  // of a case of one of the kinds
+};
+
 using V = std::string_view;
 constexpr std::int64_t kMaxBlockId = (std::int64_t{1} << 31) - 1;
 constexpr Field kFields[] = {
-    {"heads", "1 to 128", [](V v, Case& c) { return read_int(v, 1, kMaxHeads, c.heads); }},
-    {"block", "1 to 256", [](V v, Case& c) { return read_int(v, 1, 256, c.block_size); }},
-    {"arch", "gfx942 or gfx950", [](V v, Case& c) { return read_word(arch_from_name(v), c.arch); }},
-    {"cu", "1 to 1024 compute units",
+    {"heads", "1 to 128", kAll, [](V v, Case& c) { return read_int(v, 1, kMaxHeads, c.heads); }},
+    {"block", "1 to 256", kAll, [](V v, Case& c) { return read_int(v, 1, 256, c.block_size); }},
+    {"arch", "gfx942 or gfx950", kAll,
+     [](V v, Case& c) { return read_word(arch_from_name(v), c.arch); }},
+    {"cu", "1 to 1024 compute units", kAll,
      [](V v, Case& c) { return read_int(v, 1, 1024, c.compute_units); }},
-    {"dtype", "<q>/<kv> with bf16 or fp8", [](V v, Case& c) { return read_dtypes(v, c.dtype); }},
-    {"gran", "1 to 4096 pages", [](V v, Case& c) { return read_int(v, 1, 4096, c.granularity); }},
-    {"split", "-1, or 1 to 65536",
-     [](V v, Case& c) { return read_int(v, -1, 65536, c.max_split) && c.max_split != 0; }},
-    {"causal", "0 or 1", [](V v, Case& c) { return read_flag(v, c.causal); }},
+    {"dtype", "<q>/<kv> with bf16 or fp8", kAll,
+     [](V v, Case& c) { return read_dtypes(v, c.dtype); }},
+    {"gran", "1 to 4096 pages", kDecode,
+     [](V v, Case& c) { return read_int(v, 1, 4096, c.decode().granularity); }},
+    {"split", "-1, or 1 to 65536", kDecode,
+     [](V v, Case& c) {
+       return read_int(v, -1, 65536, c.decode().max_split) && c.decode().max_split != 0;
+     }},
+    {"causal", "0 or 1", kAll, [](V v, Case& c) { return read_flag(v, c.causal); }},
     {"layout", "contiguous, shuffled.<seed>, interleaved, descending or prefix.<shared blocks>",
-     [](V v, Case& c) { return read_layout(v, c.layout); }},
-    {"data", "<kind>.<seed> with normal, spiky, large, constant or onehot",
+     kAll, [](V v, Case& c) { return read_layout(v, c.layout); }},
+    {"data", "<kind>.<seed> with normal, spiky, large, constant or onehot", kAll,
      [](V v, Case& c) { return read_data(v, c.data); }},
-    {"page", "1, 16 or 64",
+    {"page", "1, 16 or 64", kMla,
      [](V v, Case& c) {
        return read_int(v, 1, 64, c.page_size) &&
               (c.page_size == 1 || c.page_size == 16 || c.page_size == 64);
      }},
-    {"planner", "auto, v12, v12serial, v12parallel, v11, v10 or none",
+    {"planner", "auto, v12, v12serial, v12parallel, v11, v10 or none", kMla,
      [](V v, Case& c) { return read_word(text::value_of(text::kPlanners, v), c.planner); }},
-    {"pad", "0 to 4096 requests",
+    {"pad", "0 to 4096 requests", kAll,
      [](V v, Case& c) { return read_int(v, 0, 4096, c.pad_requests); }},
-    {"spare", "<entries>.<fill> with minus1, stale, random or huge",
-     [](V v, Case& c) { return read_spare(v, c.spare); }},
-    {"scale", "<q>/<kv>, two positive numbers", [](V v, Case& c) { return read_scales(v, c); }},
-    {"lse", "0 or 1", [](V v, Case& c) { return read_flag(v, c.need_lse); }},
-    {"origin", "a block id from 0 to 2147483647",
+    {"spare", "<entries>.<fill> with minus1, stale, random or huge", kDecode,
+     [](V v, Case& c) { return read_spare(v, c.decode().spare); }},
+    {"scale", "<q>/<kv>, two positive numbers", kDecode,
+     [](V v, Case& c) { return read_scales(v, c.decode()); }},
+    {"lse", "0 or 1", kDecode, [](V v, Case& c) { return read_flag(v, c.decode().need_lse); }},
+    {"origin", "a block id from 0 to 2147483647", kAll,
      [](V v, Case& c) { return read_int(v, 0, kMaxBlockId, c.origin_block); }},
-    {"sched", "an unsigned 64-bit seed",
+    {"sched", "an unsigned 64-bit seed", kMla,
+     [](V v, Case& c) { return read_seed(v, c.schedule_seed); }},
+    {"qpad", "0, or 2 to 32 rows", kDecode,
      [](V v, Case& c) {
-       const auto n = number<std::uint64_t>(v);
-       c.schedule_seed = n.value_or(0);
-       return n.has_value();
+       return read_int(v, 0, 32, c.decode().kernel_rows) && c.decode().kernel_rows != 1;
      }},
-    {"qpad", "0, or 2 to 32 rows",
-     [](V v, Case& c) { return read_int(v, 0, 32, c.kernel_rows) && c.kernel_rows != 1; }},
-    {"kind", "decode, prefill or fa",
-     [](V v, Case& c) { return read_word(text::value_of(text::kKinds, v), c.kind); }},
-    {"workspace", "1 to 4194304 tokens",
-     [](V v, Case& c) { return read_int(v, 1, kMaxKvLen, c.workspace_tokens); }},
-    {"kvheads", "1 to 128", [](V v, Case& c) { return read_int(v, 1, kMaxHeads, c.kv_heads); }},
-    {"dim", "16 to 256", [](V v, Case& c) { return read_int(v, 16, 256, c.head_dim); }},
-    {"window", "-1, or 0 to 4194304 keys",
-     [](V v, Case& c) { return read_int(v, -1, kMaxKvLen, c.window); }},
-    {"draft", "0 to 63 tokens", [](V v, Case& c) { return read_int(v, 0, 63, c.draft_tokens); }},
+    {"kind", "decode, prefill or fa", kAll, read_kind},
+    {"workspace", "1 to 4194304 tokens", kChunked, read_workspace},
+    {"kvheads", "1 to 128", kFa,
+     [](V v, Case& c) { return read_int(v, 1, kMaxHeads, c.fa().kv_heads); }},
+    {"dim", "16 to 256", kFa, [](V v, Case& c) { return read_int(v, 16, 256, c.fa().head_dim); }},
+    {"window", "-1, or 0 to 4194304 keys", kFa,
+     [](V v, Case& c) { return read_int(v, -1, kMaxKvLen, c.fa().window); }},
+    {"draft", "0 to 63 tokens", kFa,
+     [](V v, Case& c) { return read_int(v, 0, 63, c.fa().draft_tokens); }},
 };
+
+Case of_kind(StepKind kind) {
+  Case c;
+  read_kind(name(kind), c);
+  return c;
+}
+
+// A kind that lacks the field has it at its default: a canonical line of any kind has `gran`.
+Status refuse_of_other_kind(const Field& field, std::string_view value, StepKind kind) {
+  std::vector<StepKind> owners;
+  for (const StepKind k : kEveryKind)
+    if (field.kinds & only(k)) owners.push_back(k);
+  Case other = of_kind(owners.front());
+  if (!field.read(value, other)) return bad(field.key, value, field.expected);
+  if (other == of_kind(owners.front())) return std::nullopt;
+  std::string names;
+  for (const StepKind k : owners) names += (names.empty() ? "" : " and ") + std::string(name(k));
+  return Error{ErrorCode::usage,
+               "case field '" + std::string(field.key) + "' has value '" + std::string(value) +
+                   "', but a case of kind " + std::string(name(kind)) + " has no such field (" +
+                   names + (owners.size() > 1 ? " have it)" : " has it)"),
+               ""};
+}
 
 Status parse_field(std::string_view item, std::set<std::string_view>& seen, Case& c) {
   const auto [key, value] = halves(item, '=');
   for (const Field& field : kFields) {
     if (field.key != key) continue;
     if (!seen.insert(field.key).second) return bad(key, value, "the field once, not twice");
+    if (!(field.kinds & only(c.kind()))) return refuse_of_other_kind(field, value, c.kind());
     if (!field.read(value, c)) return bad(key, value, field.expected);
     return std::nullopt;
   }
@@ -225,14 +286,19 @@ Result<Case> parse_case(std::string_view line) {
   auto [requests, fields] = halves(rest, ';');
   Case c;
   if (Status s = parse_requests(requests, c)) return *s;
-  std::set<std::string_view> seen;
   if (rest.size() != requests.size() && fields.empty()) return bad("", "", "a field after ';'");
+  std::vector<std::string_view> items;
   while (!fields.empty()) {
     const auto [item, more] = halves(fields, ';');
-    if (Status s = parse_field(item, seen, c)) return *s;
     if (fields.size() != item.size() && more.empty()) return bad("", "", "a field after ';'");
+    items.push_back(item);
     fields = more;
   }
+  // The kind decides which fields there are.
+  std::ranges::stable_partition(items, [](auto item) { return item.starts_with("kind="); });
+  std::set<std::string_view> seen;
+  for (const std::string_view item : items)
+    if (Status s = parse_field(item, seen, c)) return *s;
   if (!seen.contains("cu")) c.compute_units = product_compute_units(c.arch).count();
   return c;
 }

@@ -106,9 +106,9 @@ DecodeBuffers make_decode_buffers(const Case& c, const Batch& batch, const Resol
   buffers.qo_indptr.assign(requests.size() + 1, 0);
   buffers.kv_indptr.assign(requests.size() + 1, 0);
   buffers.last_page_len.assign(requests.size(), 1);
-  buffers.kv_indices.resize(static_cast<std::size_t>(pages + c.spare.entries));
+  buffers.kv_indices.resize(static_cast<std::size_t>(pages + c.decode().spare.entries));
   for (std::size_t i = 0; i < buffers.kv_indices.size(); ++i)
-    buffers.kv_indices[i] = spare_value(c.spare.fill, batch, shape.page_size, i);
+    buffers.kv_indices[i] = spare_value(c.decode().spare.fill, batch, shape.page_size, i);
   return buffers;
 }
 

@@ -87,7 +87,7 @@ Result<plan::BufferSizes> DecodeStepBuilder::provision() const {
   std::string refusal = "no query length up to " + std::to_string(limits_.max_qo_len) + " is taken";
   bool any = false;
   Case unraised = settings_;  // ragged steps are not raised, and fewer rows may be more tiles
-  unraised.kernel_rows = 0;
+  unraised.decode().kernel_rows = 0;
   for (std::int64_t q = 1; q <= limits_.max_qo_len; ++q) {
     Batch batch;
     batch.requests.assign(static_cast<std::size_t>(limits_.max_requests), {q, q});

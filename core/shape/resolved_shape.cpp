@@ -46,7 +46,8 @@ std::string why_not_persistent(const ResolvedShape& s, const Case& c, const RowC
   if (!kernel) return "no persistent kernel for " + what(s, rows.longest);
   if (!c.causal && rows.longest > 1 && !kernel->non_causal)
     return std::string(kernel->label) + " always masks several rows causally";
-  if (c.need_lse && !kernel->lse) return std::string(kernel->label) + " returns no final LSE";
+  if (c.decode().need_lse && !kernel->lse)
+    return std::string(kernel->label) + " returns no final LSE";
   if (!kernel->masks && rows.longest > 1 && c.page_size > 1)
     return std::string(kernel->label) + " relies on the causal trim, which pages do not have";
   const auto plan = resolve_plan_shape(
@@ -130,7 +131,7 @@ RowCounts persistent_rows(ResolvedShape& s, const RowCounts& live, std::int64_t 
 }
 
 Result<ResolvedShape> take_persistent(ResolvedShape s, const Case& c, const RowCounts& live) {
-  const RowCounts rows = persistent_rows(s, live, c.kernel_rows);
+  const RowCounts rows = persistent_rows(s, live, c.decode().kernel_rows);
   const std::string why_not = why_not_persistent(s, c, rows);
   s.route = why_not.empty() ? Route::persistent : Route::persistent_rows;
   s.route_reason = why_not.empty() ? "a persistent kernel takes these requests" : why_not;
@@ -138,7 +139,7 @@ Result<ResolvedShape> take_persistent(ResolvedShape s, const Case& c, const RowC
   s.uniform_qo_len = why_not.empty() ? rows.uniform : 1;
   s.leading_rows = why_not.empty() ? rows.leading : 0;
   const auto kernel = find_persistent_kernel(s.arch, s.dtype, s.heads.kernel.count(), s.max_qo_len);
-  if (!kernel || (c.need_lse && !kernel->lse))
+  if (!kernel || (c.decode().need_lse && !kernel->lse))
     return Error{ErrorCode::unsupported,
                  kernel ? "no kernel returns the final LSE for " + what(s, rows.longest)
                         : "no kernel for " + what(s, rows.longest),
@@ -156,7 +157,7 @@ Result<ResolvedShape> take_persistent(ResolvedShape s, const Case& c, const RowC
 
 Result<ResolvedShape> take_split(ResolvedShape s, const Case& c, const Batch& batch,
                                  const RowCounts& live) {
-  const RowCounts rows = raised_rows(live, c.kernel_rows);
+  const RowCounts rows = raised_rows(live, c.decode().kernel_rows);
   s.route = Route::split;
   s.max_qo_len = rows.longest;
   s.uniform_qo_len = rows.uniform;
@@ -168,7 +169,7 @@ Result<ResolvedShape> take_split(ResolvedShape s, const Case& c, const Batch& ba
   if (!c.causal && rows.longest > 1)
     return Error{ErrorCode::unsupported,
                  std::string(kernel->label) + " always masks several rows causally", "BUG-108"};
-  if (c.need_lse)
+  if (c.decode().need_lse)
     return Error{ErrorCode::unsupported, std::string(kernel->label) + " returns no final LSE", ""};
   s.kernel = *kernel;
   std::int64_t total = 0;
@@ -215,25 +216,25 @@ std::int64_t ResolvedShape::fold_ratio() const {
 }
 
 Result<ResolvedShape> resolve_shape(const Case& c, const Batch& batch) {
+  const auto refuse = [](std::string why) {
+    return Error{ErrorCode::unsupported, std::move(why), ""};
+  };
+  if (c.kind() != StepKind::decode)
+    return refuse("a case of kind " + std::string(name(c.kind())) + " has no decode shape");
   ResolvedShape s;
   s.arch = c.arch;
   s.compute_units = ComputeUnits(c.compute_units);
   s.dtype = c.dtype;
   s.fp8 = fp8_variant(c.arch);
   s.causal = c.causal;
-  s.final_lse = c.need_lse;
+  s.final_lse = c.decode().need_lse;
   s.block_size = c.block_size;
   s.page_size = c.page_size;
-  s.granularity = c.granularity;
-  s.max_split = c.max_split;
+  s.granularity = c.decode().granularity;
+  s.max_split = c.decode().max_split;
   auto heads = resolve_head_padding(Heads(c.heads));
   if (!heads) return heads.error();
   s.heads = *heads;
-  const auto refuse = [](std::string why) {
-    return Error{ErrorCode::unsupported, std::move(why), ""};
-  };
-  if (c.kind != StepKind::decode)
-    return refuse("a case of kind " + std::string(name(c.kind)) + " has no decode shape");
   if (c.dtype.q == Dtype::fp8 && c.dtype.kv == Dtype::bf16)
     return refuse("dtype fp8/bf16: no kernel takes an fp8 query with a bf16 cache");
   if (c.block_size % c.page_size != 0)
@@ -247,7 +248,7 @@ Result<ResolvedShape> resolve_shape(const Case& c, const Batch& batch) {
     return take_split(std::move(s), c, batch, rows);
   }
   const bool gated = c.arch == Arch::gfx950 && c.dtype.both(Dtype::bf16) &&
-                     s.heads.kernel.count() == 16 && rows.longest == 1 && !c.need_lse &&
+                     s.heads.kernel.count() == 16 && rows.longest == 1 && !c.decode().need_lse &&
                      static_cast<std::int64_t>(batch.requests.size()) >= kPersistentMaxBatch;
   if (gated && c.planner == PlannerChoice::automatic) {
     s.route_reason =

@@ -73,8 +73,8 @@ Case case_of(const PlannerCall& call, bool has_plan) {
   c.arch = in.key.arch;
   c.compute_units = in.key.compute_units.count();
   c.dtype = in.key.dtype;
-  c.granularity = in.kv_granularity;
-  c.max_split = in.max_split_per_batch;
+  c.decode().granularity = in.kv_granularity;
+  c.decode().max_split = in.max_split_per_batch;
   c.causal = in.causal;
   c.planner = PlannerChoice::v12;
   if (in.version == plan::PlannerVersion::v1_1) c.planner = PlannerChoice::v11;

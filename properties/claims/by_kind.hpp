@@ -14,7 +14,7 @@ namespace mla::prop {
 
 template <Check::Function kDecode, Check::Function kPrefill, Check::Function kFa>
 Outcome check_kind(Subject& subject) {
-  const StepKind kind = subject.spec().kind;
+  const StepKind kind = subject.spec().kind();
   const Check::Function check = kind == StepKind::decode    ? kDecode
                                 : kind == StepKind::prefill ? kPrefill
                                                             : kFa;

@@ -97,7 +97,7 @@ Outcome p30_group_isolation(Subject& subject) {
     c.block_size = c.block_size == 16 ? 4 : 16;
     c.dtype = c.dtype.kv == Dtype::fp8 ? DtypePair{} : DtypePair{Dtype::bf16, Dtype::fp8};
     c.planner = PlannerChoice::v12;
-    c.need_lse = false;
+    c.decode().need_lse = false;
     for (RequestSpec& r : c.requests) r.qo_len = std::min<std::int64_t>(r.qo_len, 1);
   }
   const std::int64_t bound = kv_bound(target);

@@ -40,7 +40,7 @@ std::optional<std::string> check_chunks(const FaStepRun& step) {
   const std::vector<RequestSpec> extends = extends_of(step);
   const auto count = static_cast<std::int64_t>(extends.size());
   const std::int64_t size =
-      std::min(step.spec.workspace_tokens, fa::kContextTokensPerChunk) / count;
+      std::min(step.spec.fa().workspace_tokens, fa::kContextTokensPerChunk) / count;
   std::int64_t longest = 0;
   for (const auto& [q, n] : extends) longest = std::max(longest, n - q);
   const std::int64_t chunks = ceil_div(longest, size);
@@ -110,7 +110,7 @@ Outcome fa_chunk_merge(Subject& subject) {
   Dice dice(subject.spec(), "P25");
   for (const std::int64_t per_extend : {dice.between(3, 40), dice.between(41, 400)}) {
     Case other = subject.spec();
-    other.workspace_tokens = per_extend * most;
+    other.fa().workspace_tokens = per_extend * most;
     Subject chunked = subject.sibling(other);
     if (!chunked.fa()) return refusal(chunked.fa().error());
     Outcome outcome = compare_fa(*chunked.fa());

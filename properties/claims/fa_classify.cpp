@@ -75,7 +75,7 @@ bool legal(const Case& c) {
   return std::all_of(steps.begin(), steps.end(), [threshold](const Case& step) {
     const auto extends = std::count_if(step.requests.begin(), step.requests.end(),
                                        [](const RequestSpec& r) { return r.kv_len > 0; });
-    return extends <= step.workspace_tokens &&
+    return extends <= step.fa().workspace_tokens &&
            std::all_of(step.requests.begin(), step.requests.end(), [threshold](const auto& r) {
              return r.kv_len >= r.qo_len || (r.kv_len == 0 && r.qo_len <= threshold);
            });

@@ -11,12 +11,12 @@ namespace {
 
 // A step with all three runs, longer than most, to leave its traces in every buffer.
 Case longer_step(const Case& c) {
-  const std::int64_t rows = c.draft_tokens + 6;
+  const std::int64_t rows = c.fa().draft_tokens + 6;
   Case before = c;
   before.later_steps.clear();
   before.requests = {{1, 200}, {1, 90}, {rows, 250}, {rows + 2, 60}, {rows, rows}};
   for (std::size_t i = 0; i < c.requests.size(); ++i) before.requests.push_back({1, 40});
-  before.workspace_tokens = std::max<std::int64_t>(c.workspace_tokens, 2);
+  before.fa().workspace_tokens = std::max<std::int64_t>(c.fa().workspace_tokens, 2);
   return before;
 }
 

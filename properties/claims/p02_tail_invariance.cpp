@@ -9,8 +9,8 @@ namespace {
 Case with_other_spare(const Case& c) {
   Dice dice(c, "P02");
   Case other = c;
-  other.spare.entries = c.spare.entries + dice.between(1, 6000);
-  other.spare.fill = dice.pick(
+  other.decode().spare.entries = c.decode().spare.entries + dice.between(1, 6000);
+  other.decode().spare.fill = dice.pick(
       std::vector{TailFill::minus_one, TailFill::stale, TailFill::random, TailFill::huge});
   return other;
 }
@@ -31,9 +31,10 @@ Outcome p02_tail_invariance(Subject& subject) {
   Subject other = subject.sibling(other_case);
   const auto& metadata = subject.metadata();
   if (!metadata) return refusal(metadata.error());
-  const std::string spare = "with " + std::to_string(subject.spec().spare.entries) + " or " +
-                            std::to_string(other_case.spare.entries) + " spare entries (" +
-                            std::string(name(other_case.spare.fill)) + ")";
+  const std::string spare = "with " + std::to_string(subject.spec().decode().spare.entries) +
+                            " or " + std::to_string(other_case.decode().spare.entries) +
+                            " spare entries (" + std::string(name(other_case.decode().spare.fill)) +
+                            ")";
   const auto& other_metadata = other.metadata();
   if (!other_metadata)
     return failed(spare + " the step is taken or refused: " + other_metadata.error().message);

@@ -18,14 +18,14 @@ Case cut_otherwise(const Case& c) {
           dice.pick(std::vector<std::int64_t>{1, 2, 7, 80, 256, 304, 305, 512, 1024});
       break;
     case 1:
-      other.max_split = dice.between(1, 4);
+      other.decode().max_split = dice.between(1, 4);
       break;
     case 2:
       other.planner = dice.pick(std::vector{PlannerChoice::v12_serial, PlannerChoice::v11,
                                             PlannerChoice::v12, PlannerChoice::none});
       break;
     default:
-      other.granularity = dice.pick(std::vector<std::int64_t>{1, 4, 16, 32, 64});
+      other.decode().granularity = dice.pick(std::vector<std::int64_t>{1, 4, 16, 32, 64});
       other.compute_units = dice.between(1, 64);
   }
   if (other == c) other.compute_units = c.compute_units == 3 ? 5 : 3;

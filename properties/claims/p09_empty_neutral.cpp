@@ -26,8 +26,8 @@ Case with_empty_pieces(const Case& c) {
   other.planner = PlannerChoice::v12;
   other.page_size = 16;
   other.block_size = 16 * dice.between(1, 3);
-  other.granularity = 1;
-  other.max_split = -1;
+  other.decode().granularity = 1;
+  other.decode().max_split = -1;
   other.compute_units = 304;
   const std::int64_t rows = dice.between(2, 4);
   other.requests = {{rows, 16 * dice.between(1, 3) + 1}, {rows, 0}};

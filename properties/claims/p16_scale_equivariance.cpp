@@ -37,7 +37,8 @@ std::int64_t at_the_limit(const std::vector<std::byte>& bytes, Fp8Variant varian
 std::optional<std::string> check_saturation(Subject& subject) {
   const Case& c = subject.spec();
   const Result<Batch> batch = make_batch(c);
-  const bool quiet = c.data.kind == Distribution::normal && c.q_scale >= 1 && c.kv_scale >= 1;
+  const bool quiet =
+      c.data.kind == Distribution::normal && c.decode().q_scale >= 1 && c.decode().kv_scale >= 1;
   if (!quiet || !batch) return std::nullopt;
   const Fp8Variant variant = fp8_variant(c.arch);
   const DecodeTensors& t = *subject.tensors();
@@ -66,8 +67,8 @@ std::string rescale(const Case& c, DecodeTensors& t) {
 // A bf16 tensor next to another declared scale.
 Outcome check_unquantised(Subject& subject) {
   Case scaled = subject.spec();
-  if (scaled.dtype.q == Dtype::bf16) scaled.q_scale *= 4;
-  if (scaled.dtype.kv == Dtype::bf16) scaled.kv_scale *= 0.0625F;
+  if (scaled.dtype.q == Dtype::bf16) scaled.decode().q_scale *= 4;
+  if (scaled.dtype.kv == Dtype::bf16) scaled.decode().kv_scale *= 0.0625F;
   Subject other = subject.sibling(scaled);
   const auto& result = other.result();
   if (!result) return failed("a step with unused scales is refused: " + result.error().message);

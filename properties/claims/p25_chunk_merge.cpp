@@ -57,9 +57,10 @@ Case in_other_chunks(const Case& c, ChunkRule rule) {
   const std::int64_t pieces = dice.between(1, 5);
   const std::int64_t each = rule == ChunkRule::even ? t.longest : t.tokens;
   Case out = c;
-  out.workspace_tokens = round_up(std::max(ceil_div(each, pieces), c.block_size), c.block_size) +
-                         dice.below(c.block_size);
-  if (rule == ChunkRule::even) out.workspace_tokens *= t.requests;
+  out.prefill().workspace_tokens =
+      round_up(std::max(ceil_div(each, pieces), c.block_size), c.block_size) +
+      dice.below(c.block_size);
+  if (rule == ChunkRule::even) out.prefill().workspace_tokens *= t.requests;
   return out;
 }
 
@@ -94,9 +95,9 @@ class Coverage {
 
  private:
   Sentence check_chunk(const ContextChunk& chunk) {
-    if (chunk.tokens() > step_.spec.workspace_tokens)
+    if (chunk.tokens() > step_.spec.prefill().workspace_tokens)
       return "a chunk of " + std::to_string(chunk.tokens()) + " tokens in a workspace of " +
-             std::to_string(step_.spec.workspace_tokens);
+             std::to_string(step_.spec.prefill().workspace_tokens);
     if (static_cast<std::int64_t>(chunk.token_to_seq.size()) != chunk.tokens())
       return "a chunk of " + std::to_string(chunk.tokens()) + " tokens names the requests of " +
              std::to_string(chunk.token_to_seq.size());
@@ -127,12 +128,12 @@ class Coverage {
   [[nodiscard]] Sentence check_count(std::int64_t chunks) const {
     if (step_.shape.rule != ChunkRule::packed) return std::nullopt;
     const Totals t = totals_of(step_.spec);
-    const std::int64_t full = step_.spec.workspace_tokens - step_.spec.block_size + 1;
+    const std::int64_t full = step_.spec.prefill().workspace_tokens - step_.spec.block_size + 1;
     const std::int64_t most = t.tokens / full + 1 + t.gaps;
     if (chunks <= most) return std::nullopt;
     return std::to_string(t.tokens) + " context keys take " + std::to_string(chunks) +
-           " chunks of up to " + std::to_string(step_.spec.workspace_tokens) + ", at most " +
-           std::to_string(most) + " are needed";
+           " chunks of up to " + std::to_string(step_.spec.prefill().workspace_tokens) +
+           ", at most " + std::to_string(most) + " are needed";
   }
 
   const PrefillStep& step_;

@@ -150,7 +150,8 @@ std::optional<std::string> check_shape(const Case& c, const ResolvedShape& shape
   const bool rows = shape.route == Route::persistent_rows;
   const std::int64_t raised = longest + shape.leading_rows;
   const std::int64_t uniform = rows ? 1 : equal ? raised : -1;
-  if (shape.leading_rows != 0 && (rows || !equal || longest < 2 || raised != c.kernel_rows))
+  if (shape.leading_rows != 0 &&
+      (rows || !equal || longest < 2 || raised != c.decode().kernel_rows))
     return "query lengths " + text(q) + " on route " + std::string(name(shape.route)) + " get " +
            std::to_string(shape.leading_rows) + " leading rows";
   if (shape.uniform_qo_len != uniform || shape.max_qo_len != (rows ? 1 : raised))

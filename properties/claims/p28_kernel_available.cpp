@@ -24,7 +24,7 @@ std::optional<std::string> check_kernel(const Case& c, const ResolvedShape& shap
   if (!same_entry(*listed, shape.kernel))
     return what + "runs on '" + std::string(shape.kernel.label) + "', listed is '" +
            std::string(listed->label) + "'";
-  if (c.need_lse && !listed->lse)
+  if (c.decode().need_lse && !listed->lse)
     return what + "runs on " + std::string(listed->label) + ", which returns no final LSE";
   if (!c.causal && shape.max_qo_len > 1 && !listed->non_causal)
     return what + "runs on " + std::string(listed->label) + ", which masks causally";

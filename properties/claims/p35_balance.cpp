@@ -23,13 +23,15 @@ Share fair_share(const Case& c, const Batch& batch, const ResolvedShape& shape) 
   std::int64_t demand = 0;
   for (const KernelRequest& r : requests) {
     const std::int64_t pages = ceil_div(r.kv_len, shape.page_size);
-    demand += (ceil_div(pages, c.granularity) + share.overhead) * shape.plan.tiles(r.qo_len) * fold;
+    demand += (ceil_div(pages, c.decode().granularity) + share.overhead) *
+              shape.plan.tiles(r.qo_len) * fold;
   }
   const std::int64_t slots = shape.plan.slots.count();
   const auto planned = static_cast<std::int64_t>(requests.size()) * fold;
-  const std::int64_t budget = c.max_split < 0 ? slots : std::min(slots, c.max_split * planned);
+  const std::int64_t budget =
+      c.decode().max_split < 0 ? slots : std::min(slots, c.decode().max_split * planned);
   share.payload = ceil_div(demand, budget) + share.overhead;
-  share.tail = ceil_div(ceil_div(shape.max_qo_len, shape.page_size), c.granularity);
+  share.tail = ceil_div(ceil_div(shape.max_qo_len, shape.page_size), c.decode().granularity);
   return share;
 }
 
@@ -37,7 +39,7 @@ Case on_wide_device(const Case& c) {
   Dice dice(c, "P35");
   Case wide = c;
   wide.compute_units = dice.pick(std::vector<std::int64_t>{305, 512, 608, 1024});
-  wide.granularity = 1;  // so that a few hundred keys fill as many slots
+  wide.decode().granularity = 1;  // so that a few hundred keys fill as many slots
   return wide;
 }
 
@@ -52,7 +54,8 @@ Outcome check_shares(Subject& subject) {
     std::int64_t blocks = 0;
     for (std::int64_t w = plan.work_indptr.at(slot); w < plan.work_indptr.at(slot + 1); ++w) {
       const plan::WorkItem item = plan.work(w);
-      blocks += ceil_div(item.kv_end - item.kv_begin, subject.spec().granularity) + share.overhead;
+      blocks += ceil_div(item.kv_end - item.kv_begin, subject.spec().decode().granularity) +
+                share.overhead;
     }
     if (blocks > share.payload + share.tail)
       return failed("slot " + std::to_string(slot) + " gets " + std::to_string(blocks) +

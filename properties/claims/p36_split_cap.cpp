@@ -91,15 +91,16 @@ Outcome p36_split_cap(Subject& subject) {
   const std::int64_t slots = shape.plan.slots.count();
   switch (shape.planner) {
     case plan::PlannerVersion::v1_0:
-      return check_pieces(*metadata->plan, c.arch == Arch::gfx942 ? kMostSplits : c.max_split);
+      return check_pieces(*metadata->plan,
+                          c.arch == Arch::gfx942 ? kMostSplits : c.decode().max_split);
     case plan::PlannerVersion::v1_1:
       return check_pieces(*metadata->plan, slots);
     case plan::PlannerVersion::v1_2:
       break;
   }
   const auto planned = std::ssize(kernel_requests(*subject.batch(), shape));
-  const std::int64_t wanted = c.max_split * planned * shape.plan.fold_ratio;
-  return check_slots(*metadata->plan, c.max_split < 0 ? slots : std::min(slots, wanted));
+  const std::int64_t wanted = c.decode().max_split * planned * shape.plan.fold_ratio;
+  return check_slots(*metadata->plan, c.decode().max_split < 0 ? slots : std::min(slots, wanted));
 }
 
 }  // namespace mla::prop

@@ -61,7 +61,7 @@ Result<PlannedStep> plan_decode_step(const Case& step, plan::Fidelity fidelity) 
 }
 
 Result<PlannedStep> plan_step_of(const Case& step, plan::Fidelity fidelity) {
-  switch (step.kind) {
+  switch (step.kind()) {
     case StepKind::decode:
       return plan_decode_step(step, fidelity);
     case StepKind::prefill:

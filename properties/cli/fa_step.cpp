@@ -43,7 +43,7 @@ Result<HostStep> host_step(const Case& c) {
       {.qo_lens = rows,
        .split = split,
        .window = step.layer.window,
-       .workspace_tokens = std::min(c.workspace_tokens, fa::kContextTokensPerChunk)},
+       .workspace_tokens = std::min(c.fa().workspace_tokens, fa::kContextTokensPerChunk)},
       step.lengths_copied ? fa::HostSeqLens::copied(keys) : fa::HostSeqLens::absent());
   if (!parts) return parts.error();
   step.parts = std::move(*parts);

@@ -137,8 +137,8 @@ show::Section pictures_of_case(const Case& c, const Backend& backend,
   const auto say = [&out](const std::string& why) {
     out.html += "<p class=\"notes\">" + show::escape(why) + "</p>\n";
   };
-  if (c.kind != StepKind::decode) {
-    say("Pictures show decode steps; this is one of kind " + std::string(name(c.kind)) + ".");
+  if (c.kind() != StepKind::decode) {
+    say("Pictures show decode steps; this is one of kind " + std::string(name(c.kind())) + ".");
     return out;
   }
   prop::Subject subject(c, backend, defect);

@@ -71,7 +71,7 @@ Answer ask(const Key& key, std::int64_t rows, std::int64_t requests) {
   c.compute_units = product_compute_units(key.arch).count();
   c.dtype = key.dtype;
   c.causal = key.causal;
-  c.need_lse = key.lse;
+  c.decode().need_lse = key.lse;
   c.layout = {Layout::contiguous, 0};
   const auto batch = make_batch(c);
   if (!batch) return {false, "refused", "", batch.error().message};

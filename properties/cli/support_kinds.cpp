@@ -16,7 +16,7 @@ SupportRow refused(SupportRow row, const Error& error) {
 
 SupportRow prefill_row(Arch arch, Dtype cache, std::int64_t context, bool context_plans) {
   Case c;
-  c.kind = StepKind::prefill;
+  c.step = PrefillSpec{};
   c.requests = {{256, 256 + context}};
   c.arch = arch;
   c.compute_units = product_compute_units(arch).count();
@@ -41,12 +41,10 @@ SupportRow prefill_row(Arch arch, Dtype cache, std::int64_t context, bool contex
 
 SupportRow fa_row(std::int64_t dim, std::int64_t window, std::int64_t rows, bool causal) {
   Case c;
-  c.kind = StepKind::fa;
   c.requests = {{rows, 1024}};
   c.heads = 8;
   c.block_size = 16;
-  c.head_dim = dim;
-  c.window = window;
+  c.step = FaSpec{.head_dim = dim, .window = window};
   c.causal = causal;
   SupportRow row{{{"dim", std::to_string(dim)},
                   {"window", window < 0 ? "all" : std::to_string(window)},

@@ -53,8 +53,8 @@ void draw_layout(Choices& choices, const CaseDomain& domain, Case& c) {
 }
 
 void draw_scales(Choices& choices, const CaseDomain& domain, Case& c) {
-  if (c.dtype.q == Dtype::fp8) c.q_scale = choose(choices, domain.scale);
-  if (c.dtype.kv == Dtype::fp8) c.kv_scale = choose(choices, domain.scale);
+  if (c.dtype.q == Dtype::fp8) c.decode().q_scale = choose(choices, domain.scale);
+  if (c.dtype.kv == Dtype::fp8) c.decode().kv_scale = choose(choices, domain.scale);
 }
 
 // Blocks that the case's cache holds at most, the null block included.
@@ -110,15 +110,15 @@ void draw_origin(Choices& choices, const CaseDomain& domain, Case& c) {
 
 Case draw_case(Choices& choices, const CaseDomain& domain) {
   Case c;
-  c.kind = choose(choices, domain.kind);
-  if (c.kind == StepKind::fa) {
+  const StepKind kind = choose(choices, domain.kind);
+  if (kind == StepKind::fa) {
     draw_fa_fields(choices, domain, c);
     draw_layout(choices, domain, c);
     draw_origin(choices, domain, c);
     c.data = {choose(choices, domain.data), draw_seed(choices, domain, c.data.seed)};
     return c;
   }
-  if (c.kind == StepKind::prefill) {
+  if (kind == StepKind::prefill) {
     draw_prefill_fields(choices, domain, c);
     draw_layout(choices, domain, c);
     draw_origin(choices, domain, c);
@@ -134,8 +134,8 @@ Case draw_case(Choices& choices, const CaseDomain& domain) {
   c.block_size = draw_block_size(choices, domain, c.page_size);
   c.compute_units = choose(choices, domain.compute_units);
   if (c.compute_units == 0) c.compute_units = product_compute_units(c.arch).count();
-  c.granularity = choose(choices, domain.granularity);
-  c.max_split = choose(choices, domain.max_split);
+  c.decode().granularity = choose(choices, domain.granularity);
+  c.decode().max_split = choose(choices, domain.max_split);
   c.causal = choose(choices, domain.causal);
   c.planner = choose(choices, domain.planner);
   c.pad_requests = choose(choices, domain.pad_requests);
@@ -149,10 +149,10 @@ Case draw_case(Choices& choices, const CaseDomain& domain) {
   draw_scales(choices, domain, c);
   draw_origin(choices, domain, c);
   c.data = {choose(choices, domain.data), draw_seed(choices, domain, c.data.seed)};
-  c.spare.entries = choose(choices, domain.spare_entries);
-  if (c.spare.entries > 0) c.spare.fill = choose(choices, domain.spare_fill);
-  c.need_lse = choose(choices, domain.need_lse);
-  c.kernel_rows = choose(choices, domain.kernel_rows);
+  c.decode().spare.entries = choose(choices, domain.spare_entries);
+  if (c.decode().spare.entries > 0) c.decode().spare.fill = choose(choices, domain.spare_fill);
+  c.decode().need_lse = choose(choices, domain.need_lse);
+  c.decode().kernel_rows = choose(choices, domain.kernel_rows);
   // Half of the cases keep the ascending order of slots and pieces.
   if (domain.max_seed > 0 && choices.between(0, 1) == 1)
     c.schedule_seed = static_cast<std::uint64_t>(choices.between(1, domain.max_seed));

@@ -19,7 +19,7 @@ std::int64_t cost_of(const Case& c) {
   std::int64_t longest = 0;
   const auto add = [&](const std::vector<RequestSpec>& step) {
     for (const RequestSpec& r : step) {
-      cost += c.kind == StepKind::prefill ? prefill_cost(r, c.heads) : request_cost(r, c.heads);
+      cost += c.kind() == StepKind::prefill ? prefill_cost(r, c.heads) : request_cost(r, c.heads);
       longest = std::max(longest, r.qo_len);
     }
   };
@@ -33,7 +33,7 @@ Status why_not_executed(const Case& c) {
   constexpr std::int64_t kMostCost = 22'000'000;
   constexpr std::int64_t kMostBytes = std::int64_t{2} << 30;
   Case padded = c;  // heads as a decode kernel has them
-  if (c.kind == StepKind::decode) padded.heads = round_up(c.heads, 16);
+  if (c.kind() == StepKind::decode) padded.heads = round_up(c.heads, 16);
   const std::int64_t cost = cost_of(padded);
   std::int64_t keys = 0;
   std::int64_t pairs = 0;
@@ -42,9 +42,9 @@ Status why_not_executed(const Case& c) {
     pairs += r.qo_len * padded.heads;
   }
   // A key or value row of the cache; Q, and the outputs of both stages.
-  const std::int64_t per_key = c.kind == StepKind::decode ? kKeyDim * element_bytes(c.dtype.kv)
-                               : c.kind == StepKind::fa   ? 4 * c.kv_heads * c.head_dim
-                                                          : 2 * kKeyDim * c.heads;
+  const std::int64_t per_key = c.kind() == StepKind::decode ? kKeyDim * element_bytes(c.dtype.kv)
+                               : c.kind() == StepKind::fa   ? 4 * c.fa().kv_heads * c.fa().head_dim
+                                                            : 2 * kKeyDim * c.heads;
   const std::int64_t bytes = keys * per_key + pairs * 4096;
   if (cost <= kMostCost && bytes <= kMostBytes) return std::nullopt;
   return Error{ErrorCode::unsupported,

@@ -117,7 +117,6 @@ CaseDomain random_domain(int size) {
 }
 
 CaseDomain domain_of(const EnumerationBounds& bounds) {
-  const Case defaults;
   CaseDomain d;
   d.kind = {{StepKind::decode}};
   d.later_steps = {{0}};
@@ -128,7 +127,7 @@ CaseDomain domain_of(const EnumerationBounds& bounds) {
   d.block_size = evenly(bounds.block_sizes);
   d.compute_units = evenly(bounds.compute_units);
   d.granularity = evenly(bounds.granularities);
-  d.max_split = {{defaults.max_split}};
+  d.max_split = {{DecodeSpec{}.max_split}};
   d.causal = evenly(bounds.causal);
   d.layout = {{Layout::contiguous}};
   d.data = {{Distribution::normal}};

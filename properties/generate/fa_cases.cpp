@@ -20,13 +20,15 @@ void draw_layer(Choices& choices, const CaseDomain& domain, Case& c) {
   Options<std::int64_t> dividing;
   for (const auto& option : domain.kv_heads)
     if (c.heads % option.value == 0) dividing.push_back(option);
-  c.kv_heads = choose(choices, dividing);
-  c.head_dim = choose(choices, domain.head_dim);
+  FaSpec fa;
+  fa.kv_heads = choose(choices, dividing);
+  fa.head_dim = choose(choices, domain.head_dim);
   c.causal = choose(choices, domain.causal);
   // A window without a mask is refused, and said so by other cases.
-  c.window = c.causal ? choose(choices, domain.window) : -1;
-  c.draft_tokens = choose(choices, drafts);
-  c.workspace_tokens = choose(choices, workspaces);
+  fa.window = c.causal ? choose(choices, domain.window) : -1;
+  fa.draft_tokens = choose(choices, drafts);
+  fa.workspace_tokens = choose(choices, workspaces);
+  c.step = fa;
 }
 
 // A context length that favours the boundaries of blocks and of partitions of 256 keys.
@@ -52,7 +54,7 @@ RequestSpec draw_request(Choices& choices, const CaseDomain& domain, const Case&
   enum Kind { decode, extend, prefill, short_prefill, keyless, rowless };
   Options<Kind> kinds{{decode, 10}, {short_prefill, 1}, {keyless, 1}, {rowless, 1}};
   if (!decodes_only) kinds = {{decode, 6}, {extend, 8}, {prefill, 6}, {short_prefill, 1}};
-  const std::int64_t threshold = c.draft_tokens + 1;
+  const std::int64_t threshold = c.fa().draft_tokens + 1;
   std::int64_t rows = choices.between(1, threshold);
   switch (choose(choices, kinds)) {
     case decode:

@@ -28,7 +28,7 @@ void draw_engine(Choices& choices, const CaseDomain& domain, Case& c) {
   c.block_size = choose(choices, blocks);
   c.causal = choose(choices, domain.causal);
   c.planner = choose(choices, planners);
-  c.workspace_tokens = choose(choices, domain.workspace_tokens);
+  c.step = PrefillSpec{.workspace_tokens = choose(choices, domain.workspace_tokens)};
 }
 
 // Rows at the boundaries of tiles and units, or any. A plan cuts only tiles of more than 128 keys,

@@ -28,7 +28,7 @@ std::int64_t near_multiple(Choices& choices, std::int64_t limit, const Case& c) 
                                     {64, 2},
                                     {c.block_size, 3},
                                     {c.page_size, 1},
-                                    {c.granularity * c.page_size, 3},
+                                    {c.decode().granularity * c.page_size, 3},
                                     {c.compute_units, 1},
                                     {1024, 1}};
   const std::int64_t step = choose(choices, steps);
@@ -110,7 +110,8 @@ std::vector<RequestSpec> draw_within_budget(Choices& choices, const CaseDomain& 
 // A length of the range; half of them beside a multiple of something that some stage counts in.
 std::int64_t length_in(Choices& choices, const Range& range, const Case& c) {
   if (choices.between(0, 1) == 0) return choices.between(range.low, range.high);
-  const Options<std::int64_t> steps{{16}, {64}, {c.block_size}, {c.granularity * c.page_size}};
+  const Options<std::int64_t> steps{
+      {16}, {64}, {c.block_size}, {c.decode().granularity * c.page_size}};
   const std::int64_t step = choose(choices, steps);
   const std::int64_t most = std::max<std::int64_t>(1, range.high / step);
   const std::int64_t least = std::min(most, range.low / step + 1);

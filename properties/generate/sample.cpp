@@ -51,7 +51,7 @@ std::vector<std::int64_t> order_of(const Case& c, std::span<const RequestSpec> r
 
 std::int64_t cost_of_pairs(const Case& c, const RequestSpec& r, std::int64_t rows,
                            std::int64_t heads) {
-  if (c.kind == StepKind::prefill) return prefill_cost({rows, r.kv_len}, heads);
+  if (c.kind() == StepKind::prefill) return prefill_cost({rows, r.kv_len}, heads);
   return request_cost({rows, r.kv_len}, heads);
 }
 

@@ -27,8 +27,9 @@ void add(Cases& out, const Case& c, F change) {
 
 void set_dtype(Case& c, DtypePair dtype) {
   c.dtype = dtype;
-  if (dtype.q != Dtype::fp8) c.q_scale = 1;
-  if (dtype.kv != Dtype::fp8) c.kv_scale = 1;
+  if (c.kind() != StepKind::decode) return;
+  if (dtype.q != Dtype::fp8) c.decode().q_scale = 1;
+  if (dtype.kv != Dtype::fp8) c.decode().kv_scale = 1;
 }
 
 // The requests of step `index`; 0 is the first.
@@ -96,10 +97,17 @@ void shorter_request(Cases& out, const Case& c, std::size_t step, std::size_t in
     for (const std::int64_t n : towards(r.kv_len, shortest)) set({r.qo_len, n});
 }
 
+// The fields of a kind at their simplest.
+StepSpec of_kind(StepKind kind) {
+  if (kind == StepKind::prefill) return PrefillSpec{};
+  if (kind == StepKind::fa) return FaSpec{};
+  return DecodeSpec{};
+}
+
 // Everything but the requests at its simplest.
 Case plain(const Case& c) {
   Case x;
-  x.kind = c.kind;
+  x.step = of_kind(c.kind());
   x.requests = c.requests;
   x.later_steps = c.later_steps;
   x.layout = {Layout::contiguous, 0};
@@ -110,7 +118,8 @@ void plainer_shape(Cases& out, const Case& c) {
   add(out, c, [](Case& x) { set_arch(x, Arch::gfx942); });
   add(out, c, [](Case& x) { set_dtype(x, {}); });
   for (const std::int64_t h : towards(c.heads, 16))
-    if (h % c.kv_heads == 0) add(out, c, [h](Case& x) { x.heads = h; });
+    if (c.kind() != StepKind::fa || h % c.fa().kv_heads == 0)
+      add(out, c, [h](Case& x) { x.heads = h; });
   add(out, c, [](Case& x) { x.page_size = 1; });
   for (const std::int64_t b : towards(c.block_size, c.page_size))
     if (b % c.page_size == 0) add(out, c, [b](Case& x) { x.block_size = b; });
@@ -121,32 +130,41 @@ void plainer_shape(Cases& out, const Case& c) {
       if (n != product) add(out, c, [n](Case& x) { x.compute_units = n; });
 }
 
+// The field of a kind at its simplest, if the case is of that kind.
+template <class Spec, class T>
+void plainer(Cases& out, const Case& c, T Spec::* field) {
+  if (std::holds_alternative<Spec>(c.step))
+    add(out, c, [field](Case& x) { std::get<Spec>(x.step).*field = Spec{}.*field; });
+}
+
 void plainer_options(Cases& out, const Case& c) {
   const Case simplest = plain(c);
-  add(out, c, [&](Case& x) { x.granularity = simplest.granularity; });
-  add(out, c, [&](Case& x) { x.max_split = simplest.max_split; });
+  plainer(out, c, &DecodeSpec::granularity);
+  plainer(out, c, &DecodeSpec::max_split);
   add(out, c, [&](Case& x) { x.causal = simplest.causal; });
   add(out, c, [&](Case& x) { x.planner = simplest.planner; });
-  add(out, c, [&](Case& x) { x.spare = simplest.spare; });
-  add(out, c, [&](Case& x) { x.need_lse = simplest.need_lse; });
-  add(out, c, [&](Case& x) { x.kernel_rows = simplest.kernel_rows; });
+  plainer(out, c, &DecodeSpec::spare);
+  plainer(out, c, &DecodeSpec::need_lse);
+  plainer(out, c, &DecodeSpec::kernel_rows);
   add(out, c, [&](Case& x) { x.schedule_seed = simplest.schedule_seed; });
   add(out, c, [&](Case& x) { x.layout = simplest.layout; });
   add(out, c, [&](Case& x) { x.data = simplest.data; });
   add(out, c, [&](Case& x) { x.data.seed = simplest.data.seed; });
-  if (c.kind != StepKind::decode)
+  if (c.kind() != StepKind::decode)
     add(out, c, [&](Case& x) {
       x = plain(c);
-      x.kind = StepKind::decode;
+      x.step = DecodeSpec{};
     });
-  add(out, c, [&](Case& x) { x.workspace_tokens = simplest.workspace_tokens; });
-  add(out, c, [&](Case& x) { x.kv_heads = simplest.kv_heads; });
-  add(out, c, [&](Case& x) { x.head_dim = simplest.head_dim; });
-  add(out, c, [&](Case& x) { x.window = simplest.window; });
-  add(out, c, [&](Case& x) { x.draft_tokens = simplest.draft_tokens; });
-  add(out, c, [&](Case& x) { x.q_scale = x.kv_scale = 1; });
-  add(out, c, [&](Case& x) { x.q_scale = 1; });
-  add(out, c, [&](Case& x) { x.kv_scale = 1; });
+  plainer(out, c, &PrefillSpec::workspace_tokens);
+  plainer(out, c, &FaSpec::workspace_tokens);
+  plainer(out, c, &FaSpec::kv_heads);
+  plainer(out, c, &FaSpec::head_dim);
+  plainer(out, c, &FaSpec::window);
+  plainer(out, c, &FaSpec::draft_tokens);
+  if (c.kind() == StepKind::decode)
+    add(out, c, [](Case& x) { x.decode().q_scale = x.decode().kv_scale = 1; });
+  plainer(out, c, &DecodeSpec::q_scale);
+  plainer(out, c, &DecodeSpec::kv_scale);
 }
 
 void smaller_numbers(Cases& out, const Case& c) {
@@ -154,9 +172,9 @@ void smaller_numbers(Cases& out, const Case& c) {
     add(out, c, [n](Case& x) { x.pad_requests = n; });
   for (const std::int64_t n : towards(c.origin_block, 0))
     add(out, c, [n](Case& x) { x.origin_block = n; });
-  if (c.spare.entries > 1)
-    for (const std::int64_t n : towards(c.spare.entries, 1))
-      add(out, c, [n](Case& x) { x.spare.entries = n; });
+  if (c.kind() == StepKind::decode && c.decode().spare.entries > 1)
+    for (const std::int64_t n : towards(c.decode().spare.entries, 1))
+      add(out, c, [n](Case& x) { x.decode().spare.entries = n; });
   for (const std::int64_t n : towards(static_cast<std::int64_t>(c.layout.parameter), 0))
     add(out, c, [n](Case& x) { x.layout.parameter = static_cast<std::uint64_t>(n); });
 }

@@ -15,10 +15,10 @@ namespace {
 using Values = std::array<float, static_cast<std::size_t>(kKeyDim)>;
 
 RowFormat query_format(const Case& c) {
-  return {c.dtype.q, fp8_variant(c.arch), c.dtype.q == Dtype::fp8 ? c.q_scale : 1.0F};
+  return {c.dtype.q, fp8_variant(c.arch), c.dtype.q == Dtype::fp8 ? c.decode().q_scale : 1.0F};
 }
 RowFormat key_format(const Case& c) {
-  return {c.dtype.kv, fp8_variant(c.arch), c.dtype.kv == Dtype::fp8 ? c.kv_scale : 1.0F};
+  return {c.dtype.kv, fp8_variant(c.arch), c.dtype.kv == Dtype::fp8 ? c.decode().kv_scale : 1.0F};
 }
 std::size_t row_bytes(const RowFormat& format) {
   return static_cast<std::size_t>(kKeyDim * element_bytes(format.dtype));

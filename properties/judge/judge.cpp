@@ -149,7 +149,7 @@ Judgement judge(const Case& c, std::span<const Property* const> properties, cons
     if (execution.executed) {
       Launches launches = execution.own;
       if (execution.shared) launches.add(subject.log().shared());
-      outcome = only_what_ran(std::move(outcome), backend, c.kind, launches);
+      outcome = only_what_ran(std::move(outcome), backend, c.kind(), launches);
     }
     if (!ledger.empty() && outcome.verdict != Verdict::inconclusive) {
       std::vector<SeenLaunch> behind = launches_behind(subject, watch, before, execution.shared);
@@ -164,9 +164,9 @@ Judgement judge(const Case& c, std::span<const Property* const> properties, cons
   judgement.shared = subject.log().shared();
   // What there was no memory for is not built again to see whether it would be refused.
   judgement.refused =
-      is_refused(c.kind, judgement.outcomes, true, backend.device(c.kind).empty()) &&
-      (c.kind != StepKind::decode || !subject.metadata().ok());
-  if (judgement.refused && c.kind == StepKind::decode)
+      is_refused(c.kind(), judgement.outcomes, true, backend.device(c.kind()).empty()) &&
+      (c.kind() != StepKind::decode || !subject.metadata().ok());
+  if (judgement.refused && c.kind() == StepKind::decode)
     judgement.why_refused = subject.metadata().error();
   return judgement;
 }

@@ -132,7 +132,7 @@ void Search::judge_case(std::int64_t index) {
   record.verdicts.assign(first_.size(), Verdict::inconclusive);
   if (index >= std::ssize(options_.cases))
     for (const Tag& tag : tags_) record.tags.push_back(tag.holds(c));
-  if (auto known = known_answer(index, asked, c.kind)) {
+  if (auto known = known_answer(index, asked, c.kind())) {
     keep(index, c, std::move(*known), std::move(record));
     return;
   }

@@ -23,17 +23,18 @@ bool without_keys(const Case& c) {
   return any_request(c, [](const Case&, const RequestSpec& r) { return r.kv_len == 0; });
 }
 
+bool is_decode(const Case& c) {
+  return c.kind() == StepKind::decode;
+}
+
 bool beside_a_bound(const Case& c) {
   return any_request(c, [](const Case& spec, const RequestSpec& r) {
-    for (const std::int64_t step : {spec.block_size, spec.granularity * spec.page_size})
+    const std::int64_t work = is_decode(spec) ? spec.decode().granularity * spec.page_size : 16;
+    for (const std::int64_t step : {spec.block_size, work})
       if (step > 2 && r.kv_len >= step - 1 && (r.kv_len + 1) % step <= 2 && r.kv_len % step != 0)
         return true;
     return false;
   });
-}
-
-bool is_decode(const Case& c) {
-  return c.kind == StepKind::decode;
 }
 
 std::int64_t requests_with_keys(const Case& c, std::int64_t keys) {
@@ -70,11 +71,13 @@ bool beside_the_gate(const Case& c) {
 }
 
 bool raised_elsewhere(const Case& c) {
-  return c.kernel_rows != 0 && c.kernel_rows != 4 && c.kernel_rows != 8;
+  return is_decode(c) && c.decode().kernel_rows != 0 && c.decode().kernel_rows != 4 &&
+         c.decode().kernel_rows != 8;
 }
 
 bool unusual_window(const Case& c) {
-  return c.window > 0 && c.window != 15 && c.window != 127;
+  return c.kind() == StepKind::fa && c.fa().window > 0 && c.fa().window != 15 &&
+         c.fa().window != 127;
 }
 
 constexpr StepKinds kEvery{true, true, true};
@@ -110,10 +113,10 @@ constexpr std::array kTags = {
     Tag{"a step too large to execute",
         [](const Case& c) { return why_not_executed(c).has_value(); }, kDecode, 200, true},
     Tag{"a prefill of more than 24 heads",
-        [](const Case& c) { return c.kind == StepKind::prefill && c.heads > 24; }, kPrefill, 200,
+        [](const Case& c) { return c.kind() == StepKind::prefill && c.heads > 24; }, kPrefill, 200,
         true},
     Tag{"an FA step of more than 16 heads",
-        [](const Case& c) { return c.kind == StepKind::fa && c.heads > 16; }, kFa, 200, true},
+        [](const Case& c) { return c.kind() == StepKind::fa && c.heads > 16; }, kFa, 200, true},
     Tag{"a window other than 0, 15 and 127", unusual_window, kFa, 200, true},
 };
 

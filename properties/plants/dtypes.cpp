@@ -41,7 +41,7 @@ class RouteForFp8 final : public Interposer {
 
 class CheckpointScale final : public Interposer {
   void on_tensors(const Case& c, DecodeTensors& tensors) const override {
-    if (c.dtype.kv == Dtype::bf16) tensors.kv_scale = c.kv_scale;
+    if (c.dtype.kv == Dtype::bf16) tensors.kv_scale = c.decode().kv_scale;
   }
 };
 

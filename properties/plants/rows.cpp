@@ -84,7 +84,7 @@ class PaddedLayout final : public Interposer {
 class SplitsFromCapacity final : public Interposer {
   void on_shape(const Case& c, const Batch& batch, ResolvedShape& shape) const override {
     if (shape.route != Route::split || shape.dtype.q != Dtype::fp8) return;
-    std::int64_t total = c.spare.entries;
+    std::int64_t total = c.decode().spare.entries;
     for (const RequestSpec& r : batch.requests) total += r.kv_len;
     const auto splits = plan::split_count(
         {shape.compute_units, Requests(static_cast<std::int64_t>(batch.requests.size())),

@@ -48,10 +48,9 @@ Estimate of_step(const Case& c, const Totals& t) {
   const auto heads = static_cast<double>(c.heads);
   const auto block = static_cast<double>(c.block_size);
   const double blocks = t.requests * (t.longest / block + 1);
-  e.lists = 8 * (blocks + t.keys / static_cast<double>(c.page_size) +
-                 static_cast<double>(c.spare.entries));
+  e.lists = 8 * (blocks + t.keys / static_cast<double>(c.page_size));
   e.work = t.triples * static_cast<double>(kKeyDim + kValueDim);
-  if (c.kind == StepKind::prefill) {
+  if (c.kind() == StepKind::prefill) {
     e.cache = (t.slots + block) * heads * 640;  // 192 + 128 elements of bf16
     e.query = t.rows * heads * 1024;            // Q and the new keys and values
     e.results = t.rows * heads * 128 * 12;
@@ -59,15 +58,17 @@ Estimate of_step(const Case& c, const Totals& t) {
     e.work = t.triples * 320;
     return e;
   }
-  if (c.kind == StepKind::fa) {
-    const auto dim = static_cast<double>(c.head_dim);
-    e.cache = (t.slots + block) * static_cast<double>(c.kv_heads) * dim * 8;  // host and device
-    e.query = t.rows * (heads + 2 * static_cast<double>(c.kv_heads)) * dim * 4;
+  if (c.kind() == StepKind::fa) {
+    const auto dim = static_cast<double>(c.fa().head_dim);
+    const auto kv_heads = static_cast<double>(c.fa().kv_heads);
+    e.cache = (t.slots + block) * kv_heads * dim * 8;  // host and device
+    e.query = t.rows * (heads + 2 * kv_heads) * dim * 4;
     e.results = t.rows * heads * dim * 8;
     e.reference = t.rows * heads * dim * 16;
     e.work = t.triples * 2 * dim;
     return e;
   }
+  e.lists += 8 * static_cast<double>(c.decode().spare.entries);
   const auto kernel_heads = static_cast<double>(round_up(c.heads, 16));
   e.cache = (t.slots + block) * static_cast<double>(kKeyDim * element_bytes(c.dtype.kv));
   e.query = t.rows * heads * static_cast<double>(kKeyDim * element_bytes(c.dtype.q));

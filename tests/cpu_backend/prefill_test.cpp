@@ -56,7 +56,7 @@ std::unique_ptr<Run> prepare(const std::string& line) {
                  .compute_units = run->shape.compute_units,
                  .kernel_heads = Heads(round_up(run->spec.heads, 16)),
                  .limits = limits_of(run->batch),
-                 .workspace_tokens = run->spec.workspace_tokens,
+                 .workspace_tokens = run->spec.prefill().workspace_tokens,
                  .context_plans = run->shape.path == Path::fp8_context,
                  .bound = ScratchBound::token_budget};
   Machine& m = run->machine;

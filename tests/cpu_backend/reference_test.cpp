@@ -77,7 +77,7 @@ std::unique_ptr<Step> random_step(std::mt19937_64& random) {
   c.causal = pick(0, 1, 1) == 1;
   c.planner = pick(0, 0, 0, 1) == 1 ? PlannerChoice::none : PlannerChoice::automatic;
   c.data = {static_cast<Distribution>(random() % 5), random()};
-  if (pick(0, 1) == 1) c.q_scale = 0.37F, c.kv_scale = 1.9F;
+  if (pick(0, 1) == 1) c.decode().q_scale = 0.37F, c.decode().kv_scale = 1.9F;
   auto step = try_step(c);
   if (step != nullptr) {
     const float factors[] = {0.01F, 1.0F, 1.0F, 5.0F, 60.0F};

@@ -24,7 +24,7 @@ Case case_of(std::int64_t q, std::int64_t heads) {
   c.dtype = turn % 5 == 0   ? DtypePair{Dtype::bf16, Dtype::fp8}
             : turn % 5 == 1 ? DtypePair{Dtype::fp8, Dtype::fp8}
                             : DtypePair{};
-  c.kernel_rows = turn % 7 == 0 ? 4 : 0;
+  c.decode().kernel_rows = turn % 7 == 0 ? 4 : 0;
   c.data.seed = static_cast<std::uint64_t>(turn);
   return c;
 }

@@ -25,7 +25,7 @@ constexpr std::int64_t kStandardRun = 500;  // random cases of properties/run.sh
 // Whether a decode shape refuses the case; what other kinds refuse comes out in a run.
 bool refused(const Case& c) {
   const auto batch = make_batch(c);
-  return !batch.ok() || (c.kind == StepKind::decode && !resolve_shape(c, *batch).ok());
+  return !batch.ok() || (c.kind() == StepKind::decode && !resolve_shape(c, *batch).ok());
 }
 
 std::string text_of(const std::string& path) {
@@ -93,7 +93,7 @@ TEST_CASE("regimes: the cases of each kind, taken alone, meet every quota of the
   for (std::int64_t i = 0; i < 10'000; ++i) {
     const Case c = nth_case(1, i, true);
     if (refused(c)) continue;
-    const auto kind = static_cast<std::size_t>(c.kind);
+    const auto kind = static_cast<std::size_t>(c.kind());
     ++cases[kind];
     for (const Tag& tag : all_tags()) seen[tag.name][kind] += tag.holds(c) ? 1 : 0;
   }

@@ -212,7 +212,7 @@ TEST_CASE("tensors: nothing saturates at scale 1, and a small scale is counted",
       Case c = case_of("mla1:2q2s50;dtype=fp8/fp8;arch=" + std::string(arch) +
                        ";data=" + std::string(data) + ".1");
       CHECK(saturated_elements(c, *make_batch(c)) == 0);
-      c.kv_scale = 0x1p-20F;
+      c.decode().kv_scale = 0x1p-20F;
       CHECK(saturated_elements(c, *make_batch(c)) > 0);
     }
 }
@@ -221,8 +221,8 @@ TEST_CASE("tensors: twice the scale halves the stored fp8 values, and bf16 knows
           "[judge][P16]") {
   Case c = case_of("mla1:1q1s20;dtype=bf16/fp8;arch=gfx950;data=large.2;scale=1/1");
   const Drawn once(c);
-  c.kv_scale = 2;
-  c.q_scale = 2;
+  c.decode().kv_scale = 2;
+  c.decode().q_scale = 2;
   const Drawn twice(c);
   CHECK(twice.tensors.kv_scale == 2);
   CHECK(twice.tensors.q_scale == 1);

@@ -91,7 +91,7 @@ TEST_CASE("plants: the imitated ones, and no others, change what a launch return
   for (const Plant& plant : prop::all_plants()) {
     INFO(plant.id);
     auto c = *parse_case(plant.case_line);
-    if (c.kind != StepKind::decode) c = *parse_case("mla1:2q2s9");
+    if (c.kind() != StepKind::decode) c = *parse_case("mla1:2q2s9");
     const Kept kept;
     prop::Subject subject(c, backend(), &kept);
     if (!subject.result()) continue;  // a shape without a kernel: the plant is in an earlier stage

@@ -54,7 +54,7 @@ TEST_CASE("prefill plants: each is caught by its property on its case, and by no
   std::size_t plants = 0;
   for (const Plant& plant : all_plants()) {
     const Case c = parsed(std::string(plant.case_line));
-    if (c.kind != StepKind::prefill) continue;
+    if (c.kind() != StepKind::prefill) continue;
     ++plants;
     INFO(plant.id << " " << plant.case_line);
     const Property* property = find_property(plant.property);

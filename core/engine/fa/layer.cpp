@@ -22,26 +22,27 @@ SupportedSizes supported_block_sizes() {
 }
 
 Result<Layer> resolve_layer(const Case& c) {
-  if (c.kind != StepKind::fa)
-    return unsupported("a case of kind " + std::string(name(c.kind)) + " has no FA layer", "");
+  if (c.kind() != StepKind::fa)
+    return unsupported("a case of kind " + std::string(name(c.kind())) + " has no FA layer", "");
   if (!c.dtype.both(Dtype::bf16))
     return unsupported("FA steps are bf16 only, not " + std::string(name(c.dtype.q)) + "/" +
                            std::string(name(c.dtype.kv)),
                        "");
-  if (c.heads % c.kv_heads != 0)
+  if (c.heads % c.fa().kv_heads != 0)
     return unsupported(
-        text(c.heads) + " heads do not divide among " + text(c.kv_heads) + " KV heads", "");
-  if (c.head_dim % 16 != 0)
-    return unsupported("a head of " + text(c.head_dim) + " elements is not a multiple of 16", "");
+        text(c.heads) + " heads do not divide among " + text(c.fa().kv_heads) + " KV heads", "");
+  if (c.fa().head_dim % 16 != 0)
+    return unsupported("a head of " + text(c.fa().head_dim) + " elements is not a multiple of 16",
+                       "");
   if (!supports_size(supported_block_sizes(), c.block_size))
     return unsupported("the FA cache has blocks of 16 or 32 tokens, not " + text(c.block_size),
                        "BUG-094");
   const Layer layer{.index = 0,
                     .heads = Heads(c.heads),
-                    .kv_heads = Heads(c.kv_heads),
-                    .head_dim = c.head_dim,
+                    .kv_heads = Heads(c.fa().kv_heads),
+                    .head_dim = c.fa().head_dim,
                     .block_size = c.block_size,
-                    .window = c.window};
+                    .window = c.fa().window};
   if (Status bad = refuse_varlen(layer, c.causal)) return *bad;
   return layer;
 }

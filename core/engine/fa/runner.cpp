@@ -35,7 +35,7 @@ Status check_capacity(const char* what, std::int64_t need, std::size_t have) {
 }  // namespace
 
 std::int64_t decode_threshold(const Case& c) {
-  return reorder_threshold({.backend_threshold = 1, .speculative_tokens = c.draft_tokens});
+  return reorder_threshold({.backend_threshold = 1, .speculative_tokens = c.fa().draft_tokens});
 }
 
 Result<OrderedBatch> make_ordered_batch(const Case& c) {

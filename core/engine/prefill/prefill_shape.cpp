@@ -8,8 +8,8 @@ Error unsupported(std::string why) {
 }
 
 Status check_case(const Case& c) {
-  if (c.kind != StepKind::prefill)
-    return unsupported("a case of kind " + std::string(mla::name(c.kind)) +
+  if (c.kind() != StepKind::prefill)
+    return unsupported("a case of kind " + std::string(mla::name(c.kind())) +
                        " has no prefill shape");
   if (c.dtype.q != Dtype::bf16)
     return unsupported("dtype " + std::string(mla::name(c.dtype.q)) +
@@ -36,8 +36,8 @@ Status check_requests(const Case& c, const Batch& batch) {
                    "request " + std::to_string(r) + " has " + std::to_string(n) + " keys for " +
                        std::to_string(q) + " query rows, which bring a key each",
                    "BUG-075"};
-    if (n > q && c.workspace_tokens < c.block_size)
-      return unsupported("a workspace of " + std::to_string(c.workspace_tokens) +
+    if (n > q && c.prefill().workspace_tokens < c.block_size)
+      return unsupported("a workspace of " + std::to_string(c.prefill().workspace_tokens) +
                          " tokens holds no block of " + std::to_string(c.block_size));
   }
   return std::nullopt;
@@ -73,7 +73,7 @@ Result<PrefillShape> shape_of(const Case& c, const Batch& batch, const Capabilit
   s.fp8 = fp8_variant(c.arch);
   s.causal = c.causal;
   s.block_size = c.block_size;
-  s.workspace_tokens = c.workspace_tokens;
+  s.workspace_tokens = c.prefill().workspace_tokens;
   s.fallback = capability.missing;
   for (std::string& why : why_not_this_step(c, batch)) s.fallback.push_back(std::move(why));
   s.heads = pad_heads_to(Heads(c.heads), Heads(c.heads));

@@ -41,7 +41,7 @@ std::string_view verdict_of(const prop::Judgement& judgement) {
 }
 
 std::string refusal(const Case& c, const Backend& backend, const prop::Interposer* defect) {
-  if (c.kind != StepKind::decode) return "see the properties";
+  if (c.kind() != StepKind::decode) return "see the properties";
   prop::Subject subject(c, backend, defect);
   const Error& why = subject.metadata().error();
   return why.message + (why.bug.empty() ? "" : " (" + why.bug + ")");

@@ -15,7 +15,7 @@ using device::DeviceView;
 using device::Stream;
 
 std::int64_t workspace_tokens(const Case& c) {
-  return std::min(c.workspace_tokens, fa::kContextTokensPerChunk);
+  return std::min(c.fa().workspace_tokens, fa::kContextTokensPerChunk);
 }
 
 fa::BuilderOptions options_of(const Case& c, const fa::Layer& layer) {
@@ -168,7 +168,7 @@ class Engine {
 // Parts of bf16 that a value of this request passes: partitions of a decode, or chunks of its
 // context, if all requests that are no decodes shared the workspace.
 std::int64_t merges_of(const Case& c, const RequestSpec& request, std::int64_t sharers) {
-  if (request.qo_len <= fa::decode_threshold(c) || c.window >= 0 || sharers == 0) return 1;
+  if (request.qo_len <= fa::decode_threshold(c) || c.fa().window >= 0 || sharers == 0) return 1;
   const std::int64_t chunk = std::max<std::int64_t>(workspace_tokens(c) / sharers, 1);
   return 1 + ceil_div(std::max<std::int64_t>(request.kv_len - request.qo_len, 0), chunk);
 }

@@ -135,7 +135,7 @@ EngineConfig config_of(const Case& c, const Limits& limits, const StepHooks& hoo
           .compute_units = ComputeUnits(c.compute_units),
           .kernel_heads = heads.ok() ? heads->kernel : Heads(c.heads),
           .limits = limits,
-          .workspace_tokens = c.workspace_tokens,
+          .workspace_tokens = c.prefill().workspace_tokens,
           .context_plans = c.planner == PlannerChoice::v12,
           .bound = ScratchBound::token_budget};
 }

@@ -96,6 +96,9 @@ TEST_CASE("case: a bad line names the field and the value", "[case]") {
       {"mla1:q1s1;scale=1/0", "scale", "1/0"},
       {"mla1:q1s1;scale=nan/1", "scale", "nan/1"},
       {"mla1:q1s1;head=16", "head", "16"},
+      {"mla1:q1s1;kind=extend", "kind", "extend"},
+      {"mla1:q1s1;window=x", "window", "x"},
+      {"mla1:q1s1;kind=fa;gran=0", "gran", "0"},
       {"mla1:q1s1;heads=16;heads=8", "heads", "8"},
       {"mla1:q1s1;", "", "''"},
   };
@@ -106,6 +109,41 @@ TEST_CASE("case: a bad line names the field and the value", "[case]") {
     CHECK(c.error().message.find("'" + std::string(b.field) + "'") != std::string::npos);
     CHECK(c.error().message.find(b.value) != std::string::npos);
   }
+}
+
+TEST_CASE("case: a field that the kind does not have is refused, with the kinds that have it",
+          "[case]") {
+  const auto message = [](const std::string& line) {
+    const auto c = parse_case("mla1:q1s1;" + line);
+    INFO(line);
+    REQUIRE_FALSE(c.ok());
+    return c.error().message;
+  };
+  CHECK(message("window=12") ==
+        "case field 'window' has value '12', but a case of kind decode has no such field (fa has "
+        "it)");
+  CHECK(message("workspace=7") ==
+        "case field 'workspace' has value '7', but a case of kind decode has no such field "
+        "(prefill and fa have it)");
+  for (const char* line : {"kvheads=2", "dim=64", "draft=1"})
+    for (const char* kind : {"", ";kind=decode", ";kind=prefill"})
+      CHECK(message(std::string(line) + kind).find("(fa has it)") != std::string::npos);
+  for (const char* line : {"gran=64", "split=2", "spare=1.huge", "scale=2/1", "lse=1", "qpad=4"})
+    for (const char* kind : {"prefill", "fa"}) {
+      const std::string of_kind = std::string("kind=") + kind;
+      CHECK(message(of_kind + ";" + line).find("(decode has it)") != std::string::npos);
+      CHECK(message(std::string(line) + ";" + of_kind).find("kind " + std::string(kind)) !=
+            std::string::npos);
+    }
+  for (const char* line : {"page=16", "planner=v11", "sched=3"})
+    CHECK(message(std::string(line) + ";kind=fa").find("(decode and prefill have it)") !=
+          std::string::npos);
+}
+
+TEST_CASE("case: a field that the kind does not have may be there with its default", "[case]") {
+  CHECK(parsed("mla1:q1s1;window=-1;workspace=65536;dim=128") == parsed("mla1:q1s1"));
+  CHECK(parsed("mla1:q1s1;kind=fa;gran=16;split=-1;lse=0;scale=1/1;page=1;planner=auto") ==
+        parsed("mla1:q1s1;kind=fa"));
 }
 
 TEST_CASE("batch: every layout gives each request its own blocks, shared prefixes excepted",

@@ -28,11 +28,9 @@ struct Device {
 
 Case fa_case(std::vector<RequestSpec> requests) {
   Case c;
-  c.kind = StepKind::fa;
   c.requests = std::move(requests);
   c.heads = 4;
-  c.kv_heads = 2;
-  c.head_dim = 64;
+  c.step = FaSpec{.kv_heads = 2, .head_dim = 64};
   c.block_size = 16;
   return c;
 }
@@ -40,10 +38,10 @@ Case fa_case(std::vector<RequestSpec> requests) {
 // Options that keep the workspace small.
 BuilderOptions options_of(const Case& c, std::int64_t workspace_tokens) {
   return {.threshold = decode_threshold(c),
-          .window = c.window,
+          .window = c.fa().window,
           .workspace_tokens = workspace_tokens,
-          .kv_heads = Heads(c.kv_heads),
-          .head_dim = c.head_dim};
+          .kv_heads = Heads(c.fa().kv_heads),
+          .head_dim = c.fa().head_dim};
 }
 
 // One step on a device of its own, built and run.
@@ -134,7 +132,7 @@ TEST_CASE("fa: the metadata classes have the kept fields and no other", "[fa]") 
 TEST_CASE("fa: a step of decodes copies nothing, queues nothing and waits for nothing",
           "[fa][P21][BUG-038][BUG-114]") {
   Case c = fa_case({{1, 30}, {3, 17}, {4, 40}});
-  c.draft_tokens = 3;
+  c.fa().draft_tokens = 3;
   Built b(c);
   CHECK(b.device.ledger.entries().empty());
   CHECK(b.device.stream.pending() == b.queued_by_runner);
@@ -178,7 +176,7 @@ TEST_CASE("fa: a mixed step is ordered, and each run's rows start at 0", "[fa][P
 
 TEST_CASE("fa: capture is the ordinary build", "[fa][P19]") {
   Case c = fa_case({{2, 30}, {2, 17}});
-  c.draft_tokens = 1;
+  c.fa().draft_tokens = 1;
   c.pad_requests = 2;  // two rows and two keys each
   Built b(c);
   auto captured =
@@ -324,12 +322,12 @@ TEST_CASE("fa: shapes without a kernel are refused with the value", "[fa][P28][P
     change(c);
     return resolve_layer(c).error().message;
   };
-  CHECK_THAT(message([](Case& c) { c.kv_heads = 3; }), mla::test::contains("3 KV heads"));
-  CHECK_THAT(message([](Case& c) { c.head_dim = 72; }), mla::test::contains("72"));
+  CHECK_THAT(message([](Case& c) { c.fa().kv_heads = 3; }), mla::test::contains("3 KV heads"));
+  CHECK_THAT(message([](Case& c) { c.fa().head_dim = 72; }), mla::test::contains("72"));
   CHECK_THAT(message([](Case& c) { c.block_size = 128; }), mla::test::contains("128"));
   CHECK_THAT(message([](Case& c) { c.dtype.kv = Dtype::fp8; }), mla::test::contains("bf16/fp8"));
-  CHECK_THAT(message([](Case& c) { c.kind = StepKind::decode; }), mla::test::contains("decode"));
-  CHECK_THAT(message([](Case& c) { c.causal = false, c.window = 5; }),
+  CHECK_THAT(message([](Case& c) { c.step = DecodeSpec{}; }), mla::test::contains("decode"));
+  CHECK_THAT(message([](Case& c) { c.causal = false, c.fa().window = 5; }),
              mla::test::contains("5 keys"));
 }
 

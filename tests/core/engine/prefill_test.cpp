@@ -33,7 +33,7 @@ EngineConfig config_of(const Case& c, const PrefillShape& shape, const Limits& l
           .compute_units = shape.compute_units,
           .kernel_heads = Heads(round_up(c.heads, 16)),
           .limits = limits,
-          .workspace_tokens = c.workspace_tokens,
+          .workspace_tokens = c.prefill().workspace_tokens,
           .context_plans = true,
           .bound = ScratchBound::size_query};
 }

@@ -38,12 +38,11 @@ bool holds(const std::vector<std::int32_t>& memory, const plan::PlanBuffer& fres
 // Prefill steps: some on the fp8 path, some with context, some without their plan.
 Case prefill_step(Walker& walker, std::int64_t heads) {
   Case c;
-  c.kind = StepKind::prefill;
+  c.step = PrefillSpec{.workspace_tokens = 512};
   c.arch = Arch::gfx950;
   c.compute_units = 256;
   c.dtype = {Dtype::bf16, Dtype::fp8};
   c.heads = heads;
-  c.workspace_tokens = 512;
   for (std::int64_t r = walker.below(4); r >= 0; --r) {
     const std::int64_t q = 1 + walker.below(walker.below(2) == 0 ? 8 : 600);
     c.requests.push_back({q, q + (walker.below(3) == 0 ? walker.below(900) : 0)});
@@ -124,13 +123,9 @@ void walk_prefill(std::int64_t steps) {
 // FA steps: decodes alone, or with extends and prefills, or drafts.
 Case fa_step(Walker& walker, std::int64_t window) {
   Case c;
-  c.kind = StepKind::fa;
+  c.step = FaSpec{.workspace_tokens = 64, .kv_heads = 2, .head_dim = 64, .window = window};
   c.heads = 4;
-  c.kv_heads = 2;
-  c.head_dim = 64;
   c.block_size = 16;
-  c.window = window;
-  c.workspace_tokens = 64;
   const bool decodes_only = walker.below(2) == 0;
   for (std::int64_t r = walker.below(6); r >= 0; --r) {
     const std::int64_t q = decodes_only ? 1 : 1 + walker.below(30);
@@ -144,10 +139,10 @@ class FaWalk {
   FaWalk(const Case& settings, const fa::RunnerLimits& limits)
       : runner_(limits, machine_.heap),
         builder_({.threshold = fa::decode_threshold(settings),
-                  .window = settings.window,
-                  .workspace_tokens = settings.workspace_tokens,
-                  .kv_heads = Heads(settings.kv_heads),
-                  .head_dim = settings.head_dim}),
+                  .window = settings.fa().window,
+                  .workspace_tokens = settings.fa().workspace_tokens,
+                  .kv_heads = Heads(settings.fa().kv_heads),
+                  .head_dim = settings.fa().head_dim}),
         buffers_(builder_.allocate(machine_.heap)) {}
 
   // Every list of the step, in one row; the order is the same for the same counts.

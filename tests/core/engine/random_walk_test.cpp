@@ -32,7 +32,7 @@ struct Walker {
     const PlannerChoice planners[] = {PlannerChoice::automatic, PlannerChoice::v12,
                                       PlannerChoice::none};
     c.planner = planners[below(3)];
-    c.kernel_rows = below(3) == 0 ? 4 : 0;
+    c.decode().kernel_rows = below(3) == 0 ? 4 : 0;
     return c;
   }
 

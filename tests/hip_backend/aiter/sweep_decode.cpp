@@ -39,12 +39,12 @@ Case case_of(Arch arch, const RowKey& key, std::int64_t q, const std::vector<std
   c.dtype = {key.q == ElementType::fp8 ? Dtype::fp8 : Dtype::bf16,
              key.kv == ElementType::fp8 ? Dtype::fp8 : Dtype::bf16};
   c.causal = key.causal;
-  c.need_lse = key.lse;
+  c.decode().need_lse = key.lse;
   c.planner = key.persistent ? PlannerChoice::v12 : PlannerChoice::none;
   if (key.kv == ElementType::bytes) {  // the kernel takes pages of 64 tokens
     c.page_size = 64;
     c.block_size = 64;
-    c.granularity = 1;
+    c.decode().granularity = 1;
   }
   return c;
 }
@@ -59,11 +59,11 @@ std::vector<RowCase> cases_of(Arch arch, const RowKey& key) {
   std::vector<RowCase> out;
   for (const std::int64_t q : lengths) {
     RowCase split{.spec = case_of(arch, key, q, {300, 337})};
-    if (key.q == ElementType::fp8) split.spec.q_scale = 0.5F;
-    if (key.kv == ElementType::fp8) split.spec.kv_scale = 0.75F;
+    if (key.q == ElementType::fp8) split.spec.decode().q_scale = 0.5F;
+    if (key.kv == ElementType::fp8) split.spec.decode().kv_scale = 0.75F;
     RowCase whole{.spec = case_of(arch, key, q, {40, 70, 40})};
     whole.spec.compute_units = 64;
-    whole.spec.max_split = 1;
+    whole.spec.decode().max_split = 1;
     if (!key.persistent) whole.splits = 1;
     if (key.cprr) {
       split.ranks = 1;
@@ -140,17 +140,17 @@ ResolvedShape shape_of(const Case& spec, const RowKey& key, std::int64_t splits)
   s.fp8 = fp8_variant(spec.arch);
   s.heads = {Heads(spec.heads), Heads(spec.heads), PadKind::none};
   s.causal = spec.causal;
-  s.final_lse = spec.need_lse;
+  s.final_lse = spec.decode().need_lse;
   s.route = key.persistent ? Route::persistent : Route::split;
   s.max_qo_len = 0;
   for (const RequestSpec& r : spec.requests) s.max_qo_len = std::max(s.max_qo_len, r.qo_len);
   s.uniform_qo_len = s.max_qo_len;
   for (const RequestSpec& r : spec.requests)
     if (r.qo_len != s.max_qo_len) s.uniform_qo_len = -1;
-  s.max_split = spec.max_split;
+  s.max_split = spec.decode().max_split;
   s.block_size = spec.block_size;
   s.page_size = spec.page_size;
-  s.granularity = spec.granularity;
+  s.granularity = spec.decode().granularity;
   s.kernel.masks = !(spec.arch == Arch::gfx942 && key.persistent && spec.heads == 128);
   if (key.persistent) {
     const auto plan = resolve_plan_shape(s.plan_key());

@@ -156,7 +156,7 @@ std::vector<Verdict> judge_prefill_row(Arch arch, const ManifestRow& row,
   }
   for (const std::int64_t units : {1, 6}) {
     Case c = case_of(arch, 2, {{300, 300}, {40, 40}});
-    c.kind = StepKind::prefill;
+    c.step = PrefillSpec{};
     verdicts.push_back({format_case(c) + " units=" + std::to_string(units),
                         judge_with_plan(c, units, row.key.causal, *installation)});
   }

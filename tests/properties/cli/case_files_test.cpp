@@ -20,7 +20,7 @@ std::vector<Case> shipped(const std::string& name) {
 
 // Whether the claim that looks closest at this kind of step has something to say about the case.
 bool is_judged(const Case& c, const Backend& backend) {
-  const char* id = c.kind == StepKind::prefill ? "P05" : "P04";
+  const char* id = c.kind() == StepKind::prefill ? "P05" : "P04";
   const prop::Property* property = prop::find_property(id);
   const auto judgement = prop::judge(c, {&property, 1}, backend, nullptr);
   return judgement.outcomes.front().verdict == prop::Verdict::pass;
@@ -60,7 +60,7 @@ TEST_CASE("shipped cases: every case of every theme can be planned", "[cli][fixt
     if (entry.path().extension() != ".txt" || name == "refused.txt") continue;
     ++files;
     for (const Case& c : shipped(name)) {
-      if (c.kind != StepKind::decode) {
+      if (c.kind() != StepKind::decode) {
         INFO(name << ": " << format_case(c));
         CHECK(is_judged(c, *backend));
         continue;

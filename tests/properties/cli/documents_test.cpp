@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "core/case/case.hpp"
@@ -43,13 +44,17 @@ TEST_CASE("documents: every case line in README and docs parses", "[cli][docs]")
   CHECK(lines >= 12);
 }
 
-TEST_CASE("documents: docs/cases.md lists every field with its default", "[cli][docs]") {
+TEST_CASE("documents: docs/cases.md lists every field with its kinds and its default",
+          "[cli][docs]") {
   const std::string text = text_of(MLA_ROOT "/docs/cases.md");
-  // One row of a table: | `field` | values | `default` | meaning |
-  const std::regex row("\\n\\| `([a-z]+)` \\|[^|]*\\| `([^`|]+)` \\|");
+  // One row of a table: | `field` | kinds | values | `default` | meaning |
+  const std::regex row("\\n\\| `([a-z]+)` \\| ([a-z, ]+) \\|[^|]*\\| `([^`|]+)` \\|");
   std::map<std::string, std::string> defaults;
-  for (std::sregex_iterator it(text.begin(), text.end(), row), end; it != end; ++it)
-    defaults[(*it)[1]] = (*it)[2];
+  std::map<std::string, std::string> kinds;
+  for (std::sregex_iterator it(text.begin(), text.end(), row), end; it != end; ++it) {
+    kinds[(*it)[1]] = (*it)[2];
+    defaults[(*it)[1]] = (*it)[3];
+  }
 
   // The line with all defaults written out is the line without any field.
   std::string full = "mla1:1q1s1";
@@ -61,15 +66,27 @@ TEST_CASE("documents: docs/cases.md lists every field with its default", "[cli][
   CHECK(*spelled == *parse_case("mla1:1q1s1"));
 
   // And no field that the parser knows is missing: the printed line of a case that differs from
-  // every default names them all.
-  const auto all = parse_case(
-      "mla1:1q1s1;page=16;planner=v11;pad=1;spare=1.huge;scale=2/2;lse=1;origin=1;sched=1;kind=fa;"
-      "workspace=1;kvheads=2;dim=64;window=1");
-  REQUIRE(all);
-  const std::string line = format_case(*all);
-  const std::regex key(";([a-z]+)=");
-  for (std::sregex_iterator it(line.begin(), line.end(), key), end; it != end; ++it) {
-    INFO("field " << (*it)[1].str());
-    CHECK(defaults.contains((*it)[1]));
+  // every default of its kind names them all.
+  const std::map<std::string, std::string> fields_of{
+      {"decode",
+       "page=16;planner=v11;pad=1;spare=1.huge;scale=2/2;lse=1;origin=1;sched=1;qpad=4;gran=1;"
+       "split=1"},
+      {"prefill", "kind=prefill;page=16;planner=v11;pad=1;origin=1;sched=1;workspace=1"},
+      {"fa", "kind=fa;pad=1;origin=1;workspace=1;kvheads=2;dim=64;window=1;draft=1"}};
+  for (const auto& [kind, fields] : fields_of) {
+    const auto all = parse_case("mla1:1q1s1;" + fields);
+    REQUIRE(all);
+    const std::string line = format_case(*all);
+    const std::regex key(";([a-z]+)=");
+    std::set<std::string> named{"kind"};
+    for (std::sregex_iterator it(line.begin(), line.end(), key), end; it != end; ++it)
+      named.insert((*it)[1]);
+    if (kind != "decode") named.erase("gran"), named.erase("split");  // in every line
+    for (const auto& [field, owners] : kinds) {
+      INFO(kind << ", field " << field << " of " << owners);
+      CHECK((named.erase(field) == 1) ==
+            (owners == "all" || (" " + owners + ",").find(" " + kind + ",") != std::string::npos));
+    }
+    CHECK(named.empty());
   }
 }

@@ -35,7 +35,7 @@ template <class F>
 void for_each_drawn(int count, F visit) {
   for (std::uint64_t seed = 0; count > 0; ++seed) {
     const Case c = random_case(seed, static_cast<int>(seed % 101));
-    if (c.kind != StepKind::fa) continue;
+    if (c.kind() != StepKind::fa) continue;
     visit(c);
     --count;
   }

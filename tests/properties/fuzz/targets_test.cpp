@@ -46,7 +46,7 @@ TEST_CASE("fuzz: random bytes reach every kind of step and both planners' routes
     const auto bytes = random_bytes(random);
     ByteChoices choices(bytes);
     const Case c = draw_case(choices, random_domain(60));
-    kinds.insert(c.kind);
+    kinds.insert(c.kind());
     planners.insert(c.planner);
   }
   CHECK(kinds.size() == 3);

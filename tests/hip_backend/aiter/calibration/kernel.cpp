@@ -107,10 +107,10 @@ std::vector<Case> calibration_cases(Arch arch, const RowKey& key) {
   base.dtype = {key.q == ElementType::fp8 ? Dtype::fp8 : Dtype::bf16,
                 key.kv == ElementType::bf16 ? Dtype::bf16 : Dtype::fp8};
   base.causal = key.causal;
-  base.need_lse = key.lse;
+  base.decode().need_lse = key.lse;
   base.planner = PlannerChoice::v12;
   base.compute_units = 4;
-  base.granularity = 1;
+  base.decode().granularity = 1;
   if (key.kv == ElementType::bytes) {
     base.dtype.kv = Dtype::bf16;
     base.page_size = base.block_size = 64;
