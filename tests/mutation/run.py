@@ -12,20 +12,23 @@ fixtures/mutation_survivors.json.
     tests/mutation/run.py --sample 0 core/plan/v12_serial.cpp   # every mutant of one file
     tests/mutation/run.py --sample 0 core/plan/sizes.cpp:66     # of one line
     tests/mutation/run.py --seed 2 --sample 50 core/paging
+    tests/mutation/run.py --shard 1/4 --record 1.json   # every fourth of the sample
+    tests/mutation/run.py --merge 1.json 2.json 3.json 4.json
 
-Exit: 0 all killed or explained, 1 some survived, 2 usage, 3 the unchanged sources do not pass.
+Exit: 0 all killed or explained, 1 some survived, 2 usage, 3 the unchanged sources do not pass,
+4 a shard of a merge is not there, or the time was over.
 """
 import argparse
 import hashlib
 import json
 import pathlib
-import random
 import shutil
 import sys
 import time
 
 from judges import JUDGES
 from mutants import Explained, mutants_of
+from shards import Refused, choose, merge, parse_shard, record, summary
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "mutation"
@@ -110,23 +113,45 @@ def judge_one(judge, sources, journal, mutant):
 
 
 def judge_all(judge, sources, journal, chosen, minutes):
+    """The tally, and a line for each mutant that survived or is explained."""
     explained = Explained(ROOT / "fixtures" / "mutation_survivors.json")
     start, tally = time.monotonic(), {"killed": 0, "explained": 0, "survived": 0, "not viable": 0}
+    lines = []
     for count, mutant in enumerate(chosen, 1):
         if minutes and time.monotonic() - start > 60 * minutes:
+            print(f"the time was over when {count - 1} of {len(chosen)} were judged", flush=True)
             break
         result = judge_one(judge, sources, journal, mutant)
         if result == "survived":
             why = explained.reason(mutant)
             result = "explained" if why else "survived"
-            print(f"{result.upper()} {mutant}" + (f": {why}" if why else ""), flush=True)
+            lines.append(f"{result.upper()} {mutant}" + (f": {why}" if why else ""))
+            print(lines[-1], flush=True)
         tally[result if result in tally else "killed"] += 1
-        print(f"{count}/{len(chosen)} {result}: {mutant.file}:{mutant.line}", file=sys.stderr,
-              flush=True)
-    return tally
+        each = (time.monotonic() - start) / count
+        print(f"{count}/{len(chosen)} {result}: {mutant.file}:{mutant.line}; {each:.1f} s each, "
+              f"{each * (len(chosen) - count) / 60:.0f} min left", file=sys.stderr, flush=True)
+    return tally, lines
 
 
-def main():
+def merge_records(paths):
+    tally, total, lines, missing = merge(paths)
+    print(*lines, sep="\n", end="\n" if lines else "")
+    text, code = summary(tally, total)
+    print(text)
+    if missing:
+        print(f"not there, or ended early: {' '.join(missing[:20])}", file=sys.stderr)
+    return code or (4 if missing else 0)
+
+
+def run_identity(arguments, mutants):
+    """What decides about the verdicts of a run: its options, and every mutant with its place."""
+    text = "\n".join(f"{m} {m.begin}" for m in mutants)
+    return {"judge": arguments.judge, "sample": arguments.sample, "seed": arguments.seed,
+            "short": arguments.short, "mutants": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("paths", nargs="*", help="files, lines of files, or folders below the root")
     parser.add_argument("--judge", choices=sorted(JUDGES), default="tests")
@@ -137,32 +162,49 @@ def main():
                         help="properties: the first 100 random cases only, a lower bound")
     parser.add_argument("--fresh", action="store_true", help="forget what was judged before")
     parser.add_argument("--list", action="store_true", help="print the mutants, judge none")
-    arguments = parser.parse_args()
+    parser.add_argument("--shard", default="1/1", help="judge the i-th of n shares, as 1/4")
+    parser.add_argument("--record", help="also write the tally to this file, for --merge")
+    parser.add_argument("--merge", nargs="+", metavar="FILE", help="one report of these records")
+    return parser.parse_args()
+
+
+def run(arguments):
+    if arguments.merge:
+        return merge_records(arguments.merge)
+    shard = parse_shard(arguments.shard)
     kind = JUDGES[arguments.judge]
     sources = copy_sources()
     mutants = all_mutants(arguments.paths or kind.default, sources)
     if mutants is None:
         return 2
-    chosen = list(mutants)
-    random.Random(arguments.seed).shuffle(chosen)
-    if arguments.sample > 0:
-        chosen = chosen[: arguments.sample]
+    chosen = choose(mutants, arguments.seed, arguments.sample, shard)
     if arguments.list:
-        print(*chosen, sep="\n")
+        print(*chosen, sep="\n", end="\n" if chosen else "")
         return 0
+    if arguments.record:
+        pathlib.Path(arguments.record).touch()
     judge = kind(sources, {m.file for m in chosen}, arguments.seed, arguments.short)
     if not judge.baseline():
         print("the unchanged sources do not pass", file=sys.stderr)
         return 3
     name = arguments.judge + ("_short" if arguments.short else "")
     journal = Journal(name, arguments.seed, arguments.fresh)
-    tally = judge_all(judge, sources, journal, chosen, arguments.minutes)
-    judged = tally["killed"] + tally["explained"] + tally["survived"]
-    score = 100 * (judged - tally["survived"]) / judged if judged else 0
-    print(f"{judged} mutants of {len(mutants)} judged, {tally['not viable']} did not compile: "
-          f"{tally['killed']} killed, {tally['explained']} explained, {tally['survived']} survived; "
-          f"killed or explained {score:.1f} %")
-    return 1 if tally["survived"] else 0
+    tally, lines = judge_all(judge, sources, journal, chosen, arguments.minutes)
+    if arguments.record:
+        what = run_identity(arguments, mutants)
+        pathlib.Path(arguments.record).write_text(
+            json.dumps(record(what, shard, len(mutants), len(chosen), tally, lines)) + "\n")
+    text, code = summary(tally, len(mutants))
+    print(text)
+    return code or (4 if sum(tally.values()) < len(chosen) else 0)
+
+
+def main():
+    try:
+        return run(parse_arguments())
+    except (Refused, OSError) as why:
+        print(why, file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":
