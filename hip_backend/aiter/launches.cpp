@@ -12,6 +12,13 @@ Address address(const T* pointer) {
   return std::bit_cast<Address>(pointer);
 }
 
+// A work whose pages run backwards is a fault that admission has reported, and goes on as one
+// without keys; AITER's kernels would read what lies before its pages.
+bool is_admitted(const Admission& admission, const plan::Plan& plan, std::int64_t work) {
+  const plan::WorkItem item = plan.work(work);
+  return admission.skip[static_cast<std::size_t>(work)] == 0 && item.kv_end >= item.kv_begin;
+}
+
 }  // namespace
 
 DecodeKernargs common_kernargs(const Selection& selection, const Stage1Input& input,
@@ -62,8 +69,7 @@ WorkList admitted_works(const Stage1Input& input) {
     const auto at = static_cast<std::int64_t>(slot);
     if (input.admission.skip_slot[slot] == 0)
       for (std::int64_t w = plan.work_indptr.at(at); w < plan.work_indptr.at(at + 1); ++w)
-        if (input.admission.skip[static_cast<std::size_t>(w)] == 0)
-          list.items.push_back(plan.work(w));
+        if (is_admitted(input.admission, plan, w)) list.items.push_back(plan.work(w));
     list.indptr.push_back(static_cast<std::int32_t>(list.items.size()));
   }
   return list;

@@ -182,7 +182,8 @@ Outcome check(Subject& subject, const Damage& damage, std::int64_t work) {
     return failed(name + " is valid for plan_check");
   const auto result = run_decode(subject.backend(), {damaged, *subject.tensors()},
                                  {.schedule_seed = subject.spec().schedule_seed}, subject.hooks());
-  if (!result) return passed();  // refused as a whole, with a reason
+  if (!result && result.error().code != ErrorCode::fault) return passed();  // refused as a whole
+  if (!result) return failed(name + " breaks the launch: " + result.error().message);
   if (result->faults.empty()) return failed(name + " is run without a fault");
   if (!damage.of_work) return passed();
   if (const auto why = others_change(subject, *result, requests))

@@ -79,12 +79,10 @@ std::vector<std::size_t> explain_failure(const Ledger& ledger, const Property& p
   return known;
 }
 
-// A skip because of a launch that failed is a failure, and so is a pass for which none gave a
-// result. What passes beside others that did is about plans that fail on purpose (P39), or about
-// builds alone (P21).
+// A pass or a skip beside a launch that failed is a failure, whatever else ran. A backend that
+// meets a damaged plan reports faults or refuses; its launch does not fail.
 Outcome unless_a_launch_failed(Outcome outcome, const Execution& execution) {
-  const bool silent =
-      outcome.verdict == Verdict::skip || (outcome.verdict == Verdict::pass && !execution.executed);
+  const bool silent = outcome.verdict == Verdict::skip || outcome.verdict == Verdict::pass;
   if (execution.failed.empty() || !silent) return outcome;
   return failed("a launch failed: " + execution.failed);
 }

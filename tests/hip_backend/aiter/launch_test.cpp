@@ -31,7 +31,9 @@ struct Seen {
   [[nodiscard]] const Recorded& launch(std::size_t i) const { return device->launches.at(i); }
 };
 
-Seen see_with(const char* line, AiterOptions options) {
+using Change = void (*)(plan::Plan&);
+
+Seen see_with(const char* line, AiterOptions options, Change change = nullptr) {
   Seen seen;
   std::string reason;
   const auto spec = parse_case(line);
@@ -39,6 +41,7 @@ Seen see_with(const char* line, AiterOptions options) {
   seen.step = hip::test::try_step(*spec, reason);
   INFO(reason);
   REQUIRE(seen.step != nullptr);
+  if (change != nullptr) change(*seen.step->metadata.plan);
   seen.device = std::make_unique<RecordingDevice>("gfx942");
   const auto installation = Installation::of({{Arch::gfx942, *parse_manifest(kManifest, "m")}},
                                              {{"a.co", {std::byte{1}}}});
@@ -94,6 +97,19 @@ TEST_CASE("aiter launch: with a plan, one workgroup for each slot, and its works
   CHECK(seen.device->memory<std::int32_t>(l.at(0x40), 3) == std::vector<std::int32_t>{0, 300, 600});
   CHECK(seen.device->memory<std::int32_t>(l.at(0xD0), 3) == std::vector<std::int32_t>{0, 3, 6});
   CHECK(seen.device->memory<std::int32_t>(l.at(0x60), 2) == std::vector<std::int32_t>{1, 1});
+}
+
+TEST_CASE("aiter launch: a work whose pages run backwards is left out") {
+  const Seen seen = see_with("mla1:2q1s20;cu=2", {}, [](plan::Plan& plan) {
+    plan::WorkItem item = plan.work(0);
+    item.kv_end = item.kv_begin - 1;
+    plan.set_work(0, item);
+  });
+  const auto meta = seen.device->memory<std::uint64_t>(seen.launch(0).at(0xE0), 2);
+  const auto indptr = seen.device->memory<std::int32_t>(meta[0], 3);
+  CHECK(indptr == std::vector<std::int32_t>{0, 0, 1});
+  const auto work = seen.device->memory<std::int32_t>(meta[1], 8);
+  CHECK(work[0] == 1);
 }
 
 TEST_CASE("aiter launch: direct works are asked again, as partial ones, for their LSE") {
