@@ -82,8 +82,10 @@ struct Worker {
     std::fill(group.lds.begin(), group.lds.end(), std::byte{0xa5});
     std::fill(scratch.begin(), scratch.end(), std::byte{0xa5});
     const Checks& checks = launch.request->options.checks;
-    const std::unique_ptr<Checker> checker =
-        checks.any_per_instruction() ? std::make_unique<Checker>(group, checks) : nullptr;
+    if (checks.any_per_instruction() && !checker) {
+      checker = std::make_unique<Checker>(group, checks);
+    }
+    if (checker) checker->start_group();
     group.checker = checker.get();
     group.late = late.get();
     group.races = launch.races.get();
@@ -108,11 +110,13 @@ struct Worker {
     }
     for (std::size_t k = 0; k < group.executed.size(); ++k) launch.executed[k] += group.executed[k];
     launch.report.statistics.add(group.statistics);
+    if (checker) launch.report.findings_dropped += checker->repeated();
   }
 
   std::vector<std::unique_ptr<Wave>> storage;
   std::vector<std::byte> scratch;
   std::unique_ptr<LateMemory> late;  // null: memory answers at once
+  std::unique_ptr<Checker> checker;  // null: no check wants to see every instruction
   Group group;
 };
 

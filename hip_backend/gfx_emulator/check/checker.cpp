@@ -1,6 +1,7 @@
 #include "hip_backend/gfx_emulator/check/checker.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
 #include "hip_backend/gfx_emulator/exec/scheduler.hpp"
@@ -10,7 +11,19 @@
 namespace mla::gfx {
 
 Checker::Checker(Group& group, const Checks& checks) : checks_(checks), waves_(group.waves.size()) {
-  lds_.resize(group.lds_size / 4 + 1);
+  dwords_.resize(group.lds_size / 4 + 1);
+}
+
+void Checker::start_group() {
+  serial_ = epoch_begin_ = 0;
+  bytes_.resize(0);
+  dwords_.forget();
+  constexpr std::uint32_t half_of_all_epochs = 1U << (31 - tag::epoch_shift);
+  if (++epoch_ < half_of_all_epochs) return;
+  epoch_ = 1;
+  const std::size_t count = dwords_.size();
+  dwords_.resize(0);
+  dwords_.resize(count);
 }
 
 void Checker::start_wave(const Wave& wave) {
@@ -18,6 +31,10 @@ void Checker::start_wave(const Wave& wave) {
   const Register fresh = checks_.uninitialised ? unwritten : Register{0};
   info.vector.fill(fresh);
   info.scalar.fill(0);
+  info.loading.fill(0);
+  for (Queue* const queue : {&info.vm, &info.lgkm, &info.smem, &info.flat_vm, &info.flat_lgkm}) {
+    *queue = {};
+  }
   info.bits.reset(!checks_.uninitialised);
   const Kernel& kernel = *wave.group->launch->kernel;
   const unsigned ids = static_cast<unsigned>(
@@ -28,18 +45,18 @@ void Checker::start_wave(const Wave& wave) {
 }
 
 bool Checker::is_new(const Wave& w, const Inst& inst, Problem problem) {
-  if (seen_.insert(std::uint64_t{inst.at} << 8 | static_cast<std::uint64_t>(problem)).second) {
-    return true;
+  if (seen_.empty()) seen_.resize(w.group->launch->object->instructions().size());
+  std::uint32_t& seen = seen_[w.group->launch->object->index_at(inst.at)];
+  const std::uint32_t bit = 1U << static_cast<unsigned>(problem);
+  if ((seen & bit) != 0) {
+    ++repeated_;
+    return false;
   }
-  Launch& launch = *w.group->launch;
-  const std::lock_guard lock(launch.mutex);
-  ++launch.report.findings_dropped;
-  return false;
+  seen |= bit;
+  return true;
 }
 
-void Checker::before(Wave& w, const Inst& inst) {
-  ++serial_;  // one for the instruction: ds_write2 comes to lds_access() twice
-  if (inst.kind == Class::wait) return wait(inst, waves_[w.number]);
+void Checker::examine(Wave& w, const Inst& inst) {
   copies_undefined_ = checks_.uninitialised && copies_undefined(w, inst);
   upper_undefined_ = checks_.uninitialised && upper_undefined(w, inst);
   for (unsigned k = 0; k < inst.src.size(); ++k) {
@@ -81,9 +98,9 @@ bool Checker::upper_undefined(const Wave& w, const Inst& inst) const {
 // their bit of a carry or a selection.
 void Checker::check_bits(Wave& w, const Inst& inst) {
   WaveInfo& info = waves_[w.number];
-  const char* used = info.bits.before(w, inst);
+  const char* flag = info.bits.before(w, inst);
   const bool followed = DefinedBits::follows(w, inst);
-  std::string name = used != nullptr ? used : "";
+  std::string name = flag != nullptr ? flag : "";
   for (unsigned k = 0; name.empty() && !followed && k < inst.src.size(); ++k) {
     const auto [skip, used] = used_part(inst, k);
     const unsigned width = skip + used;
@@ -99,8 +116,8 @@ void Checker::check_bits(Wave& w, const Inst& inst) {
                  name + " is read before anything was written to it");
 }
 
-void Checker::after(Wave& w, const Inst& inst) {
-  if (!suspects_.empty()) judge_writes(w, inst);
+void Checker::note_results(Wave& w, const Inst& inst) {
+  if (inst.kind == Class::wait) return;
   WaveInfo& info = waves_[w.number];
   if (copies_undefined_) {
     mark_unwritten(w, info, inst.dst, inst.width[0]);
@@ -112,7 +129,6 @@ void Checker::after(Wave& w, const Inst& inst) {
   }
   if (checks_.uninitialised) info.bits.after(inst);
   if (inst.sdst != code::none && inst.kind != Class::mfma) mark_written(info, inst.sdst, 2);
-  if (counts_as_memory(inst.kind)) begin_operation(inst, info);
 }
 
 void Checker::begin_operation(const Inst& inst, WaveInfo& info) {
@@ -120,6 +136,7 @@ void Checker::begin_operation(const Inst& inst, WaveInfo& info) {
   Operation operation;
   operation.serial = serial_;
   operation.at = inst.at;
+  operation.to_lds = std::exchange(writes_lds_, false);
   if (inst.dst != code::none) {
     const unsigned first = scalar ? inst.dst : inst.dst - 256U, end = scalar ? scalars : vectors;
     operation.first = static_cast<std::uint16_t>(std::min(first, end));
@@ -128,18 +145,19 @@ void Checker::begin_operation(const Inst& inst, WaveInfo& info) {
     Register* const registers = scalar ? info.scalar.data() : info.vector.data();
     for (unsigned k = first; k < std::min(first + inst.width[0], end); ++k) {
       registers[k] = static_cast<Register>(registers[k] + (flat ? 2 : 1) * one_pending);
+      if (scalar) info.loading[k / 64] |= std::uint64_t{1} << k % 64;
     }
   }
   if (flat) {
-    info.flat_vm.items.push_back(operation);
-    info.flat_lgkm.items.push_back(operation);
+    info.flat_vm.add(operation);
+    info.flat_lgkm.add(operation);
   } else if (scalar) {
-    info.smem.items.push_back(operation);
+    info.smem.add(operation);
   } else if (inst.kind == Class::lds) {
-    info.lgkm.items.push_back(operation);
+    info.lgkm.add(operation);
     retire(info.lgkm, WaitCounts::most_lgkm, info.vector.data());
   } else {
-    info.vm.items.push_back(operation);
+    info.vm.add(operation);
     retire(info.vm, WaitCounts::most_vm, info.vector.data());
   }
 }
@@ -168,6 +186,7 @@ void Checker::wait(const Inst& inst, WaveInfo& info) {
   if (lgkm != 0) return;
   retire(info.flat_lgkm, 0, info.vector.data());
   retire(info.smem, 0, info.scalar.data());
+  info.loading.fill(0);
 }
 
 void Checker::retire(Queue& queue, std::size_t left, Register* registers) {
@@ -177,6 +196,7 @@ void Checker::retire(Queue& queue, std::size_t left, Register* registers) {
       registers[k] = static_cast<Register>(registers[k] - one_pending);
     }
     queue.arrived = operation.serial;
+    queue.writes -= operation.to_lds ? 1 : 0;
   }
   if (queue.size() == 0) {
     queue.items.clear();

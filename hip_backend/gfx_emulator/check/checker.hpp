@@ -1,5 +1,6 @@
 // Owns: the optional checks of one workgroup: results used before s_waitcnt, registers and LDS read
-// before written, and LDS races between waves.
+// before written, and LDS races between waves. One object serves the workgroups of one host thread,
+// one after the other.
 //
 // Waits: each wave keeps its outstanding operations. vmcnt counts loads, stores and loads to LDS in
 // order; lgkmcnt counts LDS operations in order. Scalar loads come back in any order and are done
@@ -10,18 +11,24 @@
 // workgroup; one that is accessed in part remembers them for each byte. Lanes of one wave never
 // race with each other, nor do atomics. A store that changes nothing is none either: compilers let
 // several waves write what they all have.
+//
+// Most instructions name only registers of which there is nothing to say, and most LDS accesses are
+// of cells that were written before the last barrier: both are recognised first, by masks and by
+// serial numbers, and go no further. What remains takes the exact way.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "hip_backend/gfx_emulator/check/defined_bits.hpp"
+#include "hip_backend/gfx_emulator/check/effects.hpp"
+#include "hip_backend/gfx_emulator/check/lds_cells.hpp"
 #include "hip_backend/gfx_emulator/exec/access.hpp"
 #include "hip_backend/gfx_emulator/exec/wave.hpp"
+#include "hip_backend/gfx_emulator/isa/registers.hpp"
 
 namespace mla::gfx {
 
@@ -29,13 +36,30 @@ class Checker {
  public:
   Checker(Group& group, const Checks& checks);
 
+  void start_group();
   void start_wave(const Wave& wave);  // after the initial registers have been set
-  void before(Wave& wave, const Inst& inst);
-  void after(Wave& wave, const Inst& inst);
+  void before(Wave& wave, const Inst& inst) {
+    ++serial_;  // one for the instruction: ds_write2 comes to lds_access() twice
+    WaveInfo& info = waves_[wave.number];
+    if (inst.kind == Class::wait) return wait(inst, info);
+    plain_ = is_plain(wave, inst, info);
+    if (!plain_) examine(wave, inst);
+  }
+  void after(Wave& wave, const Inst& inst) {
+    if (!suspects_.empty()) judge_writes(wave, inst);
+    if (!plain_) note_results(wave, inst);
+    if (counts_as_memory(inst.kind)) begin_operation(inst, waves_[wave.number]);
+  }
   // Called by the instruction while it runs, for the lanes of `mask`.
   void lds_access(Wave& wave, const Inst& inst, const std::uint32_t* offsets, std::uint64_t mask,
                   std::uint32_t size, Intent intent);
-  void barrier_passed() { ++epoch_; }
+  void barrier_passed() {
+    ++epoch_;
+    epoch_begin_ = serial_;
+  }
+  [[nodiscard]] std::uint64_t repeated() const {
+    return repeated_;
+  }  // findings, not reported again
 
  private:
   static constexpr unsigned vectors = 512, scalars = 128;
@@ -44,6 +68,7 @@ class Checker {
     std::uint16_t first = 0, count = 0;
     std::uint32_t serial = 0;
     std::uint32_t at = 0;  // the instruction
+    bool to_lds = false;
     [[nodiscard]] bool writes(unsigned reg) const { return reg - first < count; }
   };
   // First in, first out.
@@ -51,6 +76,11 @@ class Checker {
     std::vector<Operation> items;
     std::size_t begin = 0;      // what is before has arrived
     std::uint32_t arrived = 0;  // the serial up to which everything has
+    std::uint32_t writes = 0;   // of what is outstanding: to LDS
+    void add(const Operation& operation) {
+      items.push_back(operation);
+      writes += operation.to_lds ? 1 : 0;
+    }
     [[nodiscard]] std::size_t size() const { return items.size() - begin; }
   };
   // A register: bit 0 while nothing was written to it (vector registers; scalar ones know it bit by
@@ -60,27 +90,42 @@ class Checker {
   struct WaveInfo {
     std::array<Register, vectors> vector;
     std::array<Register, scalars> scalar;
-    DefinedBits bits;  // scalar registers, bit by bit
+    std::array<std::uint64_t, 2> loading;  // scalar registers with an outstanding operation
+    DefinedBits bits;                      // scalar registers, bit by bit
     Queue vm, lgkm, smem;
     Queue flat_vm, flat_lgkm;  // the same operations, by what they wait for
   };
-  // What a dword of LDS remembers, or a byte of it.
-  struct Cell {
-    std::uint32_t write = 0;   // a tag; 0: never written
-    std::uint32_t serial = 0;  // of the last write; of a split dword the index of its bytes' cells
-    std::uint32_t writer_at = 0;
-    std::uint32_t read = 0;  // a tag
-    std::uint32_t reader_at = 0;
-  };
   // Bytes of LDS that one lane accesses and one cell stands for.
   struct Spot {
+    LdsCells* cells;
     std::uint32_t cell, begin, size;
     int lane;
   };
 
+  // Nothing is to be said of any register that the instruction names.
+  bool is_plain(const Wave& wave, const Inst& inst, const WaveInfo& info) {
+    if (info.bits.scc_undefined()) return false;
+    // In the gpr index mode the operands are not those of the code.
+    const bool moved = wave.gpr_index != 0 && inst.is_vector;
+    if (moved) moved_ = effects_of(inst);
+    const Effects& effects =
+        moved ? moved_ : effects_.of(static_cast<std::size_t>(&inst - wave.code), inst);
+    const auto& partly = info.bits.registers();
+    std::uint64_t any = (effects.scalars[0] & (partly[0] | info.loading[0])) |
+                        (effects.scalars[1] & (partly[1] | info.loading[1]));
+    for (unsigned n = 0; n < effects.spans; ++n) {
+      const Effects::Span span = effects.vectors[n];
+      for (unsigned k = span.first; k < unsigned{span.first} + span.count; ++k) {
+        any |= info.vector[k];
+      }
+    }
+    return any == 0;
+  }
+  void examine(Wave& wave, const Inst& inst);       // before it runs
+  void note_results(Wave& wave, const Inst& inst);  // after it ran
   void wait(const Inst& inst, WaveInfo& info);
   void begin_operation(const Inst& inst, WaveInfo& info);
-  void retire(Queue& queue, std::size_t left, Register* registers);
+  static void retire(Queue& queue, std::size_t left, Register* registers);
   enum class Use : std::uint8_t { read, copy, write };
   void check_operand(Wave& wave, const Inst& inst, std::uint16_t operand, unsigned width, Use use);
   void check_bits(Wave& wave, const Inst& inst);
@@ -94,8 +139,13 @@ class Checker {
   };
   [[nodiscard]] static Outstanding outstanding_on(const WaveInfo& info, bool vector, unsigned reg,
                                                   Class spared);
-  void visit_dword(Wave& wave, const Inst& inst, const Spot& spot, Intent intent);
-  void split(std::uint32_t dword);
+  [[nodiscard]] std::uint32_t settled() const;
+  template <std::uint32_t Dwords>
+  std::uint64_t settled_lanes(Wave& wave, const Inst& inst, const std::uint32_t* offsets,
+                              std::uint64_t mask, Intent intent);
+  void visit_dword(Wave& wave, const Inst& inst, std::uint32_t begin, std::uint32_t size, int lane,
+                   Intent intent);
+  std::uint32_t split(std::uint32_t dword);
   void read_cell(Wave& wave, const Inst& inst, const Spot& spot);
   void blame_read(Wave& wave, const Inst& inst, const Spot& spot);
   void write_cell(Wave& wave, const Inst& inst, const Spot& spot, bool atomic);
@@ -104,8 +154,8 @@ class Checker {
   static void mark_unwritten(const Wave& wave, WaveInfo& info, std::uint16_t operand,
                              unsigned width);
   static void mark_written(WaveInfo& info, std::uint16_t operand, unsigned width);
-  [[nodiscard]] bool outstanding(const Cell& cell) const;
-  [[nodiscard]] std::optional<Cause> cause(const Wave& wave, std::uint32_t tag,
+  [[nodiscard]] bool outstanding(const LdsCell& cell) const;
+  [[nodiscard]] std::optional<Cause> cause(const Wave& wave, std::uint32_t who,
                                            std::uint32_t at) const;
   // Whether this mistake of this instruction is new here; if not, it is counted.
   [[nodiscard]] bool is_new(const Wave& wave, const Inst& inst, Problem problem);
@@ -118,13 +168,22 @@ class Checker {
     std::uint32_t tag, at;  // of the other access
   };
 
+  static constexpr std::uint32_t is_split = ~std::uint32_t{0};  // a serial number
+
   Checks checks_;
   std::vector<Suspect> suspects_;
   std::vector<WaveInfo> waves_;
-  std::vector<Cell> lds_;  // by dword, then four for each split dword
+  LdsCells dwords_;
+  LdsCells bytes_;  // four for each split dword, which has the index of the first as `writer_at`
   std::uint32_t epoch_ = 1, serial_ = 0;
-  bool copies_undefined_ = false, upper_undefined_ = false;  // the instruction in progress
-  std::unordered_set<std::uint64_t> seen_;                   // place and problem
+  std::uint32_t epoch_begin_ = 0;  // the serial number of its last barrier
+  EffectsTable effects_;
+  Effects moved_;                                            // in the gpr index mode
+  bool writes_lds_ = false;                                  // the instruction in progress
+  bool plain_ = false;                                       // the same
+  bool copies_undefined_ = false, upper_undefined_ = false;  // the same
+  std::vector<std::uint32_t> seen_;  // by instruction: a bit for each problem
+  std::uint64_t repeated_ = 0;
 };
 
 }  // namespace mla::gfx

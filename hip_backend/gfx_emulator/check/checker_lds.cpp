@@ -8,17 +8,13 @@
 namespace mla::gfx {
 namespace {
 
-// Who touched a cell of LDS last, and between which barriers: 23 bits of epoch, 5 bits of wave
-// (`several` for readers), and how a writer wrote. A split dword has cells for its bytes instead.
-constexpr std::uint32_t several = 31, by_atomic = 1U << 5, by_load = 1U << 6, by_flat = 1U << 7;
-constexpr std::uint32_t is_split = 1U << 8;
-constexpr unsigned epoch_shift = 9;
-
 std::uint32_t epoch_of(std::uint32_t tag) {
-  return tag >> epoch_shift;
+  return tag >> tag::epoch_shift;
 }
-std::uint32_t wave_of(std::uint32_t tag) {
-  return tag & 31;
+
+std::uint32_t kind_of(const Inst& inst) {
+  if (inst.kind == Class::lds) return 0;
+  return inst.kind == Class::flat ? tag::by_load | tag::by_flat : tag::by_load;
 }
 
 std::uint32_t bytes_of(const Group& group, std::uint32_t begin, std::uint32_t size) {
@@ -33,115 +29,169 @@ std::string lds_place(std::uint32_t begin, std::uint32_t size) {
 
 }  // namespace
 
+// What was written up to this serial number, was written before the last barrier, and has arrived.
+std::uint32_t Checker::settled() const {
+  std::uint32_t limit = epoch_begin_;
+  for (const WaveInfo& info : waves_) {
+    for (const Queue* const queue : {&info.vm, &info.lgkm, &info.flat_vm, &info.flat_lgkm}) {
+      if (queue->writes != 0) limit = std::min(limit, queue->items[queue->begin].serial - 1);
+    }
+  }
+  return limit;
+}
+
+// Accesses of whole dwords of which there is nothing to say: the lanes for which that is so.
+template <std::uint32_t Dwords>
+std::uint64_t Checker::settled_lanes(Wave& w, const Inst& inst, const std::uint32_t* offsets,
+                                     std::uint64_t mask, Intent intent) {
+  const LdsCells::Visit visit{epoch_ << tag::epoch_shift, w.number, inst.at};
+  const std::uint32_t kind = kind_of(inst);
+  const std::uint32_t limit = intent == Intent::read ? settled() : 0;
+  const auto note = [&](std::uint32_t offset, std::uint32_t count) [[gnu::always_inline]] {
+    if (intent == Intent::read) return dwords_.read(offset / 4, count, visit, limit);
+    return dwords_.write(offset / 4, count, visit, kind, serial_, is_split);
+  };
+  std::uint32_t odd = 0, apart = 0;
+  for (unsigned l = 0; l < lanes; ++l) {
+    odd |= offsets[l] & 3;
+    apart |= offsets[l] ^ (offsets[0] + l * 4 * Dwords);
+  }
+  if (odd != 0) return 0;
+  if (mask == ~std::uint64_t{0} && apart == 0 && note(offsets[0], lanes * Dwords)) return mask;
+  std::uint64_t done = 0;
+  for (unsigned l = 0; l < lanes; ++l) {
+    if ((mask >> l & 1) != 0 && note(offsets[l], Dwords)) done |= std::uint64_t{1} << l;
+  }
+  return done;
+}
+
 void Checker::lds_access(Wave& w, const Inst& inst, const std::uint32_t* offsets,
                          std::uint64_t mask, std::uint32_t size, Intent intent) {
-  for (unsigned l = 0; l < lanes; ++l) {
+  if (intent != Intent::read) writes_lds_ = true;
+  if (intent != Intent::update) {
+    if (size == 4) mask &= ~settled_lanes<1>(w, inst, offsets, mask, intent);
+    if (size == 8) mask &= ~settled_lanes<2>(w, inst, offsets, mask, intent);
+    if (size == 16) mask &= ~settled_lanes<4>(w, inst, offsets, mask, intent);
+  }
+  for (unsigned l = 0; mask != 0 && l < lanes; ++l) {
     if ((mask >> l & 1) == 0) continue;
     const std::uint32_t end = offsets[l] + size;
     for (std::uint32_t at = offsets[l]; at < end;) {
       const std::uint32_t next = std::min(end, (at & ~3U) + 4);
-      visit_dword(w, inst, {at / 4, at, next - at, static_cast<int>(l)}, intent);
+      visit_dword(w, inst, at, next - at, static_cast<int>(l), intent);
       at = next;
     }
   }
 }
 
-inline void Checker::visit_dword(Wave& w, const Inst& inst, const Spot& spot, Intent intent) {
-  const auto visit = [&](const Spot& part) {
+// `size` bytes of one dword.
+inline void Checker::visit_dword(Wave& w, const Inst& inst, std::uint32_t begin, std::uint32_t size,
+                                 int lane, Intent intent) {
+  const auto visit = [&](const Spot& spot) {
     const bool update = intent == Intent::update;
-    const bool after_atomic = update && (lds_[part.cell].write & by_atomic) != 0;
-    if (intent != Intent::write && !after_atomic) read_cell(w, inst, part);
-    if (intent != Intent::read) write_cell(w, inst, part, update);
+    const bool after_atomic = update && (spot.cells->at(spot.cell).write & tag::by_atomic) != 0;
+    if (intent != Intent::write && !after_atomic) read_cell(w, inst, spot);
+    if (intent != Intent::read) write_cell(w, inst, spot, update);
   };
-  if (spot.size == 4 && (lds_[spot.cell].write & is_split) == 0) return visit(spot);
-  if ((lds_[spot.cell].write & is_split) == 0) split(spot.cell);
-  for (std::uint32_t k = 0; k < spot.size; ++k) {
-    const std::uint32_t begin = spot.begin + k;
-    visit({lds_[spot.cell].serial + begin % 4, begin, 1, spot.lane});
+  const bool whole = dwords_.serial(begin / 4) != is_split;
+  if (size == 4 && whole) return visit({&dwords_, begin / 4, begin, 4, lane});
+  const std::uint32_t cell =
+      (whole ? split(begin / 4) : dwords_.at(begin / 4).writer_at) + begin % 4;
+  const LdsCells::Visit now{epoch_ << tag::epoch_shift, w.number, inst.at};
+  if (intent == Intent::read && bytes_.read(cell, size, now, settled())) return;
+  if (intent == Intent::write && bytes_.write(cell, size, now, kind_of(inst), serial_, is_split)) {
+    return;
   }
+  for (std::uint32_t k = 0; k < size; ++k) visit({&bytes_, cell + k, begin + k, 1, lane});
 }
 
-void Checker::split(std::uint32_t dword) {
-  const Cell whole = lds_[dword];
-  lds_[dword] = {.write = is_split, .serial = static_cast<std::uint32_t>(lds_.size())};
-  lds_.insert(lds_.end(), 4, whole);
+// The index of its first byte.
+std::uint32_t Checker::split(std::uint32_t dword) {
+  const LdsCell whole = dwords_.at(dword);
+  const auto first = static_cast<std::uint32_t>(bytes_.size());
+  bytes_.resize(first + std::size_t{4});
+  for (std::uint32_t k = 0; k < 4; ++k) bytes_.set(first + k, whole);
+  dwords_.set(dword, {.serial = is_split, .writer_at = first});
+  return first;
 }
 
 // The queue of a wave is served in order: what was asked for up to `arrived` has arrived.
-bool Checker::outstanding(const Cell& cell) const {
-  const WaveInfo& writer = waves_[wave_of(cell.write)];
-  if ((cell.write & by_flat) != 0) {
+bool Checker::outstanding(const LdsCell& cell) const {
+  const WaveInfo& writer = waves_[tag::wave_of(cell.write)];
+  if ((cell.write & tag::by_flat) != 0) {
     return cell.serial > std::min(writer.flat_vm.arrived, writer.flat_lgkm.arrived);
   }
-  return cell.serial > ((cell.write & by_load) != 0 ? writer.vm : writer.lgkm).arrived;
+  return cell.serial > ((cell.write & tag::by_load) != 0 ? writer.vm : writer.lgkm).arrived;
 }
 
-std::optional<Cause> Checker::cause(const Wave& wave, std::uint32_t tag, std::uint32_t at) const {
-  if (wave_of(tag) == several) return std::nullopt;
-  return cause_at(wave, wave.group->id, wave_of(tag), at);
+std::optional<Cause> Checker::cause(const Wave& wave, std::uint32_t who, std::uint32_t at) const {
+  if (tag::wave_of(who) == tag::several) return std::nullopt;
+  return cause_at(wave, wave.group->id, tag::wave_of(who), at);
 }
 
 inline void Checker::read_cell(Wave& w, const Inst& inst, const Spot& spot) {
-  Cell& cell = lds_[spot.cell];
-  const std::uint32_t tag = cell.write, now = epoch_ << epoch_shift;
-  const bool old_and_arrived = tag != 0 && tag < now && !outstanding(cell);
+  LdsCell cell = spot.cells->at(spot.cell);
+  const std::uint32_t written = cell.write, now = epoch_ << tag::epoch_shift;
+  const bool old_and_arrived = written != 0 && written < now && !outstanding(cell);
   if (!old_and_arrived) blame_read(w, inst, spot);
-  const bool other = cell.read >= now && wave_of(cell.read) != w.number;
-  cell.read = now | (other ? several : w.number);
+  const bool other = cell.read >= now && tag::wave_of(cell.read) != w.number;
+  cell.read = now | (other ? tag::several : w.number);
   cell.reader_at = inst.at;
+  spot.cells->set(spot.cell, cell);
 }
 
 // The write is of this epoch, outstanding, or has never been.
 void Checker::blame_read(Wave& w, const Inst& inst, const Spot& spot) {
-  const Cell& cell = lds_[spot.cell];
-  const std::uint32_t tag = cell.write;
-  const bool mine = wave_of(tag) == w.number;
-  const auto report = [&](Problem problem, const std::string& text, const std::string& fix) {
-    if (!is_new(w, inst, problem)) return;
+  const LdsCell cell = spot.cells->at(spot.cell);
+  const std::uint32_t written = cell.write;
+  const bool mine = tag::wave_of(written) == w.number;
+  const auto report = [&](Problem problem, std::string text, std::string fix) {
     report_finding(w, inst,
                    {.problem = problem,
                     .lane = spot.lane,
                     .address = spot.begin,
-                    .text = text,
-                    .cause = tag == 0 ? std::nullopt : cause(w, tag, cell.writer_at),
-                    .fix = fix});
+                    .text = std::move(text),
+                    .cause = written == 0 ? std::nullopt : cause(w, written, cell.writer_at),
+                    .fix = std::move(fix)});
   };
-  const std::string place = lds_place(spot.begin, spot.size);
-  if (tag == 0) {
-    if (checks_.uninitialised) {
-      report(Problem::uninitialised_lds, "nothing was written to " + place, "");
-    }
-    return;
+  const auto place = [&] { return lds_place(spot.begin, spot.size); };
+  const auto writer = [&] { return "wave " + std::to_string(tag::wave_of(written)); };
+  if (written == 0) {
+    if (!checks_.uninitialised || !is_new(w, inst, Problem::uninitialised_lds)) return;
+    return report(Problem::uninitialised_lds, "nothing was written to " + place(), "");
   }
-  const std::string wave = "wave " + std::to_string(wave_of(tag));
-  if (checks_.lds_races && !mine && epoch_of(tag) == epoch_ && (tag & by_atomic) == 0) {
-    return report(Problem::lds_race, place + " was written by " + wave + " with no barrier between",
+  if (checks_.lds_races && !mine && epoch_of(written) == epoch_ &&
+      (written & tag::by_atomic) == 0) {
+    if (!is_new(w, inst, Problem::lds_race)) return;
+    return report(Problem::lds_race,
+                  place() + " was written by " + writer() + " with no barrier between",
                   "s_barrier between the two");
   }
-  if (checks_.waits && (!mine || (tag & by_load) != 0) && outstanding(cell)) {
-    const bool load = (tag & by_load) != 0, flat = (tag & by_flat) != 0;
-    report(Problem::missing_wait, place + " is read while the write of " + wave + " is outstanding",
+  const bool load = (written & tag::by_load) != 0, flat = (written & tag::by_flat) != 0;
+  if (checks_.waits && (!mine || load) && outstanding(cell)) {
+    if (!is_new(w, inst, Problem::missing_wait)) return;
+    report(Problem::missing_wait,
+           place() + " is read while the write of " + writer() + " is outstanding",
            std::string("s_waitcnt ") + (load ? "vmcnt(0)" : "lgkmcnt(0)") +
-               (flat ? " lgkmcnt(0)" : "") + " in " + wave + (mine ? "" : " before the barrier"));
+               (flat ? " lgkmcnt(0)" : "") + " in " + writer() +
+               (mine ? "" : " before the barrier"));
   }
 }
 
 inline void Checker::write_cell(Wave& w, const Inst& inst, const Spot& spot, bool atomic) {
-  Cell& cell = lds_[spot.cell];
-  const std::uint32_t tag = cell.write, now = epoch_ << epoch_shift, seen = cell.read;
-  const bool read = seen >= now && wave_of(seen) != w.number;
-  const bool written = tag >= now && wave_of(tag) != w.number;
-  const bool both_atomic = atomic && ((tag & by_atomic) != 0 || tag < now);
+  LdsCell cell = spot.cells->at(spot.cell);
+  const std::uint32_t last = cell.write, now = epoch_ << tag::epoch_shift, seen = cell.read;
+  const bool read = seen >= now && tag::wave_of(seen) != w.number;
+  const bool written = last >= now && tag::wave_of(last) != w.number;
+  const bool both_atomic = atomic && ((last & tag::by_atomic) != 0 || last < now);
   if (checks_.lds_races && (read || written) && !both_atomic) {
     suspects_.push_back({spot, bytes_of(*w.group, spot.begin, spot.size), written,
-                         written ? tag : seen, written ? cell.writer_at : cell.reader_at});
+                         written ? last : seen, written ? cell.writer_at : cell.reader_at});
   }
-  const std::uint32_t kind = inst.kind == Class::lds    ? 0
-                             : inst.kind == Class::flat ? by_load | by_flat
-                                                        : by_load;
-  cell.write = now | w.number | (atomic ? by_atomic : 0) | kind;
+  cell.write = now | w.number | (atomic ? tag::by_atomic : 0) | kind_of(inst);
   cell.serial = serial_;
   cell.writer_at = inst.at;
+  spot.cells->set(spot.cell, cell);
 }
 
 // After the instruction: what has it changed?

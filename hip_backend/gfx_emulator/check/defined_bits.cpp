@@ -64,8 +64,14 @@ bool undecided(Bits x) {
 
 void DefinedBits::define(unsigned first, unsigned width) {
   for (unsigned k = first; k < std::min<unsigned>(first + width, undefined_.size()); ++k) {
-    undefined_[k] = 0;
+    set(k, 0);
   }
+}
+
+void DefinedBits::set(unsigned reg, std::uint32_t bits) {
+  undefined_[reg] = bits;
+  const u64 bit = u64{1} << reg % 64;
+  registers_[reg / 64] = bits != 0 ? registers_[reg / 64] | bit : registers_[reg / 64] & ~bit;
 }
 
 u64 DefinedBits::undefined(std::uint16_t operand, unsigned width) const {
@@ -124,9 +130,9 @@ void DefinedBits::after(const Inst& inst) {
   scc_undefined_ = scc_result_;
   if (inst.dst >= undefined_.size()) return;
   define(inst.dst, inst.width[0]);
-  undefined_[inst.dst] = static_cast<std::uint32_t>(result_);
+  set(inst.dst, static_cast<std::uint32_t>(result_));
   if (inst.width[0] > 1 && inst.dst + 1U < undefined_.size()) {
-    undefined_[inst.dst + 1U] = static_cast<std::uint32_t>(result_ >> 32);
+    set(inst.dst + 1U, static_cast<std::uint32_t>(result_ >> 32));
   }
 }
 

@@ -15,11 +15,18 @@ namespace mla::gfx {
 
 class DefinedBits {
  public:
-  void reset(bool defined) { undefined_.fill(defined ? 0 : ~0U), scc_undefined_ = false; }
+  void reset(bool defined) {
+    undefined_.fill(defined ? 0 : ~0U), scc_undefined_ = false;
+    registers_.fill(defined ? 0 : ~std::uint64_t{0});
+  }
   void define(unsigned first, unsigned width);
 
   // The undefined bits of an operand of one or two dwords; constants have none.
   [[nodiscard]] std::uint64_t undefined(std::uint16_t operand, unsigned width) const;
+
+  // Registers with undefined bits, one bit for each.
+  [[nodiscard]] const std::array<std::uint64_t, 2>& registers() const { return registers_; }
+  [[nodiscard]] bool scc_undefined() const { return scc_undefined_; }
 
   // Before the instruction runs: what it will leave undefined. Empty when it uses nothing that is
   // undefined; otherwise which register or flag.
@@ -31,7 +38,10 @@ class DefinedBits {
   [[nodiscard]] static bool follows(const Wave& wave, const Inst& inst);
 
  private:
+  void set(unsigned reg, std::uint32_t bits);
+
   std::array<std::uint32_t, 128> undefined_ = {};
+  std::array<std::uint64_t, 2> registers_ = {};
   std::uint64_t result_ = 0;  // undefined bits of the destination
   bool scc_undefined_ = false, scc_result_ = false;
 };

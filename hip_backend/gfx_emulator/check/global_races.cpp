@@ -47,18 +47,51 @@ void note_global(Wave& w, const Inst& i, const u64* at, u64 mask, u32 size, Inte
 void GlobalRaces::start_group(const Group& group) {
   groups_.push_back(group.id);
   before_.emplace_back();
-  ++epoch_;
+  begins_.push_back(++epoch_);
+  group_begin_ = Packed{epoch_} << epoch_shift;
 }
 
-GlobalRaces::Dword& GlobalRaces::dword_at(u64 address) {
+GlobalRaces::Packed GlobalRaces::pack(const Visit& visit) {
+  const Packed at = std::min<Packed>(visit.at / 4, far_away);
+  return Packed{visit.epoch} << epoch_shift | (visit.more ? more_bit : 0) |
+         Packed{visit.scope} << scope_shift | Packed{visit.wave} << wave_shift | at;
+}
+
+GlobalRaces::Visit GlobalRaces::unpack(Packed packed) const {
+  if (packed == 0) return {};
+  const auto epoch = static_cast<u32>(packed >> epoch_shift);
+  const auto group = std::upper_bound(begins_.begin(), begins_.end(), epoch) - begins_.begin() - 1;
+  return {.group = static_cast<u32>(group),
+          .epoch = epoch,
+          .at = static_cast<u32>(packed & far_away) * 4,
+          .wave = static_cast<std::uint8_t>(packed >> wave_shift & 15),
+          .scope = static_cast<std::uint8_t>(packed >> scope_shift & 3),
+          .more = (packed & more_bit) != 0};
+}
+
+GlobalRaces::Page& GlobalRaces::page_at(u64 address) {
   const u64 number = address / page_bytes;
-  if (number != last_number_) {
+  Recent& recent = recent_[number % recent_.size()];
+  if (recent.number != number) {
     auto& page = pages_[number];
     if (page == nullptr) page = std::make_unique<Page>();
-    last_page_ = page.get();
-    last_number_ = number;
+    recent = {number, page.get()};
   }
-  return (*last_page_)[address % page_bytes / 4];
+  return *recent.page;
+}
+
+// Notes the visit of a dword of which there is nothing to say. Otherwise false, and nothing.
+inline bool GlobalRaces::note_settled(Cell& cell, Packed now, Packed epoch, Intent intent) const {
+  if (!settled(cell.writer, now, epoch)) return false;
+  if (intent == Intent::read) {
+    const bool another = ((cell.reader ^ now) >> wave_shift & 15) != 0;
+    const bool more = cell.reader >= epoch && (another || (cell.reader & more_bit) != 0);
+    cell.reader = now | (more ? more_bit : 0);
+    return true;
+  }
+  if (!settled(cell.reader, now, epoch)) return false;
+  cell.writer = now;
+  return true;
 }
 
 void GlobalRaces::access(Wave& w, const Inst& inst, const u64* at, u64 mask, u32 size,
@@ -68,30 +101,43 @@ void GlobalRaces::access(Wave& w, const Inst& inst, const u64* at, u64 mask, u32
                   .at = inst.at,
                   .wave = static_cast<std::uint8_t>(w.number),
                   .scope = scope_of(w, inst, intent)};
+  const Packed packed = pack(now), epoch = Packed{now.epoch} << epoch_shift;
   for (unsigned l = 0; l < lanes; ++l) {
     if ((mask >> l & 1) == 0) continue;
     if (now.scope == of_launch) order(at[l] & ~u64{3}, now);
     const u64 end = at[l] + size;
-    for (u64 address = at[l]; address < end;) {
-      const u64 next = std::min(end, (address & ~u64{3}) + 4);
-      Suspect spot;
-      spot.address = address;
-      spot.size = static_cast<u32>(next - address);
-      spot.lane = inst.kind == Class::smem ? -1 : static_cast<int>(l);
-      Dword& dword = dword_at(address);
-      if (spot.size == 4 && dword.bytes == nullptr) {
-        visit(w, inst, dword.whole, spot, now, intent);
-      } else {
-        if (dword.bytes == nullptr) {
-          dword.bytes = std::make_unique<std::array<Cell, 4>>();
-          dword.bytes->fill(dword.whole);
-        }
-        spot.size = 1;
-        for (; spot.address < next; ++spot.address) {
-          visit(w, inst, (*dword.bytes)[spot.address % 4], spot, now, intent);
-        }
-      }
-      address = next;
+    u64 address = at[l];
+    if ((address | size) % 4 == 0 && address / page_bytes == (end - 1) / page_bytes) {
+      Cell* cell = &page_at(address).dwords[address % page_bytes / 4];
+      for (; address < end && note_settled(*cell, packed, epoch, intent); ++cell) address += 4;
+    }
+    if (address >= end) continue;
+    Suspect spot;
+    spot.address = address;
+    spot.lane = inst.kind == Class::smem ? -1 : static_cast<int>(l);
+    visit_lane(w, inst, spot, end, now, intent);
+  }
+}
+
+// The bytes from spot.address to `end`, one cell after the other.
+void GlobalRaces::visit_lane(Wave& w, const Inst& inst, Suspect spot, u64 end, const Visit& now,
+                             Intent intent) {
+  while (spot.address < end) {
+    const u64 next = std::min(end, (spot.address & ~u64{3}) + 4);
+    spot.size = static_cast<u32>(next - spot.address);
+    Cell& dword = page_at(spot.address).dwords[spot.address % page_bytes / 4];
+    if (spot.size == 4 && dword.writer != is_split) {
+      visit(w, inst, dword, spot, now, intent);
+      spot.address = next;
+      continue;
+    }
+    if (dword.writer != is_split) {
+      bytes_.push_back({dword, dword, dword, dword});
+      dword = {.writer = is_split, .reader = bytes_.size() - 1};
+    }
+    spot.size = 1;
+    for (; spot.address < next; ++spot.address) {
+      visit(w, inst, bytes_[dword.reader][spot.address % 4], spot, now, intent);
     }
   }
 }
@@ -120,30 +166,31 @@ bool GlobalRaces::race(const Visit& other, const Visit& now) const {
   return scope != of_launch && !before_[now.group].contains(other.group);
 }
 
-inline void GlobalRaces::visit(Wave& w, const Inst& inst, Cell& cell, const Suspect& spot,
-                               const Visit& now, Intent intent) {
-  const bool written = race(cell.writer, now);
+void GlobalRaces::visit(Wave& w, const Inst& inst, Cell& cell, const Suspect& spot,
+                        const Visit& now, Intent intent) {
+  const Visit writer = unpack(cell.writer), reader = unpack(cell.reader);
+  const bool written = race(writer, now);
   if (intent == Intent::read) {
     if (written) {
       Suspect found = spot;
-      found.other = cell.writer;
+      found.other = writer;
       found.written = true;
       report(w, inst, found);
     }
-    const bool same = cell.reader.group == now.group && cell.reader.epoch == now.epoch;
-    const bool more = same && (cell.reader.more || cell.reader.wave != now.wave);
-    cell.reader = now;
-    cell.reader.more = more;
+    Visit mine = now;
+    const bool same = reader.group == now.group && reader.epoch == now.epoch;
+    mine.more = same && (reader.more || reader.wave != now.wave);
+    cell.reader = pack(mine);
     return;
   }
-  if (written || race(cell.reader, now)) {
+  if (written || race(reader, now)) {
     Suspect found = spot;
-    found.other = written ? cell.writer : cell.reader;
+    found.other = written ? writer : reader;
     found.written = written;
     found.before = bytes_at(spot.address, spot.size);
     suspects_.push_back(found);
   }
-  cell.writer = now;
+  cell.writer = pack(now);
 }
 
 void GlobalRaces::after(Wave& w, const Inst& inst) {

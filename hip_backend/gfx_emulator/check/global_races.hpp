@@ -6,10 +6,11 @@
 // (so accesses after the other's atomic are taken for ordered too, and such races are missed).
 // Loads and stores with the scope bits sc0 or sc1 count as atomic within the workgroup, with sc1
 // between workgroups. A store that changes nothing is no race, as in LDS. Accesses of a part of a
-// dword are kept byte by byte.
+// dword are kept byte by byte. A dword needs 16 bytes, of each page that is touched.
 // The workgroups of a launch with this check run one after the other, on one host thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -40,15 +41,19 @@ class GlobalRaces {
     std::uint8_t scope = 0;  // 0 plain, 1 atomic in the workgroup, 2 atomic in the launch
     bool more = false;       // of readers: several waves
   };
+  // A visit in 64 bits: epoch 32, more 1, scope 2, wave 4, and a quarter of `at` in 25. The group
+  // follows from the epoch, because each group begins with a new one. 0: nobody.
+  using Packed = std::uint64_t;
+  static constexpr unsigned epoch_shift = 32, wave_shift = 25, scope_shift = 29;
+  static constexpr Packed more_bit = Packed{1} << 31, far_away = (1U << 25) - 1;
   struct Cell {
-    Visit writer, reader;
+    Packed writer = 0, reader = 0;
   };
-  struct Dword {
-    Cell whole;
-    std::unique_ptr<std::array<Cell, 4>> bytes;  // once a part of it was accessed
-  };
+  static constexpr Packed is_split = ~Packed{0};  // a writer; the reader is the index of the bytes
   static constexpr std::uint64_t page_bytes = 4096;
-  using Page = std::array<Dword, page_bytes / 4>;
+  struct Page {
+    std::array<Cell, page_bytes / 4> dwords;
+  };
   struct Suspect {
     std::uint64_t address = 0;
     std::uint32_t size = 0, before = 0;
@@ -57,7 +62,18 @@ class GlobalRaces {
     bool written = false;  // by the other; else read
   };
 
-  Dword& dword_at(std::uint64_t address);
+  [[nodiscard]] static Packed pack(const Visit& visit);
+  [[nodiscard]] Visit unpack(Packed packed) const;
+  Page& page_at(std::uint64_t address);
+  // Whether nobody has to be asked: never visited, or ordered before by a barrier, or the same
+  // wave.
+  [[nodiscard]] bool settled(Packed visit, Packed now, Packed epoch) const {
+    const bool same_wave = ((visit ^ now) >> wave_shift & 15) == 0 && (visit & more_bit) == 0;
+    return visit == 0 || (visit >= group_begin_ && (visit < epoch || same_wave));
+  }
+  bool note_settled(Cell& cell, Packed now, Packed epoch, Intent intent) const;
+  void visit_lane(Wave& wave, const Inst& inst, Suspect spot, std::uint64_t end, const Visit& now,
+                  Intent intent);
   void visit(Wave& wave, const Inst& inst, Cell& cell, const Suspect& spot, const Visit& now,
              Intent intent);
   [[nodiscard]] bool race(const Visit& other, const Visit& now) const;
@@ -65,8 +81,14 @@ class GlobalRaces {
   void report(Wave& wave, const Inst& inst, const Suspect& suspect) const;
 
   std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages_;
-  Page* last_page_ = nullptr;
-  std::uint64_t last_number_ = ~std::uint64_t{0};
+  struct Recent {
+    std::uint64_t number = ~std::uint64_t{0};
+    Page* page = nullptr;
+  };
+  std::array<Recent, 256> recent_;           // pages, by the low bits of their number
+  std::vector<std::array<Cell, 4>> bytes_;   // of dwords that were accessed in part
+  std::vector<std::uint32_t> begins_ = {0};  // the first epoch of each group
+  Packed group_begin_ = 0;                   // of the running one
   std::vector<std::array<std::uint32_t, 3>> groups_ = {{}};  // ids, by number
   std::vector<std::set<std::uint32_t>> before_ = {{}};       // groups that are ordered before one
   std::unordered_map<std::uint64_t, Visit> atomics_;         // the last one on each dword

@@ -1,0 +1,143 @@
+// Owns: what the checks remember of each dword of LDS, or of each byte of a dword that was accessed
+// in part: its last write, and its readers since the last barrier.
+//
+// One array for each member, so that the accesses of a whole wave are judged several cells at a
+// time. Serial numbers count the instructions of the workgroup; 0 stands for "never".
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace mla::gfx {
+
+struct LdsCell {
+  std::uint32_t write = 0;   // who wrote last, and when: a tag
+  std::uint32_t serial = 0;  // of the last write
+  std::uint32_t writer_at = 0;
+  std::uint32_t read = 0;  // who read: a tag
+  std::uint32_t reader_at = 0;
+};
+
+// A tag: 23 bits of epoch (counted by barriers), 5 bits of wave (`several` for readers), and how a
+// writer wrote.
+namespace tag {
+constexpr std::uint32_t several = 31, by_atomic = 1U << 5, by_load = 1U << 6, by_flat = 1U << 7;
+constexpr unsigned epoch_shift = 9;
+constexpr std::uint32_t wave_of(std::uint32_t tag) {
+  return tag & 31;
+}
+}  // namespace tag
+
+class LdsCells {
+ public:
+  void resize(std::size_t count) {
+    for (auto* const member : {&write_, &serial_, &writer_at_, &read_, &reader_at_}) {
+      member->resize(count);
+    }
+  }
+  [[nodiscard]] std::size_t size() const { return serial_.size(); }
+  // Tags of earlier epochs may stay: without a write nobody looks at them.
+  void forget() { std::fill(serial_.begin(), serial_.end(), 0U); }
+
+  [[nodiscard]] LdsCell at(std::size_t k) const {
+    if (serial_[k] == 0) return {0, 0, 0, read_[k], reader_at_[k]};
+    return {write_[k], serial_[k], writer_at_[k], read_[k], reader_at_[k]};
+  }
+  void set(std::size_t k, const LdsCell& cell) {
+    write_[k] = cell.write, serial_[k] = cell.serial, writer_at_[k] = cell.writer_at;
+    read_[k] = cell.read, reader_at_[k] = cell.reader_at;
+  }
+  [[nodiscard]] std::uint32_t serial(std::size_t k) const { return serial_[k]; }
+
+  struct Visit {
+    std::uint32_t now;  // the epoch, as a tag
+    std::uint32_t wave;
+    std::uint32_t at;  // the instruction
+  };
+  // Reads of `count` cells that were all written, with a serial number of at most `settled`. False,
+  // and nothing is noted, if one was not.
+  [[gnu::always_inline]] bool read(std::size_t first, std::uint32_t count, const Visit& visit,
+                                   std::uint32_t settled) {
+    if (count % 4 == 0) return read_all<Four>(first, count, visit, settled);
+    return read_all<std::uint32_t>(first, count, visit, settled);
+  }
+  // Writes of cells that no other wave has touched since the barrier, and that are not `split`.
+  [[gnu::always_inline]] bool write(std::size_t first, std::uint32_t count, const Visit& visit,
+                                    std::uint32_t kind, std::uint32_t now, std::uint32_t split) {
+    if (count % 4 == 0) return write_all<Four>(first, count, visit, kind, now, split);
+    return write_all<std::uint32_t>(first, count, visit, kind, now, split);
+  }
+
+ private:
+  using Member = std::vector<std::uint32_t>;
+  // Four cells at a time: baseline vector code of every host.
+  using Four [[gnu::vector_size(16)]] = std::uint32_t;
+
+  template <class T>
+  static T load(const Member& member, std::size_t k) {
+    T value;
+    std::memcpy(&value, member.data() + k, sizeof value);
+    return value;
+  }
+  template <class T>
+  static void store(Member& member, std::size_t k, T value) {
+    std::memcpy(member.data() + k, &value, sizeof value);
+  }
+  static bool any(std::uint32_t flags) { return flags != 0; }
+  static bool any(Four flags) { return (flags[0] | flags[1] | flags[2] | flags[3]) != 0; }
+  template <class T, class C>
+  static T flags_of(C condition) {
+    if constexpr (sizeof(T) == 4) {
+      return condition ? ~0U : 0U;
+    } else {
+      return reinterpret_cast<T>(condition);
+    }
+  }
+  // Visited since the barrier by another wave.
+  template <class T>
+  static T by_other(T who, const Visit& visit) {
+    return flags_of<T>(who >= T{} + visit.now) & flags_of<T>((who & 31U) != T{} + visit.wave);
+  }
+
+  template <class T>
+  [[gnu::always_inline]] bool read_all(std::size_t first, std::uint32_t count, const Visit& visit,
+                                       std::uint32_t settled) {
+    constexpr std::size_t step = sizeof(T) / 4;
+    T other{};
+    for (std::size_t k = first; k < first + count; k += step) {
+      other |= flags_of<T>(load<T>(serial_, k) - 1U >= T{} + settled);
+    }
+    if (any(other)) return false;
+    for (std::size_t k = first; k < first + count; k += step) {
+      const T shared = by_other<T>(load<T>(read_, k), visit) & tag::several;
+      store<T>(read_, k, shared | (visit.now | visit.wave));
+      store<T>(reader_at_, k, T{} + visit.at);
+    }
+    return true;
+  }
+  template <class T>
+  [[gnu::always_inline]] bool write_all(std::size_t first, std::uint32_t count, const Visit& visit,
+                                        std::uint32_t kind, std::uint32_t now,
+                                        std::uint32_t split) {
+    constexpr std::size_t step = sizeof(T) / 4;
+    T other{};
+    for (std::size_t k = first; k < first + count; k += step) {
+      other |= by_other<T>(load<T>(read_, k), visit) | by_other<T>(load<T>(write_, k), visit) |
+               flags_of<T>(load<T>(serial_, k) == T{} + split);
+    }
+    if (any(other)) return false;
+    for (std::size_t k = first; k < first + count; k += step) {
+      store<T>(serial_, k, T{} + now);
+      store<T>(write_, k, T{} + (visit.now | visit.wave | kind));
+      store<T>(writer_at_, k, T{} + visit.at);
+    }
+    return true;
+  }
+
+  Member write_, serial_, writer_at_, read_, reader_at_;
+};
+
+}  // namespace mla::gfx
