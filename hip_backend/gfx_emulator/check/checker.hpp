@@ -176,6 +176,7 @@ class Checker {
   LdsCells dwords_;
   LdsCells bytes_;  // four for each split dword, which has the index of the first as `writer_at`
   std::uint32_t epoch_ = 1, serial_ = 0;
+  std::uint32_t settled_ = 0;      // settled(), when LDS was read last
   std::uint32_t epoch_begin_ = 0;  // the serial number of its last barrier
   EffectsTable effects_;
   Effects moved_;                                            // in the gpr index mode

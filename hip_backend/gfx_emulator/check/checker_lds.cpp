@@ -46,9 +46,8 @@ std::uint64_t Checker::settled_lanes(Wave& w, const Inst& inst, const std::uint3
                                      std::uint64_t mask, Intent intent) {
   const LdsCells::Visit visit{epoch_ << tag::epoch_shift, w.number, inst.at};
   const std::uint32_t kind = kind_of(inst);
-  const std::uint32_t limit = intent == Intent::read ? settled() : 0;
   const auto note = [&](std::uint32_t offset, std::uint32_t count) [[gnu::always_inline]] {
-    if (intent == Intent::read) return dwords_.read(offset / 4, count, visit, limit);
+    if (intent == Intent::read) return dwords_.read(offset / 4, count, visit, settled_);
     return dwords_.write(offset / 4, count, visit, kind, serial_, is_split);
   };
   std::uint32_t odd = 0, apart = 0;
@@ -68,6 +67,7 @@ std::uint64_t Checker::settled_lanes(Wave& w, const Inst& inst, const std::uint3
 void Checker::lds_access(Wave& w, const Inst& inst, const std::uint32_t* offsets,
                          std::uint64_t mask, std::uint32_t size, Intent intent) {
   if (intent != Intent::read) writes_lds_ = true;
+  if (intent == Intent::read) settled_ = settled();
   if (intent != Intent::update) {
     if (size == 4) mask &= ~settled_lanes<1>(w, inst, offsets, mask, intent);
     if (size == 8) mask &= ~settled_lanes<2>(w, inst, offsets, mask, intent);
@@ -98,7 +98,7 @@ inline void Checker::visit_dword(Wave& w, const Inst& inst, std::uint32_t begin,
   const std::uint32_t cell =
       (whole ? split(begin / 4) : dwords_.at(begin / 4).writer_at) + begin % 4;
   const LdsCells::Visit now{epoch_ << tag::epoch_shift, w.number, inst.at};
-  if (intent == Intent::read && bytes_.read(cell, size, now, settled())) return;
+  if (intent == Intent::read && bytes_.read(cell, size, now, settled_)) return;
   if (intent == Intent::write && bytes_.write(cell, size, now, kind_of(inst), serial_, is_split)) {
     return;
   }

@@ -57,8 +57,8 @@ class LdsCells {
     std::uint32_t wave;
     std::uint32_t at;  // the instruction
   };
-  // Reads of `count` cells that were all written, with a serial number of at most `settled`. False,
-  // and nothing is noted, if one was not.
+  // Reads of `count` cells that were all written, with a serial number of at most `settled` or by
+  // the same wave. False, and nothing is noted, if one was not.
   [[gnu::always_inline]] bool read(std::size_t first, std::uint32_t count, const Visit& visit,
                                    std::uint32_t settled) {
     if (count % 4 == 0) return read_all<Four>(first, count, visit, settled);
@@ -110,13 +110,27 @@ class LdsCells {
     for (std::size_t k = first; k < first + count; k += step) {
       other |= flags_of<T>(load<T>(serial_, k) - 1U >= T{} + settled);
     }
-    if (any(other)) return false;
+    if (any(other) && !all_mine<T>(first, count, visit, settled)) return false;
     for (std::size_t k = first; k < first + count; k += step) {
       const T shared = by_other<T>(load<T>(read_, k), visit) & tag::several;
       store<T>(read_, k, shared | (visit.now | visit.wave));
       store<T>(reader_at_, k, T{} + visit.at);
     }
     return true;
+  }
+  // Or written by an LDS instruction of the same wave, whenever that was: they keep their order.
+  template <class T>
+  [[nodiscard]] bool all_mine(std::size_t first, std::uint32_t count, const Visit& visit,
+                              std::uint32_t settled) const {
+    constexpr std::size_t step = sizeof(T) / 4;
+    T other{};
+    for (std::size_t k = first; k < first + count; k += step) {
+      const T serial = load<T>(serial_, k) - 1U;
+      const T mine = flags_of<T>((load<T>(write_, k) & (31U | tag::by_load)) == T{} + visit.wave);
+      const T never = flags_of<T>(serial >= T{} + ~1U);  // or split
+      other |= flags_of<T>(serial >= T{} + settled) & (~mine | never);
+    }
+    return !any(other);
   }
   template <class T>
   [[gnu::always_inline]] bool write_all(std::size_t first, std::uint32_t count, const Visit& visit,
