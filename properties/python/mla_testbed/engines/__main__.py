@@ -13,7 +13,9 @@ from typing import Any
 from ..errors import LibraryError, MlaError, UsageError
 from . import ledger, report
 from .client import ONE_CASE, EngineMissing, Setting, Workers
+from .engine import KINDS
 from .findings import FAIL, PASS, REFUSED
+from .line import CaseLine
 from .run import Plan, Run, drawn, judge_all
 
 _NAME = "mla-testbed-engines"
@@ -28,6 +30,7 @@ def parser() -> argparse.ArgumentParser:
     commands = made.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="judge random cases")
     _common(run)
+    _kind(run)
     run.add_argument("--cases", type=_count, default=200, help="how many are drawn (200)")
     run.add_argument("--seed", type=_count, default=1)
     run.add_argument("--cases-file", metavar="FILE", action="append", default=[],
@@ -42,6 +45,7 @@ def parser() -> argparse.ArgumentParser:
     replay.add_argument("--no-attend", action="store_true", help="lists and plans only")
     fuzz = commands.add_parser("fuzz", help="search for failures, guided by what was found")
     _common(fuzz)
+    _kind(fuzz)
     fuzz.add_argument("--for", dest="seconds", type=_seconds, default=60.0, metavar="TIME",
                       help="such as 90s, 30m or 8h (60s)")
     fuzz.add_argument("--database", metavar="DIR", default=".mla-testbed-fuzz",
@@ -51,6 +55,7 @@ def parser() -> argparse.ArgumentParser:
     _reporting(fuzz)
     table = commands.add_parser("table", help="a row of the table in docs/engines.md")
     _common(table)
+    _kind(table)
     table.add_argument("--cases", type=_count, default=200)
     table.add_argument("--attend", type=_count, default=40)
     table.add_argument("--ledger", metavar="FILE")
@@ -70,6 +75,11 @@ def _common(made: argparse.ArgumentParser) -> None:
     made.add_argument("--option", metavar="NAME=VALUE", action="append", default=[], type=_option,
                       help="of the adapter, such as dcp=2 for vllm (docs/engines.md)")
     made.add_argument("--timeout", type=_seconds, default=ONE_CASE, help="for one case (120s)")
+
+
+def _kind(made: argparse.ArgumentParser) -> None:
+    made.add_argument("--kind", choices=KINDS, default=KINDS[0],
+                      help="of steps: decode, or fa for AITER's flash attention backend (decode)")
 
 
 def _reporting(made: argparse.ArgumentParser) -> None:
@@ -133,8 +143,15 @@ def _error(error: BaseException, code: int) -> int:
 
 
 def _setting(options: argparse.Namespace) -> Setting:
+    kind = getattr(options, "kind", None) or _kind_of(options.case)
     return Setting(options.engine, options.python, options.late_copies, options.without_aiter,
-                   options.timeout, tuple(options.option))
+                   options.timeout, tuple(options.option), kind)
+
+
+def _kind_of(case: str) -> str:
+    """The kind that a case is replayed as: its own, if engines are judged by it."""
+    kind = CaseLine.parse(case)["kind"]
+    return kind if kind in KINDS else KINDS[0]
 
 
 def _plan(options: argparse.Namespace) -> Plan:
@@ -159,7 +176,7 @@ def _reported(run: Run, options: argparse.Namespace) -> int:
 def _run(options: argparse.Namespace) -> int:
     plan = _plan(options)
     plan.attend = options.attend
-    cases: Any = drawn(options.seed, options.cases)
+    cases: Any = drawn(options.seed, options.cases, options.kind)
     count = options.cases
     if options.cases_file:
         cases = [case for file in options.cases_file for case in _lines(file)]

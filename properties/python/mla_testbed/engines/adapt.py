@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .._options import COMPUTE_UNITS
 from ..errors import UsageError
 from .line import CaseLine
@@ -17,6 +19,15 @@ _PRODUCTS = {"gfx942": (304, 80), "gfx950": (256,)}
 _MOST_ORIGIN = 1 << 14
 _MOST_PAD = 64
 MOST_KEYS = 1 << 17
+
+
+def common_of(kind: str) -> Callable[[CaseLine, str | None], CaseLine]:
+    """What adapts cases to engines, for a kind of steps."""
+    if kind == "fa":
+        from .fa import adapt as fa  # noqa: PLC0415 it needs this module
+
+        return fa.common
+    return common
 
 
 def product(line: CaseLine) -> tuple[str, int]:

@@ -39,6 +39,7 @@ class Setting:
         late_copies, without_aiter: see engine.Machine.
         one_case: seconds for a case.
         options: of the adapter, as "name=value".
+        kind: of steps; see engine.KINDS.
     """
 
     engine: str
@@ -47,6 +48,7 @@ class Setting:
     without_aiter: bool = False
     one_case: float = ONE_CASE
     options: tuple[str, ...] = ()
+    kind: str = "decode"
 
 
 def interpreter(setting: Setting) -> str:
@@ -95,6 +97,7 @@ class Worker:
                    self.setting.engine, self.arch, str(self.compute_units)]
         command += ["late"] * self.setting.late_copies
         command += ["without-aiter"] * self.setting.without_aiter + list(self.setting.options)
+        command += [self.setting.kind]
         paths = [str(_PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])]
         self._rest = b""
         # A session of its own: the interrupt of a terminal is the command's.

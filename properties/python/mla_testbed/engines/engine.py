@@ -121,6 +121,11 @@ ADAPTERS: dict[str, str] = {
     "vllm": "mla_testbed.engines.vllm.adapter:VllmEngine",
     "sglang": "mla_testbed.engines.sglang.adapter:SglangEngine",
 }
+#: Kinds of steps (docs/cases.md) that engines are judged by; adapters of those beside decode.
+KINDS = ("decode", "fa")
+OTHER_ADAPTERS: dict[str, dict[str, str]] = {
+    "fa": {"vllm": "mla_testbed.engines.vllm.fa_adapter:VllmFa"},
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,6 +137,7 @@ class Machine:
         late_copies: copies that do not block happen as late as a stream allows.
         without_aiter: planners under AITER's names take its place (without_aiter.py).
         options: of the adapter, as (name, value).
+        kind: of steps, one of KINDS.
     """
 
     arch: str
@@ -139,6 +145,7 @@ class Machine:
     late_copies: bool = False
     without_aiter: bool = False
     options: tuple[tuple[str, str], ...] = ()
+    kind: str = "decode"
 
     def option(self, known: dict[str, tuple[str, ...]]) -> dict[str, str]:
         """The options, and the first of the known values for each that is not named.
@@ -153,17 +160,21 @@ class Machine:
         return {**{name: values[0] for name, values in known.items()}, **dict(self.options)}
 
 
-def load(name: str, machine: Machine) -> Engine:
-    """The adapter of an engine, by its name or as "module:class".
+def load(name: str, machine: Machine) -> Any:
+    """The adapter of an engine, by its name or as "module:class": an Engine, or for kind fa a
+    FaEngine (fa/built.py).
 
     Raises:
         UsageError: no such adapter.
         ImportError: the engine, or something that it needs, is not installed.
     """
-    where = ADAPTERS.get(name, name)
+    known = OTHER_ADAPTERS.get(machine.kind, ADAPTERS)
+    if name in ADAPTERS and name not in known:
+        raise UsageError(f"engine {name} has no adapter for kind {machine.kind}; expected one of "
+                         f"{', '.join(known)}")
+    where = known.get(name, name)
     module, colon, attribute = where.partition(":")
     if not colon:
         raise UsageError(f"engine '{name}' is unknown; expected {', '.join(ADAPTERS)}, "
                          "or module:class of an adapter")
-    made: Engine = getattr(importlib.import_module(module), attribute)(machine)
-    return made
+    return getattr(importlib.import_module(module), attribute)(machine)

@@ -16,6 +16,7 @@ from typing import Any
 from .._cases import draw
 from ..errors import UsageError
 from .findings import FAIL, Judgement
+from .line import CaseLine
 from .mutate import mutated
 from .report import signature
 from .run import Run
@@ -81,7 +82,8 @@ def fuzz(run: Run, seconds: float, folder: pathlib.Path, seed: int, *, attend: b
         for case in [*dict.fromkeys([f["case"] for f in database.findings] + database.corpus)]:
             _one(run, database, case, attend=attend, known=True)
         while time.monotonic() - begin - run.imports < seconds:
-            _one(run, database, _next(database, source), attend=attend, known=False)
+            case = _next(database, source, run.plan.setting.kind)
+            _one(run, database, case, attend=attend, known=False)
             if time.monotonic() - saved > _SAVE_EVERY:
                 saved = time.monotonic()
                 database.save()
@@ -98,8 +100,16 @@ def fuzz(run: Run, seconds: float, folder: pathlib.Path, seed: int, *, attend: b
           f"{len(database.findings)} findings in '{folder}'", flush=True)
 
 
-def _next(database: Database, source: random.Random) -> str:
-    fresh = draw(source.getrandbits(63), source.randrange(1 << 20))
+def _drawn(kind: str, source: random.Random) -> str:
+    """A random case; of another kind than decode, the first of that kind."""
+    while True:
+        case = draw(source.getrandbits(63), source.randrange(1 << 20))
+        if kind in ("decode", CaseLine.parse(case)["kind"]):
+            return case
+
+
+def _next(database: Database, source: random.Random, kind: str) -> str:
+    fresh = _drawn(kind, source)
     if not database.corpus or source.random() < 0.5:  # noqa: PLR2004
         return fresh
     return mutated(source.choice(database.corpus), fresh, source)

@@ -32,7 +32,7 @@ from .step import EngineStep, steps_of
 
 
 @dataclasses.dataclass
-class _Course:
+class Course:
     """What happened so far while one case runs."""
 
     case: str
@@ -47,6 +47,7 @@ class _Course:
     replayed: int = 0
 
     def judgement(self, verdict: str, reason: str = "") -> Judgement:
+        """What the case ends in."""
         return Judgement(self.case, verdict, tuple(self.findings), reason, self.facts,
                          tuple(dict.fromkeys(self.opinions)), self.built, self.planned,
                          self.attended, self.replayed)
@@ -69,7 +70,7 @@ def judge(
         steps = steps_of(str(line))
     except UsageError as e:
         return Judgement(case, REFUSED, reason=str(e))
-    course = _Course(str(line), attend, bundles)
+    course = Course(str(line), attend, bundles)
     for step in steps:
         reason = engine.refuses(step)
         if reason is not None:
@@ -82,7 +83,7 @@ def judge(
     return course.judgement(FAIL if course.findings else PASS)
 
 
-def _run(engine: Engine, steps: tuple[EngineStep, ...], course: _Course) -> None:
+def _run(engine: Engine, steps: tuple[EngineStep, ...], course: Course) -> None:
     first = steps[0]
     course.facts = facts_of(first, None)
     with raised.turned(course.findings, first, engine.name):
@@ -106,7 +107,7 @@ def _run(engine: Engine, steps: tuple[EngineStep, ...], course: _Course) -> None
 
 
 def _built(
-    engine: Engine, step: EngineStep, captured: Built | None, course: _Course
+    engine: Engine, step: EngineStep, captured: Built | None, course: Course
 ) -> Built | None:
     """What the builder makes; None if it raised, which is a finding then."""
     built = None
@@ -123,7 +124,7 @@ def _built(
     return built
 
 
-def _judge_step(engine: Engine, step: EngineStep, built: Built, course: _Course) -> None:
+def _judge_step(engine: Engine, step: EngineStep, built: Built, course: Course) -> None:
     found = check_lists(step, built)
     for bundle in ([built.bundle] if built.planned and not found else []) + [*built.others]:
         assert bundle is not None
@@ -161,7 +162,7 @@ def without_pages(bundle: Bundle) -> Bundle:
 
 
 def _against_fresh(
-    engine: Engine, steps: tuple[EngineStep, ...], used: Built, course: _Course
+    engine: Engine, steps: tuple[EngineStep, ...], used: Built, course: Course
 ) -> None:
     """P03: the last step on a fresh builder gives what it gave on used buffers."""
     last = steps[-1]
@@ -202,7 +203,7 @@ def differences(step: EngineStep, used: Built, fresh: Built) -> list[Finding]:
     return []
 
 
-def _save(course: _Course, step: EngineStep, built: Built) -> None:
+def _save(course: Course, step: EngineStep, built: Built) -> None:
     assert course.bundles is not None
     folder = pathlib.Path(course.bundles)
     for name, bundle in [("decode", built.bundle)] + [

@@ -17,13 +17,14 @@ import re
 from typing import Any
 
 from ..errors import UsageError
+from .client import Setting
 from .findings import Finding
 
 FORMAT = "mla-testbed engines ledger 1"
 #: What ships with the package: a file for each engine.
 SHIPPED = pathlib.Path(__file__).with_name("known")
 _KEYS = {"id", "link", "why", "engine", "versions", "aiter", "properties", "where", "text",
-         "witness"}
+         "witness", "kind"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Known:
         where: facts of the step (facts.py): a value, a list of values, or {"min", "max"}.
         text: a regular expression that the finding's sentence or a detail contains.
         witness: a case that shows it, or "".
+        kind: of steps that show it (engine.KINDS).
     """
 
     id: str
@@ -48,6 +50,11 @@ class Known:
     where: dict[str, Any] = dataclasses.field(default_factory=dict)
     text: str = ""
     witness: str = ""
+    kind: str = "decode"
+
+    def judges(self, setting: Setting) -> bool:
+        """Whether a run with this setting can show it."""
+        return (self.engine, self.kind) == (setting.engine, setting.kind)
 
     def concerns(self, engine: str, version: str, aiter: str) -> bool:
         """Whether an engine has it."""

@@ -13,6 +13,7 @@ Group = tuple[int, int, int]
 DEFAULTS: dict[str, str] = {
     "page": "1", "planner": "auto", "pad": "0", "spare": "0.minus1", "scale": "1/1", "lse": "0",
     "origin": "0", "sched": "0", "qpad": "0", "kind": "decode",
+    "workspace": "65536", "kvheads": "1", "dim": "128", "window": "-1", "draft": "0",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import pathlib
 import re
 import time
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable
 from .._cases import draw, simpler
 from ..errors import UsageError
 from . import adapt
+from .adapt import common_of
 from .client import Setting, Workers
 from .findings import FAIL, PASS, REFUSED, Judgement
 from .ledger import Known
@@ -74,7 +76,7 @@ class Run:
         """
         line = CaseLine.parse(case)
         try:
-            line = adapt.common(line, self.plan.arch)
+            line = common_of(self.plan.setting.kind)(line, self.plan.arch)
         except UsageError as e:
             return Judgement(case, REFUSED, reason=re.sub(r"'mla1:[^']*'", "the case", str(e)))
         worker = self.workers.of(adapt.product(line))
@@ -112,7 +114,7 @@ class Run:
     def witnesses(self) -> None:
         """Each entry of the ledger that concerns this engine must still fail on its witness."""
         for known in self.plan.ledger:
-            if not known.witness or known.engine != self.plan.setting.engine:
+            if not known.witness or not known.judges(self.plan.setting):
                 continue
             machine = adapt.product(CaseLine.parse(known.witness))
             if self.plan.arch not in (None, machine[0]):
@@ -133,8 +135,8 @@ class Run:
             self.tally.count(found, "known-fail")
 
     def _concerned(self) -> list[Known]:
-        return [known for known in self.plan.ledger if known.concerns(
-            self.plan.setting.engine, self.tally.version, self.tally.aiter)]
+        return [known for known in self.plan.ledger if known.judges(self.plan.setting)
+                and known.concerns(known.engine, self.tally.version, self.tally.aiter)]
 
     def _failed(self, case: str, found: Judgement, attend: bool) -> None:
         key = signature(found)
@@ -196,9 +198,17 @@ def judge_all(run: Run, cases: Iterable[str], count: int) -> None:
         run.tally.interrupted = True
 
 
-def drawn(seed: int, count: int) -> Iterable[str]:
-    """The cases that `mla-testbed run --seed` judges."""
-    return (draw(seed, number) for number in range(count))
+def drawn(seed: int, count: int, kind: str = "decode") -> Iterable[str]:
+    """The cases that `mla-testbed run --seed` judges.
+
+    Args:
+        kind: of another kind than decode only the cases of this kind; of every number drawn, about
+            one in 25 is.
+    """
+    if kind == "decode":
+        return (draw(seed, number) for number in range(count))
+    cases = (draw(seed, number) for number in itertools.count())
+    return itertools.islice((case for case in cases if CaseLine.parse(case)["kind"] == kind), count)
 
 
 def passed(found: Judgement) -> bool:

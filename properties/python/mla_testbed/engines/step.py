@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from typing import TypeVar
 
 import numpy as np
 
 from ..errors import UsageError
 from .line import CaseLine
 from .pool import block_tables
+
+Step = TypeVar("Step", bound="EngineStep")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,7 +83,7 @@ class EngineStep:
                              "expected a divisor")
         return self.token_slots(request)[::page_size] // page_size
 
-    def ordered(self, keys: Iterable[int]) -> EngineStep:
+    def ordered(self: Step, keys: Iterable[int]) -> Step:
         """The same step with its requests in another order.
 
         Args:

@@ -36,13 +36,15 @@ def row(run: Run, arch: str, cases: int) -> str:
     except EngineMissing as e:
         return f"| {run.plan.setting.engine} | | {arch} | no: {e} | | | |"
     cells = [_cell(run, found, stage) for stage in (BUILD, PLAN, ATTEND)]
-    return (f"| {run.plan.setting.engine} {run.tally.version} | {run.tally.aiter} | {arch} | yes | "
+    kind = "" if run.plan.setting.kind == "decode" else f", {run.plan.setting.kind}"
+    return (f"| {run.plan.setting.engine} {run.tally.version}{kind} | {run.tally.aiter} | {arch} | "
+            "yes | "
             + " | ".join(cells) + " |")
 
 
 def _judged(run: Run, cases: int) -> Iterator[Judgement]:
     attended = 0
-    for number, case in enumerate(drawn(1, cases)):
+    for number, case in enumerate(drawn(1, cases, run.plan.setting.kind)):
         due = run.plan.attend * (number + 1) > attended * cases and attended < run.plan.attend
         found = run.judge(case, attend=due)
         attended += found.attended > 0

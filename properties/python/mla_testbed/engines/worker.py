@@ -1,7 +1,7 @@
 r"""The process in which one engine runs on one machine: cases as JSON lines in, judgements out.
 
     python -m mla_testbed.engines.worker ENGINE ARCH COMPUTE_UNITS [late] [without-aiter] \
-        [OPTION=VALUE ...]
+        [OPTION=VALUE ...] [KIND]
 
 Engines keep state in modules, and their imports depend on the architecture: one configuration is
 one process. The first line out is {"engine", "version", "aiter", "attends"} or {"error"}. Whatever
@@ -20,7 +20,8 @@ from typing import IO, Any
 from ..errors import MlaError
 from . import engine as adapters
 from .coverage import Coverage
-from .judge import judge
+from .fa.judge import judge as fa_judge
+from .judge import judge as decode_judge
 
 
 def main(arguments: list[str]) -> int:
@@ -29,7 +30,10 @@ def main(arguments: list[str]) -> int:
     os.dup2(2, 1)
     name, arch, units, *more = arguments
     options = tuple((n, v) for n, equals, v in (text.partition("=") for text in more) if equals)
-    machine = adapters.Machine(arch, int(units), "late" in more, "without-aiter" in more, options)
+    kind = "fa" if "fa" in more else "decode"
+    judge = fa_judge if kind == "fa" else decode_judge
+    machine = adapters.Machine(arch, int(units), "late" in more, "without-aiter" in more, options,
+                               kind)
     try:
         engine = adapters.load(name, machine)
     except (ImportError, MlaError, OSError) as e:

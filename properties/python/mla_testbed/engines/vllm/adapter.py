@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import os
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -18,13 +16,12 @@ from ..line import CaseLine
 from ..observed import Observed
 from ..result import SCALE
 from ..step import EngineStep
-from . import config
+from . import config, installed
 from .batch import RunnerBuffers
 
 #: What `--option` takes: the method of speculative decoding; how many ranks share a context, of
 #: which this is the first.
 OPTIONS = {"speculation": ("mtp", "eagle3"), "dcp": ("1", "2", "4", "8")}
-_NEEDED = "pip install it from source, with VLLM_TARGET_DEVICE=empty (docs/engines.md)"
 
 
 class VllmEngine:
@@ -33,12 +30,7 @@ class VllmEngine:
     name = "vllm"
 
     def __init__(self, machine: Machine) -> None:
-        os.environ.setdefault("VLLM_ROCM_USE_AITER", "1")
-        os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
-        try:
-            self.version = importlib.metadata.version("vllm").partition("+")[0]
-        except importlib.metadata.PackageNotFoundError as e:
-            raise ImportError(f"vLLM is not installed: {_NEEDED}") from e
+        self.version = installed.version()
         surroundings.enter(machine)
         import aiter  # noqa: F401 before the engine, as on ROCm images
 
@@ -56,13 +48,7 @@ class VllmEngine:
         self._current: Any = None
 
     def _import(self) -> None:
-        from vllm.platforms import current_platform
-
-        if not current_platform.is_rocm():
-            raise ImportError(f"vLLM's platform is {type(current_platform).__name__}; expected "
-                              f"RocmPlatform: {_NEEDED}")
-        # Tensors are the CPU's, so this is where its custom operations have to be registered.
-        type(current_platform).dispatch_key = "CPU"
+        installed.platform()
         from vllm.v1.attention.backends.mla import rocm_aiter_mla
         from vllm.v1.worker.workspace import init_workspace_manager
 

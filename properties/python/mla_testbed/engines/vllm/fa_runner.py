@@ -1,0 +1,99 @@
+"""What vLLM's model runner does before the AITER FA builder: order, buffers, slots, waiting."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...world import on_device
+from ..fa.step import FaStep
+from .batch import RunnerBuffers
+from .config import Limits
+
+_FETCHES = ("cpu", "item", "tolist", "numpy", "__bool__", "__int__")
+
+
+class _InputBatch:
+    """The part of vLLM's InputBatch that its reordering reads and changes."""
+
+    def __init__(self, step: FaStep) -> None:
+        requests = range(step.requests)
+        self.req_ids = [str(request) for request in requests]
+        self.num_computed_tokens_cpu = np.array([step.context(i) for i in requests])
+        # A short request may be the end of a prompt: every third one is, by the seed of the case.
+        self.num_prompt_tokens = np.array([
+            step.seq_lens[i] if (i + step.data_seed) % 3 == 0 or not step.context(i)
+            or step.query_lens[i] > step.threshold else step.context(i) for i in requests])
+
+    def swap_states(self, a: int, b: int) -> None:
+        """Exchanges two requests."""
+        self.req_ids[a], self.req_ids[b] = self.req_ids[b], self.req_ids[a]
+        for values in (self.num_computed_tokens_cpu, self.num_prompt_tokens):
+            values[[a, b]] = values[[b, a]]
+
+
+def order_of(step: FaStep, threshold: int) -> tuple[int, ...]:
+    """The requests of a step as vLLM's own reordering leaves them."""
+    from vllm.v1.attention.backends.utils import reorder_batch_to_split_decodes_and_prefills
+
+    batch = _InputBatch(step)
+    scheduled = SimpleNamespace(num_scheduled_tokens={
+        str(i): rows for i, rows in enumerate(step.query_lens)})
+    reorder_batch_to_split_decodes_and_prefills(batch, scheduled, decode_threshold=threshold)
+    return tuple(int(name) for name in batch.req_ids)
+
+
+class FaRunner:
+    """The runner's buffers, and the record that a builder reads."""
+
+    def __init__(self, limits: Limits, block_size: int, rows: int) -> None:
+        self._buffers = RunnerBuffers(limits, block_size)
+        self._slots = torch.full((rows,), -1, dtype=torch.int64, device="cuda")
+        self.query_start_loc = self._buffers.query_start_loc
+
+    def fill(self, step: FaStep, requests: int, rows: int, longest: int | None = None) -> Any:
+        """The common metadata of a step whose requests are in the engine's order.
+
+        Args:
+            requests, rows: with padding. longest: see RunnerBuffers.fill.
+        """
+        common = self._buffers.fill(step, requests, rows, longest=longest)
+        slots = np.full(self._slots.numel(), -1, np.int64)
+        live = np.concatenate([step.new_slots(request) for request in range(step.requests)])
+        slots[:live.size] = live
+        self._slots.copy_(torch.from_numpy(slots))
+        common.slot_mapping = self._slots[:rows]
+        common.causal = step.causal
+        return common
+
+    def warm(self, rows: int) -> None:
+        """Every request has as many keys as rows, as in the batch that a graph is captured with."""
+        self._buffers.warm(rows)
+        starts = torch.arange(self.query_start_loc.numel(), dtype=torch.int32) * rows
+        self.query_start_loc.copy_(starts)
+
+
+@contextlib.contextmanager
+def fetches(found: list[str]) -> Iterator[None]:
+    """Keeps what the host fetches from tensors of the device: it waits for each."""
+    originals = {name: getattr(torch.Tensor, name) for name in _FETCHES}
+
+    def watched(name: str) -> Any:
+        def fetch(self: torch.Tensor, *arguments: Any, **named: Any) -> Any:
+            if on_device(self):
+                found.append(f"{name}() of a tensor of shape {tuple(self.shape)}")
+            return originals[name](self, *arguments, **named)
+        return fetch
+
+    for name in _FETCHES:
+        setattr(torch.Tensor, name, watched(name))
+    try:
+        yield
+    finally:
+        for name, original in originals.items():
+            setattr(torch.Tensor, name, original)
