@@ -1,9 +1,18 @@
-"""vLLM's AITER FA backend with one defect planted: `vllm_fa_plants:NAME` is an adapter.
+"""vLLM's AITER FA backend with defects planted, one after the other; run by vLLM's interpreter.
+
+    python vllm_fa_plants.py CASE ...
 
 A plant changes what the unmodified builder returned, or a function that its forward calls.
 """
 
 from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import types
+from unittest import mock
 
 #: Plant -> property that catches it. The first change metadata, the last what forward calls.
 PLANTS = {
@@ -14,37 +23,37 @@ PLANTS = {
 }
 
 
-def __getattr__(name: str):
-    if name not in PLANTS:
-        raise AttributeError(name)
-    return lambda machine: _planted(name, machine)
 
+class Planted:
+    """vLLM's adapter, whose builder or whose forward has one defect."""
 
-def _planted(plant: str, machine):
-    from mla_testbed.engines.vllm.fa_adapter import VllmFa  # noqa: PLC0415 where vLLM is
+    def __init__(self, engine, plant: str) -> None:
+        self._engine, self._plant, self._longest = engine, plant, 0
+        self._real = engine._build
+        engine._build = self._build
 
-    class Planted(VllmFa):
-        def __init__(self, machine) -> None:
-            super().__init__(machine)
-            self._longest = 0
-            _in_module(self._module, plant)
+    def __getattr__(self, name: str):
+        return getattr(self._engine, name)
 
-        def start(self, steps) -> None:
-            self._longest = 0
-            super().start(steps)
-            if plant == "NarrowWindow" and self._builder.aot_sliding_window is not None:
-                self._builder.aot_sliding_window = (self._builder.aot_sliding_window[0] - 2, 0)
+    def start(self, steps) -> None:
+        self._longest = 0
+        self._engine.start(steps)
+        builder = self._engine._builder
+        if self._plant == "NarrowWindow" and builder.aot_sliding_window is not None:
+            builder.aot_sliding_window = (builder.aot_sliding_window[0] - 2, 0)
 
-        def _build(self, common, fetched, *, capture):
-            made = super()._build(common, fetched, capture=capture)
-            if plant == "Waits":
-                fetched.append("cpu() of a tensor, planted")
-            if plant == "Remembers":
-                self._longest = made.max_seq_len = max(self._longest, made.max_seq_len)
-            _in_metadata(made, plant)
-            return made
+    def _build(self, common, fetched, *, capture):
+        made = self._real(common, fetched, capture=capture)
+        if self._plant == "Waits":
+            fetched.append("cpu() of a tensor, planted")
+        if self._plant == "Remembers":
+            self._longest = made.max_seq_len = max(self._longest, made.max_seq_len)
+        _in_metadata(made, self._plant)
+        return made
 
-    return Planted(machine)
+    def remove(self) -> None:
+        """The engine is sound again."""
+        self._engine._build = self._real
 
 
 def _in_metadata(made, plant: str) -> None:
@@ -71,21 +80,50 @@ def _in_metadata(made, plant: str) -> None:
         chunks.workspace = chunks.workspace[:, :3]
 
 
-def _in_module(module, plant: str) -> None:
+def _in_module(module, plant: str) -> dict[str, object]:
+    """What the module's functions are replaced by."""
     split, gather = module.split_decodes_prefills_and_extends, module.cp_mha_gather_cache
-    if plant == "WiderDecodes":
-        module.split_decodes_prefills_and_extends = lambda common, decode_threshold: split(
-            common, decode_threshold + 8)
-    if plant == "GathersLate":
-        module.cp_mha_gather_cache = lambda **named: gather(
-            **{**named, "seq_starts": named["seq_starts"] + 1})
-    if plant == "MergesNothing":
-        module.merge_attn_states = lambda output, prefix_output, **named: output.copy_(
-            prefix_output)
     attend = module.rocm_aiter_ops.flash_attn_varlen_func
-    if plant == "OneRowLess":
-        module.rocm_aiter_ops.flash_attn_varlen_func = lambda **named: attend(
-            **{**named, "max_seqlen_q": named["max_seqlen_q"] - 1})
-    if plant == "WrongCall":
-        module.rocm_aiter_ops.flash_attn_varlen_func = lambda **named: attend(
-            **{**named, "no_such_argument": 1})
+
+    def called_with(**changes):
+        return types.SimpleNamespace(
+            is_shuffle_kv_cache_enabled=module.rocm_aiter_ops.is_shuffle_kv_cache_enabled,
+            flash_attn_varlen_func=lambda **named: attend(**{**named, **{
+                name: change(named) for name, change in changes.items()}}))
+
+    return {
+        "WiderDecodes": {"split_decodes_prefills_and_extends": lambda common, decode_threshold:
+                         split(common, decode_threshold + 8)},
+        "GathersLate": {"cp_mha_gather_cache": lambda **named: gather(
+            **{**named, "seq_starts": named["seq_starts"] + 1})},
+        "MergesNothing": {"merge_attn_states": lambda output, prefix_output, **named:
+                          output.copy_(prefix_output)},
+        "OneRowLess": {"rocm_aiter_ops": called_with(
+            max_seqlen_q=lambda named: named["max_seqlen_q"] - 1)},
+        "WrongCall": {"rocm_aiter_ops": called_with(no_such_argument=lambda named: 1)},
+    }.get(plant, {})
+
+
+def main(cases: list[str]) -> None:
+    """Prints the properties that each plant, and none, makes fail: one import for all of them."""
+    from mla_testbed.engines import Machine  # noqa: PLC0415 where vLLM is
+    from mla_testbed.engines.fa.judge import judge  # noqa: PLC0415
+    from mla_testbed.engines.vllm.fa_adapter import VllmFa  # noqa: PLC0415
+
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    engine = VllmFa(Machine("gfx942", 304))
+    for plant in ("", *PLANTS):
+        planted = Planted(engine, plant)
+        with contextlib.ExitStack() as stack:
+            for name, value in _in_module(engine._module, plant).items():
+                stack.enter_context(mock.patch.object(engine._module, name, value))
+            found = [judge(planted, case, attend=True) for case in cases]
+        planted.remove()
+        out.write(json.dumps([plant, sorted({p for j in found for p in j.properties}),
+                              sorted({j.verdict for j in found})]) + "\n")
+        out.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
