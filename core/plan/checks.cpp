@@ -35,8 +35,9 @@ Status overrun_of(const PlanBuffer& buffer) {
   if (buffer.overruns().empty()) return std::nullopt;
   const std::int64_t last = buffer.overruns().rbegin()->first;
   return Error{ErrorCode::overrun,
-               "the planner writes element " + std::to_string(last) + " of " + buffer.name() +
-                   ", which has " + std::to_string(buffer.size()) + " elements",
+               "the planner writes element " + std::to_string(last) + " of " +
+                   std::string(buffer.name()) + ", which has " + std::to_string(buffer.size()) +
+                   " elements",
                "BUG-015"};
 }
 

@@ -6,26 +6,25 @@
 
 namespace mla::plan {
 
-PlanBuffer::PlanBuffer(std::string name, std::int64_t size)
-    : name_(std::move(name)),
+PlanBuffer::PlanBuffer(std::string_view name, std::int64_t size)
+    : name_(name),
       data_(static_cast<std::size_t>(size), kPoison),
-      written_(static_cast<std::size_t>(size), false) {}
+      written_(static_cast<std::size_t>(size), 0) {}
 
-void PlanBuffer::set(std::int64_t i, std::int32_t value) {
-  if (i < 0 || i >= size()) {
-    overruns_[i] = value;
-    return;
+void PlanBuffer::overrun(std::int64_t i, std::span<const std::int32_t> values) {
+  for (const std::int32_t value : values) {
+    if (i >= 0 && i < size())
+      set(i, value);
+    else
+      overruns_[i] = value;
+    ++i;
   }
-  data_[static_cast<std::size_t>(i)] = value;
-  written_[static_cast<std::size_t>(i)] = true;
 }
 
-std::int32_t PlanBuffer::at(std::int64_t i) const {
-  return i < 0 || i >= size() ? kPoison : data_[static_cast<std::size_t>(i)];
-}
-
-bool PlanBuffer::written(std::int64_t i) const {
-  return i >= 0 && i < size() && written_[static_cast<std::size_t>(i)];
+void PlanBuffer::fill_from(std::int64_t i, std::int32_t value) {
+  const auto at = static_cast<std::ptrdiff_t>(std::clamp<std::int64_t>(i, 0, size()));
+  std::fill(data_.begin() + at, data_.end(), value);
+  std::fill(written_.begin() + at, written_.end(), std::uint8_t{1});
 }
 
 std::int64_t PlanBuffer::used() const {
@@ -65,7 +64,7 @@ Plan Plan::copy_of(const PlanView& view) {
              .reduce_final_rows = std::ssize(view.reduce_final_map) / 2,
              .reduce_partial_map = std::ssize(view.reduce_partial_map)});
   const auto copy = [](std::span<const std::int32_t> from, PlanBuffer& to) {
-    for (std::int64_t i = 0; i < to.size(); ++i) to.set(i, from[static_cast<std::size_t>(i)]);
+    to.write(0, from.first(static_cast<std::size_t>(to.size())));
   };
   copy(view.work_indptr, plan.work_indptr);
   copy(view.work_info, plan.work_info);
@@ -78,12 +77,6 @@ Plan Plan::copy_of(const PlanView& view) {
 void Plan::bind() {
   work_meta_data_ = {std::bit_cast<std::uint64_t>(work_indptr.data().data()),
                      std::bit_cast<std::uint64_t>(work_info.data().data())};
-}
-
-void Plan::set_work(std::int64_t index, const WorkItem& item) {
-  const auto words = std::bit_cast<std::array<std::int32_t, kWorkItemWords>>(item);
-  for (std::int64_t w = 0; w < kWorkItemWords; ++w)
-    work_info.set(index * kWorkItemWords + w, words[static_cast<std::size_t>(w)]);
 }
 
 WorkItem Plan::work(std::int64_t index) const {

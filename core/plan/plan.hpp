@@ -8,11 +8,13 @@
 // past a buffer is recorded as an overrun, never performed.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <map>
 #include <span>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/plan/sizes.hpp"
@@ -41,17 +43,29 @@ static_assert(sizeof(WorkItem) == kWorkItemWords * sizeof(std::int32_t));
 class PlanBuffer {
  public:
   PlanBuffer() = default;
-  PlanBuffer(std::string name, std::int64_t size);
+  // `name` is a literal.
+  PlanBuffer(std::string_view name, std::int64_t size);
 
   // Writes element i; an i outside the buffer is kept in overruns() instead.
-  void set(std::int64_t i, std::int32_t value);
+  void set(std::int64_t i, std::int32_t value) {
+    write(i, std::span<const std::int32_t, 1>(&value, 1));
+  }
+  // Writes the elements from i on, those outside as above.
+  template <std::size_t Extent>
+  void write(std::int64_t i, std::span<const std::int32_t, Extent> values);
+  // Gives the elements from i to the end the value.
+  void fill_from(std::int64_t i, std::int32_t value);
   // Element i; kPoison where it was never written or lies outside.
-  [[nodiscard]] std::int32_t at(std::int64_t i) const;
-  [[nodiscard]] bool written(std::int64_t i) const;
+  [[nodiscard]] std::int32_t at(std::int64_t i) const {
+    return i < 0 || i >= size() ? kPoison : data_[static_cast<std::size_t>(i)];
+  }
+  [[nodiscard]] bool written(std::int64_t i) const {
+    return i >= 0 && i < size() && written_[static_cast<std::size_t>(i)] != 0;
+  }
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(data_.size()); }
   // One past the last written element.
   [[nodiscard]] std::int64_t used() const;
-  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::string_view name() const { return name_; }
   [[nodiscard]] std::span<const std::int32_t> data() const { return data_; }
   [[nodiscard]] const std::map<std::int64_t, std::int32_t>& overruns() const { return overruns_; }
 
@@ -59,11 +73,21 @@ class PlanBuffer {
   bool operator==(const PlanBuffer& other) const;
 
  private:
-  std::string name_;
+  void overrun(std::int64_t i, std::span<const std::int32_t> values);
+
+  std::string_view name_;
   std::vector<std::int32_t> data_;
-  std::vector<bool> written_;
+  std::vector<std::uint8_t> written_;  // 1: written
   std::map<std::int64_t, std::int32_t> overruns_;
 };
+
+template <std::size_t Extent>
+void PlanBuffer::write(std::int64_t i, std::span<const std::int32_t, Extent> values) {
+  if (i < 0 || i > size() - std::ssize(values)) return overrun(i, values);
+  const auto at = static_cast<std::ptrdiff_t>(i);
+  std::copy_n(values.begin(), values.size(), data_.begin() + at);
+  std::fill_n(written_.begin() + at, values.size(), std::uint8_t{1});
+}
 
 // The six buffers as a kernel gets them: addresses and lengths, nothing else.
 struct PlanView {
@@ -88,7 +112,10 @@ class Plan {
 
   PlanBuffer work_indptr, work_info, reduce_indptr, reduce_final_map, reduce_partial_map;
 
-  void set_work(std::int64_t index, const WorkItem& item);
+  void set_work(std::int64_t index, const WorkItem& item) {
+    const auto words = std::bit_cast<std::array<std::int32_t, kWorkItemWords>>(item);
+    work_info.write(index * kWorkItemWords, std::span(words));
+  }
   [[nodiscard]] WorkItem work(std::int64_t index) const;
   // Works in use: the last entry of work_indptr that was written.
   [[nodiscard]] std::int64_t works() const;

@@ -143,8 +143,7 @@ void ParallelFill::write(const Request& r, std::int64_t index) {
 }
 
 Plan ParallelFill::finish(std::int64_t batch, const Request& end) && {
-  for (std::int64_t i = batch; i < plan_.reduce_indptr.size(); ++i)
-    plan_.reduce_indptr.set(i, word(end.merged));
+  plan_.reduce_indptr.fill_from(batch, word(end.merged));
   return std::move(plan_);
 }
 
@@ -159,7 +158,7 @@ Result<Plan> plan_v12_parallel(const PlanInput& input, const PlanShape& shape,
   std::int64_t demand = 0;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const bool uniform = !ragged(input);
-    list[i].blocks = ceil_div(input.kv_indptr[i + 1] - input.kv_indptr[i], input.kv_granularity);
+    list[i].blocks = blocks_of(input, input.kv_indptr[i + 1] - input.kv_indptr[i]);
     list[i].rows = uniform ? input.uniform_qo_len : input.qo_indptr[i + 1] - input.qo_indptr[i];
     list[i].q_begin =
         uniform ? input.uniform_qo_len * static_cast<std::int64_t>(i) : input.qo_indptr[i];

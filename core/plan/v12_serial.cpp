@@ -40,13 +40,16 @@ class SerialFill {
   Plan finish() &&;
 
  private:
-  struct Piece {
-    WorkItem item;
-    bool absorbs_tail = false;  // what would remain is too short for a work of its own
+  // Which blocks of a tile a piece has.
+  struct Range {
+    std::int64_t begin = 0;
+    std::int64_t blocks = 0;
+    bool last = false;
+    bool forced = false;
   };
-  [[nodiscard]] Piece piece(const Entry& entry, std::int64_t tile, std::int64_t done,
-                            std::int64_t blocks, bool last, bool forced) const;
-  Status emit(const Entry& entry, WorkItem item);
+  bool fill(WorkItem& item, const Entry& entry, std::int64_t tile, const Range& range) const;
+  Status emit(const Entry& entry, const WorkItem& item);
+  [[nodiscard]] Error unmerged_tail(const Entry& entry, const WorkItem& item, bool hidden) const;
   void merge(const WorkItem& last, std::int64_t pieces, std::int64_t tile_rows);
   void close_slot();
   [[nodiscard]] bool slots_left() const { return slot_ < shape_.slots.count(); }
@@ -69,21 +72,23 @@ void SerialFill::close_slot() {
   room_ = capacity_;
 }
 
-// The work item for `blocks` blocks of a tile that begin at block `done`.
-SerialFill::Piece SerialFill::piece(const Entry& entry, std::int64_t tile, std::int64_t done,
-                                    std::int64_t blocks, bool last, bool forced) const {
+// Makes the work item of a piece of a tile. Says whether the piece has to absorb the tail of the
+// tile, because what would remain is too short for a work of its own.
+bool SerialFill::fill(WorkItem& item, const Entry& entry, std::int64_t tile,
+                      const Range& range) const {
+  const bool last = range.last;
   const std::int64_t q_begin = entry.q_begin + tile * entry.tile_rows;
-  const std::int64_t begin = entry.kv_begin + done * input_.kv_granularity;
-  std::int64_t end = begin + blocks * input_.kv_granularity;
+  const std::int64_t begin = entry.kv_begin + range.begin * input_.kv_granularity;
+  std::int64_t end = begin + range.blocks * input_.kv_granularity;
   std::int64_t offset = 0;
-  Piece piece;
+  bool absorbs_tail = false;
   if (input_.page_size == 1) {
     const std::int64_t visible_end = entry.kv_end - causal_trim(input_, shape_, entry, tile);
     const std::int64_t least = input_.key.max_qo_len;  // keys that a last piece must have
     end = std::min(end, visible_end);
     const std::int64_t left = entry.kv_end - end;
-    piece.absorbs_tail = !last && left < least;
-    if (forced || piece.absorbs_tail || (last && 0 < left && left < least)) end = visible_end;
+    absorbs_tail = !last && left < least;
+    if (range.forced || absorbs_tail || (last && 0 < left && left < least)) end = visible_end;
     if (safe(input_) && entry.pages() == 0) end = begin;  // not before the request
     offset = entry.kv_end - end + entry.rows_after;
   } else {
@@ -92,31 +97,34 @@ SerialFill::Piece SerialFill::piece(const Entry& entry, std::int64_t tile, std::
     if (left != 0) offset = (left - 1) * input_.page_size + entry.last_page_len;
     // The original leaves a last page that the first rows of the tile do not see to a work of its
     // own, where real kernels let them see it (BUG-012).
-    piece.absorbs_tail = safe(input_) && input_.causal && !last && offset < entry.q_end - q_begin;
+    absorbs_tail = safe(input_) && input_.causal && !last && offset < entry.q_end - q_begin;
   }
-  piece.item = {.batch = word(entry.batch),
-                .q_begin = word(q_begin),
-                .q_end = word(std::min(q_begin + entry.tile_rows, entry.q_end)),
-                .kv_begin = word(begin),
-                .kv_end = word(end),
-                .kv_offset = word(offset)};
-  return piece;
+  item.batch = word(entry.batch);
+  item.q_begin = word(q_begin);
+  item.q_end = word(std::min(q_begin + entry.tile_rows, entry.q_end));
+  item.kv_begin = word(begin);
+  item.kv_end = word(end);
+  item.kv_offset = word(offset);
+  return absorbs_tail;
 }
 
 // An empty work for a request that has keys, or one of which a row sees none: only possible where
 // the tail merge is off or smaller than the causal trim, because max_qo_len is unknown.
-Status SerialFill::emit(const Entry& entry, WorkItem item) {
+Status SerialFill::emit(const Entry& entry, const WorkItem& item) {
   const bool empty = entry.pages() > 0 && item.kv_end <= item.kv_begin;
   const bool hidden = input_.page_size == 1 && input_.causal && item.kv_begin > entry.kv_begin &&
                       entry.kv_end - item.kv_begin < entry.q_end - item.q_begin;
-  if (safe(input_) && (empty || hidden))
-    return refused(request_name(entry.request) + " gets a work from key " +
-                       std::to_string(item.kv_begin) + " to key " + std::to_string(item.kv_end) +
-                       ": max_qo_len = " + std::to_string(input_.key.max_qo_len) +
-                       " leaves short tails unmerged",
-                   hidden ? "BUG-012" : "");
+  if (safe(input_) && (empty || hidden)) return unmerged_tail(entry, item, hidden);
   plan_.set_work(works_++, item);
   return std::nullopt;
+}
+
+Error SerialFill::unmerged_tail(const Entry& entry, const WorkItem& item, bool hidden) const {
+  return refused(request_name(entry.request) + " gets a work from key " +
+                     std::to_string(item.kv_begin) + " to key " + std::to_string(item.kv_end) +
+                     ": max_qo_len = " + std::to_string(input_.key.max_qo_len) +
+                     " leaves short tails unmerged",
+                 hidden ? "BUG-012" : "");
 }
 
 // The tile that `last` finishes was cut: name its pieces for the reducer.
@@ -130,14 +138,15 @@ void SerialFill::merge(const WorkItem& last, std::int64_t pieces, std::int64_t t
 }
 
 Status SerialFill::place(const Entry& entry, std::int64_t tile) {
-  const std::int64_t blocks = ceil_div(entry.pages(), input_.kv_granularity);
+  const std::int64_t blocks = blocks_of(input_, entry.pages());
   std::int64_t done = 0;
   std::int64_t cuts = 0;
   bool forced = false;
   while (slots_left()) {
+    WorkItem item;
     const std::int64_t rest = blocks - done;
     if (room_ >= rest + overhead_ || forced) {
-      WorkItem item = piece(entry, tile, done, rest, true, forced).item;
+      fill(item, entry, tile, {.begin = done, .blocks = rest, .last = true, .forced = forced});
       if (cuts > 0) {
         item.partial_row = word(partial_rows_);
         merge(item, cuts + 1, entry.tile_rows);
@@ -149,13 +158,10 @@ Status SerialFill::place(const Entry& entry, std::int64_t tile) {
     }
     if (room_ > overhead_) {
       const std::int64_t take = room_ - overhead_;
-      Piece cut = piece(entry, tile, done, take, false, false);
-      if (cut.absorbs_tail) {
-        forced = true;
-        continue;
-      }
-      cut.item.partial_row = word(partial_rows_);
-      if (Status bad = emit(entry, cut.item)) return bad;
+      forced = fill(item, entry, tile, {.begin = done, .blocks = take});
+      if (forced) continue;
+      item.partial_row = word(partial_rows_);
+      if (Status bad = emit(entry, item)) return bad;
       partial_rows_ += entry.tile_rows;
       done += take;
       ++cuts;
@@ -167,8 +173,7 @@ Status SerialFill::place(const Entry& entry, std::int64_t tile) {
 
 Plan SerialFill::finish() && {
   while (slots_left()) close_slot();
-  for (std::int64_t i = tiles_; i < plan_.reduce_indptr.size(); ++i)
-    plan_.reduce_indptr.set(i, word(merged_));
+  plan_.reduce_indptr.fill_from(tiles_, word(merged_));
   return std::move(plan_);
 }
 

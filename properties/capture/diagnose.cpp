@@ -26,7 +26,7 @@ void compare(const plan::PlanBuffer& planned, const std::vector<std::int32_t>& f
   for (std::int64_t i = 0; i < std::min(planned.used(), std::ssize(found)); ++i) {
     const std::int32_t word = found[static_cast<std::size_t>(i)];
     if (planned.written(i) && word != planned.at(i) && out.size() <= kFewWords)
-      out.push_back({word_name(planned.name(), i), word, planned.at(i)});
+      out.push_back({word_name(std::string(planned.name()), i), word, planned.at(i)});
   }
 }
 
@@ -75,7 +75,8 @@ std::string overrun(const plan::PlanInput& input, const FoundPlan& found) {
                                     &plan->reduce_final_map, &plan->reduce_partial_map})
     if (!b->overruns().empty())
       return "the planner writes element " + std::to_string(b->overruns().rbegin()->first) +
-             " of " + b->name() + ", which was allocated with " + std::to_string(b->size());
+             " of " + std::string(b->name()) + ", which was allocated with " +
+             std::to_string(b->size());
   return {};
 }
 

@@ -6,18 +6,21 @@
 // backend does not execute, is not applicable. Fails: never by itself.
 #pragma once
 
+#include <array>
 #include <string>
+#include <type_traits>
 
 #include "properties/step/property.hpp"
 
 namespace mla::prop {
 
-template <Check::Function kDecode, Check::Function kPrefill, Check::Function kFa>
+// A function or nullptr each. Which it is, its type says: g++ takes no comparison of a function
+// with nullptr for a constant when a sanitizer is on.
+template <auto kDecode, auto kPrefill, auto kFa>
 Outcome check_kind(Subject& subject) {
   const StepKind kind = subject.spec().kind();
-  const Check::Function check = kind == StepKind::decode    ? kDecode
-                                : kind == StepKind::prefill ? kPrefill
-                                                            : kFa;
+  constexpr std::array<Check::Function, 3> kChecks{kDecode, kPrefill, kFa};
+  const Check::Function check = kChecks[static_cast<std::size_t>(kind)];
   if (check == nullptr)
     return not_applicable("the claim says nothing about " + step_name(kind) + " steps");
   if (subject.backend().device(kind).empty())
@@ -25,8 +28,11 @@ Outcome check_kind(Subject& subject) {
   return check(subject);
 }
 
-template <Check::Function kDecode, Check::Function kPrefill, Check::Function kFa>
+template <auto kCheck>
+inline constexpr bool is_function = !std::is_null_pointer_v<decltype(kCheck)>;
+
+template <auto kDecode, auto kPrefill, auto kFa>
 inline constexpr Check by_kind{&check_kind<kDecode, kPrefill, kFa>,
-                               {kDecode != nullptr, kPrefill != nullptr, kFa != nullptr}};
+                               {is_function<kDecode>, is_function<kPrefill>, is_function<kFa>}};
 
 }  // namespace mla::prop

@@ -11,8 +11,9 @@ std::optional<std::string> overrun_of(const plan::Plan& plan) {
   for (const plan::PlanBuffer* b : {&plan.work_indptr, &plan.work_info, &plan.reduce_indptr,
                                     &plan.reduce_final_map, &plan.reduce_partial_map})
     if (!b->overruns().empty())
-      return "element " + std::to_string(b->overruns().rbegin()->first) + " of " + b->name() +
-             " is written, which has " + std::to_string(b->size()) + " elements";
+      return "element " + std::to_string(b->overruns().rbegin()->first) + " of " +
+             std::string(b->name()) + " is written, which has " + std::to_string(b->size()) +
+             " elements";
   return std::nullopt;
 }
 

@@ -56,8 +56,8 @@ std::string split_lines(const ResolvedShape& s) {
 std::string size_row(const plan::PlanBuffer& b, std::int64_t words) {
   char text[120];
   const std::string shape = words == 1 ? num(b.size()) : num(b.size() / words) + " x " + num(words);
-  std::snprintf(text, sizeof text, "  %-20s %14s %10lld\n", b.name().c_str(), shape.c_str(),
-                static_cast<long long>(b.used()));
+  std::snprintf(text, sizeof text, "  %-20s %14s %10lld\n", std::string(b.name()).c_str(),
+                shape.c_str(), static_cast<long long>(b.used()));
   return text;
 }
 

@@ -16,7 +16,7 @@ std::optional<Failure> write(const plan::PlanBuffer& from, const aiter_tensor_t&
     if (from.written(i)) out[static_cast<std::size_t>(i)] = data[static_cast<std::size_t>(i)];
   if (from.overruns().empty()) return std::nullopt;
   return Failure{MLA_OVERRUN,
-                 from.name() + ": the planner writes element " +
+                 std::string(from.name()) + ": the planner writes element " +
                      std::to_string(from.overruns().rbegin()->first) + " of " +
                      std::to_string(from.size()) + " (" + std::to_string(from.overruns().size()) +
                      " writes past the end were left out)",
