@@ -104,6 +104,16 @@ Result<NamedBackend> make_one(const std::string& name, const DeviceChoice& choic
                "backend '" + name + "' is unknown; available: " + joined(available_backends()), ""};
 }
 
+// Nothing that was said of a device may be without effect.
+Status check_used(const DeviceChoice& choice, const std::vector<NamedBackend>& backends) {
+  for (const NamedBackend& b : backends)
+    if (b.name == kHip || b.name == kAiter) return std::nullopt;
+  std::string words = choice.emulation.words();
+  if (choice.device != DeviceChoice{}.device) words = " --device " + choice.device + words;
+  if (words.empty()) return std::nullopt;
+  return Error{ErrorCode::usage, words.substr(1) + " goes with backend hip or aiter", ""};
+}
+
 }  // namespace
 
 std::vector<std::string> available_backends() {
@@ -175,11 +185,7 @@ Result<std::vector<NamedBackend>> make_backends(std::string_view list, const Dev
     if (comma == std::string_view::npos) break;
     list.remove_prefix(comma + 1);
   }
-  const bool emulated = std::any_of(out.begin(), out.end(),
-                                    [](const NamedBackend& b) { return b.emulation != nullptr; });
-  if (choice.emulation.given() && !emulated)
-    return Error{ErrorCode::usage,
-                 choice.emulation.words().substr(1) + " goes with backend hip or aiter", ""};
+  if (Status bad = check_used(choice, out)) return *bad;
   // Side by side, the stages of a device are held to those of the CPU.
   const bool cpu =
       std::any_of(out.begin(), out.end(), [](const NamedBackend& b) { return b.name == kDefault; });

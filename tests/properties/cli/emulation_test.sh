@@ -86,6 +86,9 @@ expect_err 'no bit model of the matrix instructions of gfx950'
 try replay "$case" --checks
 expect_exit 2
 expect_err '^mla-testbed replay: --checks goes with backend hip or aiter$'
+try run --cases 2 --device emulated:gfx942 --no-progress
+expect_exit 2
+expect_err '^mla-testbed run: --device emulated:gfx942 goes with backend hip or aiter$'
 try replay "$case" --backend hip --device auto --schedule slice=4
 expect_exit 2
 expect_err "^mla-testbed replay: --schedule slice=4 needs an emulated device, not 'auto'$"
