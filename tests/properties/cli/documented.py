@@ -5,7 +5,7 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 # What makes a line of a code block, or a code span, a command.
 PROGRAM = re.compile(
-    r"(?:\w+=\S* )*(?:(?:\S*/)?mla-testbed|(?:\./)?hip_crosscheck|mla-fuzz|ctest|cmake|git|mkdir|export|import|from"
+    r"(?:\w+=\S* )*(?:(?:\S*/)?mla-testbed|(?:\./)?hip_crosscheck|mla-fuzz|ctest|cmake|cpack|git|mkdir|export|import|from"
     r"|python3?|apt-get|bash|sh|\.ci/\S+|build/\S+|tests/\S+\.(?:sh|py)|properties/run\.sh)(?:\s|$)")
 STATED = re.compile(r"\bexit (\d+)")
 

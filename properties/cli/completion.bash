@@ -1,0 +1,25 @@
+# bash completion of mla-testbed: subcommands, options and plants, asked of the command itself.
+_mla_testbed() {
+  local program=${COMP_WORDS[0]} word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+  local subcommand=${COMP_WORDS[1]} words
+  COMPREPLY=()
+  if ((COMP_CWORD == 1)); then
+    words="--help --version $("$program" --help 2>/dev/null |
+      awk 'tolower($0) == "subcommands:" { on = 1; next } !/^ / { on = 0 } on { print $1 }')"
+  elif [[ $word == -* ]]; then
+    words=$("$program" "$subcommand" --help 2>/dev/null | grep -E '^ +-' |
+      grep -oE '^ +(-h, *)?--[a-z][a-z-]*' | grep -oE -- '--.*')
+  elif [[ $before == --backend ]]; then
+    words="cpu cpu-portable hip aiter"
+  elif [[ $before == --device ]]; then
+    words="auto hip:0 nvidia:0 emulated:gfx942 emulated:gfx950"
+  elif [[ $before == : && ${COMP_WORDS[COMP_CWORD - 2]} == emulated ]]; then
+    words="gfx942 gfx950" # bash breaks words at colons
+  elif [[ $subcommand == plants || $before == --plant ]]; then
+    words=$("$program" plants --list 2>/dev/null | cut -d ' ' -f 1)
+  else
+    return # a file
+  fi
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+}
+complete -o default -F _mla_testbed mla-testbed
