@@ -112,10 +112,11 @@ void judge_on(const Question& question, const NamedBackend& named, Judged& judge
   bar.hide();
   prop::Failure failure;
   judged.lines += "backend " + named.name + "\n";
-  if (const Status& why = judgement.why_refused)
+  const Status& why = judgement.why_refused;
+  if (why)
     judged.lines +=
         "refused: " + why->message + (why->bug.empty() ? "" : " (" + why->bug + ")") + "\n";
-  judged.refused = judged.refused || judgement.refused;
+  judged.refused = judged.refused || judgement.refused || why;
   for (std::size_t p = 0; p < question.properties.size(); ++p) {
     const prop::Outcome& outcome = judgement.outcomes[p];
     judged.lines += verdict_line(*question.properties[p], outcome);

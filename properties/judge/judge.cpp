@@ -87,6 +87,15 @@ Outcome unless_a_launch_failed(Outcome outcome, const Execution& execution) {
   return failed("a launch failed: " + execution.failed);
 }
 
+// Why no step of the decode runs: what shape or builder said, or that no kernel takes the shape.
+Status refusal_of(Subject& subject, const Backend& backend, bool refused) {
+  if (refused) return subject.metadata().error();
+  if (!subject.metadata().ok()) return std::nullopt;
+  const Support support = backend.supports(subject.metadata()->shape);
+  if (support.ok) return std::nullopt;
+  return Error{ErrorCode::unsupported, backend_name(backend) + ": " + support.reason, ""};
+}
+
 }  // namespace
 
 Outcome only_what_ran(Outcome outcome, const Backend& backend, StepKind kind,
@@ -164,8 +173,8 @@ Judgement judge(const Case& c, std::span<const Property* const> properties, cons
   judgement.refused =
       is_refused(c.kind(), judgement.outcomes, true, backend.device(c.kind()).empty()) &&
       (c.kind() != StepKind::decode || !subject.metadata().ok());
-  if (judgement.refused && c.kind() == StepKind::decode)
-    judgement.why_refused = subject.metadata().error();
+  if (c.kind() == StepKind::decode && !judgement.cut)
+    judgement.why_refused = refusal_of(subject, backend, judgement.refused);
   return judgement;
 }
 

@@ -86,6 +86,10 @@ expect_err 'no bit model of the matrix instructions of gfx950'
 try replay "$case" --checks
 expect_exit 2
 expect_err '^mla-testbed replay: --checks goes with backend hip or aiter$'
+# A case that the backend does not take is refused, whatever is said of its lists.
+try replay "$case;arch=gfx950" --property P03 --backend hip --device emulated:gfx942
+expect_exit 10
+expect_out '^refused: backend hip on emulated:gfx942: a case of gfx950 does not run on gfx942'
 try run --cases 2 --device emulated:gfx942 --no-progress
 expect_exit 2
 expect_err '^mla-testbed run: --device emulated:gfx942 goes with backend hip or aiter$'
