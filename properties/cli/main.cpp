@@ -10,6 +10,7 @@
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/build_info.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/gfx.hpp"
 
 namespace mla::cli {
 namespace {
@@ -77,6 +78,7 @@ prop::ExitCode run_app(int argc, char** argv) {
   add_plants(app, exit);
   add_cross_check(app, exit);
   add_fuzz(app, exit);
+  add_gfx(app, exit);
   add_assumptions(app, exit);
   add_env(app, exit);
   try {

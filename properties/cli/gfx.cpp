@@ -1,0 +1,80 @@
+// `mla-testbed gfx`: the options and the help of its commands.
+#include "properties/cli/gfx.hpp"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "properties/cli/command.hpp"
+
+namespace mla::cli {
+namespace {
+
+using prop::ExitCode;
+
+constexpr const char* kFooter = R"(
+Takes any code object of gfx942 or gfx950: what a compiler writes with `-c --offload-device-only`,
+or a .co file of an installation.
+
+Examples:
+  mla-testbed gfx disassemble kernel.co --kernel add
+  mla-testbed gfx check kernel.co
+  mla-testbed gfx run kernel.co --kernel add --grid 4 --block 256 --args args.json)";
+
+constexpr const char* kCheckFooter = R"(
+Decodes every function, and follows every path of the control-flow graph of each kernel without
+running it. Reports a register that a load will write and that is used on some path before an
+s_waitcnt covers the load: both instructions, the counter, and the wait that is missing.
+What is not followed is counted. LDS and races need a run (gfx run --checks).
+Exit: 0 nothing is missing, 1 something is, 2 wrong input, 3 no such file, 10 refused.)";
+
+constexpr const char* kRunFooter = R"(
+--args names a JSON file: {"arguments": [...]}, one entry for each argument of the kernel:
+  {"scalar": "i32", "value": 5}
+  {"buffer": "f32", "count": 256, "fill": 0, "show": 4, "output": "out.bin"}
+  {"buffer": "f32", "values": [1, 2.5, -3]}
+  {"buffer": "u8", "file": "in.bin"}
+Types: i8 to i64, u8 to u64, f16, bf16, f32, f64. Files are little-endian elements without a header,
+beside the JSON file. "offset" places an argument by hand. Hidden arguments are filled in.
+Exit: 0 it ran, 1 it had a fault or a finding, 2 wrong input, 3 no such file, 10 refused.
+
+Examples:
+  mla-testbed gfx run kernel.co --kernel add --grid 4 --block 256 --args args.json --checks
+  mla-testbed gfx run kernel.co --block 64 --args args.json --arrival late --json)";
+
+using Do = ExitCode (*)(const GfxOptions&);
+
+CLI::App* add_command(CLI::App& gfx, const char* name, const char* what,
+                      const std::shared_ptr<GfxOptions>& o, Do execute, ExitCode& exit) {
+  CLI::App* c = gfx.add_subcommand(name, what);
+  c->add_option("object", o->object, "The code object; - is stdin")->required();
+  c->add_option("--kernel", o->kernel, "Its kernel of this name");
+  c->add_flag("--json", o->json, "Print one JSON object");
+  c->callback([o, execute, &exit] { exit = execute(*o); });
+  return c;
+}
+
+}  // namespace
+
+void add_gfx(CLI::App& app, ExitCode& exit) {
+  auto o = std::make_shared<GfxOptions>();
+  CLI::App* gfx = app.add_subcommand("gfx", "Disassemble, check or run any code object");
+  gfx->require_subcommand(1);
+  gfx->footer(kFooter);
+  add_command(*gfx, "disassemble", "Print the instructions of its kernels", o, gfx_disassemble,
+              exit);
+  add_command(*gfx, "check", "Look for missing waits along all paths, without running", o,
+              gfx_check, exit)
+      ->footer(kCheckFooter);
+  CLI::App* run = add_command(*gfx, "run", "Launch one kernel in the emulator", o, gfx_run, exit);
+  run->add_option("--grid", o->grid, "Workgroups: X, X,Y or X,Y,Z")->capture_default_str();
+  run->add_option("--block", o->block, "Threads of a workgroup: X, X,Y or X,Y,Z")->required();
+  run->add_option("--args", o->arguments, "A JSON file with the arguments")->required();
+  run->add_option("--dynamic-lds", o->dynamic_lds, "Bytes of LDS beside the kernel's own")
+      ->capture_default_str();
+  run->add_option("--limit", o->limit, "Instructions of a wave; 0: no limit")
+      ->capture_default_str();
+  add_emulation_options(*run, o->emulation);
+  run->footer(kRunFooter);
+}
+
+}  // namespace mla::cli

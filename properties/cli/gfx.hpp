@@ -1,0 +1,40 @@
+// `mla-testbed gfx`: any code object of gfx942 or gfx950, alone.
+//
+// Owns: the options of its three commands. Fails: with one sentence for a file that is no code
+// object, another architecture, and a kernel that is not there.
+#pragma once
+
+#include <string>
+
+#include "core/result.hpp"
+#include "hip_backend/gfx_emulator/code_object.hpp"
+#include "properties/cli/emulation.hpp"
+#include "properties/step/verdict.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace mla::cli {
+
+void add_gfx(CLI::App& app, prop::ExitCode& exit);
+
+struct GfxOptions {
+  std::string object;
+  std::string kernel;  // empty: all; of run: the only one
+  bool json = false;
+  // run
+  std::string grid = "1", block, arguments;
+  std::string dynamic_lds = "0", limit = "0";
+  EmulationChoice emulation;
+};
+
+Result<gfx::CodeObject> load_gfx_object(const std::string& path);
+// The kernel of that name; without a name the only one.
+Result<const gfx::Kernel*> find_gfx_kernel(const gfx::CodeObject& object, const std::string& name);
+
+prop::ExitCode gfx_disassemble(const GfxOptions& options);
+prop::ExitCode gfx_check(const GfxOptions& options);
+prop::ExitCode gfx_run(const GfxOptions& options);
+
+}  // namespace mla::cli

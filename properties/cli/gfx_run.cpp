@@ -1,0 +1,161 @@
+// `mla-testbed gfx run`: one launch of one kernel of any code object, and what it left in memory.
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "hip_backend/gfx_emulator/launch.hpp"
+#include "properties/capture/terminal.hpp"
+#include "properties/cli/command.hpp"
+#include "properties/cli/gfx.hpp"
+#include "properties/cli/gfx_arguments.hpp"
+#include "properties/cli/quantity.hpp"
+
+namespace mla::cli {
+namespace {
+
+using prop::ExitCode;
+using Json = nlohmann::ordered_json;
+
+// "X", "X,Y" or "X,Y,Z".
+Result<std::array<std::uint32_t, 3>> read_size(std::string_view option, std::string_view text) {
+  std::array<std::uint32_t, 3> size = {1, 1, 1};
+  std::string_view rest = text;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::size_t comma = rest.find(',');
+    const auto value = parse_count(option, rest.substr(0, comma));
+    if (!value) return value.error();
+    if (*value < 1 || *value > 0x7fffffff)
+      return Error{ErrorCode::usage,
+                   std::string(option) + " is " + std::string(text) + "; expected 1 to 2147483647",
+                   ""};
+    size[axis] = static_cast<std::uint32_t>(*value);
+    if (comma == rest.npos) return size;
+    rest.remove_prefix(comma + 1);
+  }
+  return Error{ErrorCode::usage,
+               std::string(option) + " is '" + std::string(text) + "'; expected X, X,Y or X,Y,Z",
+               ""};
+}
+
+Result<gfx::LaunchRequest> request_of(const GfxOptions& o, const gfx::CodeObject& object,
+                                      const gfx::Kernel& kernel, const GfxArguments& arguments) {
+  gfx::LaunchRequest request{.kernel = kernel.name};
+  const auto grid = read_size("--grid", o.grid), block = read_size("--block", o.block);
+  if (!grid) return grid.error();
+  if (!block) return block.error();
+  const auto lds = parse_count("--dynamic-lds", o.dynamic_lds);
+  if (!lds) return lds.error();
+  if (*lds > 1 << 20)
+    return Error{ErrorCode::usage,
+                 "--dynamic-lds is " + o.dynamic_lds + "; expected at most 1048576", ""};
+  const auto limit = parse_count("--limit", o.limit);
+  if (!limit) return limit.error();
+  const auto run = read_emulation(
+      o.emulation, object.arch() == gfx::Arch::gfx942 ? "emulated:gfx942" : "emulated:gfx950");
+  if (!run) return run.error();
+  request.grid = *grid;
+  request.block = *block;
+  request.dynamic_lds = static_cast<std::uint32_t>(*lds);
+  request.kernarg = arguments.kernarg;
+  request.options = *run;
+  request.options.instruction_limit = static_cast<std::uint64_t>(*limit);
+  return request;
+}
+
+Json fault_json(const gfx::Event& e) {
+  char address[24];
+  std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(e.address));
+  return {{"problem", gfx::name_of(e.problem)},
+          {"place", e.place},
+          {"instruction", e.disassembly},
+          {"source", e.source ? Json(e.source->text()) : Json(nullptr)},
+          {"workgroup", e.workgroup},
+          {"wave", e.wave},
+          {"lane", e.lane < 0 ? Json(nullptr) : Json(e.lane)},
+          {"address", address},
+          {"text", e.text}};
+}
+
+Json counts_json(const gfx::Statistics& s) {
+  return {{"wave_instructions", s.instructions},
+          {"workgroups", s.workgroups},
+          {"waves", s.waves},
+          {"bytes_read", s.bytes_read},
+          {"bytes_written", s.bytes_written},
+          {"lds_bytes_read", s.lds_bytes_read},
+          {"lds_bytes_written", s.lds_bytes_written},
+          {"lds_bank_conflicts", s.lds_bank_conflicts}};
+}
+
+std::string text_of(const gfx::LaunchReport& report, const GfxArguments& arguments,
+                    const EmulationLog& log) {
+  const gfx::Statistics& s = report.statistics;
+  std::string out = "executed " + std::to_string(s.instructions) + " wave instructions of " +
+                    std::to_string(s.waves) + (s.waves == 1 ? " wave in " : " waves in ") +
+                    std::to_string(s.workgroups) +
+                    (s.workgroups == 1 ? " workgroup\n" : " workgroups\n");
+  for (const gfx::Event& fault : report.faults) out += "fault: " + printable(fault.line()) + "\n";
+  out += log.text();
+  for (const GfxBuffer& buffer : arguments.buffers) {
+    if (buffer.show == 0) continue;
+    out += "argument " + std::to_string(buffer.argument) + ":";
+    for (const double value : shown_elements(buffer)) out += " " + Json(value).dump();
+    out += "\n";
+  }
+  for (const gfx::Assumed& a : report.assumed)
+    out += "rests on " + a.name + ", " + std::to_string(a.times) + " wave instructions\n";
+  return out;
+}
+
+Json json_of(const gfx::LaunchReport& report, const GfxArguments& arguments,
+             const EmulationLog& log) {
+  Json faults = Json::array(), buffers = Json::array();
+  for (const gfx::Event& fault : report.faults) faults.push_back(fault_json(fault));
+  for (const GfxBuffer& buffer : arguments.buffers)
+    buffers.push_back({{"argument", buffer.argument},
+                       {"type", buffer.type},
+                       {"bytes", buffer.bytes.size()},
+                       {"output", buffer.output.empty() ? Json(nullptr) : Json(buffer.output)},
+                       {"values", shown_elements(buffer)}});
+  return {{"faults", faults},
+          {"emulated", Json::parse(log.json())},
+          {"executed", counts_json(report.statistics)},
+          {"buffers", buffers}};
+}
+
+Status write_outputs(const GfxArguments& arguments) {
+  for (const GfxBuffer& buffer : arguments.buffers) {
+    if (buffer.output.empty()) continue;
+    const std::string_view bytes(reinterpret_cast<const char*>(buffer.bytes.data()),
+                                 buffer.bytes.size());
+    if (Status bad = write_file(buffer.output, bytes)) return bad;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+ExitCode gfx_run(const GfxOptions& o) {
+  const auto failed = [](const Error& error) { return complain("gfx run", error); };
+  const auto object = load_gfx_object(o.object);
+  if (!object) return failed(object.error());
+  const auto kernel = find_gfx_kernel(*object, o.kernel);
+  if (!kernel) return failed(kernel.error());
+  const auto arguments = read_gfx_arguments(o.arguments, **kernel);
+  if (!arguments) return failed(arguments.error());
+  const auto request = request_of(o, *object, **kernel, *arguments);
+  if (!request) return failed(request.error());
+  const auto report = gfx::run(*object, *request, *arguments->memory);
+  if (!report) return failed(report.error());
+  EmulationLog log(o.emulation.words());
+  log.note((*kernel)->name, *report);
+  if (const Status bad = write_outputs(*arguments)) return failed(*bad);
+  return finish(
+      "gfx run",
+      o.json
+          ? json_of(*report, *arguments, log).dump(2, ' ', false, Json::error_handler_t::replace) +
+                "\n"
+          : text_of(*report, *arguments, log),
+      report->clean() ? ExitCode::held : ExitCode::failed);
+}
+
+}  // namespace mla::cli

@@ -1,0 +1,217 @@
+// `mla-testbed gfx disassemble` and `gfx check`: a code object as text, and its waits along all
+// paths.
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "hip_backend/gfx_emulator/check/static_waits.hpp"
+#include "hip_backend/gfx_emulator/isa/format.hpp"
+#include "properties/capture/terminal.hpp"
+#include "properties/cli/command.hpp"
+#include "properties/cli/gfx.hpp"
+
+namespace mla::cli {
+namespace {
+
+using prop::ExitCode;
+using Json = nlohmann::ordered_json;
+
+std::string hex(std::uint64_t value) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+const char* name_of(gfx::Arch arch) {
+  return arch == gfx::Arch::gfx942 ? "gfx942" : "gfx950";
+}
+
+std::string text_at(const gfx::CodeObject& object, std::uint64_t offset) {
+  const gfx::Inst& inst = object.instructions()[object.index_at(offset)];
+  std::string text = gfx::disassemble(object.operations(), inst);
+  const bool relative = inst.kind == gfx::Class::branch && inst.src[0] == gfx::code::none;
+  if (!relative) return text;
+  // The index of the target, which the loader puts there, says nothing to a reader.
+  const auto target = static_cast<std::uint32_t>(inst.imm);
+  text = object.operations().at(inst.op).name;
+  if (target >= object.instructions().size()) return text + " (to no instruction)";
+  return text + " " + object.place(object.instructions()[target].at);
+}
+
+// The kernels that were asked for: one by name, or all.
+Result<std::vector<const gfx::Kernel*>> chosen(const gfx::CodeObject& object,
+                                               const std::string& name) {
+  std::vector<const gfx::Kernel*> out;
+  std::string names;
+  for (const gfx::Kernel& kernel : object.kernels()) {
+    if (name.empty() || kernel.name == name) out.push_back(&kernel);
+    names += (names.empty() ? "" : ", ") + kernel.name;
+  }
+  if (!out.empty()) return out;
+  if (names.empty()) return Error{ErrorCode::usage, "the code object has no kernel", ""};
+  return Error{ErrorCode::usage,
+               "the code object has no kernel '" + name + "'; it has " + names.substr(0, 400), ""};
+}
+
+std::uint64_t size_of(const gfx::CodeObject& object, const gfx::Kernel& kernel) {
+  for (const gfx::Symbol& symbol : object.symbols())
+    if (symbol.function && symbol.name == kernel.name) return symbol.size;
+  return 0;
+}
+
+Json lines_of(const gfx::CodeObject& object, std::uint64_t begin, std::uint64_t end) {
+  Json lines = Json::array();
+  for (std::uint64_t at = begin; at < end; at += 4) {
+    if (object.index_at(at) == gfx::CodeObject::npos) continue;
+    lines.push_back({{"at", hex(at)}, {"instruction", text_at(object, at)}});
+  }
+  return lines;
+}
+
+std::string dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Json missing_json(const gfx::CodeObject& object, const gfx::MissingWait& m) {
+  const auto source = object.source(m.use);
+  return {{"problem", "missing-wait"},
+          {"place", object.place(m.use)},
+          {"pc", hex(m.use)},
+          {"instruction", text_at(object, m.use)},
+          {"source", source ? Json(source->text()) : Json(nullptr)},
+          {"registers", m.registers},
+          {"use", m.overwritten ? "overwritten" : "read"},
+          {"load",
+           {{"place", object.place(m.load)},
+            {"pc", hex(m.load)},
+            {"instruction", text_at(object, m.load)}}},
+          {"counter", m.counter},
+          {"missing", m.wait}};
+}
+
+std::string missing_line(const gfx::CodeObject& object, const gfx::MissingWait& m) {
+  const auto source = object.source(m.use);
+  return "  missing-wait: " + object.place(m.use) + " `" + text_at(object, m.use) + "`" +
+         (source ? " (" + source->text() + ")" : "") + ": " + m.registers +
+         (m.overwritten ? " is overwritten" : " is read") +
+         " while a load of it is outstanding on some path; the load is `" +
+         text_at(object, m.load) + "` at " + object.place(m.load) + "; counter " + m.counter +
+         "; missing: " + m.wait + "\n";
+}
+
+// Operations that the emulator knows by name only, in the code that was looked at.
+Json unexecuted(const gfx::CodeObject& object, const gfx::Kernel& kernel) {
+  Json out = Json::object();
+  const std::uint64_t size = size_of(object, kernel);
+  for (std::uint64_t at = kernel.entry; at < kernel.entry + size; at += 4) {
+    const std::uint32_t index = object.index_at(at);
+    if (index == gfx::CodeObject::npos) continue;
+    const gfx::Inst& inst = object.instructions()[index];
+    if (inst.words == 0) continue;
+    const gfx::Operation& operation = object.operations().at(inst.op);
+    if (operation.run != nullptr || (inst.lds && operation.run_lds != nullptr)) continue;
+    out[operation.name] = out.value(operation.name, 0) + 1;
+  }
+  return out;
+}
+
+std::string counted(std::uint64_t n, const std::string& word) {
+  return std::to_string(n) + " " + word + (n == 1 ? "" : "s");
+}
+
+std::string check_text(const gfx::CodeObject& object, const gfx::Kernel& kernel,
+                       const gfx::StaticReport& report, const Json& unknown) {
+  std::string out = kernel.name + ": " + counted(report.instructions, "instruction") + ", " +
+                    counted(report.missing.size(), "missing wait") + "\n";
+  const auto also = [&](std::uint64_t n, const std::string& what, const std::string& meaning) {
+    if (n != 0) out += "  " + counted(n, what) + ": " + meaning + "\n";
+  };
+  also(report.indirect_jumps, "jump to an address in a register", "not followed");
+  also(report.calls, "call", "taken to wait for all");
+  also(report.indexed, "vector instruction in the gpr index mode", "operands not known");
+  also(report.ends_in_no_code, "path to no instruction", "a fault if it is taken");
+  for (const auto& [name, count] : unknown.items())
+    out += "  " + name + " is known by name only: " + counted(count.get<std::uint64_t>(), "time") +
+           "\n";
+  for (const gfx::MissingWait& m : report.missing) out += missing_line(object, m);
+  return out;
+}
+
+}  // namespace
+
+Result<gfx::CodeObject> load_gfx_object(const std::string& path) {
+  const auto text = read_file(path);
+  if (!text) return text.error();
+  auto object = gfx::load_code_object(std::as_bytes(std::span(*text)), {});
+  if (object) return object;
+  Error error = object.error();
+  error.message = "'" + path + "': " + error.message;
+  return error;
+}
+
+Result<const gfx::Kernel*> find_gfx_kernel(const gfx::CodeObject& object, const std::string& name) {
+  const auto kernels = chosen(object, name);
+  if (!kernels) return kernels.error();
+  if (kernels->size() == 1) return kernels->front();
+  return Error{ErrorCode::usage,
+               "the code object has " + std::to_string(kernels->size()) +
+                   " kernels; --kernel takes the name of one",
+               ""};
+}
+
+ExitCode gfx_disassemble(const GfxOptions& o) {
+  const auto object = load_gfx_object(o.object);
+  if (!object) return complain("gfx disassemble", object.error());
+  const auto kernels = chosen(*object, o.kernel);
+  if (!kernels) return complain("gfx disassemble", kernels.error());
+  Json list = Json::array();
+  std::string text;
+  for (const gfx::Kernel* const kernel : *kernels) {
+    const Json lines = lines_of(*object, kernel->entry, kernel->entry + size_of(*object, *kernel));
+    text += (text.empty() ? "" : "\n") + kernel->name + ": " + name_of(object->arch()) + ", " +
+            counted(lines.size(), "instruction") + ", " + std::to_string(kernel->vgprs) +
+            " vector registers, " + std::to_string(kernel->group_segment_size) + " bytes of LDS\n";
+    for (const Json& line : lines)
+      text += "  " + line["at"].get<std::string>() + "  " + line["instruction"].get<std::string>() +
+              "\n";
+    list.push_back({{"name", kernel->name},
+                    {"entry", hex(kernel->entry)},
+                    {"vgprs", kernel->vgprs},
+                    {"lds_bytes", kernel->group_segment_size},
+                    {"scratch_bytes", kernel->private_segment_size},
+                    {"kernarg_bytes", kernel->kernarg_size},
+                    {"instructions", lines}});
+  }
+  if (!o.json) return finish("gfx disassemble", text, ExitCode::held);
+  return finish("gfx disassemble", dump({{"arch", name_of(object->arch())}, {"kernels", list}}),
+                ExitCode::held);
+}
+
+ExitCode gfx_check(const GfxOptions& o) {
+  const auto object = load_gfx_object(o.object);
+  if (!object) return complain("gfx check", object.error());
+  const auto kernels = chosen(*object, o.kernel);
+  if (!kernels) return complain("gfx check", kernels.error());
+  Json list = Json::array();
+  std::string text;
+  ExitCode code = ExitCode::held;
+  for (const gfx::Kernel* const kernel : *kernels) {
+    const gfx::StaticReport report = gfx::check_waits(*object, *kernel);
+    const Json unknown = unexecuted(*object, *kernel);
+    if (!report.missing.empty()) code = ExitCode::failed;
+    text += check_text(*object, *kernel, report, unknown);
+    Json missing = Json::array();
+    for (const gfx::MissingWait& m : report.missing) missing.push_back(missing_json(*object, m));
+    list.push_back({{"name", kernel->name},
+                    {"instructions", report.instructions},
+                    {"indirect_jumps", report.indirect_jumps},
+                    {"calls", report.calls},
+                    {"gpr_indexed", report.indexed},
+                    {"paths_to_no_instruction", report.ends_in_no_code},
+                    {"known_by_name_only", unknown},
+                    {"findings", missing}});
+  }
+  if (!o.json) return finish("gfx check", text, code);
+  return finish("gfx check", dump({{"arch", name_of(object->arch())}, {"kernels", list}}), code);
+}
+
+}  // namespace mla::cli

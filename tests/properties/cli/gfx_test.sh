@@ -1,0 +1,188 @@
+#!/usr/bin/env bash
+# `mla-testbed gfx`: a code object alone, printed, checked and run. The kernels are compiled here.
+# gfx_test.sh MLA_TESTBED CLANG, skipped without a clang that knows gfx942.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+clang=${2:-none}
+kernel=$scratch/add.hip
+cat >"$kernel" <<'END'
+#define GLOBAL __attribute__((global)) __attribute__((visibility("default")))
+extern "C" GLOBAL void add(const float* a, const float* b, float* out, int n) {
+  const unsigned i = __builtin_amdgcn_workgroup_id_x() * 64 + __builtin_amdgcn_workitem_id_x();
+  if (i < n) out[i] = a[i] + b[i];
+}
+extern "C" GLOBAL void hasty(const unsigned* in, unsigned* out) {
+  unsigned value;
+  asm volatile("global_load_dword %0, %1, off\n v_add_u32 %0, 1, %0\n s_waitcnt vmcnt(0)"
+               : "=&v"(value) : "v"(in + __builtin_amdgcn_workitem_id_x()) : "memory");
+  out[__builtin_amdgcn_workitem_id_x()] = value;
+}
+END
+compile() {
+  "$clang" -x hip --cuda-device-only -nogpuinc -nogpulib --no-gpu-bundle-output -std=c++20 -O2 \
+    "--offload-arch=$1" -c "$kernel" -o "$scratch/$1.co"
+}
+if ! compile gfx942 2>"$scratch/err" || ! compile gfx950 2>"$scratch/err"; then
+  echo "skipped: no clang that knows gfx942 and gfx950: $(head -c 200 "$scratch/err")"
+  exit 10
+fi
+
+for arch in gfx942 gfx950; do
+  object=$scratch/$arch.co
+  try gfx disassemble "$object" --kernel add
+  expect_exit 0
+  expect_out "^add: $arch, [0-9]+ instructions, [0-9]+ vector registers, 0 bytes of LDS$"
+  expect_out '^  0x[0-9a-f]+  v_add_f32 v[0-9]+, v[0-9]+, v[0-9]+$'
+  expect_out '^  0x[0-9a-f]+  s_cbranch_execz add\+0x'
+  expect_no_out '^hasty'
+  try gfx disassemble "$object" --json
+  expect_exit 0
+  expect_json
+  expect_out '"name": "hasty"'
+
+  try gfx check "$object" --kernel add
+  expect_exit 0
+  expect_out '^add: [0-9]+ instructions, 0 missing waits$'
+  try gfx check "$object"
+  expect_exit 1
+  expect_out '^hasty: [0-9]+ instructions, [1-9] missing waits?$'
+  expect_out 'missing-wait: hasty\+0x[0-9a-f]+ `v_add_u32 .*v[0-9]+ is read while a load of it is outstanding on some path; the load is `global_load_dword .* at hasty\+0x[0-9a-f]+; counter vmcnt; missing: s_waitcnt vmcnt\(0\)$'
+  try gfx check "$object" --json
+  expect_exit 1
+  expect_json
+  expect_out '"counter": "vmcnt"'
+  expect_out '"missing": "s_waitcnt vmcnt\(0\)"'
+done
+
+# A launch: values and a fill go in, numbers and a file come out.
+cat >"$scratch/add.json" <<'END'
+{"arguments": [{"buffer": "f32", "values": [1, 2.5, -3]}, {"buffer": "f32", "count": 3, "fill": 10},
+               {"buffer": "f32", "count": 3, "show": 3, "output": "sum.bin"},
+               {"scalar": "i32", "value": 3}]}
+END
+run=(gfx run "$scratch/gfx942.co" --kernel add --grid 1 --block 64 --args)
+try "${run[@]}" "$scratch/add.json" --checks
+expect_exit 0
+expect_out '^executed [1-9][0-9]* wave instructions of 1 wave in 1 workgroup$'
+expect_out '^emulated with --checks: 1 launch of 1 kernel, 0 findings$'
+expect_out '^argument 2: 11.0 12.5 7.0$'
+[[ $(od -An -tx4 "$scratch/sum.bin" | tr -d ' ') == 413000004148000040e00000 ]] || fail "sum.bin: $(od -An -tx4 "$scratch/sum.bin")"
+try "${run[@]}" "$scratch/add.json" --json --arrival late
+expect_exit 0
+expect_json
+expect_out '"wave_instructions": [1-9]'
+
+# What one launch writes, another one reads.
+sed 's/"values": \[1, 2.5, -3\]/"file": "sum.bin"/; s/, "output": "sum.bin"//' "$scratch/add.json" >"$scratch/again.json"
+try "${run[@]}" "$scratch/again.json"
+expect_out '^argument 2: 21.0 22.5 17.0$'
+
+# 16-bit floats and whole numbers, by their bits: nearest, ties to even.
+cat >"$scratch/types.json" <<'END'
+{"arguments": [
+  {"buffer": "f16", "values": [1, -2, 65504, 65520, 0.00006103515625, 5.960464477539063e-8, 2049, 0.1],
+   "show": 8, "output": "f16.bin"},
+  {"buffer": "bf16", "values": [1, -2, 0.1, 1.00390625], "show": 4},
+  {"buffer": "i8", "values": [-128, 127], "show": 2},
+  {"buffer": "u16", "values": [65535], "show": 1}]}
+END
+sed -i 's/^/ /' "$scratch/types.json"
+try gfx run "$scratch/gfx942.co" --kernel add --block 64 --args "$scratch/types.json"
+expect_exit 2
+expect_err 'argument 3: it has 8 bytes; kernel .add. takes 4 there'
+sed -i 's/{"buffer": "u16", "values": \[65535\], "show": 1}/{"scalar": "i32", "value": 0}/' "$scratch/types.json"
+try gfx run "$scratch/gfx942.co" --kernel add --block 64 --args "$scratch/types.json"
+expect_exit 0
+expect_out '^argument 0: 1.0 -2.0 65504.0 null 0.00006103515625|6.103515625e-05'
+expect_out '^argument 1: 1.0 -2.0 0.10009765625 1.0$'
+expect_out '^argument 2: -128.0 127.0$'
+[[ $(od -An -v -tx2 "$scratch/f16.bin" | tr -d '\n') == ' 3c00 c000 7bff 7c00 0400 0001 6800 2e66' ]] || fail "f16.bin: $(od -An -v -tx2 "$scratch/f16.bin")"
+
+# The missing wait in a launch: found by the checks, and seen in the numbers.
+cat >"$scratch/hasty.json" <<'END'
+{"arguments": [{"buffer": "u32", "count": 64, "fill": 41}, {"buffer": "u32", "count": 64, "show": 1}]}
+END
+hasty=(gfx run "$scratch/gfx942.co" --kernel hasty --block 64 --args "$scratch/hasty.json")
+try "${hasty[@]}"
+expect_exit 0
+expect_out '^argument 1: 42.0$'
+try "${hasty[@]}" --checks
+expect_exit 1
+expect_out '^finding: missing-wait: '
+try "${hasty[@]}" --arrival late
+expect_no_out '^argument 1: 42.0$'
+# A fault: the output is too small.
+sed 's/"count": 64, "show"/"count": 63, "show"/' "$scratch/hasty.json" >"$scratch/small.json"
+try "${hasty[@]/hasty.json/small.json}" --json
+expect_exit 1
+expect_json
+expect_out '"problem": "out-of-bounds"'
+try "${hasty[@]/hasty.json/small.json}"
+expect_out "^fault: out-of-bounds: .*of 'argument 1', which has 252 bytes"
+
+# The commands of docs/emulator.md.
+sed -n '/^    clang++-22 .*scale.co$/p' "$root/docs/emulator.md" >"$scratch/compile"
+[[ $(wc -l <"$scratch/compile") -eq 1 ]] || fail "docs/emulator.md has no line that makes scale.co"
+ln -s "$root/docs" "$scratch/docs"
+cd "$scratch" || exit 1
+eval "${clang@Q} $(sed 's/^ *clang++-22//' compile)" || fail "the line of docs/emulator.md does not compile"
+sed -n '/^\[executed by cli_gfx/,/^$/{/^mla-testbed/p}' "$root/tests/properties/cli/documented_commands.txt" >commands
+[[ $(wc -l <commands) -eq 4 ]] || fail "expected four commands of docs/emulator.md"
+while read -r _ arguments; do
+  # shellcheck disable=SC2086
+  try $arguments
+  expect_exit 0
+  [[ $arguments != *--checks ]] || expect_out '^argument 1: 1.5 1.5 1.5 1.5$'
+done <commands
+
+# Hostile input: one sentence each.
+one_sentence() {
+  expect_exit "$1"
+  expect_silent out
+  expect_err "$2"
+  [[ $(wc -l <"$scratch/err") -eq 1 ]] || fail "expected one line on stderr"
+}
+for size in 0 3 40 64 200 1000 2000; do
+  head -c "$size" "$scratch/gfx942.co" >"$scratch/short.co"
+  for command in disassemble check; do
+    try gfx $command "$scratch/short.co"
+    one_sentence 2 "^mla-testbed gfx $command: '.*short.co': "
+  done
+done
+sed 's/\x4c\x05\x00\x00/\x3f\x05\x00\x00/' "$scratch/gfx942.co" >"$scratch/other.co"
+try gfx check "$scratch/other.co"
+one_sentence 10 'is for processor 0x3f, only gfx942 \(0x4c\) and gfx950 \(0x4f\) are executed'
+try gfx check "$scratch/gfx942.co" --kernel nobody
+one_sentence 2 "has no kernel 'nobody'; it has add, hasty"
+try gfx check "$scratch/nothing.co"
+one_sentence 3 'nothing.co'
+try gfx run "$scratch/gfx942.co" --block 64 --args "$scratch/add.json"
+one_sentence 2 'has 2 kernels; --kernel takes the name of one'
+try gfx run "$scratch/gfx942.co" --kernel add --grid 0 --block 64 --args "$scratch/add.json"
+one_sentence 2 '^mla-testbed gfx run: --grid is 0; expected 1 to'
+try gfx run "$scratch/gfx942.co" --kernel add --block 4096 --args "$scratch/add.json"
+one_sentence 2 'a block of 4096 threads'
+wrong_arguments() {
+  printf '%s' "$1" >"$scratch/wrong.json"
+  try "${run[@]}" "$scratch/wrong.json"
+  one_sentence "${3-2}" "$2"
+}
+wrong_arguments '' 'wrong.json.: the file is no JSON$'
+wrong_arguments '[]' 'expected an object with the list "arguments"'
+wrong_arguments '{"arguments": [], "grid": 1}' "'grid' is not known"
+wrong_arguments '{"arguments": []}' "there are 0 arguments; kernel 'add' takes 4$"
+wrong_arguments '{"arguments": [5]}' 'argument 0: expected an object with either "scalar" or "buffer"$'
+wrong_arguments '{"arguments": [{"scalar": "f31", "value": 1}]}' "argument 0: there is no type 'f31'; there are i8, u8"
+wrong_arguments '{"arguments": [{"scalar": "u8", "value": 256}]}' 'argument 0: 256: expected a number of type u8$'
+wrong_arguments '{"arguments": [{"scalar": "i8", "value": -129}]}' 'argument 0: -129: expected a number of type i8$'
+wrong_arguments '{"arguments": [{"scalar": "u8", "value": -1}]}' 'argument 0: -1: expected a number of type u8$'
+wrong_arguments '{"arguments": [{"scalar": "i32", "value": 1.5}]}' 'argument 0: 1.5: expected a number of type i32$'
+wrong_arguments '{"arguments": [{"scalar": "i32"}]}' 'the scalar has no "value"$'
+wrong_arguments '{"arguments": [{"buffer": "f32"}]}' 'expected one of "count", "values" and "file"$'
+wrong_arguments '{"arguments": [{"buffer": "f32", "count": 0}]}' 'the buffer is empty$'
+wrong_arguments '{"arguments": [{"buffer": "f32", "count": 1e99}]}' '"count" is 1e\+99; expected at most'
+wrong_arguments '{"arguments": [{"buffer": "f32", "count": 999999999999}]}' '"count" is 999999999999; expected at most'
+wrong_arguments '{"arguments": [{"buffer": "f32", "values": [1], "fill": 2}]}' '"fill" goes with "count"$'
+wrong_arguments '{"arguments": [{"buffer": "f32", "file": "nobody.bin"}]}' 'nobody.bin' 3
+wrong_arguments '{"arguments": [{"buffer": "f32", "file": "wrong.json", "count": 1}]}' 'expected one of'
+wrong_arguments '{"arguments": [{"scalar": "i32", "value": 1, "offset": 99999}]}' '"offset" is 99999; expected 0 to 4092$'
+wrong_arguments '{"arguments": [{"scalar": "i32", "value": 1, "ofset": 8}]}' "'ofset' is not known; did you mean 'offset'"
