@@ -3,6 +3,9 @@ ATOM_SRC name their source trees."""
 
 from __future__ import annotations
 
+import os
+import pathlib
+
 import foreign
 import mla_testbed.triton
 import pytest
@@ -34,6 +37,15 @@ def sglang_utils(tmp_path):
              "create_flashinfer_kv_indices_triton", "create_flashmla_kv_indices_triton"]
     path = "python/sglang/srt/layers/attention/utils.py"
     return foreign.kernels("SGLANG_SRC", path, names, tmp_path)
+
+
+@pytest.fixture
+def sglang_drafts(tmp_path):
+    names = ["generate_draft_decode_kv_indices"]
+    now, before = "python/sglang/kernels/ops/speculative/cache_locs.py", (
+        "python/sglang/srt/speculative/spec_utils.py")
+    moved = (pathlib.Path(os.environ.get("SGLANG_SRC", "")) / now).is_file()
+    return foreign.kernels("SGLANG_SRC", now if moved else before, names, tmp_path)
 
 
 @pytest.fixture
@@ -145,6 +157,33 @@ def test_the_kv_indices_of_sglang_are_gathered_and_a_short_buffer_is_a_fault(arc
     assert (caught.value.tensor, caught.value.offset) == ("kv_indices_ptr", 4 * 1600)
     assert caught.value.file.endswith("utils.py")
     assert caught.value.line > 0
+
+
+def test_a_draft_tree_of_sglang_without_room_for_its_branches_is_a_fault(arch, sglang_drafts):
+    """sgl-project/sglang#27460: the buffer of a graph lacked the factor topk."""
+    steps, topk, context, lengths = 3, 2, 64, [60, 50]
+    pool = torch.randperm(2 * 128).to(torch.int32).view(2, 128)
+    batch, starts = len(lengths), torch.zeros(steps, 5, dtype=torch.int32)
+    positions = torch.tensor([n for n in lengths for _ in range(topk)])
+
+    def launch(width):
+        out = torch.full((steps, width), -1, dtype=torch.int32)
+        sglang_drafts.generate_draft_decode_kv_indices[(steps, batch, topk)](
+            torch.arange(batch), pool, torch.tensor(lengths), out, starts, positions,
+            pool.stride(0), width, starts.stride(0), 2, 4, 4, 1)
+        return out
+
+    out = launch(batch * topk * context)
+    for step in range(steps):
+        expected = torch.cat([torch.cat([pool[r, :n], pool[r, n + branch * steps:][:step + 1]])
+                              for r, n in enumerate(lengths) for branch in range(topk)])
+        assert torch.equal(out[step, :expected.numel()], expected)
+        assert starts[step, -1] == expected.numel()
+    with pytest.raises(KernelFault) as caught:
+        launch(batch * context)
+    assert (caught.value.tensor, caught.value.problem) == ("kv_indices", "out-of-bounds")
+    # Before the end of the buffer, the branches of a step lie in the row of the next one.
+    assert caught.value.offset >= 4 * steps * batch * context
 
 
 def test_the_page_table_of_sglang_has_the_pages_of_every_request(arch, sglang_utils):

@@ -18,6 +18,7 @@ from typing import Any
 
 from ..errors import UsageError
 from .client import Setting
+from .engine import KINDS
 from .findings import Finding
 
 FORMAT = "mla-testbed engines ledger 1"
@@ -98,6 +99,8 @@ def _entry(entry: dict[str, Any], path: pathlib.Path) -> Known:
         raise UsageError(f"ledger '{path}', entry {name}: unknown key {sorted(unknown)[0]}; "
                          f"expected {', '.join(sorted(_KEYS))}")
     try:
+        if entry.get("kind", KINDS[0]) not in KINDS:
+            raise ValueError(f"kind '{entry['kind']}' is unknown; expected {' or '.join(KINDS)}")
         re.compile(entry.get("text", ""))
         values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value
                   for key, value in entry.items() if key != "where"}
