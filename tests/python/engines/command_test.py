@@ -244,12 +244,26 @@ def test_an_interrupt_keeps_what_was_found(tmp_path):
     assert ET.parse(tmp_path / "out.xml").getroot().find(".//failure") is not None
 
 
-def test_an_interrupt_before_any_failure_is_inconclusive():
-    process = subprocess.Popen([*COMMAND, "run", *engine("Sound"), "--cases", "100000"],
-                               stdout=subprocess.PIPE, text=True)
-    time.sleep(4)
-    process.send_signal(signal.SIGINT)
-    rest, _ = process.communicate(timeout=60)
+def test_an_interrupt_before_any_failure_is_inconclusive(tmp_path):
+    path = tmp_path / "begun"
+    (tmp_path / "marking_engine.py").write_text(
+        "import pathlib\nfrom fake_engine import FakeEngine\n"
+        "class Marking(FakeEngine):\n"
+        "    def __init__(self, machine):\n        super().__init__(machine, 'Sound')\n"
+        "    def start(self, steps):\n"
+        f"        pathlib.Path({str(path)!r}).touch()\n        super().start(steps)\n")
+    variables = {**os.environ,
+                 "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]])}
+    process = subprocess.Popen([*COMMAND, "run", "--engine", "marking_engine:Marking", "--cases",
+                                "100000"], stdout=subprocess.PIPE, text=True, env=variables)
+    try:
+        until = time.monotonic() + 120
+        while not path.exists() and time.monotonic() < until:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode == 4
     assert "interrupted" in rest
 
