@@ -120,7 +120,8 @@ prop::ExitCode judge_and_publish(std::string_view command,
   recording.identity = identity;
   catch_interrupts();
   Blocks blocks(publication.json);
-  const RunSummary summary = judge_on(backends, run, progress, blocks, recording);
+  RunSummary summary = judge_on(backends, run, progress, blocks, recording);
+  summary.timing = publication.timing;
   prop::ExitCode code = summary.exit_code();
   if (!publication.junit.empty())
     if (const Status bad = write_file(publication.junit, junit_report(summary)))

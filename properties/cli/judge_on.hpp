@@ -18,6 +18,7 @@ struct Publication {
   bool json = false;
   std::string junit;  // empty: none
   std::string html;   // empty: none
+  bool timing = false;
 };
 
 // What `recording` has an answer for is not judged again; it is written if it has a path.

@@ -47,6 +47,8 @@ void add_publication_options(CLI::App& command, JudgingOptions& o) {
       .add_option("--memory-limit", o.memory,
                   "Skip cases that need more memory, as 512M or 8G; default: what is available")
       ->type_name("SIZE");
+  command.add_flag("--timing", o.publication.timing,
+                   "Also report cases a second and the share of each property");
   command.add_flag("--no-progress", o.no_progress, "Draw no progress bar");
 }
 

@@ -54,7 +54,14 @@ Json ledger_json(const prop::LedgerTally& t) {
           {"message", t.message}};
 }
 
-Json backend_json(const BackendReport& b) {
+Json timing_json(const prop::RunReport& report) {
+  Json properties = Json::object();
+  for (const prop::PropertyTally& t : report.tallies)
+    properties[std::string(t.property->id)] = t.seconds;
+  return {{"cases_per_second", cases_a_second(report)}, {"properties", properties}};
+}
+
+Json backend_json(const BackendReport& b, bool timing) {
   Json properties = Json::array();
   for (const prop::PropertyTally& t : b.report.tallies) properties.push_back(tally_json(t));
   Json failures = Json::array();
@@ -69,6 +76,7 @@ Json backend_json(const BackendReport& b) {
   out["gave_up"] = b.report.gave_up;
   out["interrupted"] = b.report.interrupted;
   out["seconds"] = b.report.seconds;
+  if (timing) out["timing"] = timing_json(b.report);
   out["launches"] = Json::array();
   for (const Launch& l : b.report.launches.entries()) out["launches"].push_back(launch_json(l));
   if (b.emulation != nullptr) out["emulation"] = Json::parse(b.emulation->json());
@@ -86,7 +94,8 @@ Json backend_json(const BackendReport& b) {
 
 std::string json_report(const RunSummary& summary) {
   Json backends = Json::array();
-  for (const BackendReport& b : summary.backends) backends.push_back(backend_json(b));
+  for (const BackendReport& b : summary.backends)
+    backends.push_back(backend_json(b, summary.timing));
   const prop::ExitCode code = summary.exit_code();
   const Json out = {{"format", "mla-testbed run 1"},
                     {"seed", summary.seed},

@@ -1,6 +1,7 @@
 #include "properties/judge/judge.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <new>
 #include <set>
 #include <stdexcept>
@@ -147,10 +148,14 @@ Judgement judge(const Case& c, std::span<const Property* const> properties, cons
     if (judgement.cut) {
       judgement.outcomes.push_back({Verdict::inconclusive, "interrupted", {}});
       judgement.executions.emplace_back();
+      judgement.seconds.push_back(0);
       continue;
     }
     const std::size_t before = watch.launches().size();
+    const auto begin = std::chrono::steady_clock::now();
     Outcome outcome = checked(*properties[p], subject);
+    judgement.seconds.push_back(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
     Execution execution = subject.log().take();
     outcome = unless_a_launch_failed(std::move(outcome), execution);
     if (execution.executed) {

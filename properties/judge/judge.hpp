@@ -32,6 +32,7 @@ struct Judgement {
   std::vector<std::vector<std::size_t>> covered;
   std::vector<std::vector<std::size_t>> known;
   std::vector<Execution> executions;  // one for each property
+  std::vector<double> seconds;        // one for each property that was judged here
   Launches shared;                    // of the case's own step
   bool cut = false;                   // stopped early: what was not asked is inconclusive
   [[nodiscard]] Launches launches() const;

@@ -90,6 +90,7 @@ struct PropertyTally {
   std::string why_unsettled = {};  // the first of them
   std::string never_applies = {};  // why no case can be judged on this backend; empty if some can
   std::int64_t launches = 0;       // of the backend that was named
+  double seconds = 0;              // of all workers; what properties share, the first one pays
 };
 
 struct LedgerTally {

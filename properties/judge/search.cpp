@@ -46,7 +46,8 @@ Search::Search(const RunOptions& options, const Backend& backend)
       first_(options.properties.size()),
       skips_(options.properties.size()),
       unsettled_(options.properties.size()),
-      launches_(options.properties.size()) {}
+      launches_(options.properties.size()),
+      seconds_(options.properties.size()) {}
 
 void Search::run(int workers) {
   workers_ = workers;
@@ -210,6 +211,7 @@ void Search::keep(std::int64_t index, const Case& c, CaseAnswer answer, Record r
     const std::size_t p = asked[i];
     Outcome& outcome = judgement.outcomes[i];
     record.verdicts[p] = outcome.verdict;
+    if (!judgement.seconds.empty()) seconds_[p] += judgement.seconds[i];
     if (outcome.verdict == Verdict::skip || outcome.verdict == Verdict::not_applicable)
       skips_[p].note(index, outcome.verdict, outcome.message);
     if (outcome.verdict == Verdict::inconclusive && record.done)
@@ -281,6 +283,7 @@ void Search::add_launches() {
 PropertyTally Search::tally(std::size_t p, std::int64_t taken) const {
   PropertyTally tally;
   tally.property = options_.properties[p];
+  tally.seconds = seconds_[p];
   for (std::int64_t i = 0; i < taken && i <= first_[p].index; ++i) {
     const Record& record = records_[static_cast<std::size_t>(i)];
     const Verdict verdict = record.verdicts[p];

@@ -109,6 +109,7 @@ class Search {
   std::vector<SkipReasons> skips_;
   std::vector<SkipReasons> unsettled_;
   LaunchSums launches_;
+  std::vector<double> seconds_;  // of each property
   struct TooLarge {
     std::int64_t index = kNever;
     std::string reason;

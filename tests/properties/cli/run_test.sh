@@ -38,6 +38,19 @@ try run --cases-file "$scratch/empty.txt"
 expect_exit 4
 expect_err 'holds no case'
 
+# Where the time went: only if asked for, and no property twice.
+expect_no_timing() { ! grep -qE 'cases a second|"timing"' "$scratch/out" || fail "timing is there"; }
+try run --cases 20 --property P04 --property P05 --no-progress
+expect_no_timing
+try run --cases 20 --property P04 --property P05 --no-progress --timing
+expect_exit 0
+expect_out '^[0-9.]+ cases a second; [0-9.]+ s in properties, of all workers:$'
+[[ $(grep -cE '^  P0[45]  *[a-z_]+ +[0-9.]+ s +[0-9.]+ %$' "$scratch/out") == 2 ]] || fail "not both"
+try run --cases 20 --property P04 --property P05 --no-progress --timing --json
+expect_out '^ *"timing": \{$'
+expect_out '^ *"cases_per_second": [0-9.e+-]+,$'
+expect_out '^ *"P05": [0-9.e-]+$'
+
 # The canary: listed in every full run, and by name a failure whose REPRO line fails again.
 try run --cases 300 --seed 1 --property P00
 expect_exit 1
