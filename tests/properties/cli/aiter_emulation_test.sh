@@ -45,3 +45,34 @@ expect_out '"problem": "missing-wait"'
 expect_out '"pc": "0x60c0"'
 grep -q '<failure message="emulated with --checks=waits: ' "$scratch/report.xml" ||
   fail 'expected the findings in the JUnit report'
+
+# Without running: AITER-10 and AITER-21 along the paths, and the table of docs/aiter.md.
+try gfx check "$AITER_HSA/gfx950/mla/mla_a8w8_qh16_qseqlen4_gqaratio16_v3_ps.co" --json
+expect_exit 1
+expect_out '"pc": "0x3f08"'
+expect_out '"pc": "0x60c0"'
+expect_out '"pc": "0x8868"'
+try gfx check "$AITER_HSA/gfx942/mla/mla_a16w16_qh16_m16x4_n16x1_coex0_mask1_ps.co" --json
+expect_exit 1
+expect_out '"pc": "0x38dc"'
+expect_out '"missing": "s_waitcnt vmcnt\(37\)"'
+for arch in gfx942 gfx950; do
+  objects=0 clean=0 few=0 some=0 many=0 all=0
+  for object in "$AITER_HSA/$arch"/mla/*.co; do
+    try gfx check "$object"
+    [[ $code -le 1 ]] || fail 'expected exit 0 or 1'
+    findings=$(grep -c '^  missing-wait: ' "$scratch/out")
+    objects=$((objects + 1)) all=$((all + findings))
+    if [[ $findings -eq 0 ]]; then
+      clean=$((clean + 1))
+    elif [[ $findings -le 5 ]]; then
+      few=$((few + 1))
+    elif [[ $findings -le 45 ]]; then
+      some=$((some + 1))
+    else
+      many=$((many + 1))
+    fi
+  done
+  row="| $arch | $objects | $clean | $few | $some | $many | $(sed 's/^\([0-9]\)\([0-9][0-9][0-9]\)$/\1,\2/' <<<"$all") |"
+  grep -qF "$row" "$root/docs/aiter.md" || fail "docs/aiter.md has another row than: $row"
+done

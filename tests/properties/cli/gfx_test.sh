@@ -53,6 +53,14 @@ for arch in gfx942 gfx950; do
   expect_out '"missing": "s_waitcnt vmcnt\(0\)"'
 done
 
+# Our own kernels wait for all that they use, on every path.
+for object in "$(dirname "$testbed")"/hip_backend/gfx9*_O3.co; do
+  [[ -e $object ]] || break  # a build without device code
+  try gfx check "$object"
+  expect_exit 0
+  expect_out ': [1-9][0-9]* instructions, 0 missing waits$'
+done
+
 # A launch: values and a fill go in, numbers and a file come out.
 cat >"$scratch/add.json" <<'END'
 {"arguments": [{"buffer": "f32", "values": [1, 2.5, -3]}, {"buffer": "f32", "count": 3, "fill": 10},
