@@ -105,6 +105,11 @@ TEST_CASE("one path without the wait is enough, wherever it joins the others") {
   // A second load on one path only: what counts is the path with fewer younger loads.
   CHECK(found({load_v1, branch_if(2), load_v5, vm1, use_v1, end}) ==
         Found{"24<-0 s_waitcnt vmcnt(0) v1"});
+  // The same with blocks after the join, whichever arm the search takes first.
+  CHECK(found({load_v1, branch_if(2), load_v5, branch_if(1), nop, vm1, use_v1, end}) ==
+        Found{"32<-0 s_waitcnt vmcnt(0) v1"});
+  CHECK(found({load_v1, branch_if(1), branch(2), load_v5, branch_if(1), nop, vm1, use_v1, end}) ==
+        Found{"36<-0 s_waitcnt vmcnt(0) v1"});
   // Both arms wait.
   CHECK(found({load_v1, branch_if(2), vm0, branch(1), vm0, use_v1, end}).empty());
   // What no path reaches is not looked at.
