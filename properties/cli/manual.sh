@@ -41,8 +41,8 @@ table {
 END { ended() }
 '
 
-subcommands() {
-  "$command" --help | awk 'tolower($0) == "subcommands:" { on = 1; next } !/^ / { on = 0 } on { print $1 }'
+subcommands() { # <words before them>
+  "$command" "$@" --help | awk 'tolower($0) == "subcommands:" { on = 1; next } !/^ / { on = 0 } on { print $1 }'
 }
 
 version=$("$command" --version)
@@ -51,8 +51,11 @@ printf '.TH MLA\\-TESTBED 1 "" "%s" "User Commands"\n' "${version//-/\\-}"
 printf '.SH NAME\nmla\\-testbed \\- %s\n' "$about"
 printf '.SH SYNOPSIS\n.B mla\\-testbed\n.I subcommand\n[\\fIoptions\\fR]\n'
 printf '.PP\n.B mla\\-testbed\n\\-\\-version | \\-\\-help\n.SH SUBCOMMANDS\n'
-for subcommand in $(subcommands); do
-  printf '.SS "%s"\n' "${subcommand//-/\\-}"
-  "$command" "$subcommand" --help | awk -v top=0 "$page"
-done
+section() { # <words of a subcommand>
+  local words=$* inner
+  printf '.SS "%s"\n' "${words//-/\\-}"
+  "$command" "$@" --help | awk -v top=0 "$page"
+  for inner in $(subcommands "$@"); do section "$@" "$inner"; done
+}
+for subcommand in $(subcommands); do section "$subcommand"; done
 "$command" --help | sed '2,/^Subcommands:/Id' | awk -v top=1 'NR == 1 { print } NR > 1 && /^$/ { on = 1 } on' | awk -v top=1 "$page"

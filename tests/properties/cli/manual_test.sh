@@ -16,12 +16,16 @@ expect_out '^\.TH MLA\\-TESTBED 1 "" "mla\\-testbed [0-9]+\.[0-9]+\.[0-9]+"'
 expect_out '^\.SH "Exit codes"$'
 commands=$("$testbed" --help | sed -n '/^[Ss][Uu][Bb][Cc][Oo]/,/^$/s/^  \([a-z-]*\) .*/\1/p')
 [[ $(wc -w <<<"$commands") -ge 12 ]] || fail "found only the subcommands $commands"
-for command in $commands; do
-  expect_page ".SS \"$command\""
-  for option in $(options_of "$command"); do
+inner=$("$testbed" gfx --help | sed -n '/^[Ss][Uu][Bb][Cc][Oo]/,/^$/s/^  \([a-z-]*\) .*/gfx_\1/p')
+for command in $commands $inner; do
+  words=${command//_/ }
+  expect_page ".SS \"$words\""
+  # shellcheck disable=SC2086  # the words are arguments
+  for option in $(options_of $words); do
     [[ $option == --help ]] || expect_page ".B \"$option"
   done
-  "$testbed" "$command" --help | sed -n '/^Examples:/,$p' | grep '^  ' | while IFS= read -r line; do
+  # shellcheck disable=SC2086
+  "$testbed" $words --help | sed -n '/^Examples:/,$p' | { grep '^  ' || true; } | while IFS= read -r line; do
     line=${line//\\/\\e}
     expect_page "$line"
   done || exit 1
