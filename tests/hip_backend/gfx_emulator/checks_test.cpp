@@ -79,6 +79,8 @@ const std::vector<Planted> all_planted = {
     {"loads_of_two_kinds_into_one_register", 64, true, Problem::missing_wait, "global_load_dword",
      1, "s_waitcnt lgkmcnt(0)"},
     {"lds_write_without_wait", 128, false, Problem::missing_wait, "ds_read_b32"},
+    {"load_to_lds_without_wait", 64, true, Problem::missing_wait, "ds_read_b32", 1,
+     "s_waitcnt vmcnt(0) in wave 0"},
     {"read_without_barrier", 128, false, Problem::lds_race, "ds_", 1, "s_barrier between the two"},
     {"both_write_one_byte", 128, false, Problem::lds_race, "ds_write_b8", 1,
      "s_barrier between the two"},

@@ -54,6 +54,20 @@ KERNEL(128) lds_write_without_wait(u32* out) {
   out[thread()] = value;
 }
 
+// The wave's own load to LDS: unlike its ds_write, it does not come before its ds_read.
+KERNEL(64) load_to_lds_without_wait(const u32* in, u32* out) {
+  __shared__ u32 values[64];
+  u32 value;
+  asm volatile(
+      "s_mov_b32 m0, 0\n s_nop 4\n global_load_lds_dword %1, off\n ds_read_b32 %0, %2\n"
+      "s_waitcnt vmcnt(0) lgkmcnt(0)"
+      : "=&v"(value)
+      : "v"(in + thread()),
+        "v"((u32)(u64)(__attribute__((address_space(3))) u32*)(values + thread()))
+      : "memory");
+  out[thread()] = value;
+}
+
 KERNEL(128) read_without_barrier(u32* out) {
   __shared__ u32 values[128];
   values[thread()] = thread();
