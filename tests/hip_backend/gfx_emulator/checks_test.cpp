@@ -88,6 +88,8 @@ const std::vector<Planted> all_planted = {
      "s_barrier between the two"},
     {"groups_write_one_place", 64, false, Problem::global_race, "global_store_dword", 2},
     {"overwrite_without_barrier", 128, false, Problem::lds_race, "ds_write"},
+    {"one_of_two_readers_overwrites", 128, false, Problem::lds_race, "ds_", 1,
+     "s_barrier between the two"},
     {"register_never_written", 64, false, Problem::uninitialised_register, "v_add_u32"},
     {"copy_of_a_register_never_written", 64, false, Problem::uninitialised_register, "v_add_u32"},
     {"scalar_never_written", 64, false, Problem::uninitialised_register, "s_add_u32"},

@@ -75,6 +75,16 @@ KERNEL(128) read_without_barrier(u32* out) {
   out[thread()] = values[127 - thread()];
 }
 
+// The writer has read it too, after the other wave.
+KERNEL(128) one_of_two_readers_overwrites(u32* out) {
+  __shared__ u32 values[128];
+  values[thread()] = thread() + 7;
+  barrier();
+  out[thread()] = *(volatile __attribute__((address_space(3))) u32*)&values[3];
+  __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup");
+  if (thread() == 64) *(volatile __attribute__((address_space(3))) u32*)&values[3] = 1;
+}
+
 KERNEL(128) overwrite_without_barrier(u32* out) {
   __shared__ u32 values[128];
   values[thread()] = thread();
