@@ -16,9 +16,9 @@ constexpr std::int64_t kMostShards = 10'000;
 
 // Options that say what is written, or which part is judged, and not what.
 const std::set<std::string>& other_options() {
-  static const std::set<std::string> names = {"json",      "junit",  "html",         "no-progress",
-                                              "record",    "resume", "memory-limit", "shard",
-                                              "aiter-hsa", "help"};
+  static const std::set<std::string> names = {"json",   "junit",     "html",   "no-progress",
+                                              "timing", "record",    "resume", "memory-limit",
+                                              "shard",  "aiter-hsa", "help"};
   return names;
 }
 
