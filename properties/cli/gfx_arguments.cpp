@@ -54,7 +54,7 @@ std::uint16_t half_bits(double value) {
   std::frexp(size, &exponent);
   const int step = std::max(exponent, -13) - 11;  // of the last bit
   const auto units = static_cast<std::uint32_t>(std::nearbyint(std::ldexp(size, -step)));
-  return static_cast<std::uint16_t>(sign | (static_cast<std::uint32_t>(step + 24) << 10) + units);
+  return static_cast<std::uint16_t>(sign | ((static_cast<std::uint32_t>(step + 24) << 10) + units));
 }
 double half_value(std::uint16_t bits) {
   const int exponent = bits >> 10 & 31, fraction = bits & 1023;
