@@ -2,13 +2,16 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <memory>
 
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/backends.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/interrupt.hpp"
+#include "properties/cli/progress.hpp"
 #include "properties/cli/quantity.hpp"
+#include "properties/cli/recording.hpp"
 #include "properties/cli/selection.hpp"
 #include "properties/judge/runner.hpp"
 #include "properties/plants/origins.hpp"
@@ -24,6 +27,8 @@ struct Options {
   std::vector<std::string> ids;  // empty: all
   std::string time = "60s";
   std::string seed = "1";
+  std::string shard;  // empty: all
+  bool no_progress = false;
   bool list = false;
   bool table = false;
 };
@@ -31,16 +36,18 @@ struct Options {
 constexpr const char* kFooter = R"(
 Every plant is a known defect, with the property that must catch it. The command puts it into the
 running program and draws random cases until the property fails. If no case catches a plant within
---for, the exit code is 1: the judge would have missed this defect.
+--for, the exit code is 1: the judge would have missed this defect. --shard 1/3 tries every third of
+the plants, or lists it.
 
 Examples:
   mla-testbed plants --list
   mla-testbed plants BUG-021
-  mla-testbed plants --for 10s)";
+  mla-testbed plants --for 10s
+  mla-testbed plants --shard 1/3)";
 
 // Random cases until the property fails or the time is over.
 prop::RunReport hunt(const Plant& plant, const Backend& backend, std::uint64_t seed,
-                     std::chrono::milliseconds limit) {
+                     std::chrono::milliseconds limit, const std::function<void()>& progress) {
   const std::unique_ptr<prop::Interposer> defect = plant.make();
   prop::RunOptions run;
   run.properties = {prop::find_property(plant.property)};
@@ -50,13 +57,15 @@ prop::RunReport hunt(const Plant& plant, const Backend& backend, std::uint64_t s
   run.seed = seed;
   run.time_limit = limit;
   run.stopped = interrupted;
+  run.progress = [&progress](std::int64_t, std::int64_t) { progress(); };
   return prop::run_properties(run);
 }
 
-ExitCode list() {
+ExitCode list(const std::vector<const Plant*>& wanted) {
   std::string out;
-  for (const Plant& p : prop::all_plants())
-    out += std::string(p.id) + "  " + std::string(p.property) + "  " + std::string(p.what) + "\n";
+  for (const Plant* p : wanted)
+    out +=
+        std::string(p->id) + "  " + std::string(p->property) + "  " + std::string(p->what) + "\n";
   return finish("plants", out, out.empty() ? ExitCode::inconclusive : ExitCode::held);
 }
 
@@ -135,36 +144,43 @@ std::string account(const Plant& plant, const prop::RunReport& report) {
          " cases\n";
 }
 
-// The plants with these ids; all if there is none.
-std::vector<const Plant*> chosen(const std::vector<std::string>& ids) {
+// The share of the plants with these ids; of all if there is none.
+std::vector<const Plant*> chosen(const std::vector<std::string>& ids, const prop::Shard& shard) {
   std::vector<const Plant*> out;
+  std::int64_t place = 0;
   for (const Plant& plant : prop::all_plants())
     if (ids.empty() || std::find(ids.begin(), ids.end(), plant.id) != ids.end())
-      out.push_back(&plant);
+      if (place++ % shard.count == shard.index) out.push_back(&plant);
   return out;
 }
 
 ExitCode plants(const Options& o) {
-  if (o.list) return list();
   if (o.table) return table();
-  const auto limit = parse_duration("--for", o.time);
-  if (!limit) return complain("plants", limit.error());
-  const auto seed = parse_seed("--seed", o.seed);
-  if (!seed) return complain("plants", seed.error());
   for (const std::string& id : o.ids) {
     const auto plant = select_plant(id);
     if (const auto* none = std::get_if<Unselected>(&plant))
       return complain_unselected("plants", *none);
   }
+  const auto shard = parse_shard(o.shard.empty() ? "1/1" : o.shard);
+  if (!shard) return complain("plants", shard.error());
+  const std::vector<const Plant*> wanted = chosen(o.ids, *shard);
+  if (o.list) return list(wanted);
+  const auto limit = parse_duration("--for", o.time);
+  if (!limit) return complain("plants", limit.error());
+  const auto seed = parse_seed("--seed", o.seed);
+  if (!seed) return complain("plants", seed.error());
   const auto backends = make_backends("cpu", {});
   if (!backends) return complain("plants", backends.error());
-  const std::vector<const Plant*> wanted = chosen(o.ids);
   std::size_t tried = 0;
   std::size_t caught = 0;
   std::string summary = "plant                  by    cases  smallest case, report\n";
   catch_interrupts();
+  Progress bar("plants", !o.no_progress, std::nullopt);
+  const auto progress = [&] { bar.update(static_cast<std::int64_t>(tried), std::ssize(wanted)); };
   for (const Plant* plant : wanted) {
-    const prop::RunReport report = hunt(*plant, *backends->front().backend, *seed, *limit);
+    const prop::RunReport report =
+        hunt(*plant, *backends->front().backend, *seed, *limit, progress);
+    bar.hide();
     if (report.interrupted && report.failures.empty()) break;
     ++tried;
     caught += report.failures.empty() ? 0 : 1;
@@ -192,6 +208,9 @@ void add_plants(CLI::App& app, ExitCode& exit) {
   c->add_option("--seed", o->seed, "Seed of the random cases")
       ->type_name("N")
       ->capture_default_str();
+  c->add_option("--shard", o->shard, "Try the i-th of n shares of the plants, as 1/3")
+      ->type_name("i/n");
+  c->add_flag("--no-progress", o->no_progress, "Draw no progress bar");
   c->add_flag("--list", o->list, "List the plants and the properties that catch them");
   c->add_flag("--table", o->table, "Print docs/bugs.md: every known defect, planted or not");
   c->footer(kFooter);

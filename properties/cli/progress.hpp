@@ -11,14 +11,16 @@
 
 namespace mla::cli {
 
-// `[=========>          ]  47 %  940/2000 cases  12 s`, 20 columns of bar. A time limit measures
-// the progress by time; without limit and total there is no bar and no percentage.
+// `[=========>          ]  47 %  940/2000 cases  12 s, 78/s, 14 s left`, 20 columns of bar. A time
+// limit measures the progress by time; without limit and total there is no bar, no percentage and
+// no remaining time. A narrow terminal gets no bar, then the beginning of the line.
 struct ProgressState {
   std::string unit = "cases";
   std::int64_t judged = 0;
   std::int64_t wanted = 0;  // 0: unknown
   std::chrono::milliseconds elapsed{0};
   std::optional<std::chrono::milliseconds> limit;
+  std::size_t columns = 0;  // of the terminal; 0: unknown
 };
 std::string progress_line(const ProgressState& state);
 

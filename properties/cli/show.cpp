@@ -2,12 +2,14 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "properties/capture/planner_call.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/memory.hpp"
 #include "properties/cli/plan_objects.hpp"
 #include "properties/cli/planned_step.hpp"
 #include "properties/cli/quantity.hpp"
+#include "properties/show/comparison.hpp"
 #include "properties/show/document.hpp"
 #include "properties/show/svg.hpp"
 
@@ -22,6 +24,8 @@ struct Options {
   std::string html;
   std::string svg;
   std::string trace;
+  std::string against;  // empty: one plan
+  bool json = false;
 };
 
 constexpr const char* kFooter = R"(
@@ -32,12 +36,16 @@ Works that check complains about are outlined in red. Large plans are drawn in p
 and the page says so. Without an option the page is written to plan.html.
 --trace writes Trace Event JSON for ui.perfetto.dev: a track for each slot, one microsecond for each
 block of keys.
+--against compares with a second plan, which is named as the first: which works, cuts and merges
+differ, and what that costs in blocks of the busiest slot and in bytes of the reduce. The table goes
+to stdout, or as JSON with --json; --html writes a page with both plans.
 Exit: 0 it is drawn, 10 there is no plan to draw.
 
 Examples:
   mla-testbed show 'mla1:2q4s900_1q1s513;heads=8;block=16;cu=4'
   mla-testbed show fixtures/bundles/word --html word.html
-  mla-testbed show 'mla1:16q1s8k;heads=16' --svg plan.svg --trace plan.json)";
+  mla-testbed show 'mla1:16q1s8k;heads=16' --svg plan.svg --trace plan.json
+  mla-testbed show dump.json --against 'mla1:16q1s8k;heads=16' --html compared.html)";
 
 // Every plan of the text, with the pages of a case's own.
 struct Plans {
@@ -68,7 +76,7 @@ Result<Plans> plans_of(const std::string& what) {
   return out;
 }
 
-Result<show::DrawnPlan> read_drawn(const std::string& what, const std::string& step) {
+Result<show::ComparedPlan> read_drawn(const std::string& what, const std::string& step) {
   auto plans = plans_of(what);
   if (!plans) return plans.error();
   std::int64_t wanted = 0;
@@ -93,12 +101,38 @@ Result<show::DrawnPlan> read_drawn(const std::string& what, const std::string& s
     drawn->facts.emplace_back("step", std::to_string(place) + " of " +
                                           std::to_string(plans->objects.size()) +
                                           ", counted from 0; --step shows another");
-  return drawn;
+  const auto call = read_planner_call(object);
+  if (!call) return call.error();
+  // Folding makes planning requests of groups of heads.
+  const std::int64_t heads = call->input.key.heads_per_kv_head.count() / drawn->fold;
+  return show::ComparedPlan{.plan = std::move(*drawn), .heads = heads};
+}
+
+ExitCode show_comparison(const Options& o) {
+  if (!o.svg.empty() || !o.trace.empty())
+    return complain("show", {ErrorCode::usage,
+                             "--svg and --trace show one plan: leave them out with --against", ""});
+  auto first = read_drawn(o.what, o.step);
+  if (!first) return complain("show", first.error());
+  auto second = read_drawn(o.against, o.step);
+  if (!second) return complain("show", second.error());
+  const show::Comparison c = show::compare(*first, *second);
+  if (!o.html.empty())
+    if (const Status bad = write_file(o.html, comparison_page(c, first->plan, second->plan)))
+      return complain("show", *bad);
+  if (o.html == "-") return ExitCode::held;
+  if (o.json) return finish("show", comparison_json(c, first->plan, second->plan), ExitCode::held);
+  for (show::ComparedPlan* p : {&*first, &*second}) p->plan.title = printable(p->plan.title);
+  return finish("show", comparison_text(c, first->plan, second->plan), ExitCode::held);
 }
 
 ExitCode show_plan(const Options& o) {
-  const auto drawn = read_drawn(o.what, o.step);
-  if (!drawn) return complain("show", drawn.error());
+  if (o.json)
+    return complain("show",
+                    {ErrorCode::usage, "--json needs --against; `plan --json` has one plan", ""});
+  const auto read = read_drawn(o.what, o.step);
+  if (!read) return complain("show", read.error());
+  const show::DrawnPlan* drawn = &read->plan;
   std::string html = o.html;
   if (html.empty() && o.svg.empty() && o.trace.empty()) html = "plan.html";
   std::string said;
@@ -129,8 +163,11 @@ void add_show(CLI::App& app, ExitCode& exit) {
   c->add_option("--trace", o->trace, "Write a trace for Perfetto to this file; - is stdout")
       ->type_name("FILE");
   c->add_option("--step", o->step, "Which plan of several, counted from 0")->type_name("N");
+  c->add_option("--against", o->against, "Compare with the plan of this case, bundle or JSON file")
+      ->type_name("PLAN");
+  c->add_flag("--json", o->json, "With --against: print one JSON object");
   c->footer(kFooter);
-  c->callback([o, &exit] { exit = show_plan(*o); });
+  c->callback([o, &exit] { exit = o->against.empty() ? show_plan(*o) : show_comparison(*o); });
 }
 
 }  // namespace mla::cli

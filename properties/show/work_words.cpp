@@ -1,3 +1,4 @@
+#include "properties/show/comparison.hpp"
 #include "properties/show/pictures.hpp"
 
 namespace mla::show {
@@ -34,7 +35,7 @@ std::string work_text(const DrawnPlan& plan, const Work& work) {
            range(r.partial_row, std::int64_t{r.partial_row} + r.q_end - r.q_begin);
   if (work.wrong()) {
     const Finding& f = plan.findings[static_cast<std::size_t>(work.finding)];
-    out += "\nWRONG: " + f.rule + ": " + f.what;
+    out += f.rule == kDiffersRule ? "\n" + f.what : "\nWRONG: " + f.rule + ": " + f.what;
   }
   return out;
 }

@@ -74,6 +74,28 @@ done
 try plants --list
 expect_exit 0
 expect_out '^BUG-[0-9]+ +P[0-9]+ '
+cp "$scratch/out" "$scratch/plants"
+# Shards of any number list every plant once.
+for n in 1 3 7; do
+  : >"$scratch/union"
+  for ((i = 1; i <= n; i++)); do
+    try plants --list --shard "$i/$n"
+    expect_exit 0
+    cat "$scratch/out" >>"$scratch/union"
+  done
+  diff <(sort "$scratch/plants") <(sort "$scratch/union") || fail "$n shards do not list every plant once"
+done
+try plants --list --shard 1000/1000
+expect_exit 4
+try plants --list --shard 2/2 BUG-021 SEED-qo-arange
+expect_exit 0
+[[ $(wc -l <"$scratch/out") -eq 1 ]] || fail 'expected half of two plants'
+try plants --shard 2/2 BUG-021
+expect_exit 4
+expect_out '^0 of 0 plants caught$'
+try plants --shard 3/2
+expect_exit 2
+expect_err "shard has value '3/2'"
 try plants BUG-999999
 expect_exit 4
 

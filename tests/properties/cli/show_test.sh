@@ -48,6 +48,43 @@ expect_exit 0
 expect_out '1 of 2, counted from 0'
 expect_out '77 pages of 1 token'
 
+# Two plans: a table, JSON, a page; the same file twice differs in nothing.
+other='mla1:2q4s900_1q1s513;heads=8;block=16;cu=3'
+try show "$case" --against "$other"
+expect_exit 0
+expect_silent err
+expect_baseline show_against.txt
+[[ ! -e plan.html ]] || fail 'a page was written, and none was asked for'
+try show "$case" --against "$other" --json
+expect_exit 0
+expect_json
+expect_out '"works_on_the_same_slot": [0-9]+'
+try show plan.json --against "$case" --json
+expect_exit 0
+expect_out '"same": true'
+try show "$case" --against "$root/fixtures/bundles/word" --html -
+expect_exit 0
+expect_no_out 'blocks of the busiest slot  '
+expect_out '<title>Two plans: what differs, and what it costs</title>'
+expect_out '<p class="bad">Plan B is broken:</p>'
+try show "$case" --against "$other" --html two.html
+expect_exit 0
+expect_out '^blocks of the busiest slot '
+grep -q 'data-w="b' two.html || fail 'the page outlines nothing'
+try show "$case" --against 'mla1:1q1s900;planner=none'
+expect_exit 10
+try show "$case" --against nowhere.json
+expect_exit 3
+try show "$case" --against "$other" --svg a.svg
+expect_exit 2
+expect_err 'show one plan: leave them out with --against'
+try show "$case" --json
+expect_exit 2
+expect_err 'json needs --against'
+try show "$case" --against "$other" --html /nonexistent/two.html
+expect_exit 3
+expect_silent out
+
 # What has no plan of a decode step is refused with the reason.
 try show 'mla1:2q300s900;arch=gfx950;dtype=bf16/fp8;kind=prefill;workspace=512' --svg -
 expect_exit 10
@@ -74,6 +111,12 @@ try show evil.json --html - --step 0
 expect_exit 0
 expect_no_out '<script>alert'
 expect_out '&lt;/title&gt;&lt;script&gt;alert\(1\)'
+try show evil.json --against evil.json --html -
+expect_no_out '<script>alert'
+try show evil.json --against evil.json
+expect_exit 0
+expect_no_out $'\u202e'
+expect_out '^A  </title><script>alert\(1\)</script>\\xE2'
 try show evil.json --svg -
 expect_no_out '<script'
 try show evil.json --trace -
