@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -294,11 +293,12 @@ Result<Case> parse_case(std::string_view line) {
     items.push_back(item);
     fields = more;
   }
-  // The kind decides which fields there are.
-  std::ranges::stable_partition(items, [](auto item) { return item.starts_with("kind="); });
+  // The kind comes first: it decides which fields there are.
   std::set<std::string_view> seen;
-  for (const std::string_view item : items)
-    if (Status s = parse_field(item, seen, c)) return *s;
+  for (const bool kind : {true, false})
+    for (const std::string_view item : items)
+      if (item.starts_with("kind=") == kind)
+        if (Status s = parse_field(item, seen, c)) return *s;
   if (!seen.contains("cu")) c.compute_units = product_compute_units(c.arch).count();
   return c;
 }

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# manual.sh COMMAND: prints the manual page of mla-testbed, made of what `--help` says of it and of
-# every subcommand.
+# manual.sh COMMAND [FILE]: the manual page of mla-testbed, made of what `--help` says of it and of
+# every subcommand, to FILE or stdout.
 set -euo pipefail
 command=$1
+[[ $# -lt 2 ]] || exec >"$2"
 
 # A help text as a section of the page: options as items, text filled, examples as they are.
 # shellcheck disable=SC2016  # awk's variables

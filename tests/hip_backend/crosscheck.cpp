@@ -135,8 +135,8 @@ class CrossCheck {
     const auto same = [&](const plan::PlanBuffer& a, const plan::PlanBuffer& b) {
       for (std::int64_t i = 0; i < a.size(); ++i)
         if (a.at(i) != b.at(i))
-          return fail(step, "device planner: " + std::string(a.name()) + "[" + std::to_string(i) + "] is " +
-                                std::to_string(b.at(i)) + ", the core says " +
+          return fail(step, "device planner: " + std::string(a.name()) + "[" + std::to_string(i) +
+                                "] is " + std::to_string(b.at(i)) + ", the core says " +
                                 std::to_string(a.at(i)));
     };
     same(core->work_indptr, device->work_indptr);
