@@ -9,6 +9,8 @@ trap 'kill -KILL $(jobs -p) 2>/dev/null; rm -rf "$scratch"' EXIT
 interrupt() {
   last="mla-testbed ${*:3}, then SIG$1"
   code=-1
+  # What the command before printed is not seen while the shell has not opened the files again.
+  : >"$scratch/out" 2>"$scratch/err"
   "$testbed" "${@:3}" >"$scratch/out" 2>"$scratch/err" </dev/null &
   local pid=$!
   for _ in {1..600}; do
