@@ -4,7 +4,6 @@
 // and 3. Fails: check_v12 names the value that no kernel of v1.2 can plan.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "core/plan/planner.hpp"
@@ -14,13 +13,6 @@ namespace mla::plan {
 // Fixed cost of a work item: 16 pages of one token, or what holds as many tokens.
 constexpr std::int64_t overhead_blocks(std::int64_t page_size) {
   return ceil_div(16, page_size);
-}
-
-// Blocks of so many pages. The granularity is a power of two, and a division takes as long as all
-// else that is done with a request.
-inline std::int64_t blocks_of(const PlanInput& input, std::int64_t pages) {
-  const auto shift = std::countr_zero(static_cast<std::uint64_t>(input.kv_granularity));
-  return (pages + input.kv_granularity - 1) >> shift;
 }
 
 [[nodiscard]] Status check_v12(const PlanInput& input, const PlanShape& shape);

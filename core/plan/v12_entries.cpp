@@ -14,11 +14,6 @@ std::int64_t at(std::span<const std::int32_t> list, std::int64_t i) {
   return list[static_cast<std::size_t>(i)];
 }
 
-// Mostly b is 1, and a division takes as long as all else that is done with an entry.
-std::int64_t quotient(std::int64_t a, std::int64_t b) {
-  return b == 1 ? a : a / b;
-}
-
 // What the derivation of every entry shares.
 struct Context {
   const PlanInput& input;
@@ -37,7 +32,7 @@ struct Context {
   [[nodiscard]] std::int64_t folded() const { return input.batch() * shape.fold_ratio; }
   [[nodiscard]] std::int64_t count() const { return folded() * rows; }
   [[nodiscard]] std::int64_t request_of(std::int64_t index) const {
-    return quotient(quotient(index, rows), shape.fold_ratio);
+    return index / rows / shape.fold_ratio;
   }
   [[nodiscard]] std::int64_t pages_of(std::int64_t request) const {
     const std::int64_t pages = at(input.kv_indptr, request + 1) - at(input.kv_indptr, request);
@@ -90,8 +85,7 @@ Status check_folded(const Context& c) {
 }
 
 void set_query(const Context& c, Entry& entry) {
-  const std::int64_t i =
-      quotient(entry.index, c.rows);  // a sparse row finds its query under this index
+  const std::int64_t i = entry.index / c.rows;  // a sparse row finds its query under this index
   if (ragged(c.input)) {
     const std::int64_t r = c.request_of(i);
     entry.qo_len = at(c.input.qo_indptr, r + 1) - at(c.input.qo_indptr, r);
@@ -110,7 +104,7 @@ void set_keys(const Context& c, Entry& entry) {
   // Without lengths in scratch memory the original takes kv_indptr[1] for the first length and
   // never subtracts kv_indptr[0].
   const std::int64_t base = c.lengths_in_scratch ? at(c.input.kv_indptr, 0) : 0;
-  const std::int64_t group = quotient(entry.index, c.shape.fold_ratio);
+  const std::int64_t group = entry.index / c.shape.fold_ratio;
   if (sparse(c.input)) {
     entry.kv_begin = group * c.topk_pages;
     const std::int64_t first = std::min(at(c.input.kv_indptr, 1) - base, c.topk_pages);
@@ -180,7 +174,7 @@ Result<Entries> v12_entries(const PlanInput& input, const PlanShape& shape) {
     set_query(c, entry);
     set_keys(c, entry);
     if (Status bad = check_tiles(c, entry)) return *bad;
-    const std::int64_t blocks = blocks_of(input, c.pages_of(entry.request));
+    const std::int64_t blocks = ceil_div(c.pages_of(entry.request), input.kv_granularity);
     entries.demand += (blocks + overhead_blocks(input.page_size)) * entry.tiles;
   }
   return entries;

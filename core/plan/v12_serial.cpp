@@ -138,7 +138,7 @@ void SerialFill::merge(const WorkItem& last, std::int64_t pieces, std::int64_t t
 }
 
 Status SerialFill::place(const Entry& entry, std::int64_t tile) {
-  const std::int64_t blocks = blocks_of(input_, entry.pages());
+  const std::int64_t blocks = ceil_div(entry.pages(), input_.kv_granularity);
   std::int64_t done = 0;
   std::int64_t cuts = 0;
   bool forced = false;

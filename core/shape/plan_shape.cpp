@@ -54,7 +54,6 @@ std::int64_t PlanShape::tiles(std::int64_t qo_len) const {
 
 std::int64_t PlanShape::tile_rows(std::int64_t qo_len) const {
   const std::int64_t count = tiles(qo_len);
-  if (count == 1) return qo_len;
   return count == 0 ? 0 : ceil_div(qo_len, count);
 }
 
