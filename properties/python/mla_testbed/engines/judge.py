@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import pathlib
 from typing import Any
 
@@ -12,45 +11,15 @@ from ..bundle import PLAN_ARRAYS, Bundle
 from ..errors import RefusedError, UnsupportedError, UsageError
 from ..judging import check
 from ..planning import POISON
-from . import adapt, raised, result
+from . import adapt, course, result
+from .course import Course
 from .engine import Built, Engine
 from .facts import facts_of
-from .findings import (
-    ATTEND,
-    FAIL,
-    INCONCLUSIVE,
-    PASS,
-    PLAN,
-    REFUSED,
-    Finding,
-    Judgement,
-)
+from .findings import PLAN, Finding, Judgement
 from .line import CaseLine
 from .lists import check_lists
 from .opinion import opinions_of
 from .step import EngineStep, steps_of
-
-
-@dataclasses.dataclass
-class Course:
-    """What happened so far while one case runs."""
-
-    case: str
-    attend: bool
-    bundles: str | None
-    findings: list[Finding] = dataclasses.field(default_factory=list)
-    opinions: list[str] = dataclasses.field(default_factory=list)
-    facts: dict[str, Any] = dataclasses.field(default_factory=dict)
-    built: int = 0
-    planned: int = 0
-    attended: int = 0
-    replayed: int = 0
-
-    def judgement(self, verdict: str, reason: str = "") -> Judgement:
-        """What the case ends in."""
-        return Judgement(self.case, verdict, tuple(self.findings), reason, self.facts,
-                         tuple(dict.fromkeys(self.opinions)), self.built, self.planned,
-                         self.attended, self.replayed)
 
 
 def judge(
@@ -65,79 +34,61 @@ def judge(
         attend: run the engine's forward where that is affordable.
         bundles: a folder for the bundle of each step that fails.
     """
-    try:
-        line = engine.adapt(adapt.common(CaseLine.parse(case), arch))
-        steps = steps_of(str(line))
-    except UsageError as e:
-        return Judgement(case, REFUSED, reason=str(e))
-    course = Course(str(line), attend, bundles)
-    for step in steps:
-        reason = engine.refuses(step)
-        if reason is not None:
-            course.facts = facts_of(step, None)
-            return course.judgement(REFUSED, reason)
-    try:
-        _run(engine, steps, course)
-    except raised.NotJudged as e:
-        return course.judgement(FAIL if course.findings else INCONCLUSIVE, str(e))
-    return course.judgement(FAIL if course.findings else PASS)
+    return course.judge(Decode(), engine, case, arch=arch, attend=attend, bundles=bundles)
 
 
-def _run(engine: Engine, steps: tuple[EngineStep, ...], course: Course) -> None:
-    first = steps[0]
-    course.facts = facts_of(first, None)
-    with raised.turned(course.findings, first, engine.name):
-        engine.start(steps)
-        captured = None
-        if first.pad:
-            captured = engine.capture(max(steps, key=lambda step: step.requests))
-    if course.findings:
-        return
-    last = None
-    for step in steps:
-        built = _built(engine, step, captured, course)
-        if built is None:
-            return
-        _judge_step(engine, step, built, course)
-        if course.findings:
-            return
-        last = built
-    if len(steps) > 1 and captured is None and last is not None:
-        _against_fresh(engine, steps, last, course)
+class Decode(course.Rules[EngineStep, Built]):
+    """MLA decode, with the plans of other parts of its steps."""
 
+    def adapt(self, line: CaseLine, arch: str | None) -> CaseLine:
+        """See adapt.common."""
+        return adapt.common(line, arch)
 
-def _built(
-    engine: Engine, step: EngineStep, captured: Built | None, course: Course
-) -> Built | None:
-    """What the builder makes; None if it raised, which is a finding then."""
-    built = None
-    with raised.turned(course.findings, step, engine.name):
-        if captured is None:
-            built = engine.build(step)
-        else:
-            built = engine.replay(step, captured)
-            course.replayed += 1
-    course.facts = facts_of(step, built)
-    if built is not None:
-        course.built += 1
-        course.planned += built.planned
-    return built
+    def steps(self, case: str) -> tuple[EngineStep, ...]:
+        """See step.steps_of."""
+        return steps_of(case)
 
+    def refuses(self, engine: Engine, step: EngineStep) -> str | None:
+        """Engines of this kind say it themselves."""
+        return engine.refuses(step)
 
-def _judge_step(engine: Engine, step: EngineStep, built: Built, course: Course) -> None:
-    found = check_lists(step, built)
-    for bundle in ([built.bundle] if built.planned and not found else []) + [*built.others]:
-        assert bundle is not None
-        found += check_plan(step, bundle)
-    course.opinions += opinions_of(engine.name, step, built)
-    attends = course.attend and getattr(engine, "attends", True)
-    if not found and attends and result.affordable(step, built):
-        with raised.turned(found, step, engine.name, ATTEND):
-            found += result.check_result(engine, step, built)
-        course.attended += 1
-    if found and course.bundles is not None:
-        _save(course, step, built)
-    course.findings += found
+    def facts(self, step: EngineStep, built: Built | None) -> dict[str, Any]:
+        """See facts.facts_of."""
+        return facts_of(step, built)
+
+    def check(self, step: EngineStep, built: Built) -> list[Finding]:
+        """Lists, and each plan."""
+        found = check_lists(step, built)
+        for bundle in ([built.bundle] if built.planned and not found else []) + [*built.others]:
+            assert bundle is not None
+            found += check_plan(step, bundle)
+        return found
+
+    def opinions(self, engine: str, step: EngineStep, built: Built) -> list[str]:
+        """See opinion.opinions_of."""
+        return opinions_of(engine, step, built)
+
+    def affordable(self, step: EngineStep, built: Built) -> bool:
+        """See result.affordable."""
+        return result.affordable(step, built)
+
+    def attend(self, engine: Engine, step: EngineStep, built: Built) -> list[Finding]:
+        """See result.check_result."""
+        return result.check_result(engine, step, built)
+
+    def differences(self, step: EngineStep, used: Built, fresh: Built) -> list[Finding]:
+        """Live entries of lists, and words of a plan that the fresh build wrote."""
+        return differences(step, used, fresh)
+
+    def save(self, course: Course, step: EngineStep, built: Built) -> None:
+        """A bundle for each plan."""
+        folder = pathlib.Path(str(course.bundles))
+        for name, bundle in [("decode", built.bundle)] + [
+                (f"plan-{i}", other) for i, other in enumerate(built.others)]:
+            if bundle is not None:
+                scalars = {**bundle.scalars, "name": f"{course.case} step {step.number}"}
+                arrays = without_pages(bundle).arrays
+                Bundle(scalars, arrays).save(folder / f"step-{step.number}-{name}")
 
 
 def check_plan(step: EngineStep, bundle: Bundle) -> list[Finding]:
@@ -161,54 +112,20 @@ def without_pages(bundle: Bundle) -> Bundle:
                                    if name != "kv_indices"})
 
 
-def _against_fresh(
-    engine: Engine, steps: tuple[EngineStep, ...], used: Built, course: Course
-) -> None:
-    """P03: the last step on a fresh builder gives what it gave on used buffers."""
-    last = steps[-1]
-    with raised.turned(course.findings, last, engine.name):
-        engine.start(steps)
-        fresh = engine.build(last)
-        course.findings += differences(last, used, fresh)
-
-
 def differences(step: EngineStep, used: Built, fresh: Built) -> list[Finding]:
-    """Live entries of lists, and words of a plan that the fresh build wrote."""
+    """P03 for a decode part: what differs on used and on fresh buffers."""
     if used.bundle is None or fresh.bundle is None:
         same = used.bundle is fresh.bundle
         return [] if same else [Finding("P03", step.number, "one of two builds has no decode part")]
     if used.planned != fresh.planned:
         return [Finding("P03", step.number, f"planned after other steps: {used.planned}; on fresh "
                         f"buffers: {fresh.planned}")]
-    for name, meant in fresh.bundle.scalars.items():
-        if used.bundle.scalars.get(name) != meant:
-            return [Finding("P03", step.number, f"{name} is {used.bundle.scalars.get(name)} after "
-                            f"other steps; {meant} on fresh buffers")]
-    live = int(fresh.bundle.arrays["seqlens_kv_indptr"][-1])
-    for name, expected in fresh.bundle.arrays.items():
-        found = used.bundle.arrays[name]
-        if found.shape != expected.shape:
-            return [Finding("P03", step.number, f"{name} has {found.size} elements after other "
-                            f"steps; {expected.size} on fresh buffers")]
-        live_words = np.ones(found.shape, bool)
+    count = int(fresh.bundle.arrays["seqlens_kv_indptr"][-1])
+
+    def live(name: str, expected: np.ndarray) -> np.ndarray | bool:
         if name in PLAN_ARRAYS.values():
-            live_words = expected != POISON
-        elif name == "kv_indices":
-            live_words = np.arange(found.size) < live
-        wrong = np.flatnonzero(live_words & (found != expected))
-        if wrong.size:
-            at = int(wrong[0])
-            return [Finding("P03", step.number, f"{name}[{at}] is {found[at]} after other steps; "
-                            f"{expected[at]} on fresh buffers")]
-    return []
+            return expected != POISON
+        return np.arange(expected.size) < count if name == "kv_indices" else True
 
-
-def _save(course: Course, step: EngineStep, built: Built) -> None:
-    assert course.bundles is not None
-    folder = pathlib.Path(course.bundles)
-    for name, bundle in [("decode", built.bundle)] + [
-            (f"plan-{i}", other) for i, other in enumerate(built.others)]:
-        if bundle is not None:
-            scalars = {**bundle.scalars, "name": f"{course.case} step {step.number}"}
-            arrays = without_pages(bundle).arrays
-            Bundle(scalars, arrays).save(folder / f"step-{step.number}-{name}")
+    return course.stale(step, (used.bundle.scalars, used.bundle.arrays),
+                        (fresh.bundle.scalars, fresh.bundle.arrays), live)

@@ -7,14 +7,14 @@ import numpy as np
 from .. import _library
 from ..judging import Reference, reference
 from . import tensors
+from .elements import check_elements
 from .engine import PADDING, Built, Engine
-from .findings import ATTEND, Finding
+from .findings import Finding
 from .step import EngineStep
 
 #: More (row, head, key) products, or slots of the cache, are not executed.
 MOST_PRODUCTS, MOST_SLOTS = 1 << 18, 1 << 16
 SCALE = 1 / 192 ** 0.5
-_SHOWN = 4
 
 
 def affordable(step: EngineStep, built: Built) -> bool:
@@ -31,14 +31,7 @@ def check_result(engine: Engine, step: EngineStep, built: Built) -> list[Finding
     q, cache = tensors.query(step, live), tensors.cache(step)
     out = engine.attend(step, built, q, cache)
     right = _reference(step, live, q, cache)
-    if out.shape != right.out.shape:
-        return [Finding("P05", step.number, f"the result has shape {out.shape}; expected "
-                        f"{right.out.shape}", stage=ATTEND)]
-    away = np.abs(out.astype(np.float64) - right.out)
-    wrong = ~(away <= right.out_bound)
-    if not wrong.any():
-        return []
-    return [_sentence(step, live, out, right, wrong)]
+    return check_elements(step, live, out, right.out, right.out_bound)
 
 
 def _live(built: Built) -> tuple[int, ...]:
@@ -62,23 +55,3 @@ def _reference(
             kv_scale=scale_kv, arch=step.arch)
     finally:
         _library.check_places(places)
-
-
-def _sentence(
-    step: EngineStep, live: tuple[int, ...], out: np.ndarray, right: Reference, wrong: np.ndarray
-) -> Finding:
-    starts = np.cumsum([0, *(step.query_lens[i] for i in live)])
-    away = np.abs(out.astype(np.float64) - right.out)
-    worst = np.where(wrong, np.where(np.isfinite(away), away, np.inf), -1.0)
-    lines = []
-    for flat in np.argsort(-worst, axis=None)[:_SHOWN]:
-        row, head, dim = (int(n) for n in np.unravel_index(flat, out.shape))
-        if not wrong[row, head, dim]:
-            break
-        place = int(np.searchsorted(starts, row, side="right")) - 1
-        lines.append(f"out of request {live[place]} row {row - starts[place]} head {head} dim {dim}"
-                     f" is {out[row, head, dim]:.6g}, the reference has "
-                     f"{right.out[row, head, dim]:.6g} and allows "
-                     f"{right.out_bound[row, head, dim]:.3g}")
-    return Finding("P05", step.number, f"{lines[0]}; wrong are {int(wrong.sum())} of {out.size} "
-                   "elements", tuple(lines[1:]), ATTEND)

@@ -37,6 +37,11 @@ class FaBuilt:
     metadata: Any
     graph: bool = False
 
+    @property
+    def planned(self) -> bool:
+        """Whether there is a list of chunks, or of a window."""
+        return bool(self.part("extend"))
+
     def part(self, name: str) -> range:
         """Places of the batch that are "decode", "extend" or "prefill"."""
         starts = [0, self.numbers["num_decodes"], self.numbers["num_extends"],

@@ -6,13 +6,10 @@ import json
 import pathlib
 from typing import Any
 
-import numpy as np
-
-from ...errors import UsageError
-from .. import raised
+from .. import course
+from ..course import Course
 from ..facts import facts_of
-from ..findings import ATTEND, FAIL, INCONCLUSIVE, PASS, REFUSED, Finding, Judgement
-from ..judge import Course
+from ..findings import Finding, Judgement
 from ..line import CaseLine
 from . import adapt, result
 from .built import FaBuilt, FaEngine
@@ -27,57 +24,54 @@ def judge(
     bundles: str | None = None,
 ) -> Judgement:
     """Runs a case through an engine; parameters as of engines.judge.judge."""
-    try:
-        line = engine.adapt(adapt.common(CaseLine.parse(case), arch))
-        steps = fa_steps_of(str(line))
-    except UsageError as e:
-        return Judgement(case, REFUSED, reason=str(e))
-    course = Course(str(line), attend, bundles)
-    try:
-        _run(engine, steps, course)
-    except raised.NotJudged as e:
-        return course.judgement(FAIL if course.findings else INCONCLUSIVE, str(e))
-    return course.judgement(FAIL if course.findings else PASS)
+    return course.judge(Fa(), engine, case, arch=arch, attend=attend, bundles=bundles)
 
 
-def _run(engine: FaEngine, steps: tuple[FaStep, ...], course: Course) -> None:
-    first, captured, last = steps[0], None, None
-    course.facts = fa_facts(first, None)
-    with raised.turned(course.findings, first, engine.name):
-        engine.start(steps)
-        if first.pad:
-            captured = engine.capture(max(steps, key=lambda step: step.requests))
-    if course.findings:
-        return
-    for step in steps:
-        with raised.turned(course.findings, step, engine.name):
-            last = engine.build(step) if captured is None else engine.replay(step, captured)
-        course.facts = fa_facts(step, None if course.findings else last)
-        if course.findings or last is None:
-            return
-        course.built += 1
-        course.replayed += last.graph
-        course.planned += bool(last.part("extend"))
-        _judge_step(engine, step, last, course)
-        if course.findings:
-            return
-    if len(steps) > 1 and captured is None and last is not None:
-        with raised.turned(course.findings, steps[-1], engine.name):
-            engine.start(steps)
-            course.findings += differences(steps[-1], last, engine.build(steps[-1]))
+class Fa(course.Rules[FaStep, FaBuilt]):
+    """Grouped-query attention in three parts."""
 
+    def adapt(self, line: CaseLine, arch: str | None) -> CaseLine:
+        """See fa.adapt.common."""
+        return adapt.common(line, arch)
 
-def _judge_step(engine: FaEngine, step: FaStep, built: FaBuilt, course: Course) -> None:
-    found = check_lists(step, built) or check_chunks(step, built)
-    if not found:
-        course.opinions += opinions_of(engine.name, step, built)
-        if course.attend and engine.attends and result.affordable(step):
-            with raised.turned(found, step, engine.name, ATTEND):
-                found += result.check_result(engine, step, built)
-            course.attended += 1
-    if found and course.bundles is not None:
-        save(built, pathlib.Path(course.bundles) / f"step-{step.number}-fa", course.case)
-    course.findings += found
+    def steps(self, case: str) -> tuple[FaStep, ...]:
+        """See fa.step.fa_steps_of."""
+        return fa_steps_of(case)
+
+    def facts(self, step: FaStep, built: FaBuilt | None) -> dict[str, Any]:
+        """Those of other kinds, and the layer's."""
+        return fa_facts(step, built)
+
+    def check(self, step: FaStep, built: FaBuilt) -> list[Finding]:
+        """Lists, then chunks."""
+        return check_lists(step, built) or check_chunks(step, built)
+
+    def opinions(self, engine: str, step: FaStep, built: FaBuilt) -> list[str]:
+        """See fa.opinion.opinions_of."""
+        return opinions_of(engine, step, built)
+
+    def affordable(self, step: FaStep, built: FaBuilt) -> bool:
+        """See fa.result.affordable."""
+        return result.affordable(step)
+
+    def attend(self, engine: FaEngine, step: FaStep, built: FaBuilt) -> list[Finding]:
+        """See fa.result.check_result."""
+        return result.check_result(engine, step, built)
+
+    def for_graph(self, built: FaBuilt) -> bool:
+        """The adapter says it."""
+        return built.graph
+
+    def differences(self, step: FaStep, used: FaBuilt, fresh: FaBuilt) -> list[Finding]:
+        """Order, numbers and lists."""
+        if used.order != fresh.order:
+            return [Finding("P03", step.number, f"the order is {list(used.order)} after other "
+                            f"steps; {list(fresh.order)} on fresh buffers")]
+        return course.stale(step, (used.numbers, used.lists), (fresh.numbers, fresh.lists))
+
+    def save(self, course: Course, step: FaStep, built: FaBuilt) -> None:
+        """As JSON: there is no plan that `check` could judge."""
+        save(built, pathlib.Path(str(course.bundles)) / f"step-{step.number}-fa", course.case)
 
 
 def fa_facts(step: FaStep, built: FaBuilt | None) -> dict[str, Any]:
@@ -93,30 +87,8 @@ def fa_facts(step: FaStep, built: FaBuilt | None) -> dict[str, Any]:
     return facts
 
 
-def differences(step: FaStep, used: FaBuilt, fresh: FaBuilt) -> list[Finding]:
-    """P03: the last step on a fresh builder gives what it gave after other steps."""
-    if used.order != fresh.order:
-        return [Finding("P03", step.number, f"the order is {list(used.order)} after other steps; "
-                        f"{list(fresh.order)} on fresh buffers")]
-    for name, meant in fresh.numbers.items():
-        if used.numbers.get(name) != meant:
-            return [Finding("P03", step.number, f"{name} is {used.numbers.get(name)} after other "
-                            f"steps; {meant} on fresh buffers")]
-    for name, expected in fresh.lists.items():
-        found = used.lists.get(name)
-        if found is None or found.shape != expected.shape:
-            return [Finding("P03", step.number, f"{name} has another shape after other steps than "
-                            "on fresh buffers")]
-        wrong = np.flatnonzero(found.reshape(-1) != expected.reshape(-1))
-        if wrong.size:
-            at = int(wrong[0])
-            return [Finding("P03", step.number, f"{name}[{at}] is {found.reshape(-1)[at]} after "
-                            f"other steps; {expected.reshape(-1)[at]} on fresh buffers")]
-    return []
-
-
 def save(built: FaBuilt, folder: pathlib.Path, case: str) -> None:
-    """The metadata of a step that failed, as JSON: it has no plan that `check` could judge."""
+    """The metadata of a step that failed."""
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"case": case, "order": built.order, "requests": built.requests,
                        "numbers": built.numbers,

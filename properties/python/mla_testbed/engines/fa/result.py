@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..findings import ATTEND, Finding
+from ..elements import check_elements
+from ..findings import Finding
 from ..tensors import values_of
 from . import tensors
 from .built import FaBuilt, FaEngine
@@ -15,7 +16,6 @@ from .step import FaStep
 MOST_PRODUCTS, MOST_ELEMENTS, MOST_PROGRAMS = 1 << 20, 1 << 23, 1 << 12
 #: Relative error of a rounding to bf16 is 2**-8; the rest is for sums in float32.
 _ROUNDING = 1.05 * 2.0 ** -8
-_SHOWN = 4
 
 
 def affordable(step: FaStep) -> bool:
@@ -35,13 +35,10 @@ def check_result(engine: FaEngine, step: FaStep, built: FaBuilt) -> list[Finding
     q = tensors.query(step, built.order)
     new = values[:, np.concatenate([step.new_slots(request) for request in built.order])]
     out = engine.attend(step, built, q, new, tensors.before(step, values))
-    if out.shape != q.shape:
-        return [Finding("P05", step.number, f"the result has shape {out.shape}; expected {q.shape}",
-                        stage=ATTEND)]
-    right, bound = _reference(step, built, q, values)
-    away = np.abs(out.astype(np.float64) - right)
-    wrong = ~(away <= bound)
-    return [_sentence(step, built, out, right, bound)] if wrong.any() else []
+    parts = {built.order[place]: name for name in ("decode", "extend", "prefill")
+             for place in built.part(name) if place < len(built.order)}
+    return check_elements(step, built.order, out, *_reference(step, built, q, values),
+                          named=lambda request: f"request {request} ({parts[request]})")
 
 
 def _reference(
@@ -65,24 +62,3 @@ def _reference(
 def scale_of(step: FaStep) -> float:
     """Of the softmax."""
     return float(step.head_dim) ** -0.5
-
-
-def _sentence(
-    step: FaStep, built: FaBuilt, out: np.ndarray, right: np.ndarray, bound: np.ndarray
-) -> Finding:
-    starts = np.cumsum([0, *(step.query_lens[request] for request in built.order)])
-    away = np.abs(out.astype(np.float64) - right)
-    wrong = ~(away <= bound)
-    worst = np.where(wrong, np.where(np.isfinite(away), away, np.inf), -1.0)
-    lines = []
-    for flat in np.argsort(-worst, axis=None)[:_SHOWN]:
-        row, head, dim = (int(n) for n in np.unravel_index(flat, out.shape))
-        if not wrong[row, head, dim]:
-            break
-        place = int(np.searchsorted(starts, row, side="right")) - 1
-        part = next(name for name in ("decode", "extend", "prefill") if place in built.part(name))
-        lines.append(f"out of request {built.order[place]} ({part}) row {row - starts[place]} head "
-                     f"{head} dim {dim} is {out[row, head, dim]:.6g}, the reference has "
-                     f"{right[row, head, dim]:.6g} and allows {bound[row, head, dim]:.3g}")
-    return Finding("P05", step.number, f"{lines[0]}; wrong are {int(wrong.sum())} of {out.size} "
-                   "elements", tuple(lines[1:]), ATTEND)

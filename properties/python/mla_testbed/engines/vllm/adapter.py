@@ -37,7 +37,7 @@ class VllmEngine:
         self.aiter = surroundings.aiter_version()
         self._import()
         self._observed = Observed(machine.arch, machine.compute_units)
-        self.base = config.base()
+        self.base = config.base(config.MODEL)
         self._device = torch.device("cuda")
         options = machine.option(OPTIONS)
         self._method, self._ranks = options["speculation"], int(options["dcp"])

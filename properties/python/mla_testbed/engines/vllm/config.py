@@ -16,7 +16,8 @@ from ..step import EngineStep
 LAYER = "layer"
 #: Rows of a request up to which it is taken for speculative decode; more are a prompt's.
 MOST_DECODE_ROWS = 16
-_MODEL = {
+#: DeepSeek-V3 with one layer.
+MODEL: dict[str, Any] = {
     "architectures": ["DeepseekV3ForCausalLM"], "model_type": "deepseek_v3",
     "num_attention_heads": 16, "num_key_value_heads": 16, "hidden_size": 2048,
     "num_hidden_layers": 1, "first_k_dense_replace": 1, "kv_lora_rank": 512, "q_lora_rank": 1536,
@@ -60,8 +61,12 @@ class Prefill:
         """Nothing to prepare."""
 
 
-def base() -> Any:
-    """One real VllmConfig of a DeepSeek-V3 with one layer."""
+def base(model: dict[str, Any]) -> Any:
+    """One real VllmConfig.
+
+    Args:
+        model: its config.json.
+    """
     from vllm.config import (
         CacheConfig,
         CompilationConfig,
@@ -73,11 +78,11 @@ def base() -> Any:
     )
 
     with tempfile.TemporaryDirectory() as folder:
-        (pathlib.Path(folder) / "config.json").write_text(json.dumps(_MODEL), encoding="utf-8")
-        model = ModelConfig(model=folder, tokenizer=folder, skip_tokenizer_init=True,
-                            dtype="bfloat16", max_model_len=4096)
+        (pathlib.Path(folder) / "config.json").write_text(json.dumps(model), encoding="utf-8")
+        made = ModelConfig(model=folder, tokenizer=folder, skip_tokenizer_init=True,
+                           dtype="bfloat16", max_model_len=4096)
         return VllmConfig(
-            model_config=model, cache_config=CacheConfig(block_size=16),
+            model_config=made, cache_config=CacheConfig(block_size=16),
             scheduler_config=SchedulerConfig(max_num_seqs=64, max_num_batched_tokens=8192,
                                              max_model_len=4096, is_encoder_decoder=False),
             parallel_config=ParallelConfig(), compilation_config=CompilationConfig(),
@@ -95,44 +100,67 @@ def share_contexts(ranks: int) -> None:
         world_size=ranks, rank_in_group=0, device_group=None)
 
 
-def varied(config: Any, step: EngineStep, limits: Limits, method: str, ranks: int = 1) -> Any:
+def varied(
+    config: Any, step: EngineStep, limits: Limits, method: str, ranks: int = 1
+) -> Any:
     """A copy for a step's heads, dtypes and blocks, with room for `limits`.
 
     Args:
         method: of speculative decoding, "mtp" or "eagle3".
         ranks: how many share a context.
     """
-    from vllm.config import CUDAGraphMode
-
-    made = copy.copy(config)
-    made.model_config = copy.copy(config.model_config)
-    for name in ("hf_config", "hf_text_config"):
-        hf = copy.copy(getattr(config.model_config, name))
-        hf.num_attention_heads = hf.num_key_value_heads = step.heads
-        setattr(made.model_config, name, hf)
-    known = copy.copy(getattr(config.model_config, "model_arch_config", None))
-    if known is not None:  # newer versions read the number of heads here
-        known.total_num_attention_heads = step.heads
-        made.model_config.model_arch_config = known
-    made.model_config.max_model_len = limits.keys
+    heads = {"num_attention_heads": step.heads, "num_key_value_heads": step.heads}
+    made = resized(config, step, limits, heads, {"total_num_attention_heads": step.heads},
+                   speculation(method, limits.rows - 1))
     made.parallel_config = copy.copy(config.parallel_config)
     made.parallel_config.decode_context_parallel_size = ranks
     made.model_config.max_model_len *= ranks
-    made.cache_config = copy.copy(config.cache_config)
-    made.cache_config.block_size = step.block_size
     made.cache_config.cache_dtype = "fp8" if step.dtype_kv == "fp8" else "auto"
-    made.scheduler_config = copy.copy(config.scheduler_config)
+    made.compilation_config.static_forward_context = {LAYER: layer()}
+    return made
+
+
+def resized(
+    config: Any, step: EngineStep, limits: Limits, model: dict[str, int], known: dict[str, int],
+    drafts: Any,
+) -> Any:
+    """A copy with room for `limits`, and no layer yet.
+
+    Args:
+        model: fields of the model's configuration.
+        known: the same as newer versions read them, of its architecture's.
+        drafts: what `speculation` returned.
+    """
+    from vllm.config import CUDAGraphMode
+
+    made = copy.copy(config)
+    for name in ("model_config", "cache_config", "scheduler_config", "compilation_config"):
+        setattr(made, name, copy.copy(getattr(config, name)))
+    for name, fields in (("hf_config", model), ("hf_text_config", model),
+                         ("model_arch_config", known)):
+        part = copy.copy(getattr(config.model_config, name, None))
+        if part is None:
+            continue
+        for field, value in fields.items():
+            setattr(part, field, value)
+        setattr(made.model_config, name, part)
+    made.model_config.max_model_len = limits.keys
+    made.cache_config.block_size = step.block_size
     made.scheduler_config.max_num_seqs = limits.requests
-    made.compilation_config = copy.copy(config.compilation_config)
     made.compilation_config.cudagraph_mode = (
         CUDAGraphMode.FULL if limits.graphs else CUDAGraphMode.NONE)
-    made.compilation_config.static_forward_context = {LAYER: layer()}
-    made.speculative_config = None
-    if limits.rows > 1:
-        made.speculative_config = SimpleNamespace(
-            method=method, num_speculative_tokens=limits.rows - 1, parallel_drafting=False,
-            enforce_eager=False, use_eagle=lambda: method.startswith("eagle"))
+    made.compilation_config.static_forward_context = {}
+    made.speculative_config = drafts
     return made
+
+
+def speculation(method: str, tokens: int) -> SimpleNamespace | None:
+    """What builders read of a speculative configuration; None for no draft tokens."""
+    if tokens <= 0:
+        return None
+    return SimpleNamespace(
+        method=method, num_speculative_tokens=tokens, parallel_drafting=False,
+        enforce_eager=False, use_eagle=lambda: method.startswith("eagle"))
 
 
 def layer() -> SimpleNamespace:

@@ -16,7 +16,7 @@ from ..fa import served
 from ..fa.built import FaBuilt
 from ..fa.step import FaStep
 from ..line import CaseLine
-from . import fa_config, fa_metadata, fa_operations, installed
+from . import config, fa_config, fa_metadata, fa_operations, installed
 from .config import LAYER, Limits
 from .fa_runner import FaRunner, fetches, order_of
 
@@ -42,7 +42,7 @@ class VllmFa:
         if self.attends:
             served.install()
             fa_operations.install()
-        self.base = fa_config.base()
+        self.base = config.base(fa_config.MODEL)
         self._device = torch.device("cuda")
         self._current: Any = None
 
