@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "core/say.hpp"
+
 namespace mla {
 namespace {
 
@@ -59,7 +61,7 @@ std::string_view nearest_word(std::string_view word, std::span<const std::string
 
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> known) {
   const std::string_view nearest = nearest_word(word, known);
-  return nearest.empty() ? "" : "; did you mean '" + std::string(nearest) + "'?";
+  return nearest.empty() ? "" : say("; did you mean '", nearest, "'?");
 }
 
 std::string did_you_mean_or_all(std::string_view word, std::span<const std::string_view> known) {

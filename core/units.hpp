@@ -1,8 +1,9 @@
-// Units as types: a count of rows is not a count of requests, a page is not a block.
+// Counts as types, where one argument list holds several: rows, requests, heads, compute units.
 //
-// Owns: `Unit<Tag>`, a signed 64-bit count that converts to nothing by itself. Interfaces take
-// these; inner loops unwrap them once with `count()`. Fails: never; arithmetic that overflows 64
-// bits is a bug of the caller.
+// `Unit<Tag>` is a signed 64-bit count that converts to nothing by itself; inner loops unwrap it
+// once with `count()`. Records that lie in memory as AITER reads them (PlanInput, WorkItem) and the
+// fields of a case line are plain numbers, whose unit stands beside them. Arithmetic that overflows
+// 64 bits is a bug of the caller.
 #pragma once
 
 #include <compare>
@@ -31,10 +32,7 @@ class Unit {
 using Rows = Unit<struct RowsTag>;                  // query tokens, over all requests of a batch
 using Requests = Unit<struct RequestsTag>;          // entries of a batch
 using Tokens = Unit<struct TokensTag>;              // cached keys
-using Pages = Unit<struct PagesTag>;                // the kernel's granularity of the cache
-using Blocks = Unit<struct BlocksTag>;              // the framework's granularity of the cache
 using Heads = Unit<struct HeadsTag>;                // query heads of one rank
-using Tiles = Unit<struct TilesTag>;                // runs of query rows that one workgroup handles
 using ComputeUnits = Unit<struct ComputeUnitsTag>;  // persistent workgroups the device runs at once
 
 // Smallest integer not below a/b, for a >= 0 and b > 0.

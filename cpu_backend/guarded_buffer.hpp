@@ -2,7 +2,7 @@
 //
 // Elements that nobody writes keep their poison, which is a NaN and shows in every result; a write
 // past either end damages a canary, which damaged() finds. take() gives the elements away without
-// their fences. Fails: never.
+// their fences.
 #pragma once
 
 #include <cstddef>

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/engine/launch.hpp"
+#include "core/say.hpp"
 #include "hip_backend/decode/decode_execution.hpp"
 #include "hip_backend/kernels/code_objects.hpp"
 #include "hip_backend/prefill/prefill_kernels.hpp"
@@ -44,11 +45,11 @@ Support HipBackend::supports(const ResolvedShape& shape) const {
                        "', for which this build has no code; it has code for " +
                        joined(built_architectures())};
   if (device.platform == Platform::amd && device.arch != mla::name(shape.arch))
-    return {false, "a case of " + std::string(mla::name(shape.arch)) + " does not run on " +
-                       device.arch + ": fp8 variant and roundings differ"};
+    return {false, say("a case of ", mla::name(shape.arch), " does not run on ", device.arch,
+                       ": fp8 variant and roundings differ")};
   if (Support common = common_support(shape); !common.ok) return common;
   if (!is_power_of_two(shape.page_size))
-    return {false, "page size " + std::to_string(shape.page_size) + " is not a power of two"};
+    return {false, say("page size ", shape.page_size, " is not a power of two")};
   return {true, {}};
 }
 

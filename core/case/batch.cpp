@@ -5,6 +5,8 @@
 #include <random>
 #include <string>
 
+#include "core/say.hpp"
+
 namespace mla {
 namespace {
 
@@ -114,9 +116,8 @@ Result<Batch> make_batch(const Case& c) {
   const std::int64_t last_id = batch.first_block + batch.cache_blocks;
   if ((last_id + 1) * c.block_size / c.page_size > (std::int64_t{1} << 31))
     return Error{ErrorCode::unsupported,
-                 "block ids up to " + std::to_string(last_id) + " of " +
-                     std::to_string(c.block_size) + " tokens do not fit int32 page indices of " +
-                     std::to_string(c.page_size) + " tokens",
+                 say("block ids up to ", last_id, " of ", c.block_size,
+                     " tokens do not fit int32 page indices of ", c.page_size, " tokens"),
                  ""};
   batch.columns = std::max<std::int64_t>(longest, 1);
   // Entries behind a request's blocks name the null block, as newer engine runners leave them.

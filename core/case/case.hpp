@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -113,6 +114,11 @@ struct FaSpec {
 
 // In the order of StepKind.
 using StepSpec = std::variant<DecodeSpec, PrefillSpec, FaSpec>;
+inline constexpr StepKind kStepKinds[] = {StepKind::decode, StepKind::prefill, StepKind::fa};
+static_assert(std::size(kStepKinds) == std::variant_size_v<StepSpec>);
+
+// The fields of a kind at their defaults.
+StepSpec default_step(StepKind kind);
 
 struct Case {
   std::vector<RequestSpec> requests;

@@ -1,12 +1,13 @@
 #include <charconv>
 
 #include "core/case/text.hpp"
+#include "core/say.hpp"
 
 namespace mla {
 namespace {
 
 std::string kv_length(std::int64_t n) {
-  return n > 0 && n % 1024 == 0 ? std::to_string(n / 1024) + "k" : std::to_string(n);
+  return n > 0 && n % 1024 == 0 ? say(n / 1024, "k") : std::to_string(n);
 }
 
 std::string requests_text(const std::vector<RequestSpec>& requests) {
@@ -15,8 +16,7 @@ std::string requests_text(const std::vector<RequestSpec>& requests) {
     std::size_t same = 1;
     while (i + same < requests.size() && requests[i + same] == requests[i]) ++same;
     if (!out.empty()) out += '_';
-    out += std::to_string(same) + "q" + std::to_string(requests[i].qo_len) + "s" +
-           kv_length(requests[i].kv_len);
+    out += say(same, "q", requests[i].qo_len, "s", kv_length(requests[i].kv_len));
     i += same;
   }
   return out;
@@ -30,7 +30,7 @@ std::string float_text(float value) {
 }
 
 std::string with_parameter(std::string_view word, std::uint64_t parameter) {
-  return std::string(word) + "." + std::to_string(parameter);
+  return say(word, ".", parameter);
 }
 
 std::string layout_text(const LayoutSpec& layout) {
@@ -63,6 +63,18 @@ std::string_view name(StepKind kind) {
   return text::word(text::kKinds, kind);
 }
 
+StepSpec default_step(StepKind kind) {
+  switch (kind) {
+    case StepKind::decode:
+      return DecodeSpec{};
+    case StepKind::prefill:
+      return PrefillSpec{};
+    case StepKind::fa:
+      return FaSpec{};
+  }
+  return {};
+}
+
 std::string format_case(const Case& c) {
   const Case defaults;
   const DecodeSpec unset;
@@ -70,16 +82,16 @@ std::string format_case(const Case& c) {
   const auto fa = fields_of<FaSpec>(c);
   const std::int64_t workspace =
       c.kind() == StepKind::prefill ? c.prefill().workspace_tokens : fa.workspace_tokens;
-  std::string out = std::string(text::kVersion) + ":" + requests_text(c.requests);
+  std::string out = say(text::kVersion, ":", requests_text(c.requests));
   for (const auto& step : c.later_steps) out += "+" + requests_text(step);
   const auto add = [&out](std::string_view key, const std::string& value) {
-    out += ";" + std::string(key) + "=" + value;
+    out += say(";", key, "=", value);
   };
   add("heads", std::to_string(c.heads));
   add("block", std::to_string(c.block_size));
   add("arch", std::string(name(c.arch)));
   add("cu", std::to_string(c.compute_units));
-  add("dtype", std::string(name(c.dtype.q)) + "/" + std::string(name(c.dtype.kv)));
+  add("dtype", say(name(c.dtype.q), "/", name(c.dtype.kv)));
   add("gran", std::to_string(decode.granularity));
   add("split", std::to_string(decode.max_split));
   add("causal", c.causal ? "1" : "0");
@@ -89,7 +101,7 @@ std::string format_case(const Case& c) {
   if (c.planner != defaults.planner) add("planner", std::string(name(c.planner)));
   if (c.pad_requests != defaults.pad_requests) add("pad", std::to_string(c.pad_requests));
   if (decode.spare != unset.spare)
-    add("spare", std::to_string(decode.spare.entries) + "." + std::string(name(decode.spare.fill)));
+    add("spare", say(decode.spare.entries, ".", name(decode.spare.fill)));
   if (decode.q_scale != unset.q_scale || decode.kv_scale != unset.kv_scale)
     add("scale", float_text(decode.q_scale) + "/" + float_text(decode.kv_scale));
   if (decode.need_lse != unset.need_lse) add("lse", "1");

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "core/case/text.hpp"
+#include "core/say.hpp"
 #include "core/suggest.hpp"
 
 namespace mla {
@@ -16,9 +17,7 @@ constexpr std::int64_t kMaxKvLen = 4 << 20;
 
 Error bad(std::string_view field, std::string_view value, std::string_view expected) {
   return {ErrorCode::usage,
-          "case field '" + std::string(field) + "' has value '" + std::string(value) +
-              "': expected " + std::string(expected),
-          ""};
+          say("case field '", field, "' has value '", value, "': expected ", expected), ""};
 }
 
 // A length such as 513 or 4k.
@@ -151,8 +150,7 @@ bool read_seed(std::string_view text, std::uint64_t& out) {
 
 bool read_kind(std::string_view text, Case& c) {
   const auto kind = text::value_of(text::kKinds, text);
-  if (kind == StepKind::prefill) c.step = PrefillSpec{};
-  if (kind == StepKind::fa) c.step = FaSpec{};
+  if (kind) c.step = default_step(*kind);
   return kind.has_value();
 }
 
@@ -168,7 +166,6 @@ using Kinds = unsigned;
 constexpr Kinds only(StepKind kind) {
   return 1U << static_cast<unsigned>(kind);
 }
-constexpr StepKind kEveryKind[] = {StepKind::decode, StepKind::prefill, StepKind::fa};
 constexpr Kinds kDecode = only(StepKind::decode);
 constexpr Kinds kFa = only(StepKind::fa);
 constexpr Kinds kMla = kDecode | only(StepKind::prefill);
@@ -237,27 +234,23 @@ constexpr Field kFields[] = {
      [](V v, Case& c) { return read_int(v, 0, 63, c.fa().draft_tokens); }},
 };
 
-Case of_kind(StepKind kind) {
-  Case c;
-  read_kind(name(kind), c);
-  return c;
-}
-
 // A kind that lacks the field has it at its default: a canonical line of any kind has `gran`.
 Status refuse_of_other_kind(const Field& field, std::string_view value, StepKind kind) {
   std::vector<StepKind> owners;
-  for (const StepKind k : kEveryKind)
+  for (const StepKind k : kStepKinds)
     if (field.kinds & only(k)) owners.push_back(k);
-  Case other = of_kind(owners.front());
+  Case standard;
+  standard.step = default_step(owners.front());
+  Case other = standard;
   if (!field.read(value, other)) return bad(field.key, value, field.expected);
-  if (other == of_kind(owners.front())) return std::nullopt;
+  if (other == standard) return std::nullopt;
   std::string names;
-  for (const StepKind k : owners) names += (names.empty() ? "" : " and ") + std::string(name(k));
-  return Error{ErrorCode::usage,
-               "case field '" + std::string(field.key) + "' has value '" + std::string(value) +
-                   "', but a case of kind " + std::string(name(kind)) + " has no such field (" +
-                   names + (owners.size() > 1 ? " have it)" : " has it)"),
-               ""};
+  for (const StepKind k : owners) names += say(names.empty() ? "" : " and ", name(k));
+  return Error{
+      ErrorCode::usage,
+      say("case field '", field.key, "' has value '", value, "', but a case of kind ", name(kind),
+          " has no such field (", names, owners.size() > 1 ? " have it)" : " has it)"),
+      ""};
 }
 
 Status parse_field(std::string_view item, std::set<std::string_view>& seen, Case& c) {
@@ -272,8 +265,8 @@ Status parse_field(std::string_view item, std::set<std::string_view>& seen, Case
   std::vector<std::string_view> names;
   for (const Field& field : kFields) names.push_back(field.key);
   return Error{ErrorCode::usage,
-               "case field '" + std::string(key) + "' with value '" + std::string(value) +
-                   "' is unknown" + did_you_mean_or_all(key, names),
+               say("case field '", key, "' with value '", value, "' is unknown",
+                   did_you_mean_or_all(key, names)),
                ""};
 }
 

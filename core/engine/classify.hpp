@@ -3,7 +3,7 @@
 // Request space and token space are kept apart by type (BUG-020), uniformity means equality
 // (BUG-016), and a request without cached context is a prefill however short it is (BUG-017).
 // Source: vLLM attention backend utilities; spec vllm_metadata.md 5.1-5.3, 3.1.
-// Fails: never; legal padding that makes the original assert gives a ragged decode here (BUG-018).
+// Legal padding that makes the original assert gives a ragged decode here (BUG-018).
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,7 @@
 
 #include "core/engine/launch.hpp"
 #include "core/paging/expand.hpp"
+#include "core/say.hpp"
 
 namespace mla {
 namespace {
@@ -43,8 +44,8 @@ Status check_lengths(const Batch& batch, const ResolvedShape& shape) {
     const auto [q, n] = batch.requests[r];
     if (shape.causal && n > 0 && n < q)
       return Error{ErrorCode::refused,
-                   "request " + std::to_string(r) + " has " + std::to_string(n) + " keys for " +
-                       std::to_string(q) + " query rows: the first rows would see none",
+                   say("request ", r, " has ", n, " keys for ", q,
+                       " query rows: the first rows would see none"),
                    "BUG-075"};
   }
   return std::nullopt;
@@ -52,9 +53,7 @@ Status check_lengths(const Batch& batch, const ResolvedShape& shape) {
 
 Status check_capacity(const char* buffer, std::size_t have, std::int64_t need) {
   if (static_cast<std::int64_t>(have) >= need) return std::nullopt;
-  return Error{ErrorCode::overrun,
-               std::string(buffer) + " has " + std::to_string(have) + " entries, " +
-                   std::to_string(need) + " are needed",
+  return Error{ErrorCode::overrun, say(buffer, " has ", have, " entries, ", need, " are needed"),
                "BUG-079"};
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/say.hpp"
+
 namespace mla::engine {
 namespace {
 
@@ -58,8 +60,7 @@ void store(const plan::PlanBuffer& from, DeviceView<std::int32_t> to, const Devi
 Status check_limit(const char* what, std::int64_t have, std::int64_t limit) {
   if (have <= limit) return std::nullopt;
   return Error{ErrorCode::overrun,
-               std::string("a step with ") + std::to_string(have) + " " + what +
-                   ", the buffers are provisioned for " + std::to_string(limit),
+               say("a step with ", have, " ", what, ", the buffers are provisioned for ", limit),
                "BUG-079"};
 }
 
@@ -84,7 +85,7 @@ Result<plan::BufferSizes> sizes_of(const Batch& batch, const ResolvedShape& shap
 
 Result<plan::BufferSizes> DecodeStepBuilder::provision() const {
   plan::BufferSizes sizes;
-  std::string refusal = "no query length up to " + std::to_string(limits_.max_qo_len) + " is taken";
+  std::string refusal = say("no query length up to ", limits_.max_qo_len, " is taken");
   bool any = false;
   Case unraised = settings_;  // ragged steps are not raised, and fewer rows may be more tiles
   unraised.decode().kernel_rows = 0;

@@ -5,12 +5,13 @@
 #include <limits>
 #include <string>
 
+#include "core/say.hpp"
+
 namespace mla {
 namespace {
 
 Error contradiction(const std::string& what, std::size_t have, std::int64_t need) {
-  return {ErrorCode::fault,
-          what + " has " + std::to_string(have) + " bytes, not " + std::to_string(need), ""};
+  return {ErrorCode::fault, say(what, " has ", have, " bytes, not ", need), ""};
 }
 
 }  // namespace
@@ -18,14 +19,13 @@ Error contradiction(const std::string& what, std::size_t have, std::int64_t need
 Support common_support(const ResolvedShape& shape) {
   if (shape.dtype.q == Dtype::fp8 && shape.dtype.kv == Dtype::bf16)
     return {false, "no kernel takes an fp8 query with a bf16 cache"};
-  if (shape.page_size < 1)
-    return {false, "page size " + std::to_string(shape.page_size) + " is not positive"};
+  if (shape.page_size < 1) return {false, say("page size ", shape.page_size, " is not positive")};
   if (shape.fold_ratio() > 1 && shape.uniform_qo_len < 1)
-    return {false, "heads folded " + std::to_string(shape.fold_ratio()) +
-                       " times need requests of equal query length"};
+    return {false,
+            say("heads folded ", shape.fold_ratio(), " times need requests of equal query length")};
   if (shape.route == Route::split && (shape.kv_splits < 1 || shape.split_granularity < 1))
-    return {false, std::to_string(shape.kv_splits) + " splits of " +
-                       std::to_string(shape.split_granularity) + " tokens are none"};
+    return {false,
+            say(shape.kv_splits, " splits of ", shape.split_granularity, " tokens are none")};
   return {true, {}};
 }
 
@@ -33,10 +33,10 @@ Status check_launch(const DecodeLaunch& launch) {
   const ResolvedShape& shape = launch.metadata.shape;
   const DecodeTensors& t = launch.tensors;
   if (t.cache.dtype != shape.dtype.kv)
-    return Error{ErrorCode::fault,
-                 "the cache holds " + std::string(name(t.cache.dtype)) + ", the shape says " +
-                     std::string(name(shape.dtype.kv)),
-                 ""};
+    return Error{
+        ErrorCode::fault,
+        say("the cache holds ", name(t.cache.dtype), ", the shape says ", name(shape.dtype.kv)),
+        ""};
   const std::int64_t q_bytes = launch.metadata.rows().count() * shape.heads.model.count() *
                                kKeyDim * element_bytes(shape.dtype.q);
   if (static_cast<std::int64_t>(t.q.size()) != q_bytes)
@@ -45,7 +45,7 @@ Status check_launch(const DecodeLaunch& launch) {
   if (static_cast<std::int64_t>(t.cache.bytes.size()) != cache_bytes)
     return contradiction("the cache", t.cache.bytes.size(), cache_bytes);
   if (shape.route != Route::split && !launch.metadata.plan)
-    return Error{ErrorCode::fault, "route " + std::string(name(shape.route)) + " has no plan", ""};
+    return Error{ErrorCode::fault, say("route ", name(shape.route), " has no plan"), ""};
   return std::nullopt;
 }
 
@@ -93,10 +93,9 @@ void write_keyless(const DecodeMetadata& md, DecodeResult& result) {
   const std::int64_t heads = md.shape.heads.model.count();
   for (const auto& [begin, end] : md.keyless_rows) {
     if (begin < 0 || end < begin || end > md.rows().count()) {
-      result.faults.push_back({"keyless rows [" + std::to_string(begin) + ", " +
-                                   std::to_string(end) + ") are not in [0, " +
-                                   std::to_string(md.rows().count()) + ")",
-                               -1, -1});
+      result.faults.push_back(
+          {say("keyless rows [", begin, ", ", end, ") are not in [0, ", md.rows().count(), ")"), -1,
+           -1});
       continue;
     }
     std::fill(result.out.begin() + begin * heads * kValueDim,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/say.hpp"
+
 namespace mla {
 namespace {
 
@@ -49,10 +51,10 @@ std::vector<std::string> Launches::lines() const {
     if (!same_device || l.kind != last->kind) {
       close();
       if (!same_device) out.push_back(l.backend + " on " + l.device + ":");
-      out.back() += std::string(same_device ? ", " : " ") + std::string(name(l.kind)) + " " +
-                    std::to_string(*of(l.backend, l.device, l.kind));
+      out.back() +=
+          say(same_device ? ", " : " ", name(l.kind), " ", *of(l.backend, l.device, l.kind));
     }
-    kernels += (kernels.empty() ? "" : ", ") + l.kernel + " " + std::to_string(l.count);
+    kernels += say(kernels.empty() ? "" : ", ", l.kernel, " ", l.count);
     last = &l;
   }
   close();

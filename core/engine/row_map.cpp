@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "core/say.hpp"
+
 namespace mla {
 
 Result<RowMap> RowMap::make(const DecodeMetadata& metadata) {
@@ -14,22 +16,19 @@ Result<RowMap> RowMap::make(const DecodeMetadata& metadata) {
   const std::int64_t kernel_heads = shape.heads.kernel.count();
   if (map.fold_ * map.row_heads_ != kernel_heads)
     return Error{ErrorCode::fault,
-                 std::to_string(map.fold_) + " groups of " + std::to_string(map.row_heads_) +
-                     " heads are not the " + std::to_string(kernel_heads) + " kernel heads",
+                 say(map.fold_, " groups of ", map.row_heads_, " heads are not the ", kernel_heads,
+                     " kernel heads"),
                  ""};
   if (map.fold_ == 1) return map;
   map.tokens_ = shape.uniform_qo_len;
   if (map.tokens_ < 1)
-    return Error{
-        ErrorCode::unsupported,
-        "heads folded " + std::to_string(map.fold_) + " times need requests of equal query length",
-        ""};
+    return Error{ErrorCode::unsupported,
+                 say("heads folded ", map.fold_, " times need requests of equal query length"), ""};
   const std::int64_t expected = metadata.requests().count() * map.tokens_;
   if (map.query_rows_ != expected)
     return Error{ErrorCode::fault,
-                 std::to_string(map.query_rows_) + " query rows are not the " +
-                     std::to_string(expected) + " of requests with " + std::to_string(map.tokens_) +
-                     " rows each",
+                 say(map.query_rows_, " query rows are not the ", expected, " of requests with ",
+                     map.tokens_, " rows each"),
                  ""};
   return map;
 }

@@ -1,7 +1,7 @@
 // FNV-1a over bytes, 64 bits: names a file, a code object or a case line. No protection against
 // anybody who wants two inputs with one sum.
 //
-// Source: Fowler, Noll, Vo; offset basis and prime of the 64-bit variant. Fails: never.
+// Source: Fowler, Noll, Vo; offset basis and prime of the 64-bit variant.
 #pragma once
 
 #include <cstddef>

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/say.hpp"
+
 namespace mla::io {
 namespace {
 
@@ -26,7 +28,7 @@ Result<Header> read_header(std::span<const std::byte> bytes) {
   if (bytes.size() < 10 || std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0)
     return bad("the file does not begin as one");
   const auto version = std::to_integer<unsigned>(bytes[6]);
-  if (version < 1 || version > 3) return bad("format version " + std::to_string(version));
+  if (version < 1 || version > 3) return bad(say("format version ", version));
   const std::size_t width = version == 1 ? 2 : 4;
   if (bytes.size() < 8 + width) return bad("the header is cut off");
   std::size_t length = 0;
@@ -34,15 +36,14 @@ Result<Header> read_header(std::span<const std::byte> bytes) {
     length |= std::to_integer<std::size_t>(bytes[8 + i]) << (8 * i);
   const std::size_t begin = 8 + width;
   if (length > bytes.size() - begin)
-    return bad("a header of " + std::to_string(length) + " bytes in a file of " +
-               std::to_string(bytes.size()));
+    return bad(say("a header of ", length, " bytes in a file of ", bytes.size()));
   const auto* text = reinterpret_cast<const char*>(bytes.data()) + begin;
   return Header{std::string(text, length), begin + length};
 }
 
 // What stands behind 'key': in the dictionary, without blanks in front.
 std::string_view value_of(std::string_view text, std::string_view key) {
-  const std::size_t at = text.find("'" + std::string(key) + "'");
+  const std::size_t at = text.find(say("'", key, "'"));
   if (at == std::string_view::npos) return {};
   const std::size_t colon = text.find(':', at);
   if (colon == std::string_view::npos) return {};
@@ -56,7 +57,7 @@ struct Element {
 };
 
 Result<Element> element_of(std::string_view descr) {
-  const Error unknown = bad("element type '" + std::string(descr) + "'");
+  const Error unknown = bad(say("element type '", descr, "'"));
   if (descr.size() != 3 || (descr[0] != '<' && descr[0] != '|')) return unknown;
   const std::int64_t width = descr[2] - '0';
   if (width != 1 && width != 2 && width != 4 && width != 8) return unknown;
@@ -80,12 +81,12 @@ std::string descr_of(const RawArray& array) {
   const char* kind = "u";
   if (array.kind == ElementKind::signed_integer) kind = "i";
   if (array.kind == ElementKind::floating) kind = "f";
-  return (array.width == 1 ? "|" : "<") + std::string(kind) + std::to_string(array.width);
+  return say(array.width == 1 ? "|" : "<", kind, array.width);
 }
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
   std::string text = "(";
-  for (const std::int64_t n : shape) text += std::to_string(n) + ", ";
+  for (const std::int64_t n : shape) text += say(n, ", ");
   if (shape.size() > 1) text.resize(text.size() - 2);  // one dimension keeps its comma
   return text + ")";
 }
@@ -100,7 +101,7 @@ Result<std::vector<std::int64_t>> read_shape(std::string_view text) {
     if (text.empty()) break;
     std::int64_t n = -1;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-    if (error != std::errc{} || n < 0) return bad("shape (" + std::string(text) + ")");
+    if (error != std::errc{} || n < 0) return bad(say("shape (", text, ")"));
     if (std::ssize(shape) == kMostDimensions) return bad("more than 8 dimensions");
     shape.push_back(n);
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));

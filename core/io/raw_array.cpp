@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "core/say.hpp"
+
 namespace mla::io {
 namespace {
 
@@ -21,22 +23,20 @@ Result<std::int64_t> element_count(std::span<const std::int64_t> shape, std::int
                                    std::int64_t bytes) {
   std::int64_t count = 1;
   for (const std::int64_t n : shape) {
-    if (n < 0) return bad("a dimension of " + std::to_string(n));
+    if (n < 0) return bad(say("a dimension of ", n));
     if (n != 0 && count > bytes / n)
-      return bad("more elements than the " + std::to_string(bytes) + " bytes of data hold");
+      return bad(say("more elements than the ", bytes, " bytes of data hold"));
     count *= n;
   }
   if (count > bytes / width || count * width != bytes)
-    return bad(std::to_string(count) + " elements of " + std::to_string(width) + " bytes, " +
-               std::to_string(bytes) + " bytes of data");
+    return bad(say(count, " elements of ", width, " bytes, ", bytes, " bytes of data"));
   return count;
 }
 
 Result<std::vector<std::int64_t>> integers_of(const RawArray& array) {
   const bool is_signed = array.kind == ElementKind::signed_integer;
   if (!is_signed && array.kind != ElementKind::unsigned_integer)
-    return bad("its elements are numbers of " + std::to_string(8 * array.width) +
-               " bits that are no integers");
+    return bad(say("its elements are numbers of ", 8 * array.width, " bits that are no integers"));
   const std::int64_t count = std::ssize(array.bytes) / array.width;
   const unsigned unused = 64 - 8 * static_cast<unsigned>(array.width);
   std::vector<std::int64_t> values;
@@ -44,7 +44,7 @@ Result<std::vector<std::int64_t>> integers_of(const RawArray& array) {
   for (std::int64_t i = 0; i < count; ++i) {
     const std::uint64_t word = word_at(array.bytes.data() + i * array.width, array.width);
     if (!is_signed && word > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
-      return bad("element " + std::to_string(i) + " is " + std::to_string(word));
+      return bad(say("element ", i, " is ", word));
     values.push_back(is_signed ? static_cast<std::int64_t>(word << unused) >> unused
                                : static_cast<std::int64_t>(word));
   }

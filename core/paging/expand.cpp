@@ -4,6 +4,8 @@
 #include <limits>
 #include <string>
 
+#include "core/say.hpp"
+
 namespace mla {
 namespace {
 
@@ -14,28 +16,25 @@ Error overrun(const std::string& what) {
 Status check_request(const ExpandInput& input, std::size_t r, std::int64_t capacity) {
   const std::int64_t begin = input.kv_indptr[r];
   const std::int64_t end = input.kv_indptr[r + 1];
-  const std::string request = "request " + std::to_string(r);
+  const std::string request = say("request ", r);
   if (begin < 0 || end < begin)
-    return overrun(request + ": kv_indptr runs from " + std::to_string(begin) + " to " +
-                   std::to_string(end));
+    return overrun(say(request, ": kv_indptr runs from ", begin, " to ", end));
   if (end > capacity)
-    return overrun(request + ": kv_indices has " + std::to_string(capacity) + " entries, " +
-                   std::to_string(end) + " are needed");
+    return overrun(say(request, ": kv_indices has ", capacity, " entries, ", end, " are needed"));
   const std::int64_t blocks = ceil_div(end - begin, input.pages_per_block);
   const std::int64_t row = input.table_rows[r];
   if (blocks > 0 && (row < 0 || row >= input.table.rows))
-    return overrun(request + ": block table row " + std::to_string(row) + " of " +
-                   std::to_string(input.table.rows));
+    return overrun(say(request, ": block table row ", row, " of ", input.table.rows));
   if (blocks > input.table.columns)
-    return overrun(request + ": " + std::to_string(blocks) + " blocks, the table has " +
-                   std::to_string(input.table.columns) + " columns");
+    return overrun(
+        say(request, ": ", blocks, " blocks, the table has ", input.table.columns, " columns"));
   for (std::int64_t j = 0; j < blocks; ++j) {
     const std::int64_t last =
         (std::int64_t{input.table.at(row, j)} + 1) * input.pages_per_block - 1;
     if (last < 0 || last > std::numeric_limits<std::int32_t>::max())
       return Error{ErrorCode::unsupported,
-                   request + ": block " + std::to_string(input.table.at(row, j)) + " of " +
-                       std::to_string(input.pages_per_block) + " pages leaves int32",
+                   say(request, ": block ", input.table.at(row, j), " of ", input.pages_per_block,
+                       " pages leaves int32"),
                    "BUG-057"};
   }
   return std::nullopt;

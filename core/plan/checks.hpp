@@ -49,6 +49,6 @@ namespace mla::plan {
 [[nodiscard]] Error shorter_than_query(std::int64_t request, std::int64_t n, std::int64_t q);
 
 // The finished plan, or in safe fidelity an overrun error if it did not fit.
-[[nodiscard]] Result<Plan> seal(Plan plan, Fidelity fidelity);
+[[nodiscard]] Result<Plan> checked_overruns(Plan plan, Fidelity fidelity);
 
 }  // namespace mla::plan

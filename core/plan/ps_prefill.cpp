@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/plan/checks.hpp"
+#include "core/say.hpp"
 
 namespace mla::plan {
 namespace {
@@ -166,8 +167,7 @@ void write_merges(const std::vector<Slot>& dealt, Plan& plan) {
 
 Status positive(const char* name, std::int64_t value) {
   if (value > 0) return std::nullopt;
-  return Error{ErrorCode::usage,
-               std::string(name) + " is " + std::to_string(value) + ": it must be positive", ""};
+  return Error{ErrorCode::usage, say(name, " is ", value, ": it must be positive"), ""};
 }
 
 Status check_lists(const PsInput& input) {
@@ -175,9 +175,8 @@ Status check_lists(const PsInput& input) {
   const auto lengths = static_cast<std::int64_t>(input.context_lens.size());
   if (input.batch() < 0 || entries != input.batch() + 1 || lengths != input.batch())
     return Error{ErrorCode::usage,
-                 "qo_indptr has " + std::to_string(input.batch() + 1) + " entries, kv_indptr " +
-                     std::to_string(entries) + " and context_lens " + std::to_string(lengths) +
-                     ": they must be for one batch",
+                 say("qo_indptr has ", input.batch() + 1, " entries, kv_indptr ", entries,
+                     " and context_lens ", lengths, ": they must be for one batch"),
                  ""};
   for (std::int64_t r = 0; r < input.batch(); ++r)
     if (at(input.qo_indptr, r + 1) < at(input.qo_indptr, r) ||
@@ -198,14 +197,13 @@ Status check_form(const PsInput& input) {
                                     std::pair{"block_size", input.block_size}})
     if (Status bad = positive(name, value)) return bad;
   if (!is_power_of_two(input.kvlen_granularity))
-    return Error{ErrorCode::unsupported,
-                 "kvlen_granularity is " + std::to_string(input.kvlen_granularity) +
-                     ": it must be a power of two",
-                 ""};
+    return Error{
+        ErrorCode::unsupported,
+        say("kvlen_granularity is ", input.kvlen_granularity, ": it must be a power of two"), ""};
   if (input.kvlen_granularity % input.block_size != 0)
     return Error{ErrorCode::unsupported,
-                 "kvlen_granularity is " + std::to_string(input.kvlen_granularity) +
-                     ": it must be a multiple of block_size = " + std::to_string(input.block_size),
+                 say("kvlen_granularity is ", input.kvlen_granularity,
+                     ": it must be a multiple of block_size = ", input.block_size),
                  ""};
   return check_lists(input);
 }
@@ -219,13 +217,12 @@ Status check_requests(const PsInput& input) {
     const std::int64_t pages = at(input.kv_indptr, r + 1) - at(input.kv_indptr, r);
     if (q == 0) continue;
     if (n < (input.causal ? q : 1))
-      return refused(request_name(r) + " has n = " + std::to_string(n) +
-                         " keys for q = " + std::to_string(q) +
-                         " query rows: tiles without keys are dropped at the end of the batch",
+      return refused(say(request_name(r), " has n = ", n, " keys for q = ", q,
+                         " query rows: tiles without keys are dropped at the end of the batch"),
                      "BUG-075");
     if (pages * input.block_size < n)
-      return refused(request_name(r) + " has " + std::to_string(n) + " keys but only " +
-                     std::to_string(pages) + " pages of " + std::to_string(input.block_size));
+      return refused(say(request_name(r), " has ", n, " keys but only ", pages, " pages of ",
+                         input.block_size));
   }
   return std::nullopt;
 }
@@ -259,7 +256,7 @@ Result<Plan> plan_ps_prefill(const PsInput& input, const BufferSizes& sizes) {
   const std::vector<Slot> dealt = PsWalk(input).deal(groups.slots);
   write_works(input, dealt, plan);
   write_merges(dealt, plan);
-  return seal(std::move(plan), input.fidelity);
+  return checked_overruns(std::move(plan), input.fidelity);
 }
 
 }  // namespace mla::plan

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "core/say.hpp"
+
 namespace mla::plan {
 namespace {
 
@@ -39,8 +41,8 @@ bool packs_128_rows(const SizeQuery& query, std::int64_t h, std::int64_t rows) {
 
 Status check(const SizeQuery& query) {
   const auto bad = [](const std::string& what, std::int64_t value, const std::string& rule) {
-    return Error{ErrorCode::unsupported,
-                 "the size query got " + what + " " + std::to_string(value) + ": " + rule, ""};
+    return Error{ErrorCode::unsupported, say("the size query got ", what, " ", value, ": ", rule),
+                 ""};
   };
   const std::int64_t h = query.heads.count();
   if (h <= 0 || h % 8 != 0) return bad("heads", h, "they must be a positive multiple of 8");

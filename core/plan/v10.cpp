@@ -10,6 +10,7 @@
 
 #include "core/plan/checks.hpp"
 #include "core/plan/planner.hpp"
+#include "core/say.hpp"
 
 namespace mla::plan {
 namespace {
@@ -93,10 +94,9 @@ Result<Cut> V10::cut(std::int64_t index) const {
   const std::int64_t pages = std::max<std::int64_t>(n - trim(index), 1);
   const std::int64_t wanted = splits(pages);
   if (wanted < 1)
-    return refused(request_name(r) + " has " + std::to_string(pages) +
-                   " keys and max_split_per_batch is " +
-                   std::to_string(input_.max_split_per_batch) + ": planner v1.0 gives it " +
-                   std::to_string(wanted) + " splits and divides by that number");
+    return refused(say(request_name(r), " has ", pages, " keys and max_split_per_batch is ",
+                       input_.max_split_per_batch, ": planner v1.0 gives it ", wanted,
+                       " splits and divides by that number"));
   const std::int64_t blocks = ceil_div(pages, input_.kv_granularity);
   const std::int64_t blocks_each = ceil_div(blocks, wanted);
   Cut c{.pieces = ceil_div(blocks, blocks_each), .pages = blocks_each * input_.kv_granularity};
@@ -104,18 +104,15 @@ Result<Cut> V10::cut(std::int64_t index) const {
   if (0 < tail && tail <= kAbsorbedTail && c.pieces > 1) --c.pieces;
   // The emission absorbs a short tail only where pieces are left to merge.
   if (safe(input_) && c.pieces == 1 && c.pages < pages)
-    return refused(request_name(r) + " has " + std::to_string(pages) +
-                   " keys: planner v1.0 drops the last " + std::to_string(tail) +
-                   " because only one piece is left");
+    return refused(say(request_name(r), " has ", pages, " keys: planner v1.0 drops the last ", tail,
+                       " because only one piece is left"));
   const std::int64_t rest = pages - (c.pieces - 1) * c.pages;
   if (safe(input_) && c.pieces > 1 && rest <= kAbsorbedTail)
-    return refused(request_name(r) + " has " + std::to_string(pages) + " keys in pieces of " +
-                   std::to_string(c.pages) + ": planner v1.0 gives the last " +
-                   std::to_string(rest) + " to the piece before as well");
+    return refused(say(request_name(r), " has ", pages, " keys in pieces of ", c.pages,
+                       ": planner v1.0 gives the last ", rest, " to the piece before as well"));
   if (safe(input_) && input_.causal && c.pieces > 1 && rest < layout_.rows)
-    return refused(request_name(r) + " has " + std::to_string(pages) +
-                       " keys: planner v1.0 leaves the last " + std::to_string(rest) +
-                       " to a piece of " + std::to_string(layout_.rows) + " rows",
+    return refused(say(request_name(r), " has ", pages, " keys: planner v1.0 leaves the last ",
+                       rest, " to a piece of ", layout_.rows, " rows"),
                    "BUG-012");
   return c;
 }
@@ -185,25 +182,24 @@ void V10::write_all() {
 // What v1.0 ignores and therefore plans wrongly.
 Status check_ignored(const PlanInput& input, const Layout& layout) {
   if (!safe(input)) return std::nullopt;
-  if (sparse(input))
-    return refused("topk is " + std::to_string(input.topk) + ": planner v1.0 plans all keys");
+  if (sparse(input)) return refused(say("topk is ", input.topk, ": planner v1.0 plans all keys"));
   if (layout.row_each && layout.ratio > 1 && layout.trims != input.causal)
-    return refused("128 heads and q = " + std::to_string(layout.ratio) +
-                   ": planner v1.0 makes every row a request and " +
-                   (layout.trims ? "trims its keys" : "gives it all keys") +
-                   " although causal is " + (input.causal ? "true" : "false"));
+    return refused(say("128 heads and q = ", layout.ratio,
+                       ": planner v1.0 makes every row a request and ",
+                       layout.trims ? "trims its keys" : "gives it all keys",
+                       " although causal is ", input.causal ? "true" : "false"));
   return check_ignored_options(input);
 }
 
 Status check(const PlanInput& input, const PlanShape& shape, const Layout& layout) {
   if (Status bad = check_form(input, shape, PlannerVersion::v1_0)) return bad;
   if (layout.slots < 1)
-    return refused(std::to_string(input.key.compute_units.count()) + " compute units for " +
-                   std::to_string(input.key.kv_heads.count()) + " KV heads leave no slot");
+    return refused(say(input.key.compute_units.count(), " compute units for ",
+                       input.key.kv_heads.count(), " KV heads leave no slot"));
   if (input.batch() < 1) return refused("a batch of 0 requests: planner v1.0 divides by it");
   if (ragged(input) && (layout.row_each || safe(input)))
-    return refused("uniform_qo_len is " + std::to_string(input.uniform_qo_len) +
-                   ": planner v1.0 reads no query lengths and needs one for all");
+    return refused(say("uniform_qo_len is ", input.uniform_qo_len,
+                       ": planner v1.0 reads no query lengths and needs one for all"));
   if (Status bad = check_safe(input, PlannerVersion::v1_0)) return bad;
   return check_ignored(input, layout);
 }
@@ -216,7 +212,7 @@ Result<Plan> plan_v10(const PlanInput& input, const PlanShape& shape, const Buff
   V10 planner(input, layout, sizes);
   if (Status bad = planner.cut_all()) return *bad;
   planner.write_all();
-  return seal(std::move(planner).take(), input.fidelity);
+  return checked_overruns(std::move(planner).take(), input.fidelity);
 }
 
 }  // namespace mla::plan

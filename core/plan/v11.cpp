@@ -11,6 +11,7 @@
 #include "core/plan/planner.hpp"
 #include "core/plan/v11_requests.hpp"
 #include "core/plan/v11_sort.hpp"
+#include "core/say.hpp"
 
 namespace mla::plan {
 namespace {
@@ -76,17 +77,16 @@ class V11 {
 Result<bool> V11::is_split(const V11Request& request, std::int64_t tile, std::int64_t pages) const {
   const std::int64_t first = room(cheapest(), request.packed_tile_rows, pages);
   if (first == 0)
-    return refused("tile " + std::to_string(tile) + " of " + request_name(request.request) +
-                   " sees " + std::to_string(pages) +
-                   " keys and every slot is over its limit: planner v1.1 divides by its room of 0");
+    return refused(
+        say("tile ", tile, " of ", request_name(request.request), " sees ", pages,
+            " keys and every slot is over its limit: planner v1.1 divides by its room of 0"));
   const std::int64_t pieces = ceil_div(pages, first);
   if (pieces == 2) return pages - first > kAbsorbedTail;
   // With a room of a few pages the tail takes all that is left, however many pieces were expected.
   if (safe(input_) && pieces > 2 && pages - first <= kAbsorbedTail)
-    return refused("tile " + std::to_string(tile) + " of " + request_name(request.request) +
-                   " has " + std::to_string(pages) + " keys and a room of " +
-                   std::to_string(first) +
-                   ": planner v1.1 leaves its only piece in the partial buffer");
+    return refused(say("tile ", tile, " of ", request_name(request.request), " has ", pages,
+                       " keys and a room of ", first,
+                       ": planner v1.1 leaves its only piece in the partial buffer"));
   return pieces > 1;
 }
 
@@ -138,9 +138,8 @@ Status V11::place_all() {
   for (const V11Request& r : requests_.list) costs.push_back(v11_cost(r.listed_qo_len, r.pages));
   for (const std::int64_t index : v11_order(costs)) {
     if (index >= static_cast<std::int64_t>(requests_.list.size()))
-      return refused("the sorting network of planner v1.1 puts padding entry " +
-                     std::to_string(index) + " before one of the " +
-                     std::to_string(requests_.list.size()) + " planning requests");
+      return refused(say("the sorting network of planner v1.1 puts padding entry ", index,
+                         " before one of the ", requests_.list.size(), " planning requests"));
     const V11Request& r = requests_.list[static_cast<std::size_t>(index)];
     for (std::int64_t tile = 0; tile < r.tiles; ++tile)
       if (Status bad = place(r, tile)) return bad;
@@ -185,7 +184,7 @@ Result<Plan> plan_v11(const PlanInput& input, const PlanShape& shape, const Buff
   if (!requests) return requests.error();
   V11 planner(input, shape, *requests);
   if (Status bad = planner.place_all()) return *bad;
-  return seal(planner.write(sizes), input.fidelity);
+  return checked_overruns(planner.write(sizes), input.fidelity);
 }
 
 }  // namespace mla::plan

@@ -5,6 +5,7 @@
 
 #include "core/plan/checks.hpp"
 #include "core/plan/v11_sort.hpp"
+#include "core/say.hpp"
 
 namespace mla::plan {
 namespace {
@@ -27,19 +28,19 @@ Status check_lists(const PlanInput& input, const PlanShape& shape) {
   const std::int64_t entries = static_cast<std::int64_t>(input.qo_indptr.size());
   if (input.batch() < 1) return refused("a batch of 0 requests: planner v1.1 divides by it");
   if (sparse(input) && ragged(input))
-    return refused("uniform_qo_len is " + std::to_string(input.uniform_qo_len) +
-                   ": the sparse planner v1.1 multiplies the batch by it");
+    return refused(say("uniform_qo_len is ", input.uniform_qo_len,
+                       ": the sparse planner v1.1 multiplies the batch by it"));
   if (entries != input.batch() + 1)
     return Error{ErrorCode::usage,
-                 "qo_indptr has " + std::to_string(entries) + " entries and kv_indptr " +
-                     std::to_string(input.kv_indptr.size()) +
-                     ": planner v1.1 takes the batch from the first",
+                 say("qo_indptr has ", entries, " entries and kv_indptr ", input.kv_indptr.size(),
+                     ": planner v1.1 takes the batch from the first"),
                  ""};
   if (ragged(input) && shape.fold_ratio != 1)
-    return refused("heads fold " + std::to_string(shape.fold_ratio) +
-                   " to 1 and the query lengths are ragged: the planner would read qo_indptr up "
-                   "to entry " +
-                   std::to_string(count(input, shape)) + " of " + std::to_string(entries));
+    return refused(
+        say("heads fold ", shape.fold_ratio,
+            " to 1 and the query lengths are ragged: the planner would read qo_indptr up "
+            "to entry ",
+            count(input, shape), " of ", entries));
   if (Status bad = check_safe(input, PlannerVersion::v1_1)) return bad;
   return check_ignored_options(input);
 }
@@ -55,14 +56,12 @@ Status check_scratch(const PlanInput& input, const PlanShape& shape, std::int64_
   const std::int64_t bytes = 4 * (lists + 2 * shape.slots.count() + 4 * tile_limit);
   if (bytes > scratch_bytes(input.key.arch))
     return Error{ErrorCode::unsupported,
-                 std::to_string(n) + " planning requests take " + std::to_string(bytes) +
-                     " bytes of scratch memory, which ends at " +
-                     std::to_string(scratch_bytes(input.key.arch)),
+                 say(n, " planning requests take ", bytes,
+                     " bytes of scratch memory, which ends at ", scratch_bytes(input.key.arch)),
                  ""};
   if (tiles > tile_limit)
-    return refused("the queries have " + std::to_string(tiles) +
-                   " tiles, but max_qo_len = " + std::to_string(input.key.max_qo_len) +
-                   " reserves scratch memory for " + std::to_string(tile_limit));
+    return refused(say("the queries have ", tiles, " tiles, but max_qo_len = ",
+                       input.key.max_qo_len, " reserves scratch memory for ", tile_limit));
   return std::nullopt;
 }
 
@@ -149,9 +148,8 @@ Result<V11Requests> v11_requests(const PlanInput& input, const PlanShape& shape)
     all.list.push_back(r);
   }
   if (listed_rows < n)
-    return refused("qo_indptr lists " + std::to_string(listed_rows) + " query rows for " +
-                   std::to_string(n) +
-                   " planning requests: planner v1.1 divides by their average, which is 0");
+    return refused(say("qo_indptr lists ", listed_rows, " query rows for ", n,
+                       " planning requests: planner v1.1 divides by their average, which is 0"));
   if (Status bad = check_scratch(input, shape, all.tiles)) return *bad;
   all.cost_limit = limit_of_slot(input, shape, n, cost);
   return all;

@@ -3,7 +3,7 @@
 // Owns: one permutation. One wave of 64 lanes does the work of several groups of 64 threads and
 // lets each group finish all strides of a stage before the next begins, so beyond 128 padded
 // entries the stages read what others have not yet exchanged: the result is a permutation that is
-// not always sorted, and ties are not stable. Source: spec aiter.md 3.3. Fails: never; padding can
+// not always sorted, and ties are not stable. Source: spec aiter.md 3.3. Padding can
 // end up among the first `costs.size()` places, where the result is then an index >= costs.size().
 #pragma once
 

@@ -4,15 +4,15 @@
 #include <string>
 
 #include "core/plan/checks.hpp"
+#include "core/say.hpp"
 
 namespace mla::plan {
 
 Status check_v12(const PlanInput& input, const PlanShape& shape) {
   if (Status bad = check_form(input, shape, PlannerVersion::v1_2)) return bad;
   if (split_budget(input, shape) < 1)
-    return refused("max_split_per_batch = " + std::to_string(input.max_split_per_batch) + " for " +
-                   std::to_string(input.batch()) +
-                   " requests leaves 0 splits, and the planner divides by that number");
+    return refused(say("max_split_per_batch = ", input.max_split_per_batch, " for ", input.batch(),
+                       " requests leaves 0 splits, and the planner divides by that number"));
   return check_safe(input, PlannerVersion::v1_2);
 }
 
@@ -21,17 +21,16 @@ Status check_parallel(const PlanInput& input, const PlanShape& shape) {
     return Error{ErrorCode::unsupported, "the parallel kernel of planner v1.2 cannot plan " + what,
                  ""};
   };
-  if (input.key.max_qo_len != 1) return unfit("max_qo_len " + std::to_string(input.key.max_qo_len));
+  if (input.key.max_qo_len != 1) return unfit(say("max_qo_len ", input.key.max_qo_len));
   if (shape.query_split) return unfit("split queries");
-  if (shape.fold_ratio != 1)
-    return unfit("heads folded " + std::to_string(shape.fold_ratio) + " to 1");
-  if (sparse(input)) return unfit("sparse keys, topk = " + std::to_string(input.topk));
-  if (input.page_size != 1) return unfit("page_size " + std::to_string(input.page_size));
+  if (shape.fold_ratio != 1) return unfit(say("heads folded ", shape.fold_ratio, " to 1"));
+  if (sparse(input)) return unfit(say("sparse keys, topk = ", input.topk));
+  if (input.page_size != 1) return unfit(say("page_size ", input.page_size));
   // Three scalars, five running values a request, and the query length of a ragged one.
   const std::int64_t bytes = 4 * (3 + (ragged(input) ? 6 : 5) * input.batch());
   if (bytes > scratch_bytes(input.key.arch))
-    return unfit(std::to_string(input.batch()) + " requests in " +
-                 std::to_string(scratch_bytes(input.key.arch)) + " bytes of scratch memory");
+    return unfit(say(input.batch(), " requests in ", scratch_bytes(input.key.arch),
+                     " bytes of scratch memory"));
   return std::nullopt;
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/plan/checks.hpp"
 #include "core/plan/v12_common.hpp"
+#include "core/say.hpp"
 
 namespace mla::plan {
 namespace {
@@ -45,30 +46,27 @@ Status check_scratch(const Context& c) {
   const std::int64_t words = (ragged(c.input) ? 1 : 0) + (c.lengths_in_scratch ? 1 : 0);
   const std::int64_t bytes = 4 * words * c.count();
   if (bytes <= scratch_bytes(c.input.key.arch)) return std::nullopt;
-  return refused("the lengths of " + std::to_string(c.count()) + " planning requests take " +
-                 std::to_string(bytes) + " bytes of scratch memory, which ends at " +
-                 std::to_string(scratch_bytes(c.input.key.arch)));
+  return refused(say("the lengths of ", c.count(), " planning requests take ", bytes,
+                     " bytes of scratch memory, which ends at ", scratch_bytes(c.input.key.arch)));
 }
 
 Status check_sparse(const Context& c) {
   const PlanInput& in = c.input;
   if (!sparse(in)) return std::nullopt;
   if (c.rows < 1)
-    return refused("request 0 has " + std::to_string(c.rows) +
-                   " query rows: the sparse planner divides by that number");
+    return refused(
+        say("request 0 has ", c.rows, " query rows: the sparse planner divides by that number"));
   if (!safe(in)) return std::nullopt;
   for (std::int64_t r = 0; r < in.batch(); ++r) {
     const std::int64_t q = at(in.qo_indptr, r + 1) - at(in.qo_indptr, r);
     if (q != c.rows)
-      return refused(request_name(r) + " has " + std::to_string(q) +
-                     " query rows: the sparse planner takes the " + std::to_string(c.rows) +
-                     " of request 0 for all");
+      return refused(say(request_name(r), " has ", q, " query rows: the sparse planner takes the ",
+                         c.rows, " of request 0 for all"));
   }
   if (ragged(in) ? c.rows != 1 : in.uniform_qo_len != 1)
-    return refused("uniform_qo_len is " + std::to_string(in.uniform_qo_len) + " with " +
-                   std::to_string(c.rows) +
-                   " query rows a request: the sparse planner makes every row a request of its "
-                   "own and needs 1");
+    return refused(say("uniform_qo_len is ", in.uniform_qo_len, " with ", c.rows,
+                       " query rows a request: the sparse planner makes every row a request of its "
+                       "own and needs 1"));
   return std::nullopt;
 }
 
@@ -78,10 +76,9 @@ Status check_folded(const Context& c) {
   if (c.shape.fold_ratio == 1 || !ragged(c.input)) return std::nullopt;
   const std::int64_t size = static_cast<std::int64_t>(c.input.qo_indptr.size());
   if (!safe(c.input) && size > c.folded() && c.input.uniform_qo_len != 0) return std::nullopt;
-  return refused("heads fold " + std::to_string(c.shape.fold_ratio) +
-                 " to 1 and uniform_qo_len is " + std::to_string(c.input.uniform_qo_len) +
-                 ": the planner would read qo_indptr up to entry " + std::to_string(c.folded()) +
-                 " of " + std::to_string(size));
+  return refused(say("heads fold ", c.shape.fold_ratio, " to 1 and uniform_qo_len is ",
+                     c.input.uniform_qo_len, ": the planner would read qo_indptr up to entry ",
+                     c.folded(), " of ", size));
 }
 
 void set_query(const Context& c, Entry& entry) {
@@ -136,10 +133,9 @@ Status check_tiles(const Context& c, const Entry& entry) {
     if (trim > 0 && entry.pages() < entry.qo_len)
       return shorter_than_query(entry.request, entry.pages(), entry.qo_len);
     if (trim > visible_trim(c.input, entry, t))
-      return refused("tile " + std::to_string(t) + " of " + std::to_string(entry.tiles) + " of " +
-                     request_name(entry.request) + " (q = " + std::to_string(entry.qo_len) +
-                     ") loses its last " + std::to_string(trim) + " keys, of which only " +
-                     std::to_string(visible_trim(c.input, entry, t)) + " are out of its sight");
+      return refused(say("tile ", t, " of ", entry.tiles, " of ", request_name(entry.request),
+                         " (q = ", entry.qo_len, ") loses its last ", trim, " keys, of which only ",
+                         visible_trim(c.input, entry, t), " are out of its sight"));
   }
   return std::nullopt;
 }

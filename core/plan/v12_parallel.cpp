@@ -169,7 +169,7 @@ Result<Plan> plan_v12_parallel(const PlanInput& input, const PlanShape& shape,
   ParallelFill fill(input, shape, slot, sizes);
   fill.begin(end);
   for (std::size_t i = 0; i < list.size(); ++i) fill.write(list[i], static_cast<std::int64_t>(i));
-  return seal(std::move(fill).finish(input.batch(), end), input.fidelity);
+  return checked_overruns(std::move(fill).finish(input.batch(), end), input.fidelity);
 }
 
 }  // namespace mla::plan

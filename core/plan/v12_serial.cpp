@@ -10,6 +10,7 @@
 #include "core/plan/planner.hpp"
 #include "core/plan/v12_common.hpp"
 #include "core/plan/v12_entries.hpp"
+#include "core/say.hpp"
 
 namespace mla::plan {
 namespace {
@@ -120,11 +121,10 @@ Status SerialFill::emit(const Entry& entry, const WorkItem& item) {
 }
 
 Error SerialFill::unmerged_tail(const Entry& entry, const WorkItem& item, bool hidden) const {
-  return refused(request_name(entry.request) + " gets a work from key " +
-                     std::to_string(item.kv_begin) + " to key " + std::to_string(item.kv_end) +
-                     ": max_qo_len = " + std::to_string(input_.key.max_qo_len) +
-                     " leaves short tails unmerged",
-                 hidden ? "BUG-012" : "");
+  return refused(
+      say(request_name(entry.request), " gets a work from key ", item.kv_begin, " to key ",
+          item.kv_end, ": max_qo_len = ", input_.key.max_qo_len, " leaves short tails unmerged"),
+      hidden ? "BUG-012" : "");
 }
 
 // The tile that `last` finishes was cut: name its pieces for the reducer.
@@ -188,7 +188,7 @@ Result<Plan> plan_v12_serial(const PlanInput& input, const PlanShape& shape,
   for (const Entry& entry : entries->list)
     for (std::int64_t tile = 0; tile < entry.tiles; ++tile)
       if (Status bad = fill.place(entry, tile)) return *bad;
-  return seal(std::move(fill).finish(), input.fidelity);
+  return checked_overruns(std::move(fill).finish(), input.fidelity);
 }
 
 }  // namespace mla::plan

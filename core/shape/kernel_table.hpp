@@ -1,7 +1,7 @@
 // The kernels that AITER ships, as data, and the look-up that an engine's router has to agree with.
 //
 // Source: mla_asm.csv of the snapshot as resolved by asm_mla.cu (aiter.md 4,
-// vllm_metadata.md 1.10). Fails: never; a shape without a kernel gives no entry.
+// vllm_metadata.md 1.10). A shape without a kernel gives no entry.
 #pragma once
 
 #include <cstdint>

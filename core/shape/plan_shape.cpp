@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "core/say.hpp"
+
 namespace mla {
 namespace {
 
@@ -36,11 +38,10 @@ std::int64_t packed_rows(const PlanKey& key, std::int64_t h) {
 
 Error unsupported_heads(const PlanKey& key, std::int64_t heads) {
   return {ErrorCode::unsupported,
-          "no planner entry for " + std::to_string(heads) + " heads with " +
-              std::string(name(key.dtype.q)) + "/" + std::string(name(key.dtype.kv)) + " and " +
-              std::to_string(key.max_qo_len) + " query rows on " + std::string(name(key.arch)) +
+          say("no planner entry for ", heads, " heads with ", name(key.dtype.q), "/",
+              name(key.dtype.kv), " and ", key.max_qo_len, " query rows on ", name(key.arch),
               ": heads must be 16, 64 or 128, a multiple of 16 that folds, or one of the 8-head "
-              "kernels",
+              "kernels"),
           ""};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/say.hpp"
 #include "core/shape/split_count.hpp"
 
 namespace mla {
@@ -35,9 +36,8 @@ RowCounts raised_rows(const RowCounts& rows, std::int64_t kernel_rows) {
 }
 
 std::string what(const ResolvedShape& s, std::int64_t qo_len) {
-  return std::to_string(s.heads.kernel.count()) + " heads, " + std::to_string(qo_len) +
-         " query rows, " + std::string(name(s.dtype.q)) + "/" + std::string(name(s.dtype.kv)) +
-         " on " + std::string(name(s.arch));
+  return say(s.heads.kernel.count(), " heads, ", qo_len, " query rows, ", name(s.dtype.q), "/",
+             name(s.dtype.kv), " on ", name(s.arch));
 }
 
 // Why the persistent kernel cannot take whole requests of these rows; empty if it can.
@@ -45,18 +45,17 @@ std::string why_not_persistent(const ResolvedShape& s, const Case& c, const RowC
   const auto kernel = find_persistent_kernel(s.arch, s.dtype, s.heads.kernel.count(), rows.longest);
   if (!kernel) return "no persistent kernel for " + what(s, rows.longest);
   if (!c.causal && rows.longest > 1 && !kernel->non_causal)
-    return std::string(kernel->label) + " always masks several rows causally";
-  if (c.decode().need_lse && !kernel->lse)
-    return std::string(kernel->label) + " returns no final LSE";
+    return say(kernel->label, " always masks several rows causally");
+  if (c.decode().need_lse && !kernel->lse) return say(kernel->label, " returns no final LSE");
   if (!kernel->masks && rows.longest > 1 && c.page_size > 1)
-    return std::string(kernel->label) + " relies on the causal trim, which pages do not have";
+    return say(kernel->label, " relies on the causal trim, which pages do not have");
   const auto plan = resolve_plan_shape(
       {s.arch, s.compute_units, s.heads.kernel, Heads(1), s.dtype, rows.longest, false});
   if (!plan) return plan.error().message;
   if (plan->fold_ratio == 1) return {};
   if (rows.uniform < 0) return "folded heads need the same number of rows in every request";
   if (s.arch == Arch::gfx950 && s.dtype.both(Dtype::fp8) && rows.longest >= 3)
-    return std::string(kernel->label) + " reads qo_indptr with the folded request index";
+    return say(kernel->label, " reads qo_indptr with the folded request index");
   return {};
 }
 
@@ -67,31 +66,28 @@ Status check_old_planner(const ResolvedShape& s, const Case& c) {
   const auto refuse = [&](const std::string& why) {
     return Error{ErrorCode::unsupported, version + " " + why, ""};
   };
-  if (c.page_size > 1)
-    return refuse("counts kv_offset in pages: page size " + std::to_string(c.page_size));
+  if (c.page_size > 1) return refuse(say("counts kv_offset in pages: page size ", c.page_size));
   if (v10 && s.heads.kernel.count() != 16)
-    return refuse("is taken for 16 heads only, not " + std::to_string(s.heads.kernel.count()));
+    return refuse(say("is taken for 16 heads only, not ", s.heads.kernel.count()));
   if (v10 && s.uniform_qo_len < 0) return refuse("needs the same number of rows in every request");
   const auto old = resolve_plan_shape_v11(s.plan_key());
   if (!old) return old.error();
   if (old->fold_ratio != s.plan.fold_ratio) {
-    Error error = refuse("folds " + std::to_string(s.heads.kernel.count()) +
-                         " heads differently than the kernel");
+    Error error =
+        refuse(say("folds ", s.heads.kernel.count(), " heads differently than the kernel"));
     error.bug = "BUG-014";
     return error;
   }
   if (v10 && s.plan.tiles(s.max_qo_len) > 1) {
-    Error error =
-        refuse("puts all " + std::to_string(s.max_qo_len) + " rows in one tile, the kernel takes " +
-               std::to_string(s.plan.tile_rows(s.max_qo_len)));
+    Error error = refuse(say("puts all ", s.max_qo_len, " rows in one tile, the kernel takes ",
+                             s.plan.tile_rows(s.max_qo_len)));
     error.bug = "BUG-014";
     return error;
   }
   for (std::int64_t q = 1; q <= s.max_qo_len; ++q)
     if (old->tile_rows(q) > s.plan.tile_rows(q)) {
-      Error error =
-          refuse("puts " + std::to_string(old->tile_rows(q)) + " of " + std::to_string(q) +
-                 " rows in a tile, the kernel takes " + std::to_string(s.plan.tile_rows(q)));
+      Error error = refuse(say("puts ", old->tile_rows(q), " of ", q,
+                               " rows in a tile, the kernel takes ", s.plan.tile_rows(q)));
       error.bug = "BUG-014";
       return error;
     }
@@ -125,8 +121,8 @@ RowCounts persistent_rows(ResolvedShape& s, const RowCounts& live, std::int64_t 
   s.max_qo_len = rows.longest;
   const auto plan = resolve_plan_shape(s.plan_key());
   if (!plan || plan->tiles(rows.longest) == 1) return rows;
-  s.notes.push_back("not raised to " + std::to_string(rows.longest) + " rows, which are " +
-                    std::to_string(plan->tiles(rows.longest)) + " tiles");
+  s.notes.push_back(say("not raised to ", rows.longest, " rows, which are ",
+                        plan->tiles(rows.longest), " tiles"));
   return live;
 }
 
@@ -167,10 +163,10 @@ Result<ResolvedShape> take_split(ResolvedShape s, const Case& c, const Batch& ba
     return Error{ErrorCode::unsupported, "no non-persistent kernel for " + what(s, rows.longest),
                  rows.longest > 1 ? "BUG-001" : ""};
   if (!c.causal && rows.longest > 1)
-    return Error{ErrorCode::unsupported,
-                 std::string(kernel->label) + " always masks several rows causally", "BUG-108"};
+    return Error{ErrorCode::unsupported, say(kernel->label, " always masks several rows causally"),
+                 "BUG-108"};
   if (c.decode().need_lse)
-    return Error{ErrorCode::unsupported, std::string(kernel->label) + " returns no final LSE", ""};
+    return Error{ErrorCode::unsupported, say(kernel->label, " returns no final LSE"), ""};
   s.kernel = *kernel;
   std::int64_t total = 0;
   for (const RequestSpec& r : batch.requests) total += r.kv_len;
@@ -220,7 +216,7 @@ Result<ResolvedShape> resolve_shape(const Case& c, const Batch& batch) {
     return Error{ErrorCode::unsupported, std::move(why), ""};
   };
   if (c.kind() != StepKind::decode)
-    return refuse("a case of kind " + std::string(name(c.kind())) + " has no decode shape");
+    return refuse(say("a case of kind ", name(c.kind()), " has no decode shape"));
   ResolvedShape s;
   s.arch = c.arch;
   s.compute_units = ComputeUnits(c.compute_units);
@@ -238,8 +234,8 @@ Result<ResolvedShape> resolve_shape(const Case& c, const Batch& batch) {
   if (c.dtype.q == Dtype::fp8 && c.dtype.kv == Dtype::bf16)
     return refuse("dtype fp8/bf16: no kernel takes an fp8 query with a bf16 cache");
   if (c.block_size % c.page_size != 0)
-    return refuse("block size " + std::to_string(c.block_size) +
-                  " is not a multiple of page size " + std::to_string(c.page_size));
+    return refuse(
+        say("block size ", c.block_size, " is not a multiple of page size ", c.page_size));
   const RowCounts rows = count_rows(batch);
   if (rows.longest == 0) return refuse("no request has a query row (longest is 0)");
 

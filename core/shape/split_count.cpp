@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "core/say.hpp"
+
 namespace mla::plan {
 namespace {
 
@@ -54,9 +56,8 @@ Result<std::int64_t> split_count(const SplitQuery& query) {
   const auto block = fp8_block(packed);
   if (!block)
     return Error{ErrorCode::unsupported,
-                 "the fp8 split table has no entry for " + std::to_string(packed) + " = " +
-                     std::to_string(query.heads.count()) + " heads x " +
-                     std::to_string(query.max_qo_len) + " rows",
+                 say("the fp8 split table has no entry for ", packed, " = ", query.heads.count(),
+                     " heads x ", query.max_qo_len, " rows"),
                  "BUG-078"};
   splits = std::min(splits, ceil_div(query.total_kv.count(), batch * *block));
   if (splits > 1) {

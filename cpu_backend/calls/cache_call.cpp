@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/numeric/fp8.hpp"
+#include "core/say.hpp"
 
 namespace mla::cpu {
 namespace {
@@ -30,9 +31,8 @@ std::vector<Fault> concat_and_cache(const CacheWrite& w) {
     const std::int64_t slot = w.slots[t];
     if (slot < 0) continue;
     if (slot >= slots) {
-      faults.push_back({"slot_mapping[" + std::to_string(t) + "] is " + std::to_string(slot) +
-                            ", which is not in [0, " + std::to_string(slots) + ")",
-                        -1, -1});
+      faults.push_back(
+          {say("slot_mapping[", t, "] is ", slot, ", which is not in [0, ", slots, ")"), -1, -1});
       continue;
     }
     const std::int64_t to =

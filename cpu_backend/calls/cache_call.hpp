@@ -3,7 +3,7 @@
 // A token's row is its latent part and then its rope part. Tokens with a negative slot are padding:
 // nothing is written. fp8 is the element times 1/scale, computed in f32, rounded to nearest even,
 // saturating. Source: AITER csrc/kernels/cache_kernels.cu, concat_and_cache_mla. Units: elements.
-// Fails: never; a slot outside of the cache is a fault of the report, and its token is skipped.
+// A slot outside of the cache is a fault of the report, and its token is skipped.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,6 @@
 // Elements of the tensors that cache writers and casts read: bf16, f16, f32.
 //
 // Widening is exact. f16 is rounded to nearest even; overflow becomes infinity, NaN stays NaN.
-// Fails: never.
 #pragma once
 
 #include <cstddef>

@@ -4,7 +4,7 @@
 // given, or the largest magnitude divided by the largest fp8 number: one for the whole tensor, or
 // one for each row. Nothing but zeros has scale 0, and its elements are 0 times infinity: NaN.
 // Source: AITER csrc/kernels/quant_kernels.cu (whose reciprocal is the hardware's, good to 1 ulp;
-// here it is rounded correctly). Fails: never.
+// here it is rounded correctly).
 #pragma once
 
 #include <cstddef>

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/numeric/bf16.hpp"
+#include "core/say.hpp"
 #include "cpu_backend/calls/element.hpp"
 #include "cpu_backend/decode/executor.hpp"
 #include "cpu_backend/decode/reduce.hpp"
@@ -28,12 +29,11 @@ Status check_kernel(const ReduceCall& call) {
   const auto heads = heads_with(call.dim);
   if (std::find(heads.begin(), heads.end(), call.heads) != heads.end()) return std::nullopt;
   std::string list;
-  for (const std::int64_t h : heads) list += (list.empty() ? "" : ", ") + std::to_string(h);
+  for (const std::int64_t h : heads) list += say(list.empty() ? "" : ", ", h);
   return Error{ErrorCode::unsupported,
-               "no reduce for " + std::to_string(call.heads) + " heads of " +
-                   std::to_string(call.dim) + " elements; " +
-                   (list.empty() ? "there are 64, 128 and 512 elements"
-                                 : "with so many elements there are " + list + " heads"),
+               say("no reduce for ", call.heads, " heads of ", call.dim, " elements; ",
+                   list.empty() ? "there are 64, 128 and 512 elements"
+                                : "with so many elements there are " + list + " heads"),
                ""};
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/numeric/fp8.hpp"
+#include "core/say.hpp"
 
 namespace mla::cpu {
 namespace {
@@ -85,9 +86,7 @@ void write_key(const RopeCacheWrite& w, std::int64_t token, std::int64_t slot,
 }
 
 Fault outside(const char* list, std::int64_t token, std::int64_t value, std::int64_t end) {
-  return {std::string(list) + "[" + std::to_string(token) + "] is " + std::to_string(value) +
-              ", which is not in [0, " + std::to_string(end) + ")",
-          -1, -1};
+  return {say(list, "[", token, "] is ", value, ", which is not in [0, ", end, ")"), -1, -1};
 }
 
 }  // namespace

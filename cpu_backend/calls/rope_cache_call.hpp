@@ -6,7 +6,7 @@
 // nearest even and saturating, with no rounding before it. A token with a negative slot is padding:
 // nothing is written, or with `all_queries` its query only, at a position cut to the table. Source:
 // AITER csrc/kernels/cache_kernels.cu, fused_qk_rope_concat_and_cache_mla and its segmented form.
-// Units: elements. Fails: never; a slot or a position outside its table is a fault of the report,
+// Units: elements. A slot or a position outside its table is a fault of the report,
 // and the token is skipped.
 #pragma once
 

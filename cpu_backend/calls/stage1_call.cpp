@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/say.hpp"
 #include "core/shape/split_count.hpp"
 #include "cpu_backend/decode/executor.hpp"
 #include "cpu_backend/decode/split_route.hpp"
@@ -21,10 +22,9 @@ Error unsupported(std::string sentence) {
 Result<std::int64_t> fold_of(const Stage1Call& call) {
   const std::int64_t rows = call.qo_indptr.back();
   if (rows < 1 || call.q_rows % rows != 0)
-    return Error{ErrorCode::usage,
-                 "q has " + std::to_string(call.q_rows) + " rows, no multiple of the " +
-                     std::to_string(rows) + " rows of qo_indptr",
-                 ""};
+    return Error{
+        ErrorCode::usage,
+        say("q has ", call.q_rows, " rows, no multiple of the ", rows, " rows of qo_indptr"), ""};
   return call.q_rows / rows;
 }
 
@@ -32,17 +32,15 @@ Result<std::int64_t> fold_of(const Stage1Call& call) {
 Status check_fold(const Stage1Call& call) {
   for (std::size_t r = 0; call.fold > 1 && r + 1 < call.qo_indptr.size(); ++r)
     if (std::int64_t{call.qo_indptr[r + 1]} - call.qo_indptr[r] != call.max_qo_len)
-      return unsupported("heads folded " + std::to_string(call.fold) +
-                         " times need requests of max_seqlen_q = " +
-                         std::to_string(call.max_qo_len) + " rows; request " + std::to_string(r) +
-                         " has " + std::to_string(call.qo_indptr[r + 1] - call.qo_indptr[r]));
+      return unsupported(say(
+          "heads folded ", call.fold, " times need requests of max_seqlen_q = ", call.max_qo_len,
+          " rows; request ", r, " has ", call.qo_indptr[r + 1] - call.qo_indptr[r]));
   return std::nullopt;
 }
 
 std::string shape_of(const Stage1Call& call) {
-  return std::string(name(call.arch)) + ", " + std::string(name(call.dtype.q)) + "/" +
-         std::string(name(call.dtype.kv)) + ", " + std::to_string(call.heads * call.fold) +
-         " heads, " + std::to_string(call.max_qo_len) + " rows a request";
+  return say(name(call.arch), ", ", name(call.dtype.q), "/", name(call.dtype.kv), ", ",
+             call.heads * call.fold, " heads, ", call.max_qo_len, " rows a request");
 }
 
 Result<KernelEntry> kernel_of(const Stage1Call& call) {
@@ -51,8 +49,8 @@ Result<KernelEntry> kernel_of(const Stage1Call& call) {
                           ? find_persistent_kernel(call.arch, call.dtype, heads, call.max_qo_len)
                           : find_split_kernel(call.arch, call.dtype, heads, call.max_qo_len);
   if (!kernel)
-    return unsupported(std::string("no ") + (call.plan ? "persistent" : "non-persistent") +
-                       " kernel takes " + shape_of(call));
+    return unsupported(
+        say("no ", call.plan ? "persistent" : "non-persistent", " kernel takes ", shape_of(call)));
   if (call.plan && call.lse != nullptr && !kernel->lse)
     return unsupported("no kernel with " + shape_of(call) + " returns a final LSE");
   if (!call.causal && call.max_qo_len > 1 && !kernel->non_causal)
@@ -138,7 +136,7 @@ Result<TaskList> prepare_stage1_call(Stage1Call& call) {
   if (!fold) return fold.error();
   call.fold = *fold;
   if (!call.plan && call.fold > 1)
-    return unsupported("heads are folded " + std::to_string(call.fold) + " times without a plan");
+    return unsupported(say("heads are folded ", call.fold, " times without a plan"));
   const auto kernel = kernel_of(call);
   if (!kernel) return kernel.error();
   call.kernel_masks = kernel->masks;

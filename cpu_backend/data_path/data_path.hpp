@@ -4,7 +4,7 @@
 // compiler flags. Those files include this header and no other of ours: an inline function that
 // two of them share could otherwise be emitted with instructions that the machine does not have.
 // Layouts: a query or key row is 576 consecutive elements; an output row is 512 f32.
-// Fails: never; the caller has checked every address.
+// The caller has checked every address.
 #pragma once
 
 #include <cstddef>

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "core/say.hpp"
+
 namespace mla::cpu {
 namespace {
 
@@ -14,7 +16,7 @@ struct Tile {
 };
 
 std::string bounds(std::int64_t begin, std::int64_t end) {
-  return "[" + std::to_string(begin) + ", " + std::to_string(end) + ")";
+  return say("[", begin, ", ", end, ")");
 }
 
 class ReduceReader {
@@ -29,7 +31,7 @@ class ReduceReader {
       std::string bad = locate(tile);
       if (bad.empty() && tile.count >= 2) bad = check_rows(tile);
       if (!bad.empty()) {
-        list_.faults.push_back({"reduce tile " + std::to_string(i) + ": " + bad, -1, -1});
+        list_.faults.push_back({say("reduce tile ", i, ": ", bad), -1, -1});
       } else if (tile.count >= 2) {
         add(tile);
       }
@@ -49,8 +51,7 @@ class ReduceReader {
     tile.count = end - begin;
     if (tile.count < 2) return {};
     if (2 * i + 1 >= plan_.reduce_final_map.size())
-      return "reduce_final_map has only " + std::to_string(plan_.reduce_final_map.size() / 2) +
-             " rows";
+      return say("reduce_final_map has only ", plan_.reduce_final_map.size() / 2, " rows");
     tile.q_begin = plan_.reduce_final_map[2 * i];
     tile.q_end = plan_.reduce_final_map[2 * i + 1];
     const auto rows = static_cast<std::int64_t>(stage1_.owner.size());
@@ -63,11 +64,9 @@ class ReduceReader {
     for (std::int64_t row = tile.q_begin; row < tile.q_end; ++row) {
       const auto i = static_cast<std::size_t>(row);
       if (stage1_.owner[i] >= 0)
-        return "output row " + std::to_string(row) + " is already written by work " +
-               std::to_string(stage1_.owner[i]);
+        return say("output row ", row, " is already written by work ", stage1_.owner[i]);
       if (tile_of_[i] >= 0)
-        return "output row " + std::to_string(row) + " is already written by reduce tile " +
-               std::to_string(tile_of_[i]);
+        return say("output row ", row, " is already written by reduce tile ", tile_of_[i]);
     }
     for (std::int64_t k = 0; k < tile.count; ++k) {
       const std::int64_t begin = partial(tile, k);

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/paging/pages.hpp"
+#include "core/say.hpp"
 #include "cpu_backend/decode/task_checks.hpp"
 
 namespace mla::cpu {
@@ -39,18 +40,17 @@ std::int64_t splits_of(const TaskInput& input, std::int64_t request) {
 void add_request(const Request& request, const TaskInput& input, TaskChecks& checks) {
   const ResolvedShape& shape = input.metadata.shape;
   const auto fault = [&](const std::string& what) {
-    checks.fault({"request " + std::to_string(request.index) + ": " + what, -1, -1});
+    checks.fault({say("request ", request.index, ": ", what), -1, -1});
   };
-  if (request.pages < 0) return fault(std::to_string(request.pages) + " pages");
+  if (request.pages < 0) return fault(say(request.pages, " pages"));
   if (request.last_page_len < 1 || request.last_page_len > shape.page_size)
-    return fault("last page length " + std::to_string(request.last_page_len) + " is not in [1, " +
-                 std::to_string(shape.page_size) + "]");
+    return fault(
+        say("last page length ", request.last_page_len, " is not in [1, ", shape.page_size, "]"));
   const std::int64_t keys = request.keys(shape.page_size);
   const std::int64_t rows = request.q_end - request.q_begin;
   const std::int64_t splits = splits_of(input, request.index);
   if (splits < 0 || splits > shape.kv_splits)
-    return fault(std::to_string(splits) + " splits are not in [0, " +
-                 std::to_string(shape.kv_splits) + "]");
+    return fault(say(splits, " splits are not in [0, ", shape.kv_splits, "]"));
   for (std::int64_t z = 0; z < splits && keys > z * shape.split_granularity; ++z) {
     const bool direct = shape.kv_splits == 1;
     Task task{.work = request.index * shape.kv_splits + z,

@@ -3,7 +3,7 @@
 //
 // A partial result is attention over fewer keys, so the derivation of docs/numerics.md holds for it
 // as it is; the final cast that it allows for is one that partials do not make. Layouts as the
-// buffers of DecodeResult. Fails: never; an element that no sound work writes has the bound 0.
+// buffers of DecodeResult. An element that no sound work writes has the bound 0.
 #pragma once
 
 #include <vector>

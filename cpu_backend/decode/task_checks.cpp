@@ -2,17 +2,19 @@
 
 #include <utility>
 
+#include "core/say.hpp"
+
 namespace mla::cpu {
 namespace {
 
 std::string range(std::int64_t begin, std::int64_t end) {
-  return "[" + std::to_string(begin) + ", " + std::to_string(end) + ")";
+  return say("[", begin, ", ", end, ")");
 }
 
 }  // namespace
 
 std::string who(const Task& task) {
-  return "work " + std::to_string(task.work) + " of slot " + std::to_string(task.slot) + ": ";
+  return say("work ", task.work, " of slot ", task.slot, ": ");
 }
 
 TaskChecks::TaskChecks(const TaskInput& input)
@@ -53,9 +55,9 @@ std::string TaskChecks::check_keys(const Task& task) const {
       const std::int64_t slot = addresses_.slot(task, p);
       if (addresses_.backed(slot)) continue;
       const CacheView& cache = addresses_.cache;
-      return "entry " + std::to_string(task.first_entry + p / page_size) +
-             " of kv_indices leads to cache slot " + std::to_string(slot) + ", which is not in " +
-             range(cache.first_slot, cache.first_slot + cache.slots);
+      return say("entry ", task.first_entry + p / page_size, " of kv_indices leads to cache slot ",
+                 slot, ", which is not in ",
+                 range(cache.first_slot, cache.first_slot + cache.slots));
     }
   }
   return {};
@@ -69,8 +71,8 @@ std::string TaskChecks::claim_rows(const Task& task) {
   for (std::int64_t row = task.q_begin; row < task.q_end; ++row) {
     const std::int64_t other = owners[index(row)];
     if (other >= 0)
-      return (task.direct() ? "output row " : "partial row ") + std::to_string(index(row)) +
-             " is already written by work " + std::to_string(other);
+      return say(task.direct() ? "output row " : "partial row ", index(row),
+                 " is already written by work ", other);
   }
   for (std::int64_t row = task.q_begin; row < task.q_end; ++row) owners[index(row)] = task.work;
   return {};

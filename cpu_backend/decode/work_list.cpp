@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/paging/pages.hpp"
+#include "core/say.hpp"
 #include "cpu_backend/decode/task_checks.hpp"
 
 namespace mla::cpu {
@@ -27,9 +28,9 @@ WorkArrays follow_addresses(const PlanView& plan, TaskChecks& checks) {
                           const char* name) -> const std::int32_t* {
     const std::uint64_t address = plan.work_meta_data[word];
     if (address == std::bit_cast<std::uint64_t>(buffer.data())) return buffer.data();
-    checks.fault({"work_meta_data[" + std::to_string(word) + "] is " + std::to_string(address) +
-                      ", which is not the address of " + name,
-                  -1, -1});
+    checks.fault(
+        {say("work_meta_data[", word, "] is ", address, ", which is not the address of ", name), -1,
+         -1});
     return nullptr;
   };
   return {follow(0, plan.work_indptr, "work_indptr"), follow(1, plan.work_info, "work_info_set")};
@@ -66,22 +67,19 @@ void add_work(const WorkItem& item, std::int64_t work, std::int64_t slot, const 
   task.slot = slot;
   const std::int64_t folded = md.requests().count() * fold;
   if (item.batch < 0 || item.batch >= folded)
-    return checks.fault(task, "request " + std::to_string(item.batch) + " is not in [0, " +
-                                  std::to_string(folded) + ")");
+    return checks.fault(task, say("request ", item.batch, " is not in [0, ", folded, ")"));
   if (item.partial_row < -1)
-    return checks.fault(
-        task, "partial row " + std::to_string(item.partial_row) + " is neither -1 nor a row");
+    return checks.fault(task, say("partial row ", item.partial_row, " is neither -1 nor a row"));
   // Such a work still has rows to write: they get output 0 and LSE -inf, like those of an empty
   // one.
   if (item.kv_end < item.kv_begin)
-    checks.fault(task, "its pages end at " + std::to_string(item.kv_end) +
-                           ", before they begin at " + std::to_string(item.kv_begin));
+    checks.fault(task,
+                 say("its pages end at ", item.kv_end, ", before they begin at ", item.kv_begin));
   const std::int64_t request = item.batch / fold;
   const std::int64_t last_len = md.last_page_len[static_cast<std::size_t>(request)];
   if (last_len < 1 || last_len > md.shape.page_size)
-    return checks.fault(task, "last page length " + std::to_string(last_len) + " of request " +
-                                  std::to_string(request) + " is not in [1, " +
-                                  std::to_string(md.shape.page_size) + "]");
+    return checks.fault(task, say("last page length ", last_len, " of request ", request,
+                                  " is not in [1, ", md.shape.page_size, "]"));
   task.q_begin = item.q_begin;
   task.q_end = item.q_end;
   task.partial_row = item.partial_row;
@@ -113,10 +111,9 @@ TaskList read_works(const PlanView& plan, const TaskInput& input) {
     const std::int64_t begin = arrays.indptr[slot];
     const std::int64_t end = arrays.indptr[slot + 1];
     if (begin < 0 || end < begin || end > works) {
-      checks.fault({"slot " + std::to_string(slot) + ": its works [" + std::to_string(begin) +
-                        ", " + std::to_string(end) + ") are not in [0, " + std::to_string(works) +
-                        ")",
-                    -1, slot});
+      checks.fault(
+          {say("slot ", slot, ": its works [", begin, ", ", end, ") are not in [0, ", works, ")"),
+           -1, slot});
       continue;
     }
     for (std::int64_t work = begin; work < end; ++work)

@@ -3,7 +3,7 @@
 // Holds the roundoffs of one launch (formats, rounding modes, lengths); docs/numerics.md derives
 // every term under the heading named beside it. u = 2^-24 is the unit roundoff of f32, and
 // gamma(k) = k*u / (1 - k*u) bounds k roundings in a row (N. Higham, Accuracy and Stability of
-// Numerical Algorithms, lemma 3.1): no term is first-order only. Fails: never; a bound may be
+// Numerical Algorithms, lemma 3.1): no term is first-order only. A bound may be
 // infinite.
 #pragma once
 

@@ -1,7 +1,7 @@
 // Softmax weights of one row in float64, with a bound on the error of each.
 //
 // What the references of all step kinds share: from exact scores and sums of absolute products to
-// weights e^(s - m), the errors of ErrorModel beside them, and the row's LSE. Fails: never.
+// weights e^(s - m), the errors of ErrorModel beside them, and the row's LSE.
 #pragma once
 
 #include <limits>

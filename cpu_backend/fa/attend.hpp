@@ -2,7 +2,7 @@
 //
 // What all FA kernels have in common: f32 scores, weights rounded to bf16 before they meet V, sums
 // over keys in tiles that start from zero. Units: elements, keys; tensors are bf16 bits.
-// Fails: never; the caller has checked every address.
+// The caller has checked every address.
 #pragma once
 
 #include <cstdint>

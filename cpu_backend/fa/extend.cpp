@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "core/say.hpp"
 #include "cpu_backend/fa/forward.hpp"
 #include "cpu_backend/fa/launch_views.hpp"
 #include "cpu_backend/fa/varlen.hpp"
@@ -100,7 +101,7 @@ void queue_chunk(const FaLaunch& launch, const RunViews& run, std::int64_t c,
   const std::size_t extends = size(md.num_extends.count());
   const std::size_t columns = ctx.token_to_batch.size() / size(ctx.num_chunks);
   const auto cu = ctx.cu_seq_lens_chunk.view().subview(size(c) * (extends + 1), extends + 1);
-  const std::string name = "chunk " + std::to_string(c);
+  const std::string name = say("chunk ", c);
   queue_gather(launch,
                {.block_table = block_rows(md, md.num_decodes, md.num_extends),
                 .cu_seq_lens = cu,

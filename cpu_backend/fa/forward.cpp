@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "core/say.hpp"
 #include "cpu_backend/fa/launch_views.hpp"
 #include "cpu_backend/fa/varlen.hpp"
 
@@ -17,13 +18,13 @@ Status check_extend(const FaLaunch& launch) {
   const std::int64_t room = columns_of(launch.metadata) * launch.layer.block_size;
   if (extend.max_seq_len > room)
     return Error{ErrorCode::overrun,
-                 "an extend of " + std::to_string(extend.max_seq_len) +
-                     " keys does not fit block table rows of " + std::to_string(room) + " tokens",
+                 say("an extend of ", extend.max_seq_len, " keys does not fit block table rows of ",
+                     room, " tokens"),
                  ""};
   if (launch.layer.window >= 0 && !extend.chunk_context.swa_metadata)
     return Error{ErrorCode::refused,
-                 "a layer with a window of " + std::to_string(launch.layer.window) +
-                     " keys meets metadata without a window part",
+                 say("a layer with a window of ", launch.layer.window,
+                     " keys meets metadata without a window part"),
                  ""};
   return std::nullopt;
 }

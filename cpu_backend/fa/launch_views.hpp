@@ -1,5 +1,5 @@
 // What the launchers of the three runs share: views of a run's rows and blocks. Private to
-// cpu_backend/fa. Units: rows, requests, elements. Fails: never.
+// cpu_backend/fa. Units: rows, requests, elements.
 #pragma once
 
 #include "cpu_backend/fa/forward.hpp"

@@ -6,6 +6,7 @@
 
 #include "core/engine/fa/layer.hpp"
 #include "core/numeric/bf16.hpp"
+#include "core/say.hpp"
 #include "core/units.hpp"
 #include "cpu_backend/merge.hpp"
 
@@ -52,13 +53,13 @@ std::vector<Decode> decodes_of(const char* kernel, const PagedCall& call,
   const auto requests = static_cast<std::int64_t>(call.seq_lens.size());
   const auto rows = static_cast<std::int64_t>(call.q.size()) / call.shape.q_row();
   if (static_cast<std::int64_t>(call.cu_seqlens_q.size()) != requests + 1)
-    add_fault(faults, std::string(kernel) + ": cu_seqlens_q has " +
-                          text(static_cast<std::int64_t>(call.cu_seqlens_q.size())) +
-                          " entries for " + text(requests) + " requests");
+    add_fault(faults, say(kernel, ": cu_seqlens_q has ",
+                          text(static_cast<std::int64_t>(call.cu_seqlens_q.size())),
+                          " entries for ", text(requests), " requests"));
   for (std::int64_t r = 0; r < requests; ++r) {
     const auto i = static_cast<std::size_t>(r);
     if (i + 1 >= call.cu_seqlens_q.size()) break;
-    const std::string where = std::string(kernel) + ": request " + text(r);
+    const std::string where = say(kernel, ": request ", text(r));
     Decode d{.first_row = call.cu_seqlens_q[i], .qo_len = 0, .keys = {}};
     d.qo_len = call.cu_seqlens_q[i + 1] - d.first_row;
     const std::int64_t n = call.seq_lens[i];

@@ -4,7 +4,6 @@
 // Key p of a request with q rows and n keys is its new token p - (n - q) where it has one,
 // otherwise what the cache holds at its place. Value and bound are [rows, heads, head_dim]; the
 // bound is that of ErrorModel (docs/numerics.md). A row without keys has output 0 and bound 0.
-// Fails: never.
 #pragma once
 
 #include <vector>

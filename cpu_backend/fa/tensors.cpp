@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "core/say.hpp"
+
 namespace mla::cpu {
 namespace {
 
@@ -20,7 +22,7 @@ DeviceBuffer<std::uint16_t> upload(const char* name, const std::vector<std::uint
   const auto source = std::make_shared<const std::vector<std::uint16_t>>(host);
   DeviceBuffer<std::uint16_t> target(heap, name, host.size());
   stream.copy_to_device<std::uint16_t>(name, *source, target.view());
-  stream.launch(std::string("release the source of ") + name, [source](const DeviceAccess&) {});
+  stream.launch(say("release the source of ", name), [source](const DeviceAccess&) {});
   return target;
 }
 

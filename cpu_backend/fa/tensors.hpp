@@ -5,7 +5,7 @@
 // [2, blocks, block, kv_heads, dim]; all bf16 bits. On the host the cache holds the context only:
 // the step itself stores its new keys by the slot mapping. Slots that nobody owns hold NaN, the
 // output starts as NaN between two canaries, so that stray reads, unwritten rows and stray writes
-// show. Fails: never; a damaged canary is a fault of the result.
+// show. A damaged canary is a fault of the result.
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/numeric/bf16.hpp"
+#include "core/say.hpp"
 #include "cpu_backend/merge.hpp"
 
 namespace mla::cpu {
@@ -58,9 +59,7 @@ class Checks {
   }
 
  private:
-  void fault(const std::string& what) {
-    faults_.push_back({std::string(call_.what) + ": " + what, -1, -1});
-  }
+  void fault(const std::string& what) { faults_.push_back({say(call_.what, ": ", what), -1, -1}); }
   bool inside(const std::string& what, std::int64_t first, std::int64_t count, std::int64_t size) {
     if (first >= 0 && count >= 0 && first + count <= size) return true;
     fault(what + " " + text(first) + " to " + text(first + count) + " of " + text(size));

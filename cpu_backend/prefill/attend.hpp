@@ -4,7 +4,7 @@
 // base 2 with a running maximum, probabilities rounded to the operands' format before they meet V,
 // sums over keys from zero in each tile of kTileKeys and then added to the rescaled running sum. A
 // row's bits depend on its own keys only. Rows are kQkDim, values kVDim elements.
-// Fails: never; the caller has checked every address.
+// The caller has checked every address.
 #pragma once
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 //
 // Compiled for the baseline and, where the machine has it, for AVX2 with fused multiply-add. Each
 // element is one chain of multiply-adds in ascending order of the inner dimension, so that a row
-// gives the same bits in any block. Private to cpu_backend/prefill. Fails: never.
+// gives the same bits in any block. Private to cpu_backend/prefill.
 #pragma once
 
 #include <cstdint>

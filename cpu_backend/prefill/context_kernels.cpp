@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/numeric/bf16.hpp"
+#include "core/say.hpp"
 #include "cpu_backend/prefill/kernels.hpp"
 
 namespace mla::cpu {
@@ -22,25 +23,23 @@ void run_gather(const KernelContext& context, const GatherLaunch& launch) {
   const std::int64_t key_row = launch.heads * kQkDim;
   const std::int64_t value_row = launch.heads * kVDim;
   const auto fault = [&](std::int64_t token, const std::string& what) {
-    context.faults.push_back(
-        {"gather of context token " + std::to_string(token) + ": " + what, -1, -1});
+    context.faults.push_back({say("gather of context token ", token, ": ", what), -1, -1});
   };
   if (chunk.tokens() > launch.capacity)
-    return fault(chunk.tokens() - 1, "the workspace holds " + std::to_string(launch.capacity));
+    return fault(chunk.tokens() - 1, say("the workspace holds ", launch.capacity));
   for (std::int64_t t = 0; t < chunk.tokens(); ++t) {
     const auto i = static_cast<std::size_t>(chunk.token_to_seq[static_cast<std::size_t>(t)]);
     const std::int64_t position = chunk.starts[i] + t - chunk.cu_seq_lens[i];
     const std::int64_t request = chunk.first_request + static_cast<std::int64_t>(i);
     const std::int64_t column = position / launch.block_size;
     if (request >= launch.table.rows || position < 0 || column >= launch.table.columns) {
-      fault(t, "block " + std::to_string(column) + " of request " + std::to_string(request) +
-                   " is not in the table");
+      fault(t, say("block ", column, " of request ", request, " is not in the table"));
       continue;
     }
     const std::int64_t slot = std::int64_t{launch.table.at(request, column)} * launch.block_size +
                               position % launch.block_size - launch.cache.first_slot;
     if (slot < 0 || slot >= launch.cache.slots) {
-      fault(t, "slot " + std::to_string(slot + launch.cache.first_slot) + " is not backed");
+      fault(t, say("slot ", slot + launch.cache.first_slot, " is not backed"));
       continue;
     }
     for (std::int64_t h = 0; h < launch.heads; ++h) {

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "core/numeric/bf16.hpp"
+#include "core/say.hpp"
 #include "cpu_backend/prefill/attend.hpp"
 #include "cpu_backend/prefill/kernels.hpp"
 
@@ -22,7 +23,7 @@ struct FlashTask {
 };
 
 std::string range(std::int64_t begin, std::int64_t end) {
-  return "[" + std::to_string(begin) + ", " + std::to_string(end) + ")";
+  return say("[", begin, ", ", end, ")");
 }
 
 // The rows of every request in runs of kFlashRows, for every head.
@@ -81,9 +82,9 @@ std::optional<Fault> flash_fault(const FlashLaunch& launch, std::size_t r) {
   if (q_begin >= 0 && q_end >= q_begin && q_end <= launch.q.rows && k_begin >= 0 &&
       k_end >= k_begin && k_end <= launch.k.rows && k_end <= launch.v.rows)
     return std::nullopt;
-  return Fault{"flash attention of request " + std::to_string(r) + ": rows " +
-                   range(q_begin, q_end) + " or keys " + range(k_begin, k_end) + " are not in " +
-                   range(0, launch.q.rows) + " and " + range(0, launch.k.rows),
+  return Fault{say("flash attention of request ", r, ": rows ", range(q_begin, q_end), " or keys ",
+                   range(k_begin, k_end), " are not in ", range(0, launch.q.rows), " and ",
+                   range(0, launch.k.rows)),
                -1, -1};
 }
 

@@ -1,5 +1,5 @@
 // Tensors as the kernels take them: bf16 as they are, or cast to fp8 with unit scale and with the
-// heads padded by copies. Private to cpu_backend/prefill. Fails: never; values beyond the fp8 range
+// heads padded by copies. Private to cpu_backend/prefill. Values beyond the fp8 range
 // saturate.
 #pragma once
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/plan/plan.hpp"
+#include "core/say.hpp"
 
 namespace mla::cpu {
 namespace {
@@ -14,7 +15,7 @@ using plan::kWorkItemWords;
 using plan::WorkItem;
 
 std::string range(std::int64_t begin, std::int64_t end) {
-  return "[" + std::to_string(begin) + ", " + std::to_string(end) + ")";
+  return say("[", begin, ", ", end, ")");
 }
 
 bool inside(std::int64_t begin, std::int64_t end, std::int64_t low, std::int64_t high) {
@@ -53,8 +54,7 @@ class Reader {
   }
 
   void fault(Fault fault) {
-    fault.what = "work " + std::to_string(fault.work) + " of slot " + std::to_string(fault.slot) +
-                 ": " + fault.what;
+    fault.what = say("work ", fault.work, " of slot ", fault.slot, ": ", fault.what);
     faults_.push_back(std::move(fault));
   }
 
@@ -67,14 +67,14 @@ class Reader {
     const PlanSpans& p = launch_.plan;
     const auto requests = static_cast<std::int64_t>(p.qo_indptr.size()) - 1;
     if (item.batch < 0 || item.batch >= requests)
-      return "request " + std::to_string(item.batch) + " is not in " + range(0, requests);
+      return say("request ", item.batch, " is not in ", range(0, requests));
     const std::int64_t q_first = at(p.qo_indptr, item.batch);
     const std::int64_t q_last = at(p.qo_indptr, item.batch + 1);
     const std::int64_t kv_first = at(p.kv_indptr, item.batch);
     const std::int64_t kv_last = at(p.kv_indptr, item.batch + 1);
     task.head = item.pad & 0xffff;
     if (task.head >= output_.heads)
-      return "head " + std::to_string(task.head) + " is not in " + range(0, output_.heads);
+      return say("head ", task.head, " is not in ", range(0, output_.heads));
     if (!inside(item.q_begin, item.q_end, q_first, std::min(q_last, output_.rows)) ||
         item.q_end - item.q_begin > prefill::kTileRows)
       return "query rows " + range(item.q_begin, item.q_end) + " are no tile of request rows " +
@@ -97,8 +97,8 @@ class Reader {
     }
     if (task.partial_row == -1) return {};
     if (task.partial_row < 0 || task.partial_row + task.q_end - task.q_begin > output_.partial_rows)
-      return "partial row " + std::to_string(task.partial_row) +
-             " and the rows after it are not in " + range(0, output_.partial_rows);
+      return say("partial row ", task.partial_row, " and the rows after it are not in ",
+                 range(0, output_.partial_rows));
     return {};
   }
 
@@ -109,8 +109,8 @@ class Reader {
              range(0, entries);
     for (std::int64_t i = task.kv_begin; i < task.kv_begin + task.keys; ++i)
       if (const std::int64_t row = at(launch_.plan.kv_indices, i); row < 0 || row >= launch_.k.rows)
-        return "entry " + std::to_string(i) + " of kv_indices names key " + std::to_string(row) +
-               ", which is not in " + range(0, launch_.k.rows);
+        return say("entry ", i, " of kv_indices names key ", row, ", which is not in ",
+                   range(0, launch_.k.rows));
     return {};
   }
 
@@ -121,8 +121,8 @@ class Reader {
     for (std::int64_t row = first; row < first + task.q_end - task.q_begin; ++row) {
       std::int64_t& owner = owners[static_cast<std::size_t>(row * output_.heads + task.head)];
       if (owner >= 0)
-        return (direct ? "output row " : "partial row ") + std::to_string(row) + " of head " +
-               std::to_string(task.head) + " is already written by work " + std::to_string(owner);
+        return say(direct ? "output row " : "partial row ", row, " of head ", task.head,
+                   " is already written by work ", owner);
       owner = task.work;
       if (direct) output_.owner[static_cast<std::size_t>(row)] = task.work;
     }

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/say.hpp"
 #include "hip_backend/admission/merges.hpp"
 #include "hip_backend/admission/works.hpp"
 
@@ -16,9 +17,8 @@ namespace {
 bool addresses_fit(const plan::PlanView& plan, std::vector<Fault>& faults) {
   const auto fits = [&](std::size_t word, std::span<const std::int32_t> buffer, const char* name) {
     if (plan.work_meta_data[word] == std::bit_cast<std::uint64_t>(buffer.data())) return true;
-    faults.push_back({"work_meta_data[" + std::to_string(word) + "] is " +
-                          std::to_string(plan.work_meta_data[word]) +
-                          ", which is not the address of " + name,
+    faults.push_back({say("work_meta_data[", word, "] is ", plan.work_meta_data[word],
+                          ", which is not the address of ", name),
                       -1, -1});
     return false;
   };
@@ -39,10 +39,9 @@ void admit_persistent(const AdmissionInput& input, Admission& admission) {
       const std::int64_t begin = plan.work_indptr[slot];
       const std::int64_t end = plan.work_indptr[slot + 1];
       if (begin < 0 || end < begin || end > static_cast<std::int64_t>(works)) {
-        admission.faults.push_back({"slot " + std::to_string(slot) + ": its works [" +
-                                        std::to_string(begin) + ", " + std::to_string(end) +
-                                        ") are not in [0, " + std::to_string(works) + ")",
-                                    -1, static_cast<std::int64_t>(slot)});
+        admission.faults.push_back(
+            {say("slot ", slot, ": its works [", begin, ", ", end, ") are not in [0, ", works, ")"),
+             -1, static_cast<std::int64_t>(slot)});
         continue;
       }
       admission.skip_slot[slot] = 0;

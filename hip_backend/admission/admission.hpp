@@ -3,7 +3,7 @@
 // Looks at indices only, never at tensors. A work or a merge that would read or write outside its
 // buffers, or write a row that an earlier one writes, becomes a fault that names work, slot and
 // value, and is left out; everything else runs as the plan says. Units: kernel rows, pages, tokens.
-// Fails: never; what is wrong is in `faults`.
+// What is wrong is in `faults`.
 #pragma once
 
 #include <cstdint>

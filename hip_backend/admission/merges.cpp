@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/say.hpp"
 #include "core/units.hpp"
 
 namespace mla::hip {
@@ -23,7 +24,7 @@ class TileAdmission {
     if (bad.empty()) bad = check_rows();
     if (bad.empty()) bad = check_partials();
     if (bad.empty()) return keep(tile);
-    out_.faults.push_back({"reduce tile " + std::to_string(tile) + ": " + bad, -1, -1});
+    out_.faults.push_back({say("reduce tile ", tile, ": ", bad), -1, -1});
   }
 
  private:
@@ -34,8 +35,7 @@ class TileAdmission {
              range_text(0, capacity);
     if (count_ < 2) return {};
     if (2 * tile + 1 >= plan_.reduce_final_map.size())
-      return "reduce_final_map has only " + std::to_string(plan_.reduce_final_map.size() / 2) +
-             " rows";
+      return say("reduce_final_map has only ", plan_.reduce_final_map.size() / 2, " rows");
     q_ = {plan_.reduce_final_map[2 * tile], plan_.reduce_final_map[2 * tile + 1]};
     if (q_.begin < 0 || q_.end < q_.begin || q_.end > works_.rows())
       return "query rows " + range_text(q_.begin, q_.end) + " are not in " +
@@ -45,12 +45,12 @@ class TileAdmission {
 
   [[nodiscard]] std::string check_rows() const {
     const auto written = [](std::int64_t row, const std::string& by) {
-      return "output row " + std::to_string(row) + " is already written by " + by;
+      return say("output row ", row, " is already written by ", by);
     };
     for (std::int64_t row = q_.begin; row < q_.end; ++row) {
-      if (works_.owner(row) >= 0) return written(row, "work " + std::to_string(works_.owner(row)));
+      if (works_.owner(row) >= 0) return written(row, say("work ", works_.owner(row)));
       const std::int64_t other = tile_of_[static_cast<std::size_t>(row)];
-      if (other >= 0) return written(row, "reduce tile " + std::to_string(other));
+      if (other >= 0) return written(row, say("reduce tile ", other));
     }
     return {};
   }

@@ -4,12 +4,14 @@
 #include <array>
 #include <bit>
 
+#include "core/say.hpp"
+
 namespace mla::hip {
 
 using plan::WorkItem;
 
 std::string range_text(std::int64_t begin, std::int64_t end) {
-  return "[" + std::to_string(begin) + ", " + std::to_string(end) + ")";
+  return say("[", begin, ", ", end, ")");
 }
 
 WorkAdmission::WorkAdmission(const AdmissionInput& input, std::int64_t partial_rows, Admission& out)
@@ -19,9 +21,7 @@ WorkAdmission::WorkAdmission(const AdmissionInput& input, std::int64_t partial_r
       partial_owner_(static_cast<std::size_t>(partial_rows), -1) {}
 
 void WorkAdmission::fault(std::int64_t work, std::int64_t slot, const std::string& what) {
-  out_.faults.push_back(
-      {"work " + std::to_string(work) + " of slot " + std::to_string(slot) + ": " + what, work,
-       slot});
+  out_.faults.push_back({say("work ", work, " of slot ", slot, ": ", what), work, slot});
 }
 
 void WorkAdmission::admit_work(std::int64_t work, std::int64_t slot) {
@@ -29,22 +29,19 @@ void WorkAdmission::admit_work(std::int64_t work, std::int64_t slot) {
   const WorkItem item = md.plan->work(work);
   const std::int64_t folded = md.requests().count() * input_.fold;
   if (item.batch < 0 || item.batch >= folded)
-    return fault(work, slot,
-                 "request " + std::to_string(item.batch) + " is not in " + range_text(0, folded));
+    return fault(work, slot, say("request ", item.batch, " is not in ", range_text(0, folded)));
   if (item.partial_row < -1)
-    return fault(work, slot,
-                 "partial row " + std::to_string(item.partial_row) + " is neither -1 nor a row");
+    return fault(work, slot, say("partial row ", item.partial_row, " is neither -1 nor a row"));
   if (item.kv_end < item.kv_begin)
     fault(work, slot,
-          "its pages end at " + std::to_string(item.kv_end) + ", before they begin at " +
-              std::to_string(item.kv_begin));
+          say("its pages end at ", item.kv_end, ", before they begin at ", item.kv_begin));
   const std::int64_t request = item.batch / input_.fold;
   const std::int64_t page_size = md.shape.page_size;
   const std::int64_t last = md.last_page_len[static_cast<std::size_t>(request)];
   if (last < 1 || last > page_size)
-    return fault(work, slot,
-                 "last page length " + std::to_string(last) + " of request " +
-                     std::to_string(request) + " is not in [1, " + std::to_string(page_size) + "]");
+    return fault(
+        work, slot,
+        say("last page length ", last, " of request ", request, " is not in [1, ", page_size, "]"));
   const std::int64_t pages = std::max<std::int64_t>(std::int64_t{item.kv_end} - item.kv_begin, 0);
   const bool whole_last = item.kv_offset != 0 || pages == 0;
   const std::int64_t keys = pages * page_size - (whole_last ? 0 : page_size - last);
@@ -65,12 +62,11 @@ void WorkAdmission::admit_request(std::int64_t request) {
   const auto r = static_cast<std::size_t>(request);
   const std::int64_t pages = std::int64_t{md.kv_indptr[r + 1]} - md.kv_indptr[r];
   const std::int64_t last = md.last_page_len[r];
-  const std::string who = "request " + std::to_string(request) + ": ";
-  if (pages < 0) return out_.faults.push_back({who + std::to_string(pages) + " pages", -1, -1});
+  const std::string who = say("request ", request, ": ");
+  if (pages < 0) return out_.faults.push_back({say(who, pages, " pages"), -1, -1});
   if (last < 1 || last > shape.page_size)
-    return out_.faults.push_back({who + "last page length " + std::to_string(last) +
-                                      " is not in [1, " + std::to_string(shape.page_size) + "]",
-                                  -1, -1});
+    return out_.faults.push_back(
+        {say(who, "last page length ", last, " is not in [1, ", shape.page_size, "]"), -1, -1});
   const std::int64_t keys = pages == 0 ? 0 : (pages - 1) * shape.page_size + last;
   const std::int64_t q_begin = md.qo_indptr[r];
   for (std::int64_t z = 0; z < shape.kv_splits && keys > z * shape.split_granularity; ++z)
@@ -113,9 +109,8 @@ std::string WorkAdmission::check_keys(const Piece& p) const {
       const std::int64_t page = md.kv_indices[static_cast<std::size_t>(entry)];
       const std::int64_t slot = page * page_size + at % page_size;
       if (slot < input_.cache.first_slot || slot >= backed_end)
-        return "entry " + std::to_string(entry) + " of kv_indices leads to cache slot " +
-               std::to_string(slot) + ", which is not in " +
-               range_text(input_.cache.first_slot, backed_end);
+        return say("entry ", entry, " of kv_indices leads to cache slot ", slot,
+                   ", which is not in ", range_text(input_.cache.first_slot, backed_end));
     }
   }
   return {};
@@ -129,8 +124,8 @@ std::string WorkAdmission::claim(const Piece& p) {
   };
   for (std::int64_t row = p.q.begin; row < p.q.end; ++row)
     if (owners[index(row)] >= 0)
-      return (direct ? "output row " : "partial row ") + std::to_string(index(row)) +
-             " is already written by work " + std::to_string(owners[index(row)]);
+      return say(direct ? "output row " : "partial row ", index(row),
+                 " is already written by work ", owners[index(row)]);
   for (std::int64_t row = p.q.begin; row < p.q.end; ++row) owners[index(row)] = p.work;
   return {};
 }

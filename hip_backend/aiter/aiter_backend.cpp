@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/engine/launch.hpp"
+#include "core/say.hpp"
 #include "hip_backend/decode/decode_execution.hpp"
 #include "hip_backend/kernels/code_objects.hpp"
 
@@ -54,16 +55,15 @@ class AiterBackend final : public Backend {
 Support AiterBackend::supports(const ResolvedShape& shape) const {
   const DeviceProperties& device = device_->properties();
   if (device.arch != mla::name(shape.arch))
-    return {false, "a case of " + std::string(mla::name(shape.arch)) + " does not run on device " +
-                       device.label + ", whose architecture is '" + device.arch + "'"};
+    return {false, say("a case of ", mla::name(shape.arch), " does not run on device ",
+                       device.label, ", whose architecture is '", device.arch, "'")};
   if (code_object(device.arch, "reduce").empty())
-    return {false, "this build has no reduce kernel for " + device.arch + ": " +
-                       std::string(build_notes())};
+    return {false, say("this build has no reduce kernel for ", device.arch, ": ", build_notes())};
   if (options_.as_planned && !device.guards_memory)
     return {false, "device " + device.label + " does not guard its memory from an unchecked plan"};
   if (Support common = common_support(shape); !common.ok) return common;
   if (!is_power_of_two(shape.page_size))
-    return {false, "page size " + std::to_string(shape.page_size) + " is not a power of two"};
+    return {false, say("page size ", shape.page_size, " is not a power of two")};
   const auto selection = select_for(*installation_, shape, options_);
   if (!selection) return {false, selection.error().message};
   return {true, {}};

@@ -4,6 +4,8 @@
 #include <fstream>
 #include <utility>
 
+#include "core/say.hpp"
+
 namespace mla::hip::aiter {
 namespace {
 
@@ -21,9 +23,7 @@ Result<std::vector<std::byte>> read_file(const std::string& path, std::uintmax_t
   if (!fs::is_regular_file(path, why)) return fault("there is no file " + path);
   const std::uintmax_t size = fs::file_size(path, why);
   if (why) return fault(path + ": " + why.message());
-  if (size > largest)
-    return fault(path + " has " + std::to_string(size) + " bytes, more than " +
-                 std::to_string(largest));
+  if (size > largest) return fault(say(path, " has ", size, " bytes, more than ", largest));
   std::vector<std::byte> bytes(static_cast<std::size_t>(size));
   std::ifstream file(path, std::ios::binary);
   file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size));

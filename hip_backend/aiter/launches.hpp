@@ -1,7 +1,6 @@
 // The launches of one decode step: kernargs and grids, from addresses and shape alone.
 //
 // Private to the adapter. Sources: asm_mla.cu and aiter/mla.py of the snapshot (aiter.md 4, 6).
-// Fails: never.
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <optional>
 
+#include "core/say.hpp"
+
 namespace mla::hip::aiter {
 namespace {
 
@@ -67,8 +69,7 @@ class Parser {
       const std::string_view line = take_line(text_);
       ++line_;
       if (line.empty()) continue;
-      if (rows.size() == kMostRows)
-        return error("more than " + std::to_string(kMostRows) + " rows");
+      if (rows.size() == kMostRows) return error(say("more than ", kMostRows, " rows"));
       ManifestRow row;
       if (Status bad = read_row(line, row)) return *bad;
       rows.push_back(std::move(row));
@@ -79,11 +80,11 @@ class Parser {
 
  private:
   [[nodiscard]] Error error(const std::string& what) const {
-    return {ErrorCode::usage, source_ + ", line " + std::to_string(line_) + ": " + what, ""};
+    return {ErrorCode::usage, say(source_, ", line ", line_, ": ", what), ""};
   }
   [[nodiscard]] Error bad_value(Column column, std::string_view value,
                                 const std::string& expected) const {
-    return error(std::string(kNames[column]) + " is " + shown(value) + ", not " + expected);
+    return error(say(kNames[column], " is ", shown(value), ", not ", expected));
   }
 
   Status read_header() {
@@ -101,17 +102,15 @@ class Parser {
     }
     width_ = cells.size();
     for (std::size_t c = 0; c < kColumns; ++c)
-      if (!at_[c] && c != kCprr) return error("has no column '" + std::string(kNames[c]) + "'");
+      if (!at_[c] && c != kCprr) return error(say("has no column '", kNames[c], "'"));
     return std::nullopt;
   }
 
   Status read_row(std::string_view line, ManifestRow& row) {
-    if (line.size() > kLongestLine)
-      return error("is longer than " + std::to_string(kLongestLine) + " bytes");
+    if (line.size() > kLongestLine) return error(say("is longer than ", kLongestLine, " bytes"));
     cells_ = split(line);
     if (cells_.size() != width_)
-      return error("has " + std::to_string(cells_.size()) + " values, the header " +
-                   std::to_string(width_));
+      return error(say("has ", cells_.size(), " values, the header ", width_));
     row.line = line_;
     RowKey& k = row.key;
     if (Status bad = read_type(kQ, k.q)) return bad;
@@ -140,9 +139,7 @@ class Parser {
     if (bad == std::errc{} && end == text.data() + text.size() && to >= least &&
         to <= kLargestCount)
       return std::nullopt;
-    return bad_value(
-        column, text,
-        "a number from " + std::to_string(least) + " to " + std::to_string(kLargestCount));
+    return bad_value(column, text, say("a number from ", least, " to ", kLargestCount));
   }
   Status read_flag(Column column, bool& to) const {
     const std::string_view text = cell(column);
@@ -195,11 +192,10 @@ ElementType element_type(Dtype dtype) {
 }
 
 std::string text_of(const RowKey& key) {
-  return std::string(key.prefill ? "prefill " : "decode ") + std::string(name(key.q)) + "/" +
-         std::string(name(key.kv)) + ", " + std::to_string(key.heads) + " heads, qSeqLen " +
-         std::to_string(key.qo_len) + (key.persistent ? ", persistent" : ", not persistent") +
-         (key.causal ? ", causal" : ", not causal") + (key.lse ? ", lse" : "") +
-         (key.cprr ? ", cprr" : "");
+  return say(key.prefill ? "prefill " : "decode ", name(key.q), "/", name(key.kv), ", ", key.heads,
+             " heads, qSeqLen ", key.qo_len, key.persistent ? ", persistent" : ", not persistent",
+             key.causal ? ", causal" : ", not causal", key.lse ? ", lse" : "",
+             key.cprr ? ", cprr" : "");
 }
 
 Result<Manifest> parse_manifest(std::string_view text, const std::string& source) {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <string>
 
+#include "core/say.hpp"
 #include "core/units.hpp"
 #include "hip_backend/aiter/kernargs.hpp"
 #include "hip_backend/aiter/selection.hpp"
@@ -32,7 +33,7 @@ Result<Found> find(Installation& installation, Arch arch, ElementType type, std:
   const Manifest* manifest = installation.manifest(arch);
   if (manifest == nullptr)
     return Error{ErrorCode::unsupported,
-                 "the AITER directory has no manifest for " + std::string(mla::name(arch)), ""};
+                 say("the AITER directory has no manifest for ", mla::name(arch)), ""};
   auto row = select_prefill(*manifest, type, heads, persistent, causal);
   if (!row) return row.error();
   const auto code = installation.code(arch, row->file);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "core/say.hpp"
+
 namespace mla::hip::aiter {
 namespace {
 
@@ -105,10 +107,9 @@ void gather_gfx950(Dispatch& d) {
 }
 
 std::string shape_text(const DecodeQuery& query) {
-  return std::to_string(query.heads) + " heads, " + std::to_string(query.qo_len) + " query rows, " +
-         std::string(name(query.q)) + "/" + std::string(name(query.kv)) + " on " +
-         std::string(mla::name(query.arch)) +
-         (query.persistent ? ", with a plan" : ", without a plan");
+  return say(query.heads, " heads, ", query.qo_len, " query rows, ", name(query.q), "/",
+             name(query.kv), " on ", mla::name(query.arch),
+             query.persistent ? ", with a plan" : ", without a plan");
 }
 
 // All rows of the key in the order of the file, or why there are none.

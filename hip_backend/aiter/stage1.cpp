@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/numeric/bf16.hpp"
+#include "core/say.hpp"
 #include "hip_backend/aiter/launches.hpp"
 #include "hip_backend/device/resources.hpp"
 
@@ -266,8 +267,7 @@ Result<Selection> select_for(const Installation& installation, const ResolvedSha
   const Manifest* manifest = installation.manifest(shape.arch);
   if (manifest == nullptr)
     return Error{ErrorCode::unsupported,
-                 "the AITER directory has no manifest for " + std::string(mla::name(shape.arch)),
-                 ""};
+                 say("the AITER directory has no manifest for ", mla::name(shape.arch)), ""};
   const DecodeQuery query = {.arch = shape.arch,
                              .q = element_type(shape.dtype.q),
                              .kv = element_type(shape.dtype.kv),

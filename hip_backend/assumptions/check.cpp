@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "core/say.hpp"
 #include "hip_backend/assumptions/tables.hpp"
 #include "hip_backend/device/kernel_launch.hpp"
 
@@ -67,9 +68,8 @@ std::string difference(const Assumption& assumption, Arch arch, const LaneWords&
       const bool same =
           assumption.compare == Assumption::Compare::bits ? x == y : within_one_ulp(x, y);
       if (!same)
-        return "result " + std::to_string(k) + " of lane " + std::to_string(lane) + " is " +
-               hex(y) + ", assumed is " + hex(x) + "; the lane's first input is " +
-               hex(word(in, lane, 0));
+        return say("result ", k, " of lane ", lane, " is ", hex(y), ", assumed is ", hex(x),
+                   "; the lane's first input is ", hex(word(in, lane, 0)));
     }
   }
   return {};
@@ -85,7 +85,7 @@ Result<std::vector<AssumptionResult>> test_assumptions(Device& device) {
                  p.label + " is " + p.arch + "; the assumptions are about gfx942 and gfx950", ""};
   if (code_object(p.arch, "assumptions").empty())
     return Error{ErrorCode::unsupported,
-                 "this build has no code for " + p.arch + ": " + std::string(build_notes()), ""};
+                 say("this build has no code for ", p.arch, ": ", build_notes()), ""};
   std::vector<AssumptionResult> results;
   for (const Assumption& a : testable_assumptions()) {
     if (*arch == Arch::gfx942 && !a.on_gfx942) {

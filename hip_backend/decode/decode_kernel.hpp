@@ -1,6 +1,6 @@
 // Which of this project's stage-1 kernels a launch takes, and its grid. Private to the HIP backend.
 //
-// `packed_rows`: rows times heads of the longest work. `workgroups`: along x. Fails: never.
+// `packed_rows`: rows times heads of the longest work. `workgroups`: along x.
 #pragma once
 
 #include <string>

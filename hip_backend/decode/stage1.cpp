@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "core/say.hpp"
 #include "core/units.hpp"
 #include "hip_backend/decode/decode_kernel.hpp"
 #include "hip_backend/decode/stage1.hpp"
@@ -71,8 +72,7 @@ DecodeKernel decode_kernel(const DeviceProperties& device, DtypePair dtype,
   const std::int64_t groups =
       std::clamp<std::int64_t>(ceil_div(packed_rows, chosen.rows), 1, kMostRowGroups);
   return {
-      .name = "decode_" + std::string(name(dtype.q)) + "_" + std::string(name(dtype.kv)) + "_r" +
-              std::to_string(chosen.rows),
+      .name = say("decode_", name(dtype.q), "_", name(dtype.kv), "_r", chosen.rows),
       .size = {.grid_x = static_cast<std::uint32_t>(workgroups),
                .grid_y = static_cast<std::uint32_t>(groups),
                .threads = static_cast<std::uint32_t>(chosen.threads),

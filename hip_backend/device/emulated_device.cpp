@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/say.hpp"
 #include "hip_backend/kernels/code_objects.hpp"
 
 namespace mla::hip {
@@ -19,7 +20,7 @@ namespace {
 class EmulatedDevice final : public Device {
  public:
   EmulatedDevice(Arch arch, const EmulatedOptions& options) : arch_(arch), options_(options) {
-    properties_.label = "emulated:" + std::string(name(arch));
+    properties_.label = say("emulated:", name(arch));
     properties_.model = "instruction set emulator";
     properties_.arch = name(arch);
     properties_.driver = "none";
@@ -129,7 +130,7 @@ class EmulatedDevice final : public Device {
     const auto ranges = memory_.ranges();
     if (bytes == 0) return std::nullopt;
     if (gfx::find_range(*ranges, at, static_cast<std::uint64_t>(bytes)) == nullptr)
-      return error("no memory of " + std::to_string(bytes) + " bytes at " + std::to_string(at));
+      return error(say("no memory of ", bytes, " bytes at ", at));
     access();
     return std::nullopt;
   }
@@ -163,7 +164,7 @@ Result<KernelHandle> EmulatedDevice::find_kernel(std::span<const std::byte> code
     if (!fits) return error("the code object is for another architecture");
     object = objects_.emplace(code_object.data(), std::move(*loaded)).first;
   }
-  if (object->second.kernel(name) == nullptr) return error("no kernel " + std::string(name));
+  if (object->second.kernel(name) == nullptr) return error(say("no kernel ", name));
   kernels_.push_back({&object->second, std::string(name), is_built_in(code_object)});
   return KernelHandle{kernels_.size()};
 }

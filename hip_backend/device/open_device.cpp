@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/say.hpp"
 #include "hip_backend/device/null_device.hpp"
 #include "hip_backend/device/runtime_device.hpp"
 
@@ -46,9 +47,9 @@ Result<std::unique_ptr<Device>> open_device(std::string_view name,
   if (ordinal >= 0 && kind == "nvidia") return open_with(load_nvidia_runtime(), ordinal);
   return Error{
       ErrorCode::usage,
-      "device '" + std::string(name) +
+      say("device '", name,
           "' is unknown: it is auto, null, hip:<number>, nvidia:<number>, emulated:gfx942 or "
-          "emulated:gfx950",
+          "emulated:gfx950"),
       ""};
 }
 

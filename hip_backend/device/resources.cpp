@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/say.hpp"
 #include "core/units.hpp"
 
 namespace mla::hip {
@@ -33,7 +34,7 @@ Result<Buffer> Buffer::make(Device& device, std::string name, std::int64_t bytes
   const Result<Address> memory = device.allocate(kCanaryBytes + buffer.bytes_ + behind_bytes);
   if (!memory) {
     Error error = memory.error();
-    error.message = buffer.name_ + ", " + std::to_string(bytes) + " bytes: " + error.message;
+    error.message = say(buffer.name_, ", ", bytes, " bytes: ", error.message);
     return error;
   }
   buffer.memory_ = Owned<Address>(device, *memory);

@@ -5,6 +5,8 @@
 #include <initializer_list>
 #include <utility>
 
+#include "core/say.hpp"
+
 namespace mla::hip {
 namespace {
 
@@ -22,7 +24,7 @@ Result<Library> open_first(std::initializer_list<const char*> names, const std::
   std::string tried;
   for (const char* name : names) {
     if (void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return Library{handle, name};
-    tried += (tried.empty() ? "" : ", ") + std::string(name);
+    tried += say(tried.empty() ? "" : ", ", name);
   }
   return missing("no " + what + ": none of " + tried + " can be loaded");
 }

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/say.hpp"
+
 namespace mla::hip {
 namespace {
 
@@ -127,8 +129,8 @@ class RuntimeDevice final : public Device {
     if (api_.error_text != nullptr) text = api_.error_text(error);
     if (api_.error_text_of != nullptr) api_.error_text_of(error, &text);
     return Error{ErrorCode::fault,
-                 properties_.label + " could not " + what + ": error " + std::to_string(error) +
-                     (text == nullptr ? "" : ", " + std::string(text)),
+                 say(properties_.label, " could not ", what, ": error ", error,
+                     text == nullptr ? "" : say(", ", text)),
                  ""};
   }
   Status attach();
@@ -159,7 +161,7 @@ std::string RuntimeDevice::architecture() const {
     int minor = 0;
     api_.device_attribute(&major, kMajor, ordinal_);
     api_.device_attribute(&minor, kMinor, ordinal_);
-    return "sm_" + std::to_string(10 * major + minor);
+    return say("sm_", 10 * major + minor);
   }
   std::vector<char> raw(8192, '\0');
   if (api_.device_properties(raw.data(), ordinal_) != 0) return "";
@@ -193,21 +195,19 @@ Status RuntimeDevice::read_properties() {
   if (Status bad = check(api_.driver_version(&version), "say its version")) return bad;
   properties_.compute_units = units;
   properties_.lds_bytes = lds;
-  properties_.driver = api_.library + " " + std::to_string(version);
+  properties_.driver = say(api_.library, " ", version);
   return std::nullopt;
 }
 
 Status RuntimeDevice::open() {
-  properties_.label =
-      (api_.platform == Platform::amd ? "hip:" : "nvidia:") + std::to_string(ordinal_);
+  properties_.label = say(api_.platform == Platform::amd ? "hip:" : "nvidia:", ordinal_);
   int count = 0;
   // Without a driver or a GPU both calls give some error number; all of them mean the same here.
   const bool works = api_.init(0) == 0 && api_.device_count(&count) == 0;
   if (!works || count == 0)
     return Error{ErrorCode::fault, "no device: " + api_.library + " finds none", ""};
   if (ordinal_ < 0 || ordinal_ >= count)
-    return Error{ErrorCode::fault,
-                 "no device " + properties_.label + ": there are " + std::to_string(count), ""};
+    return Error{ErrorCode::fault, say("no device ", properties_.label, ": there are ", count), ""};
   if (Status bad = attach()) return bad;
   return read_properties();
 }

@@ -2,7 +2,7 @@
 //
 // The bytes are embedded in the library and live as long as the program. Units are named after the
 // files of kernels/: "decode", "reduce", "expand", "planner", "prefill"; for AMD "assumptions" too.
-// Fails: never; what was not built is absent.
+// What was not built is absent.
 #pragma once
 
 #include <cstddef>

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/plan/v12_common.hpp"
+#include "core/say.hpp"
 #include "hip_backend/device/kernel_launch.hpp"
 #include "hip_backend/kernels/arguments.hpp"
 
@@ -40,9 +41,8 @@ PlanArguments decided(const plan::PlanInput& input, const PlanShape& shape) {
 Result<plan::Plan> plan_on_device(Device& device, const plan::PlanInput& input,
                                   const PlanShape& shape, const plan::BufferSizes& sizes) {
   if (input.topk >= 0)
-    return Error{
-        ErrorCode::unsupported,
-        "topk is " + std::to_string(input.topk) + ": the device planner has no sparse form", ""};
+    return Error{ErrorCode::unsupported,
+                 say("topk is ", input.topk, ": the device planner has no sparse form"), ""};
   PlanArguments a = decided(input, shape);
   a.reduce_indptr_size = static_cast<int>(sizes.reduce_indptr);
   KernelLaunch launch(device);

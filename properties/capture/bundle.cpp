@@ -6,6 +6,7 @@
 #include "core/io/checksum.hpp"
 #include "core/io/npy.hpp"
 #include "core/plan/plan.hpp"
+#include "core/say.hpp"
 #include "properties/capture/captured_step.hpp"
 #include "properties/capture/parse_json.hpp"
 #include "properties/capture/safetensors.hpp"
@@ -64,7 +65,7 @@ Result<ordered_json> parse_manifest(const std::string& path, const std::string& 
   if (!manifest) return bad(path, "its manifest " + manifest.error().message);
   if (!manifest->is_object()) return bad(path, "its manifest is not a JSON object");
   if (manifest->value("format", ordered_json()) != kFormat)
-    return bad(path, std::string("its manifest is not of the format '") + kFormat + "'");
+    return bad(path, say("its manifest is not of the format '", kFormat, "'"));
   return manifest;
 }
 

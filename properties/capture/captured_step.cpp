@@ -6,6 +6,7 @@
 
 #include "core/engine/launch.hpp"
 #include "core/paging/pages.hpp"
+#include "core/say.hpp"
 #include "properties/capture/json_fields.hpp"
 #include "properties/capture/planner_call.hpp"
 #include "properties/generate/tensors.hpp"
@@ -32,13 +33,12 @@ struct Expected {
 Result<std::vector<std::byte>> tensor(const Bundle& bundle, const char* key, const Expected& e) {
   const auto found = bundle.arrays.find(key);
   if (found == bundle.arrays.end())
-    return bad("array '" + std::string(key) + "' is missing: the step was dumped without tensors");
+    return bad(say("array '", key, "' is missing: the step was dumped without tensors"));
   const io::RawArray& array = found->second;
   if (array.width != e.width || (array.kind == io::ElementKind::floating) != e.floating)
-    return bad("array '" + std::string(key) + "' has elements of " +
-               std::to_string(8 * array.width) + " bits" +
-               (array.kind == io::ElementKind::floating ? " (IEEE floats)" : "") + ", not of " +
-               std::to_string(8 * e.width));
+    return bad(say("array '", key, "' has elements of ", 8 * array.width, " bits",
+                   array.kind == io::ElementKind::floating ? " (IEEE floats)" : "", ", not of ",
+                   8 * e.width));
   const std::int64_t elements = std::ssize(array.bytes) / e.width;
   const bool whole_rows = e.row > 0 && elements % e.row == 0 &&
                           (array.shape.size() < 2 || array.shape[0] == elements / e.row);
@@ -46,16 +46,16 @@ Result<std::vector<std::byte>> tensor(const Bundle& bundle, const char* key, con
     return std::vector<std::byte>(array.bytes.begin(),
                                   array.bytes.begin() + e.rows * e.row * e.width);
   if (elements != e.rows * e.row)
-    return bad("array '" + std::string(key) + "' has " + std::to_string(elements) +
-               " elements, not " + std::to_string(e.rows) + " rows of " + std::to_string(e.row));
+    return bad(
+        say("array '", key, "' has ", elements, " elements, not ", e.rows, " rows of ", e.row));
   return array.bytes;
 }
 
 Result<std::vector<std::int64_t>> integers(const Bundle& bundle, const char* key) {
   const auto found = bundle.arrays.find(key);
-  if (found == bundle.arrays.end()) return bad("array '" + std::string(key) + "' is missing");
+  if (found == bundle.arrays.end()) return bad(say("array '", key, "' is missing"));
   auto values = io::integers_of(found->second);
-  if (!values) return bad("array '" + std::string(key) + "' is " + values.error().message);
+  if (!values) return bad(say("array '", key, "' is ", values.error().message));
   return values;
 }
 
@@ -95,17 +95,16 @@ Status relabel(const Bundle& bundle, const PlannerCall& call, std::int64_t& dump
   std::map<std::int64_t, std::int32_t> place;
   for (const std::int64_t page : *pages)
     if (!place.emplace(page, static_cast<std::int32_t>(place.size())).second)
-      return bad("page " + std::to_string(page) + " stands twice in 'kv_cache_pages'");
+      return bad(say("page ", page, " stands twice in 'kv_cache_pages'"));
   const std::int64_t live = call.kv_indptr.back();
   if (std::ssize(*indices) < live)
-    return bad("'kv_indices' has " + std::to_string(indices->size()) +
-               " entries, seqlens_kv_indptr asks for " + std::to_string(live));
+    return bad(
+        say("'kv_indices' has ", indices->size(), " entries, seqlens_kv_indptr asks for ", live));
   for (std::int64_t i = 0; i < std::ssize(*indices); ++i) {
     const auto found = place.find((*indices)[static_cast<std::size_t>(i)]);
     if (found == place.end() && i < live)
-      return bad("the capture is incomplete: page " +
-                 std::to_string((*indices)[static_cast<std::size_t>(i)]) + ", entry " +
-                 std::to_string(i) + " of 'kv_indices', is not in 'kv_cache_pages'");
+      return bad(say("the capture is incomplete: page ", (*indices)[static_cast<std::size_t>(i)],
+                     ", entry ", i, " of 'kv_indices', is not in 'kv_cache_pages'"));
     step.lists.kv_indices.push_back(found == place.end() ? -1 : found->second);
   }
   Batch& batch = step.batch;
@@ -126,21 +125,20 @@ Result<ResolvedShape> shape_of(const CapturedStep& step, bool has_plan) {
   if (!shape) return shape.error();
   const Route route = has_plan ? Route::persistent : Route::split;
   if (shape->route != route)
-    return Error{ErrorCode::unsupported,
-                 std::string(has_plan ? "the bundle has a plan" : "the bundle has no plan") +
-                     ", but this shape takes route " + std::string(name(shape->route)) + ": " +
-                     shape->route_reason,
-                 ""};
+    return Error{
+        ErrorCode::unsupported,
+        say(has_plan ? "the bundle has a plan" : "the bundle has no plan",
+            ", but this shape takes route ", name(shape->route), ": ", shape->route_reason),
+        ""};
   if (shape->heads.kernel != shape->heads.model)
     return Error{ErrorCode::unsupported,
-                 std::to_string(step.spec.heads) + " heads are padded to " +
-                     std::to_string(shape->heads.kernel.count()) +
-                     " before the kernel sees them: dump the padded call",
+                 say(step.spec.heads, " heads are padded to ", shape->heads.kernel.count(),
+                     " before the kernel sees them: dump the padded call"),
                  ""};
   if (shape->leading_rows > 0)
     return Error{ErrorCode::unsupported,
-                 "requests are raised to " + std::to_string(shape->max_qo_len) +
-                     " rows before the kernel sees them: dump the raised call",
+                 say("requests are raised to ", shape->max_qo_len,
+                     " rows before the kernel sees them: dump the raised call"),
                  ""};
   return shape;
 }

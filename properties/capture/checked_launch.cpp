@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "core/say.hpp"
 #include "properties/capture/diagnose.hpp"
 #include "properties/capture/json_fields.hpp"
 
@@ -20,7 +21,7 @@ constexpr std::size_t kShown = 4;
 constexpr std::array kLists = {"seqlens_qo_indptr", "seqlens_kv_indptr", "kv_last_page_lens"};
 
 std::string launch_key(std::string_view key) {
-  return std::string(kPrefix) + std::string(key);
+  return say(kPrefix, key);
 }
 
 void add(LaunchChanges& out, const std::string& sentence) {
@@ -35,8 +36,8 @@ void compare(std::span<const std::int32_t> planned, std::span<const std::int32_t
   for (std::int64_t i = 0; i < live; ++i) {
     const auto at = static_cast<std::size_t>(i);
     if (planned[at] != plan::kPoison && planned[at] != found[at])
-      add(out, name(i) + " was planned as " + std::to_string(planned[at]) + " and is " +
-                   std::to_string(found[at]) + " at the launch");
+      add(out,
+          say(name(i), " was planned as ", planned[at], " and is ", found[at], " at the launch"));
   }
 }
 
@@ -50,13 +51,11 @@ void compare_lists(const PlannerCall& call, Fields& fields, LaunchChanges& out) 
     const std::vector<std::int32_t> found = fields.words(key.c_str());
     const std::int64_t live = std::ssize(*planned[k]);
     if (std::ssize(found) < live)
-      out.violations.push_back(std::string(kLists[k]) + " has " + std::to_string(found.size()) +
-                               " entries at the launch, the planned batch has " +
-                               std::to_string(live));
+      out.violations.push_back(say(kLists[k], " has ", found.size(),
+                                   " entries at the launch, the planned batch has ", live));
     else
       compare(
-          *planned[k], found, live,
-          [&](std::int64_t i) { return std::string(kLists[k]) + "[" + std::to_string(i) + "]"; },
+          *planned[k], found, live, [&](std::int64_t i) { return say(kLists[k], "[", i, "]"); },
           out);
   }
 }
@@ -170,8 +169,7 @@ Result<LaunchChanges> launch_changes(const PlannerCall& call, const json& object
   const std::int64_t planned_rows = call.input.key.max_qo_len;
   const std::int64_t rows = fields.number_or("launch_max_seqlen_q", planned_rows);
   if (planned_rows > 0 && rows != planned_rows)
-    add(out, "max_seqlen_qo was planned as " + std::to_string(planned_rows) +
-                 " and the kernel gets " + std::to_string(rows));
+    add(out, say("max_seqlen_qo was planned as ", planned_rows, " and the kernel gets ", rows));
   compare_lists(call, fields, out);
   if (!fields.error().empty()) return Error{ErrorCode::usage, fields.error(), ""};
   if (has_plan(object)) {

@@ -6,6 +6,7 @@
 
 #include "core/arch.hpp"
 #include "core/paging/pages.hpp"
+#include "core/say.hpp"
 #include "properties/capture/json_fields.hpp"
 
 namespace mla::cli {
@@ -23,7 +24,7 @@ class First {
   void add(const std::string& sentence) {
     if (count_++ == 0) first_ = sentence;
   }
-  void say(Sentences& out) const {
+  void put(Sentences& out) const {
     if (count_ > 0)
       out.push_back(first_ + (count_ > 1 ? " (and " + number(count_ - 1) + " more)" : ""));
   }
@@ -60,7 +61,7 @@ void check_lengths(const PlannerCall& call, Sentences& out) {
       outside.add("kv_last_page_lens of request " + number(static_cast<std::int64_t>(r)) + " is " +
                   number(call.last_page_len[r]) + " with pages of " + number(in.page_size));
   }
-  for (const First& first : {other, more, outside}) first.say(out);
+  for (const First& first : {other, more, outside}) first.put(out);
 }
 
 // A live entry of kv_indices: page number `place` of a request.
@@ -134,9 +135,9 @@ void check_sharing(const PlannerCall& call, const Pool& pool, std::vector<Entry>
                     number(e.page) + ", which requests " + number(a.request) + " and " +
                     number(b.request) + " share");
   }
-  twice.say(out.violations);
-  shared.say(may_share ? out.notes : out.violations);
-  if (may_share) written.say(out.notes);
+  twice.put(out.violations);
+  shared.put(may_share ? out.notes : out.violations);
+  if (may_share) written.put(out.notes);
 }
 
 void check_pages(const PlannerCall& call, const Pool& pool,
@@ -153,7 +154,7 @@ void check_pages(const PlannerCall& call, const Pool& pool,
     if (const std::string why = impossible_id(call.input, pool, e.page); !why.empty())
       impossible.add("page " + number(e.place) + " of request " + number(e.request) + " is " +
                      number(e.page) + " in kv_indices, " + why);
-  impossible.say(out.violations);
+  impossible.put(out.violations);
   if (out.violations.empty()) check_sharing(call, pool, entries, out);
 }
 
@@ -161,12 +162,12 @@ void check_pages(const PlannerCall& call, const Pool& pool,
 
 void check_indptr(const char* key, const std::vector<std::int32_t>& list, Sentences& out) {
   if (list.empty() || list[0] != 0)
-    out.push_back(std::string(key) + (list.empty() ? " is empty" : " does not start at 0"));
+    out.push_back(say(key, list.empty() ? " is empty" : " does not start at 0"));
   for (std::size_t i = 1; i < list.size(); ++i)
     if (list[i] < list[i - 1])
-      out.push_back(std::string(key) + " runs backwards at request " +
-                    number(static_cast<std::int64_t>(i) - 1) + ": " + number(list[i - 1]) + " to " +
-                    number(list[i]));
+      out.push_back(say(key, " runs backwards at request ",
+                        number(static_cast<std::int64_t>(i) - 1), ": ", number(list[i - 1]), " to ",
+                        number(list[i])));
 }
 
 Result<ListFindings> check_lists(const PlannerCall& call, const nlohmann::json& object) {

@@ -1,5 +1,6 @@
 #include "properties/capture/checked_plan.hpp"
 
+#include "core/say.hpp"
 #include "core/shape/kernel_table.hpp"
 #include "properties/capture/checked_launch.hpp"
 #include "properties/capture/checked_lists.hpp"
@@ -32,8 +33,8 @@ namespace {
 Result<PlanAnswer> check_planned(const nlohmann::json& object, std::size_t place) {
   PlanAnswer answer;
   const auto given = object.find("name");
-  answer.name = given != object.end() && given->is_string() ? given->get<std::string>()
-                                                            : "plan " + std::to_string(place);
+  answer.name =
+      given != object.end() && given->is_string() ? given->get<std::string>() : say("plan ", place);
   const std::string format = object.value("format", nlohmann::json()).is_string()
                                  ? object["format"].get<std::string>()
                                  : std::string();
@@ -79,7 +80,7 @@ std::string joined(const LaunchChanges& changes) {
   std::string out;
   for (const std::string& sentence : changes.first) out += (out.empty() ? "" : "; ") + sentence;
   const auto more = changes.count - std::ssize(changes.first);
-  return out + (more > 0 ? "; and " + std::to_string(more) + " more" : "");
+  return out + (more > 0 ? say("; and ", more, " more") : "");
 }
 
 // Adds what the kernel found. A change that leaves a valid plan is worth a note; the buffers of a

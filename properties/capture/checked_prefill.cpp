@@ -4,6 +4,7 @@
 
 #include "core/plan/ps_check.hpp"
 #include "core/plan/ps_prefill.hpp"
+#include "core/say.hpp"
 #include "properties/capture/checked_lists.hpp"
 #include "properties/capture/diagnose.hpp"
 #include "properties/capture/json_fields.hpp"
@@ -42,7 +43,7 @@ Status read_call(const nlohmann::json& object, PsCall& c) {
   const auto size = [&](const char* key, std::int64_t absent) {
     const std::int64_t value = absent > 0 ? fields.number_or(key, absent) : fields.number(key);
     if (value < 1 && fields.error().empty())
-      fields.reject(key, "is " + std::to_string(value) + ": it must be at least 1");
+      fields.reject(key, say("is ", value, ": it must be at least 1"));
     return value;
   };
   in.compute_units = ComputeUnits(size("num_cu", 0));
@@ -71,23 +72,22 @@ Sentences contradictions(const PsCall& c) {
   check_indptr("pages_kv_indptr", c.kv_indptr, out);
   if (!out.empty()) return out;
   if (c.kv_indptr.size() != c.qo_indptr.size() || c.context_lens.size() + 1 != c.qo_indptr.size()) {
-    out.push_back("seqlens_qo_indptr is for " + std::to_string(c.qo_indptr.size() - 1) +
-                  " requests, pages_kv_indptr has " + std::to_string(c.kv_indptr.size()) +
-                  " entries and context_lens " + std::to_string(c.context_lens.size()));
+    out.push_back(say("seqlens_qo_indptr is for ", c.qo_indptr.size() - 1,
+                      " requests, pages_kv_indptr has ", c.kv_indptr.size(),
+                      " entries and context_lens ", c.context_lens.size()));
     return out;
   }
   for (std::size_t r = 0; r + 1 < c.qo_indptr.size(); ++r) {
     const std::int64_t rows = std::int64_t{c.qo_indptr[r + 1]} - c.qo_indptr[r];
     const std::int64_t pages = std::int64_t{c.kv_indptr[r + 1]} - c.kv_indptr[r];
     const std::int64_t keys = c.context_lens[r];
-    const std::string request =
-        "request " + std::to_string(r) + " has " + std::to_string(keys) + " keys in context_lens, ";
+    const std::string request = say("request ", r, " has ", keys, " keys in context_lens, ");
     if (keys < 0 || ceil_div(std::max<std::int64_t>(keys, 0), c.input.block_size) > pages)
-      out.push_back(request + "pages_kv_indptr gives it " + std::to_string(pages) + " pages of " +
-                    std::to_string(c.input.block_size));
+      out.push_back(
+          say(request, "pages_kv_indptr gives it ", pages, " pages of ", c.input.block_size));
     else if (c.input.causal && keys < rows)
-      out.push_back(request + "fewer than its " + std::to_string(rows) +
-                    " new rows: context_lens counts the new tokens as well");
+      out.push_back(say(request, "fewer than its ", rows,
+                        " new rows: context_lens counts the new tokens as well"));
   }
   return out;
 }

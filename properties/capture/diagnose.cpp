@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/paging/pages.hpp"
+#include "core/say.hpp"
 #include "core/units.hpp"
 
 namespace mla::cli {
@@ -74,9 +75,8 @@ std::string overrun(const plan::PlanInput& input, const FoundPlan& found) {
   for (const plan::PlanBuffer* b : {&plan->work_indptr, &plan->work_info, &plan->reduce_indptr,
                                     &plan->reduce_final_map, &plan->reduce_partial_map})
     if (!b->overruns().empty())
-      return "the planner writes element " + std::to_string(b->overruns().rbegin()->first) +
-             " of " + std::string(b->name()) + ", which was allocated with " +
-             std::to_string(b->size());
+      return say("the planner writes element ", b->overruns().rbegin()->first, " of ", b->name(),
+                 ", which was allocated with ", b->size());
   return {};
 }
 
@@ -118,9 +118,8 @@ std::vector<Mistake> wrong_arguments(const plan::PlanInput& in) {
   for (const DtypePair d : {DtypePair{Dtype::bf16, Dtype::bf16}, DtypePair{Dtype::fp8, Dtype::fp8},
                             DtypePair{Dtype::bf16, Dtype::fp8}})
     if (d != in.key.dtype)
-      out.push_back({"it is the plan of " + std::string(name(d.q)) + "/" + std::string(name(d.kv)) +
-                         " tensors, these are " + std::string(name(in.key.dtype.q)) + "/" +
-                         std::string(name(in.key.dtype.kv)),
+      out.push_back({say("it is the plan of ", name(d.q), "/", name(d.kv), " tensors, these are ",
+                         name(in.key.dtype.q), "/", name(in.key.dtype.kv)),
                      [d](Question& x) { x.input.key.dtype = d; }});
   for (const std::int64_t p : {1, 16, 64})
     if (p != in.page_size)
@@ -131,7 +130,7 @@ std::vector<Mistake> wrong_arguments(const plan::PlanInput& in) {
                            : "it is the plan of a causal step",
                  [](Question& x) { x.input.causal = !x.input.causal; }});
   const Arch other = in.key.arch == Arch::gfx942 ? Arch::gfx950 : Arch::gfx942;
-  out.push_back({"it is the plan of a " + std::string(name(other)),
+  out.push_back({say("it is the plan of a ", name(other)),
                  [other](Question& x) { x.input.key.arch = other; }});
   return out;
 }

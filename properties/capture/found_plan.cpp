@@ -2,6 +2,7 @@
 #include <array>
 #include <limits>
 
+#include "core/say.hpp"
 #include "properties/capture/planner_call.hpp"
 
 namespace mla::cli {
@@ -27,7 +28,7 @@ constexpr std::array<ListName, 5> kLists = {{
 }};
 
 Error bad(const char* key, const std::string& why) {
-  return {ErrorCode::usage, "key '" + std::string(key) + "' " + why, ""};
+  return {ErrorCode::usage, say("key '", key, "' ", why), ""};
 }
 
 // Where the lists stand.
@@ -84,16 +85,14 @@ Status extend(const json& object, const ListName& name, std::vector<std::int32_t
   const auto sizes = object.find("buffer_sizes");
   if (sizes == object.end()) {
     if (found % name.row == 0) return std::nullopt;
-    return bad(name.list,
-               "has " + std::to_string(found) + " words: rows have " + std::to_string(name.row));
+    return bad(name.list, say("has ", found, " words: rows have ", name.row));
   }
   const auto shape = sizes->find(name.buffer);
-  if (shape == sizes->end()) return bad("buffer_sizes", "lacks '" + std::string(name.buffer) + "'");
+  if (shape == sizes->end()) return bad("buffer_sizes", say("lacks '", name.buffer, "'"));
   const std::int64_t declared = declared_words(*shape);
   if (declared < 0) return bad("buffer_sizes", "has " + shape->dump() + ": it must be a shape");
   if (found > declared)
-    return bad(name.list, "has " + std::to_string(found) + " words, but its buffer " +
-                              std::to_string(declared));
+    return bad(name.list, say("has ", found, " words, but its buffer ", declared));
   words.resize(static_cast<std::size_t>(declared), plan::kPoison);
   return std::nullopt;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/say.hpp"
 #include "core/suggest.hpp"
 
 namespace mla::cli {
@@ -30,7 +31,7 @@ std::string shown(const json& value) {
 }
 
 void Fields::reject(const char* key, const std::string& why) {
-  if (error_.empty()) error_ = "key '" + std::string(key) + "' " + why;
+  if (error_.empty()) error_ = say("key '", key, "' ", why);
 }
 
 void Fields::reject_unknown(std::span<const std::string_view> others) {
@@ -102,8 +103,8 @@ std::vector<std::int32_t> Fields::words(const char* key) {
   if (!value.is_array()) reject(key, "is " + shown(value) + ": it must be a list of integers");
   for (const json& element : value) {
     if (!is_word(element)) {
-      reject(key, "holds " + shown(element) + " at place " + std::to_string(list.size()) +
-                      ": it must hold 32-bit integers");
+      reject(key, say("holds ", shown(element), " at place ", list.size(),
+                      ": it must hold 32-bit integers"));
       return {};
     }
     list.push_back(element.get<std::int32_t>());

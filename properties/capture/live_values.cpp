@@ -8,6 +8,7 @@
 
 #include "core/numeric/bf16.hpp"
 #include "core/numeric/fp8.hpp"
+#include "core/say.hpp"
 
 namespace mla::cli {
 namespace {
@@ -26,7 +27,7 @@ std::optional<std::string> not_finite(std::span<const std::byte> row, Dtype dtyp
       value = bf16_to_float(bits);
     }
     if (!std::isfinite(value))
-      return (std::isnan(value) ? "NaN" : "infinity") + (" at element " + std::to_string(i));
+      return (std::isnan(value) ? "NaN" : "infinity") + say(" at element ", i);
   }
   return std::nullopt;
 }
@@ -45,10 +46,9 @@ struct Found {
   void add(const std::string& sentence) {
     if (count++ == 0) first = sentence;
   }
-  void say(const char* unit, std::vector<std::string>& out) const {
+  void put(const char* unit, std::vector<std::string>& out) const {
     if (count > 0)
-      out.push_back(first +
-                    (count > 1 ? " (" + std::to_string(count) + " " + unit + " in all)" : ""));
+      out.push_back(first + (count > 1 ? say(" (", count, " ", unit, " in all)") : ""));
   }
 };
 
@@ -68,13 +68,13 @@ ValueFindings check_live_values(const CapturedStep& step) {
   Found queries;
   for (std::int64_t r = 0; r < std::ssize(step.batch.requests); ++r) {
     const RequestSpec& request = step.batch.requests[static_cast<std::size_t>(r)];
-    const std::string of = " of request " + std::to_string(r);
+    const std::string of = say(" of request ", r);
     bool bad_key = false;
     for (std::int64_t k = 0; k < request.kv_len && request.qo_len > 0; ++k) {
       const auto bad = not_finite(row_of(cache.bytes, step.batch.slot(r, k), cache.row_bytes()),
                                   c.dtype.kv, variant);
       if (!bad) continue;
-      keys.add("key " + std::to_string(k) + of + " holds " + *bad);
+      keys.add(say("key ", k, of, " holds ", *bad));
       bad_key = true;
     }
     for (std::int64_t i = 0; i < request.qo_len; ++i) {
@@ -84,15 +84,14 @@ ValueFindings check_live_values(const CapturedStep& step) {
         const auto bad =
             not_finite(row_of(step.tensors.q, row * c.heads + h, q_bytes), c.dtype.q, variant);
         if (!bad) continue;
-        queries.add("q of row " + std::to_string(i) + of + ", head " + std::to_string(h) +
-                    ", holds " + *bad);
+        queries.add(say("q of row ", i, of, ", head ", h, ", holds ", *bad));
         bad_query = true;
       }
       out.rows.push_back(bad_key || bad_query);
     }
   }
-  keys.say("keys", out.sentences);
-  queries.say("heads of rows", out.sentences);
+  keys.put("keys", out.sentences);
+  queries.put("heads of rows", out.sentences);
   return out;
 }
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/say.hpp"
+
 namespace mla::cli {
 namespace {
 
@@ -14,9 +16,8 @@ using nlohmann::json;
 std::string place(std::string_view text, std::size_t at) {
   const std::string_view before = text.substr(0, at > 0 ? at - 1 : 0);
   const std::size_t line = before.rfind('\n');
-  return "line " + std::to_string(std::count(before.begin(), before.end(), '\n') + 1) +
-         ", column " +
-         std::to_string(line == std::string_view::npos ? before.size() + 1 : before.size() - line);
+  return say("line ", std::count(before.begin(), before.end(), '\n') + 1, ", column ",
+             line == std::string_view::npos ? before.size() + 1 : before.size() - line);
 }
 
 // Walks through a text without keeping it, and remembers what forbids to read it.
@@ -66,8 +67,8 @@ Status inspect(std::string_view text) {
   json::sax_parse(text, &seen);
   const auto bad = [](const std::string& why) { return Error{ErrorCode::usage, why, ""}; };
   if (seen.deepest > kDeepestJson)
-    return bad("nests lists and objects " + std::to_string(seen.deepest) +
-               " levels deep: at most " + std::to_string(kDeepestJson) + " are read");
+    return bad(say("nests lists and objects ", seen.deepest, " levels deep: at most ", kDeepestJson,
+                   " are read"));
   if (seen.broken_at > 0) return bad("is not JSON: it breaks at " + place(text, seen.broken_at));
   if (!seen.twice.empty()) return bad("has the key '" + seen.twice + "' twice in one object");
   return std::nullopt;

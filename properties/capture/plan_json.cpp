@@ -7,6 +7,7 @@
 
 #include "core/plan/ps_prefill.hpp"
 #include "core/plan/sizes.hpp"
+#include "core/say.hpp"
 #include "properties/capture/json_fields.hpp"
 #include "properties/capture/parse_json.hpp"
 #include "properties/capture/planner_call.hpp"
@@ -96,7 +97,7 @@ ordered_json run_prefill(const nlohmann::json& object, const std::string& name,
 
 ordered_json run_case(const nlohmann::json& object, std::size_t place,
                       const PlanJsonOptions& options) {
-  const std::string fallback = "case " + std::to_string(place);
+  const std::string fallback = say("case ", place);
   if (!object.is_object())
     return answer(fallback, {ErrorCode::usage, fallback + " is not a JSON object", ""});
   Fields fields(object);

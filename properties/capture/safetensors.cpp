@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "core/say.hpp"
 #include "properties/capture/parse_json.hpp"
 
 namespace mla::cli {
@@ -61,7 +62,7 @@ Result<io::RawArray> read_tensor(const std::string& name, const json& entry,
   std::vector<std::int64_t> place;
   if (!read_numbers(entry.value("data_offsets", json()), place) || place.size() != 2 ||
       place[0] > place[1] || place[1] > std::ssize(data))
-    return bad(who + "lies outside of the " + std::to_string(data.size()) + " bytes of data");
+    return bad(say(who, "lies outside of the ", data.size(), " bytes of data"));
   const auto bytes = data.subspan(static_cast<std::size_t>(place[0]),
                                   static_cast<std::size_t>(place[1] - place[0]));
   if (const auto count = io::element_count(array.shape, array.width, std::ssize(bytes)); !count)
@@ -73,13 +74,12 @@ Result<io::RawArray> read_tensor(const std::string& name, const json& entry,
 }  // namespace
 
 Result<Safetensors> read_safetensors(std::span<const std::byte> bytes) {
-  if (bytes.size() < kLengthBytes) return bad("it has " + std::to_string(bytes.size()) + " bytes");
+  if (bytes.size() < kLengthBytes) return bad(say("it has ", bytes.size(), " bytes"));
   std::uint64_t length = 0;
   for (std::size_t i = 0; i < kLengthBytes; ++i)
     length |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
   if (length > bytes.size() - kLengthBytes || length > kMostHeader)
-    return bad("a header of " + std::to_string(length) + " bytes in a file of " +
-               std::to_string(bytes.size()));
+    return bad(say("a header of ", length, " bytes in a file of ", bytes.size()));
   const auto* text = reinterpret_cast<const char*>(bytes.data()) + kLengthBytes;
   const auto header = parse_json({text, static_cast<std::size_t>(length)});
   if (!header) return bad("its header " + header.error().message);

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/say.hpp"
+
 namespace mla::cli {
 namespace {
 
@@ -172,7 +174,7 @@ bool stderr_is_terminal() {
 std::string coloured(std::string_view text, Colour colour) {
   if (colour == Colour::none || !stdout_takes_colour()) return std::string(text);
   const char* code = colour == Colour::red ? "31" : colour == Colour::green ? "32" : "33";
-  return "\033[" + std::string(code) + "m" + std::string(text) + "\033[0m";
+  return say("\033[", code, "m", text, "\033[0m");
 }
 
 }  // namespace mla::cli

@@ -3,7 +3,7 @@
 //   Property{"P04", ..., by_kind<p04_indptr_shape, nullptr, fa_indptr_shape>}
 //
 // The functions are those for decode, prefill and FA steps. A kind without one, and a kind that the
-// backend does not execute, is not applicable. Fails: never by itself.
+// backend does not execute, is not applicable.
 #pragma once
 
 #include <array>

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/io/checksum.hpp"
+#include "core/say.hpp"
 
 namespace mla::prop {
 namespace {
@@ -17,8 +18,7 @@ std::uint64_t hash_of(const Case& c) {
 Outcome fail_sometimes(Subject& subject) {
   const std::uint64_t hash = hash_of(subject.spec());
   if (hash % kOneIn != 0) return passed();
-  return failed("the case line hashes to " + io::hex64(hash) + ", a multiple of " +
-                std::to_string(kOneIn));
+  return failed(say("the case line hashes to ", io::hex64(hash), ", a multiple of ", kOneIn));
 }
 
 }  // namespace

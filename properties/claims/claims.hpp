@@ -1,7 +1,7 @@
 // The claims, one function each; the catalogue gives them ids and sentences.
 //
 // Owns the declarations only. Every function takes a subject and returns what it found, see
-// properties/step/property.hpp. Fails: never by itself; an Outcome is the answer.
+// properties/step/property.hpp. An Outcome is the answer.
 #pragma once
 
 #include "properties/step/property.hpp"

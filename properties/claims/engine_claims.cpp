@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/say.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/compare.hpp"
 #include "properties/step/engine/sequence.hpp"
@@ -19,7 +20,7 @@ std::int64_t kv_bound(const std::vector<Case>& steps) {
 }
 
 std::string step_name(std::size_t i) {
-  return "step " + std::to_string(i);
+  return say("step ", i);
 }
 
 // The first difference between two runs of the same steps.
@@ -64,10 +65,10 @@ Outcome decode_stream_order(Subject& subject) {
   const std::int64_t bound = kv_bound(steps);
   const auto in_step = run_sequence(steps, subject.backend(), {.max_kv_len = bound});
   if (!in_step) return refusal(in_step.error());
-  Dice dice(subject.spec(), "P20");
+  Random random(subject.spec(), "P20");
   const auto ahead =
       run_sequence(steps, subject.backend(),
-                   {.ahead = static_cast<std::size_t>(dice.between(1, 3)), .max_kv_len = bound},
+                   {.ahead = static_cast<std::size_t>(random.between(1, 3)), .max_kv_len = bound},
                    subject.hooks());
   if (!ahead) return refusal(ahead.error());
   if (const auto diff = difference(ahead->steps, in_step->steps))
@@ -80,9 +81,8 @@ Outcome decode_no_sync(Subject& subject) {
   const auto run = run_sequence(steps, subject.backend(), {}, subject.hooks());
   if (!run) return refusal(run.error());
   if (run->build_waits.empty()) return passed();
-  Outcome outcome =
-      failed("decode builds wait for the device " + std::to_string(run->build_waits.size()) +
-             " times, first for " + run->build_waits.front());
+  Outcome outcome = failed(say("decode builds wait for the device ", run->build_waits.size(),
+                               " times, first for ", run->build_waits.front()));
   outcome.details = run->build_waits;
   return outcome;
 }

@@ -2,7 +2,7 @@
 // groups.
 //
 // Each runs the steps of a case (properties/step/engine/sequence.hpp) in two ways and compares the
-// bits. Fails: never by itself; an Outcome is the answer.
+// bits. An Outcome is the answer.
 #pragma once
 
 #include "properties/step/property.hpp"

@@ -2,6 +2,7 @@
 // and the result does not depend on how large a chunk is.
 #include <algorithm>
 
+#include "core/say.hpp"
 #include "properties/claims/fa_claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/fa/compare.hpp"
@@ -13,8 +14,7 @@ using Ints = std::vector<std::int32_t>;
 
 std::string at(const char* list, std::int64_t chunk, std::int64_t i, std::int64_t got,
                std::int64_t want) {
-  return std::string(list) + " of chunk " + std::to_string(chunk) + " has " + std::to_string(got) +
-         " at " + std::to_string(i) + ", by the rule " + std::to_string(want);
+  return say(list, " of chunk ", chunk, " has ", got, " at ", i, ", by the rule ", want);
 }
 
 std::vector<RequestSpec> extends_of(const FaStepRun& step) {
@@ -46,8 +46,8 @@ std::optional<std::string> check_chunks(const FaStepRun& step) {
   const std::int64_t chunks = ceil_div(longest, size);
   const FaLists& l = step.lists;
   if (static_cast<std::int64_t>(l.chunk_starts.size()) != chunks * count)
-    return "chunk_starts has " + std::to_string(l.chunk_starts.size()) + " entries for " +
-           std::to_string(chunks) + " chunks of " + std::to_string(count) + " extends";
+    return say("chunk_starts has ", l.chunk_starts.size(), " entries for ", chunks, " chunks of ",
+               count, " extends");
   const std::int64_t columns =
       chunks == 0 ? 0 : static_cast<std::int64_t>(l.token_to_batch.size()) / chunks;
   for (std::int64_t c = 0; c < chunks; ++c) {
@@ -78,9 +78,8 @@ std::optional<std::string> check_windows(const FaStepRun& step) {
   const std::vector<RequestSpec> extends = extends_of(step);
   const FaLists& l = step.lists;
   if (l.swa_cu_seqlens.size() != extends.size() + 1 || l.swa_seq_starts.size() != extends.size())
-    return "the windows of " + std::to_string(extends.size()) + " extends have " +
-           std::to_string(l.swa_cu_seqlens.size()) + " sums and " +
-           std::to_string(l.swa_seq_starts.size()) + " starts";
+    return say("the windows of ", extends.size(), " extends have ", l.swa_cu_seqlens.size(),
+               " sums and ", l.swa_seq_starts.size(), " starts");
   for (std::size_t b = 0; b < extends.size(); ++b) {
     const auto [q, n] = extends[b];
     const std::int64_t keys = std::min(n, q + step.layer.window + 1);
@@ -107,15 +106,15 @@ Outcome fa_chunk_merge(Subject& subject) {
     if (const auto why = check_windows(step)) return failed(*why);
   }
   if (most == 0) return skipped("no step has an extend");
-  Dice dice(subject.spec(), "P25");
-  for (const std::int64_t per_extend : {dice.between(3, 40), dice.between(41, 400)}) {
+  Random random(subject.spec(), "P25");
+  for (const std::int64_t per_extend : {random.between(3, 40), random.between(41, 400)}) {
     Case other = subject.spec();
     other.fa().workspace_tokens = per_extend * most;
     Subject chunked = subject.sibling(other);
     if (!chunked.fa()) return refusal(chunked.fa().error());
     Outcome outcome = compare_fa(*chunked.fa());
     if (outcome.verdict == Verdict::pass) continue;
-    outcome.message = "in chunks of " + std::to_string(per_extend) + " tokens: " + outcome.message;
+    outcome.message = say("in chunks of ", per_extend, " tokens: ", outcome.message);
     return outcome;
   }
   return passed();

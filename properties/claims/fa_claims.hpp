@@ -1,7 +1,7 @@
 // The claims about FA steps, one function each; the catalogue gives them ids, next to the checks of
 // other kinds of steps under the same id.
 //
-// Each looks at the steps of a case as run_fa() executed them. Fails: never by itself; an Outcome
+// Each looks at the steps of a case as run_fa() executed them. An Outcome
 // is the answer.
 #pragma once
 

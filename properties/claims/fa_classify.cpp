@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/say.hpp"
 #include "properties/claims/fa_claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/fa/compare.hpp"
@@ -13,14 +14,13 @@ namespace {
 
 std::string text(std::span<const RequestSpec> requests) {
   std::string out;
-  for (const auto& [q, n] : requests)
-    out += (out.empty() ? "" : "_") + ("q" + std::to_string(q)) + "s" + std::to_string(n);
+  for (const auto& [q, n] : requests) out += say(out.empty() ? "" : "_", say("q", q), "s", n);
   return out;
 }
 
 std::string text(const ThreeWaySplit& s) {
   const auto run = [](Requests requests, Rows rows) {
-    return std::to_string(requests.count()) + " (" + std::to_string(rows.count()) + " rows)";
+    return say(requests.count(), " (", rows.count(), " rows)");
   };
   return run(s.decodes, s.decode_rows) + " decodes, " + run(s.extends, s.extend_rows) +
          " extends, " + run(s.prefills, s.prefill_rows) + " prefills";
@@ -45,11 +45,11 @@ ThreeWaySplit split_rule(std::span<const RequestSpec> requests, std::int64_t thr
   return s;
 }
 
-std::optional<std::string> check_function(const Functions& functions, Dice& dice) {
-  std::vector<RequestSpec> requests(static_cast<std::size_t>(dice.between(1, 6)));
+std::optional<std::string> check_function(const Functions& functions, Random& random) {
+  std::vector<RequestSpec> requests(static_cast<std::size_t>(random.between(1, 6)));
   for (RequestSpec& r : requests) {
-    r.qo_len = dice.below(6);
-    r.kv_len = r.qo_len + dice.below(2) * dice.below(50);
+    r.qo_len = random.below(6);
+    r.kv_len = r.qo_len + random.below(2) * random.below(50);
   }
   std::vector<std::int64_t> q;
   std::vector<std::int64_t> n;
@@ -58,14 +58,14 @@ std::optional<std::string> check_function(const Functions& functions, Dice& dice
     q.push_back(r.qo_len), n.push_back(r.kv_len);
     sum += r.qo_len;
   }
-  const std::int64_t threshold = dice.between(1, 4);
-  const Rows rows(sum + dice.below(2) * dice.below(5));
+  const std::int64_t threshold = random.between(1, 4);
+  const Rows rows(sum + random.below(2) * random.below(5));
   const ThreeWaySplit got = functions.split_decodes_prefills_and_extends(
       {.qo_lens = q, .kv_lens = n, .threshold = threshold, .num_rows = rows});
   const ThreeWaySplit want = split_rule(requests, threshold, rows);
   if (got == want) return std::nullopt;
-  return text(requests) + " with threshold " + std::to_string(threshold) + " and " +
-         std::to_string(rows.count()) + " rows gives " + text(got) + ", by the rule " + text(want);
+  return say(text(requests), " with threshold ", threshold, " and ", rows.count(), " rows gives ",
+             text(got), ", by the rule ", text(want));
 }
 
 // Nothing that an engine may not schedule: every row of a longer request has a key.
@@ -107,9 +107,9 @@ std::optional<std::string> check_step(const FaStepRun& step) {
 
 Outcome fa_classify(Subject& subject) {
   const Functions functions = functions_of(subject);
-  Dice dice(subject.spec(), "P26");
+  Random random(subject.spec(), "P26");
   for (int round = 0; round < 24; ++round)
-    if (const auto why = check_function(functions, dice)) return failed(*why);
+    if (const auto why = check_function(functions, random)) return failed(*why);
   const auto& steps = subject.fa();
   if (!steps) {
     const bool refused = steps.error().code == ErrorCode::refused && legal(subject.spec());

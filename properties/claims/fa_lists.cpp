@@ -1,5 +1,6 @@
 // P04 for FA steps: every list of cumulative lengths has one entry more than its requests, starts
 // at 0 and steps by their lengths, whichever run of the batch it belongs to.
+#include "core/say.hpp"
 #include "properties/claims/fa_claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/fa/compare.hpp"
@@ -12,13 +13,12 @@ using Lengths = std::vector<std::int64_t>;
 std::optional<std::string> check_sums(const std::string& name, std::span<const std::int32_t> list,
                                       const Lengths& lengths) {
   if (list.size() != lengths.size() + 1)
-    return name + " has " + std::to_string(list.size()) + " entries for " +
-           std::to_string(lengths.size()) + " requests";
-  if (list[0] != 0) return name + " starts at " + std::to_string(list[0]);
+    return say(name, " has ", list.size(), " entries for ", lengths.size(), " requests");
+  if (list[0] != 0) return say(name, " starts at ", list[0]);
   for (std::size_t r = 0; r < lengths.size(); ++r)
     if (list[r + 1] - list[r] != lengths[r])
-      return name + " steps from " + std::to_string(list[r]) + " to " +
-             std::to_string(list[r + 1]) + " over a length of " + std::to_string(lengths[r]);
+      return say(name, " steps from ", list[r], " to ", list[r + 1], " over a length of ",
+                 lengths[r]);
   return std::nullopt;
 }
 
@@ -35,8 +35,8 @@ std::optional<std::string> check_step(const FaStepRun& step) {
   const ThreeWaySplit& s = step.parts.split;
   const Requests all(static_cast<std::int64_t>(batch.requests.size()));
   if (s.decodes + s.extends + s.prefills != all)
-    return std::to_string((s.decodes + s.extends + s.prefills).count()) + " of " +
-           std::to_string(all.count()) + " requests stand in a run";
+    return say((s.decodes + s.extends + s.prefills).count(), " of ", all.count(),
+               " requests stand in a run");
   const FaLists& l = step.lists;
   if (auto why = check_sums("query_start_loc", l.query_start_loc, rows_of(batch, {}, all)))
     return why;
@@ -55,15 +55,13 @@ std::optional<std::string> check_step(const FaStepRun& step) {
   const auto row = static_cast<std::size_t>(s.extends.count()) + 1;
   if (l.cu_seq_lens_chunk.size() % row != 0 ||
       l.chunk_starts.size() != l.cu_seq_lens_chunk.size() / row * (row - 1))
-    return "cu_seq_lens_chunk has " + std::to_string(l.cu_seq_lens_chunk.size()) +
-           " and chunk_starts " + std::to_string(l.chunk_starts.size()) + " entries for " +
-           std::to_string(s.extends.count()) + " extends";
+    return say("cu_seq_lens_chunk has ", l.cu_seq_lens_chunk.size(), " and chunk_starts ",
+               l.chunk_starts.size(), " entries for ", s.extends.count(), " extends");
   for (std::size_t at = 0; at < l.cu_seq_lens_chunk.size(); ++at) {
     const std::int32_t before = at % row == 0 ? 0 : l.cu_seq_lens_chunk[at - 1];
     const std::int32_t value = l.cu_seq_lens_chunk[at];
     if (at % row == 0 ? value != 0 : value < before)
-      return "cu_seq_lens_chunk[" + std::to_string(at / row) + "][" + std::to_string(at % row) +
-             "] is " + std::to_string(value) + " after " + std::to_string(before);
+      return say("cu_seq_lens_chunk[", at / row, "][", at % row, "] is ", value, " after ", before);
   }
   return std::nullopt;
 }

@@ -2,6 +2,7 @@
 // the blocks lie, and a step of decodes keeps the host going.
 #include <algorithm>
 
+#include "core/say.hpp"
 #include "properties/claims/fa_claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/fa/compare.hpp"
@@ -21,7 +22,7 @@ Case longer_step(const Case& c) {
 }
 
 std::optional<std::string> list_difference(const FaLists& a, const FaLists& b) {
-  const auto name = [](const char* list) { return std::string(list) + " differs"; };
+  const auto name = [](const char* list) { return say(list, " differs"); };
   if (a.query_start_loc != b.query_start_loc) return name("query_start_loc");
   if (a.decode_cu_seqlens != b.decode_cu_seqlens) return name("cu_seqlens_q of the decodes");
   if (a.extend_query_start_loc != b.extend_query_start_loc)
@@ -39,8 +40,7 @@ std::optional<std::string> list_difference(const FaLists& a, const FaLists& b) {
 std::optional<std::string> bit_difference(const cpu::FaResult& a, const cpu::FaResult& b) {
   const auto at = std::mismatch(a.out.begin(), a.out.end(), b.out.begin(), b.out.end());
   if (a.out.size() == b.out.size() && at.first == a.out.end()) return std::nullopt;
-  return "element " + std::to_string(at.first - a.out.begin()) + " of " +
-         std::to_string(a.out.size()) + " differs";
+  return say("element ", at.first - a.out.begin(), " of ", a.out.size(), " differs");
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ Outcome fa_rebuild_equals_fresh(Subject& subject) {
   for (std::size_t i = 1; i < steps.size(); ++i) {
     const auto fresh = run_fa({steps[i]}, subject);
     if (!fresh) return refusal(fresh.error());
-    const std::string where = "step " + std::to_string(i - 1) + " after a longer one: ";
+    const std::string where = say("step ", i - 1, " after a longer one: ");
     if (const auto why = list_difference((*used)[i].lists, fresh->front().lists))
       return failed(where + *why);
     if (const auto why = bit_difference((*used)[i].result, fresh->front().result))
@@ -70,25 +70,24 @@ Outcome fa_qlen_sweep(Subject& subject) {
 Outcome fa_page_relabel(Subject& subject) {
   const auto& steps = subject.fa();
   if (!steps) return refusal(steps.error());
-  Dice dice(subject.spec(), "P18");
+  Random random(subject.spec(), "P18");
   Case other = subject.spec();
-  other.origin_block = dice.pick(std::vector<std::int64_t>{0, 5, 65530, (1 << 24) - 3});
+  other.origin_block = random.pick(std::vector<std::int64_t>{0, 5, 65530, (1 << 24) - 3});
   // A shared prefix is part of the data, so its blocks stay shared.
   if (other.layout.kind != Layout::prefix)
     other.layout = {
-        dice.pick(std::vector{Layout::contiguous, Layout::descending, Layout::interleaved}), 0};
+        random.pick(std::vector{Layout::contiguous, Layout::descending, Layout::interleaved}), 0};
   Subject elsewhere = subject.sibling(other);
   const auto& moved = elsewhere.fa();
   if (!moved) return refusal(moved.error());
   for (const FaStepRun& step : *moved)
     if (!step.result.faults.empty())
-      return failed("with blocks from " + std::to_string(other.origin_block) + ": " +
-                    step.result.faults.front().what);
+      return failed(
+          say("with blocks from ", other.origin_block, ": ", step.result.faults.front().what));
   for (std::size_t i = 0; i < steps->size(); ++i)
     if (const auto why = bit_difference((*steps)[i].result, (*moved)[i].result))
-      return failed("with blocks from " + std::to_string(other.origin_block) + ", layout " +
-                    std::string(name(other.layout.kind)) + ": step " + std::to_string(i) + " " +
-                    *why);
+      return failed(say("with blocks from ", other.origin_block, ", layout ",
+                        name(other.layout.kind), ": step ", i, " ", *why));
   return passed();
 }
 
@@ -104,8 +103,8 @@ Outcome fa_no_sync(Subject& subject) {
     const bool decodes = std::all_of(requests.begin(), requests.end(),
                                      [threshold](const auto& r) { return r.qo_len <= threshold; });
     if (waits != (decodes ? "" : "seq_lens"))
-      return failed("step " + std::to_string(i) + (decodes ? ", decodes only," : "") +
-                    " waits for the device: " + (waits.empty() ? "never" : waits));
+      return failed(say("step ", i, decodes ? ", decodes only," : "",
+                        " waits for the device: ", waits.empty() ? "never" : waits));
   }
   return passed();
 }

@@ -1,5 +1,6 @@
 // P28 and P29 for FA steps: every layer and query length gets the kernel of the rule or a refusal
 // with a reason, and a step without a mask is attended without one or refused.
+#include "core/say.hpp"
 #include "properties/claims/fa_claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/compare.hpp"
@@ -22,10 +23,8 @@ Wanted wanted(const fa::Layer& layer, bool causal, std::int64_t rows) {
 }
 
 std::string text(const fa::Layer& layer, bool causal, std::int64_t rows) {
-  return std::to_string(layer.heads.count()) + "/" + std::to_string(layer.kv_heads.count()) +
-         " heads of " + std::to_string(layer.head_dim) + ", window " +
-         std::to_string(layer.window) + ", " + std::to_string(rows) + " rows, " +
-         (causal ? "causal" : "not causal");
+  return say(layer.heads.count(), "/", layer.kv_heads.count(), " heads of ", layer.head_dim,
+             ", window ", layer.window, ", ", rows, " rows, ", causal ? "causal" : "not causal");
 }
 
 std::optional<std::string> check_route(const fa::Layer& layer, bool causal, std::int64_t rows) {
@@ -39,17 +38,17 @@ std::optional<std::string> check_route(const fa::Layer& layer, bool causal, std:
     return text(layer, causal, rows) + " is refused without a reason";
   }
   if (got->kernel != want.kernel)
-    return text(layer, causal, rows) + " goes to " + std::string(name(got->kernel));
+    return say(text(layer, causal, rows), " goes to ", name(got->kernel));
   if (got->reason.empty()) return text(layer, causal, rows) + " is routed without a reason";
   return std::nullopt;
 }
 
-fa::Layer random_layer(Dice& dice) {
+fa::Layer random_layer(Random& random) {
   fa::Layer layer;
-  layer.kv_heads = Heads(dice.between(1, 4));
-  layer.heads = layer.kv_heads * dice.between(1, 20);
-  layer.head_dim = 16 * dice.between(1, 16);
-  layer.window = dice.pick(std::vector<std::int64_t>{-1, -1, 0, 15, 127});
+  layer.kv_heads = Heads(random.between(1, 4));
+  layer.heads = layer.kv_heads * random.between(1, 20);
+  layer.head_dim = 16 * random.between(1, 16);
+  layer.window = random.pick(std::vector<std::int64_t>{-1, -1, 0, 15, 127});
   return layer;
 }
 
@@ -64,11 +63,11 @@ std::optional<std::string> check_step(const FaStepRun& step) {
 }  // namespace
 
 Outcome fa_kernel_available(Subject& subject) {
-  Dice dice(subject.spec(), "P28");
+  Random random(subject.spec(), "P28");
   for (int round = 0; round < 16; ++round) {
-    const fa::Layer layer = random_layer(dice);
-    const bool causal = layer.window >= 0 || dice.below(4) != 0;
-    if (const auto why = check_route(layer, causal, dice.between(0, 9))) return failed(*why);
+    const fa::Layer layer = random_layer(random);
+    const bool causal = layer.window >= 0 || random.below(4) != 0;
+    if (const auto why = check_route(layer, causal, random.between(0, 9))) return failed(*why);
   }
   const auto& steps = subject.fa();
   if (!steps) {

@@ -15,8 +15,8 @@ KeyTarget key_of_last_rows(const Case& c, const Batch& batch, std::string_view c
   }
   if (target.request < 0) return target;
   const RequestSpec& spec = batch.requests[static_cast<std::size_t>(target.request)];
-  Dice dice(c, claim);
-  target.position = spec.kv_len - 1 - dice.below(spec.qo_len);
+  Random random(c, claim);
+  target.position = spec.kv_len - 1 - random.below(spec.qo_len);
   target.slot = batch.slot(target.request, target.position);
   return target;
 }

@@ -2,6 +2,7 @@
 // loop gives, and touches nothing else. Source: vllm_metadata.md 1.5.
 #include <limits>
 
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/functions.hpp"
@@ -13,7 +14,7 @@ constexpr std::int32_t kCanary = -77;
 // What table cells hold that no page needs: far outside, so that reading one shows.
 constexpr std::int32_t kForbidden = std::numeric_limits<std::int32_t>::max();
 
-// One expansion with its table, in a layout drawn from the dice.
+// One expansion with its table, in a layout drawn from the random.
 struct Drawn {
   std::vector<std::int32_t> cells;
   BlockTableView table;
@@ -23,22 +24,22 @@ struct Drawn {
   ExpandGrid grid;
 };
 
-Drawn draw(Dice& dice, std::int64_t pages_per_block) {
+Drawn draw(Random& random, std::int64_t pages_per_block) {
   Drawn d;
   d.pages_per_block = pages_per_block;
-  const std::int64_t requests = dice.between(1, 4);
-  d.kv_indptr.push_back(static_cast<std::int32_t>(dice.below(5)));
+  const std::int64_t requests = random.between(1, 4);
+  d.kv_indptr.push_back(static_cast<std::int32_t>(random.below(5)));
   std::int64_t columns = 1;
   for (std::int64_t r = 0; r < requests; ++r) {
-    const std::int64_t pages = dice.below(4) == 0 ? 0 : dice.below(3 * pages_per_block + 40);
+    const std::int64_t pages = random.below(4) == 0 ? 0 : random.below(3 * pages_per_block + 40);
     d.kv_indptr.push_back(d.kv_indptr.back() + static_cast<std::int32_t>(pages));
     d.table_rows.push_back(requests - 1 - r);
     columns = std::max(columns, ceil_div(pages, pages_per_block));
   }
   // Rows next to each other with a gap, or the transposed table.
-  const bool transposed = dice.below(2) == 0;
-  const std::int64_t row_stride = transposed ? 1 : columns + dice.below(4);
-  const std::int64_t column_stride = transposed ? requests + dice.below(3) : 1;
+  const bool transposed = random.below(2) == 0;
+  const std::int64_t row_stride = transposed ? 1 : columns + random.below(4);
+  const std::int64_t column_stride = transposed ? requests + random.below(3) : 1;
   d.cells.assign(static_cast<std::size_t>(requests * row_stride + columns * column_stride),
                  kForbidden);
   for (std::int64_t r = 0; r < requests; ++r) {
@@ -46,10 +47,10 @@ Drawn draw(Dice& dice, std::int64_t pages_per_block) {
     const std::int64_t blocks = ceil_div(d.kv_indptr[i + 1] - d.kv_indptr[i], pages_per_block);
     for (std::int64_t j = 0; j < blocks; ++j)
       d.cells[static_cast<std::size_t>(d.table_rows[i] * row_stride + j * column_stride)] =
-          static_cast<std::int32_t>(dice.below(1 << 20));
+          static_cast<std::int32_t>(random.below(1 << 20));
   }
   d.table = {d.cells.data(), requests, columns, row_stride, column_stride};
-  d.grid = {dice.between(1, 5), dice.pick(std::vector<std::int64_t>{1, 7, 64, 1024})};
+  d.grid = {random.between(1, 5), random.pick(std::vector<std::int64_t>{1, 7, 64, 1024})};
   return d;
 }
 
@@ -66,20 +67,19 @@ std::vector<std::int32_t> scalar_expansion(const Drawn& d, std::size_t size) {
 }
 
 std::string describe(const Drawn& d) {
-  return std::to_string(d.pages_per_block) + " pages a block, strides " +
-         std::to_string(d.table.row_stride) + "/" + std::to_string(d.table.column_stride) + ", " +
-         std::to_string(d.grid.programs) + " programs of " + std::to_string(d.grid.chunk) +
-         " pages";
+  return say(d.pages_per_block, " pages a block, strides ", d.table.row_stride, "/",
+             d.table.column_stride, ", ", d.grid.programs, " programs of ", d.grid.chunk, " pages");
 }
 
 }  // namespace
 
 Outcome p01_expand_exact(Subject& subject) {
   const Functions functions = functions_of(subject);
-  Dice dice(subject.spec(), "P01");
+  Random random(subject.spec(), "P01");
   // One page a block is a plain copy; then any other ratio.
-  for (const std::int64_t ratio : {std::int64_t{1}, dice.between(2, 16), dice.between(17, 128)}) {
-    const Drawn d = draw(dice, ratio);
+  for (const std::int64_t ratio :
+       {std::int64_t{1}, random.between(2, 16), random.between(17, 128)}) {
+    const Drawn d = draw(random, ratio);
     const auto size = static_cast<std::size_t>(d.kv_indptr.back()) + 8;
     std::vector<std::int32_t> out(size, kCanary);
     const ExpandInput input{d.table, d.kv_indptr, d.table_rows, ratio};
@@ -88,9 +88,8 @@ Outcome p01_expand_exact(Subject& subject) {
     const std::vector<std::int32_t> want = scalar_expansion(d, size);
     for (std::size_t i = 0; i < size; ++i)
       if (out[i] != want[i])
-        return failed("kv_indices[" + std::to_string(i) + "] is " + std::to_string(out[i]) +
-                      ", a scalar loop gives " + std::to_string(want[i]) + " (" + describe(d) +
-                      "; " + std::to_string(kCanary) + " means untouched)");
+        return failed(say("kv_indices[", i, "] is ", out[i], ", a scalar loop gives ", want[i],
+                          " (", describe(d), "; ", kCanary, " means untouched)"));
   }
   return passed();
 }

@@ -1,4 +1,5 @@
 // P02: what lies behind the live part of kv_indices, and how much, changes nothing.
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/compare.hpp"
@@ -7,20 +8,18 @@ namespace mla::prop {
 namespace {
 
 Case with_other_spare(const Case& c) {
-  Dice dice(c, "P02");
+  Random random(c, "P02");
   Case other = c;
-  other.decode().spare.entries = c.decode().spare.entries + dice.between(1, 6000);
-  other.decode().spare.fill = dice.pick(
+  other.decode().spare.entries = c.decode().spare.entries + random.between(1, 6000);
+  other.decode().spare.fill = random.pick(
       std::vector{TailFill::minus_one, TailFill::stale, TailFill::random, TailFill::huge});
   return other;
 }
 
 std::optional<std::string> shapes_differ(const ResolvedShape& a, const ResolvedShape& b) {
-  if (a.route != b.route)
-    return "the route is " + std::string(name(a.route)) + " or " + std::string(name(b.route));
+  if (a.route != b.route) return say("the route is ", name(a.route), " or ", name(b.route));
   if (a.kv_splits != b.kv_splits)
-    return "a request is cut into " + std::to_string(a.kv_splits) + " or " +
-           std::to_string(b.kv_splits) + " splits";
+    return say("a request is cut into ", a.kv_splits, " or ", b.kv_splits, " splits");
   return std::nullopt;
 }
 
@@ -31,10 +30,9 @@ Outcome p02_tail_invariance(Subject& subject) {
   Subject other = subject.sibling(other_case);
   const auto& metadata = subject.metadata();
   if (!metadata) return refusal(metadata.error());
-  const std::string spare = "with " + std::to_string(subject.spec().decode().spare.entries) +
-                            " or " + std::to_string(other_case.decode().spare.entries) +
-                            " spare entries (" + std::string(name(other_case.decode().spare.fill)) +
-                            ")";
+  const std::string spare =
+      say("with ", subject.spec().decode().spare.entries, " or ", other_case.decode().spare.entries,
+          " spare entries (", name(other_case.decode().spare.fill), ")");
   const auto& other_metadata = other.metadata();
   if (!other_metadata)
     return failed(spare + " the step is taken or refused: " + other_metadata.error().message);

@@ -4,6 +4,7 @@
 // three ways in which a value can survive where it must not.
 #include <algorithm>
 
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/built_step.hpp"
@@ -27,12 +28,12 @@ struct Sequence {
   }
 };
 
-Case longer_step(const Case& c, Dice& dice) {
+Case longer_step(const Case& c, Random& random) {
   Case longer = c;
   longer.pad_requests = 0;
-  const std::int64_t q = dice.below(2) == 0 ? 1 : c.requests[0].qo_len;
-  for (RequestSpec& r : longer.requests) r = {q, r.kv_len + q + dice.between(1, 90)};
-  for (std::int64_t i = dice.between(1, 3); i > 0; --i) longer.requests.push_back({q, q + 100});
+  const std::int64_t q = random.below(2) == 0 ? 1 : c.requests[0].qo_len;
+  for (RequestSpec& r : longer.requests) r = {q, r.kv_len + q + random.between(1, 90)};
+  for (std::int64_t i = random.between(1, 3); i > 0; --i) longer.requests.push_back({q, q + 100});
   return longer;
 }
 
@@ -75,8 +76,8 @@ Outcome p03_rebuild_equals_fresh(Subject& subject) {
   const auto& metadata = subject.metadata();
   if (!metadata) return refusal(metadata.error());
   const Case& c = subject.spec();
-  Dice dice(c, "P03");
-  const Case longer = longer_step(c, dice);
+  Random random(c, "P03");
+  const Case longer = longer_step(c, random);
   const Case shorter = shorter_step(c);
   const DecodeBuffers room = room_for({longer, c, shorter});
   Sequence used{subject, room};
@@ -85,9 +86,8 @@ Outcome p03_rebuild_equals_fresh(Subject& subject) {
   for (const Case* step : {&c, &shorter}) {
     const Result<BuiltStep> again = used.build(*step);
     const Result<BuiltStep> fresh = Sequence{subject, room}.build(*step);
-    const std::string where = "after " +
-                              std::string(step == &c ? format_case(longer) : "the case") +
-                              " the step " + format_case(*step);
+    const std::string where = say("after ", step == &c ? format_case(longer) : "the case",
+                                  " the step ", format_case(*step));
     if (again.ok() != fresh.ok()) return failed(where + " is taken or refused, by its history");
     if (!fresh) return passed();  // the shorter step alone may be refused
     if (const auto why = difference(*again, *fresh)) return failed(where + " differs: " + *why);

@@ -2,6 +2,7 @@
 // differences are the lengths, and their tails repeat the last value.
 #include <algorithm>
 
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 
@@ -22,7 +23,7 @@ DecodeBuffers dirty_buffers(const DecodeBuffers& exact, std::size_t spare) {
 }
 
 std::string entry(const char* name, std::size_t i, std::int64_t value) {
-  return std::string(name) + "[" + std::to_string(i) + "] is " + std::to_string(value);
+  return say(name, "[", i, "] is ", value);
 }
 
 // The list as a kernel gets it, and the buffer behind it up to its capacity.
@@ -30,18 +31,15 @@ std::optional<std::string> check_list(const char* name, std::span<const std::int
                                       std::span<const std::int32_t> buffer,
                                       const std::vector<std::int64_t>& lengths) {
   if (list.size() != lengths.size() + 1)
-    return std::string(name) + " has " + std::to_string(list.size()) + " entries for " +
-           std::to_string(lengths.size()) + " requests";
+    return say(name, " has ", list.size(), " entries for ", lengths.size(), " requests");
   if (list[0] != 0) return entry(name, 0, list[0]) + ", not 0";
   for (std::size_t r = 0; r < lengths.size(); ++r)
     if (list[r + 1] - list[r] != lengths[r])
-      return entry(name, r + 1, list[r + 1]) + " after " + std::to_string(list[r]) +
-             ", but the length of " + request_name(static_cast<std::int64_t>(r)) + " is " +
-             std::to_string(lengths[r]);
+      return say(entry(name, r + 1, list[r + 1]), " after ", list[r], ", but the length of ",
+                 request_name(static_cast<std::int64_t>(r)), " is ", lengths[r]);
   for (std::size_t i = list.size(); i < buffer.size(); ++i)
     if (buffer[i] != list.back())
-      return entry(name, i, buffer[i]) + " in the tail, where the last value is " +
-             std::to_string(list.back());
+      return say(entry(name, i, buffer[i]), " in the tail, where the last value is ", list.back());
   return std::nullopt;
 }
 
@@ -50,11 +48,10 @@ std::optional<std::string> check_last_pages(const DecodeMetadata& md) {
     const std::int64_t last = md.last_page_len[r];
     const std::int64_t pages = md.kv_indptr[r + 1] - md.kv_indptr[r];
     if (last < 1 || last > md.shape.page_size)
-      return entry("last_page_len", r, last) + ", outside 1 to " +
-             std::to_string(md.shape.page_size);
+      return say(entry("last_page_len", r, last), ", outside 1 to ", md.shape.page_size);
     if (pages > 0 && (pages - 1) * md.shape.page_size + last != md.kv_lens[r])
-      return entry("last_page_len", r, last) + ": " + std::to_string(pages) +
-             " pages do not hold " + std::to_string(md.kv_lens[r]) + " keys";
+      return say(entry("last_page_len", r, last), ": ", pages, " pages do not hold ", md.kv_lens[r],
+                 " keys");
   }
   return std::nullopt;
 }
@@ -65,9 +62,9 @@ Outcome p04_indptr_shape(Subject& subject) {
   const auto& shape = subject.shape();
   if (!shape) return refusal(shape.error());
   const Batch& batch = *subject.batch();
-  Dice dice(subject.spec(), "P04");
+  Random random(subject.spec(), "P04");
   DecodeBuffers buffers = dirty_buffers(make_decode_buffers(subject.spec(), batch, *shape),
-                                        static_cast<std::size_t>(dice.between(1, 9)));
+                                        static_cast<std::size_t>(random.between(1, 9)));
   const auto md = subject.builder().lists(batch, *shape, buffers);
   if (!md) return refusal(md.error());
   std::vector<std::int64_t> rows;
@@ -81,14 +78,12 @@ Outcome p04_indptr_shape(Subject& subject) {
   if (const auto why = check_list("kv_indptr", md->kv_indptr, buffers.kv_indptr, pages))
     return failed(*why);
   if (md->last_page_len.size() != rows.size() || md->kv_lens.size() != rows.size())
-    return failed("last_page_len has " + std::to_string(md->last_page_len.size()) +
-                  " and kv_lens " + std::to_string(md->kv_lens.size()) + " entries for " +
-                  std::to_string(rows.size()) + " requests");
+    return failed(say("last_page_len has ", md->last_page_len.size(), " and kv_lens ",
+                      md->kv_lens.size(), " entries for ", rows.size(), " requests"));
   if (const auto why = check_last_pages(*md)) return failed(*why);
   const std::int64_t live = md->kv_indptr.back();
   if (static_cast<std::int64_t>(md->kv_indices.size()) < live)
-    return failed("kv_indices has " + std::to_string(md->kv_indices.size()) + " entries for " +
-                  std::to_string(live) + " pages");
+    return failed(say("kv_indices has ", md->kv_indices.size(), " entries for ", live, " pages"));
   return passed();
 }
 

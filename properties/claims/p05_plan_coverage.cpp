@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/plan/plan_check.hpp"
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/compare.hpp"
@@ -16,10 +17,10 @@ namespace {
 Outcome check_buffers(const DecodeMetadata& md) {
   const auto violations = plan::plan_check(check_input_of(md));
   if (violations.empty()) return passed();
-  Outcome outcome = failed("the plan breaks the rule " + std::string(name(violations[0].rule)) +
-                           ": " + violations[0].what);
+  Outcome outcome =
+      failed(say("the plan breaks the rule ", name(violations[0].rule), ": ", violations[0].what));
   for (std::size_t i = 1; i < std::min<std::size_t>(violations.size(), 8); ++i)
-    outcome.details.push_back(std::string(name(violations[i].rule)) + ": " + violations[i].what);
+    outcome.details.push_back(say(name(violations[i].rule), ": ", violations[i].what));
   return outcome;
 }
 
@@ -51,17 +52,15 @@ std::optional<std::string> check_row(RowCount row, std::int64_t first_entry,
   std::int64_t next = first_entry;
   for (const RowRange& range : row.read) {
     if (range.begin != next)
-      return "reads entries " + std::to_string(range.begin) + ".." + std::to_string(range.end) +
-             " of kv_indices where " + std::to_string(next) + " comes next";
+      return say("reads entries ", range.begin, "..", range.end, " of kv_indices where ", next,
+                 " comes next");
     next = range.end;
   }
   if (next < first_entry + visible_pages)
-    return "reads entries up to " + std::to_string(next) + ", but may see up to " +
-           std::to_string(first_entry + visible_pages);
+    return say("reads entries up to ", next, ", but may see up to ", first_entry + visible_pages);
   const std::int64_t writers = static_cast<std::int64_t>(row.read.size()) == 1 ? 1 : 0;
   if (row.direct != writers)
-    return "is written directly " + std::to_string(row.direct) + " times by " +
-           std::to_string(row.read.size()) + " pieces";
+    return say("is written directly ", row.direct, " times by ", row.read.size(), " pieces");
   return std::nullopt;
 }
 
@@ -80,8 +79,8 @@ Outcome check_footprints(Subject& subject, const ResolvedShape& shape) {
         if (k.kv_len - hidden <= 0) continue;  // no keys, or a leading row before all of them
         if (const auto why = check_row(counts[static_cast<std::size_t>(kernel_row)], entry,
                                        ceil_div(k.kv_len - hidden, shape.page_size)))
-          return failed("kernel row " + std::to_string(kernel_row) + " (row " +
-                        std::to_string(k.row + i) + " of the launch) " + *why);
+          return failed(
+              say("kernel row ", kernel_row, " (row ", k.row + i, " of the launch) ", *why));
       }
     entry += ceil_div(k.kv_len, shape.page_size);
   }

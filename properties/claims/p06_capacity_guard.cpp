@@ -1,5 +1,6 @@
 // P06: nothing is ever written behind a buffer: not by the step, and not by any batch that fits the
 // declared capacity.
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/functions.hpp"
@@ -11,22 +12,21 @@ std::optional<std::string> overrun_of(const plan::Plan& plan) {
   for (const plan::PlanBuffer* b : {&plan.work_indptr, &plan.work_info, &plan.reduce_indptr,
                                     &plan.reduce_final_map, &plan.reduce_partial_map})
     if (!b->overruns().empty())
-      return "element " + std::to_string(b->overruns().rbegin()->first) + " of " +
-             std::string(b->name()) + " is written, which has " + std::to_string(b->size()) +
-             " elements";
+      return say("element ", b->overruns().rbegin()->first, " of ", b->name(),
+                 " is written, which has ", b->size(), " elements");
   return std::nullopt;
 }
 
 // Lengths that a search for the worst case tries: one request takes all, all take the same, many
 // take next to nothing, or anything.
-std::vector<std::int32_t> drawn_pages(Dice& dice, std::int64_t requests, std::int64_t least) {
-  const std::int64_t kind = dice.below(4);
+std::vector<std::int32_t> drawn_pages(Random& random, std::int64_t requests, std::int64_t least) {
+  const std::int64_t kind = random.below(4);
   std::vector<std::int32_t> indptr{0};
   for (std::int64_t r = 0; r < requests; ++r) {
-    std::int64_t pages = least + dice.below(3000);
+    std::int64_t pages = least + random.below(3000);
     if (kind == 1) pages = least + (r == 0 ? 100000 : 0);
     if (kind == 2) pages = least + 1600;
-    if (kind == 3) pages = least + dice.below(2);
+    if (kind == 3) pages = least + random.below(2);
     indptr.push_back(indptr.back() + static_cast<std::int32_t>(pages));
   }
   return indptr;
@@ -34,11 +34,11 @@ std::vector<std::int32_t> drawn_pages(Dice& dice, std::int64_t requests, std::in
 
 // Plans a batch that fits a capacity into the buffers that the size query gives for it.
 std::optional<std::string> try_capacity(const Functions& functions, const PlanQuestion& question,
-                                        Dice& dice) {
-  const std::int64_t capacity = dice.between(1, 48);
-  const std::int64_t requests = dice.below(2) == 0 ? capacity : dice.between(1, capacity);
+                                        Random& random) {
+  const std::int64_t capacity = random.between(1, 48);
+  const std::int64_t requests = random.below(2) == 0 ? capacity : random.between(1, capacity);
   const std::int64_t q = question.input.key.max_qo_len;
-  const std::vector<std::int32_t> kv = drawn_pages(dice, requests, q);
+  const std::vector<std::int32_t> kv = drawn_pages(random, requests, q);
   std::vector<std::int32_t> qo;
   for (std::int64_t r = 0; r <= requests; ++r) qo.push_back(static_cast<std::int32_t>(r * q));
   const std::vector<std::int32_t> last(static_cast<std::size_t>(requests), 1);
@@ -55,8 +55,7 @@ std::optional<std::string> try_capacity(const Functions& functions, const PlanQu
   const auto plan = plan::make_plan(input, *sizes);
   if (!plan) return std::nullopt;  // the planner is not asked for such a batch
   if (auto why = overrun_of(*plan))
-    return *why + " (" + std::to_string(requests) + " requests, capacity " +
-           std::to_string(capacity) + ", " + std::to_string(kv.back()) + " pages)";
+    return say(*why, " (", requests, " requests, capacity ", capacity, ", ", kv.back(), " pages)");
   return std::nullopt;
 }
 
@@ -74,9 +73,9 @@ Outcome p06_capacity_guard(Subject& subject) {
     if (metadata->shape.planner == plan::PlannerVersion::v1_2) {
       const Functions functions = functions_of(subject);
       const PlanQuestion question = subject.builder().question(*metadata);
-      Dice dice(subject.spec(), "P06");
+      Random random(subject.spec(), "P06");
       for (int round = 0; round < 3; ++round)
-        if (const auto why = try_capacity(functions, question, dice)) return failed(*why);
+        if (const auto why = try_capacity(functions, question, random)) return failed(*why);
     }
   }
   const auto& result = subject.result();

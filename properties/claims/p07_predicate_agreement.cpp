@@ -1,5 +1,6 @@
 // P07: who sizes the buffers, who plans, who picks the kernel and who pads the heads agree on
 // heads, folding, rows and tiles: for the case, and for a sample of all shapes.
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/functions.hpp"
@@ -8,9 +9,8 @@ namespace mla::prop {
 namespace {
 
 std::string describe(const PlanKey& key) {
-  return std::to_string(key.heads_per_kv_head.count()) + " heads, " +
-         std::to_string(key.max_qo_len) + " rows, " + std::string(name(key.dtype.q)) + "/" +
-         std::string(name(key.dtype.kv)) + " on " + std::string(name(key.arch));
+  return say(key.heads_per_kv_head.count(), " heads, ", key.max_qo_len, " rows, ",
+             name(key.dtype.q), "/", name(key.dtype.kv), " on ", name(key.arch));
 }
 
 // The size query counts at least the tiles that the planner makes of any request that fits.
@@ -24,21 +24,20 @@ std::optional<std::string> tiles_fit(const Functions& functions, const PlanKey& 
                                                     .dtype = key.dtype});
   for (std::int64_t q = 1; q <= key.max_qo_len; ++q)
     if (shape.fold_ratio * shape.tiles(q) > sized)
-      return describe(key) + ": the planner makes " +
-             std::to_string(shape.fold_ratio * shape.tiles(q)) + " tiles of " + std::to_string(q) +
-             " rows, the size query counts " + std::to_string(sized);
+      return say(describe(key), ": the planner makes ", shape.fold_ratio * shape.tiles(q),
+                 " tiles of ", q, " rows, the size query counts ", sized);
   return std::nullopt;
 }
 
-PlanKey drawn_key(Dice& dice) {
+PlanKey drawn_key(Random& random) {
   const std::vector<DtypePair> dtypes = {
       {Dtype::bf16, Dtype::bf16}, {Dtype::bf16, Dtype::fp8}, {Dtype::fp8, Dtype::fp8}};
-  return {.arch = dice.below(2) == 0 ? Arch::gfx942 : Arch::gfx950,
-          .compute_units = ComputeUnits(dice.between(1, 304)),
-          .heads_per_kv_head = Heads(16 * dice.between(1, 8)),
+  return {.arch = random.below(2) == 0 ? Arch::gfx942 : Arch::gfx950,
+          .compute_units = ComputeUnits(random.between(1, 304)),
+          .heads_per_kv_head = Heads(16 * random.between(1, 8)),
           .kv_heads = Heads(1),
-          .dtype = dice.pick(dtypes),
-          .max_qo_len = dice.between(1, 17),
+          .dtype = random.pick(dtypes),
+          .max_qo_len = random.between(1, 17),
           .experimental = false};
 }
 
@@ -51,8 +50,8 @@ std::optional<std::string> check_key(const Functions& functions, const PlanKey& 
     return describe(key) +
            ": a kernel is listed, but the planner refuses: " + shape.error().message;
   if (shape->fold_ratio * shape->plan_heads.count() != heads)
-    return describe(key) + ": " + std::to_string(shape->fold_ratio) + " groups of " +
-           std::to_string(shape->plan_heads.count()) + " heads";
+    return say(describe(key), ": ", shape->fold_ratio, " groups of ", shape->plan_heads.count(),
+               " heads");
   return tiles_fit(functions, key, *shape);
 }
 
@@ -62,18 +61,17 @@ std::optional<std::string> check_case(const Functions& functions, const Resolved
   const plan::SizeQuery& query = question.query;
   const PlanKey decided = shape.plan_key();
   if (query.heads != decided.heads_per_kv_head || key.heads_per_kv_head != query.heads)
-    return "the kernel has " + std::to_string(decided.heads_per_kv_head.count()) +
-           " heads, the planner is asked for " + std::to_string(key.heads_per_kv_head.count()) +
-           " and the size query for " + std::to_string(query.heads.count());
+    return say("the kernel has ", decided.heads_per_kv_head.count(),
+               " heads, the planner is asked for ", key.heads_per_kv_head.count(),
+               " and the size query for ", query.heads.count());
   if (query.max_qo_len != decided.max_qo_len || key.max_qo_len != decided.max_qo_len)
-    return "the kernel takes " + std::to_string(decided.max_qo_len) +
-           " rows, the planner is asked for " + std::to_string(key.max_qo_len) +
-           " and the size query for " + std::to_string(query.max_qo_len);
+    return say("the kernel takes ", decided.max_qo_len, " rows, the planner is asked for ",
+               key.max_qo_len, " and the size query for ", query.max_qo_len);
   const auto planned = resolve_plan_shape(key);
   if (!planned) return "the planner refuses the shape: " + planned.error().message;
   if (planned->fold_ratio != shape.fold_ratio() || planned->plan_heads != shape.row_heads())
-    return "the planner folds " + std::to_string(planned->fold_ratio) + " times, the kernel " +
-           std::to_string(shape.fold_ratio()) + " times";
+    return say("the planner folds ", planned->fold_ratio, " times, the kernel ", shape.fold_ratio(),
+               " times");
   return tiles_fit(functions, key, *planned);
 }
 
@@ -83,11 +81,10 @@ Outcome p07_predicate_agreement(Subject& subject) {
   const auto& shape = subject.shape();
   if (!shape) return refusal(shape.error());
   const Functions functions = functions_of(subject);
-  Dice dice(subject.spec(), "P07");
+  Random random(subject.spec(), "P07");
   if (shape->heads.kernel.count() != shape->kernel.heads)
-    return failed("heads are padded to " + std::to_string(shape->heads.kernel.count()) +
-                  ", the kernel " + std::string(shape->kernel.label) + " takes " +
-                  std::to_string(shape->kernel.heads));
+    return failed(say("heads are padded to ", shape->heads.kernel.count(), ", the kernel ",
+                      shape->kernel.label, " takes ", shape->kernel.heads));
   // The old planners ignore architecture and dtype: their own predicate is another one.
   if (shape->route != Route::split && shape->planner == plan::PlannerVersion::v1_2) {
     DecodeBuffers buffers = make_decode_buffers(subject.spec(), *subject.batch(), *shape);
@@ -97,7 +94,7 @@ Outcome p07_predicate_agreement(Subject& subject) {
       return failed(*why);
   }
   for (int round = 0; round < 12; ++round)
-    if (const auto why = check_key(functions, drawn_key(dice))) return failed(*why);
+    if (const auto why = check_key(functions, drawn_key(random))) return failed(*why);
   return passed();
 }
 

@@ -10,23 +10,23 @@ namespace {
 
 // The case on another device, with another budget, or with another planner.
 Case cut_otherwise(const Case& c) {
-  Dice dice(c, "P08");
+  Random random(c, "P08");
   Case other = c;
-  switch (dice.below(4)) {
+  switch (random.below(4)) {
     case 0:
       other.compute_units =
-          dice.pick(std::vector<std::int64_t>{1, 2, 7, 80, 256, 304, 305, 512, 1024});
+          random.pick(std::vector<std::int64_t>{1, 2, 7, 80, 256, 304, 305, 512, 1024});
       break;
     case 1:
-      other.decode().max_split = dice.between(1, 4);
+      other.decode().max_split = random.between(1, 4);
       break;
     case 2:
-      other.planner = dice.pick(std::vector{PlannerChoice::v12_serial, PlannerChoice::v11,
-                                            PlannerChoice::v12, PlannerChoice::none});
+      other.planner = random.pick(std::vector{PlannerChoice::v12_serial, PlannerChoice::v11,
+                                              PlannerChoice::v12, PlannerChoice::none});
       break;
     default:
-      other.decode().granularity = dice.pick(std::vector<std::int64_t>{1, 4, 16, 32, 64});
-      other.compute_units = dice.between(1, 64);
+      other.decode().granularity = random.pick(std::vector<std::int64_t>{1, 4, 16, 32, 64});
+      other.compute_units = random.between(1, 64);
   }
   if (other == c) other.compute_units = c.compute_units == 3 ? 5 : 3;
   return other;

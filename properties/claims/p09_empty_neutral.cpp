@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/numeric/bf16.hpp"
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/compare.hpp"
@@ -15,32 +16,32 @@ namespace {
 // A neighbour of the case that has empty pieces by construction: short requests on the split
 // route, or pages whose last one holds a single key that only the last row of a request sees.
 Case with_empty_pieces(const Case& c) {
-  Dice dice(c, "P09");
+  Random random(c, "P09");
   Case other = c;
   other.pad_requests = 0;
   const std::int64_t q = std::max<std::int64_t>(c.requests[0].qo_len, 1);
   if (c.planner == PlannerChoice::none) {
-    other.requests = {{q, q + dice.below(40)}, {q, 0}};
+    other.requests = {{q, q + random.below(40)}, {q, 0}};
     return other;
   }
   other.planner = PlannerChoice::v12;
   other.page_size = 16;
-  other.block_size = 16 * dice.between(1, 3);
+  other.block_size = 16 * random.between(1, 3);
   other.decode().granularity = 1;
   other.decode().max_split = -1;
   other.compute_units = 304;
-  const std::int64_t rows = dice.between(2, 4);
-  other.requests = {{rows, 16 * dice.between(1, 3) + 1}, {rows, 0}};
+  const std::int64_t rows = random.between(2, 4);
+  other.requests = {{rows, 16 * random.between(1, 3) + 1}, {rows, 0}};
   return other;
 }
 
 std::optional<std::string> unexpected_nan(const DecodeResult& result) {
   for (std::size_t i = 0; i < result.out.size(); ++i)
     if (std::isnan(bf16_to_float(result.out[i])))
-      return "element " + std::to_string(i) + " of the output is NaN";
+      return say("element ", i, " of the output is NaN");
   for (std::size_t i = 0; i < result.lse.size(); ++i)
     if (std::isnan(result.lse[i]) || result.lse[i] == std::numeric_limits<float>::infinity())
-      return "element " + std::to_string(i) + " of the LSE is " + std::to_string(result.lse[i]);
+      return say("element ", i, " of the LSE is ", result.lse[i]);
   return std::nullopt;
 }
 
@@ -75,9 +76,8 @@ EmptyPieces check_pieces(const DecodeMetadata& md, const DecodeResult& result) {
         const float lse = result.partial_lse[h];
         const float out = result.partial_out[h * static_cast<std::size_t>(kValueDim)];
         if (lse != -std::numeric_limits<float>::infinity() || out != 0)
-          pieces.wrong = "work " + std::to_string(w) + " holds no key that row " +
-                         std::to_string(row) + " sees, but has LSE " + std::to_string(lse) +
-                         " and output " + std::to_string(out);
+          pieces.wrong = say("work ", w, " holds no key that row ", row, " sees, but has LSE ", lse,
+                             " and output ", out);
       }
     }
   }

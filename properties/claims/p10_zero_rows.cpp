@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/claims/topology.hpp"
@@ -45,12 +46,10 @@ std::optional<std::string> not_zero(const DecodeResult& result, std::int64_t hea
   const auto count = static_cast<std::size_t>(heads);
   for (std::size_t i = first * kValueDim; i < (first + count) * kValueDim; ++i)
     if (result.out[i] != 0)
-      return "row " + std::to_string(row) + " has no key, but its output holds the bits " +
-             std::to_string(result.out[i]);
+      return say("row ", row, " has no key, but its output holds the bits ", result.out[i]);
   for (std::size_t i = first; i < first + count; ++i)
     if (result.lse[i] != -std::numeric_limits<float>::infinity())
-      return "row " + std::to_string(row) + " has no key, but its LSE is " +
-             std::to_string(result.lse[i]);
+      return say("row ", row, " has no key, but its LSE is ", result.lse[i]);
   return std::nullopt;
 }
 
@@ -75,9 +74,8 @@ std::optional<std::string> reads_pages(const ResolvedShape& shape, const DecodeR
   for (const Footprint& f : result.footprint) {
     const bool theirs = f.q_rows.begin >= first * fold && f.q_rows.begin < (first + rows) * fold;
     if (theirs && f.kv_entries.end > f.kv_entries.begin)
-      return "work " + std::to_string(f.work) + " reads entries " +
-             std::to_string(f.kv_entries.begin) + ".." + std::to_string(f.kv_entries.end) +
-             " of kv_indices for a request without keys";
+      return say("work ", f.work, " reads entries ", f.kv_entries.begin, "..", f.kv_entries.end,
+                 " of kv_indices for a request without keys");
   }
   return std::nullopt;
 }
@@ -110,13 +108,13 @@ Outcome p10_zero_rows(Subject& subject) {
   const std::int64_t heads = subject.spec().heads;
   if (const auto why = check_keyless(*subject.batch(), *result, heads)) return failed(*why);
 
-  Dice dice(subject.spec(), "P10");
+  Random random(subject.spec(), "P10");
   const auto& requests = subject.batch()->requests;
-  const std::int64_t at = dice.below(static_cast<std::int64_t>(requests.size()) + 1);
+  const std::int64_t at = random.below(static_cast<std::int64_t>(requests.size()) + 1);
   const Inserted in = insert_keyless(subject, at, std::max<std::int64_t>(1, requests[0].qo_len));
   const auto step = run_step(subject, in.spec, in.batch, in.tensors);
   if (!step) return skipped("with a keyless request the case is refused: " + step.error().message);
-  const std::string where = "with a keyless request in front of request " + std::to_string(at);
+  const std::string where = say("with a keyless request in front of request ", at);
   if (const auto why = check_keyless(in.batch, step->result, heads))
     return failed(where + ": " + *why);
   if (const auto why = reads_pages(step->shape, step->result, in.first_row, in.rows))

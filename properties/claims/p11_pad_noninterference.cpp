@@ -1,4 +1,5 @@
 // P11: padding requests change nothing for live rows, never make a step fail, and end up defined.
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/claims/topology.hpp"
@@ -46,16 +47,16 @@ Outcome p11_pad_noninterference(Subject& subject) {
   const auto& result = subject.result();
   if (!result) return refusal(result.error());
   if (!subject.reference()) return refusal(subject.reference().error());
-  Dice dice(subject.spec(), "P11");
+  Random random(subject.spec(), "P11");
   Case padded_case = subject.spec();
-  padded_case.pad_requests += dice.between(1, 4);
+  padded_case.pad_requests += random.between(1, 4);
   if (const Status too_much = why_not_executed(padded_case)) return refusal(*too_much);
   Subject padded = subject.sibling(padded_case);
   if (!padded.batch())
     return skipped("padded, the cache is too large: " + padded.batch().error().message);
   const auto& padded_result = padded.result();
-  const std::string where = "with " + std::to_string(padded_case.pad_requests) + " for " +
-                            std::to_string(subject.spec().pad_requests) + " padding requests ";
+  const std::string where = say("with ", padded_case.pad_requests, " for ",
+                                subject.spec().pad_requests, " padding requests ");
   if (!padded_result) {
     // v1.0 and v1.1 are broken for requests without keys (aiter.md 3.3, 3.4).
     if (padded_result.error().code == ErrorCode::refused &&

@@ -1,5 +1,6 @@
 // P12: row i of q query rows is what a one-row request with the n - q + 1 + i keys that it sees
 // gives, and rows whose exact values differ do differ.
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/compare.hpp"
@@ -75,16 +76,16 @@ Outcome p12_qlen_sweep(Subject& subject) {
   const std::int64_t first = first_row(*subject.batch(), request);
   for (std::int64_t i = 0; i < q; ++i) {
     const std::string where =
-        "row " + std::to_string(i) + " of " + request_name(request) + " and a decode of " +
-        std::to_string(one.batch.requests[static_cast<std::size_t>(i)].kv_len) + " keys: ";
+        say("row ", i, " of ", request_name(request), " and a decode of ",
+            one.batch.requests[static_cast<std::size_t>(i)].kv_len, " keys: ");
     if (const auto why = beyond_bounds(*subject.result(), step->result, {first + i, i}, heads,
                                        *subject.reference()))
       return failed(where + *why);
     const MatchedRows next{first + i, first + i + 1, 1};
     if (i + 1 < q && distinct(*subject.reference(), first + i, first + i + 1, heads) &&
         !bitwise_difference(*subject.result(), *subject.result(), heads, std::span(&next, 1)))
-      return failed("rows " + std::to_string(i) + " and " + std::to_string(i + 1) + " of " +
-                    request_name(request) + " hold the same bits, but must differ");
+      return failed(say("rows ", i, " and ", i + 1, " of ", request_name(request),
+                        " hold the same bits, but must differ"));
   }
   return passed();
 }

@@ -1,6 +1,7 @@
 // P13: a key changes exactly the rows that may see it: rows that must not see it stay equal in
 // every bit, rows that see it change.
 #include "core/engine/run_decode.hpp"
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/key_target.hpp"
 #include "properties/claims/stored_row.hpp"
@@ -43,8 +44,8 @@ Outcome p13_causal_mutation(Subject& subject) {
       {.schedule_seed = c.schedule_seed, .threads = 0, .record_footprint = false}, subject.hooks());
   if (!again) return refusal(again.error());
 
-  const std::string key = "key " + std::to_string(target.position) + " of " +
-                          request_name(target.request) + " changes, and ";
+  const std::string key =
+      say("key ", target.position, " of ", request_name(target.request), " changes, and ");
   std::int64_t row = 0;
   for (std::size_t r = 0; r < batch->requests.size(); ++r)
     for (std::int64_t i = 0; i < batch->requests[r].qo_len; ++i, ++row) {

@@ -1,5 +1,6 @@
 // P14: for every head count the padded, perhaps folded route gives what unpadded attention gives,
 // and plan, tensors and reducer are made for the same heads.
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/compare.hpp"
@@ -19,20 +20,19 @@ std::optional<std::string> check_padding(const HeadPadding& padding) {
     return heads(padding.model) + " heads are padded to " + heads(padding.kernel);
   for (std::int64_t p = 0; p < kernel; ++p)
     if (padding.source(p) < 0 || padding.source(p) >= model)
-      return "padded head " + std::to_string(p) + " copies head " +
-             std::to_string(padding.source(p)) + " of " + heads(padding.model);
+      return say("padded head ", p, " copies head ", padding.source(p), " of ",
+                 heads(padding.model));
   for (std::int64_t h = 0; h < model; ++h)
     if (const std::int64_t at = padding.position(h);
         at < 0 || at >= kernel || padding.source(at) != h)
-      return "head " + std::to_string(h) + " is taken back from padded head " + std::to_string(at) +
-             ", which copies another one";
+      return say("head ", h, " is taken back from padded head ", at, ", which copies another one");
   return std::nullopt;
 }
 
 std::optional<std::string> check_heads(Subject& subject, const ResolvedShape& shape) {
   if (shape.heads.model != Heads(subject.spec().heads))
-    return "the model has " + std::to_string(subject.spec().heads) + " heads, the shape says " +
-           heads(shape.heads.model);
+    return say("the model has ", subject.spec().heads, " heads, the shape says ",
+               heads(shape.heads.model));
   if (auto why = check_padding(shape.heads)) return why;
   if (shape.route == Route::split) return std::nullopt;
   DecodeBuffers buffers = make_decode_buffers(subject.spec(), *subject.batch(), shape);
@@ -46,8 +46,8 @@ std::optional<std::string> check_heads(Subject& subject, const ResolvedShape& sh
     return "the kernel gets " + heads(shape.heads.kernel) + " heads, the buffers are sized for " +
            heads(question.query.heads);
   if (shape.fold_ratio() * shape.row_heads().count() != shape.heads.kernel.count())
-    return std::to_string(shape.fold_ratio()) + " groups of " + heads(shape.row_heads()) +
-           " heads are not the kernel's " + heads(shape.heads.kernel);
+    return say(shape.fold_ratio(), " groups of ", heads(shape.row_heads()),
+               " heads are not the kernel's ", heads(shape.heads.kernel));
   return std::nullopt;
 }
 
@@ -60,8 +60,8 @@ Outcome p14_head_pad(Subject& subject) {
   const auto& result = subject.result();
   if (!result) return refusal(result.error());
   if (result->kernel_heads != shape->row_heads().count())
-    return failed("the partial results have " + std::to_string(result->kernel_heads) +
-                  " heads, the kernel's rows " + heads(shape->row_heads()));
+    return failed(say("the partial results have ", result->kernel_heads,
+                      " heads, the kernel's rows ", heads(shape->row_heads())));
   return compare_with_reference(subject);
 }
 

@@ -1,5 +1,6 @@
 // P15: the plan and the sizes that were made from the declared dtypes are those that the dtypes of
 // the actual tensors give.
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 
@@ -7,7 +8,7 @@ namespace mla::prop {
 namespace {
 
 std::string text(DtypePair pair) {
-  return std::string(name(pair.q)) + "/" + std::string(name(pair.kv));
+  return say(name(pair.q), "/", name(pair.kv));
 }
 
 // What the tensors hold, read off their sizes and the cache's own type.
@@ -32,8 +33,8 @@ Outcome p15_dtype_threading(Subject& subject) {
   if (!(shape.dtype == *actual))
     return failed("the shape says " + text(shape.dtype) + ", the tensors hold " + text(*actual));
   if (!(shape.kernel.dtype == *actual))
-    return failed("the kernel " + std::string(shape.kernel.label) + " takes " +
-                  text(shape.kernel.dtype) + ", the tensors hold " + text(*actual));
+    return failed(say("the kernel ", shape.kernel.label, " takes ", text(shape.kernel.dtype),
+                      ", the tensors hold ", text(*actual)));
   if (!metadata->plan) return passed();
   const PlanQuestion question = subject.builder().question(*metadata);
   if (!(question.input.key.dtype == *actual) || !(question.query.dtype == *actual))

@@ -6,6 +6,7 @@
 
 #include "core/engine/run_decode.hpp"
 #include "core/numeric/fp8.hpp"
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/generate/tensors.hpp"
@@ -45,8 +46,8 @@ std::optional<std::string> check_saturation(Subject& subject) {
   const std::int64_t q = c.dtype.q == Dtype::fp8 ? at_the_limit(t.q, variant) : 0;
   const std::int64_t kv = c.dtype.kv == Dtype::fp8 ? at_the_limit(t.cache.bytes, variant) : 0;
   if (q + kv == 0 && saturated_elements(c, *batch) == 0) return std::nullopt;
-  return std::to_string(q) + " elements of the query and " + std::to_string(kv) +
-         " of the cache saturate, although the scales cover the data";
+  return say(q, " elements of the query and ", kv,
+             " of the cache saturate, although the scales cover the data");
 }
 
 // The same products in other factors; says which, or nothing if there is no other way to put them.
@@ -59,7 +60,7 @@ std::string rescale(const Case& c, DecodeTensors& t) {
   }
   if (c.dtype.q == Dtype::fp8 && double_fp8(t.q, variant)) {
     t.q_scale /= 2;
-    what += std::string(what.empty() ? "" : ", ") + "the query doubled and its scale halved";
+    what += say(what.empty() ? "" : ", ", "the query doubled and its scale halved");
   }
   return what;
 }
@@ -85,9 +86,9 @@ Outcome p16_scale_equivariance(Subject& subject) {
   const Case& c = subject.spec();
   const DecodeTensors& t = *subject.tensors();
   if (c.dtype.q == Dtype::bf16 && t.q_scale != 1)
-    return failed("the bf16 query carries the scale " + std::to_string(t.q_scale));
+    return failed(say("the bf16 query carries the scale ", t.q_scale));
   if (c.dtype.kv == Dtype::bf16 && t.kv_scale != 1)
-    return failed("the bf16 cache carries the scale " + std::to_string(t.kv_scale));
+    return failed(say("the bf16 cache carries the scale ", t.kv_scale));
   if (const auto why = check_saturation(subject)) return failed(*why);
   if (c.dtype.both(Dtype::bf16)) return check_unquantised(subject);
   DecodeTensors rescaled = t;

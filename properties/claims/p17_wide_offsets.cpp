@@ -2,6 +2,7 @@
 // offsets around 2^31 and 2^32.
 #include <algorithm>
 
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/compare.hpp"
@@ -29,17 +30,16 @@ Outcome p17_wide_offsets(Subject& subject) {
   const auto& result = subject.result();
   if (!result) return refusal(result.error());
   const Case& c = subject.spec();
-  Dice dice(c, "P17");
-  const Boundary boundary = dice.pick(boundaries(c));
+  Random random(c, "P17");
+  const Boundary boundary = random.pick(boundaries(c));
   // The middle one of the blocks in use holds the boundary, a single one begins there.
   const std::int64_t block_pages = c.block_size / c.page_size;
   Case moved = c;
   moved.origin_block = std::max<std::int64_t>(
       0, boundary.pages / block_pages - (subject.batch()->cache_blocks - 1) / 2);
   if (moved.origin_block == c.origin_block) moved.origin_block += 1;
-  const std::string where = "with the first block at " + std::to_string(moved.origin_block) +
-                            " instead of " + std::to_string(c.origin_block) + " (" +
-                            std::string(boundary.name) + ") ";
+  const std::string where = say("with the first block at ", moved.origin_block, " instead of ",
+                                c.origin_block, " (", boundary.name, ") ");
   Subject other = subject.sibling(moved);
   if (!other.batch()) return skipped(where + other.batch().error().message);
   const auto& other_result = other.result();

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/compare.hpp"
@@ -13,7 +14,7 @@ namespace mla::prop {
 namespace {
 
 std::string key_name(std::int64_t request, std::int64_t position) {
-  return "key " + std::to_string(position) + " of " + request_name(request);
+  return say("key ", position, " of ", request_name(request));
 }
 
 // Shared keys are the same position of a shared prefix.
@@ -30,14 +31,13 @@ std::optional<std::string> check_injective(const Case& c, const Batch& batch) {
       const std::int64_t slot = batch.slot(request, p);
       const auto index = static_cast<std::size_t>(slot - first);
       if (index >= owners.size())
-        return key_name(request, p) + " lies in slot " + std::to_string(slot) +
-               ", outside the cache";
+        return say(key_name(request, p), " lies in slot ", slot, ", outside the cache");
       Owner& owner = owners[index];
       const bool shared = c.layout.kind == Layout::prefix && owner.position == p &&
                           static_cast<std::uint64_t>(p / batch.block_size) < c.layout.parameter;
       if (owner.request >= 0 && !shared)
-        return key_name(request, p) + " and " + key_name(owner.request, owner.position) +
-               " share slot " + std::to_string(slot);
+        return say(key_name(request, p), " and ", key_name(owner.request, owner.position),
+                   " share slot ", slot);
       owner = {request, p};
     }
   return std::nullopt;
@@ -53,20 +53,19 @@ std::optional<std::string> check_addresses(const Batch& batch, const DecodeMetad
       const auto at = static_cast<std::size_t>(first + p / page);
       const std::int64_t want = batch.slot(k.request, p) / page;
       if (at >= md.kv_indices.size() || md.kv_indices[at] != want)
-        return key_name(k.request, p) + " lies in page " + std::to_string(want) + ", kv_indices[" +
-               std::to_string(at) + "] names " +
-               (at < md.kv_indices.size() ? std::to_string(md.kv_indices[at]) : "nothing");
+        return say(key_name(k.request, p), " lies in page ", want, ", kv_indices[", at, "] names ",
+                   at < md.kv_indices.size() ? std::to_string(md.kv_indices[at]) : "nothing");
     }
   }
   return std::nullopt;
 }
 
 // The batch and its cache with every block under another name.
-void rename_blocks(Dice& dice, Batch& batch, KvCache& cache) {
+void rename_blocks(Random& random, Batch& batch, KvCache& cache) {
   std::vector<std::int64_t> to(static_cast<std::size_t>(batch.cache_blocks));
   std::iota(to.begin(), to.end(), 0);
   for (std::size_t i = to.size(); i > 1; --i)
-    std::swap(to[i - 1], to[static_cast<std::size_t>(dice.below(static_cast<std::int64_t>(i)))]);
+    std::swap(to[i - 1], to[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(i)))]);
   for (std::int32_t& entry : batch.block_table)
     entry = static_cast<std::int32_t>(batch.first_block +
                                       to[static_cast<std::size_t>(entry - batch.first_block)]);
@@ -77,10 +76,10 @@ void rename_blocks(Dice& dice, Batch& batch, KvCache& cache) {
 }
 
 Outcome check_renamed(Subject& subject) {
-  Dice dice(subject.spec(), "P18.names");
+  Random random(subject.spec(), "P18.names");
   Batch batch = *subject.batch();
   DecodeTensors tensors = *subject.tensors();
-  rename_blocks(dice, batch, tensors.cache);
+  rename_blocks(random, batch, tensors.cache);
   Case spec = subject.spec();
   spec.requests = batch.requests;
   spec.pad_requests = 0;
@@ -94,12 +93,12 @@ Outcome check_renamed(Subject& subject) {
 // Another layout and another block size, the same page size. A shared prefix stays as it is: its
 // length is counted in blocks.
 Outcome check_other_blocks(Subject& subject) {
-  Dice dice(subject.spec(), "P18.blocks");
+  Random random(subject.spec(), "P18.blocks");
   Case other_case = subject.spec();
-  other_case.block_size = other_case.page_size * dice.between(1, 5);
-  other_case.layout = {dice.pick(std::vector{Layout::contiguous, Layout::shuffled,
-                                             Layout::interleaved, Layout::descending}),
-                       dice.next() % 1000};
+  other_case.block_size = other_case.page_size * random.between(1, 5);
+  other_case.layout = {random.pick(std::vector{Layout::contiguous, Layout::shuffled,
+                                               Layout::interleaved, Layout::descending}),
+                       random.next() % 1000};
   Subject other = subject.sibling(other_case);
   if (!other.batch()) return skipped(other.batch().error().message);
   const auto& result = other.result();
@@ -120,8 +119,8 @@ Outcome p18_page_relabel(Subject& subject) {
   if (const auto why = check_injective(subject.spec(), *batch)) return failed(*why);
   if (const auto why = check_addresses(*batch, *metadata)) return failed(*why);
   if (!subject.result()) return refusal(subject.result().error());
-  Dice dice(subject.spec(), "P18");
-  const bool rename = subject.spec().layout.kind == Layout::prefix || dice.below(2) == 0;
+  Random random(subject.spec(), "P18");
+  const bool rename = subject.spec().layout.kind == Layout::prefix || random.below(2) == 0;
   return rename ? check_renamed(subject) : check_other_blocks(subject);
 }
 

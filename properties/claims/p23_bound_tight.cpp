@@ -1,5 +1,6 @@
 // P23: the sizes that an engine reserves grow with what it declares, hold what any batch can need,
 // and exceed that need by a bounded factor only.
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/functions.hpp"
@@ -24,8 +25,7 @@ Need worst_need(const PlanShape& shape, std::int64_t batch, std::int64_t q) {
 }
 
 std::string figures(const char* what, std::int64_t size, std::int64_t need) {
-  return std::to_string(size) + " " + what + " are reserved where at most " + std::to_string(need) +
-         " are needed";
+  return say(size, " ", what, " are reserved where at most ", need, " are needed");
 }
 
 bool smaller(const plan::BufferSizes& a, const plan::BufferSizes& b) {
@@ -38,10 +38,9 @@ std::optional<std::string> check_query(const Functions& functions, const plan::S
   const auto sizes = functions.query_sizes(query);
   const auto shape = resolve_plan_shape(key);
   if (!sizes || !shape) return std::nullopt;
-  const std::string where = "for " + std::to_string(query.batch.count()) + " requests of " +
-                            std::to_string(query.max_qo_len) + " rows, " +
-                            std::to_string(query.heads.count()) + " heads and " +
-                            std::to_string(query.compute_units.count()) + " compute units ";
+  const std::string where =
+      say("for ", query.batch.count(), " requests of ", query.max_qo_len, " rows, ",
+          query.heads.count(), " heads and ", query.compute_units.count(), " compute units ");
   const Need need = worst_need(*shape, query.batch.count(), query.max_qo_len);
   const std::int64_t tiles = functions.query_tiles(query);
   const std::int64_t planned = shape->fold_ratio * shape->tiles(query.max_qo_len);
@@ -62,8 +61,8 @@ std::optional<std::string> check_query(const Functions& functions, const plan::S
   more = query;
   more.max_split_per_batch += 1;
   if (const auto larger = functions.query_sizes(more); !larger || smaller(*larger, *sizes))
-    return where + "more is reserved for " + std::to_string(query.max_split_per_batch) +
-           " splits than for one more";
+    return say(where, "more is reserved for ", query.max_split_per_batch,
+               " splits than for one more");
   return std::nullopt;
 }
 
@@ -79,8 +78,8 @@ Outcome p23_bound_tight(Subject& subject) {
   const Need need =
       worst_need(metadata->shape.plan, metadata->requests().count(), metadata->shape.max_qo_len);
   if (metadata->plan->works() > need.works)
-    return failed("the plan has " + std::to_string(metadata->plan->works()) +
-                  " works, a walk over the slots makes at most " + std::to_string(need.works));
+    return failed(say("the plan has ", metadata->plan->works(),
+                      " works, a walk over the slots makes at most ", need.works));
   const std::int64_t product = product_compute_units(question.query.arch).count();
   for (const std::int64_t batch :
        {metadata->requests().count(), std::int64_t{1}, std::int64_t{512}})

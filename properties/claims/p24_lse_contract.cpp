@@ -5,6 +5,7 @@
 
 #include "core/numeric/bf16.hpp"
 #include "core/numeric/fp8.hpp"
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/stored_row.hpp"
 #include "properties/claims/support.hpp"
@@ -27,11 +28,11 @@ struct Shards {
 };
 
 // Key p belongs to rank (p / interleave) % world, as in decode context parallelism.
-Shards cut_in_shards(Subject& subject, std::int64_t request, Dice& dice) {
-  Shards s{subject.spec(), *subject.batch(), *subject.tensors(), 0, dice.between(1, 4), 0};
+Shards cut_in_shards(Subject& subject, std::int64_t request, Random& random) {
+  Shards s{subject.spec(), *subject.batch(), *subject.tensors(), 0, random.between(1, 4), 0};
   const Batch& batch = *subject.batch();
   const auto [q, n] = batch.requests[static_cast<std::size_t>(request)];
-  const std::int64_t interleave = dice.pick(std::vector<std::int64_t>{1, 2, 16, 64});
+  const std::int64_t interleave = random.pick(std::vector<std::int64_t>{1, 2, 16, 64});
   s.row = first_row(batch, request) + q - 1;
   s.batch.block_size = 1;
   s.batch.first_block = batch.first_block * batch.block_size;
@@ -112,7 +113,7 @@ Merge merge_head(const Parts& parts, std::int64_t shards, std::int64_t head) {
 std::optional<std::string> check_head(const Shards& s, const Parts& parts,
                                       const DecodeResult& whole, const cpu::ReferenceResult& bounds,
                                       std::int64_t head) {
-  const std::string where = "head " + std::to_string(head) + ": ";
+  const std::string where = say("head ", head, ": ");
   const double single = parts.result.lse[parts.at(s.count, head)];
   const double want = score(s, head);
   const double single_bound = parts.bounds.lse_bound[parts.at(s.count, head)];
@@ -123,8 +124,8 @@ std::optional<std::string> check_head(const Shards& s, const Parts& parts,
   const std::size_t at = parts.at(s.row, head);
   const double full = whole.lse[at];
   if (!(std::fabs(m.lse - full) <= m.lse_bound + bounds.lse_bound[at]))
-    return where + std::to_string(s.count) + " shards have the LSE " + number_text(m.lse) +
-           " together, all keys " + number_text(full);
+    return say(where, s.count, " shards have the LSE ", number_text(m.lse), " together, all keys ",
+               number_text(full));
   for (std::size_t d = 0; d < kValueDim; ++d) {
     double value = 0;
     double bound = bounds.out_bound[at * kValueDim + d];
@@ -139,8 +140,8 @@ std::optional<std::string> check_head(const Shards& s, const Parts& parts,
     }
     const double got = bf16_to_float(whole.out[at * kValueDim + d]);
     if (!(std::fabs(value - got) <= bound))
-      return where + "dim " + std::to_string(d) + " of " + std::to_string(s.count) +
-             " shards merged is " + number_text(value) + ", over all keys " + number_text(got);
+      return say(where, "dim ", d, " of ", s.count, " shards merged is ", number_text(value),
+                 ", over all keys ", number_text(got));
   }
   return std::nullopt;
 }
@@ -164,14 +165,14 @@ Outcome p24_lse_contract(Subject& subject) {
   const std::int64_t heads = subject.spec().heads;
   const std::int64_t rows = subject.batch()->rows().count();
   if (static_cast<std::int64_t>(result->lse.size()) != rows * heads)
-    return failed("the LSE has " + std::to_string(result->lse.size()) + " elements for " +
-                  std::to_string(rows) + " rows of " + std::to_string(heads) + " heads");
+    return failed(say("the LSE has ", result->lse.size(), " elements for ", rows, " rows of ",
+                      heads, " heads"));
   Outcome outcome = compare_with_reference(subject);
   if (outcome.verdict != Verdict::pass) return outcome;
   const std::int64_t request = shortest(*subject.batch());
   if (request < 0) return skipped("no request has a row and a key");
-  Dice dice(subject.spec(), "P24");
-  const Shards shards = cut_in_shards(subject, request, dice);
+  Random random(subject.spec(), "P24");
+  const Shards shards = cut_in_shards(subject, request, random);
   const auto step = run_step(subject, shards.spec, shards.batch, shards.tensors);
   if (!step) return skipped("in shards the case is refused: " + step.error().message);
   const cpu::ReferenceResult bounds = cpu::dense_reference({.batch = shards.batch,
@@ -183,7 +184,7 @@ Outcome p24_lse_contract(Subject& subject) {
   const Parts parts{step->result, bounds, heads};
   for (std::int64_t h = 0; h < heads; ++h)
     if (const auto why = check_head(shards, parts, *result, *subject.reference(), h))
-      return failed("row " + std::to_string(shards.row) + ", " + *why);
+      return failed(say("row ", shards.row, ", ", *why));
   return passed();
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/numeric/bf16.hpp"
+#include "core/say.hpp"
 #include "properties/claims/prefill_claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/prefill/run.hpp"
@@ -28,9 +29,9 @@ Case with_context(const Case& c) {
   out.later_steps.clear();
   const bool any = std::any_of(c.requests.begin(), c.requests.end(),
                                [](const RequestSpec& r) { return context_of(r) > 0; });
-  Dice dice(c, "P25 context");
+  Random random(c, "P25 context");
   for (std::size_t r = 0; r < out.requests.size() && !any; r += 2)
-    out.requests[r].kv_len = out.requests[r].qo_len + dice.between(1, 90);
+    out.requests[r].kv_len = out.requests[r].qo_len + random.between(1, 90);
   return out;
 }
 
@@ -53,13 +54,13 @@ Totals totals_of(const Case& c) {
 // The same context in other chunks; not in many more.
 Case in_other_chunks(const Case& c, ChunkRule rule) {
   const Totals t = totals_of(c);
-  Dice dice(c, rule == ChunkRule::even ? "P25 even" : "P25 packed");
-  const std::int64_t pieces = dice.between(1, 5);
+  Random random(c, rule == ChunkRule::even ? "P25 even" : "P25 packed");
+  const std::int64_t pieces = random.between(1, 5);
   const std::int64_t each = rule == ChunkRule::even ? t.longest : t.tokens;
   Case out = c;
   out.prefill().workspace_tokens =
       round_up(std::max(ceil_div(each, pieces), c.block_size), c.block_size) +
-      dice.below(c.block_size);
+      random.below(c.block_size);
   if (rule == ChunkRule::even) out.prefill().workspace_tokens *= t.requests;
   return out;
 }
@@ -77,17 +78,16 @@ class Coverage {
     for (std::size_t r = 0; r < done_.size(); ++r) {
       const RequestSpec& request = step_.batch.requests[r];
       if (done_[r] != context_of(request))
-        return request_name(static_cast<std::int64_t>(r)) + " has " +
-               std::to_string(context_of(request)) + " context keys, chunks cover " +
-               std::to_string(done_[r]);
+        return say(request_name(static_cast<std::int64_t>(r)), " has ", context_of(request),
+                   " context keys, chunks cover ", done_[r]);
       for (std::int64_t i = 0; i < request.qo_len; ++i, ++row) {
         const bool neutral =
             std::any_of(context->empty_rows.begin(), context->empty_rows.end(),
                         [row](const RowRange& e) { return row >= e.begin && row < e.end; });
         if (neutral == written_.contains(row))
-          return "row " + std::to_string(row) +
-                 (neutral ? " is written by a chunk and as one without context"
-                          : " is written by no chunk, nor as one without context");
+          return say("row ", row,
+                     neutral ? " is written by a chunk and as one without context"
+                             : " is written by no chunk, nor as one without context");
       }
     }
     return check_count(static_cast<std::int64_t>(context->chunks.size()));
@@ -96,11 +96,11 @@ class Coverage {
  private:
   Sentence check_chunk(const ContextChunk& chunk) {
     if (chunk.tokens() > step_.spec.prefill().workspace_tokens)
-      return "a chunk of " + std::to_string(chunk.tokens()) + " tokens in a workspace of " +
-             std::to_string(step_.spec.prefill().workspace_tokens);
+      return say("a chunk of ", chunk.tokens(), " tokens in a workspace of ",
+                 step_.spec.prefill().workspace_tokens);
     if (static_cast<std::int64_t>(chunk.token_to_seq.size()) != chunk.tokens())
-      return "a chunk of " + std::to_string(chunk.tokens()) + " tokens names the requests of " +
-             std::to_string(chunk.token_to_seq.size());
+      return say("a chunk of ", chunk.tokens(), " tokens names the requests of ",
+                 chunk.token_to_seq.size());
     std::int64_t row = first_row(step_.batch, chunk.first_request);
     for (std::int64_t i = 0; i < chunk.requests(); ++i) {
       const auto at = static_cast<std::size_t>(i);
@@ -108,19 +108,19 @@ class Coverage {
       if (r >= static_cast<std::int64_t>(done_.size())) return "a chunk covers " + request_name(r);
       std::int64_t& done = done_[static_cast<std::size_t>(r)];
       if (chunk.seq_lens[at] > 0 && chunk.starts[at] != done)
-        return request_name(r) + " continues at context key " + std::to_string(chunk.starts[at]) +
-               ", after " + std::to_string(done) + " keys";
+        return say(request_name(r), " continues at context key ", chunk.starts[at], ", after ",
+                   done, " keys");
       const std::int64_t qo_len = step_.batch.requests[static_cast<std::size_t>(r)].qo_len;
       for (std::int64_t k = 0; k < qo_len; ++k, ++row) {
         const bool merged = row < chunk.continuation_end;
         if (merged != written_.contains(row))
-          return "row " + std::to_string(row) +
-                 (merged ? " is merged with nothing" : " is written over an earlier chunk");
+          return say("row ", row,
+                     merged ? " is merged with nothing" : " is written over an earlier chunk");
         written_.insert({row, true});
       }
       done += chunk.seq_lens[at];
     }
-    if (row != chunk.rows.end) return "a chunk's rows end at " + std::to_string(chunk.rows.end);
+    if (row != chunk.rows.end) return say("a chunk's rows end at ", chunk.rows.end);
     return std::nullopt;
   }
 
@@ -131,9 +131,8 @@ class Coverage {
     const std::int64_t full = step_.spec.prefill().workspace_tokens - step_.spec.block_size + 1;
     const std::int64_t most = t.tokens / full + 1 + t.gaps;
     if (chunks <= most) return std::nullopt;
-    return std::to_string(t.tokens) + " context keys take " + std::to_string(chunks) +
-           " chunks of up to " + std::to_string(step_.spec.prefill().workspace_tokens) +
-           ", at most " + std::to_string(most) + " are needed";
+    return say(t.tokens, " context keys take ", chunks, " chunks of up to ",
+               step_.spec.prefill().workspace_tokens, ", at most ", most, " are needed");
   }
 
   const PrefillStep& step_;
@@ -187,8 +186,8 @@ Sentence check_strides(const prefill::Kernels& kernels) {
                             .heads = kHeads});
     if (!first) first = merged;
     if (merged.out != first->out || merged.lse != first->lse)
-      return "a merge of a prefix with pitch " + std::to_string(a) + " and a suffix with pitch " +
-             std::to_string(b) + " differs from the same merge without gaps";
+      return say("a merge of a prefix with pitch ", a, " and a suffix with pitch ", b,
+                 " differs from the same merge without gaps");
   }
   return std::nullopt;
 }
@@ -222,9 +221,8 @@ Outcome p25_chunk_merge(Subject& subject) {
     const PrefillStep& step = *run.steps[0];
     Outcome outcome = compare_prefill(step, reference);
     if (outcome.verdict == Verdict::pass) continue;
-    outcome.message = "as " + format_case(step.spec) + " in " +
-                      std::to_string(step.metadata.context->chunks.size()) +
-                      " chunks: " + outcome.message;
+    outcome.message = say("as ", format_case(step.spec), " in ",
+                          step.metadata.context->chunks.size(), " chunks: ", outcome.message);
     return outcome;
   }
   return passed();

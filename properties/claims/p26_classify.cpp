@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/functions.hpp"
@@ -14,7 +15,7 @@ using Lengths = std::vector<std::int64_t>;
 
 std::string text(const Lengths& q) {
   std::string out;
-  for (const std::int64_t len : q) out += (out.empty() ? "[" : ",") + std::to_string(len);
+  for (const std::int64_t len : q) out += say(out.empty() ? "[" : ",", len);
   return out + "]";
 }
 
@@ -70,60 +71,56 @@ bool uniform_rule(std::span<const std::int64_t> decodes, std::int64_t rows) {
   return u * static_cast<std::int64_t>(decodes.size()) == rows;
 }
 
-std::optional<std::string> check_padding_rule(const Functions& functions, Dice& dice) {
-  Lengths q(static_cast<std::size_t>(dice.between(1, 4)));
-  const std::int64_t u = dice.between(1, 4);
-  for (std::int64_t& len : q) len = dice.below(3) == 0 ? dice.below(4) : u;
-  const std::int64_t zeros = dice.below(static_cast<std::int64_t>(q.size()) + 1);
+std::optional<std::string> check_padding_rule(const Functions& functions, Random& random) {
+  Lengths q(static_cast<std::size_t>(random.between(1, 4)));
+  const std::int64_t u = random.between(1, 4);
+  for (std::int64_t& len : q) len = random.below(3) == 0 ? random.below(4) : u;
+  const std::int64_t zeros = random.below(static_cast<std::int64_t>(q.size()) + 1);
   std::fill(q.end() - zeros, q.end(), 0);
   const std::int64_t max_q =
-      dice.below(4) == 0 ? dice.below(5) : *std::max_element(q.begin(), q.end());
+      random.below(4) == 0 ? random.below(5) : *std::max_element(q.begin(), q.end());
   const std::int64_t rows =
-      dice.below(2) == 0 ? dice.below(17) : u * static_cast<std::int64_t>(q.size());
+      random.below(2) == 0 ? random.below(17) : u * static_cast<std::int64_t>(q.size());
   const std::int64_t got = functions.uniform_padded_qo_len(q, max_q, rows);
   const std::int64_t want = padded_rule(q, max_q, rows);
   if (got == want) return std::nullopt;
-  return "query lengths " + text(q) + " padded to " + std::to_string(rows) + " rows (longest " +
-         std::to_string(max_q) + ") have the uniform length " + std::to_string(got) +
-         ", by the rule " + std::to_string(want);
+  return say("query lengths ", text(q), " padded to ", rows, " rows (longest ", max_q,
+             ") have the uniform length ", got, ", by the rule ", want);
 }
 
-std::optional<std::string> check_split(const Functions& functions, Dice& dice) {
-  Lengths q(static_cast<std::size_t>(dice.between(1, 6)));
-  const std::int64_t common = dice.between(1, 4);
-  for (std::int64_t& len : q) len = dice.below(2) == 0 ? dice.below(6) : common;
+std::optional<std::string> check_split(const Functions& functions, Random& random) {
+  Lengths q(static_cast<std::size_t>(random.between(1, 6)));
+  const std::int64_t common = random.between(1, 4);
+  for (std::int64_t& len : q) len = random.below(2) == 0 ? random.below(6) : common;
   const SplitInput in{.qo_lens = q,
-                      .threshold = dice.between(1, 5),
-                      .require_uniform = dice.below(2) == 0,
-                      .num_rows = Rows(sum(q) + (dice.below(2) == 0 ? 0 : dice.below(7)))};
+                      .threshold = random.between(1, 5),
+                      .require_uniform = random.below(2) == 0,
+                      .num_rows = Rows(sum(q) + (random.below(2) == 0 ? 0 : random.below(7)))};
   const DecodeSplit got = functions.split_decodes_and_prefills(in);
   const std::int64_t decodes = decode_rule(in);
   const auto count = static_cast<std::int64_t>(q.size());
-  const std::string where = "query lengths " + text(q) + ", threshold " +
-                            std::to_string(in.threshold) + ", " +
-                            (in.require_uniform ? "uniform" : "ragged") + ", padded to " +
-                            std::to_string(in.num_rows.count()) + " rows: ";
+  const std::string where = say("query lengths ", text(q), ", threshold ", in.threshold, ", ",
+                                in.require_uniform ? "uniform" : "ragged", ", padded to ",
+                                in.num_rows.count(), " rows: ");
   if (got.decodes.count() != decodes || got.prefills.count() != count - decodes)
-    return where + std::to_string(got.decodes.count()) + " decodes and " +
-           std::to_string(got.prefills.count()) + " prefills, by the rules " +
-           std::to_string(decodes) + " and " + std::to_string(count - decodes);
+    return say(where, got.decodes.count(), " decodes and ", got.prefills.count(),
+               " prefills, by the rules ", decodes, " and ", count - decodes);
   const auto prefix = std::span(q).first(static_cast<std::size_t>(decodes));
   const std::int64_t live = std::accumulate(prefix.begin(), prefix.end(), std::int64_t{0});
   const std::int64_t rows = decodes == count ? in.num_rows.count() : live;
   if (got.decode_rows.count() != rows || got.prefill_rows.count() != sum(q) - live)
-    return where + std::to_string(got.decode_rows.count()) + " decode and " +
-           std::to_string(got.prefill_rows.count()) + " prefill rows, by the rules " +
-           std::to_string(rows) + " and " + std::to_string(sum(q) - live);
+    return say(where, got.decode_rows.count(), " decode and ", got.prefill_rows.count(),
+               " prefill rows, by the rules ", rows, " and ", sum(q) - live);
   if (got.uniform != uniform_rule(prefix, rows))
     return where + "the decodes are called " + (got.uniform ? "uniform" : "ragged");
   return std::nullopt;
 }
 
 // A request without cached keys is a prefill however short, and the order is stable.
-std::optional<std::string> check_order(const Functions& functions, Dice& dice) {
-  std::vector<StepRequest> requests(static_cast<std::size_t>(dice.between(1, 6)));
-  for (StepRequest& r : requests) r = {dice.between(1, 5), dice.below(2) * dice.below(100)};
-  const std::int64_t threshold = dice.between(1, 4);
+std::optional<std::string> check_order(const Functions& functions, Random& random) {
+  std::vector<StepRequest> requests(static_cast<std::size_t>(random.between(1, 6)));
+  for (StepRequest& r : requests) r = {random.between(1, 5), random.below(2) * random.below(100)};
+  const std::int64_t threshold = random.between(1, 4);
   const auto rank = [&](std::size_t i) {
     if (requests[i].computed == 0) return 2;
     return requests[i].scheduled <= threshold ? 0 : 1;
@@ -136,9 +133,9 @@ std::optional<std::string> check_order(const Functions& functions, Dice& dice) {
   const auto got = functions.decode_first_order(requests, threshold);
   if (got == want) return std::nullopt;
   const auto wrong = std::mismatch(want.begin(), want.end(), got.begin(), got.end());
-  return "place " + std::to_string(wrong.first - want.begin()) + " of " +
-         std::to_string(want.size()) + " in a reordered step with threshold " +
-         std::to_string(threshold) + " goes to another request than the rule says";
+  return say("place ", wrong.first - want.begin(), " of ", want.size(),
+             " in a reordered step with threshold ", threshold,
+             " goes to another request than the rule says");
 }
 
 std::optional<std::string> check_shape(const Case& c, const ResolvedShape& shape,
@@ -152,12 +149,12 @@ std::optional<std::string> check_shape(const Case& c, const ResolvedShape& shape
   const std::int64_t uniform = rows ? 1 : equal ? raised : -1;
   if (shape.leading_rows != 0 &&
       (rows || !equal || longest < 2 || raised != c.decode().kernel_rows))
-    return "query lengths " + text(q) + " on route " + std::string(name(shape.route)) + " get " +
-           std::to_string(shape.leading_rows) + " leading rows";
+    return say("query lengths ", text(q), " on route ", name(shape.route), " get ",
+               shape.leading_rows, " leading rows");
   if (shape.uniform_qo_len != uniform || shape.max_qo_len != (rows ? 1 : raised))
-    return "query lengths " + text(q) + " on route " + std::string(name(shape.route)) +
-           " have the uniform length " + std::to_string(shape.uniform_qo_len) +
-           " and the longest " + std::to_string(shape.max_qo_len);
+    return say("query lengths ", text(q), " on route ", name(shape.route),
+               " have the uniform length ", shape.uniform_qo_len, " and the longest ",
+               shape.max_qo_len);
   return std::nullopt;
 }
 
@@ -165,11 +162,11 @@ std::optional<std::string> check_shape(const Case& c, const ResolvedShape& shape
 
 Outcome p26_classify(Subject& subject) {
   const Functions functions = functions_of(subject);
-  Dice dice(subject.spec(), "P26");
+  Random random(subject.spec(), "P26");
   for (int round = 0; round < 24; ++round) {
-    if (const auto why = check_padding_rule(functions, dice)) return failed(*why);
-    if (const auto why = check_split(functions, dice)) return failed(*why);
-    if (const auto why = check_order(functions, dice)) return failed(*why);
+    if (const auto why = check_padding_rule(functions, random)) return failed(*why);
+    if (const auto why = check_split(functions, random)) return failed(*why);
+    if (const auto why = check_order(functions, random)) return failed(*why);
   }
   if (!subject.shape()) return passed();
   if (const auto why = check_shape(subject.spec(), *subject.shape(), *subject.batch()))

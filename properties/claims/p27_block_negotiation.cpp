@@ -1,5 +1,6 @@
 // P27: the block size that all backends share is the one that a search over all sizes finds, a
 // further backend never enlarges the choice, and a failure names the manager's size.
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/functions.hpp"
@@ -47,7 +48,7 @@ std::string text(const std::vector<SupportedSizes>& backends) {
     for (const SupportedSize& entry : backend) {
       if (out.back() != '[') out += ", ";
       if (const auto* multiple = std::get_if<MultipleOf>(&entry))
-        out += "multiples of " + std::to_string(multiple->base);
+        out += say("multiples of ", multiple->base);
       else
         out += std::to_string(std::get<std::int64_t>(entry));
     }
@@ -56,25 +57,24 @@ std::string text(const std::vector<SupportedSizes>& backends) {
   return out;
 }
 
-SupportedSizes drawn_backend(Dice& dice) {
+SupportedSizes drawn_backend(Random& random) {
   const std::vector<std::int64_t> sizes = {1, 2, 3, 4, 8, 16, 24, 32, 48, 64};
   SupportedSizes backend;
-  for (std::int64_t i = dice.between(1, 3); i > 0; --i) {
-    if (dice.below(2) == 0)
-      backend.emplace_back(dice.pick(sizes));
+  for (std::int64_t i = random.between(1, 3); i > 0; --i) {
+    if (random.below(2) == 0)
+      backend.emplace_back(random.pick(sizes));
     else
-      backend.emplace_back(MultipleOf{dice.pick(sizes)});
+      backend.emplace_back(MultipleOf{random.pick(sizes)});
   }
   return backend;
 }
 
-std::optional<std::string> check_one(const Functions& functions, Dice& dice) {
+std::optional<std::string> check_one(const Functions& functions, Random& random) {
   const std::vector<std::int64_t> managers = {1, 2, 6, 8, 16, 32, 48, 64, 96, 640, 2176};
-  const std::int64_t manager = dice.pick(managers);
+  const std::int64_t manager = random.pick(managers);
   std::vector<SupportedSizes> backends;
-  for (std::int64_t i = dice.between(1, 3); i > 0; --i) backends.push_back(drawn_backend(dice));
-  const std::string where =
-      "manager size " + std::to_string(manager) + ", backends " + text(backends) + ": ";
+  for (std::int64_t i = random.between(1, 3); i > 0; --i) backends.push_back(drawn_backend(random));
+  const std::string where = say("manager size ", manager, ", backends ", text(backends), ": ");
   const auto got = functions.select_common_block_size(manager, backends);
   const std::int64_t want = search(manager, backends);
   if (got.ok() != (want > 0) || (got.ok() && *got != want))
@@ -82,10 +82,10 @@ std::optional<std::string> check_one(const Functions& functions, Dice& dice) {
            (want > 0 ? std::to_string(want) : "none");
   if (!got && got.error().message.find(std::to_string(manager)) == std::string::npos)
     return where + "the error does not name the manager's size: " + got.error().message;
-  backends.push_back(drawn_backend(dice));
+  backends.push_back(drawn_backend(random));
   const auto more = functions.select_common_block_size(manager, backends);
   if (more.ok() && (!got.ok() || *more > *got))
-    return where + "a further backend enlarges the choice to " + std::to_string(*more);
+    return say(where, "a further backend enlarges the choice to ", *more);
   return std::nullopt;
 }
 
@@ -93,9 +93,9 @@ std::optional<std::string> check_one(const Functions& functions, Dice& dice) {
 
 Outcome p27_block_negotiation(Subject& subject) {
   const Functions functions = functions_of(subject);
-  Dice dice(subject.spec(), "P27");
+  Random random(subject.spec(), "P27");
   for (int round = 0; round < 24; ++round)
-    if (const auto why = check_one(functions, dice)) return failed(*why);
+    if (const auto why = check_one(functions, random)) return failed(*why);
   return passed();
 }
 

@@ -1,5 +1,6 @@
 // P28: every shape resolves to a listed kernel that does what the case asks, or is refused with a
 // reason; a resolved shape can be planned and executed.
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 
@@ -17,17 +18,15 @@ std::optional<std::string> check_kernel(const Case& c, const ResolvedShape& shap
       shape.route == Route::split
           ? find_split_kernel(shape.arch, shape.dtype, heads, shape.max_qo_len)
           : find_persistent_kernel(shape.arch, shape.dtype, heads, shape.max_qo_len);
-  const std::string what = "route " + std::string(name(shape.route)) + " with " +
-                           std::to_string(heads) + " heads and " +
-                           std::to_string(shape.max_qo_len) + " rows ";
+  const std::string what =
+      say("route ", name(shape.route), " with ", heads, " heads and ", shape.max_qo_len, " rows ");
   if (!listed) return what + "has no listed kernel, but is taken";
   if (!same_entry(*listed, shape.kernel))
-    return what + "runs on '" + std::string(shape.kernel.label) + "', listed is '" +
-           std::string(listed->label) + "'";
+    return say(what, "runs on '", shape.kernel.label, "', listed is '", listed->label, "'");
   if (c.decode().need_lse && !listed->lse)
-    return what + "runs on " + std::string(listed->label) + ", which returns no final LSE";
+    return say(what, "runs on ", listed->label, ", which returns no final LSE");
   if (!c.causal && shape.max_qo_len > 1 && !listed->non_causal)
-    return what + "runs on " + std::string(listed->label) + ", which masks causally";
+    return say(what, "runs on ", listed->label, ", which masks causally");
   if (shape.causal != c.causal) return what + "ignores the causal flag of the case";
   if (shape.route_reason.empty()) return what + "is taken without a reason";
   return std::nullopt;
@@ -41,20 +40,20 @@ std::optional<std::string> check_refusal(const Error& error) {
 }
 
 // The same case for other heads, rows and dtypes; nothing is executed.
-Case other_shape(const Case& c, Dice& dice) {
+Case other_shape(const Case& c, Random& random) {
   const std::vector<DtypePair> dtypes = {{Dtype::bf16, Dtype::bf16},
                                          {Dtype::bf16, Dtype::fp8},
                                          {Dtype::fp8, Dtype::fp8},
                                          {Dtype::fp8, Dtype::bf16}};
   Case other = c;
-  other.heads = dice.between(1, 128);
-  other.arch = dice.below(2) == 0 ? Arch::gfx942 : Arch::gfx950;
-  other.dtype = dice.pick(dtypes);
+  other.heads = random.between(1, 128);
+  other.arch = random.below(2) == 0 ? Arch::gfx942 : Arch::gfx950;
+  other.dtype = random.pick(dtypes);
   other.requests.resize(std::min<std::size_t>(c.requests.size(), 3));
-  const std::int64_t q = dice.between(1, 17);
+  const std::int64_t q = random.between(1, 17);
   for (RequestSpec& r : other.requests) r = {q, q + 30};
   other.planner =
-      dice.pick(std::vector{PlannerChoice::automatic, PlannerChoice::v12, PlannerChoice::none});
+      random.pick(std::vector{PlannerChoice::automatic, PlannerChoice::v12, PlannerChoice::none});
   return other;
 }
 
@@ -73,9 +72,9 @@ std::optional<std::string> check_shape(Subject& subject) {
 Outcome p28_kernel_available(Subject& subject) {
   if (!subject.batch()) return refusal(subject.batch().error());
   if (const auto why = check_shape(subject)) return failed(*why);
-  Dice dice(subject.spec(), "P28");
+  Random random(subject.spec(), "P28");
   for (int round = 0; round < 8; ++round) {
-    Subject other = subject.sibling(other_shape(subject.spec(), dice));
+    Subject other = subject.sibling(other_shape(subject.spec(), random));
     if (const auto why = check_shape(other))
       return failed("as " + format_case(other.spec()) + ": " + *why);
   }

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/engine/run_decode.hpp"
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/compare.hpp"
@@ -13,12 +14,10 @@ namespace {
 template <class T>
 std::optional<std::string> bytes_differ(const char* what, const std::vector<T>& a,
                                         const std::vector<T>& b) {
-  if (a.size() != b.size())
-    return std::string(what) + " has " + std::to_string(a.size()) + " and " +
-           std::to_string(b.size()) + " elements";
+  if (a.size() != b.size()) return say(what, " has ", a.size(), " and ", b.size(), " elements");
   for (std::size_t i = 0; i < a.size(); ++i)
     if (std::memcmp(&a[i], &b[i], sizeof(T)) != 0)
-      return "element " + std::to_string(i) + " of " + what + " differs";
+      return say("element ", i, " of ", what, " differs");
   return std::nullopt;
 }
 
@@ -27,14 +26,14 @@ std::optional<std::string> bytes_differ(const char* what, const std::vector<T>& 
 Outcome p31_determinism(Subject& subject) {
   const auto& first = subject.result();
   if (!first) return refusal(first.error());
-  Dice dice(subject.spec(), "P31");
+  Random random(subject.spec(), "P31");
   for (const int threads : {1, 2}) {
     const ExecutionOptions options{
-        .schedule_seed = dice.next(), .threads = threads, .record_footprint = false};
+        .schedule_seed = random.next(), .threads = threads, .record_footprint = false};
     const auto again = run_decode(subject.backend(), {*subject.metadata(), *subject.tensors()},
                                   options, subject.hooks());
-    const std::string where = "with schedule " + std::to_string(options.schedule_seed) + " on " +
-                              std::to_string(threads) + " threads ";
+    const std::string where =
+        say("with schedule ", options.schedule_seed, " on ", threads, " threads ");
     if (!again) return failed(where + "the run fails: " + again.error().message);
     auto why = bitwise_difference(*first, *again, subject.spec().heads);
     if (!why) why = bytes_differ("the partial output", first->partial_out, again->partial_out);

@@ -1,6 +1,7 @@
 // P32: planner and reducer stay inside their scratch memory (LDS): the parallel planner runs only
 // where its arrays fit, on either side of that limit the plan is the serial one, and no tile has
 // more pieces than the reducer's list holds.
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/functions.hpp"
@@ -20,9 +21,9 @@ struct OneRowBatch {
   std::vector<std::int32_t> kv{0};
   std::vector<std::int32_t> last;
 
-  OneRowBatch(std::int64_t requests, Dice& dice) : last(static_cast<std::size_t>(requests), 1) {
+  OneRowBatch(std::int64_t requests, Random& random) : last(static_cast<std::size_t>(requests), 1) {
     for (std::int64_t r = 0; r < requests; ++r) {
-      kv.push_back(kv.back() + static_cast<std::int32_t>(dice.between(1, 40)));
+      kv.push_back(kv.back() + static_cast<std::int32_t>(random.between(1, 40)));
       qo.push_back(static_cast<std::int32_t>(r + 1));
     }
   }
@@ -39,27 +40,27 @@ struct OneRowBatch {
 };
 
 std::optional<std::string> check_choice(const Functions& functions, Arch arch,
-                                        std::int64_t requests, Dice& dice) {
+                                        std::int64_t requests, Random& random) {
   const std::int64_t limit = most_requests(arch);
-  const OneRowBatch batch(requests, dice);
+  const OneRowBatch batch(requests, random);
   plan::PlanInput input = batch.input(arch);
   const auto shape = resolve_plan_shape(input.key);
   if (!shape) return "the planner refuses one row of 16 heads: " + shape.error().message;
   const bool fits = requests <= limit;
   const plan::V12Kernel chosen = functions.choose_v12_kernel(input, *shape);
   if ((chosen == plan::V12Kernel::parallel) != fits)
-    return std::to_string(requests) + " requests " + (fits ? "fit" : "do not fit") +
-           " the scratch memory of " + std::string(name(arch)) + " for " + std::to_string(limit) +
-           ", but the " + (fits ? "serial" : "parallel") + " planner is chosen";
+    return say(requests, " requests ", fits ? "fit" : "do not fit", " the scratch memory of ",
+               name(arch), " for ", limit, ", but the ", fits ? "serial" : "parallel",
+               " planner is chosen");
   return std::nullopt;
 }
 
-std::optional<std::string> check_planner(const Functions& functions, Arch arch, Dice& dice) {
+std::optional<std::string> check_planner(const Functions& functions, Arch arch, Random& random) {
   const std::int64_t limit = most_requests(arch);
   for (const std::int64_t requests : {limit, limit + 1})
-    if (auto why = check_choice(functions, arch, requests, dice)) return why;
-  const std::int64_t requests = limit + dice.between(-1, 2);
-  const OneRowBatch batch(requests, dice);
+    if (auto why = check_choice(functions, arch, requests, random)) return why;
+  const std::int64_t requests = limit + random.between(-1, 2);
+  const OneRowBatch batch(requests, random);
   plan::PlanInput input = batch.input(arch);
   const auto sizes = plan::query_sizes({.arch = arch,
                                         .compute_units = input.key.compute_units,
@@ -70,8 +71,7 @@ std::optional<std::string> check_planner(const Functions& functions, Arch arch, 
   input.kernel = plan::V12Kernel::serial;
   const auto serial = plan::make_plan(input, *sizes);
   if (!plan || !serial) return "no plan: " + (plan ? serial : plan).error().message;
-  if (!(*plan == *serial))
-    return "the planners disagree about " + std::to_string(requests) + " requests";
+  if (!(*plan == *serial)) return say("the planners disagree about ", requests, " requests");
   return std::nullopt;
 }
 
@@ -83,8 +83,7 @@ std::optional<std::string> check_reducer(const DecodeMetadata& md, const plan::S
   for (std::int64_t tile = 0; tile + 1 < lists.size(); ++tile) {
     const std::int64_t pieces = std::int64_t{lists.at(tile + 1)} - lists.at(tile);
     if (pieces > room)
-      return "tile " + std::to_string(tile) + " has " + std::to_string(pieces) +
-             " pieces, the reducer's list holds " + std::to_string(room);
+      return say("tile ", tile, " has ", pieces, " pieces, the reducer's list holds ", room);
   }
   return std::nullopt;
 }
@@ -92,8 +91,8 @@ std::optional<std::string> check_reducer(const DecodeMetadata& md, const plan::S
 }  // namespace
 
 Outcome p32_scratch_bounds(Subject& subject) {
-  Dice dice(subject.spec(), "P32");
-  if (const auto why = check_planner(functions_of(subject), subject.spec().arch, dice))
+  Random random(subject.spec(), "P32");
+  if (const auto why = check_planner(functions_of(subject), subject.spec().arch, random))
     return failed(*why);
   const auto& metadata = subject.metadata();
   if (!metadata || !metadata->plan) return passed();

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 
@@ -28,36 +29,33 @@ std::optional<std::string> check_lists(const DecodeMetadata& md) {
   const auto requests = static_cast<std::size_t>(md.requests().count());
   if (md.kv_indptr.size() != requests + 1 || md.last_page_len.size() != requests ||
       md.kv_lens.size() != requests)
-    return "qo_indptr is for " + std::to_string(requests) + " requests, kv_indptr has " +
-           std::to_string(md.kv_indptr.size()) + " entries, last_page_len " +
-           std::to_string(md.last_page_len.size()) + " and kv_lens " +
-           std::to_string(md.kv_lens.size());
+    return say("qo_indptr is for ", requests, " requests, kv_indptr has ", md.kv_indptr.size(),
+               " entries, last_page_len ", md.last_page_len.size(), " and kv_lens ",
+               md.kv_lens.size());
   for (std::size_t r = 0; r < requests; ++r) {
     const std::int64_t pages = md.kv_indptr[r + 1] - md.kv_indptr[r];
     if (pages != ceil_div(md.kv_lens[r], md.shape.page_size))
-      return request_name(static_cast<std::int64_t>(r)) + " has " + std::to_string(pages) +
-             " pages and " + std::to_string(md.kv_lens[r]) + " keys";
+      return say(request_name(static_cast<std::int64_t>(r)), " has ", pages, " pages and ",
+                 md.kv_lens[r], " keys");
   }
   for (const RowRange& rows : md.keyless_rows)
     if (rows.begin < 0 || rows.end <= rows.begin || rows.end > md.rows().count())
-      return "keyless rows " + std::to_string(rows.begin) + ".." + std::to_string(rows.end) +
-             " of " + std::to_string(md.rows().count());
+      return say("keyless rows ", rows.begin, "..", rows.end, " of ", md.rows().count());
   return std::nullopt;
 }
 
 std::optional<std::string> check_scale(const char* tensor, Dtype dtype, float scale) {
   if (dtype == Dtype::bf16 && scale == 1) return std::nullopt;
   if (dtype == Dtype::fp8 && std::isnormal(scale) && scale > 0) return std::nullopt;
-  return std::string("the ") + std::string(name(dtype)) + " " + tensor + " carries the scale " +
-         std::to_string(scale);
+  return say("the ", name(dtype), " ", tensor, " carries the scale ", scale);
 }
 
 std::optional<std::string> check_result(const DecodeResult& result, std::int64_t pairs) {
   if (static_cast<std::int64_t>(result.out.size()) == pairs * kValueDim &&
       static_cast<std::int64_t>(result.lse.size()) == pairs)
     return std::nullopt;
-  return std::to_string(pairs) + " (row, head) pairs got " + std::to_string(result.out.size()) +
-         " elements of out and " + std::to_string(result.lse.size()) + " of the LSE";
+  return say(pairs, " (row, head) pairs got ", result.out.size(), " elements of out and ",
+             result.lse.size(), " of the LSE");
 }
 
 }  // namespace
@@ -68,8 +66,8 @@ Outcome p33_abi_contract(Subject& subject) {
   const DecodeMetadata& md = *metadata;
   if (const auto why = check_lists(md)) return failed(*why);
   if (md.has_persistent_metadata() != (md.shape.route != Route::split))
-    return failed("route " + std::string(name(md.shape.route)) + " comes " +
-                  (md.plan ? "with" : "without") + " the six plan buffers");
+    return failed(say("route ", name(md.shape.route), " comes ", md.plan ? "with" : "without",
+                      " the six plan buffers"));
   if (md.plan)
     if (const auto why = check_plan(md, subject.builder().question(md))) return failed(*why);
   const auto& tensors = subject.tensors();
@@ -79,7 +77,7 @@ Outcome p33_abi_contract(Subject& subject) {
   if (const auto why = check_scale("cache", md.shape.dtype.kv, tensors->kv_scale))
     return failed(*why);
   if (!(std::isnormal(tensors->softmax_scale) && tensors->softmax_scale > 0))
-    return failed("the softmax scale is " + std::to_string(tensors->softmax_scale));
+    return failed(say("the softmax scale is ", tensors->softmax_scale));
   if (const Support support = subject.backend().supports(md.shape); !support.ok)
     return skipped("the backend declines: " + support.reason);
   const auto& result = subject.result();

@@ -1,6 +1,7 @@
 // P34: a causal planner never sees a request with keys, but fewer than query rows: the builder
 // refuses it, and so does the planner if it is asked all the same.
 #include "core/paging/pages.hpp"
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 
@@ -14,26 +15,26 @@ std::optional<std::string> check_lengths(const DecodeMetadata& md) {
     const std::int64_t pages = md.kv_indptr[r + 1] - md.kv_indptr[r];
     const std::int64_t n = keys_in_pages(pages, md.shape.page_size, md.last_page_len[r]);
     if (n > 0 && n < q)
-      return request_name(static_cast<std::int64_t>(r)) + " has " + std::to_string(n) +
-             " keys for " + std::to_string(q) + " query rows";
+      return say(request_name(static_cast<std::int64_t>(r)), " has ", n, " keys for ", q,
+                 " query rows");
   }
   return std::nullopt;
 }
 
 // The case with a last request that is too short.
-Case too_short(const Case& c, Dice& dice) {
+Case too_short(const Case& c, Random& random) {
   Case other = c;
   const std::int64_t q = std::max<std::int64_t>(2, c.requests[0].qo_len);
-  other.requests.push_back({q, dice.between(1, q - 1)});
+  other.requests.push_back({q, random.between(1, q - 1)});
   other.causal = true;
   other.pad_requests = 0;
   return other;
 }
 
 // 128 fp8 heads on gfx942 take one row a tile, so the early tiles of a short request are empty.
-std::optional<std::string> check_planner(plan::Fidelity fidelity, Dice& dice) {
-  const std::int64_t q = dice.between(2, 8);
-  const std::int64_t n = dice.between(1, q - 1);
+std::optional<std::string> check_planner(plan::Fidelity fidelity, Random& random) {
+  const std::int64_t q = random.between(2, 8);
+  const std::int64_t n = random.between(1, q - 1);
   const std::vector<std::int32_t> qo{0, static_cast<std::int32_t>(q)};
   const std::vector<std::int32_t> kv{0, static_cast<std::int32_t>(n)};
   const std::vector<std::int32_t> last{1};
@@ -48,8 +49,7 @@ std::optional<std::string> check_planner(plan::Fidelity fidelity, Dice& dice) {
   input.fidelity = fidelity;
   const auto plan =
       plan_step(input, {.max_qo_len = q, .heads = Heads(128), .dtype = {Dtype::fp8, Dtype::fp8}});
-  const std::string what =
-      std::to_string(q) + " rows in tiles of one over " + std::to_string(n) + " keys ";
+  const std::string what = say(q, " rows in tiles of one over ", n, " keys ");
   if (plan.ok()) return "the planner takes " + what;
   if (plan.error().code != ErrorCode::refused || plan.error().bug != "BUG-075")
     return what + "are refused for another reason: " + plan.error().message;
@@ -62,10 +62,10 @@ Outcome p34_n_ge_q(Subject& subject) {
   const auto& metadata = subject.metadata();
   if (!metadata) return refusal(metadata.error());
   if (const auto why = check_lengths(*metadata)) return failed(*why);
-  Dice dice(subject.spec(), "P34");
+  Random random(subject.spec(), "P34");
   const plan::Fidelity fidelity = subject.builder().question(*metadata).input.fidelity;
-  if (const auto why = check_planner(fidelity, dice)) return failed(*why);
-  Subject other = subject.sibling(too_short(subject.spec(), dice));
+  if (const auto why = check_planner(fidelity, random)) return failed(*why);
+  Subject other = subject.sibling(too_short(subject.spec(), random));
   if (!other.shape()) return passed();
   if (other.metadata())
     return failed("as " + format_case(other.spec()) +

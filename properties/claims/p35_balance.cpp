@@ -1,6 +1,7 @@
 // P35: no slot gets more than its share: the payload that planner v1.2 promises, and the tail that
 // a last piece may absorb (aiter.md 3.2). The same on a device with more slots than any product has
 // compute units today.
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 
@@ -36,9 +37,9 @@ Share fair_share(const Case& c, const Batch& batch, const ResolvedShape& shape) 
 }
 
 Case on_wide_device(const Case& c) {
-  Dice dice(c, "P35");
+  Random random(c, "P35");
   Case wide = c;
-  wide.compute_units = dice.pick(std::vector<std::int64_t>{305, 512, 608, 1024});
+  wide.compute_units = random.pick(std::vector<std::int64_t>{305, 512, 608, 1024});
   wide.decode().granularity = 1;  // so that a few hundred keys fill as many slots
   return wide;
 }
@@ -58,9 +59,8 @@ Outcome check_shares(Subject& subject) {
                 share.overhead;
     }
     if (blocks > share.payload + share.tail)
-      return failed("slot " + std::to_string(slot) + " gets " + std::to_string(blocks) +
-                    " blocks, its share is " + std::to_string(share.payload) + " and a tail of " +
-                    std::to_string(share.tail));
+      return failed(say("slot ", slot, " gets ", blocks, " blocks, its share is ", share.payload,
+                        " and a tail of ", share.tail));
   }
   return passed();
 }

@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 
@@ -20,8 +21,7 @@ constexpr std::int64_t kMostSplits = 16;  // of the split route, and of v1.0 on 
 using Pieces = std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t>;
 
 std::string tile_name(const plan::WorkItem& item) {
-  return "the tile of planning request " + std::to_string(item.batch) + " at row " +
-         std::to_string(item.q_begin);
+  return say("the tile of planning request ", item.batch, " at row ", item.q_begin);
 }
 
 Outcome check_pieces(const plan::Plan& plan, std::int64_t cap) {
@@ -29,7 +29,7 @@ Outcome check_pieces(const plan::Plan& plan, std::int64_t cap) {
   for (std::int64_t w = 0; w < plan.works(); ++w) {
     const plan::WorkItem item = plan.work(w);
     if (++pieces[{item.batch, item.q_begin}] > cap)
-      return failed(tile_name(item) + " is cut into more than " + std::to_string(cap) + " pieces");
+      return failed(say(tile_name(item), " is cut into more than ", cap, " pieces"));
   }
   return passed();
 }
@@ -44,12 +44,12 @@ Outcome check_slots(const plan::Plan& plan, std::int64_t budget) {
     for (std::int64_t w = begin; w < end; ++w) {
       const plan::WorkItem item = plan.work(w);
       if (++pieces[{item.batch, item.q_begin}] > 1)
-        return failed("slot " + std::to_string(slot) + " has two pieces of " + tile_name(item));
+        return failed(say("slot ", slot, " has two pieces of ", tile_name(item)));
     }
   }
   if (used > budget)
-    return failed("the plan spreads the keys over " + std::to_string(used) +
-                  " slots, the split budget is " + std::to_string(budget));
+    return failed(
+        say("the plan spreads the keys over ", used, " slots, the split budget is ", budget));
   return passed();
 }
 
@@ -76,8 +76,7 @@ Outcome check_split_route(const ResolvedShape& shape, const Batch& batch) {
   const bool fp8 = shape.dtype.q == Dtype::fp8;
   if (shape.kv_splits == best || (fp8 && shape.kv_splits >= 1 && shape.kv_splits < best))
     return passed();
-  return failed("every request gets " + std::to_string(shape.kv_splits) + " splits, the best are " +
-                std::to_string(best));
+  return failed(say("every request gets ", shape.kv_splits, " splits, the best are ", best));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "core/engine/run_decode.hpp"
 #include "core/numeric/bf16.hpp"
 #include "core/numeric/fp8.hpp"
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/key_target.hpp"
 #include "properties/claims/support.hpp"
@@ -26,8 +27,8 @@ struct Poison {
 };
 
 // No fp8 variant of the cache has an infinity.
-Poison choose_poison(Dice& dice, Dtype dtype) {
-  const std::int64_t choice = dice.below(3);
+Poison choose_poison(Random& random, Dtype dtype) {
+  const std::int64_t choice = random.below(3);
   if (choice == 0 && dtype == Dtype::bf16) return {"infinity", false, true};
   return {"NaN", true, choice != 1};
 }
@@ -52,12 +53,12 @@ Outcome p37_hidden_nan(Subject& subject) {
   const KeyTarget target = key_of_last_rows(c, *batch, "P37");
   if (target.request < 0) return skipped("no request has a row and a key");
 
-  Dice dice(c, "P37 value");
-  const Poison poison = choose_poison(dice, c.dtype.kv);
+  Random random(c, "P37 value");
+  const Poison poison = choose_poison(random, c.dtype.kv);
   DecodeTensors tensors = *subject.tensors();
   std::byte* const key = tensors.cache.bytes.data() +
                          (target.slot - tensors.cache.first_slot) * tensors.cache.row_bytes();
-  const std::int64_t first = poison.whole_key ? 0 : dice.below(kValueDim);
+  const std::int64_t first = poison.whole_key ? 0 : random.below(kValueDim);
   const std::int64_t last = poison.whole_key ? kKeyDim : first + 1;
   for (std::int64_t d = first; d < last; ++d) put(poison, key, d, c.dtype.kv, subject.shape()->fp8);
   const auto again = run_decode(
@@ -65,8 +66,8 @@ Outcome p37_hidden_nan(Subject& subject) {
       {.schedule_seed = c.schedule_seed, .threads = 0, .record_footprint = false}, subject.hooks());
   if (!again) return refusal(again.error());
 
-  const std::string holds = "key " + std::to_string(target.position) + " of " +
-                            request_name(target.request) + " holds " + poison.name + ", and ";
+  const std::string holds = say("key ", target.position, " of ", request_name(target.request),
+                                " holds ", poison.name, ", and ");
   std::int64_t row = 0;
   for (std::size_t r = 0; r < batch->requests.size(); ++r)
     for (std::int64_t i = 0; i < batch->requests[r].qo_len; ++i, ++row) {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/engine/run_decode.hpp"
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/stored_row.hpp"
 #include "properties/claims/support.hpp"
@@ -71,14 +72,14 @@ void look_for(DecodeTensors& t, const Case& c, std::int64_t pair, std::int64_t s
 void look_for_cuts(Subject& subject, const Batch& batch, DecodeTensors& t) {
   const Case& c = subject.spec();
   const Topology topology = topology_of(*subject.metadata());
-  Dice dice(c, "P38");
+  Random random(c, "P38");
   std::int64_t row = 0;
   for (std::size_t r = 0; r < batch.requests.size(); ++r) {
     const RequestSpec& spec = batch.requests[r];
     if (spec.kv_len > 0 && spec.qo_len > 0) {
       const auto cuts = cut_positions(*subject.metadata(), topology, row, spec);
       const std::int64_t pairs = spec.qo_len * c.heads;
-      const std::int64_t from = dice.below(std::ssize(cuts));
+      const std::int64_t from = random.below(std::ssize(cuts));
       const std::int64_t stride = std::ssize(cuts) / pairs | 1;  // odd: both sides of a cut
       for (std::int64_t pair = 0; pair < pairs; ++pair) {
         const std::int64_t hidden = spec.kv_len - spec.qo_len + 1 + pair / c.heads;
@@ -101,7 +102,7 @@ Outcome p38_cut_keys(Subject& subject) {
   if (!batch) return refusal(batch.error());
   const auto long_one = [](const RequestSpec& r) { return r.qo_len > 0 && r.kv_len > kFewKeys; };
   if (std::none_of(batch->requests.begin(), batch->requests.end(), long_one))
-    return skipped("no request with a row has more than " + std::to_string(kFewKeys) + " keys");
+    return skipped(say("no request with a row has more than ", kFewKeys, " keys"));
   DecodeTensors looking = make_tensors(c, *batch);
   look_for_cuts(subject, *batch, looking);
   DecodeTensors launched = *subject.tensors();

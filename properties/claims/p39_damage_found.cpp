@@ -9,6 +9,7 @@
 
 #include "core/engine/run_decode.hpp"
 #include "core/plan/plan_check.hpp"
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/compare.hpp"
@@ -176,8 +177,8 @@ Outcome check(Subject& subject, const Damage& damage, std::int64_t work) {
   if (!damage.apply({plan, md, work, md.rows().count() * fold})) return passed();
   requests.push_back(plan.work(work).batch / fold);
   const DecodeMetadata damaged = with_plan(md, std::move(plan));
-  const std::string name = std::string("a plan with ") + damage.what +
-                           (damage.of_work ? " in work " + std::to_string(work) : "");
+  const std::string name =
+      say("a plan with ", damage.what, damage.of_work ? say(" in work ", work) : "");
   if (plan::plan_check(check_input_of(damaged)).empty())
     return failed(name + " is valid for plan_check");
   const auto result = run_decode(subject.backend(), {damaged, *subject.tensors()},
@@ -199,12 +200,12 @@ Outcome p39_damage_found(Subject& subject) {
   const auto& md = *subject.metadata();
   if (!md.plan) return skipped("the step has no plan");
   if (md.plan->works() == 0) return skipped("the plan has no work");
-  Dice dice(subject.spec(), "P39");
-  const std::int64_t work = dice.below(md.plan->works());
-  const Damage& damage = kDamages[dice.below(std::ssize(kDamages))];
+  Random random(subject.spec(), "P39");
+  const std::int64_t work = random.below(md.plan->works());
+  const Damage& damage = kDamages[random.below(std::ssize(kDamages))];
   Outcome outcome = check(subject, damage, work);
   if (outcome.verdict != Verdict::pass || md.plan->reduce_indptr.at(1) < 2) return outcome;
-  return check(subject, kMergeDamages[dice.below(std::ssize(kMergeDamages))], work);
+  return check(subject, kMergeDamages[random.below(std::ssize(kMergeDamages))], work);
 }
 
 }  // namespace mla::prop

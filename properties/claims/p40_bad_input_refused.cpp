@@ -2,6 +2,7 @@
 // lists that no batch has, lengths that contradict each other, buffers that are too small.
 #include <vector>
 
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/functions.hpp"
@@ -109,7 +110,7 @@ Outcome check_sizes(const Functions& functions, const PlanQuestion& question) {
     plan::SizeQuery query = question.query;
     damage.apply(query);
     if (functions.query_sizes(query).ok())
-      return failed(std::string("the size query answers with ") + damage.what);
+      return failed(say("the size query answers with ", damage.what));
   }
   return passed();
 }
@@ -123,16 +124,16 @@ Outcome check_room(const Functions& functions, const PlanQuestion& question,
   if (whole->works() > 0) {
     small.work_items = whole->works() - 1;
     if (functions.make_plan(question.input, small).ok())
-      return failed("a plan of " + std::to_string(whole->works()) +
-                    " works is made where there is room for one less");
+      return failed(
+          say("a plan of ", whole->works(), " works is made where there is room for one less"));
   }
   small = sizes;
   const std::int64_t used = whole->reduce_partial_map.used();
   if (used > 0) {
     small.reduce_partial_map = used - 1;
     if (functions.make_plan(question.input, small).ok())
-      return failed("a plan of " + std::to_string(used) +
-                    " partial tiles is made where there is room for one less");
+      return failed(
+          say("a plan of ", used, " partial tiles is made where there is room for one less"));
   }
   return passed();
 }
@@ -151,7 +152,7 @@ Outcome p40_bad_input_refused(Subject& subject) {
   if (!sizes) return refusal(sizes.error());
   if (Outcome outcome = check_room(functions, question, *sizes); outcome.verdict != Verdict::pass)
     return outcome;
-  Dice dice(subject.spec(), "P40");
+  Random random(subject.spec(), "P40");
   const auto copy = [](std::span<const std::int32_t> list) {
     return std::vector<std::int32_t>(list.begin(), list.end());
   };
@@ -160,14 +161,13 @@ Outcome p40_bad_input_refused(Subject& subject) {
                .qo = copy(question.input.qo_indptr),
                .kv = copy(question.input.kv_indptr),
                .last = copy(question.input.last_page_len),
-               .request = dice.below(question.input.batch())};
+               .request = random.below(question.input.batch())};
     if (!damage.apply(q)) continue;
     q.input.qo_indptr = q.qo;
     q.input.kv_indptr = q.kv;
     q.input.last_page_len = q.last;
     if (functions.make_plan(q.input, *sizes).ok())
-      return failed(std::string("the planner plans with ") + damage.what + " at request " +
-                    std::to_string(q.request));
+      return failed(say("the planner plans with ", damage.what, " at request ", q.request));
   }
   return passed();
 }

@@ -1,5 +1,6 @@
 // P41: every planner that takes the case makes a valid plan of it, whichever the case names.
 #include "core/plan/plan_check.hpp"
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 
@@ -18,8 +19,8 @@ Outcome p41_planners_valid(Subject& subject) {
     any = true;
     const auto violations = plan::plan_check(check_input_of(*metadata));
     if (!violations.empty())
-      return failed("planner " + std::string(name(planner)) + " breaks the rule " +
-                    std::string(name(violations[0].rule)) + ": " + violations[0].what);
+      return failed(say("planner ", name(planner), " breaks the rule ", name(violations[0].rule),
+                        ": ", violations[0].what));
   }
   return any ? passed() : skipped("no planner takes the case");
 }

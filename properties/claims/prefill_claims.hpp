@@ -1,6 +1,6 @@
 // The claims about prefill steps, one function each; the catalogue gives them ids.
 //
-// They share ids with the decode claims of the same subject matter. Fails: never by itself; an
+// They share ids with the decode claims of the same subject matter. An
 // Outcome is the answer.
 #pragma once
 

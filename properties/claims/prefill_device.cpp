@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/say.hpp"
 #include "properties/claims/prefill_claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/prefill/run.hpp"
@@ -22,12 +23,12 @@ std::vector<Case> steps_behind(const Case& c) {
     next.requests = requests;
     steps.push_back(next);
   }
-  Dice dice(c, "P20");
+  Random random(c, "P20");
   while (steps.size() < 3) {
     next.requests.resize(
-        static_cast<std::size_t>(dice.between(1, static_cast<std::int64_t>(c.requests.size()))));
+        static_cast<std::size_t>(random.between(1, static_cast<std::int64_t>(c.requests.size()))));
     for (RequestSpec& r : next.requests) {
-      r.qo_len = dice.between(1, kRows);
+      r.qo_len = random.between(1, kRows);
       r.kv_len = r.qo_len;
     }
     steps.push_back(next);
@@ -36,11 +37,11 @@ std::vector<Case> steps_behind(const Case& c) {
 }
 
 // Batches that fill the limits: one request, all of them, and a few between.
-std::vector<std::vector<std::int32_t>> full_batches(const Limits& limits, Dice& dice) {
+std::vector<std::vector<std::int32_t>> full_batches(const Limits& limits, Random& random) {
   const std::int64_t rows = limits.max_rows.count();
   const std::int64_t longest = std::min(limits.max_model_len.count(), rows);
   std::vector<std::int64_t> counts{1, limits.max_requests.count()};
-  while (counts.size() < 6) counts.push_back(dice.between(1, limits.max_requests.count()));
+  while (counts.size() < 6) counts.push_back(random.between(1, limits.max_requests.count()));
   std::vector<std::vector<std::int32_t>> batches;
   for (const std::int64_t count : counts) {
     std::vector<std::int32_t> starts{0};
@@ -48,7 +49,7 @@ std::vector<std::vector<std::int32_t>> full_batches(const Limits& limits, Dice& 
       const std::int64_t left = rows - starts.back();
       const std::int64_t fair = ceil_div(left, count - r);
       const std::int64_t take =
-          r % 2 == 0 ? fair : dice.between(1, std::max<std::int64_t>(1, fair));
+          r % 2 == 0 ? fair : random.between(1, std::max<std::int64_t>(1, fair));
       const std::int64_t q = std::min({take, left, longest});
       if (q > 0) starts.push_back(starts.back() + static_cast<std::int32_t>(q));
     }
@@ -80,11 +81,11 @@ struct Worst {
 };
 
 // The most scratch that any of the batches needs; an error if one does not fit its buffers.
-Result<Worst> worst_of(const EngineConfig& config, const StepHooks& hooks, Dice& dice) {
+Result<Worst> worst_of(const EngineConfig& config, const StepHooks& hooks, Random& random) {
   const auto sizes = plan::query_ps_sizes(size_query_of(config));
   if (!sizes) return sizes.error();
   Worst worst;
-  for (const auto& starts : full_batches(config.limits, dice)) {
+  for (const auto& starts : full_batches(config.limits, random)) {
     for (const PlanLists& lists : lists_of(starts, config)) {
       const auto plan = plan_prefill(lists, config, *sizes, hooks);
       if (!plan) return plan.error();
@@ -114,19 +115,18 @@ Outcome prefill_stream_order(Subject& subject) {
   if (!alone->steps.front()->metadata.fp8) return skipped("no plan is staged on path flash");
   std::vector<Case> steps = steps_behind(subject.spec());
   steps.insert(steps.begin(), alone->steps.front()->spec);
-  Dice dice(subject.spec(), "P20 ahead");
-  const auto ahead = static_cast<std::size_t>(dice.between(1, 3));
+  Random random(subject.spec(), "P20 ahead");
+  const auto ahead = static_cast<std::size_t>(random.between(1, 3));
   const auto together = run_prefill(steps, subject, {.ahead = ahead, .threads = 1, .rule = {}});
   if (!together) return refusal(together.error());
   if (!together->faults.empty()) return failed(together->faults.front());
   if (const auto why = prefill_difference(*together->steps[0], *alone->steps[0]))
-    return failed("step 0 of a host " + std::to_string(ahead) + " steps ahead: " + *why);
+    return failed(say("step 0 of a host ", ahead, " steps ahead: ", *why));
   for (std::size_t i = 1; i < steps.size(); ++i) {
     const auto again = run_prefill({steps[i]}, subject, {.ahead = 0, .threads = 1, .rule = {}});
     if (!again) return refusal(again.error());
     if (const auto why = prefill_difference(*together->steps[i], *again->steps[0]))
-      return failed("step " + std::to_string(i) + " of a host " + std::to_string(ahead) +
-                    " steps ahead: " + *why);
+      return failed(say("step ", i, " of a host ", ahead, " steps ahead: ", *why));
   }
   return passed();
 }
@@ -137,18 +137,17 @@ Outcome p22_workspace_reserved(Subject& subject) {
   if (!run && run.error().bug == "BUG-089") return failed(run.error().message);
   if (!run) return refusal(run.error());
   if (!run->steps.front()->config.fp8) return skipped("the engine has no fp8 prefill");
-  Dice dice(subject.spec(), "P22");
+  Random random(subject.spec(), "P22");
   for (const EngineConfig& config : configs_of(subject)) {
     device::DeviceHeap heap;
     device::Workspace workspace(heap);
     if (const Status bad = reserve_scratch(config, workspace, subject.hooks()))
       return refusal(*bad);
-    const auto worst = worst_of(config, subject.hooks(), dice);
+    const auto worst = worst_of(config, subject.hooks(), random);
     if (!worst) return failed("a batch within the limits: " + worst.error().message);
     if (worst->bytes > workspace.reserved_bytes())
-      return failed("a batch of " + std::to_string(config.limits.max_rows.count()) +
-                    " rows needs " + std::to_string(worst->bytes) + " bytes of scratch, " +
-                    std::to_string(workspace.reserved_bytes()) + " are reserved");
+      return failed(say("a batch of ", config.limits.max_rows.count(), " rows needs ", worst->bytes,
+                        " bytes of scratch, ", workspace.reserved_bytes(), " are reserved"));
   }
   return passed();
 }
@@ -158,24 +157,22 @@ Outcome prefill_bound_tight(Subject& subject) {
   const auto& run = subject.prefill();
   if (!run) return refusal(run.error());
   if (!run->steps.front()->config.fp8) return skipped("the engine has no fp8 prefill");
-  Dice dice(subject.spec(), "P23");
+  Random random(subject.spec(), "P23");
   for (const EngineConfig& config : configs_of(subject)) {
     device::DeviceHeap heap;
     device::Workspace workspace(heap);
     if (const Status bad = reserve_scratch(config, workspace, subject.hooks()))
       return refusal(*bad);
-    const auto worst = worst_of(config, subject.hooks(), dice);
+    const auto worst = worst_of(config, subject.hooks(), random);
     if (!worst) return refusal(worst.error());
     const std::int64_t most = std::max<std::int64_t>(kSlack * worst->tiles, 2);
     const std::size_t limit =
         scratch_layout(most, config.kernel_heads, config.limits.max_rows).bytes();
     if (workspace.reserved_bytes() > limit)
-      return failed("for " + std::to_string(config.limits.max_requests.count()) +
-                    " requests of together " + std::to_string(config.limits.max_rows.count()) +
-                    " rows " + std::to_string(workspace.reserved_bytes()) +
-                    " bytes are reserved; the worst batch found has " +
-                    std::to_string(worst->tiles) + " partial tiles and needs " +
-                    std::to_string(worst->bytes));
+      return failed(say("for ", config.limits.max_requests.count(), " requests of together ",
+                        config.limits.max_rows.count(), " rows ", workspace.reserved_bytes(),
+                        " bytes are reserved; the worst batch found has ", worst->tiles,
+                        " partial tiles and needs ", worst->bytes));
   }
   return passed();
 }

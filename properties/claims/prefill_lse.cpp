@@ -4,6 +4,7 @@
 
 #include "core/numeric/bf16.hpp"
 #include "core/numeric/fp8.hpp"
+#include "core/say.hpp"
 #include "properties/claims/prefill_claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/prefill/run.hpp"
@@ -39,8 +40,8 @@ Outcome prefill_lse_contract(Subject& subject) {
   const std::int64_t heads = step.spec.heads;
   const std::int64_t rows = step.batch.rows().count();
   if (static_cast<std::int64_t>(step.result.lse.size()) != rows * heads)
-    return failed("the LSE has " + std::to_string(step.result.lse.size()) + " elements for " +
-                  std::to_string(rows) + " rows of " + std::to_string(heads) + " heads");
+    return failed(say("the LSE has ", step.result.lse.size(), " elements for ", rows, " rows of ",
+                      heads, " heads"));
   const cpu::ReferenceResult& reference = subject.prefill_reference();
   std::int64_t row = 0;
   for (const auto& [q, n] : step.batch.requests) {
@@ -49,9 +50,8 @@ Outcome prefill_lse_contract(Subject& subject) {
       const auto at = static_cast<std::size_t>(row * heads + h);
       const double want = score(step, row, h);
       if (!(std::fabs(step.result.lse[at] - want) <= reference.lse_bound[at]))
-        return failed("row " + std::to_string(row) + ", head " + std::to_string(h) +
-                      ": the LSE of one key is " + number_text(step.result.lse[at]) +
-                      ", its score " + number_text(want));
+        return failed(say("row ", row, ", head ", h, ": the LSE of one key is ",
+                          number_text(step.result.lse[at]), ", its score ", number_text(want)));
     }
     row += q;
   }

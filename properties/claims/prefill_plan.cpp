@@ -1,5 +1,6 @@
 // P05, P14 and P15 for prefill steps: the plan covers what it has to, heads and arithmetic are
 // decided once, and a fallback says why.
+#include "core/say.hpp"
 #include "properties/claims/prefill_claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/prefill/plan_rules.hpp"
@@ -38,7 +39,7 @@ Outcome prefill_plan_coverage(Subject& subject) {
       return failed("the plan of the new tokens: " + *why);
   for (std::size_t i = 0; i < step.context_plans.size(); ++i)
     if (const auto why = broken_rule({step.context_plans[i], kernel_heads, false}))
-      return failed("the plan of context chunk " + std::to_string(i) + ": " + *why);
+      return failed(say("the plan of context chunk ", i, ": ", *why));
   return compared(subject);
 }
 
@@ -48,15 +49,15 @@ Outcome prefill_head_pad(Subject& subject) {
   const PrefillStep& step = *run->steps.front();
   const HeadPadding& padding = step.shape.heads;
   if (padding.model != Heads(subject.spec().heads))
-    return failed("the model has " + std::to_string(subject.spec().heads) +
-                  " heads, the shape says " + heads(padding.model));
+    return failed(say("the model has ", subject.spec().heads, " heads, the shape says ",
+                      heads(padding.model)));
   // The path depends on platform, dtypes and context, on the number of heads never.
   Case sixteen = step.spec;
   sixteen.heads = 16;
   const auto shape = prefill::resolve_prefill_shape(sixteen, step.batch, subject.hooks());
   if (shape.ok() && shape->path != step.shape.path)
-    return failed(heads(padding.model) + " heads take path " + std::string(name(step.shape.path)) +
-                  ", 16 take " + std::string(name(shape->path)));
+    return failed(say(heads(padding.model), " heads take path ", name(step.shape.path),
+                      ", 16 take ", name(shape->path)));
   if (step.shape.path == Path::flash) {
     if (padding.kind != PadKind::none) return failed("flash attention gets padded heads");
     return compared(subject);
@@ -67,8 +68,8 @@ Outcome prefill_head_pad(Subject& subject) {
     return failed("buffers and scratch are made for " + heads(step.config.kernel_heads) +
                   " heads, the kernel gets " + heads(padding.kernel));
   if (planned_heads(step.plan) != padding.kernel.count())
-    return failed("the plan is made for " + std::to_string(planned_heads(step.plan)) +
-                  " heads, the kernel gets " + heads(padding.kernel));
+    return failed(say("the plan is made for ", planned_heads(step.plan), " heads, the kernel gets ",
+                      heads(padding.kernel)));
   return compared(subject);
 }
 
@@ -78,13 +79,12 @@ Outcome prefill_dtype_threading(Subject& subject) {
   const PrefillStep& step = *run->steps.front();
   const Case& c = step.spec;
   const bool fp8 = step.shape.arithmetic() == Dtype::fp8;
-  const std::string where =
-      "a " + std::string(mla::name(c.dtype.kv)) + " cache on " + std::string(mla::name(c.arch));
+  const std::string where = say("a ", mla::name(c.dtype.kv), " cache on ", mla::name(c.arch));
   if (fp8 && (c.dtype.kv != Dtype::fp8 || c.arch != Arch::gfx950))
     return failed(where + " is computed in fp8");
   if (fp8 != step.metadata.fp8.has_value())
-    return failed("path " + std::string(name(step.shape.path)) +
-                  (fp8 ? " has no plan" : " has a plan that it does not use"));
+    return failed(say("path ", name(step.shape.path),
+                      fp8 ? " has no plan" : " has a plan that it does not use"));
   if (fp8 != step.shape.fallback.empty())
     return failed(fp8 ? "the fp8 path gives a reason against itself: " + step.shape.fallback[0]
                       : "the step falls back to flash attention without a reason");

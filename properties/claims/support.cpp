@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "core/numeric/bf16.hpp"
+#include "core/say.hpp"
 
 namespace mla::prop {
 namespace {
@@ -28,12 +29,13 @@ bool within(double a, double b, double bound) {
 
 }  // namespace
 
-Dice::Dice(const Case& c, std::string_view claim) : state_(c.data.seed * 0x9E3779B97F4A7C15ULL) {
+Random::Random(const Case& c, std::string_view claim)
+    : state_(c.data.seed * 0x9E3779B97F4A7C15ULL) {
   for (const char ch : claim) state_ = (state_ ^ static_cast<unsigned char>(ch)) * 0x100000001B3ULL;
 }
 
 // splitmix64 (Steele, Lea and Flood 2014).
-std::uint64_t Dice::next() {
+std::uint64_t Random::next() {
   std::uint64_t z = state_ += 0x9E3779B97F4A7C15ULL;
   z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9ULL;
   z = (z ^ (z >> 27U)) * 0x94D049BB133111EBULL;
@@ -51,12 +53,12 @@ std::optional<std::string> beyond_bounds(const DecodeResult& a, const DecodeResu
     return static_cast<std::size_t>(row * heads + head);
   };
   for (std::int64_t h = 0; h < heads; ++h) {
-    const std::string where = "row " + std::to_string(pair.a) + ", head " + std::to_string(h);
+    const std::string where = say("row ", pair.a, ", head ", h);
     for (std::size_t d = 0; d < kValueDim; ++d) {
       const double bound = reference.out_bound[at(pair.a, h) * kValueDim + d];
       const double x = bf16_to_float(a.out[at(pair.a, h) * kValueDim + d]);
       const double y = bf16_to_float(b.out[at(pair.b, h) * kValueDim + d]);
-      if (!within(x, y, bound)) return where + ", dim " + std::to_string(d) + apart(x, y, bound);
+      if (!within(x, y, bound)) return say(where, ", dim ", d, apart(x, y, bound));
     }
     const double bound = reference.lse_bound[at(pair.a, h)];
     const double x = a.lse[at(pair.a, h)];
@@ -94,7 +96,7 @@ std::vector<KernelRequest> kernel_requests(const Batch& batch, const ResolvedSha
 }
 
 std::string request_name(std::int64_t request) {
-  return "request " + std::to_string(request);
+  return say("request ", request);
 }
 
 }  // namespace mla::prop

@@ -1,6 +1,6 @@
 // What several claims share: choices, rows of a result, and how two rows may differ.
 //
-// Owns: `Dice`, the comparison of rows of two results, kernel requests, and the sentence of a
+// Owns: `Random`, the comparison of rows of two results, kernel requests, and the sentence of a
 // refusal. Rows are query rows of a batch, heads are model heads. Fails: a comparison that does not
 // hold returns a sentence with the element and both values.
 #pragma once
@@ -18,9 +18,9 @@ namespace mla::prop {
 
 // The choices of one claim about one case. They depend on the data seed and the claim's id alone,
 // so that a choice stays the same while a failing case shrinks.
-class Dice {
+class Random {
  public:
-  Dice(const Case& c, std::string_view claim);
+  Random(const Case& c, std::string_view claim);
   std::uint64_t next();
   std::int64_t below(std::int64_t n) {  // 0 to n-1
     return static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(n));

@@ -2,7 +2,7 @@
 //
 // Two runs in which a row has the same pieces must agree in every bit; with other pieces only
 // within the rounding bounds. Units: kernel rows, pages counted from the first page of the request.
-// Fails: never; a record that names no request has no pieces.
+// A record that names no request has no pieces.
 #pragma once
 
 #include <cstdint>

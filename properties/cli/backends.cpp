@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/io/checksum.hpp"
+#include "core/say.hpp"
 #include "cpu_backend/cpu_backend.hpp"
 #include "hip_backend/aiter/aiter_backend.hpp"
 #include "hip_backend/device/open_device.hpp"
@@ -28,7 +29,7 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 std::string name_of(cpu::Isa isa) {
-  return "cpu-" + std::string(cpu::name(isa));
+  return say("cpu-", cpu::name(isa));
 }
 
 bool available(cpu::Isa isa) {
@@ -43,7 +44,7 @@ Facts facts_of(const hip::DeviceProperties& device) {
       {"driver", device.driver},     {"host compiler", kCompiler}};
   for (const char* unit : {"decode", "reduce", "expand", "planner"})
     if (const auto code = hip::code_object(device.arch, unit); !code.empty())
-      facts.emplace_back(std::string("code object ") + unit, io::hex64(io::fnv1a64(code)));
+      facts.emplace_back(say("code object ", unit), io::hex64(io::fnv1a64(code)));
   return facts;
 }
 
@@ -66,8 +67,8 @@ Result<std::shared_ptr<hip::Device>> open_named(std::string_view backend,
   if (device->properties().label != "null") return device;
   const auto why = device->make_stream();
   return Error{ErrorCode::fault,
-               "backend '" + std::string(backend) +
-                   "' has no device: " + (why ? device->properties().model : why.error().message),
+               say("backend '", backend,
+                   "' has no device: ", why ? device->properties().model : why.error().message),
                ""};
 }
 
@@ -75,7 +76,7 @@ NamedBackend on_device(std::string_view backend, const hip::DeviceProperties& de
                        const DeviceChoice& choice, std::shared_ptr<EmulationLog> log) {
   NamedBackend named{.name = std::string(backend), .backend = nullptr};
   named.replay_options =
-      " --backend " + std::string(backend) + " --device " + device.label + choice.emulation.words();
+      say(" --backend ", backend, " --device ", device.label, choice.emulation.words());
   named.emulation = std::move(log);
   named.arch = arch_from_name(device.arch);
   named.facts = facts_of(device);
@@ -95,9 +96,8 @@ Result<NamedBackend> make_one(const std::string& name, const DeviceChoice& choic
                           .backend = cpu::make_cpu_backend({.isa = isa}),
                           .replay_options = " --backend " + name};
     return Error{ErrorCode::fault,
-                 "backend '" + name + "' is not available: this build or this processor has no " +
-                     std::string(cpu::name(isa)) +
-                     " data path; available: " + joined(available_backends()),
+                 say("backend '", name, "' is not available: this build or this processor has no ",
+                     cpu::name(isa), " data path; available: ", joined(available_backends())),
                  ""};
   }
   return Error{ErrorCode::usage,
@@ -196,7 +196,7 @@ Result<std::vector<NamedBackend>> make_backends(std::string_view list, const Dev
 }
 
 std::string plant_option(std::string_view plant) {
-  return " --plant " + std::string(plant);
+  return say(" --plant ", plant);
 }
 
 }  // namespace mla::cli

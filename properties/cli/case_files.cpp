@@ -1,5 +1,6 @@
 #include "properties/cli/case_files.hpp"
 
+#include "core/say.hpp"
 #include "properties/capture/terminal.hpp"
 
 namespace mla::cli {
@@ -27,7 +28,7 @@ Result<std::vector<Case>> parse_cases(std::string_view text, const std::string& 
     auto c = parse_case(line);
     if (!c) {
       Error error = c.error();
-      error.message = name + ":" + std::to_string(number) + ": " + error.message;
+      error.message = say(name, ":", number, ": ", error.message);
       return error;
     }
     cases.push_back(std::move(*c));

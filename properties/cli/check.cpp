@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "core/say.hpp"
 #include "properties/capture/checked_plan.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
@@ -99,8 +100,7 @@ Tally count(const std::vector<Answer>& answers) {
 }
 
 std::string tally_text(const Tally& t) {
-  return std::to_string(t.valid) + " valid, " + std::to_string(t.broken) + " broken, " +
-         std::to_string(t.not_checked) + " not checked";
+  return say(t.valid, " valid, ", t.broken, " broken, ", t.not_checked, " not checked");
 }
 
 std::string text_of(const std::vector<Answer>& answers) {
@@ -111,9 +111,8 @@ std::string text_of(const std::vector<Answer>& answers) {
       out += name + ": not checked: " + a.not_checked + "\n";
     } else {
       const std::size_t n = a.findings.size();
-      out += name + ": " +
-             (n == 0 ? "valid" : std::to_string(n) + (n == 1 ? " violation" : " violations")) +
-             "\n";
+      out +=
+          name + ": " + (n == 0 ? "valid" : say(n, n == 1 ? " violation" : " violations")) + "\n";
     }
     for (const Finding& f : a.findings) out += "  " + f.rule + ": " + f.what + "\n";
     for (const std::string& note : a.notes) out += "  note: " + note + "\n";

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "core/say.hpp"
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/judging_options.hpp"
@@ -52,7 +53,7 @@ Result<std::vector<NamedBackend>> discover(const Options& o) {
   std::string missing;
   for (const char* runtime : {"hip:", "nvidia:"}) {
     for (int i = 0; i < kMostDevices; ++i) {
-      auto one = make(runtime + std::to_string(i));
+      auto one = make(say(runtime, i));
       if (!one) {
         if (i == 0) missing += (missing.empty() ? "" : "; ") + one.error().message;
         break;

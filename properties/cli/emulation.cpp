@@ -6,14 +6,14 @@
 #include <span>
 #include <vector>
 
+#include "core/say.hpp"
 #include "core/suggest.hpp"
 
 namespace mla::cli {
 namespace {
 
 Error bad(std::string_view option, std::string_view value, const std::string& why) {
-  return {ErrorCode::usage, std::string(option) + " has value '" + std::string(value) + "': " + why,
-          ""};
+  return {ErrorCode::usage, say(option, " has value '", value, "': ", why), ""};
 }
 
 std::vector<std::string_view> split(std::string_view list) {
@@ -60,7 +60,7 @@ Result<gfx::Checks> read_checks(const std::string& text) {
     }
     if (!known)
       return bad("--checks", text,
-                 "'" + std::string(word) + "' is no check" + did_you_mean_or_all(word, words));
+                 say("'", word, "' is no check", did_you_mean_or_all(word, words)));
   }
   return checks;
 }
@@ -92,7 +92,7 @@ Result<gfx::Schedule> read_schedule(const std::string& text) {
       schedule.seed = seed.value_or(1);
     } else {
       return bad("--schedule", text,
-                 "'" + std::string(key) + "' is not known; expected slice=<n>, order=<order>");
+                 say("'", key, "' is not known; expected slice=<n>, order=<order>"));
     }
   }
   return schedule;
@@ -161,10 +161,9 @@ Result<gfx::RunOptions> read_emulation(const EmulationChoice& choice, std::strin
   gfx::RunOptions run;
   if (!choice.given()) return run;
   if (!device.starts_with("emulated:"))
-    return Error{
-        ErrorCode::usage,
-        choice.words().substr(1) + " needs an emulated device, not '" + std::string(device) + "'",
-        ""};
+    return Error{ErrorCode::usage,
+                 say(choice.words().substr(1), " needs an emulated device, not '", device, "'"),
+                 ""};
   const auto checks = read_checks(choice.checks);
   if (!checks) return checks.error();
   const auto schedule = read_schedule(choice.schedule);

@@ -1,6 +1,7 @@
 // What the launches on an emulated device showed, as text and as JSON.
 #include <nlohmann/json.hpp>
 
+#include "core/say.hpp"
 #include "properties/cli/emulation.hpp"
 
 namespace mla::cli {
@@ -15,7 +16,7 @@ std::string hex(std::uint64_t value) {
 }
 
 std::string counted(std::uint64_t n, const std::string& word, const char* more) {
-  return std::to_string(n) + " " + word + (n == 1 ? "" : more);
+  return say(n, " ", word, n == 1 ? "" : more);
 }
 
 Json cause_json(const std::optional<gfx::Cause>& cause) {
@@ -71,8 +72,7 @@ std::string EmulationLog::text() const {
   std::string out = "emulated with" + words_ + ": " + counted(launches, "launch", "es") + " of " +
                     counted(launches_.size(), "kernel", "s") + ", " +
                     counted(findings_.size(), "finding", "s");
-  if (bank_conflicts_ != 0)
-    out += ", " + std::to_string(bank_conflicts_) + " extra passes over LDS banks";
+  if (bank_conflicts_ != 0) out += say(", ", bank_conflicts_, " extra passes over LDS banks");
   if (!notes_.empty()) out += ", " + counted(notes_.size(), "note", "s");
   out += "\n";
   const auto add = [&](const char* what, const Entry& entry) {

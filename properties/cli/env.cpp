@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "core/say.hpp"
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/cli/backends.hpp"
 #include "properties/cli/build_info.hpp"
@@ -42,7 +43,7 @@ std::string processor() {
 std::string system_name() {
   utsname names{};
   if (uname(&names) != 0) return "unknown";
-  return std::string(names.sysname) + " " + names.release + " " + names.machine;
+  return say(names.sysname, " ", names.release, " ", names.machine);
 }
 
 std::string environment(const char* variable) {
@@ -77,9 +78,8 @@ Json facts() {
       {"openmp", {{"specification", kOpenMp}, {"OMP_NUM_THREADS", environment("OMP_NUM_THREADS")}}},
       {"libraries",
        {{"CLI11", CLI11_VERSION},
-        {"nlohmann_json", std::to_string(NLOHMANN_JSON_VERSION_MAJOR) + "." +
-                              std::to_string(NLOHMANN_JSON_VERSION_MINOR) + "." +
-                              std::to_string(NLOHMANN_JSON_VERSION_PATCH)},
+        {"nlohmann_json", say(NLOHMANN_JSON_VERSION_MAJOR, ".", NLOHMANN_JSON_VERSION_MINOR, ".",
+                              NLOHMANN_JSON_VERSION_PATCH)},
         {"xtensor", kXtensor}}}};
 }
 

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "core/engine/fa/runner.hpp"
+#include "core/say.hpp"
 #include "properties/cli/planned_step.hpp"
 #include "properties/cli/table_text.hpp"
 
@@ -86,8 +87,7 @@ std::string table(const HostStep& step) {
   for (const std::int64_t origin : step.ordered.origin) order += " " + num(origin);
   out += row("order", "requests of the case:" + order);
   out += row("decodes", run_line(s.decodes, s.decode_rows, p.decode_max_query_len));
-  if (step.route)
-    out += row("kernel", std::string(name(step.route->kernel)) + ": " + step.route->reason);
+  if (step.route) out += row("kernel", say(name(step.route->kernel), ": ", step.route->reason));
   out += row("extends",
              run_line(s.extends, s.extend_rows, p.extend ? p.extend->lengths.max_query_len : 0));
   if (p.extend) out += extend_rows(*p.extend);

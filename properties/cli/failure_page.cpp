@@ -7,6 +7,7 @@
 #include "core/engine/decode_builder.hpp"
 #include "core/numeric/bf16.hpp"
 #include "core/plan/plan_check.hpp"
+#include "core/say.hpp"
 #include "cpu_backend/decode/sampled_reference.hpp"
 #include "properties/show/pictures.hpp"
 #include "properties/step/blame.hpp"
@@ -114,12 +115,12 @@ show::DrawnPlan draw_metadata(const DecodeMetadata& metadata, const show::ErrorM
   std::vector<show::Finding> findings;
   if (!map.worst_dims.empty()) {
     const std::int64_t row = prop::kernel_row_of(metadata.shape, map.worst_row, map.worst_head);
-    const std::string where = "row " + std::to_string(map.worst_row) + " head " +
-                              std::to_string(map.worst_head) + ", the worst of the result";
+    const std::string where =
+        say("row ", map.worst_row, " head ", map.worst_head, ", the worst of the result");
     const std::size_t before = findings.size();
     for (std::int64_t i = 0; i < plan.works(); ++i)
       if (const plan::WorkItem w = plan.work(i); w.q_begin <= row && row < w.q_end)
-        findings.push_back({"guilty", "work " + std::to_string(i) + " computes " + where, i});
+        findings.push_back({"guilty", say("work ", i, " computes ", where), i});
     if (findings.size() == before) findings.push_back({"guilty", "no work computes " + where, -1});
   }
   for (const plan::Violation& v : plan::plan_check(check_input_of(metadata)))
@@ -134,32 +135,33 @@ show::DrawnPlan draw_metadata(const DecodeMetadata& metadata, const show::ErrorM
 show::Section pictures_of_case(const Case& c, const Backend& backend,
                                const prop::Interposer* defect) {
   show::Section out;
-  const auto say = [&out](const std::string& why) {
+  const auto note = [&out](const std::string& why) {
     out.html += "<p class=\"notes\">" + show::escape(why) + "</p>\n";
   };
   if (c.kind() != StepKind::decode) {
-    say("Pictures show decode steps; this is one of kind " + std::string(name(c.kind())) + ".");
+    note(say("Pictures show decode steps; this is one of kind ", name(c.kind()), "."));
     return out;
   }
   prop::Subject subject(c, backend, defect);
   if (!subject.metadata()) {
-    say("There is no plan: " + subject.metadata().error().message);
+    note("There is no plan: " + subject.metadata().error().message);
     return out;
   }
   show::ErrorMap map;
   if (!subject.result()) {
-    say("There is no result: " + subject.result().error().message);
+    note("There is no result: " + subject.result().error().message);
   } else if (subject.reference()) {
     map = error_map_of(*subject.result(), *subject.reference(), c.heads);
     out.pictures = show::error_pictures(map, "the result");
     if (map.worst_dims.empty())
-      say("The case's own launch is within its bounds: the property compares it with other "
+      note(
+          "The case's own launch is within its bounds: the property compares it with other "
           "launches, or looks at something else than the result.");
   }
   const DecodeMetadata& metadata = *subject.metadata();
   if (!metadata.plan) {
-    say("There is no plan to draw: route " + std::string(name(metadata.shape.route)) + ", " +
-        show::counted(metadata.shape.kv_splits, "split") + " of every request.");
+    note(say("There is no plan to draw: route ", name(metadata.shape.route), ", ",
+             show::counted(metadata.shape.kv_splits, "split"), " of every request."));
     return out;
   }
   const show::DrawnPlan drawn = draw_metadata(metadata, map);
@@ -177,8 +179,8 @@ show::Section failure_section(const prop::Failure& f) {
                      show::escape(f.outcome.message) + "</p>\n";
   const std::size_t repro = block.find("REPRO: ");
   html += command_html(block.substr(repro + 7, block.find('\n', repro) - repro - 7));
-  html += "<p>Made smaller " + show::counted(f.shrinks, "time") + ", from " +
-          show::escape(format_case(f.original)) + ", seed " + std::to_string(f.seed) + ".</p>\n";
+  html += say("<p>Made smaller ", show::counted(f.shrinks, "time"), ", from ",
+              show::escape(format_case(f.original)), ", seed ", f.seed, ".</p>\n");
   html += "<details><summary>The failure block</summary>" + block_html(block) + "</details>\n";
   return {.heading = "FAIL " + prop::failing_ids(f) + " " + format_case(f.smallest),
           .html = std::move(html),
@@ -198,10 +200,9 @@ std::string run_page(const RunSummary& summary, const std::vector<NamedBackend>&
   std::vector<show::Section> sections;
   std::size_t bytes = 0;
   for (const BackendReport& b : summary.backends)
-    sections.push_back(
-        {.heading = "backend " + b.backend + ", seed " + std::to_string(summary.seed),
-         .html = backend_html(b),
-         .pictures = {}});
+    sections.push_back({.heading = say("backend ", b.backend, ", seed ", summary.seed),
+                        .html = backend_html(b),
+                        .pictures = {}});
   for (std::size_t i = 0; i < summary.backends.size(); ++i) {
     for (const prop::Failure& f : summary.backends[i].report.failures) {
       sections.push_back(failure_section(f));
@@ -217,9 +218,8 @@ std::string run_page(const RunSummary& summary, const std::vector<NamedBackend>&
       sections.push_back(std::move(drawn));
     }
   }
-  return show::html_page("mla-testbed run: " + describe(code) + " (exit " +
-                             std::to_string(static_cast<int>(code)) + ")",
-                         sections);
+  return show::html_page(
+      say("mla-testbed run: ", describe(code), " (exit ", static_cast<int>(code), ")"), sections);
 }
 
 }  // namespace mla::cli

@@ -2,7 +2,7 @@
 //
 // Owns the way from a failing case to its pictures: the case is executed once more on the backend
 // that failed, its result is held to the reference, and the works behind the worst element are
-// outlined. Private to properties/cli. Fails: never; where nothing can be drawn the page says why.
+// outlined. Private to properties/cli. Where nothing can be drawn the page says why.
 #pragma once
 
 #include <string>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/say.hpp"
 #include "properties/capture/json_fields.hpp"
 #include "properties/capture/parse_json.hpp"
 #include "properties/capture/terminal.hpp"
@@ -27,7 +28,7 @@ bool holds(const List& list, std::string_view word) {
 template <class List>
 std::string listing(const List& list) {
   std::string out;
-  for (const std::string_view word : list) out += (out.empty() ? "" : ", ") + std::string(word);
+  for (const std::string_view word : list) out += say(out.empty() ? "" : ", ", word);
   return out;
 }
 
@@ -45,7 +46,7 @@ std::vector<std::string> texts(Fields& fields, const json& object, const char* k
 // One value of a condition, and what is wrong with it; "" if nothing.
 std::string read_value(const json& value, Condition& condition) {
   const prop::Fact& fact = *condition.fact;
-  const std::string where = "has '" + std::string(fact.name) + "': " + value.dump() + "; expected ";
+  const std::string where = say("has '", fact.name, "': ", value.dump(), "; expected ");
   if (!fact.words.empty()) {
     if (!value.is_string() || !holds(fact.words, value.get<std::string>()))
       return where + "one of " + listing(fact.words);
@@ -82,8 +83,7 @@ std::string read_conditions(const json& object, std::vector<Condition>& conditio
     condition.fact = prop::find_fact(name);
     if (condition.fact == nullptr) {
       std::string known;
-      for (const prop::Fact& f : prop::all_facts())
-        known += (known.empty() ? "" : ", ") + std::string(f.name);
+      for (const prop::Fact& f : prop::all_facts()) known += say(known.empty() ? "" : ", ", f.name);
       return "names '" + name + "'; a launch decides " + known;
     }
     const json values = value.is_array() ? value : json::array({value});
@@ -138,8 +138,8 @@ void read_witnesses(const json& object, Fields& fields, prop::LedgerEntry& entry
     if (!c) return fields.reject("witnesses", "holds a case that is none: " + c.error().message);
     if (property == nullptr) return;
     if (!prop::covers(entry, *property))
-      return fields.reject(
-          "witnesses", "names " + std::string(property->id) + ", which is not among 'properties'");
+      return fields.reject("witnesses",
+                           say("names ", property->id, ", which is not among 'properties'"));
     entry.witnesses.push_back({std::move(*c), property});
   }
   if (entry.witnesses.empty() && entry.status == prop::LedgerStatus::fails)
@@ -186,19 +186,18 @@ Result<prop::Ledger> parse_ledger(std::string_view text, const std::string& name
   if (!document) return bad("it " + document.error().message);
   const json format = document->is_object() ? document->value("format", json()) : json();
   if (format == kFirstFormat)
-    return bad(std::string("its format is '") + kFirstFormat +
-               "', one entry for each property; this version reads '" + kFormat +
-               "', one entry for each finding: write it anew (docs/reproduce.md)");
-  if (format != kFormat)
-    return bad(std::string("it is not a JSON object of the format '") + kFormat + "'");
+    return bad(say("its format is '", kFirstFormat,
+                   "', one entry for each property; this version reads '", kFormat,
+                   "', one entry for each finding: write it anew (docs/reproduce.md)"));
+  if (format != kFormat) return bad(say("it is not a JSON object of the format '", kFormat, "'"));
   const auto entries = document->find("entries");
   if (entries == document->end() || !entries->is_array()) return bad("it has no list 'entries'");
   prop::Ledger ledger;
   for (const json& object : *entries) {
     prop::LedgerEntry entry;
     if (const std::string why = read_entry(object, entry); !why.empty())
-      return bad("entry " + std::to_string(ledger.size()) +
-                 (entry.id.empty() ? "" : " (" + entry.id + ")") + ": " + why);
+      return bad(
+          say("entry ", ledger.size(), entry.id.empty() ? "" : " (" + entry.id + ")", ": ", why));
     ledger.push_back(std::move(entry));
   }
   return ledger;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/say.hpp"
 #include "core/suggest.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/build_info.hpp"
@@ -65,7 +66,7 @@ prop::ExitCode finish_parse(const CLI::App& app, const CLI::ParseError& error) {
 prop::ExitCode run_app(int argc, char** argv) {
   prop::ExitCode exit = prop::ExitCode::usage;
   CLI::App app("Checks AITER's multi-head latent attention metadata without a GPU", "mla-testbed");
-  app.set_version_flag("--version", std::string("mla-testbed ") + kVersion);
+  app.set_version_flag("--version", say("mla-testbed ", kVersion));
   app.footer(kFooter);
   app.require_subcommand(1);
   add_run(app, exit);
@@ -95,8 +96,7 @@ prop::ExitCode run_app(int argc, char** argv) {
 
 prop::ExitCode complain(std::string_view command, const Error& error) {
   const std::string bug = error.bug.empty() ? "" : " (" + error.bug + ")";
-  write_stderr("mla-testbed " + std::string(command) + ": " + printable(error.message) + bug +
-               "\n");
+  write_stderr(say("mla-testbed ", command, ": ", printable(error.message), bug, "\n"));
   switch (error.code) {
     case ErrorCode::usage:
       return prop::ExitCode::usage;

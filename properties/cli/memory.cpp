@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "core/say.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/quantity.hpp"
 #include "properties/step/estimate.hpp"
@@ -106,8 +107,9 @@ void announce(std::string_view command, const Case& c, std::int64_t properties) 
   if (seconds < 2 || !stderr_is_terminal()) return;
   char work[64];
   std::snprintf(work, sizeof work, "%.1e multiply-adds, %.0f s", estimate.work, seconds);
-  write_stderr("mla-testbed " + std::string(command) + ": this takes about " + work +
-               " on one core of a CPU, and " + prop::bytes_text(estimate.bytes()) + " of memory\n");
+  write_stderr(say("mla-testbed ", command, ": this takes about ", work,
+                   " on one core of a CPU, and ", prop::bytes_text(estimate.bytes()),
+                   " of memory\n"));
 }
 
 }  // namespace mla::cli

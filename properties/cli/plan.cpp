@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "core/say.hpp"
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/capture/bundle.hpp"
 #include "properties/capture/captured_step.hpp"
@@ -62,11 +63,10 @@ ExitCode plan_case(const Options& o) {
         plan_step_of(steps[i], o.as_aiter ? plan::Fidelity::as_aiter : plan::Fidelity::safe);
     if (!step) {
       Error error = step.error();
-      if (steps.size() > 1) error.message = "step " + std::to_string(i) + ": " + error.message;
+      if (steps.size() > 1) error.message = say("step ", i, ": ", error.message);
       return complain("plan", error);
     }
-    if (steps.size() > 1)
-      text += (i > 0 ? "\n" : "") + std::string("step ") + std::to_string(i) + "\n";
+    if (steps.size() > 1) text += say(i > 0 ? "\n" : "", "step ", i, "\n");
     text += step->table;
     documents.push_back(std::move(step->document));
   }

@@ -1,5 +1,6 @@
 #include "properties/cli/plan_objects.hpp"
 
+#include "core/say.hpp"
 #include "properties/capture/bundle.hpp"
 #include "properties/capture/checked_prefill.hpp"
 #include "properties/capture/parse_json.hpp"
@@ -41,19 +42,17 @@ void add_facts(const json& object, const PlannerCall& call, show::DrawnPlan& out
     out.facts.emplace_back(fact, std::move(value));
   };
   add("batch", batch_text(in));
-  add("device", std::string(name(in.key.arch)) + ", " +
-                    show::counted(in.key.compute_units.count(), "compute unit"));
-  add("dtype", std::string(name(in.key.dtype.q)) + " query, " + std::string(name(in.key.dtype.kv)) +
-                   " cache");
-  add("heads", std::to_string(in.key.heads_per_kv_head.count()) + " of the kernel");
+  add("device",
+      say(name(in.key.arch), ", ", show::counted(in.key.compute_units.count(), "compute unit")));
+  add("dtype", say(name(in.key.dtype.q), " query, ", name(in.key.dtype.kv), " cache"));
+  add("heads", say(in.key.heads_per_kv_head.count(), " of the kernel"));
   add("mask", in.causal ? "causal" : "none");
   add("planner", in.version == plan::PlannerVersion::v1_2   ? "v1.2"
                  : in.version == plan::PlannerVersion::v1_1 ? "v1.1"
                                                             : "v1.0");
-  add("granularity",
-      show::counted(in.kv_granularity, "page") + " a block; " +
-          (in.max_split_per_batch < 0 ? "no split cap"
-                                      : "split cap " + std::to_string(in.max_split_per_batch)));
+  add("granularity", show::counted(in.kv_granularity, "page") + " a block; " +
+                         (in.max_split_per_batch < 0 ? "no split cap"
+                                                     : say("split cap ", in.max_split_per_batch)));
   const auto decisions = object.find("decisions");
   if (decisions != object.end() && decisions->is_object())
     for (const char* key : {"route", "route_reason", "kernel"})
@@ -75,7 +74,7 @@ void add_facts(const json& object, const PlannerCall& call, show::DrawnPlan& out
 
 Error in_plan_file(Error error, const std::string& path, std::size_t place) {
   if (error.code != ErrorCode::fault) error.code = ErrorCode::usage;
-  error.message = "'" + path + "', plan " + std::to_string(place) + ": " + error.message;
+  error.message = say("'", path, "', plan ", place, ": ", error.message);
   return error;
 }
 

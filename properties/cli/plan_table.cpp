@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/engine/decode_builder.hpp"
+#include "core/say.hpp"
 #include "properties/cli/table_text.hpp"
 
 namespace mla::cli {
@@ -16,9 +17,9 @@ std::string kernel_line(const KernelEntry& k) {
     rows += " or more";
   else if (k.max_qo_len > k.min_qo_len)
     rows += " to " + num(k.max_qo_len);
-  return std::string(k.label) + ": " + rows + " query rows; " +
-         (k.masks ? "masks by itself" : "only kv_end limits a row") + "; " +
-         (k.lse ? "can return" : "returns no") + " final LSE";
+  return say(k.label, ": ", rows, " query rows; ",
+             k.masks ? "masks by itself" : "only kv_end limits a row", "; ",
+             k.lse ? "can return" : "returns no", " final LSE");
 }
 
 std::string folding_line(const ResolvedShape& s) {
@@ -38,8 +39,8 @@ std::string planner_line(const DecodeMetadata& md) {
   const plan::PlanInput input = plan_input_of(md, {});
   const bool asked = s.planner_kernel != plan::V12Kernel::automatic;
   const plan::V12Kernel kernel = asked ? s.planner_kernel : plan::choose_v12_kernel(input, s.plan);
-  return std::string("v1.2, ") + (kernel == plan::V12Kernel::serial ? "serial" : "parallel") +
-         " kernel (" + (asked ? "as the case asks" : "as the original chooses") + ")";
+  return say("v1.2, ", kernel == plan::V12Kernel::serial ? "serial" : "parallel", " kernel (",
+             asked ? "as the case asks" : "as the original chooses", ")");
 }
 
 std::string keyless_line(const DecodeMetadata& metadata) {
@@ -116,14 +117,13 @@ std::string merges_text(const plan::Plan& plan) {
 std::string decisions_text(const Case& c, const Batch& batch, const DecodeMetadata& metadata) {
   const ResolvedShape& s = metadata.shape;
   std::string out = row("case", format_case(c)) + row("batch", batch_line(batch));
-  out += row("device",
-             std::string(name(s.arch)) + ", " + num(s.compute_units.count()) + " compute units");
-  out += row("dtype", std::string(name(s.dtype.q)) + " query, " + std::string(name(s.dtype.kv)) +
-                          " cache; fp8 is " + std::string(name(s.fp8)));
+  out += row("device", say(name(s.arch), ", ", num(s.compute_units.count()), " compute units"));
+  out += row("dtype",
+             say(name(s.dtype.q), " query, ", name(s.dtype.kv), " cache; fp8 is ", name(s.fp8)));
   out += row("paging", "blocks of " + num(s.block_size) + " tokens, pages of " + num(s.page_size) +
                            ": " + num(s.block_size / s.page_size) + " pages a block");
   out += row("heads", heads_line(s.heads));
-  out += row("route", std::string(name(s.route)) + ": " + s.route_reason);
+  out += row("route", say(name(s.route), ": ", s.route_reason));
   out += row("kernel", kernel_line(s.kernel));
   const std::string uniform =
       s.uniform_qo_len > 0 ? num(s.uniform_qo_len) + " in every request" : "ragged";

@@ -1,7 +1,7 @@
 // The table of `mla-testbed plan`: everything that was decided about a case, and its plan.
 //
 // Pure functions from metadata to text. Rows and pages are printed as half-open ranges `4..8`, in
-// the numbering of the buffers (kernel rows, pages from kv_indptr[0]). Fails: never.
+// the numbering of the buffers (kernel rows, pages from kv_indptr[0]).
 #pragma once
 
 #include <string>

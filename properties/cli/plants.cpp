@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include "core/say.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/backends.hpp"
 #include "properties/cli/command.hpp"
@@ -63,9 +64,7 @@ prop::RunReport hunt(const Plant& plant, const Backend& backend, std::uint64_t s
 
 ExitCode list(const std::vector<const Plant*>& wanted) {
   std::string out;
-  for (const Plant* p : wanted)
-    out +=
-        std::string(p->id) + "  " + std::string(p->property) + "  " + std::string(p->what) + "\n";
+  for (const Plant* p : wanted) out += say(p->id, "  ", p->property, "  ", p->what, "\n");
   return finish("plants", out, out.empty() ? ExitCode::inconclusive : ExitCode::held);
 }
 
@@ -75,7 +74,7 @@ std::string report_name(const prop::Origin& origin) {
   std::string name(origin.address.substr(std::string_view("https://github.com/").size()));
   const std::size_t issues = name.find("/issues/");
   if (issues != std::string::npos) name.replace(issues, 8, "#");
-  return "[" + name + "](" + std::string(origin.address) + ")";
+  return say("[", name, "](", origin.address, ")");
 }
 
 constexpr const char* kTableHead = R"(# Which real defects are planted?
@@ -90,7 +89,7 @@ this page.
 )";
 
 std::string sentence(const Plant& p) {
-  return std::string(p.what) + (p.imitated ? " *Imitated.*" : "");
+  return say(p.what, p.imitated ? " *Imitated.*" : "");
 }
 
 // docs/bugs.md: every defect of the corpus with its plants, or the reason why it has none.
@@ -102,23 +101,21 @@ ExitCode table() {
     std::string what;
     for (const Plant& p : prop::all_plants()) {
       if (prop::find_origin(p.id) != &origin) continue;
-      caught += (caught.empty() ? "" : ", ") + std::string(p.property);
+      caught += say(caught.empty() ? "" : ", ", p.property);
       what += (what.empty() ? "" : " ") + sentence(p);
     }
     planted += caught.empty() ? 0 : 1;
-    out += "| " + std::string(origin.id) + " | " + report_name(origin) + " | " +
-           (caught.empty() ? "–" : caught) + " | " +
-           (caught.empty() ? "Not planted: " + std::string(origin.why_not) + "." : what) + " |\n";
+    out += say("| ", origin.id, " | ", report_name(origin), " | ", caught.empty() ? "–" : caught,
+               " | ", caught.empty() ? say("Not planted: ", origin.why_not, ".") : what, " |\n");
   }
-  out +=
-      "\n" + std::to_string(planted) + " of " + std::to_string(prop::all_origins().size()) +
+  out += say(
+      "\n", planted, " of ", prop::all_origins().size(),
       " are planted. Further plants are states from before the reports, and defects that the judge "
       "once missed:\n\n"
-      "| Plant | Caught by | What is planted |\n| --- | --- | --- |\n";
+      "| Plant | Caught by | What is planted |\n| --- | --- | --- |\n");
   for (const Plant& p : prop::all_plants())
     if (prop::find_origin(p.id) == nullptr)
-      out +=
-          "| " + std::string(p.id) + " | " + std::string(p.property) + " | " + sentence(p) + " |\n";
+      out += say("| ", p.id, " | ", p.property, " | ", sentence(p), " |\n");
   return finish("plants", out, ExitCode::held);
 }
 
@@ -130,18 +127,17 @@ std::string summary_row(const Plant& plant, const prop::RunReport& report) {
                 std::string(plant.property).c_str(), static_cast<long long>(report.cases));
   return row +
          (report.failures.empty() ? "MISSED" : format_case(report.failures.front().smallest)) +
-         (origin != nullptr && !origin->address.empty() ? "  " + std::string(origin->address)
+         (origin != nullptr && !origin->address.empty() ? say("  ", origin->address)
                                                         : std::string()) +
          "\n";
 }
 
 // What became of one plant.
 std::string account(const Plant& plant, const prop::RunReport& report) {
-  const std::string head = std::string(plant.id) + " (" + std::string(plant.what) + "): ";
+  const std::string head = say(plant.id, " (", plant.what, "): ");
   if (!report.failures.empty())
     return head + "caught\n" + prop::failure_block(report.failures.front()) + "\n";
-  return head + "MISSED by " + std::string(plant.property) + " in " + std::to_string(report.cases) +
-         " cases\n";
+  return say(head, "MISSED by ", plant.property, " in ", report.cases, " cases\n");
 }
 
 // The share of the plants with these ids; of all if there is none.
@@ -188,14 +184,11 @@ ExitCode plants(const Options& o) {
     if (const Status bad = write_stdout(account(*plant, report))) return complain("plants", *bad);
   }
   if (tried < wanted.size())
-    summary += "interrupted: " + std::to_string(tried) + " of " + std::to_string(wanted.size()) +
-               " plants were tried\n";
+    summary += say("interrupted: ", tried, " of ", wanted.size(), " plants were tried\n");
   const ExitCode code = caught < tried                        ? ExitCode::failed
                         : tried == 0 || tried < wanted.size() ? ExitCode::inconclusive
                                                               : ExitCode::held;
-  return finish(
-      "plants",
-      summary + std::to_string(caught) + " of " + std::to_string(tried) + " plants caught\n", code);
+  return finish("plants", say(summary, caught, " of ", tried, " plants caught\n"), code);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // What was decided about a prefill step: path, chunks of context, and the host's plan.
 #include <optional>
 
+#include "core/say.hpp"
 #include "properties/capture/planner_call.hpp"
 #include "properties/cli/plan_table.hpp"
 #include "properties/cli/planned_step.hpp"
@@ -91,17 +92,16 @@ std::string chunk_line(const ContextChunk& chunk) {
 std::string table(const HostStep& step) {
   const PrefillShape& s = step.shape;
   std::string out = row("case", format_case(step.spec)) + row("batch", batch_line(step.batch));
-  out += row("device",
-             std::string(name(s.arch)) + ", " + num(s.compute_units.count()) + " compute units");
+  out += row("device", say(name(s.arch), ", ", num(s.compute_units.count()), " compute units"));
   out += row("path", std::string(name(s.path)));
   for (const std::string& why : s.fallback) out += row("not fp8", why);
-  out += row("arithmetic", std::string(name(s.arithmetic())) +
-                               (s.path == Path::flash ? "" : ", " + std::string(name(s.fp8))));
+  out += row("arithmetic",
+             say(name(s.arithmetic()), s.path == Path::flash ? "" : say(", ", name(s.fp8))));
   out += row("heads", heads_line(s.heads));
   if (step.context) {
-    out += row("context", std::string(s.rule == ChunkRule::packed ? "packed" : "even") + " in " +
-                              num(std::ssize(step.context->chunks)) + " chunks of at most " +
-                              num(s.workspace_tokens) + " tokens");
+    out += row("context", say(s.rule == ChunkRule::packed ? "packed" : "even", " in ",
+                              num(std::ssize(step.context->chunks)), " chunks of at most ",
+                              num(s.workspace_tokens), " tokens"));
     for (const ContextChunk& chunk : step.context->chunks) out += row("  chunk", chunk_line(chunk));
   }
   if (!step.plan) return out;

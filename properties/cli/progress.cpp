@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "core/say.hpp"
 #include "properties/capture/terminal.hpp"
 
 namespace mla::cli {
@@ -78,9 +79,8 @@ std::string progress_line(const ProgressState& state) {
     line = std::string(3 - number.size(), ' ') + number + " %  ";
   }
   line += std::to_string(state.judged);
-  if (!state.limit && state.wanted > 0) line += "/" + std::to_string(state.wanted);
-  line += " " + state.unit + "  " + std::to_string(state.elapsed.count() / 1000) + " s" +
-          outlook(state);
+  if (!state.limit && state.wanted > 0) line += say("/", state.wanted);
+  line += say(" ", state.unit, "  ", state.elapsed.count() / 1000, " s", outlook(state));
   // The last column stays free: some terminals begin a new line after it.
   if (state.columns == 0 || bar.size() + line.size() < state.columns) return bar + line;
   return line.substr(0, state.columns - 1);

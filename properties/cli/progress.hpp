@@ -1,7 +1,7 @@
 // The progress bar of a long run, on stderr, and only when stderr is a terminal.
 //
 // Units: cases; time on the monotonic clock. It redraws one line at most ten times a second and
-// removes it when it is done, so that stderr keeps no trace of it. Fails: never.
+// removes it when it is done, so that stderr keeps no trace of it.
 #pragma once
 
 #include <chrono>

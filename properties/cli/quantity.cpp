@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "core/say.hpp"
+
 namespace mla::cli {
 namespace {
 
@@ -21,10 +23,7 @@ std::optional<T> whole_number(std::string_view text) {
 }
 
 Error bad(std::string_view option, std::string_view text, std::string_view expected) {
-  return {ErrorCode::usage,
-          std::string(option) + " has value '" + std::string(text) + "': expected " +
-              std::string(expected),
-          ""};
+  return {ErrorCode::usage, say(option, " has value '", text, "': expected ", expected), ""};
 }
 
 }  // namespace

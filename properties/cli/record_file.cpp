@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "core/say.hpp"
 #include "properties/capture/parse_json.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/build_info.hpp"
@@ -94,7 +95,7 @@ struct Writer {
 std::size_t index_of(const json& value, std::size_t limit, const char* what) {
   const auto n = value.get<std::int64_t>();
   if (!value.is_number_integer() || n < 0 || static_cast<std::size_t>(n) >= limit)
-    reject(std::string(what) + " " + value.dump() + " is not below " + std::to_string(limit));
+    reject(say(what, " ", value.dump(), " is not below ", limit));
   return static_cast<std::size_t>(n);
 }
 
@@ -108,7 +109,7 @@ struct Reader {
       Launch launch = kernels[index_of(one.at(0), kernels.size(), "launch")];
       launch.count = one.at(1).get<std::int64_t>();
       if (launch.count < 0 || launch.count > kMostLaunches)
-        reject("a launch counts " + std::to_string(launch.count));
+        reject(say("a launch counts ", launch.count));
       out.add(launch);
     }
     return out;
@@ -122,7 +123,7 @@ struct Reader {
       if (verdicts[p] == '-') continue;
       const std::size_t verdict = kVerdicts.find(verdicts[p]);
       if (verdict == std::string_view::npos)
-        reject("verdict '" + verdicts.substr(p, 1) + "' is none of " + std::string(kVerdicts));
+        reject(say("verdict '", verdicts.substr(p, 1), "' is none of ", kVerdicts));
       place[p] = a.asked.size();
       a.asked.push_back(p);
       a.judgement.outcomes.push_back({static_cast<Verdict>(verdict), {}, {}});
@@ -179,14 +180,14 @@ Launch kernel_of(const json& row) {
 
 Recording read(const json& document) {
   Recording out;
-  if (document.at("format") != kFormat) reject("its format is not '" + std::string(kFormat) + "'");
+  if (document.at("format") != kFormat) reject(say("its format is not '", kFormat, "'"));
   if (document.at("version") != kVersion)
     reject("it was made by version " + document.at("version").dump() + ", this is " + kVersion);
   out.command = document.at("command").get<std::string>();
   out.arguments = document.at("arguments").get<std::vector<std::string>>();
   out.identity = document.at("identity").get<std::string>();
   const auto count = document.at("shard").at(1).get<std::int64_t>();
-  if (count < 1 || count > kMostShards) reject("it is one of " + std::to_string(count) + " shards");
+  if (count < 1 || count > kMostShards) reject(say("it is one of ", count, " shards"));
   out.shard = {static_cast<std::int64_t>(
                    index_of(document.at("shard").at(0), static_cast<std::size_t>(count), "shard")),
                count};
@@ -239,8 +240,7 @@ Result<Recording> parse_record(std::string_view text, const std::string& name) {
   try {
     return read(*document);
   } catch (const std::exception& bad) {  // of the JSON library, or reject()
-    return Error{ErrorCode::usage,
-                 "'" + name + "' is no record of a run: " + std::string(bad.what()), ""};
+    return Error{ErrorCode::usage, say("'", name, "' is no record of a run: ", bad.what()), ""};
   }
 }
 

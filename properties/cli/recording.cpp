@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/io/checksum.hpp"
+#include "core/say.hpp"
 #include "properties/cli/judging_options.hpp"
 #include "properties/cli/quantity.hpp"
 
@@ -25,14 +26,12 @@ const std::set<std::string>& other_options() {
 }  // namespace
 
 std::string identity_of(const prop::RunOptions& run) {
-  std::string text = "seed " + std::to_string(run.seed) + "\nrandom " +
-                     std::to_string(run.random_cases) + "\ntime " +
-                     (run.time_limit ? std::to_string(run.time_limit->count()) : "none");
-  for (const prop::Property* p : run.properties) text += "\nproperty " + std::string(p->id);
+  std::string text = say("seed ", run.seed, "\nrandom ", run.random_cases, "\ntime ",
+                         run.time_limit ? std::to_string(run.time_limit->count()) : "none");
+  for (const prop::Property* p : run.properties) text += say("\nproperty ", p->id);
   for (const Case& c : run.cases) text += "\ncase " + format_case(c);
   for (const prop::LedgerEntry& e : run.ledger) {
-    text += "\nledger " + e.id + " " + e.mechanism + " " + e.backend + " " +
-            std::to_string(e.where.size());
+    text += say("\nledger ", e.id, " ", e.mechanism, " ", e.backend, " ", e.where.size());
     for (const prop::Witness& w : e.witnesses) text += " " + format_case(w.c);
   }
   return io::hex64(io::fnv1a64(std::as_bytes(std::span(text))));
@@ -40,8 +39,8 @@ std::string identity_of(const prop::RunOptions& run) {
 
 Result<prop::Shard> parse_shard(std::string_view text) {
   const Error bad{ErrorCode::usage,
-                  "--shard has value '" + std::string(text) +
-                      "': expected i/n with i from 1 to n, and n up to 10000, as 1/3",
+                  say("--shard has value '", text,
+                      "': expected i/n with i from 1 to n, and n up to 10000, as 1/3"),
                   ""};
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return bad;
@@ -73,9 +72,8 @@ Status take_recorded(CLI::App& app, const Recording& recording, const JudgingOpt
   try {
     app.parse(words);
   } catch (const CLI::ParseError& bad) {
-    return Error{
-        ErrorCode::usage,
-        "the record has options that the command does not take: " + std::string(bad.what()), ""};
+    return Error{ErrorCode::usage,
+                 say("the record has options that the command does not take: ", bad.what()), ""};
   }
   if (deciding_arguments(app) != recording.arguments)
     return Error{ErrorCode::usage, "the record has options that decide nothing about the run", ""};

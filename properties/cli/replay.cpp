@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 
+#include "core/say.hpp"
 #include "hip_backend/gfx_emulator/roofline.hpp"
 #include "properties/capture/bundle.hpp"
 #include "properties/capture/terminal.hpp"
@@ -54,8 +55,7 @@ Examples:
     --statistics)";
 
 std::string verdict_line(const prop::Property& p, const prop::Outcome& outcome) {
-  std::string out = std::string(p.id) + " " + std::string(p.name) + ": " +
-                    std::string(prop::name(outcome.verdict));
+  std::string out = say(p.id, " ", p.name, ": ", prop::name(outcome.verdict));
   const bool judged = outcome.verdict == Verdict::pass || outcome.verdict == Verdict::fail;
   if (!judged) out += " (" + outcome.message + ")";
   return out + "\n";
@@ -96,8 +96,7 @@ struct Question {
 };
 
 std::string verdict_words(const prop::Outcome& outcome) {
-  return std::string(prop::name(outcome.verdict)) +
-         (outcome.message.empty() ? "" : ": " + outcome.message);
+  return say(prop::name(outcome.verdict), outcome.message.empty() ? "" : ": " + outcome.message);
 }
 
 void judge_on(const Question& question, const NamedBackend& named, Judged& judged) {
@@ -176,8 +175,8 @@ class LaunchLog {
   [[nodiscard]] std::string text(gfx::Arch arch) const {
     std::string out;
     for (const auto& [kernel, entry] : entries_)
-      out += "kernel " + kernel + ", " + std::to_string(entry.launches) + " launches\n" +
-             gfx::statistics_text(entry.sum, arch) + assumed_text(entry.assumed);
+      out += say("kernel ", kernel, ", ", entry.launches, " launches\n",
+                 gfx::statistics_text(entry.sum, arch), assumed_text(entry.assumed));
     return out;
   }
 
@@ -190,7 +189,7 @@ class LaunchLog {
   static std::string assumed_text(const std::map<std::string, std::uint64_t>& assumed) {
     std::string out;
     for (const auto& [name, times] : assumed)
-      out += "  rests on " + name + ", " + std::to_string(times) + " wave instructions\n";
+      out += say("  rests on ", name, ", ", times, " wave instructions\n");
     return out;
   }
   std::map<std::string, Entry> entries_;

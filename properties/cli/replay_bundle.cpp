@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/say.hpp"
 #include "properties/capture/captured_step.hpp"
 #include "properties/capture/checked_plan.hpp"
 #include "properties/capture/live_values.hpp"
@@ -19,7 +20,7 @@ using prop::Outcome;
 using prop::Verdict;
 
 std::string lines_of(const std::string& who, const Outcome& outcome) {
-  std::string text = who + ": " + std::string(prop::name(outcome.verdict));
+  std::string text = say(who, ": ", prop::name(outcome.verdict));
   if (!outcome.message.empty()) text += ", " + outcome.message;
   text += "\n";
   for (const std::string& detail : outcome.details) text += "  " + detail + "\n";
@@ -111,8 +112,8 @@ std::string input_lines(const Trial& trial) {
   std::string text;
   for (const std::string& what : trial.values.sentences) text += "input: " + what + "\n";
   if (!text.empty())
-    text += "not judged: " + std::to_string(trial.values.affected()) + " of " +
-            std::to_string(trial.step.batch.rows().count()) + " rows, which such values reach\n";
+    text += say("not judged: ", trial.values.affected(), " of ", trial.step.batch.rows().count(),
+                " rows, which such values reach\n");
   return text;
 }
 

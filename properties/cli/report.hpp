@@ -4,7 +4,6 @@
 // and backend: fail if a case failed, known-fail if all that failed are listed, inconclusive if
 // nothing ran or another backend ran, pass if a case ran, not-applicable if none can, skip if all
 // were skipped. What was launched stands below the backend's name. Units: cases, launches, seconds.
-// Fails: never.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "core/say.hpp"
 #include "properties/cli/report.hpp"
 
 namespace mla::cli {
@@ -35,7 +36,7 @@ std::string xml(std::string_view text) {
 }
 
 std::string attribute(std::string_view name, std::string_view value) {
-  return " " + std::string(name) + "=\"" + xml(value) + "\"";
+  return say(" ", name, "=\"", xml(value), "\"");
 }
 
 // What the property says about the failing case.
@@ -46,7 +47,7 @@ std::string message_of(const prop::Failure& f, const prop::Property& property) {
 }
 
 std::string testcase(const prop::PropertyTally& t, const BackendReport& b) {
-  const std::string name = std::string(t.property->id) + " " + std::string(t.property->name);
+  const std::string name = say(t.property->id, " ", t.property->name);
   std::string out = "    <testcase" + attribute("classname", "mla-testbed." + b.backend) +
                     attribute("name", name) + ">\n";
   switch (verdict_of(t)) {
@@ -67,10 +68,9 @@ std::string testcase(const prop::PropertyTally& t, const BackendReport& b) {
     default:
       break;
   }
-  out += "      <system-out>" + xml(t.property->sentence) + " Ran " + std::to_string(t.ran) +
-         ", skipped " + std::to_string(t.skipped) +
-         (t.known > 0 ? ", failed as listed " + std::to_string(t.known) : "") + ", launches " +
-         std::to_string(t.launches) + ".</system-out>\n";
+  out += say("      <system-out>", xml(t.property->sentence), " Ran ", t.ran, ", skipped ",
+             t.skipped, t.known > 0 ? say(", failed as listed ", t.known) : "", ", launches ",
+             t.launches, ".</system-out>\n");
   return out + "    </testcase>\n";
 }
 
@@ -90,7 +90,7 @@ std::vector<Remark> remarks(const BackendReport& b) {
     if (t.verdict == Verdict::unexpected_pass || t.verdict == Verdict::inconclusive)
       out.push_back({"ledger " + t.entry.id, t.message, t.verdict == Verdict::unexpected_pass});
   for (const prop::TagTally& t : report.missed_quotas())
-    out.push_back({"quota: " + std::string(t.tag), shortfall(t, report)});
+    out.push_back({say("quota: ", t.tag), shortfall(t, report)});
   if (report.too_large > 0) out.push_back({"memory", report.first_too_large});
   if (const std::string why = early_end(report); !why.empty())
     out.push_back({report.gave_up ? "time limit" : "interrupted", why});

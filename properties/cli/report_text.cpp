@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "core/say.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/report.hpp"
 
@@ -50,19 +51,17 @@ std::string line(const prop::PropertyTally& t) {
 
 std::string ledger_line(const prop::LedgerTally& t) {
   if (t.verdict != Verdict::known_fail)
-    return std::string(prop::name(t.verdict)) + ": " + t.entry.id + ", " + t.message + "\n";
+    return say(prop::name(t.verdict), ": ", t.entry.id, ", ", t.message, "\n");
   if (t.covered == 0 && t.failed == 0) return {};
-  return "known: " + t.entry.id + ", failed in " + std::to_string(t.failed) + " of " +
-         std::to_string(t.covered) + " covered cases: " + t.entry.mechanism + " (" + t.entry.link +
-         ")\n";
+  return say("known: ", t.entry.id, ", failed in ", t.failed, " of ", t.covered,
+             " covered cases: ", t.entry.mechanism, " (", t.entry.link, ")\n");
 }
 
 // What a reader must know beside the verdicts of the properties.
 std::string remarks(const prop::RunReport& report) {
   std::string out;
   for (const prop::PropertyTally& t : report.tallies)
-    if (const std::string why = remark(t); !why.empty())
-      out += std::string(t.property->id) + " " + why + "\n";
+    if (const std::string why = remark(t); !why.empty()) out += say(t.property->id, " ", why, "\n");
   for (const prop::LedgerTally& t : report.ledger) out += ledger_line(t);
   for (const prop::TagTally& t : report.missed_quotas())
     out += "inconclusive: " + shortfall(t, report) + "\n";
@@ -91,23 +90,21 @@ std::string remark(const prop::PropertyTally& tally) {
     case Verdict::inconclusive:
       return tally.unsettled == 0 ? "" : "has no verdict: " + tally.why_unsettled;
     case Verdict::skip:
-      return "ran on no case: " + tally.why_skipped + " (" + std::to_string(tally.skipped_alike) +
-             " of " + std::to_string(tally.skipped) + " cases)";
+      return say("ran on no case: ", tally.why_skipped, " (", tally.skipped_alike, " of ",
+                 tally.skipped, " cases)");
     default:
       return {};
   }
 }
 
 std::string shortfall(const prop::TagTally& tag, const prop::RunReport& report) {
-  return "only " + std::to_string(tag.cases) + " of " + std::to_string(report.random_cases) +
-         " random cases have " + std::string(tag.tag);
+  return say("only ", tag.cases, " of ", report.random_cases, " random cases have ", tag.tag);
 }
 
 std::string early_end(const prop::RunReport& report) {
   if (!report.gave_up && !report.interrupted) return {};
-  const std::string judged = std::to_string(report.cases) +
-                             (report.wanted > 0 ? " of " + std::to_string(report.wanted) : "") +
-                             " cases were judged";
+  const std::string judged =
+      say(report.cases, report.wanted > 0 ? say(" of ", report.wanted) : "", " cases were judged");
   return report.gave_up ? "the time was over when " + judged : judged;
 }
 
@@ -165,8 +162,8 @@ std::string verdict_table(const RunSummary& summary) {
   const Colour colour = code == ExitCode::held     ? Colour::green
                         : code == ExitCode::failed ? Colour::red
                                                    : Colour::yellow;
-  return out + "verdict: " + coloured(describe(code), colour) + " (exit " +
-         std::to_string(static_cast<int>(code)) + ")\n";
+  return say(out, "verdict: ", coloured(describe(code), colour), " (exit ", static_cast<int>(code),
+             ")\n");
 }
 
 }  // namespace mla::cli

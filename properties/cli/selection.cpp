@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/say.hpp"
 #include "core/suggest.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/claims/canary.hpp"
@@ -29,7 +30,7 @@ std::string suggested_property(const std::string& id) {
 }  // namespace
 
 prop::ExitCode complain_unselected(std::string_view command, const Unselected& unselected) {
-  write_stderr("mla-testbed " + std::string(command) + ": " + unselected.message + "\n");
+  write_stderr(say("mla-testbed ", command, ": ", unselected.message, "\n"));
   return unselected.exit;
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/say.hpp"
 #include "core/shape/resolved_shape.hpp"
 #include "properties/cli/backends.hpp"
 #include "properties/cli/command.hpp"
@@ -85,7 +86,7 @@ Answer ask(const Key& key, std::int64_t rows, std::int64_t requests) {
 }
 
 std::string dtype_text(DtypePair d) {
-  return std::string(name(d.q)) + "/" + std::string(name(d.kv));
+  return say(name(d.q), "/", name(d.kv));
 }
 
 // The keys of the matrix, in printing order, reduced to what the options ask for.
@@ -107,8 +108,7 @@ std::vector<Key> keys(const Options& o, std::int64_t heads) {
 }
 
 std::string table_row(const Key& key, std::int64_t first, std::int64_t last, const Answer& a) {
-  const std::string rows =
-      first == last ? std::to_string(first) : std::to_string(first) + "-" + std::to_string(last);
+  const std::string rows = first == last ? std::to_string(first) : say(first, "-", last);
   char text[512];
   std::snprintf(text, sizeof text, "%-7s %-10s %5lld  %-6s %-6s %-3s  %-15s  %-28s  %s\n",
                 std::string(name(key.arch)).c_str(), dtype_text(key.dtype).c_str(),
@@ -157,8 +157,7 @@ std::string json(const std::vector<Key>& all, std::int64_t requests) {
 }
 
 Error unknown(const char* option, const std::string& value, const char* expected) {
-  return {ErrorCode::usage,
-          std::string(option) + " has value '" + value + "': expected " + expected, ""};
+  return {ErrorCode::usage, say(option, " has value '", value, "': expected ", expected), ""};
 }
 
 ExitCode support_other_kind(const Options& o) {

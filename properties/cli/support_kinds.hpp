@@ -1,7 +1,7 @@
 // The matrices of `mla-testbed support` for prefill and FA steps.
 //
 // A list of rows, each a shape and its answer; both printers read the same list. Private to
-// properties/cli. Fails: never; a refused shape is a row with its reason.
+// properties/cli. A refused shape is a row with its reason.
 #pragma once
 
 #include <nlohmann/json.hpp>

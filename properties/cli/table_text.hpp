@@ -1,4 +1,4 @@
-// The lines that the tables of all kinds of steps share. Private to properties/cli. Fails: never.
+// The lines that the tables of all kinds of steps share. Private to properties/cli.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // ByteChoices: a fuzzer's bytes as the source of a generator's decisions.
 //
 // Each decision takes as many bytes as its range needs, so a mutated byte changes one decision;
-// when they run out every answer is the first one, so every input is a complete case. Fails: never.
+// when they run out every answer is the first one, so every input is a complete case.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/say.hpp"
 #include "core/shape/resolved_shape.hpp"
 #include "properties/fuzz/target.hpp"
 #include "properties/generate/cases.hpp"
@@ -42,10 +43,9 @@ std::optional<std::string> misplaced(const Case& c, const Batch& batch) {
     for (std::int64_t j = 0; j < ceil_div(batch.requests[r].kv_len, batch.block_size); ++j) {
       const std::int32_t id = batch.table().at(static_cast<std::int64_t>(r), j);
       if (id < batch.first_block || id >= batch.first_block + batch.cache_blocks)
-        return "block " + std::to_string(id) + " of request " + std::to_string(r) +
-               " lies outside of the cache";
+        return say("block ", id, " of request ", r, " lies outside of the cache");
       if (j >= shared && !seen.insert(id).second)
-        return "block " + std::to_string(id) + " belongs to two places";
+        return say("block ", id, " belongs to two places");
     }
   return std::nullopt;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/say.hpp"
 #include "hip_backend/gfx_emulator/isa/format.hpp"
 #include "hip_backend/gfx_emulator/launch.hpp"
 #include "properties/fuzz/target.hpp"
@@ -106,7 +107,7 @@ std::optional<std::string> violation(Bytes bytes) {
 
 std::optional<Finding> fuzz_code_object(Bytes bytes) {
   if (auto what = violation(bytes))
-    return Finding{"an ELF file of " + std::to_string(bytes.size()) + " bytes", *what};
+    return Finding{say("an ELF file of ", bytes.size(), " bytes"), *what};
   return std::nullopt;
 }
 

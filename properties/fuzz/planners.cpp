@@ -3,6 +3,7 @@
 
 #include "core/engine/decode_builder.hpp"
 #include "core/plan/plan_check.hpp"
+#include "core/say.hpp"
 #include "properties/fuzz/target.hpp"
 #include "properties/fuzz/words.hpp"
 
@@ -52,15 +53,12 @@ struct Call {
     const char* const planner = in.version == plan::PlannerVersion::v1_0   ? "v1.0, "
                                 : in.version == plan::PlannerVersion::v1_1 ? "v1.1, "
                                                                            : "v1.2, ";
-    return planner + std::string(name(in.key.arch)) + ", " +
-           std::to_string(in.key.compute_units.count()) + " units, " +
-           std::to_string(in.key.heads_per_kv_head.count()) + " heads " +
-           std::string(name(in.key.dtype.q)) + "/" + std::string(name(in.key.dtype.kv)) +
-           ", page " + std::to_string(in.page_size) + ", granularity " +
-           std::to_string(in.kv_granularity) + ", cap " + std::to_string(in.max_split_per_batch) +
-           ", uniform " + std::to_string(in.uniform_qo_len) + (in.causal ? ", causal;" : ";") +
-           words_text("qo_indptr", lists.qo) + words_text("kv_indptr", lists.kv) +
-           words_text("last_page_len", lists.last);
+    return say(planner, name(in.key.arch), ", ", in.key.compute_units.count(), " units, ",
+               in.key.heads_per_kv_head.count(), " heads ", name(in.key.dtype.q), "/",
+               name(in.key.dtype.kv), ", page ", in.page_size, ", granularity ", in.kv_granularity,
+               ", cap ", in.max_split_per_batch, ", uniform ", in.uniform_qo_len,
+               in.causal ? ", causal;" : ";", words_text("qo_indptr", lists.qo),
+               words_text("kv_indptr", lists.kv), words_text("last_page_len", lists.last));
   }
 };
 
@@ -126,7 +124,7 @@ std::optional<std::string> invalid(const Call& call, const plan::Plan& plan) {
                                             .page_size = in.page_size,
                                             .max_qo_len = in.key.max_qo_len});
   if (violations.empty()) return std::nullopt;
-  return std::string(plan::name(violations.front().rule)) + ": " + violations.front().what;
+  return say(plan::name(violations.front().rule), ": ", violations.front().what);
 }
 
 std::optional<std::string> judge(Call& call) {

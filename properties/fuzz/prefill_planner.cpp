@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/plan/ps_prefill.hpp"
+#include "core/say.hpp"
 #include "properties/fuzz/target.hpp"
 #include "properties/fuzz/words.hpp"
 #include "properties/step/prefill/plan_rules.hpp"
@@ -16,10 +17,9 @@ struct Call {
   plan::PsInput input;
 
   [[nodiscard]] std::string shown() const {
-    return std::to_string(input.compute_units.count()) + " units, " +
-           std::to_string(input.kv_heads.count()) + " heads" + (input.causal ? ", causal;" : ";") +
-           words_text("qo_indptr", rows) + words_text("kv_indptr", keys) +
-           words_text("context_lens", lengths);
+    return say(input.compute_units.count(), " units, ", input.kv_heads.count(), " heads",
+               input.causal ? ", causal;" : ";", words_text("qo_indptr", rows),
+               words_text("kv_indptr", keys), words_text("context_lens", lengths));
   }
 };
 

@@ -2,7 +2,7 @@
 //
 // One list serves the plain replayer, libFuzzer and `mla-testbed fuzz`. A target says what it
 // found; it never aborts itself. Inputs decode to valid cases as well as to hostile ones; both are
-// of a size that a run of a few microseconds takes. Fails: never; crashes are what fuzzing is for.
+// of a size that a run of a few microseconds takes. Crashes are what fuzzing is for.
 #pragma once
 
 #include <optional>

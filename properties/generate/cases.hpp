@@ -3,7 +3,6 @@
 // draw_case() asks its choices field by field and request by request, and never leaves the domain.
 // What it draws is complete and canonical: format and parse give it back. Every request has no key
 // or at least as many keys as rows. Whether a kernel takes the case is for resolve_shape() to say.
-// Fails: never.
 #pragma once
 
 #include <functional>

@@ -1,7 +1,7 @@
 // Choices: where a generator gets its decisions from.
 //
 // A generator is written once and asks for decisions one after the other; a random source answers
-// by weight, an exhaustive one (odometer.hpp) takes every alternative in turn. Fails: never; an
+// by weight, an exhaustive one (odometer.hpp) takes every alternative in turn. An
 // empty list of alternatives or an empty range is a bug of the caller.
 #pragma once
 

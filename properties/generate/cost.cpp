@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "core/say.hpp"
+
 namespace mla::prop {
 
 std::int64_t request_cost(const RequestSpec& request, std::int64_t heads) {
@@ -48,10 +50,10 @@ Status why_not_executed(const Case& c) {
   const std::int64_t bytes = keys * per_key + pairs * 4096;
   if (cost <= kMostCost && bytes <= kMostBytes) return std::nullopt;
   return Error{ErrorCode::unsupported,
-               "attention is not executed: " + std::to_string(cost / 1'000'000) +
-                   " million (row, head, key) products and " + std::to_string(bytes >> 20) +
-                   " MiB of tensors; the limits are " + std::to_string(kMostCost / 1'000'000) +
-                   " million and " + std::to_string(kMostBytes >> 20) + " MiB",
+               say("attention is not executed: ", cost / 1'000'000,
+                   " million (row, head, key) products and ", bytes >> 20,
+                   " MiB of tensors; the limits are ", kMostCost / 1'000'000, " million and ",
+                   kMostBytes >> 20, " MiB"),
                ""};
 }
 

@@ -2,7 +2,7 @@
 //
 // One unit is one (query row, head, key) triple: 1088 multiply-adds of the reference. A (row, head)
 // pair costs another 16 for its 512 outputs that are written and compared a dozen times, a key 4
-// for drawing its 576 elements. Fails: never.
+// for drawing its 576 elements.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // CaseDomain: the values that each field of a drawn case may take, and how much work it may be.
 //
 // Data only: draw_case() (cases.hpp) reads it, at random or exhaustively. Units: requests, rows,
-// tokens, heads as named; `budget` in units of cost_of(). Fails: never.
+// tokens, heads as named; `budget` in units of cost_of().
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 // request, row or position, head, dimension. Integer hashing and one multiplication only, so that
 // every machine draws the same bits. Magnitudes stay below 32 for every distribution, so that no
 // fp8 variant saturates at scale 1. `normal` gives attention scores with standard deviation 1.7 at
-// the softmax scale of make_tensors(): neither flat nor one-hot. Fails: never.
+// the softmax scale of make_tensors(): neither flat nor one-hot.
 #pragma once
 
 #include <cstddef>

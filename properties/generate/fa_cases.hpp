@@ -2,7 +2,7 @@
 //
 // Nearly every drawn case is one that the backend takes: bf16, blocks of 16 or 32 tokens, KV heads
 // that divide the heads. A third of the steps are decodes only, as most of an engine's are. Private
-// to properties/generate. Fails: never.
+// to properties/generate.
 #pragma once
 
 #include "core/case/case.hpp"

@@ -1,7 +1,7 @@
 // A counter-based hash: the same 64 bits for the same numbers, on every machine.
 //
 // The finaliser of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
-// 2014), a bijection of 64-bit words. Fails: never.
+// 2014), a bijection of 64-bit words.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 //
 // Nearly every drawn case is one that a prefill takes; three in four run on the fp8 kernel if they
 // have no context, and small compute unit counts make its plans cut tiles. Private to
-// properties/generate. Fails: never.
+// properties/generate.
 #pragma once
 
 #include "core/case/case.hpp"

@@ -1,7 +1,7 @@
 // Cases as RapidCheck sees them: a generator, and a case with the tree of its simpler cases.
 //
 // Cases depend on their seed and number alone, so several threads may draw them. Private to
-// properties and tests: it includes RapidCheck. Fails: never.
+// properties and tests: it includes RapidCheck.
 #pragma once
 
 #include <rapidcheck/Shrinkable.h>

@@ -97,17 +97,10 @@ void shorter_request(Cases& out, const Case& c, std::size_t step, std::size_t in
     for (const std::int64_t n : towards(r.kv_len, shortest)) set({r.qo_len, n});
 }
 
-// The fields of a kind at their simplest.
-StepSpec of_kind(StepKind kind) {
-  if (kind == StepKind::prefill) return PrefillSpec{};
-  if (kind == StepKind::fa) return FaSpec{};
-  return DecodeSpec{};
-}
-
 // Everything but the requests at its simplest.
 Case plain(const Case& c) {
   Case x;
-  x.step = of_kind(c.kind());
+  x.step = default_step(c.kind());
   x.requests = c.requests;
   x.later_steps = c.later_steps;
   x.layout = {Layout::contiguous, 0};

@@ -4,7 +4,7 @@
 // block 1, contiguous, bf16, gfx942 with its own compute units. No candidate is less simple in any
 // respect, so every chain of them ends. A candidate is as valid as the case: no key or at least as
 // many as rows, blocks that are a multiple of the page, scales only where they are read.
-// Fails: never; the simplest case has no candidates.
+// The simplest case has no candidates.
 #pragma once
 
 #include <vector>

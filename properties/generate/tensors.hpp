@@ -3,7 +3,7 @@
 // Every element is a function of (data seed, tensor, request or row, position, dimension): where a
 // key lies physically changes nothing (P18). Keys of a shared prefix are the same for all requests.
 // Slots that no request owns hold NaN, so that a stray read shows. An fp8 tensor holds
-// value / scale, rounded to nearest even. Fails: never; values beyond the fp8 range saturate, and
+// value / scale, rounded to nearest even. Values beyond the fp8 range saturate, and
 // saturated_elements() counts them.
 #pragma once
 

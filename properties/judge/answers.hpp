@@ -2,7 +2,7 @@
 //
 // A run numbers its cases, given ones first; the case of a number depends on seed and files alone.
 // A shard judges every n-th of them. Answers of shards, or of the first part of a run, are put in
-// place of judging: then the report is that of one whole run. Fails: never.
+// place of judging: then the report is that of one whole run.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/say.hpp"
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/step/stage_compare.hpp"
 
@@ -98,8 +99,8 @@ std::vector<std::string> left_open(const Ledger& ledger, std::span<const SeenLau
     bool covered = false;
     for (const std::size_t e : launch.entries) {
       if (ledger[e].damage.within(Damage::claim)) continue;
-      line += std::string(covered ? ", and" : "") + " has " + ledger[e].id + " here for " +
-              text_of(ledger[e].damage);
+      line += say(covered ? ", and" : "", " has ", ledger[e].id, " here for ",
+                  text_of(ledger[e].damage));
       covered = true;
     }
     if (!covered) line += " has nothing here";

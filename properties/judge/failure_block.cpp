@@ -1,3 +1,4 @@
+#include "core/say.hpp"
 #include "properties/judge/runner.hpp"
 
 namespace mla::prop {
@@ -8,15 +9,15 @@ void add(std::string& block, std::string_view label, std::string_view text) {
 }
 
 std::string shrinking(const Failure& f) {
-  return "seed " + std::to_string(f.seed) + ", " + std::to_string(f.shrinks) + " shrinks" +
-         (f.cut ? "; shrinking was cut off, the case may not be the smallest" : "");
+  return say("seed ", f.seed, ", ", f.shrinks, " shrinks",
+             f.cut ? "; shrinking was cut off, the case may not be the smallest" : "");
 }
 
 }  // namespace
 
 std::string failing_ids(const Failure& f) {
   std::string ids(f.property->id);
-  for (const Failing& other : f.also) ids += "," + std::string(other.property->id);
+  for (const Failing& other : f.also) ids += say(",", other.property->id);
   return ids;
 }
 
@@ -24,11 +25,10 @@ std::string failure_block(const Failure& f) {
   const std::string line = format_case(f.smallest);
   const std::string ids = failing_ids(f);
   std::string block = "FAIL " + ids + " " + line + "\n";
-  add(block, f.property->name, ": " + std::string(f.property->sentence));
+  add(block, f.property->name, say(": ", f.property->sentence));
   add(block, "", f.outcome.message);
   for (const auto& [property, outcome] : f.also)
-    add(block, std::string(property->id) + " " + std::string(property->name) + ": ",
-        outcome.message);
+    add(block, say(property->id, " ", property->name, ": "), outcome.message);
   block += "REPRO: mla-testbed replay '" + line + "' --property " + ids + f.replay_options + "\n";
   add(block, "", shrinking(f));
   if (f.original != f.smallest) add(block, "drawn as ", format_case(f.original));

@@ -4,7 +4,7 @@
 // A property passes only if the backend launched something for it where it had a step executed:
 // what was launched is counted by the code that launches, under the name of its own backend.
 // A stage that refuses the case is for the properties to skip, and is reported; a launch that comes
-// back with a fault is none of these: what skips because of it fails. Fails: never.
+// back with a fault is none of these: what skips because of it fails.
 #pragma once
 
 #include <functional>

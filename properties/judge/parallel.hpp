@@ -1,7 +1,7 @@
 // A loop over independent items by several threads. Private to properties.
 //
 // `work()` is called once on each of `workers` threads and returns when nothing is left; with
-// one worker it is called on the calling thread. Fails: never; `work` does not throw.
+// one worker it is called on the calling thread. `work` does not throw.
 #pragma once
 
 #include <algorithm>

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/say.hpp"
 #include "properties/judge/judge.hpp"
 #include "properties/judge/parallel.hpp"
 #include "properties/judge/search.hpp"
@@ -31,8 +32,8 @@ void judge_witnesses(const RunOptions& options, const Backend& backend, std::siz
     if (std::find(known.begin(), known.end(), index) != known.end()) continue;
     tally.verdict =
         outcome.verdict == Verdict::pass ? Verdict::unexpected_pass : Verdict::inconclusive;
-    tally.message = format_case(c) + " is listed as failing " + std::string(property->id) + ": " +
-                    std::string(name(outcome.verdict));
+    tally.message =
+        say(format_case(c), " is listed as failing ", property->id, ": ", name(outcome.verdict));
     if (!outcome.message.empty()) tally.message += ", " + outcome.message;
     for (const std::string& line : outcome.details)
       if (line.starts_with("a launch is wrong")) tally.message += "; " + line;
@@ -76,9 +77,7 @@ RunReport run_properties(const RunOptions& options) {
   const int workers = worker_count(options.workers);
   const std::unique_ptr<Backend> narrow = one_thread(*options.backend);
   const Backend& backend = workers > 1 ? *narrow : *options.backend;
-  Search search(options, backend);
-  search.run(workers);
-  RunReport report = search.report();
+  RunReport report = Search(options, backend, workers).run();
   std::atomic<std::size_t> next{0};
   on_workers(workers, [&] {
     for (std::size_t i = next++; i < report.ledger.size(); i = next++)

@@ -3,7 +3,7 @@
 // The defects of the corpus sit in these corners, and production runs these shapes. A run of enough
 // random cases with fewer of a kind than its quota is inconclusive: its generator has lost the
 // corner. A run whose properties or backend look at some kinds of steps only owes the tags of
-// those. Fails: never.
+// those.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // The plants, in groups by what they break. Private to properties/plants.
 //
 // Owns the list of groups and what several of them share. A plant has no state that outlives a
-// build, and several threads may use one. Fails: never.
+// build, and several threads may use one.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 // Origins: the reports behind the bug numbers, and why some of them have no plant.
 //
 // One entry for each of the 122 real defects that this project started from. Addresses are those of
-// the public reports. Fails: never.
+// the public reports.
 #pragma once
 
 #include <span>

@@ -29,6 +29,13 @@ class BatchAboveCapacity final : public Interposer {
   }
 };
 
+// An entry for every block of 16 tokens, where the list has one for every page.
+class SizedInBlocks final : public Interposer {
+  void on_buffers(DecodeBuffers& buffers) const override {
+    buffers.kv_indices.resize((buffers.kv_indices.size() + 15) / 16);
+  }
+};
+
 class TilesTimesUnits final : public Interposer {
   void on_functions(Functions& functions) const override {
     functions.query_sizes = [](const plan::SizeQuery& query) {
@@ -72,6 +79,8 @@ constexpr Plant kPlants[] = {
      "mla1:1q2s2;heads=128;dtype=fp8/fp8", plant_of<SizedForOneRow>},
     {"BUG-079", "P06", "A step has more requests than the buffers were sized for.", "mla1:1q1s1",
      plant_of<BatchAboveCapacity>},
+    {"BUG-041", "P06", "kv_indices is sized in blocks where it lists pages.", "mla1:1q1s2",
+     plant_of<SizedInBlocks>},
     {"BUG-063", "P23", "Every tile is given the split budget of the whole device.", "mla1:1q1s1",
      plant_of<TilesTimesUnits>},
     {"BUG-014", "P07", "Shapes whose heads are folded are sized as if they were not.",

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "core/arch.hpp"
+#include "core/say.hpp"
 #include "core/units.hpp"
 #include "properties/show/svg.hpp"
 
@@ -28,19 +29,16 @@ Piece piece_of(const DrawnPlan& plan, const Work& w) {
 
 std::string batches_differ(const DrawnPlan& a, const DrawnPlan& b) {
   if (a.requests.size() != b.requests.size())
-    return std::to_string(a.requests.size()) + " and " + std::to_string(b.requests.size()) +
-           " planning requests";
+    return say(a.requests.size(), " and ", b.requests.size(), " planning requests");
   if (a.page_size != b.page_size)
-    return "pages of " + std::to_string(a.page_size) + " and of " + std::to_string(b.page_size) +
-           " tokens";
+    return say("pages of ", a.page_size, " and of ", b.page_size, " tokens");
   for (std::size_t i = 0; i < a.requests.size(); ++i) {
     const plan::PlanningRequest& x = a.requests[i];
     const plan::PlanningRequest& y = b.requests[i];
     if (x.tokens != y.tokens || x.q_end - x.q_begin != y.q_end - y.q_begin)
-      return a.request_name(static_cast<std::int64_t>(i)) + " has " +
-             counted(x.q_end - x.q_begin, "row") + " and " + std::to_string(x.tokens) +
-             " keys in the first, " + counted(y.q_end - y.q_begin, "row") + " and " +
-             std::to_string(y.tokens) + " keys in the second";
+      return say(a.request_name(static_cast<std::int64_t>(i)), " has ",
+                 counted(x.q_end - x.q_begin, "row"), " and ", x.tokens, " keys in the first, ",
+                 counted(y.q_end - y.q_begin, "row"), " and ", y.tokens, " keys in the second");
   }
   return {};
 }

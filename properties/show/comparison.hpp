@@ -4,7 +4,6 @@
 // the same keys. Plans of different batches are compared request by request in their order; the
 // comparison says so. Costs are in the planner's units: blocks of keys, each work with its
 // overhead, both plans in blocks of the first. Pure functions; nothing depends on time or machine.
-// Fails: never.
 #pragma once
 
 #include <cstdint>

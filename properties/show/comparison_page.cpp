@@ -1,3 +1,4 @@
+#include "core/say.hpp"
 #include "properties/show/comparison_rows.hpp"
 #include "properties/show/document.hpp"
 #include "properties/show/pictures.hpp"
@@ -19,8 +20,8 @@ DrawnPlan outlined(const DrawnPlan& plan, const std::vector<std::int64_t>& only,
       out.findings.push_back({kDiffersRule, what, index});
     }
   };
-  mark(only, std::string("plan ") + other + " has no such work");
-  mark(moved, std::string("on another slot in plan ") + other);
+  mark(only, say("plan ", other, " has no such work"));
+  mark(moved, say("on another slot in plan ", other));
   return out;
 }
 
@@ -75,7 +76,7 @@ std::string lists_html(const Comparison& c, const DrawnPlan& first, const DrawnP
 
 std::string complaints(const DrawnPlan& plan, const char* name) {
   if (plan.findings.empty()) return {};
-  return "<p class=\"bad\">Plan " + std::string(name) + " is broken:</p>\n" + findings_html(plan);
+  return say("<p class=\"bad\">Plan ", name, " is broken:</p>\n", findings_html(plan));
 }
 
 }  // namespace
@@ -106,8 +107,7 @@ std::string comparison_page(const Comparison& c, const DrawnPlan& first, const D
                       .pictures = pictures_of(outlined(second, c.only[1], moved[1], "A"), "B")});
   for (Picture& p : sections.back().pictures) link_works(p, c.partner);
   return html_page(
-      "Two plans: " + std::string(c.identical() ? "the same" : "what differs, and what it costs"),
-      sections);
+      say("Two plans: ", c.identical() ? "the same" : "what differs, and what it costs"), sections);
 }
 
 }  // namespace mla::show

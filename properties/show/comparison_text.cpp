@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "core/say.hpp"
 #include "properties/show/comparison.hpp"
 #include "properties/show/comparison_rows.hpp"
 #include "properties/show/pictures.hpp"
@@ -23,8 +24,7 @@ std::string cuts_text(const SplitChange& s, std::size_t side) {
   std::string out = counted(s.pieces[side], "work");
   const std::vector<std::int64_t>& cuts = s.cuts[side];
   if (!cuts.empty()) out += ", cut at";
-  for (std::size_t i = 0; i < std::min(kMostCuts, cuts.size()); ++i)
-    out += " " + std::to_string(cuts[i]);
+  for (std::size_t i = 0; i < std::min(kMostCuts, cuts.size()); ++i) out += say(" ", cuts[i]);
   return out + (cuts.size() > kMostCuts ? " …" : "");
 }
 
@@ -62,11 +62,10 @@ Json works_json(const DrawnPlan& plan, const std::vector<std::int64_t>& works) {
 
 std::string work_line(const DrawnPlan& plan, std::int64_t index) {
   const Work& w = plan.works[static_cast<std::size_t>(index)];
-  return "work " + std::to_string(index) +
-         (w.slot < 0 ? " in no slot: " : " on slot " + std::to_string(w.slot) + ": ") +
-         (w.request < 0 ? "no request" : plan.request_name(w.request)) + ", " +
-         span_text("row", w.record.q_begin, w.record.q_end) + ", " +
-         span_text("key", w.key_begin, w.key_end);
+  return say("work ", index, w.slot < 0 ? " in no slot: " : say(" on slot ", w.slot, ": "),
+             w.request < 0 ? "no request" : plan.request_name(w.request), ", ",
+             span_text("row", w.record.q_begin, w.record.q_end), ", ",
+             span_text("key", w.key_begin, w.key_end));
 }
 
 std::vector<CostRow> cost_rows(const Comparison& c) {
@@ -102,8 +101,7 @@ std::vector<DifferenceList> difference_lists(const Comparison& c, const DrawnPla
   const auto list = [](std::string title, std::size_t all, const auto& line) {
     DifferenceList out{std::move(title), {}};
     for (std::size_t i = 0; i < std::min(kMost, all); ++i) out.lines.push_back(line(i));
-    if (all > kMost)
-      out.lines.push_back("and " + std::to_string(all - kMost) + " more; --json has all");
+    if (all > kMost) out.lines.push_back(say("and ", all - kMost, " more; --json has all"));
     return out;
   };
   return {list("requests that are cut otherwise", c.splits.size(),
@@ -119,9 +117,8 @@ std::vector<DifferenceList> difference_lists(const Comparison& c, const DrawnPla
           list("works on another slot", c.moved.size(),
                [&](std::size_t i) {
                  const Work& b = second.works[static_cast<std::size_t>(c.moved[i].second)];
-                 return work_line(first, c.moved[i].first) + "; in B work " +
-                        std::to_string(b.index) +
-                        (b.slot < 0 ? " in no slot" : " on slot " + std::to_string(b.slot));
+                 return say(work_line(first, c.moved[i].first), "; in B work ", b.index,
+                            b.slot < 0 ? " in no slot" : say(" on slot ", b.slot));
                }),
           list("rows that are merged otherwise", c.merges.size(), [&](std::size_t i) {
             const MergeChange& m = c.merges[i];

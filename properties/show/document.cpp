@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "core/say.hpp"
 #include "properties/show/pictures.hpp"
 
 namespace mla::show {
@@ -85,11 +86,11 @@ std::string picture_html(const Picture& p, const std::string& anchor) {
 
 std::string html_page(const std::string& title, const std::vector<Section>& sections) {
   std::string out =
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-      "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>" +
-      escape(title) + "</title>\n<style>\n" + std::string(kPageSheet) + std::string(sheet()) +
-      "</style>\n</head>\n<body>\n<h1>" + breakable(title) + "</h1>\n<nav>";
+      say("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+          "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>",
+          escape(title), "</title>\n<style>\n", kPageSheet, sheet(),
+          "</style>\n</head>\n<body>\n<h1>", breakable(title), "</h1>\n<nav>");
   Anchors named;
   for (const Section& s : sections)
     for (const Picture& p : s.pictures)
@@ -102,7 +103,7 @@ std::string html_page(const std::string& title, const std::vector<Section>& sect
     out += s.html;
     for (const Picture& p : s.pictures) out += picture_html(p, anchors.next(p));
   }
-  return out + "<script>" + std::string(kScript) + "</script>\n</body>\n</html>\n";
+  return say(out, "<script>", kScript, "</script>\n</body>\n</html>\n");
 }
 
 std::string facts_html(const std::vector<std::pair<std::string, std::string>>& facts) {
@@ -154,7 +155,7 @@ std::string plan_svg(const DrawnPlan& plan) {
   std::string notes;
   for (const Picture& p : {requests_picture(plan), slots_picture(plan), merges_picture(plan)}) {
     Svg title;
-    title.text(20, y + 18, "title", std::to_string(++number_of) + ". " + p.title);
+    title.text(20, y + 18, "title", say(++number_of, ". ", p.title));
     body += title.take() + "<g transform=\"translate(0 " + number(y + kTitle - 8) + ")\">\n" +
             p.body + "</g>\n";
     y += kTitle + p.height;
@@ -165,11 +166,11 @@ std::string plan_svg(const DrawnPlan& plan) {
       y += 20;
     }
   }
-  return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + number(kWidth) + " " +
-         number(y) + "\" width=\"" + number(kWidth) + "\" height=\"" + number(y) +
-         "\" role=\"img\">\n<title>" + escape("The plan of " + plan.title) + "</title>\n<style>\n" +
-         std::string(sheet()) + "</style>\n<rect width=\"" + number(kWidth) + "\" height=\"" +
-         number(y) + "\" fill=\"#ffffff\"/>\n" + body + "</svg>\n";
+  return say("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", number(kWidth), " ",
+             number(y), "\" width=\"", number(kWidth), "\" height=\"", number(y),
+             "\" role=\"img\">\n<title>", escape("The plan of " + plan.title),
+             "</title>\n<style>\n", sheet(), "</style>\n<rect width=\"", number(kWidth),
+             "\" height=\"", number(y), "\" fill=\"#ffffff\"/>\n", body, "</svg>\n");
 }
 
 }  // namespace mla::show

@@ -1,7 +1,7 @@
 // Documents of a plan: one HTML page, one SVG picture, one trace.
 //
 // Pure functions to text. A page is whole: it loads nothing, and its policy forbids it. Nothing in
-// it depends on time or machine. Fails: never.
+// it depends on time or machine.
 #pragma once
 
 #include <string>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/say.hpp"
 #include "core/units.hpp"
 
 namespace mla::show {
@@ -130,8 +131,8 @@ Share share_of(const plan::PlanCheckInput& input, const PlannerPromise& promise,
 
 std::string DrawnPlan::request_name(std::int64_t planning_request) const {
   const std::int64_t request = planning_request / fold;
-  std::string name = "request " + std::to_string(request);
-  if (fold > 1) name += " group " + std::to_string(planning_request % fold);
+  std::string name = say("request ", request);
+  if (fold > 1) name += say(" group ", planning_request % fold);
   return name;
 }
 

@@ -3,7 +3,7 @@
 // Owns the way from six buffers, which may hold anything, to lists that are safe to draw: every
 // index is inside of its list, every length is 0 or more. What cannot be placed is kept and said.
 // Units: kernel rows, pages and keys (tokens) as named; keys of a work are counted from the first
-// key of its request. Fails: never; the batch's own lists must be sound (check_lists()).
+// key of its request. The batch's own lists must be sound (check_lists()).
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/say.hpp"
 #include "core/units.hpp"
 
 namespace mla::show {
@@ -88,8 +89,7 @@ Picture draw(const Grid& grid, std::string id, std::string title) {
     const std::int64_t line0 = i * tall;
     const std::int64_t line1 = std::min(grid.lines, line0 + tall);
     if (i % labelled == 0)
-      svg.text(kLeft - 8, y + height / 2 + 4, "end small",
-               std::string(grid.line) + " " + std::to_string(line0));
+      svg.text(kLeft - 8, y + height / 2 + 4, "end small", say(grid.line, " ", line0));
     for (std::int64_t j = 0; j < columns;) {
       // Neighbours of one level are one shape.
       const auto cell = [&](std::int64_t k) {
@@ -108,7 +108,7 @@ Picture draw(const Grid& grid, std::string id, std::string title) {
       j = end;
     }
   }
-  draw_axis(svg, kLeft, y + 2, kPlot, grid.columns, std::string(grid.column) + "s");
+  draw_axis(svg, kLeft, y + 2, kPlot, grid.columns, say(grid.column, "s"));
   Picture out{.id = std::move(id),
               .title = std::move(title),
               .body = svg.take(),
@@ -128,9 +128,8 @@ std::vector<Picture> error_pictures(const ErrorMap& map, const std::string& whos
   out.push_back(draw({map.pairs, map.rows, map.heads, "row", "head"}, "errors",
                      "The error of " + whose + ": query rows and heads"));
   if (map.worst_dims.empty()) return out;
-  out.push_back(
-      draw({map.worst_dims, map.heads, map.dims, "head", "dim"}, "dims",
-           "The error of row " + std::to_string(map.worst_row) + ", the worst: heads and dims"));
+  out.push_back(draw({map.worst_dims, map.heads, map.dims, "head", "dim"}, "dims",
+                     say("The error of row ", map.worst_row, ", the worst: heads and dims")));
   return out;
 }
 

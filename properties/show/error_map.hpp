@@ -1,6 +1,6 @@
 // ErrorMap: how far a result is off, for every query row and head, and for the dims of one row.
 //
-// Units: multiples of the element's bound; up to 1 is right. Fails: never.
+// Units: multiples of the element's bound; up to 1 is right.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/say.hpp"
 #include "properties/show/pictures.hpp"
 
 namespace mla::show {
@@ -44,8 +45,7 @@ std::optional<Picture> mask_picture(const DrawnPlan& plan) {
   svg.text(kLeft, 14, "note", span_text("key", first, r->tokens) + " of the request");
   double y = 22;
   for (std::int64_t row = first_row; row < r->q_end; ++row) {
-    svg.text(kLeft - 10, y + cell / 2 + 4.5, cell >= 13 ? "end" : "end small",
-             "row " + std::to_string(row));
+    svg.text(kLeft - 10, y + cell / 2 + 4.5, cell >= 13 ? "end" : "end small", say("row ", row));
     const std::int64_t seen = plan.visible(*r, row);
     for (std::int64_t key = first; key < r->tokens; ++key) {
       const double x = kLeft + static_cast<double>(key - first) * cell;
@@ -67,8 +67,8 @@ std::optional<Picture> mask_picture(const DrawnPlan& plan) {
               .height = y + 8,
               .notes = {}};
   if (rows < r->q_end - r->q_begin)
-    out.notes.push_back("Drawn are the last " + std::to_string(rows) + " of " +
-                        counted(r->q_end - r->q_begin, "row") + ".");
+    out.notes.push_back(
+        say("Drawn are the last ", rows, " of ", counted(r->q_end - r->q_begin, "row"), "."));
   return out;
 }
 

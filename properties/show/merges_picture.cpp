@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/say.hpp"
 #include "properties/show/pictures.hpp"
 
 namespace mla::show {
@@ -24,17 +25,16 @@ void draw_piece(Svg& svg, const DrawnPlan& plan, const Tile& tile, std::size_t i
   const std::int64_t row = tile.partial_rows[i];
   if (tile.works[i] < 0) {
     svg.rect(kPiece, y, kWidth1, kBox, "gap wrong", "no work writes this partial row");
-    svg.text(kPiece + 10, y + 16.5, "",
-             "partial row " + std::to_string(row) + ": nobody writes it");
+    svg.text(kPiece + 10, y + 16.5, "", say("partial row ", row, ": nobody writes it"));
     return;
   }
   const Work& w = plan.works[static_cast<std::size_t>(tile.works[i])];
   svg.rect(kPiece, y, kWidth1, kBox, work_class(plan, w), work_text(plan, w), w.index);
   svg.text(
       kPiece + 10, y + 16.5, "",
-      work_label(plan, w) + ": slot " + std::to_string(w.slot) + ", " +
-          span_text("key", w.key_begin, w.key_end) + " → " +
-          span_text("partial row", row, row + std::int64_t{w.record.q_end} - w.record.q_begin));
+      say(work_label(plan, w), ": slot ", w.slot, ", ", span_text("key", w.key_begin, w.key_end),
+          " → ",
+          span_text("partial row", row, row + std::int64_t{w.record.q_end} - w.record.q_begin)));
 }
 
 // The height that the tile takes.
@@ -60,8 +60,7 @@ double draw_tile(Svg& svg, const DrawnPlan& plan, const Tile& tile, double top) 
   const Work* w = first < 0 ? nullptr : &plan.works[static_cast<std::size_t>(first)];
   svg.rect(kRows, middle - kBox / 2, kWidth2, kBox,
            w == nullptr ? "out" : request_class(w->request < 0 ? -1 : w->request / plan.fold),
-           "tile " + std::to_string(tile.index) + ": merged from " +
-               counted(std::ssize(tile.works), "piece"));
+           say("tile ", tile.index, ": merged from ", counted(std::ssize(tile.works), "piece")));
   svg.text(kRows + 10, middle + 4.5, "",
            span_text("row", tile.row_begin, tile.row_end) +
                (w == nullptr || w->request < 0 ? "" : ", " + plan.request_name(w->request)));
@@ -98,8 +97,8 @@ Picture merges_picture(const DrawnPlan& plan) {
     out.notes.push_back(counted(whole, "work") + (whole == 1 ? " writes" : " write") +
                         " the output directly.");
   if (plan.tiles.size() > tiles.size())
-    out.notes.push_back("Drawn are " + std::to_string(tiles.size()) + " of " +
-                        counted(std::ssize(plan.tiles), "merged tile") + ", wrong ones first.");
+    out.notes.push_back(say("Drawn are ", tiles.size(), " of ",
+                            counted(std::ssize(plan.tiles), "merged tile"), ", wrong ones first."));
   return out;
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/say.hpp"
 #include "properties/show/pictures.hpp"
 
 namespace mla::show {
@@ -57,10 +58,9 @@ Picture draw(const DrawnPlan& plan, std::int64_t index, const std::vector<Run>& 
     const double height = std::max(2.0, static_cast<double>(run.pages) * down);
     const bool bent = width > 6 && height > 6;  // a run of pages rises from corner to corner
     const std::string title =
-        "pages " + std::to_string(run.logical) + ".." + std::to_string(run.logical + run.pages) +
-        " lie at " + std::to_string(run.physical) + ".." +
-        std::to_string(run.physical + run.pages) + "\n" +
-        (w == nullptr ? "no work reads them" : "read by work " + std::to_string(w->index));
+        say("pages ", run.logical, "..", run.logical + run.pages, " lie at ", run.physical, "..",
+            run.physical + run.pages, "\n",
+            w == nullptr ? "no work reads them" : say("read by work ", w->index));
     const std::string look = w == nullptr ? "gap" : work_class(plan, *w);
     if (bent) {
       svg.rect(x, y, width, height, look + " thin", title, run.work);
@@ -73,7 +73,7 @@ Picture draw(const DrawnPlan& plan, std::int64_t index, const std::vector<Run>& 
   svg.text(kLeft - 8, 8 + kHeight, "end small", count(high - 1));
   svg.text(kLeft - 8, 8 + kHeight / 2, "note end small", "page id");
   draw_axis(svg, kLeft, 8 + kHeight, kPlot, pages, "pages of the request, from its first key on");
-  Picture out{.id = "pages" + std::to_string(index),
+  Picture out{.id = say("pages", index),
               .title = "Where the pages of " + plan.request_name(index) + " lie in the cache",
               .body = svg.take(),
               .height = kHeight + 46,

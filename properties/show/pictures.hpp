@@ -2,7 +2,6 @@
 //
 // A picture holds at most a few thousand shapes whatever the plan: what is beyond that is drawn
 // together or left out, and a note of the picture says so. Works that a finding names come first.
-// Fails: never.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/say.hpp"
 #include "properties/show/pictures.hpp"
 
 namespace mla::show {
@@ -111,7 +112,7 @@ class Drawing {
   void mark(std::int64_t begin, std::int64_t end, double y, const char* what, const char* title) {
     if (end <= begin) return;
     svg.rect(x_of(begin), y, std::max(1.5, x_of(end) - x_of(begin)), height_, what,
-             std::string(title) + ": " + std::to_string(begin) + ".." + std::to_string(end));
+             say(title, ": ", begin, "..", end));
   }
   void piece(const Work& w, double y) {
     const double width = std::max(w.wrong() ? 3.0 : 0.8, x_of(w.key_end) - x_of(w.key_begin));
@@ -151,12 +152,12 @@ Picture requests_picture(const DrawnPlan& plan) {
               .height = y + 38,
               .notes = {}};
   if (all > lanes.size())
-    out.notes.push_back("Drawn are " + std::to_string(lanes.size()) + " of " +
-                        counted(static_cast<std::int64_t>(all), "tile") +
-                        ": wrong ones first, then those that are cut most often.");
+    out.notes.push_back(say("Drawn are ", lanes.size(), " of ",
+                            counted(static_cast<std::int64_t>(all), "tile"),
+                            ": wrong ones first, then those that are cut most often."));
   if (drawing.not_drawn > 0)
-    out.notes.push_back(counted(drawing.not_drawn, "piece") + " of tiles with more than " +
-                        std::to_string(drawing.most) + " are left out.");
+    out.notes.push_back(say(counted(drawing.not_drawn, "piece"), " of tiles with more than ",
+                            drawing.most, " are left out."));
   return out;
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/say.hpp"
 #include "properties/show/pictures.hpp"
 
 namespace mla::show {
@@ -60,9 +61,9 @@ Picture balance_picture(const DrawnPlan& plan) {
     const double overhead = static_cast<double>(load.works * plan.share.overhead) * scale;
     const bool too_much = bound > 0 && load.blocks > bound;
     over += too_much ? 1 : 0;
-    const std::string title = "slot " + std::to_string(s) + ": " + counted(load.works, "work") +
-                              ", " + counted(load.blocks, "block") + ", overhead " +
-                              count(load.works * plan.share.overhead);
+    const std::string title =
+        say("slot ", s, ": ", counted(load.works, "work"), ", ", counted(load.blocks, "block"),
+            ", overhead ", count(load.works * plan.share.overhead));
     const double bar = std::max(0.5, wide * (loads.size() > 60 ? 0.9 : 0.7));
     svg.rect(x, 16 + kHeight - height, bar, height, too_much ? "twice thin" : "r0 thin", title);
     svg.rect(x, 16 + kHeight - overhead, bar, overhead, "overhead", title);
@@ -70,7 +71,7 @@ Picture balance_picture(const DrawnPlan& plan) {
   svg.line(left, 16 + kHeight, left + kBars, 16 + kHeight, "axis");
   svg.text(left, 16 + kHeight + 16, "note small", "slot 0");
   svg.text(left + kBars, 16 + kHeight + 16, "note small end",
-           "slot " + std::to_string(plan.slots - 1) + "; grey: overhead of the works");
+           say("slot ", plan.slots - 1, "; grey: overhead of the works"));
   svg.text(left - 8, 20, "end small", count(most));
   svg.text(left - 8, 36, "note end small", "blocks");
   if (bound > 0) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/say.hpp"
 #include "properties/show/pictures.hpp"
 
 namespace mla::show {
@@ -46,7 +47,7 @@ std::string label_of(const DrawnPlan& plan, const Work& w, double width) {
     return static_cast<double>(text.size()) * kCharacter < width;
   };
   if (fits(whole)) return whole;
-  const std::string shorter = name + ": " + std::to_string(w.key_begin) + "…";
+  const std::string shorter = say(name, ": ", w.key_begin, "…");
   if (fits(shorter)) return shorter;
   return fits(name) ? name : "";
 }
@@ -101,8 +102,8 @@ class Drawing {
     std::int64_t keys = 0;
     for (const Work* w : works) keys += w->keys();
     svg.rect(from, y, std::max(to - from, 0.8), lane_, "many thin",
-             "works " + std::to_string(works.front()->index) + " to " +
-                 std::to_string(works.back()->index) + ": " + counted(keys, "key"));
+             say("works ", works.front()->index, " to ", works.back()->index, ": ",
+                 counted(keys, "key")));
   }
   const DrawnPlan& plan_;
   double lane_;
@@ -127,15 +128,15 @@ Picture slots_picture(const DrawnPlan& plan) {
   double y = 8;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     if (lanes[i].idle > 0) {
-      drawing.svg.text(kLeft, y + 12, "note small",
-                       "slots " + std::to_string(lanes[i].slot) + "–" +
-                           std::to_string(lanes[i].slot + lanes[i].idle - 1) + ": no work");
+      drawing.svg.text(
+          kLeft, y + 12, "note small",
+          say("slots ", lanes[i].slot, "–", lanes[i].slot + lanes[i].idle - 1, ": no work"));
       y += 18;
       continue;
     }
     if (i % labelled == 0)
       drawing.svg.text(kLeft - 10, y + lane / 2 + 4.5, pitch >= 13 ? "end" : "end small",
-                       "slot " + std::to_string(lanes[i].slot));
+                       say("slot ", lanes[i].slot));
     drawing.svg.rect(kLeft, y, kPlot, lane, pitch >= 13 ? "lane" : "lane thin");
     drawing.draw(lanes[i], y);
     y += pitch;

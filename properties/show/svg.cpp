@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "core/say.hpp"
+
 namespace mla::show {
 namespace {
 
@@ -84,39 +86,39 @@ std::string count(std::int64_t value) {
 }
 
 std::string counted(std::int64_t value, std::string_view noun) {
-  return count(value) + " " + std::string(noun) + (value == 1 ? "" : "s");
+  return say(count(value), " ", noun, value == 1 ? "" : "s");
 }
 
 std::string span_text(std::string_view noun, std::int64_t begin, std::int64_t end) {
-  if (end <= begin) return "no " + std::string(noun) + "s";
-  if (end == begin + 1) return std::string(noun) + " " + std::to_string(begin);
-  return std::string(noun) + "s " + std::to_string(begin) + "–" + std::to_string(end - 1);
+  if (end <= begin) return say("no ", noun, "s");
+  if (end == begin + 1) return say(noun, " ", begin);
+  return say(noun, "s ", begin, "–", end - 1);
 }
 
 void Svg::rect(double x, double y, double width, double height, std::string_view classes,
                std::string_view title, std::int64_t work) {
-  out_ += "<rect class=\"" + std::string(classes) + "\" x=\"" + number(x) + "\" y=\"" + number(y) +
-          "\" width=\"" + number(width) + "\" height=\"" + number(height) + "\"";
-  if (work >= 0) out_ += " data-w=\"" + std::to_string(work) + "\"";
+  out_ += say("<rect class=\"", classes, "\" x=\"", number(x), "\" y=\"", number(y), "\" width=\"",
+              number(width), "\" height=\"", number(height), "\"");
+  if (work >= 0) out_ += say(" data-w=\"", work, "\"");
   out_ += title.empty() ? "/>\n" : "><title>" + escape(title) + "</title></rect>\n";
 }
 
 void Svg::line(double x1, double y1, double x2, double y2, std::string_view classes) {
-  out_ += "<line class=\"" + std::string(classes) + "\" x1=\"" + number(x1) + "\" y1=\"" +
-          number(y1) + "\" x2=\"" + number(x2) + "\" y2=\"" + number(y2) + "\"/>\n";
+  out_ += say("<line class=\"", classes, "\" x1=\"", number(x1), "\" y1=\"", number(y1), "\" x2=\"",
+              number(x2), "\" y2=\"", number(y2), "\"/>\n");
 }
 
 void Svg::path(std::string_view d, std::string_view classes) {
-  out_ += "<path class=\"" + std::string(classes) + "\" d=\"" + std::string(d) + "\"/>\n";
+  out_ += say("<path class=\"", classes, "\" d=\"", d, "\"/>\n");
 }
 
 void Svg::text(double x, double y, std::string_view classes, std::string_view text) {
-  out_ += "<text class=\"" + std::string(classes) + "\" x=\"" + number(x) + "\" y=\"" + number(y) +
-          "\">" + escape(text) + "</text>\n";
+  out_ += say("<text class=\"", classes, "\" x=\"", number(x), "\" y=\"", number(y), "\">",
+              escape(text), "</text>\n");
 }
 
 std::string request_class(std::int64_t request) {
-  return "r" + std::to_string(request < 0 ? 10 : request % 10);
+  return say("r", request < 0 ? 10 : request % 10);
 }
 
 std::string_view sheet() {

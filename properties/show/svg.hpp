@@ -1,7 +1,7 @@
 // Svg: shapes and text as SVG, with everything foreign escaped.
 //
 // Units: pixels, y downwards. Classes name what a shape means; sheet() gives them their looks and
-// goes into every document once. Fails: never.
+// goes into every document once.
 #pragma once
 
 #include <cstdint>

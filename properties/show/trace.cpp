@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/say.hpp"
 #include "properties/show/document.hpp"
 
 namespace mla::show {
@@ -54,8 +55,7 @@ std::string plan_trace(const DrawnPlan& plan) {
   for (const Work& w : plan.works) {
     if (w.slot < 0) continue;
     const auto s = static_cast<std::size_t>(w.slot);
-    if (!named[s])
-      events.push_back(name_of("thread_name", kSlots, w.slot, "slot " + std::to_string(s)));
+    if (!named[s]) events.push_back(name_of("thread_name", kSlots, w.slot, say("slot ", s)));
     named[s] = true;
     events.push_back(work_event(plan, w, clock[s]));
     clock[s] += plan.blocks(w);
@@ -67,15 +67,14 @@ std::string plan_trace(const DrawnPlan& plan) {
     std::int64_t ready = 0;
     for (const std::int64_t w : tile.works)
       if (w >= 0) ready = std::max(ready, ends[static_cast<std::size_t>(w)]);
-    events.push_back(
-        {{"name", "rows " + std::to_string(tile.row_begin) + ".." + std::to_string(tile.row_end)},
-         {"cat", "merge"},
-         {"ph", "X"},
-         {"ts", ready},
-         {"dur", std::ssize(tile.works)},
-         {"pid", kMerges},
-         {"tid", tile.index},
-         {"args", {{"tile", tile.index}, {"partial_rows", tile.partial_rows}}}});
+    events.push_back({{"name", say("rows ", tile.row_begin, "..", tile.row_end)},
+                      {"cat", "merge"},
+                      {"ph", "X"},
+                      {"ts", ready},
+                      {"dur", std::ssize(tile.works)},
+                      {"pid", kMerges},
+                      {"tid", tile.index},
+                      {"args", {{"tile", tile.index}, {"partial_rows", tile.partial_rows}}}});
     for (const std::int64_t w : tile.works) {
       if (w < 0) continue;
       const Work& from = plan.works[static_cast<std::size_t>(w)];

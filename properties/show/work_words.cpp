@@ -1,3 +1,4 @@
+#include "core/say.hpp"
 #include "properties/show/comparison.hpp"
 #include "properties/show/pictures.hpp"
 
@@ -7,7 +8,7 @@ namespace {
 constexpr std::int64_t kLetters = 26;
 
 std::string range(std::int64_t begin, std::int64_t end) {
-  return std::to_string(begin) + ".." + std::to_string(end);
+  return say(begin, "..", end);
 }
 
 }  // namespace
@@ -19,15 +20,14 @@ std::string work_label(const DrawnPlan& plan, const Work& work) {
 
 std::string work_text(const DrawnPlan& plan, const Work& work) {
   const plan::WorkItem& r = work.record;
-  std::string out = "work " + std::to_string(work.index);
+  std::string out = say("work ", work.index);
   if (std::ssize(plan.works) <= kLetters) out += " (" + work_label(plan, work) + ")";
-  out += work.slot < 0 ? ", run by no slot" : " on slot " + std::to_string(work.slot);
-  out += "\n" + (work.request < 0 ? "batch " + std::to_string(r.batch) + ", which is no request"
+  out += work.slot < 0 ? ", run by no slot" : say(" on slot ", work.slot);
+  out += "\n" + (work.request < 0 ? say("batch ", r.batch, ", which is no request")
                                   : plan.request_name(work.request));
-  out += "\nrows " + range(r.q_begin, r.q_end) + "\npages " + range(r.kv_begin, r.kv_end) + ": " +
-         counted(work.keys(), "key") + " of the request from key " +
-         std::to_string(work.key_begin) + "\nkv_offset " + std::to_string(r.kv_offset) +
-         ": tokens of the request after them\n";
+  out += say("\nrows ", range(r.q_begin, r.q_end), "\npages ", range(r.kv_begin, r.kv_end), ": ",
+             counted(work.keys(), "key"), " of the request from key ", work.key_begin,
+             "\nkv_offset ", r.kv_offset, ": tokens of the request after them\n");
   if (r.partial_row < 0)
     out += "writes the output";
   else

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/say.hpp"
+
 namespace mla::prop {
 namespace {
 
@@ -21,13 +23,11 @@ std::int64_t slot_of(const plan::Plan& plan, std::int64_t work) {
 
 std::string describe(const plan::Plan& plan, std::int64_t index) {
   const plan::WorkItem w = plan.work(index);
-  const std::string target = w.partial_row < 0
-                                 ? std::string("writes the output")
-                                 : "writes partial row " + std::to_string(w.partial_row);
-  return "work " + std::to_string(index) + " on slot " + std::to_string(slot_of(plan, index)) +
-         ": batch " + std::to_string(w.batch) + ", rows " + range(w.q_begin, w.q_end) + ", pages " +
-         range(w.kv_begin, w.kv_end) + ", " + std::to_string(w.kv_offset) + " tokens after them, " +
-         target;
+  const std::string target = w.partial_row < 0 ? std::string("writes the output")
+                                               : say("writes partial row ", w.partial_row);
+  return say("work ", index, " on slot ", slot_of(plan, index), ": batch ", w.batch, ", rows ",
+             range(w.q_begin, w.q_end), ", pages ", range(w.kv_begin, w.kv_end), ", ", w.kv_offset,
+             " tokens after them, ", target);
 }
 
 // The merge that writes `row`, or nothing if no tile names it.
@@ -38,12 +38,12 @@ std::string describe_merge(const plan::Plan& plan, std::int64_t row) {
     const std::int64_t first = plan.reduce_final_map.at(2 * tile);
     const std::int64_t last = plan.reduce_final_map.at(2 * tile + 1);
     if (end - begin < 2 || row < first || row >= last) continue;
-    std::string text = "tile " + std::to_string(tile) + ": merges into rows " + range(first, last) +
-                       " the partial rows";
+    std::string text =
+        say("tile ", tile, ": merges into rows ", range(first, last), " the partial rows");
     const std::int64_t shown = std::min<std::int64_t>(end, begin + kPartialsNamed);
     for (std::int64_t k = begin; k < shown; ++k)
-      text += " " + std::to_string(plan.reduce_partial_map.at(k) + row - first);
-    if (shown < end) text += " and " + std::to_string(end - shown) + " more";
+      text += say(" ", plan.reduce_partial_map.at(k) + row - first);
+    if (shown < end) text += say(" and ", end - shown, " more");
     return text;
   }
   return {};
@@ -63,8 +63,8 @@ std::int64_t kernel_row_of(const ResolvedShape& shape, std::int64_t query_row, s
 std::vector<std::string> guilty_works(const DecodeMetadata& metadata, std::int64_t row,
                                       std::int64_t head, std::size_t limit) {
   if (!metadata.plan)
-    return {"no plan: route " + std::string(name(metadata.shape.route)) + ", " +
-            std::to_string(metadata.shape.kv_splits) + " splits of every request"};
+    return {say("no plan: route ", name(metadata.shape.route), ", ", metadata.shape.kv_splits,
+                " splits of every request")};
   const plan::Plan& plan = *metadata.plan;
   const std::int64_t wanted = kernel_row_of(metadata.shape, row, head);
   std::vector<std::string> lines;
@@ -74,9 +74,8 @@ std::vector<std::string> guilty_works(const DecodeMetadata& metadata, std::int64
     if (wanted < w.q_begin || wanted >= w.q_end) continue;
     if (++found <= limit) lines.push_back(describe(plan, i));
   }
-  if (found > limit) lines.push_back("and " + std::to_string(found - limit) + " more works");
-  if (found == 0)
-    lines.push_back("no work of the plan covers kernel row " + std::to_string(wanted));
+  if (found > limit) lines.push_back(say("and ", found - limit, " more works"));
+  if (found == 0) lines.push_back(say("no work of the plan covers kernel row ", wanted));
   const std::string merge = describe_merge(plan, wanted);
   if (!merge.empty()) lines.push_back(merge);
   return lines;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/say.hpp"
+
 namespace mla::prop {
 namespace {
 
@@ -10,8 +12,7 @@ std::optional<std::string> differ(const char* what, const std::vector<std::int32
                                   const std::vector<std::int32_t>& fresh, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i)
     if (used[i] != fresh[i])
-      return std::string(what) + "[" + std::to_string(i) + "] is " + std::to_string(used[i]) +
-             ", a fresh build has " + std::to_string(fresh[i]);
+      return say(what, "[", i, "] is ", used[i], ", a fresh build has ", fresh[i]);
   return std::nullopt;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/numeric/bf16.hpp"
+#include "core/say.hpp"
 #include "cpu_backend/decode/sampled_reference.hpp"
 #include "properties/step/blame.hpp"
 #include "properties/step/text.hpp"
@@ -89,8 +90,8 @@ void judge_pair(const Judged& c, std::int64_t row, std::int64_t head, Tally& tal
 }
 
 std::string place(std::span<const RequestSpec> requests, const Element& e) {
-  const std::string where = row_name(requests, e.row) + " head " + std::to_string(e.head);
-  return e.dim < 0 ? "LSE of " + where : "out of " + where + " dim " + std::to_string(e.dim);
+  const std::string where = say(row_name(requests, e.row), " head ", e.head);
+  return e.dim < 0 ? "LSE of " + where : say("out of ", where, " dim ", e.dim);
 }
 
 std::string describe(std::span<const RequestSpec> requests, const Element& e) {
@@ -114,7 +115,7 @@ void add_faults(const std::vector<Fault>& faults, std::vector<std::string>& deta
   for (std::size_t i = 0; i < std::min(kFaults, faults.size()); ++i)
     details.push_back("fault: " + faults[i].what);
   if (faults.size() > kFaults)
-    details.push_back("and " + std::to_string(faults.size() - kFaults) + " more faults");
+    details.push_back(say("and ", faults.size() - kFaults, " more faults"));
 }
 
 // "; attention judged on 96 of 16384 rows x heads"; empty if all were.
@@ -123,18 +124,16 @@ std::string sample_text(const Judged& c) {
   const std::int64_t left_out =
       std::count(c.reference.lse_bound.begin(), c.reference.lse_bound.end(), cpu::kNotEvaluated);
   if (left_out == 0) return {};
-  return "; attention judged on " + std::to_string(pairs - left_out) + " of " +
-         std::to_string(pairs) + " rows x heads";
+  return say("; attention judged on ", pairs - left_out, " of ", pairs, " rows x heads");
 }
 
 Outcome wrong_elements(const Judged& c, Tally& tally) {
   const std::size_t shown = std::min(kWorst, tally.worst.size());
   std::sort(tally.worst.begin(), tally.worst.end(), worse);
   const Element& worst = tally.worst.front();
-  Outcome outcome = failed(describe(c.requests, worst) + "; wrong are " +
-                           std::to_string(tally.wrong_out) + " of " + std::to_string(c.out.size()) +
-                           " elements of out and " + std::to_string(tally.wrong_lse) + " of " +
-                           std::to_string(c.lse.size()) + " of the LSE" + sample_text(c));
+  Outcome outcome = failed(say(describe(c.requests, worst), "; wrong are ", tally.wrong_out, " of ",
+                               c.out.size(), " elements of out and ", tally.wrong_lse, " of ",
+                               c.lse.size(), " of the LSE", sample_text(c)));
   for (std::size_t i = 0; i < shown; ++i)
     outcome.details.push_back(describe(c.requests, tally.worst[i]));
   for (std::string& line : c.blame(worst.row, worst.head))
@@ -147,11 +146,10 @@ Outcome wrong_elements(const Judged& c, Tally& tally) {
 
 std::string row_name(std::span<const RequestSpec> requests, std::int64_t row) {
   std::int64_t first = 0;
-  const std::string in_batch = "row " + std::to_string(row) + " of the batch";
+  const std::string in_batch = say("row ", row, " of the batch");
   for (std::size_t r = 0; r < requests.size(); ++r) {
     if (row < first + requests[r].qo_len)
-      return "request " + std::to_string(r) + " row " + std::to_string(row - first) + " (" +
-             in_batch + ")";
+      return say("request ", r, " row ", row - first, " (", in_batch, ")");
     first += requests[r].qo_len;
   }
   return in_batch + " (of no request)";
@@ -160,9 +158,8 @@ std::string row_name(std::span<const RequestSpec> requests, std::int64_t row) {
 Outcome compare_elements(const Judged& c) {
   const std::size_t pairs = c.reference.lse.size();  // 0: no LSE is compared
   if (c.out.size() != c.reference.out.size() || c.lse.size() != pairs)
-    return failed("the result has " + std::to_string(c.out.size()) + " elements of out and " +
-                  std::to_string(c.lse.size()) + " of the LSE, the reference " +
-                  std::to_string(c.reference.out.size()) + " and " + std::to_string(pairs));
+    return failed(say("the result has ", c.out.size(), " elements of out and ", c.lse.size(),
+                      " of the LSE, the reference ", c.reference.out.size(), " and ", pairs));
   Tally tally;
   const std::int64_t rows = std::ssize(c.out) / (c.heads * c.dims);
   for (std::int64_t row = 0; row < rows; ++row)

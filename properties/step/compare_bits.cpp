@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "core/numeric/bf16.hpp"
+#include "core/say.hpp"
 #include "properties/step/compare.hpp"
 #include "properties/step/text.hpp"
 
@@ -20,8 +21,8 @@ std::optional<std::string> pair_difference(const DecodeResult& a, std::size_t pa
     const std::uint16_t x = a.out[pa * kValueDim + d];
     const std::uint16_t y = b.out[pb * kValueDim + d];
     if (x != y)
-      return "out" + where + " dim " + std::to_string(d) + " is " + number_text(bf16_to_float(x)) +
-             " and " + number_text(bf16_to_float(y));
+      return say("out", where, " dim ", d, " is ", number_text(bf16_to_float(x)), " and ",
+                 number_text(bf16_to_float(y)));
   }
   if (std::bit_cast<std::uint32_t>(a.lse[pa]) != std::bit_cast<std::uint32_t>(b.lse[pb]))
     return "LSE" + where + " is " + number_text(a.lse[pa]) + " and " + number_text(b.lse[pb]);
@@ -41,16 +42,15 @@ std::optional<std::string> bitwise_difference(const DecodeResult& a, const Decod
                                               std::span<const MatchedRows> rows) {
   for (const MatchedRows& m : rows) {
     if (!has_rows(a, m.first_a, m.count, heads) || !has_rows(b, m.first_b, m.count, heads))
-      return "rows " + std::to_string(m.first_a) + " and " + std::to_string(m.first_b) + ", " +
-             std::to_string(m.count) + " of each, are not in both results";
+      return say("rows ", m.first_a, " and ", m.first_b, ", ", m.count,
+                 " of each, are not in both results");
     for (std::int64_t i = 0; i < m.count * heads; ++i) {
       const auto pa = static_cast<std::size_t>(m.first_a * heads + i);
       const auto pb = static_cast<std::size_t>(m.first_b * heads + i);
       if (pair_equal(a, pa, b, pb)) continue;
       return pair_difference(a, pa, b, pb,
-                             " of row " + std::to_string(m.first_a + i / heads) + " (row " +
-                                 std::to_string(m.first_b + i / heads) + " of the other) head " +
-                                 std::to_string(i % heads));
+                             say(" of row ", m.first_a + i / heads, " (row ", m.first_b + i / heads,
+                                 " of the other) head ", i % heads));
     }
   }
   return std::nullopt;
@@ -59,8 +59,7 @@ std::optional<std::string> bitwise_difference(const DecodeResult& a, const Decod
 std::optional<std::string> bitwise_difference(const DecodeResult& a, const DecodeResult& b,
                                               std::int64_t heads) {
   if (a.lse.size() != b.lse.size())
-    return "one result has " + std::to_string(a.lse.size()) + " (row, head) pairs, the other " +
-           std::to_string(b.lse.size());
+    return say("one result has ", a.lse.size(), " (row, head) pairs, the other ", b.lse.size());
   const MatchedRows all{0, 0, static_cast<std::int64_t>(a.lse.size()) / heads};
   return bitwise_difference(a, b, heads, {&all, 1});
 }

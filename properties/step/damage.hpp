@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/say.hpp"
+
 namespace mla::prop {
 
 enum class Damage : std::uint8_t {
@@ -47,8 +49,7 @@ inline std::optional<Damage> damage_from_name(std::string_view text) {
 inline std::string text_of(DamageSet set) {
   std::string out;
   for (std::size_t i = 0; i < kDamageNames.size(); ++i)
-    if (set.has(static_cast<Damage>(i)))
-      out += (out.empty() ? "" : " and ") + std::string(kDamageNames[i]);
+    if (set.has(static_cast<Damage>(i))) out += say(out.empty() ? "" : " and ", kDamageNames[i]);
   return out;
 }
 

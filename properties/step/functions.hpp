@@ -1,7 +1,7 @@
 // Functions: the pure functions that claims check by themselves, as one replaceable value.
 //
 // A claim about a pure function takes it from here, so that a plant can put a broken one in its
-// place (Interposer::on_functions). The defaults are the core's own. Fails: never.
+// place (Interposer::on_functions). The defaults are the core's own.
 #pragma once
 
 #include "core/case/batch.hpp"

@@ -1,14 +1,16 @@
 #include "properties/step/property.hpp"
 
+#include "core/say.hpp"
+
 namespace mla::prop {
 
 std::optional<std::string> never_applies(const Property& property, const Backend& backend,
                                          std::optional<Arch> arch) {
   if (property.only_on && arch && *arch != *property.only_on)
-    return std::string(name(*arch)) + " has no " + std::string(property.only_what);
+    return say(name(*arch), " has no ", property.only_what);
   if (!property.check.about_steps) return std::nullopt;
   std::string missing;
-  for (const StepKind kind : {StepKind::decode, StepKind::prefill, StepKind::fa}) {
+  for (const StepKind kind : kStepKinds) {
     if (!property.check.kinds[static_cast<std::size_t>(kind)]) continue;
     if (!backend.device(kind).empty()) return std::nullopt;
     missing += (missing.empty() ? "" : " and no ") + step_name(kind);
@@ -25,8 +27,7 @@ std::string lacks_step(const Backend& backend, StepKind kind) {
 }
 
 std::string backend_name(const Backend& backend) {
-  return "backend " + std::string(backend.name()) + " on " +
-         std::string(backend.device(StepKind::decode));
+  return say("backend ", backend.name(), " on ", backend.device(StepKind::decode));
 }
 
 }  // namespace mla::prop

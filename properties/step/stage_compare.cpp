@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/numeric/bf16.hpp"
+#include "core/say.hpp"
 #include "core/shape/split_count.hpp"
 #include "cpu_backend/decode/stage_bounds.hpp"
 #include "properties/step/forwarding_backend.hpp"
@@ -37,8 +38,8 @@ struct Stage {
 std::string place(const Stage& stage, std::size_t index) {
   const auto width = static_cast<std::size_t>(stage.width);
   const auto heads = static_cast<std::size_t>(stage.heads);
-  return std::string(stage.name) + " row " + std::to_string(index / width / heads) + " head " +
-         std::to_string(index / width % heads) + " element " + std::to_string(index % width);
+  return say(stage.name, " row ", index / width / heads, " head ", index / width % heads,
+             " element ", index % width);
 }
 
 struct Found {
@@ -71,9 +72,7 @@ DamageSet damage_of(T first, T second) {
 template <class T>
 Found compare(const Stage& stage, const std::vector<T>& a, const std::vector<T>& b) {
   if (a.size() != b.size())
-    return {std::string(stage.name) + ": " + std::to_string(a.size()) + " elements and " +
-                std::to_string(b.size()),
-            -1, Damage::value};
+    return {say(stage.name, ": ", a.size(), " elements and ", b.size()), -1, Damage::value};
   Found found;
   for (std::size_t i = 0; i < a.size(); ++i) {
     const double bound = i < stage.bounds.size() ? stage.bounds[i] : 0;
@@ -81,9 +80,8 @@ Found compare(const Stage& stage, const std::vector<T>& a, const std::vector<T>&
     if (damage.none()) continue;
     if (found.damage.none()) {
       found.what =
-          place(stage, i) + ": " + std::to_string(number(a[i])) + " and " +
-          std::to_string(number(b[i])) +
-          (unwritten(b[i]) ? " (never written)" : ", allowed are " + number_text(2 * bound));
+          say(place(stage, i), ": ", number(a[i]), " and ", number(b[i]),
+              unwritten(b[i]) ? " (never written)" : ", allowed are " + number_text(2 * bound));
       found.row = static_cast<std::int64_t>(i) / stage.width / stage.heads;
     }
     found.damage.add(damage);
@@ -116,9 +114,8 @@ class Compared final : public ForwardingBackend {
     if (!other) return result;
     result->launches.add(other->launches);
     if (const auto found = first_stage_difference(launch, *other, *result))
-      result->faults.push_back({found->what + ", on " + std::string(peer_->name()) + " and " +
-                                    std::string(backend_->name()),
-                                found->work, -1});
+      result->faults.push_back(
+          {say(found->what, ", on ", peer_->name(), " and ", backend_->name()), found->work, -1});
     return result;
   }
 

@@ -4,7 +4,7 @@
 // far apart as two backends that each keep the bound of the reference over the keys of the work
 // (cpu_backend/decode/stage_bounds.hpp). Without a plan some kernels of AITER cut other splits than
 // the merge counts (kernel_split_tile): of their partial results only what is unwritten or NaN on
-// the second backend alone is a difference. Rows are kernel rows. Fails: never.
+// the second backend alone is a difference. Rows are kernel rows.
 #pragma once
 
 #include <memory>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/say.hpp"
 #include "core/shape/split_count.hpp"
 #include "properties/step/page_zero.hpp"
 
@@ -12,7 +13,7 @@ using Launch = const DecodeLaunch&;
 
 std::string dtype_of(Launch l) {
   const DtypePair d = l.metadata.shape.dtype;
-  return std::string(name(d.q)) + "/" + std::string(name(d.kv));
+  return say(name(d.q), "/", name(d.kv));
 }
 
 std::string planner_of(Launch l) {

@@ -8,8 +8,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <limits>
 #include <map>
 #include <memory>
@@ -18,18 +16,12 @@
 #include "core/engine/decode_builder.hpp"
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/generate/tensors.hpp"
+#include "tests/benchmarks/expect.hpp"
 #include "tests/benchmarks/fma_peak.hpp"
 
 namespace {
 
 using namespace mla;
-
-template <class T>
-T expect(Result<T> result) {
-  if (result) return std::move(*result);
-  std::fprintf(stderr, "%s\n", result.error().message.c_str());
-  std::exit(2);
-}
 
 struct Step {
   explicit Step(const std::string& line)

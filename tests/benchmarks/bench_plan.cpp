@@ -6,23 +6,14 @@
 #include <benchmark/benchmark.h>
 
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <utility>
 #include <vector>
 
 #include "core/engine/decode_builder.hpp"
+#include "tests/benchmarks/expect.hpp"
 
 namespace {
 
 using namespace mla;
-
-template <class T>
-T expect(Result<T> result) {
-  if (result) return std::move(*result);
-  std::fprintf(stderr, "%s\n", result.error().message.c_str());
-  std::exit(2);
-}
 
 struct Question {
   std::vector<std::int32_t> qo_indptr{0};

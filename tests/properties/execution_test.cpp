@@ -19,8 +19,6 @@ using namespace mla::prop;
 
 namespace {
 
-constexpr StepKind kKinds[] = {StepKind::decode, StepKind::prefill, StepKind::fa};
-
 struct Named {
   std::string label;
   std::unique_ptr<Backend> backend;
@@ -173,7 +171,7 @@ void check_refused(const Backend& liar, StepKind kind, Arch arch) {
 TEST_CASE("execution: a backend passes what it launched, and lacks what it has no step for",
           "[judge]") {
   for (const Named& named : backends())
-    for (const StepKind kind : kKinds) {
+    for (const StepKind kind : kStepKinds) {
       INFO(named.label << " " << name(kind));
       const Backend& backend = *named.backend;
       const RunReport report = report_of(backend, kind, named.arch);
@@ -196,7 +194,7 @@ TEST_CASE("execution: a backend passes what it launched, and lacks what it has n
 TEST_CASE("execution: what another backend ran in a backend's name is no pass", "[judge]") {
   const auto portable = cpu::make_cpu_backend({.isa = cpu::Isa::portable});
   for (const Named& named : backends())
-    for (const StepKind kind : kKinds) {
+    for (const StepKind kind : kStepKinds) {
       INFO(named.label << " " << name(kind));
       check_refused(Liar(*named.backend, *portable), kind, named.arch);
     }

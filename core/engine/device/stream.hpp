@@ -4,7 +4,7 @@
 // lets the device catch up. A copy to the device reads its host source only then, as pinned memory
 // is read; a source that the host has reused meanwhile arrives with the new contents (BUG-082).
 // capture() records operations instead of queueing them; a Graph replays them with the same views.
-// Fails: never; freed views and the like become faults of the heap.
+// Freed views and the like become faults of the heap.
 #pragma once
 
 #include <deque>

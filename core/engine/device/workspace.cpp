@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/say.hpp"
+
 namespace mla::device {
 
 WorkspaceLease::~WorkspaceLease() {
@@ -14,8 +16,7 @@ DeviceView<std::byte> WorkspaceLease::view() const {
 
 Status Workspace::reserve(const std::string& who, std::size_t bytes) {
   if (locked_)
-    return Error{ErrorCode::refused,
-                 who + " reserves " + std::to_string(bytes) + " bytes of a locked workspace",
+    return Error{ErrorCode::refused, say(who, " reserves ", bytes, " bytes of a locked workspace"),
                  "BUG-089"};
   bytes_ = std::max(bytes_, bytes);
   return std::nullopt;
@@ -31,8 +32,7 @@ Result<WorkspaceLease> Workspace::acquire(const std::string& who, std::size_t by
     return Error{ErrorCode::refused, who + " uses the workspace before it is locked", ""};
   if (bytes > bytes_)
     return Error{ErrorCode::overrun,
-                 who + " needs " + std::to_string(bytes) + " bytes, the workspace is locked at " +
-                     std::to_string(bytes_),
+                 say(who, " needs ", bytes, " bytes, the workspace is locked at ", bytes_),
                  "BUG-089"};
   if (!holder_.empty())
     return Error{ErrorCode::refused, who + " uses the workspace while " + holder_ + " holds it",

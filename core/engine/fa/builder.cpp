@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "core/say.hpp"
+
 namespace mla::fa {
 namespace {
 
@@ -20,7 +22,7 @@ DeviceBuffer<std::int32_t> upload(const char* name, std::vector<std::int32_t> li
   const auto source = std::make_shared<const std::vector<std::int32_t>>(std::move(list));
   DeviceBuffer<std::int32_t> target(heap, name, source->size());
   stream.copy_to_device<std::int32_t>(name, *source, target.view());
-  stream.launch(std::string("release the source of ") + name, [source](const DeviceAccess&) {});
+  stream.launch(say("release the source of ", name), [source](const DeviceAccess&) {});
   return target;
 }
 
@@ -75,9 +77,7 @@ ChunkContext upload_chunks(ChunkPlan plan, DeviceView<std::uint16_t> workspace, 
 
 Status check_size(const char* what, std::size_t have, std::size_t need) {
   if (have == need) return std::nullopt;
-  return Error{ErrorCode::refused,
-               std::string(what) + " has " + std::to_string(have) + " entries, the step needs " +
-                   std::to_string(need),
+  return Error{ErrorCode::refused, say(what, " has ", have, " entries, the step needs ", need),
                "BUG-047"};
 }
 
@@ -94,8 +94,8 @@ Status MetadataBuilder::check(const StepInput& in) {
   for (const std::int64_t q : in.qo_lens) rows += q;
   if (rows > in.num_actual_tokens.count())
     return Error{ErrorCode::refused,
-                 "a step of " + std::to_string(in.num_actual_tokens.count()) + " rows has " +
-                     std::to_string(rows) + " rows in its requests",
+                 say("a step of ", in.num_actual_tokens.count(), " rows has ", rows,
+                     " rows in its requests"),
                  ""};
   if (Status bad = check_size("query_start_loc", in.query_start_loc.size(), requests + 1))
     return bad;
@@ -177,8 +177,8 @@ Result<Metadata> MetadataBuilder::build(std::int64_t common_prefix_len, const St
                                         Stream& stream) const {
   if (common_prefix_len != 0)
     return Error{ErrorCode::unsupported,
-                 "a common prefix of " + std::to_string(common_prefix_len) +
-                     " tokens needs cascade attention, which this backend does not have",
+                 say("a common prefix of ", common_prefix_len,
+                     " tokens needs cascade attention, which this backend does not have"),
                  ""};
   if (Status bad = check(input)) return *bad;
   const HostSeqLens kv_lens = fetch_seq_lens(input, stream);

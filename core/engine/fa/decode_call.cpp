@@ -3,13 +3,14 @@
 #include <string>
 #include <utility>
 
+#include "core/say.hpp"
+
 namespace mla::fa {
 
 Result<bool> causal_of(const Layer& layer, const Metadata& md) {
   if (layer.index < md.causal.size()) return bool{md.causal[layer.index]};
   return Error{ErrorCode::refused,
-               "layer " + std::to_string(layer.index) + " has no causal flag among " +
-                   std::to_string(md.causal.size()),
+               say("layer ", layer.index, " has no causal flag among ", md.causal.size()),
                "BUG-109"};
 }
 

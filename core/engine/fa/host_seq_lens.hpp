@@ -2,7 +2,7 @@
 //
 // A step of decodes does not (P21), so nobody may take them for granted: there is no operator*, no
 // value(), no index. Both answers to "are they here?" have to be written down to look inside.
-// Source: vLLM #41942. Units: tokens. Fails: never.
+// Source: vLLM #41942. Units: tokens.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,7 @@
 #include "core/engine/fa/layer.hpp"
 
+#include "core/say.hpp"
+
 namespace mla::fa {
 namespace {
 
@@ -12,7 +14,7 @@ std::string text(std::int64_t n) {
 }
 
 Error refuse(DecodeKernel kernel, const std::string& why, std::string bug) {
-  return unsupported(std::string(name(kernel)) + " " + why, std::move(bug));
+  return unsupported(say(name(kernel), " ", why), std::move(bug));
 }
 
 }  // namespace
@@ -23,10 +25,9 @@ SupportedSizes supported_block_sizes() {
 
 Result<Layer> resolve_layer(const Case& c) {
   if (c.kind() != StepKind::fa)
-    return unsupported("a case of kind " + std::string(name(c.kind())) + " has no FA layer", "");
+    return unsupported(say("a case of kind ", name(c.kind()), " has no FA layer"), "");
   if (!c.dtype.both(Dtype::bf16))
-    return unsupported("FA steps are bf16 only, not " + std::string(name(c.dtype.q)) + "/" +
-                           std::string(name(c.dtype.kv)),
+    return unsupported(say("FA steps are bf16 only, not ", name(c.dtype.q), "/", name(c.dtype.kv)),
                        "");
   if (c.heads % c.fa().kv_heads != 0)
     return unsupported(

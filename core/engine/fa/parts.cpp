@@ -5,6 +5,8 @@
 #include <numeric>
 #include <string>
 
+#include "core/say.hpp"
+
 namespace mla::fa {
 namespace {
 
@@ -25,8 +27,7 @@ void append_sums(std::vector<std::int32_t>& out, Lengths lengths) {
 }
 
 std::string keys_and_rows(std::int64_t request, std::int64_t kv_len, std::int64_t qo_len) {
-  return "request " + std::to_string(request) + " has " + std::to_string(kv_len) + " keys for " +
-         std::to_string(qo_len) + " query rows";
+  return say("request ", request, " has ", kv_len, " keys for ", qo_len, " query rows");
 }
 
 // A continued prompt behind the first prefill would be attended without its cached context, which
@@ -97,10 +98,10 @@ Result<ChunkPlan> plan_chunks(std::span<const std::int64_t> context_lens,
   const std::int64_t size = extends == 0 ? 0 : workspace_tokens / extends;
   if (extends > 0 && size == 0)
     return Error{ErrorCode::unsupported,
-                 "a workspace of " + std::to_string(workspace_tokens) +
+                 say("a workspace of ", workspace_tokens,
                      " tokens has none for each "
-                     "of " +
-                     std::to_string(extends) + " extends",
+                     "of ",
+                     extends, " extends"),
                  ""};
   ChunkPlan plan;
   plan.num_chunks = extends == 0 ? 0 : ceil_div(longest(context_lens), size);
@@ -135,8 +136,7 @@ Result<WindowPlan> plan_window(std::span<const std::int64_t> qo_lens,
   const std::int64_t total = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
   if (total > std::numeric_limits<std::int32_t>::max())
     return Error{ErrorCode::unsupported,
-                 "windows of " + std::to_string(total) + " tokens in all do not fit int32 sums",
-                 ""};
+                 say("windows of ", total, " tokens in all do not fit int32 sums"), ""};
   append_sums(plan.cu_seqlens, lengths);
   plan.max_seqlens = longest(lengths);
   plan.total_tokens = plan.cu_seqlens.back();

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/engine/classify.hpp"
+#include "core/say.hpp"
 
 namespace mla::fa {
 namespace {
@@ -19,17 +20,14 @@ DeviceView<T> stage(const char* name, std::vector<T> list, DeviceView<T> buffer,
   const auto source = std::make_shared<const std::vector<T>>(std::move(list));
   const DeviceView<T> target = buffer.subview(0, source->size());
   stream.copy_to_device<T>(name, *source, target);
-  stream.launch(std::string("release the source of ") + name,
-                [source](const device::DeviceAccess&) {});
+  stream.launch(say("release the source of ", name), [source](const device::DeviceAccess&) {});
   return target;
 }
 
 Status check_capacity(const char* what, std::int64_t need, std::size_t have) {
   if (need <= static_cast<std::int64_t>(have)) return std::nullopt;
   return Error{ErrorCode::overrun,
-               "the runner's " + std::string(what) + " has " + std::to_string(have) +
-                   " entries, the step needs " + std::to_string(need),
-               ""};
+               say("the runner's ", what, " has ", have, " entries, the step needs ", need), ""};
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 // The platform (architecture, kernels) is looked at once and kept; the model (dtypes, heads,
 // dimensions) is asked about each time, because two groups of layers may differ in it (BUG-096).
 // Every missing piece names itself: a fallback is reported, never silent. Source: vLLM #42509,
-// #51040, #44544; spec vllm_metadata.md 2.1, 2.3. Fails: never.
+// #51040, #44544; spec vllm_metadata.md 2.1, 2.3.
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <string>
 
+#include "core/say.hpp"
+
 namespace mla::prefill {
 namespace {
 
@@ -22,10 +24,10 @@ std::int64_t count(const ContextQuery& query) {
 }
 
 Error too_small(const ContextQuery& query, std::int64_t wanted) {
-  return {ErrorCode::unsupported,
-          "a workspace of " + std::to_string(query.workspace_tokens) +
-              " context tokens holds no piece of " + std::to_string(wanted),
-          ""};
+  return {
+      ErrorCode::unsupported,
+      say("a workspace of ", query.workspace_tokens, " context tokens holds no piece of ", wanted),
+      ""};
 }
 
 // Tokens of one rank when `tokens` of a context are dealt out in runs of `interleave`, padded to

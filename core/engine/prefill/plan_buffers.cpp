@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/engine/prefill/prefill_shape.hpp"
+#include "core/say.hpp"
 
 namespace mla::prefill {
 namespace {
@@ -75,14 +76,13 @@ Result<PlanFields> copy_plan(const HostPlan& plan, const PlanBuffers& buffers, W
       {"reduce_partial_map", plan.reduce_partial_map, buffers.reduce_partial_map}};
   for (const Copy& copy : copies)
     if (copy.from.size() > copy.to.size())
-      return Error{ErrorCode::overrun,
-                   std::string(copy.name) + " has " + std::to_string(copy.to.size()) +
-                       " elements, " + std::to_string(copy.from.size()) + " are needed",
-                   "BUG-079"};
+      return Error{
+          ErrorCode::overrun,
+          say(copy.name, " has ", copy.to.size(), " elements, ", copy.from.size(), " are needed"),
+          "BUG-079"};
   if (static_cast<std::size_t>(plan.tokens) > identity.size())
     return Error{ErrorCode::overrun,
-                 "kv_indices has " + std::to_string(identity.size()) + " elements, " +
-                     std::to_string(plan.tokens) + " are needed",
+                 say("kv_indices has ", identity.size(), " elements, ", plan.tokens, " are needed"),
                  "BUG-079"};
   for (const Copy& copy : copies)
     if (!copy.from.empty())

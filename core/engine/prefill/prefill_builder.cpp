@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
+#include "core/say.hpp"
+
 namespace mla::prefill {
 namespace {
 
 Status check_limit(const char* what, std::int64_t have, std::int64_t limit) {
   if (have <= limit) return std::nullopt;
   return Error{ErrorCode::overrun,
-               "the step has " + std::to_string(have) + " " + what + ", declared were at most " +
-                   std::to_string(limit),
-               "BUG-079"};
+               say("the step has ", have, " ", what, ", declared were at most ", limit), "BUG-079"};
 }
 
 Status check_limits(const PrefillMetadata& md, const Limits& limits) {
@@ -138,13 +138,11 @@ Result<PrefillMetadata> build_prefill(const Batch& batch, const PrefillShape& sh
   if (shape.path == Path::flash) return md;
   if (!config.fp8)
     return Error{ErrorCode::refused,
-                 "path " + std::string(name(shape.path)) + " on an engine without its buffers",
-                 "BUG-096"};
+                 say("path ", name(shape.path), " on an engine without its buffers"), "BUG-096"};
   if (shape.heads.kernel != config.kernel_heads)
     return Error{ErrorCode::refused,
-                 "the kernel gets " + std::to_string(shape.heads.kernel.count()) +
-                     " heads, plan and scratch are made for " +
-                     std::to_string(config.kernel_heads.count()),
+                 say("the kernel gets ", shape.heads.kernel.count(),
+                     " heads, plan and scratch are made for ", config.kernel_heads.count()),
                  "BUG-021"};
   const auto sizes = plan::query_ps_sizes(size_query_of(config));
   if (!sizes) return sizes.error();

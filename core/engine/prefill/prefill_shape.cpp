@@ -1,5 +1,7 @@
 #include "core/engine/prefill/prefill_shape.hpp"
 
+#include "core/say.hpp"
+
 namespace mla::prefill {
 namespace {
 
@@ -9,36 +11,33 @@ Error unsupported(std::string why) {
 
 Status check_case(const Case& c) {
   if (c.kind() != StepKind::prefill)
-    return unsupported("a case of kind " + std::string(mla::name(c.kind())) +
-                       " has no prefill shape");
+    return unsupported(say("a case of kind ", mla::name(c.kind()), " has no prefill shape"));
   if (c.dtype.q != Dtype::bf16)
-    return unsupported("dtype " + std::string(mla::name(c.dtype.q)) +
-                       " of Q: a prefill gets bf16 and casts by itself");
+    return unsupported(
+        say("dtype ", mla::name(c.dtype.q), " of Q: a prefill gets bf16 and casts by itself"));
   if (c.pad_requests > 0)
-    return unsupported(std::to_string(c.pad_requests) +
-                       " padding requests: graphs capture decodes, not prefills");
+    return unsupported(
+        say(c.pad_requests, " padding requests: graphs capture decodes, not prefills"));
   if (c.page_size != 1)
-    return unsupported("page size " + std::to_string(c.page_size) +
-                       ": a prefill reads the cache by blocks");
+    return unsupported(say("page size ", c.page_size, ": a prefill reads the cache by blocks"));
   const PlannerChoice p = c.planner;
   if (p != PlannerChoice::automatic && p != PlannerChoice::none && p != PlannerChoice::v12)
-    return unsupported("planner " + std::string(mla::name(p)) + " plans decodes only");
+    return unsupported(say("planner ", mla::name(p), " plans decodes only"));
   return std::nullopt;
 }
 
 Status check_requests(const Case& c, const Batch& batch) {
   for (std::size_t r = 0; r < batch.requests.size(); ++r) {
     const auto [q, n] = batch.requests[r];
-    if (q < 1)
-      return unsupported("request " + std::to_string(r) + " has no query row: none is scheduled");
+    if (q < 1) return unsupported(say("request ", r, " has no query row: none is scheduled"));
     if (n < q)
-      return Error{ErrorCode::refused,
-                   "request " + std::to_string(r) + " has " + std::to_string(n) + " keys for " +
-                       std::to_string(q) + " query rows, which bring a key each",
-                   "BUG-075"};
+      return Error{
+          ErrorCode::refused,
+          say("request ", r, " has ", n, " keys for ", q, " query rows, which bring a key each"),
+          "BUG-075"};
     if (n > q && c.prefill().workspace_tokens < c.block_size)
-      return unsupported("a workspace of " + std::to_string(c.prefill().workspace_tokens) +
-                         " tokens holds no block of " + std::to_string(c.block_size));
+      return unsupported(say("a workspace of ", c.prefill().workspace_tokens,
+                             " tokens holds no block of ", c.block_size));
   }
   return std::nullopt;
 }
@@ -51,8 +50,8 @@ std::vector<std::string> why_not_this_step(const Case& c, const Batch& batch) {
   for (std::size_t r = 0; r < batch.requests.size() && c.planner != PlannerChoice::v12; ++r) {
     const std::int64_t context = batch.requests[r].kv_len - batch.requests[r].qo_len;
     if (context == 0) continue;
-    why.push_back("the batch has chunked context: request " + std::to_string(r) + " has " +
-                  std::to_string(context) + " cached keys");
+    why.push_back(
+        say("the batch has chunked context: request ", r, " has ", context, " cached keys"));
     break;
   }
   return why;

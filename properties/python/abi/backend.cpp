@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "core/say.hpp"
+
 namespace mla::abi {
 namespace {
 
@@ -75,15 +77,13 @@ Result<BackendKind> chosen_backend() {
 }
 
 Failure not_executed(const char* call, BackendKind backend) {
-  return {MLA_UNSUPPORTED, std::string("backend ") + name_of(backend) + " does not execute " + call,
-          "", ""};
+  return {MLA_UNSUPPORTED, say("backend ", name_of(backend), " does not execute ", call), "", ""};
 }
 
 std::optional<Failure> failure_of_faults(const char* call, const std::vector<Fault>& faults) {
   if (faults.empty()) return std::nullopt;
-  Failure out{MLA_FAULT, std::string(call) + ": " + faults.front().what, "", ""};
-  if (faults.size() > 1)
-    out.message += " (and " + std::to_string(faults.size() - 1) + " more; see the report)";
+  Failure out{MLA_FAULT, say(call, ": ", faults.front().what), "", ""};
+  if (faults.size() > 1) out.message += say(" (and ", faults.size() - 1, " more; see the report)");
   for (const Fault& fault : faults) out.report += fault.what + "\n";
   return out;
 }

@@ -2,7 +2,7 @@
 //
 // Owns: `Failure`, what a call reports; the thread's last failure; at_border(), which turns
 // exceptions of the language (memory, a defect of ours) into a status, so that none crosses the
-// border. Private to properties/python/abi. Fails: never; a failure that cannot be kept for lack of
+// border. Private to properties/python/abi. A failure that cannot be kept for lack of
 // memory leaves its status.
 #pragma once
 
@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/result.hpp"
+#include "core/say.hpp"
 #include "properties/python/abi/mla_testbed.h"
 
 namespace mla::abi {
@@ -40,7 +41,7 @@ int at_border(Body&& body) noexcept {
   } catch (const std::bad_alloc&) {
     return keep({MLA_NO_MEMORY, "out of memory", "", ""});
   } catch (const std::exception& e) {
-    return keep({MLA_INTERNAL, std::string("a defect of mla-testbed: ") + e.what(), "", ""});
+    return keep({MLA_INTERNAL, say("a defect of mla-testbed: ", e.what()), "", ""});
   }
 }
 

@@ -1,6 +1,7 @@
 // The cache writers through the C interface.
 #include <string_view>
 
+#include "core/say.hpp"
 #include "cpu_backend/calls/cache_call.hpp"
 #include "properties/python/abi/backend.hpp"
 #include "properties/python/abi/execution.hpp"
@@ -58,7 +59,7 @@ MaybeFailure concat_and_cache(std::int64_t arch_number, const Writing& w) {
   const std::string_view cache_dtype = w.kv_cache_dtype != nullptr ? w.kv_cache_dtype : "NULL";
   const bool fp8 = cache_dtype == "fp8" || cache_dtype == "fp8_e4m3";
   if (!fp8 && cache_dtype != "auto")
-    return usage("kv_cache_dtype is '" + std::string(cache_dtype) + "'; expected auto or fp8");
+    return usage(say("kv_cache_dtype is '", cache_dtype, "'; expected auto or fp8"));
   if (auto bad = check_tensor(w.slot_mapping,
                               {.name = "slot_mapping", .dtypes = {MLA_DTYPE_I64}, .shape = {kAny}}))
     return bad;
@@ -66,7 +67,7 @@ MaybeFailure concat_and_cache(std::int64_t arch_number, const Writing& w) {
   if (auto bad = check_source("kv_c", w.kv_c, tokens)) return bad;
   if (auto bad = check_source("k_pe", w.k_pe, tokens)) return bad;
   if (w.k_pe->dtype != w.kv_c->dtype)
-    return bad_tensor("k_pe", "the dtype of kv_c, " + std::string(dtype_name(w.kv_c->dtype)),
+    return bad_tensor("k_pe", say("the dtype of kv_c, ", dtype_name(w.kv_c->dtype)),
                       std::string(dtype_name(w.k_pe->dtype)));
   if (auto bad = check_cache(w, fp8)) return bad;
   cpu::CacheWrite write;

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/say.hpp"
 #include "properties/cli/memory.hpp"
 #include "properties/cli/planned_step.hpp"
 #include "properties/generate/rc_cases.hpp"
@@ -40,8 +41,8 @@ MaybeFailure plan_case(const char* line, std::int64_t as_aiter, const char** out
   const auto c = case_of(line);
   if (!c) return failure_of(c.error());
   if (!c->later_steps.empty())
-    return usage("the case is a sequence of " + std::to_string(c->later_steps.size() + 1) +
-                 " steps; expected a single step");
+    return usage(say("the case is a sequence of ", c->later_steps.size() + 1,
+                     " steps; expected a single step"));
   if (const Status bad = cli::check_list_memory(*c)) return failure_of(*bad);
   const auto fidelity = as_aiter != 0 ? plan::Fidelity::as_aiter : plan::Fidelity::safe;
   const auto step = cli::plan_step_of(*c, fidelity);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 
+#include "core/say.hpp"
 #include "hip_backend/device/open_device.hpp"
 #include "properties/python/abi/backend.hpp"
 
@@ -34,11 +35,11 @@ std::optional<Failure> run_on(const std::string& label, Arch arch,
   }
   const hip::DeviceProperties& properties = slot.device->properties();
   if (properties.arch != name(arch))
-    return Failure{MLA_UNSUPPORTED,
-                   "device '" + label + "' is " +
-                       (properties.arch.empty() ? "none" : "a " + properties.arch) +
-                       "; the call is for " + std::string(name(arch)),
-                   "", ""};
+    return Failure{
+        MLA_UNSUPPORTED,
+        say("device '", label, "' is ", properties.arch.empty() ? "none" : "a " + properties.arch,
+            "; the call is for ", name(arch)),
+        "", ""};
   const Status bad = body(*slot.device);
   if (!bad) return std::nullopt;
   Failure failure = failure_of(*bad);
@@ -50,7 +51,7 @@ std::optional<Failure> run_on(const std::string& label, Arch arch,
 }
 
 std::string emulated(Arch arch) {
-  return "emulated:" + std::string(name(arch));
+  return say("emulated:", name(arch));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "core/say.hpp"
 #include "properties/python/abi/tensors.hpp"
 
 namespace mla::abi {
@@ -23,8 +24,7 @@ std::optional<Failure> read_scale(const char* name, const aiter_tensor_t* tensor
                                   float& to) {
   if (tensor == nullptr && !needed) return std::nullopt;
   if (auto bad = check_tensor(tensor, {.name = name, .dtypes = {MLA_DTYPE_FP32}})) return bad;
-  if (tensor->numel != 1)
-    return bad_tensor(name, "1 element", std::to_string(tensor->numel) + " elements");
+  if (tensor->numel != 1) return bad_tensor(name, "1 element", say(tensor->numel, " elements"));
   to = elements<const float>(*tensor)[0];
   return std::nullopt;
 }
@@ -34,8 +34,7 @@ std::optional<Failure> check_running_sum(const char* name, const aiter_tensor_t&
   std::int32_t before = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i] < before)
-      return usage(std::string(name) + "[" + std::to_string(i) + "] is " +
-                   std::to_string(values[i]) + "; expected at least " + std::to_string(before));
+      return usage(say(name, "[", i, "] is ", values[i], "; expected at least ", before));
     before = values[i];
   }
   return std::nullopt;

@@ -1,6 +1,7 @@
 // mla_gfx.h: devices and their memory.
 #include <cstring>
 
+#include "core/say.hpp"
 #include "properties/python/abi/border.hpp"
 #include "properties/python/abi/gfx_objects.hpp"
 
@@ -29,8 +30,8 @@ int mla_gfx_open(mla_arch arch, mla_gfx_device** device) {
     if (device == nullptr) return usage("parameter 'device' is NULL");
     *device = nullptr;
     if (arch != MLA_GFX942 && arch != MLA_GFX950) {
-      return usage("parameter 'arch' is " + std::to_string(static_cast<int>(arch)) +
-                   "; expected MLA_GFX942 (942) or MLA_GFX950 (950)");
+      return usage(mla::say("parameter 'arch' is ", static_cast<int>(arch),
+                            "; expected MLA_GFX942 (942) or MLA_GFX950 (950)"));
     }
     auto opened = std::make_unique<mla_gfx_device>();
     opened->arch = arch == MLA_GFX942 ? mla::gfx::Arch::gfx942 : mla::gfx::Arch::gfx950;

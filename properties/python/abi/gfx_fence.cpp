@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "core/say.hpp"
+
 namespace mla::abi {
 namespace {
 
@@ -27,8 +29,8 @@ Status FencedCopies::add(const mla_gfx_range& range, std::uint64_t fence, gfx::M
   constexpr std::uint64_t limit = std::uint64_t{1} << 40;
   if (fence > limit || range.size > limit) {
     return Error{ErrorCode::usage,
-                 "a fence of " + std::to_string(fence) + " bytes around " +
-                     std::to_string(range.size) + " bytes; expected at most 2^40 each",
+                 say("a fence of ", fence, " bytes around ", range.size,
+                     " bytes; expected at most 2^40 each"),
                  {}};
   }
   const std::uint64_t before = whole_pages(fence);
@@ -38,8 +40,7 @@ Status FencedCopies::add(const mla_gfx_range& range, std::uint64_t fence, gfx::M
   void* const reserved = mmap(nullptr, size, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) {
-    return Error{
-        ErrorCode::fault, "no " + std::to_string(size) + " bytes of addresses are left", {}};
+    return Error{ErrorCode::fault, say("no ", size, " bytes of addresses are left"), {}};
   }
   auto* const base = static_cast<std::byte*>(reserved);
   std::byte* const begin = base + before + in_page;

@@ -1,6 +1,7 @@
 // mla_gfx.h: running a kernel.
 #include <algorithm>
 
+#include "core/say.hpp"
 #include "properties/python/abi/border.hpp"
 #include "properties/python/abi/gfx_fence.hpp"
 #include "properties/python/abi/gfx_objects.hpp"
@@ -42,28 +43,24 @@ Status gather(const mla_gfx_device& device, const mla_gfx_launch& launch, Fenced
 Outcome refuse(const mla_gfx_launch& launch) {
   if (launch.kernel == nullptr) return usage("field 'kernel' is NULL");
   if (launch.kernarg == nullptr && launch.kernarg_size != 0) {
-    return usage("field 'kernarg' is NULL, and kernarg_size is " +
-                 std::to_string(launch.kernarg_size));
+    return usage(say("field 'kernarg' is NULL, and kernarg_size is ", launch.kernarg_size));
   }
   if (launch.ranges == nullptr && launch.range_count != 0) {
-    return usage("field 'ranges' is NULL, and range_count is " +
-                 std::to_string(launch.range_count));
+    return usage(say("field 'ranges' is NULL, and range_count is ", launch.range_count));
   }
   for (const mla_gfx_range& range : std::span(launch.ranges, launch.range_count)) {
     if (range.address == nullptr) {
-      return usage(std::string("the range '") + (range.name == nullptr ? "" : range.name) +
-                   "' has the address NULL");
+      return usage(
+          say("the range '", range.name == nullptr ? "" : range.name, "' has the address NULL"));
     }
   }
   if (launch.order > MLA_GFX_RANDOM) {
-    return usage("field 'order' is " + std::to_string(static_cast<int>(launch.order)) +
-                 "; expected 0 to 2");
+    return usage(say("field 'order' is ", static_cast<int>(launch.order), "; expected 0 to 2"));
   }
   constexpr uint32_t known =
       MLA_GFX_CHECK_ALL | MLA_GFX_CHECK_BANK_CONFLICTS | MLA_GFX_CHECK_DROPPED;
   if ((launch.checks & ~known) != 0) {
-    return usage("field 'checks' is " + std::to_string(launch.checks) +
-                 "; expected a sum of MLA_GFX_CHECK_*");
+    return usage(say("field 'checks' is ", launch.checks, "; expected a sum of MLA_GFX_CHECK_*"));
   }
   return std::nullopt;
 }
@@ -88,7 +85,7 @@ Outcome launch_on(const mla_gfx_device& device, const mla_gfx_module& module,
   if (auto refused = refuse(launch)) return refused;
   const gfx::Kernel* const kernel = module.object.kernel(launch.kernel);
   if (kernel == nullptr) {
-    return usage(std::string("the code object has no kernel '") + launch.kernel + "'");
+    return usage(say("the code object has no kernel '", launch.kernel, "'"));
   }
   gfx::Memory memory;
   FencedCopies copies;

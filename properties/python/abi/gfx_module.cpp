@@ -1,4 +1,5 @@
 // mla_gfx.h: code objects and what is in them.
+#include "core/say.hpp"
 #include "properties/python/abi/border.hpp"
 #include "properties/python/abi/gfx_objects.hpp"
 
@@ -18,7 +19,7 @@ Outcome with_kernel(const mla_gfx_module* module, const char* name, Then then) {
   if (module == nullptr || name == nullptr) return usage("parameter 'module' or 'name' is NULL");
   const mla::gfx::Kernel* const kernel = module->object.kernel(name);
   if (kernel == nullptr) {
-    return usage(std::string("the code object has no kernel '") + name + "'");
+    return usage(mla::say("the code object has no kernel '", name, "'"));
   }
   return then(*kernel);
 }
@@ -36,8 +37,8 @@ int mla_gfx_load(mla_gfx_device* device, const void* bytes, size_t size, mla_gfx
     auto object = mla::gfx::load_code_object({static_cast<const std::byte*>(bytes), size}, {});
     if (!object) return mla::abi::failure_of(object.error());
     if (object->arch() != device->arch) {
-      return usage(std::string("the code object is for ") + text_of(object->arch()) +
-                   ", the device is a " + text_of(device->arch));
+      return usage(mla::say("the code object is for ", text_of(object->arch()),
+                            ", the device is a ", text_of(device->arch)));
     }
     *module = std::make_unique<mla_gfx_module>(mla_gfx_module{std::move(*object)}).release();
     return std::nullopt;
@@ -80,9 +81,8 @@ int mla_gfx_argument_of(const mla_gfx_module* module, const char* name, size_t i
     return with_kernel(module, name, [&](const mla::gfx::Kernel& kernel) -> Outcome {
       if (out == nullptr) return usage("parameter 'out' is NULL");
       if (index >= kernel.arguments.size()) {
-        return usage("the kernel " + kernel.name + " has " +
-                     std::to_string(kernel.arguments.size()) + " arguments, number " +
-                     std::to_string(index) + " was asked for");
+        return usage(mla::say("the kernel ", kernel.name, " has ", kernel.arguments.size(),
+                              " arguments, number ", index, " was asked for"));
       }
       const mla::gfx::Argument& argument = kernel.arguments[index];
       *out = {.offset = argument.offset, .size = argument.size, .kind = argument.kind.c_str()};

@@ -1,4 +1,5 @@
 // mla_gfx.h: what a launch did.
+#include "core/say.hpp"
 #include "properties/python/abi/border.hpp"
 #include "properties/python/abi/gfx_objects.hpp"
 
@@ -42,8 +43,8 @@ int mla_gfx_event_of(const mla_gfx_report* report, size_t index, mla_gfx_event* 
   return at_border([&]() -> Outcome {
     if (report == nullptr || out == nullptr) return usage("parameter 'report' or 'out' is NULL");
     if (index >= report->lines.size()) {
-      return usage("the report has " + std::to_string(report->lines.size()) + " events, number " +
-                   std::to_string(index) + " was asked for");
+      return usage(mla::say("the report has ", report->lines.size(), " events, number ", index,
+                            " was asked for"));
     }
     const mla::gfx::Event& event = report->event(index);
     *out = {.is_fault = index < report->launch.faults.size() ? 1 : 0,

@@ -1,5 +1,6 @@
 // Judging a case through the C interface.
 #include "properties/judge/judge.hpp"
+#include "core/say.hpp"
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -91,7 +92,7 @@ MaybeFailure judge_case(const Asked& asked, const char** out) {
   auto backends = cli::make_backends(asked.backend, device);
   if (!backends) return failure_of(backends.error());
   if (backends->size() != 1)
-    return usage("backend is '" + std::string(asked.backend) + "'; expected one backend");
+    return usage(say("backend is '", asked.backend, "'; expected one backend"));
   const cli::NamedBackend& named = backends->front();
   const auto selected = cli::select_properties(words_of(asked.properties));
   if (const auto* none = std::get_if<cli::Unselected>(&selected)) return usage(none->message);

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "core/say.hpp"
 #include "properties/python/abi/tensors.hpp"
 
 namespace mla::abi {
@@ -9,8 +10,7 @@ namespace mla::abi {
 std::optional<Failure> check_fields(std::initializer_list<Field> fields) {
   for (const Field& f : fields)
     if (f.value < f.lowest || f.value > f.highest)
-      return usage(std::string(f.name) + " is " + std::to_string(f.value) + "; expected " +
-                   std::to_string(f.lowest) + " to " + std::to_string(f.highest));
+      return usage(say(f.name, " is ", f.value, "; expected ", f.lowest, " to ", f.highest));
   return std::nullopt;
 }
 
@@ -23,8 +23,8 @@ std::optional<Failure> check_flags(std::initializer_list<Flag> flags) {
 Result<Arch> arch_of(std::int64_t number) {
   if (number == MLA_GFX942) return Arch::gfx942;
   if (number == MLA_GFX950) return Arch::gfx950;
-  return Error{ErrorCode::usage,
-               "arch is " + std::to_string(number) + "; expected 942 (gfx942) or 950 (gfx950)", ""};
+  return Error{ErrorCode::usage, say("arch is ", number, "; expected 942 (gfx942) or 950 (gfx950)"),
+               ""};
 }
 
 Result<Dtype> dtype_of(const char* name, std::int64_t number) {
@@ -33,9 +33,9 @@ Result<Dtype> dtype_of(const char* name, std::int64_t number) {
   const bool named = number >= MLA_DTYPE_FP8 && number <= MLA_DTYPE_U64;
   return Error{
       ErrorCode::unsupported,
-      std::string(name) + " is " +
-          (named ? std::string(dtype_name(static_cast<int>(number))) : std::to_string(number)) +
-          "; expected bf16 (3) or fp8 (0)",
+      say(name, " is ",
+          named ? std::string(dtype_name(static_cast<int>(number))) : std::to_string(number),
+          "; expected bf16 (3) or fp8 (0)"),
       ""};
 }
 

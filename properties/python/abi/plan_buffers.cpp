@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/say.hpp"
 #include "properties/python/abi/tensors.hpp"
 
 namespace mla::abi {
@@ -15,12 +16,11 @@ std::optional<Failure> write(const plan::PlanBuffer& from, const aiter_tensor_t&
   for (std::int64_t i = 0; i < used; ++i)
     if (from.written(i)) out[static_cast<std::size_t>(i)] = data[static_cast<std::size_t>(i)];
   if (from.overruns().empty()) return std::nullopt;
-  return Failure{MLA_OVERRUN,
-                 std::string(from.name()) + ": the planner writes element " +
-                     std::to_string(from.overruns().rbegin()->first) + " of " +
-                     std::to_string(from.size()) + " (" + std::to_string(from.overruns().size()) +
-                     " writes past the end were left out)",
-                 "BUG-015", ""};
+  return Failure{
+      MLA_OVERRUN,
+      say(from.name(), ": the planner writes element ", from.overruns().rbegin()->first, " of ",
+          from.size(), " (", from.overruns().size(), " writes past the end were left out)"),
+      "BUG-015", ""};
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The planners of the C interface.
 #include "core/plan/planner.hpp"
+#include "core/say.hpp"
 
 #include "core/plan/ps_prefill.hpp"
 #include "properties/python/abi/execution.hpp"
@@ -42,8 +43,8 @@ MaybeFailure check_options(const mla_prefill_plan_options& o) {
 MaybeFailure check_rows(std::span<const std::int32_t> qo_indptr) {
   for (std::size_t r = 0; r + 1 < qo_indptr.size(); ++r)
     if (const std::int64_t rows = std::int64_t{qo_indptr[r + 1]} - qo_indptr[r]; rows > kMaxRows)
-      return usage("request " + std::to_string(r) + " has " + std::to_string(rows) +
-                   " rows in seqlens_qo_indptr; expected at most 2^20");
+      return usage(
+          say("request ", r, " has ", rows, " rows in seqlens_qo_indptr; expected at most 2^20"));
   return std::nullopt;
 }
 

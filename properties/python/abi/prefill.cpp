@@ -1,4 +1,5 @@
 // Prefill with a plan through the C interface.
+#include "core/say.hpp"
 #include "properties/python/abi/backend.hpp"
 #include "properties/python/abi/execution.hpp"
 #include "properties/python/abi/options.hpp"
@@ -24,8 +25,8 @@ MaybeFailure check_operands(const Tensors& t) {
     return bad;
   if (t.k->shape[1] != heads)
     return Failure{MLA_UNSUPPORTED,
-                   "k has " + std::to_string(t.k->shape[1]) + " heads and q has " +
-                       std::to_string(heads) + "; every query head has keys of its own here",
+                   say("k has ", t.k->shape[1], " heads and q has ", heads,
+                       "; every query head has keys of its own here"),
                    "", ""};
   return check_tensor(
       t.v, {.name = "v", .dtypes = {MLA_DTYPE_FP8}, .shape = {t.k->shape[0], heads, kVDim}});
@@ -45,7 +46,7 @@ MaybeFailure check_lists(const Tensors& t) {
     if (auto bad = check_tensor(tensor, wanted)) return bad;
   const std::int64_t entries = t.qo_indptr->shape[0];
   if (entries < 1 || t.kv_indptr->shape[0] != entries)
-    return bad_tensor("kv_indptr", std::to_string(entries) + " entries as qo_indptr",
+    return bad_tensor("kv_indptr", say(entries, " entries as qo_indptr"),
                       std::to_string(t.kv_indptr->shape[0]));
   if (t.work_indptr->shape[0] < 1) return bad_tensor("work_indptr", "at least 1 entry", "0");
   return std::nullopt;
@@ -72,8 +73,7 @@ MaybeFailure check_lengths(const Tensors& t) {
   if (auto bad = check_running_sum("kv_indptr", *t.kv_indptr)) return bad;
   const std::int64_t rows = elements<const std::int32_t>(*t.qo_indptr).back();
   if (rows > t.q->shape[0])
-    return bad_tensor("q", "the " + std::to_string(rows) + " rows of qo_indptr",
-                      std::to_string(t.q->shape[0]));
+    return bad_tensor("q", say("the ", rows, " rows of qo_indptr"), std::to_string(t.q->shape[0]));
   return std::nullopt;
 }
 

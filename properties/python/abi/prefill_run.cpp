@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/plan/plan.hpp"
+#include "core/say.hpp"
 #include "cpu_backend/decode/executor.hpp"
 #include "cpu_backend/prefill/ps_works.hpp"
 #include "hip_backend/aiter/prefill.hpp"
@@ -76,10 +77,10 @@ void copy_rows(const PrefillStep& step, const Tasks& tasks, const hip::PrefillOu
 
 MaybeFailure on_device(BackendKind backend, const PrefillStep& step, const Tasks& tasks) {
   if (backend == BackendKind::hip && step.v_scale != 1)
-    return Failure{MLA_UNSUPPORTED,
-                   "v_scale is " + std::to_string(step.v_scale) +
-                       "; the prefill kernel of backend hip takes 1 only",
-                   "", ""};
+    return Failure{
+        MLA_UNSUPPORTED,
+        say("v_scale is ", step.v_scale, "; the prefill kernel of backend hip takes 1 only"), "",
+        ""};
   const plan::Plan plan = plan_of(step);
   hip::PrefillInput input;
   input.q = bytes_of(step.launch.q);
@@ -118,9 +119,7 @@ void expect(const PrefillStep& step, const Tasks& tasks, Expectation& expected) 
     for (std::int64_t row = task.q_begin; row < task.q_end; ++row) {
       const bool direct = task.partial_row < 0;
       const std::int64_t to = direct ? row : task.partial_row + row - task.q_begin;
-      const std::string where = " row " + std::to_string(to) + " head " +
-                                std::to_string(task.head) + " (work " + std::to_string(task.work) +
-                                ")";
+      const std::string where = say(" row ", to, " head ", task.head, " (work ", task.work, ")");
       if (direct) {
         expected.row("output" + where, o.out.at(row, task.head), kVDim, 2);
         continue;
@@ -149,10 +148,8 @@ std::vector<Fault> uncovered(const PrefillStep& step, const Tasks& tasks) {
       if (row < 0 || row >= o.rows || (step.launch.causal && keys - rows + i < 0)) continue;
       for (std::int64_t head = 0; head < o.heads; ++head)
         if (!covered[static_cast<std::size_t>(row * o.heads + head)])
-          faults.push_back({"row " + std::to_string(row) + " head " + std::to_string(head) +
-                                " of request " + std::to_string(r) + ", which has " +
-                                std::to_string(keys) +
-                                " keys, is covered by no work: nobody writes its output",
+          faults.push_back({say("row ", row, " head ", head, " of request ", r, ", which has ",
+                                keys, " keys, is covered by no work: nobody writes its output"),
                             -1, -1});
     }
   }

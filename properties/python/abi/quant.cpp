@@ -1,4 +1,5 @@
 // Casts to fp8 through the C interface.
+#include "core/say.hpp"
 #include "cpu_backend/calls/quant_call.hpp"
 #include "properties/python/abi/execution.hpp"
 #include "properties/python/abi/options.hpp"
@@ -26,15 +27,14 @@ MaybeFailure check(const Cast& c, std::int64_t& rows, std::int64_t& columns) {
   if (c.input->ndim < 1) return bad_tensor("input", "1 dimension or more", "0");
   if (auto bad = check_tensor(c.output, {.name = "output", .dtypes = {MLA_DTYPE_FP8}})) return bad;
   if (c.output->numel != c.input->numel)
-    return bad_tensor("output", std::to_string(c.input->numel) + " elements as input",
-                      std::to_string(c.output->numel) + " of shape " + shape_of(*c.output));
+    return bad_tensor("output", say(c.input->numel, " elements as input"),
+                      say(c.output->numel, " of shape ", shape_of(*c.output)));
   if (auto bad = check_tensor(c.scales, {.name = "scales", .dtypes = {MLA_DTYPE_FP32}})) return bad;
   columns = c.input->shape[c.input->ndim - 1];
   rows = columns > 0 ? static_cast<std::int64_t>(c.input->numel) / columns : 0;
   const auto wanted = static_cast<std::size_t>(c.kind == MLA_SCALE_OF_ROW ? rows : 1);
   if (c.scales->numel < wanted || (c.kind != MLA_SCALE_OF_ROW && c.scales->numel != 1))
-    return bad_tensor("scales", std::to_string(wanted) + " elements",
-                      std::to_string(c.scales->numel));
+    return bad_tensor("scales", say(wanted, " elements"), std::to_string(c.scales->numel));
   return std::nullopt;
 }
 

@@ -1,4 +1,5 @@
 // The reduce through the C interface.
+#include "core/say.hpp"
 #include "cpu_backend/calls/reduce_call.hpp"
 
 #include <algorithm>
@@ -44,15 +45,13 @@ MaybeFailure check_partials(const Tensors& t) {
     return bad;
   const aiter_tensor_t& out = *t.partial_output;
   if (out.ndim < 3 || out.shape[out.ndim - 2] != heads || out.shape[out.ndim - 1] != dim)
-    return bad_tensor(
-        "partial_output",
-        "shape (.., " + std::to_string(heads) + ", " + std::to_string(dim) + ") as final_output",
-        "shape " + shape_text({out.shape, static_cast<std::size_t>(out.ndim)}));
+    return bad_tensor("partial_output", say("shape (.., ", heads, ", ", dim, ") as final_output"),
+                      "shape " + shape_text({out.shape, static_cast<std::size_t>(out.ndim)}));
   if (auto bad = check_tensor(t.partial_lse, {.name = "partial_lse", .dtypes = {MLA_DTYPE_FP32}}))
     return bad;
   if (dim < 1 || t.partial_lse->numel * static_cast<std::size_t>(dim) != out.numel)
     return bad_tensor("partial_lse", "one element for each row and head of partial_output",
-                      std::to_string(t.partial_lse->numel) + " elements");
+                      say(t.partial_lse->numel, " elements"));
   return std::nullopt;
 }
 
@@ -101,10 +100,8 @@ std::vector<Fault> unwritten_pieces(const cpu::ReduceCall& call, const cpu::Merg
         const std::int64_t pair = partial * call.heads + head;
         const bool lse = is_poison(call.partial_lse + pair, 1);
         if (!lse && !is_poison(call.partial_out + pair * call.dim, call.dim)) continue;
-        faults.push_back({std::string(lse ? "partial_lse" : "partial_output") + " row " +
-                              std::to_string(partial) + " head " + std::to_string(head) +
-                              ", a piece of output row " + std::to_string(row.row) +
-                              ", was written by nobody",
+        faults.push_back({say(lse ? "partial_lse" : "partial_output", " row ", partial, " head ",
+                              head, ", a piece of output row ", row.row, ", was written by nobody"),
                           -1, -1});
       }
     }
@@ -115,7 +112,7 @@ std::vector<Fault> unwritten_pieces(const cpu::ReduceCall& call, const cpu::Merg
 void expect_rows(const cpu::ReduceCall& call, const cpu::MergeList& list, Expectation& expected) {
   for (const cpu::MergeRow& row : list.rows) {
     for (std::int64_t head = 0; head < call.heads; ++head) {
-      const std::string where = " row " + std::to_string(row.row) + " head " + std::to_string(head);
+      const std::string where = say(" row ", row.row, " head ", head);
       expected.row("final_output" + where,
                    call.out + row.row * call.row_stride + head * call.head_stride, call.dim, 2);
       if (call.lse != nullptr)

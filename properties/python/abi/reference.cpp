@@ -1,5 +1,6 @@
 // The dense reference through the C interface.
 #include "cpu_backend/decode/reference.hpp"
+#include "core/say.hpp"
 
 #include <algorithm>
 #include <string>
@@ -21,7 +22,7 @@ struct Logical {
 };
 
 Error about(std::size_t request, const std::string& what) {
-  return {ErrorCode::usage, "request " + std::to_string(request) + " " + what, ""};
+  return {ErrorCode::usage, say("request ", request, " ", what), ""};
 }
 
 Result<RequestSpec> request_of(const cpu::Stage1Call& call, std::size_t r) {
@@ -30,16 +31,14 @@ Result<RequestSpec> request_of(const cpu::Stage1Call& call, std::size_t r) {
   const std::int64_t pages = call.kv_indptr[r + 1] - first;
   const std::int64_t last = call.last_page_len[r];
   if (pages < 0 || first < 0 || first + pages > std::ssize(call.kv_indices))
-    return about(r, "has the pages [" + std::to_string(first) + ", " +
-                        std::to_string(first + pages) + ") of kv_page_indices, which has " +
-                        std::to_string(call.kv_indices.size()) + " entries");
+    return about(r, say("has the pages [", first, ", ", first + pages,
+                        ") of kv_page_indices, which has ", call.kv_indices.size(), " entries"));
   if (pages > 0 && (last < 1 || last > call.page_size))
-    return about(r, "has " + std::to_string(last) + " tokens in its last page; expected 1 to " +
-                        std::to_string(call.page_size));
+    return about(r, say("has ", last, " tokens in its last page; expected 1 to ", call.page_size));
   const std::int64_t keys = pages > 0 ? keys_in_pages(pages, call.page_size, last) : 0;
   if (keys > 0 && keys < rows)
-    return about(r, "has " + std::to_string(keys) + " keys for " + std::to_string(rows) +
-                        " query rows; expected none or at least as many");
+    return about(
+        r, say("has ", keys, " keys for ", rows, " query rows; expected none or at least as many"));
   return RequestSpec{rows, keys};
 }
 
@@ -49,8 +48,7 @@ Status append_keys(const cpu::Stage1Call& call, std::size_t r, std::int64_t keys
     const auto entry = static_cast<std::size_t>(call.kv_indptr[r] + k / call.page_size);
     const std::int64_t slot = call.kv_indices[entry] * call.page_size + k % call.page_size;
     if (slot < 0 || slot >= call.cache.slots)
-      return about(r, "has page " + std::to_string(call.kv_indices[entry]) + ", which is not in " +
-                          "the cache");
+      return about(r, say("has page ", call.kv_indices[entry], ", which is not in ", "the cache"));
     const std::byte* row = call.cache.row(slot);
     bytes.insert(bytes.end(), row, row + call.cache.row_bytes);
   }
@@ -102,7 +100,7 @@ MaybeFailure reference(std::int64_t arch_number, std::int64_t page_size, std::in
   call.softmax_scale = static_cast<float>(softmax_scale);
   if (auto bad = set_scales(call, *tensors)) return bad;
   if (call.q_rows != call.qo_indptr.back())
-    return bad_tensor("q", std::to_string(call.qo_indptr.back()) + " rows as qo_indptr",
+    return bad_tensor("q", say(call.qo_indptr.back(), " rows as qo_indptr"),
                       std::to_string(call.q_rows));
   const auto step = logical(call);
   if (!step) return failure_of(step.error());

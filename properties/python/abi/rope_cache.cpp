@@ -1,4 +1,5 @@
 // Rotary embedding with the cache write, through the C interface.
+#include "core/say.hpp"
 #include "cpu_backend/calls/rope_cache_call.hpp"
 
 #include "properties/python/abi/backend.hpp"
@@ -33,7 +34,7 @@ MaybeFailure head_rows(const char* name, const aiter_tensor_t* tensor, std::int6
                       "shape " + shape_text(shape));
   const int last = t.ndim - 1;
   if (t.shape[0] < tokens)
-    return bad_tensor(name, "the " + std::to_string(tokens) + " tokens of slot_mapping",
+    return bad_tensor(name, say("the ", tokens, " tokens of slot_mapping"),
                       "shape " + shape_text(shape));
   if (t.numel > 0 && t.shape[last] > 1 && t.strides[last] != 1)
     return bad_tensor(name, "a dense last dimension",
@@ -48,7 +49,7 @@ MaybeFailure head_rows(const char* name, const aiter_tensor_t* tensor, std::int6
 
 MaybeFailure same(const char* name, const char* what, std::int64_t wanted, std::int64_t found) {
   if (wanted == found) return std::nullopt;
-  return bad_tensor(name, std::to_string(wanted) + " " + what, std::to_string(found));
+  return bad_tensor(name, say(wanted, " ", what), std::to_string(found));
 }
 
 MaybeFailure sources(const Tensors& t, cpu::RopeCacheWrite& w) {
@@ -72,7 +73,7 @@ MaybeFailure sources(const Tensors& t, cpu::RopeCacheWrite& w) {
                                                                   {"sin_cache", t.sin_cache}};
   for (const auto& [name, tensor] : others)
     if (tensor != nullptr && tensor->dtype != t.q_nope->dtype)
-      return bad_tensor(name, "the dtype of q_nope, " + std::string(dtype_name(t.q_nope->dtype)),
+      return bad_tensor(name, say("the dtype of q_nope, ", dtype_name(t.q_nope->dtype)),
                         std::string(dtype_name(tensor->dtype)));
   w.type = source_type(t.q_nope->dtype);
   return std::nullopt;
@@ -89,7 +90,7 @@ MaybeFailure table_part(const char* name, const aiter_tensor_t* tensor, std::int
                     t.numel == static_cast<std::size_t>(t.shape[0] * half) &&
                     (t.numel == 0 || half < 2 || t.strides[last] == 1);
   if (!fits)
-    return bad_tensor(name, "shape (any, " + std::to_string(half) + ") with dense rows",
+    return bad_tensor(name, say("shape (any, ", half, ") with dense rows"),
                       "shape " + shape_text({t.shape, static_cast<std::size_t>(t.ndim)}) +
                           ", strides " + shape_text({t.strides, static_cast<std::size_t>(t.ndim)}));
   data = static_cast<const std::byte*>(t.ptr);
@@ -153,9 +154,8 @@ MaybeFailure plain_cache(const aiter_tensor_t& c, cpu::RopeCacheWrite& w) {
   const std::int64_t heads = of_heads ? c.shape[2] : 1;
   if ((c.ndim != 3 && c.ndim != 4) || c.shape[last] != width || heads != w.kv_heads)
     return bad_tensor("kv_cache",
-                      "shape (any, any, " + std::to_string(w.kv_heads) + ", " +
-                          std::to_string(width) + ")" +
-                          (w.kv_heads == 1 ? ", or without the third extent" : ""),
+                      say("shape (any, any, ", w.kv_heads, ", ", width, ")",
+                          w.kv_heads == 1 ? ", or without the third extent" : ""),
                       "shape " + shape_text({c.shape, static_cast<std::size_t>(c.ndim)}));
   const std::int64_t head_stride = of_heads ? c.strides[2] : 0;
   const std::int64_t entry = (heads - 1) * head_stride + width;
@@ -184,7 +184,7 @@ MaybeFailure segmented_cache(const aiter_tensor_t& c, cpu::RopeCacheWrite& w) {
     return bad_tensor("kv_c", "1 head in the segmented layout", std::to_string(w.kv_heads));
   if (c.ndim < 2 || c.numel != static_cast<std::size_t>(c.shape[0] * page) ||
       (c.shape[0] > 1 && c.strides[0] < page))
-    return bad_tensor("kv_cache", "shape (any, " + std::to_string(page) + "), pages of 64 tokens",
+    return bad_tensor("kv_cache", say("shape (any, ", page, "), pages of 64 tokens"),
                       "shape " + shape_text({c.shape, static_cast<std::size_t>(c.ndim)}));
   w.cache = {.data = static_cast<std::byte*>(c.ptr),
              .blocks = c.shape[0],
@@ -218,10 +218,9 @@ MaybeFailure lists(const Tensors& t, cpu::RopeCacheWrite& w) {
                               {.name = "positions", .dtypes = {MLA_DTYPE_I64}, .shape = {kAny}}))
     return bad;
   if (t.positions->shape[0] < t.slot_mapping->shape[0])
-    return bad_tensor(
-        "positions",
-        "at least the " + std::to_string(t.slot_mapping->shape[0]) + " entries of slot_mapping",
-        std::to_string(t.positions->shape[0]));
+    return bad_tensor("positions",
+                      say("at least the ", t.slot_mapping->shape[0], " entries of slot_mapping"),
+                      std::to_string(t.positions->shape[0]));
   w.slots = elements<const std::int64_t>(*t.slot_mapping);
   w.positions = elements<const std::int64_t>(*t.positions);
   return std::nullopt;

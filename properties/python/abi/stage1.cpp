@@ -1,4 +1,5 @@
 // Stage 1 of a decode through the C interface.
+#include "core/say.hpp"
 #include "cpu_backend/calls/stage1_call.hpp"
 
 #include <utility>
@@ -64,8 +65,7 @@ MaybeFailure check_outputs(const Tensors& t) {
   if (auto bad = check_tensor(t.split_lse, {.name = "split_lse", .dtypes = {MLA_DTYPE_FP32}}))
     return bad;
   if (t.split_lse->numel * kValueDim != t.split_data->numel)
-    return bad_tensor("split_lse",
-                      std::to_string(t.split_data->numel / kValueDim) + " elements as split_data",
+    return bad_tensor("split_lse", say(t.split_data->numel / kValueDim, " elements as split_data"),
                       std::to_string(t.split_lse->numel));
   if (auto bad = check_tensor(
           t.output,
@@ -83,9 +83,8 @@ MaybeFailure check_splits(const Tensors& t) {
   for (std::size_t r = 0; r < indptr.size(); ++r)
     if (indptr[r] != static_cast<std::int64_t>(r) * splits)
       return Failure{MLA_UNSUPPORTED,
-                     "num_kv_splits_indptr[" + std::to_string(r) + "] is " +
-                         std::to_string(indptr[r]) + "; every request has the " +
-                         std::to_string(splits) + " splits of split_data here",
+                     say("num_kv_splits_indptr[", r, "] is ", indptr[r], "; every request has the ",
+                         splits, " splits of split_data here"),
                      "", ""};
   return std::nullopt;
 }

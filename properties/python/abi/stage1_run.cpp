@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/say.hpp"
 #include "core/shape/split_count.hpp"
 #include "core/units.hpp"
 #include "hip_backend/calls/decode_call.hpp"
@@ -64,8 +65,8 @@ hip::DecodeCall device_call(const cpu::Stage1Call& call, const cpu::TaskList& li
 
 std::string row_text(const char* tensor, std::int64_t row, std::int64_t head,
                      const cpu::Task& task) {
-  return std::string(tensor) + " row " + std::to_string(row) + " head " + std::to_string(head) +
-         (task.work >= 0 ? " (work " + std::to_string(task.work) + ")" : "");
+  return say(tensor, " row ", row, " head ", head,
+             task.work >= 0 ? say(" (work ", task.work, ")") : "");
 }
 
 void expect(const cpu::Stage1Call& call, const cpu::Task& task, std::int64_t row,
@@ -107,9 +108,8 @@ std::vector<Fault> uncovered(const cpu::Stage1Call& call, const cpu::TaskList& l
     const auto request = static_cast<std::size_t>(request_of(call, row));
     const std::int64_t pages = std::int64_t{call.kv_indptr[request + 1]} - call.kv_indptr[request];
     if (pages <= 0) continue;
-    faults.push_back({"row " + std::to_string(row) + " of request " + std::to_string(request) +
-                          ", which has " + std::to_string(pages) +
-                          " pages, is covered by no work: nobody writes its output",
+    faults.push_back({say("row ", row, " of request ", request, ", which has ", pages,
+                          " pages, is covered by no work: nobody writes its output"),
                       -1, -1});
   }
   return faults;

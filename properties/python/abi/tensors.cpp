@@ -5,6 +5,8 @@
 #include <atomic>
 #include <limits>
 
+#include "core/say.hpp"
+
 namespace mla::abi {
 namespace {
 
@@ -46,9 +48,8 @@ std::span<const std::int64_t> shape_of(const aiter_tensor_t& t) {
 // The descriptor's own fields against each other.
 std::optional<Failure> check_descriptor(const aiter_tensor_t& t, const char* name) {
   if (t.ndim < 0 || t.ndim > MLA_TENSOR_MAX_DIMS)
-    return bad_tensor(name, "0 to 8 dimensions", "ndim " + std::to_string(t.ndim));
-  if (!known(t.dtype))
-    return bad_tensor(name, "a dtype from 0 to 13", "dtype " + std::to_string(t.dtype));
+    return bad_tensor(name, "0 to 8 dimensions", say("ndim ", t.ndim));
+  if (!known(t.dtype)) return bad_tensor(name, "a dtype from 0 to 13", say("dtype ", t.dtype));
   std::int64_t product = 1;
   for (const std::int64_t n : shape_of(t)) {
     if (n < 0) return bad_tensor(name, "extents of 0 or more", "shape " + shape_text(shape_of(t)));
@@ -57,20 +58,18 @@ std::optional<Failure> check_descriptor(const aiter_tensor_t& t, const char* nam
     product *= n;
   }
   if (t.numel != static_cast<std::size_t>(product))
-    return bad_tensor(name,
-                      std::to_string(product) + " elements of shape " + shape_text(shape_of(t)),
-                      "numel " + std::to_string(t.numel));
+    return bad_tensor(name, say(product, " elements of shape ", shape_text(shape_of(t))),
+                      say("numel ", t.numel));
   if (t.numel == 0) return std::nullopt;
   if (t.ptr == nullptr)
-    return bad_tensor(name, "an address", "NULL for " + std::to_string(t.numel) + " elements");
+    return bad_tensor(name, "an address", say("NULL for ", t.numel, " elements"));
   if (reinterpret_cast<std::uintptr_t>(t.ptr) % dtype_bytes(t.dtype) != 0)
-    return bad_tensor(name,
-                      "an address aligned to " + std::to_string(dtype_bytes(t.dtype)) + " bytes",
+    return bad_tensor(name, say("an address aligned to ", dtype_bytes(t.dtype), " bytes"),
                       std::to_string(reinterpret_cast<std::uintptr_t>(t.ptr)));
   for (int d = 0; d < t.ndim; ++d)
     if (t.strides[d] < 0 || (t.shape[d] > 1 && t.strides[d] > kMaxElements / t.shape[d]))
       return bad_tensor(name, "strides from 0 to 2^46 elements",
-                        std::to_string(t.strides[d]) + " in dimension " + std::to_string(d));
+                        say(t.strides[d], " in dimension ", d));
   return std::nullopt;
 }
 
@@ -93,7 +92,7 @@ bool shape_fits(const aiter_tensor_t& t, const std::vector<std::int64_t>& wanted
 
 std::string dtypes_text(const DtypeList& dtypes) {
   std::string out;
-  for (const mla_dtype d : dtypes) out += (out.empty() ? "" : " or ") + std::string(dtype_name(d));
+  for (const mla_dtype d : dtypes) out += say(out.empty() ? "" : " or ", dtype_name(d));
   return out;
 }
 
@@ -115,8 +114,7 @@ std::string shape_text(std::span<const std::int64_t> shape) {
 }
 
 Failure bad_tensor(const char* name, const std::string& expected, const std::string& found) {
-  return {MLA_BAD_TENSOR, std::string(name) + ": expected " + expected + ", found " + found, "",
-          ""};
+  return {MLA_BAD_TENSOR, say(name, ": expected ", expected, ", found ", found), "", ""};
 }
 
 std::optional<Failure> check_tensor(const aiter_tensor_t* tensor, const Wanted& wanted) {
@@ -136,9 +134,9 @@ std::optional<Failure> check_tensor(const aiter_tensor_t* tensor, const Wanted& 
   if (places_are_checked().load() != 0) {
     const bool on_device = t.device_id >= 0;
     if (on_device != (wanted.place == Place::device))
-      return bad_tensor(
-          wanted.name, wanted.place == Place::device ? "a tensor on the device" : "a host tensor",
-          on_device ? "one on device " + std::to_string(t.device_id) : "one in host memory");
+      return bad_tensor(wanted.name,
+                        wanted.place == Place::device ? "a tensor on the device" : "a host tensor",
+                        on_device ? say("one on device ", t.device_id) : "one in host memory");
   }
   return std::nullopt;
 }

@@ -2,7 +2,7 @@
 //
 // Owns: the switch mla_check_written(); `Expectation`, the rows that works name. Before the call
 // they are poisoned, afterwards a row of poison is one that nobody wrote, and it gets back what it
-// held. Rows that no work names are never touched. Private to properties/python/abi. Fails: never.
+// held. Rows that no work names are never touched. Private to properties/python/abi.
 #pragma once
 
 #include <cstddef>

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/numeric/bf16.hpp"
+#include "core/say.hpp"
 #include "properties/step/compare.hpp"
 #include "properties/step/text.hpp"
 
@@ -46,11 +47,10 @@ std::string describe(const std::vector<FaStepRun>& steps, const Element& e) {
   const auto index = static_cast<std::int64_t>(e.index);
   const std::int64_t pair = index / s.layer.head_dim;
   const std::int64_t row = pair / s.layer.heads.count();
-  std::string out = steps.size() > 1 ? "step " + std::to_string(e.step) + " " : "";
-  out += run_name(s, request_of(s.ordered.batch, row)) + " " +
-         row_name(s.ordered.batch.requests, row) + " head " +
-         std::to_string(pair % s.layer.heads.count()) + " dim " +
-         std::to_string(index % s.layer.head_dim);
+  std::string out = steps.size() > 1 ? say("step ", e.step, " ") : "";
+  out += say(run_name(s, request_of(s.ordered.batch, row)), " ",
+             row_name(s.ordered.batch.requests, row), " head ", pair % s.layer.heads.count(),
+             " dim ", index % s.layer.head_dim);
   if (e.unwritten) return out + " was never written, the reference has " + number_text(e.want);
   return out + " is " + number_text(e.got) + ", the reference has " + number_text(e.want) +
          " and allows " + number_text(e.bound) + " (" + number_text(e.ratio()) +
@@ -98,16 +98,16 @@ Outcome compare_fa(const std::vector<FaStepRun>& steps) {
   }
   if (worst.empty() && faults.empty()) return passed();
   std::sort(worst.begin(), worst.end(), worse);
-  Outcome outcome =
-      worst.empty() ? failed("every element is right, but a kernel saw a " + faults.front())
-                    : failed(describe(steps, worst.front()) + "; wrong are " +
-                             std::to_string(wrong) + " of " + std::to_string(all) + " elements");
+  Outcome outcome = worst.empty()
+                        ? failed("every element is right, but a kernel saw a " + faults.front())
+                        : failed(say(describe(steps, worst.front()), "; wrong are ", wrong, " of ",
+                                     all, " elements"));
   worst.resize(std::min(worst.size(), kWorst));
   for (const Element& e : worst) outcome.details.push_back(describe(steps, e));
   for (std::size_t i = 0; i < std::min(faults.size(), kFaults); ++i)
     outcome.details.push_back(faults[i]);
   if (faults.size() > kFaults)
-    outcome.details.push_back("and " + std::to_string(faults.size() - kFaults) + " more faults");
+    outcome.details.push_back(say("and ", faults.size() - kFaults, " more faults"));
   return outcome;
 }
 

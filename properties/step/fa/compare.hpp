@@ -2,7 +2,7 @@
 //
 // As properties/step/compare.hpp does for decode steps: an element that was never written or is NaN
 // fails whatever the bound, every element has to be within its bound, and a fault that a kernel
-// reported fails. Units: rows of the ordered batch, query heads. Fails: never by itself.
+// reported fails. Units: rows of the ordered batch, query heads.
 #pragma once
 
 #include <optional>

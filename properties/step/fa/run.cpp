@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/say.hpp"
 #include "properties/generate/cost.hpp"
 #include "properties/generate/sample.hpp"
 #include "properties/step/fa/tensors.hpp"
@@ -27,7 +28,7 @@ fa::BuilderOptions options_of(const Case& c, const fa::Layer& layer) {
 }
 
 Error of_step(std::size_t index, Error error) {
-  error.message = "step " + std::to_string(index) + ": " + error.message;
+  error.message = say("step ", index, ": ", error.message);
   return error;
 }
 

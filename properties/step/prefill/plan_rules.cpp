@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "core/plan/ps_check.hpp"
+#include "core/say.hpp"
 
 namespace mla::prop {
 namespace {
@@ -66,13 +67,12 @@ std::vector<std::string> guilty_prefill_works(const PrefillStep& step, std::int6
     const WorkItem item = work_at(step.plan, w);
     if (row < item.q_begin || row >= item.q_end || (item.pad & 0xffff) != kernel_head) continue;
     if (lines.size() > kWorksNamed) continue;
-    lines.push_back(
-        "work " + std::to_string(w) + ": request " + std::to_string(item.batch) + ", rows " +
-        range(item.q_begin, item.q_end) + ", keys " + range(item.kv_begin, item.kv_end) + ", " +
-        (item.partial_row < 0 ? "writes the output"
-                              : "writes partial row " + std::to_string(item.partial_row)));
+    lines.push_back(say(
+        "work ", w, ": request ", item.batch, ", rows ", range(item.q_begin, item.q_end), ", keys ",
+        range(item.kv_begin, item.kv_end), ", ",
+        item.partial_row < 0 ? "writes the output" : say("writes partial row ", item.partial_row)));
   }
-  if (lines.size() == 1) lines.push_back("no work of the plan covers row " + std::to_string(row));
+  if (lines.size() == 1) lines.push_back(say("no work of the plan covers row ", row));
   return lines;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/say.hpp"
 #include "cpu_backend/prefill/forward.hpp"
 #include "cpu_backend/prefill/prefill_reference.hpp"
 #include "properties/generate/cost.hpp"
@@ -88,8 +89,8 @@ Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const Kernels& kerne
   if (!kernels.flash) return Error{ErrorCode::unsupported, "the backend has no prefill step", ""};
   if (kernels.arch && *kernels.arch != c.arch)
     return Error{ErrorCode::unsupported,
-                 "a case of " + std::string(name(c.arch)) + " does not run on " +
-                     std::string(name(*kernels.arch)) + ": fp8 variant and roundings differ",
+                 say("a case of ", name(c.arch), " does not run on ", name(*kernels.arch),
+                     ": fp8 variant and roundings differ"),
                  ""};
   if (const Status too_much = why_not_executed(c)) return *too_much;
   auto step = std::make_unique<PrefillStep>();
@@ -204,8 +205,8 @@ std::optional<std::string> prefill_difference(const PrefillStep& a, const Prefil
   for (std::size_t i = 0; i < a.result.out.size(); ++i)
     if (a.result.out[i] != b.result.out[i]) {
       const auto pair = static_cast<std::int64_t>(i) / kVDim;
-      return "out of " + row_name(a.batch.requests, pair / a.spec.heads) + " head " +
-             std::to_string(pair % a.spec.heads) + " differs";
+      return say("out of ", row_name(a.batch.requests, pair / a.spec.heads), " head ",
+                 pair % a.spec.heads, " differs");
     }
   for (std::size_t i = 0; i < a.result.lse.size(); ++i)
     if (std::bit_cast<std::uint32_t>(a.result.lse[i]) !=

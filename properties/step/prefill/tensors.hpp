@@ -4,7 +4,7 @@
 // first kQkDim of 576, and a key of a head with the first kQkDim, its value with the next kVDim. A
 // key is the same whether it comes with the step or was cached before: only request, position and
 // head decide (so that a prompt may be cut anywhere). All are rounded to bf16. Slots that no
-// request's context owns hold NaN. Fails: never.
+// request's context owns hold NaN.
 #pragma once
 
 #include "core/case/batch.hpp"

@@ -19,9 +19,9 @@ using mla::plan_test::all;
 using mla::plan_test::Batch;
 using mla::plan_test::Lengths;
 
-class Dice {
+class Random {
  public:
-  explicit Dice(std::uint64_t seed) : engine_(seed) {}
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
   std::int64_t between(std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
   }
@@ -36,17 +36,17 @@ class Dice {
 };
 
 // Even, ragged, dominated by one request, or around the borders of a block.
-Lengths draw_keys(Dice& dice, std::int64_t shortest) {
+Lengths draw_keys(Random& random, std::int64_t shortest) {
   Lengths keys;
-  const std::int64_t kind = dice.between(0, 3);
-  const std::int64_t even = dice.between(shortest, 4000);
-  const std::int64_t count = dice.of({1, 2, 3, 7, 20, 64, 90, 200});
+  const std::int64_t kind = random.between(0, 3);
+  const std::int64_t even = random.between(shortest, 4000);
+  const std::int64_t count = random.of({1, 2, 3, 7, 20, 64, 90, 200});
   for (std::int64_t r = 0; r < count; ++r) {
     if (kind == 0) keys.push_back(even);
-    if (kind == 1) keys.push_back(dice.between(shortest, 3000));
-    if (kind == 2) keys.push_back(shortest + dice.between(0, r == 0 ? 60000 : 60));
+    if (kind == 1) keys.push_back(random.between(shortest, 3000));
+    if (kind == 2) keys.push_back(shortest + random.between(0, r == 0 ? 60000 : 60));
     if (kind == 3)
-      keys.push_back(std::max(shortest, 16 * dice.between(0, 9) + dice.between(-1, 1)));
+      keys.push_back(std::max(shortest, 16 * random.between(0, 9) + random.between(-1, 1)));
   }
   return keys;
 }
@@ -64,11 +64,11 @@ std::string shown(const Batch& batch) {
 }
 
 // Everything that v1.2's parallel kernel accepts.
-void draw_options(Dice& dice, Batch& batch) {
-  batch.input.key.compute_units = ComputeUnits(dice.of({1, 2, 5, 80, 256, 304}));
-  batch.input.kv_granularity = dice.of({1, 4, 16, 16, 16, 32, 128});
-  batch.input.max_split_per_batch = dice.of({-1, -1, -1, 1, 2, 32});
-  if (dice.one_in(4)) batch.input.uniform_qo_len = -1;
+void draw_options(Random& random, Batch& batch) {
+  batch.input.key.compute_units = ComputeUnits(random.of({1, 2, 5, 80, 256, 304}));
+  batch.input.kv_granularity = random.of({1, 4, 16, 16, 16, 32, 128});
+  batch.input.max_split_per_batch = random.of({-1, -1, -1, 1, 2, 32});
+  if (random.one_in(4)) batch.input.uniform_qo_len = -1;
 }
 
 // Pieces of every tile in the order of their keys.
@@ -116,11 +116,11 @@ std::string uncovered(const Batch& batch, const Plan& plan, std::int64_t ratio) 
 
 TEST_CASE("planner v1.2: both kernels agree on every batch without empty requests",
           "[plan][BUG-074]") {
-  Dice dice(20260801);
+  Random random(20260801);
   for (int round = 0; round < 6000; ++round) {
-    const Lengths keys = draw_keys(dice, 1);
+    const Lengths keys = draw_keys(random, 1);
     Batch batch(keys, all(keys.size(), 1));
-    draw_options(dice, batch);
+    draw_options(random, batch);
     batch.input.kernel = V12Kernel::serial;
     const auto serial = batch.make();
     batch.input.kernel = V12Kernel::parallel;
@@ -133,14 +133,14 @@ TEST_CASE("planner v1.2: both kernels agree on every batch without empty request
 }
 
 TEST_CASE("planner v1.2: the parallel kernel loses nothing but empty requests", "[plan][BUG-074]") {
-  Dice dice(7);
+  Random random(7);
   std::size_t lost = 0;
   for (int round = 0; round < 2000; ++round) {
-    Lengths keys = draw_keys(dice, 1);
+    Lengths keys = draw_keys(random, 1);
     for (std::int64_t& n : keys)
-      if (dice.one_in(3)) n = 0;
+      if (random.one_in(3)) n = 0;
     Batch batch(keys, all(keys.size(), 1));
-    draw_options(dice, batch);
+    draw_options(random, batch);
     const auto plan = batch.make();
     INFO("round " << round << ": " << shown(batch));
     REQUIRE(plan.ok());
@@ -158,19 +158,19 @@ TEST_CASE("planner v1.2: the parallel kernel loses nothing but empty requests", 
 TEST_CASE("planners: every tile's pieces cover its keys once, in order", "[plan][P05]") {
   const PlannerVersion version =
       GENERATE(PlannerVersion::v1_0, PlannerVersion::v1_1, PlannerVersion::v1_2);
-  Dice dice(static_cast<std::uint64_t>(version) + 99);
+  Random random(static_cast<std::uint64_t>(version) + 99);
   std::size_t planned = 0;
   for (int round = 0; round < 1500; ++round) {
     const bool v10 = version == PlannerVersion::v1_0;
-    const std::int64_t q = dice.of({1, 1, 2, 4, 8});
-    const Lengths keys = draw_keys(dice, v10 ? 400 : q);
+    const std::int64_t q = random.of({1, 1, 2, 4, 8});
+    const Lengths keys = draw_keys(random, v10 ? 400 : q);
     Batch batch(keys, all(keys.size(), q));
     batch.input.version = version;
-    batch.input.key.compute_units = ComputeUnits(dice.of({8, 80, 304}));
-    batch.input.key.arch = dice.one_in(2) ? Arch::gfx942 : Arch::gfx950;
-    batch.input.key.heads_per_kv_head = Heads(v10 ? dice.of({16, 32}) : dice.of({16, 48, 128}));
+    batch.input.key.compute_units = ComputeUnits(random.of({8, 80, 304}));
+    batch.input.key.arch = random.one_in(2) ? Arch::gfx942 : Arch::gfx950;
+    batch.input.key.heads_per_kv_head = Heads(v10 ? random.of({16, 32}) : random.of({16, 48, 128}));
     batch.input.max_split_per_batch = v10 ? 16 : -1;
-    batch.input.causal = dice.one_in(2);
+    batch.input.causal = random.one_in(2);
     const auto plan = batch.make();
     // Buffers that AITER sizes too small, and shapes without a planner, are other claims.
     if (!plan.ok()) continue;
@@ -185,11 +185,11 @@ TEST_CASE("planners: every tile's pieces cover its keys once, in order", "[plan]
 }
 
 TEST_CASE("planner v1.1: its network sorts up to 128 costs and permutes more", "[plan][sort]") {
-  Dice dice(3);
+  Random random(3);
   bool ever_unsorted = false;
   for (const std::int64_t count : {1, 2, 63, 64, 65, 100, 128, 129, 200, 256, 300, 700}) {
     std::vector<std::int64_t> costs;
-    for (std::int64_t i = 0; i < count; ++i) costs.push_back(dice.between(1, 5000));
+    for (std::int64_t i = 0; i < count; ++i) costs.push_back(random.between(1, 5000));
     const auto order = mla::plan::v11_order(costs);
     REQUIRE(order.size() == costs.size());
     bool sorted = true;

@@ -1,7 +1,7 @@
 // The packed cache: fp8 latents with a scale for each quarter of them, and rope as bf16.
 //
 // Scales are powers of two, so that every packed latent is a bf16 number as well: the dense
-// reference of a bf16 cache is that of the packed one. Fails: never.
+// reference of a bf16 cache is that of the packed one.
 #pragma once
 
 #include <cstddef>

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/say.hpp"
 #include "core/units.hpp"
 #include "hip_backend/aiter/kernargs.hpp"
 #include "hip_backend/gfx_emulator/launch.hpp"
@@ -183,8 +184,8 @@ Result<Selection> select_kernel(const DecodeStep& step) {
   const hip::aiter::Manifest* manifest = step.machine.installation->manifest(step.machine.arch);
   if (manifest == nullptr)
     return Error{ErrorCode::unsupported,
-                 "'" + step.machine.installation->directory() + "' has no manifest for " +
-                     std::string(name(step.machine.arch)),
+                 say("'", step.machine.installation->directory(), "' has no manifest for ",
+                     name(step.machine.arch)),
                  ""};
   return hip::aiter::select_decode(*manifest, query);
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/say.hpp"
 #include "core/units.hpp"
 #include "properties/python/abi/tensors.hpp"
 
@@ -29,7 +30,7 @@ MaybeFailure list(const char* name, const aiter_tensor_t* tensor, std::int64_t e
 // A scale of one element that AITER's kernels read; NULL leaves 1.
 MaybeFailure scale(const char* name, const aiter_tensor_t* tensor, bool wanted, float& to) {
   if (tensor == nullptr) {
-    if (wanted) return usage("parameter '" + std::string(name) + "' is NULL; fp8 needs it");
+    if (wanted) return usage(say("parameter '", name, "' is NULL; fp8 needs it"));
     return std::nullopt;
   }
   if (auto bad = check_tensor(tensor, {.name = name, .dtypes = {MLA_DTYPE_FP32}})) return bad;
@@ -55,8 +56,7 @@ MaybeFailure operands(const DecodeCall& call, DecodeStep& step) {
   if (call.kv->strides[3] != 1 || call.kv->strides[1] != kKeyDim)
     return bad_tensor("KV", "tokens of 576 elements, one after the other in a page",
                       "other strides");
-  if (call.kv_heads != 1)
-    return unsupported("nhead_kv is " + std::to_string(call.kv_heads) + "; AITER takes 1");
+  if (call.kv_heads != 1) return unsupported(say("nhead_kv is ", call.kv_heads, "; AITER takes 1"));
   step.q_dtype = call.q->dtype == MLA_DTYPE_FP8 ? Dtype::fp8 : Dtype::bf16;
   step.kv_dtype = call.kv->dtype == MLA_DTYPE_FP8 ? Dtype::fp8 : Dtype::bf16;
   step.q_rows = call.q->shape[0];
@@ -82,8 +82,7 @@ MaybeFailure lists(const DecodeCall& call, DecodeStep& step) {
     return bad;
   if (call.global_kv_indptr == nullptr) return std::nullopt;
   if (call.ranks < 1 || call.rank < 0 || call.rank >= call.ranks)
-    return usage("cp_rank is " + std::to_string(call.rank) + " of cp_world_size " +
-                 std::to_string(call.ranks));
+    return usage(say("cp_rank is ", call.rank, " of cp_world_size ", call.ranks));
   step.ranks = call.ranks;
   step.rank = call.rank;
   return list("g_kv_indptr", call.global_kv_indptr, step.requests + 1, step.global_kv_indptr);
@@ -108,11 +107,11 @@ MaybeFailure works(const DecodeCall& call, DecodeStep& step) {
   const char* names[] = {"work_indptr", "work_info_set"};
   for (std::size_t i = 0; i < step.work_meta_data.size(); ++i)
     if (meta[i] != step.work_meta_data[i])
-      return Failure{MLA_FAULT,
-                     "work_meta_data[" + std::to_string(i) + "] is " + std::to_string(meta[i]) +
-                         ", which is not the address of the tensor '" + names[i] +
-                         "': the plan was moved, or never written",
-                     "", ""};
+      return Failure{
+          MLA_FAULT,
+          say("work_meta_data[", i, "] is ", meta[i], ", which is not the address of the tensor '",
+              names[i], "': the plan was moved, or never written"),
+          "", ""};
   return std::nullopt;
 }
 
@@ -153,9 +152,9 @@ MaybeFailure outputs(const DecodeCall& call, DecodeStep& step) {
 
 MaybeFailure check_step(const DecodeCall& call, Machine machine, DecodeStep& step) {
   if (call.page_size < 1 || !is_power_of_two(call.page_size))
-    return usage("page_size is " + std::to_string(call.page_size) + "; expected a power of two");
+    return usage(say("page_size is ", call.page_size, "; expected a power of two"));
   if (call.max_seqlen_q < 1)
-    return usage("max_seqlen_q is " + std::to_string(call.max_seqlen_q) + "; expected 1 or more");
+    return usage(say("max_seqlen_q is ", call.max_seqlen_q, "; expected 1 or more"));
   step.machine = std::move(machine);
   step.page_size = call.page_size;
   step.max_qo_len = call.max_seqlen_q;

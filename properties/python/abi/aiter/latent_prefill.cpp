@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/say.hpp"
 #include "core/units.hpp"
 #include "hip_backend/aiter/prefill.hpp"
 #include "properties/python/abi/aiter/decode_call.hpp"
@@ -48,13 +49,12 @@ MaybeFailure check_shape(const DecodeStep& step) {
   if (step.q_dtype != Dtype::bf16 || step.kv_dtype != Dtype::bf16)
     return unsupported("mla_prefill_asm_fwd takes bf16 queries and a bf16 cache only");
   if (step.heads != 16 && step.heads != 128)
-    return unsupported("mla_prefill_asm_fwd takes 16 or 128 heads, not " +
-                       std::to_string(step.heads));
+    return unsupported(say("mla_prefill_asm_fwd takes 16 or 128 heads, not ", step.heads));
   if (step.splits != 1)
     return bad_tensor("splitData", "one split: it is the output", std::to_string(step.splits));
   if (step.machine.execution == Execution::code_objects && step.page_size != 1)
-    return unsupported("AITER's prefill without a plan is run with pages of 1 token here, not " +
-                       std::to_string(step.page_size));
+    return unsupported(say("AITER's prefill without a plan is run with pages of 1 token here, not ",
+                           step.page_size));
   return std::nullopt;
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "core/say.hpp"
+
 namespace mla::abi::aiter {
 namespace {
 
@@ -17,8 +19,8 @@ std::string variable(const char* name) {
 }
 
 Error wrong(const char* name, const std::string& value, const std::string& expected) {
-  return {ErrorCode::usage,
-          "the variable " + std::string(name) + " is '" + value + "'; expected " + expected, ""};
+  return {ErrorCode::usage, say("the variable ", name, " is '", value, "'; expected ", expected),
+          ""};
 }
 
 Result<std::int64_t> compute_units() {
@@ -26,7 +28,7 @@ Result<std::int64_t> compute_units() {
   std::int64_t units = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), units);
   if (failed != std::errc() || end != text.data() + text.size() || units < 1 || units > kMaxUnits)
-    return wrong("CU_NUM", text, "1 to " + std::to_string(kMaxUnits));
+    return wrong("CU_NUM", text, say("1 to ", kMaxUnits));
   return units;
 }
 

@@ -1,0 +1,28 @@
+// say: one string of text and numbers, as messages need them.
+//
+// A text stands as it is, a number as std::to_string writes it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace mla {
+
+template <class... Parts>
+[[nodiscard]] std::string say(const Parts&... parts) {
+  std::string out;
+  const auto add = [&out](const auto& part) {
+    using Part = std::decay_t<decltype(part)>;
+    if constexpr (std::is_convertible_v<const Part&, std::string_view>)
+      out += std::string_view(part);
+    else if constexpr (std::is_same_v<Part, char>)
+      out += part;
+    else
+      out += std::to_string(part);
+  };
+  (add(parts), ...);
+  return out;
+}
+
+}  // namespace mla

@@ -1,0 +1,32 @@
+#include "properties/judge/case_source.hpp"
+
+#include <algorithm>
+
+#include "properties/generate/cases.hpp"
+#include "properties/generate/rc_cases.hpp"
+
+namespace mla::prop {
+
+CaseSource::CaseSource(const RunOptions& options)
+    : options_(options),
+      given_(std::ssize(options.cases)),
+      wanted_(given_ + options.random_cases) {}
+
+Case CaseSource::at(std::int64_t index) const {
+  if (!is_drawn(index)) return options_.cases[static_cast<std::size_t>(index)];
+  Case c = nth_case(options_.seed, index - given_, options_.production);
+  if (options_.arch) set_arch(c, *options_.arch);
+  return c;
+}
+
+bool CaseSource::is_mine(std::int64_t index) const {
+  return options_.only_answered ? options_.answers->contains(index) : options_.shard.has(index);
+}
+
+std::int64_t CaseSource::end() const {
+  if (!options_.only_answered) return options_.time_limit ? kNever : wanted_;
+  const Answers& answers = *options_.answers;
+  return std::max(wanted_, answers.empty() ? 0 : answers.rbegin()->first + 1);
+}
+
+}  // namespace mla::prop

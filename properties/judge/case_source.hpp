@@ -1,0 +1,35 @@
+// CaseSource: the cases of a run by their number.
+//
+// Given cases come first, then those drawn from the seed: a number names the same case in every
+// shard and in every continuation of the run. Private to properties.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "properties/judge/runner.hpp"
+
+namespace mla::prop {
+
+inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+class CaseSource {
+ public:
+  explicit CaseSource(const RunOptions& options);  // outlives the source
+
+  [[nodiscard]] Case at(std::int64_t index) const;
+  [[nodiscard]] bool is_drawn(std::int64_t index) const { return index >= given_; }
+  // Whether the case is of this run's shard, or has an answer where only those count.
+  [[nodiscard]] bool is_mine(std::int64_t index) const;
+  // One past the last case; kNever while only time ends the run.
+  [[nodiscard]] std::int64_t end() const;
+  // Cases of this shard to judge before any that only fill the time.
+  [[nodiscard]] std::int64_t wanted() const { return options_.shard.of(wanted_); }
+
+ private:
+  const RunOptions& options_;
+  const std::int64_t given_;
+  const std::int64_t wanted_;
+};
+
+}  // namespace mla::prop

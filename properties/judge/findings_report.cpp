@@ -1,0 +1,99 @@
+// The report of Findings: sums over the cases that count.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "properties/judge/findings.hpp"
+
+namespace mla::prop {
+
+// Of one property, up to its first failure.
+PropertyTally Findings::tally(std::size_t p, std::int64_t taken) const {
+  PropertyTally tally;
+  tally.property = options_.properties[p];
+  tally.seconds = seconds_[p];
+  for (std::int64_t i = 0; i < taken && i <= first_[p].index; ++i) {
+    const Record& record = records_[static_cast<std::size_t>(i)];
+    const Verdict verdict = record.verdicts[p];
+    if (verdict == Verdict::inconclusive && !record.done) continue;
+    const bool skipped = verdict == Verdict::skip || verdict == Verdict::not_applicable;
+    ++(verdict == Verdict::inconclusive ? tally.unsettled : skipped ? tally.skipped : tally.ran);
+    if (verdict == Verdict::fail) ++tally.failed;
+    if (verdict == Verdict::known_fail) ++tally.known;
+  }
+  if (first_[p].on_smallest) {
+    ++tally.ran;
+    ++tally.failed;
+  }
+  const bool asked_always = first_[p].index == kNever;
+  if (tally.skipped > 0) {
+    const auto shown = asked_always ? skips_[p].most_telling() : skips_[p].first();
+    tally.why_skipped = shown.reason;
+    tally.skipped_alike = shown.cases;
+  }
+  if (tally.unsettled > 0) tally.why_unsettled = unsettled_[p].first().reason;
+  if (tally.ran == 0)
+    tally.never_applies =
+        never_applies(*tally.property, backend_, options_.arch).value_or(std::string());
+  for (const StepKind kind : kStepKinds)
+    tally.launches +=
+        launches_.of_property(p).of(backend_.name(), backend_.device(kind), kind).value_or(0);
+  return tally;
+}
+
+// Over the cases before `taken` that were judged to the end.
+void Findings::count_cases(RunReport& report, std::int64_t taken) const {
+  for (const Tag& tag : tags_) report.tags.push_back({.tag = tag.name, .one_in = tag.one_in});
+  for (std::int64_t i = 0; i < taken; ++i) {
+    const Record& record = records_[static_cast<std::size_t>(i)];
+    if (!record.done) continue;
+    ++report.cases;
+    report.refused += record.refused ? 1 : 0;
+    report.too_large += record.too_large && !cases_.is_drawn(i) ? 1 : 0;
+    if (record.refused || !cases_.is_drawn(i)) continue;
+    ++report.random_cases;
+    for (std::size_t t = 0; t < report.tags.size(); ++t)
+      report.tags[t].cases += record.tags[t] ? 1 : 0;
+  }
+}
+
+void Findings::count_listed(RunReport& report, std::int64_t taken) const {
+  for (const LedgerEntry& entry : options_.ledger) {
+    LedgerTally tally;
+    tally.entry = entry;
+    report.ledger.push_back(std::move(tally));
+  }
+  for (std::int64_t i = 0; i < taken; ++i) {
+    std::set<std::size_t> covered;
+    std::set<std::size_t> failed;
+    for (const auto& [p, entry, fails] : records_[static_cast<std::size_t>(i)].listed) {
+      if (i > first_[p].index) continue;
+      covered.insert(entry);
+      if (fails) failed.insert(entry);
+    }
+    for (const std::size_t entry : covered) ++report.ledger[entry].covered;
+    for (const std::size_t entry : failed) ++report.ledger[entry].failed;
+  }
+}
+
+RunReport Findings::report(bool interrupted) const {
+  RunReport report;
+  // Cases after the last first failure were started by a worker that was ahead.
+  const std::int64_t last = last_first_failure();
+  const std::int64_t taken = last == kNever ? next() : std::min(next(), last + 1);
+  for (std::size_t p = 0; p < first_.size(); ++p) report.tallies.push_back(tally(p, taken));
+  count_cases(report, taken);
+  count_listed(report, taken);
+  report.launches = launches_.all();
+  report.wanted = cases_.wanted();
+  report.first_too_large = too_large_.reason;
+  // A run in which every property has failed has nothing left to ask.
+  const bool unfinished = last == kNever && report.cases < report.wanted;
+  report.interrupted =
+      interrupted || (unfinished && (options_.only_answered || options_.stopped()));
+  report.gave_up = unfinished && !report.interrupted;
+  report.failures = failures_;
+  return report;
+}
+
+}  // namespace mla::prop
