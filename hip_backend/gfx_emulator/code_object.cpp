@@ -1,11 +1,11 @@
 #include "hip_backend/gfx_emulator/code_object.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <tuple>
 
+#include "core/text.hpp"
 #include "hip_backend/gfx_emulator/elf/elf_file.hpp"
 #include "hip_backend/gfx_emulator/elf/kernel_descriptor.hpp"
 #include "hip_backend/gfx_emulator/exec/handlers.hpp"
@@ -18,12 +18,6 @@ constexpr std::size_t page = 4096;
 
 Error refused(const std::string& message) {
   return {ErrorCode::unsupported, message, {}};
-}
-
-std::string hex(std::uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
 }
 
 std::optional<Arch> arch_of(std::uint32_t machine_flags) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/say.hpp"
+#include "core/text.hpp"
 #include "properties/capture/diagnose.hpp"
 #include "properties/capture/json_fields.hpp"
 
@@ -94,14 +95,6 @@ void compare_plans(const FoundPlan& planned, const FoundPlan& found, LaunchChang
         before, after, within(b.live, before, after),
         [&](std::int64_t i) { return word_name(b.name, i); }, out);
   }
-}
-
-std::string hex(std::uint64_t address) {
-  constexpr const char* kDigits = "0123456789abcdef";
-  std::string out;
-  do out.insert(out.begin(), kDigits[address % 16]);
-  while ((address /= 16) != 0);
-  return "0x" + out;
 }
 
 std::optional<std::uint64_t> address(const json& value) {

@@ -1,23 +1,15 @@
 // What the launches on an emulated device showed, as text and as JSON.
-#include <nlohmann/json.hpp>
-
 #include "core/say.hpp"
+#include "core/text.hpp"
 #include "properties/cli/emulation.hpp"
+#include "properties/cli/event_json.hpp"
+#include "properties/show/svg.hpp"
 
 namespace mla::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string hex(std::uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
-
-std::string counted(std::uint64_t n, const std::string& word, const char* more) {
-  return say(n, " ", word, n == 1 ? "" : more);
-}
+using show::counted;
 
 Json cause_json(const std::optional<gfx::Cause>& cause) {
   if (!cause) return nullptr;
@@ -31,26 +23,30 @@ Json cause_json(const std::optional<gfx::Cause>& cause) {
 Json events_json(const std::map<EmulationLog::Key, EmulationLog::Entry>& events) {
   Json out = Json::array();
   for (const auto& [key, entry] : events) {
-    const gfx::Event& e = entry.first;
-    out.push_back({{"kernel", std::get<0>(key)},
-                   {"problem", gfx::name_of(e.problem)},
-                   {"place", e.place},
-                   {"pc", hex(e.pc)},
-                   {"instruction", e.disassembly},
-                   {"source", e.source ? Json(e.source->text()) : Json(nullptr)},
-                   {"workgroup", e.workgroup},
-                   {"wave", e.wave},
-                   {"lane", e.lane < 0 ? Json(nullptr) : Json(e.lane)},
-                   {"address", hex(e.address)},
-                   {"text", e.text},
-                   {"cause", cause_json(e.cause)},
-                   {"missing", e.fix},
-                   {"launches", entry.launches}});
+    Json one = {{"kernel", std::get<0>(key)}};
+    one.update(event_json(entry.first));
+    one["launches"] = entry.launches;
+    out.push_back(std::move(one));
   }
   return out;
 }
 
 }  // namespace
+
+Json event_json(const gfx::Event& e) {
+  return {{"problem", gfx::name_of(e.problem)},
+          {"place", e.place},
+          {"pc", hex(e.pc)},
+          {"instruction", e.disassembly},
+          {"source", e.source ? Json(e.source->text()) : Json(nullptr)},
+          {"workgroup", e.workgroup},
+          {"wave", e.wave},
+          {"lane", e.lane < 0 ? Json(nullptr) : Json(e.lane)},
+          {"address", hex(e.address)},
+          {"text", e.text},
+          {"cause", cause_json(e.cause)},
+          {"missing", e.fix}};
+}
 
 void EmulationLog::note(std::string_view kernel, const gfx::LaunchReport& report) {
   auto found = launches_.find(kernel);
@@ -67,17 +63,16 @@ void EmulationLog::note(std::string_view kernel, const gfx::LaunchReport& report
 }
 
 std::string EmulationLog::text() const {
-  std::uint64_t launches = 0;
-  for (const auto& [kernel, count] : launches_) launches += static_cast<std::uint64_t>(count);
-  std::string out = "emulated with" + words_ + ": " + counted(launches, "launch", "es") + " of " +
-                    counted(launches_.size(), "kernel", "s") + ", " +
-                    counted(findings_.size(), "finding", "s");
+  std::int64_t launches = 0;
+  for (const auto& [kernel, count] : launches_) launches += count;
+  std::string out = "emulated with" + words_ + ": " + counted(launches, "launch") + " of " +
+                    counted(std::ssize(launches_), "kernel") + ", " +
+                    counted(std::ssize(findings_), "finding");
   if (bank_conflicts_ != 0) out += say(", ", bank_conflicts_, " extra passes over LDS banks");
-  if (!notes_.empty()) out += ", " + counted(notes_.size(), "note", "s");
+  if (!notes_.empty()) out += ", " + counted(std::ssize(notes_), "note");
   out += "\n";
   const auto add = [&](const char* what, const Entry& entry) {
-    out += what + entry.first.line() + " (in " +
-           counted(static_cast<std::uint64_t>(entry.launches), "launch", "es") + ")\n";
+    out += what + entry.first.line() + " (in " + counted(entry.launches, "launch") + ")\n";
   };
   for (const auto& [key, entry] : findings_) add("finding: ", entry);
   for (const auto& [key, entry] : notes_) add("note: ", entry);

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/numeric/bf16.hpp"
 #include "core/suggest.hpp"
 #include "properties/capture/terminal.hpp"
 
@@ -66,16 +67,12 @@ double half_value(std::uint16_t bits) {
   }
   return (bits & 0x8000) != 0 ? -size : size;
 }
-std::uint16_t brain_bits(double value) {
-  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  if (std::isnan(value)) return 0x7fc0;
-  return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
 std::uint64_t real_bits(const Type& type, double value) {
   if (type.name == "f64") return std::bit_cast<std::uint64_t>(value);
   if (type.name == "f32") return std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  return type.name == "f16" ? half_bits(value) : brain_bits(value);
+  return type.name == "f16"
+             ? half_bits(value)
+             : bf16_from_float(static_cast<float>(value), Bf16Rounding::nearest_even);
 }
 
 // The bits of one element.
@@ -253,7 +250,7 @@ double number_of(std::string_view type, std::uint64_t bits) {
   if (type == "f64") return std::bit_cast<double>(bits);
   if (type == "f32") return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
   if (type == "f16") return half_value(static_cast<std::uint16_t>(bits));
-  if (type == "bf16") return std::bit_cast<float>(static_cast<std::uint32_t>(bits << 16));
+  if (type == "bf16") return bf16_to_float(static_cast<std::uint16_t>(bits));
   if (found->kind == Type::natural) return static_cast<double>(bits);
   const auto unused = static_cast<int>(64 - 8 * found->size);
   return static_cast<double>(static_cast<std::int64_t>(bits << unused) >> unused);

@@ -5,9 +5,11 @@
 #include "hip_backend/gfx_emulator/launch.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/event_json.hpp"
 #include "properties/cli/gfx.hpp"
 #include "properties/cli/gfx_arguments.hpp"
 #include "properties/cli/quantity.hpp"
+#include "properties/show/svg.hpp"
 
 namespace mla::cli {
 namespace {
@@ -61,20 +63,6 @@ Result<gfx::LaunchRequest> request_of(const GfxOptions& o, const gfx::CodeObject
   return request;
 }
 
-Json fault_json(const gfx::Event& e) {
-  char address[24];
-  std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(e.address));
-  return {{"problem", gfx::name_of(e.problem)},
-          {"place", e.place},
-          {"instruction", e.disassembly},
-          {"source", e.source ? Json(e.source->text()) : Json(nullptr)},
-          {"workgroup", e.workgroup},
-          {"wave", e.wave},
-          {"lane", e.lane < 0 ? Json(nullptr) : Json(e.lane)},
-          {"address", address},
-          {"text", e.text}};
-}
-
 Json counts_json(const gfx::Statistics& s) {
   return {{"wave_instructions", s.instructions},
           {"workgroups", s.workgroups},
@@ -89,10 +77,11 @@ Json counts_json(const gfx::Statistics& s) {
 std::string text_of(const gfx::LaunchReport& report, const GfxArguments& arguments,
                     const EmulationLog& log) {
   const gfx::Statistics& s = report.statistics;
-  std::string out = "executed " + std::to_string(s.instructions) + " wave instructions of " +
-                    std::to_string(s.waves) + (s.waves == 1 ? " wave in " : " waves in ") +
-                    std::to_string(s.workgroups) +
-                    (s.workgroups == 1 ? " workgroup\n" : " workgroups\n");
+  const auto n = [](std::uint64_t value, std::string_view what) {
+    return show::counted(static_cast<std::int64_t>(value), what);
+  };
+  std::string out = "executed " + n(s.instructions, "wave instruction") + " of " +
+                    n(s.waves, "wave") + " in " + n(s.workgroups, "workgroup") + "\n";
   for (const gfx::Event& fault : report.faults) out += "fault: " + printable(fault.line()) + "\n";
   out += log.text();
   for (const GfxBuffer& buffer : arguments.buffers) {
@@ -109,7 +98,7 @@ std::string text_of(const gfx::LaunchReport& report, const GfxArguments& argumen
 Json json_of(const gfx::LaunchReport& report, const GfxArguments& arguments,
              const EmulationLog& log) {
   Json faults = Json::array(), buffers = Json::array();
-  for (const gfx::Event& fault : report.faults) faults.push_back(fault_json(fault));
+  for (const gfx::Event& fault : report.faults) faults.push_back(event_json(fault));
   for (const GfxBuffer& buffer : arguments.buffers)
     buffers.push_back({{"argument", buffer.argument},
                        {"type", buffer.type},

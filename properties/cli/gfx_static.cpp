@@ -3,23 +3,19 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "core/text.hpp"
 #include "hip_backend/gfx_emulator/check/static_waits.hpp"
 #include "hip_backend/gfx_emulator/isa/format.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/gfx.hpp"
+#include "properties/show/svg.hpp"
 
 namespace mla::cli {
 namespace {
 
 using prop::ExitCode;
 using Json = nlohmann::ordered_json;
-
-std::string hex(std::uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
 
 const char* name_of(gfx::Arch arch) {
   return arch == gfx::Arch::gfx942 ? "gfx942" : "gfx950";
@@ -115,7 +111,7 @@ Json unexecuted(const gfx::CodeObject& object, const gfx::Kernel& kernel) {
 }
 
 std::string counted(std::uint64_t n, const std::string& word) {
-  return std::to_string(n) + " " + word + (n == 1 ? "" : "s");
+  return show::counted(static_cast<std::int64_t>(n), word);
 }
 
 std::string check_text(const gfx::CodeObject& object, const gfx::Kernel& kernel,
@@ -134,6 +130,69 @@ std::string check_text(const gfx::CodeObject& object, const gfx::Kernel& kernel,
            "\n";
   for (const gfx::MissingWait& m : report.missing) out += missing_line(object, m);
   return out;
+}
+
+// What a command says of one kernel.
+struct KernelPart {
+  Json json;
+  std::string text;
+  bool held = true;
+};
+
+KernelPart disassembly_of(const gfx::CodeObject& object, const gfx::Kernel& kernel) {
+  const Json lines = lines_of(object, kernel.entry, kernel.entry + size_of(object, kernel));
+  std::string text = kernel.name + ": " + name_of(object.arch()) + ", " +
+                     counted(lines.size(), "instruction") + ", " + std::to_string(kernel.vgprs) +
+                     " vector registers, " + std::to_string(kernel.group_segment_size) +
+                     " bytes of LDS\n";
+  for (const Json& line : lines)
+    text +=
+        "  " + line["at"].get<std::string>() + "  " + line["instruction"].get<std::string>() + "\n";
+  return {.json = {{"name", kernel.name},
+                   {"entry", hex(kernel.entry)},
+                   {"vgprs", kernel.vgprs},
+                   {"lds_bytes", kernel.group_segment_size},
+                   {"scratch_bytes", kernel.private_segment_size},
+                   {"kernarg_bytes", kernel.kernarg_size},
+                   {"instructions", lines}},
+          .text = text};
+}
+
+KernelPart waits_of(const gfx::CodeObject& object, const gfx::Kernel& kernel) {
+  const gfx::StaticReport report = gfx::check_waits(object, kernel);
+  const Json unknown = unexecuted(object, kernel);
+  Json missing = Json::array();
+  for (const gfx::MissingWait& m : report.missing) missing.push_back(missing_json(object, m));
+  return {.json = {{"name", kernel.name},
+                   {"instructions", report.instructions},
+                   {"indirect_jumps", report.indirect_jumps},
+                   {"calls", report.calls},
+                   {"gpr_indexed", report.indexed},
+                   {"paths_to_no_instruction", report.ends_in_no_code},
+                   {"known_by_name_only", unknown},
+                   {"findings", missing}},
+          .text = check_text(object, kernel, report, unknown),
+          .held = report.missing.empty()};
+}
+
+// The kernels that were asked for, one after the other.
+ExitCode list_kernels(const char* command, const GfxOptions& o,
+                      KernelPart (*part_of)(const gfx::CodeObject&, const gfx::Kernel&)) {
+  const auto object = load_gfx_object(o.object);
+  if (!object) return complain(command, object.error());
+  const auto kernels = chosen(*object, o.kernel);
+  if (!kernels) return complain(command, kernels.error());
+  Json list = Json::array();
+  std::string text;
+  ExitCode code = ExitCode::held;
+  for (const gfx::Kernel* const kernel : *kernels) {
+    KernelPart part = part_of(*object, *kernel);
+    if (!part.held) code = ExitCode::failed;
+    text += (text.empty() ? "" : "\n") + part.text;
+    list.push_back(std::move(part.json));
+  }
+  if (o.json) text = dump({{"arch", name_of(object->arch())}, {"kernels", list}});
+  return finish(command, text, code);
 }
 
 }  // namespace
@@ -159,59 +218,11 @@ Result<const gfx::Kernel*> find_gfx_kernel(const gfx::CodeObject& object, const 
 }
 
 ExitCode gfx_disassemble(const GfxOptions& o) {
-  const auto object = load_gfx_object(o.object);
-  if (!object) return complain("gfx disassemble", object.error());
-  const auto kernels = chosen(*object, o.kernel);
-  if (!kernels) return complain("gfx disassemble", kernels.error());
-  Json list = Json::array();
-  std::string text;
-  for (const gfx::Kernel* const kernel : *kernels) {
-    const Json lines = lines_of(*object, kernel->entry, kernel->entry + size_of(*object, *kernel));
-    text += (text.empty() ? "" : "\n") + kernel->name + ": " + name_of(object->arch()) + ", " +
-            counted(lines.size(), "instruction") + ", " + std::to_string(kernel->vgprs) +
-            " vector registers, " + std::to_string(kernel->group_segment_size) + " bytes of LDS\n";
-    for (const Json& line : lines)
-      text += "  " + line["at"].get<std::string>() + "  " + line["instruction"].get<std::string>() +
-              "\n";
-    list.push_back({{"name", kernel->name},
-                    {"entry", hex(kernel->entry)},
-                    {"vgprs", kernel->vgprs},
-                    {"lds_bytes", kernel->group_segment_size},
-                    {"scratch_bytes", kernel->private_segment_size},
-                    {"kernarg_bytes", kernel->kernarg_size},
-                    {"instructions", lines}});
-  }
-  if (!o.json) return finish("gfx disassemble", text, ExitCode::held);
-  return finish("gfx disassemble", dump({{"arch", name_of(object->arch())}, {"kernels", list}}),
-                ExitCode::held);
+  return list_kernels("gfx disassemble", o, disassembly_of);
 }
 
 ExitCode gfx_check(const GfxOptions& o) {
-  const auto object = load_gfx_object(o.object);
-  if (!object) return complain("gfx check", object.error());
-  const auto kernels = chosen(*object, o.kernel);
-  if (!kernels) return complain("gfx check", kernels.error());
-  Json list = Json::array();
-  std::string text;
-  ExitCode code = ExitCode::held;
-  for (const gfx::Kernel* const kernel : *kernels) {
-    const gfx::StaticReport report = gfx::check_waits(*object, *kernel);
-    const Json unknown = unexecuted(*object, *kernel);
-    if (!report.missing.empty()) code = ExitCode::failed;
-    text += check_text(*object, *kernel, report, unknown);
-    Json missing = Json::array();
-    for (const gfx::MissingWait& m : report.missing) missing.push_back(missing_json(*object, m));
-    list.push_back({{"name", kernel->name},
-                    {"instructions", report.instructions},
-                    {"indirect_jumps", report.indirect_jumps},
-                    {"calls", report.calls},
-                    {"gpr_indexed", report.indexed},
-                    {"paths_to_no_instruction", report.ends_in_no_code},
-                    {"known_by_name_only", unknown},
-                    {"findings", missing}});
-  }
-  if (!o.json) return finish("gfx check", text, code);
-  return finish("gfx check", dump({{"arch", name_of(object->arch())}, {"kernels", list}}), code);
+  return list_kernels("gfx check", o, waits_of);
 }
 
 }  // namespace mla::cli

@@ -86,7 +86,8 @@ std::string count(std::int64_t value) {
 }
 
 std::string counted(std::int64_t value, std::string_view noun) {
-  return say(count(value), " ", noun, value == 1 ? "" : "s");
+  const char* const plural = noun.ends_with("ch") ? "es" : "s";
+  return say(count(value), " ", noun, value == 1 ? "" : plural);
 }
 
 std::string span_text(std::string_view noun, std::int64_t begin, std::int64_t end) {

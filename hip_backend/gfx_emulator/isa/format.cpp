@@ -1,18 +1,12 @@
 #include "hip_backend/gfx_emulator/isa/format.hpp"
 
 #include <array>
-#include <cstdio>
 
+#include "core/text.hpp"
 #include "hip_backend/gfx_emulator/isa/registers.hpp"
 
 namespace mla::gfx {
 namespace {
-
-std::string hex(std::uint32_t value) {
-  char text[16];
-  std::snprintf(text, sizeof text, "0x%x", value);
-  return text;
-}
 
 std::string range(char file, unsigned first, unsigned width) {
   if (width <= 1) return file + std::to_string(first);

@@ -58,7 +58,7 @@ for object in "$(dirname "$testbed")"/hip_backend/gfx9*_O3.co; do
   [[ -e $object ]] || break  # a build without device code
   try gfx check "$object"
   expect_exit 0
-  expect_out ': [1-9][0-9]* instructions, 0 missing waits$'
+  expect_out ': [1-9][0-9,]* instructions, 0 missing waits$'
 done
 
 # A launch: values and a fill go in, numbers and a file come out.
