@@ -11,6 +11,7 @@
 #include "core/suggest.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/fuzz_counted.hpp"
 #include "properties/cli/interrupt.hpp"
 #include "properties/cli/quantity.hpp"
 #include "properties/fuzz/target.hpp"
@@ -27,6 +28,7 @@ struct Options {
   std::string time = "60s";
   std::string corpus = "fixtures/corpus";
   bool list = false;
+  CountedFuzz counted;
 };
 
 constexpr const char* kFooter = R"(
@@ -36,10 +38,18 @@ unless --corpus names a folder of your own. --for is the time for each target. A
 case and the file that reproduces it, and the exit code is 1.
 Only builds of the preset `fuzz` have the fuzzer: cmake --preset fuzz && cmake --build --preset fuzz
 
+--cases needs no fuzzer: it judges the corpus of each target, then that many inputs made from it.
+What is tried depends on corpus, seed and number alone, so --shard 1/3 judges every third input,
+`merge` makes one report of the records of all shards, and --resume goes on with a run that ended
+early. --number judges one input again.
+
 Examples:
   mla-testbed fuzz --list
   mla-testbed fuzz --target planners --for 10m
-  mla-testbed fuzz --for 60s --corpus ~/corpus)";
+  mla-testbed fuzz --for 60s --corpus ~/corpus
+  mla-testbed fuzz --cases 100000 --shard 2/8 --record fuzz2.json
+  mla-testbed fuzz --resume fuzz2.json
+  mla-testbed fuzz --target planners --seed 1 --number 4711)";
 
 // What one target did, from the statistics that libFuzzer prints.
 struct Run {
@@ -113,12 +123,9 @@ std::string list_text() {
   return out;
 }
 
-// The folder of a target. The shipped corpus is an archive a target, unpacked where nothing of the
-// repository changes; without it, a fuzzer starts from nothing.
-Result<fs::path> working_corpus(const Options& o, const std::string& target) {
-  const fs::path archive = fs::path(o.corpus) / (target + ".tar.gz");
-  if (!fs::exists(archive)) return fs::path(o.corpus) / target;
-  const fs::path folder = fs::temp_directory_path() / "mla-testbed-corpus";
+// Unpacks the archive of a target into `folder`.
+Result<fs::path> unpack(const fs::path& archive, const fs::path& folder,
+                        const std::string& target) {
   std::error_code error;
   fs::create_directories(folder, error);
   const std::string command = "tar -xzf " + quoted(archive) + " -C " + quoted(folder);
@@ -127,8 +134,69 @@ Result<fs::path> working_corpus(const Options& o, const std::string& target) {
   return folder / target;
 }
 
-ExitCode fuzz(const Options& o) {
+fs::path archive_of(const Options& o, const std::string& target) {
+  return fs::path(o.corpus) / (target + ".tar.gz");
+}
+
+// The folder of a target. The shipped corpus is an archive a target, unpacked where nothing of the
+// repository changes; without it, a fuzzer starts from nothing.
+Result<fs::path> working_corpus(const Options& o, const std::string& target) {
+  const fs::path archive = archive_of(o, target);
+  if (!fs::exists(archive)) return fs::path(o.corpus) / target;
+  return unpack(archive, fs::temp_directory_path() / "mla-testbed-corpus", target);
+}
+
+// A counted run takes the corpus as it is: no fuzzer has added to the folder.
+ExitCode counted(const Options& o, const std::vector<std::string>& targets) {
+  std::string scratch = (fs::temp_directory_path() / "mla-testbed-fuzz.XXXXXX").string();
+  if (mkdtemp(scratch.data()) == nullptr)
+    return complain("fuzz", {ErrorCode::fault, "no folder '" + scratch + "' can be made", ""});
+  CountedFuzz all = o.counted;
+  all.targets = targets;
+  const ExitCode code = fuzz_counted(all, [&](const std::string& target) -> Result<std::string> {
+    const fs::path archive = archive_of(o, target);
+    const fs::path folder = fs::path(o.corpus) / target;
+    if (!fs::exists(archive)) {
+      if (fs::is_directory(folder)) return folder.string();
+      return Error{ErrorCode::fault,
+                   "there is neither '" + archive.string() + "' nor a folder '" + folder.string() +
+                       "': --corpus names a folder with one of them",
+                   ""};
+    }
+    const auto unpacked = unpack(archive, scratch, target);
+    if (!unpacked) return unpacked.error();
+    return unpacked->string();
+  });
+  std::error_code error;
+  fs::remove_all(scratch, error);
+  return code;
+}
+
+// What the options of a counted run contradict.
+Status contradiction(const CountedFuzz& c, bool time, bool targets) {
+  const auto refuse = [](const char* why) { return Error{ErrorCode::usage, why, ""}; };
+  const bool split = !c.shard.empty() || !c.record.empty();
+  if (!c.resume.empty() &&
+      (!c.cases.empty() || !c.number.empty() || !c.shard.empty() || !c.seed.empty() || targets))
+    return refuse(
+        "--resume takes what is judged from its file: leave out --cases, --number, "
+        "--seed, --shard and --target");
+  if (c.resume.empty() && c.cases.empty() && c.number.empty() &&
+      (split || !c.junit.empty() || c.json))
+    return refuse(
+        "--shard, --record, --junit and --json are for counted runs: add --cases N; what "
+        "a fuzzer tries for a time depends on what it found, and cannot be split");
+  if (!c.number.empty() && split)
+    return refuse("--number is one input: leave out --shard, --record");
+  if (time && !(c.cases.empty() && c.number.empty() && c.resume.empty()))
+    return refuse("--for is for the fuzzer: leave it out, or --cases, --number and --resume");
+  return std::nullopt;
+}
+
+ExitCode fuzz(const Options& o, bool time_given) {
   if (o.list) return finish("fuzz", list_text(), ExitCode::held);
+  if (const Status bad = contradiction(o.counted, time_given, !o.targets.empty()))
+    return complain("fuzz", *bad);
   const auto time = parse_duration("--for", o.time);
   if (!time) return complain("fuzz", time.error());
   std::vector<std::string> targets = o.targets;
@@ -140,6 +208,8 @@ ExitCode fuzz(const Options& o) {
                       {ErrorCode::usage,
                        "there is no target '" + name + "'" + did_you_mean_or_all(name, known), ""});
   if (targets.empty()) targets.assign(known.begin(), known.end());
+  if (const CountedFuzz& c = o.counted; !c.cases.empty() || !c.number.empty() || !c.resume.empty())
+    return counted(o, targets);
   std::string out = "target             executions   a second    edges  verdict\n";
   ExitCode code = ExitCode::held;
   catch_interrupts();
@@ -171,22 +241,39 @@ ExitCode fuzz(const Options& o) {
   return finish("fuzz", out, code);
 }
 
+void add_counted(CLI::App& c, CountedFuzz& o) {
+  c.add_option("--cases", o.cases, "Judge this many made inputs of each target, without a fuzzer")
+      ->type_name("N");
+  c.add_option("--seed", o.seed, "Seed of the made inputs; 1 if none is given")->type_name("N");
+  c.add_option("--number", o.number, "Judge only the input with this number")->type_name("N");
+  c.add_option("--shard", o.shard, "Judge the i-th of n shares of the inputs, as 1/3")
+      ->type_name("i/n");
+  c.add_option("--record", o.record, "Also write what was found to this file, for merge, --resume")
+      ->type_name("FILE");
+  c.add_option("--resume", o.resume, "Go on with the run of this record, which ended early")
+      ->type_name("FILE");
+  c.add_option("--junit", o.junit, "Also write a JUnit XML report to this file")->type_name("FILE");
+  c.add_flag("--json", o.json, "Print one JSON object instead of the table");
+  c.add_flag("--no-progress", o.no_progress, "Draw no progress bar");
+}
+
 }  // namespace
 
 void add_fuzz(CLI::App& app, ExitCode& exit) {
   auto o = std::make_shared<Options>();
   CLI::App* c = app.add_subcommand("fuzz", "Run the coverage-guided fuzz targets");
   c->add_option("--target", o->targets, "Only this target; may be repeated")->type_name("NAME");
-  c->add_option("--for", o->time, "Time for each target: 30s, 10m, 2h")
-      ->type_name("TIME")
-      ->capture_default_str();
+  auto* time = c->add_option("--for", o->time, "Time for each target: 30s, 10m, 2h")
+                   ->type_name("TIME")
+                   ->capture_default_str();
   c->add_option("--corpus", o->corpus,
                 "Folder with a folder of inputs, or an archive, for each target")
       ->type_name("DIR")
       ->capture_default_str();
   c->add_flag("--list", o->list, "List the targets and what they check");
+  add_counted(*c, o->counted);
   c->footer(kFooter);
-  c->callback([o, &exit] { exit = fuzz(*o); });
+  c->callback([o, time, &exit] { exit = fuzz(*o, time->count() > 0); });
 }
 
 }  // namespace mla::cli

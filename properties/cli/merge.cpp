@@ -5,6 +5,7 @@
 
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/fuzz_counted.hpp"
 #include "properties/cli/judging_options.hpp"
 #include "properties/cli/recording.hpp"
 
@@ -19,8 +20,8 @@ struct Options {
 };
 
 constexpr const char* kFooter = R"(
-Takes the files that `run --shard i/n --record FILE` or `cross-check` wrote on several machines, in
-any order, and ends in the table, JSON, JUnit and exit code that one run over all cases would have
+Takes the files that `run --shard i/n --record FILE`, `cross-check` or `fuzz --cases N` wrote on
+several machines, in any order, and ends in the table, JSON, JUnit and exit code that one run over all cases would have
 had. Failures are shrunk again, and witnesses of the ledger judged again, on this machine: it needs
 the backend that was judged. If a shard is missing, the exit code is 4, or 1 if something failed.
 
@@ -56,7 +57,18 @@ std::string missing_shards(const std::vector<bool>& seen) {
   return out;
 }
 
+// Whether it is the record of a fuzz run, which has answers of another kind.
+bool is_of_fuzz(const std::string& file) {
+  const auto text = read_file(file);
+  return text && is_fuzz_record(*text);
+}
+
 ExitCode merge(const Options& o) {
+  if (is_of_fuzz(o.files.front())) {
+    if (!o.judging.publication.html.empty())
+      return complain("merge", {ErrorCode::usage, "a fuzz run has no --html", ""});
+    return merge_fuzz(o.files, o.judging.publication.junit, o.judging.publication.json);
+  }
   Recording all;
   std::vector<bool> seen;
   for (const std::string& file : o.files) {
@@ -85,7 +97,7 @@ ExitCode merge(const Options& o) {
   if (all.command == "cross-check") return cross_check_recorded(std::move(all), o.judging);
   return complain("merge", {ErrorCode::usage,
                             "'" + o.files.front() + "' is of the command '" + all.command +
-                                "'; expected run or cross-check",
+                                "'; expected run, cross-check or fuzz",
                             ""});
 }
 

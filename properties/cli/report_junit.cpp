@@ -2,42 +2,12 @@
 
 #include "core/say.hpp"
 #include "properties/cli/report.hpp"
+#include "properties/cli/xml_text.hpp"
 
 namespace mla::cli {
 namespace {
 
 using prop::Verdict;
-
-// Escaped for text and attributes; XML 1.0 has no way to write other control characters.
-std::string xml(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\n':
-        out += "&#10;";
-        break;
-      default:
-        out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
-    }
-  }
-  return out;
-}
-
-std::string attribute(std::string_view name, std::string_view value) {
-  return say(" ", name, "=\"", xml(value), "\"");
-}
 
 // What the property says about the failing case.
 std::string message_of(const prop::Failure& f, const prop::Property& property) {

@@ -3,6 +3,11 @@
 //
 // Every run takes each multiset of requests once (888,480 inputs); the nightly one takes them in
 // every order (4,726,080). What is proven, and what not: docs/proofs.md.
+//
+// MLA_SHARD=i/n in the environment takes every n-th batch from the i-th on: each shard checks how
+// many inputs it has, so that n green shards have had every input once (docs/shards.md).
+#include <cstdio>
+#include <cstdlib>
 #include <vector>
 
 #include "core/engine/decode_builder.hpp"
@@ -142,20 +147,59 @@ class Prover {
 
 enum class Order : std::uint8_t { multisets, all };
 
-// Batches of `left` more requests, each with a code of at least `least` for multisets.
-void extend(Prover& prover, std::vector<Request>& batch, int left, int least, Order order) {
-  if (left == 0) return prover.prove(batch);
-  for (int code = least; code < kRequests; ++code) {
-    batch.push_back(request_of(code));
-    extend(prover, batch, left - 1, order == Order::multisets ? code : 0, order);
-    batch.pop_back();
+constexpr std::int64_t kOptions = 3 * 4 * 3 * 2;  // inputs of one batch
+
+// Every count-th batch from the index-th on.
+struct Share {
+  std::int64_t index = 0;
+  std::int64_t count = 1;
+  [[nodiscard]] std::int64_t of(std::int64_t batches) const {
+    return batches > index ? (batches - index - 1) / count + 1 : 0;
   }
+};
+
+// That of MLA_SHARD, which is `i/n`; all batches if it is not set.
+Share share_of(const char* text) {
+  if (text == nullptr || *text == '\0') return {};
+  int index = 0;
+  int count = 0;
+  int length = 0;
+  if (std::sscanf(text, "%5d/%5d%n", &index, &count, &length) != 2 || text[length] != '\0' ||
+      index < 1 || index > count)
+    FAIL("MLA_SHARD is '" << text << "'; expected i/n with i from 1 to n, as 1/3");
+  return {.index = index - 1, .count = count};
 }
 
-Tally prove_all(const PlanKey& key, Order order) {
+// Batches of requests, each with a code of at least the one before for multisets; counted, so that
+// a share has the same ones wherever it runs.
+class Walk {
+ public:
+  Walk(Prover& prover, Order order, Share share) : prover_(prover), order_(order), share_(share) {}
+
+  void extend(int left, int least) {
+    if (left == 0) {
+      if (next_++ % share_.count == share_.index) prover_.prove(batch_);
+      return;
+    }
+    for (int code = least; code < kRequests; ++code) {
+      batch_.push_back(request_of(code));
+      extend(left - 1, order_ == Order::multisets ? code : 0);
+      batch_.pop_back();
+    }
+  }
+
+ private:
+  Prover& prover_;
+  Order order_;
+  Share share_;
+  std::vector<Request> batch_;
+  std::int64_t next_ = 0;
+};
+
+Tally prove_all(const PlanKey& key, Order order, Share share, int largest = 3) {
   Prover prover(key);
-  std::vector<Request> batch;
-  for (int size = 1; size <= 3; ++size) extend(prover, batch, size, 0, order);
+  Walk walk(prover, order, share);
+  for (int size = 1; size <= largest; ++size) walk.extend(size, 0);
   return prover.tally;
 }
 
@@ -164,30 +208,66 @@ const PlanKey kOneTile{.arch = Arch::gfx942, .heads_per_kv_head = Heads(16)};
 const PlanKey kRowTiles{
     .arch = Arch::gfx942, .heads_per_kv_head = Heads(128), .dtype = {Dtype::fp8, Dtype::fp8}};
 
-void check_tally(const Tally& tally, std::int64_t inputs) {
+// `inputs` of all shares. Small shares are not asked to have every kind of plan.
+void check_tally(const Tally& tally, std::int64_t inputs, Share share) {
   INFO(tally.planned << " planned, " << tally.refused << " refused, " << tally.parallel
                      << " by both kernels, " << tally.split << " split");
-  CHECK(tally.inputs == inputs);
-  CHECK(tally.planned + tally.refused == inputs);
-  CHECK(tally.planned > inputs / 2);
+  REQUIRE(inputs % kOptions == 0);
+  CHECK(tally.inputs == share.of(inputs / kOptions) * kOptions);
+  CHECK(tally.planned + tally.refused == tally.inputs);
+  if (share.count > 8) return;
+  CHECK(tally.planned > tally.inputs / 2);
   CHECK(tally.parallel > 0);
-  CHECK(tally.split > inputs / 20);
+  CHECK(tally.split > tally.inputs / 20);
 }
 
 }  // namespace
 
 TEST_CASE("exhaustive: every small plan keeps every invariant", "[plan][P05]") {
-  check_tally(prove_all(kOneTile, Order::multisets), 888480);
+  const Share share = share_of(std::getenv("MLA_SHARD"));
+  check_tally(prove_all(kOneTile, Order::multisets, share), 888480, share);
 }
 
 TEST_CASE("exhaustive: every small plan with a tile for each row keeps every invariant",
           "[plan][P05]") {
-  const Tally tally = prove_all(kRowTiles, Order::multisets);
-  check_tally(tally, 888480);
-  CHECK(tally.refused > 0);  // fewer keys than rows in several tiles
+  const Share share = share_of(std::getenv("MLA_SHARD"));
+  const Tally tally = prove_all(kRowTiles, Order::multisets, share);
+  check_tally(tally, 888480, share);
+  if (share.count <= 8) CHECK(tally.refused > 0);  // fewer keys than rows in several tiles
 }
 
 TEST_CASE("exhaustive: in every order of the requests", "[.nightly][plan][P05]") {
-  check_tally(prove_all(kOneTile, Order::all), 4726080);
-  check_tally(prove_all(kRowTiles, Order::all), 4726080);
+  const Share share = share_of(std::getenv("MLA_SHARD"));
+  check_tally(prove_all(kOneTile, Order::all, share), 4726080, share);
+  check_tally(prove_all(kRowTiles, Order::all, share), 4726080, share);
+}
+
+TEST_CASE("exhaustive: the shares of any number have together what one run has", "[plan]") {
+  const Tally whole = prove_all(kRowTiles, Order::multisets, {}, 2);
+  CHECK(whole.inputs == (40 + 40 * 41 / 2) * kOptions);
+  for (const std::int64_t count : {2, 3, 7, 1000}) {
+    Tally sum;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Tally one = prove_all(kRowTiles, Order::multisets, {.index = i, .count = count}, 2);
+      sum.inputs += one.inputs;
+      sum.planned += one.planned;
+      sum.refused += one.refused;
+      sum.parallel += one.parallel;
+      sum.split += one.split;
+    }
+    INFO(count << " shares");
+    CHECK(sum.inputs == whole.inputs);
+    CHECK(sum.planned == whole.planned);
+    CHECK(sum.refused == whole.refused);
+    CHECK(sum.parallel == whole.parallel);
+    CHECK(sum.split == whole.split);
+  }
+}
+
+TEST_CASE("exhaustive: a share is read strictly", "[plan]") {
+  CHECK(share_of(nullptr).count == 1);
+  CHECK(share_of("2/3").index == 1);
+  CHECK(share_of("2/3").count == 3);
+  CHECK(share_of("3/3").of(7) == 2);
+  CHECK(share_of("1/3").of(7) == 3);
 }

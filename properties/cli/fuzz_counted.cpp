@@ -1,0 +1,217 @@
+#include "properties/cli/fuzz_counted.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+#include "core/io/checksum.hpp"
+#include "core/say.hpp"
+#include "properties/capture/terminal.hpp"
+#include "properties/cli/command.hpp"
+#include "properties/cli/fuzz_inputs.hpp"
+#include "properties/cli/interrupt.hpp"
+#include "properties/cli/progress.hpp"
+#include "properties/cli/quantity.hpp"
+#include "properties/cli/recording.hpp"
+#include "properties/fuzz/target.hpp"
+
+namespace mla::cli {
+namespace {
+
+using prop::ExitCode;
+using prop::fuzz::Target;
+
+// What is said of an input that ends the process; written before the input runs.
+std::array<char, 512> last_words{};
+std::array<char, 1 << 16> last_stack{};
+
+// Async-signal-safe: write(), and signals.
+void on_crash(int number) {
+  if (write(STDERR_FILENO, last_words.data(), strnlen(last_words.data(), last_words.size())) < 0)
+    _exit(1);
+  std::signal(number, SIG_DFL);
+  std::raise(number);
+}
+
+// A sanitizer has handlers of its own, which say more.
+void catch_crashes() {
+#if !defined(__SANITIZE_ADDRESS__)
+  stack_t stack = {};
+  stack.ss_sp = last_stack.data();
+  stack.ss_size = last_stack.size();
+  sigaltstack(&stack, nullptr);
+  struct sigaction action = {};
+  action.sa_handler = on_crash;
+  action.sa_flags = SA_ONSTACK;
+  sigemptyset(&action.sa_mask);
+  for (const int n : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(n, &action, nullptr);
+#endif
+}
+
+void announce(const std::string& target, std::uint64_t seed, std::int64_t number) {
+  std::snprintf(last_words.data(), last_words.size(),
+                "FAIL %s input %lld ended the process\nREPRO: mla-testbed fuzz --target %s --seed "
+                "%llu --number %lld\n",
+                target.c_str(), static_cast<long long>(number), target.c_str(),
+                static_cast<unsigned long long>(seed), static_cast<long long>(number));
+}
+
+std::optional<FuzzFinding> judge(const FuzzTally& tally, const FuzzInputs& inputs,
+                                 std::uint64_t seed, std::int64_t number) {
+  announce(tally.name, seed, number);
+  const auto found = prop::fuzz::find_target(tally.name)->run(inputs.at(number));
+  if (!found) return std::nullopt;
+  return FuzzFinding{number, printable(found->input), printable(found->what)};
+}
+
+// Writes what was asked for, and ends.
+ExitCode publish(const FuzzReport& report, const std::string& command, const std::string& record,
+                 const std::string& junit, bool json) {
+  if (!record.empty())
+    if (const Status bad = write_file(record, fuzz_record(report))) return complain(command, *bad);
+  if (!junit.empty())
+    if (const Status bad = write_file(junit, fuzz_junit(report))) return complain(command, *bad);
+  return finish(command, json ? fuzz_json(report) : fuzz_table(report), report.exit_code());
+}
+
+struct Work {
+  FuzzReport report;
+  std::vector<FuzzInputs> inputs;  // of each target
+};
+
+// The report to begin with: an empty one, or that of a run that ended early.
+Result<FuzzReport> begin(const CountedFuzz& o) {
+  FuzzReport out;
+  if (!o.resume.empty()) {
+    const auto text = read_file(o.resume);
+    if (!text) return text.error();
+    return parse_fuzz_record(*text, o.resume);
+  }
+  const auto seed = parse_seed("--seed", o.seed.empty() ? "1" : o.seed);
+  if (!seed) return seed.error();
+  const auto shard = parse_shard(o.shard.empty() ? "1/1" : o.shard);
+  if (!shard) return shard.error();
+  out.seed = *seed;
+  out.shard = *shard;
+  for (const std::string& name : o.targets) out.targets.push_back({.name = name});
+  return out;
+}
+
+// Reads the corpora; how many inputs there are follows from them.
+Result<Work> prepare(const CountedFuzz& o, const CorpusOf& corpus_of) {
+  auto report = begin(o);
+  if (!report) return report.error();
+  const auto cases = parse_count("--cases", o.cases.empty() ? "0" : o.cases);
+  if (!cases) return cases.error();
+  Work work{std::move(*report), {}};
+  for (FuzzTally& t : work.report.targets) {
+    const auto folder = corpus_of(t.name);
+    if (!folder) return folder.error();
+    auto inputs = FuzzInputs::read(*folder, work.report.seed);
+    if (!inputs) return inputs.error();
+    const std::string sum = io::hex64(inputs->checksum());
+    if (o.resume.empty()) {
+      t.corpus = sum;
+      t.inputs = inputs->corpus_size() + *cases;
+    } else if (t.corpus != sum) {
+      return Error{ErrorCode::usage,
+                   say("'", o.resume, "' is of another corpus of target ", t.name), ""};
+    }
+    work.inputs.push_back(std::move(*inputs));
+  }
+  return work;
+}
+
+// One input of each target.
+ExitCode one_number(const CountedFuzz& o, Work& work) {
+  const auto number = parse_count("--number", o.number);
+  if (!number) return complain("fuzz", number.error());
+  work.report.shard = {};
+  for (std::size_t i = 0; i < work.report.targets.size(); ++i) {
+    FuzzTally& t = work.report.targets[i];
+    t.inputs = t.judged = 1;
+    if (auto found = judge(t, work.inputs[i], work.report.seed, *number)) {
+      t.failed = 1;
+      t.add(std::move(*found));
+    }
+  }
+  return publish(work.report, "fuzz", "", o.junit, o.json);
+}
+
+void judge_all(const CountedFuzz& o, Work& work) {
+  FuzzReport& report = work.report;
+  std::int64_t wanted = 0;
+  std::int64_t done = 0;
+  for (const FuzzTally& t : report.targets) wanted += report.shard.of(t.inputs);
+  Progress bar("inputs", !o.no_progress, std::nullopt);
+  for (std::size_t i = 0; i < report.targets.size(); ++i) {
+    FuzzTally& t = report.targets[i];
+    done += t.judged;
+    for (const std::int64_t end = report.shard.of(t.inputs); t.judged < end; ++t.judged) {
+      if (interrupted()) return;
+      const std::int64_t number = report.shard.index + t.judged * report.shard.count;
+      if (auto found = judge(t, work.inputs[i], report.seed, number)) {
+        ++t.failed;
+        t.add(std::move(*found));
+      }
+      if (++done % 64 == 0) bar.update(done, wanted);
+    }
+  }
+}
+
+}  // namespace
+
+ExitCode fuzz_counted(const CountedFuzz& o, const CorpusOf& corpus_of) {
+  const std::string& record = o.record.empty() ? o.resume : o.record;
+  for (const std::string& file : {record, o.junit})
+    if (!file.empty())
+      if (const Status bad = check_writable(file)) return complain("fuzz", *bad);
+  auto work = prepare(o, corpus_of);
+  if (!work) return complain("fuzz", work.error());
+  catch_crashes();
+  if (!o.number.empty()) return one_number(o, *work);
+  catch_interrupts();
+  judge_all(o, *work);
+  return publish(work->report, "fuzz", record, o.junit, o.json);
+}
+
+ExitCode merge_fuzz(const std::vector<std::string>& files, const std::string& junit, bool json) {
+  FuzzReport all;
+  std::vector<std::string> seen;  // the file of each shard
+  for (const std::string& file : files) {
+    const auto text = read_file(file);
+    if (!text) return complain("merge", text.error());
+    const auto one = parse_fuzz_record(*text, file);
+    if (!one) return complain("merge", one.error());
+    if (seen.empty()) {
+      seen.resize(static_cast<std::size_t>(one->shard.count));
+      all = *one;
+      all.shard = {};
+      for (FuzzTally& t : all.targets)
+        t = {.name = t.name, .corpus = t.corpus, .inputs = t.inputs, .findings = {}};
+    }
+    const auto refuse = [&](const std::string& why) {
+      return complain("merge", {ErrorCode::usage, say("'", file, "' ", why), ""});
+    };
+    if (one->shard.count != std::ssize(seen))
+      return refuse(say("is one of ", one->shard.count, " shards; expected ", seen.size()));
+    std::string& place = seen[static_cast<std::size_t>(one->shard.index)];
+    if (!place.empty())
+      return refuse(
+          say("is shard ", one->shard.index + 1, "/", seen.size(), ", which another file is too"));
+    place = file;
+    if (const Status bad = merge_into(all, *one, file, files.front()))
+      return complain("merge", *bad);
+  }
+  std::string missing;
+  for (std::size_t i = 0; i < seen.size(); ++i)
+    if (seen[i].empty()) missing += say(" ", i + 1, "/", seen.size());
+  if (!missing.empty())
+    write_stderr(say("mla-testbed merge: not there:", missing.substr(0, 200), "\n"));
+  return publish(all, "merge", "", junit, json);
+}
+
+}  // namespace mla::cli

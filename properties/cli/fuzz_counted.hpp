@@ -1,0 +1,38 @@
+// A counted fuzz run: a number of inputs for each target, in this process and in every build.
+//
+// What is tried depends on corpus, seed and number alone, not on what was found: so it can be
+// split, continued and merged. Private to properties/cli. Fails: it prints why and gives the exit
+// code.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "properties/cli/fuzz_report.hpp"
+
+namespace mla::cli {
+
+struct CountedFuzz {
+  std::vector<std::string> targets;
+  std::string cases;   // made inputs of each target, beside its corpus
+  std::string number;  // only this input
+  std::string seed;    // empty: 1
+  std::string shard;   // empty: all
+  std::string record;  // empty: none is written
+  std::string resume;  // empty: a new run
+  std::string junit;   // empty: none is written
+  bool json = false;
+  bool no_progress = false;
+};
+
+// The folder with the corpus of a target.
+using CorpusOf = std::function<Result<std::string>(const std::string&)>;
+
+prop::ExitCode fuzz_counted(const CountedFuzz& options, const CorpusOf& corpus_of);
+// The records of all shards as one report.
+prop::ExitCode merge_fuzz(const std::vector<std::string>& files, const std::string& junit,
+                          bool json);
+
+}  // namespace mla::cli
