@@ -79,7 +79,8 @@ def _common(made: argparse.ArgumentParser) -> None:
 
 def _kind(made: argparse.ArgumentParser) -> None:
     made.add_argument("--kind", choices=KINDS, default=KINDS[0],
-                      help="of steps: decode, or fa for AITER's flash attention backend (decode)")
+                      help="of steps: decode, prefill of MLA, or fa for AITER's flash attention "
+                           "backend (decode)")
 
 
 def _reporting(made: argparse.ArgumentParser) -> None:

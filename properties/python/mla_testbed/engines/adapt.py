@@ -23,11 +23,10 @@ MOST_KEYS = 1 << 17
 
 def common_of(kind: str) -> Callable[[CaseLine, str | None], CaseLine]:
     """What adapts cases to engines, for a kind of steps."""
-    if kind == "fa":
-        from .fa import adapt as fa  # noqa: PLC0415 it needs this module
+    from .fa import adapt as fa  # noqa: PLC0415 they need this module
+    from .prefill import adapt as prefill  # noqa: PLC0415
 
-        return fa.common
-    return common
+    return {"decode": common, "fa": fa.common, "prefill": prefill.common}[kind]
 
 
 def product(line: CaseLine) -> tuple[str, int]:

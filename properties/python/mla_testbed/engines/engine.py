@@ -122,9 +122,11 @@ ADAPTERS: dict[str, str] = {
     "sglang": "mla_testbed.engines.sglang.adapter:SglangEngine",
 }
 #: Kinds of steps (docs/cases.md) that engines are judged by; adapters of those beside decode.
-KINDS = ("decode", "fa")
+KINDS = ("decode", "fa", "prefill")
 OTHER_ADAPTERS: dict[str, dict[str, str]] = {
     "fa": {"vllm": "mla_testbed.engines.vllm.fa_adapter:VllmFa"},
+    "prefill": {"vllm": "mla_testbed.engines.vllm.prefill_adapter:VllmPrefill",
+                "sglang": "mla_testbed.engines.sglang.prefill_adapter:SglangPrefill"},
 }
 
 
@@ -162,7 +164,7 @@ class Machine:
 
 def load(name: str, machine: Machine) -> Any:
     """The adapter of an engine, by its name or as "module:class": an Engine, or for kind fa a
-    FaEngine (fa/built.py).
+    FaEngine (fa/built.py), for kind prefill a PrefillEngine (prefill/built.py).
 
     Raises:
         UsageError: no such adapter.

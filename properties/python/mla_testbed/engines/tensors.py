@@ -31,12 +31,15 @@ def fp8_values(arch: str) -> np.ndarray:
 
 
 def fp8_bits(values: np.ndarray, arch: str) -> np.ndarray:
-    """float32 rounded to a nearest value of the architecture's fp8, as uint8."""
+    """float32 rounded to the nearest value of the architecture's fp8, a tie to the even one, as
+    uint8."""
     known = fp8_values(arch)
     codes = np.argsort(np.where(np.isnan(known), np.inf, known), kind="stable")
     codes = codes[:int(np.isfinite(known).sum())].astype(np.uint8)
     middles = (known[codes][1:] + known[codes][:-1]) / 2
-    nearest: np.ndarray = codes[np.searchsorted(middles, values)]
+    at = np.searchsorted(middles, values)
+    tie = (at < middles.size) & (middles[np.minimum(at, middles.size - 1)] == values)
+    nearest: np.ndarray = codes[at + (tie & (codes[at] % 2 == 1))]
     return nearest
 
 

@@ -22,6 +22,9 @@ from . import engine as adapters
 from .coverage import Coverage
 from .fa.judge import judge as fa_judge
 from .judge import judge as decode_judge
+from .prefill.judge import judge as prefill_judge
+
+_JUDGES = {"decode": decode_judge, "fa": fa_judge, "prefill": prefill_judge}
 
 
 def main(arguments: list[str]) -> int:
@@ -30,8 +33,8 @@ def main(arguments: list[str]) -> int:
     os.dup2(2, 1)
     name, arch, units, *more = arguments
     options = tuple((n, v) for n, equals, v in (text.partition("=") for text in more) if equals)
-    kind = "fa" if "fa" in more else "decode"
-    judge = fa_judge if kind == "fa" else decode_judge
+    kind = next((known for known in adapters.KINDS if known in more), adapters.KINDS[0])
+    judge: Any = _JUDGES[kind]
     machine = adapters.Machine(arch, int(units), "late" in more, "without-aiter" in more, options,
                                kind)
     try:

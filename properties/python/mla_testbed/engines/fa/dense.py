@@ -23,14 +23,15 @@ def attention(
     """Rows are aligned with the end of the keys.
 
     Args:
-        q: (rows, heads, dim). k, v: (keys, kv_heads, dim); kv_heads divides heads.
+        q: (rows, heads, dim). k: (keys, kv_heads, dim); kv_heads divides heads.
+        v: (keys, kv_heads, elements); they may be another number.
         causal: a row sees no key after its own.
         left: how many keys before its own a row sees; negative: all.
     """
     rows, heads, dim = q.shape
     keys, kv_heads, _ = k.shape
     if keys == 0 or rows == 0:
-        nothing = np.zeros((rows, heads, dim))
+        nothing = np.zeros((rows, heads, v.shape[-1]))
         return Attended(nothing, nothing, np.full((rows, heads), -np.inf))
     q64 = q.astype(np.float64).reshape(rows, kv_heads, heads // kv_heads, dim)
     scores = np.einsum("rhgd,khd->hgrk", q64, k.astype(np.float64)) * scale

@@ -23,7 +23,16 @@ def core_of(step: FaStep) -> dict[str, Any]:
     pairs = list(zip(step.query_lens, step.seq_lens, strict=True))
     line = CaseLine.parse(step.case).with_requests([pairs]).with_fields(
         workspace=str(step.workspace), pad="0")
-    made: dict[str, Any] = json.loads(_text("mla_case_plan", str(line).encode(), 0))
+    return plan_of(str(line))
+
+
+def plan_of(case: str) -> dict[str, Any]:
+    """What our core builds for a case of one step, as `mla-testbed plan --json` prints it.
+
+    Raises:
+        MlaError: it refuses the case.
+    """
+    made: dict[str, Any] = json.loads(_text("mla_case_plan", case.encode(), 0))
     return made
 
 

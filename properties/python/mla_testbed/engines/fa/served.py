@@ -91,7 +91,10 @@ def _varlen(a: dict[str, Any]) -> Any:
                                      ("k", keys, a["k"], a["max_seqlen_k"])):
         _within("flash_attn_varlen_func", name, sums, tensor.shape[0], most)
     q, k, v = (_floats(a[name]) for name in ("q", "k", "v"))
-    out = torch.empty_like(a["q"]) if a["out"] is None else a["out"]
+    out = a["out"]
+    if out is None:  # values may have fewer elements than keys
+        out = torch.empty((*a["q"].shape[:-1], a["v"].shape[-1]), dtype=a["q"].dtype,
+                          device=a["q"].device)
     lse = torch.empty(a["q"].shape[1], a["q"].shape[0], dtype=torch.float32,
                       device=a["q"].device)
     left = int(a["window_size"][0])

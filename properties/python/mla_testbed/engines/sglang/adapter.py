@@ -86,9 +86,13 @@ class SglangEngine:
 
         The globals of the module are those of a process that has made no backend yet.
         """
+        self._forget()
+        return self.another_backend(server_of(steps))
+
+    def _forget(self) -> None:
+        """The module's globals are those after its import."""
         for name, value in self._globals.items():
             setattr(self.module, name, value)
-        return self.another_backend(server_of(steps))
 
     def another_backend(self, configuration: server.Server, **arguments: Any) -> Any:
         """A further backend in this process; `arguments` go to its constructor."""

@@ -53,7 +53,7 @@ class VllmEngine:
         from vllm.v1.worker.workspace import init_workspace_manager
 
         self._module = rocm_aiter_mla
-        self.sources = (str(rocm_aiter_mla.__file__),)
+        self.sources: tuple[str, ...] = (str(rocm_aiter_mla.__file__),)
         init_workspace_manager(torch.device("cuda"))
 
     def adapt(self, line: CaseLine) -> CaseLine:
@@ -91,9 +91,12 @@ class VllmEngine:
         with self._entered():
             self._builder = self._module.AiterMLAMetadataBuilder(
                 self.spec(first), [config.LAYER], self._current, self._device)
+        self._poison()
+
+    def _poison(self) -> None:
         for name, value in vars(self._builder).items():
             planned = name.startswith(("_mla_work", "_mla_reduce", "fp8_ps_"))
-            if planned and value.dtype == torch.int32:
+            if planned and getattr(value, "dtype", None) == torch.int32:
                 value.fill_(int(POISON))
 
     def build(self, step: EngineStep) -> Built:

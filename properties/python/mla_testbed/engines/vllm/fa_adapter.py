@@ -16,7 +16,7 @@ from ..fa import served
 from ..fa.built import FaBuilt
 from ..fa.step import FaStep
 from ..line import CaseLine
-from . import config, fa_config, fa_metadata, fa_operations, installed
+from . import config, fa_config, fa_metadata, installed, operations
 from .config import LAYER, Limits
 from .fa_runner import FaRunner, fetches, order_of
 
@@ -41,7 +41,7 @@ class VllmFa:
         self.attends = not machine.without_aiter
         if self.attends:
             served.install()
-            fa_operations.install()
+            operations.install()
         self.base = config.base(fa_config.MODEL)
         self._device = torch.device("cuda")
         self._current: Any = None
