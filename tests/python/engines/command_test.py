@@ -300,10 +300,17 @@ def test_fuzzing_finds_keeps_and_goes_on(tmp_path):
     assert len({json.loads(line)["signature"] for line in after}) == len(after)
 
 
-def test_a_damaged_database_is_refused(tmp_path):
-    (tmp_path / "state.json").write_text("{")
+@pytest.mark.parametrize(("name", "content"), [
+    ("state.json", b"{"), ("state.json", b"[]"), ("state.json", b'{"executions": "many"}'),
+    ("findings.jsonl", b"{\n"), ("findings.jsonl", b'{"what": 1}\n'),
+    ("findings.jsonl", b'{"case": "mla1:1q1s9"}\n'), ("findings.jsonl", b'{"case": 7}\n'),
+    ("corpus.txt", b"mla1:1q1s9\nno case\n"), ("corpus.txt", b"\xff\xfe\n"),
+])
+def test_a_damaged_database_is_refused_by_the_name_of_the_file(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
     done = run("fuzz", *engine("Sound"), "--for", "1s", "--database", tmp_path, code=2)
-    assert "state.json' is damaged" in done.stderr
+    assert f"{name}' is damaged" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_row_of_the_table_counts_stages_and_names_defects(tmp_path):

@@ -88,6 +88,9 @@ def _chunks(step: PrefillStep, order):
     pieces, room = [[]], step.workspace
     for place, request in enumerate(order):
         at = 0
+        if not step.context(request):  # requests of a chunk lie side by side
+            pieces.append([])
+            room = step.workspace
         while at < step.context(request):
             length = min(step.context(request) - at, room)
             if at + length < step.context(request):

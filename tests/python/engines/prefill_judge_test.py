@@ -1,4 +1,4 @@
-"""The judge of MLA prefills over cached prefixes, on an engine of our own: sound, and with plants."""
+"""The judge of MLA prefill on an engine of our own: sound, and with defects planted."""
 
 import pathlib
 import re

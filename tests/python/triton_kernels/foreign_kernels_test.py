@@ -128,17 +128,45 @@ def test_the_page_expansion_of_vllm_is_that_of_torch(arch, vllm_mla, block):
     starts = torch.tensor([0, 0, 5, 705], dtype=torch.int32)
     table = torch.randperm(4 * 800 // block).to(torch.int32).view(4, -1)
     pages = torch.full((738,), -1, dtype=torch.int32)
-    arguments = (table, table.stride(0), starts, lengths)
-    vllm_mla._expand_page_indices_kernel[(4,)](pages, *arguments, KERNEL_BLOCK_SIZE=block,
-                                               BLOCK_SIZE=1024)
+    expand = _expansion(vllm_mla, table, starts, lengths, block)
+    expand(pages)
     token = [torch.arange(int(n)) for n in lengths]
     expected = [table[i][t // block] * block + t % block for i, t in enumerate(token)]
     assert torch.equal(pages, torch.cat(expected).to(torch.int32))
     with pytest.raises(KernelFault) as caught:
-        vllm_mla._expand_page_indices_kernel[(4,)](
-            pages[:737].clone(), *arguments, KERNEL_BLOCK_SIZE=block, BLOCK_SIZE=1024)
+        expand(pages[:737].clone())
     assert (caught.value.tensor, caught.value.offset) == ("page_indices", 4 * 737)
     assert caught.value.program_id == (3, 0, 0)
+
+
+def _expansion(module, table, starts, lengths, block, **options):
+    """A launch of vLLM's page expansion as the version at hand takes it, by its output."""
+    kernel = module._expand_page_indices_kernel
+    sizes = {"KERNEL_BLOCK_SIZE": block, "BLOCK_SIZE": 1024, **options}
+    if "block_table_stride_1" not in kernel.arg_names:
+        return lambda pages: kernel[(len(lengths),)](
+            pages, table, table.stride(0), starts, lengths, **sizes)
+    # Since 0.30: both strides, sums that end with the total, a program for each 1024 tokens.
+    sums = torch.cat([starts, (starts[-1:] + lengths[-1:])]).to(torch.int32)
+    chunks = -(-table.shape[1] * block // 1024)
+    return lambda pages: kernel[(len(lengths), chunks)](
+        pages, table, table.stride(0), table.stride(1), sums, lengths, **sizes)
+
+
+def test_tokens_of_padding_in_the_page_expansion_of_vllm_repeat_the_first_page(arch, vllm_mla):
+    if "CLAMP_TAIL" not in vllm_mla._expand_page_indices_kernel.arg_names:
+        pytest.skip("this vLLM pads no request")
+    real = torch.tensor([5, 16, 1], dtype=torch.int32)
+    padded, block = torch.tensor([8, 16, 40], dtype=torch.int32), 16
+    table = torch.tensor([[3], [1], [7]], dtype=torch.int32)
+    sums = torch.tensor([0, 8, 24, 64], dtype=torch.int32)
+    pages = torch.full((64,), -1, dtype=torch.int32)
+    vllm_mla._expand_page_indices_kernel[(3, 1)](
+        pages, table, table.stride(0), table.stride(1), sums, real, KERNEL_BLOCK_SIZE=block,
+        BLOCK_SIZE=1024, CLAMP_TAIL=True)
+    expected = [int(table[i, 0]) * block + (t if t < real[i] else 0)
+                for i in range(3) for t in range(int(padded[i]))]
+    assert pages.tolist() == expected
 
 
 def test_the_kv_indices_of_sglang_are_gathered_and_a_short_buffer_is_a_fault(arch, sglang_utils):

@@ -7,10 +7,12 @@ that reached a line of the builder that no case had reached. The folder has `cor
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pathlib
 import random
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from .._cases import draw
@@ -30,15 +32,27 @@ class Database:
     def __init__(self, folder: pathlib.Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
-        self.corpus = self._lines("corpus.txt")
-        self.findings = [json.loads(line) for line in self._lines("findings.jsonl")]
-        state = folder / "state.json"
+        with self._sound("corpus.txt"):
+            self.corpus = self._lines("corpus.txt")
+            for case in self.corpus:
+                CaseLine.parse(case)
+        with self._sound("findings.jsonl"):
+            self.findings = [json.loads(line) for line in self._lines("findings.jsonl")]
+            for known in self.findings:
+                CaseLine.parse(str(known["case"]))
+                str(known["signature"])
+        with self._sound("state.json"):
+            kept = json.loads("".join(self._lines("state.json")) or "{}")
+            self.executions = int(kept.get("executions", 0))
+            self.seconds = float(kept.get("seconds", 0.0))
+
+    @contextlib.contextmanager
+    def _sound(self, name: str) -> Iterator[None]:
         try:
-            kept = json.loads(state.read_text(encoding="utf-8")) if state.exists() else {}
-            self.executions, self.seconds = int(kept.get("executions", 0)), float(
-                kept.get("seconds", 0.0))
-        except (ValueError, AttributeError, TypeError) as e:
-            raise UsageError(f"'{state}' is damaged: {e}; remove it to start anew") from e
+            yield
+        except (UsageError, ValueError, AttributeError, TypeError, KeyError) as e:
+            raise UsageError(f"'{self.folder / name}' is damaged: {type(e).__name__}: {e}; remove "
+                             "it to start anew") from e
 
     def reached(self, case: str) -> None:
         """A case that ran a new line."""
@@ -74,7 +88,7 @@ def fuzz(run: Run, seconds: float, folder: pathlib.Path, seed: int, *, attend: b
         attend: execute affordable steps too.
     """
     database = Database(folder)
-    before, saved = database.executions, time.monotonic()
+    before, earlier, saved = database.executions, database.seconds, time.monotonic()
     source = random.Random(f"{seed} {before}")
     begin = time.monotonic()
     run.cover = True
@@ -86,11 +100,12 @@ def fuzz(run: Run, seconds: float, folder: pathlib.Path, seed: int, *, attend: b
             _one(run, database, case, attend=attend, known=False)
             if time.monotonic() - saved > _SAVE_EVERY:
                 saved = time.monotonic()
+                database.seconds = earlier + saved - begin - run.imports
                 database.save()
     except KeyboardInterrupt:
         run.tally.interrupted = True
     taken = time.monotonic() - begin - run.imports
-    database.seconds += taken
+    database.seconds = earlier + taken
     run.tally.seconds = taken
     database.save()
     done = database.executions - before
