@@ -1,5 +1,6 @@
 // `mla-testbed gfx disassemble` and `gfx check`: a code object as text, and its waits along all
 // paths.
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -48,10 +49,16 @@ Result<std::vector<const gfx::Kernel*>> chosen(const gfx::CodeObject& object,
                "the code object has no kernel '" + name + "'; it has " + names.substr(0, 400), ""};
 }
 
+// Symbols of hand-written kernels may have no size: such a kernel goes on to the next function.
 std::uint64_t size_of(const gfx::CodeObject& object, const gfx::Kernel& kernel) {
-  for (const gfx::Symbol& symbol : object.symbols())
-    if (symbol.function && symbol.name == kernel.name) return symbol.size;
-  return 0;
+  const gfx::Inst& last = object.instructions().back();
+  std::uint64_t end = last.at + 4 * std::uint64_t{last.words};
+  for (const gfx::Symbol& symbol : object.symbols()) {
+    if (!symbol.function) continue;
+    if (symbol.name == kernel.name && symbol.size != 0) return symbol.size;
+    if (symbol.offset > kernel.entry) end = std::min(end, symbol.offset);
+  }
+  return end - kernel.entry;
 }
 
 Json lines_of(const gfx::CodeObject& object, std::uint64_t begin, std::uint64_t end) {

@@ -93,6 +93,7 @@ class Search {
     }
     mark_leaders(first);
     enter(first, {});
+    if (report_.calls != 0) enter_functions();
     while (!work_.empty()) {
       const u32 block = work_.back();
       work_.pop_back();
@@ -123,11 +124,25 @@ class Search {
     if (inst.words == 0) return Exits{.ends = true};
     if (op == "s_endpgm") return Exits{.ends = true};
     if (op == "s_setpc_b64") return Exits{.indirect = true};
-    if (op == "s_swappc_b64" || op == "s_call_b64") return Exits{.next = index + 1, .call = true};
+    if (op == "s_swappc_b64") return Exits{.next = index + 1, .call = true};
+    if (op == "s_call_b64")
+      return Exits{.next = index + 1, .target = static_cast<u32>(inst.imm), .call = true};
     if (inst.kind != Class::branch) return std::nullopt;
     const auto target = static_cast<u32>(inst.imm);
     if (op == "s_branch") return Exits{.target = target};
     return Exits{.next = index + 1, .target = target};
+  }
+
+  // Which function a call to an address in a register leads to is not known: any but a kernel.
+  void enter_functions() {
+    for (const Symbol& symbol : object_.symbols()) {
+      const auto is_kernel = [&](const Kernel& kernel) { return kernel.name == symbol.name; };
+      if (!symbol.function || std::ranges::any_of(object_.kernels(), is_kernel)) continue;
+      const u32 first = object_.index_at(symbol.offset);
+      if (first == CodeObject::npos) continue;
+      mark_leaders(first);
+      enter(first, {});
+    }
   }
 
   // Every instruction that a path can reach, and where blocks begin.
@@ -181,9 +196,9 @@ class Search {
         continue;
       }
       if (report) return;
+      if (out->target) enter(*out->target, state);
       if (out->call) state = {};
       if (out->next) enter(*out->next, state);
-      if (out->target) enter(*out->target, state);
       return;
     }
   }

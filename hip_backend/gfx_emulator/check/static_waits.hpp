@@ -6,8 +6,10 @@
 // happen on some path of the graph; whether the data ever choose that path, it does not know.
 // Counters, order and FLAT are those of the running check (check/checker.hpp).
 //
-// Not followed: jumps to an address in a register end a path, a call is taken to wait for all (as
-// compiled functions do), vector operands in the gpr index mode are unknown, LDS is not looked at.
+// Not followed: jumps to an address in a register end a path, vector operands in the gpr index mode
+// are unknown, LDS is not looked at. A function that is called begins, and goes on after the call,
+// with nothing outstanding (compiled ones wait for all); a call whose target is in the instruction
+// passes on what is outstanding. A kernel with calls has all functions of the object looked at.
 // Each is counted in the report.
 #pragma once
 
@@ -31,7 +33,7 @@ struct StaticReport {
   std::vector<MissingWait> missing;   // by address of the use, then of the load
   std::uint64_t instructions = 0;     // that some path reaches
   std::uint64_t indirect_jumps = 0;   // where a path ends
-  std::uint64_t calls = 0;            // taken to wait for all
+  std::uint64_t calls = 0;            // after which nothing is outstanding
   std::uint64_t indexed = 0;          // vector instructions in the gpr index mode
   std::uint64_t ends_in_no_code = 0;  // paths that run into what is no instruction
 };

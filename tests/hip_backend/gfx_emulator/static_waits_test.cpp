@@ -32,6 +32,10 @@ Words branch_if(int words) {
   return {0xbf850000 | (static_cast<std::uint32_t>(words) & 0xffff)};
 }
 
+Words call_over(int words) {  // s_call_b64 s[30:31]
+  return {0xba9e0000 | (static_cast<std::uint32_t>(words) & 0xffff)};
+}
+
 StaticReport report_of(const std::vector<Words>& parts) {
   Words words;
   for (const Words& part : parts) words.insert(words.end(), part.begin(), part.end());
@@ -114,6 +118,25 @@ TEST_CASE("one path without the wait is enough, wherever it joins the others") {
   CHECK(found({load_v1, branch_if(2), vm0, branch(1), vm0, use_v1, end}).empty());
   // What no path reaches is not looked at.
   CHECK(found({load_v1, branch(1), use_v1, vm0, end}).empty());
+}
+
+TEST_CASE(
+    "a load on one arm only is outstanding in the blocks after the join, whichever comes first") {
+  // Over the load or through it, then another branch, then the use.
+  CHECK(found({branch_if(2), load_v1, branch_if(1), nop, use_v1, end}) ==
+        Found{"20<-4 s_waitcnt vmcnt(0) v1"});
+  CHECK(found({branch_if(1), branch(2), load_v1, branch_if(1), nop, use_v1, end}) ==
+        Found{"24<-8 s_waitcnt vmcnt(0) v1"});
+}
+
+TEST_CASE("what follows a call, and what it leads to, is looked at") {
+  CHECK(found({call, load_v1, use_v1, end}) == Found{"12<-4 s_waitcnt vmcnt(0) v1"});
+  // The target of s_call_b64 is in the instruction: what is outstanding there is in the function.
+  CHECK(found({load_v1, call_over(1), end, use_v1, leave}) == Found{"16<-0 s_waitcnt vmcnt(0) v1"});
+  CHECK(found({load_v1, call_over(2), use_v1, end, vm0, leave}).empty());
+  CHECK(report_of({load_v1, call_over(1), end, use_v1, leave}).calls == 1);
+  // Nothing of what a jump to a register skips.
+  CHECK(found({leave, load_v1, use_v1, end}).empty());
 }
 
 TEST_CASE("a load of the round before is outstanding at the head of a loop") {

@@ -16,6 +16,15 @@ extern "C" GLOBAL void hasty(const unsigned* in, unsigned* out) {
                : "=&v"(value) : "v"(in + __builtin_amdgcn_workitem_id_x()) : "memory");
   out[__builtin_amdgcn_workitem_id_x()] = value;
 }
+extern "C" __attribute__((device)) __attribute__((noinline)) unsigned careless(const unsigned* in) {
+  unsigned value;
+  asm volatile("global_load_dword %0, %1, off\n v_add_u32 %0, 2, %0\n s_waitcnt vmcnt(0)"
+               : "=&v"(value) : "v"(in) : "memory");
+  return value;
+}
+extern "C" GLOBAL void calls(const unsigned* in, unsigned* out) {
+  out[__builtin_amdgcn_workitem_id_x()] = careless(in + __builtin_amdgcn_workitem_id_x());
+}
 END
 compile() {
   "$clang" -x hip --cuda-device-only -nogpuinc -nogpulib --no-gpu-bundle-output -std=c++20 -O2 \
@@ -52,6 +61,24 @@ for arch in gfx942 gfx950; do
   expect_out '"counter": "vmcnt"'
   expect_out '"missing": "s_waitcnt vmcnt\(0\)"'
 done
+
+# A function that a kernel calls is looked at with it.
+try gfx check "$scratch/gfx942.co" --kernel calls
+expect_exit 1
+expect_out '^calls: [0-9]+ instructions, [1-9] missing waits?$'
+expect_out 'missing-wait: careless\+0x[0-9a-f]+ `v_add_u32 '
+
+# A kernel whose symbol has no size is as long as to the next function.
+"$clang" -x hip --cuda-device-only -nogpuinc -nogpulib -std=c++20 -O2 --offload-arch=gfx942 \
+  -S "$kernel" -o "$scratch/sized.s"
+grep -v '^[[:space:]]*\.size[[:space:]]' "$scratch/sized.s" >"$scratch/plain.s"
+"$clang" -target amdgcn-amd-amdhsa -mcpu=gfx942 "$scratch/plain.s" -o "$scratch/plain.co"
+try gfx disassemble "$scratch/gfx942.co" --kernel add
+sized=$(sed -n '1s/.*, \([0-9]*\) instructions.*/\1/p' "$scratch/out")
+try gfx disassemble "$scratch/plain.co" --kernel add
+expect_exit 0
+plain=$(sed -n '1s/.*, \([0-9]*\) instructions.*/\1/p' "$scratch/out")
+[[ $plain -ge $sized && $sized -gt 4 ]] || fail "expected at least $sized instructions, not $plain"
 
 # Our own kernels wait for all that they use, on every path.
 for object in "$(dirname "$testbed")"/hip_backend/gfx9*_O3.co; do
@@ -164,7 +191,7 @@ one_sentence 2 "has no kernel 'nobody'; it has add, hasty"
 try gfx check "$scratch/nothing.co"
 one_sentence 3 'nothing.co'
 try gfx run "$scratch/gfx942.co" --block 64 --args "$scratch/add.json"
-one_sentence 2 'has 2 kernels; --kernel takes the name of one'
+one_sentence 2 'has 3 kernels; --kernel takes the name of one'
 try gfx run "$scratch/gfx942.co" --kernel add --grid 0 --block 64 --args "$scratch/add.json"
 one_sentence 2 '^mla-testbed gfx run: --grid is 0; expected 1 to'
 try gfx run "$scratch/gfx942.co" --kernel add --block 4096 --args "$scratch/add.json"
