@@ -79,9 +79,9 @@ int main(int argc, char** argv) {
       if (!(*installation)->code(arch, row.file)) {
         std::printf("missing %s %s\n", std::string(name(arch)).c_str(), row.file.c_str());
       } else if (row.key.prefill) {
-        count_row(arch, row, judge_prefill_row(arch, row, *installation), prefill);
+        count_row(arch, row, judge_prefill_row(arch, row, *installation, {}), prefill);
       } else {
-        count_row(arch, row, judge_decode_row(arch, row, *installation), decode);
+        count_row(arch, row, judge_decode_row(arch, row, *installation, {}), decode);
       }
     }
   }

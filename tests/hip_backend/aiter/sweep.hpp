@@ -12,6 +12,7 @@
 
 #include "core/shape/resolved_shape.hpp"
 #include "hip_backend/aiter/installation.hpp"
+#include "hip_backend/device/emulated_device.hpp"
 
 namespace mla::hip::aiter::test {
 
@@ -25,13 +26,15 @@ struct Verdict {
 // as AITER takes.
 ResolvedShape shape_of(const Case& spec, const RowKey& key, std::int64_t splits);
 
-// Decode rows of 576 by 512 a head.
+// Decode rows of 576 by 512 a head, on emulated devices that run as `device` says.
 std::vector<Verdict> judge_decode_row(Arch arch, const ManifestRow& row,
-                                      const std::shared_ptr<Installation>& installation);
+                                      const std::shared_ptr<Installation>& installation,
+                                      const EmulatedOptions& device);
 
 // Prefill rows, with a plan over expanded heads and without one over the latent cache.
 std::vector<Verdict> judge_prefill_row(Arch arch, const ManifestRow& row,
-                                       const std::shared_ptr<Installation>& installation);
+                                       const std::shared_ptr<Installation>& installation,
+                                       const EmulatedOptions& device);
 
 // A known failure: cases of the row whose line holds `where` and `with` fail in words that hold
 // `says`.

@@ -104,7 +104,8 @@ AiterOptions options_of(const RowCase& c, const ManifestRow& row) {
 }
 
 std::string judge_case(const RowCase& c, const ManifestRow& row,
-                       const std::shared_ptr<Installation>& installation) {
+                       const std::shared_ptr<Installation>& installation,
+                       const EmulatedOptions& device) {
   std::string reason;
   auto batch = make_batch(c.spec);
   if (!batch) return batch.error().message;
@@ -117,8 +118,8 @@ std::string judge_case(const RowCase& c, const ManifestRow& row,
     options.packed_cache =
         pack_cache(step->tensors.cache, c.spec.page_size, fp8_variant(c.spec.arch));
   }
-  const auto backend =
-      make_aiter_backend(make_emulated_device(c.spec.arch, {}), installation, std::move(options));
+  const auto backend = make_aiter_backend(make_emulated_device(c.spec.arch, device), installation,
+                                          std::move(options));
   const auto result = backend->run(step->launch(), {.record_footprint = true});
   if (!result) return result.error().message;
   if (c.ranks > 1) step->spec.causal = false;
@@ -168,10 +169,11 @@ ResolvedShape shape_of(const Case& spec, const RowKey& key, std::int64_t splits)
 }
 
 std::vector<Verdict> judge_decode_row(Arch arch, const ManifestRow& row,
-                                      const std::shared_ptr<Installation>& installation) {
+                                      const std::shared_ptr<Installation>& installation,
+                                      const EmulatedOptions& device) {
   std::vector<Verdict> verdicts;
   for (const RowCase& c : cases_of(arch, row.key))
-    verdicts.push_back({label(c), judge_case(c, row, installation)});
+    verdicts.push_back({label(c), judge_case(c, row, installation, device)});
   return verdicts;
 }
 

@@ -43,7 +43,8 @@ Case case_of(Arch arch, std::int64_t heads, std::vector<RequestSpec> requests) {
   return c;
 }
 
-std::string judge_latent(const Case& spec, Installation& installation) {
+std::string judge_latent(const Case& spec, Installation& installation,
+                         const EmulatedOptions& options) {
   std::string reason;
   auto batch = make_batch(spec);
   if (!batch) return batch.error().message;
@@ -54,7 +55,7 @@ std::string judge_latent(const Case& spec, Installation& installation) {
   const auto step =
       hip::test::step_of(spec, std::move(*batch), shape, plan::Fidelity::safe, reason);
   if (step == nullptr) return reason;
-  const auto device = make_emulated_device(spec.arch, {});
+  const auto device = make_emulated_device(spec.arch, options);
   const auto out = latent_prefill(*device, installation,
                                   {.q = step->tensors.q,
                                    .cache = step->tensors.cache.bytes,
@@ -83,7 +84,7 @@ std::vector<std::byte> as_fp8(const std::vector<std::uint16_t>& bits, Arch arch)
 
 // Prompts without context: keys are the rows' own. `units` decides how much is split.
 std::string judge_with_plan(const Case& spec, std::int64_t units, bool causal,
-                            Installation& installation) {
+                            Installation& installation, const EmulatedOptions& options) {
   const auto batch = make_batch(spec);
   if (!batch) return batch.error().message;
   const prefill::PrefillTensors tensors = prop::make_prefill_tensors(spec, *batch);
@@ -115,7 +116,7 @@ std::string judge_with_plan(const Case& spec, std::int64_t units, bool causal,
   const auto q = as_fp8(tensors.q, spec.arch);
   const auto k = as_fp8(tensors.k, spec.arch);
   const auto v = as_fp8(tensors.v, spec.arch);
-  const auto device = make_emulated_device(spec.arch, {});
+  const auto device = make_emulated_device(spec.arch, options);
   const auto result = prefill_with_plan(*device, installation,
                                         {.q = q,
                                          .k = k,
@@ -144,13 +145,14 @@ std::string judge_with_plan(const Case& spec, std::int64_t units, bool causal,
 }  // namespace
 
 std::vector<Verdict> judge_prefill_row(Arch arch, const ManifestRow& row,
-                                       const std::shared_ptr<Installation>& installation) {
+                                       const std::shared_ptr<Installation>& installation,
+                                       const EmulatedOptions& device) {
   std::vector<Verdict> verdicts;
   if (!row.key.persistent) {
     for (const auto& requests : std::vector<std::vector<RequestSpec>>{
              {{20, 100}, {3, 40}}, {{70, 70}}, {{1, 33}, {9, 9}}}) {
       const Case c = case_of(arch, row.key.heads, requests);
-      verdicts.push_back({format_case(c), judge_latent(c, *installation)});
+      verdicts.push_back({format_case(c), judge_latent(c, *installation, device)});
     }
     return verdicts;
   }
@@ -158,7 +160,7 @@ std::vector<Verdict> judge_prefill_row(Arch arch, const ManifestRow& row,
     Case c = case_of(arch, 2, {{300, 300}, {40, 40}});
     c.step = PrefillSpec{};
     verdicts.push_back({format_case(c) + " units=" + std::to_string(units),
-                        judge_with_plan(c, units, row.key.causal, *installation)});
+                        judge_with_plan(c, units, row.key.causal, *installation, device)});
   }
   return verdicts;
 }
