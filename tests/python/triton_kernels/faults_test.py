@@ -12,6 +12,7 @@ import torch
 import triton
 import triton.language as tl
 from mla_testbed.triton import KernelFault
+from mla_testbed.triton.faults import host_lines
 
 
 @triton.jit
@@ -128,6 +129,26 @@ def test_an_assertion_passes_where_it_holds_and_is_a_fault_where_not(arch):
     with pytest.raises(KernelFault, match="a tl.device_assert that does not hold") as caught:
         checked[(1,)](torch.zeros(1), debug=True)
     assert caught.value.line == _line_of(checked, "tl.device_assert")
+
+
+@triton.jit
+def checked_twice(x):
+    tl.device_assert(tl.load(x) > 0, "positive")
+    tl.device_assert(tl.load(x) < 9, "small")
+
+
+def test_the_line_of_the_assertion_that_does_not_hold_is_named_or_one_of_two(arch):
+    lines, first = inspect.getsourcelines(checked_twice.fn)
+    at = [first + n for n, line in enumerate(lines) if "device_assert" in line]
+    with pytest.raises(KernelFault, match="does not hold") as caught:
+        checked_twice[(1,)](torch.full((1,), 9.0), debug=True)
+    assert caught.value.line in (0, at[1])
+    own = f"{os.path.basename(__file__)}:"
+    assert f"{own}{at[1]}" in str(caught.value) or f"{own}{at[0]} or {at[1]}" in str(caught.value)
+
+
+def test_a_kernel_without_source_has_no_lines_that_ask_the_host():
+    assert host_lines(None) == host_lines(eval("lambda x: x")) == ("", ())  # noqa: S307
 
 
 def test_a_kernel_that_never_ends_is_ended_by_the_instruction_limit(arch):

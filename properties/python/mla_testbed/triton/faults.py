@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import os
+import textwrap
+from typing import Any
 
 from .. import gfx
 from ..errors import FaultError
 
-_SHOWN = 5
+#: What asks the host for help; with Triton 3.7 in a function that has no lines of its own.
+_HOST_CALLS = ("device_assert", "device_print")
+Lines = tuple[str, tuple[int, ...]]
 
 
 class KernelFault(FaultError):
@@ -25,7 +31,9 @@ class KernelFault(FaultError):
         report: all events, one a line.
     """
 
-    def __init__(self, launch: gfx.Report, calls_host: bool = False) -> None:
+    def __init__(
+        self, launch: gfx.Report, calls_host: bool = False, host_lines: Lines = ("", ())
+    ) -> None:
         first = launch.events[0]
         self.launch = launch
         self.kernel = launch.kernel
@@ -34,26 +42,47 @@ class KernelFault(FaultError):
         self.wave, self.lane = first.wave, first.lane
         self.tensor, self.offset = first.range, first.range_offset
         self.file, self.line = first.file, first.line
+        calls_host = calls_host and "null pointer" in first.text
+        candidates: tuple[int, ...] = ()
+        # A helper serves all assertions of a kernel: it has no line, or that of one of them.
+        helper = not first.file or not first.place.startswith(f"{launch.kernel}+")
+        if calls_host and helper and host_lines[1]:
+            self.file, candidates = host_lines
+            self.line = candidates[0] if len(candidates) == 1 else 0
         lines = [event.line_text for event in launch.events]
-        super().__init__(_sentence(launch, first, calls_host), report="\n".join(lines))
+        super().__init__(_sentence(launch, first, calls_host, self._where(candidates)),
+                         report="\n".join(lines))
+
+    def _where(self, candidates: tuple[int, ...]) -> str:
+        if not self.file:
+            return "no source line is known"
+        lines = [str(line) for line in candidates] or [str(self.line)]
+        return f"{os.path.basename(self.file)}:{' or '.join(lines)}"
 
 
-def _where(event: gfx.Event) -> str:
-    if not event.file:
-        return "no source line is known"
-    return f"{os.path.basename(event.file)}:{event.line}"
+def host_lines(fn: Any) -> Lines:
+    """File of a kernel, and its lines that may ask the host for help; "" where it has no source."""
+    try:
+        text, first = inspect.getsourcelines(fn)
+        file = inspect.getsourcefile(fn) or ""
+    except (OSError, TypeError):
+        return "", ()
+    found = {first + node.lineno - 1 for node in ast.walk(ast.parse(textwrap.dedent("".join(text))))
+             if isinstance(node, ast.Call)
+             and getattr(node.func, "attr", getattr(node.func, "id", "")) in _HOST_CALLS}
+    return file, tuple(sorted(found))
 
 
-def _sentence(launch: gfx.Report, first: gfx.Event, calls_host: bool) -> str:
+def _sentence(launch: gfx.Report, first: gfx.Event, calls_host: bool, where: str) -> str:
     lane = f", lane {first.lane}" if first.lane >= 0 else ""
     more = len(launch.events) - 1 + launch.findings_dropped
     tail = f"\n  and {more} more: see the attribute `report`" if more else ""
     hint = ""
     if first.problem == "not-implemented":
         hint = "\n  the emulator does not execute it; docs/emulator.md has the list"
-    if calls_host and "null pointer" in first.text:
+    if calls_host:
         hint = "\n  the kernel calls the host, and nobody answers: tl.device_print, or a " \
                "tl.device_assert that does not hold"
-    return (f"{first.problem} in kernel '{launch.kernel}' ({_where(first)}), program "
+    return (f"{first.problem} in kernel '{launch.kernel}' ({where}), program "
             f"{first.workgroup}, wave {first.wave}{lane}: {first.text}\n"
             f"  at {first.place} `{first.disassembly}`{hint}{tail}")

@@ -8,7 +8,7 @@ from typing import Any
 from .. import gfx
 from ..errors import UnsupportedError, UsageError
 from . import kernarg, memory, state, versions
-from .faults import KernelFault
+from .faults import KernelFault, host_lines
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,6 +29,7 @@ class EmulatorLauncher:
                 "one another do not finish in the emulator, which runs each to its end")
         self._metadata = metadata
         self._version = versions.installed()
+        self._function = getattr(getattr(src, "fn", None), "fn", None)
         self._signature = {str(name): kind for name, kind in src.signature.items()}
 
     def __call__(self, grid_x: int, grid_y: int, grid_z: int, stream: int, function: Loaded,
@@ -57,7 +58,7 @@ class EmulatorLauncher:
         if exit_hook is not None:
             exit_hook(launch_metadata)
         if not report.clean:
-            raise KernelFault(report, _calls_host(function.kernel))
+            raise KernelFault(report, _calls_host(function.kernel), host_lines(self._function))
 
 
 def _calls_host(kernel: gfx.Kernel) -> bool:

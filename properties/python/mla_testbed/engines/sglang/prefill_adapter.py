@@ -30,7 +30,7 @@ class SglangPrefill(SglangEngine):
         super().__init__(of)
         if self.attends:
             served.install()
-            aiter = importlib.import_module("aiter")
+            aiter: Any = importlib.import_module("aiter")
             self.module.flash_attn_varlen_func = aiter.flash_attn_varlen_func
 
     def adapt(self, line: CaseLine) -> CaseLine:
