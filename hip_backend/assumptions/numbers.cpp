@@ -197,6 +197,17 @@ LaneWords halves_expected(Arch /*arch*/, const LaneWords& in) {
   return out;
 }
 
+LaneWords other_halves_expected(Arch /*arch*/, const LaneWords& in) {
+  LaneWords out = no_words();
+  for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+    const u32 before = word(in, lane, 0), loaded = word(in, lane, 1);
+    word(out, lane, 0) = (before & 0xffff0000U) | (loaded & 0xffffU);
+    word(out, lane, 1) = (before & 0xffffU) | (loaded << 16U);
+    word(out, lane, 2) = (before & 0xffff0000U) | (loaded & 0xffU);
+  }
+  return out;
+}
+
 constexpr std::array<std::array<float, 1>, 10> kFractions = {{{0.3125F},
                                                               {-0.6875F},
                                                               {2},
@@ -223,7 +234,7 @@ LaneWords fractions_expected(Arch /*arch*/, const LaneWords& in) {
 }
 
 constexpr auto kBits = Assumption::Compare::bits;
-constexpr std::array<Assumption, 10> kTable = {{
+constexpr std::array<Assumption, 11> kTable = {{
     {"FP8_RANGE", "fp8_range", true, false, 4, kBits, table_inputs<kRange, 1>, range_expected},
     {"STOCHASTIC_ROUNDING", "stochastic_rounding", true, false, 1, kBits, fraction_inputs,
      stochastic_expected},
@@ -239,6 +250,8 @@ constexpr std::array<Assumption, 10> kTable = {{
     {"DIV_FMAS_SCALE", "div_fmas", true, false, 1, kBits, table_inputs<kSums, 3>,
      table_expected<kSums>},
     {"UPPER_HALF", "upper_half", true, false, 3, kBits, scattered_words, halves_expected},
+    {"D16_OTHER_HALF", "d16_other_half", true, false, 3, kBits, scattered_words,
+     other_halves_expected},
     {"NORM_ROUNDING", "norm_rounding", true, false, 3, kBits, table_inputs<kFractions, 1>,
      fractions_expected},
 }};

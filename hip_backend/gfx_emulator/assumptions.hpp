@@ -63,6 +63,10 @@ constexpr std::uint32_t fp16_ovfl_bit = 23;
 // that the manual or their name says keep it: v_mad, v_fma and v_div_fixup (not the legacy ones),
 // v_bitop3_b16, v_ashr_pk, v_cvt_sr and v_cvt_pk of 8 bits.
 
+// D16_OTHER_HALF. A load into one half of a register keeps the other half. Parts with SRAM-ECC, as
+// these are, may write zero there: LLVM relies on neither (d16PreservesUnusedBits in AMDGPU's
+// GCNSubtarget.h), so compiled code does not show the difference.
+
 // NORM_ROUNDING. v_cvt_pknorm_* and v_cvt_pk_u8_f32 saturate, and round to nearest even.
 
 // HALF_ROUNDING. Conversions to f16, bf16 and fp8 round to nearest even whatever MODE says, except

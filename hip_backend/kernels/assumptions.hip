@@ -222,6 +222,21 @@ MLA_KERNEL(64) upper_half(const AssumptionArguments a) {
   output_of(a)[2] = fused;
 }
 
+// Input: what the registers hold before, and the word that is loaded from. Output: its lower 16 bits
+// as the lower and as the upper half, and its first byte as the lower half.
+MLA_KERNEL(64) d16_other_half(const AssumptionArguments a) {
+  u32 low = input_of(a)[0], high = input_of(a)[0], byte = input_of(a)[0];
+  asm volatile(
+      "global_load_short_d16 %0, %3, off\n global_load_short_d16_hi %1, %3, off\n"
+      " global_load_ubyte_d16 %2, %3, off\n s_waitcnt vmcnt(0)"
+      : "+&v"(low), "+&v"(high), "+&v"(byte)
+      : "v"(input_of(a) + 1)
+      : "memory");
+  output_of(a)[0] = low;
+  output_of(a)[1] = high;
+  output_of(a)[2] = byte;
+}
+
 // Input: a value. Output: as a signed and as an unsigned fraction of 16 bits, and as a byte.
 MLA_KERNEL(64) norm_rounding(const AssumptionArguments a) {
   u32 fraction, positive, byte;

@@ -16,6 +16,11 @@ extern "C" GLOBAL void hasty(const unsigned* in, unsigned* out) {
                : "=&v"(value) : "v"(in + __builtin_amdgcn_workitem_id_x()) : "memory");
   out[__builtin_amdgcn_workitem_id_x()] = value;
 }
+extern "C" GLOBAL void half(const unsigned* in, unsigned* out) {
+  unsigned value = 0x12345678;
+  asm volatile("global_load_short_d16 %0, %1, off\n s_waitcnt vmcnt(0)" : "+v"(value) : "v"(in) : "memory");
+  out[__builtin_amdgcn_workitem_id_x()] = value;
+}
 extern "C" __attribute__((device)) __attribute__((noinline)) unsigned careless(const unsigned* in) {
   unsigned value;
   asm volatile("global_load_dword %0, %1, off\n v_add_u32 %0, 2, %0\n s_waitcnt vmcnt(0)"
@@ -145,6 +150,15 @@ expect_exit 1
 expect_out '^finding: missing-wait: '
 try "${hasty[@]}" --arrival late
 expect_no_out '^argument 1: 42.0$'
+# A load into one half of a register rests on an assumption, and says so.
+cat >"$scratch/half.json" <<'END'
+{"arguments": [{"buffer": "u32", "values": [43981]}, {"buffer": "u32", "count": 64, "show": 1}]}
+END
+try gfx run "$scratch/gfx942.co" --kernel half --block 64 --args "$scratch/half.json"
+expect_exit 0
+expect_out '^argument 1: 305441741.0$'
+expect_out '^rests on D16_OTHER_HALF, 1 wave instructions$'
+
 # A fault: the output is too small.
 sed 's/"count": 64, "show"/"count": 63, "show"/' "$scratch/hasty.json" >"$scratch/small.json"
 try "${hasty[@]/hasty.json/small.json}" --json
@@ -191,7 +205,7 @@ one_sentence 2 "has no kernel 'nobody'; it has add, hasty"
 try gfx check "$scratch/nothing.co"
 one_sentence 3 'nothing.co'
 try gfx run "$scratch/gfx942.co" --block 64 --args "$scratch/add.json"
-one_sentence 2 'has 3 kernels; --kernel takes the name of one'
+one_sentence 2 'has 4 kernels; --kernel takes the name of one'
 try gfx run "$scratch/gfx942.co" --kernel add --grid 0 --block 64 --args "$scratch/add.json"
 one_sentence 2 '^mla-testbed gfx run: --grid is 0; expected 1 to'
 try gfx run "$scratch/gfx942.co" --kernel add --block 4096 --args "$scratch/add.json"
