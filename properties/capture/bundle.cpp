@@ -154,9 +154,19 @@ Bundle bundle_of(const ordered_json& document) {
 }
 
 Result<json> document_of(const Bundle& bundle) {
+  // Lists that kernels read through raw pointers.
+  constexpr std::string_view kInt32Lists[] = {
+      "seqlens_qo_indptr", "seqlens_kv_indptr", "kv_indices",
+      "kv_last_page_lens", "work_indptr",       "work_info",
+      "reduce_indptr",     "reduce_final_map",  "reduce_partial_map"};
   json document = bundle.scalars;
   for (const auto& [key, array] : bundle.arrays) {
     if (is_tensor(key)) continue;
+    if (array.width != 4 && std::ranges::find(kInt32Lists, key) != std::end(kInt32Lists))
+      return Error{
+          ErrorCode::usage,
+          say("array '", key, "' has elements of ", 8 * array.width, " bits: kernels read int32"),
+          ""};
     const auto values = io::integers_of(array);
     if (!values)
       return Error{ErrorCode::usage, "array '" + key + "' is " + values.error().message, ""};

@@ -27,7 +27,23 @@ struct Expected {
   std::int64_t width = 0;
   bool floating = false;
   bool more_rows = false;  // rows of a graph's padding may follow
+  std::int64_t last = 0;   // the last dimension, where an array has several
 };
+
+// Whether a dump of several dimensions has them in the order of `e`: rows first, `last` last.
+bool in_order(const io::RawArray& array, std::int64_t elements, const Expected& e) {
+  const std::vector<std::int64_t> shape(array.shape.begin(), array.shape.end());
+  if (shape.size() < 2 || elements == 0) return true;
+  const std::int64_t end = shape.back();
+  if (shape.size() == 2 && end == e.row) return true;
+  return end == e.last && (shape[0] == elements / e.row || shape[0] == elements / e.last);
+}
+
+std::string shape_text(const io::RawArray& array) {
+  std::string out;
+  for (const auto n : array.shape) out += say(out.empty() ? "(" : ", ", n);
+  return out + ")";
+}
 
 // Bytes of the tensor's expected rows.
 Result<std::vector<std::byte>> tensor(const Bundle& bundle, const char* key, const Expected& e) {
@@ -40,6 +56,9 @@ Result<std::vector<std::byte>> tensor(const Bundle& bundle, const char* key, con
                    array.kind == io::ElementKind::floating ? " (IEEE floats)" : "", ", not of ",
                    8 * e.width));
   const std::int64_t elements = std::ssize(array.bytes) / e.width;
+  if (e.row > 0 && elements % e.row == 0 && !in_order(array, elements, e))
+    return bad(say("array '", key, "' has shape ", shape_text(array), ": expected ", e.rows,
+                   " rows first and ", e.last, " elements last"));
   const bool whole_rows = e.row > 0 && elements % e.row == 0 &&
                           (array.shape.size() < 2 || array.shape[0] == elements / e.row);
   if (e.more_rows && elements > e.rows * e.row && whole_rows)
@@ -170,16 +189,19 @@ Status fill_tensors(const Bundle& bundle, std::int64_t dumped, CapturedStep& ste
   DecodeTensors& t = step.tensors;
   const Case& c = step.spec;
   const auto per_row = [&](std::int64_t elements, std::int64_t width, bool floating) {
-    return Expected{step.batch.rows().count(), c.heads * elements, width, floating, true};
+    const std::int64_t last = elements > 1 ? elements : c.heads;
+    return Expected{step.batch.rows().count(), c.heads * elements, width, floating, true, last};
   };
   auto q = tensor(bundle, "q", per_row(kKeyDim, element_bytes(c.dtype.q), false));
   if (!q) return q.error();
   t.q = std::move(*q);
   t.cache.dtype = c.dtype.kv;
   t.cache.slots = dumped * c.page_size;
-  auto cache =
-      tensor(bundle, "kv_cache",
-             {.rows = dumped, .row = c.page_size * kKeyDim, .width = element_bytes(c.dtype.kv)});
+  auto cache = tensor(bundle, "kv_cache",
+                      {.rows = dumped,
+                       .row = c.page_size * kKeyDim,
+                       .width = element_bytes(c.dtype.kv),
+                       .last = kKeyDim});
   if (!cache) return cache.error();
   t.cache.bytes = std::move(*cache);
   if (bundle.arrays.contains("out")) {

@@ -29,6 +29,17 @@ Result<plan::PlanCheckInput> plan_check_input(const PlannerCall& call, const Fou
 
 namespace {
 
+// A kernel that masks several rows whether it is asked to or not; empty if the step's does not.
+std::string masks_anyway(const PlannerCall& call) {
+  const PlanKey& key = call.input.key;
+  const std::int64_t rows = call.sizes.max_qo_len;
+  const auto kernel =
+      find_persistent_kernel(key.arch, key.dtype, key.heads_per_kv_head.count(), rows);
+  if (call.input.causal || rows <= 1 || !kernel || kernel->non_causal) return {};
+  return say("is_causal is false with up to ", rows, " rows a request, and ", kernel->label,
+             " always masks several rows causally: each row must be a request of its own");
+}
+
 // The plan as it left the planner.
 Result<PlanAnswer> check_planned(const nlohmann::json& object, std::size_t place) {
   PlanAnswer answer;
@@ -67,6 +78,12 @@ Result<PlanAnswer> check_planned(const nlohmann::json& object, std::size_t place
   if (!found) return found.error();
   const auto input = plan_check_input(*call, *found);
   if (!input) return input.error();
+  if (const std::string why = masks_anyway(*call); !why.empty()) {
+    answer.findings.push_back({kKernelRule, why});
+    answer.culprit = name(Culprit::builder);
+    answer.diagnosis = "it asked for a plan that no kernel executes as asked";
+    return answer;
+  }
   for (const plan::Violation& v : plan::plan_check(*input))
     answer.findings.push_back({std::string(plan::name(v.rule)), v.what, v.work});
   const Diagnosis diagnosis = diagnose(*call, *found, !answer.findings.empty());

@@ -17,6 +17,8 @@
 namespace mla::cli {
 namespace {
 
+constexpr std::size_t kMostOfNoFile = std::size_t{1} << 30;  // bytes of a pipe or a device
+
 bool variable_is(const char* name, std::string_view value) {
   const char* text = std::getenv(name);
   return text != nullptr && value == text;
@@ -133,14 +135,33 @@ Status check_writable(const std::string& path) {
   return std::nullopt;
 }
 
+Status check_distinct(std::initializer_list<Output> outputs) {
+  for (auto a = outputs.begin(); a != outputs.end(); ++a)
+    for (auto b = outputs.begin(); b != a; ++b)
+      if (!a->path.empty() && std::filesystem::path(a->path).lexically_normal() ==
+                                  std::filesystem::path(b->path).lexically_normal())
+        return Error{ErrorCode::usage,
+                     say(b->option, " and ", a->option, " both write '", a->path, "'"), ""};
+  return std::nullopt;
+}
+
 Result<std::string> read_file(const std::string& path) {
   std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
   if (file == nullptr) return fault("cannot read '" + path + "'", errno);
+  struct stat kind{};
+  const bool endless = ::fstat(::fileno(file), &kind) == 0 && S_ISREG(kind.st_mode) == 0;
   std::string text;
   std::array<char, 65536> chunk{};
   errno = 0;
-  while (const std::size_t n = std::fread(chunk.data(), 1, chunk.size(), file))
+  while (const std::size_t n = std::fread(chunk.data(), 1, chunk.size(), file)) {
     text.append(chunk.data(), n);
+    if (endless && text.size() > kMostOfNoFile) {
+      if (file != stdin) std::fclose(file);
+      return Error{ErrorCode::fault,
+                   say("'", path, "' is no file and gave more than ", kMostOfNoFile >> 30, " GiB"),
+                   ""};
+    }
+  }
   const int number = std::ferror(file) != 0 ? (errno != 0 ? errno : EIO) : 0;
   if (file != stdin) std::fclose(file);
   if (number != 0) return fault("cannot read '" + path + "'", number);

@@ -5,6 +5,7 @@
 // stdout does not take the text, except that a reader who left early (`| head`) is no error.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -24,7 +25,14 @@ void write_stderr(std::string_view text);
 [[nodiscard]] Status write_file(const std::string& path, std::string_view text);
 // Why write_file() would fail, asked before long work; nothing if it would not.
 [[nodiscard]] Status check_writable(const std::string& path);
-// Reads a whole file; "-" is stdin.
+// An option and the file that it names; empty: none.
+struct Output {
+  std::string_view option;
+  std::string path;
+};
+// Two options that would write the same file, in words; nothing if there are none.
+[[nodiscard]] Status check_distinct(std::initializer_list<Output> outputs);
+// Reads a whole file; "-" is stdin. What is no regular file may give 1 GiB at most.
 [[nodiscard]] Result<std::string> read_file(const std::string& path);
 
 // The text with every character that moves a terminal's cursor, changes its colours or reorders

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 
 #include "core/io/checksum.hpp"
@@ -106,8 +107,17 @@ Result<NamedBackend> make_one(const std::string& name, const DeviceChoice& choic
 
 // Nothing that was said of a device may be without effect.
 Status check_used(const DeviceChoice& choice, const std::vector<NamedBackend>& backends) {
-  for (const NamedBackend& b : backends)
-    if (b.name == kHip || b.name == kAiter) return std::nullopt;
+  const auto has = [&backends](std::string_view name) {
+    return std::any_of(backends.begin(), backends.end(),
+                       [name](const NamedBackend& b) { return b.name == name; });
+  };
+  const char* environment = std::getenv("AITER_HSA");
+  const bool said =
+      !choice.aiter_hsa.empty() && choice.aiter_hsa != (environment == nullptr ? "" : environment);
+  if (said && !has(kAiter))
+    return Error{ErrorCode::usage, "--aiter-hsa " + choice.aiter_hsa + " goes with backend aiter",
+                 ""};
+  if (has(kHip) || has(kAiter)) return std::nullopt;
   std::string words = choice.emulation.words();
   if (choice.device != DeviceChoice{}.device) words = " --device " + choice.device + words;
   if (words.empty()) return std::nullopt;

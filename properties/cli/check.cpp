@@ -31,7 +31,8 @@ bundle: a folder with manifest.json and one .npy file for each buffer.
 Prints every violated invariant as a sentence, and who is at fault: the planner, if it makes this
 plan from this call, or the builder, if it asked for another plan or kept an old one.
 Exit: 0 every plan is valid, 1 a plan is broken, 4 there was no plan, 10 a plan is of a kind that
-cannot be checked (sparse, or a step without one).
+cannot be checked (sparse, or a step without one). A file or plan that cannot be read is named on
+stderr, and the others are judged: 1 if one of them is broken, otherwise 2 or 3.
 
 Examples:
   mla-testbed check dump.json
@@ -68,18 +69,24 @@ void draw_answer(const json& object, const Answer& answer, std::vector<show::Sec
   sections.push_back(std::move(section));
 }
 
-// Appends the answers of a file.
-Status check_file(const std::string& path, const Options& o, std::vector<Answer>& answers,
-                  std::vector<show::Section>& sections) {
+struct Checked {
+  std::vector<Answer> answers;
+  std::vector<show::Section> sections;
+  std::vector<Error> unread;  // files and plans that are none; the others are judged
+};
+
+void check_file(const std::string& path, const Options& o, Checked& out) {
   const auto objects = read_plan_objects(path);
-  if (!objects) return objects.error();
+  if (!objects) return out.unread.push_back(objects.error());
   for (std::size_t place = 0; place < objects->size(); ++place) {
     auto answer = check_plan_object((*objects)[place], place);
-    if (!answer) return in_plan_file(answer.error(), path, place);
-    if (!o.html.empty()) draw_answer((*objects)[place], *answer, sections);
-    answers.push_back(std::move(*answer));
+    if (!answer) {
+      out.unread.push_back(in_plan_file(answer.error(), path, place));
+      continue;
+    }
+    if (!o.html.empty()) draw_answer((*objects)[place], *answer, out.sections);
+    out.answers.push_back(std::move(*answer));
   }
-  return std::nullopt;
 }
 
 struct Tally {
@@ -141,19 +148,20 @@ std::string json_of(const std::vector<Answer>& answers) {
 }
 
 ExitCode check(const Options& o) {
-  std::vector<Answer> answers;
-  std::vector<show::Section> sections;
+  Checked checked;
   if (!o.html.empty())
     if (const Status bad = check_writable(o.html)) return complain("check", *bad);
-  for (const std::string& path : o.files)
-    if (const Status bad = check_file(path, o, answers, sections)) return complain("check", *bad);
+  for (const std::string& path : o.files) check_file(path, o, checked);
+  const std::vector<Answer>& answers = checked.answers;
   const Tally t = count(answers);
   ExitCode code = ExitCode::held;
   if (t.not_checked > 0) code = ExitCode::skipped;
   if (answers.empty()) code = ExitCode::inconclusive;
+  for (const Error& bad : checked.unread) code = complain("check", bad);
   if (t.broken > 0) code = ExitCode::failed;
+  if (answers.empty() && !checked.unread.empty()) return code;
   if (!o.html.empty())
-    if (const Status bad = write_file(o.html, show::html_page(tally_text(t), sections)))
+    if (const Status bad = write_file(o.html, show::html_page(tally_text(t), checked.sections)))
       return complain("check", *bad);
   return finish("check", o.json ? json_of(answers) : text_of(answers), code);
 }

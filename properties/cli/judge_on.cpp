@@ -108,6 +108,10 @@ prop::ExitCode judge_and_publish(std::string_view command,
                                  bool progress, const Publication& publication,
                                  Recording recording) {
   if (const Status bad = why_no_record(backends, recording)) return complain(command, *bad);
+  if (const Status bad = check_distinct({{"--junit", publication.junit},
+                                         {"--html", publication.html},
+                                         {"--record", recording.path}}))
+    return complain(command, *bad);
   for (const std::string& path : {publication.junit, publication.html, recording.path})
     if (!path.empty())
       if (const Status bad = check_writable(path)) return complain(command, *bad);

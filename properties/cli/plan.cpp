@@ -73,6 +73,11 @@ ExitCode plan_case(const Options& o) {
   if (!o.bundle.empty()) {
     if (steps.size() > 1)
       return complain("plan", {ErrorCode::usage, "a bundle holds one step, not a sequence", ""});
+    if (c->kind() != StepKind::decode)
+      return complain("plan", {ErrorCode::unsupported,
+                               say("--bundle writes decode steps, not a step of kind ",
+                                   name(c->kind()), "; --json prints its plan"),
+                               ""});
     const auto backend = cpu::make_cpu_backend();
     const auto bundle =
         o.tensors ? capture_case(*c, *backend) : Result<Bundle>(bundle_of(documents[0]));

@@ -221,13 +221,13 @@ ExitCode replay(const Options& o) {
   auto backends = make_backends(o.backends, device);
   if (!backends) return complain("replay", backends.error());
   if (is_bundle(o.line)) {
-    if (o.plant.empty() && o.properties.empty() && !o.statistics)
+    if (o.plant.empty() && o.properties.empty() && !o.statistics && o.memory.empty())
       return with_findings(replay_bundle(o.line, *backends, o.html), *backends);
-    return complain("replay",
-                    {ErrorCode::usage,
-                     "--property, --plant and --statistics go with a case: a bundle is held to the "
-                     "reference as it is",
-                     ""});
+    return complain(
+        "replay", {ErrorCode::usage,
+                   "--property, --plant, --statistics and --memory-limit go with a case: a bundle "
+                   "is held to the reference as it is",
+                   ""});
   }
   const auto c = parse_case(o.line);
   if (!c) return complain("replay", c.error());

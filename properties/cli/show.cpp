@@ -130,6 +130,9 @@ ExitCode show_plan(const Options& o) {
   if (o.json)
     return complain("show",
                     {ErrorCode::usage, "--json needs --against; `plan --json` has one plan", ""});
+  if (const Status bad =
+          check_distinct({{"--html", o.html}, {"--svg", o.svg}, {"--trace", o.trace}}))
+    return complain("show", *bad);
   const auto read = read_drawn(o.what, o.step);
   if (!read) return complain("show", read.error());
   const show::DrawnPlan* drawn = &read->plan;

@@ -1,5 +1,6 @@
 // Claims about captured steps: Q and live keys are finite or named, and rows of a graph's padding
 // may follow.
+#include <algorithm>
 #include <cstring>
 
 #include "cpu_backend/cpu_backend.hpp"
@@ -124,5 +125,18 @@ TEST_CASE("captured tensors: rows of padding may follow, and nothing else", "[cl
     array.bytes.assign(before.begin(), before.begin() + static_cast<std::ptrdiff_t>(5 * row));
     array.shape = {5, 16, 576};
     CHECK_FALSE(read_captured_step(bundle).ok());
+  }
+}
+
+TEST_CASE("captured tensors: an array whose dimensions are in another order is refused",
+          "[cli][replay]") {
+  for (const char* key : {"q", "kv_cache", "out", "lse"}) {
+    Bundle bundle = captured(kBf16);
+    std::vector<std::int64_t>& shape = bundle.arrays.at(key).shape;
+    REQUIRE(read_captured_step(bundle).ok());
+    std::rotate(shape.begin(), shape.begin() + 1, shape.end());
+    const auto step = read_captured_step(bundle);
+    REQUIRE_FALSE(step.ok());
+    CHECK(step.error().message.find("array '" + std::string(key) + "' has shape (") == 0);
   }
 }

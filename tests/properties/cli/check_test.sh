@@ -108,3 +108,65 @@ sed -i '/"out": {/,/}/d' "$scratch/nan/manifest.json"
 try replay "$scratch/nan"
 expect_exit 1
 expect_out '^at fault: the input: what computed Q'
+
+# One file that cannot be read does not hide what is wrong with the others.
+"$testbed" plan 'mla1:2q4s300;heads=16;cu=4' --json >"$scratch/good.json"
+echo '{"arch":"gfx942"}' >"$scratch/poor.json"
+try check "$scratch/poor.json" "$root/fixtures/bundles/rows" /nonexistent "$scratch/good.json"
+expect_exit 1
+expect_out '^1 valid, 1 broken, 0 not checked$'
+expect_err "poor.json', plan 0: key "
+expect_err "cannot read '/nonexistent'"
+try check "$scratch/poor.json" "$scratch/good.json"
+expect_exit 2
+expect_out ': valid$'
+
+# A call that the kernel cannot execute as asked.
+sed 's/"is_causal": *true/"is_causal":false/' "$scratch/good.json" >"$scratch/noncausal.json"
+try check "$scratch/noncausal.json"
+expect_exit 1
+expect_out 'kernel: is_causal is false with up to 4 rows a request, and .* always masks several rows'
+expect_out 'at fault: the builder'
+sed 's/"kv_granularity": *16/"kv_granularity":3/' "$scratch/good.json" >"$scratch/three.json"
+try check "$scratch/three.json"
+expect_exit 2
+expect_err "'kv_granularity' is 3: it must be a power of two"
+
+# Lists of another width than the kernels read.
+copy_of sound "$scratch/wide"
+python3 - "$scratch/wide/work_indptr.npy" <<'END'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+size = 10 + struct.unpack("<H", data[8:10])[0]
+words = struct.unpack(f"<{(len(data) - size) // 4}i", data[size:])
+header = data[:size].replace(b"'<i4'", b"'<i8'")
+open(sys.argv[1], "wb").write(header + struct.pack(f"<{len(words)}q", *words))
+END
+try check "$scratch/wide"
+expect_exit 2
+expect_err "array 'work_indptr' has elements of 64 bits: kernels read int32"
+
+# Nothing is written over, and nothing is without effect.
+try plan 'mla1:2q300s900;kind=prefill' --bundle "$scratch/prefill"
+expect_exit 10
+expect_err 'bundle writes decode steps, not a step of kind prefill'
+try show mla1:1q1s17 --html "$scratch/same" --svg "$scratch/./same"
+expect_exit 2
+expect_err "html and --svg both write"
+try run --cases 2 --property P04 --junit "$scratch/same" --record "$scratch/same"
+expect_exit 2
+expect_err "junit and --record both write"
+[[ ! -e $scratch/same ]] || fail 'a refused command wrote a file'
+try replay "$root/fixtures/bundles/kernel" --memory-limit 1K
+expect_exit 2
+expect_err 'go with a case'
+AITER_HSA= try replay mla1:1q1s9 --property P04 --aiter-hsa "$scratch"
+expect_exit 2
+expect_err "aiter-hsa $scratch goes with backend aiter"
+AITER_HSA=$scratch try replay mla1:1q1s9 --property P04
+expect_exit 0
+
+# What has no end is not read to its end.
+try check /dev/zero
+expect_exit 3
+expect_err "'/dev/zero' is no file and gave more than 1 GiB"
