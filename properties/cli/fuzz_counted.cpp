@@ -96,7 +96,8 @@ Result<FuzzReport> begin(const CountedFuzz& o) {
   if (!shard) return shard.error();
   out.seed = *seed;
   out.shard = *shard;
-  for (const std::string& name : o.targets) out.targets.push_back({.name = name, .corpus = {}, .findings = {}});
+  for (const std::string& name : o.targets)
+    out.targets.push_back({.name = name, .corpus = {}, .findings = {}});
   return out;
 }
 
