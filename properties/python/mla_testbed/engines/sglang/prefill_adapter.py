@@ -31,7 +31,8 @@ class SglangPrefill(SglangEngine):
         if self.attends:
             served.install()
             aiter: Any = importlib.import_module("aiter")
-            self.module.flash_attn_varlen_func = aiter.flash_attn_varlen_func
+            module: Any = self.module
+            module.flash_attn_varlen_func = aiter.flash_attn_varlen_func
 
     def adapt(self, line: CaseLine) -> CaseLine:
         """Heads above 16 become a multiple of 16, blocks a power of two."""
