@@ -70,10 +70,15 @@ ValueFindings check_live_values(const CapturedStep& step) {
     const RequestSpec& request = step.batch.requests[static_cast<std::size_t>(r)];
     const std::string of = say(" of request ", r);
     bool bad_key = false;
+    const std::int64_t last_page = (request.kv_len - 1) / c.page_size * c.page_size;
     for (std::int64_t k = 0; k < request.kv_len && request.qo_len > 0; ++k) {
       const auto bad = not_finite(row_of(cache.bytes, step.batch.slot(r, k), cache.row_bytes()),
                                   c.dtype.kv, variant);
-      if (!bad) continue;
+      if (!bad) {
+        out.at_ends = out.at_ends && !bad_key;
+        continue;
+      }
+      out.at_ends = out.at_ends && k > 0 && k >= last_page;
       keys.add(say("key ", k, of, " holds ", *bad));
       bad_key = true;
     }
@@ -90,6 +95,7 @@ ValueFindings check_live_values(const CapturedStep& step) {
       out.rows.push_back(bad_key || bad_query);
     }
   }
+  out.at_ends = out.at_ends && keys.count > 0 && queries.count == 0;
   keys.put("keys", out.sentences);
   queries.put("heads of rows", out.sentences);
   return out;

@@ -15,6 +15,8 @@ namespace mla::cli {
 struct ValueFindings {
   std::vector<std::string> sentences;  // "key 5 of request 0 holds NaN at element 17 ..."
   std::vector<bool> rows;              // of the batch: those that such a value may reach
+  // Found in keys alone, and there only from some key of a request's last page to its end.
+  bool at_ends = true;
   [[nodiscard]] std::int64_t affected() const;
 };
 

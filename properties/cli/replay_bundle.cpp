@@ -102,6 +102,9 @@ std::string fault_of(const PlanAnswer& plan, const Trial& trial, bool backends_h
   if (engine.verdict == Verdict::fail && backends_held)
     return "the kernel, or what wrote the dump: the same lists, plan and tensors give the right "
            "result";
+  if (engine.verdict != Verdict::fail && trial.values.at_ends)
+    return "the input: the last keys of a request are not finite. Either what wrote the keys is "
+           "wrong, or seqlens_kv_indptr and kv_last_page_lens count keys that nobody wrote";
   if (engine.verdict != Verdict::fail && !trial.values.sentences.empty())
     return "the input: what computed Q, or what wrote the keys, gave values that are not finite";
   return {};

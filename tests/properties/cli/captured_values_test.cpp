@@ -87,6 +87,22 @@ TEST_CASE("captured values: what follows a request's last key may hold anything"
   CHECK(findings(bundle).sentences.empty());
 }
 
+TEST_CASE("captured values: bad keys from somewhere in a last page to its end are told from others",
+          "[cli][replay]") {
+  CHECK_FALSE(findings(captured(kBf16)).at_ends);
+  Bundle bundle = captured(kBf16);
+  put(bundle, "kv_cache", in_cache(bundle, 0, 38, 3), 0x7FC0);
+  CHECK_FALSE(findings(bundle).at_ends);
+  put(bundle, "kv_cache", in_cache(bundle, 0, 39, 3), 0x7FC0);
+  put(bundle, "kv_cache", in_cache(bundle, 2, 32, 575), 0xFF80);
+  CHECK(findings(bundle).at_ends);
+  Bundle with_query = bundle;
+  put(with_query, "q", 0, 0x7FC1);
+  CHECK_FALSE(findings(with_query).at_ends);
+  put(bundle, "kv_cache", in_cache(bundle, 2, 31, 0), 0x7F80);
+  CHECK_FALSE(findings(bundle).at_ends);
+}
+
 TEST_CASE("captured values: fp8 has a NaN of its own for each architecture", "[cli][replay]") {
   Bundle bundle = captured(kFp8);
   put(bundle, "kv_cache", in_cache(bundle, 1, 19, 0), 0x7F);  // 240 on gfx942
