@@ -67,8 +67,11 @@ def _vllm(engine, plant: str) -> dict[tuple[object, str], object]:
             name: change(named[name]) for name, change in changes.items()}})
 
     def made_with(**changes):
-        return lambda **named: part(**{**named, **{
-            name: change(named[name]) for name, change in changes.items()}})
+        class Made(part):  # a class as it was: the builder takes ContextChunk from it
+            def __init__(self, **named) -> None:
+                super().__init__(**{**named, **{
+                    name: change(named[name]) for name, change in changes.items()}})
+        return Made
 
     def attended_with(**changes):
         return lambda *values, **named: attend(*values, **{**named, **{
