@@ -222,8 +222,8 @@ MLA_KERNEL(64) upper_half(const AssumptionArguments a) {
   output_of(a)[2] = fused;
 }
 
-// Input: what the registers hold before, and the word that is loaded from. Output: its lower 16 bits
-// as the lower and as the upper half, and its first byte as the lower half.
+// Input: what the registers hold before, and the word that is loaded from. Output: its lower 16
+// bits as the lower and as the upper half, and its first byte as the lower half.
 MLA_KERNEL(64) d16_other_half(const AssumptionArguments a) {
   u32 low = input_of(a)[0], high = input_of(a)[0], byte = input_of(a)[0];
   asm volatile(

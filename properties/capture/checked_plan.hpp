@@ -20,8 +20,6 @@ namespace mla::cli {
 
 // The rule of a finding about the lists of the batch, which contradict each other.
 inline constexpr const char* kBatchRule = "batch";
-// The rule of a finding about the call: the kernel that takes the shape does something else.
-inline constexpr const char* kKernelRule = "kernel";
 // The rule of a finding about the launch: what the kernel found is not what was planned.
 inline constexpr const char* kLaunchRule = "launch";
 
