@@ -83,7 +83,7 @@ def test_failures_alike_are_one_block_and_counted():
     (("fuzz", *engine("Sound"), "--for", "soon"), 2, "'soon' is no time"),
     (("replay", "mla1:oops", *engine("Sound")), 2, "oops"),
     (("replay", "mla1:1q0s9", *engine("Sound")), 10, "an engine schedules none"),
-    (("run", *engine("Sound"), "--kind", "prefill"), 2, "invalid choice: 'prefill'"),
+    (("run", *engine("Sound"), "--kind", "encode"), 2, "invalid choice: 'encode'"),
     (("run", *engine("Sound"), "--option", "dcp"), 2, "'dcp' is no option; expected NAME=VALUE"),
     (("run", *engine("Sound"), "--seed", 1 << 70), 2, "seed"),
     (("replay", "mla1:1q1s9", "--engine", "vlmm"), 3, "engine 'vlmm' is unknown; expected vllm"),
@@ -200,7 +200,7 @@ def test_a_file_that_is_no_ledger_is_refused(tmp_path, text, message):
 @pytest.mark.parametrize(("broken", "message"), [
     ({"id": "A", "whre": {}}, "entry A: unknown key whre"), ({"id": "A"}, "entry A: "),
     (entry(text="("), "entry T-1: "),
-    (entry(kind="prefill"), "entry T-1: kind 'prefill' is unknown; expected decode or fa"),
+    (entry(kind="encode"), "entry T-1: kind 'encode' is unknown; expected "),
 ])
 def test_a_malformed_entry_is_named(tmp_path, broken, message):
     with pytest.raises(UsageError, match=re.escape(message)):
