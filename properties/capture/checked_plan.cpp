@@ -11,13 +11,22 @@
 
 namespace mla::cli {
 
+namespace {
+
+std::optional<KernelEntry> kernel_of(const PlannerCall& call) {
+  const PlanKey& key = call.input.key;
+  return find_persistent_kernel(key.arch, key.dtype, key.heads_per_kv_head.count(),
+                                call.sizes.max_qo_len);
+}
+
+}  // namespace
+
 Result<plan::PlanCheckInput> plan_check_input(const PlannerCall& call, const FoundPlan& found) {
   const plan::PlanInput& in = call.input;
   const auto shape = in.version == plan::PlannerVersion::v1_2 ? resolve_plan_shape(in.key)
                                                               : resolve_plan_shape_v11(in.key);
   if (!shape) return shape.error();
-  const auto kernel = find_persistent_kernel(
-      in.key.arch, in.key.dtype, in.key.heads_per_kv_head.count(), call.sizes.max_qo_len);
+  const auto kernel = kernel_of(call);
   return plan::PlanCheckInput{.plan = found.view(),
                               .qo_indptr = call.qo_indptr,
                               .kv_indptr = call.kv_indptr,
@@ -34,10 +43,8 @@ namespace {
 // Where the planner is told of no mask and the kernel masks all the same: SGLang plans so for
 // causal models, and for others the result is wrong. Empty elsewhere.
 std::string masks_anyway(const PlannerCall& call) {
-  const PlanKey& key = call.input.key;
   const std::int64_t rows = call.sizes.max_qo_len;
-  const auto kernel =
-      find_persistent_kernel(key.arch, key.dtype, key.heads_per_kv_head.count(), rows);
+  const auto kernel = kernel_of(call);
   if (call.input.causal || rows <= 1 || !kernel || kernel->non_causal) return {};
   return say("is_causal is false with up to ", rows, " rows a request, and ", kernel->label,
              " masks several rows causally all the same: right for a causal model only");

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "core/say.hpp"
 #include "core/suggest.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
@@ -93,9 +94,8 @@ bool worth_showing(const std::string& line) {
 Result<Run> run_target(const fs::path& fuzzer, const fs::path& corpus, std::int64_t seconds) {
   std::error_code error;
   fs::create_directories(corpus, error);
-  const std::string command = quoted(fuzzer) + " " + quoted(corpus) +
-                              " -max_total_time=" + std::to_string(seconds) +
-                              " -print_final_stats=1 2>&1";
+  const std::string command = say(quoted(fuzzer), " ", quoted(corpus), " -max_total_time=", seconds,
+                                  " -print_final_stats=1 2>&1");
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return Error{ErrorCode::fault, "'" + command + "' does not start", ""};
   Run run;

@@ -21,9 +21,9 @@ constexpr std::size_t kMostEdits = 4;
 constexpr std::array<std::uint8_t, 8> kEdges = {0, 1, 2, 0x7F, 0x80, 0xFE, 0xFF, '0'};
 
 // Decisions from one hash after the other.
-class Dice {
+class Random {
  public:
-  explicit Dice(std::uint64_t state) : state_(state) {}
+  explicit Random(std::uint64_t state) : state_(state) {}
   std::size_t below(std::size_t bound) {
     state_ = prop::mix(state_ + prop::kGolden);
     return bound == 0 ? 0 : static_cast<std::size_t>(state_ % bound);
@@ -34,38 +34,38 @@ class Dice {
   std::uint64_t state_;
 };
 
-Bytes fresh(Dice& dice) {
-  Bytes out(dice.below(kShort));
-  for (std::uint8_t& b : out) b = dice.byte();
+Bytes fresh(Random& random) {
+  Bytes out(random.below(kShort));
+  for (std::uint8_t& b : out) b = random.byte();
   return out;
 }
 
-void edit(Bytes& bytes, const Bytes& other, Dice& dice) {
-  const std::size_t at = dice.below(bytes.size());
+void edit(Bytes& bytes, const Bytes& other, Random& random) {
+  const std::size_t at = random.below(bytes.size());
   const auto place = bytes.begin() + static_cast<std::ptrdiff_t>(at);
-  switch (bytes.empty() ? 4 : dice.below(7)) {
+  switch (bytes.empty() ? 4 : random.below(7)) {
     case 0:
-      *place ^= static_cast<std::uint8_t>(1U << dice.below(8));
+      *place ^= static_cast<std::uint8_t>(1U << random.below(8));
       return;
     case 1:
-      *place = dice.byte();
+      *place = random.byte();
       return;
     case 2:
-      *place = kEdges[dice.below(kEdges.size())];
+      *place = kEdges[random.below(kEdges.size())];
       return;
     case 3:
-      bytes.erase(place, place + static_cast<std::ptrdiff_t>(
-                                     1 + dice.below(std::min<std::size_t>(16, bytes.size() - at))));
+      bytes.erase(place, place + static_cast<std::ptrdiff_t>(1 + random.below(std::min<std::size_t>(
+                                                                     16, bytes.size() - at))));
       return;
     case 4:
-      bytes.insert(place, dice.byte());
+      bytes.insert(place, random.byte());
       return;
     case 5:
       bytes.resize(at);
       return;
     default:  // goes on as another input
       bytes.resize(at);
-      if (const std::size_t from = dice.below(other.size() + 1); from < other.size())
+      if (const std::size_t from = random.below(other.size() + 1); from < other.size())
         bytes.insert(bytes.end(), other.begin() + static_cast<std::ptrdiff_t>(from), other.end());
   }
 }
@@ -103,11 +103,12 @@ std::uint64_t FuzzInputs::checksum() const {
 
 Bytes FuzzInputs::at(std::int64_t number) const {
   if (number < corpus_size()) return corpus_[static_cast<std::size_t>(number)];
-  Dice dice(prop::mix(seed_, static_cast<std::uint64_t>(number)));
-  if (corpus_.empty() || dice.below(16) == 0) return fresh(dice);
-  Bytes bytes = corpus_[dice.below(corpus_.size())];
-  const std::size_t edits = 1 + dice.below(kMostEdits);
-  for (std::size_t i = 0; i < edits; ++i) edit(bytes, corpus_[dice.below(corpus_.size())], dice);
+  Random random(prop::mix(seed_, static_cast<std::uint64_t>(number)));
+  if (corpus_.empty() || random.below(16) == 0) return fresh(random);
+  Bytes bytes = corpus_[random.below(corpus_.size())];
+  const std::size_t edits = 1 + random.below(kMostEdits);
+  for (std::size_t i = 0; i < edits; ++i)
+    edit(bytes, corpus_[random.below(corpus_.size())], random);
   if (bytes.size() > kLongest) bytes.resize(kLongest);
   return bytes;
 }

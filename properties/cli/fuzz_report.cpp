@@ -7,6 +7,7 @@
 #include "core/say.hpp"
 #include "properties/capture/parse_json.hpp"
 #include "properties/cli/build_info.hpp"
+#include "properties/cli/recording.hpp"
 #include "properties/cli/xml_text.hpp"
 #include "properties/fuzz/target.hpp"
 
@@ -17,7 +18,6 @@ using Json = nlohmann::ordered_json;
 using prop::ExitCode;
 
 constexpr const char* kFormat = "mla-testbed fuzz 1";
-constexpr std::int64_t kMostShards = 10'000;
 constexpr std::int64_t kMostInputs = 2'000'000'000'000;
 
 [[noreturn]] void reject(const std::string& why) {

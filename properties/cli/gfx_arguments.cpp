@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "core/numeric/bf16.hpp"
+#include "core/say.hpp"
 #include "core/suggest.hpp"
 #include "properties/capture/terminal.hpp"
 
@@ -32,7 +33,7 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t kMostKernarg = 4096;
 
 Error wrong(std::size_t argument, const std::string& why) {
-  return {ErrorCode::usage, "argument " + std::to_string(argument) + ": " + why, ""};
+  return {ErrorCode::usage, say("argument ", argument, ": ", why), ""};
 }
 
 Result<const Type*> type_of(std::size_t n, const Json& name) {
@@ -77,7 +78,7 @@ std::uint64_t real_bits(const Type& type, double value) {
 
 // The bits of one element.
 Result<std::uint64_t> element(std::size_t n, const Type& type, const Json& value) {
-  const std::string expected = ": expected a number of type " + std::string(type.name);
+  const std::string expected = say(": expected a number of type ", type.name);
   if (!value.is_number()) return wrong(n, value.dump() + expected);
   const unsigned bits = static_cast<unsigned>(8 * type.size);
   if (type.kind == Type::real) return real_bits(type, value.get<double>());
@@ -117,8 +118,8 @@ class Reader {
       if (Status bad = add(n, list[n])) return *bad;
     if (!placed_by_hand_ && list.size() != stated_.size() && !stated_.empty())
       return Error{ErrorCode::usage,
-                   "there are " + std::to_string(list.size()) + " arguments; kernel '" +
-                       kernel_.name + "' takes " + std::to_string(stated_.size()),
+                   say("there are ", list.size(), " arguments; kernel '", kernel_.name, "' takes ",
+                       stated_.size()),
                    ""};
     return std::move(out_);
   }
@@ -160,8 +161,7 @@ class Reader {
       if (!text) return text.error();
       bytes = std::move(*text);
       if (bytes.size() % type.size != 0)
-        return wrong(n, std::to_string(bytes.size()) +
-                            " bytes in the file are no whole number of " + std::string(type.name));
+        return wrong(n, say(bytes.size(), " bytes in the file are no whole number of ", type.name));
     } else if (one.contains("values")) {
       if (!one["values"].is_array()) return wrong(n, "\"values\" takes a list of numbers");
       for (const Json& value : one["values"]) {
@@ -175,7 +175,7 @@ class Reader {
     if (one.contains("fill") && !one.contains("count"))
       return wrong(n, "\"fill\" goes with \"count\"");
     if (bytes.empty()) return wrong(n, "the buffer is empty");
-    auto memory = out_.memory->allocate(bytes.size(), "argument " + std::to_string(n));
+    auto memory = out_.memory->allocate(bytes.size(), say("argument ", n));
     if (!memory) return memory.error();
     const bool poisoned = one.contains("count") && !one.contains("fill");
     if (!poisoned) std::memcpy(memory->data(), bytes.data(), bytes.size());
@@ -195,8 +195,8 @@ class Reader {
   static Status fill(std::size_t n, const Type& type, const Json& one, std::string& bytes) {
     const Json& count = one["count"];
     if (!count.is_number_unsigned() || count.get<std::uint64_t>() > kMostBytes / type.size)
-      return wrong(n, "\"count\" is " + count.dump() + "; expected at most " +
-                          std::to_string(kMostBytes / type.size) + " elements");
+      return wrong(n, say("\"count\" is ", count.dump(), "; expected at most ",
+                          kMostBytes / type.size, " elements"));
     std::uint64_t bits = 0;
     if (one.contains("fill")) {
       const auto value = element(n, type, one["fill"]);
@@ -221,17 +221,17 @@ class Reader {
       placed_by_hand_ = true;
       if (!one["offset"].is_number_unsigned() ||
           one["offset"].get<std::uint64_t>() > kMostKernarg - size)
-        return wrong(n, "\"offset\" is " + one["offset"].dump() + "; expected 0 to " +
-                            std::to_string(kMostKernarg - size));
+        return wrong(n, say("\"offset\" is ", one["offset"].dump(), "; expected 0 to ",
+                            kMostKernarg - size));
       offset = one["offset"].get<std::uint64_t>();
     } else if (n < stated_.size()) {
       if (stated_[n]->size != size)
-        return wrong(n, "it has " + std::to_string(size) + " bytes; kernel '" + kernel_.name +
-                            "' takes " + std::to_string(stated_[n]->size) + " there");
+        return wrong(n, say("it has ", size, " bytes; kernel '", kernel_.name, "' takes ",
+                            stated_[n]->size, " there"));
       offset = stated_[n]->offset;
     }
     if (offset > kMostKernarg - size)
-      return wrong(n, "the arguments take more than " + std::to_string(kMostKernarg) + " bytes");
+      return wrong(n, say("the arguments take more than ", kMostKernarg, " bytes"));
     if (out_.kernarg.size() < offset + size) out_.kernarg.resize(offset + size);
     std::memcpy(out_.kernarg.data() + offset, &bits, size);
     return std::nullopt;

@@ -2,6 +2,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "core/say.hpp"
 #include "hip_backend/gfx_emulator/launch.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
@@ -26,16 +27,12 @@ Result<std::array<std::uint32_t, 3>> read_size(std::string_view option, std::str
     const auto value = parse_count(option, rest.substr(0, comma));
     if (!value) return value.error();
     if (*value < 1 || *value > 0x7fffffff)
-      return Error{ErrorCode::usage,
-                   std::string(option) + " is " + std::string(text) + "; expected 1 to 2147483647",
-                   ""};
+      return Error{ErrorCode::usage, say(option, " is ", text, "; expected 1 to 2147483647"), ""};
     size[axis] = static_cast<std::uint32_t>(*value);
     if (comma == rest.npos) return size;
     rest.remove_prefix(comma + 1);
   }
-  return Error{ErrorCode::usage,
-               std::string(option) + " is '" + std::string(text) + "'; expected X, X,Y or X,Y,Z",
-               ""};
+  return Error{ErrorCode::usage, say(option, " is '", text, "'; expected X, X,Y or X,Y,Z"), ""};
 }
 
 Result<gfx::LaunchRequest> request_of(const GfxOptions& o, const gfx::CodeObject& object,
@@ -86,12 +83,12 @@ std::string text_of(const gfx::LaunchReport& report, const GfxArguments& argumen
   out += log.text();
   for (const GfxBuffer& buffer : arguments.buffers) {
     if (buffer.show == 0) continue;
-    out += "argument " + std::to_string(buffer.argument) + ":";
+    out += say("argument ", buffer.argument, ":");
     for (const double value : shown_elements(buffer)) out += " " + Json(value).dump();
     out += "\n";
   }
   for (const gfx::Assumed& a : report.assumed)
-    out += "rests on " + a.name + ", " + std::to_string(a.times) + " wave instructions\n";
+    out += say("rests on ", a.name, ", ", a.times, " wave instructions\n");
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "core/say.hpp"
 #include "core/text.hpp"
 #include "hip_backend/gfx_emulator/check/static_waits.hpp"
 #include "hip_backend/gfx_emulator/isa/format.hpp"
@@ -148,10 +149,9 @@ struct KernelPart {
 
 KernelPart disassembly_of(const gfx::CodeObject& object, const gfx::Kernel& kernel) {
   const Json lines = lines_of(object, kernel.entry, kernel.entry + size_of(object, kernel));
-  std::string text = kernel.name + ": " + name_of(object.arch()) + ", " +
-                     counted(lines.size(), "instruction") + ", " + std::to_string(kernel.vgprs) +
-                     " vector registers, " + std::to_string(kernel.group_segment_size) +
-                     " bytes of LDS\n";
+  std::string text =
+      say(kernel.name, ": ", name_of(object.arch()), ", ", counted(lines.size(), "instruction"),
+          ", ", kernel.vgprs, " vector registers, ", kernel.group_segment_size, " bytes of LDS\n");
   for (const Json& line : lines)
     text +=
         "  " + line["at"].get<std::string>() + "  " + line["instruction"].get<std::string>() + "\n";
@@ -218,10 +218,9 @@ Result<const gfx::Kernel*> find_gfx_kernel(const gfx::CodeObject& object, const 
   const auto kernels = chosen(object, name);
   if (!kernels) return kernels.error();
   if (kernels->size() == 1) return kernels->front();
-  return Error{ErrorCode::usage,
-               "the code object has " + std::to_string(kernels->size()) +
-                   " kernels; --kernel takes the name of one",
-               ""};
+  return Error{
+      ErrorCode::usage,
+      say("the code object has ", kernels->size(), " kernels; --kernel takes the name of one"), ""};
 }
 
 ExitCode gfx_disassemble(const GfxOptions& o) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "core/say.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/fuzz_counted.hpp"
@@ -53,7 +54,7 @@ Status add(Recording& all, Recording one, const std::string& file, const std::st
 std::string missing_shards(const std::vector<bool>& seen) {
   std::string out;
   for (std::size_t i = 0; i < seen.size(); ++i)
-    if (!seen[i]) out += " " + std::to_string(i + 1) + "/" + std::to_string(seen.size());
+    if (!seen[i]) out += say(" ", i + 1, "/", seen.size());
   return out;
 }
 
@@ -82,8 +83,8 @@ ExitCode merge(const Options& o) {
     const auto shard = static_cast<std::size_t>(one->shard.index);
     if (shard < seen.size() && seen[shard] && one->shard.count == all.shard.count)
       return complain("merge", {ErrorCode::usage,
-                                "'" + file + "' is shard " + std::to_string(shard + 1) + "/" +
-                                    std::to_string(seen.size()) + ", which another file is too",
+                                say("'", file, "' is shard ", shard + 1, "/", seen.size(),
+                                    ", which another file is too"),
                                 ""});
     if (const Status bad = add(all, std::move(*one), file, o.files.front()))
       return complain("merge", *bad);

@@ -22,7 +22,6 @@ using prop::Verdict;
 constexpr const char* kFormat = "mla-testbed record 1";
 // In the order of Verdict; '-' was not asked.
 constexpr std::string_view kVerdicts = "pfisnku";
-constexpr std::int64_t kMostShards = 10'000;
 constexpr std::int64_t kMostLaunches = std::int64_t{1} << 32;  // of one case
 constexpr std::int64_t kInFlight = 256;  // cases that an interrupted run may have left out
 

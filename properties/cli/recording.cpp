@@ -13,8 +13,6 @@
 namespace mla::cli {
 namespace {
 
-constexpr std::int64_t kMostShards = 10'000;
-
 // Options that say what is written, or which part is judged, and not what.
 const std::set<std::string>& other_options() {
   static const std::set<std::string> names = {"json",   "junit",     "html",   "no-progress",

@@ -50,6 +50,7 @@ struct Recording {
 // What a run is about, as sixteen hexadecimal digits.
 std::string identity_of(const prop::RunOptions& run);
 
+inline constexpr std::int64_t kMostShards = 10'000;
 // `1/3` is the first of three shards.
 Result<prop::Shard> parse_shard(std::string_view text);
 // The options of a command line that decide what is judged, defaults left out. Where AITER lies is

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "core/say.hpp"
 #include "properties/capture/planner_call.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
@@ -87,8 +88,8 @@ Result<show::ComparedPlan> read_drawn(const std::string& what, const std::string
   }
   if (wanted >= std::ssize(plans->objects))
     return Error{ErrorCode::usage,
-                 "--step is " + std::to_string(wanted) + "; there are " +
-                     show::counted(std::ssize(plans->objects), "plan") + ", counted from 0",
+                 say("--step is ", wanted, "; there are ",
+                     show::counted(std::ssize(plans->objects), "plan"), ", counted from 0"),
                  ""};
   const auto place = static_cast<std::size_t>(wanted);
   const nlohmann::json& object = plans->objects[place];
@@ -98,9 +99,8 @@ Result<show::ComparedPlan> read_drawn(const std::string& what, const std::string
   if (!drawn) return drawn.error();
   if (drawn->pages.empty()) drawn->pages = std::move(plans->pages[place]);
   if (plans->objects.size() > 1)
-    drawn->facts.emplace_back("step", std::to_string(place) + " of " +
-                                          std::to_string(plans->objects.size()) +
-                                          ", counted from 0; --step shows another");
+    drawn->facts.emplace_back("step", say(place, " of ", plans->objects.size(),
+                                          ", counted from 0; --step shows another"));
   const auto call = read_planner_call(object);
   if (!call) return call.error();
   // Folding makes planning requests of groups of heads.
@@ -141,7 +141,7 @@ ExitCode show_plan(const Options& o) {
   std::string said;
   const auto write = [&](const std::string& path, const std::string& text) -> Status {
     if (path.empty()) return std::nullopt;
-    if (path != "-") said += "wrote " + path + ", " + std::to_string(text.size() / 1024) + " KiB\n";
+    if (path != "-") said += say("wrote ", path, ", ", text.size() / 1024, " KiB\n");
     return write_file(path, text);
   };
   if (!html.empty())

@@ -29,6 +29,12 @@ def common_of(kind: str) -> Callable[[CaseLine, str | None], CaseLine]:
     return {"decode": common, "fa": fa.common, "prefill": prefill.common}[kind]
 
 
+def expect_kind(line: CaseLine, kind: str) -> None:
+    """Raises UsageError where the case is of another kind."""
+    if line["kind"] != kind:
+        raise UsageError(f"'{line}' is of kind {line['kind']}; expected kind={kind}")
+
+
 def product(line: CaseLine) -> tuple[str, int]:
     """Architecture, and the compute units of the product that is nearest to the case's."""
     arch, units = line["arch"], int(line["cu"])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import json
+import pathlib
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -165,6 +167,17 @@ def _judge_step(
     if found and course.bundles is not None:
         rules.save(course, step, built)
     course.findings += found
+
+
+def write_metadata(
+    folder: pathlib.Path, case: str, numbers: Mapping[str, Any], lists: Mapping[str, np.ndarray],
+    **more: Any,
+) -> None:
+    """Puts what was built, and no plan, into metadata.json of a folder that is made for it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps({"case": case, **more, "numbers": numbers,
+                       "lists": {name: array.tolist() for name, array in lists.items()}})
+    (folder / "metadata.json").write_text(text + "\n", encoding="utf-8")
 
 
 Contents = tuple[Mapping[str, Any], Mapping[str, np.ndarray]]

@@ -58,9 +58,9 @@ class Built:
         return self.bundle is not None and "work_indptr" in self.bundle.arrays
 
 
-class Engine(Protocol):
-    """An adapter. Its constructor takes a `Machine`, and raises ImportError with a sentence where
-    the engine, or what it needs, is not installed.
+class Adapter(Protocol):
+    """What adapters of all kinds have. The constructor takes a `Machine`, and raises ImportError
+    with a sentence where the engine, or what it needs, is not installed.
 
     Attributes:
         name: such as "vllm".
@@ -78,6 +78,10 @@ class Engine(Protocol):
 
     def adapt(self, line: CaseLine) -> CaseLine:
         """The nearest case that the engine can be asked to run (adapt.py has the common part)."""
+
+
+class Engine(Adapter, Protocol):
+    """An adapter of kind decode."""
 
     def refuses(self, step: EngineStep) -> str | None:
         """Why the engine, by its own rules, does not take such a step; None: it takes it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ...errors import UsageError
 from .. import adapt
 from ..line import CaseLine
 from .step import WORKSPACE_TOKENS
@@ -24,8 +23,7 @@ def common(line: CaseLine, arch: str | None = None) -> CaseLine:
     Raises:
         UsageError: the case is of another kind, or no request of a step has a row.
     """
-    if line["kind"] != "fa":
-        raise UsageError(f"'{line}' is of kind {line['kind']}; expected kind=fa")
+    adapt.expect_kind(line, "fa")
     own = {name: line[name] for name in _OWN}
     made = adapt.common(line, arch)
     requests = max(len(made.requests(number)) for number in range(len(made.steps)))

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..line import CaseLine
+from ..engine import Adapter
 from .step import FaStep
 
 
@@ -51,20 +51,8 @@ class FaBuilt:
         return range(first, first + starts[at + 1])
 
 
-class FaEngine(Protocol):
-    """An adapter. Its constructor takes a `Machine`; see engine.Engine for its attributes.
-
-    `attends` is False where `attend` cannot be called.
-    """
-
-    name: str
-    version: str
-    aiter: str
-    sources: tuple[str, ...]
-    attends: bool
-
-    def adapt(self, line: CaseLine) -> CaseLine:
-        """The nearest case that the engine can be asked to run."""
+class FaEngine(Adapter, Protocol):
+    """An adapter of kind fa."""
 
     def start(self, steps: Sequence[FaStep]) -> None:
         """Makes the engine's builder and layer, large enough for these steps."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import pathlib
 from typing import Any
 
 from .. import course
-from ..course import Course
+from ..course import Course, write_metadata
 from ..facts import facts_of
 from ..findings import Finding, Judgement
 from ..line import CaseLine
@@ -71,7 +70,8 @@ class Fa(course.Rules[FaStep, FaBuilt]):
 
     def save(self, course: Course, step: FaStep, built: FaBuilt) -> None:
         """As JSON: there is no plan that `check` could judge."""
-        save(built, pathlib.Path(str(course.bundles)) / f"step-{step.number}-fa", course.case)
+        write_metadata(pathlib.Path(str(course.bundles)) / f"step-{step.number}-fa", course.case,
+                       built.numbers, built.lists, order=built.order, requests=built.requests)
 
 
 def fa_facts(step: FaStep, built: FaBuilt | None) -> dict[str, Any]:
@@ -85,12 +85,3 @@ def fa_facts(step: FaStep, built: FaBuilt | None) -> dict[str, Any]:
                       for name in ("decode", "extend", "prefill")})
         facts["chunks"] = built.numbers.get("num_chunks", 0)
     return facts
-
-
-def save(built: FaBuilt, folder: pathlib.Path, case: str) -> None:
-    """The metadata of a step that failed."""
-    folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({"case": case, "order": built.order, "requests": built.requests,
-                       "numbers": built.numbers,
-                       "lists": {name: array.tolist() for name, array in built.lists.items()}})
-    (folder / "metadata.json").write_text(text + "\n", encoding="utf-8")

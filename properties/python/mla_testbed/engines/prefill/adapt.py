@@ -20,8 +20,7 @@ def common(line: CaseLine, arch: str | None = None) -> CaseLine:
     Raises:
         UsageError: the case is of another kind, or a step has no request of several rows.
     """
-    if line["kind"] != "prefill":
-        raise UsageError(f"'{line}' is of kind {line['kind']}; expected kind=prefill")
+    adapt.expect_kind(line, "prefill")
     made = adapt.common(line, arch)
     steps = [made.requests(number) for number in range(len(made.steps))]
     if any(max(rows for rows, _ in step) < 2 for step in steps):  # noqa: PLR2004

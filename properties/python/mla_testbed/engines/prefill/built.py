@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...bundle import Bundle
-from ..line import CaseLine
+from ..engine import Adapter
 from .step import PrefillStep
 
 
@@ -77,17 +77,8 @@ class PrefillBuilt:
         return step.seq_lens[request] if self.whole else step.context(request)
 
 
-class PrefillEngine(Protocol):
-    """An adapter. Its constructor takes a `Machine`; see engine.Engine for its attributes."""
-
-    name: str
-    version: str
-    aiter: str
-    sources: tuple[str, ...]
-    attends: bool
-
-    def adapt(self, line: CaseLine) -> CaseLine:
-        """The nearest case that the engine can be asked to run."""
+class PrefillEngine(Adapter, Protocol):
+    """An adapter of kind prefill."""
 
     def start(self, steps: Sequence[PrefillStep]) -> None:
         """Makes the engine's builder, large enough for these steps."""

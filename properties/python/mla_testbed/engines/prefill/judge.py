@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import pathlib
 from typing import Any
 
 import numpy as np
 
 from .. import course
-from ..course import Course
+from ..course import Course, write_metadata
 from ..facts import facts_of
 from ..findings import Finding, Judgement
 from ..judge import check_plan
@@ -77,12 +76,7 @@ class Prefill(course.Rules[PrefillStep, PrefillBuilt]):
         folder = pathlib.Path(str(course.bundles))
         for number, plan in enumerate(built.plans):
             plan.save(folder / f"step-{step.number}-plan-{number}")
-        own = folder / f"step-{step.number}-prefill"
-        own.mkdir(parents=True, exist_ok=True)
-        numbers, lists = contents(built)
-        text = json.dumps({"case": course.case, "numbers": numbers,
-                           "lists": {name: array.tolist() for name, array in lists.items()}})
-        (own / "metadata.json").write_text(text + "\n", encoding="utf-8")
+        write_metadata(folder / f"step-{step.number}-prefill", course.case, *contents(built))
 
 
 def contents(built: PrefillBuilt) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
