@@ -54,7 +54,7 @@ CaseDomain wide() {
   d.heads = {{16, 1}, {64, 1}, {128, 5}};
   // A full device cuts few requests in pieces of a few keys: where there are as many works as
   // requests, a work is as long as it is under load.
-  d.compute_units = {{0, 2}, {80, 1}, {1, 3}, {2, 2}, {4, 1}};
+  d.compute_units = {{0, 2}, {80, 1}, {1, 6}, {2, 3}, {4, 1}};
   set_shape(d, {{1, 4}, {2, 2}, {3, 1}},
             {{1, 1}, {2, 4}, {3, 4}, {4, 7}, {5, 1}, {6, 1}, {7, 1}, {8, 1}, {16, 1}},
             {{{129, 300}, 2}, {{257, 520}, 5}, {{600, 1100}, 1}});
@@ -64,7 +64,7 @@ CaseDomain wide() {
 CaseDomain batch() {
   CaseDomain d = production();
   d.compute_units = {{0, 1}, {4, 2}, {8, 2}, {16, 1}};  // as in wide()
-  set_shape(d, {{17, 3}, {24, 1}, {31, 1}, {40, 1}, {48, 1}}, {{1, 4}, {2, 1}, {4, 1}},
+  set_shape(d, {{17, 3}, {24, 1}, {31, 1}, {40, 1}, {48, 1}}, {{1, 3}, {2, 1}, {3, 1}, {4, 3}},
             {{{200, 260}}});
   d.pad_requests = {{0, 2}, {1, 1}, {7, 1}};
   return d;

@@ -22,8 +22,14 @@ std::int64_t every_length(Choices& choices, std::int64_t qo_len, std::int64_t li
   return index == 0 ? 0 : least + index - 1;
 }
 
-// A length one below, at, or one above a multiple of something that some stage counts in.
-std::int64_t near_multiple(Choices& choices, std::int64_t limit, const Case& c) {
+// From one below a multiple to as far above it that the rows still end on both of its sides.
+std::int64_t beside(Choices& choices, std::int64_t multiple, std::int64_t qo_len) {
+  return multiple + choices.between(-1, std::max<std::int64_t>(1, qo_len - 1));
+}
+
+// A length beside a multiple of something that some stage counts in.
+std::int64_t near_multiple(Choices& choices, std::int64_t qo_len, std::int64_t limit,
+                           const Case& c) {
   const Options<std::int64_t> steps{{16, 2},
                                     {64, 2},
                                     {c.block_size, 3},
@@ -35,7 +41,7 @@ std::int64_t near_multiple(Choices& choices, std::int64_t limit, const Case& c) 
   const std::int64_t most = std::max<std::int64_t>(1, limit / step);
   // Few multiples come more often than many.
   const std::int64_t factor = choices.between(1, choices.between(1, most));
-  return factor * step + choices.between(-1, 1);
+  return beside(choices, factor * step, qo_len);
 }
 
 std::int64_t boundary_length(Choices& choices, std::int64_t qo_len, std::int64_t limit,
@@ -57,7 +63,7 @@ std::int64_t boundary_length(Choices& choices, std::int64_t qo_len, std::int64_t
       n = choices.between(1, 40);
       break;
     case near_step:
-      n = near_multiple(choices, limit, c);
+      n = near_multiple(choices, qo_len, limit, c);
       break;
     case any:
       n = choices.between(0, limit);
@@ -107,15 +113,15 @@ std::vector<RequestSpec> draw_within_budget(Choices& choices, const CaseDomain& 
   return requests;
 }
 
-// A length of the range; half of them beside a multiple of something that some stage counts in.
-std::int64_t length_in(Choices& choices, const Range& range, const Case& c) {
-  if (choices.between(0, 1) == 0) return choices.between(range.low, range.high);
+// A length of the range; two thirds of them beside a multiple of something that some stage counts in.
+std::int64_t length_in(Choices& choices, const Range& range, std::int64_t qo_len, const Case& c) {
+  if (choices.between(0, 2) == 0) return choices.between(range.low, range.high);
   const Options<std::int64_t> steps{
-      {16}, {64}, {c.block_size}, {c.decode().granularity * c.page_size}};
+      {16}, {64, 3}, {c.block_size}, {c.decode().granularity * c.page_size}};
   const std::int64_t step = choose(choices, steps);
   const std::int64_t most = std::max<std::int64_t>(1, range.high / step);
   const std::int64_t least = std::min(most, range.low / step + 1);
-  return std::clamp(choices.between(least, most) * step + choices.between(-1, 1), range.low,
+  return std::clamp(beside(choices, choices.between(least, most) * step, qo_len), range.low,
                     range.high);
 }
 
@@ -131,7 +137,7 @@ std::vector<RequestSpec> draw_in_ranges(Choices& choices, const CaseDomain& doma
     if (r > 0 && !uniform) qo_len = choose(choices, domain.qo_len);
     const bool other = choices.between(0, 7) == 0;
     const std::int64_t keys =
-        length_in(choices, other ? choose(choices, domain.kv_ranges) : usual, c);
+        length_in(choices, other ? choose(choices, domain.kv_ranges) : usual, qo_len, c);
     RequestSpec request{qo_len, keys == 0 ? 0 : std::max(keys, qo_len)};
     if (r == 0 && domain.budget > 0)
       request.kv_len = std::min(request.kv_len, longest_within(left, qo_len, c, domain));

@@ -60,6 +60,17 @@ bool wide_works(const Case& c) {
          });
 }
 
+// The first row ends before a tile of 64 keys does, the last one behind it, and no slot is so full
+// that the request is cut.
+bool rows_end_in_two_tiles(const Case& c) {
+  constexpr std::int64_t kTile = 64;
+  return is_decode(c) && c.causal && any_request(c, [](const Case& spec, const RequestSpec& r) {
+           const std::int64_t first = r.kv_len - r.qo_len + 1;
+           return r.qo_len >= 3 && first > 0 && first / kTile != (r.kv_len - 1) / kTile &&
+                  r.kv_len <= keys_of_a_slot(spec);
+         });
+}
+
 bool many_rows_of_all_heads(const Case& c) {
   return is_decode(c) && any_request(c, [](const Case& spec, const RequestSpec& r) {
            return spec.heads == kMaxHeads && r.qo_len >= 2 && r.qo_len <= 4 && r.kv_len >= 128;
@@ -95,6 +106,8 @@ constexpr std::array kTags = {
     Tag{"padding requests", [](const Case& c) { return c.pad_requests > 0; }, kDecode},
     Tag{"several steps", [](const Case& c) { return !c.later_steps.empty(); }, kEvery, 10, true},
     Tag{"works of 64 packed rows and 257 keys", wide_works, kDecode, 200, true},
+    Tag{"a request in one work, whose rows end in two tiles", rows_end_in_two_tiles, kDecode, 500,
+        true},
     Tag{"128 heads, 2 to 4 rows and 128 keys", many_rows_of_all_heads, kDecode, 200, true},
     Tag{"17 requests of 200 keys, and works as long",
         [](const Case& c) {
