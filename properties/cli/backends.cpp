@@ -19,6 +19,7 @@ namespace mla::cli {
 namespace {
 
 constexpr std::string_view kDefault = "cpu";
+constexpr std::string_view kBackendOption = " --backend ";
 constexpr std::string_view kHip = "hip";
 constexpr std::string_view kAiter = "aiter";
 constexpr cpu::Isa kIsas[] = {cpu::Isa::portable, cpu::Isa::avx2, cpu::Isa::avx512};
@@ -77,7 +78,7 @@ NamedBackend on_device(std::string_view backend, const hip::DeviceProperties& de
                        const DeviceChoice& choice, std::shared_ptr<EmulationLog> log) {
   NamedBackend named{.name = std::string(backend), .backend = nullptr};
   named.replay_options =
-      say(" --backend ", backend, " --device ", device.label, choice.emulation.words());
+      say(kBackendOption, backend, " --device ", device.label, choice.emulation.words());
   named.emulation = std::move(log);
   named.arch = arch_from_name(device.arch);
   named.facts = facts_of(device);
@@ -95,7 +96,7 @@ Result<NamedBackend> make_one(const std::string& name, const DeviceChoice& choic
     if (available(isa))
       return NamedBackend{.name = name,
                           .backend = cpu::make_cpu_backend({.isa = isa}),
-                          .replay_options = " --backend " + name};
+                          .replay_options = say(kBackendOption, name)};
     return Error{ErrorCode::fault,
                  say("backend '", name, "' is not available: this build or this processor has no ",
                      cpu::name(isa), " data path; available: ", joined(available_backends())),
@@ -181,7 +182,13 @@ void add_device_options(CLI::App& command, DeviceChoice& choice) {
   add_emulation_options(command, choice.emulation);
 }
 
-Result<std::vector<NamedBackend>> make_backends(std::string_view list, const DeviceChoice& choice) {
+void compare_stages(NamedBackend& device) {
+  device.replay_options.insert(kBackendOption.size(), say(kDefault, ","));
+  device.backend = prop::compared_with(std::move(device.backend), cpu::make_cpu_backend());
+}
+
+Result<std::vector<NamedBackend>> make_backends(std::string_view list, const DeviceChoice& choice,
+                                                bool with_ledger) {
   std::vector<NamedBackend> out;
   while (true) {
     const std::size_t comma = list.find(',');
@@ -196,12 +203,10 @@ Result<std::vector<NamedBackend>> make_backends(std::string_view list, const Dev
     list.remove_prefix(comma + 1);
   }
   if (Status bad = check_used(choice, out)) return *bad;
-  // Side by side, the stages of a device are held to those of the CPU.
   const bool cpu =
       std::any_of(out.begin(), out.end(), [](const NamedBackend& b) { return b.name == kDefault; });
   for (NamedBackend& b : out)
-    if (cpu && (b.name == kHip || b.name == kAiter))
-      b.backend = prop::compared_with(std::move(b.backend), cpu::make_cpu_backend());
+    if ((cpu || with_ledger) && (b.name == kHip || b.name == kAiter)) compare_stages(b);
   return out;
 }
 

@@ -56,8 +56,12 @@ void add_aiter_option(CLI::App& command, std::string& directory);
 
 Result<NamedBackend> make_hip(const DeviceChoice& choice);
 Result<NamedBackend> make_aiter(const DeviceChoice& choice);
-// `list` is one name or several, separated by commas; each may be named once.
-Result<std::vector<NamedBackend>> make_backends(std::string_view list, const DeviceChoice& choice);
+// `list` is one name or several, separated by commas; each may be named once. Next to `cpu`, and
+// where a ledger says how launches are wrong, the stages of a device are held to those of the CPU.
+Result<std::vector<NamedBackend>> make_backends(std::string_view list, const DeviceChoice& choice,
+                                                bool with_ledger = false);
+// Compares the stages of a device with those of the CPU; a replay does so too.
+void compare_stages(NamedBackend& device);
 
 // What a replay needs to plant the same defect.
 std::string plant_option(std::string_view plant);

@@ -3,11 +3,9 @@
 #include <memory>
 
 #include "core/say.hpp"
-#include "cpu_backend/cpu_backend.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/judging_options.hpp"
 #include "properties/cli/quantity.hpp"
-#include "properties/step/stage_compare.hpp"
 
 namespace mla::cli {
 namespace {
@@ -76,7 +74,7 @@ ExitCode cross_check(const Options& o, Recording recording) {
   if (!devices) return complain("cross-check", devices.error());
   for (NamedBackend& d : *devices) {
     if (o.backend == "hip") d.name = d.facts.front().second;  // a ledger names backend aiter
-    d.backend = prop::compared_with(std::move(d.backend), cpu::make_cpu_backend());
+    compare_stages(d);
   }
   return judge_and_publish("cross-check", *devices, std::move(run), !o.judging.no_progress,
                            o.judging.publication, std::move(recording));

@@ -39,7 +39,7 @@ def copy_sources():
     """Brings the copy up to date. A file that differs is newer than every object: a run that was
     interrupted leaves a mutant behind, and its object with it."""
     sources = WORK / "source"
-    wanted = {"CMakeLists.txt", "CMakePresets.json"}
+    wanted = {"CMakeLists.txt", "CMakePresets.json", "LICENSE"}
     for folder in FOLDERS:
         wanted |= {str(p.relative_to(ROOT)) for p in (ROOT / folder).rglob("*")
                    if p.is_file() and "__pycache__" not in p.parts}

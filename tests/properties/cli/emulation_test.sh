@@ -27,6 +27,20 @@ expect_out ' [1-9][0-9]* extra passes over LDS banks$'
 try replay "$case" "${on[@]}" --checks=waits
 expect_no_out 'extra passes'
 
+# Beside the CPU, and with a ledger, stages are compared; the REPRO line does so too.
+cat >"$scratch/ledger.json" <<'END'
+{"format": "mla-testbed ledger 2", "entries": [{"id": "X-1", "link": "x", "mechanism": "x",
+  "kernels": ["x"], "status": "intermittent", "backend": "hip", "damage": ["nan"]}]}
+END
+for compared in "--backend cpu,hip" "--backend hip --ledger $scratch/ledger.json"; do
+  try run $compared --device emulated:gfx942 --property P00 --cases 40
+  expect_exit 1
+  expect_out "^REPRO: .* --property P00 --backend cpu,hip --device emulated:gfx942$"
+done
+try run --backend hip --device emulated:gfx942 --property P00 --cases 40
+expect_exit 1
+expect_out '^REPRO: .* --property P00 --backend hip --device emulated:gfx942$'
+
 # Our kernels wait for all that they use: memory that answers late changes no number.
 for arrival in early late random.3 after.20; do
   try replay "$case" "${on[@]}" --arrival "$arrival"

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Shards of a mutation run cover its sample once for any number of them; their records make one report.
+The copy of the sources that is mutated can be built.
 
 Exit: 0 that holds, 1 it does not.
 """
@@ -7,6 +8,7 @@ import contextlib
 import io
 import json
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -65,6 +67,17 @@ class Sandbox(unittest.TestCase):
         for i, path in enumerate(paths, 1):
             self.call("--fresh", "--shard", f"{i}/{count}", "--record", path, *arguments)
         return paths
+
+
+class Copied(unittest.TestCase):
+    def test_the_copy_of_the_sources_can_be_configured(self):
+        with tempfile.TemporaryDirectory() as folder, \
+                mock.patch.object(run, "WORK", pathlib.Path(folder)):
+            sources = run.copy_sources()
+            done = subprocess.run(
+                ["cmake", "-G", "Ninja", "-S", sources, "-B", f"{folder}/build", "-DMLA_TESTS=OFF",
+                 "-DMLA_BENCHMARKS=OFF", "-DHIP_BACKEND=OFF"], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
 
 
 class Union(unittest.TestCase):
