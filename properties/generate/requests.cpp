@@ -113,7 +113,7 @@ std::vector<RequestSpec> draw_within_budget(Choices& choices, const CaseDomain& 
   return requests;
 }
 
-// A length of the range; two thirds of them beside a multiple of something that some stage counts in.
+// A length of the range; two thirds are beside a multiple of something that some stage counts in.
 std::int64_t length_in(Choices& choices, const Range& range, std::int64_t qo_len, const Case& c) {
   if (choices.between(0, 2) == 0) return choices.between(range.low, range.high);
   const Options<std::int64_t> steps{
