@@ -88,7 +88,10 @@ Result<FuzzReport> begin(const CountedFuzz& o) {
   if (!o.resume.empty()) {
     const auto text = read_file(o.resume);
     if (!text) return text.error();
-    return parse_fuzz_record(*text, o.resume);
+    auto begun = parse_fuzz_record(*text, o.resume);
+    if (begun)
+      if (const Status bad = check_build(begun->build, o.resume)) return *bad;
+    return begun;
   }
   const auto seed = parse_seed("--seed", o.seed.empty() ? "1" : o.seed);
   if (!seed) return seed.error();
@@ -206,6 +209,7 @@ ExitCode merge_fuzz(const std::vector<std::string>& files, const std::string& ju
       return refuse(
           say("is shard ", one->shard.index + 1, "/", seen.size(), ", which another file is too"));
     place = file;
+    note_builds(file, one->build, files.front(), all.build);
     if (const Status bad = merge_into(all, *one, file, files.front()))
       return complain("merge", *bad);
   }

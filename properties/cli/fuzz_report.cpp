@@ -176,6 +176,7 @@ std::string fuzz_record(const FuzzReport& report) {
   for (const FuzzTally& t : report.targets) targets.push_back(as_json(t));
   return dump({{"format", kFormat},
                {"version", kVersion},
+               {"build", report.build},
                {"seed", report.seed},
                {"shard", {report.shard.index, report.shard.count}},
                {"targets", std::move(targets)}},
@@ -194,6 +195,7 @@ Result<FuzzReport> parse_fuzz_record(std::string_view text, const std::string& n
     if (document->at("format") != kFormat) reject(say("its format is not '", kFormat, "'"));
     if (document->at("version") != kVersion)
       reject("it was made by version " + document->at("version").dump() + ", this is " + kVersion);
+    out.build = document->at("build").get<std::string>();
     out.seed = document->at("seed").get<std::uint64_t>();
     const nlohmann::json& shard = document->at("shard");
     out.shard = {shard.at(0).get<std::int64_t>(), shard.at(1).get<std::int64_t>()};

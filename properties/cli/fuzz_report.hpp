@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "properties/cli/build_id.hpp"
 #include "properties/judge/answers.hpp"
 #include "properties/step/verdict.hpp"
 
@@ -42,6 +43,7 @@ struct FuzzTally {
 struct FuzzReport {
   std::uint64_t seed = 1;
   prop::Shard shard;
+  std::string build = build_id();
   std::vector<FuzzTally> targets;
 
   [[nodiscard]] bool complete() const;

@@ -41,6 +41,7 @@ Status add(Recording& all, Recording one, const std::string& file, const std::st
     return differs(file, first, "the options of the run");
   if (one.identity != all.identity) return differs(file, first, "cases, properties or ledger");
   if (one.shard.count != all.shard.count) return differs(file, first, "the numbers of shards");
+  note_builds(file, one.build, first, all.build);
   for (BackendAnswers& b : one.backends) {
     const auto same = std::find_if(all.backends.begin(), all.backends.end(),
                                    [&](const BackendAnswers& a) { return a.name == b.name; });

@@ -185,6 +185,7 @@ Recording read(const json& document) {
   out.command = document.at("command").get<std::string>();
   out.arguments = document.at("arguments").get<std::vector<std::string>>();
   out.identity = document.at("identity").get<std::string>();
+  out.build = document.at("build").get<std::string>();
   const auto count = document.at("shard").at(1).get<std::int64_t>();
   if (count < 1 || count > kMostShards) reject(say("it is one of ", count, " shards"));
   out.shard = {static_cast<std::int64_t>(
@@ -226,6 +227,7 @@ std::string record_text(const Recording& recording) {
                     {"command", recording.command},
                     {"arguments", recording.arguments},
                     {"identity", recording.identity},
+                    {"build", recording.build},
                     {"shard", {recording.shard.index, recording.shard.count}},
                     {"texts", writer.texts.list()},
                     {"launches", writer.kernels.list()},

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "properties/cli/build_id.hpp"
 #include "properties/judge/answers.hpp"
 #include "properties/judge/runner.hpp"
 
@@ -40,6 +41,7 @@ struct Recording {
   std::string command;
   std::vector<std::string> arguments;
   std::string identity;  // empty until the run is known
+  std::string build = build_id();
   prop::Shard shard;
   std::vector<BackendAnswers> backends;
   bool only_answered = false;  // a merge: nothing but what is here

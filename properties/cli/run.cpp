@@ -104,6 +104,7 @@ ExitCode resume(const Options& o, const CLI::App& app) {
   if (!record) return complain("run", record.error());
   if (record->command != "run")
     return refuse("'" + o.resume + "' is of the command '" + record->command + "'");
+  if (const Status bad = check_build(record->build, o.resume)) return complain("run", *bad);
   record->path = o.judging.record.empty() ? o.resume : o.judging.record;
   record->aiter_hsa = o.device.aiter_hsa;
   return run_recorded(std::move(*record), o.judging);

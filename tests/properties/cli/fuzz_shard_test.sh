@@ -65,6 +65,14 @@ expect_exit 2
 try merge whole.record run.json
 expect_exit 2
 
+# Another build's record.
+sed 's/"build":"[^"]*"/"build":"0123"/' r1.json >old.json
+try fuzz --resume old.json
+expect_exit 2
+expect_err "'old.json' was recorded by build 0123 of mla-testbed"
+try merge r2.json old.json
+expect_err "'old.json' and 'r2.json' were recorded by different builds"
+
 # Findings, as a record says that there were: each in the report, the exit code is 1.
 found='"failed":2,"findings":[{"number":0,"input":"<x>","what":"a"},{"number":3,"input":"y","what":"b"}]'
 sed "s/\"failed\":0,\"findings\":\[\]/$found/" whole.record >failed.record

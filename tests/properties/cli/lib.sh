@@ -38,6 +38,7 @@ fail() {
 expect_exit() { [[ $code -eq $1 ]] || fail "expected exit $1"; }
 expect_out() { grep -qE -- "$1" "$scratch/out" || fail "expected on stdout: $1"; }
 expect_no_out() { ! grep -qE -- "$1" "$scratch/out" || fail "expected not on stdout: $1"; }
+expect_no_err() { ! grep -qE -- "$1" "$scratch/err" || fail "expected not on stderr: $1"; }
 expect_err() { grep -qE -- "$1" "$scratch/err" || fail "expected on stderr: $1"; }
 expect_silent() { [[ ! -s $scratch/$1 ]] || fail "expected nothing on std$1"; }
 expect_json() {

@@ -144,6 +144,17 @@ expect_exit 0
 same whole.json out
 try merge part.json --no-progress --json
 same whole.json out
+# What another build recorded is not gone on with, and a merge says so.
+sed -E 's/"build":"[^"]*"/"build":"0123"/' part.json >old.json
+try run --resume old.json --no-progress
+expect_exit 2
+expect_err "'old.json' was recorded by build 0123 of mla-testbed, this is [0-9a-f]{8,}: start again"
+sed -E 's/"build":"[^"]*"/"build":"0123"/' k2.json >old.json
+try merge k1.json old.json --no-progress
+expect_exit 0
+expect_err "'old.json' and 'k1.json' were recorded by different builds"
+try merge k1.json k2.json --no-progress
+expect_no_err 'different builds'
 # Where AITER lies says nothing about what is judged, and may be in the environment.
 AITER_HSA=/elsewhere try run --resume part.json --no-progress --json
 expect_exit 0
