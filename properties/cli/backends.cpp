@@ -82,8 +82,9 @@ NamedBackend on_device(std::string_view backend, const hip::DeviceProperties& de
   named.emulation = std::move(log);
   named.arch = arch_from_name(device.arch);
   named.facts = facts_of(device);
-  named.workers = 1;                                         // a device runs one case at a time
-  named.production = !device.label.starts_with("emulated");  // a thousand times slower
+  named.workers = 1;  // a device runs one case at a time
+  // An emulated device is a thousand times slower.
+  named.production = choice.production || !device.label.starts_with("emulated");
   return named;
 }
 
@@ -120,6 +121,7 @@ Status check_used(const DeviceChoice& choice, const std::vector<NamedBackend>& b
                  ""};
   if (has(kHip) || has(kAiter)) return std::nullopt;
   std::string words = choice.emulation.words();
+  if (choice.production) words += " --production";
   if (choice.device != DeviceChoice{}.device) words = " --device " + choice.device + words;
   if (words.empty()) return std::nullopt;
   return Error{ErrorCode::usage, words.substr(1) + " goes with backend hip or aiter", ""};

@@ -46,6 +46,7 @@ struct DeviceChoice {
   std::string device = "auto";     // auto, hip:0, nvidia:0, emulated:gfx942 or emulated:gfx950
   std::string aiter_hsa;           // empty: none is known
   EmulationChoice emulation = {};  // of an emulated device
+  bool production = false;         // random cases of production shapes on an emulated one too
   // Called after every launch on an emulated device, with the kernel's name.
   std::function<void(std::string_view, const gfx::LaunchReport&)> observe = {};
 };

@@ -85,6 +85,8 @@ void declare(CLI::App& c, Options& o) {
       ->type_name("NAMES")
       ->capture_default_str();
   add_device_options(c, o.device);
+  c.add_flag("--production", o.device.production,
+             "Draw production shapes on an emulated device too: seconds or minutes a case");
   auto* time = c.add_option("--for", o.time, "Draw random cases for this time, as 500ms, 30s or 2m")
                    ->type_name("TIME");
   c.add_option("--cases", o.cases, "Draw this many random cases")->type_name("N")->excludes(time);

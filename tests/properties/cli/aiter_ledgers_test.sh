@@ -17,7 +17,7 @@ for arch in gfx942 gfx950; do
   try run --backend cpu,aiter --device "emulated:$arch" --ledger "$ledger" --cases 50 --no-progress
   expect_exit 0
   expect_out '^known: AITER-1[12], failed in [1-9]'
-  try run --backend aiter --device "emulated:$arch" --ledger "$ledger" --cases 20 \
-    --property P05,P12 --no-progress
+  try run --backend aiter --device "emulated:$arch" --ledger "$ledger" --cases 30 --production \
+    --no-progress
   expect_exit 0
 done

@@ -41,6 +41,17 @@ try run --backend hip --device emulated:gfx942 --property P00 --cases 40
 expect_exit 1
 expect_out '^REPRO: .* --property P00 --backend hip --device emulated:gfx942$'
 
+# An emulated device gets shapes of production only when asked for them.
+try run --backend hip --device emulated:gfx942 --property P05 --cases 60
+expect_exit 0
+small=$(grep launched "$scratch/out")
+try run --backend hip --device emulated:gfx942 --property P05 --cases 60 --production
+expect_exit 0
+[[ $small != "$(grep launched "$scratch/out")" ]] || fail 'the same was launched'
+try run --cases 4 --production
+expect_exit 2
+expect_err '^mla-testbed run: --production goes with backend hip or aiter$'
+
 # Our kernels wait for all that they use: memory that answers late changes no number.
 for arrival in early late random.3 after.20; do
   try replay "$case" "${on[@]}" --arrival "$arrival"
