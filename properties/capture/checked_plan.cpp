@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/plan/tile_straddle.hpp"
 #include "core/say.hpp"
 #include "core/shape/kernel_table.hpp"
 #include "properties/capture/checked_launch.hpp"
@@ -50,6 +51,20 @@ std::string masks_anyway(const PlannerCall& call) {
              " masks several rows causally all the same: right for a causal model only");
 }
 
+// Works of a valid plan that the kernel gets wrong. Empty without one.
+std::string straddles(const PlannerCall& call, const plan::PlanCheckInput& input) {
+  const auto kernel = kernel_of(call);
+  if (!kernel || kernel->label != "a16w16 qh64_qseqlen1_v3") return {};
+  const std::vector<plan::StraddledWork> works = straddled_works(input);
+  if (works.empty()) return {};
+  const auto& [index, work, seen] = works.front();
+  const std::string more =
+      works.size() > 1 ? say(", and for ", works.size() - 1, " more") : std::string();
+  return say(kernel->label, " is wrong for work ", index, " (request ", work.batch, ", rows ",
+             work.q_begin, "..", work.q_end, ", of its ", seen.keys, " keys the first row sees ",
+             seen.first, " and the last ", seen.last, ")", more, ": AITER-27 (docs/aiter.md)");
+}
+
 // The plan as it left the planner.
 Result<PlanAnswer> check_planned(const nlohmann::json& object, std::size_t place) {
   PlanAnswer answer;
@@ -92,6 +107,9 @@ Result<PlanAnswer> check_planned(const nlohmann::json& object, std::size_t place
     answer.notes.push_back(std::move(note));
   for (const plan::Violation& v : plan::plan_check(*input))
     answer.findings.push_back({std::string(plan::name(v.rule)), v.what, v.work});
+  if (answer.findings.empty())
+    if (std::string note = straddles(*call, *input); !note.empty())
+      answer.notes.push_back(std::move(note));
   const Diagnosis diagnosis = diagnose(*call, *found, !answer.findings.empty());
   if (diagnosis.culprit == Culprit::none) return answer;
   answer.culprit = name(diagnosis.culprit);

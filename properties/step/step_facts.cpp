@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/plan/tile_straddle.hpp"
 #include "core/say.hpp"
 #include "core/shape/split_count.hpp"
 #include "properties/step/page_zero.hpp"
@@ -125,6 +126,49 @@ std::int64_t hidden_split(Launch l) {
   });
 }
 
+// Workgroup z takes the tiles z, z + splits, ... and masks its last two, where the first row does
+// not see all of them, and its first. To mask a tile spoils the keys of a later one; of its second
+// tile only the second half, as the other is read before.
+bool split_straddles(std::int64_t rows, std::int64_t keys, std::int64_t splits) {
+  constexpr std::int64_t kTile = plan::kStraddledTile;
+  const std::int64_t seen = keys - rows + 1;
+  const std::int64_t tiles = ceil_div(keys, kTile);
+  for (std::int64_t z = 0; z < std::min(splits, tiles); ++z) {
+    const std::int64_t own = ceil_div(tiles - z, splits);
+    if (own >= 3 && seen < (z + splits * (own - 2) + 1) * kTile) return true;
+    if (own >= 2 && seen < (z + 1) * kTile && keys > (z + splits) * kTile + kTile / 2) return true;
+  }
+  return false;
+}
+
+std::int64_t straddled_tile(Launch l) {
+  const DecodeMetadata& md = l.metadata;
+  if (!md.shape.causal) return 0;
+  bool found = false;
+  each_work(l, [&](const plan::WorkItem& work, std::int64_t keys) {
+    if (work.batch < 0 || work.batch >= md.requests().count()) return;
+    const auto end = static_cast<std::size_t>(work.batch) + 1;
+    found = found || straddles_tile(plan::seen_keys(work, keys, md.qo_indptr[end]));
+  });
+  if (md.shape.route == Route::split)
+    for (std::size_t r = 0; r < md.kv_lens.size(); ++r)
+      found = found || split_straddles(md.qo_indptr[r + 1] - md.qo_indptr[r], md.kv_lens[r],
+                                       md.shape.kv_splits);
+  return found ? 1 : 0;
+}
+
+std::int64_t shifted_rows(Launch l) {
+  const DecodeMetadata& md = l.metadata;
+  const std::int64_t longest = md.shape.max_qo_len;
+  for (std::size_t r = 0; r < md.kv_lens.size(); ++r) {
+    const std::int64_t begin = md.qo_indptr[r];
+    const std::int64_t rows = md.qo_indptr[r + 1] - begin;
+    if (rows == 0 || md.kv_lens[r] == 0) continue;
+    if (rows < longest || begin != static_cast<std::int64_t>(r) * longest) return 1;
+  }
+  return 0;
+}
+
 std::int64_t ragged(Launch l) {
   return l.metadata.shape.uniform_qo_len < 0 ? 1 : 0;
 }
@@ -181,6 +225,12 @@ std::vector<Fact> make_facts() {
             hidden_split),
       truth("unfilled_split", "the merge counts a split that gets no tile of AITER's kernel",
             unfilled_split),
+      truth("straddled_tile",
+            "rows see keys of the last tile of 32 of a work, the first not all of the one before",
+            straddled_tile),
+      truth("shifted_rows",
+            "a request with keys has fewer rows than the longest, or comes after one that has",
+            shifted_rows),
       truth("row_without_keys", "a request has keys, but fewer than rows", row_without_keys),
   };
 }

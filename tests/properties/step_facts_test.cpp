@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/numeric/fp8.hpp"
+#include "core/say.hpp"
 #include "tests/properties/planned_step.hpp"
 
 using namespace mla;
@@ -78,6 +79,64 @@ TEST_CASE("facts: a hidden split has no key that the first row of its request se
   CHECK(number("hidden_split", "mla1:1q1s300_1q1s65" + rest) == 0);
   CHECK(number("hidden_split", "mla1:1q4s300_1q4s35;heads=128" + rest) == 1);
   CHECK(number("hidden_split", "mla1:1q4s300_1q4s36;heads=128" + rest) == 0);
+}
+
+TEST_CASE("facts: a straddled tile is the last of 32, seen by some rows of a work that has three",
+          "[judge][ledger]") {
+  const auto of = [](std::string_view requests, std::string_view rest) {
+    return number("straddled_tile", say("mla1:", requests, ";arch=gfx950", rest));
+  };
+  const std::string_view one = ";cu=1";
+  // The first row sees 63 of 65 keys, or 64 of 66, which are whole tiles.
+  CHECK(of("1q3s65", one) == 1);
+  CHECK(of("1q3s66", one) == 0);
+  CHECK(of("1q3s64", one) == 0);
+  CHECK(of("1q3s97", one) == 1);
+  CHECK(of("1q4s66", one) == 1);
+  CHECK(of("1q4s67", one) == 0);
+  CHECK(of("1q2s65", one) == 0);
+  CHECK(of("1q4s33", one) == 0);
+  CHECK(of("1q3s65", ";cu=1;causal=0") == 0);
+  CHECK(of("1q3s66_1q3s65_1q3s67", one) == 1);
+  // Rows 0 to 2 of five see 65 keys at most, rows 3 and 4 all 67.
+  CHECK(of("1q5s66", one) == 0);
+  CHECK(of("1q5s67", one) == 1);
+  // It is the work that counts: a piece of 65 keys, one of 50.
+  CHECK(of("1q4s177", one) == 0);
+  CHECK(of("1q4s177", ";cu=4") == 1);
+  CHECK(of("1q4s98", one) == 1);
+  CHECK(of("1q4s98", ";cu=8") == 0);
+}
+
+// 40 rows of 129 keys: the tile that begins with key 128 is the third of the first of two splits.
+TEST_CASE("facts: without a plan each split has its own last tile", "[judge][ledger]") {
+  const auto of = [](std::string_view requests, std::int64_t splits) {
+    const std::string line =
+        say("mla1:", requests, ";heads=32;arch=gfx950;planner=none;cu=", splits);
+    REQUIRE(number("splits", line) == splits);
+    return number("straddled_tile", line);
+  };
+  CHECK(of("1q3s65", 1) == 1);
+  CHECK(of("1q3s66", 1) == 0);
+  CHECK(of("1q19s50", 1) == 0);
+  CHECK(of("1q20s48", 1) == 0);
+  CHECK(of("1q20s50", 1) == 1);
+  CHECK(of("1q34s193", 2) == 0);
+  CHECK(of("1q36s193", 2) == 1);
+  CHECK(of("1q34s161", 2) == 0);
+  CHECK(of("1q35s161", 2) == 1);
+  CHECK(of("1q40s129", 2) == 1);
+  CHECK(of("1q40s200", 2) == 0);
+}
+
+TEST_CASE("facts: rows shift where a request with keys has fewer than the longest, or follows",
+          "[judge][ledger]") {
+  CHECK(number("shifted_rows", "mla1:2q2s30") == 0);
+  CHECK(number("shifted_rows", "mla1:1q2s30_1q1s30") == 1);
+  CHECK(number("shifted_rows", "mla1:1q2s30_1q1s0") == 0);
+  CHECK(number("shifted_rows", "mla1:1q1s0_1q2s30") == 1);
+  CHECK(number("shifted_rows", "mla1:1q2s30_1q0s0") == 0);
+  CHECK(number("shifted_rows", "mla1:1q0s0_1q2s30") == 1);
 }
 
 TEST_CASE("facts: page_zero_lead is by how much page 0 outscores the keys of an inner work",

@@ -131,6 +131,20 @@ try check "$scratch/three.json"
 expect_exit 2
 expect_err "'kv_granularity' is 3: it must be a power of two"
 
+# A valid plan with a work that the kernel gets wrong: 65 keys, of which the first of 4 rows sees 62.
+straddled() {
+  "$testbed" plan "mla1:$1;heads=16;arch=gfx950;cu=4" --json >"$scratch/straddled.json"
+  try check "$scratch/straddled.json"
+  expect_exit 0
+}
+straddled 1q4s65_1q4s66_1q4s67
+expect_out 'note: a16w16 qh64_qseqlen1_v3 is wrong for work 0 .request 0, rows 0..4, of its 65 keys'
+expect_out 'the first row sees 62 and the last 65., and for 1 more: AITER-27'
+straddled 1q4s177
+expect_out 'work 1 .request 0, rows 0..4, of its 65 keys the first row sees 62 and the last 65.: AITER'
+straddled 1q4s67_1q4s64_1q2s65_1q4s33
+expect_no_out 'AITER-27'
+
 # Lists of another width than the kernels read.
 copy_of sound "$scratch/wide"
 python3 - "$scratch/wide/work_indptr.npy" <<'END'
