@@ -17,6 +17,7 @@ SOUND = [
     "mla1:1q20s20_1q8s100_2q3s40;kind=prefill;heads=4;block=16;workspace=64",
     "mla1:2q4s50_1q8s100_1q20s90;kind=prefill;heads=2;block=16;workspace=64;layout=prefix.1",
     "mla1:1q9s70_1q3s3+1q5s5_1q4s200;kind=prefill;heads=2;dtype=bf16/fp8;block=1;workspace=32",
+    "mla1:1q3s4_1q40s40_1q1s20_1q9s30;kind=prefill;heads=16;workspace=16",  # planned for FP8
 ]
 
 
@@ -34,11 +35,11 @@ def test_sound_cases_are_gathered_and_attended(engine, arch, tmp_path):
     (tmp_path / "cases.txt").write_text("\n".join(SOUND) + "\n")
     done = subprocess.run(
         [*COMMAND, "run", "--engine", engine, "--kind", "prefill", "--cases-file",
-         str(tmp_path / "cases.txt"), "--attend", "3", "--arch", arch, "--no-ledger"],
+         str(tmp_path / "cases.txt"), "--attend", "4", "--arch", arch, "--no-ledger"],
         capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "cases 3: 3 pass" in done.stdout
-    assert "steps 4 built, 4 planned, 0 for graphs, 4 attended" in done.stdout
+    assert "cases 4: 4 pass" in done.stdout
+    assert "steps 5 built, 5 planned, 0 for graphs, 5 attended" in done.stdout
 
 
 def test_defects_planted_in_an_engine_are_findings_of_their_properties_and_none_without(engine):

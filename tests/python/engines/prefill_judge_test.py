@@ -1,5 +1,6 @@
 """The judge of MLA prefill on an engine of our own: sound, and with defects planted."""
 
+import dataclasses
 import pathlib
 import re
 import shlex
@@ -10,11 +11,11 @@ import fake_prefill
 import numpy as np
 import pytest
 from mla_testbed import UsageError
-from mla_testbed.engines import Machine
+from mla_testbed.engines import Machine, tensors
 from mla_testbed.engines.line import CaseLine
-from mla_testbed.engines.prefill import adapt, prefill_steps_of
+from mla_testbed.engines.prefill import adapt, prefill_steps_of, result
 from mla_testbed.engines.prefill.judge import judge
-from mla_testbed.engines.prefill.tensors import Projection, heads_of
+from mla_testbed.engines.prefill.tensors import Projection, heads_of, query
 from mla_testbed.engines.run import drawn
 
 COMMAND = [sys.executable, "-m", "mla_testbed.engines"]
@@ -52,6 +53,23 @@ def test_a_planted_defect_is_a_finding_of_its_property(plant, caught):
     properties = {p for judgement in found for p in judgement.properties}
     assert properties == {caught}, [f for j in found for f in j.findings]
     assert all(j.verdict == ("fail" if j.findings else "pass") for j in found)
+
+
+def bound_of(case, **changes):
+    step = prefill_steps_of(str(adapt.common(CaseLine.parse(case), "gfx950")))[0]
+    built = fake_prefill.FakePrefill(Machine("gfx950", 256), "Sound").build(step)
+    project = Projection(step.heads, step.data_seed)
+    right, bound = result._reference(step, dataclasses.replace(built, **changes),
+                                     query(step, built.order), tensors.cache(step), project)
+    return right.tobytes(), bound.min()
+
+
+def test_a_plan_of_fp8_prefill_widens_the_bound_only_where_no_prefix_is_merged():
+    merged, alone = CASES[0], CASES[3]
+    assert bound_of(merged, plans=(None,)) == bound_of(merged)
+    assert bound_of(alone, plans=(None,))[0] != bound_of(alone)[0]
+    assert bound_of(alone, plans=(None,))[1] > bound_of(alone)[1]
+    assert bound_of(merged, plans=(None,), whole=True)[0] != bound_of(merged, whole=True)[0]
 
 
 def test_the_list_of_plants_is_complete():

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs vLLM, unmodified, and runs the judge over its metadata builder.
+# Installs vLLM, unmodified, and runs the judge over its metadata builders: decode and prefill.
 #
 #   tests/python/engines/vllm.sh BUILD [VERSION]     AITER_SRC names a source tree of AITER
 #
@@ -40,4 +40,5 @@ export MLA_TESTBED_LIBRARY=$build/lib/libmla_testbed.so PYTHONDONTWRITEBYTECODE=
 export PYTHONPATH=$root/properties/python${PYTHONPATH:+:$PYTHONPATH}
 export TRITON_CACHE_DIR=${TRITON_CACHE_DIR:-$build/triton-cache} MLA_TESTBED_VLLM=$venv
 cd "$root"
-exec "$venv/bin/python" -m pytest -q --durations=3 -p no:cacheprovider "$here/vllm_test.py"
+exec "$venv/bin/python" -m pytest -q --durations=3 -p no:cacheprovider \
+  "$here/vllm_test.py" "$here/prefill_engines_test.py"

@@ -71,6 +71,11 @@ class PrefillBuilt:
         """Whether something is gathered, or a plan was made."""
         return bool(self.chunks or self.plans)
 
+    @property
+    def quantised(self) -> bool:
+        """Whether attention is in FP8. With a plan for it, vLLM still merges prefixes in bf16."""
+        return bool(self.plans) and (self.whole or not self.chunks)
+
     def keys(self, step: PrefillStep, place: int) -> int:
         """Keys of the request at a place that chunks have to gather."""
         request = self.order[place]

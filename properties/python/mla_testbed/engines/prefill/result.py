@@ -23,7 +23,7 @@ _SMALLEST = {"gfx942": 2.0 ** -11, "gfx950": 2.0 ** -10}
 def affordable(step: PrefillStep, built: PrefillBuilt) -> bool:
     """Whether attention and its reference take about two seconds."""
     products = sum(step.query_lens[i] * step.seq_lens[i] for i in built.order) * step.heads
-    return (products <= (MOST_EMULATED if built.plans else MOST_PRODUCTS)
+    return (products <= (MOST_EMULATED if built.quantised else MOST_PRODUCTS)
             and step.pool_blocks * step.block_size <= MOST_SLOTS)
 
 
@@ -47,11 +47,11 @@ def _reference(
         rows = bits.values_of(q[first:first + step.query_lens[request]], step.arch)
         first += rows.shape[0]
         keys, vals = tensors.heads_of(project, values[step.token_slots(request)])
-        if built.plans:
+        if built.quantised:
             rows, keys, vals = (_fp8(a, step.arch) for a in (rows, keys, vals))
         one = attention(rows, keys, vals, tensors.SCALE, causal=True)
         allowed = _BF16 * (1 + _pieces(built, place)) * one.absolute + 1e-6
-        if built.plans:
+        if built.quantised:
             lost = _SMALLEST[step.arch] * np.abs(vals.astype(np.float64)).sum(axis=0)
             allowed = allowed + _FP8 * one.absolute + lost
         right.append(one.out)

@@ -12,6 +12,7 @@ import torch
 
 from ...world import on_device
 from ..fa.step import FaStep
+from ..prefill.step import PrefillStep
 from .batch import RunnerBuffers
 from .config import Limits
 
@@ -21,14 +22,14 @@ _FETCHES = ("cpu", "item", "tolist", "numpy", "__bool__", "__int__")
 class _InputBatch:
     """The part of vLLM's InputBatch that its reordering reads and changes."""
 
-    def __init__(self, step: FaStep) -> None:
+    def __init__(self, step: FaStep | PrefillStep, threshold: int) -> None:
         requests = range(step.requests)
         self.req_ids = [str(request) for request in requests]
         self.num_computed_tokens_cpu = np.array([step.context(i) for i in requests])
         # A short request may be the end of a prompt: every third one is, by the seed of the case.
         self.num_prompt_tokens = np.array([
             step.seq_lens[i] if (i + step.data_seed) % 3 == 0 or not step.context(i)
-            or step.query_lens[i] > step.threshold else step.context(i) for i in requests])
+            or step.query_lens[i] > threshold else step.context(i) for i in requests])
 
     def swap_states(self, a: int, b: int) -> None:
         """Exchanges two requests."""
@@ -37,11 +38,11 @@ class _InputBatch:
             values[[a, b]] = values[[b, a]]
 
 
-def order_of(step: FaStep, threshold: int) -> tuple[int, ...]:
+def order_of(step: FaStep | PrefillStep, threshold: int) -> tuple[int, ...]:
     """The requests of a step as vLLM's own reordering leaves them."""
     from vllm.v1.attention.backends.utils import reorder_batch_to_split_decodes_and_prefills
 
-    batch = _InputBatch(step)
+    batch = _InputBatch(step, threshold)
     scheduled = SimpleNamespace(num_scheduled_tokens={
         str(i): rows for i, rows in enumerate(step.query_lens)})
     reorder_batch_to_split_decodes_and_prefills(batch, scheduled, decode_threshold=threshold)

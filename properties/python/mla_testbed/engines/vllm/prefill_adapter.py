@@ -20,6 +20,7 @@ from . import config, operations
 from .adapter import VllmEngine
 from .batch import RunnerBuffers
 from .fa_metadata import array
+from .fa_runner import order_of
 from .prefill_metadata import chunks_of
 
 _DIMS = {"kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": VALUES}
@@ -63,15 +64,17 @@ class VllmPrefill(VllmEngine):
         self._poison()
 
     def build(self, step: PrefillStep) -> PrefillBuilt:  # type: ignore[override]
-        """The prefill part; requests of one row are decodes, and come first."""
-        common = self._buffers.fill(step, step.requests, sum(step.query_lens))
+        """The prefill part, in the order of vLLM's runner: decodes, then prompts over a prefix,
+        then those without. vLLM 0.26 and 0.27 merge a prefix into the first of these rows only."""
+        order = order_of(step, self._builder.reorder_batch_threshold)
+        common = self._buffers.fill(step.ordered(order), step.requests, sum(step.query_lens))
         metadata = self._build(common, capture=False)
         part, decodes = metadata.prefill, int(metadata.num_decodes)
         if part is None:
-            return PrefillBuilt((), tuple(range(decodes)), np.zeros(1, np.int32), 0, (), False,
+            return PrefillBuilt((), order, np.zeros(1, np.int32), 0, (), False,
                                 None, (), metadata)
         return PrefillBuilt(
-            tuple(range(decodes, step.requests)), tuple(range(decodes)),
+            order[decodes:], order[:decodes],
             array(part.query_start_loc), int(part.max_query_len),
             chunks_of(part, step.block_size), False,
             int(self._builder.chunked_prefill_workspace.shape[0]),
