@@ -1,46 +1,48 @@
-// The claims, one function each; the catalogue gives them ids and sentences.
+// One claim a file: pNN_name.cpp has its functions, and at its end its constant.
 //
-// Owns the declarations only. Every function takes a subject and returns what it found, see
-// properties/step/property.hpp. An Outcome is the answer.
+//   constexpr Property kP04{"P04", ..., by_kind<decode_indptr_shape, nullptr, fa_indptr_shape>};
+//
+// The functions are those for decode, prefill and FA steps. A kind without one, and a kind that the
+// backend does not execute, is not applicable.
 #pragma once
+
+#include <array>
+#include <string>
+#include <type_traits>
 
 #include "properties/step/property.hpp"
 
 namespace mla::prop {
 
-Outcome p01_expand_exact(Subject& subject);
-Outcome p02_tail_invariance(Subject& subject);
-Outcome p03_rebuild_equals_fresh(Subject& subject);
-Outcome p04_indptr_shape(Subject& subject);
-Outcome p05_plan_coverage(Subject& subject);
-Outcome p06_capacity_guard(Subject& subject);
-Outcome p07_predicate_agreement(Subject& subject);
-Outcome p08_split_invariance(Subject& subject);
-Outcome p09_empty_neutral(Subject& subject);
-Outcome p10_zero_rows(Subject& subject);
-Outcome p11_pad_noninterference(Subject& subject);
-Outcome p12_qlen_sweep(Subject& subject);
-Outcome p13_causal_mutation(Subject& subject);
-Outcome p14_head_pad(Subject& subject);
-Outcome p15_dtype_threading(Subject& subject);
-Outcome p16_scale_equivariance(Subject& subject);
-Outcome p17_wide_offsets(Subject& subject);
-Outcome p18_page_relabel(Subject& subject);
-Outcome p23_bound_tight(Subject& subject);
-Outcome p24_lse_contract(Subject& subject);
-Outcome p26_classify(Subject& subject);
-Outcome p27_block_negotiation(Subject& subject);
-Outcome p28_kernel_available(Subject& subject);
-Outcome p31_determinism(Subject& subject);
-Outcome p32_scratch_bounds(Subject& subject);
-Outcome p33_abi_contract(Subject& subject);
-Outcome p34_n_ge_q(Subject& subject);
-Outcome p35_balance(Subject& subject);
-Outcome p36_split_cap(Subject& subject);
-Outcome p37_hidden_nan(Subject& subject);
-Outcome p38_cut_keys(Subject& subject);
-Outcome p39_damage_found(Subject& subject);
-Outcome p40_bad_input_refused(Subject& subject);
-Outcome p41_planners_valid(Subject& subject);
+extern const Property kP01, kP02, kP03, kP04, kP05, kP06, kP07, kP08, kP09, kP10;
+extern const Property kP11, kP12, kP13, kP14, kP15, kP16, kP17, kP18, kP19, kP20;
+extern const Property kP21, kP22, kP23, kP24, kP25, kP26, kP27, kP28, kP29, kP30;
+extern const Property kP31, kP32, kP33, kP34, kP35, kP36, kP37, kP38, kP39, kP40;
+extern const Property kP41;
+
+// Functions in a file of their own beside that of their property.
+Outcome fa_chunk_merge(Subject& subject);  // P25
+Outcome fa_classify(Subject& subject);     // P26
+
+// A function or nullptr each. Which it is, its type says: g++ takes no comparison of a function
+// with nullptr for a constant when a sanitizer is on.
+template <auto kDecode, auto kPrefill, auto kFa>
+Outcome check_kind(Subject& subject) {
+  const StepKind kind = subject.spec().kind();
+  constexpr std::array<Check::Function, 3> kChecks{kDecode, kPrefill, kFa};
+  const Check::Function check = kChecks[static_cast<std::size_t>(kind)];
+  if (check == nullptr)
+    return not_applicable("the claim says nothing about " + step_name(kind) + " steps");
+  if (subject.backend().device(kind).empty())
+    return not_applicable(lacks_step(subject.backend(), kind));
+  return check(subject);
+}
+
+template <auto kCheck>
+inline constexpr bool is_function = !std::is_null_pointer_v<decltype(kCheck)>;
+
+template <auto kDecode, auto kPrefill, auto kFa>
+inline constexpr Check by_kind{&check_kind<kDecode, kPrefill, kFa>,
+                               {is_function<kDecode>, is_function<kPrefill>, is_function<kFa>}};
 
 }  // namespace mla::prop

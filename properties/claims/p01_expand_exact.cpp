@@ -71,9 +71,7 @@ std::string describe(const Drawn& d) {
              d.table.column_stride, ", ", d.grid.programs, " programs of ", d.grid.chunk, " pages");
 }
 
-}  // namespace
-
-Outcome p01_expand_exact(Subject& subject) {
+Outcome expand_exact(Subject& subject) {
   const Functions functions = functions_of(subject);
   Random random(subject.spec(), "P01");
   // One page a block is a plain copy; then any other ratio.
@@ -93,5 +91,12 @@ Outcome p01_expand_exact(Subject& subject) {
   }
   return passed();
 }
+
+}  // namespace
+
+constexpr Property kP01{"P01", "expand_exact",
+                        "Expanding a block table equals a scalar loop for every ratio, stride and "
+                        "launch, and writes nothing else.",
+                        expand_exact};
 
 }  // namespace mla::prop

@@ -23,9 +23,7 @@ std::optional<std::string> shapes_differ(const ResolvedShape& a, const ResolvedS
   return std::nullopt;
 }
 
-}  // namespace
-
-Outcome p02_tail_invariance(Subject& subject) {
+Outcome decode_tail_invariance(Subject& subject) {
   const Case other_case = with_other_spare(subject.spec());
   Subject other = subject.sibling(other_case);
   const auto& metadata = subject.metadata();
@@ -51,5 +49,12 @@ Outcome p02_tail_invariance(Subject& subject) {
     return failed(spare + " the result differs: " + *why);
   return passed();
 }
+
+}  // namespace
+
+constexpr Property kP02{
+    "P02", "tail_invariance",
+    "Plan, split choice and result do not depend on spare capacity or its contents.",
+    by_kind<decode_tail_invariance, nullptr, nullptr>};
 
 }  // namespace mla::prop

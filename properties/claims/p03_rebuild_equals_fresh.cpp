@@ -8,6 +8,7 @@
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/built_step.hpp"
+#include "properties/step/fa/compare.hpp"
 
 namespace mla::prop {
 namespace {
@@ -70,9 +71,7 @@ DecodeBuffers room_for(const std::vector<Case>& steps) {
   return buffers;
 }
 
-}  // namespace
-
-Outcome p03_rebuild_equals_fresh(Subject& subject) {
+Outcome decode_rebuild_equals_fresh(Subject& subject) {
   const auto& metadata = subject.metadata();
   if (!metadata) return refusal(metadata.error());
   const Case& c = subject.spec();
@@ -94,5 +93,53 @@ Outcome p03_rebuild_equals_fresh(Subject& subject) {
   }
   return passed();
 }
+
+// For FA steps: one with all three runs, longer than most, to leave its traces in every buffer.
+Case longer_fa_step(const Case& c) {
+  const std::int64_t rows = c.fa().draft_tokens + 6;
+  Case before = c;
+  before.later_steps.clear();
+  before.requests = {{1, 200}, {1, 90}, {rows, 250}, {rows + 2, 60}, {rows, rows}};
+  for (std::size_t i = 0; i < c.requests.size(); ++i) before.requests.push_back({1, 40});
+  before.fa().workspace_tokens = std::max<std::int64_t>(c.fa().workspace_tokens, 2);
+  return before;
+}
+
+std::optional<std::string> list_difference(const FaLists& a, const FaLists& b) {
+  const auto name = [](const char* list) { return say(list, " differs"); };
+  if (a.query_start_loc != b.query_start_loc) return name("query_start_loc");
+  if (a.decode_cu_seqlens != b.decode_cu_seqlens) return name("cu_seqlens_q of the decodes");
+  if (a.extend_query_start_loc != b.extend_query_start_loc)
+    return name("query_start_loc of the extends");
+  if (a.prefill_query_start_loc != b.prefill_query_start_loc)
+    return name("query_start_loc of the prefills");
+  if (a.cu_seq_lens_chunk != b.cu_seq_lens_chunk) return name("cu_seq_lens_chunk");
+  if (a.chunk_starts != b.chunk_starts) return name("chunk_starts");
+  if (a.token_to_batch != b.token_to_batch) return name("token_to_batch");
+  if (a.swa_token_to_batch != b.swa_token_to_batch) return name("swa_token_to_batch");
+  return std::nullopt;
+}
+
+Outcome fa_rebuild_equals_fresh(Subject& subject) {
+  std::vector<Case> steps = fa_steps(subject.spec());
+  steps.insert(steps.begin(), longer_fa_step(subject.spec()));
+  const auto used = run_fa(steps, subject);
+  if (!used) return refusal(used.error());
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    const auto fresh = run_fa({steps[i]}, subject);
+    if (!fresh) return refusal(fresh.error());
+    const std::string where = say("step ", i - 1, " after a longer one: ");
+    if (const auto why = list_difference((*used)[i].lists, fresh->front().lists))
+      return failed(where + *why);
+    if (const auto why = fa_difference((*used)[i], fresh->front())) return failed(where + *why);
+  }
+  return passed();
+}
+
+}  // namespace
+
+constexpr Property kP03{"P03", "rebuild_equals_fresh",
+                        "A step built in used buffers equals the same step built in fresh ones.",
+                        by_kind<decode_rebuild_equals_fresh, nullptr, fa_rebuild_equals_fresh>};
 
 }  // namespace mla::prop

@@ -10,6 +10,7 @@
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/compare.hpp"
+#include "properties/step/prefill/plan_rules.hpp"
 
 namespace mla::prop {
 namespace {
@@ -87,9 +88,7 @@ Outcome check_footprints(Subject& subject, const ResolvedShape& shape) {
   return passed();
 }
 
-}  // namespace
-
-Outcome p05_plan_coverage(Subject& subject) {
+Outcome decode_plan_coverage(Subject& subject) {
   const auto& metadata = subject.metadata();
   if (!metadata) return refusal(metadata.error());
   if (metadata->plan) {
@@ -100,5 +99,28 @@ Outcome p05_plan_coverage(Subject& subject) {
   if (outcome.verdict != Verdict::pass || !metadata->plan) return outcome;
   return check_footprints(subject, *subject.shape());
 }
+
+// The plan of the new tokens, and that of each chunk of context.
+Outcome prefill_plan_coverage(Subject& subject) {
+  const auto& run = subject.prefill();
+  if (!run) return refusal(run.error());
+  const PrefillStep& step = *run->steps.front();
+  if (!run->faults.empty()) return failed(run->faults.front());
+  const std::int64_t kernel_heads = step.config.kernel_heads.count();
+  if (step.metadata.fp8)
+    if (const auto why = broken_rule({step.plan, kernel_heads, true}))
+      return failed("the plan of the new tokens: " + *why);
+  for (std::size_t i = 0; i < step.context_plans.size(); ++i)
+    if (const auto why = broken_rule({step.context_plans[i], kernel_heads, false}))
+      return failed(say("the plan of context chunk ", i, ": ", *why));
+  return compare_prefill(subject);
+}
+
+}  // namespace
+
+constexpr Property kP05{"P05", "plan_coverage",
+                        "The works cover each row's visible keys exactly once, each row is written "
+                        "once, and the result equals the reference.",
+                        by_kind<decode_plan_coverage, prefill_plan_coverage, nullptr>};
 
 }  // namespace mla::prop

@@ -59,9 +59,7 @@ std::optional<std::string> try_capacity(const Functions& functions, const PlanQu
   return std::nullopt;
 }
 
-}  // namespace
-
-Outcome p06_capacity_guard(Subject& subject) {
+Outcome decode_capacity_guard(Subject& subject) {
   const auto& metadata = subject.metadata();
   if (!metadata) {
     if (metadata.error().code == ErrorCode::overrun) return failed(metadata.error().message);
@@ -83,5 +81,11 @@ Outcome p06_capacity_guard(Subject& subject) {
   if (!result->faults.empty()) return failed("the backend saw: " + result->faults[0].what);
   return passed();
 }
+
+}  // namespace
+
+constexpr Property kP06{"P06", "capacity_guard",
+                        "No batch within the declared capacity writes past the end of a buffer.",
+                        by_kind<decode_capacity_guard, nullptr, nullptr>};
 
 }  // namespace mla::prop

@@ -75,9 +75,7 @@ std::optional<std::string> check_case(const Functions& functions, const Resolved
   return tiles_fit(functions, key, *planned);
 }
 
-}  // namespace
-
-Outcome p07_predicate_agreement(Subject& subject) {
+Outcome decode_predicate_agreement(Subject& subject) {
   const auto& shape = subject.shape();
   if (!shape) return refusal(shape.error());
   const Functions functions = functions_of(subject);
@@ -97,5 +95,12 @@ Outcome p07_predicate_agreement(Subject& subject) {
     if (const auto why = check_key(functions, drawn_key(random))) return failed(*why);
   return passed();
 }
+
+}  // namespace
+
+constexpr Property kP07{
+    "P07", "predicate_agreement",
+    "Size query, planner, kernel table and head padding agree on heads, folding and tiles.",
+    by_kind<decode_predicate_agreement, nullptr, nullptr>};
 
 }  // namespace mla::prop

@@ -32,9 +32,7 @@ Case cut_otherwise(const Case& c) {
   return other;
 }
 
-}  // namespace
-
-Outcome p08_split_invariance(Subject& subject) {
+Outcome decode_split_invariance(Subject& subject) {
   const auto& result = subject.result();
   if (!result) return refusal(result.error());
   Subject other = subject.sibling(cut_otherwise(subject.spec()));
@@ -67,5 +65,12 @@ Outcome p08_split_invariance(Subject& subject) {
   }
   return compare_with_reference(subject);
 }
+
+}  // namespace
+
+constexpr Property kP08{
+    "P08", "split_invariance",
+    "The result does not depend on how and where the keys are cut, beyond rounding.",
+    by_kind<decode_split_invariance, nullptr, nullptr>};
 
 }  // namespace mla::prop

@@ -104,9 +104,7 @@ Outcome check_run(Subject& subject) {
   return outcome;
 }
 
-}  // namespace
-
-Outcome p09_empty_neutral(Subject& subject) {
+Outcome decode_empty_neutral(Subject& subject) {
   Outcome here = check_run(subject);
   if (here.verdict != Verdict::skip) return here;
   Subject other = subject.sibling(with_empty_pieces(subject.spec()));
@@ -115,5 +113,12 @@ Outcome p09_empty_neutral(Subject& subject) {
     there.message = "as " + format_case(other.spec()) + ": " + there.message;
   return there;
 }
+
+}  // namespace
+
+constexpr Property kP09{
+    "P09", "empty_neutral",
+    "A piece without visible keys has weight 0, and no NaN comes out of finite input.",
+    by_kind<decode_empty_neutral, nullptr, nullptr>};
 
 }  // namespace mla::prop

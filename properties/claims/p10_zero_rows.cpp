@@ -99,9 +99,7 @@ std::optional<std::string> check_others(Subject& subject, const Step& step, cons
   return std::nullopt;
 }
 
-}  // namespace
-
-Outcome p10_zero_rows(Subject& subject) {
+Outcome decode_zero_rows(Subject& subject) {
   const auto& result = subject.result();
   if (!result) return refusal(result.error());
   if (!subject.reference()) return refusal(subject.reference().error());
@@ -123,5 +121,12 @@ Outcome p10_zero_rows(Subject& subject) {
     return failed(where + " another row changes: " + *why);
   return passed();
 }
+
+}  // namespace
+
+constexpr Property kP10{
+    "P10", "zero_rows",
+    "Rows without keys get output 0 and LSE -inf, read no page and change no other row.",
+    by_kind<decode_zero_rows, nullptr, nullptr>};
 
 }  // namespace mla::prop

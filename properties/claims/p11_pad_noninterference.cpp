@@ -41,9 +41,7 @@ cpu::ReferenceResult reference_of(Subject& subject, Subject& padded, std::int64_
   return all;
 }
 
-}  // namespace
-
-Outcome p11_pad_noninterference(Subject& subject) {
+Outcome decode_pad_noninterference(Subject& subject) {
   const auto& result = subject.result();
   if (!result) return refusal(result.error());
   if (!subject.reference()) return refusal(subject.reference().error());
@@ -87,5 +85,11 @@ Outcome p11_pad_noninterference(Subject& subject) {
   if (outcome.verdict == Verdict::fail) outcome.message = where + outcome.message;
   return outcome;
 }
+
+}  // namespace
+
+constexpr Property kP11{"P11", "pad_noninterference",
+                        "Padding requests change nothing for live rows and never make a step fail.",
+                        by_kind<decode_pad_noninterference, nullptr, nullptr>};
 
 }  // namespace mla::prop

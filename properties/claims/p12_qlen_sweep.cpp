@@ -4,6 +4,7 @@
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/compare.hpp"
+#include "properties/step/fa/compare.hpp"
 #include "properties/step/run_step.hpp"
 
 namespace mla::prop {
@@ -61,9 +62,7 @@ bool distinct(const cpu::ReferenceResult& reference, std::int64_t a, std::int64_
   return false;
 }
 
-}  // namespace
-
-Outcome p12_qlen_sweep(Subject& subject) {
+Outcome decode_qlen_sweep(Subject& subject) {
   Outcome outcome = compare_with_reference(subject);
   if (outcome.verdict != Verdict::pass) return outcome;
   const std::int64_t request = most_rows(*subject.batch());
@@ -89,5 +88,17 @@ Outcome p12_qlen_sweep(Subject& subject) {
   }
   return passed();
 }
+
+// Decodes, extends and prefills alike.
+Outcome fa_qlen_sweep(Subject& subject) {
+  const auto& steps = subject.fa();
+  return steps ? compare_fa(*steps) : refusal(steps.error());
+}
+
+}  // namespace
+
+constexpr Property kP12{"P12", "qlen_sweep",
+                        "Row i of q equals a one-row decode of the n-q+1+i keys that it sees.",
+                        by_kind<decode_qlen_sweep, nullptr, fa_qlen_sweep>};
 
 }  // namespace mla::prop

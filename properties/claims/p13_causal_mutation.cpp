@@ -25,9 +25,7 @@ void shout(DecodeTensors& t, const ResolvedShape& shape, std::int64_t slot, std:
   }
 }
 
-}  // namespace
-
-Outcome p13_causal_mutation(Subject& subject) {
+Outcome decode_causal_mutation(Subject& subject) {
   const auto& result = subject.result();
   if (!result) return refusal(result.error());
   const Case& c = subject.spec();
@@ -64,5 +62,11 @@ Outcome p13_causal_mutation(Subject& subject) {
     }
   return passed();
 }
+
+}  // namespace
+
+constexpr Property kP13{"P13", "causal_mutation",
+                        "Changing a key changes the rows that see it, and no bit of the others.",
+                        by_kind<decode_causal_mutation, nullptr, nullptr>};
 
 }  // namespace mla::prop

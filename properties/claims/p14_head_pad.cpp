@@ -4,6 +4,7 @@
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/compare.hpp"
+#include "properties/step/prefill/run.hpp"
 
 namespace mla::prop {
 namespace {
@@ -51,9 +52,7 @@ std::optional<std::string> check_heads(Subject& subject, const ResolvedShape& sh
   return std::nullopt;
 }
 
-}  // namespace
-
-Outcome p14_head_pad(Subject& subject) {
+Outcome decode_head_pad(Subject& subject) {
   const auto& shape = subject.shape();
   if (!shape) return refusal(shape.error());
   if (const auto why = check_heads(subject, *shape)) return failed(*why);
@@ -64,5 +63,50 @@ Outcome p14_head_pad(Subject& subject) {
                       " heads, the kernel's rows ", heads(shape->row_heads())));
   return compare_with_reference(subject);
 }
+
+// For prefill steps: different heads in the works of the plan.
+std::int64_t planned_heads(const SeenPlan& plan) {
+  std::int64_t most = 0;
+  for (std::size_t w = 0; w < static_cast<std::size_t>(plan.work_indptr.back()); ++w)
+    most = std::max<std::int64_t>(most, plan.work_info[w * plan::kWorkItemWords + 7] >> 16);
+  return most;
+}
+
+Outcome prefill_head_pad(Subject& subject) {
+  const auto& run = subject.prefill();
+  if (!run) return refusal(run.error());
+  const PrefillStep& step = *run->steps.front();
+  const HeadPadding& padding = step.shape.heads;
+  if (padding.model != Heads(subject.spec().heads))
+    return failed(say("the model has ", subject.spec().heads, " heads, the shape says ",
+                      heads(padding.model)));
+  // The path depends on platform, dtypes and context, on the number of heads never.
+  Case sixteen = step.spec;
+  sixteen.heads = 16;
+  const auto shape = prefill::resolve_prefill_shape(sixteen, step.batch, subject.hooks());
+  if (shape.ok() && shape->path != step.shape.path)
+    return failed(say(heads(padding.model), " heads take path ", name(step.shape.path),
+                      ", 16 take ", name(shape->path)));
+  if (step.shape.path == prefill::Path::flash) {
+    if (padding.kind != PadKind::none) return failed("flash attention gets padded heads");
+    return compare_prefill(subject);
+  }
+  if (padding.kernel.count() % 16 != 0 || padding.kernel < padding.model)
+    return failed(heads(padding.model) + " heads are padded to " + heads(padding.kernel));
+  if (step.config.kernel_heads != padding.kernel)
+    return failed("buffers and scratch are made for " + heads(step.config.kernel_heads) +
+                  " heads, the kernel gets " + heads(padding.kernel));
+  if (planned_heads(step.plan) != padding.kernel.count())
+    return failed(say("the plan is made for ", planned_heads(step.plan), " heads, the kernel gets ",
+                      heads(padding.kernel)));
+  return compare_prefill(subject);
+}
+
+}  // namespace
+
+constexpr Property kP14{"P14", "head_pad",
+                        "Padded and folded heads give what unpadded attention gives, and plan, "
+                        "tensors and reducer have the same heads.",
+                        by_kind<decode_head_pad, prefill_head_pad, nullptr>};
 
 }  // namespace mla::prop

@@ -3,6 +3,7 @@
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
+#include "properties/step/prefill/run.hpp"
 
 namespace mla::prop {
 namespace {
@@ -21,9 +22,7 @@ std::optional<DtypePair> actual_dtypes(Subject& subject) {
   return std::nullopt;
 }
 
-}  // namespace
-
-Outcome p15_dtype_threading(Subject& subject) {
+Outcome decode_dtype_threading(Subject& subject) {
   const auto& metadata = subject.metadata();
   if (!metadata) return refusal(metadata.error());
   if (!subject.tensors()) return refusal(subject.tensors().error());
@@ -51,5 +50,30 @@ Outcome p15_dtype_threading(Subject& subject) {
     return failed("the plan is another one than from the dtypes of the tensors");
   return passed();
 }
+
+// The arithmetic is decided once, and a fallback says why.
+Outcome prefill_dtype_threading(Subject& subject) {
+  const auto& run = subject.prefill();
+  if (!run) return refusal(run.error());
+  const PrefillStep& step = *run->steps.front();
+  const Case& c = step.spec;
+  const bool fp8 = step.shape.arithmetic() == Dtype::fp8;
+  const std::string where = say("a ", mla::name(c.dtype.kv), " cache on ", mla::name(c.arch));
+  if (fp8 && (c.dtype.kv != Dtype::fp8 || c.arch != Arch::gfx950))
+    return failed(where + " is computed in fp8");
+  if (fp8 != step.metadata.fp8.has_value())
+    return failed(say("path ", name(step.shape.path),
+                      fp8 ? " has no plan" : " has a plan that it does not use"));
+  if (fp8 != step.shape.fallback.empty())
+    return failed(fp8 ? "the fp8 path gives a reason against itself: " + step.shape.fallback[0]
+                      : "the step falls back to flash attention without a reason");
+  return compare_prefill(subject);
+}
+
+}  // namespace
+
+constexpr Property kP15{"P15", "dtype_threading",
+                        "The plan from the declared dtypes is the plan from the tensors' dtypes.",
+                        by_kind<decode_dtype_threading, prefill_dtype_threading, nullptr>};
 
 }  // namespace mla::prop

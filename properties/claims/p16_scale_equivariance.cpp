@@ -78,9 +78,7 @@ Outcome check_unquantised(Subject& subject) {
   return passed();
 }
 
-}  // namespace
-
-Outcome p16_scale_equivariance(Subject& subject) {
+Outcome decode_scale_equivariance(Subject& subject) {
   const auto& result = subject.result();
   if (!result) return refusal(result.error());
   const Case& c = subject.spec();
@@ -102,5 +100,12 @@ Outcome p16_scale_equivariance(Subject& subject) {
     return failed("with " + what + " the result differs: " + *why);
   return passed();
 }
+
+}  // namespace
+
+constexpr Property kP16{
+    "P16", "scale_equivariance",
+    "Doubling fp8 data and halving its scale changes no bit; bf16 data has no scale.",
+    by_kind<decode_scale_equivariance, nullptr, nullptr>};
 
 }  // namespace mla::prop

@@ -24,9 +24,7 @@ std::vector<Boundary> boundaries(const Case& c) {
           {"byte offset 2^32", ceil_div(std::int64_t{1} << 32, page_bytes)}};
 }
 
-}  // namespace
-
-Outcome p17_wide_offsets(Subject& subject) {
+Outcome decode_wide_offsets(Subject& subject) {
   const auto& result = subject.result();
   if (!result) return refusal(result.error());
   const Case& c = subject.spec();
@@ -54,5 +52,12 @@ Outcome p17_wide_offsets(Subject& subject) {
   }
   return passed();
 }
+
+}  // namespace
+
+constexpr Property kP17{
+    "P17", "wide_offsets",
+    "Page ids and byte offsets around 2^16, 2^24, 2^31 and 2^32 give the same bits.",
+    by_kind<decode_wide_offsets, nullptr, nullptr>};
 
 }  // namespace mla::prop

@@ -8,6 +8,7 @@
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/compare.hpp"
+#include "properties/step/fa/compare.hpp"
 #include "properties/step/run_step.hpp"
 
 namespace mla::prop {
@@ -109,9 +110,7 @@ Outcome check_other_blocks(Subject& subject) {
   return passed();
 }
 
-}  // namespace
-
-Outcome p18_page_relabel(Subject& subject) {
+Outcome decode_page_relabel(Subject& subject) {
   const auto& metadata = subject.metadata();
   if (!metadata) return refusal(metadata.error());
   const Result<Batch> batch = make_batch(subject.spec());
@@ -123,5 +122,37 @@ Outcome p18_page_relabel(Subject& subject) {
   const bool rename = subject.spec().layout.kind == Layout::prefix || random.below(2) == 0;
   return rename ? check_renamed(subject) : check_other_blocks(subject);
 }
+
+// Other places and layouts of the blocks; nothing is renamed.
+Outcome fa_page_relabel(Subject& subject) {
+  const auto& steps = subject.fa();
+  if (!steps) return refusal(steps.error());
+  Random random(subject.spec(), "P18");
+  Case other = subject.spec();
+  other.origin_block = random.pick(std::vector<std::int64_t>{0, 5, 65530, (1 << 24) - 3});
+  // A shared prefix is part of the data, so its blocks stay shared.
+  if (other.layout.kind != Layout::prefix)
+    other.layout = {
+        random.pick(std::vector{Layout::contiguous, Layout::descending, Layout::interleaved}), 0};
+  Subject elsewhere = subject.sibling(other);
+  const auto& moved = elsewhere.fa();
+  if (!moved) return refusal(moved.error());
+  for (const FaStepRun& step : *moved)
+    if (!step.result.faults.empty())
+      return failed(
+          say("with blocks from ", other.origin_block, ": ", step.result.faults.front().what));
+  for (std::size_t i = 0; i < steps->size(); ++i)
+    if (const auto why = fa_difference((*steps)[i], (*moved)[i]))
+      return failed(say("with blocks from ", other.origin_block, ", layout ",
+                        name(other.layout.kind), ": step ", i, " ", *why));
+  return passed();
+}
+
+}  // namespace
+
+constexpr Property kP18{"P18", "page_relabel",
+                        "Keys have slots of their own, kv_indices names their pages, and renaming "
+                        "blocks changes no bit.",
+                        by_kind<decode_page_relabel, nullptr, fa_page_relabel>};
 
 }  // namespace mla::prop

@@ -2,6 +2,7 @@
 // and exceed that need by a bounded factor only.
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
+#include "properties/claims/prefill_scratch.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/functions.hpp"
 
@@ -66,9 +67,7 @@ std::optional<std::string> check_query(const Functions& functions, const plan::S
   return std::nullopt;
 }
 
-}  // namespace
-
-Outcome p23_bound_tight(Subject& subject) {
+Outcome decode_bound_tight(Subject& subject) {
   const auto& metadata = subject.metadata();
   if (!metadata) return refusal(metadata.error());
   if (!metadata->plan || metadata->shape.planner != plan::PlannerVersion::v1_2)
@@ -91,5 +90,38 @@ Outcome p23_bound_tight(Subject& subject) {
     }
   return passed();
 }
+
+// The scratch that is reserved is not much more than the worst batch found needs.
+Outcome prefill_bound_tight(Subject& subject) {
+  constexpr std::int64_t kSlack = 4;
+  const auto& run = subject.prefill();
+  if (!run) return refusal(run.error());
+  if (!run->steps.front()->config.fp8) return skipped("the engine has no fp8 prefill");
+  Random random(subject.spec(), "P23");
+  for (const prefill::EngineConfig& config : configs_of(subject)) {
+    device::DeviceHeap heap;
+    device::Workspace workspace(heap);
+    if (const Status bad = prefill::reserve_scratch(config, workspace, subject.hooks()))
+      return refusal(*bad);
+    const auto worst = worst_scratch(config, subject.hooks(), random);
+    if (!worst) return refusal(worst.error());
+    const std::int64_t most = std::max<std::int64_t>(kSlack * worst->tiles, 2);
+    const std::size_t limit =
+        prefill::scratch_layout(most, config.kernel_heads, config.limits.max_rows).bytes();
+    if (workspace.reserved_bytes() > limit)
+      return failed(say("for ", config.limits.max_requests.count(), " requests of together ",
+                        config.limits.max_rows.count(), " rows ", workspace.reserved_bytes(),
+                        " bytes are reserved; the worst batch found has ", worst->tiles,
+                        " partial tiles and needs ", worst->bytes));
+  }
+  return passed();
+}
+
+}  // namespace
+
+constexpr Property kP23{
+    "P23", "bound_tight",
+    "Sizes grow with the capacity and exceed what a batch can need by a bounded factor.",
+    by_kind<decode_bound_tight, prefill_bound_tight, nullptr>};
 
 }  // namespace mla::prop

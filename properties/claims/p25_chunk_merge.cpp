@@ -7,7 +7,7 @@
 
 #include "core/numeric/bf16.hpp"
 #include "core/say.hpp"
-#include "properties/claims/prefill_claims.hpp"
+#include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/prefill/run.hpp"
 
@@ -192,9 +192,7 @@ Sentence check_strides(const prefill::Kernels& kernels) {
   return std::nullopt;
 }
 
-}  // namespace
-
-Outcome p25_chunk_merge(Subject& subject) {
+Outcome prefill_chunk_merge(Subject& subject) {
   if (const auto why = check_strides(kernels_of(subject))) return failed(*why);
   const Case base = with_context(subject.spec());
   std::vector<PrefillRun> runs;
@@ -227,5 +225,12 @@ Outcome p25_chunk_merge(Subject& subject) {
   }
   return passed();
 }
+
+}  // namespace
+
+constexpr Property kP25{
+    "P25", "chunk_merge",
+    "Context chunks cover every key once, and their size does not change the result.",
+    by_kind<nullptr, prefill_chunk_merge, fa_chunk_merge>};
 
 }  // namespace mla::prop

@@ -158,9 +158,7 @@ std::optional<std::string> check_shape(const Case& c, const ResolvedShape& shape
   return std::nullopt;
 }
 
-}  // namespace
-
-Outcome p26_classify(Subject& subject) {
+Outcome decode_classify(Subject& subject) {
   const Functions functions = functions_of(subject);
   Random random(subject.spec(), "P26");
   for (int round = 0; round < 24; ++round) {
@@ -173,5 +171,12 @@ Outcome p26_classify(Subject& subject) {
     return failed(*why);
   return passed();
 }
+
+}  // namespace
+
+constexpr Property kP26{
+    "P26", "classify",
+    "Uniformity and the decode prefix follow the engine's rules, which test lengths for equality.",
+    by_kind<decode_classify, nullptr, fa_classify>};
 
 }  // namespace mla::prop

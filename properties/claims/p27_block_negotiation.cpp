@@ -89,14 +89,18 @@ std::optional<std::string> check_one(const Functions& functions, Random& random)
   return std::nullopt;
 }
 
-}  // namespace
-
-Outcome p27_block_negotiation(Subject& subject) {
+Outcome block_negotiation(Subject& subject) {
   const Functions functions = functions_of(subject);
   Random random(subject.spec(), "P27");
   for (int round = 0; round < 24; ++round)
     if (const auto why = check_one(functions, random)) return failed(*why);
   return passed();
 }
+
+}  // namespace
+
+constexpr Property kP27{"P27", "block_negotiation",
+                        "The common block size is what a search over all sizes finds.",
+                        block_negotiation};
 
 }  // namespace mla::prop

@@ -21,9 +21,7 @@ std::optional<std::string> bytes_differ(const char* what, const std::vector<T>& 
   return std::nullopt;
 }
 
-}  // namespace
-
-Outcome p31_determinism(Subject& subject) {
+Outcome decode_determinism(Subject& subject) {
   const auto& first = subject.result();
   if (!first) return refusal(first.error());
   Random random(subject.spec(), "P31");
@@ -44,5 +42,11 @@ Outcome p31_determinism(Subject& subject) {
   }
   return passed();
 }
+
+}  // namespace
+
+constexpr Property kP31{"P31", "determinism",
+                        "Any schedule and number of threads gives the same bits in every buffer.",
+                        by_kind<decode_determinism, nullptr, nullptr>};
 
 }  // namespace mla::prop

@@ -88,9 +88,7 @@ std::optional<std::string> check_reducer(const DecodeMetadata& md, const plan::S
   return std::nullopt;
 }
 
-}  // namespace
-
-Outcome p32_scratch_bounds(Subject& subject) {
+Outcome scratch_bounds(Subject& subject) {
   Random random(subject.spec(), "P32");
   if (const auto why = check_planner(functions_of(subject), subject.spec().arch, random))
     return failed(*why);
@@ -104,5 +102,10 @@ Outcome p32_scratch_bounds(Subject& subject) {
     return failed("the backend saw: " + result->faults[0].what);
   return passed();
 }
+
+}  // namespace
+
+constexpr Property kP32{"P32", "scratch_bounds",
+                        "Planner and reducer stay inside their scratch memory.", scratch_bounds};
 
 }  // namespace mla::prop

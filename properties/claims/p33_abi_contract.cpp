@@ -58,9 +58,7 @@ std::optional<std::string> check_result(const DecodeResult& result, std::int64_t
              result.lse.size(), " of the LSE");
 }
 
-}  // namespace
-
-Outcome p33_abi_contract(Subject& subject) {
+Outcome decode_abi_contract(Subject& subject) {
   const auto& metadata = subject.metadata();
   if (!metadata) return refusal(metadata.error());
   const DecodeMetadata& md = *metadata;
@@ -86,5 +84,12 @@ Outcome p33_abi_contract(Subject& subject) {
   if (const auto why = check_result(*result, pairs)) return failed(*why);
   return passed();
 }
+
+}  // namespace
+
+constexpr Property kP33{
+    "P33", "abi_contract",
+    "A launch carries six plan buffers or none, with sizes, lists and scales that fit.",
+    by_kind<decode_abi_contract, nullptr, nullptr>};
 
 }  // namespace mla::prop

@@ -56,9 +56,7 @@ std::optional<std::string> check_planner(plan::Fidelity fidelity, Random& random
   return std::nullopt;
 }
 
-}  // namespace
-
-Outcome p34_n_ge_q(Subject& subject) {
+Outcome decode_n_ge_q(Subject& subject) {
   const auto& metadata = subject.metadata();
   if (!metadata) return refusal(metadata.error());
   if (const auto why = check_lengths(*metadata)) return failed(*why);
@@ -75,5 +73,12 @@ Outcome p34_n_ge_q(Subject& subject) {
                   " the step is refused for another reason: " + other.metadata().error().message);
   return passed();
 }
+
+}  // namespace
+
+constexpr Property kP34{
+    "P34", "n_ge_q",
+    "No request with fewer keys than causal rows reaches a planner, and none is planned.",
+    by_kind<decode_n_ge_q, nullptr, nullptr>};
 
 }  // namespace mla::prop

@@ -65,9 +65,7 @@ Outcome check_shares(Subject& subject) {
   return passed();
 }
 
-}  // namespace
-
-Outcome p35_balance(Subject& subject) {
+Outcome decode_balance(Subject& subject) {
   Outcome here = check_shares(subject);
   if (here.verdict != Verdict::pass) return here;
   Subject wide = subject.sibling(on_wide_device(subject.spec()));
@@ -76,5 +74,11 @@ Outcome p35_balance(Subject& subject) {
   there.message = "as " + format_case(wide.spec()) + ": " + there.message;
   return there;
 }
+
+}  // namespace
+
+constexpr Property kP35{"P35", "balance",
+                        "No slot gets more than the planner's payload and one tail.",
+                        by_kind<decode_balance, nullptr, nullptr>};
 
 }  // namespace mla::prop

@@ -79,9 +79,7 @@ Outcome check_split_route(const ResolvedShape& shape, const Batch& batch) {
   return failed(say("every request gets ", shape.kv_splits, " splits, the best are ", best));
 }
 
-}  // namespace
-
-Outcome p36_split_cap(Subject& subject) {
+Outcome decode_split_cap(Subject& subject) {
   const auto& metadata = subject.metadata();
   if (!metadata) return refusal(metadata.error());
   const Case& c = subject.spec();
@@ -101,5 +99,10 @@ Outcome p36_split_cap(Subject& subject) {
   const std::int64_t wanted = c.decode().max_split * planned * shape.plan.fold_ratio;
   return check_slots(*metadata->plan, c.decode().max_split < 0 ? slots : std::min(slots, wanted));
 }
+
+}  // namespace
+
+constexpr Property kP36{"P36", "split_cap", "No plan cuts further than its split budget allows.",
+                        by_kind<decode_split_cap, nullptr, nullptr>};
 
 }  // namespace mla::prop

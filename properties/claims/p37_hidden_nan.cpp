@@ -42,9 +42,7 @@ void put(const Poison& poison, std::byte* key, std::int64_t d, Dtype dtype, Fp8V
   std::memcpy(key + d * 2, &bits, sizeof bits);
 }
 
-}  // namespace
-
-Outcome p37_hidden_nan(Subject& subject) {
+Outcome decode_hidden_nan(Subject& subject) {
   const auto& result = subject.result();
   if (!result) return refusal(result.error());
   const Case& c = subject.spec();
@@ -82,5 +80,12 @@ Outcome p37_hidden_nan(Subject& subject) {
     }
   return passed();
 }
+
+}  // namespace
+
+constexpr Property kP37{
+    "P37", "hidden_nan",
+    "A NaN or infinity in a key changes no bit of the rows that must not see it.",
+    by_kind<decode_hidden_nan, nullptr, nullptr>};
 
 }  // namespace mla::prop

@@ -93,9 +93,7 @@ void look_for_cuts(Subject& subject, const Batch& batch, DecodeTensors& t) {
   }
 }
 
-}  // namespace
-
-Outcome p38_cut_keys(Subject& subject) {
+Outcome decode_cut_keys(Subject& subject) {
   if (const auto& result = subject.result(); !result) return refusal(result.error());
   const Case& c = subject.spec();
   const Result<Batch> batch = make_batch(c);  // as written: what the rows are entitled to
@@ -126,5 +124,12 @@ Outcome p38_cut_keys(Subject& subject) {
     outcome.message = "with queries that look for the keys at the cuts: " + outcome.message;
   return outcome;
 }
+
+}  // namespace
+
+constexpr Property kP38{"P38", "cut_keys",
+                        "The keys on both sides of every cut reach the rows that look for them, "
+                        "and no row finds the key after its last.",
+                        by_kind<decode_cut_keys, nullptr, nullptr>};
 
 }  // namespace mla::prop

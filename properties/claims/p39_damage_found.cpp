@@ -192,9 +192,7 @@ Outcome check(Subject& subject, const Damage& damage, std::int64_t work) {
   return passed();
 }
 
-}  // namespace
-
-Outcome p39_damage_found(Subject& subject) {
+Outcome decode_damage_found(Subject& subject) {
   const auto& result = subject.result();
   if (!result) return refusal(result.error());
   const auto& md = *subject.metadata();
@@ -207,5 +205,12 @@ Outcome p39_damage_found(Subject& subject) {
   if (outcome.verdict != Verdict::pass || md.plan->reduce_indptr.at(1) < 2) return outcome;
   return check(subject, kMergeDamages[random.below(std::ssize(kMergeDamages))], work);
 }
+
+}  // namespace
+
+constexpr Property kP39{
+    "P39", "damage_found",
+    "A word of a plan that leads out of its buffers is a fault, and changes no other request.",
+    by_kind<decode_damage_found, nullptr, nullptr>};
 
 }  // namespace mla::prop

@@ -138,9 +138,7 @@ Outcome check_room(const Functions& functions, const PlanQuestion& question,
   return passed();
 }
 
-}  // namespace
-
-Outcome p40_bad_input_refused(Subject& subject) {
+Outcome decode_bad_input_refused(Subject& subject) {
   const auto& metadata = subject.metadata();
   if (!metadata) return refusal(metadata.error());
   if (!metadata->plan) return skipped("the step has no plan");
@@ -171,5 +169,11 @@ Outcome p40_bad_input_refused(Subject& subject) {
   }
   return passed();
 }
+
+}  // namespace
+
+constexpr Property kP40{"P40", "bad_input_refused",
+                        "Lists that no batch has and buffers that are too small are refused.",
+                        by_kind<decode_bad_input_refused, nullptr, nullptr>};
 
 }  // namespace mla::prop

@@ -5,8 +5,9 @@
 #include "properties/claims/support.hpp"
 
 namespace mla::prop {
+namespace {
 
-Outcome p41_planners_valid(Subject& subject) {
+Outcome decode_planners_valid(Subject& subject) {
   if (const auto& shape = subject.shape(); !shape) return refusal(shape.error());
   bool any = false;
   for (const PlannerChoice planner : {PlannerChoice::v12_serial, PlannerChoice::v12_parallel,
@@ -24,5 +25,11 @@ Outcome p41_planners_valid(Subject& subject) {
   }
   return any ? passed() : skipped("no planner takes the case");
 }
+
+}  // namespace
+
+constexpr Property kP41{"P41", "planners_valid",
+                        "Every planner that takes the case makes a valid plan of it.",
+                        by_kind<decode_planners_valid, nullptr, nullptr>};
 
 }  // namespace mla::prop

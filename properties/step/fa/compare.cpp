@@ -111,4 +111,12 @@ Outcome compare_fa(const std::vector<FaStepRun>& steps) {
   return outcome;
 }
 
+std::optional<std::string> fa_difference(const FaStepRun& a, const FaStepRun& b) {
+  const auto& x = a.result.out;
+  const auto& y = b.result.out;
+  const auto at = std::mismatch(x.begin(), x.end(), y.begin(), y.end());
+  if (x.size() == y.size() && at.first == x.end()) return std::nullopt;
+  return say("element ", at.first - x.begin(), " of ", x.size(), " differs");
+}
+
 }  // namespace mla::prop

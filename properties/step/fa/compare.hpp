@@ -17,6 +17,9 @@ namespace mla::prop {
 // The worst element in the message, up to five of the worst and the faults in the details.
 Outcome compare_fa(const std::vector<FaStepRun>& steps);
 
+// The first difference in the bits of the output; nothing if the results are equal.
+std::optional<std::string> fa_difference(const FaStepRun& a, const FaStepRun& b);
+
 // "decode", "extend" or "prefill": the run that request `request` of a step stands in.
 std::string run_name(const FaStepRun& step, std::int64_t request);
 

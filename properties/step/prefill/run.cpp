@@ -200,6 +200,10 @@ Outcome compare_prefill(const PrefillStep& step, const cpu::ReferenceResult& ref
                            }});
 }
 
+Outcome compare_prefill(Subject& subject) {
+  return compare_prefill(*subject.prefill()->steps.front(), subject.prefill_reference());
+}
+
 std::optional<std::string> prefill_difference(const PrefillStep& a, const PrefillStep& b) {
   if (a.result.lse.size() != b.result.lse.size()) return "the results have different sizes";
   for (std::size_t i = 0; i < a.result.out.size(); ++i)

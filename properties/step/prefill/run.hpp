@@ -72,6 +72,9 @@ cpu::ReferenceResult prefill_reference_of(const PrefillStep& step);
 // Against the reference; blames the works of the plan.
 Outcome compare_prefill(const PrefillStep& step, const cpu::ReferenceResult& reference);
 
+// The subject's own step, which prefill() has.
+Outcome compare_prefill(Subject& subject);
+
 // The first difference in the bits of out or LSE; nothing if the results are equal.
 std::optional<std::string> prefill_difference(const PrefillStep& a, const PrefillStep& b);
 

@@ -4,7 +4,6 @@
 #include <map>
 
 #include "cpu_backend/cpu_backend.hpp"
-#include "properties/claims/fa_claims.hpp"
 #include "properties/generate/cases.hpp"
 #include "properties/generate/cost.hpp"
 #include "properties/plants/groups.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/say.hpp"
-#include "properties/claims/fa_claims.hpp"
+#include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/fa/compare.hpp"
 

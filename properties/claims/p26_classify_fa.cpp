@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "core/say.hpp"
-#include "properties/claims/fa_claims.hpp"
+#include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/fa/compare.hpp"
 #include "properties/step/functions.hpp"

@@ -1,0 +1,79 @@
+// P20: however far the host runs ahead, every kernel sees what was built for its step.
+#include "core/say.hpp"
+#include "properties/claims/claims.hpp"
+#include "properties/claims/step_runs.hpp"
+#include "properties/claims/support.hpp"
+#include "properties/step/prefill/run.hpp"
+
+namespace mla::prop {
+namespace {
+
+Outcome decode_stream_order(Subject& subject) {
+  const std::vector<Case> steps = steps_of(subject.spec());
+  const std::int64_t bound = kv_bound(steps);
+  const auto in_step = run_sequence(steps, subject.backend(), {.max_kv_len = bound});
+  if (!in_step) return refusal(in_step.error());
+  Random random(subject.spec(), "P20");
+  const auto ahead =
+      run_sequence(steps, subject.backend(),
+                   {.ahead = static_cast<std::size_t>(random.between(1, 3)), .max_kv_len = bound},
+                   subject.hooks());
+  if (!ahead) return refusal(ahead.error());
+  if (const auto diff = difference(ahead->steps, in_step->steps))
+    return failed("a host that runs ahead changes the result: " + *diff);
+  return passed();
+}
+
+// For prefill steps: those that follow the case's own, small enough to run them twice.
+std::vector<Case> steps_behind(const Case& c) {
+  constexpr std::int64_t kRows = 16;
+  std::vector<Case> steps;
+  Case next = c;
+  next.later_steps.clear();
+  for (const auto& requests : c.later_steps) {
+    next.requests = requests;
+    steps.push_back(next);
+  }
+  Random random(c, "P20");
+  while (steps.size() < 3) {
+    next.requests.resize(
+        static_cast<std::size_t>(random.between(1, static_cast<std::int64_t>(c.requests.size()))));
+    for (RequestSpec& r : next.requests) {
+      r.qo_len = random.between(1, kRows);
+      r.kv_len = r.qo_len;
+    }
+    steps.push_back(next);
+  }
+  return steps;
+}
+
+Outcome prefill_stream_order(Subject& subject) {
+  const auto& alone = subject.prefill();
+  if (!alone) return refusal(alone.error());
+  if (!alone->steps.front()->metadata.fp8) return skipped("no plan is staged on path flash");
+  std::vector<Case> steps = steps_behind(subject.spec());
+  steps.insert(steps.begin(), alone->steps.front()->spec);
+  Random random(subject.spec(), "P20 ahead");
+  const auto ahead = static_cast<std::size_t>(random.between(1, 3));
+  const auto together = run_prefill(steps, subject, {.ahead = ahead, .threads = 1, .rule = {}});
+  if (!together) return refusal(together.error());
+  if (!together->faults.empty()) return failed(together->faults.front());
+  if (const auto why = prefill_difference(*together->steps[0], *alone->steps[0]))
+    return failed(say("step 0 of a host ", ahead, " steps ahead: ", *why));
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    const auto again = run_prefill({steps[i]}, subject, {.ahead = 0, .threads = 1, .rule = {}});
+    if (!again) return refusal(again.error());
+    if (const auto why = prefill_difference(*together->steps[i], *again->steps[0]))
+      return failed(say("step ", i, " of a host ", ahead, " steps ahead: ", *why));
+  }
+  return passed();
+}
+
+}  // namespace
+
+constexpr Property kP20{
+    "P20", "stream_order",
+    "However far the host runs ahead, every kernel sees what was built for its step.",
+    by_kind<decode_stream_order, prefill_stream_order, nullptr>};
+
+}  // namespace mla::prop

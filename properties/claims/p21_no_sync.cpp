@@ -1,0 +1,48 @@
+// P21: a step of decodes is built and launched without waiting for the device.
+#include <algorithm>
+
+#include "core/say.hpp"
+#include "properties/claims/claims.hpp"
+#include "properties/claims/support.hpp"
+#include "properties/step/engine/sequence.hpp"
+#include "properties/step/fa/run.hpp"
+
+namespace mla::prop {
+namespace {
+
+Outcome decode_no_sync(Subject& subject) {
+  const std::vector<Case> steps = steps_of(subject.spec());
+  const auto run = run_sequence(steps, subject.backend(), {}, subject.hooks());
+  if (!run) return refusal(run.error());
+  if (run->build_waits.empty()) return passed();
+  Outcome outcome = failed(say("decode builds wait for the device ", run->build_waits.size(),
+                               " times, first for ", run->build_waits.front()));
+  outcome.details = run->build_waits;
+  return outcome;
+}
+
+Outcome fa_no_sync(Subject& subject) {
+  const auto& steps = subject.fa();
+  if (!steps) return refusal(steps.error());
+  for (std::size_t i = 0; i < steps->size(); ++i) {
+    const FaStepRun& step = (*steps)[i];
+    std::string waits;
+    for (const std::string& wait : step.waits) waits += (waits.empty() ? "" : ", ") + wait;
+    const auto& requests = step.ordered.batch.requests;
+    const std::int64_t threshold = fa::decode_threshold(step.spec);
+    const bool decodes = std::all_of(requests.begin(), requests.end(),
+                                     [threshold](const auto& r) { return r.qo_len <= threshold; });
+    if (waits != (decodes ? "" : "seq_lens"))
+      return failed(say("step ", i, decodes ? ", decodes only," : "",
+                        " waits for the device: ", waits.empty() ? "never" : waits));
+  }
+  return passed();
+}
+
+}  // namespace
+
+constexpr Property kP21{"P21", "no_sync",
+                        "A step of decodes is built and launched without waiting for the device.",
+                        by_kind<decode_no_sync, nullptr, fa_no_sync>};
+
+}  // namespace mla::prop
