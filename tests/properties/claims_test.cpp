@@ -1,7 +1,11 @@
 // Claims about the list of properties, and about the properties on the core as it is.
 #include "properties/step/property.hpp"
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <map>
+#include <regex>
 #include <set>
 #include <string>
 
@@ -38,6 +42,24 @@ std::vector<std::string> documented_rows() {
     if (line.size() > 3 && line.starts_with("| P") && line[3] >= '0' && line[3] <= '9')
       rows.push_back(line);
   return rows;
+}
+
+// The sources of properties/claims that are named after a property, by name.
+std::map<std::string, std::string> property_sources() {
+  std::map<std::string, std::string> sources;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(MLA_FIXTURES "/../properties/claims")) {
+    const std::string name = entry.path().filename().string();
+    if (!std::regex_match(name, std::regex("p[0-9].*"))) continue;
+    std::ifstream file(entry.path());
+    sources[name] = std::string(std::istreambuf_iterator<char>(file), {});
+  }
+  return sources;
+}
+
+// Where the constant of a property begins in a source; npos if it is not there.
+std::size_t constant_in(const std::string& source, const Property& p) {
+  return source.find("\nconstexpr Property k" + std::string(p.id) + "{");
 }
 
 // The shapes that have a persistent kernel, up to 17 query rows.
@@ -80,6 +102,26 @@ TEST_CASE("properties: ids are in order, unique, and found", "[claims]") {
     CHECK(p.sentence.ends_with('.'));
   }
   CHECK(prop::find_property("P99") == nullptr);
+}
+
+TEST_CASE("properties: each has one file, named after it, that ends with its constant",
+          "[claims][docs]") {
+  std::map<std::string, std::string> sources = property_sources();
+  for (const Property& p : prop::all_properties()) {
+    const std::string stem = "p" + std::string(p.id.substr(1)) + "_" + std::string(p.name);
+    INFO(stem);
+    REQUIRE(sources.contains(stem + ".cpp"));
+    for (const auto& [name, source] : sources)
+      CHECK((constant_in(source, p) != std::string::npos) == (name == stem + ".cpp"));
+    const std::string& own = sources[stem + ".cpp"];
+    const std::string constant = own.substr(std::min(constant_in(own, p) + 1, own.size()));
+    CHECK(constant.find("\n\n") == constant.find("\n\n}  // namespace mla::prop\n"));
+    CHECK(constant.find("\"" + std::string(p.id) + "\"") != std::string::npos);
+    CHECK(constant.find("\"" + std::string(p.name) + "\"") != std::string::npos);
+    // A kind of steps may have a file of its own beside it.
+    for (const char* kind : {"", "_decode", "_prefill", "_fa"}) sources.erase(stem + kind + ".cpp");
+  }
+  for (const auto& [name, source] : sources) FAIL_CHECK(name << " belongs to no property");
 }
 
 TEST_CASE("properties: docs/properties.md has one row for each, with its plants",
