@@ -65,6 +65,11 @@ TEST_CASE("facts: an unfilled split is one that the merge counts and the kernel 
   CHECK(number("unfilled_split", "mla1:1q2s300_1q2s65" + rest) == 0);
   CHECK(number("unfilled_split", "mla1:1q2s300_1q2s16" + rest) == 0);
   CHECK(number("unfilled_split", "mla1:1q2s300_1q2s17" + rest) == 1);
+  // Tiles of 128 for the kernel of one row on gfx950, of 64 for the merge.
+  const std::string one = ";dtype=fp8/fp8;planner=none;arch=gfx950";
+  CHECK(number("unfilled_split", "mla1:1q1s65_1q1s193" + one) == 1);
+  CHECK(number("unfilled_split", "mla1:1q1s128_1q1s193" + one) == 1);
+  CHECK(number("unfilled_split", "mla1:1q1s129_1q1s193" + one) == 0);
   // Kernel and merge count alike.
   CHECK(number("unfilled_split", "mla1:1q1s300_1q1s17" + rest) == 0);
   CHECK(number("unfilled_split", "mla1:1q2s300_1q2s64;dtype=fp8/fp8;cu=80") == 0);

@@ -146,7 +146,7 @@ TEST_CASE("splits: tiles of keys are 64, 32 or 16 tokens", "[plan]") {
   CHECK(tokens(64, 1, {fp8, fp8}) == 16);
 }
 
-TEST_CASE("splits: three kernels of AITER have larger tiles than the merge counts", "[plan]") {
+TEST_CASE("splits: some kernels of AITER have larger tiles than the merge counts", "[plan]") {
   using enum mla::Dtype;
   std::int64_t larger = 0;
   for (const mla::Arch arch : {mla::Arch::gfx942, mla::Arch::gfx950})
@@ -159,9 +159,16 @@ TEST_CASE("splits: three kernels of AITER have larger tiles than the merge count
           CHECK(taken >= counted);
           larger += taken > counted ? 1 : 0;
         }
-  CHECK(larger == 2 + 1 + 3);  // 2 rows of fp8 on both, 4 on gfx942; 32 heads of bf16 on gfx950
-  CHECK(mla::plan::kernel_split_tile(mla::Arch::gfx942, mla::Heads(16), 4, {fp8, fp8}) == 64);
-  CHECK(mla::plan::kernel_split_tile(mla::Arch::gfx950, mla::Heads(16), 2, {fp8, fp8}) == 64);
+  CHECK(larger == 4 + 1 + 3);  // 2 and 4 rows of fp8, 1 on gfx950; 32 heads of bf16 on gfx950
+  const auto of_fp8 = [](mla::Arch arch, std::int64_t rows) {
+    return mla::plan::kernel_split_tile(arch, mla::Heads(16), rows, {fp8, fp8});
+  };
+  CHECK(of_fp8(mla::Arch::gfx942, 1) == 64);
+  CHECK(of_fp8(mla::Arch::gfx950, 1) == 128);
+  CHECK(of_fp8(mla::Arch::gfx942, 2) == 64);
+  CHECK(of_fp8(mla::Arch::gfx950, 2) == 64);
+  CHECK(of_fp8(mla::Arch::gfx942, 4) == 32);
+  CHECK(of_fp8(mla::Arch::gfx950, 4) == 64);
   CHECK(mla::plan::kernel_split_tile(mla::Arch::gfx950, mla::Heads(32), 1, {bf16, bf16}) == 32);
 }
 
