@@ -163,7 +163,7 @@ std::int64_t shifted_rows(Launch l) {
   for (std::size_t r = 0; r < md.kv_lens.size(); ++r) {
     const std::int64_t begin = md.qo_indptr[r];
     const std::int64_t rows = md.qo_indptr[r + 1] - begin;
-    if (rows == 0 || md.kv_lens[r] == 0) continue;
+    if (md.kv_lens[r] == 0) continue;
     if (rows < longest || begin != static_cast<std::int64_t>(r) * longest) return 1;
   }
   return 0;

@@ -141,6 +141,7 @@ TEST_CASE("facts: rows shift where a request with keys has fewer than the longes
   CHECK(number("shifted_rows", "mla1:1q2s30_1q1s0") == 0);
   CHECK(number("shifted_rows", "mla1:1q1s0_1q2s30") == 1);
   CHECK(number("shifted_rows", "mla1:1q2s30_1q0s0") == 0);
+  CHECK(number("shifted_rows", "mla1:1q2s30_1q0s30") == 0);
   CHECK(number("shifted_rows", "mla1:1q0s0_1q2s30") == 1);
 }
 

@@ -142,8 +142,14 @@ expect_out 'note: a16w16 qh64_qseqlen1_v3 is wrong for work 0 .request 0, rows 0
 expect_out 'the first row sees 62 and the last 65., and for 1 more: AITER-27'
 straddled 1q4s177
 expect_out 'work 1 .request 0, rows 0..4, of its 65 keys the first row sees 62 and the last 65.: AITER'
-straddled 1q4s67_1q4s64_1q2s65_1q4s33
-expect_no_out 'AITER-27'
+straddled '1q4s65;block=16;page=16'
+expect_out 'rows 0..4, of its 65 keys the first row sees 62 and the last 65.: AITER'
+for right in 1q4s67_1q4s64_1q2s65_1q4s33 '1q4s67;block=16;page=16' '1q4s65;causal=0' \
+  '1q4s65;dtype=fp8/fp8'
+do
+  straddled "$right"
+  expect_no_out 'AITER-27'
+done
 
 # Lists of another width than the kernels read.
 copy_of sound "$scratch/wide"
