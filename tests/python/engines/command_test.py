@@ -92,7 +92,25 @@ def test_failures_alike_are_one_block_and_counted():
     (("run", *engine("Sound"), "--python", "/nowhere"), 3, "'/nowhere' is no virtual environment"),
     (("run", *engine("Sound"), "--ledger", "/nowhere"), 2, "ledger '/nowhere' cannot be read"),
     (("run", *engine("Sound"), "--junit", "/nowhere/x.xml"), 2, "cannot be written"),
-    (("run", *engine("Sound"), "--cases-file", "/nowhere"), 3, "/nowhere"),
+    (("run", *engine("Sound"), "--cases-file", "/nowhere"), 2, "--cases-file '/nowhere' cannot be"),
+    (("run", *engine("Sound"), "--cases-file", "/"), 2, "--cases-file '/' cannot be read"),
+    (("run", *engine("Sound"), "--cases-file", __file__), 2, f"'{__file__}', line 1: "),
+    (("run", *engine("Sound"), "--cases", "\u0663"), 2, "is no number"),
+    (("run", *engine("Sound"), "--junit", "/"), 2, "--junit '/' cannot be written"),
+    (("run", *engine("Sound"), "--bundles", __file__), 2, f"--bundles '{__file__}' is no folder"),
+    (("run", *engine("Sound"), "--ledger", "/proc/self/fd"), 2, "is a folder without a .json"),
+    (("replay", "mla1:1q1s9", *engine("WrongPage"), "--bundles", __file__), 2, "is no folder"),
+    (("fuzz", *engine("Sound"), "--database", __file__), 2, f"--database '{__file__}' cannot be"),
+    (("replay", "mla1:1q1s9", "--engine", ""), 3, "engine '' is unknown; expected vllm"),
+    (("replay", "mla1:1q1s9", "--engine", ":x"), 3, "expected module:class of an adapter"),
+    (("replay", "mla1:1q1s9", "--engine", "..:x"), 3, "expected module:class of an adapter"),
+    (("replay", "mla1:1q1s9", "--engine", "os:path"), 3, "module os has no class 'path'"),
+    (("replay", "mla1:1q1s9", "--engine", "os:no"), 3, "module os has no class 'no'"),
+    (("replay", "mla1:1q1s9;kind=fa", "--engine", "sglang"), 3, "no adapter for kind fa; expected"),
+    (("replay", "mla1:1q1s9", *engine("Sound"), "--python", __file__), 3, "is no Python: Perm"),
+    (("replay", "mla1:1q1s9", *engine("Sound"), "--python", "/bin/echo"), 3, "it answered: -m"),
+    (("replay", "mla1:1q1s9;kind=fa", *engine("Sound")), 4, "or an adapter of another kind: "),
+    (("replay", "mla1:1q1s1;kind=prefill", "--engine", "sglang"), 10, "sglang, aiter not asked"),
     (("replay", "mla1:1q1s9", *engine("RefusesAll")), 10, "the fake engine takes nothing"),
     (("run", *engine("RefusesAll"), "--cases", 5), 4, "5 refused"),
     (("run", *engine("Sound"), "--cases", 0), 4, "cases 0: none"),
@@ -101,6 +119,41 @@ def test_bad_input_ends_with_its_code_and_a_sentence(arguments, code, text):
     done = run(*arguments, code=code)
     assert text in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_lines_of_a_file_are_all_read_before_the_first_is_judged(tmp_path):
+    (tmp_path / "cases.txt").write_text("  # indented\nmla1:1q1s9\nmla1:oops\n")
+    done = run("run", *engine("Dies"), "--cases-file", tmp_path / "cases.txt", code=2)
+    assert f"'{tmp_path / 'cases.txt'}', line 3: " in done.stderr
+    (tmp_path / "cases.txt").write_bytes(b"\xff\xfe\n")
+    done = run("run", *engine("Dies"), "--cases-file", tmp_path / "cases.txt", code=2)
+    assert "cannot be read" in done.stderr
+
+
+def test_two_runs_into_one_folder_keep_the_bundles_of_both(tmp_path):
+    for number, plant in enumerate(("WrongPage", "LastPage"), 1):
+        done = run("run", *engine(plant), "--cases", 6, "--arch", "gfx942", "--bundles", tmp_path,
+                   code=1)
+        assert f"bundle: {tmp_path}/{number:03d}-" in done.stdout
+    saved = {path.name: path.read_text() for path in tmp_path.glob("*/case.txt")}
+    texts = sorted(path.parent.name for path in tmp_path.glob("*/case.txt"))
+    assert texts == ["001-P01", "002-P04"], saved
+
+
+def test_a_run_that_loses_its_engine_for_one_machine_reports_the_others(tmp_path):
+    (tmp_path / "half_engine.py").write_text(
+        "from fake_engine import FakeEngine\n"
+        "def Half(machine):\n"
+        "    if machine.arch == 'gfx950':\n        raise ImportError('not for gfx950')\n"
+        "    return FakeEngine(machine, 'LastPage')\n")
+    path = os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]])
+    (tmp_path / "cases.txt").write_text("mla1:1q1s9\nmla1:1q1s9;arch=gfx950;cu=256\n")
+    done = run("run", "--engine", "half_engine:Half", "--cases-file", tmp_path / "cases.txt",
+               "--junit", tmp_path / "out.xml", code=3, env={**os.environ, "PYTHONPATH": path})
+    assert "cases 1: 1 fail" in done.stdout
+    assert "interrupted" in done.stdout
+    assert "cannot be imported for gfx950: ImportError: not for gfx950" in done.stderr
+    assert ET.parse(tmp_path / "out.xml").getroot().find(".//failure") is not None
 
 
 def test_a_process_that_dies_is_a_failure_with_its_signal():
@@ -190,6 +243,8 @@ def test_a_run_without_aiter_says_so_to_the_adapter_and_in_the_repro_line():
 
 @pytest.mark.parametrize(("text", "message"), [
     ("{", "cannot be read"), ("[]", "has no format"), ('{"format": "x"}', "has no format"),
+    ("[" * 100000, "cannot be read"),
+    (f'{{"format": "{ledger.FORMAT}", "entries": {{}}}}', "entries is no list of objects"),
 ])
 def test_a_file_that_is_no_ledger_is_refused(tmp_path, text, message):
     (tmp_path / "ledger.json").write_text(text)
@@ -201,6 +256,15 @@ def test_a_file_that_is_no_ledger_is_refused(tmp_path, text, message):
     ({"id": "A", "whre": {}}, "entry A: unknown key whre"), ({"id": "A"}, "entry A: "),
     (entry(text="("), "entry T-1: "),
     (entry(kind="encode"), "entry T-1: kind 'encode' is unknown; expected "),
+    (entry(versions="1.0"), "entry T-1: versions is '1.0'; expected a list of texts"),
+    (entry(properties=["P04", 5]), "entry T-1: properties is ['P04', 5]; expected a list"),
+    (entry(where=[1]), "entry T-1: where is [1]; expected an object"),
+    (entry(where={"rows": {"min": "2"}}), "entry T-1: where rows is {'min': '2'}; expected numb"),
+    (entry(where={"rows": {"min": 1, "max": "9"}}), "entry T-1: where rows is {'min': 1, 'max':"),
+    (entry(where={"rows": {"mni": 2}}), "entry T-1: where rows is {'mni': 2}; expected numbers"),
+    (entry(text=7), "entry T-1: text is 7; expected a text"),
+    (entry(witness="mla1:oops"), "entry T-1: case field 'requests' has value 'oops'"),
+    ({"id": "A", "link": "", "why": ""}, "entry A: it has no engine"), (7, "entries is no list"),
 ])
 def test_a_malformed_entry_is_named(tmp_path, broken, message):
     with pytest.raises(UsageError, match=re.escape(message)):
@@ -229,14 +293,15 @@ def test_junit_has_each_failure_once(tmp_path):
     assert not list(tmp_path.glob("*.part"))
 
 
-def test_an_interrupt_keeps_what_was_found(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_keeps_what_was_found(tmp_path, number):
     process = subprocess.Popen(
         [*COMMAND, "run", *engine("LastPage"), "--cases", "100000", "--junit",
          str(tmp_path / "out.xml")], stdout=subprocess.PIPE, text=True)
     first = process.stdout.readline()
     assert first.startswith("FAIL P04")
     time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     rest, _ = process.communicate(timeout=60)
     assert process.returncode == 1
     assert "interrupted" in rest
@@ -324,4 +389,4 @@ def test_a_row_of_the_table_counts_stages_and_names_defects(tmp_path):
 
 def test_a_table_of_an_engine_that_is_not_there_says_so():
     done = run("table", *engine("NotHere"), "--arch", "gfx950", code=0)
-    assert "| gfx950 | no: engine fake_engine:NotHere cannot be imported" in done.stdout
+    assert "| gfx950 | no: engine 'fake_engine:NotHere' cannot be imported" in done.stdout

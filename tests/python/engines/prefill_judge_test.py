@@ -15,6 +15,7 @@ from mla_testbed.engines import Machine, tensors
 from mla_testbed.engines.line import CaseLine
 from mla_testbed.engines.prefill import adapt, prefill_steps_of, result
 from mla_testbed.engines.prefill.judge import judge
+from mla_testbed.engines.prefill.lists import check_lists
 from mla_testbed.engines.prefill.tensors import Projection, heads_of, query
 from mla_testbed.engines.run import drawn
 
@@ -70,6 +71,30 @@ def test_a_plan_of_fp8_prefill_widens_the_bound_only_where_no_prefix_is_merged()
     assert bound_of(alone, plans=(None,))[0] != bound_of(alone)[0]
     assert bound_of(alone, plans=(None,))[1] > bound_of(alone)[1]
     assert bound_of(merged, plans=(None,), whole=True)[0] != bound_of(merged, whole=True)[0]
+
+
+def built_of(case):
+    step = prefill_steps_of(str(adapt.common(CaseLine.parse(case))))[0]
+    return step, fake_prefill.FakePrefill(Machine("gfx942", 304), "Sound").build(step)
+
+
+def test_each_chunk_with_keys_of_a_request_is_a_rounding_of_its_bound_the_first_request_too():
+    _, built = built_of("mla1:1q2s66_1q2s34;kind=prefill;heads=2;block=16;workspace=48")
+    assert [chunk.sums.tolist() for chunk in built.chunks] == [[0, 48], [0, 16, 48]]
+    assert [result._pieces(built, place) for place in (0, 1)] == [2, 1]
+    assert result._pieces(dataclasses.replace(built, whole=True), 0) == 0
+
+
+def test_a_decode_of_two_rows_is_a_finding():
+    step, built = built_of("mla1:1q2s9_1q3s9;kind=prefill;heads=2")
+    found = check_lists(step, dataclasses.replace(built, order=(1,), decodes=(0,)))
+    assert found[0].what == "request 0 of 2 rows is a decode; decodes have 1"
+
+
+def test_a_case_of_prefill_is_asked_with_scales_of_one_and_an_even_workspace():
+    line = CaseLine.parse("mla1:3q2s9;kind=prefill;dtype=fp8/fp8;scale=0.5/2;block=16;workspace=33")
+    made = adapt.common(line)
+    assert (made["scale"], made["dtype"], made["workspace"]) == ("1/1", "bf16/fp8", "48")
 
 
 def test_the_list_of_plants_is_complete():

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import pathlib
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..errors import LibraryError, MlaError, UsageError
@@ -92,7 +93,7 @@ def _reporting(made: argparse.ArgumentParser) -> None:
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal():
+    if not (text.isascii() and text.isdecimal()):
         raise argparse.ArgumentTypeError(f"'{text}' is no number; expected 0 or more")
     if int(text) >= 1 << 64:
         raise argparse.ArgumentTypeError(f"'{text}' is too large; expected less than 2**64")
@@ -159,12 +160,26 @@ def _plan(options: argparse.Namespace) -> Plan:
     known = []
     if not options.no_ledger:
         known = ledger.read(pathlib.Path(options.ledger) if options.ledger else ledger.SHIPPED)
-    bundles = pathlib.Path(options.bundles) if options.bundles else None
-    if bundles is not None:
-        bundles.mkdir(parents=True, exist_ok=True)
-    if options.junit and not os.access(pathlib.Path(options.junit).resolve().parent, os.W_OK):
-        raise UsageError(f"--junit '{options.junit}' cannot be written")
+    bundles = _folder(options.bundles)
+    if options.junit:
+        junit = pathlib.Path(options.junit).resolve()
+        if junit.is_dir() or not os.access(junit.parent, os.W_OK):
+            raise UsageError(f"--junit '{options.junit}' cannot be written; expected a file")
     return Plan(_setting(options), options.arch, ledger=known, bundles=bundles, seed=options.seed)
+
+
+def _folder(bundles: str | None) -> pathlib.Path | None:
+    """The folder of --bundles, made."""
+    if not bundles:
+        return None
+    try:
+        pathlib.Path(bundles).mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise UsageError(f"--bundles '{bundles}' is no folder, and none can be made there: "
+                         f"{e.strerror}") from e
+    if not os.access(bundles, os.W_OK):
+        raise UsageError(f"--bundles '{bundles}' cannot be written")
+    return pathlib.Path(bundles)
 
 
 def _reported(run: Run, options: argparse.Namespace) -> int:
@@ -184,24 +199,51 @@ def _run(options: argparse.Namespace) -> int:
         count = len(cases)
     with Workers(plan.setting, plan.arch) as workers:
         run = Run(plan, workers)
-        judge_all(run, cases, count)
+        with _told(run, options):
+            judge_all(run, cases, count)
         return _reported(run, options)
 
 
+@contextlib.contextmanager
+def _told(run: Run, options: argparse.Namespace) -> Iterator[None]:
+    """What ends a run, such as an engine that is missing for one machine, follows its report."""
+    try:
+        yield
+    except (MlaError, OSError):
+        run.tally.interrupted = True
+        if run.tally.cases:
+            _reported(run, options)
+        raise
+
+
 def _lines(file: str) -> list[str]:
-    text = pathlib.Path(file).read_text(encoding="utf-8")
-    return [line.strip() for line in text.splitlines() if line.strip() and line[0] != "#"]
+    """The cases of a file; all are read before the first is judged."""
+    try:
+        text = pathlib.Path(file).read_text(encoding="utf-8")
+    except (OSError, ValueError) as e:
+        raise UsageError(f"--cases-file '{file}' cannot be read: {e}") from e
+    cases = []
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+        if line and not line.startswith("#"):
+            try:
+                CaseLine.parse(line)
+            except UsageError as e:
+                raise UsageError(f"'{file}', line {number}: {e}") from e
+            cases.append(line)
+    return cases
 
 
 def _replay(options: argparse.Namespace) -> int:
+    _folder(options.bundles)
     plan = Plan(_setting(options), options.arch)
     with Workers(plan.setting, plan.arch) as workers:
         run = Run(plan, workers)
         found = run.judge(options.case, attend=not options.no_attend, bundles=options.bundles)
-        engine = f"{options.engine} {run.tally.version}"
+        engine = f"{options.engine} {run.tally.version}".strip()
+        aiter = run.tally.aiter or "not asked"
         if found.verdict == FAIL:
-            print(report.Block(found, options.case, engine, run.tally.aiter, plan.options()))
-        print(f"case {found.case}\nengine {engine}, aiter {run.tally.aiter}\n{found.verdict}"
+            print(report.Block(found, options.case, engine, aiter, plan.options()))
+        print(f"case {found.case}\nengine {engine}, aiter {aiter}\n{found.verdict}"
               + (f": {found.reason}" if found.reason else ""))
         print(f"steps {found.built} built, {found.planned} planned, {found.replayed} for graphs, "
               f"{found.attended} attended")
@@ -217,8 +259,9 @@ def _fuzz(options: argparse.Namespace) -> int:
     plan = _plan(options)
     with Workers(plan.setting, plan.arch) as workers:
         run = Run(plan, workers)
-        fuzz(run, options.seconds, pathlib.Path(options.database), options.seed,
-             attend=options.attend)
+        with _told(run, options):
+            fuzz(run, options.seconds, pathlib.Path(options.database), options.seed,
+                 attend=options.attend)
         return _reported(run, options)
 
 

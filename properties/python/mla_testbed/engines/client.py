@@ -101,16 +101,21 @@ class Worker:
         paths = [str(_PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])]
         self._rest = b""
         # A session of its own: the interrupt of a terminal is the command's.
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log,
-            start_new_session=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONSAFEPATH": "1"})
+        try:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log,
+                start_new_session=True,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONSAFEPATH": "1"})
+        except OSError as e:
+            raise EngineMissing(f"'{command[0]}' is no Python: {e.strerror}") from e
         answer = self._answer(LOADING)
         if answer is None or "error" in answer:
-            why = "it did not answer: " + self._last_words() if answer is None else answer["error"]
+            late = f" within {LOADING:g} s" if self._process.poll() is None else ""
+            why = f"it did not answer{late}: {self._last_words()}"
+            why = why if answer is None else answer["error"]
             self.close()
-            raise EngineMissing(f"engine {self.setting.engine} cannot be imported for {self.arch}: "
-                                f"{why}")
+            raise EngineMissing(f"engine '{self.setting.engine}' cannot be imported for "
+                                f"{self.arch}: {why}")
         self.name, self.version, self.aiter = (
             str(answer[key]) for key in ("engine", "version", "aiter"))
         self.attends = bool(answer["attends"])
@@ -170,7 +175,14 @@ class Worker:
                 return None
             self._rest += more
         line, _, self._rest = self._rest.partition(b"\n")
-        answer: dict[str, Any] = json.loads(line)
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            self._log.write(b"\nit answered: " + line[:200])
+            self._log.flush()
+            return None
         return answer
 
     def _last_words(self) -> str:

@@ -45,10 +45,12 @@ class Course:
     planned: int = 0
     attended: int = 0
     replayed: int = 0
+    unsaved: str = ""
 
     def judgement(self, verdict: str, reason: str = "") -> Judgement:
         """What the case ends in."""
-        return Judgement(self.case, verdict, tuple(self.findings), reason, self.facts,
+        return Judgement(self.case, verdict, tuple(self.findings), reason or self.unsaved,
+                         self.facts,
                          tuple(dict.fromkeys(self.opinions)), self.built, self.planned,
                          self.attended, self.replayed)
 
@@ -165,7 +167,10 @@ def _judge_step(
                 found += rules.attend(engine, step, built)
             course.attended += 1
     if found and course.bundles is not None:
-        rules.save(course, step, built)
+        try:
+            rules.save(course, step, built)
+        except OSError as e:
+            course.unsaved = f"the bundle is not saved: {e}"
     course.findings += found
 
 

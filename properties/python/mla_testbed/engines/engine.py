@@ -183,4 +183,9 @@ def load(name: str, machine: Machine) -> Any:
     if not colon:
         raise UsageError(f"engine '{name}' is unknown; expected {', '.join(ADAPTERS)}, "
                          "or module:class of an adapter")
-    return getattr(importlib.import_module(module), attribute)(machine)
+    if not module or module.startswith(".") or not attribute:
+        raise UsageError(f"engine '{name}' is unknown; expected module:class of an adapter")
+    found = getattr(importlib.import_module(module), attribute, None)
+    if not callable(found):
+        raise UsageError(f"engine '{name}': module {module} has no class '{attribute}'")
+    return found(machine)

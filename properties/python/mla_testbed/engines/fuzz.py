@@ -8,12 +8,13 @@ that reached a line of the builder that no case had reached. The folder has `cor
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import pathlib
 import random
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import IO, Any
 
 from .._cases import draw
 from ..errors import UsageError
@@ -30,8 +31,8 @@ class Database:
     """What is kept between runs."""
 
     def __init__(self, folder: pathlib.Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
+        self._lock = self._locked()
         with self._sound("corpus.txt"):
             self.corpus = self._lines("corpus.txt")
             for case in self.corpus:
@@ -53,6 +54,18 @@ class Database:
         except (UsageError, ValueError, AttributeError, TypeError, KeyError) as e:
             raise UsageError(f"'{self.folder / name}' is damaged: {type(e).__name__}: {e}; remove "
                              "it to start anew") from e
+
+    def _locked(self) -> IO[str]:
+        """Held as long as the database: two runs would write over each other."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lock = (self.folder / "lock").open("w", encoding="utf-8")  # noqa: SIM115 kept open
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as e:
+            raise UsageError(f"--database '{self.folder}' is in use by another run") from e
+        except OSError as e:
+            raise UsageError(f"--database '{self.folder}' cannot be written: {e.strerror}") from e
+        return lock
 
     def reached(self, case: str) -> None:
         """A case that ran a new line."""
@@ -104,15 +117,16 @@ def fuzz(run: Run, seconds: float, folder: pathlib.Path, seed: int, *, attend: b
                 database.save()
     except KeyboardInterrupt:
         run.tally.interrupted = True
-    taken = time.monotonic() - begin - run.imports
-    database.seconds = earlier + taken
-    run.tally.seconds = taken
-    database.save()
-    done = database.executions - before
-    print(f"fuzz: {done} executions, {done / max(taken, 1e-9):.1f} a second; "
-          f"{database.executions} in {database.seconds:.0f} s altogether; corpus "
-          f"{len(database.corpus)} cases, {run.covered} lines of the builder; "
-          f"{len(database.findings)} findings in '{folder}'", flush=True)
+    finally:  # also where a worker cannot be started
+        taken = time.monotonic() - begin - run.imports
+        database.seconds = earlier + taken
+        run.tally.seconds = taken
+        database.save()
+        done = database.executions - before
+        print(f"fuzz: {done} executions, {done / max(taken, 1e-9):.1f} a second; "
+              f"{database.executions} in {database.seconds:.0f} s altogether; corpus "
+              f"{len(database.corpus)} cases, {run.covered} lines of the builder; "
+              f"{len(database.findings)} findings in '{folder}'", flush=True)
 
 
 def _drawn(kind: str, source: random.Random) -> str:
@@ -132,14 +146,16 @@ def _next(database: Database, source: random.Random, kind: str) -> str:
 
 def _one(run: Run, database: Database, case: str, *, attend: bool, known: bool) -> None:
     blocks = set(run.tally.blocks)
-    found = run.case(case, attend=attend)
-    database.executions += 1
-    if found.fresh_lines and not known:
-        database.reached(found.case)
-    for key in set(run.tally.blocks) - blocks:
-        smallest = run.tally.blocks[key].judgement
-        if all(key != other["signature"] for other in database.findings):
-            database.found(_finding(run, smallest))
+    try:
+        found = run.case(case, attend=attend)
+        database.executions += 1
+        if found.fresh_lines and not known:
+            database.reached(found.case)
+    finally:  # an interrupt while a failure is made smaller keeps it
+        for key in set(run.tally.blocks) - blocks:
+            smallest = run.tally.blocks[key].judgement
+            if all(key != other["signature"] for other in database.findings):
+                database.found(_finding(run, smallest))
 
 
 def _finding(run: Run, found: Judgement) -> dict[str, Any]:

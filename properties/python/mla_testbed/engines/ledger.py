@@ -20,6 +20,7 @@ from ..errors import UsageError
 from .client import Setting
 from .engine import KINDS
 from .findings import Finding
+from .line import CaseLine
 
 FORMAT = "mla-testbed engines ledger 1"
 #: What ships with the package: a file for each engine.
@@ -78,14 +79,20 @@ def read(path: pathlib.Path) -> list[Known]:
         UsageError: it cannot be read, or is malformed; the message names file and entry.
     """
     if path.is_dir():
-        return [known for file in sorted(path.glob("*.json")) for known in read(file)]
+        files = sorted(path.glob("*.json"))
+        if not files:
+            raise UsageError(f"ledger '{path}' is a folder without a .json file")
+        return [known for file in files for known in read(file)]
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as e:
+    except (OSError, ValueError, RecursionError) as e:
         raise UsageError(f"ledger '{path}' cannot be read: {e}") from e
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise UsageError(f"ledger '{path}' has no format '{FORMAT}'")
-    entries = [_entry(entry, path) for entry in document.get("entries", [])]
+    listed = document.get("entries", [])
+    if not isinstance(listed, list) or not all(isinstance(entry, dict) for entry in listed):
+        raise UsageError(f"ledger '{path}': entries is no list of objects")
+    entries = [_entry(entry, path) for entry in listed]
     twice = {a.id for i, a in enumerate(entries) for b in entries[:i] if a.id == b.id}
     if twice:
         raise UsageError(f"ledger '{path}' has entry {sorted(twice)[0]} twice")
@@ -101,12 +108,35 @@ def _entry(entry: dict[str, Any], path: pathlib.Path) -> Known:
     try:
         if entry.get("kind", KINDS[0]) not in KINDS:
             raise ValueError(f"kind '{entry['kind']}' is unknown; expected {' or '.join(KINDS)}")
-        re.compile(entry.get("text", ""))
-        values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value
-                  for key, value in entry.items() if key != "where"}
-        return Known(**values, where=dict(entry.get("where", {})))
-    except (TypeError, ValueError, re.error) as e:
+        values: dict[str, Any] = {key: _value(key, value) for key, value in entry.items()}
+        for key in ("id", "link", "why", "engine"):
+            if key not in values:
+                raise ValueError(f"it has no {key}")
+        re.compile(values.get("text", ""))
+        if values.get("witness"):
+            CaseLine.parse(values["witness"])
+        return Known(**values)
+    except (UsageError, ValueError, re.error) as e:
         raise UsageError(f"ledger '{path}', entry {name}: {e}") from e
+
+
+def _value(key: str, value: Any) -> Any:
+    """A key's value, of the type that it must have."""
+    if key == "where":
+        if not isinstance(value, dict):
+            raise ValueError(f"where is {value!r}; expected an object")
+        for name, wanted in value.items():
+            if isinstance(wanted, dict) and not (set(wanted) <= {"min", "max"} and all(
+                    isinstance(bound, int) for bound in wanted.values())):
+                raise ValueError(f"where {name} is {wanted}; expected numbers as min and max")
+        return value
+    if key in ("versions", "aiter", "properties"):
+        if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+            raise ValueError(f"{key} is {value!r}; expected a list of texts")
+        return tuple(value)
+    if not isinstance(value, str):
+        raise ValueError(f"{key} is {value!r}; expected a text")
+    return value
 
 
 def _meets(value: Any, wanted: Any) -> bool:

@@ -8,6 +8,8 @@ from ..errors import UsageError
 from .line import CaseLine
 
 _FIELDS = ("heads", "block", "dtype", "layout", "origin", "scale", "data")
+#: Fields that only cases of a kind have.
+_OF_KIND = {"fa": ("workspace", "kvheads", "dim", "window", "draft"), "prefill": ("workspace",)}
 _MOST_REQUESTS, _MOST_STEPS = 64, 4
 
 
@@ -27,7 +29,7 @@ def mutated(case: str, other: str, source: random.Random) -> str:
 
 
 def _field(line: CaseLine, giver: CaseLine, source: random.Random) -> CaseLine:
-    name = source.choice(_FIELDS)
+    name = source.choice(_FIELDS + _OF_KIND.get(line["kind"], ()))
     return line.with_fields(**{name: giver[name]})
 
 

@@ -173,12 +173,28 @@ class Run:
     def _save(self, block: Block, attend: bool) -> None:
         if self.plan.bundles is None:
             return
-        name = f"{len(self.tally.blocks):03d}-{'-'.join(block.judgement.properties)}"
-        folder = self.plan.bundles / name
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "case.txt").write_text(f"{block}\n", encoding="utf-8")
-        self.judge(block.judgement.case, attend=attend, bundles=str(folder))
-        block.saved = str(folder)
+        try:
+            folder = _fresh(self.plan.bundles, "-".join(block.judgement.properties))
+            (folder / "case.txt").write_text(f"{block}\n", encoding="utf-8")
+        except OSError as e:
+            block.saved = f"not saved: {e}"
+            return
+        again = self.judge(block.judgement.case, attend=attend, bundles=str(folder))
+        block.saved = f"{folder}{f' ({again.reason})' if again.reason else ''}"
+
+
+def _fresh(parent: pathlib.Path, name: str) -> pathlib.Path:
+    """A new folder below a parent: what other runs saved there stays."""
+    for number in itertools.count(1):
+        folder = parent / f"{number:03d}-{name}"
+        if any(parent.glob(f"{number:03d}-*")):
+            continue
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        return folder
+    raise AssertionError("unreachable")
 
 
 def judge_all(run: Run, cases: Iterable[str], count: int) -> None:

@@ -15,12 +15,14 @@ import dataclasses
 import json
 import os
 import sys
+import traceback
 from typing import IO, Any
 
 from ..errors import MlaError
 from . import engine as adapters
 from .coverage import Coverage
 from .fa.judge import judge as fa_judge
+from .findings import INCONCLUSIVE, Judgement
 from .judge import judge as decode_judge
 from .prefill.judge import judge as prefill_judge
 
@@ -48,13 +50,26 @@ def main(arguments: list[str]) -> int:
     for text in sys.stdin:
         asked: dict[str, Any] = json.loads(text)
         with coverage.watched() if asked.get("cover") else contextlib.nullcontext():
-            found = judge(engine, asked["case"], arch=arch, attend=asked.get("attend", False),
-                          bundles=asked.get("bundles"))
+            found = _judged(judge, engine, arch, asked)
         if asked.get("cover"):
             found = dataclasses.replace(found, fresh_lines=coverage.fresh,
                                         covered=len(coverage.lines))
         _say(out, found.as_json())
     return 0
+
+
+def _judged(judge: Any, engine: Any, arch: str, asked: dict[str, Any]) -> Judgement:
+    """What the engine raises is a finding; what is raised beside it says nothing about it."""
+    try:
+        found: Judgement = judge(engine, asked["case"], arch=arch,
+                                 attend=asked.get("attend", False), bundles=asked.get("bundles"))
+        return found
+    except Exception as e:
+        traceback.print_exc()
+        at = traceback.extract_tb(e.__traceback__)[-1]
+        return Judgement(asked["case"], INCONCLUSIVE, reason=(
+            f"the judge itself, or an adapter of another kind: {type(e).__name__}: {e} "
+            f"({os.path.basename(at.filename)}:{at.lineno} in {at.name})"))
 
 
 def _say(out: IO[str], what: dict[str, Any]) -> None:

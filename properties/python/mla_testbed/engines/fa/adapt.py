@@ -15,7 +15,8 @@ def common(line: CaseLine, arch: str | None = None) -> CaseLine:
     """What no engine can be asked is set aside, what every engine guarantees holds.
 
     Beside what holds for decode cases: values are bf16, heads have 64, 128 or 256 elements, blocks
-    16 or 32 tokens, and a window is causal. The workspace has a token for each request.
+    16 or 32 tokens, a window is causal, and KV heads divide the heads. The workspace
+    has a token for each request.
 
     Args:
         arch: replaces the case's.
@@ -28,6 +29,8 @@ def common(line: CaseLine, arch: str | None = None) -> CaseLine:
     made = adapt.common(line, arch)
     requests = max(len(made.requests(number)) for number in range(len(made.steps)))
     dim, block = int(own["dim"]), int(line["block"])
+    heads, kv_heads = int(line["heads"]), int(own["kvheads"])
+    own["heads"] = str(-(-heads // kv_heads) * kv_heads)
     own["dim"] = str(next((known for known in HEAD_DIMS if known >= dim), HEAD_DIMS[-1]))
     own["workspace"] = str(min(max(int(own["workspace"]), requests), WORKSPACE_TOKENS * 2))
     causal = "1" if int(own["window"]) >= 0 else line["causal"]
