@@ -5,7 +5,7 @@ import re
 import fake_engine
 import pytest
 from mla_testbed import Bundle, check
-from mla_testbed.engines import Machine
+from mla_testbed.engines import Machine, raised
 from mla_testbed.engines.findings import FAIL, INCONCLUSIVE, PASS, REFUSED
 from mla_testbed.engines.judge import judge
 
@@ -105,6 +105,26 @@ def test_a_saved_bundle_is_one_that_check_reads(tmp_path):
     bundle = Bundle.load(tmp_path / "step-0-decode")
     assert not check(bundle).valid
     assert bundle.name.startswith(found.case)
+
+
+def test_a_graph_is_captured_for_the_step_with_most_requests():
+    class Spy(fake_engine.FakeEngine):
+        captured = 0
+
+        def capture(self, step):
+            self.captured = step.requests
+            return super().capture(step)
+
+    spy = Spy(Machine("gfx942", 304), "Sound")
+    found = judge(spy, "mla1:1q1s9+3q1s9+2q1s9;pad=1")
+    assert (found.verdict, found.replayed, spy.captured) == ("pass", 3, 3)
+
+
+@pytest.mark.parametrize(("problem", "expected"), [("store-out-of-bounds", "P06"), ("", "P28")])
+def test_an_access_out_of_bounds_is_p06_and_another_exception_p28(problem, expected):
+    error = RuntimeError("planted")
+    error.problem = problem
+    assert raised._property(error, problem) == expected
 
 
 def test_work_that_costs_too_much_is_not_attended():

@@ -97,6 +97,17 @@ def test_every_drawn_case_adapts_to_steps_or_says_why_not(number):
                    for q, n in zip(step.query_lens, step.seq_lens, strict=True))
 
 
+@pytest.mark.parametrize(("asked", "units"), [(64, 80), (191, 80), (193, 304), (304, 304)])
+def test_compute_units_become_those_of_the_nearest_product(asked, units):
+    line = adapt.common(CaseLine.parse(f"mla1:1q1s9;arch=gfx942;cu={asked}"))
+    assert adapt.product(line) == ("gfx942", units)
+
+
+@pytest.mark.parametrize(("asked", "block"), [(1, 1), (7, 1), (8, 16), (16, 16), (17, 32)])
+def test_blocks_have_one_token_or_a_multiple_of_sixteen(asked, block):
+    assert adapt.common(CaseLine.parse(f"mla1:1q1s9;block={asked}"))["block"] == str(block)
+
+
 def test_an_adapted_case_adapts_to_itself():
     for number in range(60):
         try:
