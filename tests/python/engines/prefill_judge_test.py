@@ -91,10 +91,10 @@ def test_a_decode_of_two_rows_is_a_finding():
     assert found[0].what == "request 0 of 2 rows is a decode; decodes have 1"
 
 
-def test_a_case_of_prefill_is_asked_with_scales_of_one_and_an_even_workspace():
-    line = CaseLine.parse("mla1:3q2s9;kind=prefill;dtype=fp8/fp8;scale=0.5/2;block=16;workspace=33")
+def test_a_case_of_prefill_is_asked_with_a_bf16_query_and_a_workspace_of_whole_blocks():
+    line = CaseLine.parse("mla1:3q2s9;kind=prefill;dtype=fp8/fp8;block=16;workspace=33")
     made = adapt.common(line)
-    assert (made["scale"], made["dtype"], made["workspace"]) == ("1/1", "bf16/fp8", "48")
+    assert (made["dtype"], made["workspace"]) == ("bf16/fp8", "48")
 
 
 def test_the_list_of_plants_is_complete():
