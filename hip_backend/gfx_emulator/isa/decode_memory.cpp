@@ -22,8 +22,7 @@ bool ds(const Operations& operations, Words words, Inst& inst) {
   if (inst.width[1] != 0) inst.src[0] = reg(second, 0, false);
   if (inst.width[2] != 0) inst.src[1] = reg(second, 8, acc);
   if (inst.width[3] != 0) inst.src[2] = reg(second, 16, acc);
-  const std::string& name = operations.at(inst.op).name;
-  const bool two = name.find("2_") != std::string::npos || name.find("2st64") != std::string::npos;
+  const bool two = has_two_offsets(operations.at(inst.op));
   inst.imm = two ? field(word, 0, 8) : field(word, 0, 16);
   inst.offset1 = static_cast<std::uint8_t>(two ? field(word, 8, 8) : 0);
   return true;
@@ -38,6 +37,8 @@ bool flat(const Operations& operations, Words words, Inst& inst) {
   inst.imm = segment == 0 ? field(word, 0, 12) : static_cast<std::int32_t>(word << 19) >> 19;
   inst.sve = field(word, 13, 1) != 0;
   inst.glc = field(word, 16, 1) != 0;
+  inst.nt = field(word, 17, 1) != 0;
+  inst.sc1 = field(word, 25, 1) != 0;
   const bool atomic = operations.at(inst.op).name.find("atomic") != std::string::npos;
   if (inst.width[0] != 0 && (!atomic || inst.glc)) inst.dst = reg(second, 24, acc);
   if (segment != 1 || inst.sve) inst.src[0] = reg(second, 0, false);
@@ -54,13 +55,15 @@ bool flat(const Operations& operations, Words words, Inst& inst) {
 bool mubuf(const Operations& operations, Words words, Inst& inst) {
   const std::uint32_t word = words[0], second = words[1];
   if (!take(operations, Encoding::mubuf, field(word, 18, 7), inst)) return false;
+  inst.glc = field(word, 14, 1) != 0;
+  inst.sc1 = field(word, 15, 1) != 0;
+  if (inst.kind == Class::other) return true;  // cache control
   const bool acc = field(second, 23, 1) != 0;
   inst.imm = field(word, 0, 12);
   inst.offen = field(word, 12, 1) != 0;
   inst.idxen = field(word, 13, 1) != 0;
-  inst.glc = field(word, 14, 1) != 0;
+  inst.nt = field(word, 17, 1) != 0;
   inst.lds = field(word, 16, 1) != 0;
-  if (inst.kind == Class::other) return true;  // cache control
   const bool atomic = operations.at(inst.op).name.find("atomic") != std::string::npos;
   const std::uint16_t data = reg(second, 8, acc);
   if (inst.width[2] != 0) inst.src[1] = data;

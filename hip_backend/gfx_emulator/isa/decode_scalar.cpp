@@ -34,12 +34,13 @@ bool smem(const Operations& operations, Words words, Inst& inst) {
   inst.words = 2;
   if (inst.width[0] != 0) inst.dst = field(word, 6, 7);
   inst.src[0] = if_read(inst, 0, static_cast<std::uint16_t>(field(word, 0, 6) * 2));
+  if (inst.width[1] == 0) return true;  // clocks and caches: no address
   inst.glc = field(word, 16, 1) != 0;
   const bool immediate = field(word, 17, 1) != 0, soffset = field(word, 14, 1) != 0;
   if (immediate) inst.imm = static_cast<std::int32_t>(words[1] << 11) >> 11;
   if (soffset) {
     inst.src[1] = field(words[1], 25, 7);
-  } else if (!immediate && inst.width[1] != 0) {
+  } else if (!immediate) {
     inst.src[1] = field(words[1], 0, 7);
   }
   return true;

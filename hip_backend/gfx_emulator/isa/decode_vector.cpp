@@ -1,4 +1,6 @@
 // VOP1, VOP2 and VOPC with their literal, SDWA and DPP forms.
+#include <algorithm>
+
 #include "hip_backend/gfx_emulator/isa/decode.hpp"
 #include "hip_backend/gfx_emulator/isa/dpp.hpp"
 
@@ -60,6 +62,9 @@ bool take_extension(Words words, bool compare, Inst& inst) {
     take_sdwa(words[1], compare, inst);
   } else {
     take_dpp(words[1], inst);
+    // 64 bits of a lane: only row_newbcast (LLVM, isLegalDPALU_DPPControl).
+    const bool wide = std::ranges::count(inst.width, 2) != 0;
+    if (wide && !is_row_broadcast(inst.dpp_ctrl)) return false;
   }
   return true;
 }
@@ -74,13 +79,12 @@ bool vop1(const Operations& operations, Words words, Inst& inst) {
     inst.dst = static_cast<std::uint16_t>(field(word, 17, 8) + (to_scalar ? 0 : code::vgpr) +
                                           (accumulator ? 256 : 0));
   }
-  if (inst.width[1] != 0) {
-    inst.src[0] = static_cast<std::uint16_t>(field(word, 0, 9) + (accumulator ? 256 : 0));
-  }
+  inst.src[0] = static_cast<std::uint16_t>(field(word, 0, 9) + (accumulator ? 256 : 0));
   if (!take_extension(words, false, inst)) return false;
-  // What changes places must be two registers.
+  if (inst.width[1] == 0) inst.src[0] = code::none;  // v_nop may have an extension too
+  // What changes places must be two registers, and an accumulation register is no number.
   const bool swaps = name == "v_swap_b32" || name.starts_with("v_permlane");
-  return !swaps || inst.src[0] >= code::vgpr;
+  return !(swaps || accumulator) || inst.src[0] >= (accumulator ? code::agpr : code::vgpr);
 }
 
 bool vop2(const Operations& operations, Words words, Inst& inst) {

@@ -27,7 +27,7 @@ bool take_promoted(const Operations& operations, unsigned op, Inst& inst) {
 
 // A register of 16 values per dword of fp6 or fp4 is narrower than the row says.
 std::uint8_t f8f6f4_width(unsigned format) {
-  return format < 2 ? 8 : format < 4 ? 6 : 4;
+  return format == 2 || format == 3 ? 6 : format == 4 ? 4 : 8;
 }
 
 bool matrix(const Operations& operations, Words words, Inst& inst) {
@@ -36,6 +36,7 @@ bool matrix(const Operations& operations, Words words, Inst& inst) {
   take_sources(second, inst);
   const std::string& name = operations.at(inst.op).name;
   if (name == "v_accvgpr_read_b32") {
+    if (inst.src[0] < code::vgpr) return false;
     inst.src[0] = static_cast<std::uint16_t>(inst.src[0] + 256);
     return true;
   }
@@ -45,7 +46,9 @@ bool matrix(const Operations& operations, Words words, Inst& inst) {
   }
   if ((word >> 15 & 1) != 0) {
     inst.dst = static_cast<std::uint16_t>(inst.dst + 256);
-    if (inst.src[2] >= code::vgpr) inst.src[2] = static_cast<std::uint16_t>(inst.src[2] + 256);
+    // The indices of a sparse matrix lie in a plain register.
+    const bool accumulates = inst.src[2] >= code::vgpr && !name.starts_with("v_smfmac");
+    if (accumulates) inst.src[2] = static_cast<std::uint16_t>(inst.src[2] + 256);
   }
   for (unsigned k = 0; k < 2; ++k) {
     if (inst.src[k] < code::vgpr) return false;
@@ -62,9 +65,11 @@ bool matrix(const Operations& operations, Words words, Inst& inst) {
   return true;
 }
 
-// v_mfma_scale: a prefix of two words names the scales, the matrix instruction follows.
+// v_mfma_scale: a prefix of two words names the scales, the matrix instruction follows and says
+// with a bit of abid that it takes them.
 bool scaled_matrix(const Operations& operations, Words words, Inst& inst) {
   if (words.size() < 4 || words[2] >> 16 < 0xd3ad || words[2] >> 16 > 0xd3ae) return false;
+  if ((words[2] >> 11 & 1) == 0) return false;
   if (!take(operations, Encoding::vop3p, field(words[2], 16, 7), inst)) return false;
   if (!matrix(operations, words.subspan(2), inst)) return false;
   inst.words = 4;
@@ -134,6 +139,7 @@ bool vop3(const Operations& operations, Words words, Inst& inst) {
   if (name.starts_with("v_cndmask") || name.starts_with("v_addc_co") ||
       name.starts_with("v_subb")) {
     inst.src[2] = field(second, 18, 9);
+    if (inst.src[2] >= code::vgpr) return false;  // a bit for each lane, in scalars
   } else if (operations.at(inst.op).encoding == Encoding::vop2 && inst.width[3] != 0) {
     inst.src[2] = inst.dst;
   }

@@ -97,6 +97,7 @@ struct Inst {
   bool dpp : 1 = false, sdwa : 1 = false, bound_ctrl : 1 = false;
   bool sext0 : 1 = false, sext1 : 1 = false;  // SDWA sign extension
   bool offen : 1 = false, idxen : 1 = false, lds : 1 = false, glc : 1 = false, sve : 1 = false;
+  bool nt : 1 = false, sc1 : 1 = false;  // caches: nothing here depends on them
 };
 static_assert(sizeof(Inst) == 64);
 

@@ -64,6 +64,14 @@ Bitwise bitwise_of(std::string_view name) {
 
 }  // namespace
 
+bool has_two_offsets(const Operation& operation) {
+  if (operation.encoding != Encoding::ds) return false;
+  for (const char* const stem : {"ds_read2", "ds_write2", "ds_wrxchg2"}) {
+    if (starts(operation.name, stem)) return true;
+  }
+  return false;
+}
+
 HostPath best_host_path() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return HostPath::avx2;

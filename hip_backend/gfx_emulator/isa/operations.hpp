@@ -48,6 +48,9 @@ struct Operation {
   Handler run_lds = nullptr;  // MUBUF with the lds bit
 };
 
+// DS operations on two places have an offset of eight bits for each.
+[[nodiscard]] bool has_two_offsets(const Operation& operation);
+
 class Operations {
  public:
   static const Operations& of(Arch arch, HostPath path);

@@ -7,8 +7,16 @@ namespace {
 
 constexpr unsigned scalars = 128, vectors = code::agpr, accumulators = 768;
 
+// Numbers, apertures, condition bits and the literal; what lies between them has no meaning.
+bool is_constant(unsigned operand) {
+  return (operand <= 208) || (operand >= code::shared_base && operand <= code::private_limit) ||
+         (operand >= 240 && operand <= 248) || (operand >= code::vccz && operand <= code::scc) ||
+         operand == code::literal;
+}
+
 bool exists(unsigned operand, unsigned width) {
-  if (operand == code::none || (operand >= scalars && operand < code::vgpr)) return true;
+  if (operand == code::none) return true;
+  if (operand >= scalars && operand < code::vgpr) return is_constant(operand);
   const unsigned end = operand < scalars ? scalars : operand < vectors ? vectors : accumulators;
   return operand + std::max(1U, width) <= end;
 }
