@@ -1,0 +1,150 @@
+// What a HIP program includes, for a build without ROCm: any clang from 20 on compiles it for
+// gfx942 or gfx950 with -nogpuinc, and the runtime beside it (hip_runtime.cpp) launches on the
+// emulator.
+//
+// Names and values are those of HIP 6.4. It holds what AITER's planners and reductions use; what is
+// missing is an error of the compiler that names it. The device's side is in device_functions.h.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <unordered_map>
+
+#define HIP_VERSION_MAJOR 6
+#define HIP_VERSION_MINOR 4
+#define HIP_VERSION 60400000
+
+#if defined(__HIP__)
+#define __host__ __attribute__((host))
+#define __device__ __attribute__((device))
+#define __global__ __attribute__((global))
+#define __shared__ __attribute__((shared))
+#define __constant__ __attribute__((constant))
+#define __forceinline__ inline __attribute__((always_inline))
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#else
+#define __host__
+#define __device__
+#endif
+
+enum hipError_t : int {
+  hipSuccess = 0,
+  hipErrorInvalidValue = 1,
+  hipErrorOutOfMemory = 2,
+  hipErrorInvalidDeviceFunction = 98,
+  hipErrorInvalidDevice = 101,
+  hipErrorLaunchFailure = 719,
+  hipErrorNotSupported = 801,
+};
+enum hipMemcpyKind {
+  hipMemcpyHostToHost,
+  hipMemcpyHostToDevice,
+  hipMemcpyDeviceToHost,
+  hipMemcpyDeviceToDevice,
+  hipMemcpyDefault,
+};
+enum hipStreamCaptureStatus { hipStreamCaptureStatusNone, hipStreamCaptureStatusActive };
+enum hipDeviceAttribute_t {
+  hipDeviceAttributeMaxSharedMemoryPerBlock = 74,
+  hipDeviceAttributeMultiprocessorCount = 63,
+  hipDeviceAttributePciChipId = 10019,
+  hipDeviceAttributeWarpSize = 87,
+};
+enum hipPointer_attribute { HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR = 11 };
+enum : unsigned { hipIpcMemLazyEnablePeerAccess = 1 };
+#define HIP_LAUNCH_PARAM_BUFFER_POINTER ((void*)1)
+#define HIP_LAUNCH_PARAM_BUFFER_SIZE ((void*)2)
+#define HIP_LAUNCH_PARAM_END ((void*)3)
+
+using hipDevice_t = int;
+using hipDeviceptr_t = void*;
+using hipStream_t = struct ihipStream_t*;
+using hipEvent_t = struct ihipEvent_t*;
+using hipModule_t = struct ihipModule_t*;
+using hipFunction_t = struct ihipModuleSymbol_t*;
+struct hipIpcMemHandle_t {
+  char reserved[64];
+};
+struct hipDeviceProp_t {
+  char name[256];
+  char gcnArchName[256];
+  std::size_t totalGlobalMem, sharedMemPerBlock, maxSharedMemoryPerMultiProcessor;
+  int multiProcessorCount, warpSize, major, minor;
+};
+
+struct dim3 {
+  std::uint32_t x, y, z;
+  __host__ __device__ constexpr dim3(std::uint32_t x_ = 1, std::uint32_t y_ = 1,
+                                     std::uint32_t z_ = 1)
+      : x(x_), y(y_), z(z_) {}
+};
+
+extern "C" {
+const char* hipGetErrorString(hipError_t error);
+hipError_t hipGetLastError();
+hipError_t hipGetDevice(int* device);
+hipError_t hipSetDevice(int device);
+hipError_t hipGetDeviceCount(int* count);
+hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int device);
+hipError_t hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute, int device);
+hipError_t hipDeviceSynchronize();
+hipError_t hipStreamSynchronize(hipStream_t stream);
+hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus* status);
+hipError_t hipMalloc(void** pointer, std::size_t bytes);
+hipError_t hipMallocAsync(void** pointer, std::size_t bytes, hipStream_t stream);
+hipError_t hipFree(void* pointer);
+hipError_t hipFreeAsync(void* pointer, hipStream_t stream);
+hipError_t hipMemcpy(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind);
+hipError_t hipMemcpyAsync(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind,
+                          hipStream_t stream);
+hipError_t hipMemset(void* to, int value, std::size_t bytes);
+hipError_t hipMemsetAsync(void* to, int value, std::size_t bytes, hipStream_t stream);
+hipError_t hipLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                           std::size_t dynamic_lds, hipStream_t stream);
+// Declared for headers that mention them; a program that calls one does not link.
+hipError_t hipPeekAtLastError();
+hipError_t hipPointerGetAttribute(void*, hipPointer_attribute, hipDeviceptr_t);
+hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t*, void*);
+hipError_t hipIpcOpenMemHandle(void**, hipIpcMemHandle_t, unsigned);
+hipError_t hipIpcCloseMemHandle(void*);
+hipError_t hipEventCreate(hipEvent_t*);
+hipError_t hipEventDestroy(hipEvent_t);
+hipError_t hipEventRecord(hipEvent_t, hipStream_t);
+hipError_t hipEventSynchronize(hipEvent_t);
+hipError_t hipEventElapsedTime(float*, hipEvent_t, hipEvent_t);
+hipError_t hipModuleLoad(hipModule_t*, const char*);
+hipError_t hipModuleLoadData(hipModule_t*, const void*);
+hipError_t hipModuleUnload(hipModule_t);
+hipError_t hipModuleGetFunction(hipFunction_t*, hipModule_t, const char*);
+hipError_t hipModuleLaunchKernel(hipFunction_t, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                 unsigned, unsigned, hipStream_t, void**, void**);
+hipError_t hipGetFuncBySymbol(hipFunction_t*, const void*);
+hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int*, const void*, int, std::size_t);
+// What clang makes of `kernel<<<grid, block, lds, stream>>>(...)`.
+hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block, std::size_t lds = 0,
+                                     hipStream_t stream = nullptr);
+hipError_t __hipPopCallConfiguration(dim3* grid, dim3* block, std::size_t* lds,
+                                     hipStream_t* stream);
+}
+template <class T>
+hipError_t hipMalloc(T** pointer, std::size_t bytes) {
+  return hipMalloc(reinterpret_cast<void**>(pointer), bytes);
+}
+template <class Kernel>
+hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel kernel, int size,
+                                                        std::size_t lds) {
+  return hipOccupancyMaxActiveBlocksPerMultiprocessor(blocks, reinterpret_cast<const void*>(kernel),
+                                                      size, lds);
+}
+
+#if defined(__HIP__)
+#include "device_functions.h"
+#endif

@@ -1,0 +1,33 @@
+// Owns: a HIP runtime with one device, the gfx emulator. A HIP program that clang compiled against
+// hip/hip_runtime.h links to it, and its `kernel<<<...>>>()` runs the embedded machine code here.
+//
+// Device addresses are host addresses. A kernel may touch what hipMalloc gave out and what the
+// caller adds to memory(); anything else is a fault. Everything is synchronous, streams have no
+// effect. Not for several threads at once.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hip_backend/gfx_emulator/launch.hpp"
+
+namespace mla::hip_runtime {
+
+struct Device {
+  int units = 304;  // compute units, as hipGetDeviceProperties says them
+  gfx::RunOptions options = {};
+};
+// What programs see from now on. The architecture is that of the code object in the program.
+void set_device(const Device& device);
+
+[[nodiscard]] gfx::Memory& memory();
+
+// What was launched since the last call, and what went wrong.
+struct Launched {
+  std::uint64_t launches = 0, instructions = 0;
+  std::vector<std::string> faults, findings;  // a sentence each; a refused launch is a fault
+};
+[[nodiscard]] Launched take_launched();
+
+}  // namespace mla::hip_runtime

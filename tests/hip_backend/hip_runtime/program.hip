@@ -1,0 +1,105 @@
+#include "program.hpp"
+
+namespace hip_program {
+namespace {
+
+struct Scaling {
+  std::int32_t offset;
+  char apart;
+  const std::int32_t* a;
+};
+
+// A struct with padding between scalars: the order and place of arguments.
+__global__ void multiply_add_kernel(std::int32_t* out, Scaling scaling, const std::int32_t* b,
+                                    std::int32_t count) {
+  const auto i = static_cast<std::int32_t>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < count) out[i] = scaling.a[i] * b[i] + i + scaling.offset;
+}
+
+__global__ void block_sums_kernel(std::int32_t* out, const std::int32_t* numbers) {
+  extern __shared__ std::int32_t of_waves[];
+  std::int32_t sum = numbers[blockIdx.x * blockDim.x + threadIdx.x];
+  for (int step = 32; step > 0; step /= 2) sum += __shfl_xor(sum, step);
+  if (threadIdx.x % 64 == 0) of_waves[threadIdx.x / 64] = sum;
+  __syncthreads();
+  if (threadIdx.x == 0) out[blockIdx.x] = of_waves[0] + of_waves[1];
+}
+
+__global__ void shuffled_kernel(std::int32_t* out) {
+  const auto lane = static_cast<std::int32_t>(threadIdx.x);
+  out[lane] = __shfl_xor(lane, 1, 16);
+  out[64 + lane] = __shfl_up(lane, 2, 16);
+  out[128 + lane] = __shfl_down(lane, 3, 16);
+  out[192 + lane] = __shfl(lane, 5, 16);
+}
+
+__global__ void indices_kernel(std::int32_t* out) {
+  const std::uint32_t block = blockIdx.x + gridDim.x * blockIdx.y;
+  const std::uint32_t thread =
+      threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  out[block * blockDim.x * blockDim.y * blockDim.z + thread] = static_cast<std::int32_t>(
+      10000 * blockIdx.x + 1000 * blockIdx.y + 100 * threadIdx.x + 10 * threadIdx.y + threadIdx.z);
+}
+
+__global__ void past_the_end_kernel(std::int32_t* out, int count) {
+  out[count] = 1;
+}
+
+class Words {
+ public:
+  explicit Words(std::size_t count) : count_(count) { (void)hipMalloc(&words_, bytes()); }
+  explicit Words(const std::vector<std::int32_t>& from) : Words(from.size()) {
+    (void)hipMemcpy(words_, from.data(), bytes(), hipMemcpyHostToDevice);
+  }
+  Words(const Words&) = delete;
+  Words& operator=(const Words&) = delete;
+  ~Words() { (void)hipFree(words_); }
+  operator std::int32_t*() const { return words_; }
+  std::vector<std::int32_t> read() const {
+    std::vector<std::int32_t> out(count_);
+    (void)hipMemcpy(out.data(), words_, bytes(), hipMemcpyDeviceToHost);
+    return out;
+  }
+
+ private:
+  std::size_t bytes() const { return count_ * sizeof(std::int32_t); }
+  std::size_t count_;
+  std::int32_t* words_ = nullptr;
+};
+
+}  // namespace
+
+std::vector<std::int32_t> multiply_add(const std::vector<std::int32_t>& a,
+                                       const std::vector<std::int32_t>& b, unsigned block) {
+  const Words in_a(a), in_b(b), out(a.size());
+  const auto count = static_cast<std::int32_t>(a.size());
+  multiply_add_kernel<<<(count + block - 1) / block, block>>>(out, Scaling{0, 'x', in_a}, in_b,
+                                                              count);
+  return out.read();
+}
+
+std::vector<std::int32_t> block_sums(const std::vector<std::int32_t>& numbers) {
+  const Words in(numbers), out(numbers.size() / 128);
+  block_sums_kernel<<<numbers.size() / 128, 128, 2 * sizeof(std::int32_t)>>>(out, in);
+  return out.read();
+}
+
+std::vector<std::int32_t> shuffled() {
+  const Words out(256);
+  shuffled_kernel<<<1, 64>>>(out);
+  return out.read();
+}
+
+std::vector<std::int32_t> indices() {
+  const Words out(96);
+  indices_kernel<<<dim3(2, 3), dim3(4, 2, 2)>>>(out);
+  return out.read();
+}
+
+hipError_t write_past_the_end() {
+  const Words out(8);
+  past_the_end_kernel<<<1, 1>>>(out, 8);
+  return hipGetLastError();
+}
+
+}  // namespace hip_program

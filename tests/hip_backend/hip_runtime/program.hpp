@@ -1,0 +1,24 @@
+// A HIP program in small: what a test calls. Each function launches one kernel.
+#pragma once
+
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace hip_program {
+
+// a[i] * b[i] + i, through hipMalloc and hipMemcpy, in blocks of `block` threads.
+std::vector<std::int32_t> multiply_add(const std::vector<std::int32_t>& a,
+                                       const std::vector<std::int32_t>& b, unsigned block);
+// The sum of each block of 128 numbers: shuffles in a wave, dynamic LDS between waves.
+std::vector<std::int32_t> block_sums(const std::vector<std::int32_t>& numbers);
+// Lane numbers as __shfl_xor(1), __shfl_up(2), __shfl_down(3) and __shfl(5) see them, in groups
+// of 16.
+std::vector<std::int32_t> shuffled();
+// Where every thread of a grid of 2 x 3 blocks of 4 x 2 x 2 threads stands, as digits.
+std::vector<std::int32_t> indices();
+// Writes one word past the end of what hipMalloc gave out; the error of the launch.
+hipError_t write_past_the_end();
+
+}  // namespace hip_program
