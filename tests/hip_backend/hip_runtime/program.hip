@@ -35,8 +35,7 @@ __global__ void shuffled_kernel(std::int32_t* out) {
 
 __global__ void indices_kernel(std::int32_t* out) {
   const std::uint32_t block = blockIdx.x + gridDim.x * blockIdx.y;
-  const std::uint32_t thread =
-      threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  const std::uint32_t thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
   out[block * blockDim.x * blockDim.y * blockDim.z + thread] = static_cast<std::int32_t>(
       10000 * blockIdx.x + 1000 * blockIdx.y + 100 * threadIdx.x + 10 * threadIdx.y + threadIdx.z);
 }
