@@ -6,6 +6,7 @@
 #include <random>
 
 #include "core/plan/plan.hpp"
+#include "core/say.hpp"
 #include "hip_backend/hip_runtime/runtime.hpp"
 #include "properties/capture/plan_json.hpp"
 #include "tests/catch.hpp"
@@ -84,21 +85,17 @@ class Registered {
   std::array<const void*, 9> begins_;
 };
 
-// What AITER answers, in the form of plan_json's results.
-json aiter_answer(const json& c, const json& sizes, bool checked) {
+// What AITER answers, in the form of plan_json's results, and what went wrong on the way.
+json aiter_answer(const json& c, const json& sizes, hip::Launched& launched) {
   hip::set_device({.units = c.at("num_cu"),
-                   .options = {.checks = checked ? mla::gfx::every_check : mla::gfx::Checks{},
-                               .instruction_limit = 100'000'000}});
+                   .options = {.checks = mla::gfx::every_check, .instruction_limit = 100'000'000}});
   PlannerCall call = call_of(c, sizes);
   const Registered registered(call);
   (void)hip::take_launched();
   const std::string refusal = aiter_source::plan(call);
+  launched = hip::take_launched();
   json out = {{"name", c.at("name")}, {"buffer_sizes", sizes}};
   if (!refusal.empty()) out["error"] = refusal;
-  const auto launched = hip::take_launched();
-  for (const std::string& sentence : launched.faults) FAIL_CHECK(c["name"] << ": " << sentence);
-  for (const std::string& sentence : launched.findings) FAIL_CHECK(c["name"] << ": " << sentence);
-  if (refusal.empty()) CHECK(launched.launches == 1);
   out["work_indptr"] = list_of(call.work_indptr);
   out["work_info"] = list_of(call.work_info);
   out["reduce_indptr"] = list_of(call.reduce_indptr);
@@ -134,14 +131,17 @@ json random_case(Draw& draw, int n) {
     kv.push_back(kv.back().get<int>() + pages);
     last.push_back(keys == 0 ? 0 : keys - (pages - 1) * page);
   }
-  const int mode = draw.below(6);
-  return {{"name", "random " + std::to_string(n)},
+  const int mode = draw.below(6), heads = draw.from({8, 16, 16, 32, 48, 64, 128});
+  const std::string name = mla::say("random ", n, ": ", heads, " heads, batch ", batch, ", ", most,
+                                    ragged ? " ragged" : " uniform", " rows, page ", page,
+                                    fp8 ? ", fp8" : ", bf16", mode == 0 ? ", slow" : ", fast");
+  return {{"name", name},
           {"arch", MLA_ARCH},
           {"num_cu", draw.from({8, 80, 256, 304})},
           {"seqlens_qo_indptr", qo},
           {"seqlens_kv_indptr", kv},
           {"kv_last_page_lens", last},
-          {"num_heads_per_head_k", draw.from({8, 16, 16, 32, 48, 64, 128})},
+          {"num_heads_per_head_k", heads},
           {"num_heads_k", 1},
           {"is_causal", draw.below(4) != 0},
           {"page_size", page},
@@ -167,7 +167,11 @@ TEST_CASE(
     const json document = mla::golden::load(name);
     for (const json& golden : document["cases"]) {
       if (golden["arch"] != MLA_ARCH || !golden["expected"].is_object()) continue;
-      const json answer = aiter_answer(golden, golden["buffer_sizes"], true);
+      hip::Launched launched;
+      const json answer = aiter_answer(golden, golden["buffer_sizes"], launched);
+      CHECK(launched.launches == 1);
+      CHECK(launched.faults.empty());
+      CHECK(launched.findings.empty());
       for (const std::string& difference : mla::golden::differences(golden, answer, "expected"))
         FAIL_CHECK(name << " " << golden["name"] << ": " << difference);
       ++compared;
@@ -176,29 +180,46 @@ TEST_CASE(
   REQUIRE(compared >= 79);
 }
 
-TEST_CASE("AITER's own planner and the core plan the same for random batches, or both refuse") {
+TEST_CASE(
+    "AITER's own planner and the core plan the same for random batches, but for two defects") {
   Draw draw;
   json cases = json::array();
   for (int n = 0; n < 600; ++n) cases.push_back(random_case(draw, n));
   const auto text = mla::cli::plan_json(json{{"cases", cases}}.dump(), {.as_aiter = true});
   REQUIRE(text.ok());
   const json results = json::parse(*text)["results"];
-  std::size_t planned = 0, refused = 0;
+  std::size_t same = 0, past_the_end = 0, unwritten = 0;
   for (std::size_t n = 0; n < cases.size(); ++n) {
-    json ours = results[n];
-    if (ours.contains("overruns")) continue;  // AITER writes past its buffers there
-    if (!ours.contains("buffer_sizes")) {
-      ++refused;
+    const json &c = cases[n], &ours = results[n];
+    // Refused here, or recorded as writes past a buffer.
+    if (!ours.contains("buffer_sizes") || ours.contains("overruns")) continue;
+    hip::Launched launched;
+    const json answer = aiter_answer(c, ours["buffer_sizes"], launched);
+    INFO(c["name"]);
+    // Folded heads are requests of their own, and so run past the end of kv_last_page_lens.
+    if (!launched.faults.empty()) {
+      CHECK(launched.faults[0].find("'last_page_len'") != std::string::npos);
+      CHECK(c["page_size"] > 1);
+      CHECK(c["num_heads_per_head_k"] > 16);
+      ++past_the_end;
       continue;
     }
-    const json answer = aiter_answer(cases[n], ours["buffer_sizes"], false);
+    // The tiles of a ragged batch are counted before its lengths are in LDS (BUG-061).
+    if (!launched.findings.empty()) {
+      CHECK(launched.findings[0].find("uninitialised-lds") == 0);
+      CHECK(c["uni_seqlen_qo"] == -1);
+      CHECK(c["max_seqlen_qo"].get<int>() * c["num_heads_per_head_k"].get<int>() > 64);
+      ++unwritten;
+      continue;
+    }
     const json expected = {
-        {"name", cases[n]["name"]}, {"buffer_sizes", ours["buffer_sizes"]}, {"expected", ours}};
-    INFO(cases[n].dump());
+        {"name", c["name"]}, {"buffer_sizes", ours["buffer_sizes"]}, {"expected", ours}};
     for (const std::string& difference : mla::golden::differences(expected, answer, "expected"))
-      FAIL_CHECK(cases[n]["name"] << ": " << difference);
-    ++planned;
+      FAIL_CHECK(difference);
+    ++same;
   }
-  INFO(planned << " planned, " << refused << " refused");
-  CHECK(planned >= 300);
+  INFO(same << " the same, " << past_the_end << " past the end, " << unwritten << " unwritten");
+  CHECK(same >= 300);
+  CHECK(past_the_end > 0);
+  CHECK(unwritten > 0);
 }
