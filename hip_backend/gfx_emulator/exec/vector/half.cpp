@@ -24,6 +24,25 @@ inline Half fused(Half a, Half b, Half c) {
   return to_half(to_odd(product + static_cast<double>(to_float(c))));
 }
 
+// A product rounded to f16, and a sum rounded again.
+inline Half unfused(Half a, Half b, Half c) {
+  return to_half(to_float(to_half(to_float(a) * to_float(b))) + to_float(c));
+}
+
+// v_pk_fmac_f16: both halves of a register. No encoding has bits that choose halves or signs; a
+// constant is the low half alone, as in packed operations.
+void packed_fmac(Wave& w, const Inst& i) {
+  alignas(64) u32 in[3][lanes];
+  alignas(64) u32 out[lanes];
+  for (unsigned k = 0; k < 3; ++k) fetch(w, i, k, Kind::packed, in[k]);
+  const auto part = [&](unsigned l, unsigned shift) -> u32 {
+    const auto half = [&](unsigned k) { return Half{static_cast<u16>(in[k][l] >> shift)}; };
+    return fused(half(0), half(1), half(2)).bits;
+  };
+  for (unsigned l = 0; l < lanes; ++l) out[l] = part(l, 0) | part(l, 16) << 16;
+  finish(w, i, Kind::b32, false, out);
+}
+
 inline Half div_fixup(Half quotient, Half denominator, Half numerator) {
   const float q = to_float(quotient), d = to_float(denominator), n = to_float(numerator);
   const float sign = std::signbit(d) != std::signbit(n) ? -1.0F : 1.0F;
@@ -59,12 +78,12 @@ const Entry entries[] = {
      half_ternary([](float a, float b, float c) { return maximum(maximum(a, b), c); })},
     {"v_med3_f16", half_ternary([](float a, float b, float c) { return median(a, b, c); })},
     {"v_fma_f16", each_lane_keeping_high([](Half a, Half b, Half c) { return fused(a, b, c); })},
-    {"v_mad_f16", each_lane_keeping_high([](Half a, Half b, Half c) {
-       return to_half(to_float(to_half(to_float(a) * to_float(b))) + to_float(c));
-     })},
-    {"v_mac_f16", each_lane([](Half a, Half b, Half c) {
-       return to_half(to_float(to_half(to_float(a) * to_float(b))) + to_float(c));
-     })},
+    {"v_pk_fmac_f16", packed_fmac},
+    {"v_mad_f16", each_lane_keeping_high([](Half a, Half b, Half c) { return unfused(a, b, c); })},
+    {"v_mad_legacy_f16", each_lane([](Half a, Half b, Half c) { return unfused(a, b, c); })},
+    {"v_mac_f16", each_lane([](Half a, Half b, Half c) { return unfused(a, b, c); })},
+    {"v_madmk_f16", each_lane([](Half a, Half b, Half c) { return unfused(a, b, c); })},
+    {"v_madak_f16", each_lane([](Half a, Half b, Half c) { return unfused(a, b, c); })},
     {"v_fma_legacy_f16", each_lane([](Half a, Half b, Half c) { return fused(a, b, c); })},
     {"v_div_fixup_f16",
      each_lane_keeping_high([](Half a, Half b, Half c) { return div_fixup(a, b, c); })},

@@ -12,6 +12,7 @@ constexpr Family families[] = {
     {"VOPC", vopc_vectors},
     {"carries, selections and division steps", mask_vectors},
     {"packed operations", packed_vectors},
+    {"cube maps, quads of bytes, normalised numbers", graphics_vectors},
     {"dot products and mixed multiply-adds", dot_vectors},
     {"operations between lanes", lane_vectors},
     {"SDWA and DPP", extended_vectors},

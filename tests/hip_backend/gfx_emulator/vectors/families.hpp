@@ -12,6 +12,7 @@ namespace gfx_test {
 [[nodiscard]] Vectors ds_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors extended_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors flow_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors graphics_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors lane_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors mask_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors matrix_vectors(mla::gfx::Arch arch);
