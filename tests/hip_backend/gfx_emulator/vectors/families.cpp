@@ -17,6 +17,7 @@ constexpr Family families[] = {
     {"operations between lanes", lane_vectors},
     {"SDWA and DPP", extended_vectors},
     {"DS", ds_vectors},
+    {"DS exchanges", ds_exchange_vectors},
     {"DS between lanes", ds_lane_vectors},
     {"FLAT, GLOBAL and MUBUF", vmem_vectors},
     {"atomics of memory", vmem_atomic_vectors},
