@@ -5,6 +5,7 @@ namespace {
 
 constexpr Family families[] = {
     {"SOP1, SOP2, SOPK and SOPC", sop_vectors},
+    {"relative moves of scalars", relative_vectors},
     {"VOP1", vop1_vectors},
     {"VOP2", vop2_vectors},
     {"VOP3: integers", vop3_integer_vectors},

@@ -19,6 +19,7 @@ namespace gfx_test {
 [[nodiscard]] Vectors matrix_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors mode_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors packed_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors relative_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors scaled_vectors(mla::gfx::Arch arch);  // part of vop3_float_vectors()
 [[nodiscard]] Vectors scratch_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors smem_vectors(mla::gfx::Arch arch);
