@@ -2,7 +2,7 @@
 // their own way, whatever MODE says. Assumptions NORM_ROUNDING and STOCHASTIC_ROUNDING.
 #include <algorithm>
 
-#include "hip_backend/gfx_emulator/exec/float-inl.hpp"
+#include "hip_backend/gfx_emulator/exec/half-inl.hpp"
 
 namespace mla::gfx {
 namespace {
@@ -47,7 +47,7 @@ void accumulate_byte(Wave& w, const Inst& i) {
 }
 
 // The random bits stand below the last bit that is kept, then the value is truncated.
-inline Half to_half_stochastic(float value, u32 random) {
+inline Half to_half_stochastic(float value, u32 random, u64 largest) {
   const u32 bits = bits_of(value), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
   if (magnitude >= 0x7f800000) return to_half(value);
   const u32 exponent = std::max(magnitude >> 23, 1U);
@@ -57,7 +57,16 @@ inline Half to_half_stochastic(float value, u32 random) {
   const u64 below = drop >= 32 ? u64{random} << (drop - 32) : u64{random} >> (32 - drop);
   const u64 kept = (significand + below) >> drop;
   const u64 out = kept + (exponent < 113 ? 0 : u64{exponent - 113} << 10);
-  return Half{static_cast<u16>(std::min<u64>(out, 0x7c00) | sign)};
+  return Half{static_cast<u16>(std::min(out, largest) | sign)};
+}
+
+void stochastic_half(Wave& w, const Inst& i) {
+  const Source<float> a(w, i, 0);
+  const Source<u32> random(w, i, 1);
+  const u64 largest = limits_halves(w) ? 0x7bff : 0x7c00;
+  store_lanes<Half, true>(w, i, [&](unsigned l) {
+    return to_half_stochastic(a[l] * opaque_one, random[l], largest);  // flushed as MODE says
+  });
 }
 
 const Entry entries[] = {
@@ -68,9 +77,7 @@ const Entry entries[] = {
     {"v_cvt_pknorm_u16_f16",
      nearest_even([](Half a, Half b) -> u32 { return unorm(a) | unorm(b) << 16; })},
     {"v_cvt_pkaccum_u8_f32", accumulate_byte},
-    {"v_cvt_sr_f16_f32", each_lane_keeping_high([](float a, u32 random) {
-       return to_half_stochastic(a * opaque_one, random);  // flushed as MODE says
-     })},
+    {"v_cvt_sr_f16_f32", stochastic_half},
 };
 
 }  // namespace

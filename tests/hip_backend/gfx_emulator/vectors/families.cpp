@@ -28,6 +28,7 @@ constexpr Family families[] = {
     {"matrix instructions", matrix_vectors},
     {"branches, jumps and modes", flow_vectors},
     {"rounding and denormals", mode_vectors},
+    {"overflows of f16", overflow_vectors},
 };
 
 }  // namespace

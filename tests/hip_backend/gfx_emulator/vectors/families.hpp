@@ -18,6 +18,7 @@ namespace gfx_test {
 [[nodiscard]] Vectors mask_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors matrix_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors mode_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors overflow_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors packed_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors relative_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors scaled_vectors(mla::gfx::Arch arch);  // part of vop3_float_vectors()
