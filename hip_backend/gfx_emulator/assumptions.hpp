@@ -67,7 +67,8 @@ constexpr std::uint32_t fp16_ovfl_bit = 23;
 // these are, may write zero there: LLVM relies on neither (d16PreservesUnusedBits in AMDGPU's
 // GCNSubtarget.h), so compiled code does not show the difference.
 
-// NORM_ROUNDING. v_cvt_pknorm_* and v_cvt_pk_u8_f32 saturate, and round to nearest even.
+// NORM_ROUNDING. v_cvt_pknorm_*, v_cvt_norm_*, v_cvt_pk_u8_f32 and v_cvt_pkaccum_u8_f32 saturate,
+// and round to nearest even; NaN is zero.
 
 // HALF_ROUNDING. Conversions to f16, bf16 and fp8 round to nearest even whatever MODE says, except
 // where the name says otherwise (pkrtz, sr).

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "hip_backend/gfx_emulator/exec/scalar_relative.hpp"
 #include "hip_backend/gfx_emulator/isa/format.hpp"
 #include "hip_backend/gfx_emulator/isa/registers.hpp"
 
@@ -207,7 +208,7 @@ class Search {
   void look(const State& state, u32 index) {
     const Inst& inst = at(index);
     ++report_.instructions;
-    if (state.indexed && inst.is_vector) {
+    if ((state.indexed && inst.is_vector) || is_relative_move(inst)) {
       ++report_.indexed;
       return;
     }

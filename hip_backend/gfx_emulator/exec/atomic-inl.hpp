@@ -88,6 +88,18 @@ struct AtomicMaskOr {  // data: the mask; compare: the value
     return (m & ~d) | c;
   }
 };
+struct AtomicWrap {  // data: where it wraps; compare: what is added below
+  u32 operator()(u32 m, u32 d, u32 c) const { return m >= d ? m - d : m + c; }
+};
+// Each half of 32 bits by itself: its highest bit says whether the others are stored.
+struct AtomicConditionalSwap {
+  u64 operator()(u64 m, u64 d, u64) const {
+    const auto half = [](u64 old, u64 value) {
+      return (value >> 31 & 1) != 0 ? value & 0x7fffffff : old & 0xffffffff;
+    };
+    return half(m, d) | half(m >> 32, d >> 32) << 32;
+  }
+};
 struct AtomicAddHalves {
   u32 operator()(u32 m, u32 d, u32) const {
     const auto sum = [&](unsigned shift) -> u32 {

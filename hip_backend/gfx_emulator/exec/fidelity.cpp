@@ -33,6 +33,8 @@ constexpr Rule rules[] = {
     {"DIV_FMAS_SCALE", "v_div_fmas_"},
     {"NORM_ROUNDING", "v_cvt_pknorm_"},
     {"NORM_ROUNDING", "v_cvt_pk_u8_f32"},
+    {"NORM_ROUNDING", "v_cvt_pkaccum_u8_f32"},
+    {"NORM_ROUNDING", "v_cvt_norm_"},
     {"HALF_ROUNDING", "v_cvt_f16_"},
     {"HALF_ROUNDING", "v_cvt_pk_bf16_"},
     {"HALF_ROUNDING", "v_cvt_pk_fp8_"},
@@ -59,7 +61,8 @@ static_assert(std::size(met_names) == static_cast<std::size_t>(Met::count));
 
 // One that writes 16 bits and zero above them.
 bool clears_the_upper_half(std::string_view name) {
-  if (!name.starts_with("v_") || name.starts_with("v_pk_") || name.starts_with("v_cmp")) {
+  if (!name.starts_with("v_") || name.starts_with("v_pk_") || name.starts_with("v_cmp") ||
+      name.starts_with("v_cvt_pknorm")) {
     return false;
   }
   for (const char* const kept : {"v_mad_", "v_fma_", "v_div_", "v_bitop3", "v_ashr_pk"}) {

@@ -35,7 +35,9 @@ Entries scalar_memory_entries();
 #define MLA_GFX_VECTOR_FAMILIES    \
   Entries float_entries();         \
   Entries float_special_entries(); \
+  Entries convert_entries();       \
   Entries double_entries();        \
+  Entries graphics_entries();      \
   Entries half_entries();          \
   Entries integer_entries();       \
   Entries integer_wide_entries();  \

@@ -1,6 +1,7 @@
 // Program flow, hardware registers, the gpr index mode, and what only takes time.
 #include "hip_backend/gfx_emulator/exec/handlers.hpp"
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
+#include "hip_backend/gfx_emulator/exec/scalar_relative.hpp"
 #include "hip_backend/gfx_emulator/exec/wave.hpp"
 
 namespace mla::gfx {
@@ -126,6 +127,10 @@ const Entry entries[] = {
     {"s_set_gpr_idx_off", [](Wave& w, const Inst&) { w.gpr_index = 0; }},
     {"s_set_gpr_idx_mode", index_mode},
     {"s_set_gpr_idx_idx", index_base},
+    {"s_movrels_b32", move_from_relative},
+    {"s_movrels_b64", move_from_relative},
+    {"s_movreld_b32", move_to_relative},
+    {"s_movreld_b64", move_to_relative},
     {"s_trap", trap},
     {"s_nop", nothing},
     {"s_waitcnt", nothing},

@@ -8,6 +8,7 @@
 #include "hip_backend/gfx_emulator/check/global_races.hpp"
 #include "hip_backend/gfx_emulator/exec/late_memory.hpp"
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
+#include "hip_backend/gfx_emulator/exec/scalar_relative.hpp"
 #include "hip_backend/gfx_emulator/isa/registers.hpp"
 
 namespace mla::gfx {
@@ -68,8 +69,9 @@ void checked_turn(Wave& w, u64 count) {
     const Inst& inst = w.code[w.next++];
     ++w.executed;
     ++group.executed[inst.op];
-    if (w.gpr_index != 0 && inst.is_vector) {
-      const Inst moved = indexed(w, inst);
+    const bool relative = is_relative_move(inst);
+    if (relative || (w.gpr_index != 0 && inst.is_vector)) {
+      const Inst moved = relative ? with_relative_registers(w, inst) : indexed(w, inst);
       group.checker->before(w, moved);
       execute(w, inst);
       group.checker->after(w, moved);

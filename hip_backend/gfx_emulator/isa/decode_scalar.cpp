@@ -72,6 +72,9 @@ bool scalar(const Operations& operations, Words words, Inst& inst) {
     if (!take(operations, Encoding::sop1, field(word, 8, 8), inst)) return false;
     if (inst.width[0] != 0) inst.dst = field(word, 16, 7);
     inst.src[0] = if_read(inst, 0, field(word, 0, 8));
+    inst.src[1] = if_read(inst, 1, code::m0);  // relative moves
+    const bool from_relative = operations.at(inst.op).name.starts_with("s_movrels");
+    if (from_relative && inst.src[0] >= 128) return false;
     return take_literal(words, inst);
   }
   if (word >> 28 == 0xb) return sopk(operations, words, inst);

@@ -134,6 +134,8 @@ bool vop3(const Operations& operations, Words words, Inst& inst) {
   const std::string& name = operations.at(inst.op).name;
   take_destination(operations, word, inst);
   take_sources(second, inst);
+  // Four addends of 32 bits are registers (LLVM: VRegSrc_128).
+  if (name == "v_mqsad_u32_u8" && inst.src[2] < code::vgpr) return false;
   const bool swaps = name == "v_swap_b32" || name.starts_with("v_permlane");
   if (swaps && inst.src[0] < code::vgpr) return false;
   if (name.starts_with("v_cndmask") || name.starts_with("v_addc_co") ||
@@ -142,6 +144,8 @@ bool vop3(const Operations& operations, Words words, Inst& inst) {
     if (inst.src[2] >= code::vgpr) return false;  // a bit for each lane, in scalars
   } else if (operations.at(inst.op).encoding == Encoding::vop2 && inst.width[3] != 0) {
     inst.src[2] = inst.dst;
+  } else if (name == "v_cvt_pkaccum_u8_f32") {
+    inst.src[2] = inst.dst;  // three of its bytes stay
   }
   inst.clamp = (word >> 15 & 1) != 0;
   if (has_carry(name)) {

@@ -164,6 +164,8 @@ bool is_tied(const Operation& operation, const Inst& inst, unsigned k) {
   if (operation.encoding == Encoding::sopk) {
     return k == 0 && (inst.src[0] == inst.dst || inst.src[0] == code::literal);
   }
+  if (operation.encoding == Encoding::sop1) return k == 1;  // M0 of a relative move
+  if (operation.name == "v_cvt_pkaccum_u8_f32") return k == 2;
   // v_fmac; v_fmamk has its literal in the middle, and may happen to add what it overwrites.
   const bool accumulates = operation.encoding == Encoding::vop2 && inst.src[1] != code::literal;
   return accumulates && k == 2 && inst.src[2] == inst.dst;

@@ -45,6 +45,10 @@ const Row sop1_rows[] = {
     {0x27, "s_xnor_saveexec_b64", {2, 2, 0, 0}},
     {0x28, "s_quadmask_b32", {1, 1, 0, 0}},
     {0x29, "s_quadmask_b64", {2, 2, 0, 0}},
+    {0x2a, "s_movrels_b32", {1, 1, 1, 0}},  // the second source is M0
+    {0x2b, "s_movrels_b64", {2, 2, 1, 0}},
+    {0x2c, "s_movreld_b32", {1, 1, 1, 0}},
+    {0x2d, "s_movreld_b64", {2, 2, 1, 0}},
     {0x30, "s_abs_i32", {1, 1, 0, 0}},
     {0x32, "s_set_gpr_idx_idx", {0, 1, 0, 0}},
     {0x33, "s_andn1_saveexec_b64", {2, 2, 0, 0}},

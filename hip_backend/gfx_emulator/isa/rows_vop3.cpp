@@ -50,7 +50,7 @@ const Row vop3_rows[] = {
     {0x1ed, "v_perm_b32", {1, 1, 1, 1}},
     {0x1ee, "v_fma_legacy_f16", {1, 1, 1, 1}},
     {0x1ef, "v_div_fixup_legacy_f16", {1, 1, 1, 1}},
-    {0x1f0, "v_cvt_pkaccum_u8_f32", {1, 1, 1, 0}},
+    {0x1f0, "v_cvt_pkaccum_u8_f32", {1, 1, 1, 1}},
     {0x1f1, "v_mad_u32_u16", {1, 1, 1, 1}},
     {0x1f2, "v_mad_i32_i16", {1, 1, 1, 1}},
     {0x1f3, "v_xad_u32", {1, 1, 1, 1}},

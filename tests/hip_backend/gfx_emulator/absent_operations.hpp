@@ -26,7 +26,6 @@ namespace gfx_test {
     return "trap handlers, debuggers, tracing and graphics";
   }
   if (has("_fork") || has("_join")) return "branch stacks, which no compiler emits";
-  if (starts({"s_movrel"})) return "relative moves of scalars";
   if (name == "ds_nop" || name == "v_mfma_ld_scale_b32") return "parts of other instructions";
   return nullptr;
 }

@@ -64,10 +64,7 @@ const std::vector<Sample> samples = {
 // stochastic ones of 4-bit floats, and a few leftovers.
 bool lacks_semantics(const std::string& name) {
   for (const char* const family :
-       {"v_smfmac", "v_cvt_scalef32_pk32", "v_cvt_scalef32_2xpk16", "v_cvt_scalef32_sr_pk",
-        "v_cube", "v_qsad", "v_mqsad", "v_cvt_norm", "v_cvt_pknorm_i16_f16", "v_cvt_pknorm_u16_f16",
-        "v_cvt_pkaccum", "v_pk_fmac", "v_mad_legacy_f16", "v_madmk_f16", "v_madak_f16",
-        "v_cvt_sr_f16", "ds_wrxchg2", "ds_condxchg", "ds_wrap"}) {
+       {"v_smfmac", "v_cvt_scalef32_pk32", "v_cvt_scalef32_2xpk16", "v_cvt_scalef32_sr_pk"}) {
     if (name.starts_with(family)) return true;
   }
   return false;

@@ -1,5 +1,5 @@
 // f32 arithmetic, rounding and conversions.
-#include "hip_backend/gfx_emulator/exec/float-inl.hpp"
+#include "hip_backend/gfx_emulator/exec/half-inl.hpp"
 
 namespace mla::gfx {
 namespace {
@@ -49,6 +49,20 @@ inline u32 byte_of(float a) {
   return r > 0 ? r < 255 ? static_cast<u32>(static_cast<i32>(r)) : 255 : 0;
 }
 
+void to_f16(Wave& w, const Inst& i) {
+  const Source<float> a(w, i, 0);
+  if (limits_halves(w)) {
+    return store_lanes<Half, false>(w, i, [&](unsigned l) { return ToLimit{}(a[l]); });
+  }
+  store_lanes<Half, false>(w, i, [&](unsigned l) { return ToNearest{}(a[l]); });
+}
+void to_f16_pair(Wave& w, const Inst& i) {
+  const Source<float> a(w, i, 0), b(w, i, 1);
+  store_lanes<u32, false>(w, i, [&](unsigned l) {
+    return half_result(w, a[l]).bits | u32{half_result(w, b[l]).bits} << 16;
+  });
+}
+
 const Entry entries[] = {
     {"v_add_f32", each_lane([](float a, float b) { return a + b; })},
     {"v_sub_f32", each_lane([](float a, float b) { return a - b; })},
@@ -96,15 +110,13 @@ const Entry entries[] = {
        const u32 shift = 8 * (b & 3);
        return (c & ~(0xffU << shift)) | byte_of(a) << shift;
      })},
-    {"v_cvt_f16_f32", each_lane([](float a) { return to_half(a); })},
+    {"v_cvt_f16_f32", to_f16},
     {"v_cvt_f32_f16", each_lane([](Half a) { return to_float(a); })},
     {"v_cvt_f32_bf16", each_lane([](u16 a) { return bf16_to_float(a); })},
     {"v_cvt_pkrtz_f16_f32", each_lane([](float a, float b) -> u32 {
        return to_half_truncated(a).bits | static_cast<u32>(to_half_truncated(b).bits) << 16;
      })},
-    {"v_cvt_pk_f16_f32", each_lane([](float a, float b) -> u32 {
-       return to_half(a).bits | static_cast<u32>(to_half(b).bits) << 16;
-     })},
+    {"v_cvt_pk_f16_f32", to_f16_pair},
     {"v_cvt_pk_bf16_f32",
      each_lane([](float a, float b) -> u32 { return to_bf16(a) | to_bf16(b) << 16; })},
     {"v_cvt_sr_bf16_f32", each_lane_keeping_high([](float a, u32 random) -> u16 {

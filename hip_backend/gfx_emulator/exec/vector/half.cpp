@@ -1,17 +1,30 @@
 // f16 arithmetic: in f32, rounded once. Sums, products, quotients and roots of f16 round twice
 // without harm there (24 >= 2 * 11 + 2 bits); a fused multiply-add goes through f64 rounded to odd.
-#include "hip_backend/gfx_emulator/exec/float-inl.hpp"
+#include <algorithm>
+
+#include "hip_backend/gfx_emulator/exec/half-inl.hpp"
 
 namespace mla::gfx {
 namespace {
 
+// Functions of f32 whose results become f16 as MODE says.
 template <class F>
 constexpr Handler half_unary(F) {
-  return each_lane([](Half a) { return to_half(F{}(to_float(a))); });
+  return [](Wave& w, const Inst& i) {
+    const auto nearest = [](Half a) { return ToNearest{}(F{}(to_float(a))); };
+    const auto limit = [](Half a) { return ToLimit{}(F{}(to_float(a))); };
+    if (limits_halves(w)) return run_lanes<decltype(limit), false>(w, i);
+    run_lanes<decltype(nearest), false>(w, i);
+  };
 }
 template <class F>
 constexpr Handler half_binary(F) {
-  return each_lane([](Half a, Half b) { return to_half(F{}(to_float(a), to_float(b))); });
+  return [](Wave& w, const Inst& i) {
+    const auto nearest = [](Half a, Half b) { return ToNearest{}(F{}(to_float(a), to_float(b))); };
+    const auto limit = [](Half a, Half b) { return ToLimit{}(F{}(to_float(a), to_float(b))); };
+    if (limits_halves(w)) return run_lanes<decltype(limit), false>(w, i);
+    run_lanes<decltype(nearest), false>(w, i);
+  };
 }
 template <class F>
 constexpr Handler half_ternary(F) {
@@ -19,9 +32,46 @@ constexpr Handler half_ternary(F) {
       [](Half a, Half b, Half c) { return to_half(F{}(to_float(a), to_float(b), to_float(c))); });
 }
 
-inline Half fused(Half a, Half b, Half c) {
-  const double product = static_cast<double>(to_float(a)) * static_cast<double>(to_float(b));
-  return to_half(to_odd(product + static_cast<double>(to_float(c))));
+// F(round, a, b, c) with the rounding of MODE; `keep_high`: the upper half stays.
+template <bool keep_high, class F>
+constexpr Handler multiply_add(F) {
+  return [](Wave& w, const Inst& i) {
+    const auto nearest = [](Half a, Half b, Half c) { return F{}(ToNearest{}, a, b, c); };
+    const auto limit = [](Half a, Half b, Half c) { return F{}(ToLimit{}, a, b, c); };
+    if (limits_halves(w)) return run_lanes<decltype(limit), keep_high>(w, i);
+    run_lanes<decltype(nearest), keep_high>(w, i);
+  };
+}
+
+struct Fused {
+  template <class Round>
+  Half operator()(Round round, Half a, Half b, Half c) const {
+    const double product = static_cast<double>(to_float(a)) * static_cast<double>(to_float(b));
+    return round(to_odd(product + static_cast<double>(to_float(c))));
+  }
+};
+
+// A product rounded to f16, and a sum rounded again.
+struct Unfused {
+  template <class Round>
+  Half operator()(Round round, Half a, Half b, Half c) const {
+    return round(to_float(round(to_float(a) * to_float(b))) + to_float(c));
+  }
+};
+
+// v_pk_fmac_f16: both halves of a register. No encoding has bits that choose halves or signs; a
+// constant is the low half alone, as in packed operations.
+void packed_fmac(Wave& w, const Inst& i) {
+  alignas(64) u32 in[3][lanes];
+  alignas(64) u32 out[lanes];
+  for (unsigned k = 0; k < 3; ++k) fetch(w, i, k, Kind::packed, in[k]);
+  const auto part = [&](unsigned l, unsigned shift) -> u32 {
+    const auto half = [&](unsigned k) { return Half{static_cast<u16>(in[k][l] >> shift)}; };
+    if (limits_halves(w)) return Fused{}(ToLimit{}, half(0), half(1), half(2)).bits;
+    return Fused{}(ToNearest{}, half(0), half(1), half(2)).bits;
+  };
+  for (unsigned l = 0; l < lanes; ++l) out[l] = part(l, 0) | part(l, 16) << 16;
+  finish(w, i, Kind::b32, false, out);
 }
 
 inline Half div_fixup(Half quotient, Half denominator, Half numerator) {
@@ -33,6 +83,20 @@ inline Half div_fixup(Half quotient, Half denominator, Half numerator) {
   if (d == 0 || std::isinf(n)) return to_half(sign * HUGE_VALF);
   if (n == 0 || std::isinf(d)) return to_half(sign * 0.0F);
   return to_half(std::copysign(q, sign));
+}
+
+void ldexp(Wave& w, const Inst& i) {
+  const auto scaled = [](Half a, i16 b) { return std::ldexp(to_float(a), std::min<int>(b, 60)); };
+  const Source<Half> a(w, i, 0);
+  const Source<i16> b(w, i, 1);
+  store_lanes<Half, false>(w, i, [&](unsigned l) { return half_result(w, scaled(a[l], b[l])); });
+}
+
+// Only 65520 and more round past the largest number.
+void from_u16(Wave& w, const Inst& i) {
+  const Source<u16> a(w, i, 0);
+  store_lanes<Half, false>(w, i,
+                           [&](unsigned l) { return half_result(w, static_cast<float>(a[l])); });
 }
 
 template <class To>
@@ -58,14 +122,14 @@ const Entry entries[] = {
     {"v_max3_f16",
      half_ternary([](float a, float b, float c) { return maximum(maximum(a, b), c); })},
     {"v_med3_f16", half_ternary([](float a, float b, float c) { return median(a, b, c); })},
-    {"v_fma_f16", each_lane_keeping_high([](Half a, Half b, Half c) { return fused(a, b, c); })},
-    {"v_mad_f16", each_lane_keeping_high([](Half a, Half b, Half c) {
-       return to_half(to_float(to_half(to_float(a) * to_float(b))) + to_float(c));
-     })},
-    {"v_mac_f16", each_lane([](Half a, Half b, Half c) {
-       return to_half(to_float(to_half(to_float(a) * to_float(b))) + to_float(c));
-     })},
-    {"v_fma_legacy_f16", each_lane([](Half a, Half b, Half c) { return fused(a, b, c); })},
+    {"v_fma_f16", multiply_add<true>(Fused{})},
+    {"v_pk_fmac_f16", packed_fmac},
+    {"v_mad_f16", multiply_add<true>(Unfused{})},
+    {"v_mad_legacy_f16", multiply_add<false>(Unfused{})},
+    {"v_mac_f16", multiply_add<false>(Unfused{})},
+    {"v_madmk_f16", multiply_add<false>(Unfused{})},
+    {"v_madak_f16", multiply_add<false>(Unfused{})},
+    {"v_fma_legacy_f16", multiply_add<false>(Fused{})},
     {"v_div_fixup_f16",
      each_lane_keeping_high([](Half a, Half b, Half c) { return div_fixup(a, b, c); })},
     {"v_div_fixup_legacy_f16",
@@ -74,7 +138,9 @@ const Entry entries[] = {
     {"v_sqrt_f16", half_unary([](float a) { return __builtin_sqrtf(a); })},
     {"v_rsq_f16", half_unary([](float a) { return 1.0F / __builtin_sqrtf(a); })},
     {"v_log_f16", half_unary([](float a) { return std::log2(a); })},
-    {"v_exp_f16", half_unary([](float a) { return std::exp2(a); })},
+    // Past 2^100 there is nothing but an overflow, which must not become an infinity of f32.
+    {"v_exp_f16",
+     half_unary([](float a) { return std::exp2(a > 100 && std::isfinite(a) ? 100.0F : a); })},
     {"v_sin_f16", half_unary([](float a) {
        return static_cast<float>(std::sin(6.28318530717958647693 * static_cast<double>(a)));
      })},
@@ -97,8 +163,8 @@ const Entry entries[] = {
        const float value = to_float(a);
        return static_cast<i16>(value == 0 || !std::isfinite(value) ? 0 : std::ilogb(value) + 1);
      })},
-    {"v_ldexp_f16", each_lane([](Half a, i16 b) { return to_half(std::ldexp(to_float(a), b)); })},
-    {"v_cvt_f16_u16", each_lane([](u16 a) { return to_half(static_cast<float>(a)); })},
+    {"v_ldexp_f16", ldexp},
+    {"v_cvt_f16_u16", from_u16},
     {"v_cvt_f16_i16", each_lane([](i16 a) { return to_half(static_cast<float>(a)); })},
     {"v_cvt_u16_f16", to_short<u16>()},
     {"v_cvt_i16_f16", to_short<i16>()},

@@ -1,4 +1,6 @@
 // Products with more than 32 bits, 64-bit shifts, and the truth table operation.
+#include <limits>
+
 #include "hip_backend/gfx_emulator/exec/lanes-inl.hpp"
 
 namespace mla::gfx {
@@ -26,6 +28,7 @@ void bitop3(Wave& w, const Inst& i) {
 }
 
 // v_mad_u64_u32 and v_mad_i64_i32: bit 64 of the sum goes to a scalar pair: the carry, or the sign.
+// Clamp limits the result to what 64 bits hold, and leaves that bit as it is.
 template <class T, class Wide>
 void multiply_add(Wave& w, const Inst& i) {
   const Source<T> a(w, i, 0), b(w, i, 1);
@@ -36,7 +39,11 @@ void multiply_add(Wave& w, const Inst& i) {
     const Wide product = static_cast<Wide>(a[l]) * static_cast<Wide>(b[l]);
     const bool over = __builtin_add_overflow(product, c[l], &out[l]);
     const bool negative = std::is_signed_v<Wide> && static_cast<i64>(out[l]) < 0;
-    flags |= u64{over != negative} << l;
+    const bool bit_64 = over != negative;
+    flags |= u64{bit_64} << l;
+    if (!i.clamp || !over) continue;
+    using Limits = std::numeric_limits<Wide>;
+    out[l] = std::is_signed_v<Wide> && bit_64 ? Limits::min() : Limits::max();
   }
   store_lanes<Wide, false>(w, i, [&](unsigned l) { return out[l]; });
   write_mask(w, i, flags);

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "hip_backend/gfx_emulator/exec/float-inl.hpp"
+#include "hip_backend/gfx_emulator/exec/half-inl.hpp"
 
 namespace mla::gfx {
 namespace {
@@ -42,7 +42,7 @@ template <class T>
 inline u32 element_bits(const Wave& w, T value, bool clamp) {
   if constexpr (std::is_same_v<T, float>) {
     if (clamp) value = clamped(w, value);
-    return to_half(value).bits;
+    return half_result(w, value).bits;
   } else {
     return static_cast<u16>(value);
   }
@@ -200,8 +200,8 @@ void fma_mix(Wave& w, const Inst& i) {
     float value = __builtin_fmaf(a[l], b[l], c[l]);
     if (i.clamp) value = clamped(w, value);
     if (part == Part::whole) to[l] = bits_of(value);
-    if (part == Part::low) to[l] = (to[l] & 0xffff0000) | to_half(value).bits;
-    if (part == Part::high) to[l] = (to[l] & 0xffff) | static_cast<u32>(to_half(value).bits) << 16;
+    if (part == Part::low) to[l] = (to[l] & 0xffff0000) | half_result(w, value).bits;
+    if (part == Part::high) to[l] = (to[l] & 0xffff) | u32{half_result(w, value).bits} << 16;
   }
 }
 

@@ -102,9 +102,28 @@ bool traps_end_the_launch(Arch arch, HostPath path) {
          all_are(aborted, 0) && debugged.faults.empty() && all_are(debugged, 1);
 }
 
+// The last register is s105; of a pair the first one has an even number.
+bool relative_moves_stay_in_their_file(Arch arch, HostPath path) {
+  const auto faults = [&](unsigned op, unsigned index) {
+    const Outcome outcome = run_kernel(
+        arch, path, join({encode::sop1(0, m0, literal), {index}, encode::sop1(op, 20, 20), end}),
+        {});
+    for (const auto& fault : outcome.faults) {
+      if (fault.problem != mla::gfx::Problem::bad_operand) return false;
+    }
+    return !outcome.faults.empty();
+  };
+  for (const unsigned op : {0x2aU, 0x2bU, 0x2cU, 0x2dU}) {
+    const unsigned last = op % 2 == 0 ? 85 : 84;
+    if (faults(op, last) || !faults(op, last + 1) || !faults(op, 0xffffffff)) return false;
+  }
+  return faults(0x2b, 1) && faults(0x2d, 1) && !faults(0x2a, 1);
+}
+
 constexpr Control controls[] = {
     {"s_endpgm", "nothing runs behind the end of a wave", nothing_follows_the_end},
     {"s_barrier", "no wave passes a barrier before all have come", waves_wait_for_each_other},
+    {"s_movrels_b32", "M0 leads to a register that exists", relative_moves_stay_in_their_file},
     {"s_trap", "trap 2 ends the launch, trap 3 does nothing", traps_end_the_launch},
 };
 

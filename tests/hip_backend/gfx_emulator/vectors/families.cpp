@@ -5,6 +5,7 @@ namespace {
 
 constexpr Family families[] = {
     {"SOP1, SOP2, SOPK and SOPC", sop_vectors},
+    {"relative moves of scalars", relative_vectors},
     {"VOP1", vop1_vectors},
     {"VOP2", vop2_vectors},
     {"VOP3: integers", vop3_integer_vectors},
@@ -12,10 +13,12 @@ constexpr Family families[] = {
     {"VOPC", vopc_vectors},
     {"carries, selections and division steps", mask_vectors},
     {"packed operations", packed_vectors},
+    {"cube maps, quads of bytes, normalised numbers", graphics_vectors},
     {"dot products and mixed multiply-adds", dot_vectors},
     {"operations between lanes", lane_vectors},
     {"SDWA and DPP", extended_vectors},
     {"DS", ds_vectors},
+    {"DS exchanges", ds_exchange_vectors},
     {"DS between lanes", ds_lane_vectors},
     {"FLAT, GLOBAL and MUBUF", vmem_vectors},
     {"atomics of memory", vmem_atomic_vectors},
@@ -25,6 +28,7 @@ constexpr Family families[] = {
     {"matrix instructions", matrix_vectors},
     {"branches, jumps and modes", flow_vectors},
     {"rounding and denormals", mode_vectors},
+    {"overflows of f16", overflow_vectors},
 };
 
 }  // namespace

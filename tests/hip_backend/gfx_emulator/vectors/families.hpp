@@ -8,15 +8,19 @@
 namespace gfx_test {
 
 [[nodiscard]] Vectors dot_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors ds_exchange_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors ds_lane_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors ds_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors extended_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors flow_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors graphics_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors lane_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors mask_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors matrix_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors mode_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors overflow_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors packed_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors relative_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors scaled_vectors(mla::gfx::Arch arch);  // part of vop3_float_vectors()
 [[nodiscard]] Vectors scratch_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors smem_vectors(mla::gfx::Arch arch);

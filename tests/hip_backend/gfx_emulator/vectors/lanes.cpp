@@ -175,21 +175,26 @@ void add_stochastic_bytes(Vectors& out, Arch arch) {
   }
 }
 
-void add_stochastic_halves(Vectors& out, Arch arch) {
-  const Op op = find_op(arch, "v_cvt_sr_bf16_f32");
+// From denormals of f16 to what is too large for it, and to large numbers of bf16.
+void add_stochastic_halves(Vectors& out, Arch arch, bool brain) {
+  const Op op = find_op(arch, brain ? "v_cvt_sr_bf16_f32" : "v_cvt_sr_f16_f32");
   if (op.name.empty()) return;
+  const auto encoded = [&](double value, u32 random) -> u32 {
+    if (brain) return brain_of(stochastic(value, random, 7, -126));
+    return half_of(stochastic(value, random, 10, -14)).bits;
+  };
   for (const unsigned op_sel : {0U, 8U}) {
     Vector v = start(op, "half");
     v.before.exec = op_sel == 0 ? ~u64{0} : 0x123456789abcdef0;
     for (unsigned l = 0; l < lanes; ++l) {
-      v.before.v[first][l] =
-          bits_of(static_cast<float>((l % 2 == 0 ? 1 : -1) * std::exp2(l / 3.7)));
+      v.before.v[first][l] = bits_of(
+          static_cast<float>((l % 2 == 0 ? 1 : -1) * std::exp2(brain ? l / 3.7 : l * 0.71 - 27)));
     }
     v.words =
         encode::vop3(op.number, {.dst = destination, .src = {first, second, 0}, .op_sel = op_sel});
     v.after = {computed(v, destination, v.before.exec, [&](unsigned l) {
       const auto value = static_cast<double>(float_of(v.before.v.at(first)[l]));
-      const u32 half = brain_of(stochastic(value, v.before.v.at(second)[l], 7, -126));
+      const u32 half = encoded(value, v.before.v.at(second)[l]);
       const u32 old = v.before.v.at(destination)[l];
       return op_sel == 0 ? (old & 0xffff0000) | half : (old & 0xffff) | half << 16;
     })};
@@ -206,7 +211,7 @@ Vectors lane_vectors(Arch arch) {
   add_swaps(out, arch);
   add_accumulators(out, arch);
   add_stochastic_bytes(out, arch);
-  add_stochastic_halves(out, arch);
+  for (const bool brain : {true, false}) add_stochastic_halves(out, arch, brain);
   return out;
 }
 

@@ -199,6 +199,13 @@ Masked long_product(const char* name) {
             const i128 sum =
                 static_cast<i128>(from_bits<T>(a)) * from_bits<T>(b) + from_bits<Wide>(c);
             return {static_cast<u64>(sum), (sum >> 64 & 1) != 0};
+          },
+          // Of a number with a sign bits 63 and 64 differ where 64 bits do not hold it.
+          .clamped = [](u64 value, bool bit_64) -> u64 {
+            constexpr auto limits = std::numeric_limits<Wide>();
+            const bool below = std::is_signed_v<Wide> && bit_64;
+            if (bit_64 == (std::is_signed_v<Wide> && value >> 63 != 0)) return value;
+            return static_cast<u64>(below ? limits.min() : limits.max());
           }};
 }
 

@@ -38,6 +38,7 @@ void add_integers(std::vector<AtomicNames>& out) {
   add("xor", "b", "xor", false, [](T m, T d, T) -> T { return m ^ d; });
   add("mskor", "b", "", true, [](T m, T d, T s) -> T { return (m & ~d) | s; });
   add("wrxchg", "b", "swap", false, [](T, T d, T) { return d; });
+  if (!wide) add("wrap", "b", "", true, [](T m, T d, T s) -> T { return m < d ? m + s : m - d; });
   // DS compares with the first operand, global memory with the second.
   add("cmpst", "b", "", true, [](T m, T d, T s) { return m == d ? s : m; });
   add("", "", "cmpswap", true, [](T m, T d, T s) { return m == s ? d : m; });

@@ -29,6 +29,10 @@ Alu by_values(const char* name, F f) {
   return alu(name, [f](Half a, Half b) { return half_of(f(value_of(a), value_of(b))); });
 }
 
+Half rounded_twice(Half a, Half b, Half c) {
+  return half_of(value_of(half_of(value_of(a) * value_of(b))) + value_of(c));
+}
+
 std::vector<Alu> halves() {
   return {
       by_values("v_add_f16", [](double a, double b) { return a + b; }),
@@ -37,10 +41,9 @@ std::vector<Alu> halves() {
       by_values("v_mul_f16", [](double a, double b) { return a * b; }),
       by_values("v_min_f16", [](double a, double b) { return lesser(a, b); }),
       by_values("v_max_f16", [](double a, double b) { return greater(a, b); }),
-      alu("v_mac_f16",
-          [](Half a, Half b, Half c) {
-            return half_of(value_of(half_of(value_of(a) * value_of(b))) + value_of(c));
-          }),
+      alu("v_mac_f16", rounded_twice),
+      alu("v_madmk_f16", rounded_twice),
+      alu("v_madak_f16", rounded_twice),
       alu("v_ldexp_f16", [](Half a, i16 b) { return half_of(std::ldexp(value_of(a), b)); }),
   };
 }

@@ -84,6 +84,7 @@ std::vector<Alu> halves() {
   return {
       alu("v_fma_f16", fused, kept),
       alu("v_mad_f16", unfused, kept),
+      alu("v_mad_legacy_f16", unfused, {}),
       alu("v_fma_legacy_f16", fused, {}),
       alu("v_div_fixup_f16", fixed_up_half, kept),
       alu("v_div_fixup_legacy_f16", fixed_up_half, {}),
