@@ -26,8 +26,9 @@ void add(Table& table, Arch arch, Entries entries) {
         path::half_entries(), path::integer_entries(), path::integer_wide_entries(),          \
         path::compare_entries(), path::move_entries(), path::carry_entries(),                 \
         path::packed_entries(), path::fp8_entries(), path::scaled_entries(),                  \
-        path::matrix_entries(), path::matrix_f8f6f4_entries(), path::lds_entries(),           \
-        path::lds_atomic_entries(), path::memory_entries(), path::memory_atomic_entries()}) { \
+        path::matrix_entries(), path::matrix_f8f6f4_entries(), path::matrix_sparse_entries(), \
+        path::lds_entries(), path::lds_atomic_entries(), path::memory_entries(),              \
+        path::memory_atomic_entries()}) {                                                     \
     add(table, arch, family);                                                                 \
   }
 

@@ -6,6 +6,7 @@
 
 #include "hip_backend/gfx_emulator/isa/decode.hpp"
 #include "hip_backend/gfx_emulator/isa/format.hpp"
+#include "hip_backend/gfx_emulator/isa/registers.hpp"
 #include "tests/catch.hpp"
 
 using mla::gfx::Arch;
@@ -64,10 +65,10 @@ const std::vector<Sample> samples = {
 // stochastic ones of 4-bit floats, and a few leftovers.
 bool lacks_semantics(const std::string& name) {
   for (const char* const family :
-       {"v_smfmac", "v_cvt_scalef32_pk32", "v_cvt_scalef32_2xpk16", "v_cvt_scalef32_sr_pk",
-        "v_cube", "v_qsad", "v_mqsad", "v_cvt_norm", "v_cvt_pknorm_i16_f16", "v_cvt_pknorm_u16_f16",
-        "v_cvt_pkaccum", "v_pk_fmac", "v_mad_legacy_f16", "v_madmk_f16", "v_madak_f16",
-        "v_cvt_sr_f16", "ds_wrxchg2", "ds_condxchg", "ds_wrap"}) {
+       {"v_cvt_scalef32_pk32", "v_cvt_scalef32_2xpk16", "v_cvt_scalef32_sr_pk", "v_cube", "v_qsad",
+        "v_mqsad", "v_cvt_norm", "v_cvt_pknorm_i16_f16", "v_cvt_pknorm_u16_f16", "v_cvt_pkaccum",
+        "v_pk_fmac", "v_mad_legacy_f16", "v_madmk_f16", "v_madak_f16", "v_cvt_sr_f16", "ds_wrxchg2",
+        "ds_condxchg", "ds_wrap"}) {
     if (name.starts_with(family)) return true;
   }
   return false;
@@ -107,6 +108,17 @@ TEST_CASE("operands that leave their register file are no instruction") {
   // One less fits.
   REQUIRE(mla::gfx::decode(operations, std::vector<std::uint32_t>{0xdc5c8000, 0xfc7f0002}, 0).ok());
   REQUIRE(mla::gfx::decode(operations, std::vector<std::uint32_t>{0x7e00a305, 0}, 0).ok());
+}
+
+TEST_CASE("a sparse matrix instruction reads its destination too, all of it") {
+  const Operations& operations = Operations::of(Arch::gfx942, HostPath::portable);
+  // v_smfmac_f32_16x16x32_f16 a[8:11], v[4:5], v[6:9], v1
+  const auto inst =
+      mla::gfx::decode(operations, std::vector<std::uint32_t>{0xd3e28008, 0x04060d04}, 0);
+  REQUIRE(inst.ok());
+  REQUIRE(inst->src[3] == mla::gfx::code::agpr + 8);
+  REQUIRE(mla::gfx::source_width(*inst, 3) == 4);
+  REQUIRE(inst->src[2] == mla::gfx::code::vgpr + 1);
 }
 
 TEST_CASE("an encoding cut short is an error") {
