@@ -10,7 +10,8 @@
 namespace mla::hip {
 namespace {
 
-constexpr std::array<Untestable, 5> kUntestable = {{
+constexpr std::array<Untestable, 6> kUntestable = {{
+    {"SPARSE_LAYOUT", "no kernel asks for it yet"},
     {"UNWRITTEN_REGISTERS", "what a register holds before it is written is nobody's promise"},
     {"MATRIX_ORDER", "the mode 'exact' is the published model; 'fast' is known to differ"},
     {"MEMORY_ORDER", "a GPU shows one order of its memory, not all that it may take"},

@@ -42,6 +42,14 @@ constexpr std::uint32_t fp16_ovfl_bit = 23;
 // F8F6F4_K. v_mfma_*_f8f6f4: lane group g = lane / rows holds the k from 32 * g on, in ascending
 // order; a scale byte belongs to the 32 k of its lane.
 
+// SPARSE_LAYOUT. v_smfmac_*: the layouts of AMD's matrix instruction calculator, which has gfx942
+// alone, hold for the same shapes of gfx950. In gfx950's shapes of twice the depth, the registers
+// of B are two halves of the depth, each laid out like a whole B of four registers; A stays one run
+// for each lane. Probes of a gfx950 that were published with a kernel (16x16x64_f16,
+// 16x16x128_fp8_fp8) show this; 32x32 and i8 are taken to be alike. There the index has two sets
+// for 16-bit types and one for 8-bit types, and ABID counts modulo the sets. Any two places may be
+// named, in any order.
+
 // PACKED_F32_CONSTANT. An inline constant or literal of a packed f32 operation is the value of both
 // halves, an SGPR source is a pair.
 

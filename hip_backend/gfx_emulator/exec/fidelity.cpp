@@ -22,6 +22,7 @@ constexpr Rule rules[] = {
     {"FP8_RANGE", "v_cvt_sr_", "f8_f"},
     {"FP8_RANGE", "v_cvt_scalef32_"},
     {"F8F6F4_K", "v_mfma_", "f8f6f4"},
+    {"SPARSE_LAYOUT", "v_smfmac_"},
     {"PACKED_F32_CONSTANT", "v_pk_", "_f32"},
     {"SPECIAL_DENORMALS", "v_exp_f32"},
     {"SPECIAL_DENORMALS", "v_log_f32"},

@@ -1,6 +1,6 @@
 // Owns: how results of f16 arithmetic are rounded. With MODE.FP16_OVFL what is too large becomes
-// the largest number instead of infinity; an infinity that is no overflow stays (AMD CDNA3 ISA,
-// MODE register). Included once for each host path, like lanes-inl.hpp.
+// the largest number instead of infinity; an infinity that is no overflow stays (MODE in
+// LLVM's AMDGPU usage, "FP16_OVFL"). Included once for each host path, like lanes-inl.hpp.
 #pragma once
 
 #include "hip_backend/gfx_emulator/assumptions.hpp"

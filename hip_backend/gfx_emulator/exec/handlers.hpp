@@ -49,6 +49,7 @@ Entries scalar_memory_entries();
   Entries scaled_entries();        \
   Entries matrix_entries();        \
   Entries matrix_f8f6f4_entries(); \
+  Entries matrix_sparse_entries(); \
   Entries lds_entries();           \
   Entries lds_atomic_entries();    \
   Entries memory_entries();        \

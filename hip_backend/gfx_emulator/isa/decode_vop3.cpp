@@ -54,6 +54,8 @@ bool matrix(const Operations& operations, Words words, Inst& inst) {
     if (inst.src[k] < code::vgpr) return false;
     if ((second >> (27 + k) & 1) != 0) inst.src[k] = static_cast<std::uint16_t>(inst.src[k] + 256);
   }
+  // The addend, which the encoding does not name.
+  if (name.starts_with("v_smfmac")) inst.src[3] = inst.dst;
   inst.cbsz = field(word, 8, 3) & 7;
   inst.abid = field(word, 11, 4) & 15;
   inst.blgp = field(second, 29, 3) & 7;

@@ -166,6 +166,8 @@ bool is_tied(const Operation& operation, const Inst& inst, unsigned k) {
   }
   if (operation.encoding == Encoding::sop1) return k == 1;  // M0 of a relative move
   if (operation.name == "v_cvt_pkaccum_u8_f32") return k == 2;
+  // The addend of a sparse matrix instruction; with `sdst` it is a scale of v_mfma_scale.
+  if (inst.kind == Class::mfma && k == 3) return inst.sdst == code::none;
   // v_fmac; v_fmamk has its literal in the middle, and may happen to add what it overwrites.
   const bool accumulates = operation.encoding == Encoding::vop2 && inst.src[1] != code::literal;
   return accumulates && k == 2 && inst.src[2] == inst.dst;

@@ -26,6 +26,8 @@ bool exists(unsigned operand, unsigned width) {
 unsigned source_width(const Inst& inst, unsigned k) {
   const bool base = k == 2 && is_vector_memory(inst.kind);
   if (base) return inst.kind == Class::buffer ? 4 : inst.kind == Class::scratch ? 1 : 2;
+  // The addend of a sparse matrix instruction; with `sdst` it is a scale of v_mfma_scale.
+  if (k == 3 && inst.kind == Class::mfma && inst.sdst == code::none) return inst.width[0];
   if (k == 3) return 1;
   if (k == 2 && inst.src[2] < scalars && inst.width[3] == 0) return 2;  // a carry or a selection
   return inst.width[k + 1];

@@ -6,6 +6,7 @@
 
 #include "hip_backend/gfx_emulator/isa/decode.hpp"
 #include "hip_backend/gfx_emulator/isa/format.hpp"
+#include "hip_backend/gfx_emulator/isa/registers.hpp"
 #include "tests/catch.hpp"
 
 using mla::gfx::Arch;
@@ -60,11 +61,11 @@ const std::vector<Sample> samples = {
     {{0xba000901, 0x00000003}, "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), 3"},
 };
 
-// Known encodings without semantics: sparse matrices, scaled conversions of 6-bit floats and
-// stochastic ones of 4-bit floats, and a few leftovers.
+// Known encodings without semantics: scaled conversions of 6-bit floats and stochastic ones of
+// 4-bit floats.
 bool lacks_semantics(const std::string& name) {
   for (const char* const family :
-       {"v_smfmac", "v_cvt_scalef32_pk32", "v_cvt_scalef32_2xpk16", "v_cvt_scalef32_sr_pk"}) {
+       {"v_cvt_scalef32_pk32", "v_cvt_scalef32_2xpk16", "v_cvt_scalef32_sr_pk"}) {
     if (name.starts_with(family)) return true;
   }
   return false;
@@ -104,6 +105,17 @@ TEST_CASE("operands that leave their register file are no instruction") {
   // One less fits.
   REQUIRE(mla::gfx::decode(operations, std::vector<std::uint32_t>{0xdc5c8000, 0xfc7f0002}, 0).ok());
   REQUIRE(mla::gfx::decode(operations, std::vector<std::uint32_t>{0x7e00a305, 0}, 0).ok());
+}
+
+TEST_CASE("a sparse matrix instruction reads its destination too, all of it") {
+  const Operations& operations = Operations::of(Arch::gfx942, HostPath::portable);
+  // v_smfmac_f32_16x16x32_f16 a[8:11], v[4:5], v[6:9], v1
+  const auto inst =
+      mla::gfx::decode(operations, std::vector<std::uint32_t>{0xd3e28008, 0x04060d04}, 0);
+  REQUIRE(inst.ok());
+  REQUIRE(inst->src[3] == mla::gfx::code::agpr + 8);
+  REQUIRE(mla::gfx::source_width(*inst, 3) == 4);
+  REQUIRE(inst->src[2] == mla::gfx::code::vgpr + 1);
 }
 
 TEST_CASE("an encoding cut short is an error") {

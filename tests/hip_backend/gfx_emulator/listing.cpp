@@ -44,7 +44,9 @@ void take(const std::string& line, Listing& out) {
 // What MLA_OBJDUMP prints, line by line.
 template <class Line>
 void each_line(const std::string& arguments, const Line& line) {
-  FILE* const pipe = popen((std::string(MLA_OBJDUMP) + " " + arguments).c_str(), "r");
+  std::string command = MLA_OBJDUMP " ";
+  command += arguments;
+  FILE* const pipe = popen(command.c_str(), "r");
   REQUIRE(pipe != nullptr);
   std::array<char, 4096> buffer{};
   while (std::fgets(buffer.data(), buffer.size(), pipe) != nullptr) line(buffer.data());

@@ -13,7 +13,7 @@ void atomic(Wave& w, const Inst& i) {
   alignas(64) u32 first[2 * lanes];
   alignas(64) u32 second[2 * lanes];
   const u32* const address = w.reg(i.src[0]);
-  // The manuals drop the lowest three bits of this address, and of no other.
+  // Taken for aligned, since no source at hand says what an unaligned address of it does.
   constexpr u32 kept = std::is_same_v<F, AtomicConditionalSwap> ? ~7U : ~0U;
   MLA_GFX_LANES {
     offsets[l] = (address[l] + static_cast<u32>(i.imm)) & kept;

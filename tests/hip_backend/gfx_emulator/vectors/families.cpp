@@ -26,6 +26,7 @@ constexpr Family families[] = {
     {"loads to LDS", to_lds_vectors},
     {"SMEM", smem_vectors},
     {"matrix instructions", matrix_vectors},
+    {"sparse matrix instructions", sparse_vectors},
     {"branches, jumps and modes", flow_vectors},
     {"rounding and denormals", mode_vectors},
     {"overflows of f16", overflow_vectors},

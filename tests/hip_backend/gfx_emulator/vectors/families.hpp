@@ -25,6 +25,7 @@ namespace gfx_test {
 [[nodiscard]] Vectors scratch_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors smem_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors sop_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors sparse_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors to_lds_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors vmem_atomic_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors vmem_vectors(mla::gfx::Arch arch);

@@ -31,6 +31,8 @@ struct NamedShape {
 };
 // All but f64 and f8f6f4.
 [[nodiscard]] std::vector<NamedShape> matrix_shapes(mla::gfx::Arch arch);
+// v_smfmac_*. All of them; which there are, the architecture says.
+[[nodiscard]] std::vector<NamedShape> sparse_shapes(mla::gfx::Arch arch);
 // e4m3, e5m2, e2m3, e3m2, e2m1, as CBSZ and BLGP count them.
 [[nodiscard]] std::vector<ElementFormat> f8f6f4_formats();
 

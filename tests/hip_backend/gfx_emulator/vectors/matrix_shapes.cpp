@@ -1,5 +1,7 @@
 #include "matrix.hpp"
 
+#include <map>
+
 namespace gfx_test {
 namespace {
 
@@ -73,6 +75,38 @@ std::vector<NamedShape> matrix_shapes(Arch arch) {
         out.push_back({"v_mfma_f32_" + std::to_string(m) + "x" + std::to_string(m) + "x" +
                            std::to_string(k) + "_" + type,
                        {m, k, 1, a ? five : four, b ? five : four}});
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<NamedShape> sparse_shapes(Arch arch) {
+  const bool fnuz = arch == Arch::gfx942;
+  const std::map<std::string, ElementFormat> formats = {
+      {"f16", of_half()},
+      {"bf16", of_brain()},
+      {"i8", of_integer()},
+      {"fp8", of_byte(fnuz ? fp8_fnuz : fp8_ocp)},
+      {"bf8", of_byte(fnuz ? bf8_fnuz : bf8_ocp)}};
+  std::vector<NamedShape> out;
+  for (const auto& [a, b] : std::vector<std::array<std::string, 2>>{{"f16", "f16"},
+                                                                    {"bf16", "bf16"},
+                                                                    {"i8", "i8"},
+                                                                    {"fp8", "fp8"},
+                                                                    {"fp8", "bf8"},
+                                                                    {"bf8", "fp8"},
+                                                                    {"bf8", "bf8"}}) {
+    const ElementFormat& left = formats.at(a);
+    const bool integer = a == "i8";
+    const std::string type = left.bits == 8 && !integer ? a + "_" + b : a;
+    for (const unsigned m : {16U, 32U}) {
+      for (const unsigned registers : {4U, 8U}) {  // of B
+        const unsigned k = registers * 32 / left.bits * 64 / m;
+        const std::string size = std::to_string(m) + "x" + std::to_string(m) + "x";
+        out.push_back({std::string("v_smfmac_") + (integer ? "i32_" : "f32_") + size +
+                           std::to_string(k) + "_" + type,
+                       {m, k, 1, left, formats.at(b), integer}});
       }
     }
   }
