@@ -31,6 +31,7 @@ __global__ void shuffled_kernel(std::int32_t* out) {
   out[64 + lane] = __shfl_up(lane, 2, 16);
   out[128 + lane] = __shfl_down(lane, 3, 16);
   out[192 + lane] = __shfl(lane, 5, 16);
+  out[256 + lane] = __shfl_xor(lane, 16, 16);
 }
 
 __global__ void indices_kernel(std::int32_t* out) {
@@ -84,7 +85,7 @@ std::vector<std::int32_t> block_sums(const std::vector<std::int32_t>& numbers) {
 }
 
 std::vector<std::int32_t> shuffled() {
-  const Words out(256);
+  const Words out(320);
   shuffled_kernel<<<1, 64>>>(out);
   return out.read();
 }
@@ -98,6 +99,20 @@ std::vector<std::int32_t> indices() {
 hipError_t write_past_the_end() {
   const Words out(8);
   past_the_end_kernel<<<1, 1>>>(out, 8);
+  return hipGetLastError();
+}
+
+hipError_t write_to_freed() {
+  std::int32_t* freed = nullptr;
+  (void)hipMalloc(&freed, 64);
+  (void)hipFree(freed);
+  past_the_end_kernel<<<1, 1>>>(freed, 0);
+  return hipGetLastError();
+}
+
+hipError_t free_a_stranger() {
+  std::int32_t stranger = 0;
+  (void)hipFree(&stranger);
   return hipGetLastError();
 }
 

@@ -20,5 +20,9 @@ std::vector<std::int32_t> shuffled();
 std::vector<std::int32_t> indices();
 // Writes one word past the end of what hipMalloc gave out; the error of the launch.
 hipError_t write_past_the_end();
+// The same to memory that hipFree took back.
+hipError_t write_to_freed();
+// hipFree of what hipMalloc did not give out.
+hipError_t free_a_stranger();
 
 }  // namespace hip_program

@@ -36,6 +36,8 @@ TEST_CASE("shuffles keep to their group, and dynamic LDS joins the waves of a bl
     REQUIRE(seen[64 + lane] == (in_group < 2 ? lane : lane - 2));
     REQUIRE(seen[128 + lane] == (in_group > 12 ? lane : lane + 3));
     REQUIRE(seen[192 + lane] == group + 5);
+    // Beyond its group a lane sees itself, before it what stands there: so HIP has it.
+    REQUIRE(seen[256 + lane] == (lane % 32 < 16 ? lane : lane - 16));
   }
 }
 
@@ -57,6 +59,12 @@ TEST_CASE("a write past an allocation is an error of the launch, with the kernel
   const auto launched = hip::take_launched();
   REQUIRE(launched.faults.size() == 1);
   REQUIRE(launched.faults[0].find("past_the_end_kernel") != std::string::npos);
+}
+
+TEST_CASE("freed memory is out of bounds, and hipFree refuses what hipMalloc did not give out") {
+  REQUIRE(hip_program::write_to_freed() == hipErrorLaunchFailure);
+  REQUIRE(hip_program::free_a_stranger() == hipErrorInvalidValue);
+  (void)hip::take_launched();
 }
 
 TEST_CASE("the device has the units that were asked for and the architecture of the program") {
