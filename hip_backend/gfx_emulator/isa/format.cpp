@@ -61,14 +61,11 @@ std::string as_half(unsigned operand) {
   return hex(halves[operand - 240]);
 }
 
+// The last type in the name is that of the sources.
 bool takes_halves(const Operation& operation) {
   const std::string& name = operation.name;
-  const bool real = name.ends_with("_f16") || name.ends_with("_f32");
-  if (real || operation.kind == Class::packed || name.starts_with("v_sad")) return false;
-  for (const char* const type : {"i16", "u16", "b16"}) {
-    if (name.find(type) != std::string::npos) return true;
-  }
-  return false;
+  if (operation.kind == Class::packed || name.starts_with("v_sad")) return false;
+  return name.ends_with("i16") || name.ends_with("u16") || name.ends_with("b16");
 }
 
 // A source with its sign: -v1, |v1|, sext(v1). A number takes its sign in words.

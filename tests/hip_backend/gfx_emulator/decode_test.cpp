@@ -86,7 +86,7 @@ TEST_CASE("words of every encoding decode to their text and length") {
   }
 }
 
-TEST_CASE("operands that leave their register file are no instruction") {
+TEST_CASE("operands that leave their register file, or have no meaning, are no instruction") {
   const Operations& operations = Operations::of(Arch::gfx950, HostPath::portable);
   const std::vector<std::vector<std::uint32_t>> leaving = {
       {0xdc5c8000, 0xfe7f0002},  // global_load_dwordx4 v[254:257]
@@ -95,6 +95,16 @@ TEST_CASE("operands that leave their register file are no instruction") {
       {0xc0061fc1, 0x00000000},  // s_load_dwordx2 s[127:128]
       {0xd3e18000, 0x14020dff},  // v_mfma_f32_16x16x16_bf16 with A in v[255:256]
       {0x7e00a205, 0x00000000},  // v_swap_b32 v0, s5
+      {0xbe8000d1, 0x00000000},  // s_mov_b32 s0 from source 209, which is reserved
+      {0x7e0002ef, 0x00000000},  // v_mov_b32 v0 from 239
+      {0xbe8000fe, 0x00000000},  // s_mov_b32 s0 from 254
+      {0xd1010000, 0x000202f9},  // v_add_f32 v0 from 249, the mark of SDWA, in VOP3
+      {0x7e0030fa, 0xff011180},  // v_ceil_f64 of another lane's 64 bits: row_shr
+      {0xd11c0004, 0x06f30980},  // v_addc_co_u32 with its carry in v[188:189]
+      {0x7e00a450, 0x00000000},  // v_accvgpr_mov_b32 a0, s80
+      {0xd3d84010, 0x18000000},  // v_accvgpr_read_b32 v16, s0
+      // v_mfma_scale: the matrix instruction does not say that it takes the scales
+      {0xd3ac0000, 0x00023f14, 0xd3ad0000, 0x04121904},
   };
   for (const auto& words : leaving) {
     const auto inst = mla::gfx::decode(operations, words, 0x40);
@@ -102,7 +112,11 @@ TEST_CASE("operands that leave their register file are no instruction") {
     REQUIRE(!inst.ok());
     REQUIRE(inst.error().message.find("0x40") != std::string::npos);
   }
-  // One less fits.
+  // With the bit it is one, and one register less fits.
+  REQUIRE(
+      mla::gfx::decode(
+          operations, std::vector<std::uint32_t>{0xd3ac0000, 0x00023f14, 0xd3ad0800, 0x04121904}, 0)
+          .ok());
   REQUIRE(mla::gfx::decode(operations, std::vector<std::uint32_t>{0xdc5c8000, 0xfc7f0002}, 0).ok());
   REQUIRE(mla::gfx::decode(operations, std::vector<std::uint32_t>{0x7e00a305, 0}, 0).ok());
 }

@@ -136,7 +136,7 @@ void long_vectors(Samples& s) {
         if (t == 4) first |= 2 * s.below(10) << 8;
         if (t >= 6) first |= s.bits(3) << 8;
         if (t >= 8) first |= s.bits(1) << 15, second |= s.bits(3) << 29;
-        if (t == 9) first |= s.bits(4) << 11;
+        if (t == 9 || t == 11) first |= s.bits(4) << 11;
         if (t == 10) second |= s.bits(2) << 27;
         s.add(first, second);
       }
