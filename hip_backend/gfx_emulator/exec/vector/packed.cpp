@@ -49,7 +49,9 @@ inline u32 element_bits(const Wave& w, T value, bool clamp) {
 }
 
 // Without clamp: `post` only marks it, and it is done here.
-inline void store_packed(Wave& w, const Inst& i, const u32* out) {
+inline void store_packed(Wave& w, const Inst& i, u32* out) {
+  // v_dot2c and its like, the only ones here that DPP's masks of rows and banks apply to.
+  if (i.dpp) return finish(w, i, Kind::b32, false, out);
   const u32* const mask = lane_mask(w);
   u32* const to = w.reg(i.dst);
   MLA_GFX_LANES {

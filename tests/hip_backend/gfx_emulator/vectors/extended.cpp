@@ -144,6 +144,15 @@ int source_lane(unsigned ctrl, int lane) {
   return row + n;                                             // row_newbcast
 }
 
+// `to` plus the products of the two halves, as signed numbers.
+u32 dot_of_halves(u32 a, u32 b, u32 to) {
+  for (const unsigned shift : {0U, 16U}) {
+    to += static_cast<u32>(static_cast<std::int16_t>(a >> shift) *
+                           static_cast<std::int16_t>(b >> shift));
+  }
+  return to;
+}
+
 void add_dpp(Vectors& out, const Op& op, encode::Dpp fields, u64 exec) {
   Vector v = start(op, "DPP");
   v.before.exec = exec;
@@ -161,8 +170,11 @@ void add_dpp(Vectors& out, const Op& op, encode::Dpp fields, u64 exec) {
     const bool in_masks =
         (fields.row_mask >> l / 16 & 1) != 0 && (fields.bank_mask >> l % 16 / 4 & 1) != 0;
     const bool written = (exec >> l & 1) != 0 && in_masks && (from >= 0 || fields.bound_ctrl);
-    const u32 computed = moves ? value : value + v.before.v[second][l];
-    result.values[l] = written ? computed : v.before.v[destination][l];
+    const u32 other = v.before.v[second][l], old = v.before.v[destination][l];
+    const u32 computed = moves                          ? value
+                         : op.name == "v_dot2c_i32_i16" ? dot_of_halves(value, other, old)
+                                                        : value + other;
+    result.values[l] = written ? computed : old;
   }
   v.after = {result};
   out.push_back(std::move(v));
@@ -170,6 +182,7 @@ void add_dpp(Vectors& out, const Op& op, encode::Dpp fields, u64 exec) {
 
 void add_dpp_forms(Vectors& out, Arch arch) {
   const Op move = find_op(arch, "v_mov_b32"), add = find_op(arch, "v_add_u32");
+  const Op dot = find_op(arch, "v_dot2c_i32_i16");
   std::vector<unsigned> controls = {0x00,  0x1b,  0xe4,  0xb1,  0xff,  0x130, 0x134,
                                     0x138, 0x13c, 0x140, 0x141, 0x142, 0x143};
   for (unsigned n = 1; n < 16; ++n) {
@@ -181,6 +194,7 @@ void add_dpp_forms(Vectors& out, Arch arch) {
       add_dpp(out, move, {.ctrl = ctrl}, exec);
       add_dpp(out, move, {.ctrl = ctrl, .bound_ctrl = true}, exec);
       add_dpp(out, add, {.ctrl = ctrl, .row_mask = 5, .bank_mask = 11}, exec);
+      add_dpp(out, dot, {.ctrl = ctrl, .row_mask = 5, .bank_mask = 11}, exec);
     }
   }
 }
