@@ -24,6 +24,8 @@ struct EmulatedOptions {
   gfx::RunOptions run = {};
   // Called after every launch, with the kernel's name.
   std::function<void(std::string_view kernel, const gfx::LaunchReport& report)> observe = {};
+  // Threads that call get devices of their own; `observe` is then called by all of them.
+  bool one_for_each_thread = false;
 };
 
 // An order of the waves that is drawn from a seed: in turns of 1, 4 or 64 instructions, or each to

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/say.hpp"
+#include "hip_backend/device/device_per_thread.hpp"
 #include "hip_backend/device/null_device.hpp"
 #include "hip_backend/device/runtime_device.hpp"
 
@@ -14,6 +15,11 @@ namespace {
 Result<std::unique_ptr<Device>> open_with(Result<RuntimeApi> api, int ordinal) {
   if (!api) return api.error();
   return open_runtime_device(std::move(*api), ordinal);
+}
+
+std::unique_ptr<Device> open_emulated(Arch arch, const EmulatedOptions& options) {
+  const auto make = [arch, options] { return make_emulated_device(arch, options); };
+  return options.one_for_each_thread ? make_device_per_thread(make) : make();
 }
 
 }  // namespace
@@ -42,7 +48,7 @@ Result<std::unique_ptr<Device>> open_device(std::string_view name,
   }
   if (kind == "emulated" && colon != std::string_view::npos)
     if (const auto arch = arch_from_name(name.substr(colon + 1)))
-      return make_emulated_device(*arch, emulated);
+      return open_emulated(*arch, emulated);
   if (ordinal >= 0 && kind == "hip") return open_with(load_amd_runtime(), ordinal);
   if (ordinal >= 0 && kind == "nvidia") return open_with(load_nvidia_runtime(), ordinal);
   return Error{

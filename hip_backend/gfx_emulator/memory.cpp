@@ -61,7 +61,7 @@ Status Memory::add_read_only(std::span<const std::byte> bytes, std::string name)
 
 Result<std::span<std::byte>> Memory::allocate(std::size_t size, std::string name) {
   const std::lock_guard lock(mutex_);
-  auto bytes = std::make_unique<std::byte[]>(size + alignment + 2 * fence);
+  auto bytes = std::make_unique_for_overwrite<std::byte[]>(size + alignment + 2 * fence);
   std::memset(bytes.get(), 0xa5, size + alignment + 2 * fence);
   const std::uint64_t free = address_of(bytes.get()) + fence;
   std::byte* const base = bytes.get() + fence + (alignment - free % alignment) % alignment;

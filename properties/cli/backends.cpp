@@ -50,20 +50,32 @@ Facts facts_of(const hip::DeviceProperties& device) {
   return facts;
 }
 
+bool is_emulated(std::string_view device) {
+  return device.starts_with("emulated:");
+}
+
+int workers_on(std::string_view device, const DeviceChoice& choice) {
+  const bool noted = choice.emulation.given() || choice.observe;
+  return is_emulated(device) && !noted ? choice.workers : 1;
+}
+
 // The device, or what the null device says is missing. `log` stays null unless the device was asked
 // to run in a way of its own.
 Result<std::shared_ptr<hip::Device>> open_named(std::string_view backend,
                                                 const DeviceChoice& choice,
                                                 std::shared_ptr<EmulationLog>& log) {
-  const auto run = read_emulation(choice.emulation, choice.device);
+  auto run = read_emulation(choice.emulation, choice.device);
   if (!run) return run.error();
+  const bool several = workers_on(choice.device, choice) != 1;
+  if (several) run->threads = 1;
   if (choice.emulation.given()) log = std::make_shared<EmulationLog>(choice.emulation.words());
   const auto observe = [log, next = choice.observe](std::string_view kernel,
                                                     const gfx::LaunchReport& report) {
     if (log) log->note(kernel, report);
     if (next) next(kernel, report);
   };
-  auto opened = hip::open_device(choice.device, {.run = *run, .observe = observe});
+  auto opened = hip::open_device(choice.device,
+                                 {.run = *run, .observe = observe, .one_for_each_thread = several});
   if (!opened) return opened.error();
   std::shared_ptr<hip::Device> device = std::move(*opened);
   if (device->properties().label != "null") return device;
@@ -82,9 +94,9 @@ NamedBackend on_device(std::string_view backend, const hip::DeviceProperties& de
   named.emulation = std::move(log);
   named.arch = arch_from_name(device.arch);
   named.facts = facts_of(device);
-  named.workers = 1;  // a device runs one case at a time
+  named.workers = workers_on(device.label, choice);
   // An emulated device is a thousand times slower.
-  named.production = choice.production || !device.label.starts_with("emulated");
+  named.production = choice.production || !is_emulated(device.label);
   return named;
 }
 

@@ -38,7 +38,8 @@ Examples:
 // The named devices, or every GPU of each runtime.
 Result<std::vector<NamedBackend>> discover(const Options& o) {
   const auto make = [&o](const std::string& device) {
-    const DeviceChoice choice{.device = device, .aiter_hsa = o.aiter_hsa, .emulation = o.emulation};
+    const DeviceChoice choice{
+        .device = device, .aiter_hsa = o.aiter_hsa, .emulation = o.emulation, .workers = 0};
     return o.backend == "hip" ? make_hip(choice) : make_aiter(choice);
   };
   std::vector<NamedBackend> found;

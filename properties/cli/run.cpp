@@ -74,7 +74,10 @@ ExitCode run(const Options& o, Recording recording) {
   if (const auto* exit = std::get_if<ExitCode>(&begun)) return *exit;
   auto& options = *std::get_if<0>(&begun);
   if (const Status bad = read_numbers(o, options)) return complain("run", *bad);
-  auto backends = make_backends(o.backends, o.device, !options.ledger.empty());
+  DeviceChoice device = o.device;
+  const bool single = std::ssize(options.cases) + options.random_cases == 1 && !options.time_limit;
+  device.workers = single ? 1 : 0;  // one case has all cores for its launches
+  auto backends = make_backends(o.backends, device, !options.ledger.empty());
   if (!backends) return complain("run", backends.error());
   return judge_and_publish("run", *backends, std::move(options), !o.judging.no_progress,
                            o.judging.publication, std::move(recording));
