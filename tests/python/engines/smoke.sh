@@ -17,6 +17,8 @@ engine=${2?smoke.sh needs an engine, vllm or sglang}
 base=$build/venv-triton
 venv=$build/venv-smoke-$engine
 requirements=$root/properties/python/mla_testbed/engines/$engine/requirements.txt
+aiter=()  # what AITER's Python imports beside what an engine does
+[[ -n ${AITER_SRC-} ]] && aiter=(pandas)
 
 # vllm: nothing is compiled. With "+empty" in its version, pip would take it for another one.
 engine_vllm() {
@@ -30,7 +32,7 @@ install_engine() {
   local site pip=(timeout 900 "$1/bin/pip" install -qq --no-compile)
   site=$(echo "$1"/lib/python3*/site-packages)
   echo "$base"/lib/python3*/site-packages > "$site/base.pth"
-  "${pip[@]}" -r "$requirements" && "engine_$engine" "${pip[@]}" --no-deps || return 1
+  "${pip[@]}" -r "$requirements" "${aiter[@]}" && "engine_$engine" "${pip[@]}" --no-deps || return 1
   # The package's entry points, which a PYTHONPATH does not have: Triton looks for its backend there.
   mkdir "$site/mla_testbed-0.dist-info"
   printf 'Metadata-Version: 2.1\nName: mla-testbed\nVersion: 0\n' \
@@ -43,7 +45,8 @@ environment "$base" "$(<"$triton_requirements")" install_triton || {
   echo "skipped: no virtual environment with Triton: pip install -r $triton_requirements"
   exit 10
 }
-environment "$venv" "$(cat "$triton_requirements" "$requirements" "${BASH_SOURCE[0]}")" install_engine || {
+environment "$venv" "$(cat "$triton_requirements" "$requirements" "${BASH_SOURCE[0]}")${aiter[*]}" \
+  install_engine || {
   echo "skipped: pip cannot install $engine and $requirements"
   exit 10
 }

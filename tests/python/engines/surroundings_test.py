@@ -72,3 +72,14 @@ def test_options_that_an_adapter_does_not_know_are_refused():
     for name, value in (("dcp", "3"), ("tp", "1")):
         with pytest.raises(ValueError, match=rf"option {name}={value} is unknown; .* dcp=1\|2"):
             Machine("gfx942", 304, options=((name, value),)).option(known)
+
+
+def test_a_tree_of_aiter_without_code_objects_is_refused_by_name(tmp_path):
+    with pytest.raises(ImportError, match=rf"'{tmp_path}', which has no hsa/gfx950/mla/mla_asm.csv"):
+        surroundings.whole(str(tmp_path), "gfx950")
+    manifest = tmp_path / "hsa" / "gfx950" / "mla" / "mla_asm.csv"
+    manifest.parent.mkdir(parents=True)
+    manifest.touch()
+    surroundings.whole(str(tmp_path), "gfx950")
+    with pytest.raises(ImportError, match="hsa/gfx942"):
+        surroundings.whole(str(tmp_path), "gfx942")

@@ -33,12 +33,14 @@ def enter(machine: Machine, *, all_names: bool = False) -> Stage:
     `without_aiter` has planners under its names instead, and with `all_names` every other name too.
 
     Raises:
-        ImportError: torch, Triton or AITER is not there.
+        ImportError: torch, Triton or AITER is not there, or AITER without its code objects.
     """
     if "TRITON_DEFAULT_FP_FUSION" not in os.environ:
         os.environ["TRITON_DEFAULT_FP_FUSION"] = "1"  # what Triton does, without its warning
     gpu = world.machine(machine.arch, machine.compute_units, late_copies=machine.late_copies)
     tree = None if machine.without_aiter else os.environ.get("AITER_SRC")
+    if tree:
+        whole(tree, machine.arch)
     stage = Stage(gpu, None, tree=tree)
     if machine.without_aiter:
         without_aiter.install(machine, all_names=all_names)
@@ -47,6 +49,18 @@ def enter(machine: Machine, *, all_names: bool = False) -> Stage:
     vision_operations()
     world_inside_operations(stage.world)
     return stage
+
+
+def whole(tree: str, arch: str) -> None:
+    """Sees to it that what is missing in a source tree of AITER is not held against an engine.
+
+    Raises:
+        ImportError: the tree has no code objects for the architecture.
+    """
+    manifest = pathlib.Path("hsa", arch, "mla", "mla_asm.csv")
+    if not (tree / manifest).is_file():
+        raise ImportError(f"AITER_SRC is '{tree}', which has no {manifest}: AITER's kernels need a "
+                          "whole clone")
 
 
 def world_inside_operations(entered: world.World) -> None:
