@@ -22,8 +22,10 @@ struct Device {
 void set_device(const Device& device);
 
 [[nodiscard]] gfx::Memory& memory();
+inline constexpr std::size_t most_memory = std::size_t{8} << 30;  // bytes, as programs see it
 
-// What was launched since the last call, and what went wrong.
+// What was launched since the last call, and what went wrong. What is not taken when the program
+// ends is printed to stderr.
 struct Launched {
   std::uint64_t launches = 0, instructions = 0;
   std::vector<std::string> faults, findings;  // a sentence each; a refused launch is a fault

@@ -3,7 +3,8 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=$1 scratch=$2 compiler=$3
-rm -rf "$scratch/prefix" "$scratch/consumer" "$scratch/core_only" "$scratch/refused"
+rm -rf "$scratch/prefix" "$scratch/consumer" "$scratch/core_only" "$scratch/refused" \
+  "$scratch/hip_program"
 cmake --install "$build" --prefix "$scratch/prefix" >/dev/null
 
 configure() { # <project> <build directory> <further options>
@@ -35,8 +36,29 @@ refused() { # <components> <what CMake says, in one line>
     exit 1
   }
 }
-refused gpu "MlaTestbed has no component 'gpu'; its components are core, cpu, gfx, hip, properties."
+known="core, cpu, gfx, hip_runtime, hip, properties"
+refused gpu "MlaTestbed has no component 'gpu'; its components are $known."
 refused cpu "dependency OpenMP could not be found"
 refused hip "dependency OpenMP could not be found"
 refused properties "dependency rapidcheck could not be found"
+
+# A HIP program in one file, with a stray access when it is asked for one.
+if [[ -n ${MLA_DEVICE_CODE-} ]]; then
+  configure hip_program hip_program
+  cmake --build "$scratch/hip_program"
+  program=$scratch/hip_program/saxpy_gfx
+  [[ $("${program}942") == "right on emulated MI300X" ]]
+  [[ $(MLA_HIP_CHECKS=1 "${program}950" 2>&1) == "right on emulated MI355X" ]]
+  said() { # <what the program says on stderr>, which lies in stray.txt
+    grep -q "$1" "$scratch/stray.txt" || { echo "expected: $1"; cat "$scratch/stray.txt"; exit 1; }
+  }
+  if "${program}950" 30 2>"$scratch/stray.txt"; then
+    echo "FAILED: 30 elements too many were no failure"
+    exit 1
+  fi
+  said "^saxpy: a kernel did what no kernel may do$"
+  said "^HIP on the emulator: out-of-bounds: .*saxpy.*'hipMalloc', which has 4000 bytes"
+  MLA_HIP_CHECKS=1 "${program}942" 0 1 2>"$scratch/stray.txt" || true
+  said "^HIP on the emulator: lds-race: .*backwards"
+fi
 echo "the consumers build; what is missing is named"

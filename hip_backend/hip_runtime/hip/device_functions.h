@@ -93,6 +93,37 @@ __device__ inline T __shfl_down(T value, unsigned distance, int width = 64) {
   return mla_hip::from_lane(value, inside ? self + step : self);
 }
 
+__device__ inline std::uint64_t __ballot(int condition) {
+  return __builtin_amdgcn_ballot_w64(condition != 0);
+}
+__device__ inline int __any(int condition) {
+  return __ballot(condition) != 0;
+}
+__device__ inline int __all(int condition) {
+  return __ballot(condition == 0) == 0;
+}
+
+// Atomic operations of the whole device, in no order; each gives back what was there before.
+#define MLA_ATOMIC(name, builtin)                                          \
+  template <class T>                                                       \
+  __device__ inline T name(T* to, T value) {                               \
+    return builtin(to, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); \
+  }
+MLA_ATOMIC(atomicAdd, __hip_atomic_fetch_add)
+MLA_ATOMIC(atomicMin, __hip_atomic_fetch_min)
+MLA_ATOMIC(atomicMax, __hip_atomic_fetch_max)
+MLA_ATOMIC(atomicAnd, __hip_atomic_fetch_and)
+MLA_ATOMIC(atomicOr, __hip_atomic_fetch_or)
+MLA_ATOMIC(atomicXor, __hip_atomic_fetch_xor)
+MLA_ATOMIC(atomicExch, __hip_atomic_exchange)
+#undef MLA_ATOMIC
+template <class T>
+__device__ inline T atomicCAS(T* to, T expected, T value) {
+  __hip_atomic_compare_exchange_strong(to, &expected, value, __ATOMIC_RELAXED, __ATOMIC_RELAXED,
+                                       __HIP_MEMORY_SCOPE_AGENT);
+  return expected;
+}
+
 template <class A, class B, class C = decltype(A{} + B{})>
 __host__ __device__ constexpr C min(A a, B b) {
   return static_cast<C>(b) < static_cast<C>(a) ? static_cast<C>(b) : static_cast<C>(a);
@@ -103,6 +134,18 @@ __host__ __device__ constexpr C max(A a, B b) {
 }
 __device__ inline int __clz(int value) {
   return value == 0 ? 32 : __builtin_clz(static_cast<unsigned>(value));
+}
+__device__ inline int __popc(unsigned value) {
+  return __builtin_popcount(value);
+}
+__device__ inline int __popcll(std::uint64_t value) {
+  return __builtin_popcountll(value);
+}
+__device__ inline int __ffs(int value) {
+  return __builtin_ffs(value);
+}
+__device__ inline float sqrtf(float x) {
+  return __builtin_sqrtf(x);
 }
 __device__ inline float rsqrtf(float x) {
   return __builtin_amdgcn_rsqf(x);

@@ -41,6 +41,7 @@ enum hipError_t : int {
   hipErrorOutOfMemory = 2,
   hipErrorInvalidDeviceFunction = 98,
   hipErrorInvalidDevice = 101,
+  hipErrorInvalidResourceHandle = 400,
   hipErrorLaunchFailure = 719,
   hipErrorNotSupported = 801,
 };
@@ -88,19 +89,31 @@ struct dim3 {
 };
 
 extern "C" {
+const char* hipGetErrorName(hipError_t error);
 const char* hipGetErrorString(hipError_t error);
 hipError_t hipGetLastError();
+hipError_t hipPeekAtLastError();
 hipError_t hipGetDevice(int* device);
 hipError_t hipSetDevice(int device);
 hipError_t hipGetDeviceCount(int* count);
 hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int device);
 hipError_t hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute, int device);
 hipError_t hipDeviceSynchronize();
+hipError_t hipStreamCreate(hipStream_t* stream);
+hipError_t hipStreamDestroy(hipStream_t stream);
 hipError_t hipStreamSynchronize(hipStream_t stream);
 hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus* status);
+hipError_t hipEventCreate(hipEvent_t* event);
+hipError_t hipEventDestroy(hipEvent_t event);
+hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream = nullptr);
+hipError_t hipEventSynchronize(hipEvent_t event);
+hipError_t hipEventElapsedTime(float* milliseconds, hipEvent_t from, hipEvent_t to);
 hipError_t hipMalloc(void** pointer, std::size_t bytes);
 hipError_t hipMallocAsync(void** pointer, std::size_t bytes, hipStream_t stream);
+hipError_t hipHostMalloc(void** pointer, std::size_t bytes, unsigned flags = 0);
+hipError_t hipMallocManaged(void** pointer, std::size_t bytes, unsigned flags = 1);
 hipError_t hipFree(void* pointer);
+hipError_t hipHostFree(void* pointer);
 hipError_t hipFreeAsync(void* pointer, hipStream_t stream);
 hipError_t hipMemcpy(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind);
 hipError_t hipMemcpyAsync(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind,
@@ -110,16 +123,10 @@ hipError_t hipMemsetAsync(void* to, int value, std::size_t bytes, hipStream_t st
 hipError_t hipLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
                            std::size_t dynamic_lds, hipStream_t stream);
 // Declared for headers that mention them; a program that calls one does not link.
-hipError_t hipPeekAtLastError();
 hipError_t hipPointerGetAttribute(void*, hipPointer_attribute, hipDeviceptr_t);
 hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t*, void*);
 hipError_t hipIpcOpenMemHandle(void**, hipIpcMemHandle_t, unsigned);
 hipError_t hipIpcCloseMemHandle(void*);
-hipError_t hipEventCreate(hipEvent_t*);
-hipError_t hipEventDestroy(hipEvent_t);
-hipError_t hipEventRecord(hipEvent_t, hipStream_t);
-hipError_t hipEventSynchronize(hipEvent_t);
-hipError_t hipEventElapsedTime(float*, hipEvent_t, hipEvent_t);
 hipError_t hipModuleLoad(hipModule_t*, const char*);
 hipError_t hipModuleLoadData(hipModule_t*, const void*);
 hipError_t hipModuleUnload(hipModule_t);
@@ -130,7 +137,7 @@ hipError_t hipGetFuncBySymbol(hipFunction_t*, const void*);
 hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int*, const void*, int, std::size_t);
 // What clang makes of `kernel<<<grid, block, lds, stream>>>(...)`.
 hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block, std::size_t lds = 0,
-                                     hipStream_t stream = nullptr);
+                                      hipStream_t stream = nullptr);
 hipError_t __hipPopCallConfiguration(dim3* grid, dim3* block, std::size_t* lds,
                                      hipStream_t* stream);
 }
@@ -138,6 +145,16 @@ template <class T>
 hipError_t hipMalloc(T** pointer, std::size_t bytes) {
   return hipMalloc(reinterpret_cast<void**>(pointer), bytes);
 }
+template <class T>
+hipError_t hipHostMalloc(T** pointer, std::size_t bytes, unsigned flags = 0) {
+  return hipHostMalloc(reinterpret_cast<void**>(pointer), bytes, flags);
+}
+template <class T>
+hipError_t hipMallocManaged(T** pointer, std::size_t bytes, unsigned flags = 1) {
+  return hipMallocManaged(reinterpret_cast<void**>(pointer), bytes, flags);
+}
+#define hipLaunchKernelGGL(kernel, grid, block, lds, stream, ...) \
+  kernel<<<(grid), (block), (lds), (stream)>>>(__VA_ARGS__)
 template <class Kernel>
 hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel kernel, int size,
                                                         std::size_t lds) {

@@ -41,6 +41,17 @@ __global__ void indices_kernel(std::int32_t* out) {
       10000 * blockIdx.x + 1000 * blockIdx.y + 100 * threadIdx.x + 10 * threadIdx.y + threadIdx.z);
 }
 
+__global__ void count_kernel(std::int32_t* out, const std::int32_t* numbers, int count) {
+  const auto i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  const std::int32_t number = i < count ? numbers[i] : 0;
+  const int odd = __popcll(__ballot(number % 2 != 0));
+  if (threadIdx.x % 64 == 0) atomicAdd(&out[9], odd);
+  if (i >= count) return;
+  atomicAdd(&out[number % 8], 1);
+  atomicMax(&out[8], number);
+  if (i == count - 1 && atomicCAS(&out[10], 0, number) == 0) atomicCAS(&out[10], number, 1);
+}
+
 __global__ void past_the_end_kernel(std::int32_t* out, int count) {
   out[count] = 1;
 }
@@ -93,6 +104,14 @@ std::vector<std::int32_t> shuffled() {
 std::vector<std::int32_t> indices() {
   const Words out(96);
   indices_kernel<<<dim3(2, 3), dim3(4, 2, 2)>>>(out);
+  return out.read();
+}
+
+std::vector<std::int32_t> counted(const std::vector<std::int32_t>& numbers) {
+  const Words in(numbers), out(11);
+  (void)hipMemset(out, 0, 44);
+  hipLaunchKernelGGL(count_kernel, dim3((numbers.size() + 127) / 128), dim3(128), 0, nullptr, out,
+                     in, static_cast<int>(numbers.size()));
   return out.read();
 }
 

@@ -18,6 +18,10 @@ std::vector<std::int32_t> block_sums(const std::vector<std::int32_t>& numbers);
 std::vector<std::int32_t> shuffled();
 // Where every thread of a grid of 2 x 3 blocks of 4 x 2 x 2 threads stands, as digits.
 std::vector<std::int32_t> indices();
+// How many of the numbers have each remainder by 8, counted by atomicAdd; behind it the largest one
+// (atomicMax), how many are odd (__ballot), and 1 where atomicCAS has found the last number in
+// `out`.
+std::vector<std::int32_t> counted(const std::vector<std::int32_t>& numbers);
 // Writes one word past the end of what hipMalloc gave out; the error of the launch.
 hipError_t write_past_the_end();
 // The same to memory that hipFree took back.

@@ -52,6 +52,18 @@ TEST_CASE("indices and sizes of grid and block have three axes") {
   REQUIRE(hip_program::indices() == expected);
 }
 
+TEST_CASE("atomic operations of all blocks add up, and a ballot counts the lanes of its wave") {
+  std::vector<std::int32_t> numbers(333), expected(11);
+  for (int i = 0; i < 333; ++i) {
+    const std::int32_t number = numbers[i] = (i * 37 + 5) % 1000;
+    ++expected[number % 8];
+    expected[8] = std::max(expected[8], number);
+    expected[9] += number % 2;
+  }
+  expected[10] = 1;
+  REQUIRE(hip_program::counted(numbers) == expected);
+}
+
 TEST_CASE("a write past an allocation is an error of the launch, with the kernel's name") {
   (void)hip::take_launched();
   REQUIRE(hip_program::write_past_the_end() == hipErrorLaunchFailure);
@@ -65,6 +77,62 @@ TEST_CASE("freed memory is out of bounds, and hipFree refuses what hipMalloc did
   REQUIRE(hip_program::write_to_freed() == hipErrorLaunchFailure);
   REQUIRE(hip_program::free_a_stranger() == hipErrorInvalidValue);
   (void)hip::take_launched();
+}
+
+TEST_CASE(
+    "copies and fills of memory that the device does not have are refused, and touch nothing") {
+  (void)hip::take_launched();
+  std::int32_t host[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  std::int32_t* device = nullptr;
+  REQUIRE(hipMalloc(&device, 16) == hipSuccess);
+  REQUIRE(hipMemset(device, 0, 16) == hipSuccess);
+  REQUIRE(hipMemcpy(device, host, 20, hipMemcpyHostToDevice) == hipErrorInvalidValue);
+  REQUIRE(hipMemcpy(device + 1, host, 16, hipMemcpyDefault) == hipErrorInvalidValue);
+  REQUIRE(hipMemcpy(host, device + 4, 4, hipMemcpyDeviceToHost) == hipErrorInvalidValue);
+  REQUIRE(hipMemcpy(host, host + 4, 4, hipMemcpyHostToDevice) == hipErrorInvalidValue);
+  REQUIRE(hipMemcpy(device, host, 4, hipMemcpyDeviceToDevice) == hipErrorInvalidValue);
+  REQUIRE(hipMemcpy(nullptr, host, 4, hipMemcpyHostToDevice) == hipErrorInvalidValue);
+  REQUIRE(hipMemset(device, 1, 17) == hipErrorInvalidValue);
+  REQUIRE(hipMemset(host, 1, 4) == hipErrorInvalidValue);
+  REQUIRE(hipPeekAtLastError() == hipErrorInvalidValue);
+  REQUIRE(hipGetLastError() == hipErrorInvalidValue);
+  REQUIRE(hipPeekAtLastError() == hipSuccess);
+  std::int32_t seen[4] = {9, 9, 9, 9};
+  REQUIRE(hipMemcpy(seen, device, 16, hipMemcpyDeviceToHost) == hipSuccess);
+  for (const std::int32_t word : seen) REQUIRE(word == 0);
+  REQUIRE(host[0] == 1);
+  const auto sentences = hip::take_launched().faults;
+  REQUIRE(sentences.size() == 7);
+  REQUIRE(sentences[0] == "hipMemcpy to: 20 bytes reach past the end of an allocation");
+  REQUIRE(sentences[3] == "hipMemcpy to: what should be on the device is not");
+  REQUIRE(hipFree(device) == hipSuccess);
+}
+
+TEST_CASE("memory beyond the device's is an error, and no pointer") {
+  int mark = 0;
+  void* pointer = &mark;
+  REQUIRE(hipMalloc(&pointer, std::size_t{1} << 50) == hipErrorOutOfMemory);
+  REQUIRE(pointer == nullptr);
+  REQUIRE(hipMalloc(&pointer, 0) == hipSuccess);
+  REQUIRE(pointer == nullptr);
+  REQUIRE(std::string(hipGetErrorName(hipGetLastError())) == "hipErrorOutOfMemory");
+}
+
+TEST_CASE("events are in the order in which they were recorded, and none before it was recorded") {
+  hipEvent_t first = nullptr, second = nullptr;
+  REQUIRE(hipEventCreate(&first) == hipSuccess);
+  REQUIRE(hipEventCreate(&second) == hipSuccess);
+  float milliseconds = -1;
+  REQUIRE(hipEventElapsedTime(&milliseconds, first, second) == hipErrorInvalidResourceHandle);
+  REQUIRE(hipEventRecord(first) == hipSuccess);
+  (void)hip_program::indices();
+  REQUIRE(hipEventRecord(second) == hipSuccess);
+  REQUIRE(hipEventElapsedTime(&milliseconds, first, second) == hipSuccess);
+  REQUIRE(milliseconds > 0);
+  REQUIRE(hipEventDestroy(first) == hipSuccess);
+  REQUIRE(hipEventDestroy(second) == hipSuccess);
+  REQUIRE(hipEventDestroy(nullptr) == hipErrorInvalidResourceHandle);
+  (void)hipGetLastError();
 }
 
 TEST_CASE("the device has the units that were asked for and the architecture of the program") {

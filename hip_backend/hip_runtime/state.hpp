@@ -1,0 +1,48 @@
+// What the calls of the HIP runtime share. Private to hip_runtime.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hip_backend/gfx_emulator/code_object.hpp"
+#include "hip_backend/hip_runtime/hip/hip_runtime.h"
+#include "hip_backend/hip_runtime/runtime.hpp"
+
+namespace mla::hip_runtime {
+
+struct Function {
+  const gfx::CodeObject* object;
+  std::string name;
+};
+
+struct Configuration {
+  dim3 grid, block;
+  std::size_t lds = 0;
+  hipStream_t stream = nullptr;
+};
+
+struct Runtime {
+  Runtime();   // with every check if MLA_HIP_CHECKS is set
+  ~Runtime();  // says on stderr what nobody took with take_launched()
+  std::vector<std::unique_ptr<gfx::CodeObject>> objects;
+  std::map<const void*, Function> functions;  // by the address of the host's stub
+  gfx::Memory memory;
+  Device device;
+  Launched launched;
+  Configuration configuration;  // between the push of <<<>>> and the pop of the stub
+  hipError_t last = hipSuccess;
+  [[nodiscard]] bool is_gfx950() const {
+    return !objects.empty() && objects.front()->arch() == gfx::Arch::gfx950;
+  }
+};
+
+// Programs register their code before main(): built at the first use.
+Runtime& runtime();
+
+// Makes an error the last one, and gives it back; with what went wrong, as a fault.
+hipError_t keep(hipError_t error);
+hipError_t fault(hipError_t error, const std::string& sentence);
+
+}  // namespace mla::hip_runtime
