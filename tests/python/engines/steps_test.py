@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from mla_testbed import UsageError, canonical, draw
 from mla_testbed.engines import adapt, steps_of, tensors
+from mla_testbed.engines.facts import facts_of
 from mla_testbed.engines.line import DEFAULTS, CaseLine
 from mla_testbed.engines.mutate import mutated
 
@@ -151,3 +152,11 @@ def test_mutated_cases_are_cases():
         assert canonical(other) == other
         changed += other != base
     assert changed > 150
+
+
+@pytest.mark.parametrize(("case", "past"), [
+    ("mla1:1q1s17", 1), ("mla1:1q1s16", 0), ("mla1:1q1s68;block=64", 4),
+    ("mla1:1q1s300_1q1s66_1q1s3;block=64", 2), ("mla1:1q1s40;block=64", 0)])
+def test_keys_past_a_block_are_the_fewest_that_a_request_has(case, past):
+    step, = steps_of(case)
+    assert facts_of(step, None)["keys_past_a_block"] == past
