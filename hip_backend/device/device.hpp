@@ -67,6 +67,16 @@ class Device {
 
   // Memory. fill() repeats a 32-bit word; copies may start anywhere.
   virtual Result<Address> allocate(std::int64_t bytes) = 0;
+  // The same with every word `word`; `bytes` is a multiple of four.
+  virtual Result<Address> allocate_filled(std::int64_t bytes, std::uint32_t word) {
+    const Result<Address> memory = allocate(bytes);
+    if (!memory) return memory;
+    if (Status bad = fill(*memory, word, bytes / 4)) {
+      release(*memory);
+      return *bad;
+    }
+    return memory;
+  }
   virtual void release(Address address) = 0;
   virtual Status copy_in(Address to, std::span<const std::byte> from) = 0;
   virtual Status copy_out(Address from, std::span<std::byte> to) = 0;

@@ -16,6 +16,9 @@ class DevicePerThread final : public Device {
   [[nodiscard]] const DeviceProperties& properties() const override { return properties_; }
 
   Result<Address> allocate(std::int64_t bytes) override { return mine().allocate(bytes); }
+  Result<Address> allocate_filled(std::int64_t bytes, std::uint32_t word) override {
+    return mine().allocate_filled(bytes, word);
+  }
   void release(Address address) override { mine().release(address); }
   Status copy_in(Address to, std::span<const std::byte> from) override {
     return mine().copy_in(to, from);

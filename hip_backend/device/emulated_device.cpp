@@ -32,9 +32,10 @@ class EmulatedDevice final : public Device {
   [[nodiscard]] const DeviceProperties& properties() const override { return properties_; }
 
   Result<Address> allocate(std::int64_t bytes) override {
-    const auto memory = memory_.allocate(static_cast<std::size_t>(bytes), "device memory");
-    if (!memory) return memory.error();
-    return std::bit_cast<Address>(memory->data());
+    return address_of(memory_.allocate(static_cast<std::size_t>(bytes), "device memory"));
+  }
+  Result<Address> allocate_filled(std::int64_t bytes, std::uint32_t word) override {
+    return address_of(memory_.allocate(static_cast<std::size_t>(bytes), "device memory", word));
   }
   void release(Address address) override {
     static_cast<void>(memory_.release(std::bit_cast<void*>(address)));
@@ -115,6 +116,10 @@ class EmulatedDevice final : public Device {
   }
 
  private:
+  static Result<Address> address_of(const Result<std::span<std::byte>>& memory) {
+    if (!memory) return memory.error();
+    return std::bit_cast<Address>(memory->data());
+  }
   using Work = std::function<Status()>;
   struct Found {
     const gfx::CodeObject* object;

@@ -31,7 +31,8 @@ Result<Buffer> Buffer::make(Device& device, std::string name, std::int64_t bytes
   buffer.device_ = &device;
   buffer.name_ = std::move(name);
   buffer.bytes_ = round_up(bytes, kWord);
-  const Result<Address> memory = device.allocate(kCanaryBytes + buffer.bytes_ + behind_bytes);
+  const Result<Address> memory =
+      device.allocate_filled(kCanaryBytes + buffer.bytes_ + behind_bytes, word);
   if (!memory) {
     Error error = memory.error();
     error.message = say(buffer.name_, ", ", bytes, " bytes: ", error.message);
@@ -43,7 +44,6 @@ Result<Buffer> Buffer::make(Device& device, std::string name, std::int64_t bytes
   const Address behind = buffer.address() + static_cast<Address>(buffer.bytes_);
   if (behind_bytes > 0)
     if (Status bad = device.fill(behind, kCanaryWord, behind_bytes / kWord)) return *bad;
-  if (Status bad = buffer.refill(word)) return *bad;
   return buffer;
 }
 

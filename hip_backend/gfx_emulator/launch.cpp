@@ -79,8 +79,11 @@ struct Worker {
   void run(Launch& launch, std::array<std::uint32_t, 3> id) {
     group.id = id;
     group.stopped = false;
-    std::fill(group.lds.begin(), group.lds.end(), std::byte{0xa5});
-    std::fill(scratch.begin(), scratch.end(), std::byte{0xa5});
+    const auto wrote = [](const auto& wave) { return wrote_memory(*wave); };
+    if (std::any_of(storage.begin(), storage.end(), wrote)) {
+      std::fill(group.lds.begin(), group.lds.end(), std::byte{0xa5});
+      std::fill(scratch.begin(), scratch.end(), std::byte{0xa5});
+    }
     const Checks& checks = launch.request->options.checks;
     if (checks.any_per_instruction() && !checker) {
       checker = std::make_unique<Checker>(group, checks);
@@ -92,7 +95,7 @@ struct Worker {
     if (launch.races) launch.races->start_group(group);
     group.watched = checker != nullptr || checks.bank_conflicts;
     for (const auto& wave : storage) {
-      start_wave(*wave);
+      start_wave(*wave, effects);
       if (checker) checker->start_wave(*wave);
     }
     if (late) late->start_group(group);
@@ -116,6 +119,7 @@ struct Worker {
   std::vector<std::unique_ptr<Wave>> storage;
   std::vector<std::byte> scratch;
   std::unique_ptr<LateMemory> late;  // null: memory answers at once
+  EffectsTable effects;
   std::unique_ptr<Checker> checker;  // null: no check wants to see every instruction
   Group group;
 };

@@ -1,5 +1,8 @@
 #include "hip_backend/gfx_emulator/memory.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -8,6 +11,8 @@ namespace {
 
 constexpr std::size_t alignment = 256;
 constexpr std::size_t fence = 4096;  // unregistered bytes on each side
+// From this size on a range maps one chunk again and again, and is not filled.
+constexpr std::size_t large = std::size_t{8} << 20, chunk = std::size_t{2} << 20;
 
 std::uint64_t address_of(const void* pointer) {
   return reinterpret_cast<std::uint64_t>(pointer);
@@ -28,6 +33,11 @@ const Range* find_range(std::span<const Range> ranges, std::uint64_t address, st
 }
 
 Memory::Memory() : ranges_(std::make_shared<const std::vector<Range>>()) {}
+
+Memory::~Memory() {
+  for (const auto& [word, file] : patterns_)
+    if (file >= 0) ::close(file);
+}
 
 Status Memory::insert(Range range) {
   if (range.size == 0) {
@@ -59,10 +69,42 @@ Status Memory::add_read_only(std::span<const std::byte> bytes, std::string name)
   return insert({address_of(bytes.data()), bytes.size(), Rights::read, std::move(name)});
 }
 
-Result<std::span<std::byte>> Memory::allocate(std::size_t size, std::string name) {
+std::shared_ptr<std::byte> Memory::mapped(std::size_t size, std::uint32_t word) {
+  const auto [pattern, fresh] = patterns_.try_emplace(word, -1);
+  if (fresh) {
+    const std::vector<std::uint32_t> words(chunk / sizeof word, word);
+    const int file = ::memfd_create("device memory", MFD_CLOEXEC);
+    if (file >= 0 && ::write(file, words.data(), chunk) == static_cast<ssize_t>(chunk))
+      pattern->second = file;
+    else if (file >= 0)
+      ::close(file);
+  }
+  if (pattern->second < 0) return nullptr;
+  const std::size_t all = (size + chunk - 1) / chunk * chunk;
+  void* const at = ::mmap(nullptr, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return nullptr;
+  std::shared_ptr<std::byte> owner(static_cast<std::byte*>(at),
+                                   [all](std::byte* bytes) { ::munmap(bytes, all); });
+  for (std::size_t offset = 0; offset < all; offset += chunk)
+    if (::mmap(owner.get() + offset, chunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
+               pattern->second, 0) == MAP_FAILED)
+      return nullptr;
+  return owner;
+}
+
+Result<std::span<std::byte>> Memory::allocate(std::size_t size, std::string name,
+                                              std::uint32_t word) {
   const std::lock_guard lock(mutex_);
-  auto bytes = std::make_unique_for_overwrite<std::byte[]>(size + alignment + 2 * fence);
-  std::memset(bytes.get(), 0xa5, size + alignment + 2 * fence);
+  const std::size_t all = size + alignment + 2 * fence;
+  std::shared_ptr<std::byte> bytes = size >= large ? mapped(all, word) : nullptr;
+  if (!bytes) {
+    bytes = std::shared_ptr<std::byte>(new std::byte[all], std::default_delete<std::byte[]>());
+    // Whole words from the first of the range on: its place is a multiple of four.
+    const auto spare = static_cast<std::size_t>(-address_of(bytes.get()) % sizeof word);
+    std::memset(bytes.get(), 0xa5, spare);
+    auto* const words = reinterpret_cast<std::uint32_t*>(bytes.get() + spare);
+    std::fill_n(words, (all - spare) / sizeof word, word);
+  }
   const std::uint64_t free = address_of(bytes.get()) + fence;
   std::byte* const base = bytes.get() + fence + (alignment - free % alignment) % alignment;
   if (auto error = insert({address_of(base), size, Rights::read_write, std::move(name)})) {

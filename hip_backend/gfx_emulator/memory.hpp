@@ -1,13 +1,14 @@
 // Owns: the device memory a launch may touch. Device addresses are host addresses.
 //
 // A range has a name and rights; whatever a kernel touches outside every range is a fault, never a
-// host access. Memory from allocate() is filled with 0xA5 and has unregistered space on both sides.
+// host access. Memory from allocate() is filled and has unregistered space on both sides.
 // Units: bytes. Registering and releasing are safe while launches run: a launch works on the
 // ranges that existed when it began, so releasing what a running kernel uses is the caller's bug.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -30,12 +31,17 @@ struct Range {
 class Memory {
  public:
   Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  ~Memory();
 
   // Registers memory the caller owns. Fails on an empty range and on an overlap with another.
   [[nodiscard]] Status add(std::span<std::byte> bytes, std::string name, Rights rights);
   [[nodiscard]] Status add_read_only(std::span<const std::byte> bytes, std::string name);
-  // A new range, readable and writable, aligned to 256 bytes.
-  [[nodiscard]] Result<std::span<std::byte>> allocate(std::size_t size, std::string name);
+  // A new range, readable and writable, aligned to 256 bytes, that repeats a word. A large one
+  // costs little where nobody writes.
+  [[nodiscard]] Result<std::span<std::byte>> allocate(std::size_t size, std::string name,
+                                                      std::uint32_t word = 0xa5a5a5a5U);
   // Forgets the range that begins here, and frees it when allocate() made it.
   [[nodiscard]] Status release(const void* base);
 
@@ -47,8 +53,12 @@ class Memory {
 
   struct Block {
     std::uint64_t base;
-    std::unique_ptr<std::byte[]> bytes;
+    std::shared_ptr<void> owner;
   };
+  // So many bytes of `word`, and who owns them; null if the system gives none in this way.
+  [[nodiscard]] std::shared_ptr<std::byte> mapped(std::size_t size, std::uint32_t word);
+
+  std::map<std::uint32_t, int> patterns_;  // files in memory, a chunk of each word
   mutable std::mutex mutex_;
   std::shared_ptr<const std::vector<Range>> ranges_;
   std::vector<Block> blocks_;

@@ -51,9 +51,27 @@ inline void execute(Wave& w, const Inst& inst) {
   inst.run(w, inst);
 }
 
+// The first instructions of a wave, which it remembers. Says how many ran.
+u64 opening_turn(Wave& w, u64 count) {
+  Group& group = *w.group;
+  u64 done = 0;
+  while (done < count && w.state == WaveState::running && !group.stopped) {
+    const Inst& inst = w.code[w.next];
+    w.opened[w.executed + done] = w.next++;
+    if (w.gpr_index != 0 || is_relative_move(inst)) w.opening_only = false;
+    ++done;
+    ++group.executed[inst.op];
+    execute(w, inst);
+  }
+  return done;
+}
+
 void plain_turn(Wave& w, u64 count) {
   Group& group = *w.group;
   u64 done = 0;
+  if (w.executed < Wave::opening)
+    done = opening_turn(w, std::min(count, Wave::opening - w.executed));
+  if (done < count && w.state == WaveState::running) w.opening_only = false;
   while (done < count && w.state == WaveState::running && !group.stopped) {
     const Inst& inst = w.code[w.next++];
     ++done;
@@ -65,6 +83,7 @@ void plain_turn(Wave& w, u64 count) {
 
 void checked_turn(Wave& w, u64 count) {
   Group& group = *w.group;
+  w.opening_only = false;
   while (count-- != 0 && w.state == WaveState::running && !group.stopped) {
     const Inst& inst = w.code[w.next++];
     ++w.executed;
@@ -88,6 +107,7 @@ void checked_turn(Wave& w, u64 count) {
 void late_turn(Wave& w, u64 count) {
   Group& group = *w.group;
   LateMemory& late = *group.late;
+  w.opening_only = false;
   while (count-- != 0 && w.state == WaveState::running && !group.stopped) {
     const Inst& inst = w.code[w.next++];
     ++w.executed;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "hip_backend/gfx_emulator/assumptions.hpp"
+#include "hip_backend/gfx_emulator/isa/registers.hpp"
 
 namespace mla::gfx {
 namespace {
@@ -132,7 +133,35 @@ unsigned set_user_registers(const Launch& launch, Wave& w) {
   return std::max(at, kernel.user_sgprs);
 }
 
+void reset_rows(Wave& w, u32 first, u32 count) {
+  std::fill_n(&w.v[first][0], std::size_t{count} * lanes, assumed::unwritten);
+}
+
+void reset_vectors(Wave& w, EffectsTable& effects) {
+  const Kernel& kernel = *w.group->launch->kernel;
+  if (w.opening_only) {
+    for (u64 k = 0; k < w.executed; ++k) {
+      const Effects& of = effects.of(w.opened[k], w.code[w.opened[k]]);
+      for (unsigned n = 0; n < of.spans; ++n)
+        reset_rows(w, of.vectors[n].first, of.vectors[n].count);
+    }
+    return;
+  }
+  // Vector and accumulation registers beyond those of the kernel are never asked for.
+  const u32 vectors = std::min(256U, kernel.accum_offset);
+  reset_rows(w, 0, vectors);
+  reset_rows(w, 256, kernel.vgprs > vectors ? std::min(256U, kernel.vgprs - vectors) : 0);
+}
+
 }  // namespace
+
+bool wrote_memory(const Wave& w) {
+  if (!w.opening_only) return true;
+  return std::any_of(w.opened, w.opened + w.executed, [&w](u32 index) {
+    const Class kind = w.code[index].kind;
+    return counts_as_memory(kind) && kind != Class::smem;
+  });
+}
 
 Status start_launch(const CodeObject& object, const LaunchRequest& request, const Memory& memory,
                     Launch& launch) {
@@ -154,15 +183,11 @@ Status start_launch(const CodeObject& object, const LaunchRequest& request, cons
   return std::nullopt;
 }
 
-void start_wave(Wave& w) {
+void start_wave(Wave& w, EffectsTable& effects) {
   const Launch& launch = *w.group->launch;
   const Kernel& kernel = *launch.kernel;
   const auto& block = launch.request->block;
-  // Vector and accumulation registers beyond those of the kernel are never asked for.
-  const u32 vectors = std::min(256U, kernel.accum_offset);
-  const u32 accumulators = kernel.vgprs > vectors ? std::min(256U, kernel.vgprs - vectors) : 0;
-  std::fill_n(&w.v[0][0], std::size_t{vectors} * lanes, assumed::unwritten);
-  std::fill_n(&w.v[256][0], std::size_t{accumulators} * lanes, assumed::unwritten);
+  reset_vectors(w, effects);
   std::fill_n(w.s, 128, assumed::unwritten);
   unsigned at = set_user_registers(launch, w);
   for (unsigned axis = 0; axis < 3; ++axis) {
@@ -186,6 +211,7 @@ void start_wave(Wave& w) {
   set_mode(w, kernel.float_mode | u32{kernel.dx10_clamp} << 8 | u32{kernel.ieee} << 9);
   w.gpr_index = 0;
   w.executed = 0;
+  w.opening_only = true;
   w.state = WaveState::running;
   w.seen = Range{};
   // A kernel with preloaded arguments begins with 256 bytes that load them on older firmware.

@@ -92,3 +92,17 @@ TEST_CASE("every thread knows its place in three dimensions") {
     }
   }
 }
+
+TEST_CASE("a workgroup finds nothing of the one before it, after few instructions and after many") {
+  const auto target = GENERATE(from_range(gfx_test::all_targets()));
+  const std::uint32_t turns = GENERATE(0, 200);
+  const std::uint32_t slice = GENERATE(0, 4, 63);
+  INFO(target.text() << ", " << turns << " turns, slices of " << slice);
+  gfx_test::Device device("flow", target);
+  const auto out = device.buffer<std::uint32_t>(5 * 192, "out");
+  const auto report =
+      device.report("left_behind", gfx_test::Arguments().add(out).add(turns),
+                    {.grid = {5, 1, 1}, .options = {.schedule = {.slice = slice}, .threads = 1}});
+  REQUIRE(report.faults.empty());
+  for (const std::uint32_t word : out) REQUIRE(word == 0xa5a5a5a5);
+}

@@ -1,6 +1,8 @@
 // Registered ranges: rights, overlaps, and what lies beside them.
 #include "hip_backend/gfx_emulator/memory.hpp"
 
+#include <cstring>
+
 #include "tests/catch.hpp"
 
 using mla::gfx::find_range;
@@ -36,4 +38,37 @@ TEST_CASE("overlapping, empty and unknown ranges are refused with their names") 
   REQUIRE(!memory.release(bytes));
   REQUIRE(!memory.add(std::span(bytes).first(32), "again", Rights::read));
   REQUIRE(memory.ranges()->size() == 2);
+}
+
+TEST_CASE("memory of any size repeats its word, and what is written to one range is in no other") {
+  Memory memory;
+  for (const std::size_t size : {std::size_t{12}, std::size_t{4096}, std::size_t{20'000'004}}) {
+    INFO(size);
+    const auto fill = [](const std::span<std::byte> range) {
+      std::uint32_t word = 0;
+      for (std::size_t at = 0; at < range.size(); at += 4) {
+        std::memcpy(&word, range.data() + at, 4);
+        if (word != 0x7fa57fa5) return false;
+      }
+      return true;
+    };
+    const auto first = memory.allocate(size, "first", 0x7fa57fa5);
+    REQUIRE(first.ok());
+    REQUIRE(first->size() == size);
+    REQUIRE(reinterpret_cast<std::uint64_t>(first->data()) % 256 == 0);
+    REQUIRE(fill(*first));
+    std::memset(first->data(), 1, size);
+    const auto second = memory.allocate(size, "second", 0x7fa57fa5);
+    REQUIRE(second.ok());
+    REQUIRE(fill(*second));
+    REQUIRE((*first)[size - 1] == std::byte{1});
+    const auto other = memory.allocate(size, "other", 7);
+    REQUIRE((*other)[size - 4] == std::byte{7});
+    REQUIRE(!memory.release(first->data()));
+    REQUIRE(fill(*second));
+    const auto ranges = memory.ranges();
+    const auto base = reinterpret_cast<std::uint64_t>(second->data());
+    REQUIRE(find_range(*ranges, base - 1, 1) == nullptr);
+    REQUIRE(find_range(*ranges, base + size, 1) == nullptr);
+  }
 }

@@ -86,3 +86,22 @@ KERNEL(512) ids(u32* out) {
   out[(gx + grid_x * (gy + grid_y * gz)) * size + inside] =
       x | y << 4 | z << 8 | gx << 12 | gy << 16 | gz << 20;
 }
+
+// What a workgroup finds in registers and LDS that it has not written; then it writes them, and
+// runs on for so many turns.
+KERNEL(64) left_behind(u32* out, u32 turns) {
+  __shared__ volatile u32 values[64];
+  u32 vector, accumulator;
+  asm volatile(
+      "v_mov_b32 %0, v77\n v_accvgpr_read_b32 %1, a9\n"
+      "v_mov_b32 v77, 1\n v_accvgpr_write_b32 a9, 1"
+      : "=&v"(vector), "=&v"(accumulator)
+      :
+      : "v77", "a9");
+  u32* const at = out + 192 * group() + thread();
+  at[0] = vector;
+  at[64] = accumulator;
+  at[128] = values[thread()];
+  values[thread()] = 1;
+  for (u32 n = 0; n < turns; ++n) asm volatile("s_nop 0");
+}
