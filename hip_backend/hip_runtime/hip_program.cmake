@@ -22,7 +22,7 @@ function(mla_hip_source target arch source)
   add_custom_command(OUTPUT ${object}.co ${object}.o
     COMMAND ${MLA_DEVICE_CLANG} ${flags} "${headers}" -O2 --cuda-device-only --no-gpu-bundle-output
             -c ${source} -o ${object}.co
-    COMMAND ${MLA_DEVICE_CLANG} ${flags} "${headers}" -O1 -fPIE --cuda-host-only
+    COMMAND ${MLA_DEVICE_CLANG} ${flags} "${headers}" -O1 -fPIC --cuda-host-only
             -Xclang -fcuda-include-gpubinary -Xclang ${object}.co
             -MD -MF ${object}.d -c ${source} -o ${object}.o
     DEPENDS ${source} DEPFILE ${object}.d

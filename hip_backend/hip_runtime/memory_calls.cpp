@@ -30,11 +30,17 @@ hipError_t release(void* pointer) {
 
 enum class Side { host, device, past_the_end };
 
-Side side_of(const void* pointer, std::size_t bytes) {
-  const auto ranges = runtime().memory.ranges();
+Side side_in(std::span<const gfx::Range> ranges, const void* pointer, std::size_t bytes) {
   const auto address = reinterpret_cast<std::uint64_t>(pointer);
-  if (gfx::find_range(*ranges, address, bytes) != nullptr) return Side::device;
-  return gfx::find_range(*ranges, address, 0) != nullptr ? Side::past_the_end : Side::host;
+  if (gfx::find_range(ranges, address, bytes) != nullptr) return Side::device;
+  return gfx::find_range(ranges, address, 0) != nullptr ? Side::past_the_end : Side::host;
+}
+
+Side side_of(const void* pointer, std::size_t bytes) {
+  Side side = side_in(*runtime().memory.ranges(), pointer, bytes);
+  for (const auto& object : runtime().objects)  // its variables
+    if (side == Side::host) side = side_in(object->ranges(), pointer, bytes);
+  return side;
 }
 
 // Why `call` may not touch these bytes; nothing if it may. A pointer of the host is not looked at.
@@ -63,6 +69,20 @@ hipError_t set(void* to, int value, std::size_t bytes) {
   if (bytes == 0) return hipSuccess;
   if (const auto bad = refuse("hipMemset", to, bytes, true)) return bad;
   return std::memset(to, value, bytes), hipSuccess;
+}
+
+// Where `bytes` from `offset` on of a variable of the device are; null if it has not so many.
+std::byte* in_variable(const void* symbol, std::size_t offset, std::size_t bytes) {
+  const auto found = runtime().variables.find(symbol);
+  if (found == runtime().variables.end()) {
+    fault(hipErrorInvalidSymbol, "a variable was named that no code object registered");
+    return nullptr;
+  }
+  const std::size_t size = found->second.size();
+  if (offset <= size && bytes <= size - offset) return found->second.data() + offset;
+  fault(hipErrorInvalidValue, say(bytes, " bytes from byte ", offset,
+                                  " on reach past the end of a variable of ", size, " bytes"));
+  return nullptr;
 }
 
 }  // namespace
@@ -105,6 +125,21 @@ hipError_t hipMemset(void* to, int value, std::size_t bytes) {
 }
 hipError_t hipMemsetAsync(void* to, int value, std::size_t bytes, hipStream_t) {
   return rt::set(to, value, bytes);
+}
+
+hipError_t hipGetSymbolAddress(void** address, const void* symbol) {
+  *address = rt::in_variable(symbol, 0, 0);
+  return *address == nullptr ? rt::runtime().last : hipSuccess;
+}
+hipError_t hipMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes,
+                             std::size_t offset, hipMemcpyKind) {
+  std::byte* const to = rt::in_variable(symbol, offset, bytes);
+  return to == nullptr ? rt::runtime().last : rt::copy(to, from, bytes, hipMemcpyDefault);
+}
+hipError_t hipMemcpyFromSymbol(void* to, const void* symbol, std::size_t bytes, std::size_t offset,
+                               hipMemcpyKind) {
+  const std::byte* const from = rt::in_variable(symbol, offset, bytes);
+  return from == nullptr ? rt::runtime().last : rt::copy(to, from, bytes, hipMemcpyDefault);
 }
 
 }  // extern "C"

@@ -122,6 +122,11 @@ void __hipRegisterFunction(void** module, const void* stub, char*, const char* n
                            void*, void*, void*, void*, int*) {
   rt::runtime().functions[stub] = {reinterpret_cast<const mla::gfx::CodeObject*>(module), name};
 }
+void __hipRegisterVar(void** module, const void* shadow, char*, const char* name, int, std::size_t,
+                      int, int) {
+  const auto* const object = reinterpret_cast<const mla::gfx::CodeObject*>(module);
+  rt::runtime().variables[shadow] = object->variable(name);
+}
 void __hipUnregisterFatBinary(void**) {}
 
 hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block, std::size_t lds, hipStream_t stream) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,8 @@ struct Runtime {
   Runtime();   // with every check if MLA_HIP_CHECKS is set
   ~Runtime();  // says on stderr what nobody took with take_launched()
   std::vector<std::unique_ptr<gfx::CodeObject>> objects;
-  std::map<const void*, Function> functions;  // by the address of the host's stub
+  std::map<const void*, Function> functions;              // by the address of the host's stub
+  std::map<const void*, std::span<std::byte>> variables;  // by the address of the host's shadow
   gfx::Memory memory;
   Device device;
   Launched launched;

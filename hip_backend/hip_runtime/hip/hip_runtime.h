@@ -40,6 +40,7 @@ enum hipError_t : int {
   hipErrorInvalidValue = 1,
   hipErrorOutOfMemory = 2,
   hipErrorInvalidDeviceFunction = 98,
+  hipErrorInvalidSymbol = 13,
   hipErrorInvalidDevice = 101,
   hipErrorInvalidResourceHandle = 400,
   hipErrorLaunchFailure = 719,
@@ -120,6 +121,11 @@ hipError_t hipMemcpyAsync(void* to, const void* from, std::size_t bytes, hipMemc
                           hipStream_t stream);
 hipError_t hipMemset(void* to, int value, std::size_t bytes);
 hipError_t hipMemsetAsync(void* to, int value, std::size_t bytes, hipStream_t stream);
+hipError_t hipGetSymbolAddress(void** address, const void* symbol);
+hipError_t hipMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes,
+                             std::size_t offset = 0, hipMemcpyKind kind = hipMemcpyHostToDevice);
+hipError_t hipMemcpyFromSymbol(void* to, const void* symbol, std::size_t bytes,
+                               std::size_t offset = 0, hipMemcpyKind kind = hipMemcpyDeviceToHost);
 hipError_t hipLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
                            std::size_t dynamic_lds, hipStream_t stream);
 // Declared for headers that mention them; a program that calls one does not link.
@@ -153,6 +159,7 @@ template <class T>
 hipError_t hipMallocManaged(T** pointer, std::size_t bytes, unsigned flags = 1) {
   return hipMallocManaged(reinterpret_cast<void**>(pointer), bytes, flags);
 }
+#define HIP_SYMBOL(variable) (&(variable))
 #define hipLaunchKernelGGL(kernel, grid, block, lds, stream, ...) \
   kernel<<<(grid), (block), (lds), (stream)>>>(__VA_ARGS__)
 template <class Kernel>

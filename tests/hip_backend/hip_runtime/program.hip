@@ -52,6 +52,13 @@ __global__ void count_kernel(std::int32_t* out, const std::int32_t* numbers, int
   if (i == count - 1 && atomicCAS(&out[10], 0, number) == 0) atomicCAS(&out[10], number, 1);
 }
 
+__constant__ std::int32_t step_of_all;
+__device__ std::int32_t counters[8] = {7, 7, 7, 7, 7, 7, 7, 7};
+
+__global__ void step_kernel() {
+  counters[threadIdx.x] += step_of_all * static_cast<std::int32_t>(threadIdx.x);
+}
+
 __global__ void past_the_end_kernel(std::int32_t* out, int count) {
   out[count] = 1;
 }
@@ -113,6 +120,30 @@ std::vector<std::int32_t> counted(const std::vector<std::int32_t>& numbers) {
   hipLaunchKernelGGL(count_kernel, dim3((numbers.size() + 127) / 128), dim3(128), 0, nullptr, out,
                      in, static_cast<int>(numbers.size()));
   return out.read();
+}
+
+std::vector<std::int32_t> stepped(std::int32_t step) {
+  (void)hipMemcpyToSymbol(HIP_SYMBOL(step_of_all), &step, sizeof step);
+  const std::int32_t last = 100;
+  (void)hipMemcpyToSymbol(HIP_SYMBOL(counters), &last, sizeof last, 28);
+  step_kernel<<<1, 8>>>();
+  std::vector<std::int32_t> out(8);
+  (void)hipMemcpyFromSymbol(out.data(), HIP_SYMBOL(counters), 32);
+  void* address = nullptr;
+  std::int32_t again = 0;
+  (void)hipGetSymbolAddress(&address, HIP_SYMBOL(counters));
+  (void)hipMemcpy(&again, address, sizeof again, hipMemcpyDeviceToHost);
+  out.push_back(again);
+  return out;
+}
+
+std::vector<hipError_t> strange_symbols() {
+  std::int32_t words[16] = {};
+  std::vector<hipError_t> errors;
+  errors.push_back(hipMemcpyFromSymbol(words, HIP_SYMBOL(counters), 36));
+  errors.push_back(hipMemcpyFromSymbol(words, HIP_SYMBOL(counters), 4, 32));
+  errors.push_back(hipMemcpyToSymbol(words, words, 4));
+  return errors;
 }
 
 hipError_t write_past_the_end() {

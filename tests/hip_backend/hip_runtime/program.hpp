@@ -22,6 +22,11 @@ std::vector<std::int32_t> indices();
 // (atomicMax), how many are odd (__ballot), and 1 where atomicCAS has found the last number in
 // `out`.
 std::vector<std::int32_t> counted(const std::vector<std::int32_t>& numbers);
+// What a kernel that adds `step` (a constant of the device) to each element of a variable, its
+// index, leaves there after hipMemcpyToSymbol of both.
+std::vector<std::int32_t> stepped(std::int32_t step);
+// Copies from a variable that reach past its end, and from what is none.
+std::vector<hipError_t> strange_symbols();
 // Writes one word past the end of what hipMalloc gave out; the error of the launch.
 hipError_t write_past_the_end();
 // The same to memory that hipFree took back.

@@ -64,6 +64,18 @@ TEST_CASE("atomic operations of all blocks add up, and a ballot counts the lanes
   REQUIRE(hip_program::counted(numbers) == expected);
 }
 
+TEST_CASE("variables of the device keep what kernels and copies write, and end where they end") {
+  using Words = std::vector<std::int32_t>;
+  REQUIRE(hip_program::stepped(3) == Words{7, 10, 13, 16, 19, 22, 25, 121, 7});
+  REQUIRE(hip_program::stepped(1) == Words{7, 11, 15, 19, 23, 27, 31, 107, 7});
+  (void)hip::take_launched();
+  const std::vector<hipError_t> expected = {hipErrorInvalidValue, hipErrorInvalidValue,
+                                            hipErrorInvalidSymbol};
+  REQUIRE(hip_program::strange_symbols() == expected);
+  REQUIRE(hip::take_launched().faults.size() == 3);
+  (void)hipGetLastError();
+}
+
 TEST_CASE("a write past an allocation is an error of the launch, with the kernel's name") {
   (void)hip::take_launched();
   REQUIRE(hip_program::write_past_the_end() == hipErrorLaunchFailure);
