@@ -21,8 +21,7 @@ namespace mla::prop {
 
 Case nth_case(std::uint64_t seed, std::int64_t number, bool production) {
   rc::Random random(mix(seed, static_cast<std::uint64_t>(number)));
-  return random_case(random.next(), static_cast<int>(number % 101),
-                     production ? regime_of(number) : Regime::boundary);
+  return random_case(random.next(), static_cast<int>(number % 101), regime_of(number, production));
 }
 
 rc::Shrinkable<Case> shrinkable_case(Case c) {

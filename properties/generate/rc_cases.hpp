@@ -21,7 +21,7 @@ namespace mla::prop {
 rc::Shrinkable<Case> shrinkable_case(Case c);
 
 // The random case with this number in a run of a seed. RapidCheck's size grows from 0 to 100 and
-// starts again. Without `production`, all cases are of the boundary regime.
+// starts again. Without `production`, all cases are small: of the regimes boundary and tiles.
 Case nth_case(std::uint64_t seed, std::int64_t number, bool production);
 
 }  // namespace mla::prop

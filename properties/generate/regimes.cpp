@@ -7,10 +7,10 @@
 namespace mla::prop {
 namespace {
 
-constexpr std::array kRegimes = {Regime::boundary,     Regime::sequence,     Regime::wide,
-                                 Regime::batch,        Regime::large_batch,  Regime::device,
-                                 Regime::long_context, Regime::gate,         Regime::raised,
-                                 Regime::engine,       Regime::wide_prefill, Regime::wide_fa};
+constexpr std::array kRegimes = {
+    Regime::boundary,    Regime::tiles,        Regime::sequence,     Regime::wide, Regime::batch,
+    Regime::large_batch, Regime::device,       Regime::long_context, Regime::gate, Regime::raised,
+    Regime::engine,      Regime::wide_prefill, Regime::wide_fa};
 
 constexpr std::array kTurns = {Regime::wide,   Regime::batch,   Regime::wide_prefill, Regime::gate,
                                Regime::device, Regime::raised,  Regime::large_batch,  Regime::wide,
@@ -45,6 +45,29 @@ CaseDomain production() {
   d.pad_requests = {{0}};
   d.uniform = {{true, 3}, {false, 1}};
   d.budget = d.total_budget = std::int64_t{1} << 19;
+  return d;
+}
+
+// What a kernel reads behind the keys of its last tile comes from page 0: a request that owns that
+// page, with keys that outscore the others by far, shows what becomes of it.
+CaseDomain tiles() {
+  using enum Distribution;
+  CaseDomain d = production();
+  d.budget = d.total_budget = std::int64_t{1} << 16;
+  d.heads = {{16, 6}, {32, 2}, {128, 2}, {8, 1}, {12, 1}, {49, 1}, {64, 1}, {100, 1}};
+  d.compute_units = {{4, 3}, {0, 1}, {80, 1}};
+  d.granularity = {{16, 6}, {1, 2}};
+  d.max_split = {{-1, 8}, {2, 1}, {7, 1}};
+  d.layout = {{Layout::contiguous, 3},
+              {Layout::shuffled, 2},
+              {Layout::descending, 1},
+              {Layout::interleaved, 1}};
+  d.data = {{onehot, 3}, {large, 3}, {normal, 2}};
+  d.origin = {{Origin::zero}};
+  d.pad_requests = {{0, 3}, {1, 1}, {3, 1}};
+  set_shape(
+      d, {{1, 3}, {2, 3}, {3, 2}}, {{1, 3}, {2, 3}, {3, 1}, {4, 2}, {5, 1}, {8, 1}},
+      {{{0, 3}, 1}, {{14, 21}, 2}, {{30, 37}, 2}, {{62, 69}, 3}, {{126, 133}, 2}, {{254, 261}, 1}});
   return d;
 }
 
@@ -174,6 +197,8 @@ std::string_view name(Regime regime) {
   switch (regime) {
     case Regime::boundary:
       return "boundary";
+    case Regime::tiles:
+      return "tiles";
     case Regime::sequence:
       return "sequence";
     case Regime::wide:
@@ -204,11 +229,13 @@ std::span<const Regime> all_regimes() {
   return kRegimes;
 }
 
-// Of ten cases two are sequences and two of the other regimes.
-Regime regime_of(std::int64_t number) {
+// Of ten cases one sits at tiles, two are sequences and two of the other regimes.
+Regime regime_of(std::int64_t number, bool production) {
+  if (!production) return number % 4 == 3 ? Regime::tiles : Regime::boundary;
   const std::int64_t ten = number / 10;
   const std::int64_t digit = number % 10;
   if (digit == 2 || digit == 7) return Regime::sequence;
+  if (digit == 4) return Regime::tiles;
   if (digit != 3 && digit != 6) return Regime::boundary;
   return kTurns[static_cast<std::size_t>(ten * 2 + digit / 3 - 1) % kTurns.size()];
 }
@@ -217,6 +244,8 @@ CaseDomain regime_domain(Regime regime, int size) {
   switch (regime) {
     case Regime::boundary:
       break;
+    case Regime::tiles:
+      return tiles();
     case Regime::sequence:
       return sequence(size);
     case Regime::wide:

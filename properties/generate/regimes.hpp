@@ -1,9 +1,9 @@
 // Regimes: the kinds of steps that the random cases of a run take turns in.
 //
-// Three of five cases are small and sit at boundaries (random_domain()), one of five is a sequence.
-// One of five has the shape of a real engine's step, one regime after the other, so that every run
-// of some size has all of them. A
-// regime is a CaseDomain: data, no code of its own. Budgets are in units of cost_of().
+// Of ten cases five are small and sit at boundaries (random_domain()), one sits at the tiles of the
+// decode kernels, two are sequences. Two have the shape of a real engine's step, one regime after
+// the other, so that every run of some size has all of them. A regime is a CaseDomain: data, no
+// code of its own. Budgets are in units of cost_of().
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@ namespace mla::prop {
 
 enum class Regime : std::uint8_t {
   boundary,      // small, at the boundaries of blocks, granules, tiles, formats
+  tiles,         // decode tiles full and nearly full, loud data, page 0 in use
   sequence,      // two to four steps on the same buffers
   wide,          // 64 packed rows and more, 129 to 1100 keys
   batch,         // 17 to 48 requests of 200 keys and more
@@ -31,8 +32,9 @@ enum class Regime : std::uint8_t {
 std::string_view name(Regime regime);
 std::span<const Regime> all_regimes();
 
-// The regime of the random case with this number in a run.
-Regime regime_of(std::int64_t number);
+// The regime of the random case with this number in a run. Without `production` it is one of the
+// small ones: boundary, or tiles in one case of four.
+Regime regime_of(std::int64_t number, bool production);
 
 // Its cases. `size` from 0 to 100 is RapidCheck's and read for the small ones.
 CaseDomain regime_domain(Regime regime, int size);

@@ -106,9 +106,30 @@ TEST_CASE("regimes: the cases of each kind, taken alone, meet every quota of the
     }
 }
 
-TEST_CASE("regimes: a run without production shapes draws the boundary regime only", "[judge]") {
-  for (std::int64_t i = 0; i < 200; ++i)
+TEST_CASE("regimes: a run without production shapes draws small cases only, one in four at tiles",
+          "[judge]") {
+  for (std::int64_t i = 0; i < 200; ++i) {
+    CHECK(regime_of(i, false) == (i % 4 == 3 ? Regime::tiles : Regime::boundary));
     CHECK(cost_of(nth_case(1, i, false)) <= std::max(budget_of(100), request_cost({1, 1}, 128)));
+  }
+}
+
+TEST_CASE("regimes: nine of ten cases of tiles have a length within 6 keys of a tile's",
+          "[judge]") {
+  constexpr std::array<std::int64_t, 6> kTiles{0, 16, 32, 64, 128, 256};
+  const auto at_a_tile = [&](const RequestSpec& r) {
+    return std::any_of(kTiles.begin(), kTiles.end(), [&](std::int64_t tile) {
+      return std::abs(r.kv_len - std::max(tile, r.qo_len)) <= 6;
+    });
+  };
+  std::int64_t found = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const Case c = random_case(seed, 0, Regime::tiles);
+    INFO(format_case(c));
+    CHECK(c.kind() == StepKind::decode);
+    found += std::any_of(c.requests.begin(), c.requests.end(), at_a_tile) ? 1 : 0;
+  }
+  CHECK(found >= 180);
 }
 
 // MLA_APPROVE=1 writes the tables into the page.
@@ -118,7 +139,7 @@ TEST_CASE("regimes: the tables of docs/properties.md are those of the standard r
   std::map<std::string_view, std::int64_t> tags;
   for (std::int64_t i = 0; i < kStandardRun; ++i) {
     const Case c = nth_case(1, i, true);
-    ++regimes[regime_of(i)];
+    ++regimes[regime_of(i, true)];
     for (const Tag& tag : all_tags()) tags[tag.name] += tag.holds(c) ? 1 : 0;
   }
   std::string tables = "| Regime | Cases |\n| --- | --- |\n";
