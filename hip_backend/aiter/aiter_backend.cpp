@@ -1,11 +1,13 @@
 #include "hip_backend/aiter/aiter_backend.hpp"
 
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "core/engine/launch.hpp"
 #include "core/say.hpp"
+#include "hip_backend/aiter/reduce.hpp"
 #include "hip_backend/decode/decode_execution.hpp"
 #include "hip_backend/kernels/code_objects.hpp"
 
@@ -31,7 +33,9 @@ class AiterBackend final : public Backend {
       : device_(std::move(device)),
         installation_(std::move(installation)),
         options_(std::move(options)),
-        stage1_(make_aiter_stage1(installation_, options_)) {}
+        stage1_(make_aiter_stage1(installation_, options_)) {
+    if (!installation_->reduce().empty()) reduce_.emplace(installation_->reduce());
+  }
 
   [[nodiscard]] std::string_view name() const override { return "aiter"; }
   [[nodiscard]] std::string_view device(StepKind kind) const override {
@@ -50,6 +54,7 @@ class AiterBackend final : public Backend {
   std::shared_ptr<Installation> installation_;
   AiterOptions options_;
   std::unique_ptr<Stage1Maker> stage1_;
+  std::optional<AiterReduce> reduce_;
 };
 
 Support AiterBackend::supports(const ResolvedShape& shape) const {
@@ -66,7 +71,7 @@ Support AiterBackend::supports(const ResolvedShape& shape) const {
     return {false, say("page size ", shape.page_size, " is not a power of two")};
   const auto selection = select_for(*installation_, shape, options_);
   if (!selection) return {false, selection.error().message};
-  return {true, {}};
+  return reduce_ ? reduce_->supports(*device_, shape) : Support{true, {}};
 }
 
 Result<DecodeResult> AiterBackend::run(const DecodeLaunch& launch,
@@ -75,7 +80,9 @@ Result<DecodeResult> AiterBackend::run(const DecodeLaunch& launch,
     return Error{ErrorCode::unsupported, support.reason, ""};
   if (Status bad = check_launch(launch)) return *bad;
   const bool exact = device_->properties().guards_memory && !options_.as_planned;
+  const ReduceMaker& reduce = reduce_ ? static_cast<const ReduceMaker&>(*reduce_) : own_reduce();
   const DecodeExecution execution = {.run = {.stage1 = *stage1_,
+                                             .reduce = reduce,
                                              .sleep_seed = 0,
                                              .whole_cache_bytes = kWholeCacheBytes,
                                              .page_zero_is_zero = true,  // AITER-11

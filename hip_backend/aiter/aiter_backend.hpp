@@ -1,9 +1,10 @@
 // The AITER backend: a decode step whose stage 1 is the machine code of an installed AITER.
 //
 // Metadata, folding, tensors and plan are those of every backend; the kernels come from the
-// installation and are selected as AITER selects them; the merge of partial results is this
-// project's reduce kernel on the same device, since AITER's is no code object. So only stage 1 is
-// on trial; prefill and FA steps do not exist here. Inputs end where their memory ends: on a device
+// installation and are selected as AITER selects them. AITER's reduce is no code object of an
+// installation: where it was compiled and taken (Installation::take_reduce) it merges the partial
+// results, otherwise this project's kernel does on the same device, and only stage 1 is on trial.
+// Prefill and FA steps do not exist here. Inputs end where their memory ends: on a device
 // that guards its memory a kernel that reads behind them is run once more with room behind, and the
 // result carries the fault by name. Fails: supports() says why a shape has no kernel; run() as
 // execute_decode().

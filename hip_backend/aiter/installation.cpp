@@ -54,6 +54,14 @@ Result<std::shared_ptr<Installation>> Installation::open(const std::string& dire
   return found;
 }
 
+Status Installation::take_reduce(const std::string& path) {
+  auto bytes = read_file(path, kLargestCode);
+  if (!bytes) return bytes.error();
+  if (bytes->empty()) return fault(path + " is empty");
+  reduce_ = std::move(*bytes);
+  return std::nullopt;
+}
+
 std::shared_ptr<Installation> Installation::of(
     std::map<Arch, Manifest> manifests,
     const std::map<std::string, std::vector<std::byte>>& files) {

@@ -34,6 +34,11 @@ class Installation {
   [[nodiscard]] Result<std::span<const std::byte>> code(Arch arch, const std::string& file);
   [[nodiscard]] const std::string& directory() const { return directory_; }
 
+  // Takes the code object of AITER's reduce kernels (reduce.hpp), which is no part of `hsa`.
+  Status take_reduce(const std::string& path);
+  // Empty: none was taken.
+  [[nodiscard]] std::span<const std::byte> reduce() const { return reduce_; }
+
  private:
   Installation() = default;
   [[nodiscard]] std::string path_of(Arch arch, const std::string& file) const;
@@ -42,6 +47,7 @@ class Installation {
   std::map<Arch, Manifest> manifests_;
   std::mutex mutex_;
   std::map<std::string, std::vector<std::byte>> files_;  // by path
+  std::vector<std::byte> reduce_;
 };
 
 }  // namespace mla::hip::aiter

@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::uint32_t kPoisonF32Word = kPoisonF32;
 constexpr std::uint32_t kPoisonBf16Word = kPoisonBf16 * 0x10001U;
-constexpr std::int64_t kMostRowGroups = 64;  // of the reduce
-constexpr std::int64_t kRowsOfReduceGroup = 32;
 
 template <class T>
 T* at(Address address) {
@@ -148,19 +146,12 @@ void DecodeRun::fill_arguments(const DecodeLaunch& launch, const DecodeRunOption
   reduce_.rounding = rounding_number(reduce_rounding(shape.arch));
 }
 
-Status DecodeRun::find_kernels(const DecodeLaunch& launch, const Stage1Maker& maker) {
-  const std::int64_t merged = admission_.longest_tile * rows_.row_heads();
-  reduce_.row_groups = static_cast<int>(
-      std::clamp<std::int64_t>(ceil_div(merged, kRowsOfReduceGroup), 1, kMostRowGroups));
-  reduce_size_ = {.grid_x = static_cast<std::uint32_t>(admission_.skip_tile.size()),
-                  .grid_y = static_cast<std::uint32_t>(reduce_.row_groups),
-                  .threads = 256,
-                  .schedule = decode_.sleep_seed};
-  const auto reduce_kernel =
-      device_->find_kernel(code_object(device_->properties().arch, "reduce"), "reduce");
-  if (!reduce_kernel) return reduce_kernel.error();
-  reduce_kernel_ = *reduce_kernel;
-  auto stage1 = maker.make({*device_, launch, rows_, admission_, decode_, launches_});
+Status DecodeRun::find_kernels(const DecodeLaunch& launch, const DecodeRunOptions& options) {
+  auto reduce =
+      options.reduce.make({*device_, launch, rows_, admission_, reduce_, options.sleep_seed});
+  if (!reduce) return reduce.error();
+  reduce_launch_ = std::move(*reduce);
+  auto stage1 = options.stage1.make({*device_, launch, rows_, admission_, decode_, launches_});
   if (!stage1) return stage1.error();
   stage1_ = std::move(*stage1);
   return std::nullopt;
@@ -183,7 +174,7 @@ Result<std::unique_ptr<DecodeRun>> DecodeRun::prepare(Device& device, const Deco
   if (Status bad = run->bring_inputs(launch, options)) return *bad;
   if (Status bad = run->make_outputs()) return *bad;
   run->fill_arguments(launch, options);
-  if (Status bad = run->find_kernels(launch, options.stage1)) return *bad;
+  if (Status bad = run->find_kernels(launch, options)) return *bad;
   return run;
 }
 
@@ -194,9 +185,9 @@ Status DecodeRun::stage1(StreamHandle stream) {
 
 Status DecodeRun::reduce(StreamHandle stream) {
   if (admission_.longest_tile == 0) return std::nullopt;
-  if (Status bad = device_->launch(stream, reduce_kernel_, reduce_size_, argument_bytes(reduce_)))
-    return bad;
-  launches_.add({"hip", device_->properties().label, StepKind::decode, "reduce"});
+  const ReduceLaunch& r = reduce_launch_;
+  if (Status bad = device_->launch(stream, r.kernel, r.size, r.arguments)) return bad;
+  launches_.add({std::string(r.backend), device_->properties().label, StepKind::decode, "reduce"});
   return std::nullopt;
 }
 

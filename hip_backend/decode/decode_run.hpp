@@ -13,6 +13,7 @@
 #include "core/engine/backend.hpp"
 #include "core/engine/row_map.hpp"
 #include "hip_backend/admission/admission.hpp"
+#include "hip_backend/decode/reduce.hpp"
 #include "hip_backend/decode/stage1.hpp"
 #include "hip_backend/device/resources.hpp"
 #include "hip_backend/kernels/arguments.hpp"
@@ -23,6 +24,7 @@ enum Input : unsigned { kInputQ = 1, kInputCache = 2, kInputLists = 4, kEveryInp
 
 struct DecodeRunOptions {
   const Stage1Maker& stage1;
+  const ReduceMaker& reduce = own_reduce();
   // Waves sleep at places drawn from this; 0: never. No bit of a result may depend on it.
   std::uint32_t sleep_seed = 0;  // also the schedule of an emulated device
   // Caches whose last backed slot lies below this many bytes are allocated from slot 0 on, so that
@@ -58,7 +60,7 @@ class DecodeRun {
   DecodeRun() = default;
   [[nodiscard]] Status bring_inputs(const DecodeLaunch& launch, const DecodeRunOptions& options);
   [[nodiscard]] Status make_outputs();
-  [[nodiscard]] Status find_kernels(const DecodeLaunch& launch, const Stage1Maker& maker);
+  [[nodiscard]] Status find_kernels(const DecodeLaunch& launch, const DecodeRunOptions& options);
   void fill_arguments(const DecodeLaunch& launch, const DecodeRunOptions& options);
   [[nodiscard]] Status bring(std::string name, std::span<const std::byte> bytes, Input kind,
                              Address& to);
@@ -76,9 +78,8 @@ class DecodeRun {
   std::int64_t first_slot_ = 0;
   DecodeArguments decode_{};
   ReduceArguments reduce_{};
-  KernelHandle reduce_kernel_;
-  LaunchSize reduce_size_;
   std::unique_ptr<Stage1> stage1_;  // goes before the buffers that it works on
+  ReduceLaunch reduce_launch_;      // so does this
 };
 
 }  // namespace mla::hip

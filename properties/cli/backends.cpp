@@ -131,6 +131,9 @@ Status check_used(const DeviceChoice& choice, const std::vector<NamedBackend>& b
   if (said && !has(kAiter))
     return Error{ErrorCode::usage, "--aiter-hsa " + choice.aiter_hsa + " goes with backend aiter",
                  ""};
+  if (!choice.aiter_reduce.empty() && !has(kAiter))
+    return Error{ErrorCode::usage,
+                 "--aiter-reduce " + choice.aiter_reduce + " goes with backend aiter", ""};
   if (has(kHip) || has(kAiter)) return std::nullopt;
   std::string words = choice.emulation.words();
   if (choice.production) words += " --production";
@@ -167,12 +170,18 @@ Result<NamedBackend> make_aiter(const DeviceChoice& choice) {
                  ""};
   auto installation = hip::aiter::Installation::open(choice.aiter_hsa);
   if (!installation) return installation.error();
+  if (!choice.aiter_reduce.empty())
+    if (Status bad = (*installation)->take_reduce(choice.aiter_reduce)) return *bad;
   std::shared_ptr<EmulationLog> log;
   auto device = open_named(kAiter, choice, log);
   if (!device) return device.error();
   NamedBackend named = on_device(kAiter, (*device)->properties(), choice, std::move(log));
   named.replay_options += " --aiter-hsa " + choice.aiter_hsa;
   named.facts.emplace_back("AITER code objects", choice.aiter_hsa);
+  if (const auto code = (*installation)->reduce(); !code.empty()) {
+    named.replay_options += " --aiter-reduce " + choice.aiter_reduce;
+    named.facts.emplace_back("AITER's reduce", io::hex64(io::fnv1a64(code)));
+  }
   named.backend = hip::aiter::make_aiter_backend(std::move(*device), std::move(*installation), {});
   return named;
 }
@@ -193,6 +202,10 @@ void add_device_options(CLI::App& command, DeviceChoice& choice) {
       ->type_name("NAME")
       ->capture_default_str();
   add_aiter_option(command, choice.aiter_hsa);
+  command
+      .add_option("--aiter-reduce", choice.aiter_reduce,
+                  "Code object of AITER's reduce, which backend aiter then merges with")
+      ->type_name("FILE");
   add_emulation_options(command, choice.emulation);
 }
 

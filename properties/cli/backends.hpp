@@ -45,6 +45,7 @@ std::vector<std::string> available_backends();
 struct DeviceChoice {
   std::string device = "auto";     // auto, hip:0, nvidia:0, emulated:gfx942 or emulated:gfx950
   std::string aiter_hsa;           // empty: none is known
+  std::string aiter_reduce = {};   // code object of AITER's reduce; empty: this project's merges
   EmulationChoice emulation = {};  // of an emulated device
   bool production = false;         // random cases of production shapes on an emulated one too
   // Cases judged at once on an emulated device, 0 for one on each core; others run one at a time.
@@ -53,8 +54,8 @@ struct DeviceChoice {
   // Called after every launch on an emulated device, with the kernel's name.
   std::function<void(std::string_view, const gfx::LaunchReport&)> observe = {};
 };
-// Declares --device, --aiter-hsa with the environment's AITER_HSA behind it, and what an emulated
-// device takes.
+// Declares --device, --aiter-hsa with the environment's AITER_HSA behind it, --aiter-reduce, and
+// what an emulated device takes.
 void add_device_options(CLI::App& command, DeviceChoice& choice);
 void add_aiter_option(CLI::App& command, std::string& directory);
 

@@ -15,7 +15,7 @@ ORDER = [
     "core", "core/numeric", "core/io", "core/case", "core/paging", "core/shape", "core/plan",
     "core/engine",
     "cpu_backend",
-    "hip_backend/gfx_emulator", "hip_backend/hip_runtime", "hip_backend/kernels",
+    "hip_backend/gfx_emulator", "hip_backend/hip_runtime", "hip_backend/aiter_source", "hip_backend/kernels",
     "hip_backend/device", "hip_backend/admission", "hip_backend/decode", "hip_backend/prefill",
     "hip_backend/planning", "hip_backend/assumptions", "hip_backend/aiter", "hip_backend/calls", "hip_backend",
     "properties/generate", "properties/step", "properties/claims", "properties/judge",

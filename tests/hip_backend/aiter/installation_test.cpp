@@ -74,3 +74,18 @@ TEST_CASE("aiter installation: a directory that is none, and a broken manifest, 
   CHECK(broken.error().message ==
         folder.name() + "/gfx950/mla/mla_asm.csv, line 1: has no column 'qType'");
 }
+
+TEST_CASE("aiter installation: a reduce that is missing or empty is refused by its path") {
+  const Folder folder;
+  folder.write("mla_asm.csv", kManifest);
+  const auto installation = Installation::open(folder.name());
+  REQUIRE(installation.ok());
+  CHECK((*installation)->reduce().empty());
+  const std::string path = folder.name() + "/gfx950/mla/reduce.co";
+  CHECK((*installation)->take_reduce(path)->message == "there is no file " + path);
+  folder.write("reduce.co", "");
+  CHECK((*installation)->take_reduce(path)->message == path + " is empty");
+  folder.write("reduce.co", "code");
+  CHECK_FALSE((*installation)->take_reduce(path));
+  CHECK((*installation)->reduce().size() == 4);
+}

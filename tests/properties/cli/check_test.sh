@@ -182,6 +182,9 @@ expect_err 'go with a case'
 AITER_HSA= try replay mla1:1q1s9 --property P04 --aiter-hsa "$scratch"
 expect_exit 2
 expect_err "aiter-hsa $scratch goes with backend aiter"
+try replay mla1:1q1s9 --property P04 --aiter-reduce reduce.co
+expect_exit 2
+expect_err 'aiter-reduce reduce.co goes with backend aiter'
 AITER_HSA=$scratch try replay mla1:1q1s9 --property P04
 expect_exit 0
 
