@@ -7,6 +7,7 @@
 
 #include "core/engine/launch.hpp"
 #include "core/say.hpp"
+#include "hip_backend/aiter/opus.hpp"
 #include "hip_backend/aiter/reduce.hpp"
 #include "hip_backend/decode/decode_execution.hpp"
 #include "hip_backend/kernels/code_objects.hpp"
@@ -34,7 +35,8 @@ class AiterBackend final : public Backend {
         installation_(std::move(installation)),
         options_(std::move(options)),
         stage1_(make_aiter_stage1(installation_, options_)) {
-    if (!installation_->reduce().empty()) reduce_.emplace(installation_->reduce());
+    if (const auto code = installation_->built(Built::reduce); !code.empty()) reduce_.emplace(code);
+    if (const auto code = installation_->built(Built::opus); !code.empty()) opus_.emplace(code);
   }
 
   [[nodiscard]] std::string_view name() const override { return "aiter"; }
@@ -55,6 +57,7 @@ class AiterBackend final : public Backend {
   AiterOptions options_;
   std::unique_ptr<Stage1Maker> stage1_;
   std::optional<AiterReduce> reduce_;
+  std::optional<OpusStage1Maker> opus_;
 };
 
 Support AiterBackend::supports(const ResolvedShape& shape) const {
@@ -69,8 +72,11 @@ Support AiterBackend::supports(const ResolvedShape& shape) const {
   if (Support common = common_support(shape); !common.ok) return common;
   if (!is_power_of_two(shape.page_size))
     return {false, say("page size ", shape.page_size, " is not a power of two")};
-  const auto selection = select_for(*installation_, shape, options_);
-  if (!selection) return {false, selection.error().message};
+  if (opus_) {
+    if (Support taken = opus_->supports(*device_, shape); !taken.ok) return taken;
+  } else if (const auto row = select_for(*installation_, shape, options_); !row) {
+    return {false, row.error().message};
+  }
   return reduce_ ? reduce_->supports(*device_, shape) : Support{true, {}};
 }
 
@@ -80,8 +86,9 @@ Result<DecodeResult> AiterBackend::run(const DecodeLaunch& launch,
     return Error{ErrorCode::unsupported, support.reason, ""};
   if (Status bad = check_launch(launch)) return *bad;
   const bool exact = device_->properties().guards_memory && !options_.as_planned;
+  const Stage1Maker& stage1 = opus_ ? static_cast<const Stage1Maker&>(*opus_) : *stage1_;
   const ReduceMaker& reduce = reduce_ ? static_cast<const ReduceMaker&>(*reduce_) : own_reduce();
-  const DecodeExecution execution = {.run = {.stage1 = *stage1_,
+  const DecodeExecution execution = {.run = {.stage1 = stage1,
                                              .reduce = reduce,
                                              .sleep_seed = 0,
                                              .whole_cache_bytes = kWholeCacheBytes,

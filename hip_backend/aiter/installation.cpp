@@ -54,11 +54,11 @@ Result<std::shared_ptr<Installation>> Installation::open(const std::string& dire
   return found;
 }
 
-Status Installation::take_reduce(const std::string& path) {
+Status Installation::take(Built kernels, const std::string& path) {
   auto bytes = read_file(path, kLargestCode);
   if (!bytes) return bytes.error();
   if (bytes->empty()) return fault(path + " is empty");
-  reduce_ = std::move(*bytes);
+  built_[static_cast<std::size_t>(kernels)] = std::move(*bytes);
   return std::nullopt;
 }
 

@@ -7,7 +7,9 @@
 // by its path.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,6 +22,9 @@
 #include "hip_backend/aiter/manifest.hpp"
 
 namespace mla::hip::aiter {
+
+// Kernels that AITER compiles on the user's machine: reduce.hpp, opus.hpp.
+enum class Built : std::uint8_t { reduce, opus };
 
 class Installation {
  public:
@@ -34,10 +39,12 @@ class Installation {
   [[nodiscard]] Result<std::span<const std::byte>> code(Arch arch, const std::string& file);
   [[nodiscard]] const std::string& directory() const { return directory_; }
 
-  // Takes the code object of AITER's reduce kernels (reduce.hpp), which is no part of `hsa`.
-  Status take_reduce(const std::string& path);
+  // Takes a code object that was compiled from AITER's sources, which is no part of `hsa`.
+  Status take(Built kernels, const std::string& path);
   // Empty: none was taken.
-  [[nodiscard]] std::span<const std::byte> reduce() const { return reduce_; }
+  [[nodiscard]] std::span<const std::byte> built(Built kernels) const {
+    return built_[static_cast<std::size_t>(kernels)];
+  }
 
  private:
   Installation() = default;
@@ -47,7 +54,7 @@ class Installation {
   std::map<Arch, Manifest> manifests_;
   std::mutex mutex_;
   std::map<std::string, std::vector<std::byte>> files_;  // by path
-  std::vector<std::byte> reduce_;
+  std::array<std::vector<std::byte>, 2> built_;          // by Built
 };
 
 }  // namespace mla::hip::aiter

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <optional>
 
@@ -119,6 +120,17 @@ Result<NamedBackend> make_one(const std::string& name, const DeviceChoice& choic
                "backend '" + name + "' is unknown; available: " + joined(available_backends()), ""};
 }
 
+// Code objects that the user compiled from AITER's sources.
+struct BuiltFile {
+  std::string_view option;
+  hip::aiter::Built kernels;
+  const std::string& path;  // empty: none
+};
+std::array<BuiltFile, 2> built_files(const DeviceChoice& choice) {
+  return {{{"--aiter-reduce", hip::aiter::Built::reduce, choice.aiter_reduce},
+           {"--aiter-opus", hip::aiter::Built::opus, choice.aiter_opus}}};
+}
+
 // Nothing that was said of a device may be without effect.
 Status check_used(const DeviceChoice& choice, const std::vector<NamedBackend>& backends) {
   const auto has = [&backends](std::string_view name) {
@@ -131,9 +143,9 @@ Status check_used(const DeviceChoice& choice, const std::vector<NamedBackend>& b
   if (said && !has(kAiter))
     return Error{ErrorCode::usage, "--aiter-hsa " + choice.aiter_hsa + " goes with backend aiter",
                  ""};
-  if (!choice.aiter_reduce.empty() && !has(kAiter))
-    return Error{ErrorCode::usage,
-                 "--aiter-reduce " + choice.aiter_reduce + " goes with backend aiter", ""};
+  for (const auto& [option, kernels, path] : built_files(choice))
+    if (!path.empty() && !has(kAiter))
+      return Error{ErrorCode::usage, say(option, " ", path, " goes with backend aiter"), ""};
   if (has(kHip) || has(kAiter)) return std::nullopt;
   std::string words = choice.emulation.words();
   if (choice.production) words += " --production";
@@ -170,17 +182,20 @@ Result<NamedBackend> make_aiter(const DeviceChoice& choice) {
                  ""};
   auto installation = hip::aiter::Installation::open(choice.aiter_hsa);
   if (!installation) return installation.error();
-  if (!choice.aiter_reduce.empty())
-    if (Status bad = (*installation)->take_reduce(choice.aiter_reduce)) return *bad;
+  for (const auto& [option, kernels, path] : built_files(choice))
+    if (!path.empty())
+      if (Status bad = (*installation)->take(kernels, path)) return *bad;
   std::shared_ptr<EmulationLog> log;
   auto device = open_named(kAiter, choice, log);
   if (!device) return device.error();
   NamedBackend named = on_device(kAiter, (*device)->properties(), choice, std::move(log));
   named.replay_options += " --aiter-hsa " + choice.aiter_hsa;
   named.facts.emplace_back("AITER code objects", choice.aiter_hsa);
-  if (const auto code = (*installation)->reduce(); !code.empty()) {
-    named.replay_options += " --aiter-reduce " + choice.aiter_reduce;
-    named.facts.emplace_back("AITER's reduce", io::hex64(io::fnv1a64(code)));
+  for (const auto& [option, kernels, path] : built_files(choice)) {
+    if (path.empty()) continue;
+    named.replay_options += say(" ", option, " ", path);
+    named.facts.emplace_back(say("code object of ", option),
+                             io::hex64(io::fnv1a64((*installation)->built(kernels))));
   }
   named.backend = hip::aiter::make_aiter_backend(std::move(*device), std::move(*installation), {});
   return named;
@@ -205,6 +220,10 @@ void add_device_options(CLI::App& command, DeviceChoice& choice) {
   command
       .add_option("--aiter-reduce", choice.aiter_reduce,
                   "Code object of AITER's reduce, which backend aiter then merges with")
+      ->type_name("FILE");
+  command
+      .add_option("--aiter-opus", choice.aiter_opus,
+                  "Code object of AITER's OPUS decode, which backend aiter then runs for fp8")
       ->type_name("FILE");
   add_emulation_options(command, choice.emulation);
 }

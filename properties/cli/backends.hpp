@@ -46,6 +46,7 @@ struct DeviceChoice {
   std::string device = "auto";     // auto, hip:0, nvidia:0, emulated:gfx942 or emulated:gfx950
   std::string aiter_hsa;           // empty: none is known
   std::string aiter_reduce = {};   // code object of AITER's reduce; empty: this project's merges
+  std::string aiter_opus = {};     // code object of AITER's OPUS decode; empty: the installation's
   EmulationChoice emulation = {};  // of an emulated device
   bool production = false;         // random cases of production shapes on an emulated one too
   // Cases judged at once on an emulated device, 0 for one on each core; others run one at a time.

@@ -141,15 +141,30 @@ bool split_straddles(std::int64_t rows, std::int64_t keys, std::int64_t splits) 
   return false;
 }
 
-std::int64_t straddled_tile(Launch l) {
+// Whether holds(the keys that rows of a work see) of a work of a causal plan.
+template <class Holds>
+bool any_work_sees(Launch l, Holds holds) {
   const DecodeMetadata& md = l.metadata;
-  if (!md.shape.causal) return 0;
   bool found = false;
   each_work(l, [&](const plan::WorkItem& work, std::int64_t keys) {
     if (work.batch < 0 || work.batch >= md.requests().count()) return;
     const auto end = static_cast<std::size_t>(work.batch) + 1;
-    found = found || straddles_tile(plan::seen_keys(work, keys, md.qo_indptr[end]));
+    found = found || holds(plan::seen_keys(work, keys, md.qo_indptr[end]));
   });
+  return found && md.shape.causal;
+}
+
+std::int64_t early_limit(Launch l) {
+  const auto limited = [](const plan::SeenKeys& seen) {
+    return seen.first < (ceil_div(seen.keys, plan::kStraddledTile) - 1) * plan::kStraddledTile;
+  };
+  return any_work_sees(l, limited) ? 1 : 0;
+}
+
+std::int64_t straddled_tile(Launch l) {
+  const DecodeMetadata& md = l.metadata;
+  if (!md.shape.causal) return 0;
+  bool found = any_work_sees(l, plan::straddles_tile);
   if (md.shape.route == Route::split)
     for (std::size_t r = 0; r < md.kv_lens.size(); ++r)
       found = found || split_straddles(md.qo_indptr[r + 1] - md.qo_indptr[r], md.kv_lens[r],
@@ -225,6 +240,10 @@ std::vector<Fact> make_facts() {
             hidden_split),
       truth("unfilled_split", "the merge counts a split that gets no tile of AITER's kernel",
             unfilled_split),
+      number("fold", "kernel requests of every request, when heads are folded",
+             [](Launch l) { return l.metadata.shape.fold_ratio(); }),
+      truth("early_limit", "the first row of a work sees not all keys before its last tile of 32",
+            early_limit),
       truth("straddled_tile",
             "rows see keys of the last tile of 32 of a work, the first not all of the one before",
             straddled_tile),

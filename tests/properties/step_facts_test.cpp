@@ -113,6 +113,26 @@ TEST_CASE("facts: a straddled tile is the last of 32, seen by some rows of a wor
   CHECK(of("1q4s98", ";cu=8") == 0);
 }
 
+TEST_CASE("facts: a limit is early where the first row of a work misses a key before the last tile",
+          "[judge][ledger]") {
+  const auto of = [](std::string_view requests, std::string_view rest) {
+    return number("early_limit", say("mla1:", requests, ";arch=gfx950;cu=1", rest));
+  };
+  CHECK(of("1q3s33", "") == 1);  // 31 of the 32 keys before key 32
+  CHECK(of("1q2s33", "") == 0);
+  CHECK(of("1q4s34", "") == 1);
+  CHECK(of("1q4s35", "") == 0);
+  CHECK(of("1q3s32", "") == 0);
+  CHECK(of("1q3s20", "") == 0);
+  CHECK(of("1q3s33", ";causal=0") == 0);
+  CHECK(of("1q3s40_1q3s65", "") == 1);
+}
+
+TEST_CASE("facts: fold is how many kernel requests a request becomes", "[judge][ledger]") {
+  CHECK(number("fold", "mla1:1q2s9;heads=48;dtype=fp8/fp8;arch=gfx950") == 3);
+  CHECK(number("fold", "mla1:1q2s9;heads=32;dtype=fp8/fp8;arch=gfx950") == 1);
+}
+
 // 40 rows of 129 keys: the tile that begins with key 128 is the third of the first of two splits.
 TEST_CASE("facts: without a plan each split has its own last tile", "[judge][ledger]") {
   const auto of = [](std::string_view requests, std::int64_t splits) {

@@ -29,7 +29,13 @@
 #define __constant__ __attribute__((constant))
 #define __forceinline__ inline __attribute__((always_inline))
 #define __align__(bytes) __attribute__((aligned(bytes)))
-#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+// As HIP means it: the second number is waves of a SIMD, where CUDA's is workgroups.
+#define MLA_BOUNDS_OF_THREADS(threads) __attribute__((amdgpu_flat_work_group_size(1, threads)))
+#define MLA_BOUNDS_OF_WAVES(threads, waves) \
+  __attribute__((amdgpu_flat_work_group_size(1, threads), amdgpu_waves_per_eu(waves)))
+#define MLA_THIRD(first, second, third, ...) third
+#define __launch_bounds__(...) \
+  MLA_THIRD(__VA_ARGS__, MLA_BOUNDS_OF_WAVES, MLA_BOUNDS_OF_THREADS, )(__VA_ARGS__)
 #else
 #define __host__
 #define __device__

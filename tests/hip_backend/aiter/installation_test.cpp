@@ -80,12 +80,13 @@ TEST_CASE("aiter installation: a reduce that is missing or empty is refused by i
   folder.write("mla_asm.csv", kManifest);
   const auto installation = Installation::open(folder.name());
   REQUIRE(installation.ok());
-  CHECK((*installation)->reduce().empty());
+  CHECK((*installation)->built(Built::reduce).empty());
   const std::string path = folder.name() + "/gfx950/mla/reduce.co";
-  CHECK((*installation)->take_reduce(path)->message == "there is no file " + path);
+  CHECK((*installation)->take(Built::reduce, path)->message == "there is no file " + path);
   folder.write("reduce.co", "");
-  CHECK((*installation)->take_reduce(path)->message == path + " is empty");
+  CHECK((*installation)->take(Built::reduce, path)->message == path + " is empty");
   folder.write("reduce.co", "code");
-  CHECK_FALSE((*installation)->take_reduce(path));
-  CHECK((*installation)->reduce().size() == 4);
+  CHECK_FALSE((*installation)->take(Built::reduce, path));
+  CHECK((*installation)->built(Built::reduce).size() == 4);
+  CHECK((*installation)->built(Built::opus).empty());
 }

@@ -1,5 +1,19 @@
 #include "program.hpp"
 
+// 160 values that are alive at once, under bounds as HIP means them.
+__device__ inline void reverse(float* numbers) {
+  float alive[160];
+  for (int i = 0; i < 160; ++i) alive[i] = numbers[i * 64 + threadIdx.x];
+  __syncthreads();
+  for (int i = 0; i < 160; ++i) numbers[i * 64 + threadIdx.x] = alive[159 - i];
+}
+extern "C" __global__ void __launch_bounds__(64) one_bound_kernel(float* numbers) {
+  reverse(numbers);
+}
+extern "C" __global__ void __launch_bounds__(64, 8) two_bounds_kernel(float* numbers) {
+  reverse(numbers);
+}
+
 namespace hip_program {
 namespace {
 

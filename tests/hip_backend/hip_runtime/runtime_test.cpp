@@ -1,6 +1,10 @@
 // A HIP program of our own, compiled with clang's `<<<>>>` and run on the emulated device.
 #include "hip_backend/hip_runtime/runtime.hpp"
 
+#include <fstream>
+#include <iterator>
+
+#include "hip_backend/gfx_emulator/code_object.hpp"
 #include "program.hpp"
 #include "tests/catch.hpp"
 
@@ -160,4 +164,20 @@ TEST_CASE("the device has the units that were asked for and the architecture of 
   int value = 0;
   REQUIRE(hipDeviceGetAttribute(&value, hipDeviceAttributePciChipId, 0) == hipErrorNotSupported);
   hip::set_device({});
+}
+
+// A SIMD has 512 registers for each lane: 64 each for 8 waves, where CUDA would mean 8 blocks.
+TEST_CASE("the second launch bound is waves of a SIMD, and limits the registers to their share") {
+  std::ifstream file(MLA_PROGRAM, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto program = mla::gfx::load_code_object(std::as_bytes(std::span(text)), {});
+  REQUIRE(program);
+  const auto* const one = program->kernel("one_bound_kernel");
+  const auto* const two = program->kernel("two_bounds_kernel");
+  REQUIRE(one);
+  REQUIRE(two);
+  REQUIRE(one->max_workgroup_size == 64);
+  REQUIRE(one->stated_vgprs >= 160);
+  REQUIRE(one->spilled_vgprs == 0);
+  REQUIRE(two->stated_vgprs <= 64);
 }

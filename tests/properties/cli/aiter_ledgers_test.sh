@@ -34,3 +34,11 @@ for arch in gfx942 gfx950; do
   expect_exit 0
   expect_out "^ *launched: aiter on emulated:$arch: decode [0-9]* \\(reduce [1-9]"
 done
+
+# So has one its OPUS decode, with a ledger of its own.
+opus=$(dirname "$testbed")/aiter_opus_gfx950.co
+[[ -f $opus ]] || exit 0
+try run --backend aiter --device emulated:gfx950 --ledger "$root/fixtures/aiter_opus_gfx950.json" \
+  --cases 60 --no-progress --aiter-opus "$opus"
+expect_exit 0
+expect_out '^known: AITER-15, failed in [1-9]'

@@ -1,0 +1,141 @@
+#include "hip_backend/aiter/opus.hpp"
+
+#include <array>
+#include <bit>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/say.hpp"
+#include "hip_backend/aiter/launches.hpp"
+#include "hip_backend/device/resources.hpp"
+
+namespace mla::hip::aiter {
+namespace {
+
+constexpr std::uint32_t kOpusThreads = 512;
+// A buffer descriptor reaches so far; a larger cache is read through addresses.
+constexpr std::int64_t kDescriptorBytes = std::int64_t{1} << 32U;
+
+// mla_kargs: elements, not bytes.
+struct Arguments {
+  const void* q = nullptr;
+  Address q_scale = 0;
+  Address kv = 0;
+  Address kv_scale = 0;
+  float* partial_out = nullptr;
+  float* partial_lse = nullptr;
+  unsigned short* out = nullptr;
+  float* lse = nullptr;
+  const int* qo_indptr = nullptr;
+  const int* kv_indptr = nullptr;
+  const int* kv_indices = nullptr;
+  Address work_indptr = 0;
+  Address work_info = 0;
+  std::int32_t heads = 0;
+  std::int32_t tokens = 0;  // of the cache
+  std::int32_t q_row = 0;
+  std::int32_t q_head = kKeyDim;
+  std::int32_t out_row = 0;
+  std::int32_t out_head = kValueDim;
+  std::int32_t page = kKeyDim;
+  float softmax_scale = 1;
+};
+static_assert(sizeof(Arguments) == 136);
+
+std::string kernel_name(bool masks, bool large_cache) {
+  return say(
+      "_Z45mla_decode_fwd_16mx8_32nx1_fp8fp8_opus_kernelI32mla_16mx8_32nx1_fp8fp8_ps_traits"
+      "ILi16ELi32ELi8EDB8_S1_DF16bLb",
+      masks ? 1 : 0, "ELb", large_cache ? 1 : 0, "EEEv9mla_kargs");
+}
+
+class OpusStage1 final : public Stage1 {
+ public:
+  explicit OpusStage1(const Stage1Input& input)
+      : device_(input.device), launches_(input.launches) {}
+
+  Status prepare(const Stage1Input& input, KernelHandle kernel) {
+    kernel_ = kernel;
+    const DecodeTensors& t = input.launch.tensors;
+    const DecodeArguments& b = input.buffers;
+    const WorkList works = admitted_works(input);
+    size_ = {.grid_x = static_cast<std::uint32_t>(works.indptr.size() - 1),
+             .threads = kOpusThreads};
+    const auto heads = static_cast<std::int32_t>(input.rows.row_heads());
+    const std::int64_t row_bytes = t.cache.row_bytes();
+    a_.q = b.q;
+    // Page 0 lies below what is backed when the cache is a window of a larger one.
+    a_.kv = std::bit_cast<Address>(b.cache) - static_cast<Address>(b.first_slot * row_bytes);
+    a_.partial_out = b.partial_out;
+    a_.partial_lse = b.partial_lse;
+    a_.out = b.out;
+    a_.lse = b.lse;
+    a_.qo_indptr = b.qo_indptr;
+    a_.kv_indptr = b.kv_indptr;
+    a_.kv_indices = b.kv_indices;
+    a_.heads = heads;
+    a_.tokens = static_cast<std::int32_t>(t.cache.first_slot + t.cache.slots);
+    a_.q_row = heads * static_cast<std::int32_t>(kKeyDim);
+    a_.out_row = heads * static_cast<std::int32_t>(kValueDim);
+    a_.softmax_scale = t.softmax_scale;
+    if (Status bad = bring("q_scale", std::array{t.q_scale}, a_.q_scale)) return bad;
+    if (Status bad = bring("kv_scale", std::array{t.kv_scale}, a_.kv_scale)) return bad;
+    if (Status bad = bring("works of slots", works.indptr, a_.work_indptr)) return bad;
+    return bring("works", works.items, a_.work_info);
+  }
+
+  Status run(StreamHandle stream) override {
+    if (Status bad = device_.launch(stream, kernel_, size_, argument_bytes(a_))) return bad;
+    launches_.add({"aiter", device_.properties().label, StepKind::decode, "stage 1"});
+    return std::nullopt;
+  }
+  Status finish() override { return std::nullopt; }
+
+ private:
+  template <class Values>
+  Status bring(const char* name, const Values& values, Address& to) {
+    auto buffer = Buffer::holding(device_, name, std::as_bytes(std::span(values)));
+    if (!buffer) return buffer.error();
+    to = buffer->address();
+    owned_.push_back(std::move(*buffer));
+    return std::nullopt;
+  }
+
+  Device& device_;
+  Launches& launches_;
+  KernelHandle kernel_;
+  LaunchSize size_;
+  Arguments a_;
+  std::vector<Buffer> owned_;
+};
+
+}  // namespace
+
+Support OpusStage1Maker::supports(Device& device, const ResolvedShape& shape) const {
+  const auto refused = [](const std::string& why) {
+    return Support{false, "AITER's OPUS kernel " + why};
+  };
+  if (shape.arch != Arch::gfx950) return refused("is for gfx950");
+  if (shape.route == Route::split) return refused("needs a plan");
+  if (shape.dtype.q != Dtype::fp8 || shape.dtype.kv != Dtype::fp8)
+    return refused("takes fp8 alone");
+  if (shape.page_size != 1)
+    return refused(say("takes pages of one token, not of ", shape.page_size));
+  const auto kernel = device.find_kernel(code_, kernel_name(false, false));
+  return kernel ? Support{true, {}} : refused("is not there: " + kernel.error().message);
+}
+
+Result<std::unique_ptr<Stage1>> OpusStage1Maker::make(const Stage1Input& input) const {
+  const ResolvedShape& shape = input.launch.metadata.shape;
+  const KvCache& cache = input.launch.tensors.cache;
+  const bool masks = shape.causal && shape.max_qo_len > 1;
+  const bool large = (cache.first_slot + cache.slots) * cache.row_bytes() >= kDescriptorBytes;
+  const auto kernel = input.device.find_kernel(code_, kernel_name(masks, large));
+  if (!kernel) return kernel.error();
+  auto stage1 = std::make_unique<OpusStage1>(input);
+  if (Status bad = stage1->prepare(input, *kernel)) return *bad;
+  return std::unique_ptr<Stage1>(std::move(stage1));
+}
+
+}  // namespace mla::hip::aiter
