@@ -46,4 +46,22 @@ std::string plan(PlannerCall& c) {
   return "";
 }
 
+std::string plan(PrefillCall& c) {
+  aiter_detail::g_aiter_can_throw = true;
+  const auto i32 = AITER_DTYPE_i32;
+  auto qo = tensor(c.qo_indptr, i32), kv = tensor(c.kv_indptr, i32);
+  auto contexts = tensor(c.context_lens, i32), ptrs = tensor(c.metadata_ptrs, AITER_DTYPE_u64);
+  auto info = tensor(c.work_info, i32, 8), works = tensor(c.work_indptr, i32);
+  auto reduce = tensor(c.reduce_indptr, i32), final_map = tensor(c.final_map, i32, 2);
+  auto partial = tensor(c.partial_map, i32);
+  try {
+    get_ps_metadata_v1(qo, kv, contexts, c.gqa_ratio, c.kv_heads, ptrs, works, info, reduce,
+                       final_map, partial, c.qhead_granularity, c.qlen_granularity,
+                       c.kvlen_granularity, c.block_size, c.causal);
+  } catch (const std::exception& refusal) {
+    return refusal.what();
+  }
+  return "";
+}
+
 }  // namespace aiter_source

@@ -22,7 +22,18 @@ struct PlannerCall {
   bool q_fp8 = false, kv_fp8 = false;
 };
 
+// A call of get_ps_metadata_v1, likewise.
+struct PrefillCall {
+  std::vector<std::int32_t> qo_indptr, kv_indptr, context_lens;
+  std::vector<std::uint64_t> metadata_ptrs;
+  std::vector<std::int32_t> work_info, work_indptr, reduce_indptr, final_map, partial_map;
+  int gqa_ratio = 1, kv_heads = 1;
+  int qhead_granularity = 1, qlen_granularity = 256, kvlen_granularity = 16, block_size = 1;
+  bool causal = true;
+};
+
 // Empty, or what AITER said when it refused the call.
 [[nodiscard]] std::string plan(PlannerCall& call);
+[[nodiscard]] std::string plan(PrefillCall& call);
 
 }  // namespace aiter_source
