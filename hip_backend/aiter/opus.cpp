@@ -79,10 +79,12 @@ class OpusStage1 final : public Stage1 {
     a_.q_row = heads * static_cast<std::int32_t>(kKeyDim);
     a_.out_row = heads * static_cast<std::int32_t>(kValueDim);
     a_.softmax_scale = t.softmax_scale;
-    if (Status bad = bring("q_scale", std::array{t.q_scale}, a_.q_scale)) return bad;
-    if (Status bad = bring("kv_scale", std::array{t.kv_scale}, a_.kv_scale)) return bad;
-    if (Status bad = bring("works of slots", works.indptr, a_.work_indptr)) return bad;
-    return bring("works", works.items, a_.work_info);
+    if (Status bad = keep(device_, "q_scale", std::array{t.q_scale}, kept_, a_.q_scale)) return bad;
+    if (Status bad = keep(device_, "kv_scale", std::array{t.kv_scale}, kept_, a_.kv_scale))
+      return bad;
+    if (Status bad = keep(device_, "works of slots", works.indptr, kept_, a_.work_indptr))
+      return bad;
+    return keep(device_, "works", works.items, kept_, a_.work_info);
   }
 
   Status run(StreamHandle stream) override {
@@ -93,21 +95,12 @@ class OpusStage1 final : public Stage1 {
   Status finish() override { return std::nullopt; }
 
  private:
-  template <class Values>
-  Status bring(const char* name, const Values& values, Address& to) {
-    auto buffer = Buffer::holding(device_, name, std::as_bytes(std::span(values)));
-    if (!buffer) return buffer.error();
-    to = buffer->address();
-    owned_.push_back(std::move(*buffer));
-    return std::nullopt;
-  }
-
   Device& device_;
   Launches& launches_;
   KernelHandle kernel_;
   LaunchSize size_;
   Arguments a_;
-  std::vector<Buffer> owned_;
+  std::vector<Buffer> kept_;
 };
 
 }  // namespace

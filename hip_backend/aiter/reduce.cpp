@@ -80,16 +80,6 @@ Lists admitted_lists(const plan::PlanView& plan, const std::vector<std::uint8_t>
   return lists;
 }
 
-template <class T>
-Status bring(const ReduceInput& input, const char* name, const std::vector<T>& values,
-             ReduceLaunch& launch, const T*& to) {
-  auto buffer = Buffer::holding(input.device, name, std::as_bytes(std::span(values)));
-  if (!buffer) return buffer.error();
-  to = std::bit_cast<const T*>(buffer->address());
-  launch.owned.push_back(std::move(*buffer));
-  return std::nullopt;
-}
-
 }  // namespace
 
 Support AiterReduce::supports(Device& device, const ResolvedShape& shape) const {
@@ -133,11 +123,15 @@ Result<ReduceLaunch> AiterReduce::make(const ReduceInput& input) const {
   const std::vector<std::uint8_t>& skip = input.admission.skip_tile;
   if (std::find(skip.begin(), skip.end(), 1) != skip.end()) {
     const Lists lists = admitted_lists(plan, skip);
-    if (Status bad = bring(input, "admitted reduce_indptr", lists.indptr, launch, a.reduce_indptr))
+    std::array<Address, 2> at{};
+    if (Status bad =
+            keep(input.device, "admitted reduce_indptr", lists.indptr, launch.owned, at[0]))
       return *bad;
-    if (Status bad = bring(input, "admitted reduce_partial_map", lists.partial_map, launch,
-                           a.reduce_partial_map))
+    if (Status bad = keep(input.device, "admitted reduce_partial_map", lists.partial_map,
+                          launch.owned, at[1]))
       return *bad;
+    a.reduce_indptr = std::bit_cast<const int*>(at[0]);
+    a.reduce_partial_map = std::bit_cast<const int*>(at[1]);
   }
   const std::int64_t spilled =
       std::max<std::int64_t>(0, room_for_weights(compute_units) - 4 * kWave);

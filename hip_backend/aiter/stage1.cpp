@@ -89,11 +89,7 @@ class AiterStage1 final : public Stage1 {
  private:
   template <class Values>
   Status bring(const char* name, const Values& values, Address& to) {
-    auto buffer = Buffer::holding(device_, name, std::as_bytes(std::span(values)));
-    if (!buffer) return buffer.error();
-    to = buffer->address();
-    owned_.push_back(std::move(*buffer));
-    return std::nullopt;
+    return keep(device_, name, values, owned_, to);
   }
   Status bring_works(const WorkList& works, Address& to) {
     std::array<Address, 2> meta{};

@@ -24,7 +24,7 @@ inline constexpr bool is_decode<MlaReduceKernelV1Traits<512, kHeads, kGroups>> =
 }  // namespace
 
 template <class Traits, class Lse, class Out>
-  requires(!is_decode<Traits> || std::is_same_v<Out, _Float16>)
+  requires(!is_decode<Traits> || !std::is_same_v<Out, __bf16>)
 void dispatch_mla_reduce_v1(const MlaReduceKernelV1Params&, int32_t, const hipStream_t&) {
   throw std::invalid_argument("this build leaves out reduces of prefill steps and of f16");
 }

@@ -97,6 +97,17 @@ class Buffer {
   Owned<Address> memory_;
 };
 
+// Puts values into a buffer of their own, which `kept` holds from then on; `at` is where they lie.
+template <class Values>
+Status keep(Device& device, std::string name, const Values& values, std::vector<Buffer>& kept,
+            Address& at) {
+  auto buffer = Buffer::holding(device, std::move(name), std::as_bytes(std::span(values)));
+  if (!buffer) return buffer.error();
+  at = buffer->address();
+  kept.push_back(std::move(*buffer));
+  return std::nullopt;
+}
+
 // The bytes of a kernel's argument struct.
 template <class Arguments>
 std::span<const std::byte> argument_bytes(const Arguments& arguments) {

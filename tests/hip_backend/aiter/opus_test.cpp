@@ -2,6 +2,8 @@
 // mla_decode_fwd_opus_stage1, seen by a device that only keeps what it is given.
 #include "hip_backend/aiter/opus.hpp"
 
+#include <set>
+
 #include "hip_backend/decode/decode_run.hpp"
 #include "tests/catch.hpp"
 #include "tests/hip_backend/aiter/recording_device.hpp"
@@ -78,6 +80,12 @@ TEST_CASE("aiter opus: one workgroup of eight waves for each slot, strides in el
         std::vector<std::int32_t>(plan.work_indptr.begin(), plan.work_indptr.end()));
   const auto works = seen.device.memory<std::int32_t>(seen.at(96), 8);
   CHECK(std::equal(works.begin(), works.end(), plan.work_info.begin()));
+  // Partial outputs, their LSE, the output, its LSE: kernel rows of 16 heads each.
+  const std::size_t rows = 6 * 16;
+  CHECK(seen.device.memory<float>(seen.at(40), rows).size() == rows);
+  CHECK(seen.device.memory<std::uint16_t>(seen.at(48), rows * 512).size() == rows * 512);
+  CHECK(seen.device.memory<float>(seen.at(56), rows).size() == rows);
+  CHECK(std::set{seen.at(32), seen.at(40), seen.at(48), seen.at(56)}.size() == 4);
   CHECK(seen.word(104) == 16);
   const KvCache& cache = seen.step->tensors.cache;
   CHECK(seen.word(108) == cache.first_slot + cache.slots);

@@ -101,6 +101,14 @@ TEST_CASE("aiter reduce: many merges share workgroups that stay, sixteen a compu
   CHECK(l.size.lds_bytes == 4 * (3 + 64));
 }
 
+// 1.3 times the 8 workgroups of 304 units: 3161 for 16 heads of 76 tiles, and 4864 that stay.
+TEST_CASE(
+    "aiter reduce: groups of rows fill the device 1.3 times, and count when workgroups stay") {
+  CHECK(see("mla1:1q4s9000_75q4s20;cu=304").launch().kernel == name_of(kEach, 16, 4));
+  CHECK(see("mla1:1q4s9000_76q4s20;cu=304").launch().kernel == name_of(kResident, 16, 4));
+  CHECK(see("mla1:1q4s9000_99q4s20;cu=304").launch().kernel == name_of(kEach, 16, 2));
+}
+
 TEST_CASE("aiter reduce: LDS has room for a weight of every piece, by 64, by 256, or by 64 again") {
   CHECK(see("mla1:1q1s5000;cu=64").launch().size.lds_bytes == 4 * (64 + 64));
   CHECK(see("mla1:1q1s5000;cu=65").launch().size.lds_bytes == 4 * (65 + 256));
