@@ -21,6 +21,11 @@ bool is_admitted(const Admission& admission, const plan::Plan& plan, std::int64_
 
 }  // namespace
 
+Address page_zero(const Stage1Input& input) {
+  const std::int64_t before = input.buffers.first_slot * input.launch.tensors.cache.row_bytes();
+  return address(input.buffers.cache) - static_cast<Address>(before);
+}
+
 DecodeKernargs common_kernargs(const Selection& selection, const Stage1Input& input,
                                Address q_scale, Address kv_scale) {
   const ResolvedShape& shape = input.launch.metadata.shape;
@@ -30,8 +35,7 @@ DecodeKernargs common_kernargs(const Selection& selection, const Stage1Input& in
   const bool persistent = shape.route != Route::split;
   DecodeKernargs k;
   k.q = address(b.q);
-  // Page 0 lies below what is backed when the cache is a window of a larger one.
-  k.kv = address(b.cache) - static_cast<Address>(b.first_slot * cache.row_bytes());
+  k.kv = page_zero(input);
   k.kv_indptr = address(b.kv_indptr);
   k.kv_indices = address(b.kv_indices);
   k.last_page_len = address(b.last_page_len);

@@ -14,6 +14,9 @@ namespace mla::hip::aiter {
 
 inline constexpr std::uint32_t kThreads = 256;  // of every decode kernel
 
+// Where page 0 of the cache lies: below what is backed when the cache is a window of a larger one.
+Address page_zero(const Stage1Input& input);
+
 // Everything but the four outputs and the work list.
 DecodeKernargs common_kernargs(const Selection& selection, const Stage1Input& input,
                                Address q_scale, Address kv_scale);

@@ -1,7 +1,6 @@
 #include "hip_backend/aiter/opus.hpp"
 
 #include <array>
-#include <bit>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,10 +62,8 @@ class OpusStage1 final : public Stage1 {
     size_ = {.grid_x = static_cast<std::uint32_t>(works.indptr.size() - 1),
              .threads = kOpusThreads};
     const auto heads = static_cast<std::int32_t>(input.rows.row_heads());
-    const std::int64_t row_bytes = t.cache.row_bytes();
     a_.q = b.q;
-    // Page 0 lies below what is backed when the cache is a window of a larger one.
-    a_.kv = std::bit_cast<Address>(b.cache) - static_cast<Address>(b.first_slot * row_bytes);
+    a_.kv = page_zero(input);
     a_.partial_out = b.partial_out;
     a_.partial_lse = b.partial_lse;
     a_.out = b.out;

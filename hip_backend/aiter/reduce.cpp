@@ -50,9 +50,7 @@ std::int64_t row_groups(std::int64_t tiles, std::int64_t rows, std::int64_t head
   constexpr std::array<std::int64_t, 7> kCompiled = {1, 2, 4, 8, 16, 64, 256};
   const auto capacity =
       static_cast<std::int64_t>(static_cast<float>(compute_units * kOccupancy) * 1.3F);
-  const std::int64_t works = tiles * heads;
-  if (static_cast<float>(compute_units * kOccupancy) * 1.3F <= static_cast<float>(works)) return 1;
-  const std::int64_t wanted = std::min(ceil_div(capacity, works), rows);
+  const std::int64_t wanted = std::min(ceil_div(capacity, tiles * heads), rows);
   return *std::find_if(kCompiled.begin(), kCompiled.end() - 1,
                        [wanted](std::int64_t groups) { return wanted <= groups; });
 }

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <optional>
 
@@ -124,11 +123,14 @@ Result<NamedBackend> make_one(const std::string& name, const DeviceChoice& choic
 struct BuiltFile {
   std::string_view option;
   hip::aiter::Built kernels;
-  const std::string& path;  // empty: none
+  std::string path;
 };
-std::array<BuiltFile, 2> built_files(const DeviceChoice& choice) {
-  return {{{"--aiter-reduce", hip::aiter::Built::reduce, choice.aiter_reduce},
-           {"--aiter-opus", hip::aiter::Built::opus, choice.aiter_opus}}};
+std::vector<BuiltFile> built_files(const DeviceChoice& choice) {
+  std::vector<BuiltFile> given = {
+      {"--aiter-reduce", hip::aiter::Built::reduce, choice.aiter_reduce},
+      {"--aiter-opus", hip::aiter::Built::opus, choice.aiter_opus}};
+  std::erase_if(given, [](const BuiltFile& file) { return file.path.empty(); });
+  return given;
 }
 
 // Nothing that was said of a device may be without effect.
@@ -143,9 +145,10 @@ Status check_used(const DeviceChoice& choice, const std::vector<NamedBackend>& b
   if (said && !has(kAiter))
     return Error{ErrorCode::usage, "--aiter-hsa " + choice.aiter_hsa + " goes with backend aiter",
                  ""};
-  for (const auto& [option, kernels, path] : built_files(choice))
-    if (!path.empty() && !has(kAiter))
-      return Error{ErrorCode::usage, say(option, " ", path, " goes with backend aiter"), ""};
+  for (const BuiltFile& file : built_files(choice))
+    if (!has(kAiter))
+      return Error{ErrorCode::usage, say(file.option, " ", file.path, " goes with backend aiter"),
+                   ""};
   if (has(kHip) || has(kAiter)) return std::nullopt;
   std::string words = choice.emulation.words();
   if (choice.production) words += " --production";
@@ -182,20 +185,18 @@ Result<NamedBackend> make_aiter(const DeviceChoice& choice) {
                  ""};
   auto installation = hip::aiter::Installation::open(choice.aiter_hsa);
   if (!installation) return installation.error();
-  for (const auto& [option, kernels, path] : built_files(choice))
-    if (!path.empty())
-      if (Status bad = (*installation)->take(kernels, path)) return *bad;
+  for (const BuiltFile& file : built_files(choice))
+    if (Status bad = (*installation)->take(file.kernels, file.path)) return *bad;
   std::shared_ptr<EmulationLog> log;
   auto device = open_named(kAiter, choice, log);
   if (!device) return device.error();
   NamedBackend named = on_device(kAiter, (*device)->properties(), choice, std::move(log));
   named.replay_options += " --aiter-hsa " + choice.aiter_hsa;
   named.facts.emplace_back("AITER code objects", choice.aiter_hsa);
-  for (const auto& [option, kernels, path] : built_files(choice)) {
-    if (path.empty()) continue;
-    named.replay_options += say(" ", option, " ", path);
-    named.facts.emplace_back(say("code object of ", option),
-                             io::hex64(io::fnv1a64((*installation)->built(kernels))));
+  for (const BuiltFile& file : built_files(choice)) {
+    named.replay_options += say(" ", file.option, " ", file.path);
+    named.facts.emplace_back(say("code object of ", file.option),
+                             io::hex64(io::fnv1a64((*installation)->built(file.kernels))));
   }
   named.backend = hip::aiter::make_aiter_backend(std::move(*device), std::move(*installation), {});
   return named;

@@ -55,8 +55,8 @@ struct DeviceChoice {
   // Called after every launch on an emulated device, with the kernel's name.
   std::function<void(std::string_view, const gfx::LaunchReport&)> observe = {};
 };
-// Declares --device, --aiter-hsa with the environment's AITER_HSA behind it, --aiter-reduce, and
-// what an emulated device takes.
+// Declares --device, --aiter-hsa with the environment's AITER_HSA behind it, --aiter-reduce,
+// --aiter-opus, and what an emulated device takes.
 void add_device_options(CLI::App& command, DeviceChoice& choice);
 void add_aiter_option(CLI::App& command, std::string& directory);
 

@@ -75,7 +75,8 @@ def test_options_that_an_adapter_does_not_know_are_refused():
 
 
 def test_a_tree_of_aiter_without_code_objects_is_refused_by_name(tmp_path):
-    with pytest.raises(ImportError, match=rf"'{tmp_path}', which has no hsa/gfx950/mla/mla_asm"):
+    missing = "hsa/gfx950/mla/mla_asm.csv"
+    with pytest.raises(ImportError, match=rf"'{tmp_path}', which has no {missing}"):
         surroundings.whole(str(tmp_path), "gfx950")
     manifest = tmp_path / "hsa" / "gfx950" / "mla" / "mla_asm.csv"
     manifest.parent.mkdir(parents=True)
