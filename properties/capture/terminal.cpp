@@ -184,6 +184,15 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+std::string printable_lines(std::string_view text) {
+  std::string out;
+  for (std::size_t end = 0; (end = text.find('\n')) != std::string_view::npos;) {
+    out += printable(text.substr(0, end)) + "\n";
+    text.remove_prefix(end + 1);
+  }
+  return out + printable(text);
+}
+
 bool stdout_takes_colour() {
   return isatty(STDOUT_FILENO) != 0 && colour_allowed();
 }

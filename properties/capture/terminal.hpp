@@ -39,6 +39,8 @@ struct Output {
 // what it shows as \xNN, one for each byte: control characters (line breaks among them), marks of
 // direction, and bytes that are no UTF-8. For strings from foreign files.
 std::string printable(std::string_view text);
+// The same, but line breaks stay: for foreign texts of several lines.
+std::string printable_lines(std::string_view text);
 
 bool stdout_takes_colour();
 bool stderr_is_terminal();

@@ -5,7 +5,6 @@
 #include "core/say.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/judging_options.hpp"
-#include "properties/cli/quantity.hpp"
 
 namespace mla::cli {
 namespace {
@@ -19,21 +18,20 @@ struct Options {
   std::string backend = "hip";
   std::string aiter_hsa;
   EmulationChoice emulation;
-  std::string time = "60s";
   JudgingOptions judging;
 };
 
 constexpr const char* kFooter = R"(
 The entry point for CI on MI300X, MI355X and other GPUs. On each device all properties judge the
-cases of the files, then random cases for the time of --for. The stages are compared with those of
-the CPU backend, the results with the float64 reference. The report names device, driver, code
-objects and what was launched. A property that cannot apply on a device is not-applicable. Without a
+cases of the files, then --cases random cases, or random cases until the time of --for is over. The
+stages are compared with those of the CPU backend, the results with the float64 reference. The
+report names device, driver, code objects and what was launched. A property that cannot apply on a device is not-applicable. Without a
 device the command says what is missing and exits with 3. Emulated devices must be named.
 
 Examples:
   mla-testbed cross-check --for 10m --junit report.xml
   mla-testbed cross-check --device hip:1 --cases-file fixtures/cases/boundaries.txt
-  mla-testbed cross-check --device emulated:gfx942 --device emulated:gfx950 --for 5m)";
+  mla-testbed cross-check --device emulated:gfx942 --device emulated:gfx950 --cases 200)";
 
 // The named devices, or every GPU of each runtime.
 Result<std::vector<NamedBackend>> discover(const Options& o) {
@@ -68,9 +66,6 @@ ExitCode cross_check(const Options& o, Recording recording) {
   auto begun = begin_judging("cross-check", o.judging);
   if (const auto* exit = std::get_if<ExitCode>(&begun)) return *exit;
   auto& run = *std::get_if<0>(&begun);
-  const auto limit = parse_duration("--for", o.time);
-  if (!limit) return complain("cross-check", limit.error());
-  run.time_limit = *limit;
   auto devices = discover(o);
   if (!devices) return complain("cross-check", devices.error());
   for (NamedBackend& d : *devices) {
@@ -90,9 +85,7 @@ void declare(CLI::App& c, Options& o) {
       ->capture_default_str();
   add_aiter_option(c, o.aiter_hsa);
   add_emulation_options(c, o.emulation);
-  c.add_option("--for", o.time, "Time for random cases on each device")
-      ->type_name("TIME")
-      ->capture_default_str();
+  o.judging.time = "60s";
   add_judging_options(c, o.judging, false);
 }
 

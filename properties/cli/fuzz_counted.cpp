@@ -13,6 +13,7 @@
 #include "properties/cli/command.hpp"
 #include "properties/cli/fuzz_inputs.hpp"
 #include "properties/cli/interrupt.hpp"
+#include "properties/cli/merge_files.hpp"
 #include "properties/cli/progress.hpp"
 #include "properties/cli/quantity.hpp"
 #include "properties/cli/recording.hpp"
@@ -86,9 +87,7 @@ struct Work {
 Result<FuzzReport> begin(const CountedFuzz& o) {
   FuzzReport out;
   if (!o.resume.empty()) {
-    const auto text = read_file(o.resume);
-    if (!text) return text.error();
-    auto begun = parse_fuzz_record(*text, o.resume);
+    auto begun = read_fuzz_record(o.resume);
     if (begun)
       if (const Status bad = check_build(begun->build, o.resume)) return *bad;
     return begun;
@@ -185,40 +184,9 @@ ExitCode fuzz_counted(const CountedFuzz& o, const CorpusOf& corpus_of) {
 }
 
 ExitCode merge_fuzz(const std::vector<std::string>& files, const std::string& junit, bool json) {
-  FuzzReport all;
-  std::vector<std::string> seen;  // the file of each shard
-  for (const std::string& file : files) {
-    const auto text = read_file(file);
-    if (!text) return complain("merge", text.error());
-    const auto one = parse_fuzz_record(*text, file);
-    if (!one) return complain("merge", one.error());
-    if (seen.empty()) {
-      seen.resize(static_cast<std::size_t>(one->shard.count));
-      all = *one;
-      all.shard = {};
-      for (FuzzTally& t : all.targets)
-        t = {.name = t.name, .corpus = t.corpus, .inputs = t.inputs, .findings = {}};
-    }
-    const auto refuse = [&](const std::string& why) {
-      return complain("merge", {ErrorCode::usage, say("'", file, "' ", why), ""});
-    };
-    if (one->shard.count != std::ssize(seen))
-      return refuse(say("is one of ", one->shard.count, " shards; expected ", seen.size()));
-    std::string& place = seen[static_cast<std::size_t>(one->shard.index)];
-    if (!place.empty())
-      return refuse(
-          say("is shard ", one->shard.index + 1, "/", seen.size(), ", which another file is too"));
-    place = file;
-    note_builds(file, one->build, files.front(), all.build);
-    if (const Status bad = merge_into(all, *one, file, files.front()))
-      return complain("merge", *bad);
-  }
-  std::string missing;
-  for (std::size_t i = 0; i < seen.size(); ++i)
-    if (seen[i].empty()) missing += say(" ", i + 1, "/", seen.size());
-  if (!missing.empty())
-    write_stderr(say("mla-testbed merge: not there:", missing.substr(0, 200), "\n"));
-  return publish(all, "merge", "", junit, json);
+  const auto all = merge_files<FuzzReport>(files, read_fuzz_record, merge_into);
+  if (!all) return complain("merge", all.error());
+  return publish(*all, "merge", "", junit, json);
 }
 
 }  // namespace mla::cli

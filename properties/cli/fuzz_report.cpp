@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <stdexcept>
 
 #include "core/say.hpp"
-#include "properties/capture/parse_json.hpp"
+#include "properties/capture/terminal.hpp"
 #include "properties/cli/build_info.hpp"
-#include "properties/cli/recording.hpp"
+#include "properties/cli/merge_files.hpp"
+#include "properties/cli/record_json.hpp"
 #include "properties/cli/xml_text.hpp"
 #include "properties/fuzz/target.hpp"
 
@@ -19,10 +19,6 @@ using prop::ExitCode;
 
 constexpr const char* kFormat = "mla-testbed fuzz 1";
 constexpr std::int64_t kMostInputs = 2'000'000'000'000;
-
-[[noreturn]] void reject(const std::string& why) {
-  throw std::out_of_range(why);
-}
 
 std::int64_t number_of(const nlohmann::json& object, const char* key, std::int64_t most) {
   const nlohmann::json& value = object.at(key);
@@ -43,8 +39,8 @@ FuzzTally tally_of(const nlohmann::json& object, const prop::Shard& shard) {
   for (const nlohmann::json& one : object.at("findings")) {
     const std::int64_t number = number_of(one, "number", t.inputs - 1);
     if (!shard.has(number)) reject(say("input ", number, " is of another shard"));
-    t.findings.push_back(
-        {number, one.at("input").get<std::string>(), one.at("what").get<std::string>()});
+    t.findings.push_back({number, printable(one.at("input").get<std::string>()),
+                          printable(one.at("what").get<std::string>())});
   }
   const auto kept = std::min<std::int64_t>(t.failed, static_cast<std::int64_t>(kKept));
   if (std::ssize(t.findings) != kept)
@@ -60,8 +56,19 @@ Json as_json(const FuzzTally& t) {
           {"judged", t.judged}, {"failed", t.failed}, {"findings", findings}};
 }
 
-std::string dump(const Json& json, int indent) {
-  return json.dump(indent, ' ', true, Json::error_handler_t::replace) + "\n";
+FuzzReport report_of(const nlohmann::json& document) {
+  check_format(document, kFormat);
+  FuzzReport out;
+  out.build = document.at("build").get<std::string>();
+  out.seed = document.at("seed").get<std::uint64_t>();
+  out.shard = shard_of(document);
+  for (const nlohmann::json& one : document.at("targets")) {
+    out.targets.push_back(tally_of(one, out.shard));
+    for (std::size_t i = 0; i + 1 < out.targets.size(); ++i)
+      if (out.targets[i].name == out.targets.back().name)
+        reject("target " + out.targets[i].name + " is there twice");
+  }
+  return out;
 }
 
 std::string verdict_of(const FuzzTally& t, const prop::Shard& shard) {
@@ -136,11 +143,11 @@ std::string fuzz_json(const FuzzReport& report) {
     one["verdict"] = verdict_of(t, report.shard);
     targets.push_back(std::move(one));
   }
-  return dump({{"command", "fuzz"},
-               {"seed", report.seed},
-               {"exit_code", static_cast<int>(report.exit_code())},
-               {"targets", std::move(targets)}},
-              2);
+  return json_text({{"command", "fuzz"},
+                    {"seed", report.seed},
+                    {"exit_code", static_cast<int>(report.exit_code())},
+                    {"targets", std::move(targets)}},
+                   2);
 }
 
 std::string fuzz_junit(const FuzzReport& report) {
@@ -164,63 +171,32 @@ std::string fuzz_junit(const FuzzReport& report) {
     cases += say("      <system-out>", xml(prop::fuzz::find_target(t.name)->sentence), " Judged ",
                  t.judged, ".</system-out>\n    </testcase>\n");
   }
-  return say("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite",
-             attribute("name", "fuzz"), attribute("tests", std::to_string(report.targets.size())),
-             attribute("failures", std::to_string(failures)),
-             attribute("errors", std::to_string(errors)), ">\n", cases,
-             "  </testsuite>\n</testsuites>\n");
+  return junit_document("fuzz", std::ssize(report.targets), failures, errors, cases);
 }
 
 std::string fuzz_record(const FuzzReport& report) {
   Json targets = Json::array();
   for (const FuzzTally& t : report.targets) targets.push_back(as_json(t));
-  return dump({{"format", kFormat},
-               {"version", kVersion},
-               {"build", report.build},
-               {"seed", report.seed},
-               {"shard", {report.shard.index, report.shard.count}},
-               {"targets", std::move(targets)}},
-              -1);
+  return json_text({{"format", kFormat},
+                    {"version", kVersion},
+                    {"build", report.build},
+                    {"seed", report.seed},
+                    {"shard", {report.shard.index, report.shard.count}},
+                    {"targets", std::move(targets)}},
+                   -1);
 }
 
 bool is_fuzz_record(std::string_view text) {
   return text.starts_with(say("{\"format\":\"", kFormat, "\""));
 }
 
-Result<FuzzReport> parse_fuzz_record(std::string_view text, const std::string& name) {
-  const auto document = parse_json(text);
-  if (!document) return Error{ErrorCode::usage, "'" + name + "' " + document.error().message, ""};
-  try {
-    FuzzReport out;
-    if (document->at("format") != kFormat) reject(say("its format is not '", kFormat, "'"));
-    if (document->at("version") != kVersion)
-      reject("it was made by version " + document->at("version").dump() + ", this is " + kVersion);
-    out.build = document->at("build").get<std::string>();
-    out.seed = document->at("seed").get<std::uint64_t>();
-    const nlohmann::json& shard = document->at("shard");
-    out.shard = {shard.at(0).get<std::int64_t>(), shard.at(1).get<std::int64_t>()};
-    if (out.shard.count < 1 || out.shard.count > kMostShards || out.shard.index < 0 ||
-        out.shard.index >= out.shard.count)
-      reject(say("shard ", out.shard.index, " of ", out.shard.count));
-    for (const nlohmann::json& one : document->at("targets")) {
-      out.targets.push_back(tally_of(one, out.shard));
-      for (std::size_t i = 0; i + 1 < out.targets.size(); ++i)
-        if (out.targets[i].name == out.targets.back().name)
-          reject("target " + out.targets[i].name + " is there twice");
-    }
-    return out;
-  } catch (const std::exception& bad) {  // of the JSON library, or reject()
-    return Error{ErrorCode::usage, say("'", name, "' is no record of a fuzz run: ", bad.what()),
-                 ""};
-  }
+Result<FuzzReport> read_fuzz_record(const std::string& path) {
+  return read_json_record(path, "a fuzz run", report_of);
 }
 
 Status merge_into(FuzzReport& all, const FuzzReport& one, const std::string& file,
                   const std::string& first) {
-  const auto differs = [&](const char* what) {
-    return Error{ErrorCode::usage,
-                 say("'", file, "' does not belong to '", first, "': ", what, " differ"), ""};
-  };
+  const auto differs = [&](const char* what) { return of_another_run(file, first, what); };
   if (one.seed != all.seed) return differs("the seeds");
   if (one.targets.size() != all.targets.size()) return differs("the targets");
   for (std::size_t i = 0; i < one.targets.size(); ++i) {

@@ -12,6 +12,13 @@
 namespace mla::cli {
 
 void add_judging_options(CLI::App& command, JudgingOptions& o, bool choose_properties) {
+  auto* time =
+      command.add_option("--for", o.time, "Draw random cases for this time, as 500ms, 30s or 2m")
+          ->type_name("TIME")
+          ->capture_default_str();
+  command.add_option("--cases", o.cases, "Draw this many random cases")
+      ->type_name("N")
+      ->excludes(time);
   command.add_option("--seed", o.seed, "Seed of the random cases")
       ->type_name("N")
       ->capture_default_str();
@@ -58,6 +65,15 @@ std::variant<prop::RunOptions, prop::ExitCode> begin_judging(std::string_view co
   const auto seed = parse_seed("--seed", o.seed);
   if (!seed) return complain(command, seed.error());
   run.seed = *seed;
+  if (!o.cases.empty()) {
+    const auto cases = parse_count("--cases", o.cases);
+    if (!cases) return complain(command, cases.error());
+    run.random_cases = *cases;
+  } else if (!o.time.empty()) {
+    const auto time = parse_duration("--for", o.time);
+    if (!time) return complain(command, time.error());
+    run.time_limit = *time;
+  }
   const auto limit = memory_limit(o.memory);
   if (!limit) return complain(command, limit.error());
   run.memory = static_cast<double>(limit->bytes);

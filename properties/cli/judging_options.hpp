@@ -18,6 +18,8 @@ class App;
 namespace mla::cli {
 
 struct JudgingOptions {
+  std::string time;   // for random cases; empty, or together with `cases`: no limit
+  std::string cases;  // how many random ones; empty: none
   std::string seed = "1";
   std::vector<std::string> properties;  // empty: all, and the canary
   std::vector<std::string> case_files;
@@ -35,7 +37,7 @@ void add_judging_options(CLI::App& command, JudgingOptions& options, bool choose
 // Those of them that say what is printed and written.
 void add_publication_options(CLI::App& command, JudgingOptions& options);
 
-// Seed, properties, cases and ledger; backend, random cases and time are the caller's.
+// The run without its backends.
 std::variant<prop::RunOptions, prop::ExitCode> begin_judging(std::string_view command,
                                                              const JudgingOptions& options);
 

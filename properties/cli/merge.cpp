@@ -8,6 +8,8 @@
 #include "properties/cli/command.hpp"
 #include "properties/cli/fuzz_counted.hpp"
 #include "properties/cli/judging_options.hpp"
+#include "properties/cli/merge_files.hpp"
+#include "properties/cli/plants_report.hpp"
 #include "properties/cli/recording.hpp"
 
 namespace mla::cli {
@@ -21,85 +23,52 @@ struct Options {
 };
 
 constexpr const char* kFooter = R"(
-Takes the files that `run --shard i/n --record FILE`, `cross-check` or `fuzz --cases N` wrote on
-several machines, in any order, and ends in the table, JSON, JUnit and exit code that one run over all cases would have
-had. Failures are shrunk again, and witnesses of the ledger judged again, on this machine: it needs
-the backend that was judged. If a shard is missing, the exit code is 4, or 1 if something failed.
+Takes the files that `run --shard i/n --record FILE`, `cross-check`, `plants` or `fuzz --cases N`
+wrote on several machines, in any order. Table, JSON, JUnit and exit code are those of one run over
+all cases. Failures are shrunk again, and witnesses of the ledger judged again, on this machine: it
+needs the backend that was judged. If a shard is missing, the exit code is 4, or 1 if something
+failed.
 
 Examples:
   mla-testbed merge shard1.json shard2.json shard3.json
   mla-testbed merge shard*.json --junit report.xml --json > report.json)";
 
-Error differs(const std::string& file, const std::string& first, const std::string& what) {
-  return {ErrorCode::usage,
-          "'" + file + "' does not belong to '" + first + "': " + what + " differ", ""};
-}
-
 // Adds the answers of a further shard.
-Status add(Recording& all, Recording one, const std::string& file, const std::string& first) {
+Status add(Recording& all, const Recording& one, const std::string& file,
+           const std::string& first) {
   if (one.command != all.command || one.arguments != all.arguments)
-    return differs(file, first, "the options of the run");
-  if (one.identity != all.identity) return differs(file, first, "cases, properties or ledger");
-  if (one.shard.count != all.shard.count) return differs(file, first, "the numbers of shards");
-  note_builds(file, one.build, first, all.build);
-  for (BackendAnswers& b : one.backends) {
+    return of_another_run(file, first, "the options of the run");
+  if (one.identity != all.identity)
+    return of_another_run(file, first, "cases, properties or ledger");
+  for (const BackendAnswers& b : one.backends) {
     const auto same = std::find_if(all.backends.begin(), all.backends.end(),
                                    [&](const BackendAnswers& a) { return a.name == b.name; });
-    if (same == all.backends.end()) return differs(file, first, "the backends");
+    if (same == all.backends.end()) return of_another_run(file, first, "the backends");
     same->seconds += b.seconds;
-    same->answers.merge(b.answers);
+    same->answers.insert(b.answers.begin(), b.answers.end());
   }
   return std::nullopt;
 }
 
-std::string missing_shards(const std::vector<bool>& seen) {
-  std::string out;
-  for (std::size_t i = 0; i < seen.size(); ++i)
-    if (!seen[i]) out += say(" ", i + 1, "/", seen.size());
-  return out;
-}
-
-// Whether it is the record of a fuzz run, which has answers of another kind.
-bool is_of_fuzz(const std::string& file) {
-  const auto text = read_file(file);
-  return text && is_fuzz_record(*text);
-}
-
 ExitCode merge(const Options& o) {
-  if (is_of_fuzz(o.files.front())) {
-    if (!o.judging.publication.html.empty())
-      return complain("merge", {ErrorCode::usage, "a fuzz run has no --html", ""});
-    return merge_fuzz(o.files, o.judging.publication.junit, o.judging.publication.json);
-  }
-  Recording all;
-  std::vector<bool> seen;
-  for (const std::string& file : o.files) {
-    auto one = read_record(file);
-    if (!one) return complain("merge", one.error());
-    if (seen.empty()) {
-      seen.resize(static_cast<std::size_t>(one->shard.count));
-      all = *one;
-      for (BackendAnswers& b : all.backends) b = {.name = b.name, .seconds = 0, .answers = {}};
-    }
-    const auto shard = static_cast<std::size_t>(one->shard.index);
-    if (shard < seen.size() && seen[shard] && one->shard.count == all.shard.count)
-      return complain("merge", {ErrorCode::usage,
-                                say("'", file, "' is shard ", shard + 1, "/", seen.size(),
-                                    ", which another file is too"),
-                                ""});
-    if (const Status bad = add(all, std::move(*one), file, o.files.front()))
-      return complain("merge", *bad);
-    seen[shard] = true;
-  }
-  if (const std::string missing = missing_shards(seen); !missing.empty())
-    write_stderr("mla-testbed merge: not there:" + missing.substr(0, 200) + "\n");
-  all.only_answered = true;
-  all.shard = {};
-  if (all.command == "run") return run_recorded(std::move(all), o.judging);
-  if (all.command == "cross-check") return cross_check_recorded(std::move(all), o.judging);
+  const Publication& publication = o.judging.publication;
+  // A file that cannot be read is reported by whoever reads it for good.
+  const auto text = read_file(o.files.front());
+  const bool fuzz = text && is_fuzz_record(*text);
+  const bool plants = text && is_plants_record(*text);
+  if ((fuzz || plants) && !publication.html.empty())
+    return complain("merge", {ErrorCode::usage,
+                              say("a run of ", fuzz ? "fuzz" : "plants", " has no --html"), ""});
+  if (fuzz) return merge_fuzz(o.files, publication.junit, publication.json);
+  if (plants) return merge_plants(o.files, publication.junit, publication.json);
+  auto all = merge_files<Recording>(o.files, read_record, add);
+  if (!all) return complain("merge", all.error());
+  all->only_answered = true;
+  if (all->command == "run") return run_recorded(std::move(*all), o.judging);
+  if (all->command == "cross-check") return cross_check_recorded(std::move(*all), o.judging);
   return complain("merge", {ErrorCode::usage,
-                            "'" + o.files.front() + "' is of the command '" + all.command +
-                                "'; expected run, cross-check or fuzz",
+                            "'" + o.files.front() + "' is of the command '" + all->command +
+                                "'; expected run, cross-check, fuzz or plants",
                             ""});
 }
 

@@ -1,7 +1,6 @@
 // `mla-testbed plants`: puts known defects back and shows that their properties catch them.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <functional>
 #include <memory>
 
@@ -10,6 +9,7 @@
 #include "properties/cli/backends.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/interrupt.hpp"
+#include "properties/cli/plants_report.hpp"
 #include "properties/cli/progress.hpp"
 #include "properties/cli/quantity.hpp"
 #include "properties/cli/recording.hpp"
@@ -28,7 +28,11 @@ struct Options {
   std::vector<std::string> ids;  // empty: all
   std::string time = "60s";
   std::string seed = "1";
-  std::string shard;  // empty: all
+  std::string shard;   // empty: all
+  std::string record;  // empty: none is written
+  std::string resume;  // empty: a new run
+  std::string junit;   // empty: none is written
+  bool json = false;
   bool no_progress = false;
   bool list = false;
   bool table = false;
@@ -38,13 +42,14 @@ constexpr const char* kFooter = R"(
 Every plant is a known defect, with the property that must catch it. The command puts it into the
 running program and draws random cases until the property fails. If no case catches a plant within
 --for, the exit code is 1: the judge would have missed this defect. --shard 1/3 tries every third of
-the plants, or lists it.
+the plants, or lists it; `merge` makes one report of the records.
 
 Examples:
   mla-testbed plants --list
   mla-testbed plants BUG-021
   mla-testbed plants --for 10s
-  mla-testbed plants --shard 1/3)";
+  mla-testbed plants --shard 1/3 --record plants1.json
+  mla-testbed plants --resume plants1.json)";
 
 // Random cases until the property fails or the time is over.
 prop::RunReport hunt(const Plant& plant, const Backend& backend, std::uint64_t seed,
@@ -62,9 +67,12 @@ prop::RunReport hunt(const Plant& plant, const Backend& backend, std::uint64_t s
   return prop::run_properties(run);
 }
 
-ExitCode list(const std::vector<const Plant*>& wanted) {
+ExitCode list(const PlantsReport& report) {
   std::string out;
-  for (const Plant* p : wanted) out += say(p->id, "  ", p->property, "  ", p->what, "\n");
+  for (const std::string& id : report.of_shard()) {
+    const Plant& p = *prop::find_plant(id);
+    out += say(p.id, "  ", p.property, "  ", p.what, "\n");
+  }
   return finish("plants", out, out.empty() ? ExitCode::inconclusive : ExitCode::held);
 }
 
@@ -119,35 +127,62 @@ ExitCode table() {
   return finish("plants", out, ExitCode::held);
 }
 
-// One line for the end of a run.
-std::string summary_row(const Plant& plant, const prop::RunReport& report) {
-  const prop::Origin* origin = prop::find_origin(plant.id);
-  char row[64];
-  std::snprintf(row, sizeof row, "%-22s %-4s %6lld  ", std::string(plant.id).c_str(),
-                std::string(plant.property).c_str(), static_cast<long long>(report.cases));
-  return row +
-         (report.failures.empty() ? "MISSED" : format_case(report.failures.front().smallest)) +
-         (origin != nullptr && !origin->address.empty() ? say("  ", origin->address)
-                                                        : std::string()) +
-         "\n";
-}
-
-// What became of one plant.
-std::string account(const Plant& plant, const prop::RunReport& report) {
-  const std::string head = say(plant.id, " (", plant.what, "): ");
-  if (!report.failures.empty())
-    return head + "caught\n" + prop::failure_block(report.failures.front()) + "\n";
-  return say(head, "MISSED by ", plant.property, " in ", report.cases, " cases\n");
-}
-
-// The share of the plants with these ids; of all if there is none.
-std::vector<const Plant*> chosen(const std::vector<std::string>& ids, const prop::Shard& shard) {
-  std::vector<const Plant*> out;
-  std::int64_t place = 0;
+// The report to begin with: an empty one, or that of a run that ended early.
+Result<PlantsReport> begin(const Options& o) {
+  if (!o.resume.empty()) {
+    auto begun = read_plants_record(o.resume);
+    if (begun)
+      if (const Status bad = check_build(begun->build, o.resume)) return *bad;
+    return begun;
+  }
+  const auto shard = parse_shard(o.shard.empty() ? "1/1" : o.shard);
+  if (!shard) return shard.error();
+  const auto limit = parse_duration("--for", o.time);
+  if (!limit) return limit.error();
+  const auto seed = parse_seed("--seed", o.seed);
+  if (!seed) return seed.error();
+  PlantsReport out;
+  out.seed = *seed;
+  out.milliseconds = limit->count();
+  out.shard = *shard;
   for (const Plant& plant : prop::all_plants())
-    if (ids.empty() || std::find(ids.begin(), ids.end(), plant.id) != ids.end())
-      if (place++ % shard.count == shard.index) out.push_back(&plant);
+    if (o.ids.empty() || std::find(o.ids.begin(), o.ids.end(), plant.id) != o.ids.end())
+      out.plants.emplace_back(plant.id);
   return out;
+}
+
+Status check_files(const Options& o, const std::string& record) {
+  if (const Status bad = check_distinct({{"--record", record}, {"--junit", o.junit}})) return bad;
+  for (const std::string& file : {record, o.junit})
+    if (!file.empty())
+      if (const Status bad = check_writable(file)) return bad;
+  return std::nullopt;
+}
+
+// Tries what the report lacks, and says what became of each plant once it is known.
+Status try_plants(PlantsReport& report, const Backend& backend, const Options& o) {
+  Progress bar("plants", !o.no_progress, std::nullopt);
+  const auto progress = [&] { bar.update(std::ssize(report.tried), report.wanted()); };
+  const auto tell = [&](const PlantTried& t) {
+    return o.json ? std::nullopt : write_stdout(plant_account(t));
+  };
+  for (const std::string& id : report.of_shard()) {
+    const PlantTried* known = report.find(id);
+    if (known == nullptr) {
+      const prop::RunReport run = hunt(*prop::find_plant(id), backend, report.seed,
+                                       std::chrono::milliseconds(report.milliseconds), progress);
+      bar.hide();
+      if (run.interrupted && run.failures.empty()) break;
+      PlantTried fresh{.id = id, .cases = run.cases, .smallest = {}, .block = {}};
+      if (!run.failures.empty()) {
+        fresh.smallest = format_case(run.failures.front().smallest);
+        fresh.block = prop::failure_block(run.failures.front());
+      }
+      known = &report.add(std::move(fresh));
+    }
+    if (const Status bad = tell(*known)) return bad;
+  }
+  return std::nullopt;
 }
 
 ExitCode plants(const Options& o) {
@@ -157,38 +192,17 @@ ExitCode plants(const Options& o) {
     if (const auto* none = std::get_if<Unselected>(&plant))
       return complain_unselected("plants", *none);
   }
-  const auto shard = parse_shard(o.shard.empty() ? "1/1" : o.shard);
-  if (!shard) return complain("plants", shard.error());
-  const std::vector<const Plant*> wanted = chosen(o.ids, *shard);
-  if (o.list) return list(wanted);
-  const auto limit = parse_duration("--for", o.time);
-  if (!limit) return complain("plants", limit.error());
-  const auto seed = parse_seed("--seed", o.seed);
-  if (!seed) return complain("plants", seed.error());
+  auto report = begin(o);
+  if (!report) return complain("plants", report.error());
+  if (o.list) return list(*report);
+  const std::string& record = o.record.empty() ? o.resume : o.record;
+  if (const Status bad = check_files(o, record)) return complain("plants", *bad);
   const auto backends = make_backends("cpu", {});
   if (!backends) return complain("plants", backends.error());
-  std::size_t tried = 0;
-  std::size_t caught = 0;
-  std::string summary = "plant                  by    cases  smallest case, report\n";
   catch_interrupts();
-  Progress bar("plants", !o.no_progress, std::nullopt);
-  const auto progress = [&] { bar.update(static_cast<std::int64_t>(tried), std::ssize(wanted)); };
-  for (const Plant* plant : wanted) {
-    const prop::RunReport report =
-        hunt(*plant, *backends->front().backend, *seed, *limit, progress);
-    bar.hide();
-    if (report.interrupted && report.failures.empty()) break;
-    ++tried;
-    caught += report.failures.empty() ? 0 : 1;
-    summary += summary_row(*plant, report);
-    if (const Status bad = write_stdout(account(*plant, report))) return complain("plants", *bad);
-  }
-  if (tried < wanted.size())
-    summary += say("interrupted: ", tried, " of ", wanted.size(), " plants were tried\n");
-  const ExitCode code = caught < tried                        ? ExitCode::failed
-                        : tried == 0 || tried < wanted.size() ? ExitCode::inconclusive
-                                                              : ExitCode::held;
-  return finish("plants", say(summary, caught, " of ", tried, " plants caught\n"), code);
+  const Status lost = try_plants(*report, *backends->front().backend, o);
+  if (lost && record.empty() && o.junit.empty()) return complain("plants", *lost);
+  return publish_plants(*report, "plants", record, o.junit, o.json);
 }
 
 }  // namespace
@@ -196,13 +210,24 @@ ExitCode plants(const Options& o) {
 void add_plants(CLI::App& app, ExitCode& exit) {
   auto o = std::make_shared<Options>();
   CLI::App* c = app.add_subcommand("plants", "Plant known defects and see them caught");
-  c->add_option("ids", o->ids, "Plants to try; all if none is named");
-  c->add_option("--for", o->time, "Time for each plant")->type_name("TIME")->capture_default_str();
-  c->add_option("--seed", o->seed, "Seed of the random cases")
-      ->type_name("N")
-      ->capture_default_str();
-  c->add_option("--shard", o->shard, "Try the i-th of n shares of the plants, as 1/3")
-      ->type_name("i/n");
+  auto* ids = c->add_option("ids", o->ids, "Plants to try; all if none is named");
+  auto* time = c->add_option("--for", o->time, "Time for each plant")
+                   ->type_name("TIME")
+                   ->capture_default_str();
+  auto* seed = c->add_option("--seed", o->seed, "Seed of the random cases")
+                   ->type_name("N")
+                   ->capture_default_str();
+  auto* shard = c->add_option("--shard", o->shard, "Try the i-th of n shares of the plants, as 1/3")
+                    ->type_name("i/n");
+  c->add_option("--record", o->record,
+                "Also write what was found to this file, for merge, --resume")
+      ->type_name("FILE");
+  c->add_option("--resume", o->resume, "Go on with the run of this record, which ended early")
+      ->type_name("FILE")
+      ->excludes(ids, time, seed, shard);
+  c->add_option("--junit", o->junit, "Also write a JUnit XML report to this file")
+      ->type_name("FILE");
+  c->add_flag("--json", o->json, "Print one JSON object instead of the text");
   c->add_flag("--no-progress", o->no_progress, "Draw no progress bar");
   c->add_flag("--list", o->list, "List the plants and the properties that catch them");
   c->add_flag("--table", o->table, "Print docs/bugs.md: every known defect, planted or not");

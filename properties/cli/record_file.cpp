@@ -2,13 +2,10 @@
 // details of failures, `c` and `k` ledger entries, `e` executions, `s` shared launches; texts and
 // kernels by their place in a list.
 #include <map>
-#include <nlohmann/json.hpp>
-#include <stdexcept>
 
 #include "core/say.hpp"
-#include "properties/capture/parse_json.hpp"
-#include "properties/capture/terminal.hpp"
 #include "properties/cli/build_info.hpp"
+#include "properties/cli/record_json.hpp"
 #include "properties/cli/recording.hpp"
 
 namespace mla::cli {
@@ -86,10 +83,6 @@ struct Writer {
   }
 };
 
-[[noreturn]] void reject(const std::string& why) {
-  throw std::out_of_range(why);
-}
-
 // An index below `limit`.
 std::size_t index_of(const json& value, std::size_t limit, const char* what) {
   const auto n = value.get<std::int64_t>();
@@ -148,7 +141,8 @@ struct Reader {
       j.outcomes[n].message = texts[index_of(one.at(1), texts.size(), "text")];
     });
     each("d", [&](std::size_t n, const json& one) {
-      j.outcomes[n].details = one.at(1).get<std::vector<std::string>>();
+      for (const json& line : one.at(1))
+        j.outcomes[n].details.push_back(printable_lines(line.get<std::string>()));
     });
     each("c", [&](std::size_t n, const json& one) {
       j.covered[n].push_back(index_of(one.at(1), 1U << 20U, "entry"));
@@ -170,36 +164,31 @@ struct Reader {
 };
 
 Launch kernel_of(const json& row) {
-  return {.backend = row.at(0).get<std::string>(),
-          .device = row.at(1).get<std::string>(),
+  return {.backend = printable(row.at(0).get<std::string>()),
+          .device = printable(row.at(1).get<std::string>()),
           .kind = static_cast<StepKind>(index_of(row.at(2), 3, "kind of step")),
-          .kernel = row.at(3).get<std::string>(),
+          .kernel = printable(row.at(3).get<std::string>()),
           .count = 0};
 }
 
 Recording read(const json& document) {
+  check_format(document, kFormat);
   Recording out;
-  if (document.at("format") != kFormat) reject(say("its format is not '", kFormat, "'"));
-  if (document.at("version") != kVersion)
-    reject("it was made by version " + document.at("version").dump() + ", this is " + kVersion);
   out.command = document.at("command").get<std::string>();
   out.arguments = document.at("arguments").get<std::vector<std::string>>();
   out.identity = document.at("identity").get<std::string>();
   out.build = document.at("build").get<std::string>();
-  const auto count = document.at("shard").at(1).get<std::int64_t>();
-  if (count < 1 || count > kMostShards) reject(say("it is one of ", count, " shards"));
-  out.shard = {static_cast<std::int64_t>(
-                   index_of(document.at("shard").at(0), static_cast<std::size_t>(count), "shard")),
-               count};
+  out.shard = shard_of(document);
   Reader reader;
-  reader.texts = document.at("texts").get<std::vector<std::string>>();
+  for (const json& text : document.at("texts"))
+    reader.texts.push_back(printable_lines(text.get<std::string>()));
   for (const json& row : document.at("launches")) reader.kernels.push_back(kernel_of(row));
   for (const json& backend : document.at("backends")) {
     BackendAnswers b;
     b.name = backend.at("name").get<std::string>();
     b.seconds = backend.at("seconds").get<double>();
     const json& cases = backend.at("cases");
-    const auto end = (cases.size() + kInFlight) * static_cast<std::size_t>(count);
+    const auto end = (cases.size() + kInFlight) * static_cast<std::size_t>(out.shard.count);
     for (const json& object : cases)
       b.answers.emplace(index_of(object.at("i"), end, "case"), reader.of_case(object));
     out.backends.push_back(std::move(b));
@@ -232,23 +221,11 @@ std::string record_text(const Recording& recording) {
                     {"texts", writer.texts.list()},
                     {"launches", writer.kernels.list()},
                     {"backends", std::move(backends)}};
-  return out.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
-}
-
-Result<Recording> parse_record(std::string_view text, const std::string& name) {
-  const auto document = parse_json(text);
-  if (!document) return Error{ErrorCode::usage, "'" + name + "' " + document.error().message, ""};
-  try {
-    return read(*document);
-  } catch (const std::exception& bad) {  // of the JSON library, or reject()
-    return Error{ErrorCode::usage, say("'", name, "' is no record of a run: ", bad.what()), ""};
-  }
+  return json_text(out, -1);
 }
 
 Result<Recording> read_record(const std::string& path) {
-  const auto text = read_file(path);
-  if (!text) return text.error();
-  return parse_record(*text, path);
+  return read_json_record(path, "a run", read);
 }
 
 }  // namespace mla::cli

@@ -68,8 +68,6 @@ Status take_recorded(CLI::App& app, const Recording& recording, const JudgingOpt
                      JudgingOptions& options);
 
 std::string record_text(const Recording& recording);
-// `name` stands for the text in messages.
-Result<Recording> parse_record(std::string_view text, const std::string& name);
 Result<Recording> read_record(const std::string& path);
 
 // The recorded run again: what has an answer is not judged. `how` says what is printed and written.

@@ -18,8 +18,6 @@ constexpr std::int64_t kDefaultCases = 200;
 struct Options {
   std::string backends = "cpu";
   DeviceChoice device;
-  std::string time;    // empty: no limit
-  std::string cases;   // empty: the default
   std::string resume;  // empty: a new run
   JudgingOptions judging;
 };
@@ -52,28 +50,12 @@ Examples:
   mla-testbed run --resume shard2.json
   mla-testbed run --for 10m --junit report.xml --no-progress)";
 
-// How many random cases, or for how long.
-Status read_numbers(const Options& o, prop::RunOptions& run) {
-  if (!o.time.empty()) {
-    const auto limit = parse_duration("--for", o.time);
-    if (!limit) return limit.error();
-    run.time_limit = *limit;
-  }
-  if (!o.cases.empty()) {
-    const auto cases = parse_count("--cases", o.cases);
-    if (!cases) return cases.error();
-    run.random_cases = *cases;
-  }
-  if (o.cases.empty() && o.time.empty() && o.judging.case_files.empty())
-    run.random_cases = kDefaultCases;
-  return std::nullopt;
-}
-
 ExitCode run(const Options& o, Recording recording) {
   auto begun = begin_judging("run", o.judging);
   if (const auto* exit = std::get_if<ExitCode>(&begun)) return *exit;
   auto& options = *std::get_if<0>(&begun);
-  if (const Status bad = read_numbers(o, options)) return complain("run", *bad);
+  if (o.judging.cases.empty() && o.judging.time.empty() && o.judging.case_files.empty())
+    options.random_cases = kDefaultCases;
   DeviceChoice device = o.device;
   const bool single = std::ssize(options.cases) + options.random_cases == 1 && !options.time_limit;
   device.workers = single ? 1 : 0;  // one case has all cores for its launches
@@ -90,9 +72,6 @@ void declare(CLI::App& c, Options& o) {
   add_device_options(c, o.device);
   c.add_flag("--production", o.device.production,
              "Draw production shapes on an emulated device too: seconds or minutes a case");
-  auto* time = c.add_option("--for", o.time, "Draw random cases for this time, as 500ms, 30s or 2m")
-                   ->type_name("TIME");
-  c.add_option("--cases", o.cases, "Draw this many random cases")->type_name("N")->excludes(time);
   add_judging_options(c, o.judging, true);
 }
 

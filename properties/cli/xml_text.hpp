@@ -1,6 +1,7 @@
 // Text in XML 1.0, which has no way to write most control characters: they become '?'.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -37,6 +38,16 @@ inline std::string xml(std::string_view text) {
 
 inline std::string attribute(std::string_view name, std::string_view value) {
   return say(" ", name, "=\"", xml(value), "\"");
+}
+
+// A JUnit report with one test suite, whose test cases are `cases`.
+inline std::string junit_document(std::string_view suite, std::int64_t tests, std::int64_t failures,
+                                  std::int64_t errors, const std::string& cases) {
+  return say("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite",
+             attribute("name", suite), attribute("tests", std::to_string(tests)),
+             attribute("failures", std::to_string(failures)),
+             attribute("errors", std::to_string(errors)), ">\n", cases,
+             "  </testsuite>\n</testsuites>\n");
 }
 
 }  // namespace mla::cli

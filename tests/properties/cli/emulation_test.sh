@@ -83,6 +83,20 @@ expect_out '^emulated with --checks=uninitialised: [1-9]'
 try cross-check --device emulated:gfx942 --cases-file "$scratch/cases.txt" --for 1ms --checks=lds
 expect_out '^emulated with --checks=lds: [1-9]'
 
+# Shards of a counted cross-check are one, whatever the time they take.
+crossed=(cross-check --device emulated:gfx942 --cases 3 --cases-file "$scratch/cases.txt" --no-progress)
+try "${crossed[@]}" --json --junit "$scratch/whole.xml"
+cp "$scratch/out" "$scratch/whole.json"
+expect_out '"cases": 4,'
+for i in 1 2; do
+  try "${crossed[@]}" --shard $i/2 --record "$scratch/r$i.json"
+done
+try merge "$scratch/r2.json" "$scratch/r1.json" --json --junit "$scratch/merged.xml" --no-progress
+same_but_times "$scratch/whole.json" "$scratch/out"
+same_but_times "$scratch/whole.xml" "$scratch/merged.xml"
+try cross-check --device emulated:gfx942 --cases 3 --for 1s
+expect_exit 2
+
 # Words that nobody knows, values out of range, and devices that have no such thing.
 refused() {
   try replay "$case" "${on[@]}" "${@:2}"

@@ -82,6 +82,11 @@ expect_out '^FAIL line <x>$'
 expect_out '^REPRO: mla-testbed fuzz --target line --seed 3 --number 3$'
 grep -q '&lt;x&gt;' failed.xml || fail 'a finding is not escaped in JUnit'
 
+sed 's/"what":"a"/"what":"\\u001b[31m"/' failed.record >bad.record
+try merge bad.record
+expect_exit 1
+expect_out '^  \\x1B\[31m$'
+
 # The input of a number is the same, whatever the number of cases; one input is judged.
 try fuzz "${what[@]}" --seed 3 --number 600
 expect_exit 0

@@ -50,3 +50,14 @@ expect_baseline() {
   if [[ ${MLA_APPROVE-} == 1 ]]; then cp "$scratch/out" "$here/baselines/$1"; fi
   diff -u "$here/baselines/$1" "$scratch/out" || fail "differs from tests/properties/cli/baselines/$1"
 }
+
+# What does not depend on time, of a JSON report, a JUnit report or a table.
+timeless() {
+  sed -E 's/"seconds": [0-9.e-]+/"seconds": T/; s/ time="[0-9.]+"/ time="T"/; s/ in [0-9.]+ s, / in T s, /' "$1"
+}
+# Apart from times, the second file is the first.
+same_but_times() {
+  diff <(timeless "$1") <(timeless "$2") >"$scratch/diff.txt" && return
+  head -30 "$scratch/diff.txt"
+  fail "$2 differs from $1"
+}

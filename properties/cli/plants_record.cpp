@@ -1,0 +1,94 @@
+// The record of a plants run, written and read.
+#include <algorithm>
+
+#include "core/case/case.hpp"
+#include "core/say.hpp"
+#include "properties/cli/build_info.hpp"
+#include "properties/cli/plants_report.hpp"
+#include "properties/cli/record_json.hpp"
+#include "properties/plants/plant.hpp"
+
+namespace mla::cli {
+namespace {
+
+constexpr const char* kFormat = "mla-testbed plants 1";
+
+// The places of plants in all_plants() ascend, so that none is there twice.
+std::vector<std::string> plants_of(const nlohmann::json& ids) {
+  std::vector<std::string> out;
+  const prop::Plant* last = nullptr;
+  for (const nlohmann::json& id : ids) {
+    const prop::Plant* plant = prop::find_plant(id.get<std::string>());
+    if (plant == nullptr) reject("there is no plant " + id.dump());
+    if (last != nullptr && plant <= last) reject("plant " + id.dump() + " is out of order");
+    last = plant;
+    out.emplace_back(plant->id);
+  }
+  return out;
+}
+
+PlantTried tried_of(const nlohmann::json& object) {
+  PlantTried t{.id = object.at("id").get<std::string>(),
+               .cases = object.at("cases").get<std::int64_t>(),
+               .smallest = object.at("case").get<std::string>(),
+               .block = printable_lines(object.at("block").get<std::string>())};
+  if (t.cases < 0) reject(say("plant ", t.id, " has ", t.cases, " cases"));
+  if (t.smallest.empty() != t.block.empty())
+    reject(say("plant ", t.id, " has a case without its failure, or the reverse"));
+  if (!t.smallest.empty() && !parse_case(t.smallest)) reject("'" + t.smallest + "' is no case");
+  return t;
+}
+
+// The first plants of a shard: what an interrupted run has tried.
+void check_tried(const PlantsReport& report) {
+  std::size_t next = 0;
+  for (const PlantTried& t : report.tried) {
+    const auto place = static_cast<std::size_t>(
+        std::find(report.plants.begin(), report.plants.end(), t.id) - report.plants.begin());
+    if (place == report.plants.size() || place < next ||
+        !report.shard.has(static_cast<std::int64_t>(place)))
+      reject(say("plant '", t.id, "' is none of this shard, or out of order"));
+    next = place + 1;
+  }
+}
+
+PlantsReport read(const nlohmann::json& document) {
+  check_format(document, kFormat);
+  PlantsReport out;
+  out.build = document.at("build").get<std::string>();
+  out.seed = document.at("seed").get<std::uint64_t>();
+  out.milliseconds = document.at("for").get<std::int64_t>();
+  out.shard = shard_of(document);
+  out.plants = plants_of(document.at("plants"));
+  for (const nlohmann::json& one : document.at("tried")) out.tried.push_back(tried_of(one));
+  check_tried(out);
+  return out;
+}
+
+}  // namespace
+
+std::string plants_record(const PlantsReport& report) {
+  using Json = nlohmann::ordered_json;
+  Json tried = Json::array();
+  for (const PlantTried& t : report.tried)
+    tried.push_back({{"id", t.id}, {"cases", t.cases}, {"case", t.smallest}, {"block", t.block}});
+  return json_text({{"format", kFormat},
+                    {"version", kVersion},
+                    {"build", report.build},
+                    {"seed", report.seed},
+                    {"for", report.milliseconds},
+                    {"shard", {report.shard.index, report.shard.count}},
+                    {"plants", report.plants},
+                    {"tried", std::move(tried)}},
+                   -1);
+}
+
+bool is_plants_record(std::string_view text) {
+  return text.starts_with(say("{\"format\":\"", kFormat, "\""));
+}
+
+Result<PlantsReport> read_plants_record(const std::string& path) {
+  return read_json_record(path, "a plants run", read);
+}
+
+}  // namespace mla::cli

@@ -1,0 +1,44 @@
+// What records of all commands have in common: a format, a version, a shard; and that nobody
+// vouches for them. Private to properties/cli.
+#pragma once
+
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/result.hpp"
+#include "core/say.hpp"
+#include "properties/capture/parse_json.hpp"
+#include "properties/capture/terminal.hpp"
+#include "properties/judge/answers.hpp"
+
+namespace mla::cli {
+
+// Ends the reading of a record; read_json_record says of which.
+[[noreturn]] void reject(const std::string& why);
+
+// Rejects another format or version.
+void check_format(const nlohmann::json& document, const char* format);
+// The shard of a record, `[index, count]`.
+prop::Shard shard_of(const nlohmann::json& document);
+
+// ASCII, without spaces if `indent` is -1; bytes that are no UTF-8 are replaced.
+std::string json_text(const nlohmann::ordered_json& document, int indent);
+
+// Reads a file; `kind` is what it should be a record of: "a run".
+template <class Record>
+Result<Record> read_json_record(const std::string& path, const char* kind,
+                                Record (*read)(const nlohmann::json&)) {
+  const auto text = read_file(path);
+  if (!text) return text.error();
+  const auto document = parse_json(*text);
+  if (!document) return Error{ErrorCode::usage, "'" + path + "' " + document.error().message, ""};
+  try {
+    return read(*document);
+  } catch (const std::exception& bad) {  // of the JSON library, or reject()
+    return Error{ErrorCode::usage, say("'", path, "' is no record of ", kind, ": ", bad.what()),
+                 ""};
+  }
+}
+
+}  // namespace mla::cli
