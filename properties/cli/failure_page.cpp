@@ -179,8 +179,9 @@ show::Section failure_section(const prop::Failure& f) {
                      show::escape(f.outcome.message) + "</p>\n";
   const std::size_t repro = block.find("REPRO: ");
   html += command_html(block.substr(repro + 7, block.find('\n', repro) - repro - 7));
-  html += say("<p>Made smaller ", show::counted(f.shrinks, "time"), ", from ",
-              show::escape(format_case(f.original)), ", seed ", f.seed, ".</p>\n");
+  if (f.shrinks > 0)
+    html += say("<p>Made smaller ", show::counted(f.shrinks, "time"), ", from ",
+                show::escape(format_case(f.original)), ", seed ", f.seed, ".</p>\n");
   html += "<details><summary>The failure block</summary>" + block_html(block) + "</details>\n";
   return {.heading = "FAIL " + prop::failing_ids(f) + " " + format_case(f.smallest),
           .html = std::move(html),

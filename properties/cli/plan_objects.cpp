@@ -1,6 +1,7 @@
 #include "properties/cli/plan_objects.hpp"
 
 #include "core/say.hpp"
+#include "core/shape/resolved_shape.hpp"
 #include "properties/capture/bundle.hpp"
 #include "properties/capture/checked_prefill.hpp"
 #include "properties/capture/parse_json.hpp"
@@ -35,7 +36,18 @@ std::string batch_text(const plan::PlanInput& in) {
          show::counted(in.page_size, "token");
 }
 
-// The call, and of a plan of ours what was decided about it.
+// What was decided about a plan of ours.
+void add_decisions(const json& decisions, show::DrawnPlan& out) {
+  for (const char* key : {"route", "route_reason", "kernel"}) {
+    if (!decisions.contains(key) || !decisions[key].is_string()) continue;
+    auto value = decisions[key].get<std::string>();
+    if (value == name(Route::persistent_rows)) value += ": each query row is planned as a request";
+    out.facts.emplace_back(std::string_view(key) == "route_reason" ? "because" : key,
+                           std::move(value));
+  }
+}
+
+// The call, and what was decided.
 void add_facts(const json& object, const PlannerCall& call, show::DrawnPlan& out) {
   const plan::PlanInput& in = call.input;
   const auto add = [&out](const char* fact, std::string value) {
@@ -45,7 +57,10 @@ void add_facts(const json& object, const PlannerCall& call, show::DrawnPlan& out
   add("device",
       say(name(in.key.arch), ", ", show::counted(in.key.compute_units.count(), "compute unit")));
   add("dtype", say(name(in.key.dtype.q), " query, ", name(in.key.dtype.kv), " cache"));
-  add("heads", say(in.key.heads_per_kv_head.count(), " of the kernel"));
+  const std::int64_t heads = in.key.heads_per_kv_head.count();
+  add("heads", say(heads, " of the kernel",
+                   out.fold > 1 ? say(", planned as ", out.fold, " groups of ", heads / out.fold)
+                                : std::string()));
   add("mask", in.causal ? "causal" : "none");
   add("planner", in.version == plan::PlannerVersion::v1_2   ? "v1.2"
                  : in.version == plan::PlannerVersion::v1_1 ? "v1.1"
@@ -54,11 +69,7 @@ void add_facts(const json& object, const PlannerCall& call, show::DrawnPlan& out
                          (in.max_split_per_batch < 0 ? "no split cap"
                                                      : say("split cap ", in.max_split_per_batch)));
   const auto decisions = object.find("decisions");
-  if (decisions != object.end() && decisions->is_object())
-    for (const char* key : {"route", "route_reason", "kernel"})
-      if (decisions->contains(key) && (*decisions)[key].is_string())
-        add(std::string_view(key) == "route_reason" ? "because" : key,
-            (*decisions)[key].get<std::string>());
+  if (decisions != object.end() && decisions->is_object()) add_decisions(*decisions, out);
   std::int64_t busy = 0;
   std::int64_t last = -1;
   for (const show::Work& w : out.works) {

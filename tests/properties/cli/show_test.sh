@@ -26,6 +26,11 @@ expect_err 'wrote plan.html, [0-9]+ KiB'
 grep -q 'keys 784–899' plan.html || fail 'the page has no work B'
 grep -q 'lie in the cache' plan.html || fail 'the page has no pages'
 rm plan.html
+# Requests of a picture are those that the kernel sees, which may be rows or groups of heads.
+try show 'mla1:1q7s90;heads=32' --html -
+expect_out '<td>persistent-rows: each query row is planned as a request</td>'
+expect_out '<td>32 of the kernel, planned as 2 groups of 16</td>'
+expect_out '7 requests, 7 rows'
 try show "$case" --svg a.svg --trace b.json
 expect_exit 0
 [[ -s a.svg && -s b.json && ! -e plan.html ]] || fail 'expected a.svg and b.json alone'
