@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/plan/ps_check.hpp"
-#include "core/plan/ps_prefill.hpp"
 #include "core/say.hpp"
 #include "properties/capture/checked_lists.hpp"
 #include "properties/capture/diagnose.hpp"
@@ -13,14 +11,7 @@
 namespace mla::cli {
 namespace {
 
-// A call of the planner; owns the lists that the spans of `input` refer to.
-struct PsCall {
-  std::vector<std::int32_t> qo_indptr, kv_indptr, context_lens;
-  Heads heads{1};  // query heads
-  plan::PsInput input;
-};
-
-Status read_call(const nlohmann::json& object, PsCall& c) {
+Status read_call(const nlohmann::json& object, PrefillCall& c) {
   static constexpr std::string_view kOthers[] = {"name",
                                                  "format",
                                                  "note",
@@ -66,7 +57,7 @@ Status read_call(const nlohmann::json& object, PsCall& c) {
 using Sentences = std::vector<std::string>;
 
 // Rows, pages and keys of each request fit each other.
-Sentences contradictions(const PsCall& c) {
+Sentences contradictions(const PrefillCall& c) {
   Sentences out;
   check_indptr("seqlens_qo_indptr", c.qo_indptr, out);
   check_indptr("pages_kv_indptr", c.kv_indptr, out);
@@ -101,11 +92,11 @@ void zero_unwritten(FoundPlan& plan) {
 }
 
 // Who made a plan that is not valid.
-Diagnosis diagnose_prefill(const PsCall& call, const FoundPlan& found) {
-  const auto planned = plan::plan_ps_prefill(call.input, sizes_of(found));
+Diagnosis diagnose_prefill(const PrefillCall& call) {
+  const auto planned = plan::plan_ps_prefill(call.input, sizes_of(call.found));
   if (!planned)
     return {Culprit::builder, "the planner does not take this call: " + planned.error().message};
-  const std::vector<Difference> words = differences(*planned, found);
+  const std::vector<Difference> words = differences(*planned, call.found);
   if (words.empty())
     return {Culprit::planner,
             "the original planner gives these buffers for this call, and they are no valid plan"};
@@ -116,6 +107,28 @@ Diagnosis diagnose_prefill(const PsCall& call, const FoundPlan& found) {
 }
 
 }  // namespace
+
+plan::PsCheckInput PrefillCall::check_input() const {
+  return {.plan = found.view(),
+          .qo_indptr = qo_indptr,
+          .kv_indptr = kv_indptr,
+          .context_lens = context_lens,
+          .heads = heads,
+          .qhead_granularity = input.qhead_granularity,
+          .qlen_granularity = input.qlen_granularity,
+          .block_size = input.block_size,
+          .causal = input.causal};
+}
+
+Result<PrefillCall> read_prefill_call(const nlohmann::json& object) {
+  PrefillCall call;
+  if (const Status bad = read_call(object, call)) return *bad;
+  auto found = read_plan(object);
+  if (!found) return found.error();
+  call.found = std::move(*found);
+  zero_unwritten(call.found);
+  return call;
+}
 
 bool is_prefill(const nlohmann::json& object) {
   return object.value("format", nlohmann::json()) == "mla-testbed prefill 1" ||
@@ -129,8 +142,9 @@ Result<PlanAnswer> check_prefill_object(const nlohmann::json& object, std::strin
     answer.not_checked = "a prefill step without a plan";
     return answer;
   }
-  PsCall call;
-  if (const Status bad = read_call(object, call)) return *bad;
+  const auto read = read_prefill_call(object);
+  if (!read) return read.error();
+  const PrefillCall& call = *read;
   for (const std::string& what : contradictions(call))
     answer.findings.push_back({kBatchRule, what});
   if (!answer.findings.empty()) {
@@ -138,21 +152,10 @@ Result<PlanAnswer> check_prefill_object(const nlohmann::json& object, std::strin
     answer.diagnosis = "the lists of the batch contradict each other, whatever the plan";
     return answer;
   }
-  auto found = read_plan(object);
-  if (!found) return found.error();
-  zero_unwritten(*found);
-  for (const plan::Violation& v : plan::ps_check({.plan = found->view(),
-                                                  .qo_indptr = call.qo_indptr,
-                                                  .kv_indptr = call.kv_indptr,
-                                                  .context_lens = call.context_lens,
-                                                  .heads = call.heads,
-                                                  .qhead_granularity = call.input.qhead_granularity,
-                                                  .qlen_granularity = call.input.qlen_granularity,
-                                                  .block_size = call.input.block_size,
-                                                  .causal = call.input.causal}))
+  for (const plan::Violation& v : plan::ps_check(call.check_input()))
     answer.findings.push_back({std::string(plan::name(v.rule)), v.what, v.work});
   if (answer.findings.empty()) return answer;
-  const Diagnosis diagnosis = diagnose_prefill(call, *found);
+  const Diagnosis diagnosis = diagnose_prefill(call);
   answer.culprit = cli::name(diagnosis.culprit);
   answer.diagnosis = diagnosis.sentence;
   return answer;

@@ -29,11 +29,22 @@ Result<json> read_document(const std::string& path) {
   return std::move(*parsed);
 }
 
-std::string batch_text(const plan::PlanInput& in) {
-  const auto requests = in.batch();
-  return show::counted(requests, "request") + ", " + show::counted(in.qo_indptr.back(), "row") +
-         ", " + show::counted(in.kv_indptr.back(), "page") + " of " +
-         show::counted(in.page_size, "token");
+std::string batch_text(std::int64_t requests, std::int64_t rows, std::int64_t pages,
+                       std::int64_t page_size) {
+  return show::counted(requests, "request") + ", " + show::counted(rows, "row") + ", " +
+         show::counted(pages, "page") + " of " + show::counted(page_size, "token");
+}
+
+void add_plan(show::DrawnPlan& out) {
+  std::int64_t busy = 0;
+  std::int64_t last = -1;
+  for (const show::Work& w : out.works) {
+    busy += w.slot != last && w.slot >= 0 ? 1 : 0;
+    last = w.slot;
+  }
+  out.facts.emplace_back("plan", show::counted(std::ssize(out.works), "work") + " on " +
+                                     show::count(busy) + " of " + show::counted(out.slots, "slot") +
+                                     ", " + show::counted(std::ssize(out.tiles), "merge"));
 }
 
 // What was decided about a plan of ours.
@@ -53,7 +64,7 @@ void add_facts(const json& object, const PlannerCall& call, show::DrawnPlan& out
   const auto add = [&out](const char* fact, std::string value) {
     out.facts.emplace_back(fact, std::move(value));
   };
-  add("batch", batch_text(in));
+  add("batch", batch_text(in.batch(), in.qo_indptr.back(), in.kv_indptr.back(), in.page_size));
   add("device",
       say(name(in.key.arch), ", ", show::counted(in.key.compute_units.count(), "compute unit")));
   add("dtype", say(name(in.key.dtype.q), " query, ", name(in.key.dtype.kv), " cache"));
@@ -70,15 +81,53 @@ void add_facts(const json& object, const PlannerCall& call, show::DrawnPlan& out
                                                      : say("split cap ", in.max_split_per_batch)));
   const auto decisions = object.find("decisions");
   if (decisions != object.end() && decisions->is_object()) add_decisions(*decisions, out);
-  std::int64_t busy = 0;
-  std::int64_t last = -1;
-  for (const show::Work& w : out.works) {
-    busy += w.slot != last && w.slot >= 0 ? 1 : 0;
-    last = w.slot;
-  }
-  add("plan", show::counted(std::ssize(out.works), "work") + " on " + show::count(busy) + " of " +
-                  show::counted(out.slots, "slot") + ", " +
-                  show::counted(std::ssize(out.tiles), "merge"));
+  add_plan(out);
+}
+
+// The batch of a prefill step, and how its planner deals it out.
+void add_facts(const PrefillCall& call, show::DrawnPlan& out) {
+  const plan::PsInput& in = call.input;
+  const auto add = [&out](const char* fact, std::string value) {
+    out.facts.emplace_back(fact, std::move(value));
+  };
+  add("step", "prefill");
+  add("batch", batch_text(in.batch(), in.qo_indptr.back(), in.kv_indptr.back(), in.block_size));
+  add("device", show::counted(in.compute_units.count(), "compute unit"));
+  add("heads", say(call.heads.count(), " of the kernel, ", in.qhead_granularity, " a work"));
+  add("mask", in.causal ? "causal" : "none");
+  add("granularity",
+      say(in.qlen_granularity, " rows a tile, ", in.kvlen_granularity, " keys a block"));
+  add_plan(out);
+}
+
+Result<show::DrawnPlan> draw_prefill(const json& object, std::vector<show::Finding> findings) {
+  const auto call = read_prefill_call(object);
+  if (!call) return call.error();
+  show::DrawnPlan out = show::draw_prefill_plan(
+      call->check_input(), ceil_div(call->input.kvlen_granularity, call->input.block_size),
+      std::move(findings));
+  add_facts(*call, out);
+  return out;
+}
+
+Result<show::DrawnPlan> draw_decode(const json& object, std::vector<show::Finding> findings) {
+  const auto call = read_planner_call(object);
+  if (!call) return call.error();
+  const auto found = read_plan(object);
+  if (!found) return found.error();
+  const auto input = plan_check_input(*call, *found);
+  if (!input) return input.error();
+  show::DrawnPlan out = show::draw_plan(*input,
+                                        {.known = call->input.version == plan::PlannerVersion::v1_2,
+                                         .granularity = call->input.kv_granularity,
+                                         .max_split = call->input.max_split_per_batch},
+                                        std::move(findings));
+  add_facts(object, *call, out);
+  if (object.contains("kv_indices") && object["kv_indices"].is_array())
+    for (const json& page : object["kv_indices"])
+      if (std::ssize(out.pages) < call->kv_indptr.back() && page.is_number_integer())
+        out.pages.push_back(page.get<std::int32_t>());
+  return out;
 }
 
 }  // namespace
@@ -114,36 +163,23 @@ Result<show::DrawnPlan> draw_object(const json& object, const PlanAnswer& answer
   const auto refuse = [](const std::string& why) {
     return Error{ErrorCode::unsupported, "there is no plan to draw: " + why, ""};
   };
-  if (is_prefill(object)) return refuse("this is a prefill step; show draws plans of decode steps");
   if (!answer.not_checked.empty()) return refuse(answer.not_checked);
   for (const PlanFinding& f : answer.findings)
     if (f.rule == kBatchRule) return refuse("the lists of the batch are wrong: " + f.what);
-  const auto call = read_planner_call(object);
-  if (!call) return call.error();
-  const auto found = read_plan(object);
-  if (!found) return found.error();
-  const auto input = plan_check_input(*call, *found);
-  if (!input) return input.error();
   std::vector<show::Finding> findings;
   for (const PlanFinding& f : answer.findings) findings.push_back({f.rule, f.what, f.work});
-  show::DrawnPlan out = show::draw_plan(*input,
-                                        {.known = call->input.version == plan::PlannerVersion::v1_2,
-                                         .granularity = call->input.kv_granularity,
-                                         .max_split = call->input.max_split_per_batch},
-                                        std::move(findings));
+  auto drawn = is_prefill(object) ? draw_prefill(object, std::move(findings))
+                                  : draw_decode(object, std::move(findings));
+  if (!drawn) return drawn.error();
+  show::DrawnPlan& out = *drawn;
   out.title = answer.name;
-  add_facts(object, *call, out);
   out.facts.emplace_back("verdict", answer.findings.empty()
                                         ? "valid"
                                         : show::counted(std::ssize(answer.findings), "violation"));
   if (!answer.culprit.empty())
     out.facts.emplace_back("at fault", answer.culprit + ": " + answer.diagnosis);
   for (const std::string& note : answer.notes) out.facts.emplace_back("note", note);
-  if (object.contains("kv_indices") && object["kv_indices"].is_array())
-    for (const json& page : object["kv_indices"])
-      if (std::ssize(out.pages) < call->kv_indptr.back() && page.is_number_integer())
-        out.pages.push_back(page.get<std::int32_t>());
-  return out;
+  return drawn;
 }
 
 }  // namespace mla::cli

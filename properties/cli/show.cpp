@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "core/say.hpp"
+#include "properties/capture/checked_prefill.hpp"
 #include "properties/capture/planner_call.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
@@ -101,6 +102,7 @@ Result<show::ComparedPlan> read_drawn(const std::string& what, const std::string
   if (plans->objects.size() > 1)
     drawn->facts.emplace_back("step", say(place, " of ", plans->objects.size(),
                                           ", counted from 0; --step shows another"));
+  if (is_prefill(object)) return show::ComparedPlan{.plan = std::move(*drawn), .heads = 0};
   const auto call = read_planner_call(object);
   if (!call) return call.error();
   // Folding makes planning requests of groups of heads.
@@ -116,6 +118,11 @@ ExitCode show_comparison(const Options& o) {
   if (!first) return complain("show", first.error());
   auto second = read_drawn(o.against, o.step);
   if (!second) return complain("show", second.error());
+  if (first->plan.work_heads > 0 || second->plan.work_heads > 0)
+    return complain("show", {ErrorCode::unsupported,
+                             "--against compares plans of decode steps, and one of these is of a "
+                             "prefill step",
+                             ""});
   const show::Comparison c = show::compare(*first, *second);
   if (!o.html.empty())
     if (const Status bad = write_file(o.html, comparison_page(c, first->plan, second->plan)))

@@ -5,6 +5,7 @@
 
 #include "core/say.hpp"
 #include "core/units.hpp"
+#include "properties/show/svg.hpp"
 
 namespace mla::show {
 namespace {
@@ -82,10 +83,6 @@ void place_tiles(const plan::PlanView& view, DrawnPlan& out) {
       const auto writer = writers.find(row);
       tile.partial_rows.push_back(row);
       tile.works.push_back(writer == writers.end() ? -1 : writer->second);
-      if (writer != writers.end()) {
-        Work& w = out.works[static_cast<std::size_t>(writer->second)];
-        w.tile = w.tile < 0 ? t : w.tile;
-      }
     }
     out.tiles.push_back(std::move(tile));
   }
@@ -136,6 +133,12 @@ std::string DrawnPlan::request_name(std::int64_t planning_request) const {
   return name;
 }
 
+std::string DrawnPlan::work_name(const Work& work) const {
+  const std::string request = work.request < 0 ? "no request" : request_name(work.request);
+  return work_heads == 0 ? request
+                         : request + " " + span_text("head", work.head, work.head + work_heads);
+}
+
 std::int64_t DrawnPlan::visible(const plan::PlanningRequest& request, std::int64_t row) const {
   if (!causal) return request.tokens;
   return std::clamp<std::int64_t>(request.tokens - (request.q_end - 1 - row), 0, request.tokens);
@@ -147,18 +150,17 @@ std::int64_t DrawnPlan::blocks(const Work& work) const {
   return ceil_div(pages, share.granularity) + share.overhead;
 }
 
-DrawnPlan draw_plan(const plan::PlanCheckInput& input, const PlannerPromise& promise,
-                    std::vector<Finding> findings) {
-  DrawnPlan out;
-  out.requests = planning_requests(input);
-  out.fold = std::max<std::int64_t>(1, input.shape.fold_ratio);
-  out.page_size = input.page_size;
-  out.causal = input.causal;
-  place_works(input.plan, out);
+namespace {
+
+// The works, their pieces and the buffers, once the requests are known.
+void place(const plan::PlanView& view, DrawnPlan& out) {
+  place_works(view, out);
   for (Work& w : out.works) place_keys(out, w);
-  place_tiles(input.plan, out);
-  measure_buffers(input.plan, out);
-  out.share = share_of(input, promise, out);
+  place_tiles(view, out);
+  measure_buffers(view, out);
+}
+
+void mark(std::vector<Finding> findings, DrawnPlan& out) {
   out.findings = std::move(findings);
   std::int64_t marked = 0;
   for (std::size_t i = 0; i < out.findings.size() && marked < kMostMarked; ++i) {
@@ -169,6 +171,39 @@ DrawnPlan draw_plan(const plan::PlanCheckInput& input, const PlannerPromise& pro
     w.finding = static_cast<std::int64_t>(i);
     ++marked;
   }
+}
+
+}  // namespace
+
+DrawnPlan draw_plan(const plan::PlanCheckInput& input, const PlannerPromise& promise,
+                    std::vector<Finding> findings) {
+  DrawnPlan out;
+  out.requests = planning_requests(input);
+  out.fold = std::max<std::int64_t>(1, input.shape.fold_ratio);
+  out.page_size = input.page_size;
+  out.causal = input.causal;
+  place(input.plan, out);
+  out.share = share_of(input, promise, out);
+  mark(std::move(findings), out);
+  return out;
+}
+
+DrawnPlan draw_prefill_plan(const plan::PsCheckInput& input, std::int64_t granularity,
+                            std::vector<Finding> findings) {
+  DrawnPlan out;
+  for (std::size_t r = 0; r + 1 < input.qo_indptr.size(); ++r)
+    out.requests.push_back({.q_begin = input.qo_indptr[r],
+                            .q_end = input.qo_indptr[r + 1],
+                            .kv_begin = input.kv_indptr[r],
+                            .kv_end = input.kv_indptr[r + 1],
+                            .tokens = input.context_lens[r]});
+  out.work_heads = input.qhead_granularity;
+  out.page_size = input.block_size;
+  out.causal = input.causal;
+  place(input.plan, out);
+  for (Work& w : out.works) w.head = w.record.pad & 0xffff;
+  out.share.granularity = std::max<std::int64_t>(1, granularity);
+  mark(std::move(findings), out);
   return out;
 }
 

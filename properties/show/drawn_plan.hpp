@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/plan/plan_check.hpp"
+#include "core/plan/ps_check.hpp"
 
 namespace mla::show {
 
@@ -20,7 +21,7 @@ struct Work {
   plan::WorkItem record;
   std::int64_t slot = -1;     // -1: the record is in no slot's run
   std::int64_t request = -1;  // planning request; -1: the record names none
-  std::int64_t tile = -1;     // the merge that reads it; -1: none
+  std::int64_t head = 0;      // its first query head, of a prefill plan
   std::int64_t key_begin = 0;
   std::int64_t key_end = 0;   // at least key_begin
   std::int64_t finding = -1;  // the first that names it
@@ -62,7 +63,8 @@ struct DrawnPlan {
   std::vector<Finding> findings;
 
   std::vector<plan::PlanningRequest> requests;
-  std::int64_t fold = 1;  // planning requests of a request
+  std::int64_t fold = 1;        // planning requests of a request
+  std::int64_t work_heads = 0;  // query heads of a work of a prefill plan; 0: a work has all
   std::int64_t page_size = 1;
   bool causal = true;
   std::vector<Work> works;  // in the order of work_info_set
@@ -75,6 +77,8 @@ struct DrawnPlan {
 
   // "request 3", or "request 1 group 2" where heads are folded.
   [[nodiscard]] std::string request_name(std::int64_t planning_request) const;
+  // That of the work's request, and which of its heads: "request 3 head 5".
+  [[nodiscard]] std::string work_name(const Work& work) const;
   // One past the last key that kernel row `row` of the request sees.
   [[nodiscard]] std::int64_t visible(const plan::PlanningRequest& request, std::int64_t row) const;
   // Blocks of a work, its overhead included.
@@ -91,5 +95,9 @@ struct PlannerPromise {
 inline constexpr std::int64_t kMostMarked = 300;
 DrawnPlan draw_plan(const plan::PlanCheckInput& input, const PlannerPromise& promise,
                     std::vector<Finding> findings);
+
+// The plan of a prefill step. A block is `granularity` pages.
+DrawnPlan draw_prefill_plan(const plan::PsCheckInput& input, std::int64_t granularity,
+                            std::vector<Finding> findings);
 
 }  // namespace mla::show

@@ -96,6 +96,9 @@ Picture merges_picture(const DrawnPlan& plan) {
   if (whole > 0)
     out.notes.push_back(counted(whole, "work") + (whole == 1 ? " writes" : " write") +
                         " the output directly.");
+  if (plan.work_heads > 0 && !tiles.empty())
+    out.notes.emplace_back(
+        "The works of all heads write a piece, each the columns of its own; the first is drawn.");
   if (plan.tiles.size() > tiles.size())
     out.notes.push_back(say("Drawn are ", tiles.size(), " of ",
                             counted(std::ssize(plan.tiles), "merged tile"), ", wrong ones first."));

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "core/say.hpp"
@@ -18,28 +19,36 @@ struct Lane {
   std::int64_t request = 0;
   std::int64_t q_begin = 0;
   std::int64_t q_end = 0;
+  std::int64_t head = 0;            // the first that the pieces are of
   std::vector<const Work*> pieces;  // by their first key
   bool wrong = false;
 };
 
 std::vector<Lane> lanes_of(const DrawnPlan& plan) {
-  std::map<std::pair<std::int64_t, std::pair<std::int64_t, std::int64_t>>, Lane> tiles;
+  using Key = std::array<std::int64_t, 4>;  // request, rows, first head
+  std::map<Key, Lane> tiles;
   std::vector<bool> covered(plan.requests.size());
   for (const Work& w : plan.works) {
     if (w.request < 0 || w.slot < 0) continue;
     covered[static_cast<std::size_t>(w.request)] = true;
-    Lane& lane = tiles[{w.request, {w.record.q_begin, w.record.q_end}}];
+    Lane& lane = tiles[{w.request, w.record.q_begin, w.record.q_end, w.head}];
     lane.request = w.request;
     lane.q_begin = w.record.q_begin;
     lane.q_end = w.record.q_end;
+    lane.head = w.head;
     lane.pieces.push_back(&w);
     lane.wrong = lane.wrong || w.wrong();
   }
   for (std::size_t r = 0; r < covered.size(); ++r) {
     const plan::PlanningRequest& request = plan.requests[r];
     if (covered[r]) continue;
-    tiles[{static_cast<std::int64_t>(r), {request.q_begin, request.q_end}}] = {
-        static_cast<std::int64_t>(r), request.q_begin, request.q_end, {}, request.tokens > 0};
+    const auto index = static_cast<std::int64_t>(r);
+    tiles[{index, request.q_begin, request.q_end, 0}] = {.request = index,
+                                                         .q_begin = request.q_begin,
+                                                         .q_end = request.q_end,
+                                                         .head = 0,
+                                                         .pieces = {},
+                                                         .wrong = request.tokens > 0};
   }
   std::vector<Lane> lanes;
   for (auto& [key, lane] : tiles) {
@@ -48,6 +57,16 @@ std::vector<Lane> lanes_of(const DrawnPlan& plan) {
     lanes.push_back(std::move(lane));
   }
   return lanes;
+}
+
+// Whether two lanes are the same rows of other heads, cut at the same keys.
+bool alike(const Lane& a, const Lane& b) {
+  return a.request == b.request && a.q_begin == b.q_begin && a.q_end == b.q_end && !a.wrong &&
+         !b.wrong &&
+         std::equal(a.pieces.begin(), a.pieces.end(), b.pieces.begin(), b.pieces.end(),
+                    [](const Work* x, const Work* y) {
+                      return x->key_begin == y->key_begin && x->key_end == y->key_end;
+                    });
 }
 
 // Those that a reader looks for: wrong ones, then those that are cut most often.
@@ -77,7 +96,8 @@ class Drawing {
                                  ? counted(lane.q_end - lane.q_begin, "row")
                                  : span_text("row", lane.q_begin, lane.q_end);
     svg.text(kLeft - 10, y + height_ / 2 + 4.5, height_ >= 13 ? "end" : "end small",
-             plan_.request_name(lane.request) + ", " + rows);
+             plan_.request_name(lane.request) + ", " + rows +
+                 (lane.wrong && plan_.work_heads > 0 ? say(", head ", lane.head) : std::string()));
     // A tile sees what its last row sees.
     const std::int64_t seen =
         std::clamp<std::int64_t>(plan_.visible(request, lane.q_end - 1), 0, request.tokens);
@@ -132,6 +152,9 @@ class Drawing {
 
 Picture requests_picture(const DrawnPlan& plan) {
   std::vector<Lane> lanes = lanes_of(plan);
+  const auto of_other_heads = std::unique(lanes.begin(), lanes.end(), alike);
+  const bool once = of_other_heads != lanes.end();
+  lanes.erase(of_other_heads, lanes.end());
   const std::size_t all = lanes.size();
   select(lanes);
   std::int64_t longest = 0;
@@ -151,6 +174,7 @@ Picture requests_picture(const DrawnPlan& plan) {
               .body = drawing.svg.take(),
               .height = y + 38,
               .notes = {}};
+  if (once) out.notes.emplace_back("Heads of the same rows that are cut alike are drawn once.");
   if (all > lanes.size())
     out.notes.push_back(say("Drawn are ", lanes.size(), " of ",
                             counted(static_cast<std::int64_t>(all), "tile"),

@@ -70,8 +70,9 @@ Picture balance_picture(const DrawnPlan& plan) {
   }
   svg.line(left, 16 + kHeight, left + kBars, 16 + kHeight, "axis");
   svg.text(left, 16 + kHeight + 16, "note small", "slot 0");
-  svg.text(left + kBars, 16 + kHeight + 16, "note small end",
-           say("slot ", plan.slots - 1, "; grey: overhead of the works"));
+  svg.text(
+      left + kBars, 16 + kHeight + 16, "note small end",
+      say("slot ", plan.slots - 1, plan.share.overhead > 0 ? "; grey: overhead of the works" : ""));
   svg.text(left - 8, 20, "end small", count(most));
   svg.text(left - 8, 36, "note end small", "blocks");
   if (bound > 0) {
@@ -85,8 +86,11 @@ Picture balance_picture(const DrawnPlan& plan) {
               .title = "The balance: blocks of each slot",
               .body = svg.take(),
               .height = kHeight + 40,
-              .notes = {"A block is " + counted(plan.share.granularity, "page") +
-                        "; each work also costs " + counted(plan.share.overhead, "block") + "."}};
+              .notes = {say("A block is ", counted(plan.share.granularity, "page"),
+                            plan.share.overhead > 0
+                                ? "; each work also costs " + counted(plan.share.overhead, "block")
+                                : std::string(),
+                            ".")}};
   if (bound == 0) out.notes.emplace_back("Only planner v1.2 promises a bound.");
   if (over > 0)
     out.notes.push_back(counted(static_cast<std::int64_t>(over), "slot") + " above the bound.");

@@ -41,8 +41,8 @@ std::vector<Lane> lanes_of(const DrawnPlan& plan) {
 
 std::string label_of(const DrawnPlan& plan, const Work& w, double width) {
   const std::string name = work_label(plan, w);
-  const std::string request = w.request < 0 ? "?" : plan.request_name(w.request);
-  const std::string whole = name + ": " + request + ", " + span_text("key", w.key_begin, w.key_end);
+  const std::string whole =
+      name + ": " + plan.work_name(w) + ", " + span_text("key", w.key_begin, w.key_end);
   const auto fits = [width](const std::string& text) {
     return static_cast<double>(text.size()) * kCharacter < width;
   };

@@ -27,7 +27,7 @@ Json work_event(const DrawnPlan& plan, const Work& w, std::int64_t begin) {
                {"kv_offset", r.kv_offset},
                {"partial_row", r.partial_row}};
   if (w.wrong()) args["wrong"] = plan.findings[static_cast<std::size_t>(w.finding)].what;
-  return {{"name", w.request < 0 ? "no request" : plan.request_name(w.request)},
+  return {{"name", plan.work_name(w)},
           {"cat", w.wrong() ? "wrong" : "work"},
           {"ph", "X"},
           {"ts", begin},

@@ -24,7 +24,7 @@ std::string work_text(const DrawnPlan& plan, const Work& work) {
   if (std::ssize(plan.works) <= kLetters) out += " (" + work_label(plan, work) + ")";
   out += work.slot < 0 ? ", run by no slot" : say(" on slot ", work.slot);
   out += "\n" + (work.request < 0 ? say("batch ", r.batch, ", which is no request")
-                                  : plan.request_name(work.request));
+                                  : plan.work_name(work));
   out += say("\nrows ", range(r.q_begin, r.q_end), "\npages ", range(r.kv_begin, r.kv_end), ": ",
              counted(work.keys(), "key"), " of the request from key ", work.key_begin,
              "\nkv_offset ", r.kv_offset, ": tokens of the request after them\n");

@@ -90,10 +90,29 @@ try show "$case" --against "$other" --html /nonexistent/two.html
 expect_exit 3
 expect_silent out
 
-# What has no plan of a decode step is refused with the reason.
+# A plan of an FP8 prefill step, of a case and of a file; a work that check complains about is red.
+prefill='mla1:2q300s300_1q64s64;arch=gfx950;dtype=bf16/fp8;kind=prefill;heads=16;cu=6'
+try show "$prefill" --html -
+expect_exit 0
+expect_out '<td>16 of the kernel, 1 a work</td>'
+expect_out '>request 0, rows 0–255<'
+expect_no_out 'class="[^"]*wrong'
+try plan "$prefill" --json
+cp out prefill.json
+try show prefill.json --against prefill.json
+expect_exit 10
+expect_err 'compares plans of decode steps'
+sed 's/"work_info":\[0,-1,0,256,0,256,/"work_info":[0,-1,0,256,1,256,/' prefill.json >broken.json
+try check broken.json --html broken.html
+expect_exit 1
+cp broken.html out
+expect_out '>request 0, rows 0–255, head 0<'
+expect_out 'class="[^"]*wrong'
+
+# What has no plan is refused with the reason.
 try show 'mla1:2q300s900;arch=gfx950;dtype=bf16/fp8;kind=prefill;workspace=512' --svg -
 expect_exit 10
-expect_err 'there is no plan to draw: this is a prefill step'
+expect_err 'there is no plan to draw: a prefill step without a plan'
 try show 'mla1:1q1s900;planner=none' --svg -
 expect_exit 10
 expect_err 'there is no plan to draw: there are no plan buffers'
