@@ -3,7 +3,7 @@
 #
 #   tests/run.sh                       the tests of preset cpu-release
 #   tests/run.sh --preset cpu-asan     of another preset (or PRESET=cpu-asan)
-#   tests/run.sh --preset cpu-asan --folder core   of it, only the tests labelled core
+#   tests/run.sh --preset cpu-asan --label core   of it, only the tests labelled core
 #   tests/run.sh --level smoke         ten seconds of tests; pull-request: all but style, five
 #                                      minutes; nightly: everything there is, two hours
 #   tests/run.sh -R planner -V         further arguments go to ctest
@@ -28,11 +28,11 @@ if [[ ${1-} == --level ]]; then
   level=${2?--level needs a name: smoke, pull-request or nightly}
   [[ $level == smoke ]] && part=(--target tests_smoke)
   shift 2
-elif [[ ${1-} == --folder ]]; then
-  folder=${2?--folder needs a name}
-  part=(--target "tests_$folder")
+elif [[ ${1-} == --label ]]; then
+  label=${2?--label needs a name}
+  part=(--target "tests_$label")
   shift 2
-  set -- -L "^$folder\$" "$@"
+  set -- -L "^$label\$" "$@"
 fi
 
 packages=("${mla_build_packages[@]}" "${mla_style_packages[@]}" "${mla_device_packages[@]}"
