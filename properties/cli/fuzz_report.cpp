@@ -20,14 +20,6 @@ using prop::ExitCode;
 constexpr const char* kFormat = "mla-testbed fuzz 1";
 constexpr std::int64_t kMostInputs = 2'000'000'000'000;
 
-std::int64_t number_of(const nlohmann::json& object, const char* key, std::int64_t most) {
-  const nlohmann::json& value = object.at(key);
-  if (!value.is_number_integer()) reject(say("'", key, "' is ", value.dump()));
-  const auto n = value.get<std::int64_t>();
-  if (n < 0 || n > most) reject(say("'", key, "' is ", n, "; expected 0 to ", most));
-  return n;
-}
-
 FuzzTally tally_of(const nlohmann::json& object, const prop::Shard& shard) {
   FuzzTally t;
   t.name = object.at("name").get<std::string>();
@@ -60,7 +52,7 @@ FuzzReport report_of(const nlohmann::json& document) {
   check_format(document, kFormat);
   FuzzReport out;
   out.build = document.at("build").get<std::string>();
-  out.seed = document.at("seed").get<std::uint64_t>();
+  out.seed = seed_of(document);
   out.shard = shard_of(document);
   for (const nlohmann::json& one : document.at("targets")) {
     out.targets.push_back(tally_of(one, out.shard));

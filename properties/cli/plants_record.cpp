@@ -12,6 +12,8 @@ namespace mla::cli {
 namespace {
 
 constexpr const char* kFormat = "mla-testbed plants 1";
+constexpr std::int64_t kMostCases = 1'000'000'000'000;
+constexpr std::int64_t kLongest = 3'600'000'000;  // milliseconds, the 1000 hours of --for
 
 // The places of plants in all_plants() ascend, so that none is there twice.
 std::vector<std::string> plants_of(const nlohmann::json& ids) {
@@ -29,10 +31,9 @@ std::vector<std::string> plants_of(const nlohmann::json& ids) {
 
 PlantTried tried_of(const nlohmann::json& object) {
   PlantTried t{.id = object.at("id").get<std::string>(),
-               .cases = object.at("cases").get<std::int64_t>(),
+               .cases = number_of(object, "cases", kMostCases),
                .smallest = object.at("case").get<std::string>(),
                .block = printable_lines(object.at("block").get<std::string>())};
-  if (t.cases < 0) reject(say("plant ", t.id, " has ", t.cases, " cases"));
   if (t.smallest.empty() != t.block.empty())
     reject(say("plant ", t.id, " has a case without its failure, or the reverse"));
   if (!t.smallest.empty() && !parse_case(t.smallest)) reject("'" + t.smallest + "' is no case");
@@ -56,8 +57,8 @@ PlantsReport read(const nlohmann::json& document) {
   check_format(document, kFormat);
   PlantsReport out;
   out.build = document.at("build").get<std::string>();
-  out.seed = document.at("seed").get<std::uint64_t>();
-  out.milliseconds = document.at("for").get<std::int64_t>();
+  out.seed = seed_of(document);
+  out.milliseconds = number_of(document, "for", kLongest);
   out.shard = shard_of(document);
   out.plants = plants_of(document.at("plants"));
   for (const nlohmann::json& one : document.at("tried")) out.tried.push_back(tried_of(one));

@@ -19,7 +19,7 @@ using prop::Verdict;
 constexpr const char* kFormat = "mla-testbed record 1";
 // In the order of Verdict; '-' was not asked.
 constexpr std::string_view kVerdicts = "pfisnku";
-constexpr std::int64_t kMostLaunches = std::int64_t{1} << 32;  // of one case
+constexpr std::size_t kMostLaunches = std::size_t{1} << 32;  // of one case
 constexpr std::int64_t kInFlight = 256;  // cases that an interrupted run may have left out
 
 // Values that stand for themselves once.
@@ -85,10 +85,9 @@ struct Writer {
 
 // An index below `limit`.
 std::size_t index_of(const json& value, std::size_t limit, const char* what) {
-  const auto n = value.get<std::int64_t>();
-  if (!value.is_number_integer() || n < 0 || static_cast<std::size_t>(n) >= limit)
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= limit)
     reject(say(what, " ", value.dump(), " is not below ", limit));
-  return static_cast<std::size_t>(n);
+  return value.get<std::size_t>();
 }
 
 struct Reader {
@@ -99,9 +98,7 @@ struct Reader {
     Launches out;
     for (const json& one : list) {
       Launch launch = kernels[index_of(one.at(0), kernels.size(), "launch")];
-      launch.count = one.at(1).get<std::int64_t>();
-      if (launch.count < 0 || launch.count > kMostLaunches)
-        reject(say("a launch counts ", launch.count));
+      launch.count = static_cast<std::int64_t>(index_of(one.at(1), kMostLaunches, "a count"));
       out.add(launch);
     }
     return out;

@@ -17,9 +17,27 @@ void check_format(const nlohmann::json& document, const char* format) {
     reject("it was made by version " + document.at("version").dump() + ", this is " + kVersion);
 }
 
+std::int64_t number_of(const nlohmann::json& object, const char* key, std::int64_t most) {
+  const nlohmann::json& value = object.at(key);
+  if (!value.is_number_integer()) reject(say("'", key, "' is ", value.dump()));
+  const auto n = value.get<std::int64_t>();
+  if (n < 0 || n > most) reject(say("'", key, "' is ", n, "; expected 0 to ", most));
+  return n;
+}
+
+std::uint64_t seed_of(const nlohmann::json& document) {
+  const nlohmann::json& seed = document.at("seed");
+  if (!seed.is_number_unsigned()) reject("'seed' is " + seed.dump());
+  return seed.get<std::uint64_t>();
+}
+
 prop::Shard shard_of(const nlohmann::json& document) {
   const nlohmann::json& shard = document.at("shard");
-  const prop::Shard out{shard.at(0).get<std::int64_t>(), shard.at(1).get<std::int64_t>()};
+  const auto whole = [&](std::size_t place) {
+    if (!shard.at(place).is_number_integer()) reject("there is no shard " + shard.dump());
+    return shard.at(place).get<std::int64_t>();
+  };
+  const prop::Shard out{whole(0), whole(1)};
   if (out.count < 1 || out.count > kMostShards || out.index < 0 || out.index >= out.count)
     reject("there is no shard " + shard.dump());
   return out;

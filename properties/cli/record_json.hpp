@@ -17,8 +17,12 @@ namespace mla::cli {
 // Ends the reading of a record; read_json_record says of which.
 [[noreturn]] void reject(const std::string& why);
 
+// A number from 0 to `most`; anything else is rejected.
+std::int64_t number_of(const nlohmann::json& object, const char* key, std::int64_t most);
+
 // Rejects another format or version.
 void check_format(const nlohmann::json& document, const char* format);
+std::uint64_t seed_of(const nlohmann::json& document);
 // The shard of a record, `[index, count]`.
 prop::Shard shard_of(const nlohmann::json& document);
 

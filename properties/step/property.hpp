@@ -21,9 +21,11 @@ namespace mla::prop {
 // claim is about refusing.
 struct Check {
   using Function = Outcome (*)(Subject& subject);
-  // A claim that is not about a step: it looks at functions, whatever the kind of the case.
+  // A claim that is not about a step: it looks at functions, whatever the kind of the case. A list
+  // of properties names it as it is.
   template <std::convertible_to<Function> F>
-  constexpr Check(F looks) : function(looks) {}
+  constexpr Check(F looks)  // NOLINT(google-explicit-constructor)
+      : function(looks) {}
   // A claim about steps: `kinds[k]` says whether it says something about those of StepKind k.
   constexpr Check(Function looks, std::array<bool, 3> of)
       : function(looks), about_steps(true), kinds(of) {}

@@ -112,7 +112,8 @@ for damage in 's/"cases":[0-9]+/"cases":-1/' 's/"shard":\[0,1\]/"shard":[1,1]/' 
   's/"plants":\["BUG-001"/"plants":["<b>"/' 's/"plants":\["BUG-001"/"plants":["BUG-041","BUG-001"/' \
   's/\{"id":"BUG-001"/{"id":"BUG-017"/' 's/\{"id":"BUG-001"/{"id":"BUG-002"/' \
   's/"case":"mla1:/"case":"mla9:/' 's/"case":"[^"]*"/"case":""/' 's/"version":"[^"]*"/"version":"9"/' \
-  's/"tried":/"tired":/'; do
+  's/"tried":/"tired":/' 's/"cases":[0-9]+/"cases":1e300/' 's/"for":/"for":-/' \
+  's/"seed":/"seed":-/'; do
   sed -E "$damage" whole.record >bad.json
   cmp -s whole.record bad.json && fail "no such damage: $damage"
   try merge bad.json
