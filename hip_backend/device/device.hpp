@@ -69,7 +69,7 @@ class Device {
   virtual Result<Address> allocate(std::int64_t bytes) = 0;
   // The same with every word `word`; `bytes` is a multiple of four.
   virtual Result<Address> allocate_filled(std::int64_t bytes, std::uint32_t word) {
-    const Result<Address> memory = allocate(bytes);
+    Result<Address> memory = allocate(bytes);
     if (!memory) return memory;
     if (Status bad = fill(*memory, word, bytes / 4)) {
       release(*memory);

@@ -11,6 +11,7 @@
 #include "hip_backend/gfx_emulator/exec/access.hpp"
 #include "hip_backend/gfx_emulator/exec/fidelity.hpp"
 #include "hip_backend/gfx_emulator/exec/late_memory.hpp"
+#include "hip_backend/gfx_emulator/exec/recorder.hpp"
 #include "hip_backend/gfx_emulator/exec/scheduler.hpp"
 #include "hip_backend/gfx_emulator/exec/start.hpp"
 #include "hip_backend/gfx_emulator/isa/format.hpp"
@@ -66,6 +67,8 @@ struct Worker {
     }
     const Arrival& arrival = launch.request->options.arrival;
     if (arrival.mode != Arrival::Mode::early) late = std::make_unique<LateMemory>(arrival);
+    const RunOptions& options = launch.request->options;
+    if (options.profile || options.trace) recorder = std::make_unique<Recorder>(launch);
     group.launch = &launch;
     group.lds_size = launch.lds_size;
     group.lds.resize(launch.lds_size + 64);
@@ -93,6 +96,8 @@ struct Worker {
     group.late = late.get();
     group.races = launch.races.get();
     if (launch.races) launch.races->start_group(group);
+    group.recorder = recorder.get();
+    if (recorder) recorder->start_group(group);
     group.watched = checker != nullptr || checks.bank_conflicts;
     for (const auto& wave : storage) {
       start_wave(*wave, effects);
@@ -100,6 +105,7 @@ struct Worker {
     }
     if (late) late->start_group(group);
     run_workgroup(group);
+    if (recorder) recorder->end_group();
     ++group.statistics.workgroups;
     group.statistics.waves += storage.size();
   }
@@ -114,13 +120,15 @@ struct Worker {
     for (std::size_t k = 0; k < group.executed.size(); ++k) launch.executed[k] += group.executed[k];
     launch.report.statistics.add(group.statistics);
     if (checker) launch.report.findings_dropped += checker->repeated();
+    if (recorder) recorder->add_to(launch);
   }
 
   std::vector<std::unique_ptr<Wave>> storage;
   std::vector<std::byte> scratch;
   std::unique_ptr<LateMemory> late;  // null: memory answers at once
   EffectsTable effects;
-  std::unique_ptr<Checker> checker;  // null: no check wants to see every instruction
+  std::unique_ptr<Recorder> recorder;  // null: nobody asked for a profile or a trace
+  std::unique_ptr<Checker> checker;    // null: no check wants to see every instruction
   Group group;
 };
 
@@ -155,6 +163,7 @@ void run_grid(Launch& launch) {
 void report_fault(Wave& w, const Inst& inst, Problem problem, int lane, std::uint64_t address,
                   std::string text) {
   Launch& launch = *w.group->launch;
+  if (w.group->recorder != nullptr) w.group->recorder->found(w, inst, problem);
   Event event = event_of(w, inst, problem, lane, address, std::move(text));
   const std::lock_guard lock(launch.mutex);
   const std::size_t limit = std::max(1U, launch.request->options.fault_limit);
@@ -189,6 +198,7 @@ Cause cause_at(const Wave& w, std::array<std::uint32_t, 3> workgroup, std::uint3
 void report_finding(Wave& w, const Inst& inst, Finding finding) {
   Launch& launch = *w.group->launch;
   const Problem problem = finding.problem;
+  if (w.group->recorder != nullptr) w.group->recorder->found(w, inst, problem);
   const std::lock_guard lock(launch.mutex);
   const bool note = problem == Problem::global_race && launch.request->options.checks.global_notes;
   auto& findings = note ? launch.report.notes : launch.report.findings;
@@ -214,6 +224,7 @@ Result<LaunchReport> run(const CodeObject& object, const LaunchRequest& request,
     launch.report.statistics.instructions += launch.report.statistics.by_class[k];
   }
   launch.report.assumed = assumed_in(object.operations(), launch.executed, request.options.mfma);
+  launch.report.profile = profile_lines(object, launch.counts);
   return std::move(launch.report);
 }
 

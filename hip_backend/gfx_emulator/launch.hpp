@@ -15,6 +15,7 @@
 #include "core/result.hpp"
 #include "hip_backend/gfx_emulator/code_object.hpp"
 #include "hip_backend/gfx_emulator/memory.hpp"
+#include "hip_backend/gfx_emulator/profile.hpp"
 
 namespace mla::gfx {
 
@@ -74,7 +75,10 @@ struct RunOptions {
   std::uint32_t finding_limit = 64;          // further findings are counted, not kept
   std::uint64_t instruction_limit = 0;       // for each wave; 0: none
   std::uint32_t dynamic_stack_size = 16384;  // bytes a lane, for kernels that ask for it
-  int threads = 0;                           // host threads; 0: OpenMP's choice
+  // What only a report is for; both with memory that answers early.
+  bool profile = false;                                    // LaunchReport::profile
+  std::optional<std::array<std::uint32_t, 3>> trace = {};  // of this workgroup
+  int threads = 0;                                         // host threads; 0: OpenMP's choice
 };
 
 struct LaunchRequest {
@@ -168,6 +172,17 @@ struct Assumed {
   std::uint64_t times = 0;  // wave instructions whose result may rest on it
 };
 
+// A stretch of a wave's time, in instructions that it executed. A barrier lasts until the wave that
+// executed most has arrived.
+struct TraceEvent {
+  std::uint32_t wave = 0;
+  std::uint64_t begin = 0, end = 0;  // equal: a fault or a finding
+  std::uint64_t count = 0;           // instructions; 0: none, the wave waits
+  std::uint64_t pc = 0;              // of the first
+  std::string text = {};             // its disassembly, of a single one
+  std::string what = {};  // an operation, "arithmetic", "matrix", "waits at the barrier", a problem
+};
+
 struct LaunchReport {
   std::vector<Event> faults;
   std::vector<Event> findings;
@@ -175,6 +190,9 @@ struct LaunchReport {
   std::vector<Assumed> assumed;
   std::uint64_t findings_dropped = 0;
   Statistics statistics;
+  std::vector<ProfileLine> profile;  // empty: nobody asked
+  std::vector<TraceEvent> trace;     // of one workgroup, in the order of execution
+  std::uint64_t trace_dropped = 0;   // events that were too many
   [[nodiscard]] bool clean() const { return faults.empty() && findings.empty(); }
 };
 

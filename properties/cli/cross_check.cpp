@@ -72,7 +72,7 @@ ExitCode cross_check(const Options& o, Recording recording) {
     if (o.backend == "hip") d.name = d.facts.front().second;  // a ledger names backend aiter
     compare_stages(d);
   }
-  return judge_and_publish("cross-check", *devices, std::move(run), !o.judging.no_progress,
+  return judge_and_publish("cross-check", *devices, run, !o.judging.no_progress,
                            o.judging.publication, std::move(recording));
 }
 

@@ -159,6 +159,9 @@ void add_emulation_options(CLI::App& command, EmulationChoice& choice) {
 
 Result<gfx::RunOptions> read_emulation(const EmulationChoice& choice, std::string_view device) {
   gfx::RunOptions run;
+  run.profile = choice.profile;
+  run.checks.bank_conflicts = choice.profile;
+  run.trace = choice.trace;
   if (!choice.given()) return run;
   if (!device.starts_with("emulated:"))
     return Error{ErrorCode::usage,
@@ -179,6 +182,7 @@ Result<gfx::RunOptions> read_emulation(const EmulationChoice& choice, std::strin
                  ""};
   run.arrival = *arrival;
   run.checks = *checks;
+  run.checks.bank_conflicts = checks->bank_conflicts || choice.profile;
   run.schedule = *schedule;
   run.mfma = *matrix;
   return run;

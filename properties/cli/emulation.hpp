@@ -4,8 +4,10 @@
 // ran under them. Fails: with the option, its value and what would do.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -26,6 +28,9 @@ struct EmulationChoice {
   std::string schedule;  // "slice=4,order=shuffled.7"
   std::string arrival;   // "early", "late", "random.<seed>" or "after.<instructions>"
   std::string matrix;    // "fast" or "exact"
+  // What launches record beside; no part of how they run.
+  bool profile = false;
+  std::optional<std::array<std::uint32_t, 3>> trace = {};
   [[nodiscard]] bool given() const;
   // " --checks=waits --schedule slice=1", for a replay.
   [[nodiscard]] std::string words() const;

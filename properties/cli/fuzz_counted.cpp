@@ -23,7 +23,6 @@ namespace mla::cli {
 namespace {
 
 using prop::ExitCode;
-using prop::fuzz::Target;
 
 // What is said of an input that ends the process; written before the input runs.
 std::array<char, 512> last_words{};

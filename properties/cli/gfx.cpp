@@ -39,7 +39,8 @@ Exit: 0 it ran, 1 it had a fault or a finding, 2 wrong input, 3 no such file, 10
 
 Examples:
   mla-testbed gfx run kernel.co --kernel add --grid 4 --block 256 --args args.json --checks
-  mla-testbed gfx run kernel.co --block 64 --args args.json --arrival late --json)";
+  mla-testbed gfx run kernel.co --block 64 --args args.json --arrival late --json
+  mla-testbed gfx run kernel.co --block 256 --args args.json --annotate - --trace waves.json)";
 
 using Do = ExitCode (*)(const GfxOptions&);
 
@@ -74,6 +75,7 @@ void add_gfx(CLI::App& app, ExitCode& exit) {
   run->add_option("--limit", o->limit, "Instructions of a wave; 0: no limit")
       ->capture_default_str();
   add_emulation_options(*run, o->emulation);
+  add_profile_options(*run, o->profile);
   run->footer(kRunFooter);
 }
 

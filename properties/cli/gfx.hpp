@@ -9,6 +9,7 @@
 #include "core/result.hpp"
 #include "hip_backend/gfx_emulator/code_object.hpp"
 #include "properties/cli/emulation.hpp"
+#include "properties/cli/launch_profile.hpp"
 #include "properties/step/verdict.hpp"
 
 namespace CLI {
@@ -27,6 +28,7 @@ struct GfxOptions {
   std::string grid = "1", block, arguments;
   std::string dynamic_lds = "0", limit = "0";
   EmulationChoice emulation;
+  ProfileOptions profile;
 };
 
 Result<gfx::CodeObject> load_gfx_object(const std::string& path);

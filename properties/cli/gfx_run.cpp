@@ -1,5 +1,4 @@
 // `mla-testbed gfx run`: one launch of one kernel of any code object, and what it left in memory.
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "core/say.hpp"
@@ -9,6 +8,7 @@
 #include "properties/cli/event_json.hpp"
 #include "properties/cli/gfx.hpp"
 #include "properties/cli/gfx_arguments.hpp"
+#include "properties/cli/launch_profile.hpp"
 #include "properties/cli/quantity.hpp"
 #include "properties/show/svg.hpp"
 
@@ -18,27 +18,10 @@ namespace {
 using prop::ExitCode;
 using Json = nlohmann::ordered_json;
 
-// "X", "X,Y" or "X,Y,Z".
-Result<std::array<std::uint32_t, 3>> read_size(std::string_view option, std::string_view text) {
-  std::array<std::uint32_t, 3> size = {1, 1, 1};
-  std::string_view rest = text;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const std::size_t comma = rest.find(',');
-    const auto value = parse_count(option, rest.substr(0, comma));
-    if (!value) return value.error();
-    if (*value < 1 || *value > 0x7fffffff)
-      return Error{ErrorCode::usage, say(option, " is ", text, "; expected 1 to 2147483647"), ""};
-    size[axis] = static_cast<std::uint32_t>(*value);
-    if (comma == rest.npos) return size;
-    rest.remove_prefix(comma + 1);
-  }
-  return Error{ErrorCode::usage, say(option, " is '", text, "'; expected X, X,Y or X,Y,Z"), ""};
-}
-
 Result<gfx::LaunchRequest> request_of(const GfxOptions& o, const gfx::CodeObject& object,
                                       const gfx::Kernel& kernel, const GfxArguments& arguments) {
   gfx::LaunchRequest request{.kernel = kernel.name};
-  const auto grid = read_size("--grid", o.grid), block = read_size("--block", o.block);
+  const auto grid = parse_triple("--grid", o.grid, 1), block = parse_triple("--block", o.block, 1);
   if (!grid) return grid.error();
   if (!block) return block.error();
   const auto lds = parse_count("--dynamic-lds", o.dynamic_lds);
@@ -48,8 +31,11 @@ Result<gfx::LaunchRequest> request_of(const GfxOptions& o, const gfx::CodeObject
                  "--dynamic-lds is " + o.dynamic_lds + "; expected at most 1048576", ""};
   const auto limit = parse_count("--limit", o.limit);
   if (!limit) return limit.error();
-  const auto run = read_emulation(
-      o.emulation, object.arch() == gfx::Arch::gfx942 ? "emulated:gfx942" : "emulated:gfx950");
+  const std::string device =
+      object.arch() == gfx::Arch::gfx942 ? "emulated:gfx942" : "emulated:gfx950";
+  EmulationChoice emulation = o.emulation;
+  if (const Status bad = ask_for_profile(o.profile, device, emulation)) return *bad;
+  const auto run = read_emulation(emulation, device);
   if (!run) return run.error();
   request.grid = *grid;
   request.block = *block;
@@ -134,6 +120,9 @@ ExitCode gfx_run(const GfxOptions& o) {
   if (!report) return failed(report.error());
   EmulationLog log(o.emulation.words());
   log.note((*kernel)->name, *report);
+  LaunchProfile profile;
+  profile.note((*kernel)->name, *report);
+  if (const Status bad = profile.write(o.profile)) return failed(*bad);
   if (const Status bad = write_outputs(*arguments)) return failed(*bad);
   return finish(
       "gfx run",

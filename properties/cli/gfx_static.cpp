@@ -23,18 +23,6 @@ const char* name_of(gfx::Arch arch) {
   return arch == gfx::Arch::gfx942 ? "gfx942" : "gfx950";
 }
 
-std::string text_at(const gfx::CodeObject& object, std::uint64_t offset) {
-  const gfx::Inst& inst = object.instructions()[object.index_at(offset)];
-  std::string text = gfx::disassemble(object.operations(), inst);
-  const bool relative = inst.kind == gfx::Class::branch && inst.src[0] == gfx::code::none;
-  if (!relative) return text;
-  // The index of the target, which the loader puts there, says nothing to a reader.
-  const auto target = static_cast<std::uint32_t>(inst.imm);
-  text = object.operations().at(inst.op).name;
-  if (target >= object.instructions().size()) return text + " (to no instruction)";
-  return text + " " + object.place(object.instructions()[target].at);
-}
-
 // The kernels that were asked for: one by name, or all.
 Result<std::vector<const gfx::Kernel*>> chosen(const gfx::CodeObject& object,
                                                const std::string& name) {
@@ -66,7 +54,7 @@ Json lines_of(const gfx::CodeObject& object, std::uint64_t begin, std::uint64_t 
   Json lines = Json::array();
   for (std::uint64_t at = begin; at < end; at += 4) {
     if (object.index_at(at) == gfx::CodeObject::npos) continue;
-    lines.push_back({{"at", hex(at)}, {"instruction", text_at(object, at)}});
+    lines.push_back({{"at", hex(at)}, {"instruction", gfx::text_at(object, at)}});
   }
   return lines;
 }
@@ -80,25 +68,25 @@ Json missing_json(const gfx::CodeObject& object, const gfx::MissingWait& m) {
   return {{"problem", "missing-wait"},
           {"place", object.place(m.use)},
           {"pc", hex(m.use)},
-          {"instruction", text_at(object, m.use)},
+          {"instruction", gfx::text_at(object, m.use)},
           {"source", source ? Json(source->text()) : Json(nullptr)},
           {"registers", m.registers},
           {"use", m.overwritten ? "overwritten" : "read"},
           {"load",
            {{"place", object.place(m.load)},
             {"pc", hex(m.load)},
-            {"instruction", text_at(object, m.load)}}},
+            {"instruction", gfx::text_at(object, m.load)}}},
           {"counter", m.counter},
           {"missing", m.wait}};
 }
 
 std::string missing_line(const gfx::CodeObject& object, const gfx::MissingWait& m) {
   const auto source = object.source(m.use);
-  return "  missing-wait: " + object.place(m.use) + " `" + text_at(object, m.use) + "`" +
+  return "  missing-wait: " + object.place(m.use) + " `" + gfx::text_at(object, m.use) + "`" +
          (source ? " (" + source->text() + ")" : "") + ": " + m.registers +
          (m.overwritten ? " is overwritten" : " is read") +
          " while a load of it is outstanding on some path; the load is `" +
-         text_at(object, m.load) + "` at " + object.place(m.load) + "; counter " + m.counter +
+         gfx::text_at(object, m.load) + "` at " + object.place(m.load) + "; counter " + m.counter +
          "; missing: " + m.wait + "\n";
 }
 

@@ -104,9 +104,9 @@ RunSummary judge_on(const std::vector<NamedBackend>& backends, const prop::RunOp
 }  // namespace
 
 prop::ExitCode judge_and_publish(std::string_view command,
-                                 const std::vector<NamedBackend>& backends, prop::RunOptions run,
-                                 bool progress, const Publication& publication,
-                                 Recording recording) {
+                                 const std::vector<NamedBackend>& backends,
+                                 const prop::RunOptions& run, bool progress,
+                                 const Publication& publication, Recording recording) {
   if (const Status bad = why_no_record(backends, recording)) return complain(command, *bad);
   if (const Status bad = check_distinct({{"--junit", publication.junit},
                                          {"--html", publication.html},

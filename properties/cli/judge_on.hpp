@@ -27,8 +27,8 @@ struct Publication {
 // holds the object alone and the blocks go to stderr. SIGINT and SIGTERM end it early, with all
 // reports. `run` comes without backend, workers and architecture, which are the backend's.
 prop::ExitCode judge_and_publish(std::string_view command,
-                                 const std::vector<NamedBackend>& backends, prop::RunOptions run,
-                                 bool progress, const Publication& publication,
-                                 Recording recording);
+                                 const std::vector<NamedBackend>& backends,
+                                 const prop::RunOptions& run, bool progress,
+                                 const Publication& publication, Recording recording);
 
 }  // namespace mla::cli

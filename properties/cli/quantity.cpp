@@ -1,5 +1,6 @@
 #include "properties/cli/quantity.hpp"
 
+#include <array>
 #include <charconv>
 #include <optional>
 #include <string>
@@ -51,6 +52,24 @@ Result<std::int64_t> parse_size(std::string_view option, std::string_view text) 
     if (n && *n > 0 && *n <= (std::int64_t{1} << 50) / bytes) return *n * bytes;
   }
   return bad(option, text, "a size such as 512M, 8G or 2T, up to 1024T");
+}
+
+Result<std::array<std::uint32_t, 3>> parse_triple(std::string_view option, std::string_view text,
+                                                  std::uint32_t least) {
+  std::array<std::uint32_t, 3> size = {least, least, least};
+  std::string_view rest = text;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::size_t comma = rest.find(',');
+    const auto value = parse_count(option, rest.substr(0, comma));
+    if (!value) return value.error();
+    if (*value < least || *value > 0x7fffffff)
+      return Error{ErrorCode::usage,
+                   say(option, " is ", text, "; expected ", least, " to 2147483647"), ""};
+    size[axis] = static_cast<std::uint32_t>(*value);
+    if (comma == rest.npos) return size;
+    rest.remove_prefix(comma + 1);
+  }
+  return Error{ErrorCode::usage, say(option, " is '", text, "'; expected X, X,Y or X,Y,Z"), ""};
 }
 
 Result<std::chrono::milliseconds> parse_duration(std::string_view option, std::string_view text) {

@@ -5,6 +5,7 @@
 // sentence that names the option and the value.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <string_view>
@@ -17,6 +18,9 @@ namespace mla::cli {
 Result<std::uint64_t> parse_seed(std::string_view option, std::string_view text);
 // A number from 0 to 10^12.
 Result<std::int64_t> parse_count(std::string_view option, std::string_view text);
+// `X`, `X,Y` or `X,Y,Z`, each from `least` to 2147483647; what is not there is `least`.
+Result<std::array<std::uint32_t, 3>> parse_triple(std::string_view option, std::string_view text,
+                                                  std::uint32_t least);
 // `512M`, `8G` or `2T`, powers of 1024, `8GiB` as well; in bytes, up to 1024T.
 Result<std::int64_t> parse_size(std::string_view option, std::string_view text);
 // `500ms`, `30s`, `2m` or `1h`, up to 1000 hours.

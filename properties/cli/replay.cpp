@@ -11,6 +11,7 @@
 #include "properties/cli/command.hpp"
 #include "properties/cli/failure_page.hpp"
 #include "properties/cli/interrupt.hpp"
+#include "properties/cli/launch_profile.hpp"
 #include "properties/cli/memory.hpp"
 #include "properties/cli/progress.hpp"
 #include "properties/cli/replay_bundle.hpp"
@@ -31,6 +32,7 @@ struct Options {
   std::vector<std::string> properties;
   std::string plant;  // empty: none
   bool statistics = false;
+  ProfileOptions profile;
   std::string html;    // empty: none
   std::string memory;  // empty: what is available
 };
@@ -207,22 +209,30 @@ ExitCode with_findings(ExitCode code, const std::vector<NamedBackend>& backends)
 
 ExitCode replay(const Options& o) {
   LaunchLog log;
+  LaunchProfile profile;
   DeviceChoice device = o.device;
+  if (const Status bad = ask_for_profile(o.profile, device.device, device.emulation))
+    return complain("replay", *bad);
   if (o.statistics) {
     if (!o.device.device.starts_with("emulated:"))
       return complain("replay",
                       {ErrorCode::usage,
                        "--statistics needs an emulated device, not '" + o.device.device + "'", ""});
-    device.observe = [&log](std::string_view kernel, const gfx::LaunchReport& report) {
-      log.note(kernel, report);
-    };
   }
+  if (o.statistics || o.profile.given())
+    device.observe = [&](std::string_view kernel, const gfx::LaunchReport& report) {
+      log.note(kernel, report);
+      profile.note(kernel, report);
+    };
   if (const Status none = why_no_bundle(o.line)) return complain("replay", *none);
   auto backends = make_backends(o.backends, device);
   if (!backends) return complain("replay", backends.error());
   if (is_bundle(o.line)) {
-    if (o.plant.empty() && o.properties.empty() && !o.statistics && o.memory.empty())
-      return with_findings(replay_bundle(o.line, *backends, o.html), *backends);
+    if (o.plant.empty() && o.properties.empty() && !o.statistics && o.memory.empty()) {
+      const ExitCode code = with_findings(replay_bundle(o.line, *backends, o.html), *backends);
+      if (const Status bad = profile.write(o.profile)) return complain("replay", *bad);
+      return code;
+    }
     return complain(
         "replay", {ErrorCode::usage,
                    "--property, --plant, --statistics and --memory-limit go with a case: a bundle "
@@ -256,6 +266,7 @@ ExitCode replay(const Options& o) {
   catch_interrupts();
   Judged judged;
   for (const NamedBackend& b : *backends) judge_on(question, b, judged);
+  if (const Status bad = profile.write(o.profile)) return complain("replay", *bad);
   if (judged.bad) return complain("replay", *judged.bad);
   std::string data = "case " + format_case(*c) + "\n" + judged.lines;
   if (o.statistics)
@@ -282,6 +293,7 @@ void add_replay(CLI::App& app, ExitCode& exit) {
       ->delimiter(',');
   c->add_flag("--statistics", o->statistics,
               "Print what each kernel did on the emulated device, compared with a GPU's peaks");
+  add_profile_options(*c, o->profile);
   c->add_option("--memory-limit", o->memory,
                 "Refuse a case that needs more memory, as 512M or 8G; default: what is available")
       ->type_name("SIZE");

@@ -61,8 +61,8 @@ ExitCode run(const Options& o, Recording recording) {
   device.workers = single ? 1 : 0;  // one case has all cores for its launches
   auto backends = make_backends(o.backends, device, !options.ledger.empty());
   if (!backends) return complain("run", backends.error());
-  return judge_and_publish("run", *backends, std::move(options), !o.judging.no_progress,
-                           o.judging.publication, std::move(recording));
+  return judge_and_publish("run", *backends, options, !o.judging.no_progress, o.judging.publication,
+                           std::move(recording));
 }
 
 void declare(CLI::App& c, Options& o) {

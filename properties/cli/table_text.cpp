@@ -33,7 +33,7 @@ std::string batch_line(const Batch& batch) {
 }
 
 std::string heads_line(const HeadPadding& h) {
-  const std::string counts =
+  std::string counts =
       num(h.model.count()) + " of the model, " + num(h.kernel.count()) + " of the kernel: ";
   switch (h.kind) {
     case PadKind::none:

@@ -47,7 +47,7 @@ std::string label_of(const DrawnPlan& plan, const Work& w, double width) {
     return static_cast<double>(text.size()) * kCharacter < width;
   };
   if (fits(whole)) return whole;
-  const std::string shorter = say(name, ": ", w.key_begin, "…");
+  std::string shorter = say(name, ": ", w.key_begin, "…");
   if (fits(shorter)) return shorter;
   return fits(name) ? name : "";
 }

@@ -21,8 +21,9 @@ struct Launch {
   std::uint32_t lds_size = 0, scratch_size = 0;
   std::shared_ptr<GlobalRaces> races;  // null: nobody asked
   std::atomic<bool> stopped = false;
-  std::mutex mutex;  // guards the report and the line below
+  std::mutex mutex;  // guards the report and what is below
   std::array<std::uint64_t, Group::most_operations> executed = {};  // by operation
+  std::vector<InstructionCount> counts;  // by index of the instruction, if a profile is asked for
   LaunchReport report;
 };
 

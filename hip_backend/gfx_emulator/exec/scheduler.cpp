@@ -8,6 +8,7 @@
 #include "hip_backend/gfx_emulator/check/global_races.hpp"
 #include "hip_backend/gfx_emulator/exec/late_memory.hpp"
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
+#include "hip_backend/gfx_emulator/exec/recorder.hpp"
 #include "hip_backend/gfx_emulator/exec/scalar_relative.hpp"
 #include "hip_backend/gfx_emulator/isa/registers.hpp"
 
@@ -88,6 +89,7 @@ void checked_turn(Wave& w, u64 count) {
     const Inst& inst = w.code[w.next++];
     ++w.executed;
     ++group.executed[inst.op];
+    if (group.recorder != nullptr) group.recorder->before(w);
     const bool relative = is_relative_move(inst);
     if (relative || (w.gpr_index != 0 && inst.is_vector)) {
       const Inst moved = relative ? with_relative_registers(w, inst) : indexed(w, inst);
@@ -100,6 +102,21 @@ void checked_turn(Wave& w, u64 count) {
       group.checker->after(w, inst);
     }
     if (group.races != nullptr) group.races->after(w, inst);
+    if (group.recorder != nullptr) group.recorder->after(w, inst);
+  }
+}
+
+// As plain_turn(), and everything is recorded.
+void recorded_turn(Wave& w, u64 count) {
+  Group& group = *w.group;
+  w.opening_only = false;
+  while (count-- != 0 && w.state == WaveState::running && !group.stopped) {
+    const Inst& inst = w.code[w.next++];
+    ++w.executed;
+    ++group.executed[inst.op];
+    group.recorder->before(w);
+    execute(w, inst);
+    group.recorder->after(w, inst);
   }
 }
 
@@ -158,6 +175,8 @@ class Turns {
         late_turn(*wave, turn);
       } else if (group_.checker != nullptr) {
         checked_turn(*wave, turn);
+      } else if (group_.recorder != nullptr) {
+        recorded_turn(*wave, turn);
       } else {
         plain_turn(*wave, turn);
       }
@@ -192,6 +211,7 @@ bool open_barrier(Group& group) {
   }
   if (group.checker != nullptr) group.checker->barrier_passed();
   if (group.races != nullptr) group.races->barrier_passed();
+  if (group.recorder != nullptr) group.recorder->barrier_passed();
   return true;
 }
 

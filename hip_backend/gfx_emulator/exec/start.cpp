@@ -63,6 +63,9 @@ Status check(const CodeObject& object, const LaunchRequest& request, const Kerne
         "memory that answers late and checks of each instruction are two witnesses, "
         "for two launches");
   }
+  if (options.arrival.mode != Arrival::Mode::early && (options.profile || options.trace)) {
+    return refused("a profile or a trace needs memory that answers at once");
+  }
   return std::nullopt;
 }
 

@@ -20,6 +20,7 @@ struct Group;
 class Checker;
 class LateMemory;
 class GlobalRaces;
+class Recorder;
 
 enum class WaveState : std::uint8_t { running, at_barrier, ended };
 
@@ -71,6 +72,7 @@ struct Group {
   Checker* checker = nullptr;
   LateMemory* late = nullptr;    // null: memory answers at once
   GlobalRaces* races = nullptr;  // null: nobody watches global memory
+  Recorder* recorder = nullptr;  // null: nobody asked for a profile or a trace
   bool stopped = false;
   bool watched = false;             // a check or a statistic wants to see every LDS access
   std::uint32_t float_control = 0;  // the host's, as it is now

@@ -144,10 +144,9 @@ bool vop3(const Operations& operations, Words words, Inst& inst) {
       name.starts_with("v_subb")) {
     inst.src[2] = field(second, 18, 9);
     if (inst.src[2] >= code::vgpr) return false;  // a bit for each lane, in scalars
-  } else if (operations.at(inst.op).encoding == Encoding::vop2 && inst.width[3] != 0) {
-    inst.src[2] = inst.dst;
-  } else if (name == "v_cvt_pkaccum_u8_f32") {
-    inst.src[2] = inst.dst;  // three of its bytes stay
+  } else if ((operations.at(inst.op).encoding == Encoding::vop2 && inst.width[3] != 0) ||
+             name == "v_cvt_pkaccum_u8_f32") {
+    inst.src[2] = inst.dst;  // an accumulator; of v_cvt_pkaccum_u8_f32 three bytes stay
   }
   inst.clamp = (word >> 15 & 1) != 0;
   if (has_carry(name)) {

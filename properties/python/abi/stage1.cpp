@@ -203,7 +203,7 @@ MaybeFailure decode_stage1(const mla_stage1_options* options, const Tensors* ten
   set_plan(call, *tensors, meta);
   set_outputs(call, *tensors);
   if (auto bad = set_scales(call, *tensors)) return bad;
-  return run(*backend, std::move(call));
+  return run(*backend, call);
 }
 
 }  // namespace
