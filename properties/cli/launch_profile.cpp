@@ -16,7 +16,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostLaunches = 8;  // of a trace
+// Of a trace, whose JSON takes a kilobyte of memory for each event.
+constexpr std::size_t kMostLaunches = 8;
+constexpr std::size_t kMostEvents = 500'000;
 
 std::string count(std::uint64_t n) {
   return n == 0 ? "." : show::count(static_cast<std::int64_t>(n));
@@ -110,10 +112,12 @@ void LaunchProfile::note(std::string_view kernel, const gfx::LaunchReport& repor
   }
   if (report.trace.empty()) return;
   dropped_ += report.trace_dropped;
-  if (traced_.size() < kMostLaunches)
-    traced_.push_back({std::string(kernel), report.trace});
-  else
+  if (traced_.size() == kMostLaunches || events_ + report.trace.size() > kMostEvents) {
     ++left_out_;
+    return;
+  }
+  events_ += report.trace.size();
+  traced_.push_back({std::string(kernel), report.trace});
 }
 
 std::string LaunchProfile::annotated() const {

@@ -52,6 +52,7 @@ class LaunchProfile {
   };
   std::map<std::string, Annotated, std::less<>> kernels_;
   std::vector<Traced> traced_;
+  std::size_t events_ = 0;     // of these
   std::int64_t left_out_ = 0;  // launches
   std::uint64_t dropped_ = 0;  // events
 };
