@@ -41,7 +41,7 @@ std::vector<Lane> lanes_of(const DrawnPlan& plan) {
 
 std::string label_of(const DrawnPlan& plan, const Work& w, double width) {
   const std::string name = work_label(plan, w);
-  const std::string whole =
+  std::string whole =
       name + ": " + plan.work_name(w) + ", " + span_text("key", w.key_begin, w.key_end);
   const auto fits = [width](const std::string& text) {
     return static_cast<double>(text.size()) * kCharacter < width;
