@@ -91,20 +91,23 @@ TEST_CASE("a load that arrives before its use hides the missing wait") {
   CHECK(seen.size() == 2);
 }
 
-TEST_CASE("late memory and checks of each instruction are refused together") {
+TEST_CASE("late memory is refused with checks of each instruction, and with a profile") {
   gfx_test::Device device("checks", {"gfx942", 2});
   const auto out = device.upload(Words(130, 0), "out");
   const gfx_test::Arguments arguments = gfx_test::Arguments().add(out);
-  const auto request = [&](const mla::gfx::Checks& checks) {
+  const auto request = [&](const mla::gfx::Checks& checks, bool profile = false) {
     return mla::gfx::run(device.object(),
                          {.kernel = "global_with_barrier",
                           .block = {128, 1, 1},
                           .kernarg = arguments.bytes(),
-                          .options = {.checks = checks, .arrival = late}},
+                          .options = {.checks = checks, .arrival = late, .profile = profile}},
                          device.memory());
   };
   const auto refused = request({.waits = true});
   REQUIRE(!refused.ok());
   CHECK(refused.error().message.find("two witnesses") != std::string::npos);
   CHECK(request({.barriers = true, .bank_conflicts = true}).ok());
+  const auto profiled = request({}, true);
+  REQUIRE(!profiled.ok());
+  CHECK(profiled.error().message.find("memory that answers at once") != std::string::npos);
 }

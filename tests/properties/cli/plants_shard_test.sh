@@ -120,6 +120,14 @@ for damage in 's/"cases":[0-9]+/"cases":-1/' 's/"shard":\[0,1\]/"shard":[1,1]/' 
   expect_exit 2
   expect_err "'bad.json' is no record of a plants run"
 done
+# The same where nothing was tried, so that only the head of the record can be wrong.
+for damage in 's/"shard":\[0,1\]/"shard":[1,1]/' 's/"BUG-001","BUG-017"/"BUG-017","BUG-001"/' \
+  's/"BUG-001","BUG-017"/"BUG-001","BUG-001"/'; do
+  sed -E 's/"tried":.*/"tried":[]}/' whole.record | sed -E "$damage" >bad.json
+  try merge bad.json
+  expect_exit 2
+  expect_err "'bad.json' is no record of a plants run"
+done
 sed 's/"block":"FAIL/"block":"\\u001b[31mFAIL/' whole.record >bad.json
 try merge bad.json
 expect_out '^\\x1B\[31mFAIL P12 '

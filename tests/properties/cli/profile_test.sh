@@ -119,5 +119,11 @@ try replay "$case" --backend hip --device emulated:gfx942 --property P31 --stati
   --annotate lines.txt --trace waves.json
 [[ $code -eq 3 ]] && exit 0  # a build without device code
 expect_exit 0
+# What all launches of a kernel executed is what its lines add up to.
+for kernel in $(sed -n 's/^kernel \(.*\), [2-9] launches$/\1/p' out); do
+  executed=$(sed -n "/^kernel $kernel,/,/wave instr/s/^  wave instructions *//p" out)
+  grep -q "^$kernel: [2-9] launches $executed wave instructions$" <(tr -d , <lines.txt) ||
+    fail "$kernel executed $executed wave instructions"
+done
 grep -q ': [2-9] launches, [0-9,]* wave instructions$' lines.txt || fail 'no kernel with several launches'
 grep -q '"launch 1: ' waves.json || fail 'the trace has one launch'
