@@ -35,7 +35,8 @@ EOF
   touch "$root/made"
 fi
 mountpoint -q "$root/proc" || mount -t proc proc "$root/proc"
-trap 'umount "$root/proc"' EXIT
+mountpoint -q "$root/dev/pts" || mount -t devpts devpts "$root/dev/pts"
+trap 'umount "$root/dev/pts" "$root/proc"' EXIT
 
 rm -rf "$root/clone"
 git clone -q . "$root/clone"

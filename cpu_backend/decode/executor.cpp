@@ -1,6 +1,8 @@
 #include "cpu_backend/decode/executor.hpp"
 
+#ifdef _OPENMP
 #include <omp.h>
+#endif
 
 #include <algorithm>
 #include <string>
@@ -70,7 +72,11 @@ void check_canaries(const GuardedBuffer<T>& buffer, std::vector<Fault>& faults) 
 }  // namespace
 
 int all_threads() {
+#ifdef _OPENMP
   return omp_get_max_threads();
+#else
+  return 1;
+#endif
 }
 
 TaskList stage1_tasks(const DecodeLaunch& launch, const RowMap& rows) {
@@ -104,7 +110,7 @@ Result<DecodeResult> execute(const DataPath& path, const DecodeLaunch& launch,
                                                     : read_reduce(md.plan->view(), stage1);
   KernelBuffers buffers(backed_partial_rows(stage1, merges), rows->kernel_rows(),
                         rows->row_heads());
-  const int threads = options.threads > 0 ? options.threads : omp_get_max_threads();
+  const int threads = options.threads > 0 ? options.threads : all_threads();
 
   const DecodeTensors& tensors = launch.tensors;
   run_stage1({.metadata = md,

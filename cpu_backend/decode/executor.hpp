@@ -13,7 +13,7 @@ namespace mla::cpu {
 
 // The data path that the machine's default backend uses.
 const DataPath& best_path();
-// As many as the OpenMP runtime gives.
+// As many as the OpenMP runtime gives; 1 in a build without it.
 int all_threads();
 
 // What stage 1 of the launch consists of, on whichever route; the shape has passed

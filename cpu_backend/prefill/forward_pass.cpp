@@ -1,10 +1,10 @@
 #include "cpu_backend/prefill/forward_pass.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <limits>
 #include <utility>
+
+#include "cpu_backend/decode/executor.hpp"
 
 namespace mla::cpu {
 
@@ -33,7 +33,7 @@ void ForwardPass::launch(std::string name, Operation operation) {
 }
 
 KernelContext ForwardPass::context() {
-  const int threads = options_.threads > 0 ? options_.threads : omp_get_max_threads();
+  const int threads = options_.threads > 0 ? options_.threads : all_threads();
   return {md_.shape.arch, threads, options_.schedule_seed, faults_, launches_};
 }
 

@@ -1,6 +1,8 @@
 #include "hip_backend/gfx_emulator/launch.hpp"
 
+#ifdef _OPENMP
 #include <omp.h>
+#endif
 
 #include <algorithm>
 #include <memory>
@@ -20,6 +22,14 @@ namespace mla::gfx {
 namespace {
 
 constexpr std::uint64_t null_page = 4096;
+
+int all_threads() {
+#ifdef _OPENMP
+  return omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
 
 bool is_access(Problem problem) {
   return problem == Problem::out_of_bounds || problem == Problem::read_only ||
@@ -139,7 +149,7 @@ void run_grid(Launch& launch) {
   const auto groups = static_cast<std::int64_t>(grid[0]) * grid[1] * grid[2];
   const int asked = launch.request->options.threads;
   const bool one_thread = launch.request->options.checks.global_races;
-  const int threads = one_thread ? 1 : asked > 0 ? asked : omp_get_max_threads();
+  const int threads = one_thread ? 1 : asked > 0 ? asked : all_threads();
 #pragma omp parallel num_threads(threads) if (groups > 1 && threads != 1)
   {
     const std::uint32_t before = HostFloat::current();

@@ -53,7 +53,7 @@ tar -xzf "${archive[0]}" -C "$scratch/a place"
 judge_tree "$(echo "$scratch/a place"/mla-testbed-"$version"-*)"
 echo "$(du -h "${archive[0]}" | cut -f 1) archive: runs from another place"
 
-if command -v dpkg-deb >/dev/null; then
+if grep -q "^set(CPACK_GENERATOR .*DEB" "$build/CPackConfig.cmake"; then
   package=("$scratch/packages"/mla-testbed_"$version"*.deb)
   dpkg-deb --info "${package[0]}" >"$scratch/deb.txt"
   grep -q '^ Version: '"$version" "$scratch/deb.txt" || fail "version: $(cat "$scratch/deb.txt")"
@@ -62,5 +62,5 @@ if command -v dpkg-deb >/dev/null; then
   judge_tree "$scratch/deb/usr"
   echo "$(du -h "${package[0]}" | cut -f 1) Debian package: runs from another place"
 else
-  echo "no dpkg-deb here: no Debian package was made"
+  echo "dpkg-deb, dpkg-shlibdeps or file is missing: no Debian package was made"
 fi

@@ -11,7 +11,8 @@ import pytest
 import torch
 import triton
 import triton.language as tl
-from mla_testbed import gfx
+from mla_testbed import gfx, world
+from mla_testbed.aiter import stage
 from mla_testbed.triton import versions
 from mla_testbed.triton.kernarg import Value, encoded, packed
 from triton.tools.tensor_descriptor import TensorDescriptor
@@ -124,6 +125,20 @@ def test_without_triton_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "triton.runtime", None)
     with pytest.raises(mla_testbed.UnsupportedError, match="Triton is not installed: pip install"):
         mla_testbed.triton.activate("gfx942")
+
+
+def test_host_tensors_are_taken_inside_and_after_a_stage_for_aiter():
+    machine = world.machine("gfx950")
+    out = torch.zeros(3, dtype=torch.float64)
+    with stage.entered(machine):
+        staged = triton.runtime.driver._active
+        with mla_testbed.triton.emulated("gfx942"):
+            scalars[(1,)](out, 1.5, 2.5, 3, True, (4, 5))
+        assert triton.runtime.driver._active is staged
+    with mla_testbed.triton.emulated("gfx942"):
+        assert triton.runtime.driver._active is not staged
+        scalars[(1,)](out, 1.5, 2.5, 3, True, (4, 5))
+    assert out.tolist() == [7, 1, 45]
 
 
 @pytest.mark.parametrize("version", ["3.6.0", "3.10.0", "4.0.0"])

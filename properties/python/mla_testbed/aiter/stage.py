@@ -46,7 +46,8 @@ class Stage:
         self._written = _answer_for_outputs(True)
         self._hook = imports.Hook(_changes(findings, once))
         self._hook.install()
-        _triton_driver(machine)
+        # AITER asks the active Triton driver for its target while it is imported.
+        self._put_triton_back = target_driver.activate(machine)
 
     def _variables(self, machine: world.Machine) -> dict[str, str]:
         return {
@@ -61,6 +62,7 @@ class Stage:
     def leave(self) -> None:
         """Puts everything back but modules that were imported meanwhile."""
         self._hook.remove()
+        self._put_triton_back()
         _library.check_places(self._places)
         _answer_for_outputs(self._written)
         _tensors.set_place(None)
@@ -112,8 +114,3 @@ def _changes(findings: Findings | None, once: bool) -> dict[str, imports.Change]
     if findings is not None:
         changes["aiter.test_common"] = lambda module: strict.install(module, findings, once=once)
     return changes
-
-
-def _triton_driver(machine: world.Machine) -> None:
-    """AITER asks the active Triton driver for its target while it is imported."""
-    target_driver.activate(machine)

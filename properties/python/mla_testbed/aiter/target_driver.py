@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -13,21 +14,26 @@ from ..world.machines import Machine
 _INSTALL = "pip install triton"
 
 
-def activate(machine: Machine) -> None:
-    """Makes Triton compile for the machine's architecture. Without Triton, nothing happens.
-
-    AITER itself then says that it needs Triton.
+def activate(machine: Machine) -> Callable[[], None]:
+    """Makes Triton compile for the machine's architecture; what is returned makes the driver the
+    active one that was before. Without Triton, nothing happens: AITER says that it needs Triton.
     """
     try:
-        import triton  # noqa: PLC0415 an extra
+        from triton.runtime import driver as drivers  # noqa: PLC0415 an extra
     except ImportError:
-        return
+        return lambda: None
+    before = drivers._active
     try:
         driver = importlib.import_module("mla_testbed.triton.driver")
     except ModuleNotFoundError:
-        triton.runtime.driver.set_active(_target_only(machine))
-        return
-    triton.runtime.driver.set_active(_emulated(driver, machine))
+        drivers.set_active(_target_only(machine))
+    else:
+        drivers.set_active(_emulated(driver, machine))
+
+    def put_back() -> None:
+        drivers._active = before
+
+    return put_back
 
 
 def _emulated(driver: Any, machine: Machine) -> Any:
