@@ -84,9 +84,10 @@ class PlanBuffer {
 template <std::size_t Extent>
 void PlanBuffer::write(std::int64_t i, std::span<const std::int32_t, Extent> values) {
   if (i < 0 || i > size() - std::ssize(values)) return overrun(i, values);
-  const auto at = static_cast<std::ptrdiff_t>(i);
-  std::copy_n(values.begin(), values.size(), data_.begin() + at);
-  std::fill_n(written_.begin() + at, values.size(), std::uint8_t{1});
+  // Word by word: a copy would load together what was just stored apart, and wait for it.
+  std::int32_t* const to = data_.data() + i;
+  for (std::size_t k = 0; k < values.size(); ++k) to[k] = values[k];
+  std::fill_n(written_.begin() + static_cast<std::ptrdiff_t>(i), values.size(), std::uint8_t{1});
 }
 
 // The six buffers as a kernel gets them: addresses and lengths, nothing else.
@@ -113,7 +114,9 @@ class Plan {
   PlanBuffer work_indptr, work_info, reduce_indptr, reduce_final_map, reduce_partial_map;
 
   void set_work(std::int64_t index, const WorkItem& item) {
-    const auto words = std::bit_cast<std::array<std::int32_t, kWorkItemWords>>(item);
+    const std::array<std::int32_t, kWorkItemWords> words = {
+        item.batch,    item.partial_row, item.q_begin,   item.q_end,
+        item.kv_begin, item.kv_end,      item.kv_offset, item.pad};
     work_info.write(index * kWorkItemWords, std::span(words));
   }
   [[nodiscard]] WorkItem work(std::int64_t index) const;

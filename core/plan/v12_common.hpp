@@ -4,6 +4,7 @@
 // and 3. Fails: check_v12 names the value that no kernel of v1.2 can plan.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "core/plan/planner.hpp"
@@ -13,6 +14,13 @@ namespace mla::plan {
 // Fixed cost of a work item: 16 pages of one token, or what holds as many tokens.
 constexpr std::int64_t overhead_blocks(std::int64_t page_size) {
   return ceil_div(16, page_size);
+}
+
+// The blocks of so many pages. `granularity` is a power of two (check_form): a division costs as
+// much as the rest of a work.
+inline std::int64_t blocks_of(std::int64_t pages, std::int64_t granularity) {
+  if (pages < 0) return ceil_div(pages, granularity);
+  return (pages + granularity - 1) >> std::countr_zero(static_cast<std::uint64_t>(granularity));
 }
 
 [[nodiscard]] Status check_v12(const PlanInput& input, const PlanShape& shape);

@@ -1,6 +1,7 @@
 #include "core/plan/v12_entries.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -81,40 +82,53 @@ Status check_folded(const Context& c) {
                      c.folded(), " of ", size));
 }
 
-void set_query(const Context& c, Entry& entry) {
-  const std::int64_t i = entry.index / c.rows;  // a sparse row finds its query under this index
-  if (ragged(c.input)) {
-    const std::int64_t r = c.request_of(i);
-    entry.qo_len = at(c.input.qo_indptr, r + 1) - at(c.input.qo_indptr, r);
-    entry.q_begin = at(c.input.qo_indptr, i);
-    entry.q_end = at(c.input.qo_indptr, i + 1);
-  } else {
-    entry.qo_len = c.input.uniform_qo_len;
-    entry.q_begin = entry.qo_len * entry.index;
-    entry.q_end = entry.qo_len * (entry.index + 1);
-  }
-  entry.tiles = c.shape.tiles(entry.qo_len);
-  entry.tile_rows = c.shape.tile_rows(entry.qo_len);
+// Of the entry before: most have as many rows.
+struct Tiling {
+  std::int64_t qo_len = std::numeric_limits<std::int64_t>::min();
+  std::int64_t tiles = 0;
+  std::int64_t tile_rows = 0;
+};
+
+struct Rows {
+  std::int64_t count = 0;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+// A sparse row finds its query under index `i` of its folded request.
+Rows rows_of(const Context& c, std::int64_t index, std::int64_t request, std::int64_t i) {
+  const std::int64_t uniform = c.input.uniform_qo_len;
+  if (!ragged(c.input)) return {uniform, uniform * index, uniform * (index + 1)};
+  const std::int64_t r = c.rows == 1 ? request : c.request_of(i);
+  return {at(c.input.qo_indptr, r + 1) - at(c.input.qo_indptr, r), at(c.input.qo_indptr, i),
+          at(c.input.qo_indptr, i + 1)};
 }
 
-void set_keys(const Context& c, Entry& entry) {
+struct Pages {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+Pages pages_of(const Context& c, std::int64_t index, std::int64_t request) {
   // Without lengths in scratch memory the original takes kv_indptr[1] for the first length and
   // never subtracts kv_indptr[0].
   const std::int64_t base = c.lengths_in_scratch ? at(c.input.kv_indptr, 0) : 0;
-  const std::int64_t group = entry.index / c.shape.fold_ratio;
-  if (sparse(c.input)) {
-    entry.kv_begin = group * c.topk_pages;
-    const std::int64_t first = std::min(at(c.input.kv_indptr, 1) - base, c.topk_pages);
-    entry.kv_end = entry.kv_begin + (group == 0 ? first : c.pages_of(entry.request));
-  } else {
-    entry.kv_begin = group == 0 ? 0 : at(c.input.kv_indptr, entry.request) - base;
-    entry.kv_end = at(c.input.kv_indptr, entry.request + 1) - base;
-  }
-  if (c.input.page_size == 1) return;
-  // With folded heads the original runs past the end of kv_last_page_lens.
-  const std::int64_t i = safe(c.input) ? entry.request : entry.batch;
+  const std::int64_t group = c.rows == 1 ? request : index / c.shape.fold_ratio;
+  if (!sparse(c.input))
+    return {group == 0 ? 0 : at(c.input.kv_indptr, request) - base,
+            at(c.input.kv_indptr, request + 1) - base};
+  const std::int64_t begin = group * c.topk_pages;
+  const std::int64_t first = std::min(at(c.input.kv_indptr, 1) - base, c.topk_pages);
+  return {begin, begin + (group == 0 ? first : c.pages_of(request))};
+}
+
+// Read when pages hold several tokens. With folded heads the original runs past the end of
+// kv_last_page_lens.
+std::int64_t last_page_len(const Context& c, std::int64_t request, std::int64_t batch) {
+  if (c.input.page_size == 1) return 0;
+  const std::int64_t i = safe(c.input) ? request : batch;
   const bool inside = i < static_cast<std::int64_t>(c.input.last_page_len.size());
-  entry.last_page_len = inside ? at(c.input.last_page_len, i) : kPoison;
+  return inside ? at(c.input.last_page_len, i) : kPoison;
 }
 
 // Rows that a tile of this entry must leave for later tiles; more is cut off keys that are visible.
@@ -128,6 +142,7 @@ Status check_tiles(const Context& c, const Entry& entry) {
     return refused(request_name(entry.request) +
                    " has 0 query rows and its query is split: the planner divides by its 0 tiles");
   if (!safe(c.input) || c.input.page_size != 1) return std::nullopt;
+  if (entry.tiles == 1 && c.shape.fold_ratio == 1) return std::nullopt;  // it loses nothing
   for (std::int64_t t = 0; t < entry.tiles && entry.pages() > 0; ++t) {
     const std::int64_t trim = causal_trim(c.input, c.shape, entry, t);
     if (trim > 0 && entry.pages() < entry.qo_len)
@@ -160,19 +175,36 @@ Result<Entries> v12_entries(const PlanInput& input, const PlanShape& shape) {
   if (Status bad = check_scratch(c)) return *bad;
   Entries entries;
   entries.list.reserve(static_cast<std::size_t>(c.count()));
-  for (std::int64_t index = 0; index < c.count(); ++index) {
-    Entry& entry = entries.list.emplace_back();
-    entry.index = index;
-    entry.request = c.request_of(index);
-    entry.batch = sparse(input) ? entry.request : index;
+  Tiling tiling;
+  const auto add = [&](std::int64_t request, std::int64_t folded, std::int64_t row) -> Status {
+    const std::int64_t index = folded * c.rows + row;
+    const std::int64_t batch = sparse(input) ? request : index;
+    const Rows rows = rows_of(c, index, request, folded);
+    const Pages pages = pages_of(c, index, request);
+    if (rows.count != tiling.qo_len)
+      tiling = {rows.count, shape.tiles(rows.count), shape.tile_rows(rows.count)};
     // Only an unfolded sparse row knows the draft rows behind it.
-    if (sparse(input) && shape.fold_ratio == 1) entry.rows_after = c.rows - 1 - index % c.rows;
-    set_query(c, entry);
-    set_keys(c, entry);
-    if (Status bad = check_tiles(c, entry)) return *bad;
-    const std::int64_t blocks = ceil_div(c.pages_of(entry.request), input.kv_granularity);
-    entries.demand += (blocks + overhead_blocks(input.page_size)) * entry.tiles;
-  }
+    const std::int64_t after = sparse(input) && shape.fold_ratio == 1 ? c.rows - 1 - row : 0;
+    entries.list.push_back({.index = index,
+                            .request = request,
+                            .batch = batch,
+                            .qo_len = rows.count,
+                            .q_begin = rows.begin,
+                            .q_end = rows.end,
+                            .kv_begin = pages.begin,
+                            .kv_end = pages.end,
+                            .tiles = tiling.tiles,
+                            .tile_rows = tiling.tile_rows,
+                            .last_page_len = last_page_len(c, request, batch),
+                            .rows_after = after});
+    const std::int64_t blocks = blocks_of(c.pages_of(request), input.kv_granularity);
+    entries.demand += (blocks + overhead_blocks(input.page_size)) * tiling.tiles;
+    return check_tiles(c, entries.list.back());
+  };
+  for (std::int64_t folded = 0, request = 0; request < input.batch(); ++request)
+    for (std::int64_t copy = 0; copy < shape.fold_ratio; ++copy, ++folded)
+      for (std::int64_t row = 0; row < c.rows; ++row)
+        if (Status bad = add(request, folded, row)) return *bad;
   return entries;
 }
 

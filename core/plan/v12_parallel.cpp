@@ -158,7 +158,7 @@ Result<Plan> plan_v12_parallel(const PlanInput& input, const PlanShape& shape,
   std::int64_t demand = 0;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const bool uniform = !ragged(input);
-    list[i].blocks = ceil_div(input.kv_indptr[i + 1] - input.kv_indptr[i], input.kv_granularity);
+    list[i].blocks = blocks_of(input.kv_indptr[i + 1] - input.kv_indptr[i], input.kv_granularity);
     list[i].rows = uniform ? input.uniform_qo_len : input.qo_indptr[i + 1] - input.qo_indptr[i];
     list[i].q_begin =
         uniform ? input.uniform_qo_len * static_cast<std::int64_t>(i) : input.qo_indptr[i];

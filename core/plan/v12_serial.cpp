@@ -37,7 +37,7 @@ class SerialFill {
     plan_.reduce_indptr.set(0, 0);
   }
 
-  Status place(const Entry& entry, std::int64_t tile);
+  Status place(const Entry& entry, std::int64_t number);
   Plan finish() &&;
 
  private:
@@ -48,10 +48,22 @@ class SerialFill {
     bool last = false;
     bool forced = false;
   };
-  bool fill(WorkItem& item, const Entry& entry, std::int64_t tile, const Range& range) const;
-  Status emit(const Entry& entry, const WorkItem& item);
-  [[nodiscard]] Error unmerged_tail(const Entry& entry, const WorkItem& item, bool hidden) const;
-  void merge(const WorkItem& last, std::int64_t pieces, std::int64_t tile_rows);
+  struct Tile {
+    std::int64_t number = 0;  // of the entry
+    std::int64_t q_begin = 0;
+    std::int64_t q_end = 0;
+  };
+  // A piece of a tile: its keys in pages, and what lies behind them in tokens.
+  struct Piece {
+    std::int64_t kv_begin = 0;
+    std::int64_t kv_end = 0;
+    std::int64_t kv_offset = 0;
+    bool absorbs_tail = false;  // what would remain is too short for a work of its own
+  };
+  [[nodiscard]] Piece piece(const Entry& entry, const Tile& tile, const Range& range) const;
+  Status emit(const Entry& entry, const Tile& tile, const Piece& piece, std::int64_t partial_row);
+  [[nodiscard]] Error unmerged_tail(const Entry& entry, const Piece& piece, bool hidden) const;
+  void merge(std::int64_t pieces, const Tile& tile, std::int64_t tile_rows);
   void close_slot();
   [[nodiscard]] bool slots_left() const { return slot_ < shape_.slots.count(); }
 
@@ -73,95 +85,95 @@ void SerialFill::close_slot() {
   room_ = capacity_;
 }
 
-// Makes the work item of a piece of a tile. Says whether the piece has to absorb the tail of the
-// tile, because what would remain is too short for a work of its own.
-bool SerialFill::fill(WorkItem& item, const Entry& entry, std::int64_t tile,
-                      const Range& range) const {
+SerialFill::Piece SerialFill::piece(const Entry& entry, const Tile& tile,
+                                    const Range& range) const {
   const bool last = range.last;
-  const std::int64_t q_begin = entry.q_begin + tile * entry.tile_rows;
-  const std::int64_t begin = entry.kv_begin + range.begin * input_.kv_granularity;
-  std::int64_t end = begin + range.blocks * input_.kv_granularity;
-  std::int64_t offset = 0;
-  bool absorbs_tail = false;
+  Piece out;
+  out.kv_begin = entry.kv_begin + range.begin * input_.kv_granularity;
+  out.kv_end = out.kv_begin + range.blocks * input_.kv_granularity;
   if (input_.page_size == 1) {
-    const std::int64_t visible_end = entry.kv_end - causal_trim(input_, shape_, entry, tile);
+    const std::int64_t visible_end = entry.kv_end - causal_trim(input_, shape_, entry, tile.number);
     const std::int64_t least = input_.key.max_qo_len;  // keys that a last piece must have
-    end = std::min(end, visible_end);
-    const std::int64_t left = entry.kv_end - end;
-    absorbs_tail = !last && left < least;
-    if (range.forced || absorbs_tail || (last && 0 < left && left < least)) end = visible_end;
-    if (safe(input_) && entry.pages() == 0) end = begin;  // not before the request
-    offset = entry.kv_end - end + entry.rows_after;
+    out.kv_end = std::min(out.kv_end, visible_end);
+    const std::int64_t left = entry.kv_end - out.kv_end;
+    out.absorbs_tail = !last && left < least;
+    if (range.forced || out.absorbs_tail || (last && 0 < left && left < least))
+      out.kv_end = visible_end;
+    if (safe(input_) && entry.pages() == 0) out.kv_end = out.kv_begin;  // not before the request
+    out.kv_offset = entry.kv_end - out.kv_end + entry.rows_after;
   } else {
-    end = std::min(end, entry.kv_end);
-    const std::int64_t left = entry.kv_end - end;
-    if (left != 0) offset = (left - 1) * input_.page_size + entry.last_page_len;
+    out.kv_end = std::min(out.kv_end, entry.kv_end);
+    const std::int64_t left = entry.kv_end - out.kv_end;
+    if (left != 0) out.kv_offset = (left - 1) * input_.page_size + entry.last_page_len;
     // The original leaves a last page that the first rows of the tile do not see to a work of its
     // own, where real kernels let them see it (BUG-012).
-    absorbs_tail = safe(input_) && input_.causal && !last && offset < entry.q_end - q_begin;
+    out.absorbs_tail =
+        safe(input_) && input_.causal && !last && out.kv_offset < entry.q_end - tile.q_begin;
   }
-  item.batch = word(entry.batch);
-  item.q_begin = word(q_begin);
-  item.q_end = word(std::min(q_begin + entry.tile_rows, entry.q_end));
-  item.kv_begin = word(begin);
-  item.kv_end = word(end);
-  item.kv_offset = word(offset);
-  return absorbs_tail;
+  return out;
 }
 
 // An empty work for a request that has keys, or one of which a row sees none: only possible where
 // the tail merge is off or smaller than the causal trim, because max_qo_len is unknown.
-Status SerialFill::emit(const Entry& entry, const WorkItem& item) {
-  const bool empty = entry.pages() > 0 && item.kv_end <= item.kv_begin;
-  const bool hidden = input_.page_size == 1 && input_.causal && item.kv_begin > entry.kv_begin &&
-                      entry.kv_end - item.kv_begin < entry.q_end - item.q_begin;
-  if (safe(input_) && (empty || hidden)) return unmerged_tail(entry, item, hidden);
-  plan_.set_work(works_++, item);
+Status SerialFill::emit(const Entry& entry, const Tile& tile, const Piece& piece,
+                        std::int64_t partial_row) {
+  const bool empty = entry.pages() > 0 && piece.kv_end <= piece.kv_begin;
+  const bool hidden = input_.page_size == 1 && input_.causal && piece.kv_begin > entry.kv_begin &&
+                      entry.kv_end - piece.kv_begin < tile.q_end - tile.q_begin;
+  if (safe(input_) && (empty || hidden)) return unmerged_tail(entry, piece, hidden);
+  plan_.set_work(works_++, {.batch = word(entry.batch),
+                            .partial_row = word(partial_row),
+                            .q_begin = word(tile.q_begin),
+                            .q_end = word(tile.q_end),
+                            .kv_begin = word(piece.kv_begin),
+                            .kv_end = word(piece.kv_end),
+                            .kv_offset = word(piece.kv_offset)});
   return std::nullopt;
 }
 
-Error SerialFill::unmerged_tail(const Entry& entry, const WorkItem& item, bool hidden) const {
+Error SerialFill::unmerged_tail(const Entry& entry, const Piece& piece, bool hidden) const {
   return refused(
-      say(request_name(entry.request), " gets a work from key ", item.kv_begin, " to key ",
-          item.kv_end, ": max_qo_len = ", input_.key.max_qo_len, " leaves short tails unmerged"),
+      say(request_name(entry.request), " gets a work from key ", piece.kv_begin, " to key ",
+          piece.kv_end, ": max_qo_len = ", input_.key.max_qo_len, " leaves short tails unmerged"),
       hidden ? "BUG-012" : "");
 }
 
-// The tile that `last` finishes was cut: name its pieces for the reducer.
-void SerialFill::merge(const WorkItem& last, std::int64_t pieces, std::int64_t tile_rows) {
-  plan_.reduce_final_map.set(2 * tiles_, last.q_begin);
-  plan_.reduce_final_map.set(2 * tiles_ + 1, last.q_end);
+// The tile is finished and was cut: name its pieces for the reducer.
+void SerialFill::merge(std::int64_t pieces, const Tile& tile, std::int64_t tile_rows) {
+  plan_.reduce_final_map.set(2 * tiles_, word(tile.q_begin));
+  plan_.reduce_final_map.set(2 * tiles_ + 1, word(tile.q_end));
   for (std::int64_t j = 0; j < pieces; ++j)
     plan_.reduce_partial_map.set(merged_ + j, word(partial_rows_ - (pieces - 1 - j) * tile_rows));
   partial_rows_ += tile_rows;
   merged_ += pieces;
 }
 
-Status SerialFill::place(const Entry& entry, std::int64_t tile) {
-  const std::int64_t blocks = ceil_div(entry.pages(), input_.kv_granularity);
+Status SerialFill::place(const Entry& entry, std::int64_t number) {
+  const std::int64_t q_begin = entry.q_begin + number * entry.tile_rows;
+  const Tile tile{number, q_begin, std::min(q_begin + entry.tile_rows, entry.q_end)};
+  const std::int64_t blocks = blocks_of(entry.pages(), input_.kv_granularity);
   std::int64_t done = 0;
   std::int64_t cuts = 0;
   bool forced = false;
   while (slots_left()) {
-    WorkItem item;
     const std::int64_t rest = blocks - done;
-    if (room_ >= rest + overhead_ || forced) {
-      fill(item, entry, tile, {.begin = done, .blocks = rest, .last = true, .forced = forced});
-      if (cuts > 0) {
-        item.partial_row = word(partial_rows_);
-        merge(item, cuts + 1, entry.tile_rows);
+    const bool last = forced || room_ >= rest + overhead_;
+    const std::int64_t take = last ? rest : room_ - overhead_;
+    if (last || take > 0) {
+      const Piece next =
+          piece(entry, tile, {.begin = done, .blocks = take, .last = last, .forced = forced});
+      if (next.absorbs_tail) {
+        forced = true;
+        continue;
       }
-      if (Status bad = emit(entry, item)) return bad;
-      plan_.reduce_indptr.set(++tiles_, word(merged_));
-      room_ -= rest + overhead_;  // below zero after an absorbed tail
-      return std::nullopt;
-    }
-    if (room_ > overhead_) {
-      const std::int64_t take = room_ - overhead_;
-      forced = fill(item, entry, tile, {.begin = done, .blocks = take});
-      if (forced) continue;
-      item.partial_row = word(partial_rows_);
-      if (Status bad = emit(entry, item)) return bad;
+      const std::int64_t partial_row = last && cuts == 0 ? -1 : partial_rows_;
+      if (last && cuts > 0) merge(cuts + 1, tile, entry.tile_rows);
+      if (Status bad = emit(entry, tile, next, partial_row)) return bad;
+      if (last) {
+        plan_.reduce_indptr.set(++tiles_, word(merged_));
+        room_ -= rest + overhead_;  // below zero after an absorbed tail
+        return std::nullopt;
+      }
       partial_rows_ += entry.tile_rows;
       done += take;
       ++cuts;

@@ -10,6 +10,7 @@
 #include "properties/cli/backends.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/failure_page.hpp"
+#include "properties/cli/failure_pictures.hpp"
 #include "properties/cli/interrupt.hpp"
 #include "properties/cli/launch_profile.hpp"
 #include "properties/cli/memory.hpp"

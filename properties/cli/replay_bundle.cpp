@@ -9,6 +9,7 @@
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/failure_page.hpp"
+#include "properties/cli/failure_pictures.hpp"
 #include "properties/judge/judge.hpp"
 #include "properties/step/compare.hpp"
 
@@ -70,7 +71,8 @@ struct Trial {
                                      .metadata = step.metadata,
                                      .requests = step.batch.requests,
                                      .heads = step.spec.heads});
-    if (outcome.verdict == Verdict::fail) errors = error_map_of(result, wanted, step.spec.heads);
+    if (outcome.verdict == Verdict::fail)
+      errors = error_map_of({result.out, result.lse, wanted, step.spec.heads, kValueDim});
     return outcome;
   }
 };

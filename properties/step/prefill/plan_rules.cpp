@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 
-#include "core/plan/ps_check.hpp"
 #include "core/say.hpp"
 
 namespace mla::prop {
@@ -34,24 +33,39 @@ std::int64_t works_of(const SeenPlan& plan) {
 
 }  // namespace
 
-std::optional<std::string> broken_rule(const PlanRulesInput& input) {
+plan::PsCheckInput check_input_of(const PlanRulesInput& input, std::vector<std::int32_t>& keys) {
   const SeenPlan& seen = input.plan;
-  // Lists of a prefill count tokens: what they say is what there is.
-  std::vector<std::int32_t> keys;
+  keys.clear();
   for (std::size_t r = 0; r + 1 < seen.kv_indptr.size(); ++r)
     keys.push_back(seen.kv_indptr[r + 1] - seen.kv_indptr[r]);
   static constexpr std::array<std::uint64_t, 2> kNoAddresses{};
-  const auto violations =
-      plan::ps_check({.plan = {kNoAddresses, seen.work_indptr, seen.work_info, seen.reduce_indptr,
-                               seen.reduce_final_map, seen.reduce_partial_map},
-                      .qo_indptr = seen.qo_indptr,
-                      .kv_indptr = seen.kv_indptr,
-                      .context_lens = keys,
-                      .heads = Heads(input.heads),
-                      .causal = input.causal,
-                      .partial_tiles = seen.num_partial_tiles});
+  return {.plan = {kNoAddresses, seen.work_indptr, seen.work_info, seen.reduce_indptr,
+                   seen.reduce_final_map, seen.reduce_partial_map},
+          .qo_indptr = seen.qo_indptr,
+          .kv_indptr = seen.kv_indptr,
+          .context_lens = keys,
+          .heads = Heads(input.heads),
+          .causal = input.causal,
+          .partial_tiles = seen.num_partial_tiles};
+}
+
+std::optional<std::string> broken_rule(const PlanRulesInput& input) {
+  std::vector<std::int32_t> keys;
+  const auto violations = plan::ps_check(check_input_of(input, keys));
   if (violations.empty()) return std::nullopt;
   return violations.front().what;
+}
+
+std::vector<std::int64_t> prefill_works_of(const PrefillStep& step, std::int64_t row,
+                                           std::int64_t head) {
+  const std::int64_t kernel_head = step.shape.heads.position(head);
+  std::vector<std::int64_t> works;
+  for (std::int64_t w = 0; w < works_of(step.plan); ++w) {
+    const WorkItem item = work_at(step.plan, w);
+    if (item.q_begin <= row && row < item.q_end && (item.pad & 0xffff) == kernel_head)
+      works.push_back(w);
+  }
+  return works;
 }
 
 std::vector<std::string> guilty_prefill_works(const PrefillStep& step, std::int64_t row,
@@ -61,12 +75,10 @@ std::vector<std::string> guilty_prefill_works(const PrefillStep& step, std::int6
     const auto& why = step.shape.fallback;
     return {"path " + path + (why.empty() ? "" : ": " + why.front())};
   }
-  const std::int64_t kernel_head = step.shape.heads.position(head);
   std::vector<std::string> lines{"path " + path};
-  for (std::int64_t w = 0; w < works_of(step.plan); ++w) {
+  for (const std::int64_t w : prefill_works_of(step, row, head)) {
+    if (lines.size() > kWorksNamed) break;
     const WorkItem item = work_at(step.plan, w);
-    if (row < item.q_begin || row >= item.q_end || (item.pad & 0xffff) != kernel_head) continue;
-    if (lines.size() > kWorksNamed) continue;
     lines.push_back(say(
         "work ", w, ": request ", item.batch, ", rows ", range(item.q_begin, item.q_end), ", keys ",
         range(item.kv_begin, item.kv_end), ", ",

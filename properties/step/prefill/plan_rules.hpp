@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/plan/ps_check.hpp"
 #include "properties/step/prefill/run.hpp"
 
 namespace mla::prop {
@@ -16,8 +17,16 @@ struct PlanRulesInput {
   bool causal = true;
 };
 
+// What ps_check is asked about a plan. Lists of a prefill count tokens: what they say is what there
+// is, and `keys` gets it. The spans are of the plan and of `keys`.
+plan::PsCheckInput check_input_of(const PlanRulesInput& input, std::vector<std::int32_t>& keys);
+
 // The first rule that is broken, or nothing.
 std::optional<std::string> broken_rule(const PlanRulesInput& input);
+
+// Of the works that cover a row of a model head, the places in work_info_set.
+std::vector<std::int64_t> prefill_works_of(const PrefillStep& step, std::int64_t row,
+                                           std::int64_t head);
 
 // One line for each work that covers a row of a model head, at most eight; on path flash one line
 // that says why.

@@ -177,7 +177,29 @@ expect_no_out 'FAIL'
 try replay 'mla1:2q300s900;arch=gfx950;dtype=bf16/fp8;kind=prefill;workspace=512' --property P05 \
   --html replay.html
 cp replay.html out
-expect_out 'Pictures show decode steps; this is one of kind prefill'
+expect_out 'There is no plan to draw: path flash: the batch has chunked context'
+expect_out 'within its bounds'
+try replay 'mla1:2q300s900;arch=gfx950;dtype=bf16/fp8;kind=prefill;planner=v12' --property P05 \
+  --html replay.html
+cp replay.html out
+expect_out 'The plan is that of the new tokens. Not drawn: 1 plan of the context'
+try replay 'mla1:1q700s700_1q300s300;heads=16;arch=gfx950;dtype=bf16/fp8;cu=16;kind=prefill' \
+  --property P24 --plant BUG-072 --html replay.html
+expect_exit 1
+cp replay.html out
+expect_out '<b>guilty</b>: work 0 computes row 0 head 0'
+expect_out 'class="r0 wrong"'
+expect_out 'never written, or not finite'
+try replay 'mla1:1q9s40;kind=prefill' --property P24 --html replay.html
+cp replay.html out
+expect_out 'There is no plan to draw: path flash: the architecture is gfx942'
+# The first step with a wrong element, and which rows are wrong: the first of each request.
+try replay 'mla1:1q4s4+2q4s60;heads=4;kvheads=2;dim=64;block=16;kind=fa;workspace=16;window=15' \
+  --property P25 --plant SEED-fa-window-rows --html replay.html
+expect_exit 1
+cp replay.html out
+expect_out 'The errors are those of step 1. An FA step has no plan'
+expect_out 'The error of row 0, the worst: heads and dims'
 try replay 'mla1:1q1s900;planner=none' --property P24 --html replay.html
 cp replay.html out
 expect_out 'There is no plan to draw: route split'
