@@ -188,6 +188,7 @@ try replay 'mla1:1q700s700_1q300s300;heads=16;arch=gfx950;dtype=bf16/fp8;cu=16;k
 expect_exit 1
 cp replay.html out
 expect_out '<b>guilty</b>: work 0 computes row 0 head 0'
+[[ $(grep -o '<b>guilty</b>' out | wc -l) == 1 ]] || fail 'works of other heads are called guilty'
 expect_out 'class="r0 wrong"'
 expect_out 'never written, or not finite'
 try replay 'mla1:1q9s40;kind=prefill' --property P24 --html replay.html
