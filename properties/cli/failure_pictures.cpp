@@ -207,14 +207,12 @@ show::DrawnPlan draw_metadata(const DecodeMetadata& metadata, const show::ErrorM
 show::Section pictures_of_case(const Case& c, const Backend& backend,
                                const prop::Interposer* defect) {
   prop::Subject subject(c, backend, defect);
-  switch (c.kind()) {
-    case StepKind::prefill:
-      return prefill_pictures(subject);
-    case StepKind::fa:
-      return fa_pictures(subject);
-    default:
-      return decode_pictures(subject);
-  }
+  if (c.kind() == StepKind::fa) return fa_pictures(subject);
+  show::Section out =
+      c.kind() == StepKind::prefill ? prefill_pictures(subject) : decode_pictures(subject);
+  if (!c.later_steps.empty())
+    add_note(out, say("Drawn is the first of ", c.later_steps.size() + 1, " steps."));
+  return out;
 }
 
 }  // namespace mla::cli

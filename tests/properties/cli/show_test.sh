@@ -191,6 +191,9 @@ expect_out '<b>guilty</b>: work 0 computes row 0 head 0'
 [[ $(grep -o '<b>guilty</b>' out | wc -l) == 1 ]] || fail 'works of other heads are called guilty'
 expect_out 'class="r0 wrong"'
 expect_out 'never written, or not finite'
+try replay 'mla1:1q5s5+1q4s9;heads=1;kind=prefill' --property P24 --html replay.html
+cp replay.html out
+expect_out 'Drawn is the first of 2 steps'
 try replay 'mla1:1q9s40;kind=prefill' --property P24 --html replay.html
 cp replay.html out
 expect_out 'There is no plan to draw: path flash: the architecture is gfx942'
