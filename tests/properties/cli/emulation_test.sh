@@ -80,7 +80,7 @@ try run --backend cpu,hip --device emulated:gfx942 --cases-file "$scratch/cases.
   --checks=uninitialised
 expect_exit 0
 expect_out '^emulated with --checks=uninitialised: [1-9]'
-try cross-check --device emulated:gfx942 --cases-file "$scratch/cases.txt" --for 1ms --checks=lds
+try cross-check --device emulated:gfx942 --cases-file "$scratch/cases.txt" --cases 0 --checks=lds
 expect_out '^emulated with --checks=lds: [1-9]'
 
 # Shards of a counted cross-check are one, whatever the time they take.
