@@ -46,12 +46,15 @@ def in_block(lines, where):
 
 
 def in_page(path):
-    """Commands in code blocks (indented or fenced) and in code spans."""
+    """Commands in code blocks (indented, or fenced and not of Python) and in code spans."""
     where = str(path.relative_to(ROOT))
-    block, prose, fenced = [], [], False
+    block, prose, fenced, python = [], [], False, False
     for line in path.read_text().splitlines() + [""]:
         if line.startswith("```"):
             fenced = not fenced
+            python = line == "```python"
+        elif python:
+            continue
         elif fenced or line.startswith("    "):
             block.append(line if fenced else line[4:])
         elif line == "" and block:

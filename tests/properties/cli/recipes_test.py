@@ -19,9 +19,10 @@ WHAT = "--cases 34 --property P00,P05 --no-progress"
 
 
 def blocks():
-    """The fenced blocks below the heading: GitHub's, Slurm's, Kubernetes's."""
+    """The fenced blocks below the heading: GitHub's, Slurm's, Kubernetes's. Python's has a test of
+    its own, tests/python/workers_test.py."""
     text = (ROOT / "docs/shards.md").read_text().split("## Recipes")[1]
-    found = re.findall(r"```\w+\n(.*?)```", text, re.S)
+    found = re.findall(r"```(?:bash|yaml)\n(.*?)```", text, re.S)
     assert len(found) == 3, f"expected three recipes, found {len(found)}"
     return found
 
