@@ -12,6 +12,8 @@ namespace {
 
 const DataPath* path_of(Isa isa) {
   switch (isa) {
+    case Isa::avx512_bf16:
+      return avx512_bf16_path();
     case Isa::avx512:
       return avx512_path();
     case Isa::avx2:
@@ -24,6 +26,11 @@ const DataPath* path_of(Isa isa) {
 
 bool machine_has(Isa isa) {
 #if defined(__x86_64__)
+  if (isa == Isa::avx512_bf16) {
+    static const bool has = machine_has(Isa::avx512) && __builtin_cpu_supports("avx512bf16") != 0 &&
+                            bf16_products_round_one_by_one();
+    return has;
+  }
   if (isa == Isa::avx512)
     return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
            __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512dq") != 0;
@@ -62,12 +69,13 @@ class CpuBackend final : public Backend {
 std::string_view name(Isa isa) {
   const DataPath* path = path_of(isa);
   if (path != nullptr) return path->label;
+  if (isa == Isa::avx512_bf16) return "avx512-bf16";
   return isa == Isa::avx512 ? "avx512" : "avx2";
 }
 
 std::vector<Isa> available_isas() {
   std::vector<Isa> out;
-  for (const Isa isa : {Isa::avx512, Isa::avx2, Isa::portable})
+  for (const Isa isa : {Isa::avx512_bf16, Isa::avx512, Isa::avx2, Isa::portable})
     if (path_of(isa) != nullptr && machine_has(isa)) out.push_back(isa);
   return out;
 }

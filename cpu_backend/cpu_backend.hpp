@@ -17,7 +17,7 @@
 namespace mla::cpu {
 
 // Which data path computes: chosen at run time from what the machine has, or forced for a test.
-enum class Isa : std::uint8_t { portable, avx2, avx512 };
+enum class Isa : std::uint8_t { portable, avx2, avx512, avx512_bf16 };
 std::string_view name(Isa isa);
 // The data paths that this build has and this machine can run, best first; never empty.
 std::vector<Isa> available_isas();

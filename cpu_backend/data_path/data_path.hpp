@@ -60,5 +60,10 @@ const DataPath& portable_path();
 // Null where the build's target has no such instructions.
 const DataPath* avx2_path();
 const DataPath* avx512_path();
+const DataPath* avx512_bf16_path();
+// Whether this machine's vdpbf16ps is two fused multiply-adds, the upper halves first, each rounded
+// to nearest even; otherwise the path's results would not be those of avx512_path(). Only where the
+// machine has the instruction.
+bool bf16_products_round_one_by_one();
 
 }  // namespace mla::cpu

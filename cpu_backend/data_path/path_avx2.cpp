@@ -3,6 +3,7 @@
 #if defined(__AVX2__) && defined(__FMA__)
 #define MLA_PATH_NAMESPACE path_avx2
 #define MLA_PATH_BYTES 32
+#define MLA_PATH_SUMS 12
 #include "cpu_backend/data_path/path-inl.hpp"
 
 namespace mla::cpu {

@@ -3,6 +3,7 @@
 #if defined(__AVX512F__) && defined(__AVX512BW__)
 #define MLA_PATH_NAMESPACE path_avx512
 #define MLA_PATH_BYTES 64
+#define MLA_PATH_SUMS 24
 #include "cpu_backend/data_path/path-inl.hpp"
 
 namespace mla::cpu {

@@ -1,5 +1,6 @@
 #define MLA_PATH_NAMESPACE path_portable
 #define MLA_PATH_BYTES 16
+#define MLA_PATH_SUMS 12
 #include "cpu_backend/data_path/path-inl.hpp"
 
 namespace mla::cpu {

@@ -1,97 +1,80 @@
-// One tile of keys against one strip of packed rows: scores, softmax, weighted values.
+// A tile of keys against a strip of packed rows: scores, softmax, weighted values.
 //
-// Part of the text of a data path, see path-inl.hpp, which describes the layouts.
+// Part of the text of a data path, see path-inl.hpp, which describes the layouts. `Products` are
+// the multiply-adds (f32_products-inl.hpp, bf16_products-inl.hpp).
+#pragma once
+
 #include "cpu_backend/data_path/vector-inl.hpp"
 
 namespace mla::cpu {
 namespace MLA_PATH_NAMESPACE {
 
-constexpr std::int64_t kKey = 576;       // dimensions of a key: 512 latent and 64 rope
-constexpr std::int64_t kValue = 512;     // the latent ones are also the value
-constexpr std::int64_t kKeyPitch = 592;  // an odd number of cache lines: keys spread over all sets
+constexpr std::int64_t kKey = 576;    // dimensions of a key: 512 latent and 64 rope
+constexpr std::int64_t kValue = 512;  // the latent ones are also the value
 
-// The state of one call, carved out of the scratch. `pitch` is the number of rows of a strip.
-struct Strip {
-  float* q;               // [kKey][pitch]
-  float* out;             // [kValue][pitch], not yet divided by `sum`
-  float* maximum;         // [pitch], of the scaled scores in base 2
-  float* sum;             // [pitch]
-  std::int32_t* visible;  // [pitch]
+// Keys [base, base + n) of a job; every row sees the first `full` of them.
+struct Tile {
+  std::int64_t base;
+  std::int64_t n;
+  std::int64_t full;
 };
 
-struct Scratch {
-  alignas(64) float q[kMaxAttendRows * kKey];
-  alignas(64) float out[kMaxAttendRows * kValue];
-  alignas(64) float maximum[kMaxAttendRows];
+// Of a call's rows, strip by strip.
+struct State {
+  alignas(64) float out[kMaxAttendRows * kValue];  // not yet divided by `sum`
+  alignas(64) float maximum[kMaxAttendRows];       // of the scaled scores in base 2
   alignas(64) float sum[kMaxAttendRows];
   alignas(64) std::int32_t visible[kMaxAttendRows];
-  alignas(64) float keys[kTileKeys * kKeyPitch];
-  alignas(64) float scores[kTileKeys * 2 * kLanes];
+  alignas(64) float scores[kTileKeys * 2 * kLanes];  // of one strip, then its probabilities
 };
 
-// scores[key][row] += sum over dims [first, last) of key * q, for kKeys keys.
-template <int kVecs, int kKeys>
-static inline void score_keys(const float* keys, const float* q, std::int64_t first,
-                              std::int64_t last, float* scores) {
-  constexpr std::int64_t pitch = kVecs * kLanes;
-  Vec acc[kKeys][kVecs];
-  for (int k = 0; k < kKeys; ++k)
-    for (int v = 0; v < kVecs; ++v)
-      acc[k][v] = first == 0 ? Vec{} : load(scores + k * pitch + v * kLanes);
-  for (std::int64_t d = first; d < last; ++d) {
-    Vec qd[kVecs];
-    for (int v = 0; v < kVecs; ++v) qd[v] = load(q + d * pitch + v * kLanes);
-    for (int k = 0; k < kKeys; ++k) {
-      const float key = keys[k * kKeyPitch + d];
-      for (int v = 0; v < kVecs; ++v) acc[k][v] += key * qd[v];
-    }
-  }
-  for (int k = 0; k < kKeys; ++k)
-    for (int v = 0; v < kVecs; ++v) store(scores + k * pitch + v * kLanes, acc[k][v]);
+static inline Int seen_by(const std::int32_t* visible, std::int64_t key) {
+  return *reinterpret_cast<const Int*>(visible) > static_cast<std::int32_t>(key);
 }
 
-// Keys or dims that are summed at once: twelve sums in registers hide the latency of the adders.
-template <int kVecs>
-constexpr int kGroup = 12 / kVecs;
+// Keys lie anywhere in memory, so those of the next tile are called for while this one is computed.
+class NextKeys {
+ public:
+  // Keys [begin, end) of `job`, by so many calls.
+  NextKeys(const AttendJob& job, std::int64_t begin, std::int64_t end, std::int64_t calls)
+      : keys_(job.keys),
+        at_(begin),
+        end_(end),
+        step_((end - begin + calls - 1) / calls),
+        bytes_(job.kv_kind == ElementKind::bf16 ? 2 * kKey : kKey) {}
+  void call() {
+    for (std::int64_t i = 0; i < step_ && at_ < end_; ++i, ++at_)
+      for (std::int64_t line = 0; line < bytes_; line += 64)
+        __builtin_prefetch(keys_[at_] + line, 0, 2);
+  }
+
+ private:
+  const std::byte* const* keys_;
+  std::int64_t at_;
+  std::int64_t end_;
+  std::int64_t step_;
+  std::int64_t bytes_;
+};
+
+// Keys or dims are summed in groups: so many sums in registers hide the latency of the adders.
+constexpr int kSums = MLA_PATH_SUMS;
+#define MLA_UNROLL _Pragma("GCC unroll 24")
 constexpr std::int64_t kDimBlock = 288;  // of a strip of Q, so that it stays in the first cache
 
-// The keys of a tile in groups, and the rest, if any, as one smaller group.
-template <int kVecs, int kRest>
-static inline void score_rest(std::int64_t rest, const float* keys, const float* q, std::int64_t d,
-                              float* scores) {
-  if (rest == kRest) return score_keys<kVecs, kRest>(keys, q, d, d + kDimBlock, scores);
-  if constexpr (kRest > 1) score_rest<kVecs, kRest - 1>(rest, keys, q, d, scores);
-}
-
-template <int kVecs>
-static void score_tile(const Scratch& s, const Strip& strip, std::int64_t n, float* scores) {
-  constexpr std::int64_t pitch = kVecs * kLanes;
-  for (std::int64_t d = 0; d < kKey; d += kDimBlock) {
-    std::int64_t k = 0;
-    for (; k + kGroup<kVecs> <= n; k += kGroup<kVecs>) {
-      score_keys<kVecs, kGroup<kVecs>>(s.keys + k * kKeyPitch, strip.q, d, d + kDimBlock,
-                                       scores + k * pitch);
-    }
-    score_rest<kVecs, kGroup<kVecs> - 1>(n - k, s.keys + k * kKeyPitch, strip.q, d,
-                                         scores + k * pitch);
-  }
-}
-
 // Scales and masks the scores, moves the running maximum, and leaves rounded probabilities in their
-// place. Returns through `keep` what earlier sums are to be multiplied with. `base`: number of the
-// tile's first key.
+// place. Returns through `keep` what earlier sums are to be multiplied with.
 template <int kVecs>
-static void softmax_tile(const AttendJob& job, const Strip& strip, std::int64_t base,
-                         std::int64_t n, float* scores, Vec (&keep)[kVecs]) {
+static void softmax_tile(const AttendJob& job, std::int64_t first, const Tile& tile, State& s,
+                         Vec (&keep)[kVecs]) {
   constexpr std::int64_t pitch = kVecs * kLanes;
   const float scale = job.score_scale * 1.44269504088896341F;  // log2(e)
   for (int v = 0; v < kVecs; ++v) {
-    const Int visible = *reinterpret_cast<const Int*>(strip.visible + v * kLanes);
-    float* column = scores + v * kLanes;
-    const Vec before = load(strip.maximum + v * kLanes);
+    float* column = s.scores + v * kLanes;
+    const std::int64_t rows = first + v * kLanes;
+    const Vec before = load(s.maximum + rows);
     Vec top = before;
-    for (std::int64_t k = 0; k < n; ++k) {
-      const Int seen = visible > static_cast<std::int32_t>(base + k);
+    for (std::int64_t k = 0; k < tile.n; ++k) {
+      const Int seen = seen_by(s.visible + rows, tile.base + k);
       const Vec x = seen ? load(column + k * pitch) * scale : splat(-kInfinity);
       store(column + k * pitch, x);
       top = larger(top, x);
@@ -100,55 +83,87 @@ static void softmax_tile(const AttendJob& job, const Strip& strip, std::int64_t 
     const Vec centre = top == -kInfinity ? Vec{} : top;
     keep[v] = exp2_of(before - centre);
     Vec sum{};
-    for (std::int64_t k = 0; k < n; ++k) {
+    for (std::int64_t k = 0; k < tile.n; ++k) {
       const Vec p = exp2_of(load(column + k * pitch) - centre);
       sum += p;
       store(column + k * pitch, round_to(job.p_kind, p));
     }
-    store(strip.maximum + v * kLanes, top);
-    store(strip.sum + v * kLanes, load(strip.sum + v * kLanes) * keep[v] + sum);
+    store(s.maximum + rows, top);
+    store(s.sum + rows, load(s.sum + rows) * keep[v] + sum);
   }
 }
 
-// out[dim][row] = out * keep + sum over keys of value * probability, for kDims dims; `fresh`: there
-// is no earlier sum. kMasked: a
-// probability of 0 takes no part, because 0 times the NaN of a key that the row must not see is
-// NaN.
-template <int kVecs, int kDims, bool kMasked>
-static inline void weigh_dims(const float* values, const float* p, std::int64_t n, float* out,
-                              const Vec (&keep)[kVecs], bool fresh) {
+// scores[key][row] += sum over dims [dim, dim + kDimBlock) of key * q, for kKeys keys.
+template <class Products, int kVecs, int kKeys>
+static void score_keys(typename Products::Scratch& s, std::int64_t first, std::int64_t key,
+                       std::int64_t dim) {
+  constexpr std::int64_t pitch = kVecs * kLanes;
+  float* scores = s.scores + key * pitch;
+  Vec acc[kKeys][kVecs];
+  MLA_UNROLL
+  for (int k = 0; k < kKeys; ++k)
+    for (int v = 0; v < kVecs; ++v)
+      acc[k][v] = dim == 0 ? Vec{} : load(scores + k * pitch + v * kLanes);
+  Products::template add_scores<kVecs, kKeys>(s, first, key, dim, acc);
+  MLA_UNROLL
+  for (int k = 0; k < kKeys; ++k)
+    for (int v = 0; v < kVecs; ++v) store(scores + k * pitch + v * kLanes, acc[k][v]);
+}
+
+// The keys of a tile in groups, and the rest, if any, as one smaller group.
+template <class Products, int kVecs, int kRest>
+static inline void score_rest(typename Products::Scratch& s, std::int64_t first, std::int64_t key,
+                              std::int64_t rest, std::int64_t dim) {
+  if (rest == kRest) return score_keys<Products, kVecs, kRest>(s, first, key, dim);
+  if constexpr (kRest > 1) score_rest<Products, kVecs, kRest - 1>(s, first, key, rest, dim);
+}
+
+template <class Products, int kVecs>
+static void score_tile(typename Products::Scratch& s, std::int64_t first, std::int64_t n) {
+  constexpr int group = kSums / kVecs;
+  for (std::int64_t dim = 0; dim < kKey; dim += kDimBlock) {
+    std::int64_t key = 0;
+    for (; key + group <= n; key += group) score_keys<Products, kVecs, group>(s, first, key, dim);
+    score_rest<Products, kVecs, group - 1>(s, first, key, n - key, dim);
+  }
+}
+
+// out[dim][row] = out * keep + sum over keys of value * probability, for kDims dims; in the first
+// tile there is no earlier sum.
+template <class Products, int kVecs, int kDims>
+static void weigh_dims(typename Products::Scratch& s, std::int64_t first, const Tile& tile,
+                       std::int64_t dim, const Vec (&keep)[kVecs]) {
   constexpr std::int64_t pitch = kVecs * kLanes;
   Vec acc[kDims][kVecs];
+  MLA_UNROLL
   for (int d = 0; d < kDims; ++d)
     for (int v = 0; v < kVecs; ++v) acc[d][v] = Vec{};
-  for (std::int64_t k = 0; k < n; ++k) {
-    Vec pk[kVecs];
-    for (int v = 0; v < kVecs; ++v) pk[v] = load(p + k * pitch + v * kLanes);
-    for (int d = 0; d < kDims; ++d) {
-      const float value = values[k * kKeyPitch + d];
-      for (int v = 0; v < kVecs; ++v) {
-        const Vec sum = acc[d][v] + value * pk[v];
-        acc[d][v] = kMasked ? (pk[v] == 0.0F ? acc[d][v] : sum) : sum;
-      }
-    }
-  }
+  Products::template add_values<kVecs, kDims>(s, tile, s.visible + first, dim, acc);
+  float* out = s.out + first * kValue + dim * pitch;
+  MLA_UNROLL
   for (int d = 0; d < kDims; ++d) {
     for (int v = 0; v < kVecs; ++v) {
       float* to = out + d * pitch + v * kLanes;
-      store(to, fresh ? acc[d][v] : load(to) * keep[v] + acc[d][v]);
+      store(to, tile.base == 0 ? acc[d][v] : load(to) * keep[v] + acc[d][v]);
     }
   }
 }
 
-template <int kVecs, bool kMasked>
-static void weigh_tile(const Scratch& s, const Strip& strip, const float* p, std::int64_t n,
-                       const Vec (&keep)[kVecs], bool fresh) {
-  constexpr std::int64_t pitch = kVecs * kLanes;
-  constexpr int rest = kValue % kGroup<kVecs>;
-  std::int64_t d = 0;
-  for (; d + kGroup<kVecs> <= kValue; d += kGroup<kVecs>)
-    weigh_dims<kVecs, kGroup<kVecs>, kMasked>(s.keys + d, p, n, strip.out + d * pitch, keep, fresh);
-  weigh_dims<kVecs, rest, kMasked>(s.keys + d, p, n, strip.out + d * pitch, keep, fresh);
+template <int kVecs>
+constexpr std::int64_t kValueGroups = kValue / (kSums / kVecs);
+
+template <class Products, int kVecs>
+static void weigh_tile(typename Products::Scratch& s, std::int64_t first, const Tile& tile,
+                       const Vec (&keep)[kVecs], NextKeys& next) {
+  constexpr int group = kSums / kVecs;
+  constexpr int rest = kValue % group;
+  Products::template take_weights<kVecs>(tile, s);
+  std::int64_t dim = 0;
+  for (; dim + group <= kValue; dim += group) {
+    next.call();
+    weigh_dims<Products, kVecs, group>(s, first, tile, dim, keep);
+  }
+  if constexpr (rest > 0) weigh_dims<Products, kVecs, rest>(s, first, tile, dim, keep);
 }
 
 }  // namespace MLA_PATH_NAMESPACE

@@ -1,6 +1,8 @@
 // Vectors of one width and what a data path computes element by element: decoding, exp2, rounding.
 //
 // Part of the text of a data path, see path-inl.hpp.
+#pragma once
+
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif

@@ -99,6 +99,7 @@ class Evaluation {
         std::max(unit_roundoff(stage1_rounding(in.arch)), unit_roundoff(reduce_rounding(in.arch)));
     scale_ =
         static_cast<double>(in.tensors.softmax_scale) * in.tensors.q_scale * in.tensors.kv_scale;
+    model.score_scale = std::fabs(scale_);
     for (const std::int64_t pair : place.pairs) {
       rows_.push_back({model, {}});
       rows_.back().model.keys = visible(pair);

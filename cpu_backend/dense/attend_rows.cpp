@@ -28,6 +28,7 @@ AttendedRows attend_rows(const Matrix& q, const Panels& keys, const Panels& valu
   for (std::size_t r = 0; r < visible.size(); ++r) {
     const auto [first, last] = visible[r];
     models[r].keys = last - first;
+    models[r].score_scale = std::fabs(scale);
     if (models[r].keys <= 0) continue;
     weights[r] = weigh_row(models[r], &scores(r, first), &absolute(r, first), &w(r, first),
                            &w_error(r, first));

@@ -38,23 +38,22 @@ double ErrorModel::lse_rounding() const {
   return static_cast<double>(bf16_merges + 1) * one;
 }
 
-double ErrorModel::log_weight_error(double s, double s_abs, double m) const {
-  const double dot = gamma(static_cast<double>(dot_length) + 2) * s_abs;
-  const double scale = gamma(8) * std::fabs(s);
-  const double centre = gamma(2) * (m - s);
-  const double exps = static_cast<double>(rescales(keys) + 3) * kExpUnit;
-  return dot + scale + centre + exps / (1 - exps) + lse_rounding();
-}
-
-double ErrorModel::numerator_error(double w, double rel) const {
-  const double computed = w * (1 + rel);
-  const double common =
-      (1 + gamma(sum_depth())) * (1 + relative(lse_rounding())) * merge_roundings();
-  double rounding = 0x1p-8 * computed;
-  if (dtype.both(Dtype::fp8))
-    rounding =
-        std::max(kFp8UnitRoundoff * computed, std::min(fp8_half_smallest(fp8) * common, computed));
-  return (computed + rounding) * common - w + kFlushed;
+KeyErrors::KeyErrors(const ErrorModel& model)
+    : dot_(gamma(static_cast<double>(model.dot_length) + 2)),
+      scale_(gamma(8)),
+      centre_(gamma(2)),
+      unit_(0x1p-8),
+      half_smallest_(0),
+      common_((1 + gamma(model.sum_depth())) * (1 + ErrorModel::relative(model.lse_rounding())) *
+              model.merge_roundings()),
+      flushed_(kFlushed) {
+  const double exps = static_cast<double>(rescales(model.keys) + 3) * kExpUnit;
+  const double flushed = 2 * static_cast<double>(model.dot_length) * 0x1p-126 * model.score_scale;
+  fixed_ = exps / (1 - exps) + flushed + model.lse_rounding();
+  if (model.dtype.both(Dtype::fp8)) {
+    unit_ = kFp8UnitRoundoff;
+    half_smallest_ = fp8_half_smallest(model.fp8) * common_;
+  }
 }
 
 double ErrorModel::denominator_error(double mean_rel) const {

@@ -14,12 +14,13 @@ void RowSoftmax::scan(const double* scores, std::int64_t keys) {
 void RowSoftmax::weigh(ErrorModel& model, const double* scores, const double* abs_scores,
                        std::int64_t keys, double* w, double* w_error) {
   model.largest_score = largest_;
+  const KeyErrors errors(model);
   for (std::int64_t j = 0; j < keys; ++j) {
     w[j] = std::exp(scores[j] - max_);
     sum_ += w[j];
-    const double log_error = model.log_weight_error(scores[j], abs_scores[j], max_);
+    const double log_error = errors.log_weight(scores[j], abs_scores[j], max_);
     const double rel = ErrorModel::relative(log_error);
-    w_error[j] = model.numerator_error(w[j], rel);
+    w_error[j] = errors.numerator(w[j], rel);
     if (w[j] > 0) error_ += w[j] * rel;
     largest_log_error_ = std::max(largest_log_error_, log_error);
   }

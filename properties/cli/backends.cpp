@@ -22,7 +22,8 @@ constexpr std::string_view kDefault = "cpu";
 constexpr std::string_view kBackendOption = " --backend ";
 constexpr std::string_view kHip = "hip";
 constexpr std::string_view kAiter = "aiter";
-constexpr cpu::Isa kIsas[] = {cpu::Isa::portable, cpu::Isa::avx2, cpu::Isa::avx512};
+constexpr cpu::Isa kIsas[] = {cpu::Isa::portable, cpu::Isa::avx2, cpu::Isa::avx512,
+                              cpu::Isa::avx512_bf16};
 
 std::string joined(const std::vector<std::string>& words) {
   std::string out;

@@ -83,12 +83,20 @@ void decode(benchmark::State& state, const std::string& line, int threads) {
 }
 
 const std::pair<const char*, const char*> kSteps[] = {
-    {"128heads_bf16", "mla1:32q1s4k;heads=128;arch=gfx950;dtype=bf16/bf16"},
-    {"128heads_fp8", "mla1:32q1s4k;heads=128;arch=gfx950;dtype=fp8/fp8"},
-    {"16heads_q4_bf16", "mla1:32q4s4k;heads=16;arch=gfx950;dtype=bf16/bf16"},
+    {"32x4096x128_bf16", "mla1:32q1s4k;heads=128;arch=gfx950;dtype=bf16/bf16"},
+    {"32x4096x128_fp8", "mla1:32q1s4k;heads=128;arch=gfx950;dtype=fp8/fp8"},
+    {"64x2048x128_bf16", "mla1:64q1s2k;heads=128;arch=gfx950;dtype=bf16/bf16"},
+    {"64x2048x128_q4_bf16", "mla1:64q4s2k;heads=128;arch=gfx950;dtype=bf16/bf16"},
+    {"64x2048x128_fp8", "mla1:64q1s2k;heads=128;arch=gfx950;dtype=fp8/fp8"},
+    {"1x8192x16_bf16", "mla1:1q1s8k;heads=16;arch=gfx942;dtype=bf16/bf16"},
+    {"1x8192x16_fp8", "mla1:1q1s8k;heads=16;arch=gfx942;dtype=fp8/fp8"},
+    {"16x4096x16_bf16", "mla1:16q1s4k;heads=16;arch=gfx942;dtype=bf16/bf16"},
+    {"16x4096x16_q4_bf16", "mla1:16q4s4k;heads=16;arch=gfx942;dtype=bf16/bf16"},
+    {"16x4096x16_fp8", "mla1:16q1s4k;heads=16;arch=gfx942;dtype=fp8/fp8"},
+    {"128x1024x16_bf16", "mla1:128q1s1k;heads=16;arch=gfx942;dtype=bf16/bf16"},
+    {"128x1024x16_q4_bf16", "mla1:128q4s1k;heads=16;arch=gfx942;dtype=bf16/bf16"},
+    {"128x1024x16_fp8", "mla1:128q1s1k;heads=16;arch=gfx942;dtype=fp8/fp8"},
     {"128heads_folded_bf16", "mla1:8q1s4k;heads=128;arch=gfx942;dtype=bf16/bf16"},
-    {"16heads_bf16", "mla1:32q1s4k;heads=16;arch=gfx942;dtype=bf16/bf16"},
-    {"16heads_fp8", "mla1:32q1s4k;heads=16;arch=gfx942;dtype=fp8/fp8"},
     {"16heads_split_bf16", "mla1:32q1s4k;heads=16;arch=gfx950;dtype=bf16/bf16;planner=none"},
     {"small_16heads", "mla1:2q2s300;heads=16;arch=gfx942;dtype=bf16/bf16"},
 };

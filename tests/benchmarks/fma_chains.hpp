@@ -14,5 +14,6 @@ struct FmaChains {
 FmaChains portable_chains();
 FmaChains avx2_chains();
 FmaChains avx512_chains();
+FmaChains avx512_bf16_chains();  // vdpbf16ps
 
 }  // namespace mla::bench

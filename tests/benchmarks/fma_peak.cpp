@@ -11,6 +11,8 @@ namespace {
 
 FmaChains best_chains() {
   switch (cpu::available_isas().front()) {
+    case cpu::Isa::avx512_bf16:
+      return avx512_bf16_chains();
     case cpu::Isa::avx512:
       return avx512_chains();
     case cpu::Isa::avx2:

@@ -179,7 +179,8 @@ TEST_CASE("cpu backend: a data path that the machine lacks is not made", "[cpu]"
   const std::vector<cpu::Isa> isas = cpu::available_isas();
   REQUIRE_FALSE(isas.empty());
   CHECK(isas.back() == cpu::Isa::portable);
-  for (const cpu::Isa isa : {cpu::Isa::portable, cpu::Isa::avx2, cpu::Isa::avx512}) {
+  for (const cpu::Isa isa :
+       {cpu::Isa::portable, cpu::Isa::avx2, cpu::Isa::avx512, cpu::Isa::avx512_bf16}) {
     const bool listed = std::find(isas.begin(), isas.end(), isa) != isas.end();
     CHECK((cpu::make_cpu_backend({.isa = isa}) != nullptr) == listed);
   }

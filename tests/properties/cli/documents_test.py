@@ -26,7 +26,7 @@ LIST = pathlib.Path(__file__).with_name("documented_commands.txt")
 LIMIT = 300  # seconds for a quick command; Release takes less than ten
 CASE = "mla1:2q4s900_1q1s513;heads=8;block=16;cu=4"
 # The data path of backend cpu is the best of the machine; the pages were written on one with AVX-512.
-DATA_PATH = re.compile(r"(launched: cpu on) (?:avx512|avx2|portable)\b")
+DATA_PATH = re.compile(r"(launched: cpu on) (?:avx512-bf16|avx512|avx2|portable)\b")
 # What readers put in for themselves.
 PLACEHOLDERS = {"'<case>'": f"'{CASE}'", "<dump>": "dump.json", "<property>": "P12",
                 "<plant>": "SEED-qo-arange", "<target>": "line", "<files>": "fixtures/cases/*.txt",
