@@ -1,7 +1,12 @@
 #include "cpu_backend/cpu_backend.hpp"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "core/engine/launch.hpp"
 #include "cpu_backend/decode/executor.hpp"
@@ -40,6 +45,21 @@ bool machine_has(Isa isa) {
   return isa == Isa::portable;
 }
 
+// Whether vdpbf16ps, two products, takes no longer than one multiply-add. On AMD it does not from
+// family 1Ah (Zen 5) on; on Intel (Emerald Rapids) it takes longer than two (docs/measurements.md).
+bool has_fast_bf16_products() {
+#if defined(__x86_64__)
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  if (__builtin_cpu_is("amd") == 0 || __get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0) return false;
+  return (eax >> 8U & 0xFU) + (eax >> 20U & 0xFFU) >= 0x1A;
+#else
+  return false;
+#endif
+}
+
 class CpuBackend final : public Backend {
  public:
   CpuBackend(const DataPath& path, bool has_fa)
@@ -74,10 +94,10 @@ std::string_view name(Isa isa) {
 }
 
 std::vector<Isa> available_isas() {
-  std::vector<Isa> out;
-  for (const Isa isa : {Isa::avx512_bf16, Isa::avx512, Isa::avx2, Isa::portable})
-    if (path_of(isa) != nullptr && machine_has(isa)) out.push_back(isa);
-  return out;
+  std::vector<Isa> best_first = {Isa::avx512_bf16, Isa::avx512, Isa::avx2, Isa::portable};
+  if (!has_fast_bf16_products()) std::swap(best_first[0], best_first[1]);
+  std::erase_if(best_first, [](Isa isa) { return path_of(isa) == nullptr || !machine_has(isa); });
+  return best_first;
 }
 
 std::unique_ptr<Backend> make_cpu_backend(const CpuOptions& options) {

@@ -42,11 +42,11 @@ struct Job {
   std::vector<std::vector<std::byte>> q;
   std::vector<std::vector<std::byte>> keys;
   std::vector<std::int64_t> visible;
-  float score_scale = 0.1F;
+  float score_scale;  // weights stay far above 2^-126, so that no product with one is flushed
 
   Job(std::mt19937& random, std::size_t rows, std::size_t key_count, ElementKind of_q,
       ElementKind of_keys)
-      : q_kind(of_q), kv_kind(of_keys) {
+      : q_kind(of_q), kv_kind(of_keys), score_scale(of_keys == ElementKind::bf16 ? 0.1F : 1e-3F) {
     for (std::size_t r = 0; r < rows; ++r) {
       q.push_back(elements(random, q_kind));
       visible.push_back(static_cast<std::int64_t>(random() % (key_count + 1)));
