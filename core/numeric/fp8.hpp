@@ -28,6 +28,12 @@ constexpr float fp8_max(Fp8Variant variant) {
 constexpr std::uint8_t fp8_nan(Fp8Variant variant) {
   return variant == Fp8Variant::e4m3fnuz ? 0x80 : 0x7F;
 }
+// Without branches, so that a loop over it runs in vectors: a conditional expression would become
+// one where the compiler may not add floats ahead of a condition.
+constexpr std::uint32_t pick(bool condition, std::uint32_t yes, std::uint32_t no) {
+  const std::uint32_t mask = 0U - static_cast<std::uint32_t>(condition);
+  return (yes & mask) | (no & ~mask);
+}
 // Without branches, so that a loop over it runs in vectors.
 constexpr std::uint8_t fp8_from_float(float value, Fp8Variant variant) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
@@ -41,12 +47,12 @@ constexpr std::uint8_t fp8_from_float(float value, Fp8Variant variant) {
   const float anchor = std::bit_cast<float>((biased + 20) << 23U);
   const std::uint32_t subnormal =
       std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + anchor) & 0xFFU;
-  std::uint32_t code = magnitude >= biased << 23U ? normal : subnormal;
   const bool fnuz = variant == Fp8Variant::e4m3fnuz;
-  code =
-      magnitude >= std::bit_cast<std::uint32_t>(fp8_max(variant)) ? (fnuz ? 0x7FU : 0x7EU) : code;
-  const std::uint32_t sign = fnuz && code == 0 ? 0U : (bits >> 31U) << 7U;  // no negative zero
-  return static_cast<std::uint8_t>(magnitude > 0x7F800000U ? fp8_nan(variant) : sign | code);
+  const auto largest = std::bit_cast<std::uint32_t>(fp8_max(variant));
+  const std::uint32_t code = pick(magnitude >= largest, fnuz ? 0x7FU : 0x7EU,
+                                  pick(magnitude >= biased << 23U, normal, subnormal));
+  const std::uint32_t sign = pick(fnuz && code == 0, 0U, (bits >> 31U) << 7U);  // no negative zero
+  return static_cast<std::uint8_t>(pick(magnitude > 0x7F800000U, fp8_nan(variant), sign | code));
 }
 
 // Largest relative error for a normal number (4 significant bits), and largest absolute error

@@ -12,7 +12,8 @@ namespace {
 
 Outcome decode_no_sync(Subject& subject) {
   const std::vector<Case> steps = steps_of(subject.spec());
-  const auto run = run_sequence(steps, subject.backend(), {}, subject.hooks());
+  const auto run =
+      run_sequence(steps, subject.backend(), {.tensors = subject.step_tensors()}, subject.hooks());
   if (!run) return refusal(run.error());
   if (run->build_waits.empty()) return passed();
   Outcome outcome = failed(say("decode builds wait for the device ", run->build_waits.size(),

@@ -23,11 +23,12 @@ Outcome decode_group_isolation(Subject& subject) {
   }
   const std::int64_t bound = kv_bound(target);
   const auto both =
-      run_groups({target, draft}, subject.backend(), {.max_kv_len = bound}, subject.hooks());
+      run_groups({target, draft}, subject.backend(),
+                 {.max_kv_len = bound, .tensors = subject.step_tensors()}, subject.hooks());
   if (!both) return refusal(both.error());
   for (std::size_t g = 0; g < 2; ++g) {
-    const auto alone =
-        run_sequence(g == 0 ? target : draft, subject.backend(), {.max_kv_len = bound});
+    const auto alone = run_sequence(g == 0 ? target : draft, subject.backend(),
+                                    {.max_kv_len = bound, .tensors = subject.step_tensors()});
     if (!alone) return refusal(alone.error());
     if (const auto diff = difference((*both)[g].steps, alone->steps))
       return failed((g == 0 ? "the target's " : "the draft's ") + *diff +

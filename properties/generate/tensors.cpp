@@ -14,11 +14,11 @@ namespace {
 
 using Values = std::array<float, static_cast<std::size_t>(kKeyDim)>;
 
-RowFormat query_format(const Case& c) {
-  return {c.dtype.q, fp8_variant(c.arch), c.dtype.q == Dtype::fp8 ? c.decode().q_scale : 1.0F};
+RowFormat query_format(const TensorSpec& spec) {
+  return {spec.dtype.q, spec.variant, spec.q_scale};
 }
-RowFormat key_format(const Case& c) {
-  return {c.dtype.kv, fp8_variant(c.arch), c.dtype.kv == Dtype::fp8 ? c.decode().kv_scale : 1.0F};
+RowFormat key_format(const TensorSpec& spec) {
+  return {spec.dtype.kv, spec.variant, spec.kv_scale};
 }
 std::size_t row_bytes(const RowFormat& format) {
   return static_cast<std::size_t>(kKeyDim * element_bytes(format.dtype));
@@ -26,24 +26,28 @@ std::size_t row_bytes(const RowFormat& format) {
 
 // Calls visit(query row of the batch * heads + head, its name) for every row of Q.
 template <class F>
-void for_each_query(const Case& c, const Batch& batch, F visit) {
+void for_each_query(const TensorSpec& spec, F visit) {
   std::size_t index = 0;
-  for (std::size_t r = 0; r < batch.requests.size(); ++r)
-    for (std::int64_t i = 0; i < batch.requests[r].qo_len; ++i)
-      for (std::int64_t h = 0; h < c.heads; ++h)
+  for (std::size_t r = 0; r < spec.requests.size(); ++r)
+    for (std::int64_t i = 0; i < spec.requests[r].qo_len; ++i)
+      for (std::int64_t h = 0; h < spec.heads; ++h)
         visit(index++, RowId{TensorId::query, static_cast<std::int64_t>(r), i, h});
 }
 
-// Calls visit(slot, its name) for every key of every request; a shared key comes once for each
-// owner.
+// Calls visit(slot from the cache's first one, its name) for every key of every request; a shared
+// key comes once for each owner.
 template <class F>
-void for_each_key(const Case& c, const Batch& batch, F visit) {
-  const std::uint64_t shared_blocks = c.layout.kind == Layout::prefix ? c.layout.parameter : 0;
-  for (std::int64_t r = 0; r < static_cast<std::int64_t>(batch.requests.size()); ++r)
-    for (std::int64_t p = 0; p < batch.requests[static_cast<std::size_t>(r)].kv_len; ++p) {
-      const bool shared = static_cast<std::uint64_t>(p / batch.block_size) < shared_blocks;
-      visit(batch.slot(r, p), RowId{TensorId::key, shared ? kSharedRequest : r, p, 0});
+void for_each_key(const TensorSpec& spec, F visit) {
+  for (std::size_t r = 0; r < spec.requests.size(); ++r) {
+    const std::int32_t* blocks = &spec.block_table[r * static_cast<std::size_t>(spec.columns)];
+    for (std::int64_t p = 0; p < spec.requests[r].kv_len; ++p) {
+      const std::int64_t block = p / spec.block_size;
+      const bool shared = static_cast<std::uint64_t>(block) < spec.shared_blocks;
+      const std::int64_t owner = shared ? kSharedRequest : static_cast<std::int64_t>(r);
+      visit((blocks[block] - spec.first_block) * spec.block_size + p % spec.block_size,
+            RowId{TensorId::key, owner, p, 0});
     }
+  }
 }
 
 void poison(KvCache& cache, Fp8Variant variant) {
@@ -57,42 +61,61 @@ void poison(KvCache& cache, Fp8Variant variant) {
 
 }  // namespace
 
-DecodeTensors make_tensors(const Case& c, const Batch& batch) {
-  const RowFormat query = query_format(c);
-  const RowFormat key = key_format(c);
+TensorSpec tensor_spec(const Case& c, const Batch& batch) {
+  return {.dtype = c.dtype,
+          .variant = fp8_variant(c.arch),
+          .q_scale = c.dtype.q == Dtype::fp8 ? c.decode().q_scale : 1.0F,
+          .kv_scale = c.dtype.kv == Dtype::fp8 ? c.decode().kv_scale : 1.0F,
+          .heads = c.heads,
+          .data = c.data,
+          .requests = batch.requests,
+          .shared_blocks = c.layout.kind == Layout::prefix ? c.layout.parameter : 0,
+          .block_size = batch.block_size,
+          .block_table = batch.block_table,
+          .columns = batch.columns,
+          .first_block = batch.first_block,
+          .cache_blocks = batch.cache_blocks};
+}
+
+DecodeTensors make_tensors(const TensorSpec& spec) {
+  const RowFormat query = query_format(spec);
+  const RowFormat key = key_format(spec);
+  std::int64_t rows = 0;
+  for (const RequestSpec& r : spec.requests) rows += r.qo_len;
   DecodeTensors t;
   t.softmax_scale = kSoftmaxScale;
   t.q_scale = query.scale;
   t.kv_scale = key.scale;
-  t.q.resize(static_cast<std::size_t>(batch.rows().count() * c.heads) * row_bytes(query));
-  for_each_query(c, batch, [&](std::size_t index, const RowId& id) {
-    encoded_row(c.data, id, query, &t.q[index * row_bytes(query)]);
+  t.q.resize(static_cast<std::size_t>(rows * spec.heads) * row_bytes(query));
+  for_each_query(spec, [&](std::size_t index, const RowId& id) {
+    encoded_row(spec.data, id, query, &t.q[index * row_bytes(query)]);
   });
-  t.cache.dtype = c.dtype.kv;
-  t.cache.first_slot = batch.first_block * batch.block_size;
-  t.cache.slots = batch.cache_blocks * batch.block_size;
+  t.cache.dtype = key.dtype;
+  t.cache.first_slot = spec.first_block * spec.block_size;
+  t.cache.slots = spec.cache_blocks * spec.block_size;
   t.cache.bytes.resize(static_cast<std::size_t>(t.cache.slots) * row_bytes(key));
   poison(t.cache, key.variant);
-  for_each_key(c, batch, [&](std::int64_t slot, const RowId& id) {
-    const auto index = static_cast<std::size_t>(slot - t.cache.first_slot);
-    encoded_row(c.data, id, key, &t.cache.bytes[index * row_bytes(key)]);
+  for_each_key(spec, [&](std::int64_t slot, const RowId& id) {
+    encoded_row(spec.data, id, key,
+                &t.cache.bytes[static_cast<std::size_t>(slot) * row_bytes(key)]);
   });
   return t;
 }
 
 std::int64_t saturated_elements(const Case& c, const Batch& batch) {
+  const TensorSpec spec = tensor_spec(c, batch);
   std::int64_t count = 0;
   const auto count_in = [&](const RowId& id, const RowFormat& format) {
     if (format.dtype != Dtype::fp8) return;
     Values values;
-    element_row(c.data, id, values);
+    element_row(spec.data, id, values);
     for (const float v : values)
       if (std::fabs(v / format.scale) > fp8_max(format.variant)) ++count;
   };
-  const RowFormat query = query_format(c);
-  const RowFormat key = key_format(c);
-  for_each_query(c, batch, [&](std::size_t, const RowId& id) { count_in(id, query); });
-  for_each_key(c, batch, [&](std::int64_t, const RowId& id) { count_in(id, key); });
+  const RowFormat query = query_format(spec);
+  const RowFormat key = key_format(spec);
+  for_each_query(spec, [&](std::size_t, const RowId& id) { count_in(id, query); });
+  for_each_key(spec, [&](std::int64_t, const RowId& id) { count_in(id, key); });
   return count;
 }
 

@@ -7,6 +7,10 @@
 // saturated_elements() counts them.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
+#include "core/arch.hpp"
 #include "core/case/batch.hpp"
 #include "core/case/case.hpp"
 #include "core/engine/backend.hpp"
@@ -16,7 +20,29 @@ namespace mla::prop {
 // 1 / sqrt(128 + 64): the head dimension of MLA before absorption, latent part and rope part.
 inline constexpr float kSoftmaxScale = 0.0721687824F;
 
-DecodeTensors make_tensors(const Case& c, const Batch& batch);
+// All that the tensors of a step depend on: two steps with equal ones have equal tensors.
+struct TensorSpec {
+  DtypePair dtype;
+  Fp8Variant variant = Fp8Variant::e4m3fn;
+  float q_scale = 1;  // 1 unless fp8
+  float kv_scale = 1;
+  std::int64_t heads = 0;
+  DataSpec data;
+  std::vector<RequestSpec> requests;  // with the graph padding
+  std::uint64_t shared_blocks = 0;    // of each request, at its beginning
+  std::int64_t block_size = 1;
+  std::vector<std::int32_t> block_table;  // [requests, columns]
+  std::int64_t columns = 0;
+  std::int64_t first_block = 0;
+  std::int64_t cache_blocks = 0;
+  bool operator==(const TensorSpec&) const = default;
+};
+TensorSpec tensor_spec(const Case& c, const Batch& batch);
+
+DecodeTensors make_tensors(const TensorSpec& spec);
+inline DecodeTensors make_tensors(const Case& c, const Batch& batch) {
+  return make_tensors(tensor_spec(c, batch));
+}
 
 // Elements of Q and cache whose |value / scale| exceeds the largest finite fp8. None at scale 1.
 std::int64_t saturated_elements(const Case& c, const Batch& batch);

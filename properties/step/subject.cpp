@@ -7,6 +7,7 @@
 #include "cpu_backend/decode/sampled_reference.hpp"
 #include "properties/generate/cost.hpp"
 #include "properties/generate/sample.hpp"
+#include "properties/generate/tensor_store.hpp"
 #include "properties/generate/tensors.hpp"
 #include "properties/step/fa/run.hpp"
 #include "properties/step/forwarding_backend.hpp"
@@ -42,11 +43,21 @@ const Interposer& Interposer::none() {
 }
 
 struct Subject::State {
-  State(Case c, const Backend& on, std::shared_ptr<ExecutionLog> notes, bool sibling)
-      : spec(std::move(c)), log(std::move(notes)), is_sibling(sibling), backend(on, *log) {}
+  // What a subject shares with its siblings.
+  struct Shared {
+    ExecutionLog log;
+    TensorStore step_tensors;
+  };
+  State(Case c, const Backend& on, std::shared_ptr<Shared> with_siblings, bool sibling)
+      : spec(std::move(c)),
+        shared(std::move(with_siblings)),
+        log(&shared->log),
+        is_sibling(sibling),
+        backend(on, *log) {}
 
   Case spec;
-  std::shared_ptr<ExecutionLog> log;
+  std::shared_ptr<Shared> shared;
+  ExecutionLog* log;
   bool is_sibling = false;  // a sibling's step belongs to the property that made it
   Logged backend;
   const Interposer* hooks = &Interposer::none();
@@ -82,8 +93,8 @@ struct Subject::State {
 };
 
 Subject::Subject(Case c, const Backend& backend, const Interposer* interposer)
-    : state_(
-          std::make_unique<State>(std::move(c), backend, std::make_shared<ExecutionLog>(), false)) {
+    : state_(std::make_unique<State>(std::move(c), backend, std::make_shared<State::Shared>(),
+                                     false)) {
   if (interposer != nullptr) state_->hooks = interposer;
 }
 Subject::Subject(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -100,6 +111,9 @@ const Backend& Subject::backend() const {
 }
 ExecutionLog& Subject::log() const {
   return *state_->log;
+}
+TensorStore* Subject::step_tensors() const {
+  return &state_->shared->step_tensors;
 }
 const Interposer& Subject::hooks() const {
   return *state_->hooks;
@@ -201,7 +215,7 @@ const Result<std::vector<FaStepRun>>& Subject::fa() {
 
 Subject Subject::sibling(Case other) const {
   auto state =
-      std::make_unique<State>(std::move(other), state_->backend.inner(), state_->log, true);
+      std::make_unique<State>(std::move(other), state_->backend.inner(), state_->shared, true);
   state->hooks = state_->hooks;
   return Subject(std::move(state));
 }

@@ -23,6 +23,7 @@ namespace mla::prop {
 
 struct FaStepRun;  // properties/step/fa/run.hpp
 struct PrefillRun;
+class TensorStore;
 struct Functions;  // the pure functions that claims look at, see properties/step/functions.hpp
 
 // The hooks of a step, and what the judge adds around it; a planted defect overrides what it
@@ -48,6 +49,8 @@ class Subject {
   [[nodiscard]] const Backend& backend() const;
   // Shared with siblings.
   [[nodiscard]] ExecutionLog& log() const;
+  // Of the steps that run_sequence() executes. Shared with siblings.
+  [[nodiscard]] TensorStore* step_tensors() const;
   [[nodiscard]] const Interposer& hooks() const;
   [[nodiscard]] bool planted() const { return &hooks() != &Interposer::none(); }
   [[nodiscard]] DecodeMetadataBuilder builder() const;  // with the hooks

@@ -8,7 +8,6 @@
 
 #include "core/engine/run_decode.hpp"
 #include "properties/generate/cost.hpp"
-#include "properties/generate/tensors.hpp"
 
 namespace mla::prop {
 namespace {
@@ -22,17 +21,17 @@ struct Prepared {
   Batch batch;
   std::vector<std::int32_t> seq_lens;
   std::vector<std::int32_t> table;  // columns of the widest step
-  DecodeTensors tensors;
+  std::shared_ptr<const DecodeTensors> tensors;
 };
 
-Result<Prepared> prepare(const Case& spec) {
+Result<Prepared> prepare(const Case& spec, TensorStore& tensors) {
   if (const Status too_much = why_not_executed(spec)) return *too_much;
   auto batch = make_batch(spec);
   if (!batch) return batch.error();
   Prepared out{spec, std::move(*batch), {}, {}, {}};
   for (const RequestSpec& r : out.batch.requests)
     out.seq_lens.push_back(static_cast<std::int32_t>(r.kv_len));
-  out.tensors = make_tensors(spec, out.batch);
+  out.tensors = tensors.get(spec, out.batch);
   return out;
 }
 
@@ -195,7 +194,7 @@ class Driver {
       }
       const Prepared& step = steps_[current_];
       results_[current_] = run_decode(
-          backend_, {*loaded, step.tensors},
+          backend_, {*loaded, *step.tensors},
           {.schedule_seed = step.spec.schedule_seed, .threads = 1, .record_footprint = false});
     };
   }
@@ -251,6 +250,8 @@ std::vector<Case> steps_of(const Case& c) {
 Result<std::vector<SequenceRun>> run_groups(const std::vector<std::vector<Case>>& groups,
                                             const Backend& backend, const SequenceOptions& options,
                                             const StepHooks& hooks) {
+  TensorStore own;
+  TensorStore& tensors = options.tensors != nullptr ? *options.tensors : own;
   Device device;
   std::deque<Driver> drivers;
   for (const std::vector<Case>& steps : groups) {
@@ -261,7 +262,7 @@ Result<std::vector<SequenceRun>> run_groups(const std::vector<std::vector<Case>>
     for (Case c : steps) {
       // A captured launch has a fixed number of requests.
       if (options.graph) c.pad_requests = static_cast<std::int64_t>(most - c.requests.size());
-      auto step = prepare(c);
+      auto step = prepare(c, tensors);
       if (!step) return step.error();
       prepared.push_back(std::move(*step));
     }
