@@ -47,6 +47,8 @@ TEST_CASE("tensor store: a step has the tensors of make_tensors(), whatever was 
       "mla1:1q1s40_1q2s30;heads=8;block=8;dtype=fp8/fp8;cu=8",
       "mla1:1q1s40_1q2s30;heads=8;block=4;dtype=bf16/fp8;cu=8",
       "mla1:1q1s40_1q2s30;heads=8;block=4;dtype=bf16/bf16;cu=8",
+      "mla1:1q1s40;heads=8;block=4;cu=8;layout=contiguous",
+      "mla1:1q1s40;heads=8;block=4;cu=8;layout=prefix.2",
   };
   for (const char* more :
        {"pad=1", "arch=gfx950", "scale=2/1", "scale=1/2", "data=normal.7", "data=spiky.42",
