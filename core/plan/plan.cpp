@@ -7,9 +7,7 @@
 namespace mla::plan {
 
 PlanBuffer::PlanBuffer(std::string_view name, std::int64_t size)
-    : name_(name),
-      data_(static_cast<std::size_t>(size), kPoison),
-      written_(static_cast<std::size_t>(size), 0) {}
+    : name_(name), data_(static_cast<std::size_t>(size), kPoison) {}
 
 void PlanBuffer::overrun(std::int64_t i, std::span<const std::int32_t> values) {
   for (const std::int32_t value : values) {
@@ -24,17 +22,22 @@ void PlanBuffer::overrun(std::int64_t i, std::span<const std::int32_t> values) {
 void PlanBuffer::fill_from(std::int64_t i, std::int32_t value) {
   const auto at = static_cast<std::ptrdiff_t>(std::clamp<std::int64_t>(i, 0, size()));
   std::fill(data_.begin() + at, data_.end(), value);
-  std::fill(written_.begin() + at, written_.end(), std::uint8_t{1});
+  mark(at, data_.size() - static_cast<std::size_t>(at));
 }
 
 std::int64_t PlanBuffer::used() const {
+  if (apart_.empty()) return prefix_;
   for (std::int64_t i = size(); i > 0; --i)
     if (written(i - 1)) return i;
   return 0;
 }
 
 bool PlanBuffer::operator==(const PlanBuffer& other) const {
-  return data_ == other.data_ && written_ == other.written_ && overruns_ == other.overruns_;
+  if (data_ != other.data_ || overruns_ != other.overruns_) return false;
+  if (apart_.empty() && other.apart_.empty()) return prefix_ == other.prefix_;
+  for (std::int64_t i = 0; i < size(); ++i)
+    if (written(i) != other.written(i)) return false;
+  return true;
 }
 
 Plan::Plan(const BufferSizes& sizes)

@@ -197,7 +197,7 @@ Result<Entries> v12_entries(const PlanInput& input, const PlanShape& shape) {
                             .tile_rows = tiling.tile_rows,
                             .last_page_len = last_page_len(c, request, batch),
                             .rows_after = after});
-    const std::int64_t blocks = blocks_of(c.pages_of(request), input.kv_granularity);
+    const std::int64_t blocks = Blocks(input.kv_granularity).of(c.pages_of(request));
     entries.demand += (blocks + overhead_blocks(input.page_size)) * tiling.tiles;
     return check_tiles(c, entries.list.back());
   };

@@ -151,7 +151,7 @@ void SerialFill::merge(std::int64_t pieces, const Tile& tile, std::int64_t tile_
 Status SerialFill::place(const Entry& entry, std::int64_t number) {
   const std::int64_t q_begin = entry.q_begin + number * entry.tile_rows;
   const Tile tile{number, q_begin, std::min(q_begin + entry.tile_rows, entry.q_end)};
-  const std::int64_t blocks = blocks_of(entry.pages(), input_.kv_granularity);
+  const std::int64_t blocks = Blocks(input_.kv_granularity).of(entry.pages());
   std::int64_t done = 0;
   std::int64_t cuts = 0;
   bool forced = false;
