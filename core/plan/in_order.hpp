@@ -6,9 +6,8 @@
 // past the end is kept as an overrun of the buffer.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
-#include <span>
 
 #include "core/plan/plan.hpp"
 
@@ -44,6 +43,11 @@ class InOrder {
     next_[6] = item.kv_offset;
     next_[7] = item.pad;
     next_ += kWorkItemWords;
+  }
+  // Gives every element that is left the value.
+  void fill(std::int64_t value) {
+    std::fill(next_, end_, static_cast<std::int32_t>(value));
+    next_ = end_;
   }
 
  private:

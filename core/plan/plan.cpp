@@ -25,6 +25,14 @@ void PlanBuffer::fill_from(std::int64_t i, std::int32_t value) {
   mark(at, data_.size() - static_cast<std::size_t>(at));
 }
 
+void PlanBuffer::forget_from(std::int64_t i) {
+  const std::int64_t end = used();
+  const std::int64_t at = std::clamp<std::int64_t>(i, 0, end);
+  std::fill(data_.begin() + at, data_.begin() + end, kPoison);
+  prefix_ = std::min(prefix_, at);
+  if (!apart_.empty()) std::fill(apart_.begin() + at, apart_.end(), std::uint8_t{0});
+}
+
 std::int64_t PlanBuffer::used() const {
   if (apart_.empty()) return prefix_;
   for (std::int64_t i = size(); i > 0; --i)
@@ -82,7 +90,7 @@ void Plan::bind() {
                      std::bit_cast<std::uint64_t>(work_info.data().data())};
 }
 
-WorkItem Plan::work(std::int64_t index) const {
+WorkItem Plan::work_at_end(std::int64_t index) const {
   std::array<std::int32_t, kWorkItemWords> words{};
   for (std::int64_t w = 0; w < kWorkItemWords; ++w)
     words[static_cast<std::size_t>(w)] = work_info.at(index * kWorkItemWords + w);

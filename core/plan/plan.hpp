@@ -58,6 +58,8 @@ class PlanBuffer {
   // Writes the elements from i on, those outside as above.
   template <std::size_t Extent>
   void write(std::int64_t i, std::span<const std::int32_t, Extent> values);
+  // Makes the elements from i on as they were before anybody wrote them.
+  void forget_from(std::int64_t i);
   // Gives the elements from i to the end the value.
   void fill_from(std::int64_t i, std::int32_t value);
   // Element i; kPoison where it was never written or lies outside.
@@ -136,7 +138,13 @@ class Plan {
     const auto words = words_of(item);
     work_info.write(index * kWorkItemWords, std::span(words));
   }
-  [[nodiscard]] WorkItem work(std::int64_t index) const;
+  // Words outside work_info are kPoison.
+  [[nodiscard]] WorkItem work(std::int64_t index) const {
+    const std::int64_t i = index * kWorkItemWords;
+    if (i < 0 || i > work_info.size() - kWorkItemWords) return work_at_end(index);
+    const std::int32_t* const w = work_info.data().data() + i;
+    return {w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]};
+  }
   // Works in use: the last entry of work_indptr that was written.
   [[nodiscard]] std::int64_t works() const;
   [[nodiscard]] PlanView view() const;
@@ -146,6 +154,7 @@ class Plan {
 
  private:
   Plan() = default;
+  [[nodiscard]] WorkItem work_at_end(std::int64_t index) const;
   void bind();
   std::array<std::uint64_t, 2> work_meta_data_{};
 };

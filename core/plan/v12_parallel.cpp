@@ -1,8 +1,8 @@
 // The parallel planner of v1.2, for one query row a request and one token a page.
 //
 // The original finds in closed form where every request begins, with a scan, and then writes each
-// request on its own, in any order. Here one pass does both, in the order of the requests. Nothing is
-// shared with the serial walk but the capacity of a slot. It agrees with it except for a request
+// request on its own, in any order. Here one pass does both, in the order of the requests. Nothing
+// is shared with the serial walk but the capacity of a slot. It agrees with it except for a request
 // without keys that arrives when its slot is (almost) full: such a request gets no work at all, and
 // the slot is taken for full (BUG-074). Source: spec aiter.md 3.2, "Variants".
 #include <array>
@@ -57,7 +57,7 @@ class ParallelFill {
   }
 
   void place(const Request& r);
-  void finish(std::int64_t requests);
+  void finish();
 
   static constexpr std::int64_t kOverhead = overhead_blocks(1);
 
@@ -142,9 +142,9 @@ void ParallelFill::write(const Request& r, std::int64_t partial_row, std::int64_
   ++works_;
 }
 
-void ParallelFill::finish(std::int64_t requests) {
+void ParallelFill::finish() {
   while (closed_ < slots_) close();
-  plan_.reduce_indptr.fill_from(requests, word(merged_));
+  reduce_indptr_.fill(merged_);
 }
 
 // Calls `visit` with every request.
@@ -182,7 +182,7 @@ Result<Plan> plan_v12_parallel(const PlanInput& input, const PlanShape& shape,
   {
     ParallelFill fill(input, shape, slot_capacity(input, shape, demand), plan);
     each_request(input, [&](const Request& r) { fill.place(r); });
-    fill.finish(input.batch());
+    fill.finish();
   }
   return checked_overruns(std::move(plan), input.fidelity);
 }
