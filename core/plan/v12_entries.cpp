@@ -130,7 +130,7 @@ Result<std::int64_t> Entries::demand() const {
   const Blocks blocks(input_.kv_granularity);
   const std::int64_t overhead = overhead_blocks(input_.page_size);
   std::int64_t demand = 0;
-  // The original does not leave out what lies before kv_indptr[0] here.
+  // From the list: the pages of the first entry need not begin at its first word.
   const auto add = [&](std::int64_t request, std::int64_t tiles) {
     const std::int64_t pages = at(input_.kv_indptr, request + 1) - at(input_.kv_indptr, request);
     demand += (blocks.of(sparse(input_) ? std::min(pages, topk_pages_) : pages) + overhead) * tiles;
