@@ -152,23 +152,26 @@ bool SerialFill::place_cut(const Entry entry, const Tile tile) {
   const std::int64_t last_seen = unmerged_ ? std::max(entry.kv_begin, entry.kv_end - tile.rows())
                                            : std::numeric_limits<std::int64_t>::max();
   const std::int64_t granularity = input_.kv_granularity;
+  const std::int64_t overhead = overhead_;
+  const std::int64_t fresh = capacity_ - overhead;  // blocks that an empty slot takes
   std::int64_t begin = entry.kv_begin;
   std::int64_t rest = tile.blocks;
+  std::int64_t take = room_ - overhead;
   std::int64_t cuts = 0;
-  for (; slots_left(); close_slot()) {
-    if (room_ >= rest + overhead_) break;
-    const std::int64_t take = room_ - overhead_;
-    if (take <= 0) continue;
-    const std::int64_t next = begin + take * granularity;
-    const std::int64_t end = std::min(next, tile.kv_end);
-    if (absorbs_tail(entry, tile, end)) break;
-    if (begin > last_seen || empty_piece(entry, begin, end))
-      return refuse(entry.request, begin, end, begin > last_seen);
-    write(entry, tile, begin, end, partial_rows_);
-    partial_rows_ += entry.tile_rows;
-    begin = next;
-    rest -= take;
-    ++cuts;
+  for (; slots_left() && take < rest; take = fresh) {
+    if (take > 0) {
+      const std::int64_t next = begin + take * granularity;
+      const std::int64_t end = std::min(next, tile.kv_end);
+      if (absorbs_tail(entry, tile, end)) break;
+      if (begin > last_seen || empty_piece(entry, begin, end))
+        return refuse(entry.request, begin, end, begin > last_seen);
+      write(entry, tile, begin, end, partial_rows_);
+      partial_rows_ += entry.tile_rows;
+      begin = next;
+      rest -= take;
+      ++cuts;
+    }
+    close_slot();
   }
   if (!slots_left()) return true;
   if (begin > last_seen || empty_piece(entry, begin, tile.kv_end))
