@@ -200,24 +200,25 @@ plan::PlanCheckInput check_input_of(const DecodeMetadata& md) {
           .max_qo_len = md.shape.max_qo_len};
 }
 
-plan::Plan without_empty_works(const plan::Plan& plan) {
-  plan::Plan out(plan.sizes());
+// In place: works only move to the front, and mostly none does.
+plan::Plan without_empty_works(plan::Plan plan) {
+  const std::int64_t slots = plan.work_indptr.used() - 1;
   std::int64_t kept = 0;
-  out.work_indptr.set(0, 0);
-  for (std::int64_t slot = 0; slot + 1 < plan.work_indptr.size(); ++slot) {
-    if (!plan.work_indptr.written(slot + 1)) break;
-    for (std::int64_t w = plan.work_indptr.at(slot); w < plan.work_indptr.at(slot + 1); ++w) {
-      const plan::WorkItem item = plan.work(w);
+  std::int64_t work = 0;
+  for (std::int64_t slot = 0; slot < slots; ++slot) {
+    const std::int64_t end = plan.work_indptr.at(slot + 1);
+    for (; work < end; ++work) {
+      const plan::WorkItem item = plan.work(work);
       const bool no_rows = item.q_end <= item.q_begin;
       const bool no_keys = item.kv_end <= item.kv_begin;
-      if (!no_rows && (!no_keys || item.partial_row >= 0)) out.set_work(kept++, item);
+      if (no_rows || (no_keys && item.partial_row < 0)) continue;
+      if (kept < work) plan.set_work(kept, item);
+      ++kept;
     }
-    out.work_indptr.set(slot + 1, static_cast<std::int32_t>(kept));
+    if (kept < work) plan.work_indptr.set(slot + 1, static_cast<std::int32_t>(kept));
   }
-  out.reduce_indptr = plan.reduce_indptr;
-  out.reduce_final_map = plan.reduce_final_map;
-  out.reduce_partial_map = plan.reduce_partial_map;
-  return out;
+  plan.work_info.forget_from(kept * plan::kWorkItemWords);
+  return plan;
 }
 
 Result<plan::Plan> plan_step(const plan::PlanInput& input, const plan::SizeQuery& query) {
@@ -229,7 +230,7 @@ Result<plan::Plan> plan_step(const plan::PlanInput& input, const plan::SizeQuery
 Result<plan::Plan> plan_step(const plan::PlanInput& input, const plan::BufferSizes& sizes) {
   auto plan = plan::make_plan(input, sizes);
   if (!plan || input.fidelity == plan::Fidelity::as_aiter) return plan;
-  return without_empty_works(*plan);
+  return without_empty_works(std::move(*plan));
 }
 
 Result<ResolvedShape> DecodeMetadataBuilder::shape(const Case& c, const Batch& batch) const {

@@ -68,7 +68,7 @@ plan::SizeQuery size_query_of(const DecodeMetadata& metadata, const DecodeBuilde
 // kernel ends its workgroup at such a work and never runs the ones behind it (aiter.md 6).
 Result<plan::Plan> plan_step(const plan::PlanInput& input, const plan::SizeQuery& query);
 Result<plan::Plan> plan_step(const plan::PlanInput& input, const plan::BufferSizes& sizes);
-plan::Plan without_empty_works(const plan::Plan& plan);
+plan::Plan without_empty_works(plan::Plan plan);
 // What plan_check() looks at in a step that has a plan. The spans refer to `metadata`.
 plan::PlanCheckInput check_input_of(const DecodeMetadata& metadata);
 

@@ -7,9 +7,7 @@
 namespace mla::plan {
 
 PlanBuffer::PlanBuffer(std::string_view name, std::int64_t size)
-    : name_(name),
-      data_(static_cast<std::size_t>(size), kPoison),
-      written_(static_cast<std::size_t>(size), 0) {}
+    : name_(name), data_(static_cast<std::size_t>(size), kPoison) {}
 
 void PlanBuffer::overrun(std::int64_t i, std::span<const std::int32_t> values) {
   for (const std::int32_t value : values) {
@@ -24,17 +22,30 @@ void PlanBuffer::overrun(std::int64_t i, std::span<const std::int32_t> values) {
 void PlanBuffer::fill_from(std::int64_t i, std::int32_t value) {
   const auto at = static_cast<std::ptrdiff_t>(std::clamp<std::int64_t>(i, 0, size()));
   std::fill(data_.begin() + at, data_.end(), value);
-  std::fill(written_.begin() + at, written_.end(), std::uint8_t{1});
+  mark(at, data_.size() - static_cast<std::size_t>(at));
+}
+
+void PlanBuffer::forget_from(std::int64_t i) {
+  const std::int64_t end = used();
+  const std::int64_t at = std::clamp<std::int64_t>(i, 0, end);
+  std::fill(data_.begin() + at, data_.begin() + end, kPoison);
+  prefix_ = std::min(prefix_, at);
+  if (!apart_.empty()) std::fill(apart_.begin() + at, apart_.end(), std::uint8_t{0});
 }
 
 std::int64_t PlanBuffer::used() const {
+  if (apart_.empty()) return prefix_;
   for (std::int64_t i = size(); i > 0; --i)
     if (written(i - 1)) return i;
   return 0;
 }
 
 bool PlanBuffer::operator==(const PlanBuffer& other) const {
-  return data_ == other.data_ && written_ == other.written_ && overruns_ == other.overruns_;
+  if (data_ != other.data_ || overruns_ != other.overruns_) return false;
+  if (apart_.empty() && other.apart_.empty()) return prefix_ == other.prefix_;
+  for (std::int64_t i = 0; i < size(); ++i)
+    if (written(i) != other.written(i)) return false;
+  return true;
 }
 
 Plan::Plan(const BufferSizes& sizes)
@@ -79,7 +90,7 @@ void Plan::bind() {
                      std::bit_cast<std::uint64_t>(work_info.data().data())};
 }
 
-WorkItem Plan::work(std::int64_t index) const {
+WorkItem Plan::work_at_end(std::int64_t index) const {
   std::array<std::int32_t, kWorkItemWords> words{};
   for (std::int64_t w = 0; w < kWorkItemWords; ++w)
     words[static_cast<std::size_t>(w)] = work_info.at(index * kWorkItemWords + w);

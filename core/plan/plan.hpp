@@ -39,6 +39,11 @@ struct WorkItem {
 inline constexpr std::int64_t kWorkItemWords = 8;
 static_assert(sizeof(WorkItem) == kWorkItemWords * sizeof(std::int32_t));
 
+constexpr std::array<std::int32_t, kWorkItemWords> words_of(const WorkItem& item) {
+  return {item.batch,    item.partial_row, item.q_begin,   item.q_end,
+          item.kv_begin, item.kv_end,      item.kv_offset, item.pad};
+}
+
 // An int32 buffer of fixed size that remembers which elements were written.
 class PlanBuffer {
  public:
@@ -53,6 +58,8 @@ class PlanBuffer {
   // Writes the elements from i on, those outside as above.
   template <std::size_t Extent>
   void write(std::int64_t i, std::span<const std::int32_t, Extent> values);
+  // Makes the elements from i on as they were before anybody wrote them.
+  void forget_from(std::int64_t i);
   // Gives the elements from i to the end the value.
   void fill_from(std::int64_t i, std::int32_t value);
   // Element i; kPoison where it was never written or lies outside.
@@ -60,7 +67,8 @@ class PlanBuffer {
     return i < 0 || i >= size() ? kPoison : data_[static_cast<std::size_t>(i)];
   }
   [[nodiscard]] bool written(std::int64_t i) const {
-    return i >= 0 && i < size() && written_[static_cast<std::size_t>(i)] != 0;
+    if (i < 0 || i >= size()) return false;
+    return i < prefix_ || (!apart_.empty() && apart_[static_cast<std::size_t>(i)] != 0);
   }
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(data_.size()); }
   // One past the last written element.
@@ -73,11 +81,24 @@ class PlanBuffer {
   bool operator==(const PlanBuffer& other) const;
 
  private:
+  friend class InOrder;
   void overrun(std::int64_t i, std::span<const std::int32_t> values);
+  // Elements [i, i + count) are written.
+  void mark(std::int64_t i, std::size_t count) {
+    if (i > prefix_) {
+      if (apart_.empty()) apart_.resize(data_.size());
+      std::fill_n(apart_.begin() + static_cast<std::ptrdiff_t>(i), count, std::uint8_t{1});
+    } else {
+      prefix_ = std::max(prefix_, i + static_cast<std::int64_t>(count));
+    }
+  }
 
+  // Planners write nearly everything in order: what they write is a prefix, and a flag an element
+  // is only kept once a write leaves a gap.
   std::string_view name_;
   std::vector<std::int32_t> data_;
-  std::vector<std::uint8_t> written_;  // 1: written
+  std::int64_t prefix_ = 0;          // every element before it is written
+  std::vector<std::uint8_t> apart_;  // 1: written at or after prefix_; empty: none was
   std::map<std::int64_t, std::int32_t> overruns_;
 };
 
@@ -87,7 +108,7 @@ void PlanBuffer::write(std::int64_t i, std::span<const std::int32_t, Extent> val
   // Word by word: a copy would load together what was just stored apart, and wait for it.
   std::int32_t* const to = data_.data() + i;
   for (std::size_t k = 0; k < values.size(); ++k) to[k] = values[k];
-  std::fill_n(written_.begin() + static_cast<std::ptrdiff_t>(i), values.size(), std::uint8_t{1});
+  mark(i, values.size());
 }
 
 // The six buffers as a kernel gets them: addresses and lengths, nothing else.
@@ -114,12 +135,16 @@ class Plan {
   PlanBuffer work_indptr, work_info, reduce_indptr, reduce_final_map, reduce_partial_map;
 
   void set_work(std::int64_t index, const WorkItem& item) {
-    const std::array<std::int32_t, kWorkItemWords> words = {
-        item.batch,    item.partial_row, item.q_begin,   item.q_end,
-        item.kv_begin, item.kv_end,      item.kv_offset, item.pad};
+    const auto words = words_of(item);
     work_info.write(index * kWorkItemWords, std::span(words));
   }
-  [[nodiscard]] WorkItem work(std::int64_t index) const;
+  // Words outside work_info are kPoison.
+  [[nodiscard]] WorkItem work(std::int64_t index) const {
+    const std::int64_t i = index * kWorkItemWords;
+    if (i < 0 || i > work_info.size() - kWorkItemWords) return work_at_end(index);
+    const std::int32_t* const w = work_info.data().data() + i;
+    return {w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]};
+  }
   // Works in use: the last entry of work_indptr that was written.
   [[nodiscard]] std::int64_t works() const;
   [[nodiscard]] PlanView view() const;
@@ -129,6 +154,7 @@ class Plan {
 
  private:
   Plan() = default;
+  [[nodiscard]] WorkItem work_at_end(std::int64_t index) const;
   void bind();
   std::array<std::uint64_t, 2> work_meta_data_{};
 };

@@ -5,6 +5,7 @@
 #include <bit>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace mla::plan {
 namespace {
@@ -21,16 +22,18 @@ std::int64_t at(std::span<const std::int32_t> list, std::int64_t i) {
   return list[static_cast<std::size_t>(i)];
 }
 
-struct Piece {
-  WorkItem item;
-  std::int64_t work = 0;
-};
-
 // Rows of one request, for one group of heads.
 struct TileKey {
   std::int64_t q_begin = 0;
   std::int64_t group = 0;
   auto operator<=>(const TileKey&) const = default;
+};
+
+struct Piece {
+  TileKey tile;
+  WorkItem item;
+  std::int64_t work = 0;
+  bool checked = false;  // with its tile
 };
 
 // After so many violations the list ends: a plan of another batch breaks every tile.
@@ -49,13 +52,14 @@ class PsCheck {
   std::vector<Violation> violations() {
     check_work_indptr();
     if (!out_.empty()) return std::move(out_);
+    pieces_.reserve(static_cast<std::size_t>(works_));
     for (std::int64_t w = 0; w < works_ && out_.size() < kMost; ++w) collect(w);
     if (!out_.empty()) return std::move(out_);
+    std::sort(pieces_.begin(), pieces_.end(), [](const Piece& a, const Piece& b) {
+      return std::tie(a.tile, a.item.kv_begin, a.work) < std::tie(b.tile, b.item.kv_begin, b.work);
+    });
     for (std::int64_t r = 0; r + 1 < std::ssize(in_.qo_indptr); ++r) check_request(r);
-    while (!tiles_.empty() && out_.size() < kMost) {  // works of tiles that see no key
-      const auto [tile, pieces] = *tiles_.begin();
-      check_tile(pieces.front().item.batch, tile.q_begin, tile.group);
-    }
+    check_blind_tiles();
     check_reduce();
     return std::move(out_);
   }
@@ -94,7 +98,28 @@ class PsCheck {
         w.q_end != std::min(w.q_begin + in_.qlen_granularity, last) || w.q_end <= w.q_begin)
       return wrong("has rows " + range(w.q_begin, w.q_end) + ", which are no tile of " +
                    range(first, last));
-    tiles_[{w.q_begin, head / in_.qhead_granularity}].push_back({w, index});
+    pieces_.push_back({{w.q_begin, head / in_.qhead_granularity}, w, index});
+  }
+
+  // The pieces of a tile in KV order; none if it was checked before.
+  std::span<Piece> pieces_of(const TileKey& tile) {
+    const auto before = [](const Piece& piece, const TileKey& key) { return piece.tile < key; };
+    const auto begin = std::lower_bound(pieces_.begin(), pieces_.end(), tile, before);
+    auto end = begin;
+    while (end != pieces_.end() && end->tile == tile && !end->checked) ++end;
+    return {begin, end};
+  }
+
+  // Works of tiles that see no key.
+  void check_blind_tiles() {
+    for (const Piece& piece : pieces_) {
+      if (out_.size() >= kMost) return;
+      if (piece.checked) continue;
+      const auto all = pieces_of(piece.tile);
+      const auto first = std::min_element(
+          all.begin(), all.end(), [](const Piece& a, const Piece& b) { return a.work < b.work; });
+      check_tile(first->item.batch, piece.tile);
+    }
   }
 
   // Tiles that see no key need no work, and there may be very many of them.
@@ -106,7 +131,7 @@ class PsCheck {
     std::int64_t row = round_down(std::clamp<std::int64_t>(blind, 0, rows), in_.qlen_granularity);
     for (; row < rows && out_.size() < kMost; row += in_.qlen_granularity)
       for (std::int64_t group = 0; group < groups && out_.size() < kMost; ++group)
-        check_tile(r, at(in_.qo_indptr, r) + row, group);
+        check_tile(r, {at(in_.qo_indptr, r) + row, group});
   }
 
   // Pages of request `r` that the rows up to `last_row` of it see.
@@ -117,51 +142,53 @@ class PsCheck {
     return ceil_div(std::max<std::int64_t>(seen, 0), in_.block_size);
   }
 
-  void check_tile(std::int64_t r, std::int64_t row, std::int64_t group) {
+  void check_tile(std::int64_t r, const TileKey& key) {
+    const std::int64_t row = key.q_begin;
     const std::int64_t end = std::min(row + in_.qlen_granularity, at(in_.qo_indptr, r + 1));
-    const std::string tile = "rows " + range(row, end) + ", head group " + number(group) + ": ";
-    auto taken = tiles_.extract({row, group});
-    std::vector<Piece> pieces = taken.empty() ? std::vector<Piece>() : std::move(taken.mapped());
-    std::sort(pieces.begin(), pieces.end(),
-              [](const Piece& a, const Piece& b) { return a.item.kv_begin < b.item.kv_begin; });
+    const auto tile = [&] {  // most have nothing to be named for
+      return "rows " + range(row, end) + ", head group " + number(key.group) + ": ";
+    };
+    const std::span<Piece> pieces = pieces_of(key);
+    for (Piece& piece : pieces) piece.checked = true;
     const std::int64_t first = at(in_.kv_indptr, r);
     const std::int64_t seen = pages_seen(r, end - at(in_.qo_indptr, r));
     if (pieces.empty() && seen > 0)
       return add(Rule::row_written,
-                 tile + "no work writes these rows, which see " + number(seen) + " pages");
+                 tile() + "no work writes these rows, which see " + number(seen) + " pages");
     std::int64_t next = first;
     for (const Piece& piece : pieces) {
       const WorkItem& w = piece.item;
       if (w.kv_begin != next || w.kv_end <= w.kv_begin)
         return add(Rule::coverage,
-                   tile + "pages " + range(w.kv_begin, w.kv_end) + " follow page " + number(next),
+                   tile() + "pages " + range(w.kv_begin, w.kv_end) + " follow page " + number(next),
                    piece.work);
       next = w.kv_end;
       check_partial(tile, piece, std::ssize(pieces), {row, w.q_end});
     }
     if (next < first + seen || next > at(in_.kv_indptr, r + 1))
-      add(Rule::coverage, tile + "pages end at " + number(next - first) + " where " + number(seen) +
-                              " of " + number(at(in_.kv_indptr, r + 1) - first) + " are seen");
+      add(Rule::coverage, tile() + "pages end at " + number(next - first) + " where " +
+                              number(seen) + " of " + number(at(in_.kv_indptr, r + 1) - first) +
+                              " are seen");
   }
 
   // Heads share the partial rows of a piece, pieces do not.
-  void check_partial(const std::string& tile, const Piece& piece, std::int64_t pieces,
-                     const Rows& rows) {
+  template <class Named>
+  void check_partial(const Named& tile, const Piece& piece, std::int64_t pieces, const Rows& rows) {
     const WorkItem& w = piece.item;
     if (w.partial_row < -1 || (w.partial_row < 0) != (pieces == 1))
       return add(Rule::partial_rows,
-                 tile + number(pieces) + (pieces == 1 ? " piece" : " pieces") +
+                 tile() + number(pieces) + (pieces == 1 ? " piece" : " pieces") +
                      ", one writes partial row " + number(w.partial_row),
                  piece.work);
     if (w.partial_row < 0) return;
     const auto [owner, fresh] = slabs_.insert({w.partial_row, {rows.first, w.kv_begin}});
     if (!fresh && owner->second != Rows{rows.first, w.kv_begin})
       add(Rule::partial_rows,
-          tile + "partial row " + number(w.partial_row) + " belongs to two pieces", piece.work);
+          tile() + "partial row " + number(w.partial_row) + " belongs to two pieces", piece.work);
     if (w.partial_row % in_.qlen_granularity != 0 ||
         w.partial_row + in_.qlen_granularity > partial_tiles() * in_.qlen_granularity)
       add(Rule::partial_rows,
-          tile + "partial row " + number(w.partial_row) + " of " + number(partial_tiles()) +
+          tile() + "partial row " + number(w.partial_row) + " of " + number(partial_tiles()) +
               " tiles",
           piece.work);
     wanted_[rows].insert(w.partial_row);
@@ -200,7 +227,7 @@ class PsCheck {
   const PsCheckInput& in_;
   const PlanView& plan_;
   std::int64_t works_ = 0;
-  std::map<TileKey, std::vector<Piece>> tiles_;
+  std::vector<Piece> pieces_;           // of all tiles
   std::map<std::int64_t, Rows> slabs_;  // who writes partial rows: rows, first page
   std::map<Rows, std::set<std::int64_t>> wanted_;
   std::vector<Violation> out_;

@@ -125,11 +125,6 @@ std::vector<Slot> PsWalk::deal(std::int64_t slots) {
   return dealt;
 }
 
-// Real memory comes zeroed from the host.
-void zero(PlanBuffer& buffer) {
-  for (std::int64_t i = 0; i < buffer.size(); ++i) buffer.set(i, 0);
-}
-
 void write_works(const PsInput& input, const std::vector<Slot>& dealt, Plan& plan) {
   const Groups groups = groups_of(input.compute_units, input.kv_heads);
   std::int64_t works = 0;
@@ -161,8 +156,7 @@ void write_merges(const std::vector<Slot>& dealt, Plan& plan) {
     plan.reduce_final_map.set(2 * tile + 1, rows.second);
     plan.reduce_indptr.set(++tile, word(merged));
   }
-  for (std::int64_t i = tile; i < plan.reduce_indptr.size(); ++i)
-    plan.reduce_indptr.set(i, word(merged));
+  plan.reduce_indptr.fill_from(tile, word(merged));
 }
 
 Status positive(const char* name, std::int64_t value) {
@@ -251,7 +245,7 @@ Result<Plan> plan_ps_prefill(const PsInput& input, const BufferSizes& sizes) {
   Plan plan(sizes);
   for (PlanBuffer* buffer : {&plan.work_indptr, &plan.work_info, &plan.reduce_indptr,
                              &plan.reduce_final_map, &plan.reduce_partial_map})
-    zero(*buffer);
+    buffer->fill_from(0, 0);  // real memory comes zeroed from the host
   const Groups groups = groups_of(input.compute_units, input.kv_heads);
   const std::vector<Slot> dealt = PsWalk(input).deal(groups.slots);
   write_works(input, dealt, plan);

@@ -16,12 +16,22 @@ constexpr std::int64_t overhead_blocks(std::int64_t page_size) {
   return ceil_div(16, page_size);
 }
 
-// The blocks of so many pages. `granularity` is a power of two (check_form): a division costs as
-// much as the rest of a work.
-inline std::int64_t blocks_of(std::int64_t pages, std::int64_t granularity) {
-  if (pages < 0) return ceil_div(pages, granularity);
-  return (pages + granularity - 1) >> std::countr_zero(static_cast<std::uint64_t>(granularity));
-}
+// The blocks of so many pages. Granularity is a power of two (check_form): a division costs as much
+// as the rest of a work.
+class Blocks {
+ public:
+  explicit Blocks(std::int64_t granularity)
+      : granularity_(granularity),
+        shift_(std::countr_zero(static_cast<std::uint64_t>(granularity))) {}
+  [[nodiscard]] std::int64_t of(std::int64_t pages) const {
+    if (pages < 0) return ceil_div(pages, granularity_);
+    return (pages + granularity_ - 1) >> shift_;
+  }
+
+ private:
+  std::int64_t granularity_;
+  int shift_;
+};
 
 [[nodiscard]] Status check_v12(const PlanInput& input, const PlanShape& shape);
 

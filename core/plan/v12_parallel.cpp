@@ -1,16 +1,17 @@
 // The parallel planner of v1.2, for one query row a request and one token a page.
 //
-// A scan finds in closed form where every request begins; after that each request is written on its
-// own, in any order. Nothing is shared with the serial walk but the capacity of a slot. It agrees
-// with it except for a request without keys that arrives when its slot is (almost) full: such a
-// request gets no work at all, and the slot is taken for full (BUG-074). Source: spec aiter.md 3.2,
-// "Variants".
-#include <algorithm>
+// The original finds in closed form where every request begins, with a scan, and then writes each
+// request on its own, in any order. Here one pass does both, in the order of the requests. Nothing
+// is shared with the serial walk but the capacity of a slot. It agrees with it except for a request
+// without keys that arrives when its slot is (almost) full: such a request gets no work at all, and
+// the slot is taken for full (BUG-074). Source: spec aiter.md 3.2, "Variants".
+#include <array>
+#include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "core/plan/checks.hpp"
+#include "core/plan/in_order.hpp"
 #include "core/plan/planner.hpp"
 #include "core/plan/v12_common.hpp"
 
@@ -21,130 +22,152 @@ std::int32_t word(std::int64_t value) {
   return static_cast<std::int32_t>(value);
 }
 
-// What a slot takes and what a piece costs beside its keys, in blocks.
-struct Slot {
-  std::int64_t capacity;
-  std::int64_t overhead;
-  [[nodiscard]] std::int64_t fresh() const { return capacity - overhead; }
-};
-
-// One request and the state in which the scan reaches it.
 struct Request {
-  std::int64_t blocks = 0;
-  std::int64_t rows = 0;     // query rows
+  std::int64_t index = 0;
   std::int64_t q_begin = 0;  // rows
-  std::int64_t slot = 0;
-  std::int64_t room = 0;    // blocks left in that slot, overhead included
-  std::int64_t works = 0;   // works of all requests before
-  std::int64_t merged = 0;  // partial results named before
-  std::int64_t partial_rows = 0;
+  std::int64_t rows = 0;
+  std::int64_t kv_begin = 0;  // pages, from kv_indptr[0]
+  std::int64_t kv_end = 0;
+  std::int64_t blocks = 0;
 };
 
-// How a request is cut where it stands.
+// How a request is cut that does not fit into the rest of its slot.
 struct Cut {
-  bool wastes = false;      // its slot is closed without a piece of it
-  std::int64_t head = 0;    // blocks of the piece that fills the slot it starts in
+  bool wastes = false;      // the slot is closed without a piece of it
+  std::int64_t head = 0;    // blocks of the piece that fills the slot
   std::int64_t fresh = 0;   // pieces on slots of their own
-  std::int64_t pieces = 1;  // works; 0 is the lost request of BUG-074
+  std::int64_t pieces = 0;  // works; 0 is the lost request of BUG-074
 };
 
-Cut cut(const Request& r, const Slot& slot) {
-  if (r.blocks + slot.overhead <= r.room) return {.head = r.blocks};
+class ParallelFill {
+ public:
+  // `capacity` is what a slot takes, in blocks, overhead included.
+  ParallelFill(const PlanInput& input, const PlanShape& shape, std::int64_t capacity, Plan& plan)
+      : granularity_(input.kv_granularity),
+        slots_(shape.slots.count()),
+        fresh_(capacity - kOverhead),
+        room_(capacity),
+        plan_(plan),
+        work_indptr_(plan.work_indptr),
+        work_info_(plan.work_info),
+        reduce_indptr_(plan.reduce_indptr),
+        reduce_partial_map_(plan.reduce_partial_map) {
+    work_indptr_.add(0);
+    reduce_indptr_.add(0);
+  }
+
+  void place(const Request& r);
+  void finish();
+
+  static constexpr std::int64_t kOverhead = overhead_blocks(1);
+
+ private:
+  [[nodiscard]] Cut cut(const Request& r) const;
+  void write_pieces(const Request& r, const Cut& c);
+  void write(const Request& r, std::int64_t partial_row, std::int64_t begin, std::int64_t end);
+  // The works of the next slot are written; a slot past the device is nobody's.
+  void close() {
+    if (closed_ < slots_) work_indptr_.add(works_);
+    ++closed_;
+  }
+
+  std::int64_t granularity_;
+  std::int64_t slots_;
+  std::int64_t fresh_;  // blocks of a request that a slot of its own takes
+  // Where the scan stands.
+  std::int64_t room_;        // blocks left in the slot, overhead included
+  std::int64_t closed_ = 0;  // slots
+  std::int64_t works_ = 0;
+  std::int64_t merged_ = 0;        // partial results named
+  std::int64_t partial_rows_ = 0;  // of the requests before
+
+  Plan& plan_;
+  InOrder work_indptr_, work_info_, reduce_indptr_, reduce_partial_map_;
+};
+
+void ParallelFill::place(const Request& r) {
+  if (r.blocks + kOverhead <= room_) {
+    write(r, -1, r.kv_begin, r.kv_end);
+    room_ -= r.blocks + kOverhead;
+  } else {
+    const Cut c = cut(r);
+    const std::int64_t last = r.blocks - c.head - (c.fresh - 1) * fresh_;
+    write_pieces(r, c);
+    room_ = fresh_ - last;
+  }
+  reduce_indptr_.add(merged_);
+}
+
+Cut ParallelFill::cut(const Request& r) const {
   Cut c;
-  c.wastes = r.room <= slot.overhead;
-  c.head = c.wastes ? 0 : r.room - slot.overhead;
-  c.fresh = ceil_div(r.blocks - c.head, slot.fresh());
+  c.wastes = room_ <= kOverhead;
+  c.head = c.wastes ? 0 : room_ - kOverhead;
+  c.fresh = ceil_div(r.blocks - c.head, fresh_);
   c.pieces = c.fresh + (c.wastes ? 0 : 1);
   return c;
 }
 
-// Fills in the running state of `list`; returns the state behind the last request.
-Request scan(std::vector<Request>& list, const Slot& slot) {
-  Request at;
-  at.room = slot.capacity;
-  for (Request& r : list) {
-    r.slot = at.slot;
-    r.room = at.room;
-    r.works = at.works;
-    r.merged = at.merged;
-    r.partial_rows = at.partial_rows;
-    const Cut c = cut(r, slot);
-    const bool fits = c.fresh == 0 && !c.wastes;
-    const std::int64_t last = r.blocks - c.head - (c.fresh - 1) * slot.fresh();
-    at.room = fits ? r.room - r.blocks - slot.overhead : slot.fresh() - last;
-    at.slot += c.fresh;
-    at.works += c.pieces;
-    if (c.pieces > 1) {
-      at.merged += c.pieces;
-      at.partial_rows += c.pieces * r.rows;
+void ParallelFill::write_pieces(const Request& r, const Cut& c) {
+  if (c.pieces == 0) return;  // the next request that has a piece closes the slot
+  if (c.wastes) close();
+  if (c.pieces == 1) return write(r, -1, r.kv_begin, r.kv_end);
+  const std::array rows = {word(r.q_begin), word(r.q_begin + r.rows)};
+  plan_.reduce_final_map.write(2 * r.index, std::span(rows));
+  merged_ += c.pieces;
+  // The head fills the slot the request starts in; behind it, every piece but the last takes a
+  // slot.
+  const std::int64_t step = fresh_ * granularity_;
+  std::int64_t begin = r.kv_begin;
+  std::int64_t end = begin + (c.wastes ? step : c.head * granularity_);
+  for (std::int64_t p = 1; p <= c.pieces; ++p) {
+    if (p == c.pieces) end = r.kv_end;
+    write(r, partial_rows_, begin, end);
+    reduce_partial_map_.add(partial_rows_);
+    partial_rows_ += r.rows;
+    if (p < c.pieces) close();
+    begin = end;
+    end += step;
+  }
+}
+
+void ParallelFill::write(const Request& r, std::int64_t partial_row, std::int64_t begin,
+                         std::int64_t end) {
+  work_info_.add({.batch = word(r.index),
+                  .partial_row = word(partial_row),
+                  .q_begin = word(r.q_begin),
+                  .q_end = word(r.q_begin + r.rows),
+                  .kv_begin = word(begin),
+                  .kv_end = word(end),
+                  .kv_offset = word(r.kv_end - end)});
+  ++works_;
+}
+
+void ParallelFill::finish() {
+  while (closed_ < slots_) close();
+  reduce_indptr_.fill(merged_);
+}
+
+// Calls `visit` with every request.
+template <class Visit>
+void each_request(const PlanInput& input, Visit visit) {
+  const std::span<const std::int32_t> kv = input.kv_indptr;
+  const Blocks blocks(input.kv_granularity);
+  const std::int64_t first = kv[0];
+  const std::int64_t batch = input.batch();
+  const bool lists_rows = ragged(input);
+  Request r{.rows = input.uniform_qo_len};
+  for (; r.index < batch; ++r.index) {
+    const auto i = static_cast<std::size_t>(r.index);
+    r.kv_begin = r.kv_end;
+    r.kv_end = kv[i + 1] - first;
+    r.blocks = blocks.of(r.kv_end - r.kv_begin);
+    if (lists_rows) {
+      r.q_begin = input.qo_indptr[i];
+      r.rows = input.qo_indptr[i + 1] - input.qo_indptr[i];
     }
+    visit(r);
+    if (!lists_rows) r.q_begin += r.rows;
   }
-  return at;
-}
-
-class ParallelFill {
- public:
-  ParallelFill(const PlanInput& input, const PlanShape& shape, const Slot& slot,
-               const BufferSizes& sizes)
-      : input_(input), slots_(shape.slots.count()), slot_(slot), plan_(sizes) {}
-
-  void begin(const Request& end);
-  void write(const Request& r, std::int64_t index);
-  Plan finish(std::int64_t batch, const Request& end) &&;
-
- private:
-  // The slot works of `slot` end before work `works`; a slot past the device is nobody's.
-  void close(std::int64_t slot, std::int64_t works) {
-    if (slot < slots_) plan_.work_indptr.set(slot + 1, word(works));
-  }
-
-  const PlanInput& input_;
-  std::int64_t slots_;
-  Slot slot_;
-  Plan plan_;
-};
-
-void ParallelFill::begin(const Request& end) {
-  plan_.work_indptr.set(0, 0);
-  plan_.reduce_indptr.set(0, 0);
-  for (std::int64_t s = 0; s < slots_; ++s) close(s, end.works);
-}
-
-void ParallelFill::write(const Request& r, std::int64_t index) {
-  const auto i = static_cast<std::size_t>(index);
-  const std::int64_t kv_begin = input_.kv_indptr[i] - input_.kv_indptr[0];
-  const std::int64_t kv_end = input_.kv_indptr[i + 1] - input_.kv_indptr[0];
-  const Cut c = cut(r, slot_);
-  const bool split = c.pieces > 1;
-  if (c.wastes) close(r.slot, r.works);
-  plan_.reduce_indptr.set(index + 1, word(r.merged + (split ? c.pieces : 0)));
-  if (split) {
-    plan_.reduce_final_map.set(2 * index, word(r.q_begin));
-    plan_.reduce_final_map.set(2 * index + 1, word(r.q_begin + r.rows));
-  }
-  for (std::int64_t p = 0; p < c.pieces; ++p) {
-    // Piece p begins behind the head and the full slots before it.
-    const std::int64_t full_before = c.wastes ? p : p - 1;
-    const std::int64_t first = full_before < 0 ? 0 : c.head + full_before * slot_.fresh();
-    const std::int64_t last =
-        p + 1 == c.pieces ? r.blocks : c.head + (full_before + 1) * slot_.fresh();
-    const std::int64_t end = std::min(kv_begin + last * input_.kv_granularity, kv_end);
-    const std::int64_t row = r.partial_rows + p * r.rows;
-    plan_.set_work(r.works + p, {.batch = word(index),
-                                 .partial_row = split ? word(row) : -1,
-                                 .q_begin = word(r.q_begin),
-                                 .q_end = word(r.q_begin + r.rows),
-                                 .kv_begin = word(kv_begin + first * input_.kv_granularity),
-                                 .kv_end = word(end),
-                                 .kv_offset = word(kv_end - end)});
-    if (split) plan_.reduce_partial_map.set(r.merged + p, word(row));
-    if (p + 1 < c.pieces) close(r.slot + p + (c.wastes ? 1 : 0), r.works + p + 1);
-  }
-}
-
-Plan ParallelFill::finish(std::int64_t batch, const Request& end) && {
-  plan_.reduce_indptr.fill_from(batch, word(end.merged));
-  return std::move(plan_);
 }
 
 }  // namespace
@@ -153,23 +176,15 @@ Result<Plan> plan_v12_parallel(const PlanInput& input, const PlanShape& shape,
                                const BufferSizes& sizes) {
   if (Status bad = check_v12(input, shape)) return *bad;
   if (Status bad = check_parallel(input, shape)) return *bad;
-  Slot slot{.capacity = 0, .overhead = overhead_blocks(1)};
-  std::vector<Request> list(static_cast<std::size_t>(input.batch()));
   std::int64_t demand = 0;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const bool uniform = !ragged(input);
-    list[i].blocks = blocks_of(input.kv_indptr[i + 1] - input.kv_indptr[i], input.kv_granularity);
-    list[i].rows = uniform ? input.uniform_qo_len : input.qo_indptr[i + 1] - input.qo_indptr[i];
-    list[i].q_begin =
-        uniform ? input.uniform_qo_len * static_cast<std::int64_t>(i) : input.qo_indptr[i];
-    demand += list[i].blocks + slot.overhead;
+  each_request(input, [&](const Request& r) { demand += r.blocks + ParallelFill::kOverhead; });
+  Plan plan(sizes);
+  {
+    ParallelFill fill(input, shape, slot_capacity(input, shape, demand), plan);
+    each_request(input, [&](const Request& r) { fill.place(r); });
+    fill.finish();
   }
-  slot.capacity = slot_capacity(input, shape, demand);
-  const Request end = scan(list, slot);
-  ParallelFill fill(input, shape, slot, sizes);
-  fill.begin(end);
-  for (std::size_t i = 0; i < list.size(); ++i) fill.write(list[i], static_cast<std::int64_t>(i));
-  return checked_overruns(std::move(fill).finish(input.batch(), end), input.fidelity);
+  return checked_overruns(std::move(plan), input.fidelity);
 }
 
 }  // namespace mla::plan

@@ -4,9 +4,13 @@
 // lengths; the original reads them from scratch memory before it stores them and so agrees only
 // when the launch before it had the same ones (BUG-061).
 #include <algorithm>
+#include <array>
+#include <limits>
+#include <span>
 #include <string>
 
 #include "core/plan/checks.hpp"
+#include "core/plan/in_order.hpp"
 #include "core/plan/planner.hpp"
 #include "core/plan/v12_common.hpp"
 #include "core/plan/v12_entries.hpp"
@@ -25,52 +29,72 @@ std::int32_t word(std::int64_t value) {
 // boundary, so `budget` slots hold at least budget * (capacity - overhead) >= demand.
 class SerialFill {
  public:
-  SerialFill(const PlanInput& input, const PlanShape& shape, std::int64_t capacity,
-             const BufferSizes& sizes)
+  SerialFill(const PlanInput& input, const PlanShape& shape, std::int64_t capacity, Plan& plan)
       : input_(input),
-        shape_(shape),
-        plan_(sizes),
+        slots_(shape.slots.count()),
         overhead_(overhead_blocks(input.page_size)),
+        unmerged_(safe(input) && input.causal && input.page_size == 1 && input.key.max_qo_len < 1),
         capacity_(capacity),
-        room_(capacity) {
-    plan_.work_indptr.set(0, 0);
-    plan_.reduce_indptr.set(0, 0);
+        room_(capacity),
+        plan_(plan),
+        work_indptr_(plan.work_indptr),
+        work_info_(plan.work_info),
+        reduce_indptr_(plan.reduce_indptr),
+        reduce_partial_map_(plan.reduce_partial_map) {
+    work_indptr_.add(0);
+    reduce_indptr_.add(0);
   }
 
-  Status place(const Entry& entry, std::int64_t number);
-  Plan finish() &&;
-
- private:
-  // Which blocks of a tile a piece has.
-  struct Range {
-    std::int64_t begin = 0;
-    std::int64_t blocks = 0;
-    bool last = false;
-    bool forced = false;
-  };
+  // A tile of an entry: its rows, its blocks, and the page after the last that the rows see.
   struct Tile {
-    std::int64_t number = 0;  // of the entry
     std::int64_t q_begin = 0;
     std::int64_t q_end = 0;
-  };
-  // A piece of a tile: its keys in pages, and what lies behind them in tokens.
-  struct Piece {
-    std::int64_t kv_begin = 0;
+    std::int64_t blocks = 0;
     std::int64_t kv_end = 0;
-    std::int64_t kv_offset = 0;
-    bool absorbs_tail = false;  // what would remain is too short for a work of its own
+    [[nodiscard]] std::int64_t rows() const { return q_end - q_begin; }
   };
-  [[nodiscard]] Piece piece(const Entry& entry, const Tile& tile, const Range& range) const;
-  Status emit(const Entry& entry, const Tile& tile, const Piece& piece, std::int64_t partial_row);
-  [[nodiscard]] Error unmerged_tail(const Entry& entry, const Piece& piece, bool hidden) const;
+  // False where the planner refuses.
+  bool place(const Entry& entry, const Tile& tile) {
+    if (!slots_left() || room_ < tile.blocks + overhead_) return place_cut(entry, tile);
+    if (empty_piece(entry, entry.kv_begin, tile.kv_end))
+      return refuse(entry.request, entry.kv_begin, tile.kv_end, false);
+    write(entry, tile, entry.kv_begin, tile.kv_end, -1);
+    finish_tile(tile.blocks);
+    return true;
+  }
+  void finish();
+  [[nodiscard]] const Status& refusal() const { return refusal_; }
+
+ private:
+  bool place_cut(Entry entry, Tile tile);
+  [[nodiscard]] bool absorbs_tail(const Entry& entry, const Tile& tile, std::int64_t end) const;
+  [[nodiscard]] std::int64_t tokens_after(const Entry& entry, std::int64_t end) const;
+  // It has no keys, although the request has.
+  [[nodiscard]] bool empty_piece(const Entry& entry, std::int64_t begin, std::int64_t end) const {
+    return end <= begin && entry.pages() > 0 && safe(input_);
+  }
+  bool refuse(std::int64_t request, std::int64_t begin, std::int64_t end, bool hidden);
+  void write(const Entry& entry, const Tile& tile, std::int64_t begin, std::int64_t end,
+             std::int64_t partial_row);
+  void finish_tile(std::int64_t blocks) {
+    reduce_indptr_.add(merged_);
+    ++tiles_;
+    room_ -= blocks + overhead_;  // below zero after an absorbed tail
+  }
   void merge(std::int64_t pieces, const Tile& tile, std::int64_t tile_rows);
-  void close_slot();
-  [[nodiscard]] bool slots_left() const { return slot_ < shape_.slots.count(); }
+  void close_slot() {
+    work_indptr_.add(works_);
+    ++slot_;
+    room_ = capacity_;
+  }
+  [[nodiscard]] bool slots_left() const { return slot_ < slots_; }
 
   const PlanInput& input_;
-  const PlanShape& shape_;
-  Plan plan_;
+  std::int64_t slots_;
   std::int64_t overhead_;
+  // A piece may be left of which some row sees no key. Not where max_qo_len is known: then every
+  // cut leaves at least max_qo_len keys (absorbs_tail), and no tile has more rows (check_safe).
+  bool unmerged_;
   std::int64_t capacity_;
   std::int64_t room_;
   std::int64_t slot_ = 0;
@@ -78,115 +102,97 @@ class SerialFill {
   std::int64_t tiles_ = 0;         // tiles finished
   std::int64_t merged_ = 0;        // entries of reduce_partial_map in use
   std::int64_t partial_rows_ = 0;  // rows of the partial buffers in use
+  Status refusal_;
+  Plan& plan_;
+  InOrder work_indptr_, work_info_, reduce_indptr_, reduce_partial_map_;
 };
 
-void SerialFill::close_slot() {
-  plan_.work_indptr.set(++slot_, word(works_));
-  room_ = capacity_;
+// Tokens of the request behind page `end`.
+inline std::int64_t SerialFill::tokens_after(const Entry& entry, std::int64_t end) const {
+  const std::int64_t left = entry.kv_end - end;
+  if (input_.page_size == 1) return left + entry.rows_after;
+  return left == 0 ? 0 : (left - 1) * input_.page_size + entry.last_page_len;
 }
 
-SerialFill::Piece SerialFill::piece(const Entry& entry, const Tile& tile,
-                                    const Range& range) const {
-  const bool last = range.last;
-  Piece out;
-  out.kv_begin = entry.kv_begin + range.begin * input_.kv_granularity;
-  out.kv_end = out.kv_begin + range.blocks * input_.kv_granularity;
-  if (input_.page_size == 1) {
-    const std::int64_t visible_end = entry.kv_end - causal_trim(input_, shape_, entry, tile.number);
-    const std::int64_t least = input_.key.max_qo_len;  // keys that a last piece must have
-    out.kv_end = std::min(out.kv_end, visible_end);
-    const std::int64_t left = entry.kv_end - out.kv_end;
-    out.absorbs_tail = !last && left < least;
-    if (range.forced || out.absorbs_tail || (last && 0 < left && left < least))
-      out.kv_end = visible_end;
-    if (safe(input_) && entry.pages() == 0) out.kv_end = out.kv_begin;  // not before the request
-    out.kv_offset = entry.kv_end - out.kv_end + entry.rows_after;
-  } else {
-    out.kv_end = std::min(out.kv_end, entry.kv_end);
-    const std::int64_t left = entry.kv_end - out.kv_end;
-    if (left != 0) out.kv_offset = (left - 1) * input_.page_size + entry.last_page_len;
-    // The original leaves a last page that the first rows of the tile do not see to a work of its
-    // own, where real kernels let them see it (BUG-012).
-    out.absorbs_tail =
-        safe(input_) && input_.causal && !last && out.kv_offset < entry.q_end - tile.q_begin;
-  }
-  return out;
+inline void SerialFill::write(const Entry& entry, const Tile& tile, std::int64_t begin,
+                              std::int64_t end, std::int64_t partial_row) {
+  work_info_.add({.batch = word(entry.batch),
+                  .partial_row = word(partial_row),
+                  .q_begin = word(tile.q_begin),
+                  .q_end = word(tile.q_end),
+                  .kv_begin = word(begin),
+                  .kv_end = word(end),
+                  .kv_offset = word(tokens_after(entry, end))});
+  ++works_;
 }
 
 // An empty work for a request that has keys, or one of which a row sees none: only possible where
 // the tail merge is off or smaller than the causal trim, because max_qo_len is unknown.
-Status SerialFill::emit(const Entry& entry, const Tile& tile, const Piece& piece,
-                        std::int64_t partial_row) {
-  const bool empty = entry.pages() > 0 && piece.kv_end <= piece.kv_begin;
-  const bool hidden = input_.page_size == 1 && input_.causal && piece.kv_begin > entry.kv_begin &&
-                      entry.kv_end - piece.kv_begin < tile.q_end - tile.q_begin;
-  if (safe(input_) && (empty || hidden)) return unmerged_tail(entry, piece, hidden);
-  plan_.set_work(works_++, {.batch = word(entry.batch),
-                            .partial_row = word(partial_row),
-                            .q_begin = word(tile.q_begin),
-                            .q_end = word(tile.q_end),
-                            .kv_begin = word(piece.kv_begin),
-                            .kv_end = word(piece.kv_end),
-                            .kv_offset = word(piece.kv_offset)});
-  return std::nullopt;
-}
-
-Error SerialFill::unmerged_tail(const Entry& entry, const Piece& piece, bool hidden) const {
-  return refused(
-      say(request_name(entry.request), " gets a work from key ", piece.kv_begin, " to key ",
-          piece.kv_end, ": max_qo_len = ", input_.key.max_qo_len, " leaves short tails unmerged"),
-      hidden ? "BUG-012" : "");
+bool SerialFill::refuse(std::int64_t request, std::int64_t begin, std::int64_t end, bool hidden) {
+  refusal_ = refused(say(request_name(request), " gets a work from key ", begin, " to key ", end,
+                         ": max_qo_len = ", input_.key.max_qo_len, " leaves short tails unmerged"),
+                     hidden ? "BUG-012" : "");
+  return false;
 }
 
 // The tile is finished and was cut: name its pieces for the reducer.
 void SerialFill::merge(std::int64_t pieces, const Tile& tile, std::int64_t tile_rows) {
-  plan_.reduce_final_map.set(2 * tiles_, word(tile.q_begin));
-  plan_.reduce_final_map.set(2 * tiles_ + 1, word(tile.q_end));
-  for (std::int64_t j = 0; j < pieces; ++j)
-    plan_.reduce_partial_map.set(merged_ + j, word(partial_rows_ - (pieces - 1 - j) * tile_rows));
+  const std::array rows = {word(tile.q_begin), word(tile.q_end)};
+  plan_.reduce_final_map.write(2 * tiles_, std::span(rows));
+  for (std::int64_t j = pieces - 1; j >= 0; --j)
+    reduce_partial_map_.add(partial_rows_ - j * tile_rows);
   partial_rows_ += tile_rows;
   merged_ += pieces;
 }
 
-Status SerialFill::place(const Entry& entry, std::int64_t number) {
-  const std::int64_t q_begin = entry.q_begin + number * entry.tile_rows;
-  const Tile tile{number, q_begin, std::min(q_begin + entry.tile_rows, entry.q_end)};
-  const std::int64_t blocks = blocks_of(entry.pages(), input_.kv_granularity);
-  std::int64_t done = 0;
+// A tile that does not fit into the rest of its slot. By value, so that the loop over the entries
+// keeps its own in registers.
+bool SerialFill::place_cut(const Entry entry, const Tile tile) {
+  // A row of a piece that begins after this page sees no key of it.
+  const std::int64_t last_seen = unmerged_ ? std::max(entry.kv_begin, entry.kv_end - tile.rows())
+                                           : std::numeric_limits<std::int64_t>::max();
+  const std::int64_t granularity = input_.kv_granularity;
+  const std::int64_t overhead = overhead_;
+  const std::int64_t fresh = capacity_ - overhead;  // blocks that an empty slot takes
+  std::int64_t begin = entry.kv_begin;
+  std::int64_t rest = tile.blocks;
+  std::int64_t take = room_ - overhead;
   std::int64_t cuts = 0;
-  bool forced = false;
-  while (slots_left()) {
-    const std::int64_t rest = blocks - done;
-    const bool last = forced || room_ >= rest + overhead_;
-    const std::int64_t take = last ? rest : room_ - overhead_;
-    if (last || take > 0) {
-      const Piece next =
-          piece(entry, tile, {.begin = done, .blocks = take, .last = last, .forced = forced});
-      if (next.absorbs_tail) {
-        forced = true;
-        continue;
-      }
-      const std::int64_t partial_row = last && cuts == 0 ? -1 : partial_rows_;
-      if (last && cuts > 0) merge(cuts + 1, tile, entry.tile_rows);
-      if (Status bad = emit(entry, tile, next, partial_row)) return bad;
-      if (last) {
-        plan_.reduce_indptr.set(++tiles_, word(merged_));
-        room_ -= rest + overhead_;  // below zero after an absorbed tail
-        return std::nullopt;
-      }
+  for (; slots_left() && take < rest; take = fresh) {
+    if (take > 0) {
+      const std::int64_t next = begin + take * granularity;
+      const std::int64_t end = std::min(next, tile.kv_end);
+      if (absorbs_tail(entry, tile, end)) break;
+      if (begin > last_seen || empty_piece(entry, begin, end))
+        return refuse(entry.request, begin, end, begin > last_seen);
+      write(entry, tile, begin, end, partial_rows_);
       partial_rows_ += entry.tile_rows;
-      done += take;
+      begin = next;
+      rest -= take;
       ++cuts;
     }
     close_slot();
   }
-  return std::nullopt;
+  if (!slots_left()) return true;
+  if (begin > last_seen || empty_piece(entry, begin, tile.kv_end))
+    return refuse(entry.request, begin, tile.kv_end, begin > last_seen);
+  write(entry, tile, begin, tile.kv_end, cuts == 0 ? -1 : partial_rows_);
+  if (cuts > 0) merge(cuts + 1, tile, entry.tile_rows);
+  finish_tile(rest);
+  return true;
 }
 
-Plan SerialFill::finish() && {
+// What remains behind a piece that ends at page `end` is too short for a work of its own.
+inline bool SerialFill::absorbs_tail(const Entry& entry, const Tile& tile, std::int64_t end) const {
+  if (input_.page_size == 1) return entry.kv_end - end < input_.key.max_qo_len;
+  // The original leaves a last page that the first rows of the tile do not see to a work of its
+  // own, where real kernels let them see it (BUG-012).
+  return safe(input_) && input_.causal && tokens_after(entry, end) < entry.q_end - tile.q_begin;
+}
+
+void SerialFill::finish() {
   while (slots_left()) close_slot();
-  plan_.reduce_indptr.fill_from(tiles_, word(merged_));
-  return std::move(plan_);
+  reduce_indptr_.fill(merged_);
 }
 
 }  // namespace
@@ -194,13 +200,29 @@ Plan SerialFill::finish() && {
 Result<Plan> plan_v12_serial(const PlanInput& input, const PlanShape& shape,
                              const BufferSizes& sizes) {
   if (Status bad = check_v12(input, shape)) return *bad;
-  const Result<Entries> entries = v12_entries(input, shape);
-  if (!entries) return entries.error();
-  SerialFill fill(input, shape, slot_capacity(input, shape, entries->demand), sizes);
-  for (const Entry& entry : entries->list)
-    for (std::int64_t tile = 0; tile < entry.tiles; ++tile)
-      if (Status bad = fill.place(entry, tile)) return *bad;
-  return checked_overruns(std::move(fill).finish(), input.fidelity);
+  const Entries entries(input, shape);
+  const Result<std::int64_t> demand = entries.demand();
+  if (!demand) return demand.error();
+  Plan plan(sizes);
+  {
+    const Blocks blocks(input.kv_granularity);
+    SerialFill fill(input, shape, slot_capacity(input, shape, *demand), plan);
+    // Inlined in the two loops over the entries: a call for each took a quarter of the time.
+    entries.each([&](const Entry& entry) __attribute__((always_inline)) {
+      for (std::int64_t t = 0; t < entry.tiles; ++t) {
+        const std::int64_t q_begin = entry.q_begin + t * entry.tile_rows;
+        if (!fill.place(entry, {.q_begin = q_begin,
+                                .q_end = std::min(q_begin + entry.tile_rows, entry.q_end),
+                                .blocks = blocks.of(entry.pages()),
+                                .kv_end = entries.visible_end(entry, t)}))
+          return false;
+      }
+      return true;
+    });
+    if (fill.refusal()) return *fill.refusal();
+    fill.finish();
+  }
+  return checked_overruns(std::move(plan), input.fidelity);
 }
 
 }  // namespace mla::plan

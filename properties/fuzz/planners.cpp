@@ -93,7 +93,6 @@ bool draw_call(ByteChoices& choices, Call& call) {
   in.qo_indptr = call.lists.qo;
   in.kv_indptr = call.lists.kv;
   in.last_page_len = call.lists.last;
-  DecodeMetadata md;
   const auto sizes =
       plan::query_sizes({.arch = in.key.arch,
                          .compute_units = in.key.compute_units,
@@ -135,12 +134,13 @@ std::optional<std::string> judge(Call& call) {
   if (plan)
     if (auto why = invalid(call, *plan)) return why;
   if (in.version == plan::PlannerVersion::v1_2 && plan) {
-    for (const auto kernel : {plan::V12Kernel::serial, plan::V12Kernel::parallel}) {
-      in.kernel = kernel;
-      const auto other = plan_step(in, call.sizes);
-      if (other)
-        if (auto why = invalid(call, *other)) return why;
-    }
+    // The kernel that was not chosen; the plan of the other one was judged above.
+    const auto shape = resolve_plan_shape(in.key);
+    const bool serial = shape && plan::choose_v12_kernel(in, *shape) == plan::V12Kernel::serial;
+    in.kernel = serial ? plan::V12Kernel::parallel : plan::V12Kernel::serial;
+    const auto other = plan_step(in, call.sizes);
+    if (other)
+      if (auto why = invalid(call, *other)) return why;
     in.kernel = plan::V12Kernel::automatic;
   }
   // The original may break, but only in ways that are recorded.

@@ -2,7 +2,8 @@
 //
 // Counter `poison`: the time of a Plan of the same sizes that nobody fills, in microseconds, as
 // measured in the same run. The batches are decodes with 16 heads, bf16, and lengths from 1 to 8192
-// that differ; `bench_plan --benchmark_repetitions=5` shows the spread.
+// that differ; `bench_plan --benchmark_repetitions=5` shows the spread. `step` is what an engine
+// pays a step: sizes, plan, works without keys taken out.
 #include <benchmark/benchmark.h>
 
 #include <chrono>
@@ -20,6 +21,7 @@ struct Question {
   std::vector<std::int32_t> kv_indptr{0};
   std::vector<std::int32_t> last_page_len;
   plan::PlanInput input;
+  plan::SizeQuery query;
   plan::BufferSizes sizes;
 
   Question(std::int64_t requests, std::int32_t rows)
@@ -34,7 +36,8 @@ struct Question {
     input.qo_indptr = qo_indptr;
     input.kv_indptr = kv_indptr;
     input.last_page_len = last_page_len;
-    sizes = expect(plan::query_sizes({.batch = Requests(requests), .max_qo_len = rows}));
+    query = {.batch = Requests(requests), .max_qo_len = rows};
+    sizes = expect(plan::query_sizes(query));
   }
 };
 
@@ -60,9 +63,19 @@ void planner(benchmark::State& state, plan::V12Kernel kernel, std::int32_t rows)
   state.counters["poison"] = microseconds_of_poison(q.sizes);
 }
 
+void step(benchmark::State& state) {
+  const Question q(state.range(0), 1);
+  for (auto _ : state) {
+    auto plan = plan_step(q.input, q.query);
+    if (!plan) return state.SkipWithError(plan.error().message.c_str());
+    benchmark::DoNotOptimize(plan);
+  }
+}
+
 BENCHMARK_CAPTURE(planner, parallel, plan::V12Kernel::parallel, 1)->Arg(16)->Arg(256)->Arg(4096);
 BENCHMARK_CAPTURE(planner, serial, plan::V12Kernel::serial, 1)->Arg(16)->Arg(256)->Arg(4096);
 BENCHMARK_CAPTURE(planner, serial_4_rows, plan::V12Kernel::serial, 4)->Arg(16)->Arg(256)->Arg(4096);
+BENCHMARK(step)->Arg(16)->Arg(256)->Arg(4096);
 
 }  // namespace
 
