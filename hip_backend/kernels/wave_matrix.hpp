@@ -102,7 +102,7 @@ MLA_DEVICE Fragment<M> round_weights(const Float4 (&p)[2]) {
 
 // Key of slot e (0 to 7) of lane group g.
 MLA_DEVICE int key_of_slot(int g, int e) {
-  return e < 4 ? 4 * g + e : 12 + 4 * g + e;
+  return 4 * g + e + 12 * (e / 4);
 }
 
 #if defined(__gfx950__)
@@ -155,8 +155,11 @@ class Values {
   MLA_DEVICE_MEMBER Values(const char* lds, int pitch) {
     const char* at = lds + 4 * lane_group() * pitch + 8 * lane_row() * kElementBytes<M>;
     MLA_UNROLL
-    for (int e = 0; e < 8; ++e)
-      row_[e].w = reinterpret_cast<const Row*>(at + key_of_slot(0, e) * pitch)->w;
+    for (int half = 0; half < 2; ++half) {
+      MLA_UNROLL
+      for (int e = 0; e < 4; ++e)
+        row_[4 * half + e].w = reinterpret_cast<const Row*>(at + (16 * half + e) * pitch)->w;
+    }
   }
   MLA_DEVICE_MEMBER Fragment<M> block(int c) const {
     const u32 halves = c % 2 == 0 ? tile::kLowHalves : tile::kHighHalves;
