@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -15,11 +16,36 @@ namespace {
 
 constexpr std::int64_t kMostRowGroups = 64;
 
+// What the host has to know of a layout.
+struct Choice {
+  int rows = 0;
+  int threads = 0;
+  std::uint32_t lds_bytes = 0;  // that the launch asks for
+};
+Choice choice_of(const WaveLayout& l) {
+  return {.rows = l.rows, .threads = l.threads, .lds_bytes = 0};
+}
+Choice choice_of(const DecodeLayout& l) {
+  return {.rows = l.rows,
+          .threads = l.threads,
+          .lds_bytes = static_cast<std::uint32_t>(nvidia_decode_lds_bytes(l))};
+}
+
 // The layout with the fewest rows that holds a whole work, or else the largest.
-std::size_t choose_layout(std::int64_t packed_rows) {
-  for (std::size_t i = 0; i < kLayouts; ++i)
-    if (kAmdLayouts[i].rows >= packed_rows) return i;
-  return kLayouts - 1;
+template <class Layout>
+Choice choose(std::span<const Layout> layouts, std::int64_t packed_rows) {
+  for (const Layout& layout : layouts)
+    if (layout.rows >= packed_rows) return choice_of(layout);
+  return choice_of(layouts.back());
+}
+
+Choice choose_layout(const DeviceProperties& device, DtypePair dtype, std::int64_t packed_rows) {
+  if (device.platform != Platform::amd)
+    return choose(std::span<const DecodeLayout>(kNvidiaLayouts), packed_rows);
+  const bool few_registers =
+      dtype.q == Dtype::bf16 && (dtype.kv == Dtype::fp8 || device.arch == "gfx942");
+  return choose(std::span<const WaveLayout>(kWaveLayouts).first(few_registers ? 2 : 3),
+                packed_rows);
 }
 
 class OwnStage1 final : public Stage1 {
@@ -66,19 +92,16 @@ class OwnStage1Maker final : public Stage1Maker {
 DecodeKernel decode_kernel(const DeviceProperties& device, DtypePair dtype,
                            std::int64_t packed_rows, std::int64_t workgroups,
                            std::uint32_t schedule) {
-  const bool amd = device.platform == Platform::amd;
-  const std::size_t layout = choose_layout(packed_rows);
-  const DecodeLayout& chosen = amd ? kAmdLayouts[layout] : kNvidiaLayouts[layout];
+  const Choice chosen = choose_layout(device, dtype, packed_rows);
   const std::int64_t groups =
       std::clamp<std::int64_t>(ceil_div(packed_rows, chosen.rows), 1, kMostRowGroups);
-  return {
-      .name = say("decode_", name(dtype.q), "_", name(dtype.kv), "_r", chosen.rows),
-      .size = {.grid_x = static_cast<std::uint32_t>(workgroups),
-               .grid_y = static_cast<std::uint32_t>(groups),
-               .threads = static_cast<std::uint32_t>(chosen.threads),
-               .lds_bytes = amd ? 0U : static_cast<std::uint32_t>(nvidia_decode_lds_bytes(chosen)),
-               .schedule = schedule},
-      .row_groups = static_cast<int>(groups)};
+  return {.name = say("decode_", name(dtype.q), "_", name(dtype.kv), "_r", chosen.rows),
+          .size = {.grid_x = static_cast<std::uint32_t>(workgroups),
+                   .grid_y = static_cast<std::uint32_t>(groups),
+                   .threads = static_cast<std::uint32_t>(chosen.threads),
+                   .lds_bytes = chosen.lds_bytes,
+                   .schedule = schedule},
+          .row_groups = static_cast<int>(groups)};
 }
 
 const Stage1Maker& own_stage1() {

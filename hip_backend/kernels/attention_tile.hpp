@@ -236,17 +236,4 @@ class AttentionTile {
   tile::Group out_[T::kValueBlocks][T::kGroups];
 };
 
-// Adjacent values to the output, rounded, or to f32 partials.
-MLA_DEVICE void store_output(u16* to, const float (&value)[tile::kRunLength], int rounding) {
-  MLA_UNROLL
-  for (int i = 0; i < tile::kRunLength; i += 2)
-    *reinterpret_cast<u32*>(to + i) =
-        bf16_of(value[i], rounding) | static_cast<u32>(bf16_of(value[i + 1], rounding)) << 16U;
-}
-MLA_DEVICE void store_partial(float* to, const float (&value)[tile::kRunLength]) {
-  MLA_UNROLL
-  for (int i = 0; i < tile::kRunLength; i += 2)
-    *reinterpret_cast<Bytes8*>(to + i) = {{bits_as<u32>(value[i]), bits_as<u32>(value[i + 1])}};
-}
-
 }  // namespace mla::hip

@@ -1,4 +1,4 @@
-// DecodeTraits: what the code of a stage-1 workgroup is made of, from element types and layout.
+// DecodeTraits: what the code of a stage-1 workgroup on NVIDIA is made of (tile_decode.hpp).
 //
 // Constants only, derived from layout.hpp and tile.hpp, and the LDS as a struct.
 #pragma once
@@ -22,22 +22,13 @@ struct MatrixElement<Fp8, Fp8> {
 };
 #endif
 
-// QE, KE: elements of Q and of the cache. kLayout: index into the platform's layouts.
+// QE, KE: elements of Q and of the cache. kLayout: index into kNvidiaLayouts.
 template <class QE, class KE, int kLayout>
 struct DecodeTraits {
   using QueryElement = QE;
   using KeyElement = KE;
   using M = typename MatrixElement<QE, KE>::Type;
-#if MLA_AMD
-  static constexpr DecodeLayout L = kAmdLayouts[kLayout];
-#else
   static constexpr DecodeLayout L = kNvidiaLayouts[kLayout];
-#endif
-#if MLA_AMD && !defined(__gfx950__)
-  static constexpr int kBuffers = sizeof(M) == 1 ? 2 : 1;
-#else
-  static constexpr int kBuffers = 2;
-#endif
   static constexpr bool kFp8Weights = sizeof(QE) == 1 && sizeof(KE) == 1;
   static constexpr int kRows = L.rows;
   static constexpr int kKeys = L.keys;
@@ -63,17 +54,13 @@ struct DecodeTraits {
   static_assert(kThreadKeys % 2 == 0 && kRowThreads <= kLanes && kKeys <= kThreads);
 
   struct alignas(16) Lds {
-    char keys[kBuffers][kKeys * kPitch];
-#if !MLA_AMD
+    char keys[2][kKeys * kPitch];
     char q[kRows * key_pitch(2)];
-#else
-    static constexpr char* q = nullptr;
-#endif
     char scores[L.dim_waves][kRows * kScorePitch];
     float factor[kRows];
     int rows[2][kKeys];
   };
-  static_assert(sizeof(Lds) == decode_lds_bytes(L, kBuffers, kElementBytes<M>, !MLA_AMD));
+  static_assert(sizeof(Lds) == nvidia_decode_lds_bytes(L));
 };
 
 }  // namespace mla::hip

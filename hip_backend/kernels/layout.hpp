@@ -1,12 +1,10 @@
 // How a workgroup of stage 1 is laid out: rows, keys of a tile, waves, and its LDS.
 //
 // Shared by the kernels and by the host, which needs the number of threads and, on NVIDIA, the LDS
-// of a launch. Waves cover the scores as `row_waves` x `key_waves` x `dim_waves`: a wave that sees
-// only a part of the dims leaves a partial sum, which the softmax adds up. For the values every
-// wave takes all rows and 512 / waves columns, or, if there are more than eight, a part of the rows
-// and 64 columns. The reasons are registers and LDS: gfx942 has 64 KiB, so one tile of 32 bf16 keys
-// fits and the next one waits in registers; gfx950 and NVIDIA hold two. Plain constants; nothing
-// fails.
+// of a launch. On NVIDIA waves cover the scores as `row_waves` x `key_waves` x `dim_waves`: a wave
+// that sees only a part of the dims leaves a partial sum, which the softmax adds up. For the values
+// every wave takes all rows and 512 / waves columns, or, if there are more than eight, a part of
+// the rows and 64 columns. Plain constants; nothing fails.
 #pragma once
 
 namespace mla::hip {
@@ -20,19 +18,29 @@ struct DecodeLayout {
   int dim_waves;
 };
 
-// Layouts for 16, 32 and 64 packed rows. 128 rows are two workgroups of 64 that read the same keys:
-// 128 x 512 sums and 128 x 576 elements of Q do not fit into the registers of a compute unit beside
-// everything else.
+// Layouts for 16, 32 and 64 packed rows on NVIDIA; two workgroups of 64 read the same keys for 128.
 inline constexpr int kLayouts = 3;
-inline constexpr DecodeLayout kAmdLayouts[kLayouts] = {
-    {16, 256, 32, 1, 2, 2},
-    {32, 256, 32, 2, 1, 2},
-    {64, 256, 32, 2, 1, 2},
-};
 inline constexpr DecodeLayout kNvidiaLayouts[kLayouts] = {
     {16, 256, 64, 1, 4, 2},
     {32, 256, 64, 1, 4, 2},
     {64, 256, 32, 2, 2, 2},
+};
+
+// AMD: a wave takes 16 rows or 32, with all columns, and a tile of 32 keys (wave_tile.hpp).
+// `row_waves` share out the rows and read the same keys; `key_waves` share out the keys and merge
+// at the end. The last layout takes 256 registers for sums and, for bf16, 144 for Q. It is there
+// for fp8, and for bf16 on gfx950: transposing values on gfx942 and converting fp8 keys would
+// spill.
+struct WaveLayout {
+  int rows;     // packed rows of a workgroup
+  int threads;  // of a workgroup
+  int row_waves;
+  int key_waves;
+};
+inline constexpr WaveLayout kWaveLayouts[kLayouts] = {
+    {16, 256, 1, 4},
+    {64, 256, 4, 1},
+    {128, 256, 4, 1},
 };
 
 // Prefill: 64 rows of one head; heads are short, so waves share out rows first.
@@ -47,14 +55,10 @@ constexpr int score_pitch(const DecodeLayout& l) {
   return 4 * l.keys + 16;
 }
 
-// LDS of a workgroup: tiles of keys, Q (NVIDIA), scores, factors of the rows, positions of keys.
-constexpr int decode_lds_bytes(const DecodeLayout& l, int buffers, int element_bytes,
-                               bool query_in_lds) {
-  return buffers * l.keys * key_pitch(element_bytes) + (query_in_lds ? l.rows * key_pitch(2) : 0) +
-         l.dim_waves * l.rows * score_pitch(l) + 4 * l.rows + 2 * 4 * l.keys;
-}
+// LDS of a workgroup: two tiles of keys, Q, scores, factors of the rows, positions of keys.
 constexpr int nvidia_decode_lds_bytes(const DecodeLayout& l) {
-  return decode_lds_bytes(l, 2, 2, true);
+  return 2 * l.keys * key_pitch(2) + l.rows * key_pitch(2) + l.dim_waves * l.rows * score_pitch(l) +
+         4 * l.rows + 2 * 4 * l.keys;
 }
 
 // Two tiles of keys and values, Q (NVIDIA), scores, factors, positions.

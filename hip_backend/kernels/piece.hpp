@@ -33,7 +33,8 @@ struct Piece {
   MLA_DEVICE_MEMBER int visible(int t) const { return count_below(first_limit + t * limit_step); }
   // Position of key i of the piece.
   MLA_DEVICE_MEMBER int position(int i) const {
-    return i < run ? begin + i : begin + i / run * stride + i % run;  // a division takes long
+    if (run == stride) return begin + i;  // a division takes long
+    return begin + i / run * stride + i % run;
   }
 };
 

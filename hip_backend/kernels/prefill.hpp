@@ -9,6 +9,7 @@
 #include "hip_backend/kernels/arguments.hpp"
 #include "hip_backend/kernels/attention_tile.hpp"
 #include "hip_backend/kernels/key_stage.hpp"
+#include "hip_backend/kernels/output.hpp"
 #include "hip_backend/kernels/prefill_traits.hpp"
 
 namespace mla::hip {

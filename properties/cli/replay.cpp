@@ -1,6 +1,5 @@
 // `mla-testbed replay`: judges exactly one case, as it is written, or one captured step.
 #include <CLI/CLI.hpp>
-#include <map>
 #include <memory>
 
 #include "core/say.hpp"
@@ -12,6 +11,7 @@
 #include "properties/cli/failure_page.hpp"
 #include "properties/cli/failure_pictures.hpp"
 #include "properties/cli/interrupt.hpp"
+#include "properties/cli/launch_log.hpp"
 #include "properties/cli/launch_profile.hpp"
 #include "properties/cli/memory.hpp"
 #include "properties/cli/progress.hpp"
@@ -55,7 +55,9 @@ Examples:
   mla-testbed replay 'mla1:1q2s2' --property P12 --plant SEED-qo-arange
   mla-testbed replay fixtures/bundles/kernel
   mla-testbed replay 'mla1:1q1s8k' --property P24 --backend hip --device emulated:gfx942 \
-    --statistics)";
+    --statistics
+  mla-testbed replay 'mla1:1q1s8k' --property P24 --backend hip,aiter \
+    --device emulated:gfx942 --statistics)";
 
 std::string verdict_line(const prop::Property& p, const prop::Outcome& outcome) {
   std::string out = say(p.id, " ", p.name, ": ", prop::name(outcome.verdict));
@@ -166,38 +168,6 @@ std::string replay_page(const Question& question, const Judged& judged) {
   return show::html_page("mla-testbed replay " + format_case(question.spec), sections);
 }
 
-// What each kernel did on the emulated device, launches added up.
-class LaunchLog {
- public:
-  void note(std::string_view kernel, const gfx::LaunchReport& report) {
-    Entry& entry = entries_[std::string(kernel)];
-    ++entry.launches;
-    entry.sum.add(report.statistics);
-    for (const gfx::Assumed& a : report.assumed) entry.assumed[a.name] += a.times;
-  }
-  [[nodiscard]] std::string text(gfx::Arch arch) const {
-    std::string out;
-    for (const auto& [kernel, entry] : entries_)
-      out += say("kernel ", kernel, ", ", entry.launches, " launches\n",
-                 gfx::statistics_text(entry.sum, arch), assumed_text(entry.assumed));
-    return out;
-  }
-
- private:
-  struct Entry {
-    std::int64_t launches = 0;
-    gfx::Statistics sum;
-    std::map<std::string, std::uint64_t> assumed;
-  };
-  static std::string assumed_text(const std::map<std::string, std::uint64_t>& assumed) {
-    std::string out;
-    for (const auto& [name, times] : assumed)
-      out += say("  rests on ", name, ", ", times, " wave instructions\n");
-    return out;
-  }
-  std::map<std::string, Entry> entries_;
-};
-
 // After a bundle: what the emulator saw.
 ExitCode with_findings(ExitCode code, const std::vector<NamedBackend>& backends) {
   for (const NamedBackend& b : backends) {
@@ -266,7 +236,10 @@ ExitCode replay(const Options& o) {
   announce("replay", *c, std::ssize(question.properties));
   catch_interrupts();
   Judged judged;
-  for (const NamedBackend& b : *backends) judge_on(question, b, judged);
+  for (const NamedBackend& b : *backends) {
+    log.begin(b.name);
+    judge_on(question, b, judged);
+  }
   if (const Status bad = profile.write(o.profile)) return complain("replay", *bad);
   if (judged.bad) return complain("replay", *judged.bad);
   std::string data = "case " + format_case(*c) + "\n" + judged.lines;
@@ -293,7 +266,8 @@ void add_replay(CLI::App& app, ExitCode& exit) {
       ->allow_extra_args(false)
       ->delimiter(',');
   c->add_flag("--statistics", o->statistics,
-              "Print what each kernel did on the emulated device, compared with a GPU's peaks");
+              "Print what each kernel did on the emulated device, compared with a GPU's peaks; of "
+              "several backends, also each stage side by side");
   add_profile_options(*c, o->profile);
   c->add_option("--memory-limit", o->memory,
                 "Refuse a case that needs more memory, as 512M or 8G; default: what is available")

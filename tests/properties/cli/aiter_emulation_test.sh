@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# AITER-10 by one command, as docs/aiter.md has it. Skipped unless AITER_HSA names the directory hsa
+# AITER-10 by one command, as docs/aiter.md has it, and stage 1 next to ours. Skipped unless AITER_HSA names the directory hsa
 # of an installation.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 [[ -n ${AITER_HSA-} ]] || {
@@ -75,4 +75,16 @@ for arch in gfx942 gfx950; do
   done
   row="| $arch | $objects | $clean | $few | $some | $many | $(sed 's/^\([0-9]\)\([0-9][0-9][0-9]\)$/\1,\2/' <<<"$all") |"
   grep -qF "$row" "$root/docs/aiter.md" || fail "docs/aiter.md has another row than: $row"
+done
+
+# Our stage 1 executes and reads at most 1.15 times what AITER's does (docs/measurements.md).
+for shape in 'heads=16' 'heads=16;dtype=fp8/fp8' 'heads=128;dtype=fp8/fp8'; do
+  for arch in gfx942 gfx950; do
+    try replay "mla1:4q1s8k;$shape;arch=$arch;cu=8" --property P14 --backend hip,aiter \
+      --device "emulated:$arch" --statistics
+    expect_exit 0
+    expect_out '^stage 1 +hip +aiter +ratio$'
+    awk '/^stage 1/ { rows = 2; next } rows-- > 0 { n++; if ($NF > 1.15) exit 1 } END { exit n != 2 }' \
+      "$scratch/out" || fail "expected ratios of at most 1.15 for $shape on $arch"
+  done
 done
