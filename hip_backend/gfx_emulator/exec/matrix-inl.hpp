@@ -260,17 +260,27 @@ inline float exact_element(const float* a, const float* b, float c) {
   return c;
 }
 
-// The accumulator: registers, or a constant spread over all of them.
+// Whether the result takes registers that a source still needs.
+inline bool overlaps(const Inst& i, unsigned k) {
+  const unsigned from = i.src[k], to = i.dst;
+  return from < to + i.width[0] && to < from + i.width[k + 1];
+}
+
+// The accumulator: registers, or a constant spread over all of them. The result may take some of
+// its registers, shifted (compilers do that where it has four): then a copy.
 template <unsigned registers>
 struct Accumulator {
   const u32* first;
   alignas(64) u32 buffer[registers * lanes];
   Accumulator(Wave& w, const Inst& i) {
-    if (i.src[2] >= code::vgpr) {
-      first = w.reg(i.src[2]);
-    } else {
+    if (i.src[2] < code::vgpr) {
       std::fill_n(buffer, registers * lanes, read_scalar(w, i, i.src[2]));
       first = buffer;
+    } else if (i.src[2] != i.dst && overlaps(i, 2)) {
+      std::copy_n(w.reg(i.src[2]), registers * lanes, buffer);
+      first = buffer;
+    } else {
+      first = w.reg(i.src[2]);
     }
   }
 };
@@ -344,12 +354,6 @@ inline void multiply(Wave& w, const Inst& i, const Tiles<S, typename FA::Number>
       multiply_tile<S::depth, S::rows>(left, right, from, to);
     });
   }
-}
-
-// Whether the result takes registers that a source still needs.
-inline bool overlaps(const Inst& i, unsigned k) {
-  const unsigned from = i.src[k], to = i.dst;
-  return from < to + i.width[0] && to < from + i.width[k + 1];
 }
 
 #if defined(__AVX2__) && defined(__FMA__)

@@ -21,7 +21,7 @@ for order in in-turn reverse shuffled.3; do
   expect_exit 0
   expect_out '^P24 lse_contract: pass$'
 done
-try replay "$case" "${on[@]}" --checks=banks
+try replay 'mla1:1q20s40;heads=2;kind=prefill' "${on[@]}" --checks=banks
 expect_exit 0
 expect_out ' [1-9][0-9]* extra passes over LDS banks$'
 try replay "$case" "${on[@]}" --checks=waits

@@ -64,6 +64,7 @@ void put_matrix(State& state, unsigned first, const Registers& words, unsigned c
 struct Form {
   std::string note;
   bool accumulators = false, in_place = false;  // in place: C and D are the same registers
+  int shift = 0;                                // C begins so many registers after D; 0: apart
   unsigned cbsz = 0, abid = 0, blgp = 0;
   unsigned constant = 0;  // C, instead of registers
   double constant_value = 0;
@@ -91,7 +92,7 @@ Vector make(const Op& op, const MatrixShape& s, const Form& f, u64 seed) {
   const Matrix a = random_matrix(s, s.a, random), b = random_matrix(s, s.b, random);
   Vector v{.operation = op.name, .note = f.note};
   const unsigned results = s.m * s.m * s.blocks / 64, file = f.accumulators ? agpr : vgpr;
-  const unsigned at_c = f.in_place ? reg_d : reg_c;
+  const unsigned at_c = f.in_place || f.shift != 0 ? reg_d + static_cast<unsigned>(f.shift) : reg_c;
   Registers c{};
   for (unsigned k = 0; k < results; ++k) {
     for (unsigned l = 0; l < lanes; ++l) {
@@ -146,6 +147,10 @@ void add_shape(Vectors& out, Arch arch, const std::string& name, const MatrixSha
   out.push_back(make(op, s, {.note = "registers"}, 1));
   out.push_back(make(op, s, {.note = "accumulators", .accumulators = true}, 2));
   out.push_back(make(op, s, {.note = "in place", .in_place = true}, 2));
+  if (s.m * s.m * s.blocks / 64 == 4) {
+    out.push_back(make(op, s, {.note = "C begins in D", .shift = 2}, 2));
+    out.push_back(make(op, s, {.note = "D begins in C", .shift = -2}, 2));
+  }
   out.push_back(make(op, s, {.note = "EXEC does not count", .exec = 0x123456789abc}, 3));
   out.push_back(make(op, s, {.note = "zero", .constant = 128}, 4));
   if (s.integer) {
