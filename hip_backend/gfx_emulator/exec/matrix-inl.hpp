@@ -12,7 +12,7 @@
 
 #include "hip_backend/gfx_emulator/exec/fp8-inl.hpp"
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
-#include "hip_backend/gfx_emulator/exec/matrix_exact.hpp"
+#include "hip_backend/gfx_emulator/exec/matrix_exact-inl.hpp"
 
 #if defined(__AVX2__) && defined(__FMA__)
 #include <immintrin.h>
@@ -243,21 +243,15 @@ inline void for_tiles(F tile) {
 }
 
 template <class S, class FA, class FB>
-inline float exact_element(const float* a, const float* b, float c) {
-  ExactStep step{.a = a,
-                 .a_stride = S::rows,
-                 .b = b,
-                 .b_stride = S::rows,
-                 .count = std::min(FA::exact_group, S::depth),
-                 .lowest_a = FA::lowest,
-                 .lowest_b = FB::lowest,
-                 .kind = FA::exact_group == 16 ? ExactKind::fp8 : ExactKind::wide};
-  for (unsigned k = 0; k < S::depth; k += step.count) {
-    c = exact_step(step, c);
-    step.a += std::size_t{step.count} * S::rows;
-    step.b += std::size_t{step.count} * S::rows;
-  }
-  return c;
+inline ExactSources exact_sources(const float* a, const float* b) {
+  return {.a = a,
+          .b = b,
+          .stride = S::rows,
+          .depth = S::depth,
+          .group = std::min(FA::exact_group, S::depth),
+          .lowest_a = FA::lowest,
+          .lowest_b = FB::lowest,
+          .kind = FA::exact_group == 16 ? ExactKind::fp8 : ExactKind::wide};
 }
 
 // Whether the result takes registers that a source still needs.
@@ -308,7 +302,7 @@ inline void multiply_small(const Tiles<S, Number>& a, const Tiles<S, Number>& b,
       } else {
         float sum = float_of(from);
         if (exact) {
-          sum = exact_element<S, FA, FB>(&left[0][r], &right[0][l % 4], sum);
+          sum = exact_element(exact_sources<S, FA, FB>(&left[0][r], &right[0][l % 4]), sum);
         } else {
           for (unsigned k = 0; k < S::depth; ++k) {
             sum = __builtin_fmaf(left[k][r], right[k][l % 4], sum);
@@ -342,12 +336,7 @@ inline void multiply(Wave& w, const Inst& i, const Tiles<S, typename FA::Number>
       }
       if constexpr (FA::exact_group != 0) {
         if (exact) {
-          for (unsigned r = 0; r < 4; ++r) {
-            for (unsigned n = 0; n < 16; ++n) {
-              to[r][n] =
-                  bits_of(exact_element<S, FA, FB>(left + r, right + n, float_of(from[r][n])));
-            }
-          }
+          exact_tile(exact_sources<S, FA, FB>(left, right), from, to);
           return;
         }
       }
