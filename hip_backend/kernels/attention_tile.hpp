@@ -1,11 +1,11 @@
 // AttentionTile: the arithmetic of a workgroup that attends a block of rows, tile of keys by tile.
 //
-// Decode and prefill share it. Scores by matrix instructions into LDS, online softmax in base 2
-// with several threads a row, probabilities rounded to the operands' format in the place of the
-// scores, values by matrix instructions into registers. T (decode_traits.hpp, prefill_traits.hpp)
-// says how rows, keys, dims and columns are shared out. The caller brings keys and values and puts
-// barriers between the calls: multiply_keys | soften, clean_values | multiply_values. A row that
-// sees no key gets sum 0, output 0 and LSE -inf.
+// Prefill and, on NVIDIA, decode share it (AMD: wave_tile.hpp). Scores by matrix instructions into
+// LDS, online softmax in base 2 with several threads a row, probabilities rounded to the operands'
+// format in the place of the scores, values by matrix instructions into registers. T
+// (decode_traits.hpp, prefill_traits.hpp) says how rows, keys, dims and columns are shared out. The
+// caller brings keys and values and puts barriers between the calls: multiply_keys | soften,
+// clean_values | multiply_values. A row that sees no key gets sum 0, output 0 and LSE -inf.
 #pragma once
 
 #include "hip_backend/kernels/gpu.hpp"
