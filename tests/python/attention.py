@@ -44,12 +44,35 @@ def to_fp8(values: np.ndarray, encoding: str) -> np.ndarray:
 def dense(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float,
           causal: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """(out, lse) of rows [rows, heads, d] over keys [keys, heads, d], right-aligned."""
+    weights, top = _weights(q, k, scale, causal)
+    total = weights.sum(-1, keepdims=True)
+    return np.einsum("rhk,khd->rhd", weights / total, v), (top + np.log(total))[..., 0]
+
+
+def rounding_bound(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float,
+                   fp8: str | None) -> np.ndarray:
+    """How far a kernel's output may be from dense(): the rounding of the probabilities and of the
+    output (docs/numerics.md). The roundings of f32 are below 2^-12 here, and 1 % covers them.
+
+    `fp8`: the encoding of fp8 probabilities; None: they are bf16.
+    """
+    weights, _ = _weights(q, k, scale, True)
+    lost = 2.0**-8 * weights
+    if fp8 is not None:
+        half_smallest = 2.0**-10 if fp8 == "e4m3fn" else 2.0**-11
+        lost = np.maximum(2.0**-4 * weights, np.minimum(half_smallest, weights))
+    total = weights.sum(-1, keepdims=True)
+    of_weights: np.ndarray = np.einsum("rhk,khd->rhd", lost / total, np.abs(v))
+    return 1.01 * (of_weights + 2.0**-7 * np.abs(dense(q, k, v, scale)[0]))
+
+
+def _weights(q: np.ndarray, k: np.ndarray, scale: float,
+             causal: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Softmax weights before they are divided by their sum, and the largest score."""
     rows, keys = q.shape[0], k.shape[0]
     scores = np.einsum("rhd,khd->rhk", q, k) * scale
     if causal:
         hidden = np.arange(keys)[None, :] > keys - rows + np.arange(rows)[:, None]
         scores = np.where(hidden[:, None, :], -np.inf, scores)
     top = scores.max(-1, keepdims=True)
-    weights = np.exp(scores - top)
-    total = weights.sum(-1, keepdims=True)
-    return np.einsum("rhk,khd->rhd", weights / total, v), (top + np.log(total))[..., 0]
+    return np.exp(scores - top), top

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import attention as att
@@ -57,15 +58,20 @@ def make_step(lengths: list[int], rows: int, heads: int, *, page: int = 1, q_fp8
                 cache.reshape(-1, 576), rows, page)
 
 
-def expected(step: Step) -> tuple[np.ndarray, np.ndarray]:
-    outs, lses = [], []
+def requests(step: Step) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Rows, keys and values of each request."""
     for r in range(len(step.last)):
         keys = np.repeat(step.keys(r)[:, None, :], step.values.shape[1], 1)
-        q = step.values[step.qo_indptr[r]:step.qo_indptr[r + 1]]
-        out, lse = att.dense(q, keys, keys[..., :512], SCALE)
-        outs.append(out)
-        lses.append(lse)
+        yield step.values[step.qo_indptr[r]:step.qo_indptr[r + 1]], keys, keys[..., :512]
+
+
+def expected(step: Step) -> tuple[np.ndarray, np.ndarray]:
+    outs, lses = zip(*(att.dense(*of, SCALE) for of in requests(step)), strict=True)
     return np.concatenate(outs), np.concatenate(lses)
+
+
+def rounding_bound(step: Step, fp8: str | None) -> np.ndarray:
+    return np.concatenate([att.rounding_bound(*of, SCALE, fp8) for of in requests(step)])
 
 
 def decode_with_plan(step: Step, *, arch: str = "gfx942", cu: int = 8, heads: int | None = None,
