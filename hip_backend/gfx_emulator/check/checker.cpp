@@ -10,6 +10,17 @@
 
 namespace mla::gfx {
 
+namespace {
+
+// Where EXEC is 0 no lane reads: compilers do not jump over a few instructions.
+bool reads_in_no_lane(const Wave& w, const Inst& inst) {
+  const bool lane_by_lane = inst.kind == Class::compare || inst.kind == Class::packed ||
+                            (inst.kind == Class::valu && inst.dst >= code::vgpr);
+  return lane_by_lane && w.exec() == 0;
+}
+
+}  // namespace
+
 Checker::Checker(Group& group, const Checks& checks) : checks_(checks), waves_(group.waves.size()) {
   dwords_.resize(group.lds_size / 4 + 1);
 }
@@ -74,7 +85,7 @@ void Checker::examine(Wave& w, const Inst& inst) {
 // The copy is then as good as unwritten itself.
 bool Checker::copies_undefined(const Wave& w, const Inst& inst) const {
   if (inst.kind != Class::valu && inst.kind != Class::accumulator_move) return false;
-  if (!DefinedBits::follows(w, inst)) return false;
+  if (!DefinedBits::follows(w, inst) || DefinedBits::moves_a_lane(w, inst)) return false;
   const WaveInfo& info = waves_[w.number];
   const std::uint16_t from = inst.src[0];
   if (from < code::vgpr) return info.bits.undefined(from, inst.width[1]) != 0;
@@ -119,8 +130,13 @@ void Checker::check_bits(Wave& w, const Inst& inst) {
 void Checker::note_results(Wave& w, const Inst& inst) {
   if (inst.kind == Class::wait) return;
   WaveInfo& info = waves_[w.number];
+  const bool moves_a_lane = checks_.uninitialised && DefinedBits::moves_a_lane(w, inst);
   if (copies_undefined_) {
     mark_unwritten(w, info, inst.dst, inst.width[0]);
+  } else if (moves_a_lane && inst.dst >= code::vgpr) {
+    Register& to = info.vector[inst.dst - 256U];
+    const Register lanes = info.bits.in_lanes_of(inst.dst - 256U) ? undefined_lanes : Register{0};
+    to = static_cast<Register>((to & ~(unwritten | undefined_lanes)) | lanes);
   } else if (upper_undefined_) {
     mark_written(info, inst.dst, 1);
     mark_unwritten(w, info, static_cast<std::uint16_t>(inst.dst + 1), 1);
@@ -174,7 +190,8 @@ void Checker::mark_written(WaveInfo& info, std::uint16_t operand, unsigned width
   if (operand < code::vgpr) return info.bits.define(operand, width);
   const unsigned first = operand - 256U;
   for (unsigned k = first; k < std::min(first + width, vectors); ++k) {
-    info.vector[k] = static_cast<Register>(info.vector[k] & ~unwritten);
+    if ((info.vector[k] & undefined_lanes) != 0) info.bits.forget_lanes_of(k);
+    info.vector[k] = static_cast<Register>(info.vector[k] & ~(unwritten | undefined_lanes));
   }
 }
 
@@ -247,8 +264,9 @@ void Checker::blame_operand(Wave& w, const Inst& inst, std::uint16_t operand, un
          .cause = cause_at(w, w.group->id, w.number, newest.operation->at),
          .fix = newest.wait});
   }
+  if (use != Use::read || (vector && reads_in_no_lane(w, inst))) return;
   for (unsigned k = first; k < end; ++k) {
-    if (use == Use::read && (registers[k] & unwritten) != 0) {
+    if ((registers[k] & unwritten) != 0) {
       if (!is_new(w, inst, Problem::uninitialised_register)) return;
       return report_finding(
           w, inst, Problem::uninitialised_register, -1, 0,

@@ -84,9 +84,10 @@ class Checker {
     [[nodiscard]] std::size_t size() const { return items.size() - begin; }
   };
   // A register: bit 0 while nothing was written to it (vector registers; scalar ones know it bit by
-  // bit), the outstanding operations on it above.
+  // bit), bit 1 while a lane holds a scalar with undefined bits, the outstanding operations on it
+  // above.
   using Register = std::uint16_t;
-  static constexpr Register unwritten = 1, one_pending = 2;
+  static constexpr Register unwritten = 1, undefined_lanes = 2, one_pending = 4;
   struct WaveInfo {
     std::array<Register, vectors> vector;
     std::array<Register, scalars> scalar;

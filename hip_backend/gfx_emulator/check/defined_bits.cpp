@@ -85,6 +85,35 @@ bool DefinedBits::follows(const Wave& w, const Inst& inst) {
   return rule != Bitwise::none && rule < Bitwise::branch_scc;
 }
 
+bool DefinedBits::moves_a_lane(const Wave& w, const Inst& inst) {
+  const Bitwise rule = rule_of(w, inst);
+  return rule == Bitwise::to_lane || rule == Bitwise::from_lane;
+}
+
+bool DefinedBits::in_lanes_of(unsigned vector) const {
+  return std::ranges::find(spilled_, vector, &Spilled::vector) != spilled_.end();
+}
+
+void DefinedBits::forget_lanes_of(unsigned vector) {
+  std::erase_if(spilled_, [vector](const Spilled& s) { return s.vector == vector; });
+}
+
+const char* DefinedBits::before_lane(const Wave& w, const Inst& inst, bool to) {
+  if (undefined(inst.src[1], 1) != 0) return "the number of the lane";
+  const unsigned vector = (to ? inst.dst : inst.src[0]) - 256U;
+  const unsigned lane = read_scalar(w, inst, inst.src[1]) & 63;
+  const auto found = std::ranges::find_if(
+      spilled_, [&](const Spilled& s) { return s.vector == vector && s.lane == lane; });
+  if (!to) {
+    if (found != spilled_.end()) result_ = found->undefined;
+    return nullptr;
+  }
+  if (found != spilled_.end()) spilled_.erase(found);
+  const auto bits = static_cast<std::uint32_t>(undefined(inst.src[0], 1));
+  if (bits != 0) spilled_.push_back({vector, lane, bits});
+  return nullptr;
+}
+
 const char* DefinedBits::before(const Wave& w, const Inst& inst) {
   const Operation& operation = w.group->launch->object->operations().at(inst.op);
   const Bitwise rule = operation.bitwise;
@@ -92,7 +121,8 @@ const char* DefinedBits::before(const Wave& w, const Inst& inst) {
   scc_result_ = false;
   if (inst.kind != Class::salu && inst.kind != Class::branch) {
     scc_result_ = scc_undefined_;
-    return nullptr;
+    const bool to = rule == Bitwise::to_lane;
+    return to || rule == Bitwise::from_lane ? before_lane(w, inst, to) : nullptr;
   }
   if (rule == Bitwise::branch_vcc) {
     return undecided({w.pair(code::vcc), undefined(code::vcc, 2)}) ? "VCC" : nullptr;

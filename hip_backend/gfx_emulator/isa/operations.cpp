@@ -38,6 +38,8 @@ Bitwise bitwise_of(std::string_view name) {
   for (const auto& [stem, bitwise] : {Rule{"s_mov_b", Bitwise::copy},
                                       {"v_mov_b", Bitwise::copy},
                                       {"v_accvgpr_", Bitwise::copy},
+                                      {"v_writelane_", Bitwise::to_lane},
+                                      {"v_readlane_", Bitwise::from_lane},
                                       {"s_not_", Bitwise::invert},
                                       {"s_and_", Bitwise::both},
                                       {"s_andn1_", Bitwise::both_first_inverted},

@@ -30,6 +30,8 @@ enum class Bitwise : std::uint8_t {
   not_both,
   neither,
   same,
+  to_lane,  // of a vector register, where compilers spill scalars
+  from_lane,
   select,      // by SCC
   branch_scc,  // and everything else that reads SCC
   branch_vcc,

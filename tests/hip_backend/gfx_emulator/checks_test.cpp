@@ -93,6 +93,7 @@ const std::vector<Planted> all_planted = {
     {"register_never_written", 64, false, Problem::uninitialised_register, "v_add_u32"},
     {"copy_of_a_register_never_written", 64, false, Problem::uninitialised_register, "v_add_u32"},
     {"scalar_never_written", 64, false, Problem::uninitialised_register, "s_add_u32"},
+    {"spilled_scalar_never_written", 64, false, Problem::uninitialised_register, "s_add_u32"},
     {"lanes_never_written", 64, false, Problem::uninitialised_register, "s_and_saveexec_b64"},
     {"branch_on_nothing_written", 64, false, Problem::uninitialised_register, "s_cbranch_scc"},
     {"lds_never_written", 64, false, Problem::uninitialised_lds, ""},
@@ -183,9 +184,11 @@ TEST_CASE("global races of a kernel that is not ours are notes") {
   REQUIRE(report.notes[0].problem == Problem::global_race);
 }
 
-TEST_CASE("bits of lanes that nothing uses may be undefined, and so may copies") {
+TEST_CASE("bits of lanes that nothing uses may be undefined, and so may copies and spills") {
   const auto target = GENERATE(from_range(gfx_test::all_targets()));
   REQUIRE(launch(target, "mask_of_some_lanes", 64, false).findings.empty());
+  REQUIRE(launch(target, "spills_what_nobody_uses", 64, false).findings.empty());
+  REQUIRE(launch(target, "no_lane_reads", 64, false).findings.empty());
 }
 
 TEST_CASE("a check that is off finds nothing, and statistics count what ran") {

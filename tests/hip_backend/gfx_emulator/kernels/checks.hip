@@ -116,6 +116,48 @@ KERNEL(64) scalar_never_written(u32* out) {
   out[thread()] = value;
 }
 
+// Spilled to a lane, brought back, and used.
+KERNEL(64) spilled_scalar_never_written(u32* out) {
+  u32 value;
+  asm volatile(
+      "v_mov_b32 v70, 0\n v_writelane_b32 v70, s78, 3\n v_readlane_b32 s77, v70, 3\n"
+      "s_add_u32 %0, s77, 1"
+      : "=s"(value)
+      :
+      : "v70", "s77", "s78", "scc");
+  out[thread()] = value;
+}
+
+// What a compiler spills although nothing wrote it, beside what it uses. The lane is written again
+// by itself, and then with the whole register.
+KERNEL(64) spills_what_nobody_uses(u32* out) {
+  u32 value;
+  asm volatile(
+      "v_mov_b32 v70, 0\n s_mov_b32 s76, 5\n"
+      "v_writelane_b32 v70, s78, 3\n v_writelane_b32 v70, s76, 4\n"
+      "v_readlane_b32 s77, v70, 3\n v_readlane_b32 s75, v70, 4\n s_add_u32 %0, s75, 1\n"
+      "v_writelane_b32 v70, s76, 3\n v_readlane_b32 s77, v70, 3\n s_add_u32 %0, %0, s77\n"
+      "v_writelane_b32 v70, s78, 3\n v_mov_b32 v70, 1\n"
+      "v_readlane_b32 s77, v70, 3\n s_add_u32 %0, %0, s77"
+      : "=&s"(value)
+      :
+      : "v70", "s75", "s76", "s77", "s78", "scc");
+  out[thread()] = value;
+}
+
+// A short branch that no lane takes, and that nobody jumps over.
+KERNEL(64) no_lane_reads(u32* out) {
+  u32 value;
+  asm volatile(
+      "v_mov_b32 %0, 3\n s_mov_b64 exec, 0\n v_add_u32 %0, 1, v72\n"
+      "v_cmp_eq_u32 vcc, v72, v73\n v_pk_add_f32 v[74:75], v[72:73], v[72:73]\n"
+      "s_mov_b64 exec, -1"
+      : "=&v"(value)
+      :
+      : "v72", "v73", "v74", "v75", "vcc");
+  out[thread()] = value;
+}
+
 // A mask that holds bits for the lower lanes only, used for all of them.
 KERNEL(64) lanes_never_written(u32* out) {
   u64 before;
