@@ -51,13 +51,11 @@ struct Subject::State {
   State(Case c, const Backend& on, std::shared_ptr<Shared> with_siblings, bool sibling)
       : spec(std::move(c)),
         shared(std::move(with_siblings)),
-        log(&shared->log),
         is_sibling(sibling),
-        backend(on, *log) {}
+        backend(on, shared->log) {}
 
   Case spec;
   std::shared_ptr<Shared> shared;
-  ExecutionLog* log;
   bool is_sibling = false;  // a sibling's step belongs to the property that made it
   Logged backend;
   const Interposer* hooks = &Interposer::none();
@@ -83,11 +81,11 @@ struct Subject::State {
   template <class T, class Execute>
   const Result<T>& step(std::optional<Result<T>>& kept, Execute execute) {
     if (!kept) {
-      if (!is_sibling) log->begin_shared();
+      if (!is_sibling) shared->log.begin_shared();
       kept.emplace(execute());
-      log->end_shared();
+      shared->log.end_shared();
     }
-    if (!is_sibling) log->use_shared(kept->ok());
+    if (!is_sibling) shared->log.use_shared(kept->ok());
     return *kept;
   }
 };
@@ -110,7 +108,7 @@ const Backend& Subject::backend() const {
   return state_->backend;
 }
 ExecutionLog& Subject::log() const {
-  return *state_->log;
+  return state_->shared->log;
 }
 TensorStore* Subject::step_tensors() const {
   return &state_->shared->step_tensors;

@@ -244,6 +244,7 @@ inline void for_tiles(F tile) {
 
 template <class S, class FA, class FB>
 inline ExactSources exact_sources(const float* a, const float* b) {
+  static_assert(S::depth <= kDeepest);
   return {.a = a,
           .b = b,
           .stride = S::rows,
