@@ -16,6 +16,13 @@ namespace mla::hip {
 // Empty when this build has none.
 std::span<const std::byte> code_object(std::string_view arch, std::string_view unit);
 
+// All that this build has for an architecture.
+struct CodeUnit {
+  std::string_view name;
+  std::span<const std::byte> code;
+};
+std::vector<CodeUnit> code_units(std::string_view arch);
+
 // Whether these bytes are one of them.
 bool is_built_in(std::span<const std::byte> code);
 

@@ -45,9 +45,8 @@ Facts facts_of(const hip::DeviceProperties& device) {
       {"device", device.label},      {"model", device.model},
       {"architecture", device.arch}, {"compute units", std::to_string(device.compute_units)},
       {"driver", device.driver},     {"host compiler", kCompiler}};
-  for (const char* unit : {"decode", "reduce", "expand", "planner"})
-    if (const auto code = hip::code_object(device.arch, unit); !code.empty())
-      facts.emplace_back(say("code object ", unit), io::hex64(io::fnv1a64(code)));
+  for (const auto& [unit, code] : hip::code_units(device.arch))
+    facts.emplace_back(say("code object ", unit), io::hex64(io::fnv1a64(code)));
   return facts;
 }
 
