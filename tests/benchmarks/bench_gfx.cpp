@@ -2,15 +2,21 @@
 //
 // The kernel is a loop whose mix is that of an attention kernel: in twenty instructions two matrix
 // products of 16x16x16, two LDS accesses of 128 bits, eleven of vector arithmetic, and the loop.
-// Four waves take turns. Beside it our own decode kernel, where this build has its machine code.
-// `bench_gfx --benchmark_repetitions=5` shows the spread.
+// Four waves take turns. Beside it our own decode kernel, where this build has its machine code,
+// and AITER's where it is given. `bench_gfx --benchmark_repetitions=5` shows the spread.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
 
+#include "hip_backend/aiter/aiter_backend.hpp"
 #include "hip_backend/device/emulated_device.hpp"
 #include "hip_backend/gfx_emulator/launch.hpp"
+#include "hip_backend/gfx_emulator/load.hpp"
 #include "hip_backend/hip_backend.hpp"
 #include "hip_backend/kernels/code_objects.hpp"
 #include "tests/hip_backend/crosscheck_step.hpp"
@@ -70,12 +76,16 @@ void mixed_exact(benchmark::State& state) {
   run_mixed(state, best_host_path(), {.mfma = MfmaMode::exact, .threads = 1});
 }
 
-// Our own decode kernel: one request of 1024 keys and 16 heads, on one compute unit.
-void decode(benchmark::State& state, Arch arch, bool checks) {
-  const auto spec = parse_case("mla1:1q1s1024;heads=16;cu=1;arch=" + std::string(name(arch)));
+using MakeBackend =
+    std::function<std::unique_ptr<mla::Backend>(std::shared_ptr<hip::Device> device)>;
+
+// A decode step on the emulated device of its architecture.
+void run_step(benchmark::State& state, const std::string& line, const RunOptions& options,
+              const MakeBackend& make) {
+  const auto spec = parse_case(line);
   std::string reason;
   const auto step = spec ? hip::test::try_step(*spec, reason) : nullptr;
-  if (hip::code_object(name(arch), "decode").empty() || step == nullptr) {
+  if (step == nullptr || hip::code_object(name(spec->arch), "decode").empty()) {
     state.SkipWithError(("no run: " + reason + std::string(hip::build_notes())).c_str());
     return;
   }
@@ -83,25 +93,60 @@ void decode(benchmark::State& state, Arch arch, bool checks) {
   const auto observe = [&](std::string_view, const LaunchReport& report) {
     instructions += report.statistics.instructions;
   };
-  const auto backend = hip::make_hip_backend(
-      hip::make_emulated_device(
-          arch, {.run = {.checks = checks ? mla::gfx::every_check : mla::gfx::Checks{}},
-                 .observe = observe}),
-      {});
+  const auto backend =
+      make(hip::make_emulated_device(spec->arch, {.run = options, .observe = observe}));
   for (auto _ : state) {
     if (!backend->run(step->launch(), {})) std::exit(3);
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(instructions));
 }
+
+const MakeBackend ours = [](std::shared_ptr<hip::Device> device) {
+  return hip::make_hip_backend(std::move(device), {});
+};
+
+std::string one_unit(benchmark::State& state) {
+  return "mla1:1q1s1024;heads=16;cu=1;arch=gfx" + std::to_string(state.range(0));
+}
+
+// Our own decode kernels: one request of 1024 keys and 16 heads, on one compute unit.
 void decode_fast(benchmark::State& state) {
-  decode(state, state.range(0) == 942 ? Arch::gfx942 : Arch::gfx950, false);
+  run_step(state, one_unit(state), {.threads = 1}, ours);
 }
 void decode_checked(benchmark::State& state) {
-  decode(state, state.range(0) == 942 ? Arch::gfx942 : Arch::gfx950, true);
+  run_step(state, one_unit(state), {.checks = mla::gfx::every_check, .threads = 1}, ours);
+}
+// Eight compute units: as many workgroups for the threads.
+void decode_threads(benchmark::State& state) {
+  run_step(state, "mla1:8q1s2048;heads=16;cu=8;arch=gfx942",
+           {.threads = static_cast<int>(state.range(0))}, ours);
+}
+// AITER's kernels for the same step, where AITER_HSA names its directory hsa.
+void decode_aiter(benchmark::State& state, bool checks) {
+  const char* const directory = std::getenv("AITER_HSA");
+  const auto found = hip::aiter::Installation::open(directory == nullptr ? "" : directory);
+  if (!found) {
+    state.SkipWithError("AITER_HSA does not name the directory hsa of an AITER installation");
+    return;
+  }
+  run_step(state, one_unit(state),
+           {.checks = checks ? mla::gfx::every_check : mla::gfx::Checks{}, .threads = 1},
+           [&](std::shared_ptr<hip::Device> device) {
+             return hip::aiter::make_aiter_backend(std::move(device), *found, {});
+           });
+}
+void aiter_fast(benchmark::State& state) {
+  decode_aiter(state, false);
+}
+void aiter_checked(benchmark::State& state) {
+  decode_aiter(state, true);
 }
 
 BENCHMARK(decode_fast)->Arg(942)->Arg(950)->Unit(benchmark::kMillisecond);
 BENCHMARK(decode_checked)->Arg(942)->Arg(950)->Unit(benchmark::kMillisecond);
+BENCHMARK(decode_threads)->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(aiter_fast)->Arg(942)->Arg(950)->Unit(benchmark::kMillisecond);
+BENCHMARK(aiter_checked)->Arg(942)->Arg(950)->Unit(benchmark::kMillisecond);
 BENCHMARK(mixed_fast)->Unit(benchmark::kMillisecond);
 BENCHMARK(mixed_portable)->Unit(benchmark::kMillisecond);
 BENCHMARK(mixed_checked)->Unit(benchmark::kMillisecond);
