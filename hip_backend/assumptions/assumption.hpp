@@ -1,5 +1,5 @@
-// The self-test of the emulator's assumptions: does a device do what gfx_emulator/assumptions.hpp
-// says where no manual does?
+// The self-test of the emulator's assumptions: does a device do what
+// gfx_emulator/exec/assumptions.hpp says where no manual does?
 //
 // One small kernel an assumption, one wave, known answers that are computed here from the sentence
 // of the assumption and not by the emulator. On an emulated device everything holds, which shows
@@ -22,7 +22,7 @@ using LaneWords = std::vector<std::uint32_t>;
 
 struct Assumption {
   enum class Compare : std::uint8_t { bits, one_ulp };  // one_ulp: f32, every NaN alike
-  const char* name;                                     // as in gfx_emulator/assumptions.hpp
+  const char* name;                                     // as in gfx_emulator/exec/assumptions.hpp
   const char* kernel;
   bool on_gfx942;         // all are on gfx950
   bool beyond_emulation;  // an emulated device reports the access as a fault instead

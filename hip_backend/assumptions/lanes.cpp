@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "hip_backend/assumptions/tables.hpp"
-#include "hip_backend/gfx_emulator/assumptions.hpp"
+#include "hip_backend/gfx_emulator/exec/assumptions.hpp"
 
 namespace mla::hip {
 namespace {

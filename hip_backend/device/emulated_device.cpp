@@ -1,4 +1,5 @@
 #include "hip_backend/device/emulated_device.hpp"
+#include "hip_backend/gfx_emulator/load.hpp"
 
 #include <algorithm>
 #include <array>

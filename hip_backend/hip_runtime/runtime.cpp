@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "hip_backend/gfx_emulator/load.hpp"
 #include "hip_backend/hip_runtime/state.hpp"
 
 namespace mla::hip_runtime {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "hip_backend/gfx_emulator/code_object.hpp"
+#include "hip_backend/gfx_emulator/load.hpp"
 #include "hip_backend/hip_runtime/hip/hip_runtime.h"
 #include "hip_backend/hip_runtime/runtime.hpp"
 

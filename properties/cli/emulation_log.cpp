@@ -42,6 +42,7 @@ Json event_json(const gfx::Event& e) {
           {"workgroup", e.workgroup},
           {"wave", e.wave},
           {"lane", e.lane < 0 ? Json(nullptr) : Json(e.lane)},
+          {"lanes", e.lanes == 0 ? Json(nullptr) : Json(hex(e.lanes))},
           {"address", hex(e.address)},
           {"text", e.text},
           {"cause", cause_json(e.cause)},

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/result.hpp"
-#include "hip_backend/gfx_emulator/code_object.hpp"
+#include "hip_backend/gfx_emulator/load.hpp"
 #include "properties/cli/emulation.hpp"
 #include "properties/cli/launch_profile.hpp"
 #include "properties/step/verdict.hpp"

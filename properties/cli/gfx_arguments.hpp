@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "hip_backend/gfx_emulator/code_object.hpp"
-#include "hip_backend/gfx_emulator/memory.hpp"
+#include "hip_backend/gfx_emulator/load.hpp"
+#include "hip_backend/gfx_emulator/memory/memory.hpp"
 
 namespace mla::cli {
 

@@ -8,6 +8,7 @@
 #include "core/text.hpp"
 #include "hip_backend/gfx_emulator/check/static_waits.hpp"
 #include "hip_backend/gfx_emulator/isa/format.hpp"
+#include "hip_backend/gfx_emulator/load.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/gfx.hpp"
@@ -98,10 +99,9 @@ Json unexecuted(const gfx::CodeObject& object, const gfx::Kernel& kernel) {
     const std::uint32_t index = object.index_at(at);
     if (index == gfx::CodeObject::npos) continue;
     const gfx::Inst& inst = object.instructions()[index];
-    if (inst.words == 0) continue;
-    const gfx::Operation& operation = object.operations().at(inst.op);
-    if (operation.run != nullptr || (inst.lds && operation.run_lds != nullptr)) continue;
-    out[operation.name] = out.value(operation.name, 0) + 1;
+    if (inst.words == 0 || gfx::has_semantics(inst)) continue;
+    const std::string& name = object.operations().at(inst.op).name;
+    out[name] = out.value(name, 0) + 1;
   }
   return out;
 }

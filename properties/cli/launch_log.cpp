@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "core/say.hpp"
-#include "hip_backend/gfx_emulator/roofline.hpp"
+#include "hip_backend/gfx_emulator/report/roofline.hpp"
 
 namespace mla::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "core/say.hpp"
-#include "hip_backend/gfx_emulator/roofline.hpp"
+#include "hip_backend/gfx_emulator/report/roofline.hpp"
 #include "properties/capture/bundle.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/backends.hpp"

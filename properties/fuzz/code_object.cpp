@@ -6,6 +6,7 @@
 #include "core/say.hpp"
 #include "hip_backend/gfx_emulator/isa/format.hpp"
 #include "hip_backend/gfx_emulator/launch.hpp"
+#include "hip_backend/gfx_emulator/load.hpp"
 #include "properties/fuzz/target.hpp"
 
 namespace mla::prop::fuzz {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "hip_backend/device/emulated_device.hpp"
-#include "hip_backend/gfx_emulator/code_object.hpp"
+#include "hip_backend/gfx_emulator/load.hpp"
 #include "hip_backend/hip_backend.hpp"
 #include "hip_backend/kernels/code_objects.hpp"
 #include "properties/step/property.hpp"

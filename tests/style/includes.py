@@ -15,6 +15,10 @@ ORDER = [
     "core", "core/numeric", "core/io", "core/case", "core/paging", "core/shape", "core/plan",
     "core/engine",
     "cpu_backend",
+    "hip_backend/gfx_emulator/isa", "hip_backend/gfx_emulator/elf", "hip_backend/gfx_emulator/memory",
+    "hip_backend/gfx_emulator/object", "hip_backend/gfx_emulator/report",
+    "hip_backend/gfx_emulator/exec", "hip_backend/gfx_emulator/check",
+    "hip_backend/gfx_emulator/run",
     "hip_backend/gfx_emulator", "hip_backend/hip_runtime", "hip_backend/aiter_source",
     "hip_backend/kernels",
     "hip_backend/device", "hip_backend/admission", "hip_backend/decode", "hip_backend/prefill",
@@ -35,9 +39,9 @@ INCLUDE = re.compile(r'^#include "((?:core|cpu_backend|hip_backend|properties)/[
 def folder_of(path):
     """The longest listed folder that holds the file, or None."""
     parts = path.split("/")[:-1]
-    whole = "/".join(parts[:2])
-    if whole in PLACE:
-        return whole
+    for depth in (3, 2):
+        if "/".join(parts[:depth]) in PLACE:
+            return "/".join(parts[:depth])
     # cpu_backend is one folder with parts that use each other; elsewhere each folder is listed.
     return parts[0] if len(parts) == 1 or parts[0] == "cpu_backend" else None
 

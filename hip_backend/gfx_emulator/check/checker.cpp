@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
-#include "hip_backend/gfx_emulator/exec/scheduler.hpp"
+#include "hip_backend/gfx_emulator/exec/reporting.hpp"
 #include "hip_backend/gfx_emulator/isa/format.hpp"
 #include "hip_backend/gfx_emulator/isa/registers.hpp"
 
@@ -12,11 +12,16 @@ namespace mla::gfx {
 
 namespace {
 
-// Where EXEC is 0 no lane reads: compilers do not jump over a few instructions.
-bool reads_in_no_lane(const Wave& w, const Inst& inst) {
-  const bool lane_by_lane = inst.kind == Class::compare || inst.kind == Class::packed ||
-                            (inst.kind == Class::valu && inst.dst >= code::vgpr);
-  return lane_by_lane && w.exec() == 0;
+// The lanes whose vector registers an instruction uses. Where EXEC is 0 none does: compilers do not
+// jump over a few instructions.
+std::uint64_t used_lanes(const Wave& w, const Inst& inst) {
+  const auto& operation = w.group->launch->object->operations().at(inst.op);
+  const bool arithmetic = inst.kind == Class::compare || inst.kind == Class::packed ||
+                          (inst.kind == Class::valu && inst.dst >= code::vgpr);
+  const bool memory = is_vector_memory(inst.kind) || inst.kind == Class::lds;
+  const bool across = inst.dpp || operation.has(traits::swaps) || operation.has(traits::exec_in);
+  if (arithmetic && w.exec() == 0) return 0;
+  return (arithmetic || memory) && !across ? w.exec() : ~std::uint64_t{0};
 }
 
 }  // namespace
@@ -99,7 +104,7 @@ bool Checker::copies_undefined(const Wave& w, const Inst& inst) const {
 // so.
 bool Checker::upper_undefined(const Wave& w, const Inst& inst) const {
   const auto& operations = w.group->launch->object->operations();
-  if (operations.at(inst.op).bitwise != Bitwise::wide_sum || inst.src[2] < code::vgpr) return false;
+  if (!operations.at(inst.op).has(traits::wide_sum) || inst.src[2] < code::vgpr) return false;
   const WaveInfo& info = waves_[w.number];
   const unsigned low = inst.src[2] - 256U;
   return (info.vector[low] & unwritten) == 0 && (info.vector[low + 1] & unwritten) != 0;
@@ -147,11 +152,13 @@ void Checker::note_results(Wave& w, const Inst& inst) {
   if (inst.sdst != code::none && inst.kind != Class::mfma) mark_written(info, inst.sdst, 2);
 }
 
-void Checker::begin_operation(const Inst& inst, WaveInfo& info) {
+void Checker::begin_operation(const Wave& w, const Inst& inst) {
+  WaveInfo& info = waves_[w.number];
   const bool scalar = inst.kind == Class::smem, flat = inst.kind == Class::flat;
   Operation operation;
   operation.serial = serial_;
   operation.at = inst.at;
+  if (!scalar) operation.lanes = w.exec();
   operation.to_lds = std::exchange(writes_lds_, false);
   if (inst.dst != code::none) {
     const unsigned first = scalar ? inst.dst : inst.dst - 256U, end = scalar ? scalars : vectors;
@@ -245,10 +252,11 @@ void Checker::blame_operand(Wave& w, const Inst& inst, std::uint16_t operand, un
   const unsigned end = std::min(first + width, vector ? vectors : scalars);
   // Loads of one kind come back in order: a later one may take over the register.
   const Class spared = write ? inst.kind : Class::other;
+  const std::uint64_t lanes = vector ? used_lanes(w, inst) : ~std::uint64_t{0};
   Outstanding newest;  // it needs the strictest wait
   for (unsigned k = first; k < end && checks_.waits; ++k) {
     if (registers[k] < one_pending) continue;
-    Outstanding found = outstanding_on(info, vector, k, spared);
+    Outstanding found = outstanding_on(info, vector, k, lanes, spared);
     const bool newer =
         found.operation != nullptr &&
         (newest.operation == nullptr || found.operation->serial > newest.operation->serial);
@@ -261,10 +269,11 @@ void Checker::blame_operand(Wave& w, const Inst& inst, std::uint16_t operand, un
         {.problem = Problem::missing_wait,
          .text = operand_text(inst, operand, width) + (write ? " is overwritten" : " is read") +
                  " while a load of it is outstanding",
+         .lanes = lanes & newest.operation->lanes,
          .cause = cause_at(w, w.group->id, w.number, newest.operation->at),
          .fix = newest.wait});
   }
-  if (use != Use::read || (vector && reads_in_no_lane(w, inst))) return;
+  if (use != Use::read || lanes == 0) return;
   for (unsigned k = first; k < end; ++k) {
     if ((registers[k] & unwritten) != 0) {
       if (!is_new(w, inst, Problem::uninitialised_register)) return;
@@ -277,10 +286,11 @@ void Checker::blame_operand(Wave& w, const Inst& inst, std::uint16_t operand, un
 
 // Newest first: of several, the one that needs the strictest wait.
 Checker::Outstanding Checker::outstanding_on(const WaveInfo& info, bool vector, unsigned reg,
-                                             Class spared) {
+                                             std::uint64_t lanes, Class spared) {
   const auto in = [&](const Queue& queue) -> const Operation* {
     for (std::size_t k = queue.items.size(); k-- > queue.begin;) {
-      if (queue.items[k].writes(reg)) return &queue.items[k];
+      const Operation& o = queue.items[k];
+      if (o.writes(reg) && (o.lanes & lanes) != 0) return &o;
     }
     return nullptr;
   };

@@ -6,7 +6,9 @@
 // order; lgkmcnt counts LDS operations in order. Scalar loads come back in any order and are done
 // only at lgkmcnt(0). Flat operations count in both, in any order with the others of either: they
 // are done when both counts have been 0. The counters end at 63 and 15; whoever would pass the end
-// waits until the oldest is done.
+// waits until the oldest is done. A load writes the lanes of EXEC at its issue: an instruction that
+// uses other lanes of its registers has nothing to wait for. One of 16 bits takes its registers
+// whole (assumption D16_OTHER_HALF).
 // Races: a dword of LDS remembers its last writer and its readers since the last barrier of the
 // workgroup; one that is accessed in part remembers them for each byte. Lanes of one wave never
 // race with each other, nor do atomics. A store that changes nothing is none either: compilers let
@@ -24,15 +26,16 @@
 #include <vector>
 
 #include "hip_backend/gfx_emulator/check/defined_bits.hpp"
-#include "hip_backend/gfx_emulator/check/effects.hpp"
 #include "hip_backend/gfx_emulator/check/lds_cells.hpp"
-#include "hip_backend/gfx_emulator/exec/access.hpp"
+#include "hip_backend/gfx_emulator/exec/memory/resolve.hpp"
+#include "hip_backend/gfx_emulator/exec/options.hpp"
 #include "hip_backend/gfx_emulator/exec/wave.hpp"
+#include "hip_backend/gfx_emulator/isa/effects.hpp"
 #include "hip_backend/gfx_emulator/isa/registers.hpp"
 
 namespace mla::gfx {
 
-class Checker {
+class Checker final : public LdsWatch {
  public:
   Checker(Group& group, const Checks& checks);
 
@@ -48,11 +51,11 @@ class Checker {
   void after(Wave& wave, const Inst& inst) {
     if (!suspects_.empty()) judge_writes(wave, inst);
     if (!plain_) note_results(wave, inst);
-    if (counts_as_memory(inst.kind)) begin_operation(inst, waves_[wave.number]);
+    if (counts_as_memory(inst.kind)) begin_operation(wave, inst);
   }
   // Called by the instruction while it runs, for the lanes of `mask`.
   void lds_access(Wave& wave, const Inst& inst, const std::uint32_t* offsets, std::uint64_t mask,
-                  std::uint32_t size, Intent intent);
+                  std::uint32_t size, Intent intent) override;
   void barrier_passed() {
     ++epoch_;
     epoch_begin_ = serial_;
@@ -67,7 +70,8 @@ class Checker {
   struct Operation {  // outstanding: it will write these registers, or LDS
     std::uint16_t first = 0, count = 0;
     std::uint32_t serial = 0;
-    std::uint32_t at = 0;  // the instruction
+    std::uint32_t at = 0;                     // the instruction
+    std::uint64_t lanes = ~std::uint64_t{0};  // whose registers it writes
     bool to_lds = false;
     [[nodiscard]] bool writes(unsigned reg) const { return reg - first < count; }
   };
@@ -125,21 +129,21 @@ class Checker {
   void examine(Wave& wave, const Inst& inst);       // before it runs
   void note_results(Wave& wave, const Inst& inst);  // after it ran
   void wait(const Inst& inst, WaveInfo& info);
-  void begin_operation(const Inst& inst, WaveInfo& info);
+  void begin_operation(const Wave& wave, const Inst& inst);
   static void retire(Queue& queue, std::size_t left, Register* registers);
   enum class Use : std::uint8_t { read, copy, write };
   void check_operand(Wave& wave, const Inst& inst, std::uint16_t operand, unsigned width, Use use);
   void check_bits(Wave& wave, const Inst& inst);
   void blame_operand(Wave& wave, const Inst& inst, std::uint16_t operand, unsigned width, Use use);
   [[nodiscard]] bool copies_undefined(const Wave& wave, const Inst& inst) const;
-  // The outstanding operation that writes a register, and the wait that it needs. `spared`: not
-  // those that come back in order with this kind of load.
+  // The outstanding operation that writes a register in one of `lanes`, and the wait that it needs.
+  // `spared`: not those that come back in order with this kind of load.
   struct Outstanding {
     const Operation* operation = nullptr;
     std::string wait;
   };
   [[nodiscard]] static Outstanding outstanding_on(const WaveInfo& info, bool vector, unsigned reg,
-                                                  Class spared);
+                                                  std::uint64_t lanes, Class spared);
   [[nodiscard]] std::uint32_t settled() const;
   template <std::uint32_t Dwords>
   std::uint64_t settled_lanes(Wave& wave, const Inst& inst, const std::uint32_t* offsets,

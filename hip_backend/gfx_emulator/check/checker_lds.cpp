@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "hip_backend/gfx_emulator/check/checker.hpp"
-#include "hip_backend/gfx_emulator/exec/scheduler.hpp"
+#include "hip_backend/gfx_emulator/exec/reporting.hpp"
 
 namespace mla::gfx {
 namespace {

@@ -10,7 +10,7 @@ namespace {
 using u64 = std::uint64_t;
 
 Bitwise rule_of(const Wave& w, const Inst& inst) {
-  return w.group->launch->object->operations().at(inst.op).bitwise;
+  return w.group->launch->object->operations().at(inst.op).traits.bitwise;
 }
 
 // A value and the bits of it that are undefined.
@@ -81,8 +81,7 @@ u64 DefinedBits::undefined(std::uint16_t operand, unsigned width) const {
 }
 
 bool DefinedBits::follows(const Wave& w, const Inst& inst) {
-  const Bitwise rule = rule_of(w, inst);
-  return rule != Bitwise::none && rule < Bitwise::branch_scc;
+  return rule_of(w, inst) != Bitwise::none;
 }
 
 bool DefinedBits::moves_a_lane(const Wave& w, const Inst& inst) {
@@ -116,20 +115,18 @@ const char* DefinedBits::before_lane(const Wave& w, const Inst& inst, bool to) {
 
 const char* DefinedBits::before(const Wave& w, const Inst& inst) {
   const Operation& operation = w.group->launch->object->operations().at(inst.op);
-  const Bitwise rule = operation.bitwise;
+  const Bitwise rule = operation.traits.bitwise;
   result_ = 0;
-  scc_result_ = false;
+  scc_result_ = scc_undefined_ && !operation.has(traits::scc_out);
   if (inst.kind != Class::salu && inst.kind != Class::branch) {
-    scc_result_ = scc_undefined_;
     const bool to = rule == Bitwise::to_lane;
     return to || rule == Bitwise::from_lane ? before_lane(w, inst, to) : nullptr;
   }
-  if (rule == Bitwise::branch_vcc) {
+  if (operation.has(traits::vcc_in)) {
     return undecided({w.pair(code::vcc), undefined(code::vcc, 2)}) ? "VCC" : nullptr;
   }
-  const bool by_scc = rule == Bitwise::branch_scc || rule == Bitwise::select;
-  if (by_scc && scc_undefined_) return "SCC";
-  if (rule == Bitwise::none || rule == Bitwise::branch_scc) return nullptr;
+  if (operation.has(traits::scc_in) && scc_undefined_) return "SCC";
+  if (rule == Bitwise::none) return nullptr;
   const bool wide = inst.width[1] == 2;
   const auto operand = [&](unsigned k) -> Bits {
     const u64 value =
@@ -137,19 +134,17 @@ const char* DefinedBits::before(const Wave& w, const Inst& inst) {
     return {value, undefined(inst.src[k], inst.width[k + 1])};
   };
   if (rule == Bitwise::select) {
-    scc_result_ = scc_undefined_;
     result_ = operand(w.scc != 0 ? 0 : 1).undefined;
     return nullptr;
   }
   const Bits exec = {w.exec(), undefined(code::exec, 2)};
-  const Bits second = operation.with_exec         ? exec
-                      : inst.src[1] != code::none ? operand(1)
-                                                  : Bits{0, 0};
+  const Bits second = operation.has(traits::with_exec) ? exec
+                      : inst.src[1] != code::none      ? operand(1)
+                                                       : Bits{0, 0};
   const Bits out = combine(rule, operand(0), second);
   const u64 kept = wide ? ~u64{0} : 0xffffffff;
-  scc_result_ =
-      rule == Bitwise::copy ? scc_undefined_ : undecided({out.value & kept, out.undefined});
-  if (operation.with_exec || inst.dst == code::exec) {
+  if (operation.has(traits::scc_out)) scc_result_ = undecided({out.value & kept, out.undefined});
+  if (operation.has(traits::with_exec) || inst.dst == code::exec) {
     return (out.undefined & kept) != 0 ? "EXEC" : nullptr;
   }
   result_ = out.undefined & kept;

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
-#include "hip_backend/gfx_emulator/exec/scheduler.hpp"
+#include "hip_backend/gfx_emulator/exec/reporting.hpp"
 
 namespace mla::gfx {
 namespace {
@@ -32,17 +33,6 @@ u32 bytes_at(u64 address, u32 size) {
 }
 
 }  // namespace
-
-void note_global(Wave& w, const Inst& i, const u64* at, u64 mask, u32 size, Intent intent) {
-  GlobalRaces& races = *w.group->races;
-  u64 inside = 0;
-  for (unsigned l = 0; l < lanes; ++l) {
-    if ((mask >> l & 1) == 0) continue;
-    const bool global = i.kind != Class::flat || allowed(w, at[l], size, Intent::read);
-    inside |= u64{global} << l;
-  }
-  races.access(w, i, at, inside, size, intent);
-}
 
 void GlobalRaces::start_group(const Group& group) {
   groups_.push_back(group.id);
@@ -94,8 +84,8 @@ inline bool GlobalRaces::note_settled(Cell& cell, Packed now, Packed epoch, Inte
   return true;
 }
 
-void GlobalRaces::access(Wave& w, const Inst& inst, const u64* at, u64 mask, u32 size,
-                         Intent intent) {
+void GlobalRaces::global_access(Wave& w, const Inst& inst, const u64* at, u64 mask, u32 size,
+                                Intent intent) {
   const Visit now{.group = static_cast<u32>(groups_.size() - 1),
                   .epoch = epoch_,
                   .at = inst.at,
@@ -104,6 +94,7 @@ void GlobalRaces::access(Wave& w, const Inst& inst, const u64* at, u64 mask, u32
   const Packed packed = pack(now), epoch = Packed{now.epoch} << epoch_shift;
   for (unsigned l = 0; l < lanes; ++l) {
     if ((mask >> l & 1) == 0) continue;
+    if (inst.kind == Class::flat && !allowed(w, at[l], size, Intent::read)) continue;
     if (now.scope == of_launch) order(at[l] & ~u64{3}, now);
     const u64 end = at[l] + size;
     u64 address = at[l];

@@ -17,18 +17,17 @@
 #include <unordered_map>
 #include <vector>
 
-#include "hip_backend/gfx_emulator/exec/access.hpp"
+#include "hip_backend/gfx_emulator/exec/memory/resolve.hpp"
 #include "hip_backend/gfx_emulator/exec/wave.hpp"
 
 namespace mla::gfx {
 
-class GlobalRaces {
+class GlobalRaces final : public GlobalWatch {
  public:
   void start_group(const Group& group);
   void barrier_passed() { ++epoch_; }
-  // `at` are the addresses of the lanes; all bytes lie in ranges of the launch.
-  void access(Wave& wave, const Inst& inst, const std::uint64_t* at, std::uint64_t lanes,
-              std::uint32_t size, Intent intent);
+  void global_access(Wave& wave, const Inst& inst, const std::uint64_t* at, std::uint64_t lanes,
+                     std::uint32_t size, Intent intent) override;
   // After the instruction: what has it changed?
   void after(Wave& wave, const Inst& inst);
 

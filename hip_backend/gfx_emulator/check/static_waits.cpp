@@ -60,7 +60,7 @@ void issue(Loads& queue, u32 index, bool has_result, u32 most) {
 }
 
 // The state after an instruction that goes on to the next.
-void step(State& state, const Inst& inst, u32 index, const std::string& name) {
+void step(State& state, const Inst& inst, u32 index, const Operation& operation) {
   const bool result = inst.dst != code::none;
   if (inst.kind == Class::wait) return wait(state, wait_counts(inst));
   if (inst.kind == Class::smem) {
@@ -71,11 +71,11 @@ void step(State& state, const Inst& inst, u32 index, const std::string& name) {
     if (result) state.flat_vm[index] = state.flat_lgkm[index] = 0;
   } else if (is_vector_memory(inst.kind)) {
     issue(state.vm, index, result, WaitCounts::most_vm);
-  } else if (name == "s_set_gpr_idx_on") {
+  } else if (operation.has(traits::index_on)) {
     state.indexed = true;
-  } else if (name == "s_set_gpr_idx_off") {
+  } else if (operation.has(traits::index_off)) {
     state.indexed = false;
-  } else if (name == "s_set_gpr_idx_mode") {
+  } else if (operation.has(traits::index_mode)) {
     state.indexed = inst.imm != 0;
   }
 }
@@ -108,8 +108,8 @@ class Search {
 
  private:
   [[nodiscard]] const Inst& at(u32 index) const { return object_.instructions()[index]; }
-  [[nodiscard]] const std::string& name(u32 index) const {
-    return object_.operations().at(at(index).op).name;
+  [[nodiscard]] const Operation& operation(u32 index) const {
+    return object_.operations().at(at(index).op);
   }
 
   // Where control goes after an instruction that ends a block.
@@ -121,17 +121,25 @@ class Search {
   };
   [[nodiscard]] std::optional<Exits> exits(u32 index) const {
     const Inst& inst = at(index);
-    const std::string& op = name(index);
     if (inst.words == 0) return Exits{.ends = true};
-    if (op == "s_endpgm") return Exits{.ends = true};
-    if (op == "s_setpc_b64") return Exits{.indirect = true};
-    if (op == "s_swappc_b64") return Exits{.next = index + 1, .call = true};
-    if (op == "s_call_b64")
-      return Exits{.next = index + 1, .target = static_cast<u32>(inst.imm), .call = true};
-    if (inst.kind != Class::branch) return std::nullopt;
     const auto target = static_cast<u32>(inst.imm);
-    if (op == "s_branch") return Exits{.target = target};
-    return Exits{.next = index + 1, .target = target};
+    switch (operation(index).traits.flow) {
+      case Flow::next:
+        return std::nullopt;
+      case Flow::branch:
+        return Exits{.next = index + 1, .target = target};
+      case Flow::jump:
+        return Exits{.target = target};
+      case Flow::call:
+        return Exits{.next = index + 1, .target = target, .call = true};
+      case Flow::jump_to_register:
+        return Exits{.indirect = true};
+      case Flow::call_to_register:
+        return Exits{.next = index + 1, .call = true};
+      case Flow::end:
+        break;
+    }
+    return Exits{.ends = true};
   }
 
   // Which function a call to an address in a register leads to is not known: any but a kernel.
@@ -193,7 +201,7 @@ class Search {
       if (report) look(state, index);
       const auto out = exits(index);
       if (!out) {
-        step(state, at(index), index, name(index));
+        step(state, at(index), index, operation(index));
         continue;
       }
       if (report) return;

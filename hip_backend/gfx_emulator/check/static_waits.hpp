@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "hip_backend/gfx_emulator/code_object.hpp"
+#include "hip_backend/gfx_emulator/object/code_object.hpp"
 
 namespace mla::gfx {
 

@@ -9,7 +9,9 @@
 #include <span>
 #include <vector>
 
+#include "hip_backend/gfx_emulator/exec/options.hpp"
 #include "hip_backend/gfx_emulator/exec/wave.hpp"
+#include "hip_backend/gfx_emulator/isa/operations.hpp"
 
 namespace mla::gfx {
 

@@ -3,7 +3,7 @@
 // LLVM's AMDGPU usage, "FP16_OVFL"). Included once for each host path, like lanes-inl.hpp.
 #pragma once
 
-#include "hip_backend/gfx_emulator/assumptions.hpp"
+#include "hip_backend/gfx_emulator/exec/assumptions.hpp"
 #include "hip_backend/gfx_emulator/exec/float-inl.hpp"
 
 namespace mla::gfx {

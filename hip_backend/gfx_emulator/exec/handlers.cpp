@@ -3,6 +3,9 @@
 #include <array>
 #include <map>
 #include <string>
+#include <vector>
+
+#include "hip_backend/gfx_emulator/exec/reporting.hpp"
 
 namespace mla::gfx {
 
@@ -10,30 +13,15 @@ float opaque_one = 1.0F;  // declared in float-inl.hpp; never written
 
 namespace {
 
-using Table = std::map<std::string, Entry, std::less<>>;
+using Table = std::map<std::string, Handler, std::less<>>;
 
 void add(Table& table, Arch arch, Entries entries) {
   for (const Entry& entry : entries) {
     if (entry.only == Only::gfx942 && arch != Arch::gfx942) continue;
     if (entry.only == Only::gfx950 && arch != Arch::gfx950) continue;
-    table.emplace(entry.name, entry);
+    table.emplace(entry.name, entry.run);
   }
 }
-
-#define MLA_GFX_ADD(path)                                                                     \
-  for (const Entries& family : {path::float_entries(),         path::float_special_entries(), \
-                                path::convert_entries(),       path::double_entries(),        \
-                                path::graphics_entries(),      path::half_entries(),          \
-                                path::integer_entries(),       path::integer_wide_entries(),  \
-                                path::compare_entries(),       path::move_entries(),          \
-                                path::carry_entries(),         path::packed_entries(),        \
-                                path::fp8_entries(),           path::scaled_entries(),        \
-                                path::matrix_entries(),        path::matrix_f8f6f4_entries(), \
-                                path::matrix_sparse_entries(), path::lds_entries(),           \
-                                path::lds_atomic_entries(),    path::memory_entries(),        \
-                                path::memory_atomic_entries()}) {                             \
-    add(table, arch, family);                                                                 \
-  }
 
 Table make_table(Arch arch, [[maybe_unused]] HostPath path) {
   Table table;
@@ -42,15 +30,17 @@ Table make_table(Arch arch, [[maybe_unused]] HostPath path) {
   add(table, arch, scalar_memory_entries());
 #if defined(__x86_64__)
   if (path == HostPath::avx2) {
-    MLA_GFX_ADD(avx2)
+#define MLA_GFX_FAMILY(name, folder) add(table, arch, avx2::name##_entries());
+#include "hip_backend/gfx_emulator/exec/families.inc"
+#undef MLA_GFX_FAMILY
     return table;
   }
 #endif
-  MLA_GFX_ADD(portable)
+#define MLA_GFX_FAMILY(name, folder) add(table, arch, portable::name##_entries());
+#include "hip_backend/gfx_emulator/exec/families.inc"
+#undef MLA_GFX_FAMILY
   return table;
 }
-
-}  // namespace
 
 Handler find_handler(std::string_view name, Arch arch, HostPath path) {
   static const std::array<Table, 4> tables = {
@@ -58,7 +48,60 @@ Handler find_handler(std::string_view name, Arch arch, HostPath path) {
       make_table(Arch::gfx950, HostPath::portable), make_table(Arch::gfx950, HostPath::avx2)};
   const Table& table = tables[2 * static_cast<std::size_t>(arch) + static_cast<std::size_t>(path)];
   const auto found = table.find(name);
-  return found == table.end() ? nullptr : found->second.run;
+  return found == table.end() ? nullptr : found->second;
+}
+
+void not_implemented(Wave& wave, const Inst& inst) {
+  report_fault(wave, inst, Problem::not_implemented, -1, 0, "the operation has no semantics here");
+  wave.state = WaveState::ended;
+}
+
+void run_off_the_end(Wave& wave, const Inst& inst) {
+  report_fault(wave, inst, Problem::bad_jump, -1, 0, "the wave ran past the end of the code");
+  wave.state = WaveState::ended;
+}
+
+// By the number of the operation.
+std::vector<Handlers> all_handlers(Arch arch, HostPath path) {
+  const Operations& operations = Operations::of(arch);
+  std::vector<Handlers> out;
+  for (unsigned op = 0; op < operations.size(); ++op)
+    out.push_back(handlers_of(operations.at(op), arch, path));
+  return out;
+}
+
+}  // namespace
+
+HostPath best_host_path() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return HostPath::avx2;
+#endif
+  return HostPath::portable;
+}
+
+bool has_semantics(const Inst& inst) {
+  return inst.run != not_implemented && inst.run != run_off_the_end;
+}
+
+Handlers handlers_of(const Operation& operation, Arch arch, HostPath path) {
+  static constexpr std::string_view load = "buffer_load_";
+  Handlers out = {.run = find_handler(operation.name, arch, path)};
+  if (operation.name.starts_with(load))
+    out.run_lds = find_handler("buffer_load_lds_" + operation.name.substr(load.size()), arch, path);
+  return out;
+}
+
+void bind(Program& program, HostPath path) {
+  static const std::array<std::vector<Handlers>, 4> tables = {
+      all_handlers(Arch::gfx942, HostPath::portable), all_handlers(Arch::gfx942, HostPath::avx2),
+      all_handlers(Arch::gfx950, HostPath::portable), all_handlers(Arch::gfx950, HostPath::avx2)};
+  const auto arch = static_cast<std::size_t>(program.operations->arch());
+  const std::vector<Handlers>& table = tables[2 * arch + static_cast<std::size_t>(path)];
+  for (Inst& inst : program.instructions) {
+    const Handlers& mine = table[inst.op];
+    inst.run = inst.words == 0 ? run_off_the_end : inst.lds ? mine.run_lds : mine.run;
+    if (inst.run == nullptr) inst.run = not_implemented;
+  }
 }
 
 }  // namespace mla::gfx

@@ -1,4 +1,4 @@
-// Owns: how operations find what executes them.
+// Owns: what executes an instruction.
 //
 // Each family lists its operations by name; vector families exist once for each host path.
 #pragma once
@@ -7,9 +7,28 @@
 #include <string_view>
 
 #include "hip_backend/gfx_emulator/isa/inst.hpp"
-#include "hip_backend/gfx_emulator/isa/operations.hpp"
+#include "hip_backend/gfx_emulator/object/program.hpp"
 
 namespace mla::gfx {
+
+// The same text compiled for the baseline of the host and for AVX2 with FMA.
+enum class HostPath : std::uint8_t { portable, avx2 };
+[[nodiscard]] HostPath best_host_path();
+
+// Gives every instruction its handler: what it does on this path, or a fault where the operation
+// has no semantics here or the code ends.
+void bind(Program& program, HostPath path);
+
+// Whether a bound instruction does what its operation says, and is no fault.
+[[nodiscard]] bool has_semantics(const Inst& inst);
+
+// Null where an operation is known to the decoder but has no semantics here. A load to LDS by the
+// bit of MUBUF has a handler of its own.
+struct Handlers {
+  Handler run = nullptr;
+  Handler run_lds = nullptr;
+};
+[[nodiscard]] Handlers handlers_of(const Operation& operation, Arch arch, HostPath path);
 
 struct Entry {
   const char* name;
@@ -18,48 +37,18 @@ struct Entry {
 };
 using Entries = std::span<const Entry>;
 
-// Null where an operation is known to the decoder but has no semantics here.
-[[nodiscard]] Handler find_handler(std::string_view name, Arch arch, HostPath path);
-
-// Stands for an operation that is known to the decoder but has no semantics here: a fault.
-void not_implemented(Wave& wave, const Inst& inst);
-
-// Stands where the code ends: reaching it is a fault.
-void run_off_the_end(Wave& wave, const Inst& inst);
-
 // Scalar families: one text for all hosts.
 Entries scalar_alu_entries();
 Entries scalar_flow_entries();
 Entries scalar_memory_entries();
 
-#define MLA_GFX_VECTOR_FAMILIES    \
-  Entries float_entries();         \
-  Entries float_special_entries(); \
-  Entries convert_entries();       \
-  Entries double_entries();        \
-  Entries graphics_entries();      \
-  Entries half_entries();          \
-  Entries integer_entries();       \
-  Entries integer_wide_entries();  \
-  Entries compare_entries();       \
-  Entries move_entries();          \
-  Entries carry_entries();         \
-  Entries packed_entries();        \
-  Entries fp8_entries();           \
-  Entries scaled_entries();        \
-  Entries matrix_entries();        \
-  Entries matrix_f8f6f4_entries(); \
-  Entries matrix_sparse_entries(); \
-  Entries lds_entries();           \
-  Entries lds_atomic_entries();    \
-  Entries memory_entries();        \
-  Entries memory_atomic_entries();
+#define MLA_GFX_FAMILY(name, folder) Entries name##_entries();
 namespace portable {
-MLA_GFX_VECTOR_FAMILIES
+#include "hip_backend/gfx_emulator/exec/families.inc"
 }
 namespace avx2 {
-MLA_GFX_VECTOR_FAMILIES
+#include "hip_backend/gfx_emulator/exec/families.inc"
 }
-#undef MLA_GFX_VECTOR_FAMILIES
+#undef MLA_GFX_FAMILY
 
 }  // namespace mla::gfx

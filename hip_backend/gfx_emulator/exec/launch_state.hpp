@@ -2,12 +2,12 @@
 #pragma once
 
 #include <atomic>
-#include <memory>
 #include <mutex>
 #include <vector>
 
+#include "hip_backend/gfx_emulator/exec/options.hpp"
 #include "hip_backend/gfx_emulator/exec/wave.hpp"
-#include "hip_backend/gfx_emulator/launch.hpp"
+#include "hip_backend/gfx_emulator/object/code_object.hpp"
 
 namespace mla::gfx {
 
@@ -19,7 +19,6 @@ struct Launch {
   std::uint64_t kernarg = 0, packet = 0;  // addresses
   std::vector<std::byte> kernarg_bytes;
   std::uint32_t lds_size = 0, scratch_size = 0;
-  std::shared_ptr<GlobalRaces> races;  // null: nobody asked
   std::atomic<bool> stopped = false;
   std::mutex mutex;  // guards the report and what is below
   std::array<std::uint64_t, Group::most_operations> executed = {};  // by operation

@@ -7,8 +7,9 @@
 
 #include <vector>
 
+#include "hip_backend/gfx_emulator/exec/options.hpp"
 #include "hip_backend/gfx_emulator/exec/wave.hpp"
-#include "hip_backend/gfx_emulator/launch.hpp"
+#include "hip_backend/gfx_emulator/report/report.hpp"
 
 namespace mla::gfx {
 

@@ -1,6 +1,7 @@
 // Program flow, hardware registers, the gpr index mode, and what only takes time.
 #include "hip_backend/gfx_emulator/exec/handlers.hpp"
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
+#include "hip_backend/gfx_emulator/exec/reporting.hpp"
 #include "hip_backend/gfx_emulator/exec/scalar_relative.hpp"
 #include "hip_backend/gfx_emulator/exec/wave.hpp"
 
@@ -148,16 +149,6 @@ const Entry entries[] = {
 };
 
 }  // namespace
-
-void not_implemented(Wave& wave, const Inst& inst) {
-  report_fault(wave, inst, Problem::not_implemented, -1, 0, "the operation has no semantics here");
-  wave.state = WaveState::ended;
-}
-
-void run_off_the_end(Wave& wave, const Inst& inst) {
-  report_fault(wave, inst, Problem::bad_jump, -1, 0, "the wave ran past the end of the code");
-  wave.state = WaveState::ended;
-}
 
 Entries scalar_flow_entries() {
   return entries;

@@ -1,4 +1,5 @@
 #include "hip_backend/gfx_emulator/exec/scalar_relative.hpp"
+#include "hip_backend/gfx_emulator/exec/reporting.hpp"
 
 namespace mla::gfx {
 namespace {

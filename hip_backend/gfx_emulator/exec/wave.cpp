@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "hip_backend/gfx_emulator/assumptions.hpp"
+#include "hip_backend/gfx_emulator/exec/assumptions.hpp"
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>

@@ -10,16 +10,16 @@
 #include <vector>
 
 #include "hip_backend/gfx_emulator/isa/inst.hpp"
-#include "hip_backend/gfx_emulator/launch.hpp"
+#include "hip_backend/gfx_emulator/memory/ranges.hpp"
+#include "hip_backend/gfx_emulator/report/report.hpp"
 
 namespace mla::gfx {
 
 constexpr unsigned lanes = 64;
 struct Launch;
 struct Group;
-class Checker;
-class LateMemory;
-class GlobalRaces;
+class LdsWatch;
+class GlobalWatch;
 class Recorder;
 
 enum class WaveState : std::uint8_t { running, at_barrier, ended };
@@ -69,18 +69,14 @@ struct Group {
   // Wave instructions by index of their operation.
   static constexpr std::size_t most_operations = 2048;
   std::array<std::uint64_t, most_operations> executed = {};
-  Checker* checker = nullptr;
-  LateMemory* late = nullptr;    // null: memory answers at once
-  GlobalRaces* races = nullptr;  // null: nobody watches global memory
-  Recorder* recorder = nullptr;  // null: nobody asked for a profile or a trace
+  LdsWatch* lds_watch = nullptr;        // null: nobody watches
+  GlobalWatch* global_watch = nullptr;  // the same
+  Recorder* recorder = nullptr;         // null: nobody asked for a profile or a trace
+  bool late = false;                    // memory answers later
   bool stopped = false;
   bool watched = false;             // a check or a statistic wants to see every LDS access
   std::uint32_t float_control = 0;  // the host's, as it is now
 };
-
-// Reports what goes wrong. A fault stops the launch when its limit is reached.
-void report_fault(Wave& wave, const Inst& inst, Problem problem, int lane, std::uint64_t address,
-                  std::string text);
 
 // Scalar operands. `inst` provides the literal.
 [[nodiscard]] std::uint32_t read_scalar(const Wave& wave, const Inst& inst, std::uint16_t operand);

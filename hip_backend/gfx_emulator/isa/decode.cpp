@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <string>
 
-#include "hip_backend/gfx_emulator/exec/handlers.hpp"
 #include "hip_backend/gfx_emulator/isa/registers.hpp"
 
 namespace mla::gfx {
@@ -14,8 +13,7 @@ bool take(const Operations& operations, Encoding encoding, unsigned op, Inst& in
   if (index < 0) return false;
   const Operation& operation = operations.at(static_cast<unsigned>(index));
   inst.op = static_cast<std::uint16_t>(index);
-  inst.run = operation.run;
-  inst.by_mode = operation.by_mode;
+  inst.by_mode = operation.has(traits::by_mode);
   inst.width = operation.width;
   inst.kind = operation.kind;
   return true;
@@ -77,7 +75,6 @@ Result<Inst> decode(const Operations& operations, std::span<const std::uint32_t>
   } else if (words.size() >= 2) {
     known = parts::memory(operations, words, inst);
   }
-  if (inst.run == nullptr) inst.run = not_implemented;
   if (!known || !registers_exist(inst))
     return Error{ErrorCode::unsupported, unknown(words, at), {}};
   return inst;

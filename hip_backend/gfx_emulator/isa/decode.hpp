@@ -26,7 +26,7 @@ bool vector(const Operations& operations, Words words, Inst& inst);
 bool vop3(const Operations& operations, Words words, Inst& inst);
 bool memory(const Operations& operations, Words words, Inst& inst);
 
-// Takes over name, widths and handler of an operation; false where the number is unknown.
+// Takes over number, widths and class of an operation; false where the number is unknown.
 bool take(const Operations& operations, Encoding encoding, unsigned op, Inst& inst);
 bool take_literal(Words words, Inst& inst);
 // Marks the sources that are no plain vector registers.

@@ -22,7 +22,7 @@ bool ds(const Operations& operations, Words words, Inst& inst) {
   if (inst.width[1] != 0) inst.src[0] = reg(second, 0, false);
   if (inst.width[2] != 0) inst.src[1] = reg(second, 8, acc);
   if (inst.width[3] != 0) inst.src[2] = reg(second, 16, acc);
-  const bool two = has_two_offsets(operations.at(inst.op));
+  const bool two = operations.at(inst.op).has(traits::two_offsets);
   inst.imm = two ? field(word, 0, 8) : field(word, 0, 16);
   inst.offset1 = static_cast<std::uint8_t>(two ? field(word, 8, 8) : 0);
   return true;
@@ -39,7 +39,7 @@ bool flat(const Operations& operations, Words words, Inst& inst) {
   inst.glc = field(word, 16, 1) != 0;
   inst.nt = field(word, 17, 1) != 0;
   inst.sc1 = field(word, 25, 1) != 0;
-  const bool atomic = operations.at(inst.op).name.find("atomic") != std::string::npos;
+  const bool atomic = operations.at(inst.op).has(traits::atomic);
   if (inst.width[0] != 0 && (!atomic || inst.glc)) inst.dst = reg(second, 24, acc);
   if (segment != 1 || inst.sve) inst.src[0] = reg(second, 0, false);
   if (inst.width[2] != 0) inst.src[1] = reg(second, 8, acc);
@@ -64,7 +64,7 @@ bool mubuf(const Operations& operations, Words words, Inst& inst) {
   inst.idxen = field(word, 13, 1) != 0;
   inst.nt = field(word, 17, 1) != 0;
   inst.lds = field(word, 16, 1) != 0;
-  const bool atomic = operations.at(inst.op).name.find("atomic") != std::string::npos;
+  const bool atomic = operations.at(inst.op).has(traits::atomic);
   const std::uint16_t data = reg(second, 8, acc);
   if (inst.width[2] != 0) inst.src[1] = data;
   if (inst.width[0] != 0 && !inst.lds && (!atomic || inst.glc)) inst.dst = data;
@@ -72,7 +72,6 @@ bool mubuf(const Operations& operations, Words words, Inst& inst) {
   inst.width[1] = inst.offen && inst.idxen ? 2 : 1;
   inst.src[2] = static_cast<std::uint16_t>(field(second, 16, 5) * 4);
   inst.src[3] = field(second, 24, 8);
-  if (inst.lds) inst.run = operations.at(inst.op).run_lds;
   return true;
 }
 

@@ -18,7 +18,7 @@ bool sopk(const Operations& operations, Words words, Inst& inst) {
   inst.imm = static_cast<std::int16_t>(word & 0xffff);
   if (inst.width[0] != 0) inst.dst = field(word, 16, 7);
   inst.src[0] = if_read(inst, 0, field(word, 16, 7));
-  if (operations.at(inst.op).name == "s_setreg_imm32_b32") {
+  if (operations.at(inst.op).has(traits::literal_only)) {
     if (words.size() < 2) return false;
     inst.src[0] = code::literal;
     inst.literal = words[1];
@@ -60,7 +60,7 @@ bool scalar(const Operations& operations, Words words, Inst& inst) {
     if (!take(operations, Encoding::sopc, field(word, 16, 7), inst)) return false;
     inst.src[0] = field(word, 0, 8);
     // s_set_gpr_idx_on carries its four mode bits in the place of the second source.
-    if (operations.at(inst.op).name == "s_set_gpr_idx_on") {
+    if (operations.at(inst.op).has(traits::index_on)) {
       inst.imm = field(word, 8, 8);
       inst.width[2] = 0;
       return take_literal(words, inst);
@@ -73,7 +73,7 @@ bool scalar(const Operations& operations, Words words, Inst& inst) {
     if (inst.width[0] != 0) inst.dst = field(word, 16, 7);
     inst.src[0] = if_read(inst, 0, field(word, 0, 8));
     inst.src[1] = if_read(inst, 1, code::m0);  // relative moves
-    const bool from_relative = operations.at(inst.op).name.starts_with("s_movrels");
+    const bool from_relative = operations.at(inst.op).has(traits::relative_source);
     if (from_relative && inst.src[0] >= 128) return false;
     return take_literal(words, inst);
   }

@@ -72,9 +72,9 @@ bool take_extension(Words words, bool compare, Inst& inst) {
 bool vop1(const Operations& operations, Words words, Inst& inst) {
   const std::uint32_t word = words[0];
   if (!take(operations, Encoding::vop1, field(word, 9, 8), inst)) return false;
-  const std::string& name = operations.at(inst.op).name;
-  const bool to_scalar = name == "v_readfirstlane_b32";
-  const bool accumulator = name == "v_accvgpr_mov_b32";
+  const Operation& operation = operations.at(inst.op);
+  const bool to_scalar = operation.has(traits::scalar_result);
+  const bool accumulator = operation.has(traits::from_accumulator);
   if (inst.width[0] != 0) {
     inst.dst = static_cast<std::uint16_t>(field(word, 17, 8) + (to_scalar ? 0 : code::vgpr) +
                                           (accumulator ? 256 : 0));
@@ -83,30 +83,27 @@ bool vop1(const Operations& operations, Words words, Inst& inst) {
   if (!take_extension(words, false, inst)) return false;
   if (inst.width[1] == 0) inst.src[0] = code::none;  // v_nop may have an extension too
   // What changes places must be two registers, and an accumulation register is no number.
-  const bool swaps = name == "v_swap_b32" || name.starts_with("v_permlane");
-  return !(swaps || accumulator) || inst.src[0] >= (accumulator ? code::agpr : code::vgpr);
+  return !(operation.has(traits::swaps) || accumulator) ||
+         inst.src[0] >= (accumulator ? code::agpr : code::vgpr);
 }
 
 bool vop2(const Operations& operations, Words words, Inst& inst) {
   const std::uint32_t word = words[0];
   if (!take(operations, Encoding::vop2, field(word, 25, 6), inst)) return false;
-  const std::string& name = operations.at(inst.op).name;
+  const Operation& operation = operations.at(inst.op);
   inst.dst = static_cast<std::uint16_t>(field(word, 17, 8) + code::vgpr);
   inst.src[0] = field(word, 0, 9);
   inst.src[1] = static_cast<std::uint16_t>(field(word, 9, 8) + code::vgpr);
-  if (name.starts_with("v_fmamk") || name.starts_with("v_madmk")) {
+  if (operation.has(traits::literal_second)) {
     inst.src[2] = inst.src[1];
     inst.src[1] = code::literal;
-  } else if (name.starts_with("v_fmaak") || name.starts_with("v_madak")) {
+  } else if (operation.has(traits::literal_third)) {
     inst.src[2] = code::literal;
   } else if (inst.width[3] != 0) {
     inst.src[2] = inst.dst;  // the accumulator
   }
-  if (name.find("_co_") != std::string::npos) inst.sdst = code::vcc;
-  if (name.starts_with("v_cndmask") || name.starts_with("v_addc_co") ||
-      name.starts_with("v_subb")) {
-    inst.src[2] = code::vcc;
-  }
+  if (operation.has(traits::carry_out)) inst.sdst = code::vcc;
+  if (operation.has(traits::lane_mask_in)) inst.src[2] = code::vcc;
   return take_extension(words, false, inst);
 }
 

@@ -34,20 +34,20 @@ bool matrix(const Operations& operations, Words words, Inst& inst) {
   const std::uint32_t word = words[0], second = words[1];
   inst.dst = static_cast<std::uint16_t>(field(word, 0, 8) + code::vgpr);
   take_sources(second, inst);
-  const std::string& name = operations.at(inst.op).name;
-  if (name == "v_accvgpr_read_b32") {
+  const Operation& operation = operations.at(inst.op);
+  if (operation.has(traits::from_accumulator)) {
     if (inst.src[0] < code::vgpr) return false;
     inst.src[0] = static_cast<std::uint16_t>(inst.src[0] + 256);
     return true;
   }
-  if (name == "v_accvgpr_write_b32") {
+  if (operation.has(traits::to_accumulator)) {
     inst.dst = static_cast<std::uint16_t>(inst.dst + 256);
     return true;
   }
   if ((word >> 15 & 1) != 0) {
     inst.dst = static_cast<std::uint16_t>(inst.dst + 256);
     // The indices of a sparse matrix lie in a plain register.
-    const bool accumulates = inst.src[2] >= code::vgpr && !name.starts_with("v_smfmac");
+    const bool accumulates = inst.src[2] >= code::vgpr && !operation.has(traits::sparse);
     if (accumulates) inst.src[2] = static_cast<std::uint16_t>(inst.src[2] + 256);
   }
   for (unsigned k = 0; k < 2; ++k) {
@@ -55,11 +55,11 @@ bool matrix(const Operations& operations, Words words, Inst& inst) {
     if ((second >> (27 + k) & 1) != 0) inst.src[k] = static_cast<std::uint16_t>(inst.src[k] + 256);
   }
   // The addend, which the encoding does not name.
-  if (name.starts_with("v_smfmac")) inst.src[3] = inst.dst;
+  if (operation.has(traits::sparse)) inst.src[3] = inst.dst;
   inst.cbsz = field(word, 8, 3) & 7;
   inst.abid = field(word, 11, 4) & 15;
   inst.blgp = field(second, 29, 3) & 7;
-  if (name.ends_with("f8f6f4")) {
+  if (operation.has(traits::chosen_formats)) {
     inst.abid = 0;
     inst.width[1] = f8f6f4_width(inst.cbsz);
     inst.width[2] = f8f6f4_width(inst.blgp);
@@ -100,7 +100,7 @@ bool vop3p(const Operations& operations, Words words, Inst& inst) {
   inst.neg = small(second, 29, 3);
   inst.post = inst.clamp;
   // Each source of v_pk_mov_b32 gives one half, and op_sel alone says which.
-  if (operations.at(inst.op).name == "v_pk_mov_b32") inst.op_sel_hi = inst.op_sel;
+  if (operations.at(inst.op).has(traits::one_half_each)) inst.op_sel_hi = inst.op_sel;
   return true;
 }
 
@@ -110,14 +110,9 @@ void take_destination(const Operations& operations, std::uint32_t word, Inst& in
   if (operation.encoding == Encoding::vopc) {
     inst.sdst = low;
   } else if (inst.width[0] != 0) {
-    const bool to_scalar = operation.name.starts_with("v_read");
+    const bool to_scalar = operation.has(traits::scalar_result);
     inst.dst = static_cast<std::uint16_t>(low + (to_scalar ? 0 : code::vgpr));
   }
-}
-
-bool has_carry(const std::string& name) {
-  return name.find("_co_") != std::string::npos || name.starts_with("v_div_scale") ||
-         name.starts_with("v_mad_u64") || name.starts_with("v_mad_i64");
 }
 
 }  // namespace
@@ -133,23 +128,21 @@ bool vop3(const Operations& operations, Words words, Inst& inst) {
   if (!take_promoted(operations, field(word, 16, 10), inst)) return false;
   inst.words = 2;
   inst.is_vector = true;
-  const std::string& name = operations.at(inst.op).name;
+  const Operation& operation = operations.at(inst.op);
   take_destination(operations, word, inst);
   take_sources(second, inst);
   // Four addends of 32 bits are registers (LLVM: VRegSrc_128).
-  if (name == "v_mqsad_u32_u8" && inst.src[2] < code::vgpr) return false;
-  const bool swaps = name == "v_swap_b32" || name.starts_with("v_permlane");
-  if (swaps && inst.src[0] < code::vgpr) return false;
-  if (name.starts_with("v_cndmask") || name.starts_with("v_addc_co") ||
-      name.starts_with("v_subb")) {
+  if (operation.has(traits::wide_addend) && inst.src[2] < code::vgpr) return false;
+  if (operation.has(traits::swaps) && inst.src[0] < code::vgpr) return false;
+  if (operation.has(traits::lane_mask_in)) {
     inst.src[2] = field(second, 18, 9);
     if (inst.src[2] >= code::vgpr) return false;  // a bit for each lane, in scalars
-  } else if ((operations.at(inst.op).encoding == Encoding::vop2 && inst.width[3] != 0) ||
-             name == "v_cvt_pkaccum_u8_f32") {
+  } else if ((operation.encoding == Encoding::vop2 && inst.width[3] != 0) ||
+             operation.has(traits::accumulates)) {
     inst.src[2] = inst.dst;  // an accumulator; of v_cvt_pkaccum_u8_f32 three bytes stay
   }
   inst.clamp = (word >> 15 & 1) != 0;
-  if (has_carry(name)) {
+  if (operation.has(traits::carry_out)) {
     inst.sdst = field(word, 8, 7);
   } else {
     inst.abs = small(word, 8, 3);
@@ -159,7 +152,7 @@ bool vop3(const Operations& operations, Words words, Inst& inst) {
   inst.neg = small(second, 29, 3);
   inst.post = inst.clamp || inst.omod != 0 || (inst.op_sel & 8) != 0;
   // v_bitop3 keeps its truth table where the others keep abs, neg and omod.
-  if (name.starts_with("v_bitop3")) {
+  if (operation.has(traits::truth_table)) {
     inst.imm = inst.neg | inst.abs << 3 | inst.omod << 6;
     inst.abs = inst.neg = inst.omod = 0;
     inst.post = (inst.op_sel & 8) != 0;

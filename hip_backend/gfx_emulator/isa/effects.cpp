@@ -1,4 +1,4 @@
-#include "hip_backend/gfx_emulator/check/effects.hpp"
+#include "hip_backend/gfx_emulator/isa/effects.hpp"
 
 #include <algorithm>
 

@@ -8,34 +8,14 @@
 #include <array>
 #include <cstdint>
 
-#include "hip_backend/gfx_emulator/isa/row.hpp"
+#include "hip_backend/gfx_emulator/isa/traits.hpp"
 
 namespace mla::gfx {
 
+// What executes an instruction belongs to exec/, which puts it there.
 struct Wave;
 struct Inst;
 using Handler = void (*)(Wave&, const Inst&);
-
-// Statistics are kept by these, and the checks ask for them.
-enum class Class : std::uint8_t {
-  salu,
-  smem,
-  valu,
-  packed,
-  compare,
-  accumulator_move,
-  mfma,
-  lds,
-  buffer,
-  global,
-  flat,
-  scratch,
-  branch,
-  wait,
-  barrier,
-  other,
-  count
-};
 
 enum class Encoding : std::uint8_t {
   sop1,
@@ -65,7 +45,7 @@ constexpr std::uint16_t private_limit = 238, vccz = 251, execz = 252, scc = 253,
 
 // As large as a cache line: a loop of a kernel has thousands of them.
 struct Inst {
-  Handler run = nullptr;
+  Handler run = nullptr;      // null until it is bound
   std::uint32_t at = 0;       // byte offset from the start of the code
   std::uint32_t literal = 0;  // the literal constant, or the second word of an extended form
   std::int32_t imm = 0;       // memory offset, simm16, or the index of the branch target

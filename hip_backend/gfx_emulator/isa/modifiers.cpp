@@ -33,7 +33,7 @@ std::string memory_modifiers(const Operation& operation, const Inst& inst) {
   std::string out;
   if (inst.idxen) out += " idxen";
   if (inst.offen) out += " offen";
-  if (has_two_offsets(operation)) {
+  if (operation.has(traits::two_offsets)) {
     if (inst.imm != 0) out += " offset0:" + std::to_string(inst.imm);
     if (inst.offset1 != 0) out += " offset1:" + number(inst.offset1);
   } else if (inst.imm != 0) {
@@ -109,7 +109,7 @@ std::string packed_modifiers(const Operation& operation, const Inst& inst) {
       !operation.name.starts_with("v_dot4") && !operation.name.starts_with("v_dot8");
   std::string out;
   if (halves && inst.op_sel != 0) out += " op_sel:" + list(inst.op_sel, count);
-  const bool one_half = operation.name == "v_pk_mov_b32";  // op_sel alone chooses there
+  const bool one_half = operation.has(traits::one_half_each);  // op_sel alone chooses there
   if (halves && !one_half &&
       (inst.op_sel_hi & ((1U << count) - 1)) != (mixed ? 0 : (1U << count) - 1)) {
     out += " op_sel_hi:" + list(inst.op_sel_hi, count);
@@ -131,7 +131,7 @@ unsigned op_sel_places(const Operation& operation, const Inst& inst) {
 std::string vector_modifiers(const Operation& operation, const Inst& inst) {
   static constexpr std::array omod = {"", " mul:2", " mul:4", " div:2"};
   std::string out;
-  if (operation.name.starts_with("v_bitop3") && inst.imm != 0) {
+  if (operation.has(traits::truth_table) && inst.imm != 0) {
     out += " bitop3:" + (inst.imm <= 10 ? std::to_string(inst.imm) : offset_text(inst.imm));
   }
   if (inst.kind == Class::packed) {
@@ -165,7 +165,7 @@ bool is_tied(const Operation& operation, const Inst& inst, unsigned k) {
     return k == 0 && (inst.src[0] == inst.dst || inst.src[0] == code::literal);
   }
   if (operation.encoding == Encoding::sop1) return k == 1;  // M0 of a relative move
-  if (operation.name == "v_cvt_pkaccum_u8_f32") return k == 2;
+  if (operation.has(traits::accumulates)) return k == 2;
   // The addend of a sparse matrix instruction; with `sdst` it is a scale of v_mfma_scale.
   if (inst.kind == Class::mfma && k == 3) return inst.sdst == code::none;
   // v_fmac; v_fmamk has its literal in the middle, and may happen to add what it overwrites.

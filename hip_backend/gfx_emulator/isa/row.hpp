@@ -1,5 +1,6 @@
-// Owns: the opcode tables. One row is one operation of one encoding: its number, its name, and how
-// many registers it writes and reads. What an operation does stands in exec/, found by name.
+// Owns: the opcode tables. One row is one operation of one encoding: its number, its name, how many
+// registers it writes and reads, and its traits. What an operation does stands in exec/, found by
+// name.
 //
 // Widths are dwords per lane (vector operands) or dwords (scalar operands), in the order
 // destination, src0, src1, src2; 0 means the operand does not exist.
@@ -9,35 +10,43 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
+#include <span>
+
+#include "hip_backend/gfx_emulator/isa/traits.hpp"
 
 namespace mla::gfx {
-
-enum class Arch : std::uint8_t { gfx942, gfx950 };
-enum class Only : std::uint8_t { both, gfx942, gfx950 };
 
 struct Row {
   std::uint16_t op;
   const char* name;
   std::array<std::uint8_t, 4> width;
-  Only only = Only::both;
+  Traits traits = {};
 };
 
-#define MLA_GFX_ROWS(table)        \
-  extern const Row table##_rows[]; \
-  extern const std::size_t table##_rows_count
-MLA_GFX_ROWS(sop1);
-MLA_GFX_ROWS(sop2);
-MLA_GFX_ROWS(sopk);
-MLA_GFX_ROWS(sopc);
-MLA_GFX_ROWS(sopp);
-MLA_GFX_ROWS(smem);
-MLA_GFX_ROWS(vop1);
-MLA_GFX_ROWS(vop2);
-MLA_GFX_ROWS(vop3);
-MLA_GFX_ROWS(vop3p);
-MLA_GFX_ROWS(ds);
-MLA_GFX_ROWS(memory);
-#undef MLA_GFX_ROWS
+// Whether no architecture has two operations of one number.
+template <std::size_t n>
+constexpr bool numbered_once(const Row (&rows)[n]) {
+  for (std::size_t a = 0; a < n; ++a) {
+    for (std::size_t b = a + 1; b < n; ++b) {
+      const Only first = rows[a].traits.only, second = rows[b].traits.only;
+      const bool together = first == Only::both || second == Only::both || first == second;
+      if (rows[a].op == rows[b].op && together) return false;
+    }
+  }
+  return true;
+}
+
+std::span<const Row> sop1_rows();
+std::span<const Row> sop2_rows();
+std::span<const Row> sopk_rows();
+std::span<const Row> sopc_rows();
+std::span<const Row> sopp_rows();
+std::span<const Row> smem_rows();
+std::span<const Row> vop1_rows();
+std::span<const Row> vop2_rows();
+std::span<const Row> vop3_rows();
+std::span<const Row> vop3p_rows();
+std::span<const Row> ds_rows();
+std::span<const Row> memory_rows();  // of FLAT, GLOBAL, SCRATCH and MUBUF
 
 }  // namespace mla::gfx

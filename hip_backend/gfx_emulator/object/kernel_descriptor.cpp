@@ -1,4 +1,4 @@
-#include "hip_backend/gfx_emulator/elf/kernel_descriptor.hpp"
+#include "hip_backend/gfx_emulator/object/kernel_descriptor.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
-#include "hip_backend/gfx_emulator/code_object.hpp"
 #include "hip_backend/gfx_emulator/elf/msgpack.hpp"
+#include "hip_backend/gfx_emulator/object/kernel.hpp"
 
 namespace mla::gfx {
 

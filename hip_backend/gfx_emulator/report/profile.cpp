@@ -1,9 +1,9 @@
-#include "hip_backend/gfx_emulator/profile.hpp"
+#include "hip_backend/gfx_emulator/report/profile.hpp"
 
 #include <algorithm>
 
-#include "hip_backend/gfx_emulator/code_object.hpp"
 #include "hip_backend/gfx_emulator/isa/format.hpp"
+#include "hip_backend/gfx_emulator/object/code_object.hpp"
 
 namespace mla::gfx {
 namespace {
@@ -35,8 +35,7 @@ void InstructionCount::add(const InstructionCount& other) {
 std::string text_at(const CodeObject& object, std::uint64_t offset) {
   const Inst& inst = object.instructions()[object.index_at(offset)];
   std::string text = disassemble(object.operations(), inst);
-  const bool relative = inst.kind == Class::branch && inst.src[0] == code::none;
-  if (!relative) return text;
+  if (!object.operations().at(inst.op).has_target()) return text;
   // The index of the target, which the loader puts there, says nothing to a reader.
   const auto target = static_cast<std::uint32_t>(inst.imm);
   text = object.operations().at(inst.op).name;

@@ -1,7 +1,7 @@
 // Names and lines of what a launch reports.
 #include <cstdio>
 
-#include "hip_backend/gfx_emulator/launch.hpp"
+#include "hip_backend/gfx_emulator/report/report.hpp"
 
 namespace mla::gfx {
 
@@ -68,6 +68,10 @@ std::string Event::line() const {
   std::string out = name_of(problem);
   out += where;
   if (lane >= 0) out += "lane " + std::to_string(lane) + " ";
+  if (lanes != 0 && lanes != ~std::uint64_t{0}) {
+    std::snprintf(where, sizeof where, "lanes 0x%llx ", static_cast<unsigned long long>(lanes));
+    out += where;
+  }
   std::snprintf(where, sizeof where, ", address 0x%llx, pc 0x%llx",
                 static_cast<unsigned long long>(address), static_cast<unsigned long long>(pc));
   out += "at " + place + " `" + disassembly + "`";

@@ -1,4 +1,4 @@
-#include "hip_backend/gfx_emulator/roofline.hpp"
+#include "hip_backend/gfx_emulator/report/roofline.hpp"
 
 #include <cstdio>
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "hip_backend/gfx_emulator/code_object.hpp"
-#include "hip_backend/gfx_emulator/launch.hpp"
+#include "hip_backend/gfx_emulator/object/code_object.hpp"
+#include "hip_backend/gfx_emulator/report/report.hpp"
 
 namespace mla::gfx {
 

@@ -1,4 +1,4 @@
-#include "hip_backend/gfx_emulator/exec/late_memory.hpp"
+#include "hip_backend/gfx_emulator/run/late_memory.hpp"
 
 #include <algorithm>
 

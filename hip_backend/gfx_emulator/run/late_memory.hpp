@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "hip_backend/gfx_emulator/exec/options.hpp"
 #include "hip_backend/gfx_emulator/exec/wave.hpp"
 
 namespace mla::gfx {

@@ -1,4 +1,5 @@
-#include "hip_backend/gfx_emulator/exec/scheduler.hpp"
+#include "hip_backend/gfx_emulator/run/scheduler.hpp"
+#include "hip_backend/gfx_emulator/exec/reporting.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -6,11 +7,11 @@
 
 #include "hip_backend/gfx_emulator/check/checker.hpp"
 #include "hip_backend/gfx_emulator/check/global_races.hpp"
-#include "hip_backend/gfx_emulator/exec/late_memory.hpp"
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
 #include "hip_backend/gfx_emulator/exec/recorder.hpp"
 #include "hip_backend/gfx_emulator/exec/scalar_relative.hpp"
 #include "hip_backend/gfx_emulator/isa/registers.hpp"
+#include "hip_backend/gfx_emulator/run/late_memory.hpp"
 
 namespace mla::gfx {
 namespace {
@@ -82,7 +83,7 @@ void plain_turn(Wave& w, u64 count) {
   w.executed += done;
 }
 
-void checked_turn(Wave& w, u64 count) {
+void checked_turn(Wave& w, u64 count, Checker& checker, GlobalRaces* races) {
   Group& group = *w.group;
   w.opening_only = false;
   while (count-- != 0 && w.state == WaveState::running && !group.stopped) {
@@ -93,15 +94,15 @@ void checked_turn(Wave& w, u64 count) {
     const bool relative = is_relative_move(inst);
     if (relative || (w.gpr_index != 0 && inst.is_vector)) {
       const Inst moved = relative ? with_relative_registers(w, inst) : indexed(w, inst);
-      group.checker->before(w, moved);
+      checker.before(w, moved);
       execute(w, inst);
-      group.checker->after(w, moved);
+      checker.after(w, moved);
     } else {
-      group.checker->before(w, inst);
+      checker.before(w, inst);
       execute(w, inst);
-      group.checker->after(w, inst);
+      checker.after(w, inst);
     }
-    if (group.races != nullptr) group.races->after(w, inst);
+    if (races != nullptr) races->after(w, inst);
     if (group.recorder != nullptr) group.recorder->after(w, inst);
   }
 }
@@ -121,9 +122,8 @@ void recorded_turn(Wave& w, u64 count) {
 }
 
 // Memory answers later: its instructions are only begun here.
-void late_turn(Wave& w, u64 count) {
+void late_turn(Wave& w, u64 count, LateMemory& late) {
   Group& group = *w.group;
-  LateMemory& late = *group.late;
   w.opening_only = false;
   while (count-- != 0 && w.state == WaveState::running && !group.stopped) {
     const Inst& inst = w.code[w.next++];
@@ -151,8 +151,9 @@ bool too_long(Wave& w, u64 limit) {
 
 class Turns {
  public:
-  explicit Turns(Group& group)
+  Turns(Group& group, const Attached& attached)
       : group_(group),
+        attached_(attached),
         schedule_(group.launch->request->options.schedule),
         order_(group.waves),
         random_(schedule_.seed + group.id[0] + (u64{group.id[1]} << 20) +
@@ -171,10 +172,10 @@ class Turns {
       if (wave->state == WaveState::at_barrier) ++group_.statistics.barrier_stalls;
       if (wave->state != WaveState::running) continue;
       any = true;
-      if (group_.late != nullptr) {
-        late_turn(*wave, turn);
-      } else if (group_.checker != nullptr) {
-        checked_turn(*wave, turn);
+      if (attached_.late != nullptr) {
+        late_turn(*wave, turn, *attached_.late);
+      } else if (attached_.checker != nullptr) {
+        checked_turn(*wave, turn, *attached_.checker, attached_.races);
       } else if (group_.recorder != nullptr) {
         recorded_turn(*wave, turn);
       } else {
@@ -187,6 +188,7 @@ class Turns {
 
  private:
   Group& group_;
+  const Attached& attached_;
   const Schedule& schedule_;
   std::vector<Wave*> order_;
   std::mt19937_64 random_;
@@ -194,7 +196,7 @@ class Turns {
 
 // Opens the barrier when every wave that is left stands there. Waves that ended without it while
 // others wait have diverged; the hardware lets the others pass, and so does this.
-bool open_barrier(Group& group) {
+bool open_barrier(Group& group, const Attached& attached) {
   Wave* waiting = nullptr;
   bool ended = false;
   for (Wave* const wave : group.waves) {
@@ -209,15 +211,15 @@ bool open_barrier(Group& group) {
   for (Wave* const wave : group.waves) {
     if (wave->state == WaveState::at_barrier) wave->state = WaveState::running;
   }
-  if (group.checker != nullptr) group.checker->barrier_passed();
-  if (group.races != nullptr) group.races->barrier_passed();
+  if (attached.checker != nullptr) attached.checker->barrier_passed();
+  if (attached.races != nullptr) attached.races->barrier_passed();
   if (group.recorder != nullptr) group.recorder->barrier_passed();
   return true;
 }
 
 }  // namespace
 
-void run_workgroup(Group& group) {
+void run_workgroup(Group& group, const Attached& attached) {
   for (Wave* const wave : group.waves) {
     if (wave->next != CodeObject::npos) continue;
     Inst none;
@@ -226,9 +228,9 @@ void run_workgroup(Group& group) {
     return;
   }
   group.float_control = HostFloat::current();
-  Turns turns(group);
+  Turns turns(group, attached);
   while (!group.stopped && !group.launch->stopped) {
-    if (!turns.round() && (group.stopped || !open_barrier(group))) break;
+    if (!turns.round() && (group.stopped || !open_barrier(group, attached))) break;
   }
 }
 

@@ -5,27 +5,21 @@
 // has not ended is there. A launch that has been stopped ends after the current instruction.
 #pragma once
 
-#include <optional>
-
 #include "hip_backend/gfx_emulator/exec/wave.hpp"
 
 namespace mla::gfx {
 
-void run_workgroup(Group& group);
+class Checker;
+class GlobalRaces;
+class LateMemory;
 
-// A finding of the checks, kept once for each instruction and kind.
-struct Finding {
-  Problem problem;
-  int lane = -1;  // -1: the whole wave
-  std::uint64_t address = 0;
-  std::string text;
-  std::optional<Cause> cause = {};
-  std::string fix = {};
+// What goes along with the waves; null where nobody asked for it.
+struct Attached {
+  Checker* checker = nullptr;
+  GlobalRaces* races = nullptr;
+  LateMemory* late = nullptr;
 };
-void report_finding(Wave& wave, const Inst& inst, Finding finding);
-[[nodiscard]] Cause cause_at(const Wave& wave, std::array<std::uint32_t, 3> workgroup,
-                             std::uint32_t number, std::uint64_t pc);
-void report_finding(Wave& wave, const Inst& inst, Problem problem, int lane, std::uint64_t address,
-                    std::string text);
+
+void run_workgroup(Group& group, const Attached& attached);
 
 }  // namespace mla::gfx

@@ -1,9 +1,9 @@
-#include "hip_backend/gfx_emulator/exec/start.hpp"
+#include "hip_backend/gfx_emulator/run/start.hpp"
 
 #include <algorithm>
 #include <limits>
 
-#include "hip_backend/gfx_emulator/assumptions.hpp"
+#include "hip_backend/gfx_emulator/exec/assumptions.hpp"
 #include "hip_backend/gfx_emulator/isa/registers.hpp"
 
 namespace mla::gfx {

@@ -2,9 +2,10 @@
 // dispatch packet, and the registers the kernel descriptor asks for.
 #pragma once
 
-#include "hip_backend/gfx_emulator/check/effects.hpp"
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
 #include "hip_backend/gfx_emulator/exec/wave.hpp"
+#include "hip_backend/gfx_emulator/isa/effects.hpp"
+#include "hip_backend/gfx_emulator/memory/memory.hpp"
 
 namespace mla::gfx {
 

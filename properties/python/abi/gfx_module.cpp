@@ -1,5 +1,6 @@
 // mla_gfx.h: code objects and what is in them.
 #include "core/say.hpp"
+#include "hip_backend/gfx_emulator/load.hpp"
 #include "properties/python/abi/border.hpp"
 #include "properties/python/abi/gfx_objects.hpp"
 

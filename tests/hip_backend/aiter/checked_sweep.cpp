@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "hip_backend/gfx_emulator/check/static_waits.hpp"
-#include "hip_backend/gfx_emulator/code_object.hpp"
+#include "hip_backend/gfx_emulator/load.hpp"
 
 namespace mla::hip::aiter::test {
 namespace {

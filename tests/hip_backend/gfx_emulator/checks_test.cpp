@@ -69,6 +69,8 @@ const std::vector<Planted> all_planted = {
      "s_waitcnt vmcnt(0)"},
     {"wait_for_the_wrong_load", 64, true, Problem::missing_wait, "v_add_u32", 1,
      "s_waitcnt vmcnt(0)"},
+    {"load_for_some_lanes_without_wait", 64, true, Problem::missing_wait, "v_add_u32", 1,
+     "s_waitcnt vmcnt(0)"},
     {"scalar_load_without_wait", 64, true, Problem::missing_wait, "s_add_u32", 1,
      "s_waitcnt lgkmcnt(0)"},
     {"flat_waited_for_by_count", 64, true, Problem::missing_wait, "v_add_u32", 1,
@@ -96,6 +98,8 @@ const std::vector<Planted> all_planted = {
     {"spilled_scalar_never_written", 64, false, Problem::uninitialised_register, "s_add_u32"},
     {"lanes_never_written", 64, false, Problem::uninitialised_register, "s_and_saveexec_b64"},
     {"branch_on_nothing_written", 64, false, Problem::uninitialised_register, "s_cbranch_scc"},
+    {"branch_on_nothing_written_later", 64, false, Problem::uninitialised_register,
+     "s_cbranch_scc"},
     {"lds_never_written", 64, false, Problem::uninitialised_lds, ""},
     {"barrier_for_half", 128, false, Problem::divergent_barrier, "s_barrier"},
 };
@@ -141,6 +145,7 @@ TEST_CASE("a kernel that waits has no finding") {
 
 TEST_CASE("what is not a mistake has no finding: halves, bytes, full counters, barriers, atomics") {
   const auto target = GENERATE(from_range(gfx_test::all_targets()));
+  REQUIRE(launch(target, "load_for_other_lanes", 64, true).findings.empty());
   REQUIRE(launch(target, "more_than_the_counter_holds", 64, true).findings.empty());
   for (const Schedule& schedule : schedules()) {
     INFO(text(schedule));
@@ -169,6 +174,11 @@ TEST_CASE("a finding names the other instruction, its wave and its workgroup") {
   REQUIRE(wait[0].cause->disassembly.starts_with("global_load_dword "));
   REQUIRE(wait[0].cause->disassembly.ends_with(" offset:4"));
   REQUIRE(wait[0].line().ends_with("; missing: s_waitcnt vmcnt(0)"));
+  REQUIRE(wait[0].lanes == ~std::uint64_t{0});
+  const auto some = launch({"gfx942", 2}, "load_for_some_lanes_without_wait", 64, true).findings;
+  REQUIRE(some.size() == 1);
+  REQUIRE(some[0].lanes == 0xffffffff);
+  REQUIRE(some[0].line().find(" wave 0 lanes 0xffffffff at ") != std::string::npos);
 }
 
 TEST_CASE("global races of a kernel that is not ours are notes") {

@@ -4,6 +4,7 @@
 #include "elf_writer.hpp"
 #include "hip_backend/gfx_emulator/elf/msgpack.hpp"
 #include "hip_backend/gfx_emulator/launch.hpp"
+#include "hip_backend/gfx_emulator/load.hpp"
 #include "tests/catch.hpp"
 
 namespace {

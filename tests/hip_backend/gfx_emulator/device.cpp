@@ -5,6 +5,7 @@
 #include <iterator>
 #include <optional>
 
+#include "hip_backend/gfx_emulator/load.hpp"
 #include "tests/catch.hpp"
 
 namespace gfx_test {

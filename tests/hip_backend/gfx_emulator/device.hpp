@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "hip_backend/gfx_emulator/exec/handlers.hpp"
 #include "hip_backend/gfx_emulator/launch.hpp"
 
 namespace gfx_test {

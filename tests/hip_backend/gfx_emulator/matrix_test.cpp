@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "device.hpp"
+#include "hip_backend/gfx_emulator/exec/handlers.hpp"
 #include "tests/catch.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 // Registered ranges: rights, overlaps, and what lies beside them.
-#include "hip_backend/gfx_emulator/memory.hpp"
+#include "hip_backend/gfx_emulator/memory/memory.hpp"
 
 #include <cstring>
 

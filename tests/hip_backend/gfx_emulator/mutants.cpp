@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "hip_backend/device/emulated_device.hpp"
-#include "hip_backend/gfx_emulator/code_object.hpp"
 #include "hip_backend/gfx_emulator/elf/elf_file.hpp"
+#include "hip_backend/gfx_emulator/load.hpp"
 
 namespace gfx_test {
 namespace {

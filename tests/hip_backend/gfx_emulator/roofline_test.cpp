@@ -1,5 +1,5 @@
 // Claims about statistics: matrix work is counted by type, and a roofline follows from the peaks.
-#include "hip_backend/gfx_emulator/roofline.hpp"
+#include "hip_backend/gfx_emulator/report/roofline.hpp"
 
 #include "tests/catch.hpp"
 #include "tests/hip_backend/gfx_emulator/device.hpp"

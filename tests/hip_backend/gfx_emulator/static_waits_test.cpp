@@ -1,5 +1,6 @@
 // Missing waits along all paths: small programs in machine words, each with what must be found.
 #include "hip_backend/gfx_emulator/check/static_waits.hpp"
+#include "hip_backend/gfx_emulator/load.hpp"
 
 #include <vector>
 

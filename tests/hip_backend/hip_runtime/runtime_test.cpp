@@ -4,7 +4,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "hip_backend/gfx_emulator/code_object.hpp"
+#include "hip_backend/gfx_emulator/load.hpp"
 #include "program.hpp"
 #include "tests/catch.hpp"
 

@@ -5,7 +5,7 @@
 #include "core/case/case.hpp"
 #include "cpu_backend/cpu_backend.hpp"
 #include "hip_backend/device/emulated_device.hpp"
-#include "hip_backend/gfx_emulator/code_object.hpp"
+#include "hip_backend/gfx_emulator/load.hpp"
 #include "properties/judge/runner.hpp"
 
 int main() {

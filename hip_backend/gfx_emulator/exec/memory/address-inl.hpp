@@ -7,7 +7,7 @@
 #pragma once
 
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
-#include "hip_backend/gfx_emulator/exec/memory-inl.hpp"
+#include "hip_backend/gfx_emulator/exec/memory/memory-inl.hpp"
 
 namespace mla::gfx {
 namespace {
@@ -71,7 +71,8 @@ inline void resolve_lanes(Wave& w, const Inst& i, const u64* at, u64 mask, u32 s
   if (mask != ~u64{0} || !all_in_one_range(w, at, size, intent, p)) {
     resolve_global(w, i, at, mask, size, intent, flat, p);
   }
-  if (w.group->races != nullptr) note_global(w, i, at, p.active, size, intent);
+  GlobalWatch* const watch = w.group->global_watch;
+  if (watch != nullptr) watch->global_access(w, i, at, p.active, size, intent);
 }
 
 // The lanes that fit whole; the others read zero, and write nothing.
@@ -122,7 +123,7 @@ inline void resolve_addresses(Wave& w, const Inst& i, u32 size, Intent intent, b
 template <Space space>
 inline bool lanewise(Wave& w, const Inst& i, u32 size, Intent intent, Lanewise& out) {
   if (space == Space::flat || space == Space::scratch || !all_lanes(w)) return false;
-  if (w.group->races != nullptr) return false;
+  if (w.group->global_watch != nullptr) return false;
   u64 base = 0;
   if constexpr (space == Space::buffer) {
     if (!i.offen || i.idxen) return false;

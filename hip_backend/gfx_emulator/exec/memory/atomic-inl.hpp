@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "hip_backend/gfx_emulator/exec/float-inl.hpp"
-#include "hip_backend/gfx_emulator/exec/memory-inl.hpp"
+#include "hip_backend/gfx_emulator/exec/memory/memory-inl.hpp"
 
 namespace mla::gfx {
 namespace {

@@ -1,6 +1,6 @@
 // DS: reads, writes, transposing reads, and permutations that never touch LDS.
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
-#include "hip_backend/gfx_emulator/exec/memory-inl.hpp"
+#include "hip_backend/gfx_emulator/exec/memory/memory-inl.hpp"
 
 namespace mla::gfx {
 namespace {

@@ -1,10 +1,10 @@
-#include "hip_backend/gfx_emulator/exec/lds_access.hpp"
+#include "hip_backend/gfx_emulator/exec/memory/lds_access.hpp"
+#include "hip_backend/gfx_emulator/exec/reporting.hpp"
 
 #include <algorithm>
 #include <bit>
 
-#include "hip_backend/gfx_emulator/assumptions.hpp"
-#include "hip_backend/gfx_emulator/check/checker.hpp"
+#include "hip_backend/gfx_emulator/exec/assumptions.hpp"
 #include "hip_backend/gfx_emulator/exec/fidelity.hpp"
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
 
@@ -70,9 +70,8 @@ void resolve_lds(Wave& w, const Inst& i, const u32* offsets, u64 mask, u32 size,
   if (checks.bank_conflicts) {
     group.statistics.lds_bank_conflicts += bank_conflicts(offsets, out.active, size);
   }
-  if (group.checker != nullptr) {
-    group.checker->lds_access(w, i, offsets, out.active, size, intent);
-  }
+  if (group.lds_watch != nullptr)
+    group.lds_watch->lds_access(w, i, offsets, out.active, size, intent);
 }
 
 void resolve_scratch(Wave& w, const Inst& i, const u32* offsets, u64 mask, u32 size, Intent intent,

@@ -2,7 +2,7 @@
 // Also the resolution of flat addresses, which may mean LDS or scratch.
 #pragma once
 
-#include "hip_backend/gfx_emulator/exec/access.hpp"
+#include "hip_backend/gfx_emulator/exec/memory/resolve.hpp"
 #include "hip_backend/gfx_emulator/exec/wave.hpp"
 
 namespace mla::gfx {

@@ -1,5 +1,5 @@
 // DS: atomics, with and without a returned value.
-#include "hip_backend/gfx_emulator/exec/atomic-inl.hpp"
+#include "hip_backend/gfx_emulator/exec/memory/atomic-inl.hpp"
 
 namespace mla::gfx {
 namespace {

@@ -6,8 +6,9 @@
 #include <cstring>
 
 #include "hip_backend/gfx_emulator/exec/lanes-inl.hpp"
-#include "hip_backend/gfx_emulator/exec/lds_access.hpp"
-#include "hip_backend/gfx_emulator/exec/shared-inl.hpp"
+#include "hip_backend/gfx_emulator/exec/memory/lds_access.hpp"
+#include "hip_backend/gfx_emulator/exec/memory/shared-inl.hpp"
+#include "hip_backend/gfx_emulator/exec/reporting.hpp"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>

@@ -1,10 +1,10 @@
 // FLAT, GLOBAL, SCRATCH and MUBUF: loads, stores, and loads to LDS.
 #include <bit>
 
-#include "hip_backend/gfx_emulator/assumptions.hpp"
-#include "hip_backend/gfx_emulator/exec/address-inl.hpp"
+#include "hip_backend/gfx_emulator/exec/assumptions.hpp"
 #include "hip_backend/gfx_emulator/exec/fidelity.hpp"
-#include "hip_backend/gfx_emulator/exec/memory-inl.hpp"
+#include "hip_backend/gfx_emulator/exec/memory/address-inl.hpp"
+#include "hip_backend/gfx_emulator/exec/memory/memory-inl.hpp"
 
 namespace mla::gfx {
 namespace {

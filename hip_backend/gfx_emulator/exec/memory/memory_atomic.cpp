@@ -1,6 +1,6 @@
 // Atomics of FLAT, GLOBAL and MUBUF.
-#include "hip_backend/gfx_emulator/exec/address-inl.hpp"
-#include "hip_backend/gfx_emulator/exec/atomic-inl.hpp"
+#include "hip_backend/gfx_emulator/exec/memory/address-inl.hpp"
+#include "hip_backend/gfx_emulator/exec/memory/atomic-inl.hpp"
 
 namespace mla::gfx {
 namespace {

@@ -1,9 +1,9 @@
-#include "hip_backend/gfx_emulator/exec/access.hpp"
+#include "hip_backend/gfx_emulator/exec/memory/resolve.hpp"
 
 #include <cstdio>
 
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
-#include "hip_backend/gfx_emulator/exec/scheduler.hpp"
+#include "hip_backend/gfx_emulator/exec/reporting.hpp"
 
 namespace mla::gfx {
 namespace {

@@ -3,12 +3,10 @@
 
 #include <cstdint>
 
+#include "hip_backend/gfx_emulator/exec/memory/watch.hpp"
 #include "hip_backend/gfx_emulator/exec/wave.hpp"
 
 namespace mla::gfx {
-
-// An update reads and writes: atomics.
-enum class Intent : std::uint8_t { read, write, update };
 
 // Whether one registered range holds all of [address, address + size) with the rights asked for.
 // Remembers the range; reports nothing.
@@ -22,11 +20,6 @@ enum class Intent : std::uint8_t { read, write, update };
 // The host memory behind an address, or null after reporting the fault.
 [[nodiscard]] std::byte* access(Wave& wave, const Inst& inst, int lane, std::uint64_t address,
                                 std::uint64_t size, Intent intent);
-
-// Tells the checks of Group::races of an access that was allowed. Lanes outside every range (LDS
-// and scratch of flat accesses) are left out.
-void note_global(Wave& wave, const Inst& inst, const std::uint64_t* at, std::uint64_t lanes,
-                 std::uint32_t size, Intent intent);
 
 // Lanes of a buffer access that the number of records drops although they are not masked: see
 // Checks::dropped. `offset` is the row of their offsets.

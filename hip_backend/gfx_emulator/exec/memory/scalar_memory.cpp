@@ -1,7 +1,7 @@
 // SMEM: scalar loads, and the clock.
-#include "hip_backend/gfx_emulator/exec/access.hpp"
 #include "hip_backend/gfx_emulator/exec/handlers.hpp"
-#include "hip_backend/gfx_emulator/exec/shared-inl.hpp"
+#include "hip_backend/gfx_emulator/exec/memory/resolve.hpp"
+#include "hip_backend/gfx_emulator/exec/memory/shared-inl.hpp"
 
 namespace mla::gfx {
 namespace {
@@ -17,8 +17,8 @@ void load(Wave& w, const Inst& i) {
   const std::uint64_t address =
       (w.pair(i.src[0]) + static_cast<std::uint64_t>(offset_of(w, i))) & ~std::uint64_t{3};
   const std::byte* from = access(w, i, -1, address, std::uint64_t{4} * dwords, Intent::read);
-  if (from != nullptr && w.group->races != nullptr) {
-    note_global(w, i, &address, 1, 4 * dwords, Intent::read);
+  if (from != nullptr && w.group->global_watch != nullptr) {
+    w.group->global_watch->global_access(w, i, &address, 1, 4 * dwords, Intent::read);
   }
   std::uint32_t data[dwords] = {};
   for (unsigned k = 0; from != nullptr && k < dwords; ++k) {
@@ -43,8 +43,8 @@ void buffer_load(Wave& w, const Inst& i) {
     if (at + 4 <= size) {
       const std::byte* from = access(w, i, -1, base + at, 4, Intent::read);
       const std::uint64_t address = base + at;
-      if (from != nullptr && w.group->races != nullptr) {
-        note_global(w, i, &address, 1, 4, Intent::read);
+      if (from != nullptr && w.group->global_watch != nullptr) {
+        w.group->global_watch->global_access(w, i, &address, 1, 4, Intent::read);
       }
       if (from != nullptr) value = read_at<Shared::by_device, std::uint32_t>(from);
       w.group->statistics.bytes_read += 4;

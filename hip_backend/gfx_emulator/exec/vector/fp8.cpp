@@ -1,5 +1,5 @@
 // Conversions between f32 and the 8-bit floats: FNUZ on gfx942, OCP on gfx950.
-#include "hip_backend/gfx_emulator/assumptions.hpp"
+#include "hip_backend/gfx_emulator/exec/assumptions.hpp"
 #include "hip_backend/gfx_emulator/exec/fp8-inl.hpp"
 
 namespace mla::gfx {

@@ -1,6 +1,7 @@
 // gfx950: matrix instructions whose sources are e4m3, e5m2, e2m3, e3m2 or e2m1 (CBSZ for A, BLGP
 // for B), plain or with a scale of 2^(byte - 127) for every 32 k. Assumption F8F6F4_K.
 #include "hip_backend/gfx_emulator/exec/matrix-inl.hpp"
+#include "hip_backend/gfx_emulator/exec/reporting.hpp"
 
 namespace mla::gfx {
 namespace {

@@ -6,6 +6,7 @@
 // the lane of the element: its place among the four. Where it has several sets, ABID selects one if
 // CBSZ is 0, else the first is taken.
 #include "hip_backend/gfx_emulator/exec/matrix-inl.hpp"
+#include "hip_backend/gfx_emulator/exec/reporting.hpp"
 
 namespace mla::gfx {
 namespace {

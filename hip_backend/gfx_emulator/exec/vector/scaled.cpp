@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "hip_backend/gfx_emulator/assumptions.hpp"
+#include "hip_backend/gfx_emulator/exec/assumptions.hpp"
 #include "hip_backend/gfx_emulator/exec/fp8-inl.hpp"
 
 namespace mla::gfx {

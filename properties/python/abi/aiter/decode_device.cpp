@@ -13,6 +13,7 @@
 #include "core/units.hpp"
 #include "hip_backend/aiter/kernargs.hpp"
 #include "hip_backend/gfx_emulator/launch.hpp"
+#include "hip_backend/gfx_emulator/load.hpp"
 
 namespace mla::abi::aiter {
 namespace {

@@ -19,6 +19,27 @@ KERNEL(64) vector_load_without_wait(const u32* in, u32* out) {
   out[thread()] = value;
 }
 
+// Half of the lanes load, the others compute with their part of the same register; then all do.
+#define LOAD_IN_THE_LOWER_LANES                                                                    \
+  "s_mov_b32 exec_hi, 0\n global_load_dword %0, %1, off\n s_mov_b32 exec_lo, 0\n s_mov_b32 " \
+  "exec_hi, -1\n v_mov_b32 %0, 7\n v_add_u32 %0, %0, 1\n s_mov_b32 exec_lo, -1\n"
+KERNEL(64) load_for_other_lanes(const u32* in, u32* out) {
+  u32 value;
+  asm volatile(LOAD_IN_THE_LOWER_LANES "s_waitcnt vmcnt(0)\n v_add_u32 %0, %0, 1"
+               : "=&v"(value)
+               : "v"(in + thread())
+               : "memory");
+  out[thread()] = value;
+}
+KERNEL(64) load_for_some_lanes_without_wait(const u32* in, u32* out) {
+  u32 value;
+  asm volatile(LOAD_IN_THE_LOWER_LANES "v_add_u32 %0, %0, 1\n s_waitcnt vmcnt(0)"
+               : "=&v"(value)
+               : "v"(in + thread())
+               : "memory");
+  out[thread()] = value;
+}
+
 // The wait leaves the newer of two loads open.
 KERNEL(64) wait_for_the_wrong_load(const u32* in, u32* out) {
   u32 a, b;
@@ -175,6 +196,16 @@ KERNEL(64) branch_on_nothing_written(u32* out) {
                :
                :
                : "s78", "s79", "scc");
+  out[thread()] = 1;
+}
+
+// The product leaves SCC alone, so the branch still depends on what nobody wrote.
+KERNEL(64) branch_on_nothing_written_later(u32* out) {
+  asm volatile(
+      "s_and_b64 s[78:79], s[78:79], exec\n s_mul_i32 s77, exec_lo, 3\n s_cbranch_scc1 0\n s_nop 0"
+      :
+      :
+      : "s77", "s78", "s79", "scc");
   out[thread()] = 1;
 }
 

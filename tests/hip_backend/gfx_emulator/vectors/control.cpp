@@ -6,6 +6,7 @@
 #include "../elf_writer.hpp"
 #include "encode.hpp"
 #include "hip_backend/gfx_emulator/launch.hpp"
+#include "hip_backend/gfx_emulator/load.hpp"
 
 namespace gfx_test {
 namespace {

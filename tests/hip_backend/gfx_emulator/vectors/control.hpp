@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "hip_backend/gfx_emulator/exec/handlers.hpp"
 #include "hip_backend/gfx_emulator/isa/operations.hpp"
 
 namespace gfx_test {

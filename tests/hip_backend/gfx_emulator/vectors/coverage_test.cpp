@@ -4,6 +4,7 @@
 
 #include "control.hpp"
 #include "families.hpp"
+#include "hip_backend/gfx_emulator/exec/handlers.hpp"
 #include "tests/catch.hpp"
 
 using namespace gfx_test;
@@ -48,21 +49,21 @@ std::set<std::string> covered(Arch arch) {
 TEST_CASE("every implemented operation has vectors") {
   for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
     const std::set<std::string> names = covered(arch);
-    const Operations& operations = Operations::of(arch, HostPath::portable);
+    const Operations& operations = Operations::of(arch);
     std::size_t implemented = 0;
     std::string missing;
     for (unsigned n = 0; n < operations.size(); ++n) {
       const auto& operation = operations.at(n);
       std::vector<std::string> forms;
-      if (operation.run != nullptr) forms.push_back(operation.name);
-      if (operation.run_lds != nullptr) forms.push_back(operation.name + " lds");
+      const auto handlers = mla::gfx::handlers_of(operation, arch, HostPath::portable);
+      if (handlers.run != nullptr) forms.push_back(operation.name);
+      if (handlers.run_lds != nullptr) forms.push_back(operation.name + " lds");
       implemented += forms.size();
       for (const std::string& form : forms) {
         if (!names.contains(form) && !without_vectors.contains(form)) missing += " " + form;
       }
-      const bool same =
-          operation.run == nullptr == (Operations::of(arch, HostPath::avx2).at(n).run == nullptr);
-      REQUIRE(same);
+      const auto best = mla::gfx::handlers_of(operation, arch, mla::gfx::best_host_path());
+      REQUIRE((handlers.run == nullptr) == (best.run == nullptr));
     }
     INFO("without vectors:" << missing);
     REQUIRE(missing.empty());
@@ -74,5 +75,35 @@ TEST_CASE("every implemented operation has vectors") {
     }
     // No vector is for an operation that does not execute.
     REQUIRE(implemented == names.size() + without_vectors.size());
+  }
+}
+
+TEST_CASE("SCC and EXEC change in vectors of the operations whose rows say so, and in no others") {
+  namespace traits = mla::gfx::traits;
+  for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
+    const Operations& operations = Operations::of(arch);
+    std::set<std::string> scc, exec;
+    for (const Family& family : all_families()) {
+      for (const Vector& vector : family.vectors(arch)) {
+        for (const Expected& e : vector.after) {
+          const bool flag = e.where == Expected::Where::scc;
+          if (flag && (e.values[0] != 0) != vector.before.scc) scc.insert(vector.operation);
+          if (e.where == Expected::Where::exec && e.values[0] != vector.before.exec)
+            exec.insert(vector.operation);
+        }
+      }
+    }
+    for (unsigned n = 0; n < operations.size(); ++n) {
+      const auto& operation = operations.at(n);
+      // Vectors of branches and clocks have more instructions than the one under test.
+      const bool alone =
+          operation.kind != mla::gfx::Class::branch && !operation.name.starts_with("s_mem");
+      if (!alone) continue;
+      INFO(operation.name);
+      CHECK(scc.contains(operation.name) == operation.has(traits::scc_out));
+      const bool to_exec = operation.has(traits::exec_out) || operation.has(traits::with_exec);
+      const bool keeps_it = operation.name.starts_with("v_cmpx_t");  // true for every lane
+      CHECK(exec.contains(operation.name) == (to_exec && !keeps_it));
+    }
   }
 }

@@ -60,7 +60,7 @@ TEST_CASE("every instruction under test has the name and operands that llvm-objd
         .write(reinterpret_cast<const char*>(bytes.data()),
                static_cast<std::streamsize>(bytes.size()));
     const Listing listing = listing_of(file);
-    const auto& operations = mla::gfx::Operations::of(arch, mla::gfx::HostPath::portable);
+    const auto& operations = mla::gfx::Operations::of(arch);
     for (const Named& one : named) {
       const auto line = listing.find(one.address);
       INFO(one.vector->operation << " (" << one.vector->note << ") " << std::hex

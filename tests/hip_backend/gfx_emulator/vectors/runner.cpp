@@ -7,6 +7,7 @@
 #include "../elf_writer.hpp"
 #include "compare.hpp"
 #include "hip_backend/gfx_emulator/launch.hpp"
+#include "hip_backend/gfx_emulator/load.hpp"
 #include "numbers.hpp"
 #include "tests/catch.hpp"
 
@@ -263,11 +264,11 @@ void check(const Vectors& vectors, Arch arch, HostPath path) {
 }
 
 Op find_op(Arch arch, const std::string& name) {
-  const auto& operations = mla::gfx::Operations::of(arch, HostPath::portable);
+  const auto& operations = mla::gfx::Operations::of(arch);
   const int index = operations.named(name);
   if (index < 0) return {};
   const auto& operation = operations.at(static_cast<unsigned>(index));
-  if (operation.run == nullptr) return {};
+  if (mla::gfx::handlers_of(operation, arch, HostPath::portable).run == nullptr) return {};
   unsigned number = 0;
   while (operations.find(operation.encoding, number) != index) ++number;
   return {.name = name, .encoding = operation.encoding, .number = number, .width = operation.width};

@@ -2,6 +2,7 @@
 // of it; and the comparison.
 #pragma once
 
+#include "hip_backend/gfx_emulator/exec/handlers.hpp"
 #include "vector.hpp"
 
 namespace gfx_test {

@@ -1,6 +1,7 @@
 // Every operation against arithmetic of its own, on both host paths of both architectures.
 #include "control.hpp"
 #include "families.hpp"
+#include "hip_backend/gfx_emulator/exec/handlers.hpp"
 #include "runner.hpp"
 #include "tests/catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "hip_backend/gfx_emulator/memory.hpp"
+#include "hip_backend/gfx_emulator/memory/memory.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,14 +23,6 @@ bool before(std::uint64_t address, const Range& range) {
 }
 
 }  // namespace
-
-const Range* find_range(std::span<const Range> ranges, std::uint64_t address, std::uint64_t size) {
-  auto next = std::upper_bound(ranges.begin(), ranges.end(), address, before);
-  if (next == ranges.begin()) return nullptr;
-  const Range& range = *--next;
-  const std::uint64_t offset = address - range.base;
-  return offset <= range.size && size <= range.size - offset ? &range : nullptr;
-}
 
 Memory::Memory() : ranges_(std::make_shared<const std::vector<Range>>()) {}
 

@@ -16,17 +16,9 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "hip_backend/gfx_emulator/memory/ranges.hpp"
 
 namespace mla::gfx {
-
-enum class Rights : std::uint8_t { read, read_write };
-
-struct Range {
-  std::uint64_t base = 0;
-  std::uint64_t size = 0;
-  Rights rights = Rights::read_write;
-  std::string name;
-};
 
 class Memory {
  public:
@@ -63,9 +55,5 @@ class Memory {
   std::shared_ptr<const std::vector<Range>> ranges_;
   std::vector<Block> blocks_;
 };
-
-// The range that holds [address, address + size), or null. `ranges` is sorted.
-[[nodiscard]] const Range* find_range(std::span<const Range> ranges, std::uint64_t address,
-                                      std::uint64_t size);
 
 }  // namespace mla::gfx

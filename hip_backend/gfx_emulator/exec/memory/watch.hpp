@@ -1,0 +1,34 @@
+// Owns: what instructions on memory tell those who watch, while they run.
+#pragma once
+
+#include <cstdint>
+
+namespace mla::gfx {
+
+struct Wave;
+struct Inst;
+
+// An update reads and writes: atomics.
+enum class Intent : std::uint8_t { read, write, update };
+
+// `size` bytes for each of `lanes`, at byte offsets in LDS.
+class LdsWatch {
+ public:
+  virtual void lds_access(Wave& wave, const Inst& inst, const std::uint32_t* offsets,
+                          std::uint64_t lanes, std::uint32_t size, Intent intent) = 0;
+
+ protected:
+  ~LdsWatch() = default;
+};
+
+// An access that was allowed. A flat one may have lanes in LDS and scratch.
+class GlobalWatch {
+ public:
+  virtual void global_access(Wave& wave, const Inst& inst, const std::uint64_t* addresses,
+                             std::uint64_t lanes, std::uint32_t size, Intent intent) = 0;
+
+ protected:
+  ~GlobalWatch() = default;
+};
+
+}  // namespace mla::gfx

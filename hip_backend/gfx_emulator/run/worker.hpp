@@ -1,0 +1,40 @@
+// Owns: what one host thread needs to run workgroups, one after the other.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "hip_backend/gfx_emulator/check/checker.hpp"
+#include "hip_backend/gfx_emulator/check/global_races.hpp"
+#include "hip_backend/gfx_emulator/exec/launch_state.hpp"
+#include "hip_backend/gfx_emulator/exec/recorder.hpp"
+#include "hip_backend/gfx_emulator/run/late_memory.hpp"
+#include "hip_backend/gfx_emulator/run/start.hpp"
+
+namespace mla::gfx {
+
+class Worker {
+ public:
+  // `races` is shared by all workers; null: nobody asked.
+  Worker(Launch& launch, unsigned waves, GlobalRaces* races);
+
+  void run(Launch& launch, std::array<std::uint32_t, 3> id);
+  // Under the launch's lock. Executed operations, by class for the statistics and by name for the
+  // assumptions.
+  void add_to(Launch& launch);
+
+ private:
+  std::vector<std::unique_ptr<Wave>> waves_;
+  std::vector<std::byte> scratch_;
+  std::unique_ptr<LateMemory> late_;  // null: memory answers at once
+  EffectsTable effects_;
+  std::unique_ptr<Recorder> recorder_;  // null: nobody asked for a profile or a trace
+  std::unique_ptr<Checker> checker_;    // null: no check wants to see every instruction
+  GlobalRaces* races_;
+  Group group_;
+};
+
+}  // namespace mla::gfx
