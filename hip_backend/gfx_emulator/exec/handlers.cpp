@@ -20,19 +20,19 @@ void add(Table& table, Arch arch, Entries entries) {
   }
 }
 
-#define MLA_GFX_ADD(path)                                                                     \
-  for (const Entries& family : {path::float_entries(),         path::float_special_entries(), \
-                                path::convert_entries(),       path::double_entries(),        \
-                                path::graphics_entries(),      path::half_entries(),          \
-                                path::integer_entries(),       path::integer_wide_entries(),  \
-                                path::compare_entries(),       path::move_entries(),          \
-                                path::carry_entries(),         path::packed_entries(),        \
-                                path::fp8_entries(),           path::scaled_entries(),        \
-                                path::matrix_entries(),        path::matrix_f8f6f4_entries(), \
-                                path::matrix_sparse_entries(), path::lds_entries(),           \
-                                path::lds_atomic_entries(),    path::memory_entries(),        \
-                                path::memory_atomic_entries()}) {                             \
-    add(table, arch, family);                                                                 \
+#define MLA_GFX_ADD(path)                                                                        \
+  for (const Entries& family : {path::float_entries(),         path::float_special_entries(),    \
+                                path::convert_entries(),       path::double_entries(),           \
+                                path::graphics_entries(),      path::half_entries(),             \
+                                path::integer_entries(),       path::integer_wide_entries(),     \
+                                path::compare_entries(),       path::move_entries(),             \
+                                path::carry_entries(),         path::packed_entries(),           \
+                                path::fp8_entries(),           path::scaled_entries(),           \
+                                path::scaled_wide_entries(),   path::matrix_entries(),           \
+                                path::matrix_f8f6f4_entries(), path::matrix_sparse_entries(),    \
+                                path::lds_entries(),           path::lds_atomic_entries(),       \
+                                path::memory_entries(),        path::memory_atomic_entries()}) { \
+    add(table, arch, family);                                                                    \
   }
 
 Table make_table(Arch arch, [[maybe_unused]] HostPath path) {

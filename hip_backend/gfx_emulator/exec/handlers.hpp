@@ -47,6 +47,7 @@ Entries scalar_memory_entries();
   Entries packed_entries();        \
   Entries fp8_entries();           \
   Entries scaled_entries();        \
+  Entries scaled_wide_entries();   \
   Entries matrix_entries();        \
   Entries matrix_f8f6f4_entries(); \
   Entries matrix_sparse_entries(); \

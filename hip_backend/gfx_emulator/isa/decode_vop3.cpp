@@ -115,6 +115,15 @@ void take_destination(const Operations& operations, std::uint32_t word, Inst& in
   }
 }
 
+// Sources of several numbers are registers (LLVM: VReg_64_Align2 to VReg_1024_Align2).
+bool wide_sources_are_registers(const std::string& name, const Inst& inst) {
+  if (!name.starts_with("v_cvt_scalef32_")) return true;
+  for (unsigned k = 0; k < 3; ++k) {
+    if (inst.width[k + 1] > 1 && inst.src[k] < code::vgpr) return false;
+  }
+  return true;
+}
+
 bool has_carry(const std::string& name) {
   return name.find("_co_") != std::string::npos || name.starts_with("v_div_scale") ||
          name.starts_with("v_mad_u64") || name.starts_with("v_mad_i64");
@@ -138,6 +147,7 @@ bool vop3(const Operations& operations, Words words, Inst& inst) {
   take_sources(second, inst);
   // Four addends of 32 bits are registers (LLVM: VRegSrc_128).
   if (name == "v_mqsad_u32_u8" && inst.src[2] < code::vgpr) return false;
+  if (!wide_sources_are_registers(name, inst)) return false;
   const bool swaps = name == "v_swap_b32" || name.starts_with("v_permlane");
   if (swaps && inst.src[0] < code::vgpr) return false;
   if (name.starts_with("v_cndmask") || name.starts_with("v_addc_co") ||
