@@ -161,8 +161,45 @@ LaneWords matrix_expected(Arch /*arch*/, const LaneWords& in) {
   return out;
 }
 
+// Number k of a lane in six bits (e2m3).
+u32 six_bits(std::size_t lane, std::size_t k) {
+  return static_cast<u32>(5 * k + lane) % 64;
+}
+// The same as a half: seven more bits of fraction, and 15 is the exponent of 1 instead of 1.
+u32 half_of(u32 code) {
+  const u32 sign = code / 32 * 0x8000U;
+  u32 magnitude = code % 32;
+  if (magnitude == 0) return sign;
+  if (magnitude >= 8) return sign | ((magnitude + 14 * 8) << 7U);
+  u32 exponent = 15;
+  for (; magnitude < 8; magnitude *= 2) --exponent;
+  return sign | exponent << 10U | (magnitude % 8) << 7U;
+}
+
+LaneWords six_bit_inputs() {
+  LaneWords in = no_words();
+  for (std::size_t lane = 0; lane < kLaneCount; ++lane)
+    for (std::size_t k = 0; k < 32; ++k)
+      word(in, lane, k / 2) |= half_of(six_bits(lane, k)) << 16 * (k % 2);
+  return in;
+}
+
+LaneWords six_bit_expected(Arch /*arch*/, const LaneWords& /*in*/) {
+  LaneWords out = no_words();
+  for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+    for (std::size_t bit = 0; bit < 192; ++bit) {
+      const std::size_t k = bit / 6;
+      const u32 whole = six_bits(lane, k) >> bit % 6 & 1U;
+      const u32 mixed = six_bits(lane, k % 2 * 16 + k / 2) >> bit % 6 & 1U;
+      word(out, lane, bit / 32) |= whole << bit % 32;
+      word(out, lane, 6 + bit / 32) |= mixed << bit % 32;
+    }
+  }
+  return out;
+}
+
 constexpr auto kBits = Assumption::Compare::bits;
-constexpr std::array<Assumption, 8> kTable = {{
+constexpr std::array<Assumption, 9> kTable = {{
     {"APERTURES", "apertures", true, false, 2, kBits, no_words, apertures},
     {"LDS_DMA_ADDRESS", "lds_dma", true, false, 2, kBits, dma_inputs, dma_expected},
     {"LDS_DMA_MASK", "lds_dma_mask", true, false, 2, kBits, scattered_words, dma_masked},
@@ -171,6 +208,7 @@ constexpr std::array<Assumption, 8> kTable = {{
     {"PERMLANE_SWAP_EXEC", "permlane_swap", false, false, 4, kBits, scattered_words, permlanes},
     {"TRANSPOSED_READ", "transposed_read", false, false, 9, kBits, scattered_words, transposed},
     {"F8F6F4_K", "f8f6f4", false, false, 8, kBits, matrix_inputs, matrix_expected},
+    {"SIX_BIT_ORDER", "six_bit_order", false, false, 13, kBits, six_bit_inputs, six_bit_expected},
 }};
 
 }  // namespace

@@ -105,6 +105,22 @@ LaneWords stochastic_expected(Arch arch, const LaneWords& in) {
   }
   return out;
 }
+LaneWords passes_expected(Arch /*arch*/, const LaneWords& in) {
+  LaneWords out = no_words();
+  for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+    const u32 significand = (word(in, lane, 0) & 0x7fffffU) | 0x800000U;
+    u32 random = word(in, lane, 1);
+    for (std::size_t k = 0; k < 32; ++k) {
+      // One is 2 in four bits, and 8 in six.
+      if (k < 2) word(out, lane, 0) |= (significand + (random >> 10)) >> 22 << 4 * k;
+      const u32 code = (significand + (random >> 12)) >> 20;
+      for (std::size_t bit = 0; bit < 6; ++bit)
+        word(out, lane, 1 + (6 * k + bit) / 32) |= (code >> bit & 1U) << (6 * k + bit) % 32;
+      random = random << 1U ^ (random >> 31 != 0 ? 0xc5U : 0U);  // v_prng_b32
+    }
+  }
+  return out;
+}
 LaneWords nearest_expected(Arch arch, const LaneWords& in) {
   LaneWords out = no_words();
   for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
@@ -234,10 +250,12 @@ LaneWords fractions_expected(Arch /*arch*/, const LaneWords& in) {
 }
 
 constexpr auto kBits = Assumption::Compare::bits;
-constexpr std::array<Assumption, 11> kTable = {{
+constexpr std::array<Assumption, 12> kTable = {{
     {"FP8_RANGE", "fp8_range", true, false, 4, kBits, table_inputs<kRange, 1>, range_expected},
     {"STOCHASTIC_ROUNDING", "stochastic_rounding", true, false, 1, kBits, fraction_inputs,
      stochastic_expected},
+    {"STOCHASTIC_PASSES", "stochastic_passes", false, false, 7, kBits, fraction_inputs,
+     passes_expected},
     {"HALF_ROUNDING", "half_rounding", true, false, 2, kBits, fraction_inputs, nearest_expected},
     {"PACKED_F32_CONSTANT", "packed_constant", true, false, 4, kBits, packed_inputs,
      packed_expected},

@@ -319,4 +319,45 @@ MLA_KERNEL(64) f8f6f4(const AssumptionArguments a) {
     output_of(a)[4 + k] = bits_as<u32>(scaled[k]);
   }
 }
+
+// Input: 32 halves that six bits (e2m3) hold. Output: their codes, from the halves; then from two
+// sources of sixteen floats each; then how many dwords are others when the codes are decoded.
+MLA_KERNEL(64) six_bit_order(const AssumptionArguments a) {
+  using Halves = __attribute__((ext_vector_type(32))) _Float16;
+  using Sixteen = __attribute__((ext_vector_type(16))) float;
+  union {
+    Halves halves;
+    u32 words[16];
+  } given, decoded;
+  for (int k = 0; k < 16; ++k) given.words[k] = input_of(a)[k];
+  Sixteen lower, upper;
+  for (int k = 0; k < 16; ++k) {
+    lower[k] = static_cast<float>(given.halves[k]);
+    upper[k] = static_cast<float>(given.halves[16 + k]);
+  }
+  const auto whole = __builtin_amdgcn_cvt_scalef32_pk32_fp6_f16(given.halves, 1.0F);
+  const auto mixed = __builtin_amdgcn_cvt_scalef32_2xpk16_fp6_f32(lower, upper, 1.0F);
+  decoded.halves = __builtin_amdgcn_cvt_scalef32_pk32_f16_fp6(whole, 1.0F);
+  u32* const out = output_of(a);
+  for (int k = 0; k < 6; ++k) {
+    out[k] = whole[k];
+    out[6 + k] = mixed[k];
+  }
+  u32 others = 0;
+  for (int k = 0; k < 16; ++k) others += decoded.words[k] != given.words[k] ? 1 : 0;
+  out[12] = others;
+}
+
+// Input: a value and random bits. Output: the value twice in four bits, 32 times in six.
+MLA_KERNEL(64) stochastic_passes(const AssumptionArguments a) {
+  const auto value = bits_as<float>(input_of(a)[0]);
+  const u32 random = input_of(a)[1];
+  const Floats pair = {value, value};
+  __attribute__((ext_vector_type(32))) float all;
+  for (int k = 0; k < 32; ++k) all[k] = value;
+  const auto six = __builtin_amdgcn_cvt_scalef32_sr_pk32_fp6_f32(all, random, 1.0F);
+  u32* const out = output_of(a);
+  out[0] = __builtin_amdgcn_cvt_scalef32_sr_pk_fp4_f32(0, pair, random, 1.0F, 0) & 0xff;
+  for (int k = 0; k < 6; ++k) out[1 + k] = six[k];
+}
 #endif

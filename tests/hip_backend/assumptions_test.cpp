@@ -40,7 +40,7 @@ TEST_CASE("assumptions: the emulator keeps its own", "[hip][emulated][assumption
       CHECK(r.kind != Kind::differs);
       if (r.kind == Kind::holds) ++held;
     }
-    CHECK(held == (arch == Arch::gfx942 ? 15 : 18));
+    CHECK(held == (arch == Arch::gfx942 ? 15 : 20));
   }
 }
 

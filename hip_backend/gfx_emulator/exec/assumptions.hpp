@@ -35,12 +35,17 @@ constexpr std::uint32_t lds_address_mask = 0x3ffff;
 
 // FP8_RANGE. v_cvt_pk_fp8_f32 and its relatives turn what is out of range into NaN (e5m2 OCP:
 // infinity), and saturate only with MODE.fp16_ovfl or clamp. v_cvt_scalef32_* do the same after the
-// division by their scale; 4-bit floats always saturate, and NaN becomes 6. The scale is the
-// exponent of an f32 alone: 0 is 2^-127, 255 makes NaN.
+// division by their scale; floats of four and six bits always saturate, and NaN becomes the largest
+// number, without its sign. The scale is the exponent of an f32 alone: 0 is 2^-127, 255 makes NaN.
 constexpr std::uint32_t fp16_ovfl_bit = 23;
 
 // F8F6F4_K. v_mfma_*_f8f6f4: lane group g = lane / rows holds the k from 32 * g on, in ascending
 // order; a scale byte belongs to the 32 k of its lane.
+
+// SIX_BIT_ORDER. v_cvt_scalef32_pk32_* and _sr_pk32_*: number k of 32 has the bits from 6 * k on of
+// six registers, or half k % 2 of register k / 2, or register k. _2xpk16_*: number 2 * k comes from
+// register k of the first source, number 2 * k + 1 from register k of the second. Tests that others
+// published for a gfx950 (two sources in turn, one in order) show this.
 
 // SPARSE_LAYOUT. v_smfmac_*: the layouts of AMD's matrix instruction calculator, which has gfx942
 // alone, hold for the same shapes of gfx950. In gfx950's shapes of twice the depth, the registers
@@ -81,8 +86,12 @@ constexpr std::uint32_t fp16_ovfl_bit = 23;
 // HALF_ROUNDING. Conversions to f16, bf16 and fp8 round to nearest even whatever MODE says, except
 // where the name says otherwise (pkrtz, sr).
 
-// STOCHASTIC_ROUNDING. v_cvt_sr_*: the random bits are added below the last kept bit, then the
-// value is truncated.
+// STOCHASTIC_ROUNDING. v_cvt_sr_* and v_cvt_scalef32_sr_*: the random bits are added below the last
+// kept bit, then the value is truncated.
+
+// STOCHASTIC_PASSES. v_cvt_scalef32_sr_pk*: the manual has a new random number, made by v_prng_b32,
+// for each pass. A pass is taken to be one number of the result, in ascending order; the first has
+// the random bits as they are.
 
 // OUT_OF_RANGE_LDS. A lane that reads LDS past the allocation gets zero, and its write is dropped;
 // the emulator reports both as a fault.

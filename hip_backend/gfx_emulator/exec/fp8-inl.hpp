@@ -1,4 +1,5 @@
-// Owns: the four 8-bit float formats: e4m3 and e5m2, as gfx942 (FNUZ) and gfx950 (OCP) know them.
+// Owns: the four 8-bit float formats: e4m3 and e5m2, as gfx942 (FNUZ) and gfx950 (OCP) know them;
+// and the rounding of an f32 to any format of eight bits or fewer.
 // Included once for each host path, like lanes-inl.hpp.
 #pragma once
 
@@ -57,34 +58,39 @@ struct Fp8Table {
 template <Fp8 kind>
 constexpr Fp8Table<kind> fp8_table;
 
-// Rounds to nearest even, or (`stochastic`) adds the random bits below the kept ones and truncates.
-// Assumptions FP8_RANGE and STOCHASTIC_ROUNDING.
-template <Fp8 kind>
-inline u32 encode_fp8(float value, bool saturate, bool stochastic, u32 random) {
-  constexpr Fp8Format f = format_of(kind);
-  const u32 sign = bits_of(value) >> 24 & 0x80, magnitude = bits_of(value) & 0x7fffffff;
-  if (magnitude > 0x7f800000) return f.fnuz ? 0x80 : f.nan | sign;
-  const u32 over = saturate && magnitude != 0x7f800000 ? f.largest | sign
-                   : f.fnuz                            ? 0x80
-                                                       : f.overflow | sign;
-  if (magnitude == 0x7f800000) return saturate ? f.largest | sign : over;
+// The finite magnitude of an f32 as the exponent and fraction bits of a smaller format; above its
+// largest code there is an overflow. Rounds to nearest even, or (`stochastic`) adds the random bits
+// below the kept ones and truncates (assumption STOCHASTIC_ROUNDING).
+inline u64 rounded_code(u32 magnitude, int fraction_bits, int bias, bool stochastic, u32 random) {
   const int exponent = static_cast<int>(magnitude >> 23) - 127;
-  if (magnitude < 0x00800000) return f.fnuz ? 0 : sign;
-  const int lowest = 1 - f.bias;
-  const int drop = 23 - f.fraction_bits + (exponent < lowest ? lowest - exponent : 0);
-  if (drop > 30) return f.fnuz ? 0 : sign;
+  if (magnitude < 0x00800000) return 0;
+  const int lowest = 1 - bias;
+  const int drop = 23 - fraction_bits + (exponent < lowest ? lowest - exponent : 0);
+  if (drop > 60) return 0;  // not even random bits make a unit of it
   const u64 significand = (magnitude & 0x7fffff) | 0x800000;
   const u64 unit = u64{1} << drop;
   u64 kept = significand >> drop;
   if (stochastic) {
-    kept = (significand + (drop >= 32 ? random : u64{random} >> (32 - drop))) >> drop;
+    const u64 added = drop > 32 ? u64{random} << (drop - 32) : u64{random} >> (32 - drop);
+    kept = (significand + added) >> drop;
   } else {
     const u64 rest = significand & (unit - 1);
     kept += rest > unit / 2 || (rest == unit / 2 && (kept & 1) != 0) ? 1 : 0;
   }
   // A carry out of the significand moves into the exponent by itself.
-  const int base = exponent < lowest ? 0 : (exponent + f.bias - 1) << f.fraction_bits;
-  const u64 out = static_cast<u64>(base) + kept;
+  const int base = exponent < lowest ? 0 : (exponent + bias - 1) << fraction_bits;
+  return static_cast<u64>(base) + kept;
+}
+
+// Assumption FP8_RANGE.
+template <Fp8 kind>
+inline u32 encode_fp8(float value, bool saturate, bool stochastic, u32 random) {
+  constexpr Fp8Format f = format_of(kind);
+  const u32 sign = bits_of(value) >> 24 & 0x80, magnitude = bits_of(value) & 0x7fffffff;
+  if (magnitude > 0x7f800000) return f.fnuz ? 0x80 : f.nan | sign;
+  const u32 over = saturate ? f.largest | sign : f.fnuz ? 0x80 : f.overflow | sign;
+  if (magnitude == 0x7f800000) return over;
+  const u64 out = rounded_code(magnitude, f.fraction_bits, f.bias, stochastic, random);
   if (out > f.largest) return over;
   return out == 0 && f.fnuz ? 0 : static_cast<u32>(out) | sign;
 }

@@ -115,6 +115,14 @@ void take_destination(const Operations& operations, std::uint32_t word, Inst& in
   }
 }
 
+// Sources of several numbers are registers (LLVM: VReg_64_Align2 to VReg_1024_Align2).
+bool wide_sources_are_registers(const Inst& inst) {
+  for (unsigned k = 0; k < 3; ++k) {
+    if (inst.width[k + 1] > 1 && inst.src[k] < code::vgpr) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool vop3(const Operations& operations, Words words, Inst& inst) {
@@ -133,6 +141,7 @@ bool vop3(const Operations& operations, Words words, Inst& inst) {
   take_sources(second, inst);
   // Four addends of 32 bits are registers (LLVM: VRegSrc_128).
   if (operation.has(traits::wide_addend) && inst.src[2] < code::vgpr) return false;
+  if (operation.has(traits::wide_sources) && !wide_sources_are_registers(inst)) return false;
   if (operation.has(traits::swaps) && inst.src[0] < code::vgpr) return false;
   if (operation.has(traits::lane_mask_in)) {
     inst.src[2] = field(second, 18, 9);

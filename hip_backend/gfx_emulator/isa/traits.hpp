@@ -65,7 +65,7 @@ struct Traits {
   Class kind = Class::count;  // count: the class of the encoding
   Flow flow = Flow::next;
   Bitwise bitwise = Bitwise::none;
-  std::uint32_t flags = 0;
+  std::uint64_t flags = 0;
 
   // Of one flag.
   [[nodiscard]] constexpr bool has(const Traits& trait) const { return (flags & trait.flags) != 0; }
@@ -83,7 +83,7 @@ constexpr Traits operator|(Traits a, const Traits& b) {
 // The words of the tables.
 namespace traits {
 constexpr Traits flag(unsigned bit) {
-  return {.flags = 1U << bit};
+  return {.flags = std::uint64_t{1} << bit};
 }
 
 inline constexpr Traits gfx942 = {.only = Only::gfx942}, gfx950 = {.only = Only::gfx950};
@@ -113,6 +113,7 @@ inline constexpr Traits lane_mask_in = flag(10);  // likewise, as the third sour
 inline constexpr Traits accumulates = flag(11);   // the third source is the result's register
 inline constexpr Traits swaps = flag(12);         // the source is a vector register, and written
 inline constexpr Traits wide_addend = flag(13);   // the third source is a vector register
+inline constexpr Traits wide_sources = flag(32);  // those of several numbers are vector registers
 inline constexpr Traits wide_sum = flag(14);      // a source's upper half reaches the result's only
 inline constexpr Traits scalar_result = flag(15);
 inline constexpr Traits from_accumulator = flag(16), to_accumulator = flag(17);

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "hip_backend/gfx_emulator/exec/lanes-inl.hpp"
+#include "hip_backend/gfx_emulator/exec/random-inl.hpp"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -316,7 +316,7 @@ const Entry entries[] = {
      })},
     {"v_ashr_pk_i8_i32", shift_and_pack<true>()},
     {"v_ashr_pk_u8_i32", shift_and_pack<false>()},
-    {"v_prng_b32", each_lane([](u32 a) { return a << 1 ^ ((a >> 31) != 0 ? 0xc5U : 0U); })},
+    {"v_prng_b32", each_lane([](u32 a) { return next_random(a); })},
 };
 
 }  // namespace

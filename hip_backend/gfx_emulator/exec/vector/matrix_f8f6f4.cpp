@@ -2,19 +2,12 @@
 // for B), plain or with a scale of 2^(byte - 127) for every 32 k. Assumption F8F6F4_K.
 #include "hip_backend/gfx_emulator/exec/matrix-inl.hpp"
 #include "hip_backend/gfx_emulator/exec/reporting.hpp"
+#include "hip_backend/gfx_emulator/exec/small_float-inl.hpp"
 
 namespace mla::gfx {
 namespace {
 
 enum Format : unsigned { e4m3, e5m2, e2m3, e3m2, e2m1 };
-
-// A small float without infinities and NaN: one sign bit, `fraction` bits, the rest exponent.
-inline float small_float(u32 bits, unsigned size, unsigned fraction, int bias) {
-  const u32 magnitude = bits & ((1U << (size - 1)) - 1);
-  const float sign = (bits >> (size - 1) & 1) != 0 ? -1.0F : 1.0F;
-  return sign * float_of(magnitude << (23 - fraction)) *
-         float_of(static_cast<u32>(254 - bias) << 23);
-}
 
 inline u32 bits_at(const u32* first, unsigned lane, unsigned bit, unsigned size) {
   const u32* const word = first + std::size_t{bit / 32} * lanes;
@@ -25,14 +18,14 @@ inline u32 bits_at(const u32* first, unsigned lane, unsigned bit, unsigned size)
 
 template <class S>
 void unpack_small(const u32* first, unsigned format, Tiles<S, float>& out) {
-  const unsigned size = format == e2m1 ? 4 : 6;
+  const SmallFormat small = format_of(format == e2m3   ? Small::fp6
+                                      : format == e3m2 ? Small::bf6
+                                                       : Small::fp4);
+  const unsigned size = small.size;
   for (unsigned l = 0; l < lanes; ++l) {
     for (unsigned e = 0; e < 32; ++e) {
       const u32 bits = bits_at(first, l, size * e, size);
-      out.values[0][l / S::rows * 32 + e][l % S::rows] = format == e2m3 ? small_float(bits, 6, 3, 1)
-                                                         : format == e3m2
-                                                             ? small_float(bits, 6, 2, 3)
-                                                             : small_float(bits, 4, 1, 1);
+      out.values[0][l / S::rows * 32 + e][l % S::rows] = decode_small(bits, small);
     }
   }
 }

@@ -1,58 +1,16 @@
-// gfx950: conversions to and from 8-bit and 4-bit floats with a scale: v_cvt_scalef32_*. A scale is
-// the power of two in the exponent of an f32; encoding divides by it, decoding multiplies.
-// Assumption FP8_RANGE. The 6-bit floats and the stochastic 4-bit ones are not executed.
-#include <algorithm>
-#include <cmath>
-
+// gfx950: conversions of one or two numbers to and from 8-bit and 4-bit floats with a scale:
+// v_cvt_scalef32_* (scaled_wide.cpp has those of 32 numbers).
 #include "hip_backend/gfx_emulator/exec/assumptions.hpp"
-#include "hip_backend/gfx_emulator/exec/fp8-inl.hpp"
+#include "hip_backend/gfx_emulator/exec/scaled-inl.hpp"
 
 namespace mla::gfx {
 namespace {
 
-enum class Wide : u8 { f32, f16, bf16 };
 enum class Narrow : u8 { fp8, bf8, fp4 };
-
-// Zero stands for 2^-127, as in every scale of eight bits; 255 is NaN.
-inline double scale_of(u32 bits) {
-  const int exponent = static_cast<int>(bits >> 23 & 0xff);
-  return exponent == 0xff ? std::bit_cast<double>(u64{0x7ff8000000000000})
-                          : std::ldexp(1.0, exponent - 127);
-}
-
-template <Wide wide>
-inline float widened(u32 bits) {
-  if constexpr (wide == Wide::f32) return std::bit_cast<float>(bits);
-  if constexpr (wide == Wide::bf16) return bf16_to_float(bits);
-  return to_float(Half{static_cast<u16>(bits)});
-}
-
-// The nearest float of a number whose significand has few bits; what a float cannot hold becomes
-// infinity or zero, which every narrow format holds for the same.
-inline float scaled_down(float value, double scale) {
-  return static_cast<float>(static_cast<double>(value) / scale);
-}
-
-// e2m1: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives. Saturates; NaN becomes 6.
-inline u32 encode_fp4(float value) {
-  if (is_nan(value)) return 7;
-  const u32 sign = bits_of(value) >> 28 & 8;
-  const float magnitude = std::fabs(value);
-  if (magnitude > 5.0F) return sign | 7;
-  // Between two numbers the one with the even last bit wins: its interval is closed.
-  u32 code = 0;
-  code += magnitude > 0.25F ? 1 : 0;
-  code += magnitude >= 0.75F ? 1 : 0;
-  code += magnitude > 1.25F ? 1 : 0;
-  code += magnitude >= 1.75F ? 1 : 0;
-  code += magnitude > 2.5F ? 1 : 0;
-  code += magnitude >= 3.5F ? 1 : 0;
-  return sign | code;
-}
 
 template <Narrow narrow>
 inline u32 encoded(float value, bool saturate) {
-  if constexpr (narrow == Narrow::fp4) return encode_fp4(value);
+  if constexpr (narrow == Narrow::fp4) return encode_small<Small::fp4>(value, false, 0);
   return encode_fp8 < narrow == Narrow::fp8 ? Fp8::e4m3_ocp
                                             : Fp8::e5m2_ocp > (value, saturate, false, 0);
 }
@@ -61,18 +19,7 @@ template <Narrow narrow>
 inline double decoded(u32 bits) {
   if constexpr (narrow == Narrow::fp8) return fp8_table<Fp8::e4m3_ocp>.values[bits & 0xff];
   if constexpr (narrow == Narrow::bf8) return fp8_table<Fp8::e5m2_ocp>.values[bits & 0xff];
-  constexpr double values[8] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
-  return (bits & 8) != 0 ? -values[bits & 7] : values[bits & 7];
-}
-
-// From a product that is exact in f64: one rounding.
-template <Wide wide>
-inline u32 narrowed(double value) {
-  const auto single = static_cast<float>(value);
-  if constexpr (wide == Wide::f32) return bits_of(single);
-  // At most four significant bits: f32 holds them, and what is denormal there is zero below.
-  if constexpr (wide == Wide::f16) return to_half(single).bits;
-  return to_bf16(single);
+  return decode_small(bits & 15, format_of(Small::fp4));
 }
 
 template <Narrow narrow>
@@ -102,13 +49,14 @@ void encode_two(Wave& w, const Inst& i) {
   constexpr bool pair = wide != Wide::f32;  // both in one register
   constexpr unsigned size = size_of_narrow<narrow>;
   const Source<u32> a(w, i, 0), b(w, i, 1), c(w, i, pair ? 1 : 2);
+  const Widened<wide> number(w);
   const bool saturate = saturates(w, i);
   const unsigned place =
       narrow == Narrow::fp4 ? 8U * (i.op_sel >> 2 & 3) : 16U * (i.op_sel >> 3 & 1);
   insert(w, i, place, 2 * size, [&](unsigned l) {
     const double scale = scale_of(c[l]);
-    const float low = widened<wide>(pair ? a[l] & 0xffff : a[l]);
-    const float high = widened<wide>(pair ? a[l] >> 16 : b[l]);
+    const float low = number(pair ? a[l] & 0xffff : a[l]);
+    const float high = number(pair ? a[l] >> 16 : b[l]);
     return encoded<narrow>(scaled_down(low, scale), saturate) |
            encoded<narrow>(scaled_down(high, scale), saturate) << size;
   });
@@ -120,10 +68,30 @@ void encode_stochastic(Wave& w, const Inst& i) {
   keep_denormals(w);
   constexpr Fp8 kind = narrow == Narrow::fp8 ? Fp8::e4m3_ocp : Fp8::e5m2_ocp;
   const Source<u32> a(w, i, 0), random(w, i, 1), c(w, i, 2);
+  const Widened<wide> number(w);
   const bool saturate = saturates(w, i);
   insert(w, i, 8U * (i.op_sel >> 2 & 3), 8, [&](unsigned l) {
-    const float value = widened<wide>(wide == Wide::f32 ? a[l] : a[l] & 0xffff);
+    const float value = number(wide == Wide::f32 ? a[l] : a[l] & 0xffff);
     return encode_fp8<kind>(scaled_down(value, scale_of(c[l])), saturate, true, random[l]);
+  });
+}
+
+// Two 4-bit floats, rounded by random bits, to the byte that op_sel names; two f32 lie in a pair of
+// registers. Assumption STOCHASTIC_PASSES.
+template <Wide wide>
+void encode_two_stochastic(Wave& w, const Inst& i) {
+  keep_denormals(w);
+  constexpr bool pair = wide != Wide::f32;  // both in one register
+  Inst upper = i;
+  if (!pair) ++upper.src[0];
+  const Source<u32> a(w, i, 0), b(w, upper, 0), random(w, i, 1), c(w, i, 2);
+  const Widened<wide> number(w);
+  insert(w, i, 8U * (i.op_sel >> 2 & 3), 8, [&](unsigned l) {
+    const double scale = scale_of(c[l]);
+    const float low = scaled_down(number(pair ? a[l] & 0xffff : a[l]), scale);
+    const float high = scaled_down(number(pair ? a[l] >> 16 : b[l]), scale);
+    return encode_small<Small::fp4>(low, true, random[l]) |
+           encode_small<Small::fp4>(high, true, next_random(random[l])) << 4;
   });
 }
 
@@ -191,8 +159,14 @@ void decode_one(Wave& w, const Inst& i) {
   }
 
 const Entry entries[] = {
-    BYTES("fp8", Narrow::fp8),  BYTES("bf8", Narrow::bf8),  BYTES("fp4", Narrow::fp4),
-    SINGLE("fp8", Narrow::fp8), SINGLE("bf8", Narrow::bf8),
+    BYTES("fp8", Narrow::fp8),
+    BYTES("bf8", Narrow::bf8),
+    BYTES("fp4", Narrow::fp4),
+    SINGLE("fp8", Narrow::fp8),
+    SINGLE("bf8", Narrow::bf8),
+    {"v_cvt_scalef32_sr_pk_fp4_f32", encode_two_stochastic<Wide::f32>, Only::gfx950},
+    {"v_cvt_scalef32_sr_pk_fp4_f16", encode_two_stochastic<Wide::f16>, Only::gfx950},
+    {"v_cvt_scalef32_sr_pk_fp4_bf16", encode_two_stochastic<Wide::bf16>, Only::gfx950},
 };
 
 }  // namespace

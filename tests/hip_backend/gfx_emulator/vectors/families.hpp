@@ -21,7 +21,8 @@ namespace gfx_test {
 [[nodiscard]] Vectors overflow_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors packed_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors relative_vectors(mla::gfx::Arch arch);
-[[nodiscard]] Vectors scaled_vectors(mla::gfx::Arch arch);  // part of vop3_float_vectors()
+[[nodiscard]] Vectors scaled_vectors(mla::gfx::Arch arch);       // part of vop3_float_vectors()
+[[nodiscard]] Vectors scaled_wide_vectors(mla::gfx::Arch arch);  // likewise
 [[nodiscard]] Vectors scratch_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors smem_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors sop_vectors(mla::gfx::Arch arch);

@@ -1,8 +1,10 @@
-// gfx950: conversions with a scale, v_cvt_scalef32_*.
+// gfx950: conversions of one or two numbers with a scale, v_cvt_scalef32_*; scaled_wide.cpp has
+// those of 32, and the stochastic ones of two.
 #include <algorithm>
 
 #include "alu.hpp"
 #include "families.hpp"
+#include "scaled.hpp"
 
 namespace gfx_test {
 namespace {
@@ -12,29 +14,6 @@ using mla::gfx::Arch;
 constexpr unsigned first = vgpr + 10, second = vgpr + 14, third = vgpr + 18;
 constexpr unsigned destination = vgpr + 22;
 constexpr u64 masks[] = {~u64{0}, 0x8001f00f5555aaa8};
-
-// The wide formats by what they are in a register.
-struct Wide {
-  const char* name;
-  unsigned bits;
-  double (*value)(u32);
-  u32 (*nearest)(double);
-};
-double f32_value(u32 bits) {
-  return static_cast<double>(float_of(bits));
-}
-u32 f32_of(double value) {
-  return bits_of(static_cast<float>(value));
-}
-double f16_value(u32 bits) {
-  return value_of(Half{static_cast<u16>(bits)});
-}
-u32 f16_of(double value) {
-  return half_of(value).bits;
-}
-constexpr Wide wides[] = {{"f32", 32, f32_value, f32_of},
-                          {"f16", 16, f16_value, f16_of},
-                          {"bf16", 16, brain_value, brain_of}};
 
 u32 fp8_of(double value) {
   return byte_of(value, fp8_ocp, false);
@@ -71,12 +50,6 @@ struct Narrow {
 };
 constexpr Narrow narrows[] = {
     {"fp8", 8, fp8_of, fp8_value}, {"bf8", 8, bf8_of, bf8_value}, {"fp4", 4, fp4_of, fp4_value}};
-
-// The exponent of an f32; 255 is NaN.
-double scale_value(u32 bits) {
-  const u32 exponent = bits / 0x800000 % 256;
-  return exponent == 255 ? std::nan("") : std::ldexp(1.0, static_cast<int>(exponent) - 127);
-}
 
 // Scales of every size, and numbers that are in the range of the narrow formats after them.
 Vector start(const Op& op, const std::string& note, const Wide& wide, unsigned scale_register) {
@@ -137,6 +110,30 @@ void add_encoding(Vectors& out, Arch arch, const Narrow& narrow, const Wide& wid
       const u32 a = v.before.v.at(first)[l];
       const double low = wide.value(pair ? a % 65536 : a) / by;
       const double high = wide.value(pair ? a / 65536 : v.before.v.at(second)[l]) / by;
+      return narrow.nearest(low) + (narrow.nearest(high) << narrow.bits);
+    })};
+    out.push_back(std::move(v));
+  }
+}
+
+// Denormals of f32 count, or MODE flushes them, before the smallest scales make them large.
+void add_denormals(Vectors& out, Arch arch, const Narrow& narrow) {
+  const Op op = find_op(arch, std::string("v_cvt_scalef32_pk_") + narrow.name + "_f32");
+  if (op.name.empty()) return;
+  for (const bool flushes : {false, true}) {
+    Vector v = start(op, flushes ? "denormals flushed" : "denormals", wides[0], third);
+    if (flushes) v.before.mode = 0x1e0;
+    for (unsigned l = 0; l < lanes; ++l) {
+      v.before.v[first][l] = v.before.v[first][l] % 0x00800000 | (l % 2) << 31;
+      v.before.v[second][l] = 0x00800000 + l;
+      v.before.v[third][l] = (l % 3) << 23;
+    }
+    v.words = encode::vop3(op.number, {.dst = destination, .src = {first, second, third}});
+    v.after = {inserted(v, 0, 2 * narrow.bits, [&](unsigned l) {
+      const double by = scale_value(v.before.v.at(third)[l]);
+      const double denormal = f32_value(v.before.v.at(first)[l]);
+      const double low = flushes ? std::copysign(0.0, denormal) : denormal / by;
+      const double high = f32_value(v.before.v.at(second)[l]) / by;
       return narrow.nearest(low) + (narrow.nearest(high) << narrow.bits);
     })};
     out.push_back(std::move(v));
@@ -231,6 +228,7 @@ void add_stochastic(Vectors& out, Arch arch, const Narrow& narrow, const Wide& w
 Vectors scaled_vectors(Arch arch) {
   Vectors out;
   for (const Narrow& narrow : narrows) {
+    add_denormals(out, arch, narrow);
     for (const Wide& wide : wides) {
       add_encoding(out, arch, narrow, wide);
       add_decoding(out, arch, narrow, wide);

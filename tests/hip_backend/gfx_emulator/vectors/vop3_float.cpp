@@ -173,6 +173,7 @@ Vectors vop3_float_vectors(Arch arch) {
     for (const Alu& alu : table) add_vectors(out, arch, alu);
   }
   for (Vector& vector : scaled_vectors(arch)) out.push_back(std::move(vector));
+  for (Vector& vector : scaled_wide_vectors(arch)) out.push_back(std::move(vector));
   return out;
 }
 
