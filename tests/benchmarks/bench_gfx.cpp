@@ -95,8 +95,10 @@ void run_step(benchmark::State& state, const std::string& line, const RunOptions
   };
   const auto backend =
       make(hip::make_emulated_device(spec->arch, {.run = options, .observe = observe}));
+  // AITER's kernels have findings, which a backend takes for faults.
+  const bool checked = options.checks.any_per_instruction();
   for (auto _ : state) {
-    if (!backend->run(step->launch(), {})) std::exit(3);
+    if (!backend->run(step->launch(), {}) && !checked) std::exit(3);
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(instructions));
 }
