@@ -14,21 +14,17 @@ enum class Intent : std::uint8_t { read, write, update };
 // `size` bytes for each of `lanes`, at byte offsets in LDS.
 class LdsWatch {
  public:
+  virtual ~LdsWatch() = default;
   virtual void lds_access(Wave& wave, const Inst& inst, const std::uint32_t* offsets,
                           std::uint64_t lanes, std::uint32_t size, Intent intent) = 0;
-
- protected:
-  ~LdsWatch() = default;
 };
 
 // An access that was allowed. A flat one may have lanes in LDS and scratch.
 class GlobalWatch {
  public:
+  virtual ~GlobalWatch() = default;
   virtual void global_access(Wave& wave, const Inst& inst, const std::uint64_t* addresses,
                              std::uint64_t lanes, std::uint32_t size, Intent intent) = 0;
-
- protected:
-  ~GlobalWatch() = default;
 };
 
 }  // namespace mla::gfx
