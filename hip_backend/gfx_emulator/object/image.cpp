@@ -38,10 +38,10 @@ Status load_segments(std::span<const std::byte> file, const ElfFile& elf, std::s
   image.bytes = std::shared_ptr<std::byte[]>(storage, begin);
   for (const Segment& s : elf.segments) {
     if (s.file_size != 0) std::memcpy(begin + s.address, file.data() + s.offset, s.file_size);
+    if (s.executable) image.code.push_back({s.address, s.address + s.file_size / 4 * 4});
     if (s.memory_size == 0) continue;
     image.ranges.push_back({reinterpret_cast<std::uint64_t>(begin) + s.address, s.memory_size,
                             s.writable ? Rights::read_write : Rights::read, "code object"});
-    if (s.executable) image.code.push_back({s.address, s.address + s.file_size / 4 * 4});
   }
   std::sort(image.ranges.begin(), image.ranges.end(),
             [](const Range& a, const Range& b) { return a.base < b.base; });

@@ -91,7 +91,7 @@ Status Decoder::decode_part(std::uint64_t begin, std::uint64_t end, const Symbol
   return std::nullopt;
 }
 
-// One that leads nowhere is a fault when it is taken.
+// A branch keeps the index of its target; one that leads nowhere is a fault when it is taken.
 void Decoder::resolve_branches() {
   for (Inst& inst : program_.instructions) {
     if (!program_.operations->at(inst.op).has_target()) continue;
