@@ -1,5 +1,7 @@
 #include "hip_backend/gfx_emulator/load.hpp"
 
+#include "hip_backend/gfx_emulator/exec/handlers.hpp"
+
 namespace mla::gfx {
 
 Result<CodeObject> load_code_object(std::span<const std::byte> bytes, const LoadOptions& options) {

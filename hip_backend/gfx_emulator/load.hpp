@@ -8,7 +8,7 @@
 #include <span>
 
 #include "core/result.hpp"
-#include "hip_backend/gfx_emulator/exec/handlers.hpp"
+#include "hip_backend/gfx_emulator/exec/host_path.hpp"
 #include "hip_backend/gfx_emulator/object/code_object.hpp"
 
 namespace mla::gfx {

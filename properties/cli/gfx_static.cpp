@@ -7,6 +7,7 @@
 #include "core/say.hpp"
 #include "core/text.hpp"
 #include "hip_backend/gfx_emulator/check/static_waits.hpp"
+#include "hip_backend/gfx_emulator/exec/handlers.hpp"
 #include "hip_backend/gfx_emulator/isa/format.hpp"
 #include "hip_backend/gfx_emulator/load.hpp"
 #include "properties/capture/terminal.hpp"

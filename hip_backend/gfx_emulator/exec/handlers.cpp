@@ -31,13 +31,13 @@ Table make_table(Arch arch, [[maybe_unused]] HostPath path) {
 #if defined(__x86_64__)
   if (path == HostPath::avx2) {
 #define MLA_GFX_FAMILY(name, folder) add(table, arch, avx2::name##_entries());
-#include "hip_backend/gfx_emulator/exec/families.inc"
+#include "hip_backend/gfx_emulator/exec/families.hpp"
 #undef MLA_GFX_FAMILY
     return table;
   }
 #endif
 #define MLA_GFX_FAMILY(name, folder) add(table, arch, portable::name##_entries());
-#include "hip_backend/gfx_emulator/exec/families.inc"
+#include "hip_backend/gfx_emulator/exec/families.hpp"
 #undef MLA_GFX_FAMILY
   return table;
 }

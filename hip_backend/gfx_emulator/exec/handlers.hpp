@@ -6,14 +6,11 @@
 #include <span>
 #include <string_view>
 
+#include "hip_backend/gfx_emulator/exec/host_path.hpp"
 #include "hip_backend/gfx_emulator/isa/inst.hpp"
 #include "hip_backend/gfx_emulator/object/program.hpp"
 
 namespace mla::gfx {
-
-// The same text compiled for the baseline of the host and for AVX2 with FMA.
-enum class HostPath : std::uint8_t { portable, avx2 };
-[[nodiscard]] HostPath best_host_path();
 
 // Gives every instruction its handler: what it does on this path, or a fault where the operation
 // has no semantics here or the code ends.
@@ -44,10 +41,10 @@ Entries scalar_memory_entries();
 
 #define MLA_GFX_FAMILY(name, folder) Entries name##_entries();
 namespace portable {
-#include "hip_backend/gfx_emulator/exec/families.inc"
+#include "hip_backend/gfx_emulator/exec/families.hpp"
 }
 namespace avx2 {
-#include "hip_backend/gfx_emulator/exec/families.inc"
+#include "hip_backend/gfx_emulator/exec/families.hpp"
 }
 #undef MLA_GFX_FAMILY
 

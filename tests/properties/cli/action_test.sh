@@ -6,13 +6,19 @@ action=$root/.github/actions/judge
 printf 'mla1:1q1s%s\n' 5 900 >first.txt
 printf 'mla1:2q3s40\n' >'second one.txt'
 
+# What a build with sanitizers runs under.
+sanitizer=()
+for name in OMP_TOOL_LIBRARIES ASAN_OPTIONS TSAN_OPTIONS UBSAN_OPTIONS; do
+  [[ -v $name ]] && sanitizer+=("$name=${!name}")
+done
+
 # judge VARIABLE=VALUE...: the step with these inputs; a stale report must not be taken for a new one.
 judge() {
   last="judge.sh $*"
   rm -rf mla-testbed-reports
   : >summary
   : >outputs
-  env -i PATH="$PATH" HOME="$HOME" JUDGE_COMMAND="$testbed" GITHUB_STEP_SUMMARY="$scratch/summary" \
+  env -i "${sanitizer[@]}" PATH="$PATH" HOME="$HOME" JUDGE_COMMAND="$testbed" GITHUB_STEP_SUMMARY="$scratch/summary" \
     GITHUB_OUTPUT="$scratch/outputs" "$@" "$action/judge.sh" >out 2>err </dev/null
   code=$?
 }

@@ -20,7 +20,7 @@ KERNEL(64) vector_load_without_wait(const u32* in, u32* out) {
 }
 
 // Half of the lanes load, the others compute with their part of the same register; then all do.
-#define LOAD_IN_THE_LOWER_LANES                                                                    \
+#define LOAD_IN_THE_LOWER_LANES                                                              \
   "s_mov_b32 exec_hi, 0\n global_load_dword %0, %1, off\n s_mov_b32 exec_lo, 0\n s_mov_b32 " \
   "exec_hi, -1\n v_mov_b32 %0, 7\n v_add_u32 %0, %0, 1\n s_mov_b32 exec_lo, -1\n"
 KERNEL(64) load_for_other_lanes(const u32* in, u32* out) {

@@ -6,6 +6,7 @@
 
 #include "../elf_writer.hpp"
 #include "compare.hpp"
+#include "hip_backend/gfx_emulator/exec/handlers.hpp"
 #include "hip_backend/gfx_emulator/launch.hpp"
 #include "hip_backend/gfx_emulator/load.hpp"
 #include "numbers.hpp"

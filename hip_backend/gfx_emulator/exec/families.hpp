@@ -1,5 +1,7 @@
 // The vector families. MLA_GFX_FAMILY(<name>, <folder>) stands for exec/<folder>/<name>.cpp, which
 // defines <name>_entries() once for each host path. CMakeLists.txt takes the sources from here.
+// Included several times.
+// clang-format off
 MLA_GFX_FAMILY(carry, vector)
 MLA_GFX_FAMILY(compare, vector)
 MLA_GFX_FAMILY(convert, vector)
