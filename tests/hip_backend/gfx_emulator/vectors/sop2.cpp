@@ -89,6 +89,8 @@ std::vector<Sop> sums() {
       binary<u32, u32>(
           "s_subb_u32",
           [](u64 a, u64 b, const Before& s) { return with(a - b - s.scc, b + s.scc > a); }),
+      // SCC of equal numbers: 0 for min, 1 for max. AMD's machine-readable ISA of CDNA 4 (September
+      // 2025) compares with < and >=.
       binary<i32, i32>(
           "s_min_i32",
           [](i64 a, i64 b, const Before&) { return with(low32(std::min(a, b)), a < b); }),
@@ -96,9 +98,9 @@ std::vector<Sop> sums() {
                        [](u64 a, u64 b, const Before&) { return with(std::min(a, b), a < b); }),
       binary<i32, i32>(
           "s_max_i32",
-          [](i64 a, i64 b, const Before&) { return with(low32(std::max(a, b)), a > b); }),
+          [](i64 a, i64 b, const Before&) { return with(low32(std::max(a, b)), a >= b); }),
       binary<u32, u32>("s_max_u32",
-                       [](u64 a, u64 b, const Before&) { return with(std::max(a, b), a > b); }),
+                       [](u64 a, u64 b, const Before&) { return with(std::max(a, b), a >= b); }),
       // The difference wraps first: of -2^31 and 1 it is 2^31 - 1.
       binary<i32, i32>("s_absdiff_i32",
                        [](i64 a, i64 b, const Before&) {
