@@ -44,8 +44,8 @@ constexpr std::uint32_t fp16_ovfl_bit = 23;
 
 // SIX_BIT_ORDER. v_cvt_scalef32_pk32_* and _sr_pk32_*: number k of 32 has the bits from 6 * k on of
 // six registers, or half k % 2 of register k / 2, or register k. _2xpk16_*: number 2 * k comes from
-// register k of the first source, number 2 * k + 1 from register k of the second. Tests that others
-// published for a gfx950 (two sources in turn, one in order) show this.
+// register k of the first source, number 2 * k + 1 from register k of the second. So say the pseudo
+// code of AMD's machine-readable ISA of CDNA 4 and tests that others published for a gfx950.
 
 // SPARSE_LAYOUT. v_smfmac_*: the layouts of AMD's matrix instruction calculator, which has gfx942
 // alone, hold for the same shapes of gfx950. In gfx950's shapes of twice the depth, the registers
@@ -78,7 +78,8 @@ constexpr std::uint32_t fp16_ovfl_bit = 23;
 
 // D16_OTHER_HALF. A load into one half of a register keeps the other half. Parts with SRAM-ECC, as
 // these are, may write zero there: LLVM relies on neither (d16PreservesUnusedBits in AMDGPU's
-// GCNSubtarget.h), so compiled code does not show the difference.
+// GCNSubtarget.h), so compiled code does not show the difference. The pseudo code of AMD's
+// machine-readable ISA of CDNA 4 says that it is preserved.
 
 // NORM_ROUNDING. v_cvt_pknorm_*, v_cvt_norm_*, v_cvt_pk_u8_f32 and v_cvt_pkaccum_u8_f32 saturate,
 // and round to nearest even; NaN is zero.
@@ -87,11 +88,12 @@ constexpr std::uint32_t fp16_ovfl_bit = 23;
 // where the name says otherwise (pkrtz, sr).
 
 // STOCHASTIC_ROUNDING. v_cvt_sr_* and v_cvt_scalef32_sr_*: the random bits are added below the last
-// kept bit, then the value is truncated.
+// kept bit, then the value is truncated. AMD's pseudo code of v_cvt_sr_fp8_f32 and v_cvt_sr_bf8_f32
+// lets the sum wrap within the fraction and rounds it to nearest once more; that is not followed.
 
 // STOCHASTIC_PASSES. v_cvt_scalef32_sr_pk*: the manual has a new random number, made by v_prng_b32,
-// for each pass. A pass is taken to be one number of the result, in ascending order; the first has
-// the random bits as they are.
+// for each pass. A pass is one number of the result, in ascending order, and the first has the
+// random bits as they are: so says the pseudo code of AMD's machine-readable ISA of CDNA 4.
 
 // OUT_OF_RANGE_LDS. A lane that reads LDS past the allocation gets zero, and its write is dropped;
 // the emulator reports both as a fault.
