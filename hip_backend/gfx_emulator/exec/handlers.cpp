@@ -16,11 +16,8 @@ namespace {
 using Table = std::map<std::string, Handler, std::less<>>;
 
 void add(Table& table, Arch arch, Entries entries) {
-  for (const Entry& entry : entries) {
-    if (entry.only == Only::gfx942 && arch != Arch::gfx942) continue;
-    if (entry.only == Only::gfx950 && arch != Arch::gfx950) continue;
-    table.emplace(entry.name, entry.run);
-  }
+  for (const Entry& entry : entries)
+    if (is_on(entry.only, arch)) table.emplace(entry.name, entry.run);
 }
 
 Table make_table(Arch arch, [[maybe_unused]] HostPath path) {
@@ -42,11 +39,17 @@ Table make_table(Arch arch, [[maybe_unused]] HostPath path) {
   return table;
 }
 
+// What `make` gives for each architecture and path, made once.
+template <auto make>
+const auto& made_once(Arch arch, HostPath path) {
+  static const std::array tables = {
+      make(Arch::gfx942, HostPath::portable), make(Arch::gfx942, HostPath::avx2),
+      make(Arch::gfx950, HostPath::portable), make(Arch::gfx950, HostPath::avx2)};
+  return tables[2 * static_cast<std::size_t>(arch) + static_cast<std::size_t>(path)];
+}
+
 Handler find_handler(std::string_view name, Arch arch, HostPath path) {
-  static const std::array<Table, 4> tables = {
-      make_table(Arch::gfx942, HostPath::portable), make_table(Arch::gfx942, HostPath::avx2),
-      make_table(Arch::gfx950, HostPath::portable), make_table(Arch::gfx950, HostPath::avx2)};
-  const Table& table = tables[2 * static_cast<std::size_t>(arch) + static_cast<std::size_t>(path)];
+  const Table& table = made_once<make_table>(arch, path);
   const auto found = table.find(name);
   return found == table.end() ? nullptr : found->second;
 }
@@ -92,11 +95,7 @@ Handlers handlers_of(const Operation& operation, Arch arch, HostPath path) {
 }
 
 void bind(Program& program, HostPath path) {
-  static const std::array<std::vector<Handlers>, 4> tables = {
-      all_handlers(Arch::gfx942, HostPath::portable), all_handlers(Arch::gfx942, HostPath::avx2),
-      all_handlers(Arch::gfx950, HostPath::portable), all_handlers(Arch::gfx950, HostPath::avx2)};
-  const auto arch = static_cast<std::size_t>(program.operations->arch());
-  const std::vector<Handlers>& table = tables[2 * arch + static_cast<std::size_t>(path)];
+  const auto& table = made_once<all_handlers>(program.operations->arch(), path);
   for (Inst& inst : program.instructions) {
     const Handlers& mine = table[inst.op];
     inst.run = inst.words == 0 ? run_off_the_end : inst.lds ? mine.run_lds : mine.run;

@@ -25,8 +25,7 @@ Operations::Operations(Arch arch) : arch_(arch) {
 
 void Operations::add(Encoding encoding, const Row& row, std::string name, Class kind) {
   const Traits& traits = row.traits;
-  if (traits.only == Only::gfx942 && arch_ != Arch::gfx942) return;
-  if (traits.only == Only::gfx950 && arch_ != Arch::gfx950) return;
+  if (!is_on(traits.only, arch_)) return;
   index_[static_cast<std::size_t>(encoding)][row.op] = static_cast<std::int16_t>(all_.size());
   all_.push_back({.name = std::move(name),
                   .width = row.width,

@@ -7,6 +7,9 @@ namespace mla::gfx {
 
 enum class Arch : std::uint8_t { gfx942, gfx950 };
 enum class Only : std::uint8_t { both, gfx942, gfx950 };
+constexpr bool is_on(Only only, Arch arch) {
+  return only == Only::both || (only == Only::gfx942) == (arch == Arch::gfx942);
+}
 
 // Statistics are kept by these, and the checks ask for them.
 enum class Class : std::uint8_t {

@@ -87,6 +87,9 @@ expect_exit 0
 expect_json
 expect_out '"options": "--checks"'
 expect_out '"findings": \[\]'
+for unit in decode expand planner prefill reduce; do
+  expect_out "\"code object $unit\": \"[0-9a-f]{16}\""
+done
 try run --backend cpu,hip --device emulated:gfx942 --cases-file "$scratch/cases.txt" --property P24 \
   --checks=uninitialised
 expect_exit 0
