@@ -63,9 +63,9 @@ Result<DecodeResult> HipBackend::run(const DecodeLaunch& launch,
       {.run = {.stage1 = own_stage1(),
                .sleep_seed =
                    static_cast<std::uint32_t>(options.schedule_seed ^ options.schedule_seed >> 32U),
-               .whole_cache_bytes = options_.whole_cache_bytes},
-       .through_graph = options_.through_graph,
-       .record_footprint = options.record_footprint});
+               .whole_cache_bytes = options_.whole_cache_bytes,
+               .record_stages = options.record_stages},
+       .through_graph = options_.through_graph});
   // A step without a key has nothing to launch.
   if (result)
     result->launches.add({"hip", device_->properties().label, StepKind::decode, "stage 1", 0});

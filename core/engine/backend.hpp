@@ -74,13 +74,13 @@ struct DecodeResult {
   // Final, un-padded and un-folded.
   std::vector<std::uint16_t> out;
   std::vector<float> lse;
-  // Intermediate, in the kernel's layout.
-  std::int64_t kernel_heads = 0;          // heads of a kernel row
+  std::int64_t kernel_heads = 0;  // heads of a kernel row
+  // Intermediate, in the kernel's layout; empty if not asked for.
   std::vector<float> partial_out;         // [partial rows, kernel heads, 512], normalised
   std::vector<float> partial_lse;         // [partial rows, kernel heads]
   std::vector<std::uint16_t> stage1_out;  // [kernel rows, kernel heads, 512] after stage 1
   std::vector<float> stage1_lse;          // [kernel rows, kernel heads] after stage 1
-  std::vector<Footprint> footprint;       // by work item; empty if not asked for
+  std::vector<Footprint> footprint;       // by work item
   std::vector<Fault> faults;
   Launches launches;
 };
@@ -88,7 +88,7 @@ struct DecodeResult {
 struct ExecutionOptions {
   std::uint64_t schedule_seed = 0;  // order of slots and pieces; 0: ascending
   int threads = 0;                  // 0: as many as the runtime gives
-  bool record_footprint = false;
+  bool record_stages = false;       // partial results, those of stage 1, and the footprint
 };
 
 struct Support {

@@ -130,8 +130,10 @@ Result<DecodeResult> execute(const DataPath& path, const DecodeLaunch& launch,
               .lse = buffers.lse.data()});
   DecodeResult result;
   result.launches.add({"cpu", path.label, StepKind::decode, "stage 1"});
-  result.stage1_out = buffers.out.copy();
-  result.stage1_lse = buffers.lse.copy();
+  if (options.record_stages) {
+    result.stage1_out = buffers.out.copy();
+    result.stage1_lse = buffers.lse.copy();
+  }
   run_merge(merges, reduce_rounding(md.shape.arch), threads, buffers);
   if (!merges.rows.empty()) result.launches.add({"cpu", kHost, StepKind::decode, "reduce"});
 
@@ -144,9 +146,11 @@ Result<DecodeResult> execute(const DataPath& path, const DecodeLaunch& launch,
   check_canaries(buffers.lse, result.faults);
   unpack_rows(*rows, buffers.out.values(), buffers.lse.values(), result);
   write_keyless(md, result);
-  result.partial_out = std::move(buffers.partial_out).take();
-  result.partial_lse = std::move(buffers.partial_lse).take();
-  if (options.record_footprint) result.footprint = footprints(stage1, md.shape.page_size);
+  if (options.record_stages) {
+    result.partial_out = std::move(buffers.partial_out).take();
+    result.partial_lse = std::move(buffers.partial_lse).take();
+    result.footprint = footprints(stage1, md.shape.page_size);
+  }
   return result;
 }
 

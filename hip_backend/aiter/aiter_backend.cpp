@@ -95,9 +95,9 @@ Result<DecodeResult> AiterBackend::run(const DecodeLaunch& launch,
                                              .page_zero_is_zero = true,  // AITER-11
                                              .exact_inputs = exact ? kEveryInput : 0U,
                                              .room_behind_inputs = kRoomBytes,
-                                             .as_planned = options_.as_planned},
-                                     .through_graph = false,
-                                     .record_footprint = options.record_footprint};
+                                             .as_planned = options_.as_planned,
+                                             .record_stages = options.record_stages},
+                                     .through_graph = false};
   Result<DecodeResult> result = execute_decode(*device_, launch, execution);
   if (!result && exact && result.error().code == ErrorCode::fault)
     result = find_overread(launch, execution, result.error());

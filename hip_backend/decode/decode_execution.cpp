@@ -33,7 +33,6 @@ Status execute(Device& device, const DecodeLaunch& launch, const DecodeExecution
   if (Status bad = run_kernels(device, **run, execution.through_graph, result)) return bad;
   if (Status bad = (*run)->read(launch, result)) return bad;
   result.launches = (*run)->launches();
-  if (execution.record_footprint) result.footprint = (*run)->admission().footprint;
   return std::nullopt;
 }
 

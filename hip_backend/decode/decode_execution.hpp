@@ -11,7 +11,6 @@ namespace mla::hip {
 struct DecodeExecution {
   DecodeRunOptions run;
   bool through_graph = false;  // captures the two kernels and replays the graph
-  bool record_footprint = false;
 };
 
 Result<DecodeResult> execute_decode(Device& device, const DecodeLaunch& launch,

@@ -161,6 +161,7 @@ Result<std::unique_ptr<DecodeRun>> DecodeRun::prepare(Device& device, const Deco
                                                       const DecodeRunOptions& options) {
   std::unique_ptr<DecodeRun> run(new DecodeRun);
   run->device_ = &device;
+  run->record_stages_ = options.record_stages;
   run->exact_ = options.exact_inputs;
   run->room_ = options.room_behind_inputs;
   Result<RowMap> rows = RowMap::make(launch.metadata);
@@ -194,6 +195,7 @@ Status DecodeRun::reduce(StreamHandle stream) {
 Status DecodeRun::read_stage1(DecodeResult& result) {
   if (admission_.longest > 0)
     if (Status bad = stage1_->finish()) return bad;
+  if (!record_stages_) return std::nullopt;
   auto out = buffers_[out_].read_all<std::uint16_t>();
   if (!out) return out.error();
   auto lse = buffers_[lse_].read_all<float>();
@@ -203,18 +205,25 @@ Status DecodeRun::read_stage1(DecodeResult& result) {
   return std::nullopt;
 }
 
+Status DecodeRun::read_partials(DecodeResult& result) const {
+  auto out = buffers_[partial_out_].read_all<float>();
+  if (!out) return out.error();
+  auto lse = buffers_[partial_lse_].read_all<float>();
+  if (!lse) return lse.error();
+  result.partial_out = std::move(*out);
+  result.partial_lse = std::move(*lse);
+  result.footprint = admission_.footprint;
+  return std::nullopt;
+}
+
 Status DecodeRun::read(const DecodeLaunch& launch, DecodeResult& result) const {
   auto out = buffers_[out_].read_all<std::uint16_t>();
   if (!out) return out.error();
   auto lse = buffers_[lse_].read_all<float>();
   if (!lse) return lse.error();
-  auto partial_out = buffers_[partial_out_].read_all<float>();
-  if (!partial_out) return partial_out.error();
-  auto partial_lse = buffers_[partial_lse_].read_all<float>();
-  if (!partial_lse) return partial_lse.error();
+  if (record_stages_)
+    if (Status bad = read_partials(result)) return bad;
   result.kernel_heads = rows_.row_heads();
-  result.partial_out = std::move(*partial_out);
-  result.partial_lse = std::move(*partial_lse);
   result.faults = admission_.faults;
   for (const Buffer& buffer : buffers_)
     if (std::string damage = buffer.damaged(); !damage.empty())

@@ -38,6 +38,7 @@ struct DecodeRunOptions {
   std::int64_t room_behind_inputs = kCanaryBytes;  // bytes of canary behind the others
   // Every work and merge of the plan runs, whatever it would access.
   bool as_planned = false;
+  bool record_stages = false;  // as ExecutionOptions
 };
 
 class DecodeRun {
@@ -48,16 +49,17 @@ class DecodeRun {
   [[nodiscard]] Status stage1(StreamHandle stream);
   [[nodiscard]] Status reduce(StreamHandle stream);
 
-  // What stage 1 left in the output buffers; call between the two.
+  // Call between the two: completes stage 1 and, if stages are recorded, reads what it left in the
+  // output buffers.
   [[nodiscard]] Status read_stage1(DecodeResult& result);
   // Everything else; damaged canaries become faults.
   [[nodiscard]] Status read(const DecodeLaunch& launch, DecodeResult& result) const;
 
-  [[nodiscard]] const Admission& admission() const { return admission_; }
   [[nodiscard]] const Launches& launches() const { return launches_; }
 
  private:
   DecodeRun() = default;
+  [[nodiscard]] Status read_partials(DecodeResult& result) const;
   [[nodiscard]] Status bring_inputs(const DecodeLaunch& launch, const DecodeRunOptions& options);
   [[nodiscard]] Status make_outputs();
   [[nodiscard]] Status find_kernels(const DecodeLaunch& launch, const DecodeRunOptions& options);
@@ -71,6 +73,7 @@ class DecodeRun {
   RowMap rows_;
   Admission admission_;
   Launches launches_;
+  bool record_stages_ = false;
   unsigned exact_ = 0;
   std::int64_t room_ = 0;
   std::vector<Buffer> buffers_;

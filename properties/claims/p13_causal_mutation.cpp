@@ -39,7 +39,7 @@ Outcome decode_causal_mutation(Subject& subject) {
   shout(mutated, *subject.shape(), target.slot, loud_row);
   const auto again = run_decode(
       subject.backend(), {*subject.metadata(), mutated},
-      {.schedule_seed = c.schedule_seed, .threads = 0, .record_footprint = false}, subject.hooks());
+      {.schedule_seed = c.schedule_seed, .threads = 0, .record_stages = false}, subject.hooks());
   if (!again) return refusal(again.error());
 
   const std::string key =

@@ -94,7 +94,7 @@ Outcome decode_scale_equivariance(Subject& subject) {
   if (what.empty()) return skipped("no fp8 tensor can be doubled exactly");
   const auto again = run_decode(
       subject.backend(), {*subject.metadata(), rescaled},
-      {.schedule_seed = c.schedule_seed, .threads = 0, .record_footprint = false}, subject.hooks());
+      {.schedule_seed = c.schedule_seed, .threads = 0, .record_stages = false}, subject.hooks());
   if (!again) return failed("with " + what + " the run fails: " + again.error().message);
   if (const auto why = bitwise_difference(*result, *again, c.heads))
     return failed("with " + what + " the result differs: " + *why);

@@ -27,7 +27,7 @@ Outcome decode_determinism(Subject& subject) {
   Random random(subject.spec(), "P31");
   for (const int threads : {1, 2}) {
     const ExecutionOptions options{
-        .schedule_seed = random.next(), .threads = threads, .record_footprint = false};
+        .schedule_seed = random.next(), .threads = threads, .record_stages = true};
     const auto again = run_decode(subject.backend(), {*subject.metadata(), *subject.tensors()},
                                   options, subject.hooks());
     const std::string where =

@@ -61,7 +61,7 @@ Outcome decode_hidden_nan(Subject& subject) {
   for (std::int64_t d = first; d < last; ++d) put(poison, key, d, c.dtype.kv, subject.shape()->fp8);
   const auto again = run_decode(
       subject.backend(), {*subject.metadata(), tensors},
-      {.schedule_seed = c.schedule_seed, .threads = 0, .record_footprint = false}, subject.hooks());
+      {.schedule_seed = c.schedule_seed, .threads = 0, .record_stages = false}, subject.hooks());
   if (!again) return refusal(again.error());
 
   const std::string holds = say("key ", target.position, " of ", request_name(target.request),

@@ -107,7 +107,7 @@ Outcome decode_cut_keys(Subject& subject) {
   launched.q = looking.q;
   const auto result = run_decode(
       subject.backend(), {*subject.metadata(), launched},
-      {.schedule_seed = c.schedule_seed, .threads = 0, .record_footprint = true}, subject.hooks());
+      {.schedule_seed = c.schedule_seed, .threads = 0, .record_stages = true}, subject.hooks());
   if (!result) return refusal(result.error());
   const cpu::ReferenceResult reference = cpu::dense_reference({.batch = *batch,
                                                                .tensors = looking,

@@ -81,7 +81,7 @@ Outcome judge_backend(const Trial& trial, const Backend& backend, Launches& laun
   const CapturedStep& step = trial.step;
   if (const Support support = backend.supports(step.metadata.shape); !support.ok)
     return prop::skipped(support.reason);
-  auto result = backend.run({step.metadata, step.tensors}, {.record_footprint = true});
+  auto result = backend.run({step.metadata, step.tensors}, {.record_stages = true});
   if (!result) return prop::failed(result.error().message);
   launched = result->launches;
   return trial.judge(std::move(*result), trial.reference);

@@ -19,14 +19,23 @@ Watch::Watch(const Backend& backend, const Ledger& ledger)
     : ForwardingBackend(backend), ledger_(ledger), peer_(cpu::make_cpu_backend()) {}
 
 Result<DecodeResult> Watch::run(const DecodeLaunch& launch, const ExecutionOptions& options) const {
-  Result<DecodeResult> result = inner().run(launch, options);
   SeenLaunch seen{&launch.metadata, covering(ledger_, launch), {}, {}};
-  look(launch, options, result, seen);
+  ExecutionOptions watched = options;
+  watched.record_stages = options.record_stages || compares(seen.entries);
+  Result<DecodeResult> result = inner().run(launch, watched);
+  look(launch, watched, result, seen);
   launches_.push_back(std::move(seen));
   return result;
 }
 
-void Watch::look(const DecodeLaunch& launch, ExecutionOptions options,
+bool Watch::compares(const std::vector<std::size_t>& entries) const {
+  // The canary and its like say nothing about launches.
+  return std::any_of(entries.begin(), entries.end(), [this](std::size_t e) {
+    return !ledger_[e].where.empty() || !ledger_[e].damage.within(Damage::claim);
+  });
+}
+
+void Watch::look(const DecodeLaunch& launch, const ExecutionOptions& options,
                  const Result<DecodeResult>& result, SeenLaunch& seen) const {
   if (!result) {
     if (result.error().code == ErrorCode::unsupported) return;
@@ -35,14 +44,10 @@ void Watch::look(const DecodeLaunch& launch, ExecutionOptions options,
     return;
   }
   std::optional<StageDifference> difference;
-  // The canary and its like say nothing about launches.
-  const bool compares =
-      std::any_of(seen.entries.begin(), seen.entries.end(), [this](std::size_t e) {
-        return !ledger_[e].where.empty() || !ledger_[e].damage.within(Damage::claim);
-      });
-  if (compares) {
-    options.threads = 1;
-    if (const auto peer = peer_->run(launch, options))
+  if (compares(seen.entries)) {
+    ExecutionOptions alone = options;
+    alone.threads = 1;
+    if (const auto peer = peer_->run(launch, alone))
       difference = first_stage_difference(launch, *peer, *result);
   }
   if (difference) {

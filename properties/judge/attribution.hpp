@@ -31,7 +31,9 @@ class Watch final : public ForwardingBackend {
   [[nodiscard]] const std::vector<SeenLaunch>& launches() const { return launches_; }
 
  private:
-  void look(const DecodeLaunch& launch, ExecutionOptions options,
+  // Whether one of these entries says something about the results of a launch.
+  [[nodiscard]] bool compares(const std::vector<std::size_t>& entries) const;
+  void look(const DecodeLaunch& launch, const ExecutionOptions& options,
             const Result<DecodeResult>& result, SeenLaunch& seen) const;
 
   const Ledger& ledger_;

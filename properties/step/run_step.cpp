@@ -16,7 +16,7 @@ Result<Step> run_step(const Subject& subject, const Case& c, const Batch& batch,
   if (!metadata) return metadata.error();
   Result<DecodeResult> result = run_decode(
       subject.backend(), {*metadata, tensors},
-      {.schedule_seed = c.schedule_seed, .threads = 0, .record_footprint = true}, subject.hooks());
+      {.schedule_seed = c.schedule_seed, .threads = 0, .record_stages = true}, subject.hooks());
   if (!result) return result.error();
   return Step{std::move(*shape), std::move(buffers), std::move(*metadata), std::move(*result)};
 }

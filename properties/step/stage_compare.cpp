@@ -108,9 +108,11 @@ class Compared final : public ForwardingBackend {
       : ForwardingBackend(*backend), backend_(std::move(backend)), peer_(std::move(peer)) {}
   [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
                                          const ExecutionOptions& options) const override {
-    Result<DecodeResult> result = backend_->run(launch, options);
+    ExecutionOptions recorded = options;
+    recorded.record_stages = true;
+    Result<DecodeResult> result = backend_->run(launch, recorded);
     if (!result || !result->faults.empty()) return result;
-    const Result<DecodeResult> other = peer_->run(launch, options);
+    const Result<DecodeResult> other = peer_->run(launch, recorded);
     if (!other) return result;
     result->launches.add(other->launches);
     if (const auto found = first_stage_difference(launch, *other, *result))
@@ -129,6 +131,8 @@ class Compared final : public ForwardingBackend {
 std::optional<StageDifference> first_stage_difference(const DecodeLaunch& launch,
                                                       const DecodeResult& first,
                                                       const DecodeResult& second) {
+  if (launch.metadata.rows().count() > 0 && (first.stage1_out.empty() || second.stage1_out.empty()))
+    return StageDifference{"the stages were not recorded", -1, Damage::value};
   const std::int64_t heads = first.kernel_heads;
   const cpu::StageBounds bounds =
       cpu::stage_bounds(launch, heads > 0 ? std::ssize(first.partial_lse) / heads : 0);

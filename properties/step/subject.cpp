@@ -166,7 +166,7 @@ const Result<DecodeResult>& Subject::result() {
     const Result<DecodeTensors>& t = tensors();
     if (!t) return t.error();
     const ExecutionOptions options{
-        .schedule_seed = s.spec.schedule_seed, .threads = 0, .record_footprint = true};
+        .schedule_seed = s.spec.schedule_seed, .threads = 0, .record_stages = true};
     return run_decode(s.backend, {*m, *t}, options, *s.hooks);
   });
 }

@@ -50,12 +50,15 @@ TEST_CASE("cpu backend: thread count and schedule change no bit of any buffer", 
   const auto backend = cpu::make_cpu_backend();
   for (const char* line : kLines) {
     const auto step = make_step(line);
-    const DecodeResult expected = run(*backend, *step, {.schedule_seed = 0, .threads = 1});
+    const DecodeResult expected =
+        run(*backend, *step, {.schedule_seed = 0, .threads = 1, .record_stages = true});
+    CHECK_FALSE(expected.stage1_out.empty());
     for (const std::uint64_t seed : {1, 2, 77})
       for (const int threads : {1, 2, 5}) {
         INFO(line << ", seed " << seed << ", " << threads << " threads");
-        CHECK(
-            same_bits(expected, run(*backend, *step, {.schedule_seed = seed, .threads = threads})));
+        const ExecutionOptions options{
+            .schedule_seed = seed, .threads = threads, .record_stages = true};
+        CHECK(same_bits(expected, run(*backend, *step, options)));
       }
   }
 }
@@ -118,7 +121,10 @@ TEST_CASE("cpu backend: the footprint names rows and entries of every work", "[c
     CHECK(f.work < plan.work_indptr.at(f.slot + 1));
   }
   const auto backend = cpu::make_cpu_backend();
-  CHECK(run(*backend, *step, {.record_footprint = false}).footprint.empty());
+  const DecodeResult unrecorded = run(*backend, *step, {.record_stages = false});
+  CHECK(unrecorded.footprint.empty());
+  CHECK(unrecorded.partial_out.empty());
+  CHECK(unrecorded.stage1_out.empty());
 }
 
 TEST_CASE("cpu backend: rows without keys get output 0 and LSE -inf from the launcher",

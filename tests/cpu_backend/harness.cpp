@@ -75,7 +75,7 @@ DecodeResult run(const Backend& backend, const Step& step, const ExecutionOption
 
 DecodeResult run(const Step& step) {
   return run(*make_cpu_backend(), step,
-             {.schedule_seed = step.spec.schedule_seed, .threads = 2, .record_footprint = true});
+             {.schedule_seed = step.spec.schedule_seed, .threads = 2, .record_stages = true});
 }
 
 Closeness closeness(const DecodeResult& result, const ReferenceResult& reference) {

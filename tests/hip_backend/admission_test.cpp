@@ -41,7 +41,7 @@ hip::Admission admit(const Step& step) {
 
 // Both name the same faults and leave the same works out. Returns how many faults.
 std::size_t check_same(const Step& step) {
-  const auto cpu = cpu::make_cpu_backend()->run(step.launch(), {.record_footprint = true});
+  const auto cpu = cpu::make_cpu_backend()->run(step.launch(), {.record_stages = true});
   REQUIRE(cpu.ok());
   const hip::Admission admission = admit(step);
   CHECK(sentences(admission.faults) == sentences(cpu->faults));

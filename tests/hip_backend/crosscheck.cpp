@@ -84,7 +84,7 @@ class CrossCheck {
   }
 
   void check_step(const Step& step) {
-    const ExecutionOptions options = {.record_footprint = true};
+    const ExecutionOptions options = {.record_stages = true};
     const auto device = plain_->run(step.launch(), options);
     if (!device) return fail(step, device.error().message);
     const auto cpu = cpu_->run(step.launch(), options);
@@ -107,10 +107,12 @@ class CrossCheck {
     if (closeness.out > tally.worst_out) tally.worst_case = format_case(step.spec);
     tally.worst_out = std::max(tally.worst_out, closeness.out);
     tally.worst_lse = std::max(tally.worst_lse, closeness.lse);
-    if (tally.ran % 3 == 0) again(step, *graph_, {}, *device, "a replayed graph", tally.graphs);
+    if (tally.ran % 3 == 0)
+      again(step, *graph_, options, *device, "a replayed graph", tally.graphs);
     if (tally.ran % 5 == 0)
-      again(step, *plain_, {.schedule_seed = static_cast<std::uint64_t>(tally.ran)}, *device,
-            "sleeping waves", tally.sleeps);
+      again(step, *plain_,
+            {.schedule_seed = static_cast<std::uint64_t>(tally.ran), .record_stages = true},
+            *device, "sleeping waves", tally.sleeps);
   }
 
   void again(const Step& step, const Backend& backend, const ExecutionOptions& options,

@@ -54,11 +54,12 @@ TEST_CASE("kernels: machine code of both architectures agrees with reference and
     INFO(line);
     if (!built(step->spec.arch)) continue;
     const auto backend = hip::make_hip_backend(hip::make_emulated_device(step->spec.arch, {}), {});
-    const auto result = backend->run(step->launch(), {});
+    const ExecutionOptions options{.record_stages = true};
+    const auto result = backend->run(step->launch(), options);
     if (!result) FAIL(result.error().message);
     Closeness closeness;
     CHECK(judge(*step, *result, closeness) == "");
-    CHECK(compare_stages(*step, cpu->run(step->launch(), {}).value(), *result) == "");
+    CHECK(compare_stages(*step, cpu->run(step->launch(), options).value(), *result) == "");
   }
 }
 

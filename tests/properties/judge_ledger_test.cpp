@@ -58,7 +58,7 @@ class Broken final : public Backend {
     const ResolvedShape& shape = launch.metadata.shape;
     if (result && shape.row_heads().count() == heads_ && shape.page_size == page_) {
       result->lse[0] = lse_;
-      result->stage1_lse[0] = lse_;
+      if (!result->stage1_lse.empty()) result->stage1_lse[0] = lse_;
     }
     return result;
   }

@@ -35,7 +35,7 @@ std::unique_ptr<Executed> executed(const std::string& line = "mla1:2q2s300;cu=5"
   REQUIRE(metadata.ok());
   e->metadata = std::move(*metadata);
   e->tensors = prop::make_tensors(e->spec, e->batch);
-  auto result = cpu::make_cpu_backend()->run(e->launch(), {.record_footprint = true});
+  auto result = cpu::make_cpu_backend()->run(e->launch(), {.record_stages = true});
   REQUIRE(result.ok());
   e->result = std::move(*result);
   return e;
@@ -63,6 +63,17 @@ class Damaging final : public Backend {
 TEST_CASE("stages: equal runs have no difference", "[judge][stages]") {
   const auto e = executed();
   CHECK_FALSE(first_stage_difference(e->launch(), e->result, e->result).has_value());
+}
+
+TEST_CASE("stages: a run whose stages were not recorded differs", "[judge][stages]") {
+  const auto e = executed();
+  const auto unrecorded = cpu::make_cpu_backend()->run(e->launch(), {});
+  REQUIRE(unrecorded.ok());
+  for (const auto& found : {first_stage_difference(e->launch(), e->result, *unrecorded),
+                            first_stage_difference(e->launch(), *unrecorded, *unrecorded)}) {
+    REQUIRE(found.has_value());
+    CHECK(found->what == "the stages were not recorded");
+  }
 }
 
 TEST_CASE("stages: the first difference is named with its row and its work", "[judge][stages]") {
@@ -116,7 +127,7 @@ TEST_CASE("stages: data paths agree within the bounds on every route", "[judge][
     INFO(line);
     const auto e = executed(line);
     const auto portable = cpu::make_cpu_backend({.isa = cpu::Isa::portable});
-    const auto other = portable->run(e->launch(), {.record_footprint = true});
+    const auto other = portable->run(e->launch(), {.record_stages = true});
     REQUIRE(other.ok());
     REQUIRE_FALSE(e->result.partial_out.empty());
     const auto found = first_stage_difference(e->launch(), e->result, *other);
@@ -153,7 +164,7 @@ TEST_CASE("stages: a backend that differs from its peer has a fault", "[judge][s
   CHECK(sound->run(e->launch(), {})->faults.empty());
   const auto damaged = prop::compared_with(std::make_unique<Damaging>(), cpu::make_cpu_backend());
   CHECK(damaged->name() == "damaging");
-  const auto result = damaged->run(e->launch(), {.record_footprint = true});
+  const auto result = damaged->run(e->launch(), {.record_stages = true});
   REQUIRE(result.ok());
   REQUIRE(result->faults.size() == 1);
   CHECK(result->faults[0].what.find("partial LSE row 0 head 0") == 0);

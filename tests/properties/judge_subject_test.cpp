@@ -57,7 +57,7 @@ TEST_CASE("subject: a case is executed once, with its schedule seed and footprin
   CHECK(subject.result()->footprint.size() > 0);
   CHECK(backend.runs == 1);
   CHECK(backend.last.schedule_seed == 77);
-  CHECK(backend.last.record_footprint);
+  CHECK(backend.last.record_stages);
 }
 
 TEST_CASE("subject: moving it leaves its metadata valid", "[judge]") {

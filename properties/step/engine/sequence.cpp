@@ -195,7 +195,7 @@ class Driver {
       const Prepared& step = steps_[current_];
       results_[current_] = run_decode(
           backend_, {*loaded, *step.tensors},
-          {.schedule_seed = step.spec.schedule_seed, .threads = 1, .record_footprint = false});
+          {.schedule_seed = step.spec.schedule_seed, .threads = 1, .record_stages = false});
     };
   }
 

@@ -47,7 +47,7 @@ class Engine {
     return cpu::queue_prefill({step.metadata, step.tensors}, kernels_,
                               {.schedule_seed = step.spec.schedule_seed,
                                .threads = options.threads,
-                               .record_footprint = false},
+                               .record_stages = false},
                               stream_, workspace_, step.result);
   }
 

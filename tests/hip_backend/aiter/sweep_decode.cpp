@@ -120,7 +120,7 @@ std::string judge_case(const RowCase& c, const ManifestRow& row,
   }
   const auto backend = make_aiter_backend(make_emulated_device(c.spec.arch, device), installation,
                                           std::move(options));
-  const auto result = backend->run(step->launch(), {.record_footprint = true});
+  const auto result = backend->run(step->launch(), {.record_stages = true});
   if (!result) return result.error().message;
   if (c.ranks > 1) step->spec.causal = false;
   hip::test::Closeness closeness;

@@ -51,7 +51,8 @@ Run decode(const std::string& line) {
   INFO(line << ": " << reason);
   REQUIRE(step != nullptr);
   return [step](std::shared_ptr<hip::Device> device) -> Result<Numbers> {
-    const auto result = hip::make_hip_backend(std::move(device), {})->run(step->launch(), {});
+    const auto result =
+        hip::make_hip_backend(std::move(device), {})->run(step->launch(), {.record_stages = true});
     if (!result) return result.error();
     return all_of(*result);
   };
