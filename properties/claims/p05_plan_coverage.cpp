@@ -118,9 +118,13 @@ Outcome prefill_plan_coverage(Subject& subject) {
 
 }  // namespace
 
-constexpr Property kP05{"P05", "plan_coverage",
-                        "The works cover each row's visible keys exactly once, each row is written "
-                        "once, and the result equals the reference.",
-                        by_kind<decode_plan_coverage, prefill_plan_coverage, nullptr>};
+constexpr Property kP05{
+    .id = "P05",
+    .name = "plan_coverage",
+    .sentence =
+        "The works cover each row's visible keys exactly once, each row is written "
+        "once, and the result equals the reference.",
+    .check = by_kind<decode_plan_coverage, prefill_plan_coverage, nullptr>,
+    .held = Held::own};
 
 }  // namespace mla::prop

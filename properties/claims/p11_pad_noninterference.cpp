@@ -48,7 +48,8 @@ Outcome decode_pad_noninterference(Subject& subject) {
   Random random(subject.spec(), "P11");
   Case padded_case = subject.spec();
   padded_case.pad_requests += random.between(1, 4);
-  if (const Status too_much = why_not_executed(padded_case)) return refusal(*too_much);
+  if (const Status too_much = why_not_executed(padded_case, subject.limits()))
+    return refusal(*too_much);
   Subject padded = subject.sibling(padded_case);
   if (!padded.batch())
     return skipped("padded, the cache is too large: " + padded.batch().error().message);

@@ -104,9 +104,12 @@ Outcome prefill_head_pad(Subject& subject) {
 
 }  // namespace
 
-constexpr Property kP14{"P14", "head_pad",
-                        "Padded and folded heads give what unpadded attention gives, and plan, "
-                        "tensors and reducer have the same heads.",
-                        by_kind<decode_head_pad, prefill_head_pad, nullptr>};
+constexpr Property kP14{.id = "P14",
+                        .name = "head_pad",
+                        .sentence =
+                            "Padded and folded heads give what unpadded attention gives, and plan, "
+                            "tensors and reducer have the same heads.",
+                        .check = by_kind<decode_head_pad, prefill_head_pad, nullptr>,
+                        .held = Held::own};
 
 }  // namespace mla::prop

@@ -8,18 +8,17 @@ namespace {
 
 Outcome decode_graph_replay(Subject& subject) {
   const std::vector<Case> steps = steps_of(subject.spec());
-  const std::int64_t bound = kv_bound(steps);
-  const auto replayed = run_sequence(
-      steps, subject.backend(),
-      {.graph = true, .max_kv_len = bound, .tensors = subject.step_tensors()}, subject.hooks());
+  const SequenceOptions eagerly = eager_on(subject, kv_bound(steps));
+  SequenceOptions captured = eagerly;
+  captured.graph = true;
+  const auto replayed = run_sequence(steps, subject.backend(), captured, subject.hooks());
   if (!replayed) return refusal(replayed.error());
   if (!replayed->faults.empty()) return failed(replayed->faults.front());
   std::vector<StepRun> eager;
   std::size_t replays = 0;
   for (const StepRun& step : replayed->steps) {
     replays += step.replayed ? 1 : 0;
-    auto alone = run_sequence({step.spec}, subject.backend(),
-                              {.max_kv_len = bound, .tensors = subject.step_tensors()});
+    auto alone = run_sequence({step.spec}, subject.backend(), eagerly);
     if (!alone) return refusal(alone.error());
     eager.push_back(std::move(alone->steps.front()));
   }

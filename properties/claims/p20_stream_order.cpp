@@ -10,16 +10,12 @@ namespace {
 
 Outcome decode_stream_order(Subject& subject) {
   const std::vector<Case> steps = steps_of(subject.spec());
-  const std::int64_t bound = kv_bound(steps);
-  const auto in_step = run_sequence(steps, subject.backend(),
-                                    {.max_kv_len = bound, .tensors = subject.step_tensors()});
+  SequenceOptions options = eager_on(subject, kv_bound(steps));
+  const auto in_step = run_sequence(steps, subject.backend(), options);
   if (!in_step) return refusal(in_step.error());
   Random random(subject.spec(), "P20");
-  const auto ahead = run_sequence(steps, subject.backend(),
-                                  {.ahead = static_cast<std::size_t>(random.between(1, 3)),
-                                   .max_kv_len = bound,
-                                   .tensors = subject.step_tensors()},
-                                  subject.hooks());
+  options.ahead = static_cast<std::size_t>(random.between(1, 3));
+  const auto ahead = run_sequence(steps, subject.backend(), options, subject.hooks());
   if (!ahead) return refusal(ahead.error());
   if (const auto diff = difference(ahead->steps, in_step->steps))
     return failed("a host that runs ahead changes the result: " + *diff);

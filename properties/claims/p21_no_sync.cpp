@@ -3,8 +3,8 @@
 
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
+#include "properties/claims/step_runs.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/step/engine/sequence.hpp"
 #include "properties/step/fa/run.hpp"
 
 namespace mla::prop {
@@ -12,8 +12,7 @@ namespace {
 
 Outcome decode_no_sync(Subject& subject) {
   const std::vector<Case> steps = steps_of(subject.spec());
-  const auto run =
-      run_sequence(steps, subject.backend(), {.tensors = subject.step_tensors()}, subject.hooks());
+  const auto run = run_sequence(steps, subject.backend(), eager_on(subject, 0), subject.hooks());
   if (!run) return refusal(run.error());
   if (run->build_waits.empty()) return passed();
   Outcome outcome = failed(say("decode builds wait for the device ", run->build_waits.size(),

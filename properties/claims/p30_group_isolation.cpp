@@ -21,14 +21,11 @@ Outcome decode_group_isolation(Subject& subject) {
     c.decode().need_lse = false;
     for (RequestSpec& r : c.requests) r.qo_len = std::min<std::int64_t>(r.qo_len, 1);
   }
-  const std::int64_t bound = kv_bound(target);
-  const auto both =
-      run_groups({target, draft}, subject.backend(),
-                 {.max_kv_len = bound, .tensors = subject.step_tensors()}, subject.hooks());
+  const SequenceOptions options = eager_on(subject, kv_bound(target));
+  const auto both = run_groups({target, draft}, subject.backend(), options, subject.hooks());
   if (!both) return refusal(both.error());
   for (std::size_t g = 0; g < 2; ++g) {
-    const auto alone = run_sequence(g == 0 ? target : draft, subject.backend(),
-                                    {.max_kv_len = bound, .tensors = subject.step_tensors()});
+    const auto alone = run_sequence(g == 0 ? target : draft, subject.backend(), options);
     if (!alone) return refusal(alone.error());
     if (const auto diff = difference((*both)[g].steps, alone->steps))
       return failed((g == 0 ? "the target's " : "the draft's ") + *diff +

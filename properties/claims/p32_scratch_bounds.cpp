@@ -105,7 +105,10 @@ Outcome scratch_bounds(Subject& subject) {
 
 }  // namespace
 
-constexpr Property kP32{"P32", "scratch_bounds",
-                        "Planner and reducer stay inside their scratch memory.", scratch_bounds};
+constexpr Property kP32{.id = "P32",
+                        .name = "scratch_bounds",
+                        .sentence = "Planner and reducer stay inside their scratch memory.",
+                        .check = scratch_bounds,
+                        .held = Held::own};
 
 }  // namespace mla::prop

@@ -88,8 +88,10 @@ Outcome decode_abi_contract(Subject& subject) {
 }  // namespace
 
 constexpr Property kP33{
-    "P33", "abi_contract",
-    "A launch carries six plan buffers or none, with sizes, lists and scales that fit.",
-    by_kind<decode_abi_contract, nullptr, nullptr>};
+    .id = "P33",
+    .name = "abi_contract",
+    .sentence = "A launch carries six plan buffers or none, with sizes, lists and scales that fit.",
+    .check = by_kind<decode_abi_contract, nullptr, nullptr>,
+    .held = Held::own};
 
 }  // namespace mla::prop

@@ -21,6 +21,10 @@ std::int64_t kv_bound(const std::vector<Case>& steps) {
   return bound;
 }
 
+SequenceOptions eager_on(const Subject& subject, std::int64_t max_kv_len) {
+  return {.max_kv_len = max_kv_len, .tensors = subject.step_tensors(), .limits = subject.limits()};
+}
+
 std::optional<std::string> difference(const std::vector<StepRun>& a,
                                       const std::vector<StepRun>& b) {
   for (std::size_t i = 0; i < a.size(); ++i) {

@@ -7,6 +7,7 @@
 #include "properties/cli/command.hpp"
 #include "properties/cli/failure_page.hpp"
 #include "properties/cli/interrupt.hpp"
+#include "properties/cli/memory.hpp"
 #include "properties/cli/progress.hpp"
 
 namespace mla::cli {
@@ -126,6 +127,7 @@ prop::ExitCode judge_and_publish(std::string_view command,
   Blocks blocks(publication.json);
   RunSummary summary = judge_on(backends, run, progress, blocks, recording);
   summary.timing = publication.timing;
+  summary.peak_memory = peak_memory();
   prop::ExitCode code = summary.exit_code();
   if (!publication.junit.empty())
     if (const Status bad = write_file(publication.junit, junit_report(summary)))

@@ -1,5 +1,7 @@
 #include "properties/cli/memory.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -63,6 +65,12 @@ std::optional<std::int64_t> left_in_groups() {
   return least;
 }
 
+prop::Held most_held(std::span<const prop::Property* const> properties) {
+  const bool own = std::ranges::all_of(
+      properties, [](const prop::Property* p) { return p->held == prop::Held::own; });
+  return own ? prop::Held::own : prop::Held::more;
+}
+
 }  // namespace
 
 std::int64_t available_memory() {
@@ -75,6 +83,12 @@ std::int64_t available_memory() {
   return least.value_or(0);
 }
 
+double peak_memory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) * 1024;
+}
+
 Result<MemoryLimit> memory_limit(const std::string& text) {
   if (text.empty()) return MemoryLimit{available_memory(), "are available"};
   const auto bytes = parse_size("--memory-limit", text);
@@ -82,11 +96,13 @@ Result<MemoryLimit> memory_limit(const std::string& text) {
   return MemoryLimit{*bytes, "are allowed by --memory-limit"};
 }
 
-Status check_memory(const Case& c, const MemoryLimit& limit) {
-  const prop::Estimate estimate = prop::estimate_of(c);
-  if (limit.bytes == 0 || estimate.bytes() <= static_cast<double>(limit.bytes)) return std::nullopt;
+Status check_memory(const Case& c, const Judging& judging, const MemoryLimit& limit) {
+  const prop::Estimate estimate = prop::estimate_of(c, judging.limits);
+  const prop::Held held = most_held(judging.properties);
+  if (limit.bytes == 0 || estimate.bytes(held) <= static_cast<double>(limit.bytes))
+    return std::nullopt;
   return Error{ErrorCode::fault,
-               prop::need_text(c, estimate) + "; " +
+               prop::need_text(c, estimate, held) + "; " +
                    prop::bytes_text(static_cast<double>(limit.bytes)) + " " + limit.source,
                ""};
 }
@@ -101,15 +117,15 @@ Status check_list_memory(const Case& c) {
                ""};
 }
 
-void announce(std::string_view command, const Case& c, std::int64_t properties) {
-  const prop::Estimate estimate = prop::estimate_of(c);
-  const double seconds = estimate.seconds(properties);
+void announce(std::string_view command, const Case& c, const Judging& judging) {
+  const prop::Estimate estimate = prop::estimate_of(c, judging.limits);
+  const double seconds = estimate.seconds(std::ssize(judging.properties));
   if (seconds < 2 || !stderr_is_terminal()) return;
   char work[64];
   std::snprintf(work, sizeof work, "%.1e multiply-adds, %.0f s", estimate.work, seconds);
-  write_stderr(say("mla-testbed ", command, ": this takes about ", work,
-                   " on one core of a CPU, and ", prop::bytes_text(estimate.bytes()),
-                   " of memory\n"));
+  write_stderr(
+      say("mla-testbed ", command, ": this takes about ", work, " on one core of a CPU, and ",
+          prop::bytes_text(estimate.bytes(most_held(judging.properties))), " of memory\n"));
 }
 
 }  // namespace mla::cli

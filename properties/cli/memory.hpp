@@ -4,17 +4,22 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "core/case/case.hpp"
 #include "core/result.hpp"
+#include "properties/step/property.hpp"
 
 namespace mla::cli {
 
 // What is available now: of the machine, and of the control group that this process is in. 0 where
 // the system does not say.
 std::int64_t available_memory();
+
+// What this process has used at most, so far.
+double peak_memory();
 
 // How much memory judging may take, and who says so.
 struct MemoryLimit {
@@ -24,13 +29,19 @@ struct MemoryLimit {
 // `text` is what --memory-limit got; empty: what is available now.
 Result<MemoryLimit> memory_limit(const std::string& text);
 
+// What a case is judged by, and up to which size it is executed.
+struct Judging {
+  std::span<const prop::Property* const> properties;
+  prop::ExecutionLimits limits;
+};
+
 // An error if judging the case needs more.
-Status check_memory(const Case& c, const MemoryLimit& limit);
+Status check_memory(const Case& c, const Judging& judging, const MemoryLimit& limit);
 // An error if its lists and plan alone need more than is available.
 Status check_list_memory(const Case& c);
 
 // Before a case that takes longer than two seconds on a CPU: what it takes, on stderr if that is a
 // terminal.
-void announce(std::string_view command, const Case& c, std::int64_t properties);
+void announce(std::string_view command, const Case& c, const Judging& judging);
 
 }  // namespace mla::cli

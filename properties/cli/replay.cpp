@@ -36,6 +36,7 @@ struct Options {
   ProfileOptions profile;
   std::string html;    // empty: none
   std::string memory;  // empty: what is available
+  bool any_size = false;
 };
 
 constexpr const char* kFooter = R"(
@@ -96,8 +97,9 @@ struct Judged {
 struct Question {
   const Case& spec;
   const std::vector<const prop::Property*>& properties;
+  prop::ExecutionLimits limits;
   const prop::Interposer* defect = nullptr;
-  std::string plant_option;  // " --plant BUG-021", for the replay
+  std::string options;  // " --plant BUG-021", for the replay
 };
 
 std::string verdict_words(const prop::Outcome& outcome) {
@@ -111,8 +113,8 @@ void judge_on(const Question& question, const NamedBackend& named, Judged& judge
     bar.update(++done, std::ssize(question.properties));
     return interrupted();
   };
-  const prop::Judgement judgement =
-      prop::judge(question.spec, question.properties, *named.backend, question.defect, {}, next);
+  const prop::Judgement judgement = prop::judge(question.spec, question.properties, *named.backend,
+                                                question.defect, {}, next, question.limits);
   bar.hide();
   prop::Failure failure;
   judged.lines += "backend " + named.name + "\n";
@@ -136,7 +138,7 @@ void judge_on(const Question& question, const NamedBackend& named, Judged& judge
     failure.smallest = question.spec;
     failure.original = question.spec;
     failure.outcome = outcome;
-    failure.replay_options = named.replay_options + question.plant_option;
+    failure.replay_options = named.replay_options + question.options;
   }
   for (const std::string& line : judgement.launches().lines())
     judged.lines += "launched: " + line + "\n";
@@ -178,6 +180,18 @@ ExitCode with_findings(ExitCode code, const std::vector<NamedBackend>& backends)
   return code;
 }
 
+ExitCode replay_captured(const Options& o, const std::vector<NamedBackend>& backends,
+                         const LaunchProfile& profile) {
+  if (!o.plant.empty() || !o.properties.empty() || o.statistics || !o.memory.empty() || o.any_size)
+    return complain("replay", {ErrorCode::usage,
+                               "--property, --plant, --statistics, --memory-limit and --any-size "
+                               "go with a case: a bundle is held to the reference as it is",
+                               ""});
+  const ExitCode code = with_findings(replay_bundle(o.line, backends, o.html), backends);
+  if (const Status bad = profile.write(o.profile)) return complain("replay", *bad);
+  return code;
+}
+
 ExitCode replay(const Options& o) {
   LaunchLog log;
   LaunchProfile profile;
@@ -198,18 +212,7 @@ ExitCode replay(const Options& o) {
   if (const Status none = why_no_bundle(o.line)) return complain("replay", *none);
   auto backends = make_backends(o.backends, device);
   if (!backends) return complain("replay", backends.error());
-  if (is_bundle(o.line)) {
-    if (o.plant.empty() && o.properties.empty() && !o.statistics && o.memory.empty()) {
-      const ExitCode code = with_findings(replay_bundle(o.line, *backends, o.html), *backends);
-      if (const Status bad = profile.write(o.profile)) return complain("replay", *bad);
-      return code;
-    }
-    return complain(
-        "replay", {ErrorCode::usage,
-                   "--property, --plant, --statistics and --memory-limit go with a case: a bundle "
-                   "is held to the reference as it is",
-                   ""});
-  }
+  if (is_bundle(o.line)) return replay_captured(o, *backends, profile);
   const auto c = parse_case(o.line);
   if (!c) return complain("replay", c.error());
   auto properties = select_properties(o.properties);
@@ -217,8 +220,10 @@ ExitCode replay(const Options& o) {
     return complain_unselected("replay", *unselected);
   Question question{.spec = *c,
                     .properties = *std::get_if<0>(&properties),
+                    .limits = o.any_size ? prop::ExecutionLimits::none() : prop::ExecutionLimits{},
                     .defect = nullptr,
-                    .plant_option = {}};
+                    .options = {}};
+  if (o.any_size && prop::why_not_executed(*c, {})) question.options = " --any-size";
   std::unique_ptr<prop::Interposer> defect;
   if (!o.plant.empty()) {
     const auto plant = select_plant(o.plant);
@@ -226,14 +231,15 @@ ExitCode replay(const Options& o) {
       return complain_unselected("replay", *unselected);
     defect = (*std::get_if<0>(&plant))->make();
     question.defect = defect.get();
-    question.plant_option = plant_option(o.plant);
+    question.options += plant_option(o.plant);
   }
   const auto limit = memory_limit(o.memory);
   if (!limit) return complain("replay", limit.error());
-  if (const Status bad = check_memory(*c, *limit)) return complain("replay", *bad);
+  const Judging judging{question.properties, question.limits};
+  if (const Status bad = check_memory(*c, judging, *limit)) return complain("replay", *bad);
   if (!o.html.empty())
     if (const Status bad = check_writable(o.html)) return complain("replay", *bad);
-  announce("replay", *c, std::ssize(question.properties));
+  announce("replay", *c, judging);
   catch_interrupts();
   Judged judged;
   for (const NamedBackend& b : *backends) {
@@ -272,6 +278,10 @@ void add_replay(CLI::App& app, ExitCode& exit) {
   c->add_option("--memory-limit", o->memory,
                 "Refuse a case that needs more memory, as 512M or 8G; default: what is available")
       ->type_name("SIZE");
+  c->add_flag(
+      "--any-size", o->any_size,
+      "Execute a step of any size; without it plans and lists alone are judged above 22 million "
+      "(row, head, key) products or 2 GiB of tensors");
   c->add_option("--plant", o->plant, "Plant this known defect first")->type_name("ID");
   c->add_option("--html", o->html, "Also write a page with the verdicts and pictures to this file")
       ->type_name("FILE");

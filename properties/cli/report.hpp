@@ -33,7 +33,8 @@ struct BackendReport {
 struct RunSummary {
   std::uint64_t seed = 1;
   std::vector<BackendReport> backends;
-  bool timing = false;  // whether the reports say where the time went
+  bool timing = false;     // whether the reports say where the time went
+  double peak_memory = 0;  // bytes that this process has used at most; with timing
   // The gravest of all: a failure, then what no case could settle.
   [[nodiscard]] prop::ExitCode exit_code() const;
 };
@@ -50,9 +51,10 @@ std::string describe(prop::ExitCode code);
 
 // A table for each backend and a last line with the verdict of the whole.
 std::string verdict_table(const RunSummary& summary);
-// Cases a second, and the properties with what they took, the longest first. Ends with a newline.
+// Cases a second, memory, and the properties with what they took, the longest first. Ends with a
+// newline.
 double cases_a_second(const prop::RunReport& report);
-std::string timing_table(const prop::RunReport& report);
+std::string timing_table(const prop::RunReport& report, double peak_memory);
 // One object, documented in docs/reproduce.md; ends with a newline.
 std::string json_report(const RunSummary& summary);
 // One testsuite for each backend, one testcase for each property.

@@ -54,14 +54,16 @@ Json ledger_json(const prop::LedgerTally& t) {
           {"message", t.message}};
 }
 
-Json timing_json(const prop::RunReport& report) {
+Json timing_json(const prop::RunReport& report, double peak_memory) {
   Json properties = Json::object();
   for (const prop::PropertyTally& t : report.tallies)
     properties[std::string(t.property->id)] = t.seconds;
-  return {{"cases_per_second", cases_a_second(report)}, {"properties", properties}};
+  return {{"cases_per_second", cases_a_second(report)},
+          {"peak_bytes", static_cast<std::int64_t>(peak_memory)},
+          {"properties", properties}};
 }
 
-Json backend_json(const BackendReport& b, bool timing) {
+Json backend_json(const BackendReport& b, const RunSummary& summary) {
   Json properties = Json::array();
   for (const prop::PropertyTally& t : b.report.tallies) properties.push_back(tally_json(t));
   Json failures = Json::array();
@@ -76,7 +78,7 @@ Json backend_json(const BackendReport& b, bool timing) {
   out["gave_up"] = b.report.gave_up;
   out["interrupted"] = b.report.interrupted;
   out["seconds"] = b.report.seconds;
-  if (timing) out["timing"] = timing_json(b.report);
+  if (summary.timing) out["timing"] = timing_json(b.report, summary.peak_memory);
   out["launches"] = Json::array();
   for (const Launch& l : b.report.launches.entries()) out["launches"].push_back(launch_json(l));
   if (b.emulation != nullptr) out["emulation"] = Json::parse(b.emulation->json());
@@ -94,8 +96,7 @@ Json backend_json(const BackendReport& b, bool timing) {
 
 std::string json_report(const RunSummary& summary) {
   Json backends = Json::array();
-  for (const BackendReport& b : summary.backends)
-    backends.push_back(backend_json(b, summary.timing));
+  for (const BackendReport& b : summary.backends) backends.push_back(backend_json(b, summary));
   const prop::ExitCode code = summary.exit_code();
   const Json out = {{"format", "mla-testbed run 1"},
                     {"seed", summary.seed},

@@ -155,7 +155,7 @@ std::string verdict_table(const RunSummary& summary) {
     for (const prop::PropertyTally& t : report.tallies) out += line(t);
     out += remarks(report);
     if (emulation != nullptr) out += emulation->text();
-    if (summary.timing) out += timing_table(report);
+    if (summary.timing) out += timing_table(report, summary.peak_memory);
     out += "\n";
   }
   const ExitCode code = summary.exit_code();

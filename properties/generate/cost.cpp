@@ -31,9 +31,7 @@ std::int64_t cost_of(const Case& c) {
   return cost + c.pad_requests * request_cost({longest, longest}, c.heads);
 }
 
-Status why_not_executed(const Case& c) {
-  constexpr std::int64_t kMostCost = 22'000'000;
-  constexpr std::int64_t kMostBytes = std::int64_t{2} << 30;
+Status why_not_executed(const Case& c, const ExecutionLimits& limits) {
   Case padded = c;  // heads as a decode kernel has them
   if (c.kind() == StepKind::decode) padded.heads = round_up(c.heads, 16);
   const std::int64_t cost = cost_of(padded);
@@ -48,12 +46,12 @@ Status why_not_executed(const Case& c) {
                                : c.kind() == StepKind::fa   ? 4 * c.fa().kv_heads * c.fa().head_dim
                                                             : 2 * kKeyDim * c.heads;
   const std::int64_t bytes = keys * per_key + pairs * 4096;
-  if (cost <= kMostCost && bytes <= kMostBytes) return std::nullopt;
+  if (cost <= limits.cost && bytes <= limits.bytes) return std::nullopt;
   return Error{ErrorCode::unsupported,
                say("attention is not executed: ", cost / 1'000'000,
                    " million (row, head, key) products and ", bytes >> 20,
-                   " MiB of tensors; the limits are ", kMostCost / 1'000'000, " million and ",
-                   kMostBytes >> 20, " MiB"),
+                   " MiB of tensors; the limits are ", limits.cost / 1'000'000, " million and ",
+                   limits.bytes >> 20, " MiB (replay --any-size has none)"),
                ""};
 }
 

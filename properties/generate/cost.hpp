@@ -23,9 +23,18 @@ std::int64_t prefill_cost(const RequestSpec& request, std::int64_t heads);
 // What the float64 reference of one step may cost: about 40 ms. Beyond, it is sampled (sample.hpp).
 inline constexpr std::int64_t kReferenceCost = std::int64_t{1} << 17;
 
-// Nothing if the case can be executed; otherwise why only its plans and lists are judged. A case of
-// one request with a million keys and 16 heads is executed: a few seconds for each execution.
-Status why_not_executed(const Case& c);
+// The largest step that is executed: its cost, and the bytes of its tensors. Of a larger one only
+// plans and lists are judged. As it stands, one request with a million keys and 16 heads is
+// executed: a few seconds for each execution.
+struct ExecutionLimits {
+  std::int64_t cost = 22'000'000;
+  std::int64_t bytes = std::int64_t{2} << 30;
+  static constexpr ExecutionLimits none() { return {kNoLimit, kNoLimit}; }
+  static constexpr std::int64_t kNoLimit = std::int64_t{1} << 62;
+};
+
+// Nothing if the case can be executed within the limits; otherwise what is too large.
+Status why_not_executed(const Case& c, const ExecutionLimits& limits);
 
 // Largest cost of a random case of RapidCheck's `size`, 0 to 100.
 std::int64_t budget_of(int size);

@@ -137,9 +137,10 @@ Judgement judge(const Case& c, std::span<const Property* const> properties, cons
 }
 
 Judgement judge(const Case& c, std::span<const Property* const> properties, const Backend& backend,
-                const Interposer* interposer, const Ledger& ledger, const Stopped& stopped) {
+                const Interposer* interposer, const Ledger& ledger, const Stopped& stopped,
+                const ExecutionLimits& limits) {
   const Watch watch(backend, ledger);
-  Subject subject(c, ledger.empty() ? backend : watch, interposer);
+  Subject subject(c, ledger.empty() ? backend : watch, interposer, limits);
   Judgement judgement;
   judgement.covered.resize(properties.size());
   judgement.known.resize(properties.size());

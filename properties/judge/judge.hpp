@@ -52,7 +52,8 @@ Judgement judge(const Case& c, std::span<const Property* const> properties, cons
                 const Interposer* interposer);
 // The same with a ledger; `stopped` is asked before every property but the first.
 Judgement judge(const Case& c, std::span<const Property* const> properties, const Backend& backend,
-                const Interposer* interposer, const Ledger& ledger, const Stopped& stopped);
+                const Interposer* interposer, const Ledger& ledger, const Stopped& stopped,
+                const ExecutionLimits& limits = {});
 
 // The same backend, which runs with one thread wherever the number is left open.
 std::unique_ptr<Backend> one_thread(const Backend& backend);

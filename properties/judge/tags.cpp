@@ -124,7 +124,7 @@ constexpr std::array kTags = {
     Tag{"31 to 33 requests on gfx950", beside_the_gate, kDecode, 200, true},
     Tag{"rows raised to another number than 4 and 8", raised_elsewhere, kDecode, 200, true},
     Tag{"a step too large to execute",
-        [](const Case& c) { return why_not_executed(c).has_value(); }, kDecode, 200, true},
+        [](const Case& c) { return why_not_executed(c, {}).has_value(); }, kDecode, 200, true},
     Tag{"a prefill of more than 24 heads",
         [](const Case& c) { return c.kind() == StepKind::prefill && c.heads > 24; }, kPrefill, 200,
         true},

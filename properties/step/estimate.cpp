@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "core/units.hpp"
-#include "properties/generate/cost.hpp"
 
 namespace mla::prop {
 namespace {
@@ -82,11 +81,12 @@ Estimate of_step(const Case& c, const Totals& t) {
 
 }  // namespace
 
-double Estimate::bytes() const {
+double Estimate::bytes(Held held) const {
   // A property holds a changed copy of the tensors, another one another case's; of two results only
   // one is compared with the reference at a time.
   constexpr double kProcess = 32 << 20;
-  return kProcess + 3 * (cache + query) + 1.5 * results + reference + 2 * lists;
+  const double sets = held == Held::own ? 1 : 3;
+  return kProcess + sets * (cache + query) + 1.5 * results + reference + 2 * lists;
 }
 
 double Estimate::seconds(std::int64_t properties) const {
@@ -97,7 +97,7 @@ double Estimate::seconds(std::int64_t properties) const {
          kMultiplyAddsASecond;
 }
 
-Estimate estimate_of(const Case& c) {
+Estimate estimate_of(const Case& c, const ExecutionLimits& limits) {
   Estimate largest;
   double work = 0;
   std::vector<std::vector<RequestSpec>> steps{c.requests};
@@ -107,7 +107,7 @@ Estimate estimate_of(const Case& c) {
     step.later_steps.clear();
     step.requests = std::move(requests);
     Estimate e = of_step(step, totals_of(step, step.requests));
-    if (why_not_executed(step)) e = {.lists = e.lists};
+    if (why_not_executed(step, limits)) e = {.lists = e.lists};
     work += e.work;
     if (e.bytes() > largest.bytes()) largest = e;
   }
@@ -125,11 +125,11 @@ std::string bytes_text(double bytes) {
   return text;
 }
 
-std::string need_text(const Case& c, const Estimate& e) {
-  return format_case(c) + ": judging it needs about " + bytes_text(e.bytes()) +
+std::string need_text(const Case& c, const Estimate& e, Held held) {
+  return format_case(c) + ": judging it needs about " + bytes_text(e.bytes(held)) +
          " of memory (cache " + bytes_text(e.cache) + ", query " + bytes_text(e.query) +
          ", results " + bytes_text(e.results) + ", reference " + bytes_text(e.reference) +
-         ", lists " + bytes_text(e.lists) + ", in part several times)";
+         ", lists " + bytes_text(e.lists) + (held == Held::own ? ")" : ", in part several times)");
 }
 
 }  // namespace mla::prop

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "properties/step/estimate.hpp"
 #include "properties/step/subject.hpp"
 #include "properties/step/verdict.hpp"
 
@@ -44,6 +45,7 @@ struct Property {
   // What the claim is about, if one architecture alone has it.
   std::optional<Arch> only_on = {};
   std::string_view only_what = {};
+  Held held = Held::more;  // for the estimate of memory
 };
 
 // Why the property can say nothing on this backend, whatever the case; nothing if it can. `arch` is

@@ -5,7 +5,6 @@
 
 #include "core/engine/run_decode.hpp"
 #include "cpu_backend/decode/sampled_reference.hpp"
-#include "properties/generate/cost.hpp"
 #include "properties/generate/sample.hpp"
 #include "properties/generate/tensor_store.hpp"
 #include "properties/generate/tensors.hpp"
@@ -45,6 +44,7 @@ const Interposer& Interposer::none() {
 struct Subject::State {
   // What a subject shares with its siblings.
   struct Shared {
+    ExecutionLimits limits;
     ExecutionLog log;
     TensorStore step_tensors;
   };
@@ -90,8 +90,9 @@ struct Subject::State {
   }
 };
 
-Subject::Subject(Case c, const Backend& backend, const Interposer* interposer)
-    : state_(std::make_unique<State>(std::move(c), backend, std::make_shared<State::Shared>(),
+Subject::Subject(Case c, const Backend& backend, const Interposer* interposer,
+                 const ExecutionLimits& limits)
+    : state_(std::make_unique<State>(std::move(c), backend, std::make_shared<State::Shared>(limits),
                                      false)) {
   if (interposer != nullptr) state_->hooks = interposer;
 }
@@ -106,6 +107,9 @@ const Case& Subject::spec() const {
 }
 const Backend& Subject::backend() const {
   return state_->backend;
+}
+const ExecutionLimits& Subject::limits() const {
+  return state_->shared->limits;
 }
 ExecutionLog& Subject::log() const {
   return state_->shared->log;
@@ -152,7 +156,8 @@ const Result<DecodeTensors>& Subject::tensors() {
   // The cache holds what the case says, whatever the metadata makes of it.
   const Result<Batch>& b = s.written();
   if (!b) return s.tensors.emplace(b.error());
-  if (const Status too_much = why_not_executed(s.spec)) return s.tensors.emplace(*too_much);
+  if (const Status too_much = why_not_executed(s.spec, limits()))
+    return s.tensors.emplace(*too_much);
   s.tensors.emplace(make_tensors(s.spec, *b));
   s.hooks->on_tensors(s.spec, **s.tensors);
   return *s.tensors;
@@ -176,7 +181,8 @@ const Result<cpu::ReferenceResult>& Subject::reference() {
   if (s.reference) return *s.reference;
   const Result<Batch>& b = s.written();
   if (!b) return s.reference.emplace(b.error());
-  if (const Status too_much = why_not_executed(s.spec)) return s.reference.emplace(*too_much);
+  if (const Status too_much = why_not_executed(s.spec, limits()))
+    return s.reference.emplace(*too_much);
   const std::vector<std::int64_t> pairs = sampled_pairs(s.spec, b->requests);
   const auto refer = [&](const DecodeTensors& tensors) {
     return cpu::sampled_reference({.batch = *b,

@@ -17,6 +17,7 @@
 #include "core/engine/decode_builder.hpp"
 #include "core/result.hpp"
 #include "cpu_backend/decode/reference.hpp"
+#include "properties/generate/cost.hpp"
 #include "properties/step/execution.hpp"
 
 namespace mla::prop {
@@ -39,7 +40,8 @@ class Interposer : public StepHooks {
 class Subject {
  public:
   // `backend` and `interposer` outlive the subject; null plants nothing.
-  Subject(Case c, const Backend& backend, const Interposer* interposer);
+  Subject(Case c, const Backend& backend, const Interposer* interposer,
+          const ExecutionLimits& limits = {});
   ~Subject();
   Subject(Subject&&) noexcept;
   Subject& operator=(Subject&&) noexcept;
@@ -49,6 +51,8 @@ class Subject {
   [[nodiscard]] const Backend& backend() const;
   // Shared with siblings.
   [[nodiscard]] ExecutionLog& log() const;
+  // The largest step that is executed. The same for siblings.
+  [[nodiscard]] const ExecutionLimits& limits() const;
   // Of the steps that run_sequence() executes. Shared with siblings.
   [[nodiscard]] TensorStore* step_tensors() const;
   [[nodiscard]] const Interposer& hooks() const;

@@ -46,3 +46,16 @@ TEST_CASE("estimate: the measured peak is within a factor of two", "[estimate]")
     CHECK(peak > expected / 2);
   }
 }
+
+TEST_CASE("estimate: a property that holds no other tensors needs what is estimated for one set",
+          "[estimate]") {
+  const Case c = case_of("mla1:1q1s512k;heads=1");
+  for (const Property& p : all_properties()) {
+    if (p.held != Held::own) continue;
+    const double expected = estimate_of(c).bytes(Held::own);
+    const double peak = measured_peak(c, {&p});
+    INFO(p.id << ": estimated " << bytes_text(expected) << ", measured " << bytes_text(peak));
+    CHECK(expected > 512.0 * (1 << 20));
+    CHECK(peak < 1.25 * expected);
+  }
+}

@@ -42,6 +42,15 @@ TEST_CASE("estimate: a step that is too large to be executed has lists only", "[
   CHECK(e.lists > 64 * 128 * 1024 * 4);
 }
 
+TEST_CASE("estimate: without limits a large step has its tensors, once for some properties",
+          "[estimate]") {
+  const Estimate e = estimate_of(case_of("mla1:64q1s128k"), ExecutionLimits::none());
+  CHECK(e.cache == (64.0 * 128 * 1024 + 1) * 576 * 2);
+  CHECK(e.bytes(Held::own) > e.cache);
+  CHECK(e.bytes(Held::own) < 1.1 * e.cache);
+  CHECK(e.bytes(Held::more) > 3 * e.cache);
+}
+
 TEST_CASE("estimate: sizes are printed in units that a reader knows", "[estimate]") {
   CHECK(bytes_text(1536) == "1.5 KiB");
   CHECK(bytes_text(20.0 * (1 << 20)) == "20 MiB");

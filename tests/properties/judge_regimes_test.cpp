@@ -63,7 +63,7 @@ TEST_CASE("regimes: what is too large to execute is drawn by regime engine and b
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
       const Case c = random_case(seed, static_cast<int>(seed % 101), regime);
       INFO(name(regime) << ": " << format_case(c).substr(0, 300));
-      CHECK(why_not_executed(c).has_value() == (regime == Regime::engine));
+      CHECK(why_not_executed(c, {}).has_value() == (regime == Regime::engine));
       std::int64_t keys = 0;
       for (const RequestSpec& r : c.requests) keys += r.kv_len;
       CHECK(keys <= 2'500'000);

@@ -147,12 +147,12 @@ TEST_CASE("sample: prefill and FA steps are sampled as well, with the bits of al
 }
 
 TEST_CASE("cost: one request with a million keys is executed, a batch of them is not", "[judge]") {
-  CHECK_FALSE(why_not_executed(case_of("mla1:1q1s1024k")).has_value());
-  const auto why = why_not_executed(case_of("mla1:64q1s128k"));
+  CHECK_FALSE(why_not_executed(case_of("mla1:1q1s1024k"), {}).has_value());
+  const auto why = why_not_executed(case_of("mla1:64q1s128k"), {});
   REQUIRE(why.has_value());
   CHECK(why->message ==
         "attention is not executed: 167 million (row, head, key) products and 9220 MiB of tensors; "
-        "the limits are 22 million and 2048 MiB");
+        "the limits are 22 million and 2048 MiB (replay --any-size has none)");
   Subject subject(case_of("mla1:64q1s128k"), cpu_backend(), nullptr);
   CHECK(subject.metadata().ok());
   CHECK_FALSE(subject.result().ok());

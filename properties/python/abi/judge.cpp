@@ -107,7 +107,7 @@ MaybeFailure judge_case(const Asked& asked, const char** out) {
   }
   const auto limit = cli::memory_limit("");
   if (!limit) return failure_of(limit.error());
-  if (const Status bad = cli::check_memory(*c, *limit)) return failure_of(*bad);
+  if (const Status bad = cli::check_memory(*c, {properties, {}}, *limit)) return failure_of(*bad);
   const prop::Judgement judgement = prop::judge(*c, properties, *named.backend, defect.get());
   Json json = json_of(*c, properties, judgement);
   json["backend"] = named.name;

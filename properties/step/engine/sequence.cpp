@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "core/engine/run_decode.hpp"
-#include "properties/generate/cost.hpp"
 
 namespace mla::prop {
 namespace {
@@ -24,8 +23,8 @@ struct Prepared {
   std::shared_ptr<const DecodeTensors> tensors;
 };
 
-Result<Prepared> prepare(const Case& spec, TensorStore& tensors) {
-  if (const Status too_much = why_not_executed(spec)) return *too_much;
+Result<Prepared> prepare(const Case& spec, TensorStore& tensors, const ExecutionLimits& limits) {
+  if (const Status too_much = why_not_executed(spec, limits)) return *too_much;
   auto batch = make_batch(spec);
   if (!batch) return batch.error();
   Prepared out{spec, std::move(*batch), {}, {}, {}};
@@ -262,7 +261,7 @@ Result<std::vector<SequenceRun>> run_groups(const std::vector<std::vector<Case>>
     for (Case c : steps) {
       // A captured launch has a fixed number of requests.
       if (options.graph) c.pad_requests = static_cast<std::int64_t>(most - c.requests.size());
-      auto step = prepare(c, tensors);
+      auto step = prepare(c, tensors, options.limits);
       if (!step) return step.error();
       prepared.push_back(std::move(*step));
     }

@@ -13,6 +13,7 @@
 #include "core/case/case.hpp"
 #include "core/engine/backend.hpp"
 #include "core/engine/decode_step.hpp"
+#include "properties/generate/cost.hpp"
 #include "properties/generate/tensor_store.hpp"
 
 namespace mla::prop {
@@ -22,6 +23,7 @@ struct SequenceOptions {
   std::size_t ahead = 0;        // steps queued before the device starts
   std::int64_t max_kv_len = 0;  // the engine's bound on KV lengths; at least the longest is taken
   TensorStore* tensors = nullptr;  // shared with other runs; null: of this run alone
+  ExecutionLimits limits = {};     // of each step
 };
 
 struct StepRun {

@@ -97,7 +97,6 @@ class Engine {
 
  private:
   Status prepare(const Case& c) {
-    if (Status too_much = why_not_executed(c)) return too_much;
     auto layer = fa::resolve_layer(c);
     if (!layer) return layer.error();
     auto ordered = fa::make_ordered_batch(c);
@@ -194,6 +193,9 @@ Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const Step
 Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const Subject& subject) {
   if (subject.backend().device(StepKind::fa).empty())
     return Error{ErrorCode::unsupported, "the backend has no FA step", ""};
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (const Status too_much = why_not_executed(steps[i], subject.limits()))
+      return of_step(i, *too_much);
   auto runs = run_fa(steps, subject.hooks(), 1);
   if (!runs) return runs;
   for (const FaStepRun& step : *runs) subject.log().note(step.result.launches);

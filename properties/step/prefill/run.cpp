@@ -84,7 +84,7 @@ class Engine {
 };
 
 Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const Kernels& kernels,
-                                             const StepHooks& hooks,
+                                             const Subject& subject,
                                              const PrefillOptions& options) {
   if (!kernels.flash) return Error{ErrorCode::unsupported, "the backend has no prefill step", ""};
   if (kernels.arch && *kernels.arch != c.arch)
@@ -92,13 +92,13 @@ Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const Kernels& kerne
                  say("a case of ", name(c.arch), " does not run on ", name(*kernels.arch),
                      ": fp8 variant and roundings differ"),
                  ""};
-  if (const Status too_much = why_not_executed(c)) return *too_much;
+  if (const Status too_much = why_not_executed(c, subject.limits())) return *too_much;
   auto step = std::make_unique<PrefillStep>();
   step->spec = c;
   auto batch = make_batch(c);
   if (!batch) return batch.error();
   step->batch = std::move(*batch);
-  auto shape = resolve_prefill_shape(c, step->batch, hooks);
+  auto shape = resolve_prefill_shape(c, step->batch, subject.hooks());
   if (!shape) return shape.error();
   step->shape = std::move(*shape);
   if (options.rule) step->shape.rule = *options.rule;
@@ -148,7 +148,7 @@ Result<PrefillRun> run_prefill(const std::vector<Case>& steps, const Subject& su
   PrefillRun run;
   run.heap = std::make_unique<device::DeviceHeap>();
   for (const Case& c : steps) {
-    auto step = prepare(c, kernels, hooks, options);
+    auto step = prepare(c, kernels, subject, options);
     if (!step) return step.error();
     run.steps.push_back(std::move(*step));
   }

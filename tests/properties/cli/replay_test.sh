@@ -93,6 +93,24 @@ do
   expect_exit 3
   expect_err 'judging it needs about [0-9.]+ [GTP]iB of memory \(cache .*\); .* are available'
 done
+# What the random runs do not execute, --any-size does; a failure's REPRO line says so.
+large='mla1:64q1s3k;heads=128;arch=gfx950;dtype=fp8/fp8'
+try replay "$large" --property P05
+expect_exit 10
+expect_out 'attention is not executed: 26 million .* the limits are 22 million and 2048 MiB'
+try replay "$large" --property P05 --any-size
+expect_exit 0
+expect_out '^P05 plan_coverage: pass$'
+expect_out '^launched: cpu on .*: decode 1 '
+try replay "$large" --property P05 --any-size --plant SEED-partial-tiles
+expect_exit 1
+expect_out '^REPRO: .* --property P05 --any-size --plant SEED-partial-tiles$'
+try replay "$large" --property P05 --any-size --memory-limit 64M
+expect_exit 3
+expect_err 'judging it needs about [0-9]+ MiB of memory \(cache [0-9]+ MiB, .* lists [0-9.]+ [KM]iB\);'
+try replay "$root/fixtures/bundles/kernel" --any-size
+expect_exit 2
+
 try replay 'mla1:1q1s1024k' --memory-limit 1G
 expect_exit 3
 expect_err 'mla1:1q1s1024k;.* 1.0 GiB are allowed by --memory-limit$'

@@ -44,11 +44,12 @@ try run --cases 20 --property P04 --property P05 --no-progress
 expect_no_timing
 try run --cases 20 --property P04 --property P05 --no-progress --timing
 expect_exit 0
-expect_out '^[0-9.]+ cases a second; [0-9.]+ s in properties, of all workers:$'
+expect_out '^[0-9.]+ cases a second; at most [0-9.]+ MiB of memory; [0-9.]+ s in properties, of all workers:$'
 [[ $(grep -cE '^  P0[45]  *[a-z_]+ +[0-9.]+ s +[0-9.]+ %$' "$scratch/out") == 2 ]] || fail "not both"
 try run --cases 20 --property P04 --property P05 --no-progress --timing --json
 expect_out '^ *"timing": \{$'
 expect_out '^ *"cases_per_second": [0-9.e+-]+,$'
+expect_out '^ *"peak_bytes": [0-9]{7,},$'
 expect_out '^ *"P05": [0-9.e-]+$'
 
 # The canary: listed in every full run, and by name a failure whose REPRO line fails again.
