@@ -83,6 +83,7 @@ void decode(benchmark::State& state, const std::string& line, int threads) {
 }
 
 const std::pair<const char*, const char*> kSteps[] = {
+    {"128x32768x128_fp8", "mla1:128q1s32k;heads=128;arch=gfx950;dtype=fp8/fp8"},
     {"32x4096x128_bf16", "mla1:32q1s4k;heads=128;arch=gfx950;dtype=bf16/bf16"},
     {"32x4096x128_fp8", "mla1:32q1s4k;heads=128;arch=gfx950;dtype=fp8/fp8"},
     {"64x2048x128_bf16", "mla1:64q1s2k;heads=128;arch=gfx950;dtype=bf16/bf16"},
