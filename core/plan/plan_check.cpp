@@ -26,9 +26,10 @@ WorkItem record(const PlanCheckInput& input, std::int64_t index) {
 }
 
 std::string describe(const Piece& p) {
-  return "work " + num(p.index) + " [request " + num(p.item.batch) + ", rows " +
-         num(p.item.q_begin) + ".." + num(p.item.q_end) + ", pages " + num(p.item.kv_begin) + ".." +
-         num(p.item.kv_end) + "]";
+  const auto word = [](std::int32_t n) { return n == kPoison ? "unwritten" : num(n); };
+  return "work " + num(p.index) + " [request " + word(p.item.batch) + ", rows " +
+         word(p.item.q_begin) + ".." + word(p.item.q_end) + ", pages " + word(p.item.kv_begin) +
+         ".." + word(p.item.kv_end) + "]";
 }
 
 std::int64_t check_work_indptr(const PlanCheckInput& input, Violations& out) {

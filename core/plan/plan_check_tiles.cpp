@@ -98,6 +98,11 @@ std::map<std::pair<std::int64_t, std::int64_t>, MergeList> read_lists(const Plan
                                                      input.plan.reduce_final_map[2 * i + 1]};
     const auto map = input.plan.reduce_partial_map.subspan(static_cast<std::size_t>(a),
                                                            static_cast<std::size_t>(z - a));
+    if (rows.first == kPoison || rows.second == kPoison) {
+      fail(Rule::reduce_list, entry + " merges " + num(z - a) +
+                                  " pieces, and its rows in reduce_final_map were never written");
+      continue;
+    }
     if (rows.first == rows.second) continue;  // a list for no rows writes nothing
     MergeList list{static_cast<std::int64_t>(i), {map.begin(), map.end()}};
     if (!lists.emplace(rows, list).second)

@@ -260,6 +260,30 @@ TEST_CASE("plan_check: partial rows may be listed in any order", "[plan][P05]") 
   CHECK(has_rule(check(*p, plan), Rule::reduce_list));
 }
 
+TEST_CASE("plan_check: a merge into rows that nobody wrote is a violation, one into none is not",
+          "[plan][P05]") {
+  const auto p = planned("mla1:2q1s20;cu=4");
+  Plan plan = p->md.plan->clone();
+  REQUIRE(plan.reduce_indptr.at(1) == 0);
+  plan.reduce_indptr.set(1, 2);
+  plan.reduce_indptr.set(2, 2);
+  CHECK(has_rule(check(*p, plan), Rule::reduce_list));
+  plan.reduce_final_map.set(0, 3);
+  CHECK(has_rule(check(*p, plan), Rule::reduce_list));
+  plan.reduce_final_map.set(1, 3);
+  CHECK(check(*p, plan).empty());
+}
+
+TEST_CASE("plan_check: what was never written is named so", "[plan][P05]") {
+  const auto p = planned("mla1:2q1s100;cu=4");
+  Plan plan = p->md.plan->clone();
+  plan.work_indptr.set(4, plan.work_indptr.at(4) + 1);
+  const auto found = check(*p, plan);
+  REQUIRE(has_rule(found, Rule::work_record));
+  for (const auto& v : found)
+    CHECK(v.what.find(std::to_string(plan::kPoison)) == std::string::npos);
+}
+
 TEST_CASE("plan_check: a work_indptr that runs backwards is one violation", "[plan][P04]") {
   const auto p = planned("mla1:40q1s300;cu=16");
   Plan plan = p->md.plan->clone();
