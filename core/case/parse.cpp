@@ -126,11 +126,18 @@ bool read_spare(std::string_view text, SpareSpec& out) {
   return true;
 }
 
+// Beyond these, products of scales and scores leave the range of f32: kernels give NaN or 0.
+constexpr float kSmallestScale = 1e-15F;
+constexpr float kLargestScale = 1e15F;
+
 bool read_scales(std::string_view text, DecodeSpec& out) {
   const auto [q, kv] = halves(text, '/');
   const auto a = number<float>(q);
   const auto b = number<float>(kv);
-  if (!a || !b || !std::isnormal(*a) || !std::isnormal(*b) || *a < 0 || *b < 0) return false;
+  const auto in_range = [](const std::optional<float>& scale) {
+    return scale && *scale >= kSmallestScale && *scale <= kLargestScale;
+  };
+  if (!in_range(a) || !in_range(b)) return false;
   out.q_scale = *a;
   out.kv_scale = *b;
   return true;
@@ -212,7 +219,7 @@ constexpr Field kFields[] = {
      [](V v, Case& c) { return read_int(v, 0, 4096, c.pad_requests); }},
     {"spare", "<entries>.<fill> with minus1, stale, random or huge", kDecode,
      [](V v, Case& c) { return read_spare(v, c.decode().spare); }},
-    {"scale", "<q>/<kv>, two positive numbers", kDecode,
+    {"scale", "<q>/<kv>, two numbers from 1e-15 to 1e15", kDecode,
      [](V v, Case& c) { return read_scales(v, c.decode()); }},
     {"lse", "0 or 1", kDecode, [](V v, Case& c) { return read_flag(v, c.decode().need_lse); }},
     {"origin", "a block id from 0 to 2147483647", kAll,
