@@ -129,7 +129,10 @@ Result<DecodeResult> execute(const DataPath& path, const DecodeLaunch& launch,
               .out = buffers.out.data(),
               .lse = buffers.lse.data()});
   DecodeResult result;
-  result.launches.add({"cpu", path.label, StepKind::decode, "stage 1"});
+  // A step without a key has nothing to launch.
+  const bool any_key = std::ranges::any_of(
+      stage1.tasks, [](const Task& task) { return task.rows() > 0 && task.keys.count() > 0; });
+  result.launches.add({"cpu", path.label, StepKind::decode, "stage 1", any_key ? 1 : 0});
   if (options.record_stages) {
     result.stage1_out = buffers.out.copy();
     result.stage1_lse = buffers.lse.copy();
