@@ -38,7 +38,7 @@ bool is_folder(const std::string& path) {
 // A name that stays in its folder.
 bool plain_name(const std::string& name) {
   return !name.empty() && name != "." && name != ".." &&
-         name.find_first_of("/\\") == std::string::npos;
+         name.find_first_of(std::string_view("/\\\0", 3)) == std::string::npos;
 }
 
 // One array, or why there is none.
@@ -159,10 +159,15 @@ Result<json> document_of(const Bundle& bundle) {
       "seqlens_qo_indptr", "seqlens_kv_indptr", "kv_indices",
       "kv_last_page_lens", "work_indptr",       "work_info",
       "reduce_indptr",     "reduce_final_map",  "reduce_partial_map"};
+  constexpr std::string_view kLaunch = "launch_";  // the same list, as the kernel found it
   json document = bundle.scalars;
   for (const auto& [key, array] : bundle.arrays) {
     if (is_tensor(key)) continue;
-    if (array.width != 4 && std::ranges::find(kInt32Lists, key) != std::end(kInt32Lists))
+    if (document.contains(key))
+      return Error{ErrorCode::usage, "'" + key + "' is an array and a key of the manifest", ""};
+    const std::string_view list =
+        std::string_view(key).substr(key.starts_with(kLaunch) ? kLaunch.size() : 0);
+    if (array.width != 4 && std::ranges::find(kInt32Lists, list) != std::end(kInt32Lists))
       return Error{
           ErrorCode::usage,
           say("array '", key, "' has elements of ", 8 * array.width, " bits: kernels read int32"),

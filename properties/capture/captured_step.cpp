@@ -249,6 +249,8 @@ Result<std::unique_ptr<CapturedStep>> read_captured_step(const Bundle& bundle) {
     step->metadata.plan = plan::Plan::copy_of(found->view());
   }
   if (Status wrong = fill_scales(*document, step->tensors)) return *wrong;
+  step->spec.decode().q_scale = step->tensors.q_scale;
+  step->spec.decode().kv_scale = step->tensors.kv_scale;
   if (Status wrong = fill_tensors(bundle, dumped, *step)) return *wrong;
   return step;
 }

@@ -19,7 +19,9 @@ using nlohmann::json;
 constexpr std::string_view kPrefix = "launch_";
 // Some of the words that changed are enough for a sentence.
 constexpr std::size_t kShown = 4;
-constexpr std::array kLists = {"seqlens_qo_indptr", "seqlens_kv_indptr", "kv_last_page_lens"};
+constexpr const char* kPages = "kv_indices";
+constexpr std::array kLists = {"seqlens_qo_indptr", "seqlens_kv_indptr", "kv_last_page_lens",
+                               kPages};
 
 std::string launch_key(std::string_view key) {
   return say(kPrefix, key);
@@ -46,7 +48,7 @@ void compare(std::span<const std::int32_t> planned, std::span<const std::int32_t
 void compare_lists(const PlannerCall& call, Fields& fields, LaunchChanges& out) {
   const std::vector<std::int32_t>* planned[] = {&call.qo_indptr, &call.kv_indptr,
                                                 &call.last_page_len};
-  for (std::size_t k = 0; k < kLists.size(); ++k) {
+  for (std::size_t k = 0; k < std::size(planned); ++k) {
     const std::string key = launch_key(kLists[k]);
     if (!fields.has(key.c_str())) continue;
     const std::vector<std::int32_t> found = fields.words(key.c_str());
@@ -59,6 +61,21 @@ void compare_lists(const PlannerCall& call, Fields& fields, LaunchChanges& out) 
           *planned[k], found, live, [&](std::int64_t i) { return say(kLists[k], "[", i, "]"); },
           out);
   }
+}
+
+// Entries behind the live ones are nobody's pages.
+void compare_pages(const PlannerCall& call, Fields& fields, LaunchChanges& out) {
+  const std::string key = launch_key(kPages);
+  if (!fields.has(key.c_str()) || call.kv_indptr.empty()) return;
+  const std::vector<std::int32_t> found = fields.words(key.c_str());
+  const std::int64_t live = call.kv_indptr.back();
+  if (std::ssize(found) < live)
+    out.violations.push_back(
+        say(kPages, " has ", found.size(), " entries at the launch, the planned batch has ", live));
+  if (!fields.has(kPages) || std::ssize(found) < live) return;
+  const std::vector<std::int32_t> planned = fields.words(kPages);
+  const std::int64_t both = std::min(live, std::ssize(planned));
+  compare(planned, found, both, [](std::int64_t i) { return say(kPages, "[", i, "]"); }, out);
 }
 
 // What the kernel and the reduce follow: all of both indptrs, works up to the last one, tiles that
@@ -164,12 +181,17 @@ Result<LaunchChanges> launch_changes(const PlannerCall& call, const json& object
   if (planned_rows > 0 && rows != planned_rows)
     add(out, say("max_seqlen_qo was planned as ", planned_rows, " and the kernel gets ", rows));
   compare_lists(call, fields, out);
+  compare_pages(call, fields, out);
   if (!fields.error().empty()) return Error{ErrorCode::usage, fields.error(), ""};
   if (has_plan(object)) {
     const auto planned = read_plan(object);
     if (!planned) return planned.error();
-    const auto found = read_plan(as_launched(object));
-    if (!found) return found.error();
+    auto found = read_plan(as_launched(object));
+    if (!found) {
+      Error error = found.error();
+      error.message = "as the kernel found it, " + error.message;
+      return error;
+    }
     compare_plans(*planned, *found, out);
   }
   if (object.contains("launch_addresses"))

@@ -83,6 +83,20 @@ Sentences contradictions(const PrefillCall& c) {
   return out;
 }
 
+// Pages that no key is in: the kernel does not read them, but the builder counted them.
+Sentences surplus_pages(const PrefillCall& c) {
+  Sentences out;
+  for (std::size_t r = 0; r + 1 < c.qo_indptr.size(); ++r) {
+    const std::int64_t pages = std::int64_t{c.kv_indptr[r + 1]} - c.kv_indptr[r];
+    const std::int64_t used = ceil_div(std::int64_t{c.context_lens[r]}, c.input.block_size);
+    if (pages > used)
+      out.push_back(say("request ", r, " has ", c.context_lens[r],
+                        " keys in context_lens, for which ", used, " pages of ", c.input.block_size,
+                        " are enough; pages_kv_indptr gives it ", pages));
+  }
+  return out;
+}
+
 // This planner writes every element of its buffers, zeros behind the plan: where a list is cut off,
 // that is what was cut.
 void zero_unwritten(FoundPlan& plan) {
@@ -152,6 +166,7 @@ Result<PlanAnswer> check_prefill_object(const nlohmann::json& object, std::strin
     answer.diagnosis = "the lists of the batch contradict each other, whatever the plan";
     return answer;
   }
+  answer.notes = surplus_pages(call);
   for (const plan::Violation& v : plan::ps_check(call.check_input()))
     answer.findings.push_back({std::string(plan::name(v.rule)), v.what, v.work});
   if (answer.findings.empty()) return answer;

@@ -1,8 +1,11 @@
 // The six buffers as JSON lists, in both directions.
+#include <algorithm>
 #include <array>
 #include <limits>
 
 #include "core/say.hpp"
+#include "core/suggest.hpp"
+#include "properties/capture/json_fields.hpp"
 #include "properties/capture/planner_call.hpp"
 
 namespace mla::cli {
@@ -26,6 +29,9 @@ constexpr std::array<ListName, 5> kLists = {{
     {"reduce_final_map", "reduce_final_map", 2, &FoundPlan::reduce_final_map},
     {"reduce_partial_map", "reduce_partial_map", 1, &FoundPlan::reduce_partial_map},
 }};
+
+constexpr const char* kAddresses = "work_metadata_ptrs";
+constexpr std::int64_t kAddressWords = 2;
 
 Error bad(const char* key, const std::string& why) {
   return {ErrorCode::usage, say("key '", key, "' ", why), ""};
@@ -97,8 +103,29 @@ Status extend(const json& object, const ListName& name, std::vector<std::int32_t
   return std::nullopt;
 }
 
+// The sixth buffer, whose two words are the addresses of the first two, and no name that nobody
+// reads.
+Status check_sizes(const json& object) {
+  const auto sizes = object.find("buffer_sizes");
+  if (sizes == object.end()) return std::nullopt;
+  if (!sizes->is_object())
+    return bad("buffer_sizes", "is " + shown(*sizes) + ": it must be an object");
+  std::vector<std::string_view> known{kAddresses};
+  for (const ListName& name : kLists) known.emplace_back(name.buffer);
+  for (const auto& [buffer, shape] : sizes->items())
+    if (std::ranges::find(known, buffer) == known.end())
+      return bad("buffer_sizes",
+                 "has '" + buffer + "', which is unknown" + did_you_mean(buffer, known));
+  const auto addresses = sizes->find(kAddresses);
+  if (addresses == sizes->end()) return std::nullopt;
+  const std::int64_t words = declared_words(*addresses);
+  if (words >= kAddressWords) return std::nullopt;
+  return bad("buffer_sizes", say("has ", shown(*addresses), " for '", kAddresses,
+                                 "': the planner writes ", kAddressWords, " words"));
+}
+
 ordered_json shapes(const plan::BufferSizes& sizes) {
-  return {{"work_metadata_ptrs", {sizes.work_meta_data}},
+  return {{kAddresses, {sizes.work_meta_data}},
           {"work_indptr", {sizes.work_indptr}},
           {"work_info_set", {sizes.work_items, plan::kWorkItemWords}},
           {"reduce_indptr", {sizes.reduce_indptr}},
@@ -124,11 +151,14 @@ plan::PlanView FoundPlan::view() const {
 }
 
 bool has_plan(const json& object) {
-  return lists_of(object).contains("work_indptr");
+  const json& lists = lists_of(object);
+  return std::ranges::any_of(kLists,
+                             [&](const ListName& name) { return lists.contains(name.list); });
 }
 
 Result<FoundPlan> read_plan(const json& object) {
   FoundPlan plan;
+  if (Status wrong = check_sizes(object)) return *wrong;
   const json& lists = lists_of(object);
   for (const ListName& name : kLists) {
     const auto list = lists.find(name.list);

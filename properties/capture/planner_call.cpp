@@ -22,6 +22,7 @@ constexpr std::string_view kOtherKeys[] = {
     "launch_addresses", "launch_max_seqlen_q", "launch_work_indptr", "launch_work_info",
     "launch_reduce_indptr", "launch_reduce_final_map", "launch_reduce_partial_map",
     "launch_seqlens_qo_indptr", "launch_seqlens_kv_indptr", "launch_kv_last_page_lens",
+    "launch_kv_indices",
     // Golden vectors.
     "expected", "expected_serial", "sums", "derived", "kernel_default", "serial", "error"};
 

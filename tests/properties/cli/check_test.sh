@@ -153,6 +153,7 @@ done
 
 # Lists of another width than the kernels read.
 copy_of sound "$scratch/wide"
+cp "$scratch/wide/work_indptr.npy" "$scratch/work_indptr.npy"
 python3 - "$scratch/wide/work_indptr.npy" <<'END'
 import struct, sys
 data = open(sys.argv[1], "rb").read()
@@ -164,6 +165,65 @@ END
 try check "$scratch/wide"
 expect_exit 2
 expect_err "array 'work_indptr' has elements of 64 bits: kernels read int32"
+# The same, as the kernel found it.
+mv "$scratch/wide/work_indptr.npy" "$scratch/wide/launch.npy"
+mv "$scratch/work_indptr.npy" "$scratch/wide/work_indptr.npy"
+sed -i 's/"work_indptr": {/"launch_work_indptr": {"file": "launch.npy"}, &/' "$scratch/wide/manifest.json"
+try check "$scratch/wide"
+expect_exit 2
+expect_err "array 'launch_work_indptr' has elements of 64 bits: kernels read int32"
+
+# One of six buffers that was not dumped, or is too small, or a name that nobody reads.
+# edited NAME FOLDER STATEMENT: a copy whose manifest m the statement changes.
+edited() {
+  copy_of "$1" "$2"
+  python3 - "$2/manifest.json" "$3" <<'END'
+import json, sys
+m = json.load(open(sys.argv[1]))
+exec(sys.argv[2])
+json.dump(m, open(sys.argv[1], "w"))
+END
+}
+edited kernel "$scratch/without" 'del m["arrays"]["work_indptr"]'
+for command in check replay; do
+  try $command "$scratch/without"
+  expect_exit 2
+  expect_err "key 'work_indptr' is missing"
+done
+edited sound "$scratch/addresses" 'm["buffer_sizes"]["work_metadata_ptrs"] = [1]'
+try check "$scratch/addresses"
+expect_exit 2
+expect_err "has \[1\] for 'work_metadata_ptrs': the planner writes 2 words"
+edited sound "$scratch/unknown" 'm["buffer_sizes"]["reduce_indptrs"] = [4]'
+try check "$scratch/unknown"
+expect_exit 2
+expect_err "has 'reduce_indptrs', which is unknown; did you mean 'reduce_indptr'"
+edited sound "$scratch/twice" 'm["work_indptr"] = [0, 0, 0, 0, 0]'
+try check "$scratch/twice"
+expect_exit 2
+expect_err "'work_indptr' is an array and a key of the manifest"
+
+# An LSE alone is held to the reference; the case line has the scales.
+edited kernel "$scratch/lse" 'del m["arrays"]["out"]'
+try replay "$scratch/lse"
+expect_exit 0
+expect_out "^case .*;scale=1/0.5$"
+expect_out "^the engine's result: pass"
+patch "$scratch/lse/lse.npy" 0 '\x00\x00\x80\x7f'
+try replay "$scratch/lse"
+expect_exit 1
+expect_out "^the engine's result: fail, LSE of request 0 row 0"
+edited kernel "$scratch/none" 'del m["arrays"]["out"], m["arrays"]["lse"]'
+try replay "$scratch/none"
+expect_exit 0
+expect_out "^the engine's result: skip, neither 'out' nor 'lse' was dumped"
+
+# Pages of a prefill that no key is in.
+"$testbed" plan 'mla1:1q30s30_1q7s7;arch=gfx950;dtype=bf16/fp8;kind=prefill;heads=2;cu=4' --json |
+  sed -E 's/("pages_kv_indptr": *\[0, *30, *)37\]/\1137]/' >"$scratch/prefill.json"
+try check "$scratch/prefill.json"
+expect_exit 0
+expect_out 'note: request 1 has 7 keys in context_lens, for which 7 pages of 1 are enough; pages_kv_indptr gives it 107'
 
 # Nothing is written over, and nothing is without effect.
 try plan 'mla1:2q300s900;kind=prefill' --bundle "$scratch/prefill"

@@ -1,6 +1,8 @@
 // Claims about what `check` says of a launch that was dumped beside its plan.
 #include "properties/capture/checked_launch.hpp"
 
+#include <numeric>
+
 #include "properties/capture/checked_plan.hpp"
 #include "tests/catch.hpp"
 
@@ -99,6 +101,34 @@ TEST_CASE("launch: more than four changed words are counted, not listed", "[cli]
   json step = launched();
   for (json& word : step["launch_work_info"]) word = 7;
   CHECK_THAT(launch_finding(step), contains(" more"));
+}
+
+TEST_CASE("launch: a page id that changed is named, and judged as the kernel found it",
+          "[cli][check]") {
+  json step = launched();
+  std::vector<int> pages(1000);
+  std::iota(pages.begin(), pages.end(), 5);
+  step["kv_indices"] = pages;
+  step["launch_kv_indices"] = pages;
+  CHECK(checked(step).findings.empty());
+  CHECK(checked(step).notes.empty());
+  step["launch_kv_indices"][999] = 2000;
+  REQUIRE(checked(step).notes.size() == 1);
+  CHECK_THAT(checked(step).notes[0],
+             contains("kv_indices[999] was planned as 1004 and is 2000 at the launch; what the "
+                      "kernel found is valid as well"));
+  step["launch_kv_indices"][999] = -1;
+  CHECK(checked(step).culprit == "what came after the planner");
+  step["launch_kv_indices"] = {1, 2, 3};
+  CHECK(launch_finding(step) ==
+        "kv_indices has 3 entries at the launch, the planned batch has 1000");
+}
+
+TEST_CASE("launch: a buffer of the launch that has no whole rows is named as that",
+          "[cli][check]") {
+  json step = launched();
+  step["launch_work_info"].push_back(1);
+  CHECK_THAT(refusal(step), contains("as the kernel found it, key 'work_info' has "));
 }
 
 TEST_CASE("launch: works behind the last one may hold anything", "[cli][check]") {

@@ -102,9 +102,9 @@ try replay "$large" --property P05 --any-size
 expect_exit 0
 expect_out '^P05 plan_coverage: pass$'
 expect_out '^launched: cpu on .*: decode 1 '
-try replay "$large" --property P05 --any-size --plant SEED-partial-tiles
+try replay "$large" --property P05 --any-size --plant BUG-068
 expect_exit 1
-expect_out '^REPRO: .* --property P05 --any-size --plant SEED-partial-tiles$'
+expect_out '^REPRO: .* --property P05 --any-size --plant BUG-068$'
 try replay "$large" --property P05 --any-size --memory-limit 64M
 expect_exit 3
 expect_err 'judging it needs about [0-9]+ MiB of memory \(cache [0-9]+ MiB, .* lists [0-9.]+ [KM]iB\);'
