@@ -25,8 +25,10 @@ def common_of(kind: str) -> Callable[[CaseLine, str | None], CaseLine]:
     """What adapts cases to engines, for a kind of steps."""
     from .fa import adapt as fa  # noqa: PLC0415 they need this module
     from .prefill import adapt as prefill  # noqa: PLC0415
+    from .sparse import adapt as sparse  # noqa: PLC0415
 
-    return {"decode": common, "fa": fa.common, "prefill": prefill.common}[kind]
+    return {"decode": common, "fa": fa.common, "prefill": prefill.common,
+            "sparse": sparse.common}[kind]
 
 
 def expect_kind(line: CaseLine, kind: str) -> None:

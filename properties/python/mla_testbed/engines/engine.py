@@ -125,10 +125,14 @@ ADAPTERS: dict[str, str] = {
     "vllm": "mla_testbed.engines.vllm.adapter:VllmEngine",
     "sglang": "mla_testbed.engines.sglang.adapter:SglangEngine",
 }
-#: Kinds of steps (docs/cases.md) that engines are judged by; adapters of those beside decode.
-KINDS = ("decode", "fa", "prefill")
+#: Kinds of steps that engines are judged by: those that cases have (docs/cases.md).
+CASE_KINDS = ("decode", "fa", "prefill")
+#: All kinds; a case of kind decode is a step of sparse attention as well.
+KINDS = (*CASE_KINDS, "sparse")
+#: Adapters of the kinds beside decode.
 OTHER_ADAPTERS: dict[str, dict[str, str]] = {
     "fa": {"vllm": "mla_testbed.engines.vllm.fa_adapter:VllmFa"},
+    "sparse": {"vllm": "mla_testbed.engines.vllm.sparse_adapter:VllmSparse"},
     "prefill": {"vllm": "mla_testbed.engines.vllm.prefill_adapter:VllmPrefill",
                 "sglang": "mla_testbed.engines.sglang.prefill_adapter:SglangPrefill"},
 }
@@ -168,7 +172,8 @@ class Machine:
 
 def load(name: str, machine: Machine) -> Any:
     """The adapter of an engine, by its name or as "module:class": an Engine, or for kind fa a
-    FaEngine (fa/built.py), for kind prefill a PrefillEngine (prefill/built.py).
+    FaEngine (fa/built.py), for kind prefill a PrefillEngine (prefill/built.py). One of kind sparse
+    is an Engine for SparseSteps (sparse/step.py).
 
     Raises:
         UsageError: no such adapter.

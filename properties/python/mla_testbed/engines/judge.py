@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pathlib
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ..errors import RefusedError, UnsupportedError, UsageError
 from ..judging import check
 from ..planning import POISON
 from . import adapt, course, result
-from .course import Course
+from .course import Course, Step
 from .engine import Built, Engine
 from .facts import facts_of
 from .findings import PLAN, Finding, Judgement
@@ -37,7 +37,29 @@ def judge(
     return course.judge(Decode(), engine, case, arch=arch, attend=attend, bundles=bundles)
 
 
-class Decode(course.Rules[EngineStep, Built]):
+class OfDecodes(course.Rules[Step, Built], Generic[Step]):
+    """What dense and sparse decode have in common: a `Built` with a plan."""
+
+    def refuses(self, engine: Engine, step: Step) -> str | None:
+        """Engines of this kind say it themselves."""
+        return engine.refuses(step)
+
+    def differences(self, step: Step, used: Built, fresh: Built) -> list[Finding]:
+        """Live entries of lists, and words of a plan that the fresh build wrote."""
+        return differences(step, used, fresh)
+
+    def save(self, course: Course, step: Step, built: Built) -> None:
+        """A bundle for each plan."""
+        folder = pathlib.Path(str(course.bundles))
+        for name, bundle in [("decode", built.bundle)] + [
+                (f"plan-{i}", other) for i, other in enumerate(built.others)]:
+            if bundle is not None:
+                scalars = {**bundle.scalars, "name": f"{course.case} step {step.number}"}
+                arrays = without_pages(bundle).arrays
+                Bundle(scalars, arrays).save(folder / f"step-{step.number}-{name}")
+
+
+class Decode(OfDecodes[EngineStep]):
     """MLA decode, with the plans of other parts of its steps."""
 
     def adapt(self, line: CaseLine, arch: str | None) -> CaseLine:
@@ -47,10 +69,6 @@ class Decode(course.Rules[EngineStep, Built]):
     def steps(self, case: str) -> tuple[EngineStep, ...]:
         """See step.steps_of."""
         return steps_of(case)
-
-    def refuses(self, engine: Engine, step: EngineStep) -> str | None:
-        """Engines of this kind say it themselves."""
-        return engine.refuses(step)
 
     def facts(self, step: EngineStep, built: Built | None) -> dict[str, Any]:
         """See facts.facts_of."""
@@ -75,20 +93,6 @@ class Decode(course.Rules[EngineStep, Built]):
     def attend(self, engine: Engine, step: EngineStep, built: Built) -> list[Finding]:
         """See result.check_result."""
         return result.check_result(engine, step, built)
-
-    def differences(self, step: EngineStep, used: Built, fresh: Built) -> list[Finding]:
-        """Live entries of lists, and words of a plan that the fresh build wrote."""
-        return differences(step, used, fresh)
-
-    def save(self, course: Course, step: EngineStep, built: Built) -> None:
-        """A bundle for each plan."""
-        folder = pathlib.Path(str(course.bundles))
-        for name, bundle in [("decode", built.bundle)] + [
-                (f"plan-{i}", other) for i, other in enumerate(built.others)]:
-            if bundle is not None:
-                scalars = {**bundle.scalars, "name": f"{course.case} step {step.number}"}
-                arrays = without_pages(bundle).arrays
-                Bundle(scalars, arrays).save(folder / f"step-{step.number}-{name}")
 
 
 def check_plan(step: EngineStep, bundle: Bundle) -> list[Finding]:

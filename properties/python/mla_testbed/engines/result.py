@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from .. import _library
@@ -30,7 +32,8 @@ def check_result(engine: Engine, step: EngineStep, built: Built) -> list[Finding
     live = _live(built)
     q, cache = tensors.query(step, live), tensors.cache(step)
     out = engine.attend(step, built, q, cache)
-    right = _reference(step, live, q, cache)
+    qo = np.cumsum([0, *(step.query_lens[i] for i in live)])
+    right = dense(step, qo, [step.token_slots(i) for i in live], q, cache)
     return check_elements(step, live, out, right.out, right.out_bound)
 
 
@@ -38,20 +41,25 @@ def _live(built: Built) -> tuple[int, ...]:
     return tuple(request for request in built.requests if request != PADDING)
 
 
-def _reference(
-    step: EngineStep, live: tuple[int, ...], q: np.ndarray, cache: np.ndarray
+def dense(
+    step: EngineStep, qo: np.ndarray, slots: Sequence[np.ndarray], q: np.ndarray,
+    cache: np.ndarray,
 ) -> Reference:
-    """Dense attention over the batch, with lists that are made here and not by the engine."""
-    qo = np.cumsum([0, *(step.query_lens[i] for i in live)]).astype(np.int32)
-    kv = np.cumsum([0, *(step.seq_lens[i] for i in live)]).astype(np.int32)
-    slots = np.concatenate([step.token_slots(i) for i in live]).astype(np.int32)
+    """Dense attention, with lists that are made here and not by the engine.
+
+    Args:
+        qo: running sums of the rows of what attends together.
+        slots: of each of these its keys.
+        q, cache: as Engine.attend has them.
+    """
+    kv = np.cumsum([0, *map(len, slots)]).astype(np.int32)
     scale_q = np.array([step.q_scale], np.float32) if step.dtype_q == "fp8" else None
     scale_kv = np.array([step.kv_scale], np.float32) if step.dtype_kv == "fp8" else None
     places = _library.check_places(False)  # these are arrays of the host
     try:
         return reference(
-            q, cache.reshape(-1, 1, 1, tensors.WIDTH), qo, kv, slots,
-            np.ones(len(live), np.int32), SCALE, causal=step.causal, q_scale=scale_q,
-            kv_scale=scale_kv, arch=step.arch)
+            q, cache.reshape(-1, 1, 1, tensors.WIDTH), qo.astype(np.int32), kv,
+            np.concatenate(slots).astype(np.int32), np.ones(len(slots), np.int32), SCALE,
+            causal=step.causal, q_scale=scale_q, kv_scale=scale_kv, arch=step.arch)
     finally:
         _library.check_places(places)

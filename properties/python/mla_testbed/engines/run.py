@@ -14,6 +14,7 @@ from ..errors import UsageError
 from . import adapt
 from .adapt import common_of
 from .client import Setting, Workers
+from .engine import CASE_KINDS
 from .findings import FAIL, PASS, REFUSED, Judgement
 from .ledger import Known
 from .line import CaseLine
@@ -49,6 +50,8 @@ class Plan:
         """What replay needs to do the same."""
         text = f"--engine {self.setting.engine}"
         text += f" --arch {self.arch}" if self.arch else ""
+        if self.setting.kind not in CASE_KINDS:
+            text += f" --kind {self.setting.kind}"
         text += "".join(f" --option {option}" for option in self.setting.options)
         text += " --late-copies" if self.setting.late_copies else ""
         return text + (" --without-aiter" if self.setting.without_aiter else "")
@@ -218,10 +221,10 @@ def drawn(seed: int, count: int, kind: str = "decode") -> Iterable[str]:
     """The cases that `mla-testbed run --seed` judges.
 
     Args:
-        kind: of another kind than decode only the cases of this kind; of every number drawn, about
-            one in 25 is.
+        kind: of kinds fa and prefill only the cases of this kind; of every number drawn, about one
+            in 25 is.
     """
-    if kind == "decode":
+    if kind not in CASE_KINDS or kind == CASE_KINDS[0]:
         return (draw(seed, number) for number in range(count))
     cases = (draw(seed, number) for number in itertools.count())
     return itertools.islice((case for case in cases if CaseLine.parse(case)["kind"] == kind), count)

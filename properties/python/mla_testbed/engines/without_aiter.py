@@ -57,7 +57,8 @@ def install(machine: Machine, *, all_names: bool) -> None:
     served: dict[str, dict[str, Any]] = {
         "aiter.dtypes": {
             "fp8": fp8, "bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32,
-            "i32": torch.int32, "i64": torch.int64},
+            "i32": torch.int32, "i64": torch.int64,
+            "d_dtypes": {"bf16": torch.bfloat16, "fp16": torch.float16, "fp8": fp8}},
         "aiter.ops.triton.utils.types": {"e4m3_dtype": fp8},
         "aiter.jit.utils.chip_info": {
             "get_gfx": lambda: machine.arch, "get_gfx_runtime": lambda: machine.arch,

@@ -25,8 +25,10 @@ from .fa.judge import judge as fa_judge
 from .findings import INCONCLUSIVE, Judgement
 from .judge import judge as decode_judge
 from .prefill.judge import judge as prefill_judge
+from .sparse.judge import judge as sparse_judge
 
-_JUDGES = {"decode": decode_judge, "fa": fa_judge, "prefill": prefill_judge}
+_JUDGES = {"decode": decode_judge, "fa": fa_judge, "prefill": prefill_judge,
+           "sparse": sparse_judge}
 
 
 def main(arguments: list[str]) -> int:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -28,6 +29,9 @@ class VllmEngine:
     """One vLLM, one architecture."""
 
     name = "vllm"
+    #: Of the backend.
+    OPTIONS: ClassVar = OPTIONS
+    MODULE = "vllm.v1.attention.backends.mla.rocm_aiter_mla"
 
     def __init__(self, machine: Machine) -> None:
         self.version = installed.version()
@@ -39,8 +43,8 @@ class VllmEngine:
         self._observed = Observed(machine.arch, machine.compute_units)
         self.base = config.base(config.MODEL)
         self._device = torch.device("cuda")
-        options = machine.option(OPTIONS)
-        self._method, self._ranks = options["speculation"], int(options["dcp"])
+        options = machine.option(self.OPTIONS)
+        self._method, self._ranks = options["speculation"], int(options.get("dcp", 1))
         self.attends = self._ranks == 1 and not machine.without_aiter
         if self._ranks > 1:
             config.share_contexts(self._ranks)
@@ -49,11 +53,10 @@ class VllmEngine:
 
     def _import(self) -> None:
         installed.platform()
-        from vllm.v1.attention.backends.mla import rocm_aiter_mla
         from vllm.v1.worker.workspace import init_workspace_manager
 
-        self._module = rocm_aiter_mla
-        self.sources: tuple[str, ...] = (str(rocm_aiter_mla.__file__),)
+        self._module = importlib.import_module(self.MODULE)
+        self.sources: tuple[str, ...] = (str(self._module.__file__),)
         init_workspace_manager(torch.device("cuda"))
 
     def adapt(self, line: CaseLine) -> CaseLine:

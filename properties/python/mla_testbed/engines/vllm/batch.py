@@ -20,12 +20,20 @@ class RunnerBuffers:
     The parts of a step are written in place, as the runner does: a captured graph reads the same
     memory at its replay. Where ranks share a context, the lengths of a step are those of this
     rank, and whole contexts are as many times longer.
+
+    Args:
+        whole_columns: the table is as wide as the next power of two. Kernels are compiled anew for
+            each width that is a constant of theirs.
     """
 
-    def __init__(self, limits: Limits, block_size: int, ranks: int = 1) -> None:
+    def __init__(
+        self, limits: Limits, block_size: int, ranks: int = 1, *, whole_columns: bool = False
+    ) -> None:
         self._ranks = ranks
         device = torch.device("cuda")
         columns = -(-limits.keys // block_size)
+        if whole_columns:
+            columns = 1 << (columns - 1).bit_length()
         self.query_start_loc = torch.zeros(limits.requests + 1, dtype=torch.int32, device=device)
         self.seq_lens = torch.zeros(limits.requests, dtype=torch.int32, device=device)
         self.local_lens = torch.zeros_like(self.seq_lens)

@@ -1,0 +1,121 @@
+"""The index lists of single rows, against the keys that were selected for them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...planning import POISON
+from ..engine import PADDING, Built
+from ..fa.lists import Sentences, check_sums
+from ..findings import Finding
+from .step import SparseStep
+
+
+def check_lists(step: SparseStep, built: Built) -> list[Finding]:
+    """P26, P04, P06, P01 and P13; the first sentence that does not hold."""
+    for check in (_owners, _sums, _written, _keys):
+        found = next(check(step, built), None)
+        if found is not None:
+            return [Finding(found[0], step.number, found[1])]
+    return []
+
+
+def live_rows(built: Built) -> int:
+    """Rows that are no padding; they come first."""
+    return sum(request != PADDING for request in built.requests)
+
+
+def _owners(step: SparseStep, built: Built) -> Sentences:
+    """Each row belongs to its request; requests that are elsewhere have none."""
+    here = [request for request in range(step.requests) if request not in built.elsewhere]
+    if built.elsewhere and built.elsewhere != tuple(range(len(here), step.requests)):
+        yield "P26", f"requests {list(built.elsewhere)} are elsewhere; expected the last ones"
+    expected = step.owners[np.isin(step.owners, here)]
+    found = np.array(built.requests[:live_rows(built)], int)
+    if found.size != expected.size:
+        yield "P26", (f"the lists have {found.size} rows; the {len(here)} requests of this part "
+                      f"have {expected.size}")
+        return
+    wrong = np.flatnonzero(found != expected)
+    if wrong.size:
+        at = int(wrong[0])
+        yield "P26", f"row {at} is given to request {found[at]}; expected {expected[at]}"
+
+
+def _sums(step: SparseStep, built: Built) -> Sentences:
+    """Padding has no keys."""
+    if built.bundle is None:
+        return
+    arrays, rows, live = built.bundle.arrays, len(built.requests), live_rows(built)
+    counts = [*step.counts[:live].tolist(), *[0] * (rows - live)]
+    yield from check_sums("paged_kv_indptr", arrays["seqlens_kv_indptr"], counts)
+    yield from check_sums("qo_indptr", arrays["seqlens_qo_indptr"], [1] * rows)
+    last = arrays["kv_last_page_lens"]
+    if last.size != rows or (last != 1).any():
+        yield "P04", (f"paged_kv_last_page_len has {last.size} entries from {last.min()} to "
+                      f"{last.max()} for {rows} rows; expected ones")
+    room, keys = arrays["kv_indices"].size, int(arrays["seqlens_kv_indptr"][-1])
+    if room < keys:
+        yield "P06", f"paged_kv_indices has room for {room} keys; the rows have {keys}"
+
+
+def _written(step: SparseStep, built: Built) -> Sentences:
+    """The list was poison before the engine filled it: up to the last row, and no further."""
+    if built.bundle is None:
+        return
+    indices, sums = (built.bundle.arrays[name] for name in ("kv_indices", "seqlens_kv_indptr"))
+    after = np.flatnonzero(indices[sums[-1]:] != POISON)
+    if after.size:
+        at = int(sums[-1] + after[0])
+        yield "P06", (f"paged_kv_indices[{at}] was written: {indices[at]}; the last row ends "
+                      f"before {sums[-1]}")
+    missing = np.flatnonzero(indices[:sums[-1]] == POISON)
+    if missing.size:
+        row = int(np.searchsorted(sums, missing[0], side="right")) - 1
+        yield "P01", (f"{_named(step, row)}: key {missing[0] - sums[row]} of its list was not "
+                      f"written; missing are {missing.size} of {sums[-1]}")
+
+
+def _keys(step: SparseStep, built: Built) -> Sentences:
+    """Each row has each of its selected keys once, in any order."""
+    if built.bundle is None:
+        return
+    indices, sums = (built.bundle.arrays[name] for name in ("kv_indices", "seqlens_kv_indptr"))
+    places = [step.cache_rows(request) for request in range(step.requests)]
+    for row, request in enumerate(built.requests[:live_rows(built)]):
+        found = indices[sums[row]:sums[row + 1]].astype(np.int64)
+        expected = places[request][step.selected[row]]
+        if (np.sort(found) != np.sort(expected)).any():
+            yield from _wrong(step, row, found, expected, places)
+            return
+
+
+def _wrong(
+    step: SparseStep, row: int, found: np.ndarray, expected: np.ndarray, places: list[np.ndarray]
+) -> Sentences:
+    """What the first wrong key of a row is."""
+    named, foreign = _named(step, row), found[~np.isin(found, expected)]
+    if not foreign.size:
+        values, times = np.unique(found, return_counts=True)
+        yield "P01", f"{named} has cache row {values[times > 1][0]} {times.max()} times"
+        return
+    key, request = int(foreign[0]), int(step.owners[row])
+    what = f"{named} reads cache row {key}"
+    missing = expected[~np.isin(expected, found)]
+    of = f"wrong are {foreign.size} of {found.size}"
+    of += f", such as {missing[0]} missing" if missing.size else ""
+    if not 0 <= key < step.pool_rows:
+        yield "P01", f"{what}; the cache has rows 0 to {step.pool_rows - 1}; {of}"
+    own = np.flatnonzero(places[request] == key)
+    if own.size and own[0] >= step.visible[row]:
+        yield "P13", (f"{what}, key {own[0]} of its request; the row sees keys 0 to "
+                      f"{step.visible[row] - 1}")
+    if own.size:
+        yield "P01", f"{what}, key {own[0]} of its request, which was not selected; {of}"
+    owner = next((i for i, place in enumerate(places) if (place == key).any()), None)
+    whose = "nobody's" if owner is None else f"request {owner}'s"
+    yield "P01", f"{what}, which is {whose}; {of}"
+
+
+def _named(step: SparseStep, row: int) -> str:
+    return f"row {row} (request {step.owners[row]})"

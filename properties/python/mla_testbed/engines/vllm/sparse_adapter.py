@@ -1,0 +1,127 @@
+"""vLLM's ROCMAiterMLASparseMetadataBuilder and ROCMAiterMLASparseImpl on our steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+
+from ...planning import POISON
+from ..engine import PADDING, Built
+from ..sparse.step import SparseStep
+from .adapter import OPTIONS, VllmEngine
+from .batch import RunnerBuffers
+from .config import LAYER, Limits
+from .sparse_config import implementation, most_rows, sparse
+
+
+class VllmSparse(VllmEngine):
+    """One vLLM, one architecture.
+
+    A step's metadata is built, then the impl's own forward_mqa turns the keys that were selected
+    into lists of cache rows; where nothing is attended, it ends there.
+    """
+
+    OPTIONS: ClassVar = {"speculation": OPTIONS["speculation"]}
+    MODULE = "vllm.v1.attention.backends.mla.rocm_aiter_mla_sparse"
+
+    def start(self, steps: Sequence[SparseStep]) -> None:  # type: ignore[override]
+        """A builder with room for these steps, the runner's buffers and an indexer's."""
+        first, limits, rows = steps[0], Limits.of(steps), most_rows(steps)
+        self._current = sparse(self.base, first, limits, self._method, rows)
+        self._buffers = RunnerBuffers(limits, first.block_size, whole_columns=True)
+        self._selected = torch.full((rows, first.topk), -1, dtype=torch.int32, device=self._device)
+        self._call: dict[str, Any] | None = None
+        with self._entered():
+            self._builder = self._module.ROCMAiterMLASparseMetadataBuilder(
+                self.spec(first), [LAYER], self._current, self._device)
+            self._impl = implementation(self._module, first, self._selected)
+        self._poison()
+
+    def _built(self, step: SparseStep, metadata: Any) -> Built:  # type: ignore[override]
+        """What a kernel would find at the addresses in `metadata` now, once the rows' keys were
+        converted. The builder plans anew only if the lengths of a step are others than before."""
+        if self._observed.decode:
+            self._call = self._observed.decode[-1]
+        rows = self._rows_here(metadata)
+        here = metadata.num_reqs if rows != metadata.num_decode_tokens else metadata.num_decodes
+        here = min(here, step.requests)
+        live = sum(step.query_lens[:here])
+        elsewhere = tuple(range(here, step.requests))
+        if not rows:
+            return Built(None, (), metadata, elsewhere=elsewhere)
+        self._builder.paged_kv_indices.fill_(int(POISON))
+        self._forward(step, rows, metadata, None, None)
+        owners = metadata.req_id_per_token[:rows].cpu().numpy()
+        requests = (*(int(owner) for owner in owners[:live]), *[PADDING] * (rows - live))
+        lists = {"seqlens_qo_indptr": metadata.qo_indptr,
+                 "seqlens_kv_indptr": metadata.paged_kv_indptr,
+                 "kv_last_page_lens": metadata.paged_kv_last_page_len,
+                 "kv_indices": self._builder.paged_kv_indices}
+        name = f"{step.case} step {step.number}"
+        if metadata.work_meta_data is None:
+            bundle = self._observed.unplanned(
+                name, {"num_heads_per_head_k": step.heads, "num_heads_k": 1, "page_size": 1,
+                       "is_causal": True, "dtype_q": step.dtype_q, "dtype_kv": step.dtype_kv,
+                       "max_seqlen_qo": 1}, lists)
+        else:
+            assert self._call is not None, "metadata with a plan, and no planner was called"
+            bundle = self._observed.planned(name, self._call, lists)
+        return Built(bundle, requests, metadata, elsewhere=elsewhere)
+
+    def _rows_here(self, metadata: Any) -> int:
+        """Rows that MLAAttention hands to forward_mqa: all, unless prefills are dense."""
+        from vllm.model_executor.layers.attention.mla_attention import MLAAttention
+
+        rows, decodes = int(metadata.num_actual_tokens), int(metadata.num_decode_tokens)
+        layer = SimpleNamespace(hisparse_cache=None, prefill_backend=None, impl=self._impl,
+                                _vllm_config=self._current)
+        if rows > decodes and not MLAAttention._use_sparse_mha(layer, metadata):  # noqa: SLF001
+            return rows
+        return decodes
+
+    def attend(
+        self, step: SparseStep, built: Built, q: np.ndarray, cache: np.ndarray  # type: ignore[override]
+    ) -> np.ndarray:
+        """ROCMAiterMLASparseImpl.forward_mqa."""
+        padded = np.zeros((len(built.requests), *q.shape[1:]), q.dtype)
+        padded[:q.shape[0]] = q
+        out = self._forward(step, len(built.requests), built.metadata,
+                            self._tensor(padded, step.dtype_q), cache)
+        result: np.ndarray = out[:q.shape[0]].float().cpu().numpy()
+        return result
+
+    def _forward(
+        self, step: SparseStep, rows: int, metadata: Any, query: torch.Tensor | None,
+        cache: np.ndarray | None,
+    ) -> Any:
+        """forward_mqa; without a query it ends before the kernel is called, and reads no cache."""
+        self._selected.copy_(torch.from_numpy(step.selection(0, self._selected.shape[0])))
+        scale = torch.full((1,), step.q_scale, device=self._device)
+        layer = SimpleNamespace(
+            _q_scale=scale, _k_scale=torch.full((1,), step.kv_scale, device=self._device))
+        if query is None:
+            query = self._blank(step.dtype_q, (1, 1, 1)).expand(rows, step.heads, 576)
+            kv = self._blank(step.dtype_kv, (1, step.layers, step.block_size, 576))
+            self._impl._forward_mla = lambda *_, **__: (None, None)  # noqa: SLF001
+        else:
+            kv = self._tensor(self._layered(step, cache), step.dtype_kv)
+        try:
+            with self._entered():
+                out, _ = self._impl.forward_mqa(query, kv[:, 0], metadata, layer)
+        finally:
+            vars(self._impl).pop("_forward_mla", None)
+        return out
+
+    def _blank(self, dtype: str, shape: tuple[int, ...]) -> torch.Tensor:
+        bits = np.zeros(shape, np.uint16 if dtype == "bf16" else np.uint8)
+        return self._tensor(bits, dtype)
+
+    def _layered(self, step: SparseStep, cache: Any) -> np.ndarray:
+        """(blocks, layers, block, 576): this layer's blocks, and NaN in those of other layers."""
+        own = cache.reshape(step.pool_blocks, 1, step.block_size, -1)
+        nobody = np.broadcast_to(cache[0], (step.pool_blocks, step.layers - 1, *own.shape[2:]))
+        return np.concatenate([own, nobody], axis=1)

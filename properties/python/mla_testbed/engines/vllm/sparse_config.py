@@ -1,0 +1,49 @@
+"""A configuration of vLLM for one layer of sparse MLA, and what its attention is made of."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from ..result import SCALE
+from ..sparse.step import SparseStep
+from .config import LAYER, Limits, layer, varied
+
+_DIMS = {"q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64,
+         "qk_head_dim": 192, "v_head_dim": 128}
+
+
+def most_rows(steps: Sequence[SparseStep]) -> int:
+    """Rows that a configuration has to have room for, those of a graph's padding included."""
+    limits = Limits.of(steps)
+    graph = limits.requests * max(max(step.query_lens) for step in steps) * limits.graphs
+    return max(graph, *(sum(step.query_lens) for step in steps))
+
+
+def sparse(config: Any, step: SparseStep, limits: Limits, method: str, rows: int) -> Any:
+    """A copy for a step, whose model selects `step.topk` keys.
+
+    Args:
+        method: of speculative decoding.
+        rows: of all requests, padding included: vLLM's max_num_batched_tokens.
+    """
+    made = varied(config, step, limits, method)
+    for name in ("hf_config", "hf_text_config"):
+        model = copy.copy(getattr(made.model_config, name))
+        model.index_topk = step.topk
+        setattr(made.model_config, name, model)
+    made.scheduler_config.max_num_batched_tokens = rows
+    own = layer()
+    own.impl = SimpleNamespace(sinks=None, use_aiter_sparse_mla=False)
+    made.compilation_config.static_forward_context = {LAYER: own}
+    return made
+
+
+def implementation(module: Any, step: SparseStep, indices: Any) -> Any:
+    """The backend's attention, of a layer with an indexer that leaves its keys in `indices`."""
+    return module.ROCMAiterMLASparseImpl(
+        step.heads, 576, SCALE, 1, None, None, "fp8" if step.dtype_kv == "fp8" else "auto", None,
+        "decoder", None, kv_b_proj=None, topk_indices_buffer=indices,
+        indexer=SimpleNamespace(topk_indices_buffer=indices), **_DIMS)
