@@ -22,6 +22,8 @@ def install(state: State, patches: Patches) -> None:
         patches.set(torch.cuda, name, value)
     for name, value in _accelerator().items():
         patches.set(torch.accelerator, name, value)
+    patches.set(torch, "Stream", streams.Stream)
+    patches.set(torch, "Event", streams.AnyEvent)
     patches.set(torch.version, "hip", HIP_VERSION)
     patches.set(torch._C, "_cuda_getCurrentRawStream", lambda index: 0)
 

@@ -98,6 +98,13 @@ class Event:
         return (end._time - self._time) * 1e3
 
 
+class AnyEvent(Event):
+    """torch.Event, which takes a device before the rest."""
+
+    def __init__(self, device: Any = None, **options: Any) -> None:
+        super().__init__(**options)
+
+
 @contextlib.contextmanager
 def stream_context(stream: Any) -> Iterator[None]:
     """`with torch.cuda.stream(s):`"""

@@ -10,12 +10,12 @@ import numpy as np
 import torch
 
 from ...planning import POISON
-from ..engine import PADDING, Built
+from ..engine import PADDING, Built, Machine
 from ..sparse.step import SparseStep
 from .adapter import OPTIONS, VllmEngine
 from .batch import RunnerBuffers
 from .config import LAYER, Limits
-from .sparse_config import implementation, most_rows, sparse
+from .sparse_config import implementation, most_rows, one_rank, sparse
 
 
 class VllmSparse(VllmEngine):
@@ -27,6 +27,10 @@ class VllmSparse(VllmEngine):
 
     OPTIONS: ClassVar = {"speculation": OPTIONS["speculation"]}
     MODULE = "vllm.v1.attention.backends.mla.rocm_aiter_mla_sparse"
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine)
+        one_rank()
 
     def start(self, steps: Sequence[SparseStep]) -> None:  # type: ignore[override]
         """A builder with room for these steps, the runner's buffers and an indexer's."""

@@ -15,6 +15,15 @@ _DIMS = {"q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_
          "qk_head_dim": 192, "v_head_dim": 128}
 
 
+def one_rank() -> None:
+    """This process is all of the tensor parallel group: the backend's attention asks for its size.
+    """
+    from vllm.distributed import parallel_state
+
+    parallel_state._TP = SimpleNamespace(  # noqa: SLF001 there is no other way in
+        world_size=1, rank_in_group=0, device_group=None)
+
+
 def most_rows(steps: Sequence[SparseStep]) -> int:
     """Rows that a configuration has to have room for, those of a graph's padding included."""
     limits = Limits.of(steps)
