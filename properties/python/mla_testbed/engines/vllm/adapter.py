@@ -120,12 +120,12 @@ class VllmEngine:
         self._buffers.query_start_loc.copy_(
             torch.arange(self._buffers.query_start_loc.numel(), dtype=torch.int32) * rows)
         common.query_start_loc_cpu = torch.arange(requests + 1, dtype=torch.int32) * rows
-        self._captured_rows = rows
+        self._captured_requests, self._captured_rows = requests, rows
         return self._built(step, self._build(common, capture=True))
 
     def replay(self, step: EngineStep, captured: Built) -> Built:
         """The builder fills its buffers anew; the graph reads those of the capture."""
-        requests = len(captured.requests)
+        requests = self._captured_requests
         if any(r != self._captured_rows for r in step.query_lens):
             return self.build(step)
         common = self._buffers.fill(step, requests, requests * self._captured_rows)
