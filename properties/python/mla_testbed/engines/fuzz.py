@@ -22,7 +22,7 @@ from .findings import FAIL, Judgement
 from .line import CaseLine
 from .mutate import mutated
 from .report import signature
-from .run import Run
+from .run import Run, of_kind
 
 _SAVE_EVERY = 5.0
 
@@ -132,8 +132,8 @@ def fuzz(run: Run, seconds: float, folder: pathlib.Path, seed: int, *, attend: b
 def _drawn(kind: str, source: random.Random) -> str:
     """A random case; of another kind than decode, the first of that kind."""
     while True:
-        case = draw(source.getrandbits(63), source.randrange(1 << 20))
-        if kind in ("decode", CaseLine.parse(case)["kind"]):
+        case = of_kind(draw(source.getrandbits(63), source.randrange(1 << 20)), kind)
+        if case is not None:
             return case
 
 

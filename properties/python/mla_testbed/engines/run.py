@@ -19,6 +19,7 @@ from .findings import FAIL, PASS, REFUSED, Judgement
 from .ledger import Known
 from .line import CaseLine
 from .report import Block, Tally, signature
+from .sparse.adapt import longer
 
 #: Cases tried to make one failure smaller, and seconds for it.
 _TRIES, _SECONDS = 200, 60.0
@@ -222,12 +223,17 @@ def drawn(seed: int, count: int, kind: str = "decode") -> Iterable[str]:
 
     Args:
         kind: of kinds fa and prefill only the cases of this kind; of every number drawn, about one
-            in 25 is.
+            in 25 is. Cases of sparse are those of decode, and half of them have longer contexts.
     """
-    if kind not in CASE_KINDS or kind == CASE_KINDS[0]:
-        return (draw(seed, number) for number in range(count))
-    cases = (draw(seed, number) for number in itertools.count())
-    return itertools.islice((case for case in cases if CaseLine.parse(case)["kind"] == kind), count)
+    cases = (of_kind(draw(seed, number), kind) for number in itertools.count())
+    return itertools.islice((case for case in cases if case is not None), count)
+
+
+def of_kind(case: str, kind: str) -> str | None:
+    """A drawn case for a kind of steps, or None where it is of another one."""
+    if kind == "sparse":
+        return longer(case)
+    return case if kind in ("decode", CaseLine.parse(case)["kind"]) else None
 
 
 def passed(found: Judgement) -> bool:

@@ -89,12 +89,17 @@ class SparseStep(EngineStep):
         return EngineStep(**fields)
 
 
+def model_of(line: CaseLine) -> tuple[int, int]:
+    """topk and layers of a case: its seed draws them."""
+    seed = int(line["data"].rpartition(".")[2])
+    return TOPKS[seed % len(TOPKS)], 1 + seed // len(TOPKS) % 2
+
+
 def sparse_steps_of(case: str) -> tuple[SparseStep, ...]:
-    """The steps of a case of kind decode, with a model that its seed draws.
+    """The steps of a case of kind decode.
 
     Raises:
         UsageError: as steps_of.
     """
-    seed = int(CaseLine.parse(case)["data"].rpartition(".")[2])
-    topk, layers = TOPKS[seed % len(TOPKS)], 1 + seed // len(TOPKS) % 2
+    topk, layers = model_of(CaseLine.parse(case))
     return tuple(SparseStep(**vars(step), topk=topk, layers=layers) for step in steps_of(case))
