@@ -63,3 +63,19 @@ def test_random_cases_fail_only_as_the_ledger_says(arch, tmp_path):
         assert "aiter none" in done.stdout
     else:
         assert int(steps[4]) >= 3
+
+
+@pytest.mark.skipif(ENGINE != "vllm", reason="sparse MLA is judged on vLLM only")
+def test_random_cases_of_sparse_mla_pass(tmp_path):
+    wanted = ("gfx942", COMPUTE_UNITS["gfx942"])
+    cases = [case for case in drawn(1, 80, "sparse") if machine_of(case, "gfx942") == wanted][:15]
+    (tmp_path / "cases.txt").write_text("\n".join(cases) + "\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "mla_testbed.engines", "run", "--cases-file", tmp_path / "cases.txt",
+         "--engine", ENGINE, "--kind", "sparse", "--arch", "gfx942", *HOW],
+        capture_output=True, text=True, timeout=900, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "cases 15: 15 pass" in done.stdout
+    attended = re.search(r"(\d+) planned, \d+ for graphs, (\d+) attended", done.stdout)
+    assert int(attended[1]) >= 12
+    assert int(attended[2]) >= (0 if "--without-aiter" in HOW else 3)

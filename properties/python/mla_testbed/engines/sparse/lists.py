@@ -93,28 +93,32 @@ def _keys(step: SparseStep, built: Built) -> Sentences:
 def _wrong(
     step: SparseStep, row: int, found: np.ndarray, expected: np.ndarray, places: list[np.ndarray]
 ) -> Sentences:
-    """What the first wrong key of a row is."""
+    """What a wrong key of a row is; one that the row must not see before all others."""
     named, foreign = _named(step, row), found[~np.isin(found, expected)]
     if not foreign.size:
         values, times = np.unique(found, return_counts=True)
         yield "P01", f"{named} has cache row {values[times > 1][0]} {times.max()} times"
         return
-    key, request = int(foreign[0]), int(step.owners[row])
-    what = f"{named} reads cache row {key}"
-    missing = expected[~np.isin(expected, found)]
-    of = f"wrong are {foreign.size} of {found.size}"
-    of += f", such as {missing[0]} missing" if missing.size else ""
+    own, visible = places[int(step.owners[row])], int(step.visible[row])
+    later = foreign[np.isin(foreign, own[visible:])]
+    if later.size:
+        yield "P13", (f"{named} reads cache row {later[0]}, key {_place(own, later[0])} of its "
+                      f"request; the row sees keys 0 to {visible - 1}")
+    key, missing = int(foreign[0]), expected[~np.isin(expected, found)]
     if not 0 <= key < step.pool_rows:
-        yield "P01", f"{what}; the cache has rows 0 to {step.pool_rows - 1}; {of}"
-    own = np.flatnonzero(places[request] == key)
-    if own.size and own[0] >= step.visible[row]:
-        yield "P13", (f"{what}, key {own[0]} of its request; the row sees keys 0 to "
-                      f"{step.visible[row] - 1}")
-    if own.size:
-        yield "P01", f"{what}, key {own[0]} of its request, which was not selected; {of}"
-    owner = next((i for i, place in enumerate(places) if (place == key).any()), None)
-    whose = "nobody's" if owner is None else f"request {owner}'s"
-    yield "P01", f"{what}, which is {whose}; {of}"
+        what = f"; the cache has rows 0 to {step.pool_rows - 1}"
+    elif key in own:
+        what = f", key {_place(own, key)} of its request, which was not selected"
+    else:
+        owner = next((i for i, place in enumerate(places) if key in place), None)
+        what = f", which is {'nobody' if owner is None else f'request {owner}'}'s"
+    of = f", such as {missing[0]} missing" if missing.size else ""
+    yield "P01", (f"{named} reads cache row {key}{what}; wrong are {foreign.size} of "
+                  f"{found.size}{of}")
+
+
+def _place(places: np.ndarray, key: int) -> int:
+    return int(np.flatnonzero(places == key)[0])
 
 
 def _named(step: SparseStep, row: int) -> str:

@@ -1,0 +1,160 @@
+"""vLLM's sparse MLA backend with defects planted, one after the other; run by vLLM's interpreter.
+
+    python vllm_sparse_plants.py CASE ...
+
+A plant changes what the unmodified builder returned, or a function that builder or forward calls.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from unittest import mock
+
+#: Plant -> properties that catch it. Sums that are too large show as a write past the end where the
+#: buffer is full. The first are in the builder, the others in the forward.
+PLANTS = {
+    "OneKeyMore": "P04 P06", "NoLimit": "P04 P06", "LateSums": "P04 P06", "TwoRows": "P04",
+    "NextOwner": "P26",
+    "PlansOnce": "P05", "PlansAnotherBatch": "P05", "RemembersSplit": "P03",
+    "NextRequest": "P01", "NextRow": "P01", "OneLayer": "P01", "SmallTable": "P01",
+    "SkipsATile": "P01", "LateLists": "P06", "LaterKeys": "P01 P13", "HalfScale": "P05",
+    "ReadsFirstKey": "P05", "WrongCall": "P28",
+}
+
+
+class Planted:
+    """vLLM's adapter, whose builder has one defect."""
+
+    def __init__(self, engine, plant: str) -> None:
+        self._engine, self._plant, self._most = engine, plant, 0
+        self._real = engine._build
+        engine._build = self._build
+
+    def __getattr__(self, name: str):
+        return getattr(self._engine, name)
+
+    def start(self, steps) -> None:
+        self._most = 0
+        self._engine.start(steps)
+
+    def _build(self, common, *, capture):
+        builder = self._engine._builder
+        if self._plant == "PlansOnce" and builder._prev_metadata_key is not None:
+            builder._prev_metadata_key = _Equal()
+        if self._plant == "RemembersSplit":
+            self._most = common.max_seq_len = max(self._most, common.max_seq_len)
+        made = self._real(common, capture=capture)
+        if self._plant == "LateSums":
+            made.paged_kv_indptr += 1
+        if self._plant == "TwoRows":
+            made.qo_indptr = made.qo_indptr * 2
+        if self._plant == "NextOwner":
+            made.req_id_per_token = made.req_id_per_token.roll(1)
+        return made
+
+    def remove(self) -> None:
+        """The engine is sound again."""
+        self._engine._build = self._real
+
+
+class _Equal:
+    """Equal to every key of a plan."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return 0
+
+
+def _in_module(module, plant: str) -> dict[str, object]:
+    """What the module's functions are replaced by."""
+    counts = module.generate_sparse_seqlen_triton
+    convert = module.triton_convert_req_index_to_global_index
+
+    def counted(change):
+        return {"generate_sparse_seqlen_triton": lambda *a: change(*a)}
+
+    def converted(change):
+        def call(req_id, table, indices, sums, out, **named):
+            given = {"req_id": req_id, "table": table, "indices": indices, "sums": sums,
+                     "out": out, **named}
+            given.update(change(given))
+            lists = [given.pop(name) for name in ("req_id", "table", "indices", "sums", "out")]
+            convert(*lists, **given)
+        return {"triton_convert_req_index_to_global_index": call}
+
+    return {
+        "OneKeyMore": counted(lambda *a: counts(*a) + 1),
+        "NoLimit": counted(lambda lens, sums, topk, *a: counts(lens, sums, topk * 2, *a)),
+        "NextRequest": converted(lambda g: {"req_id": (g["req_id"] + 1) % g["table"].shape[0]}),
+        "NextRow": converted(lambda g: {"indices": g["indices"].roll(1, 0)}),
+        "OneLayer": converted(lambda g: {"BLOCK_STRIDE_ROWS": g["BLOCK_SIZE"]}),
+        "SmallTable": converted(lambda g: {"table": g["table"][:, :1]}),
+        "SkipsATile": converted(lambda g: {"NUM_TOPK_TOKENS": 128,
+                                           "indices": g["indices"][:, :128]}),
+        "LateLists": converted(lambda g: {"sums": g["sums"] + 1}),
+        "LaterKeys": converted(lambda g: {"indices": g["indices"] + (g["indices"] >= 0)}),
+    }.get(plant, {})
+
+
+def _in_operations(module, plant: str) -> dict[str, object]:
+    """What rocm_aiter_ops calls are replaced by."""
+    attend = module.rocm_aiter_ops.mla_decode_fwd
+
+    def half(q, kv, o, scale, *more, **named):
+        attend(q, kv, o, scale / 2, *more, **named)
+
+    def first(q, kv, o, scale, qo, rows, sums, indices, *more, **named):
+        attend(q, kv, o, scale, qo, rows, sums, indices[:1].expand(indices.shape).contiguous(),
+               *more, **named)
+
+    def wrong(*a, **named):
+        attend(*a, **named, no_such_argument=1)
+
+    found = {"HalfScale": half, "ReadsFirstKey": first, "WrongCall": wrong}.get(plant)
+    return {} if found is None else {"mla_decode_fwd": staticmethod(found)}
+
+
+def _in_planner(plant: str, real) -> dict[str, object]:
+    """What aiter's planner is replaced by."""
+    def shorter(qo, sums, *more, **named):
+        real(qo, sums.clamp(max=int(sums[1])), *more, **named)
+
+    return {"get_mla_metadata_v1": shorter} if plant == "PlansAnotherBatch" else {}
+
+
+def main(cases: list[str]) -> None:
+    """Prints the properties that each plant, and none, makes fail: one import for all of them."""
+    from mla_testbed.engines import Machine  # noqa: PLC0415 where vLLM is
+    from mla_testbed.engines.sparse.judge import judge  # noqa: PLC0415
+    from mla_testbed.engines.vllm.sparse_adapter import VllmSparse  # noqa: PLC0415
+
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    engine = VllmSparse(Machine("gfx942", 304))
+    import aiter  # noqa: PLC0415 the machine around it is there now
+
+    module = engine._module
+    for plant in ("", *PLANTS):
+        planted = Planted(engine, plant)
+        with contextlib.ExitStack() as stack:
+            for owner, changes in (
+                    (module, _in_module(module, plant)),
+                    (module.rocm_aiter_ops, _in_operations(module, plant)),
+                    (aiter, _in_planner(plant, aiter.get_mla_metadata_v1))):
+                for name, value in changes.items():
+                    stack.enter_context(mock.patch.object(owner, name, value))
+            found = [judge(planted, case, attend=True) for case in cases]
+        planted.remove()
+        out.write(json.dumps([plant, sorted({p for j in found for p in j.properties}),
+                              sorted({j.verdict for j in found}),
+                              [f.what for j in found for f in j.findings][:3]]) + "\n")
+        out.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,88 @@
+"""vLLM's unmodified sparse MLA backend: sound cases, random cases, and defects planted in it.
+
+Skipped unless MLA_TESTBED_VLLM names a virtual environment with vLLM and AITER_SRC AITER's sources.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+import vllm_sparse_plants
+from mla_testbed.engines.client import Setting, interpreter
+
+for variable, what in (("MLA_TESTBED_VLLM", "a virtual environment with vLLM (docs/engines.md)"),
+                       ("AITER_SRC", "a source tree of AITER")):
+    if not os.environ.get(variable):
+        pytest.skip(f"{variable} does not name {what}", allow_module_level=True)
+
+COMMAND = [sys.executable, "-m", "mla_testbed.engines"]
+SOUND = [
+    "mla1:2q1s90_1q3s300;heads=16;block=16;data=normal.40",
+    "mla1:1q2s300_2q2s129;heads=16;block=32;data=normal.44;layout=interleaved",
+    "mla1:2q1s900_1q2s300+1q2s600+2q1s70;heads=16;block=16;data=normal.41",
+    "mla1:2q2s90_1q2s151+1q2s400;heads=16;block=16;pad=2;data=normal.44",
+    "mla1:1q1s700_1q20s200;heads=16;block=16;dtype=fp8/fp8;data=normal.40",
+    "mla1:1q20s300_1q40s300;heads=4;block=16;data=normal.40",  # prompts alone are not planned
+    "mla1:2q1s90_1q20s100;heads=16;block=16;data=normal.40",  # the prompt is attended densely
+]
+
+
+def run(*arguments):
+    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True,
+                          timeout=900, check=False)
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    path = tmp_path_factory.mktemp("cases") / "cases.txt"
+    path.write_text("\n".join(SOUND) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
+def test_sound_cases_are_built_and_attended(arch, sound):
+    done = run("run", "--engine", "vllm", "--kind", "sparse", "--cases-file", sound, "--attend",
+               len(SOUND), "--arch", arch, "--no-ledger")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"cases {len(SOUND)}: {len(SOUND)} pass" in done.stdout
+    assert "steps 10 built, 9 planned, 2 for graphs, 10 attended" in done.stdout
+
+
+@pytest.mark.parametrize("more", [("--late-copies",), ("--option", "speculation=eagle3")])
+def test_random_cases_pass(more):
+    done = run("run", "--engine", "vllm", "--kind", "sparse", "--cases", 60, "--attend", 20,
+               "--arch", "gfx950", *more)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert int(re.search(r"(\d+) attended", done.stdout)[1]) >= 15
+
+
+def test_without_aiter_lists_and_plans_are_judged_and_nothing_attended(sound):
+    done = run("run", "--engine", "vllm", "--kind", "sparse", "--cases-file", sound, "--attend", 3,
+               "--arch", "gfx942", "--without-aiter", "--no-ledger")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "steps 10 built, 9 planned, 2 for graphs, 0 attended" in done.stdout
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """Plant -> properties that fail, verdicts; all in one process of vLLM's interpreter."""
+    python = interpreter(Setting("vllm"))
+    done = subprocess.run([python, vllm_sparse_plants.__file__, *SOUND], capture_output=True,
+                          text=True, timeout=1800, check=False)
+    assert done.returncode == 0, done.stderr
+    return {plant: rest for plant, *rest in map(json.loads, done.stdout.splitlines())}
+
+
+def test_without_a_plant_the_same_process_passes(planted):
+    assert planted[""][:2] == [[], ["pass"]]
+
+
+@pytest.mark.parametrize(("plant", "caught"), vllm_sparse_plants.PLANTS.items())
+def test_a_defect_planted_in_vllm_is_a_finding_of_its_property(plant, caught, planted):
+    properties, verdicts, _ = planted[plant]
+    assert properties == caught.split()
+    assert "fail" in verdicts
+    assert "inconclusive" not in verdicts
