@@ -158,6 +158,19 @@ def test_a_copy_has_happened_after_the_host_waited(late):
     assert there.tolist() == [0, 0]
 
 
+def test_streams_and_events_of_any_device_are_those_of_the_gpu(late):
+    side = torch.Stream(device=torch.device("cuda"))
+    assert side == torch.cuda.current_stream()
+    event = torch.Event("cuda", enable_timing=True)
+    with side:
+        event.record(side)
+    pinned = torch.zeros(2, pin_memory=True)
+    there = pinned.to("cuda", non_blocking=True)
+    event.synchronize()
+    pinned.fill_(7)
+    assert there.tolist() == [0, 0]
+
+
 def test_a_copy_from_pageable_memory_is_never_late(late):
     pageable = torch.zeros(2)
     there = pageable.to("cuda", non_blocking=True)

@@ -19,7 +19,7 @@ PLANTS = {
     "OneKeyMore": "P04 P06", "NoLimit": "P04 P06", "LateSums": "P04 P06", "TwoRows": "P04",
     "NextOwner": "P26",
     "PlansOnce": "P05", "PlansAnotherBatch": "P05", "RemembersSplit": "P03",
-    "NextRequest": "P01", "NextRow": "P01", "OneLayer": "P01", "SmallTable": "P01",
+    "NextRequest": "P01", "NextRow": "P01 P13", "OneLayer": "P01", "SmallTable": "P01",
     "SkipsATile": "P01", "LateLists": "P06", "LaterKeys": "P01 P13", "HalfScale": "P05",
     "ReadsFirstKey": "P05", "WrongCall": "P28",
 }

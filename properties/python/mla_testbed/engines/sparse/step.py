@@ -95,6 +95,12 @@ def model_of(line: CaseLine) -> tuple[int, int]:
     return TOPKS[seed % len(TOPKS)], 1 + seed // len(TOPKS) % 2
 
 
+def with_one_layer(line: CaseLine) -> CaseLine:
+    """A case of two layers with the nearest seed that has one, and as many selected keys."""
+    kind, _, seed = line["data"].rpartition(".")
+    return CaseLine.parse(str(line.with_fields(data=f"{kind}.{int(seed) - len(TOPKS)}")))
+
+
 def sparse_steps_of(case: str) -> tuple[SparseStep, ...]:
     """The steps of a case of kind decode.
 

@@ -11,7 +11,8 @@ import torch
 
 from ...planning import POISON
 from ..engine import PADDING, Built, Machine
-from ..sparse.step import SparseStep
+from ..line import CaseLine
+from ..sparse.step import SparseStep, model_of, with_one_layer
 from .adapter import OPTIONS, VllmEngine
 from .batch import RunnerBuffers
 from .config import LAYER, Limits
@@ -32,6 +33,14 @@ class VllmSparse(VllmEngine):
         super().__init__(machine)
         one_rank()
 
+    def adapt(self, line: CaseLine) -> CaseLine:
+        """As for decode. Older versions know no cache with layers in between."""
+        made = super().adapt(line)
+        if model_of(made)[1] > 1 and not hasattr(
+                self._module.ROCMAiterMLASparseBackend, "supported_kv_cache_layouts"):
+            made = with_one_layer(made)
+        return made
+
     def start(self, steps: Sequence[SparseStep]) -> None:  # type: ignore[override]
         """A builder with room for these steps, the runner's buffers and an indexer's."""
         first, limits, rows = steps[0], Limits.of(steps), most_rows(steps)
@@ -50,8 +59,7 @@ class VllmSparse(VllmEngine):
         converted. The builder plans anew only if the lengths of a step are others than before."""
         if self._observed.decode:
             self._call = self._observed.decode[-1]
-        rows = self._rows_here(metadata)
-        here = metadata.num_reqs if rows != metadata.num_decode_tokens else metadata.num_decodes
+        rows, here = self._part(metadata)
         here = min(here, step.requests)
         live = sum(step.query_lens[:here])
         elsewhere = tuple(range(here, step.requests))
@@ -76,16 +84,18 @@ class VllmSparse(VllmEngine):
             bundle = self._observed.planned(name, self._call, lists)
         return Built(bundle, requests, metadata, elsewhere=elsewhere)
 
-    def _rows_here(self, metadata: Any) -> int:
-        """Rows that MLAAttention hands to forward_mqa: all, unless prefills are dense."""
+    def _part(self, metadata: Any) -> tuple[int, int]:
+        """Rows and requests that MLAAttention hands to forward_mqa: all, unless prefills are dense,
+        which this backend has since vLLM 0.30."""
         from vllm.model_executor.layers.attention.mla_attention import MLAAttention
 
-        rows, decodes = int(metadata.num_actual_tokens), int(metadata.num_decode_tokens)
         layer = SimpleNamespace(hisparse_cache=None, prefill_backend=None, impl=self._impl,
                                 _vllm_config=self._current)
-        if rows > decodes and not MLAAttention._use_sparse_mha(layer, metadata):  # noqa: SLF001
-            return rows
-        return decodes
+        rows, decodes = metadata.num_actual_tokens, getattr(metadata, "num_decode_tokens", 0)
+        dense = getattr(MLAAttention, "_use_sparse_mha", None)
+        if dense is not None and rows > decodes and dense(layer, metadata):
+            return int(decodes), int(metadata.num_decodes)
+        return int(rows), int(metadata.num_reqs)
 
     def attend(
         self, step: SparseStep, built: Built, q: np.ndarray, cache: np.ndarray  # type: ignore[override]
