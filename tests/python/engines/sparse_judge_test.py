@@ -14,6 +14,7 @@ from mla_testbed.engines.line import CaseLine
 from mla_testbed.engines.run import drawn
 from mla_testbed.engines.sparse import adapt, sparse_steps_of
 from mla_testbed.engines.sparse.judge import judge
+from mla_testbed.engines.sparse.step import model_of, with_one_layer
 
 COMMAND = [sys.executable, "-m", "mla_testbed.engines"]
 #: The seed of `data` says how many keys a row selects: 128 with 40, 256 and two layers with 45.
@@ -116,6 +117,12 @@ def test_a_selection_is_what_an_indexer_leaves_and_padding_has_none():
 def test_the_seed_of_a_case_says_what_its_model_selects(seed, topk, layers):
     step = step_of(f"mla1:1q1s9;data=normal.{seed}")
     assert (step.topk, step.layers) == (topk, layers)
+
+
+def test_a_case_of_two_layers_has_one_with_as_many_selected_keys():
+    line = with_one_layer(CaseLine.parse("mla1:1q1s9;data=spiky.47"))
+    assert line["data"] == "spiky.43"
+    assert model_of(line) == (2048, 1)
 
 
 def test_blocks_of_other_layers_lie_between_those_of_this_one():

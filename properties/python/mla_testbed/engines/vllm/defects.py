@@ -9,7 +9,6 @@ here, 1 shown, 3 vLLM or AITER cannot be imported. All others have a case: see k
 
 from __future__ import annotations
 
-import copy
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -17,13 +16,13 @@ from typing import Any
 import torch
 
 from ..engine import Machine
-from ..step import steps_of
+from ..sparse.step import sparse_steps_of
 from . import config
 from .adapter import VllmEngine
 from .batch import RunnerBuffers
+from .sparse_config import sparse
 
 NAME, CASE = "vllm#50064", "mla1:2q1s40;heads=16"
-_TOPK = 2048
 
 
 def sparse_metadata(engine: VllmEngine) -> Any:
@@ -31,14 +30,9 @@ def sparse_metadata(engine: VllmEngine) -> Any:
     from vllm.config import set_current_vllm_config
     from vllm.v1.attention.backends.mla import rocm_aiter_mla_sparse
 
-    step, = steps_of(CASE)
+    step, = sparse_steps_of(CASE)
     limits = config.Limits.of([step])
-    varied = config.varied(engine.base, step, limits, "mtp")
-    varied.scheduler_config.max_num_batched_tokens = 64
-    for name in ("hf_config", "hf_text_config"):
-        hf = copy.copy(getattr(varied.model_config, name))
-        hf.index_topk = _TOPK
-        setattr(varied.model_config, name, hf)
+    varied = sparse(engine.base, step, limits, "mtp", rows=64)
     with set_current_vllm_config(varied):
         builder = rocm_aiter_mla_sparse.ROCMAiterMLASparseMetadataBuilder(
             engine.spec(step), [config.LAYER], varied, torch.device("cuda"))

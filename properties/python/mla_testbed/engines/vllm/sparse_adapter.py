@@ -86,7 +86,7 @@ class VllmSparse(VllmEngine):
 
     def _part(self, metadata: Any) -> tuple[int, int]:
         """Rows and requests that MLAAttention hands to forward_mqa: all, unless prefills are dense,
-        which this backend has since vLLM 0.30."""
+        which they never are in older versions of this backend."""
         from vllm.model_executor.layers.attention.mla_attention import MLAAttention
 
         layer = SimpleNamespace(hisparse_cache=None, prefill_backend=None, impl=self._impl,
