@@ -41,9 +41,11 @@ Result<std::vector<const gfx::Kernel*>> chosen(const gfx::CodeObject& object,
 }
 
 // Symbols of hand-written kernels may have no size: such a kernel goes on to the next function.
+// The loader refuses a kernel outside of the code, so there is an instruction. It may lie before
+// the entry: code may end in bytes that are none.
 std::uint64_t size_of(const gfx::CodeObject& object, const gfx::Kernel& kernel) {
   const gfx::Inst& last = object.instructions().back();
-  std::uint64_t end = last.at + 4 * std::uint64_t{last.words};
+  std::uint64_t end = std::max(kernel.entry, last.at + 4 * std::uint64_t{last.words});
   for (const gfx::Symbol& symbol : object.symbols()) {
     if (!symbol.function) continue;
     if (symbol.name == kernel.name && symbol.size != 0) return symbol.size;

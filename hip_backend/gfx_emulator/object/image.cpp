@@ -45,6 +45,9 @@ Status load_segments(std::span<const std::byte> file, const ElfFile& elf, std::s
   }
   std::sort(image.ranges.begin(), image.ranges.end(),
             [](const Range& a, const Range& b) { return a.base < b.base; });
+  // A damaged file may name its segments in any order; instructions are read by address.
+  std::sort(image.code.begin(), image.code.end(),
+            [](const Image::Code& a, const Image::Code& b) { return a.begin < b.begin; });
   return std::nullopt;
 }
 
@@ -102,8 +105,14 @@ Status find_kernels(const ElfFile& elf, Image& image) {
     Kernel kernel = read_kernel_descriptor(
         {image.bytes.get() + symbol.offset, kernel_descriptor_size}, symbol.offset);
     kernel.name = symbol.name.substr(0, symbol.name.size() - 3);
-    if (!image.holds(kernel.entry, 4) || kernel.entry % 4 != 0) {
-      return refused("the entry of kernel " + kernel.name + " is outside the image");
+    if (!image.is_code(kernel.entry)) {
+      return refused("the entry of kernel " + kernel.name + ", " + hex(kernel.entry) +
+                     ", is outside the code that is loaded; expected an address in a segment of "
+                     "type LOAD that is executable");
+    }
+    if (kernel.entry % 4 != 0) {
+      return refused("the entry of kernel " + kernel.name + ", " + hex(kernel.entry) +
+                     ", is misaligned; expected a multiple of 4");
     }
     image.kernels.push_back(std::move(kernel));
   }
@@ -125,6 +134,12 @@ void find_symbols(const ElfFile& elf, Image& image) {
 }
 
 }  // namespace
+
+bool Image::is_code(std::uint64_t offset) const {
+  return std::any_of(code.begin(), code.end(), [offset](const Code& part) {
+    return offset >= part.begin && offset < part.end;
+  });
+}
 
 std::string Image::place(std::uint64_t offset) const {
   const Symbol* best = nullptr;

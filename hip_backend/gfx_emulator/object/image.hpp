@@ -35,16 +35,17 @@ struct Image {
   std::vector<Range> ranges;    // by address
   std::vector<Symbol> symbols;  // by offset
   std::vector<Kernel> kernels;
-  std::vector<Code> code;
+  std::vector<Code> code;  // by offset
 
   [[nodiscard]] bool holds(std::uint64_t offset, std::uint64_t count) const {
     return offset <= size && count <= size - offset;
   }
+  [[nodiscard]] bool is_code(std::uint64_t offset) const;
   [[nodiscard]] std::string place(std::uint64_t offset) const;  // "kernel+0x1c"
 };
 
-// Fails: another machine, an image above `limit` bytes, what lies outside the image, a relocation
-// that is unknown or names what is not defined, a damaged note.
+// Fails: another machine, an image above `limit` bytes, what lies outside the image, a kernel
+// without code, a relocation that is unknown or names what is not defined, a damaged note.
 [[nodiscard]] Result<Image> load_image(std::span<const std::byte> file, const ElfFile& elf,
                                        std::size_t limit);
 

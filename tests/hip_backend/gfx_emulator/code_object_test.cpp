@@ -100,6 +100,30 @@ TEST_CASE("other processors and other files are refused") {
   REQUIRE(!load_code_object(bytes, {}).ok());
 }
 
+TEST_CASE("a kernel outside of the code that is loaded is refused") {
+  constexpr std::size_t segment = 64, flags = 68, file_size = 96;  // of the only program header
+  const auto good = gfx_test::write_elf({.words = store_42});
+  const auto refused = [&good](std::size_t at, std::uint64_t value, std::size_t size) {
+    auto bytes = good;
+    std::memcpy(bytes.data() + at, &value, size);
+    const auto object = load_code_object(bytes, {});
+    INFO((object.ok() ? "loaded" : object.error().message));
+    REQUIRE(!object.ok());
+    return object.error().message;
+  };
+  const std::string expected =
+      "the entry of kernel hand, 0x200, is outside the code that is loaded";
+  REQUIRE(refused(flags, 4, 4).find(expected) == 0);          // readable only
+  REQUIRE(refused(file_size, 0x1fc, 8).find(expected) == 0);  // the code is zeros behind the file
+  REQUIRE(refused(file_size, 0x203, 8).find(expected) == 0);  // less than an instruction of it
+  for (const std::uint32_t type : {0U, 4U, 0xffffffffU})
+    REQUIRE(refused(segment, type, 4).find("it has no segment to load") != std::string::npos);
+  // The descriptor's distance to its entry: into the header of the file, which is no code of
+  // `hand`.
+  REQUIRE(refused(0x110, 0x101, 8).find("0x201, is misaligned") != std::string::npos);
+  REQUIRE(refused(0x110, std::uint64_t{1} << 40, 8).find("outside the code") != std::string::npos);
+}
+
 TEST_CASE("a damaged code object never harms the loader") {
   const auto good = gfx_test::write_elf({.words = store_42});
   for (std::size_t size = 0; size < good.size(); ++size) {
