@@ -48,7 +48,7 @@ Result<io::RawArray> read_array(const std::string& folder, const std::string& ke
     return bad(folder, "array '" + key + "' names no file");
   const std::string file = entry["file"].get<std::string>();
   if (!plain_name(file)) return bad(folder, "array '" + key + "' names the file '" + file + "'");
-  const auto text = read_file((fs::path(folder) / file).string());
+  const auto text = read_regular_file((fs::path(folder) / file).string());
   if (!text) return bad(folder, "array '" + key + "': " + text.error().message);
   const auto bytes = std::as_bytes(std::span(*text));
   if (entry.contains("fnv1a64") && entry["fnv1a64"] != sum_of(bytes))
@@ -70,7 +70,7 @@ Result<ordered_json> parse_manifest(const std::string& path, const std::string& 
 }
 
 Result<Bundle> read_folder(const std::string& folder) {
-  const auto text = read_file((fs::path(folder) / "manifest.json").string());
+  const auto text = read_regular_file((fs::path(folder) / "manifest.json").string());
   if (!text) return bad(folder, text.error().message);
   auto manifest = parse_manifest(folder, *text);
   if (!manifest) return manifest.error();

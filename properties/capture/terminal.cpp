@@ -145,6 +145,13 @@ Status check_distinct(std::initializer_list<Output> outputs) {
   return std::nullopt;
 }
 
+Result<std::string> read_regular_file(const std::string& path) {
+  struct stat file = {};
+  if (stat(path.c_str(), &file) == 0 && !S_ISREG(file.st_mode))
+    return Error{ErrorCode::usage, "'" + path + "' is not a regular file", ""};
+  return read_file(path);
+}
+
 Result<std::string> read_file(const std::string& path) {
   std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
   if (file == nullptr) return fault("cannot read '" + path + "'", errno);

@@ -44,6 +44,9 @@ std::string printable_lines(std::string_view text);
 
 bool stdout_takes_colour();
 bool stderr_is_terminal();
+// Reads a file of a folder that a user named. What is no regular file is a usage error: a named
+// pipe would wait for a writer who never comes.
+[[nodiscard]] Result<std::string> read_regular_file(const std::string& path);
 
 enum class Colour { none, red, green, yellow };
 // The text in that colour if stdout takes it.

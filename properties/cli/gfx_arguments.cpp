@@ -211,7 +211,7 @@ class Reader {
 
   Result<std::string> file_of(std::size_t n, const Json& name) const {
     if (!name.is_string()) return wrong(n, "\"file\" takes the name of a file");
-    return read_file((folder_ / name.get<std::string>()).string());
+    return read_regular_file((folder_ / name.get<std::string>()).string());
   }
 
   // Where the argument lies: as the file says, else as the code object says, else as C would.

@@ -252,3 +252,21 @@ expect_exit 0
 try check /dev/zero
 expect_exit 3
 expect_err "'/dev/zero' is no file and gave more than 1 GiB"
+
+# A named pipe in a bundle would wait for a writer for ever. A file of its own may be a pipe.
+for file in work_info.npy manifest.json; do
+  rm -rf "$scratch/piped"
+  cp -r "$root/fixtures/bundles/word" "$scratch/piped"
+  rm "$scratch/piped/$file"
+  mkfifo "$scratch/piped/$file"
+  for command in check replay show; do
+    try_in_time "$command" "$scratch/piped"
+    expect_exit 2
+    expect_err "piped/$file' is not a regular file"
+  done
+done
+"$testbed" plan mla1:1q1s9 --json >"$scratch/plan.json"
+last='mla-testbed check <(cat plan.json)'
+"$testbed" check <(cat "$scratch/plan.json") >"$scratch/out" 2>"$scratch/err"
+code=$?
+expect_exit 0
