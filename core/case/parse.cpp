@@ -1,6 +1,7 @@
 #include <cmath>
 #include <set>
 
+#include "core/case/limits.hpp"
 #include "core/case/text.hpp"
 #include "core/say.hpp"
 #include "core/suggest.hpp"
@@ -9,11 +10,6 @@ namespace mla {
 namespace {
 
 using text::number;
-
-// Limits of the line. Generous against what engines do; they keep a typo from asking for terabytes.
-constexpr std::int64_t kMaxRequests = 65536;
-constexpr std::int64_t kMaxQoLen = 4096;
-constexpr std::int64_t kMaxKvLen = 4 << 20;
 
 Error bad(std::string_view field, std::string_view value, std::string_view expected) {
   return {ErrorCode::usage,
@@ -194,7 +190,7 @@ constexpr Field kFields[] = {
     {"arch", "gfx942 or gfx950", kAll,
      [](V v, Case& c) { return read_word(arch_from_name(v), c.arch); }},
     {"cu", "1 to 1024 compute units", kAll,
-     [](V v, Case& c) { return read_int(v, 1, 1024, c.compute_units); }},
+     [](V v, Case& c) { return read_int(v, 1, kMaxComputeUnits, c.compute_units); }},
     {"dtype", "<q>/<kv> with bf16 or fp8", kAll,
      [](V v, Case& c) { return read_dtypes(v, c.dtype); }},
     {"gran", "1 to 4096 pages", kDecode,

@@ -99,6 +99,8 @@ Result<PlanAnswer> check_planned(const nlohmann::json& object, std::size_t place
     answer.not_checked = "there are no plan buffers";
     return answer;
   }
+  // A list that is wrong was reported above. This one may be right, but is none of an engine.
+  if (const Status bad = too_large(*call)) return *bad;
   const auto found = read_plan(object);
   if (!found) return found.error();
   const auto input = plan_check_input(*call, *found);

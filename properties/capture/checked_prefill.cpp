@@ -37,7 +37,8 @@ Status read_call(const nlohmann::json& object, PrefillCall& c) {
       fields.reject(key, say("is ", value, ": it must be at least 1"));
     return value;
   };
-  in.compute_units = ComputeUnits(size("num_cu", 0));
+  (void)size("num_cu", 0);
+  in.compute_units = read_compute_units(fields);
   in.kv_heads = Heads(size("num_heads_k", 0));
   c.heads = in.kv_heads * size("gqa_ratio", 0);
   in.qhead_granularity = size("qhead_granularity", 1);
@@ -161,6 +162,7 @@ Result<PlanAnswer> check_prefill_object(const nlohmann::json& object, std::strin
   const PrefillCall& call = *read;
   for (const std::string& what : contradictions(call))
     answer.findings.push_back({kBatchRule, what});
+  if (const Status bad = too_many_rows(call.qo_indptr); bad && answer.findings.empty()) return *bad;
   if (!answer.findings.empty()) {
     answer.culprit = cli::name(Culprit::builder);
     answer.diagnosis = "the lists of the batch contradict each other, whatever the plan";

@@ -33,7 +33,7 @@ Result<PrefillCase> read_prefill(const nlohmann::json& object, const PlanJsonOpt
   Fields fields(object);
   PrefillCase c;
   plan::PsInput& in = c.input;
-  in.compute_units = ComputeUnits(fields.number("num_cu"));
+  in.compute_units = read_compute_units(fields);
   c.qo_indptr = fields.words("seqlens_qo_indptr");
   c.kv_indptr = fields.words("pages_kv_indptr");
   c.context_lens = fields.words("context_lens");
@@ -48,6 +48,7 @@ Result<PrefillCase> read_prefill(const nlohmann::json& object, const PlanJsonOpt
   (void)fields.number("gqa_ratio");
   fields.reject_unknown(keys_beside_a_call());
   if (!fields.error().empty()) return error_of(fields);
+  if (const Status bad = too_many_rows(c.qo_indptr)) return *bad;
   if (options.as_aiter) in.fidelity = plan::Fidelity::as_aiter;
   c.sizes = {.compute_units = in.compute_units,
              .batch = Requests(
@@ -74,6 +75,7 @@ ordered_json run_decode(const nlohmann::json& object, const std::string& name,
                         const PlanJsonOptions& options) {
   Result<PlannerCall> call = read_planner_call(object);
   if (!call) return answer(name, call.error());
+  if (const Status bad = too_large(*call)) return answer(name, *bad);
   if (options.force_serial) call->input.kernel = plan::V12Kernel::serial;
   if (options.as_aiter) call->input.fidelity = plan::Fidelity::as_aiter;
   const Result<BufferSizes> sizes = plan::query_sizes(call->sizes);
@@ -91,6 +93,7 @@ ordered_json run_prefill(const nlohmann::json& object, const std::string& name,
   c->input.context_lens = c->context_lens;
   const Result<BufferSizes> sizes = plan::query_ps_sizes(c->sizes);
   if (!sizes) return answer(name, sizes.error());
+  if (const Status bad = too_large(*sizes)) return answer(name, *bad);
   const Result<Plan> made = plan::plan_ps_prefill(c->input, *sizes);
   return made ? answer(name, *sizes, *made) : answer(name, made.error());
 }

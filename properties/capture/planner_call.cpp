@@ -3,12 +3,21 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/case/limits.hpp"
+#include "core/say.hpp"
 #include "properties/capture/json_fields.hpp"
 
 namespace mla::cli {
 namespace {
 
 using plan::PlannerVersion;
+
+// Query rows of a batch. An engine's largest step has some 100 thousand; what is looked at row by
+// row takes about 50 bytes for each.
+constexpr std::int64_t kMostRows = 4 << 20;
+// int32 words of all buffers together, 256 MiB. The largest of a real call, v1.1 with 4096 requests
+// on 304 compute units, has 11 million.
+constexpr std::int64_t kMostWords = 64 << 20;
 
 // Keys that no planner reads.
 constexpr std::string_view kOtherKeys[] = {
@@ -61,7 +70,17 @@ plan::SizeQuery size_query(const PlannerCall& c, std::int64_t num_kv_splits) {
           .intra_batch_mode = in.version == PlannerVersion::v1_0};
 }
 
+// A number that is at most `most`, as in a case.
+std::int64_t number_up_to(Fields& fields, const char* key, std::int64_t most, std::int64_t value) {
+  if (value > most) fields.reject(key, say("is ", value, ": expected at most ", most));
+  return value;
+}
+
 }  // namespace
+
+ComputeUnits read_compute_units(Fields& fields) {
+  return ComputeUnits(number_up_to(fields, "num_cu", kMaxComputeUnits, fields.number("num_cu")));
+}
 
 std::span<const std::string_view> keys_beside_a_call() {
   return kOtherKeys;
@@ -86,7 +105,7 @@ Result<PlannerCall> read_planner_call(const nlohmann::json& object) {
   PlannerCall c;
   plan::PlanInput& in = c.input;
   in.key.arch = read_arch(fields);
-  in.key.compute_units = ComputeUnits(fields.number("num_cu"));
+  in.key.compute_units = read_compute_units(fields);
   c.qo_indptr = fields.words("seqlens_qo_indptr");
   c.kv_indptr = fields.words("seqlens_kv_indptr");
   c.last_page_len = fields.words("kv_last_page_lens");
@@ -95,8 +114,11 @@ Result<PlannerCall> read_planner_call(const nlohmann::json& object) {
   in.causal = fields.truth("is_causal");
   in.page_size = fields.number_or("page_size", 1);
   in.kv_granularity = fields.number_or("kv_granularity", 16);
-  in.key.max_qo_len = fields.number_or("max_seqlen_qo", -1);
-  in.uniform_qo_len = fields.number_or("uni_seqlen_qo", -1);
+  const auto rows_or_none = [&fields](const char* key) {
+    return number_up_to(fields, key, kMaxQoLen, fields.number_or(key, -1));
+  };
+  in.key.max_qo_len = rows_or_none("max_seqlen_qo");
+  in.uniform_qo_len = rows_or_none("uni_seqlen_qo");
   in.topk = fields.number_or("topk", -1);
   in.max_split_per_batch = fields.number_or("max_split_per_batch", -1);
   in.cp_round_robin = fields.truth_or("is_cp_round_robin", false);
@@ -110,6 +132,36 @@ Result<PlannerCall> read_planner_call(const nlohmann::json& object) {
   in.last_page_len = c.last_page_len;
   c.sizes = size_query(c, num_kv_splits);
   return c;
+}
+
+Status too_many_rows(const std::vector<std::int32_t>& qo_indptr) {
+  if (qo_indptr.empty() || qo_indptr.back() <= kMostRows) return std::nullopt;
+  return Error{ErrorCode::usage,
+               say("key 'seqlens_qo_indptr' ends in ", qo_indptr.back(), ": expected at most ",
+                   kMostRows, " query rows"),
+               ""};
+}
+
+Status too_large(const plan::BufferSizes& sizes) {
+  const std::int64_t words = sizes.work_indptr + 8 * sizes.work_items + sizes.reduce_indptr +
+                             2 * sizes.reduce_final_rows + sizes.reduce_partial_map;
+  if (words <= kMostWords) return std::nullopt;
+  return Error{ErrorCode::usage,
+               say("the plan buffers of this call have ", words, " words, ", sizes.work_items,
+                   " works among them: expected at most ", kMostWords, " words"),
+               ""};
+}
+
+Status too_large(const PlannerCall& call) {
+  if (Status bad = too_many_rows(call.qo_indptr)) return bad;
+  if (const std::int64_t longest = longest_request(call.qo_indptr); longest > kMaxQoLen)
+    return Error{ErrorCode::usage,
+                 say("key 'seqlens_qo_indptr' gives a request ", longest,
+                     " query rows: expected at most ", kMaxQoLen),
+                 ""};
+  // What has no sizes is refused by whoever asks for them.
+  const auto sizes = plan::query_sizes(call.sizes);
+  return sizes ? too_large(*sizes) : std::nullopt;
 }
 
 void write_planner_call(nlohmann::ordered_json& out, const plan::PlanInput& input) {

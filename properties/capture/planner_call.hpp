@@ -44,6 +44,13 @@ struct PlannerCall {
 };
 
 Result<PlannerCall> read_planner_call(const nlohmann::json& object);
+// Why lists or buffers of a call are larger than any engine's; nothing if they are not. Asked
+// before anything is allocated for them: a few bytes of JSON may ask for gigabytes.
+[[nodiscard]] Status too_many_rows(const std::vector<std::int32_t>& qo_indptr);
+[[nodiscard]] Status too_large(const plan::BufferSizes& sizes);
+[[nodiscard]] Status too_large(const PlannerCall& call);
+// A number of compute units, at most that of a case.
+ComputeUnits read_compute_units(Fields& fields);
 void write_planner_call(nlohmann::ordered_json& out, const plan::PlanInput& input);
 
 // Buffers as they were found, each as long as it was allocated; kPoison where nothing was written.

@@ -270,3 +270,15 @@ last='mla-testbed check <(cat plan.json)'
 "$testbed" check <(cat "$scratch/plan.json") >"$scratch/out" 2>"$scratch/err"
 code=$?
 expect_exit 0
+
+# A short document that asks for gigabytes is refused.
+sed -E 's/"seqlens_qo_indptr":\[[^]]*\]/"seqlens_qo_indptr":[0,100000000]/; s/"max_seqlen_qo":1/"max_seqlen_qo":100000000/' \
+  "$scratch/plan.json" >"$scratch/long.json"
+try check "$scratch/long.json"
+expect_exit 2
+expect_err "key 'max_seqlen_qo' is 100000000: expected at most 4096"
+sed -E 's/"(seqlens_qo_indptr|seqlens_kv_indptr)":\[[^]]*\]/"\1":[0,100000000]/g; s/"(max_seqlen_qo|uni_seqlen_qo)":1,/"\1":-1,/g
+        s/"kv_indices":\[[^]]*\],//' "$scratch/plan.json" >"$scratch/open.json"
+try check "$scratch/open.json"
+expect_exit 2
+expect_err "key 'seqlens_qo_indptr' ends in 100000000: expected at most 4194304 query rows"

@@ -73,6 +73,35 @@ TEST_CASE("plan as JSON: absent keys take the defaults of the original call", "[
   CHECK(run({kPrefill}) == run({prefill}));
 }
 
+TEST_CASE("plan as JSON: a call that asks for gigabytes is an error of its own", "[cli][plan]") {
+  const auto of = [](const char* key, std::int64_t value) {
+    json large = kDecode;
+    large[key] = value;
+    const json results = run({large, kDecode});
+    CHECK(results[1] == run({kDecode})[0]);  // the other case keeps its plan
+    return results[0].value("error", "planned");
+  };
+  CHECK(of("max_seqlen_qo", 2147483647) ==
+        "key 'max_seqlen_qo' is 2147483647: expected at most 4096");
+  CHECK(of("uni_seqlen_qo", 4097) == "key 'uni_seqlen_qo' is 4097: expected at most 4096");
+  CHECK(of("num_cu", 2147483647) == "key 'num_cu' is 2147483647: expected at most 1024");
+  CHECK(error_with(kPrefill, "num_cu", 1025) == "key 'num_cu' is 1025: expected at most 1024");
+  CHECK(of("num_cu", 1024) == "planned");
+  json rows = kDecode;
+  rows.erase("max_seqlen_qo");
+  rows.erase("uni_seqlen_qo");
+  CHECK(error_with(rows, "seqlens_qo_indptr", {0, 1, 2, 3, 100000000}) ==
+        "key 'seqlens_qo_indptr' ends in 100000000: expected at most 4194304 query rows");
+  CHECK(error_with(rows, "seqlens_qo_indptr", {0, 1, 2, 3, 5000}) ==
+        "key 'seqlens_qo_indptr' gives a request 4997 query rows: expected at most 4096");
+  CHECK_THAT(error_with(kPrefill, "seqlens_qo_indptr", {0, 100000000}),
+             contains("ends in 100000000"));
+  rows["intra_batch_mode"] = true;
+  rows["fast_mode"] = false;
+  CHECK_THAT(error_with(rows, "num_kv_splits", 2147483647),
+             contains("works among them: expected at most 67108864 words"));
+}
+
 TEST_CASE("plan as JSON: every required key is asked for by name", "[cli][plan]") {
   for (const char* key : {"arch", "num_cu", "seqlens_qo_indptr", "seqlens_kv_indptr",
                           "kv_last_page_lens", "num_heads_per_head_k", "num_heads_k", "is_causal"})

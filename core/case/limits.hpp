@@ -1,0 +1,14 @@
+// Limits of what a case line, and a planner call, may ask for. Generous against what engines do;
+// they keep a typo from asking for terabytes.
+#pragma once
+
+#include <cstdint>
+
+namespace mla {
+
+inline constexpr std::int64_t kMaxRequests = 65536;
+inline constexpr std::int64_t kMaxQoLen = 4096;     // query rows of a request
+inline constexpr std::int64_t kMaxKvLen = 4 << 20;  // keys of a request
+inline constexpr std::int64_t kMaxComputeUnits = 1024;
+
+}  // namespace mla
