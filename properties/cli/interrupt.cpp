@@ -17,6 +17,7 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 void on_signal(int number) {
   const int error = errno;
   if (came.exchange(true)) {
+    if (number == SIGHUP) return;
     std::signal(number, SIG_DFL);
     std::raise(number);  // delivered when this handler returns
   } else {
@@ -38,6 +39,9 @@ void catch_interrupts() {
   action.sa_flags = SA_RESTART;  // writes go on where they were
   sigemptyset(&action.sa_mask);
   for (const int number : {SIGINT, SIGTERM}) sigaction(number, &action, nullptr);
+  struct sigaction inherited = {};
+  sigaction(SIGHUP, nullptr, &inherited);
+  if (inherited.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
 }
 
 bool interrupted() {

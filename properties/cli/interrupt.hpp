@@ -1,13 +1,15 @@
-// Interrupts: SIGINT and SIGTERM end a long command early, with everything that it found.
+// Interrupts: SIGINT, SIGTERM and SIGHUP end a long command early, with everything that it found.
 //
 // The first signal sets a flag; the command finishes the property at hand, writes its reports and
-// exits with 4, or 1 if something failed. A second one ends the process at once.
+// exits with 4, or 1 if something failed. A second one ends the process at once, unless it is
+// SIGHUP: a terminal that is closed may send several.
 #pragma once
 
 namespace mla::cli {
 
 // From now on. Call it once the input is read: a wait for stdin ends at the first signal. Signals
-// that the parent ignored are taken as well, since a shell ignores SIGINT for background jobs.
+// that the parent ignored are taken as well, since a shell ignores SIGINT for background jobs. Only
+// SIGHUP stays ignored, since `nohup` asks for that.
 void catch_interrupts();
 // Whether a signal came.
 bool interrupted();

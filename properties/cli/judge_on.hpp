@@ -24,8 +24,8 @@ struct Publication {
 // What `recording` has an answer for is not judged again; it is written if it has a path.
 //
 // Judges, prints each failure block as soon as it is certain, then the table. In JSON mode stdout
-// holds the object alone and the blocks go to stderr. SIGINT and SIGTERM end it early, with all
-// reports. `run` comes without backend, workers and architecture, which are the backend's.
+// holds the object alone and the blocks go to stderr. SIGINT, SIGTERM and SIGHUP end it early, with
+// all reports. `run` comes without backend, workers and architecture, which are the backend's.
 prop::ExitCode judge_and_publish(std::string_view command,
                                  const std::vector<NamedBackend>& backends,
                                  const prop::RunOptions& run, bool progress,

@@ -32,8 +32,8 @@ stages of the device are compared with those of the CPU; the first difference is
 work item.
 A failure that the ledger explains is counted and changes no verdict. P00, the canary, is a
 self-test: it fails on purpose for one case in a hundred.
-SIGINT and SIGTERM end a run early. It still writes the table and all reports, and exits with 4, or
-with 1 if something failed.
+SIGINT, SIGTERM and SIGHUP end a run early. It still writes the table and all reports, and exits
+with 4, or with 1 if something failed.
 
 --shard 1/3 judges every third case, --record writes what was found; `merge` makes one report of
 the records of all shards. --resume goes on with a run that ended early, with the options and the

@@ -70,6 +70,25 @@ expect_exit 4
 expect_out '^interrupted: [0-9]+ of [0-9]+ cases were judged$'
 expect_out '^verdict: inconclusive \(exit 4\)$'
 
+# A closed terminal, which may send SIGHUP twice, loses nothing; under nohup it ends nothing.
+interrupt HUP '^FAIL P00 mla1:' run --for 1h --property P00,P04 --no-progress \
+  --cases-file "$scratch/small.txt" --junit "$scratch/hup.xml" --record "$scratch/hup.json"
+expect_exit 1
+xml_is_whole "$scratch/hup.xml"
+[[ -s $scratch/hup.json ]] || fail 'there is no record after SIGHUP'
+(
+  trap '' HUP
+  exec "$testbed" run --for 5s --property P04 >"$scratch/out" 2>"$scratch/err"
+) &
+pid=$!
+last='nohup mla-testbed run --for 5s, then SIGHUP'
+sleep 2
+kill -HUP "$pid"
+wait "$pid"
+code=$?
+expect_exit 0
+expect_no_err 'interrupted'
+
 # The time was over: what was found is there.
 head -n 400 < <(yes 'mla1:9q1s3k;heads=128') >"$scratch/many.txt"
 printf 'mla1:1q2s2\n' >>"$scratch/many.txt"
