@@ -63,6 +63,23 @@ prop::ExitCode finish_parse(const CLI::App& app, const CLI::ParseError& error) {
   return finish("mla-testbed", out.str(), prop::ExitCode::held);
 }
 
+// An option that takes a file or a folder takes no empty name: where a shell variable is not set,
+// the command would do without the file that was asked for.
+void refuse_empty_files(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands(nullptr)) {
+    refuse_empty_files(*command);
+    for (CLI::Option* option : command->get_options()) {
+      const std::string type = option->get_type_name();
+      if (type != "FILE" && type != "DIR") continue;
+      option->check([type](const std::string& value) {
+        return value.empty()
+                   ? say("the value is empty; expected a ", type == "DIR" ? "folder" : "file")
+                   : std::string();
+      });
+    }
+  }
+}
+
 prop::ExitCode run_app(int argc, char** argv) {
   prop::ExitCode exit = prop::ExitCode::usage;
   CLI::App app("Checks AITER's multi-head latent attention metadata without a GPU", "mla-testbed");
@@ -82,6 +99,7 @@ prop::ExitCode run_app(int argc, char** argv) {
   add_gfx(app, exit);
   add_assumptions(app, exit);
   add_env(app, exit);
+  refuse_empty_files(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -115,3 +115,28 @@ expect_silent err
 try run --cases 5 --property P04
 expect_no_out $'\033'
 expect_silent err
+
+# The name of a file or a folder is not empty: a shell variable may not be set.
+printf 'mla1:1q1s9\n' >"$scratch/one.txt"
+refuse_empty() {
+  try "${@:2}" "$1" ''
+  expect_exit 2
+  expect_silent out
+  expect_err "^mla-testbed: $1: the value is empty; expected a f(ile|older)$"
+}
+for option in --record --junit --html --ledger --resume --cases-file; do
+  refuse_empty "$option" run --cases 2
+done
+for option in --record --junit --resume; do
+  refuse_empty "$option" plants --for 1s
+  refuse_empty "$option" fuzz
+done
+refuse_empty --corpus fuzz
+refuse_empty --bundle plan mla1:1q1s9
+refuse_empty --input plan
+refuse_empty --output plan mla1:1q1s9
+for option in --html --svg --trace; do refuse_empty "$option" show mla1:1q1s9; done
+refuse_empty --html check "$scratch/one.txt"
+refuse_empty --html replay mla1:1q1s9
+refuse_empty --html merge "$scratch/one.txt"
+refuse_empty --html cross-check
