@@ -145,6 +145,22 @@ Status check_distinct(std::initializer_list<Output> outputs) {
   return std::nullopt;
 }
 
+Status check_inputs_kept(std::initializer_list<Output> outputs, const std::vector<Input>& inputs) {
+  namespace fs = std::filesystem;
+  for (const Output& out : outputs)
+    for (const Input& in : inputs) {
+      // A terminal or a pipe may well be read and written.
+      std::error_code none;
+      if (in.path == "-" || !fs::is_regular_file(in.path, none)) continue;
+      if (!fs::equivalent(out.path, in.path, none)) continue;
+      return Error{ErrorCode::usage,
+                   say(out.option, " would overwrite '", in.path, "', which ", in.reader,
+                       " reads: name another file"),
+                   ""};
+    }
+  return std::nullopt;
+}
+
 Result<std::string> read_regular_file(const std::string& path) {
   struct stat file = {};
   if (stat(path.c_str(), &file) == 0 && !S_ISREG(file.st_mode))

@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.hpp"
 
@@ -33,6 +34,14 @@ struct Output {
 // Two options that would write the same file, in words; nothing if there are none.
 [[nodiscard]] Status check_distinct(std::initializer_list<Output> outputs);
 // Reads a whole file; "-" is stdin. What is no regular file may give 1 GiB at most.
+// A file, and who reads it: an option or a command.
+struct Input {
+  std::string reader;
+  std::string path;
+};
+// An output that would take the place of a file that is read, in words; nothing if there is none.
+[[nodiscard]] Status check_inputs_kept(std::initializer_list<Output> outputs,
+                                       const std::vector<Input>& inputs);
 [[nodiscard]] Result<std::string> read_file(const std::string& path);
 
 // The text with every character that moves a terminal's cursor, changes its colours or reorders

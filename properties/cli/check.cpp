@@ -149,6 +149,10 @@ std::string json_of(const std::vector<Answer>& answers) {
 
 ExitCode check(const Options& o) {
   Checked checked;
+  std::vector<Input> inputs;
+  for (const std::string& path : o.files) inputs.push_back({"check", path});
+  if (const Status bad = check_inputs_kept({{"--html", o.html}}, inputs))
+    return complain("check", *bad);
   if (!o.html.empty())
     if (const Status bad = check_writable(o.html)) return complain("check", *bad);
   for (const std::string& path : o.files) check_file(path, o, checked);

@@ -63,17 +63,19 @@ Result<std::vector<NamedBackend>> discover(const Options& o) {
 }
 
 ExitCode cross_check(const Options& o, Recording recording) {
-  auto begun = begin_judging("cross-check", o.judging);
+  const char* const command = recording.only_answered ? "merge" : "cross-check";
+  recording.inputs = inputs_of(o.judging);
+  auto begun = begin_judging(command, o.judging);
   if (const auto* exit = std::get_if<ExitCode>(&begun)) return *exit;
   auto& run = *std::get_if<0>(&begun);
   auto devices = discover(o);
-  if (!devices) return complain("cross-check", devices.error());
+  if (!devices) return complain(command, devices.error());
   for (NamedBackend& d : *devices) {
     if (o.backend == "hip") d.name = d.facts.front().second;  // a ledger names backend aiter
     compare_stages(d);
   }
-  return judge_and_publish("cross-check", *devices, run, !o.judging.no_progress,
-                           o.judging.publication, std::move(recording));
+  return judge_and_publish(command, *devices, run, !o.judging.no_progress, o.judging.publication,
+                           std::move(recording));
 }
 
 void declare(CLI::App& c, Options& o) {
@@ -96,7 +98,7 @@ ExitCode cross_check_recorded(Recording recording, const JudgingOptions& how) {
   CLI::App app;
   declare(app, o);
   if (const Status bad = take_recorded(app, recording, how, o.judging))
-    return complain("cross-check", *bad);
+    return complain("merge", *bad);
   return cross_check(o, std::move(recording));
 }
 

@@ -170,6 +170,8 @@ ExitCode fuzz_counted(const CountedFuzz& o, const CorpusOf& corpus_of) {
   const std::string& record = o.record.empty() ? o.resume : o.record;
   if (const Status bad = check_distinct({{"--record", record}, {"--junit", o.junit}}))
     return complain("fuzz", *bad);
+  if (const Status bad = check_inputs_kept({{"--junit", o.junit}}, {{"--resume", o.resume}}))
+    return complain("fuzz", *bad);
   for (const std::string& file : {record, o.junit})
     if (!file.empty())
       if (const Status bad = check_writable(file)) return complain("fuzz", *bad);

@@ -59,6 +59,13 @@ void add_publication_options(CLI::App& command, JudgingOptions& o) {
   command.add_flag("--no-progress", o.no_progress, "Draw no progress bar");
 }
 
+std::vector<Input> inputs_of(const JudgingOptions& o) {
+  std::vector<Input> inputs;
+  for (const std::string& file : o.case_files) inputs.push_back({"--cases-file", file});
+  if (!o.ledger.empty()) inputs.push_back({"--ledger", o.ledger});
+  return inputs;
+}
+
 std::variant<prop::RunOptions, prop::ExitCode> begin_judging(std::string_view command,
                                                              const JudgingOptions& o) {
   prop::RunOptions run;

@@ -37,6 +37,9 @@ void add_judging_options(CLI::App& command, JudgingOptions& options, bool choose
 // Those of them that say what is printed and written.
 void add_publication_options(CLI::App& command, JudgingOptions& options);
 
+// The files that they name and the run reads.
+std::vector<Input> inputs_of(const JudgingOptions& options);
+
 // The run without its backends.
 std::variant<prop::RunOptions, prop::ExitCode> begin_judging(std::string_view command,
                                                              const JudgingOptions& options);

@@ -52,6 +52,11 @@ Status add(Recording& all, const Recording& one, const std::string& file,
 
 ExitCode merge(const Options& o) {
   const Publication& publication = o.judging.publication;
+  std::vector<Input> inputs;
+  for (const std::string& file : o.files) inputs.push_back({"merge", file});
+  if (const Status bad =
+          check_inputs_kept({{"--junit", publication.junit}, {"--html", publication.html}}, inputs))
+    return complain("merge", *bad);
   // A file that cannot be read is reported by whoever reads it for good.
   const auto text = read_file(o.files.front());
   const bool fuzz = text && is_fuzz_record(*text);

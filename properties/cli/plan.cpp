@@ -99,6 +99,8 @@ ExitCode plan_document(const Options& o) {
   const auto plans =
       plan_json(*document, {.force_serial = o.planner == "serial", .as_aiter = o.as_aiter});
   if (!plans) {
+  if (const Status bad = check_inputs_kept({{"--output", o.output}}, {{"--input", o.input}}))
+    return complain("plan", *bad);
     Error error = plans.error();
     error.message = "'" + o.input + "': " + error.message;
     return complain("plan", error);

@@ -154,6 +154,8 @@ Result<PlantsReport> begin(const Options& o) {
 Status check_files(const Options& o, const std::string& record) {
   if (const Status bad = check_distinct({{"--record", record}, {"--junit", o.junit}})) return bad;
   for (const std::string& file : {record, o.junit})
+  if (const Status bad = check_inputs_kept({{"--junit", o.junit}}, {{"--resume", o.resume}}))
+    return bad;
     if (!file.empty())
       if (const Status bad = check_writable(file)) return bad;
   return std::nullopt;

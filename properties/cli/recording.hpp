@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "properties/capture/terminal.hpp"
 #include "properties/cli/build_id.hpp"
 #include "properties/judge/answers.hpp"
 #include "properties/judge/runner.hpp"
@@ -47,6 +48,10 @@ struct Recording {
   bool only_answered = false;  // a merge: nothing but what is here
   // Where AITER lies on this machine, if not where AITER_HSA says; not recorded.
   std::string aiter_hsa = {};
+  // What is read beside the record, and the record that a run goes on from: no report may take
+  // their place, but the new record may take that of the old. Not recorded.
+  std::vector<Input> inputs = {};
+  std::string resumed = {};
 };
 
 // What a run is about, as sixteen hexadecimal digits.

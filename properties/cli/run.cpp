@@ -51,7 +51,9 @@ Examples:
   mla-testbed run --for 10m --junit report.xml --no-progress)";
 
 ExitCode run(const Options& o, Recording recording) {
-  auto begun = begin_judging("run", o.judging);
+  const char* const command = recording.only_answered ? "merge" : "run";
+  recording.inputs = inputs_of(o.judging);
+  auto begun = begin_judging(command, o.judging);
   if (const auto* exit = std::get_if<ExitCode>(&begun)) return *exit;
   auto& options = *std::get_if<0>(&begun);
   if (o.judging.cases.empty() && o.judging.time.empty() && o.judging.case_files.empty())
@@ -60,9 +62,9 @@ ExitCode run(const Options& o, Recording recording) {
   const bool single = std::ssize(options.cases) + options.random_cases == 1 && !options.time_limit;
   device.workers = single ? 1 : 0;  // one case has all cores for its launches
   auto backends = make_backends(o.backends, device, !options.ledger.empty());
-  if (!backends) return complain("run", backends.error());
-  return judge_and_publish("run", *backends, options, !o.judging.no_progress, o.judging.publication,
-                           std::move(recording));
+  if (!backends) return complain(command, backends.error());
+  return judge_and_publish(command, *backends, options, !o.judging.no_progress,
+                           o.judging.publication, std::move(recording));
 }
 
 void declare(CLI::App& c, Options& o) {
@@ -89,6 +91,7 @@ ExitCode resume(const Options& o, const CLI::App& app) {
   if (record->command != "run")
     return refuse("'" + o.resume + "' is of the command '" + record->command + "'");
   if (const Status bad = check_build(record->build, o.resume)) return complain("run", *bad);
+  record->resumed = o.resume;
   record->path = o.judging.record.empty() ? o.resume : o.judging.record;
   record->aiter_hsa = o.device.aiter_hsa;
   return run_recorded(std::move(*record), o.judging);
@@ -101,7 +104,7 @@ ExitCode run_recorded(Recording recording, const JudgingOptions& how) {
   CLI::App app;
   declare(app, o);
   if (const Status bad = take_recorded(app, recording, how, o.judging))
-    return complain("run", *bad);
+    return complain(recording.only_answered ? "merge" : "run", *bad);
   if (!recording.aiter_hsa.empty()) o.device.aiter_hsa = recording.aiter_hsa;
   return run(o, std::move(recording));
 }

@@ -140,6 +140,9 @@ ExitCode show_plan(const Options& o) {
   if (const Status bad =
           check_distinct({{"--html", o.html}, {"--svg", o.svg}, {"--trace", o.trace}}))
     return complain("show", *bad);
+  if (const Status bad = check_inputs_kept(
+          {{"--html", o.html}, {"--svg", o.svg}, {"--trace", o.trace}}, {{"show", o.what}}))
+    return complain("show", *bad);
   const auto read = read_drawn(o.what, o.step);
   if (!read) return complain("show", read.error());
   const show::DrawnPlan* drawn = &read->plan;

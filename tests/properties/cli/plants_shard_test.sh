@@ -138,3 +138,6 @@ expect_exit 2
 try plants --list --resume whole.record
 expect_exit 0
 [[ $(wc -l <out) -eq 6 ]] || fail 'expected the six plants of the record'
+try plants --resume whole.record --record other.file --junit whole.record
+expect_exit 2
+expect_err "junit would overwrite 'whole.record', which --resume reads"

@@ -136,6 +136,33 @@ try run --cases 5 --property P04 --junit "$scratch/no/such/folder.xml"
 expect_exit 3
 expect_err 'No such file or directory'
 
+# No report takes the place of a file that the run reads, whatever its name.
+printf 'mla1:1q1s9\n' >"$scratch/read.txt"
+ln -s read.txt "$scratch/link.txt"
+printf '{"format":"mla-testbed ledger 2","entries":[]}\n' >"$scratch/ledger.json"
+for option in --junit --html --record; do
+  for name in read.txt ./read.txt link.txt; do
+    try run --cases-file "$scratch/read.txt" --property P04 "$option" "$scratch/$name"
+    expect_exit 2
+    expect_silent out
+    expect_err "$option would overwrite '.*/read.txt', which --cases-file reads: name another file"
+  done
+  try run --cases 2 --property P04 --ledger "$scratch/ledger.json" "$option" "$scratch/ledger.json"
+  expect_exit 2
+  expect_err "which --ledger reads"
+done
+[[ $(<"$scratch/read.txt") == mla1:1q1s9 ]] || fail 'the file of cases was overwritten'
+"$testbed" plan mla1:1q1s9 --json >"$scratch/plan.json"
+try check "$scratch/plan.json" --html "$scratch/plan.json"
+expect_exit 2
+expect_err 'which check reads'
+try show "$scratch/plan.json" --svg "$scratch/plan.json"
+expect_exit 2
+expect_err 'which show reads'
+try plan --input "$scratch/plan.json" --output "$scratch/plan.json"
+expect_exit 2
+expect_err 'which --input reads'
+
 # A case for which there is no memory is skipped, and the run says so.
 printf 'mla1:1q1s9\nmla1:65536q4096s4096k\n' >"$scratch/large.txt"
 try run --cases-file "$scratch/large.txt" --property P05

@@ -168,3 +168,15 @@ try run --resume part.json --no-progress --json --record whole.record
 expect_exit 0
 same_but_times whole.json out
 grep -q '"i":149' whole.record || fail 'the new record lacks the last case'
+
+# Reports and records have names of their own; the record alone may take the place of the old one.
+for option in --junit --html; do
+  try merge k1.json k2.json "$option" ./k2.json
+  expect_exit 2
+  expect_err "^mla-testbed merge: $option would overwrite 'k2.json', which merge reads"
+  try run --resume part.json "$option" part.json
+  expect_exit 2
+  try run --resume part.json --record other.json "$option" part.json
+  expect_exit 2
+  expect_err "$option would overwrite 'part.json', which --resume reads"
+done
