@@ -41,7 +41,8 @@ struct Options {
 constexpr const char* kFooter = R"(
 Every plant is a known defect, with the property that must catch it. The command puts it into the
 running program and draws random cases until the property fails. If no case catches a plant within
---for, the exit code is 1: the judge would have missed this defect. --shard 1/3 tries every third of
+--for, the exit code is 1: the judge would have missed this defect. If --for ended before 2000 cases
+were judged, the plant is inconclusive, and the exit code 4. --shard 1/3 tries every third of
 the plants, or lists it; `merge` makes one report of the records.
 
 Examples:
@@ -153,9 +154,9 @@ Result<PlantsReport> begin(const Options& o) {
 
 Status check_files(const Options& o, const std::string& record) {
   if (const Status bad = check_distinct({{"--record", record}, {"--junit", o.junit}})) return bad;
-  for (const std::string& file : {record, o.junit})
   if (const Status bad = check_inputs_kept({{"--junit", o.junit}}, {{"--resume", o.resume}}))
     return bad;
+  for (const std::string& file : {record, o.junit})
     if (!file.empty())
       if (const Status bad = check_writable(file)) return bad;
   return std::nullopt;

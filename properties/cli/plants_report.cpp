@@ -29,7 +29,10 @@ std::string address_of(const std::string& id) {
   return origin == nullptr ? std::string() : std::string(origin->address);
 }
 
-std::string missed(const PlantTried& t) {
+// Of one that was not caught.
+std::string why_not_caught(const PlantTried& t) {
+  if (!t.missed())
+    return say("inconclusive, --for ended after ", t.cases, " of ", kEnoughCases, " cases");
   return say("MISSED by ", plant_of(t.id).property, " in ", t.cases, " cases");
 }
 
@@ -39,8 +42,9 @@ std::string testcase(const PlantsReport& report, const std::string& id) {
                         attribute("name", id), ">\n");
   if (tried == nullptr)
     out += say("      <error", attribute("message", "was not tried"), "/>\n");
-  else if (tried->smallest.empty())
-    out += say("      <failure", attribute("message", missed(*tried)), "/>\n");
+  else if (!tried->caught())
+    out += say("      <", tried->missed() ? "failure" : "error",
+               attribute("message", why_not_caught(*tried)), "/>\n");
   const std::string found = tried == nullptr ? "" : "\n" + tried->block;
   return say(out, "      <system-out>", xml(say(plant_of(id).what, found)),
              "</system-out>\n    </testcase>\n");
@@ -82,18 +86,21 @@ const PlantTried& PlantsReport::add(PlantTried one) {
 }
 
 std::int64_t PlantsReport::caught() const {
-  return std::count_if(tried.begin(), tried.end(),
-                       [](const PlantTried& t) { return !t.smallest.empty(); });
+  return std::count_if(tried.begin(), tried.end(), [](const PlantTried& t) { return t.caught(); });
+}
+
+std::int64_t PlantsReport::missed() const {
+  return std::count_if(tried.begin(), tried.end(), [](const PlantTried& t) { return t.missed(); });
 }
 
 ExitCode PlantsReport::exit_code() const {
-  if (caught() < std::ssize(tried)) return ExitCode::failed;
-  return tried.empty() || std::ssize(tried) < wanted() ? ExitCode::inconclusive : ExitCode::held;
+  if (missed() > 0) return ExitCode::failed;
+  return wanted() == 0 || caught() < wanted() ? ExitCode::inconclusive : ExitCode::held;
 }
 
 std::string plant_account(const PlantTried& t) {
   const std::string head = say(t.id, " (", plant_of(t.id).what, "): ");
-  return t.smallest.empty() ? say(head, missed(t), "\n") : say(head, "caught\n", t.block, "\n");
+  return t.caught() ? say(head, "caught\n", t.block, "\n") : say(head, why_not_caught(t), "\n");
 }
 
 std::string plants_table(const PlantsReport& report) {
@@ -103,8 +110,11 @@ std::string plants_table(const PlantsReport& report) {
     std::snprintf(row, sizeof row, "%-22s %-4s %6lld  ", t.id.c_str(),
                   std::string(plant_of(t.id).property).c_str(), static_cast<long long>(t.cases));
     const std::string address = address_of(t.id);
-    out += say(row, t.smallest.empty() ? "MISSED" : t.smallest, address.empty() ? "" : "  ",
-               address, "\n");
+    out += say(row,
+               t.caught()   ? t.smallest
+               : t.missed() ? "MISSED"
+                            : "inconclusive",
+               address.empty() ? "" : "  ", address, "\n");
   }
   if (std::ssize(report.tried) < report.wanted())
     out +=
@@ -121,9 +131,10 @@ std::string plants_json(const PlantsReport& report) {
                       {"property", plant.property},
                       {"what", plant.what},
                       {"report", address_of(id)},
-                      {"verdict", t == nullptr          ? "not tried"
-                                  : t->smallest.empty() ? "missed"
-                                                        : "caught"},
+                      {"verdict", t == nullptr  ? "not tried"
+                                  : t->caught() ? "caught"
+                                  : t->missed() ? "missed"
+                                                : "inconclusive"},
                       {"cases", t == nullptr ? 0 : t->cases},
                       {"case", t == nullptr ? "" : t->smallest},
                       {"block", t == nullptr ? "" : t->block}});
@@ -138,9 +149,8 @@ std::string plants_json(const PlantsReport& report) {
 std::string plants_junit(const PlantsReport& report) {
   std::string cases;
   for (const std::string& id : report.of_shard()) cases += testcase(report, id);
-  const std::int64_t missed = std::ssize(report.tried) - report.caught();
-  return junit_document("plants", report.wanted(), missed,
-                        report.wanted() - std::ssize(report.tried), cases);
+  return junit_document("plants", report.wanted(), report.missed(),
+                        report.wanted() - report.caught() - report.missed(), cases);
 }
 
 ExitCode publish_plants(const PlantsReport& report, std::string_view command,

@@ -67,8 +67,9 @@ expect_exit 2
 expect_err "'run.json' is no record of a plants run"
 
 # A plant that nothing caught fails the run, whichever shard had it.
-missed() { sed -E 's/"case":"[^"]*","block":"([^"\\]|\\.)*"/"case":"","block":""/' "$1"; }
-missed r2.json >m2.json
+# missed FILE CASES
+missed() { sed -E 's/"cases":[0-9]+,"case":"[^"]*","block":"([^"\\]|\\.)*"/"cases":'"$2"',"case":"","block":""/' "$1"; }
+missed r2.json 2000 >m2.json
 try merge m2.json r{1,3,4,5,6,7}.json --junit merged.xml
 expect_exit 1
 expect_out '^BUG-017 \(.*\): MISSED by P26 in [0-9]+ cases$'
@@ -79,6 +80,22 @@ grep -q '<failure message="MISSED by P26 in [0-9]* cases"/>' merged.xml ||
 try merge m2.json r{1,3,4,5,6,7}.json --json
 expect_exit 1
 expect_out '"verdict": "missed"'
+
+# With fewer cases nobody knows whether it is missed.
+missed r2.json 1999 >m2.json
+try merge m2.json r{1,3,4,5,6,7}.json --junit merged.xml
+expect_exit 4
+expect_out '^BUG-017 \(.*\): inconclusive, --for ended after 1999 of 2000 cases$'
+expect_out '^BUG-017 +P26 +1999  inconclusive  https://'
+grep -q '<testsuite name="plants" tests="6" failures="0" errors="1">' merged.xml ||
+  fail 'an inconclusive plant is no error in JUnit'
+try plants --for 0s BUG-017 --no-progress
+expect_exit 4
+expect_no_out MISSED
+try plants --for 0s BUG-017 --no-progress --json
+expect_exit 4
+expect_out '"exit_code": 4'
+expect_out '"verdict": "inconclusive"'
 
 # A run that ended early goes on, and only what it lacks is tried: what it has stays.
 sed -E 's/("block":")FAIL P26 /\1HELD P26 /; s/,\{"id":"BUG-064".*/]}/' whole.record >part.record
@@ -135,9 +152,9 @@ try plants BUG-021 --record /nonexistent/r.json
 expect_exit 3
 try plants BUG-021 --record same.file --junit same.file
 expect_exit 2
-try plants --list --resume whole.record
-expect_exit 0
-[[ $(wc -l <out) -eq 6 ]] || fail 'expected the six plants of the record'
 try plants --resume whole.record --record other.file --junit whole.record
 expect_exit 2
 expect_err "junit would overwrite 'whole.record', which --resume reads"
+try plants --list --resume whole.record
+expect_exit 0
+[[ $(wc -l <out) -eq 6 ]] || fail 'expected the six plants of the record'
