@@ -37,7 +37,7 @@ path and chunks, an FA step its decodes, extends and prefills, a sequence each o
 exit code is 10 if the case is refused.
 With --input, reads a JSON document with a list `cases` (docs/reproduce.md) and writes one with a
 list `results`. --as-aiter repeats the original planner where it is broken; without it such calls
-are refused.
+are refused. With a case it is for decode steps.
 
 Examples:
   mla-testbed plan 'mla1:16q4s1k_3q1s513;heads=8;block=16'
@@ -55,6 +55,11 @@ ExitCode plan_case(const Options& o) {
   const auto c = parse_case(o.line);
   if (!c) return complain("plan", c.error());
   if (const Status bad = check_list_memory(*c)) return complain("plan", *bad);
+  if (o.as_aiter && c->kind() != StepKind::decode)
+    return complain("plan", {ErrorCode::usage,
+                             say("--as-aiter goes with --input or with a case of kind decode, not ",
+                                 name(c->kind())),
+                             ""});
   const std::vector<Case> steps = steps_of(*c);
   std::string text;
   Json documents = Json::array();
@@ -94,13 +99,13 @@ ExitCode plan_case(const Options& o) {
 }
 
 ExitCode plan_document(const Options& o) {
+  if (const Status bad = check_inputs_kept({{"--output", o.output}}, {{"--input", o.input}}))
+    return complain("plan", *bad);
   const auto document = read_file(o.input);
   if (!document) return complain("plan", document.error());
   const auto plans =
       plan_json(*document, {.force_serial = o.planner == "serial", .as_aiter = o.as_aiter});
   if (!plans) {
-  if (const Status bad = check_inputs_kept({{"--output", o.output}}, {{"--input", o.input}}))
-    return complain("plan", *bad);
     Error error = plans.error();
     error.message = "'" + o.input + "': " + error.message;
     return complain("plan", error);

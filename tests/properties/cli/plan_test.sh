@@ -171,6 +171,13 @@ try plan 'mla1:1q1s9' --input x.json
 expect_exit 2
 try plan 'mla1:1q1s9' --planner serial
 expect_exit 2
+for kind in prefill fa; do
+  try plan "mla1:1q9s9;kind=$kind" --as-aiter
+  expect_exit 2
+  expect_err "as-aiter goes with --input or with a case of kind decode, not $kind"
+done
+try plan 'mla1:1q1s9' --as-aiter
+expect_exit 0
 try plan --input "$scratch/none.json"
 expect_exit 3
 try plan 'mla1:1q5s2;arch=gfx950'
