@@ -17,6 +17,13 @@ void check_format(const nlohmann::json& document, const char* format) {
     reject("it was made by version " + document.at("version").dump() + ", this is " + kVersion);
 }
 
+std::string sentence_of(const std::exception& bad) {
+  const std::string_view text = bad.what();
+  const std::size_t end = text.find("] ");
+  if (!text.starts_with("[json.exception.") || end == text.npos) return std::string(text);
+  return say("a value is missing or of another type (", text.substr(end + 2), ")");
+}
+
 std::int64_t number_of(const nlohmann::json& object, const char* key, std::int64_t most) {
   const nlohmann::json& value = object.at(key);
   if (!value.is_number_integer()) reject(say("'", key, "' is ", value.dump()));

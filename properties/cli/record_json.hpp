@@ -17,6 +17,9 @@ namespace mla::cli {
 // Ends the reading of a record; read_json_record says of which.
 [[noreturn]] void reject(const std::string& why);
 
+// What an exception of the reading says, without the names of the JSON library.
+std::string sentence_of(const std::exception& bad);
+
 // A number from 0 to `most`; anything else is rejected.
 std::int64_t number_of(const nlohmann::json& object, const char* key, std::int64_t most);
 
@@ -40,8 +43,8 @@ Result<Record> read_json_record(const std::string& path, const char* kind,
   try {
     return read(*document);
   } catch (const std::exception& bad) {  // of the JSON library, or reject()
-    return Error{ErrorCode::usage, say("'", path, "' is no record of ", kind, ": ", bad.what()),
-                 ""};
+    return Error{ErrorCode::usage,
+                 say("'", path, "' is no record of ", kind, ": ", sentence_of(bad)), ""};
   }
 }
 

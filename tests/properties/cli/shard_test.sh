@@ -180,3 +180,16 @@ for option in --junit --html; do
   expect_exit 2
   expect_err "$option would overwrite 'part.json', which --resume reads"
 done
+
+# What merge refuses, merge says, in words.
+try merge k1.json k2.json --memory-limit 1X
+expect_exit 2
+expect_err '^mla-testbed merge: --memory-limit has value'
+printf '{}' >none.json
+sed -E 's/"identity":"[^"]*"/"identity":7/' k1.json >typed.json
+for file in none.json typed.json; do
+  try merge "$file"
+  expect_exit 2
+  expect_err "^mla-testbed merge: '$file' is no record of a run: a value is missing or of another type"
+  expect_no_err 'json.exception'
+done
