@@ -95,8 +95,8 @@ std::size_t printable_prefix(std::string_view text) {
 
 }  // namespace
 
-void ignore_broken_pipes() {
-  std::signal(SIGPIPE, SIG_IGN);
+void ignore_write_signals() {
+  for (const int number : {SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);
 }
 
 Status write_stdout(std::string_view text) {

@@ -14,8 +14,9 @@
 
 namespace mla::cli {
 
-// A closed pipe shall not kill the process: its verdict is still the exit code.
-void ignore_broken_pipes();
+// A closed pipe, and a file above the limit of `ulimit -f`, shall not kill the process: the write
+// fails, and the verdict is still the exit code.
+void ignore_write_signals();
 
 [[nodiscard]] Status write_stdout(std::string_view text);
 void write_stderr(std::string_view text);
@@ -33,7 +34,6 @@ struct Output {
 };
 // Two options that would write the same file, in words; nothing if there are none.
 [[nodiscard]] Status check_distinct(std::initializer_list<Output> outputs);
-// Reads a whole file; "-" is stdin. What is no regular file may give 1 GiB at most.
 // A file, and who reads it: an option or a command.
 struct Input {
   std::string reader;
@@ -42,7 +42,11 @@ struct Input {
 // An output that would take the place of a file that is read, in words; nothing if there is none.
 [[nodiscard]] Status check_inputs_kept(std::initializer_list<Output> outputs,
                                        const std::vector<Input>& inputs);
+// Reads a whole file; "-" is stdin. What is no regular file may give 1 GiB at most.
 [[nodiscard]] Result<std::string> read_file(const std::string& path);
+// Reads a file of a folder that a user named. What is no regular file is a usage error: a named
+// pipe would wait for a writer who never comes.
+[[nodiscard]] Result<std::string> read_regular_file(const std::string& path);
 
 // The text with every character that moves a terminal's cursor, changes its colours or reorders
 // what it shows as \xNN, one for each byte: control characters (line breaks among them), marks of
@@ -53,9 +57,6 @@ std::string printable_lines(std::string_view text);
 
 bool stdout_takes_colour();
 bool stderr_is_terminal();
-// Reads a file of a folder that a user named. What is no regular file is a usage error: a named
-// pipe would wait for a writer who never comes.
-[[nodiscard]] Result<std::string> read_regular_file(const std::string& path);
 
 enum class Colour { none, red, green, yellow };
 // The text in that colour if stdout takes it.

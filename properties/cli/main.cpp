@@ -136,6 +136,6 @@ prop::ExitCode finish(std::string_view command, std::string_view data, prop::Exi
 }  // namespace mla::cli
 
 int main(int argc, char** argv) {
-  mla::cli::ignore_broken_pipes();
+  mla::cli::ignore_write_signals();
   return static_cast<int>(mla::cli::run_app(argc, argv));
 }
