@@ -38,6 +38,8 @@ Result<PrefillCase> read_prefill(const nlohmann::json& object, const PlanJsonOpt
   c.kv_indptr = fields.words("pages_kv_indptr");
   c.context_lens = fields.words("context_lens");
   in.kv_heads = Heads(fields.number("num_heads_k"));
+  if (in.kv_heads.count() > kMaxHeads)
+    fields.reject("num_heads_k", say("is ", in.kv_heads.count(), ": expected at most ", kMaxHeads));
   in.qhead_granularity = fields.number_or("qhead_granularity", 1);
   in.qlen_granularity = fields.number_or("qlen_granularity", 256);
   in.kvlen_granularity = fields.number_or("kvlen_granularity", 16);

@@ -15,6 +15,9 @@ using plan::PlannerVersion;
 // Query rows of a batch. An engine's largest step has some 100 thousand; what is looked at row by
 // row takes about 50 bytes for each.
 constexpr std::int64_t kMostRows = 4 << 20;
+// Pieces of a request. With the limits of heads, rows and requests, no product of the size query
+// leaves 64 bits.
+constexpr std::int64_t kMaxSplits = 65536;
 // int32 words of all buffers together, 256 MiB. The largest of a real call, v1.1 with 4096 requests
 // on 304 compute units, has 11 million.
 constexpr std::int64_t kMostWords = 64 << 20;
@@ -109,8 +112,11 @@ Result<PlannerCall> read_planner_call(const nlohmann::json& object) {
   c.qo_indptr = fields.words("seqlens_qo_indptr");
   c.kv_indptr = fields.words("seqlens_kv_indptr");
   c.last_page_len = fields.words("kv_last_page_lens");
-  in.key.heads_per_kv_head = Heads(fields.number("num_heads_per_head_k"));
-  in.key.kv_heads = Heads(fields.number("num_heads_k"));
+  const auto heads = [&fields](const char* key) {
+    return Heads(number_up_to(fields, key, kMaxHeads, fields.number(key)));
+  };
+  in.key.heads_per_kv_head = heads("num_heads_per_head_k");
+  in.key.kv_heads = heads("num_heads_k");
   in.causal = fields.truth("is_causal");
   in.page_size = fields.number_or("page_size", 1);
   in.kv_granularity = fields.number_or("kv_granularity", 16);
@@ -120,11 +126,14 @@ Result<PlannerCall> read_planner_call(const nlohmann::json& object) {
   in.key.max_qo_len = rows_or_none("max_seqlen_qo");
   in.uniform_qo_len = rows_or_none("uni_seqlen_qo");
   in.topk = fields.number_or("topk", -1);
-  in.max_split_per_batch = fields.number_or("max_split_per_batch", -1);
+  const auto splits = [&fields](const char* key, std::int64_t absent) {
+    return number_up_to(fields, key, kMaxSplits, fields.number_or(key, absent));
+  };
+  in.max_split_per_batch = splits("max_split_per_batch", -1);
   in.cp_round_robin = fields.truth_or("is_cp_round_robin", false);
   in.key.dtype = {read_dtype(fields, "dtype_q"), read_dtype(fields, "dtype_kv")};
   in.version = read_version(fields);
-  const std::int64_t num_kv_splits = fields.number_or("num_kv_splits", 0);
+  const std::int64_t num_kv_splits = splits("num_kv_splits", 0);
   fields.reject_unknown(kOtherKeys);
   if (!fields.error().empty()) return Error{ErrorCode::usage, fields.error(), ""};
   in.qo_indptr = c.qo_indptr;
@@ -135,6 +144,11 @@ Result<PlannerCall> read_planner_call(const nlohmann::json& object) {
 }
 
 Status too_many_rows(const std::vector<std::int32_t>& qo_indptr) {
+  if (const std::int64_t requests = std::ssize(qo_indptr) - 1; requests > kMaxRequests)
+    return Error{
+        ErrorCode::usage,
+        say("key 'seqlens_qo_indptr' has ", requests, " requests: expected at most ", kMaxRequests),
+        ""};
   if (qo_indptr.empty() || qo_indptr.back() <= kMostRows) return std::nullopt;
   return Error{ErrorCode::usage,
                say("key 'seqlens_qo_indptr' ends in ", qo_indptr.back(), ": expected at most ",

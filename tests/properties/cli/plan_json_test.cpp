@@ -87,6 +87,14 @@ TEST_CASE("plan as JSON: a call that asks for gigabytes is an error of its own",
   CHECK(of("num_cu", 2147483647) == "key 'num_cu' is 2147483647: expected at most 1024");
   CHECK(error_with(kPrefill, "num_cu", 1025) == "key 'num_cu' is 1025: expected at most 1024");
   CHECK(of("num_cu", 1024) == "planned");
+  CHECK(error_with(kPrefill, "num_heads_k", 129) ==
+        "key 'num_heads_k' is 129: expected at most 128");
+  for (const char* key : {"num_heads_k", "num_heads_per_head_k"})
+    CHECK_THAT(error_with(kDecode, key, 2147483647), contains("2147483647: expected at most 128"));
+  for (const char* key : {"num_kv_splits", "max_split_per_batch"})
+    CHECK_THAT(error_with(kDecode, key, 65537), contains("is 65537: expected at most 65536"));
+  CHECK_THAT(error_with(kDecode, "seqlens_qo_indptr", std::vector<int>(65538, 0)),
+             contains("has 65537 requests: expected at most 65536"));
   json rows = kDecode;
   rows.erase("max_seqlen_qo");
   rows.erase("uni_seqlen_qo");
@@ -98,7 +106,8 @@ TEST_CASE("plan as JSON: a call that asks for gigabytes is an error of its own",
              contains("ends in 100000000"));
   rows["intra_batch_mode"] = true;
   rows["fast_mode"] = false;
-  CHECK_THAT(error_with(rows, "num_kv_splits", 2147483647),
+  rows["max_seqlen_qo"] = 4096;
+  CHECK_THAT(error_with(rows, "num_kv_splits", 65536),
              contains("works among them: expected at most 67108864 words"));
 }
 
