@@ -2,11 +2,12 @@
 # Fifty random cases, half of them for each architecture, on the unmodified builder of an engine.
 #
 #   tests/python/engines/smoke.sh BUILD vllm|sglang
+#   tests/python/engines/smoke.sh BUILD vllm plants    FA and sparse MLA, and defects planted in vLLM's
 #
 # Where AITER_SRC names a source tree of AITER, a few cases are attended too. Elsewhere the builder
 # runs on this project's planners (--without-aiter). The environment lies in BUILD/venv-smoke-ENGINE,
 # over the torch of BUILD/venv-triton, and is made once. Exit: 0 all passed, 1 a test failed, 10
-# skipped: pip cannot install the engine.
+# skipped: pip cannot install the engine, or plants without AITER_SRC.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../../.." && pwd)
@@ -17,6 +18,15 @@ engine=${2?smoke.sh needs an engine, vllm or sglang}
 base=$build/venv-triton
 venv=$build/venv-smoke-$engine
 requirements=$root/properties/python/mla_testbed/engines/$engine/requirements.txt
+tests=("$here/smoke_test.py")
+if [[ ${3-} == plants ]]; then
+  tests=("$here/vllm_fa_test.py" "$here/vllm_sparse_test.py")
+  export MLA_TESTBED_VLLM=$venv
+  if [[ ! -d ${AITER_SRC:-/nonexistent}/aiter ]]; then
+    echo "skipped: AITER_SRC does not name a source tree of AITER (git clone https://github.com/ROCm/aiter)"
+    exit 10
+  fi
+fi
 aiter=()  # what AITER's Python imports beside what an engine does
 [[ -n ${AITER_SRC-} ]] && aiter=(pandas)
 
@@ -55,4 +65,4 @@ export MLA_TESTBED_LIBRARY=$build/lib/libmla_testbed.so PYTHONPYCACHEPREFIX=$bui
 export PYTHONPATH=$root/properties/python${PYTHONPATH:+:$PYTHONPATH}
 export TRITON_CACHE_DIR=${TRITON_CACHE_DIR:-$build/triton-cache} MLA_TESTBED_SMOKE=$engine
 cd "$root"
-exec "$venv/bin/python" -m pytest -q --durations=3 -p no:cacheprovider "$here/smoke_test.py"
+exec "$venv/bin/python" -m pytest -q --durations=3 -p no:cacheprovider "${tests[@]}"

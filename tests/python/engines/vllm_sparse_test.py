@@ -1,24 +1,15 @@
 """vLLM's unmodified sparse MLA backend: sound cases, random cases, and defects planted in it.
 
-Skipped unless MLA_TESTBED_VLLM names a virtual environment with vLLM and AITER_SRC AITER's sources.
+Skipped where installed_vllm.py says so.
 """
 
-import json
-import os
 import re
-import subprocess
-import sys
 
+import installed_vllm
 import pytest
 import vllm_sparse_plants
-from mla_testbed.engines.client import Setting, interpreter
+from installed_vllm import run
 
-for variable, what in (("MLA_TESTBED_VLLM", "a virtual environment with vLLM (docs/engines.md)"),
-                       ("AITER_SRC", "a source tree of AITER")):
-    if not os.environ.get(variable):
-        pytest.skip(f"{variable} does not name {what}", allow_module_level=True)
-
-COMMAND = [sys.executable, "-m", "mla_testbed.engines"]
 SOUND = [
     "mla1:2q1s90_1q3s300;heads=16;block=16;data=normal.40",
     "mla1:1q2s300_2q2s129;heads=16;block=32;data=normal.44;layout=interleaved",
@@ -30,11 +21,6 @@ SOUND = [
 ]
 
 
-def run(*arguments):
-    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True,
-                          timeout=900, check=False)
-
-
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
     path = tmp_path_factory.mktemp("cases") / "cases.txt"
@@ -44,7 +30,7 @@ def sound(tmp_path_factory):
 
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
 def test_sound_cases_are_built_and_attended(arch, sound):
-    done = run("run", "--engine", "vllm", "--kind", "sparse", "--cases-file", sound, "--attend",
+    done = run("run", "--kind", "sparse", "--cases-file", sound, "--attend",
                len(SOUND), "--arch", arch, "--no-ledger")
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"cases {len(SOUND)}: {len(SOUND)} pass" in done.stdout
@@ -53,14 +39,14 @@ def test_sound_cases_are_built_and_attended(arch, sound):
 
 @pytest.mark.parametrize("more", [("--late-copies",), ("--option", "speculation=eagle3")])
 def test_random_cases_pass(more):
-    done = run("run", "--engine", "vllm", "--kind", "sparse", "--cases", 60, "--attend", 20,
+    done = run("run", "--kind", "sparse", "--cases", 60, "--attend", 20,
                "--arch", "gfx950", *more)
     assert done.returncode == 0, done.stdout + done.stderr
     assert int(re.search(r"(\d+) attended", done.stdout)[1]) >= 15
 
 
 def test_without_aiter_lists_and_plans_are_judged_and_nothing_attended(sound):
-    done = run("run", "--engine", "vllm", "--kind", "sparse", "--cases-file", sound, "--attend", 3,
+    done = run("run", "--kind", "sparse", "--cases-file", sound, "--attend", 3,
                "--arch", "gfx942", "--without-aiter", "--no-ledger")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "steps 10 built, 9 planned, 2 for graphs, 0 attended" in done.stdout
@@ -68,12 +54,7 @@ def test_without_aiter_lists_and_plans_are_judged_and_nothing_attended(sound):
 
 @pytest.fixture(scope="module")
 def planted():
-    """Plant -> properties that fail, verdicts; all in one process of vLLM's interpreter."""
-    python = interpreter(Setting("vllm"))
-    done = subprocess.run([python, vllm_sparse_plants.__file__, *SOUND], capture_output=True,
-                          text=True, timeout=1800, check=False)
-    assert done.returncode == 0, done.stderr
-    return {plant: rest for plant, *rest in map(json.loads, done.stdout.splitlines())}
+    return installed_vllm.planted(vllm_sparse_plants, SOUND)
 
 
 def test_without_a_plant_the_same_process_passes(planted):

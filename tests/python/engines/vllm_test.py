@@ -1,23 +1,15 @@
 """vLLM's unmodified builder: a few cases of each kind, and the defects that its version has.
 
-Skipped unless MLA_TESTBED_VLLM names a virtual environment with vLLM and AITER_SRC AITER's sources.
+Skipped where installed_vllm.py says so.
 """
 
-import os
 import pathlib
 import re
-import subprocess
-import sys
 
 import pytest
+from installed_vllm import run
 from mla_testbed.engines import ledger
 
-for variable, what in (("MLA_TESTBED_VLLM", "a virtual environment with vLLM (docs/engines.md)"),
-                       ("AITER_SRC", "a source tree of AITER")):
-    if not os.environ.get(variable):
-        pytest.skip(f"{variable} does not name {what}", allow_module_level=True)
-
-COMMAND = [sys.executable, "-m", "mla_testbed.engines"]
 SOUND = [
     "mla1:3q1s90_1q1s20;heads=16;block=16",
     "mla1:2q4s300;heads=16;block=64",
@@ -26,13 +18,6 @@ SOUND = [
     "mla1:2q2s90;heads=16;block=16;pad=2",
     "mla1:2q1s90_1q60s60_1q40s90;heads=16;block=16",
 ]
-
-
-def run(*arguments):
-    done = subprocess.run([*COMMAND, *map(str, arguments), "--engine", "vllm"],
-                          capture_output=True, text=True, timeout=900, check=False)
-    assert "Traceback" not in done.stderr, done.stderr
-    return done
 
 
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
