@@ -127,7 +127,7 @@ std::string judge_case(const RowCase& c, const ManifestRow& row,
   if (std::string bad = hip::test::judge(*step, *result, closeness); !bad.empty()) return bad;
   // Without a plan a split is what the kernel takes for one: only the merge is a contract.
   if (c.ranks > 1 || !row.key.persistent) return {};
-  const auto cpu = cpu::make_cpu_backend()->run(step->launch(), {});
+  const auto cpu = cpu::make_cpu_backend()->run(step->launch(), {.record_stages = true});
   return cpu ? hip::test::compare_stages(*step, *cpu, *result) : cpu.error().message;
 }
 
