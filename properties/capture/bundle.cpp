@@ -159,14 +159,13 @@ Result<json> document_of(const Bundle& bundle) {
       "seqlens_qo_indptr", "seqlens_kv_indptr", "kv_indices",
       "kv_last_page_lens", "work_indptr",       "work_info",
       "reduce_indptr",     "reduce_final_map",  "reduce_partial_map"};
-  constexpr std::string_view kLaunch = "launch_";  // the same list, as the kernel found it
   json document = bundle.scalars;
   for (const auto& [key, array] : bundle.arrays) {
     if (is_tensor(key)) continue;
     if (document.contains(key))
       return Error{ErrorCode::usage, "'" + key + "' is an array and a key of the manifest", ""};
     const std::string_view list =
-        std::string_view(key).substr(key.starts_with(kLaunch) ? kLaunch.size() : 0);
+        std::string_view(key).substr(key.starts_with(kLaunchPrefix) ? kLaunchPrefix.size() : 0);
     if (array.width != 4 && std::ranges::find(kInt32Lists, list) != std::end(kInt32Lists))
       return Error{
           ErrorCode::usage,

@@ -15,11 +15,15 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "core/io/raw_array.hpp"
 #include "core/result.hpp"
 
 namespace mla::cli {
+
+// Before the key of a list or buffer: the same, as the kernel found it (checked_launch.hpp).
+inline constexpr std::string_view kLaunchPrefix = "launch_";
 
 struct Bundle {
   nlohmann::ordered_json scalars;  // an object

@@ -8,6 +8,7 @@
 
 #include "core/say.hpp"
 #include "core/text.hpp"
+#include "properties/capture/bundle.hpp"
 #include "properties/capture/diagnose.hpp"
 #include "properties/capture/json_fields.hpp"
 
@@ -16,15 +17,13 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kPrefix = "launch_";
 // Some of the words that changed are enough for a sentence.
 constexpr std::size_t kShown = 4;
-constexpr const char* kPages = "kv_indices";
 constexpr std::array kLists = {"seqlens_qo_indptr", "seqlens_kv_indptr", "kv_last_page_lens",
-                               kPages};
+                               "kv_indices"};
 
 std::string launch_key(std::string_view key) {
-  return say(kPrefix, key);
+  return say(kLaunchPrefix, key);
 }
 
 void add(LaunchChanges& out, const std::string& sentence) {
@@ -44,38 +43,27 @@ void compare(std::span<const std::int32_t> planned, std::span<const std::int32_t
   }
 }
 
-// Entries behind the planned batch are a graph's padding.
+// Entries behind the planned batch are a graph's padding, and page ids behind the live ones
+// nobody's. A dump may have page ids of the launch alone.
 void compare_lists(const PlannerCall& call, Fields& fields, LaunchChanges& out) {
-  const std::vector<std::int32_t>* planned[] = {&call.qo_indptr, &call.kv_indptr,
-                                                &call.last_page_len};
-  for (std::size_t k = 0; k < std::size(planned); ++k) {
+  std::vector<std::int32_t> pages;
+  if (fields.has(kLists.back())) pages = fields.words(kLists.back());
+  const std::array<std::span<const std::int32_t>, kLists.size()> planned{
+      call.qo_indptr, call.kv_indptr, call.last_page_len, pages};
+  for (std::size_t k = 0; k < kLists.size(); ++k) {
     const std::string key = launch_key(kLists[k]);
     if (!fields.has(key.c_str())) continue;
     const std::vector<std::int32_t> found = fields.words(key.c_str());
-    const std::int64_t live = std::ssize(*planned[k]);
+    std::int64_t live = std::ssize(planned[k]);
+    if (k + 1 == kLists.size()) live = call.kv_indptr.empty() ? 0 : call.kv_indptr.back();
     if (std::ssize(found) < live)
       out.violations.push_back(say(kLists[k], " has ", found.size(),
                                    " entries at the launch, the planned batch has ", live));
     else
       compare(
-          *planned[k], found, live, [&](std::int64_t i) { return say(kLists[k], "[", i, "]"); },
-          out);
+          planned[k], found, std::min(live, std::ssize(planned[k])),
+          [&](std::int64_t i) { return say(kLists[k], "[", i, "]"); }, out);
   }
-}
-
-// Entries behind the live ones are nobody's pages.
-void compare_pages(const PlannerCall& call, Fields& fields, LaunchChanges& out) {
-  const std::string key = launch_key(kPages);
-  if (!fields.has(key.c_str()) || call.kv_indptr.empty()) return;
-  const std::vector<std::int32_t> found = fields.words(key.c_str());
-  const std::int64_t live = call.kv_indptr.back();
-  if (std::ssize(found) < live)
-    out.violations.push_back(
-        say(kPages, " has ", found.size(), " entries at the launch, the planned batch has ", live));
-  if (!fields.has(kPages) || std::ssize(found) < live) return;
-  const std::vector<std::int32_t> planned = fields.words(kPages);
-  const std::int64_t both = std::min(live, std::ssize(planned));
-  compare(planned, found, both, [](std::int64_t i) { return say(kPages, "[", i, "]"); }, out);
 }
 
 // What the kernel and the reduce follow: all of both indptrs, works up to the last one, tiles that
@@ -148,17 +136,17 @@ Status check_addresses(const json& addresses, LaunchChanges& out) {
 
 bool has_launch(const json& object) {
   for (const auto& [key, value] : object.items())
-    if (key.starts_with(kPrefix)) return true;
+    if (key.starts_with(kLaunchPrefix)) return true;
   return false;
 }
 
 json as_launched(const json& object) {
   json out = json::object();
   for (const auto& [key, value] : object.items())
-    if (!key.starts_with(kPrefix)) out[key] = value;
+    if (!key.starts_with(kLaunchPrefix)) out[key] = value;
   for (const auto& [key, value] : object.items()) {
-    if (!key.starts_with(kPrefix) || key == "launch_addresses") continue;
-    const std::string planned = key.substr(kPrefix.size());
+    if (!key.starts_with(kLaunchPrefix) || key == "launch_addresses") continue;
+    const std::string planned = key.substr(kLaunchPrefix.size());
     if (planned == "max_seqlen_q") {
       out["max_seqlen_qo"] = value;
       continue;
@@ -181,12 +169,11 @@ Result<LaunchChanges> launch_changes(const PlannerCall& call, const json& object
   if (planned_rows > 0 && rows != planned_rows)
     add(out, say("max_seqlen_qo was planned as ", planned_rows, " and the kernel gets ", rows));
   compare_lists(call, fields, out);
-  compare_pages(call, fields, out);
   if (!fields.error().empty()) return Error{ErrorCode::usage, fields.error(), ""};
   if (has_plan(object)) {
     const auto planned = read_plan(object);
     if (!planned) return planned.error();
-    auto found = read_plan(as_launched(object));
+    const auto found = read_plan(as_launched(object));
     if (!found) {
       Error error = found.error();
       error.message = "as the kernel found it, " + error.message;

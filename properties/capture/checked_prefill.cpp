@@ -31,14 +31,14 @@ Status read_call(const nlohmann::json& object, PrefillCall& c) {
   c.qo_indptr = fields.words("seqlens_qo_indptr");
   c.kv_indptr = fields.words("pages_kv_indptr");
   c.context_lens = fields.words("context_lens");
-  const auto size = [&](const char* key, std::int64_t absent) {
-    const std::int64_t value = absent > 0 ? fields.number_or(key, absent) : fields.number(key);
-    if (value < 1 && fields.error().empty())
-      fields.reject(key, say("is ", value, ": it must be at least 1"));
+  const auto at_least_1 = [&](const char* key, std::int64_t value) {
+    if (value < 1) fields.reject(key, say("is ", value, ": it must be at least 1"));
     return value;
   };
-  (void)size("num_cu", 0);
-  in.compute_units = read_compute_units(fields);
+  const auto size = [&](const char* key, std::int64_t absent) {
+    return at_least_1(key, absent > 0 ? fields.number_or(key, absent) : fields.number(key));
+  };
+  in.compute_units = ComputeUnits(at_least_1("num_cu", read_compute_units(fields).count()));
   in.kv_heads = Heads(size("num_heads_k", 0));
   c.heads = in.kv_heads * size("gqa_ratio", 0);
   in.qhead_granularity = size("qhead_granularity", 1);

@@ -63,7 +63,7 @@ Result<std::vector<NamedBackend>> discover(const Options& o) {
 }
 
 ExitCode cross_check(const Options& o, Recording recording) {
-  const char* const command = recording.only_answered ? "merge" : "cross-check";
+  const std::string_view command = command_of(recording, "cross-check");
   recording.inputs = inputs_of(o.judging);
   auto begun = begin_judging(command, o.judging);
   if (const auto* exit = std::get_if<ExitCode>(&begun)) return *exit;

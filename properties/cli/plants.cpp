@@ -41,9 +41,9 @@ struct Options {
 constexpr const char* kFooter = R"(
 Every plant is a known defect, with the property that must catch it. The command puts it into the
 running program and draws random cases until the property fails. If no case catches a plant within
---for, the exit code is 1: the judge would have missed this defect. If --for ended before 2000 cases
-were judged, the plant is inconclusive, and the exit code 4. --shard 1/3 tries every third of
-the plants, or lists it; `merge` makes one report of the records.
+--for, the exit code is 1: the judge would have missed this defect. If --for ended before the first
+case, the plant is inconclusive, and the exit code 4. --shard 1/3 tries every third of the plants, or
+lists it; `merge` makes one report of the records.
 
 Examples:
   mla-testbed plants --list

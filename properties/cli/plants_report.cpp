@@ -31,8 +31,7 @@ std::string address_of(const std::string& id) {
 
 // Of one that was not caught.
 std::string why_not_caught(const PlantTried& t) {
-  if (!t.missed())
-    return say("inconclusive, --for ended after ", t.cases, " of ", kEnoughCases, " cases");
+  if (!t.missed()) return "inconclusive, --for ended before the first case";
   return say("MISSED by ", plant_of(t.id).property, " in ", t.cases, " cases");
 }
 

@@ -54,6 +54,11 @@ struct Recording {
   std::string resumed = {};
 };
 
+// The command that errors name: a merge goes the way of the command that made the records.
+inline std::string_view command_of(const Recording& recording, std::string_view own) {
+  return recording.only_answered ? "merge" : own;
+}
+
 // What a run is about, as sixteen hexadecimal digits.
 std::string identity_of(const prop::RunOptions& run);
 

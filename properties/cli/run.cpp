@@ -51,7 +51,7 @@ Examples:
   mla-testbed run --for 10m --junit report.xml --no-progress)";
 
 ExitCode run(const Options& o, Recording recording) {
-  const char* const command = recording.only_answered ? "merge" : "run";
+  const std::string_view command = command_of(recording, "run");
   recording.inputs = inputs_of(o.judging);
   auto begun = begin_judging(command, o.judging);
   if (const auto* exit = std::get_if<ExitCode>(&begun)) return *exit;
@@ -104,7 +104,7 @@ ExitCode run_recorded(Recording recording, const JudgingOptions& how) {
   CLI::App app;
   declare(app, o);
   if (const Status bad = take_recorded(app, recording, how, o.judging))
-    return complain(recording.only_answered ? "merge" : "run", *bad);
+    return complain(command_of(recording, "run"), *bad);
   if (!recording.aiter_hsa.empty()) o.device.aiter_hsa = recording.aiter_hsa;
   return run(o, std::move(recording));
 }
