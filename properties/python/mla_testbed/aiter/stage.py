@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -34,7 +33,10 @@ class Stage:
             raise RuntimeError("aiter is imported already: enter the stage before it")
         of_tree = {} if tree is None else _of_tree(pathlib.Path(tree).resolve())
         self.world = world.World(machine)
-        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="mla-testbed-aiter-"))
+        # Removed at the end of the process too: who never leaves leaves no files.
+        self._temporary = tempfile.TemporaryDirectory(prefix="mla-testbed-aiter-",
+                                                      ignore_cleanup_errors=True)
+        self.directory = pathlib.Path(self._temporary.name)
         self._environment: dict[str, str | None] = {}
         jit_directory.write(self.directory / "jit")
         machine_answers.write(self.directory / "bin", machine)
@@ -72,7 +74,7 @@ class Stage:
             else:
                 os.environ[name] = value
         self.world.leave()
-        shutil.rmtree(self.directory, ignore_errors=True)
+        self._temporary.cleanup()
 
 
 @contextlib.contextmanager

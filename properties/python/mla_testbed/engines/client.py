@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -83,6 +84,7 @@ class Worker:
         self.attends = True
         self._process: subprocess.Popen[bytes] | None = None
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 as long as the worker
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None  # as long as the process
         self._rest = b""
 
     def hello(self) -> None:
@@ -100,14 +102,20 @@ class Worker:
         command += [self.setting.kind]
         paths = [str(_PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])]
         self._rest = b""
-        # A session of its own: the interrupt of a terminal is the command's.
+        # A session of its own: the interrupt of a terminal is the command's. What an engine leaves
+        # among temporary files goes with its process, which ends by a signal.
+        scratch = tempfile.TemporaryDirectory(prefix="mla-testbed-engine-",
+                                              ignore_cleanup_errors=True)
         try:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log,
                 start_new_session=True,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONSAFEPATH": "1"})
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONSAFEPATH": "1",
+                     "TMPDIR": scratch.name})
         except OSError as e:
+            scratch.cleanup()
             raise EngineMissing(f"'{command[0]}' is no Python: {e.strerror}") from e
+        self._scratch = scratch
         answer = self._answer(LOADING)
         if answer is None or "error" in answer:
             late = f" within {LOADING:g} s" if self._process.poll() is None else ""
@@ -151,12 +159,16 @@ class Worker:
             "P28", 0, f"the process of {self.setting.engine} ended with {how}: {words}"),))
 
     def close(self) -> None:
-        """Ends the process."""
+        """Ends the process, with those that it started, and removes its temporary files."""
         process, self._process = self._process, None
+        scratch, self._scratch = self._scratch, None
         if process is None:
             return
-        process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # the group of its own session
         process.wait()
+        if scratch is not None:
+            scratch.cleanup()
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
                 pipe.close()
