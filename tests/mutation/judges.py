@@ -1,6 +1,8 @@
 """Who decides whether a mutant is noticed: the core's quick tests, or the properties."""
+import hashlib
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import threading
@@ -10,6 +12,7 @@ import time
 TESTS = ["core_paging", "core_shape", "core_case", "core_plan_check", "core_builder", "core_plan",
          "core_allocation", "core_random_walk", "core_plan_golden", "core_plan_exhaustive"]
 FIRST_CASES = ("16", "100")  # random ones of short runs; the complete one judges them again
+MEMORY = (8 << 30,) * 2  # bytes: a mutant that fills a list without end must not take the machine
 KERNELS = pathlib.Path("hip_backend/kernels")
 
 
@@ -24,10 +27,15 @@ def command(arguments, limit=3600, folder=None):
         return None
 
 
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).digest()
+
+
 def first_failure(arguments, limit, folder):
     """Runs until a line `FAIL <property> ...` comes, the end, or the limit: (what came, exit)."""
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                               text=True, cwd=folder, start_new_session=True)
+                               text=True, cwd=folder, start_new_session=True,
+                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, MEMORY))
 
     def end():
         try:
@@ -86,7 +94,8 @@ class Properties:
     """Builds mla-testbed as properties/run.sh does and judges as it does: the shipped cases and 500
     random ones on the CPU backend; for the source of kernels the shipped cases for devices and 40
     random ones on the emulated device of each architecture. A mutant is killed when that ends with
-    another exit code than the unchanged sources. Short runs of the first random cases come first,
+    another exit code than the unchanged sources, and equivalent when the compilers make the same
+    program of it, device code included. Short runs of the first random cases come first,
     and are all there is for `--short`: what they kill, the complete run kills."""
     name = "properties"
     default = ["core/plan", "core/shape", "core/paging", "core/engine", "cpu_backend/decode/schedule.cpp",
@@ -107,11 +116,12 @@ class Properties:
         if done is None or done.returncode != 0:
             raise SystemExit(done.stderr if done else "cmake takes too long")
         self.expected = {}  # exit code and time limit of every run
+        self.program = self.build / "mla-testbed"
+        self.unchanged = b""  # digest of the program of the unchanged sources
 
     def runs(self, file):
         """(name, arguments) of the runs that judge a mutant of this file."""
-        run = [str(self.build / "mla-testbed"), "run", "--no-progress",
-               "--seed", self.seed]
+        run = [str(self.program), "run", "--no-progress", "--seed", self.seed]
         files = sorted((self.sources / "fixtures" / "cases").glob("*.txt"))
         if is_kernel(file):
             device = ["--cases-file", str(self.sources / "fixtures" / "cases" / "device.txt")]
@@ -130,6 +140,7 @@ class Properties:
         """Whether the unchanged sources hold; notes how long they take."""
         if not self.make():
             return False
+        self.unchanged = digest(self.program)
         for name, arguments in {n: a for file in self.files for n, a in self.runs(file)}.items():
             start = time.monotonic()
             what, code = first_failure(arguments, 3600, self.sources)
@@ -142,6 +153,8 @@ class Properties:
     def verdict(self, mutant):
         if not self.make():
             return "not viable"
+        if digest(self.program) == self.unchanged:
+            return "equivalent"
         for name, arguments in self.runs(mutant.file):
             expected, limit = self.expected[name]
             what, code = first_failure(arguments, limit, self.sources)

@@ -28,7 +28,7 @@ import time
 
 from judges import JUDGES
 from mutants import Explained, mutants_of
-from shards import Refused, choose, merge, parse_shard, record, summary
+from shards import VERDICTS, Refused, choose, merge, parse_shard, record, summary
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "mutation"
@@ -115,7 +115,7 @@ def judge_one(judge, sources, journal, mutant):
 def judge_all(judge, sources, journal, chosen, minutes):
     """The tally, and a line for each mutant that survived or is explained."""
     explained = Explained(ROOT / "fixtures" / "mutation_survivors.json")
-    start, tally = time.monotonic(), {"killed": 0, "explained": 0, "survived": 0, "not viable": 0}
+    start, tally = time.monotonic(), dict.fromkeys(VERDICTS, 0)
     lines = []
     for count, mutant in enumerate(chosen, 1):
         if minutes and time.monotonic() - start > 60 * minutes:

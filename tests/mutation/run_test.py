@@ -15,6 +15,7 @@ import unittest
 from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import judges  # noqa: E402
 import run  # noqa: E402
 import shards  # noqa: E402
 from mutants import mutants_of  # noqa: E402
@@ -78,6 +79,26 @@ class Copied(unittest.TestCase):
                 ["cmake", "-G", "Ninja", "-S", sources, "-B", f"{folder}/build", "-DMLA_TESTS=OFF",
                  "-DMLA_BENCHMARKS=OFF", "-DHIP_BACKEND=OFF"], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class SameProgram(Sandbox):
+    def test_a_mutant_that_compiles_to_the_same_program_is_equivalent_and_runs_nothing(self):
+        judge = object.__new__(judges.Properties)
+        judge.program = self.folder / "mla-testbed"
+        judge.program.write_bytes(b"program")
+        judge.unchanged = judges.digest(judge.program)
+        with mock.patch.object(judge, "make", lambda: True, create=True), \
+                mock.patch.object(judge, "runs", side_effect=AssertionError):
+            self.assertEqual(judge.verdict(MUTANTS[0]), "equivalent")
+            judge.program.write_bytes(b"another")
+            self.assertRaises(AssertionError, judge.verdict, MUTANTS[0])
+
+    def test_equivalent_mutants_are_counted_and_not_part_of_the_score(self):
+        with mock.patch.object(FakeJudge, "verdict", lambda *_: "equivalent"):
+            code, out, _ = self.call("--sample", "5", "--fresh")
+        self.assertEqual(code, 0)
+        self.assertIn("0 mutants of", out)
+        self.assertIn("5 are the same program", out)
 
 
 class Union(unittest.TestCase):

@@ -4,7 +4,7 @@ import random
 import re
 
 FORMAT = "mla-testbed mutation 1"
-VERDICTS = ("killed", "explained", "survived", "not viable")
+VERDICTS = ("killed", "explained", "survived", "equivalent", "not viable")
 
 
 class Refused(Exception):
@@ -83,7 +83,8 @@ def summary(tally, total):
     """The last line of a run, and its exit code."""
     judged = tally["killed"] + tally["explained"] + tally["survived"]
     score = 100 * (judged - tally["survived"]) / judged if judged else 0
-    text = (f"{judged} mutants of {total} judged, {tally['not viable']} did not compile: "
+    text = (f"{judged} mutants of {total} judged, {tally['not viable']} did not compile, "
+            f"{tally['equivalent']} are the same program: "
             f"{tally['killed']} killed, {tally['explained']} explained, {tally['survived']} "
             f"survived; killed or explained {score:.1f} %")
     return text, 1 if tally["survived"] else 0

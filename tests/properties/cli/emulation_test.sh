@@ -38,6 +38,16 @@ for arch in gfx942 gfx950; do
   done
 done
 
+# The list for devices launches every kernel that the judged steps have.
+for arch in gfx942 gfx950; do
+  try run --backend hip --device "emulated:$arch" --property P24 --cases 0 \
+    --cases-file "$root/fixtures/cases/device.txt"
+  expect_exit 0
+  expect_out "launched: hip on emulated:$arch: decode .*\(.*reduce [1-9].*stage 1 [1-9]"
+  expect_out "launched: hip on emulated:$arch: .* prefill .*\(.*flash attention [1-9]"
+done
+expect_out 'launched: hip on emulated:gfx950: .* prefill .*prefill_ps [1-9].*reduce [1-9]'
+
 # Beside the CPU, and with a ledger, stages are compared; the REPRO line does so too.
 cat >"$scratch/ledger.json" <<'END'
 {"format": "mla-testbed ledger 2", "entries": [{"id": "X-1", "link": "x", "mechanism": "x",
