@@ -69,6 +69,9 @@ std::optional<std::string> check_row(RowCount row, std::int64_t first_entry,
 Outcome check_footprints(Subject& subject, const ResolvedShape& shape) {
   const std::int64_t fold = shape.fold_ratio();
   const Batch& batch = *subject.batch();
+  const std::int64_t works = subject.metadata()->plan->works();
+  if (const std::int64_t ran = std::ssize(subject.result()->footprint); ran != works)
+    return failed(say("the plan has ", works, " works, of which ", ran, " ran"));
   const auto counts = count_rows(
       *subject.result(), static_cast<std::size_t>(subject.metadata()->rows().count() * fold));
   std::int64_t entry = 0;

@@ -103,6 +103,22 @@ TEST_CASE("cpu backend: partial rows are normalised, with natural-log LSE, and m
   CHECK(std::bit_cast<std::uint32_t>(result.stage1_lse[0]) == kPoisonF32);
 }
 
+TEST_CASE("cpu backend: the footprint of a split spans the entries from its first granule on",
+          "[cpu]") {
+  const auto step = make_step("mla1:2q1s900;planner=none;cu=4;page=16;block=16");
+  const DecodeMetadata& md = step->metadata;
+  const DecodeResult result = run(*step);
+  REQUIRE(md.shape.kv_splits > 1);
+  REQUIRE(std::ssize(result.footprint) == 2 * md.shape.kv_splits);
+  for (const Footprint& f : result.footprint) {
+    const auto request = static_cast<std::size_t>(f.work / md.shape.kv_splits);
+    const std::int64_t split = f.work % md.shape.kv_splits;
+    CHECK(f.kv_entries.begin ==
+          md.kv_indptr[request] + split * md.shape.split_granularity / md.shape.page_size);
+    CHECK(f.kv_entries.end == md.kv_indptr[request + 1]);
+  }
+}
+
 TEST_CASE("cpu backend: the footprint names rows and entries of every work", "[cpu]") {
   const auto step = make_step(kLines[0]);
   const DecodeResult result = run(*step);
