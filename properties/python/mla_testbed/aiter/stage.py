@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import pathlib
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -33,10 +35,9 @@ class Stage:
             raise RuntimeError("aiter is imported already: enter the stage before it")
         of_tree = {} if tree is None else _of_tree(pathlib.Path(tree).resolve())
         self.world = world.World(machine)
-        # Removed at the end of the process too: who never leaves leaves no files.
-        self._temporary = tempfile.TemporaryDirectory(prefix="mla-testbed-aiter-",
-                                                      ignore_cleanup_errors=True)
-        self.directory = pathlib.Path(self._temporary.name)
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="mla-testbed-aiter-"))
+        # Whoever never leaves leaves no files; AITER reads them after this object is gone.
+        atexit.register(_remove, self.directory, os.getpid())
         self._environment: dict[str, str | None] = {}
         jit_directory.write(self.directory / "jit")
         machine_answers.write(self.directory / "bin", machine)
@@ -74,7 +75,13 @@ class Stage:
             else:
                 os.environ[name] = value
         self.world.leave()
-        self._temporary.cleanup()
+        _remove(self.directory, os.getpid())
+
+
+def _remove(directory: pathlib.Path, process: int) -> None:
+    """Removes a directory of this process; a fork of it ends earlier."""
+    if os.getpid() == process:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 @contextlib.contextmanager
