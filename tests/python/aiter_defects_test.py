@@ -11,6 +11,7 @@ import sys
 import pytest
 
 pytest.importorskip("torch", reason="AITER's Python needs torch, which is not installed")
+pytest.importorskip("triton", reason="AITER's Python needs Triton, which is not installed")
 
 TREE = pathlib.Path(os.environ.get("AITER_SRC", ""))
 pytestmark = pytest.mark.skipif(not (TREE / "aiter" / "mla.py").is_file(),
