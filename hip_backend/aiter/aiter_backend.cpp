@@ -8,9 +8,11 @@
 #include "core/engine/launch.hpp"
 #include "core/say.hpp"
 #include "hip_backend/aiter/opus.hpp"
+#include "hip_backend/aiter/prefill.hpp"
 #include "hip_backend/aiter/reduce.hpp"
 #include "hip_backend/decode/decode_execution.hpp"
 #include "hip_backend/kernels/code_objects.hpp"
+#include "hip_backend/prefill/prefill_kernels.hpp"
 
 namespace mla::hip::aiter {
 namespace {
@@ -35,17 +37,28 @@ class AiterBackend final : public Backend {
         installation_(std::move(installation)),
         options_(std::move(options)),
         stage1_(make_aiter_stage1(installation_, options_)) {
+    if (const auto arch = arch_from_name(device_->properties().arch);
+        arch && !supports_planned_prefill(*installation_, *arch))
+      prefill_ = planned_prefill_kernels(
+          *device_, [device = device_, from = installation_](PrefillInput input) {
+            input.direct_lse = true;
+            return prefill_with_plan(*device, *from, input);
+          });
     if (const auto code = installation_->built(Built::reduce); !code.empty()) reduce_.emplace(code);
     if (const auto code = installation_->built(Built::opus); !code.empty()) opus_.emplace(code);
   }
 
   [[nodiscard]] std::string_view name() const override { return "aiter"; }
   [[nodiscard]] std::string_view device(StepKind kind) const override {
-    return kind == StepKind::decode ? device_->properties().label : std::string_view();
+    const bool has = kind == StepKind::decode || (kind == StepKind::prefill && prefill_);
+    return has ? device_->properties().label : std::string_view();
   }
   [[nodiscard]] Support supports(const ResolvedShape& shape) const override;
   [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
                                          const ExecutionOptions& options) const override;
+  [[nodiscard]] const prefill::Kernels* prefill_kernels() const override {
+    return prefill_ ? &*prefill_ : nullptr;
+  }
 
  private:
   [[nodiscard]] Result<DecodeResult> find_overread(const DecodeLaunch& launch,
@@ -58,6 +71,7 @@ class AiterBackend final : public Backend {
   std::unique_ptr<Stage1Maker> stage1_;
   std::optional<AiterReduce> reduce_;
   std::optional<OpusStage1Maker> opus_;
+  std::optional<prefill::Kernels> prefill_;
 };
 
 Support AiterBackend::supports(const ResolvedShape& shape) const {

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <string>
+#include <utility>
 
+#include "core/engine/prefill/prefill_shape.hpp"
 #include "core/say.hpp"
 #include "core/units.hpp"
 #include "hip_backend/aiter/kernargs.hpp"
@@ -16,11 +19,17 @@ namespace {
 
 constexpr std::uint32_t kPlanThreads = 512;
 constexpr std::uint32_t kLatentThreads = 256;
+constexpr std::int64_t kPartialRowWord = 1;      // of a work
 constexpr std::int64_t kRowsPerWorkgroup = 128;  // packed rows, without a plan
 
 template <class T>
 Address address(const T* pointer) {
   return std::bit_cast<Address>(pointer);
+}
+
+Error no_manifest(Arch arch) {
+  return {ErrorCode::unsupported, say("the AITER directory has no manifest for ", mla::name(arch)),
+          ""};
 }
 
 struct Found {
@@ -31,9 +40,7 @@ struct Found {
 Result<Found> find(Installation& installation, Arch arch, ElementType type, std::int64_t heads,
                    bool persistent, bool causal) {
   const Manifest* manifest = installation.manifest(arch);
-  if (manifest == nullptr)
-    return Error{ErrorCode::unsupported,
-                 say("the AITER directory has no manifest for ", mla::name(arch)), ""};
+  if (manifest == nullptr) return no_manifest(arch);
   auto row = select_prefill(*manifest, type, heads, persistent, causal);
   if (!row) return row.error();
   const auto code = installation.code(arch, row->file);
@@ -41,18 +48,68 @@ Result<Found> find(Installation& installation, Arch arch, ElementType type, std:
   return Found{std::move(*row), *code};
 }
 
-}  // namespace
+// The works of the second launch, where every work is a partial one. The kernel fills a slab of
+// kTileRows rows whatever rows a work has, so each tile that was written directly gets a slab of
+// its own behind the partial rows of the plan; its heads share it, as those of a split tile do.
+struct PartialWorks {
+  std::vector<std::int32_t> words;
+  std::map<std::int32_t, std::int64_t> slab;  // first scratch row, by the first row of the tile
+  std::int64_t rows = 0;                      // of the scratch buffers
+};
 
-Result<PrefillOutput> prefill_with_plan(Device& device, Installation& installation,
-                                        const PrefillInput& input) {
-  const auto found = find(installation, input.arch, ElementType::fp8, 1, true, input.causal);
-  if (!found) return found.error();
-  const float one = 1;
-  const auto attend = [&](KernelLaunch& launch, const PrefillArguments& b) -> Status {
+PartialWorks partial_works(const plan::Plan& plan, std::int64_t partial_rows) {
+  PartialWorks out{.words = {plan.work_info.data().begin(), plan.work_info.data().end()},
+                   .slab = {},
+                   .rows = partial_rows};
+  for (std::int64_t w = 0; w < plan.works(); ++w) {
+    const plan::WorkItem work = plan.work(w);
+    if (work.partial_row >= 0) continue;
+    const auto [at, fresh] = out.slab.try_emplace(work.q_begin, out.rows);
+    if (fresh) out.rows += prefill::kTileRows;
+    out.words[static_cast<std::size_t>(w * plan::kWorkItemWords + kPartialRowWord)] =
+        static_cast<std::int32_t>(at->second);
+  }
+  return out;
+}
+
+// One launch of the kernel, and a second one for the LSE that it keeps to itself.
+class PlannedLaunch {
+ public:
+  PlannedLaunch(const Device& device, const Found& found, const PrefillInput& input)
+      : label_(device.properties().label), found_(found), input_(input) {}
+
+  Status attend(KernelLaunch& launch, const PrefillArguments& b) {
+    if (input_.plan->works() == 0) return std::nullopt;
+    const float one = 1;
     const float* unit = nullptr;  // the scales of the operands are part of the score scale
     const float* v_scale = nullptr;
     launch.input("unit scale", std::span(&one, 1), unit);
-    launch.input("v_scale", std::span(&input.v_scale, 1), v_scale);
+    launch.input("v_scale", std::span(&input_.v_scale, 1), v_scale);
+    PrefillKernargs k = tensors(b);
+    k.q_scale = address(unit);
+    k.k_scale = address(unit);
+    k.v_scale = address(v_scale);
+    if (Status bad = run(launch, k, "prefill_ps")) return bad;
+    return input_.direct_lse ? ask_for_lse(launch, k) : std::nullopt;
+  }
+
+  // Adds the LSE of the rows that works wrote directly, and what was launched.
+  void complete(PrefillOutput& result) const {
+    result.launches.add(launches_);
+    for (std::int64_t w = 0; w < input_.plan->works() && !scratch_lse_.empty(); ++w) {
+      const plan::WorkItem work = input_.plan->work(w);
+      const std::int64_t head = work.pad & 0xFFFF;  // aiter.md 5: the head range
+      if (work.partial_row >= 0) continue;
+      for (std::int64_t row = work.q_begin; row < work.q_end; ++row) {
+        const std::int64_t from = works_.slab.at(work.q_begin) + row - work.q_begin;
+        result.lse[static_cast<std::size_t>(row * input_.heads + head)] =
+            scratch_lse_[static_cast<std::size_t>(from * input_.heads + head)];
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] PrefillKernargs tensors(const PrefillArguments& b) const {
     PrefillKernargs k;
     k.q = address(b.q);
     k.k = address(b.k);
@@ -65,20 +122,75 @@ Result<PrefillOutput> prefill_with_plan(Device& device, Installation& installati
     k.qo_indptr = address(b.qo_indptr);
     k.kv_indptr = address(b.kv_indptr);
     k.kv_indices = address(b.key_rows);
-    k.q_scale = address(unit);
-    k.k_scale = address(unit);
-    k.v_scale = address(v_scale);
-    k.softmax_scale = input.score_scale;
-    k.query_rows = static_cast<std::uint32_t>(input.qo_indptr.back());
-    k.heads = static_cast<std::uint32_t>(input.heads);
-    k.pages = static_cast<std::uint32_t>(std::ssize(input.k) / (input.heads * 192));
-    k.used_pages = static_cast<std::uint32_t>(input.key_rows.size());
+    k.softmax_scale = input_.score_scale;
+    k.query_rows = static_cast<std::uint32_t>(input_.qo_indptr.back());
+    k.heads = static_cast<std::uint32_t>(input_.heads);
+    k.pages = static_cast<std::uint32_t>(std::ssize(input_.k) / (input_.heads * 192));
+    k.used_pages = static_cast<std::uint32_t>(input_.key_rows.size());
+    return k;
+  }
+
+  Status run(KernelLaunch& launch, const PrefillKernargs& k, const char* what) {
     const LaunchSize size = {
-        .grid_x = static_cast<std::uint32_t>(input.plan->work_indptr.size() - 1),
+        .grid_x = static_cast<std::uint32_t>(input_.plan->work_indptr.size() - 1),
         .threads = kPlanThreads};
-    return launch.run_code(found->code, found->row.kernel, size, k);
-  };
-  return prefill_on_device(device, input, attend);
+    if (Status bad = launch.run_code(found_.code, found_.row.kernel, size, k)) return bad;
+    launches_.add({"aiter", label_, StepKind::prefill, what});
+    return std::nullopt;
+  }
+
+  Status ask_for_lse(KernelLaunch& launch, PrefillKernargs k) {
+    works_ = partial_works(*input_.plan, input_.partial_rows);
+    if (works_.slab.empty()) return std::nullopt;
+    const std::int64_t pairs = works_.rows * input_.heads;
+    const std::int32_t* work_info = nullptr;
+    float* out = nullptr;
+    float* lse = nullptr;
+    launch.input("works for the LSE", std::span(std::as_const(works_.words)), work_info);
+    launch.output("scratch partial outputs", pairs * prefill::kVDim, kPoisonF32, out);
+    const std::size_t kept = launch.output("scratch partial LSE", pairs, kPoisonF32, lse);
+    k.work_info = address(work_info);
+    k.partial_out = address(out);
+    k.partial_lse = address(lse);
+    if (Status bad = run(launch, k, "prefill_ps for the LSE")) return bad;
+    auto values = launch.buffer(kept).read_all<float>();
+    if (!values) return values.error();
+    scratch_lse_ = std::move(*values);
+    return std::nullopt;
+  }
+
+  std::string label_;
+  const Found& found_;
+  const PrefillInput& input_;
+  PartialWorks works_;
+  std::vector<float> scratch_lse_;
+  Launches launches_;
+};
+
+}  // namespace
+
+Status supports_planned_prefill(Installation& installation, Arch arch) {
+  if (arch != Arch::gfx950)  // aiter.md 4: the entry point refuses it, and rows name absent files
+    return Error{ErrorCode::unsupported, say("AITER has no prefill with a plan on ", name(arch)),
+                 ""};
+  for (const bool causal : {true, false})
+    if (auto found = find(installation, arch, ElementType::fp8, 1, true, causal); !found)
+      return found.error();
+  return std::nullopt;
+}
+
+Result<PrefillOutput> prefill_with_plan(Device& device, Installation& installation,
+                                        const PrefillInput& input) {
+  const auto found = find(installation, input.arch, ElementType::fp8, 1, true, input.causal);
+  if (!found) return found.error();
+  PlannedLaunch planned(device, *found, input);
+  auto result =
+      prefill_on_device(device, input, [&planned](KernelLaunch& launch, const PrefillArguments& b) {
+        return planned.attend(launch, b);
+      });
+  if (!result) return result;
+  planned.complete(*result);
+  return result;
 }
 
 Result<std::vector<std::uint16_t>> latent_prefill(Device& device, Installation& installation,

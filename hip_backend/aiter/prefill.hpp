@@ -3,8 +3,10 @@
 //
 // The kernel with a plan takes fp8 and heads of 192 by 128 elements, each head with keys of its own
 // (aiter.md 5). The one without takes bf16 and shares the cache of decode; a row sees the keys up
-// to its own, right-aligned, and nothing is split. Layouts as elsewhere: q [rows, heads, 576],
-// cache rows [slot, 576], out [rows, heads, 512].
+// to its own, right-aligned, and nothing is split. The kernel with a plan returns no LSE for rows
+// that it writes directly (BUG-072); where they are wanted, a second launch of the same works as
+// partial ones asks it for theirs, so that every row can be judged by its LSE. Layouts as
+// elsewhere: q [rows, heads, 576], cache rows [slot, 576], out [rows, heads, 512].
 // Fails: no row of the manifest, no file, what the device says, damaged canaries.
 #pragma once
 
@@ -18,7 +20,10 @@
 
 namespace mla::hip::aiter {
 
-// `input` has a plan and is of dtype fp8.
+// An error: the installation has no kernel with a plan for the architecture.
+Status supports_planned_prefill(Installation& installation, Arch arch);
+
+// `input` has a plan and is of dtype fp8. The launches are AITER's, and the reduce this project's.
 Result<PrefillOutput> prefill_with_plan(Device& device, Installation& installation,
                                         const PrefillInput& input);
 

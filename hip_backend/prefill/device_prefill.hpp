@@ -27,8 +27,10 @@ struct PrefillInput {
   Arch arch = Arch::gfx950;  // decides fp8 variant and roundings
   std::int64_t heads = 1;
   bool causal = true;
-  float score_scale = 1;                    // scales of softmax and operands together
-  float v_scale = 1;                        // read by AITER's kernel only
+  float score_scale = 1;  // scales of softmax and operands together
+  float v_scale = 1;      // read by AITER's kernel only
+  // AITER's kernel only, which returns no LSE of rows that a work writes directly: ask it again.
+  bool direct_lse = false;
   std::span<const std::int32_t> qo_indptr;  // [requests + 1] rows
   std::span<const std::int32_t> kv_indptr;  // [requests + 1] entries of key_rows; flash: rows of K
   // The persistent kernel only.

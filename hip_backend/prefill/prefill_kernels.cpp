@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "cpu_backend/prefill/ps_works.hpp"
-#include "hip_backend/prefill/device_prefill.hpp"
 
 namespace mla::hip {
 namespace {
@@ -64,7 +63,7 @@ plan::PlanView view_of(const cpu::PlanSpans& plan) {
 }
 
 // Works and merges.
-void run_ps(Device& device, const KernelContext& context, const cpu::PsLaunch& launch,
+void run_ps(const PlannedPrefill& attend, const KernelContext& context, const cpu::PsLaunch& launch,
             cpu::PsOutput& output) {
   const std::size_t before = context.faults.size();
   static_cast<void>(cpu::read_ps_works(launch, output, context.faults));
@@ -78,7 +77,7 @@ void run_ps(Device& device, const KernelContext& context, const cpu::PsLaunch& l
   in.key_rows = launch.plan.kv_indices;
   in.plan = &plan;
   in.partial_rows = output.partial_rows;
-  const auto result = prefill_on_device(device, in);
+  const auto result = attend(in);
   if (!result) return context.faults.push_back({result.error().message, -1, -1});
   context.launches.add(result->launches);
   copy_rows(*result, output.rows, output.heads, output.out, output.lse);
@@ -88,18 +87,26 @@ void run_ps(Device& device, const KernelContext& context, const cpu::PsLaunch& l
 
 }  // namespace
 
-prefill::Kernels device_prefill_kernels(const std::shared_ptr<Device>& device) {
+prefill::Kernels planned_prefill_kernels(const Device& device, PlannedPrefill attend) {
   // What somebody else's kernel attended is left to the CPU's reduce.
   prefill::Kernels kernels = cpu::prefill_kernels(cpu::portable_path());
-  if (device->properties().platform == Platform::amd)
-    kernels.arch = arch_from_name(device->properties().arch);
+  if (device.properties().platform == Platform::amd)
+    kernels.arch = arch_from_name(device.properties().arch);
+  kernels.flash = nullptr;
+  kernels.prefill_ps = [attend = std::move(attend)](const KernelContext& context,
+                                                    const cpu::PsLaunch& launch,
+                                                    cpu::PsOutput& output) {
+    run_ps(attend, context, launch, output);
+    return prefill::Partials::merged;
+  };
+  return kernels;
+}
+
+prefill::Kernels device_prefill_kernels(const std::shared_ptr<Device>& device) {
+  prefill::Kernels kernels = planned_prefill_kernels(
+      *device, [device](const PrefillInput& in) { return prefill_on_device(*device, in); });
   kernels.flash = [device](const KernelContext& context, const cpu::FlashLaunch& launch) {
     run_flash(*device, context, launch);
-  };
-  kernels.prefill_ps = [device](const KernelContext& context, const cpu::PsLaunch& launch,
-                                cpu::PsOutput& output) {
-    run_ps(*device, context, launch, output);
-    return prefill::Partials::merged;
   };
   return kernels;
 }

@@ -5,12 +5,19 @@
 // fault of the step. Fails: as faults.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "cpu_backend/prefill/kernels.hpp"
 #include "hip_backend/device/device.hpp"
+#include "hip_backend/prefill/device_prefill.hpp"
 
 namespace mla::hip {
+
+// Executes the works of a plan and their merges.
+using PlannedPrefill = std::function<Result<PrefillOutput>(const PrefillInput&)>;
+// Of a backend that has nothing else: without flash attention.
+prefill::Kernels planned_prefill_kernels(const Device& device, PlannedPrefill attend);
 
 prefill::Kernels device_prefill_kernels(const std::shared_ptr<Device>& device);
 

@@ -126,6 +126,7 @@ void flash_without_keys(const decltype(Kernels::flash)& run, const KernelContext
 template <Leaves kLeaves>
 class EmptyContext final : public Interposer {
   void on_kernels(Kernels& kernels) const override {
+    if (!kernels.flash) return;
     kernels.flash = [run = kernels.flash](const KernelContext& context, const FlashLaunch& launch) {
       flash_without_keys<kLeaves>(run, context, launch);
     };

@@ -123,6 +123,7 @@ struct Kernels {
   std::function<Partials(const KernelContext&, const PsLaunch&, PsOutput&)> prefill_ps;
   // mla_reduce_v1 with tiles of kTileRows rows.
   std::function<void(const KernelContext&, const PlanSpans&, PsOutput&)> reduce;
+  // Null: there is none, and steps on path flash are refused.
   std::function<void(const KernelContext&, const FlashLaunch&)> flash;
   std::function<void(const KernelContext&, const GatherLaunch&)> gather;
   std::function<void(const KernelContext&, const MergeLaunch&)> merge;

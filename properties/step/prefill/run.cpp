@@ -86,7 +86,8 @@ class Engine {
 Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const Kernels& kernels,
                                              const Subject& subject,
                                              const PrefillOptions& options) {
-  if (!kernels.flash) return Error{ErrorCode::unsupported, "the backend has no prefill step", ""};
+  if (!kernels.prefill_ps)
+    return Error{ErrorCode::unsupported, "the backend has no prefill step", ""};
   if (kernels.arch && *kernels.arch != c.arch)
     return Error{ErrorCode::unsupported,
                  say("a case of ", name(c.arch), " does not run on ", name(*kernels.arch),
@@ -101,6 +102,11 @@ Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const Kernels& kerne
   auto shape = resolve_prefill_shape(c, step->batch, subject.hooks());
   if (!shape) return shape.error();
   step->shape = std::move(*shape);
+  if (step->shape.path == Path::flash && !kernels.flash)
+    return Error{ErrorCode::unsupported,
+                 say("the backend has no flash attention, only works of a plan: ",
+                     step->shape.fallback.front()),
+                 ""};
   if (options.rule) step->shape.rule = *options.rule;
   step->tensors = make_prefill_tensors(c, step->batch);
   return step;

@@ -21,7 +21,7 @@ struct Recorded {
   [[nodiscard]] std::uint64_t at(std::size_t offset) const;
 };
 
-class RecordingDevice final : public Device {
+class RecordingDevice : public Device {
  public:
   explicit RecordingDevice(std::string arch);
   std::vector<Recorded> launches;

@@ -35,6 +35,23 @@ expect_exit 0
 try replay "${other[@]}" --arrival late
 expect_exit 1
 
+# FP8 prefill by AITER's kernels, with context and without; a step without a plan is refused.
+prefill='block=16;cu=4;arch=gfx950;dtype=bf16/fp8;kind=prefill'
+on_prefill=(--backend aiter --device emulated:gfx950)
+for step in "1q300s300_1q40s40_1q70s70;heads=16;$prefill" \
+  "1q40s100_1q150s270;heads=16;$prefill;planner=v12;workspace=64"; do
+  try replay "mla1:$step" "${on_prefill[@]}"
+  expect_exit 0
+  for property in P05 P14 P15 P20 P22 P23 P24; do expect_out "^$property .*: pass$"; done
+  expect_out '^launched: aiter on emulated:gfx950: prefill .*prefill_ps [1-9].*prefill_ps for the LSE [1-9]'
+  expect_out '^launched: hip on emulated:gfx950: prefill .*reduce [1-9]'
+done
+expect_out '^P25 chunk_merge: pass$'
+try replay "mla1:1q40s100;$prefill" "${on_prefill[@]}" --property P05
+expect_out '^P05 plan_coverage: skip \(.*the backend has no flash attention, only works of a plan: the batch has chunked context'
+try replay 'mla1:1q40s40;kind=prefill' --property P05 --backend aiter --device emulated:gfx942
+expect_out '^P05 plan_coverage: not-applicable \(backend aiter on emulated:gfx942 has no prefill step\)$'
+
 # The same in reports for tools, and a case without the kernel has no finding.
 echo "$case" >"$scratch/cases.txt"
 try run --backend aiter --device emulated:gfx950 --cases-file "$scratch/cases.txt" --property P12 \
