@@ -48,6 +48,11 @@ Result<Found> find(Installation& installation, Arch arch, ElementType type, std:
   return Found{std::move(*row), *code};
 }
 
+// The first of the query heads of a work (aiter.md 5), which has one.
+std::int64_t head_of(const plan::WorkItem& work) {
+  return work.pad & 0xFFFF;
+}
+
 // The works of the second launch, where every work is a partial one. The kernel fills a slab of
 // kTileRows rows whatever rows a work has, so each tile that was written directly gets a slab of
 // its own behind the partial rows of the plan; its heads share it, as those of a split tile do.
@@ -57,14 +62,27 @@ struct PartialWorks {
   std::int64_t rows = 0;                      // of the scratch buffers
 };
 
-PartialWorks partial_works(const plan::Plan& plan, std::int64_t partial_rows) {
+// Works that write rows of the output, by index. What a damaged plan leads to elsewhere is none.
+std::vector<std::int64_t> direct_works(const PrefillInput& input) {
+  const plan::Plan& plan = *input.plan;
+  const std::int64_t room = plan.work_info.size() / plan::kWorkItemWords;
+  std::vector<std::int64_t> direct;
+  for (std::int64_t w = 0; w < std::min(plan.works(), room); ++w) {
+    const plan::WorkItem work = plan.work(w);
+    const bool inside =
+        work.q_begin >= 0 && work.q_end <= input.qo_indptr.back() && head_of(work) < input.heads;
+    if (work.partial_row < 0 && inside) direct.push_back(w);
+  }
+  return direct;
+}
+
+PartialWorks partial_works(const plan::Plan& plan, std::span<const std::int64_t> direct,
+                           std::int64_t partial_rows) {
   PartialWorks out{.words = {plan.work_info.data().begin(), plan.work_info.data().end()},
                    .slab = {},
                    .rows = partial_rows};
-  for (std::int64_t w = 0; w < plan.works(); ++w) {
-    const plan::WorkItem work = plan.work(w);
-    if (work.partial_row >= 0) continue;
-    const auto [at, fresh] = out.slab.try_emplace(work.q_begin, out.rows);
+  for (const std::int64_t w : direct) {
+    const auto [at, fresh] = out.slab.try_emplace(plan.work(w).q_begin, out.rows);
     if (fresh) out.rows += prefill::kTileRows;
     out.words[static_cast<std::size_t>(w * plan::kWorkItemWords + kPartialRowWord)] =
         static_cast<std::int32_t>(at->second);
@@ -96,11 +114,12 @@ class PlannedLaunch {
   // Adds the LSE of the rows that works wrote directly, and what was launched.
   void complete(PrefillOutput& result) const {
     result.launches.add(launches_);
-    for (std::int64_t w = 0; w < input_.plan->works() && !scratch_lse_.empty(); ++w) {
+    for (const std::int64_t w : direct_) {
       const plan::WorkItem work = input_.plan->work(w);
-      const std::int64_t head = work.pad & 0xFFFF;  // aiter.md 5: the head range
-      if (work.partial_row >= 0) continue;
-      for (std::int64_t row = work.q_begin; row < work.q_end; ++row) {
+      const std::int64_t head = head_of(work);
+      const std::int64_t end =
+          std::min<std::int64_t>(work.q_end, work.q_begin + prefill::kTileRows);
+      for (std::int64_t row = work.q_begin; row < end; ++row) {
         const std::int64_t from = works_.slab.at(work.q_begin) + row - work.q_begin;
         result.lse[static_cast<std::size_t>(row * input_.heads + head)] =
             scratch_lse_[static_cast<std::size_t>(from * input_.heads + head)];
@@ -140,8 +159,9 @@ class PlannedLaunch {
   }
 
   Status ask_for_lse(KernelLaunch& launch, PrefillKernargs k) {
-    works_ = partial_works(*input_.plan, input_.partial_rows);
-    if (works_.slab.empty()) return std::nullopt;
+    direct_ = direct_works(input_);
+    if (direct_.empty()) return std::nullopt;
+    works_ = partial_works(*input_.plan, direct_, input_.partial_rows);
     const std::int64_t pairs = works_.rows * input_.heads;
     const std::int32_t* work_info = nullptr;
     float* out = nullptr;
@@ -162,6 +182,7 @@ class PlannedLaunch {
   std::string label_;
   const Found& found_;
   const PrefillInput& input_;
+  std::vector<std::int64_t> direct_;
   PartialWorks works_;
   std::vector<float> scratch_lse_;
   Launches launches_;

@@ -1,0 +1,107 @@
+// aiter_prefill_calibration [--plans N] [--show]
+//
+// Holds ps_check to the prefill kernels with a plan of the AITER whose directory hsa AITER_HSA
+// names, and to this project's reduce behind them: no plan that it calls valid may come out wrong.
+// N plans of each kind of change for each kernel. Exit codes: 0 so it is, 1 not, 2 usage, 3 no such
+// installation, 10 nothing to judge.
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <random>
+
+#include "hip_backend/kernels/code_objects.hpp"
+#include "tests/hip_backend/aiter/calibration/plan_changes.hpp"
+#include "tests/hip_backend/aiter/calibration/verdicts.hpp"
+#include "tests/hip_backend/aiter/planned_prefill.hpp"
+
+using namespace mla;
+using namespace mla::hip::aiter;
+using namespace mla::hip::aiter::test;
+
+namespace {
+
+struct Options {
+  std::int64_t plans = 20;
+  bool show = false;
+};
+
+bool parse(int argc, char** argv, Options& o) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--show") {
+      o.show = true;
+    } else if (word == "--plans" && i + 1 < argc) {
+      const std::string_view value = argv[++i];
+      if (std::from_chars(value.data(), value.data() + value.size(), o.plans).ec != std::errc{})
+        return false;
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::vector<PlanChange> changes_of(const plan::Plan& plan, std::int64_t most) {
+  std::mt19937_64 random(1);
+  const PlanWords base = words_of(plan.view());
+  std::vector<PlanChange> all = rearranged(base, random);
+  for (const auto& part : {single_words(base), damaged_works(base, 1)})
+    all.insert(all.end(), part.begin(), part.end());
+  std::shuffle(all.begin(), all.end(), random);
+  std::map<std::string_view, std::int64_t> seen;
+  std::erase_if(all, [&](const PlanChange& c) { return seen[c.family]++ >= most; });
+  return all;
+}
+
+// False where the planner's own plan is wrong.
+bool run_row(const ManifestRow& row, std::int64_t units, Installation& installation,
+             const Options& options, CalibrationTable& table) {
+  Case spec;
+  spec.requests = {{300, 300}, {40, 40}};
+  spec.heads = 2;
+  spec.arch = Arch::gfx950;
+  spec.step = PrefillSpec{};
+  std::string reason;
+  const auto step = PlannedPrefill::make(spec, units, row.key.causal, reason);
+  if (step != nullptr) reason = step->run(step->planned(), installation, {});
+  if (!reason.empty()) return std::printf("%s: %s\n", row.file.c_str(), reason.c_str()), false;
+  for (const PlanChange& change : changes_of(step->planned(), options.plans)) {
+    const plan::Plan plan = plan_of(change.plan);
+    const PlanVerdict verdict = {.wrong = step->run(plan, installation, {}),
+                                 .violations = step->check(plan)};
+    table.count(kernel_family(spec.arch, row), change.family, verdict);
+    const bool right = verdict.wrong.empty();
+    if (right == verdict.violations.empty() || (right && !options.show)) continue;
+    std::printf("    %s %s: %s\n      %s\n", right ? "right, yet invalid:" : "WRONG, YET VALID:",
+                std::string(change.family).c_str(), change.what.c_str(),
+                right ? verdict.violations[0].what.c_str() : verdict.wrong.c_str());
+  }
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  if (!parse(argc, argv, options)) return std::puts("usage: see prefill_calibration.cpp"), 2;
+  const char* directory = std::getenv("AITER_HSA");
+  if (directory == nullptr || *directory == '\0') {
+    std::puts("skipped: AITER_HSA does not name the directory hsa of an AITER installation");
+    return 10;
+  }
+  const auto installation = Installation::open(directory);
+  if (!installation) return std::puts(installation.error().message.c_str()), 3;
+  const Manifest* manifest = (*installation)->manifest(Arch::gfx950);
+  CalibrationTable table;
+  bool good = true;
+  if (manifest != nullptr && !hip::code_object("gfx950", "reduce").empty())
+    for (const ManifestRow& row : *manifest)
+      if (row.key.persistent && row.key.prefill && (*installation)->code(Arch::gfx950, row.file))
+        for (const std::int64_t units : {1, 6})
+          good = run_row(row, units, **installation, options, table) && good;
+  if (table.plans() == 0 && good) return std::puts("skipped: nothing to judge"), 10;
+  table.print();
+  return good && table.wrong_valid() == 0 ? 0 : 1;
+}
