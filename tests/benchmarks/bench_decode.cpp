@@ -3,7 +3,8 @@
 // A step is counted as 2 * (576 + 512) flop for each (query row, model head, visible key); building
 // the step is not timed, everything that Backend::run() does is. Counters: GFLOP/s over all
 // iterations and of the best one, the FMA ceiling measured in the same run with the same number of
-// threads, and the ratios to it. `bench_decode --benchmark_repetitions=5` shows the spread.
+// threads, the ratios to it, and the most memory with tensors and results. `bench_decode
+// --benchmark_repetitions=5` shows the spread.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include "properties/generate/tensors.hpp"
 #include "tests/benchmarks/expect.hpp"
 #include "tests/benchmarks/fma_peak.hpp"
+#include "tests/benchmarks/peak_memory.hpp"
 
 namespace {
 
@@ -64,6 +66,7 @@ void decode(benchmark::State& state, const std::string& line, int threads) {
   using Clock = std::chrono::steady_clock;
   double total = 0;
   double shortest = std::numeric_limits<double>::infinity();
+  bench::reset_peak();
   for (auto _ : state) {
     const auto begin = Clock::now();
     auto result = backend->run({step->metadata, step->tensors}, {.threads = threads});
@@ -79,6 +82,7 @@ void decode(benchmark::State& state, const std::string& line, int threads) {
   state.counters["best"] = gflop / shortest;
   state.counters["ceiling"] = peak(threads);
   state.counters["ratio"] = mean / peak(threads);
+  state.counters["peak_MB"] = bench::peak_megabytes();
   state.counters["best_ratio"] = gflop / shortest / peak(threads);
 }
 
