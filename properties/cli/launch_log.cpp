@@ -45,7 +45,9 @@ void LaunchLog::note(std::string_view kernel, const gfx::LaunchReport& report) {
   for (const gfx::Assumed& a : report.assumed) entry.assumed[a.name] += a.times;
   if (backends_.empty()) return;
   const bool reduces = kernel.find("reduce") != std::string_view::npos;
-  backends_.back().stages[reduces ? "reduce" : "stage 1"].add(report.statistics);
+  Stage& stage = backends_.back().stages[reduces ? "reduce" : "stage 1"];
+  ++stage.launches;
+  stage.sum.add(report.statistics);
 }
 
 std::string LaunchLog::text(gfx::Arch arch) const {
@@ -65,13 +67,14 @@ std::string LaunchLog::comparison() const {
       first = &b;
       continue;
     }
-    for (const auto& [stage, statistics] : first->stages) {
-      const auto other = b.stages.find(stage);
+    for (const auto& [name, stage] : first->stages) {
+      const auto other = b.stages.find(name);
       if (other == b.stages.end()) continue;
       char head[160];
-      std::snprintf(head, sizeof head, "%-22s %14s %14s   ratio\n", stage.c_str(),
+      std::snprintf(head, sizeof head, "%-22s %14s %14s   ratio\n", name.c_str(),
                     first->backend.c_str(), b.backend.c_str());
-      out += head + compared(statistics, other->second);
+      out += head + compared("launches", stage.launches, other->second.launches) +
+             compared(stage.sum, other->second.sum);
     }
   }
   return out;

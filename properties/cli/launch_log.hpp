@@ -1,7 +1,7 @@
 // LaunchLog: what each kernel did on an emulated device, launches added up, and backends compared.
 //
-// Kernels whose names speak of a reduce are one stage, all others are stage 1. Private to
-// properties/cli.
+// Kernels whose names speak of a reduce are one stage, all others are stage 1. A kernel that is
+// asked a second time, for its LSE, has two launches. Private to properties/cli.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,16 @@ class LaunchLog {
   [[nodiscard]] std::string text(gfx::Arch arch) const;
 
  private:
-  struct Entry {
-    std::int64_t launches = 0;
+  struct Stage {
+    std::uint64_t launches = 0;
     gfx::Statistics sum;
+  };
+  struct Entry : Stage {
     std::map<std::string, std::uint64_t> assumed;
   };
   struct Of {
     std::string backend;
-    std::map<std::string, gfx::Statistics> stages;
+    std::map<std::string, Stage> stages;
   };
   [[nodiscard]] std::string comparison() const;
   std::map<std::string, Entry> entries_;

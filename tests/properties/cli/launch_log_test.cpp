@@ -33,6 +33,7 @@ TEST_CASE("statistics: stages of two backends stand side by side, launches added
   CHECK(text.find("kernel decode_bf16_bf16_r16, 2 launches\n") != std::string::npos);
   CHECK(text.substr(text.find("stage 1")) ==
         "stage 1                           hip          aiter   ratio\n"
+        "  launches                          2              1    2.00\n"
         "  wave instructions               150            300    0.50\n"
         "  memory bytes                   2000           2000    1.00\n"
         "  LDS bytes                        14              0    0.00\n");
