@@ -56,7 +56,9 @@ std::vector<Named> backends() {
 Case case_for(StepKind kind, Arch arch) {
   const std::string on = ";arch=" + std::string(name(arch));
   if (kind == StepKind::decode) return case_of("mla1:1q1s0_1q1s40;cu=2" + on);
-  if (kind == StepKind::prefill) return case_of("mla1:1q2s6;heads=1;kind=prefill" + on);
+  // On gfx950 with a plan, which every backend executes that has prefill steps there.
+  const std::string planned = arch == Arch::gfx950 ? ";dtype=bf16/fp8;planner=v12" : "";
+  if (kind == StepKind::prefill) return case_of("mla1:1q2s6;heads=1;kind=prefill" + on + planned);
   return case_of("mla1:1q1s9_1q3s7;heads=2;block=16;kind=fa");
 }
 const Property& property_for(StepKind kind) {
