@@ -19,17 +19,11 @@ namespace {
 
 constexpr std::uint32_t kPlanThreads = 512;
 constexpr std::uint32_t kLatentThreads = 256;
-constexpr std::int64_t kPartialRowWord = 1;      // of a work
 constexpr std::int64_t kRowsPerWorkgroup = 128;  // packed rows, without a plan
 
 template <class T>
 Address address(const T* pointer) {
   return std::bit_cast<Address>(pointer);
-}
-
-Error no_manifest(Arch arch) {
-  return {ErrorCode::unsupported, say("the AITER directory has no manifest for ", mla::name(arch)),
-          ""};
 }
 
 struct Found {
@@ -40,7 +34,9 @@ struct Found {
 Result<Found> find(Installation& installation, Arch arch, ElementType type, std::int64_t heads,
                    bool persistent, bool causal) {
   const Manifest* manifest = installation.manifest(arch);
-  if (manifest == nullptr) return no_manifest(arch);
+  if (manifest == nullptr)
+    return Error{ErrorCode::unsupported,
+                 say("the AITER directory has no manifest for ", mla::name(arch)), ""};
   auto row = select_prefill(*manifest, type, heads, persistent, causal);
   if (!row) return row.error();
   const auto code = installation.code(arch, row->file);
@@ -82,10 +78,11 @@ PartialWorks partial_works(const plan::Plan& plan, std::span<const std::int64_t>
                    .slab = {},
                    .rows = partial_rows};
   for (const std::int64_t w : direct) {
-    const auto [at, fresh] = out.slab.try_emplace(plan.work(w).q_begin, out.rows);
+    plan::WorkItem work = plan.work(w);
+    const auto [at, fresh] = out.slab.try_emplace(work.q_begin, out.rows);
     if (fresh) out.rows += prefill::kTileRows;
-    out.words[static_cast<std::size_t>(w * plan::kWorkItemWords + kPartialRowWord)] =
-        static_cast<std::int32_t>(at->second);
+    work.partial_row = static_cast<std::int32_t>(at->second);
+    std::ranges::copy(plan::words_of(work), out.words.begin() + w * plan::kWorkItemWords);
   }
   return out;
 }

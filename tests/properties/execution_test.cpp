@@ -53,12 +53,15 @@ std::vector<Named> backends() {
 }
 
 // A case of each kind, and a property that has it executed and compares it with the reference.
-Case case_for(StepKind kind, Arch arch) {
+Case case_for(const Backend& backend, StepKind kind, Arch arch) {
   const std::string on = ";arch=" + std::string(name(arch));
   if (kind == StepKind::decode) return case_of("mla1:1q1s0_1q1s40;cu=2" + on);
-  // On gfx950 with a plan, which every backend executes that has prefill steps there.
-  const std::string planned = arch == Arch::gfx950 ? ";dtype=bf16/fp8;planner=v12" : "";
-  if (kind == StepKind::prefill) return case_of("mla1:1q2s6;heads=1;kind=prefill" + on + planned);
+  if (kind == StepKind::prefill) {
+    const prefill::Kernels* kernels = backend.prefill_kernels();
+    const bool planned = kernels != nullptr && !kernels->flash;  // it has nothing else
+    return case_of("mla1:1q2s6;heads=1;kind=prefill" + on +
+                   (planned ? ";dtype=bf16/fp8;planner=v12" : ""));
+  }
   return case_of("mla1:1q1s9_1q3s7;heads=2;block=16;kind=fa");
 }
 const Property& property_for(StepKind kind) {
@@ -68,7 +71,7 @@ const Property& property_for(StepKind kind) {
 RunReport report_of(const Backend& backend, StepKind kind, Arch arch) {
   RunOptions options;
   options.properties = {&property_for(kind)};
-  options.cases = {case_for(kind, arch)};
+  options.cases = {case_for(backend, kind, arch)};
   options.backend = &backend;
   return run_properties(options);
 }
@@ -164,7 +167,7 @@ void check_refused(const Backend& liar, StepKind kind, Arch arch) {
   const Property* property = &property_for(kind);
   const auto wrapped = one_thread(liar);
   for (const Backend* b : {&liar, static_cast<const Backend*>(wrapped.get())})
-    CHECK(judge(case_for(kind, arch), {&property, 1}, *b, nullptr).outcomes.front().verdict ==
+    CHECK(judge(case_for(*b, kind, arch), {&property, 1}, *b, nullptr).outcomes.front().verdict ==
           Verdict::inconclusive);
 }
 
@@ -270,8 +273,8 @@ TEST_CASE(
     "[judge]") {
   RunOptions options;
   options.properties = {find_property("P05"), find_property("P22")};
-  options.cases = {case_for(StepKind::decode, Arch::gfx942),
-                   case_for(StepKind::prefill, Arch::gfx942)};
+  options.cases = {case_for(cpu_backend(), StepKind::decode, Arch::gfx942),
+                   case_for(cpu_backend(), StepKind::prefill, Arch::gfx942)};
   options.backend = &cpu_backend();
   CHECK(run_properties(options).exit_code() == ExitCode::inconclusive);
   options.arch = Arch::gfx942;
@@ -286,7 +289,7 @@ TEST_CASE(
 TEST_CASE("not applicable: a case that is refused on the only device is still a skip", "[judge]") {
   RunOptions options;
   options.properties = {find_property("P22")};
-  options.cases = {case_for(StepKind::decode, Arch::gfx950)};
+  options.cases = {case_for(cpu_backend(), StepKind::decode, Arch::gfx950)};
   options.backend = &cpu_backend();
   options.arch = Arch::gfx950;
   const RunReport report = run_properties(options);

@@ -21,10 +21,8 @@ if [[ ! -d ${AITER_SRC:-/nonexistent}/aiter ]]; then
 fi
 # As docs/aiter-on-a-laptop.md says.
 packages=(pandas einops psutil pyyaml packaging jinja2 tabulate)
-install() {
-  timeout 900 "$1/bin/pip" install --quiet -r "$triton_requirements" "${packages[@]}"
-}
-environment "$venv" "$(<"$triton_requirements") ${packages[*]}" install || {
+environment "$venv" "$(<"$triton_requirements") ${packages[*]}" \
+  install_triton "${packages[@]}" || {
   echo "skipped: no virtual environment with Triton: pip install -r $triton_requirements ${packages[*]}"
   exit 10
 }

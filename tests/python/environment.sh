@@ -15,8 +15,8 @@ environment() {
   ) 9> "$venv.lock"
 }
 
-# Triton and torch, for environment.
+# Triton and torch, for environment; before the directory, what else is wanted.
 triton_requirements=$(dirname "${BASH_SOURCE[0]}")/triton_kernels/requirements.txt
 install_triton() {
-  timeout 900 "$1/bin/pip" install --quiet -r "$triton_requirements"
+  timeout 900 "${*: -1}/bin/pip" install --quiet -r "$triton_requirements" "${@:1:$#-1}"
 }

@@ -5,7 +5,6 @@
 // installation, 10 nothing to judge.
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -13,6 +12,7 @@
 #include "core/text.hpp"
 #include "hip_backend/kernels/code_objects.hpp"
 #include "tests/hip_backend/aiter/checked_sweep.hpp"
+#include "tests/hip_backend/aiter/installed.hpp"
 
 using namespace mla;
 using namespace mla::hip::aiter;
@@ -84,13 +84,9 @@ int main(int argc, char** argv) {
       options.only = word;
     }
   }
-  const char* directory = std::getenv("AITER_HSA");
-  if (directory == nullptr || *directory == '\0') {
-    std::puts("skipped: AITER_HSA does not name the directory hsa of an AITER installation");
-    return 10;
-  }
-  const auto installation = Installation::open(directory);
-  if (!installation) return std::puts(installation.error().message.c_str()), 3;
+  int exit = 0;
+  const auto installation = installed(exit);
+  if (installation == nullptr) return exit;
   std::string page;
   if (!options.page.empty()) {
     std::ifstream file(options.page);
@@ -99,9 +95,9 @@ int main(int argc, char** argv) {
   }
   int rows = 0, lacks = 0;
   for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
-    if ((*installation)->manifest(arch) == nullptr) continue;
+    if (installation->manifest(arch) == nullptr) continue;
     if (hip::code_object(name(arch), "reduce").empty()) continue;
-    const auto [families, missing] = judge(arch, *installation, options, page);
+    const auto [families, missing] = judge(arch, installation, options, page);
     rows += families, lacks += missing;
   }
   if (rows == 0) return std::puts("skipped: nothing to judge"), 10;

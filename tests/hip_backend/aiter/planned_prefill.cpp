@@ -99,24 +99,27 @@ std::unique_ptr<PlannedPrefill> PlannedPrefill::make(const Case& spec, std::int6
   return step;
 }
 
+PrefillInput PlannedPrefill::input(const plan::Plan& plan) const {
+  return {.q = q_,
+          .k = k_,
+          .v = v_,
+          .dtype = Dtype::fp8,
+          .arch = spec_.arch,
+          .heads = spec_.heads,
+          .causal = causal_,
+          .score_scale = softmax_scale_,
+          .direct_lse = true,
+          .qo_indptr = indptr_,
+          .kv_indptr = indptr_,
+          .key_rows = rows_,
+          .plan = &plan,
+          .partial_rows = sizes_.reduce_partial_map * kSlab};
+}
+
 std::string PlannedPrefill::run(const plan::Plan& plan, Installation& installation,
                                 const EmulatedOptions& options) const {
   const auto device = make_emulated_device(spec_.arch, options);
-  const auto result = prefill_with_plan(*device, installation,
-                                        {.q = q_,
-                                         .k = k_,
-                                         .v = v_,
-                                         .dtype = Dtype::fp8,
-                                         .arch = spec_.arch,
-                                         .heads = spec_.heads,
-                                         .causal = causal_,
-                                         .score_scale = softmax_scale_,
-                                         .direct_lse = true,
-                                         .qo_indptr = indptr_,
-                                         .kv_indptr = indptr_,
-                                         .key_rows = rows_,
-                                         .plan = &plan,
-                                         .partial_rows = sizes_.reduce_partial_map * kSlab});
+  const auto result = prefill_with_plan(*device, installation, input(plan));
   if (!result) return result.error().message;
   if (auto wrong = worst_output(result->out, reference_, spec_.heads, prefill::kVDim);
       !wrong.empty())

@@ -11,6 +11,7 @@
 #include "cpu_backend/prefill/prefill_reference.hpp"
 #include "hip_backend/aiter/installation.hpp"
 #include "hip_backend/device/emulated_device.hpp"
+#include "hip_backend/prefill/device_prefill.hpp"
 
 namespace mla::hip::aiter::test {
 
@@ -22,6 +23,8 @@ class PlannedPrefill {
                                               std::string& reason);
 
   [[nodiscard]] const plan::Plan& planned() const { return *plan_; }
+  // The launch of a plan, with the LSE of every row; refers to this and to the plan.
+  [[nodiscard]] PrefillInput input(const plan::Plan& plan) const;
   // Runs a plan for this step on a fresh emulated device: what is wrong, empty if nothing is.
   [[nodiscard]] std::string run(const plan::Plan& plan, Installation& installation,
                                 const EmulatedOptions& options) const;

@@ -1,19 +1,18 @@
 // Claims about prefill with a plan by AITER's kernel: which installations have it, and that each
 // row gets the LSE that the kernel gives to that row. The kernel is played by a device.
-#include <algorithm>
 #include <bit>
-#include <optional>
 
 #include "core/engine/prefill/kernels.hpp"
-#include "core/plan/ps_prefill.hpp"
 #include "hip_backend/aiter/aiter_backend.hpp"
 #include "hip_backend/aiter/prefill.hpp"
 #include "tests/catch.hpp"
+#include "tests/hip_backend/aiter/planned_prefill.hpp"
 #include "tests/hip_backend/aiter/recording_device.hpp"
 
 using namespace mla;
 using namespace mla::hip;
 using namespace mla::hip::aiter;
+using aiter::test::PlannedPrefill;
 using aiter::test::RecordingDevice;
 
 namespace {
@@ -70,58 +69,27 @@ class PlayedKernel final : public RecordingDevice {
   std::int64_t works_;
 };
 
-struct Prefill {
-  std::vector<std::int32_t> indptr, rows;
-  plan::BufferSizes sizes;
-  std::optional<plan::Plan> plan;
-  std::vector<std::byte> q, k, v;
-
-  Prefill(const std::vector<std::int32_t>& lengths, std::int64_t units) {
-    indptr = {0};
-    for (const std::int32_t n : lengths) indptr.push_back(indptr.back() + n);
-    for (std::int32_t i = 0; i < indptr.back(); ++i) rows.push_back(i);
-    sizes = *plan::query_ps_sizes({.compute_units = ComputeUnits(units),
-                                   .batch = Requests(std::ssize(lengths)),
-                                   .kv_heads = Heads(kHeads),
-                                   .max_qo_len = *std::ranges::max_element(lengths)});
-    auto made = plan::plan_ps_prefill({.compute_units = ComputeUnits(units),
-                                       .kv_heads = Heads(kHeads),
-                                       .qo_indptr = indptr,
-                                       .kv_indptr = indptr,
-                                       .context_lens = lengths,
-                                       .kvlen_granularity = 128,
-                                       .block_size = 1},
-                                      sizes);
-    REQUIRE(made.ok());
-    plan = std::move(*made);
-    const auto bytes = static_cast<std::size_t>(indptr.back() * kHeads);
-    q.resize(bytes * 192);
-    k.resize(bytes * 192);
-    v.resize(bytes * 128);
-  }
-  [[nodiscard]] PrefillInput input() const {
-    return {.q = q,
-            .k = k,
-            .v = v,
-            .dtype = Dtype::fp8,
-            .heads = kHeads,
-            .direct_lse = true,
-            .qo_indptr = indptr,
-            .kv_indptr = indptr,
-            .key_rows = rows,
-            .plan = &*plan,
-            .partial_rows = sizes.reduce_partial_map * kSlab};
-  }
-};
+std::unique_ptr<PlannedPrefill> planned(const std::vector<std::int64_t>& rows, std::int64_t units) {
+  Case spec;
+  for (const std::int64_t n : rows) spec.requests.push_back({n, n});
+  spec.heads = kHeads;
+  spec.arch = Arch::gfx950;
+  spec.step = PrefillSpec{};
+  std::string reason;
+  auto step = PlannedPrefill::make(spec, units, true, reason);
+  INFO(reason);
+  REQUIRE(step != nullptr);
+  return step;
+}
 
 }  // namespace
 
 TEST_CASE("aiter prefill: rows that a work writes directly get the LSE of a second launch") {
-  const Prefill step({300, 40, 70}, 6);
-  const plan::Plan& plan = *step.plan;
+  const auto step = planned({300, 40, 70}, 6);
+  const plan::Plan& plan = step->planned();
   PlayedKernel device(plan.works());
   const auto from = installation(Arch::gfx950, kCausal + kFull);
-  const auto result = prefill_with_plan(device, *from, step.input());
+  const auto result = prefill_with_plan(device, *from, step->input(plan));
   REQUIRE(result.ok());
   CHECK(result->launches.of("aiter", "recording", StepKind::prefill) == 2);
   std::int64_t direct = 0;
@@ -140,10 +108,10 @@ TEST_CASE("aiter prefill: rows that a work writes directly get the LSE of a seco
 }
 
 TEST_CASE("aiter prefill: without a wish for the LSE there is one launch and no LSE") {
-  const Prefill step({40}, 6);
-  PlayedKernel device(step.plan->works());
+  const auto step = planned({40}, 6);
+  PlayedKernel device(step->planned().works());
   const auto from = installation(Arch::gfx950, kCausal + kFull);
-  PrefillInput input = step.input();
+  PrefillInput input = step->input(step->planned());
   input.direct_lse = false;
   const auto result = prefill_with_plan(device, *from, input);
   REQUIRE(result.ok());
@@ -152,12 +120,12 @@ TEST_CASE("aiter prefill: without a wish for the LSE there is one launch and no 
 }
 
 TEST_CASE("aiter prefill: a plan whose works are all partial is launched once") {
-  const Prefill step({256}, 4);
-  PlayedKernel device(step.plan->works());
-  for (std::int64_t w = 0; w < step.plan->works(); ++w)
-    REQUIRE(step.plan->work(w).partial_row >= 0);
+  const auto step = planned({256}, 4);
+  PlayedKernel device(step->planned().works());
+  for (std::int64_t w = 0; w < step->planned().works(); ++w)
+    REQUIRE(step->planned().work(w).partial_row >= 0);
   const auto from = installation(Arch::gfx950, kCausal + kFull);
-  const auto result = prefill_with_plan(device, *from, step.input());
+  const auto result = prefill_with_plan(device, *from, step->input(step->planned()));
   REQUIRE(result.ok());
   CHECK(result->launches.of("aiter", "recording", StepKind::prefill) == 1);
 }

@@ -2,9 +2,9 @@
 // those whose file name holds FILE. Exit codes: 0 all as expected, 1 not, 3 no such installation,
 // 10 nothing to judge.
 #include "tests/hip_backend/aiter/sweep.hpp"
+#include "tests/hip_backend/aiter/installed.hpp"
 
 #include <cstdio>
-#include <cstdlib>
 
 #include "hip_backend/kernels/code_objects.hpp"
 
@@ -61,27 +61,23 @@ void print(const char* kind, const Totals& t) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const char* directory = std::getenv("AITER_HSA");
-  if (directory == nullptr || *directory == '\0') {
-    std::puts("skipped: AITER_HSA does not name the directory hsa of an AITER installation");
-    return 10;
-  }
-  const auto installation = Installation::open(directory);
-  if (!installation) return std::puts(installation.error().message.c_str()), 3;
+  int exit = 0;
+  const auto installation = installed(exit);
+  if (installation == nullptr) return exit;
   const std::string_view only = argc > 1 ? argv[1] : "";
   Totals decode;
   Totals prefill;
   for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
-    const Manifest* manifest = (*installation)->manifest(arch);
+    const Manifest* manifest = installation->manifest(arch);
     if (manifest == nullptr || hip::code_object(name(arch), "reduce").empty()) continue;
     for (const ManifestRow& row : *manifest) {
       if (row.file.find(only) == std::string::npos) continue;
-      if (!(*installation)->code(arch, row.file)) {
+      if (!installation->code(arch, row.file)) {
         std::printf("missing %s %s\n", std::string(name(arch)).c_str(), row.file.c_str());
       } else if (row.key.prefill) {
-        count_row(arch, row, judge_prefill_row(arch, row, *installation, {}), prefill);
+        count_row(arch, row, judge_prefill_row(arch, row, installation, {}), prefill);
       } else {
-        count_row(arch, row, judge_decode_row(arch, row, *installation, {}), decode);
+        count_row(arch, row, judge_decode_row(arch, row, installation, {}), decode);
       }
     }
   }

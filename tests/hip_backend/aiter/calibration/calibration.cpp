@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
 
 #include "core/plan/tile_straddle.hpp"
 #include "hip_backend/kernels/code_objects.hpp"
 #include "tests/hip_backend/aiter/calibration/kernel.hpp"
 #include "tests/hip_backend/aiter/calibration/plan_changes.hpp"
 #include "tests/hip_backend/aiter/calibration/verdicts.hpp"
+#include "tests/hip_backend/aiter/installed.hpp"
 
 using namespace mla;
 using namespace mla::hip::aiter;
@@ -80,10 +80,7 @@ std::vector<PlanChange> changes_of(const KernelUnderTest& kernel, const Options&
   for (const auto& part : {single_words(base), damaged_works(base, input.page_size),
                            random_plans(input, options.random, random)})
     all.insert(all.end(), part.begin(), part.end());
-  std::shuffle(all.begin(), all.end(), random);
-  std::map<std::string_view, std::int64_t> seen;
-  std::erase_if(all, [&](const PlanChange& c) { return seen[c.family]++ >= options.plans; });
-  return all;
+  return some_of_each(std::move(all), options.plans, random);
 }
 
 // Whether the plan has a work that AITER-27 breaks. Only of a valid plan.
@@ -157,10 +154,7 @@ void Calibration::judge(const std::string& kernel, const Case& spec, KernelUnder
   }
   table_.count(kernel, change.family, verdict);
   corpus_.add(kernel, spec, change, input, verdict);
-  if (right == verdict.violations.empty() || (right && !options_.show)) return;
-  std::printf("    %s %s: %s\n      %s\n", right ? "right, yet invalid:" : "WRONG, YET VALID:",
-              std::string(change.family).c_str(), change.what.c_str(),
-              right ? verdict.violations[0].what.c_str() : verdict.wrong.c_str());
+  tell(change, verdict, options_.show);
 }
 
 void Calibration::run_case(const std::string& kernel, const ManifestRow& row, const Case& spec) {
@@ -187,19 +181,15 @@ void Calibration::run_case(const std::string& kernel, const ManifestRow& row, co
 int main(int argc, char** argv) {
   Options options;
   if (!parse(argc, argv, options)) return std::puts("usage: see calibration.cpp"), 2;
-  const char* directory = std::getenv("AITER_HSA");
-  if (directory == nullptr || *directory == '\0') {
-    std::puts("skipped: AITER_HSA does not name the directory hsa of an AITER installation");
-    return 10;
-  }
-  const auto installation = Installation::open(directory);
-  if (!installation) return std::puts(installation.error().message.c_str()), 3;
-  Calibration calibration(*installation, options);
+  int exit = 0;
+  const auto installation = installed(exit);
+  if (installation == nullptr) return exit;
+  Calibration calibration(installation, options);
   for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
-    const Manifest* manifest = (*installation)->manifest(arch);
+    const Manifest* manifest = installation->manifest(arch);
     if (manifest == nullptr || hip::code_object(name(arch), "reduce").empty()) continue;
     for (const ManifestRow& row : *manifest)
-      if (row.key.persistent && !row.key.prefill && (*installation)->code(arch, row.file))
+      if (row.key.persistent && !row.key.prefill && installation->code(arch, row.file))
         calibration.run_row(arch, row);
   }
   return calibration.finish();

@@ -46,4 +46,8 @@ std::vector<PlanChange> rearranged(const PlanWords& plan, std::mt19937_64& rando
 std::vector<PlanChange> random_plans(const plan::PlanCheckInput& input, std::int64_t count,
                                      std::mt19937_64& random);
 
+// At most `most` of each family, in a random order.
+std::vector<PlanChange> some_of_each(std::vector<PlanChange> all, std::int64_t most,
+                                     std::mt19937_64& random);
+
 }  // namespace mla::hip::aiter::test

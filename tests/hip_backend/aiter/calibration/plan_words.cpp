@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <map>
 
 #include "tests/hip_backend/aiter/calibration/plan_changes.hpp"
 
@@ -38,6 +39,14 @@ plan::Plan plan_of(const PlanWords& words) {
                               .reduce_indptr = words.reduce_indptr,
                               .reduce_final_map = words.reduce_final_map,
                               .reduce_partial_map = words.reduce_partial_map});
+}
+
+std::vector<PlanChange> some_of_each(std::vector<PlanChange> all, std::int64_t most,
+                                     std::mt19937_64& random) {
+  std::shuffle(all.begin(), all.end(), random);
+  std::map<std::string_view, std::int64_t> seen;
+  std::erase_if(all, [&](const PlanChange& c) { return seen[c.family]++ >= most; });
+  return all;
 }
 
 }  // namespace mla::hip::aiter::test

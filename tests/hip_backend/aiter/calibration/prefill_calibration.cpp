@@ -4,16 +4,14 @@
 // names, and to this project's reduce behind them: no plan that it calls valid may come out wrong.
 // N plans of each kind of change for each kernel. Exit codes: 0 so it is, 1 not, 2 usage, 3 no such
 // installation, 10 nothing to judge.
-#include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
-#include <map>
 #include <random>
 
 #include "hip_backend/kernels/code_objects.hpp"
 #include "tests/hip_backend/aiter/calibration/plan_changes.hpp"
 #include "tests/hip_backend/aiter/calibration/verdicts.hpp"
+#include "tests/hip_backend/aiter/installed.hpp"
 #include "tests/hip_backend/aiter/planned_prefill.hpp"
 
 using namespace mla;
@@ -49,10 +47,7 @@ std::vector<PlanChange> changes_of(const plan::Plan& plan, std::int64_t most) {
   std::vector<PlanChange> all = rearranged(base, random);
   for (const auto& part : {single_words(base), damaged_works(base, 1)})
     all.insert(all.end(), part.begin(), part.end());
-  std::shuffle(all.begin(), all.end(), random);
-  std::map<std::string_view, std::int64_t> seen;
-  std::erase_if(all, [&](const PlanChange& c) { return seen[c.family]++ >= most; });
-  return all;
+  return some_of_each(std::move(all), most, random);
 }
 
 // False where the planner's own plan is wrong.
@@ -72,11 +67,7 @@ bool run_row(const ManifestRow& row, std::int64_t units, Installation& installat
     const PlanVerdict verdict = {.wrong = step->run(plan, installation, {}),
                                  .violations = step->check(plan)};
     table.count(kernel_family(spec.arch, row), change.family, verdict);
-    const bool right = verdict.wrong.empty();
-    if (right == verdict.violations.empty() || (right && !options.show)) continue;
-    std::printf("    %s %s: %s\n      %s\n", right ? "right, yet invalid:" : "WRONG, YET VALID:",
-                std::string(change.family).c_str(), change.what.c_str(),
-                right ? verdict.violations[0].what.c_str() : verdict.wrong.c_str());
+    tell(change, verdict, options.show);
   }
   return true;
 }
@@ -86,21 +77,17 @@ bool run_row(const ManifestRow& row, std::int64_t units, Installation& installat
 int main(int argc, char** argv) {
   Options options;
   if (!parse(argc, argv, options)) return std::puts("usage: see prefill_calibration.cpp"), 2;
-  const char* directory = std::getenv("AITER_HSA");
-  if (directory == nullptr || *directory == '\0') {
-    std::puts("skipped: AITER_HSA does not name the directory hsa of an AITER installation");
-    return 10;
-  }
-  const auto installation = Installation::open(directory);
-  if (!installation) return std::puts(installation.error().message.c_str()), 3;
-  const Manifest* manifest = (*installation)->manifest(Arch::gfx950);
+  int exit = 0;
+  const auto installation = installed(exit);
+  if (installation == nullptr) return exit;
+  const Manifest* manifest = installation->manifest(Arch::gfx950);
   CalibrationTable table;
   bool good = true;
   if (manifest != nullptr && !hip::code_object("gfx950", "reduce").empty())
     for (const ManifestRow& row : *manifest)
-      if (row.key.persistent && row.key.prefill && (*installation)->code(Arch::gfx950, row.file))
+      if (row.key.persistent && row.key.prefill && installation->code(Arch::gfx950, row.file))
         for (const std::int64_t units : {1, 6})
-          good = run_row(row, units, **installation, options, table) && good;
+          good = run_row(row, units, *installation, options, table) && good;
   if (table.plans() == 0 && good) return std::puts("skipped: nothing to judge"), 10;
   table.print();
   return good && table.wrong_valid() == 0 ? 0 : 1;

@@ -36,6 +36,14 @@ void Counts::count(const PlanVerdict& verdict) {
                            : (valid ? wrong_valid : wrong_invalid));
 }
 
+void tell(const PlanChange& change, const PlanVerdict& verdict, bool all) {
+  const bool right = verdict.wrong.empty();
+  if (right == verdict.violations.empty() || (right && !all)) return;
+  std::printf("    %s %s: %s\n      %s\n", right ? "right, yet invalid:" : "WRONG, YET VALID:",
+              std::string(change.family).c_str(), change.what.c_str(),
+              right ? verdict.violations[0].what.c_str() : verdict.wrong.c_str());
+}
+
 std::string kernel_family(Arch arch, const ManifestRow& row) {
   std::string name = row.file.substr(0, row.file.rfind('.'));
   for (const std::string_view variant : {"_lse", "_msk0", "_cprr"})

@@ -26,6 +26,10 @@ struct Counts {
   void count(const PlanVerdict& verdict);
 };
 
+// Prints where the two disagree: a wrong plan that is valid, and with `all` also a right one that
+// is not.
+void tell(const PlanChange& change, const PlanVerdict& verdict, bool all);
+
 // The kernel of a row without the suffixes of its variants: those that return the LSE, do not mask,
 // or take the keys of several ranks are one family.
 std::string kernel_family(Arch arch, const ManifestRow& row);
