@@ -41,6 +41,7 @@ inline IndexSpans DecodeBuffers::spans() {
 struct RowRange {
   std::int64_t begin = 0;
   std::int64_t end = 0;
+  bool operator==(const RowRange&) const = default;
 };
 
 struct DecodeMetadata {

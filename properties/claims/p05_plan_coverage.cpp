@@ -65,13 +65,32 @@ std::optional<std::string> check_row(RowCount row, std::int64_t first_entry,
   return std::nullopt;
 }
 
+// Every work read and wrote the rows that its record names.
+std::optional<std::string> check_works(const DecodeResult& result, const plan::Plan& plan) {
+  if (std::ssize(result.footprint) != plan.works())
+    return say("the plan has ", plan.works(), " works, of which ", result.footprint.size(), " ran");
+  for (const Footprint& f : result.footprint) {
+    const plan::WorkItem item = plan.work(f.work);
+    const RowRange rows{item.q_begin, item.q_end};
+    const bool direct = item.partial_row < 0;
+    const RowRange partials{item.partial_row, item.partial_row + (item.q_end - item.q_begin)};
+    const RowRange none{};
+    if (f.q_rows != rows || f.output_rows != (direct ? rows : none) ||
+        f.partial_rows != (direct || item.q_begin == item.q_end ? none : partials))
+      return say("work ", f.work, " ran with rows ", f.q_rows.begin, "..", f.q_rows.end,
+                 ", partial rows ", f.partial_rows.begin, "..", f.partial_rows.end,
+                 ": its record has rows ", rows.begin, "..", rows.end, ", partial row ",
+                 item.partial_row);
+  }
+  return std::nullopt;
+}
+
 // Kernel rows lie request by request, group of 16 heads by group, row by row (aiter.md 4).
 Outcome check_footprints(Subject& subject, const ResolvedShape& shape) {
   const std::int64_t fold = shape.fold_ratio();
   const Batch& batch = *subject.batch();
-  const std::int64_t works = subject.metadata()->plan->works();
-  if (const std::int64_t ran = std::ssize(subject.result()->footprint); ran != works)
-    return failed(say("the plan has ", works, " works, of which ", ran, " ran"));
+  if (const auto why = check_works(*subject.result(), *subject.metadata()->plan))
+    return failed(*why);
   const auto counts = count_rows(
       *subject.result(), static_cast<std::size_t>(subject.metadata()->rows().count() * fold));
   std::int64_t entry = 0;

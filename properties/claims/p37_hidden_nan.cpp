@@ -86,6 +86,6 @@ Outcome decode_hidden_nan(Subject& subject) {
 constexpr Property kP37{
     "P37", "hidden_nan",
     "A NaN or infinity in a key changes no bit of the rows that must not see it.",
-    by_kind<decode_hidden_nan, nullptr, nullptr>};
+    by_kind<decode_hidden_nan, prefill_hidden_nan, nullptr>};
 
 }  // namespace mla::prop

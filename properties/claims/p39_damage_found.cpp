@@ -1,6 +1,7 @@
 // P39: a plan that leads out of its buffers is a violation for plan_check and a fault of the
 // launch, whichever word is damaged, and rows whose work is not damaged keep their bits.
 //
+// A request that is longer than the longest query is a violation for plan_check as well.
 // A backend that follows such a word reads or writes somebody else's memory; one that drops it in
 // silence hides a broken plan.
 #include <algorithm>
@@ -192,12 +193,24 @@ Outcome check(Subject& subject, const Damage& damage, std::int64_t work) {
   return passed();
 }
 
+Outcome check_longest_query(const DecodeMetadata& md) {
+  plan::PlanCheckInput input = check_input_of(md);
+  std::int64_t longest = 0;
+  for (std::size_t r = 0; r + 1 < input.qo_indptr.size(); ++r)
+    longest = std::max<std::int64_t>(longest, input.qo_indptr[r + 1] - input.qo_indptr[r]);
+  input.max_qo_len = longest - 1;
+  if (longest == 0 || !plan::plan_check(input).empty()) return passed();
+  return failed(say("a plan for at most ", longest - 1, " rows a request, of which one has ",
+                    longest, ", is valid for plan_check"));
+}
+
 Outcome decode_damage_found(Subject& subject) {
   const auto& result = subject.result();
   if (!result) return refusal(result.error());
   const auto& md = *subject.metadata();
   if (!md.plan) return skipped("the step has no plan");
   if (md.plan->works() == 0) return skipped("the plan has no work");
+  if (Outcome outcome = check_longest_query(md); outcome.verdict != Verdict::pass) return outcome;
   Random random(subject.spec(), "P39");
   const std::int64_t work = random.below(md.plan->works());
   const Damage& damage = kDamages[random.below(std::ssize(kDamages))];
@@ -208,9 +221,9 @@ Outcome decode_damage_found(Subject& subject) {
 
 }  // namespace
 
-constexpr Property kP39{
-    "P39", "damage_found",
-    "A word of a plan that leads out of its buffers is a fault, and changes no other request.",
-    by_kind<decode_damage_found, nullptr, nullptr>};
+constexpr Property kP39{"P39", "damage_found",
+                        "A damaged word of a plan is found; one that leads out of its buffers "
+                        "changes no other request.",
+                        by_kind<decode_damage_found, prefill_damage_found, nullptr>};
 
 }  // namespace mla::prop

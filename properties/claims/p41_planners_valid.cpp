@@ -1,4 +1,5 @@
-// P41: every planner that takes the case makes a valid plan of it, whichever the case names.
+// P41: every planner that takes the case makes a valid plan of it, whichever the case names; a
+// plain step is taken by all of them.
 #include "core/plan/plan_check.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
@@ -7,11 +8,23 @@
 namespace mla::prop {
 namespace {
 
+constexpr PlannerChoice kPlanners[] = {PlannerChoice::v12_serial, PlannerChoice::v12_parallel,
+                                       PlannerChoice::v11, PlannerChoice::v10};
+
+// One row of 16 bf16 heads a request, with as many keys as v1.0 wants.
+Case plain_step(Random& random) {
+  Case c;
+  c.arch = random.below(2) == 0 ? Arch::gfx942 : Arch::gfx950;
+  c.compute_units = product_compute_units(c.arch).count();
+  c.decode().max_split = 32;
+  c.requests.assign(static_cast<std::size_t>(random.between(1, 3)), {1, random.between(200, 900)});
+  return c;
+}
+
 Outcome decode_planners_valid(Subject& subject) {
   if (const auto& shape = subject.shape(); !shape) return refusal(shape.error());
   bool any = false;
-  for (const PlannerChoice planner : {PlannerChoice::v12_serial, PlannerChoice::v12_parallel,
-                                      PlannerChoice::v11, PlannerChoice::v10}) {
+  for (const PlannerChoice planner : kPlanners) {
     Case other = subject.spec();
     other.planner = planner;
     Subject sibling = subject.sibling(other);
@@ -23,13 +36,23 @@ Outcome decode_planners_valid(Subject& subject) {
       return failed(say("planner ", name(planner), " breaks the rule ", name(violations[0].rule),
                         ": ", violations[0].what));
   }
+  Random random(subject.spec(), "P41");
+  Case plain = plain_step(random);
+  for (const PlannerChoice planner : kPlanners) {
+    plain.planner = planner;
+    Subject step = subject.sibling(plain);
+    if (!step.metadata())
+      return failed(say("planner ", name(planner), " declines ", format_case(plain), ": ",
+                        step.metadata().error().message));
+  }
   return any ? passed() : skipped("no planner takes the case");
 }
 
 }  // namespace
 
-constexpr Property kP41{"P41", "planners_valid",
-                        "Every planner that takes the case makes a valid plan of it.",
-                        by_kind<decode_planners_valid, nullptr, nullptr>};
+constexpr Property kP41{
+    "P41", "planners_valid",
+    "Every planner that takes the case makes a valid plan of it, and all take a plain one.",
+    by_kind<decode_planners_valid, nullptr, nullptr>};
 
 }  // namespace mla::prop

@@ -18,7 +18,7 @@ constexpr const char* kFormat = "mla-testbed ledger 2";
 constexpr const char* kFirstFormat = "mla-testbed ledger 1";
 constexpr std::string_view kKeys[] = {"id",     "link",    "mechanism",  "kernels",
                                       "status", "backend", "properties", "where",
-                                      "damage", "claims",  "witnesses"};
+                                      "damage", "claims",  "witnesses",  "kind"};
 
 template <class List>
 bool holds(const List& list, std::string_view word) {
@@ -107,6 +107,17 @@ void read_where(const json& object, Fields& fields, prop::LedgerEntry& entry) {
   }
 }
 
+// A condition is about a launch of a decode.
+void read_kind(Fields& fields, prop::LedgerEntry& entry) {
+  if (!fields.has("kind")) return;
+  const std::string word = fields.text("kind");
+  for (const StepKind kind : kStepKinds)
+    if (name(kind) == word) entry.kind = kind;
+  if (!entry.kind) fields.reject("kind", "is '" + word + "', not decode, prefill or fa");
+  if (entry.kind != StepKind::decode && fields.has("where"))
+    fields.reject("where", "is about decode steps: leave it out for kind " + word);
+}
+
 void read_damage(const json& object, Fields& fields, prop::LedgerEntry& entry) {
   for (const std::string& word : texts(fields, object, "damage")) {
     const auto damage = prop::damage_from_name(word);
@@ -170,6 +181,7 @@ std::string read_entry(const json& object, prop::LedgerEntry& entry) {
     entry.properties.push_back(property_of(fields, "properties", id));
   for (const std::string& id : texts(fields, object, "claims"))
     entry.claims.push_back(property_of(fields, "claims", id));
+  read_kind(fields, entry);
   read_where(object, fields, entry);
   read_damage(object, fields, entry);
   read_witnesses(object, fields, entry);

@@ -96,6 +96,10 @@ CaseDomain random_domain(int size) {
   d.origin = {{Origin::zero, 40},          {Origin::near_page_2_16, 2},
               {Origin::near_page_2_24, 2}, {Origin::near_byte_2_31, 2},
               {Origin::near_byte_2_32, 2}, {Origin::near_page_2_31, 2}};
+  d.prefill_arch = {{Arch::gfx950, 4}, {Arch::gfx942, 1}};
+  d.prefill_dtype = {{mixed, 16}, {bf16, 5}, {fp8, 1}};
+  d.prefill_planner = {
+      {PlannerChoice::automatic, 10}, {PlannerChoice::v12, 10}, {PlannerChoice::none, 1}};
   d.prefill_heads = {{1, 8}, {2, 5},  {3, 2},  {4, 3},  {5, 1},
                      {8, 2}, {12, 2}, {16, 1}, {17, 1}, {24, 1}};
   d.fa_heads = {{1, 1}, {2, 3}, {4, 5}, {6, 1}, {8, 4}, {12, 1}, {16, 1}};

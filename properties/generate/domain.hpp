@@ -52,6 +52,9 @@ struct CaseDomain {
   Options<Origin> origin;
 
   // Read for kinds other than decode, which have longer queries too.
+  Options<Arch> prefill_arch;
+  Options<DtypePair> prefill_dtype;
+  Options<PlannerChoice> prefill_planner;
   Options<std::int64_t> prefill_heads;
   Options<std::int64_t> fa_heads;
   std::int64_t fa_context = 0;  // most cached keys of an FA request

@@ -11,23 +11,17 @@ constexpr std::int64_t kMostRows = 600;
 constexpr std::int64_t kMostContext = 300;  // cached keys of a request
 
 void draw_engine(Choices& choices, const CaseDomain& domain, Case& c) {
-  const DtypePair fp8_cache{Dtype::bf16, Dtype::fp8};
-  const Options<Arch> archs{{Arch::gfx950, 4}, {Arch::gfx942, 1}};
-  const Options<DtypePair> dtypes{
-      {fp8_cache, 16}, {{Dtype::bf16, Dtype::bf16}, 5}, {{Dtype::fp8, Dtype::fp8}, 1}};
   const Options<std::int64_t> units{{16, 2}, {32, 6}, {48, 5}, {64, 4},
                                     {80, 2}, {7, 1},  {96, 2}, {0, 1}};
   const Options<std::int64_t> blocks{{16, 6}, {1, 3}, {7, 1}, {32, 1}, {64, 2}};
-  const Options<PlannerChoice> planners{
-      {PlannerChoice::automatic, 10}, {PlannerChoice::v12, 10}, {PlannerChoice::none, 1}};
-  c.arch = choose(choices, archs);
-  c.dtype = choose(choices, dtypes);
+  c.arch = choose(choices, domain.prefill_arch);
+  c.dtype = choose(choices, domain.prefill_dtype);
   c.heads = choose(choices, domain.prefill_heads);
   c.compute_units = choose(choices, units);
   if (c.compute_units == 0) c.compute_units = product_compute_units(c.arch).count();
   c.block_size = choose(choices, blocks);
   c.causal = choose(choices, domain.causal);
-  c.planner = choose(choices, planners);
+  c.planner = choose(choices, domain.prefill_planner);
   c.step = PrefillSpec{.workspace_tokens = choose(choices, domain.workspace_tokens)};
 }
 

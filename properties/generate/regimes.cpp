@@ -7,10 +7,20 @@
 namespace mla::prop {
 namespace {
 
-constexpr std::array kRegimes = {
-    Regime::boundary,    Regime::tiles,        Regime::sequence,     Regime::wide, Regime::batch,
-    Regime::large_batch, Regime::device,       Regime::long_context, Regime::gate, Regime::raised,
-    Regime::engine,      Regime::wide_prefill, Regime::wide_fa};
+constexpr std::array kRegimes = {Regime::boundary,
+                                 Regime::tiles,
+                                 Regime::sequence,
+                                 Regime::wide,
+                                 Regime::batch,
+                                 Regime::large_batch,
+                                 Regime::device,
+                                 Regime::long_context,
+                                 Regime::gate,
+                                 Regime::raised,
+                                 Regime::engine,
+                                 Regime::wide_prefill,
+                                 Regime::planned_prefill,
+                                 Regime::wide_fa};
 
 constexpr std::array kTurns = {Regime::wide,   Regime::batch,   Regime::wide_prefill, Regime::gate,
                                Regime::device, Regime::raised,  Regime::large_batch,  Regime::wide,
@@ -180,6 +190,16 @@ CaseDomain wide_prefill() {
   return d;
 }
 
+CaseDomain planned_prefill(int size) {
+  CaseDomain d = random_domain(size);
+  d.kind = {{StepKind::prefill}};
+  d.causal = {{true}};
+  d.prefill_arch = {{Arch::gfx950}};
+  d.prefill_dtype = {{{Dtype::bf16, Dtype::fp8}}};
+  d.prefill_planner = {{PlannerChoice::v12}};
+  return d;
+}
+
 CaseDomain wide_fa() {
   CaseDomain d = random_domain(100);
   d.kind = {{StepKind::fa}};
@@ -219,6 +239,8 @@ std::string_view name(Regime regime) {
       return "engine";
     case Regime::wide_prefill:
       return "wide prefill";
+    case Regime::planned_prefill:
+      return "planned prefill";
     case Regime::wide_fa:
       return "wide FA";
   }
@@ -231,6 +253,7 @@ std::span<const Regime> all_regimes() {
 
 // Of ten cases one sits at tiles, two are sequences and two of the other regimes.
 Regime regime_of(std::int64_t number, bool production) {
+  if (!production && number % 20 == 11) return Regime::planned_prefill;
   if (!production) return number % 4 == 3 ? Regime::tiles : Regime::boundary;
   const std::int64_t ten = number / 10;
   const std::int64_t digit = number % 10;
@@ -266,6 +289,8 @@ CaseDomain regime_domain(Regime regime, int size) {
       return engine(size);
     case Regime::wide_prefill:
       return wide_prefill();
+    case Regime::planned_prefill:
+      return planned_prefill(size);
     case Regime::wide_fa:
       return wide_fa();
   }

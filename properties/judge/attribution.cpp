@@ -69,7 +69,7 @@ std::vector<std::size_t> covering(const Ledger& ledger, const DecodeLaunch& laun
   return entries;
 }
 
-std::vector<std::size_t> explain(const Ledger& ledger, const Property& property,
+std::vector<std::size_t> explain(const Ledger& ledger, const Property& property, StepKind kind,
                                  std::span<const SeenLaunch> launches) {
   std::vector<std::size_t> out;
   bool all_right = true;
@@ -87,7 +87,7 @@ std::vector<std::size_t> explain(const Ledger& ledger, const Property& property,
   if (!all_right) return out;
   for (std::size_t e = 0; e < ledger.size(); ++e) {
     const LedgerEntry& entry = ledger[e];
-    if (!covers_claim(entry, property)) continue;
+    if (!covers_claim(entry, property, kind)) continue;
     const bool here = std::any_of(launches.begin(), launches.end(), [e](const SeenLaunch& l) {
       return std::find(l.entries.begin(), l.entries.end(), e) != l.entries.end();
     });

@@ -43,9 +43,10 @@ class Watch final : public ForwardingBackend {
 
 std::vector<std::size_t> covering(const Ledger& ledger, const DecodeLaunch& launch);
 
-// The entries that explain a failure of `property` behind which these launches stand; none if a
-// launch is wrong in a way that no entry covers.
-std::vector<std::size_t> explain(const Ledger& ledger, const Property& property,
+// The entries that explain a failure of `property`, for a step of that kind, behind which these
+// launches stand; none if a launch is wrong in a way that no entry covers. Launches are those of a
+// decode: what covers a failure of another kind is the claim alone.
+std::vector<std::size_t> explain(const Ledger& ledger, const Property& property, StepKind kind,
                                  std::span<const SeenLaunch> launches);
 
 // For a failure that they do not explain: how these launches are wrong, and which entries cover

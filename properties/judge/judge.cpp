@@ -71,7 +71,7 @@ std::vector<std::size_t> explain_failure(const Ledger& ledger, const Property& p
                         covering(ledger, {*subject.metadata(), *subject.tensors()}),
                         {},
                         {}});
-  std::vector<std::size_t> known = explain(ledger, property, launches);
+  std::vector<std::size_t> known = explain(ledger, property, subject.spec().kind(), launches);
   if (!known.empty())
     outcome.verdict = Verdict::known_fail;
   else

@@ -11,6 +11,7 @@ bool covers(const LedgerEntry& entry, const DecodeLaunch& launch) {
     return std::all_of(conditions.begin(), conditions.end(),
                        [&launch](const Condition& c) { return c.holds(launch); });
   };
+  if (entry.kind.value_or(StepKind::decode) != StepKind::decode) return false;
   return entry.where.empty() || std::any_of(entry.where.begin(), entry.where.end(), all);
 }
 
@@ -19,9 +20,9 @@ bool covers(const LedgerEntry& entry, const Property& property) {
   return listed.empty() || std::find(listed.begin(), listed.end(), &property) != listed.end();
 }
 
-bool covers_claim(const LedgerEntry& entry, const Property& property) {
+bool covers_claim(const LedgerEntry& entry, const Property& property, StepKind kind) {
   const auto& claims = entry.claims;
-  return covers(entry, property) &&
+  return entry.kind.value_or(kind) == kind && covers(entry, property) &&
          (entry.damage.has(Damage::claim) ||
           std::find(claims.begin(), claims.end(), &property) != claims.end());
 }

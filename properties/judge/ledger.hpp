@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,7 @@ struct LedgerEntry {
   std::string mechanism;             // what is broken, in a sentence
   std::vector<std::string> kernels;  // names, or beginnings of names, for the reader
   LedgerStatus status = LedgerStatus::fails;
+  std::optional<StepKind> kind;               // of the cases; empty: every kind
   std::string backend;                        // as `run --backend` names it; empty: every backend
   std::vector<const Property*> properties;    // only these; empty: all
   std::vector<std::vector<Condition>> where;  // one of these, each in full; empty: every launch
@@ -49,8 +51,9 @@ using Ledger = std::vector<LedgerEntry>;
 // Whether the launch meets the condition of the entry.
 bool covers(const LedgerEntry& entry, const DecodeLaunch& launch);
 bool covers(const LedgerEntry& entry, const Property& property);
-// Whether the entry covers the property's failure where no launch is wrong.
-bool covers_claim(const LedgerEntry& entry, const Property& property);
+// Whether the entry covers the property's failure, for a step of that kind, where no launch is
+// wrong.
+bool covers_claim(const LedgerEntry& entry, const Property& property, StepKind kind);
 
 // The entries for a backend.
 Ledger concerning(const Ledger& ledger, std::string_view backend);

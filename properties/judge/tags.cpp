@@ -110,6 +110,8 @@ constexpr std::array kTags = {
     Tag{"fewer than 16 heads", [](const Case& c) { return c.heads < 16; }, kEvery},
     Tag{"a length one beside a block or granule", beside_a_bound, kEvery},
     Tag{"padding requests", [](const Case& c) { return c.pad_requests > 0; }, kDecode},
+    Tag{"a prefill step", [](const Case& c) { return c.kind() == StepKind::prefill; }, kPrefill},
+    Tag{"an FA step", [](const Case& c) { return c.kind() == StepKind::fa; }, kFa},
     Tag{"a prefill of more keys than two tiles have", tiles_of_prefill, kPrefill},
     Tag{"several steps", [](const Case& c) { return !c.later_steps.empty(); }, kEvery, 10, true},
     Tag{"works of 64 packed rows and 257 keys", wide_works, kDecode, 200, true},

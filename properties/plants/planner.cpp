@@ -1,5 +1,6 @@
 // What the planner is asked, and what it makes of it.
 #include "properties/plants/groups.hpp"
+#include "properties/step/functions.hpp"
 
 namespace mla::prop {
 namespace {
@@ -128,6 +129,17 @@ class FiveBuffers final : public Interposer {
   }
 };
 
+// Each plan is right, and none is what AITER's kernel would get.
+class WiderBlocks final : public Interposer {
+  void on_functions(Functions& functions) const override {
+    functions.make_plan = [](const plan::PlanInput& input, const plan::BufferSizes& sizes) {
+      plan::PlanInput wider = input;
+      wider.kv_granularity *= 2;
+      return plan::make_plan(wider, sizes);
+    };
+  }
+};
+
 constexpr Plant kPlants[] = {
     {"SEED-five-buffers", "P33", "One of the six plan buffers is not handed to the kernel.",
      "mla1:1q1s1", plant_of<FiveBuffers>},
@@ -144,6 +156,8 @@ constexpr Plant kPlants[] = {
      "mla1:1q1s400;split=1", plant_of<OneSplitMore>},
     {"SEED-rare-planner", "P41", "Planner v1.1 forgets its last work.", "mla1:1q1s1",
      plant_of<RareMistake>},
+    {"SEED-wider-blocks", "P42", "The planner cuts requests in blocks of twice as many keys.",
+     "mla1:1q1s1", plant_of<WiderBlocks>},
     {"SEED-one-key-piece", "P05", "The last piece of a request has fewer keys than rows.",
      "mla1:1q2s400;cu=4", plant_of<OneKeyPiece>},
     {"SEED-304-slots", "P35", "Slots after the 304th get nothing to do.", "mla1:1q1s1000",

@@ -10,6 +10,7 @@
 #include "properties/judge/runner.hpp"
 #include "properties/judge/tags.hpp"
 #include "properties/step/forwarding_backend.hpp"
+#include "properties/step/prefill/run.hpp"
 #include "tests/properties/judge_support.hpp"
 
 using namespace mla;
@@ -209,6 +210,27 @@ TEST_CASE("ledger: a listed claim is known where all launches are right, and no 
   // A launch that is wrong has to be wrong as listed, claim or not.
   CHECK(exit_of(kNever, Broken(16, std::numeric_limits<float>::quiet_NaN())) == ExitCode::failed);
   CHECK(exit_of(kNever, Broken(16, 0.5F)) == ExitCode::held);
+}
+
+TEST_CASE("ledger: a claim about prefill steps covers no step of another kind", "[judge][ledger]") {
+  static constexpr Property kNever{"T07", "never", "Never holds.", [](Subject& s) {
+                                     if (s.spec().kind() == StepKind::prefill)
+                                       return s.prefill() ? failed("no") : skipped("no");
+                                     return s.result() ? failed("no") : skipped("no");
+                                   }};
+  LedgerEntry entry = anywhere(Damage::claim, nullptr, "");
+  const auto exit_of = [&](const std::string& line) {
+    return run(kNever, {entry}, 0, {case_of(line)}).exit_code();
+  };
+  const std::string prefill = "mla1:1q4s4;dtype=bf16/fp8;arch=gfx950;kind=prefill";
+  CHECK(exit_of(prefill) == ExitCode::held);
+  CHECK(exit_of(kSmall) == ExitCode::held);
+  entry.kind = StepKind::prefill;
+  CHECK(exit_of(prefill) == ExitCode::held);
+  CHECK(exit_of(kSmall) == ExitCode::failed);
+  entry.kind = StepKind::decode;
+  CHECK(exit_of(prefill) == ExitCode::failed);
+  CHECK(exit_of(kSmall) == ExitCode::held);
 }
 
 TEST_CASE("ledger: the condition is asked of what a property launched", "[judge][ledger]") {

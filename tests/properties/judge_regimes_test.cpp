@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "core/engine/prefill/capability.hpp"
+#include "core/engine/prefill/prefill_shape.hpp"
 #include "core/shape/resolved_shape.hpp"
 #include "properties/generate/cases.hpp"
 #include "properties/generate/cost.hpp"
@@ -109,8 +110,21 @@ TEST_CASE("regimes: the cases of each kind, taken alone, meet every quota of the
 TEST_CASE("regimes: a run without production shapes draws small cases only, one in four at tiles",
           "[judge]") {
   for (std::int64_t i = 0; i < 200; ++i) {
-    CHECK(regime_of(i, false) == (i % 4 == 3 ? Regime::tiles : Regime::boundary));
+    if (i % 20 != 11) CHECK(regime_of(i, false) == (i % 4 == 3 ? Regime::tiles : Regime::boundary));
     CHECK(cost_of(nth_case(1, i, false)) <= std::max(budget_of(100), request_cost({1, 1}, 128)));
+  }
+}
+
+TEST_CASE("regimes: without production shapes one case in twenty is a prefill with a plan",
+          "[judge]") {
+  for (std::int64_t i = 11; i < 2000; i += 20) {
+    const Case c = nth_case(1, i, false);
+    const auto batch = make_batch(c);
+    REQUIRE(batch.ok());
+    const auto shape = prefill::resolve_prefill_shape(c, *batch);
+    INFO(format_case(c));
+    REQUIRE(shape.ok());
+    CHECK(shape->path != prefill::Path::flash);
   }
 }
 

@@ -23,9 +23,8 @@ ORDER = [
     "hip_backend/kernels",
     "hip_backend/device", "hip_backend/admission", "hip_backend/decode", "hip_backend/prefill",
     "hip_backend/planning", "hip_backend/assumptions", "hip_backend/aiter", "hip_backend/calls", "hip_backend",
-    "properties/generate", "properties/step", "properties/claims", "properties/judge",
-    "properties/plants", "properties/capture", "properties/fuzz", "properties/show",
-    "properties/cli",
+    "properties/generate", "properties/capture", "properties/step", "properties/claims",
+    "properties/judge", "properties/plants", "properties/fuzz", "properties/show", "properties/cli",
     "properties/python",
 ]
 PLACE = {folder: i for i, folder in enumerate(ORDER)}

@@ -19,11 +19,7 @@ std::string range(std::int64_t begin, std::int64_t end) {
   return text.append(std::to_string(begin)).append(",").append(std::to_string(end)).append(")");
 }
 
-WorkItem work_at(const SeenPlan& plan, std::int64_t work) {
-  std::array<std::int32_t, kWorkItemWords> words{};
-  std::copy_n(plan.work_info.begin() + work * kWorkItemWords, kWorkItemWords, words.begin());
-  return std::bit_cast<WorkItem>(words);
-}
+}  // namespace
 
 std::int64_t works_of(const SeenPlan& plan) {
   const auto capacity = static_cast<std::int64_t>(plan.work_info.size()) / kWorkItemWords;
@@ -31,7 +27,15 @@ std::int64_t works_of(const SeenPlan& plan) {
   return std::clamp<std::int64_t>(plan.work_indptr.back(), 0, capacity);
 }
 
-}  // namespace
+WorkItem work_at(const SeenPlan& plan, std::int64_t work) {
+  std::array<std::int32_t, kWorkItemWords> words{};
+  std::copy_n(plan.work_info.begin() + work * kWorkItemWords, kWorkItemWords, words.begin());
+  return std::bit_cast<WorkItem>(words);
+}
+
+void set_work(SeenPlan& plan, std::int64_t work, const WorkItem& item) {
+  std::ranges::copy(plan::words_of(item), plan.work_info.begin() + work * kWorkItemWords);
+}
 
 plan::PsCheckInput check_input_of(const PlanRulesInput& input, std::vector<std::int32_t>& keys) {
   const SeenPlan& seen = input.plan;

@@ -109,6 +109,7 @@ Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const Kernels& kerne
                  ""};
   if (options.rule) step->shape.rule = *options.rule;
   step->tensors = make_prefill_tensors(c, step->batch);
+  if (options.change) options.change(step->tensors);
   return step;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,6 +52,8 @@ struct PrefillOptions {
   int threads = 1;
   // The chunk rule instead of the one that the shape takes.
   std::optional<prefill::ChunkRule> rule;
+  // Changes the tensors of every step.
+  std::function<void(prefill::PrefillTensors&)> change = {};
 };
 
 // The kernels of the subject's backend as its hooks leave them; empty without a prefill step.

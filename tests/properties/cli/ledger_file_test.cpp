@@ -85,7 +85,11 @@ TEST_CASE("ledger file: a mistake is named with its entry", "[cli][ledger]") {
   CHECK(rest_error(R"("colour": 1)") ==
         start +
             "'colour' is unknown; there are id, link, mechanism, kernels, status, backend, "
-            "properties, where, damage, claims, witnesses");
+            "properties, where, damage, claims, witnesses, kind");
+  CHECK(rest_error(R"("kind": "prefil")") ==
+        start + "'kind' is 'prefil', not decode, prefill or fa");
+  CHECK(rest_error(R"("kind": "prefill", "where": {"heads": 8})") ==
+        start + "'where' is about decode steps: leave it out for kind prefill");
   CHECK(rest_error(R"("properties": ["P99"])") ==
         start + "'properties' names property 'P99', which is none");
   CHECK(rest_error(R"("claims": ["P98"])") ==

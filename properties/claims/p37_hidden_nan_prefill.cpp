@@ -1,0 +1,68 @@
+// P37 for prefill: a NaN in a new key or its value stays out of the rows before it and of every
+// other request.
+#include <algorithm>
+
+#include "core/say.hpp"
+#include "properties/claims/claims.hpp"
+#include "properties/claims/key_target.hpp"
+#include "properties/claims/support.hpp"
+#include "properties/step/compare.hpp"
+#include "properties/step/prefill/run.hpp"
+
+namespace mla::prop {
+namespace {
+
+constexpr std::uint16_t kBf16Nan = 0x7FC0;
+
+// Of every head: the whole key and value, or one element of the value.
+void put_nan(prefill::PrefillTensors& t, std::int64_t row, std::optional<std::int64_t> element) {
+  for (std::int64_t head = 0; head < t.heads; ++head) {
+    const std::int64_t pair = row * t.heads + head;
+    if (element) {
+      t.v[static_cast<std::size_t>(pair * prefill::kVDim + *element)] = kBf16Nan;
+      continue;
+    }
+    std::fill_n(t.k.begin() + pair * prefill::kQkDim, prefill::kQkDim, kBf16Nan);
+    std::fill_n(t.v.begin() + pair * prefill::kVDim, prefill::kVDim, kBf16Nan);
+  }
+}
+
+bool same_row(const PrefillStep& a, const PrefillStep& b, std::int64_t row) {
+  const std::int64_t width = a.spec.heads * prefill::kVDim;
+  return std::equal(a.result.out.begin() + row * width, a.result.out.begin() + (row + 1) * width,
+                    b.result.out.begin() + row * width);
+}
+
+}  // namespace
+
+Outcome prefill_hidden_nan(Subject& subject) {
+  const auto& run = subject.prefill();
+  if (!run) return refusal(run.error());
+  const PrefillStep& step = *run->steps.front();
+  const KeyTarget target = key_of_last_rows(step.spec, step.batch, "P37");
+  if (target.request < 0) return skipped("no request has a row and a key");
+  const RequestSpec& r = step.batch.requests[static_cast<std::size_t>(target.request)];
+  const std::int64_t begin = first_row(step.batch, target.request);
+  const std::int64_t hidden_rows = target.position - (r.kv_len - r.qo_len);  // before the key's own
+  Random random(step.spec, "P37 value");
+  std::optional<std::int64_t> element;
+  if (random.below(2) == 0) element = random.below(prefill::kVDim);
+  const auto change = [&](prefill::PrefillTensors& t) { put_nan(t, begin + hidden_rows, element); };
+  const auto again = run_prefill({step.spec}, subject, {.rule = {}, .change = change});
+  if (!again) return refusal(again.error());
+  const PrefillStep& other = *again->steps.front();
+  for (std::int64_t row = 0; row < step.batch.rows().count(); ++row) {
+    const bool in_request = row >= begin && row < begin + r.qo_len;
+    const bool sees = in_request && (!step.spec.causal || row - begin >= hidden_rows);
+    if (same_row(step, other, row) != sees) continue;
+    const std::string where =
+        element ? say("element ", *element, " of the value of key ") : std::string("key ");
+    return failed(
+        say(where, target.position, " of ", request_name(target.request), " holds NaN, and ",
+            row_name(step.batch.requests, row),
+            sees ? ", which sees it, does not change" : ", which must not see it, changes"));
+  }
+  return passed();
+}
+
+}  // namespace mla::prop

@@ -1,0 +1,86 @@
+// P39 for prefill: whichever word of a work is damaged, ps_check says so.
+#include <algorithm>
+#include <limits>
+
+#include "core/say.hpp"
+#include "properties/claims/claims.hpp"
+#include "properties/claims/support.hpp"
+#include "properties/step/prefill/plan_rules.hpp"
+
+namespace mla::prop {
+namespace {
+
+using plan::WorkItem;
+
+struct Target {
+  const SeenPlan& plan;
+  bool causal = true;
+};
+
+// `apply` says whether the work can have this damage.
+struct Damage {
+  const char* what;
+  bool (*apply)(const Target& target, WorkItem& item);
+};
+
+constexpr std::int32_t kFar = std::numeric_limits<std::int32_t>::max() / 2;
+
+// Takes the last key that a row of the work sees from it.
+bool lose_last_key(const Target& t, WorkItem& w) {
+  const auto r = static_cast<std::size_t>(w.batch);
+  const std::int32_t first = t.plan.kv_indptr[r];
+  const std::int32_t keys = t.plan.kv_indptr[r + 1] - first;
+  const std::int32_t rows_after = t.plan.qo_indptr[r + 1] - w.q_end;
+  const std::int32_t end = first + (t.causal ? keys - rows_after : keys);  // behind that key
+  if (end <= w.kv_begin || end > w.kv_end) return false;
+  return w.kv_end = end - 1, true;
+}
+
+constexpr Damage kDamages[] = {
+    {"without the last key that its last row sees", lose_last_key},
+    {"of a request after the last one",
+     [](const Target& t, WorkItem& w) {
+       return w.batch = static_cast<std::int32_t>(t.plan.qo_indptr.size()) - 1, true;
+     }},
+    {"of request -1", [](const Target&, WorkItem& w) { return w.batch = -1, true; }},
+    {"of a row after the last one",
+     [](const Target& t, WorkItem& w) { return w.q_end = t.plan.qo_indptr.back() + 1, true; }},
+    {"of rows that run backwards",
+     [](const Target&, WorkItem& w) { return w.q_begin = w.q_end + 1, true; }},
+    {"of keys that run backwards",
+     [](const Target&, WorkItem& w) { return w.kv_end = w.kv_begin - 1, true; }},
+    {"of keys far away", [](const Target&, WorkItem& w) { return w.kv_end = kFar, true; }},
+    {"of a first key after its first",
+     [](const Target&, WorkItem& w) {
+       if (w.kv_end - w.kv_begin < 2) return false;
+       return ++w.kv_begin, true;
+     }},
+    {"with a partial row far away",
+     [](const Target&, WorkItem& w) { return w.partial_row = kFar, true; }},
+    {"of head 200", [](const Target&, WorkItem& w) { return w.pad = 200 | (201 << 16), true; }},
+};
+
+}  // namespace
+
+Outcome prefill_damage_found(Subject& subject) {
+  const auto& run = subject.prefill();
+  if (!run) return refusal(run.error());
+  const PrefillStep& step = *run->steps.front();
+  if (!step.metadata.fp8) return skipped("no plan on path flash");
+  const std::int64_t works = works_of(step.plan);
+  if (works == 0) return skipped("the plan has no work");
+  Random random(subject.spec(), "P39");
+  for (const Damage& damage : kDamages) {
+    SeenPlan plan = step.plan;
+    const std::int64_t work = random.below(works);
+    WorkItem item = work_at(plan, work);
+    if (!damage.apply({step.plan, step.spec.causal}, item)) continue;
+    set_work(plan, work, item);
+    if (!broken_rule({plan, step.config.kernel_heads.count(), step.spec.causal}))
+      return failed(
+          say("a plan whose work ", work, " is one ", damage.what, " is valid for ps_check"));
+  }
+  return passed();
+}
+
+}  // namespace mla::prop
