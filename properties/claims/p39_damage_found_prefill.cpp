@@ -1,4 +1,5 @@
-// P39 for prefill: whichever word of a work is damaged, ps_check says so.
+// P39 for prefill: whichever word of a work is damaged, ps_check says so, and of a wrong number of
+// partial tiles.
 #include <algorithm>
 #include <limits>
 
@@ -69,6 +70,10 @@ Outcome prefill_damage_found(Subject& subject) {
   if (!step.metadata.fp8) return skipped("no plan on path flash");
   const std::int64_t works = works_of(step.plan);
   if (works == 0) return skipped("the plan has no work");
+  SeenPlan roomy = step.plan;
+  ++roomy.num_partial_tiles;
+  if (!broken_rule({roomy, step.config.kernel_heads.count(), step.spec.causal}))
+    return failed("a plan that merges fewer partial tiles than it says is valid for ps_check");
   Random random(subject.spec(), "P39");
   for (const Damage& damage : kDamages) {
     SeenPlan plan = step.plan;
