@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/say.hpp"
+#include "core/shape/persistent_gate.hpp"
 
 namespace mla::engine {
 namespace {
@@ -89,22 +90,25 @@ Result<plan::BufferSizes> DecodeStepBuilder::provision() const {
   bool any = false;
   Case unraised = settings_;  // ragged steps are not raised, and fewer rows may be more tiles
   unraised.decode().kernel_rows = 0;
-  for (std::int64_t q = 1; q <= limits_.max_qo_len; ++q) {
-    Batch batch;
-    batch.requests.assign(static_cast<std::size_t>(limits_.max_requests), {q, q});
-    for (const Case& settings : {settings_, unraised}) {
-      const auto shape = resolve_shape(settings, batch);
-      if (!shape) {
-        refusal = shape.error().message;
-        continue;
+  // A batch that is too large for a plan needs no buffer, and a smaller one may need it.
+  const std::int64_t planned = std::min(limits_.max_requests, kPersistentMaxBatch - 1);
+  for (std::int64_t q = 1; q <= limits_.max_qo_len; ++q)
+    for (const std::int64_t requests : {limits_.max_requests, planned}) {
+      Batch batch;
+      batch.requests.assign(static_cast<std::size_t>(requests), {q, q});
+      for (const Case& settings : {settings_, unraised}) {
+        const auto shape = resolve_shape(settings, batch);
+        if (!shape) {
+          refusal = shape.error().message;
+          continue;
+        }
+        any = true;
+        if (shape->route == Route::split) continue;
+        const auto needed = sizes_of(batch, *shape);
+        if (!needed) return needed.error();
+        grow(sizes, *needed);
       }
-      any = true;
-      if (shape->route == Route::split) continue;
-      const auto needed = sizes_of(batch, *shape);
-      if (!needed) return needed.error();
-      grow(sizes, *needed);
     }
-  }
   if (!any) return Error{ErrorCode::unsupported, refusal, ""};
   return sizes;
 }

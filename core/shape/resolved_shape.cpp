@@ -3,14 +3,11 @@
 #include <algorithm>
 
 #include "core/say.hpp"
+#include "core/shape/persistent_gate.hpp"
 #include "core/shape/split_count.hpp"
 
 namespace mla {
 namespace {
-
-// AITER_MLA_DECODE_PERSISTENT_MAX_BATCH: from this batch size on, one bf16 row of 16 heads on
-// gfx950 runs without a plan unless the caller names a split count (aiter.md 4).
-constexpr std::int64_t kPersistentMaxBatch = 32;
 
 struct RowCounts {
   std::int64_t longest = 0;
