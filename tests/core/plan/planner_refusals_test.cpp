@@ -263,6 +263,19 @@ TEST_CASE("planner v1.0: what it divides by or ignores is refused", "[plan]") {
   }
 }
 
+TEST_CASE("planner v1.0: a last piece with as many keys as rows is planned, with one less refused",
+          "[plan][BUG-012]") {
+  // 16 splits of one block on gfx942, the last of which has the keys after 240.
+  const auto answer = [](std::int64_t keys) {
+    Batch batch({keys}, all(1, 6));
+    batch.input.version = PlannerVersion::v1_0;
+    batch.input.key.arch = Arch::gfx942;
+    return batch.refusal();
+  };
+  CHECK_THAT(answer(245), contains("leaves the last 5 to a piece of 6 rows"));
+  CHECK(answer(246) == "planned");
+}
+
 TEST_CASE("planner v1.0: 128 heads trim rows exactly when the query is not bf16", "[plan]") {
   Batch batch({1000, 600}, all(2, 2));
   batch.input.version = PlannerVersion::v1_0;
