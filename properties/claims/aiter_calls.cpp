@@ -3,18 +3,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <span>
-#include <string_view>
 #include <utility>
 
 #include "core/io/checksum.hpp"
+#include "core/io/embed.hpp"
 #include "properties/capture/parse_json.hpp"
 
-// MLA_AITER_CALLS: the file (CMakeLists.txt).
-asm(".section .rodata\n.global mla_aiter_calls_begin\n.hidden mla_aiter_calls_begin\n"
-    ".hidden mla_aiter_calls_end\nmla_aiter_calls_begin:\n.incbin \"" MLA_AITER_CALLS
-    "\"\n.global mla_aiter_calls_end\nmla_aiter_calls_end:\n.byte 0\n.previous\n");
-extern "C" const char mla_aiter_calls_begin[];
-extern "C" const char mla_aiter_calls_end[];
+MLA_EMBED(mla_aiter_calls, MLA_AITER_CALLS)  // fixtures/golden/random.json (CMakeLists.txt)
 
 namespace mla::prop {
 namespace {
@@ -37,7 +32,8 @@ AiterCall read_call(const nlohmann::json& object) {
 
 std::vector<AiterCall> read_all() {
   const std::string_view text(
-      mla_aiter_calls_begin, static_cast<std::size_t>(mla_aiter_calls_end - mla_aiter_calls_begin));
+      reinterpret_cast<const char*>(mla_aiter_calls_begin),
+      static_cast<std::size_t>(mla_aiter_calls_end - mla_aiter_calls_begin));
   const auto document = cli::parse_json(text);
   if (!document) damaged(document.error().message);
   std::vector<AiterCall> calls;
@@ -57,9 +53,12 @@ const std::vector<AiterCall>& aiter_calls() {
   return calls;
 }
 
-PlanSums sums_of(const plan::Plan& p) {
-  return {sum_of(p.work_indptr), sum_of(p.work_info), sum_of(p.reduce_indptr),
-          sum_of(p.reduce_final_map), sum_of(p.reduce_partial_map)};
+std::optional<std::string_view> other_list(const AiterCall& aiter, const plan::Plan& p) {
+  const std::array lists{&p.work_indptr, &p.work_info, &p.reduce_indptr, &p.reduce_final_map,
+                         &p.reduce_partial_map};
+  for (std::size_t i = 0; i < lists.size(); ++i)
+    if (sum_of(*lists[i]) != aiter.sums[i]) return lists[i]->name();
+  return std::nullopt;
 }
 
 }  // namespace mla::prop

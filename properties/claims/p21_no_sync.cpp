@@ -1,4 +1,5 @@
-// P21: a step of decodes is built and launched without waiting for the device.
+// P21: an engine takes every step of decodes that it is declared for, and builds and launches it
+// without waiting for the device.
 #include <algorithm>
 
 #include "core/say.hpp"
@@ -48,7 +49,8 @@ Outcome fa_no_sync(Subject& subject) {
 }  // namespace
 
 constexpr Property kP21{"P21", "no_sync",
-                        "A step of decodes is built and launched without waiting for the device.",
+                        "An engine takes the steps that it is declared for, and builds decodes "
+                        "without waiting for the device.",
                         by_kind<decode_no_sync, nullptr, fa_no_sync>};
 
 }  // namespace mla::prop

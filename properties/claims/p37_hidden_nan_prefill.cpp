@@ -48,7 +48,7 @@ Outcome prefill_hidden_nan(Subject& subject) {
   std::optional<std::int64_t> element;
   if (random.below(2) == 0) element = random.below(prefill::kVDim);
   const auto change = [&](prefill::PrefillTensors& t) { put_nan(t, begin + hidden_rows, element); };
-  const auto again = run_prefill({step.spec}, subject, {.rule = {}, .change = change});
+  const auto again = run_prefill({step.spec}, subject, {.change = change});
   if (!again) return refusal(again.error());
   const PrefillStep& other = *again->steps.front();
   for (std::int64_t row = 0; row < step.batch.rows().count(); ++row) {

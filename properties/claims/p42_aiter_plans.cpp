@@ -19,9 +19,7 @@ std::optional<std::string> difference(const Functions& functions, const AiterCal
   if (!sizes) return "its buffers are refused: " + sizes.error().message;
   const auto made = functions.make_plan(input, *sizes);
   if (!made) return "it is refused: " + made.error().message;
-  const PlanSums sums = sums_of(*made);
-  for (std::size_t i = 0; i < sums.size(); ++i)
-    if (sums[i] != aiter.sums[i]) return say(kSummedLists[i], " is not AITER's");
+  if (const auto list = other_list(aiter, *made)) return say(*list, " is not AITER's");
   return std::nullopt;
 }
 

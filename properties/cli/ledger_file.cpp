@@ -107,7 +107,7 @@ void read_where(const json& object, Fields& fields, prop::LedgerEntry& entry) {
   }
 }
 
-// A condition is about a launch of a decode.
+// Conditions and damage of results are about launches of a decode.
 void read_kind(Fields& fields, prop::LedgerEntry& entry) {
   if (!fields.has("kind")) return;
   const std::string word = fields.text("kind");
@@ -116,6 +116,8 @@ void read_kind(Fields& fields, prop::LedgerEntry& entry) {
   if (!entry.kind) fields.reject("kind", "is '" + word + "', not decode, prefill or fa");
   if (entry.kind != StepKind::decode && fields.has("where"))
     fields.reject("where", "is about decode steps: leave it out for kind " + word);
+  if (entry.kind != StepKind::decode && !entry.damage.within(prop::Damage::claim))
+    fields.reject("damage", "is of a decode's results: for kind " + word + " it is claim");
 }
 
 void read_damage(const json& object, Fields& fields, prop::LedgerEntry& entry) {
@@ -181,9 +183,9 @@ std::string read_entry(const json& object, prop::LedgerEntry& entry) {
     entry.properties.push_back(property_of(fields, "properties", id));
   for (const std::string& id : texts(fields, object, "claims"))
     entry.claims.push_back(property_of(fields, "claims", id));
-  read_kind(fields, entry);
   read_where(object, fields, entry);
   read_damage(object, fields, entry);
+  read_kind(fields, entry);
   read_witnesses(object, fields, entry);
   return fields.error();
 }

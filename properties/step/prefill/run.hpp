@@ -51,7 +51,7 @@ struct PrefillOptions {
   std::size_t ahead = 0;
   int threads = 1;
   // The chunk rule instead of the one that the shape takes.
-  std::optional<prefill::ChunkRule> rule;
+  std::optional<prefill::ChunkRule> rule = {};
   // Changes the tensors of every step.
   std::function<void(prefill::PrefillTensors&)> change = {};
 };
