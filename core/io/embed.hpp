@@ -4,10 +4,10 @@
 
 #include <cstddef>
 
-#define MLA_EMBED(symbol, file)                                        \
-  asm(".section .rodata\n.balign 4096\n.global " #symbol "_begin\n"    \
-      ".hidden " #symbol "_begin\n.hidden " #symbol "_end\n"            \
-      #symbol "_begin:\n.incbin \"" file "\"\n.global " #symbol "_end\n" \
-      #symbol "_end:\n.byte 0\n.previous\n");                          \
-  extern "C" const std::byte symbol##_begin[];                         \
+#define MLA_EMBED(symbol, file)                                                                 \
+  asm(".section .rodata\n.balign 4096\n.global " #symbol                                        \
+      "_begin\n"                                                                                \
+      ".hidden " #symbol "_begin\n.hidden " #symbol "_end\n" #symbol "_begin:\n.incbin \"" file \
+      "\"\n.global " #symbol "_end\n" #symbol "_end:\n.byte 0\n.previous\n");                   \
+  extern "C" const std::byte symbol##_begin[];                                                  \
   extern "C" const std::byte symbol##_end[];
