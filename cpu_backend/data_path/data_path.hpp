@@ -28,6 +28,9 @@ struct AttendJob {
   std::int64_t row_count = 0;  // at most kMaxAttendRows
   const std::byte* const* keys = nullptr;
   std::int64_t key_count = 0;
+  // Keys of the job that comes next, if any: they are called into the cache, and not read.
+  const std::byte* const* next_keys = nullptr;
+  std::int64_t next_key_count = 0;
   ElementKind q_kind = ElementKind::bf16;
   ElementKind kv_kind = ElementKind::bf16;
   ElementKind p_kind = ElementKind::bf16;  // what a probability is rounded to before it meets V

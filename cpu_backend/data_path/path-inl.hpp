@@ -66,11 +66,10 @@ static bool attend_strips(const AttendJob& job, typename Products::Scratch& s) {
     const std::int64_t full = fewest - base;
     const Tile tile{base, n, full < 0 ? 0 : full < n ? full : n};
     if (!Products::load_keys(job, tile, s)) return false;
-    const std::int64_t end = base + n + kTileKeys < most ? base + n + kTileKeys : most;
-    NextKeys next(job, base + n, end, strips * kValueGroups<kVecs>);
+    NextKeys next(job, base + n, most, strips * calls_of<kVecs>(n));
     for (std::int64_t first = 0; first < job.row_count; first += pitch) {
       Vec keep[kVecs];
-      score_tile<Products, kVecs>(s, first, n);
+      score_tile<Products, kVecs>(s, first, n, next);
       softmax_tile<kVecs>(job, first, tile, s, keep);
       weigh_tile<Products, kVecs>(s, first, tile, keep, next);
     }

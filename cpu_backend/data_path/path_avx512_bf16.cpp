@@ -3,7 +3,7 @@
 #if defined(__AVX512BF16__) && defined(__AVX512BW__)
 #define MLA_PATH_NAMESPACE path_avx512_bf16
 #define MLA_PATH_BYTES 64
-#define MLA_PATH_SUMS 24
+#define MLA_PATH_SUMS 16
 #define MLA_PATH_BF16
 #include "cpu_backend/data_path/path-inl.hpp"
 

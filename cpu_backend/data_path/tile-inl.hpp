@@ -32,28 +32,33 @@ static inline Int seen_by(const std::int32_t* visible, std::int64_t key) {
   return *reinterpret_cast<const Int*>(visible) > static_cast<std::int32_t>(key);
 }
 
-// Keys lie anywhere in memory, so those of the next tile are called for while this one is computed.
+// Keys lie anywhere in memory, so those of the next tile are called for while this one is computed,
+// a few lines at a time: a burst would wait for the memory. After the last tile come the keys of
+// the next job.
 class NextKeys {
  public:
-  // Keys [begin, end) of `job`, by so many calls.
-  NextKeys(const AttendJob& job, std::int64_t begin, std::int64_t end, std::int64_t calls)
-      : keys_(job.keys),
-        at_(begin),
-        end_(end),
-        step_((end - begin + calls - 1) / calls),
-        bytes_(job.kv_kind == ElementKind::bf16 ? 2 * kKey : kKey) {}
+  // After key `end` of `most`, by so many calls.
+  NextKeys(const AttendJob& job, std::int64_t end, std::int64_t most, std::int64_t calls)
+      : keys_(end < most ? job.keys + end : job.next_keys),
+        left_(end < most ? most - end : job.next_key_count),
+        bytes_(job.kv_kind == ElementKind::bf16 ? 2 * kKey : kKey) {
+    if (left_ > kTileKeys) left_ = kTileKeys;
+    lines_ = (left_ * (bytes_ / 64) + calls - 1) / calls;
+  }
   void call() {
-    for (std::int64_t i = 0; i < step_ && at_ < end_; ++i, ++at_)
-      for (std::int64_t line = 0; line < bytes_; line += 64)
-        __builtin_prefetch(keys_[at_] + line, 0, 2);
+    for (std::int64_t i = 0; i < lines_ && left_ > 0; ++i) {
+      __builtin_prefetch(*keys_ + at_, 0, 3);
+      at_ += 64;
+      if (at_ == bytes_) at_ = 0, ++keys_, --left_;
+    }
   }
 
  private:
   const std::byte* const* keys_;
-  std::int64_t at_;
-  std::int64_t end_;
-  std::int64_t step_;
+  std::int64_t left_;
   std::int64_t bytes_;
+  std::int64_t lines_ = 0;
+  std::int64_t at_ = 0;
 };
 
 // Keys or dims are summed in groups: so many sums in registers hide the latency of the adders.
@@ -119,11 +124,15 @@ static inline void score_rest(typename Products::Scratch& s, std::int64_t first,
 }
 
 template <class Products, int kVecs>
-static void score_tile(typename Products::Scratch& s, std::int64_t first, std::int64_t n) {
+static void score_tile(typename Products::Scratch& s, std::int64_t first, std::int64_t n,
+                       NextKeys& next) {
   constexpr int group = kSums / kVecs;
   for (std::int64_t dim = 0; dim < kKey; dim += kDimBlock) {
     std::int64_t key = 0;
-    for (; key + group <= n; key += group) score_keys<Products, kVecs, group>(s, first, key, dim);
+    for (; key + group <= n; key += group) {
+      next.call();
+      score_keys<Products, kVecs, group>(s, first, key, dim);
+    }
     score_rest<Products, kVecs, group - 1>(s, first, key, n - key, dim);
   }
 }
@@ -149,8 +158,12 @@ static void weigh_dims(typename Products::Scratch& s, std::int64_t first, const 
   }
 }
 
+// How often a tile of n keys calls for others, for each strip.
 template <int kVecs>
-constexpr std::int64_t kValueGroups = kValue / (kSums / kVecs);
+constexpr std::int64_t calls_of(std::int64_t n) {
+  constexpr int group = kSums / kVecs;
+  return kKey / kDimBlock * (n / group) + kValue / group;
+}
 
 template <class Products, int kVecs>
 static void weigh_tile(typename Products::Scratch& s, std::int64_t first, const Tile& tile,

@@ -1,6 +1,7 @@
 #include "cpu_backend/decode/stage1.hpp"
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <new>
 
@@ -49,13 +50,21 @@ class Worker {
         scratch_(make_scratch(stage.path.scratch_bytes())),
         direct_(static_cast<std::size_t>(kMaxAttendRows * kValueDim)) {}
 
-  void run(const Task& task) {
-    collect_keys(task);
+  // Executes `task`. Keys of `next`, which comes after it unless it is null, are on their way then.
+  void run(const Task& task, const Task* next) {
+    keys_.swap(next_keys_);
+    if (collected_ != &task) collect_keys(task, keys_);
+    next_keys_.clear();
+    if (next != nullptr) collect_keys(*next, next_keys_);
+    collected_ = next;
     job_.keys = keys_.data();
     job_.key_count = static_cast<std::int64_t>(keys_.size());
     const std::int64_t packed = task.rows() * output_.heads;
     for (std::int64_t first = 0; first < packed; first += kMaxAttendRows) {
       const std::int64_t count = std::min(packed - first, kMaxAttendRows);
+      const std::vector<const std::byte*>& after = first + count < packed ? keys_ : next_keys_;
+      job_.next_keys = after.data();
+      job_.next_key_count = static_cast<std::int64_t>(after.size());
       for (std::int64_t i = 0; i < count; ++i)
         rows_[static_cast<std::size_t>(i)] = make_row(task, first + i, i);
       job_.rows = rows_.data();
@@ -66,12 +75,12 @@ class Worker {
   }
 
  private:
-  void collect_keys(const Task& task) {
+  void collect_keys(const Task& task, std::vector<const std::byte*>& keys) const {
     const KeyAddresses addresses{stage_.metadata, stage_.cache};
-    keys_.clear();
+    keys.clear();
     for (std::int64_t start = task.keys.begin; start < task.keys.end; start += task.keys.stride)
       for (std::int64_t p = start; p < std::min(start + task.keys.run, task.keys.end); ++p)
-        keys_.push_back(addresses.row(addresses.slot(task, p)));
+        keys.push_back(addresses.row(addresses.slot(task, p)));
   }
 
   // Packed row `packed` of the task is head packed % heads of its row packed / heads.
@@ -114,6 +123,8 @@ class Worker {
   std::vector<float> direct_;
   float unwanted_lse_ = 0;
   std::vector<const std::byte*> keys_;
+  std::vector<const std::byte*> next_keys_;
+  const Task* collected_ = nullptr;  // whose keys next_keys_ has
   std::array<AttendRow, kMaxAttendRows> rows_;
 };
 
@@ -122,12 +133,23 @@ class Worker {
 void run_stage1(const Stage1& stage, std::span<const Task> tasks,
                 std::span<const std::int64_t> order, const Stage1Output& output) {
   const auto count = static_cast<std::int64_t>(order.size());
+  // A thread takes its next task before it runs the one that it has, while there are so many left
+  // that no other thread has to wait for it. They may be gone by the time that it takes one.
+  const std::int64_t early = count - 2 * stage.threads;
+  std::atomic<std::int64_t> taken = 0;
+  const auto task = [&](std::int64_t i) {
+    return i < count ? &tasks[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])]
+                     : nullptr;
+  };
 #pragma omp parallel num_threads(stage.threads)
   {
     Worker worker(stage, output);
-#pragma omp for schedule(dynamic, 1)
-    for (std::int64_t i = 0; i < count; ++i)
-      worker.run(tasks[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])]);
+    for (const Task* now = task(taken++); now != nullptr;) {
+      const bool ahead = taken < early;
+      const Task* next = ahead ? task(taken++) : nullptr;
+      worker.run(*now, next);
+      now = ahead ? next : task(taken++);
+    }
   }
 }
 
