@@ -4,8 +4,9 @@
 // LDS, online softmax in base 2 with several threads a row, probabilities rounded to the operands'
 // format in the place of the scores, values by matrix instructions into registers. T
 // (decode_traits.hpp, prefill_traits.hpp) says how rows, keys, dims and columns are shared out. The
-// caller brings keys and values and puts barriers between the calls: multiply_keys | soften,
-// clean_values | multiply_values. A row that sees no key gets sum 0, output 0 and LSE -inf.
+// caller brings keys and values and puts barriers between the calls: multiply_keys | soften |
+// rescale, keep_infinite | clean_values | multiply_values. A row that sees no key gets sum 0,
+// output 0 and LSE -inf.
 #pragma once
 
 #include "hip_backend/kernels/gpu.hpp"
@@ -113,9 +114,42 @@ class AttentionTile {
     if (first == 0) lds_.factor[row] = keep;
   }
 
+  // Multiplies earlier sums by what the maximum moved.
+  MLA_DEVICE_MEMBER void rescale() {
+    MLA_UNROLL
+    for (int r = 0; r < T::kValueBlocks; ++r) {
+      float keep[tile::kHeldRows];
+      bool changes = false;
+      MLA_UNROLL
+      for (int i = 0; i < tile::kHeldRows; ++i) {
+        keep[i] = lds_.factor[16 * (value_block() + r) + tile::held_row(i)];
+        changes = changes || keep[i] != 1.0F;
+      }
+      if (!any_lane(changes)) continue;  // the maximum rarely moves after a few tiles
+      MLA_UNROLL
+      for (int g = 0; g < T::kGroups; ++g) tile::scale_rows(out_[r][g], keep);
+    }
+  }
+
+  // Of keys [from, to) of this tile, which some rows see and others do not: adds what
+  // clean_values() is about to take, for the rows that see it. Not needed where a value is part of
+  // its key, because such a row has a NaN probability. `sees`: keys of the tile that a row sees.
+  template <class Sees>
+  MLA_DEVICE_MEMBER void keep_infinite(const char* values, int from, int to, Sees sees) {
+    constexpr int kWords = 16 * T::kGroups * kElementBytes<M>;  // of a key, in this wave's columns
+    const char* columns = values + value_column() * kElementBytes<M>;
+    bool found = false;
+    for (int i = from * kWords + lane_id(); i < to * kWords; i += kLanes) {
+      const u32 word =
+          reinterpret_cast<const u32*>(columns + i / kWords * T::kValuePitch)[i % kWords];
+      found = found || finite_part<M>(word) != word;
+    }
+    if (!any_lane(found)) return;
+    for (int key = from; key < to; ++key) add_infinite(values + key * T::kValuePitch, key, sees);
+  }
+
   // Keys that some rows of this tile see and others do not: for those a probability of 0 meets the
-  // value, and 0 times NaN or infinity would be NaN. A row that does see such a key has a NaN
-  // probability already.
+  // value, and 0 times NaN or infinity would be NaN.
   MLA_DEVICE_MEMBER void clean_values(char* values, int from, int to) const {
     constexpr int kWords = T::kValueDims * kElementBytes<M> / 4;
     for (int i = from * kWords + thread_id(); i < to * kWords; i += T::kThreads) {
@@ -125,7 +159,6 @@ class AttentionTile {
   }
 
   MLA_DEVICE_MEMBER void multiply_values(const char* values) {
-    rescale();
     MLA_UNROLL
     for (int k = 0; k < T::kKeys; k += tile::kKeyStep) {
       MLA_UNROLL
@@ -210,19 +243,40 @@ class AttentionTile {
     return wave_id() % T::kColumnWaves * (64 * T::kGroups);
   }
 
-  MLA_DEVICE_MEMBER void rescale() {
+  template <class Sees>
+  MLA_DEVICE_MEMBER void add_infinite(const char* value, int key, Sees sees) {
+    float infinite[T::kGroups][tile::kRuns][tile::kRunLength];  // the element, or 0 if it is finite
+    MLA_UNROLL
+    for (int g = 0; g < T::kGroups; ++g) {
+      MLA_UNROLL
+      for (int run = 0; run < tile::kRuns; ++run) {
+        const int column = value_column() + 64 * g + tile::run_column(run);
+        MLA_UNROLL
+        for (int i = 0; i < tile::kRunLength; ++i)
+          infinite[g][run][i] = infinite_element<M>(value + (column + i) * kElementBytes<M>);
+      }
+    }
     MLA_UNROLL
     for (int r = 0; r < T::kValueBlocks; ++r) {
-      float keep[tile::kHeldRows];
-      bool changes = false;
       MLA_UNROLL
-      for (int i = 0; i < tile::kHeldRows; ++i) {
-        keep[i] = lds_.factor[16 * (value_block() + r) + tile::held_row(i)];
-        changes = changes || keep[i] != 1.0F;
+      for (int held = 0; held < tile::kHeldRows; ++held) {
+        const int row = 16 * (value_block() + r) + tile::held_row(held);
+        const bool seen = key < sees(row);
+        float weight = 1;  // no fp8 value is infinite, and NaN takes no weight
+        if constexpr (sizeof(M) == 2)
+          weight = float_of_bf16(
+              reinterpret_cast<const u16*>(lds_.scores[0] + row * T::kScorePitch)[key]);
+        MLA_UNROLL
+        for (int g = 0; g < T::kGroups; ++g) {
+          MLA_UNROLL
+          for (int run = 0; run < tile::kRuns; ++run) {
+            MLA_UNROLL
+            for (int i = 0; i < tile::kRunLength; ++i)
+              if (seen && infinite[g][run][i] != 0)
+                tile::add_to_element(out_[r][g], held, run, i, weight * infinite[g][run][i]);
+          }
+        }
       }
-      if (!any_lane(changes)) continue;  // the maximum rarely moves after a few tiles
-      MLA_UNROLL
-      for (int g = 0; g < T::kGroups; ++g) tile::scale_rows(out_[r][g], keep);
     }
   }
 

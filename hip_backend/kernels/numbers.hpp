@@ -101,6 +101,22 @@ MLA_DEVICE u32 finite_part(u32 word) {
   return word;
 }
 
+MLA_DEVICE float float_of_bf16(u16 bits) {
+  return bits_as<float>(static_cast<u32>(bits) << 16U);
+}
+
+// The element if it is NaN or infinite; otherwise 0.
+template <class M>
+MLA_DEVICE float infinite_element(const char* element) {
+  if constexpr (sizeof(M) == 2) {
+    const u16 bits = *reinterpret_cast<const u16*>(element);
+    return finite_part<M>(bits) == bits ? 0.0F : float_of_bf16(bits);
+  } else {
+    const u32 bits = *reinterpret_cast<const unsigned char*>(element);
+    return finite_part<M>(bits) == bits ? 0.0F : bits_as<float>(0x7FC00000U);
+  }
+}
+
 // Sixteen bytes of elements E to bf16 in LDS.
 template <class E>
 MLA_DEVICE void store_as_bf16(char* to, const Bytes16& bits, Fp8Code code) {

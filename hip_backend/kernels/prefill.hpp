@@ -124,11 +124,20 @@ class Prefill {
     if (thread_id() < T::kKeys) lds_.rows[t % 2][thread_id()] = ahead;
     barrier();
     tile_.soften(base);
-    if (fewest_ < min_of(most_, base + T::kKeys))
-      tile_.clean_values(lds_.values[t % 2], max_of(fewest_ - base, 0),
-                         min_of(most_ - base, T::kKeys));
     barrier();
+    tile_.rescale();
+    if (fewest_ < min_of(most_, base + T::kKeys)) clean_values(lds_.values[t % 2], base);
     tile_.multiply_values(lds_.values[t % 2]);
+  }
+
+  // Of the keys that not every row sees. A value may be NaN although its key is not.
+  MLA_DEVICE_MEMBER void clean_values(char* values, int base) {
+    const int from = max_of(fewest_ - base, 0);
+    const int to = min_of(most_ - base, T::kKeys);
+    tile_.keep_infinite(values, from, to, [&](int row) { return visible_of(row) - base; });
+    barrier();
+    tile_.clean_values(values, from, to);
+    barrier();
   }
 
   // Index of (row, head) in the output or in the partials.

@@ -127,6 +127,9 @@ MLA_DEVICE int run_column(int) {
 MLA_DEVICE float run_element(const Group& group, int held, int, int i) {
   return group.sum[i][held];
 }
+MLA_DEVICE void add_to_element(Group& group, int held, int, int i, float x) {
+  group.sum[i][held] += x;
+}
 
 MLA_DEVICE void scale_rows(Group& group, const float (&factor)[kHeldRows]) {
   MLA_UNROLL

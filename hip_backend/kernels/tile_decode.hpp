@@ -62,6 +62,7 @@ class TileDecode {
                          min_of(block_.most() - base, T::kKeys));
     barrier();
     block_.sleep(4 * t + 3);
+    tile_.rescale();
     tile_.multiply_values(keys);
   }
 

@@ -115,6 +115,9 @@ MLA_DEVICE int run_column(int run) {
 MLA_DEVICE float run_element(const Group& group, int held, int run, int i) {
   return group.sum[run][2 * held + i];
 }
+MLA_DEVICE void add_to_element(Group& group, int held, int run, int i, float x) {
+  group.sum[run][2 * held + i] += x;
+}
 
 MLA_DEVICE void scale_rows(Group& group, const float (&factor)[kHeldRows]) {
   MLA_UNROLL
