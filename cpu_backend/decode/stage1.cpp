@@ -135,7 +135,7 @@ void run_stage1(const Stage1& stage, std::span<const Task> tasks,
   const auto count = static_cast<std::int64_t>(order.size());
   // A thread takes its next task before it runs the one that it has, while there are so many left
   // that no other thread has to wait for it. They may be gone by the time that it takes one.
-  const std::int64_t early = count - 2 * stage.threads;
+  const std::int64_t early = count - std::int64_t{2} * stage.threads;
   std::atomic<std::int64_t> taken = 0;
   const auto task = [&](std::int64_t i) {
     return i < count ? &tasks[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])]
