@@ -1,8 +1,8 @@
-// P37 for prefill: a NaN in a new key or its value stays out of the rows before it and of every
-// other request.
+// P37 for prefill: a NaN in a new key or its value, or an infinity in the value, stays out of the
+// rows before it and of every other request.
 //
-// A row that sees it is NaN, too: a kernel that cleans values for the rows that must not see them
-// may lose the NaN for those that do, although keys are none.
+// A row that sees it is not finite: a kernel that cleans values for the rows that must not see them
+// may lose the NaN for those that do, where the key has none.
 #include <algorithm>
 #include <cmath>
 
@@ -18,13 +18,15 @@ namespace mla::prop {
 namespace {
 
 constexpr std::uint16_t kBf16Nan = 0x7FC0;
+constexpr std::uint16_t kBf16Infinity = 0x7F80;
 
-// Of every head: the whole key and value, or one element of the value.
-void put_nan(prefill::PrefillTensors& t, std::int64_t row, std::optional<std::int64_t> element) {
+// Of every head: NaN in the whole key and value, or `bits` in one element of the value.
+void put(prefill::PrefillTensors& t, std::int64_t row, std::optional<std::int64_t> element,
+         std::uint16_t bits) {
   for (std::int64_t head = 0; head < t.heads; ++head) {
     const std::int64_t pair = row * t.heads + head;
     if (element) {
-      t.v[static_cast<std::size_t>(pair * prefill::kVDim + *element)] = kBf16Nan;
+      t.v[static_cast<std::size_t>(pair * prefill::kVDim + *element)] = bits;
       continue;
     }
     std::fill_n(t.k.begin() + pair * prefill::kQkDim, prefill::kQkDim, kBf16Nan);
@@ -38,14 +40,14 @@ bool same_row(const PrefillStep& a, const PrefillStep& b, std::int64_t row) {
                     b.result.out.begin() + row * width);
 }
 
-// In this element of every head, or in all.
-bool is_nan(const PrefillStep& step, std::int64_t row, std::optional<std::int64_t> element) {
+// Whether the row is NaN or infinite in this element of every head, or in all.
+bool is_infinite(const PrefillStep& step, std::int64_t row, std::optional<std::int64_t> element) {
   const std::int64_t first = element.value_or(0);
   const std::int64_t last = element ? first + 1 : prefill::kVDim;
   for (std::int64_t head = 0; head < step.spec.heads; ++head)
     for (std::int64_t d = first; d < last; ++d) {
       const std::int64_t at = (row * step.spec.heads + head) * prefill::kVDim + d;
-      if (!std::isnan(bf16_to_float(step.result.out[static_cast<std::size_t>(at)]))) return false;
+      if (std::isfinite(bf16_to_float(step.result.out[static_cast<std::size_t>(at)]))) return false;
     }
   return true;
 }
@@ -64,20 +66,24 @@ Outcome prefill_hidden_nan(Subject& subject) {
   Random random(step.spec, "P37 value");
   std::optional<std::int64_t> element;
   if (random.below(2) == 0) element = random.below(prefill::kVDim);
-  const auto change = [&](prefill::PrefillTensors& t) { put_nan(t, begin + hidden_rows, element); };
+  // No fp8 value is infinite.
+  const bool infinity = element && step.spec.dtype.both(Dtype::bf16) && random.below(2) == 0;
+  const auto change = [&](prefill::PrefillTensors& t) {
+    put(t, begin + hidden_rows, element, infinity ? kBf16Infinity : kBf16Nan);
+  };
   const auto again = run_prefill({step.spec}, subject, {.change = change});
   if (!again) return refusal(again.error());
   const PrefillStep& other = *again->steps.front();
   for (std::int64_t row = 0; row < step.batch.rows().count(); ++row) {
     const bool in_request = row >= begin && row < begin + r.qo_len;
     const bool sees = in_request && (!step.spec.causal || row - begin >= hidden_rows);
-    if (sees ? is_nan(other, row, element) : same_row(step, other, row)) continue;
+    if (sees ? is_infinite(other, row, element) : same_row(step, other, row)) continue;
     const std::string where =
         element ? say("element ", *element, " of the value of key ") : std::string("key ");
     return failed(
-        say(where, target.position, " of ", request_name(target.request), " holds NaN, and ",
-            row_name(step.batch.requests, row),
-            sees ? ", which sees it, is not NaN there" : ", which must not see it, changes"));
+        say(where, target.position, " of ", request_name(target.request), " holds ",
+            infinity ? "infinity" : "NaN", ", and ", row_name(step.batch.requests, row),
+            sees ? ", which sees it, is finite there" : ", which must not see it, changes"));
   }
   return passed();
 }
