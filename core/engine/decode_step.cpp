@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/engine/launch.hpp"
 #include "core/say.hpp"
 #include "core/shape/persistent_gate.hpp"
 
@@ -205,9 +206,8 @@ Result<DecodeMetadata> StepMetadata::on(const DeviceAccess& access) const {
     const auto at = static_cast<std::size_t>(r);
     const std::int64_t pages = md.kv_indptr[at + 1] - md.kv_indptr[at];
     md.kv_lens.push_back(pages == 0 ? 0 : (pages - 1) * shape.page_size + md.last_page_len[at]);
-    if (md.kv_lens.back() == 0 && md.qo_indptr[at + 1] > md.qo_indptr[at])
-      md.keyless_rows.push_back({md.qo_indptr[at], md.qo_indptr[at + 1]});
   }
+  md.keyless_rows = keyless_rows_of(md.qo_indptr, md.kv_lens);
   if (shape.route == Route::split) return md;
   const std::array<std::uint64_t, 2> addresses{};  // a copy has its own
   md.plan = plan::Plan::copy_of({.work_meta_data = addresses,

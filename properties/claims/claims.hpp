@@ -22,6 +22,7 @@ extern const Property kP41, kP42;
 
 // Functions in a file of their own beside that of their property.
 Outcome fa_chunk_merge(Subject& subject);        // P25
+Outcome prefill_rank_chunks(Subject& subject);   // P25
 Outcome fa_classify(Subject& subject);           // P26
 Outcome prefill_hidden_nan(Subject& subject);    // P37
 Outcome prefill_damage_found(Subject& subject);  // P39

@@ -194,6 +194,7 @@ Sentence check_strides(const prefill::Kernels& kernels) {
 
 Outcome prefill_chunk_merge(Subject& subject) {
   if (const auto why = check_strides(kernels_of(subject))) return failed(*why);
+  if (Outcome ranks = prefill_rank_chunks(subject); ranks.verdict != Verdict::pass) return ranks;
   const Case base = with_context(subject.spec());
   std::vector<PrefillRun> runs;
   for (const auto& [c, rule] : {std::pair{base, ChunkRule::packed},

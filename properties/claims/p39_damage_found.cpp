@@ -177,6 +177,7 @@ Outcome check(Subject& subject, const Damage& damage, std::int64_t work) {
   std::vector<std::int64_t> requests = {md.plan->work(work).batch / fold};
   if (!damage.apply({plan, md, work, md.rows().count() * fold})) return passed();
   requests.push_back(plan.work(work).batch / fold);
+  if (plan == *md.plan) return failed(say("a plan with ", damage.what, " equals the plan without"));
   const DecodeMetadata damaged = with_plan(md, std::move(plan));
   const std::string name =
       say("a plan with ", damage.what, damage.of_work ? say(" in work ", work) : "");

@@ -1,9 +1,10 @@
-// P42: the planners answer AITER's calls as AITER's own planners do, bit for bit.
+// P42: planners, size queries and the split count answer AITER's calls as AITER's own code does.
 //
 // The other properties ask whether a plan is right. Many plans are; this one asks whether it is the
 // plan that a user's kernel gets. Which calls a case asks for depends on its seed.
 #include "core/say.hpp"
-#include "properties/claims/aiter_calls.hpp"
+#include "properties/capture/diagnose.hpp"
+#include "properties/claims/aiter_answers.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/functions.hpp"
@@ -11,15 +12,40 @@
 namespace mla::prop {
 namespace {
 
-constexpr int kCallsOfACase = 8;
+using Sentence = std::optional<std::string>;
 
-std::optional<std::string> difference(const Functions& functions, const AiterCall& aiter,
-                                      const plan::PlanInput& input) {
+constexpr int kCallsOfACase = 8;
+constexpr int kRowsOfACase = 16;  // of each table of sizes and splits
+
+Sentence difference(const Functions& functions, const AiterCall& aiter,
+                    const plan::PlanInput& input) {
   const auto sizes = functions.query_sizes(aiter.call.sizes);
   if (!sizes) return "its buffers are refused: " + sizes.error().message;
   const auto made = functions.make_plan(input, *sizes);
   if (!made) return "it is refused: " + made.error().message;
   if (const auto list = other_list(aiter, *made)) return say(*list, " is not AITER's");
+  return std::nullopt;
+}
+
+Sentence difference(const Functions& functions, const AiterPrefillCall& aiter) {
+  const auto made = functions.plan_ps_prefill(aiter.call.input, cli::sizes_of(aiter.call.found));
+  if (!made) return "it is refused: " + made.error().message;
+  const auto words = cli::differences(*made, aiter.call.found);
+  if (words.empty()) return std::nullopt;
+  return "the plan is not AITER's: " + cli::few_words(words);
+}
+
+// Some rows of a table: what `ask` answers is what AITER answers.
+template <class Rows, class Ask>
+Sentence other_row(Random& random, const Rows& rows, Ask ask, const char* table) {
+  for (int round = 0; round < kRowsOfACase; ++round) {
+    const std::int64_t at = random.below(std::ssize(rows));
+    const auto& row = rows[static_cast<std::size_t>(at)];
+    const auto answer = ask(row.query);
+    const std::string what = say("row ", at, " of ", table);
+    if (!answer) return say(what, " is refused: ", answer.error().message);
+    if (*answer != row.answer) return say(what, " has another answer");
+  }
   return std::nullopt;
 }
 
@@ -38,13 +64,30 @@ Outcome decode_aiter_plans(Subject& subject) {
     if (const auto why = difference(functions, aiter, zero))
       return failed(say(what, ", with uni_seqlen_qo 0 for -1: ", *why));
   }
+  if (const auto why = other_row(random, aiter_sizes(), functions.query_sizes, "mla in sizes.json"))
+    return failed(*why);
+  if (const auto why = other_row(random, aiter_splits(), functions.split_count, "splits.json"))
+    return failed(*why);
+  return passed();
+}
+
+Outcome prefill_aiter_plans(Subject& subject) {
+  const Functions functions = functions_of(subject);
+  Random random(subject.spec(), "P42");
+  const AiterPrefillCall& aiter = random.pick(aiter_prefill_calls());
+  if (const auto why = difference(functions, aiter))
+    return failed(say("call ", aiter.name, " of fixtures/golden/ps_prefill.json: ", *why));
+  if (const auto why =
+          other_row(random, aiter_prefill_sizes(), functions.query_ps_sizes, "ps in sizes.json"))
+    return failed(*why);
   return passed();
 }
 
 }  // namespace
 
-constexpr Property kP42{"P42", "aiter_plans",
-                        "The planners answer AITER's calls as AITER's own planners do.",
-                        by_kind<decode_aiter_plans, nullptr, nullptr>};
+constexpr Property kP42{
+    "P42", "aiter_plans",
+    "Planners, size queries and the split count answer AITER's calls as AITER does.",
+    by_kind<decode_aiter_plans, prefill_aiter_plans, nullptr>};
 
 }  // namespace mla::prop

@@ -160,6 +160,19 @@ class TrustingPlanner final : public Interposer {
   }
 };
 
+// Every rank reads the whole piece where it has only its share.
+class WholePieceOnEachRank final : public Interposer {
+  void on_functions(Functions& functions) const override {
+    functions.pack_context = [](const prefill::ContextQuery& query) {
+      auto packed = prefill::pack_context(query);
+      if (!packed) return packed;
+      for (prefill::ContextChunk& chunk : packed->chunks)
+        chunk.padded_local_lens.assign(chunk.seq_lens.begin(), chunk.seq_lens.end());
+      return packed;
+    };
+  }
+};
+
 constexpr Plant kPlants[] = {
     {"BUG-016", "P26", "A batch counts as uniform when its rows divide evenly.", "mla1:1q1s1",
      plant_of<UniformByDivision>},
@@ -181,6 +194,8 @@ constexpr Plant kPlants[] = {
      plant_of<BlocksForPages>},
     {"BUG-040", "P01", "A chunk of the expansion that is not full is written whole.", "mla1:1q1s1",
      plant_of<UnmaskedChunk>},
+    {"SEED-whole-piece", "P25", "Each rank of a shared context gathers the piece of all ranks.",
+     "mla1:1q1s40;heads=1;kind=prefill", plant_of<WholePieceOnEachRank>},
     {"SEED-trusting-planner", "P40", "The planner does not look at the lists that it is given.",
      "mla1:1q1s1", plant_of<TrustingPlanner>},
 };

@@ -140,6 +140,17 @@ class WiderBlocks final : public Interposer {
   }
 };
 
+// The same for the host planner of prefill.
+class WiderPrefillUnits final : public Interposer {
+  void on_functions(Functions& functions) const override {
+    functions.plan_ps_prefill = [](const plan::PsInput& input, const plan::BufferSizes& sizes) {
+      plan::PsInput wider = input;
+      wider.kvlen_granularity *= 2;
+      return plan::plan_ps_prefill(wider, sizes);
+    };
+  }
+};
+
 constexpr Plant kPlants[] = {
     {"SEED-five-buffers", "P33", "One of the six plan buffers is not handed to the kernel.",
      "mla1:1q1s1", plant_of<FiveBuffers>},
@@ -158,6 +169,8 @@ constexpr Plant kPlants[] = {
      plant_of<RareMistake>},
     {"SEED-wider-blocks", "P42", "The planner cuts requests in blocks of twice as many keys.",
      "mla1:1q1s1", plant_of<WiderBlocks>},
+    {"SEED-wider-prefill-units", "P42", "The prefill planner counts units of twice as many keys.",
+     "mla1:1q1s1;heads=1;kind=prefill", plant_of<WiderPrefillUnits>},
     {"SEED-one-key-piece", "P05", "The last piece of a request has fewer keys than rows.",
      "mla1:1q2s400;cu=4", plant_of<OneKeyPiece>},
     {"SEED-304-slots", "P35", "Slots after the 304th get nothing to do.", "mla1:1q1s1000",

@@ -72,6 +72,33 @@ class ListOverrun final : public Interposer {
   }
 };
 
+// Sizes that hold every plan, and a split that gives right results: neither is AITER's.
+class RoomForOneMore final : public Interposer {
+  void on_functions(Functions& functions) const override {
+    functions.query_sizes = [](const plan::SizeQuery& query) {
+      auto sizes = plan::query_sizes(query);
+      if (sizes.ok()) ++sizes->reduce_partial_map;
+      return sizes;
+    };
+  }
+};
+
+class PrefillRoomForOneMore final : public Interposer {
+  void on_functions(Functions& functions) const override {
+    functions.query_ps_sizes = [](const plan::PsSizeQuery& query) {
+      auto sizes = plan::query_ps_sizes(query);
+      if (sizes.ok()) ++sizes->work_items;
+      return sizes;
+    };
+  }
+};
+
+class NeverSplit final : public Interposer {
+  void on_functions(Functions& functions) const override {
+    functions.split_count = [](const plan::SplitQuery&) { return Result<std::int64_t>(1); };
+  }
+};
+
 constexpr Plant kPlants[] = {
     {"BUG-015", "P06", "work_info_set is sized without the tiles of a request.",
      "mla1:1q2s2;heads=128;cu=1;dtype=fp8/fp8", plant_of<OneTileEach>},
@@ -89,6 +116,12 @@ constexpr Plant kPlants[] = {
      plant_of<AlwaysParallel>},
     {"BUG-062", "P32", "The reducer's list gets more entries than it has room for.", "mla1:1q1s1",
      plant_of<ListOverrun>},
+    {"SEED-partial-more", "P42", "The size query asks for one partial row more than AITER's.",
+     "mla1:1q1s1", plant_of<RoomForOneMore>},
+    {"SEED-prefill-work-more", "P42", "The prefill size query asks for one work more than AITER's.",
+     "mla1:1q1s1;heads=1;kind=prefill", plant_of<PrefillRoomForOneMore>},
+    {"SEED-never-split", "P42", "A request on the split route is never split.", "mla1:1q1s1",
+     plant_of<NeverSplit>},
 };
 
 }  // namespace

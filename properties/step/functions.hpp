@@ -6,10 +6,13 @@
 
 #include "core/case/batch.hpp"
 #include "core/engine/classify.hpp"
+#include "core/engine/prefill/chunks.hpp"
 #include "core/paging/block_size.hpp"
 #include "core/paging/expand.hpp"
 #include "core/plan/planner.hpp"
+#include "core/plan/ps_prefill.hpp"
 #include "core/plan/sizes.hpp"
+#include "core/shape/split_count.hpp"
 #include "properties/step/subject.hpp"
 
 namespace mla::prop {
@@ -24,9 +27,13 @@ struct Functions {
   decltype(&mla::split_decodes_prefills_and_extends) split_decodes_prefills_and_extends =
       &mla::split_decodes_prefills_and_extends;
   decltype(&mla::decode_first_order) decode_first_order = &mla::decode_first_order;
+  decltype(&prefill::pack_context) pack_context = &prefill::pack_context;
   decltype(&plan::query_sizes) query_sizes = &plan::query_sizes;
+  decltype(&plan::query_ps_sizes) query_ps_sizes = &plan::query_ps_sizes;
+  decltype(&plan::split_count) split_count = &plan::split_count;
   decltype(&plan::query_tiles) query_tiles = &plan::query_tiles;
   decltype(&plan::make_plan) make_plan = &plan::make_plan;
+  decltype(&plan::plan_ps_prefill) plan_ps_prefill = &plan::plan_ps_prefill;
   decltype(&plan::choose_v12_kernel) choose_v12_kernel = &plan::choose_v12_kernel;
 };
 
