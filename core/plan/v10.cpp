@@ -123,11 +123,10 @@ Status V10::cut_all() {
     const Result<Cut> c = cut(index);
     if (!c) return c.error();
     cuts_.push_back(*c);
-    // Every row of a request stores its end under the same index; the last one, which trims
-    // nothing, stores last.
+    // Every row of a request stores its end under the same index; that of the last one stays, which
+    // trims nothing.
     const auto i = static_cast<std::size_t>(index / layout_.ratio);
-    ends_[i + 1] = std::max<std::int64_t>(input_.kv_indptr[i + 1] - trim(index),
-                                          std::int64_t{input_.kv_indptr[i]} + 1);
+    ends_[i + 1] = std::max(input_.kv_indptr[i + 1], input_.kv_indptr[i] + 1);
   }
   return std::nullopt;
 }

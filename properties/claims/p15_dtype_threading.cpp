@@ -1,5 +1,7 @@
 // P15: the plan and the sizes that were made from the declared dtypes are those that the dtypes of
 // the actual tensors give.
+#include <algorithm>
+
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
@@ -51,6 +53,15 @@ Outcome decode_dtype_threading(Subject& subject) {
   return passed();
 }
 
+// Whether an fp8 cache on gfx950 is attended in fp8: a step with a plan, of new tokens only unless
+// the case asks for v1.2.
+bool takes_fp8(const Case& c) {
+  const bool context = std::any_of(c.requests.begin(), c.requests.end(),
+                                   [](const RequestSpec& r) { return r.kv_len > r.qo_len; });
+  return c.causal &&
+         (c.planner == PlannerChoice::v12 || (c.planner == PlannerChoice::automatic && !context));
+}
+
 // The arithmetic is decided once, and a fallback says why.
 Outcome prefill_dtype_threading(Subject& subject) {
   const auto& run = subject.prefill();
@@ -59,8 +70,9 @@ Outcome prefill_dtype_threading(Subject& subject) {
   const Case& c = step.spec;
   const bool fp8 = step.shape.arithmetic() == Dtype::fp8;
   const std::string where = say("a ", mla::name(c.dtype.kv), " cache on ", mla::name(c.arch));
-  if (fp8 && (c.dtype.kv != Dtype::fp8 || c.arch != Arch::gfx950))
-    return failed(where + " is computed in fp8");
+  const bool kernel = c.dtype.kv == Dtype::fp8 && c.arch == Arch::gfx950;
+  if (fp8 != (kernel && takes_fp8(c)))
+    return failed(where + (fp8 ? " is computed in fp8" : " is not computed in fp8"));
   if (fp8 != step.metadata.fp8.has_value())
     return failed(say("path ", name(step.shape.path),
                       fp8 ? " has no plan" : " has a plan that it does not use"));

@@ -122,6 +122,13 @@ std::optional<std::string> check_route(const fa::Layer& layer, bool causal, std:
   return std::nullopt;
 }
 
+// A window has no kernel without the mask (BUG-108).
+std::optional<std::string> check_varlen(const fa::Layer& layer, bool causal) {
+  const bool refused = fa::refuse_varlen(layer, causal).has_value();
+  if (refused == (layer.window >= 0 && !causal)) return std::nullopt;
+  return text(layer, causal, 1) + (refused ? " is refused" : " is taken") + " by varlen attention";
+}
+
 fa::Layer random_layer(Random& random) {
   fa::Layer layer;
   layer.kv_heads = Heads(random.between(1, 4));
@@ -153,6 +160,7 @@ Outcome fa_kernel_available(Subject& subject) {
     const fa::Layer layer = random_layer(random);
     const bool causal = layer.window >= 0 || random.below(4) != 0;
     if (const auto why = check_route(layer, causal, random.between(0, 9))) return failed(*why);
+    if (const auto why = check_varlen(layer, random.below(2) == 0)) return failed(*why);
   }
   const auto& steps = subject.fa();
   if (!steps) {

@@ -1,7 +1,8 @@
 // P39: a plan that leads out of its buffers is a violation for plan_check and a fault of the
 // launch, whichever word is damaged, and rows whose work is not damaged keep their bits.
 //
-// A request that is longer than the longest query is a violation for plan_check as well.
+// A request that is longer than the longest query is a violation for plan_check as well, and a page
+// id outside the cache is a fault of the launch.
 // A backend that follows such a word reads or writes somebody else's memory; one that drops it in
 // silence hides a broken plan.
 #include <algorithm>
@@ -139,11 +140,12 @@ constexpr Damage kMergeDamages[] = {
      [](const Target& t) { return t.plan.reduce_partial_map.set(1, kFar), true; }},
 };
 
-DecodeMetadata with_plan(const DecodeMetadata& md, Plan plan) {
+DecodeMetadata with(const DecodeMetadata& md, std::optional<Plan> plan,
+                    std::span<const std::int32_t> kv_indices) {
   return {.shape = md.shape,
           .qo_indptr = md.qo_indptr,
           .kv_indptr = md.kv_indptr,
-          .kv_indices = md.kv_indices,
+          .kv_indices = kv_indices,
           .last_page_len = md.last_page_len,
           .kv_lens = md.kv_lens,
           .keyless_rows = md.keyless_rows,
@@ -170,6 +172,40 @@ std::optional<std::string> others_change(Subject& subject, const DecodeResult& d
   return std::nullopt;
 }
 
+// The launch of damaged metadata has a fault, and requests but the damaged ones keep their bits.
+Outcome check_launch(Subject& subject, const DecodeMetadata& damaged, const std::string& name,
+                     const std::vector<std::int64_t>& requests) {
+  const auto result = run_decode(subject.backend(), {damaged, *subject.tensors()},
+                                 {.schedule_seed = subject.spec().schedule_seed}, subject.hooks());
+  if (!result && result.error().code != ErrorCode::fault) return passed();  // refused as a whole
+  if (!result) return failed(name + " breaks the launch: " + result.error().message);
+  if (result->faults.empty()) return failed(name + " is run without a fault");
+  if (requests.empty()) return passed();
+  if (const auto why = others_change(subject, *result, requests))
+    return failed(name + " changes another request: " + *why);
+  return passed();
+}
+
+// An entry of a request that names a page outside the cache.
+Outcome check_page_id(Subject& subject, Random& random) {
+  const DecodeMetadata& md = *subject.metadata();
+  const KvCache& cache = subject.tensors()->cache;
+  const std::int64_t page = md.shape.page_size;
+  const std::int64_t request = random.below(md.requests().count());
+  const auto r = static_cast<std::size_t>(request);
+  const std::int64_t rows = md.qo_indptr[r + 1] - md.qo_indptr[r] - md.shape.leading_rows;
+  if (rows <= 0 || md.kv_indptr[r] == md.kv_indptr[r + 1]) return passed();
+  const std::int64_t entry = random.between(md.kv_indptr[r], md.kv_indptr[r + 1] - 1);
+  const std::int64_t outside = random.pick(std::vector<std::int64_t>{
+      -1, cache.first_slot / page - 1, kFar, ceil_div(cache.first_slot + cache.slots, page)});
+  std::vector<std::int32_t> indices(md.kv_indices.begin(), md.kv_indices.end());
+  indices[static_cast<std::size_t>(entry)] = static_cast<std::int32_t>(outside);
+  std::optional<Plan> plan;
+  if (md.plan) plan = md.plan->clone();
+  return check_launch(subject, with(md, std::move(plan), indices),
+                      say("page ", outside, " in kv_indices[", entry, "]"), {request});
+}
+
 Outcome check(Subject& subject, const Damage& damage, std::int64_t work) {
   const DecodeMetadata& md = *subject.metadata();
   Plan plan = md.plan->clone();
@@ -178,20 +214,13 @@ Outcome check(Subject& subject, const Damage& damage, std::int64_t work) {
   if (!damage.apply({plan, md, work, md.rows().count() * fold})) return passed();
   requests.push_back(plan.work(work).batch / fold);
   if (plan == *md.plan) return failed(say("a plan with ", damage.what, " equals the plan without"));
-  const DecodeMetadata damaged = with_plan(md, std::move(plan));
+  const DecodeMetadata damaged = with(md, std::move(plan), md.kv_indices);
   const std::string name =
       say("a plan with ", damage.what, damage.of_work ? say(" in work ", work) : "");
   if (plan::plan_check(check_input_of(damaged)).empty())
     return failed(name + " is valid for plan_check");
-  const auto result = run_decode(subject.backend(), {damaged, *subject.tensors()},
-                                 {.schedule_seed = subject.spec().schedule_seed}, subject.hooks());
-  if (!result && result.error().code != ErrorCode::fault) return passed();  // refused as a whole
-  if (!result) return failed(name + " breaks the launch: " + result.error().message);
-  if (result->faults.empty()) return failed(name + " is run without a fault");
-  if (!damage.of_work) return passed();
-  if (const auto why = others_change(subject, *result, requests))
-    return failed(name + " changes another request: " + *why);
-  return passed();
+  if (!damage.of_work) requests.clear();  // it may concern all
+  return check_launch(subject, damaged, name, requests);
 }
 
 Outcome check_longest_query(const DecodeMetadata& md) {
@@ -209,10 +238,11 @@ Outcome decode_damage_found(Subject& subject) {
   const auto& result = subject.result();
   if (!result) return refusal(result.error());
   const auto& md = *subject.metadata();
-  if (!md.plan) return skipped("the step has no plan");
-  if (md.plan->works() == 0) return skipped("the plan has no work");
-  if (Outcome outcome = check_longest_query(md); outcome.verdict != Verdict::pass) return outcome;
   Random random(subject.spec(), "P39");
+  if (Outcome outcome = check_page_id(subject, random); outcome.verdict != Verdict::pass)
+    return outcome;
+  if (!md.plan || md.plan->works() == 0) return passed();
+  if (Outcome outcome = check_longest_query(md); outcome.verdict != Verdict::pass) return outcome;
   const std::int64_t work = random.below(md.plan->works());
   const Damage& damage = kDamages[random.below(std::ssize(kDamages))];
   Outcome outcome = check(subject, damage, work);
@@ -223,7 +253,7 @@ Outcome decode_damage_found(Subject& subject) {
 }  // namespace
 
 constexpr Property kP39{"P39", "damage_found",
-                        "A damaged word of a plan is found; one that leads out of its buffers "
+                        "A damaged word of a plan or a page id outside the cache is found, and "
                         "changes no other request.",
                         by_kind<decode_damage_found, prefill_damage_found, nullptr>};
 
