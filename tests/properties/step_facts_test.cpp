@@ -106,6 +106,10 @@ TEST_CASE("facts: a straddled tile is the last of 32, seen by some rows of a wor
   // Rows 0 to 2 of five see 65 keys at most, rows 3 and 4 all 67.
   CHECK(of("1q5s66", one) == 0);
   CHECK(of("1q5s67", one) == 1);
+  // The first of two works of four rows has 67 keys: its last row sees 64, which are whole tiles.
+  const std::string_view two = ";cu=1;heads=32;dtype=fp8/fp8";
+  CHECK(of("1q8s68", two) == 0);
+  CHECK(of("1q8s69", two) == 1);
   // It is the work that counts: a piece of 65 keys, one of 50.
   CHECK(of("1q4s177", one) == 0);
   CHECK(of("1q4s177", ";cu=4") == 1);

@@ -1,5 +1,6 @@
 // Claims about the modelled device: order, lateness, waits, lifetimes, the locked workspace.
 #include <numeric>
+#include <optional>
 
 #include "core/engine/device/stream.hpp"
 #include "core/engine/device/workspace.hpp"
@@ -104,6 +105,29 @@ TEST_CASE("device: a graph that outlives its buffer is a fault with both names",
   d.stream.advance();
   REQUIRE(d.heap.faults().size() == 1);
   CHECK(d.heap.faults()[0] == "merge touches split_indptr, which was freed");
+}
+
+TEST_CASE("device: memory holds poison before anybody wrote it, and once it is freed",
+          "[device][P19][BUG-068]") {
+  Device d;
+  std::vector<int> seen;
+  const auto look = [&](const DeviceView<int>& view) {
+    d.stream.launch("look", [&seen, view](const DeviceAccess& access) {
+      seen.push_back(view.on(access)[0]);
+      view.on(access)[0] = 7;
+    });
+    d.stream.advance();
+  };
+  std::optional<DeviceBuffer<int>> buffer(std::in_place, d.heap, "rows", 1);
+  const auto view = buffer->view();
+  look(view);
+  look(view);
+  buffer.reset();
+  look(view);
+  REQUIRE(seen.size() == 3);
+  CHECK(seen[0] == seen[2]);
+  CHECK(seen[1] == 7);
+  CHECK(seen[2] != 7);
 }
 
 TEST_CASE("workspace: reserved at the start, locked afterwards, one holder at a time",
