@@ -14,6 +14,21 @@ Error contradiction(const std::string& what, std::size_t have, std::int64_t need
   return {ErrorCode::fault, say(what, " has ", have, " bytes, not ", need), ""};
 }
 
+// Every list has what its requests need: kernels follow qo_indptr.
+Status check_lists(const DecodeMetadata& md) {
+  const auto other = [](const char* list, std::size_t have, std::size_t need) {
+    return Error{ErrorCode::fault, say(list, " has ", have, " entries, not ", need), ""};
+  };
+  if (md.qo_indptr.empty()) return other("qo_indptr", 0, 1);
+  const std::size_t requests = md.qo_indptr.size() - 1;
+  if (md.kv_indptr.size() != requests + 1)
+    return other("kv_indptr", md.kv_indptr.size(), requests + 1);
+  if (md.last_page_len.size() != requests)
+    return other("last_page_len", md.last_page_len.size(), requests);
+  if (md.kv_lens.size() != requests) return other("kv_lens", md.kv_lens.size(), requests);
+  return std::nullopt;
+}
+
 }  // namespace
 
 Support common_support(const ResolvedShape& shape) {
@@ -32,6 +47,7 @@ Support common_support(const ResolvedShape& shape) {
 Status check_launch(const DecodeLaunch& launch) {
   const ResolvedShape& shape = launch.metadata.shape;
   const DecodeTensors& t = launch.tensors;
+  if (Status bad = check_lists(launch.metadata)) return bad;
   if (t.cache.dtype != shape.dtype.kv)
     return Error{
         ErrorCode::fault,

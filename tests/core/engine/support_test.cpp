@@ -1,5 +1,7 @@
-// Claims about common_support(): what no backend can run is refused, with the values.
+// Claims about what no backend can run: it is refused, with the values.
 #include "core/engine/launch.hpp"
+
+#include <vector>
 
 #include "tests/catch.hpp"
 
@@ -55,4 +57,30 @@ TEST_CASE("support: no splits, or splits of no tokens, are refused on the split 
   ResolvedShape planned = shape_of("mla1:1q1s40");
   planned.kv_splits = 0;
   CHECK(common_support(planned).ok);
+}
+
+TEST_CASE("launch: a list that is shorter or longer than the requests is refused by its name",
+          "[launch]") {
+  const std::vector<std::int32_t> qo{0, 1, 2}, kv{0, 3, 6}, pages(6, 0), last{1, 1};
+  const auto refusal = [&](auto change) {
+    DecodeMetadata md;
+    md.shape = shape_of("mla1:2q1s3;planner=none");
+    md.qo_indptr = qo;
+    md.kv_indptr = kv;
+    md.kv_indices = pages;
+    md.last_page_len = last;
+    md.kv_lens = {3, 3};
+    change(md);
+    const auto bad = check_launch({md, DecodeTensors{}});
+    return bad ? bad->message : "accepted";
+  };
+  // What is refused if the lists are right.
+  CHECK(refusal([](DecodeMetadata&) {}).starts_with("q has 0 bytes"));
+  CHECK(refusal([](DecodeMetadata& md) { md.qo_indptr = {}; }) == "qo_indptr has 0 entries, not 1");
+  CHECK(refusal([](DecodeMetadata& md) { md.kv_indptr = md.kv_indptr.first(2); }) ==
+        "kv_indptr has 2 entries, not 3");
+  CHECK(refusal([](DecodeMetadata& md) { md.last_page_len = md.last_page_len.first(1); }) ==
+        "last_page_len has 1 entries, not 2");
+  CHECK(refusal([](DecodeMetadata& md) { md.kv_lens.push_back(1); }) ==
+        "kv_lens has 3 entries, not 2");
 }
