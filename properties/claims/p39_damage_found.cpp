@@ -223,6 +223,19 @@ Outcome check(Subject& subject, const Damage& damage, std::int64_t work) {
   return check_launch(subject, damaged, name, requests);
 }
 
+// A merge may name its pieces in any order.
+Outcome check_merge_backwards(const DecodeMetadata& md) {
+  Plan plan = md.plan->clone();
+  const std::int64_t pieces = plan.reduce_indptr.at(1);
+  for (std::int64_t i = 0; i < pieces; ++i)
+    plan.reduce_partial_map.set(i, md.plan->reduce_partial_map.at(pieces - 1 - i));
+  const auto violations =
+      plan::plan_check(check_input_of(with(md, std::move(plan), md.kv_indices)));
+  if (violations.empty()) return passed();
+  return failed("a plan with its first merge backwards is not valid for plan_check: " +
+                violations[0].what);
+}
+
 Outcome check_longest_query(const DecodeMetadata& md) {
   plan::PlanCheckInput input = check_input_of(md);
   std::int64_t longest = 0;
@@ -243,6 +256,9 @@ Outcome decode_damage_found(Subject& subject) {
     return outcome;
   if (!md.plan || md.plan->works() == 0) return passed();
   if (Outcome outcome = check_longest_query(md); outcome.verdict != Verdict::pass) return outcome;
+  if (md.plan->reduce_indptr.at(1) > 1)
+    if (Outcome outcome = check_merge_backwards(md); outcome.verdict != Verdict::pass)
+      return outcome;
   const std::int64_t work = random.below(md.plan->works());
   const Damage& damage = kDamages[random.below(std::ssize(kDamages))];
   Outcome outcome = check(subject, damage, work);

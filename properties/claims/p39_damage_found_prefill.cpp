@@ -1,5 +1,5 @@
-// P39 for prefill: whichever word of a work is damaged, ps_check says so, and of a wrong number of
-// partial tiles.
+// P39 for prefill: whichever word of a work or bound of a list is damaged, ps_check says so, and of
+// a wrong number of partial tiles. Another order of the pieces of a merge is no damage.
 #include <algorithm>
 #include <limits>
 
@@ -61,6 +61,43 @@ constexpr Damage kDamages[] = {
     {"of head 200", [](const Target&, WorkItem& w) { return w.pad = 200 | (201 << 16), true; }},
 };
 
+// `apply` says whether the plan has such a list.
+struct ListDamage {
+  const char* what;
+  bool (*apply)(SeenPlan& plan);
+};
+
+constexpr ListDamage kListDamages[] = {
+    {"more works than work_info_set has",
+     [](SeenPlan& p) {
+       const std::size_t capacity = p.work_info.size() / plan::kWorkItemWords;
+       return p.work_indptr.back() = static_cast<std::int32_t>(capacity + 1), true;
+     }},
+    {"slots that begin with work 1", [](SeenPlan& p) { return p.work_indptr.front() = 1, true; }},
+    {"slots that run backwards",
+     [](SeenPlan& p) {
+       if (p.work_indptr.size() < 3) return false;
+       return p.work_indptr[1] = p.work_indptr.back() + 1, true;
+     }},
+    {"a merge behind the end of reduce_partial_map",
+     [](SeenPlan& p) {
+       return p.reduce_indptr.back() = static_cast<std::int32_t>(p.reduce_partial_map.size() + 1),
+              true;
+     }},
+    {"a merge that names a piece twice",
+     [](SeenPlan& p) {
+       if (p.reduce_indptr[1] < 2) return false;
+       return p.reduce_partial_map[1] = p.reduce_partial_map[0], true;
+     }},
+};
+
+// A merge may name its pieces in any order.
+SeenPlan with_merge_backwards(SeenPlan plan) {
+  std::reverse(plan.reduce_partial_map.begin(),
+               plan.reduce_partial_map.begin() + plan.reduce_indptr[1]);
+  return plan;
+}
+
 }  // namespace
 
 Outcome prefill_damage_found(Subject& subject) {
@@ -72,8 +109,16 @@ Outcome prefill_damage_found(Subject& subject) {
   if (works == 0) return skipped("the plan has no work");
   SeenPlan roomy = step.plan;
   ++roomy.num_partial_tiles;
-  if (!broken_rule({roomy, step.config.kernel_heads.count(), step.spec.causal}))
+  const std::int64_t heads = step.config.kernel_heads.count();
+  if (!broken_rule({roomy, heads, step.spec.causal}))
     return failed("a plan that merges fewer partial tiles than it says is valid for ps_check");
+  if (const auto why = broken_rule({with_merge_backwards(step.plan), heads, step.spec.causal}))
+    return failed("a plan with its first merge backwards is not valid for ps_check: " + *why);
+  for (const ListDamage& damage : kListDamages) {
+    SeenPlan plan = step.plan;
+    if (damage.apply(plan) && !broken_rule({plan, heads, step.spec.causal}))
+      return failed(say("a plan with ", damage.what, " is valid for ps_check"));
+  }
   Random random(subject.spec(), "P39");
   for (const Damage& damage : kDamages) {
     SeenPlan plan = step.plan;
@@ -81,7 +126,7 @@ Outcome prefill_damage_found(Subject& subject) {
     WorkItem item = work_at(plan, work);
     if (!damage.apply({step.plan, step.spec.causal}, item)) continue;
     set_work(plan, work, item);
-    if (!broken_rule({plan, step.config.kernel_heads.count(), step.spec.causal}))
+    if (!broken_rule({plan, heads, step.spec.causal}))
       return failed(
           say("a plan whose work ", work, " is one ", damage.what, " is valid for ps_check"));
   }
