@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <map>
-#include <set>
 #include <tuple>
 
 namespace mla::plan {
@@ -44,6 +43,12 @@ std::int64_t round_down(std::int64_t value, std::int64_t unit) {
 }
 
 using Rows = std::pair<std::int64_t, std::int64_t>;
+
+// A cut tile of rows: what is to be merged, and in how many groups of heads it is cut.
+struct Merged {
+  std::vector<std::int32_t> partials;  // ascending
+  std::int64_t groups = 0;
+};
 
 class PsCheck {
  public:
@@ -152,6 +157,8 @@ class PsCheck {
     for (Piece& piece : pieces) piece.checked = true;
     const std::int64_t first = at(in_.kv_indptr, r);
     const std::int64_t seen = pages_seen(r, end - at(in_.qo_indptr, r));
+    const std::int64_t held = std::min(ceil_div(at(in_.context_lens, r), in_.block_size),
+                                       at(in_.kv_indptr, r + 1) - first);
     if (pieces.empty() && seen > 0)
       return add(Rule::row_written,
                  tile() + "no work writes these rows, which see " + number(seen) + " pages");
@@ -165,10 +172,23 @@ class PsCheck {
       next = w.kv_end;
       check_partial(tile, piece, std::ssize(pieces), {row, w.q_end});
     }
-    if (next < first + seen || next > at(in_.kv_indptr, r + 1))
+    if (pieces.size() > 1) check_merged(tile, pieces, {row, pieces.front().item.q_end});
+    if (next < first + seen || next > first + std::max<std::int64_t>(held, 0))
       add(Rule::coverage, tile() + "pages end at " + number(next - first) + " where " +
-                              number(seen) + " of " + number(at(in_.kv_indptr, r + 1) - first) +
-                              " are seen");
+                              number(seen) + " of " + number(held) + " are seen");
+  }
+
+  // One merge serves all groups of heads, so each has to be cut in the same partial rows.
+  template <class Named>
+  void check_merged(const Named& tile, std::span<const Piece> pieces, const Rows& rows) {
+    std::vector<std::int32_t> partials;
+    for (const Piece& piece : pieces) partials.push_back(piece.item.partial_row);
+    std::sort(partials.begin(), partials.end());
+    const auto [merged, fresh] = wanted_.insert({rows, {partials, 0}});
+    ++merged->second.groups;
+    if (!fresh && merged->second.partials != partials)
+      add(Rule::partial_rows, tile() + "other partial rows than those of another group",
+          pieces.front().work);
   }
 
   // Heads share the partial rows of a piece, pieces do not.
@@ -191,7 +211,6 @@ class PsCheck {
           tile() + "partial row " + number(w.partial_row) + " of " + number(partial_tiles()) +
               " tiles",
           piece.work);
-    wanted_[rows].insert(w.partial_row);
   }
 
   std::int64_t partial_tiles() const {
@@ -206,21 +225,28 @@ class PsCheck {
       return add(Rule::reduce_indptr, "reduce_indptr does not ascend from 0 to the " +
                                           number(partial_tiles()) + " partial tiles");
     const std::int64_t named = std::ssize(plan_.reduce_final_map) / 2;
-    for (std::size_t t = 0; t + 1 < p.size() && p[t] < p[t + 1]; ++t) {
+    const std::int64_t groups = ceil_div(in_.heads.count(), in_.qhead_granularity);
+    for (std::size_t t = 0; t + 1 < p.size(); ++t) {
+      if (p[t] == p[t + 1]) continue;
       if (static_cast<std::int64_t>(t) >= named)
         return add(Rule::reduce_list, "reduce_final_map has " + number(named) +
                                           " entries, reduce_indptr merges more tiles");
       const Rows rows{plan_.reduce_final_map[2 * t], plan_.reduce_final_map[2 * t + 1]};
-      const std::set<std::int64_t> listed(plan_.reduce_partial_map.begin() + p[t],
-                                          plan_.reduce_partial_map.begin() + p[t + 1]);
+      std::vector<std::int32_t> listed(plan_.reduce_partial_map.begin() + p[t],
+                                       plan_.reduce_partial_map.begin() + p[t + 1]);
+      std::sort(listed.begin(), listed.end());
       const auto found = wanted_.find(rows);
-      if (found == wanted_.end() || found->second != listed ||
-          std::ssize(listed) != p[t + 1] - p[t])
+      if (found == wanted_.end() || found->second.partials != listed)
         return add(Rule::reduce_list, "the reduce of rows " + range(rows.first, rows.second) +
                                           " does not name the pieces that they have");
+      if (found->second.groups != groups)
+        return add(Rule::reduce_list, "the reduce of rows " + range(rows.first, rows.second) +
+                                          " merges all " + number(groups) +
+                                          " head groups, of which " + number(found->second.groups) +
+                                          " are cut");
       wanted_.erase(found);
     }
-    for (const auto& [rows, pieces] : wanted_)
+    for (const auto& [rows, merged] : wanted_)
       add(Rule::reduce_list, "rows " + range(rows.first, rows.second) + " are cut and not merged");
   }
 
@@ -229,7 +255,7 @@ class PsCheck {
   std::int64_t works_ = 0;
   std::vector<Piece> pieces_;           // of all tiles
   std::map<std::int64_t, Rows> slabs_;  // who writes partial rows: rows, first page
-  std::map<Rows, std::set<std::int64_t>> wanted_;
+  std::map<Rows, Merged> wanted_;
   std::vector<Violation> out_;
 };
 

@@ -99,7 +99,8 @@ Outcome prefill_rank_chunks(Subject& subject) {
   std::vector<std::int64_t> contexts;
   std::vector<std::int64_t> rows;
   for (const RequestSpec& r : c.requests) {
-    contexts.push_back(random.below(4) == 0 ? 0 : r.kv_len - r.qo_len + random.below(40));
+    const std::int64_t cached = std::max<std::int64_t>(r.kv_len - r.qo_len, 0);
+    contexts.push_back(random.below(4) == 0 ? 0 : cached + random.below(40));
     rows.push_back(r.qo_len);
   }
   ContextQuery query{.context_lens = contexts,

@@ -136,6 +136,72 @@ TEST_CASE("ps_check: no live word of a plan changes unseen, but for kv_offset an
   }
 }
 
+namespace {
+
+// Two requests of ten rows, two groups of heads; the second request is cut in two pieces.
+struct CutStep : Step {
+  explicit CutStep(bool causal = true)
+      : Step({10, 10}, {112, 208}, ComputeUnits(4), Heads(2), causal) {
+    work_indptr = {0, 6, 6, 6, 6};
+    work_info.clear();
+    for (const Words& work : {Words{0, -1, 0, 10, 0, 7, 0, kFirst},
+                              {0, -1, 0, 10, 0, 7, 0, kSecond},
+                              {1, 0, 10, 20, 7, 15, 5, kFirst},
+                              {1, 32, 10, 20, 15, 20, 0, kFirst},
+                              {1, 0, 10, 20, 7, 15, 5, kSecond},
+                              {1, 32, 10, 20, 15, 20, 0, kSecond}})
+      work_info.insert(work_info.end(), work.begin(), work.end());
+    reduce_indptr = {0, 2, 2};
+    reduce_final_map = {10, 20, 0, 0};
+    reduce_partial_map = {0, 32};
+  }
+  static constexpr std::int32_t kFirst = 2 << 16;       // heads 0 and 1
+  static constexpr std::int32_t kSecond = 4 << 16 | 2;  // heads 2 and 3
+  [[nodiscard]] std::string first_violation() const {
+    const auto all = violations();
+    return all.empty() ? "valid" : all.front().what;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("ps_check: a merge behind an empty one counts", "[plan][ps]") {
+  CutStep step;
+  CHECK(step.first_violation() == "valid");
+  step.reduce_indptr = {0, 2, 2, 4};
+  step.reduce_final_map = {10, 20, 0, 0, 0, 10};
+  step.reduce_partial_map = {0, 32, 0, 32};
+  CHECK_THAT(step.first_violation(), contains("the reduce of rows [0,10) does not name"));
+  step.reduce_indptr = {0, 0, 2, 2};
+  step.reduce_final_map = {0, 0, 10, 20, 0, 0};
+  CHECK(step.first_violation() == "valid");
+}
+
+TEST_CASE("ps_check: a tile that is merged is cut for every group of heads, in the same pieces",
+          "[plan][ps]") {
+  CutStep whole;  // the first group writes its output, and the merge replaces it
+  whole.work_indptr = {0, 5, 5, 5, 5};
+  whole.work_info.erase(whole.work_info.begin() + 3 * kWorkItemWords,
+                        whole.work_info.begin() + 4 * kWorkItemWords);
+  const Words one{1, -1, 10, 20, 7, 20, 0, CutStep::kFirst};
+  std::copy(one.begin(), one.end(), whole.work_info.begin() + 2 * kWorkItemWords);
+  CHECK_THAT(whole.first_violation(), contains("merges all 2 head groups, of which 1 are cut"));
+
+  CutStep apart;  // the second group has partial rows of its own
+  apart.work_info[4 * kWorkItemWords + 1] = 64;
+  apart.work_info[5 * kWorkItemWords + 1] = 96;
+  apart.reduce_indptr = {0, 4, 4};
+  apart.reduce_partial_map = {0, 32, 64, 96};
+  CHECK_THAT(apart.first_violation(), contains("other partial rows than those of another group"));
+}
+
+TEST_CASE("ps_check: pages that hold no key are no part of a work", "[plan][ps]") {
+  CutStep step(false);
+  CHECK(step.first_violation() == "valid");
+  step.context_lens[1] = 192;  // twelve of its thirteen pages
+  CHECK_THAT(step.first_violation(), contains("pages end at 13 where 12 of 12 are seen"));
+}
+
 TEST_CASE("ps_check: the first and the last word of work_indptr do not change unseen",
           "[plan][ps]") {
   Step step({100, 1, 33}, {100, 400, 90}, ComputeUnits(8), Heads(3), true);
