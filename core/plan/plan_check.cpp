@@ -17,6 +17,10 @@ std::string num(std::int64_t n) {
 }
 }  // namespace
 
+std::string word(std::int32_t n) {
+  return n == kPoison ? "unwritten" : num(n);
+}
+
 WorkItem record(const PlanCheckInput& input, std::int64_t index) {
   std::array<std::int32_t, kWorkItemWords> words{};
   const auto at = static_cast<std::size_t>(index * kWorkItemWords);
@@ -26,7 +30,6 @@ WorkItem record(const PlanCheckInput& input, std::int64_t index) {
 }
 
 std::string describe(const Piece& p) {
-  const auto word = [](std::int32_t n) { return n == kPoison ? "unwritten" : num(n); };
   return "work " + num(p.index) + " [request " + word(p.item.batch) + ", rows " +
          word(p.item.q_begin) + ".." + word(p.item.q_end) + ", pages " + word(p.item.kv_begin) +
          ".." + word(p.item.kv_end) + "]";
@@ -38,11 +41,11 @@ std::int64_t check_work_indptr(const PlanCheckInput& input, Violations& out) {
     out.push_back({Rule::work_indptr, std::move(what), -1});
   };
   if (indptr.size() < 2) fail("work_indptr has " + num(std::ssize(indptr)) + " entries");
-  if (!indptr.empty() && indptr[0] != 0) fail("work_indptr starts at " + num(indptr[0]));
+  if (!indptr.empty() && indptr[0] != 0) fail("work_indptr starts at " + word(indptr[0]));
   const auto fall = std::is_sorted_until(indptr.begin(), indptr.end());
   if (fall != indptr.end())
     fail("work_indptr runs backwards at slot " + num(fall - indptr.begin() - 1) + ": " +
-         num(*(fall - 1)) + " to " + num(*fall));
+         word(*(fall - 1)) + " to " + word(*fall));
   const std::int64_t records = std::ssize(input.plan.work_info) / kWorkItemWords;
   if (!indptr.empty() && indptr.back() > records)
     fail("work_indptr ends at " + num(indptr.back()) + ", work_info_set has " + num(records) +

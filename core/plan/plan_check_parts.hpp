@@ -39,6 +39,8 @@ void check_reduce(const PlanCheckInput& input, const std::vector<Tile>& tiles, V
 
 WorkItem record(const PlanCheckInput& input, std::int64_t index);
 // "work 3 [request 1, rows 4..8, pages 0..64]"
+// A word of a buffer, as a report says it.
+std::string word(std::int32_t n);
 std::string describe(const Piece& piece);
 
 }  // namespace mla::plan::check

@@ -82,16 +82,16 @@ std::map<std::pair<std::int64_t, std::int64_t>, MergeList> read_lists(const Plan
   for (std::size_t i = 0; i + 1 < indptr.size(); ++i) {
     const std::int64_t a = indptr[i];
     const std::int64_t z = indptr[i + 1];
-    const std::string entry = "reduce entry " + num(static_cast<std::int64_t>(i));
+    const auto entry = [i] { return "reduce entry " + num(static_cast<std::int64_t>(i)); };
     if (a < 0 || z < a || z > std::ssize(input.plan.reduce_partial_map)) {
-      fail(Rule::reduce_indptr, entry + " runs from " + num(a) + " to " + num(z) +
-                                    ", reduce_partial_map has " +
+      fail(Rule::reduce_indptr, entry() + " runs from " + check::word(indptr[i]) + " to " +
+                                    check::word(indptr[i + 1]) + ", reduce_partial_map has " +
                                     num(std::ssize(input.plan.reduce_partial_map)) + " entries");
       return lists;
     }
     if (z - a < 2) continue;  // the reducer skips it
     if (2 * i + 1 >= input.plan.reduce_final_map.size()) {
-      fail(Rule::reduce_list, entry + " lies outside reduce_final_map");
+      fail(Rule::reduce_list, entry() + " lies outside reduce_final_map");
       return lists;
     }
     const std::pair<std::int64_t, std::int64_t> rows{input.plan.reduce_final_map[2 * i],
@@ -99,15 +99,15 @@ std::map<std::pair<std::int64_t, std::int64_t>, MergeList> read_lists(const Plan
     const auto map = input.plan.reduce_partial_map.subspan(static_cast<std::size_t>(a),
                                                            static_cast<std::size_t>(z - a));
     if (rows.first == kPoison || rows.second == kPoison) {
-      fail(Rule::reduce_list, entry + " merges " + num(z - a) +
+      fail(Rule::reduce_list, entry() + " merges " + num(z - a) +
                                   " pieces, and its rows in reduce_final_map were never written");
       continue;
     }
     if (rows.first == rows.second) continue;  // a list for no rows writes nothing
     MergeList list{static_cast<std::int64_t>(i), {map.begin(), map.end()}};
     if (!lists.emplace(rows, list).second)
-      fail(Rule::reduce_list,
-           entry + " merges rows " + num(rows.first) + ".." + num(rows.second) + " a second time");
+      fail(Rule::reduce_list, entry() + " merges rows " + num(rows.first) + ".." +
+                                  num(rows.second) + " a second time");
   }
   return lists;
 }

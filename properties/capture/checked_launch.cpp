@@ -38,8 +38,9 @@ void compare(std::span<const std::int32_t> planned, std::span<const std::int32_t
   for (std::int64_t i = 0; i < live; ++i) {
     const auto at = static_cast<std::size_t>(i);
     if (planned[at] != plan::kPoison && planned[at] != found[at])
-      add(out,
-          say(name(i), " was planned as ", planned[at], " and is ", found[at], " at the launch"));
+      add(out, say(name(i), " was planned as ", planned[at], " and is ",
+                   found[at] == plan::kPoison ? "unwritten" : std::to_string(found[at]),
+                   " at the launch"));
   }
 }
 
@@ -70,20 +71,21 @@ void compare_lists(const PlannerCall& call, Fields& fields, LaunchChanges& out) 
 // merge anything.
 void compare_plans(const FoundPlan& planned, const FoundPlan& found, LaunchChanges& out) {
   constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
-  const auto within = [](std::int64_t wanted, const std::vector<std::int32_t>& a,
-                         const std::vector<std::int32_t>& b) {
-    return std::clamp<std::int64_t>(wanted, 0, std::min(std::ssize(a), std::ssize(b)));
+  // Words of a buffer that are followed, unwritten ones at its end left out.
+  const auto followed = [](std::int64_t wanted, const std::vector<std::int32_t>& words) {
+    std::int64_t live = std::clamp<std::int64_t>(wanted, 0, std::ssize(words));
+    while (live > 0 && words[static_cast<std::size_t>(live - 1)] == plan::kPoison) --live;
+    return live;
   };
   const auto last = [](const std::vector<std::int32_t>& list) {
     return list.empty() ? std::int64_t{0} : std::int64_t{list.back()};
   };
   const std::int64_t works = last(planned.work_indptr) * plan::kWorkItemWords;
   const std::int64_t partials = last(planned.reduce_indptr);
-  const auto tiles = std::ssize(planned.reduce_indptr) - 1;
-  std::int64_t merged = 0;  // tiles that merge anything
-  while (merged < tiles && planned.reduce_indptr[static_cast<std::size_t>(merged)] <
-                               planned.reduce_indptr[static_cast<std::size_t>(merged) + 1])
-    ++merged;
+  const auto& ends = planned.reduce_indptr;
+  // Tiles up to the last one that merges anything.
+  const std::int64_t merged =
+      ends.empty() ? 0 : std::ranges::find(ends, ends.back()) - ends.begin();
   struct Buffer {
     const char* name;
     std::vector<std::int32_t> FoundPlan::* words;
@@ -96,9 +98,12 @@ void compare_plans(const FoundPlan& planned, const FoundPlan& found, LaunchChang
                           {"reduce_partial_map", &FoundPlan::reduce_partial_map, partials}}) {
     const auto& before = planned.*b.words;
     const auto& after = found.*b.words;
-    compare(
-        before, after, within(b.live, before, after),
-        [&](std::int64_t i) { return word_name(b.name, i); }, out);
+    const std::int64_t live = followed(b.live, before);
+    if (std::ssize(after) < live)
+      out.violations.push_back(
+          say(b.name, " has ", after.size(), " words at the launch, the plan uses ", live));
+    else
+      compare(before, after, live, [&](std::int64_t i) { return word_name(b.name, i); }, out);
   }
 }
 
@@ -144,6 +149,11 @@ json as_launched(const json& object) {
   json out = json::object();
   for (const auto& [key, value] : object.items())
     if (!key.starts_with(kLaunchPrefix)) out[key] = value;
+  if (const auto lists = out.find("expected"); lists != out.end() && lists->is_object()) {
+    const json planned = std::move(*lists);
+    out.erase("expected");
+    out.update(planned);
+  }
   for (const auto& [key, value] : object.items()) {
     if (!key.starts_with(kLaunchPrefix) || key == "launch_addresses") continue;
     const std::string planned = key.substr(kLaunchPrefix.size());

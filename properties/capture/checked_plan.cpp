@@ -136,10 +136,15 @@ Status check_launch(const nlohmann::json& object, std::size_t place, PlanAnswer&
   const bool sound = answer.findings.empty();
   for (const std::string& what : changes->violations)
     answer.findings.push_back({kLaunchRule, what});
-  if (changes->count > 0 && changes->violations.empty()) {
+  // Page ids may be known of the launch alone.
+  const bool late_ids = object.contains("launch_kv_indices") && !object.contains("kv_indices");
+  if ((changes->count > 0 || late_ids) && changes->violations.empty()) {
     const auto found = check_planned(as_launched(object), place);
     if (!found) return found.error();
-    const std::string changed = "changed between planner and kernel: " + joined(*changes);
+    if (changes->count == 0 && found->findings.empty()) return std::nullopt;
+    const std::string changed = changes->count == 0
+                                    ? "as the kernel found it:"
+                                    : "changed between planner and kernel: " + joined(*changes);
     if (!sound || (found->findings.empty() && found->not_checked.empty())) {
       answer.notes.push_back(changed + (sound ? "; what the kernel found is valid as well" : ""));
     } else {

@@ -43,6 +43,14 @@ const json& lists_of(const json& object) {
   return expected != object.end() && expected->is_object() ? *expected : object;
 }
 
+// Sizes are the file's word: a few bytes may ask for gigabytes.
+Status too_large(const FoundPlan& plan) {
+  std::int64_t words = 0;
+  for (const ListName& name : kLists) words += std::ssize(plan.*name.words);
+  if (words <= kMostWords) return std::nullopt;
+  return bad("buffer_sizes", say("has ", words, " words in all: expected at most ", kMostWords));
+}
+
 // Appends one word; null is one that was never written.
 bool append_word(const json& element, std::vector<std::int32_t>& out) {
   if (element.is_null()) {
@@ -50,8 +58,9 @@ bool append_word(const json& element, std::vector<std::int32_t>& out) {
     return true;
   }
   if (!element.is_number_integer()) return false;
-  const auto value = element.get<std::int64_t>();
   using Limits = std::numeric_limits<std::int32_t>;
+  if (element.is_number_unsigned() && element.get<std::uint64_t>() > Limits::max()) return false;
+  const auto value = element.get<std::int64_t>();
   if (value < Limits::min() || value > Limits::max()) return false;
   out.push_back(static_cast<std::int32_t>(value));
   return true;
@@ -74,12 +83,12 @@ bool append_list(const json& list, std::vector<std::int32_t>& out) {
 // Words of a buffer as `buffer_sizes` has it, a shape such as [80, 8]; -1 if it is none.
 std::int64_t declared_words(const json& shape) {
   if (!shape.is_array() || shape.empty()) return -1;
-  constexpr std::int64_t kMostWords = std::int64_t{1} << 28;
   std::int64_t words = 1;
   for (const json& extent : shape) {
-    if (!extent.is_number_integer()) return -1;
-    const auto n = extent.get<std::int64_t>();
-    if (n < 0 || (n > 0 && words > kMostWords / n)) return -1;
+    if (!extent.is_number_unsigned()) return -1;
+    const auto most = static_cast<std::uint64_t>(kMostWords);
+    const auto n = static_cast<std::int64_t>(std::min(extent.get<std::uint64_t>(), most + 1));
+    if (n > kMostWords || (n > 0 && words > kMostWords / n)) return -1;
     words *= n;
   }
   return words;
@@ -96,7 +105,9 @@ Status extend(const json& object, const ListName& name, std::vector<std::int32_t
   const auto shape = sizes->find(name.buffer);
   if (shape == sizes->end()) return bad("buffer_sizes", say("lacks '", name.buffer, "'"));
   const std::int64_t declared = declared_words(*shape);
-  if (declared < 0) return bad("buffer_sizes", "has " + shape->dump() + ": it must be a shape");
+  if (declared < 0)
+    return bad("buffer_sizes", say("has ", shape->dump(), ": it must be a shape of at most ",
+                                   kMostWords, " words"));
   if (found > declared)
     return bad(name.list, say("has ", found, " words, but its buffer ", declared));
   words.resize(static_cast<std::size_t>(declared), plan::kPoison);
@@ -160,6 +171,9 @@ Result<FoundPlan> read_plan(const json& object) {
   FoundPlan plan;
   if (Status wrong = check_sizes(object)) return *wrong;
   const json& lists = lists_of(object);
+  for (const ListName& name : kLists)
+    if (&lists != &object && object.contains(name.list))
+      return bad(name.list, "stands beside 'expected', which has the lists of a plan as well");
   for (const ListName& name : kLists) {
     const auto list = lists.find(name.list);
     if (list == lists.end()) return bad(name.list, "is missing");
@@ -168,6 +182,7 @@ Result<FoundPlan> read_plan(const json& object) {
       return bad(name.list, "must be a list of 32-bit integers or null, or of rows of them");
     if (Status wrong = extend(object, name, words)) return *wrong;
   }
+  if (Status wrong = too_large(plan)) return *wrong;
   return plan;
 }
 

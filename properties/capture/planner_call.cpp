@@ -20,7 +20,6 @@ constexpr std::int64_t kMostRows = 4 << 20;
 constexpr std::int64_t kMaxSplits = 65536;
 // int32 words of all buffers together, 256 MiB. The largest of a real call, v1.1 with 4096 requests
 // on 304 compute units, has 11 million.
-constexpr std::int64_t kMostWords = 64 << 20;
 
 // Keys that no planner reads.
 constexpr std::string_view kOtherKeys[] = {

@@ -44,6 +44,8 @@ struct PlannerCall {
 };
 
 Result<PlannerCall> read_planner_call(const nlohmann::json& object);
+// Words of all plan buffers together.
+inline constexpr std::int64_t kMostWords = 64 << 20;
 // Why lists or buffers of a call are larger than any engine's; nothing if they are not. Asked
 // before anything is allocated for them: a few bytes of JSON may ask for gigabytes.
 [[nodiscard]] Status too_many_rows(const std::vector<std::int32_t>& qo_indptr);

@@ -32,6 +32,10 @@ struct Output {
   std::string_view option;
   std::string path;
 };
+// What a command prints besides.
+inline Output printed(bool json) {
+  return {json ? "--json" : "the report", "-"};
+}
 // Two options that would write the same file, in words; nothing if there are none.
 [[nodiscard]] Status check_distinct(std::initializer_list<Output> outputs);
 // A file, and who reads it: an option or a command.

@@ -148,8 +148,12 @@ std::optional<std::string> check_step(const FaStepRun& step) {
 
 // What every FA kernel takes, so that nobody may decline it as unsupported.
 bool everybody_takes(const Case& c) {
+  constexpr std::int64_t kFarBlock = std::int64_t{1} << 20;  // the ids of any batch fit behind it
   const FaSpec& fa = c.fa();
-  return c.causal && c.dtype.both(Dtype::bf16) && fa.head_dim % 64 == 0 &&
+  std::int64_t requests = std::ssize(c.requests);
+  for (const auto& step : c.later_steps) requests = std::max(requests, std::ssize(step));
+  const bool room = fa.workspace_tokens >= requests && c.origin_block < kFarBlock;
+  return room && c.causal && c.dtype.both(Dtype::bf16) && fa.head_dim % 64 == 0 &&
          (c.block_size == 16 || c.block_size == 32) && c.heads % fa.kv_heads == 0 &&
          c.heads / fa.kv_heads <= 16;
 }

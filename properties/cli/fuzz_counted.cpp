@@ -168,7 +168,8 @@ void judge_all(const CountedFuzz& o, Work& work) {
 
 ExitCode fuzz_counted(const CountedFuzz& o, const CorpusOf& corpus_of) {
   const std::string& record = o.record.empty() ? o.resume : o.record;
-  if (const Status bad = check_distinct({{"--record", record}, {"--junit", o.junit}}))
+  if (const Status bad =
+          check_distinct({printed(o.json), {"--record", record}, {"--junit", o.junit}}))
     return complain("fuzz", *bad);
   if (const Status bad = check_inputs_kept({{"--junit", o.junit}}, {{"--resume", o.resume}}))
     return complain("fuzz", *bad);

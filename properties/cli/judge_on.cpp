@@ -73,7 +73,7 @@ Status check_outputs(const Publication& publication, const Recording& recording)
   const Output junit{"--junit", publication.junit};
   const Output html{"--html", publication.html};
   const Output record{"--record", recording.path};
-  if (Status bad = check_distinct({junit, html, record})) return bad;
+  if (Status bad = check_distinct({printed(publication.json), junit, html, record})) return bad;
   std::vector<Input> inputs = recording.inputs;
   if (Status bad = check_inputs_kept({record}, inputs)) return bad;
   if (!recording.resumed.empty()) inputs.push_back({"--resume", recording.resumed});

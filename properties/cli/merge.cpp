@@ -54,9 +54,11 @@ ExitCode merge(const Options& o) {
   const Publication& publication = o.judging.publication;
   std::vector<Input> inputs;
   for (const std::string& file : o.files) inputs.push_back({"merge", file});
-  if (const Status bad =
-          check_inputs_kept({{"--junit", publication.junit}, {"--html", publication.html}}, inputs))
+  const Output junit{"--junit", publication.junit};
+  const Output html{"--html", publication.html};
+  if (const Status bad = check_distinct({printed(publication.json), junit, html}))
     return complain("merge", *bad);
+  if (const Status bad = check_inputs_kept({junit, html}, inputs)) return complain("merge", *bad);
   // A file that cannot be read is reported by whoever reads it for good.
   const auto text = read_file(o.files.front());
   const bool fuzz = text && is_fuzz_record(*text);

@@ -153,7 +153,9 @@ Result<PlantsReport> begin(const Options& o) {
 }
 
 Status check_files(const Options& o, const std::string& record) {
-  if (const Status bad = check_distinct({{"--record", record}, {"--junit", o.junit}})) return bad;
+  if (const Status bad =
+          check_distinct({printed(o.json), {"--record", record}, {"--junit", o.junit}}))
+    return bad;
   if (const Status bad = check_inputs_kept({{"--junit", o.junit}}, {{"--resume", o.resume}}))
     return bad;
   for (const std::string& file : {record, o.junit})

@@ -88,8 +88,9 @@ Outcome unless_a_launch_failed(Outcome outcome, const Execution& execution) {
   return failed("a launch failed: " + execution.failed);
 }
 
-// Why no step of the decode runs: what shape or builder said, or that no kernel takes the shape.
+// Why the step is not executed: what shape or builder said, or that no kernel takes the shape.
 Status refusal_of(Subject& subject, const Backend& backend, bool refused) {
+  if (subject.spec().kind() != StepKind::decode) return subject.seen_refusal();
   if (refused) return subject.metadata().error();
   if (!subject.metadata().ok()) return std::nullopt;
   const Support support = backend.supports(subject.metadata()->shape);
@@ -122,7 +123,8 @@ bool is_refused(StepKind kind, std::span<const Outcome> outcomes, bool not_plann
     return not_planned && !outcomes.empty() &&
            std::none_of(outcomes.begin(), outcomes.end(),
                         [](const Outcome& o) { return o.verdict == Verdict::inconclusive; });
-  return no_such_step || std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& o) {
+  return no_such_step || not_planned ||
+         std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& o) {
            return o.verdict == Verdict::skip || o.verdict == Verdict::not_applicable;
          });
 }
@@ -175,12 +177,13 @@ Judgement judge(const Case& c, std::span<const Property* const> properties, cons
     judgement.executions.push_back(std::move(execution));
   }
   judgement.shared = subject.log().shared();
+  const StepKind kind = c.kind();
+  const bool decode = kind == StepKind::decode;
   // What there was no memory for is not built again to see whether it would be refused.
-  judgement.refused =
-      is_refused(c.kind(), judgement.outcomes, true, backend.device(c.kind()).empty()) &&
-      (c.kind() != StepKind::decode || !subject.metadata().ok());
-  if (c.kind() == StepKind::decode && !judgement.cut)
-    judgement.why_refused = refusal_of(subject, backend, judgement.refused);
+  judgement.refused = is_refused(kind, judgement.outcomes, decode || subject.seen_refusal(),
+                                 backend.device(kind).empty()) &&
+                      (!decode || !subject.metadata().ok());
+  if (!judgement.cut) judgement.why_refused = refusal_of(subject, backend, judgement.refused);
   return judgement;
 }
 

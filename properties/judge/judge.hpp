@@ -44,7 +44,7 @@ Outcome only_what_ran(Outcome outcome, const Backend& backend, StepKind kind,
                       const Launches& launches);
 
 // Whether a case counts as refused by what these properties say. `not_planned`: shape or builder
-// refused the decode step; `no_such_step`: the backend has none of the kind.
+// refused the step; `no_such_step`: the backend has none of the kind.
 bool is_refused(StepKind kind, std::span<const Outcome> outcomes, bool not_planned,
                 bool no_such_step);
 

@@ -217,6 +217,17 @@ const Result<std::vector<FaStepRun>>& Subject::fa() {
   return s.step(s.fa, [&] { return run_fa(fa_steps(s.spec), *this); });
 }
 
+Status Subject::seen_refusal() const {
+  const auto refusal = [](const auto& step) -> Status {
+    if (!step || step->ok()) return std::nullopt;
+    const Error& error = step->error();
+    const bool refused = error.code == ErrorCode::unsupported || error.code == ErrorCode::refused;
+    return refused ? Status(error) : std::nullopt;
+  };
+  const Status prefill = refusal(state_->prefill);
+  return prefill ? prefill : refusal(state_->fa);
+}
+
 Subject Subject::sibling(Case other) const {
   auto state =
       std::make_unique<State>(std::move(other), state_->backend.inner(), state_->shared, true);

@@ -73,6 +73,10 @@ class Subject {
   // Kind fa: all steps of the case on one device; see run_fa().
   const Result<std::vector<FaStepRun>>& fa();
 
+  // Why the step of a prefill or FA case is not executed, if somebody asked for it and it is
+  // refused.
+  [[nodiscard]] Status seen_refusal() const;
+
   // A subject of another case with the same backend and interposer (for "same answer if ..."
   // claims).
   [[nodiscard]] Subject sibling(Case other) const;
