@@ -17,8 +17,8 @@ namespace mla {
 // What no backend can run, whatever its kernels are; each adds its own reasons.
 Support common_support(const ResolvedShape& shape);
 
-// Whether tensors and metadata belong together: dtypes, bytes, entries of the lists, and a plan where
-// the route needs it.
+// Whether tensors and metadata belong together: dtypes, bytes, entries of the lists, and a plan
+// where the route needs it.
 Status check_launch(const DecodeLaunch& launch);
 
 // Q in the kernel's rows and heads, one dense tensor [kernel rows, row heads, 576] of `dtype`.

@@ -85,10 +85,9 @@ std::int64_t declared_words(const json& shape) {
   if (!shape.is_array() || shape.empty()) return -1;
   std::int64_t words = 1;
   for (const json& extent : shape) {
-    if (!extent.is_number_unsigned()) return -1;
-    const auto most = static_cast<std::uint64_t>(kMostWords);
-    const auto n = static_cast<std::int64_t>(std::min(extent.get<std::uint64_t>(), most + 1));
-    if (n > kMostWords || (n > 0 && words > kMostWords / n)) return -1;
+    if (!extent.is_number_integer()) return -1;
+    const auto n = extent.get<std::int64_t>();  // below 0 if it is beyond that
+    if (n < 0 || (n > 0 && words > kMostWords / n)) return -1;
     words *= n;
   }
   return words;
@@ -181,8 +180,8 @@ Result<FoundPlan> read_plan(const json& object) {
     if (!append_list(*list, words))
       return bad(name.list, "must be a list of 32-bit integers or null, or of rows of them");
     if (Status wrong = extend(object, name, words)) return *wrong;
+    if (Status wrong = too_large(plan)) return *wrong;
   }
-  if (Status wrong = too_large(plan)) return *wrong;
   return plan;
 }
 

@@ -1,6 +1,7 @@
 // Claims about what `check` says of a launch that was dumped beside its plan.
 #include "properties/capture/checked_launch.hpp"
 
+#include <limits>
 #include <numeric>
 
 #include "properties/capture/checked_plan.hpp"
@@ -213,5 +214,55 @@ TEST_CASE("launch: keys of a wrong type are refused by name", "[cli][check]") {
     CHECK_THAT(
         refusal(step),
         contains(std::string(key).starts_with("launch_work") ? "work_info" : std::string(key)));
+  }
+}
+
+TEST_CASE("launch: a buffer that is shorter than what the plan uses is a finding", "[cli][check]") {
+  json step = launched();
+  step["launch_work_info"].erase(step["launch_work_info"].begin() + 8,
+                                 step["launch_work_info"].end());
+  CHECK_THAT(launch_finding(step), contains("work_info_set has 8 words at the launch, the plan"));
+  CHECK_THAT(checked(step).findings.back().what, contains("work_info_set has 1 records"));
+  step["launch_work_info"] = json::array();
+  CHECK_THAT(launch_finding(step), contains("work_info_set has 0 words at the launch"));
+}
+
+TEST_CASE("launch: page ids that are known of the launch alone are judged", "[cli][check]") {
+  json step = launched();
+  std::vector<int> ids(1000);
+  std::iota(ids.begin(), ids.end(), 0);
+  step["launch_kv_indices"] = ids;
+  CHECK(checked(step).findings.empty());
+  ids[7] = -5;
+  step["launch_kv_indices"] = ids;
+  CHECK(launch_finding(step) == "as the kernel found it:");
+  CHECK_THAT(checked(step).findings.back().what, contains("page 7 of request 0 is -5"));
+}
+
+TEST_CASE("launch: what was planned may stand below 'expected', and not beside it",
+          "[cli][check]") {
+  json step = launched();
+  for (const char* key : kBuffers) {
+    step["expected"][key] = step[key];
+    step.erase(key);
+  }
+  CHECK(checked(step).findings.empty());
+  step["launch_work_info"][0] = 1;
+  CHECK_THAT(launch_finding(step), contains("changed between planner and kernel: work 0 batch"));
+  step["work_info"] = json::array({7, 7, 7, 7, 7, 7, 7, 7});
+  CHECK_THAT(refusal(step), contains("key 'work_info' stands beside 'expected'"));
+}
+
+TEST_CASE("check: numbers beyond 32 bits are no words, and sizes of gigabytes are refused",
+          "[cli][check]") {
+  json step = launched();
+  step["work_info"][1] = std::numeric_limits<std::uint64_t>::max();
+  CHECK_THAT(refusal(step), contains("key 'work_info' must be a list of 32-bit integers"));
+  for (const char* buffer : {"work_indptr", "reduce_indptr", "reduce_partial_map"}) {
+    step = launched();
+    step["buffer_sizes"][buffer] = {std::int64_t{1} << 26};
+    CHECK_THAT(refusal(step), contains("expected at most 67108864"));
+    step["buffer_sizes"][buffer] = {std::numeric_limits<std::uint64_t>::max()};
+    CHECK_THAT(refusal(step), contains("it must be a shape of at most 67108864 words"));
   }
 }
