@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 
+#include "core/engine/prefill/chunks.hpp"
 #include "core/say.hpp"
 
 namespace mla::fa {
@@ -105,6 +106,11 @@ Result<ChunkPlan> plan_chunks(std::span<const std::int64_t> context_lens,
                  ""};
   ChunkPlan plan;
   plan.num_chunks = extends == 0 ? 0 : ceil_div(longest(context_lens), size);
+  if (plan.num_chunks > prefill::kMostChunks)
+    return Error{ErrorCode::unsupported,
+                 say("a workspace of ", workspace_tokens, " tokens cuts the context in ",
+                     plan.num_chunks, " chunks: expected at most ", prefill::kMostChunks),
+                 ""};
   for (std::int64_t c = 0; c < plan.num_chunks; ++c) {
     std::vector<std::int64_t> lengths;
     for (const std::int64_t context : context_lens) {

@@ -5,7 +5,8 @@
 // rules: the even one divides the workspace over the requests with context (before vLLM #50613,
 // BUG-104), the packed one fills it request by request. Source: spec vllm_metadata.md 2.4. Units:
 // tokens of context, query rows counted from the first of the step.
-// Fails: a workspace that holds no aligned piece.
+// Fails: a workspace that holds no aligned piece, or so little that a context takes more chunks
+// than kMostChunks.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,9 @@
 #include "core/units.hpp"
 
 namespace mla::prefill {
+
+// More than any engine makes of its longest context; their lists would fill the memory.
+inline constexpr std::int64_t kMostChunks = 1 << 16;
 
 struct ContextQuery {
   std::span<const std::int64_t> context_lens;  // [requests] tokens

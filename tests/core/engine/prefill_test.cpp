@@ -212,6 +212,23 @@ TEST_CASE("context chunks: ranks that share a context tile their padded part of 
   CHECK(next == Contexts{1536, 128, 128});
 }
 
+TEST_CASE("context chunks: a context in more than 65536 chunks is refused by either rule",
+          "[prefill][P25]") {
+  const std::vector<std::int64_t> rows{1, 1};
+  const auto answer = [&](ChunkRule rule, std::int64_t keys, std::int64_t workspace) {
+    const std::vector<std::int64_t> context{keys, 1};
+    const auto chunks = context_chunks(
+        rule, {.context_lens = context, .qo_lens = rows, .workspace_tokens = workspace});
+    return chunks ? "taken" : chunks.error().message;
+  };
+  CHECK(answer(ChunkRule::packed, 65536, 1) ==
+        "a workspace of 1 tokens cuts the context in 65537 chunks or more: expected at most 65536");
+  CHECK(answer(ChunkRule::packed, 65535, 1) == "taken");
+  CHECK(answer(ChunkRule::even, 65537, 2) ==
+        "a workspace of 2 tokens cuts the context in 65537 chunks or more: expected at most 65536");
+  CHECK(answer(ChunkRule::even, 65536, 2) == "taken");
+}
+
 TEST_CASE("context workspace: eight model lengths, at most 65536, at least a block a request",
           "[prefill][P22]") {
   CHECK(context_workspace_tokens(Tokens(1000), Requests(8), 16) == 8000);
