@@ -68,7 +68,9 @@ struct ListDamage {
 };
 
 constexpr ListDamage kListDamages[] = {
-    {"more works than work_info_set has",
+    {"many more works than work_info_set has",
+     [](SeenPlan& p) { return p.work_indptr.back() += 1 << 24, true; }},
+    {"one work more than work_info_set has",
      [](SeenPlan& p) {
        const std::size_t capacity = p.work_info.size() / plan::kWorkItemWords;
        return p.work_indptr.back() = static_cast<std::int32_t>(capacity + 1), true;

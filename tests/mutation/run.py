@@ -36,29 +36,34 @@ FOLDERS = ["core", "cpu_backend", "hip_backend", "properties", "tests", "fixture
 
 
 def copy_sources():
-    """Brings the copy up to date. A file that differs is newer than every object: a run that was
-    interrupted leaves a mutant behind, and its object with it."""
+    """Brings the copy up to date: where it is, and a digest of all that is in it. A file that differs
+    is newer than every object: a run that was interrupted leaves a mutant behind, and its object with
+    it."""
     sources = WORK / "source"
     wanted = {"CMakeLists.txt", "CMakePresets.json", "LICENSE"}
     for folder in FOLDERS:
         wanted |= {str(p.relative_to(ROOT)) for p in (ROOT / folder).rglob("*")
                    if p.is_file() and "__pycache__" not in p.parts}
+    digest = hashlib.sha256()
     for name in sorted(wanted):
         copy = sources / name
         copy.parent.mkdir(parents=True, exist_ok=True)
-        if not copy.is_file() or copy.read_bytes() != (ROOT / name).read_bytes():
+        content = (ROOT / name).read_bytes()
+        digest.update(f"{name} {len(content)}\n".encode() + content)
+        if not copy.is_file() or copy.read_bytes() != content:
             shutil.copyfile(ROOT / name, copy)
     for folder in FOLDERS:
         for path in (sources / folder).rglob("*"):
             if path.is_file() and str(path.relative_to(sources)) not in wanted:
                 path.unlink()
-    return sources
+    return sources, digest.hexdigest()
 
 
 class Journal:
-    """What was judged before: the same change of the same text of a file, by the same judge."""
+    """What was judged before: the same change of the same sources, by the same judge."""
 
-    def __init__(self, judge, seed, fresh):
+    def __init__(self, judge, seed, fresh, sources):
+        self.sources = sources
         self.path = WORK / f"journal_{judge}_{seed}.jsonl"
         self.known = {}
         if fresh:
@@ -68,9 +73,8 @@ class Journal:
                 entry = json.loads(line)
                 self.known[entry["key"]] = entry["verdict"]
 
-    @staticmethod
-    def key(mutant, source):
-        text = f"{mutant.file}\n{mutant.begin}\n{mutant.end}\n{mutant.text}\n{source}"
+    def key(self, mutant):
+        text = f"{mutant.file}\n{mutant.begin}\n{mutant.end}\n{mutant.text}\n{self.sources}"
         return hashlib.sha256(text.encode()).hexdigest()
 
     def add(self, key, verdict, mutant):
@@ -102,7 +106,7 @@ def all_mutants(paths, sources):
 def judge_one(judge, sources, journal, mutant):
     path = sources / mutant.file
     original = path.read_text()
-    key = journal.key(mutant, original)
+    key = journal.key(mutant)
     if key not in journal.known:
         path.write_text(mutant.apply(original))
         try:
@@ -173,7 +177,7 @@ def run(arguments):
         return merge_records(arguments.merge)
     shard = parse_shard(arguments.shard)
     kind = JUDGES[arguments.judge]
-    sources = copy_sources()
+    sources, digest = copy_sources()
     mutants = all_mutants(arguments.paths or kind.default, sources)
     if mutants is None:
         return 2
@@ -188,7 +192,7 @@ def run(arguments):
         print("the unchanged sources do not pass", file=sys.stderr)
         return 3
     name = arguments.judge + ("_short" if arguments.short else "")
-    journal = Journal(name, arguments.seed, arguments.fresh)
+    journal = Journal(name, arguments.seed, arguments.fresh, digest)
     tally, lines = judge_all(judge, sources, journal, chosen, arguments.minutes)
     if arguments.record:
         what = run_identity(arguments, mutants)

@@ -49,8 +49,9 @@ class Sandbox(unittest.TestCase):
         source = self.folder / "source" / FILE
         source.parent.mkdir(parents=True)
         source.write_text((run.ROOT / FILE).read_text())
+        self.digest = "of the sources"
         for what in (mock.patch.object(run, "WORK", self.folder),
-                     mock.patch.object(run, "copy_sources", lambda: self.folder / "source"),
+                     mock.patch.object(run, "copy_sources", lambda: (self.folder / "source", self.digest)),
                      mock.patch.dict(run.JUDGES, {"tests": FakeJudge})):
             what.start()
             self.addCleanup(what.stop)
@@ -74,11 +75,41 @@ class Copied(unittest.TestCase):
     def test_the_copy_of_the_sources_can_be_configured(self):
         with tempfile.TemporaryDirectory() as folder, \
                 mock.patch.object(run, "WORK", pathlib.Path(folder)):
-            sources = run.copy_sources()
+            sources, _ = run.copy_sources()
             done = subprocess.run(
                 ["cmake", "-G", "Ninja", "-S", sources, "-B", f"{folder}/build", "-DMLA_TESTS=OFF",
                  "-DMLA_BENCHMARKS=OFF", "-DHIP_BACKEND=OFF"], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class Journaled(Sandbox):
+    def judged(self, *arguments):
+        with mock.patch.object(FakeJudge, "verdict", return_value="killed by 1") as verdict:
+            self.call("--sample", "6", *arguments)
+        return verdict.call_count
+
+    def test_a_run_that_is_repeated_goes_on_where_it_ended(self):
+        self.assertEqual(self.judged(), 6)
+        self.assertEqual(self.judged(), 0)
+        self.assertEqual(self.judged("--fresh"), 6)
+
+    def test_verdicts_of_other_sources_are_none(self):
+        self.assertEqual(self.judged(), 6)
+        self.digest = "a property asks for more"
+        self.assertEqual(self.judged(), 6)
+
+    def test_the_digest_is_of_every_source(self):
+        with tempfile.TemporaryDirectory() as folder, \
+                mock.patch.object(run, "WORK", pathlib.Path(folder) / "copy"), \
+                mock.patch.object(run, "ROOT", pathlib.Path(folder)):
+            for name in ("CMakeLists.txt", "CMakePresets.json", "LICENSE"):
+                (pathlib.Path(folder) / name).write_text(name)
+            first = run.copy_sources()[1]
+            self.assertEqual(run.copy_sources()[1], first)
+            claims = pathlib.Path(folder) / "properties"
+            claims.mkdir()
+            (claims / "p99.cpp").write_text("")
+            self.assertNotEqual(run.copy_sources()[1], first)
 
 
 class SameProgram(Sandbox):
