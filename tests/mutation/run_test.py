@@ -81,6 +81,19 @@ class Copied(unittest.TestCase):
                  "-DMLA_BENCHMARKS=OFF", "-DHIP_BACKEND=OFF"], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_the_digest_is_of_every_source(self):
+        with tempfile.TemporaryDirectory() as folder, \
+                mock.patch.object(run, "WORK", pathlib.Path(folder) / "copy"), \
+                mock.patch.object(run, "ROOT", pathlib.Path(folder)):
+            for name in ("CMakeLists.txt", "CMakePresets.json", "LICENSE"):
+                (pathlib.Path(folder) / name).write_text(name)
+            first = run.copy_sources()[1]
+            self.assertEqual(run.copy_sources()[1], first)
+            claims = pathlib.Path(folder) / "properties"
+            claims.mkdir()
+            (claims / "p99.cpp").write_text("")
+            self.assertNotEqual(run.copy_sources()[1], first)
+
 
 class Journaled(Sandbox):
     def judged(self, *arguments):
@@ -97,19 +110,6 @@ class Journaled(Sandbox):
         self.assertEqual(self.judged(), 6)
         self.digest = "a property asks for more"
         self.assertEqual(self.judged(), 6)
-
-    def test_the_digest_is_of_every_source(self):
-        with tempfile.TemporaryDirectory() as folder, \
-                mock.patch.object(run, "WORK", pathlib.Path(folder) / "copy"), \
-                mock.patch.object(run, "ROOT", pathlib.Path(folder)):
-            for name in ("CMakeLists.txt", "CMakePresets.json", "LICENSE"):
-                (pathlib.Path(folder) / name).write_text(name)
-            first = run.copy_sources()[1]
-            self.assertEqual(run.copy_sources()[1], first)
-            claims = pathlib.Path(folder) / "properties"
-            claims.mkdir()
-            (claims / "p99.cpp").write_text("")
-            self.assertNotEqual(run.copy_sources()[1], first)
 
 
 class SameProgram(Sandbox):
