@@ -68,6 +68,12 @@ struct ListDamage {
 };
 
 constexpr ListDamage kListDamages[] = {
+    {"no last work",
+     [](SeenPlan& p) {
+       const std::int32_t works = p.work_indptr.back();
+       for (std::int32_t& end : p.work_indptr) end = std::min(end, works - 1);
+       return true;
+     }},
     {"many more works than work_info_set has",
      [](SeenPlan& p) { return p.work_indptr.back() += 1 << 24, true; }},
     {"one work more than work_info_set has",
