@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/engine/launch.hpp"
+#include "core/paging/pages.hpp"
 #include "core/say.hpp"
 #include "core/shape/persistent_gate.hpp"
 
@@ -205,7 +206,7 @@ Result<DecodeMetadata> StepMetadata::on(const DeviceAccess& access) const {
   for (std::int64_t r = 0; r < requests; ++r) {
     const auto at = static_cast<std::size_t>(r);
     const std::int64_t pages = md.kv_indptr[at + 1] - md.kv_indptr[at];
-    md.kv_lens.push_back(pages == 0 ? 0 : (pages - 1) * shape.page_size + md.last_page_len[at]);
+    md.kv_lens.push_back(keys_in_pages(pages, shape.page_size, md.last_page_len[at]));
   }
   md.keyless_rows = keyless_rows_of(md.qo_indptr, md.kv_lens);
   if (shape.route == Route::split) return md;

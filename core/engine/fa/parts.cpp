@@ -106,11 +106,7 @@ Result<ChunkPlan> plan_chunks(std::span<const std::int64_t> context_lens,
                  ""};
   ChunkPlan plan;
   plan.num_chunks = extends == 0 ? 0 : ceil_div(longest(context_lens), size);
-  if (plan.num_chunks > prefill::kMostChunks)
-    return Error{ErrorCode::unsupported,
-                 say("a workspace of ", workspace_tokens, " tokens cuts the context in ",
-                     plan.num_chunks, " chunks: expected at most ", prefill::kMostChunks),
-                 ""};
+  if (const Status bad = prefill::too_many_chunks(workspace_tokens, plan.num_chunks)) return *bad;
   for (std::int64_t c = 0; c < plan.num_chunks; ++c) {
     std::vector<std::int64_t> lengths;
     for (const std::int64_t context : context_lens) {

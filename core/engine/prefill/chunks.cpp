@@ -30,16 +30,6 @@ Error too_small(const ContextQuery& query, std::int64_t wanted) {
       ""};
 }
 
-// `tokens` at least go into chunks of at most `each`.
-Status too_many(const ContextQuery& query, std::int64_t tokens, std::int64_t each) {
-  const std::int64_t chunks = ceil_div(tokens, each);
-  if (chunks <= kMostChunks) return std::nullopt;
-  return Error{ErrorCode::unsupported,
-               say("a workspace of ", query.workspace_tokens, " tokens cuts the context in ",
-                   chunks, " chunks or more: expected at most ", kMostChunks),
-               ""};
-}
-
 // Tokens of one rank when `tokens` of a context are dealt out in runs of `interleave`, padded to
 // whole rounds.
 std::int64_t padded_local(const ContextQuery& query, std::int64_t tokens) {
@@ -146,6 +136,14 @@ class Packing {
 
 }  // namespace
 
+Status too_many_chunks(std::int64_t workspace_tokens, std::int64_t chunks) {
+  if (chunks <= kMostChunks) return std::nullopt;
+  return Error{ErrorCode::unsupported,
+               say("a workspace of ", workspace_tokens, " tokens cuts the context in ", chunks,
+                   " chunks: expected at most ", kMostChunks),
+               ""};
+}
+
 std::int64_t context_workspace_tokens(Tokens max_model_len, Requests max_requests,
                                       std::int64_t block_size) {
   const std::int64_t least = max_requests.count() * block_size;
@@ -162,7 +160,8 @@ Result<ContextChunks> split_context_evenly(const ContextQuery& query) {
       query.workspace_tokens / with_context / query.block_size * query.block_size;
   if (each == 0) return too_small(query, query.block_size * with_context);
   const std::int64_t longest = *std::max_element(lens.begin(), lens.end());
-  if (const Status bad = too_many(query, longest, each)) return *bad;
+  if (const Status bad = too_many_chunks(query.workspace_tokens, ceil_div(longest, each)))
+    return *bad;
   for (std::int64_t begin = 0; begin < longest; begin += each) {
     std::vector<Piece> pieces;
     for (const std::int64_t n : lens) {
@@ -178,8 +177,8 @@ Result<ContextChunks> split_context_evenly(const ContextQuery& query) {
 Result<ContextChunks> pack_context(const ContextQuery& query) {
   const auto& lens = query.context_lens;
   const std::int64_t tokens = std::accumulate(lens.begin(), lens.end(), std::int64_t{0});
-  if (const Status bad = too_many(query, tokens, std::max<std::int64_t>(query.workspace_tokens, 1)))
-    return *bad;
+  const std::int64_t least = ceil_div(tokens, std::max<std::int64_t>(query.workspace_tokens, 1));
+  if (const Status bad = too_many_chunks(query.workspace_tokens, least)) return *bad;
   auto packed = Packing(query).pack();
   if (!packed) return packed;
   std::int64_t row = 0;

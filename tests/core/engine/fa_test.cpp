@@ -248,6 +248,12 @@ TEST_CASE("fa: chunks by hand", "[fa][P25]") {
   CHECK_THAT(plan_chunks(Lengths{1, 1, 1}, 2).error().message, mla::test::contains("3 extends"));
 }
 
+TEST_CASE("fa: a context in more than 65536 chunks is refused", "[fa][P25]") {
+  CHECK(plan_chunks(Lengths{65536}, 1).ok());
+  CHECK(plan_chunks(Lengths{65537}, 1).error().message ==
+        "a workspace of 1 tokens cuts the context in 65537 chunks: expected at most 65536");
+}
+
 TEST_CASE("fa: chunks cover every context once, in any workspace", "[fa][P25]") {
   for (std::int64_t code = 0; code < 7 * 7 * 7; ++code)
     for (std::int64_t workspace = 3; workspace <= 24; ++workspace) {

@@ -222,10 +222,10 @@ TEST_CASE("context chunks: a context in more than 65536 chunks is refused by eit
     return chunks ? "taken" : chunks.error().message;
   };
   CHECK(answer(ChunkRule::packed, 65536, 1) ==
-        "a workspace of 1 tokens cuts the context in 65537 chunks or more: expected at most 65536");
+        "a workspace of 1 tokens cuts the context in 65537 chunks: expected at most 65536");
   CHECK(answer(ChunkRule::packed, 65535, 1) == "taken");
   CHECK(answer(ChunkRule::even, 65537, 2) ==
-        "a workspace of 2 tokens cuts the context in 65537 chunks or more: expected at most 65536");
+        "a workspace of 2 tokens cuts the context in 65537 chunks: expected at most 65536");
   CHECK(answer(ChunkRule::even, 65536, 2) == "taken");
 }
 

@@ -293,6 +293,16 @@ TEST_CASE("plan_check: a work_indptr that runs backwards is one violation", "[pl
   CHECK(found[0].rule == Rule::work_indptr);
 }
 
+TEST_CASE("plan_check: an unwritten word of an indptr is called so", "[plan][P04]") {
+  const auto p = planned("mla1:2q1s300;cu=4");
+  Plan plan = p->md.plan->clone();
+  plan.work_indptr.set(3, plan::kPoison);
+  CHECK(check(*p, plan)[0].what.ends_with(" to unwritten"));
+  plan = p->md.plan->clone();
+  plan.reduce_indptr.set(1, plan::kPoison);
+  CHECK(check(*p, plan)[0].what.starts_with("reduce entry 0 runs from 0 to unwritten, "));
+}
+
 TEST_CASE("plan_check: a request longer than max_seqlen_qo is a violation", "[plan][P32]") {
   const auto p = planned("mla1:2q4s300_1q1s20;cu=4");
   plan::PlanCheckInput input = check_input_of(p->md);

@@ -16,6 +16,17 @@ try replay 'mla1:1q1s9;dtype=fp8/bf16'
 expect_exit 10
 expect_out '^refused: .*no kernel takes an fp8 query with a bf16 cache'
 
+# A prefill and an FA step as well, and P28 and P25 do not blame the refusal.
+try replay 'mla1:1q12s0;kind=prefill'
+expect_exit 10
+expect_out '^refused: request 0 has 0 keys for 12 query rows.*BUG-075'
+try replay 'mla1:1q1s1_1q2s3;heads=16;block=32;kind=fa;workspace=1'
+expect_exit 10
+expect_out '^refused: .*a workspace of 1 tokens has none for each of 2 extends'
+try replay 'mla1:1q1s1;heads=16;block=32;origin=67108862;kind=fa'
+expect_exit 10
+expect_out '^refused: .*do not fit int32 page indices'
+
 try replay 'mla1:1q1s9;heads=999'
 expect_exit 2
 expect_err "case field 'heads' has value '999': expected 1 to 128"

@@ -132,6 +132,12 @@ expect_json
 expect_out '"format": "mla-testbed run 1"'
 expect_out '"exit_code": 0'
 grep -q '<testsuite name="cpu" tests="1" failures="0"' "$scratch/junit.xml" || fail "no JUnit report"
+try run --cases 1 --property P04 --json --junit -
+expect_exit 2
+expect_err "--json and --junit both write '-'"
+try run --cases 1 --property P04 --junit -
+expect_exit 2
+expect_err "the report and --junit both write '-'"
 try run --cases 5 --property P04 --junit "$scratch/no/such/folder.xml"
 expect_exit 3
 expect_err 'No such file or directory'
