@@ -70,8 +70,11 @@ Outcome prefill_stream_order(Subject& subject) {
 }  // namespace
 
 constexpr Property kP20{
-    "P20", "stream_order",
+    "P20",
+    "stream_order",
     "However far the host runs ahead, every kernel sees what was built for its step.",
-    by_kind<decode_stream_order, prefill_stream_order, nullptr>};
+    by_kind<decode_stream_order, prefill_stream_order, nullptr>,
+    Arch::gfx950,
+    "fp8 prefill"};
 
 }  // namespace mla::prop

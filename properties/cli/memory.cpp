@@ -1,10 +1,12 @@
 #include "properties/cli/memory.hpp"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -65,6 +67,14 @@ std::optional<std::int64_t> left_in_groups() {
   return least;
 }
 
+// What `ulimit -v` leaves to this process.
+std::optional<std::int64_t> left_in_address_space() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  const std::int64_t used = number_in("/proc/self/statm").value_or(0) * sysconf(_SC_PAGESIZE);
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(limit.rlim_cur) - used);
+}
+
 prop::Held most_held(std::span<const prop::Property* const> properties) {
   const bool own = std::ranges::all_of(
       properties, [](const prop::Property* p) { return p->held == prop::Held::own; });
@@ -75,12 +85,14 @@ prop::Held most_held(std::span<const prop::Property* const> properties) {
 
 std::int64_t available_memory() {
   constexpr std::string_view kKey = "MemAvailable:";
-  std::optional<std::int64_t> least = left_in_groups();
+  constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
+  std::int64_t least =
+      std::min(left_in_groups().value_or(kUnknown), left_in_address_space().value_or(kUnknown));
   if (const auto text = read_file("/proc/meminfo"))
     if (const std::size_t at = text->find(kKey); at != std::string::npos)
       if (const auto kilobytes = first_number(std::string_view(*text).substr(at)))
-        least = std::min(least.value_or(*kilobytes * 1024), *kilobytes * 1024);
-  return least.value_or(0);
+        least = std::min(least, *kilobytes * 1024);
+  return least == kUnknown ? 0 : least;
 }
 
 double peak_memory() {

@@ -14,8 +14,8 @@
 
 namespace mla::cli {
 
-// What is available now: of the machine, and of the control group that this process is in. 0 where
-// the system does not say.
+// What is available now: of the machine, of the control group that this process is in, and of its
+// address space (`ulimit -v`). 0 where the system does not say.
 std::int64_t available_memory();
 
 // What this process has used at most, so far.

@@ -6,18 +6,15 @@
 namespace mla::prop {
 namespace {
 
-// Tags of the kinds of steps that a property looks at and the backend has.
 std::vector<Tag> owed_tags(const RunOptions& options, const Backend& backend) {
   StepKinds judged{};
-  for (const Property* property : options.properties)
-    for (const StepKind kind : kStepKinds) {
-      const auto k = static_cast<std::size_t>(kind);
-      const Check& check = property->check;
-      judged[k] = judged[k] || (check.kinds[k] && !backend.device(kind).empty());
-    }
+  for (const Property* property : options.properties) {
+    const StepKinds kinds = judged_kinds(*property, backend, options.arch);
+    for (std::size_t k = 0; k < kinds.size(); ++k) judged[k] = judged[k] || kinds[k];
+  }
   std::vector<Tag> owed;
   for (const Tag& tag : all_tags())
-    if (is_owed(tag, judged, options.production)) owed.push_back(tag);
+    if (is_owed(tag, judged, options)) owed.push_back(tag);
   return owed;
 }
 

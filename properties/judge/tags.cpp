@@ -130,7 +130,7 @@ constexpr std::array kTags = {
         true},
     Tag{"more than 304 compute units", [](const Case& c) { return c.compute_units > 304; }, kDecode,
         200, true},
-    Tag{"31 to 33 requests on gfx950", beside_the_gate, kDecode, 200, true},
+    Tag{"31 to 33 requests on gfx950", beside_the_gate, kDecode, 200, true, Arch::gfx950},
     Tag{"rows raised to another number than 4 and 8", raised_elsewhere, kDecode, 200, true},
     Tag{"a step too large to execute",
         [](const Case& c) { return why_not_executed(c, {}).has_value(); }, kDecode, 200, true},
@@ -148,8 +148,9 @@ std::span<const Tag> all_tags() {
   return kTags;
 }
 
-bool is_owed(const Tag& tag, StepKinds judged, bool production) {
-  if (tag.production && !production) return false;
+bool is_owed(const Tag& tag, StepKinds judged, const RunOptions& options) {
+  if (tag.production && !options.production) return false;
+  if (tag.only_on && options.arch && *options.arch != *tag.only_on) return false;
   for (std::size_t kind = 0; kind < judged.size(); ++kind)
     if (judged[kind] && tag.kinds[kind]) return true;
   return false;

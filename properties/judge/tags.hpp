@@ -2,21 +2,19 @@
 //
 // The defects of the corpus sit in these corners, and production runs these shapes. A run of enough
 // random cases with fewer of a kind than its quota is inconclusive: its generator has lost the
-// corner. A run whose properties or backend look at some kinds of steps only owes the tags of
-// those.
+// corner. A run whose properties, backend or architecture have some kinds of steps only owes the
+// tags of those.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
-#include "core/case/case.hpp"
+#include "properties/judge/runner.hpp"
+#include "properties/step/property.hpp"
 
 namespace mla::prop {
-
-// Of decode, prefill and FA, in the order of StepKind.
-using StepKinds = std::array<bool, 3>;
 
 struct Tag {
   std::string_view name;
@@ -26,11 +24,12 @@ struct Tag {
   std::int64_t one_in = 100;
   // Only of runs that draw production shapes (RunOptions::production).
   bool production = false;
+  std::optional<Arch> only_on = {};
 };
 
 std::span<const Tag> all_tags();
-// Whether a run that judges steps of these kinds owes the tag. `production` as in RunOptions.
-bool is_owed(const Tag& tag, StepKinds judged, bool production);
+// Whether a run that judges steps of these kinds owes the tag.
+bool is_owed(const Tag& tag, StepKinds judged, const RunOptions& options);
 
 // Random cases from which on the share of a tag says something.
 inline constexpr std::int64_t kQuotaCases = 500;

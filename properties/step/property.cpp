@@ -3,16 +3,35 @@
 #include "core/say.hpp"
 
 namespace mla::prop {
+namespace {
+
+constexpr std::size_t index_of(StepKind kind) {
+  return static_cast<std::size_t>(kind);
+}
+
+// Its claim about prefill steps is about what this architecture does not have.
+bool not_of(const Property& property, std::optional<Arch> arch) {
+  return property.prefill_only_on && arch && *arch != *property.prefill_only_on;
+}
+
+}  // namespace
+
+StepKinds judged_kinds(const Property& property, const Backend& backend, std::optional<Arch> arch) {
+  StepKinds judged = property.check.kinds;
+  for (const StepKind kind : kStepKinds)
+    if (backend.device(kind).empty()) judged[index_of(kind)] = false;
+  if (not_of(property, arch)) judged[index_of(StepKind::prefill)] = false;
+  return judged;
+}
 
 std::optional<std::string> never_applies(const Property& property, const Backend& backend,
                                          std::optional<Arch> arch) {
-  if (property.only_on && arch && *arch != *property.only_on)
-    return say(name(*arch), " has no ", property.only_what);
-  if (!property.check.about_steps) return std::nullopt;
+  if (!property.check.about_steps || judged_kinds(property, backend, arch) != StepKinds{})
+    return std::nullopt;
   std::string missing;
   for (const StepKind kind : kStepKinds) {
-    if (!property.check.kinds[static_cast<std::size_t>(kind)]) continue;
-    if (!backend.device(kind).empty()) return std::nullopt;
+    if (!property.check.kinds[index_of(kind)]) continue;
+    if (!backend.device(kind).empty()) return say(name(*arch), " has no ", property.prefill_what);
     missing += (missing.empty() ? "" : " and no ") + step_name(kind);
   }
   return backend_name(backend) + " has no " + missing + " step";

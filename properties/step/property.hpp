@@ -17,6 +17,9 @@
 
 namespace mla::prop {
 
+// Of decode, prefill and FA, in the order of StepKind.
+using StepKinds = std::array<bool, std::size(kStepKinds)>;
+
 // A function of a subject. It fails with a sentence that names values, or skips with the reason why
 // the claim says nothing here. Never throws. A case that a stage refuses is a skip, unless the
 // claim is about refusing.
@@ -28,13 +31,12 @@ struct Check {
   constexpr Check(F looks)  // NOLINT(google-explicit-constructor)
       : function(looks) {}
   // A claim about steps: `kinds[k]` says whether it says something about those of StepKind k.
-  constexpr Check(Function looks, std::array<bool, 3> of)
-      : function(looks), about_steps(true), kinds(of) {}
+  constexpr Check(Function looks, StepKinds of) : function(looks), about_steps(true), kinds(of) {}
   Outcome operator()(Subject& subject) const { return function(subject); }
 
   Function function;
   bool about_steps = false;
-  std::array<bool, 3> kinds{true, true, true};
+  StepKinds kinds{true, true, true};
 };
 
 struct Property {
@@ -42,14 +44,16 @@ struct Property {
   std::string_view name;      // "plan_coverage"
   std::string_view sentence;  // what holds, in one sentence
   Check check;
-  // What the claim is about, if one architecture alone has it.
-  std::optional<Arch> only_on = {};
-  std::string_view only_what = {};
+  // The claim about prefill steps is about something that this architecture alone has.
+  std::optional<Arch> prefill_only_on = {};
+  std::string_view prefill_what = {};
   Held held = Held::more;  // for the estimate of memory
 };
 
-// Why the property can say nothing on this backend, whatever the case; nothing if it can. `arch` is
-// the only one that the backend takes, if there is one.
+// Of which kinds of steps the property can say something on this backend. `arch` is the only one
+// that the backend takes, if there is one.
+StepKinds judged_kinds(const Property& property, const Backend& backend, std::optional<Arch> arch);
+// Why the property can say nothing on this backend, whatever the case; nothing if it can.
 std::optional<std::string> never_applies(const Property& property, const Backend& backend,
                                          std::optional<Arch> arch);
 

@@ -286,6 +286,23 @@ TEST_CASE(
   CHECK(run_properties(options).exit_code() == ExitCode::inconclusive);
 }
 
+TEST_CASE("not applicable: what no prefill step of gfx942 is judged by says so", "[judge]") {
+  RunOptions options;
+  for (const Property& p : all_properties())
+    if (p.check.kinds[static_cast<std::size_t>(StepKind::prefill)])
+      options.properties.push_back(&p);
+  for (const char* line :
+       {"mla1:2q64s900;heads=4;kind=prefill;block=16;workspace=256",
+        "mla1:1q300s300_1q40s40;heads=2;cu=6;block=16;dtype=bf16/fp8;kind=prefill"})
+    options.cases.push_back(case_of(line));
+  options.backend = &cpu_backend();
+  options.arch = Arch::gfx942;
+  for (const PropertyTally& tally : run_properties(options).tallies) {
+    INFO(tally.property->id);
+    CHECK((tally.ran == 0) == tally.property->prefill_only_on.has_value());
+  }
+}
+
 TEST_CASE("not applicable: a case that is refused on the only device is still a skip", "[judge]") {
   RunOptions options;
   options.properties = {find_property("P22")};

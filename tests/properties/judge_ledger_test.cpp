@@ -328,3 +328,26 @@ TEST_CASE("quotas: a run owes the tags of the kinds that its properties judge an
   };
   CHECK(owed({&kDecodeOnly, &kFaOnly}, DecodeBackend()) == decode);
 }
+
+TEST_CASE("quotas: a run on one architecture owes no tag that only the other one can have",
+          "[judge][ledger]") {
+  static constexpr Check::Function holds = [](Subject&) { return passed(); };
+  static constexpr Property kFp8Prefill{
+      "T09", "plans", "Holds.", {holds, {true, true, false}}, Arch::gfx950, "fp8 prefill"};
+  const auto owes = [](const char* tag, std::optional<Arch> arch) {
+    RunOptions options;
+    options.properties = {&kFp8Prefill};
+    options.random_cases = 1;
+    options.production = true;
+    options.backend = &cpu_backend();
+    options.arch = arch;
+    const auto tags = run_properties(options).tags;
+    return std::any_of(tags.begin(), tags.end(), [tag](const TagTally& t) { return t.tag == tag; });
+  };
+  for (const char* tag : {"a prefill step", "31 to 33 requests on gfx950"}) {
+    CHECK(owes(tag, std::nullopt));
+    CHECK(owes(tag, Arch::gfx950));
+    CHECK_FALSE(owes(tag, Arch::gfx942));
+  }
+  CHECK(owes("64 requests", Arch::gfx942));
+}
