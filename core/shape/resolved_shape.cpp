@@ -37,7 +37,8 @@ std::string what(const ResolvedShape& s, std::int64_t qo_len) {
              name(s.dtype.kv), " on ", name(s.arch));
 }
 
-// Why the persistent kernel cannot take whole requests of these rows; empty if it can.
+// Why the persistent kernel cannot take whole requests of these rows, of which s.max_qo_len is the
+// longest; empty if it can.
 std::string why_not_persistent(const ResolvedShape& s, const Case& c, const RowCounts& rows) {
   const auto kernel = find_persistent_kernel(s.arch, s.dtype, s.heads.kernel.count(), rows.longest);
   if (!kernel) return "no persistent kernel for " + what(s, rows.longest);
@@ -46,8 +47,7 @@ std::string why_not_persistent(const ResolvedShape& s, const Case& c, const RowC
   if (c.decode().need_lse && !kernel->lse) return say(kernel->label, " returns no final LSE");
   if (!kernel->masks && rows.longest > 1 && c.page_size > 1)
     return say(kernel->label, " relies on the causal trim, which pages do not have");
-  const auto plan = resolve_plan_shape(
-      {s.arch, s.compute_units, s.heads.kernel, Heads(1), s.dtype, rows.longest, false});
+  const auto plan = resolve_plan_shape(s.plan_key());
   if (!plan) return plan.error().message;
   if (plan->fold_ratio == 1) return {};
   if (rows.uniform < 0) return "folded heads need the same number of rows in every request";
@@ -125,10 +125,11 @@ RowCounts persistent_rows(ResolvedShape& s, const RowCounts& live, std::int64_t 
 
 Result<ResolvedShape> take_persistent(ResolvedShape s, const Case& c, const RowCounts& live) {
   const RowCounts rows = persistent_rows(s, live, c.decode().kernel_rows);
+  s.max_qo_len = rows.longest;
   const std::string why_not = why_not_persistent(s, c, rows);
   s.route = why_not.empty() ? Route::persistent : Route::persistent_rows;
   s.route_reason = why_not.empty() ? "a persistent kernel takes these requests" : why_not;
-  s.max_qo_len = why_not.empty() ? rows.longest : 1;
+  if (!why_not.empty()) s.max_qo_len = 1;
   s.uniform_qo_len = why_not.empty() ? rows.uniform : 1;
   s.leading_rows = why_not.empty() ? rows.leading : 0;
   const auto kernel = find_persistent_kernel(s.arch, s.dtype, s.heads.kernel.count(), s.max_qo_len);

@@ -120,6 +120,15 @@ Outcome check_room(const Functions& functions, const PlanQuestion& question,
                    const plan::BufferSizes& sizes) {
   const Result<plan::Plan> whole = functions.make_plan(question.input, sizes);
   if (!whole) return refusal(whole.error());
+  if (question.input.page_size == 1) {
+    plan::PlanInput no_list = question.input;
+    no_list.last_page_len = {};
+    const auto same = functions.make_plan(no_list, sizes);
+    if (!same || *same != *whole)
+      return failed(
+          "pages of one token, of which the last is always full, are not planned without "
+          "last_page_len");
+  }
   plan::BufferSizes small = sizes;
   if (whole->works() > 0) {
     small.work_items = whole->works() - 1;
@@ -138,9 +147,39 @@ Outcome check_room(const Functions& functions, const PlanQuestion& question,
   return passed();
 }
 
+// Lists of the engine of which one has an entry less than the step needs: nothing is written.
+Outcome check_short_lists(Subject& subject) {
+  const DecodeMetadata& md = *subject.metadata();
+  const struct {
+    const char* name;
+    std::vector<std::int32_t> DecodeBuffers::* list;
+    std::size_t needed;
+  } lists[] = {
+      {"qo_indptr", &DecodeBuffers::qo_indptr, md.qo_indptr.size()},
+      {"kv_indptr", &DecodeBuffers::kv_indptr, md.kv_indptr.size()},
+      {"last_page_len", &DecodeBuffers::last_page_len, md.last_page_len.size()},
+      {"kv_indices", &DecodeBuffers::kv_indices, static_cast<std::size_t>(md.kv_indptr.back())}};
+  for (const auto& tried : lists) {
+    if (tried.needed == 0) continue;
+    DecodeBuffers before;
+    for (const auto& each : lists) (before.*each.list).assign(each.needed, -7);
+    (before.*tried.list).pop_back();
+    DecodeBuffers after = before;
+    const std::string room = say(tried.name, " of ", tried.needed - 1, " entries");
+    if (subject.builder().build(*subject.batch(), *subject.shape(), after).ok())
+      return failed(say("a step that needs ", tried.needed, " is built in ", room));
+    for (const auto& each : lists)
+      if (before.*each.list != after.*each.list)
+        return failed(say("a step is refused for ", room, " and writes to ", each.name));
+  }
+  return passed();
+}
+
 Outcome decode_bad_input_refused(Subject& subject) {
   const auto& metadata = subject.metadata();
   if (!metadata) return refusal(metadata.error());
+  if (Outcome outcome = check_short_lists(subject); outcome.verdict != Verdict::pass)
+    return outcome;
   if (!metadata->plan) return skipped("the step has no plan");
   const Functions functions = functions_of(subject);
   const PlanQuestion question = subject.builder().question(*metadata);

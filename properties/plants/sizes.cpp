@@ -36,6 +36,11 @@ class SizedInBlocks final : public Interposer {
   }
 };
 
+// A list is made longer where it is too short: no longer where a captured launch reads it.
+class GrowingList final : public Interposer {
+  void on_buffers(DecodeBuffers& buffers) const override { buffers.kv_indices.push_back(-1); }
+};
+
 class TilesTimesUnits final : public Interposer {
   void on_functions(Functions& functions) const override {
     functions.query_sizes = [](const plan::SizeQuery& query) {
@@ -108,6 +113,8 @@ constexpr Plant kPlants[] = {
      plant_of<BatchAboveCapacity>},
     {"BUG-041", "P06", "kv_indices is sized in blocks where it lists pages.", "mla1:1q1s2",
      plant_of<SizedInBlocks>},
+    {"SEED-growing-list", "P40", "A list that is too short for a step is made longer.",
+     "mla1:1q1s1", plant_of<GrowingList>},
     {"BUG-063", "P23", "Every tile is given the split budget of the whole device.", "mla1:1q1s1",
      plant_of<TilesTimesUnits>},
     {"BUG-014", "P07", "Shapes whose heads are folded are sized as if they were not.",
