@@ -76,10 +76,6 @@ Outcome prefill_dtype_threading(Subject& subject) {
   if (fp8 != step.metadata.fp8.has_value())
     return failed(say("path ", name(step.shape.path),
                       fp8 ? " has no plan" : " has a plan that it does not use"));
-  const bool chunks = step.shape.path == prefill::Path::fp8_context && step.metadata.context;
-  if (chunks == step.metadata.context_plans.empty())
-    return failed(say("path ", name(step.shape.path), chunks ? " has no plans" : " has plans",
-                      " for chunks of the context"));
   if (fp8 != step.shape.fallback.empty())
     return failed(fp8 ? "the fp8 path gives a reason against itself: " + step.shape.fallback[0]
                       : "the step falls back to flash attention without a reason");

@@ -70,11 +70,8 @@ Outcome prefill_stream_order(Subject& subject) {
 }  // namespace
 
 constexpr Property kP20{
-    "P20",
-    "stream_order",
+    "P20", "stream_order",
     "However far the host runs ahead, every kernel sees what was built for its step.",
-    by_kind<decode_stream_order, prefill_stream_order, nullptr>,
-    Arch::gfx950,
-    "fp8 prefill"};
+    by_kind<decode_stream_order, prefill_stream_order, nullptr>, PrefillSteps::fp8};
 
 }  // namespace mla::prop

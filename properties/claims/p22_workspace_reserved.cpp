@@ -32,11 +32,8 @@ Outcome prefill_workspace_reserved(Subject& subject) {
 }  // namespace
 
 constexpr Property kP22{
-    "P22",
-    "workspace_reserved",
+    "P22", "workspace_reserved",
     "What is reserved before the workspace is locked holds every batch within the limits.",
-    by_kind<nullptr, prefill_workspace_reserved, nullptr>,
-    Arch::gfx950,
-    "fp8 prefill"};
+    by_kind<nullptr, prefill_workspace_reserved, nullptr>, PrefillSteps::fp8};
 
 }  // namespace mla::prop

@@ -120,11 +120,8 @@ Outcome prefill_bound_tight(Subject& subject) {
 }  // namespace
 
 constexpr Property kP23{
-    "P23",
-    "bound_tight",
+    "P23", "bound_tight",
     "Sizes grow with the capacity and exceed what a batch can need by a bounded factor.",
-    by_kind<decode_bound_tight, prefill_bound_tight, nullptr>,
-    Arch::gfx950,
-    "fp8 prefill"};
+    by_kind<decode_bound_tight, prefill_bound_tight, nullptr>, PrefillSteps::fp8};
 
 }  // namespace mla::prop

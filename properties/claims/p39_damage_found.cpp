@@ -284,12 +284,10 @@ Outcome decode_damage_found(Subject& subject) {
 
 }  // namespace
 
-constexpr Property kP39{"P39",
-                        "damage_found",
+constexpr Property kP39{"P39", "damage_found",
                         "A damaged word of a plan or a page id outside the cache is found, and "
                         "changes no other request.",
                         by_kind<decode_damage_found, prefill_damage_found, nullptr>,
-                        Arch::gfx950,
-                        "fp8 prefill"};
+                        PrefillSteps::fp8};
 
 }  // namespace mla::prop

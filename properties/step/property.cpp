@@ -10,8 +10,8 @@ constexpr std::size_t index_of(StepKind kind) {
 }
 
 // Its claim about prefill steps is about what this architecture does not have.
-bool not_of(const Property& property, std::optional<Arch> arch) {
-  return property.prefill_only_on && arch && *arch != *property.prefill_only_on;
+bool lacks_fp8_prefill(const Property& property, std::optional<Arch> arch) {
+  return property.prefill_steps == PrefillSteps::fp8 && arch && *arch != Arch::gfx950;
 }
 
 }  // namespace
@@ -20,7 +20,7 @@ StepKinds judged_kinds(const Property& property, const Backend& backend, std::op
   StepKinds judged = property.check.kinds;
   for (const StepKind kind : kStepKinds)
     if (backend.device(kind).empty()) judged[index_of(kind)] = false;
-  if (not_of(property, arch)) judged[index_of(StepKind::prefill)] = false;
+  if (lacks_fp8_prefill(property, arch)) judged[index_of(StepKind::prefill)] = false;
   return judged;
 }
 
@@ -31,7 +31,7 @@ std::optional<std::string> never_applies(const Property& property, const Backend
   std::string missing;
   for (const StepKind kind : kStepKinds) {
     if (!property.check.kinds[index_of(kind)]) continue;
-    if (!backend.device(kind).empty()) return say(name(*arch), " has no ", property.prefill_what);
+    if (!backend.device(kind).empty()) return say(name(*arch), " has no fp8 prefill");
     missing += (missing.empty() ? "" : " and no ") + step_name(kind);
   }
   return backend_name(backend) + " has no " + missing + " step";

@@ -39,14 +39,15 @@ struct Check {
   StepKinds kinds{true, true, true};
 };
 
+// Prefill steps that a claim about prefill is about: gfx950 alone computes some in fp8.
+enum class PrefillSteps { all, fp8 };
+
 struct Property {
   std::string_view id;        // "P05"
   std::string_view name;      // "plan_coverage"
   std::string_view sentence;  // what holds, in one sentence
   Check check;
-  // The claim about prefill steps is about something that this architecture alone has.
-  std::optional<Arch> prefill_only_on = {};
-  std::string_view prefill_what = {};
+  PrefillSteps prefill_steps = PrefillSteps::all;
   Held held = Held::more;  // for the estimate of memory
 };
 

@@ -299,7 +299,7 @@ TEST_CASE("not applicable: what no prefill step of gfx942 is judged by says so",
   options.arch = Arch::gfx942;
   for (const PropertyTally& tally : run_properties(options).tallies) {
     INFO(tally.property->id);
-    CHECK((tally.ran == 0) == tally.property->prefill_only_on.has_value());
+    CHECK((tally.ran == 0) == (tally.property->prefill_steps == PrefillSteps::fp8));
   }
 }
 

@@ -333,7 +333,7 @@ TEST_CASE("quotas: a run on one architecture owes no tag that only the other one
           "[judge][ledger]") {
   static constexpr Check::Function holds = [](Subject&) { return passed(); };
   static constexpr Property kFp8Prefill{
-      "T09", "plans", "Holds.", {holds, {true, true, false}}, Arch::gfx950, "fp8 prefill"};
+      "T09", "plans", "Holds.", {holds, {true, true, false}}, PrefillSteps::fp8};
   const auto owes = [](const char* tag, std::optional<Arch> arch) {
     RunOptions options;
     options.properties = {&kFp8Prefill};

@@ -53,10 +53,11 @@ Status build_chunks(PrefillMetadata& md, const Batch& batch, const StepHooks& ho
   return std::nullopt;
 }
 
-// A chunk's plan has buffers of its own: all chunks are planned before the first kernel runs.
+// A chunk's plan has buffers of its own: all chunks are planned before the first kernel runs. Only
+// path fp8_context has a context here.
 Status build_context_plans(PrefillMetadata& md, const EngineConfig& config, Words identity,
                            const Device& device, const StepHooks& hooks) {
-  if (md.shape.path != Path::fp8_context || !md.context) return std::nullopt;
+  if (!md.context) return std::nullopt;
   for (const ContextChunk& chunk : md.context->chunks) {
     plan::PsSizeQuery query = size_query_of(config);
     query.batch = Requests(chunk.requests());
