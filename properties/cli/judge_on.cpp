@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/say.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/failure_page.hpp"
@@ -132,6 +133,13 @@ prop::ExitCode judge_and_publish(std::string_view command,
                               "the record is of another run: its cases, properties or ledger are "
                               "not those of today",
                               ""});
+  for (const BackendAnswers& b : recording.backends)
+    if (const auto end = std::ssize(run.cases) + run.random_cases;
+        !run.time_limit && !b.answers.empty() && b.answers.rbegin()->first >= end)
+      return complain(command, {ErrorCode::usage,
+                                say("the record has case ", b.answers.rbegin()->first,
+                                    ", and the run has ", end, ", counted from 0"),
+                                ""});
   recording.identity = identity;
   catch_interrupts();
   Blocks blocks(publication.json);

@@ -2,6 +2,7 @@
 // details of failures, `c` and `k` ledger entries, `e` executions, `s` shared launches; texts and
 // kernels by their place in a list.
 #include <map>
+#include <optional>
 
 #include "core/say.hpp"
 #include "properties/cli/build_info.hpp"
@@ -180,14 +181,22 @@ Recording read(const json& document) {
   for (const json& text : document.at("texts"))
     reader.texts.push_back(printable_lines(text.get<std::string>()));
   for (const json& row : document.at("launches")) reader.kernels.push_back(kernel_of(row));
+  std::optional<std::size_t> properties;
   for (const json& backend : document.at("backends")) {
     BackendAnswers b;
     b.name = backend.at("name").get<std::string>();
     b.seconds = backend.at("seconds").get<double>();
     const json& cases = backend.at("cases");
     const auto end = (cases.size() + kInFlight) * static_cast<std::size_t>(out.shard.count);
-    for (const json& object : cases)
+    for (const json& object : cases) {
+      // Every case has a place for each property.
+      const std::size_t places = object.at("v").get_ref<const std::string&>().size();
+      if (properties.value_or(places) != places)
+        reject(say("case ", object.at("i").dump(), " has verdicts of ", places,
+                   " properties, others of ", *properties));
+      properties = places;
       b.answers.emplace(index_of(object.at("i"), end, "case"), reader.of_case(object));
+    }
     out.backends.push_back(std::move(b));
   }
   return out;

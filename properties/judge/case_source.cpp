@@ -19,14 +19,24 @@ Case CaseSource::at(std::int64_t index) const {
   return c;
 }
 
+const CaseAnswer* CaseSource::answer(std::int64_t index) const {
+  if (options_.answers == nullptr) return nullptr;
+  const auto found = options_.answers->find(index);
+  return found == options_.answers->end() ? nullptr : &found->second;
+}
+
+std::int64_t CaseSource::answered_end() const {
+  const Answers* answers = options_.answers;
+  return answers == nullptr || answers->empty() ? 0 : answers->rbegin()->first + 1;
+}
+
 bool CaseSource::is_mine(std::int64_t index) const {
-  return options_.only_answered ? options_.answers->contains(index) : options_.shard.has(index);
+  return options_.only_answered ? answer(index) != nullptr : options_.shard.has(index);
 }
 
 std::int64_t CaseSource::end() const {
   if (!options_.only_answered) return options_.time_limit ? kNever : wanted_;
-  const Answers& answers = *options_.answers;
-  return std::max(wanted_, answers.empty() ? 0 : answers.rbegin()->first + 1);
+  return std::max(wanted_, answered_end());
 }
 
 }  // namespace mla::prop

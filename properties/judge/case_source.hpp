@@ -21,6 +21,10 @@ class CaseSource {
   [[nodiscard]] bool is_drawn(std::int64_t index) const { return index >= given_; }
   // Whether the case is of this run's shard, or has an answer where only those count.
   [[nodiscard]] bool is_mine(std::int64_t index) const;
+  // What was found about the case before this run began; nothing if it is new.
+  [[nodiscard]] const CaseAnswer* answer(std::int64_t index) const;
+  // One past the last case that has such an answer.
+  [[nodiscard]] std::int64_t answered_end() const;
   // One past the last case; kNever while only time ends the run.
   [[nodiscard]] std::int64_t end() const;
   // Cases of this shard to judge before any that only fill the time.

@@ -43,18 +43,18 @@ bool Search::over(milliseconds grace) const {
          std::chrono::steady_clock::now() - start_ >= *options_.time_limit + grace;
 }
 
-// The index of the next case, or nothing when the search is over.
+// The index of the next case, or nothing when the search is over. What has an answer takes no time:
+// a run whose time was used up before counts all that it found.
 std::optional<std::int64_t> Search::take() {
   const std::lock_guard lock(mutex_);
   while (true) {
     const std::int64_t index = findings_.next();
     if (findings_.last_first_failure() < index || index >= cases_.end()) return std::nullopt;
-    if (over(milliseconds(0))) {
-      interrupted_ = interrupted_ || options_.stopped();
-      return std::nullopt;
-    }
+    const bool late = over(milliseconds(0));
+    interrupted_ = interrupted_ || (late && options_.stopped());
+    if (late && (interrupted_ || index >= cases_.answered_end())) return std::nullopt;
     findings_.begin_case();
-    if (cases_.is_mine(index)) return index;
+    if (cases_.is_mine(index) && (!late || cases_.answer(index) != nullptr)) return index;
     findings_.pass_over();
   }
 }
@@ -74,7 +74,7 @@ void Search::judge_case(std::int64_t index) {
 }
 
 CaseAnswer Search::answer(std::int64_t index, const Case& c, std::vector<std::size_t> asked) {
-  if (auto known = known_answer(index, asked, c.kind())) return std::move(*known);
+  if (auto known = known_answer(index, asked, c)) return std::move(*known);
   CaseAnswer out{.asked = std::move(asked), .judgement = {}, .too_large = why_too_large(c)};
   if (out.too_large.empty()) {
     std::vector<const Property*> properties;
@@ -91,11 +91,13 @@ CaseAnswer Search::answer(std::int64_t index, const Case& c, std::vector<std::si
 
 std::optional<CaseAnswer> Search::known_answer(std::int64_t index,
                                                const std::vector<std::size_t>& asked,
-                                               StepKind kind) const {
-  if (options_.answers == nullptr) return std::nullopt;
-  const auto found = options_.answers->find(index);
-  if (found == options_.answers->end()) return std::nullopt;
-  const CaseAnswer& known = found->second;
+                                               const Case& c) const {
+  const CaseAnswer* const answer = cases_.answer(index);
+  if (answer == nullptr) return std::nullopt;
+  const CaseAnswer& known = *answer;
+  // More memory than before judges what was too large; a merge judges nothing.
+  if (!known.too_large.empty() && !options_.only_answered && why_too_large(c).empty())
+    return std::nullopt;
   CaseAnswer out{.asked = asked, .judgement = {}, .too_large = known.too_large};
   out.judgement.shared = known.judgement.shared;
   for (const std::size_t p : asked) {
@@ -112,8 +114,8 @@ std::optional<CaseAnswer> Search::known_answer(std::int64_t index,
       for (const std::size_t entry : entries)
         if (entry >= options_.ledger.size()) return std::nullopt;
   }
-  out.judgement.refused = is_refused(kind, out.judgement.outcomes, known.judgement.refused,
-                                     backend_.device(kind).empty());
+  out.judgement.refused = is_refused(c.kind(), out.judgement.outcomes, known.judgement.refused,
+                                     backend_.device(c.kind()).empty());
   return out;
 }
 

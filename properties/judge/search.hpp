@@ -32,7 +32,7 @@ class Search {
   // What is known about the case and covers `asked`.
   [[nodiscard]] std::optional<CaseAnswer> known_answer(std::int64_t index,
                                                        const std::vector<std::size_t>& asked,
-                                                       StepKind kind) const;
+                                                       const Case& c) const;
   // Why the case needs more memory than a worker may take; empty if it does not.
   [[nodiscard]] std::string why_too_large(const Case& c) const;
   // Shrinks and reports what is certain by now; one worker at a time.

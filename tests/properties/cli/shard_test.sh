@@ -169,6 +169,34 @@ expect_exit 0
 same_but_times whole.json out
 grep -q '"i":149' whole.record || fail 'the new record lacks the last case'
 
+# A run whose time is used up counts, when it goes on, all that it found.
+try run --for 2s --property P00,P04 --seed 5 --no-progress --record timed.json
+expect_exit 1
+judged=$(grep -o '"i":' timed.json | wc -l)
+sed -E 's/"seconds":[0-9.]+/"seconds":9/' timed.json >late.json
+try run --resume late.json --no-progress
+expect_exit 1
+expect_out '^FAIL P00 '
+expect_out "^backend cpu: $judged cases"
+# A case that was too large is judged where there is more memory.
+try run --cases 3 --property P04 --memory-limit 1K --no-progress --record small.json
+expect_exit 4
+try run --resume small.json --no-progress
+expect_exit 0
+expect_no_out 'may take'
+
+# Records that were damaged: a case that the run does not have, and a place too few.
+sed -E 's/"i":149,/"i":150,/' whole.record >150.json
+for command in merge 'run --resume'; do
+  try $command 150.json --no-progress
+  expect_exit 2
+  expect_err 'the record has case 150, and the run has 150, counted from 0'
+done
+sed -E '0,/"v":"(.*).","/s/"v":"p/"v":"/' k1.json >short.json
+try merge short.json k2.json
+expect_exit 2
+expect_err "'short.json' .*case [0-9]+ has verdicts of [0-9]+ properties, others of [0-9]+"
+
 # Reports and records have names of their own; the record alone may take the place of the old one.
 for option in --junit --html; do
   try merge k1.json k2.json "$option" ./k2.json
