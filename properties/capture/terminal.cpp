@@ -93,6 +93,18 @@ std::size_t printable_prefix(std::string_view text) {
   return hidden ? 0 : length;
 }
 
+// Whether `output` is the file that is read, or a manifest or tensor of the folder. A terminal or a
+// pipe may well be read and written.
+bool takes_place_of(const std::string& output, const std::string& input) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  if (fs::is_regular_file(input, none)) return fs::equivalent(output, input, none);
+  if (!fs::is_directory(input, none) || !fs::is_regular_file(output, none)) return false;
+  const fs::path real = fs::canonical(output, none);
+  const fs::path kind = real.extension();
+  return (kind == ".json" || kind == ".npy") && fs::equivalent(real.parent_path(), input, none);
+}
+
 }  // namespace
 
 void ignore_write_signals() {
@@ -146,18 +158,14 @@ Status check_distinct(std::initializer_list<Output> outputs) {
 }
 
 Status check_inputs_kept(std::initializer_list<Output> outputs, const std::vector<Input>& inputs) {
-  namespace fs = std::filesystem;
   for (const Output& out : outputs)
-    for (const Input& in : inputs) {
-      // A terminal or a pipe may well be read and written.
-      std::error_code none;
-      if (in.path == "-" || !fs::is_regular_file(in.path, none)) continue;
-      if (!fs::equivalent(out.path, in.path, none)) continue;
-      return Error{ErrorCode::usage,
-                   say(out.option, " would overwrite '", in.path, "', which ", in.reader,
-                       " reads: name another file"),
-                   ""};
-    }
+    for (const Input& in : inputs)
+      if (in.path != "-" && takes_place_of(out.path, in.path))
+        return Error{ErrorCode::usage,
+                     say(out.option, " would overwrite '",
+                         std::filesystem::is_directory(in.path) ? out.path : in.path, "', which ",
+                         in.reader, " reads: name another file"),
+                     ""};
   return std::nullopt;
 }
 

@@ -149,6 +149,8 @@ std::string json_of(const std::vector<Answer>& answers) {
 
 ExitCode check(const Options& o) {
   Checked checked;
+  if (const Status bad = check_distinct({printed(o.json), {"--html", o.html}}))
+    return complain("check", *bad);
   std::vector<Input> inputs;
   for (const std::string& path : o.files) inputs.push_back({"check", path});
   if (const Status bad = check_inputs_kept({{"--html", o.html}}, inputs))

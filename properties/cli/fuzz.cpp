@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -148,6 +149,11 @@ Result<fs::path> working_corpus(const Options& o, const std::string& target) {
 
 // A counted run takes the corpus as it is: no fuzzer has added to the folder.
 ExitCode counted(const Options& o, const std::vector<std::string>& targets) {
+  std::vector<Input> inputs;
+  for (const std::string& t : targets) inputs.push_back({"--corpus", archive_of(o, t).string()});
+  if (const Status bad =
+          check_inputs_kept({{"--junit", o.counted.junit}, {"--record", o.counted.record}}, inputs))
+    return complain("fuzz", *bad);
   std::string scratch = (fs::temp_directory_path() / "mla-testbed-fuzz.XXXXXX").string();
   if (mkdtemp(scratch.data()) == nullptr)
     return complain("fuzz", {ErrorCode::fault, "no folder '" + scratch + "' can be made", ""});
@@ -199,14 +205,16 @@ ExitCode fuzz(const Options& o, bool time_given) {
     return complain("fuzz", *bad);
   const auto time = parse_duration("--for", o.time);
   if (!time) return complain("fuzz", time.error());
-  std::vector<std::string> targets = o.targets;
+  std::vector<std::string> targets;
   std::vector<std::string_view> known;
   for (const Target& t : prop::fuzz::all_targets()) known.push_back(t.name);
-  for (const std::string& name : targets)
+  for (const std::string& name : o.targets) {
     if (prop::fuzz::find_target(name) == nullptr)
       return complain("fuzz",
                       {ErrorCode::usage,
                        "there is no target '" + name + "'" + did_you_mean_or_all(name, known), ""});
+    if (std::find(targets.begin(), targets.end(), name) == targets.end()) targets.push_back(name);
+  }
   if (targets.empty()) targets.assign(known.begin(), known.end());
   if (const CountedFuzz& c = o.counted; !c.cases.empty() || !c.number.empty() || !c.resume.empty())
     return counted(o, targets);

@@ -209,6 +209,15 @@ ExitCode replay(const Options& o) {
       log.note(kernel, report);
       profile.note(kernel, report);
     };
+  if (const Status bad = check_distinct({printed(false),
+                                         {"--html", o.html},
+                                         {"--annotate", o.profile.annotate},
+                                         {"--trace", o.profile.trace}}))
+    return complain("replay", *bad);
+  if (const Status bad = check_inputs_kept(
+          {{"--html", o.html}, {"--annotate", o.profile.annotate}, {"--trace", o.profile.trace}},
+          {{"replay", o.line}}))
+    return complain("replay", *bad);
   if (const Status none = why_no_bundle(o.line)) return complain("replay", *none);
   auto backends = make_backends(o.backends, device);
   if (!backends) return complain("replay", backends.error());

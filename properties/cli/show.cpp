@@ -114,6 +114,11 @@ ExitCode show_comparison(const Options& o) {
   if (!o.svg.empty() || !o.trace.empty())
     return complain("show", {ErrorCode::usage,
                              "--svg and --trace show one plan: leave them out with --against", ""});
+  if (const Status bad = check_distinct({printed(o.json), {"--html", o.json ? o.html : ""}}))
+    return complain("show", *bad);
+  if (const Status bad =
+          check_inputs_kept({{"--html", o.html}}, {{"show", o.what}, {"--against", o.against}}))
+    return complain("show", *bad);
   auto first = read_drawn(o.what, o.step);
   if (!first) return complain("show", first.error());
   auto second = read_drawn(o.against, o.step);

@@ -136,6 +136,17 @@ expect_exit 2
 try fuzz --cases 5 --corpus nowhere
 expect_exit 3
 expect_err "neither 'nowhere/batch.tar.gz' nor a folder"
+# A target that is named twice is one; a report takes the place of no corpus.
+try fuzz --cases 5 "${what[@]}" --target line --record twice.json
+expect_exit 0
+try merge twice.json
+expect_exit 0
+mkdir own
+cp "$root/fixtures/corpus/line.tar.gz" own
+try fuzz --cases 5 --target line --corpus own --junit own/line.tar.gz
+expect_exit 2
+expect_err "--junit would overwrite 'own/line.tar.gz', which --corpus reads"
+cmp own/line.tar.gz "$root/fixtures/corpus/line.tar.gz" || fail 'the corpus was overwritten'
 try fuzz --cases 5 --shard 3/2 "${what[@]}"
 expect_exit 2
 try fuzz --cases 5 "${what[@]}" --record /nonexistent/r.json

@@ -156,6 +156,29 @@ expect_out '<title>1 valid, 2 broken, 0 not checked</title>'
 expect_out 'kv_offset 116, but 117 keys of the request follow'
 expect_out 'class="r0 wrong"'
 expect_out 'there is no plan to draw: the lists of the batch are wrong'
+# No page takes the place of a part of the bundle; one beside them does no harm.
+cp -r "$bundles/kernel" kept
+for command in 'check kept' 'show kept' 'replay kept' 'show kept --against kept'; do
+  for part in manifest.json q.npy; do
+    try $command --html "kept/$part"
+    expect_exit 2
+    expect_err "--html would overwrite 'kept/$part', which .* reads: name another file"
+  done
+done
+diff -r "$bundles/kernel" kept || fail 'the bundle was changed'
+for round in first second; do
+  try show kept --html kept/page.html
+  expect_exit 0
+done
+# One stream takes one of them.
+try show "$case" --against "$case" --json --html -
+expect_exit 2
+expect_err "--json and --html both write '-'"
+for command in 'check kept' 'replay kept' 'replay mla1:1q1s9'; do
+  try $command --html -
+  expect_exit 2
+  expect_err "the report and --html both write '-'"
+done
 try check "$bundles/word" --html /nonexistent/check.html
 expect_exit 3
 expect_silent out
