@@ -123,10 +123,12 @@ bool is_refused(StepKind kind, std::span<const Outcome> outcomes, bool not_plann
     return not_planned && !outcomes.empty() &&
            std::none_of(outcomes.begin(), outcomes.end(),
                         [](const Outcome& o) { return o.verdict == Verdict::inconclusive; });
-  return no_such_step || not_planned ||
-         std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& o) {
-           return o.verdict == Verdict::skip || o.verdict == Verdict::not_applicable;
-         });
+  const auto silent = [](const Outcome& o) {
+    return o.verdict == Verdict::skip || o.verdict == Verdict::not_applicable;
+  };
+  // What needs no step is judged without one.
+  return not_planned || (no_such_step && std::ranges::any_of(outcomes, silent)) ||
+         std::ranges::all_of(outcomes, silent);
 }
 
 std::unique_ptr<Backend> one_thread(const Backend& backend) {

@@ -104,6 +104,14 @@ do
   expect_exit 3
   expect_err 'judging it needs about [0-9.]+ [GTP]iB of memory \(cache .*\); .* are available'
 done
+
+# A backend without FA steps judges what needs no step; beside what needs one the case is refused.
+fa='mla1:1q1s5;kind=fa;block=16'
+try replay "$fa" --backend hip --device emulated:gfx942 --property P01,P27,P32
+expect_exit 0
+expect_no_out 'refused'
+try replay "$fa" --backend hip --device emulated:gfx942 --property P01,P28
+expect_exit 10
 # What the random runs do not execute, --any-size does; a failure's REPRO line says so.
 large='mla1:64q1s3k;heads=128;arch=gfx950;dtype=fp8/fp8'
 try replay "$large" --property P05
