@@ -2,11 +2,13 @@
 // they keep a typo from asking for terabytes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace mla {
 
 inline constexpr std::int64_t kMaxRequests = 65536;
+inline constexpr std::size_t kMaxSteps = 1024;      // of a sequence
 inline constexpr std::int64_t kMaxQoLen = 4096;     // query rows of a request
 inline constexpr std::int64_t kMaxKvLen = 4 << 20;  // keys of a request
 inline constexpr std::int64_t kMaxComputeUnits = 1024;

@@ -61,6 +61,8 @@ Status parse_requests(std::string_view text, Case& c) {
   while (at != std::string_view::npos) {
     text.remove_prefix(at + 1);
     at = text.find('+');
+    if (c.later_steps.size() + 1 == kMaxSteps)
+      return bad("requests", say(kMaxSteps + 1, " steps"), say("at most ", kMaxSteps, " steps"));
     if (Status s = parse_step(text.substr(0, at), c.later_steps.emplace_back())) return s;
   }
   return std::nullopt;

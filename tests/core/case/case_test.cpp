@@ -60,6 +60,16 @@ TEST_CASE("case: the compute units default to those of the product", "[case]") {
   CHECK(parsed("mla1:q1s1").compute_units == 304);
 }
 
+TEST_CASE("case: a sequence has at most 1024 steps", "[case]") {
+  std::string line = "mla1:q1s1";
+  for (int step = 1; step < 1024; ++step) line += "+q1s2";
+  CHECK(parsed(line).later_steps.size() == 1023);
+  const auto c = parse_case(line + "+q1s2");
+  REQUIRE_FALSE(c.ok());
+  CHECK(c.error().message ==
+        "case field 'requests' has value '1025 steps': expected at most 1024 steps");
+}
+
 TEST_CASE("case: a bad line names the field and the value", "[case]") {
   struct Bad {
     const char* line;
