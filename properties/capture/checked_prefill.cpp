@@ -36,11 +36,11 @@ Status read_call(const nlohmann::json& object, PrefillCall& c) {
     return value;
   };
   const auto size = [&](const char* key, std::int64_t absent) {
-    return at_least_1(key, absent > 0 ? fields.number_or(key, absent) : fields.number(key));
+    return at_least_1(key, fields.number_or(key, absent));
   };
   in.compute_units = ComputeUnits(at_least_1("num_cu", read_compute_units(fields).count()));
-  in.kv_heads = Heads(size("num_heads_k", 0));
-  c.heads = in.kv_heads * size("gqa_ratio", 0);
+  in.kv_heads = read_heads(fields, "num_heads_k");
+  c.heads = in.kv_heads * read_heads(fields, "gqa_ratio").count();
   in.qhead_granularity = size("qhead_granularity", 1);
   in.qlen_granularity = size("qlen_granularity", 256);
   in.kvlen_granularity = size("kvlen_granularity", 16);
@@ -106,9 +106,22 @@ void zero_unwritten(FoundPlan& plan) {
     std::replace(words->begin(), words->end(), plan::kPoison, 0);
 }
 
+// Buffers as large as the captured ones, whose tails the planner fills, and as those that an
+// engine asks for: each word past the end of a buffer would be kept apart, at ten times the memory.
+plan::BufferSizes sizes_to_plan(const PrefillCall& call) {
+  plan::BufferSizes sizes = sizes_of(call.found);
+  const auto asked = plan::query_ps_sizes(prefill_sizes(call.input));
+  if (!asked) return sizes;
+  for (const auto size : {&plan::BufferSizes::work_indptr, &plan::BufferSizes::work_items,
+                          &plan::BufferSizes::reduce_indptr, &plan::BufferSizes::reduce_final_rows,
+                          &plan::BufferSizes::reduce_partial_map})
+    sizes.*size = std::max(sizes.*size, (*asked).*size);
+  return sizes;
+}
+
 // Who made a plan that is not valid.
 Diagnosis diagnose_prefill(const PrefillCall& call) {
-  const auto planned = plan::plan_ps_prefill(call.input, sizes_of(call.found));
+  const auto planned = plan::plan_ps_prefill(call.input, sizes_to_plan(call));
   if (!planned)
     return {Culprit::builder, "the planner does not take this call: " + planned.error().message};
   const std::vector<Difference> words = differences(*planned, call.found);
@@ -162,12 +175,13 @@ Result<PlanAnswer> check_prefill_object(const nlohmann::json& object, std::strin
   const PrefillCall& call = *read;
   for (const std::string& what : contradictions(call))
     answer.findings.push_back({kBatchRule, what});
-  if (const Status bad = too_many_rows(call.qo_indptr); bad && answer.findings.empty()) return *bad;
   if (!answer.findings.empty()) {
     answer.culprit = cli::name(Culprit::builder);
     answer.diagnosis = "the lists of the batch contradict each other, whatever the plan";
     return answer;
   }
+  // Lists that are wrong were reported above. These may be right, but are none of an engine.
+  if (const Status bad = too_large(call.input)) return *bad;
   answer.notes = surplus_pages(call);
   for (const plan::Violation& v : plan::ps_check(call.check_input()))
     answer.findings.push_back({std::string(plan::name(v.rule)), v.what, v.work});

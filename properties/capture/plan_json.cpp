@@ -22,7 +22,6 @@ using plan::Plan;
 struct PrefillCase {
   std::vector<std::int32_t> qo_indptr, kv_indptr, context_lens;
   plan::PsInput input;
-  plan::PsSizeQuery sizes;
 };
 
 Error error_of(const Fields& fields) {
@@ -37,9 +36,7 @@ Result<PrefillCase> read_prefill(const nlohmann::json& object, const PlanJsonOpt
   c.qo_indptr = fields.words("seqlens_qo_indptr");
   c.kv_indptr = fields.words("pages_kv_indptr");
   c.context_lens = fields.words("context_lens");
-  in.kv_heads = Heads(fields.number("num_heads_k"));
-  if (in.kv_heads.count() > kMaxHeads)
-    fields.reject("num_heads_k", say("is ", in.kv_heads.count(), ": expected at most ", kMaxHeads));
+  in.kv_heads = read_heads(fields, "num_heads_k");
   in.qhead_granularity = fields.number_or("qhead_granularity", 1);
   in.qlen_granularity = fields.number_or("qlen_granularity", 256);
   in.kvlen_granularity = fields.number_or("kvlen_granularity", 16);
@@ -47,17 +44,10 @@ Result<PrefillCase> read_prefill(const nlohmann::json& object, const PlanJsonOpt
   in.causal = fields.truth_or("is_causal", true);
   // The plan depends on neither, but a call without them is none.
   (void)read_arch(fields);
-  (void)fields.number("gqa_ratio");
+  (void)read_heads(fields, "gqa_ratio");
   fields.reject_unknown(keys_beside_a_call());
   if (!fields.error().empty()) return error_of(fields);
-  if (const Status bad = too_many_rows(c.qo_indptr)) return *bad;
   if (options.as_aiter) in.fidelity = plan::Fidelity::as_aiter;
-  c.sizes = {.compute_units = in.compute_units,
-             .batch = Requests(
-                 std::max<std::int64_t>(static_cast<std::int64_t>(c.qo_indptr.size()) - 1, 0)),
-             .kv_heads = in.kv_heads,
-             .max_qo_len = longest_request(c.qo_indptr),
-             .qlen_granularity = in.qlen_granularity};
   return c;
 }
 
@@ -93,9 +83,9 @@ ordered_json run_prefill(const nlohmann::json& object, const std::string& name,
   c->input.qo_indptr = c->qo_indptr;
   c->input.kv_indptr = c->kv_indptr;
   c->input.context_lens = c->context_lens;
-  const Result<BufferSizes> sizes = plan::query_ps_sizes(c->sizes);
+  if (const Status bad = too_large(c->input)) return answer(name, *bad);
+  const Result<BufferSizes> sizes = plan::query_ps_sizes(prefill_sizes(c->input));
   if (!sizes) return answer(name, sizes.error());
-  if (const Status bad = too_large(*sizes)) return answer(name, *bad);
   const Result<Plan> made = plan::plan_ps_prefill(c->input, *sizes);
   return made ? answer(name, *sizes, *made) : answer(name, made.error());
 }

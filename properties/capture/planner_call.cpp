@@ -88,6 +88,12 @@ std::span<const std::string_view> keys_beside_a_call() {
   return kOtherKeys;
 }
 
+Heads read_heads(Fields& fields, const char* key) {
+  const std::int64_t heads = number_up_to(fields, key, kMaxHeads, fields.number(key));
+  if (heads < 1) fields.reject(key, say("is ", heads, ": it must be at least 1"));
+  return Heads(heads);
+}
+
 Arch read_arch(Fields& fields) {
   const std::string text = fields.text("arch");
   const std::optional<Arch> arch = arch_from_name(text);
@@ -95,7 +101,7 @@ Arch read_arch(Fields& fields) {
   return arch.value_or(Arch::gfx942);
 }
 
-std::int64_t longest_request(const std::vector<std::int32_t>& qo_indptr) {
+std::int64_t longest_request(std::span<const std::int32_t> qo_indptr) {
   std::int64_t rows = 1;
   for (std::size_t i = 1; i < qo_indptr.size(); ++i)
     rows = std::max<std::int64_t>(rows, std::int64_t{qo_indptr[i]} - qo_indptr[i - 1]);
@@ -111,11 +117,8 @@ Result<PlannerCall> read_planner_call(const nlohmann::json& object) {
   c.qo_indptr = fields.words("seqlens_qo_indptr");
   c.kv_indptr = fields.words("seqlens_kv_indptr");
   c.last_page_len = fields.words("kv_last_page_lens");
-  const auto heads = [&fields](const char* key) {
-    return Heads(number_up_to(fields, key, kMaxHeads, fields.number(key)));
-  };
-  in.key.heads_per_kv_head = heads("num_heads_per_head_k");
-  in.key.kv_heads = heads("num_heads_k");
+  in.key.heads_per_kv_head = read_heads(fields, "num_heads_per_head_k");
+  in.key.kv_heads = read_heads(fields, "num_heads_k");
   in.causal = fields.truth("is_causal");
   in.page_size = fields.number_or("page_size", 1);
   in.kv_granularity = fields.number_or("kv_granularity", 16);
@@ -142,7 +145,18 @@ Result<PlannerCall> read_planner_call(const nlohmann::json& object) {
   return c;
 }
 
-Status too_many_rows(const std::vector<std::int32_t>& qo_indptr) {
+plan::PsSizeQuery prefill_sizes(const plan::PsInput& in) {
+  return {.compute_units = in.compute_units,
+          .batch = Requests(std::max<std::int64_t>(in.batch(), 0)),
+          .kv_heads = in.kv_heads,
+          .max_qo_len = longest_request(in.qo_indptr),
+          .qlen_granularity = in.qlen_granularity};
+}
+
+namespace {
+
+// Why a list is longer than that of any engine's step; nothing if it is not.
+Status too_many_rows(std::span<const std::int32_t> qo_indptr) {
   if (const std::int64_t requests = std::ssize(qo_indptr) - 1; requests > kMaxRequests)
     return Error{
         ErrorCode::usage,
@@ -165,6 +179,9 @@ Status too_large(const plan::BufferSizes& sizes) {
                ""};
 }
 
+}  // namespace
+
+// What has no sizes is refused by whoever asks for them.
 Status too_large(const PlannerCall& call) {
   if (Status bad = too_many_rows(call.qo_indptr)) return bad;
   if (const std::int64_t longest = longest_request(call.qo_indptr); longest > kMaxQoLen)
@@ -172,8 +189,13 @@ Status too_large(const PlannerCall& call) {
                  say("key 'seqlens_qo_indptr' gives a request ", longest,
                      " query rows: expected at most ", kMaxQoLen),
                  ""};
-  // What has no sizes is refused by whoever asks for them.
   const auto sizes = plan::query_sizes(call.sizes);
+  return sizes ? too_large(*sizes) : std::nullopt;
+}
+
+Status too_large(const plan::PsInput& call) {
+  if (Status bad = too_many_rows(call.qo_indptr)) return bad;
+  const auto sizes = plan::query_ps_sizes(prefill_sizes(call));
   return sizes ? too_large(*sizes) : std::nullopt;
 }
 

@@ -16,6 +16,7 @@
 
 #include "core/plan/plan.hpp"
 #include "core/plan/planner.hpp"
+#include "core/plan/ps_prefill.hpp"
 #include "core/plan/sizes.hpp"
 #include "core/result.hpp"
 
@@ -27,7 +28,9 @@ std::span<const std::string_view> keys_beside_a_call();
 // The architecture that `arch` names.
 Arch read_arch(Fields& fields);
 // Rows of the longest request, at least 1.
-std::int64_t longest_request(const std::vector<std::int32_t>& qo_indptr);
+std::int64_t longest_request(std::span<const std::int32_t> qo_indptr);
+// Heads as a planner counts them, 1 to the most of a case.
+Heads read_heads(Fields& fields, const char* key);
 
 // Owns the lists that the spans of `input` refer to: it moves, and does not copy.
 struct PlannerCall {
@@ -48,9 +51,10 @@ Result<PlannerCall> read_planner_call(const nlohmann::json& object);
 inline constexpr std::int64_t kMostWords = 64 << 20;
 // Why lists or buffers of a call are larger than any engine's; nothing if they are not. Asked
 // before anything is allocated for them: a few bytes of JSON may ask for gigabytes.
-[[nodiscard]] Status too_many_rows(const std::vector<std::int32_t>& qo_indptr);
-[[nodiscard]] Status too_large(const plan::BufferSizes& sizes);
 [[nodiscard]] Status too_large(const PlannerCall& call);
+[[nodiscard]] Status too_large(const plan::PsInput& call);
+// What the buffers of a prefill call are asked for with.
+plan::PsSizeQuery prefill_sizes(const plan::PsInput& input);
 // A number of compute units, at most that of a case.
 ComputeUnits read_compute_units(Fields& fields);
 void write_planner_call(nlohmann::ordered_json& out, const plan::PlanInput& input);

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# `mla-testbed check` of documents that ask for too much, say too little, or are none.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+"$testbed" plan 'mla1:2q1s300;heads=16;cu=4' --json >"$scratch/good.json"
+"$testbed" plan 'mla1:1q300s300;arch=gfx950;dtype=bf16/fp8;kind=prefill;heads=2;cu=8' --json \
+  >"$scratch/prefill.json"
+# edited FILE STATEMENT: prints the plan of the file, whose object p the statement changes.
+edited() {
+  python3 - "$scratch/$1.json" "$2" <<'END'
+import json, sys
+p = json.load(open(sys.argv[1]))
+exec(sys.argv[2])
+print(json.dumps(p))
+END
+}
+edited good 'p["work_info"][5] -= 1; p["name"] = "broken"' >"$scratch/broken.json"
+try check "$scratch/broken.json"
+expect_exit 1
+
+# A short prefill plan that asks for gigabytes is refused by name, and the others are judged.
+edited prefill 'p["num_heads_k"] = 2147483647' >"$scratch/heads.json"
+echo "[$(cat "$scratch/broken.json"), $(cat "$scratch/heads.json")]" >"$scratch/two.json"
+try check "$scratch/two.json"
+expect_exit 1
+expect_out '^0 valid, 1 broken, 0 not checked$'
+expect_err "two.json', plan 1: key 'num_heads_k' is 2147483647: expected at most 128"
+try show "$scratch/heads.json" --html "$scratch/heads.html"
+expect_exit 2
+expect_err "plan 0: key 'num_heads_k' is 2147483647: expected at most 128"
+edited prefill 'p["gqa_ratio"] = 129' >"$scratch/ratio.json"
+try check "$scratch/ratio.json"
+expect_exit 2
+expect_err "key 'gqa_ratio' is 129: expected at most 128"
+# All rows of a call, in tiles of one row.
+rows='n = 4194304
+p.update(seqlens_qo_indptr=[0, n], pages_kv_indptr=[0, n], context_lens=[n], qlen_granularity=1)'
+edited prefill "$rows" >"$scratch/rows.json"
+try check "$scratch/rows.json"
+expect_exit 2
+expect_err 'the plan buffers of this call have [0-9]+ words, .* expected at most 67108864 words'
+
+# Heads that no kernel has are named.
+edited good 'p["num_heads_per_head_k"] = -16; p["num_heads_k"] = -1' >"$scratch/minus.json"
+try check "$scratch/minus.json"
+expect_exit 2
+expect_err "key 'num_heads_per_head_k' is -16: it must be at least 1"
+edited good 'p["num_heads_k"] = -1' >"$scratch/minus.json"
+try check "$scratch/minus.json"
+expect_exit 2
+expect_err "key 'num_heads_k' is -1: it must be at least 1"
