@@ -2,8 +2,8 @@
 //
 // The one way in. nlohmann copies, prints and compares values recursively, so text that nests
 // deeply enough ends the process: it is refused here. So is a key that an object has twice, of
-// which the library keeps the last. Fails: with a predicate to put after the name of the text: "is
-// no JSON: it breaks at line 3, column 7".
+// which the library keeps the last, and text after a NUL byte, where it stops. Fails: with a
+// predicate to put after the name of the text: "is no JSON: it breaks at line 3, column 7".
 #pragma once
 
 #include <nlohmann/json.hpp>

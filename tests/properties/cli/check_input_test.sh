@@ -49,3 +49,11 @@ edited good 'p["num_heads_k"] = -1' >"$scratch/minus.json"
 try check "$scratch/minus.json"
 expect_exit 2
 expect_err "key 'num_heads_k' is -1: it must be at least 1"
+
+# A NUL byte does not end a document.
+good=$(cat "$scratch/good.json")
+broken=$(cat "$scratch/broken.json")
+printf '%s\0%s' "$good" "$broken" >"$scratch/nul.json"
+try check "$scratch/nul.json"
+expect_exit 2
+expect_err "nul.json' is not JSON: it breaks at line 1, column $((${#good} + 1))"

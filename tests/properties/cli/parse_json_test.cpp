@@ -51,6 +51,14 @@ TEST_CASE("JSON from outside: the place of a mistake is named", "[cli][json]") {
   CHECK_THAT(refusal("[1] x"), contains("is not JSON"));
 }
 
+TEST_CASE("JSON from outside: a NUL byte is not the end of the text", "[cli][json]") {
+  using namespace std::string_literals;
+  CHECK(refusal("[1]\n\0[2]"s) == "is not JSON: it breaks at line 2, column 1");
+  CHECK(refusal("\0"s) == "is not JSON: it breaks at line 1, column 1");
+  CHECK(refusal("[1] \0"s) == "is not JSON: it breaks at line 1, column 5");
+  CHECK_THAT(refusal("[1, x, \0]"s), contains("line 1, column 5"));
+}
+
 TEST_CASE("JSON from outside: an object says each key once", "[cli][json]") {
   CHECK(refusal(R"({"page_size": 1, "page_size": 16})") ==
         "has the key 'page_size' twice in one object");
