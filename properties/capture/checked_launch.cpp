@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/say.hpp"
+#include "core/suggest.hpp"
 #include "core/text.hpp"
 #include "properties/capture/bundle.hpp"
 #include "properties/capture/diagnose.hpp"
@@ -118,6 +119,10 @@ Status check_addresses(const json& addresses, LaunchChanges& out) {
     return Error{ErrorCode::usage, "key 'launch_addresses' " + why, ""};
   };
   if (!addresses.is_object()) return bad("is " + shown(addresses) + ": it must be an object");
+  static constexpr std::string_view kKnown[] = {"work_indptr", "work_info", "work_meta_data"};
+  for (const auto& [key, value] : addresses.items())
+    if (std::ranges::find(kKnown, key) == std::end(kKnown))
+      return bad("has '" + key + "', which is unknown" + did_you_mean(key, kKnown));
   const auto words = addresses.find("work_meta_data");
   if (words == addresses.end()) return std::nullopt;
   if (!words->is_array() || words->size() != 2 || !address((*words)[0]) || !address((*words)[1]))

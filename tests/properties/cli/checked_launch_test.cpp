@@ -203,6 +203,16 @@ TEST_CASE("launch: work_meta_data has to lead to the buffers of the launch", "[c
                                             "is at 0xfffe000012345000"));
 }
 
+TEST_CASE("launch: an unknown key of launch_addresses is refused with a suggestion",
+          "[cli][check]") {
+  json step = launched();
+  step["launch_addresses"] = {{"work_indptr", 1}, {"work_info_set", 2}, {"work_meta_data", {1, 3}}};
+  const auto answer = check_plan_object(step, 0);
+  REQUIRE_FALSE(answer.ok());
+  CHECK(answer.error().message ==
+        "key 'launch_addresses' has 'work_info_set', which is unknown; did you mean 'work_info'?");
+}
+
 TEST_CASE("launch: keys of a wrong type are refused by name", "[cli][check]") {
   for (const auto& [key, value] :
        {std::pair("launch_addresses", json(3)), std::pair("launch_max_seqlen_q", json("two")),
