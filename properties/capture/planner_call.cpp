@@ -13,10 +13,11 @@ namespace {
 using plan::PlannerVersion;
 
 // Query rows of a batch. An engine's largest step has some 100 thousand; what is looked at row by
-// row takes about 50 bytes for each.
+// row takes about 50 bytes for each. So many requests too: where no kernel takes several rows, each
+// row is planned as a request.
 constexpr std::int64_t kMostRows = 4 << 20;
-// Pieces of a request. With the limits of heads, rows and requests, no product of the size query
-// leaves 64 bits.
+// Pieces of a request. With the limits of heads, rows and requests, no product of the size query is
+// above 2^60: 2^22 requests of 2^12 rows of 2^14 heads, 16 to a tile, in 2^16 pieces.
 constexpr std::int64_t kMaxSplits = 65536;
 // int32 words of all buffers together, 256 MiB. The largest of a real call, v1.1 with 4096 requests
 // on 304 compute units, has 11 million.
@@ -157,10 +158,10 @@ namespace {
 
 // Why a list is longer than that of any engine's step; nothing if it is not.
 Status too_many_rows(std::span<const std::int32_t> qo_indptr) {
-  if (const std::int64_t requests = std::ssize(qo_indptr) - 1; requests > kMaxRequests)
+  if (const std::int64_t requests = std::ssize(qo_indptr) - 1; requests > kMostRows)
     return Error{
         ErrorCode::usage,
-        say("key 'seqlens_qo_indptr' has ", requests, " requests: expected at most ", kMaxRequests),
+        say("key 'seqlens_qo_indptr' has ", requests, " requests: expected at most ", kMostRows),
         ""};
   if (qo_indptr.empty() || qo_indptr.back() <= kMostRows) return std::nullopt;
   return Error{ErrorCode::usage,
@@ -170,8 +171,11 @@ Status too_many_rows(std::span<const std::int32_t> qo_indptr) {
 }
 
 Status too_large(const plan::BufferSizes& sizes) {
-  const std::int64_t words = sizes.work_indptr + 8 * sizes.work_items + sizes.reduce_indptr +
-                             2 * sizes.reduce_final_rows + sizes.reduce_partial_map;
+  // Works and partial results are 2^60 at most: 9 * 2^60 and the few others are below 2^64.
+  const auto count = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };
+  const std::uint64_t words = count(sizes.work_indptr) + 8 * count(sizes.work_items) +
+                              count(sizes.reduce_indptr) + 2 * count(sizes.reduce_final_rows) +
+                              count(sizes.reduce_partial_map);
   if (words <= kMostWords) return std::nullopt;
   return Error{ErrorCode::usage,
                say("the plan buffers of this call have ", words, " words, ", sizes.work_items,

@@ -57,3 +57,11 @@ printf '%s\0%s' "$good" "$broken" >"$scratch/nul.json"
 try check "$scratch/nul.json"
 expect_exit 2
 expect_err "nul.json' is not JSON: it breaks at line 1, column $((${#good} + 1))"
+
+# What `plan` makes of a case, `check` reads: padding and rows are requests of the planner too.
+for case in 'mla1:65536q1s1;pad=1' 'mla1:30000q5s10'; do
+  "$testbed" plan "$case" --json >"$scratch/many.json"
+  try check "$scratch/many.json"
+  expect_exit 0
+  expect_out '^1 valid, 0 broken, 0 not checked$'
+done

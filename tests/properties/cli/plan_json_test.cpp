@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "properties/capture/planner_call.hpp"
 #include "tests/catch.hpp"
 
 using mla::cli::plan_json;
@@ -93,8 +94,10 @@ TEST_CASE("plan as JSON: a call that asks for gigabytes is an error of its own",
     CHECK_THAT(error_with(kDecode, key, 2147483647), contains("2147483647: expected at most 128"));
   for (const char* key : {"num_kv_splits", "max_split_per_batch"})
     CHECK_THAT(error_with(kDecode, key, 65537), contains("is 65537: expected at most 65536"));
-  CHECK_THAT(error_with(kDecode, "seqlens_qo_indptr", std::vector<int>(65538, 0)),
-             contains("has 65537 requests: expected at most 65536"));
+  mla::cli::PlannerCall requests;
+  requests.qo_indptr.assign(4194306, 0);
+  CHECK_THAT(too_large(requests).value().message,
+             contains("has 4194305 requests: expected at most 4194304"));
   json rows = kDecode;
   rows.erase("max_seqlen_qo");
   rows.erase("uni_seqlen_qo");
