@@ -116,7 +116,7 @@ Result<Bundle> parse_bundle(std::span<const std::byte> bytes, const std::string&
 
 Result<Bundle> read_bundle(const std::string& path) {
   if (is_folder(path)) return read_folder(path);
-  const auto text = read_file(path);
+  const auto text = read_regular_file(path);
   if (!text) return text.error();
   return parse_bundle(std::as_bytes(std::span(*text)), path);
 }

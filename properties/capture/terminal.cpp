@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 
 #include "core/say.hpp"
@@ -176,26 +177,37 @@ Result<std::string> read_regular_file(const std::string& path) {
   return read_file(path);
 }
 
-Result<std::string> read_file(const std::string& path) {
-  std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
-  if (file == nullptr) return fault("cannot read '" + path + "'", errno);
+namespace {
+
+// Appends all that the open file gives.
+Status read_all(std::FILE* file, const std::string& path, std::string& text) try {
   struct stat kind{};
-  const bool endless = ::fstat(::fileno(file), &kind) == 0 && S_ISREG(kind.st_mode) == 0;
-  std::string text;
+  const bool known = ::fstat(::fileno(file), &kind) == 0 && S_ISREG(kind.st_mode);
+  if (known) text.reserve(static_cast<std::size_t>(kind.st_size));
   std::array<char, 65536> chunk{};
   errno = 0;
   while (const std::size_t n = std::fread(chunk.data(), 1, chunk.size(), file)) {
-    text.append(chunk.data(), n);
-    if (endless && text.size() > kMostOfNoFile) {
-      if (file != stdin) std::fclose(file);
+    if (!known && text.size() + n > kMostOfNoFile)
       return Error{ErrorCode::fault,
                    say("'", path, "' is no file and gave more than ", kMostOfNoFile >> 30, " GiB"),
                    ""};
-    }
+    text.append(chunk.data(), n);
   }
-  const int number = std::ferror(file) != 0 ? (errno != 0 ? errno : EIO) : 0;
+  if (std::ferror(file) == 0) return std::nullopt;
+  return fault("cannot read '" + path + "'", errno != 0 ? errno : EIO);
+} catch (const std::exception&) {  // bad_alloc, or length_error for a size of petabytes
+  return fault("cannot read '" + path + "'", ENOMEM);
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path) {
+  std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
+  if (file == nullptr) return fault("cannot read '" + path + "'", errno);
+  std::string text;
+  const Status bad = read_all(file, path, text);
   if (file != stdin) std::fclose(file);
-  if (number != 0) return fault("cannot read '" + path + "'", number);
+  if (bad) return *bad;
   return text;
 }
 

@@ -65,3 +65,28 @@ for case in 'mla1:65536q1s1;pad=1' 'mla1:30000q5s10'; do
   expect_exit 0
   expect_out '^1 valid, 0 broken, 0 not checked$'
 done
+
+# A bundle in one file is no pipe and no device: neither may end.
+mkfifo "$scratch/pipe.safetensors"
+ln -s /dev/zero "$scratch/zero.safetensors"
+for bundle in pipe zero; do
+  for command in check replay show; do
+    try_in_time "$command" "$scratch/$bundle.safetensors"
+    expect_exit 2
+    expect_err "$bundle.safetensors' is not a regular file"
+  done
+done
+
+# What does not fit in memory is named, and the others are judged. A sanitizer needs terabytes.
+if (ulimit -v 3000000 && "$testbed" --version) >"$scratch/out" 2>"$scratch/err"; then
+  truncate -s 8G "$scratch/huge.json"
+  last='mla-testbed check huge.json /dev/zero broken.json'
+  (ulimit -v 3000000
+   timeout 20 "$testbed" check "$scratch/huge.json" /dev/zero "$scratch/broken.json") \
+    >"$scratch/out" 2>"$scratch/err"
+  code=$?
+  expect_exit 1
+  expect_err "cannot read '.*/huge.json': Cannot allocate memory"
+  expect_err "'/dev/zero' is no file and gave more than 1 GiB"
+  expect_out '^0 valid, 1 broken, 0 not checked$'
+fi
