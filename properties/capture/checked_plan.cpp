@@ -9,6 +9,7 @@
 #include "properties/capture/checked_lists.hpp"
 #include "properties/capture/checked_prefill.hpp"
 #include "properties/capture/diagnose.hpp"
+#include "properties/capture/formats.hpp"
 
 namespace mla::cli {
 
@@ -71,11 +72,9 @@ Result<PlanAnswer> check_planned(const nlohmann::json& object, std::size_t place
   const auto given = object.find("name");
   answer.name =
       given != object.end() && given->is_string() ? given->get<std::string>() : say("plan ", place);
-  const std::string format = object.value("format", nlohmann::json()).is_string()
-                                 ? object["format"].get<std::string>()
-                                 : std::string();
+  if (const Status bad = check_plan_format(object)) return *bad;
   if (is_prefill(object)) return check_prefill_object(object, answer.name);
-  if (format == "mla-testbed fa 1") {
+  if (object.value("format", nlohmann::json()) == kFaFormat) {
     answer.not_checked = "an FA step, which has no plan";
     return answer;
   }

@@ -50,9 +50,31 @@ try check "$scratch/minus.json"
 expect_exit 2
 expect_err "key 'num_heads_k' is -1: it must be at least 1"
 
-# A NUL byte does not end a document.
+# Nothing of a document is left out in silence: one list of plans, and nothing else that is a plan.
 good=$(cat "$scratch/good.json")
 broken=$(cat "$scratch/broken.json")
+# refused DOCUMENT MESSAGE
+refused() {
+  try_with "$1" check -
+  expect_exit 2
+  expect_silent out
+  expect_err "$2"
+}
+refused "{\"cases\": [$broken], \"steps\": [$good]}" "key 'steps' is unknown beside the list 'cases'"
+refused "${broken%?}, \"cases\": [$good]}" "key 'arch' is unknown beside the list 'cases'"
+refused "{\"cases\": [$good], \"casses\": [$broken]}" \
+  "key 'casses' is unknown beside the list 'cases'; did you mean 'cases'\?"
+refused "{\"steps\": $broken}" "key 'steps' is .*: it must be a list of plans"
+try_with "{\"name\": \"two\", \"note\": \"\", \"steps\": [$good, $broken]}" check -
+expect_exit 1
+expect_out '^1 valid, 1 broken, 0 not checked$'
+cp -r "$root/fixtures/bundles/word" "$scratch/cases"
+sed -i 's/^{/{"cases": [],/' "$scratch/cases/manifest.json"
+try check "$scratch/cases"
+expect_exit 2
+expect_err "cases', plan 0: key 'cases' is unknown"
+
+# A NUL byte does not end a document.
 printf '%s\0%s' "$good" "$broken" >"$scratch/nul.json"
 try check "$scratch/nul.json"
 expect_exit 2
@@ -66,6 +88,24 @@ for case in 'mla1:65536q1s1;pad=1' 'mla1:30000q5s10'; do
   expect_out '^1 valid, 0 broken, 0 not checked$'
 done
 
+# A format that nobody knows, and one that the other keys contradict.
+refused "$(edited broken 'p["format"] = "mla-testbed plan 99"')" \
+  "key 'format' is \"mla-testbed plan 99\": expected one of 'mla-testbed plan 1', "
+refused "$(edited broken 'p["format"] = 1')" "key 'format' is 1: expected one of 'mla-testbed plan 1'"
+refused "$(edited broken 'p["format"] = "mla-testbed fa 1"')" \
+  "key 'format' is \"mla-testbed fa 1\", which has no key 'seqlens_qo_indptr'"
+refused "$(edited broken 'p["format"] = "mla-testbed prefill 1"')" \
+  "key 'format' is \"mla-testbed prefill 1\", which has no key 'seqlens_kv_indptr'"
+refused "$(edited prefill 'p["format"] = "mla-testbed plan 1"')" \
+  "key 'format' is \"mla-testbed plan 1\", which has no key 'pages_kv_indptr'"
+refused "{\"format\": \"mla-testbed steps 2\", \"steps\": [$good]}" \
+  "key 'format' is \"mla-testbed steps 2\": expected one of 'mla-testbed steps 1'"
+for case in 'mla1:2q1s9;kind=fa;block=16' 'mla1:1q1s9+1q1s10'; do
+  "$testbed" plan "$case" --json >"$scratch/formats.json" || fail "no plan of $case"
+  try check "$scratch/formats.json"
+  expect_no_err .
+done
+
 # A bundle in one file is no pipe and no device: neither may end.
 mkfifo "$scratch/pipe.safetensors"
 ln -s /dev/zero "$scratch/zero.safetensors"
@@ -76,7 +116,6 @@ for bundle in pipe zero; do
     expect_err "$bundle.safetensors' is not a regular file"
   done
 done
-
 # What does not fit in memory is named, and the others are judged. A sanitizer needs terabytes.
 if (ulimit -v 3000000 && "$testbed" --version) >"$scratch/out" 2>"$scratch/err"; then
   truncate -s 8G "$scratch/huge.json"

@@ -1,0 +1,57 @@
+#include "properties/capture/formats.hpp"
+
+#include <span>
+#include <string>
+
+#include "core/say.hpp"
+#include "properties/capture/json_fields.hpp"
+
+namespace mla::cli {
+namespace {
+
+// A format, and keys that say that an object is of another.
+struct Format {
+  std::string_view name;
+  std::span<const std::string_view> foreign;
+};
+
+constexpr std::string_view kOfPrefill[] = {"pages_kv_indptr", "context_lens"};
+constexpr std::string_view kOfDecode[] = {"seqlens_kv_indptr", "kv_last_page_lens"};
+constexpr std::string_view kOfPlans[] = {
+    "seqlens_qo_indptr", "seqlens_kv_indptr", "pages_kv_indptr", "context_lens",
+    "work_indptr",       "work_info",         "reduce_indptr",   "expected"};
+constexpr Format kOfOne[] = {{"mla-testbed plan 1", kOfPrefill},
+                             {"mla-testbed prefill 1", kOfDecode},
+                             {kFaFormat, kOfPlans},
+                             {"mla-testbed bundle 1", {}}};
+constexpr Format kOfLists[] = {{"mla-testbed steps 1", {}}, {"planner vectors v1", {}}};
+
+Status check(const nlohmann::json& object, std::span<const Format> known) {
+  const auto given = object.find("format");
+  if (given == object.end()) return std::nullopt;
+  const auto bad = [&](const std::string& why) {
+    return Error{ErrorCode::usage, "key 'format' is " + shown(*given) + why, ""};
+  };
+  std::string names;
+  for (const Format& format : known) {
+    if (*given == format.name) {
+      for (const std::string_view key : format.foreign)
+        if (object.contains(key)) return bad(say(", which has no key '", key, "'"));
+      return std::nullopt;
+    }
+    names += say(names.empty() ? "'" : ", '", format.name, "'");
+  }
+  return bad(": expected one of " + names);
+}
+
+}  // namespace
+
+Status check_plan_format(const nlohmann::json& object) {
+  return check(object, kOfOne);
+}
+
+Status check_list_format(const nlohmann::json& document) {
+  return check(document, kOfLists);
+}
+
+}  // namespace mla::cli
