@@ -121,7 +121,7 @@ if (ulimit -v 3000000 && "$testbed" --version) >"$scratch/out" 2>"$scratch/err";
   truncate -s 8G "$scratch/huge.json"
   last='mla-testbed check huge.json /dev/zero broken.json'
   (ulimit -v 3000000
-   timeout 20 "$testbed" check "$scratch/huge.json" /dev/zero "$scratch/broken.json") \
+   timeout 120 "$testbed" check "$scratch/huge.json" /dev/zero "$scratch/broken.json") \
     >"$scratch/out" 2>"$scratch/err"
   code=$?
   expect_exit 1
