@@ -74,7 +74,7 @@ Result<PlanAnswer> check_planned(const nlohmann::json& object, std::size_t place
       given != object.end() && given->is_string() ? given->get<std::string>() : say("plan ", place);
   if (const Status bad = check_plan_format(object)) return *bad;
   if (is_prefill(object)) return check_prefill_object(object, answer.name);
-  if (object.value("format", nlohmann::json()) == kFaFormat) {
+  if (object.value("format", nlohmann::json()) == nlohmann::json(kFaFormat)) {
     answer.not_checked = "an FA step, which has no plan";
     return answer;
   }

@@ -34,9 +34,9 @@ Status check(const nlohmann::json& object, std::span<const Format> known) {
   };
   std::string names;
   for (const Format& format : known) {
-    if (*given == format.name) {
+    if (*given == nlohmann::json(format.name)) {
       for (const std::string_view key : format.foreign)
-        if (object.contains(key)) return bad(say(", which has no key '", key, "'"));
+        if (object.contains(std::string(key))) return bad(say(", which has no key '", key, "'"));
       return std::nullopt;
     }
     names += say(names.empty() ? "'" : ", '", format.name, "'");
