@@ -4,6 +4,7 @@
 // three ways in which a value can survive where it must not.
 #include <algorithm>
 
+#include "core/case/steps.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
@@ -74,19 +75,20 @@ DecodeBuffers room_for(const std::vector<Case>& steps) {
 Outcome decode_rebuild_equals_fresh(Subject& subject) {
   const auto& metadata = subject.metadata();
   if (!metadata) return refusal(metadata.error());
-  const Case& c = subject.spec();
-  Random random(c, "P03");
-  const Case longer = longer_step(c, random);
-  const Case shorter = shorter_step(c);
-  const DecodeBuffers room = room_for({longer, c, shorter});
+  Random random(subject.spec(), "P03");
+  std::vector<Case> steps = single_steps(subject.spec());
+  const Case shorter = shorter_step(steps.front());
+  steps.insert(steps.begin(), longer_step(steps.front(), random));
+  steps.push_back(shorter);
+  const DecodeBuffers room = room_for(steps);
   Sequence used{subject, room};
-  if (const auto first = used.build(longer); !first)
+  if (const auto first = used.build(steps.front()); !first)
     return skipped("the step before is refused: " + first.error().message);
-  for (const Case* step : {&c, &shorter}) {
-    const Result<BuiltStep> again = used.build(*step);
-    const Result<BuiltStep> fresh = Sequence{subject, room}.build(*step);
-    const std::string where = say("after ", step == &c ? format_case(longer) : "the case",
-                                  " the step ", format_case(*step));
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    const Result<BuiltStep> again = used.build(steps[i]);
+    const Result<BuiltStep> fresh = Sequence{subject, room}.build(steps[i]);
+    const std::string where =
+        say("after ", format_case(steps[i - 1]), " the step ", format_case(steps[i]));
     if (again.ok() != fresh.ok()) return failed(where + " is taken or refused, by its history");
     if (!fresh) return passed();  // the shorter step alone may be refused
     if (const auto why = difference(*again, *fresh)) return failed(where + " differs: " + *why);
@@ -98,7 +100,6 @@ Outcome decode_rebuild_equals_fresh(Subject& subject) {
 Case longer_fa_step(const Case& c) {
   const std::int64_t rows = c.fa().draft_tokens + 6;
   Case before = c;
-  before.later_steps.clear();
   before.requests = {{1, 200}, {1, 90}, {rows, 250}, {rows + 2, 60}, {rows, rows}};
   for (std::size_t i = 0; i < c.requests.size(); ++i) before.requests.push_back({1, 40});
   before.fa().workspace_tokens = std::max<std::int64_t>(c.fa().workspace_tokens, 2);
@@ -121,8 +122,8 @@ std::optional<std::string> list_difference(const FaLists& a, const FaLists& b) {
 }
 
 Outcome fa_rebuild_equals_fresh(Subject& subject) {
-  std::vector<Case> steps = fa_steps(subject.spec());
-  steps.insert(steps.begin(), longer_fa_step(subject.spec()));
+  std::vector<Case> steps = single_steps(subject.spec());
+  steps.insert(steps.begin(), longer_fa_step(steps.front()));
   const auto used = run_fa(steps, subject);
   if (!used) return refusal(used.error());
   for (std::size_t i = 1; i < steps.size(); ++i) {

@@ -1,4 +1,5 @@
 // P20: however far the host runs ahead, every kernel sees what was built for its step.
+#include "core/case/steps.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/step_runs.hpp"
@@ -25,13 +26,9 @@ Outcome decode_stream_order(Subject& subject) {
 // For prefill steps: those that follow the case's own, small enough to run them twice.
 std::vector<Case> steps_behind(const Case& c) {
   constexpr std::int64_t kRows = 16;
-  std::vector<Case> steps;
-  Case next = c;
-  next.later_steps.clear();
-  for (const auto& requests : c.later_steps) {
-    next.requests = requests;
-    steps.push_back(next);
-  }
+  std::vector<Case> steps = single_steps(c);
+  Case next = steps.front();
+  steps.erase(steps.begin());
   Random random(c, "P20");
   while (steps.size() < 3) {
     next.requests.resize(

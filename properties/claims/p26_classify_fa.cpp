@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/case/steps.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
@@ -71,7 +72,7 @@ std::optional<std::string> check_function(const Functions& functions, Random& ra
 // Nothing that an engine may not schedule: every row of a longer request has a key.
 bool legal(const Case& c) {
   const std::int64_t threshold = fa::decode_threshold(c);
-  const auto steps = fa_steps(c);
+  const auto steps = single_steps(c);
   return std::all_of(steps.begin(), steps.end(), [threshold](const Case& step) {
     const auto extends = std::count_if(step.requests.begin(), step.requests.end(),
                                        [](const RequestSpec& r) { return r.kv_len > 0; });

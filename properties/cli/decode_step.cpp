@@ -1,3 +1,4 @@
+#include "core/case/steps.hpp"
 #include "core/engine/decode_builder.hpp"
 #include "properties/capture/planner_call.hpp"
 #include "properties/cli/plan_table.hpp"
@@ -34,13 +35,6 @@ Json decisions_json(const ResolvedShape& s) {
 
 }  // namespace
 
-std::vector<Case> steps_of(const Case& c) {
-  std::vector<Case> steps{c};
-  for (const auto& requests : c.later_steps) steps.emplace_back(c).requests = requests;
-  for (Case& step : steps) step.later_steps.clear();
-  return steps;
-}
-
 Result<PlannedStep> plan_decode_step(const Case& step, plan::Fidelity fidelity) {
   const auto batch = make_batch(step);
   if (!batch) return batch.error();
@@ -70,6 +64,17 @@ Result<PlannedStep> plan_step_of(const Case& step, plan::Fidelity fidelity) {
       return plan_fa_step(step);
   }
   return Error{ErrorCode::usage, "a case of no known kind", ""};
+}
+
+Result<std::vector<PlannedStep>> plan_steps_of(const Case& c, plan::Fidelity fidelity) {
+  const std::vector<Case> steps = single_steps(c);
+  std::vector<PlannedStep> out;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    auto step = plan_step_of(steps[i], fidelity);
+    if (!step) return steps.size() > 1 ? of_step(i, step.error()) : step.error();
+    out.push_back(std::move(*step));
+  }
+  return out;
 }
 
 }  // namespace mla::cli

@@ -60,23 +60,18 @@ ExitCode plan_case(const Options& o) {
                              say("--as-aiter goes with --input or with a case of kind decode, not ",
                                  name(c->kind())),
                              ""});
-  const std::vector<Case> steps = steps_of(*c);
+  auto steps = plan_steps_of(*c, o.as_aiter ? plan::Fidelity::as_aiter : plan::Fidelity::safe);
+  if (!steps) return complain("plan", steps.error());
+  const std::size_t count = steps->size();
   std::string text;
   Json documents = Json::array();
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    auto step =
-        plan_step_of(steps[i], o.as_aiter ? plan::Fidelity::as_aiter : plan::Fidelity::safe);
-    if (!step) {
-      Error error = step.error();
-      if (steps.size() > 1) error.message = say("step ", i, ": ", error.message);
-      return complain("plan", error);
-    }
-    if (steps.size() > 1) text += say(i > 0 ? "\n" : "", "step ", i, "\n");
-    text += step->table;
-    documents.push_back(std::move(step->document));
+  for (std::size_t i = 0; i < count; ++i) {
+    if (count > 1) text += say(i > 0 ? "\n" : "", "step ", i, "\n");
+    text += (*steps)[i].table;
+    documents.push_back(std::move((*steps)[i].document));
   }
   if (!o.bundle.empty()) {
-    if (steps.size() > 1)
+    if (count > 1)
       return complain("plan", {ErrorCode::usage, "a bundle holds one step, not a sequence", ""});
     if (c->kind() != StepKind::decode)
       return complain("plan", {ErrorCode::unsupported,
@@ -89,8 +84,8 @@ ExitCode plan_case(const Options& o) {
     if (!bundle) return complain("plan", bundle.error());
     if (const Status bad = write_bundle(*bundle, o.bundle)) return complain("plan", *bad);
   }
-  if (o.json && steps.size() == 1) text = documents[0].dump() + "\n";
-  if (o.json && steps.size() > 1)
+  if (o.json && count == 1) text = documents[0].dump() + "\n";
+  if (o.json && count > 1)
     text = Json{{"format", "mla-testbed steps 1"}, {"name", format_case(*c)}, {"steps", documents}}
                .dump() +
            "\n";

@@ -20,14 +20,13 @@ struct PlannedStep {
   std::vector<std::int32_t> pages = {};  // of a decode step: kv_indices, the live part
 };
 
-// The steps of a case, each as a case of its own.
-std::vector<Case> steps_of(const Case& c);
-
 Result<PlannedStep> plan_decode_step(const Case& step, plan::Fidelity fidelity);
 Result<PlannedStep> plan_prefill_step(const Case& step);
 Result<PlannedStep> plan_fa_step(const Case& step);
 
 // By the kind of the case. Only decode steps know `fidelity`.
 Result<PlannedStep> plan_step_of(const Case& step, plan::Fidelity fidelity);
+// All steps of a sequence. Fails: names the step too.
+Result<std::vector<PlannedStep>> plan_steps_of(const Case& c, plan::Fidelity fidelity);
 
 }  // namespace mla::cli

@@ -60,11 +60,11 @@ Result<Plans> plans_of_case(const std::string& line) {
   if (!c) return c.error();
   if (const Status bad = check_list_memory(*c)) return *bad;
   Plans out;
-  for (const Case& step : steps_of(*c)) {
-    auto planned = plan_step_of(step, plan::Fidelity::safe);
-    if (!planned) return planned.error();
-    out.objects.emplace_back(std::move(planned->document));
-    out.pages.push_back(std::move(planned->pages));
+  auto steps = plan_steps_of(*c, plan::Fidelity::safe);
+  if (!steps) return steps.error();
+  for (PlannedStep& step : *steps) {
+    out.objects.emplace_back(std::move(step.document));
+    out.pages.push_back(std::move(step.pages));
   }
   return out;
 }
@@ -156,7 +156,8 @@ ExitCode show_plan(const Options& o) {
   std::string said;
   const auto write = [&](const std::string& path, const std::string& text) -> Status {
     if (path.empty()) return std::nullopt;
-    if (path != "-") said += say("wrote ", path, ", ", text.size() / 1024, " KiB\n");
+    if (path != "-")
+      said += say("wrote ", path, ", ", text.size() / 1024, " KiB\n");
     return write_file(path, text);
   };
   if (!html.empty())

@@ -6,6 +6,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "core/case/steps.hpp"
 #include "properties/judge/attribution.hpp"
 #include "properties/step/forwarding_backend.hpp"
 
@@ -93,9 +94,15 @@ Status refusal_of(Subject& subject, const Backend& backend, bool refused) {
   if (subject.spec().kind() != StepKind::decode) return subject.seen_refusal();
   if (refused) return subject.metadata().error();
   if (!subject.metadata().ok()) return std::nullopt;
-  const Support support = backend.supports(subject.metadata()->shape);
-  if (support.ok) return std::nullopt;
-  return Error{ErrorCode::unsupported, backend_name(backend) + ": " + support.reason, ""};
+  const std::vector<Case> steps = single_steps(subject.spec());
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    Subject step = subject.sibling(steps[i]);
+    const Support support = backend.supports(*(i == 0 ? subject : step).shape());
+    if (support.ok) continue;
+    const Error why{ErrorCode::unsupported, backend_name(backend) + ": " + support.reason, ""};
+    return steps.size() > 1 ? of_step(i, why) : why;
+  }
+  return std::nullopt;
 }
 
 }  // namespace

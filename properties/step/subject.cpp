@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/case/steps.hpp"
 #include "core/engine/run_decode.hpp"
 #include "cpu_backend/decode/sampled_reference.hpp"
 #include "properties/generate/sample.hpp"
@@ -144,10 +145,22 @@ const Result<DecodeMetadata>& Subject::metadata() {
   State& s = *state_;
   if (s.metadata) return *s.metadata;
   const Result<ResolvedShape>& sh = shape();
-  if (!sh) return s.metadata.emplace(sh.error());
-  const Batch& b = *batch();
-  s.buffers = make_decode_buffers(s.spec, b, *sh);
-  return s.metadata.emplace(builder().build(b, *sh, s.buffers));
+  if (sh) {
+    const Batch& b = *batch();
+    s.buffers = make_decode_buffers(s.spec, b, *sh);
+    s.metadata.emplace(builder().build(b, *sh, s.buffers));
+  } else {
+    s.metadata.emplace(sh.error());
+  }
+  // A sequence is refused as a whole.
+  if (s.is_sibling || s.spec.later_steps.empty()) return *s.metadata;
+  if (!s.metadata->ok()) return s.metadata.emplace(of_step(0, s.metadata->error()));
+  const std::vector<Case> steps = single_steps(s.spec);
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    Subject later = sibling(steps[i]);
+    if (!later.metadata()) return s.metadata.emplace(of_step(i, later.metadata().error()));
+  }
+  return *s.metadata;
 }
 
 const Result<DecodeTensors>& Subject::tensors() {
@@ -199,10 +212,11 @@ const Result<cpu::ReferenceResult>& Subject::reference() {
 
 const Result<PrefillRun>& Subject::prefill() {
   State& s = *state_;
-  return s.step(s.prefill, [&] {
-    Case first = s.spec;
-    first.later_steps.clear();
-    return run_prefill({std::move(first)}, *this, {});
+  return s.step(s.prefill, [&]() -> Result<PrefillRun> {
+    const std::vector<Case> steps = single_steps(s.spec);
+    for (std::size_t i = 0; i < steps.size() && steps.size() > 1; ++i)
+      if (const Status bad = why_not_built(steps[i], *this)) return of_step(i, *bad);
+    return run_prefill({steps.front()}, *this, {});
   });
 }
 
@@ -214,7 +228,7 @@ const cpu::ReferenceResult& Subject::prefill_reference() {
 
 const Result<std::vector<FaStepRun>>& Subject::fa() {
   State& s = *state_;
-  return s.step(s.fa, [&] { return run_fa(fa_steps(s.spec), *this); });
+  return s.step(s.fa, [&] { return run_fa(single_steps(s.spec), *this); });
 }
 
 Status Subject::seen_refusal() const {

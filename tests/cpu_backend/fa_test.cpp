@@ -2,6 +2,7 @@
 // kernels that refuse to guess, poison, capture and replay.
 #include <cmath>
 
+#include "core/case/steps.hpp"
 #include "core/numeric/bf16.hpp"
 #include "cpu_backend/fa/varlen.hpp"
 #include "properties/step/fa/compare.hpp"
@@ -18,7 +19,7 @@ const std::string kSmall = ";block=16;kind=fa;workspace=64";
 std::vector<prop::FaStepRun> run(const std::string& line) {
   const auto c = parse_case("mla1:" + line);
   REQUIRE(c.ok());
-  auto steps = prop::run_fa(prop::fa_steps(*c), StepHooks::none(), 2);
+  auto steps = prop::run_fa(single_steps(*c), StepHooks::none(), 2);
   INFO(line);
   if (!steps) FAIL(steps.error().message);
   return std::move(*steps);
@@ -102,7 +103,7 @@ TEST_CASE("fa: what no kernel takes is refused before anything runs", "[fa][P28]
   const auto refusal = [](const std::string& line) {
     const auto c = parse_case("mla1:" + line + kSmall);
     REQUIRE(c.ok());
-    const auto steps = prop::run_fa(prop::fa_steps(*c), StepHooks::none(), 1);
+    const auto steps = prop::run_fa(single_steps(*c), StepHooks::none(), 1);
     return steps.ok() ? std::string() : steps.error().message;
   };
   CHECK_THAT(refusal("1q1s5;heads=4;dim=96"), mla::test::contains("96"));

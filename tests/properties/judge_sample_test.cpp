@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/case/steps.hpp"
 #include "cpu_backend/decode/sampled_reference.hpp"
 #include "cpu_backend/prefill/prefill_reference.hpp"
 #include "properties/generate/cost.hpp"
@@ -137,7 +138,7 @@ TEST_CASE("sample: prefill and FA steps are sampled as well, with the bits of al
   CHECK(compare_prefill(step, prefill_reference_of(step)).verdict == Verdict::pass);
 
   const Case fa = case_of("mla1:2q1s900_1q40s900;heads=64;kvheads=4;block=16;kind=fa;window=100");
-  const auto steps = run_fa(fa_steps(fa), StepHooks::none(), 1);
+  const auto steps = run_fa(single_steps(fa), StepHooks::none(), 1);
   REQUIRE(steps.ok());
   const cpu::FaReference reference_of_fa = reference_of(steps->front());
   const auto open = std::count(reference_of_fa.out_bound.begin(), reference_of_fa.out_bound.end(),

@@ -48,7 +48,43 @@ struct NoiseInCache final : Interposer {
   }
 };
 
+// A step of 33 keys that follows another one reads its last key from the page before it.
+struct RemembersTheLastStep final : Interposer {
+  void on_index_lists(const Batch& batch, DecodeMetadata& md,
+                      DecodeBuffers& buffers) const override {
+    const std::int64_t keys = batch.requests.front().kv_len;
+    const auto end = static_cast<std::size_t>(md.kv_indptr.back());
+    if (keys == 33 && last != 33) buffers.kv_indices[end - 1] = buffers.kv_indices[end - 2];
+    last = keys;
+  }
+  mutable std::int64_t last = 33;
+};
+
 }  // namespace
+
+TEST_CASE("P03: every step of a sequence is rebuilt, not the first alone", "[judge][P03]") {
+  const RemembersTheLastStep defect;
+  const Property& p03 = *find_property("P03");
+  for (const char* line : {"mla1:1q1s9+1q1s33", "mla1:1q1s9+1q1s40+1q1s33"}) {
+    Subject subject(case_of(line), cpu_backend(), &defect);
+    const Outcome outcome = p03.check(subject);
+    INFO(line << ": " << outcome.message);
+    CHECK(outcome.verdict == Verdict::fail);
+    CHECK(outcome.message.find("the step mla1:1q1s33;") != std::string::npos);
+  }
+  Subject sound(case_of("mla1:1q1s9+1q1s40+1q1s33"), cpu_backend(), nullptr);
+  CHECK(p03.check(sound).verdict == Verdict::pass);
+}
+
+TEST_CASE("subject: a sequence has no metadata if a later step is refused, and names the step",
+          "[judge]") {
+  Subject subject(case_of("mla1:1q1s9+1q2s9+1q5s3"), cpu_backend(), nullptr);
+  REQUIRE_FALSE(subject.metadata().ok());
+  CHECK(subject.metadata().error().message.starts_with("step 2: request 0 has 3 keys for 5"));
+  CHECK(subject.metadata().error().bug == "BUG-075");
+  // Of its first step alone something can be said.
+  CHECK(subject.sibling(case_of("mla1:1q1s9+1q5s3")).metadata().ok());
+}
 
 TEST_CASE("subject: a case is executed once, with its schedule seed and footprint", "[judge]") {
   const Counting backend;

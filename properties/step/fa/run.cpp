@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/case/steps.hpp"
 #include "core/say.hpp"
 #include "properties/generate/cost.hpp"
 #include "properties/generate/sample.hpp"
@@ -25,11 +26,6 @@ fa::BuilderOptions options_of(const Case& c, const fa::Layer& layer) {
           .workspace_tokens = workspace_tokens(c),
           .kv_heads = layer.kv_heads,
           .head_dim = layer.head_dim};
-}
-
-Error of_step(std::size_t index, Error error) {
-  error.message = say("step ", index, ": ", error.message);
-  return error;
 }
 
 // What of a step has to stay where it is until the stream has run.
@@ -174,16 +170,6 @@ std::int64_t merges_of(const Case& c, const RequestSpec& request, std::int64_t s
 }
 
 }  // namespace
-
-std::vector<Case> fa_steps(const Case& c) {
-  std::vector<Case> steps{c};
-  steps.front().later_steps.clear();
-  for (const auto& requests : c.later_steps) {
-    steps.push_back(steps.front());
-    steps.back().requests = requests;
-  }
-  return steps;
-}
 
 Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const StepHooks& hooks,
                                       int threads) {

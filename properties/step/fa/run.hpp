@@ -38,9 +38,6 @@ struct FaStepRun {
   cpu::FaResult result;
 };
 
-// The steps of a case, each as a case of its own.
-std::vector<Case> fa_steps(const Case& c);
-
 // `threads`: of every kernel.
 Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const StepHooks& hooks,
                                       int threads);

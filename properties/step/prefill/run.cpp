@@ -115,6 +115,22 @@ Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const Kernels& kerne
 
 }  // namespace
 
+Status why_not_built(const Case& c, const Subject& subject) {
+  const StepHooks& hooks = subject.hooks();
+  const auto batch = make_batch(c);
+  if (!batch) return batch.error();
+  const auto shape = resolve_prefill_shape(c, *batch, hooks);
+  if (!shape) return shape.error();
+  const EngineConfig config = config_of(c, limits_of({c}), hooks);
+  device::DeviceHeap heap;
+  device::TransferLedger ledger;
+  device::Stream stream(ledger);
+  auto buffers = make_prefill_buffers(config, {heap, ledger, stream});
+  if (!buffers) return buffers.error();
+  const auto built = build_prefill(*batch, *shape, config, *buffers, {heap, ledger, stream}, hooks);
+  return built ? Status() : built.error();
+}
+
 Kernels kernels_of(const Subject& subject) {
   Kernels kernels;
   if (const Kernels* own = subject.backend().prefill_kernels()) kernels = *own;

@@ -64,6 +64,9 @@ prefill::Limits limits_of(const std::vector<Case>& steps);
 prefill::EngineConfig config_of(const Case& c, const prefill::Limits& limits,
                                 const StepHooks& hooks = StepHooks::none());
 
+// Why an engine of the subject cannot build the step; nothing is executed.
+Status why_not_built(const Case& c, const Subject& subject);
+
 // With the subject's hooks, on its backend, noted in its log.
 Result<PrefillRun> run_prefill(const std::vector<Case>& steps, const Subject& subject,
                                const PrefillOptions& options);

@@ -27,6 +27,28 @@ try replay 'mla1:1q1s1;heads=16;block=32;origin=67108862;kind=fa'
 expect_exit 10
 expect_out '^refused: .*do not fit int32 page indices'
 
+# A sequence is refused as a whole, whichever step is, and of whatever kind.
+for kind in decode prefill; do
+  for steps in 1q5s3+1q7s7 1q7s7+1q5s3 1q7s7+1q2s2+1q5s3; do
+    before=${steps%%+1q5s3*}
+    pluses=${before//[^+]/}
+    index=$((${#pluses} + 1))
+    [[ $steps == 1q5s3* ]] && index=0
+    try replay "mla1:$steps;cu=4;kind=$kind"
+    expect_exit 10
+    expect_out "^refused: step $index: request 0 has 3 keys for 5 query rows.*BUG-075"
+    expect_no_out '^P05.*: pass'
+    try show "mla1:$steps;cu=4;kind=$kind"
+    expect_exit 10
+    expect_err "step $index: request 0 has 3 keys"
+  done
+done
+echo 'mla1:1q1s300+1q5s3;cu=4' >"$scratch/sequence.txt"
+echo 'mla1:1q1s300;cu=4' >>"$scratch/sequence.txt"
+try run --cases-file "$scratch/sequence.txt" --cases 0 --property P05
+expect_exit 0
+expect_out '2 cases \(1 refused\)'
+
 try replay 'mla1:1q1s9;heads=999'
 expect_exit 2
 expect_err "case field 'heads' has value '999': expected 1 to 128"

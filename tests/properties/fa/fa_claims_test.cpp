@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 
+#include "core/case/steps.hpp"
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/generate/cases.hpp"
 #include "properties/generate/cost.hpp"
@@ -91,7 +92,7 @@ TEST_CASE("fa cases: what is drawn reaches every run, route and refusal", "[fa][
   for_each_drawn(400, [&](const Case& c) {
     CHECK(parse_case(format_case(c)).ok());
     CHECK(cost_of(c) <= budget_of(100));
-    const auto steps = run_fa(fa_steps(c), StepHooks::none(), 1);
+    const auto steps = run_fa(single_steps(c), StepHooks::none(), 1);
     if (!steps) {
       ++seen["refused"];
       return;
