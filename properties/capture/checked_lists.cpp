@@ -175,9 +175,10 @@ Result<ListFindings> check_lists(const PlannerCall& call, const nlohmann::json& 
   for (const auto& [key, value] : {std::pair("num_cu", call.input.key.compute_units.count()),
                                    std::pair("page_size", call.input.page_size)})
     if (value < 1) fields.reject(key, "is " + number(value) + ": it must be at least 1");
-  if (!is_power_of_two(call.input.kv_granularity))
-    fields.reject("kv_granularity",
-                  "is " + number(call.input.kv_granularity) + ": it must be a power of two");
+  for (const auto& [key, value] : {std::pair("page_size", call.input.page_size),
+                                   std::pair("kv_granularity", call.input.kv_granularity)})
+    if (!is_power_of_two(value))
+      fields.reject(key, "is " + number(value) + ": it must be a power of two");
   Pool pool;
   pool.pages = fields.number_or("num_pages", kUnknown);
   if (pool.pages < 0 && fields.has("num_pages"))

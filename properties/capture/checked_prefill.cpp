@@ -45,6 +45,12 @@ Status read_call(const nlohmann::json& object, PrefillCall& c) {
   in.qlen_granularity = size("qlen_granularity", 256);
   in.kvlen_granularity = size("kvlen_granularity", 16);
   in.block_size = size("block_size", 16);
+  const std::string granularity = say("is ", in.kvlen_granularity, ": it must be a ");
+  if (!is_power_of_two(in.kvlen_granularity))
+    fields.reject("kvlen_granularity", granularity + "power of two");
+  else if (in.block_size > 0 && in.kvlen_granularity % in.block_size != 0)
+    fields.reject("kvlen_granularity",
+                  say(granularity, "multiple of block_size, which is ", in.block_size));
   in.causal = fields.truth_or("is_causal", true);
   in.fidelity = plan::Fidelity::as_aiter;
   fields.reject_unknown(kOthers);

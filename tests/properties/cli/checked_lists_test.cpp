@@ -169,11 +169,14 @@ TEST_CASE("lists: an unknown key is refused with a suggestion", "[cli][check]") 
   CHECK(refusal(other) == "key 'tensor_parallel_rank' is unknown");
 }
 
-TEST_CASE("lists: sizes are at least 1, and what is said about the cache has its type",
-          "[cli][check]") {
+TEST_CASE(
+    "lists: sizes are at least 1, pages a power of two, and what is said about the cache has its "
+    "type",
+    "[cli][check]") {
   for (const auto& [key, value, why] :
        {std::tuple("num_cu", json(0), "is 0: it must be at least 1"),
         std::tuple("page_size", json(-16), "is -16: it must be at least 1"),
+        std::tuple("page_size", json(3), "is 3: it must be a power of two"),
         std::tuple("num_pages", json(-1), "is -1: it must not be negative"),
         std::tuple("prefix_caching", json(0), "is 0: it must be true or false"),
         std::tuple("kv_indices", json("x"), "it must be a list of integers")}) {

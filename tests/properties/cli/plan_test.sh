@@ -76,6 +76,12 @@ damaged 'd["work_info"][3] += 1'
 expect_exit 1
 expect_out 'work_record: work 0 has rows \[0,[0-9]+\), which are no tile of \[0,300\)'
 expect_out 'at fault: the builder, or what came after it: it differs from the planner.s in one word: work 0 q_end is'
+damaged 'd["kvlen_granularity"] = 3'
+expect_exit 2
+expect_err "key 'kvlen_granularity' is 3: it must be a power of two"
+damaged 'd["block_size"] = 256'
+expect_exit 2
+expect_err "key 'kvlen_granularity' is 128: it must be a multiple of block_size, which is 256"
 damaged 'd["num_heads_k"] = 32'
 expect_exit 1
 expect_out 'row_written: .* no work writes these rows'
