@@ -57,7 +57,8 @@ void check_lengths(const PlannerCall& call, Sentences& out) {
       other.add(has + "uni_seqlen_qo says " + number(in.uniform_qo_len));
     else if (longest >= 0 && rows > longest)
       more.add(has + "max_seqlen_qo says that the longest has " + number(longest));
-    if (call.last_page_len[r] < 1 || call.last_page_len[r] > in.page_size)
+    if (call.kv_indptr[r] < call.kv_indptr[r + 1] &&
+        (call.last_page_len[r] < 1 || call.last_page_len[r] > in.page_size))
       outside.add("kv_last_page_lens of request " + number(static_cast<std::int64_t>(r)) + " is " +
                   number(call.last_page_len[r]) + " with pages of " + number(in.page_size));
   }

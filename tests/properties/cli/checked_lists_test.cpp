@@ -169,6 +169,19 @@ TEST_CASE("lists: an unknown key is refused with a suggestion", "[cli][check]") 
   CHECK(refusal(other) == "key 'tensor_parallel_rank' is unknown");
 }
 
+TEST_CASE("lists: a request without pages has no last page, and its length may be anything",
+          "[cli][check]") {
+  json step = call();
+  step["seqlens_kv_indptr"] = {0, 10, 10};
+  for (const int last : {0, -1, 3, 17}) {
+    step["kv_last_page_lens"] = {16, last};
+    CHECK(findings(step).violations.empty());
+  }
+  step["kv_last_page_lens"] = {0, 3};
+  REQUIRE(findings(step).violations.size() == 1);
+  CHECK(findings(step).violations[0] == "kv_last_page_lens of request 0 is 0 with pages of 16");
+}
+
 TEST_CASE(
     "lists: sizes are at least 1, pages a power of two, and what is said about the cache has its "
     "type",
