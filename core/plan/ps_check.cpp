@@ -10,7 +10,7 @@ namespace mla::plan {
 namespace {
 
 std::string number(std::int64_t n) {
-  return std::to_string(n);
+  return n == kPoison ? "unwritten" : std::to_string(n);
 }
 
 std::string range(std::int64_t begin, std::int64_t end) {
@@ -93,8 +93,9 @@ class PsCheck {
     const std::int64_t head = w.pad & 0xffff;
     if (w.pad >> 16 != head + in_.qhead_granularity || head % in_.qhead_granularity != 0 ||
         head >= in_.heads.count())
-      return wrong("is for heads " + range(head, w.pad >> 16) + " of " + number(in_.heads.count()) +
-                   ", " + number(in_.qhead_granularity) + " a work");
+      return wrong("is for heads " + (w.pad == kPoison ? number(w.pad) : range(head, w.pad >> 16)) +
+                   " of " + number(in_.heads.count()) + ", " + number(in_.qhead_granularity) +
+                   " a work");
     if (w.batch < 0 || w.batch >= std::ssize(in_.qo_indptr) - 1)
       return wrong("is for request " + number(w.batch));
     const std::int64_t first = at(in_.qo_indptr, w.batch);

@@ -104,14 +104,6 @@ Sentences surplus_pages(const PrefillCall& c) {
   return out;
 }
 
-// This planner writes every element of its buffers, zeros behind the plan: where a list is cut off,
-// that is what was cut.
-void zero_unwritten(FoundPlan& plan) {
-  for (auto* words : {&plan.work_indptr, &plan.work_info, &plan.reduce_indptr,
-                      &plan.reduce_final_map, &plan.reduce_partial_map})
-    std::replace(words->begin(), words->end(), plan::kPoison, 0);
-}
-
 // Buffers as large as the captured ones, whose tails the planner fills, and as those that an
 // engine asks for: each word past the end of a buffer would be kept apart, at ten times the memory.
 plan::BufferSizes sizes_to_plan(const PrefillCall& call) {
@@ -157,10 +149,10 @@ plan::PsCheckInput PrefillCall::check_input() const {
 Result<PrefillCall> read_prefill_call(const nlohmann::json& object) {
   PrefillCall call;
   if (const Status bad = read_call(object, call)) return *bad;
-  auto found = read_plan(object);
+  // This planner writes every element of its buffers, zeros behind the plan.
+  auto found = read_plan(object, 0);
   if (!found) return found.error();
   call.found = std::move(*found);
-  zero_unwritten(call.found);
   return call;
 }
 

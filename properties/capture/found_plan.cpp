@@ -94,7 +94,8 @@ std::int64_t declared_words(const json& shape) {
 }
 
 // Gives the list the length of its buffer; without `buffer_sizes` it keeps its own.
-Status extend(const json& object, const ListName& name, std::vector<std::int32_t>& words) {
+Status extend(const json& object, const ListName& name, std::int32_t cut_off,
+              std::vector<std::int32_t>& words) {
   const auto found = static_cast<std::int64_t>(words.size());
   const auto sizes = object.find("buffer_sizes");
   if (sizes == object.end()) {
@@ -109,7 +110,7 @@ Status extend(const json& object, const ListName& name, std::vector<std::int32_t
                                    kMostWords, " words"));
   if (found > declared)
     return bad(name.list, say("has ", found, " words, but its buffer ", declared));
-  words.resize(static_cast<std::size_t>(declared), plan::kPoison);
+  words.resize(static_cast<std::size_t>(declared), cut_off);
   return std::nullopt;
 }
 
@@ -166,7 +167,7 @@ bool has_plan(const json& object) {
                              [&](const ListName& name) { return lists.contains(name.list); });
 }
 
-Result<FoundPlan> read_plan(const json& object) {
+Result<FoundPlan> read_plan(const json& object, std::int32_t cut_off) {
   FoundPlan plan;
   if (Status wrong = check_sizes(object)) return *wrong;
   const json& lists = lists_of(object);
@@ -179,7 +180,7 @@ Result<FoundPlan> read_plan(const json& object) {
     std::vector<std::int32_t>& words = plan.*name.words;
     if (!append_list(*list, words))
       return bad(name.list, "must be a list of 32-bit integers or null, or of rows of them");
-    if (Status wrong = extend(object, name, words)) return *wrong;
+    if (Status wrong = extend(object, name, cut_off, words)) return *wrong;
     if (Status wrong = too_large(plan)) return *wrong;
   }
   return plan;

@@ -67,9 +67,10 @@ struct FoundPlan {
 };
 
 // The buffers at the top level of the object, or below `expected` as in the golden vectors. Without
-// `buffer_sizes` a list is as long as its buffer; rows may be lists of their own.
+// `buffer_sizes` a list is as long as its buffer; rows may be lists of their own. `cut_off` is what
+// the words of a buffer hold that its list leaves out at the end.
 bool has_plan(const nlohmann::json& object);
-Result<FoundPlan> read_plan(const nlohmann::json& object);
+Result<FoundPlan> read_plan(const nlohmann::json& object, std::int32_t cut_off = plan::kPoison);
 // With writes past a buffer, if there are any, as `overruns`: lists of [index, value].
 void write_plan(nlohmann::ordered_json& out, const plan::BufferSizes& sizes,
                 const plan::Plan& plan);

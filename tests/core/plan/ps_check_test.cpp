@@ -195,6 +195,18 @@ TEST_CASE("ps_check: a tile that is merged is cut for every group of heads, in t
   CHECK_THAT(apart.first_violation(), contains("other partial rows than those of another group"));
 }
 
+TEST_CASE("ps_check: a word that was never written is called so", "[plan][ps]") {
+  const auto without = [](std::size_t word) {
+    CutStep step;
+    step.work_info[word] = kPoison;
+    return step.first_violation();
+  };
+  CHECK(without(0) == "work 0 is for request unwritten");
+  CHECK_THAT(without(2), contains("work 0 has rows [unwritten,10), which are no tile of "));
+  CHECK_THAT(without(kKvEnd), contains("pages [0,unwritten) follow page 0"));
+  CHECK(without(7) == "work 0 is for heads unwritten of 4, 2 a work");
+}
+
 TEST_CASE("ps_check: pages that hold no key are no part of a work", "[plan][ps]") {
   CutStep step(false);
   CHECK(step.first_violation() == "valid");
