@@ -45,6 +45,19 @@ void compare(std::span<const std::int32_t> planned, std::span<const std::int32_t
   }
 }
 
+// Where the planner was told of no rows, the buffers are sized for the longest request.
+void compare_rows(const PlannerCall& call, Fields& fields, LaunchChanges& out) {
+  const std::int64_t told = call.input.key.max_qo_len;
+  const std::int64_t planned = call.sizes.max_qo_len;
+  const std::int64_t rows = fields.number_or(kLaunchRows, planned);
+  if (rows < 1)
+    out.violations.push_back(
+        say("max_seqlen_q is ", rows, " at the launch: a kernel takes at least 1 row"));
+  else if (rows != planned)
+    add(out, say(told > 0 ? "" : say("the longest request has ", planned, " rows, "),
+                 "max_seqlen_qo was planned as ", told, " and the kernel gets ", rows));
+}
+
 // Entries behind the planned batch are a graph's padding, and page ids behind the live ones
 // nobody's. A dump may have page ids of the launch alone.
 void compare_lists(const PlannerCall& call, Fields& fields, LaunchChanges& out) {
@@ -178,10 +191,7 @@ json as_launched(const json& object) {
 Result<LaunchChanges> launch_changes(const PlannerCall& call, const json& object) {
   LaunchChanges out;
   Fields fields(object);
-  const std::int64_t planned_rows = call.input.key.max_qo_len;
-  const std::int64_t rows = fields.number_or("launch_max_seqlen_q", planned_rows);
-  if (planned_rows > 0 && rows != planned_rows)
-    add(out, say("max_seqlen_qo was planned as ", planned_rows, " and the kernel gets ", rows));
+  compare_rows(call, fields, out);
   compare_lists(call, fields, out);
   if (!fields.error().empty()) return Error{ErrorCode::usage, fields.error(), ""};
   if (has_plan(object)) {

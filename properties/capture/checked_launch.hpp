@@ -23,6 +23,9 @@ struct LaunchChanges {
   std::vector<std::string> violations;
 };
 
+// The key of the rows that the kernel is told of, by which it is chosen.
+inline constexpr const char* kLaunchRows = "launch_max_seqlen_q";
+
 // Whether the document says anything about a launch.
 bool has_launch(const nlohmann::json& object);
 

@@ -191,6 +191,31 @@ TEST_CASE("launch: a kernel that is told of fewer rows than a request has is a f
              contains("max_seqlen_qo was planned as 2 and the kernel gets 1"));
 }
 
+TEST_CASE("launch: where the planner was told of no rows, the longest request is the measure",
+          "[cli][check]") {
+  json step = launched();
+  step["max_seqlen_qo"] = -1;
+  CHECK(checked(step).findings.empty());
+  CHECK(checked(step).notes.empty());
+  step["launch_max_seqlen_q"] = 1;
+  CHECK_THAT(launch_finding(step), contains("the longest request has 2 rows, max_seqlen_qo was "
+                                            "planned as -1 and the kernel gets 1"));
+  CHECK(checked(step).culprit == "what came after the planner");
+  step["launch_max_seqlen_q"] = 4;
+  CHECK(checked(step).findings.empty());
+}
+
+TEST_CASE("launch: no kernel is launched for fewer than one row", "[cli][check]") {
+  for (const int planned : {-1, 2})
+    for (const int rows : {0, -1, -7}) {
+      json step = launched();
+      step["max_seqlen_qo"] = planned;
+      step["launch_max_seqlen_q"] = rows;
+      CHECK(launch_finding(step) == "max_seqlen_q is " + std::to_string(rows) +
+                                        " at the launch: a kernel takes at least 1 row");
+    }
+}
+
 TEST_CASE("launch: work_meta_data has to lead to the buffers of the launch", "[cli][check]") {
   json step = launched();
   step["launch_addresses"]["work_meta_data"][1] = 8192;
