@@ -49,7 +49,8 @@ struct PlanCheckInput {
   bool causal = true;
   bool kernel_masks = true;  // false: a tile may cover no key that its rows must not see
   std::int64_t page_size = 1;
-  std::int64_t max_qo_len = 1;  // rows; sizes the partial buffers
+  std::int64_t max_qo_len = 1;    // rows; sizes the partial buffers
+  std::int64_t most_pieces = -1;  // of a tile that the reduce has room for (aiter.md 7); -1: any
 };
 
 std::vector<Violation> plan_check(const PlanCheckInput& input);

@@ -191,6 +191,9 @@ void check_reduce(const PlanCheckInput& input, const std::vector<Tile>& tiles, V
         fail(num(std::ssize(want)) + " partial results, but no reduce list of two or more");
       continue;
     }
+    if (input.most_pieces >= 0 && std::ssize(want) > input.most_pieces)
+      fail(num(std::ssize(want)) + " pieces, and the reduce has room for " +
+           num(input.most_pieces));
     if (!split) fail("one piece, yet merged by reduce entry " + num(list->second.entry));
     std::sort(want.begin(), want.end());
     std::sort(list->second.partial_rows.begin(), list->second.partial_rows.end());

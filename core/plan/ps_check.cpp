@@ -185,6 +185,11 @@ class PsCheck {
     std::vector<std::int32_t> partials;
     for (const Piece& piece : pieces) partials.push_back(piece.item.partial_row);
     std::sort(partials.begin(), partials.end());
+    if (in_.most_pieces >= 0 && std::ssize(pieces) > in_.most_pieces)
+      add(Rule::reduce_list,
+          tile() + number(std::ssize(pieces)) + " pieces, and the reduce has room for " +
+              number(in_.most_pieces),
+          pieces.front().work);
     const auto [merged, fresh] = wanted_.insert({rows, {partials, 0}});
     ++merged->second.groups;
     if (!fresh && merged->second.partials != partials)

@@ -29,6 +29,7 @@ struct PsCheckInput {
   std::int64_t block_size = 1;                 // tokens of a page
   bool causal = true;
   std::int64_t partial_tiles = -1;  // that the scratch has room for; -1: as many as are merged
+  std::int64_t most_pieces = -1;    // as in PlanCheckInput
 };
 
 std::vector<Violation> ps_check(const PsCheckInput& input);

@@ -1,5 +1,6 @@
 #include "properties/capture/checked_plan.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/plan/tile_straddle.hpp"
@@ -29,15 +30,17 @@ Result<plan::PlanCheckInput> plan_check_input(const PlannerCall& call, const Fou
                                                               : resolve_plan_shape_v11(in.key);
   if (!shape) return shape.error();
   const auto kernel = kernel_of(call);
-  return plan::PlanCheckInput{.plan = found.view(),
-                              .qo_indptr = call.qo_indptr,
-                              .kv_indptr = call.kv_indptr,
-                              .last_page_len = call.last_page_len,
-                              .shape = *shape,
-                              .causal = in.causal,
-                              .kernel_masks = !kernel || kernel->masks,
-                              .page_size = in.page_size,
-                              .max_qo_len = call.sizes.max_qo_len};
+  return plan::PlanCheckInput{
+      .plan = found.view(),
+      .qo_indptr = call.qo_indptr,
+      .kv_indptr = call.kv_indptr,
+      .last_page_len = call.last_page_len,
+      .shape = *shape,
+      .causal = in.causal,
+      .kernel_masks = !kernel || kernel->masks,
+      .page_size = in.page_size,
+      .max_qo_len = call.sizes.max_qo_len,
+      .most_pieces = std::max(in.key.compute_units.count(), call.sizes.num_kv_splits)};
 }
 
 namespace {

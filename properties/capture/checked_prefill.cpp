@@ -143,7 +143,8 @@ plan::PsCheckInput PrefillCall::check_input() const {
           .qhead_granularity = input.qhead_granularity,
           .qlen_granularity = input.qlen_granularity,
           .block_size = input.block_size,
-          .causal = input.causal};
+          .causal = input.causal,
+          .most_pieces = input.compute_units.count()};
 }
 
 Result<PrefillCall> read_prefill_call(const nlohmann::json& object) {

@@ -274,6 +274,24 @@ TEST_CASE("plan_check: a merge into rows that nobody wrote is a violation, one i
   CHECK(check(*p, plan).empty());
 }
 
+TEST_CASE("plan_check: a tile with more pieces than the reduce has room for is a violation",
+          "[plan][P32]") {
+  const auto p = planned("mla1:1q1s900;cu=4");
+  plan::PlanCheckInput input = check_input_of(p->md);
+  const std::int64_t pieces = p->md.plan->reduce_indptr.at(1);
+  REQUIRE(pieces > 2);
+  for (const std::int64_t room : {std::int64_t{-1}, pieces}) {
+    input.most_pieces = room;
+    CHECK(plan::plan_check(input).empty());
+  }
+  input.most_pieces = pieces - 1;
+  const auto found = plan::plan_check(input);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].rule == Rule::reduce_list);
+  CHECK(found[0].what == "request 0, rows 0..1: " + std::to_string(pieces) +
+                             " pieces, and the reduce has room for " + std::to_string(pieces - 1));
+}
+
 TEST_CASE("plan_check: what was never written is named so", "[plan][P05]") {
   const auto p = planned("mla1:2q1s100;cu=4");
   Plan plan = p->md.plan->clone();

@@ -25,6 +25,7 @@ struct Step {
   Words context_lens;
   PsInput call;
   Words work_indptr, work_info, reduce_indptr, reduce_final_map, reduce_partial_map;
+  std::int64_t most_pieces = -1;
 
   Step(const Words& rows, const Words& contexts, ComputeUnits units, Heads heads, bool causal)
       : context_lens(contexts) {
@@ -74,7 +75,8 @@ struct Step {
                      .qhead_granularity = call.qhead_granularity,
                      .qlen_granularity = call.qlen_granularity,
                      .block_size = call.block_size,
-                     .causal = call.causal});
+                     .causal = call.causal,
+                     .most_pieces = most_pieces});
   }
   // Places among the first `live` words that can be set to another value without a violation.
   [[nodiscard]] std::vector<std::size_t> unseen(Words& words, std::size_t live,
@@ -193,6 +195,16 @@ TEST_CASE("ps_check: a tile that is merged is cut for every group of heads, in t
   apart.reduce_indptr = {0, 4, 4};
   apart.reduce_partial_map = {0, 32, 64, 96};
   CHECK_THAT(apart.first_violation(), contains("other partial rows than those of another group"));
+}
+
+TEST_CASE("ps_check: a tile with more pieces than the reduce has room for is a violation",
+          "[plan][ps]") {
+  CutStep step;
+  step.most_pieces = 2;
+  CHECK(step.first_violation() == "valid");
+  step.most_pieces = 1;
+  CHECK(step.first_violation() ==
+        "rows [10,20), head group 0: 2 pieces, and the reduce has room for 1");
 }
 
 TEST_CASE("ps_check: a word that was never written is called so", "[plan][ps]") {

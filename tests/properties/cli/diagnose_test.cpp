@@ -34,7 +34,7 @@ Json captured(Json call, const Json& asked) {
   REQUIRE(question.ok());
   plan::PlanInput input = question->input;
   input.fidelity = plan::Fidelity::as_aiter;
-  const auto sizes = plan::query_sizes(question->sizes);
+  auto sizes = plan::query_sizes(question->sizes);
   REQUIRE(sizes.ok());
   const auto plan = plan::make_plan(input, *sizes);
   REQUIRE(plan.ok());
@@ -209,4 +209,18 @@ TEST_CASE("diagnosis: lists that contradict each other are the builder's", "[cli
   const PlanAnswer answer = checked(object);
   CHECK(answer.culprit == "the builder");
   CHECK_THAT(answer.diagnosis, contains("contradict"));
+}
+
+TEST_CASE("diagnosis: a tile has no more pieces than the device has compute units",
+          "[cli][check]") {
+  Json call = call_of(1, 16, "bf16");
+  call["seqlens_kv_indptr"] = {0, 100000, 100001};
+  Json larger = call;
+  call["num_cu"] = 80;
+  larger["num_cu"] = 304;
+  CHECK(checked(captured(larger, larger)).findings.empty());
+  const PlanAnswer answer = checked(captured(call, larger));
+  REQUIRE(answer.findings.size() == 1);
+  CHECK(answer.findings[0].rule == "reduce_list");
+  CHECK_THAT(answer.findings[0].what, contains(" pieces, and the reduce has room for 80"));
 }
