@@ -45,6 +45,17 @@ Result<plan::PlanCheckInput> plan_check_input(const PlannerCall& call, const Fou
 
 namespace {
 
+// The launch chooses the kernel. One for other rows is judged as what the kernel found
+// (check_launch).
+std::string no_kernel(const PlannerCall& call, const nlohmann::json& object) {
+  const std::int64_t rows = call.sizes.max_qo_len;
+  const nlohmann::json planned = rows;
+  if (kernel_of(call) || object.value(kLaunchRows, planned) != planned) return {};
+  const PlanKey& key = call.input.key;
+  return say("no persistent kernel for ", key.heads_per_kv_head.count(), " heads, ", rows,
+             " query rows, ", name(key.dtype.q), "/", name(key.dtype.kv), " on ", name(key.arch));
+}
+
 // Where the planner is told of no mask and the kernel masks all the same: SGLang plans so for
 // causal models, and for others the result is wrong. Empty elsewhere.
 std::string masks_anyway(const PlannerCall& call) {
@@ -109,12 +120,16 @@ Result<PlanAnswer> check_planned(const nlohmann::json& object, std::size_t place
   if (!input) return input.error();
   if (std::string note = masks_anyway(*call); !note.empty())
     answer.notes.push_back(std::move(note));
+  const std::string shape = no_kernel(*call, object);
+  if (!shape.empty()) answer.findings.push_back({kKernelRule, shape});
   for (const plan::Violation& v : plan::plan_check(*input))
     answer.findings.push_back({std::string(plan::name(v.rule)), v.what, v.work});
   if (answer.findings.empty())
     if (std::string note = straddles(*call, *input); !note.empty())
       answer.notes.push_back(std::move(note));
-  const Diagnosis diagnosis = diagnose(*call, *found, !answer.findings.empty());
+  const Diagnosis diagnosis =
+      shape.empty() ? diagnose(*call, *found, !answer.findings.empty())
+                    : Diagnosis{Culprit::builder, "it asked for a plan that no kernel takes"};
   if (diagnosis.culprit == Culprit::none) return answer;
   answer.culprit = name(diagnosis.culprit);
   answer.diagnosis = diagnosis.sentence;

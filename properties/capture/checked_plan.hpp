@@ -22,6 +22,8 @@ namespace mla::cli {
 inline constexpr const char* kBatchRule = "batch";
 // The rule of a finding about the launch: what the kernel found is not what was planned.
 inline constexpr const char* kLaunchRule = "launch";
+// The rule of a finding about the shape: no kernel takes it, whatever is planned.
+inline constexpr const char* kKernelRule = "kernel";
 
 struct PlanFinding {
   std::string rule;

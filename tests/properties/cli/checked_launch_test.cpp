@@ -216,6 +216,20 @@ TEST_CASE("launch: no kernel is launched for fewer than one row", "[cli][check]"
     }
 }
 
+TEST_CASE("launch: the rows of the launch choose the kernel, not those that were planned",
+          "[cli][check]") {
+  json step = launched();
+  step["max_seqlen_qo"] = 8;
+  step["launch_max_seqlen_q"] = 2;
+  CHECK(checked(step).findings.empty());
+  step["max_seqlen_qo"] = 2;
+  step["launch_max_seqlen_q"] = 8;
+  CHECK_THAT(launch_finding(step), contains("planned as 2 and the kernel gets 8"));
+  CHECK(checked(step).findings.back().what ==
+        "no persistent kernel for 16 heads, 8 query rows, bf16/bf16 on gfx942");
+  CHECK(checked(step).culprit == "what came after the planner");
+}
+
 TEST_CASE("launch: work_meta_data has to lead to the buffers of the launch", "[cli][check]") {
   json step = launched();
   step["launch_addresses"]["work_meta_data"][1] = 8192;

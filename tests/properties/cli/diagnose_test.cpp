@@ -211,6 +211,36 @@ TEST_CASE("diagnosis: lists that contradict each other are the builder's", "[cli
   CHECK_THAT(answer.diagnosis, contains("contradict"));
 }
 
+TEST_CASE("diagnosis: a plan for a shape that no kernel takes is the builder's, though it is right",
+          "[cli][check]") {
+  Json mixed = call_of(1, 16, "fp8");
+  mixed["dtype_kv"] = "bf16";
+  for (const char* mode : {"v1.2", "v1.1"})
+    for (const auto& [asked, shape] :
+         {std::pair(call_of(6, 16, "bf16"), "16 heads, 6 query rows, bf16/bf16 on gfx942"),
+          std::pair(call_of(8, 16, "bf16"), "16 heads, 8 query rows, bf16/bf16 on gfx942"),
+          std::pair(mixed, "16 heads, 1 query rows, fp8/bf16 on gfx942")}) {
+      Json call = asked;
+      call["fast_mode"] = std::string(mode) == "v1.2";
+      const PlanAnswer answer = checked(captured(call, call));
+      INFO(mode);
+      REQUIRE(answer.findings.size() == 1);
+      CHECK(answer.findings[0].rule == kKernelRule);
+      CHECK(answer.findings[0].what == std::string("no persistent kernel for ") + shape);
+      CHECK(answer.culprit == "the builder");
+      CHECK_THAT(answer.diagnosis, contains("asked for a plan that no kernel takes"));
+    }
+}
+
+TEST_CASE("diagnosis: of a call without max_seqlen_qo the longest request chooses the kernel",
+          "[cli][check]") {
+  for (const auto& [rows, findings] : {std::pair(4, 0U), std::pair(6, 1U)}) {
+    Json call = call_of(rows, 16, "bf16");
+    call["max_seqlen_qo"] = -1;
+    CHECK(checked(captured(call, call)).findings.size() == findings);
+  }
+}
+
 TEST_CASE("diagnosis: a tile has no more pieces than the device has compute units",
           "[cli][check]") {
   Json call = call_of(1, 16, "bf16");
