@@ -26,8 +26,8 @@ std::optional<KernelEntry> kernel_of(const PlannerCall& call) {
 
 Result<plan::PlanCheckInput> plan_check_input(const PlannerCall& call, const FoundPlan& found) {
   const plan::PlanInput& in = call.input;
-  const auto shape = in.version == plan::PlannerVersion::v1_2 ? resolve_plan_shape(in.key)
-                                                              : resolve_plan_shape_v11(in.key);
+  // Of the kernel, whichever planner made the plan: v1.0 and v1.1 fold heads in their own way.
+  const auto shape = resolve_plan_shape(in.key);
   if (!shape) return shape.error();
   const auto kernel = kernel_of(call);
   return plan::PlanCheckInput{

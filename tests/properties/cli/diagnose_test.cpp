@@ -28,14 +28,18 @@ Json call_of(std::int64_t rows, std::int64_t heads, const char* dtype) {
           {"dtype_kv", dtype}};
 }
 
-// The call with the buffers that the original planner makes for `asked`.
-Json captured(Json call, const Json& asked) {
+// The call with the buffers that the original planner makes for `asked`, `larger` times as large as
+// it asks for.
+Json captured(Json call, const Json& asked, std::int64_t larger = 1) {
   const auto question = read_planner_call(asked);
   REQUIRE(question.ok());
   plan::PlanInput input = question->input;
   input.fidelity = plan::Fidelity::as_aiter;
   auto sizes = plan::query_sizes(question->sizes);
   REQUIRE(sizes.ok());
+  for (auto* size : {&sizes->work_items, &sizes->reduce_indptr, &sizes->reduce_final_rows,
+                     &sizes->reduce_partial_map})
+    *size *= larger;
   const auto plan = plan::make_plan(input, *sizes);
   REQUIRE(plan.ok());
   write_plan(call, *sizes, *plan);
@@ -239,6 +243,19 @@ TEST_CASE("diagnosis: of a call without max_seqlen_qo the longest request choose
     call["max_seqlen_qo"] = -1;
     CHECK(checked(captured(call, call)).findings.size() == findings);
   }
+}
+
+TEST_CASE("diagnosis: a plan of folded heads is wrong for a kernel that takes them whole",
+          "[cli][check]") {
+  // Planner v1.1 folds 64 heads of every dtype; the kernel for fp8 and one row takes all of them.
+  Json call = call_of(1, 64, "fp8");
+  call["fast_mode"] = false;
+  const PlanAnswer answer = checked(captured(call, call, 4));
+  CHECK_FALSE(answer.findings.empty());
+  CHECK(answer.culprit == "the planner");
+  call["max_seqlen_qo"] = call["uni_seqlen_qo"] = 2;
+  call["seqlens_qo_indptr"] = {0, 2, 4};
+  CHECK(checked(captured(call, call, 4)).findings.empty());
 }
 
 TEST_CASE("diagnosis: a tile has no more pieces than the device has compute units",
