@@ -30,7 +30,7 @@ enum class Rule : std::uint8_t {
   row_written,    // every row with keys belongs to exactly one tile
   partial_rows,   // slabs of partial rows do not overlap and fit
   reduce_list,    // every split tile is merged from exactly its pieces
-  reduce_indptr,  // starts at 0, never runs backwards, constant tail
+  reduce_indptr,  // starts at 0, never runs backwards, stays inside reduce_partial_map
 };
 std::string_view name(Rule rule);
 

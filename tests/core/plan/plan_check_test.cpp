@@ -274,6 +274,18 @@ TEST_CASE("plan_check: a merge into rows that nobody wrote is a violation, one i
   CHECK(check(*p, plan).empty());
 }
 
+TEST_CASE(
+    "plan_check: a list of one partial row behind the last tile is valid: the reduce skips it",
+    "[plan][P05]") {
+  const auto p = planned("mla1:1q1s900_1q1s20;cu=4");
+  Plan plan = p->md.plan->clone();
+  const std::int64_t last = plan.reduce_indptr.size() - 1;
+  REQUIRE(plan.reduce_indptr.at(last) == plan.reduce_indptr.at(last - 1));
+  REQUIRE(plan.reduce_indptr.at(last) < plan.reduce_partial_map.size());
+  plan.reduce_indptr.set(last, plan.reduce_indptr.at(last) + 1);
+  CHECK(check(*p, plan).empty());
+}
+
 TEST_CASE("plan_check: a tile with more pieces than the reduce has room for is a violation",
           "[plan][P32]") {
   const auto p = planned("mla1:1q1s900;cu=4");
