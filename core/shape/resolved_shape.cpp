@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/say.hpp"
+#include "core/shape/folded_rows.hpp"
 #include "core/shape/persistent_gate.hpp"
 #include "core/shape/split_count.hpp"
 
@@ -51,9 +52,7 @@ std::string why_not_persistent(const ResolvedShape& s, const Case& c, const RowC
   if (!plan) return plan.error().message;
   if (plan->fold_ratio == 1) return {};
   if (rows.uniform < 0) return "folded heads need the same number of rows in every request";
-  if (s.arch == Arch::gfx950 && s.dtype.both(Dtype::fp8) && rows.longest >= 3)
-    return say(kernel->label, " reads qo_indptr with the folded request index");
-  return {};
+  return misread_rows(*kernel, plan->fold_ratio, rows.longest);
 }
 
 Status check_old_planner(const ResolvedShape& s, const Case& c) {

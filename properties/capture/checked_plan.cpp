@@ -5,6 +5,7 @@
 
 #include "core/plan/tile_straddle.hpp"
 #include "core/say.hpp"
+#include "core/shape/folded_rows.hpp"
 #include "core/shape/kernel_table.hpp"
 #include "properties/capture/checked_launch.hpp"
 #include "properties/capture/checked_lists.hpp"
@@ -47,10 +48,12 @@ namespace {
 
 // The launch chooses the kernel. One for other rows is judged as what the kernel found
 // (check_launch).
-std::string no_kernel(const PlannerCall& call, const nlohmann::json& object) {
+std::string no_kernel(const PlannerCall& call, const nlohmann::json& object,
+                      std::int64_t fold_ratio) {
   const std::int64_t rows = call.sizes.max_qo_len;
   const nlohmann::json planned = rows;
-  if (kernel_of(call) || object.value(kLaunchRows, planned) != planned) return {};
+  if (object.value(kLaunchRows, planned) != planned) return {};
+  if (const auto kernel = kernel_of(call)) return misread_rows(*kernel, fold_ratio, rows);
   const PlanKey& key = call.input.key;
   return say("no persistent kernel for ", key.heads_per_kv_head.count(), " heads, ", rows,
              " query rows, ", name(key.dtype.q), "/", name(key.dtype.kv), " on ", name(key.arch));
@@ -120,7 +123,7 @@ Result<PlanAnswer> check_planned(const nlohmann::json& object, std::size_t place
   if (!input) return input.error();
   if (std::string note = masks_anyway(*call); !note.empty())
     answer.notes.push_back(std::move(note));
-  const std::string shape = no_kernel(*call, object);
+  const std::string shape = no_kernel(*call, object, input->shape.fold_ratio);
   if (!shape.empty()) answer.findings.push_back({kKernelRule, shape});
   for (const plan::Violation& v : plan::plan_check(*input))
     answer.findings.push_back({std::string(plan::name(v.rule)), v.what, v.work});
