@@ -156,9 +156,10 @@ Status check_launch(const nlohmann::json& object, std::size_t place, PlanAnswer&
   const bool sound = answer.findings.empty();
   for (const std::string& what : changes->violations)
     answer.findings.push_back({kLaunchRule, what});
-  // Page ids may be known of the launch alone.
-  const bool late_ids = object.contains("launch_kv_indices") && !object.contains("kv_indices");
-  if ((changes->count > 0 || late_ids) && changes->violations.empty()) {
+  // Page ids, and the rows that choose the kernel, may be known of the launch alone.
+  const bool late = (object.contains("launch_kv_indices") && !object.contains("kv_indices")) ||
+                    (object.contains(kLaunchRows) && call->input.key.max_qo_len < 1);
+  if ((changes->count > 0 || late) && changes->violations.empty()) {
     const auto found = check_planned(as_launched(object), place);
     if (!found) return found.error();
     if (changes->count == 0 && found->findings.empty()) return std::nullopt;

@@ -20,7 +20,8 @@ constexpr const char* kLists[] = {"seqlens_qo_indptr", "seqlens_kv_indptr", "kv_
 constexpr std::uint64_t kHighAddress = 0xfffe'0000'1234'5000;
 
 // Two requests of 2 rows and 500 keys, planned as AITER does, and the kernel that found the same.
-json launched(int most_splits = -1) {
+// `other`: keys of the call that are not as here.
+json launched(int most_splits = -1, const json& other = json::object()) {
   json step = {{"arch", "gfx942"},
                {"num_cu", 4},
                {"seqlens_qo_indptr", {0, 2, 4}},
@@ -31,6 +32,7 @@ json launched(int most_splits = -1) {
                {"is_causal", true},
                {"max_seqlen_qo", 2},
                {"max_split_per_batch", most_splits}};
+  step.update(other);
   const auto call = read_planner_call(step);
   REQUIRE(call.ok());
   const auto sizes = plan::query_sizes(call->sizes);
@@ -202,6 +204,18 @@ TEST_CASE("launch: where the planner was told of no rows, the longest request is
                                             "planned as -1 and the kernel gets 1"));
   CHECK(checked(step).culprit == "what came after the planner");
   step["launch_max_seqlen_q"] = 4;
+  CHECK(checked(step).findings.empty());
+}
+
+TEST_CASE("launch: where the planner was told of no rows, the kernel is that of the launch",
+          "[cli][check]") {
+  // Planned as one tile. The kernel for 5 rows packs 64 rows of all heads, that for 8 rows 128.
+  json step =
+      launched(-1, {{"arch", "gfx950"}, {"seqlens_qo_indptr", {0, 5, 10}}, {"max_seqlen_qo", -1}});
+  step["launch_max_seqlen_q"] = 5;
+  CHECK(launch_finding(step) == "as the kernel found it:");
+  CHECK_THAT(checked(step).findings[1].what, contains("a workgroup takes 4 rows of 16 heads"));
+  step["launch_max_seqlen_q"] = 8;
   CHECK(checked(step).findings.empty());
 }
 
