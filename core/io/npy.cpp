@@ -54,6 +54,7 @@ std::string_view value_of(std::string_view text, std::string_view key) {
 struct Element {
   ElementKind kind;
   std::int64_t width;
+  std::string_view encoding = {};
 };
 
 Result<Element> element_of(std::string_view descr) {
@@ -70,7 +71,7 @@ Result<Element> element_of(std::string_view descr) {
       if (width > 1) return Element{ElementKind::floating, width};
       return unknown;
     case 'b':
-      if (width == 1) return Element{ElementKind::unsigned_integer, width};
+      if (width == 1) return Element{ElementKind::unsigned_integer, width, "BOOL"};
       return unknown;
     default:
       return unknown;
@@ -126,7 +127,11 @@ Result<RawArray> read_npy(std::span<const std::byte> bytes) {
   const auto data = bytes.subspan(header->begin);
   if (const auto count = element_count(*shape, element->width, std::ssize(data)); !count)
     return count.error();
-  return RawArray{element->kind, element->width, std::move(*shape), {data.begin(), data.end()}};
+  return RawArray{element->kind,
+                  element->width,
+                  std::move(*shape),
+                  {data.begin(), data.end()},
+                  element->encoding};
 }
 
 std::vector<std::byte> write_npy(const RawArray& array) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.hpp"
@@ -27,6 +28,9 @@ struct RawArray {
   std::int64_t width = 4;           // bytes of an element
   std::vector<std::int64_t> shape;  // empty: a scalar
   std::vector<std::byte> bytes;
+  // What the file says that the bits are: BF16, F8_E4M3, F8_E4M3FNUZ, F8_E5M2 or BOOL; empty where
+  // it says no more than `kind`.
+  std::string_view encoding = {};
 };
 
 // Elements that `bytes` bytes hold exactly in this shape and width, or why they do not. Nothing is

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/engine/launch.hpp"
+#include "core/numeric/fp8.hpp"
 #include "core/paging/pages.hpp"
 #include "core/say.hpp"
 #include "properties/capture/json_fields.hpp"
@@ -20,15 +21,41 @@ Error bad(const std::string& why) {
   return {ErrorCode::usage, why, ""};
 }
 
-// What a tensor must look like: rows of `row` elements of `width` bytes; floats where `floating`.
+// The elements of a tensor: bits that a file may call by their encoding, or IEEE floats.
+struct ElementType {
+  std::int64_t width = 0;          // in bytes
+  std::string_view encoding = {};  // empty: IEEE floats
+};
+constexpr ElementType kBf16 = {2, "BF16"};
+constexpr ElementType kFloat = {4};
+
+ElementType element_type(Dtype dtype, Arch arch) {
+  if (dtype == Dtype::bf16) return kBf16;
+  return {1, fp8_variant(arch) == Fp8Variant::e4m3fnuz ? "F8_E4M3FNUZ" : "F8_E4M3"};
+}
+
+// What a tensor must look like: rows of `row` elements.
 struct Expected {
   std::int64_t rows = 0;
   std::int64_t row = 0;
-  std::int64_t width = 0;
-  bool floating = false;
+  ElementType type;
   bool more_rows = false;  // rows of a graph's padding may follow
   std::int64_t last = 0;   // the last dimension, where an array has several
 };
+
+// Raw bits are unsigned: a signed byte is a number of some quantisation of its own. bf16 has no
+// such double.
+Status check_elements(const char* key, const io::RawArray& array, const ElementType& type) {
+  const bool floating = array.kind == io::ElementKind::floating;
+  if (array.width != type.width || floating != type.encoding.empty())
+    return bad(say("array '", key, "' has elements of ", 8 * array.width, " bits",
+                   floating ? " (IEEE floats)" : "", ", not of ", 8 * type.width));
+  const bool signed_byte = array.width == 1 && array.kind == io::ElementKind::signed_integer;
+  const std::string_view found = signed_byte ? "I8" : array.encoding;
+  if (found.empty() || found == type.encoding) return std::nullopt;
+  return bad(say("array '", key, "' holds ", found, ": expected ", type.encoding,
+                 ", or its bits as unsigned integers"));
+}
 
 // Whether a dump of several dimensions has them in the order of `e`: rows first, `last` last.
 bool in_order(const io::RawArray& array, std::int64_t elements, const Expected& e) {
@@ -51,11 +78,8 @@ Result<std::vector<std::byte>> tensor(const Bundle& bundle, const char* key, con
   if (found == bundle.arrays.end())
     return bad(say("array '", key, "' is missing: the step was dumped without tensors"));
   const io::RawArray& array = found->second;
-  if (array.width != e.width || (array.kind == io::ElementKind::floating) != e.floating)
-    return bad(say("array '", key, "' has elements of ", 8 * array.width, " bits",
-                   array.kind == io::ElementKind::floating ? " (IEEE floats)" : "", ", not of ",
-                   8 * e.width));
-  const std::int64_t elements = std::ssize(array.bytes) / e.width;
+  if (Status wrong = check_elements(key, array, e.type)) return *wrong;
+  const std::int64_t elements = std::ssize(array.bytes) / e.type.width;
   if (e.row > 0 && elements % e.row == 0 && !in_order(array, elements, e))
     return bad(say("array '", key, "' has shape ", shape_text(array), ": expected ", e.rows,
                    " rows first and ", e.last, " elements last"));
@@ -63,7 +87,7 @@ Result<std::vector<std::byte>> tensor(const Bundle& bundle, const char* key, con
                           (array.shape.size() < 2 || array.shape[0] == elements / e.row);
   if (e.more_rows && elements > e.rows * e.row && whole_rows)
     return std::vector<std::byte>(array.bytes.begin(),
-                                  array.bytes.begin() + e.rows * e.row * e.width);
+                                  array.bytes.begin() + e.rows * e.row * e.type.width);
   if (elements != e.rows * e.row)
     return bad(
         say("array '", key, "' has ", elements, " elements, not ", e.rows, " rows of ", e.row));
@@ -188,11 +212,11 @@ Status fill_scales(const nlohmann::json& document, DecodeTensors& tensors) {
 Status fill_tensors(const Bundle& bundle, std::int64_t dumped, CapturedStep& step) {
   DecodeTensors& t = step.tensors;
   const Case& c = step.spec;
-  const auto per_row = [&](std::int64_t elements, std::int64_t width, bool floating) {
+  const auto per_row = [&](std::int64_t elements, const ElementType& type) {
     const std::int64_t last = elements > 1 ? elements : c.heads;
-    return Expected{step.batch.rows().count(), c.heads * elements, width, floating, true, last};
+    return Expected{step.batch.rows().count(), c.heads * elements, type, true, last};
   };
-  auto q = tensor(bundle, "q", per_row(kKeyDim, element_bytes(c.dtype.q), false));
+  auto q = tensor(bundle, "q", per_row(kKeyDim, element_type(c.dtype.q, c.arch)));
   if (!q) return q.error();
   t.q = std::move(*q);
   t.cache.dtype = c.dtype.kv;
@@ -200,18 +224,18 @@ Status fill_tensors(const Bundle& bundle, std::int64_t dumped, CapturedStep& ste
   auto cache = tensor(bundle, "kv_cache",
                       {.rows = dumped,
                        .row = c.page_size * kKeyDim,
-                       .width = element_bytes(c.dtype.kv),
+                       .type = element_type(c.dtype.kv, c.arch),
                        .last = kKeyDim});
   if (!cache) return cache.error();
   t.cache.bytes = std::move(*cache);
   if (bundle.arrays.contains("out")) {
-    const auto out = tensor(bundle, "out", per_row(kValueDim, 2, false));
+    const auto out = tensor(bundle, "out", per_row(kValueDim, kBf16));
     if (!out) return out.error();
     step.out.resize(out->size() / 2);
     std::memcpy(step.out.data(), out->data(), out->size());
   }
   if (bundle.arrays.contains("lse")) {
-    const auto lse = tensor(bundle, "lse", per_row(1, 4, true));
+    const auto lse = tensor(bundle, "lse", per_row(1, kFloat));
     if (!lse) return lse.error();
     step.lse.resize(lse->size() / 4);
     std::memcpy(step.lse.data(), lse->data(), lse->size());

@@ -11,7 +11,7 @@
 // if the engine pads. Without plan buffers the step ran with splits. Page ids are replaced by their
 // place among the dumped pages, which changes no result (P18); what goes wrong with large ids only
 // is not seen. Private to properties/cli. Fails: names the array that is missing, too long or
-// short, the page that was not dumped, or why no kernel takes the shape.
+// short or of another encoding, the page that was not dumped, or why no kernel takes the shape.
 #pragma once
 
 #include <memory>

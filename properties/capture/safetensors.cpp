@@ -57,7 +57,8 @@ Result<io::RawArray> read_tensor(const std::string& name, const json& entry,
   for (const Type& known : kTypes)
     if (dtype == json(known.name)) type = &known;
   if (type == nullptr) return bad(who + "has the type " + dtype.dump());
-  io::RawArray array{type->kind, type->width, {}, {}};
+  const bool named = type->kind == ElementKind::bits || type->name == "BOOL";
+  io::RawArray array{type->kind, type->width, {}, {}, named ? type->name : std::string_view()};
   if (!read_numbers(entry.value("shape", json()), array.shape)) return bad(who + "has no shape");
   std::vector<std::int64_t> place;
   if (!read_numbers(entry.value("data_offsets", json()), place) || place.size() != 2 ||

@@ -1,11 +1,12 @@
-// Claims about captured steps: Q and live keys are finite or named, and rows of a graph's padding
-// may follow.
+// Claims about captured steps: Q and live keys are finite or named, rows of a graph's padding may
+// follow, and other encodings are refused by name.
 #include <algorithm>
 #include <cstring>
 
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/capture/captured_step.hpp"
 #include "properties/capture/live_values.hpp"
+#include "properties/capture/safetensors.hpp"
 #include "tests/catch.hpp"
 
 using namespace mla;
@@ -154,5 +155,48 @@ TEST_CASE("captured tensors: an array whose dimensions are in another order is r
     const auto step = read_captured_step(bundle);
     REQUIRE_FALSE(step.ok());
     CHECK(step.error().message.find("array '" + std::string(key) + "' has shape (") == 0);
+  }
+}
+
+TEST_CASE("captured step: a tensor that the file calls by another encoding is refused by name",
+          "[cli][replay]") {
+  const auto with = [](const char* line, const char* key, std::string_view encoding) {
+    Bundle bundle = captured(line);
+    bundle.arrays.at(key).encoding = encoding;
+    const auto step = read_captured_step(bundle);
+    return step ? "read" : step.error().message;
+  };
+  const std::string on950 = std::string(kFp8) + ";arch=gfx950";
+  for (const char* key : {"q", "kv_cache"}) {
+    const std::string array = std::string("array '") + key + "' holds ";
+    const std::string bits = ", or its bits as unsigned integers";
+    for (const char* other : {"F8_E4M3", "F8_E5M2", "BOOL"})
+      CHECK(with(kFp8, key, other) == array + other + ": expected F8_E4M3FNUZ" + bits);
+    for (const char* other : {"F8_E4M3FNUZ", "F8_E5M2", "BOOL"})
+      CHECK(with(on950.c_str(), key, other) == array + other + ": expected F8_E4M3" + bits);
+    CHECK(with(kFp8, key, "F8_E4M3FNUZ") == "read");
+    CHECK(with(on950.c_str(), key, "F8_E4M3") == "read");
+    CHECK(with(kBf16, key, "BF16") == "read");
+    Bundle bundle = captured(kFp8);
+    bundle.arrays.at(key).kind = io::ElementKind::unsigned_integer;  // as mla_capture.py writes it
+    CHECK(read_captured_step(bundle).ok());
+    bundle.arrays.at(key).kind = io::ElementKind::signed_integer;
+    CHECK(read_captured_step(bundle).error().message == array + "I8: expected F8_E4M3FNUZ" + bits);
+    CHECK(read_captured_step(bundle).error().code == ErrorCode::usage);
+  }
+}
+
+TEST_CASE("safetensors: an array keeps the name of its encoding, an integer or float has none",
+          "[cli][replay]") {
+  for (const char* type : {"BOOL", "F8_E4M3", "F8_E4M3FNUZ", "F8_E5M2", "U8", "I8"}) {
+    const std::string header =
+        std::string(R"({"q": {"dtype": ")") + type + R"(", "shape": [1], "data_offsets": [0, 1]}})";
+    std::string file(8, '\0');
+    file[0] = static_cast<char>(header.size());
+    file += header + "x";
+    const auto read = read_safetensors(std::as_bytes(std::span(file)));
+    REQUIRE(read.ok());
+    const bool integer = std::string_view(type).size() == 2;
+    CHECK(read->arrays.at("q").encoding == (integer ? "" : type));
   }
 }
