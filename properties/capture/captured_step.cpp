@@ -15,6 +15,8 @@
 namespace mla::cli {
 namespace {
 
+// Of a block table, 1 GiB: 4096 requests of 65536 pages.
+constexpr std::int64_t kMostEntries = std::int64_t{1} << 28;
 constexpr std::string_view kTensors[] = {"q", "kv_cache_pages", "kv_cache", "out", "lse"};
 
 Error bad(const std::string& why) {
@@ -126,8 +128,7 @@ Case case_of(const PlannerCall& call, bool has_plan) {
   return c;
 }
 
-// kv_indices with each page replaced by its place among the dumped ones, and the block table that
-// says the same.
+// kv_indices with each page replaced by its place among the dumped ones.
 Status relabel(const Bundle& bundle, const PlannerCall& call, std::int64_t& dumped,
                CapturedStep& step) {
   const auto pages = integers(bundle, "kv_cache_pages");
@@ -150,9 +151,19 @@ Status relabel(const Bundle& bundle, const PlannerCall& call, std::int64_t& dump
                      ", entry ", i, " of 'kv_indices', is not in 'kv_cache_pages'"));
     step.lists.kv_indices.push_back(found == place.end() ? -1 : found->second);
   }
+  return std::nullopt;
+}
+
+// The block table that says the same as kv_indices.
+Status fill_table(const PlannerCall& call, std::int64_t dumped, CapturedStep& step) {
   Batch& batch = step.batch;
   for (const RequestSpec& r : batch.requests)
     batch.columns = std::max(batch.columns, ceil_div(r.kv_len, batch.block_size));
+  if (const std::int64_t entries = std::ssize(batch.requests) * batch.columns;
+      entries > kMostEntries)
+    return bad(say("a block table of ", batch.requests.size(), " requests and up to ",
+                   batch.columns, " pages has ", entries, " entries: expected at most ",
+                   kMostEntries));
   batch.block_table.assign(batch.requests.size() * static_cast<std::size_t>(batch.columns), 0);
   for (std::size_t r = 0; r < batch.requests.size(); ++r)
     std::copy(step.lists.kv_indices.begin() + call.kv_indptr[r],
@@ -276,6 +287,7 @@ Result<std::unique_ptr<CapturedStep>> read_captured_step(const Bundle& bundle) {
   step->spec.decode().q_scale = step->tensors.q_scale;
   step->spec.decode().kv_scale = step->tensors.kv_scale;
   if (Status wrong = fill_tensors(bundle, dumped, *step)) return *wrong;
+  if (Status wrong = fill_table(*call, dumped, *step)) return *wrong;
   return step;
 }
 

@@ -200,3 +200,32 @@ TEST_CASE("safetensors: an array keeps the name of its encoding, an integer or f
     CHECK(read->arrays.at("q").encoding == (integer ? "" : type));
   }
 }
+
+TEST_CASE(
+    "captured step: of many requests and one long one, no block table is made before the "
+    "tensors are there and its size is looked at",
+    "[cli][replay]") {
+  constexpr std::int32_t kRequests = 65536;
+  constexpr std::int32_t kPages = 1 << 20;
+  Bundle bundle = captured(kBf16);
+  const auto put_words = [&bundle](const char* key, const std::vector<std::int32_t>& words) {
+    bundle.arrays[key] = io::raw_words(words);
+  };
+  std::vector<std::int32_t> rows(kRequests + 1, 6);
+  std::copy_n(std::vector<std::int32_t>{0, 2, 4}.begin(), 3, rows.begin());
+  std::vector<std::int32_t> pages(kRequests + 1, kPages);
+  pages[0] = 0;
+  const auto dumped = *io::integers_of(bundle.arrays.at("kv_cache_pages"));
+  put_words("seqlens_qo_indptr", rows);
+  put_words("seqlens_kv_indptr", pages);
+  put_words("kv_last_page_lens", std::vector<std::int32_t>(kRequests, 1));
+  put_words("kv_indices",
+            std::vector<std::int32_t>(kPages, static_cast<std::int32_t>(dumped.front())));
+  const auto error = [&bundle] { return read_captured_step(bundle).error(); };
+  CHECK(error().message ==
+        "a block table of 65536 requests and up to 1048576 pages has 68719476736 entries: "
+        "expected at most 268435456");
+  CHECK(error().code == ErrorCode::usage);
+  bundle.arrays.erase("q");
+  CHECK_THAT(error().message, contains("array 'q' is missing"));
+}
