@@ -8,6 +8,7 @@
 #include "core/numeric/fp8.hpp"
 #include "core/paging/pages.hpp"
 #include "core/say.hpp"
+#include "properties/capture/checked_prefill.hpp"
 #include "properties/capture/json_fields.hpp"
 #include "properties/capture/planner_call.hpp"
 #include "properties/generate/tensors.hpp"
@@ -254,6 +255,19 @@ Status fill_tensors(const Bundle& bundle, std::int64_t dumped, CapturedStep& ste
   return std::nullopt;
 }
 
+// What a backend's step has no place for.
+Status why_not_replayed(const PlannerCall& call) {
+  const auto not_replayed = [](const std::string& why) {
+    return Error{ErrorCode::unsupported, why + " is not replayed", ""};
+  };
+  if (call.input.topk >= 0) return not_replayed("a sparse step");
+  if (call.input.cp_round_robin)
+    return not_replayed("a step of context parallelism (is_cp_round_robin is true)");
+  if (const std::int64_t heads = call.input.key.kv_heads.count(); heads != 1)
+    return not_replayed(say("a step of several KV heads (num_heads_k is ", heads, ")"));
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool is_tensor(std::string_view key) {
@@ -263,10 +277,12 @@ bool is_tensor(std::string_view key) {
 Result<std::unique_ptr<CapturedStep>> read_captured_step(const Bundle& bundle) {
   const auto document = document_of(bundle);
   if (!document) return document.error();
+  if (is_prefill(*document))
+    return Error{ErrorCode::unsupported, "a prefill step is not replayed, only decode steps are",
+                 ""};
   const auto call = read_planner_call(*document);
   if (!call) return call.error();
-  if (call->input.topk >= 0)
-    return Error{ErrorCode::unsupported, "a sparse step is not replayed", ""};
+  if (Status wrong = why_not_replayed(*call)) return *wrong;
   const bool planned = has_plan(*document);
   auto step = std::make_unique<CapturedStep>();
   step->spec = case_of(*call, planned);

@@ -1,5 +1,5 @@
 // Claims about captured steps: Q and live keys are finite or named, rows of a graph's padding may
-// follow, and other encodings are refused by name.
+// follow, and what is not replayed is refused by name.
 #include <algorithm>
 #include <cstring>
 
@@ -228,4 +228,26 @@ TEST_CASE(
   CHECK(error().code == ErrorCode::usage);
   bundle.arrays.erase("q");
   CHECK_THAT(error().message, contains("array 'q' is missing"));
+}
+
+TEST_CASE("captured step: prefill, context parallelism and several KV heads are refused by name",
+          "[cli][replay]") {
+  const auto refused = [](const Bundle& bundle) {
+    const auto step = read_captured_step(bundle);
+    REQUIRE_FALSE(step.ok());
+    CHECK(step.error().code == ErrorCode::unsupported);
+    return step.error().message;
+  };
+  Bundle bundle = captured(kBf16);
+  bundle.scalars["is_cp_round_robin"] = true;
+  CHECK(refused(bundle) ==
+        "a step of context parallelism (is_cp_round_robin is true) is not replayed");
+  bundle = captured(kBf16);
+  bundle.scalars["num_heads_k"] = 2;
+  bundle.scalars["num_heads_per_head_k"] = 8;
+  CHECK(refused(bundle) == "a step of several KV heads (num_heads_k is 2) is not replayed");
+  bundle = captured(kBf16);
+  bundle.arrays["pages_kv_indptr"] = bundle.arrays.at("seqlens_kv_indptr");
+  bundle.arrays.erase("seqlens_kv_indptr");
+  CHECK(refused(bundle) == "a prefill step is not replayed, only decode steps are");
 }
