@@ -227,6 +227,32 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+std::string printable_message(std::string_view text) {
+  constexpr std::size_t kLongest = 200;
+  constexpr std::size_t kEnd = 40;  // of a word, as with the quote and colon behind a value
+  const std::string shown = printable(text);
+  const auto begins_character = [&shown](std::size_t at) {
+    return (static_cast<unsigned char>(shown[at]) & 0xC0U) != 0x80U;
+  };
+  std::string out;
+  for (std::size_t begin = 0; begin < shown.size();) {
+    const std::size_t end = std::min(shown.find(' ', begin), shown.size());
+    std::size_t head = end;
+    std::size_t tail = end;
+    if (end - begin > kLongest) {
+      head = begin + kLongest - kEnd;
+      tail = end - kEnd;
+      while (!begins_character(head)) --head;
+      while (!begins_character(tail)) ++tail;
+    }
+    out += shown.substr(begin, head - begin);
+    if (tail > head) out += say("[", tail - head, " more bytes]", shown.substr(tail, end - tail));
+    if (end < shown.size()) out += ' ';
+    begin = end + 1;
+  }
+  return out;
+}
+
 std::string printable_lines(std::string_view text) {
   std::string out;
   for (std::size_t end = 0; (end = text.find('\n')) != std::string_view::npos;) {

@@ -73,8 +73,8 @@ Status check_build(const std::string& build, const std::string& file) {
 void note_builds(const std::string& file, const std::string& build, const std::string& other_file,
                  const std::string& other_build) {
   if (build != other_build)
-    write_stderr(say("mla-testbed merge: '", file, "' and '", other_file,
-                     "' were recorded by different builds\n"));
+    write_stderr(say("mla-testbed merge: '", printable_message(file), "' and '",
+                     printable_message(other_file), "' were recorded by different builds\n"));
 }
 
 }  // namespace mla::cli

@@ -29,8 +29,12 @@ void add_plants(CLI::App& app, prop::ExitCode& exit);
 void add_assumptions(CLI::App& app, prop::ExitCode& exit);
 void add_env(CLI::App& app, prop::ExitCode& exit);
 
-// Prints `mla-testbed <command>: <message>` to stderr and gives the exit code that belongs to the
-// error: usage 2, environment 3, a refused case 10.
+// Prints `mla-testbed <command>: <message>` to stderr, whatever the message quotes in printable
+// characters.
+void note(std::string_view command, std::string_view message);
+
+// Notes the error and gives the exit code that belongs to it: usage 2, environment 3, a refused
+// case 10.
 prop::ExitCode complain(std::string_view command, const Error& error);
 
 // Prints data to stdout; the exit code is `code`, or environment if stdout does not take it.

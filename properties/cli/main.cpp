@@ -55,7 +55,8 @@ std::string message_of(const CLI::App& app, const CLI::ParseError& error) {
 // Help and version go to stdout, complaints of the parser to stderr.
 prop::ExitCode finish_parse(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() != 0) {
-    write_stderr("mla-testbed: " + printable(message_of(app, error)) + "\nTry --help for more.\n");
+    write_stderr("mla-testbed: " + printable_message(message_of(app, error)) +
+                 "\nTry --help for more.\n");
     return prop::ExitCode::usage;
   }
   std::ostringstream out;
@@ -112,9 +113,12 @@ prop::ExitCode run_app(int argc, char** argv) {
 
 }  // namespace
 
+void note(std::string_view command, std::string_view message) {
+  write_stderr(say("mla-testbed ", command, ": ", printable_message(message), "\n"));
+}
+
 prop::ExitCode complain(std::string_view command, const Error& error) {
-  const std::string bug = error.bug.empty() ? "" : " (" + error.bug + ")";
-  write_stderr(say("mla-testbed ", command, ": ", printable(error.message), bug, "\n"));
+  note(command, error.message + (error.bug.empty() ? "" : " (" + error.bug + ")"));
   switch (error.code) {
     case ErrorCode::usage:
       return prop::ExitCode::usage;

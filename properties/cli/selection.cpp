@@ -5,9 +5,9 @@
 
 #include "core/say.hpp"
 #include "core/suggest.hpp"
-#include "properties/capture/terminal.hpp"
 #include "properties/claims/canary.hpp"
 #include "properties/cli/case_files.hpp"
+#include "properties/cli/command.hpp"
 
 namespace mla::cli {
 
@@ -30,7 +30,7 @@ std::string suggested_property(const std::string& id) {
 }  // namespace
 
 prop::ExitCode complain_unselected(std::string_view command, const Unselected& unselected) {
-  write_stderr(say("mla-testbed ", command, ": ", unselected.message, "\n"));
+  note(command, unselected.message);
   return unselected.exit;
 }
 

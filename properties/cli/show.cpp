@@ -157,7 +157,7 @@ ExitCode show_plan(const Options& o) {
   const auto write = [&](const std::string& path, const std::string& text) -> Status {
     if (path.empty()) return std::nullopt;
     if (path != "-")
-      said += say("wrote ", path, ", ", text.size() / 1024, " KiB\n");
+      said += say("wrote ", printable_message(path), ", ", text.size() / 1024, " KiB\n");
     return write_file(path, text);
   };
   if (!html.empty())

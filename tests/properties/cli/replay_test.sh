@@ -73,6 +73,31 @@ try replay 'mla1:1q2s2' --plant BUG-21
 expect_exit 4
 expect_err "'BUG-21' is not a plant; did you mean 'BUG-021'\?"
 
+# What a message quotes moves no cursor, and no name fills the screen.
+quietly() {
+  LC_ALL=C grep -q $'[\x01-\x08\x0b-\x1f]' "$scratch/err" && fail 'a control character on stderr'
+  [[ $(wc -c <"$scratch/err") -lt 1000 ]] || fail 'more than 1000 bytes on stderr'
+}
+long=$(printf 'x%.0s' {1..5000})
+for word in $'c\x1b[31m' "$long"; do
+  try run --property "$word"
+  expect_exit 4
+  quietly
+  try replay 'mla1:1q1s1' --plant "$word"
+  expect_exit 4
+  quietly
+  try replay "mla1:$word"
+  expect_exit 2
+  quietly
+done
+for line in '\x1b[31mmla1:evil' '1q1s17\x0bmla1:1q1s18' "$long"; do
+  printf "mla1:1q1s17\n$line\n" >"$scratch/lines.txt"
+  try run --cases-file "$scratch/lines.txt"
+  expect_exit 2
+  expect_err 'lines.txt:2: case field'
+  quietly
+done
+
 # Slips of the pen get a suggestion.
 try replay 'mla1:1q1s5;haeds=8'
 expect_exit 2
