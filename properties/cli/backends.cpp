@@ -159,12 +159,18 @@ Status check_used(const DeviceChoice& choice, const std::vector<NamedBackend>& b
 
 }  // namespace
 
-std::vector<std::string> available_backends() {
+std::vector<std::string> known_backends() {
   std::vector<std::string> names = {std::string(kDefault)};
-  for (const cpu::Isa isa : kIsas)
-    if (available(isa)) names.push_back(name_of(isa));
+  for (const cpu::Isa isa : kIsas) names.push_back(name_of(isa));
   names.emplace_back(kHip);
   names.emplace_back(kAiter);
+  return names;
+}
+
+std::vector<std::string> available_backends() {
+  std::vector<std::string> names = known_backends();
+  for (const cpu::Isa isa : kIsas)
+    if (!available(isa)) std::erase(names, name_of(isa));
   return names;
 }
 

@@ -38,7 +38,9 @@ struct NamedBackend {
   bool production = true;  // whether random cases have production shapes as well
 };
 
-// Every name that make_backends() takes here, `cpu` first.
+// Every name of a backend, on whatever machine, `cpu` first.
+std::vector<std::string> known_backends();
+// Those that make_backends() takes here.
 std::vector<std::string> available_backends();
 
 // What `hip` and `aiter` run on, and the directory `hsa` of the AITER that `aiter` runs.

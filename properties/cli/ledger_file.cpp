@@ -4,9 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "core/say.hpp"
+#include "core/suggest.hpp"
 #include "properties/capture/json_fields.hpp"
 #include "properties/capture/parse_json.hpp"
 #include "properties/capture/terminal.hpp"
+#include "properties/cli/backends.hpp"
 
 namespace mla::cli {
 namespace {
@@ -70,6 +72,7 @@ std::string read_value(const json& value, Condition& condition) {
     }
   }
   if (!good) return where + R"(a number or {"min": number, "max": number})";
+  if (range.min > range.max) return where + "a min that is not above its max";
   condition.ranges.push_back(range);
   return {};
 }
@@ -105,6 +108,17 @@ void read_where(const json& object, Fields& fields, prop::LedgerEntry& entry) {
     if (const std::string why = read_conditions(one, entry.where.back()); !why.empty())
       return fields.reject("where", why);
   }
+}
+
+// An entry of a backend that does not exist would never be asked about.
+void read_backend(Fields& fields, prop::LedgerEntry& entry) {
+  if (!fields.has("backend")) return;
+  entry.backend = fields.text("backend");
+  const std::vector<std::string> names = known_backends();
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  if (!holds(known, entry.backend))
+    fields.reject("backend", "is '" + entry.backend + "', which is none" +
+                                 did_you_mean_or_all(entry.backend, known));
 }
 
 // Conditions and damage of results are about launches of a decode.
@@ -168,7 +182,7 @@ std::string read_entry(const json& object, prop::LedgerEntry& entry) {
   entry.id = fields.text("id");
   entry.link = fields.text("link");
   entry.mechanism = fields.text("mechanism");
-  entry.backend = fields.text_or("backend", "");
+  read_backend(fields, entry);
   for (const auto& [key, value] : {std::pair("id", &entry.id), std::pair("link", &entry.link),
                                    std::pair("mechanism", &entry.mechanism)})
     if (value->empty() || printable(*value) != *value)

@@ -86,6 +86,14 @@ TEST_CASE("ledger file: a mistake is named with its entry", "[cli][ledger]") {
         start +
             "'colour' is unknown; there are id, link, mechanism, kernels, status, backend, "
             "properties, where, damage, claims, witnesses, kind");
+  CHECK(rest_error(R"("backend": "hpi")") ==
+        start + "'backend' is 'hpi', which is none; did you mean 'hip'?");
+  CHECK_THAT(
+      rest_error(R"("backend": "vulkan")"),
+      mla::test::contains("'backend' is 'vulkan', which is none; there are cpu, cpu-portable"));
+  CHECK_THAT(rest_error(R"("where": {"heads": {"min": 5, "max": 2}})"),
+             mla::test::contains("has 'heads': {\"max\":2,\"min\":5}; expected a min that is not "
+                                 "above its max"));
   CHECK(rest_error(R"("kind": "prefil")") ==
         start + "'kind' is 'prefil', not decode, prefill or fa");
   CHECK(rest_error(R"("kind": "prefill", "where": {"heads": 8})") ==
