@@ -11,6 +11,7 @@
 #include "properties/capture/json_fields.hpp"
 #include "properties/capture/parse_json.hpp"
 #include "properties/capture/planner_call.hpp"
+#include "properties/capture/refused_plan.hpp"
 
 namespace mla::cli {
 namespace {
@@ -90,6 +91,17 @@ ordered_json run_prefill(const nlohmann::json& object, const std::string& name,
   return made ? answer(name, *sizes, *made) : answer(name, made.error());
 }
 
+// The answer, or the refusal that takes its place.
+ordered_json if_valid(const nlohmann::json& object, ordered_json answered) {
+  if (answered.contains("error")) return answered;
+  nlohmann::json planned = answered;
+  for (const auto& [key, value] : object.items())
+    if (!planned.contains(key) && !key.starts_with("launch_")) planned[key] = value;
+  const auto found = check_plan_object(planned, 0);
+  const Status bad = found ? why_refused(*found) : Status(found.error());
+  return bad ? answer(answered["name"].get<std::string>(), *bad) : answered;
+}
+
 ordered_json run_case(const nlohmann::json& object, std::size_t place,
                       const PlanJsonOptions& options) {
   const std::string fallback = say("case ", place);
@@ -99,7 +111,9 @@ ordered_json run_case(const nlohmann::json& object, std::size_t place,
   const std::string name = fields.text("name");
   if (!fields.error().empty()) return answer(fallback, error_of(fields));
   const bool prefill = fields.has("pages_kv_indptr") || fields.has("context_lens");
-  return prefill ? run_prefill(object, name, options) : run_decode(object, name, options);
+  ordered_json planned =
+      prefill ? run_prefill(object, name, options) : run_decode(object, name, options);
+  return options.valid_only ? if_valid(object, std::move(planned)) : planned;
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ namespace mla::cli {
 struct PlanJsonOptions {
   bool force_serial = false;  // v1.2: never the parallel kernel
   bool as_aiter = false;      // repeat the original where it is broken, see Fidelity
+  bool valid_only = false;    // refuse what `check` would call broken
 };
 
 Result<std::string> plan_json(const std::string& document, const PlanJsonOptions& options);

@@ -39,6 +39,19 @@ def test_lists_give_the_plan_that_the_case_with_the_same_lists_gives() -> None:
     assert mla.check(lists).valid
 
 
+def test_lists_whose_plan_check_would_call_broken_are_refused_unless_as_aiter() -> None:
+    call = {"seqlens_qo_indptr": [0, 1, 2, 3], "seqlens_kv_indptr": [0, 300, 300, 600], "num_cu": 1,
+            "max_seqlen_qo": 1, "uni_seqlen_qo": 1}
+    with pytest.raises(mla.RefusedError, match="no valid plan .* never runs the 1 works") as caught:
+        mla.plan(call)
+    assert caught.value.bug == "AITER-13"
+    answer = mla.check(mla.plan(call, as_aiter=True))
+    assert answer.at_fault == "the planner"
+    with pytest.raises(mla.RefusedError, match="work_indptr runs backwards"):
+        mla.plan({**call, "num_cu": 4, "num_heads_per_head_k": 8, "num_heads_k": 2,
+                  "seqlens_kv_indptr": [0, 100, 200, 300]})
+
+
 def test_an_unknown_argument_of_plan_is_refused_with_those_there_are() -> None:
     with pytest.raises(mla.UsageError, match=r"plan\(\) does not know pagesize; expected seqlens_"):
         mla.plan({"seqlens_qo_indptr": [0, 1], "seqlens_kv_indptr": [0, 5], "pagesize": 16})

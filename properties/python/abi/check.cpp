@@ -3,6 +3,7 @@
 
 #include "properties/capture/checked_plan.hpp"
 #include "properties/capture/parse_json.hpp"
+#include "properties/capture/refused_plan.hpp"
 #include "properties/python/abi/texts.hpp"
 
 namespace mla::abi {
@@ -20,10 +21,16 @@ std::optional<Failure> check_plan(const char* document, const char** out) {
   Json violations = Json::array();
   for (const cli::PlanFinding& f : found->findings)
     violations.push_back({{"rule", f.rule}, {"what", f.what}, {"work", f.work}});
-  const Json json = {{"name", found->name},          {"checked", found->not_checked.empty()},
-                     {"reason", found->not_checked}, {"violations", violations},
-                     {"notes", found->notes},        {"at_fault", found->culprit},
-                     {"diagnosis", found->diagnosis}};
+  const Status refused = cli::why_refused(*found);
+  const Json json = {{"name", found->name},
+                     {"checked", found->not_checked.empty()},
+                     {"reason", found->not_checked},
+                     {"violations", violations},
+                     {"notes", found->notes},
+                     {"at_fault", found->culprit},
+                     {"diagnosis", found->diagnosis},
+                     {"refusal", refused ? refused->message : ""},
+                     {"bug", refused ? refused->bug : ""}};
   return answer(out, json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 

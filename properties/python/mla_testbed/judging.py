@@ -15,7 +15,7 @@ from . import _library, _options, _structs
 from ._cases import _text
 from ._tensors import FP8_ENCODING, describe
 from .bundle import Bundle, from_document
-from .errors import UsageError
+from .errors import RefusedError, UsageError
 from .planning import PLAN_DEFAULTS, allocate, decode_sizes, plan_decode
 
 _LISTS = ("seqlens_qo_indptr", "seqlens_kv_indptr", "kv_last_page_lens")
@@ -38,7 +38,8 @@ def plan(case_or_lists: str | Mapping[str, Any], *, as_aiter: bool = False) -> B
     Raises:
         UsageError: no case, or an argument that no planner can digest.
         UnsupportedError: what AITER refuses.
-        RefusedError: what AITER takes and gets wrong, with `bug`.
+        RefusedError: what AITER takes and gets wrong, such as a plan that `check` would call
+            broken; with `bug` where the defect has a number.
     """
     if isinstance(case_or_lists, str):
         return from_document(json.loads(
@@ -85,7 +86,12 @@ def _plan_lists(call: dict[str, Any], as_aiter: bool) -> Bundle:
               "reduce_indptr": buffers.reduce_indptr,
               "reduce_final_map": buffers.reduce_final_map.reshape(-1),
               "reduce_partial_map": buffers.reduce_partial_map}
-    return Bundle(scalars, arrays)
+    bundle = Bundle(scalars, arrays)
+    if not as_aiter:
+        found = json.loads(_text("mla_check_plan", bundle.document().encode()))
+        if found["refusal"]:
+            raise RefusedError(found["refusal"], found["bug"])
+    return bundle
 
 
 class Violation(NamedTuple):

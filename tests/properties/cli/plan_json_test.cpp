@@ -166,6 +166,40 @@ TEST_CASE("plan as JSON: refusals carry their bug, as_aiter carries overruns ins
   CHECK(original["overruns"]["reduce_indptr"].size() == 12);
 }
 
+TEST_CASE("plan as JSON: with valid_only, a plan that check would call broken is refused in words",
+          "[cli][plan]") {
+  const auto changed = [](const char* changes) {
+    json call = json::parse(R"({"name": "x", "arch": "gfx942", "num_cu": 1, "is_causal": true,
+      "seqlens_qo_indptr": [0, 2, 4, 6], "seqlens_kv_indptr": [0, 300, 300, 600],
+      "kv_last_page_lens": [1, 1, 1], "num_heads_per_head_k": 16, "num_heads_k": 1,
+      "max_seqlen_qo": 2, "uni_seqlen_qo": 2})");
+    call.update(json::parse(changes));
+    return call;
+  };
+  const std::string start = "the original planner gives no valid plan for this call: ";
+  const auto expect_refused = [&](const char* changes, const char* what, const char* bug) {
+    const json call = changed(changes);
+    INFO(call.dump());
+    const json refused = run({call}, {.valid_only = true})[0];
+    CHECK_THAT(refused.value("error", "planned"), contains(start) && contains(what));
+    CHECK(refused.value("bug", "") == bug);
+    CHECK(run({call}, {.as_aiter = true})[0].contains("work_info"));
+  };
+  expect_refused("{}", "never runs the 1 works after it", "AITER-13");
+  const char* whole = R"({"num_cu": 4, "seqlens_kv_indptr": [0, 500, 600, 700],)"
+                      R"( "num_heads_per_head_k": 8, "num_heads_k": 2})";
+  expect_refused(whole, "work_indptr runs backwards at slot 2: 3 to unwritten", "");
+  expect_refused(R"({"seqlens_kv_indptr": [0, 30, 60, 90], "num_heads_per_head_k": 128,
+                     "page_size": 16, "dtype_q": "fp8", "dtype_kv": "fp8"})",
+                 "must be hidden, but the kernel does not mask", "");
+  const json lists = changed(R"({"kv_last_page_lens": [1, 1, 3]})");
+  CHECK_THAT(run({lists}, {.valid_only = true})[0].value("error", "planned"), contains("last"));
+  // What is valid, or cannot be checked, is planned as before.
+  const json sparse = changed(R"({"topk": 64})");
+  for (const json& call : {kDecode, kPrefill, sparse})
+    CHECK(run({call}, {.valid_only = true}) == run({call}));
+}
+
 TEST_CASE("plan as JSON: force_serial gives an empty request its work", "[cli][plan][BUG-074]") {
   json zeros = kDecode;
   zeros["num_cu"] = 80;
