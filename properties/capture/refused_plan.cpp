@@ -17,6 +17,7 @@ Status why_refused(const PlanAnswer& answer) {
   if (answer.findings.empty()) return std::nullopt;
   const PlanFinding& first = answer.findings.front();
   if (first.rule == kBatchRule) return Error{ErrorCode::usage, first.what, ""};
+  if (first.rule == kKernelRule) return Error{ErrorCode::unsupported, first.what, ""};
   return Error{ErrorCode::refused,
                "the original planner gives no valid plan for this call: " + first.what,
                known_defect(first.rule)};
