@@ -8,7 +8,7 @@
 #include <span>
 
 #include "core/say.hpp"
-#include "properties/capture/terminal.hpp"
+#include "properties/cli/command.hpp"
 
 namespace mla::cli {
 namespace {
@@ -73,8 +73,7 @@ Status check_build(const std::string& build, const std::string& file) {
 void note_builds(const std::string& file, const std::string& build, const std::string& other_file,
                  const std::string& other_build) {
   if (build != other_build)
-    write_stderr(say("mla-testbed merge: '", printable_message(file), "' and '",
-                     printable_message(other_file), "' were recorded by different builds\n"));
+    note("merge", say("'", file, "' and '", other_file, "' were recorded by different builds"));
 }
 
 }  // namespace mla::cli

@@ -1,0 +1,32 @@
+#include "properties/cli/command.hpp"
+
+#include "core/say.hpp"
+#include "properties/capture/terminal.hpp"
+
+namespace mla::cli {
+
+void note(std::string_view command, std::string_view message) {
+  write_stderr(say("mla-testbed ", command, ": ", printable_message(message), "\n"));
+}
+
+prop::ExitCode complain(std::string_view command, const Error& error) {
+  note(command, error.message + (error.bug.empty() ? "" : " (" + error.bug + ")"));
+  switch (error.code) {
+    case ErrorCode::usage:
+      return prop::ExitCode::usage;
+    case ErrorCode::fault:
+      return prop::ExitCode::environment;
+    case ErrorCode::unsupported:
+    case ErrorCode::refused:
+    case ErrorCode::overrun:
+      break;
+  }
+  return prop::ExitCode::skipped;
+}
+
+prop::ExitCode finish(std::string_view command, std::string_view data, prop::ExitCode code) {
+  if (const Status bad = write_stdout(data)) return complain(command, *bad);
+  return code;
+}
+
+}  // namespace mla::cli
