@@ -104,22 +104,12 @@ Sentences surplus_pages(const PrefillCall& c) {
   return out;
 }
 
-// Buffers as large as the captured ones, whose tails the planner fills, and as those that an
-// engine asks for: each word past the end of a buffer would be kept apart, at ten times the memory.
-plan::BufferSizes sizes_to_plan(const PrefillCall& call) {
-  plan::BufferSizes sizes = sizes_of(call.found);
-  const auto asked = plan::query_ps_sizes(prefill_sizes(call.input));
-  if (!asked) return sizes;
-  for (const auto size : {&plan::BufferSizes::work_indptr, &plan::BufferSizes::work_items,
-                          &plan::BufferSizes::reduce_indptr, &plan::BufferSizes::reduce_final_rows,
-                          &plan::BufferSizes::reduce_partial_map})
-    sizes.*size = std::max(sizes.*size, (*asked).*size);
-  return sizes;
-}
-
 // Who made a plan that is not valid.
 Diagnosis diagnose_prefill(const PrefillCall& call) {
-  const auto planned = plan::plan_ps_prefill(call.input, sizes_to_plan(call));
+  const auto asked = plan::query_ps_sizes(prefill_sizes(call.input));
+  const plan::BufferSizes captured = sizes_of(call.found);
+  const auto planned =
+      plan::plan_ps_prefill(call.input, asked ? with_room(captured, *asked) : captured);
   if (!planned)
     return {Culprit::builder, "the planner does not take this call: " + planned.error().message};
   const std::vector<Difference> words = differences(*planned, call.found);

@@ -54,11 +54,29 @@ struct Question {
   }
 };
 
+// Buffers for the plan of a question. Nothing where they are larger than any engine's.
+std::optional<plan::BufferSizes> room_for(const plan::PlanInput& in, const FoundPlan& found) {
+  const plan::BufferSizes captured = sizes_of(found);
+  const auto asked = plan::query_sizes(
+      {.arch = in.key.arch,
+       .compute_units = in.key.compute_units,
+       .batch = Requests(in.batch()),
+       .max_qo_len = std::max(in.key.max_qo_len, longest_request(in.qo_indptr)),
+       .heads = in.key.heads_per_kv_head * in.key.kv_heads.count(),
+       .dtype = in.key.dtype,
+       .fast_mode = true});  // the query of the others counts pieces that no plan has
+  if (!asked) return captured;
+  if (asked->work_items > kMostWords / plan::kWorkItemWords) return std::nullopt;
+  return with_room(captured, *asked);
+}
+
 // Where the captured buffers are not what the planner gives; at most a few of many places. Nothing
 // if it gives no plan.
 std::optional<std::vector<Difference>> differences(const plan::PlanInput& input,
                                                    const FoundPlan& found) {
-  const auto plan = plan::make_plan(input, sizes_of(found));
+  const auto sizes = room_for(input, found);
+  if (!sizes) return std::nullopt;
+  const auto plan = plan::make_plan(input, *sizes);
   if (!plan) return std::nullopt;
   return differences(*plan, found);
 }
@@ -205,6 +223,15 @@ plan::BufferSizes sizes_of(const FoundPlan& found) {
           .reduce_indptr = std::ssize(found.reduce_indptr),
           .reduce_final_rows = std::ssize(found.reduce_final_map) / 2,
           .reduce_partial_map = std::ssize(found.reduce_partial_map)};
+}
+
+plan::BufferSizes with_room(plan::BufferSizes captured, const plan::BufferSizes& asked) {
+  using plan::BufferSizes;
+  for (const auto size :
+       {&BufferSizes::work_indptr, &BufferSizes::work_items, &BufferSizes::reduce_indptr,
+        &BufferSizes::reduce_final_rows, &BufferSizes::reduce_partial_map})
+    captured.*size = std::max(captured.*size, asked.*size);
+  return captured;
 }
 
 std::vector<Difference> differences(const plan::Plan& planned, const FoundPlan& found) {

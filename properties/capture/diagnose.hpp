@@ -38,6 +38,9 @@ std::vector<Difference> differences(const plan::Plan& planned, const FoundPlan& 
 std::string few_words(const std::vector<Difference>& words);
 // The planner fills some tails, so the buffers have to be as large as the captured ones.
 plan::BufferSizes sizes_of(const FoundPlan& found);
+// The same, and at least as large as an engine asks for: a plan keeps each word past the end of a
+// buffer apart, at ten times the memory.
+plan::BufferSizes with_room(plan::BufferSizes captured, const plan::BufferSizes& asked);
 
 // `broken`: plan_check found something.
 Diagnosis diagnose(const PlannerCall& call, const FoundPlan& found, bool broken);

@@ -128,4 +128,17 @@ if (ulimit -v 3000000 && "$testbed" --version) >"$scratch/out" 2>"$scratch/err";
   expect_err "cannot read '.*/huge.json': Cannot allocate memory"
   expect_err "'/dev/zero' is no file and gave more than 1 GiB"
   expect_out '^0 valid, 1 broken, 0 not checked$'
+  # Small buffers for many requests, far from what the planner gives: the search for another call
+  # that gives them needs no gigabytes.
+  rows='n = 400000
+p.update(seqlens_qo_indptr=list(range(n + 1)), seqlens_kv_indptr=list(range(n + 1)),
+         kv_last_page_lens=[1] * n)
+del p["buffer_sizes"]'
+  edited good "$rows" >"$scratch/far.json"
+  last='mla-testbed check far.json'
+  (ulimit -v 1200000 && timeout 120 "$testbed" check "$scratch/far.json") \
+    >"$scratch/out" 2>"$scratch/err"
+  code=$?
+  expect_exit 1
+  expect_out 'at fault: the builder, or what came after it: no planner gives these buffers'
 fi
