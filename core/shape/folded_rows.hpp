@@ -1,4 +1,4 @@
-// Folded heads that a persistent kernel is launched for and gets wrong (aiter.md 9, pitfall 6).
+// Folded heads whose rows a persistent kernel may look up wrongly (aiter.md 9, pitfall 6).
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace mla {
 
-// Why the kernel is wrong for `rows` rows of requests that are folded `fold_ratio` times; empty if
-// it is not.
+// How the kernel misreads qo_indptr for requests of `rows` rows that are folded `fold_ratio` times;
+// empty if it does not.
 inline std::string misread_rows(const KernelEntry& kernel, std::int64_t fold_ratio,
                                 std::int64_t rows) {
   const bool misread =

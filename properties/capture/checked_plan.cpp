@@ -48,15 +48,22 @@ namespace {
 
 // The launch chooses the kernel. One for other rows is judged as what the kernel found
 // (check_launch).
-std::string no_kernel(const PlannerCall& call, const nlohmann::json& object,
-                      std::int64_t fold_ratio) {
+std::string no_kernel(const PlannerCall& call, const nlohmann::json& object) {
   const std::int64_t rows = call.sizes.max_qo_len;
   const nlohmann::json planned = rows;
-  if (object.value(kLaunchRows, planned) != planned) return {};
-  if (const auto kernel = kernel_of(call)) return misread_rows(*kernel, fold_ratio, rows);
+  if (object.value(kLaunchRows, planned) != planned || kernel_of(call)) return {};
   const PlanKey& key = call.input.key;
   return say("no persistent kernel for ", key.heads_per_kv_head.count(), " heads, ", rows,
              " query rows, ", name(key.dtype.q), "/", name(key.dtype.kv), " on ", name(key.arch));
+}
+
+// Folded heads whose rows the kernel looks up past the end of the list. What lies there decides,
+// and steps of vLLM were right.
+std::string misreads(const PlannerCall& call, std::int64_t fold_ratio) {
+  const auto kernel = kernel_of(call);
+  const std::string what =
+      kernel ? misread_rows(*kernel, fold_ratio, call.sizes.max_qo_len) : std::string();
+  return what.empty() ? what : what + ", for most requests past the end of the list";
 }
 
 // Where the planner is told of no mask and the kernel masks all the same: SGLang plans so for
@@ -123,7 +130,9 @@ Result<PlanAnswer> check_planned(const nlohmann::json& object, std::size_t place
   if (!input) return input.error();
   if (std::string note = masks_anyway(*call); !note.empty())
     answer.notes.push_back(std::move(note));
-  const std::string shape = no_kernel(*call, object, input->shape.fold_ratio);
+  if (std::string note = misreads(*call, input->shape.fold_ratio); !note.empty())
+    answer.notes.push_back(std::move(note));
+  const std::string shape = no_kernel(*call, object);
   if (!shape.empty()) answer.findings.push_back({kKernelRule, shape});
   for (const plan::Violation& v : plan::plan_check(*input))
     answer.findings.push_back({std::string(plan::name(v.rule)), v.what, v.work});
