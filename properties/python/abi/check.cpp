@@ -30,6 +30,7 @@ std::optional<Failure> check_plan(const char* document, const char** out) {
                      {"at_fault", found->culprit},
                      {"diagnosis", found->diagnosis},
                      {"refusal", refused ? refused->message : ""},
+                     {"refusal_status", refused ? failure_of(*refused).status : MLA_OK},
                      {"bug", refused ? refused->bug : ""}};
   return answer(out, json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }

@@ -260,8 +260,9 @@ MLA_TESTBED_API int mla_case_judge(const char* line, const char* properties, con
 
 /* Whether the plan in a JSON object is valid for its batch, and whose fault it is if not: the keys
  * of `mla-testbed check` (docs/capture.md). The answer has `checked`, `reason`, `violations`,
- * `notes`, `at_fault` and `diagnosis`; `refusal` and `bug` say why a call with this plan is refused
- * where the original's defects are not asked for, or are empty. */
+ * `notes`, `at_fault` and `diagnosis`; `refusal`, `refusal_status` and `bug` say why a call with
+ * this plan is refused where the original's defects are not asked for; they are empty, and MLA_OK,
+ * where it is not. */
 MLA_TESTBED_API int mla_check_plan(const char* document, const char** json);
 
 /* Dense float64 attention over a paged cache, with a bound for each element: how far a right

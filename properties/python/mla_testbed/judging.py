@@ -15,7 +15,7 @@ from . import _library, _options, _structs
 from ._cases import _text
 from ._tensors import FP8_ENCODING, describe
 from .bundle import Bundle, from_document
-from .errors import RefusedError, UsageError
+from .errors import BY_STATUS, UsageError
 from .planning import PLAN_DEFAULTS, allocate, decode_sizes, plan_decode
 
 _LISTS = ("seqlens_qo_indptr", "seqlens_kv_indptr", "kv_last_page_lens")
@@ -90,7 +90,7 @@ def _plan_lists(call: dict[str, Any], as_aiter: bool) -> Bundle:
     if not as_aiter:
         found = json.loads(_text("mla_check_plan", bundle.document().encode()))
         if found["refusal"]:
-            raise RefusedError(found["refusal"], found["bug"])
+            raise BY_STATUS[found["refusal_status"]](found["refusal"], found["bug"])
     return bundle
 
 
