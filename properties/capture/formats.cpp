@@ -1,9 +1,11 @@
 #include "properties/capture/formats.hpp"
 
+#include <algorithm>
 #include <span>
-#include <string>
+#include <vector>
 
 #include "core/say.hpp"
+#include "core/suggest.hpp"
 #include "properties/capture/json_fields.hpp"
 
 namespace mla::cli {
@@ -25,6 +27,10 @@ constexpr Format kOfOne[] = {{"mla-testbed plan 1", kOfPrefill},
                              {kFaFormat, kOfPlans},
                              {"mla-testbed bundle 1", {}}};
 constexpr Format kOfLists[] = {{"mla-testbed steps 1", {}}, {"planner vectors v1", {}}};
+
+// What may stand beside a list of plans: `plan --json` and the golden vectors write it.
+constexpr std::string_view kBesideAList[] = {"format",      "name",   "note",
+                                             "description", "source", "conventions"};
 
 Status check(const nlohmann::json& object, std::span<const Format> known) {
   const auto given = object.find("format");
@@ -50,7 +56,16 @@ Status check_plan_format(const nlohmann::json& object) {
   return check(object, kOfOne);
 }
 
-Status check_list_format(const nlohmann::json& document) {
+Status check_list(const nlohmann::json& document, const std::string& key) {
+  const auto bad = [](const std::string& why) { return Error{ErrorCode::usage, why, ""}; };
+  if (!document[key].is_array())
+    return bad("key '" + key + "' is " + shown(document[key]) + ": it must be a list of plans");
+  std::vector<std::string_view> known(std::begin(kBesideAList), std::end(kBesideAList));
+  known.emplace_back(key);
+  for (const auto& [other, value] : document.items())
+    if (std::ranges::find(known, other) == known.end())
+      return bad("key '" + other + "' is unknown beside the list '" + key + "'" +
+                 did_you_mean(other, known));
   return check(document, kOfLists);
 }
 

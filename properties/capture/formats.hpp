@@ -1,10 +1,12 @@
-// The key `format` of plans from outside: what an object says that it is.
+// Plans from outside: what the key `format` says that an object is, and what stands beside a list.
 //
 // An object without the key is what its other keys say. Private to properties. Fails: a format that
-// nobody knows, with those that are known, and one that other keys contradict.
+// nobody knows, with those that are known, one that other keys contradict, and a key that would be
+// ignored beside a list.
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 #include "core/result.hpp"
@@ -15,7 +17,7 @@ inline constexpr std::string_view kFaFormat = "mla-testbed fa 1";
 
 // Of one plan.
 [[nodiscard]] Status check_plan_format(const nlohmann::json& object);
-// Of a document with a list of plans.
-[[nodiscard]] Status check_list_format(const nlohmann::json& document);
+// Of a document with a list of plans below `key`, which is all that it has to say.
+[[nodiscard]] Status check_list(const nlohmann::json& document, const std::string& key);
 
 }  // namespace mla::cli

@@ -8,6 +8,7 @@
 #include "core/plan/ps_prefill.hpp"
 #include "core/plan/sizes.hpp"
 #include "core/say.hpp"
+#include "properties/capture/formats.hpp"
 #include "properties/capture/json_fields.hpp"
 #include "properties/capture/parse_json.hpp"
 #include "properties/capture/planner_call.hpp"
@@ -124,6 +125,7 @@ Result<std::string> plan_json(const std::string& document, const PlanJsonOptions
   const auto cases = parsed->find("cases");
   if (!parsed->is_object() || cases == parsed->end() || !cases->is_array())
     return Error{ErrorCode::usage, "the document is not a JSON object with a list 'cases'", ""};
+  if (const Status bad = check_list(*parsed, "cases")) return *bad;
   ordered_json results = ordered_json::array();
   for (const nlohmann::json& object : *cases)
     results.push_back(run_case(object, results.size(), options));

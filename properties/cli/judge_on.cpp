@@ -54,7 +54,7 @@ void use_answers(const BackendAnswers& known, const Recording& recording, prop::
     };
   if (recording.only_answered) run.time_limit = std::nullopt;
   if (run.time_limit)
-    run.time_limit = std::max(milliseconds(1),
+    run.time_limit = std::max(milliseconds(0),
                               *run.time_limit - milliseconds(std::llround(known.seconds * 1e3)));
 }
 

@@ -1,14 +1,10 @@
 #include "properties/cli/plan_objects.hpp"
 
-#include <algorithm>
-
 #include "core/say.hpp"
 #include "core/shape/resolved_shape.hpp"
-#include "core/suggest.hpp"
 #include "properties/capture/bundle.hpp"
 #include "properties/capture/checked_prefill.hpp"
 #include "properties/capture/formats.hpp"
-#include "properties/capture/json_fields.hpp"
 #include "properties/capture/parse_json.hpp"
 #include "properties/capture/planner_call.hpp"
 #include "properties/capture/terminal.hpp"
@@ -25,24 +21,6 @@ Result<std::vector<json>> read_bundled(const std::string& path) {
   auto object = document_of(*bundle);
   if (!object) return in_plan_file(object.error(), path, 0);
   return std::vector<json>{std::move(*object)};
-}
-
-// What may stand beside a list of plans: `plan --json` and the golden vectors write it.
-constexpr std::string_view kBesideAList[] = {"format",      "name",   "note",
-                                             "description", "source", "conventions"};
-
-// Why the list below `key` is not all that the document has to say; nothing if it is.
-Status check_list(const json& document, const std::string& key) {
-  const auto bad = [](const std::string& why) { return Error{ErrorCode::usage, why, ""}; };
-  if (!document[key].is_array())
-    return bad("key '" + key + "' is " + shown(document[key]) + ": it must be a list of plans");
-  std::vector<std::string_view> known(std::begin(kBesideAList), std::end(kBesideAList));
-  known.emplace_back(key);
-  for (const auto& [other, value] : document.items())
-    if (std::ranges::find(known, other) == known.end())
-      return bad("key '" + other + "' is unknown beside the list '" + key + "'" +
-                 did_you_mean(other, known));
-  return check_list_format(document);
 }
 
 std::string batch_text(std::int64_t requests, std::int64_t rows, std::int64_t pages,

@@ -209,14 +209,12 @@ ExitCode replay(const Options& o) {
       log.note(kernel, report);
       profile.note(kernel, report);
     };
-  if (const Status bad = check_distinct({printed(false),
-                                         {"--html", o.html},
-                                         {"--annotate", o.profile.annotate},
-                                         {"--trace", o.profile.trace}}))
-    return complain("replay", *bad);
-  if (const Status bad = check_inputs_kept(
-          {{"--html", o.html}, {"--annotate", o.profile.annotate}, {"--trace", o.profile.trace}},
-          {{"replay", o.line}}))
+  const std::initializer_list<Output> outputs = {printed(false),
+                                                 {"--html", o.html},
+                                                 {"--annotate", o.profile.annotate},
+                                                 {"--trace", o.profile.trace}};
+  if (const Status bad = check_distinct(outputs)) return complain("replay", *bad);
+  if (const Status bad = check_inputs_kept(outputs, {{"replay", o.line}}))
     return complain("replay", *bad);
   if (const Status none = why_no_bundle(o.line)) return complain("replay", *none);
   auto backends = make_backends(o.backends, device);

@@ -114,6 +114,7 @@ ExitCode show_comparison(const Options& o) {
   if (!o.svg.empty() || !o.trace.empty())
     return complain("show", {ErrorCode::usage,
                              "--svg and --trace show one plan: leave them out with --against", ""});
+  // Without --json a page on stdout takes the place of the text.
   if (const Status bad = check_distinct({printed(o.json), {"--html", o.json ? o.html : ""}}))
     return complain("show", *bad);
   if (const Status bad =

@@ -64,6 +64,9 @@ refused "{\"cases\": [$broken], \"steps\": [$good]}" "key 'steps' is unknown bes
 refused "${broken%?}, \"cases\": [$good]}" "key 'arch' is unknown beside the list 'cases'"
 refused "{\"cases\": [$good], \"casses\": [$broken]}" \
   "key 'casses' is unknown beside the list 'cases'; did you mean 'cases'\?"
+try_with "{\"cases\": [$good], \"casses\": [$broken]}" plan --input -
+expect_exit 2
+expect_err "'-': key 'casses' is unknown beside the list 'cases'; did you mean 'cases'\?"
 refused "{\"steps\": $broken}" "key 'steps' is .*: it must be a list of plans"
 try_with "{\"name\": \"two\", \"note\": \"\", \"steps\": [$good, $broken]}" check -
 expect_exit 1
