@@ -17,6 +17,19 @@ milliseconds grace_of(const RunOptions& options) {
   return std::max(milliseconds(10'000), options.time_limit.value_or(milliseconds(0)) / 10);
 }
 
+// The first case of the known answers on which each property failed; kNever without one.
+std::vector<std::int64_t> first_failures(const RunOptions& options) {
+  std::vector<std::int64_t> first(options.properties.size(), kNever);
+  if (options.answers == nullptr) return first;
+  for (const auto& [index, answer] : *options.answers)
+    for (std::size_t i = 0; i < answer.judgement.outcomes.size(); ++i) {
+      const std::size_t p = answer.asked[i];
+      if (answer.judgement.outcomes[i].verdict == Verdict::fail && p < first.size())
+        first[p] = std::min(first[p], index);
+    }
+  return first;
+}
+
 }  // namespace
 
 Search::Search(const RunOptions& options, const Backend& backend, int workers)
@@ -24,6 +37,7 @@ Search::Search(const RunOptions& options, const Backend& backend, int workers)
       backend_(backend),
       workers_(workers),
       cases_(options),
+      known_failures_(first_failures(options)),
       findings_(options, cases_, backend) {}
 
 RunReport Search::run() {
@@ -98,11 +112,16 @@ std::optional<CaseAnswer> Search::known_answer(std::int64_t index,
   // More memory than before judges what was too large; a merge judges nothing.
   if (!known.too_large.empty() && !options_.only_answered && why_too_large(c).empty())
     return std::nullopt;
-  CaseAnswer out{.asked = asked, .judgement = {}, .too_large = known.too_large};
+  CaseAnswer out{.asked = {}, .judgement = {}, .too_large = known.too_large};
   out.judgement.shared = known.judgement.shared;
   for (const std::size_t p : asked) {
     const auto at = std::find(known.asked.begin(), known.asked.end(), p);
-    if (at == known.asked.end()) return std::nullopt;
+    // It was not asked since it had failed before, on a case that may not have come back yet.
+    if (at == known.asked.end()) {
+      if (known_failures_[p] >= index) return std::nullopt;
+      continue;
+    }
+    out.asked.push_back(p);
     if (!known.too_large.empty()) continue;
     const auto i = static_cast<std::size_t>(at - known.asked.begin());
     out.judgement.outcomes.push_back(known.judgement.outcomes[i]);

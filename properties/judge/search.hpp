@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "properties/judge/findings.hpp"
 
@@ -42,6 +43,7 @@ class Search {
   const Backend& backend_;
   const int workers_;
   const CaseSource cases_;
+  const std::vector<std::int64_t> known_failures_;  // of each property
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 
   std::mutex mutex_;  // guards everything below
