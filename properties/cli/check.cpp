@@ -1,7 +1,9 @@
 // `mla-testbed check`: whether plan buffers in files are valid plans for their batches.
 #include <CLI/CLI.hpp>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "core/say.hpp"
 #include "properties/capture/checked_plan.hpp"
@@ -110,6 +112,20 @@ std::string tally_text(const Tally& t) {
   return say(t.valid, " valid, ", t.broken, " broken, ", t.not_checked, " not checked");
 }
 
+// One defect of a builder breaks every work in the same way: the first lines of a rule say it all.
+constexpr std::int64_t kLinesOfARule = 8;
+
+std::string findings_text(const std::vector<Finding>& findings) {
+  std::string out;
+  std::map<std::string_view, std::int64_t> count;
+  for (const Finding& f : findings)
+    if (++count[f.rule] <= kLinesOfARule) out += "  " + f.rule + ": " + f.what + "\n";
+  for (const auto& [rule, n] : count)
+    if (n > kLinesOfARule)
+      out += say("  ", rule, ": ", n - kLinesOfARule, " more; check --json lists all\n");
+  return out;
+}
+
 std::string text_of(const std::vector<Answer>& answers) {
   std::string out;
   for (const Answer& a : answers) {
@@ -121,7 +137,7 @@ std::string text_of(const std::vector<Answer>& answers) {
       out +=
           name + ": " + (n == 0 ? "valid" : say(n, n == 1 ? " violation" : " violations")) + "\n";
     }
-    for (const Finding& f : a.findings) out += "  " + f.rule + ": " + f.what + "\n";
+    out += findings_text(a.findings);
     for (const std::string& note : a.notes) out += "  note: " + note + "\n";
     if (!a.culprit.empty()) out += "  at fault: " + a.culprit + ": " + a.diagnosis + "\n";
   }

@@ -18,6 +18,18 @@ edited good 'p["work_info"][5] -= 1; p["name"] = "broken"' >"$scratch/broken.jso
 try check "$scratch/broken.json"
 expect_exit 1
 
+# Of many violations of one rule the text has eight, and says how many there are; JSON has all.
+"$testbed" plan 'mla1:40q1s300;heads=16;cu=40' --json >"$scratch/many.json"
+edited many 'p["work_info"][1::8] = [-2] * len(p["work_info"][1::8])' >"$scratch/each.json"
+try check "$scratch/each.json"
+expect_exit 1
+all=$(sed -nE 's/.*: ([0-9]+) violations$/\1/p' "$scratch/out")
+records=$(grep -c '^  work_record: work ' "$scratch/out")
+[[ $records -eq 8 ]] || fail "expected 8 lines of work_record, not $records"
+expect_out '^  work_record: [0-9]+ more; check --json lists all$'
+try check --json "$scratch/each.json"
+[[ $(grep -c '"what":' "$scratch/out") -eq $all ]] || fail "expected $all violations"
+
 # A short prefill plan that asks for gigabytes is refused by name, and the others are judged.
 edited prefill 'p["num_heads_k"] = 2147483647' >"$scratch/heads.json"
 echo "[$(cat "$scratch/broken.json"), $(cat "$scratch/heads.json")]" >"$scratch/two.json"
