@@ -1,13 +1,32 @@
 #include "core/plan/plan.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <cstring>
 #include <iterator>
 #include <utility>
 
 namespace mla::plan {
 
+namespace {
+
+// A small block, then copies of it: a sanitizer checks a loop word by word, a copy once.
+void fill_words(std::span<std::int32_t> words, std::int32_t value) {
+  constexpr std::size_t kBlock = 256;
+  std::size_t done = std::min(kBlock, words.size());
+  std::fill_n(words.begin(), done, value);
+  for (std::size_t count = 0; done < words.size(); done += count) {
+    count = std::min(kBlock, words.size() - done);
+    std::memcpy(words.data() + done, words.data(), count * sizeof(value));
+  }
+}
+
+}  // namespace
+
 PlanBuffer::PlanBuffer(std::string_view name, std::int64_t size)
-    : name_(name), data_(static_cast<std::size_t>(size), kPoison) {}
+    : name_(name), data_(static_cast<std::size_t>(size)) {
+  fill_words({data_.data(), data_.size()}, kPoison);
+}
 
 void PlanBuffer::overrun(std::int64_t i, std::span<const std::int32_t> values) {
   for (const std::int32_t value : values) {
@@ -20,9 +39,10 @@ void PlanBuffer::overrun(std::int64_t i, std::span<const std::int32_t> values) {
 }
 
 void PlanBuffer::fill_from(std::int64_t i, std::int32_t value) {
-  const auto at = static_cast<std::ptrdiff_t>(std::clamp<std::int64_t>(i, 0, size()));
-  std::fill(data_.begin() + at, data_.end(), value);
-  mark(at, data_.size() - static_cast<std::size_t>(at));
+  const std::int64_t at = std::clamp<std::int64_t>(i, 0, size());
+  const auto rest = std::span(data_.data(), data_.size()).subspan(static_cast<std::size_t>(at));
+  fill_words(rest, value);
+  mark(at, rest.size());
 }
 
 void PlanBuffer::forget_from(std::int64_t i) {

@@ -13,13 +13,50 @@
 #include <bit>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/plan/sizes.hpp"
 
 namespace mla::plan {
+
+// Words that begin as memory is, for an owner that sets them all at once.
+class RawWords {
+ public:
+  RawWords() = default;
+  explicit RawWords(std::size_t size)
+      : words_(std::make_unique_for_overwrite<std::int32_t[]>(size)), size_(size) {}
+  RawWords(const RawWords& other) : RawWords(other.size_) {
+    std::copy_n(other.begin(), size_, begin());
+  }
+  RawWords(RawWords&& other) noexcept
+      : words_(std::move(other.words_)), size_(std::exchange(other.size_, 0)) {}
+  RawWords& operator=(RawWords other) noexcept {
+    std::swap(words_, other.words_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~RawWords() = default;
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::int32_t* data() { return words_.get(); }
+  [[nodiscard]] const std::int32_t* data() const { return words_.get(); }
+  [[nodiscard]] std::int32_t* begin() { return data(); }
+  [[nodiscard]] const std::int32_t* begin() const { return data(); }
+  [[nodiscard]] std::int32_t* end() { return data() + size_; }
+  [[nodiscard]] const std::int32_t* end() const { return data() + size_; }
+  std::int32_t& operator[](std::size_t i) { return words_[i]; }
+  std::int32_t operator[](std::size_t i) const { return words_[i]; }
+  bool operator==(const RawWords& other) const {
+    return std::equal(begin(), end(), other.begin(), other.end());
+  }
+
+ private:
+  std::unique_ptr<std::int32_t[]> words_;
+  std::size_t size_ = 0;
+};
 
 // What unwritten elements hold until somebody writes them: no valid index, offset or count.
 inline constexpr std::int32_t kPoison = -0x5EADBEEF;
@@ -74,7 +111,7 @@ class PlanBuffer {
   // One past the last written element.
   [[nodiscard]] std::int64_t used() const;
   [[nodiscard]] std::string_view name() const { return name_; }
-  [[nodiscard]] std::span<const std::int32_t> data() const { return data_; }
+  [[nodiscard]] std::span<const std::int32_t> data() const { return {data_.data(), data_.size()}; }
   [[nodiscard]] const std::map<std::int64_t, std::int32_t>& overruns() const { return overruns_; }
 
   // Same size, same written elements with the same values, same overruns.
@@ -96,7 +133,7 @@ class PlanBuffer {
   // Planners write nearly everything in order: what they write is a prefix, and a flag an element
   // is only kept once a write leaves a gap.
   std::string_view name_;
-  std::vector<std::int32_t> data_;
+  RawWords data_;
   std::int64_t prefix_ = 0;          // every element before it is written
   std::vector<std::uint8_t> apart_;  // 1: written at or after prefix_; empty: none was
   std::map<std::int64_t, std::int32_t> overruns_;

@@ -50,6 +50,15 @@ struct Merged {
   std::int64_t groups = 0;
 };
 
+// Who writes a partial row: a piece of all groups of heads.
+struct Slab {
+  std::int64_t partial_row = 0;
+  std::int64_t q_begin = 0;
+  std::int64_t kv_begin = 0;
+  std::int64_t work = 0;
+  auto operator<=>(const Slab&) const = default;
+};
+
 class PsCheck {
  public:
   explicit PsCheck(const PsCheckInput& input) : in_(input), plan_(input.plan) {}
@@ -65,6 +74,7 @@ class PsCheck {
     });
     for (std::int64_t r = 0; r + 1 < std::ssize(in_.qo_indptr); ++r) check_request(r);
     check_blind_tiles();
+    check_slabs();
     check_reduce();
     return std::move(out_);
   }
@@ -182,17 +192,18 @@ class PsCheck {
   // One merge serves all groups of heads, so each has to be cut in the same partial rows.
   template <class Named>
   void check_merged(const Named& tile, std::span<const Piece> pieces, const Rows& rows) {
-    std::vector<std::int32_t> partials;
-    for (const Piece& piece : pieces) partials.push_back(piece.item.partial_row);
-    std::sort(partials.begin(), partials.end());
+    partials_.clear();
+    for (const Piece& piece : pieces) partials_.push_back(piece.item.partial_row);
+    std::sort(partials_.begin(), partials_.end());
     if (in_.most_pieces >= 0 && std::ssize(pieces) > in_.most_pieces)
       add(Rule::reduce_list,
           tile() + number(std::ssize(pieces)) + " pieces, and the reduce has room for " +
               number(in_.most_pieces),
           pieces.front().work);
-    const auto [merged, fresh] = wanted_.insert({rows, {partials, 0}});
+    const auto [merged, fresh] = wanted_.try_emplace(rows);
+    if (fresh) merged->second.partials = partials_;
     ++merged->second.groups;
-    if (!fresh && merged->second.partials != partials)
+    if (merged->second.partials != partials_)
       add(Rule::partial_rows, tile() + "other partial rows than those of another group",
           pieces.front().work);
   }
@@ -207,16 +218,29 @@ class PsCheck {
                      ", one writes partial row " + number(w.partial_row),
                  piece.work);
     if (w.partial_row < 0) return;
-    const auto [owner, fresh] = slabs_.insert({w.partial_row, {rows.first, w.kv_begin}});
-    if (!fresh && owner->second != Rows{rows.first, w.kv_begin})
-      add(Rule::partial_rows,
-          tile() + "partial row " + number(w.partial_row) + " belongs to two pieces", piece.work);
+    slabs_.push_back({w.partial_row, rows.first, w.kv_begin, piece.work});
     if (w.partial_row % in_.qlen_granularity != 0 ||
         w.partial_row + in_.qlen_granularity > partial_tiles() * in_.qlen_granularity)
       add(Rule::partial_rows,
           tile() + "partial row " + number(w.partial_row) + " of " + number(partial_tiles()) +
               " tiles",
           piece.work);
+  }
+
+  void check_slabs() {
+    std::sort(slabs_.begin(), slabs_.end());
+    for (std::size_t i = 1; i < slabs_.size() && out_.size() < kMost; ++i) {
+      const Slab& one = slabs_[i - 1];
+      const Slab& other = slabs_[i];
+      if (one.partial_row == other.partial_row &&
+          (one.q_begin != other.q_begin || one.kv_begin != other.kv_begin))
+        add(Rule::partial_rows,
+            "partial row " + number(other.partial_row) + " belongs to two pieces: from page " +
+                number(one.kv_begin) + " for rows from " + number(one.q_begin) +
+                ", and from page " + number(other.kv_begin) + " for rows from " +
+                number(other.q_begin),
+            other.work);
+    }
   }
 
   std::int64_t partial_tiles() const {
@@ -238,11 +262,11 @@ class PsCheck {
         return add(Rule::reduce_list, "reduce_final_map has " + number(named) +
                                           " entries, reduce_indptr merges more tiles");
       const Rows rows{plan_.reduce_final_map[2 * t], plan_.reduce_final_map[2 * t + 1]};
-      std::vector<std::int32_t> listed(plan_.reduce_partial_map.begin() + p[t],
-                                       plan_.reduce_partial_map.begin() + p[t + 1]);
-      std::sort(listed.begin(), listed.end());
+      partials_.assign(plan_.reduce_partial_map.begin() + p[t],
+                       plan_.reduce_partial_map.begin() + p[t + 1]);
+      std::sort(partials_.begin(), partials_.end());
       const auto found = wanted_.find(rows);
-      if (found == wanted_.end() || found->second.partials != listed)
+      if (found == wanted_.end() || found->second.partials != partials_)
         return add(Rule::reduce_list, "the reduce of rows " + range(rows.first, rows.second) +
                                           " does not name the pieces that they have");
       if (found->second.groups != groups)
@@ -260,7 +284,8 @@ class PsCheck {
   const PlanView& plan_;
   std::int64_t works_ = 0;
   std::vector<Piece> pieces_;           // of all tiles
-  std::map<std::int64_t, Rows> slabs_;  // who writes partial rows: rows, first page
+  std::vector<Slab> slabs_;             // of all pieces that are merged
+  std::vector<std::int32_t> partials_;  // of the tile that is looked at, ascending
   std::map<Rows, Merged> wanted_;
   std::vector<Violation> out_;
 };

@@ -1,7 +1,7 @@
 #include "core/plan/ps_prefill.hpp"
 
 #include <algorithm>
-#include <map>
+#include <compare>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -42,17 +42,20 @@ struct Tile {
   std::int64_t tokens = 0;  // visible
 };
 
-// A work item but for its heads.
-using Slot = std::vector<WorkItem>;
+// Work items but for their heads, in the order in which slots get them.
+struct Dealt {
+  std::vector<WorkItem> items;
+  std::vector<std::size_t> ends;  // of each slot, in items
+};
 
 class PsWalk {
  public:
   explicit PsWalk(const PsInput& input) : input_(input) {}
-  std::vector<Slot> deal(std::int64_t slots);
+  Dealt deal(std::int64_t slots);
 
  private:
   void add_tiles(std::int64_t request);
-  Slot fill(std::int64_t pages);
+  void fill(std::int64_t pages, std::vector<WorkItem>& items);
   WorkItem take(const Tile& tile, std::int64_t pages);
 
   const PsInput& input_;
@@ -103,57 +106,68 @@ WorkItem PsWalk::take(const Tile& tile, std::int64_t pages) {
   return item;
 }
 
-Slot PsWalk::fill(std::int64_t pages) {
-  Slot slot;
+void PsWalk::fill(std::int64_t pages, std::vector<WorkItem>& items) {
   while (tile_ < tiles_.size() && pages > 0) {
     const Tile& tile = tiles_[tile_];
     const std::int64_t before = done_;
-    slot.push_back(take(tile, pages));
+    items.push_back(take(tile, pages));
     pages -= done_ == 0 ? tile.pages - before : done_ - before;
   }
-  return slot;
 }
 
-std::vector<Slot> PsWalk::deal(std::int64_t slots) {
+Dealt PsWalk::deal(std::int64_t slots) {
   for (std::int64_t r = 0; r < input_.batch(); ++r) add_tiles(r);
   const std::int64_t pages_each = input_.kvlen_granularity / input_.block_size;
-  std::vector<Slot> dealt;
+  Dealt dealt;
   for (std::int64_t s = 0; s < slots; ++s) {
     const std::int64_t units = units_ / slots + (s < units_ % slots ? 1 : 0);
-    dealt.push_back(fill(units * pages_each));
+    fill(units * pages_each, dealt.items);
+    dealt.ends.push_back(dealt.items.size());
   }
   return dealt;
 }
 
-void write_works(const PsInput& input, const std::vector<Slot>& dealt, Plan& plan) {
+void write_works(const PsInput& input, const Dealt& dealt, Plan& plan) {
   const Groups groups = groups_of(input.compute_units, input.kv_heads);
   std::int64_t works = 0;
   std::int64_t slot = 0;
-  for (std::int64_t group = 0; group < groups.count; ++group)
-    for (const Slot& items : dealt) {
+  for (std::int64_t group = 0; group < groups.count; ++group) {
+    std::size_t begin = 0;
+    for (const std::size_t end : dealt.ends) {
       for (std::int64_t h = 0; h < groups.heads; ++h) {
         const std::int64_t head = (group * groups.heads + h) * input.qhead_granularity;
-        for (WorkItem item : items) {
+        for (std::size_t i = begin; i < end; ++i) {
+          WorkItem item = dealt.items[i];
           item.pad = word((head + input.qhead_granularity) << 16 | (head & 0xffff));
           plan.set_work(works++, item);
         }
       }
       plan.work_indptr.set(++slot, word(works));
+      begin = end;
     }
+  }
 }
 
 // Split tiles in the order of their rows; heads share the partial rows.
-void write_merges(const std::vector<Slot>& dealt, Plan& plan) {
-  std::map<std::pair<std::int32_t, std::int32_t>, std::vector<std::int32_t>> partials;
-  for (const Slot& items : dealt)
-    for (const WorkItem& item : items)
-      if (item.partial_row != -1) partials[{item.q_begin, item.q_end}].push_back(item.partial_row);
+void write_merges(const Dealt& dealt, Plan& plan) {
+  struct Partial {
+    std::int32_t q_begin, q_end, row;  // rows of the tile, and the first partial one
+    auto operator<=>(const Partial&) const = default;
+  };
+  std::vector<Partial> partials;  // those of a tile ascend, since they are dealt so
+  for (const WorkItem& item : dealt.items)
+    if (item.partial_row != -1) partials.push_back({item.q_begin, item.q_end, item.partial_row});
+  std::sort(partials.begin(), partials.end());
   std::int64_t tile = 0;
   std::int64_t merged = 0;
-  for (const auto& [rows, pieces] : partials) {
-    for (const std::int32_t piece : pieces) plan.reduce_partial_map.set(merged++, piece);
-    plan.reduce_final_map.set(2 * tile, rows.first);
-    plan.reduce_final_map.set(2 * tile + 1, rows.second);
+  for (std::size_t i = 0; i < partials.size(); ++i) {
+    const Partial& p = partials[i];
+    plan.reduce_partial_map.set(merged++, p.row);
+    if (i + 1 < partials.size() && partials[i + 1].q_begin == p.q_begin &&
+        partials[i + 1].q_end == p.q_end)
+      continue;
+    plan.reduce_final_map.set(2 * tile, p.q_begin);
+    plan.reduce_final_map.set(2 * tile + 1, p.q_end);
     plan.reduce_indptr.set(++tile, word(merged));
   }
   plan.reduce_indptr.fill_from(tile, word(merged));
@@ -247,7 +261,7 @@ Result<Plan> plan_ps_prefill(const PsInput& input, const BufferSizes& sizes) {
                              &plan.reduce_final_map, &plan.reduce_partial_map})
     buffer->fill_from(0, 0);  // real memory comes zeroed from the host
   const Groups groups = groups_of(input.compute_units, input.kv_heads);
-  const std::vector<Slot> dealt = PsWalk(input).deal(groups.slots);
+  const Dealt dealt = PsWalk(input).deal(groups.slots);
   write_works(input, dealt, plan);
   write_merges(dealt, plan);
   return checked_overruns(std::move(plan), input.fidelity);

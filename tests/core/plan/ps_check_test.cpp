@@ -197,6 +197,35 @@ TEST_CASE("ps_check: a tile that is merged is cut for every group of heads, in t
   CHECK_THAT(apart.first_violation(), contains("other partial rows than those of another group"));
 }
 
+TEST_CASE("ps_check: no two pieces of a tile share a partial row, nor do those of two tiles",
+          "[plan][ps]") {
+  CutStep tile;
+  for (const std::size_t work : {3U, 5U}) tile.work_info[work * kWorkItemWords + 1] = 0;
+  tile.reduce_partial_map = {0, 0};
+  CHECK_THAT(tile.first_violation(),
+             contains("partial row 0 belongs to two pieces: from page 7 for rows from 10, and from "
+                      "page 15 for rows from 10"));
+
+  CutStep both;  // the first request is cut as well
+  both.work_indptr = {0, 8, 8, 8, 8};
+  for (const Words& work :
+       {Words{0, 96, 0, 10, 4, 7, 0, CutStep::kFirst}, {0, 96, 0, 10, 4, 7, 0, CutStep::kSecond}})
+    both.work_info.insert(both.work_info.end(), work.begin(), work.end());
+  for (const std::size_t work : {0U, 1U}) {
+    both.work_info[work * kWorkItemWords + 1] = 64;
+    both.work_info[work * kWorkItemWords + 5] = 4;
+  }
+  both.reduce_indptr = {0, 2, 4};
+  both.reduce_final_map = {0, 10, 10, 20};
+  both.reduce_partial_map = {64, 96, 0, 32};
+  CHECK(both.first_violation() == "valid");
+  for (const std::size_t work : {6U, 7U}) both.work_info[work * kWorkItemWords + 1] = 32;
+  both.reduce_partial_map = {32, 64, 0, 32};
+  CHECK_THAT(both.first_violation(),
+             contains("partial row 32 belongs to two pieces: from page 4 for rows from 0, and from "
+                      "page 15 for rows from 10"));
+}
+
 TEST_CASE("ps_check: a tile with more pieces than the reduce has room for is a violation",
           "[plan][ps]") {
   CutStep step;
