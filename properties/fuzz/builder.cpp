@@ -55,8 +55,11 @@ std::optional<Finding> judge_step(const Case& c, DecodeBuffers& used) {
 std::optional<Finding> fuzz_builder(Bytes bytes) {
   ByteChoices choices(bytes);
   DecodeBuffers used;
-  CaseDomain domain = random_domain(20);
-  domain.kind = {{StepKind::decode}};
+  static const CaseDomain domain = [] {
+    CaseDomain decodes = random_domain(20);
+    decodes.kind = {{StepKind::decode}};
+    return decodes;
+  }();
   for (int step = 0; step < 4 && !choices.empty(); ++step)
     if (auto finding = judge_step(draw_case(choices, domain), used)) return finding;
   return std::nullopt;

@@ -15,7 +15,7 @@ std::uint64_t ByteChoices::below(std::uint64_t bound) {
 }
 
 // One byte, whatever the weights: coverage guides the fuzzer, and does so better without a bias.
-std::size_t ByteChoices::pick(const std::vector<int>& weights) {
+std::size_t ByteChoices::pick(std::span<const int> weights) {
   return static_cast<std::size_t>(below(weights.size()));
 }
 

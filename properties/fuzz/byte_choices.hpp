@@ -16,7 +16,7 @@ using Bytes = std::span<const std::uint8_t>;
 class ByteChoices final : public Choices {
  public:
   explicit ByteChoices(Bytes bytes) : bytes_(bytes) {}
-  std::size_t pick(const std::vector<int>& weights) override;
+  std::size_t pick(std::span<const int> weights) override;
   std::int64_t between(std::int64_t low, std::int64_t high) override;
   [[nodiscard]] bool empty() const { return bytes_.empty(); }
 

@@ -1,11 +1,11 @@
 // Target about the host planner of the prefill kernels.
 #include <algorithm>
 
+#include "core/plan/ps_check.hpp"
 #include "core/plan/ps_prefill.hpp"
 #include "core/say.hpp"
 #include "properties/fuzz/target.hpp"
 #include "properties/fuzz/words.hpp"
-#include "properties/step/prefill/plan_rules.hpp"
 
 namespace mla::prop::fuzz {
 namespace {
@@ -27,7 +27,9 @@ struct Call {
 void draw_call(ByteChoices& choices, Call& call) {
   const bool causal = choices.between(0, 2) > 0;
   const std::int64_t count = choices.between(1, 8);
-  const std::int64_t most = choices.between(0, 1) == 0 ? 40 : 2000;
+  // Three tiles of rows show what many do, and cost less.
+  const std::int64_t size = choices.between(0, 7);
+  const std::int64_t most = size < 4 ? 40 : size < 7 ? 600 : 2000;
   for (std::int64_t r = 0; r < count; ++r) {
     const std::int64_t q = choices.between(0, most);
     const std::int64_t n = causal ? q : choices.between(0, most);
@@ -55,21 +57,6 @@ void draw_call(ByteChoices& choices, Call& call) {
                 .causal = causal};
 }
 
-SeenPlan seen(const Call& call, const plan::Plan& plan) {
-  const auto copy = [](const plan::PlanBuffer& b) {
-    return Words(b.data().begin(), b.data().end());
-  };
-  return {.qo_indptr = call.rows,
-          .kv_indptr = call.keys,
-          .kv_indices = {},
-          .work_indptr = copy(plan.work_indptr),
-          .work_info = copy(plan.work_info),
-          .reduce_indptr = copy(plan.reduce_indptr),
-          .reduce_final_map = copy(plan.reduce_final_map),
-          .reduce_partial_map = copy(plan.reduce_partial_map),
-          .num_partial_tiles = plan.reduce_indptr.at(plan.reduce_indptr.size() - 1)};
-}
-
 }  // namespace
 
 std::optional<Finding> fuzz_prefill_planner(Bytes bytes) {
@@ -87,10 +74,14 @@ std::optional<Finding> fuzz_prefill_planner(Bytes bytes) {
     return Finding{call.shown(), "refused without a reason"};
   // A length below that of the lists is what a paged cache has; the rules count the lists.
   if (!plan || call.spoilt) return std::nullopt;
-  const SeenPlan as_seen = seen(call, *plan);
-  const auto why = broken_rule({as_seen, call.input.kv_heads.count(), call.input.causal});
-  if (!why) return std::nullopt;
-  return Finding{call.shown(), *why};
+  const auto violations = plan::ps_check({.plan = plan->view(),
+                                          .qo_indptr = call.rows,
+                                          .kv_indptr = call.keys,
+                                          .context_lens = call.lengths,
+                                          .heads = call.input.kv_heads,
+                                          .causal = call.input.causal});
+  if (violations.empty()) return std::nullopt;
+  return Finding{call.shown(), violations.front().what};
 }
 
 }  // namespace mla::prop::fuzz

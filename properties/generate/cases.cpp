@@ -20,10 +20,9 @@ std::uint64_t draw_seed(Choices& choices, const CaseDomain& domain, std::uint64_
 }
 
 std::int64_t draw_block_size(Choices& choices, const CaseDomain& domain, std::int64_t page_size) {
-  Options<std::int64_t> fitting;
-  for (const auto& option : domain.block_size)
-    if (option.value % page_size == 0) fitting.push_back(option);
-  return choose(choices, fitting);
+  if (page_size == 1) return choose(choices, domain.block_size);
+  return choose(choices,
+                domain.block_size.where([&](std::int64_t b) { return b % page_size == 0; }));
 }
 
 // An engine captures batches of 1, 2 and 4 requests, of multiples of 8, and from 256 on of 16.

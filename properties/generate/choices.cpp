@@ -11,7 +11,7 @@ std::uint64_t RandomChoices::below(std::uint64_t bound) {
   return mix(seed_, ++count_) % bound;
 }
 
-std::size_t RandomChoices::pick(const std::vector<int>& weights) {
+std::size_t RandomChoices::pick(std::span<const int> weights) {
   const int total = std::accumulate(weights.begin(), weights.end(), 0);
   auto point = static_cast<int>(below(static_cast<std::uint64_t>(total)));
   std::size_t index = 0;
@@ -40,7 +40,7 @@ std::uint64_t Odometer::digit(std::uint64_t bound) {
   return digits_[asked_++].value;
 }
 
-std::size_t Odometer::pick(const std::vector<int>& weights) {
+std::size_t Odometer::pick(std::span<const int> weights) {
   return static_cast<std::size_t>(digit(weights.size()));
 }
 

@@ -7,6 +7,8 @@
 
 #include <cassert>
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <vector>
 
 namespace mla::prop {
@@ -18,7 +20,7 @@ class Choices {
   Choices& operator=(const Choices&) = delete;
   virtual ~Choices() = default;
   // An index below weights.size(). Weights are positive.
-  virtual std::size_t pick(const std::vector<int>& weights) = 0;
+  virtual std::size_t pick(std::span<const int> weights) = 0;
   // A number from low to high, both included.
   virtual std::int64_t between(std::int64_t low, std::int64_t high) = 0;
 };
@@ -28,22 +30,49 @@ struct Option {
   T value{};
   int weight = 1;
 };
+
+// Alternatives, apart from their weights: a source of decisions looks at the weights alone.
 template <class T>
-using Options = std::vector<Option<T>>;
+class Options {
+ public:
+  Options() = default;
+  Options(std::initializer_list<Option<T>> options) {
+    for (const Option<T>& option : options) push_back(option);
+  }
+  void push_back(const Option<T>& option) {
+    values_.push_back(option.value);
+    weights_.push_back(option.weight);
+  }
+  void set_weight(std::size_t i, int weight) { weights_[i] = weight; }
+  [[nodiscard]] bool empty() const { return weights_.empty(); }
+  [[nodiscard]] std::size_t size() const { return weights_.size(); }
+  [[nodiscard]] T value(std::size_t i) const { return values_[i]; }
+  // Those whose values are kept.
+  template <class Keep>
+  [[nodiscard]] Options where(Keep keep) const {
+    Options kept;
+    for (std::size_t i = 0; i < size(); ++i)
+      if (keep(value(i))) kept.push_back({value(i), weights_[i]});
+    return kept;
+  }
+  [[nodiscard]] std::span<const int> weights() const { return weights_; }
+
+ private:
+  std::vector<T> values_;
+  std::vector<int> weights_;
+};
 
 template <class T>
 T choose(Choices& choices, const Options<T>& options) {
   assert(!options.empty());
-  std::vector<int> weights;
-  for (const Option<T>& option : options) weights.push_back(option.weight);
-  return options[choices.pick(weights)].value;
+  return options.value(choices.pick(options.weights()));
 }
 
 // Answers by weight, uniformly within a range; the same answers for the same seed everywhere.
 class RandomChoices final : public Choices {
  public:
   explicit RandomChoices(std::uint64_t seed) : seed_(seed) {}
-  std::size_t pick(const std::vector<int>& weights) override;
+  std::size_t pick(std::span<const int> weights) override;
   std::int64_t between(std::int64_t low, std::int64_t high) override;
 
  private:
@@ -61,7 +90,7 @@ class Odometer final : public Choices {
  public:
   // Moves to the next combination; false when there is none.
   bool next();
-  std::size_t pick(const std::vector<int>& weights) override;
+  std::size_t pick(std::span<const int> weights) override;
   std::int64_t between(std::int64_t low, std::int64_t high) override;
 
  private:

@@ -10,10 +10,10 @@ Options<std::int64_t> all_heads() {
   Options<std::int64_t> options;
   for (std::int64_t h = 1; h <= kMaxHeads; ++h) options.push_back({h, 1});
   for (const std::int64_t h : {8, 12, 24, 32, 64, 128})
-    options[static_cast<std::size_t>(h - 1)].weight = 20;
-  options[15].weight = 60;
+    options.set_weight(static_cast<std::size_t>(h - 1), 20);
+  options.set_weight(15, 60);
   for (const std::int64_t h : {4, 48, 80, 96, 112})
-    options[static_cast<std::size_t>(h - 1)].weight = 6;
+    options.set_weight(static_cast<std::size_t>(h - 1), 6);
   return options;
 }
 
@@ -21,8 +21,8 @@ Options<std::int64_t> all_block_sizes() {
   Options<std::int64_t> options;
   for (std::int64_t b = 1; b <= 256; ++b) options.push_back({b, 1});
   for (const std::int64_t b : {2, 3, 7, 16, 32, 64, 128, 256})
-    options[static_cast<std::size_t>(b - 1)].weight = 20;
-  options[0].weight = 100;
+    options.set_weight(static_cast<std::size_t>(b - 1), 20);
+  options.set_weight(0, 100);
   return options;
 }
 

@@ -10,18 +10,16 @@ namespace {
 constexpr std::int64_t kMostRows = 48;
 
 void draw_layer(Choices& choices, const CaseDomain& domain, Case& c) {
-  const Options<std::int64_t> blocks{{16, 10}, {32, 9}, {64, 1}};  // the last is refused
-  const Options<std::int64_t> drafts{{0, 12}, {1, 2}, {3, 2}, {7, 2}};
-  const Options<std::int64_t> workspaces{{16, 2}, {64, 3}, {100, 2}, {256, 2}, {1024, 2}};
+  static const Options<std::int64_t> blocks{{16, 10}, {32, 9}, {64, 1}};  // the last is refused
+  static const Options<std::int64_t> drafts{{0, 12}, {1, 2}, {3, 2}, {7, 2}};
+  static const Options<std::int64_t> workspaces{{16, 2}, {64, 3}, {100, 2}, {256, 2}, {1024, 2}};
   c.arch = choose(choices, domain.arch);
   c.compute_units = product_compute_units(c.arch).count();
   c.block_size = choose(choices, blocks);
   c.heads = choose(choices, domain.fa_heads);
-  Options<std::int64_t> dividing;
-  for (const auto& option : domain.kv_heads)
-    if (c.heads % option.value == 0) dividing.push_back(option);
   FaSpec fa;
-  fa.kv_heads = choose(choices, dividing);
+  fa.kv_heads =
+      choose(choices, domain.kv_heads.where([&](std::int64_t h) { return c.heads % h == 0; }));
   fa.head_dim = choose(choices, domain.head_dim);
   c.causal = choose(choices, domain.causal);
   // A window without a mask is refused, and said so by other cases.
@@ -34,7 +32,7 @@ void draw_layer(Choices& choices, const CaseDomain& domain, Case& c) {
 // A context length that favours the boundaries of blocks and of partitions of 256 keys.
 std::int64_t context_length(Choices& choices, const CaseDomain& domain, const Case& c) {
   enum Kind { any, near_block, near_partition, little };
-  const Options<Kind> kinds{{any, 4}, {near_block, 3}, {near_partition, 1}, {little, 3}};
+  static const Options<Kind> kinds{{any, 4}, {near_block, 3}, {near_partition, 1}, {little, 3}};
   switch (choose(choices, kinds)) {
     case any:
       break;

@@ -11,9 +11,9 @@ constexpr std::int64_t kMostRows = 600;
 constexpr std::int64_t kMostContext = 300;  // cached keys of a request
 
 void draw_engine(Choices& choices, const CaseDomain& domain, Case& c) {
-  const Options<std::int64_t> units{{16, 2}, {32, 6}, {48, 5}, {64, 4},
-                                    {80, 2}, {7, 1},  {96, 2}, {0, 1}};
-  const Options<std::int64_t> blocks{{16, 6}, {1, 3}, {7, 1}, {32, 1}, {64, 2}};
+  static const Options<std::int64_t> units{{16, 2}, {32, 6}, {48, 5}, {64, 4},
+                                           {80, 2}, {7, 1},  {96, 2}, {0, 1}};
+  static const Options<std::int64_t> blocks{{16, 6}, {1, 3}, {7, 1}, {32, 1}, {64, 2}};
   c.arch = choose(choices, domain.prefill_arch);
   c.dtype = choose(choices, domain.prefill_dtype);
   c.heads = choose(choices, domain.prefill_heads);
@@ -29,8 +29,8 @@ void draw_engine(Choices& choices, const CaseDomain& domain, Case& c) {
 // so where the budget holds them most queries are longer.
 std::int64_t draw_rows(Choices& choices, const CaseDomain& domain, std::int64_t left,
                        const Case& c) {
-  const Options<std::int64_t> cut{{129, 3}, {200, 2}, {255, 1}, {256, 2},
-                                  {257, 3}, {300, 2}, {385, 1}, {513, 1}};
+  static const Options<std::int64_t> cut{{129, 3}, {200, 2}, {255, 1}, {256, 2},
+                                         {257, 3}, {300, 2}, {385, 1}, {513, 1}};
   if (prefill_cost({129, 129}, c.heads) <= left && choices.between(0, 3) > 0)
     return choose(choices, cut);
   if (choices.between(0, 1) == 0) return choose(choices, domain.long_qo_len);
@@ -40,7 +40,7 @@ std::int64_t draw_rows(Choices& choices, const CaseDomain& domain, std::int64_t 
 // Context that favours the boundaries of blocks.
 std::int64_t draw_context(Choices& choices, const Case& c) {
   enum Kind { none, little, near_block, any };
-  const Options<Kind> kinds{{none, 3}, {little, 2}, {near_block, 3}, {any, 2}};
+  static const Options<Kind> kinds{{none, 3}, {little, 2}, {near_block, 3}, {any, 2}};
   switch (choose(choices, kinds)) {
     case none:
       return 0;
@@ -64,7 +64,7 @@ RequestSpec within(std::int64_t rows, std::int64_t context, std::int64_t left, c
 }
 
 std::vector<RequestSpec> draw_step(Choices& choices, const CaseDomain& domain, const Case& c) {
-  const Options<std::int64_t> counts{{1, 4}, {2, 4}, {3, 3}, {4, 2}, {7, 1}};
+  static const Options<std::int64_t> counts{{1, 4}, {2, 4}, {3, 3}, {4, 2}, {7, 1}};
   const bool context = choices.between(0, 1) == 1;
   const std::int64_t count = choose(choices, counts);
   std::int64_t left = domain.budget;

@@ -1,6 +1,7 @@
 #include "properties/generate/requests.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "properties/generate/cost.hpp"
 
@@ -30,14 +31,11 @@ std::int64_t beside(Choices& choices, std::int64_t multiple, std::int64_t qo_len
 // A length beside a multiple of something that some stage counts in.
 std::int64_t near_multiple(Choices& choices, std::int64_t qo_len, std::int64_t limit,
                            const Case& c) {
-  const Options<std::int64_t> steps{{16, 2},
-                                    {64, 2},
-                                    {c.block_size, 3},
-                                    {c.page_size, 1},
-                                    {c.decode().granularity * c.page_size, 3},
-                                    {c.compute_units, 1},
-                                    {1024, 1}};
-  const std::int64_t step = choose(choices, steps);
+  const std::array<std::int64_t, 7> steps{
+      16,  64, c.block_size, c.page_size, c.decode().granularity * c.page_size, c.compute_units,
+      1024};
+  static constexpr std::array<int, 7> kWeights{2, 2, 3, 1, 3, 1, 1};
+  const std::int64_t step = steps[choices.pick(kWeights)];
   const std::int64_t most = std::max<std::int64_t>(1, limit / step);
   // Few multiples come more often than many.
   const std::int64_t factor = choices.between(1, choices.between(1, most));
@@ -47,8 +45,8 @@ std::int64_t near_multiple(Choices& choices, std::int64_t qo_len, std::int64_t l
 std::int64_t boundary_length(Choices& choices, std::int64_t qo_len, std::int64_t limit,
                              const Case& c) {
   enum Kind { none, least, near_rows, small, near_step, any, longest };
-  const Options<Kind> kinds{{none, 2},       {least, 3}, {near_rows, 3}, {small, 6},
-                            {near_step, 14}, {any, 6},   {longest, 1}};
+  static const Options<Kind> kinds{{none, 2},       {least, 3}, {near_rows, 3}, {small, 6},
+                                   {near_step, 14}, {any, 6},   {longest, 1}};
   std::int64_t n = 0;
   switch (choose(choices, kinds)) {
     case none:
@@ -116,9 +114,10 @@ std::vector<RequestSpec> draw_within_budget(Choices& choices, const CaseDomain& 
 // A length of the range; two thirds are beside a multiple of something that some stage counts in.
 std::int64_t length_in(Choices& choices, const Range& range, std::int64_t qo_len, const Case& c) {
   if (choices.between(0, 2) == 0) return choices.between(range.low, range.high);
-  const Options<std::int64_t> steps{
-      {16}, {64, 3}, {c.block_size}, {c.decode().granularity * c.page_size}};
-  const std::int64_t step = choose(choices, steps);
+  const std::array<std::int64_t, 4> steps{16, 64, c.block_size,
+                                          c.decode().granularity * c.page_size};
+  static constexpr std::array<int, 4> kWeights{1, 3, 1, 1};
+  const std::int64_t step = steps[choices.pick(kWeights)];
   const std::int64_t most = std::max<std::int64_t>(1, range.high / step);
   const std::int64_t least = std::min(most, range.low / step + 1);
   return std::clamp(beside(choices, choices.between(least, most) * step, qo_len), range.low,
@@ -165,7 +164,7 @@ std::vector<RequestSpec> draw_requests(Choices& choices, const CaseDomain& domai
 std::vector<RequestSpec> draw_later_step(Choices& choices, const CaseDomain& domain, const Case& c,
                                          const std::vector<RequestSpec>& before) {
   enum Kind { next, fewer, longer, others };
-  const Options<Kind> kinds{{next, 3}, {fewer, 2}, {longer, 2}, {others, 2}};
+  static const Options<Kind> kinds{{next, 3}, {fewer, 2}, {longer, 2}, {others, 2}};
   std::vector<RequestSpec> step = before;
   switch (choose(choices, kinds)) {
     case next:

@@ -1,5 +1,6 @@
 // Claims about exhaustive enumeration: every case of the bounds, each once.
 #include <algorithm>
+#include <array>
 #include <set>
 #include <string>
 #include <vector>
@@ -25,7 +26,7 @@ TEST_CASE("odometer: later questions may depend on earlier answers", "[judge]") 
 TEST_CASE("odometer: every alternative of a weighted choice comes once", "[judge]") {
   std::vector<std::size_t> picks;
   Odometer odometer;
-  while (odometer.next()) picks.push_back(odometer.pick({100, 1, 7}));
+  while (odometer.next()) picks.push_back(odometer.pick(std::array{100, 1, 7}));
   CHECK(picks == std::vector<std::size_t>{0, 1, 2});
 }
 
@@ -34,7 +35,7 @@ TEST_CASE("random choices: weights are followed, ranges are reached at both ends
   std::vector<int> picks(3);
   std::set<std::int64_t> numbers;
   for (int i = 0; i < 3000; ++i) {
-    ++picks[choices.pick({1, 8, 1})];
+    ++picks[choices.pick(std::array{1, 8, 1})];
     numbers.insert(choices.between(-2, 3));
   }
   CHECK(picks[1] > 2000);
