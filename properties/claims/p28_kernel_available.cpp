@@ -1,5 +1,6 @@
 // P28: every shape resolves to a listed kernel that does what the case asks, or is refused with a
 // reason; a resolved shape can be planned and executed.
+#include "core/case/steps.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
@@ -78,6 +79,12 @@ Outcome decode_kernel_available(Subject& subject) {
       return failed("as " + format_case(other.spec()) + ": " + *why);
   }
   if (!subject.shape()) return passed();
+  const std::vector<Case> steps = single_steps(subject.spec());
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    Subject later = subject.sibling(steps[i]);
+    if (const auto why = check_shape(later)) return failed(say("step ", i, ": ", *why));
+    if (!later.shape()) return passed();
+  }
   // What is refused later must be a known defect of the original, not a second opinion.
   // Only a planner kernel that the case names may decline by itself.
   const auto& metadata = subject.metadata();
