@@ -148,7 +148,7 @@ Status check_writable(const std::string& path) {
   return std::nullopt;
 }
 
-Status check_distinct(std::initializer_list<Output> outputs) {
+Status check_distinct(const std::vector<Output>& outputs) {
   for (auto a = outputs.begin(); a != outputs.end(); ++a)
     for (auto b = outputs.begin(); b != a; ++b)
       if (!a->path.empty() && std::filesystem::path(a->path).lexically_normal() ==
@@ -158,7 +158,7 @@ Status check_distinct(std::initializer_list<Output> outputs) {
   return std::nullopt;
 }
 
-Status check_inputs_kept(std::initializer_list<Output> outputs, const std::vector<Input>& inputs) {
+Status check_inputs_kept(const std::vector<Output>& outputs, const std::vector<Input>& inputs) {
   for (const Output& out : outputs)
     for (const Input& in : inputs)
       if (in.path != "-" && takes_place_of(out.path, in.path))

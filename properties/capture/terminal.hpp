@@ -29,7 +29,7 @@ void write_stderr(std::string_view text);
 [[nodiscard]] Status check_writable(const std::string& path);
 // An option and the file that it names; empty: none.
 struct Output {
-  std::string_view option;
+  std::string option;
   std::string path;
 };
 // What a command prints besides.
@@ -37,14 +37,14 @@ inline Output printed(bool json) {
   return {json ? "--json" : "the report", "-"};
 }
 // Two options that would write the same file, in words; nothing if there are none.
-[[nodiscard]] Status check_distinct(std::initializer_list<Output> outputs);
+[[nodiscard]] Status check_distinct(const std::vector<Output>& outputs);
 // A file, and who reads it: an option or a command.
 struct Input {
   std::string reader;
   std::string path;
 };
 // An output that would take the place of a file that is read, in words; nothing if there is none.
-[[nodiscard]] Status check_inputs_kept(std::initializer_list<Output> outputs,
+[[nodiscard]] Status check_inputs_kept(const std::vector<Output>& outputs,
                                        const std::vector<Input>& inputs);
 // Reads a whole file; "-" is stdin. What is no regular file may give 1 GiB at most.
 [[nodiscard]] Result<std::string> read_file(const std::string& path);

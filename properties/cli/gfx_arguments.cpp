@@ -209,9 +209,10 @@ class Reader {
     return std::nullopt;
   }
 
-  Result<std::string> file_of(std::size_t n, const Json& name) const {
+  Result<std::string> file_of(std::size_t n, const Json& name) {
     if (!name.is_string()) return wrong(n, "\"file\" takes the name of a file");
-    return read_regular_file((folder_ / name.get<std::string>()).string());
+    out_.files.push_back((folder_ / name.get<std::string>()).string());
+    return read_regular_file(out_.files.back());
   }
 
   // Where the argument lies: as the file says, else as the code object says, else as C would.

@@ -29,6 +29,7 @@ struct GfxArguments {
   std::unique_ptr<gfx::Memory> memory;
   std::vector<GfxBuffer> buffers;
   std::vector<std::byte> kernarg;
+  std::vector<std::string> files;  // that buffers were read from
 };
 
 // Files of buffers are looked for beside `path`.

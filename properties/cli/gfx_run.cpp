@@ -1,4 +1,5 @@
 // `mla-testbed gfx run`: one launch of one kernel of any code object, and what it left in memory.
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/say.hpp"
@@ -57,6 +58,12 @@ Json counts_json(const gfx::Statistics& s) {
           {"lds_bank_conflicts", s.lds_bank_conflicts}};
 }
 
+// JSON has no number for these.
+Json value_json(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
 std::string text_of(const gfx::LaunchReport& report, const GfxArguments& arguments,
                     const EmulationLog& log) {
   const gfx::Statistics& s = report.statistics;
@@ -70,7 +77,10 @@ std::string text_of(const gfx::LaunchReport& report, const GfxArguments& argumen
   for (const GfxBuffer& buffer : arguments.buffers) {
     if (buffer.show == 0) continue;
     out += say("argument ", buffer.argument, ":");
-    for (const double value : shown_elements(buffer)) out += " " + Json(value).dump();
+    for (const double value : shown_elements(buffer)) {
+      const Json json = value_json(value);
+      out += " " + (json.is_string() ? json.get<std::string>() : json.dump());
+    }
     out += "\n";
   }
   for (const gfx::Assumed& a : report.assumed)
@@ -82,16 +92,31 @@ Json json_of(const gfx::LaunchReport& report, const GfxArguments& arguments,
              const EmulationLog& log) {
   Json faults = Json::array(), buffers = Json::array();
   for (const gfx::Event& fault : report.faults) faults.push_back(event_json(fault));
-  for (const GfxBuffer& buffer : arguments.buffers)
+  for (const GfxBuffer& buffer : arguments.buffers) {
+    Json values = Json::array();
+    for (const double value : shown_elements(buffer)) values.push_back(value_json(value));
     buffers.push_back({{"argument", buffer.argument},
                        {"type", buffer.type},
                        {"bytes", buffer.bytes.size()},
                        {"output", buffer.output.empty() ? Json(nullptr) : Json(buffer.output)},
-                       {"values", shown_elements(buffer)}});
+                       {"values", values}});
+  }
   return {{"faults", faults},
           {"emulated", Json::parse(log.json())},
           {"executed", counts_json(report.statistics)},
           {"buffers", buffers}};
+}
+
+// Two outputs to one file, or one to a file that is read: asked before anything runs.
+Status check_outputs(const GfxOptions& o, const GfxArguments& arguments) {
+  std::vector<Output> outputs{
+      printed(o.json), {"--annotate", o.profile.annotate}, {"--trace", o.profile.trace}};
+  for (const GfxBuffer& buffer : arguments.buffers)
+    outputs.push_back({say("\"output\" of argument ", buffer.argument), buffer.output});
+  std::vector<Input> inputs{{"gfx run", o.object}, {"--args", o.arguments}};
+  for (const std::string& file : arguments.files) inputs.push_back({"--args", file});
+  if (Status bad = check_distinct(outputs)) return bad;
+  return check_inputs_kept(outputs, inputs);
 }
 
 Status write_outputs(const GfxArguments& arguments) {
@@ -114,6 +139,7 @@ ExitCode gfx_run(const GfxOptions& o) {
   if (!kernel) return failed(kernel.error());
   const auto arguments = read_gfx_arguments(o.arguments, **kernel);
   if (!arguments) return failed(arguments.error());
+  if (const Status bad = check_outputs(o, *arguments)) return failed(*bad);
   const auto request = request_of(o, *object, **kernel, *arguments);
   if (!request) return failed(request.error());
   const auto report = gfx::run(*object, *request, *arguments->memory);

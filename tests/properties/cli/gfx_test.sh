@@ -116,6 +116,21 @@ sed 's/"values": \[1, 2.5, -3\]/"file": "sum.bin"/; s/, "output": "sum.bin"//' "
 try "${run[@]}" "$scratch/again.json"
 expect_out '^argument 2: 21.0 22.5 17.0$'
 
+# No output takes the place of what the command reads, nor of another output.
+cp "$scratch/gfx942.co" "$scratch/kept.co"
+for other in sum.bin gfx942.co other.json; do
+  sed "s/\"count\": 3, \"fill\": 10/&, \"output\": \"$other\"/" "$scratch/add.json" >"$scratch/other.json"
+  try "${run[@]}" "$scratch/other.json"
+  expect_exit 2
+  expect_err "both write '.*/sum.bin'|\"output\" of argument 1 would overwrite '.*/(gfx942.co|other.json)'"
+done
+for option in annotate trace; do
+  try "${run[@]}" "$scratch/add.json" "--$option" "$scratch/gfx942.co"
+  expect_exit 2
+  expect_err "$option would overwrite '.*/gfx942.co', which gfx run reads: name another file"
+done
+cmp -s "$scratch/gfx942.co" "$scratch/kept.co" || fail 'the code object was overwritten'
+
 # 16-bit floats and whole numbers, by their bits: nearest, ties to even.
 cat >"$scratch/types.json" <<'END'
 {"arguments": [
@@ -132,7 +147,7 @@ expect_err 'argument 3: it has 8 bytes; kernel .add. takes 4 there'
 sed -i 's/{"buffer": "u16", "values": \[65535\], "show": 1}/{"scalar": "i32", "value": 0}/' "$scratch/types.json"
 try gfx run "$scratch/gfx942.co" --kernel add --block 64 --args "$scratch/types.json"
 expect_exit 0
-expect_out '^argument 0: 1.0 -2.0 65504.0 null 0.00006103515625|6.103515625e-05'
+expect_out '^argument 0: 1.0 -2.0 65504.0 inf 6.103515625e-05 '
 expect_out '^argument 1: 1.0 -2.0 0.10009765625 1.0$'
 expect_out '^argument 2: -128.0 127.0$'
 [[ $(od -An -v -tx2 "$scratch/f16.bin" | tr -d '\n') == ' 3c00 c000 7bff 7c00 0400 0001 6800 2e66' ]] || fail "f16.bin: $(od -An -v -tx2 "$scratch/f16.bin")"
