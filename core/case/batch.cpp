@@ -14,27 +14,6 @@ std::int64_t blocks_of(const RequestSpec& request, std::int64_t block_size) {
   return ceil_div(request.kv_len, block_size);
 }
 
-// The requests of the step with their padding. An engine that pads to a captured size either makes
-// the batch uniform (every padding request gets u rows and u keys, so that each row sees a key), or
-// leaves one row without keys to each padding request of a one-row batch, or none.
-std::vector<RequestSpec> padded_requests(const Case& c) {
-  std::vector<RequestSpec> requests = c.requests;
-  if (c.pad_requests == 0) return requests;
-  std::vector<std::int64_t> qo_lens;
-  for (const RequestSpec& r : requests) qo_lens.push_back(r.qo_len);
-  const std::int64_t longest = *std::max_element(qo_lens.begin(), qo_lens.end());
-  qo_lens.resize(qo_lens.size() + static_cast<std::size_t>(c.pad_requests), 0);
-  const std::int64_t u =
-      uniform_padded_qo_len(qo_lens, longest, longest * static_cast<std::int64_t>(qo_lens.size()));
-  const bool single_rows =
-      std::all_of(requests.begin(), requests.end(), [](auto& r) { return r.qo_len == 1; });
-  RequestSpec pad{0, 0};
-  if (u > 0) pad = {u, u};
-  if (single_rows) pad = {1, 0};
-  requests.resize(qo_lens.size(), pad);
-  return requests;
-}
-
 // Physical ids of all blocks in the order in which requests own them, by layout.
 std::vector<std::int32_t> place_blocks(const LayoutSpec& layout,
                                        const std::vector<std::int64_t>& counts) {
@@ -88,6 +67,27 @@ std::int64_t uniform_padded_qo_len(const std::vector<std::int64_t>& qo_lens,
       std::all_of(qo_lens.begin(), first_zero, [u](std::int64_t q) { return q == u; });
   const bool longest_fits = first_zero == qo_lens.begin() || max_qo_len == u;
   return zeros_trail && equal && longest_fits ? u : 0;
+}
+
+// The requests of the step with their padding. An engine that pads to a captured size either makes
+// the batch uniform (every padding request gets u rows and u keys, so that each row sees a key), or
+// leaves one row without keys to each padding request of a one-row batch, or none.
+std::vector<RequestSpec> padded_requests(const Case& c) {
+  std::vector<RequestSpec> requests = c.requests;
+  if (c.pad_requests == 0) return requests;
+  std::vector<std::int64_t> qo_lens;
+  for (const RequestSpec& r : requests) qo_lens.push_back(r.qo_len);
+  const std::int64_t longest = *std::max_element(qo_lens.begin(), qo_lens.end());
+  qo_lens.resize(qo_lens.size() + static_cast<std::size_t>(c.pad_requests), 0);
+  const std::int64_t u =
+      uniform_padded_qo_len(qo_lens, longest, longest * static_cast<std::int64_t>(qo_lens.size()));
+  const bool single_rows =
+      std::all_of(requests.begin(), requests.end(), [](auto& r) { return r.qo_len == 1; });
+  RequestSpec pad{0, 0};
+  if (u > 0) pad = {u, u};
+  if (single_rows) pad = {1, 0};
+  requests.resize(qo_lens.size(), pad);
+  return requests;
 }
 
 Result<Batch> make_batch(const Case& c) {

@@ -47,6 +47,8 @@ struct Batch {
 };
 
 Result<Batch> make_batch(const Case& c);
+// Its requests alone, for who asks about lengths and needs no table.
+std::vector<RequestSpec> padded_requests(const Case& c);
 
 // Rows per request if padding the batch to `num_tokens` rows makes it uniform, otherwise 0
 // (vLLM uniform_padded_mtp_qo_len; every condition of vllm_metadata.md 5.5).

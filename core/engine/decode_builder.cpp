@@ -39,6 +39,12 @@ std::vector<KernelRequest> kernel_requests(const Batch& batch, const ResolvedSha
   return out;
 }
 
+std::int64_t pages_of(const std::vector<KernelRequest>& requests, std::int64_t page_size) {
+  std::int64_t pages = 0;
+  for (const KernelRequest& r : requests) pages += ceil_div(r.kv_len, page_size);
+  return pages;
+}
+
 Status check_lengths(const Batch& batch, const ResolvedShape& shape) {
   for (std::size_t r = 0; r < batch.requests.size(); ++r) {
     const auto [q, n] = batch.requests[r];
@@ -99,8 +105,7 @@ void write_indptrs(const std::vector<KernelRequest>& requests, std::int64_t page
 
 DecodeBuffers make_decode_buffers(const Case& c, const Batch& batch, const ResolvedShape& shape) {
   const std::vector<KernelRequest> requests = kernel_requests(batch, shape);
-  std::int64_t pages = 0;
-  for (const KernelRequest& r : requests) pages += ceil_div(r.kv_len, shape.page_size);
+  const std::int64_t pages = pages_of(requests, shape.page_size);
   DecodeBuffers buffers;
   buffers.qo_indptr.assign(requests.size() + 1, 0);
   buffers.kv_indptr.assign(requests.size() + 1, 0);
@@ -120,8 +125,10 @@ Result<DecodeMetadata> build_index_lists(const Batch& batch, const ResolvedShape
   if (Status bad = check_capacity("kv_indptr", buffers.kv_indptr.size(), count + 1)) return *bad;
   if (Status bad = check_capacity("last_page_len", buffers.last_page_len.size(), count))
     return *bad;
-  std::int64_t pages = 0;
-  for (const KernelRequest& r : requests) pages += ceil_div(r.kv_len, shape.page_size);
+  const std::int64_t pages = pages_of(requests, shape.page_size);
+  if (pages > std::numeric_limits<std::int32_t>::max())
+    return Error{ErrorCode::unsupported,
+                 say("the requests have ", pages, " pages, and kv_indptr is int32"), ""};
   if (Status bad = check_capacity("kv_indices", buffers.kv_indices.size(), pages)) return *bad;
 
   write_indptrs(requests, shape.page_size, buffers);

@@ -142,6 +142,27 @@ std::unique_ptr<Backend> one_thread(const Backend& backend) {
   return std::make_unique<OneThread>(backend);
 }
 
+namespace {
+
+// A step that the properties had memory for may still be too large to be planned once more.
+void note_refusal(Subject& subject, const Backend& backend, Judgement& judgement) {
+  const StepKind kind = subject.spec().kind();
+  const bool decode = kind == StepKind::decode;
+  try {
+    // What there was no memory for is not built again to see whether it would be refused.
+    judgement.refused = is_refused(kind, judgement.outcomes, decode || subject.seen_refusal(),
+                                   backend.device(kind).empty()) &&
+                        (!decode || !subject.metadata().ok());
+    if (!judgement.cut) judgement.why_refused = refusal_of(subject, backend, judgement.refused);
+  } catch (const std::bad_alloc&) {
+    judgement.refused = false;
+  } catch (const std::length_error&) {
+    judgement.refused = false;
+  }
+}
+
+}  // namespace
+
 Judgement judge(const Case& c, std::span<const Property* const> properties, const Backend& backend,
                 const Interposer* interposer) {
   return judge(c, properties, backend, interposer, {}, [] { return false; });
@@ -186,13 +207,7 @@ Judgement judge(const Case& c, std::span<const Property* const> properties, cons
     judgement.executions.push_back(std::move(execution));
   }
   judgement.shared = subject.log().shared();
-  const StepKind kind = c.kind();
-  const bool decode = kind == StepKind::decode;
-  // What there was no memory for is not built again to see whether it would be refused.
-  judgement.refused = is_refused(kind, judgement.outcomes, decode || subject.seen_refusal(),
-                                 backend.device(kind).empty()) &&
-                      (!decode || !subject.metadata().ok());
-  if (!judgement.cut) judgement.why_refused = refusal_of(subject, backend, judgement.refused);
+  note_refusal(subject, backend, judgement);
   return judgement;
 }
 

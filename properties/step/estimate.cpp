@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/case/batch.hpp"
+#include "core/shape/resolved_shape.hpp"
 #include "core/units.hpp"
 
 namespace mla::prop {
@@ -40,6 +42,21 @@ Totals totals_of(const Case& c, const std::vector<RequestSpec>& step) {
   return t;
 }
 
+// Entries of kv_indices. Where every row is a request of its own, the keys of a request are listed
+// once for each of its rows.
+double listed_pages(const Case& c, const Totals& t) {
+  const auto page = static_cast<double>(c.page_size);
+  if (c.kind() != StepKind::decode || t.most_rows <= 1) return t.keys / page;
+  Batch lengths;
+  lengths.requests = padded_requests(c);
+  const auto shape = resolve_shape(c, lengths);
+  if (!shape || shape->route != Route::persistent_rows) return t.keys / page;
+  double pages = 0;
+  for (const RequestSpec& r : lengths.requests)
+    pages += static_cast<double>(r.qo_len) * static_cast<double>(ceil_div(r.kv_len, c.page_size));
+  return pages;
+}
+
 // The cache, Q and results of a step of each kind, as properties/ and the backends allocate them.
 Estimate of_step(const Case& c, const Totals& t) {
   constexpr double kDims = kValueDim;
@@ -47,7 +64,7 @@ Estimate of_step(const Case& c, const Totals& t) {
   const auto heads = static_cast<double>(c.heads);
   const auto block = static_cast<double>(c.block_size);
   const double blocks = t.requests * (t.longest / block + 1);
-  e.lists = 8 * (blocks + t.keys / static_cast<double>(c.page_size));
+  e.lists = 8 * (blocks + listed_pages(c, t));
   e.work = t.triples * static_cast<double>(kKeyDim + kValueDim);
   if (c.kind() == StepKind::prefill) {
     e.cache = (t.slots + block) * heads * 640;  // 192 + 128 elements of bf16

@@ -35,6 +35,14 @@ TEST_CASE("estimate: the largest line does not overflow", "[estimate]") {
   CHECK(e.bytes() > 2 * e.lists);
 }
 
+TEST_CASE("estimate: where every row is a request, its keys are listed for every row",
+          "[estimate]") {
+  const double rows = estimate("mla1:8q1024s128k").lists;
+  CHECK(rows > 4.0 * 8 * 1024 * 128 * 1024);
+  CHECK(rows < 10.0 * 8 * 1024 * 128 * 1024);
+  CHECK(estimate("mla1:8q4s128k").lists < 10.0 * 8 * 128 * 1024);
+}
+
 TEST_CASE("estimate: a step that is too large to be executed has lists only", "[estimate]") {
   const Estimate e = estimate("mla1:64q1s128k");
   CHECK(e.cache == 0);

@@ -175,3 +175,18 @@ try run --cases-file "$scratch/large.txt" --property P05
 expect_exit 4
 expect_out '^P05 +plan_coverage +1 +1 +0  pass$'
 expect_out '^not judged, for want of memory: mla1:65536q4096s4096k;'
+
+# A case that the machine turns out to be too small for is inconclusive, and the others are judged.
+# A sanitizer needs terabytes.
+if (ulimit -v 3000000 && "$testbed" --version) >"$scratch/out" 2>"$scratch/err"; then
+  printf '%s\n' 'mla1:1q1s17' 'mla1:8q1024s128k' 'mla1:1q2s33' >"$scratch/large.txt"
+  last='ulimit -v 3000000; mla-testbed run --cases-file large.txt --property P04 --memory-limit 900G'
+  (ulimit -v 3000000
+    "$testbed" run --cases-file "$scratch/large.txt" --property P04 --memory-limit 900G --no-progress
+  ) >"$scratch/out" 2>"$scratch/err"
+  code=$?
+  expect_exit 4
+  expect_out '^P04 +indptr_shape +2 '
+  try run --cases-file "$scratch/large.txt" --property P04 --memory-limit 1G --no-progress
+  expect_out 'mla1:8q1024s128k;.*: judging it needs about [0-9.]+ GiB .* lists [0-9.]+ GiB'
+fi
