@@ -45,17 +45,17 @@ Dtype read_dtype(Fields& fields, const char* key) {
   return dtype.value_or(Dtype::bf16);
 }
 
-PlannerVersion read_version(Fields& fields) {
+PlannerVersion read_version(Fields& fields, bool intra_batch) {
   const bool fast = fields.truth_or("fast_mode", true);
-  const bool intra_batch = fields.truth_or("intra_batch_mode", false);
   if (fast) return PlannerVersion::v1_2;
   return intra_batch ? PlannerVersion::v1_0 : PlannerVersion::v1_1;
 }
 
 // Buffers are asked for with the longest query there can be: with max_seqlen_qo, or the real one
 // where the planner is told 1 because every row is a request (sparse), or nothing (-1). v1.0 gets
-// as many places a request as it may split it.
-plan::SizeQuery size_query(const PlannerCall& c, std::int64_t num_kv_splits) {
+// as many places a request as it may split it. AITER's size query looks at intra_batch_mode in fast
+// mode too, where its planner does not.
+plan::SizeQuery size_query(const PlannerCall& c, std::int64_t num_kv_splits, bool intra_batch) {
   const plan::PlanInput& in = c.input;
   const bool sparse = in.topk >= 0;
   const std::int64_t real =
@@ -70,7 +70,8 @@ plan::SizeQuery size_query(const PlannerCall& c, std::int64_t num_kv_splits) {
           .sparse = sparse,
           .fast_mode = in.version == PlannerVersion::v1_2,
           .num_kv_splits = num_kv_splits > 0 ? num_kv_splits : splits,
-          .intra_batch_mode = in.version == PlannerVersion::v1_0};
+          .intra_batch_mode = intra_batch,
+          .max_split_per_batch = in.max_split_per_batch};
 }
 
 // A number that is at most `most`, as in a case.
@@ -135,14 +136,15 @@ Result<PlannerCall> read_planner_call(const nlohmann::json& object) {
   in.max_split_per_batch = splits("max_split_per_batch", -1);
   in.cp_round_robin = fields.truth_or("is_cp_round_robin", false);
   in.key.dtype = {read_dtype(fields, "dtype_q"), read_dtype(fields, "dtype_kv")};
-  in.version = read_version(fields);
+  const bool intra_batch = fields.truth_or("intra_batch_mode", false);
+  in.version = read_version(fields, intra_batch);
   const std::int64_t num_kv_splits = splits("num_kv_splits", 0);
   fields.reject_unknown(kOtherKeys);
   if (!fields.error().empty()) return Error{ErrorCode::usage, fields.error(), ""};
   in.qo_indptr = c.qo_indptr;
   in.kv_indptr = c.kv_indptr;
   in.last_page_len = c.last_page_len;
-  c.sizes = size_query(c, num_kv_splits);
+  c.sizes = size_query(c, num_kv_splits, intra_batch);
   return c;
 }
 
