@@ -89,7 +89,7 @@ Result<show::ComparedPlan> read_drawn(const std::string& what, const std::string
   }
   if (wanted >= std::ssize(plans->objects))
     return Error{ErrorCode::usage,
-                 say("--step is ", wanted, "; there are ",
+                 say("--step is ", wanted, " of ",
                      show::counted(std::ssize(plans->objects), "plan"), ", counted from 0"),
                  ""};
   const auto place = static_cast<std::size_t>(wanted);

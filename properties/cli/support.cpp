@@ -164,8 +164,10 @@ ExitCode support_other_kind(const Options& o) {
   const bool fa = o.kind == "fa";
   if (!o.heads.empty() || !o.dtype.empty() || (fa && !o.arch.empty()))
     return complain("support", {ErrorCode::usage,
-                                "--kind " + o.kind + " has no --heads, --dtype" +
-                                    (fa ? " or --arch" : "") + ": its rows name what decides",
+                                "--kind " + o.kind +
+                                    (fa ? " takes no --heads, --dtype or --arch"
+                                        : " takes no --heads or --dtype") +
+                                    ": its rows name what decides",
                                 ""});
   const std::vector<SupportRow> rows = fa ? fa_support() : prefill_support(o.arch);
   if (!o.json) return finish("support", support_table(rows), ExitCode::held);

@@ -44,7 +44,7 @@ try_with "$(cat plan.json)" show - --svg -
 expect_exit 0
 try show "$root/fixtures/bundles/sound" --step 1 --svg -
 expect_exit 2
-expect_err 'step is 1; there are 1 plan, counted from 0'
+expect_err 'step is 1 of 1 plan, counted from 0'
 try show "$case" --step one
 expect_exit 2
 expect_err "step has value 'one'"
