@@ -21,7 +21,8 @@ std::optional<std::string> tiles_fit(const Functions& functions, const PlanKey& 
                                                     .batch = Requests(1),
                                                     .max_qo_len = key.max_qo_len,
                                                     .heads = key.heads_per_kv_head,
-                                                    .dtype = key.dtype});
+                                                    .dtype = key.dtype,
+                                                    .experimental = key.experimental});
   for (std::int64_t q = 1; q <= key.max_qo_len; ++q)
     if (shape.fold_ratio * shape.tiles(q) > sized)
       return say(describe(key), ": the planner makes ", shape.fold_ratio * shape.tiles(q),
@@ -38,7 +39,7 @@ PlanKey drawn_key(Random& random) {
           .kv_heads = Heads(1),
           .dtype = random.pick(dtypes),
           .max_qo_len = random.between(1, 17),
-          .experimental = false};
+          .experimental = random.below(4) == 0};
 }
 
 // A listed kernel can be planned for, and its buffers sized.
@@ -52,6 +53,16 @@ std::optional<std::string> check_key(const Functions& functions, const PlanKey& 
   if (shape->fold_ratio * shape->plan_heads.count() != heads)
     return say(describe(key), ": ", shape->fold_ratio, " groups of ", shape->plan_heads.count(),
                " heads");
+  const auto sizes = functions.query_sizes({.arch = key.arch,
+                                            .compute_units = key.compute_units,
+                                            .batch = Requests(1),
+                                            .max_qo_len = key.max_qo_len,
+                                            .heads = key.heads_per_kv_head,
+                                            .dtype = key.dtype,
+                                            .experimental = key.experimental});
+  if (sizes && sizes->work_indptr != shape->slots.count() + 1)
+    return say(describe(key), ": the planner fills ", shape->slots.count(),
+               " slots, the size query counts ", sizes->work_indptr - 1);
   return tiles_fit(functions, key, *shape);
 }
 

@@ -1,6 +1,9 @@
 // P28: every shape resolves to a listed kernel that does what the case asks, or is refused with a
 // reason; a resolved shape can be planned and executed.
+#include <algorithm>
+
 #include "core/case/steps.hpp"
+#include "core/engine/launch.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
@@ -59,10 +62,40 @@ Case other_shape(const Case& c, Random& random) {
   return other;
 }
 
+// What has a kernel on both architectures, at least with every row as a request.
+bool everybody_takes_decode(const Case& c) {
+  const bool single = std::ranges::all_of(c.requests, [](auto& r) { return r.qo_len <= 1; });
+  const bool planned =
+      c.planner == PlannerChoice::automatic || c.planner == PlannerChoice::v12 ||
+      (single && c.heads <= 16 && c.dtype.q == c.dtype.kv && c.planner == PlannerChoice::none);
+  const bool dtypes = c.dtype.q == Dtype::bf16 || c.dtype.kv == Dtype::fp8;
+  return planned && dtypes && (c.causal || single) && !c.decode().need_lse && c.page_size == 1 &&
+         std::ranges::any_of(c.requests, [](const RequestSpec& r) { return r.qo_len > 0; }) &&
+         std::ranges::all_of(c.requests, [](const RequestSpec& r) {
+           return r.kv_len == 0 || r.kv_len >= r.qo_len;
+         });
+}
+
+// Whether a step runs without a plan, by AITER's rule (aiter.md 4).
+bool runs_without_plan(const Case& c, const Batch& batch) {
+  constexpr std::int64_t kMostPlanned = 31;  // requests
+  if (c.planner != PlannerChoice::automatic) return c.planner == PlannerChoice::none;
+  std::int64_t longest = 0;
+  for (const RequestSpec& r : batch.requests) longest = std::max(longest, r.qo_len);
+  return c.arch == Arch::gfx950 && c.dtype.both(Dtype::bf16) && c.heads <= 16 && longest == 1 &&
+         !c.decode().need_lse && std::ssize(batch.requests) > kMostPlanned;
+}
+
 std::optional<std::string> check_shape(Subject& subject) {
   if (!subject.batch()) return std::nullopt;
   const auto& shape = subject.shape();
+  if (!shape && everybody_takes_decode(subject.spec()))
+    return "every row has a kernel, and the shape is refused: " + shape.error().message;
   if (!shape) return check_refusal(shape.error());
+  if ((shape->route == Route::split) != runs_without_plan(subject.spec(), *subject.batch()))
+    return say("the step takes route ", name(shape->route), ": ", shape->route_reason);
+  if (const Support common = common_support(*shape); !common.ok)
+    return "the shape is taken, and no backend may run it: " + common.reason;
   if (auto why = check_kernel(subject.spec(), *shape)) return why;
   const Support support = subject.backend().supports(*shape);
   if (!support.ok && support.reason.empty()) return "the backend declines without a reason";
@@ -89,7 +122,8 @@ Outcome decode_kernel_available(Subject& subject) {
   // Only a planner kernel that the case names may decline by itself.
   const auto& metadata = subject.metadata();
   const bool named = subject.spec().planner == PlannerChoice::v12_parallel;
-  if (!metadata && !named && metadata.error().code != ErrorCode::refused)
+  if (!metadata && !named &&
+      (metadata.error().code != ErrorCode::refused || everybody_takes_decode(subject.spec())))
     return failed("the shape is taken, but the step is not: " + metadata.error().message);
   return passed();
 }

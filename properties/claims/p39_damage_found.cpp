@@ -1,6 +1,7 @@
 // P39: a plan that leads out of its buffers is a violation for plan_check and a fault of the
 // launch, whichever word is damaged, and rows whose work is not damaged keep their bits.
 //
+// Each rule of plan_check is broken by itself as well (rule_damages.hpp).
 // A request that is longer than the longest query is a violation for plan_check as well, and a page
 // id outside the cache is a fault of the launch.
 // A backend that follows such a word reads or writes somebody else's memory; one that drops it in
@@ -13,6 +14,7 @@
 #include "core/plan/plan_check.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
+#include "properties/claims/rule_damages.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/compare.hpp"
 
@@ -134,6 +136,15 @@ constexpr Damage kMergeDamages[] = {
      }},
     {"a merge into row -1", false,
      [](const Target& t) { return t.plan.reduce_final_map.set(0, -1), true; }},
+    {"a merge into the rows of the one before", false,
+     [](const Target& t) {
+       if (t.plan.reduce_indptr.size() < 3 ||
+           t.plan.reduce_indptr.at(2) - t.plan.reduce_indptr.at(1) < 2)
+         return false;
+       for (const std::int64_t i : {0, 1})
+         t.plan.reduce_final_map.set(2 + i, t.plan.reduce_final_map.at(i));
+       return true;
+     }},
     {"a merge of partial row -1", false,
      [](const Target& t) { return t.plan.reduce_partial_map.set(0, -1), true; }},
     {"a merge of a partial row far away", false,
@@ -276,6 +287,7 @@ Outcome decode_damage_found(Subject& subject) {
     if (Outcome outcome = check_merge_backwards(md); outcome.verdict != Verdict::pass)
       return outcome;
   const std::int64_t work = random.below(md.plan->works());
+  if (const auto why = rule_overlooked(md, work)) return failed(*why);
   const Damage& damage = kDamages[random.below(std::ssize(kDamages))];
   Outcome outcome = check(subject, damage, work);
   if (outcome.verdict != Verdict::pass || md.plan->reduce_indptr.at(1) < 2) return outcome;

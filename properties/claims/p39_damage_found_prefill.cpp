@@ -58,6 +58,8 @@ constexpr Damage kDamages[] = {
      }},
     {"with a partial row far away",
      [](const Target&, WorkItem& w) { return w.partial_row = kFar, true; }},
+    {"that writes partial rows where its tile is whole, or its output where it is cut",
+     [](const Target&, WorkItem& w) { return w.partial_row = w.partial_row < 0 ? 0 : -1, true; }},
     {"of head 200", [](const Target&, WorkItem& w) { return w.pad = 200 | (201 << 16), true; }},
 };
 
@@ -91,6 +93,17 @@ constexpr ListDamage kListDamages[] = {
      [](SeenPlan& p) {
        return p.reduce_indptr.back() = static_cast<std::int32_t>(p.reduce_partial_map.size() + 1),
               true;
+     }},
+    {"two pieces of a tile in the same partial rows",
+     [](SeenPlan& p) {
+       if (p.reduce_indptr[1] < 2) return false;
+       for (std::int64_t work = 0; work < works_of(p); ++work) {
+         WorkItem item = work_at(p, work);
+         if (item.partial_row != p.reduce_partial_map[1]) continue;
+         item.partial_row = p.reduce_partial_map[0];
+         set_work(p, work, item);
+       }
+       return p.reduce_partial_map[1] = p.reduce_partial_map[0], true;
      }},
     {"a merge that names a piece twice",
      [](SeenPlan& p) {

@@ -45,6 +45,11 @@ constexpr Damage kDamages[] = {
        if (!q.is(PlannerVersion::v1_1) && !q.ragged()) return false;
        return q.qo[q.at() + 1] = q.qo[q.at()] - 1, true;
      }},
+    {"too few query lengths",
+     [](Question& q) {
+       if (!q.is(PlannerVersion::v1_1) && !q.ragged()) return false;
+       return q.qo.pop_back(), true;
+     }},
     {"a query length that is not that of qo_indptr",
      [](Question& q) {
        if (q.ragged()) return false;
@@ -52,7 +57,7 @@ constexpr Damage kDamages[] = {
      }},
     {"a longest query that is shorter than a request's",
      [](Question& q) {
-       if (q.ragged() || q.input.key.max_qo_len < 2) return false;
+       if (q.input.key.max_qo_len < 2) return false;
        return --q.input.key.max_qo_len, true;
      }},
     {"a last page without tokens",
@@ -115,6 +120,21 @@ Outcome check_sizes(const Functions& functions, const PlanQuestion& question) {
   return passed();
 }
 
+// What the original writes into and past this buffer is what it writes into one that is large
+// enough.
+std::optional<std::string> other_words(const plan::PlanBuffer& small,
+                                       const plan::PlanBuffer& whole) {
+  for (std::int64_t i = 0; i < whole.used(); ++i) {
+    const auto past = small.overruns().find(i);
+    const bool kept = i < small.size() ? small.written(i) : past != small.overruns().end();
+    const std::int32_t word = i < small.size() ? small.at(i) : kept ? past->second : 0;
+    if (kept != whole.written(i) || (kept && word != whole.at(i)))
+      return say("word ", i, " of ", whole.name(), " of ", small.size(),
+                 " words is not that of a buffer with room for it");
+  }
+  return std::nullopt;
+}
+
 // Buffers with one record or entry less than the plan needs.
 Outcome check_room(const Functions& functions, const PlanQuestion& question,
                    const plan::BufferSizes& sizes) {
@@ -129,12 +149,25 @@ Outcome check_room(const Functions& functions, const PlanQuestion& question,
           "pages of one token, of which the last is always full, are not planned without "
           "last_page_len");
   }
+  if (question.input.version == PlannerVersion::v1_2 && question.input.uniform_qo_len > 0) {
+    plan::PlanInput no_list = question.input;
+    no_list.qo_indptr = {};
+    const auto same = functions.make_plan(no_list, sizes);
+    if (!same || *same != *whole)
+      return failed("requests of equal rows are not planned without qo_indptr");
+  }
   plan::BufferSizes small = sizes;
   if (whole->works() > 0) {
     small.work_items = whole->works() - 1;
     if (functions.make_plan(question.input, small).ok())
       return failed(
           say("a plan of ", whole->works(), " works is made where there is room for one less"));
+    plan::PlanInput original = question.input;
+    original.fidelity = plan::Fidelity::as_aiter;
+    const auto all = functions.make_plan(original, sizes);
+    const auto most = functions.make_plan(original, small);
+    if (all && most)
+      if (auto why = other_words(most->work_info, all->work_info)) return failed(std::move(*why));
   }
   small = sizes;
   const std::int64_t used = whole->reduce_partial_map.used();

@@ -1,0 +1,266 @@
+#include "properties/claims/rule_damages.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/engine/decode_builder.hpp"
+#include "core/plan/plan_check.hpp"
+#include "core/say.hpp"
+
+namespace mla::prop {
+namespace {
+
+using plan::Plan;
+using plan::PlanCheckInput;
+using plan::PlanningRequest;
+using plan::Rule;
+using plan::WorkItem;
+
+// One work of a plan that is about to be damaged.
+struct Place {
+  Plan& plan;
+  PlanCheckInput& input;
+  std::int64_t work = 0;
+  WorkItem item;
+  PlanningRequest request;  // of the work
+
+  [[nodiscard]] std::int64_t rows() const { return item.q_end - item.q_begin; }
+  // Its tile sees all keys of its request.
+  [[nodiscard]] bool last_tile() const { return item.q_end == request.q_end && rows() > 0; }
+  [[nodiscard]] bool last_piece() const { return item.kv_end == request.kv_end; }
+  [[nodiscard]] bool last_of_slot() const {
+    for (std::int64_t s = 1; s < plan.work_indptr.size(); ++s)
+      if (plan.work_indptr.at(s) == work + 1) return true;
+    return false;
+  }
+  // The work as it is now, its offset made that of its last page.
+  void store(WorkItem changed) const {
+    const std::int64_t end =
+        std::min((changed.kv_end - request.kv_begin) * input.page_size, request.tokens);
+    changed.kv_offset = static_cast<std::int32_t>(request.tokens - end);
+    plan.set_work(work, changed);
+  }
+  // Moves its partial rows, and the entry that merges them.
+  [[nodiscard]] bool move_partials(std::int32_t to) const {
+    for (std::int64_t i = 0; i < plan.reduce_partial_map.used(); ++i) {
+      if (plan.reduce_partial_map.at(i) != item.partial_row) continue;
+      plan.reduce_partial_map.set(i, to);
+      WorkItem moved = item;
+      moved.partial_row = to;
+      plan.set_work(work, moved);
+      return true;
+    }
+    return false;
+  }
+};
+
+// The work with these pages before this one's, in the same tile; -1: none.
+std::int64_t piece_before(const Place& p) {
+  for (std::int64_t w = 0; w < p.plan.works(); ++w) {
+    const WorkItem i = p.plan.work(w);
+    if (i.batch == p.item.batch && i.q_begin == p.item.q_begin && i.kv_end == p.item.kv_begin &&
+        i.kv_end > i.kv_begin)
+      return w;
+  }
+  return -1;
+}
+
+// Leaves the last piece of the last tile as many keys as `short_of` less than the tile has rows.
+bool cut_last_piece(Place& p, std::int64_t short_of) {
+  const std::int64_t keys = p.rows() - short_of;
+  const bool whole = p.item.q_begin == p.request.q_begin;  // one tile, whose first row sees a key
+  if (!p.input.causal || p.input.page_size != 1 || !p.last_tile() || !p.last_piece() || !whole ||
+      keys < 1 || p.request.tokens < p.rows() + 1)
+    return false;
+  const std::int64_t before = piece_before(p);
+  if (before < 0) return false;
+  WorkItem first = p.plan.work(before);
+  WorkItem last = p.item;
+  last.kv_begin = first.kv_end = static_cast<std::int32_t>(p.request.kv_end - keys);
+  if (first.kv_end <= first.kv_begin) return false;
+  const Place other{p.plan, p.input, before, first, p.request};
+  other.store(first);
+  p.store(last);
+  return true;
+}
+
+// Pieces of the tile that this work belongs to.
+std::int64_t pieces_of_tile(const Place& p) {
+  std::int64_t pieces = 0;
+  for (std::int64_t w = 0; w < p.plan.works(); ++w) {
+    const WorkItem i = p.plan.work(w);
+    pieces += i.batch == p.item.batch && i.q_begin == p.item.q_begin ? 1 : 0;
+  }
+  return pieces;
+}
+
+// `apply` says whether the damage has a place at the work.
+struct Damage {
+  const char* what;
+  Rule rule;
+  bool (*apply)(Place& p);
+};
+
+constexpr Damage kDamages[] = {
+    {"a piece that ends a page early", Rule::coverage,
+     [](Place& p) {
+       if (!p.last_tile() || p.item.kv_end - p.item.kv_begin < 2) return false;
+       WorkItem i = p.item;
+       --i.kv_end;
+       return p.store(i), true;
+     }},
+    {"a piece that ends a page late", Rule::coverage,
+     [](Place& p) {
+       if (!p.last_tile() || p.last_piece()) return false;
+       WorkItem i = p.item;
+       ++i.kv_end;
+       return p.store(i), true;
+     }},
+    {"a last piece with a key less than the tile has rows", Rule::hidden_rows,
+     [](Place& p) { return cut_last_piece(p, 1); }},
+    {"rows that no work writes", Rule::row_written,
+     [](Place& p) {
+       if (p.item.partial_row >= 0 || p.request.tokens == 0 || p.rows() < 1 || !p.last_of_slot())
+         return false;
+       WorkItem i = p.item;
+       i.q_end = i.q_begin;
+       return p.plan.set_work(p.work, i), true;
+     }},
+    {"a row that two tiles write", Rule::row_written,
+     [](Place& p) {
+       if (p.item.q_begin <= p.request.q_begin || p.item.partial_row >= 0) return false;
+       WorkItem i = p.item;
+       --i.q_begin;
+       return p.plan.set_work(p.work, i), true;
+     }},
+    {"an empty work before others of its slot", Rule::empty_work,
+     [](Place& p) {
+       if (p.last_of_slot() || p.rows() < 1) return false;
+       WorkItem i = p.item;
+       i.kv_end = i.kv_begin;
+       return p.plan.set_work(p.work, i), true;
+     }},
+    {"an empty work that is merged", Rule::empty_work,
+     [](Place& p) {
+       if (p.item.partial_row < 0 || p.rows() < 1) return false;
+       WorkItem i = p.item;
+       i.kv_end = i.kv_begin;
+       return p.plan.set_work(p.work, i), true;
+     }},
+    {"partial rows that overlap the next ones", Rule::partial_rows,
+     [](Place& p) {
+       const std::int64_t next = p.item.partial_row + p.rows();
+       if (p.item.partial_row < 0 || p.rows() < 1) return false;
+       bool followed = false;
+       for (std::int64_t w = 0; w < p.plan.works(); ++w)
+         followed = followed || (p.plan.work(w).partial_row == next &&
+                                 p.plan.work(w).q_end > p.plan.work(w).q_begin);
+       return followed && p.move_partials(p.item.partial_row + 1);
+     }},
+    {"partial rows past the end of the buffer", Rule::partial_rows,
+     [](Place& p) {
+       if (p.item.partial_row < 0 || p.rows() < 1) return false;
+       const std::int64_t room = p.plan.reduce_partial_map.size() * p.input.max_qo_len;
+       return p.move_partials(static_cast<std::int32_t>(room - p.rows() + 1));
+     }},
+    {"more rows than a workgroup holds", Rule::work_record,
+     [](Place& p) {
+       if (p.rows() < 2) return false;
+       p.input.shape.query_split = true;
+       p.input.shape.rows_per_workgroup = p.input.shape.plan_heads.count();
+       return p.input.shape.tile_rows(p.request.q_end - p.request.q_begin) < p.rows();
+     }},
+    {"a part of a request that is one tile", Rule::work_record,
+     [](Place& p) {
+       const std::int64_t rows = p.request.q_end - p.request.q_begin;
+       if (p.input.shape.tiles(rows) != 1 || p.rows() < 2) return false;
+       WorkItem i = p.item;
+       --i.q_end;
+       return p.plan.set_work(p.work, i), true;
+     }},
+    {"more pieces than the reduce has room for", Rule::reduce_list,
+     [](Place& p) {
+       if (p.item.partial_row < 0) return false;
+       return p.input.most_pieces = pieces_of_tile(p) - 1, p.input.most_pieces > 0;
+     }},
+    {"a merge that names a piece twice", Rule::reduce_list,
+     [](Place& p) {
+       const plan::PlanBuffer& list = p.plan.reduce_partial_map;
+       if (list.used() < 2 || list.at(0) == list.at(1)) return false;
+       return p.plan.reduce_partial_map.set(0, list.at(1)), true;
+     }},
+};
+
+// What every kernel takes; no rule is broken.
+constexpr Damage kLegal[] = {
+    {"a last piece with as many keys as the tile has rows", Rule::hidden_rows,
+     [](Place& p) { return cut_last_piece(p, 0); }},
+    {"as many pieces as the reduce has room for", Rule::reduce_list,
+     [](Place& p) {
+       p.input.most_pieces = 1;
+       for (std::int64_t w = 0; w < p.plan.works(); ++w) {
+         const Place other{p.plan, p.input, w, p.plan.work(w), p.request};
+         p.input.most_pieces = std::max(p.input.most_pieces, pieces_of_tile(other));
+       }
+       return true;
+     }},
+    {"two pieces of a tile that exchange their partial rows", Rule::reduce_list,
+     [](Place& p) {
+       const std::int64_t before = piece_before(p);
+       if (before < 0 || p.item.partial_row < 0) return false;
+       WorkItem one = p.item;
+       WorkItem other = p.plan.work(before);
+       std::swap(one.partial_row, other.partial_row);
+       p.plan.set_work(p.work, one);
+       p.plan.set_work(before, other);
+       return true;
+     }},
+};
+
+// A work at which the damage has a place, and what plan_check says then.
+template <class Judge>
+std::optional<std::string> at_first_place(const DecodeMetadata& md, const Damage& damage,
+                                          std::int64_t from, const Judge& judge) {
+  const auto requests = plan::planning_requests(check_input_of(md));
+  const std::int64_t works = md.plan->works();
+  // A place is near, or there is none: a large plan is not searched whole.
+  constexpr std::int64_t kMostTried = 64;
+  for (std::int64_t n = 0; n < std::min(works, kMostTried); ++n) {
+    const std::int64_t work = (from + n) % works;
+    Plan plan = md.plan->clone();
+    PlanCheckInput input = check_input_of(md);
+    input.plan = plan.view();
+    const WorkItem item = plan.work(work);
+    Place place{plan, input, work, item, requests[static_cast<std::size_t>(item.batch)]};
+    if (!damage.apply(place)) continue;
+    return judge(plan::plan_check(input), say(damage.what, " (work ", work, ")"));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> rule_overlooked(const DecodeMetadata& metadata, std::int64_t from) {
+  if (!plan::plan_check(check_input_of(metadata)).empty()) return std::nullopt;
+  for (const Damage& damage : kDamages) {
+    const auto named = [&](const std::vector<plan::Violation>& found,
+                           const std::string& what) -> std::optional<std::string> {
+      if (std::ranges::any_of(found, [&](const auto& v) { return v.rule == damage.rule; }))
+        return std::nullopt;
+      return say("a plan with ", what, " does not break the rule ", name(damage.rule),
+                 " for plan_check");
+    };
+    if (auto why = at_first_place(metadata, damage, from, named)) return why;
+  }
+  for (const Damage& change : kLegal) {
+    const auto taken = [](const std::vector<plan::Violation>& found,
+                          const std::string& what) -> std::optional<std::string> {
+      if (found.empty()) return std::nullopt;
+      return say("a plan with ", what, " is not valid for plan_check: ", found.front().what);
+    };
+    if (auto why = at_first_place(metadata, change, from, taken)) return why;
+  }
+  return std::nullopt;
+}
+
+}  // namespace mla::prop
