@@ -7,7 +7,8 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from . import _library
+from . import _library, _options
+from .errors import UsageError
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -22,6 +23,9 @@ _STAY = (1 << 32) - 1
 
 def _text(function: str, *arguments: object) -> str:
     """Calls a function that answers with a text."""
+    for argument in arguments:
+        if isinstance(argument, bytes) and b"\0" in argument:
+            raise UsageError(f"{argument!r} has a NUL byte, where the text would end")
     out = ctypes.c_char_p()
     _library.check(getattr(_library.load(), function)(*arguments, ctypes.byref(out)))
     return (out.value or b"").decode("utf-8")
@@ -44,7 +48,8 @@ def draw(seed: int, number: int, *, production: bool = False) -> str:
         number: 0 or more; sizes grow with it and start again after 101.
         production: cases of production shapes as well, which cost more.
     """
-    return _text("mla_case_draw", seed, number, int(production))
+    return _text("mla_case_draw", _options.number(seed, "seed", 0, (1 << 64) - 1),
+                 _options.number(number, "number", 0), int(production))
 
 
 def simpler(case: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from typing import Any
 
 from . import _library
@@ -46,6 +47,22 @@ def dtype_number(dtype: Any, name: str) -> int:
     raise UsageError(f"{name} is {dtype}; expected bf16 or fp8")
 
 
+def dtype_text(dtype: Any, name: str) -> str:
+    """"bf16" or "fp8"."""
+    return "fp8" if dtype_number(dtype, name) == FP8 else "bf16"
+
+
+def number(value: Any, name: str, low: int = -(1 << 63), high: int = (1 << 63) - 1) -> int:
+    """A whole number of the C interface, which ctypes would cut to its last 64 bits."""
+    try:
+        found = operator.index(value)
+    except TypeError as e:
+        raise UsageError(f"{name} is {value!r}; expected a whole number") from e
+    if not low <= found <= high:
+        raise UsageError(f"{name} is {found}; expected {low} to {high}")
+    return found
+
+
 def filled(struct: Any, defaults: str, **values: int | None) -> Any:
     """A struct as its defaults function fills it, then with the values that are not None."""
     start = _DEFAULTS.get(defaults)
@@ -56,5 +73,5 @@ def filled(struct: Any, defaults: str, **values: int | None) -> Any:
     options = struct.from_buffer_copy(start)
     for field, value in values.items():
         if value is not None:
-            setattr(options, field, value)
+            setattr(options, field, number(value, field))
     return options

@@ -57,7 +57,8 @@ def dtype_name(tensor: Any) -> str:
     return str(tensor.dtype).removeprefix("torch.")
 
 
-def describe(tensor: Any, name: str, *, fp8: str | None = None) -> _structs.Tensor:
+def describe(tensor: Any, name: str, *, fp8: str | None = None,
+             written: bool = False) -> _structs.Tensor:
     """The descriptor of `tensor`, which the caller keeps alive.
 
     Args:
@@ -65,11 +66,15 @@ def describe(tensor: Any, name: str, *, fp8: str | None = None) -> _structs.Tens
         name: the parameter, for error messages.
         fp8: the encoding that fp8 has to have ("float8_e4m3fn", ...); an array of uint8 is fp8
             then. None: the parameter takes no fp8, and uint8 is uint8.
+        written: the call writes into it.
 
     Raises:
         TensorError: no array, more than 8 dimensions, an element type that the C interface has no
-            number for, memory of a real device, the other encoding of fp8.
+            number for, memory of a real device, the other encoding of fp8, an output that is
+            read-only or whose elements share memory.
     """
+    if written:
+        _check_writable(tensor, name)
     if type(tensor) is np.ndarray:
         template = _TEMPLATES.get((tensor.shape, tensor.strides, tensor.dtype, fp8))
         if template is not None:
@@ -91,6 +96,22 @@ def describe(tensor: Any, name: str, *, fp8: str | None = None) -> _structs.Tens
         return _from_torch(tensor, name, dtype)
     raise TensorError(f"{name}: expected a numpy array or a torch tensor, found "
                       f"{type(tensor).__name__}")
+
+
+def _check_writable(tensor: Any, name: str) -> None:
+    if isinstance(tensor, np.ndarray):
+        if not tensor.flags.writeable:
+            raise TensorError(f"{name}: expected an array that can be written, found one that is "
+                              "read-only")
+        strides = tensor.strides
+    elif is_torch(tensor):
+        strides = tensor.stride()
+    else:
+        return  # refused by its type
+    if 0 in strides and 0 not in tensor.shape and any(
+            stride == 0 and size > 1 for stride, size in zip(strides, tensor.shape, strict=True)):
+        raise TensorError(f"{name}: expected memory of its own for each element, found strides "
+                          f"{tuple(strides)}")
 
 
 def _address(array: Any) -> int:

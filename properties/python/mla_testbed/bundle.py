@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import pathlib
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .errors import UsageError
-from .mla_capture import FORMAT, write_bundle
+from .mla_capture import FORMAT, LAUNCH_LISTS, LISTS, PREFILL_LISTS, fnv1a64, write_bundle
 from .planning import POISON, PlanBuffers
 
 #: What a bundle calls the int32 buffers of a plan, by the names of AITER's parameters.
@@ -21,6 +22,12 @@ PLAN_ARRAYS: dict[str, str] = {
     "reduce_final_map": "reduce_final_map",
     "reduce_partial_map": "reduce_partial_map",
 }
+
+
+#: Arrays that are lists of a step, whatever their integer type; others are tensors.
+_LISTS = frozenset((*LISTS, *PREFILL_LISTS, "kv_indices", *PLAN_ARRAYS.values(),
+                    *("launch_" + name for name in (*LAUNCH_LISTS.values(), "kv_indices",
+                                                    *PLAN_ARRAYS.values()))))
 
 
 @dataclasses.dataclass
@@ -65,33 +72,63 @@ class Bundle:
         """Reads a bundle from its folder.
 
         Raises:
-            UsageError: there is no manifest, or it is one of another format.
+            UsageError: there is no manifest, or it is one of another format; an array is missing,
+                cannot be read, or is not the one that the manifest names by its sum.
         """
         path = pathlib.Path(folder) / "manifest.json"
         try:
             manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as e:
             raise UsageError(f"'{path}' cannot be read: {e}") from e
-        if manifest.get("format") != FORMAT:
-            raise UsageError(f"'{path}' has format {manifest.get('format')!r}; expected {FORMAT!r}")
+        found = manifest.get("format") if isinstance(manifest, dict) else None
+        if found != FORMAT:
+            raise UsageError(f"'{path}' has format {found!r}; expected {FORMAT!r}")
         files = manifest.pop("arrays", {})
-        arrays = {key: np.load(path.parent / pathlib.Path(entry["file"]).name, allow_pickle=False)
-                  for key, entry in files.items()}
-        return cls(manifest, arrays)
+        if not isinstance(files, dict):
+            raise UsageError(f"'{path}' has no object \"arrays\"")
+        return cls(manifest, {key: _load_array(path, key, entry) for key, entry in files.items()})
 
     def save(self, folder: str | pathlib.Path) -> None:
         """Writes the bundle into a folder, for `mla-testbed check` and `mla-testbed replay`."""
         scalars = {key: value for key, value in self.scalars.items()
                    if key not in ("format", "name")}
-        write_bundle(str(folder), self.name, scalars, self.arrays)
+        arrays = {key: np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+                  for key, array in self.arrays.items()}
+        write_bundle(str(folder), self.name, scalars, arrays)
 
     def document(self) -> str:
-        """Planner call and plan as the JSON that `mla-testbed check` reads; no tensors."""
+        """Planner call and plan as the JSON that `mla-testbed check` reads; no tensors.
+
+        Raises:
+            UsageError: a list has no integers.
+        """
+        for key, array in self.arrays.items():
+            if key in _LISTS and array.dtype.kind not in "iu":
+                raise UsageError(f"array '{key}' of bundle '{self.name}' is of {array.dtype}; "
+                                 "expected integers")
         lists = {key: [None if v == POISON else v for v in array.reshape(-1).tolist()]
                  if key in PLAN_ARRAYS.values() else array.reshape(-1).tolist()
-                 for key, array in self.arrays.items() if array.dtype.kind == "i"}
+                 for key, array in self.arrays.items()
+                 if key in _LISTS or array.dtype.kind == "i"}
         scalars = {key: value for key, value in self.scalars.items() if key != "format"}
         return json.dumps({**scalars, **lists})
+
+
+def _load_array(manifest: pathlib.Path, key: str, entry: Any) -> np.ndarray:
+    """The array that an entry of a manifest names."""
+    name = entry.get("file") if isinstance(entry, dict) else None
+    if not isinstance(name, str):
+        raise UsageError(f"'{manifest}' names no file for array '{key}'")
+    path = manifest.parent / pathlib.Path(name).name
+    try:
+        data = path.read_bytes()
+        array: np.ndarray = np.load(io.BytesIO(data), allow_pickle=False)
+    except (OSError, ValueError, EOFError) as e:
+        raise UsageError(f"'{path}' cannot be read: {e}") from e
+    expected = entry.get("fnv1a64")
+    if expected is not None and fnv1a64(data) != expected:
+        raise UsageError(f"'{path}' has the sum {fnv1a64(data)}, the manifest says {expected}")
+    return array
 
 
 def from_document(document: dict[str, Any]) -> Bundle:

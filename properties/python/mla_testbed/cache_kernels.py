@@ -69,7 +69,9 @@ def rope_and_cache(
              "q_out": q_out, "slot_mapping": slot_mapping, "k_scale": k_scale,
              "q_scale": q_scale, "positions": positions, "cos_cache": cos_cache,
              "sin_cache": sin_cache}
-    alive = {name: describe(tensor, name, fp8=encoding if name in ("kv_cache", "q_out") else None)
+    outputs = ("kv_cache", "q_out")
+    alive = {name: describe(tensor, name, fp8=encoding if name in outputs else None,
+                            written=name in outputs)
              for name, tensor in given.items() if tensor is not None}
     tensors = _structs.RopeCacheTensors(
         **{name: ctypes.pointer(tensor) for name, tensor in alive.items()})
@@ -98,5 +100,5 @@ def quantise_fp8(
         raise UsageError(f"scale is '{scale}'; expected {', '.join(SCALES)}")
     _library.check(_library.load().mla_quantise_fp8(
         _options.arch_number(arch), SCALES[scale], ctypes.byref(describe(input, "input")),
-        ctypes.byref(describe(output, "output", fp8=FP8_ENCODING.get(arch))),
-        ctypes.byref(describe(scales, "scales"))))
+        ctypes.byref(describe(output, "output", fp8=FP8_ENCODING.get(arch), written=True)),
+        ctypes.byref(describe(scales, "scales", written=scale != "given"))))

@@ -29,7 +29,7 @@ def plan(case_or_lists: str | Mapping[str, Any], *, as_aiter: bool = False) -> B
             `get_mla_metadata_v1` by name: `seqlens_qo_indptr` and `seqlens_kv_indptr` (batch + 1,
             rows and pages), `kv_last_page_lens` (batch, tokens; 1 each if left out), and what
             differs from the defaults, such as `num_heads_per_head_k`, `page_size`,
-            `max_seqlen_qo`, `dtype_q`, `arch`, `num_cu`.
+            `max_seqlen_qo` (the longest request's rows if left out), `dtype_q`, `arch`, `num_cu`.
         as_aiter: repeat the original planner where it is broken, instead of refusing.
 
     Returns:
@@ -47,6 +47,21 @@ def plan(case_or_lists: str | Mapping[str, Any], *, as_aiter: bool = False) -> B
     return _plan_lists(dict(case_or_lists), as_aiter)
 
 
+def _list_of(name: str, value: Any) -> np.ndarray:
+    """A list of numbers as the planner takes it: int32, nothing rounded or cut."""
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError, RuntimeError) as e:
+        raise UsageError(f"{name} is no list of numbers: {e}") from e
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size > 0):
+        raise UsageError(f"{name} is an array of {array.dtype} with {array.ndim} dimensions; "
+                         "expected a list of whole numbers")
+    limits = np.iinfo(np.int32)
+    for number in array[(array < limits.min) | (array > limits.max)][:1]:
+        raise UsageError(f"{name} has {number}; expected {limits.min} to {limits.max}")
+    return np.ascontiguousarray(array, np.int32)
+
+
 def _plan_lists(call: dict[str, Any], as_aiter: bool) -> Bundle:
     unknown = set(call) - set(PLAN_DEFAULTS) - set(_LISTS)
     if unknown:
@@ -55,21 +70,28 @@ def _plan_lists(call: dict[str, Any], as_aiter: bool) -> Bundle:
     for name in _LISTS[:2]:
         if name not in call:
             raise UsageError(f"plan() needs {name}, a list of batch + 1 numbers")
-    lists = {name: np.ascontiguousarray(call.pop(name), np.int32) for name in _LISTS
-             if name in call}
+    lists = {name: _list_of(name, call.pop(name)) for name in _LISTS if name in call}
+    # Numbers and dtypes of numpy and torch, as a bundle has them.
+    call = {name: value.item() if isinstance(value, np.generic) else value
+            for name, value in call.items()}
+    for name in ("dtype_q", "dtype_kv"):
+        if name in call:
+            call[name] = _options.dtype_text(call[name], name)
     batch = lists["seqlens_kv_indptr"].size - 1
     lists.setdefault("kv_last_page_lens", np.ones(max(batch, 0), np.int32))
     options = {**PLAN_DEFAULTS, **call}
     rows = np.diff(lists["seqlens_qo_indptr"])
     longest = int(rows.max(initial=1))
-    if options["max_seqlen_qo"] < 0:
+    if "max_seqlen_qo" not in call:
         options["max_seqlen_qo"] = longest
+    # Buffers are asked for with the longest query there can be, as `plan --input` does.
+    told = options["topk"] < 0 and options["max_seqlen_qo"] > 0
     arch, units = options.pop("arch"), options.pop("num_cu")
     units = _options.compute_units_of(arch, units)
     heads, kv_heads = options.pop("num_heads_per_head_k"), options.pop("num_heads_k")
     causal = options.pop("is_causal")
     sizes = decode_sizes(
-        max(batch, 0), longest if options["topk"] >= 0 else options["max_seqlen_qo"],
+        max(batch, 0), options["max_seqlen_qo"] if told else longest,
         heads * kv_heads, options["dtype_q"], options["dtype_kv"], is_sparse=options["topk"] >= 0,
         fast_mode=options["fast_mode"], intra_batch_mode=options["intra_batch_mode"],
         max_split_per_batch=options["max_split_per_batch"], arch=arch, compute_units=units)

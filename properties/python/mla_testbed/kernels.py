@@ -18,10 +18,15 @@ __all__ = ["concat_and_cache", "decode_stage1", "expand_pages", "prefill", "quan
            "reduce", "rope_and_cache"]
 
 
+#: Parameters that a call writes into.
+_OUTPUTS = frozenset(("split_data", "split_lse", "output", "lse", "final_output", "final_lse"))
+
+
 def _pointers(struct: Any, arch: str, fp8: tuple[str, ...], **tensors: Any) -> tuple[Any, Any]:
     """A struct of pointers to descriptors, and what has to stay alive for it."""
     encoding = FP8_ENCODING.get(arch)
-    alive = {name: describe(tensor, name, fp8=encoding if name in fp8 else None)
+    alive = {name: describe(tensor, name, fp8=encoding if name in fp8 else None,
+                            written=name in _OUTPUTS)
              for name, tensor in tensors.items() if tensor is not None}
     return struct(**{name: ctypes.pointer(d) for name, d in alive.items()}), alive
 
@@ -75,8 +80,9 @@ def decode_stage1(
         FaultError: a list or a plan leads out of a buffer, or writes a row twice.
         TensorError: an array of another dtype, shape or layout.
     """
-    options = _structs.Stage1Options(_options.arch_number(arch), max_seqlen_q, page_size, nhead_kv,
-                                     int(causal))
+    options = _structs.Stage1Options(
+        _options.arch_number(arch), _options.number(max_seqlen_q, "max_seqlen_q"),
+        _options.number(page_size, "page_size"), _options.number(nhead_kv, "nhead_kv"), int(causal))
     tensors, _alive = _pointers(
         _structs.Stage1Tensors, arch, ("q", "kv"), q=q, kv=kv, qo_indptr=qo_indptr,
         kv_indptr=kv_indptr, kv_page_indices=kv_page_indices, kv_last_page_lens=kv_last_page_lens,
@@ -188,7 +194,8 @@ def concat_and_cache(
     encoding = FP8_ENCODING.get(arch)
     fp8 = encoding if kv_cache_dtype.startswith("fp8") else None
     tensors = (describe(kv_c, "kv_c"), describe(k_pe, "k_pe"),
-               describe(kv_cache, "kv_cache", fp8=fp8), describe(slot_mapping, "slot_mapping"))
+               describe(kv_cache, "kv_cache", fp8=fp8, written=True),
+               describe(slot_mapping, "slot_mapping"))
     described = None if scale is None else ctypes.byref(describe(scale, "scale"))
     _library.check(_library.load().mla_concat_and_cache(
         _options.arch_number(arch), *(ctypes.byref(t) for t in tensors), kv_cache_dtype.encode(),
@@ -223,5 +230,6 @@ def expand_pages(
     rows = None if table_rows is None else ctypes.byref(describe(table_rows, "table_rows"))
     _library.check(_library.load().mla_expand_pages(
         ctypes.byref(describe(block_table, "block_table")),
-        ctypes.byref(describe(kv_indptr, "kv_indptr")), rows, pages_per_block,
-        ctypes.byref(describe(kv_indices, "kv_indices"))))
+        ctypes.byref(describe(kv_indptr, "kv_indptr")), rows,
+        _options.number(pages_per_block, "pages_per_block"),
+        ctypes.byref(describe(kv_indices, "kv_indices", written=True))))

@@ -152,7 +152,7 @@ _SIX_POINTERS = struct.Struct("6P")
 
 def _buffers(buffers: PlanBuffers) -> tuple[Any, list[Any]]:
     """The struct of six pointers, and what has to stay alive for it."""
-    described = [None if tensor is None else describe(tensor, name)
+    described = [None if tensor is None else describe(tensor, name, written=True)
                  for name, tensor in zip(PlanBuffers._fields, buffers, strict=True)]
     addresses = (0 if d is None else ctypes.addressof(d) for d in described)
     return _structs.PlanBuffers.from_buffer_copy(_SIX_POINTERS.pack(*addresses)), described

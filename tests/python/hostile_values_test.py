@@ -1,0 +1,147 @@
+"""Values that a caller may well hand over: each is taken as what it is, or refused by name."""
+
+from __future__ import annotations
+
+import multiprocessing
+import pathlib
+from typing import Any
+
+import mla_testbed as mla
+import numpy as np
+import pytest
+from mla_testbed import kernels, planning
+
+STEP: dict[str, Any] = {"seqlens_qo_indptr": [0, 4, 5], "seqlens_kv_indptr": [0, 900, 1413],
+                        "num_cu": 4}
+
+
+def test_numpy_numbers_and_dtypes_of_a_call_give_the_plan_of_pythons() -> None:
+    plain = mla.plan({**STEP, "dtype_kv": "fp8"})
+    other = mla.plan({**STEP, "num_cu": np.int64(4), "is_causal": np.bool_(True),
+                      "num_heads_per_head_k": np.int32(16), "dtype_q": "bfloat16",
+                      "dtype_kv": "float8_e4m3fnuz"})
+    assert other.scalars == plain.scalars
+    for name, array in plain.arrays.items():
+        np.testing.assert_array_equal(other.arrays[name], array, err_msg=name)
+
+
+@pytest.mark.parametrize("name", ["seqlens_qo_indptr", "seqlens_kv_indptr"])
+@pytest.mark.parametrize(("value", "why"), [
+    ([0, 4.5, 5.0], "expected a list of whole numbers"), (["0", "4", "5"], "whole numbers"),
+    (np.array([0, 2**32 + 4, 2**32 + 5]), "has 4294967300; expected -2147483648 to 2147483647"),
+    ([[0, 4, 5]], "2 dimensions"), ([0, [4], 5], "is no list of numbers"),
+])
+def test_lists_of_other_numbers_are_refused_by_name(name: str, value: Any, why: str) -> None:
+    with pytest.raises(mla.UsageError, match=f"{name} .*{why}"):
+        mla.plan({**STEP, name: value})
+
+
+def test_a_longest_query_of_minus_one_is_told_to_the_planner_and_none_is_the_longest() -> None:
+    call = {**STEP, "seqlens_qo_indptr": [0, 3, 6], "seqlens_kv_indptr": [0, 33, 546],
+            "num_cu": 256}
+    assert mla.plan(call).scalars["max_seqlen_qo"] == 3
+    with pytest.raises(mla.RefusedError, match="max_qo_len = -1"):
+        mla.plan({**call, "max_seqlen_qo": -1})
+    assert mla.plan({**call, "max_seqlen_qo": -1}, as_aiter=True).scalars["max_seqlen_qo"] == -1
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, np.uint32, np.uint64, np.int64, ">i4"])
+def test_check_reads_lists_of_every_integer_type(dtype: Any) -> None:
+    bundle = mla.plan("mla1:2q1s900;heads=16;cu=4")
+    bundle.arrays["seqlens_kv_indptr"] = bundle.arrays["seqlens_kv_indptr"].astype(dtype)
+    assert mla.check(bundle).valid
+    bundle.arrays["kv_indices"] = np.zeros(1800, dtype)
+    assert "has page 0 twice" in str(mla.check(bundle))
+
+
+def test_check_refuses_a_list_that_has_no_integers_by_name() -> None:
+    bundle = mla.plan("mla1:2q1s900;heads=16;cu=4")
+    bundle.arrays["kv_indices"] = np.zeros(1800)
+    with pytest.raises(mla.UsageError, match="array 'kv_indices' .* float64; expected integers"):
+        mla.check(bundle)
+
+
+def buffers_with(work_info_set: Any) -> tuple[planning.PlanBuffers, Any]:
+    buffers = planning.allocate(planning.decode_sizes(2, 4, 16, compute_units=4))
+    changed = work_info_set(buffers.work_info_set)
+    return buffers._replace(work_info_set=changed), changed
+
+
+def plan_into(buffers: planning.PlanBuffers) -> None:
+    planning.plan_decode(np.array([0, 4, 5], np.int32), np.array([0, 900, 1413], np.int32),
+                         np.ones(2, np.int32), 16, 1, True, buffers, compute_units=4,
+                         max_seqlen_qo=4)
+
+
+def test_a_read_only_output_is_refused_and_keeps_what_it_holds(tmp_path: pathlib.Path) -> None:
+    def mapped(array: np.ndarray) -> Any:
+        np.save(tmp_path / "w.npy", array)
+        return np.load(tmp_path / "w.npy", mmap_mode="r")
+
+    for make in (mapped, lambda a: np.frombuffer(a.tobytes(), np.int32).reshape(a.shape)):
+        buffers, array = buffers_with(make)
+        with pytest.raises(mla.TensorError, match="work_info_set: .* read-only"):
+            plan_into(buffers)
+        assert (np.asarray(array) == planning.POISON).all()
+
+
+def test_an_output_whose_rows_share_memory_is_refused() -> None:
+    one = np.zeros((1, 16, 512), np.uint16)
+    shared = np.lib.stride_tricks.as_strided(one, (4, 16, 512), (0, *one.strides[1:]))
+    with pytest.raises(mla.TensorError, match="final_output: expected memory of its own"):
+        kernels.reduce(np.zeros((4, 1, 16, 512), np.float32), np.zeros((4, 1, 16, 1), np.float32),
+                       np.zeros(2, np.int32), None, np.zeros(1, np.int32), shared)
+
+
+@pytest.mark.parametrize("call", [
+    lambda: mla.draw(2**64, 0), lambda: mla.draw(-1, 0), lambda: mla.draw(0, 2**63),
+    lambda: planning.decode_sizes(2**64 + 2, 4, 16),
+    lambda: kernels.expand_pages(np.zeros((1, 1), np.int32), np.zeros(2, np.int32),
+                                 np.zeros(1, np.int32), 2**64 + 2),
+])
+def test_a_number_beyond_64_bits_is_refused(call: Any) -> None:
+    with pytest.raises(mla.UsageError, match="expected -?[0-9]+ to [0-9]+"):
+        call()
+
+
+def test_a_text_with_a_nul_byte_is_refused() -> None:
+    with pytest.raises(mla.UsageError, match="NUL byte"):
+        mla.run("mla1:1q1s17\0;heads=999", properties=["P05"])
+
+
+@pytest.mark.parametrize(("damage", "why"), [
+    (lambda folder: (folder / "manifest.json").write_text("[]"), "has format None"),
+    (lambda folder: (folder / "manifest.json").write_text(
+        '{"format": "mla-testbed bundle 1", "arrays": {"q": {}}}'), "no file for array 'q'"),
+    (lambda folder: (folder / "work_info.npy").unlink(), "work_info.npy' cannot be read"),
+    (lambda folder: (folder / "work_info.npy").write_bytes(b"x"), "work_info.npy' cannot be read"),
+    (lambda folder: (folder / "work_info.npy").write_bytes(
+        (folder / "work_info.npy").read_bytes()[:-1] + b"\1"), "has the sum [0-9a-f]{16}, the man"),
+])
+def test_a_damaged_bundle_is_refused_by_the_file(tmp_path: pathlib.Path, damage: Any,
+                                                 why: str) -> None:
+    mla.plan("mla1:2q1s900;heads=16;cu=4").save(tmp_path)
+    damage(tmp_path)
+    with pytest.raises(mla.UsageError, match=why):
+        mla.Bundle.load(tmp_path)
+
+
+def test_arrays_of_any_order_come_back_from_disk(tmp_path: pathlib.Path) -> None:
+    bundle = mla.plan("mla1:2q1s900;heads=16;cu=4")
+    bundle.arrays["kv_indices"] = np.arange(1800, dtype=">i4")
+    bundle.arrays["q"] = np.asfortranarray(np.zeros((4, 16, 576), np.uint16))
+    bundle.save(tmp_path)
+    again = mla.Bundle.load(tmp_path).arrays
+    assert again["kv_indices"].dtype == np.dtype("<i4")
+    assert again["q"].flags.c_contiguous
+
+
+def judged(case: str) -> str:
+    return mla.run(case, properties=["P05"]).verdict
+
+
+def test_a_forked_process_judges_after_its_parent_did() -> None:
+    case = "mla1:1q1s300;cu=4"
+    assert judged(case) == "pass"
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        assert pool.map_async(judged, [case] * 4).get(timeout=60) == ["pass"] * 4
