@@ -1,5 +1,5 @@
 // P01: expanding a block table gives, for every page size ratio, stride and launch, what a scalar
-// loop gives, and touches nothing else. Source: vllm_metadata.md 1.5.
+// loop gives, and touches nothing else; an unsound table is refused. Source: vllm_metadata.md 1.5.
 #include <limits>
 
 #include "core/say.hpp"
@@ -66,6 +66,69 @@ std::vector<std::int32_t> scalar_expansion(const Drawn& d, std::size_t size) {
   return out;
 }
 
+// `apply` says whether the table can have this damage; `room` is the length of kv_indices.
+struct Damage {
+  const char* what;
+  bool (*apply)(Drawn& d, std::size_t& room);
+};
+
+// The first page past int32 is that of this block.
+std::int64_t first_block_too_far(std::int64_t pages_per_block) {
+  return (std::int64_t{1} << 31) / pages_per_block;
+}
+
+bool put_first_block(Drawn& d, std::int64_t block) {
+  if (d.kv_indptr[1] == d.kv_indptr[0] || block > std::numeric_limits<std::int32_t>::max())
+    return false;
+  d.cells[static_cast<std::size_t>(d.table_rows[0] * d.table.row_stride)] =
+      static_cast<std::int32_t>(block);
+  return true;
+}
+
+constexpr Damage kDamages[] = {
+    {"kv_indptr that runs backwards",
+     [](Drawn& d, std::size_t&) { return d.kv_indptr[1] = d.kv_indptr[0] - 1, true; }},
+    {"kv_indptr from -1",
+     [](Drawn& d, std::size_t&) { return d.kv_indptr[0] = d.kv_indptr[1] = -1, true; }},
+    {"a kv_indices that is an entry short",
+     [](Drawn& d, std::size_t& room) {
+       if (d.kv_indptr.back() == d.kv_indptr.front()) return false;
+       return room = static_cast<std::size_t>(d.kv_indptr.back()) - 1, true;
+     }},
+    {"a table row before the first",
+     [](Drawn& d, std::size_t&) { return d.table_rows[0] = -1, d.kv_indptr[1] > d.kv_indptr[0]; }},
+    {"a table row after the last",
+     [](Drawn& d, std::size_t&) {
+       return d.table_rows[0] = d.table.rows, d.kv_indptr[1] > d.kv_indptr[0];
+     }},
+    {"a column too few",
+     [](Drawn& d, std::size_t&) {
+       d.table.columns = ceil_div(d.kv_indptr[1] - d.kv_indptr[0], d.pages_per_block) - 1;
+       return d.table.columns >= 0;
+     }},
+    {"a block before the first", [](Drawn& d, std::size_t&) { return put_first_block(d, -1); }},
+    {"a block whose last page leaves int32",
+     [](Drawn& d, std::size_t&) {
+       return put_first_block(d, first_block_too_far(d.pages_per_block));
+     }},
+};
+
+std::optional<std::string> taken_though_unsound(const Functions& functions, const Drawn& sound) {
+  for (const Damage& damage : kDamages) {
+    Drawn d = sound;
+    d.table.data = d.cells.data();
+    std::size_t room = static_cast<std::size_t>(d.kv_indptr.back()) + 8;
+    if (!damage.apply(d, room)) continue;
+    std::vector<std::int32_t> out(room, kCanary);
+    if (!functions.expand_pages({d.table, d.kv_indptr, d.table_rows, d.pages_per_block}, d.grid,
+                                out))
+      return say("the expansion takes ", damage.what);
+    for (const std::int32_t entry : out)
+      if (entry != kCanary) return say("the expansion refuses ", damage.what, " and writes");
+  }
+  return std::nullopt;
+}
+
 std::string describe(const Drawn& d) {
   return say(d.pages_per_block, " pages a block, strides ", d.table.row_stride, "/",
              d.table.column_stride, ", ", d.grid.programs, " programs of ", d.grid.chunk, " pages");
@@ -77,7 +140,9 @@ Outcome expand_exact(Subject& subject) {
   // One page a block is a plain copy; then any other ratio.
   for (const std::int64_t ratio :
        {std::int64_t{1}, random.between(2, 16), random.between(17, 128)}) {
-    const Drawn d = draw(random, ratio);
+    Drawn d = draw(random, ratio);
+    if (const auto why = taken_though_unsound(functions, d)) return failed(*why);
+    put_first_block(d, first_block_too_far(ratio) - 1);
     const auto size = static_cast<std::size_t>(d.kv_indptr.back()) + 8;
     std::vector<std::int32_t> out(size, kCanary);
     const ExpandInput input{d.table, d.kv_indptr, d.table_rows, ratio};

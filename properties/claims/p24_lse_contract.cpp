@@ -2,7 +2,9 @@
 // of one key is its score, and shards of the keys merged by their LSE give attention over all keys.
 #include <cmath>
 #include <cstring>
+#include <utility>
 
+#include "core/engine/context_parallel.hpp"
 #include "core/numeric/bf16.hpp"
 #include "core/numeric/fp8.hpp"
 #include "core/say.hpp"
@@ -27,6 +29,30 @@ struct Shards {
   std::int64_t count = 0;
   std::int64_t first_slot = 0;  // of the single key
 };
+
+// What core says of the ranks of decode context parallelism, against keys dealt one by one.
+std::optional<std::string> ranks_differ(Random& random) {
+  const std::int64_t keys = random.below(60);
+  ContextShard shard{.world = random.between(1, 8), .interleave = random.between(1, 6)};
+  std::vector<std::vector<std::int64_t>> dealt(static_cast<std::size_t>(shard.world));
+  for (std::int64_t p = 0; p < keys; ++p)
+    dealt[static_cast<std::size_t>(p / shard.interleave % shard.world)].push_back(p);
+  const std::string where =
+      say(keys, " keys for ", shard.world, " ranks in runs of ", shard.interleave, ": ");
+  const std::int64_t rounds = ceil_div(keys, shard.world * shard.interleave);
+  if (longest_local_length(Tokens(keys), shard).count() != rounds * shard.interleave)
+    return where + "a rank's most keys are not those of whole rounds";
+  for (const std::vector<std::int64_t>& own : dealt) {
+    if (local_length(Tokens(keys), shard).count() != std::ssize(own))
+      return say(where, "rank ", shard.rank, " has ", own.size(), ", and is said to have ",
+                 local_length(Tokens(keys), shard).count());
+    for (std::size_t i = 0; i < own.size(); ++i)
+      if (global_position(static_cast<std::int64_t>(i), shard) != own[i])
+        return say(where, "key ", i, " of rank ", shard.rank, " is key ", own[i]);
+    ++shard.rank;
+  }
+  return std::nullopt;
+}
 
 // Key p belongs to rank (p / interleave) % world, as in decode context parallelism.
 Shards cut_in_shards(Subject& subject, std::int64_t request, Random& random) {
@@ -168,9 +194,10 @@ Outcome decode_lse_contract(Subject& subject) {
                       heads, " heads"));
   Outcome outcome = compare_with_reference(subject);
   if (outcome.verdict != Verdict::pass) return outcome;
+  Random random(subject.spec(), "P24");
+  if (auto why = ranks_differ(random)) return failed(std::move(*why));
   const std::int64_t request = shortest(*subject.batch());
   if (request < 0) return skipped("no request has a row and a key");
-  Random random(subject.spec(), "P24");
   const Shards shards = cut_in_shards(subject, request, random);
   const auto step = run_step(subject, shards.spec, shards.batch, shards.tensors);
   if (!step) return skipped("in shards the case is refused: " + step.error().message);

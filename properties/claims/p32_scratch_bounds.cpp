@@ -9,10 +9,13 @@
 namespace mla::prop {
 namespace {
 
+std::int64_t scratch_bytes(Arch arch) {
+  return arch == Arch::gfx942 ? 65536 : 163840;
+}
+
 // Requests of one row whose arrays just fit: three words, and five for each request (aiter.md 3.2).
 std::int64_t most_requests(Arch arch) {
-  const std::int64_t bytes = arch == Arch::gfx942 ? 65536 : 163840;
-  return (bytes - 12) / 20;
+  return (scratch_bytes(arch) - 12) / 20;
 }
 
 // Index lists of requests with one row and few keys.
@@ -75,6 +78,33 @@ std::optional<std::string> check_planner(const Functions& functions, Arch arch, 
   return std::nullopt;
 }
 
+// Planner v1.1 keeps a word and two for each slot, and four and four for each tile of a request
+// (aiter.md 3.3).
+std::optional<std::string> check_v11(const Functions& functions, Arch arch, Random& random) {
+  const std::int64_t rows = random.pick(std::vector<std::int64_t>{1, 8, 9, 17});  // at most
+  const std::int64_t tiles = ceil_div(rows * 16, 128);
+  const std::int64_t words = scratch_bytes(arch) / 4 - 1 - 2 * product_compute_units(arch).count();
+  const std::int64_t limit = words / (4 + 4 * tiles);
+  for (const std::int64_t requests : {limit, limit + 1}) {
+    const OneRowBatch batch(requests, random);
+    plan::PlanInput input = batch.input(arch);
+    input.version = plan::PlannerVersion::v1_1;
+    input.key.max_qo_len = rows;
+    const auto sizes = functions.query_sizes({.arch = arch,
+                                              .compute_units = input.key.compute_units,
+                                              .batch = Requests(requests),
+                                              .max_qo_len = rows,
+                                              .dtype = input.key.dtype,
+                                              .fast_mode = false});
+    if (!sizes) return "no sizes: " + sizes.error().message;
+    const auto plan = functions.make_plan(input, *sizes);
+    if (plan.ok() != (requests == limit))
+      return say("planner v1.1 ", plan ? "takes " : "refuses ", requests, " requests of up to ",
+                 rows, " rows, of which ", limit, " fit the scratch memory of ", name(arch));
+  }
+  return std::nullopt;
+}
+
 // The list has room for every slot, or for the splits that the caller names (aiter.md 7).
 std::optional<std::string> check_reducer(const DecodeMetadata& md, const plan::SizeQuery& query) {
   const std::int64_t named = query.intra_batch_mode ? query.num_kv_splits : 0;
@@ -92,6 +122,10 @@ Outcome scratch_bounds(Subject& subject) {
   Random random(subject.spec(), "P32");
   if (const auto why = check_planner(functions_of(subject), subject.spec().arch, random))
     return failed(*why);
+  // Buffers for thousands of requests take 50 ms: for one case of 16.
+  if (random.below(16) == 0)
+    if (const auto why = check_v11(functions_of(subject), subject.spec().arch, random))
+      return failed(*why);
   const auto& metadata = subject.metadata();
   if (!metadata || !metadata->plan) return passed();
   if (const auto why =

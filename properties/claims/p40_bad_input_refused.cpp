@@ -246,6 +246,6 @@ Outcome decode_bad_input_refused(Subject& subject) {
 
 constexpr Property kP40{"P40", "bad_input_refused",
                         "Lists that no batch has and buffers that are too small are refused.",
-                        by_kind<decode_bad_input_refused, nullptr, nullptr>};
+                        by_kind<decode_bad_input_refused, prefill_bad_input_refused, nullptr>};
 
 }  // namespace mla::prop

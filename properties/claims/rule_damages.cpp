@@ -5,6 +5,7 @@
 
 #include "core/engine/decode_builder.hpp"
 #include "core/plan/plan_check.hpp"
+#include "core/plan/tile_straddle.hpp"
 #include "core/say.hpp"
 
 namespace mla::prop {
@@ -238,10 +239,51 @@ std::optional<std::string> at_first_place(const DecodeMetadata& md, const Damage
   return std::nullopt;
 }
 
+// The works of AITER-27 (tile_straddle.hpp), row by row: of three or more tiles, whose last one
+// some rows see and others do not.
+std::vector<std::int64_t> straddled_by_rows(const PlanCheckInput& input, std::int64_t works,
+                                            const Plan& plan) {
+  std::vector<std::int64_t> out;
+  const auto requests = plan::planning_requests(input);
+  for (std::int64_t w = 0; w < works; ++w) {
+    const WorkItem i = plan.work(w);
+    const PlanningRequest& r = requests[static_cast<std::size_t>(i.batch)];
+    const std::int64_t begin = (i.kv_begin - r.kv_begin) * input.page_size;
+    const std::int64_t end = std::min((i.kv_end - r.kv_begin) * input.page_size, r.tokens);
+    std::int64_t tiles = 0;
+    std::int64_t last_tile = begin;
+    for (std::int64_t key = begin; key < end; key += plan::kStraddledTile) {
+      last_tile = key;
+      ++tiles;
+    }
+    bool before = false;
+    bool inside = false;
+    for (std::int64_t row = i.q_begin; row < i.q_end; ++row) {
+      const std::int64_t sees = r.tokens - (r.q_end - 1 - row);
+      before = before || sees < last_tile;
+      inside = inside || sees > last_tile;
+    }
+    if (tiles > 2 && before && inside) out.push_back(w);
+  }
+  return out;
+}
+
+std::optional<std::string> straddled_works_differ(const DecodeMetadata& md) {
+  const PlanCheckInput input = check_input_of(md);
+  if (!input.causal) return std::nullopt;
+  std::vector<std::int64_t> named;
+  for (const plan::StraddledWork& work : plan::straddled_works(input)) named.push_back(work.index);
+  const std::vector<std::int64_t> found = straddled_by_rows(input, md.plan->works(), *md.plan);
+  if (named == found) return std::nullopt;
+  return say("rows of ", found.size(), " works end on both sides of their last tile of ",
+             plan::kStraddledTile, " keys (AITER-27), and ", named.size(), " works are named");
+}
+
 }  // namespace
 
 std::optional<std::string> rule_overlooked(const DecodeMetadata& metadata, std::int64_t from) {
   if (!plan::plan_check(check_input_of(metadata)).empty()) return std::nullopt;
+  if (auto why = straddled_works_differ(metadata)) return why;
   for (const Damage& damage : kDamages) {
     const auto named = [&](const std::vector<plan::Violation>& found,
                            const std::string& what) -> std::optional<std::string> {
