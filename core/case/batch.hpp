@@ -47,7 +47,7 @@ struct Batch {
 };
 
 Result<Batch> make_batch(const Case& c);
-// Its requests alone, for who asks about lengths and needs no table.
+// Only the requests of that batch, without its block table.
 std::vector<RequestSpec> padded_requests(const Case& c);
 
 // Rows per request if padding the batch to `num_tokens` rows makes it uniform, otherwise 0

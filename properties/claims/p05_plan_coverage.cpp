@@ -4,6 +4,7 @@
 // Three judges that share no code: plan_check reads the buffers, a count below reads what the
 // backend touched, and the comparison reads the values.
 #include <algorithm>
+#include <utility>
 
 #include "core/plan/plan_check.hpp"
 #include "core/say.hpp"
@@ -137,6 +138,15 @@ Outcome decode_plan_coverage(Subject& subject) {
                         : check_splits(subject, *subject.shape());
 }
 
+// What a launch is told besides the plan: the most rows of a request in its list.
+std::optional<std::string> other_longest(const SeenPlan& plan, const prefill::PlanFields& fields) {
+  std::int64_t longest = 0;
+  for (std::size_t r = 0; r + 1 < plan.qo_indptr.size(); ++r)
+    longest = std::max<std::int64_t>(longest, plan.qo_indptr[r + 1] - plan.qo_indptr[r]);
+  if (fields.max_q_len == longest) return std::nullopt;
+  return say("the longest request has ", longest, " rows, and max_q_len is ", fields.max_q_len);
+}
+
 // The plan of the new tokens, and that of each chunk of context.
 Outcome prefill_plan_coverage(Subject& subject) {
   const auto& run = subject.prefill();
@@ -147,9 +157,14 @@ Outcome prefill_plan_coverage(Subject& subject) {
   if (step.metadata.fp8)
     if (const auto why = broken_rule({step.plan, kernel_heads, true}))
       return failed("the plan of the new tokens: " + *why);
+  if (step.metadata.fp8)
+    if (auto why = other_longest(step.plan, *step.metadata.fp8)) return failed(std::move(*why));
   for (std::size_t i = 0; i < step.context_plans.size(); ++i)
     if (const auto why = broken_rule({step.context_plans[i], kernel_heads, false}))
       return failed(say("the plan of context chunk ", i, ": ", *why));
+  for (std::size_t i = 0; i < step.context_plans.size(); ++i)
+    if (auto why = other_longest(step.context_plans[i], step.metadata.context_plans[i].fields))
+      return failed(say("context chunk ", i, ": ", *why));
   return compare_prefill(subject);
 }
 

@@ -1,6 +1,7 @@
 // P28: every shape resolves to a listed kernel that does what the case asks, or is refused with a
 // reason; a resolved shape can be planned and executed.
 #include <algorithm>
+#include <limits>
 
 #include "core/case/steps.hpp"
 #include "core/engine/launch.hpp"
@@ -69,7 +70,11 @@ bool everybody_takes_decode(const Case& c) {
       c.planner == PlannerChoice::automatic || c.planner == PlannerChoice::v12 ||
       (single && c.heads <= 16 && c.dtype.q == c.dtype.kv && c.planner == PlannerChoice::none);
   const bool dtypes = c.dtype.q == Dtype::bf16 || c.dtype.kv == Dtype::fp8;
+  double pages = 0;  // if every row is a request
+  for (const RequestSpec& r : c.requests)
+    pages += static_cast<double>(r.qo_len) * static_cast<double>(r.kv_len);
   return planned && dtypes && (c.causal || single) && !c.decode().need_lse && c.page_size == 1 &&
+         pages <= std::numeric_limits<std::int32_t>::max() &&
          std::ranges::any_of(c.requests, [](const RequestSpec& r) { return r.qo_len > 0; }) &&
          std::ranges::all_of(c.requests, [](const RequestSpec& r) {
            return r.kv_len == 0 || r.kv_len >= r.qo_len;
@@ -123,7 +128,8 @@ Outcome decode_kernel_available(Subject& subject) {
   const auto& metadata = subject.metadata();
   const bool named = subject.spec().planner == PlannerChoice::v12_parallel;
   if (!metadata && !named &&
-      (metadata.error().code != ErrorCode::refused || everybody_takes_decode(subject.spec())))
+      (metadata.error().code != ErrorCode::refused ||
+       std::ranges::all_of(steps, everybody_takes_decode)))
     return failed("the shape is taken, but the step is not: " + metadata.error().message);
   return passed();
 }
