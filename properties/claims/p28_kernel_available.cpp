@@ -2,6 +2,7 @@
 // reason; a resolved shape can be planned and executed.
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "core/case/steps.hpp"
 #include "core/engine/launch.hpp"
@@ -205,8 +206,21 @@ bool everybody_takes(const Case& c) {
          c.heads / fa.kv_heads <= 16;
 }
 
+// A workspace of one token for each extend is the smallest that holds a chunk of each.
+std::optional<std::string> check_workspace(Random& random) {
+  std::vector<std::int64_t> contexts(static_cast<std::size_t>(random.between(1, 5)));
+  for (std::int64_t& context : contexts) context = random.between(1, 40);
+  const std::int64_t least = std::ssize(contexts);
+  for (const std::int64_t tokens : {least, least - 1})
+    if (fa::plan_chunks(contexts, tokens).ok() != (tokens == least))
+      return say("a workspace of ", tokens, " tokens is ", tokens == least ? "refused" : "taken",
+                 " for ", least, " extends");
+  return std::nullopt;
+}
+
 Outcome fa_kernel_available(Subject& subject) {
   Random random(subject.spec(), "P28");
+  if (auto why = check_workspace(random)) return failed(std::move(*why));
   for (int round = 0; round < 16; ++round) {
     const fa::Layer layer = random_layer(random);
     const bool causal = layer.window >= 0 || random.below(4) != 0;
