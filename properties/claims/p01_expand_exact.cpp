@@ -161,7 +161,7 @@ Outcome expand_exact(Subject& subject) {
 
 constexpr Property kP01{"P01", "expand_exact",
                         "Expanding a block table equals a scalar loop for every ratio, stride and "
-                        "launch, and writes nothing else.",
+                        "launch, and writes nothing else; an unsound table is refused.",
                         expand_exact};
 
 }  // namespace mla::prop

@@ -1,5 +1,5 @@
-// P21: an engine takes every step of decodes that it is declared for, and builds and launches it
-// without waiting for the device.
+// P21: an engine takes every step of decodes that it is declared for, its result is that of the step
+// alone, and it builds and launches the step without waiting for the device.
 #include <algorithm>
 
 #include "core/say.hpp"
@@ -69,7 +69,8 @@ Outcome fa_no_sync(Subject& subject) {
 }  // namespace
 
 constexpr Property kP21{"P21", "no_sync",
-                        "An engine takes the steps that it is declared for, and builds decodes "
+                        "An engine takes the steps that it is declared for, with the results of "
+                        "the steps alone, and builds decodes "
                         "without waiting for the device.",
                         by_kind<decode_no_sync, nullptr, fa_no_sync>};
 

@@ -244,7 +244,8 @@ Outcome fa_kernel_available(Subject& subject) {
 }  // namespace
 
 constexpr Property kP28{"P28", "kernel_available",
-                        "Every shape gets a listed kernel or is refused with a reason.",
+                        "Every shape gets a listed kernel or is refused with a reason; what has a "
+                        "kernel is taken.",
                         by_kind<decode_kernel_available, nullptr, fa_kernel_available>};
 
 }  // namespace mla::prop
