@@ -13,16 +13,21 @@ std::string describe(const PlanKey& key) {
              name(key.dtype.q), "/", name(key.dtype.kv), " on ", name(key.arch));
 }
 
+// For one request.
+plan::SizeQuery query_of(const PlanKey& key) {
+  return {.arch = key.arch,
+          .compute_units = key.compute_units,
+          .batch = Requests(1),
+          .max_qo_len = key.max_qo_len,
+          .heads = key.heads_per_kv_head,
+          .dtype = key.dtype,
+          .experimental = key.experimental};
+}
+
 // The size query counts at least the tiles that the planner makes of any request that fits.
 std::optional<std::string> tiles_fit(const Functions& functions, const PlanKey& key,
                                      const PlanShape& shape) {
-  const std::int64_t sized = functions.query_tiles({.arch = key.arch,
-                                                    .compute_units = key.compute_units,
-                                                    .batch = Requests(1),
-                                                    .max_qo_len = key.max_qo_len,
-                                                    .heads = key.heads_per_kv_head,
-                                                    .dtype = key.dtype,
-                                                    .experimental = key.experimental});
+  const std::int64_t sized = functions.query_tiles(query_of(key));
   for (std::int64_t q = 1; q <= key.max_qo_len; ++q)
     if (shape.fold_ratio * shape.tiles(q) > sized)
       return say(describe(key), ": the planner makes ", shape.fold_ratio * shape.tiles(q),
@@ -53,13 +58,7 @@ std::optional<std::string> check_key(const Functions& functions, const PlanKey& 
   if (shape->fold_ratio * shape->plan_heads.count() != heads)
     return say(describe(key), ": ", shape->fold_ratio, " groups of ", shape->plan_heads.count(),
                " heads");
-  const auto sizes = functions.query_sizes({.arch = key.arch,
-                                            .compute_units = key.compute_units,
-                                            .batch = Requests(1),
-                                            .max_qo_len = key.max_qo_len,
-                                            .heads = key.heads_per_kv_head,
-                                            .dtype = key.dtype,
-                                            .experimental = key.experimental});
+  const auto sizes = functions.query_sizes(query_of(key));
   if (sizes && sizes->work_indptr != shape->slots.count() + 1)
     return say(describe(key), ": the planner fills ", shape->slots.count(),
                " slots, the size query counts ", sizes->work_indptr - 1);
