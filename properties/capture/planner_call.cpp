@@ -70,8 +70,7 @@ plan::SizeQuery size_query(const PlannerCall& c, std::int64_t num_kv_splits, boo
           .sparse = sparse,
           .fast_mode = in.version == PlannerVersion::v1_2,
           .num_kv_splits = num_kv_splits > 0 ? num_kv_splits : splits,
-          .intra_batch_mode = intra_batch,
-          .max_split_per_batch = in.max_split_per_batch};
+          .intra_batch_mode = intra_batch};
 }
 
 // A number that is at most `most`, as in a case.

@@ -191,3 +191,9 @@ do
   expect_exit 2
   expect_err 'expected'
 done
+
+# A later step is rightly refused: no property blames it.
+try replay 'mla1:1q1s1+1q0s0' --property P28 --property P05
+expect_out '^refused: step 1: no request has a query row'
+expect_out '^P28 kernel_available: pass$'
+expect_no_out '^FAIL'
