@@ -1,5 +1,5 @@
-// P21: an engine takes every step of decodes that it is declared for, its result is that of the step
-// alone, and it builds and launches the step without waiting for the device.
+// P21: an engine takes every step of decodes that it is declared for, its result is that of the
+// step alone, and it builds and launches the step without waiting for the device.
 #include <algorithm>
 
 #include "core/say.hpp"
