@@ -209,3 +209,13 @@ expect_err 'BUG-075'
 try plan 'mla1:65536q1s4096k'
 expect_exit 3
 expect_err 'its lists need about [0-9.]+ TiB of memory; .* are available'
+
+# AITER's size query looks at intra_batch_mode in fast mode too, and its planner then writes past
+# what the query gave.
+call='"arch":"gfx950","num_cu":80,"seqlens_qo_indptr":[0,1],"seqlens_kv_indptr":[0,513],
+"kv_last_page_lens":[1],"num_heads_per_head_k":16,"num_heads_k":1,"is_causal":true,"max_seqlen_qo":1,
+"fast_mode":true,"name":"both"'
+try_with "{\"cases\":[{$call,\"intra_batch_mode\":true}]}" plan --input -
+expect_out '"error":"the planner writes element 263 of work_info_set, which has 256 elements"'
+try_with "{\"cases\":[{$call,\"intra_batch_mode\":false}]}" plan --input -
+expect_no_out '"error"'
