@@ -21,6 +21,16 @@ void fill_words(std::span<std::int32_t> words, std::int32_t value) {
   }
 }
 
+void keep(Overruns& overruns, std::int64_t i, std::int32_t value) {
+  const bool next = overruns.empty() || overruns.back().first < i;  // nearly always
+  const auto at = next ? overruns.end()
+                       : std::ranges::lower_bound(overruns, i, {}, &Overruns::value_type::first);
+  if (at != overruns.end() && at->first == i)
+    at->second = value;
+  else
+    overruns.insert(at, {i, value});
+}
+
 }  // namespace
 
 PlanBuffer::PlanBuffer(std::string_view name, std::int64_t size)
@@ -33,7 +43,7 @@ void PlanBuffer::overrun(std::int64_t i, std::span<const std::int32_t> values) {
     if (i >= 0 && i < size())
       set(i, value);
     else
-      overruns_[i] = value;
+      keep(overruns_, i, value);
     ++i;
   }
 }

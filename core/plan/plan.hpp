@@ -12,7 +12,6 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -81,6 +80,10 @@ constexpr std::array<std::int32_t, kWorkItemWords> words_of(const WorkItem& item
           item.kv_begin, item.kv_end,      item.kv_offset, item.pad};
 }
 
+// Words that did not fit a buffer: place and value, ascending by place. A plan that needs more than
+// its buffers may have millions.
+using Overruns = std::vector<std::pair<std::int64_t, std::int32_t>>;
+
 // An int32 buffer of fixed size that remembers which elements were written.
 class PlanBuffer {
  public:
@@ -112,7 +115,7 @@ class PlanBuffer {
   [[nodiscard]] std::int64_t used() const;
   [[nodiscard]] std::string_view name() const { return name_; }
   [[nodiscard]] std::span<const std::int32_t> data() const { return {data_.data(), data_.size()}; }
-  [[nodiscard]] const std::map<std::int64_t, std::int32_t>& overruns() const { return overruns_; }
+  [[nodiscard]] const Overruns& overruns() const { return overruns_; }
 
   // Same size, same written elements with the same values, same overruns.
   bool operator==(const PlanBuffer& other) const;
@@ -136,7 +139,7 @@ class PlanBuffer {
   RawWords data_;
   std::int64_t prefix_ = 0;          // every element before it is written
   std::vector<std::uint8_t> apart_;  // 1: written at or after prefix_; empty: none was
-  std::map<std::int64_t, std::int32_t> overruns_;
+  Overruns overruns_;
 };
 
 template <std::size_t Extent>

@@ -51,13 +51,10 @@ class SerialFill {
     std::int64_t q_end = 0;
     std::int64_t blocks = 0;
     std::int64_t kv_end = 0;
-    [[nodiscard]] std::int64_t rows() const { return q_end - q_begin; }
   };
   // False where the planner refuses.
   bool place(const Entry& entry, const Tile& tile) {
     if (!slots_left() || room_ < tile.blocks + overhead_) return place_cut(entry, tile);
-    if (empty_piece(entry, entry.kv_begin, tile.kv_end))
-      return refuse(entry.request, entry.kv_begin, tile.kv_end, false);
     write(entry, tile, entry.kv_begin, tile.kv_end, -1);
     finish_tile(tile.blocks);
     return true;
@@ -69,11 +66,7 @@ class SerialFill {
   bool place_cut(Entry entry, Tile tile);
   [[nodiscard]] bool absorbs_tail(const Entry& entry, const Tile& tile, std::int64_t end) const;
   [[nodiscard]] std::int64_t tokens_after(const Entry& entry, std::int64_t end) const;
-  // It has no keys, although the request has.
-  [[nodiscard]] bool empty_piece(const Entry& entry, std::int64_t begin, std::int64_t end) const {
-    return end <= begin && entry.pages() > 0 && safe(input_);
-  }
-  bool refuse(std::int64_t request, std::int64_t begin, std::int64_t end, bool hidden);
+  bool refuse_tail(std::int64_t request, std::int64_t begin, std::int64_t end);
   void write(const Entry& entry, const Tile& tile, std::int64_t begin, std::int64_t end,
              std::int64_t partial_row);
   void finish_tile(std::int64_t blocks) {
@@ -93,7 +86,9 @@ class SerialFill {
   std::int64_t slots_;
   std::int64_t overhead_;
   // A piece may be left of which some row sees no key. Not where max_qo_len is known: then every
-  // cut leaves at least max_qo_len keys (absorbs_tail), and no tile has more rows (check_safe).
+  // cut leaves at least max_qo_len keys (absorbs_tail), and no request has more rows (check_safe).
+  // So a safe plan has no empty piece of a request with keys: a tile ends at most as many keys
+  // before the last one as rows follow it (Entries::check_tiles).
   bool unmerged_;
   std::int64_t capacity_;
   std::int64_t room_;
@@ -126,12 +121,11 @@ inline void SerialFill::write(const Entry& entry, const Tile& tile, std::int64_t
   ++works_;
 }
 
-// An empty work for a request that has keys, or one of which a row sees none: only possible where
-// the tail merge is off or smaller than the causal trim, because max_qo_len is unknown.
-bool SerialFill::refuse(std::int64_t request, std::int64_t begin, std::int64_t end, bool hidden) {
+// A work of which a row sees no key: only possible where tails are not merged.
+bool SerialFill::refuse_tail(std::int64_t request, std::int64_t begin, std::int64_t end) {
   refusal_ = refused(say(request_name(request), " gets a work from key ", begin, " to key ", end,
                          ": max_qo_len = ", input_.key.max_qo_len, " leaves short tails unmerged"),
-                     hidden ? "BUG-012" : "");
+                     "BUG-012");
   return false;
 }
 
@@ -148,8 +142,9 @@ void SerialFill::merge(std::int64_t pieces, const Tile& tile, std::int64_t tile_
 // A tile that does not fit into the rest of its slot. By value, so that the loop over the entries
 // keeps its own in registers.
 bool SerialFill::place_cut(const Entry entry, const Tile tile) {
-  // A row of a piece that begins after this page sees no key of it.
-  const std::int64_t last_seen = unmerged_ ? std::max(entry.kv_begin, entry.kv_end - tile.rows())
+  // The tile's first row sees no key of a piece that begins after this page.
+  const std::int64_t rows_left = entry.q_end - tile.q_begin;  // from that row to the last one
+  const std::int64_t last_seen = unmerged_ ? std::max(entry.kv_begin, entry.kv_end - rows_left)
                                            : std::numeric_limits<std::int64_t>::max();
   const std::int64_t granularity = input_.kv_granularity;
   const std::int64_t overhead = overhead_;
@@ -163,8 +158,7 @@ bool SerialFill::place_cut(const Entry entry, const Tile tile) {
       const std::int64_t next = begin + take * granularity;
       const std::int64_t end = std::min(next, tile.kv_end);
       if (absorbs_tail(entry, tile, end)) break;
-      if (begin > last_seen || empty_piece(entry, begin, end))
-        return refuse(entry.request, begin, end, begin > last_seen);
+      if (begin > last_seen) return refuse_tail(entry.request, begin, end);
       write(entry, tile, begin, end, partial_rows_);
       partial_rows_ += entry.tile_rows;
       begin = next;
@@ -174,8 +168,7 @@ bool SerialFill::place_cut(const Entry entry, const Tile tile) {
     close_slot();
   }
   if (!slots_left()) return true;
-  if (begin > last_seen || empty_piece(entry, begin, tile.kv_end))
-    return refuse(entry.request, begin, tile.kv_end, begin > last_seen);
+  if (begin > last_seen) return refuse_tail(entry.request, begin, tile.kv_end);
   write(entry, tile, begin, tile.kv_end, cuts == 0 ? -1 : partial_rows_);
   if (cuts > 0) merge(cuts + 1, tile, entry.tile_rows);
   finish_tile(rest);

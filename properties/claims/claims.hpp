@@ -24,6 +24,7 @@ extern const Property kP41, kP42;
 Outcome fa_chunk_merge(Subject& subject);             // P25
 Outcome prefill_rank_chunks(Subject& subject);        // P25
 Outcome fa_classify(Subject& subject);                // P26
+Outcome prefill_kernel_available(Subject& subject);   // P28
 Outcome prefill_hidden_nan(Subject& subject);         // P37
 Outcome prefill_damage_found(Subject& subject);       // P39
 Outcome prefill_bad_input_refused(Subject& subject);  // P40

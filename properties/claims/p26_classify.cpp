@@ -116,6 +116,32 @@ std::optional<std::string> check_split(const Functions& functions, Random& rando
   return std::nullopt;
 }
 
+// The longest decode is that of a backend's own kernel, or a verified draft where that is longer
+// (vllm_metadata.md 5.1).
+std::optional<std::string> check_threshold(const Functions& functions, Random& random) {
+  const ThresholdQuery in{.backend_threshold = random.between(1, 9),
+                          .speculative_tokens = random.between(0, 8),
+                          .parallel_drafting = random.below(3) == 0,
+                          .speculation_as_decode = random.below(3) != 0,
+                          .single_row_only = random.below(8) == 0,
+                          .context_parallel = random.below(2) == 0,
+                          .context_parallel_rows = random.below(2) == 0};
+  std::int64_t want = in.backend_threshold;
+  if (in.speculation_as_decode) {
+    std::int64_t draft = 1;  // the row of the last accepted token
+    for (std::int64_t token = 0; token < in.speculative_tokens; ++token)
+      draft += in.parallel_drafting ? 2 : 1;
+    want = std::max(want, draft);
+  }
+  if (in.context_parallel) want = in.context_parallel_rows ? want : 1;
+  if (in.single_row_only) want = 1;
+  const std::int64_t got = functions.reorder_threshold(in);
+  if (got == want) return std::nullopt;
+  return say("a backend for ", in.backend_threshold, " rows with ", in.speculative_tokens,
+             in.parallel_drafting ? " parallel" : "", " draft tokens takes requests of up to ", got,
+             " rows for decodes, by the rule ", want);
+}
+
 // A request without cached keys is a prefill however short, and the order is stable.
 std::optional<std::string> check_order(const Functions& functions, Random& random) {
   std::vector<StepRequest> requests(static_cast<std::size_t>(random.between(1, 6)));
@@ -165,6 +191,7 @@ Outcome decode_classify(Subject& subject) {
     if (const auto why = check_padding_rule(functions, random)) return failed(*why);
     if (const auto why = check_split(functions, random)) return failed(*why);
     if (const auto why = check_order(functions, random)) return failed(*why);
+    if (const auto why = check_threshold(functions, random)) return failed(*why);
   }
   if (!subject.shape()) return passed();
   if (const auto why = check_shape(subject.spec(), *subject.shape(), *subject.batch()))

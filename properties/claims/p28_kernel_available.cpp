@@ -92,6 +92,19 @@ bool runs_without_plan(const Case& c, const Batch& batch) {
          !c.decode().need_lse && std::ssize(batch.requests) > kMostPlanned;
 }
 
+// Whether a kernel takes the requests whole by AITER's rule, so that no row is a request: one row
+// each, or 16 heads in one tile with a kernel for so many rows that masks what has to be masked.
+bool takes_whole_requests(const Case& c, const ResolvedShape& shape, const Batch& batch) {
+  if (std::ranges::all_of(batch.requests, [](auto& r) { return r.qo_len == 1; })) return true;
+  std::int64_t longest = 0;
+  for (const RequestSpec& r : batch.requests) longest = std::max(longest, r.qo_len);
+  if (c.decode().kernel_rows > longest) return false;  // raised rows want a kernel of their own
+  constexpr std::int64_t kNeverFolded = 16;            // heads
+  if (shape.heads.kernel.count() != kNeverFolded || c.decode().need_lse || !c.causal) return false;
+  const auto kernel = find_persistent_kernel(c.arch, c.dtype, kNeverFolded, longest);
+  return kernel && (kernel->masks || longest == 1 || c.page_size == 1);
+}
+
 std::optional<std::string> check_shape(Subject& subject) {
   if (!subject.batch()) return std::nullopt;
   const auto& shape = subject.shape();
@@ -100,6 +113,9 @@ std::optional<std::string> check_shape(Subject& subject) {
   if (!shape) return check_refusal(shape.error());
   if ((shape->route == Route::split) != runs_without_plan(subject.spec(), *subject.batch()))
     return say("the step takes route ", name(shape->route), ": ", shape->route_reason);
+  if (shape->route == Route::persistent_rows &&
+      takes_whole_requests(subject.spec(), *shape, *subject.batch()))
+    return "a kernel takes whole requests, and each row is one: " + shape->route_reason;
   if (const Support common = common_support(*shape); !common.ok)
     return "the shape is taken, and no backend may run it: " + common.reason;
   if (auto why = check_kernel(subject.spec(), *shape)) return why;
@@ -243,9 +259,10 @@ Outcome fa_kernel_available(Subject& subject) {
 
 }  // namespace
 
-constexpr Property kP28{"P28", "kernel_available",
-                        "Every shape gets a listed kernel or is refused with a reason; what has a "
-                        "kernel is taken.",
-                        by_kind<decode_kernel_available, nullptr, fa_kernel_available>};
+constexpr Property kP28{
+    "P28", "kernel_available",
+    "Every shape gets a listed kernel or is refused with a reason; what has a "
+    "kernel is taken.",
+    by_kind<decode_kernel_available, prefill_kernel_available, fa_kernel_available>};
 
 }  // namespace mla::prop

@@ -63,6 +63,18 @@ constexpr Damage kDamages[] = {
     {"of head 200", [](const Target&, WorkItem& w) { return w.pad = 200 | (201 << 16), true; }},
 };
 
+// The plan with one request more, of one row that sees no key: it needs no work.
+void add_blind_request(SeenPlan& plan) {
+  plan.qo_indptr.push_back(plan.qo_indptr.back() + 1);
+  plan.kv_indptr.push_back(plan.kv_indptr.back());
+}
+
+void add_work(SeenPlan& plan, const WorkItem& item) {
+  const auto words = static_cast<std::size_t>(works_of(plan) + 1) * plan::kWorkItemWords;
+  plan.work_info.resize(std::max(plan.work_info.size(), words));
+  set_work(plan, plan.work_indptr.back()++, item);
+}
+
 // `apply` says whether the plan has such a list.
 struct ListDamage {
   const char* what;
@@ -105,6 +117,17 @@ constexpr ListDamage kListDamages[] = {
        }
        return p.reduce_partial_map[1] = p.reduce_partial_map[0], true;
      }},
+    {"a work for a row that sees no key",
+     [](SeenPlan& p) {
+       add_blind_request(p);
+       WorkItem item = work_at(p, 0);
+       item.batch = static_cast<std::int32_t>(p.qo_indptr.size()) - 2;
+       item.q_begin = p.qo_indptr.end()[-2];
+       item.q_end = p.qo_indptr.back();
+       item.kv_begin = item.kv_end = p.kv_indptr.back();
+       item.partial_row = -1;
+       return add_work(p, item), true;
+     }},
     {"a merge that names a piece twice",
      [](SeenPlan& p) {
        if (p.reduce_indptr[1] < 2) return false;
@@ -135,6 +158,10 @@ Outcome prefill_damage_found(Subject& subject) {
     return failed("a plan that merges fewer partial tiles than it says is valid for ps_check");
   if (const auto why = broken_rule({with_merge_backwards(step.plan), heads, step.spec.causal}))
     return failed("a plan with its first merge backwards is not valid for ps_check: " + *why);
+  SeenPlan blind = step.plan;
+  add_blind_request(blind);
+  if (const auto why = broken_rule({blind, heads, step.spec.causal}))
+    return failed("a plan beside a row that sees no key is not valid for ps_check: " + *why);
   for (const ListDamage& damage : kListDamages) {
     SeenPlan plan = step.plan;
     if (damage.apply(plan) && !broken_rule({plan, heads, step.spec.causal}))

@@ -125,8 +125,10 @@ Outcome check_sizes(const Functions& functions, const PlanQuestion& question) {
 std::optional<std::string> other_words(const plan::PlanBuffer& small,
                                        const plan::PlanBuffer& whole) {
   for (std::int64_t i = 0; i < whole.used(); ++i) {
-    const auto past = small.overruns().find(i);
-    const bool kept = i < small.size() ? small.written(i) : past != small.overruns().end();
+    const plan::Overruns& overruns = small.overruns();
+    const auto past = std::ranges::lower_bound(overruns, i, {}, &plan::Overruns::value_type::first);
+    const bool kept =
+        i < small.size() ? small.written(i) : past != overruns.end() && past->first == i;
     const std::int32_t word = i < small.size() ? small.at(i) : kept ? past->second : 0;
     if (kept != whole.written(i) || (kept && word != whole.at(i)))
       return say("word ", i, " of ", whole.name(), " of ", small.size(),

@@ -187,7 +187,8 @@ constexpr Damage kDamages[] = {
     {"a merge that names a piece twice", Rule::reduce_list,
      [](Place& p) {
        const plan::PlanBuffer& list = p.plan.reduce_partial_map;
-       if (list.used() < 2 || list.at(0) == list.at(1)) return false;
+       const bool merged = p.plan.reduce_indptr.at(1) >= 2;  // v1.0 lists single pieces as well
+       if (!merged || list.at(0) == list.at(1)) return false;
        return p.plan.reduce_partial_map.set(0, list.at(1)), true;
      }},
 };

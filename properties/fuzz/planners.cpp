@@ -10,6 +10,8 @@
 namespace mla::prop::fuzz {
 namespace {
 
+constexpr std::int64_t kMostRows = 256;  // of a batch whose longest request nobody names
+
 struct Lists {
   Words qo{0}, kv{0}, last;
   std::int64_t longest = 1;
@@ -46,6 +48,7 @@ struct Call {
   Lists lists;
   plan::PlanInput input;
   plan::BufferSizes sizes;
+  std::int64_t longest = 0;  // rows of a request, as the sizes were asked for
   bool spoilt = false;
 
   [[nodiscard]] std::string shown() const {
@@ -56,8 +59,8 @@ struct Call {
     return say(planner, name(in.key.arch), ", ", in.key.compute_units.count(), " units, ",
                in.key.heads_per_kv_head.count(), " heads ", name(in.key.dtype.q), "/",
                name(in.key.dtype.kv), ", page ", in.page_size, ", granularity ", in.kv_granularity,
-               ", cap ", in.max_split_per_batch, ", uniform ", in.uniform_qo_len,
-               in.causal ? ", causal;" : ";", words_text("qo_indptr", lists.qo),
+               ", cap ", in.max_split_per_batch, ", uniform ", in.uniform_qo_len, ", longest ",
+               in.key.max_qo_len, in.causal ? ", causal;" : ";", words_text("qo_indptr", lists.qo),
                words_text("kv_indptr", lists.kv), words_text("last_page_len", lists.last));
   }
 };
@@ -86,18 +89,24 @@ bool draw_call(ByteChoices& choices, Call& call) {
   // Planner v1.0 knows no tiles: a workgroup holds 8 rows of 16 heads.
   const bool tiles = in.version != plan::PlannerVersion::v1_0;
   call.lists = draw_lists(choices, in.page_size, tiles ? 9 : 4);
-  in.key.max_qo_len = call.lists.longest;
   in.uniform_qo_len = call.lists.uniform;
   call.spoilt = choices.between(0, 5) == 0;
   if (call.spoilt) spoil(choices, call.lists);
   in.qo_indptr = call.lists.qo;
   in.kv_indptr = call.lists.kv;
   in.last_page_len = call.lists.last;
+  // The length that the buffers are for, and what the planner is told: mostly the same, or nothing
+  // (AITER's default).
+  const std::int64_t told = choices.between(0, 7);
+  call.longest = call.lists.longest + (told == 7 ? choices.between(1, 20) : 0);
+  // Nothing else limits the rows of a spoilt list.
+  const bool untold = (told == 5 || told == 6) && call.lists.qo.back() <= kMostRows;
+  in.key.max_qo_len = untold ? -1 : call.longest;
   const auto sizes =
       plan::query_sizes({.arch = in.key.arch,
                          .compute_units = in.key.compute_units,
                          .batch = Requests(in.batch()),
-                         .max_qo_len = in.key.max_qo_len,
+                         .max_qo_len = call.longest,
                          .heads = in.key.heads_per_kv_head,
                          .dtype = in.key.dtype,
                          .fast_mode = in.version == plan::PlannerVersion::v1_2,
@@ -121,7 +130,7 @@ std::optional<std::string> invalid(const Call& call, const plan::Plan& plan) {
                                             .causal = in.causal,
                                             .kernel_masks = true,
                                             .page_size = in.page_size,
-                                            .max_qo_len = in.key.max_qo_len});
+                                            .max_qo_len = call.longest});
   if (violations.empty()) return std::nullopt;
   return say(plan::name(violations.front().rule), ": ", violations.front().what);
 }

@@ -160,6 +160,17 @@ class TrustingPlanner final : public Interposer {
   }
 };
 
+// Not told of the longest request, the planner leaves pieces that some of their rows do not see.
+class UnmergedTails final : public Interposer {
+  void on_functions(Functions& functions) const override {
+    functions.make_plan = [](const plan::PlanInput& input, const plan::BufferSizes& sizes) {
+      plan::PlanInput trusted = input;
+      if (input.key.max_qo_len < 1) trusted.fidelity = plan::Fidelity::as_aiter;
+      return plan::make_plan(trusted, sizes);
+    };
+  }
+};
+
 // Every rank reads the whole piece where it has only its share.
 class WholePieceOnEachRank final : public Interposer {
   void on_functions(Functions& functions) const override {
@@ -173,6 +184,17 @@ class WholePieceOnEachRank final : public Interposer {
   }
 };
 
+// Parallel drafting brings two rows for each draft token.
+class OneRowPerDraft final : public Interposer {
+  void on_functions(Functions& functions) const override {
+    functions.reorder_threshold = [](const ThresholdQuery& query) {
+      ThresholdQuery serial = query;
+      serial.parallel_drafting = false;
+      return reorder_threshold(serial);
+    };
+  }
+};
+
 constexpr Plant kPlants[] = {
     {"BUG-016", "P26", "A batch counts as uniform when its rows divide evenly.", "mla1:1q1s1",
      plant_of<UniformByDivision>},
@@ -182,6 +204,8 @@ constexpr Plant kPlants[] = {
      "mla1:1q1s1", plant_of<PaddedRowsCount>},
     {"BUG-020", "P26", "Decode rows are used where decode requests are needed.", "mla1:1q1s1",
      plant_of<RowsForRequests>},
+    {"SEED-parallel-draft", "P26", "The threshold of decodes counts one row for a parallel draft.",
+     "mla1:1q1s1", plant_of<OneRowPerDraft>},
     {"BUG-039", "P27", "A backend that takes any multiple advertises one size.", "mla1:1q1s1",
      plant_of<ExactSizesOnly>},
     {"BUG-115", "P27", "The manager's size is taken although not every backend addresses it.",
@@ -198,6 +222,9 @@ constexpr Plant kPlants[] = {
      "mla1:1q1s40;heads=1;kind=prefill", plant_of<WholePieceOnEachRank>},
     {"SEED-trusting-planner", "P40", "The planner does not look at the lists that it is given.",
      "mla1:1q1s1", plant_of<TrustingPlanner>},
+    {"SEED-unmerged-tails", "P41",
+     "Not told of the longest request, planner v1.2 leaves short tails.",
+     "mla1:1q2s33;heads=128;cu=19;dtype=fp8/fp8", plant_of<UnmergedTails>},
 };
 
 }  // namespace

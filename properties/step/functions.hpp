@@ -26,6 +26,7 @@ struct Functions {
       &mla::split_decodes_and_prefills;
   decltype(&mla::split_decodes_prefills_and_extends) split_decodes_prefills_and_extends =
       &mla::split_decodes_prefills_and_extends;
+  decltype(&mla::reorder_threshold) reorder_threshold = &mla::reorder_threshold;
   decltype(&mla::decode_first_order) decode_first_order = &mla::decode_first_order;
   decltype(&prefill::pack_context) pack_context = &prefill::pack_context;
   decltype(&plan::query_sizes) query_sizes = &plan::query_sizes;

@@ -18,6 +18,7 @@ using device::DeviceBuffer;
 struct Prepared {
   Case spec;
   Batch batch;
+  std::vector<std::int64_t> qo_lens;  // as the runner has them: 0 for padding
   std::vector<std::int32_t> seq_lens;
   std::vector<std::int32_t> table;  // columns of the widest step
   std::shared_ptr<const DecodeTensors> tensors;
@@ -27,9 +28,19 @@ Result<Prepared> prepare(const Case& spec, TensorStore& tensors, const Execution
   if (const Status too_much = why_not_executed(spec, limits)) return *too_much;
   auto batch = make_batch(spec);
   if (!batch) return batch.error();
-  Prepared out{spec, std::move(*batch), {}, {}, {}};
-  for (const RequestSpec& r : out.batch.requests)
-    out.seq_lens.push_back(static_cast<std::int32_t>(r.kv_len));
+  Prepared out;
+  out.spec = spec;
+  out.batch = std::move(*batch);
+  // A runner has no rows and no keys for padding; the builder gives it some. A request without rows
+  // would be padding for it too, so that such a step is handed over as it is executed.
+  const bool all_have_rows =
+      std::ranges::all_of(spec.requests, [](const RequestSpec& r) { return r.qo_len > 0; });
+  const auto& handed = out.batch.requests;
+  for (std::size_t r = 0; r < handed.size(); ++r) {
+    const bool padding = r >= spec.requests.size() && all_have_rows;
+    out.qo_lens.push_back(padding ? 0 : handed[r].qo_len);
+    out.seq_lens.push_back(padding ? 0 : static_cast<std::int32_t>(handed[r].kv_len));
+  }
   out.tensors = tensors.get(spec, out.batch);
   return out;
 }
@@ -137,10 +148,8 @@ class Driver {
 
   Result<engine::StepMetadata> build(std::size_t i) {
     engine::CommonStep step;
-    for (const RequestSpec& r : steps_[i].batch.requests) {
-      step.qo_lens.push_back(r.qo_len);
-      step.num_rows += r.qo_len;
-    }
+    step.qo_lens = steps_[i].qo_lens;
+    step.num_rows = steps_[i].batch.rows().count();
     step.max_kv_len = max_kv_len_;
     step.seq_lens = seq_lens_.view();
     step.block_table = table_.view();
