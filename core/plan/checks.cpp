@@ -19,6 +19,7 @@ Status check_indptr(const char* name, std::span<const std::int32_t> indptr, std:
     return usage(
         say(name, " has ", size, " entries: a batch of ", batch, " requests needs ", batch + 1));
   const auto list = indptr.first(static_cast<std::size_t>(batch) + 1);
+  if (list[0] < 0) return usage(say(name, " starts at ", list[0]));
   const auto high = std::adjacent_find(list.begin(), list.end(), std::greater<>());
   if (high == list.end()) return std::nullopt;
   return usage(say(name, " falls from ", high[0], " to ", high[1], " at ",
@@ -33,10 +34,11 @@ Status check_power_of_two(const char* name, std::int64_t value) {
 // What every request must keep. What depends on the batch alone is decided once.
 class RequestRules {
  public:
-  explicit RequestRules(const PlanInput& input)
+  RequestRules(const PlanInput& input, PlannerVersion version)
       : input_(input),
-        listed_(input.qo_indptr.size() == input.kv_indptr.size()),
-        same_rows_(!ragged(input) && !sparse(input) && listed_),
+        listed_(input.qo_indptr.size() >= input.kv_indptr.size()),
+        same_rows_(!ragged(input) && listed_ &&
+                   (!sparse(input) || version == PlannerVersion::v1_1)),
         limited_(!sparse(input) && input.key.max_qo_len > 0 &&
                  (ragged(input) || input.uniform_qo_len > input.key.max_qo_len)),
         last_pages_(input.page_size > 1 ? input.batch() : std::ssize(input.last_page_len)) {}
@@ -152,7 +154,11 @@ Status check_safe(const PlanInput& input, PlannerVersion version) {
   if (input.kv_indptr[0] != 0 && version != PlannerVersion::v1_1)
     return refused(say("kv_indptr starts at ", input.kv_indptr[0],
                        ": this planner counts pages from 0 and would name the wrong ones"));
-  const RequestRules rules(input);
+  if (!ragged(input) && !input.qo_indptr.empty() && input.qo_indptr[0] != 0 &&
+      version != PlannerVersion::v1_1)
+    return refused(say("qo_indptr starts at ", input.qo_indptr[0],
+                       ": with equal rows this planner counts them from 0"));
+  const RequestRules rules(input, version);
   const std::int64_t first = rules.first_broken();
   if (first < input.batch()) return rules.why(first);
   return std::nullopt;

@@ -38,7 +38,7 @@ namespace mla::plan {
 [[nodiscard]] Status check_form(const PlanInput& input, const PlanShape& shape,
                                 PlannerVersion version);
 
-// Query rows beyond max_qo_len, a KV list that does not start at 0, a last page that cannot be.
+// Query rows beyond max_qo_len, lists that do not start at 0, a last page that cannot be.
 // Safe only.
 [[nodiscard]] Status check_safe(const PlanInput& input, PlannerVersion version);
 

@@ -59,15 +59,16 @@ template <class Fail>
 void check_tile_rows(const PlanCheckInput& input, const PlanningRequest& r, const WorkItem& i,
                      const Fail& fail) {
   const std::int64_t rows = r.q_end - r.q_begin;
+  const std::int64_t own = std::int64_t{i.q_end} - i.q_begin;
   // Tiles of v1.2 are even, those of v1.1 full; 24 heads of v1.2 may exceed a workgroup by a row.
   const std::int64_t fits =
       std::max({input.shape.tile_rows(rows),
                 input.shape.rows_per_workgroup / input.shape.plan_heads.count(), std::int64_t{1}});
-  if (input.shape.query_split && i.q_end - i.q_begin > fits)
+  if (input.shape.query_split && own > fits)
     fail("a workgroup takes " + num(fits) + " rows of " + num(input.shape.plan_heads.count()) +
          " heads");
   // Kernels for one tile count the causal limit of a row from the work's last row.
-  if (input.shape.tiles(rows) == 1 && i.q_end > i.q_begin && i.q_end - i.q_begin < rows)
+  if (input.shape.tiles(rows) == 1 && own > 0 && own < rows)
     fail("its request has " + num(rows) + " rows, which a kernel takes as one tile");
 }
 

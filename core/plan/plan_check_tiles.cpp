@@ -18,7 +18,7 @@ std::string describe(const Tile& t) {
 
 // Keys that some row of the tile may see: bottom-right aligned, the last row of a request sees all.
 std::int64_t visible_tokens(const PlanCheckInput& input, const PlanningRequest& r, const Tile& t) {
-  if (!input.causal) return r.tokens;
+  if (!input.causal || input.cp_round_robin) return r.tokens;
   return std::max<std::int64_t>(0, r.tokens - (r.q_end - t.q_end));
 }
 
@@ -54,7 +54,7 @@ void check_one_tile(const PlanCheckInput& input, const PlanningRequest& r, const
                         " that are covered already up to " + num(next));
     next = std::max<std::int64_t>(next, p.item.kv_end);
   }
-  if (input.causal) check_hidden_rows(input, r, t, out);
+  if (input.causal && !input.cp_round_robin) check_hidden_rows(input, r, t, out);
   const std::int64_t visible = visible_tokens(input, r, t);
   const std::int64_t covered = std::min((next - r.kv_begin) * input.page_size, r.tokens);
   if (covered < visible)
@@ -163,7 +163,7 @@ void check_partial_rows(const PlanCheckInput& input, const std::vector<Tile>& ti
   for (const auto& [first, p] : slabs) {
     if (before != nullptr) {
       const WorkItem& b = before->item;
-      if (b.partial_row + (b.q_end - b.q_begin) > first)
+      if (std::int64_t{b.partial_row} + b.q_end - b.q_begin > first)
         out.push_back({Rule::partial_rows,
                        check::describe(p) + ": its partial rows from " + num(first) +
                            " overlap those of work " + num(before->index),

@@ -186,6 +186,11 @@ Status check_lists(const PsInput& input) {
                  say("qo_indptr has ", input.batch() + 1, " entries, kv_indptr ", entries,
                      " and context_lens ", lengths, ": they must be for one batch"),
                  ""};
+  if (input.qo_indptr[0] < 0 || input.kv_indptr[0] < 0)
+    return Error{ErrorCode::usage,
+                 say("qo_indptr starts at ", input.qo_indptr[0], " and kv_indptr at ",
+                     input.kv_indptr[0], ": neither may be negative"),
+                 ""};
   for (std::int64_t r = 0; r < input.batch(); ++r)
     if (at(input.qo_indptr, r + 1) < at(input.qo_indptr, r) ||
         at(input.kv_indptr, r + 1) < at(input.kv_indptr, r) || at(input.context_lens, r) < 0)
@@ -231,6 +236,10 @@ Status check_requests(const PsInput& input) {
     if (pages * input.block_size < n)
       return refused(say(request_name(r), " has ", n, " keys but only ", pages, " pages of ",
                          input.block_size));
+    if (input.causal && pages > ceil_div(n, input.block_size))
+      return refused(say(request_name(r), " has ", n, " keys but ", pages, " pages of ",
+                         input.block_size,
+                         ": the kernel counts keys by pages, and rows see keys after their own"));
   }
   return std::nullopt;
 }

@@ -5,7 +5,7 @@
 // written (zeros where nothing else belongs), and the original leaves work_meta_data alone. Source:
 // AITER csrc/kernels/mla/metadata/v1_2_host.cuh, aiter/ops/attention.py get_ps_metadata_info_v1;
 // spec aiter.md 5. Fails: granularities it cannot work with, requests with fewer keys than rows or
-// fewer pages than keys (safe), buffers too small (safe).
+// other pages than keys take (safe; too many where causal), buffers too small (safe).
 #pragma once
 
 #include <cstdint>

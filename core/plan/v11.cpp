@@ -156,7 +156,10 @@ void V11::write_works(Plan& plan) const {
     next[s] += next[s - 1];
     plan.work_indptr.set(static_cast<std::int64_t>(s), word(next[s]));
   }
-  for (const Placed& p : placed_) plan.set_work(next[p.slot]++, p.item);
+  std::vector<const WorkItem*> works(placed_.size());
+  for (const Placed& p : placed_) works[static_cast<std::size_t>(next[p.slot]++)] = &p.item;
+  std::int64_t place = 0;
+  for (const WorkItem* work : works) plan.set_work(place++, *work);
 }
 
 Plan V11::write(const BufferSizes& sizes) const {

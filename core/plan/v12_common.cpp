@@ -1,18 +1,52 @@
 #include "core/plan/v12_common.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
 #include "core/plan/checks.hpp"
 #include "core/say.hpp"
 
 namespace mla::plan {
+namespace {
+
+// Rows of the longest request.
+std::int64_t longest(const PlanInput& input) {
+  if (!ragged(input)) return input.uniform_qo_len;
+  std::int64_t rows = 0;
+  for (std::size_t r = 0; r + 1 < input.qo_indptr.size(); ++r)
+    rows = std::max(rows, std::int64_t{input.qo_indptr[r + 1]} - input.qo_indptr[r]);
+  return rows;
+}
+
+// A launch chooses its kernel by the longest request. A planner that is not told of it folds heads
+// and cuts rows for a kernel that may be another one.
+Status check_untold(const PlanInput& input, const PlanShape& shape) {
+  const std::int64_t rows = longest(input);
+  if (!safe(input) || sparse(input) || input.key.max_qo_len > 0 || rows < 1) return std::nullopt;
+  PlanKey key = input.key;
+  key.max_qo_len = rows;
+  const auto launched = resolve_plan_shape(key);
+  if (!launched) return launched.error();
+  if (launched->fold_ratio == shape.fold_ratio &&
+      launched->tile_rows(rows) == shape.tile_rows(rows))
+    return std::nullopt;
+  const auto tiles = [rows](const PlanShape& s) {
+    return say("tiles of ", s.tile_rows(rows), " rows of ", s.plan_heads.count(), " heads");
+  };
+  return refused(say("max_qo_len = ", input.key.max_qo_len, " for requests of up to ", rows,
+                     " rows: planned would be ", tiles(shape), ", and their kernel takes ",
+                     tiles(*launched)));
+}
+
+}  // namespace
 
 Status check_v12(const PlanInput& input, const PlanShape& shape) {
   if (Status bad = check_form(input, shape, PlannerVersion::v1_2)) return bad;
   if (split_budget(input, shape) < 1)
     return refused(say("max_split_per_batch = ", input.max_split_per_batch, " for ", input.batch(),
                        " requests leaves 0 splits, and the planner divides by that number"));
+  if (Status bad = check_untold(input, shape)) return bad;
   return check_safe(input, PlannerVersion::v1_2);
 }
 

@@ -166,7 +166,8 @@ Result<ResolvedShape> take_split(ResolvedShape s, const Case& c, const Batch& ba
     return Error{ErrorCode::unsupported, say(kernel->label, " returns no final LSE"), ""};
   s.kernel = *kernel;
   std::int64_t total = 0;
-  for (const RequestSpec& r : batch.requests) total += r.kv_len;
+  for (const RequestSpec& r : batch.requests)
+    if (r.qo_len > 0) total += r.kv_len;  // of a request without rows no key is listed
   auto splits = plan::split_count({s.compute_units,
                                    Requests(static_cast<std::int64_t>(batch.requests.size())),
                                    Tokens(total), s.heads.kernel, rows.longest, s.dtype});

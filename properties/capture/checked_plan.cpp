@@ -27,8 +27,11 @@ std::optional<KernelEntry> kernel_of(const PlannerCall& call) {
 
 Result<plan::PlanCheckInput> plan_check_input(const PlannerCall& call, const FoundPlan& found) {
   const plan::PlanInput& in = call.input;
-  // Of the kernel, whichever planner made the plan: v1.0 and v1.1 fold heads in their own way.
-  const auto shape = resolve_plan_shape(in.key);
+  // Of the kernel, whichever planner made the plan: v1.0 and v1.1 fold heads in their own way, and
+  // a launch knows the longest request even if the planner was not told of it.
+  PlanKey key = in.key;
+  key.max_qo_len = call.sizes.max_qo_len;
+  const auto shape = resolve_plan_shape(key);
   if (!shape) return shape.error();
   const auto kernel = kernel_of(call);
   return plan::PlanCheckInput{
@@ -38,6 +41,7 @@ Result<plan::PlanCheckInput> plan_check_input(const PlannerCall& call, const Fou
       .last_page_len = call.last_page_len,
       .shape = *shape,
       .causal = in.causal,
+      .cp_round_robin = in.cp_round_robin,
       .kernel_masks = !kernel || kernel->masks,
       .page_size = in.page_size,
       .max_qo_len = call.sizes.max_qo_len,
@@ -66,14 +70,29 @@ std::string misreads(const PlannerCall& call, std::int64_t fold_ratio) {
   return what.empty() ? what : what + ", for most requests past the end of the list";
 }
 
-// Where the planner is told of no mask and the kernel masks all the same: SGLang plans so for
-// causal models, and for others the result is wrong. Empty elsewhere.
-std::string masks_anyway(const PlannerCall& call) {
+// Where the planner is told of no mask: SGLang plans so for causal models. A kernel that masks all
+// the same is right for these only, one that relies on a causal plan never masks. Empty elsewhere.
+std::string planned_unmasked(const PlannerCall& call) {
   const std::int64_t rows = call.sizes.max_qo_len;
   const auto kernel = kernel_of(call);
   if (call.input.causal || rows <= 1 || !kernel || kernel->non_causal) return {};
   return say("is_causal is false with up to ", rows, " rows a request, and ", kernel->label,
-             " masks several rows causally all the same: right for a causal model only");
+             kernel->masks
+                 ? " masks several rows causally all the same: right for a causal model only"
+                 : " masks only what a causal plan leaves out: right for no causal model");
+}
+
+// Pieces of which some row sees no key, where the planner is told of no mask and the kernel masks.
+std::string hidden_pieces(const PlannerCall& call, plan::PlanCheckInput input) {
+  const auto kernel = kernel_of(call);
+  if (call.input.causal || !kernel || kernel->non_causal || !kernel->masks) return {};
+  input.causal = true;
+  std::int64_t count = 0;
+  std::string first;
+  for (const plan::Violation& v : plan::plan_check(input))
+    if (v.rule == plan::Rule::hidden_rows && count++ == 0) first = v.what;
+  if (count == 0) return {};
+  return first + (count > 1 ? say(", and ", count - 1, " works more") : std::string());
 }
 
 // Works of a valid plan that the kernel gets wrong. Empty without one.
@@ -128,7 +147,9 @@ Result<PlanAnswer> check_planned(const nlohmann::json& object, std::size_t place
   if (!found) return found.error();
   const auto input = plan_check_input(*call, *found);
   if (!input) return input.error();
-  if (std::string note = masks_anyway(*call); !note.empty())
+  if (std::string note = planned_unmasked(*call); !note.empty())
+    answer.notes.push_back(std::move(note));
+  if (std::string note = hidden_pieces(*call, *input); !note.empty())
     answer.notes.push_back(std::move(note));
   if (std::string note = misreads(*call, input->shape.fold_ratio); !note.empty())
     answer.notes.push_back(std::move(note));

@@ -83,6 +83,10 @@ Sentences contradictions(const PrefillCall& c) {
     if (keys < 0 || ceil_div(std::max<std::int64_t>(keys, 0), c.input.block_size) > pages)
       out.push_back(
           say(request, "pages_kv_indptr gives it ", pages, " pages of ", c.input.block_size));
+    else if (c.input.causal && pages > ceil_div(keys, c.input.block_size))
+      out.push_back(say(request, "pages_kv_indptr gives it ", pages, " pages of ",
+                        c.input.block_size,
+                        ", by which the kernel counts keys: rows see keys after their own"));
     else if (c.input.causal && keys < rows)
       out.push_back(say(request, "fewer than its ", rows,
                         " new rows: context_lens counts the new tokens as well"));
@@ -90,7 +94,7 @@ Sentences contradictions(const PrefillCall& c) {
   return out;
 }
 
-// Pages that no key is in: the kernel does not read them, but the builder counted them.
+// Pages that no key is in: without a mask no work reads them, but the builder counted them.
 Sentences surplus_pages(const PrefillCall& c) {
   Sentences out;
   for (std::size_t r = 0; r + 1 < c.qo_indptr.size(); ++r) {

@@ -57,7 +57,8 @@ Outcome check_slots(const plan::Plan& plan, std::int64_t budget) {
 // (aiter.md 4), the smallest one where several do; an fp8 query at most that.
 std::int64_t best_split_count(const ResolvedShape& shape, const Batch& batch) {
   double keys = 0;
-  for (const RequestSpec& r : batch.requests) keys += static_cast<double>(r.kv_len);
+  for (const RequestSpec& r : batch.requests)
+    if (r.qo_len > 0) keys += static_cast<double>(r.kv_len);  // no other key is listed
   const auto requests = static_cast<double>(batch.requests.size());
   const auto units = static_cast<double>(shape.compute_units.count());
   const auto worth = [&](std::int64_t splits) {

@@ -25,21 +25,10 @@ Case plain_step(Random& random) {
 // AITER's default for max_seqlen_qo, with which its planner leaves short tails (BUG-012).
 constexpr std::int64_t kNotTold = -1;
 
-// Whether the planner cuts requests of this many rows alike for both keys: told of no length, it
-// may take another kernel for granted.
-bool cut_alike(const PlanKey& a, const PlanKey& b, std::int64_t rows) {
-  const auto one = resolve_plan_shape(a);
-  const auto other = resolve_plan_shape(b);
-  return one && other && one->fold_ratio == other->fold_ratio &&
-         one->tile_rows(rows) == other->tile_rows(rows);
-}
-
 // The rule that a plan for the same lists breaks whose planner is not told of the longest request.
 std::optional<std::string> broken_untold(const Subject& subject, const DecodeMetadata& metadata) {
   PlanQuestion question = subject.builder().question(metadata);
-  const PlanKey told = question.input.key;
   question.input.key.max_qo_len = kNotTold;
-  if (!cut_alike(told, question.input.key, told.max_qo_len)) return std::nullopt;
   const Functions functions = functions_of(subject);
   const auto sizes = functions.query_sizes(question.query);
   if (!sizes) return std::nullopt;

@@ -48,7 +48,7 @@ struct Call {
   Lists lists;
   plan::PlanInput input;
   plan::BufferSizes sizes;
-  std::int64_t longest = 0;  // rows of a request, as the sizes were asked for
+  std::int64_t longest = 0;  // rows of a request, for which the launch takes its kernel
   bool spoilt = false;
 
   [[nodiscard]] std::string shown() const {
@@ -60,10 +60,26 @@ struct Call {
                in.key.heads_per_kv_head.count(), " heads ", name(in.key.dtype.q), "/",
                name(in.key.dtype.kv), ", page ", in.page_size, ", granularity ", in.kv_granularity,
                ", cap ", in.max_split_per_batch, ", uniform ", in.uniform_qo_len, ", longest ",
-               in.key.max_qo_len, in.causal ? ", causal;" : ";", words_text("qo_indptr", lists.qo),
+               in.key.max_qo_len, in.cp_round_robin ? ", round robin" : "",
+               in.causal ? ", causal;" : ";", words_text("qo_indptr", lists.qo),
                words_text("kv_indptr", lists.kv), words_text("last_page_len", lists.last));
   }
 };
+
+// What the planner is told of the longest request: mostly the truth, or nothing (AITER's default).
+// Returns the length that the buffers are for: engines provision for more rows than a step has.
+std::int64_t draw_lengths(ByteChoices& choices, Call& call) {
+  const std::int64_t told = choices.between(0, 9);
+  const std::int64_t more = told >= 7 ? choices.between(1, 20) : 0;
+  std::int64_t rows = 1;
+  for (std::size_t r = 1; r < call.lists.qo.size(); ++r)
+    rows = std::max<std::int64_t>(rows, std::int64_t{call.lists.qo[r]} - call.lists.qo[r - 1]);
+  // Nothing else limits the rows of a spoilt list.
+  const bool untold = (told == 5 || told == 6) && call.lists.qo.back() <= kMostRows;
+  call.longest = untold ? rows : call.lists.longest + (told == 7 ? more : 0);
+  call.input.key.max_qo_len = untold ? -1 : call.longest;
+  return call.longest + (told > 7 ? more : 0);
+}
 
 // False where the sizes are refused. The spans refer to `call`, which stays where it is.
 bool draw_call(ByteChoices& choices, Call& call) {
@@ -75,8 +91,9 @@ bool draw_call(ByteChoices& choices, Call& call) {
   in.key.compute_units = ComputeUnits(choices.between(1, 40));
   in.key.heads_per_kv_head = Heads(kHeads[choices.between(0, 7)]);
   in.key.dtype = kPairs[choices.between(0, 2)];
-  in.page_size = std::int64_t{1} << choices.between(0, 2);
-  in.kv_granularity = std::int64_t{1} << choices.between(0, 5);
+  constexpr std::int64_t kPages[] = {1, 2, 4, 16, 64};
+  in.page_size = kPages[choices.between(0, 4)];
+  in.kv_granularity = std::int64_t{1} << choices.between(0, 6);
   in.max_split_per_batch = choices.between(0, 2) == 0 ? choices.between(1, 20) : -1;
   in.causal = choices.between(0, 4) > 0;
   in.version = choices.between(0, 5) == 0   ? plan::PlannerVersion::v1_1
@@ -95,18 +112,13 @@ bool draw_call(ByteChoices& choices, Call& call) {
   in.qo_indptr = call.lists.qo;
   in.kv_indptr = call.lists.kv;
   in.last_page_len = call.lists.last;
-  // The length that the buffers are for, and what the planner is told: mostly the same, or nothing
-  // (AITER's default).
-  const std::int64_t told = choices.between(0, 7);
-  call.longest = call.lists.longest + (told == 7 ? choices.between(1, 20) : 0);
-  // Nothing else limits the rows of a spoilt list.
-  const bool untold = (told == 5 || told == 6) && call.lists.qo.back() <= kMostRows;
-  in.key.max_qo_len = untold ? -1 : call.longest;
+  const std::int64_t sized = draw_lengths(choices, call);
+  in.cp_round_robin = in.causal && choices.between(0, 7) == 7;
   const auto sizes =
       plan::query_sizes({.arch = in.key.arch,
                          .compute_units = in.key.compute_units,
                          .batch = Requests(in.batch()),
-                         .max_qo_len = call.longest,
+                         .max_qo_len = sized,
                          .heads = in.key.heads_per_kv_head,
                          .dtype = in.key.dtype,
                          .fast_mode = in.version == plan::PlannerVersion::v1_2,
@@ -120,7 +132,9 @@ bool draw_call(ByteChoices& choices, Call& call) {
 std::optional<std::string> invalid(const Call& call, const plan::Plan& plan) {
   const plan::PlanInput& in = call.input;
   const bool old = in.version != plan::PlannerVersion::v1_2;
-  const auto shape = old ? resolve_plan_shape_v11(in.key) : resolve_plan_shape(in.key);
+  PlanKey key = in.key;
+  key.max_qo_len = call.longest;
+  const auto shape = old ? resolve_plan_shape_v11(key) : resolve_plan_shape(key);
   if (!shape) return "there is a plan, although the shape is refused";
   const auto violations = plan::plan_check({.plan = plan.view(),
                                             .qo_indptr = in.qo_indptr,
@@ -128,6 +142,7 @@ std::optional<std::string> invalid(const Call& call, const plan::Plan& plan) {
                                             .last_page_len = in.last_page_len,
                                             .shape = *shape,
                                             .causal = in.causal,
+                                            .cp_round_robin = in.cp_round_robin,
                                             .kernel_masks = true,
                                             .page_size = in.page_size,
                                             .max_qo_len = call.longest});

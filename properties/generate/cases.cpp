@@ -134,6 +134,9 @@ Case draw_case(Choices& choices, const CaseDomain& domain) {
   c.compute_units = choose(choices, domain.compute_units);
   if (c.compute_units == 0) c.compute_units = product_compute_units(c.arch).count();
   c.decode().granularity = choose(choices, domain.granularity);
+  // What engines and AITER's own tests ask for where a page has several tokens.
+  if (c.page_size > 1 && choices.between(0, 4) > 0)
+    c.decode().granularity = std::max<std::int64_t>(c.page_size, 16);
   c.decode().max_split = choose(choices, domain.max_split);
   c.causal = choose(choices, domain.causal);
   c.planner = choose(choices, domain.planner);

@@ -196,30 +196,6 @@ TEST_CASE("planner v1.2: a trim that hides visible keys is refused", "[plan]") {
   }
 }
 
-TEST_CASE("planner v1.2: an unknown max_qo_len that leaves an empty piece is refused", "[plan]") {
-  Batch batch({33}, all(1, 2));
-  split_query(batch);
-  batch.input.key.compute_units = ComputeUnits(19);  // a slot holds 2 of the 3 blocks
-  CHECK(batch.refusal() == "planned");
-  batch.input.key.max_qo_len = -1;
-  CHECK_THAT(batch.refusal(), contains("max_qo_len = -1"));
-}
-
-TEST_CASE(
-    "planner v1.2: an unknown max_qo_len that hides a piece from the first row of a tile that is "
-    "not the last one is refused",
-    "[plan][BUG-012]") {
-  Batch batch({0, 32, 0, 40, 37, 0}, all(6, 9));
-  batch.input.key.arch = Arch::gfx950;
-  batch.input.key.compute_units = ComputeUnits(8);
-  batch.input.key.heads_per_kv_head = Heads(64);  // tiles of 5 and 4 rows
-  batch.input.key.dtype = {Dtype::bf16, Dtype::fp8};
-  batch.input.kv_granularity = 32;
-  CHECK(batch.refusal() == "planned");
-  batch.input.key.max_qo_len = -1;
-  CHECK_THAT(batch.refusal(), contains("request 3 gets a work from key 64 to key 72"));
-}
-
 TEST_CASE("planners: a plan larger than its buffers is refused, or recorded as overruns",
           "[plan][BUG-015][P06]") {
   Batch batch({5000, 5000}, all(2, 1));

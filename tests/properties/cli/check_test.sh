@@ -222,8 +222,14 @@ expect_out "^the engine's result: skip, neither 'out' nor 'lse' was dumped"
 "$testbed" plan 'mla1:1q30s30_1q7s7;arch=gfx950;dtype=bf16/fp8;kind=prefill;heads=2;cu=4' --json |
   sed -E 's/("pages_kv_indptr": *\[0, *30, *)37\]/\1137]/' >"$scratch/prefill.json"
 try check "$scratch/prefill.json"
+expect_exit 1
+expect_out 'request 1 has 7 keys in context_lens, pages_kv_indptr gives it 107 pages of 1, by which the kernel counts keys'
+# Without a mask nobody counts keys. For rows of one key each the plan is the same.
+"$testbed" plan 'mla1:2q1s1;arch=gfx950;dtype=bf16/fp8;kind=prefill;heads=2;cu=4' --json |
+  sed -E 's/("pages_kv_indptr": *\[0, *1, *)2\]/\1102]/; s/("is_causal": *)true/\1false/' >"$scratch/prefill.json"
+try check "$scratch/prefill.json"
 expect_exit 0
-expect_out 'note: request 1 has 7 keys in context_lens, for which 7 pages of 1 are enough; pages_kv_indptr gives it 107'
+expect_out 'note: request 1 has 1 keys in context_lens, for which 1 pages of 1 are enough; pages_kv_indptr gives it 101'
 
 # Nothing is written over, and nothing is without effect.
 try plan 'mla1:2q300s900;kind=prefill' --bundle "$scratch/prefill"
