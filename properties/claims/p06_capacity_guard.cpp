@@ -32,6 +32,13 @@ std::vector<std::int32_t> drawn_pages(Random& random, std::int64_t requests, std
   return indptr;
 }
 
+// Planning tiles of a request with so many rows, where they are the most that a step has.
+std::int64_t tiles_of(PlanKey key, std::int64_t rows) {
+  key.max_qo_len = rows;
+  const auto shape = resolve_plan_shape(key);
+  return shape ? shape->tiles(rows) * shape->fold_ratio : 0;
+}
+
 // Plans a batch that fits a capacity into the buffers that the size query gives for it.
 std::optional<std::string> try_capacity(const Functions& functions, const PlanQuestion& question,
                                         Random& random) {
@@ -50,12 +57,17 @@ std::optional<std::string> try_capacity(const Functions& functions, const PlanQu
   input.fidelity = plan::Fidelity::as_aiter;  // keep overruns instead of refusing
   plan::SizeQuery query = question.query;
   query.batch = Requests(capacity);
+  // Engines provision for the longest request that they may get. Where a request of fewer rows has
+  // more tiles, AITER's sizes are too small (AITER-33).
+  const std::int64_t provisioned = random.between(q, 17);
+  if (tiles_of(input.key, provisioned) >= tiles_of(input.key, q)) query.max_qo_len = provisioned;
   const auto sizes = functions.query_sizes(query);
   if (!sizes) return "the size query refuses: " + sizes.error().message;
   const auto plan = plan::make_plan(input, *sizes);
   if (!plan) return std::nullopt;  // the planner is not asked for such a batch
   if (auto why = overrun_of(*plan))
-    return say(*why, " (", requests, " requests, capacity ", capacity, ", ", kv.back(), " pages)");
+    return say(*why, " (", requests, " requests, capacity ", capacity, ", ", kv.back(),
+               " pages, sized for ", query.max_qo_len, " rows)");
   return std::nullopt;
 }
 

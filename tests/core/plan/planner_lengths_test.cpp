@@ -93,3 +93,37 @@ TEST_CASE("planner v1.1: sparse rows that qo_indptr counts otherwise are refused
   batch.input.qo_indptr = batch.qo_indptr;
   CHECK_THAT(batch.refusal(), contains("request 0 has 2 query rows in qo_indptr"));
 }
+
+TEST_CASE(
+    "sizes: three shapes have more tiles for fewer rows, and the sizes for more rows do not "
+    "hold them",
+    "[plan][sizes][AITER-33]") {
+  using enum Dtype;
+  struct Shape {
+    mla::DtypePair dtype;
+    std::int64_t heads, provisioned, rows;
+  };
+  const Shape shapes[] = {{{fp8, fp8}, 32, 4, 3},
+                          {{bf16, bf16}, 32, 4, 3},
+                          {{bf16, bf16}, 16, 8, 5},
+                          {{bf16, bf16}, 16, 8, 6},
+                          {{bf16, bf16}, 16, 8, 7}};
+  for (const Shape& s : shapes) {
+    Batch batch(all(40, 700), all(40, s.rows));
+    batch.input.key = {.arch = Arch::gfx950,
+                       .compute_units = ComputeUnits(256),
+                       .heads_per_kv_head = Heads(s.heads),
+                       .dtype = s.dtype,
+                       .max_qo_len = s.rows};
+    const auto sizes = *mla::plan::query_sizes({.arch = Arch::gfx950,
+                                                .compute_units = ComputeUnits(256),
+                                                .batch = mla::Requests(64),
+                                                .max_qo_len = s.provisioned,
+                                                .heads = Heads(s.heads),
+                                                .dtype = s.dtype});
+    const auto plan = mla::plan::make_plan(batch.input, sizes);
+    REQUIRE_FALSE(plan.ok());
+    CHECK_THAT(plan.error().message,
+               contains("element 80 of reduce_indptr, which has 65 elements"));
+  }
+}
