@@ -45,7 +45,7 @@ void check_lengths(const PlannerCall& call, Sentences& out) {
   }
   const plan::PlanInput& in = call.input;
   // A sparse planner is told of one row, because every row is a request.
-  const std::int64_t longest = in.topk >= 0 ? -1 : in.key.max_qo_len;  // -1: it was not told
+  const std::int64_t longest = in.topk >= 0 ? 0 : in.key.max_qo_len;  // below 1: it was not told
   First other;
   First more;
   First outside;
@@ -55,7 +55,7 @@ void check_lengths(const PlannerCall& call, Sentences& out) {
                             number(static_cast<std::int64_t>(r)) + " " + number(rows) + " rows, ";
     if (in.uniform_qo_len > 0 && rows != in.uniform_qo_len)
       other.add(has + "uni_seqlen_qo says " + number(in.uniform_qo_len));
-    else if (longest >= 0 && rows > longest)
+    else if (longest > 0 && rows > longest)
       more.add(has + "max_seqlen_qo says that the longest has " + number(longest));
     if (call.kv_indptr[r] < call.kv_indptr[r + 1] &&
         (call.last_page_len[r] < 1 || call.last_page_len[r] > in.page_size))

@@ -125,10 +125,13 @@ std::vector<Mistake> wrong_arguments(const plan::PlanInput& in) {
                x.input.key.heads_per_kv_head = Heads(h);
                x.input.uniform_qo_len = uniform;
              }});
+  const bool told = in.key.max_qo_len > 0;
+  const std::int64_t longest = told ? in.key.max_qo_len : longest_request(in.qo_indptr);
   for (std::int64_t q = 1; q <= 17; ++q)
     if (q != in.key.max_qo_len)
-      out.push_back({"it is the plan of " + number(q) + " query rows a request, the longest has " +
-                         number(in.key.max_qo_len),
+      out.push_back({"it is the plan of " + number(q) + " query rows a request, " +
+                         (q == longest ? "the call does not say how many the longest has"
+                                       : "the longest has " + number(longest)),
                      [q](Question& x) {
                        x.input.key.max_qo_len = q;
                        x.input.uniform_qo_len = q;
@@ -139,14 +142,15 @@ std::vector<Mistake> wrong_arguments(const plan::PlanInput& in) {
       out.push_back({say("it is the plan of ", name(d.q), "/", name(d.kv), " tensors, these are ",
                          name(in.key.dtype.q), "/", name(in.key.dtype.kv)),
                      [d](Question& x) { x.input.key.dtype = d; }});
+  // Before the pages: planned with larger ones, a plan is not trimmed to the mask either.
+  out.push_back({in.causal ? "it is the plan of a step without a causal mask"
+                           : "it is the plan of a causal step",
+                 [](Question& x) { x.input.causal = !x.input.causal; }});
   for (const std::int64_t p : {1, 16, 64})
     if (p != in.page_size)
       out.push_back({"it is the plan of a page size of " + number(p) +
                          ", the lists count pages of " + number(in.page_size),
                      [p](Question& x) { x.input.page_size = p; }});
-  out.push_back({in.causal ? "it is the plan of a step without a causal mask"
-                           : "it is the plan of a causal step",
-                 [](Question& x) { x.input.causal = !x.input.causal; }});
   const Arch other = in.key.arch == Arch::gfx942 ? Arch::gfx950 : Arch::gfx942;
   out.push_back({say("it is the plan of a ", name(other)),
                  [other](Question& x) { x.input.key.arch = other; }});

@@ -90,6 +90,18 @@ TEST_CASE("diagnosis: the builder's wrong question is named", "[cli][check]") {
   }
 }
 
+TEST_CASE("diagnosis: the plan of a step without a mask is not called one of other pages",
+          "[cli][check]") {
+  // Neither a step without a mask nor one with pages of 16 trims the last keys of a tile.
+  const Json call = call_of(4, 128, "fp8");
+  Json unmasked = call;
+  unmasked["is_causal"] = false;
+  const PlanAnswer answer = checked(captured(call, unmasked));
+  CHECK_FALSE(answer.findings.empty());
+  CHECK(answer.culprit == "the builder");
+  CHECK(answer.diagnosis == "it is the plan of a step without a causal mask");
+}
+
 TEST_CASE("diagnosis: a plan of another step is called one", "[cli][check]") {
   const Json call = call_of(1, 16, "bf16");
   Json earlier = call;
@@ -238,11 +250,20 @@ TEST_CASE("diagnosis: a plan for a shape that no kernel takes is the builder's, 
 
 TEST_CASE("diagnosis: of a call without max_seqlen_qo the longest request chooses the kernel",
           "[cli][check]") {
-  for (const auto& [rows, findings] : {std::pair(4, 0U), std::pair(6, 1U)}) {
-    Json call = call_of(rows, 16, "bf16");
-    call["max_seqlen_qo"] = -1;
-    CHECK(checked(captured(call, call)).findings.size() == findings);
-  }
+  for (const int untold : {-1, 0})
+    for (const auto& [rows, findings] : {std::pair(4, 0U), std::pair(6, 1U)}) {
+      Json call = call_of(rows, 16, "bf16");
+      call["max_seqlen_qo"] = untold;
+      CHECK(checked(captured(call, call)).findings.size() == findings);
+    }
+}
+
+TEST_CASE("diagnosis: of a call without max_seqlen_qo the sentence has the longest request",
+          "[cli][check]") {
+  Json call = call_of(3, 128, "fp8");
+  call["max_seqlen_qo"] = -1;
+  CHECK(checked(captured(call, call_of(1, 128, "fp8"))).diagnosis ==
+        "it is the plan of 1 query rows a request, the longest has 3");
 }
 
 TEST_CASE(
