@@ -10,6 +10,7 @@
 #include "core/say.hpp"
 #include "properties/capture/checked_prefill.hpp"
 #include "properties/capture/json_fields.hpp"
+#include "properties/capture/launched_call.hpp"
 #include "properties/capture/planner_call.hpp"
 #include "properties/generate/tensors.hpp"
 
@@ -256,7 +257,7 @@ Status fill_tensors(const Bundle& bundle, std::int64_t dumped, CapturedStep& ste
 }
 
 // What a backend's step has no place for.
-Status why_not_replayed(const PlannerCall& call) {
+Status why_not_replayed(const PlannerCall& call, const nlohmann::json& document) {
   const auto not_replayed = [](const std::string& why) {
     return Error{ErrorCode::unsupported, why + " is not replayed", ""};
   };
@@ -265,6 +266,10 @@ Status why_not_replayed(const PlannerCall& call) {
     return not_replayed("a step of context parallelism (is_cp_round_robin is true)");
   if (const std::int64_t heads = call.input.key.kv_heads.count(); heads != 1)
     return not_replayed(say("a step of several KV heads (num_heads_k is ", heads, ")"));
+  for (const std::string scale : {"q_scale", "kv_scale"})
+    if (const auto shape = document.find(scale + "_shape"); shape != document.end())
+      return not_replayed(
+          say("a step whose ", scale, " is no single number (its shape is ", shown(*shape), ")"));
   return std::nullopt;
 }
 
@@ -280,9 +285,10 @@ Result<std::unique_ptr<CapturedStep>> read_captured_step(const Bundle& bundle) {
   if (is_prefill(*document))
     return Error{ErrorCode::unsupported, "a prefill step is not replayed, only decode steps are",
                  ""};
-  const auto call = read_planner_call(*document);
+  // The tensors are those of the launch: so are heads, dtypes, pages and mask.
+  const auto call = read_planner_call(told_as_launched(*document));
   if (!call) return call.error();
-  if (Status wrong = why_not_replayed(*call)) return *wrong;
+  if (Status wrong = why_not_replayed(*call, *document)) return *wrong;
   const bool planned = has_plan(*document);
   auto step = std::make_unique<CapturedStep>();
   step->spec = case_of(*call, planned);

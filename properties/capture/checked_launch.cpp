@@ -12,6 +12,7 @@
 #include "properties/capture/bundle.hpp"
 #include "properties/capture/diagnose.hpp"
 #include "properties/capture/json_fields.hpp"
+#include "properties/capture/launched_call.hpp"
 
 namespace mla::cli {
 namespace {
@@ -43,19 +44,6 @@ void compare(std::span<const std::int32_t> planned, std::span<const std::int32_t
                    found[at] == plan::kPoison ? "unwritten" : std::to_string(found[at]),
                    " at the launch"));
   }
-}
-
-// Where the planner was told of no rows, the buffers are sized for the longest request.
-void compare_rows(const PlannerCall& call, Fields& fields, LaunchChanges& out) {
-  const std::int64_t told = call.input.key.max_qo_len;
-  const std::int64_t planned = call.sizes.max_qo_len;
-  const std::int64_t rows = fields.number_or(kLaunchRows, planned);
-  if (rows < 1)
-    out.violations.push_back(
-        say("max_seqlen_q is ", rows, " at the launch: a kernel takes at least 1 row"));
-  else if (rows != planned)
-    add(out, say(told > 0 ? "" : say("the longest request has ", planned, " rows, "),
-                 "max_seqlen_qo was planned as ", told, " and the kernel gets ", rows));
 }
 
 // Entries behind the planned batch are a graph's padding, and page ids behind the live ones
@@ -162,10 +150,15 @@ bool has_launch(const json& object) {
   return false;
 }
 
-json as_launched(const json& object) {
+json without_launch(const json& object) {
   json out = json::object();
   for (const auto& [key, value] : object.items())
     if (!key.starts_with(kLaunchPrefix)) out[key] = value;
+  return out;
+}
+
+json as_launched(const json& object) {
+  json out = without_launch(object);
   if (const auto lists = out.find("expected"); lists != out.end() && lists->is_object()) {
     const json planned = std::move(*lists);
     out.erase("expected");
@@ -173,11 +166,8 @@ json as_launched(const json& object) {
   }
   for (const auto& [key, value] : object.items()) {
     if (!key.starts_with(kLaunchPrefix) || key == "launch_addresses") continue;
+    if (is_launched_argument(key)) continue;
     const std::string planned = key.substr(kLaunchPrefix.size());
-    if (planned == "max_seqlen_q") {
-      out["max_seqlen_qo"] = value;
-      continue;
-    }
     if (planned == "work_info") out.erase("buffer_sizes");  // buffers of the launch are whole
     json cut = value;
     const bool list = std::find(kLists.begin(), kLists.end(), planned) != kLists.end();
@@ -191,7 +181,6 @@ json as_launched(const json& object) {
 Result<LaunchChanges> launch_changes(const PlannerCall& call, const json& object) {
   LaunchChanges out;
   Fields fields(object);
-  compare_rows(call, fields, out);
   compare_lists(call, fields, out);
   if (!fields.error().empty()) return Error{ErrorCode::usage, fields.error(), ""};
   if (has_plan(object)) {

@@ -1,9 +1,10 @@
 // The launch of a planned step: what the kernel found, against what the planner left.
 //
 // A dump may hold lists, buffers and addresses a second time, as the kernel got them
-// (`launch_...`, fixtures/capture). A plan that is overwritten in between, an address of a freed
-// buffer, or a launch for other rows is a fault of neither planner nor kernel, and no check of the
-// plan alone shows it. Fails: a launch_ key that holds something else than it should.
+// (`launch_...`, docs/capture.md). A plan that is overwritten in between, or an address of a freed
+// buffer, is a fault of neither planner nor kernel, and no check of the plan alone shows it. What
+// else the kernel is told is launched_call.hpp's. Fails: a launch_ key that holds something else
+// than it should.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -14,8 +15,8 @@
 
 namespace mla::cli {
 
-// Words of the lists and of the written part of the plan, and the number of rows, that changed
-// between planner and kernel: the first few in words, and how many there are.
+// Words of the lists and of the written part of the plan that changed between planner and kernel:
+// the first few in words, and how many there are.
 struct LaunchChanges {
   std::vector<std::string> first;
   std::int64_t count = 0;
@@ -31,7 +32,9 @@ bool has_launch(const nlohmann::json& object);
 
 Result<LaunchChanges> launch_changes(const PlannerCall& call, const nlohmann::json& object);
 
-// The document of the step as the kernel found it, without the keys of the launch.
+// The document without the keys of the launch.
+nlohmann::json without_launch(const nlohmann::json& object);
+// The same with lists and buffers as the kernel found them.
 nlohmann::json as_launched(const nlohmann::json& object);
 
 }  // namespace mla::cli

@@ -12,6 +12,8 @@
 #include "properties/capture/checked_prefill.hpp"
 #include "properties/capture/diagnose.hpp"
 #include "properties/capture/formats.hpp"
+#include "properties/capture/judged_launch.hpp"
+#include "properties/capture/launched_call.hpp"
 
 namespace mla::cli {
 
@@ -50,12 +52,10 @@ Result<plan::PlanCheckInput> plan_check_input(const PlannerCall& call, const Fou
 
 namespace {
 
-// The launch chooses the kernel. One for other rows is judged as what the kernel found
-// (check_launch).
+// The launch chooses the kernel. One that takes another is judged as such (judge_launch).
 std::string no_kernel(const PlannerCall& call, const nlohmann::json& object) {
   const std::int64_t rows = call.sizes.max_qo_len;
-  const nlohmann::json planned = rows;
-  if (object.value(kLaunchRows, planned) != planned || kernel_of(call)) return {};
+  if (kernel_of(call) || launches_another_kernel(call, object)) return {};
   const PlanKey& key = call.input.key;
   return say("no persistent kernel for ", key.heads_per_kv_head.count(), " heads, ", rows,
              " query rows, ", name(key.dtype.q), "/", name(key.dtype.kv), " on ", name(key.arch));
@@ -169,53 +169,16 @@ Result<PlanAnswer> check_planned(const nlohmann::json& object, std::size_t place
   return answer;
 }
 
-std::string joined(const LaunchChanges& changes) {
-  std::string out;
-  for (const std::string& sentence : changes.first) out += (out.empty() ? "" : "; ") + sentence;
-  const auto more = changes.count - std::ssize(changes.first);
-  return out + (more > 0 ? say("; and ", more, " more") : "");
-}
-
-// Adds what the kernel found. A change that leaves a valid plan is worth a note; the buffers of a
-// plan that was broken before are not judged a second time.
-Status check_launch(const nlohmann::json& object, std::size_t place, PlanAnswer& answer) {
-  const auto call = read_planner_call(object);
-  if (!call) return call.error();
-  const auto changes = launch_changes(*call, object);
-  if (!changes) return changes.error();
-  const bool sound = answer.findings.empty();
-  for (const std::string& what : changes->violations)
-    answer.findings.push_back({kLaunchRule, what});
-  // Page ids, and the rows that choose the kernel, may be known of the launch alone.
-  const bool late = (object.contains("launch_kv_indices") && !object.contains("kv_indices")) ||
-                    (object.contains(kLaunchRows) && call->input.key.max_qo_len < 1);
-  if ((changes->count > 0 || late) && changes->violations.empty()) {
-    const auto found = check_planned(as_launched(object), place);
-    if (!found) return found.error();
-    if (changes->count == 0 && found->findings.empty()) return std::nullopt;
-    const std::string changed = changes->count == 0
-                                    ? "as the kernel found it:"
-                                    : "changed between planner and kernel: " + joined(*changes);
-    if (!sound || (found->findings.empty() && found->not_checked.empty())) {
-      answer.notes.push_back(changed + (sound ? "; what the kernel found is valid as well" : ""));
-    } else {
-      answer.findings.push_back({kLaunchRule, changed});
-      answer.findings.insert(answer.findings.end(), found->findings.begin(), found->findings.end());
-    }
-  }
-  if (!sound || answer.findings.empty()) return std::nullopt;
-  answer.culprit = name(Culprit::after);
-  answer.diagnosis = "the plan was valid when the planner returned, and not what the kernel found";
-  return std::nullopt;
-}
-
 }  // namespace
 
 Result<PlanAnswer> check_plan_object(const nlohmann::json& object, std::size_t place) {
   auto answer = check_planned(object, place);
   if (!answer || !answer->not_checked.empty() || is_prefill(object) || !has_launch(object))
     return answer;
-  if (const Status wrong = check_launch(object, place, *answer)) return *wrong;
+  const auto check = [place](const nlohmann::json& document) {
+    return check_planned(document, place);
+  };
+  if (const Status wrong = judge_launch(object, check, *answer)) return *wrong;
   return answer;
 }
 

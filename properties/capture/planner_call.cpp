@@ -29,21 +29,16 @@ constexpr std::string_view kOtherKeys[] = {
     "reduce_indptr", "reduce_final_map", "reduce_partial_map", "overruns",
     // The cache (checked_lists.hpp), and what a replay reads (captured_step.hpp).
     "kv_indices", "num_pages", "prefix_caching", "q", "kv_cache", "kv_cache_pages", "out", "lse",
-    "softmax_scale", "q_scale", "kv_scale",
+    "softmax_scale", "q_scale", "kv_scale", "q_scale_shape", "kv_scale_shape",
     // The kernel's launch (mla_capture.py).
-    "launch_addresses", "launch_max_seqlen_q", "launch_work_indptr", "launch_work_info",
+    "launch_addresses", "launch_max_seqlen_q", "launch_num_heads", "launch_dtype_q",
+    "launch_dtype_kv", "launch_page_size", "launch_causal", "launch_cp_world_size",
+    "launch_cp_rank", "launch_num_kv_splits", "launch_work_indptr", "launch_work_info",
     "launch_reduce_indptr", "launch_reduce_final_map", "launch_reduce_partial_map",
     "launch_seqlens_qo_indptr", "launch_seqlens_kv_indptr", "launch_kv_last_page_lens",
     "launch_kv_indices",
     // Golden vectors.
     "expected", "expected_serial", "sums", "derived", "kernel_default", "serial", "error"};
-
-Dtype read_dtype(Fields& fields, const char* key) {
-  const std::string text = fields.text_or(key, "bf16");
-  const std::optional<Dtype> dtype = dtype_from_name(text);
-  if (!dtype) fields.reject(key, "is '" + text + "': it must be bf16 or fp8");
-  return dtype.value_or(Dtype::bf16);
-}
 
 PlannerVersion read_version(Fields& fields, bool intra_batch) {
   const bool fast = fields.truth_or("fast_mode", true);
@@ -52,14 +47,18 @@ PlannerVersion read_version(Fields& fields, bool intra_batch) {
 }
 
 // Buffers are asked for with the longest query there can be: with max_seqlen_qo, or the real one
-// where the planner is told 1 because every row is a request (sparse), or nothing (-1). v1.0 gets
+// where the planner is told 1 because every row is a request (sparse), or nothing (-1). Then the
+// rows of the launch count where they are more: they choose the kernel. v1.0 gets
 // as many places a request as it may split it. AITER's size query looks at intra_batch_mode in fast
 // mode too, where its planner does not.
-plan::SizeQuery size_query(const PlannerCall& c, std::int64_t num_kv_splits, bool intra_batch) {
+plan::SizeQuery size_query(const PlannerCall& c, std::int64_t num_kv_splits, bool intra_batch,
+                           std::int64_t launched_rows) {
   const plan::PlanInput& in = c.input;
   const bool sparse = in.topk >= 0;
   const std::int64_t real =
-      in.uniform_qo_len > 0 && !sparse ? in.uniform_qo_len : longest_request(c.qo_indptr);
+      sparse ? longest_request(c.qo_indptr)
+             : std::max(in.uniform_qo_len > 0 ? in.uniform_qo_len : longest_request(c.qo_indptr),
+                        launched_rows);
   const std::int64_t splits = in.max_split_per_batch > 0 ? in.max_split_per_batch : 32;
   return {.arch = in.key.arch,
           .compute_units = in.key.compute_units,
@@ -93,6 +92,13 @@ Heads read_heads(Fields& fields, const char* key) {
   const std::int64_t heads = number_up_to(fields, key, kMaxHeads, fields.number(key));
   if (heads < 1) fields.reject(key, say("is ", heads, ": it must be at least 1"));
   return Heads(heads);
+}
+
+Dtype read_dtype(Fields& fields, const char* key) {
+  const std::string text = fields.text_or(key, "bf16");
+  const std::optional<Dtype> dtype = dtype_from_name(text);
+  if (!dtype) fields.reject(key, "is '" + text + "': it must be bf16 or fp8");
+  return dtype.value_or(Dtype::bf16);
 }
 
 Arch read_arch(Fields& fields) {
@@ -138,12 +144,13 @@ Result<PlannerCall> read_planner_call(const nlohmann::json& object) {
   const bool intra_batch = fields.truth_or("intra_batch_mode", false);
   in.version = read_version(fields, intra_batch);
   const std::int64_t num_kv_splits = splits("num_kv_splits", 0);
+  const std::int64_t launched_rows = rows_or_none("launch_max_seqlen_q");
   fields.reject_unknown(kOtherKeys);
   if (!fields.error().empty()) return Error{ErrorCode::usage, fields.error(), ""};
   in.qo_indptr = c.qo_indptr;
   in.kv_indptr = c.kv_indptr;
   in.last_page_len = c.last_page_len;
-  c.sizes = size_query(c, num_kv_splits, intra_batch);
+  c.sizes = size_query(c, num_kv_splits, intra_batch, launched_rows);
   return c;
 }
 

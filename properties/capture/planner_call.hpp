@@ -27,6 +27,8 @@ class Fields;
 std::span<const std::string_view> keys_beside_a_call();
 // The architecture that `arch` names.
 Arch read_arch(Fields& fields);
+// bf16 or fp8; bf16 where the key is absent.
+Dtype read_dtype(Fields& fields, const char* key);
 // Rows of the longest request, at least 1.
 std::int64_t longest_request(std::span<const std::int32_t> qo_indptr);
 // Heads as a planner counts them, 1 to the most of a case.

@@ -230,6 +230,20 @@ TEST_CASE(
   CHECK_THAT(error().message, contains("array 'q' is missing"));
 }
 
+TEST_CASE("captured step: what is executed is the call of the kernel, not that of the planner",
+          "[cli][replay]") {
+  Bundle bundle = captured(kFp8);
+  bundle.scalars["num_heads_per_head_k"] = 128;
+  for (const char* key : {"dtype_q", "dtype_kv"}) bundle.scalars[key] = "bf16";
+  CHECK_THAT(read_captured_step(bundle).error().message, contains("array 'q' has elements of"));
+  bundle.scalars["launch_num_heads"] = 16;
+  for (const char* key : {"launch_dtype_q", "launch_dtype_kv"}) bundle.scalars[key] = "fp8";
+  const auto step = read_captured_step(bundle);
+  REQUIRE(step.ok());
+  CHECK((*step)->spec.heads == 16);
+  CHECK(findings(bundle).sentences.empty());
+}
+
 TEST_CASE("captured step: prefill, context parallelism and several KV heads are refused by name",
           "[cli][replay]") {
   const auto refused = [](const Bundle& bundle) {
@@ -246,6 +260,14 @@ TEST_CASE("captured step: prefill, context parallelism and several KV heads are 
   bundle.scalars["num_heads_k"] = 2;
   bundle.scalars["num_heads_per_head_k"] = 8;
   CHECK(refused(bundle) == "a step of several KV heads (num_heads_k is 2) is not replayed");
+  bundle = captured(kBf16);
+  bundle.scalars["kv_scale_shape"] = {33, 1};
+  CHECK(refused(bundle) ==
+        "a step whose kv_scale is no single number (its shape is [33,1]) is not replayed");
+  bundle = captured(kBf16);
+  bundle.scalars["launch_cp_world_size"] = 2;
+  CHECK(refused(bundle) ==
+        "a step of context parallelism (is_cp_round_robin is true) is not replayed");
   bundle = captured(kBf16);
   bundle.arrays["pages_kv_indptr"] = bundle.arrays.at("seqlens_kv_indptr");
   bundle.arrays.erase("seqlens_kv_indptr");

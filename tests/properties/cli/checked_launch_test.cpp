@@ -6,73 +6,12 @@
 
 #include "properties/capture/checked_plan.hpp"
 #include "tests/catch.hpp"
+#include "tests/properties/cli/launched_step.hpp"
 
 using namespace mla;
 using namespace mla::cli;
+using namespace mla::cli::test;
 using mla::test::contains;
-using nlohmann::json;
-
-namespace {
-
-constexpr const char* kBuffers[] = {"work_indptr", "work_info", "reduce_indptr", "reduce_final_map",
-                                    "reduce_partial_map"};
-constexpr const char* kLists[] = {"seqlens_qo_indptr", "seqlens_kv_indptr", "kv_last_page_lens"};
-constexpr std::uint64_t kHighAddress = 0xfffe'0000'1234'5000;
-
-// Two requests of 2 rows and 500 keys, planned as AITER does, and the kernel that found the same.
-// `other`: keys of the call that are not as here.
-json launched(int most_splits = -1, const json& other = json::object()) {
-  json step = {{"arch", "gfx942"},
-               {"num_cu", 4},
-               {"seqlens_qo_indptr", {0, 2, 4}},
-               {"seqlens_kv_indptr", {0, 500, 1000}},
-               {"kv_last_page_lens", {1, 1}},
-               {"num_heads_per_head_k", 16},
-               {"num_heads_k", 1},
-               {"is_causal", true},
-               {"max_seqlen_qo", 2},
-               {"max_split_per_batch", most_splits}};
-  step.update(other);
-  const auto call = read_planner_call(step);
-  REQUIRE(call.ok());
-  const auto sizes = plan::query_sizes(call->sizes);
-  REQUIRE(sizes.ok());
-  const auto plan = plan::make_plan(call->input, *sizes);
-  REQUIRE(plan.ok());
-  nlohmann::ordered_json planned;
-  write_plan(planned, *sizes, *plan);
-  step.update(json::parse(planned.dump()));
-  for (const char* key : kBuffers) step[std::string("launch_") + key] = step[key];
-  for (const char* key : kLists) step[std::string("launch_") + key] = step[key];
-  step["launch_max_seqlen_q"] = 2;
-  step["launch_addresses"] = {
-      {"work_indptr", kHighAddress}, {"work_info", 4096}, {"work_meta_data", {kHighAddress, 4096}}};
-  return step;
-}
-
-PlanAnswer checked(const json& step) {
-  const auto answer = check_plan_object(step, 0);
-  INFO((answer.ok() ? "" : answer.error().message));
-  REQUIRE(answer.ok());
-  return *answer;
-}
-
-// The finding of rule "launch"; there is one.
-std::string launch_finding(const json& step) {
-  std::vector<std::string> found;
-  for (const PlanFinding& f : checked(step).findings)
-    if (f.rule == kLaunchRule) found.push_back(f.what);
-  REQUIRE(found.size() == 1);
-  return found[0];
-}
-
-std::string refusal(const json& step) {
-  const auto answer = check_plan_object(step, 0);
-  REQUIRE_FALSE(answer.ok());
-  return answer.error().message;
-}
-
-}  // namespace
 
 TEST_CASE("launch: a kernel that found what was planned has no finding and no note",
           "[cli][check]") {
@@ -190,7 +129,8 @@ TEST_CASE("launch: a kernel that is told of fewer rows than a request has is a f
   json step = launched();
   step["launch_max_seqlen_q"] = 1;
   CHECK_THAT(launch_finding(step),
-             contains("max_seqlen_qo was planned as 2 and the kernel gets 1"));
+             contains("planned for 2 query rows a request, the kernel gets 1"));
+  CHECK(checked(step).culprit == "the builder");
 }
 
 TEST_CASE("launch: where the planner was told of no rows, the longest request is the measure",
@@ -200,11 +140,12 @@ TEST_CASE("launch: where the planner was told of no rows, the longest request is
   CHECK(checked(step).findings.empty());
   CHECK(checked(step).notes.empty());
   step["launch_max_seqlen_q"] = 1;
-  CHECK_THAT(launch_finding(step), contains("the longest request has 2 rows, max_seqlen_qo was "
-                                            "planned as -1 and the kernel gets 1"));
-  CHECK(checked(step).culprit == "what came after the planner");
+  CHECK_THAT(launch_finding(step), contains("planned for an unknown number of rows (the longest "
+                                            "request has 2), the kernel gets 1"));
+  CHECK(checked(step).culprit == "the builder");
   step["launch_max_seqlen_q"] = 4;
   CHECK(checked(step).findings.empty());
+  CHECK(checked(step).notes.empty());
 }
 
 TEST_CASE("launch: where the planner was told of no rows, the kernel is that of the launch",
@@ -213,8 +154,9 @@ TEST_CASE("launch: where the planner was told of no rows, the kernel is that of 
   json step =
       launched(-1, {{"arch", "gfx950"}, {"seqlens_qo_indptr", {0, 5, 10}}, {"max_seqlen_qo", -1}});
   step["launch_max_seqlen_q"] = 5;
-  CHECK(launch_finding(step) == "as the kernel found it:");
-  CHECK_THAT(checked(step).findings[1].what, contains("a workgroup takes 4 rows of 16 heads"));
+  CHECK_THAT(checked(step).findings[0].what, contains("a workgroup takes 4 rows of 16 heads"));
+  CHECK(checked(step).culprit == "the planner");
+  CHECK(checked(step).notes.empty());
   step["launch_max_seqlen_q"] = 8;
   CHECK(checked(step).findings.empty());
 }
@@ -227,6 +169,7 @@ TEST_CASE("launch: no kernel is launched for fewer than one row", "[cli][check]"
       step["launch_max_seqlen_q"] = rows;
       CHECK(launch_finding(step) == "max_seqlen_q is " + std::to_string(rows) +
                                         " at the launch: a kernel takes at least 1 row");
+      CHECK(checked(step).culprit == "the builder");
     }
 }
 
@@ -238,10 +181,12 @@ TEST_CASE("launch: the rows of the launch choose the kernel, not those that were
   CHECK(checked(step).findings.empty());
   step["max_seqlen_qo"] = 2;
   step["launch_max_seqlen_q"] = 8;
-  CHECK_THAT(launch_finding(step), contains("planned as 2 and the kernel gets 8"));
+  CHECK_THAT(launch_finding(step),
+             contains("planned for 2 query rows a request, the kernel gets 8"));
   CHECK(checked(step).findings.back().what ==
         "no persistent kernel for 16 heads, 8 query rows, bf16/bf16 on gfx942");
-  CHECK(checked(step).culprit == "what came after the planner");
+  CHECK(checked(step).culprit == "the builder");
+  CHECK(checked(step).diagnosis == "it is the plan of 2 query rows a request, the kernel gets 8");
 }
 
 TEST_CASE("launch: work_meta_data has to lead to the buffers of the launch", "[cli][check]") {
