@@ -30,7 +30,7 @@ cat >"$scratch/aiter/mla.py" <<'PYTHON'
 def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens,
                    max_seqlen_q, page_size=1, nhead_kv=1, sm_scale=None, work_indptr=None,
                    work_info_set=None, reduce_indptr=None, reduce_final_map=None,
-                   reduce_partial_map=None, q_scale=None, kv_scale=None):
+                   reduce_partial_map=None, q_scale=None, kv_scale=None, causal=True):
     pass
 PYTHON
 case='mla1:2q2s300_1q2s513;heads=16;cu=4;block=16;page=16'
@@ -85,6 +85,20 @@ for step in range(3):
 assert capture.summary() == ("mla_capture: 3 planner calls seen, 1 dumped; 3 of prefill steps, "
                              "1 dumped"), capture.summary()
 
+# Layers of more heads than were planned, and of another dtype; no softmax scale, a scale a row.
+class Fp8(numpy.ndarray):
+    dtype = "torch.float8_e4m3fnuz"
+wider = mla_capture.install(scratch + "/wider", steps=1)
+aiter.get_mla_metadata_v1(**arguments)
+aiter.mla.mla_decode_fwd(**{**decode, "o": numpy.concatenate([array["out"]] * 8, axis=1),
+                            "q": array["q"].view(Fp8), "kv_buffer": decode["kv_buffer"].view(Fp8)})
+scaled = mla_capture.install(scratch + "/scaled", steps=2, tensors=True)
+for scales in ({}, {"q_scale": numpy.ones((5, 1), dtype=numpy.float32)}):
+    aiter.get_mla_metadata_v1(**arguments)
+    aiter.mla.mla_decode_fwd(**{**decode, "sm_scale": None, **scales})
+found = json.load(open(scratch + "/scaled/step-000000/manifest.json"))
+assert found["softmax_scale"] == 576 ** -0.5, found
+
 # A plan that is overwritten between planner and kernel.
 overwritten = mla_capture.install(scratch + "/late", steps=1)
 aiter.get_mla_metadata_v1(**arguments)
@@ -132,6 +146,15 @@ try check "$scratch/late/step-000000"
 expect_exit 1
 expect_out 'launch: changed between planner and kernel: work 0 '
 expect_out 'at fault: what came after the planner'
+try check "$scratch/wider/step-000000"
+expect_exit 1
+expect_out 'launch: planned for 16 heads, the kernel gets 128; planned for bf16/bf16 tensors, the kernel gets fp8/fp8'
+expect_out 'at fault: the builder: it is the plan of 16 heads, the kernel gets 128$'
+try check "$scratch/scaled/step-000001"
+expect_exit 0
+try replay "$scratch/scaled/step-000001"
+expect_exit 10
+expect_err "a step whose q_scale is no single number \(its shape is \[5,1\]\) is not replayed"
 try check "$scratch/dump/step-000000"
 expect_exit 0
 expect_out '^step 0: valid$'
