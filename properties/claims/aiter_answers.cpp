@@ -11,6 +11,7 @@
 
 // The files of fixtures/golden that CMakeLists.txt names.
 MLA_EMBED(mla_aiter_random, MLA_GOLDEN "/random.json")
+MLA_EMBED(mla_aiter_kernels, MLA_GOLDEN "/v12_h16_q1.json")
 MLA_EMBED(mla_aiter_prefill, MLA_GOLDEN "/ps_prefill.json")
 MLA_EMBED(mla_aiter_sizes, MLA_GOLDEN "/sizes.json")
 MLA_EMBED(mla_aiter_splits, MLA_GOLDEN "/splits.json")
@@ -44,6 +45,27 @@ AiterCall read_call(const json& object) {
   if (object.contains("serial")) out.call.input.kernel = plan::V12Kernel::serial;
   for (std::size_t i = 0; i < out.sums.size(); ++i)
     out.sums[i] = std::strtoull(object.at("sums").at(i).get<std::string>().c_str(), nullptr, 16);
+  return out;
+}
+
+cli::FoundPlan read_answer(const json& object, const char* answer) {
+  json found = object;
+  found["expected"] = object.at(answer);
+  auto plan = cli::read_plan(found);
+  if (!plan) damaged(plan.error().message);
+  return std::move(*plan);
+}
+
+// Nothing where both kernels answer alike.
+std::optional<AiterKernelCall> read_kernels(const json& object) {
+  if (!object.contains("expected_serial")) return std::nullopt;
+  auto call = cli::read_planner_call(object);
+  if (!call) damaged(call.error().message);
+  AiterKernelCall out{.name = object.at("name").get<std::string>(),
+                      .call = std::move(*call),
+                      .parallel = read_answer(object, "expected"),
+                      .serial = read_answer(object, "expected_serial")};
+  out.call.input.fidelity = plan::Fidelity::as_aiter;
   return out;
 }
 
@@ -130,6 +152,17 @@ std::optional<std::string_view> other_list(const AiterCall& aiter, const plan::P
   for (std::size_t i = 0; i < lists.size(); ++i)
     if (sum_of(*lists[i]) != aiter.sums[i]) return lists[i]->name();
   return std::nullopt;
+}
+
+const std::vector<AiterKernelCall>& aiter_kernel_calls() {
+  static const auto calls = [] {
+    std::vector<AiterKernelCall> differing;
+    for (auto& call :
+         read_all(mla_aiter_kernels_begin, mla_aiter_kernels_end, "cases", read_kernels))
+      if (call) differing.push_back(std::move(*call));
+    return differing;
+  }();
+  return calls;
 }
 
 const std::vector<AiterPrefillCall>& aiter_prefill_calls() {

@@ -33,6 +33,16 @@ const std::vector<AiterCall>& aiter_calls();
 // The first list of a plan that is not what AITER answers, by its name; nothing if all are.
 std::optional<std::string_view> other_list(const AiterCall& aiter, const plan::Plan& plan);
 
+// A call of v12_h16_q1.json to which the two kernels of v1.2 answer differently (BUG-074), with all
+// words of both answers.
+struct AiterKernelCall {
+  std::string name;
+  cli::PlannerCall call;  // as in AiterCall; V12Kernel::automatic is the parallel kernel here
+  cli::FoundPlan parallel, serial;
+};
+
+const std::vector<AiterKernelCall>& aiter_kernel_calls();
+
 // A call of the host planner for prefill, of ps_prefill.json, with all words of the answer.
 struct AiterPrefillCall {
   std::string name;

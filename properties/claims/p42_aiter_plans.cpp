@@ -35,6 +35,28 @@ Sentence difference(const Functions& functions, const AiterPrefillCall& aiter) {
   return "the plan is not AITER's: " + cli::few_words(words);
 }
 
+// Where the kernels of v1.2 differ: the automatic choice is the parallel one, and one that is named
+// is not exchanged.
+Sentence other_kernel(const Functions& functions, const AiterKernelCall& aiter) {
+  const struct {
+    plan::V12Kernel kernel;
+    const cli::FoundPlan& answer;
+    const char* what;
+  } asked[] = {{plan::V12Kernel::automatic, aiter.parallel, "automatic choice"},
+               {plan::V12Kernel::parallel, aiter.parallel, "parallel kernel"},
+               {plan::V12Kernel::serial, aiter.serial, "serial kernel"}};
+  for (const auto& [kernel, answer, what] : asked) {
+    plan::PlanInput input = aiter.call.input;
+    input.kernel = kernel;
+    const auto made = functions.make_plan(input, cli::sizes_of(answer));
+    const std::string call = say("call ", aiter.name, " of v12_h16_q1.json, ", what, ": ");
+    if (!made) return call + "it is refused: " + made.error().message;
+    const auto words = cli::differences(*made, answer);
+    if (!words.empty()) return call + "the plan is not AITER's: " + cli::few_words(words);
+  }
+  return std::nullopt;
+}
+
 // Some rows of a table: what `ask` answers is what AITER answers.
 template <class Rows, class Ask>
 Sentence other_row(Random& random, const Rows& rows, Ask ask, const char* table) {
@@ -71,6 +93,8 @@ Outcome decode_aiter_plans(Subject& subject) {
     if (const auto why = difference(functions, aiter, zero))
       return failed(say(what, ", with uni_seqlen_qo 0 for -1: ", *why));
   }
+  if (auto why = other_kernel(functions, random.pick(aiter_kernel_calls())))
+    return failed(std::move(*why));
   if (const auto why = other_row(random, aiter_sizes(), functions.query_sizes, "mla in sizes.json"))
     return failed(*why);
   if (const auto why = other_row(random, aiter_splits(), functions.split_count, "splits.json"))
