@@ -4,6 +4,8 @@
 
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
+#include "properties/claims/plan_buffers.hpp"
+#include "properties/claims/planner_refusals.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/functions.hpp"
 
@@ -137,11 +139,27 @@ std::optional<std::string> other_words(const plan::PlanBuffer& small,
   return std::nullopt;
 }
 
+// As AITER, with room for some of the works: those past the end are kept in any order.
+std::optional<std::string> check_past_the_end(const Functions& functions, plan::PlanInput input,
+                                              const plan::BufferSizes& sizes, std::int64_t works) {
+  input.fidelity = plan::Fidelity::as_aiter;
+  const auto all = functions.make_plan(input, sizes);
+  for (const std::int64_t room : {works - 1, works / 2, std::int64_t{0}}) {
+    plan::BufferSizes small = sizes;
+    small.work_items = room;
+    const auto most = functions.make_plan(input, small);
+    if (!all || !most) return std::nullopt;
+    if (auto why = other_words(most->work_info, all->work_info)) return why;
+  }
+  return std::nullopt;
+}
+
 // Buffers with one record or entry less than the plan needs.
 Outcome check_room(const Functions& functions, const PlanQuestion& question,
                    const plan::BufferSizes& sizes) {
   const Result<plan::Plan> whole = functions.make_plan(question.input, sizes);
   if (!whole) return refusal(whole.error());
+  if (auto why = misread_words(*whole)) return failed(std::move(*why));
   if (question.input.page_size == 1) {
     plan::PlanInput no_list = question.input;
     no_list.last_page_len = {};
@@ -164,12 +182,8 @@ Outcome check_room(const Functions& functions, const PlanQuestion& question,
     if (functions.make_plan(question.input, small).ok())
       return failed(
           say("a plan of ", whole->works(), " works is made where there is room for one less"));
-    plan::PlanInput original = question.input;
-    original.fidelity = plan::Fidelity::as_aiter;
-    const auto all = functions.make_plan(original, sizes);
-    const auto most = functions.make_plan(original, small);
-    if (all && most)
-      if (auto why = other_words(most->work_info, all->work_info)) return failed(std::move(*why));
+    if (auto why = check_past_the_end(functions, question.input, sizes, whole->works()))
+      return failed(std::move(*why));
   }
   small = sizes;
   const std::int64_t used = whole->reduce_partial_map.used();
@@ -224,6 +238,9 @@ Outcome decode_bad_input_refused(Subject& subject) {
   if (!sizes) return refusal(sizes.error());
   if (Outcome outcome = check_room(functions, question, *sizes); outcome.verdict != Verdict::pass)
     return outcome;
+  Random reasons(subject.spec(), "P40 reasons");
+  if (auto why = refusal_misjudged(functions, question, *sizes, reasons))
+    return failed(std::move(*why));
   Random random(subject.spec(), "P40");
   const auto copy = [](std::span<const std::int32_t> list) {
     return std::vector<std::int32_t>(list.begin(), list.end());
