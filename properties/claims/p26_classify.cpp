@@ -5,6 +5,7 @@
 
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
+#include "properties/claims/shape_rules.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/functions.hpp"
 
@@ -173,15 +174,25 @@ std::optional<std::string> check_shape(const Case& c, const ResolvedShape& shape
   const bool rows = shape.route == Route::persistent_rows;
   const std::int64_t raised = longest + shape.leading_rows;
   const std::int64_t uniform = rows ? 1 : equal ? raised : -1;
-  if (shape.leading_rows != 0 &&
-      (rows || !equal || longest < 2 || raised != c.decode().kernel_rows))
-    return say("query lengths ", text(q), " on route ", name(shape.route), " get ",
-               shape.leading_rows, " leading rows");
+  if (auto why = wrong_leading_rows(c, shape, batch)) return why;
   if (shape.uniform_qo_len != uniform || shape.max_qo_len != (rows ? 1 : raised))
     return say("query lengths ", text(q), " on route ", name(shape.route),
                " have the uniform length ", shape.uniform_qo_len, " and the longest ",
                shape.max_qo_len);
   return std::nullopt;
+}
+
+// Requests of equal rows that an engine raises to more; nothing is executed.
+Case raised_step(Random& random) {
+  Case c;
+  c.arch = random.below(2) == 0 ? Arch::gfx942 : Arch::gfx950;
+  c.heads = 16 * random.between(1, 8);
+  if (random.below(2) == 0) c.dtype = {Dtype::fp8, Dtype::fp8};
+  if (random.below(3) == 0) c.planner = PlannerChoice::none;
+  const std::int64_t q = random.between(1, 6);
+  c.requests.assign(static_cast<std::size_t>(random.between(1, 3)), {q, q + 30});
+  c.decode().kernel_rows = random.between(q, 8);
+  return c;
 }
 
 Outcome decode_classify(Subject& subject) {
@@ -196,6 +207,12 @@ Outcome decode_classify(Subject& subject) {
   if (!subject.shape()) return passed();
   if (const auto why = check_shape(subject.spec(), *subject.shape(), *subject.batch()))
     return failed(*why);
+  for (int round = 0; round < 8; ++round) {
+    Subject other = subject.sibling(raised_step(random));
+    if (!other.shape()) continue;
+    if (const auto why = check_shape(other.spec(), *other.shape(), *other.batch()))
+      return failed("as " + format_case(other.spec()) + ": " + *why);
+  }
   return passed();
 }
 

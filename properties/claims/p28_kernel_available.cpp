@@ -8,6 +8,7 @@
 #include "core/engine/launch.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
+#include "properties/claims/shape_rules.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/fa/run.hpp"
 
@@ -59,8 +60,9 @@ Case other_shape(const Case& c, Random& random) {
   other.requests.resize(std::min<std::size_t>(c.requests.size(), 3));
   const std::int64_t q = random.between(1, 17);
   for (RequestSpec& r : other.requests) r = {q, q + 30};
-  other.planner =
-      random.pick(std::vector{PlannerChoice::automatic, PlannerChoice::v12, PlannerChoice::none});
+  other.planner = random.pick(std::vector{PlannerChoice::automatic, PlannerChoice::v12,
+                                          PlannerChoice::none, PlannerChoice::v12_serial,
+                                          PlannerChoice::v12_parallel, PlannerChoice::v11});
   return other;
 }
 
@@ -92,19 +94,6 @@ bool runs_without_plan(const Case& c, const Batch& batch) {
          !c.decode().need_lse && std::ssize(batch.requests) > kMostPlanned;
 }
 
-// Whether a kernel takes the requests whole by AITER's rule, so that no row is a request: one row
-// each, or 16 heads in one tile with a kernel for so many rows that masks what has to be masked.
-bool takes_whole_requests(const Case& c, const ResolvedShape& shape, const Batch& batch) {
-  if (std::ranges::all_of(batch.requests, [](auto& r) { return r.qo_len == 1; })) return true;
-  std::int64_t longest = 0;
-  for (const RequestSpec& r : batch.requests) longest = std::max(longest, r.qo_len);
-  if (c.decode().kernel_rows > longest) return false;  // raised rows want a kernel of their own
-  constexpr std::int64_t kNeverFolded = 16;            // heads
-  if (shape.heads.kernel.count() != kNeverFolded || c.decode().need_lse || !c.causal) return false;
-  const auto kernel = find_persistent_kernel(c.arch, c.dtype, kNeverFolded, longest);
-  return kernel && (kernel->masks || longest == 1 || c.page_size == 1);
-}
-
 std::optional<std::string> check_shape(Subject& subject) {
   if (!subject.batch()) return std::nullopt;
   const auto& shape = subject.shape();
@@ -119,6 +108,8 @@ std::optional<std::string> check_shape(Subject& subject) {
   if (const Support common = common_support(*shape); !common.ok)
     return "the shape is taken, and no backend may run it: " + common.reason;
   if (auto why = check_kernel(subject.spec(), *shape)) return why;
+  if (auto why = other_planner(subject.spec(), *shape)) return why;
+  if (auto why = wrong_folding(*shape)) return why;
   const Support support = subject.backend().supports(*shape);
   if (!support.ok && support.reason.empty()) return "the backend declines without a reason";
   return std::nullopt;

@@ -59,6 +59,12 @@ constexpr Damage kDamages[] = {
      }},
     {"request -1", true,
      [](const Target& t) { return edit(t, [](WorkItem& w) { return w.batch = -1, true; }); }},
+    {"a request far away", true,
+     [](const Target& t) { return edit(t, [](WorkItem& w) { return w.batch = kFar, true; }); }},
+    {"a request that was never written", true,
+     [](const Target& t) {
+       return edit(t, [](WorkItem& w) { return w.batch = plan::kPoison, true; });
+     }},
     {"partial row -2", true,
      [](const Target& t) { return edit(t, [](WorkItem& w) { return w.partial_row = -2, true; }); }},
     {"a partial row far away", true,
@@ -107,6 +113,10 @@ constexpr Damage kDamages[] = {
        return t.plan.work_indptr.set(t.plan.work_indptr.size() - 1,
                                      static_cast<std::int32_t>(records + 1)),
               true;
+     }},
+    {"a slot that ends far past the end of work_info_set", false,
+     [](const Target& t) {
+       return t.plan.work_indptr.set(t.plan.work_indptr.size() - 1, kFar), true;
      }},
     {"slots that run backwards", false,
      [](const Target& t) { return t.plan.work_indptr.set(0, kFar), true; }},

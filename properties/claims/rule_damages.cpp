@@ -7,6 +7,7 @@
 #include "core/plan/plan_check.hpp"
 #include "core/plan/tile_straddle.hpp"
 #include "core/say.hpp"
+#include "properties/claims/record_damages.hpp"
 
 namespace mla::prop {
 namespace {
@@ -16,44 +17,7 @@ using plan::PlanCheckInput;
 using plan::PlanningRequest;
 using plan::Rule;
 using plan::WorkItem;
-
-// One work of a plan that is about to be damaged.
-struct Place {
-  Plan& plan;
-  PlanCheckInput& input;
-  std::int64_t work = 0;
-  WorkItem item;
-  PlanningRequest request;  // of the work
-
-  [[nodiscard]] std::int64_t rows() const { return item.q_end - item.q_begin; }
-  // Its tile sees all keys of its request.
-  [[nodiscard]] bool last_tile() const { return item.q_end == request.q_end && rows() > 0; }
-  [[nodiscard]] bool last_piece() const { return item.kv_end == request.kv_end; }
-  [[nodiscard]] bool last_of_slot() const {
-    for (std::int64_t s = 1; s < plan.work_indptr.size(); ++s)
-      if (plan.work_indptr.at(s) == work + 1) return true;
-    return false;
-  }
-  // The work as it is now, its offset made that of its last page.
-  void store(WorkItem changed) const {
-    const std::int64_t end =
-        std::min((changed.kv_end - request.kv_begin) * input.page_size, request.tokens);
-    changed.kv_offset = static_cast<std::int32_t>(request.tokens - end);
-    plan.set_work(work, changed);
-  }
-  // Moves its partial rows, and the entry that merges them.
-  [[nodiscard]] bool move_partials(std::int32_t to) const {
-    for (std::int64_t i = 0; i < plan.reduce_partial_map.used(); ++i) {
-      if (plan.reduce_partial_map.at(i) != item.partial_row) continue;
-      plan.reduce_partial_map.set(i, to);
-      WorkItem moved = item;
-      moved.partial_row = to;
-      plan.set_work(work, moved);
-      return true;
-    }
-    return false;
-  }
-};
+using Sentence = std::optional<std::string>;
 
 // The work with these pages before this one's, in the same tile; -1: none.
 std::int64_t piece_before(const Place& p) {
@@ -95,14 +59,7 @@ std::int64_t pieces_of_tile(const Place& p) {
   return pieces;
 }
 
-// `apply` says whether the damage has a place at the work.
-struct Damage {
-  const char* what;
-  Rule rule;
-  bool (*apply)(Place& p);
-};
-
-constexpr Damage kDamages[] = {
+constexpr RuleDamage kDamages[] = {
     {"a piece that ends a page early", Rule::coverage,
      [](Place& p) {
        if (!p.last_tile() || p.item.kv_end - p.item.kv_begin < 2) return false;
@@ -194,7 +151,7 @@ constexpr Damage kDamages[] = {
 };
 
 // What every kernel takes; no rule is broken.
-constexpr Damage kLegal[] = {
+constexpr RuleDamage kLegal[] = {
     {"a last piece with as many keys as the tile has rows", Rule::hidden_rows,
      [](Place& p) { return cut_last_piece(p, 0); }},
     {"as many pieces as the reduce has room for", Rule::reduce_list,
@@ -221,15 +178,15 @@ constexpr Damage kLegal[] = {
 
 // A work at which the damage has a place, and what plan_check says then.
 template <class Judge>
-std::optional<std::string> at_first_place(const DecodeMetadata& md, const Damage& damage,
-                                          std::int64_t from, const Judge& judge) {
+Sentence at_first_place(const DecodeMetadata& md, const RuleDamage& damage, std::int64_t from,
+                        const Judge& judge) {
   const auto requests = plan::planning_requests(check_input_of(md));
   const std::int64_t works = md.plan->works();
+  Plan plan = md.plan->clone();
   // A place is near, or there is none: a large plan is not searched whole.
   constexpr std::int64_t kMostTried = 64;
   for (std::int64_t n = 0; n < std::min(works, kMostTried); ++n) {
     const std::int64_t work = (from + n) % works;
-    Plan plan = md.plan->clone();
     PlanCheckInput input = check_input_of(md);
     input.plan = plan.view();
     const WorkItem item = plan.work(work);
@@ -280,14 +237,12 @@ std::optional<std::string> straddled_works_differ(const DecodeMetadata& md) {
              plan::kStraddledTile, " keys (AITER-27), and ", named.size(), " works are named");
 }
 
-}  // namespace
-
-std::optional<std::string> rule_overlooked(const DecodeMetadata& metadata, std::int64_t from) {
-  if (!plan::plan_check(check_input_of(metadata)).empty()) return std::nullopt;
-  if (auto why = straddled_works_differ(metadata)) return why;
-  for (const Damage& damage : kDamages) {
+// The first damage of which plan_check does not name the rule.
+Sentence damage_overlooked(const DecodeMetadata& metadata, std::int64_t from,
+                           std::span<const RuleDamage> damages) {
+  for (const RuleDamage& damage : damages) {
     const auto named = [&](const std::vector<plan::Violation>& found,
-                           const std::string& what) -> std::optional<std::string> {
+                           const std::string& what) -> Sentence {
       if (std::ranges::any_of(found, [&](const auto& v) { return v.rule == damage.rule; }))
         return std::nullopt;
       return say("a plan with ", what, " does not break the rule ", name(damage.rule),
@@ -295,15 +250,33 @@ std::optional<std::string> rule_overlooked(const DecodeMetadata& metadata, std::
     };
     if (auto why = at_first_place(metadata, damage, from, named)) return why;
   }
-  for (const Damage& change : kLegal) {
+  return std::nullopt;
+}
+
+// The first legal change after which plan_check takes the plan for broken.
+Sentence legal_change_named(const DecodeMetadata& metadata, std::int64_t from,
+                            std::span<const RuleDamage> changes) {
+  for (const RuleDamage& change : changes) {
     const auto taken = [](const std::vector<plan::Violation>& found,
-                          const std::string& what) -> std::optional<std::string> {
+                          const std::string& what) -> Sentence {
       if (found.empty()) return std::nullopt;
       return say("a plan with ", what, " is not valid for plan_check: ", found.front().what);
     };
     if (auto why = at_first_place(metadata, change, from, taken)) return why;
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> rule_overlooked(const DecodeMetadata& metadata, std::int64_t from) {
+  if (!plan::plan_check(check_input_of(metadata)).empty()) return std::nullopt;
+  if (auto why = straddled_works_differ(metadata)) return why;
+  if (auto why = damage_overlooked(metadata, from, kDamages)) return why;
+  if (auto why = damage_overlooked(metadata, from, record_damages())) return why;
+  if (auto why = second_bad_work_unnamed(metadata, from)) return why;
+  if (auto why = legal_change_named(metadata, from, kLegal)) return why;
+  return legal_change_named(metadata, from, legal_empty_works());
 }
 
 }  // namespace mla::prop
