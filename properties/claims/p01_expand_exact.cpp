@@ -33,7 +33,9 @@ Drawn draw(Random& random, std::int64_t pages_per_block) {
   for (std::int64_t r = 0; r < requests; ++r) {
     const std::int64_t pages = random.below(4) == 0 ? 0 : random.below(3 * pages_per_block + 40);
     d.kv_indptr.push_back(d.kv_indptr.back() + static_cast<std::int32_t>(pages));
-    d.table_rows.push_back(requests - 1 - r);
+    // Where no page is needed no row of the table is read, whichever it would be.
+    d.table_rows.push_back(pages > 0 ? requests - 1 - r
+                                     : random.pick(std::vector<std::int64_t>{-1, 0, requests}));
     columns = std::max(columns, ceil_div(pages, pages_per_block));
   }
   // Rows next to each other with a gap, or the transposed table.

@@ -13,7 +13,7 @@ bool backend_takes(const SupportedSizes& backend, std::int64_t size) {
     if (const auto* exact = std::get_if<std::int64_t>(&entry); exact != nullptr && *exact == size)
       return true;
     if (const auto* multiple = std::get_if<MultipleOf>(&entry);
-        multiple != nullptr && size % multiple->base == 0)
+        multiple != nullptr && multiple->base > 0 && size % multiple->base == 0)
       return true;
   }
   return false;
@@ -58,7 +58,8 @@ std::string text(const std::vector<SupportedSizes>& backends) {
 }
 
 SupportedSizes drawn_backend(Random& random) {
-  const std::vector<std::int64_t> sizes = {1, 2, 3, 4, 8, 16, 24, 32, 48, 64};
+  // 0: what a backend without a size answers, which supports nothing.
+  const std::vector<std::int64_t> sizes = {0, 1, 2, 3, 4, 8, 16, 24, 32, 48, 64};
   SupportedSizes backend;
   for (std::int64_t i = random.between(1, 3); i > 0; --i) {
     if (random.below(2) == 0)

@@ -105,6 +105,47 @@ std::optional<std::string> check_v11(const Functions& functions, Arch arch, Rand
   return std::nullopt;
 }
 
+// The serial planner keeps the key count of each planning request there, as long as those of all
+// folded requests fit (aiter.md 3.2, step 2).
+std::optional<std::string> check_lengths(const Functions& functions, Random& random) {
+  constexpr std::int64_t kWords = 65536 / 4;  // of gfx942
+  struct {
+    std::int64_t requests, heads, rows;
+    bool sparse, fits;
+  } const steps[] = {
+      {kWords / 8, 128, 1, false, true},      // the lengths of 8 folded requests each fill it
+      {kWords / 8 + 1, 128, 1, false, true},  // and are left out where they would not fit
+      {kWords / 4, 16, 4, true, true},        // a length for each sparse row
+      {kWords / 4 + 1, 16, 4, true, false},   // those of the requests fit, those of the rows do not
+      {kWords / 32 + 1, 128, 4, true, false},
+  };
+  for (const auto& step : steps) {
+    OneRowBatch batch(step.requests, random);
+    for (std::int32_t& row : batch.qo) row *= static_cast<std::int32_t>(step.rows);
+    plan::PlanInput input = batch.input(Arch::gfx942);
+    input.key.heads_per_kv_head = Heads(step.heads);
+    input.topk = step.sparse ? 64 : -1;
+    const auto sizes = functions.query_sizes({.arch = input.key.arch,
+                                              .compute_units = input.key.compute_units,
+                                              .batch = Requests(step.requests),
+                                              .max_qo_len = step.rows,
+                                              .heads = input.key.heads_per_kv_head,
+                                              .dtype = input.key.dtype,
+                                              .sparse = step.sparse});
+    if (!sizes) return "no sizes: " + sizes.error().message;
+    for (const auto fidelity : {plan::Fidelity::safe, plan::Fidelity::as_aiter}) {
+      input.fidelity = fidelity;
+      const auto plan = functions.make_plan(input, *sizes);
+      if (plan.ok() != step.fits)
+        return say("planner v1.2 ", plan ? "takes " : "refuses ", step.requests, " requests of ",
+                   step.heads, " heads and ", step.rows, step.sparse ? " sparse" : "",
+                   " rows, whose lengths ", step.fits ? "fit" : "do not fit",
+                   " the scratch memory of gfx942");
+    }
+  }
+  return std::nullopt;
+}
+
 // The list has room for every slot, or for the splits that the caller names (aiter.md 7).
 std::optional<std::string> check_reducer(const DecodeMetadata& md, const plan::SizeQuery& query) {
   const std::int64_t named = query.intra_batch_mode ? query.num_kv_splits : 0;
@@ -123,9 +164,11 @@ Outcome scratch_bounds(Subject& subject) {
   if (const auto why = check_planner(functions_of(subject), subject.spec().arch, random))
     return failed(*why);
   // Buffers for thousands of requests take 50 ms: for one case of 16.
-  if (random.below(16) == 0)
+  if (random.below(16) == 0) {
     if (const auto why = check_v11(functions_of(subject), subject.spec().arch, random))
       return failed(*why);
+    if (const auto why = check_lengths(functions_of(subject), random)) return failed(*why);
+  }
   const auto& metadata = subject.metadata();
   if (!metadata || !metadata->plan) return passed();
   if (const auto why =

@@ -11,6 +11,7 @@
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
+#include "properties/step/functions.hpp"
 
 namespace mla::prop {
 namespace {
@@ -80,7 +81,19 @@ Outcome check_split_route(const ResolvedShape& shape, const Batch& batch) {
   return failed(say("every request gets ", shape.kv_splits, " splits, the best are ", best));
 }
 
+// Without a key no split is worth anything: one is the fewest (aiter.md 4).
+std::optional<std::string> keyless_batch_split(const Functions& functions, Random& random) {
+  const std::int64_t requests = random.between(1, 40);
+  const auto splits = functions.split_count(
+      {ComputeUnits(304), Requests(requests), Tokens(0), Heads(16), 1, {Dtype::bf16, Dtype::bf16}});
+  if (splits && *splits == 1) return std::nullopt;
+  return say(requests, " requests without a key ",
+             splits ? say("get ", *splits, " splits") : splits.error().message);
+}
+
 Outcome decode_split_cap(Subject& subject) {
+  Random random(subject.spec(), "P36");
+  if (const auto why = keyless_batch_split(functions_of(subject), random)) return failed(*why);
   const auto& metadata = subject.metadata();
   if (!metadata) return refusal(metadata.error());
   const Case& c = subject.spec();

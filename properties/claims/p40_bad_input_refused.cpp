@@ -5,6 +5,7 @@
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/plan_buffers.hpp"
+#include "properties/claims/planned_heads.hpp"
 #include "properties/claims/planner_refusals.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/functions.hpp"
@@ -242,6 +243,9 @@ Outcome decode_bad_input_refused(Subject& subject) {
   if (auto why = refusal_misjudged(functions, question, *sizes, reasons))
     return failed(std::move(*why));
   Random random(subject.spec(), "P40");
+  if (auto why = wrong_heads_planned(functions)) return failed(std::move(*why));
+  if (auto why = ragged_folded_planned(functions, random)) return failed(std::move(*why));
+  if (auto why = folded_tiles_lose_keys(functions, random)) return failed(std::move(*why));
   const auto copy = [](std::span<const std::int32_t> list) {
     return std::vector<std::int32_t>(list.begin(), list.end());
   };

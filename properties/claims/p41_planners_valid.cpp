@@ -1,9 +1,12 @@
 // P41: every planner that takes the case makes a valid plan of it, whichever the case names, and
 // whether it is told of the longest request or not; a plain step is taken by all of them.
+#include <utility>
+
 #include "core/plan/plan_check.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/plain_steps.hpp"
+#include "properties/claims/planner_steps.hpp"
 #include "properties/claims/support.hpp"
 
 namespace mla::prop {
@@ -29,8 +32,12 @@ Outcome decode_planners_valid(Subject& subject) {
                         ": ", violations[0].what));
     if (const auto why = wrong_untold(sibling, *metadata, random, Untold::planned_or_refused))
       return failed(say("planner ", name(planner), ", ", *why));
+    if (const auto why = untold_single_rows_differ(sibling, *metadata))
+      return failed(say("planner ", name(planner), ", ", *why));
   }
   if (auto why = plain_step_misplanned(subject, random)) return failed(std::move(*why));
+  if (auto why = several_tiles_declined(subject, random)) return failed(std::move(*why));
+  if (auto why = trailing_works_named(subject)) return failed(std::move(*why));
   return any ? passed() : skipped("no planner takes the case");
 }
 

@@ -71,6 +71,37 @@ Sentence other_row(Random& random, const Rows& rows, Ask ask, const char* table)
   return std::nullopt;
 }
 
+// Of sparse calls with uni_seqlen_qo 1, which AITER plans row by row, a safe planner takes what
+// AITER gets right: as many rows in every request, said to be one each.
+Sentence sparse_difference(const Functions& functions, const AiterCall& aiter) {
+  plan::PlanInput safe = aiter.call.input;
+  safe.fidelity = plan::Fidelity::safe;
+  if (safe.topk < 0 || safe.uniform_qo_len != 1 || safe.kv_indptr.front() != 0 || safe.batch() == 0)
+    return std::nullopt;
+  if (auto why = difference(functions, aiter, safe)) return why;
+  if (safe.version != plan::PlannerVersion::v1_2) return std::nullopt;
+  const auto sizes = functions.query_sizes(aiter.call.sizes);
+  const auto shape = resolve_plan_shape(safe.key);
+  if (!sizes || !shape) return "it has no sizes or no shape";
+  plan::PlanInput ragged = safe;
+  ragged.uniform_qo_len = -1;
+  if (safe.qo_indptr[1] - safe.qo_indptr[0] == 1 && shape->fold_ratio == 1) {
+    if (auto why = difference(functions, aiter, ragged)) return "with uni_seqlen_qo -1: " + *why;
+  } else if (functions.make_plan(ragged, *sizes)) {
+    return "with uni_seqlen_qo -1 it is taken, and finds the rows of other requests";
+  }
+  plan::PlanInput two = safe;
+  two.uniform_qo_len = 2;
+  if (functions.make_plan(two, *sizes)) return "with uni_seqlen_qo 2 it is taken";
+  std::vector<std::int32_t> longer(safe.qo_indptr.begin(), safe.qo_indptr.end());
+  ++longer.back();
+  plan::PlanInput unequal = safe;
+  unequal.qo_indptr = longer;
+  if (safe.batch() > 1 && functions.make_plan(unequal, *sizes))
+    return "with a row more in the last request it is taken";
+  return std::nullopt;
+}
+
 Outcome decode_aiter_plans(Subject& subject) {
   const Functions functions = functions_of(subject);
   const std::vector<AiterCall>& calls = aiter_calls();
@@ -80,13 +111,8 @@ Outcome decode_aiter_plans(Subject& subject) {
     const std::string what = say("call ", aiter.name, " of fixtures/golden/random.json");
     if (const auto why = difference(functions, aiter, aiter.call.input))
       return failed(say(what, ": ", *why));
-    plan::PlanInput safe = aiter.call.input;
-    safe.fidelity = plan::Fidelity::safe;
-    // Of sparse calls these are what AITER gets right.
-    if (safe.topk >= 0 && safe.uniform_qo_len == 1 && safe.kv_indptr.front() == 0) {
-      if (const auto why = difference(functions, aiter, safe))
-        return failed(say(what, ", sparse and safe: ", *why));
-    }
+    if (const auto why = sparse_difference(functions, aiter))
+      return failed(say(what, ", sparse and safe: ", *why));
     if (aiter.call.input.uniform_qo_len >= 0) continue;
     plan::PlanInput zero = aiter.call.input;
     zero.uniform_qo_len = 0;  // as good as -1 to AITER
