@@ -27,7 +27,7 @@ void check_query_lengths(const PlanCheckInput& input, Violations& out);
 std::vector<Piece> check_records(const PlanCheckInput& input,
                                  const std::vector<PlanningRequest>& requests, std::int64_t works,
                                  Violations& out);
-void check_empty_works(const PlanCheckInput& input, std::int64_t works, Violations& out);
+void check_empty_works(const PlanCheckInput& input, Violations& out);
 std::vector<Tile> group_tiles(const std::vector<Piece>& pieces);
 void check_coverage(const PlanCheckInput& input, const std::vector<PlanningRequest>& requests,
                     const std::vector<Tile>& tiles, Violations& out);

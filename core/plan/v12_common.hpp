@@ -24,7 +24,6 @@ class Blocks {
       : granularity_(granularity),
         shift_(std::countr_zero(static_cast<std::uint64_t>(granularity))) {}
   [[nodiscard]] std::int64_t of(std::int64_t pages) const {
-    if (pages < 0) return ceil_div(pages, granularity_);
     return (pages + granularity_ - 1) >> shift_;
   }
 

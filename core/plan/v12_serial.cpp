@@ -158,7 +158,6 @@ bool SerialFill::place_cut(const Entry entry, const Tile tile) {
       const std::int64_t next = begin + take * granularity;
       const std::int64_t end = std::min(next, tile.kv_end);
       if (absorbs_tail(entry, tile, end)) break;
-      if (begin > last_seen) return refuse_tail(entry.request, begin, end);
       write(entry, tile, begin, end, partial_rows_);
       partial_rows_ += entry.tile_rows;
       begin = next;
