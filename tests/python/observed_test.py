@@ -44,7 +44,8 @@ def test_a_launch_is_noted_by_what_its_kernel_is_chosen_by():
     assert (found["launch_cp_world_size"], found["launch_cp_rank"]) == (4, 3)
     assert found["launch_page_size"] == 64
     # Without g_kv_indptr the ordinary kernel is launched.
-    assert mla_capture.launch_arguments({**DEFAULTS, **given})["launch_cp_world_size"] == 1
+    found = mla_capture.launch_arguments({**call, **DEFAULTS, **given})
+    assert found["launch_cp_world_size"] == 1
 
 
 def test_a_launch_of_an_older_aiter_or_of_packed_bytes_leaves_out_what_it_has_no_word_for():
