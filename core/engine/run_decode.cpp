@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/say.hpp"
+
 namespace mla {
 namespace {
 
@@ -21,12 +23,15 @@ std::vector<T> live_rows(const DecodeMetadata& md, const std::vector<T>& launch,
 }
 
 // Q as the kernel gets it: [launch rows, model heads, 576].
-std::vector<std::byte> with_leading_rows(const DecodeMetadata& md,
-                                         const std::vector<std::byte>& q) {
+Result<std::vector<std::byte>> with_leading_rows(const DecodeMetadata& md,
+                                                 const std::vector<std::byte>& q) {
   const std::int64_t row_bytes =
       md.shape.heads.model.count() * kKeyDim * element_bytes(md.shape.dtype.q);
+  const std::int64_t rows =
+      md.requests().count() * (md.shape.uniform_qo_len - md.shape.leading_rows);
+  if (std::ssize(q) != rows * row_bytes)
+    return Error{ErrorCode::fault, say("q has ", q.size(), " bytes, not ", rows * row_bytes), ""};
   std::vector<std::byte> out(static_cast<std::size_t>(md.rows().count() * row_bytes));
-  const auto rows = static_cast<std::int64_t>(q.size()) / row_bytes;
   for (std::int64_t row = 0; row < rows; ++row)
     std::copy_n(q.begin() + row * row_bytes, row_bytes,
                 out.begin() + md.shape.launch_row(row) * row_bytes);
@@ -47,8 +52,10 @@ Result<DecodeResult> run_decode(const Backend& backend, const DecodeLaunch& laun
   const bool raised = md.shape.leading_rows > 0;
   DecodeTensors padded;
   if (raised) {
+    auto q = with_leading_rows(md, launch.tensors.q);
+    if (!q) return q.error();
     padded = launch.tensors;
-    padded.q = with_leading_rows(md, launch.tensors.q);
+    padded.q = std::move(*q);
   }
   Result<DecodeResult> result = backend.run({md, raised ? padded : launch.tensors}, options);
   if (!result) return result;

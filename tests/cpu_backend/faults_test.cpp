@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/engine/run_decode.hpp"
 #include "cpu_backend/decode/reduce.hpp"
 #include "cpu_backend/decode/work_list.hpp"
 #include "tests/catch.hpp"
@@ -46,6 +47,24 @@ bool poisoned_row(const DecodeResult& result, std::int64_t row, std::int64_t hea
 }
 
 }  // namespace
+
+TEST_CASE("faults: a query of other size is refused, raised rows or none", "[cpu][P33]") {
+  for (const char* line : {"mla1:2q2s50;heads=16;cu=4", "mla1:2q2s50;heads=16;cu=4;qpad=4"}) {
+    const auto step = make_step(line);
+    const auto backend = cpu::make_cpu_backend();
+    const auto with_rows = [&](std::size_t rows) {
+      DecodeTensors tensors = step->tensors;
+      tensors.q.resize(tensors.q.size() / 4 * rows);
+      return run_decode(*backend, {step->metadata, tensors}, {});
+    };
+    CHECK(with_rows(4).ok());
+    for (const std::size_t rows : {std::size_t{3}, std::size_t{5}, std::size_t{0}}) {
+      const auto result = with_rows(rows);
+      REQUIRE_FALSE(result.ok());
+      CHECK(result.error().code == ErrorCode::fault);
+    }
+  }
+}
 
 TEST_CASE("faults: a work outside its buffers is named and leaves its rows unwritten",
           "[cpu][P06]") {

@@ -13,6 +13,19 @@ namespace {
 
 using device::DeviceView;
 
+// The host still knows both lengths here; a step of decodes is built without those of the keys.
+Status check_keys(const Batch& batch) {
+  for (std::size_t r = 0; r < batch.requests.size(); ++r) {
+    const auto [q, n] = batch.requests[r];
+    if (n > 0 && n < q)
+      return Error{ErrorCode::refused,
+                   say("request ", r, " has ", n, " keys for ", q,
+                       " query rows: the first rows would see none"),
+                   "BUG-075"};
+  }
+  return std::nullopt;
+}
+
 // Copies into the first elements of a buffer; a second operation holds the source until then.
 template <class T>
 DeviceView<T> stage(const char* name, std::vector<T> list, DeviceView<T> buffer,
@@ -101,6 +114,7 @@ Result<StepInput> stage_step(const Batch& batch, std::vector<bool> causal,
   if (Status bad = check_capacity("row of the block table", need.max_columns,
                                   static_cast<std::size_t>(buffers.columns)))
     return *bad;
+  if (Status bad = check_keys(batch)) return *bad;
   StepInput in;
   std::vector<std::int32_t> starts{0};
   std::vector<std::int32_t> lengths;

@@ -78,21 +78,22 @@ class Packing {
   Result<ContextChunks> pack() && {
     for (std::int64_t r = 0; r < count(query_); ++r) {
       if (context_of(query_, r) == 0) {
-        close();  // a chunk covers neighbouring requests, and none without context
+        // A chunk covers neighbouring requests, and none without context.
+        if (Status bad = close()) return *bad;
         continue;
       }
       for (std::int64_t done = 0; done < context_of(query_, r);) {
         const std::int64_t taken = fits(r, done);
         if (taken == 0 && pieces_.empty()) return too_small(query_, align_);
         if (taken == 0) {
-          close();
+          if (Status bad = close()) return *bad;
           continue;
         }
         add(r, {done, taken});
         done += taken;
       }
     }
-    close();
+    if (Status bad = close()) return *bad;
     return ContextChunks{std::move(chunks_), {}};
   }
 
@@ -114,8 +115,9 @@ class Packing {
     pieces_.push_back(piece);
     free_ -= cost(piece);
   }
-  void close() {
-    if (pieces_.empty()) return;
+  Status close() {
+    if (pieces_.empty()) return std::nullopt;
+    if (Status bad = too_many_chunks(query_.workspace_tokens, std::ssize(chunks_) + 1)) return bad;
     ContextChunk chunk = make_chunk(query_, first_, pieces_);
     // Only the first request of a chunk can have begun in an earlier one.
     if (pieces_.front().start > 0)
@@ -123,6 +125,7 @@ class Packing {
     chunks_.push_back(std::move(chunk));
     pieces_.clear();
     free_ = budget_;
+    return std::nullopt;
   }
 
   const ContextQuery& query_;
@@ -139,8 +142,8 @@ class Packing {
 Status too_many_chunks(std::int64_t workspace_tokens, std::int64_t chunks) {
   if (chunks <= kMostChunks) return std::nullopt;
   return Error{ErrorCode::unsupported,
-               say("a workspace of ", workspace_tokens, " tokens cuts the context in ", chunks,
-                   " chunks: expected at most ", kMostChunks),
+               say("a workspace of ", workspace_tokens, " tokens cuts the context in more than ",
+                   kMostChunks, " chunks, which is the limit"),
                ""};
 }
 
@@ -175,10 +178,6 @@ Result<ContextChunks> split_context_evenly(const ContextQuery& query) {
 }
 
 Result<ContextChunks> pack_context(const ContextQuery& query) {
-  const auto& lens = query.context_lens;
-  const std::int64_t tokens = std::accumulate(lens.begin(), lens.end(), std::int64_t{0});
-  const std::int64_t least = ceil_div(tokens, std::max<std::int64_t>(query.workspace_tokens, 1));
-  if (const Status bad = too_many_chunks(query.workspace_tokens, least)) return *bad;
   auto packed = Packing(query).pack();
   if (!packed) return packed;
   std::int64_t row = 0;

@@ -220,6 +220,21 @@ TEST_CASE("fa: what the builder cannot serve is refused by name", "[fa]") {
   CHECK_THAT(build(0, more).error().message, mla::test::contains("9 rows"));
 }
 
+TEST_CASE("fa: a decode with fewer keys than rows is refused before anything is queued",
+          "[fa][P40][BUG-075]") {
+  Case c = fa_case({{4, 2}, {9, 30}});
+  c.fa().draft_tokens = 3;
+  const OrderedBatch ordered = *make_ordered_batch(c);
+  Device device;
+  const RunnerBuffers runner(limits_of(ordered.batch), device.heap);
+  const auto staged = stage_step(ordered.batch, {true}, runner, device.stream);
+  REQUIRE_FALSE(staged.ok());
+  CHECK(staged.error().bug == "BUG-075");
+  CHECK(staged.error().message ==
+        "request 0 has 2 keys for 4 query rows: the first rows would see none");
+  CHECK(device.stream.pending() == 0);
+}
+
 TEST_CASE("fa: a continued prompt among the prefills is refused, not cut off from its context",
           "[fa][P26]") {
   const Lengths q{1, 8, 9};
@@ -251,7 +266,7 @@ TEST_CASE("fa: chunks by hand", "[fa][P25]") {
 TEST_CASE("fa: a context in more than 65536 chunks is refused", "[fa][P25]") {
   CHECK(plan_chunks(Lengths{65536}, 1).ok());
   CHECK(plan_chunks(Lengths{65537}, 1).error().message ==
-        "a workspace of 1 tokens cuts the context in 65537 chunks: expected at most 65536");
+        "a workspace of 1 tokens cuts the context in more than 65536 chunks, which is the limit");
 }
 
 TEST_CASE("fa: chunks cover every context once, in any workspace", "[fa][P25]") {

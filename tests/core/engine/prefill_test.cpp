@@ -215,18 +215,22 @@ TEST_CASE("context chunks: ranks that share a context tile their padded part of 
 TEST_CASE("context chunks: a context in more than 65536 chunks is refused by either rule",
           "[prefill][P25]") {
   const std::vector<std::int64_t> rows{1, 1};
-  const auto answer = [&](ChunkRule rule, std::int64_t keys, std::int64_t workspace) {
+  const auto taken = [&](ChunkRule rule, std::int64_t keys, std::int64_t workspace,
+                         std::int64_t block) {
     const std::vector<std::int64_t> context{keys, 1};
-    const auto chunks = context_chunks(
-        rule, {.context_lens = context, .qo_lens = rows, .workspace_tokens = workspace});
-    return chunks ? "taken" : chunks.error().message;
+    return context_chunks(rule, {.context_lens = context,
+                                 .qo_lens = rows,
+                                 .workspace_tokens = workspace,
+                                 .block_size = block})
+        .ok();
   };
-  CHECK(answer(ChunkRule::packed, 65536, 1) ==
-        "a workspace of 1 tokens cuts the context in 65537 chunks: expected at most 65536");
-  CHECK(answer(ChunkRule::packed, 65535, 1) == "taken");
-  CHECK(answer(ChunkRule::even, 65537, 2) ==
-        "a workspace of 2 tokens cuts the context in 65537 chunks: expected at most 65536");
-  CHECK(answer(ChunkRule::even, 65536, 2) == "taken");
+  CHECK_FALSE(taken(ChunkRule::packed, 65536, 1, 1));
+  CHECK(taken(ChunkRule::packed, 65535, 1, 1));
+  // Of 3 tokens two hold a whole block.
+  CHECK_FALSE(taken(ChunkRule::packed, 131073, 3, 2));
+  CHECK(taken(ChunkRule::packed, 131071, 3, 2));
+  CHECK_FALSE(taken(ChunkRule::even, 65537, 2, 1));
+  CHECK(taken(ChunkRule::even, 65536, 2, 1));
 }
 
 TEST_CASE("context workspace: eight model lengths, at most 65536, at least a block a request",
