@@ -2,6 +2,7 @@
 // step alone, and it builds and launches the step without waiting for the device.
 #include <algorithm>
 
+#include "core/engine/decode_step.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/step_runs.hpp"
@@ -30,7 +31,19 @@ std::optional<std::string> other_result(Subject& subject, const SequenceRun& run
   return std::nullopt;
 }
 
+// Why an engine that is declared for the case's own step and no larger one gets no buffers.
+Status not_provisioned(Subject& subject) {
+  engine::StepLimits limits{.max_requests = std::ssize(subject.batch()->requests)};
+  for (const RequestSpec& r : subject.batch()->requests)
+    limits.max_qo_len = std::max(limits.max_qo_len, r.qo_len);
+  const auto sizes = engine::DecodeStepBuilder(subject.spec(), limits, subject.hooks()).provision();
+  return sizes ? Status() : sizes.error();
+}
+
 Outcome decode_no_sync(Subject& subject) {
+  if (subject.result().ok())
+    if (const Status bad = not_provisioned(subject))
+      return failed("the step runs alone, and an engine has no buffers for it: " + bad->message);
   const std::vector<Case> steps = steps_of(subject.spec());
   const auto run = run_sequence(steps, subject.backend(), eager_on(subject, 0), subject.hooks());
   if (!run) return refusal(run.error());

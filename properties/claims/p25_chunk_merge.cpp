@@ -201,11 +201,14 @@ Outcome prefill_chunk_merge(Subject& subject) {
                                 {in_other_chunks(base, ChunkRule::packed), ChunkRule::packed},
                                 {in_other_chunks(base, ChunkRule::even), ChunkRule::even}}) {
     auto run = run_prefill({c}, subject, {.ahead = 0, .threads = 1, .rule = rule});
+    if (!run && runs.empty()) return refusal(run.error());
     // A plan over context has no place for a chunk of a request that is empty.
-    if (!run && rule == ChunkRule::even && !runs.empty() &&
+    if (!run && rule == ChunkRule::even && run.error().code == ErrorCode::refused &&
         runs[0].steps[0]->shape.path == prefill::Path::fp8_context)
       continue;
-    if (!run) return refusal(run.error());
+    if (!run)
+      return failed("the step is taken, but refused as " + format_case(c) + ": " +
+                    run.error().message);
     if (const auto why = Coverage(*run->steps[0]).check())
       return failed("as " + format_case(c) + ": " + *why);
     runs.push_back(std::move(*run));

@@ -111,7 +111,9 @@ Outcome fa_chunk_merge(Subject& subject) {
     Case other = subject.spec();
     other.fa().workspace_tokens = per_extend * most;
     Subject chunked = subject.sibling(other);
-    if (!chunked.fa()) return refusal(chunked.fa().error());
+    if (!chunked.fa())
+      return failed(say("the step is taken, but refused in chunks of ", per_extend,
+                        " tokens: ", chunked.fa().error().message));
     Outcome outcome = compare_fa(*chunked.fa());
     if (outcome.verdict == Verdict::pass) continue;
     outcome.message = say("in chunks of ", per_extend, " tokens: ", outcome.message);

@@ -207,6 +207,7 @@ bool everybody_takes(const Case& c) {
   const FaSpec& fa = c.fa();
   std::int64_t requests = std::ssize(c.requests);
   for (const auto& step : c.later_steps) requests = std::max(requests, std::ssize(step));
+  requests += c.pad_requests;  // one that stands in the run of the extends shares the workspace
   const bool room = fa.workspace_tokens >= requests && c.origin_block < kFarBlock;
   return room && c.causal && c.dtype.both(Dtype::bf16) && fa.head_dim % 64 == 0 &&
          (c.block_size == 16 || c.block_size == 32) && c.heads % fa.kv_heads == 0 &&

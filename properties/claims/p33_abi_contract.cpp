@@ -3,9 +3,12 @@
 #include <bit>
 #include <cmath>
 
+#include "core/engine/launch.hpp"
+#include "core/engine/run_decode.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
+#include "properties/step/forwarding_backend.hpp"
 
 namespace mla::prop {
 namespace {
@@ -58,6 +61,49 @@ std::optional<std::string> check_result(const DecodeResult& result, std::int64_t
              result.lse.size(), " of the LSE");
 }
 
+// Takes every launch whose tensors belong to its metadata, and executes none.
+class Checking final : public ForwardingBackend {
+ public:
+  using ForwardingBackend::ForwardingBackend;
+  [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
+                                         const ExecutionOptions&) const override {
+    if (const Status bad = check_launch(launch)) return *bad;
+    return DecodeResult{};
+  }
+};
+
+// A Q or a cache that is not the launch's own is not run: it would be read past its end, or leave
+// rows that nobody asked for. The cache has no slot here: what matters is that sizes fit.
+std::optional<std::string> check_other_tensors(Subject& subject) {
+  constexpr std::int64_t kMostCopied = 1 << 20;  // bytes of Q
+  const DecodeMetadata& md = *subject.metadata();
+  const std::int64_t row = subject.spec().heads * kKeyDim * element_bytes(md.shape.dtype.q);
+  const std::int64_t bytes = subject.batch()->rows().count() * row;
+  if (bytes > kMostCopied) return std::nullopt;
+  DecodeTensors own;
+  own.q.resize(static_cast<std::size_t>(bytes));
+  own.cache.dtype = md.shape.dtype.kv;
+  const auto run = [&](const DecodeTensors& tensors) {
+    return run_decode(Checking(subject.backend()), {md, tensors}, {});
+  };
+  if (const auto sound = run(own); !sound)
+    return "a launch with its own tensors is refused: " + sound.error().message;
+  for (const std::int64_t size : {bytes - row, bytes + row}) {
+    if (size < 0) continue;
+    DecodeTensors other = own;
+    other.q.resize(static_cast<std::size_t>(size));
+    if (run(other).ok())
+      return say("a launch of ", bytes, " bytes of Q is run with ", size, " bytes");
+  }
+  DecodeTensors other = own;
+  other.cache.bytes.resize(1);
+  if (run(other).ok()) return "a launch is run with a cache of more bytes than its slots have";
+  other = own;
+  other.cache.dtype = own.cache.dtype == Dtype::fp8 ? Dtype::bf16 : Dtype::fp8;
+  if (run(other).ok()) return "a launch is run with a cache of another dtype";
+  return std::nullopt;
+}
+
 Outcome decode_abi_contract(Subject& subject) {
   const auto& metadata = subject.metadata();
   if (!metadata) return refusal(metadata.error());
@@ -82,6 +128,7 @@ Outcome decode_abi_contract(Subject& subject) {
   if (!result) return failed("a complete launch is not taken: " + result.error().message);
   const std::int64_t pairs = subject.batch()->rows().count() * subject.spec().heads;
   if (const auto why = check_result(*result, pairs)) return failed(*why);
+  if (const auto why = check_other_tensors(subject)) return failed(*why);
   return passed();
 }
 

@@ -112,7 +112,7 @@ Outcome prefill_rank_chunks(Subject& subject) {
   const std::int64_t least = std::lcm(query.block_size, query.ranks * query.interleave);
   query.workspace_tokens = least * random.between(1, 4) + random.below(least);
   const auto chunks = functions_of(subject).pack_context(query);
-  if (!chunks) return refusal(chunks.error());
+  if (!chunks) return failed("a workspace that holds a piece: " + chunks.error().message);
   const auto why = RankChunks(query).check(chunks->chunks);
   if (!why) return passed();
   return failed(say("chunks for ", query.ranks, " ranks of ", query.workspace_tokens / query.ranks,
