@@ -4,8 +4,10 @@
 // Three judges that share no code: plan_check reads the buffers, a count below reads what the
 // backend touched, and the comparison reads the values.
 #include <algorithm>
+#include <span>
 #include <utility>
 
+#include "core/engine/prefill/prefill_builder.hpp"
 #include "core/plan/plan_check.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
@@ -147,6 +149,42 @@ std::optional<std::string> other_longest(const SeenPlan& plan, const prefill::Pl
   return say("the longest request has ", longest, " rows, and max_q_len is ", fields.max_q_len);
 }
 
+// New tokens are planned causally: no work reads past the unit of keys that holds the last one its
+// rows see.
+std::optional<std::string> hidden_keys(const plan::WorkItem& item,
+                                       std::span<const std::int32_t> qo_indptr) {
+  const std::int64_t first = qo_indptr[static_cast<std::size_t>(item.batch)];
+  const std::int64_t seen = round_up(item.q_end - first, prefill::kUnitTokens);
+  if (item.kv_end - first <= seen) return std::nullopt;
+  return say("a work reads ", item.kv_end - first, " keys of ", request_name(item.batch),
+             ", its rows see ", item.q_end - first);
+}
+
+// The same for a request of several tiles, which is planned only.
+std::optional<std::string> hidden_keys_of_tiles(const PrefillStep& step, Random& random,
+                                                const StepHooks& hooks) {
+  const auto rows = static_cast<std::int32_t>(random.between(257, 1500));
+  prefill::EngineConfig config = step.config;
+  config.limits = {Requests(1), Rows(rows), Tokens(rows)};
+  const auto sizes = plan::query_ps_sizes(size_query_of(config));
+  if (!sizes) return "there are no sizes for a long prompt: " + sizes.error().message;
+  const std::vector<std::int32_t> starts{0, rows};
+  const auto plan = plan_prefill(prefill::new_token_lists(starts), config, *sizes, hooks);
+  if (!plan) return "a long prompt is not planned: " + plan.error().message;
+  for (std::int64_t w = 0; w < plan->works(); ++w)
+    if (auto why = hidden_keys(plan->work(w), starts)) return why;
+  return std::nullopt;
+}
+
+std::optional<std::string> check_new_tokens(const PrefillStep& step, Random& random,
+                                            const StepHooks& hooks) {
+  if (auto why = broken_rule({step.plan, step.config.kernel_heads.count(), true})) return why;
+  if (auto why = other_longest(step.plan, *step.metadata.fp8)) return why;
+  for (std::int64_t w = 0; w < works_of(step.plan); ++w)
+    if (auto why = hidden_keys(work_at(step.plan, w), step.plan.qo_indptr)) return why;
+  return hidden_keys_of_tiles(step, random, hooks);
+}
+
 // The plan of the new tokens, and that of each chunk of context.
 Outcome prefill_plan_coverage(Subject& subject) {
   const auto& run = subject.prefill();
@@ -154,11 +192,10 @@ Outcome prefill_plan_coverage(Subject& subject) {
   const PrefillStep& step = *run->steps.front();
   if (!run->faults.empty()) return failed(run->faults.front());
   const std::int64_t kernel_heads = step.config.kernel_heads.count();
+  Random random(step.spec, "P05");
   if (step.metadata.fp8)
-    if (const auto why = broken_rule({step.plan, kernel_heads, true}))
+    if (const auto why = check_new_tokens(step, random, subject.hooks()))
       return failed("the plan of the new tokens: " + *why);
-  if (step.metadata.fp8)
-    if (auto why = other_longest(step.plan, *step.metadata.fp8)) return failed(std::move(*why));
   for (std::size_t i = 0; i < step.context_plans.size(); ++i)
     if (const auto why = broken_rule({step.context_plans[i], kernel_heads, false}))
       return failed(say("the plan of context chunk ", i, ": ", *why));

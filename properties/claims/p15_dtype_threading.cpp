@@ -53,13 +53,16 @@ Outcome decode_dtype_threading(Subject& subject) {
   return passed();
 }
 
+bool has_context(const Case& c) {
+  return std::any_of(c.requests.begin(), c.requests.end(),
+                     [](const RequestSpec& r) { return r.kv_len > r.qo_len; });
+}
+
 // Whether an fp8 cache on gfx950 is attended in fp8: a step with a plan, of new tokens only unless
 // the case asks for v1.2.
 bool takes_fp8(const Case& c) {
-  const bool context = std::any_of(c.requests.begin(), c.requests.end(),
-                                   [](const RequestSpec& r) { return r.kv_len > r.qo_len; });
-  return c.causal &&
-         (c.planner == PlannerChoice::v12 || (c.planner == PlannerChoice::automatic && !context));
+  return c.causal && (c.planner == PlannerChoice::v12 ||
+                      (c.planner == PlannerChoice::automatic && !has_context(c)));
 }
 
 // The arithmetic is decided once, and a fallback says why.
@@ -73,6 +76,9 @@ Outcome prefill_dtype_threading(Subject& subject) {
   const bool kernel = c.dtype.kv == Dtype::fp8 && c.arch == Arch::gfx950;
   if (fp8 != (kernel && takes_fp8(c)))
     return failed(where + (fp8 ? " is computed in fp8" : " is not computed in fp8"));
+  if (fp8 && (step.shape.path == prefill::Path::fp8_context) != has_context(c))
+    return failed(say("a step ", has_context(c) ? "with" : "without", " context takes path ",
+                      name(step.shape.path)));
   if (fp8 != step.metadata.fp8.has_value())
     return failed(say("path ", name(step.shape.path),
                       fp8 ? " has no plan" : " has a plan that it does not use"));

@@ -99,6 +99,11 @@ Outcome prefill_bound_tight(Subject& subject) {
   if (!run->steps.front()->config.fp8) return skipped("the engine has no fp8 prefill");
   Random random(subject.spec(), "P23");
   for (const prefill::EngineConfig& config : configs_of(subject)) {
+    const std::int64_t longest = prefill::size_query_of(config).max_qo_len;
+    if (longest > config.limits.max_rows.count() || longest > config.limits.max_model_len.count())
+      return failed(say("plan buffers are sized for requests of ", longest,
+                        " rows where a step has ", config.limits.max_rows.count(), " and a model ",
+                        config.limits.max_model_len.count()));
     device::DeviceHeap heap;
     device::Workspace workspace(heap);
     if (const Status bad = prefill::reserve_scratch(config, workspace, subject.hooks()))

@@ -23,14 +23,15 @@ std::int64_t context_of(const RequestSpec& r) {
   return r.kv_len - r.qo_len;
 }
 
-// The case, with context for every other request if it has none.
+// The case, with context for all or every other request if it has none.
 Case with_context(const Case& c) {
   Case out = c;
   out.later_steps.clear();
   const bool any = std::any_of(c.requests.begin(), c.requests.end(),
                                [](const RequestSpec& r) { return context_of(r) > 0; });
   Random random(c, "P25 context");
-  for (std::size_t r = 0; r < out.requests.size() && !any; r += 2)
+  const auto step = static_cast<std::size_t>(random.between(1, 2));
+  for (std::size_t r = 0; r < out.requests.size() && !any; r += step)
     out.requests[r].kv_len = out.requests[r].qo_len + random.between(1, 90);
   return out;
 }
@@ -62,6 +63,15 @@ Case in_other_chunks(const Case& c, ChunkRule rule) {
       round_up(std::max(ceil_div(each, pieces), c.block_size), c.block_size) +
       random.below(c.block_size);
   if (rule == ChunkRule::even) out.prefill().workspace_tokens *= t.requests;
+  // Blocks of one token allow the smallest chunks, and a context that goes on at its key 1.
+  constexpr std::int64_t kShort = 40;
+  if (c.block_size > 1 || random.below(2) == 0) return out;
+  const auto& r = c.requests;
+  const bool next = r.size() > 1 && context_of(r[1]) > 1;
+  const std::int64_t first = next ? context_of(r[0]) : 0;
+  if (rule == ChunkRule::even && t.longest <= kShort) out.prefill().workspace_tokens = t.requests;
+  if (rule == ChunkRule::packed && first > 0 && t.tokens <= kShort * (first + 1))
+    out.prefill().workspace_tokens = first + 1;
   return out;
 }
 
@@ -102,6 +112,8 @@ class Coverage {
       return say("a chunk of ", chunk.tokens(), " tokens names the requests of ",
                  chunk.token_to_seq.size());
     std::int64_t row = first_row(step_.batch, chunk.first_request);
+    std::int64_t longest = 0;
+    std::int64_t most_rows = 0;
     for (std::int64_t i = 0; i < chunk.requests(); ++i) {
       const auto at = static_cast<std::size_t>(i);
       const std::int64_t r = chunk.first_request + i;
@@ -110,6 +122,9 @@ class Coverage {
       if (chunk.seq_lens[at] > 0 && chunk.starts[at] != done)
         return say(request_name(r), " continues at context key ", chunk.starts[at], ", after ",
                    done, " keys");
+      if (chunk.seq_lens[at] > 0 && chunk.starts[at] % step_.spec.block_size != 0)
+        return say(request_name(r), " continues at context key ", chunk.starts[at],
+                   ", inside a block of ", step_.spec.block_size);
       const std::int64_t qo_len = step_.batch.requests[static_cast<std::size_t>(r)].qo_len;
       for (std::int64_t k = 0; k < qo_len; ++k, ++row) {
         const bool merged = row < chunk.continuation_end;
@@ -119,20 +134,34 @@ class Coverage {
         written_.insert({row, true});
       }
       done += chunk.seq_lens[at];
+      longest = std::max<std::int64_t>(longest, chunk.seq_lens[at]);
+      most_rows = std::max(most_rows, qo_len);
     }
+    if (chunk.max_seq_len != longest || chunk.max_query_len != most_rows)
+      return say("a chunk of up to ", longest, " keys and ", most_rows, " rows says ",
+                 chunk.max_seq_len, " and ", chunk.max_query_len);
     if (row != chunk.rows.end) return say("a chunk's rows end at ", chunk.rows.end);
     return std::nullopt;
   }
 
   // A closed chunk has less than a block left, but for one closed by a request without context.
   [[nodiscard]] Sentence check_count(std::int64_t chunks) const {
-    if (step_.shape.rule != ChunkRule::packed) return std::nullopt;
     const Totals t = totals_of(step_.spec);
+    if (step_.shape.rule == ChunkRule::even) return check_even_count(chunks, t);
     const std::int64_t full = step_.spec.prefill().workspace_tokens - step_.spec.block_size + 1;
     const std::int64_t most = t.tokens / full + 1 + t.gaps;
     if (chunks <= most) return std::nullopt;
     return say(t.tokens, " context keys take ", chunks, " chunks of up to ",
                step_.spec.prefill().workspace_tokens, ", at most ", most, " are needed");
+  }
+
+  // The requests with context, and no others, share the workspace (BUG-104).
+  [[nodiscard]] Sentence check_even_count(std::int64_t chunks, const Totals& t) const {
+    const std::int64_t block = step_.spec.block_size;
+    const std::int64_t each = step_.spec.prefill().workspace_tokens / t.requests / block * block;
+    if (chunks == ceil_div(t.longest, each)) return std::nullopt;
+    return say("a context of ", t.longest, " keys takes ", chunks, " chunks of ", each,
+               " keys a request");
   }
 
   const PrefillStep& step_;

@@ -1,12 +1,16 @@
 // P28 for prefill: what a prefill kernel takes is taken and can be built; a step with more rows
 // than keys, or with a context of which the workspace holds no block, is refused with a reason.
 #include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "core/engine/prefill/prefill_shape.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
+#include "properties/step/functions.hpp"
 #include "properties/step/prefill/run.hpp"
 
 namespace mla::prop {
@@ -61,16 +65,85 @@ Case small_step(const Case& c, Random& random) {
     r.qo_len = random.between(1, 5);
     r.kv_len = r.qo_len + random.pick(std::vector<std::int64_t>{0, 0, 1, 7, 40});
   }
+  switch (random.below(16)) {  // what no engine's prefill has
+    case 0:
+      other.pad_requests = 1;
+      break;
+    case 1:
+      other.block_size = other.page_size = 16;
+      break;
+    case 2:
+      other.planner = random.below(2) == 0 ? PlannerChoice::v11 : PlannerChoice::v10;
+      break;
+    case 3:
+      other.dtype.q = Dtype::fp8;
+      break;
+    default:
+      break;
+  }
   if (random.below(4) == 0) other.requests.back().kv_len = other.requests.back().qo_len - 1;
   other.prefill().workspace_tokens =
-      std::max(c.block_size + random.between(-1, 1), std::int64_t{1});
+      std::max(other.block_size + random.between(-1, 1), std::int64_t{1});
   return other;
+}
+
+// A platform and a model of which one thing is wrong lack one thing, and name it.
+std::optional<std::string> check_capability(const Case& c) {
+  using prefill::Model;
+  using prefill::Platform;
+  const Platform platform{"gfx950", true, true};
+  const Model model{.activations = Dtype::bf16, .cache = Dtype::fp8, .heads = Heads(c.heads)};
+  if (const auto sound = prefill::capability_of(platform, model); !sound.ok())
+    return "a model that the fp8 kernel takes: " + sound.missing.front();
+  const struct {
+    const char* what;
+    void (*change)(Platform& p, Model& m);
+  } wrongs[] = {
+      {"gfx942", [](Platform& p, Model&) { p.arch = "gfx942"; }},
+      {"no prefill kernel", [](Platform& p, Model&) { p.prefill_kernel = false; }},
+      {"no reduce kernel", [](Platform& p, Model&) { p.reduce_kernel = false; }},
+      {"a bf16 cache", [](Platform&, Model& m) { m.cache = Dtype::bf16; }},
+      {"fp8 activations", [](Platform&, Model& m) { m.activations = Dtype::fp8; }},
+      {"no head", [](Platform&, Model& m) { m.heads = Heads(0); }},
+      {"129 heads", [](Platform&, Model& m) { m.heads = Heads(129); }},
+      {"keys of 256 elements", [](Platform&, Model& m) { m.qk_dim = 256; }},
+      {"values of 192 elements", [](Platform&, Model& m) { m.v_dim = 192; }},
+      {"a context that 2 ranks share", [](Platform&, Model& m) { m.context_ranks = 2; }},
+  };
+  for (const auto& wrong : wrongs) {
+    Platform other = platform;
+    Model with = model;
+    wrong.change(other, with);
+    if (const auto lacks = prefill::capability_of(other, with).missing; lacks.size() != 1)
+      return say(wrong.what, " gives ", lacks.size(), " reasons against the fp8 kernel");
+  }
+  return std::nullopt;
+}
+
+// What counts is how many chunks a context takes, not how many tokens it has.
+std::optional<std::string> check_chunk_limit(const Functions& functions, Random& random) {
+  const auto chunks_of = [&](std::int64_t context, std::int64_t workspace, std::int64_t block) {
+    return functions.pack_context({.context_lens = std::span(&context, 1),
+                                   .qo_lens = std::array{std::int64_t{1}},
+                                   .workspace_tokens = workspace,
+                                   .block_size = block});
+  };
+  const auto two = chunks_of(70'000, 65536, 1);
+  if (!two || std::ssize(two->chunks) != 2) return "70000 cached tokens do not take 2 chunks";
+  if (random.below(32) != 0) return std::nullopt;  // many small chunks take a while
+  // Of a workspace of 3 tokens two hold a block, and all of them the rest of a context.
+  constexpr std::int64_t kMost = 2 * 65536 + 1;
+  if (!chunks_of(kMost, 3, 2)) return "a context in 65536 chunks is refused";
+  if (chunks_of(kMost + 1, 3, 2).ok()) return "a context in 65537 chunks is taken";
+  return std::nullopt;
 }
 
 }  // namespace
 
 Outcome prefill_kernel_available(Subject& subject) {
   Random random(subject.spec(), "P28");
+  if (auto why = check_capability(subject.spec())) return failed(std::move(*why));
+  if (auto why = check_chunk_limit(functions_of(subject), random)) return failed(std::move(*why));
   for (int round = 0; round < 8; ++round) {
     const Case other = small_step(subject.spec(), random);
     if (const auto why = check(other, subject))

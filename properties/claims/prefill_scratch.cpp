@@ -52,6 +52,14 @@ std::vector<EngineConfig> configs_of(const Subject& subject) {
   const Case& c = subject.spec();
   std::vector<EngineConfig> configs{config_of(c, limits_of({c}), subject.hooks())};
   configs.push_back(config_of(c, {Requests(32), Rows(4096), Tokens(2048)}, subject.hooks()));
+  configs.back().workspace_tokens =
+      context_workspace_tokens(Tokens(2048), Requests(32), c.block_size);
+  // Few tiles on many units: the units of a context are what bounds the pieces.
+  configs.push_back(config_of(c, {Requests(1), Rows(300), Tokens(2048)}, subject.hooks()));
+  configs.back().compute_units = ComputeUnits(256);
+  configs.back().kernel_heads = Heads(16);
+  configs.back().workspace_tokens = 1024;
+  configs.back().context_plans = true;
   for (EngineConfig& config : configs) config.fp8 = true;
   return configs;
 }

@@ -13,7 +13,8 @@ struct WorstScratch {
   std::size_t bytes = 0;
 };
 
-// Engines with fp8 prefill: with the case's own limits, and a small one.
+// Engines with fp8 prefill: with the case's own limits, a small one, and one for a single request
+// with context.
 std::vector<prefill::EngineConfig> configs_of(const Subject& subject);
 
 // The most that any of some batches that fill the limits needs; an error if one does not fit its

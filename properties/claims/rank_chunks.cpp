@@ -91,11 +91,8 @@ class RankChunks {
   std::int64_t free_ = 0;     // tokens of a rank that the last chunk had left
 };
 
-}  // namespace
-
-Outcome prefill_rank_chunks(Subject& subject) {
-  const Case& c = subject.spec();
-  Random random(c, "P25 ranks");
+// One context list, dealt out to some ranks in some workspace.
+Sentence check_dealt(const Case& c, decltype(&prefill::pack_context) pack, Random& random) {
   std::vector<std::int64_t> contexts;
   std::vector<std::int64_t> rows;
   for (const RequestSpec& r : c.requests) {
@@ -111,12 +108,27 @@ Outcome prefill_rank_chunks(Subject& subject) {
                      .interleave = random.pick(std::vector<std::int64_t>{1, 3, 16})};
   const std::int64_t least = std::lcm(query.block_size, query.ranks * query.interleave);
   query.workspace_tokens = least * random.between(1, 4) + random.below(least);
-  const auto chunks = functions_of(subject).pack_context(query);
-  if (!chunks) return failed("a workspace that holds a piece: " + chunks.error().message);
-  const auto why = RankChunks(query).check(chunks->chunks);
-  if (!why) return passed();
-  return failed(say("chunks for ", query.ranks, " ranks of ", query.workspace_tokens / query.ranks,
-                    " tokens in runs of ", query.interleave, ": ", *why));
+  // A context of one token, or two, more than a chunk holds.
+  if (random.below(4) == 0)
+    contexts[0] = query.workspace_tokens / query.ranks * query.ranks + random.between(1, 2);
+  const std::string where = say(query.ranks, " ranks of ", query.workspace_tokens / query.ranks,
+                                " tokens in runs of ", query.interleave, ": ");
+  const auto chunks = pack(query);
+  if (!chunks) return where + "the chunks are refused: " + chunks.error().message;
+  if (const auto why = RankChunks(query).check(chunks->chunks)) return where + *why;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Outcome prefill_rank_chunks(Subject& subject) {
+  constexpr int kDraws = 16;
+  Random random(subject.spec(), "P25 ranks");
+  const Functions functions = functions_of(subject);
+  for (int draw = 0; draw < kDraws; ++draw)
+    if (const auto why = check_dealt(subject.spec(), functions.pack_context, random))
+      return failed("chunks for " + *why);
+  return passed();
 }
 
 }  // namespace mla::prop

@@ -217,8 +217,7 @@ TEST_CASE("context chunks: a context in more than 65536 chunks is refused by eit
   const std::vector<std::int64_t> rows{1, 1};
   const auto taken = [&](ChunkRule rule, std::int64_t keys, std::int64_t workspace,
                          std::int64_t block) {
-    const std::vector<std::int64_t> context{keys, 1};
-    return context_chunks(rule, {.context_lens = context,
+    return context_chunks(rule, {.context_lens = std::vector<std::int64_t>{keys, 1},
                                  .qo_lens = rows,
                                  .workspace_tokens = workspace,
                                  .block_size = block})
