@@ -11,6 +11,8 @@ import importlib.util
 import os
 import pathlib
 import types
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -25,10 +27,12 @@ def _name(node: ast.stmt) -> str:
     return ""
 
 
-def kernels(variable: str, path: str, names: list[str], folder: pathlib.Path) -> types.ModuleType:
+def kernels(variable: str, path: str, names: list[str], folder: pathlib.Path,
+            given: Mapping[str, Any] | None = None) -> types.ModuleType:
     """A module with these functions and constants of `path`, below the tree `variable` names.
 
-    Skips the test where there is no tree, or no such file; a name that is missing fails it.
+    `given` has what they use of the rest of their project, by name. Skips the test where there is
+    no tree, or no such file; a name that is missing fails it.
     """
     root = os.environ.get(variable)
     if not root:
@@ -56,5 +60,6 @@ def kernels(variable: str, path: str, names: list[str], folder: pathlib.Path) ->
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    vars(module).update(given or {})
     spec.loader.exec_module(module)
     return module
