@@ -25,6 +25,13 @@ def get_ps_metadata_v1(seqlens_qo_indptr, pages_kv_indptr, context_lens, gqa_rat
                        reduce_partial_map, qhead_granularity=1, qlen_granularity=256,
                        kvlen_granularity=16, block_size=16, is_causal=True):
     pass
+def decode_update_mla_metadata_v1(seqlens_qo_indptr, seqlens_kv_indptr, kv_last_page_lens,
+                                  num_heads_per_head_k, num_heads_k, is_causal, work_metadata_ptrs,
+                                  work_info_set, work_indptr, reduce_indptr, reduce_final_map,
+                                  reduce_partial_map, page_size=1, kv_granularity=16,
+                                  max_seqlen_qo=1, dtype_q="torch.bfloat16",
+                                  dtype_kv="torch.bfloat16", num_reject_tokens=None):
+    pass
 PYTHON
 cat >"$scratch/aiter/mla.py" <<'PYTHON'
 def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens,
@@ -35,6 +42,8 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
 PYTHON
 case='mla1:2q2s300_1q2s513;heads=16;cu=4;block=16;page=16'
 "$testbed" plan "$case" --bundle "$scratch/source" --tensors >/dev/null || fail "plan --tensors"
+"$testbed" plan 'mla1:1q1s301_1q1s514;heads=16;cu=4' --json >"$scratch/next.json" ||
+  fail "plan --json of a decode step"
 prefill='mla1:2q300s300_1q20s20;arch=gfx950;dtype=bf16/fp8;kind=prefill;cu=16;heads=16'
 "$testbed" plan "$prefill" --json >"$scratch/prefill.json" || fail "plan --json of a prefill step"
 # One file, copied out of the package, needs nothing else of it.
@@ -106,6 +115,20 @@ arguments["work_info_set"].reshape(-1)[:8] = 0
 aiter.mla.mla_decode_fwd(**decode, **{p: arguments[p] for p in mla_capture.BUFFERS
                                       if p != "work_indptr"})
 
+# A plan of four rows that is updated in place: what it is told of rows is the step before's.
+moved = mla_capture.install(scratch + "/moved", steps=1)
+document = json.load(open(scratch + "/next.json"))
+words = {key: numpy.array([word or 0 for word in document[key]], dtype=numpy.int32)
+         for key in (*mla_capture.LISTS, *mla_capture.BUFFERS.values())}
+aiter.decode_update_mla_metadata_v1(
+    **{key: words[key] for key in mla_capture.LISTS},
+    **{parameter: words[key] for parameter, key in mla_capture.BUFFERS.items()},
+    num_heads_per_head_k=16, num_heads_k=1, is_causal=True, work_metadata_ptrs=None,
+    max_seqlen_qo=4)
+assert moved.summary().startswith("mla_capture: 1 planner calls seen, 1 dumped"), moved.summary()
+updated = json.load(open(scratch + "/moved/step-000000/manifest.json"))
+assert (updated["max_seqlen_qo"], updated["uni_seqlen_qo"]) == (1, 1), updated
+
 # Newer names of the dtypes, and a layout that nobody here knows.
 new = dict(arguments, dtype_q=None, dtype_kv=None, dtype_q_nope="torch.float8_e4m3fnuz",
            dtype_q_rope="torch.bfloat16", dtype_kv_nope="torch.float8_e4m3fnuz",
@@ -155,6 +178,9 @@ expect_exit 0
 try replay "$scratch/scaled/step-000001"
 expect_exit 10
 expect_err "a step whose q_scale is no single number \(its shape is \[5,1\]\) is not replayed"
+try check "$scratch/moved/step-000000"
+expect_exit 0
+expect_out '^step 0: valid$'
 try check "$scratch/dump/step-000000"
 expect_exit 0
 expect_out '^step 0: valid$'
