@@ -29,6 +29,16 @@ Status check_lists(const DecodeMetadata& md) {
   return std::nullopt;
 }
 
+// A kernel takes the entries of a list of bounds but one for its slots or tiles.
+Status check_bounds(const plan::PlanView& plan) {
+  const auto none = [](const char* list) {
+    return Error{ErrorCode::fault, say(list, " has 0 entries, not at least 1"), ""};
+  };
+  if (plan.work_indptr.empty()) return none("work_indptr");
+  if (plan.reduce_indptr.empty()) return none("reduce_indptr");
+  return std::nullopt;
+}
+
 }  // namespace
 
 Support common_support(const ResolvedShape& shape) {
@@ -62,6 +72,7 @@ Status check_launch(const DecodeLaunch& launch) {
     return contradiction("the cache", t.cache.bytes.size(), cache_bytes);
   if (shape.route != Route::split && !launch.metadata.plan)
     return Error{ErrorCode::fault, say("route ", name(shape.route), " has no plan"), ""};
+  if (launch.metadata.plan) return check_bounds(launch.metadata.plan->view());
   return std::nullopt;
 }
 

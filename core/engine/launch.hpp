@@ -18,7 +18,7 @@ namespace mla {
 Support common_support(const ResolvedShape& shape);
 
 // Whether tensors and metadata belong together: dtypes, bytes, entries of the lists, and a plan
-// where the route needs it.
+// with lists of bounds where the route needs it.
 Status check_launch(const DecodeLaunch& launch);
 
 // Q in the kernel's rows and heads, one dense tensor [kernel rows, row heads, 576] of `dtype`.

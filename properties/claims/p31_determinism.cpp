@@ -10,6 +10,7 @@
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/compare.hpp"
+#include "properties/step/prefill/run.hpp"
 
 namespace mla::prop {
 namespace {
@@ -24,20 +25,35 @@ std::optional<std::string> bytes_differ(const char* what, const std::vector<T>& 
   return std::nullopt;
 }
 
-// Two works for each of four slots: a seed keeps them together, and some seed changes their order.
+// Two works for each of four slots: a seed keeps them together, some seed changes the order of the
+// slots, and some seed the order inside a slot.
 std::optional<std::string> schedules_alike(Random& random) {
   const std::vector<std::int64_t> slots{0, 0, 1, 1, 2, 2, 3, 3};
   const std::vector<std::int64_t> plain = cpu::schedule(slots, 0);
-  bool other = false;
-  for (int n = 0; n < 8; ++n) {
+  bool other_slots = false;
+  bool other_works = false;
+  for (int n = 0; n < 16; ++n) {
     std::vector<std::int64_t> order = cpu::schedule(slots, random.next() | 1U);
-    other = other || order != plain;
-    for (std::size_t i = 0; i + 1 < order.size(); i += 2)
+    for (std::size_t i = 0; i + 1 < order.size(); i += 2) {
       if (order[i] / 2 != order[i + 1] / 2) return "a schedule takes a slot apart";
+      other_slots = other_slots || order[i] / 2 != static_cast<std::int64_t>(i / 2);
+      other_works = other_works || order[i] > order[i + 1];
+    }
     std::ranges::sort(order);
     if (order != plain) return "a schedule is no permutation of the tasks";
   }
-  return other ? std::nullopt : std::optional<std::string>("every schedule is the plan's order");
+  if (!other_slots) return "every schedule takes the slots in the plan's order";
+  if (!other_works) return "every schedule takes the works of a slot in the plan's order";
+  return std::nullopt;
+}
+
+// What stage 1 left has an element for each row and head of the kernel.
+std::optional<std::string> stages_missing(const DecodeMetadata& md, const DecodeResult& result) {
+  const std::int64_t pairs = md.rows().count() * md.shape.fold_ratio() * result.kernel_heads;
+  if (std::ssize(result.stage1_out) == pairs * kValueDim && std::ssize(result.stage1_lse) == pairs)
+    return std::nullopt;
+  return say(pairs, " (kernel row, head) pairs got ", result.stage1_out.size(),
+             " elements of out and ", result.stage1_lse.size(), " of the LSE after stage 1");
 }
 
 Outcome decode_determinism(Subject& subject) {
@@ -45,6 +61,7 @@ Outcome decode_determinism(Subject& subject) {
   if (!first) return refusal(first.error());
   Random random(subject.spec(), "P31");
   if (auto why = schedules_alike(random)) return failed(std::move(*why));
+  if (auto why = stages_missing(*subject.metadata(), *first)) return failed(std::move(*why));
   for (const int threads : {1, 2}) {
     const ExecutionOptions options{
         .schedule_seed = random.next(), .threads = threads, .record_stages = true};
@@ -63,10 +80,32 @@ Outcome decode_determinism(Subject& subject) {
   return passed();
 }
 
+Outcome prefill_determinism(Subject& subject) {
+  const auto& run = subject.prefill();
+  if (!run) return refusal(run.error());
+  const PrefillStep& first = *run->steps.front();
+  Random random(first.spec, "P31");
+  for (const int threads : {1, 2}) {
+    Case other = first.spec;
+    other.schedule_seed = random.next();
+    const auto again = run_prefill({other}, subject, {.threads = threads});
+    const std::string where =
+        say("with schedule ", other.schedule_seed, " on ", threads, " threads ");
+    if (!again) return failed(where + "the run fails: " + again.error().message);
+    const PrefillStep& step = *again->steps.front();
+    if (step.result.faults.size() != first.result.faults.size())
+      return failed(say(where, "the step has ", step.result.faults.size(), " faults, not ",
+                        first.result.faults.size()));
+    if (const auto why = prefill_difference(first, step))
+      return failed(where + "the result differs: " + *why);
+  }
+  return passed();
+}
+
 }  // namespace
 
 constexpr Property kP31{"P31", "determinism",
                         "Any schedule and number of threads gives the same bits in every buffer.",
-                        by_kind<decode_determinism, nullptr, nullptr>};
+                        by_kind<decode_determinism, prefill_determinism, nullptr>};
 
 }  // namespace mla::prop

@@ -1,10 +1,13 @@
 // P37 for prefill: a NaN in a new key or its value, or an infinity in the value, stays out of the
 // rows before it and of every other request.
 //
-// A row that sees it is not finite: a kernel that cleans values for the rows that must not see them
-// may lose the NaN for those that do, where the key has none.
+// A row that sees it shows it: a kernel that cleans values for the rows that must not see them may
+// lose a NaN for those that do, or take an infinity for another. Where only elements of the value
+// are poisoned there is one in each quarter of it, because waves share out the columns.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <vector>
 
 #include "core/numeric/bf16.hpp"
 #include "core/say.hpp"
@@ -19,16 +22,44 @@ namespace {
 
 constexpr std::uint16_t kBf16Nan = 0x7FC0;
 constexpr std::uint16_t kBf16Infinity = 0x7F80;
+constexpr std::uint16_t kBf16MinusInfinity = 0xFF80;
+constexpr std::int64_t kQuarter = prefill::kVDim / 4;
+constexpr std::int64_t kTileKeys = 32;  // of the kernels for AMD
 
-// Of every head: NaN in the whole key and value, or `bits` in one element of the value.
-void put(prefill::PrefillTensors& t, std::int64_t row, std::optional<std::int64_t> element,
-         std::uint16_t bits) {
+// An element of the value of the poisoned key, in every head.
+struct Poison {
+  std::int64_t element = 0;
+  std::uint16_t bits = kBf16Nan;
+};
+
+// Empty: the whole key and value hold NaN.
+std::vector<Poison> choose_poison(Random& random, bool infinities) {
+  std::vector<Poison> out;
+  if (random.below(4) == 0) return out;
+  for (std::int64_t first = 0; first < prefill::kVDim; first += kQuarter) {
+    constexpr std::array<std::uint16_t, 4> kBits{kBf16Nan, kBf16Infinity, kBf16MinusInfinity,
+                                                 kBf16Infinity};
+    const auto kind = static_cast<std::size_t>(random.below(4));
+    out.push_back({first + random.below(kQuarter), infinities ? kBits[kind] : kBf16Nan});
+  }
+  return out;
+}
+
+// Which of the request's new keys: any, or the first one of a kernel's tile, or the one before it.
+std::int64_t choose_key(Random& random, std::int64_t new_keys) {
+  const std::int64_t first_of_tile = (new_keys - 1) / kTileKeys * kTileKeys;
+  const std::int64_t kind = random.below(4);
+  if (kind == 0) return random.below(new_keys);
+  if (kind == 1 && first_of_tile > 0) return first_of_tile - 1;
+  return first_of_tile;
+}
+
+void put(prefill::PrefillTensors& t, std::int64_t row, const std::vector<Poison>& poison) {
   for (std::int64_t head = 0; head < t.heads; ++head) {
     const std::int64_t pair = row * t.heads + head;
-    if (element) {
-      t.v[static_cast<std::size_t>(pair * prefill::kVDim + *element)] = bits;
-      continue;
-    }
+    for (const Poison& p : poison)
+      t.v[static_cast<std::size_t>(pair * prefill::kVDim + p.element)] = p.bits;
+    if (!poison.empty()) continue;
     std::fill_n(t.k.begin() + pair * prefill::kQkDim, prefill::kQkDim, kBf16Nan);
     std::fill_n(t.v.begin() + pair * prefill::kVDim, prefill::kVDim, kBf16Nan);
   }
@@ -40,16 +71,41 @@ bool same_row(const PrefillStep& a, const PrefillStep& b, std::int64_t row) {
                     b.result.out.begin() + row * width);
 }
 
-// Whether the row is NaN or infinite in this element of every head, or in all.
-bool is_infinite(const PrefillStep& step, std::int64_t row, std::optional<std::int64_t> element) {
-  const std::int64_t first = element.value_or(0);
-  const std::int64_t last = element ? first + 1 : prefill::kVDim;
-  for (std::int64_t head = 0; head < step.spec.heads; ++head)
-    for (std::int64_t d = first; d < last; ++d) {
-      const std::int64_t at = (row * step.spec.heads + head) * prefill::kVDim + d;
-      if (std::isfinite(bf16_to_float(step.result.out[static_cast<std::size_t>(at)]))) return false;
+// How much the key of row `key` weighs in a row that sees it: e^(score - LSE). Of bf16 steps.
+double weight(const PrefillStep& step, std::int64_t row, std::int64_t key, std::int64_t head) {
+  const prefill::PrefillTensors& t = step.tensors;
+  const std::int64_t q = (row * t.heads + head) * prefill::kQkDim;
+  const std::int64_t k = (key * t.heads + head) * prefill::kQkDim;
+  double sum = 0;
+  for (std::int64_t d = 0; d < prefill::kQkDim; ++d)
+    sum += double{bf16_to_float(t.q[static_cast<std::size_t>(q + d)])} *
+           bf16_to_float(t.k[static_cast<std::size_t>(k + d)]);
+  const auto at = static_cast<std::size_t>(row * step.spec.heads + head);
+  return std::exp(sum * double{t.softmax_scale} - double{step.result.lse[at]});
+}
+
+// What a row that sees the poisoned key must show of it, and does not. An infinity times a weight
+// that is rounded to 0 is NaN. No factor of a weight above 2^-60 is: probabilities, rescales and
+// weights of merges are at least the weight.
+std::optional<std::string> lost(const PrefillStep& step, const PrefillStep& other, std::int64_t row,
+                                std::int64_t key, const std::vector<Poison>& poison) {
+  for (std::int64_t head = 0; head < step.spec.heads; ++head) {
+    const std::int64_t at = (row * step.spec.heads + head) * prefill::kVDim;
+    const auto shows = [&](std::int64_t element) {
+      return other.result.out[static_cast<std::size_t>(at + element)];
+    };
+    if (poison.empty())
+      for (std::int64_t d = 0; d < prefill::kVDim; ++d)
+        if (!std::isnan(bf16_to_float(shows(d)))) return say("is no NaN in element ", d);
+    for (const Poison& p : poison) {
+      const std::uint16_t got = shows(p.element);
+      if (p.bits != kBf16Nan && got == p.bits) continue;
+      const bool nan = std::isnan(bf16_to_float(got));
+      if (nan && (p.bits == kBf16Nan || weight(step, row, key, head) < 0x1p-60)) continue;
+      return say("has ", bf16_to_float(got), " in element ", p.element, " of head ", head);
     }
-  return true;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -62,28 +118,32 @@ Outcome prefill_hidden_nan(Subject& subject) {
   if (target.request < 0) return skipped("no request has a row and a key");
   const RequestSpec& r = step.batch.requests[static_cast<std::size_t>(target.request)];
   const std::int64_t begin = first_row(step.batch, target.request);
-  const std::int64_t hidden_rows = target.position - (r.kv_len - r.qo_len);  // before the key's own
   Random random(step.spec, "P37 value");
-  std::optional<std::int64_t> element;
-  if (random.below(2) == 0) element = random.below(prefill::kVDim);
+  const std::int64_t hidden_rows = choose_key(random, r.qo_len);  // before the key's own
+  const std::int64_t key = begin + hidden_rows;
   // No fp8 value is infinite.
-  const bool infinity = element && step.spec.dtype.both(Dtype::bf16) && random.below(2) == 0;
-  const auto change = [&](prefill::PrefillTensors& t) {
-    put(t, begin + hidden_rows, element, infinity ? kBf16Infinity : kBf16Nan);
-  };
+  const std::vector<Poison> poison = choose_poison(random, step.spec.dtype.both(Dtype::bf16));
+  const auto change = [&](prefill::PrefillTensors& t) { put(t, key, poison); };
   const auto again = run_prefill({step.spec}, subject, {.change = change});
   if (!again) return refusal(again.error());
   const PrefillStep& other = *again->steps.front();
+  std::string holds = "NaN";
+  for (const Poison& p : poison)
+    holds += say(&p == poison.data() ? " or infinity in elements " : ", ", p.element);
   for (std::int64_t row = 0; row < step.batch.rows().count(); ++row) {
     const bool in_request = row >= begin && row < begin + r.qo_len;
     const bool sees = in_request && (!step.spec.causal || row - begin >= hidden_rows);
-    if (sees ? is_infinite(other, row, element) : same_row(step, other, row)) continue;
-    const std::string where =
-        element ? say("element ", *element, " of the value of key ") : std::string("key ");
-    return failed(
-        say(where, target.position, " of ", request_name(target.request), " holds ",
-            infinity ? "infinity" : "NaN", ", and ", row_name(step.batch.requests, row),
-            sees ? ", which sees it, is finite there" : ", which must not see it, changes"));
+    std::optional<std::string> why;
+    if (sees) {
+      why = lost(step, other, row, key, poison);
+      if (why) *why = ", which sees it, " + *why;
+    } else if (!same_row(step, other, row)) {
+      why = ", which must not see it, changes";
+    }
+    if (why)
+      return failed(say("key ", r.kv_len - r.qo_len + hidden_rows, " of ",
+                        request_name(target.request), " holds ", holds, ", and ",
+                        row_name(step.batch.requests, row), *why));
   }
   return passed();
 }
