@@ -1,6 +1,8 @@
 """The batches that SGLang's backend gets, without SGLang."""
 
 import dataclasses
+import importlib
+import sys
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="a world is CPU-only torch: pip install torch")
 
 from mla_testbed import UsageError, world  # noqa: E402
-from mla_testbed.engines.sglang import batch, machine, server  # noqa: E402
+from mla_testbed.engines.sglang import batch, machine, server, versions  # noqa: E402
 from mla_testbed.engines.sglang.adapter import SglangEngine, server_of  # noqa: E402
 from mla_testbed.engines.sglang.batch import Mode  # noqa: E402
 from mla_testbed.engines.step import steps_of  # noqa: E402
@@ -88,6 +90,47 @@ def test_a_server_is_as_large_as_the_largest_of_its_steps():
                               "data=normal.41"))
     assert (made.heads, made.fp8_cache, made.page_size) == (32, True, 64)
     assert (made.draft_tokens, made.max_requests, made.context) == (4, 3, 300)
+
+
+@pytest.mark.parametrize(("case", "enabled"), [
+    ("mla1:1q1s40;data=normal.10", True), ("mla1:1q1s40;data=normal.42", False),
+    ("mla1:1q1s40+1q1s41;data=normal.5", True),  # one server for both
+    ("mla1:1q1s40+1q1s41;data=normal.4", False),
+])
+def test_one_of_five_seeds_is_a_server_with_dp_attention(case, enabled):
+    assert server_of(steps_of(case)).dp_attention is enabled
+
+
+@pytest.fixture
+def sglang(tmp_path, monkeypatch):
+    """A package of this name, with the modules that a test writes, in front of an installed one."""
+    for name in [name for name in sys.modules if name.split(".")[0] == "sglang"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def write(module, text):
+        path = tmp_path / "sglang" / module
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for folder in path.parents[:len(path.relative_to(tmp_path).parts) - 1]:
+            (folder / "__init__.py").touch()
+        path.write_text(text)
+        importlib.invalidate_caches()
+
+    yield write
+    for name in [name for name in sys.modules if name.split(".")[0] == "sglang"]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_dp_attention_is_a_flag_of_the_context_or_of_older_modules(sglang, enabled):
+    sglang("srt/layers/dp_attention.py", "_ENABLE_DP_ATTENTION_FLAG = None\n")
+    versions.dp_attention(enabled)
+    module = importlib.import_module("sglang.srt.layers.dp_attention")
+    assert module._ENABLE_DP_ATTENTION_FLAG is enabled
+    sglang("srt/runtime_context.py", "import types\nFLAGS = types.SimpleNamespace("
+           "dp=types.SimpleNamespace(enabled=None))\ndef get_flags():\n    return FLAGS\n")
+    versions.dp_attention(enabled)
+    assert importlib.import_module("sglang.srt.runtime_context").FLAGS.dp.enabled is enabled
 
 
 def test_fresh_memory_is_poisoned_only_inside():

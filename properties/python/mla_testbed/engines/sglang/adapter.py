@@ -20,6 +20,8 @@ from .batch import Mode
 
 #: Keys from which planner v1.0 of gfx950 gives a request with 16 rows a split.
 _LONG = 196 + batch.MOST_DRAFT_ROWS
+#: One of so many servers has DP attention: those of cases whose data has a multiple of it as seed.
+_DP_ATTENTION = 5
 _GLOBALS = ("_use_mla_ps_kernel", "fast_mode", "intra_batch_mode")
 
 
@@ -214,7 +216,8 @@ def server_of(steps: Sequence[EngineStep]) -> server.Server:
     return server.Server(
         heads=first.heads, fp8_cache=first.dtype_kv == "fp8", page_size=first.block_size,
         draft_tokens=max(drafts) if drafts else None, draft_steps=1 if drafts else None,
-        max_requests=max(step.requests for step in steps), context=context)
+        max_requests=max(step.requests for step in steps), context=context,
+        dp_attention=first.data_seed % _DP_ATTENTION == 0)
 
 
 def _seed(line: CaseLine) -> int:

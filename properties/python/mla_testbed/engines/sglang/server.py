@@ -37,6 +37,7 @@ class Server:
         max_requests: rows of the request pool, the one of padding not counted.
         context: longest context in tokens.
         draft_steps: steps of the draft model; None: no speculation.
+        dp_attention: whether ranks share the requests out between them (enable_dp_attention).
     """
 
     heads: int
@@ -46,10 +47,12 @@ class Server:
     max_requests: int
     context: int
     draft_steps: int | None = None
+    dp_attention: bool = False
 
 
 def publish(server: Server) -> Any:
     """Makes the server's arguments those of the process."""
+    versions.dp_attention(server.dp_attention)
     return versions.publish({
         "page_size": server.page_size, "speculative_num_draft_tokens": server.draft_tokens,
         "speculative_num_steps": server.draft_steps})

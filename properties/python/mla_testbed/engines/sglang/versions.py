@@ -27,6 +27,18 @@ def publish(fields: dict[str, Any]) -> Any:
     return _published[-1][1]
 
 
+def dp_attention(enabled: bool) -> None:
+    """What initialize_dp_attention makes of the server argument, without its process groups."""
+    if has_context():
+        from sglang.srt.runtime_context import get_flags
+
+        get_flags().dp.enabled = enabled
+        return
+    from sglang.srt.layers import dp_attention as module
+
+    module._ENABLE_DP_ATTENTION_FLAG = enabled
+
+
 def has_context() -> bool:
     """Whether this version keeps its configuration in runtime_context."""
     return importlib.util.find_spec("sglang.srt.runtime_context") is not None
