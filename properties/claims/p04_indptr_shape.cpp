@@ -20,6 +20,7 @@ DecodeBuffers dirty_buffers(const DecodeBuffers& exact, std::size_t spare) {
   spoil(dirty.qo_indptr, exact.qo_indptr.size() + spare);
   spoil(dirty.kv_indptr, exact.kv_indptr.size() + spare);
   spoil(dirty.last_page_len, exact.last_page_len.size() + spare);
+  spoil(dirty.kv_indices, exact.kv_indices.size() + spare);
   return dirty;
 }
 
@@ -64,6 +65,7 @@ Outcome decode_indptr_shape(Subject& subject) {
   Random random(subject.spec(), "P04");
   DecodeBuffers buffers = dirty_buffers(make_decode_buffers(subject.spec(), batch, *shape),
                                         static_cast<std::size_t>(random.between(1, 9)));
+  const std::vector<std::int32_t> before = buffers.kv_indices;
   const auto md = subject.builder().lists(batch, *shape, buffers);
   if (!md) return refusal(md.error());
   std::vector<std::int64_t> rows;
@@ -83,6 +85,9 @@ Outcome decode_indptr_shape(Subject& subject) {
   const std::int64_t live = md->kv_indptr.back();
   if (static_cast<std::int64_t>(md->kv_indices.size()) < live)
     return failed(say("kv_indices has ", md->kv_indices.size(), " entries for ", live, " pages"));
+  // Only a captured launch needs a tail of -1; an eager one does not pay for the whole capacity.
+  if (!std::equal(before.begin() + live, before.end(), buffers.kv_indices.begin() + live))
+    return failed("an eager build writes to the tail of kv_indices");
   return passed();
 }
 
@@ -116,6 +121,11 @@ std::optional<std::string> check_step(const FaStepRun& step) {
   if (s.decodes + s.extends + s.prefills != all)
     return say((s.decodes + s.extends + s.prefills).count(), " of ", all.count(),
                " requests stand in a run");
+  if (step.parts.extend.has_value() != (s.extends > Requests(0)) ||
+      step.parts.prefill.has_value() != (s.prefills > Requests(0)))
+    return say("a step of ", s.extends.count(), " extends and ", s.prefills.count(),
+               " prefills has ", step.parts.extend ? "" : "no ", "part for extends and ",
+               step.parts.prefill ? "one" : "none", " for prefills");
   const FaLists& l = step.lists;
   if (auto why = check_sums("query_start_loc", l.query_start_loc, rows_of(batch, {}, all)))
     return why;

@@ -1,5 +1,6 @@
 // P14: for every head count the padded, perhaps folded route gives what unpadded attention gives,
 // and plan, tensors and reducer are made for the same heads.
+#include "core/engine/launch.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
@@ -52,6 +53,35 @@ std::optional<std::string> check_heads(Subject& subject, const ResolvedShape& sh
   return std::nullopt;
 }
 
+// Q as a kernel has it, in words of its own: request by request, group of heads by group, row by
+// row, and each padded head a copy of its source. The Q is made up: no two of its rows are alike.
+std::optional<std::string> other_packed_q(const DecodeMetadata& md) {
+  constexpr std::int64_t kMostBytes = 1 << 20;
+  const ResolvedShape& s = md.shape;
+  const std::int64_t bytes = kKeyDim * element_bytes(s.dtype.q);
+  if (md.rows().count() * s.heads.kernel.count() * bytes > kMostBytes) return std::nullopt;
+  const auto rows = RowMap::make(md);
+  if (!rows) return "kernel rows have no query rows: " + rows.error().message;
+  DecodeTensors tensors;
+  tensors.q.resize(static_cast<std::size_t>(md.rows().count() * s.heads.model.count() * bytes));
+  std::uint32_t state = 1;
+  for (std::byte& b : tensors.q)
+    b = static_cast<std::byte>((state = state * 1664525U + 1013904223U) >> 24U);
+  const std::vector<std::byte> packed = pack_q(*rows, tensors, s.dtype.q);
+  std::vector<std::byte> own;
+  for (std::size_t r = 0; r + 1 < md.qo_indptr.size(); ++r)
+    for (std::int64_t group = 0; group < s.fold_ratio(); ++group)
+      for (std::int64_t row = md.qo_indptr[r]; row < md.qo_indptr[r + 1]; ++row)
+        for (std::int64_t h = 0; h < s.row_heads().count(); ++h) {
+          const std::int64_t head = s.heads.source(group * s.row_heads().count() + h);
+          const auto from = tensors.q.begin() + (row * s.heads.model.count() + head) * bytes;
+          own.insert(own.end(), from, from + bytes);
+        }
+  if (packed == own) return std::nullopt;
+  return say("Q is not laid out as ", s.fold_ratio(), " groups of ", heads(s.row_heads()),
+             " heads for each request");
+}
+
 Outcome decode_head_pad(Subject& subject) {
   const auto& shape = subject.shape();
   if (!shape) return refusal(shape.error());
@@ -61,6 +91,7 @@ Outcome decode_head_pad(Subject& subject) {
   if (result->kernel_heads != shape->row_heads().count())
     return failed(say("the partial results have ", result->kernel_heads,
                       " heads, the kernel's rows ", heads(shape->row_heads())));
+  if (const auto why = other_packed_q(*subject.metadata())) return failed(*why);
   return compare_with_reference(subject);
 }
 

@@ -1,4 +1,8 @@
 // P19: a captured launch, replayed after later builds, gives what its step gives alone.
+#include <algorithm>
+#include <utility>
+
+#include "core/engine/device/stream.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/step_runs.hpp"
 #include "properties/claims/support.hpp"
@@ -6,7 +10,38 @@
 namespace mla::prop {
 namespace {
 
+// A kernel that is handed freed memory is found by name, and reads poison: without that a launch
+// that was captured with buffers of an earlier step looks sound (BUG-068).
+std::optional<std::string> freed_memory_unseen() {
+  device::DeviceHeap heap;
+  device::TransferLedger ledger;
+  device::Stream stream(ledger);
+  device::DeviceBuffer<std::uint8_t> buffer(heap, "page list", 4);
+  std::vector<std::uint8_t> seen;
+  const auto read = [view = buffer.view(), &seen](const device::DeviceAccess& access) {
+    const auto bytes = view.on(access);
+    seen.assign(bytes.begin(), bytes.end());
+  };
+  stream.launch("fill", [view = buffer.view()](const device::DeviceAccess& access) {
+    std::ranges::fill(view.on(access), std::uint8_t{1});
+  });
+  stream.launch("first reader", read);
+  stream.advance();
+  if (seen != std::vector<std::uint8_t>(4, 1) || !heap.faults().empty())
+    return "live memory is not read as it was written";
+  buffer = {};
+  stream.launch("late reader", read);
+  stream.advance();
+  const auto faults = heap.faults();
+  if (faults.size() != 1 || faults[0].find("late reader") == std::string::npos ||
+      faults[0].find("page list") == std::string::npos)
+    return "a kernel reads freed memory, and no fault names both";
+  if (seen != std::vector<std::uint8_t>(4, 0xA5)) return "freed memory does not hold poison";
+  return std::nullopt;
+}
+
 Outcome decode_graph_replay(Subject& subject) {
+  if (auto why = freed_memory_unseen()) return failed(std::move(*why));
   const std::vector<Case> steps = steps_of(subject.spec());
   const SequenceOptions eagerly = eager_on(subject, kv_bound(steps));
   SequenceOptions captured = eagerly;

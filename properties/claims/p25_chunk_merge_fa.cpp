@@ -39,8 +39,8 @@ std::optional<std::string> check_owners(const char* list, std::span<const std::i
 std::optional<std::string> check_chunks(const FaStepRun& step) {
   const std::vector<RequestSpec> extends = extends_of(step);
   const auto count = static_cast<std::int64_t>(extends.size());
-  const std::int64_t size =
-      std::min(step.spec.fa().workspace_tokens, fa::kContextTokensPerChunk) / count;
+  constexpr std::int64_t kWorkspace = 32 * 1024;  // tokens of an engine (vllm_metadata.md 3.3)
+  const std::int64_t size = std::min(step.spec.fa().workspace_tokens, kWorkspace) / count;
   std::int64_t longest = 0;
   for (const auto& [q, n] : extends) longest = std::max(longest, n - q);
   const std::int64_t chunks = ceil_div(longest, size);

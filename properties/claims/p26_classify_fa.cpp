@@ -69,9 +69,14 @@ std::optional<std::string> check_function(const Functions& functions, Random& ra
              text(got), ", by the rule ", text(want));
 }
 
+// A decode has the row of its next token, and one for each draft (vllm_metadata.md 5.1).
+std::int64_t rows_of_a_decode(const Case& c) {
+  return c.fa().draft_tokens + 1;
+}
+
 // Nothing that an engine may not schedule: every row of a longer request has a key.
 bool legal(const Case& c) {
-  const std::int64_t threshold = fa::decode_threshold(c);
+  const std::int64_t threshold = rows_of_a_decode(c);
   const auto steps = single_steps(c);
   return std::all_of(steps.begin(), steps.end(), [threshold](const Case& step) {
     const auto extends = std::count_if(step.requests.begin(), step.requests.end(),
@@ -85,7 +90,7 @@ bool legal(const Case& c) {
 
 std::optional<std::string> check_step(const FaStepRun& step) {
   const Batch& batch = step.ordered.batch;
-  const std::int64_t threshold = fa::decode_threshold(step.spec);
+  const std::int64_t threshold = rows_of_a_decode(step.spec);
   // 0, 1, 2 for decodes, extends, prefills, in the order of the case within each.
   const auto rank = [&](std::int64_t origin) {
     const auto& [q, n] = step.spec.requests[static_cast<std::size_t>(origin)];

@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "core/case/steps.hpp"
+#include "core/engine/decode_step.hpp"
 #include "core/engine/launch.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/shape_rules.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/step/fa/run.hpp"
 
 namespace mla::prop {
 namespace {
@@ -115,8 +115,58 @@ std::optional<std::string> check_shape(Subject& subject) {
   return std::nullopt;
 }
 
+// A taken shape with one thing in it that no backend can run is declined with a reason.
+std::optional<std::string> check_damaged(const ResolvedShape& shape) {
+  const struct {
+    const char* what;
+    void (*change)(ResolvedShape& s);
+  } damages[] = {
+      {"an fp8 query over a bf16 cache",
+       [](ResolvedShape& s) { s.dtype = {Dtype::fp8, Dtype::bf16}; }},
+      {"pages of no token", [](ResolvedShape& s) { s.page_size = 0; }},
+      {"folded heads of ragged requests",
+       [](ResolvedShape& s) {
+         s.route = Route::persistent;
+         s.plan.fold_ratio = 2;
+         s.uniform_qo_len = -1;
+       }},
+      {"no split",
+       [](ResolvedShape& s) {
+         s.route = Route::split;
+         s.kv_splits = 0;
+         s.split_granularity = 16;
+       }},
+      {"splits of no token",
+       [](ResolvedShape& s) {
+         s.route = Route::split;
+         s.kv_splits = 2;
+         s.split_granularity = 0;
+       }},
+  };
+  for (const auto& damage : damages) {
+    ResolvedShape other = shape;
+    damage.change(other);
+    if (const Support support = common_support(other); support.ok || support.reason.empty())
+      return say("a shape with ", damage.what, " may run, or is declined without a reason");
+  }
+  return std::nullopt;
+}
+
+// No kernel takes an fp8 query over a bf16 cache, so that an engine for such steps gets no buffers.
+std::optional<std::string> check_provision(const Case& c) {
+  Case mixed = c;
+  mixed.dtype = {Dtype::fp8, Dtype::bf16};
+  const auto sizes =
+      engine::DecodeStepBuilder(mixed, {.max_requests = 2, .max_qo_len = 2}).provision();
+  if (!sizes && !sizes.error().message.empty()) return std::nullopt;
+  return "an engine that no kernel serves gets buffers, or no reason why not";
+}
+
 Outcome decode_kernel_available(Subject& subject) {
   if (!subject.batch()) return refusal(subject.batch().error());
+  if (auto why = check_provision(subject.spec())) return failed(std::move(*why));
+  if (subject.shape())
+    if (auto why = check_damaged(*subject.shape())) return failed(std::move(*why));
   if (const auto why = check_shape(subject)) return failed(*why);
   Random random(subject.spec(), "P28");
   for (int round = 0; round < 8; ++round) {
@@ -139,113 +189,6 @@ Outcome decode_kernel_available(Subject& subject) {
       (metadata.error().code != ErrorCode::refused ||
        std::ranges::all_of(steps, everybody_takes_decode)))
     return failed("the shape is taken, but the step is not: " + metadata.error().message);
-  return passed();
-}
-
-// For FA steps: every layer and query length gets the kernel of the rule or a refusal.
-struct Wanted {
-  fa::DecodeKernel kernel;
-  bool available;
-};
-
-// The rule in words of its own (vllm_metadata.md 3.3, and what each kernel can do).
-Wanted wanted(const fa::Layer& layer, bool causal, std::int64_t rows) {
-  if (layer.window >= 0 || layer.head_dim < 64 || rows > 1)
-    return {fa::DecodeKernel::unified_attention, causal || rows <= 1};
-  return {fa::DecodeKernel::paged_attention_v1,
-          layer.head_dim % 64 == 0 && layer.heads.count() / layer.kv_heads.count() <= 16};
-}
-
-std::string text(const fa::Layer& layer, bool causal, std::int64_t rows) {
-  return say(layer.heads.count(), "/", layer.kv_heads.count(), " heads of ", layer.head_dim,
-             ", window ", layer.window, ", ", rows, " rows, ", causal ? "causal" : "not causal");
-}
-
-std::optional<std::string> check_route(const fa::Layer& layer, bool causal, std::int64_t rows) {
-  const Wanted want = wanted(layer, causal, rows);
-  const auto got = fa::route_decode(layer, causal, rows);
-  if (got.ok() != want.available)
-    return text(layer, causal, rows) +
-           (got.ok() ? " runs on a kernel that cannot" : " is refused: " + got.error().message);
-  if (!got) {
-    if (!got.error().message.empty()) return std::nullopt;
-    return text(layer, causal, rows) + " is refused without a reason";
-  }
-  if (got->kernel != want.kernel)
-    return say(text(layer, causal, rows), " goes to ", name(got->kernel));
-  if (got->reason.empty()) return text(layer, causal, rows) + " is routed without a reason";
-  return std::nullopt;
-}
-
-// A window has no kernel without the mask (BUG-108).
-std::optional<std::string> check_varlen(const fa::Layer& layer, bool causal) {
-  const bool refused = fa::refuse_varlen(layer, causal).has_value();
-  if (refused == (layer.window >= 0 && !causal)) return std::nullopt;
-  return text(layer, causal, 1) + (refused ? " is refused" : " is taken") + " by varlen attention";
-}
-
-fa::Layer random_layer(Random& random) {
-  fa::Layer layer;
-  layer.kv_heads = Heads(random.between(1, 4));
-  layer.heads = layer.kv_heads * random.between(1, 20);
-  layer.head_dim = 16 * random.between(1, 16);
-  layer.window = random.pick(std::vector<std::int64_t>{-1, -1, 0, 15, 127});
-  return layer;
-}
-
-std::optional<std::string> check_step(const FaStepRun& step) {
-  if (step.parts.split.decodes == Requests(0)) return std::nullopt;
-  const std::int64_t rows = step.parts.decode_max_query_len;
-  const Wanted want = wanted(step.layer, step.spec.causal, rows);
-  if (step.route == name(want.kernel)) return std::nullopt;
-  return text(step.layer, step.spec.causal, rows) + " ran on " + step.route;
-}
-
-// What every FA kernel takes, so that nobody may decline it as unsupported.
-bool everybody_takes(const Case& c) {
-  constexpr std::int64_t kFarBlock = std::int64_t{1} << 20;  // the ids of any batch fit behind it
-  const FaSpec& fa = c.fa();
-  std::int64_t requests = std::ssize(c.requests);
-  for (const auto& step : c.later_steps) requests = std::max(requests, std::ssize(step));
-  requests += c.pad_requests;  // one that stands in the run of the extends shares the workspace
-  const bool room = fa.workspace_tokens >= requests && c.origin_block < kFarBlock;
-  return room && c.causal && c.dtype.both(Dtype::bf16) && fa.head_dim % 64 == 0 &&
-         (c.block_size == 16 || c.block_size == 32) && c.heads % fa.kv_heads == 0 &&
-         c.heads / fa.kv_heads <= 16;
-}
-
-// A workspace of one token for each extend is the smallest that holds a chunk of each.
-std::optional<std::string> check_workspace(Random& random) {
-  std::vector<std::int64_t> contexts(static_cast<std::size_t>(random.between(1, 5)));
-  for (std::int64_t& context : contexts) context = random.between(1, 40);
-  const std::int64_t least = std::ssize(contexts);
-  for (const std::int64_t tokens : {least, least - 1})
-    if (fa::plan_chunks(contexts, tokens).ok() != (tokens == least))
-      return say("a workspace of ", tokens, " tokens is ", tokens == least ? "refused" : "taken",
-                 " for ", least, " extends");
-  return std::nullopt;
-}
-
-Outcome fa_kernel_available(Subject& subject) {
-  Random random(subject.spec(), "P28");
-  if (auto why = check_workspace(random)) return failed(std::move(*why));
-  for (int round = 0; round < 16; ++round) {
-    const fa::Layer layer = random_layer(random);
-    const bool causal = layer.window >= 0 || random.below(4) != 0;
-    if (const auto why = check_route(layer, causal, random.between(0, 9))) return failed(*why);
-    if (const auto why = check_varlen(layer, random.below(2) == 0)) return failed(*why);
-  }
-  const auto& steps = subject.fa();
-  if (!steps) {
-    const Error& error = steps.error();
-    if (error.code != ErrorCode::unsupported && error.code != ErrorCode::refused)
-      return failed("the step is neither taken nor refused: " + error.message);
-    if (error.code == ErrorCode::unsupported && everybody_takes(subject.spec()))
-      return failed("every kernel takes the step, which is declined: " + error.message);
-    return error.message.empty() ? failed("the step is refused without a reason") : passed();
-  }
-  for (const FaStepRun& step : *steps)
-    if (const auto why = check_step(step)) return failed(*why);
   return passed();
 }
 

@@ -1,6 +1,9 @@
 // P29: a step without a causal mask is attended without one, or refused.
 #include <algorithm>
+#include <utility>
 
+#include "core/engine/fa/decode_call.hpp"
+#include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/compare.hpp"
@@ -47,7 +50,24 @@ Outcome decode_causal_flag(Subject& subject) {
   return fewer_keys_than_rows(unmasked);
 }
 
+// A layer takes the flag of its own index; one without a flag is refused (BUG-109).
+std::optional<std::string> other_flag() {
+  fa::Metadata md;
+  md.causal = {true, false, true};
+  fa::Layer layer;
+  for (layer.index = 0; layer.index < md.causal.size(); ++layer.index) {
+    const auto flag = fa::causal_of(layer, md);
+    if (!flag || *flag != md.causal[layer.index])
+      return say("layer ", layer.index, " of 3 does not get its own causal flag");
+  }
+  const auto none = fa::causal_of(layer, md);
+  if (none.ok() || none.error().message.empty())
+    return "layer 3 of 3 gets a causal flag, or no reason why not";
+  return std::nullopt;
+}
+
 Outcome fa_causal_flag(Subject& subject) {
+  if (auto why = other_flag()) return failed(std::move(*why));
   Case open = subject.spec();
   open.causal = false;
   Subject unmasked = subject.sibling(open);

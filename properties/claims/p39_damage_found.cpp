@@ -241,6 +241,19 @@ Outcome check_page_id(Subject& subject, Random& random) {
                       say("page ", outside, " in kv_indices[", entry, "]"), {request});
 }
 
+// Rows without keys that the launch does not have, before its own: these are written all the same.
+Outcome check_keyless(Subject& subject, Random& random) {
+  const DecodeMetadata& md = *subject.metadata();
+  const std::int64_t rows = md.rows().count();
+  const RowRange bad = random.pick(std::vector<RowRange>{{rows, rows + 1}, {-1, 1}, {1, 0}});
+  DecodeMetadata damaged = with(md, md.plan->clone(), md.kv_indices);
+  damaged.keyless_rows.insert(damaged.keyless_rows.begin(), bad);
+  constexpr std::int64_t kNobody = -1;  // no request is damaged
+  return check_launch(subject, damaged,
+                      say("a list with the keyless rows ", bad.begin, "..", bad.end, " of ", rows),
+                      {kNobody});
+}
+
 Outcome check(Subject& subject, const Damage& damage, std::int64_t work) {
   const DecodeMetadata& md = *subject.metadata();
   Plan plan = md.plan->clone();
@@ -291,6 +304,8 @@ Outcome decode_damage_found(Subject& subject) {
   if (md.plan->works() == 0) return skipped("the plan has no work");
   Random random(subject.spec(), "P39");
   if (Outcome outcome = check_page_id(subject, random); outcome.verdict != Verdict::pass)
+    return outcome;
+  if (Outcome outcome = check_keyless(subject, random); outcome.verdict != Verdict::pass)
     return outcome;
   if (Outcome outcome = check_longest_query(md); outcome.verdict != Verdict::pass) return outcome;
   if (md.plan->reduce_indptr.at(1) > 1)

@@ -230,6 +230,8 @@ Outcome decode_bad_input_refused(Subject& subject) {
   if (!metadata) return refusal(metadata.error());
   if (Outcome outcome = check_short_lists(subject); outcome.verdict != Verdict::pass)
     return outcome;
+  if (Outcome outcome = decode_beyond_limits_refused(subject); outcome.verdict != Verdict::pass)
+    return outcome;
   if (!metadata->plan) return skipped("the step has no plan");
   const Functions functions = functions_of(subject);
   const PlanQuestion question = subject.builder().question(*metadata);
@@ -267,8 +269,9 @@ Outcome decode_bad_input_refused(Subject& subject) {
 
 }  // namespace
 
-constexpr Property kP40{"P40", "bad_input_refused",
-                        "Lists that no batch has and buffers that are too small are refused.",
-                        by_kind<decode_bad_input_refused, prefill_bad_input_refused, nullptr>};
+constexpr Property kP40{
+    "P40", "bad_input_refused",
+    "Lists that no batch has and buffers that are too small are refused.",
+    by_kind<decode_bad_input_refused, prefill_bad_input_refused, fa_bad_input_refused>};
 
 }  // namespace mla::prop

@@ -24,6 +24,9 @@ Outcome decode_planners_valid(Subject& subject) {
     other.planner = planner;
     Subject sibling = subject.sibling(other);
     const auto& metadata = sibling.metadata();
+    // A planner may decline; buffers that are too small for its plan are the engine's mistake.
+    if (!metadata && metadata.error().code == ErrorCode::overrun)
+      return failed(say("planner ", name(planner), " has no room: ", metadata.error().message));
     if (!metadata || !metadata->plan) continue;
     any = true;
     const auto violations = plan::plan_check(check_input_of(*metadata));

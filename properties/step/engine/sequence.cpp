@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/engine/run_decode.hpp"
+#include "core/say.hpp"
 
 namespace mla::prop {
 namespace {
@@ -102,7 +103,7 @@ class Driver {
   SequenceRun take() {
     for (std::size_t i = 0; i < steps_.size(); ++i)
       if (results_[i]) out_.steps[i].result = std::move(*results_[i]);
-    out_.faults = device_.heap.faults();
+    for (std::string& fault : device_.heap.faults()) out_.faults.push_back(std::move(fault));
     return std::move(out_);
   }
 
@@ -200,11 +201,19 @@ class Driver {
         results_[current_] = loaded.error();
         return;
       }
+      if (options_.graph) look_at_tail(*loaded);
       const Prepared& step = steps_[current_];
       results_[current_] = run_decode(
           backend_, {*loaded, *step.tensors},
           {.schedule_seed = step.spec.schedule_seed, .threads = 1, .record_stages = false});
     };
+  }
+
+  // A captured launch may walk the whole list: no page of an earlier step is left in it.
+  void look_at_tail(const DecodeMetadata& md) {
+    const auto tail = md.kv_indices.subspan(static_cast<std::size_t>(md.kv_indptr.back()));
+    if (std::ranges::all_of(tail, [](std::int32_t page) { return page == -1; })) return;
+    out_.faults.push_back(say("step ", current_, " leaves pages in the tail of kv_indices"));
   }
 
   std::vector<Prepared> steps_;
