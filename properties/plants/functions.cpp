@@ -88,7 +88,7 @@ class LargestCandidate final : public Interposer {
       for (const SupportedSizes& backend : backends)
         for (const SupportedSize& entry : backend)
           if (const auto* size = std::get_if<std::int64_t>(&entry);
-              size != nullptr && manager % *size == 0)
+              size != nullptr && *size > 0 && manager % *size == 0)
             largest = std::max(largest, *size);
       return largest > 0 ? Result<std::int64_t>(largest) : chosen;
     };
