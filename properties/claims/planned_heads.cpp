@@ -70,7 +70,7 @@ Result<plan::Plan> ask(const Functions& functions, const Question& q, const List
                               .kv_indptr = lists.kv,
                               .last_page_len = lists.last,
                               .uniform_qo_len = q.ragged ? -1 : q.key.max_qo_len,
-                              .max_split_per_batch = 16,
+                              .max_split_per_batch = q.version == PlannerVersion::v1_0 ? 16 : -1,
                               .version = q.version,
                               .fidelity = q.fidelity},
                              *sizes);
@@ -113,6 +113,8 @@ Sentence broken(const Functions& functions, const Question& q) {
                                             .kv_indptr = lists.kv,
                                             .last_page_len = lists.last,
                                             .shape = *shape,
+                                            .causal = true,
+                                            .kernel_masks = true,
                                             .max_qo_len = q.key.max_qo_len});
   if (violations.empty()) return std::nullopt;
   return say(text(q), " get a plan that breaks the rule ", name(violations[0].rule), ": ",

@@ -108,6 +108,7 @@ constexpr RuleDamage kLegal[] = {
        empty.partial_row = -1;
        empty.q_begin = empty.q_end;
        empty.kv_begin = empty.kv_end;
+       ++empty.kv_offset;  // nobody reads it
        return insert_after(p, empty);
      }},
 };
