@@ -87,16 +87,24 @@ bool takes_8_heads(Arch arch, DtypePair dtype, std::int64_t rows) {
   return dtype == kFp8 && arch == Arch::gfx950 && rows == 4;
 }
 
+Sentence wrong_8_heads(const Functions& functions, const PlanKey& key) {
+  const Question q{.key = key};
+  const auto made = ask(functions, q);
+  if (made.ok() == takes_8_heads(key.arch, key.dtype, key.max_qo_len)) return std::nullopt;
+  return text(q) + (made ? " are planned, and no kernel takes them"
+                         : " are refused, and a kernel takes them: " + made.error().message);
+}
+
 Sentence wrong_8_heads(const Functions& functions) {
-  for (const Arch arch : {Arch::gfx942, Arch::gfx950})
+  for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
     for (const DtypePair dtype : {kBf16, kMixed, kFp8})
-      for (std::int64_t rows = 1; rows <= 5; ++rows) {
-        const Question q{.key = key_of(arch, dtype, 8, rows)};
-        const auto made = ask(functions, q);
-        if (made.ok() == takes_8_heads(arch, dtype, rows)) continue;
-        return text(q) + (made ? " are planned, and no kernel takes them"
-                               : " are refused, and a kernel takes them: " + made.error().message);
-      }
+      for (std::int64_t rows = 1; rows <= 5; ++rows)
+        if (auto why = wrong_8_heads(functions, key_of(arch, dtype, 8, rows))) return why;
+    // The experimental kernels pack 128 rows as well, of 16 and more heads.
+    PlanKey experimental = key_of(arch, kFp8, 8, 16);
+    experimental.experimental = true;
+    if (auto why = wrong_8_heads(functions, experimental)) return why;
+  }
   return std::nullopt;
 }
 
