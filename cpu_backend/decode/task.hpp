@@ -30,6 +30,7 @@ struct KeySet {
     return span / stride * run + std::min(span % stride, run);
   }
   [[nodiscard]] std::int64_t count() const { return count_below(end); }
+  bool operator==(const KeySet&) const = default;
 };
 
 struct Task {
@@ -56,6 +57,7 @@ struct Task {
   [[nodiscard]] std::int64_t partial_row_of(std::int64_t row) const {
     return partial_row + (row - q_begin) * partial_stride;
   }
+  bool operator==(const Task&) const = default;
 };
 
 // What the planning of tasks found out: which may run, and what is wrong with the others.

@@ -23,6 +23,7 @@ struct PrefillTraits {
   static constexpr int kPitch = kKeyDims * kElementBytes<M> + 16;
   static constexpr int kValuePitch = kValueDims * kElementBytes<M> + 16;
   static constexpr int kScorePitch = score_pitch(L);
+  static_assert(kPitch % 16 == 0 && kValuePitch % 16 == 0 && kScorePitch % 16 == 0);
   static constexpr int kRowBlocks = kRows / 16 / L.row_waves;
   static constexpr int kKeyBlocks = kKeys / 16 / L.key_waves;
   static constexpr int kSteps = kKeyDims / tile::kDimStep;

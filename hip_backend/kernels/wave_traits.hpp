@@ -52,6 +52,7 @@ struct WaveTraits {
   static constexpr int kPassPitch = kPassBytes + 16;
   // All waves share the keys: in LDS they are whole.
   static constexpr int kPitch = key_pitch(kElementBytes<M>);
+  static_assert(kPassPitch % 16 == 0 && kPitch % 16 == 0);  // accesses of 16 bytes
 #if defined(__gfx950__)
   static constexpr int kBuffers = 2;
 #else

@@ -21,16 +21,20 @@ extern const Property kP31, kP32, kP33, kP34, kP35, kP36, kP37, kP38, kP39, kP40
 extern const Property kP41, kP42;
 
 // Functions in a file of their own beside that of their property.
+Outcome decode_direct_rows(Subject& subject);            // P05
+Outcome decode_splits(Subject& subject);                 // P05, without a plan
+Outcome decode_rank_masks(Subject& subject);             // P24
 Outcome fa_chunk_merge(Subject& subject);                // P25
 Outcome prefill_rank_chunks(Subject& subject);           // P25
 Outcome fa_classify(Subject& subject);                   // P26
 Outcome fa_kernel_available(Subject& subject);           // P28
 Outcome prefill_kernel_available(Subject& subject);      // P28
+Outcome decode_unsound_plans(Subject& subject);          // P33
 Outcome prefill_hidden_nan(Subject& subject);            // P37
 Outcome prefill_damage_found(Subject& subject);          // P39
-Outcome prefill_bad_input_refused(Subject& subject);     // P40
-Outcome fa_bad_input_refused(Subject& subject);          // P40
 Outcome decode_beyond_limits_refused(Subject& subject);  // P40
+Outcome fa_bad_input_refused(Subject& subject);          // P40
+Outcome prefill_bad_input_refused(Subject& subject);     // P40
 
 // A function or nullptr each. Which it is, its type says: g++ takes no comparison of a function
 // with nullptr for a constant when a sanitizer is on.

@@ -115,18 +115,6 @@ Outcome check_footprints(Subject& subject, const ResolvedShape& shape) {
   return passed();
 }
 
-// Without a plan: a request is cut in splits, tile by tile in turn, and a split without keys does
-// not run.
-Outcome check_splits(Subject& subject, const ResolvedShape& shape) {
-  std::int64_t expected = 0;
-  for (const KernelRequest& k : kernel_requests(*subject.batch(), shape))
-    expected += std::min(shape.kv_splits, ceil_div(k.kv_len, shape.split_granularity));
-  const auto& ran = subject.result()->footprint;
-  if (std::ssize(ran) == expected) return passed();
-  return failed(
-      say("the requests have ", expected, " splits with keys, of which ", ran.size(), " ran"));
-}
-
 Outcome decode_plan_coverage(Subject& subject) {
   const auto& metadata = subject.metadata();
   if (!metadata) return refusal(metadata.error());
@@ -136,8 +124,9 @@ Outcome decode_plan_coverage(Subject& subject) {
   }
   Outcome outcome = compare_with_reference(subject);
   if (outcome.verdict != Verdict::pass) return outcome;
-  return metadata->plan ? check_footprints(subject, *subject.shape())
-                        : check_splits(subject, *subject.shape());
+  outcome = decode_direct_rows(subject);
+  if (outcome.verdict != Verdict::pass) return outcome;
+  return metadata->plan ? check_footprints(subject, *subject.shape()) : decode_splits(subject);
 }
 
 // What a launch is told besides the plan: the most rows of a request in its list.

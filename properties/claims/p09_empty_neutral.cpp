@@ -3,9 +3,11 @@
 // out of finite input.
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/numeric/bf16.hpp"
 #include "core/say.hpp"
+#include "cpu_backend/merge.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/compare.hpp"
@@ -104,7 +106,62 @@ Outcome check_run(Subject& subject) {
   return outcome;
 }
 
+// Parts of a row for merge_partials(), of which some are empty.
+struct Parts {
+  std::vector<std::vector<float>> values;
+  std::vector<float> lse;
+
+  void add(Random& random, bool empty) {
+    std::vector<float>& part = values.emplace_back();
+    for (int d = 0; d < 8; ++d)
+      part.push_back(empty ? 0.0F : static_cast<float>(random.between(-1000, 1000)) / 64);
+    lse.push_back(empty ? -std::numeric_limits<float>::infinity()
+                        : static_cast<float>(random.between(-900, 900)) / 64);
+  }
+  // Output and, last, the LSE. What was in their place before is no result.
+  [[nodiscard]] std::vector<float> merged(cpu::MergeForm form) const {
+    std::vector<const float*> out;
+    for (const std::vector<float>& part : values) out.push_back(part.data());
+    std::vector<float> result(values.front().size(), 77.0F);
+    const float merged_lse = cpu::merge_partials(form, out, lse, result);
+    result.push_back(merged_lse);
+    return result;
+  }
+};
+
+// Empty parts alone give 0 and -inf, and beside others they change nothing, wherever they stand.
+std::optional<std::string> merge_differs(Random& random) {
+  for (const cpu::MergeForm form : {cpu::MergeForm::running, cpu::MergeForm::weighted}) {
+    Parts empty;
+    Parts without;
+    Parts with;
+    for (std::int64_t n = random.between(2, 6); n > 0; --n) empty.add(random, true);
+    std::vector<float> nothing(9, 0.0F);
+    nothing.back() = -std::numeric_limits<float>::infinity();
+    if (empty.merged(form) != nothing) return "a merge of empty parts is not 0 and -inf";
+    for (std::int64_t n = random.between(1, 4); n > 0; --n) {
+      if (random.below(2) == 0) with.add(random, true);
+      without.add(random, false);
+      with.values.push_back(without.values.back());
+      with.lse.push_back(without.lse.back());
+    }
+    if (random.below(2) == 0) with.add(random, true);
+    if (with.merged(form) != without.merged(form))
+      return say("a merge of ", without.lse.size(), " parts changes beside ",
+                 with.lse.size() - without.lse.size(), " empty ones");
+    Parts one;
+    one.add(random, false);
+    std::vector<float> same = one.values.front();
+    same.push_back(one.lse.front());
+    one.add(random, true);
+    if (one.merged(form) != same) return "a part beside an empty one is not the merge";
+  }
+  return std::nullopt;
+}
+
 Outcome decode_empty_neutral(Subject& subject) {
+  Random random(subject.spec(), "P09 merges");
+  if (auto why = merge_differs(random)) return failed(std::move(*why));
   Outcome here = check_run(subject);
   if (here.verdict != Verdict::skip) return here;
   Subject other = subject.sibling(with_empty_pieces(subject.spec()));

@@ -196,6 +196,8 @@ Outcome decode_lse_contract(Subject& subject) {
   if (outcome.verdict != Verdict::pass) return outcome;
   Random random(subject.spec(), "P24");
   if (auto why = ranks_differ(random)) return failed(std::move(*why));
+  outcome = decode_rank_masks(subject);
+  if (outcome.verdict != Verdict::pass) return outcome;
   const std::int64_t request = shortest(*subject.batch());
   if (request < 0) return skipped("no request has a row and a key");
   const Shards shards = cut_in_shards(subject, request, random);

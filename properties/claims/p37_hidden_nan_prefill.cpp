@@ -45,13 +45,14 @@ std::vector<Poison> choose_poison(Random& random, bool infinities) {
   return out;
 }
 
-// Which of the request's new keys: any, or the first one of a kernel's tile, or the one before it.
+// Which of the request's new keys: any, or the first one of a tile of the kernel, or the one before
+// it. Rows come in blocks of two tiles, so that a block has rows before an odd tile and behind it.
 std::int64_t choose_key(Random& random, std::int64_t new_keys) {
-  const std::int64_t first_of_tile = (new_keys - 1) / kTileKeys * kTileKeys;
-  const std::int64_t kind = random.below(4);
-  if (kind == 0) return random.below(new_keys);
-  if (kind == 1 && first_of_tile > 0) return first_of_tile - 1;
-  return first_of_tile;
+  const std::int64_t any = random.below(new_keys);
+  const std::int64_t kind = random.below(3);
+  const std::int64_t odd_tiles = (new_keys - 1 + kTileKeys) / (2 * kTileKeys);
+  if (kind == 0 || odd_tiles == 0) return any;
+  return (2 * random.below(odd_tiles) + 1) * kTileKeys - (kind == 1 ? 1 : 0);
 }
 
 void put(prefill::PrefillTensors& t, std::int64_t row, const std::vector<Poison>& poison) {
@@ -124,7 +125,10 @@ Outcome prefill_hidden_nan(Subject& subject) {
   // No fp8 value is infinite.
   const std::vector<Poison> poison = choose_poison(random, step.spec.dtype.both(Dtype::bf16));
   const auto change = [&](prefill::PrefillTensors& t) { put(t, key, poison); };
-  const auto again = run_prefill({step.spec}, subject, {.change = change});
+  // Values are cleaned in the order of some schedule: P31 sees finite ones only.
+  Case scheduled = step.spec;
+  scheduled.schedule_seed = random.next();
+  const auto again = run_prefill({scheduled}, subject, {.change = change});
   if (!again) return refusal(again.error());
   const PrefillStep& other = *again->steps.front();
   std::string holds = "NaN";

@@ -13,6 +13,8 @@ TESTS = ["core_paging", "core_shape", "core_case", "core_plan_check", "core_buil
          "core_allocation", "core_random_walk", "core_plan_golden", "core_plan_exhaustive"]
 FIRST_CASES = ("16", "100")  # random ones of short runs; the complete one judges them again
 MEMORY = (8 << 30,) * 2  # bytes: a mutant that fills a list without end must not take the machine
+# What numbers alone need not show: it costs four times as much as a run without.
+CHECKS = "--checks=lds,waits,uninitialised,barriers"
 KERNELS = pathlib.Path("hip_backend/kernels")
 
 
@@ -93,7 +95,8 @@ class Tests:
 class Properties:
     """Builds mla-testbed as properties/run.sh does and judges as it does: the shipped cases and 500
     random ones on the CPU backend; for the source of kernels the shipped cases for devices and 40
-    random ones on the emulated device of each architecture. A mutant is killed when that ends with
+    random ones on the emulated device of each architecture, and the shipped ones once more with the
+    emulator's checks for races in LDS, missing waits and unwritten registers. A mutant is killed when that ends with
     another exit code than the unchanged sources, and equivalent when the compilers make the same
     program of it, device code included. Short runs of the first random cases come first,
     and are all there is for `--short`: what they kill, the complete run kills."""
@@ -125,9 +128,11 @@ class Properties:
         files = sorted((self.sources / "fixtures" / "cases").glob("*.txt"))
         if is_kernel(file):
             device = ["--cases-file", str(self.sources / "fixtures" / "cases" / "device.txt")]
-            return [(f"{arch} {cases}", run + device + ["--backend", "hip", "--device",
-                                                         f"emulated:{arch}", "--cases", cases])
-                    for cases in ("0", "40") for arch in ("gfx942", "gfx950")]
+            on = {arch: run + device + ["--backend", "hip", "--device", f"emulated:{arch}"]
+                  for arch in ("gfx942", "gfx950")}
+            return ([(f"{arch} {cases}", on[arch] + ["--cases", cases])
+                     for cases in ("0", "40") for arch in on] +
+                    [(f"{arch} checks", on[arch] + ["--cases", "0", CHECKS]) for arch in on])
         shipped = [word for file in files for word in ("--cases-file", str(file))]
         first = [(f"{cases} cases", run + ["--cases", cases]) for cases in FIRST_CASES]
         return first if self.short else first + [("all", run + shipped + ["--cases", "500"])]
