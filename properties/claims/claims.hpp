@@ -23,6 +23,7 @@ extern const Property kP41, kP42;
 // Functions in a file of their own beside that of their property.
 Outcome decode_direct_rows(Subject& subject);            // P05
 Outcome decode_splits(Subject& subject);                 // P05, without a plan
+Outcome prefill_causal_mutation(Subject& subject);       // P13
 Outcome decode_rank_masks(Subject& subject);             // P24
 Outcome fa_chunk_merge(Subject& subject);                // P25
 Outcome prefill_rank_chunks(Subject& subject);           // P25

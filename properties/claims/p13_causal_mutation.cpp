@@ -1,5 +1,5 @@
 // P13: a key changes exactly the rows that may see it: rows that must not see it stay equal in
-// every bit, rows that see it change.
+// every bit, rows that see it change. The query of a row changes no other row.
 #include "core/engine/run_decode.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
@@ -25,6 +25,14 @@ void shout(DecodeTensors& t, const ResolvedShape& shape, std::int64_t slot, std:
   }
 }
 
+// A query in which every element is large.
+void shout(DecodeTensors& t, const ResolvedShape& shape, std::int64_t row, Random& random) {
+  const std::int64_t elements = shape.heads.model.count() * kKeyDim;
+  std::byte* query = t.q.data() + row * elements * element_bytes(shape.dtype.q);
+  for (std::int64_t d = 0; d < elements; ++d)
+    store_element(query, d, random.below(2) == 0 ? -kLoud : kLoud, shape.dtype.q, shape.fp8);
+}
+
 Outcome decode_causal_mutation(Subject& subject) {
   const auto& result = subject.result();
   if (!result) return refusal(result.error());
@@ -37,18 +45,23 @@ Outcome decode_causal_mutation(Subject& subject) {
   const std::int64_t loud_row = first_row(*batch, target.request) + spec.qo_len - 1;
   DecodeTensors mutated = *subject.tensors();
   shout(mutated, *subject.shape(), target.slot, loud_row);
+  Random random(c, "P13 query");
+  const std::int64_t other_query = random.below(batch->rows().count());
+  if (other_query != loud_row) shout(mutated, *subject.shape(), other_query, random);
   const auto again = run_decode(
       subject.backend(), {*subject.metadata(), mutated},
       {.schedule_seed = c.schedule_seed, .threads = 0, .record_stages = false}, subject.hooks());
   if (!again) return refusal(again.error());
 
-  const std::string key =
-      say("key ", target.position, " of ", request_name(target.request), " changes, and ");
+  const std::string key = say(
+      "key ", target.position, " of ", request_name(target.request),
+      other_query != loud_row ? say(" and the query of row ", other_query) : "", " change, and ");
   std::int64_t row = 0;
   for (std::size_t r = 0; r < batch->requests.size(); ++r)
     for (std::int64_t i = 0; i < batch->requests[r].qo_len; ++i, ++row) {
       const MatchedRows same{row, row, 1};
       const auto why = bitwise_difference(*result, *again, c.heads, std::span(&same, 1));
+      if (row == other_query && row != loud_row) continue;
       const bool visible = may_see(c, *batch, static_cast<std::int64_t>(r), i, target.slot);
       if (why && !visible)
         return failed(key + row_name(batch->requests, row) +
@@ -67,6 +80,6 @@ Outcome decode_causal_mutation(Subject& subject) {
 
 constexpr Property kP13{"P13", "causal_mutation",
                         "Changing a key changes the rows that see it, and no bit of the others.",
-                        by_kind<decode_causal_mutation, nullptr, nullptr>};
+                        by_kind<decode_causal_mutation, prefill_causal_mutation, nullptr>};
 
 }  // namespace mla::prop

@@ -1,7 +1,7 @@
 // A device that changes code objects before another device loads them: for defects in machine code.
 //
-// `change` gets a copy of the code of unit "decode", which lives as long as the device. Everything
-// else goes through as it is.
+// `change` gets a copy of the code of one unit ("decode"), which lives as long as the device.
+// Everything else goes through as it is.
 #pragma once
 
 #include <functional>
@@ -18,9 +18,9 @@ namespace mla::hip::test {
 class ChangedCodeDevice final : public Device {
  public:
   using Change = std::function<void(std::span<std::byte> code)>;
-  ChangedCodeDevice(std::unique_ptr<Device> device, const Change& change)
-      : device_(std::move(device)) {
-    const auto code = code_object(device_->properties().arch, "decode");
+  ChangedCodeDevice(std::unique_ptr<Device> device, const char* unit, const Change& change)
+      : device_(std::move(device)), unit_(unit) {
+    const auto code = code_object(device_->properties().arch, unit);
     code_.assign(code.begin(), code.end());
     change(code_);
   }
@@ -30,8 +30,8 @@ class ChangedCodeDevice final : public Device {
   }
   Result<KernelHandle> find_kernel(std::span<const std::byte> code,
                                    std::string_view name) override {
-    const bool decode = code.data() == code_object(properties().arch, "decode").data();
-    return device_->find_kernel(decode ? code_ : code, name);
+    const bool changed = code.data() == code_object(properties().arch, unit_).data();
+    return device_->find_kernel(changed ? code_ : code, name);
   }
 
   Result<Address> allocate(std::int64_t bytes) override { return device_->allocate(bytes); }
@@ -75,6 +75,7 @@ class ChangedCodeDevice final : public Device {
 
  private:
   std::unique_ptr<Device> device_;
+  const char* unit_;
   std::vector<std::byte> code_;
 };
 
