@@ -3,7 +3,8 @@
 //
 // A row that sees it shows it: a kernel that cleans values for the rows that must not see them may
 // lose a NaN for those that do, or take an infinity for another. Where only elements of the value
-// are poisoned there is one in each quarter of it, because waves share out the columns.
+// are poisoned there is one in each half: waves share out the columns, and one that overlooks an
+// element would find it by another of its own.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,7 +24,7 @@ namespace {
 constexpr std::uint16_t kBf16Nan = 0x7FC0;
 constexpr std::uint16_t kBf16Infinity = 0x7F80;
 constexpr std::uint16_t kBf16MinusInfinity = 0xFF80;
-constexpr std::int64_t kQuarter = prefill::kVDim / 4;
+constexpr std::int64_t kWaveColumns = 64;
 constexpr std::int64_t kTileKeys = 32;  // of the kernels for AMD
 
 // An element of the value of the poisoned key, in every head.
@@ -36,11 +37,11 @@ struct Poison {
 std::vector<Poison> choose_poison(Random& random, bool infinities) {
   std::vector<Poison> out;
   if (random.below(4) == 0) return out;
-  for (std::int64_t first = 0; first < prefill::kVDim; first += kQuarter) {
+  for (std::int64_t first = 0; first < prefill::kVDim; first += kWaveColumns) {
     constexpr std::array<std::uint16_t, 4> kBits{kBf16Nan, kBf16Infinity, kBf16MinusInfinity,
                                                  kBf16Infinity};
     const auto kind = static_cast<std::size_t>(random.below(4));
-    out.push_back({first + random.below(kQuarter), infinities ? kBits[kind] : kBf16Nan});
+    out.push_back({first + random.below(kWaveColumns), infinities ? kBits[kind] : kBf16Nan});
   }
   return out;
 }
