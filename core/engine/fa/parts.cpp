@@ -119,9 +119,10 @@ Result<ChunkPlan> plan_chunks(std::span<const std::int64_t> context_lens,
     plan.total_token_per_batch.push_back(plan.cu_seq_lens.back());
   }
   const auto stride = static_cast<std::size_t>(extends) + 1;
+  const std::int64_t columns = plan.columns();
   for (std::size_t c = 0; c < static_cast<std::size_t>(plan.num_chunks); ++c) {
     const auto sums = std::span(plan.cu_seq_lens).subspan(c * stride, stride);
-    const auto owners = token_owners(sums, plan.columns());
+    const auto owners = token_owners(sums, columns);
     plan.token_to_batch.insert(plan.token_to_batch.end(), owners.begin(), owners.end());
   }
   return plan;
