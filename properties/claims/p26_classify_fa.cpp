@@ -2,6 +2,7 @@
 // rule says, and no legal batch is refused.
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "core/case/steps.hpp"
 #include "core/say.hpp"
@@ -74,6 +75,13 @@ std::int64_t rows_of_a_decode(const Case& c) {
   return c.fa().draft_tokens + 1;
 }
 
+std::optional<std::string> check_threshold(Case c) {
+  for (c.fa().draft_tokens = 0; c.fa().draft_tokens < 8; ++c.fa().draft_tokens)
+    if (const std::int64_t got = fa::decode_threshold(c); got != rows_of_a_decode(c))
+      return say("with ", c.fa().draft_tokens, " drafts a decode has up to ", got, " rows");
+  return std::nullopt;
+}
+
 // Nothing that an engine may not schedule: every row of a longer request has a key.
 bool legal(const Case& c) {
   const std::int64_t threshold = rows_of_a_decode(c);
@@ -114,6 +122,7 @@ std::optional<std::string> check_step(const FaStepRun& step) {
 Outcome fa_classify(Subject& subject) {
   const Functions functions = functions_of(subject);
   Random random(subject.spec(), "P26");
+  if (auto why = check_threshold(subject.spec())) return failed(std::move(*why));
   for (int round = 0; round < 24; ++round)
     if (const auto why = check_function(functions, random)) return failed(*why);
   const auto& steps = subject.fa();
