@@ -131,10 +131,7 @@ class PsCheck {
     for (const Piece& piece : pieces_) {
       if (out_.size() >= kMost) return;
       if (piece.checked) continue;
-      const auto all = pieces_of(piece.tile);
-      const auto first = std::min_element(
-          all.begin(), all.end(), [](const Piece& a, const Piece& b) { return a.work < b.work; });
-      check_tile(first->item.batch, piece.tile);
+      check_tile(piece.item.batch, piece.tile);  // as all works of the tile: tiles have one request
     }
   }
 

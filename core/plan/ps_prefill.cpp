@@ -111,7 +111,7 @@ void PsWalk::fill(std::int64_t pages, std::vector<WorkItem>& items) {
     const Tile& tile = tiles_[tile_];
     const std::int64_t before = done_;
     items.push_back(take(tile, pages));
-    pages -= done_ == 0 ? tile.pages - before : done_ - before;
+    pages = done_ == 0 ? pages - (tile.pages - before) : 0;  // a tile that is left took all
   }
 }
 

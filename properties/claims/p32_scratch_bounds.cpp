@@ -81,8 +81,11 @@ std::optional<std::string> check_planner(const Functions& functions, Arch arch, 
 // Planner v1.1 keeps a word and two for each slot, and four and four for each tile of a request
 // (aiter.md 3.3).
 std::optional<std::string> check_v11(const Functions& functions, Arch arch, Random& random) {
-  const std::int64_t rows = random.pick(std::vector<std::int64_t>{1, 8, 9, 17});  // at most
-  const std::int64_t tiles = ceil_div(rows * 16, 128);
+  const Heads heads(random.below(2) == 0 ? 16 : 128);
+  const std::int64_t rows =  // at most
+      heads == Heads(128) ? random.between(1, 2)
+                          : random.pick(std::vector<std::int64_t>{1, 8, 9, 17});
+  const std::int64_t tiles = ceil_div(rows * heads.count(), 128);
   const std::int64_t words = scratch_bytes(arch) / 4 - 1 - 2 * product_compute_units(arch).count();
   const std::int64_t limit = words / (4 + 4 * tiles);
   for (const std::int64_t requests : {limit, limit + 1}) {
@@ -90,17 +93,20 @@ std::optional<std::string> check_v11(const Functions& functions, Arch arch, Rand
     plan::PlanInput input = batch.input(arch);
     input.version = plan::PlannerVersion::v1_1;
     input.key.max_qo_len = rows;
+    input.key.heads_per_kv_head = heads;
     const auto sizes = functions.query_sizes({.arch = arch,
                                               .compute_units = input.key.compute_units,
                                               .batch = Requests(requests),
                                               .max_qo_len = rows,
+                                              .heads = heads,
                                               .dtype = input.key.dtype,
                                               .fast_mode = false});
     if (!sizes) return "no sizes: " + sizes.error().message;
     const auto plan = functions.make_plan(input, *sizes);
     if (plan.ok() != (requests == limit))
       return say("planner v1.1 ", plan ? "takes " : "refuses ", requests, " requests of up to ",
-                 rows, " rows, of which ", limit, " fit the scratch memory of ", name(arch));
+                 rows, " rows of ", heads.count(), " heads, of which ", limit,
+                 " fit the scratch memory of ", name(arch));
   }
   return std::nullopt;
 }
@@ -146,6 +152,33 @@ std::optional<std::string> check_lengths(const Functions& functions, Random& ran
   return std::nullopt;
 }
 
+// The sorting network of v1.1 works on a power of two of entries, padded with some that cost
+// nothing. A request in the first half that costs nothing either comes after them, so that padding
+// would be planned for it.
+std::optional<std::string> check_padded_sort(const Functions& functions, Random& random) {
+  constexpr std::int64_t kEntries = 64;
+  OneRowBatch batch(kEntries - 1, random);
+  const auto empty = static_cast<std::size_t>(random.below(kEntries / 2));
+  const std::int32_t keys = batch.kv[empty + 1] - batch.kv[empty];
+  for (std::size_t r = empty + 1; r < batch.kv.size(); ++r) {
+    --batch.qo[r];
+    batch.kv[r] -= keys;
+  }
+  plan::PlanInput input = batch.input(Arch::gfx942);
+  input.version = plan::PlannerVersion::v1_1;
+  input.uniform_qo_len = -1;
+  const auto sizes = functions.query_sizes({.compute_units = input.key.compute_units,
+                                            .batch = Requests(kEntries - 1),
+                                            .dtype = input.key.dtype,
+                                            .fast_mode = false});
+  if (!sizes) return "no sizes: " + sizes.error().message;
+  const auto plan = functions.make_plan(input, *sizes);
+  if (!plan && plan.error().code == ErrorCode::refused) return std::nullopt;
+  return say("planner v1.1 ", plan ? "takes " : "refuses for another reason ", kEntries - 1,
+             " requests of which request ", empty,
+             " costs nothing, as the padding of its sorting network does");
+}
+
 // The list has room for every slot, or for the splits that the caller names (aiter.md 7).
 std::optional<std::string> check_reducer(const DecodeMetadata& md, const plan::SizeQuery& query) {
   const std::int64_t named = query.intra_batch_mode ? query.num_kv_splits : 0;
@@ -169,6 +202,7 @@ Outcome scratch_bounds(Subject& subject) {
       return failed(*why);
     if (const auto why = check_lengths(functions_of(subject), random)) return failed(*why);
   }
+  if (auto why = check_padded_sort(functions_of(subject), random)) return failed(std::move(*why));
   const auto& metadata = subject.metadata();
   if (!metadata || !metadata->plan) return passed();
   if (const auto why =
