@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <iterator>
 #include <utility>
 
 namespace mla::plan {
@@ -21,16 +20,6 @@ void fill_words(std::span<std::int32_t> words, std::int32_t value) {
   }
 }
 
-void keep(Overruns& overruns, std::int64_t i, std::int32_t value) {
-  const bool next = overruns.empty() || overruns.back().first < i;  // nearly always
-  const auto at = next ? overruns.end()
-                       : std::ranges::lower_bound(overruns, i, {}, &Overruns::value_type::first);
-  if (at != overruns.end() && at->first == i)
-    at->second = value;
-  else
-    overruns.insert(at, {i, value});
-}
-
 }  // namespace
 
 PlanBuffer::PlanBuffer(std::string_view name, std::int64_t size)
@@ -39,13 +28,7 @@ PlanBuffer::PlanBuffer(std::string_view name, std::int64_t size)
 }
 
 void PlanBuffer::overrun(std::int64_t i, std::span<const std::int32_t> values) {
-  for (const std::int32_t value : values) {
-    if (i >= 0 && i < size())
-      set(i, value);
-    else
-      keep(overruns_, i, value);
-    ++i;
-  }
+  for (const std::int32_t value : values) overruns_.emplace_back(i++, value);
 }
 
 void PlanBuffer::fill_from(std::int64_t i, std::int32_t value) {
@@ -71,11 +54,7 @@ std::int64_t PlanBuffer::used() const {
 }
 
 bool PlanBuffer::operator==(const PlanBuffer& other) const {
-  if (data_ != other.data_ || overruns_ != other.overruns_) return false;
-  if (apart_.empty() && other.apart_.empty()) return prefix_ == other.prefix_;
-  for (std::int64_t i = 0; i < size(); ++i)
-    if (written(i) != other.written(i)) return false;
-  return true;
+  return data_ == other.data_ && overruns_ == other.overruns_;
 }
 
 Plan::Plan(const BufferSizes& sizes)
@@ -144,13 +123,6 @@ BufferSizes Plan::sizes() const {
           .reduce_indptr = reduce_indptr.size(),
           .reduce_final_rows = reduce_final_map.size() / 2,
           .reduce_partial_map = reduce_partial_map.size()};
-}
-
-bool Plan::overran() const {
-  for (const PlanBuffer* b :
-       {&work_indptr, &work_info, &reduce_indptr, &reduce_final_map, &reduce_partial_map})
-    if (!b->overruns().empty()) return true;
-  return false;
 }
 
 bool Plan::operator==(const Plan& other) const {

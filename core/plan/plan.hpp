@@ -80,8 +80,8 @@ constexpr std::array<std::int32_t, kWorkItemWords> words_of(const WorkItem& item
           item.kv_begin, item.kv_end,      item.kv_offset, item.pad};
 }
 
-// Words that did not fit a buffer: place and value, ascending by place. A plan that needs more than
-// its buffers may have millions.
+// Words that did not fit a buffer: place and value, as they came. Every planner writes a buffer
+// from its front to its back, so they ascend. There may be millions.
 using Overruns = std::vector<std::pair<std::int64_t, std::int32_t>>;
 
 // An int32 buffer of fixed size that remembers which elements were written.
@@ -95,7 +95,8 @@ class PlanBuffer {
   void set(std::int64_t i, std::int32_t value) {
     write(i, std::span<const std::int32_t, 1>(&value, 1));
   }
-  // Writes the elements from i on, those outside as above.
+  // Writes the elements from i on: a record, which lies inside the buffer or outside as a whole,
+  // since buffers hold whole records. One outside is kept as above.
   template <std::size_t Extent>
   void write(std::int64_t i, std::span<const std::int32_t, Extent> values);
   // Makes the elements from i on as they were before anybody wrote them.
@@ -117,7 +118,7 @@ class PlanBuffer {
   [[nodiscard]] std::span<const std::int32_t> data() const { return {data_.data(), data_.size()}; }
   [[nodiscard]] const Overruns& overruns() const { return overruns_; }
 
-  // Same size, same written elements with the same values, same overruns.
+  // Same size, same values, same overruns. Unwritten elements are kPoison, which nobody writes.
   bool operator==(const PlanBuffer& other) const;
 
  private:
@@ -189,7 +190,6 @@ class Plan {
   [[nodiscard]] std::int64_t works() const;
   [[nodiscard]] PlanView view() const;
   [[nodiscard]] BufferSizes sizes() const;
-  [[nodiscard]] bool overran() const;
   bool operator==(const Plan& other) const;
 
  private:

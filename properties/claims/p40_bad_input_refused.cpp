@@ -140,7 +140,7 @@ std::optional<std::string> other_words(const plan::PlanBuffer& small,
   return std::nullopt;
 }
 
-// As AITER, with room for some of the works: those past the end are kept in any order.
+// As AITER, with room for some of the works: those past the end are kept.
 std::optional<std::string> check_past_the_end(const Functions& functions, plan::PlanInput input,
                                               const plan::BufferSizes& sizes, std::int64_t works) {
   input.fidelity = plan::Fidelity::as_aiter;
@@ -179,6 +179,11 @@ Outcome check_room(const Functions& functions, const PlanQuestion& question,
   }
   plan::BufferSizes small = sizes;
   if (whole->works() > 0) {
+    small.work_items = whole->works();
+    const auto exact = functions.make_plan(question.input, small);
+    if (!exact)
+      return failed("there is room for all works, and none left: " + exact.error().message);
+    if (auto why = misread_words(*exact)) return failed(std::move(*why));
     small.work_items = whole->works() - 1;
     if (functions.make_plan(question.input, small).ok())
       return failed(
@@ -233,6 +238,7 @@ Outcome decode_bad_input_refused(Subject& subject) {
   if (Outcome outcome = decode_beyond_limits_refused(subject); outcome.verdict != Verdict::pass)
     return outcome;
   if (!metadata->plan) return skipped("the step has no plan");
+  if (auto why = misread_words(*metadata->plan)) return failed(std::move(*why));
   const Functions functions = functions_of(subject);
   const PlanQuestion question = subject.builder().question(*metadata);
   if (Outcome outcome = check_sizes(functions, question); outcome.verdict != Verdict::pass)
