@@ -69,11 +69,6 @@ constexpr Damage kDamages[] = {
        if (!q.has_pages()) return false;
        return q.last[q.request] = static_cast<std::int32_t>(q.input.page_size + 1), true;
      }},
-    {"no query length for all, which planner v1.0 needs", "uniform_qo_len", "",
-     [](Asked& q) {
-       if (!q.is(PlannerVersion::v1_0)) return false;
-       return q.input.uniform_qo_len = -1, true;
-     }},
 };
 
 // What nobody can plan, whether it repeats AITER's mistakes or not.
@@ -143,6 +138,25 @@ Sentence reads_no_last_page(const Functions& functions, const PlanQuestion& ques
   return std::nullopt;
 }
 
+// Planner v1.0 reads no query lengths, so that it needs one for all. Few steps are planned by it.
+Sentence plans_no_length(const Functions& functions, Random& random) {
+  const std::vector<std::int32_t> qo{0, 1};
+  const std::vector<std::int32_t> kv{0, static_cast<std::int32_t>(random.between(200, 900))};
+  plan::PlanInput input{.qo_indptr = qo,
+                        .kv_indptr = kv,
+                        .uniform_qo_len = 1,
+                        .max_split_per_batch = 32,
+                        .version = PlannerVersion::v1_0};
+  const auto sizes = functions.query_sizes({.intra_batch_mode = true});
+  if (!sizes) return "no sizes for planner v1.0: " + sizes.error().message;
+  if (const auto plan = functions.make_plan(input, *sizes); !plan)
+    return "planner v1.0 refuses one request of one row: " + plan.error().message;
+  input.uniform_qo_len = random.between(-1, 0);
+  return wrong_reason(
+      functions.make_plan(input, *sizes),
+      {"no query length for all, which planner v1.0 needs", "uniform_qo_len", "", nullptr});
+}
+
 // An idle rank asks for the buffers of no request.
 Sentence sizes_of_nobody(const Functions& functions, const PlanQuestion& question) {
   plan::SizeQuery query = question.query;
@@ -174,6 +188,7 @@ std::optional<std::string> refusal_misjudged(const Functions& functions,
         return (fidelity == plan::Fidelity::safe ? "" : "as AITER, ") + *why;
     }
   if (auto why = sizes_of_nobody(functions, question)) return why;
+  if (auto why = plans_no_length(functions, random)) return why;
   return reads_no_last_page(functions, question, sizes);
 }
 
