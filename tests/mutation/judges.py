@@ -97,9 +97,8 @@ class Properties:
     random ones on the CPU backend; for the source of kernels the shipped cases for devices and 40
     random ones on the emulated device of each architecture, and the shipped ones once more with the
     emulator's checks for races in LDS, missing waits and unwritten registers. A mutant is killed when
-    that ends with
-    another exit code than the unchanged sources, and equivalent when the compilers make the same
-    program of it, device code included. Short runs of the first random cases come first,
+    that ends with another exit code than the unchanged sources, and equivalent when the compilers
+    make the same program of it, device code included. Short runs of the first random cases come first,
     and are all there is for `--short`: what they kill, the complete run kills."""
     name = "properties"
     default = ["core/plan", "core/shape", "core/paging", "core/engine", "cpu_backend/decode/schedule.cpp",
