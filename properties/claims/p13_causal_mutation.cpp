@@ -1,5 +1,5 @@
 // P13: a key changes exactly the rows that may see it: rows that must not see it stay equal in
-// every bit, rows that see it change. The query of a row changes no other row.
+// every bit, rows that see it change. The query of a row changes no row of another request.
 #include "core/engine/run_decode.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
@@ -46,7 +46,10 @@ Outcome decode_causal_mutation(Subject& subject) {
   DecodeTensors mutated = *subject.tensors();
   shout(mutated, *subject.shape(), target.slot, loud_row);
   Random random(c, "P13 query");
-  const std::int64_t other_query = random.below(batch->rows().count());
+  std::int64_t other_query = random.below(batch->rows().count());
+  // All rows of the request are judged by the key.
+  const std::int64_t place = other_query - (loud_row - spec.qo_len + 1);
+  if (place >= 0 && place < spec.qo_len) other_query = loud_row;
   if (other_query != loud_row) shout(mutated, *subject.shape(), other_query, random);
   const auto again = run_decode(
       subject.backend(), {*subject.metadata(), mutated},
