@@ -6,7 +6,7 @@
 // returns no LSE for rows that it writes directly, a second launch of the same works as partial
 // ones asks it for theirs, so that every row can be judged by its LSE.
 // Fails: no kernel for the shape (with the reason), no file, what the device says; without a plan
-// nothing can be left out, so there a fault of admission is an error.
+// nothing can be left out, so there a fault of admission is a refusal.
 #pragma once
 
 #include <cstddef>

@@ -127,7 +127,7 @@ Status Preparation::ask_again_for_works(const WorkList& works) {
 Status Preparation::with_splits() {
   const DecodeMetadata& md = input_.launch.metadata;
   if (!input_.admission.faults.empty())
-    return Error{ErrorCode::fault,
+    return Error{ErrorCode::refused,
                  "nothing can be left out of a launch without a plan: " +
                      input_.admission.faults.front().what,
                  ""};

@@ -44,7 +44,7 @@ struct DamagedLaunch {
 };
 
 // The launch has a fault, or is refused as a whole. Requests but the damaged ones keep their bits,
-// rows of a dropped work are NaN, and those without a key have output 0 and LSE -inf.
+// rows of a dropped work are NaN, and those without a key have output 0 and LSE -inf, or are NaN.
 Outcome judge_launch(Subject& subject, const DamagedLaunch& launch);
 
 }  // namespace mla::prop
