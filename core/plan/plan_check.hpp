@@ -47,9 +47,8 @@ struct PlanCheckInput {
   std::span<const std::int32_t> last_page_len;  // [batch] tokens
   PlanShape shape;                              // fold ratio and heads of the kernel
   bool causal = true;
-  bool cp_round_robin =
-      false;                 // keys dealt out to ranks one by one: each row may see the last here
-  bool kernel_masks = true;  // false: a tile may cover no key that its rows must not see
+  bool cp_round_robin = false;  // ranks have every n-th key: each row may see the last one here
+  bool kernel_masks = true;     // false: a tile may cover no key that its rows must not see
   std::int64_t page_size = 1;
   std::int64_t max_qo_len = 1;    // rows; sizes the partial buffers
   std::int64_t most_pieces = -1;  // of a tile that the reduce has room for (aiter.md 7); -1: any

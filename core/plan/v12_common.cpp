@@ -22,8 +22,9 @@ std::int64_t longest(const PlanInput& input) {
 // A launch chooses its kernel by the longest request. A planner that is not told of it folds heads
 // and cuts rows for a kernel that may be another one.
 Status check_untold(const PlanInput& input, const PlanShape& shape) {
+  if (!safe(input) || sparse(input) || input.key.max_qo_len > 0) return std::nullopt;
   const std::int64_t rows = longest(input);
-  if (!safe(input) || sparse(input) || input.key.max_qo_len > 0 || rows < 1) return std::nullopt;
+  if (rows < 1) return std::nullopt;
   PlanKey key = input.key;
   key.max_qo_len = rows;
   const auto launched = resolve_plan_shape(key);
