@@ -1,8 +1,11 @@
 // P20: however far the host runs ahead, every kernel sees what was built for its step.
 #include <algorithm>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "core/case/steps.hpp"
+#include "core/engine/device/stream.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/step_runs.hpp"
@@ -12,7 +15,25 @@
 namespace mla::prop {
 namespace {
 
+// A list of a smaller step leaves what is behind it as it was: a copy takes the entries of the
+// list, not those of the room for it.
+std::optional<std::string> copies_too_much() {
+  device::DeviceHeap heap;
+  device::TransferLedger ledger;
+  device::Stream stream(ledger);
+  const device::DeviceBuffer<std::int32_t> room(heap, "seq_lens", 4);
+  const std::vector<std::int32_t> longer{1, 2, 3, 4};
+  const std::vector<std::int32_t> other{5, 6, 7, 8};
+  stream.copy_to_device<std::int32_t>("seq_lens", longer, room.view());
+  stream.copy_to_device<std::int32_t>("seq_lens", std::span(other).first(2), room.view());
+  std::vector<std::int32_t> seen(4);
+  stream.copy_to_host("seq_lens", room.view(), std::span(seen));
+  if (seen == std::vector<std::int32_t>{5, 6, 3, 4}) return std::nullopt;
+  return "a copy of 2 entries does not write 2";
+}
+
 Outcome decode_stream_order(Subject& subject) {
+  if (auto why = copies_too_much()) return failed(std::move(*why));
   const std::vector<Case> steps = steps_of(subject.spec());
   SequenceOptions options = eager_on(subject, kv_bound(steps));
   const auto in_step = run_sequence(steps, subject.backend(), options);

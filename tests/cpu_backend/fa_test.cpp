@@ -116,6 +116,22 @@ TEST_CASE("fa: what no kernel takes is refused before anything runs", "[fa][P28]
   CHECK_THAT(refusal("1q1s5+1q9s5;heads=4"), mla::test::contains("step 1"));
 }
 
+TEST_CASE("fa: a decode with fewer keys than rows is a fault, not a guess", "[fa][P34]") {
+  // The runner refuses such a request; here the length on the device is another one.
+  struct ShorterOnDevice final : StepHooks {
+    void on_fa_input(fa::StepInput& in, device::Stream& stream) const override {
+      stream.launch("shorten",
+                    [lens = in.seq_lens](const auto& access) { lens.on(access)[0] = 2; });
+    }
+  };
+  const auto c = parse_case("mla1:1q3s9;heads=4;draft=3" + kSmall);
+  const auto steps = prop::run_fa({*c}, ShorterOnDevice(), 2);
+  REQUIRE(steps.ok());
+  const auto& faults = steps->front().result.faults;
+  REQUIRE(faults.size() == 1);
+  CHECK_THAT(faults[0].what, mla::test::contains("2 keys for 3 rows"));
+}
+
 TEST_CASE("fa: paged_attention_v1 leaves unwritten what its loops do not reach",
           "[fa][P28][BUG-093]") {
   // Called against the route: a head of 96 elements is written up to the 64th.

@@ -24,18 +24,6 @@ std::span<std::byte> DeviceHeap::touch(std::size_t id, const DeviceAccess& acces
   return a.bytes;
 }
 
-std::string DeviceHeap::name_of(std::size_t id) const {
-  const std::lock_guard lock(mutex_);
-  return allocations_[id].name;
-}
-
-std::size_t DeviceHeap::live_bytes() const {
-  const std::lock_guard lock(mutex_);
-  std::size_t sum = 0;
-  for (const Allocation& a : allocations_) sum += a.live ? a.bytes.size() : 0;
-  return sum;
-}
-
 std::vector<std::string> DeviceHeap::faults() const {
   const std::lock_guard lock(mutex_);
   return faults_;

@@ -46,8 +46,6 @@ class DeviceHeap {
   void release(std::size_t id);
   // The bytes of an allocation; a released one is a fault of the operation and holds poison.
   std::span<std::byte> touch(std::size_t id, const DeviceAccess& access);
-  [[nodiscard]] std::string name_of(std::size_t id) const;
-  [[nodiscard]] std::size_t live_bytes() const;
   [[nodiscard]] std::vector<std::string> faults() const;
 
   static constexpr std::byte kPoison{0xA5};

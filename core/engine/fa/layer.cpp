@@ -17,6 +17,25 @@ Error refuse(DecodeKernel kernel, const std::string& why, std::string bug) {
   return unsupported(say(name(kernel), " ", why), std::move(bug));
 }
 
+// What a kernel lacks for the decodes that are routed to it: paged_attention_v1 gets one row a
+// request and no window.
+Status refuse_decode(DecodeKernel kernel, const Layer& layer, bool causal,
+                     std::int64_t max_query_len) {
+  if (kernel == DecodeKernel::unified_attention) {
+    if (causal || max_query_len <= 1) return std::nullopt;
+    return refuse(kernel, "masks causally: no draft of " + text(max_query_len) + " rows without it",
+                  "BUG-108");
+  }
+  if (layer.head_dim % kPagedHeadStep != 0)
+    return refuse(kernel,
+                  "writes heads in steps of 64 elements, this one has " + text(layer.head_dim),
+                  "BUG-093");
+  if (layer.group() > kPagedGroup)
+    return refuse(kernel, "shares a KV head among 16 heads at most, not " + text(layer.group()),
+                  "");
+  return std::nullopt;
+}
+
 }  // namespace
 
 SupportedSizes supported_block_sizes() {
@@ -50,27 +69,6 @@ Result<Layer> resolve_layer(const Case& c) {
 
 std::string_view name(DecodeKernel kernel) {
   return kernel == DecodeKernel::unified_attention ? "unified_attention" : "paged_attention_v1";
-}
-
-Status refuse_decode(DecodeKernel kernel, const Layer& layer, bool causal,
-                     std::int64_t max_query_len) {
-  if (kernel == DecodeKernel::unified_attention) {
-    if (causal || max_query_len <= 1) return std::nullopt;
-    return refuse(kernel, "masks causally: no draft of " + text(max_query_len) + " rows without it",
-                  "BUG-108");
-  }
-  if (max_query_len > 1)
-    return refuse(kernel, "takes one row a request, not " + text(max_query_len), "BUG-092");
-  if (layer.window >= 0)
-    return refuse(kernel, "knows no window, this layer has " + text(layer.window), "BUG-119");
-  if (layer.head_dim % kPagedHeadStep != 0)
-    return refuse(kernel,
-                  "writes heads in steps of 64 elements, this one has " + text(layer.head_dim),
-                  "BUG-093");
-  if (layer.group() > kPagedGroup)
-    return refuse(kernel, "shares a KV head among 16 heads at most, not " + text(layer.group()),
-                  "");
-  return std::nullopt;
 }
 
 Status refuse_varlen(const Layer& layer, bool causal) {

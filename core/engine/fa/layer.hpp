@@ -44,12 +44,8 @@ struct DecodeRoute {
   std::string reason;  // why this one
 };
 
-// The kernel for decodes of up to `max_query_len` rows.
+// The kernel for decodes of up to `max_query_len` rows; an error if it does not take them.
 Result<DecodeRoute> route_decode(const Layer& layer, bool causal, std::int64_t max_query_len);
-
-// What stands against running `kernel` on such decodes; nothing if it takes them.
-Status refuse_decode(DecodeKernel kernel, const Layer& layer, bool causal,
-                     std::int64_t max_query_len);
 
 // What stands against running prefills and extends of the layer.
 Status refuse_varlen(const Layer& layer, bool causal);

@@ -27,9 +27,4 @@ Capability capability_of(const Platform& platform, const Model& model) {
   return c;
 }
 
-const Platform& PlatformProbe::platform() {
-  std::call_once(once_, [this] { found_ = look_(); });
-  return found_;
-}
-
 }  // namespace mla::prefill

@@ -1,14 +1,12 @@
 // Capability: whether the fp8 prefill kernels may run for a model on a platform, and if not, why.
 //
-// The platform (architecture, kernels) is looked at once and kept; the model (dtypes, heads,
-// dimensions) is asked about each time, because two groups of layers may differ in it (BUG-096).
+// The platform (architecture, kernels) is the same for all groups of layers; the model (dtypes,
+// heads, dimensions) is asked about each time, because two groups may differ in it (BUG-096).
 // Every missing piece names itself: a fallback is reported, never silent. Source: vLLM #42509,
 // #51040, #44544; spec vllm_metadata.md 2.1, 2.3.
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -43,19 +41,5 @@ struct Capability {
 };
 
 Capability capability_of(const Platform& platform, const Model& model);
-
-// Looks at the platform when first asked, and never again; two threads may ask.
-class PlatformProbe {
- public:
-  explicit PlatformProbe(std::function<Platform()> look) : look_(std::move(look)) {}
-  PlatformProbe(const PlatformProbe&) = delete;
-  PlatformProbe& operator=(const PlatformProbe&) = delete;
-  const Platform& platform();
-
- private:
-  std::function<Platform()> look_;
-  std::once_flag once_;
-  Platform found_;
-};
 
 }  // namespace mla::prefill

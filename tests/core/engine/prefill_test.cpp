@@ -106,15 +106,6 @@ TEST_CASE("prefill capability: every missing piece names itself", "[prefill][P28
   }
 }
 
-TEST_CASE("prefill capability: the platform is looked at once, the model each time",
-          "[prefill][BUG-096]") {
-  int looks = 0;
-  PlatformProbe probe([&] { return ++looks, Platform{"gfx950", true, true}; });
-  CHECK(capability_of(probe.platform(), {.cache = Dtype::fp8}).ok());
-  CHECK_FALSE(capability_of(probe.platform(), {.cache = Dtype::bf16}).ok());
-  CHECK(looks == 1);
-}
-
 TEST_CASE("prefill shape: a fallback says why, and heads are padded for the kernel only",
           "[prefill][P14][P28]") {
   const auto shape = [](const std::string& rest) {
