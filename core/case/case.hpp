@@ -95,6 +95,7 @@ struct DecodeSpec {
   float kv_scale = 1.0F;         // read only for an fp8 cache
   bool need_lse = false;         // demand a kernel that can return the final LSE
   std::int64_t kernel_rows = 0;  // rows that short requests are raised to; 0: they stay
+  std::int64_t kv_splits = 0;    // of a step without a plan; 0: as many as AITER's wrapper chooses
   bool operator==(const DecodeSpec&) const = default;
 };
 

@@ -108,6 +108,7 @@ std::string format_case(const Case& c) {
   if (c.origin_block != defaults.origin_block) add("origin", std::to_string(c.origin_block));
   if (c.schedule_seed != defaults.schedule_seed) add("sched", std::to_string(c.schedule_seed));
   if (decode.kernel_rows != unset.kernel_rows) add("qpad", std::to_string(decode.kernel_rows));
+  if (decode.kv_splits != unset.kv_splits) add("splits", std::to_string(decode.kv_splits));
   if (c.kind() != defaults.kind()) add("kind", std::string(name(c.kind())));
   if (workspace != FaSpec{}.workspace_tokens) add("workspace", std::to_string(workspace));
   if (fa.kv_heads != FaSpec{}.kv_heads) add("kvheads", std::to_string(fa.kv_heads));

@@ -124,10 +124,6 @@ bool read_spare(std::string_view text, SpareSpec& out) {
   return true;
 }
 
-// Beyond these, products of scales and scores leave the range of f32: kernels give NaN or 0.
-constexpr float kSmallestScale = 1e-15F;
-constexpr float kLargestScale = 1e15F;
-
 bool read_scales(std::string_view text, DecodeSpec& out) {
   const auto [q, kv] = halves(text, '/');
   const auto a = number<float>(q);
@@ -228,6 +224,8 @@ constexpr Field kFields[] = {
      [](V v, Case& c) {
        return read_int(v, 0, 32, c.decode().kernel_rows) && c.decode().kernel_rows != 1;
      }},
+    {"splits", "0 to 64", kDecode,
+     [](V v, Case& c) { return read_int(v, 0, kMaxKvSplits, c.decode().kv_splits); }},
     {"kind", "decode, prefill or fa", kAll, read_kind},
     {"workspace", "1 to 4194304 tokens", kChunked, read_workspace},
     {"kvheads", "1 to 128", kFa,

@@ -1,5 +1,8 @@
 #include "core/shape/kernel_table.hpp"
 
+#include <algorithm>
+#include <string>
+
 namespace mla {
 namespace {
 
@@ -64,6 +67,7 @@ constexpr KernelEntry kPersistent[] = {
     {"a16w16 qh64_qseqlen1_v3", k950, kBf16, 8, 8, 8, true, true, true},
     {"a16w16 qh64_qseqlen1_v3", k950, kBf16, 16, 1, 7, true, true, true},
     {"a16w16 qh32_qseqlen4", k950, kBf16, 16, 8, kAnyQoLen, true, true, true},
+    {"a16w16 qh64_qseqlen1_v3", k950, kBf16, 24, 1, 1, true, true, true},  // several rows are wrong
     {"a16w16 qh64_qseqlen1_v3", k950, kBf16, 32, 1, 3, true, true, true},
     {"a16w16 qh32_qseqlen4", k950, kBf16, 32, 4, kAnyQoLen, true, true, true},
     {"a16w16 qh64_qseqlen1_v3", k950, kBf16, 48, 1, kAnyQoLen, true, true, true},
@@ -104,7 +108,7 @@ constexpr KernelEntry kPersistent[] = {
 };
 
 // Row counts are listed exactly: other lengths run on a kernel whose row addressing assumes the
-// tile size, and came out wrong (BUG-001, BUG-002). None of these kernels drops the causal mask.
+// tile size, and came out wrong (BUG-001, BUG-002).
 constexpr KernelEntry kSplit[] = {
     {"a16w16 gqa8 q1", k942, kBf16, 8, 1, 1, false, false, true},
     {"a16w16 gqa16 q1", k942, kBf16, 16, 1, 1, false, false, true},
@@ -129,8 +133,8 @@ constexpr KernelEntry kSplit[] = {
     {"a8w8 gqa8 q1", k950, kFp8, 8, 1, 1, false, false, true},
     {"a8w8 gqa16 q1", k950, kFp8, 16, 1, 1, false, false, true},
     {"a8w8 gqa16 q2", k950, kFp8, 16, 2, 2, false, false, true},
-    {"a8w8 gqa16 q4", k950, kFp8, 16, 4, 4, false, false, true},
-    {"a8w8 gqa128", k950, kFp8, 128, 1, kAnyQoLen, false, false, true},
+    {"a8w8 gqa16 q4", k950, kFp8, 16, 4, 4, false, true, true},
+    {"a8w8 gqa128", k950, kFp8, 128, 1, kAnyQoLen, false, true, true},
 };
 
 std::optional<KernelEntry> find(std::span<const KernelEntry> table, Arch arch, DtypePair dtype,
@@ -152,6 +156,14 @@ std::optional<KernelEntry> find_persistent_kernel(Arch arch, DtypePair dtype, st
 std::optional<KernelEntry> find_split_kernel(Arch arch, DtypePair dtype, std::int64_t heads,
                                              std::int64_t qo_len) {
   return find(kSplit, arch, dtype, heads, qo_len);
+}
+
+bool takes_ranks(const KernelEntry& kernel) {
+  constexpr std::string_view kBuilds[] = {"a8w8 qh16_qseqlen4_v3", "a8w8 qh32_qseqlen4",
+                                          "a16w16 qh32_qseqlen4", "a16w16 qh64_qseqlen1_v3"};
+  return kernel.arch == Arch::gfx950 && std::ranges::any_of(kBuilds, [&](std::string_view build) {
+           return kernel.label == build || kernel.label == std::string(build) + " folded";
+         });
 }
 
 std::span<const KernelEntry> persistent_kernels() {

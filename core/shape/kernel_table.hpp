@@ -34,6 +34,10 @@ std::optional<KernelEntry> find_persistent_kernel(Arch arch, DtypePair dtype, st
 std::optional<KernelEntry> find_split_kernel(Arch arch, DtypePair dtype, std::int64_t heads,
                                              std::int64_t qo_len);
 
+// Whether a build exists for keys that are dealt out to ranks one by one (cprr in mla_asm.csv),
+// which a launch with g_kv_indptr asks for.
+bool takes_ranks(const KernelEntry& kernel);
+
 std::span<const KernelEntry> persistent_kernels();
 std::span<const KernelEntry> split_kernels();
 

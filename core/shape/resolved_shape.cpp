@@ -51,7 +51,8 @@ std::string why_not_persistent(const ResolvedShape& s, const Case& c, const RowC
   const auto plan = resolve_plan_shape(s.plan_key());
   if (!plan) return plan.error().message;
   if (plan->fold_ratio == 1) return {};
-  if (rows.uniform < 0) return "folded heads need the same number of rows in every request";
+  if (rows.uniform != rows.longest)
+    return "folded heads need the same number of rows in every request";
   return misread_rows(*kernel, plan->fold_ratio, rows.longest);
 }
 
@@ -148,6 +149,17 @@ Result<ResolvedShape> take_persistent(ResolvedShape s, const Case& c, const RowC
   return s;
 }
 
+// A caller that passes num_kv_splits and its list gets what it asks for.
+Result<std::int64_t> splits_of(const ResolvedShape& s, const Case& c, const Batch& batch) {
+  if (c.decode().kv_splits > 0) return c.decode().kv_splits;
+  std::int64_t total = 0;
+  for (const RequestSpec& r : batch.requests)
+    if (r.qo_len > 0) total += r.kv_len;  // of a request without rows no key is listed
+  return plan::split_count({s.compute_units,
+                            Requests(static_cast<std::int64_t>(batch.requests.size())),
+                            Tokens(total), s.heads.kernel, s.max_qo_len, s.dtype});
+}
+
 Result<ResolvedShape> take_split(ResolvedShape s, const Case& c, const Batch& batch,
                                  const RowCounts& live) {
   const RowCounts rows = raised_rows(live, c.decode().kernel_rows);
@@ -159,20 +171,18 @@ Result<ResolvedShape> take_split(ResolvedShape s, const Case& c, const Batch& ba
   if (!kernel)
     return Error{ErrorCode::unsupported, "no non-persistent kernel for " + what(s, rows.longest),
                  rows.longest > 1 ? "BUG-001" : ""};
-  if (!c.causal && rows.longest > 1)
+  if (!c.causal && rows.longest > 1 && !kernel->non_causal)
     return Error{ErrorCode::unsupported, say(kernel->label, " always masks several rows causally"),
                  "BUG-108"};
-  if (c.decode().need_lse)
-    return Error{ErrorCode::unsupported, say(kernel->label, " returns no final LSE"), ""};
   s.kernel = *kernel;
-  std::int64_t total = 0;
-  for (const RequestSpec& r : batch.requests)
-    if (r.qo_len > 0) total += r.kv_len;  // of a request without rows no key is listed
-  auto splits = plan::split_count({s.compute_units,
-                                   Requests(static_cast<std::int64_t>(batch.requests.size())),
-                                   Tokens(total), s.heads.kernel, rows.longest, s.dtype});
+  const auto splits = splits_of(s, c, batch);
   if (!splits) return splits.error();
   s.kv_splits = *splits;
+  if (c.decode().need_lse && *splits == 1 &&
+      !plan::merges_one_split(s.heads.kernel, rows.longest, s.dtype))
+    return Error{ErrorCode::unsupported,
+                 say(kernel->label, " with one split writes the output itself, and no final LSE"),
+                 ""};
   s.split_granularity = plan::split_granularity(s.heads.kernel, rows.longest, s.dtype);
   return s;
 }
@@ -209,7 +219,7 @@ std::int64_t ResolvedShape::fold_ratio() const {
   return route == Route::split ? 1 : plan.fold_ratio;
 }
 
-Result<ResolvedShape> resolve_shape(const Case& c, const Batch& batch) {
+Result<ResolvedShape> resolve_shape(const Case& c, const Batch& batch, std::int64_t told_rows) {
   const auto refuse = [](std::string why) {
     return Error{ErrorCode::unsupported, std::move(why), ""};
   };
@@ -234,16 +244,22 @@ Result<ResolvedShape> resolve_shape(const Case& c, const Batch& batch) {
   if (c.block_size % c.page_size != 0)
     return refuse(
         say("block size ", c.block_size, " is not a multiple of page size ", c.page_size));
-  const RowCounts rows = count_rows(batch);
+  RowCounts rows = count_rows(batch);
   if (rows.longest == 0) return refuse("no request has a query row (longest is 0)");
+  if (told_rows > 0 && told_rows < rows.longest)
+    return refuse(
+        say("the kernel is told of ", told_rows, " rows, and a request has ", rows.longest));
+  rows.longest = std::max(rows.longest, told_rows);
 
   if (c.planner == PlannerChoice::none) {
     s.route_reason = "the case asks for no plan";
     return take_split(std::move(s), c, batch, rows);
   }
-  const bool gated = c.arch == Arch::gfx950 && c.dtype.both(Dtype::bf16) &&
-                     s.heads.kernel.count() == 16 && rows.longest == 1 && !c.decode().need_lse &&
-                     static_cast<std::int64_t>(batch.requests.size()) >= kPersistentMaxBatch;
+  if (c.decode().kv_splits > 0)
+    return refuse(say("splits=", c.decode().kv_splits, ": planner ", name(c.planner),
+                      " makes a plan, which has no such splits (planner=none)"));
+  const bool gated =
+      runs_without_plan(c.arch, c.dtype, s.heads.kernel, rows.longest, std::ssize(batch.requests));
   if (gated && c.planner == PlannerChoice::automatic) {
     s.route_reason =
         "one bf16 row of 16 heads on gfx950 runs without a plan from 32 requests on "

@@ -71,6 +71,8 @@ struct ResolvedShape {
   [[nodiscard]] std::int64_t fold_ratio() const;
 };
 
-Result<ResolvedShape> resolve_shape(const Case& c, const Batch& batch);
+// `told_rows` is max_seqlen_q of a launch that is told of more rows than a request has; 0: the
+// longest.
+Result<ResolvedShape> resolve_shape(const Case& c, const Batch& batch, std::int64_t told_rows = 0);
 
 }  // namespace mla

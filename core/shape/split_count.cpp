@@ -50,7 +50,7 @@ std::int64_t best_occupancy(const SplitQuery& query, double average) {
 Result<std::int64_t> split_count(const SplitQuery& query) {
   const std::int64_t batch = query.batch.count();
   const double average = static_cast<double>(query.total_kv.count()) / static_cast<double>(batch);
-  std::int64_t splits = best_occupancy(query, average);
+  std::int64_t splits = query.asked > 0 ? query.asked : best_occupancy(query, average);
   if (query.dtype.q != Dtype::fp8) return splits;
   const std::int64_t packed = query.heads.count() * query.max_qo_len;
   const auto block = fp8_block(packed);
@@ -74,6 +74,10 @@ std::int64_t split_granularity(Heads heads, std::int64_t max_qo_len, DtypePair d
   if (h == 128 && dtype.both(Dtype::fp8)) return 32;
   if (h == 64 && dtype.neither(Dtype::fp8) && max_qo_len == 1) return 32;
   return 16;
+}
+
+bool merges_one_split(Heads heads, std::int64_t max_qo_len, DtypePair dtype) {
+  return heads.count() == 16 && max_qo_len == 1 && dtype.q == Dtype::bf16;
 }
 
 // Read from the code objects, kernel by kernel (docs/aiter.md).

@@ -94,8 +94,4 @@ WorkList direct_works_as_partials(const WorkList& works) {
   return list;
 }
 
-bool merges_single_split(const ResolvedShape& shape) {
-  return shape.row_heads().count() == 16 && shape.max_qo_len == 1 && shape.dtype.q == Dtype::bf16;
-}
-
 }  // namespace mla::hip::aiter

@@ -34,7 +34,4 @@ WorkList admitted_works(const Stage1Input& input);
 // Of these the ones that write the output, each with partial rows of its own instead.
 WorkList direct_works_as_partials(const WorkList& works);
 
-// Whether the original takes the output of a single split from the partials, f32, and not as bf16.
-bool merges_single_split(const ResolvedShape& shape);
-
 }  // namespace mla::hip::aiter

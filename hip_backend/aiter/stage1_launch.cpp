@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/shape/split_count.hpp"
 #include "hip_backend/aiter/launches.hpp"
 
 namespace mla::hip::aiter {
@@ -144,7 +145,7 @@ Status Preparation::with_splits() {
   const std::int64_t rows = input_.rows.kernel_rows();
   LseInScratch lse;
   for (std::int64_t row = 0; row < rows; ++row) lse.rows.push_back({row, row});
-  if (merges_single_split(md.shape)) {
+  if (plan::merges_one_split(md.shape.row_heads(), md.shape.max_qo_len, md.shape.dtype)) {
     auto partials = scratch(rows, arguments_);
     if (!partials) return partials.error();
     lse.scratch = std::move(*partials);

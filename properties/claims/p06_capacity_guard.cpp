@@ -1,5 +1,6 @@
 // P06: nothing is ever written behind a buffer: not by the step, and not by any batch that fits the
 // declared capacity.
+#include "core/engine/decode_step.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
@@ -71,6 +72,31 @@ std::optional<std::string> try_capacity(const Functions& functions, const PlanQu
   return std::nullopt;
 }
 
+// Ragged steps are not raised, so an engine that raises rows provisions no less than one that does
+// not, also where what it would raise to has no kernel.
+std::optional<std::string> raising_provisions_less(const Case& c, Random& random) {
+  Case plain = c;
+  plain.planner = random.below(2) == 0 ? PlannerChoice::automatic : PlannerChoice::v11;
+  plain.decode().kernel_rows = 0;
+  plain.decode().kv_splits = 0;
+  Case raising = plain;
+  raising.decode().kernel_rows = random.between(2, 17);
+  const engine::StepLimits limits{
+      .max_requests = random.between(1, 48), .max_qo_len = random.between(1, 8), .max_pages = 1};
+  const auto least = engine::DecodeStepBuilder(plain, limits).provision();
+  if (!least) return std::nullopt;
+  const auto sizes = engine::DecodeStepBuilder(raising, limits).provision();
+  const std::string engine = say("an engine of up to ", limits.max_qo_len, " rows, raised to ",
+                                 raising.decode().kernel_rows, ", ");
+  if (!sizes) return engine + "provisions nothing: " + sizes.error().message;
+  if (sizes->work_indptr < least->work_indptr || sizes->work_items < least->work_items ||
+      sizes->reduce_indptr < least->reduce_indptr ||
+      sizes->reduce_final_rows < least->reduce_final_rows ||
+      sizes->reduce_partial_map < least->reduce_partial_map)
+    return engine + "provisions less than without raising";
+  return std::nullopt;
+}
+
 Outcome decode_capacity_guard(Subject& subject) {
   const auto& metadata = subject.metadata();
   if (!metadata) {
@@ -88,6 +114,8 @@ Outcome decode_capacity_guard(Subject& subject) {
         if (const auto why = try_capacity(functions, question, random)) return failed(*why);
     }
   }
+  Random raised(subject.spec(), "P06 raised");
+  if (const auto why = raising_provisions_less(subject.spec(), raised)) return failed(*why);
   const auto& result = subject.result();
   if (!result) return refusal(result.error());
   if (!result->faults.empty()) return failed("the backend saw: " + result->faults[0].what);

@@ -18,11 +18,15 @@ Case cut_otherwise(const Case& c) {
           random.pick(std::vector<std::int64_t>{1, 2, 7, 80, 256, 304, 305, 512, 1024});
       break;
     case 1:
-      other.decode().max_split = random.between(1, 4);
+      if (c.planner == PlannerChoice::none)
+        other.decode().kv_splits = random.between(1, 16);
+      else
+        other.decode().max_split = random.between(1, 4);
       break;
     case 2:
       other.planner = random.pick(std::vector{PlannerChoice::v12_serial, PlannerChoice::v11,
                                               PlannerChoice::v12, PlannerChoice::none});
+      if (other.planner != PlannerChoice::none) other.decode().kv_splits = 0;
       break;
     default:
       other.decode().granularity = random.pick(std::vector<std::int64_t>{1, 4, 16, 32, 64});

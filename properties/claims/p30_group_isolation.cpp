@@ -18,6 +18,7 @@ Outcome decode_group_isolation(Subject& subject) {
     c.block_size = c.block_size == 16 ? 4 : 16;
     c.dtype = c.dtype.kv == Dtype::fp8 ? DtypePair{} : DtypePair{Dtype::bf16, Dtype::fp8};
     c.planner = PlannerChoice::v12;
+    c.decode().kv_splits = 0;
     c.decode().need_lse = false;
     for (RequestSpec& r : c.requests) r.qo_len = std::min<std::int64_t>(r.qo_len, 1);
   }

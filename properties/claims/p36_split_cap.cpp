@@ -2,7 +2,7 @@
 //
 // v1.2 spreads a batch over `max_split` slots a planning request, and cuts a tile only where a slot
 // ends; so the slots in use are the cap. v1.1 has no cap but the slots of the device, v1.0 one for
-// each request, and the split route at most 16.
+// each request, and the split route at most 16, or what the caller asks for.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -73,7 +73,11 @@ std::int64_t best_split_count(const ResolvedShape& shape, const Batch& batch) {
   return best;
 }
 
-Outcome check_split_route(const ResolvedShape& shape, const Batch& batch) {
+Outcome check_split_route(const ResolvedShape& shape, const Batch& batch, std::int64_t asked) {
+  if (asked > 0 && shape.kv_splits != asked)
+    return failed(
+        say("every request gets ", shape.kv_splits, " splits, the case asks for ", asked));
+  if (asked > 0) return passed();
   const std::int64_t best = best_split_count(shape, batch);
   const bool fp8 = shape.dtype.q == Dtype::fp8;
   if (shape.kv_splits == best || (fp8 && shape.kv_splits >= 1 && shape.kv_splits < best))
@@ -98,7 +102,7 @@ Outcome decode_split_cap(Subject& subject) {
   if (!metadata) return refusal(metadata.error());
   const Case& c = subject.spec();
   const ResolvedShape& shape = metadata->shape;
-  if (!metadata->plan) return check_split_route(shape, *subject.batch());
+  if (!metadata->plan) return check_split_route(shape, *subject.batch(), c.decode().kv_splits);
   const std::int64_t slots = shape.plan.slots.count();
   switch (shape.planner) {
     case plan::PlannerVersion::v1_0:

@@ -22,6 +22,7 @@ Outcome decode_planners_valid(Subject& subject) {
   for (const PlannerChoice planner : kPlanners) {
     Case other = subject.spec();
     other.planner = planner;
+    other.decode().kv_splits = 0;
     Subject sibling = subject.sibling(other);
     const auto& metadata = sibling.metadata();
     // A planner may decline; buffers that are too small for its plan are the engine's mistake.

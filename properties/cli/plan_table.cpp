@@ -11,7 +11,8 @@
 namespace mla::cli {
 namespace {
 
-std::string kernel_line(const KernelEntry& k) {
+std::string kernel_line(const ResolvedShape& s) {
+  const KernelEntry& k = s.kernel;
   std::string rows = num(k.min_qo_len);
   if (k.max_qo_len == kAnyQoLen)
     rows += " or more";
@@ -19,7 +20,8 @@ std::string kernel_line(const KernelEntry& k) {
     rows += " to " + num(k.max_qo_len);
   return say(k.label, ": ", rows, " query rows; ",
              k.masks ? "masks by itself" : "only kv_end limits a row", "; ",
-             k.lse ? "can return" : "returns no", " final LSE");
+             k.lse ? "can return" : "returns no", " final LSE",
+             s.route == Route::split && s.final_lse ? ", the merge does" : "");
 }
 
 std::string folding_line(const ResolvedShape& s) {
@@ -124,7 +126,7 @@ std::string decisions_text(const Case& c, const Batch& batch, const DecodeMetada
                            ": " + num(s.block_size / s.page_size) + " pages a block");
   out += row("heads", heads_line(s.heads));
   out += row("route", say(name(s.route), ": ", s.route_reason));
-  out += row("kernel", kernel_line(s.kernel));
+  out += row("kernel", kernel_line(s));
   const std::string uniform =
       s.uniform_qo_len > 0 ? num(s.uniform_qo_len) + " in every request" : "ragged";
   out += row("rows", "at most " + num(s.max_qo_len) + " a kernel request, " + uniform + ", " +

@@ -155,6 +155,7 @@ Case draw_case(Choices& choices, const CaseDomain& domain) {
   if (c.decode().spare.entries > 0) c.decode().spare.fill = choose(choices, domain.spare_fill);
   c.decode().need_lse = choose(choices, domain.need_lse);
   c.decode().kernel_rows = choose(choices, domain.kernel_rows);
+  if (c.planner == PlannerChoice::none) c.decode().kv_splits = choose(choices, domain.kv_splits);
   // Half of the cases keep the ascending order of slots and pieces.
   if (domain.max_seed > 0 && choices.between(0, 1) == 1)
     c.schedule_seed = static_cast<std::uint64_t>(choices.between(1, domain.max_seed));

@@ -92,6 +92,7 @@ CaseDomain random_domain(int size) {
   d.spare_fill = {{TailFill::minus_one}, {TailFill::stale}, {TailFill::random}, {TailFill::huge}};
   d.scale = {{1.0F, 10}, {0.5F, 1}, {2.0F, 1}, {0.125F, 1}, {0.037F, 1}, {3.3F, 1}};
   d.need_lse = {{false, 19}, {true, 1}};
+  d.kv_splits = {{0, 4}, {1, 1}, {2, 1}, {3, 1}, {7, 1}, {16, 2}};
   d.kernel_rows = {{0, 20}, {4, 2}, {8, 1}};
   d.origin = {{Origin::zero, 40},          {Origin::near_page_2_16, 2},
               {Origin::near_page_2_24, 2}, {Origin::near_byte_2_31, 2},
@@ -141,6 +142,7 @@ CaseDomain domain_of(const EnumerationBounds& bounds) {
   d.spare_fill = {{TailFill::minus_one}};
   d.scale = {{1.0F}};
   d.need_lse = {{false}};
+  d.kv_splits = {{0}};
   d.kernel_rows = {{0}};
   d.origin = {{Origin::zero}};
   d.requests = evenly(up_to(1, bounds.max_requests));

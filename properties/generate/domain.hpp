@@ -48,6 +48,7 @@ struct CaseDomain {
   Options<TailFill> spare_fill;
   Options<float> scale;  // of an fp8 query, and of an fp8 cache
   Options<bool> need_lse;
+  Options<std::int64_t> kv_splits;  // of a case that asks for no plan
   Options<std::int64_t> kernel_rows;
   Options<Origin> origin;
 

@@ -136,6 +136,7 @@ CaseDomain gate() {
   d.dtype = {{{Dtype::bf16, Dtype::bf16}, 8}, {{Dtype::fp8, Dtype::fp8}, 1}};
   d.heads = {{16, 5}, {8, 1}, {12, 1}};
   d.need_lse = {{false, 5}, {true, 1}};
+  d.planner = {{PlannerChoice::automatic, 3}, {PlannerChoice::none, 1}};
   d.pad_requests = {{0, 4}, {1, 2}};
   d.budget = d.total_budget = std::int64_t{1} << 17;
   set_shape(d, {{31, 3}, {32, 3}, {33, 1}}, {{1}}, {{{1, 20}, 2}, {{30, 130}, 1}});

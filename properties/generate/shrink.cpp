@@ -139,6 +139,7 @@ void plainer_options(Cases& out, const Case& c) {
   plainer(out, c, &DecodeSpec::spare);
   plainer(out, c, &DecodeSpec::need_lse);
   plainer(out, c, &DecodeSpec::kernel_rows);
+  plainer(out, c, &DecodeSpec::kv_splits);
   add(out, c, [&](Case& x) { x.schedule_seed = simplest.schedule_seed; });
   add(out, c, [&](Case& x) { x.layout = simplest.layout; });
   add(out, c, [&](Case& x) { x.data = simplest.data; });

@@ -132,6 +132,17 @@ class SameProgram(Sandbox):
         self.assertIn("5 are the same program", out)
 
 
+class Listed(unittest.TestCase):
+    def test_every_mutant_that_is_explained_exists(self):
+        known = {}
+        for e in run.Explained(run.ROOT / "fixtures" / "mutation_survivors.json").entries:
+            file = e["file"]
+            if file not in known:
+                known[file] = {(m.code, m.old.strip(), m.text.strip())
+                               for m in mutants_of(pathlib.Path(file), (run.ROOT / file).read_text())}
+            self.assertIn((e["line"], e["from"], e["to"]), known[file], file)
+
+
 class Union(unittest.TestCase):
     def test_shards_of_any_number_are_the_sample_without_a_mutant_twice(self):
         self.assertGreater(len(MUTANTS), 20)

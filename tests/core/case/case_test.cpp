@@ -17,7 +17,7 @@ const char* const kExample =
 const char* const kEverything =
     "mla1:1q0s0_2q17s200000;heads=127;block=256;arch=gfx950;cu=80;dtype=fp8/fp8;gran=64;split=2;"
     "causal=0;layout=prefix.3;data=spiky.18446744073709551615;page=16;planner=v12serial;pad=5;"
-    "spare=77.stale;scale=0.5/0.125;lse=1;origin=16777215;sched=9";
+    "spare=77.stale;scale=0.5/0.125;lse=1;origin=16777215;sched=9;splits=7";
 
 Case parsed(const std::string& line) {
   auto c = parse_case(line);
@@ -106,6 +106,7 @@ TEST_CASE("case: a bad line names the field and the value", "[case]") {
       {"mla1:q1s1;scale=1/0", "scale", "1/0"},
       {"mla1:q1s1;scale=nan/1", "scale", "nan/1"},
       {"mla1:q1s1;head=16", "head", "16"},
+      {"mla1:q1s1;splits=65", "splits", "65"},
       {"mla1:q1s1;kind=extend", "kind", "extend"},
       {"mla1:q1s1;window=x", "window", "x"},
       {"mla1:q1s1;kind=fa;gran=0", "gran", "0"},
@@ -138,7 +139,8 @@ TEST_CASE("case: a field that the kind does not have is refused, with the kinds 
   for (const char* line : {"kvheads=2", "dim=64", "draft=1"})
     for (const char* kind : {"", ";kind=decode", ";kind=prefill"})
       CHECK(message(std::string(line) + kind).find("(fa has it)") != std::string::npos);
-  for (const char* line : {"gran=64", "split=2", "spare=1.huge", "scale=2/1", "lse=1", "qpad=4"})
+  for (const char* line :
+       {"gran=64", "split=2", "spare=1.huge", "scale=2/1", "lse=1", "qpad=4", "splits=3"})
     for (const char* kind : {"prefill", "fa"}) {
       const std::string of_kind = std::string("kind=") + kind;
       CHECK(message(of_kind + ";" + line).find("(decode has it)") != std::string::npos);

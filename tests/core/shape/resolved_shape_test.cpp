@@ -113,12 +113,31 @@ TEST_CASE("rows: several uniform rows are raised to a listed query length", "[sh
   CHECK(raised->launch_row(2) == 6);
 }
 
+TEST_CASE("route: a step without a plan has the splits that the case asks for", "[shape][P36]") {
+  CHECK(resolve("mla1:2q1s20;cu=2;planner=none")->kv_splits == 1);
+  CHECK(resolve("mla1:2q1s20;cu=2;planner=none;splits=16")->kv_splits == 16);
+  CHECK(resolve("mla1:2q1s9k;planner=none;splits=1")->kv_splits == 1);
+  // The list of splits comes from the caller too, so that nobody looks into the fp8 table.
+  CHECK(resolve("mla1:q5s9;planner=none;heads=128;dtype=fp8/fp8;splits=2")->kv_splits == 2);
+}
+
+TEST_CASE("route: without a plan the merge writes the final LSE, where there is a merge",
+          "[shape][P28]") {
+  CHECK(resolve("mla1:2q1s20;planner=none;splits=2;dtype=fp8/fp8;lse=1")->final_lse);
+  CHECK(resolve("mla1:2q4s20;planner=none;splits=3;lse=1")->final_lse);
+  CHECK(resolve("mla1:2q1s20;planner=none;splits=1;lse=1")->final_lse);  // one split is merged
+  CHECK(resolve("mla1:40q1s300;arch=gfx950;lse=1")->route == Route::split);
+}
+
 TEST_CASE("route: what no kernel takes is refused with the reason", "[shape][P28]") {
   const std::pair<const char*, const char*> refused[] = {
       {"mla1:q1s9;dtype=fp8/bf16", "fp8/bf16"},
       {"mla1:q1s9;block=24;page=16", "24"},
       {"mla1:q0s9", "query row"},
       {"mla1:q1s9;lse=1", "final LSE"},
+      {"mla1:q1s99;planner=none;lse=1;splits=1;dtype=fp8/fp8", "with one split"},
+      {"mla1:q4s99;planner=none;lse=1;splits=1", "with one split"},
+      {"mla1:q1s9;splits=2", "splits=2: planner auto makes a plan"},
       {"mla1:q6s9;planner=none", "6 query rows"},
       {"mla1:q4s9;planner=none;heads=64", "64 heads"},
       {"mla1:q2s9;planner=none;heads=128;causal=0", "masks"},

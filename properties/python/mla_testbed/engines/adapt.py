@@ -11,7 +11,7 @@ from .line import CaseLine
 #: Fields that an engine decides itself, or that only other kinds of steps have.
 _UNASKED: dict[str, str] = {
     "gran": "16", "split": "-1", "planner": "auto", "sched": "0", "qpad": "0", "lse": "0",
-    "spare": "0.minus1", "causal": "1", "kind": "decode",
+    "splits": "0", "spare": "0.minus1", "causal": "1", "kind": "decode",
 }
 _OTHER_KINDS = ("workspace", "kvheads", "dim", "window", "draft")
 #: Compute units of a product: MI300X and MI308, MI355X.

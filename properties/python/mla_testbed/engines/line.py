@@ -12,7 +12,7 @@ Group = tuple[int, int, int]
 #: Fields that a canonical line leaves out where they have this value.
 DEFAULTS: dict[str, str] = {
     "page": "1", "planner": "auto", "pad": "0", "spare": "0.minus1", "scale": "1/1", "lse": "0",
-    "origin": "0", "sched": "0", "qpad": "0", "kind": "decode",
+    "origin": "0", "sched": "0", "qpad": "0", "splits": "0", "kind": "decode",
     "workspace": "65536", "kvheads": "1", "dim": "128", "window": "-1", "draft": "0",
 }
 
