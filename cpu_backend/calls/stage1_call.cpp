@@ -38,6 +38,16 @@ Status check_fold(const Stage1Call& call) {
   return std::nullopt;
 }
 
+// Without a plan a workgroup takes max_seqlen_q rows of a request, and nobody those behind.
+Status check_rows(const Stage1Call& call) {
+  for (std::size_t r = 0; !call.plan && r + 1 < call.qo_indptr.size(); ++r)
+    if (const std::int64_t rows = std::int64_t{call.qo_indptr[r + 1]} - call.qo_indptr[r];
+        rows > call.max_qo_len)
+      return unsupported(say("request ", r, " has ", rows, " rows and max_seqlen_q is ",
+                             call.max_qo_len, ": without a plan nobody writes the others"));
+  return std::nullopt;
+}
+
 std::string shape_of(const Stage1Call& call) {
   return say(name(call.arch), ", ", name(call.dtype.q), "/", name(call.dtype.kv), ", ",
              call.heads * call.fold, " heads, ", call.max_qo_len, " rows a request");
@@ -92,6 +102,7 @@ void write_partials(TaskList& list, std::int64_t partial_rows) {
 
 Result<TaskList> stage1_tasks(const Stage1Call& call) {
   if (const Status bad = check_fold(call)) return *bad;
+  if (const Status bad = check_rows(call)) return *bad;
   const DecodeMetadata md = metadata_of(call);
   const TaskInput input{.metadata = md,
                         .cache = call.cache,

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 
+#include "core/case/limits.hpp"
 #include "core/engine/launch.hpp"
 #include "core/numeric/fp8.hpp"
 #include "core/paging/pages.hpp"
@@ -107,7 +108,7 @@ Result<std::vector<std::int64_t>> integers(const Bundle& bundle, const char* key
 }
 
 // The case that the planner call describes. Its lists are consistent (check_plan_object).
-Case case_of(const PlannerCall& call, bool has_plan) {
+Case case_of(const PlannerCall& call, bool planned) {
   const plan::PlanInput& in = call.input;
   Case c;
   for (std::size_t r = 0; r + 1 < call.qo_indptr.size(); ++r) {
@@ -126,7 +127,7 @@ Case case_of(const PlannerCall& call, bool has_plan) {
   c.planner = PlannerChoice::v12;
   if (in.version == plan::PlannerVersion::v1_1) c.planner = PlannerChoice::v11;
   if (in.version == plan::PlannerVersion::v1_0) c.planner = PlannerChoice::v10;
-  if (!has_plan) c.planner = PlannerChoice::none;
+  if (!planned) c.planner = PlannerChoice::none;
   return c;
 }
 
@@ -176,16 +177,15 @@ Status fill_table(const PlannerCall& call, std::int64_t dumped, CapturedStep& st
 }
 
 // The shape as decided for the case, where the kernel sees what the bundle holds.
-Result<ResolvedShape> shape_of(const CapturedStep& step, bool has_plan) {
-  auto shape = resolve_shape(step.spec, step.batch);
+Result<ResolvedShape> shape_of(const CapturedStep& step, std::int64_t told_rows, bool planned) {
+  auto shape = resolve_shape(step.spec, step.batch, told_rows);
   if (!shape) return shape.error();
-  const Route route = has_plan ? Route::persistent : Route::split;
+  const Route route = planned ? Route::persistent : Route::split;
   if (shape->route != route)
-    return Error{
-        ErrorCode::unsupported,
-        say(has_plan ? "the bundle has a plan" : "the bundle has no plan",
-            ", but this shape takes route ", name(shape->route), ": ", shape->route_reason),
-        ""};
+    return Error{ErrorCode::unsupported,
+                 say("the bundle has a plan, but this shape takes route ", name(shape->route), ": ",
+                     shape->route_reason),
+                 ""};
   if (shape->heads.kernel != shape->heads.model)
     return Error{ErrorCode::unsupported,
                  say(step.spec.heads, " heads are padded to ", shape->heads.kernel.count(),
@@ -213,11 +213,20 @@ void fill_metadata(const PlannerCall& call, const ResolvedShape& shape, Captured
   md.keyless_rows = keyless_rows_of(md.qo_indptr, md.kv_lens);
 }
 
-Status fill_scales(const nlohmann::json& document, DecodeTensors& tensors) {
+// Kernels get the scale of an fp8 operand only (csrc/py_itfs_cu/asm_mla.cu).
+Status fill_scales(const nlohmann::json& document, DtypePair dtype, DecodeTensors& tensors) {
   Fields fields(document);
+  const auto scale_of = [&](const char* key, Dtype operand) {
+    const float scale = fields.real_or(key, 1);
+    if (operand != Dtype::fp8) return 1.0F;
+    if (!(scale >= kSmallestScale && scale <= kLargestScale))
+      fields.reject(key,
+                    say("is ", shown(document.at(key)), ": expected a number from 1e-15 to 1e15"));
+    return scale;
+  };
   tensors.softmax_scale = fields.real_or("softmax_scale", prop::kSoftmaxScale);
-  tensors.q_scale = fields.real_or("q_scale", 1);
-  tensors.kv_scale = fields.real_or("kv_scale", 1);
+  tensors.q_scale = scale_of("q_scale", dtype.q);
+  tensors.kv_scale = scale_of("kv_scale", dtype.kv);
   if (!fields.error().empty()) return bad(fields.error());
   return std::nullopt;
 }
@@ -285,11 +294,12 @@ Result<std::unique_ptr<CapturedStep>> read_captured_step(const Bundle& bundle) {
   if (is_prefill(*document))
     return Error{ErrorCode::unsupported, "a prefill step is not replayed, only decode steps are",
                  ""};
-  // The tensors are those of the launch: so are heads, dtypes, pages and mask.
+  if (const Status wrong = check_launch_keys(*document)) return *wrong;
+  // The tensors are those of the launch: so are heads, rows, dtypes, pages and mask.
   const auto call = read_planner_call(told_as_launched(*document));
   if (!call) return call.error();
   if (Status wrong = why_not_replayed(*call, *document)) return *wrong;
-  const bool planned = has_plan(*document);
+  const bool planned = !runs_unplanned(*document);
   auto step = std::make_unique<CapturedStep>();
   step->spec = case_of(*call, planned);
   step->batch.requests = step->spec.requests;
@@ -297,7 +307,12 @@ Result<std::unique_ptr<CapturedStep>> read_captured_step(const Bundle& bundle) {
   step->batch.block_size = step->spec.block_size;
   std::int64_t dumped = 0;
   if (Status wrong = relabel(bundle, *call, dumped, *step)) return *wrong;
-  const auto shape = shape_of(*step, planned);
+  if (!planned) {
+    const auto splits = launched_splits(*call, *document, std::ssize(step->lists.kv_indices));
+    if (!splits) return splits.error();
+    step->spec.decode().kv_splits = *splits;
+  }
+  const auto shape = shape_of(*step, call->input.key.max_qo_len, planned);
   if (!shape) return shape.error();
   fill_metadata(*call, *shape, *step);
   if (planned) {
@@ -305,7 +320,7 @@ Result<std::unique_ptr<CapturedStep>> read_captured_step(const Bundle& bundle) {
     if (!found) return found.error();
     step->metadata.plan = plan::Plan::copy_of(found->view());
   }
-  if (Status wrong = fill_scales(*document, step->tensors)) return *wrong;
+  if (Status wrong = fill_scales(*document, step->spec.dtype, step->tensors)) return *wrong;
   step->spec.decode().q_scale = step->tensors.q_scale;
   step->spec.decode().kv_scale = step->tensors.kv_scale;
   if (Status wrong = fill_tensors(bundle, dumped, *step)) return *wrong;

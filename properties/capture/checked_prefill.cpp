@@ -7,6 +7,7 @@
 #include "properties/capture/diagnose.hpp"
 #include "properties/capture/json_fields.hpp"
 #include "properties/capture/planner_call.hpp"
+#include "properties/capture/prefill_kernel.hpp"
 
 namespace mla::cli {
 namespace {
@@ -26,7 +27,7 @@ Status read_call(const nlohmann::json& object, PrefillCall& c) {
                                                  "overruns",
                                                  "expected"};
   Fields fields(object);
-  read_arch(fields);
+  c.arch = read_arch(fields);
   plan::PsInput& in = c.input;
   c.qo_indptr = fields.words("seqlens_qo_indptr");
   c.kv_indptr = fields.words("pages_kv_indptr");
@@ -176,9 +177,22 @@ Result<PlanAnswer> check_prefill_object(const nlohmann::json& object, std::strin
   // Lists that are wrong were reported above. These may be right, but are none of an engine.
   if (const Status bad = too_large(call.input)) return *bad;
   answer.notes = surplus_pages(call);
+  for (const std::string& what : refused_by_kernel(call))
+    answer.findings.push_back({kKernelRule, what});
+  if (!answer.findings.empty()) {
+    answer.culprit = cli::name(Culprit::builder);
+    answer.diagnosis = "it asked for a plan that no kernel takes";
+  }
   for (const plan::Violation& v : plan::ps_check(call.check_input()))
     answer.findings.push_back({std::string(plan::name(v.rule)), v.what, v.work});
-  if (answer.findings.empty()) return answer;
+  if (answer.findings.empty())
+    if (const std::string what = cut_between_tiles(call); !what.empty()) {
+      answer.findings.push_back({kKernelRule, what});
+      answer.culprit = cli::name(Culprit::builder);
+      answer.diagnosis = say("kvlen_granularity is ", call.input.kvlen_granularity,
+                             ": the kernel needs a multiple of 128");
+    }
+  if (answer.findings.empty() || !answer.culprit.empty()) return answer;
   const Diagnosis diagnosis = diagnose_prefill(call);
   answer.culprit = cli::name(diagnosis.culprit);
   answer.diagnosis = diagnosis.sentence;

@@ -20,6 +20,7 @@ bool is_prefill(const nlohmann::json& object);
 // refer to, so it is moved and never copied.
 struct PrefillCall {
   std::vector<std::int32_t> qo_indptr, kv_indptr, context_lens;
+  Arch arch = Arch::gfx950;
   Heads heads{1};  // query heads
   plan::PsInput input;
   FoundPlan found;

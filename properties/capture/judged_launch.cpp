@@ -7,6 +7,7 @@
 #include "core/say.hpp"
 #include "properties/capture/checked_launch.hpp"
 #include "properties/capture/diagnose.hpp"
+#include "properties/capture/json_fields.hpp"
 #include "properties/capture/launched_call.hpp"
 
 namespace mla::cli {
@@ -73,6 +74,30 @@ constexpr const char* kAfter =
 
 }  // namespace
 
+Status judge_unplanned(const json& object, PlanAnswer& answer) {
+  const auto call = read_planner_call(object);
+  if (!call) return call.error();
+  const auto arguments = launched_arguments(*call, object);
+  if (!arguments) return arguments.error();
+  const auto changes = launch_changes(*call, object);
+  if (!changes) return changes.error();
+  std::vector<std::string> wrong = changes->violations;
+  if (const std::string none = impossible_rows(object); !none.empty()) wrong.push_back(none);
+  const std::int64_t longest = longest_request(call->qo_indptr);
+  const std::int64_t rows = Fields(object).number_or(kLaunchRows, call->sizes.max_qo_len);
+  if (wrong.empty() && rows < longest)
+    wrong.push_back(say("max_seqlen_q is ", rows, " at the launch, and a request has ", longest,
+                        " rows: nobody writes the others"));
+  if (wrong.empty() && (changes->count > 0 || !arguments->empty()))
+    wrong.push_back(differences(*arguments, *changes));
+  if (wrong.empty()) return std::nullopt;
+  for (const std::string& what : wrong) answer.findings.push_back({kLaunchRule, what});
+  answer.not_checked.clear();
+  if (answer.culprit.empty())
+    blame(answer, Culprit::builder, "what it launches is not what the lists say");
+  return std::nullopt;
+}
+
 Status judge_launch(const json& object, const Check& check, PlanAnswer& answer) {
   const auto call = read_planner_call(object);
   if (!call) return call.error();
@@ -84,6 +109,10 @@ Status judge_launch(const json& object, const Check& check, PlanAnswer& answer) 
   if (const std::string rows = impossible_rows(object); !rows.empty()) {
     answer.findings.push_back({kLaunchRule, rows});
     if (sound) blame(answer, Culprit::builder, "it launches a kernel for no rows");
+  }
+  if (const std::string build = missing_build(object); !build.empty()) {
+    answer.findings.push_back({kLaunchRule, build});
+    if (sound) blame(answer, Culprit::builder, "it launches what no kernel was built for");
   }
   for (const std::string& what : changes->violations) {
     answer.findings.push_back({kLaunchRule, what});

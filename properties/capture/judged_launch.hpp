@@ -21,4 +21,8 @@ Status judge_launch(const nlohmann::json& object,
                     const std::function<Result<PlanAnswer>(const nlohmann::json&)>& check,
                     PlanAnswer& answer);
 
+// The same of a document without a plan, whose launch AITER runs with splits: its lists and
+// arguments must be those of the call, and its rows those that a kernel is told of.
+Status judge_unplanned(const nlohmann::json& object, PlanAnswer& answer);
+
 }  // namespace mla::cli

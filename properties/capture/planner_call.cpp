@@ -33,10 +33,10 @@ constexpr std::string_view kOtherKeys[] = {
     // The kernel's launch (mla_capture.py).
     "launch_addresses", "launch_max_seqlen_q", "launch_num_heads", "launch_dtype_q",
     "launch_dtype_kv", "launch_page_size", "launch_causal", "launch_cp_world_size",
-    "launch_cp_rank", "launch_num_kv_splits", "launch_work_indptr", "launch_work_info",
-    "launch_reduce_indptr", "launch_reduce_final_map", "launch_reduce_partial_map",
-    "launch_seqlens_qo_indptr", "launch_seqlens_kv_indptr", "launch_kv_last_page_lens",
-    "launch_kv_indices",
+    "launch_cp_rank", "launch_num_kv_splits", "launch_num_kv_splits_indptr", "launch_total_kv",
+    "launch_persistent", "launch_work_indptr", "launch_work_info", "launch_reduce_indptr",
+    "launch_reduce_final_map", "launch_reduce_partial_map", "launch_seqlens_qo_indptr",
+    "launch_seqlens_kv_indptr", "launch_kv_last_page_lens", "launch_kv_indices",
     // Golden vectors.
     "expected", "expected_serial", "sums", "derived", "kernel_default", "serial", "error"};
 

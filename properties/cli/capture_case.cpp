@@ -67,6 +67,13 @@ Result<Bundle> capture_case(const Case& c, const Backend& backend) {
   bundle.scalars["num_pages"] =
       (tensors->cache.first_slot + tensors->cache.slots) / md->shape.page_size;
   bundle.scalars["prefix_caching"] = c.layout.kind == Layout::prefix;
+  if (const std::int64_t splits = md->shape.kv_splits; md->shape.route == Route::split) {
+    std::vector<std::int32_t> list;
+    for (std::int64_t r = 0; r <= md->requests().count(); ++r)
+      list.push_back(static_cast<std::int32_t>(r * splits));
+    bundle.scalars["launch_num_kv_splits"] = splits;
+    bundle.arrays["launch_num_kv_splits_indptr"] = io::raw_words(list);
+  }
   const std::int64_t rows = md->rows().count();
   bundle.arrays["q"] = bits({rows, c.heads, kKeyDim}, element_bytes(c.dtype.q), tensors->q);
   add_cache(*md, tensors->cache, bundle);

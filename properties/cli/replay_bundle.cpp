@@ -163,9 +163,18 @@ ExitCode replay_bundle(const std::string& path, const std::vector<NamedBackend>&
                     ExitCode::failed);
   }
   const auto step = read_captured_step(*bundle);
-  if (!step) return refuse(step.error());
+  if (!step && plan->findings.empty()) return refuse(step.error());
+  if (!step)
+    return finish("replay",
+                  say(text, "not executed: ", step.error().message, "\nat fault: ", plan->culprit,
+                      ": ", plan->diagnosis, "\n"),
+                  ExitCode::failed);
   const Trial trial(**step);
-  text += "case " + format_case((*step)->spec) + "\n" + input_lines(trial);
+  text += "case " + format_case((*step)->spec) + "\n";
+  const ResolvedShape& shape = (*step)->metadata.shape;
+  if (shape.max_qo_len > longest_request((*step)->lists.qo_indptr))
+    text += say("launched with max_seqlen_q ", shape.max_qo_len, "\n");
+  text += input_lines(trial);
   std::int64_t held = 0;
   bool failed = !plan->findings.empty();
   for (const NamedBackend& b : backends) {

@@ -29,6 +29,23 @@ def test_the_plan_of_a_case_is_valid_and_a_damaged_one_names_the_culprit() -> No
     assert any("work 1" in v.what or v.work == 1 for v in answer.violations)
 
 
+def test_a_note_is_part_of_what_an_answer_says() -> None:
+    answer = mla.check(mla.plan("mla1:2q1s90;block=16;page=16;cu=4"))
+    assert answer.valid
+    assert str(answer).startswith("valid\nnote: AITER's decode kernels of August 2026 ignore the page")
+
+
+def test_a_bundle_with_lists_of_wider_integers_is_saved_as_aiter_has_them(tmp_path) -> None:
+    bundle = mla.plan(CASE)
+    bundle.arrays["kv_last_page_lens"] = bundle.arrays["kv_last_page_lens"].astype(np.int64)
+    bundle.save(tmp_path / "saved")
+    again = mla.Bundle.load(tmp_path / "saved")
+    assert again.arrays["kv_last_page_lens"].dtype == np.int32
+    bundle.arrays["kv_last_page_lens"] = np.full(3, 1 << 40)
+    with pytest.raises(mla.UsageError, match="'kv_last_page_lens' .* has a number that is no int32"):
+        bundle.save(tmp_path / "wide")
+
+
 def test_lists_give_the_plan_that_the_case_with_the_same_lists_gives() -> None:
     bundle = mla.plan("mla1:2q1s900_1q1s513;heads=16;cu=4;planner=v12")
     lists = mla.plan({
@@ -47,7 +64,7 @@ def test_lists_whose_plan_check_would_call_broken_are_refused_unless_as_aiter() 
     assert caught.value.bug == "AITER-13"
     answer = mla.check(mla.plan(call, as_aiter=True))
     assert answer.at_fault == "the planner"
-    with pytest.raises(mla.UnsupportedError, match="no persistent kernel for 8 heads"):
+    with pytest.raises(mla.UnsupportedError, match="no persistent kernel is right for 8 heads"):
         mla.plan({**call, "num_cu": 4, "num_heads_per_head_k": 8, "num_heads_k": 2,
                   "seqlens_kv_indptr": [0, 100, 200, 300]})
 

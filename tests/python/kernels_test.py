@@ -58,6 +58,18 @@ def test_without_a_plan_every_request_has_equal_splits(splits: int) -> None:
     assert (out == 0x7FA5).all()
 
 
+def test_without_a_plan_requests_of_more_rows_than_the_launch_says_are_unsupported() -> None:
+    step = make_step([500, 130], 4, 16)
+    split = np.full((8, 1, 16, 512), np.nan, np.float32)
+    lse = np.full((8, 1, 16, 1), np.nan, np.float32)
+    with pytest.raises(mla.UnsupportedError,
+                       match="request 0 has 4 rows and max_seqlen_q is 1: without a plan nobody"):
+        kernels.decode_stage1(
+            step.q, step.kv, step.qo_indptr, step.kv_indptr, step.indices, step.last,
+            np.arange(3, dtype=np.int32), None, None, None, 1, 1, 1, SCALE, split, lse,
+            np.zeros((8, 16, 512), np.uint16))
+
+
 def test_a_single_split_with_a_bf16_target_writes_the_output() -> None:
     step = make_step([500, 130], 1, 16, q_fp8=True, kv_fp8=True)
     out = np.full((2, 16, 512), 0x7FA5, np.uint16)

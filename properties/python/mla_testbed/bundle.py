@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from .errors import UsageError
-from .mla_capture import FORMAT, LAUNCH_LISTS, LISTS, PREFILL_LISTS, fnv1a64, write_bundle
+from .mla_bundle import FORMAT, fnv1a64, write_bundle
+from .mla_capture import LAUNCH_LISTS, LISTS, PREFILL_LISTS
 from .planning import POISON, PlanBuffers
 
 #: What a bundle calls the int32 buffers of a plan, by the names of AITER's parameters.
@@ -89,12 +90,26 @@ class Bundle:
         return cls(manifest, {key: _load_array(path, key, entry) for key, entry in files.items()})
 
     def save(self, folder: str | pathlib.Path) -> None:
-        """Writes the bundle into a folder, for `mla-testbed check` and `mla-testbed replay`."""
+        """Writes the bundle into a folder, for `mla-testbed check` and `mla-testbed replay`. Lists of
+        other integers become int32, as AITER has them.
+
+        Raises:
+            UsageError: a list has a number that is no int32.
+        """
         scalars = {key: value for key, value in self.scalars.items()
                    if key not in ("format", "name")}
         arrays = {key: np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
-                  for key, array in self.arrays.items()}
+                  for key, array in ((k, self._int32(k, a)) for k, a in self.arrays.items())}
         write_bundle(str(folder), self.name, scalars, arrays)
+
+    def _int32(self, key: str, array: np.ndarray) -> np.ndarray:
+        """A list as int32; tensors as they are."""
+        if key not in _LISTS or array.dtype.kind not in "iu" or array.dtype == np.int32:
+            return array
+        info = np.iinfo(np.int32)
+        if array.size and not (info.min <= int(array.min()) and int(array.max()) <= info.max):
+            raise UsageError(f"array '{key}' of bundle '{self.name}' has a number that is no int32")
+        return array.astype(np.int32)
 
     def document(self) -> str:
         """Planner call and plan as the JSON that `mla-testbed check` reads; no tensors.

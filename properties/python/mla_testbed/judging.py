@@ -149,10 +149,11 @@ class Answer:
     notes: tuple[str, ...]
 
     def __str__(self) -> str:
+        notes = [f"note: {note}" for note in self.notes]
         if self.valid:
-            return "valid"
+            return "\n".join(["valid", *notes])
         lines = [f"{v.rule}: {v.what}" for v in self.violations]
-        return "\n".join([*lines, f"at fault: {self.at_fault}: {self.diagnosis}"])
+        return "\n".join([*lines, *notes, f"at fault: {self.at_fault}: {self.diagnosis}"])
 
 
 def check(bundle: Bundle) -> Answer:

@@ -35,10 +35,14 @@ def decode_update_mla_metadata_v1(seqlens_qo_indptr, seqlens_kv_indptr, kv_last_
 PYTHON
 cat >"$scratch/aiter/mla.py" <<'PYTHON'
 def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens,
-                   max_seqlen_q, page_size=1, nhead_kv=1, sm_scale=None, work_indptr=None,
+                   max_seqlen_q, page_size=1, nhead_kv=1, sm_scale=None, num_kv_splits=None,
+                   num_kv_splits_indptr=None, work_meta_data=None, work_indptr=None,
                    work_info_set=None, reduce_indptr=None, reduce_final_map=None,
                    reduce_partial_map=None, q_scale=None, kv_scale=None, causal=True):
     pass
+# Whether the wrapper runs the kernel for a plan.
+def _use_persistent_mla_decode(bs, nhead, max_seqlen_q, q_dtype, kv_dtype):
+    return bs < 32
 PYTHON
 case='mla1:2q2s300_1q2s513;heads=16;cu=4;block=16;page=16'
 "$testbed" plan "$case" --bundle "$scratch/source" --tensors >/dev/null || fail "plan --tensors"
@@ -46,8 +50,10 @@ case='mla1:2q2s300_1q2s513;heads=16;cu=4;block=16;page=16'
   fail "plan --json of a decode step"
 prefill='mla1:2q300s300_1q20s20;arch=gfx950;dtype=bf16/fp8;kind=prefill;cu=16;heads=16'
 "$testbed" plan "$prefill" --json >"$scratch/prefill.json" || fail "plan --json of a prefill step"
-# One file, copied out of the package, needs nothing else of it.
-cp "$root/properties/python/mla_testbed/mla_capture.py" "$scratch/"
+many='mla1:40q1s70;arch=gfx950;heads=16;cu=4'
+"$testbed" plan "$many" --bundle "$scratch/many" --tensors >/dev/null || fail "plan --tensors"
+# Two files, copied out of the package, need nothing else of it.
+cp "$root"/properties/python/mla_testbed/mla_{bundle,capture}.py "$scratch/"
 PYTHONPATH="$scratch" "$python" - "$scratch" <<'PYTHON' || fail "the capture script"
 import json, struct, sys
 import numpy, aiter, aiter.mla, mla_capture
@@ -73,7 +79,9 @@ decode = dict(q=array["q"], kv_buffer=cache.reshape(-1, 16, 1, 576), o=array["ou
               qo_indptr=array["seqlens_qo_indptr"], kv_indptr=array["seqlens_kv_indptr"],
               kv_indices=array["kv_indices"], kv_last_page_lens=array["kv_last_page_lens"],
               max_seqlen_q=2, page_size=16, sm_scale=manifest["softmax_scale"],
-              work_indptr=arguments["work_indptr"])
+              work_indptr=arguments["work_indptr"],
+              work_meta_data=numpy.array([arguments[key].ctypes.data for key in
+                                          ("work_indptr", "work_info_set")], numpy.int64))
 for step in range(3):
     aiter.get_mla_metadata_v1(**arguments)
     for layer in range(2):
@@ -89,8 +97,11 @@ for parameter, key in mla_capture.PREFILL_BUFFERS.items():
     buffer = numpy.zeros(numpy.prod(shape), dtype=numpy.int32)
     buffer[:len(document[key])] = document[key]
     prefill[parameter] = buffer.reshape(shape)
+decode_facts = mla_capture.device_facts
+mla_capture.device_facts = lambda: {"arch": "gfx950", "num_cu": 16}
 for step in range(3):
     aiter.get_ps_metadata_v1(**prefill)
+mla_capture.device_facts = decode_facts
 assert capture.summary() == ("mla_capture: 3 planner calls seen, 1 dumped; 3 of prefill steps, "
                              "1 dumped"), capture.summary()
 
@@ -129,6 +140,35 @@ assert moved.summary().startswith("mla_capture: 1 planner calls seen, 1 dumped")
 updated = json.load(open(scratch + "/moved/step-000000/manifest.json"))
 assert (updated["max_seqlen_qo"], updated["uni_seqlen_qo"]) == (1, 1), updated
 
+# Three steps of two layers without a plan, in a buffer of page ids for many more keys, and one whose
+# number of splits comes with a list.
+few = json.load(open(scratch + "/many/manifest.json"))
+held = {key: numpy.load(f"{scratch}/many/{key}.npy") for key in few["arrays"]}
+mla_capture.device_facts = lambda: {"arch": "gfx950", "num_cu": 64}
+layers = [numpy.zeros((int(held["kv_cache_pages"].max()) + 1, 1, 1, 576), dtype=numpy.uint16)
+          for _ in range(2)]
+for layer in layers:
+    layer[held["kv_cache_pages"]] = held["kv_cache"].reshape(-1, 1, 1, 576)
+class Bf16(numpy.ndarray):
+    dtype = "torch.bfloat16"
+layers = [layer.view(Bf16) for layer in layers]
+bare = dict(q=held["q"].view(Bf16), o=held["out"].view(Bf16), qo_indptr=held["seqlens_qo_indptr"],
+            kv_indptr=held["seqlens_kv_indptr"], kv_last_page_lens=held["kv_last_page_lens"],
+            kv_indices=numpy.append(held["kv_indices"], numpy.full(90000, -1, numpy.int32)),
+            max_seqlen_q=1, sm_scale=few["softmax_scale"])
+unplanned = mla_capture.install(scratch + "/unplanned", steps=1, skip=1, tensors=True)
+for step in range(3):
+    for layer in layers:
+        aiter.mla.mla_decode_fwd(**bare, kv_buffer=layer)
+assert unplanned.summary() == ("mla_capture: 0 planner calls seen, 0 dumped; 3 steps without a "
+                               "plan, 1 dumped"), unplanned.summary()
+asked = mla_capture.install(scratch + "/asked", steps=1, tensors=True)
+aiter.mla.mla_decode_fwd(**bare, kv_buffer=layers[0], num_kv_splits=5,
+                         num_kv_splits_indptr=numpy.arange(0, 41 * 5, 5, dtype=numpy.int32))
+# And a plan that AITER says it goes past.
+past = mla_capture.launch_arguments({**bare, "kv_buffer": layers[0], "work_meta_data": [0, 0]})
+assert (past["launch_persistent"], past["launch_total_kv"]) == (False, 40 * 70 + 90000), past
+
 # Newer names of the dtypes, and a layout that nobody here knows.
 new = dict(arguments, dtype_q=None, dtype_kv=None, dtype_q_nope="torch.float8_e4m3fnuz",
            dtype_q_rope="torch.bfloat16", dtype_kv_nope="torch.float8_e4m3fnuz",
@@ -161,7 +201,7 @@ sed -n 's/^    \(import mla_capture\|mla_capture\.install.*\)$/\1/p' "$root/docs
 [[ $(wc -l <"$scratch/page.py") -ge 2 ]] || fail "docs/capture.md shows no snippet"
 PYTHONPATH="$scratch" "$python" "$scratch/page.py" || fail "the page's snippet"
 
-[[ $(ls "$scratch/dump") == $'prefill-000000\nstep-000000' ]] || fail "dumped: $(ls "$scratch/dump")"
+[[ $(ls "$scratch/dump") == $'prefill-000000\nstep-000000\nunplanned-000000' ]] || fail "dumped: $(ls "$scratch/dump")"
 try check "$scratch/dump/prefill-000000"
 expect_exit 0
 expect_out '^prefill 0: valid$'
@@ -181,6 +221,19 @@ expect_err "a step whose q_scale is no single number \(its shape is \[5,1\]\) is
 try check "$scratch/moved/step-000000"
 expect_exit 0
 expect_out '^step 0: valid$'
+# Replayed as AITER launches it: splits for the whole buffer of page ids, or those of the caller.
+[[ $(ls "$scratch/unplanned") == unplanned-000000 ]] || fail "dumped: $(ls "$scratch/unplanned")"
+try check "$scratch/unplanned/unplanned-000000"
+expect_exit 10
+expect_out 'unplanned 0: not checked: there are no plan buffers'
+try replay "$scratch/unplanned/unplanned-000000"
+expect_exit 0
+expect_out '^case mla1:40q1s70;.*;planner=none;splits=3$'
+expect_out "^the engine's result: pass$"
+try replay "$scratch/asked/unplanned-000000"
+expect_exit 0
+expect_out '^case .*;planner=none;splits=5$'
+expect_out "^the engine's result: pass$"
 try check "$scratch/dump/step-000000"
 expect_exit 0
 expect_out '^step 0: valid$'

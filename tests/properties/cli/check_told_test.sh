@@ -59,3 +59,25 @@ expect_out 'note: .*see none of its keys'
 planned "$verify, $fp8, \"num_heads_per_head_k\": 128, \"max_seqlen_qo\": 4"
 expect_exit 0
 expect_out 'a8w8 qh128_m32x4 masks only what a causal plan leaves out: right for no causal model'
+
+# What AITER does with a valid plan: 32 requests of one bf16 row go past it, unless splits are asked for.
+listed() { python3 -c "print(list(range(0, ($1 + 1) * $2, $2)))"; }
+many() {
+  planned "\"seqlens_qo_indptr\": $(listed "$1" 1), \"seqlens_kv_indptr\": $(listed "$1" 20), \
+\"num_cu\": 256, \"arch\": \"gfx950\", \"num_heads_per_head_k\": 16, \"max_seqlen_qo\": 1${2:-}"
+  expect_exit 0
+}
+unused='note: AITER does not use this plan: its wrapper runs the step without one'
+many 32
+expect_out "$unused"
+sed -i 's/{/{"launch_num_kv_splits": 16, /' "$scratch/planned.json"
+try check "$scratch/planned.json"
+expect_exit 0
+expect_no_out "$unused"
+many 31
+expect_no_out 'does not use this plan'
+many 32 ', "dtype_kv": "fp8"'
+expect_no_out 'does not use this plan'
+# And its decode kernels know pages of one token only.
+many 2 ', "page_size": 16, "kv_last_page_lens": [16, 16]'
+expect_out 'kernels of August 2026 ignore the page size of 16: .*[(]BUG-059[)]'

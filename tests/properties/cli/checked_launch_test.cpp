@@ -184,7 +184,7 @@ TEST_CASE("launch: the rows of the launch choose the kernel, not those that were
   CHECK_THAT(launch_finding(step),
              contains("planned for 2 query rows a request, the kernel gets 8"));
   CHECK(checked(step).findings.back().what ==
-        "no persistent kernel for 16 heads, 8 query rows, bf16/bf16 on gfx942");
+        "no persistent kernel is right for 16 heads, 8 query rows, bf16/bf16 on gfx942");
   CHECK(checked(step).culprit == "the builder");
   CHECK(checked(step).diagnosis == "it is the plan of 2 query rows a request, the kernel gets 8");
 }

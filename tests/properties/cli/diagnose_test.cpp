@@ -242,7 +242,7 @@ TEST_CASE("diagnosis: a plan for a shape that no kernel takes is the builder's, 
       INFO(mode);
       REQUIRE(answer.findings.size() == 1);
       CHECK(answer.findings[0].rule == kKernelRule);
-      CHECK(answer.findings[0].what == std::string("no persistent kernel for ") + shape);
+      CHECK(answer.findings[0].what == std::string("no persistent kernel is right for ") + shape);
       CHECK(answer.culprit == "the builder");
       CHECK_THAT(answer.diagnosis, contains("asked for a plan that no kernel takes"));
     }

@@ -100,7 +100,7 @@ TEST_CASE("launched call: a mask that the planner was not told of is the builder
   json step = step_of(128, 4, kFp8, {{"is_causal", false}});
   step["launch_causal"] = true;
   blames_builder(step, "a step without a causal mask", "the kernel gets a causal one");
-  step = step_of(128, 4, kFp8);
+  step = step_of(128, 4, kFp8, {{"arch", "gfx950"}});
   step["launch_causal"] = false;
   blames_builder(step, "a causal step", "the kernel gets one without");
   // SGLang's plans of several rows in one tile.
@@ -112,10 +112,93 @@ TEST_CASE("launched call: a mask that the planner was not told of is the builder
 TEST_CASE("launched call: the mask of one row is no difference", "[cli][check]") {
   for (const bool planned : {true, false}) {
     json step = step_of(16, 1, kFp8, {{"is_causal", planned}});
-    step.update({{"launch_causal", !planned}, {"launch_cp_world_size", 4}});
+    step["launch_causal"] = !planned;
     CHECK(checked(step).findings.empty());
     CHECK(checked(step).notes.empty());
   }
+}
+
+TEST_CASE("launched call: a launch that no kernel was built for is the builder's", "[cli][check]") {
+  json step = step_of(16, 2, kBf16, {{"is_causal", false}});
+  step["launch_causal"] = false;
+  CHECK(launch_finding(step) ==
+        "causal is false, and there is no unmasked build of a16w16 qh16_m16x4 on gfx942");
+  CHECK(checked(step).culprit == "the builder");
+  for (const auto& [heads, rows, arch, dtype, built] :
+       {std::tuple(16, 1, "gfx942", kFp8, false), std::tuple(16, 1, "gfx950", kFp8, false),
+        std::tuple(16, 2, "gfx950", kFp8, false), std::tuple(16, 4, "gfx950", kFp8, true),
+        std::tuple(48, 4, "gfx950", kFp8, true), std::tuple(32, 4, "gfx950", kFp8, true),
+        std::tuple(64, 1, "gfx950", kBf16, true), std::tuple(128, 2, "gfx950", kBf16, true)}) {
+    INFO(heads << " heads, " << rows << " rows, " << dtype << ", " << arch);
+    step = step_of(heads, rows, dtype, {{"arch", arch}, {"is_cp_round_robin", true}});
+    step.update({{"launch_cp_world_size", 2}, {"launch_cp_rank", 1}});
+    CHECK(checked(step).findings.empty() == built);
+    if (!built) CHECK_THAT(launch_finding(step), contains("there is no round-robin build of"));
+  }
+}
+
+TEST_CASE("launched call: splits without a plan are the caller's, or those of all listed pages",
+          "[cli][check]") {
+  const json call = {{"arch", "gfx950"},
+                     {"num_cu", 5},
+                     {"seqlens_qo_indptr", {0, 1, 2}},
+                     {"seqlens_kv_indptr", {0, 20, 40}},
+                     {"kv_last_page_lens", {1, 1}},
+                     {"num_heads_per_head_k", 16},
+                     {"num_heads_k", 1},
+                     {"is_causal", true},
+                     {"max_seqlen_qo", 1}};
+  const auto splits = [&](const json& launch, std::int64_t dumped = 40) {
+    json object = call;
+    object.update(launch);
+    const auto read = read_planner_call(call);
+    REQUIRE(read.ok());
+    return launched_splits(*read, object, dumped);
+  };
+  CHECK(*splits(json::object()) == 2);
+  CHECK(*splits(json::object(), 100000) == 5);
+  CHECK(*splits({{"launch_total_kv", 100000}}) == 5);
+  CHECK(*splits({{"launch_num_kv_splits", 7}}) == 7);
+  // An fp8 query has a limit, unless the caller brings the list as well.
+  const json fp8 = {{"launch_num_kv_splits", 8}};
+  json with_list = fp8;
+  with_list["launch_num_kv_splits_indptr"] = {0, 8, 16};
+  json object = call;
+  object.update({{"dtype_q", kFp8}, {"dtype_kv", kFp8}});
+  const auto read = read_planner_call(object);
+  REQUIRE(read.ok());
+  CHECK(*launched_splits(*read, fp8, 600) == 3);
+  CHECK(*launched_splits(*read, with_list, 600) == 8);
+  with_list["launch_num_kv_splits_indptr"] = {0, 8, 15};
+  CHECK_THAT(launched_splits(*read, with_list, 600).error().message,
+             contains("gives not every request 8 splits"));
+  CHECK_THAT(splits({{"launch_num_kv_splits", 65}}).error().message, contains("at most 64"));
+  CHECK_THAT(splits({{"launch_total_kv", -1}}).error().message, contains("at least 0"));
+}
+
+TEST_CASE("launched call: without a plan, lists and arguments must be those of the call",
+          "[cli][check]") {
+  json step = step_of(16, 4, kBf16);
+  for (const char* key : kBuffers) {
+    step.erase(key);
+    step.erase(std::string("launch_") + key);
+  }
+  step.erase("launch_addresses");
+  CHECK(checked(step).not_checked == "there are no plan buffers");
+  json other = step;
+  other["launch_num_heads"] = 128;
+  CHECK(launch_finding(other) == "planned for 16 heads, the kernel gets 128");
+  CHECK(checked(other).culprit == "the builder");
+  other = step;
+  other["launch_seqlens_kv_indptr"][1] = 499;
+  CHECK_THAT(launch_finding(other), contains("seqlens_kv_indptr[1] was planned as 500"));
+  other = step;
+  other["launch_max_seqlen_q"] = 1;
+  CHECK_THAT(launch_finding(other), contains("nobody writes the others"));
+  other["launch_max_seqlen_q"] = 0;
+  CHECK_THAT(launch_finding(other), contains("a kernel takes at least 1 row"));
+  other["launch_dtype_q"] = "fp4";
+  CHECK_THAT(refusal(other), contains("it must be bf16 or fp8"));
 }
 
 TEST_CASE("launched call: a plan that the planner makes for the launch as well is the planner's",
@@ -183,7 +266,7 @@ TEST_CASE("launched call: the kernel is that of the launch, whatever the planner
   step = step_of(16, 4, kBf16);
   step["launch_dtype_q"] = kFp8;
   CHECK(checked(step).findings.back().what ==
-        "no persistent kernel for 16 heads, 4 query rows, fp8/bf16 on gfx942");
+        "no persistent kernel is right for 16 heads, 4 query rows, fp8/bf16 on gfx942");
   // Nor does a planner take 12 heads.
   step = step_of(16, 4, kBf16);
   step["launch_num_heads"] = 12;
@@ -218,6 +301,8 @@ TEST_CASE("launched call: a key that holds something else is refused by name", "
         std::tuple("launch_causal", json(1), "it must be true or false"),
         std::tuple("launch_cp_world_size", json("two"), "it must be a 32-bit integer"),
         std::tuple("launch_cp_rank", json(0.5), "it must be a 32-bit integer"),
+        std::tuple("launch_persistent", json(1), "it must be true or false"),
+        std::tuple("launch_total_kv", json("all"), "it must be a 32-bit integer"),
         std::tuple("launch_num_kv_splits", json::array(), "it must be a 32-bit integer")}) {
     json step = step_of(16, 2, kBf16);
     step[key] = value;

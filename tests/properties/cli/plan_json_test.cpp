@@ -196,7 +196,11 @@ TEST_CASE("plan as JSON: with valid_only, a plan that check would call broken is
   CHECK_THAT(run({lists}, {.valid_only = true})[0].value("error", "planned"), contains("last"));
   // What is valid, or cannot be checked, is planned as before.
   const json sparse = changed(R"({"topk": 64})");
-  for (const json& call : {kDecode, kPrefill, sparse})
+  json prefill = kPrefill;
+  CHECK_THAT(run({prefill}, {.valid_only = true})[0].value("error", "planned"),
+             contains("block_size is 16"));
+  prefill.update({{"block_size", 1}, {"kvlen_granularity", 128}, {"pages_kv_indptr", {0, 64}}});
+  for (const json& call : {kDecode, prefill, sparse})
     CHECK(run({call}, {.valid_only = true}) == run({call}));
 }
 

@@ -61,9 +61,11 @@ expect_exit 0
 try check "$scratch/step.json"
 expect_exit 0
 expect_out '^1 valid, 0 broken, 0 not checked$'
+# AITER's own plans break no rule but that its kernel, of gfx950, does not take some of the calls.
 try check "$root/fixtures/golden/ps_prefill.json"
-expect_exit 0
-expect_out '^24 valid, 0 broken, 0 not checked$'
+expect_exit 1
+expect_out '^7 valid, 17 broken, 0 not checked$'
+expect_no_out '^  (work|coverage|row|partial|reduce|empty|batch)'
 # damaged EXPRESSION: the prefill step with one thing changed, by a line of Python.
 damaged() {
   python3 -c "import json,sys

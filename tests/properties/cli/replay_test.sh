@@ -197,3 +197,41 @@ try replay 'mla1:1q1s1+1q0s0' --property P28 --property P05
 expect_out '^refused: step 1: no request has a query row'
 expect_out '^P28 kernel_available: pass$'
 expect_no_out '^FAIL'
+
+# A bundle is executed as its launch says: rows, splits, and scales of fp8 operands only.
+# dumped NAME CASE [KEY VALUE]...: a bundle with tensors, and these keys in its manifest
+dumped() {
+  "$testbed" plan "$2" --bundle "$scratch/$1" --tensors >/dev/null || fail "plan --tensors of $2"
+  python3 - "$scratch/$1/manifest.json" "${@:3}" <<'END'
+import json, sys
+path, *rest = sys.argv[1:]
+manifest = json.load(open(path))
+manifest.update({key: json.loads(value) for key, value in zip(rest[::2], rest[1::2])})
+json.dump(manifest, open(path, "w"))
+END
+}
+dumped more 'mla1:3q1s110;dtype=fp8/fp8;arch=gfx950;cu=4' launch_max_seqlen_q 2
+try replay "$scratch/more"
+expect_exit 0
+expect_out '^launched with max_seqlen_q 2$'
+expect_out '^backend cpu: pass$'
+dumped fewer 'mla1:2q4s300;arch=gfx950;cu=8;planner=none' launch_max_seqlen_q 1
+try replay "$scratch/fewer"
+expect_exit 1
+expect_out 'max_seqlen_q is 1 at the launch, and a request has 4 rows: nobody writes the others'
+dumped scaled 'mla1:2q1s90;cu=4' kv_scale 0.5 q_scale 3
+try replay "$scratch/scaled"
+expect_exit 0
+expect_out "^the engine's result: pass$"
+dumped negative 'mla1:2q1s90;cu=4;dtype=fp8/fp8' kv_scale -3
+try replay "$scratch/negative"
+expect_exit 2
+expect_err "key 'kv_scale' is -3: expected a number from 1e-15 to 1e15"
+dumped splits 'mla1:2q1s300;dtype=fp8/fp8;planner=none;splits=8'
+try replay "$scratch/splits"
+expect_exit 0
+expect_out '^case .*;planner=none;splits=8$'
+dumped unread 'mla1:2q4s300;cu=8;planner=none' launch_causal false launch_cp_rank '"x"'
+try replay "$scratch/unread"
+expect_exit 2
+expect_err "key 'launch_cp_rank' is "
