@@ -90,8 +90,9 @@ class Bundle:
         return cls(manifest, {key: _load_array(path, key, entry) for key, entry in files.items()})
 
     def save(self, folder: str | pathlib.Path) -> None:
-        """Writes the bundle into a folder, for `mla-testbed check` and `mla-testbed replay`. Lists of
-        other integers become int32, as AITER has them.
+        """Writes the bundle into a folder, for `mla-testbed check` and `mla-testbed replay`.
+
+        Lists of other integers become int32, as AITER has them.
 
         Raises:
             UsageError: a list has a number that is no int32.

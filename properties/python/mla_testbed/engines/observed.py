@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import mla_capture
+from .. import mla_bundle, mla_capture
 from ..bundle import Bundle
 
 _PREFILL = (mla_capture.PREFILL_NUMBERS, mla_capture.PREFILL_LISTS, mla_capture.PREFILL_BUFFERS)
@@ -62,5 +62,5 @@ class Observed:
 
 
 def _int32(value: Any) -> np.ndarray:
-    array: np.ndarray = mla_capture.as_array(value).reshape(-1)
+    array: np.ndarray = mla_bundle.as_array(value).reshape(-1)
     return array.astype(np.int32)
