@@ -90,7 +90,10 @@ Result<plan::BufferSizes> DecodeStepBuilder::provision() const {
   plan::BufferSizes sizes;
   std::string refusal = say("no query length up to ", limits_.max_qo_len, " is taken");
   bool any = false;
-  Case unraised = settings_;  // ragged steps are not raised, and fewer rows may be more tiles
+  Case raised = settings_;
+  // Without a plan the LSE decides nothing but whether a step of few keys is taken at all.
+  if (raised.planner == PlannerChoice::none) raised.decode().need_lse = false;
+  Case unraised = raised;  // ragged steps are not raised, and fewer rows may be more tiles
   unraised.decode().kernel_rows = 0;
   // A batch that is too large for a plan needs no buffer, and a smaller one may need it.
   const std::int64_t planned = std::min(limits_.max_requests, kPersistentMaxBatch - 1);
@@ -98,7 +101,7 @@ Result<plan::BufferSizes> DecodeStepBuilder::provision() const {
     for (const std::int64_t requests : {limits_.max_requests, planned}) {
       Batch batch;
       batch.requests.assign(static_cast<std::size_t>(requests), {q, q});
-      for (const Case& settings : {settings_, unraised}) {
+      for (const Case& settings : {raised, unraised}) {
         const auto shape = resolve_shape(settings, batch);
         if (!shape) {
           refusal = shape.error().message;

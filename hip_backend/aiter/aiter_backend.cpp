@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/engine/launch.hpp"
+#include "core/engine/whole_cache.hpp"
 #include "core/say.hpp"
 #include "hip_backend/aiter/opus.hpp"
 #include "hip_backend/aiter/prefill.hpp"
@@ -16,9 +17,6 @@
 
 namespace mla::hip::aiter {
 namespace {
-
-// Caches below this size are allocated from page 0 on: offsets are as large as page numbers say.
-constexpr std::int64_t kWholeCacheBytes = std::int64_t{256} << 20U;
 
 // What a kernel that rounds its tile up may read behind Q: 128 packed rows of bf16 and more.
 constexpr std::int64_t kRoomBytes = std::int64_t{1} << 20U;

@@ -81,6 +81,8 @@ Status judge_unplanned(const json& object, PlanAnswer& answer) {
   if (!arguments) return arguments.error();
   const auto changes = launch_changes(*call, object);
   if (!changes) return changes.error();
+  Arguments told = *arguments;  // no planner was told of splits or ranks
+  std::erase_if(told, &LaunchedArgument::untold);
   std::vector<std::string> wrong = changes->violations;
   if (const std::string none = impossible_rows(object); !none.empty()) wrong.push_back(none);
   const std::int64_t longest = longest_request(call->qo_indptr);
@@ -88,8 +90,8 @@ Status judge_unplanned(const json& object, PlanAnswer& answer) {
   if (wrong.empty() && rows < longest)
     wrong.push_back(say("max_seqlen_q is ", rows, " at the launch, and a request has ", longest,
                         " rows: nobody writes the others"));
-  if (wrong.empty() && (changes->count > 0 || !arguments->empty()))
-    wrong.push_back(differences(*arguments, *changes));
+  if (wrong.empty() && (changes->count > 0 || !told.empty()))
+    wrong.push_back(differences(told, *changes));
   if (wrong.empty()) return std::nullopt;
   for (const std::string& what : wrong) answer.findings.push_back({kLaunchRule, what});
   answer.not_checked.clear();

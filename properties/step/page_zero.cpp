@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/engine/row_map.hpp"
+#include "core/engine/whole_cache.hpp"
 #include "core/numeric/fp8.hpp"
 
 namespace mla::prop {
@@ -107,7 +108,9 @@ bool in_bounds(const DecodeMetadata& md, const RowMap& rows, const plan::WorkIte
 
 std::string page_zero_of(const DecodeLaunch& launch) {
   const KvCache& cache = launch.tensors.cache;
-  if (cache.first_slot > 0) return "unbacked";
+  // A cache that ends below this address is whole on the device, with zeros in front of it.
+  const std::int64_t end = (cache.first_slot + cache.slots) * cache.row_bytes();
+  if (cache.first_slot > 0) return end <= kWholeCacheBytes ? "finite" : "unbacked";
   const std::int64_t elements = std::min(launch.metadata.shape.page_size, cache.slots) * kKeyDim;
   const bool fp8 = cache.dtype == Dtype::fp8;
   const bool fnuz = launch.metadata.shape.fp8 == Fp8Variant::e4m3fnuz;

@@ -5,7 +5,7 @@ import types
 
 import numpy as np
 import pytest
-from mla_testbed import mla_capture
+from mla_testbed import mla_bundle, mla_capture
 
 
 def tensor(dtype, *shape):
@@ -30,6 +30,24 @@ def test_arguments_that_a_function_does_not_take_end_in_its_own_error_and_are_no
     assert seen == [{"rows": 2, "block_size": 1}]
 
 
+def test_what_is_said_before_a_call_comes_along_after_it_and_not_after_one_that_raised():
+    told = iter(("first", "second", "third"))
+    seen = []
+    watched = mla_capture.observed(
+        lambda rows: 1 // rows, lambda arguments, token: seen.append((arguments["rows"], token)),
+        lambda _: next(told))
+    watched(1)
+    with pytest.raises(ZeroDivisionError):
+        watched(0)
+    watched(2)
+    assert seen == [(1, "first"), (2, "third")]
+
+
+def test_bundles_of_one_name_get_folders_of_their_own(tmp_path):
+    folders = {mla_bundle.new_folder(str(tmp_path), "step-000000") for _ in range(4)}
+    assert len(folders) == 4
+
+
 def test_a_launch_is_noted_by_what_its_kernel_is_chosen_by():
     call = {"q": tensor("torch.bfloat16", 6, 32, 576), "o": tensor("torch.bfloat16", 6, 32, 512),
             "kv_buffer": tensor("torch.float8_e4m3fnuz", 9, 1, 1, 576), "max_seqlen_q": 2}
@@ -48,10 +66,11 @@ def test_a_launch_is_noted_by_what_its_kernel_is_chosen_by():
     assert found["launch_cp_world_size"] == 1
 
 
-def test_a_launch_of_an_older_aiter_or_of_packed_bytes_leaves_out_what_it_has_no_word_for():
+def test_a_launch_of_an_older_aiter_leaves_out_what_it_does_not_have_and_packed_bytes_are_named():
     call = {"q": tensor("torch.bfloat16", 6, 16, 576), "o": tensor("torch.bfloat16", 6, 16, 512),
             "kv_buffer": tensor("torch.uint8", 9, 656)}
-    assert mla_capture.launch_arguments(call) == {"launch_num_heads": 16, "launch_dtype_q": "bf16"}
+    assert mla_capture.launch_arguments(call) == {
+        "launch_num_heads": 16, "launch_dtype_q": "bf16", "launch_dtype_kv": "torch.uint8"}
 
 
 def test_a_softmax_scale_that_is_not_given_is_the_one_that_aiter_takes():

@@ -1,11 +1,13 @@
-"""The folders that mla_capture dumps: what a bundle is made of (docs/capture.md).
+"""The folders that mla_capture dumps, and what a bundle is made of (docs/capture.md).
 
 Needs numpy, and torch only for tensors of it.
 """
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import sys
 from typing import Any
 
 import numpy
@@ -62,11 +64,60 @@ def write_bundle(folder: str, name: str, scalars: dict[str, Any],
 
 def new_folder(folder: str, name: str) -> str:
     """A folder for one bundle. Where another process of the engine, such as another rank, or an
-    earlier run has the name, this process's number is added."""
-    path = os.path.join(folder, name)
-    try:
-        os.makedirs(path)
-    except FileExistsError:
-        path += f"-pid{os.getpid()}"
-        os.makedirs(path, exist_ok=True)
-    return path
+    earlier run has the name, this process's number is added, and then a number."""
+    own = f"-pid{os.getpid()}"
+    for end in itertools.chain(("", own), (f"{own}-{n}" for n in itertools.count(2))):
+        path = os.path.join(folder, name + end)
+        try:
+            os.makedirs(path)
+        except FileExistsError:
+            continue
+        return path
+    raise AssertionError
+
+
+def dtype_name(dtype: Any) -> str:
+    """What a bundle calls a dtype; None is bf16."""
+    return "fp8" if dtype is not None and "float8" in str(dtype) else "bf16"
+
+
+def in_graph_capture() -> bool:
+    """Copying to the host would end the capture of a graph with an error."""
+    torch = sys.modules.get("torch")
+    return bool(torch is not None and torch.cuda.is_available()
+                and torch.cuda.is_current_stream_capturing())
+
+
+def address(tensor: Any) -> int:
+    """Where a tensor or an array begins."""
+    return int(tensor.data_ptr() if hasattr(tensor, "data_ptr") else tensor.ctypes.data)
+
+
+def tensor_dtype(tensor: Any) -> str | None:
+    """What a bundle calls the dtype of a tensor. It has no name for that of packed bytes, which is
+    left as it is, and `check` refuses it."""
+    name = str(tensor.dtype)
+    if "uint8" in name:
+        return name
+    return "fp8" if "float8" in name else "bf16" if "bfloat16" in name else None
+
+
+def device_facts() -> dict[str, Any]:
+    """Architecture and compute units of the current device."""
+    import torch
+
+    properties = torch.cuda.get_device_properties(torch.cuda.current_device())
+    arch = getattr(properties, "gcnArchName", "gfx942").split(":")[0]
+    return {"arch": arch, "num_cu": properties.multi_processor_count}
+
+
+def pages_held(arguments: dict[str, Any]) -> int:
+    """How many pages the cache has."""
+    shape = arguments["kv_buffer"].shape
+    return int(numpy.prod(shape[:-1])) // int(arguments.get("page_size", 1))
+
+
+def live_pages(arguments: dict[str, Any]) -> Any:
+    """The entries of kv_indices that kv_indptr counts."""
+    indices = as_array(arguments["kv_indices"]).reshape(-1)
+    return indices[:int(as_array(arguments["kv_indptr"])[-1])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import mla_capture
+from ... import mla_bundle
 from ...bundle import Bundle
 from ..observed import Observed
 
@@ -34,5 +34,5 @@ def bundle_of(name: str, metadata: Any, observed: Observed, unplanned: dict[str,
 def addresses(metadata: Any) -> dict[str, int]:
     """Where a kernel finds each tensor of the metadata."""
     found = {field: getattr(metadata, field) for field in (*LISTS, *PLAN, "work_metadata")}
-    return {field: mla_capture.address(tensor) for field, tensor in found.items()
+    return {field: mla_bundle.address(tensor) for field, tensor in found.items()
             if tensor is not None}
