@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import pathlib
 from typing import Any
@@ -10,6 +11,7 @@ import mla_testbed as mla
 import numpy as np
 import pytest
 from mla_testbed import kernels, planning
+from mla_testbed.mla_bundle import fnv1a64
 
 STEP: dict[str, Any] = {"seqlens_qo_indptr": [0, 4, 5], "seqlens_kv_indptr": [0, 900, 1413],
                         "num_cu": 4}
@@ -124,6 +126,58 @@ def test_a_damaged_bundle_is_refused_by_the_file(tmp_path: pathlib.Path, damage:
     damage(tmp_path)
     with pytest.raises(mla.UsageError, match=why):
         mla.Bundle.load(tmp_path)
+
+
+def rewritten(key: str, change: Any) -> Any:
+    """Damage: another array in the file of a list, with its right sum."""
+    def damage(folder: pathlib.Path) -> None:
+        file = folder / f"{key}.npy"
+        np.save(file, change(np.load(file)))
+        manifest = json.loads((folder / "manifest.json").read_text())
+        manifest["arrays"][key]["fnv1a64"] = fnv1a64(file.read_bytes())
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+    return damage
+
+
+def manifest_with(old: str, new: str) -> Any:
+    """Damage: another text in the manifest."""
+    def damage(folder: pathlib.Path) -> None:
+        text = (folder / "manifest.json").read_text()
+        assert old in text
+        (folder / "manifest.json").write_text(text.replace(old, new, 1))
+    return damage
+
+
+@pytest.mark.parametrize(("damage", "why"), [
+    *((rewritten("seqlens_kv_indptr", lambda a, d=dtype: a.astype(d)),
+       f"npy' has elements of {dtype} for list 'seqlens_kv_indptr'")
+      for dtype in ("<i8", "<i2", ">i4", "<u8", "<f4")),
+    (rewritten("work_info", lambda a: a.astype(np.int8)), r"has elements of \|i1 for list 'work_"),
+    (rewritten("work_info", lambda a: np.asfortranarray(a.reshape(-1, 8))),
+     r"array 'work_info' of shape \([0-9]+, 8\) in the order of Fortran"),
+    (manifest_with('"arch"', '"arrays": {}, "arch"'), "key 'arrays' stands there twice"),
+    (manifest_with('"page_size": 1', '"page_size": 16, "page_size": 1'),
+     "key 'page_size' stands there twice, with 16 and 1"),
+    (manifest_with('"page_size": 1', '"page_size": 1, "work_info": 3'),
+     "has array 'work_info' and a value of this name, 3"),
+    *((manifest_with('"work_info.npy"', f'"{name}"'), f"names the file '{shown}' for array 'work")
+      for name, shown in (("../x/work_info.npy", "../x/work_info.npy"), ("..", ".."), ("", ""),
+                          ("x\\\\work_info.npy", r"x\\\\work_info.npy"))),
+    (manifest_with('"arrays"', '"lists"'), 'has no object "arrays"'),
+])
+def test_load_refuses_what_the_command_refuses(tmp_path: pathlib.Path, damage: Any,
+                                               why: str) -> None:
+    mla.plan("mla1:2q1s900;heads=16;cu=4").save(tmp_path)
+    damage(tmp_path)
+    with pytest.raises(mla.UsageError, match=why):
+        mla.Bundle.load(tmp_path)
+
+
+def test_the_splits_of_a_launch_without_a_plan_are_a_list(tmp_path: pathlib.Path) -> None:
+    bundle = mla.plan("mla1:2q1s900;heads=16;cu=4")
+    bundle.arrays["launch_num_kv_splits_indptr"] = np.array([0, 2, 4])
+    bundle.save(tmp_path)
+    assert mla.Bundle.load(tmp_path).arrays["launch_num_kv_splits_indptr"].dtype == np.int32
 
 
 def test_arrays_of_any_order_come_back_from_disk(tmp_path: pathlib.Path) -> None:

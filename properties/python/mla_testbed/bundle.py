@@ -6,13 +6,14 @@ import dataclasses
 import io
 import json
 import pathlib
+import reprlib
 from typing import Any
 
 import numpy as np
 
 from .errors import UsageError
 from .mla_bundle import FORMAT, fnv1a64, write_bundle
-from .mla_capture import LAUNCH_LISTS, LISTS, PREFILL_LISTS
+from .mla_capture import LAUNCH_LISTS, LISTS, PREFILL_LISTS, SPLITS_LIST
 from .planning import POISON, PlanBuffers
 
 #: What a bundle calls the int32 buffers of a plan, by the names of AITER's parameters.
@@ -28,7 +29,7 @@ PLAN_ARRAYS: dict[str, str] = {
 #: Arrays that are lists of a step, whatever their integer type; others are tensors.
 _LISTS = frozenset((*LISTS, *PREFILL_LISTS, "kv_indices", *PLAN_ARRAYS.values(),
                     *("launch_" + name for name in (*LAUNCH_LISTS.values(), "kv_indices",
-                                                    *PLAN_ARRAYS.values()))))
+                                                    SPLITS_LIST, *PLAN_ARRAYS.values()))))
 
 
 @dataclasses.dataclass
@@ -73,20 +74,26 @@ class Bundle:
         """Reads a bundle from its folder.
 
         Raises:
-            UsageError: there is no manifest, or it is one of another format; an array is missing,
-                cannot be read, or is not the one that the manifest names by its sum.
+            UsageError: there is no manifest, or it is one of another format, has a key twice or a
+                key that is an array as well; an array is missing, lies in another folder, cannot be
+                read, is not the one that the manifest names by its sum, or is no array as kernels
+                read it: little-endian, in C's order, and int32 if it is a list.
         """
         path = pathlib.Path(folder) / "manifest.json"
         try:
-            manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as e:
+            manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"),
+                                                  object_pairs_hook=_once)
+        except (OSError, ValueError, RecursionError) as e:
             raise UsageError(f"'{path}' cannot be read: {e}") from e
         found = manifest.get("format") if isinstance(manifest, dict) else None
         if found != FORMAT:
             raise UsageError(f"'{path}' has format {found!r}; expected {FORMAT!r}")
-        files = manifest.pop("arrays", {})
+        files = manifest.pop("arrays", None)
         if not isinstance(files, dict):
             raise UsageError(f"'{path}' has no object \"arrays\"")
+        for key in files.keys() & manifest.keys():
+            raise UsageError(f"'{path}' has array '{key}' and a value of this name, "
+                             f"{reprlib.repr(manifest[key])}")
         return cls(manifest, {key: _load_array(path, key, entry) for key, entry in files.items()})
 
     def save(self, folder: str | pathlib.Path) -> None:
@@ -130,21 +137,48 @@ class Bundle:
         return json.dumps({**scalars, **lists})
 
 
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, none of whose keys stands there twice."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"key '{key}' stands there twice, with {reprlib.repr(found[key])} and "
+                             f"{reprlib.repr(value)}")
+        found[key] = value
+    return found
+
+
 def _load_array(manifest: pathlib.Path, key: str, entry: Any) -> np.ndarray:
     """The array that an entry of a manifest names."""
     name = entry.get("file") if isinstance(entry, dict) else None
     if not isinstance(name, str):
         raise UsageError(f"'{manifest}' names no file for array '{key}'")
-    path = manifest.parent / pathlib.Path(name).name
+    if name in ("", ".", "..") or set(name) & set("/\\\0"):
+        raise UsageError(f"'{manifest}' names the file {name!r} for array '{key}'; expected one of "
+                         "its folder")
+    path = manifest.parent / name
     try:
         data = path.read_bytes()
         array: np.ndarray = np.load(io.BytesIO(data), allow_pickle=False)
     except (OSError, ValueError, EOFError) as e:
         raise UsageError(f"'{path}' cannot be read: {e}") from e
-    expected = entry.get("fnv1a64")
-    if expected is not None and fnv1a64(data) != expected:
-        raise UsageError(f"'{path}' has the sum {fnv1a64(data)}, the manifest says {expected}")
+    if "fnv1a64" in entry and fnv1a64(data) != entry["fnv1a64"]:
+        raise UsageError(f"'{path}' has the sum {fnv1a64(data)}, the manifest says "
+                         f"{entry['fnv1a64']}")
+    _check_layout(path, key, array)
     return array
+
+
+def _check_layout(path: pathlib.Path, key: str, array: np.ndarray) -> None:
+    """Elements as kernels read them, without a look at a dtype."""
+    if key in _LISTS and array.dtype.str != "<i4":
+        raise UsageError(f"'{path}' has elements of {array.dtype.str} for list '{key}': kernels "
+                         "read little-endian int32, <i4")
+    if array.dtype.str.startswith(">"):
+        raise UsageError(f"'{path}' has big-endian elements, {array.dtype.str}, for array '{key}'")
+    if not array.flags.c_contiguous:
+        raise UsageError(f"'{path}' has array '{key}' of shape {array.shape} in the order of "
+                         "Fortran, not in C's")
 
 
 def from_document(document: dict[str, Any]) -> Bundle:
