@@ -10,7 +10,7 @@ from typing import Any
 import mla_testbed as mla
 import numpy as np
 import pytest
-from mla_testbed import kernels, planning
+from mla_testbed import _tensors, kernels, planning
 from mla_testbed.mla_bundle import fnv1a64
 
 STEP: dict[str, Any] = {"seqlens_qo_indptr": [0, 4, 5], "seqlens_kv_indptr": [0, 900, 1413],
@@ -87,12 +87,31 @@ def test_a_read_only_output_is_refused_and_keeps_what_it_holds(tmp_path: pathlib
         assert (np.asarray(array) == planning.POISON).all()
 
 
-def test_an_output_whose_rows_share_memory_is_refused() -> None:
-    one = np.zeros((1, 16, 512), np.uint16)
-    shared = np.lib.stride_tricks.as_strided(one, (4, 16, 512), (0, *one.strides[1:]))
-    with pytest.raises(mla.TensorError, match="final_output: expected memory of its own"):
+@pytest.mark.parametrize(("rows", "strides"), [
+    (4, (0, 512, 1)), (2, (100, 512, 1)), (2, (16 * 512 - 1, 512, 1)), (1, (16 * 512, 511, 1)),
+])
+def test_an_output_whose_elements_share_memory_is_refused(
+        rows: int, strides: tuple[int, ...]) -> None:
+    shared = np.lib.stride_tricks.as_strided(np.zeros(4 * 16 * 512, np.uint16), (rows, 16, 512),
+                                             tuple(2 * stride for stride in strides))
+    with pytest.raises(mla.TensorError, match="final_output: expected memory of its own .* shape "
+                                              rf"\({rows}, 16, 512\) with strides"):
         kernels.reduce(np.zeros((4, 1, 16, 512), np.float32), np.zeros((4, 1, 16, 1), np.float32),
                        np.zeros(2, np.int32), None, np.zeros(1, np.int32), shared)
+    assert not shared.any()
+
+
+@pytest.mark.parametrize(("shape", "strides", "shared"), [
+    ((2, 16, 512), (100, 512, 1), True), ((2, 16, 512), (16 * 512, 512, 1), False),
+    ((3, 2), (1, 3), False), ((4, 1, 5), (5, 0, 1), False), ((0, 4), (0, 0), False),
+    ((2, 3, 8), (2 * 10 + 8, 10, 1), False), ((2, 3, 8), (2 * 10 + 7, 10, 1), True),
+    ((4,), (-1,), False), ((), (), False),
+])
+def test_elements_share_memory_where_a_step_stays_within_smaller_ones(
+        shape: tuple[int, ...], strides: tuple[int, ...], shared: bool) -> None:
+    assert _tensors._shared(shape, strides, 1) is shared
+    in_bytes = tuple(4 * stride for stride in strides)
+    assert _tensors._shared(shape, in_bytes, 4) is shared
 
 
 @pytest.mark.parametrize("call", [

@@ -103,15 +103,31 @@ def _check_writable(tensor: Any, name: str) -> None:
         if not tensor.flags.writeable:
             raise TensorError(f"{name}: expected an array that can be written, found one that is "
                               "read-only")
-        strides = tensor.strides
+        if tensor.flags.c_contiguous:
+            return
+        strides, unit = tensor.strides, tensor.itemsize
     elif is_torch(tensor):
-        strides = tensor.stride()
+        strides, unit = tuple(tensor.stride()), 1
     else:
         return  # refused by its type
-    if 0 in strides and 0 not in tensor.shape and any(
-            stride == 0 and size > 1 for stride, size in zip(strides, tensor.shape, strict=True)):
-        raise TensorError(f"{name}: expected memory of its own for each element, found strides "
-                          f"{tuple(strides)}")
+    if _shared(tensor.shape, strides, unit):
+        raise TensorError(f"{name}: expected memory of its own for each element, found shape "
+                          f"{tuple(tensor.shape)} with strides {strides}"
+                          f"{' bytes' if isinstance(tensor, np.ndarray) else ''}")
+
+
+def _shared(shape: Any, strides: tuple[int, ...], unit: int) -> bool:
+    """Whether elements may share memory: a step of some dimension stays within what the dimensions
+    of smaller steps take up. Each element is `unit` long."""
+    if 0 in shape:
+        return False
+    taken = unit
+    for stride, size in sorted((abs(stride), size)
+                               for stride, size in zip(strides, shape, strict=True) if size > 1):
+        if stride < taken:
+            return True
+        taken += stride * (size - 1)
+    return False
 
 
 def _address(array: Any) -> int:
