@@ -189,6 +189,21 @@ def test_the_cache_writer_puts_tokens_into_their_slots_and_skips_padding() -> No
     assert not np.delete(cache, [17, 3], 0).any()
 
 
+def test_the_cache_writer_takes_as_many_tokens_as_there_are_slots() -> None:
+    rng = np.random.default_rng(3)
+    kv_c, k_pe = (att.bf16(rng.normal(size=(rows, d))) for rows, d in ((5, 512), (4, 64)))
+    cache = np.zeros((4, 8, 576), np.uint16)
+    arguments = cache, np.array([17, 3]), "auto", None
+    kernels.concat_and_cache(kv_c, k_pe, *arguments)
+    wanted = np.concatenate([kv_c[:2], k_pe[:2]], 1)
+    np.testing.assert_array_equal(cache.reshape(32, 576)[[17, 3]], wanted)
+    assert not np.delete(cache.reshape(32, 576), [17, 3], 0).any()
+    with pytest.raises(mla.TensorError, match="kv_c: expected the 2 tokens of slot_mapping, found"):
+        kernels.concat_and_cache(kv_c[:1], k_pe, *arguments)
+    with pytest.raises(mla.TensorError, match="k_pe: expected the 2 tokens of slot_mapping, found"):
+        kernels.concat_and_cache(kv_c, k_pe[:1], *arguments)
+
+
 def test_the_cache_writer_divides_by_the_scale_for_fp8() -> None:
     rows, cache = cache_call("fp8", [5])
     values = att.fp8_table("e4m3fnuz")[cache[5]] * 0.5

@@ -67,5 +67,7 @@ def test_other_dtypes_and_lists_of_another_length_are_refused() -> None:
     table, sums, out = np.zeros((1, 1), I32), np.array([0, 1], I32), np.zeros(1, I32)
     with pytest.raises(mla.TensorError, match="block_table: expected dtype i32, found i64"):
         kernels.expand_pages(table.astype(np.int64), sums, out, 1)
+    with pytest.raises(mla.TensorError, match="block_table: expected strides from 0"):
+        kernels.expand_pages(np.zeros((2, 1), I32)[::-1], sums, out, 1)
     with pytest.raises(mla.TensorError, match=r"table_rows: expected shape \(1\)"):
         kernels.expand_pages(table, sums, out, 1, np.array([0, 0]))

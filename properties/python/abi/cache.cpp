@@ -23,13 +23,16 @@ cpu::SourceType source_type(int dtype) {
   return dtype == MLA_DTYPE_FP16 ? cpu::SourceType::f16 : cpu::SourceType::f32;
 }
 
-// Rows of `width` elements that lie dense in themselves.
+// Rows that lie dense in themselves, one for each token; a batch that is padded has more.
 MaybeFailure check_source(const char* name, const aiter_tensor_t* tensor, std::int64_t tokens) {
   if (auto bad = check_tensor(tensor, {.name = name,
                                        .dtypes = {MLA_DTYPE_BF16, MLA_DTYPE_FP16, MLA_DTYPE_FP32},
-                                       .shape = {tokens, kAny},
+                                       .shape = {kAny, kAny},
                                        .contiguous = false}))
     return bad;
+  if (tensor->shape[0] < tokens)
+    return bad_tensor(name, say("the ", tokens, " tokens of slot_mapping"),
+                      "shape " + shape_text({tensor->shape, 2}));
   if (tensor->numel > 0 && tensor->shape[1] > 1 && tensor->strides[1] != 1)
     return bad_tensor(name, "a dense last dimension",
                       "strides " + shape_text({tensor->strides, 2}));

@@ -85,8 +85,8 @@ typedef struct mla_reduce_tensors {
   const aiter_tensor_t* reduce_final_map;   /* [tiles, 2] i32, or NULL: every tile has the rows that
                                                its first two partials lie apart */
   const aiter_tensor_t* reduce_partial_map; /* i32 */
-  const aiter_tensor_t* final_output;       /* [rows, heads, dim] bf16 or fp16; any row and head
-                                               stride */
+  const aiter_tensor_t* final_output;       /* [rows, heads, dim] bf16 or fp16; row and head strides
+                                               of 0 or more */
   const aiter_tensor_t* final_lse;          /* [rows, heads] f32, or NULL */
 } mla_reduce_tensors;
 
@@ -119,9 +119,10 @@ MLA_TESTBED_API int mla_prefill(int64_t arch, int64_t is_causal, const mla_prefi
  *   kv_indices[kv_indptr[r] + t] = block_table[row, t / pages_per_block] * pages_per_block
  *                                  + t % pages_per_block
  * with row table_rows[r], or r without table_rows. Nothing else is written. All on the device.
- *   block_table [rows, columns] i32, any strides; kv_indptr [batch + 1] i32 running sum of pages;
- *   table_rows [batch] i64 or NULL; kv_indices i32; pages_per_block: tokens of a block by tokens of
- *   a page. MLA_OVERRUN: kv_indices or a row of the table is too short; nothing has been written.
+ *   block_table [rows, columns] i32, any strides of 0 or more; kv_indptr [batch + 1] i32, running
+ *   sum of pages; table_rows [batch] i64 or NULL; kv_indices i32; pages_per_block: tokens of a
+ *   block by tokens of a page. MLA_OVERRUN: kv_indices or a row of the table is too short; nothing
+ *   has been written.
  */
 MLA_TESTBED_API int mla_expand_pages(const aiter_tensor_t* block_table,
                                      const aiter_tensor_t* kv_indptr,
@@ -129,9 +130,9 @@ MLA_TESTBED_API int mla_expand_pages(const aiter_tensor_t* block_table,
                                      const aiter_tensor_t* kv_indices);
 
 /* AITER's concat_and_cache_mla: writes tokens into the cache.
- *   kv_c [tokens, 512] and k_pe [tokens, 64] bf16, fp16 or f32; kv_cache [blocks, block size, 576]
- *   of the same type, or fp8; slot_mapping [tokens] i64, negative for padding; scale one f32.
- *   kv_cache_dtype is "auto" or "fp8". All on the device. */
+ *   kv_c [rows, 512] and k_pe [rows, 64] bf16, fp16 or f32, of tokens rows or more each; kv_cache
+ *   [blocks, block size, 576] of the same type, or fp8; slot_mapping [tokens] i64, negative for
+ *   padding; scale one f32. kv_cache_dtype is "auto" or "fp8". All on the device. */
 MLA_TESTBED_API int mla_concat_and_cache(int64_t arch, const aiter_tensor_t* kv_c,
                                          const aiter_tensor_t* k_pe, const aiter_tensor_t* kv_cache,
                                          const aiter_tensor_t* slot_mapping,

@@ -112,7 +112,8 @@ def reduce(
         reduce_indptr: (tiles + 1) int32.
         reduce_final_map: (tiles, 2) int32, or None: tiles of equal rows, one after the other.
         reduce_partial_map: int32, the first partial row of each piece.
-        final_output: (rows, heads, dim) bf16 or float16, with any row and head stride.
+        final_output: (rows, heads, dim) bf16 or float16, with any row and head stride that keeps
+            elements apart; negative ones are refused.
         final_lse: (rows, heads) float32 or None.
 
     Raises: as `decode_stage1`.
@@ -182,8 +183,8 @@ def concat_and_cache(
     """Writes tokens into a paged cache, as `aiter.concat_and_cache_mla`.
 
     Args:
-        kv_c: (tokens, 512) bf16, float16 or float32.
-        k_pe: (tokens, 64) of the same dtype.
+        kv_c: (tokens or more, 512) bf16, float16 or float32; rows beyond the tokens are padding.
+        k_pe: (tokens or more, 64) of the same dtype.
         kv_cache: (blocks, block size, 576) of the same dtype, or fp8.
         slot_mapping: (tokens) int64; negative: padding, nothing is written.
         kv_cache_dtype: "auto" or "fp8".
@@ -216,7 +217,7 @@ def expand_pages(
     token these are the tokens' slots.
 
     Args:
-        block_table: (rows, columns) int32, any strides.
+        block_table: (rows, columns) int32, any strides; negative ones are refused.
         kv_indptr: (batch + 1) int32, running sum of pages.
         kv_indices: int32, at least kv_indptr[-1] entries.
         pages_per_block: tokens of a block divided by tokens of a page.
