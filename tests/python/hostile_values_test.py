@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from mla_testbed import _tensors, kernels, planning
 from mla_testbed.mla_bundle import fnv1a64
+from steps import make_prefill, make_step
 
 STEP: dict[str, Any] = {"seqlens_qo_indptr": [0, 4, 5], "seqlens_kv_indptr": [0, 900, 1413],
                         "num_cu": 4}
@@ -119,10 +120,82 @@ def test_elements_share_memory_where_a_step_stays_within_smaller_ones(
     lambda: planning.decode_sizes(2**64 + 2, 4, 16),
     lambda: kernels.expand_pages(np.zeros((1, 1), np.int32), np.zeros(2, np.int32),
                                  np.zeros(1, np.int32), 2**64 + 2),
+    lambda: reduced_step(mla.reference, page_size=2**64 + 1),
 ])
 def test_a_number_beyond_64_bits_is_refused(call: Any) -> None:
     with pytest.raises(mla.UsageError, match="expected -?[0-9]+ to [0-9]+"):
         call()
+
+
+def reduced_step(call: Any, **changes: Any) -> None:
+    """Calls `reference`, stage 1 or prefill on a step of one request."""
+    step = make_step([40], 1, 16)
+    lists = step.qo_indptr, step.kv_indptr, step.indices, step.last
+    if call is mla.reference:
+        mla.reference(step.q, step.kv, *lists, **{"softmax_scale": 1.0, **changes})
+    elif call is kernels.decode_stage1:
+        kernels.decode_stage1(
+            step.q, step.kv, *lists, np.array([0, 1], np.int32), None, None, None, 1, 1, 1,
+            changes.pop("softmax_scale", 1.0), np.zeros((1, 1, 16, 512), np.float32),
+            np.zeros((1, 1, 16, 1), np.float32), np.zeros((1, 16, 512), np.uint16), **changes)
+    else:
+        prefill = make_prefill([40], 1)
+        scale, causal = prefill.arguments[8:]
+        kernels.prefill(*prefill.arguments[:8], changes.get("softmax_scale", scale),
+                        changes.get("causal", causal), *prefill.outputs)
+
+
+CALLS = [mla.reference, kernels.decode_stage1, kernels.prefill]
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("value", ["0", "False", None, 0.0, 2, -1, [True]])
+def test_a_mask_that_is_no_truth_value_is_refused(call: Any, value: Any) -> None:
+    with pytest.raises(mla.UsageError, match="causal is .*; expected a bool"):
+        reduced_step(call, causal=value)
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("value", [None, "x", "1.0", b"1", [1.0], 10**400])
+def test_a_softmax_scale_that_is_no_number_is_refused(call: Any, value: Any) -> None:
+    with pytest.raises(mla.UsageError, match="softmax_scale is .*; expected a number"):
+        reduced_step(call, softmax_scale=value)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_numbers_and_truth_values_of_numpy_are_taken(call: Any) -> None:
+    for causal in (np.False_, np.int32(1), 0):
+        reduced_step(call, causal=causal, softmax_scale=np.float32(0.5))
+
+
+def planned(**changes: Any) -> None:
+    buffers = planning.allocate(planning.decode_sizes(1, 1, 16, compute_units=4))
+    one = np.array([0, 1], np.int32)
+    given = {"is_causal": True, **changes}
+    planning.plan_decode(one, one, one[1:], 16, 1, given.pop("is_causal"), buffers,
+                         **{"compute_units": 4, "max_seqlen_qo": 1, **given})
+
+
+@pytest.mark.parametrize(("call", "name"), [
+    (lambda: planning.decode_sizes(None, 1, 16), "batch_size"),
+    (lambda: planning.decode_sizes(2, 1, None), "num_head_qo"),
+    (lambda: planning.prefill_sizes(2, 1, 40, None), "qlen_granularity"),
+    (lambda: planned(is_causal=None), "is_causal"), (lambda: planned(topk=None), "topk"),
+    (lambda: planned(page_size=None), "page_size"), (lambda: planned(page_size=[]), "page_size"),
+    (lambda: planned(compute_units="4"), "compute_units"), (lambda: planned(kernel=[]), "kernel"),
+    (lambda: planned(dtype_q=[]), "dtype_q"), (lambda: planned(arch=None), "arch"),
+    (lambda: planned(arch=[]), "arch"),
+])
+def test_an_argument_that_is_no_number_takes_no_default(call: Any, name: str) -> None:
+    with pytest.raises(mla.UsageError, match=f"^{name} is .*; expected"):
+        call()
+
+
+def test_a_float_is_no_page_size_whatever_was_planned_before() -> None:
+    for _ in range(2):
+        planned(page_size=1)
+        with pytest.raises(mla.UsageError, match="page_size is 1.0; expected a whole number"):
+            planned(page_size=1.0)
 
 
 def test_a_text_with_a_nul_byte_is_refused() -> None:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from . import _library, _options
-from .errors import UsageError
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -23,9 +22,6 @@ _STAY = (1 << 32) - 1
 
 def _text(function: str, *arguments: object) -> str:
     """Calls a function that answers with a text."""
-    for argument in arguments:
-        if isinstance(argument, bytes) and b"\0" in argument:
-            raise UsageError(f"{argument!r} has a NUL byte, where the text would end")
     out = ctypes.c_char_p()
     _library.check(getattr(_library.load(), function)(*arguments, ctypes.byref(out)))
     return (out.value or b"").decode("utf-8")
@@ -37,7 +33,7 @@ def canonical(case: str) -> str:
     Raises:
         UsageError: the text is no case; the message names field and value.
     """
-    return _text("mla_case_canonical", case.encode())
+    return _text("mla_case_canonical", _options.text(case, "case"))
 
 
 def draw(seed: int, number: int, *, production: bool = False) -> str:
@@ -49,7 +45,7 @@ def draw(seed: int, number: int, *, production: bool = False) -> str:
         production: cases of production shapes as well, which cost more.
     """
     return _text("mla_case_draw", _options.number(seed, "seed", 0, (1 << 64) - 1),
-                 _options.number(number, "number", 0), int(production))
+                 _options.number(number, "number", 0), _options.flag(production, "production"))
 
 
 def simpler(case: str) -> list[str]:
@@ -57,13 +53,14 @@ def simpler(case: str) -> list[str]:
 
     No candidate is less simple in any respect, so every chain of them ends.
     """
+    _options.text(case, "case")
     return list(_simpler(case))
 
 
 @functools.lru_cache(maxsize=4096)
 def _simpler(case: str) -> tuple[str, ...]:
     """Shrinking asks for the same cases again and again."""
-    return tuple(_text("mla_case_simpler", case.encode()).splitlines())
+    return tuple(_text("mla_case_simpler", _options.text(case, "case")).splitlines())
 
 
 def minimise(case: str, fails: Callable[[str], bool], *, tries: int = 500) -> str:

@@ -9,7 +9,7 @@ import ctypes
 from typing import Any
 
 from . import _library, _options, _structs
-from ._tensors import FP8_ENCODING, describe
+from ._tensors import describe
 from .errors import UsageError
 
 #: Where the scale of a cast comes from.
@@ -60,7 +60,7 @@ def rope_and_cache(
         FaultError: a slot or a position outside of its table; the other tokens are written.
         TensorError, UnsupportedError: arrays that the operation does not take.
     """
-    encoding = FP8_ENCODING.get(arch)
+    encoding = _options.fp8_encoding(arch)
     options = _options.filled(
         _structs.RopeCacheOptions, "mla_rope_cache_defaults", arch=_options.arch_number(arch),
         is_neox=is_neox, is_nope_first=is_nope_first, compute_all_q_rope=compute_all_q_rope,
@@ -96,9 +96,9 @@ def quantise_fp8(
     Raises:
         TensorError: arrays that the operation does not take.
     """
-    if scale not in SCALES:
+    if not isinstance(scale, str) or scale not in SCALES:
         raise UsageError(f"scale is '{scale}'; expected {', '.join(SCALES)}")
     _library.check(_library.load().mla_quantise_fp8(
         _options.arch_number(arch), SCALES[scale], ctypes.byref(describe(input, "input")),
-        ctypes.byref(describe(output, "output", fp8=FP8_ENCODING.get(arch), written=True)),
+        ctypes.byref(describe(output, "output", fp8=_options.fp8_encoding(arch), written=True)),
         ctypes.byref(describe(scales, "scales", written=scale != "given"))))

@@ -6,14 +6,14 @@ import ctypes
 import dataclasses
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import _library, _options, _structs
 from ._cases import _text
-from ._tensors import FP8_ENCODING, describe
+from ._tensors import describe
 from .bundle import Bundle, from_document
 from .errors import BY_STATUS, UsageError
 from .planning import PLAN_DEFAULTS, allocate, decode_sizes, plan_decode
@@ -43,7 +43,8 @@ def plan(case_or_lists: str | Mapping[str, Any], *, as_aiter: bool = False) -> B
     """
     if isinstance(case_or_lists, str):
         return from_document(json.loads(
-            _text("mla_case_plan", case_or_lists.encode(), int(as_aiter))))
+            _text("mla_case_plan", _options.text(case_or_lists, "case"),
+                  _options.flag(as_aiter, "as_aiter"))))
     return _plan_lists(dict(case_or_lists), as_aiter)
 
 
@@ -244,12 +245,25 @@ def run(case: str, *, backend: str = "cpu", device: str = "auto",
         FaultError: a device or an installation that is not there, too little memory.
     """
     hsa = os.environ.get("AITER_HSA", "") if aiter_hsa is None else aiter_hsa
-    found = json.loads(_text("mla_case_judge", case.encode(), ",".join(properties).encode(),
-                             backend.encode(), device.encode(), hsa.encode(), plant.encode()))
+    texts = (("case", case), ("properties", _ids(properties)), ("backend", backend),
+             ("device", device), ("aiter_hsa", hsa), ("plant", plant))
+    found = json.loads(_text("mla_case_judge", *(_options.text(value, name)
+                                                 for name, value in texts)))
     results = tuple(PropertyResult(p["id"], p["name"], p["verdict"], p["message"],
                                    tuple(p["details"])) for p in found["properties"])
     return Verdict(found["case"], found["backend"], found["verdict"], found["refused"], results,
                    tuple(found["launches"]), found["failure_block"])
+
+
+def _ids(properties: Sequence[str]) -> str:
+    """Ids as the library takes them; an empty text is all of them."""
+    if isinstance(properties, str) or not isinstance(properties, Iterable):
+        raise UsageError(f"properties is {properties!r}; expected a list of ids")
+    ids = list(properties)
+    for one in ids:
+        if not isinstance(one, str) or not one.strip() or "," in one:
+            raise UsageError(f"properties has {one!r}; expected ids such as 'P05'")
+    return ",".join(ids)
 
 
 class Reference(NamedTuple):
@@ -290,7 +304,7 @@ def reference(
         UsageError: lists that contradict each other or lead out of the cache.
         TensorError: an array of another dtype, shape or layout.
     """
-    encoding = FP8_ENCODING.get(arch)
+    encoding = _options.fp8_encoding(arch)
     given = {"q": q, "kv": kv, "qo_indptr": qo_indptr, "kv_indptr": kv_indptr,
              "kv_page_indices": kv_page_indices, "kv_last_page_lens": kv_last_page_lens,
              "q_scale": q_scale, "kv_scale": kv_scale}
@@ -302,6 +316,7 @@ def reference(
                     np.zeros((rows, heads)), np.zeros((rows, heads)))
     results = _structs.ReferenceResults(*(array.ctypes.data for array in out))
     _library.check(_library.load().mla_reference(
-        _options.arch_number(arch), page_size, int(causal), ctypes.byref(tensors), softmax_scale,
-        ctypes.byref(results)))
+        _options.arch_number(arch), _options.number(page_size, "page_size"),
+        _options.flag(causal, "causal"), ctypes.byref(tensors),
+        _options.real(softmax_scale, "softmax_scale"), ctypes.byref(results)))
     return out

@@ -11,7 +11,7 @@ import ctypes
 from typing import Any
 
 from . import _library, _options, _structs
-from ._tensors import FP8_ENCODING, describe
+from ._tensors import describe
 from .cache_kernels import quantise_fp8, rope_and_cache
 
 __all__ = ["concat_and_cache", "decode_stage1", "expand_pages", "prefill", "quantise_fp8",
@@ -24,7 +24,7 @@ _OUTPUTS = frozenset(("split_data", "split_lse", "output", "lse", "final_output"
 
 def _pointers(struct: Any, arch: str, fp8: tuple[str, ...], **tensors: Any) -> tuple[Any, Any]:
     """A struct of pointers to descriptors, and what has to stay alive for it."""
-    encoding = FP8_ENCODING.get(arch)
+    encoding = _options.fp8_encoding(arch)
     alive = {name: describe(tensor, name, fp8=encoding if name in fp8 else None,
                             written=name in _OUTPUTS)
              for name, tensor in tensors.items() if tensor is not None}
@@ -82,7 +82,8 @@ def decode_stage1(
     """
     options = _structs.Stage1Options(
         _options.arch_number(arch), _options.number(max_seqlen_q, "max_seqlen_q"),
-        _options.number(page_size, "page_size"), _options.number(nhead_kv, "nhead_kv"), int(causal))
+        _options.number(page_size, "page_size"), _options.number(nhead_kv, "nhead_kv"),
+        _options.flag(causal, "causal"))
     tensors, _alive = _pointers(
         _structs.Stage1Tensors, arch, ("q", "kv"), q=q, kv=kv, qo_indptr=qo_indptr,
         kv_indptr=kv_indptr, kv_page_indices=kv_page_indices, kv_last_page_lens=kv_last_page_lens,
@@ -90,7 +91,8 @@ def decode_stage1(
         work_indptr=work_indptr, work_info_set=work_info_set, split_data=split_data,
         split_lse=split_lse, output=output, lse=lse, q_scale=q_scale, kv_scale=kv_scale)
     _library.check(_library.load().mla_decode_stage1(
-        ctypes.byref(options), ctypes.byref(tensors), softmax_scale))
+        ctypes.byref(options), ctypes.byref(tensors),
+        _options.real(softmax_scale, "softmax_scale")))
 
 
 def reduce(
@@ -167,7 +169,8 @@ def prefill(
         work_info_set=work_info_set, split_data=split_data, split_lse=split_lse, output=output,
         q_scale=q_scale, k_scale=k_scale, v_scale=v_scale)
     _library.check(_library.load().mla_prefill(
-        _options.arch_number(arch), int(is_causal), ctypes.byref(tensors), softmax_scale))
+        _options.arch_number(arch), _options.flag(is_causal, "is_causal"), ctypes.byref(tensors),
+        _options.real(softmax_scale, "softmax_scale")))
 
 
 def concat_and_cache(
@@ -192,15 +195,15 @@ def concat_and_cache(
 
     Raises: as `decode_stage1`.
     """
-    encoding = FP8_ENCODING.get(arch)
-    fp8 = encoding if kv_cache_dtype.startswith("fp8") else None
+    encoding = _options.fp8_encoding(arch)
+    kind = _options.text(kv_cache_dtype, "kv_cache_dtype")
+    fp8 = encoding if kind.startswith(b"fp8") else None
     tensors = (describe(kv_c, "kv_c"), describe(k_pe, "k_pe"),
                describe(kv_cache, "kv_cache", fp8=fp8, written=True),
                describe(slot_mapping, "slot_mapping"))
     described = None if scale is None else ctypes.byref(describe(scale, "scale"))
     _library.check(_library.load().mla_concat_and_cache(
-        _options.arch_number(arch), *(ctypes.byref(t) for t in tensors), kv_cache_dtype.encode(),
-        described))
+        _options.arch_number(arch), *(ctypes.byref(t) for t in tensors), kind, described))
 
 
 def expand_pages(

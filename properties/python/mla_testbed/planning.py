@@ -170,7 +170,7 @@ PLAN_DEFAULTS: dict[str, Any] = {
 _V12_KERNELS = {"automatic": 0, "serial": 1, "parallel": 2}
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=1024, typed=True)  # 1.0 is no page size, although it equals 1
 def _decode_options(
     arch: str, compute_units: int | None, num_heads_per_head_k: int, num_heads_k: int,
     is_causal: bool, page_size: int, kv_granularity: int, max_seqlen_qo: int, uni_seqlen_qo: int,
@@ -179,7 +179,7 @@ def _decode_options(
     as_aiter: bool,
 ) -> bytes:
     """The options of a call, which are the same step after step."""
-    if kernel not in _V12_KERNELS:
+    if not isinstance(kernel, str) or kernel not in _V12_KERNELS:
         raise UsageError(f"kernel is '{kernel}'; expected {', '.join(_V12_KERNELS)}")
     return bytes(_options.filled(
         _structs.DecodePlanOptions, "mla_decode_plan_defaults",
@@ -252,10 +252,15 @@ def plan_decode(
         OverrunError: a buffer is too small; without `as_aiter` nothing has been written.
         TensorError: an array of another dtype, shape or layout.
     """
-    options = _structs.DecodePlanOptions.from_buffer_copy(_decode_options(
-        arch, compute_units, num_heads_per_head_k, num_heads_k, is_causal, page_size,
-        kv_granularity, max_seqlen_qo, uni_seqlen_qo, fast_mode, topk, max_split_per_batch,
-        intra_batch_mode, is_cp_round_robin, dtype_q, dtype_kv, experimental, kernel, as_aiter))
+    values = (arch, compute_units, num_heads_per_head_k, num_heads_k, is_causal, page_size,
+              kv_granularity, max_seqlen_qo, uni_seqlen_qo, fast_mode, topk, max_split_per_batch,
+              intra_batch_mode, is_cp_round_robin, dtype_q, dtype_kv, experimental, kernel,
+              as_aiter)
+    try:
+        filled = _decode_options(*values)
+    except TypeError:  # a value that cannot be kept, such as a list: refused by name
+        filled = _decode_options.__wrapped__(*values)
+    options = _structs.DecodePlanOptions.from_buffer_copy(filled)
     lists = (describe(seqlens_qo_indptr, "seqlens_qo_indptr"),
              describe(seqlens_kv_indptr, "seqlens_kv_indptr"),
              describe(kv_last_page_lens, "kv_last_page_lens"))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import _options
 from ..._cases import _text
 from ...errors import MlaError
 from ..line import CaseLine
@@ -32,7 +33,7 @@ def plan_of(case: str) -> dict[str, Any]:
     Raises:
         MlaError: it refuses the case.
     """
-    made: dict[str, Any] = json.loads(_text("mla_case_plan", case.encode(), 0))
+    made: dict[str, Any] = json.loads(_text("mla_case_plan", _options.text(case, "case"), 0))
     return made
 
 
