@@ -198,6 +198,55 @@ def test_a_float_is_no_page_size_whatever_was_planned_before() -> None:
             planned(page_size=1.0)
 
 
+@pytest.mark.parametrize("name", sorted(planning.PLAN_DEFAULTS))
+@pytest.mark.parametrize("value", [None, "x", [1]])
+def test_an_option_of_plan_that_is_no_number_is_refused_by_name(name: str, value: Any) -> None:
+    if name == "num_cu" and value is None:
+        value = "4"
+    with pytest.raises(mla.UsageError, match=f"^{name} is .*; expected"):
+        mla.plan({**STEP, name: value})
+
+
+@pytest.mark.parametrize(("call", "error", "why"), [
+    (lambda: mla.plan(None), mla.UsageError, r"plan\(\) got None; expected a case"),
+    (lambda: mla.plan({**STEP, 7: 7}), mla.UsageError, r"plan\(\) does not know 7"),
+    (lambda: mla.run(None), mla.UsageError, "case is None; expected a text"),
+    (lambda: mla.run("mla1:1q1s17", backend=None), mla.UsageError, "backend is None; expected"),
+    (lambda: mla.run("mla1:1q1s17", properties=None), mla.UsageError, "properties is None; exp"),
+    (lambda: mla.run("mla1:1q1s17", properties="P05"), mla.UsageError, "properties is 'P05'; exp"),
+    (lambda: mla.run("mla1:1q1s17", properties=[""]), mla.UsageError, "properties has ''; exp"),
+    (lambda: mla.run("mla1:1q1s17", properties=["P05", None]), mla.UsageError, "has None; exp"),
+    (lambda: mla.run("\udc00"), mla.UsageError, "expected a text of Unicode"),
+    (lambda: mla.simpler([]), mla.UsageError, r"case is \[\]; expected a text"),
+    (lambda: kernels.quantise_fp8(None, None, None, []), mla.UsageError, r"scale is '\[\]'"),
+    (lambda: mla.reference(np.zeros(576, np.uint16), *[None] * 5, 1.0), mla.TensorError,
+     r"q: expected an array of 3 dimensions, found shape \(576,\)"),
+    (lambda: mla.reference(*[None] * 6, 1.0), mla.TensorError, "q: .* found None"),
+    *((lambda name=name: kernels.concat_and_cache(*[np.zeros(1)] * 4, name, None), mla.UsageError,
+       f"kv_cache_dtype is .*{why}") for name, why in ((None, "a text"), ("fp8\0", "NUL byte"))),
+])
+def test_what_is_no_argument_of_a_function_is_refused_by_name(call: Any, error: Any,
+                                                              why: str) -> None:
+    with pytest.raises(error, match=why):
+        call()
+
+
+def test_scalars_of_numpy_are_saved_as_pythons(tmp_path: pathlib.Path) -> None:
+    bundle = mla.plan("mla1:2q1s900;heads=16;cu=4")
+    plain = dict(bundle.scalars)
+    sizes = {key: [np.int32(n) for n in shape] for key, shape in plain["buffer_sizes"].items()}
+    bundle.scalars |= {"num_cu": np.int64(4), "is_causal": np.True_, "softmax_scale": np.float32(2),
+                       "buffer_sizes": sizes}
+    assert mla.check(bundle).valid
+    bundle.save(tmp_path)
+    again = mla.Bundle.load(tmp_path).scalars
+    assert {**again, "format": plain["format"]} == {**plain, "softmax_scale": 2.0}
+    bundle.scalars["dtype_q"] = {1, 2}
+    for call in (mla.check, lambda b: b.save(tmp_path)):
+        with pytest.raises(mla.UsageError, match="scalar 'dtype_q' .* is {1, 2}; expected numbers"):
+            call(bundle)
+
+
 def test_a_text_with_a_nul_byte_is_refused() -> None:
     with pytest.raises(mla.UsageError, match="NUL byte"):
         mla.run("mla1:1q1s17\0;heads=999", properties=["P05"])

@@ -102,10 +102,9 @@ class Bundle:
         Lists of other integers become int32, as AITER has them.
 
         Raises:
-            UsageError: a list has a number that is no int32.
+            UsageError: a list has a number that is no int32, or a scalar is nothing that JSON has.
         """
-        scalars = {key: value for key, value in self.scalars.items()
-                   if key not in ("format", "name")}
+        scalars = {key: value for key, value in self._plain_scalars().items() if key != "name"}
         arrays = {key: np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
                   for key, array in ((k, self._int32(k, a)) for k, a in self.arrays.items())}
         write_bundle(str(folder), self.name, scalars, arrays)
@@ -123,7 +122,7 @@ class Bundle:
         """Planner call and plan as the JSON that `mla-testbed check` reads; no tensors.
 
         Raises:
-            UsageError: a list has no integers.
+            UsageError: a list has no integers, or a scalar is nothing that JSON has.
         """
         for key, array in self.arrays.items():
             if key in _LISTS and array.dtype.kind not in "iu":
@@ -133,8 +132,32 @@ class Bundle:
                  if key in PLAN_ARRAYS.values() else array.reshape(-1).tolist()
                  for key, array in self.arrays.items()
                  if key in _LISTS or array.dtype.kind == "i"}
-        scalars = {key: value for key, value in self.scalars.items() if key != "format"}
-        return json.dumps({**scalars, **lists})
+        return json.dumps({**self._plain_scalars(), **lists})
+
+    def _plain_scalars(self) -> dict[str, Any]:
+        """The scalars of a manifest, those of numpy as Python's."""
+        plain: dict[str, Any] = {}
+        for key, value in self.scalars.items():
+            try:
+                plain[key] = _plain(value)
+            except TypeError as e:
+                raise UsageError(f"scalar '{key}' of bundle '{self.name}' is {value!r}; expected "
+                                 "numbers and texts") from e
+        plain.pop("format", None)
+        return plain
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has for a value; TypeError if it has nothing."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise TypeError(f"{type(value).__name__} is nothing that JSON has")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from . import _library, _options, _structs
 from ._cases import _text
 from ._tensors import describe
 from .bundle import Bundle, from_document
-from .errors import BY_STATUS, UsageError
+from .errors import BY_STATUS, TensorError, UnsupportedError, UsageError
 from .planning import PLAN_DEFAULTS, allocate, decode_sizes, plan_decode
 
 _LISTS = ("seqlens_qo_indptr", "seqlens_kv_indptr", "kv_last_page_lens")
@@ -45,6 +45,8 @@ def plan(case_or_lists: str | Mapping[str, Any], *, as_aiter: bool = False) -> B
         return from_document(json.loads(
             _text("mla_case_plan", _options.text(case_or_lists, "case"),
                   _options.flag(as_aiter, "as_aiter"))))
+    if not isinstance(case_or_lists, Mapping):
+        raise UsageError(f"plan() got {case_or_lists!r}; expected a case or arguments by name")
     return _plan_lists(dict(case_or_lists), as_aiter)
 
 
@@ -63,21 +65,29 @@ def _list_of(name: str, value: Any) -> np.ndarray:
     return np.ascontiguousarray(array, np.int32)
 
 
+def _option(name: str, value: Any) -> Any:
+    """An option of a planner call as a bundle has it: numbers and dtypes of numpy and torch become
+    plain ones."""
+    if name == "arch":
+        _options.arch_number(value)
+        return value
+    if name in ("dtype_q", "dtype_kv"):
+        return _options.dtype_text(value, name)
+    if isinstance(PLAN_DEFAULTS[name], bool):
+        return bool(_options.flag(value, name))
+    return None if name == "num_cu" and value is None else int(_options.number(value, name))
+
+
 def _plan_lists(call: dict[str, Any], as_aiter: bool) -> Bundle:
     unknown = set(call) - set(PLAN_DEFAULTS) - set(_LISTS)
     if unknown:
-        raise UsageError(f"plan() does not know {', '.join(sorted(unknown))}; expected "
+        raise UsageError(f"plan() does not know {', '.join(sorted(map(str, unknown)))}; expected "
                          f"{', '.join((*_LISTS, *PLAN_DEFAULTS))}")
     for name in _LISTS[:2]:
         if name not in call:
             raise UsageError(f"plan() needs {name}, a list of batch + 1 numbers")
     lists = {name: _list_of(name, call.pop(name)) for name in _LISTS if name in call}
-    # Numbers and dtypes of numpy and torch, as a bundle has them.
-    call = {name: value.item() if isinstance(value, np.generic) else value
-            for name, value in call.items()}
-    for name in ("dtype_q", "dtype_kv"):
-        if name in call:
-            call[name] = _options.dtype_text(call[name], name)
+    call = {name: _option(name, value) for name, value in call.items()}
     batch = lists["seqlens_kv_indptr"].size - 1
     lists.setdefault("kv_last_page_lens", np.ones(max(batch, 0), np.int32))
     options = {**PLAN_DEFAULTS, **call}
@@ -169,7 +179,6 @@ def check(bundle: Bundle) -> Answer:
     """
     found = json.loads(_text("mla_check_plan", bundle.document().encode()))
     if not found["checked"]:
-        from .errors import UnsupportedError  # noqa: PLC0415
         raise UnsupportedError(f"bundle '{bundle.name}' cannot be checked: {found['reason']}")
     violations = tuple(Violation(**v) for v in found["violations"])
     return Answer(not violations, violations, found["at_fault"], found["diagnosis"],
@@ -311,7 +320,10 @@ def reference(
     alive = {name: describe(tensor, name, fp8=encoding if name in ("q", "kv") else None)
              for name, tensor in given.items() if tensor is not None}
     tensors = _structs.Stage1Tensors(**{name: ctypes.pointer(d) for name, d in alive.items()})
-    rows, heads = (int(n) for n in q.shape[:2])
+    if "q" not in alive or alive["q"].ndim != 3:
+        found = f"shape {tuple(q.shape)}" if "q" in alive else "None"
+        raise TensorError(f"q: expected an array of 3 dimensions, found {found}")
+    rows, heads = alive["q"].shape[:2]
     out = Reference(np.zeros((rows, heads, 512)), np.zeros((rows, heads, 512)),
                     np.zeros((rows, heads)), np.zeros((rows, heads)))
     results = _structs.ReferenceResults(*(array.ctypes.data for array in out))
