@@ -121,6 +121,38 @@ try run --cases-file cases.txt --property P04 --no-progress --shard 2/2 --record
 try merge first.json second.json
 expect_exit 2
 expect_err "'second.json' does not belong to 'first.json': cases, properties or ledger differ"
+# So are those over another content of the same ledger, whatever of an entry was changed.
+cat >ledger.json <<'END'
+{"format": "mla-testbed ledger 2", "entries": [{"id": "X-1", "link": "x", "mechanism": "x",
+ "kernels": ["k"], "status": "fails", "kind": "decode", "properties": ["P04", "P05"],
+ "damage": ["claim"], "claims": ["P04"], "where": {"page": 1},
+ "witnesses": [{"case": "mla1:1q1s5", "property": "P04"}]}]}
+END
+printf 'mla1:1q1s40\nmla1:1q1s41\n' >cases.txt
+of_ledger=(--cases-file cases.txt --property P05 --ledger ledger.json --no-progress)
+try run "${of_ledger[@]}" --shard 1/2 --record first.json
+cp ledger.json as_it_was.json
+for change in 's/"link": "x"/"link": "y"/' 's/"k"/"l"/' 's/fails/intermittent/' 's/"kind": "decode", //' \
+  's/, "P05"\]/]/' 's/"damage": \["claim"/&, "nan"/' 's/"claims": \["P04"\]/"claims": []/' \
+  's/"page": 1/"page": 2/' 's/"page": 1/"page": {"min": 1}/' 's/"page": 1/"heads": 1/' \
+  's/"property": "P04"/"property": "P05"/'; do
+  sed -E "$change" as_it_was.json >ledger.json
+  cmp -s as_it_was.json ledger.json && fail "no such change: $change"
+  try run "${of_ledger[@]}" --shard 2/2 --record second.json
+  try merge first.json second.json
+  expect_exit 2
+  expect_err 'cases, properties or ledger differ'
+  try merge first.json
+  expect_exit 2
+  expect_err 'the record is of another run: its cases, properties or ledger'
+  try run --resume first.json --no-progress
+  expect_exit 2
+  expect_err 'the record is of another run: its cases, properties or ledger'
+done
+cp as_it_was.json ledger.json
+try run "${of_ledger[@]}" --shard 2/2 --record second.json
+try merge first.json second.json --no-progress
+expect_exit 0
 
 # A run that is interrupted goes on where it ended, and reports as if nothing had happened.
 what=(--cases 150 --seed 2 --property P04,P05)
