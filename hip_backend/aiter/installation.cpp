@@ -2,8 +2,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <utility>
 
+#include "core/io/checksum.hpp"
 #include "core/say.hpp"
 
 namespace mla::hip::aiter {
@@ -88,6 +90,19 @@ Result<std::span<const std::byte>> Installation::code(Arch arch, const std::stri
     found = files_.emplace(path, std::move(*bytes)).first;
   }
   return std::span<const std::byte>(found->second);
+}
+
+std::uint64_t Installation::sum(Arch arch) {
+  static const Manifest kNone;
+  const Manifest* rows = manifest(arch);
+  std::string text;
+  for (const ManifestRow& row : rows == nullptr ? kNone : *rows) {
+    text += say(text_of(row.key), " ", row.kernel, " ", row.file, " ");
+    const auto bytes = code(arch, row.file);
+    text += (bytes ? io::hex64(io::fnv1a64(*bytes)) : "is missing") + "\n";
+  }
+  for (const auto& bytes : built_) text += io::hex64(io::fnv1a64(bytes)) + "\n";
+  return io::fnv1a64(std::as_bytes(std::span(text)));
 }
 
 std::string Installation::path_of(Arch arch, const std::string& file) const {

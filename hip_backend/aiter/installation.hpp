@@ -37,6 +37,10 @@ class Installation {
   // Null when there is none for the architecture.
   [[nodiscard]] const Manifest* manifest(Arch arch) const;
   [[nodiscard]] Result<std::span<const std::byte>> code(Arch arch, const std::string& file);
+  // A sum over what a backend of the architecture can launch: the manifest, the code objects that
+  // it names (read, where they are there) and what was taken. Two installations with one sum are
+  // alike.
+  [[nodiscard]] std::uint64_t sum(Arch arch);
   [[nodiscard]] const std::string& directory() const { return directory_; }
 
   // Takes a code object that was compiled from AITER's sources, which is no part of `hsa`.

@@ -204,6 +204,9 @@ Result<NamedBackend> make_aiter(const DeviceChoice& choice) {
     named.facts.emplace_back(say("code object of ", file.option),
                              io::hex64(io::fnv1a64((*installation)->built(file.kernels))));
   }
+  named.code_sum = [code = *installation, arch = named.arch] {
+    return arch ? io::hex64(code->sum(*arch)) : std::string();
+  };
   named.backend = hip::aiter::make_aiter_backend(std::move(*device), std::move(*installation), {});
   return named;
 }

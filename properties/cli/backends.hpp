@@ -36,6 +36,8 @@ struct NamedBackend {
   std::shared_ptr<EmulationLog> emulation = {};
   int workers = 0;         // cases at once; 0: as many as there are cores
   bool production = true;  // whether random cases have production shapes as well
+  // A sum over code that is no part of this program, which a record names; null: there is none.
+  std::function<std::string()> code_sum = {};
 };
 
 // Every name of a backend, on whatever machine, `cpu` first.

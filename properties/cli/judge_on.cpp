@@ -41,6 +41,24 @@ BackendAnswers& answers_of(Recording& recording, const std::string& backend) {
       BackendAnswers{.name = backend, .seconds = 0, .answers = {}});
 }
 
+// What another AITER did is not reported under the name of this one. Its files are summed only for
+// a record.
+Status check_code(const std::vector<NamedBackend>& backends, Recording& recording) {
+  if (recording.path.empty() && recording.identity.empty()) return std::nullopt;
+  const bool begun = !recording.identity.empty();
+  for (const NamedBackend& b : backends) {
+    const std::string sum = b.code_sum ? b.code_sum() : std::string();
+    std::string& code = answers_of(recording, b.name).code;
+    if (begun && code != sum)
+      return Error{ErrorCode::usage,
+                   say("the record is of another AITER: the code objects of backend ", b.name,
+                       " are not those of today"),
+                   ""};
+    code = sum;
+  }
+  return std::nullopt;
+}
+
 // Puts what is known into the run. What is found comes into `fresh`.
 void use_answers(const BackendAnswers& known, const Recording& recording, prop::RunOptions& run,
                  prop::Answers& fresh) {
@@ -140,6 +158,7 @@ prop::ExitCode judge_and_publish(std::string_view command,
                                 say("the record has case ", b.answers.rbegin()->first,
                                     ", and the run has ", end, ", counted from 0"),
                                 ""});
+  if (const Status bad = check_code(backends, recording)) return complain(command, *bad);
   recording.identity = identity;
   catch_interrupts();
   Blocks blocks(publication.json);

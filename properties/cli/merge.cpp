@@ -44,6 +44,9 @@ Status add(Recording& all, const Recording& one, const std::string& file,
     const auto same = std::find_if(all.backends.begin(), all.backends.end(),
                                    [&](const BackendAnswers& a) { return a.name == b.name; });
     if (same == all.backends.end()) return of_another_run(file, first, "the backends");
+    if (b.code != same->code)
+      return of_another_run(file, first,
+                            say("AITER's code objects of backend ", printable(b.name)));
     same->seconds += b.seconds;
     same->answers.insert(b.answers.begin(), b.answers.end());
   }

@@ -185,6 +185,7 @@ Recording read(const json& document) {
   for (const json& backend : document.at("backends")) {
     BackendAnswers b;
     b.name = backend.at("name").get<std::string>();
+    b.code = backend.value("code", std::string());
     b.seconds = backend.at("seconds").get<double>();
     const json& cases = backend.at("cases");
     const auto end = (cases.size() + kInFlight) * static_cast<std::size_t>(out.shard.count);
@@ -215,7 +216,9 @@ std::string record_text(const Recording& recording) {
     Json cases = Json::array();
     for (const auto& [index, answer] : b.answers)
       cases.push_back(writer.of_case(index, answer, properties));
-    backends.push_back({{"name", b.name}, {"seconds", b.seconds}, {"cases", std::move(cases)}});
+    Json backend = {{"name", b.name}, {"seconds", b.seconds}, {"cases", std::move(cases)}};
+    if (!b.code.empty()) backend["code"] = b.code;
+    backends.push_back(std::move(backend));
   }
   const Json out = {{"format", kFormat},
                     {"version", kVersion},

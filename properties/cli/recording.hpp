@@ -6,6 +6,8 @@
 //    "texts": [...], "launches": [...], "backends": [{"name": "cpu", "seconds": 1.5, "cases":
 //    [...]}]}
 //
+// A backend that runs somebody's AITER also has `code`, a sum over its code objects.
+//
 // `arguments` are the options that decide what is judged; `identity` is a sum over cases, seed,
 // properties and ledger, so that answers never meet another run's questions. Records may come from
 // anywhere: every index is checked before it is used. Private to properties/cli. Fails: with file
@@ -33,7 +35,8 @@ struct JudgingOptions;
 
 struct BackendAnswers {
   std::string name;
-  double seconds = 0;  // that judging has taken so far
+  std::string code = {};  // NamedBackend::code_sum(): the AITER that was judged; empty: none
+  double seconds = 0;     // that judging has taken so far
   prop::Answers answers;
 };
 

@@ -62,6 +62,35 @@ TEST_CASE(
   CHECK((*installation)->code(Arch::gfx950, "a.co")->data() == first->data());  // read once
 }
 
+TEST_CASE(
+    "aiter installation: the sum changes with the manifest, each file it names and the reduce") {
+  const Folder folder;
+  const auto sum = [&](const std::string& reduce = "") {
+    auto installation = Installation::open(folder.name());
+    REQUIRE(installation.ok());
+    if (!reduce.empty())
+      REQUIRE_FALSE((*installation)->take(Built::reduce, folder.name() + "/gfx950/mla/" + reduce));
+    return (*installation)->sum(Arch::gfx950);
+  };
+  folder.write("mla_asm.csv", kManifest);
+  folder.write("a.co", "code");
+  folder.write("reduce.co", "one");
+  const std::uint64_t first = sum();
+  CHECK(sum() == first);
+  folder.write("unnamed.co", "code");
+  CHECK(sum() == first);
+  const std::uint64_t with_reduce = sum("reduce.co");
+  CHECK(with_reduce != first);
+  folder.write("reduce.co", "two");
+  CHECK(sum("reduce.co") != with_reduce);
+  folder.write("a.co", "other code");
+  CHECK(sum() != first);
+  folder.write("a.co", "code");
+  CHECK(sum() == first);
+  folder.write("mla_asm.csv", std::string(kManifest) + "bf16,bf16,16,0,4,0,1,0,k,a.co\n");
+  CHECK(sum() != first);
+}
+
 TEST_CASE("aiter installation: a directory that is none, and a broken manifest, by their paths") {
   const Folder folder;
   const auto none = Installation::open(folder.name());

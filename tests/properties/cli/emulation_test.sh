@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What an emulated device takes from the command line: checks, schedules, exact matrix products.
-# Skipped where the build has no device code.
+# What an emulated device takes from the command line: checks, schedules, exact matrix products; and
+# which AITER a record is of. Skipped where the build has no device code.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 case='mla1:1q1s70;cu=2'
 on=(--property P24 --backend hip --device emulated:gfx942)
@@ -162,3 +162,44 @@ expect_err "^mla-testbed replay: --schedule slice=4 needs an emulated device, no
 try cross-check --device hip:0 --checks
 expect_exit 2
 expect_err "needs an emulated device, not 'hip:0'"
+
+# A record of one AITER is not reported under the name of another: neither merged with it, nor gone
+# on with, nor reported where another is given. A copy of the same files is the same.
+for hsa in first same other; do
+  mkdir -p "$scratch/$hsa/gfx942/mla"
+  printf '%s\n%s\n' 'qType,kvType,Gqa,ps,qSeqLen,prefill,causal,lse,knl_name,co_name' \
+    'bf16,bf16,16,1,4,0,1,0,k,a.co' >"$scratch/$hsa/gfx942/mla/mla_asm.csv"
+  echo code >"$scratch/$hsa/gfx942/mla/a.co"
+done
+echo 'other code' >"$scratch/other/gfx942/mla/a.co"
+of_aiter=(--backend aiter --device emulated:gfx942 --cases 4 --property P04 --no-progress)
+cp "$scratch/first/gfx942/mla/a.co" "$scratch/reduce.co"
+for i in 1 2; do
+  for hsa in first same other; do
+    try run "${of_aiter[@]}" --shard $i/2 --aiter-hsa "$scratch/$hsa" --record "$scratch/$hsa$i.json"
+    expect_exit 0
+  done
+  try run "${of_aiter[@]}" --shard $i/2 --aiter-hsa "$scratch/first" \
+    --aiter-reduce "$scratch/reduce.co" --record "$scratch/reduce$i.json"
+done
+export AITER_HSA=$scratch/first
+try merge "$scratch/first1.json" "$scratch/same2.json" --no-progress
+expect_exit 0
+try merge "$scratch/first1.json" "$scratch/other2.json" --no-progress
+expect_exit 2
+expect_err "other2.json' does not belong to '.*first1.json': AITER's code objects of backend aiter differ"
+for command in "merge $scratch/other1.json $scratch/other2.json" "run --resume $scratch/other1.json"; do
+  try $command --no-progress
+  expect_exit 2
+  expect_err 'the record is of another AITER: the code objects of backend aiter are not those of today'
+done
+try merge "$scratch/reduce1.json" "$scratch/reduce2.json" --no-progress
+expect_exit 0
+echo 'other code' >"$scratch/reduce.co"
+try merge "$scratch/reduce1.json" "$scratch/reduce2.json" --no-progress
+expect_exit 2
+expect_err 'the record is of another AITER'
+sed -E 's/"code":"[^"]*"/"code":7/' "$scratch/first1.json" >"$scratch/typed.json"
+try merge "$scratch/typed.json" "$scratch/first2.json"
+expect_exit 2
+expect_err 'is no record of a run: a value is missing or of another type'
