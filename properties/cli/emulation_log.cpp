@@ -43,7 +43,7 @@ Json event_json(const gfx::Event& e) {
           {"wave", e.wave},
           {"lane", e.lane < 0 ? Json(nullptr) : Json(e.lane)},
           {"lanes", e.lanes == 0 ? Json(nullptr) : Json(hex(e.lanes))},
-          {"address", hex(e.address)},
+          {"address", e.address_text().empty() ? Json(nullptr) : Json(e.address_text())},
           {"text", e.text},
           {"cause", cause_json(e.cause)},
           {"missing", e.fix}};

@@ -61,6 +61,21 @@ const char* name_of(MatrixType type) {
   return "unknown";
 }
 
+std::string Event::address_text() const {
+  // Programs are loaded from 4 MiB on; below are offsets into LDS, and null pointers.
+  constexpr std::uint64_t kHostMemory = std::uint64_t{4} << 20U;
+  char number[32];
+  if (!range.empty()) {
+    const auto bytes = static_cast<std::uint64_t>(range_offset);
+    std::snprintf(number, sizeof number, "%s0x%llx", range_offset < 0 ? "-" : "+",
+                  static_cast<unsigned long long>(range_offset < 0 ? -bytes : bytes));
+    return "'" + range + "'" + number;
+  }
+  if (address >= kHostMemory) return {};
+  std::snprintf(number, sizeof number, "0x%llx", static_cast<unsigned long long>(address));
+  return number;
+}
+
 std::string Event::line() const {
   char where[160];
   std::snprintf(where, sizeof where, ": workgroup (%u,%u,%u) wave %u ", workgroup[0], workgroup[1],
@@ -72,10 +87,10 @@ std::string Event::line() const {
     std::snprintf(where, sizeof where, "lanes 0x%llx ", static_cast<unsigned long long>(lanes));
     out += where;
   }
-  std::snprintf(where, sizeof where, ", address 0x%llx, pc 0x%llx",
-                static_cast<unsigned long long>(address), static_cast<unsigned long long>(pc));
   out += "at " + place + " `" + disassembly + "`";
   if (source) out += " (" + source->text() + ")";
+  if (const std::string at = address_text(); !at.empty()) out += ", address " + at;
+  std::snprintf(where, sizeof where, ", pc 0x%llx", static_cast<unsigned long long>(pc));
   out += where + (": " + text);
   if (cause) {
     std::snprintf(where, sizeof where, " of workgroup (%u,%u,%u) wave %u", cause->workgroup[0],

@@ -61,6 +61,9 @@ struct Event {
   std::optional<SourceLine> source;  // where the code object has debug information
   std::optional<Cause> cause;
   std::string fix;  // what would mend it: "s_waitcnt vmcnt(1)"; empty: not known
+  // The address in words that are the same in every run, as the host's are not: "'out'+0x100" of a
+  // memory range, or the number where no memory of the host lies. Empty: there are none.
+  [[nodiscard]] std::string address_text() const;
   [[nodiscard]] std::string line() const;  // all of it in one line
 };
 

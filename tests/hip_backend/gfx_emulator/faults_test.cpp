@@ -19,7 +19,9 @@ const mla::gfx::Event& only_fault(const mla::gfx::LaunchReport& report, Problem 
 
 }  // namespace
 
-TEST_CASE("a read past the end names wave, lane, instruction and address") {
+TEST_CASE(
+    "a read past the end names wave, lane, instruction and address, in its line relative to the "
+    "buffer") {
   const auto target = GENERATE(from_range(gfx_test::all_targets()));
   INFO(target.text());
   gfx_test::Device device("faults", target);
@@ -34,9 +36,11 @@ TEST_CASE("a read past the end names wave, lane, instruction and address") {
   REQUIRE(fault.place.starts_with("read_past_the_end+0x"));
   REQUIRE(fault.disassembly.find("load_dword") != std::string::npos);
   REQUIRE(fault.line().find("offset 256 of 'input', which has 256 bytes") != std::string::npos);
+  REQUIRE(fault.line().find(", address 'input'+0x100, pc 0x") != std::string::npos);
 }
 
-TEST_CASE("read-only memory, null and wild pointers are refused, and the host lives on") {
+TEST_CASE(
+    "read-only memory, null and wild pointers are refused, no line has the address of a wild one") {
   const auto target = GENERATE(from_range(gfx_test::all_targets()));
   INFO(target.text());
   gfx_test::Device device("faults", target);
@@ -52,7 +56,10 @@ TEST_CASE("read-only memory, null and wild pointers are refused, and the host li
   REQUIRE(only_fault(null, Problem::out_of_bounds).text.find("null pointer") != std::string::npos);
   for (const std::uint64_t wild :
        {0x8ULL, 0xdeadbeefdeadbeefULL, 0x00007fffffffff00ULL, ~0ULL - 64, 0x0003000000000000ULL}) {
-    only_fault(write(wild), Problem::out_of_bounds);
+    const auto report = write(wild);
+    const auto& fault = only_fault(report, Problem::out_of_bounds);
+    REQUIRE(fault.address_text() == (wild == 8 ? "0x8" : ""));
+    REQUIRE((fault.line().find(", address ") == std::string::npos) == (wild != 8));
   }
   const auto out = device.buffer<std::uint32_t>(64, "out");
   const auto report = device.report("one_wild_lane",
