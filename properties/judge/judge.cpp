@@ -55,11 +55,20 @@ std::vector<SeenLaunch> launches_behind(Subject& subject, const Watch& watch, st
   return out;
 }
 
-std::vector<std::size_t> covered_by(std::span<const SeenLaunch> launches) {
-  std::set<std::size_t> entries;
+// The entries that a failure of the property here could be due to. One that is about no launch,
+// such as the canary's, needs none; a property that says nothing cannot fail.
+std::vector<std::size_t> covered_by(const Ledger& ledger, const Property& property, StepKind kind,
+                                    std::span<const SeenLaunch> launches, Verdict verdict) {
+  if (verdict == Verdict::skip || verdict == Verdict::not_applicable) return {};
+  std::set<std::size_t> met;
   for (const SeenLaunch& launch : launches)
-    entries.insert(launch.entries.begin(), launch.entries.end());
-  return {entries.begin(), entries.end()};
+    met.insert(launch.entries.begin(), launch.entries.end());
+  std::vector<std::size_t> entries;
+  for (std::size_t e = 0; e < ledger.size(); ++e) {
+    const bool of_any_case = ledger[e].where.empty() && covers_claim(ledger[e], property, kind);
+    if (of_any_case || (met.contains(e) && covers(ledger[e], property))) entries.push_back(e);
+  }
+  return entries;
 }
 
 // The entries that explain the failure; without any its details say what the ledger lacks.
@@ -198,7 +207,7 @@ Judgement judge(const Case& c, std::span<const Property* const> properties, cons
     }
     if (!ledger.empty() && outcome.verdict != Verdict::inconclusive) {
       std::vector<SeenLaunch> behind = launches_behind(subject, watch, before, execution.shared);
-      judgement.covered[p] = covered_by(behind);
+      judgement.covered[p] = covered_by(ledger, *properties[p], c.kind(), behind, outcome.verdict);
       if (outcome.verdict == Verdict::fail)
         judgement.known[p] =
             explain_failure(ledger, *properties[p], subject, std::move(behind), outcome);

@@ -27,8 +27,8 @@ struct Judgement {
   bool refused = false;
   Status why_refused;             // of a decode step: what shape or builder said, or the backend
   std::vector<Outcome> outcomes;  // one for each property; known_fail where the ledger covers it
-  // Entries of the ledger, for each property: whose condition a launch behind it met, and, where it
-  // is known to fail, that explain the failure.
+  // Entries of the ledger, for each property: that cover it and whose condition a launch behind it
+  // met, if it ran; and, where it is known to fail, that explain the failure.
   std::vector<std::vector<std::size_t>> covered;
   std::vector<std::vector<std::size_t>> known;
   std::vector<Execution> executions;  // one for each property

@@ -121,6 +121,24 @@ TEST_CASE("ledger: a listed failure is counted and reddens nothing", "[judge][le
   CHECK(report.ledger[0].verdict == Verdict::known_fail);
 }
 
+TEST_CASE("ledger: covered are cases in which a property of the entry ran, and no other",
+          "[judge][ledger]") {
+  const std::vector<Case> cases = {case_of(kSmall)};
+  const auto covered = [&](const Property& asked, LedgerEntry entry) {
+    return run(asked, {std::move(entry)}, 0, cases).ledger[0].covered;
+  };
+  LedgerEntry of_another = finding(Damage::value, &kPaged, kSmall);
+  of_another.properties = {&kPaged};
+  CHECK(covered(kRight, of_another) == 0);
+  CHECK(covered(kRight, finding(Damage::value, &kPaged, kSmall)) == 1);
+  const Property looks_and_skips{"T06", "looks", "Looks at the result and skips.",
+                                 [](Subject& s) { return s.result() ? skipped("no") : passed(); }};
+  CHECK(covered(looks_and_skips, finding(Damage::value, &kPaged, kSmall)) == 0);
+  // What holds without a launch is covered by a claim about every case.
+  CHECK(covered(kHolds, finding(Damage::claim, &kPaged, kSmall)) == 0);
+  CHECK(covered(kHolds, anywhere(Damage::claim, &kPaged, kSmall)) == 1);
+}
+
 TEST_CASE("ledger: a witness that passes is an unexpected pass", "[judge][ledger]") {
   const RunReport report = run(kHolds, {anywhere(Damage::claim, &kHolds, kWide)}, 1);
   CHECK(report.exit_code() == ExitCode::unexpected_pass);
