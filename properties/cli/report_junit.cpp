@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 
 #include "core/say.hpp"
@@ -27,12 +28,12 @@ std::string testcase(const prop::PropertyTally& t, const BackendReport& b) {
           out += "      <failure" + attribute("message", message_of(f, *t.property)) + ">" +
                  xml(prop::failure_block(f)) + "</failure>\n";
       break;
-    case Verdict::skip:
     case Verdict::not_applicable:
       out += "      <skipped" + attribute("message", remark(t)) + "/>\n";
       break;
+    case Verdict::skip:  // no case settled it, which is no success of the run either
     case Verdict::inconclusive:
-      out += "      <error" + attribute("message", t.unsettled == 0 ? "no case ran" : remark(t)) +
+      out += "      <error" + attribute("message", remark(t).empty() ? "no case ran" : remark(t)) +
              "/>\n";
       break;
     default:
@@ -62,6 +63,10 @@ std::vector<Remark> remarks(const BackendReport& b) {
   for (const prop::TagTally& t : report.missed_quotas())
     out.push_back({say("quota: ", t.tag), shortfall(t, report)});
   if (report.too_large > 0) out.push_back({"memory", report.first_too_large});
+  if (std::ranges::all_of(report.tallies, [](const prop::PropertyTally& t) {
+        return verdict_of(t) == Verdict::not_applicable;
+      }))
+    out.push_back({"nothing ran", "no property applies to what was judged"});
   if (const std::string why = early_end(report); !why.empty())
     out.push_back({report.gave_up ? "time limit" : "interrupted", why});
   return out;
@@ -91,8 +96,8 @@ std::string testsuite(const BackendReport& b) {
   for (const prop::PropertyTally& t : b.report.tallies) {
     const Verdict verdict = verdict_of(t);
     failures += verdict == Verdict::fail ? 1 : 0;
-    skipped += verdict == Verdict::skip || verdict == Verdict::not_applicable ? 1 : 0;
-    errors += verdict == Verdict::inconclusive ? 1 : 0;
+    skipped += verdict == Verdict::not_applicable ? 1 : 0;
+    errors += verdict == Verdict::skip || verdict == Verdict::inconclusive ? 1 : 0;
     cases += testcase(t, b);
   }
   const std::vector<Remark> beside = remarks(b);

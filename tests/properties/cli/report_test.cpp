@@ -170,3 +170,17 @@ TEST_CASE("reports: a given case that did not fit into memory leaves the run inc
         std::string::npos);
   CHECK(cli::junit_report(with({report})).find("name=\"memory\"") != std::string::npos);
 }
+
+TEST_CASE("reports: JUnit has an error where every property was skipped, or none applies",
+          "[cli]") {
+  prop::RunReport report;
+  report.tallies = {{&kSkips, 0, 5, 0, "no plan"}};
+  CHECK(with({report}).exit_code() == ExitCode::inconclusive);
+  CHECK(cli::junit_report(with({report})).find("<error ") != std::string::npos);
+  report.tallies.front().never_applies = "gfx942 has no fp8 prefill";
+  CHECK(with({report}).exit_code() == ExitCode::inconclusive);
+  CHECK(cli::junit_report(with({report})).find("<error ") != std::string::npos);
+  report.tallies.push_back({&kHolds, 1, 0, 0, ""});
+  CHECK(with({report}).exit_code() == ExitCode::held);
+  CHECK(cli::junit_report(with({report})).find("<error ") == std::string::npos);
+}

@@ -132,6 +132,12 @@ expect_json
 expect_out '"format": "mla-testbed run 1"'
 expect_out '"exit_code": 0'
 grep -q '<testsuite name="cpu" tests="1" failures="0"' "$scratch/junit.xml" || fail "no JUnit report"
+# A run that no case settled is red in JUnit too: skipped alone, and where no property applies.
+try run --cases-file "$root/fixtures/cases/refused.txt" --property P05 --junit "$scratch/junit.xml"
+expect_exit 4
+grep -q '<testsuite name="cpu" tests="1" failures="0" errors="1" skipped="0"' "$scratch/junit.xml" ||
+  fail 'no error in JUnit'
+grep -q '<error message="ran on no case: ' "$scratch/junit.xml" || fail 'JUnit does not say why'
 try run --cases 1 --property P04 --json --junit -
 expect_exit 2
 expect_err "--json and --junit both write '-'"
