@@ -13,6 +13,7 @@
 #include "hip_backend/hip_backend.hpp"
 #include "hip_backend/kernels/code_objects.hpp"
 #include "properties/cli/build_info.hpp"
+#include "properties/cli/shell_word.hpp"
 #include "properties/step/stage_compare.hpp"
 
 namespace mla::cli {
@@ -197,10 +198,10 @@ Result<NamedBackend> make_aiter(const DeviceChoice& choice) {
   auto device = open_named(kAiter, choice, log);
   if (!device) return device.error();
   NamedBackend named = on_device(kAiter, (*device)->properties(), choice, std::move(log));
-  named.replay_options += " --aiter-hsa " + choice.aiter_hsa;
+  named.replay_options += " --aiter-hsa " + shell_word(choice.aiter_hsa);
   named.facts.emplace_back("AITER code objects", choice.aiter_hsa);
   for (const BuiltFile& file : built_files(choice)) {
-    named.replay_options += say(" ", file.option, " ", file.path);
+    named.replay_options += say(" ", file.option, " ", shell_word(file.path));
     named.facts.emplace_back(say("code object of ", file.option),
                              io::hex64(io::fnv1a64((*installation)->built(file.kernels))));
   }

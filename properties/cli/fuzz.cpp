@@ -16,6 +16,7 @@
 #include "properties/cli/fuzz_counted.hpp"
 #include "properties/cli/interrupt.hpp"
 #include "properties/cli/quantity.hpp"
+#include "properties/cli/shell_word.hpp"
 #include "properties/fuzz/target.hpp"
 
 namespace mla::cli {
@@ -80,9 +81,7 @@ fs::path own_folder() {
 }
 
 std::string quoted(const fs::path& path) {
-  std::string out = "'";
-  for (const char c : path.string()) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
+  return shell_word(path.string());
 }
 
 // Lines that a person wants to see while it runs: findings, not statistics.

@@ -203,3 +203,18 @@ sed -E 's/"code":"[^"]*"/"code":7/' "$scratch/first1.json" >"$scratch/typed.json
 try merge "$scratch/typed.json" "$scratch/first2.json"
 expect_exit 2
 expect_err 'is no record of a run: a value is missing or of another type'
+
+# A REPRO line is for a shell, wherever AITER lies.
+mkdir "$scratch/it's mine; echo"
+mv "$scratch/first" "$scratch/it's mine; echo/hsa"
+cp "$scratch/reduce.co" "$scratch/a \$b.co"
+try run --backend aiter --device emulated:gfx942 --property P00 --cases 40 --no-progress \
+  --aiter-hsa "$scratch/it's mine; echo/hsa" --aiter-reduce "$scratch/a \$b.co"
+expect_exit 1
+repro=$(sed -n 's/^REPRO: mla-testbed //p' "$scratch/out" | head -1)
+eval "words=($repro)"
+[[ ${words[-3]} == "$scratch/it's mine; echo/hsa" && ${words[-1]} == "$scratch/a \$b.co" ]] ||
+  fail "not as it was given: $repro"
+eval "try $repro"
+expect_exit 1
+expect_out '^FAIL P00 '
