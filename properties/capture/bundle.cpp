@@ -156,9 +156,9 @@ Bundle bundle_of(const ordered_json& document) {
 Result<json> document_of(const Bundle& bundle) {
   // Lists that kernels read through raw pointers.
   constexpr std::string_view kInt32Lists[] = {
-      "seqlens_qo_indptr", "seqlens_kv_indptr", "kv_indices",
-      "kv_last_page_lens", "work_indptr",       "work_info",
-      "reduce_indptr",     "reduce_final_map",  "reduce_partial_map"};
+      "seqlens_qo_indptr", "seqlens_kv_indptr",    "kv_indices",        "pages_kv_indptr",
+      "context_lens",      "num_kv_splits_indptr", "kv_last_page_lens", "work_indptr",
+      "work_info",         "reduce_indptr",        "reduce_final_map",  "reduce_partial_map"};
   json document = bundle.scalars;
   for (const auto& [key, array] : bundle.arrays) {
     if (is_tensor(key)) continue;
