@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "core/say.hpp"
 #include "properties/capture/terminal.hpp"
@@ -78,9 +79,17 @@ void use_answers(const BackendAnswers& known, const Recording& recording, prop::
 
 // Why this run cannot be recorded; nothing if it can.
 Status why_no_record(const std::vector<NamedBackend>& backends, const Recording& recording) {
+  if (recording.path.empty() && !recording.only_answered) return std::nullopt;
+  std::set<std::string> names;
+  for (const NamedBackend& b : backends)
+    if (!names.insert(b.name).second)
+      return Error{ErrorCode::usage,
+                   "--record tells backends apart by their names, and two are named " + b.name +
+                       ": record one device at a time",
+                   ""};
   const bool checked = std::any_of(backends.begin(), backends.end(),
                                    [](const NamedBackend& b) { return b.emulation != nullptr; });
-  if (!checked || (recording.path.empty() && !recording.only_answered)) return std::nullopt;
+  if (!checked) return std::nullopt;
   return Error{ErrorCode::usage,
                "--record keeps no findings of the emulated device's own checks: leave out one of "
                "them",
