@@ -102,16 +102,18 @@ Result<PlanAnswer> check_planned(const nlohmann::json& object, std::size_t place
     answer.notes.push_back(std::move(note));
   const std::string shape = no_kernel(*call, object);
   if (!shape.empty()) answer.findings.push_back({kKernelRule, shape});
-  if (const std::string what = mixes_requests(*call, input->shape.fold_ratio); !what.empty())
-    answer.findings.push_back({kKernelRule, what});
+  const std::string mixed = mixes_requests(*call, input->shape.fold_ratio);
+  if (!mixed.empty()) answer.findings.push_back({kKernelRule, mixed});
   for (const plan::Violation& v : plan::plan_check(*input))
     answer.findings.push_back({std::string(plan::name(v.rule)), v.what, v.work});
   if (answer.findings.empty())
     if (std::string note = straddles(*call, *input); !note.empty())
       answer.notes.push_back(std::move(note));
-  const Diagnosis diagnosis =
-      shape.empty() ? diagnose(*call, *found, !answer.findings.empty())
-                    : Diagnosis{Culprit::builder, "it asked for a plan that no kernel takes"};
+  Diagnosis diagnosis{Culprit::builder, "it asked for a plan that no kernel takes"};
+  if (shape.empty() && !mixed.empty())
+    diagnosis.sentence = "folded heads need max_seqlen_qo rows in every request";
+  else if (shape.empty())
+    diagnosis = diagnose(*call, *found, !answer.findings.empty());
   if (diagnosis.culprit == Culprit::none) return answer;
   answer.culprit = name(diagnosis.culprit);
   answer.diagnosis = diagnosis.sentence;

@@ -72,26 +72,40 @@ void blame(PlanAnswer& answer, Culprit culprit, std::string sentence) {
 constexpr const char* kAfter =
     "the plan was valid when the planner returned, and not what the kernel found";
 
+// What a document says of a launch, against its call.
+struct Launch {
+  PlannerCall call;
+  Arguments arguments;
+  LaunchChanges changes;
+};
+
+Result<Launch> read_launch(const json& object) {
+  auto call = read_planner_call(object);
+  if (!call) return call.error();
+  auto arguments = launched_arguments(*call, object);
+  if (!arguments) return arguments.error();
+  auto changes = launch_changes(*call, object);
+  if (!changes) return changes.error();
+  return Launch{std::move(*call), std::move(*arguments), std::move(*changes)};
+}
+
 }  // namespace
 
 Status judge_unplanned(const json& object, PlanAnswer& answer) {
-  const auto call = read_planner_call(object);
-  if (!call) return call.error();
-  const auto arguments = launched_arguments(*call, object);
-  if (!arguments) return arguments.error();
-  const auto changes = launch_changes(*call, object);
-  if (!changes) return changes.error();
-  Arguments told = *arguments;  // no planner was told of splits or ranks
+  const auto launch = read_launch(object);
+  if (!launch) return launch.error();
+  const auto& [call, arguments, changes] = *launch;
+  Arguments told = arguments;  // no planner was told of splits or ranks
   std::erase_if(told, &LaunchedArgument::untold);
-  std::vector<std::string> wrong = changes->violations;
+  std::vector<std::string> wrong = changes.violations;
   if (const std::string none = impossible_rows(object); !none.empty()) wrong.push_back(none);
-  const std::int64_t longest = longest_request(call->qo_indptr);
-  const std::int64_t rows = Fields(object).number_or(kLaunchRows, call->sizes.max_qo_len);
+  const std::int64_t longest = longest_request(call.qo_indptr);
+  const std::int64_t rows = Fields(object).number_or(kLaunchRows, call.sizes.max_qo_len);
   if (wrong.empty() && rows < longest)
     wrong.push_back(say("max_seqlen_q is ", rows, " at the launch, and a request has ", longest,
                         " rows: nobody writes the others"));
-  if (wrong.empty() && (changes->count > 0 || !told.empty()))
-    wrong.push_back(differences(told, *changes));
+  if (wrong.empty() && (changes.count > 0 || !told.empty()))
+    wrong.push_back(differences(told, changes));
   if (wrong.empty()) return std::nullopt;
   for (const std::string& what : wrong) answer.findings.push_back({kLaunchRule, what});
   answer.not_checked.clear();
@@ -101,12 +115,9 @@ Status judge_unplanned(const json& object, PlanAnswer& answer) {
 }
 
 Status judge_launch(const json& object, const Check& check, PlanAnswer& answer) {
-  const auto call = read_planner_call(object);
-  if (!call) return call.error();
-  const auto arguments = launched_arguments(*call, object);
-  if (!arguments) return arguments.error();
-  const auto changes = launch_changes(*call, object);
-  if (!changes) return changes.error();
+  const auto launch = read_launch(object);
+  if (!launch) return launch.error();
+  const auto& [call, arguments, changes] = *launch;
   const bool sound = answer.findings.empty();
   if (const std::string rows = impossible_rows(object); !rows.empty()) {
     answer.findings.push_back({kLaunchRule, rows});
@@ -116,27 +127,27 @@ Status judge_launch(const json& object, const Check& check, PlanAnswer& answer) 
     answer.findings.push_back({kLaunchRule, build});
     if (sound) blame(answer, Culprit::builder, "it launches what no kernel was built for");
   }
-  for (const std::string& what : changes->violations) {
+  for (const std::string& what : changes.violations) {
     answer.findings.push_back({kLaunchRule, what});
     if (sound) blame(answer, Culprit::after, kAfter);
   }
   if (sound != answer.findings.empty()) return std::nullopt;
 
-  const std::string what = differences(*arguments, *changes);
+  const std::string what = differences(arguments, changes);
   const bool silent =
-      changes->count == 0 && std::ranges::all_of(*arguments, &LaunchedArgument::untold);
+      changes.count == 0 && std::ranges::all_of(arguments, &LaunchedArgument::untold);
   if (!sound) {
     if (!silent) answer.notes.push_back(what);
     return std::nullopt;
   }
   // Page ids may be known of the launch alone.
-  const bool moved = changes->count > 0 ||
-                     (object.contains("launch_kv_indices") && !object.contains("kv_indices"));
-  if (arguments->empty() && !moved) return std::nullopt;
+  const bool moved =
+      changes.count > 0 || (object.contains("launch_kv_indices") && !object.contains("kv_indices"));
+  if (arguments.empty() && !moved) return std::nullopt;
   const json planned = without_launch(object);
-  const auto told = judged(with(planned, *arguments), check);
+  const auto told = judged(with(planned, arguments), check);
   if (!told) return told.error();
-  const auto found = moved ? judged(with(as_launched(object), *arguments), check) : told;
+  const auto found = moved ? judged(with(as_launched(object), arguments), check) : told;
   if (!found) return found.error();
   if (found->findings.empty() && found->not_checked.empty()) {
     if (!silent) answer.notes.push_back(what + "; what the kernel found is valid as well");
@@ -149,8 +160,8 @@ Status judge_launch(const json& object, const Check& check, PlanAnswer& answer) 
           "the original planner gives these buffers for what the kernel gets as well, and they are "
           "not a valid plan");
   else if (!told->findings.empty())
-    blame(answer, Culprit::builder, wrong_plan(planned, *arguments, check));
-  else if (changes->count > 0)
+    blame(answer, Culprit::builder, wrong_plan(planned, arguments, check));
+  else if (changes.count > 0)
     blame(answer, Culprit::after, kAfter);
   else
     std::tie(answer.culprit, answer.diagnosis) = std::tie(found->culprit, found->diagnosis);

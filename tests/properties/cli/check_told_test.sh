@@ -74,6 +74,10 @@ sed -i 's/{/{"launch_num_kv_splits": 16, /' "$scratch/planned.json"
 try check "$scratch/planned.json"
 expect_exit 0
 expect_no_out "$unused"
+sed -i 's/"launch_num_kv_splits": 16/"launch_persistent": true/' "$scratch/planned.json"
+try check "$scratch/planned.json"
+expect_exit 0
+expect_no_out "$unused"
 many 31
 expect_no_out 'does not use this plan'
 many 32 ', "dtype_kv": "fp8"'

@@ -137,6 +137,40 @@ TEST_CASE("launched call: a launch that no kernel was built for is the builder's
   }
 }
 
+TEST_CASE(
+    "launched call: folded heads of requests with other rows than the launch are the builder's",
+    "[cli][check]") {
+  json step = step_of(32, 2, kBf16);
+  CHECK(checked(step).findings.empty());
+  step["launch_max_seqlen_q"] = 4;
+  CHECK(launch_finding(step) == "planned for 2 query rows a request, the kernel gets 4");
+  CHECK_THAT(checked(step).findings.back().what,
+             contains("request 0 has 2 rows, so that AITER folds rows of several requests"));
+  CHECK(checked(step).culprit == "the builder");
+  step = step_of(16, 2, kBf16);  // not folded
+  step["launch_max_seqlen_q"] = 4;
+  CHECK(checked(step).findings.empty());
+}
+
+TEST_CASE("check: what a kernel gets wrong by shape, batch or scale alone is a note",
+          "[cli][check]") {
+  const auto noted = [](const json& step, const char* finding) {
+    for (const std::string& note : checked(step).notes)
+      if (note.find(finding) != std::string::npos) return true;
+    return false;
+  };
+  const json on950 = {{"arch", "gfx950"}};
+  CHECK(noted(step_of(8, 8, kBf16, on950), "AITER-18"));
+  CHECK_FALSE(noted(step_of(16, 8, kBf16, on950), "AITER-18"));
+  json step = step_of(16, 2, kFp8, {{"seqlens_qo_indptr", {0, 2, 3}}, {"uni_seqlen_qo", -1}});
+  CHECK(noted(step, "AITER-16"));
+  CHECK_FALSE(noted(step_of(16, 2, kFp8), "AITER-16"));
+  step = step_of(16, 4, kFp8);
+  CHECK_FALSE(noted(step, "AITER-01"));
+  step["kv_scale"] = 0.5;
+  CHECK(noted(step, "AITER-01"));
+}
+
 TEST_CASE("launched call: splits without a plan are the caller's, or those of all listed pages",
           "[cli][check]") {
   const json call = {{"arch", "gfx950"},

@@ -199,7 +199,10 @@ TEST_CASE("plan as JSON: with valid_only, a plan that check would call broken is
   json prefill = kPrefill;
   CHECK_THAT(run({prefill}, {.valid_only = true})[0].value("error", "planned"),
              contains("block_size is 16"));
-  prefill.update({{"block_size", 1}, {"kvlen_granularity", 128}, {"pages_kv_indptr", {0, 64}}});
+  prefill.update({{"block_size", 1}, {"pages_kv_indptr", {0, 300}}, {"context_lens", {300}}});
+  CHECK_THAT(run({prefill}, {.valid_only = true})[0].value("error", "planned"),
+             contains("wrong for pieces that begin elsewhere (AITER-34)"));
+  prefill.update({{"kvlen_granularity", 128}});
   for (const json& call : {kDecode, prefill, sparse})
     CHECK(run({call}, {.valid_only = true}) == run({call}));
 }
