@@ -169,6 +169,21 @@ TEST_CASE("facts: rows shift where a request with keys has fewer than the longes
   CHECK(number("shifted_rows", "mla1:1q0s0_1q2s30") == 1);
 }
 
+TEST_CASE("facts: page 0 is finite where the adapter puts zeros, and unbacked behind a far cache",
+          "[judge][ledger]") {
+  const auto page_zero = [](const char* line) {
+    INFO(line);
+    const Fact* fact = find_fact("page_zero");
+    REQUIRE(fact != nullptr);
+    return fact->word(planned_step(line)->launch());
+  };
+  CHECK(page_zero("mla1:1q1s9;layout=contiguous") == "finite");
+  CHECK(page_zero("mla1:1q1s9;origin=9") == "finite");
+  // 256 MiB hold 233,016 keys of bf16.
+  CHECK(page_zero("mla1:1q1s9;origin=200000") == "finite");
+  CHECK(page_zero("mla1:1q1s9;origin=233017") == "unbacked");
+}
+
 TEST_CASE("facts: page_zero_lead is by how much page 0 outscores the keys of an inner work",
           "[judge][ledger]") {
   // Works of 16 keys each, and of the last 17.
