@@ -170,8 +170,7 @@ Result<ResolvedShape> take_split(ResolvedShape s, const Case& c, const Batch& ba
   const auto kernel = find_split_kernel(s.arch, s.dtype, s.heads.kernel.count(), rows.longest);
   if (!kernel)
     return Error{ErrorCode::unsupported,
-                 "no non-persistent kernel is known to be right for " + what(s, rows.longest),
-                 rows.longest > 1 ? "BUG-001" : ""};
+                 "no non-persistent kernel is known to be right for " + what(s, rows.longest), ""};
   if (!c.causal && rows.longest > 1 && !kernel->non_causal)
     return Error{ErrorCode::unsupported, say(kernel->label, " always masks several rows causally"),
                  "BUG-108"};

@@ -86,7 +86,7 @@ std::int64_t kernel_split_tile(Arch arch, Heads heads, std::int64_t max_qo_len, 
   if (h == 16 && dtype.both(Dtype::fp8)) {
     if (max_qo_len == 1) return arch == Arch::gfx950 ? 128 : 64;
     if (max_qo_len == 2) return 64;
-    if (max_qo_len == 4) return arch == Arch::gfx950 ? 64 : 32;
+    if (max_qo_len == 3 || max_qo_len == 4) return arch == Arch::gfx950 ? 64 : 32;
   }
   if (h == 32 && dtype.both(Dtype::bf16) && arch == Arch::gfx950) return 32;
   return split_granularity(heads, max_qo_len, dtype);

@@ -1,6 +1,7 @@
 // Claims about the one place where heads, folding, kernels and routes are decided.
 #include "core/shape/resolved_shape.hpp"
 
+#include "core/say.hpp"
 #include "tests/catch.hpp"
 
 using namespace mla;
@@ -121,6 +122,20 @@ TEST_CASE("route: a step without a plan has the splits that the case asks for", 
   CHECK(resolve("mla1:q5s9;planner=none;heads=128;dtype=fp8/fp8;splits=2")->kv_splits == 2);
 }
 
+TEST_CASE("route: without a plan 16 heads take any rows in bf16, and up to 4 in fp8",
+          "[shape][P28]") {
+  for (const std::string arch : {"gfx942", "gfx950"})
+    for (int rows = 1; rows <= 33; ++rows) {
+      INFO(arch << ", " << rows << " rows");
+      const std::string line = say("mla1:q", rows, "s40;planner=none;arch=", arch);
+      const auto bf16 = resolve(line);
+      REQUIRE(bf16.ok());
+      CHECK(bf16->route == Route::split);
+      CHECK(bf16->kernel.label == say("a16w16 gqa16 q", rows == 1 ? 1 : rows <= 4 ? 4 : 8));
+      CHECK(resolve(line + ";dtype=fp8/fp8").ok() == (rows <= 4));
+    }
+}
+
 TEST_CASE("route: without a plan the merge writes the final LSE, where there is a merge",
           "[shape][P28]") {
   CHECK(resolve("mla1:2q1s20;planner=none;splits=2;dtype=fp8/fp8;lse=1")->final_lse);
@@ -138,7 +153,7 @@ TEST_CASE("route: what no kernel takes is refused with the reason", "[shape][P28
       {"mla1:q1s99;planner=none;lse=1;splits=1;dtype=fp8/fp8", "with one split"},
       {"mla1:q4s99;planner=none;lse=1;splits=1", "with one split"},
       {"mla1:q1s9;splits=2", "splits=2: planner auto makes a plan"},
-      {"mla1:q6s9;planner=none", "6 query rows"},
+      {"mla1:q5s9;planner=none;dtype=fp8/fp8", "5 query rows"},
       {"mla1:q4s9;planner=none;heads=64", "64 heads"},
       {"mla1:q2s9;planner=none;heads=128;causal=0", "masks"},
       {"mla1:q3s9;planner=none;heads=128;dtype=fp8/fp8;cu=1", ""},
