@@ -24,6 +24,7 @@ struct Options {
   std::string dtype;  // empty: all
   std::string requests = "1";
   std::string kind = "decode";
+  std::string planner = "auto";
   std::string backend;  // empty: AITER as the core knows it
   std::string aiter_hsa;
   bool json = false;
@@ -34,7 +35,8 @@ Prints one row for each architecture, dtype, head count, causal flag, and whethe
 asked for. Query lengths with the same answer share a row, with the reason of the shortest. The
 batch has --requests uniform requests. Head counts are those of one rank, before padding.
 Routes: persistent (six plan buffers), persistent-rows (every query row is a request of its own),
-split (no plan). Planner v1.2 is assumed, as an engine gets it.
+split (no plan). Planner v1.2 is assumed, as an engine gets it; --planner none: steps that an engine
+launches without a plan.
 --kind prefill: the path of a prefill step, and why it is not the fp8 path. --kind fa: the decode
 kernel of the AITER FA backend.
 
@@ -42,6 +44,7 @@ Examples:
   mla-testbed support --arch gfx950
   mla-testbed support --arch gfx942 --heads 8 --dtype fp8/fp8
   mla-testbed support --requests 32 --heads 16
+  mla-testbed support --planner none --dtype bf16/bf16
   mla-testbed support --kind prefill --arch gfx950
   mla-testbed support --backend aiter --aiter-hsa aiter/hsa --arch gfx942
   mla-testbed support --json > support.json)";
@@ -55,6 +58,7 @@ struct Key {
   std::int64_t heads = 16;
   bool causal = true;
   bool lse = false;
+  PlannerChoice planner = PlannerChoice::automatic;
 };
 
 struct Answer {
@@ -73,6 +77,7 @@ Answer ask(const Key& key, std::int64_t rows, std::int64_t requests) {
   c.dtype = key.dtype;
   c.causal = key.causal;
   c.decode().need_lse = key.lse;
+  c.planner = key.planner;
   c.layout = {Layout::contiguous, 0};
   const auto batch = make_batch(c);
   if (!batch) return {false, "refused", "", batch.error().message};
@@ -92,6 +97,7 @@ std::string dtype_text(DtypePair d) {
 // The keys of the matrix, in printing order, reduced to what the options ask for.
 std::vector<Key> keys(const Options& o, std::int64_t heads) {
   std::vector<Key> out;
+  const auto planner = o.planner == "none" ? PlannerChoice::none : PlannerChoice::automatic;
   constexpr DtypePair kPairs[] = {
       {Dtype::bf16, Dtype::bf16}, {Dtype::bf16, Dtype::fp8}, {Dtype::fp8, Dtype::fp8}};
   for (const Arch arch : {Arch::gfx942, Arch::gfx950})
@@ -102,7 +108,7 @@ std::vector<Key> keys(const Options& o, std::int64_t heads) {
             if (!o.arch.empty() && o.arch != name(arch)) continue;
             if (!o.dtype.empty() && o.dtype != dtype_text(dtype)) continue;
             if (heads != 0 && h != round_up(heads, 16)) continue;
-            out.push_back({arch, dtype, heads == 0 ? h : heads, causal, lse});
+            out.push_back({arch, dtype, heads == 0 ? h : heads, causal, lse, planner});
           }
   return out;
 }
@@ -136,7 +142,7 @@ std::string table(const std::vector<Key>& all, std::int64_t requests) {
   return out;
 }
 
-std::string json(const std::vector<Key>& all, std::int64_t requests) {
+std::string json(const std::vector<Key>& all, std::int64_t requests, const std::string& planner) {
   Json rows = Json::array();
   for (const Key& key : all)
     for (std::int64_t q = 1; q <= kLongestRows; ++q) {
@@ -152,7 +158,10 @@ std::string json(const std::vector<Key>& all, std::int64_t requests) {
                       {"kernel", a.kernel},
                       {"reason", a.reason}});
     }
-  const Json out = {{"format", "mla-testbed support 1"}, {"requests", requests}, {"rows", rows}};
+  const Json out = {{"format", "mla-testbed support 1"},
+                    {"requests", requests},
+                    {"planner", planner},
+                    {"rows", rows}};
   return out.dump(1) + "\n";
 }
 
@@ -162,11 +171,11 @@ Error unknown(const char* option, const std::string& value, const char* expected
 
 ExitCode support_other_kind(const Options& o) {
   const bool fa = o.kind == "fa";
-  if (!o.heads.empty() || !o.dtype.empty() || (fa && !o.arch.empty()))
+  if (!o.heads.empty() || !o.dtype.empty() || o.planner != "auto" || (fa && !o.arch.empty()))
     return complain("support", {ErrorCode::usage,
                                 "--kind " + o.kind +
-                                    (fa ? " takes no --heads, --dtype or --arch"
-                                        : " takes no --heads or --dtype") +
+                                    (fa ? " takes no --heads, --dtype, --planner or --arch"
+                                        : " takes no --heads, --dtype or --planner") +
                                     ": its rows name what decides",
                                 ""});
   const std::vector<SupportRow> rows = fa ? fa_support() : prefill_support(o.arch);
@@ -178,10 +187,10 @@ ExitCode support_other_kind(const Options& o) {
 
 // What an installation offers, instead of what the core knows of AITER.
 ExitCode support_of_aiter(const Options& o) {
-  if (!o.heads.empty() || !o.dtype.empty() || o.kind != "decode")
+  if (!o.heads.empty() || !o.dtype.empty() || o.kind != "decode" || o.planner != "auto")
     return complain("support", {ErrorCode::usage,
-                                "--backend aiter has no --heads, --dtype or --kind: its rows are "
-                                "those of the manifests",
+                                "--backend aiter has no --heads, --dtype, --kind or --planner: its "
+                                "rows are those of the manifests",
                                 ""});
   if (o.aiter_hsa.empty())
     return complain("support", {ErrorCode::usage,
@@ -214,7 +223,8 @@ ExitCode support(const Options& o) {
   const std::vector<Key> all = keys(o, heads);
   if (all.empty())
     return complain("support", unknown("--dtype", o.dtype, "bf16/bf16, bf16/fp8 or fp8/fp8"));
-  return finish("support", o.json ? json(all, *requests) : table(all, *requests), ExitCode::held);
+  return finish("support", o.json ? json(all, *requests, o.planner) : table(all, *requests),
+                ExitCode::held);
 }
 
 }  // namespace
@@ -231,6 +241,9 @@ void add_support(CLI::App& app, ExitCode& exit) {
       ->capture_default_str();
   c->add_option("--kind", o->kind, "Which of an engine's steps: decode, prefill or fa")
       ->check(CLI::IsMember({"decode", "prefill", "fa"}))
+      ->capture_default_str();
+  c->add_option("--planner", o->planner, "none: decode steps without a plan")
+      ->check(CLI::IsMember({"auto", "none"}))
       ->capture_default_str();
   c->add_option("--backend", o->backend, "aiter: what the manifests of an installed AITER offer")
       ->check(CLI::IsMember({"aiter"}));

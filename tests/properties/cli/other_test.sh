@@ -44,6 +44,15 @@ expect_out '^compiler '
 try support --arch gfx950 --heads 8 --dtype fp8/fp8
 expect_exit 0
 expect_baseline support.txt
+try support --planner none --dtype bf16/bf16
+expect_exit 0
+expect_out '^gfx942 +bf16/bf16 +16  2-4 +yes +no +split +a16w16 gqa16 q4 '
+expect_out '^gfx942 +bf16/bf16 +64  1-17 +yes +no +refused '
+expect_out '^gfx950 +bf16/bf16 +64  1 +yes +no +split +a16w16 gqa64 q1 '
+expect_no_out ' persistent '
+try support --planner none --kind prefill
+expect_exit 2
+expect_err 'no --heads, --dtype or --planner'
 try plants --table
 expect_exit 0
 diff -u "$root/docs/bugs.md" "$scratch/out" || fail 'docs/bugs.md is made by plants --table'
