@@ -19,9 +19,10 @@ enum class Damage : std::uint8_t {
   fault,      // the backend reports a fault: an access or a write that no launch makes
   refused,    // the launch returned an error instead of a result
   claim,      // every launch was right, or there was none, and the property failed
+  keyless,    // an element differs of a row that sees no key, though its request has some
 };
-inline constexpr std::array<std::string_view, 6> kDamageNames = {"unwritten", "nan",     "value",
-                                                                 "fault",     "refused", "claim"};
+inline constexpr std::array<std::string_view, 7> kDamageNames = {
+    "unwritten", "nan", "value", "fault", "refused", "claim", "keyless"};
 
 class DamageSet {
  public:

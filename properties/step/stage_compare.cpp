@@ -1,9 +1,11 @@
 #include "properties/step/stage_compare.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <utility>
 
+#include "core/engine/row_map.hpp"
 #include "core/numeric/bf16.hpp"
 #include "core/say.hpp"
 #include "core/shape/split_count.hpp"
@@ -32,6 +34,7 @@ struct Stage {
   std::int64_t heads;
   std::int64_t width;                 // elements of a head of a row
   const std::vector<double>& bounds;  // of one backend against the exact value
+  const std::vector<bool>& keyless;   // of each row: it sees no key, though its request has some
   bool same_keys = true;              // the works of both backends have the same keys
 };
 
@@ -84,9 +87,36 @@ Found compare(const Stage& stage, const std::vector<T>& a, const std::vector<T>&
               unwritten(b[i]) ? " (never written)" : ", allowed are " + number_text(2 * bound));
       found.row = static_cast<std::int64_t>(i) / stage.width / stage.heads;
     }
-    found.damage.add(damage);
+    const std::size_t row = i / static_cast<std::size_t>(stage.width * stage.heads);
+    const bool keyless = row < stage.keyless.size() && stage.keyless[row];
+    found.damage.add(keyless ? DamageSet(Damage::keyless) : damage);
   }
   return found;
+}
+
+// Of each kernel row: it sees no key, though its request has some.
+std::vector<bool> keyless_rows(const DecodeMetadata& md) {
+  const auto map = RowMap::make(md);
+  if (!map || !md.shape.causal) return {};
+  std::vector<bool> query(static_cast<std::size_t>(map->query_rows()));
+  for (std::size_t r = 0; r < md.kv_lens.size(); ++r) {
+    const std::int64_t without = md.qo_indptr[r + 1] - md.qo_indptr[r] - md.kv_lens[r];
+    if (md.kv_lens[r] > 0 && without > 0)
+      std::fill_n(query.begin() + md.qo_indptr[r], without, true);
+  }
+  std::vector<bool> kernel;
+  for (std::int64_t row = 0; row < map->kernel_rows(); ++row)
+    kernel.push_back(query[static_cast<std::size_t>(map->query_row(row))]);
+  return kernel;
+}
+
+// The same of the splits of a step without a plan; a plan does not cut such a request.
+std::vector<bool> keyless_splits(const DecodeMetadata& md, const std::vector<bool>& rows) {
+  std::vector<bool> splits;
+  for (const bool keyless : rows)
+    if (!md.plan)
+      splits.insert(splits.end(), static_cast<std::size_t>(md.shape.kv_splits), keyless);
+  return splits;
 }
 
 // The work whose rows of this kind hold `row`.
@@ -136,6 +166,8 @@ std::optional<StageDifference> first_stage_difference(const DecodeLaunch& launch
   const std::int64_t heads = first.kernel_heads;
   const cpu::StageBounds bounds =
       cpu::stage_bounds(launch, heads > 0 ? std::ssize(first.partial_lse) / heads : 0);
+  const std::vector<bool> keyless = keyless_rows(launch.metadata);
+  const std::vector<bool> in_splits = keyless_splits(launch.metadata, keyless);
   std::optional<StageDifference> first_one;
   const auto look = [&](const Stage& stage, const auto& a, const auto& b,
                         RowRange Footprint::* rows) {
@@ -146,14 +178,14 @@ std::optional<StageDifference> first_stage_difference(const DecodeLaunch& launch
     first_one->damage.add(found.damage);
   };
   const bool alike = cut_alike(launch.metadata.shape);
-  look({"partial output", heads, kValueDim, bounds.partial_out, alike}, first.partial_out,
-       second.partial_out, &Footprint::partial_rows);
-  look({"partial LSE", heads, 1, bounds.partial_lse, alike}, first.partial_lse, second.partial_lse,
-       &Footprint::partial_rows);
-  look({"output after stage 1", heads, kValueDim, bounds.stage1_out}, first.stage1_out,
+  look({"partial output", heads, kValueDim, bounds.partial_out, in_splits, alike},
+       first.partial_out, second.partial_out, &Footprint::partial_rows);
+  look({"partial LSE", heads, 1, bounds.partial_lse, in_splits, alike}, first.partial_lse,
+       second.partial_lse, &Footprint::partial_rows);
+  look({"output after stage 1", heads, kValueDim, bounds.stage1_out, keyless}, first.stage1_out,
        second.stage1_out, &Footprint::output_rows);
-  look({"LSE after stage 1", heads, 1, bounds.stage1_lse}, first.stage1_lse, second.stage1_lse,
-       &Footprint::output_rows);
+  look({"LSE after stage 1", heads, 1, bounds.stage1_lse, keyless}, first.stage1_lse,
+       second.stage1_lse, &Footprint::output_rows);
   return first_one;
 }
 

@@ -35,6 +35,9 @@ std::unique_ptr<Executed> executed(const std::string& line = "mla1:2q2s300;cu=5"
   REQUIRE(metadata.ok());
   e->metadata = std::move(*metadata);
   e->tensors = prop::make_tensors(e->spec, e->batch);
+  e->tensors.q.resize(static_cast<std::size_t>(  // where rows are put in front, some at the end
+      e->metadata.rows().count() * e->metadata.shape.heads.model.count() * kKeyDim *
+      element_bytes(e->spec.dtype.q)));
   auto result = cpu::make_cpu_backend()->run(e->launch(), {.record_stages = true});
   REQUIRE(result.ok());
   e->result = std::move(*result);
@@ -156,6 +159,36 @@ TEST_CASE("stages: of splits with other keys only what is unwritten or NaN diffe
   CHECK(changed(*same_keys, 1e6F) == "value");
   CHECK(changed(*same_keys, never) == "unwritten");
   CHECK(changed(*same_keys, nan) == "nan");
+}
+
+TEST_CASE("stages: what differs in a row that sees no key is damage of its own",
+          "[judge][stages]") {
+  // Of the first request the rows that were put in front see nothing.
+  const auto check = [](const std::string& line, auto buffer, std::int64_t splits, auto keyless) {
+    INFO(line);
+    const auto e = executed(line);
+    const std::size_t heads = static_cast<std::size_t>(e->result.kernel_heads);
+    const std::size_t rows = ((*e).result.*buffer).size() / heads;
+    REQUIRE(rows > 0);
+    for (std::size_t row = 0; row < rows; ++row) {
+      INFO(row);
+      DecodeResult other = e->result;
+      (other.*buffer)[row * heads] = 1e6F;
+      const auto found = first_stage_difference(e->launch(), e->result, other);
+      REQUIRE(found.has_value());
+      const bool without = keyless(static_cast<std::int64_t>(row) / splits);
+      CHECK(prop::text_of(found->damage) == (without ? "keyless" : "value"));
+    }
+  };
+  const auto final_lse = &DecodeResult::stage1_lse;
+  const std::string step = "mla1:1q2s3_1q2s300;qpad=4;";
+  check(step + "cu=2", final_lse, 1, [](std::int64_t row) { return row < 1; });
+  check(step + "cu=2;heads=32", final_lse, 1,
+        [](std::int64_t row) { return row == 0 || row == 4; });
+  check(step + "cu=4;planner=none;splits=4", &DecodeResult::partial_lse, 4,
+        [](std::int64_t row) { return row < 1; });
+  check("mla1:1q2s300_1q2s2;qpad=4;cu=2;gran=1", &DecodeResult::partial_lse, 1,
+        [](std::int64_t) { return false; });
 }
 
 TEST_CASE("stages: a backend that differs from its peer has a fault", "[judge][stages]") {
