@@ -108,19 +108,18 @@ TEST_CASE("plants: the imitated ones, and no others, change what a launch return
 }
 
 // Two requests at most, unless the smallest case known has more.
-TEST_CASE("plants: random cases find each within 60 s and shrink it to two requests", "[plants]") {
+TEST_CASE("plants: 5000 random cases find each, and it shrinks to two requests", "[plants]") {
   for (const Plant& plant : prop::all_plants()) {
     INFO(plant.id << ": " << plant.what);
     const auto defect = plant.make();
     prop::RunOptions options;
     options.properties = {prop::find_property(plant.property)};
-    options.random_cases = 20000;
-    options.time_limit = std::chrono::seconds(60);
+    options.random_cases = 5000;
     options.seed = 3;
     options.backend = &backend();
     options.interposer = defect.get();
     const prop::RunReport report = prop::run_properties(options);
-    INFO(report.cases << " cases in " << report.seconds << " s");
+    INFO(report.cases << " cases");
     REQUIRE(report.failures.size() == 1);
     INFO(format_case(report.failures[0].smallest));
     const std::size_t known = parse_case(plant.case_line)->requests.size();

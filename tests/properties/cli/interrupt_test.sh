@@ -122,17 +122,22 @@ expect_exit 3
 expect_err "cannot write '/dev/full'"
 expect_out '^P04 .* pass$'
 
-# So does a limit on the size of files, and no temporary file is left.
-last='ulimit -f 1; mla-testbed run --junit'
-(
-  ulimit -f 1
-  exec "$testbed" run --cases 60 --json --property P04,P05,P08 --no-progress \
-    --cases-file "$scratch/small.txt" --record "$scratch/limited.json" 2>"$scratch/err"
-) | cat >"$scratch/out"
-code=${PIPESTATUS[0]}
-expect_exit 3
-expect_err "cannot write '.*limited.json': File too large"
-[[ -z $(find "$scratch" -name 'limited.json*') ]] || fail 'a part of the record was left'
+# So does a limit on the size of files, and no temporary file is left. The thread sanitizer keeps
+# shadows of constants in a file, and does not get past the limit.
+if (ulimit -f 1 && "$testbed" replay mla1:1q1s9 --property P05) >/dev/null 2>&1; then
+  last='ulimit -f 1; mla-testbed run --junit'
+  (
+    ulimit -f 1
+    exec "$testbed" run --cases 60 --json --property P04,P05,P08 --no-progress \
+      --cases-file "$scratch/small.txt" --record "$scratch/limited.json" 2>"$scratch/err"
+  ) | cat >"$scratch/out"
+  code=${PIPESTATUS[0]}
+  expect_exit 3
+  expect_err "cannot write '.*limited.json': File too large"
+  [[ -z $(find "$scratch" -name 'limited.json*') ]] || fail 'a part of the record was left'
+else
+  echo 'left out: this build does not start where files are limited'
+fi
 
 # A report that could not be written is refused before the run, not after it.
 try run --for 1h --property P04 --junit "$scratch/no/such/folder.xml"
