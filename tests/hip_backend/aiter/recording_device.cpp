@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "core/units.hpp"
 
@@ -9,7 +10,8 @@ namespace mla::hip::aiter::test {
 
 std::uint64_t Recorded::at(std::size_t offset) const {
   std::uint64_t value = 0;
-  std::memcpy(&value, arguments.data() + offset, sizeof value);
+  const auto rest = std::span(arguments).subspan(std::min(offset, arguments.size()));
+  std::memcpy(&value, rest.data(), std::min(sizeof value, rest.size()));
   return value;
 }
 
