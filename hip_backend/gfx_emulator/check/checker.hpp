@@ -29,6 +29,7 @@
 #include "hip_backend/gfx_emulator/check/lds_cells.hpp"
 #include "hip_backend/gfx_emulator/exec/memory/resolve.hpp"
 #include "hip_backend/gfx_emulator/exec/options.hpp"
+#include "hip_backend/gfx_emulator/exec/scalar_relative.hpp"
 #include "hip_backend/gfx_emulator/exec/wave.hpp"
 #include "hip_backend/gfx_emulator/isa/effects.hpp"
 #include "hip_backend/gfx_emulator/isa/registers.hpp"
@@ -110,8 +111,9 @@ class Checker final : public LdsWatch {
   // Nothing is to be said of any register that the instruction names.
   bool is_plain(const Wave& wave, const Inst& inst, const WaveInfo& info) {
     if (info.bits.scc_undefined()) return false;
-    // In the gpr index mode the operands are not those of the code.
-    const bool moved = wave.gpr_index != 0 && inst.is_vector;
+    // In the gpr index mode, and of a relative move, the operands are not those of the code: `inst`
+    // is a copy.
+    const bool moved = is_relative_move(inst) || (wave.gpr_index != 0 && inst.is_vector);
     if (moved) moved_ = effects_of(inst);
     const Effects& effects =
         moved ? moved_ : effects_.of(static_cast<std::size_t>(&inst - wave.code), inst);

@@ -95,6 +95,8 @@ const std::vector<Planted> all_planted = {
     {"register_never_written", 64, false, Problem::uninitialised_register, "v_add_u32"},
     {"copy_of_a_register_never_written", 64, false, Problem::uninitialised_register, "v_add_u32"},
     {"scalar_never_written", 64, false, Problem::uninitialised_register, "s_add_u32"},
+    {"scalar_moved_by_m0_never_written", 64, false, Problem::uninitialised_register,
+     "s_movrels_b32 s"},
     {"spilled_scalar_never_written", 64, false, Problem::uninitialised_register, "s_add_u32"},
     {"lanes_never_written", 64, false, Problem::uninitialised_register, "s_and_saveexec_b64"},
     {"branch_on_nothing_written", 64, false, Problem::uninitialised_register, "s_cbranch_scc"},
@@ -143,10 +145,13 @@ TEST_CASE("a kernel that waits has no finding") {
   REQUIRE(launch(target, "clean", 64, true).findings.empty());
 }
 
-TEST_CASE("what is not a mistake has no finding: halves, bytes, full counters, barriers, atomics") {
+TEST_CASE(
+    "what is not a mistake has no finding: halves, bytes, moves by M0, full counters, barriers, "
+    "atomics") {
   const auto target = GENERATE(from_range(gfx_test::all_targets()));
   REQUIRE(launch(target, "load_for_other_lanes", 64, true).findings.empty());
   REQUIRE(launch(target, "more_than_the_counter_holds", 64, true).findings.empty());
+  REQUIRE(launch(target, "scalar_moved_by_m0", 64, false).findings.empty());
   for (const Schedule& schedule : schedules()) {
     INFO(text(schedule));
     for (const char* kernel : {"halves_of_a_dword", "global_with_barrier"})
