@@ -38,6 +38,7 @@ fi
 packages=("${mla_build_packages[@]}" "${mla_style_packages[@]}" "${mla_device_packages[@]}"
           "${mla_capture_packages[@]}" "${mla_python_packages[@]}")
 [[ $preset == cpu-tsan ]] && packages+=("${mla_tsan_packages[@]}")
+[[ $level == nightly ]] && packages+=("${mla_nightly_packages[@]}")
 need_packages "${packages[@]}"
 mla_configure=(-DMLA_TESTS=ON)
 # Continuous integration has the device compiler: code that it cannot build is an error there, and

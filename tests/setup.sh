@@ -19,6 +19,7 @@ mla_capture_packages=(python3-numpy) # what mla_capture.py dumps with
 mla_python_packages=(python3-venv python3-pip gcc) # tests of the Python package, and its C header
 # clang does not bring its sanitizers; llvm-19 has the symbolizer.
 mla_tsan_packages=(clang-19 libomp-19-dev libclang-rt-19-dev llvm-19)
+mla_nightly_packages=("${mla_tsan_packages[@]}" qemu-user) # fuzz targets, and an old processor
 
 # Fedora's name of a Debian package.
 fedora_name() {
