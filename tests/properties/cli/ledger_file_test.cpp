@@ -78,7 +78,7 @@ TEST_CASE("ledger file: a mistake is named with its entry", "[cli][ledger]") {
   CHECK(entry_error(R"("status": "intermittent")") ==
         start +
             "'damage' is empty: say how a result is wrong, of unwritten, nan, value, fault, "
-            "refused, claim");
+            "refused, claim, keyless");
   const auto rest_error = [&](const std::string& rest) {
     return entry_error(R"("status": "intermittent", "damage": ["nan"], )" + rest);
   };
