@@ -11,6 +11,7 @@
 #include "core/shape/split_count.hpp"
 #include "cpu_backend/decode/stage_bounds.hpp"
 #include "properties/step/forwarding_backend.hpp"
+#include "properties/step/step_facts.hpp"
 #include "properties/step/text.hpp"
 
 namespace mla::prop {
@@ -97,13 +98,10 @@ Found compare(const Stage& stage, const std::vector<T>& a, const std::vector<T>&
 // Of each kernel row: it sees no key, though its request has some.
 std::vector<bool> keyless_rows(const DecodeMetadata& md) {
   const auto map = RowMap::make(md);
-  if (!map || !md.shape.causal) return {};
+  if (!map) return {};
   std::vector<bool> query(static_cast<std::size_t>(map->query_rows()));
-  for (std::size_t r = 0; r < md.kv_lens.size(); ++r) {
-    const std::int64_t without = md.qo_indptr[r + 1] - md.qo_indptr[r] - md.kv_lens[r];
-    if (md.kv_lens[r] > 0 && without > 0)
-      std::fill_n(query.begin() + md.qo_indptr[r], without, true);
-  }
+  for (const RowRange& rows : rows_without_keys(md))
+    std::fill(query.begin() + rows.begin, query.begin() + rows.end, true);
   std::vector<bool> kernel;
   for (std::int64_t row = 0; row < map->kernel_rows(); ++row)
     kernel.push_back(query[static_cast<std::size_t>(map->query_row(row))]);

@@ -74,11 +74,7 @@ std::int64_t keys_per_split(Launch l) {
 }
 
 std::int64_t row_without_keys(Launch l) {
-  const DecodeMetadata& md = l.metadata;
-  if (!md.shape.causal) return 0;
-  for (std::size_t r = 0; r < md.kv_lens.size(); ++r)
-    if (md.kv_lens[r] > 0 && md.kv_lens[r] < md.qo_indptr[r + 1] - md.qo_indptr[r]) return 1;
-  return 0;
+  return rows_without_keys(l.metadata).empty() ? 0 : 1;
 }
 
 // Of those with rows and keys; 0 without any.
@@ -265,6 +261,16 @@ const Fact* find_fact(std::string_view name) {
   for (const Fact& fact : all_facts())
     if (fact.name == name) return &fact;
   return nullptr;
+}
+
+std::vector<RowRange> rows_without_keys(const DecodeMetadata& md) {
+  std::vector<RowRange> rows;
+  for (std::size_t r = 0; md.shape.causal && r < md.kv_lens.size(); ++r) {
+    const std::int64_t first = md.qo_indptr[r];
+    const std::int64_t without = md.qo_indptr[r + 1] - first - md.kv_lens[r];
+    if (md.kv_lens[r] > 0 && without > 0) rows.push_back({first, first + without});
+  }
+  return rows;
 }
 
 bool Condition::holds(const DecodeLaunch& launch) const {

@@ -29,6 +29,10 @@ struct Fact {
 std::span<const Fact> all_facts();
 const Fact* find_fact(std::string_view name);  // nullptr for any other name
 
+// The query rows of the launch that see no key, though their request has some: it has fewer than
+// rows. Not those of requests without keys, which are DecodeMetadata::keyless_rows.
+std::vector<RowRange> rows_without_keys(const DecodeMetadata& metadata);
+
 // A fact is one of these words, or lies in one of these ranges, ends included.
 struct Condition {
   struct Range {

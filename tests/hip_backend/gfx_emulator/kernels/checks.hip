@@ -132,19 +132,21 @@ KERNEL(64) copy_of_a_register_never_written(u32* out) {
 }
 
 // M0 leads from s90 to s91.
-#define MOVE_BY_M0(before)                                                                   \
-  u32 value;                                                                                 \
-  asm volatile(before                                                                        \
-               "s_mov_b32 m0, 1\n s_nop 4\n s_movrels_b32 %0, s90\n s_movreld_b32 s90, %0\n" \
-               "s_add_u32 %0, %0, s91"                                                       \
-               : "=&s"(value)                                                                \
-               :                                                                             \
-               : "s90", "s91", "scc");                                                       \
+#define MOVE_BY_M0                                                                         \
+  "s_mov_b32 m0, 1\n s_nop 4\n s_movrels_b32 %0, s90\n s_movreld_b32 s90, %0\n s_add_u32 " \
+  "%0, %0, s91"
+KERNEL(64) scalar_moved_by_m0(u32* out) {
+  u32 value;
+  asm volatile("s_mov_b32 s91, 7\n" MOVE_BY_M0 : "=&s"(value) : : "s90", "s91", "scc");
   out[thread()] = value;
-KERNEL(64)
-scalar_moved_by_m0(u32* out){MOVE_BY_M0("s_mov_b32 s91, 7\n")} KERNEL(64)
-    scalar_moved_by_m0_never_written(u32* out){MOVE_BY_M0("")} KERNEL(64)
-        scalar_never_written(u32* out) {
+}
+KERNEL(64) scalar_moved_by_m0_never_written(u32* out) {
+  u32 value;
+  asm volatile(MOVE_BY_M0 : "=&s"(value) : : "s90", "s91", "scc");
+  out[thread()] = value;
+}
+
+KERNEL(64) scalar_never_written(u32* out) {
   u32 value;
   asm volatile("s_mov_b32 s77, s78\n s_add_u32 %0, s77, 1" : "=s"(value) : : "s77", "s78", "scc");
   out[thread()] = value;
