@@ -13,15 +13,41 @@ namespace {
 struct Call {
   Words rows{0}, keys{0}, lengths;
   std::int64_t longest = 1;
-  bool spoilt = false;  // the lengths are not those of the lists
+  bool spoilt = false;    // the lengths are not those of the lists
+  bool original = false;  // planned as AITER does too, which costs time
   plan::PsInput input;
 
   [[nodiscard]] std::string shown() const {
-    return say(input.compute_units.count(), " units, ", input.kv_heads.count(), " heads",
+    return say(input.compute_units.count(), " units, ", input.kv_heads.count(), " heads of ",
+               input.qhead_granularity, ", tiles of ", input.qlen_granularity, " rows, units of ",
+               input.kvlen_granularity, ", page ", input.block_size, ", longest ", longest,
                input.causal ? ", causal;" : ";", words_text("qo_indptr", rows),
                words_text("kv_indptr", keys), words_text("context_lens", lengths));
   }
 };
+
+// What engines leave alone and the planner takes: granularities, keys before the new rows, pages
+// that no key is in, and buffers for longer requests. Drawn last: without it a call is an engine's.
+void draw_form(ByteChoices& choices, Call& call, std::int64_t most) {
+  constexpr std::int64_t kPages[] = {1, 16, 64, 128, 2};
+  constexpr std::int64_t kTiles[] = {256, 128, 64, 100};
+  constexpr std::int64_t kHeads[] = {1, 2, 8, 16};
+  plan::PsInput& in = call.input;
+  in.block_size = kPages[choices.between(0, 4)];
+  in.kvlen_granularity = std::max(in.block_size, std::int64_t{128} >> choices.between(0, 4));
+  in.qlen_granularity = kTiles[choices.between(0, 3)];
+  in.qhead_granularity = kHeads[choices.between(0, 3)];
+  const bool before = choices.between(0, 2) == 2;
+  const bool surplus = !in.causal && choices.between(0, 3) == 3;
+  call.longest += choices.between(0, 3) == 3 ? choices.between(1, 600) : 0;
+  call.original = choices.between(0, 3) == 3;
+  for (std::int32_t& length : call.lengths) {
+    if (before && in.causal) length += static_cast<std::int32_t>(choices.between(0, most));
+    const std::int64_t pages =
+        ceil_div(length, in.block_size) + (surplus ? choices.between(0, 3) : 0);
+    call.keys.push_back(call.keys.back() + static_cast<std::int32_t>(pages));
+  }
+}
 
 // The spans of the input refer to `call`, which stays where it is.
 void draw_call(ByteChoices& choices, Call& call) {
@@ -34,27 +60,21 @@ void draw_call(ByteChoices& choices, Call& call) {
     const std::int64_t q = choices.between(0, most);
     const std::int64_t n = causal ? q : choices.between(0, most);
     call.rows.push_back(call.rows.back() + static_cast<std::int32_t>(q));
-    call.keys.push_back(call.keys.back() + static_cast<std::int32_t>(n));
     call.lengths.push_back(static_cast<std::int32_t>(n));
     call.longest = std::max(call.longest, q);
   }
   call.spoilt = choices.between(0, 5) == 0;
-  if (call.spoilt)
-    call.lengths[static_cast<std::size_t>(choices.between(0, count - 1))] =
-        static_cast<std::int32_t>(choices.between(-5000, 5000));
-  const ComputeUnits units(choices.between(1, 40));
+  const auto spoilt_at = static_cast<std::size_t>(call.spoilt ? choices.between(0, count - 1) : 0);
+  const auto spoilt_to = static_cast<std::int32_t>(call.spoilt ? choices.between(-5000, 5000) : 0);
+  call.input.causal = causal;
+  call.input.compute_units = ComputeUnits(choices.between(1, 40));
   // Heads multiply the tiles: many of them cost time, and few show nearly the same.
-  const Heads heads(choices.between(1, choices.between(0, 7) == 0 ? 24 : 4));
-  call.input = {.compute_units = units,
-                .kv_heads = heads,
-                .qo_indptr = call.rows,
-                .kv_indptr = call.keys,
-                .context_lens = call.lengths,
-                .qhead_granularity = 1,
-                .qlen_granularity = 256,
-                .kvlen_granularity = 128,
-                .block_size = 1,
-                .causal = causal};
+  call.input.kv_heads = Heads(choices.between(1, choices.between(0, 7) == 0 ? 24 : 4));
+  draw_form(choices, call, most);
+  if (call.spoilt) call.lengths[spoilt_at] = spoilt_to;
+  call.input.qo_indptr = call.rows;
+  call.input.kv_indptr = call.keys;
+  call.input.context_lens = call.lengths;
 }
 
 }  // namespace
@@ -67,19 +87,29 @@ std::optional<Finding> fuzz_prefill_planner(Bytes bytes) {
                                            .batch = Requests(call.input.batch()),
                                            .kv_heads = call.input.kv_heads,
                                            .max_qo_len = call.longest,
-                                           .qlen_granularity = 256});
+                                           .qlen_granularity = call.input.qlen_granularity});
   if (!sizes) return std::nullopt;
   const auto plan = plan::plan_ps_prefill(call.input, *sizes);
+  if (call.original) {
+    call.input.fidelity = plan::Fidelity::as_aiter;
+    const auto original = plan::plan_ps_prefill(call.input, *sizes);
+    if (plan && (!original || !(*original == *plan)))
+      return Finding{call.shown(), "the plan is not AITER's"};
+  }
   if (!plan && plan.error().message.empty())
     return Finding{call.shown(), "refused without a reason"};
   // A length below that of the lists is what a paged cache has; the rules count the lists.
   if (!plan || call.spoilt) return std::nullopt;
-  const auto violations = plan::ps_check({.plan = plan->view(),
-                                          .qo_indptr = call.rows,
-                                          .kv_indptr = call.keys,
-                                          .context_lens = call.lengths,
-                                          .heads = call.input.kv_heads,
-                                          .causal = call.input.causal});
+  const auto violations =
+      plan::ps_check({.plan = plan->view(),
+                      .qo_indptr = call.rows,
+                      .kv_indptr = call.keys,
+                      .context_lens = call.lengths,
+                      .heads = call.input.kv_heads * call.input.qhead_granularity,
+                      .qhead_granularity = call.input.qhead_granularity,
+                      .qlen_granularity = call.input.qlen_granularity,
+                      .block_size = call.input.block_size,
+                      .causal = call.input.causal});
   if (violations.empty()) return std::nullopt;
   return Finding{call.shown(), violations.front().what};
 }
