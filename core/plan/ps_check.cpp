@@ -50,15 +50,6 @@ struct Merged {
   std::int64_t groups = 0;
 };
 
-// Who writes a partial row: a piece of all groups of heads.
-struct Slab {
-  std::int64_t partial_row = 0;
-  std::int64_t q_begin = 0;
-  std::int64_t kv_begin = 0;
-  std::int64_t work = 0;
-  auto operator<=>(const Slab&) const = default;
-};
-
 class PsCheck {
  public:
   explicit PsCheck(const PsCheckInput& input) : in_(input), plan_(input.plan) {}
@@ -69,12 +60,15 @@ class PsCheck {
     pieces_.reserve(static_cast<std::size_t>(works_));
     for (std::int64_t w = 0; w < works_ && out_.size() < kMost; ++w) collect(w);
     if (!out_.empty()) return std::move(out_);
-    std::sort(pieces_.begin(), pieces_.end(), [](const Piece& a, const Piece& b) {
-      return std::tie(a.tile, a.item.kv_begin, a.work) < std::tie(b.tile, b.item.kv_begin, b.work);
+    for (Piece& piece : pieces_) ordered_.push_back(&piece);
+    std::sort(ordered_.begin(), ordered_.end(), [](const Piece* a, const Piece* b) {
+      if (a->tile != b->tile) return a->tile < b->tile;
+      if (a->item.kv_begin != b->item.kv_begin) return a->item.kv_begin < b->item.kv_begin;
+      return a->work < b->work;
     });
     for (std::int64_t r = 0; r + 1 < std::ssize(in_.qo_indptr); ++r) check_request(r);
     check_blind_tiles();
-    check_slabs();
+    check_partial_rows();
     check_reduce();
     return std::move(out_);
   }
@@ -118,20 +112,21 @@ class PsCheck {
   }
 
   // The pieces of a tile in KV order; none if it was checked before.
-  std::span<Piece> pieces_of(const TileKey& tile) {
-    const auto before = [](const Piece& piece, const TileKey& key) { return piece.tile < key; };
-    const auto begin = std::lower_bound(pieces_.begin(), pieces_.end(), tile, before);
+  std::span<Piece* const> pieces_of(const TileKey& tile) {
+    const auto before = [](const Piece* piece, const TileKey& key) { return piece->tile < key; };
+    const auto begin = std::lower_bound(ordered_.begin(), ordered_.end(), tile, before);
     auto end = begin;
-    while (end != pieces_.end() && end->tile == tile && !end->checked) ++end;
+    while (end != ordered_.end() && (*end)->tile == tile && !(*end)->checked) ++end;
     return {begin, end};
   }
 
   // Works of tiles that see no key.
   void check_blind_tiles() {
-    for (const Piece& piece : pieces_) {
+    for (const Piece* piece : ordered_) {
       if (out_.size() >= kMost) return;
-      if (piece.checked) continue;
-      check_tile(piece.item.batch, piece.tile);  // as all works of the tile: tiles have one request
+      if (piece->checked) continue;
+      check_tile(piece->item.batch,
+                 piece->tile);  // as all works of the tile: tiles have one request
     }
   }
 
@@ -161,8 +156,8 @@ class PsCheck {
     const auto tile = [&] {  // most have nothing to be named for
       return "rows " + range(row, end) + ", head group " + number(key.group) + ": ";
     };
-    const std::span<Piece> pieces = pieces_of(key);
-    for (Piece& piece : pieces) piece.checked = true;
+    const std::span<Piece* const> pieces = pieces_of(key);
+    for (Piece* piece : pieces) piece->checked = true;
     const std::int64_t first = at(in_.kv_indptr, r);
     const std::int64_t seen = pages_seen(r, end - at(in_.qo_indptr, r));
     const std::int64_t held = std::min(ceil_div(at(in_.context_lens, r), in_.block_size),
@@ -171,16 +166,16 @@ class PsCheck {
       return add(Rule::row_written,
                  tile() + "no work writes these rows, which see " + number(seen) + " pages");
     std::int64_t next = first;
-    for (const Piece& piece : pieces) {
-      const WorkItem& w = piece.item;
+    for (const Piece* piece : pieces) {
+      const WorkItem& w = piece->item;
       if (w.kv_begin != next || w.kv_end <= w.kv_begin)
         return add(Rule::coverage,
                    tile() + "pages " + range(w.kv_begin, w.kv_end) + " follow page " + number(next),
-                   piece.work);
+                   piece->work);
       next = w.kv_end;
-      check_partial(tile, piece, std::ssize(pieces), {row, w.q_end});
+      check_partial(tile, *piece, std::ssize(pieces));
     }
-    if (pieces.size() > 1) check_merged(tile, pieces, {row, pieces.front().item.q_end});
+    if (pieces.size() > 1) check_merged(tile, pieces, {row, pieces.front()->item.q_end});
     if (next < first + seen || next > first + std::max<std::int64_t>(held, 0))
       add(Rule::coverage, tile() + "pages end at " + number(next - first) + " where " +
                               number(seen) + " of " + number(held) + " are seen");
@@ -188,26 +183,26 @@ class PsCheck {
 
   // One merge serves all groups of heads, so each has to be cut in the same partial rows.
   template <class Named>
-  void check_merged(const Named& tile, std::span<const Piece> pieces, const Rows& rows) {
+  void check_merged(const Named& tile, std::span<Piece* const> pieces, const Rows& rows) {
     partials_.clear();
-    for (const Piece& piece : pieces) partials_.push_back(piece.item.partial_row);
+    for (const Piece* piece : pieces) partials_.push_back(piece->item.partial_row);
     std::sort(partials_.begin(), partials_.end());
     if (in_.most_pieces >= 0 && std::ssize(pieces) > in_.most_pieces)
       add(Rule::reduce_list,
           tile() + number(std::ssize(pieces)) + " pieces, and the reduce has room for " +
               number(in_.most_pieces),
-          pieces.front().work);
+          pieces.front()->work);
     const auto [merged, fresh] = wanted_.try_emplace(rows);
     if (fresh) merged->second.partials = partials_;
     ++merged->second.groups;
     if (merged->second.partials != partials_)
       add(Rule::partial_rows, tile() + "other partial rows than those of another group",
-          pieces.front().work);
+          pieces.front()->work);
   }
 
   // Heads share the partial rows of a piece, pieces do not.
   template <class Named>
-  void check_partial(const Named& tile, const Piece& piece, std::int64_t pieces, const Rows& rows) {
+  void check_partial(const Named& tile, const Piece& piece, std::int64_t pieces) {
     const WorkItem& w = piece.item;
     if (w.partial_row < -1 || (w.partial_row < 0) != (pieces == 1))
       return add(Rule::partial_rows,
@@ -215,7 +210,7 @@ class PsCheck {
                      ", one writes partial row " + number(w.partial_row),
                  piece.work);
     if (w.partial_row < 0) return;
-    slabs_.push_back({w.partial_row, rows.first, w.kv_begin, piece.work});
+    merged_.push_back(&piece);
     if (w.partial_row % in_.qlen_granularity != 0 ||
         w.partial_row + in_.qlen_granularity > partial_tiles() * in_.qlen_granularity)
       add(Rule::partial_rows,
@@ -224,11 +219,14 @@ class PsCheck {
           piece.work);
   }
 
-  void check_slabs() {
-    std::sort(slabs_.begin(), slabs_.end());
-    for (std::size_t i = 1; i < slabs_.size() && out_.size() < kMost; ++i) {
-      const Slab& one = slabs_[i - 1];
-      const Slab& other = slabs_[i];
+  void check_partial_rows() {
+    std::sort(merged_.begin(), merged_.end(), [](const Piece* a, const Piece* b) {
+      return std::tie(a->item.partial_row, a->item.q_begin, a->item.kv_begin, a->work) <
+             std::tie(b->item.partial_row, b->item.q_begin, b->item.kv_begin, b->work);
+    });
+    for (std::size_t i = 1; i < merged_.size() && out_.size() < kMost; ++i) {
+      const WorkItem& one = merged_[i - 1]->item;
+      const WorkItem& other = merged_[i]->item;
       if (one.partial_row == other.partial_row &&
           (one.q_begin != other.q_begin || one.kv_begin != other.kv_begin))
         add(Rule::partial_rows,
@@ -236,7 +234,7 @@ class PsCheck {
                 number(one.kv_begin) + " for rows from " + number(one.q_begin) +
                 ", and from page " + number(other.kv_begin) + " for rows from " +
                 number(other.q_begin),
-            other.work);
+            merged_[i]->work);
     }
   }
 
@@ -280,8 +278,9 @@ class PsCheck {
   const PsCheckInput& in_;
   const PlanView& plan_;
   std::int64_t works_ = 0;
-  std::vector<Piece> pieces_;           // of all tiles
-  std::vector<Slab> slabs_;             // of all pieces that are merged
+  std::vector<Piece> pieces_;           // by work
+  std::vector<Piece*> ordered_;         // by tile and keys
+  std::vector<const Piece*> merged_;    // all with partial rows
   std::vector<std::int32_t> partials_;  // of the tile that is looked at, ascending
   std::map<Rows, Merged> wanted_;
   std::vector<Violation> out_;

@@ -221,30 +221,39 @@ Status check_form(const PsInput& input) {
   return check_lists(input);
 }
 
-// Requests that the original plans, but not all of their rows or keys.
-Status check_requests(const PsInput& input) {
-  if (input.fidelity == Fidelity::as_aiter) return std::nullopt;
+// Pages of a request that its works reach: units are whole, and end with its pages at the latest.
+std::int64_t pages_reached(const PsInput& input, std::int64_t keys, std::int64_t pages) {
+  const std::int64_t units = ceil_div(keys, input.kvlen_granularity);
+  return std::min(units * (input.kvlen_granularity / input.block_size), pages);
+}
+
+}  // namespace
+
+Status refused_requests(const PsInput& input) {
   for (std::int64_t r = 0; r < input.batch(); ++r) {
     const std::int64_t q = at(input.qo_indptr, r + 1) - at(input.qo_indptr, r);
     const std::int64_t n = at(input.context_lens, r);
     const std::int64_t pages = at(input.kv_indptr, r + 1) - at(input.kv_indptr, r);
+    const std::int64_t used = ceil_div(n, input.block_size);
     if (q == 0) continue;
     if (n < (input.causal ? q : 1))
       return refused(say(request_name(r), " has n = ", n, " keys for q = ", q,
                          " query rows: tiles without keys are dropped at the end of the batch"),
                      "BUG-075");
-    if (pages * input.block_size < n)
+    if (pages < used)
       return refused(say(request_name(r), " has ", n, " keys but only ", pages, " pages of ",
                          input.block_size));
-    if (input.causal && pages > ceil_div(n, input.block_size))
+    if (input.causal && pages > used)
       return refused(say(request_name(r), " has ", n, " keys but ", pages, " pages of ",
                          input.block_size,
                          ": the kernel counts keys by pages, and rows see keys after their own"));
+    if (const std::int64_t reached = pages_reached(input, n, pages); reached > used)
+      return refused(say(request_name(r), " has ", n, " keys but ", pages, " pages of ",
+                         input.block_size, ": units of ", input.kvlen_granularity, " keys reach ",
+                         reached, " of them"));
   }
   return std::nullopt;
 }
-
-}  // namespace
 
 Result<BufferSizes> query_ps_sizes(const PsSizeQuery& query) {
   for (const auto& [name, value] :
@@ -264,7 +273,8 @@ Result<BufferSizes> query_ps_sizes(const PsSizeQuery& query) {
 
 Result<Plan> plan_ps_prefill(const PsInput& input, const BufferSizes& sizes) {
   if (Status bad = check_form(input)) return *bad;
-  if (Status bad = check_requests(input)) return *bad;
+  if (input.fidelity == Fidelity::safe)
+    if (Status bad = refused_requests(input)) return *bad;
   Plan plan(sizes);
   for (PlanBuffer* buffer : {&plan.work_indptr, &plan.work_info, &plan.reduce_indptr,
                              &plan.reduce_final_map, &plan.reduce_partial_map})

@@ -4,8 +4,8 @@
 // planners; word 7 of a work item holds the query heads, (end << 16) | begin, every element is
 // written (zeros where nothing else belongs), and the original leaves work_meta_data alone. Source:
 // AITER csrc/kernels/mla/metadata/v1_2_host.cuh, aiter/ops/attention.py get_ps_metadata_info_v1;
-// spec aiter.md 5. Fails: granularities it cannot work with, requests with fewer keys than rows or
-// other pages than keys take (safe; too many where causal), buffers too small (safe).
+// spec aiter.md 5. Fails: granularities it cannot work with, refused_requests (safe), buffers too
+// small (safe).
 #pragma once
 
 #include <cstdint>
@@ -45,6 +45,10 @@ struct PsInput {
     return static_cast<std::int64_t>(qo_indptr.size()) - 1;
   }
 };
+
+// Why no plan of the original is valid, in lists that it takes: a request has fewer keys than rows,
+// fewer pages than its keys take, or pages without keys that its rows would read.
+Status refused_requests(const PsInput& input);
 
 Result<Plan> plan_ps_prefill(const PsInput& input, const BufferSizes& sizes);
 

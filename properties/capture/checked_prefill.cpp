@@ -118,6 +118,8 @@ Diagnosis diagnose_prefill(const PrefillCall& call) {
   if (!planned)
     return {Culprit::builder, "the planner does not take this call: " + planned.error().message};
   const std::vector<Difference> words = differences(*planned, call.found);
+  if (const Status bad = words.empty() ? plan::refused_requests(call.input) : std::nullopt)
+    return {Culprit::builder, "the planner gives this plan for the lists: " + bad->message};
   if (words.empty())
     return {Culprit::planner,
             "the original planner gives these buffers for this call, and they are no valid plan"};

@@ -64,6 +64,13 @@ constexpr Damage kDamages[] = {
        for (std::size_t r = c.request + 1; r < c.pages.size(); ++r) --c.pages[r];
        return true;
      }},
+    {"a page without a key, in the last unit of keys", false,
+     [](Call& c) {
+       const std::int64_t keys = round_up(c.keys[c.request], c.input.kvlen_granularity);
+       if ((c.pages[c.request + 1] - c.pages[c.request]) * c.input.block_size >= keys) return false;
+       for (std::size_t r = c.request + 1; r < c.pages.size(); ++r) ++c.pages[r];
+       return true;
+     }},
     {"units of 3 tokens", true, [](Call& c) { return c.input.kvlen_granularity = 3, true; }},
     {"units that are no multiple of a page", true,
      [](Call& c) { return c.input.kvlen_granularity = c.input.block_size / 2, true; }},

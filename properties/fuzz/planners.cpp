@@ -84,12 +84,12 @@ std::int64_t draw_lengths(ByteChoices& choices, Call& call) {
 // False where the sizes are refused. The spans refer to `call`, which stays where it is.
 bool draw_call(ByteChoices& choices, Call& call) {
   plan::PlanInput& in = call.input;
-  constexpr std::int64_t kHeads[] = {16, 32, 48, 64, 96, 128, 8, 24};
+  constexpr std::int64_t kHeads[] = {16, 32, 48, 64, 96, 128, 8, 24, 40, 56};
   constexpr DtypePair kPairs[] = {
       {Dtype::bf16, Dtype::bf16}, {Dtype::fp8, Dtype::fp8}, {Dtype::bf16, Dtype::fp8}};
   in.key.arch = choices.between(0, 1) == 0 ? Arch::gfx942 : Arch::gfx950;
   in.key.compute_units = ComputeUnits(choices.between(1, 40));
-  in.key.heads_per_kv_head = Heads(kHeads[choices.between(0, 7)]);
+  in.key.heads_per_kv_head = Heads(kHeads[choices.between(0, 9)]);
   in.key.dtype = kPairs[choices.between(0, 2)];
   constexpr std::int64_t kPages[] = {1, 2, 4, 16, 64};
   in.page_size = kPages[choices.between(0, 4)];

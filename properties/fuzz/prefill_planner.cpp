@@ -26,55 +26,52 @@ struct Call {
   }
 };
 
-// What engines leave alone and the planner takes: granularities, keys before the new rows, pages
-// that no key is in, and buffers for longer requests. Drawn last: without it a call is an engine's.
-void draw_form(ByteChoices& choices, Call& call, std::int64_t most) {
+// Engines have tiles of 256 rows and works of one head, units of 128 keys and pages of one; the
+// planner takes more.
+void draw_form(ByteChoices& choices, plan::PsInput& in) {
   constexpr std::int64_t kPages[] = {1, 16, 64, 128, 2};
   constexpr std::int64_t kTiles[] = {256, 128, 64, 100};
   constexpr std::int64_t kHeads[] = {1, 2, 8, 16};
-  plan::PsInput& in = call.input;
+  in.causal = choices.between(0, 2) > 0;
+  in.compute_units = ComputeUnits(choices.between(1, 40));
+  // Heads multiply the tiles: many of them cost time, and few show nearly the same.
+  in.kv_heads = Heads(choices.between(1, choices.between(0, 15) == 0 ? 24 : 3));
   in.block_size = kPages[choices.between(0, 4)];
   in.kvlen_granularity = std::max(in.block_size, std::int64_t{128} >> choices.between(0, 4));
   in.qlen_granularity = kTiles[choices.between(0, 3)];
   in.qhead_granularity = kHeads[choices.between(0, 3)];
-  const bool before = choices.between(0, 2) == 2;
-  const bool surplus = !in.causal && choices.between(0, 3) == 3;
-  call.longest += choices.between(0, 3) == 3 ? choices.between(1, 600) : 0;
-  call.original = choices.between(0, 3) == 3;
-  for (std::int32_t& length : call.lengths) {
-    if (before && in.causal) length += static_cast<std::int32_t>(choices.between(0, most));
-    const std::int64_t pages =
-        ceil_div(length, in.block_size) + (surplus ? choices.between(0, 3) : 0);
-    call.keys.push_back(call.keys.back() + static_cast<std::int32_t>(pages));
-  }
 }
 
 // The spans of the input refer to `call`, which stays where it is.
 void draw_call(ByteChoices& choices, Call& call) {
-  const bool causal = choices.between(0, 2) > 0;
-  const std::int64_t count = choices.between(1, 8);
+  plan::PsInput& in = call.input;
+  draw_form(choices, in);
+  const std::int64_t count = choices.between(1, 6);
   // Three tiles of rows show what many do, and cost less.
   const std::int64_t size = choices.between(0, 7);
-  const std::int64_t most = size < 4 ? 40 : size < 7 ? 600 : 2000;
+  const std::int64_t most = size < 5 ? 40 : in.qlen_granularity * (size < 7 ? 5 : 16) / 2;
+  const bool before = choices.between(0, 2) == 0;   // causal: keys before the new rows
+  const bool surplus = choices.between(0, 7) == 0;  // pages that no key is in
   for (std::int64_t r = 0; r < count; ++r) {
     const std::int64_t q = choices.between(0, most);
-    const std::int64_t n = causal ? q : choices.between(0, most);
+    const std::int64_t n =
+        (in.causal ? q : 0) + (!in.causal || before ? choices.between(0, most) : 0);
+    const std::int64_t pages = ceil_div(n, in.block_size) + (surplus ? choices.between(0, 3) : 0);
     call.rows.push_back(call.rows.back() + static_cast<std::int32_t>(q));
+    call.keys.push_back(call.keys.back() + static_cast<std::int32_t>(pages));
     call.lengths.push_back(static_cast<std::int32_t>(n));
     call.longest = std::max(call.longest, q);
   }
+  // Engines provision for longer requests than a step has.
+  if (choices.between(0, 3) == 0) call.longest += choices.between(1, 2 * in.qlen_granularity);
   call.spoilt = choices.between(0, 5) == 0;
-  const auto spoilt_at = static_cast<std::size_t>(call.spoilt ? choices.between(0, count - 1) : 0);
-  const auto spoilt_to = static_cast<std::int32_t>(call.spoilt ? choices.between(-5000, 5000) : 0);
-  call.input.causal = causal;
-  call.input.compute_units = ComputeUnits(choices.between(1, 40));
-  // Heads multiply the tiles: many of them cost time, and few show nearly the same.
-  call.input.kv_heads = Heads(choices.between(1, choices.between(0, 7) == 0 ? 24 : 4));
-  draw_form(choices, call, most);
-  if (call.spoilt) call.lengths[spoilt_at] = spoilt_to;
-  call.input.qo_indptr = call.rows;
-  call.input.kv_indptr = call.keys;
-  call.input.context_lens = call.lengths;
+  if (call.spoilt)
+    call.lengths[static_cast<std::size_t>(choices.between(0, count - 1))] =
+        static_cast<std::int32_t>(choices.between(-5000, 5000));
+  call.original = choices.between(0, 3) == 0;
+  in.qo_indptr = call.rows;
+  in.kv_indptr = call.keys;
+  in.context_lens = call.lengths;
 }
 
 }  // namespace

@@ -148,6 +148,19 @@ TEST_CASE("prefill planner: what it cannot plan is refused with its value", "[pl
     batch.context_lens[1] = 33;
     CHECK_THAT(batch.refusal(), contains("33 keys but only 2 pages of 16"));
   }
+  SECTION("pages that no key is in") {
+    batch.kv_indptr[2] += 2;
+    CHECK_THAT(batch.refusal(), contains("request 1 has 30 keys but 4 pages of 16: the kernel"));
+    // Without a mask they do no harm where units of keys end before them.
+    batch.input.causal = false;
+    CHECK(batch.refusal() == "planned");
+    batch.input.kvlen_granularity = 64;
+    CHECK_THAT(batch.refusal(), contains("4 pages of 16: units of 64 keys reach 4 of them"));
+    batch.kv_indptr[2] += 1;
+    CHECK_THAT(batch.refusal(), contains("5 pages of 16: units of 64 keys reach 4 of them"));
+    batch.input.fidelity = Fidelity::as_aiter;
+    CHECK(batch.refusal() == "planned");
+  }
   SECTION("lists of different batches") {
     batch.input.context_lens = batch.input.context_lens.first(1);
     CHECK_THAT(batch.refusal(), contains("context_lens 1"));

@@ -98,3 +98,21 @@ TEST_CASE("atomics on LDS count every lane") {
   REQUIRE(out[4] == 0x43000000);  // 128
   REQUIRE(out[5] == 1);
 }
+
+TEST_CASE("extra passes over LDS banks: none side by side, one for each further row of 32 banks") {
+  const auto target = GENERATE(from_range(gfx_test::all_targets()));
+  // Lanes that could ask for every bank once; 12 bytes go in groups of 8 lanes, as 16 do.
+  const auto [width, bytes, lanes] = GENERATE(table<std::string, std::uint32_t, std::uint64_t>(
+      {{"b32", 4, 32}, {"b64", 8, 16}, {"b96", 12, 8}, {"b128", 16, 8}}));
+  INFO(target.text() << ' ' << width);
+  gfx_test::Device device("lds", target);
+  const auto passes = [&](std::uint32_t stride) {
+    return device
+        .report("reads_" + width, gfx_test::Arguments().add(stride),
+                {.options = {.checks = {.bank_conflicts = true}}})
+        .statistics.lds_bank_conflicts;
+  };
+  CHECK(passes(bytes) == 0);
+  CHECK(passes(128) == 64 / lanes * (lanes - 1));
+  CHECK(passes(0) == 0);
+}

@@ -231,6 +231,16 @@ try check "$scratch/prefill.json"
 expect_exit 0
 expect_out 'note: request 1 has 1 keys in context_lens, for which 1 pages of 1 are enough; pages_kv_indptr gives it 101'
 
+# The planner reaches such pages where its units do.
+call='"name": "surplus", "arch": "gfx950", "num_cu": 2, "num_heads_k": 2, "gqa_ratio": 1, "block_size": 1,
+  "seqlens_qo_indptr": [0, 20], "pages_kv_indptr": [0, 30], "context_lens": [25], "kvlen_granularity": 128, "is_causal": false'
+"$testbed" plan --as-aiter --output "$scratch/planned" --input - <<<"{\"cases\": [{$call}]}"
+sed -E 's/^\{"results":\[\{"name":"surplus"(.*)\}\]\}$/\1}/' "$scratch/planned" | cat <(echo "{$call") - >"$scratch/prefill.json"
+try check "$scratch/prefill.json"
+expect_exit 1
+expect_out 'pages end at 30 where 25 of 25 are seen'
+expect_out 'at fault: the builder: the planner gives this plan for the lists: request 0 has 25 keys but 30 pages of 1: units of 128'
+
 # Nothing is written over, and nothing is without effect.
 try plan 'mla1:2q300s900;kind=prefill' --bundle "$scratch/prefill"
 expect_exit 10

@@ -22,7 +22,7 @@ u64 bytes_of(u64 mask, u32 size) {
 // different dwords by one group needs a pass for each.
 u64 bank_conflicts(const u32* offsets, u64 mask, u32 size) {
   constexpr u32 banks = 32;
-  const u32 dwords = std::max(1U, size / 4), group = banks / dwords;
+  const u32 dwords = std::max(1U, size / 4), group = std::bit_floor(banks / dwords);
   u64 extra = 0;
   for (u32 first = 0; first < lanes; first += group) {
     std::array<std::array<u32, lanes>, banks> asked;

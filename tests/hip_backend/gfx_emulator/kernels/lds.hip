@@ -90,3 +90,19 @@ KERNEL(256) lds_atomics(u32* out) {
     out[5] = exchanged != 0;
   }
 }
+
+// Each lane reads `stride` bytes behind the lane before.
+#define READS(width, ...)                                                                   \
+  KERNEL(64) reads_##width(u32 stride) {                                                    \
+    __shared__ u32 values[64 * 32 + 4];                                                     \
+    __VA_ARGS__ value;                                                                      \
+    asm volatile(                                                                           \
+        "ds_read_" #width " %0, %1\n s_waitcnt lgkmcnt(0)"                                  \
+        : "=v"(value)                                                                       \
+        : "v"((u32)(u64)(__attribute__((address_space(3))) u32*)values + thread() * stride) \
+        : "memory");                                                                        \
+  }
+READS(b32, u32)
+READS(b64, u64)
+READS(b96, __attribute__((ext_vector_type(3))) u32)
+READS(b128, __attribute__((ext_vector_type(4))) u32)
