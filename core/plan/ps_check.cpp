@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <map>
-#include <tuple>
 
 namespace mla::plan {
 namespace {
@@ -210,7 +209,6 @@ class PsCheck {
                      ", one writes partial row " + number(w.partial_row),
                  piece.work);
     if (w.partial_row < 0) return;
-    merged_.push_back(&piece);
     if (w.partial_row % in_.qlen_granularity != 0 ||
         w.partial_row + in_.qlen_granularity > partial_tiles() * in_.qlen_granularity)
       add(Rule::partial_rows,
@@ -220,21 +218,22 @@ class PsCheck {
   }
 
   void check_partial_rows() {
-    std::sort(merged_.begin(), merged_.end(), [](const Piece* a, const Piece* b) {
-      return std::tie(a->item.partial_row, a->item.q_begin, a->item.kv_begin, a->work) <
-             std::tie(b->item.partial_row, b->item.q_begin, b->item.kv_begin, b->work);
-    });
-    for (std::size_t i = 1; i < merged_.size() && out_.size() < kMost; ++i) {
-      const WorkItem& one = merged_[i - 1]->item;
-      const WorkItem& other = merged_[i]->item;
-      if (one.partial_row == other.partial_row &&
-          (one.q_begin != other.q_begin || one.kv_begin != other.kv_begin))
+    std::vector<std::uint64_t> writers;  // (partial row, place in ordered_)
+    for (std::size_t i = 0; i < ordered_.size(); ++i)
+      if (const std::int32_t row = ordered_[i]->item.partial_row; row >= 0)
+        writers.push_back(static_cast<std::uint64_t>(row) << 32 | i);
+    std::sort(writers.begin(), writers.end());
+    for (std::size_t i = 1; i < writers.size() && out_.size() < kMost; ++i) {
+      const Piece& one = *ordered_[writers[i - 1] & 0xffffffff];
+      const Piece& other = *ordered_[writers[i] & 0xffffffff];
+      if (one.item.partial_row == other.item.partial_row &&
+          (one.item.q_begin != other.item.q_begin || one.item.kv_begin != other.item.kv_begin))
         add(Rule::partial_rows,
-            "partial row " + number(other.partial_row) + " belongs to two pieces: from page " +
-                number(one.kv_begin) + " for rows from " + number(one.q_begin) +
-                ", and from page " + number(other.kv_begin) + " for rows from " +
-                number(other.q_begin),
-            merged_[i]->work);
+            "partial row " + number(other.item.partial_row) + " belongs to two pieces: from page " +
+                number(one.item.kv_begin) + " for rows from " + number(one.item.q_begin) +
+                ", and from page " + number(other.item.kv_begin) + " for rows from " +
+                number(other.item.q_begin),
+            other.work);
     }
   }
 
@@ -280,7 +279,6 @@ class PsCheck {
   std::int64_t works_ = 0;
   std::vector<Piece> pieces_;           // by work
   std::vector<Piece*> ordered_;         // by tile and keys
-  std::vector<const Piece*> merged_;    // all with partial rows
   std::vector<std::int32_t> partials_;  // of the tile that is looked at, ascending
   std::map<Rows, Merged> wanted_;
   std::vector<Violation> out_;
