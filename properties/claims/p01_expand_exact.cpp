@@ -69,7 +69,7 @@ std::vector<std::int32_t> scalar_expansion(const Drawn& d, std::size_t size) {
 }
 
 // `apply` says whether the table can have this damage; `room` is the length of kv_indices.
-struct Damage {
+struct InputDamage {
   const char* what;
   bool (*apply)(Drawn& d, std::size_t& room);
 };
@@ -87,7 +87,7 @@ bool put_first_block(Drawn& d, std::int64_t block) {
   return true;
 }
 
-constexpr Damage kDamages[] = {
+constexpr InputDamage kDamages[] = {
     {"kv_indptr that runs backwards",
      [](Drawn& d, std::size_t&) { return d.kv_indptr[1] = d.kv_indptr[0] - 1, true; }},
     {"kv_indptr from -1",
@@ -116,7 +116,7 @@ constexpr Damage kDamages[] = {
 };
 
 std::optional<std::string> taken_though_unsound(const Functions& functions, const Drawn& sound) {
-  for (const Damage& damage : kDamages) {
+  for (const InputDamage& damage : kDamages) {
     Drawn d = sound;
     d.table.data = d.cells.data();
     std::size_t room = static_cast<std::size_t>(d.kv_indptr.back()) + 8;

@@ -67,10 +67,15 @@ void put(prefill::PrefillTensors& t, std::int64_t row, const std::vector<Poison>
   }
 }
 
-bool same_row(const PrefillStep& a, const PrefillStep& b, std::int64_t row) {
+// How a row of `b` differs from that of `a`.
+DamageSet changed(const PrefillStep& a, const PrefillStep& b, std::int64_t row) {
   const std::int64_t width = a.spec.heads * prefill::kVDim;
-  return std::equal(a.result.out.begin() + row * width, a.result.out.begin() + (row + 1) * width,
-                    b.result.out.begin() + row * width);
+  DamageSet out;
+  for (auto at = static_cast<std::size_t>(row * width);
+       at < static_cast<std::size_t>((row + 1) * width); ++at)
+    if (a.result.out[at] != b.result.out[at])
+      out.add(std::isnan(bf16_to_float(b.result.out[at])) ? Damage::nan : Damage::value);
+  return out;
 }
 
 // How much the key of row `key` weighs in a row that sees it: e^(score - LSE). Of bf16 steps.
@@ -135,22 +140,28 @@ Outcome prefill_hidden_nan(Subject& subject) {
   std::string holds = "NaN";
   for (const Poison& p : poison)
     holds += say(&p == poison.data() ? " or infinity in elements " : ", ", p.element);
+  Outcome outcome;
   for (std::int64_t row = 0; row < step.batch.rows().count(); ++row) {
     const bool in_request = row >= begin && row < begin + r.qo_len;
     const bool sees = in_request && (!step.spec.causal || row - begin >= hidden_rows);
     std::optional<std::string> why;
     if (sees) {
       why = lost(step, other, row, key, poison);
-      if (why) *why = ", which sees it, " + *why;
-    } else if (!same_row(step, other, row)) {
+      if (why) {
+        *why = ", which sees it, " + *why;
+        outcome.damage.add(Damage::value);
+      }
+    } else if (const DamageSet damage = changed(step, other, row); !damage.none()) {
       why = ", which must not see it, changes";
+      outcome.damage.add(damage);
     }
-    if (why)
-      return failed(say("key ", r.kv_len - r.qo_len + hidden_rows, " of ",
-                        request_name(target.request), " holds ", holds, ", and ",
-                        row_name(step.batch.requests, row), *why));
+    if (!why || outcome.verdict == Verdict::fail) continue;
+    outcome.verdict = Verdict::fail;
+    outcome.message =
+        say("key ", r.kv_len - r.qo_len + hidden_rows, " of ", request_name(target.request),
+            " holds ", holds, ", and ", row_name(step.batch.requests, row), *why);
   }
-  return passed();
+  return outcome;
 }
 
 }  // namespace mla::prop

@@ -44,7 +44,7 @@ enum class Concerns : std::uint8_t {
 };
 
 // `apply` says whether the plan has such a word; `words` are those of a fault.
-struct Damage {
+struct InputDamage {
   const char* what;
   Concerns concerns = Concerns::dropped_work;
   bool (*apply)(const Target& target);
@@ -76,7 +76,7 @@ std::int64_t first_cut_work(const Plan& plan) {
 
 constexpr std::int32_t kFar = std::numeric_limits<std::int32_t>::max() / 2;
 
-constexpr Damage kDamages[] = {
+constexpr InputDamage kDamages[] = {
     {"the request after the last one", Concerns::dropped_work,
      [](const Target& t) {
        return edit(t, [&](WorkItem& w) {
@@ -171,7 +171,7 @@ constexpr Damage kDamages[] = {
 };
 
 // The same in the lists of a tile that is merged, of which a plan may have none.
-constexpr Damage kMergeDamages[] = {
+constexpr InputDamage kMergeDamages[] = {
     {"a merge into a row after the last one", Concerns::first_tile,
      [](const Target& t) {
        return t.plan.reduce_final_map.set(1, static_cast<std::int32_t>(t.kernel_rows + 1)), true;
@@ -284,7 +284,7 @@ Outcome check_keyless(Subject& subject, Random& random) {
                                 .requests = {kNobody}});
 }
 
-Outcome check(Subject& subject, const Damage& damage, std::int64_t work) {
+Outcome check(Subject& subject, const InputDamage& damage, std::int64_t work) {
   const DecodeMetadata& md = *subject.metadata();
   Plan plan = md.plan->clone();
   const std::int64_t fold = md.shape.fold_ratio();
@@ -351,7 +351,7 @@ Outcome decode_damage_found(Subject& subject) {
       return outcome;
   const std::int64_t work = random.below(md.plan->works());
   if (const auto why = rule_overlooked(md, work)) return failed(*why);
-  const Damage& damage = kDamages[random.below(std::ssize(kDamages))];
+  const InputDamage& damage = kDamages[random.below(std::ssize(kDamages))];
   Outcome outcome = check(subject, damage, work);
   if (outcome.verdict != Verdict::pass || md.plan->reduce_indptr.at(1) < 2) return outcome;
   return check(subject, kMergeDamages[random.below(std::ssize(kMergeDamages))], work);

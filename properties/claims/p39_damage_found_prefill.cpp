@@ -20,7 +20,7 @@ struct Target {
 };
 
 // `apply` says whether the work can have this damage.
-struct Damage {
+struct InputDamage {
   const char* what;
   bool (*apply)(const Target& target, WorkItem& item);
 };
@@ -38,7 +38,7 @@ bool lose_last_key(const Target& t, WorkItem& w) {
   return w.kv_end = end - 1, true;
 }
 
-constexpr Damage kDamages[] = {
+constexpr InputDamage kDamages[] = {
     {"without the last key that its last row sees", lose_last_key},
     {"of a request after the last one",
      [](const Target& t, WorkItem& w) {
@@ -171,7 +171,7 @@ Outcome prefill_damage_found(Subject& subject) {
       return failed(say("a plan with ", damage.what, " is valid for ps_check"));
   }
   Random random(subject.spec(), "P39");
-  for (const Damage& damage : kDamages) {
+  for (const InputDamage& damage : kDamages) {
     SeenPlan plan = step.plan;
     const std::int64_t work = random.below(works);
     WorkItem item = work_at(plan, work);

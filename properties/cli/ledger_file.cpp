@@ -121,7 +121,7 @@ void read_backend(Fields& fields, prop::LedgerEntry& entry) {
                                  did_you_mean_or_all(entry.backend, known));
 }
 
-// Conditions and damage of results are about launches of a decode.
+// Conditions are about launches of a decode. What a prefill step shows is seen by properties alone.
 void read_kind(Fields& fields, prop::LedgerEntry& entry) {
   if (!fields.has("kind")) return;
   const std::string word = fields.text("kind");
@@ -130,8 +130,12 @@ void read_kind(Fields& fields, prop::LedgerEntry& entry) {
   if (!entry.kind) fields.reject("kind", "is '" + word + "', not decode, prefill or fa");
   if (entry.kind != StepKind::decode && fields.has("where"))
     fields.reject("where", "is about decode steps: leave it out for kind " + word);
-  if (entry.kind != StepKind::decode && !entry.damage.within(prop::Damage::claim))
-    fields.reject("damage", "is of a decode's results: for kind " + word + " it is claim");
+  prop::DamageSet seen = prop::Damage::claim;
+  if (entry.kind == StepKind::prefill)
+    for (const prop::Damage damage : {prop::Damage::nan, prop::Damage::value}) seen.add(damage);
+  if (entry.kind != StepKind::decode && !entry.damage.within(seen))
+    fields.reject("damage",
+                  "is of a decode's results: for kind " + word + " it is of " + text_of(seen));
 }
 
 void read_damage(const json& object, Fields& fields, prop::LedgerEntry& entry) {

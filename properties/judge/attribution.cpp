@@ -70,7 +70,7 @@ std::vector<std::size_t> covering(const Ledger& ledger, const DecodeLaunch& laun
 }
 
 std::vector<std::size_t> explain(const Ledger& ledger, const Property& property, StepKind kind,
-                                 std::span<const SeenLaunch> launches) {
+                                 std::span<const SeenLaunch> launches, DamageSet seen) {
   std::vector<std::size_t> out;
   bool all_right = true;
   for (const SeenLaunch& launch : launches) {
@@ -85,9 +85,10 @@ std::vector<std::size_t> explain(const Ledger& ledger, const Property& property,
     if (!launch.damage.within(listed)) return {};
   }
   if (!all_right) return out;
+  if (seen.none()) seen = Damage::claim;
   for (std::size_t e = 0; e < ledger.size(); ++e) {
     const LedgerEntry& entry = ledger[e];
-    if (!covers_claim(entry, property, kind)) continue;
+    if (!covers_claim(entry, property, kind, seen)) continue;
     const bool here = std::any_of(launches.begin(), launches.end(), [e](const SeenLaunch& l) {
       return std::find(l.entries.begin(), l.entries.end(), e) != l.entries.end();
     });

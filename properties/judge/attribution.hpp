@@ -45,9 +45,9 @@ std::vector<std::size_t> covering(const Ledger& ledger, const DecodeLaunch& laun
 
 // The entries that explain a failure of `property`, for a step of that kind, behind which these
 // launches stand; none if a launch is wrong in a way that no entry covers. Launches are those of a
-// decode: what covers a failure of another kind is the claim alone.
+// decode: what covers a failure of another kind is the damage that the property saw, or the claim.
 std::vector<std::size_t> explain(const Ledger& ledger, const Property& property, StepKind kind,
-                                 std::span<const SeenLaunch> launches);
+                                 std::span<const SeenLaunch> launches, DamageSet seen);
 
 // For a failure that they do not explain: how these launches are wrong, and which entries cover
 // them, a line each.

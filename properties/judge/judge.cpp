@@ -65,7 +65,9 @@ std::vector<std::size_t> covered_by(const Ledger& ledger, const Property& proper
     met.insert(launch.entries.begin(), launch.entries.end());
   std::vector<std::size_t> entries;
   for (std::size_t e = 0; e < ledger.size(); ++e) {
-    const bool of_any_case = ledger[e].where.empty() && covers_claim(ledger[e], property, kind);
+    const DamageSet damage = kind == StepKind::decode ? Damage::claim : ledger[e].damage;
+    const bool of_any_case =
+        ledger[e].where.empty() && covers_claim(ledger[e], property, kind, damage);
     if (of_any_case || (met.contains(e) && covers(ledger[e], property))) entries.push_back(e);
   }
   return entries;
@@ -81,12 +83,19 @@ std::vector<std::size_t> explain_failure(const Ledger& ledger, const Property& p
                         covering(ledger, {*subject.metadata(), *subject.tensors()}),
                         {},
                         {}});
-  std::vector<std::size_t> known = explain(ledger, property, subject.spec().kind(), launches);
-  if (!known.empty())
+  const StepKind kind = subject.spec().kind();
+  std::vector<std::size_t> known = explain(ledger, property, kind, launches, outcome.damage);
+  if (!known.empty()) {
     outcome.verdict = Verdict::known_fail;
-  else
-    for (std::string& line : left_open(ledger, launches))
-      outcome.details.push_back(std::move(line));
+    return known;
+  }
+  for (std::string& line : left_open(ledger, launches)) outcome.details.push_back(std::move(line));
+  if (outcome.damage.none()) return known;
+  for (const LedgerEntry& entry : ledger)
+    if (covers_claim(entry, property, kind, entry.damage))
+      outcome.details.push_back(say("results are wrong: ", text_of(outcome.damage),
+                                    "; the ledger has ", entry.id, " here for ",
+                                    text_of(entry.damage)));
   return known;
 }
 

@@ -20,10 +20,11 @@ bool covers(const LedgerEntry& entry, const Property& property) {
   return listed.empty() || std::find(listed.begin(), listed.end(), &property) != listed.end();
 }
 
-bool covers_claim(const LedgerEntry& entry, const Property& property, StepKind kind) {
+bool covers_claim(const LedgerEntry& entry, const Property& property, StepKind kind,
+                  DamageSet damage) {
   const auto& claims = entry.claims;
   return entry.kind.value_or(kind) == kind && covers(entry, property) &&
-         (entry.damage.has(Damage::claim) ||
+         (damage.within(entry.damage) ||
           std::find(claims.begin(), claims.end(), &property) != claims.end());
 }
 

@@ -52,8 +52,9 @@ using Ledger = std::vector<LedgerEntry>;
 bool covers(const LedgerEntry& entry, const DecodeLaunch& launch);
 bool covers(const LedgerEntry& entry, const Property& property);
 // Whether the entry covers the property's failure, for a step of that kind, where no launch is
-// wrong.
-bool covers_claim(const LedgerEntry& entry, const Property& property, StepKind kind);
+// wrong and the property saw this damage, or Damage::claim.
+bool covers_claim(const LedgerEntry& entry, const Property& property, StepKind kind,
+                  DamageSet damage);
 
 // The entries for a backend.
 Ledger concerning(const Ledger& ledger, std::string_view backend);

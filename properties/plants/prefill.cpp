@@ -1,9 +1,11 @@
 // Prefill: capability, planner, staging, scratch, kernels and merges of a prefill step.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "core/engine/prefill/kernels.hpp"
 #include "core/engine/prefill/prefill_builder.hpp"
+#include "core/numeric/bf16.hpp"
 #include "properties/plants/groups.hpp"
 
 namespace mla::prop {
@@ -133,6 +135,28 @@ class EmptyContext final : public Interposer {
   }
 };
 
+// Values of keys behind a row are multiplied by a probability of 0.
+void spread_nan(const FlashLaunch& launch) {
+  const auto* const values = reinterpret_cast<const std::uint16_t*>(launch.v.data);
+  for (std::size_t r = 0; r + 1 < launch.cu_seqlens_k.size(); ++r)
+    for (std::int64_t i = launch.cu_seqlens_k[r] * launch.v.heads * kVDim;
+         i < launch.cu_seqlens_k[r + 1] * launch.v.heads * kVDim; ++i) {
+      if (!std::isnan(bf16_to_float(values[i]))) continue;
+      for (std::int64_t row = launch.cu_seqlens_q[r]; row < launch.cu_seqlens_q[r + 1]; ++row)
+        launch.out.at(row, i / kVDim % launch.v.heads)[i % kVDim] = values[i];
+    }
+}
+
+class PrefillZeroTimesNan final : public Interposer {
+  void on_kernels(Kernels& kernels) const override {
+    if (!kernels.flash) return;
+    kernels.flash = [run = kernels.flash](const KernelContext& context, const FlashLaunch& launch) {
+      run(context, launch);
+      if (launch.causal && launch.v.dtype == Dtype::bf16) spread_nan(launch);
+    };
+  }
+};
+
 class PrefixStridesForBoth final : public Interposer {
   void on_kernels(Kernels& kernels) const override {
     kernels.merge = [run = kernels.merge](const KernelContext& context, const MergeLaunch& launch) {
@@ -213,6 +237,9 @@ constexpr Plant kPlants[] = {
      "mla1:1q1s40;heads=1;kind=prefill;workspace=16", plant_of<ReusedGather>},
     {"BUG-095", "P25", "Later pieces of a context read the slots of the first.",
      "mla1:1q1s40;heads=1;kind=prefill;workspace=16", plant_of<ChunkStartsIgnored>},
+    {"SEED-prefill-zero-times-nan", "P37",
+     "A NaN in the value of a key that a row must not see reaches its output.",
+     "mla1:1q5s5;heads=1;kind=prefill", plant_of<PrefillZeroTimesNan>, true},
 };
 
 }  // namespace

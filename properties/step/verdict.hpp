@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "properties/step/damage.hpp"
+
 namespace mla::prop {
 
 enum class Verdict : std::uint8_t {
@@ -36,6 +38,7 @@ struct Outcome {
   Verdict verdict = Verdict::pass;
   std::string message;               // a sentence with the values
   std::vector<std::string> details;  // worst elements with coordinates, guilty work items
+  DamageSet damage = {};             // that the property saw itself; none: ask its launches
 };
 
 inline Outcome passed() {

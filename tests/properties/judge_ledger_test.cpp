@@ -251,6 +251,33 @@ TEST_CASE("ledger: a claim about prefill steps covers no step of another kind", 
   CHECK(exit_of(kSmall) == ExitCode::held);
 }
 
+TEST_CASE("ledger: damage that a property saw of a prefill step is covered if all of it is listed",
+          "[judge][ledger]") {
+  static constexpr Property kWrong{"T08", "wrong", "A NaN becomes a number.", [](Subject& s) {
+                                     if (s.spec().kind() != StepKind::prefill) return passed();
+                                     Outcome outcome = failed("no");
+                                     outcome.damage = Damage::value;
+                                     return outcome;
+                                   }};
+  LedgerEntry entry = anywhere({}, nullptr, "");
+  entry.kind = StepKind::prefill;
+  const auto report = [&](DamageSet listed) {
+    entry.damage = listed;
+    return run(kWrong, {entry}, 0, {case_of("mla1:1q4s4;dtype=bf16/fp8;arch=gfx950;kind=prefill")});
+  };
+  const RunReport known = report(Damage::value);
+  CHECK(known.exit_code() == ExitCode::held);
+  CHECK(known.ledger[0].covered == 1);
+  CHECK(known.ledger[0].failed == 1);
+  CHECK(report(Damage::claim).exit_code() == ExitCode::failed);
+  const RunReport red = report(Damage::nan);
+  REQUIRE(red.exit_code() == ExitCode::failed);
+  CHECK(red.ledger[0].covered == 1);
+  CHECK(red.ledger[0].failed == 0);
+  CHECK(red.failures[0].outcome.details.back() ==
+        "results are wrong: value; the ledger has T-1 here for nan");
+}
+
 TEST_CASE("ledger: the condition is asked of what a property launched", "[judge][ledger]") {
   const Broken broken(16, 0.5F, 16);  // right for the case, wrong for its sibling
   LedgerEntry entry = finding(Damage::value, nullptr, "");

@@ -98,8 +98,11 @@ TEST_CASE("ledger file: a mistake is named with its entry", "[cli][ledger]") {
         start + "'kind' is 'prefil', not decode, prefill or fa");
   CHECK(rest_error(R"("kind": "prefill", "where": {"heads": 8})") ==
         start + "'where' is about decode steps: leave it out for kind prefill");
-  CHECK(rest_error(R"("kind": "prefill")") ==
-        start + "'damage' is of a decode's results: for kind prefill it is claim");
+  CHECK(rest_error(R"("kind": "fa")") ==
+        start + "'damage' is of a decode's results: for kind fa it is of claim");
+  CHECK(entry_error(R"("status": "intermittent", "damage": ["fault"], "kind": "prefill")") ==
+        start +
+            "'damage' is of a decode's results: for kind prefill it is of nan and value and claim");
   CHECK(rest_error(R"("properties": ["P99"])") ==
         start + "'properties' names property 'P99', which is none");
   CHECK(rest_error(R"("claims": ["P98"])") ==
