@@ -14,7 +14,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 need_packages "${mla_judge_packages[@]}"
 # No test is built here, so that no test's package can be missing; a build folder that has tests
 # keeps them.
-[[ -e build/cpu-release/CMakeCache.txt ]] || mla_configure=(-DMLA_TESTS=OFF)
+grep -qs '^MLA_TESTS:.*=ON$' build/cpu-release/CMakeCache.txt || mla_configure=(-DMLA_TESTS=OFF)
 build_preset cpu-release --target mla-testbed || exit 3
 
 options=()

@@ -47,16 +47,15 @@ constexpr CheckWord kChecks[] = {
 
 Result<gfx::Checks> read_checks(const std::string& text) {
   if (text.empty()) return gfx::Checks{};
-  if (text == "all") return gfx::every_check;
   gfx::Checks checks = {.barriers = false};
   for (const std::string_view word : split(text)) {
-    bool known = false;
+    bool known = word == "all";
     std::vector<std::string_view> words = {"all"};
     for (const CheckWord& check : kChecks) {
       words.push_back(check.word);
-      if (check.word != word) continue;
-      checks.*check.member = true;
-      known = true;
+      known = known || check.word == word;
+      if (check.word == word || (word == "all" && gfx::every_check.*check.member))
+        checks.*check.member = true;
     }
     if (!known)
       return bad("--checks", text,
@@ -138,8 +137,8 @@ std::string EmulationChoice::words() const {
 
 void add_emulation_options(CLI::App& command, EmulationChoice& choice) {
   command.add_flag("--checks{all}", choice.checks,
-                   "Checks of an emulated device, all or --checks=LIST: waits, lds, "
-                   "global, uninitialised, barriers, dropped, banks (docs/emulator.md)");
+                   "Checks of an emulated device: waits, lds, global, uninitialised and barriers; "
+                   "or --checks=LIST of these, all, dropped and banks (docs/emulator.md)");
   command
       .add_option("--schedule", choice.schedule,
                   "Turns of the waves on an emulated device: slice=N and order=in-turn, reverse or "

@@ -240,8 +240,8 @@ extern "C" {
 
 /* The canonical line of a case. */
 MLA_TESTBED_API int mla_case_canonical(const char* line, const char** canonical);
-/* Case number `number` (0 or more) of the random ones that belong to a seed: the cases that
- * `mla-testbed run --seed` judges; with `production` those of production shapes as well. */
+/* Case number `number` (0 or more) of the random ones that belong to a seed: small ones, or with
+ * `production` those that `mla-testbed run --seed` judges. */
 MLA_TESTBED_API int mla_case_draw(uint64_t seed, int64_t number, int64_t production,
                                   const char** line);
 /* Simpler cases, one a line, the most daring first; none for the simplest. */

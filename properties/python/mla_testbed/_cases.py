@@ -37,7 +37,7 @@ def canonical(case: str) -> str:
 
 
 def draw(seed: int, number: int, *, production: bool = False) -> str:
-    """Random case `number` of a seed: the one that `mla-testbed run --seed` judges.
+    """Random case `number` of a seed; with `production` the one that `mla-testbed run` judges.
 
     Args:
         seed: 0 to 2**64 - 1.

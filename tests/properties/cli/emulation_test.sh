@@ -130,6 +130,9 @@ refused() {
 }
 refused "'wait' is no check; did you mean 'waits'\?" --checks=wait
 refused "'' is no check; there are all, waits, lds" --checks=waits,
+try replay "$case" "${on[@]}" --checks=all,banks
+expect_exit 0
+expect_out 'emulated with --checks=all,banks: [0-9]* launches of 1 kernel, 0 findings'
 refused 'slice takes a number of instructions' --schedule slice=-1
 refused 'slice takes a number of instructions' --schedule slice=4294967296
 refused 'order takes in-turn, reverse or shuffled.<seed>' --schedule order=shuffled.

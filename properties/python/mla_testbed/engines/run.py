@@ -219,7 +219,7 @@ def judge_all(run: Run, cases: Iterable[str], count: int) -> None:
 
 
 def drawn(seed: int, count: int, kind: str = "decode") -> Iterable[str]:
-    """The cases that `mla-testbed run --seed` judges.
+    """Random cases of small shapes.
 
     Args:
         kind: of kinds fa and prefill only the cases of this kind; of every number drawn, about one
