@@ -216,17 +216,16 @@ void fill_metadata(const PlannerCall& call, const ResolvedShape& shape, Captured
 // Kernels get the scale of an fp8 operand only (csrc/py_itfs_cu/asm_mla.cu).
 Status fill_scales(const nlohmann::json& document, DtypePair dtype, DecodeTensors& tensors) {
   Fields fields(document);
-  const auto scale_of = [&](const char* key, Dtype operand) {
-    const float scale = fields.real_or(key, 1);
-    if (operand != Dtype::fp8) return 1.0F;
-    if (!(scale >= kSmallestScale && scale <= kLargestScale))
+  const auto scale_of = [&](const char* key, float absent, bool taken) {
+    const float scale = fields.real_or(key, absent);
+    if (taken && !(scale >= kSmallestScale && scale <= kLargestScale))
       fields.reject(key,
                     say("is ", shown(document.at(key)), ": expected a number from 1e-15 to 1e15"));
-    return scale;
+    return taken ? scale : absent;
   };
-  tensors.softmax_scale = fields.real_or("softmax_scale", prop::kSoftmaxScale);
-  tensors.q_scale = scale_of("q_scale", dtype.q);
-  tensors.kv_scale = scale_of("kv_scale", dtype.kv);
+  tensors.softmax_scale = scale_of("softmax_scale", prop::kSoftmaxScale, true);
+  tensors.q_scale = scale_of("q_scale", 1, dtype.q == Dtype::fp8);
+  tensors.kv_scale = scale_of("kv_scale", 1, dtype.kv == Dtype::fp8);
   if (!fields.error().empty()) return bad(fields.error());
   return std::nullopt;
 }

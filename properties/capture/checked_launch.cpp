@@ -69,6 +69,24 @@ void compare_lists(const PlannerCall& call, Fields& fields, LaunchChanges& out) 
   }
 }
 
+// A graph's padding has no rows, or one page; what has more is a request that nobody computes.
+void find_unplanned(const PlannerCall& call, Fields& fields, LaunchChanges& out) {
+  const std::string rows_key = launch_key(kLists[0]), pages_key = launch_key(kLists[1]);
+  if (!fields.has(rows_key.c_str()) || !fields.has(pages_key.c_str())) return;
+  const std::vector<std::int32_t> rows = fields.words(rows_key.c_str());
+  const std::vector<std::int32_t> pages = fields.words(pages_key.c_str());
+  for (std::size_t r = call.last_page_len.size(); r + 1 < std::min(rows.size(), pages.size());
+       ++r) {
+    const std::int64_t own = std::int64_t{rows[r + 1]} - rows[r];
+    const std::int64_t held = std::int64_t{pages[r + 1]} - pages[r];
+    if (own <= 0 || held <= 1) continue;
+    out.notes.push_back(say("the lists of the launch have a request ", r, " of ", own, " rows and ",
+                            held, " pages; the plan is for ", call.last_page_len.size(),
+                            " requests, and no work is for it"));
+    return;
+  }
+}
+
 // What the kernel and the reduce follow: all of both indptrs, works up to the last one, tiles that
 // merge anything.
 void compare_plans(const FoundPlan& planned, const FoundPlan& found, LaunchChanges& out) {
@@ -182,6 +200,7 @@ Result<LaunchChanges> launch_changes(const PlannerCall& call, const json& object
   LaunchChanges out;
   Fields fields(object);
   compare_lists(call, fields, out);
+  find_unplanned(call, fields, out);
   if (!fields.error().empty()) return Error{ErrorCode::usage, fields.error(), ""};
   if (has_plan(object)) {
     const auto planned = read_plan(object);

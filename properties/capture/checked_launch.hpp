@@ -22,6 +22,7 @@ struct LaunchChanges {
   std::int64_t count = 0;
   // A list that ends before the planned batch does, and addresses that lead elsewhere.
   std::vector<std::string> violations;
+  std::vector<std::string> notes;  // requests of the launch that the plan is not for
 };
 
 // The key of the rows that the kernel is told of, by which it is chosen.

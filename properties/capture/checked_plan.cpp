@@ -42,9 +42,18 @@ namespace {
 
 // The launch chooses the kernel. One that takes another is judged as such (judge_launch).
 std::string no_kernel(const PlannerCall& call, const nlohmann::json& object) {
-  if (kernel_of(call) || launches_another_kernel(call, object)) return {};
   const std::int64_t rows = call.sizes.max_qo_len;
   const PlanKey& key = call.input.key;
+  if (key.kv_heads.count() != 1)
+    return say("AITER's decode kernels take one KV head, num_heads_k is ", key.kv_heads.count());
+  if (launches_another_kernel(call, object)) return {};
+  const auto kernel = kernel_of(call);
+  // What a launch says of ranks is judged with it.
+  if (kernel && call.input.cp_round_robin && rows > 1 && !takes_ranks(*kernel) &&
+      !object.contains("launch_cp_world_size"))
+    return say("is_cp_round_robin is true, and there is no round-robin build of ", kernel->label,
+               " on ", name(key.arch));
+  if (kernel) return {};
   return say("no persistent kernel is right for ", key.heads_per_kv_head.count(), " heads, ", rows,
              " query rows, ", name(key.dtype.q), "/", name(key.dtype.kv), " on ", name(key.arch));
 }

@@ -1,6 +1,7 @@
 #include "properties/capture/diagnose.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -8,6 +9,7 @@
 
 #include "core/paging/pages.hpp"
 #include "core/say.hpp"
+#include "core/shape/kernel_table.hpp"
 #include "core/units.hpp"
 
 namespace mla::cli {
@@ -24,9 +26,10 @@ std::string number(std::int64_t n) {
 // any buffer that is used again.
 void compare(const plan::PlanBuffer& planned, const std::vector<std::int32_t>& found,
              std::vector<Difference>& out) {
-  for (std::int64_t i = 0; i < std::min(planned.used(), std::ssize(found)); ++i) {
+  const std::int64_t end = std::min(planned.used(), std::ssize(found));
+  for (std::int64_t i = 0; i < end && out.size() <= kFewWords; ++i) {
     const std::int32_t word = found[static_cast<std::size_t>(i)];
-    if (planned.written(i) && word != planned.at(i) && out.size() <= kFewWords)
+    if (planned.written(i) && word != planned.at(i))
       out.push_back({word_name(std::string(planned.name()), i), word, planned.at(i)});
   }
 }
@@ -54,10 +57,8 @@ struct Question {
   }
 };
 
-// Buffers for the plan of a question. Nothing where they are larger than any engine's.
-std::optional<plan::BufferSizes> room_for(const plan::PlanInput& in, const FoundPlan& found) {
-  const plan::BufferSizes captured = sizes_of(found);
-  const auto asked = plan::query_sizes(
+Result<plan::BufferSizes> asked_sizes(const plan::PlanInput& in) {
+  return plan::query_sizes(
       {.arch = in.key.arch,
        .compute_units = in.key.compute_units,
        .batch = Requests(in.batch()),
@@ -65,6 +66,12 @@ std::optional<plan::BufferSizes> room_for(const plan::PlanInput& in, const Found
        .heads = in.key.heads_per_kv_head * in.key.kv_heads.count(),
        .dtype = in.key.dtype,
        .fast_mode = true});  // the query of the others counts pieces that no plan has
+}
+
+// Buffers for the plan of a question. Nothing where they are larger than any engine's.
+std::optional<plan::BufferSizes> room_for(const plan::PlanInput& in, const FoundPlan& found) {
+  const plan::BufferSizes captured = sizes_of(found);
+  const auto asked = asked_sizes(in);
   if (!asked) return captured;
   if (asked->work_items > kMostWords / plan::kWorkItemWords) return std::nullopt;
   return with_room(captured, *asked);
@@ -98,6 +105,17 @@ std::string overrun(const plan::PlanInput& input, const FoundPlan& found) {
   return {};
 }
 
+// Slots of a list of works that is for more compute units: a workgroup runs for each, and the
+// planner leaves them alone.
+std::string unfilled(const plan::PlanInput& input, const FoundPlan& found) {
+  const auto plan = plan::make_plan(input, sizes_of(found));
+  const auto asked = asked_sizes(input);
+  const std::int64_t entries = std::ssize(found.work_indptr);
+  if (!plan || !asked || entries <= asked->work_indptr) return {};
+  return say("work_indptr has ", entries, " entries, of which the planner fills ",
+             plan->work_indptr.used(), " for ", input.key.compute_units.count(), " compute units");
+}
+
 // A question that the builder may have asked instead; false if it is the same one.
 struct Mistake {
   std::string sentence;
@@ -116,7 +134,13 @@ std::vector<Mistake> wrong_arguments(const plan::PlanInput& in) {
   const std::int64_t heads = in.key.heads_per_kv_head.count();
   // With other heads a builder may know of other uniform rows, which folding needs.
   const std::int64_t rows = equal_rows(in.qo_indptr);
-  for (const std::int64_t h : {8, 16, 32, 48, 64, 96, 128})
+  const bool told = in.key.max_qo_len > 0;
+  const std::int64_t longest = told ? in.key.max_qo_len : longest_request(in.qo_indptr);
+  std::array<std::int64_t, 7> counts = {8, 16, 32, 48, 64, 96, 128};
+  std::ranges::stable_partition(counts, [&](std::int64_t h) {
+    return find_persistent_kernel(in.key.arch, in.key.dtype, h, longest).has_value();
+  });
+  for (const std::int64_t h : counts)
     for (const std::int64_t uniform : {in.uniform_qo_len, rows})
       if (h != heads)
         out.push_back(
@@ -125,8 +149,6 @@ std::vector<Mistake> wrong_arguments(const plan::PlanInput& in) {
                x.input.key.heads_per_kv_head = Heads(h);
                x.input.uniform_qo_len = uniform;
              }});
-  const bool told = in.key.max_qo_len > 0;
-  const std::int64_t longest = told ? in.key.max_qo_len : longest_request(in.qo_indptr);
   for (std::int64_t q = 1; q <= 17; ++q)
     if (q != in.key.max_qo_len)
       out.push_back({"it is the plan of " + number(q) + " query rows a request, " +
@@ -231,10 +253,11 @@ plan::BufferSizes sizes_of(const FoundPlan& found) {
 
 plan::BufferSizes with_room(plan::BufferSizes captured, const plan::BufferSizes& asked) {
   using plan::BufferSizes;
+  constexpr std::int64_t kLarge = 1 << 20;  // larger ones are no engine's
   for (const auto size :
        {&BufferSizes::work_indptr, &BufferSizes::work_items, &BufferSizes::reduce_indptr,
         &BufferSizes::reduce_final_rows, &BufferSizes::reduce_partial_map})
-    captured.*size = std::max(captured.*size, asked.*size);
+    captured.*size = std::clamp(captured.*size, asked.*size, std::max(asked.*size, kLarge));
   return captured;
 }
 
@@ -281,8 +304,8 @@ Diagnosis diagnose(const PlannerCall& call, const FoundPlan& found, bool broken)
   if (!broken) return {};
   std::vector<plan::PlanInput> asked{Question(call.input).input};
   if (gives(asked[0], found)) {
-    const std::string what = overrun(asked[0], found);
-    if (!what.empty()) return {Culprit::builder, what};
+    for (const std::string& what : {overrun(asked[0], found), unfilled(asked[0], found)})
+      if (!what.empty()) return {Culprit::builder, what};
     return {
         Culprit::planner,
         "the original planner gives these buffers for this call, and they are not a valid plan"};

@@ -39,7 +39,7 @@ std::string few_words(const std::vector<Difference>& words);
 // The planner fills some tails, so the buffers have to be as large as the captured ones.
 plan::BufferSizes sizes_of(const FoundPlan& found);
 // The same, and at least as large as an engine asks for: a plan keeps each word past the end of a
-// buffer apart, at ten times the memory.
+// buffer apart, at ten times the memory. A file may claim buffers that no engine has; they are cut.
 plan::BufferSizes with_room(plan::BufferSizes captured, const plan::BufferSizes& asked);
 
 // `broken`: plan_check found something.

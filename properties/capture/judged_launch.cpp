@@ -34,7 +34,7 @@ std::string differences(const Arguments& arguments, const LaunchChanges& changes
       words.push_back(say("and ", more, " more"));
     out.push_back("changed between planner and kernel: " + joined(words));
   }
-  return out.empty() ? "as the kernel found it:" : joined(out);
+  return out.empty() ? "the page ids, as the kernel found them:" : joined(out);
 }
 
 json with(json document, const Arguments& arguments) {
@@ -119,6 +119,7 @@ Status judge_launch(const json& object, const Check& check, PlanAnswer& answer) 
   if (!launch) return launch.error();
   const auto& [call, arguments, changes] = *launch;
   const bool sound = answer.findings.empty();
+  answer.notes.insert(answer.notes.end(), changes.notes.begin(), changes.notes.end());
   if (const std::string rows = impossible_rows(object); !rows.empty()) {
     answer.findings.push_back({kLaunchRule, rows});
     if (sound) blame(answer, Culprit::builder, "it launches a kernel for no rows");

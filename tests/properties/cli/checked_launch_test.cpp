@@ -235,6 +235,24 @@ TEST_CASE("launch: a buffer that is shorter than what the plan uses is a finding
   CHECK_THAT(launch_finding(step), contains("work_info_set has 0 words at the launch"));
 }
 
+TEST_CASE("launch: a request behind the planned ones is noted if it has rows and several pages",
+          "[cli][check]") {
+  json step = launched();
+  const json rows = step["seqlens_qo_indptr"], pages = step["seqlens_kv_indptr"];
+  const auto more = [&](int own, int held) {
+    step["launch_seqlens_qo_indptr"] = rows;
+    step["launch_seqlens_kv_indptr"] = pages;
+    step["launch_seqlens_qo_indptr"].push_back(rows.back().get<int>() + own);
+    step["launch_seqlens_kv_indptr"].push_back(pages.back().get<int>() + held);
+    return checked(step);
+  };
+  CHECK(more(4, 1).notes.empty());
+  CHECK(more(0, 200).notes.empty());
+  CHECK(more(4, 200).findings.empty());
+  REQUIRE(more(4, 200).notes.size() == 1);
+  CHECK_THAT(more(4, 200).notes[0], contains("of 4 rows and 200 pages; the plan is for "));
+}
+
 TEST_CASE("launch: page ids that are known of the launch alone are judged", "[cli][check]") {
   json step = launched();
   std::vector<int> ids(1000);
@@ -243,7 +261,7 @@ TEST_CASE("launch: page ids that are known of the launch alone are judged", "[cl
   CHECK(checked(step).findings.empty());
   ids[7] = -5;
   step["launch_kv_indices"] = ids;
-  CHECK(launch_finding(step) == "as the kernel found it:");
+  CHECK(launch_finding(step) == "the page ids, as the kernel found them:");
   CHECK_THAT(checked(step).findings.back().what, contains("page 7 of request 0 is -5"));
 }
 

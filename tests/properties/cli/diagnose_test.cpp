@@ -310,3 +310,46 @@ TEST_CASE("diagnosis: a tile has no more pieces than the device has compute unit
   CHECK(answer.findings[0].rule == "reduce_list");
   CHECK_THAT(answer.findings[0].what, contains(" pieces, and the reduce has room for 80"));
 }
+
+TEST_CASE("diagnosis: a list of works for more compute units is the builder's", "[cli][check]") {
+  const Json call = call_of(1, 16, "bf16");
+  Json step = captured(call, call);
+  step["buffer_sizes"]["work_indptr"] = {6};
+  const PlanAnswer answer = checked(step);
+  CHECK_THAT(answer.findings.at(0).what, contains("runs backwards at slot 4"));
+  CHECK(answer.culprit == "the builder");
+  CHECK(answer.diagnosis ==
+        "work_indptr has 6 entries, of which the planner fills 5 for 4 compute units");
+}
+
+TEST_CASE("diagnosis: a plan for ranks on a kernel that has no build for them is the builder's",
+          "[cli][check]") {
+  for (const std::int64_t rows : {1, 2}) {
+    Json call = call_of(rows, 16, "bf16");
+    call["is_cp_round_robin"] = true;
+    Json step = captured(call, call);
+    const PlanAnswer answer = checked(step);
+    if (rows == 1) {  // which sees all keys of its rank
+      CHECK(answer.findings.empty());
+      continue;
+    }
+    REQUIRE(answer.findings.size() == 1);
+    CHECK(answer.findings[0].rule == kKernelRule);
+    CHECK(answer.findings[0].what ==
+          "is_cp_round_robin is true, and there is no round-robin build of a16w16 qh16_m16x4 on "
+          "gfx942");
+    CHECK(answer.culprit == "the builder");
+    step["arch"] = call["arch"] = "gfx950";
+    CHECK(checked(captured(call, call)).findings.empty());
+  }
+}
+
+TEST_CASE("diagnosis: heads that a kernel takes are named before heads that none takes",
+          "[cli][check]") {
+  Json call = call_of(4, 64, "bf16");
+  call["arch"] = "gfx950";
+  Json asked = call;
+  asked["num_heads_per_head_k"] = 16;
+  CHECK(checked(captured(call, asked)).diagnosis ==
+        "it is the plan of 16 heads, the kernel gets 64");
+}

@@ -227,6 +227,10 @@ dumped negative 'mla1:2q1s90;cu=4;dtype=fp8/fp8' kv_scale -3
 try replay "$scratch/negative"
 expect_exit 2
 expect_err "key 'kv_scale' is -3: expected a number from 1e-15 to 1e15"
+dumped flat 'mla1:2q1s90;cu=4' softmax_scale 0
+try replay "$scratch/flat"
+expect_exit 2
+expect_err "key 'softmax_scale' is 0: expected a number from 1e-15 to 1e15"
 dumped splits 'mla1:2q1s300;dtype=fp8/fp8;planner=none;splits=8'
 try replay "$scratch/splits"
 expect_exit 0
