@@ -193,7 +193,7 @@ ExitCode support_of_aiter(const Options& o) {
                                 "rows are those of the manifests",
                                 ""});
   if (o.aiter_hsa.empty())
-    return complain("support", {ErrorCode::usage,
+    return complain("support", {ErrorCode::fault,
                                 "--backend aiter needs --aiter-hsa DIR, or AITER_HSA in the "
                                 "environment",
                                 ""});

@@ -79,6 +79,12 @@ for bad in '--arch gfx90a' '--heads 0' '--heads 129' '--dtype int8' '--requests 
   expect_exit 2
   expect_err "${bad##* }"
 done
+for command in support 'replay mla1:1q1s1'; do
+  # shellcheck disable=SC2086  # the words are two arguments
+  AITER_HSA= try $command --backend aiter
+  expect_exit 3
+  expect_err 'AITER_HSA in the environment'
+done
 
 try plants --list
 expect_exit 0
