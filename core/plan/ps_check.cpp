@@ -124,8 +124,7 @@ class PsCheck {
     for (const Piece* piece : ordered_) {
       if (out_.size() >= kMost) return;
       if (piece->checked) continue;
-      check_tile(piece->item.batch,
-                 piece->tile);  // as all works of the tile: tiles have one request
+      check_tile(piece->item.batch, piece->tile);  // tiles have one request
     }
   }
 
