@@ -93,8 +93,9 @@ bool gives(const plan::PlanInput& input, const FoundPlan& found) {
   return different && different->empty();
 }
 
-// What the planner writes behind the captured buffers, in words; empty if it stays inside.
-std::string overrun(const plan::PlanInput& input, const FoundPlan& found) {
+// What is wrong with the sizes of the captured buffers, in words: the planner writes behind one, or
+// there are more lists of works than it fills, each of which a workgroup follows. Empty: nothing.
+std::string wrong_sizes(const plan::PlanInput& input, const FoundPlan& found) {
   const auto plan = plan::make_plan(input, sizes_of(found));
   if (!plan) return {};
   for (const plan::PlanBuffer* b : {&plan->work_indptr, &plan->work_info, &plan->reduce_indptr,
@@ -102,18 +103,11 @@ std::string overrun(const plan::PlanInput& input, const FoundPlan& found) {
     if (!b->overruns().empty())
       return say("the planner writes element ", b->overruns().rbegin()->first, " of ", b->name(),
                  ", which was allocated with ", b->size());
-  return {};
-}
-
-// Slots of a list of works that is for more compute units: a workgroup runs for each, and the
-// planner leaves them alone.
-std::string unfilled(const plan::PlanInput& input, const FoundPlan& found) {
-  const auto plan = plan::make_plan(input, sizes_of(found));
   const auto asked = asked_sizes(input);
-  const std::int64_t entries = std::ssize(found.work_indptr);
-  if (!plan || !asked || entries <= asked->work_indptr) return {};
-  return say("work_indptr has ", entries, " entries, of which the planner fills ",
-             plan->work_indptr.used(), " for ", input.key.compute_units.count(), " compute units");
+  const plan::PlanBuffer& slots = plan->work_indptr;
+  if (!asked || slots.size() <= asked->work_indptr) return {};
+  return say(slots.name(), " has ", slots.size(), " entries, of which the planner fills ",
+             slots.used(), " for ", input.key.compute_units.count(), " compute units");
 }
 
 // A question that the builder may have asked instead; false if it is the same one.
@@ -304,8 +298,8 @@ Diagnosis diagnose(const PlannerCall& call, const FoundPlan& found, bool broken)
   if (!broken) return {};
   std::vector<plan::PlanInput> asked{Question(call.input).input};
   if (gives(asked[0], found)) {
-    for (const std::string& what : {overrun(asked[0], found), unfilled(asked[0], found)})
-      if (!what.empty()) return {Culprit::builder, what};
+    const std::string what = wrong_sizes(asked[0], found);
+    if (!what.empty()) return {Culprit::builder, what};
     return {
         Culprit::planner,
         "the original planner gives these buffers for this call, and they are not a valid plan"};

@@ -35,7 +35,7 @@ void draw_form(ByteChoices& choices, plan::PsInput& in) {
   in.causal = choices.between(0, 2) > 0;
   in.compute_units = ComputeUnits(choices.between(1, 40));
   // Heads multiply the tiles: many of them cost time, and few show nearly the same.
-  in.kv_heads = Heads(choices.between(1, choices.between(0, 15) == 0 ? 24 : 3));
+  in.kv_heads = Heads(choices.between(1, choices.between(0, 7) == 0 ? 24 : 4));
   in.block_size = kPages[choices.between(0, 4)];
   in.kvlen_granularity = std::max(in.block_size, std::int64_t{128} >> choices.between(0, 4));
   in.qlen_granularity = kTiles[choices.between(0, 3)];
@@ -46,10 +46,10 @@ void draw_form(ByteChoices& choices, plan::PsInput& in) {
 void draw_call(ByteChoices& choices, Call& call) {
   plan::PsInput& in = call.input;
   draw_form(choices, in);
-  const std::int64_t count = choices.between(1, 6);
+  const std::int64_t count = choices.between(1, 8);
   // Three tiles of rows show what many do, and cost less.
   const std::int64_t size = choices.between(0, 7);
-  const std::int64_t most = size < 5 ? 40 : in.qlen_granularity * (size < 7 ? 5 : 16) / 2;
+  const std::int64_t most = size < 4 ? 40 : in.qlen_granularity * (size < 7 ? 5 : 16) / 2;
   const bool before = choices.between(0, 2) == 0;   // causal: keys before the new rows
   const bool surplus = choices.between(0, 7) == 0;  // pages that no key is in
   for (std::int64_t r = 0; r < count; ++r) {

@@ -65,7 +65,9 @@ std::vector<std::size_t> covered_by(const Ledger& ledger, const Property& proper
     met.insert(launch.entries.begin(), launch.entries.end());
   std::vector<std::size_t> entries;
   for (std::size_t e = 0; e < ledger.size(); ++e) {
-    const DamageSet damage = kind == StepKind::decode ? Damage::claim : ledger[e].damage;
+    // Damage of a decode is that of its launches, which were asked above.
+    const bool seen = ledger[e].kind == StepKind::prefill;
+    const DamageSet damage = seen ? ledger[e].damage : Damage::claim;
     const bool of_any_case =
         ledger[e].where.empty() && covers_claim(ledger[e], property, kind, damage);
     if (of_any_case || (met.contains(e) && covers(ledger[e], property))) entries.push_back(e);
