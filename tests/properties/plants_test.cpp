@@ -2,9 +2,12 @@
 #include "properties/plants/plant.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
+#include "core/engine/prefill/kernels.hpp"
+#include "core/numeric/bf16.hpp"
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/judge/runner.hpp"
 #include "properties/plants/origins.hpp"
@@ -125,4 +128,27 @@ TEST_CASE("plants: 5000 random cases find each, and it shrinks to two requests",
     const std::size_t known = parse_case(plant.case_line)->requests.size();
     CHECK(report.failures[0].smallest.requests.size() <= std::max<std::size_t>(2, known));
   }
+}
+
+TEST_CASE("P37 says of a prefill: nan where a NaN reaches other rows, value where one is lost",
+          "[plants][P37]") {
+  struct LosesNan final : prop::Interposer {
+    void on_kernels(prefill::Kernels& kernels) const override {
+      kernels.flash = [run = kernels.flash](const prefill::KernelContext& context,
+                                            const prefill::FlashLaunch& launch) {
+        run(context, launch);
+        for (std::int64_t row = 0; row < launch.q.rows; ++row)
+          for (std::int64_t head = 0; head < launch.q.heads; ++head)
+            std::replace_if(
+                launch.out.at(row, head), launch.out.at(row, head) + prefill::kVDim,
+                [](std::uint16_t bits) { return std::isnan(bf16_to_float(bits)); }, 0);
+      };
+    }
+  };
+  const Plant* const plant = prop::find_plant("SEED-prefill-zero-times-nan");
+  REQUIRE(plant != nullptr);
+  CHECK(text_of(check(*plant, plant->make().get()).damage) == "nan");
+  const LosesNan loses;
+  CHECK(text_of(check(*plant, &loses).damage) == "value");
+  CHECK(check(*plant, nullptr).damage.none());
 }
