@@ -128,6 +128,13 @@ def test_a_run_without_a_case_is_inconclusive(tree):
     assert (outcome.verdict, report.exit_code([outcome])) == ("inconclusive", 4)
 
 
+def test_modules_that_lie_about_are_not_imported(tree, tmp_path, monkeypatch):
+    (tmp_path / "re.py").write_text("raise RuntimeError")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert run(tree, "right").verdict == "pass"
+
+
 def test_a_test_that_takes_too_long_is_inconclusive(tree):
     (tree / "op_tests" / "script.py").write_text("import time\ntime.sleep(600)\n")
     outcome = run(tree, timeout=8)

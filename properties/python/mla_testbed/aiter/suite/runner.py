@@ -77,7 +77,7 @@ def run(test: AiterTest, plan: Plan, ledger: list[Known]) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="mla-testbed-suite-") as folder:
         found = pathlib.Path(folder) / "findings.json"
         junit = pathlib.Path(folder) / "junit.xml"
-        code, text = _process(_command(test, plan, found, junit), test, plan)
+        code, text = _process(_command(test, plan, found, junit), folder, test, plan)
         outcome.seconds = time.monotonic() - start
         outcome.log = text
         findings = json.loads(found.read_text(encoding="utf-8")) if found.is_file() else None
@@ -114,14 +114,19 @@ def _command(
     return [*command, "--", file, *(small or ())]
 
 
-def _process(command: list[str], test: AiterTest, plan: Plan) -> tuple[int | None, str]:
-    """Exit code, None after a time-out; and the output."""
+def _process(
+    command: list[str], folder: str, test: AiterTest, plan: Plan
+) -> tuple[int | None, str]:
+    """Exit code, None after a time-out; and the output.
+
+    folder: an empty one to run in, because Python imports modules from where it starts.
+    """
     environment = dict(os.environ)
     if test.always_persistent:
         environment["AITER_MLA_DECODE_PERSISTENT_MAX_BATCH"] = "0"
     try:
         done = subprocess.run(command, check=False, capture_output=True, text=True,
-                              timeout=plan.timeout, env=environment, cwd=tempfile.gettempdir())
+                              timeout=plan.timeout, env=environment, cwd=folder)
     except subprocess.TimeoutExpired as e:
         output = e.stdout or b""
         return None, output.decode("utf-8", "replace") if isinstance(output, bytes) else output
