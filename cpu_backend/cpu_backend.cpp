@@ -1,9 +1,5 @@
 #include "cpu_backend/cpu_backend.hpp"
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -45,16 +41,11 @@ bool machine_has(Isa isa) {
   return isa == Isa::portable;
 }
 
-// Whether vdpbf16ps, two products, takes no longer than one multiply-add. On AMD it does not from
-// family 1Ah (Zen 5) on; on Intel (Emerald Rapids) it takes longer than two (docs/measurements.md).
+// Whether vdpbf16ps, two products, takes no longer than one multiply-add: on AMD, where Zen 4 was the
+// first to have it. On Intel (Emerald Rapids) it takes longer than two (docs/measurements.md).
 bool has_fast_bf16_products() {
 #if defined(__x86_64__)
-  unsigned eax = 0;
-  unsigned ebx = 0;
-  unsigned ecx = 0;
-  unsigned edx = 0;
-  if (__builtin_cpu_is("amd") == 0 || __get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0) return false;
-  return (eax >> 8U & 0xFU) + (eax >> 20U & 0xFFU) >= 0x1A;
+  return __builtin_cpu_is("amd") != 0;
 #else
   return false;
 #endif
