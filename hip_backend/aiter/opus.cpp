@@ -112,6 +112,7 @@ Support OpusStage1Maker::supports(Device& device, const ResolvedShape& shape) co
     return refused("takes fp8 alone");
   if (shape.page_size != 1)
     return refused(say("takes pages of one token, not of ", shape.page_size));
+  const auto turn = device.take_turn();
   const auto kernel = device.find_kernel(code_, kernel_name(false, false));
   return kernel ? Support{true, {}} : refused("is not there: " + kernel.error().message);
 }

@@ -83,6 +83,7 @@ Lists admitted_lists(const plan::PlanView& plan, const std::vector<std::uint8_t>
 Support AiterReduce::supports(Device& device, const ResolvedShape& shape) const {
   if (shape.route == Route::split) return {true, {}};
   const std::int64_t heads = shape.row_heads().count();
+  const auto turn = device.take_turn();
   const auto kernel = device.find_kernel(code_, kernel_name(false, heads, 1));
   if (kernel) return {true, {}};
   return {false,

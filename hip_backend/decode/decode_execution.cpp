@@ -40,6 +40,7 @@ Status execute(Device& device, const DecodeLaunch& launch, const DecodeExecution
 
 Result<DecodeResult> execute_decode(Device& device, const DecodeLaunch& launch,
                                     const DecodeExecution& execution) {
+  const auto turn = device.take_turn();
   DecodeResult result;
   Status bad = execute(device, launch, execution, result);
   if (!bad) return result;

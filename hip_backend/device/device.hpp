@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,6 +65,11 @@ class Device {
   Device& operator=(const Device&) = delete;
   virtual ~Device() = default;
   [[nodiscard]] virtual const DeviceProperties& properties() const = 0;
+
+  // A thread that shares the device with others holds this from its first allocation to the last
+  // release: a fault is then its own, and nothing of another thread is on the device when it is
+  // recovered. An emulated device has one machine for each thread and makes nobody wait.
+  [[nodiscard]] virtual std::unique_lock<std::mutex> take_turn() { return {}; }
 
   // Memory. fill() repeats a 32-bit word; copies may start anywhere.
   virtual Result<Address> allocate(std::int64_t bytes) = 0;

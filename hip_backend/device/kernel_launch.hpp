@@ -4,6 +4,7 @@
 #pragma once
 
 #include <bit>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,7 +20,9 @@ namespace mla::hip {
 // call does nothing.
 class KernelLaunch {
  public:
-  explicit KernelLaunch(Device& device) : device_(device) { buffers_.reserve(24); }
+  explicit KernelLaunch(Device& device) : device_(device), turn_(device.take_turn()) {
+    buffers_.reserve(24);
+  }
 
   template <class T>
   void input(const char* name, std::span<const T> values, const T*& to) {
@@ -76,6 +79,7 @@ class KernelLaunch {
     buffers_.push_back(std::move(*buffer));
   }
   Device& device_;
+  std::unique_lock<std::mutex> turn_;  // before the buffers, which are released first
   std::vector<Buffer> buffers_;
   std::vector<std::pair<std::size_t, std::span<std::byte>>> back_;
   Status error_;

@@ -126,6 +126,7 @@ Result<RuntimeApi> load_nvidia_runtime() {
   s.find(api.device_memory, "cuDeviceTotalMem_v2");
   s.find(api.device_attribute, "cuDeviceGetAttribute");
   s.find(api.make_context, "cuCtxCreate_v2");
+  s.find(api.set_context, "cuCtxSetCurrent");
   s.find(api.destroy_context, "cuCtxDestroy_v2");
   s.find(api.device_synchronize, "cuCtxSynchronize");
   s.find(api.error_text_of, "cuGetErrorString");

@@ -38,6 +38,7 @@ struct RuntimeApi {
   int (*device_properties)(void* properties, int device) = nullptr;           // AMD only
   int (*set_device)(int device) = nullptr;                                    // AMD only
   int (*make_context)(void** context, unsigned flags, int device) = nullptr;  // NVIDIA only
+  int (*set_context)(void* context) = nullptr;                                // NVIDIA only
   int (*destroy_context)(void* context) = nullptr;                            // NVIDIA only
   int (*reset_device)() = nullptr;                                            // AMD only
   int (*device_synchronize)() = nullptr;

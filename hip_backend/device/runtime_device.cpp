@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 #include <map>
+#include <mutex>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -31,6 +32,14 @@ class RuntimeDevice final : public Device {
   Status open();
 
   [[nodiscard]] const DeviceProperties& properties() const override { return properties_; }
+
+  // Both runtimes keep the chosen device for each thread. What fails here fails in the next call.
+  std::unique_lock<std::mutex> take_turn() override {
+    std::unique_lock lock(turn_);
+    if (api_.set_device != nullptr) api_.set_device(ordinal_);
+    if (api_.set_context != nullptr) api_.set_context(context_);
+    return lock;
+  }
 
   Result<Address> allocate(std::int64_t bytes) override {
     Address address = 0;
@@ -139,6 +148,7 @@ class RuntimeDevice final : public Device {
 
   RuntimeApi api_;
   int ordinal_;
+  std::mutex turn_;
   void* context_ = nullptr;  // NVIDIA: one of our own, which can be thrown away after a fault
   DeviceProperties properties_;
   std::unordered_set<std::uint64_t> live_;  // everything handed out and not yet given back

@@ -57,7 +57,7 @@ bool is_emulated(std::string_view device) {
 
 int workers_on(std::string_view device, const DeviceChoice& choice) {
   const bool noted = choice.emulation.given() || choice.observe;
-  return is_emulated(device) && !noted ? choice.workers : 1;
+  return is_emulated(device) && noted ? 1 : choice.workers;
 }
 
 // The device, or what the null device says is missing. `log` stays null unless the device was asked

@@ -53,7 +53,7 @@ struct DeviceChoice {
   std::string aiter_opus = {};     // code object of AITER's OPUS decode; empty: the installation's
   EmulationChoice emulation = {};  // of an emulated device
   bool production = false;         // random cases of production shapes on an emulated one too
-  // Cases judged at once on an emulated device, 0 for one on each core; others run one at a time.
+  // Cases judged at once, 0 for one on each core; a GPU takes their launches one at a time.
   // Launches that are noted or observed run one after the other, so that reports stay the same.
   int workers = 1;
   // Called after every launch on an emulated device, with the kernel's name.

@@ -1,0 +1,172 @@
+// Threads that share a GPU: with a runtime of our own, and a device that asks who has a turn.
+#include <atomic>
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "hip_backend/device/emulated_device.hpp"
+#include "hip_backend/device/kernel_launch.hpp"
+#include "hip_backend/device/runtime_device.hpp"
+#include "hip_backend/hip_backend.hpp"
+#include "properties/step/prefill/run.hpp"
+#include "properties/step/subject.hpp"
+#include "tests/catch.hpp"
+#include "tests/hip_backend/forwarding_device.hpp"
+#include "tests/hip_backend/has_code.hpp"
+
+namespace mla::hip {
+namespace {
+
+// What the runtime saw. A memory of host bytes, and one live allocation of each thread at most.
+struct Seen {
+  std::atomic<std::thread::id> user;    // the thread that the device is chosen for
+  std::atomic<std::thread::id> holder;  // the thread that has memory
+  std::atomic<int> not_chosen{0};       // calls of threads that did not choose the device
+  std::atomic<int> meetings{0};         // allocations while another thread had memory
+  std::atomic<std::int64_t> live{0};
+};
+Seen seen;
+
+void note_call() {
+  if (seen.user.load() != std::this_thread::get_id()) ++seen.not_chosen;
+}
+
+int allocate(std::uint64_t* address, std::size_t bytes) {
+  note_call();
+  if (seen.live++ > 0 && seen.holder.load() != std::this_thread::get_id()) ++seen.meetings;
+  seen.holder = std::this_thread::get_id();
+  *address = reinterpret_cast<std::uint64_t>(new unsigned char[bytes]);
+  return 0;
+}
+int release(std::uint64_t address) {
+  note_call();
+  delete[] reinterpret_cast<unsigned char*>(address);
+  --seen.live;
+  return 0;
+}
+
+// A runtime of one device, which allocates and fills, and says that all else went well.
+RuntimeApi runtime(Platform platform) {
+  RuntimeApi api;
+  api.platform = platform;
+  api.library = "a runtime of the test";
+  api.init = [](unsigned) { return 0; };
+  api.driver_version = [](int*) { return 0; };
+  api.device_count = [](int* count) {
+    *count = 1;
+    return 0;
+  };
+  api.device_name = [](char*, int, int) { return 0; };
+  api.device_memory = [](std::size_t*, int) { return 0; };
+  api.device_attribute = [](int*, int, int) { return 0; };
+  if (platform == Platform::amd) {
+    api.device_properties = [](void*, int) { return 0; };
+    api.set_device = [](int) {
+      seen.user = std::this_thread::get_id();
+      return 0;
+    };
+  } else {
+    api.make_context = [](void** context, unsigned, int) {
+      *context = &seen;
+      return 0;
+    };
+    api.set_context = [](void* context) {
+      if (context == &seen) seen.user = std::this_thread::get_id();
+      return 0;
+    };
+    api.destroy_context = [](void*) { return 0; };
+  }
+  api.device_synchronize = [] { return 0; };
+  api.allocate = allocate;
+  api.release = release;
+  api.fill = [](std::uint64_t to, unsigned word, std::size_t words) {
+    note_call();
+    for (std::size_t i = 0; i < words; ++i) reinterpret_cast<unsigned*>(to)[i] = word;
+    return 0;
+  };
+  return api;
+}
+
+// Counts what happens to memory and code while nobody has a turn.
+class InTurns final : public test::ForwardingDevice {
+ public:
+  using ForwardingDevice::ForwardingDevice;
+  using ForwardingDevice::release;
+  std::unique_lock<std::mutex> take_turn() override {
+    ++turns;
+    return std::unique_lock(turn_);
+  }
+  Result<Address> allocate(std::int64_t bytes) override {
+    look();
+    return ForwardingDevice::allocate(bytes);
+  }
+  void release(Address address) override {
+    look();
+    ForwardingDevice::release(address);
+  }
+  Result<KernelHandle> find_kernel(std::span<const std::byte> code,
+                                   std::string_view name) override {
+    look();
+    return ForwardingDevice::find_kernel(code, name);
+  }
+
+  int turns = 0;
+  int outside = 0;
+
+ private:
+  void look() {
+    const auto free = [this] { return std::unique_lock(turn_, std::try_to_lock).owns_lock(); };
+    outside += std::async(std::launch::async, free).get() ? 1 : 0;
+  }
+  std::mutex turn_;
+};
+
+void threads_take_turns(Platform platform) {
+  seen.not_chosen = seen.meetings = 0;
+  const auto device = open_runtime_device(runtime(platform), 0);
+  REQUIRE(device.ok());
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) {
+        KernelLaunch launch(**device);
+        float* to = nullptr;
+        launch.output("a buffer", 16, 0, to);
+        std::this_thread::yield();
+        launch.output("another", 16, 0, to);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(seen.meetings == 0);
+  CHECK(seen.not_chosen == 0);
+  CHECK(seen.live == 0);
+}
+
+}  // namespace
+
+TEST_CASE("Decode and prefill steps hold the device from the first allocation to the last release",
+          "[hip][emulated]") {
+  if (!test::has_code(Arch::gfx950, "decode") || !test::has_code(Arch::gfx950, "prefill")) return;
+  auto device = std::make_shared<InTurns>(make_emulated_device(Arch::gfx950, {}));
+  const auto backend = make_hip_backend(device, {});
+  for (const char* line :
+       {"mla1:2q2s130;cu=2;arch=gfx950", "mla1:1q70s70;heads=1;arch=gfx950;kind=prefill",
+        "mla1:1q40s90;heads=1;dtype=bf16/fp8;kind=prefill;arch=gfx950"}) {
+    const int before = device->turns;
+    prop::Subject subject(*parse_case(line), *backend, nullptr);
+    CHECK((subject.spec().kind() == StepKind::decode ? subject.result().ok()
+                                                     : subject.prefill().ok()));
+    CHECK(device->turns > before);
+  }
+  CHECK(device->outside == 0);
+}
+
+TEST_CASE("Threads use a GPU one after the other, each chooses it first", "[hip]") {
+  threads_take_turns(Platform::amd);
+  threads_take_turns(Platform::nvidia);
+}
+
+}  // namespace mla::hip
