@@ -23,6 +23,8 @@ struct KernelEntry {
   bool lse;                 // a build exists that returns the final LSE
   bool non_causal;          // a build without mask exists for several rows (one row never needs it)
   bool masks;               // the kernel masks by itself; otherwise only kv_end limits a row
+
+  bool operator==(const KernelEntry&) const = default;
 };
 inline constexpr std::int64_t kAnyQoLen = 1 << 20;
 

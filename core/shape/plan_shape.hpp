@@ -38,6 +38,8 @@ struct PlanShape {
   // A request without rows has no tile when the query is split, and one empty tile otherwise.
   [[nodiscard]] std::int64_t tiles(std::int64_t qo_len) const;
   [[nodiscard]] std::int64_t tile_rows(std::int64_t qo_len) const;
+
+  bool operator==(const PlanShape&) const = default;
 };
 
 // The decision of planner v1.2.

@@ -69,6 +69,8 @@ struct ResolvedShape {
   [[nodiscard]] std::int64_t launch_row(std::int64_t row) const;
   // Kernel rows for each query row (`fold_ratio` on the persistent routes, otherwise 1).
   [[nodiscard]] std::int64_t fold_ratio() const;
+
+  bool operator==(const ResolvedShape&) const = default;
 };
 
 // `told_rows` is max_seqlen_q of a launch that is told of more rows than a request has; 0: the

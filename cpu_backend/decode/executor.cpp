@@ -79,6 +79,12 @@ int all_threads() {
 #endif
 }
 
+void work_alone() {
+#ifdef _OPENMP
+  omp_set_num_threads(1);
+#endif
+}
+
 TaskList stage1_tasks(const DecodeLaunch& launch, const RowMap& rows) {
   const DecodeMetadata& md = launch.metadata;
   TaskInput input{.metadata = md,

@@ -70,7 +70,8 @@ struct KeyBlock {
     const KvCache& cache = in.tensors.cache;
     std::array<std::array<double, kKeyDim>, kPanelColumns> rows;
     for (std::int64_t i = 0; i < n; ++i) {
-      const std::int64_t slot = in.batch.slot(place.request, first + j + i) - cache.first_slot;
+      const std::int64_t slot =
+          in.first_slot + in.batch.slot(place.request, first + j + i) - cache.first_slot;
       double* row = rows[size(i)].data();
       decode(cache.bytes.data() + slot * cache.row_bytes(), in.dtype.kv, fp8_variant(in.arch), row);
       for (std::int64_t d = 0; d < kValueDim; ++d)
@@ -90,7 +91,11 @@ struct KeyBlock {
 class Evaluation {
  public:
   Evaluation(const ReferenceInput& in, const Place& place, ReferenceResult& out)
-      : in_(in), place_(place), out_(out), largest_abs_(kValueDim, 0) {
+      : in_(in),
+        place_(place),
+        out_(out),
+        q_(in.q.empty() ? in.tensors.q.data() : in.q.data()),
+        largest_abs_(kValueDim, 0) {
     ErrorModel model;
     model.dtype = in.dtype;
     model.fp8 = fp8_variant(in.arch);
@@ -168,8 +173,8 @@ class Evaluation {
     Matrix q = padded_rows(count, kKeyDim);
     const std::int64_t bytes = kKeyDim * element_bytes(in_.dtype.q);
     for (std::int64_t r = 0; r < count; ++r)
-      decode(in_.tensors.q.data() + place_.pairs[size(first + r)] * bytes, in_.dtype.q,
-             fp8_variant(in_.arch), &q(r, 0));
+      decode(q_ + place_.pairs[size(first + r)] * bytes, in_.dtype.q, fp8_variant(in_.arch),
+             &q(r, 0));
     return q;
   }
 
@@ -214,6 +219,7 @@ class Evaluation {
   const ReferenceInput& in_;
   const Place& place_;
   ReferenceResult& out_;
+  const std::byte* const q_;
   std::vector<Row> rows_;
   std::vector<double> largest_abs_;  // [512], over the keys
   double scale_ = 0;

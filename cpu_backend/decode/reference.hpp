@@ -6,6 +6,9 @@
 // [rows, model heads]. A row without keys has output 0, LSE -inf and bound 0.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/case/batch.hpp"
@@ -23,6 +26,8 @@ struct ReferenceResult {
 struct ReferenceInput {
   const Batch& batch;
   const DecodeTensors& tensors;
+  std::span<const std::byte> q = {};  // the rows of the batch; empty: those of `tensors`
+  std::int64_t first_slot = 0;        // that the block table counts from
   Arch arch = Arch::gfx942;
   DtypePair dtype;
   std::int64_t model_heads = 16;

@@ -1,7 +1,8 @@
 #include "cpu_backend/decode/stage_bounds.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <span>
+#include <vector>
 
 #include "core/engine/launch.hpp"
 #include "cpu_backend/decode/executor.hpp"
@@ -35,7 +36,7 @@ std::vector<Piece> pieces_of(const DecodeLaunch& launch, const std::vector<Task>
 }
 
 // The pieces as a batch of one-row requests with tokens for blocks.
-Batch batch_of(const std::vector<Piece>& pieces) {
+Batch batch_of(std::span<const Piece> pieces) {
   Batch batch;
   for (const Piece& piece : pieces) {
     batch.requests.push_back({1, std::ssize(piece.slots)});
@@ -49,55 +50,54 @@ Batch batch_of(const std::vector<Piece>& pieces) {
   return batch;
 }
 
-DecodeTensors tensors_of(const DecodeLaunch& launch, const RowMap& rows,
-                         const std::vector<Piece>& pieces) {
-  DecodeTensors t = launch.tensors;
-  t.cache.first_slot = 0;
-  const Dtype dtype = launch.metadata.shape.dtype.q;
-  const std::vector<std::byte> packed = pack_q(rows, launch.tensors, dtype);
-  const auto row_bytes =
-      static_cast<std::size_t>(rows.row_heads() * kKeyDim * element_bytes(dtype));
-  t.q.resize(pieces.size() * row_bytes);
-  for (std::size_t i = 0; i < pieces.size(); ++i)
-    std::memcpy(&t.q[i * row_bytes],
-                &packed[static_cast<std::size_t>(pieces[i].kernel_row) * row_bytes], row_bytes);
-  return t;
+// Their rows of a kernel's Q.
+std::vector<std::byte> rows_of(std::span<const Piece> pieces, const std::vector<std::byte>& packed,
+                               std::int64_t row_bytes) {
+  std::vector<std::byte> q;
+  for (const Piece& piece : pieces) {
+    const auto row = packed.begin() + piece.kernel_row * row_bytes;
+    q.insert(q.end(), row, row + row_bytes);
+  }
+  return q;
 }
 
 }  // namespace
 
-StageBounds stage_bounds(const DecodeLaunch& launch, std::int64_t partial_rows) {
+void for_stage_bounds(const DecodeLaunch& launch,
+                      const std::function<void(const RowBounds& bounds)>& look) {
+  constexpr std::int64_t kElements = 1 << 17;  // of one evaluation: what stays in a cache
   const ResolvedShape& shape = launch.metadata.shape;
-  StageBounds bounds;
   const auto rows = RowMap::make(launch.metadata);
-  if (!rows) return bounds;
+  if (!rows) return;
   const std::vector<Piece> pieces = pieces_of(launch, stage1_tasks(launch, *rows).tasks);
-  const Batch batch = batch_of(pieces);
-  const DecodeTensors tensors = tensors_of(launch, *rows, pieces);
-  const ReferenceResult reference = dense_reference({.batch = batch,
-                                                     .tensors = tensors,
-                                                     .arch = shape.arch,
-                                                     .dtype = shape.dtype,
-                                                     .model_heads = rows->row_heads(),
-                                                     .causal = false});
+  const std::vector<std::byte> packed = pack_q(*rows, launch.tensors, shape.dtype.q);
   const std::int64_t heads = rows->row_heads();
-  const auto pairs = [heads](std::int64_t n) { return static_cast<std::size_t>(n * heads); };
-  bounds.partial_out.assign(pairs(partial_rows) * kValueDim, 0);
-  bounds.partial_lse.assign(pairs(partial_rows), 0);
-  bounds.stage1_out.assign(pairs(rows->kernel_rows()) * kValueDim, 0);
-  bounds.stage1_lse.assign(pairs(rows->kernel_rows()), 0);
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const bool direct = pieces[i].partial_row < 0;
-    const std::int64_t row = direct ? pieces[i].kernel_row : pieces[i].partial_row;
-    if (!direct && row >= partial_rows) continue;
-    const std::int64_t from = static_cast<std::int64_t>(i) * heads;
-    std::copy_n(
-        reference.out_bound.begin() + from * kValueDim, heads * kValueDim,
-        (direct ? bounds.stage1_out : bounds.partial_out).begin() + row * heads * kValueDim);
-    std::copy_n(reference.lse_bound.begin() + from, heads,
-                (direct ? bounds.stage1_lse : bounds.partial_lse).begin() + row * heads);
+  const auto at_once =
+      static_cast<std::size_t>(std::max<std::int64_t>(1, kElements / (heads * kValueDim)));
+  for (std::size_t first = 0; first < pieces.size(); first += at_once) {
+    const auto some = std::span(pieces).subspan(first, std::min(at_once, pieces.size() - first));
+    const Batch batch = batch_of(some);
+    const std::vector<std::byte> q =
+        rows_of(some, packed, heads * kKeyDim * element_bytes(shape.dtype.q));
+    const ReferenceResult reference =
+        dense_reference({.batch = batch,
+                         .tensors = launch.tensors,
+                         .q = q,
+                         .first_slot = launch.tensors.cache.first_slot,
+                         .arch = shape.arch,
+                         .dtype = shape.dtype,
+                         .model_heads = heads,
+                         .causal = false});
+    const auto pairs = static_cast<std::size_t>(heads);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      const Piece& piece = some[i];
+      const bool partial = piece.partial_row >= 0;
+      look({.partial = partial,
+            .row = partial ? piece.partial_row : piece.kernel_row,
+            .out = std::span(reference.out_bound).subspan(i * pairs * kValueDim, pairs * kValueDim),
+            .lse = std::span(reference.lse_bound).subspan(i * pairs, pairs)});
+    }
   }
-  return bounds;
 }
 
 }  // namespace mla::cpu

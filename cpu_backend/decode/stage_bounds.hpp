@@ -1,25 +1,28 @@
-// How far the intermediate results of a step may be off: for each element that stage 1 writes, the
-// bound of the dense reference over the keys of the work that writes it.
+// How far the intermediate results of a step may be off: for each row that a work of stage 1
+// writes, the bounds of the dense reference over the keys that the row sees in this work.
 //
 // A partial result is attention over fewer keys, so the derivation of docs/numerics.md holds for it
-// as it is; the final cast that it allows for is one that partials do not make. Layouts as the
-// buffers of DecodeResult. An element that no sound work writes has the bound 0.
+// as it is; the final cast that it allows for is one that partials do not make.
 #pragma once
 
-#include <vector>
+#include <cstdint>
+#include <functional>
+#include <span>
 
 #include "core/engine/backend.hpp"
 
 namespace mla::cpu {
 
-struct StageBounds {
-  std::vector<double> partial_out;  // [partial rows, kernel heads, 512]
-  std::vector<double> partial_lse;  // [partial rows, kernel heads]
-  std::vector<double> stage1_out;   // [kernel rows, kernel heads, 512]
-  std::vector<double> stage1_lse;   // [kernel rows, kernel heads]
+struct RowBounds {
+  bool partial = false;  // a row of the partial buffers, or a kernel row of the output
+  std::int64_t row = 0;
+  std::span<const double> out;  // [kernel heads, 512]
+  std::span<const double> lse;  // [kernel heads]
 };
 
-// `partial_rows` as many as the partial buffers have. The launch has passed check_launch().
-StageBounds stage_bounds(const DecodeLaunch& launch, std::int64_t partial_rows);
+// Calls `look` for each row of each sound work, a few of them in memory at a time. The launch has
+// passed check_launch().
+void for_stage_bounds(const DecodeLaunch& launch,
+                      const std::function<void(const RowBounds& bounds)>& look);
 
 }  // namespace mla::cpu

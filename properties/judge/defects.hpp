@@ -15,7 +15,7 @@
 namespace mla::prop {
 
 // `failing` in the order of the properties; `others` have not failed yet on any case.
-std::vector<Failure> defects_of(const RunOptions& options, const Backend& backend, const Case& c,
+std::vector<Failure> defects_of(const RunOptions& options, const Case& c,
                                 std::vector<Failing> failing, std::vector<const Property*> others,
                                 const Stopped& stopped);
 

@@ -6,10 +6,10 @@
 namespace mla::prop {
 namespace {
 
-std::vector<Tag> owed_tags(const RunOptions& options, const Backend& backend) {
+std::vector<Tag> owed_tags(const RunOptions& options) {
   StepKinds judged{};
   for (const Property* property : options.properties) {
-    const StepKinds kinds = judged_kinds(*property, backend, options.arch);
+    const StepKinds kinds = judged_kinds(*property, *options.backend, options.arch);
     for (std::size_t k = 0; k < kinds.size(); ++k) judged[k] = judged[k] || kinds[k];
   }
   std::vector<Tag> owed;
@@ -20,11 +20,10 @@ std::vector<Tag> owed_tags(const RunOptions& options, const Backend& backend) {
 
 }  // namespace
 
-Findings::Findings(const RunOptions& options, const CaseSource& cases, const Backend& backend)
+Findings::Findings(const RunOptions& options, const CaseSource& cases)
     : options_(options),
-      backend_(backend),
       cases_(cases),
-      tags_(owed_tags(options, backend)),
+      tags_(owed_tags(options)),
       first_(options.properties.size()),
       skips_(options.properties.size()),
       unsettled_(options.properties.size()),

@@ -22,7 +22,7 @@ namespace mla::prop {
 class Findings {
  public:
   // All outlive the findings.
-  Findings(const RunOptions& options, const CaseSource& cases, const Backend& backend);
+  Findings(const RunOptions& options, const CaseSource& cases);
 
   // The number of the next case.
   [[nodiscard]] std::int64_t next() const { return std::ssize(records_); }
@@ -89,7 +89,6 @@ class Findings {
   void count_listed(RunReport& report, std::int64_t taken) const;
 
   const RunOptions& options_;
-  const Backend& backend_;
   const CaseSource& cases_;
   const std::vector<Tag> tags_;  // that the random cases owe
   std::int64_t judged_ = 0;

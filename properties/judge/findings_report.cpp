@@ -34,10 +34,11 @@ PropertyTally Findings::tally(std::size_t p, std::int64_t taken) const {
   if (tally.unsettled > 0) tally.why_unsettled = unsettled_[p].first().reason;
   if (tally.ran == 0)
     tally.never_applies =
-        never_applies(*tally.property, backend_, options_.arch).value_or(std::string());
+        never_applies(*tally.property, *options_.backend, options_.arch).value_or(std::string());
   for (const StepKind kind : kStepKinds)
-    tally.launches +=
-        launches_.of_property(p).of(backend_.name(), backend_.device(kind), kind).value_or(0);
+    tally.launches += launches_.of_property(p)
+                          .of(options_.backend->name(), options_.backend->device(kind), kind)
+                          .value_or(0);
   return tally;
 }
 

@@ -8,21 +8,9 @@
 
 #include "core/case/steps.hpp"
 #include "properties/judge/attribution.hpp"
-#include "properties/step/forwarding_backend.hpp"
 
 namespace mla::prop {
 namespace {
-
-class OneThread final : public ForwardingBackend {
- public:
-  using ForwardingBackend::ForwardingBackend;
-  [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
-                                         const ExecutionOptions& options) const override {
-    ExecutionOptions narrowed = options;
-    if (narrowed.threads == 0) narrowed.threads = 1;
-    return inner().run(launch, narrowed);
-  }
-};
 
 // A case may be small and the machine smaller.
 Outcome checked(const Property& property, Subject& subject) {
@@ -156,10 +144,6 @@ bool is_refused(StepKind kind, std::span<const Outcome> outcomes, bool not_plann
   // What needs no step is judged without one.
   return not_planned || (no_such_step && std::ranges::any_of(outcomes, silent)) ||
          std::ranges::all_of(outcomes, silent);
-}
-
-std::unique_ptr<Backend> one_thread(const Backend& backend) {
-  return std::make_unique<OneThread>(backend);
 }
 
 namespace {

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -54,8 +53,5 @@ Judgement judge(const Case& c, std::span<const Property* const> properties, cons
 Judgement judge(const Case& c, std::span<const Property* const> properties, const Backend& backend,
                 const Interposer* interposer, const Ledger& ledger, const Stopped& stopped,
                 const ExecutionLimits& limits = {});
-
-// The same backend, which runs with one thread wherever the number is left open.
-std::unique_ptr<Backend> one_thread(const Backend& backend);
 
 }  // namespace mla::prop

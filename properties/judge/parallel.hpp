@@ -1,12 +1,14 @@
 // A loop over independent items by several threads. Private to properties.
 //
-// `work()` is called once on each of `workers` threads and returns when nothing is left; with
-// one worker it is called on the calling thread. `work` does not throw.
+// `work()` is called once on each of `workers` threads, which use no other thread, and returns when
+// nothing is left; with one worker it is called on the calling thread. `work` does not throw.
 #pragma once
 
 #include <algorithm>
 #include <thread>
 #include <vector>
+
+#include "cpu_backend/decode/executor.hpp"
 
 namespace mla::prop {
 
@@ -19,7 +21,11 @@ template <class F>
 void on_workers(int workers, F work) {
   if (workers == 1) return work();
   std::vector<std::thread> threads;
-  for (int i = 0; i < workers; ++i) threads.emplace_back(work);
+  for (int i = 0; i < workers; ++i)
+    threads.emplace_back([work]() mutable {
+      cpu::work_alone();
+      work();
+    });
   for (std::thread& thread : threads) thread.join();
 }
 

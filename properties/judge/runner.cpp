@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <memory>
 #include <utility>
 
 #include "core/say.hpp"
@@ -15,8 +14,7 @@ namespace mla::prop {
 namespace {
 
 // Whether the witnesses of entry `index` still fail because of it.
-void judge_witnesses(const RunOptions& options, const Backend& backend, std::size_t index,
-                     LedgerTally& tally) {
+void judge_witnesses(const RunOptions& options, std::size_t index, LedgerTally& tally) {
   const auto& asked = options.properties;
   for (const auto& [c, property] : tally.entry.witnesses) {
     if (std::find(asked.begin(), asked.end(), property) == asked.end()) continue;
@@ -25,8 +23,8 @@ void judge_witnesses(const RunOptions& options, const Backend& backend, std::siz
       tally.message = "interrupted before its witnesses were judged";
       return;
     }
-    const Judgement judgement =
-        judge(c, {&property, 1}, backend, options.interposer, options.ledger, options.stopped);
+    const Judgement judgement = judge(c, {&property, 1}, *options.backend, options.interposer,
+                                      options.ledger, options.stopped);
     const Outcome& outcome = judgement.outcomes.front();
     const auto& known = judgement.known.front();
     if (std::find(known.begin(), known.end(), index) != known.end()) continue;
@@ -75,13 +73,11 @@ ExitCode RunReport::exit_code() const {
 RunReport run_properties(const RunOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   const int workers = worker_count(options.workers);
-  const std::unique_ptr<Backend> narrow = one_thread(*options.backend);
-  const Backend& backend = workers > 1 ? *narrow : *options.backend;
-  RunReport report = Search(options, backend, workers).run();
+  RunReport report = Search(options, workers).run();
   std::atomic<std::size_t> next{0};
   on_workers(workers, [&] {
     for (std::size_t i = next++; i < report.ledger.size(); i = next++)
-      judge_witnesses(options, backend, i, report.ledger[i]);
+      judge_witnesses(options, i, report.ledger[i]);
   });
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;

@@ -32,13 +32,13 @@ std::vector<std::int64_t> first_failures(const RunOptions& options) {
 
 }  // namespace
 
-Search::Search(const RunOptions& options, const Backend& backend, int workers)
+Search::Search(const RunOptions& options, int workers)
     : options_(options),
-      backend_(backend),
       workers_(workers),
+      memory_(options.memory),
       cases_(options),
       known_failures_(first_failures(options)),
-      findings_(options, cases_, backend) {}
+      findings_(options, cases_) {}
 
 RunReport Search::run() {
   on_workers(workers_, [this] {
@@ -93,7 +93,8 @@ CaseAnswer Search::answer(std::int64_t index, const Case& c, std::vector<std::si
   if (out.too_large.empty()) {
     std::vector<const Property*> properties;
     for (const std::size_t p : out.asked) properties.push_back(options_.properties[p]);
-    out.judgement = judge(c, properties, backend_, options_.interposer, options_.ledger,
+    const MemoryBudget::Share memory(memory_, estimate_of(c).bytes());
+    out.judgement = judge(c, properties, *options_.backend, options_.interposer, options_.ledger,
                           [this] { return over(milliseconds(0)); });
   }
   if (!out.judgement.cut) {
@@ -134,16 +135,20 @@ std::optional<CaseAnswer> Search::known_answer(std::int64_t index,
         if (entry >= options_.ledger.size()) return std::nullopt;
   }
   out.judgement.refused = is_refused(c.kind(), out.judgement.outcomes, known.judgement.refused,
-                                     backend_.device(c.kind()).empty());
+                                     options_.backend->device(c.kind()).empty());
   return out;
 }
 
 std::string Search::why_too_large(const Case& c) const {
-  if (options_.memory == 0) return {};
   const Estimate estimate = estimate_of(c);
-  const double share = options_.memory / workers_;
-  if (estimate.bytes() <= share) return {};
-  return need_text(c, estimate) + "; a case may take " + bytes_text(share);
+  if (memory_.allows(estimate.bytes())) return {};
+  return need_text(c, estimate) + "; a case may take " + bytes_text(options_.memory);
+}
+
+std::vector<Failure> Search::explanations(Findings::Certain certain) {
+  const MemoryBudget::Share memory(memory_, estimate_of(certain.c).bytes());
+  return defects_of(options_, certain.c, std::move(certain.failing), std::move(certain.others),
+                    [this] { return over(grace_of(options_)); });
 }
 
 void Search::explain() {
@@ -153,9 +158,7 @@ void Search::explain() {
     const std::int64_t index = findings_.next_certain();
     Findings::Certain certain = findings_.certain(index);
     lock.unlock();
-    std::vector<Failure> failures =
-        defects_of(options_, backend_, certain.c, std::move(certain.failing),
-                   std::move(certain.others), [this] { return over(grace_of(options_)); });
+    std::vector<Failure> failures = explanations(std::move(certain));
     lock.lock();
     findings_.settle(index, std::move(failures));
     explaining_ = false;

@@ -12,13 +12,14 @@
 #include <vector>
 
 #include "properties/judge/findings.hpp"
+#include "properties/judge/memory_budget.hpp"
 
 namespace mla::prop {
 
 class Search {
  public:
-  // `options` outlives the search; `backend` is the one to run on, for so many cases at once.
-  Search(const RunOptions& options, const Backend& backend, int workers);
+  // `options` outlives the search.
+  Search(const RunOptions& options, int workers);
 
   // Judges cases until they or the time are used up, or every property has failed.
   RunReport run();
@@ -34,14 +35,15 @@ class Search {
   [[nodiscard]] std::optional<CaseAnswer> known_answer(std::int64_t index,
                                                        const std::vector<std::size_t>& asked,
                                                        const Case& c) const;
-  // Why the case needs more memory than a worker may take; empty if it does not.
+  // Why the case needs more memory than there is; empty if it does not.
   [[nodiscard]] std::string why_too_large(const Case& c) const;
+  std::vector<Failure> explanations(Findings::Certain certain);
   // Shrinks and reports what is certain by now; one worker at a time.
   void explain();
 
   const RunOptions& options_;
-  const Backend& backend_;
   const int workers_;
+  MemoryBudget memory_;
   const CaseSource cases_;
   const std::vector<std::int64_t> known_failures_;  // of each property
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

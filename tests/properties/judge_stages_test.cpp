@@ -1,6 +1,10 @@
 // Claims about the stage comparison: it is silent on equal runs and names the first difference.
 #include <bit>
+#include <cmath>
+#include <functional>
 #include <limits>
+#include <memory>
+#include <utility>
 
 #include "core/engine/decode_builder.hpp"
 #include "cpu_backend/cpu_backend.hpp"
@@ -61,6 +65,26 @@ class Damaging final : public Backend {
   std::unique_ptr<Backend> cpu_ = cpu::make_cpu_backend();
 };
 
+// Runs on the CPU, counts the runs, and returns other bits of a partial result from `changed` on.
+class Counted final : public Backend {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "counted"; }
+  [[nodiscard]] std::string_view device(StepKind kind) const override { return cpu_->device(kind); }
+  [[nodiscard]] Support supports(const ResolvedShape&) const override { return {true, {}}; }
+  [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
+                                         const ExecutionOptions& options) const override {
+    auto result = cpu_->run(launch, options);
+    if (result && ++runs >= changed)
+      result->partial_lse.at(0) = std::nextafter(result->partial_lse.at(0), 100.0F);
+    return result;
+  }
+  mutable int runs = 0;
+  int changed = std::numeric_limits<int>::max();
+
+ private:
+  std::unique_ptr<Backend> cpu_ = cpu::make_cpu_backend();
+};
+
 }  // namespace
 
 TEST_CASE("stages: equal runs have no difference", "[judge][stages]") {
@@ -111,13 +135,17 @@ TEST_CASE("stages: the first difference is named with its row and its work", "[j
 
 TEST_CASE("stages: what differs is what neither bound explains", "[judge][stages]") {
   const auto e = executed();
-  const cpu::StageBounds bounds =
-      cpu::stage_bounds(e->launch(), std::ssize(e->result.partial_lse) / e->result.kernel_heads);
   std::size_t element = 0;
-  while (bounds.partial_out.at(element) == 0) ++element;
+  double bound = 0;
+  cpu::for_stage_bounds(e->launch(), [&](const cpu::RowBounds& bounds) {
+    if (!bounds.partial) return;
+    element = static_cast<std::size_t>(bounds.row * e->result.kernel_heads * kValueDim);
+    bound = bounds.out[0];
+  });
+  REQUIRE(bound > 0);
   for (const auto& [factor, differs] : {std::pair(1.9, false), {2.1, true}}) {
     DecodeResult other = e->result;
-    other.partial_out[element] += static_cast<float>(factor * bounds.partial_out[element]);
+    other.partial_out[element] += static_cast<float>(factor * bound);
     CHECK(first_stage_difference(e->launch(), e->result, other).has_value() == differs);
   }
 }
@@ -202,4 +230,52 @@ TEST_CASE("stages: a backend that differs from its peer has a fault", "[judge][s
   REQUIRE(result->faults.size() == 1);
   CHECK(result->faults[0].what.find("partial LSE row 0 head 0") == 0);
   CHECK(result->faults[0].what.find("on cpu and damaging") != std::string::npos);
+}
+
+TEST_CASE("stages: a launch is compared again when an input, its shape or a result is another",
+          "[judge][stages]") {
+  auto own_counted = std::make_unique<Counted>();
+  auto peer_counted = std::make_unique<Counted>();
+  Counted& own = *own_counted;
+  const Counted& peer = *peer_counted;
+  const auto compared = prop::compared_with(std::move(own_counted), std::move(peer_counted));
+  const auto e = executed();
+  const auto runs_of_peer = [&] {
+    const int before = peer.runs;
+    const auto result = compared->run(e->launch(), {});
+    REQUIRE(result.ok());
+    REQUIRE(result->faults.empty());
+    return peer.runs - before;
+  };
+  CHECK(runs_of_peer() == 1);
+  CHECK(runs_of_peer() == 0);
+  const auto flip = [](std::byte& byte) { byte ^= std::byte{1}; };
+  const std::function<void()> changes[] = {
+      [&] { flip(e->tensors.q.at(0)); },
+      [&] { flip(e->tensors.cache.bytes.at(0)); },
+      [&] { e->tensors.softmax_scale *= 1.5F; },
+      [&] { std::swap(e->buffers.kv_indices.at(0), e->buffers.kv_indices.at(1)); },
+      [&] { e->buffers.kv_indices.push_back(0), e->metadata.kv_indices = e->buffers.kv_indices; },
+      [&] { e->metadata.shape.notes.emplace_back("another"); },
+      [&] { own.changed = 0; },
+  };
+  for (const auto& change : changes) {
+    INFO(&change - changes);
+    change();
+    CHECK(runs_of_peer() == 1);
+    CHECK(runs_of_peer() == 0);
+  }
+}
+
+TEST_CASE("stages: a launch that differed is compared again", "[judge][stages]") {
+  auto peer_counted = std::make_unique<Counted>();
+  const Counted& peer = *peer_counted;
+  const auto compared = prop::compared_with(std::make_unique<Damaging>(), std::move(peer_counted));
+  const auto e = executed();
+  for (const int runs : {1, 2}) {
+    const auto result = compared->run(e->launch(), {});
+    REQUIRE(result.ok());
+    CHECK(result->faults.size() == 1);
+    CHECK(peer.runs == runs);
+  }
 }

@@ -148,13 +148,3 @@ TEST_CASE("subject: a sibling has the same backend and the same defect", "[judge
   CHECK(sibling.backend().device(StepKind::decode) == cpu_backend().device(StepKind::decode));
   CHECK(&sibling.log() == &subject.log());
 }
-
-TEST_CASE("one_thread: an open number of threads becomes one, a chosen one stays", "[judge]") {
-  const Counting backend;
-  const auto narrow = one_thread(backend);
-  Subject subject(case_of("mla1:1q1s4"), *narrow, nullptr);
-  REQUIRE(subject.result().ok());
-  CHECK(backend.last.threads == 1);
-  REQUIRE(narrow->run({*subject.metadata(), *subject.tensors()}, {.threads = 3}).ok());
-  CHECK(backend.last.threads == 3);
-}

@@ -1,0 +1,82 @@
+#include "properties/step/agreed_launches.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace mla::prop {
+namespace {
+
+class Sum {
+ public:
+  // The number of elements counts too, so that none moves from one list into the next.
+  template <class T>
+  void add(std::span<const T> values) {
+    const std::string_view bytes(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+    for (const std::uint64_t part :
+         {std::uint64_t{values.size()}, std::uint64_t{std::hash<std::string_view>{}(bytes)}})
+      sum_ = (sum_ ^ part) * 0x9E3779B97F4A7C15U ^ sum_ >> 29U;
+  }
+  template <class T>
+  void add(const std::vector<T>& values) {
+    add(std::span<const T>(values));
+  }
+  template <class T>
+  void add_value(const T& value) {
+    add(std::span<const T>(&value, 1));
+  }
+  [[nodiscard]] std::uint64_t value() const { return sum_; }
+
+ private:
+  std::uint64_t sum_ = 0;
+};
+
+void add_metadata(const DecodeMetadata& md, Sum& sum) {
+  for (const auto& list : {md.qo_indptr, md.kv_indptr, md.kv_indices, md.last_page_len})
+    sum.add(list);
+  sum.add(md.kv_lens);
+  for (const RowRange& rows : md.keyless_rows) {
+    sum.add_value(rows.begin);
+    sum.add_value(rows.end);
+  }
+  if (!md.plan) return;
+  const plan::PlanView plan = md.plan->view();  // its addresses say nothing
+  for (const auto& list : {plan.work_indptr, plan.work_info, plan.reduce_indptr,
+                           plan.reduce_final_map, plan.reduce_partial_map})
+    sum.add(list);
+}
+
+void add_tensors(const DecodeTensors& t, Sum& sum) {
+  sum.add(t.q);
+  sum.add(t.cache.bytes);
+  sum.add_value(t.cache.first_slot);
+  for (const float scale : {t.softmax_scale, t.q_scale, t.kv_scale}) sum.add_value(scale);
+}
+
+}  // namespace
+
+AgreedLaunches::Key AgreedLaunches::key(const DecodeLaunch& launch, const DecodeResult& result) {
+  Sum sum;
+  add_metadata(launch.metadata, sum);
+  add_tensors(launch.tensors, sum);
+  sum.add(result.partial_out);
+  sum.add(result.partial_lse);
+  sum.add(result.stage1_out);
+  sum.add(result.stage1_lse);
+  return {launch.metadata.shape, sum.value()};
+}
+
+bool AgreedLaunches::holds(const Key& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto end = keys_.begin() + static_cast<std::ptrdiff_t>(std::min(noted_, keys_.size()));
+  return std::find(keys_.begin(), end, key) != end;
+}
+
+void AgreedLaunches::note(Key key) {
+  const std::lock_guard lock(mutex_);
+  keys_[noted_++ % keys_.size()] = std::move(key);
+}
+
+}  // namespace mla::prop

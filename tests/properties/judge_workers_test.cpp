@@ -1,0 +1,70 @@
+// Claims about cases that are judged at once: what each of them may use.
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "cpu_backend/decode/executor.hpp"
+#include "properties/judge/memory_budget.hpp"
+#include "properties/judge/parallel.hpp"
+#include "properties/judge/runner.hpp"
+#include "properties/step/estimate.hpp"
+#include "tests/properties/judge_support.hpp"
+
+using namespace mla;
+using namespace mla::prop;
+
+namespace {
+
+// What the cases that are judged right now need together, and the most of it.
+std::atomic<double> needed = 0;
+std::atomic<double> most = 0;
+
+constexpr Property kNeeds{"T01", "needs", "Everything is well.", [](Subject& s) {
+                            const double need = estimate_of(s.spec()).bytes();
+                            const double now = needed += need;
+                            for (double seen = most; now > seen;)
+                              if (most.compare_exchange_weak(seen, now)) break;
+                            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                            needed -= need;
+                            return passed();
+                          }};
+
+}  // namespace
+
+TEST_CASE("workers: several have one thread each, one has all", "[judge]") {
+  const int all = cpu::all_threads();
+  std::atomic<int> largest = 0;
+  on_workers(3, [&] { largest = std::max(largest.load(), cpu::all_threads()); });
+  CHECK(largest == 1);
+  on_workers(1, [&] { largest = cpu::all_threads(); });
+  CHECK(largest == all);
+}
+
+TEST_CASE("workers: every case that the memory holds is judged, and never more at once",
+          "[judge]") {
+  RunOptions options;
+  options.properties = {&kNeeds};
+  options.backend = &cpu_backend();
+  for (const int keys : {9, 4000, 9, 4001, 4002, 9, 9, 4003, 3999, 9})
+    options.cases.push_back(case_of("mla1:4q1s" + std::to_string(keys)));
+  options.memory = 1.5 * estimate_of(options.cases[1]).bytes();
+  REQUIRE(options.memory / 8 < estimate_of(options.cases[1]).bytes());
+  for (const int workers : {1, 8}) {
+    options.workers = workers;
+    most = 0;
+    const RunReport report = run_properties(options);
+    CHECK(report.too_large == 0);
+    CHECK(report.tallies[0].ran == std::ssize(options.cases));
+    CHECK(most <= options.memory);
+  }
+}
+
+TEST_CASE("workers: one case has the whole memory, whatever was held before", "[judge]") {
+  MemoryBudget budget(1);
+  for (int i = 0; i < 10; ++i) {
+    const MemoryBudget::Share a(budget, 0.1);
+    const MemoryBudget::Share b(budget, 0.7);
+  }
+  const MemoryBudget::Share whole(budget, 1);
+  CHECK_FALSE(budget.allows(1.5));
+}
