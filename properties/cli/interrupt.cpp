@@ -5,26 +5,38 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
+#include <ctime>
 #include <string_view>
 
 namespace mla::cli {
 namespace {
 
-std::atomic<bool> came = false;
-static_assert(std::atomic<bool>::is_always_lock_free);
+// `timeout` signals the command and then its whole group, so that one request comes twice.
+constexpr std::int64_t kOneRequest = 500'000'000;  // nanoseconds
 
-// Async-signal-safe: an atomic flag, write(), and signals.
+std::atomic<std::int64_t> first = 0;  // when the first signal came; 0: none did
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);
+
+std::int64_t nanoseconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+// Async-signal-safe: an atomic number, clock_gettime(), write(), and signals.
 void on_signal(int number) {
   const int error = errno;
-  if (came.exchange(true)) {
-    if (number == SIGHUP) return;
+  const std::int64_t now = nanoseconds();
+  std::int64_t before = 0;
+  if (!first.compare_exchange_strong(before, now)) {
+    if (number == SIGHUP || now - before < kOneRequest) return;
     std::signal(number, SIG_DFL);
     std::raise(number);  // delivered when this handler returns
   } else {
     constexpr std::string_view kText =
-        "\nmla-testbed: interrupted; the reports follow after the current property. A second "
-        "signal "
-        "ends at once\n";
+        "\nmla-testbed: interrupted; the reports follow after the current property. "
+        "Another signal, half a second later or more, ends at once\n";
     // Nobody is left to be told when stderr does not take it.
     if (write(STDERR_FILENO, kText.data(), kText.size()) < 0) errno = 0;
   }
@@ -45,7 +57,7 @@ void catch_interrupts() {
 }
 
 bool interrupted() {
-  return came.load();
+  return first.load() != 0;
 }
 
 }  // namespace mla::cli

@@ -1,8 +1,9 @@
 // Interrupts: SIGINT, SIGTERM and SIGHUP end a long command early, with everything that it found.
 //
 // The first signal sets a flag; the command finishes the property at hand, writes its reports and
-// exits with 4, or 1 if something failed. A second one ends the process at once, unless it is
-// SIGHUP: a terminal that is closed may send several.
+// exits with 4, or 1 if something failed. A second one ends the process at once, unless it comes
+// within half a second, as part of the same request, or is SIGHUP: a terminal that is closed may
+// send several.
 #pragma once
 
 namespace mla::cli {

@@ -89,6 +89,53 @@ code=$?
 expect_exit 0
 expect_no_err 'interrupted'
 
+# `timeout` signals the command and then its group: two signals at once are one request, and both
+# are delivered, since they are of two kinds.
+"$testbed" run --for 1h --property P00,P04 --no-progress --cases-file "$scratch/small.txt" \
+  --junit "$scratch/twice.xml" --record "$scratch/twice.json" >"$scratch/out" 2>"$scratch/err" &
+pid=$!
+last='mla-testbed run --for 1h, then SIGINT and SIGTERM at once'
+for _ in {1..600}; do
+  grep -q '^FAIL P00' "$scratch/out" && break
+  sleep 0.1
+done
+kill -INT "$pid"
+kill -TERM "$pid"
+wait "$pid"
+code=$?
+expect_exit 1
+expect_out '^verdict: a property failed \(exit 1\)$'
+xml_is_whole "$scratch/twice.xml"
+[[ -s $scratch/twice.json ]] || fail 'there is no record after two signals at once'
+last='timeout 3 mla-testbed run --for 1h'
+timeout 3 "$testbed" run --for 1h --property P04 --no-progress --junit "$scratch/timeout.xml" \
+  --record "$scratch/timeout.json" >"$scratch/out" 2>"$scratch/err" </dev/null
+code=$?
+expect_exit 124
+expect_out '^verdict: inconclusive \(exit 4\)$'
+xml_is_whole "$scratch/timeout.xml"
+[[ -s $scratch/timeout.json ]] || fail 'there is no record after timeout'
+
+# A second signal more than half a second after the first ends at once, within a property that takes
+# a quarter of a minute or more on one core.
+OMP_NUM_THREADS=1 "$testbed" replay 'mla1:1q1024s8k;heads=128;arch=gfx950' --property P05 --any-size \
+  >"$scratch/out" 2>"$scratch/err" </dev/null &
+pid=$!
+last='mla-testbed replay of a large case, then SIGTERM twice'
+sleep 1
+kill -TERM "$pid"
+for _ in {1..100}; do
+  grep -q 'interrupted; the reports follow' "$scratch/err" && break
+  sleep 0.1
+done
+sleep 1
+kill -TERM "$pid"
+wait "$pid"
+code=$?
+expect_exit 143
+expect_silent out
+expect_err 'interrupted; the reports follow'
+
 # The time was over: what was found is there.
 head -n 400 < <(yes 'mla1:9q1s3k;heads=128') >"$scratch/many.txt"
 printf 'mla1:1q2s2\n' >>"$scratch/many.txt"
