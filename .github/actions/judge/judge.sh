@@ -3,7 +3,8 @@
 #
 # Takes JUDGE_CASES, JUDGE_BUNDLES or JUDGE_AITER, and the other inputs of action.yml, from the
 # environment. Writes a Markdown summary to GITHUB_STEP_SUMMARY and the exit code to GITHUB_OUTPUT.
-# Exit: 0 the command's exit code is accepted; else that exit code; 2 the inputs are wrong.
+# Exit: 0 there is a report, and the command's exit code is accepted; else that exit code, or 4 if it
+# is 0 and there is no report (`--help` among the options); 2 the inputs are wrong.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 command=${JUDGE_COMMAND:-$root/build/cpu-release/mla-testbed}
@@ -69,13 +70,19 @@ code=$?
 echo "::$stop::"
 
 here=$(dirname "${BASH_SOURCE[0]}")
+report=1
 if [[ -s $reports/report.json ]] &&
   "$here/summary.py" "$reports/report.json" "$code" >"$reports/summary.md"; then
   cat "$reports/summary.md" >>"${GITHUB_STEP_SUMMARY:-/dev/stdout}"
 else
+  report=0
   echo "### mla-testbed: no report (exit $code); the log says why" >>"${GITHUB_STEP_SUMMARY:-/dev/stdout}"
 fi
 printf 'exit-code=%s\nreports=%s\n' "$code" "$reports" >>"${GITHUB_OUTPUT:-/dev/null}"
+if ((!report)); then
+  echo "::error::mla-testbed ended with exit code $code and wrote no report"
+  exit "$((code ? code : 4))"
+fi
 for accepted in ${JUDGE_ACCEPT:-0}; do
   ((accepted != code)) || exit 0
 done

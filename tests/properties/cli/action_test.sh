@@ -46,6 +46,15 @@ judge JUDGE_CASES=first.txt JUDGE_RANDOM=60 JUDGE_OPTIONS='--property P00' JUDGE
 expect_exit 0
 expect_output 'exit-code=1'
 
+# Without a report nothing was judged, whatever code is accepted.
+judge JUDGE_CASES=first.txt JUDGE_OPTIONS=--help
+expect_exit 4
+expect_summary 'no report \(exit 0\)'
+expect_out '^::error::mla-testbed ended with exit code 0 and wrote no report$'
+judge JUDGE_CASES=first.txt JUDGE_OPTIONS='--property P99' JUDGE_ACCEPT='0 4'
+expect_exit 4
+expect_out '^::error::mla-testbed ended with exit code 4 and wrote no report$'
+
 # What the command prints is no workflow command.
 judge JUDGE_CASES=first.txt JUDGE_OPTIONS='--property=::error::x'
 expect_exit 4
