@@ -40,6 +40,8 @@ Status add(Recording& all, const Recording& one, const std::string& file,
     return of_another_run(file, first, "the options of the run");
   if (one.identity != all.identity)
     return of_another_run(file, first, "cases, properties or ledger");
+  if (one.backends.size() != all.backends.size())
+    return of_another_run(file, first, "the backends");
   for (const BackendAnswers& b : one.backends) {
     const auto same = std::find_if(all.backends.begin(), all.backends.end(),
                                    [&](const BackendAnswers& a) { return a.name == b.name; });

@@ -169,6 +169,34 @@ Launch kernel_of(const json& row) {
           .count = 0};
 }
 
+// The answers of one backend. Of a run that was cut, cases may be missing anywhere, since several
+// were judged at once; how many there are is recorded, so that none is lost later.
+BackendAnswers answers_of(const json& backend, const prop::Shard& shard, const Reader& reader,
+                          std::optional<std::size_t>& properties) {
+  BackendAnswers b;
+  b.name = backend.at("name").get<std::string>();
+  b.code = backend.value("code", std::string());
+  b.seconds = backend.at("seconds").get<double>();
+  const json& cases = backend.at("cases");
+  if (const std::size_t count = backend.value("count", cases.size()); count != cases.size())
+    reject(
+        say("of backend '", b.name, "' it has ", cases.size(), " cases, and 'count' is ", count));
+  const auto end = (cases.size() + kInFlight) * static_cast<std::size_t>(shard.count);
+  for (const json& object : cases) {
+    const auto i = static_cast<std::int64_t>(index_of(object.at("i"), end, "case"));
+    if (!shard.has(i))
+      reject(say("case ", i, " is none of shard ", shard.index + 1, "/", shard.count));
+    // Every case has a place for each property.
+    const std::size_t places = object.at("v").get_ref<const std::string&>().size();
+    if (properties.value_or(places) != places)
+      reject(say("case ", i, " has verdicts of ", places, " properties, others of ", *properties));
+    properties = places;
+    if (!b.answers.emplace(i, reader.of_case(object)).second)
+      reject(say("case ", i, " of backend '", b.name, "' is there twice"));
+  }
+  return b;
+}
+
 Recording read(const json& document) {
   check_format(document, kFormat);
   Recording out;
@@ -183,21 +211,9 @@ Recording read(const json& document) {
   for (const json& row : document.at("launches")) reader.kernels.push_back(kernel_of(row));
   std::optional<std::size_t> properties;
   for (const json& backend : document.at("backends")) {
-    BackendAnswers b;
-    b.name = backend.at("name").get<std::string>();
-    b.code = backend.value("code", std::string());
-    b.seconds = backend.at("seconds").get<double>();
-    const json& cases = backend.at("cases");
-    const auto end = (cases.size() + kInFlight) * static_cast<std::size_t>(out.shard.count);
-    for (const json& object : cases) {
-      // Every case has a place for each property.
-      const std::size_t places = object.at("v").get_ref<const std::string&>().size();
-      if (properties.value_or(places) != places)
-        reject(say("case ", object.at("i").dump(), " has verdicts of ", places,
-                   " properties, others of ", *properties));
-      properties = places;
-      b.answers.emplace(index_of(object.at("i"), end, "case"), reader.of_case(object));
-    }
+    BackendAnswers b = answers_of(backend, out.shard, reader, properties);
+    for (const BackendAnswers& a : out.backends)
+      if (a.name == b.name) reject("backend '" + b.name + "' is there twice");
     out.backends.push_back(std::move(b));
   }
   return out;
@@ -216,7 +232,10 @@ std::string record_text(const Recording& recording) {
     Json cases = Json::array();
     for (const auto& [index, answer] : b.answers)
       cases.push_back(writer.of_case(index, answer, properties));
-    Json backend = {{"name", b.name}, {"seconds", b.seconds}, {"cases", std::move(cases)}};
+    Json backend = {{"name", b.name},
+                    {"seconds", b.seconds},
+                    {"count", cases.size()},
+                    {"cases", std::move(cases)}};
     if (!b.code.empty()) backend["code"] = b.code;
     backends.push_back(std::move(backend));
   }

@@ -3,8 +3,8 @@
 //
 //   {"format": "mla-testbed record 1", "version": "0.1.0", "command": "run",
 //    "arguments": ["--cases", "2000"], "identity": "0123456789abcdef", "shard": [0, 3],
-//    "texts": [...], "launches": [...], "backends": [{"name": "cpu", "seconds": 1.5, "cases":
-//    [...]}]}
+//    "texts": [...], "launches": [...], "backends": [{"name": "cpu", "seconds": 1.5, "count":
+//    667, "cases": [...]}]}
 //
 // A backend that runs somebody's AITER also has `code`, a sum over its code objects.
 //

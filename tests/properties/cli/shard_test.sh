@@ -229,6 +229,43 @@ try merge short.json k2.json
 expect_exit 2
 expect_err "'short.json' .*case [0-9]+ has verdicts of [0-9]+ properties, others of [0-9]+"
 
+# Damage that would hide a failure: a case of another shard, one that is there twice or was lost, a
+# backend that is there twice or was lost.
+damaged() { # FILE STATEMENT: FILE, whose record r the statement changes, as bad.json
+  python3 - "$1" "$2" <<'END'
+import json, sys
+r = json.load(open(sys.argv[1]))
+cases = r["backends"][0]["cases"]
+exec(sys.argv[2])
+json.dump(r, open("bad.json", "w"), separators=(",", ":"))
+END
+}
+refused() { # FILE STATEMENT MESSAGE
+  damaged "$1" "$2"
+  try merge bad.json k2.json --no-progress
+  expect_exit 2
+  expect_silent out
+  expect_err "^mla-testbed merge: 'bad.json' is no record of a run: $3$"
+}
+refused k1.json 'cases[3]["i"] = 7' 'case 7 is none of shard 1/2'
+refused k1.json 'cases[3]["i"] = 2' "case 2 of backend 'cpu' is there twice"
+refused k1.json 'del cases[3]' "of backend 'cpu' it has 12 cases, and 'count' is 13"
+refused k1.json 'cases.append(cases[3])' "of backend 'cpu' it has 14 cases, and 'count' is 13"
+refused k1.json 'r["backends"].append(r["backends"][0])' "backend 'cpu' is there twice"
+# A run that was cut has fewer cases, and says how many.
+damaged k1.json 'del cases[3]; r["backends"][0]["count"] -= 1'
+try merge bad.json k2.json --no-progress
+expect_exit 4
+expect_out '^interrupted: 24 of 25 cases were judged'
+for i in 1 2; do
+  try run --cases 4 --property P04 --backend cpu,cpu-portable --no-progress --shard $i/2 \
+    --record "two$i.json"
+done
+damaged two2.json 'del r["backends"][1]'
+try merge two1.json bad.json
+expect_exit 2
+expect_err "'bad.json' does not belong to 'two1.json': the backends differ"
+
 # Reports and records have names of their own; the record alone may take the place of the old one.
 for option in --junit --html; do
   try merge k1.json k2.json "$option" ./k2.json
