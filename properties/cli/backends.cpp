@@ -140,10 +140,7 @@ Status check_used(const DeviceChoice& choice, const std::vector<NamedBackend>& b
     return std::any_of(backends.begin(), backends.end(),
                        [name](const NamedBackend& b) { return b.name == name; });
   };
-  const char* environment = std::getenv("AITER_HSA");
-  const bool said =
-      !choice.aiter_hsa.empty() && choice.aiter_hsa != (environment == nullptr ? "" : environment);
-  if (said && !has(kAiter))
+  if (named_aiter(choice.aiter_hsa) && !has(kAiter))
     return Error{ErrorCode::usage, "--aiter-hsa " + choice.aiter_hsa + " goes with backend aiter",
                  ""};
   for (const BuiltFile& file : built_files(choice))
@@ -218,6 +215,11 @@ void add_aiter_option(CLI::App& command, std::string& directory) {
                   "Directory hsa of the AITER whose kernels backend aiter runs")
       ->type_name("DIR")
       ->envname("AITER_HSA");
+}
+
+bool named_aiter(std::string_view directory) {
+  const char* environment = std::getenv("AITER_HSA");
+  return !directory.empty() && directory != (environment == nullptr ? "" : environment);
 }
 
 void add_device_options(CLI::App& command, DeviceChoice& choice) {

@@ -63,6 +63,9 @@ struct DeviceChoice {
 // --aiter-opus, and what an emulated device takes.
 void add_device_options(CLI::App& command, DeviceChoice& choice);
 void add_aiter_option(CLI::App& command, std::string& directory);
+// Whether the value of --aiter-hsa was given by name, and not by the environment alone: then it may
+// not be without effect.
+bool named_aiter(std::string_view directory);
 
 Result<NamedBackend> make_hip(const DeviceChoice& choice);
 Result<NamedBackend> make_aiter(const DeviceChoice& choice);

@@ -99,6 +99,7 @@ ExitCode cross_check_recorded(Recording recording, const JudgingOptions& how) {
   declare(app, o);
   if (const Status bad = take_recorded(app, recording, how, o.judging))
     return complain("merge", *bad);
+  if (!recording.aiter_hsa.empty()) o.aiter_hsa = recording.aiter_hsa;
   return cross_check(o, std::move(recording));
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/say.hpp"
 #include "properties/capture/terminal.hpp"
+#include "properties/cli/backends.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/fuzz_counted.hpp"
 #include "properties/cli/judging_options.hpp"
@@ -19,6 +20,7 @@ using prop::ExitCode;
 
 struct Options {
   std::vector<std::string> files;
+  std::string aiter_hsa;
   JudgingOptions judging;
 };
 
@@ -31,7 +33,8 @@ failed.
 
 Examples:
   mla-testbed merge shard1.json shard2.json shard3.json
-  mla-testbed merge shard*.json --junit report.xml --json > report.json)";
+  mla-testbed merge shard*.json --junit report.xml --json > report.json
+  mla-testbed merge shard*.json --aiter-hsa aiter/hsa)";
 
 // Adds the answers of a further shard.
 Status add(Recording& all, const Recording& one, const std::string& file,
@@ -71,11 +74,18 @@ ExitCode merge(const Options& o) {
   if ((fuzz || plants) && !publication.html.empty())
     return complain("merge", {ErrorCode::usage,
                               say("a run of ", fuzz ? "fuzz" : "plants", " has no --html"), ""});
+  if ((fuzz || plants) && named_aiter(o.aiter_hsa))
+    return complain("merge",
+                    {ErrorCode::usage,
+                     say("--aiter-hsa ", o.aiter_hsa, " goes with backend aiter, and a run of ",
+                         fuzz ? "fuzz" : "plants", " has none"),
+                     ""});
   if (fuzz) return merge_fuzz(o.files, publication.junit, publication.json);
   if (plants) return merge_plants(o.files, publication.junit, publication.json);
   auto all = merge_files<Recording>(o.files, read_record, add);
   if (!all) return complain("merge", all.error());
   all->only_answered = true;
+  all->aiter_hsa = o.aiter_hsa;
   if (all->command == "run") return run_recorded(std::move(*all), o.judging);
   if (all->command == "cross-check") return cross_check_recorded(std::move(*all), o.judging);
   return complain("merge", {ErrorCode::usage,
@@ -90,6 +100,7 @@ void add_merge(CLI::App& app, ExitCode& exit) {
   auto o = std::make_shared<Options>();
   CLI::App* c = app.add_subcommand("merge", "Make one report of the shards of a run");
   c->add_option("files", o->files, "Records of all shards")->required();
+  add_aiter_option(*c, o->aiter_hsa);
   add_publication_options(*c, o->judging);
   c->footer(kFooter);
   c->callback([o, &exit] { exit = merge(*o); });

@@ -266,6 +266,27 @@ try merge two1.json bad.json
 expect_exit 2
 expect_err "'bad.json' does not belong to 'two1.json': the backends differ"
 
+# Where AITER lies on the machine that merges.
+damaged k1.json 'r["arguments"][:0] = ["--backend=aiter", "--device=emulated:gfx942"]'
+AITER_HSA= try merge bad.json
+expect_exit 3
+expect_err '^mla-testbed merge: backend .aiter. needs .*--aiter-hsa DIR'
+try merge bad.json --aiter-hsa here/hsa
+expect_exit 3
+expect_err '^mla-testbed merge: there is no here/hsa/gfx942/mla/mla_asm.csv'
+damaged k1.json 'r["command"] = "cross-check"
+r["arguments"] = ["--device=emulated:gfx942", "--backend=aiter"]'
+try merge bad.json --aiter-hsa here/hsa
+expect_exit 3
+expect_err '^mla-testbed merge: there is no here/hsa/gfx942/mla/mla_asm.csv'
+try merge k1.json k2.json --aiter-hsa here/hsa
+expect_exit 2
+expect_err '--aiter-hsa here/hsa goes with backend aiter'
+try plants BUG-021 --record plants.json --no-progress
+try merge plants.json --aiter-hsa here/hsa
+expect_exit 2
+expect_err '--aiter-hsa here/hsa goes with backend aiter, and a run of plants has none'
+
 # Reports and records have names of their own; the record alone may take the place of the old one.
 for option in --junit --html; do
   try merge k1.json k2.json "$option" ./k2.json
