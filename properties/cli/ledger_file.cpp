@@ -230,6 +230,11 @@ Result<prop::Ledger> parse_ledger(std::string_view text, const std::string& name
     if (const std::string why = read_entry(object, entry); !why.empty())
       return bad(
           say("entry ", ledger.size(), entry.id.empty() ? "" : " (" + entry.id + ")", ": ", why));
+    // Reports tell findings apart by their id.
+    for (std::size_t before = 0; before < ledger.size(); ++before)
+      if (ledger[before].id == entry.id)
+        return bad(
+            say("entries ", before, " and ", ledger.size(), " have the same id '", entry.id, "'"));
     ledger.push_back(std::move(entry));
   }
   return ledger;

@@ -80,6 +80,15 @@ expect_exit 2
 expect_err "its format is 'mla-testbed ledger 1', one entry for each property"
 try run --cases 2 --ledger "$scratch/bad.json"
 expect_exit 3
+python3 - "$scratch" <<'END'
+import json, sys
+ledger = json.load(open(sys.argv[1] + "/ledger.json"))
+ledger["entries"] = [dict(ledger["entries"][0], id=name) for name in ("X", "Y", "X")]
+json.dump(ledger, open(sys.argv[1] + "/twice.json", "w"))
+END
+try run --cases 2 --property P04 --ledger "$scratch/twice.json"
+expect_exit 2
+expect_err "twice.json': entries 0 and 2 have the same id 'X'$"
 
 # A bad line names file, line, field and value.
 printf '# one\nmla1:1q1s3\nmla1:1q1s3;heads=x\n' >"$scratch/bad.txt"
