@@ -1,6 +1,7 @@
 #include "properties/capture/terminal.hpp"
 
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <optional>
 
 #include "core/say.hpp"
 
@@ -106,6 +108,27 @@ bool takes_place_of(const std::string& output, const std::string& input) {
   return (kind == ".json" || kind == ".npy") && fs::equivalent(real.parent_path(), input, none);
 }
 
+// What a path names, "-" being stdout; nothing if it is not there.
+std::optional<struct stat> file_of(const std::string& path) {
+  struct stat file = {};
+  const int missing = path == "-" ? fstat(STDOUT_FILENO, &file) : stat(path.c_str(), &file);
+  if (missing != 0) return std::nullopt;
+  return file;
+}
+
+// Whether the second text would follow the first or take its place: one path, or one file under two
+// names. /dev/null keeps neither.
+bool same_file(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty()) return false;
+  if (std::filesystem::path(a).lexically_normal() == std::filesystem::path(b).lexically_normal())
+    return true;
+  const auto first = file_of(a);
+  const auto second = file_of(b);
+  if (!first || !second || first->st_dev != second->st_dev || first->st_ino != second->st_ino)
+    return false;
+  return !S_ISCHR(first->st_mode) || first->st_rdev != makedev(1, 3);
+}
+
 }  // namespace
 
 void ignore_write_signals() {
@@ -151,8 +174,7 @@ Status check_writable(const std::string& path) {
 Status check_distinct(const std::vector<Output>& outputs) {
   for (auto a = outputs.begin(); a != outputs.end(); ++a)
     for (auto b = outputs.begin(); b != a; ++b)
-      if (!a->path.empty() && std::filesystem::path(a->path).lexically_normal() ==
-                                  std::filesystem::path(b->path).lexically_normal())
+      if (same_file(a->path, b->path))
         return Error{ErrorCode::usage,
                      say(b->option, " and ", a->option, " both write '", a->path, "'"), ""};
   return std::nullopt;

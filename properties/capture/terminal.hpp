@@ -36,7 +36,8 @@ struct Output {
 inline Output printed(bool json) {
   return {json ? "--json" : "the report", "-"};
 }
-// Two options that would write the same file, in words; nothing if there are none.
+// Two options that would write the same file, under whatever names, in words; nothing if there are
+// none.
 [[nodiscard]] Status check_distinct(const std::vector<Output>& outputs);
 // A file, and who reads it: an option or a command.
 struct Input {

@@ -110,6 +110,7 @@ Json json_of(const gfx::LaunchReport& report, const GfxArguments& arguments,
 // Two outputs to one file, or one to a file that is read: asked before anything runs.
 Status check_outputs(const GfxOptions& o, const GfxArguments& arguments) {
   std::vector<Output> outputs{{"--annotate", o.profile.annotate}, {"--trace", o.profile.trace}};
+  if (o.json) outputs.push_back(printed(true));
   for (const GfxBuffer& buffer : arguments.buffers)
     outputs.push_back({say("\"output\" of argument ", buffer.argument), buffer.output});
   std::vector<Input> inputs{{"gfx run", o.object}, {"--args", o.arguments}};

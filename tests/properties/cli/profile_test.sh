@@ -107,6 +107,10 @@ for bad in '--trace-workgroup=1,2,3,4' '--trace-workgroup=-1' '--trace-workgroup
 done
 try "${run[@]}" --annotate same.txt --trace same.txt
 expect_exit 2
+try "${run[@]}" --json --annotate -
+expect_exit 2
+expect_silent out
+expect_err "annotate and --json both write '-'"
 try "${run[@]}" --annotate /nonexistent/lines.txt
 expect_exit 3
 try replay 'mla1:1q1s30' --annotate lines.txt

@@ -157,6 +157,29 @@ expect_err "--json and --junit both write '-'"
 try run --cases 1 --property P04 --junit -
 expect_exit 2
 expect_err "the report and --junit both write '-'"
+# Under whatever name: two texts in one file are neither. /dev/null keeps neither.
+try run --cases 1 --property P04 --json --record /dev/stdout
+expect_exit 2
+expect_silent out
+expect_err "--json and --record both write '/dev/stdout'"
+last='mla-testbed run --json --record /dev/stdout | cat'
+"$testbed" run --cases 1 --property P04 --json --record /dev/stdout 2>"$scratch/err" |
+  cat >"$scratch/out"
+code=${PIPESTATUS[0]}
+expect_exit 2
+expect_silent out
+try run --cases 1 --property P04 --junit "$scratch/out"
+expect_exit 2
+expect_err "the report and --junit both write '.*/out'"
+ln -s both.xml "$scratch/other.xml"
+touch "$scratch/both.xml"
+try run --cases 1 --property P04 --junit "$scratch/both.xml" --html "$scratch/other.xml"
+expect_exit 2
+expect_err "--junit and --html both write '.*/other.xml'"
+last='mla-testbed run --junit /dev/null >/dev/null'
+"$testbed" run --cases 5 --property P04 --junit /dev/null >/dev/null 2>"$scratch/err"
+code=$?
+expect_exit 0
 try run --cases 5 --property P04 --junit "$scratch/no/such/folder.xml"
 expect_exit 3
 expect_err 'No such file or directory'
