@@ -179,7 +179,9 @@ Result<FoundPlan> read_plan(const json& object, std::int32_t cut_off) {
     if (list == lists.end()) return bad(name.list, "is missing");
     std::vector<std::int32_t>& words = plan.*name.words;
     if (!append_list(*list, words))
-      return bad(name.list, "must be a list of 32-bit integers or null, or of rows of them");
+      return bad(name.list,
+                 "must be a list of 32-bit integers, in which null stands for an element that was "
+                 "never written, or of rows of them");
     if (Status wrong = extend(object, name, cut_off, words)) return *wrong;
     if (Status wrong = too_large(plan)) return *wrong;
   }

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 
 #include "core/io/checksum.hpp"
@@ -187,6 +188,13 @@ Result<NamedBackend> make_aiter(const DeviceChoice& choice) {
                  "backend 'aiter' needs the directory hsa of an AITER installation: --aiter-hsa "
                  "DIR, or AITER_HSA in the environment",
                  ""};
+  for (const BuiltFile& file : built_files(choice)) {
+    std::error_code none;
+    if (std::filesystem::exists(file.path, none) &&
+        !std::filesystem::is_regular_file(file.path, none))
+      return Error{ErrorCode::fault, say(file.option, ": '", file.path, "' is not a regular file"),
+                   ""};
+  }
   auto installation = hip::aiter::Installation::open(choice.aiter_hsa);
   if (!installation) return installation.error();
   for (const BuiltFile& file : built_files(choice))

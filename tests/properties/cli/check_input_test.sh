@@ -62,6 +62,13 @@ try check "$scratch/minus.json"
 expect_exit 2
 expect_err "key 'num_heads_k' is -1: it must be at least 1"
 
+# What null stands for in a list, and that a list is not null itself.
+edited good 'p["work_indptr"] = None' >"$scratch/null.json"
+try check "$scratch/null.json"
+expect_exit 2
+expect_err "key 'work_indptr' must be a list of 32-bit integers, in which null stands for an element \
+that was never written, or of rows of them"
+
 # Nothing of a document is left out in silence: one list of plans, and nothing else that is a plan.
 good=$(cat "$scratch/good.json")
 broken=$(cat "$scratch/broken.json")
