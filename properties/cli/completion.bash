@@ -3,7 +3,7 @@ _mla_testbed() {
   local program=${COMP_WORDS[0]} word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
   local subcommand=${COMP_WORDS[1]} words
   COMPREPLY=()
-  if ((COMP_CWORD == 1)); then
+  if ((COMP_CWORD == 1)) || [[ $COMP_CWORD == 2 && $subcommand == help ]]; then
     words="--help --version $("$program" --help 2>/dev/null |
       awk 'tolower($0) == "subcommands:" { on = 1; next } !/^ / { on = 0 } on { print $1 }')"
   elif [[ $word == -* ]]; then

@@ -1,14 +1,17 @@
 // mla-testbed: the command line. Exit codes: docs/reproduce.md.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/say.hpp"
 #include "core/suggest.hpp"
 #include "properties/capture/terminal.hpp"
+#include "properties/cli/arguments.hpp"
 #include "properties/cli/build_info.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/gfx.hpp"
@@ -52,33 +55,17 @@ std::string message_of(const CLI::App& app, const CLI::ParseError& error) {
   return error.what() + did_you_mean(word, known);
 }
 
+prop::ExitCode refuse(const std::string& message) {
+  write_stderr("mla-testbed: " + printable_message(message) + "\nTry --help for more.\n");
+  return prop::ExitCode::usage;
+}
+
 // Help and version go to stdout, complaints of the parser to stderr.
 prop::ExitCode finish_parse(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_exit_code() != 0) {
-    write_stderr("mla-testbed: " + printable_message(message_of(app, error)) +
-                 "\nTry --help for more.\n");
-    return prop::ExitCode::usage;
-  }
+  if (error.get_exit_code() != 0) return refuse(message_of(app, error));
   std::ostringstream out;
   app.exit(error, out, out);
   return finish("mla-testbed", out.str(), prop::ExitCode::held);
-}
-
-// An option that takes a file or a folder takes no empty name: where a shell variable is not set,
-// the command would do without the file that was asked for.
-void refuse_empty_files(CLI::App& app) {
-  for (CLI::App* command : app.get_subcommands(nullptr)) {
-    refuse_empty_files(*command);
-    for (CLI::Option* option : command->get_options()) {
-      const std::string type = option->get_type_name();
-      if (type != "FILE" && type != "DIR") continue;
-      option->check([type](const std::string& value) {
-        return value.empty()
-                   ? say("the value is empty; expected a ", type == "DIR" ? "folder" : "file")
-                   : std::string();
-      });
-    }
-  }
 }
 
 prop::ExitCode run_app(int argc, char** argv) {
@@ -100,9 +87,12 @@ prop::ExitCode run_app(int argc, char** argv) {
   add_gfx(app, exit);
   add_assumptions(app, exit);
   add_env(app, exit);
-  refuse_empty_files(app);
+  refuse_empty_values(app);
+  auto words = prepared_words(app, {argv + std::min(argc, 1), argv + argc});
+  if (!words) return refuse(words.error().message);
+  std::reverse(words->begin(), words->end());  // as CLI11 takes them
   try {
-    app.parse(argc, argv);
+    app.parse(std::move(*words));
   } catch (const CLI::ParseError& error) {
     return finish_parse(app, error);
   } catch (const std::exception& error) {  // out of memory, or a library that gave up

@@ -59,6 +59,8 @@ complete_line re
 [[ ${COMPREPLY[*]} == replay ]] || fail 'expected replay'
 complete_line ''
 for command in $commands --version; do expect_out "^$command$"; done
+complete_line help re
+[[ ${COMPREPLY[*]} == replay ]] || fail 'expected replay'
 complete_line run --ca
 [[ $(sort <<<"${COMPREPLY[*]}") == '--cases --cases-file' ]] || fail 'expected --cases and --cases-file'
 for command in $commands; do

@@ -131,27 +131,80 @@ try run --cases 5 --property P04
 expect_no_out $'\033'
 expect_silent err
 
-# The name of a file or a folder is not empty: a shell variable may not be set.
+# No value is empty: a shell variable may not be set, and then the command would do something else.
 printf 'mla1:1q1s9\n' >"$scratch/one.txt"
 refuse_empty() {
   try "${@:2}" "$1" ''
   expect_exit 2
   expect_silent out
-  expect_err "^mla-testbed: $1: the value is empty; expected a f(ile|older)$"
+  expect_err "^mla-testbed: $1: the value is empty(; expected a f(ile|older))?$"
+  # `--name=` does not take the next word for its value.
+  try "${@:2}" "$1=" --cases-file=bad.txt
+  expect_exit 2
+  expect_silent out
+  expect_err "^mla-testbed: $1: the value is empty; expected one behind '='$"
 }
-for option in --record --junit --html --ledger --resume --cases-file; do
-  refuse_empty "$option" run --cases 2
+cd "$scratch" || exit 1
+for option in --record --junit --html --ledger --resume --cases-file --shard --property --memory-limit \
+  --seed --for --device --aiter-hsa --schedule --arrival --matrix; do
+  refuse_empty "$option" run --property P04
 done
-for option in --record --junit --resume; do
-  refuse_empty "$option" plants --for 1s
+for option in --record --junit --resume --shard --for; do
+  refuse_empty "$option" plants
   refuse_empty "$option" fuzz
 done
-refuse_empty --corpus fuzz
+for option in --corpus --target --number; do refuse_empty "$option" fuzz; done
 refuse_empty --bundle plan mla1:1q1s9
 refuse_empty --input plan
 refuse_empty --output plan mla1:1q1s9
-for option in --html --svg --trace; do refuse_empty "$option" show mla1:1q1s9; done
-refuse_empty --html check "$scratch/one.txt"
-refuse_empty --html replay mla1:1q1s9
-refuse_empty --html merge "$scratch/one.txt"
-refuse_empty --html cross-check
+for option in --html --svg --trace --step --against; do refuse_empty "$option" show mla1:1q1s9; done
+refuse_empty --html check one.txt
+for option in --html --plant --memory-limit --property; do
+  refuse_empty "$option" replay mla1:1q1s9
+done
+for option in --html --junit --aiter-hsa; do refuse_empty "$option" merge one.txt; done
+for option in --html --device; do refuse_empty "$option" cross-check; done
+for option in --dtype --arch --heads; do refuse_empty "$option" support; done
+for option in --kernel --args; do refuse_empty "$option" gfx run x.co; done
+[[ -z $(find . -name '*=*') ]] || fail 'a file has the name of an option'
+# Flags with a value that may be left out, and arguments of that form.
+try run --property P04 --cases 2 --checks=
+expect_exit 2
+expect_err '^mla-testbed: --checks: the value is empty'
+try check -- --html=
+expect_exit 3
+expect_err "cannot read '--html='"
+try plan '' --input one.txt
+expect_exit 2
+expect_err 'case: the value is empty'
+try plants ''
+expect_exit 2
+expect_err 'ids: the value is empty'
+# The environment may well be empty.
+AITER_HSA= try run --property P04 --cases 2
+expect_exit 0
+
+# `help COMMAND` is `COMMAND --help`.
+for words in '' plan 'gfx run' run; do
+  # shellcheck disable=SC2086  # the words are arguments
+  try $words --help
+  cp out asked
+  # shellcheck disable=SC2086
+  try help $words
+  expect_exit 0
+  expect_silent err
+  cmp -s out asked || fail "help $words is not $words --help"
+done
+try help replya
+expect_exit 2
+expect_silent out
+expect_err "no subcommand 'replya'; did you mean 'replay'\?"
+try help gfx rnu
+expect_exit 2
+expect_err "no subcommand 'rnu'; did you mean 'run'\?"
+try help nonsense
+expect_exit 2
+expect_err 'there are run, merge, replay, plan'
+try help plan mla1:1q1s9
+expect_exit 2
+expect_err "'plan' has no subcommand 'mla1:1q1s9'"
