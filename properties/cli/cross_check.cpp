@@ -64,6 +64,9 @@ Result<std::vector<NamedBackend>> discover(const Options& o) {
 
 ExitCode cross_check(const Options& o, Recording recording) {
   const std::string_view command = command_of(recording, "cross-check");
+  if (o.backend != "aiter" && named_aiter(o.aiter_hsa))
+    return complain(
+        command, {ErrorCode::usage, "--aiter-hsa " + o.aiter_hsa + " goes with backend aiter", ""});
   recording.inputs = inputs_of(o.judging);
   auto begun = begin_judging(command, o.judging);
   if (const auto* exit = std::get_if<ExitCode>(&begun)) return *exit;

@@ -1,6 +1,7 @@
 #include "properties/cli/emulation.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <span>
@@ -67,9 +68,13 @@ Result<gfx::Checks> read_checks(const std::string& text) {
 Result<gfx::Schedule> read_schedule(const std::string& text) {
   gfx::Schedule schedule;
   if (text.empty()) return schedule;
+  std::vector<std::string_view> keys;
   for (const std::string_view part : split(text)) {
     const std::size_t equals = part.find('=');
     const std::string_view key = part.substr(0, equals);
+    if (std::find(keys.begin(), keys.end(), key) != keys.end())
+      return bad("--schedule", text, say("'", key, "' is there twice"));
+    keys.push_back(key);
     const std::string_view value =
         equals == part.npos ? std::string_view() : part.substr(equals + 1);
     if (key == "slice") {

@@ -12,6 +12,7 @@
 #include "core/say.hpp"
 #include "core/suggest.hpp"
 #include "properties/capture/terminal.hpp"
+#include "properties/cli/arguments.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/fuzz_counted.hpp"
 #include "properties/cli/interrupt.hpp"
@@ -277,8 +278,9 @@ void add_fuzz(CLI::App& app, ExitCode& exit) {
                 "Folder with a folder of inputs, or an archive, for each target")
       ->type_name("DIR")
       ->capture_default_str();
-  c->add_flag("--list", o->list, "List the targets and what they check");
+  auto* list = c->add_flag("--list", o->list, "List the targets and what they check");
   add_counted(*c, o->counted);
+  goes_only_with(*c, *list, {"no-progress"});
   c->footer(kFooter);
   c->callback([o, time, &exit] { exit = fuzz(*o, time->count() > 0); });
 }

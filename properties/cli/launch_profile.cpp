@@ -72,13 +72,15 @@ void add_profile_options(CLI::App& command, ProfileOptions& options) {
                   "Also write the disassembly of the emulated kernels to this file, with what was "
                   "done at each instruction")
       ->type_name("FILE");
-  command
-      .add_option("--trace", options.trace,
-                  "Also write a trace of the waves of one workgroup for Perfetto to this file")
-      ->type_name("FILE");
+  auto* trace =
+      command
+          .add_option("--trace", options.trace,
+                      "Also write a trace of the waves of one workgroup for Perfetto to this file")
+          ->type_name("FILE");
   command.add_option("--trace-workgroup", options.workgroup, "The workgroup of the trace")
       ->type_name("X,Y,Z")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->needs(trace);
 }
 
 Status ask_for_profile(const ProfileOptions& options, std::string_view device,

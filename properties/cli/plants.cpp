@@ -6,6 +6,7 @@
 
 #include "core/say.hpp"
 #include "properties/capture/terminal.hpp"
+#include "properties/cli/arguments.hpp"
 #include "properties/cli/backends.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/interrupt.hpp"
@@ -234,8 +235,11 @@ void add_plants(CLI::App& app, ExitCode& exit) {
       ->type_name("FILE");
   c->add_flag("--json", o->json, "Print one JSON object instead of the text");
   c->add_flag("--no-progress", o->no_progress, "Draw no progress bar");
-  c->add_flag("--list", o->list, "List the plants and the properties that catch them");
-  c->add_flag("--table", o->table, "Print docs/bugs.md: every known defect, planted or not");
+  auto* list = c->add_flag("--list", o->list, "List the plants and the properties that catch them");
+  auto* table =
+      c->add_flag("--table", o->table, "Print docs/bugs.md: every known defect, planted or not");
+  goes_only_with(*c, *list, {"ids", "shard", "resume", "no-progress"});
+  goes_only_with(*c, *table, {"no-progress"});
   c->footer(kFooter);
   c->callback([o, &exit] { exit = plants(*o); });
 }

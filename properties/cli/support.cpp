@@ -209,6 +209,9 @@ ExitCode support(const Options& o) {
   if (!o.arch.empty() && !arch_from_name(o.arch))
     return complain("support", unknown("--arch", o.arch, "gfx942 or gfx950"));
   if (o.backend == "aiter") return support_of_aiter(o);
+  if (named_aiter(o.aiter_hsa))
+    return complain("support", {ErrorCode::usage,
+                                "--aiter-hsa " + o.aiter_hsa + " goes with --backend aiter", ""});
   if (o.kind != "decode") return support_other_kind(o);
   const auto requests = parse_count("--requests", o.requests);
   if (!requests || *requests < 1 || *requests > 4096)

@@ -184,6 +184,29 @@ expect_err 'ids: the value is empty'
 AITER_HSA= try run --property P04 --cases 2
 expect_exit 0
 
+# An option without effect is refused, and named.
+without_effect() { # OPTION ARGUMENTS...
+  try "${@:2}"
+  expect_exit 2
+  expect_silent out
+  expect_err "^mla-testbed.*: .*$1"
+}
+without_effect --junit plants BUG-021 --list --junit x.xml
+without_effect --record plants BUG-021 --list --record x.json
+without_effect --json plants --list --json
+without_effect --table plants --table --list
+without_effect --shard plants --table --shard 1/2
+without_effect ids plants --table BUG-021
+without_effect --junit fuzz --list --junit x.xml
+without_effect --trace-workgroup replay mla1:1q1s9 --trace-workgroup 1,2
+without_effect "'slice' is there twice" replay mla1:1q1s9 --backend hip --device emulated:gfx942 \
+  --schedule slice=1,slice=2
+without_effect "'order' is there twice" replay mla1:1q1s9 --backend hip --device emulated:gfx942 \
+  --schedule order=reverse,slice=2,order=in-turn
+without_effect --aiter-hsa cross-check --device emulated:gfx942 --cases 2 --aiter-hsa x
+without_effect --aiter-hsa support --aiter-hsa x
+[[ ! -e x.xml && ! -e x.json ]] || fail 'a report was written'
+
 # `help COMMAND` is `COMMAND --help`.
 for words in '' plan 'gfx run' run; do
   # shellcheck disable=SC2086  # the words are arguments
