@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import io
 import json
 import pathlib
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .errors import UsageError
-from .mla_bundle import FORMAT, fnv1a64, write_bundle
+from .mla_bundle import FORMAT, fnv1a64, plain_name, write_bundle
 from .mla_capture import LAUNCH_LISTS, LISTS, PREFILL_LISTS, SPLITS_LIST
 from .planning import POISON, PlanBuffers
 
@@ -26,10 +27,12 @@ PLAN_ARRAYS: dict[str, str] = {
 }
 
 
-#: Arrays that are lists of a step, whatever their integer type; others are tensors.
+#: Arrays that are lists of a step, which kernels read as int32.
 _LISTS = frozenset((*LISTS, *PREFILL_LISTS, "kv_indices", *PLAN_ARRAYS.values(),
                     *("launch_" + name for name in (*LAUNCH_LISTS.values(), "kv_indices",
                                                     SPLITS_LIST, *PLAN_ARRAYS.values()))))
+#: And those that are tensors.
+_TENSORS = frozenset(("q", "kv_cache_pages", "kv_cache", "out", "lse"))
 
 
 @dataclasses.dataclass
@@ -41,7 +44,7 @@ class Bundle:
             `page_size`, ...), with `arch`, `num_cu` and `buffer_sizes`.
         arrays: one-dimensional arrays by name: `seqlens_qo_indptr`, `seqlens_kv_indptr`,
             `kv_last_page_lens`, `kv_indices`, then the buffers of the plan, all int32 (POISON where
-            nobody wrote), then tensors such as `q`.
+            nobody wrote), then the tensors `q`, `kv_cache_pages`, `kv_cache`, `out` and `lse`.
     """
 
     scalars: dict[str, Any]
@@ -57,12 +60,12 @@ class Bundle:
         """The six buffers of the plan; the first one is made up from the other addresses.
 
         Raises:
-            UsageError: the bundle has no plan.
+            UsageError: the bundle has no plan, or something else than arrays in its place.
         """
         missing = [name for name in PLAN_ARRAYS.values() if name not in self.arrays]
         if missing:
             raise UsageError(f"bundle '{self.name}' has no {', '.join(missing)}")
-        words = {ours: self.arrays[theirs] for ours, theirs in PLAN_ARRAYS.items()}
+        words = {ours: self._array(theirs) for ours, theirs in PLAN_ARRAYS.items()}
         words["work_info_set"] = words["work_info_set"].reshape(-1, 8)
         words["reduce_final_map"] = words["reduce_final_map"].reshape(-1, 2)
         meta = np.array([words["work_indptr"].ctypes.data, words["work_info_set"].ctypes.data],
@@ -75,9 +78,10 @@ class Bundle:
 
         Raises:
             UsageError: there is no manifest, or it is one of another format, has a key twice or a
-                key that is an array as well; an array is missing, lies in another folder, cannot be
-                read, is not the one that the manifest names by its sum, or is no array as kernels
-                read it: little-endian, in C's order, and int32 if it is a list.
+                key that is an array as well; an array has no plain name, is missing, lies in
+                another folder, cannot be read, is not the one that the manifest names by its sum,
+                or is no array as kernels read it: little-endian, in C's order, and int32 if it is a
+                list.
         """
         path = pathlib.Path(folder) / "manifest.json"
         try:
@@ -99,20 +103,42 @@ class Bundle:
     def save(self, folder: str | pathlib.Path) -> None:
         """Writes the bundle into a folder, for `mla-testbed check` and `mla-testbed replay`.
 
-        Lists of other integers become int32, as AITER has them.
+        Lists of other integers, which `check` refuses, become int32, as AITER has them.
 
         Raises:
-            UsageError: a list has a number that is no int32, or a scalar is nothing that JSON has.
+            UsageError: an array is of no known name or no array of numpy, a list has a number that
+                is no int32, or a scalar is nothing that JSON has, such as NaN. Nothing is written
+                then.
         """
         scalars = {key: value for key, value in self._plain_scalars().items() if key != "name"}
         arrays = {key: np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
-                  for key, array in ((k, self._int32(k, a)) for k, a in self.arrays.items())}
+                  for key, array in ((k, self._int32(k, a)) for k, a in self._known().items())}
         write_bundle(str(folder), self.name, scalars, arrays)
+
+    def _array(self, key: str) -> np.ndarray:
+        """An array by its name; a caller may have put anything there."""
+        array: Any = self.arrays[key]
+        if not isinstance(array, np.ndarray):
+            raise UsageError(f"array '{key}' of bundle '{self.name}' is of type "
+                             f"{type(array).__name__}; expected an array of numpy")
+        return array
+
+    def _known(self) -> dict[str, np.ndarray]:
+        """All arrays: nobody would read one of another name, and names become those of files."""
+        for key in self.arrays:
+            if key not in _LISTS and key not in _TENSORS:
+                near = difflib.get_close_matches(str(key), _LISTS | _TENSORS, 1)
+                raise UsageError(f"array '{key}' of bundle '{self.name}' has an unknown name"
+                                 + "".join(f"; did you mean '{name}'?" for name in near))
+        return {key: self._array(key) for key in self.arrays}
 
     def _int32(self, key: str, array: np.ndarray) -> np.ndarray:
         """A list as int32; tensors as they are."""
-        if key not in _LISTS or array.dtype.kind not in "iu" or array.dtype == np.int32:
+        if key not in _LISTS or array.dtype == np.int32:
             return array
+        if array.dtype.kind not in "iu":
+            raise UsageError(f"array '{key}' of bundle '{self.name}' is of {array.dtype}; "
+                             "expected integers")
         info = np.iinfo(np.int32)
         if array.size and not (info.min <= int(array.min()) and int(array.max()) <= info.max):
             raise UsageError(f"array '{key}' of bundle '{self.name}' has a number that is no int32")
@@ -122,16 +148,17 @@ class Bundle:
         """Planner call and plan as the JSON that `mla-testbed check` reads; no tensors.
 
         Raises:
-            UsageError: a list has no integers, or a scalar is nothing that JSON has.
+            UsageError: an array is of no known name or no array of numpy, a list has other elements
+                than int32, or a scalar is nothing that JSON has, such as NaN.
         """
-        for key, array in self.arrays.items():
-            if key in _LISTS and array.dtype.kind not in "iu":
-                raise UsageError(f"array '{key}' of bundle '{self.name}' is of {array.dtype}; "
-                                 "expected integers")
+        found = {key: array for key, array in self._known().items() if key in _LISTS}
+        for key, array in found.items():
+            if array.dtype != np.int32:
+                raise UsageError(f"array '{key}' of bundle '{self.name}' is of {array.dtype}: "
+                                 "kernels read int32")
         lists = {key: [None if v == POISON else v for v in array.reshape(-1).tolist()]
                  if key in PLAN_ARRAYS.values() else array.reshape(-1).tolist()
-                 for key, array in self.arrays.items()
-                 if key in _LISTS or array.dtype.kind == "i"}
+                 for key, array in found.items()}
         return json.dumps({**self._plain_scalars(), **lists})
 
     def _plain_scalars(self) -> dict[str, Any]:
@@ -173,10 +200,13 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _load_array(manifest: pathlib.Path, key: str, entry: Any) -> np.ndarray:
     """The array that an entry of a manifest names."""
+    if not plain_name(key):
+        raise UsageError(f"'{manifest}' has an array {key!r}; expected the name of a file of its "
+                         "folder")
     name = entry.get("file") if isinstance(entry, dict) else None
     if not isinstance(name, str):
         raise UsageError(f"'{manifest}' names no file for array '{key}'")
-    if name in ("", ".", "..") or set(name) & set("/\\\0"):
+    if not plain_name(name):
         raise UsageError(f"'{manifest}' names the file {name!r} for array '{key}'; expected one of "
                          "its folder")
     path = manifest.parent / name
@@ -210,7 +240,7 @@ def from_document(document: dict[str, Any]) -> Bundle:
     arrays: dict[str, np.ndarray] = {}
     sizes = document.get("buffer_sizes", {})
     for key, value in document.items():
-        if isinstance(value, list) and all(v is None or isinstance(v, int) for v in value):
+        if key in _LISTS and isinstance(value, list):
             arrays[key] = np.array([POISON if v is None else v for v in value], np.int32)
         else:
             scalars[key] = value

@@ -174,9 +174,11 @@ def check(bundle: Bundle) -> Answer:
         bundle: from `plan`, `Bundle.load` or `capture`.
 
     Raises:
-        UsageError: a list or a scalar cannot be read; the message names it.
+        UsageError: no bundle, or an array or a scalar cannot be read; the message names it.
         UnsupportedError: a plan of a kind that cannot be checked, such as a sparse one.
     """
+    if not isinstance(bundle, Bundle):
+        raise UsageError(f"check() got {bundle!r}; expected a Bundle")
     found = json.loads(_text("mla_check_plan", bundle.document().encode()))
     if not found["checked"]:
         raise UnsupportedError(f"bundle '{bundle.name}' cannot be checked: {found['reason']}")

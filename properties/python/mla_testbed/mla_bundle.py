@@ -45,9 +45,17 @@ def as_array(tensor: Any) -> Any:
     return array
 
 
+def plain_name(name: str) -> bool:
+    """Whether it names a file that lies in the folder where it is looked for."""
+    return name not in ("", ".", "..") and not set(name) & set("/\\\0")
+
+
 def write_bundle(folder: str, name: str, scalars: dict[str, Any],
                  arrays: dict[str, Any]) -> None:
-    """One bundle: `scalars` by name, `arrays` by name."""
+    """One bundle: `scalars` by name, `arrays` by name, which become names of files."""
+    for key in arrays:
+        if not plain_name(key):
+            raise ValueError(f"array {key!r} has a name that leads out of its folder")
     os.makedirs(folder, exist_ok=True)
     manifest: dict[str, Any] = {"format": FORMAT, "name": name, **scalars, "arrays": {}}
     for key, value in arrays.items():

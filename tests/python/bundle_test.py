@@ -1,0 +1,115 @@
+"""What a bundle may hold: arrays by known names and as kernels read them, scalars that JSON has."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from typing import Any
+
+import mla_testbed as mla
+import numpy as np
+import pytest
+from mla_testbed import mla_bundle
+
+CASE = "mla1:2q1s900;heads=16;cu=4"
+
+
+def bundle_with(key: str, array: Any) -> mla.Bundle:
+    bundle = mla.plan(CASE)
+    bundle.arrays[key] = array
+    return bundle
+
+
+@pytest.fixture
+def folder(tmp_path: pathlib.Path) -> pathlib.Path:
+    """Deep enough that a name may lead out of it and still into this test's own folder."""
+    return tmp_path / "a" / "b" / "bundle"
+
+
+NO_NAMES = ["../../OUT", "..", ".", "", "a/b", "a\\b", "a\0b"]
+
+
+@pytest.mark.parametrize("key", NO_NAMES)
+def test_load_refuses_an_array_whose_key_is_no_plain_name(folder: pathlib.Path, key: str) -> None:
+    mla.plan(CASE).save(folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    np.save(folder / "q.npy", np.zeros(1, np.uint16))
+    manifest["arrays"][key] = {"file": "q.npy"}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(mla.UsageError) as caught:
+        mla.Bundle.load(folder)
+    assert f"has an array {key!r}; expected the name of a file of its folder" in str(caught.value)
+
+
+@pytest.mark.parametrize("key", NO_NAMES)
+def test_nothing_is_written_where_a_key_is_no_plain_name(folder: pathlib.Path, key: str) -> None:
+    with pytest.raises(mla.UsageError, match="array '.*' of bundle .* has an unknown name"):
+        bundle_with(key, np.zeros(1, np.int32)).save(folder)
+    with pytest.raises(ValueError, match="has a name that leads out of its folder"):
+        mla_bundle.write_bundle(str(folder), "name", {}, {key: np.zeros(1, np.int32)})
+    assert not list(folder.parents[2].rglob("*.*"))
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint16, np.int64, np.float64])
+def test_check_and_save_refuse_an_array_of_unknown_name_whatever_its_dtype(
+        folder: pathlib.Path, dtype: Any) -> None:
+    bundle = bundle_with("kv_indics", np.zeros(1800, dtype))
+    for call in (mla.check, lambda b: b.save(folder)):
+        with pytest.raises(mla.UsageError, match="array 'kv_indics' of bundle .* has an unknown "
+                                                 "name; did you mean 'kv_indices'"):
+            call(bundle)
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("key", ["kv_last_page_lens", "work_info", "launch_seqlens_kv_indptr"])
+@pytest.mark.parametrize("dtype", ["uint16", "uint32", "uint64", "int16", "int64", ">i4", "float64",
+                                   "bool"])
+def test_check_refuses_a_list_of_other_elements_than_int32_by_name_and_dtype(
+        key: str, dtype: str) -> None:
+    bundle = mla.plan(CASE)
+    array = bundle.arrays[key.removeprefix("launch_")]
+    bundle.arrays[key] = array
+    assert mla.check(bundle).valid
+    bundle.arrays[key] = array.astype(dtype)
+    with pytest.raises(mla.UsageError, match=f"array '{key}' of bundle .* is of {dtype}: kernels "
+                                             "read int32"):
+        mla.check(bundle)
+
+
+def test_tensors_of_any_dtype_stay_as_they_are(folder: pathlib.Path) -> None:
+    bundle = mla.plan(CASE)
+    tensors = {"q": np.zeros(1, np.uint8), "kv_cache_pages": np.zeros(1, np.int64),
+               "kv_cache": np.zeros(1, np.uint16), "out": np.zeros(1, np.uint16),
+               "lse": np.zeros(1, np.float32)}
+    bundle.arrays |= tensors
+    assert mla.check(bundle).valid
+    bundle.save(folder)
+    again = mla.Bundle.load(folder).arrays
+    assert {key: again[key].dtype for key in tensors} == {
+        key: array.dtype for key, array in tensors.items()}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "bool"])
+def test_save_refuses_a_list_that_has_no_integers_by_name(
+        folder: pathlib.Path, dtype: str) -> None:
+    with pytest.raises(mla.UsageError, match=f"array 'kv_indices' .* {dtype}; expected integers"):
+        bundle_with("kv_indices", np.zeros(1800, dtype)).save(folder)
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("kind", ["list", "Tensor", "NoneType"])
+def test_what_is_no_array_of_numpy_is_refused_by_its_name(folder: pathlib.Path, kind: str) -> None:
+    value: Any = {"list": [1, 2], "NoneType": None}.get(kind)
+    if kind == "Tensor":
+        value = pytest.importorskip("torch").ones(2, dtype=pytest.importorskip("torch").int32)
+    bundle = bundle_with("work_indptr", value)
+    for call in (mla.check, lambda b: b.save(folder), lambda b: b.buffers):
+        with pytest.raises(mla.UsageError, match=f"array 'work_indptr' of bundle .* is of type "
+                                                 f"{kind}; expected an array of numpy"):
+            call(bundle)
+
+
+def test_check_refuses_what_is_no_bundle() -> None:
+    for value in (None, "step-000000", {}):
+        with pytest.raises(mla.UsageError, match=r"check\(\) got .*; expected a Bundle"):
+            mla.check(value)
