@@ -113,3 +113,18 @@ def test_check_refuses_what_is_no_bundle() -> None:
     for value in (None, "step-000000", {}):
         with pytest.raises(mla.UsageError, match=r"check\(\) got .*; expected a Bundle"):
             mla.check(value)
+
+
+@pytest.mark.parametrize(("scalars", "shown"), [
+    ({"softmax_scale": float("nan")}, "'softmax_scale' of bundle .* is nan"),
+    ({"kv_scale": np.float32("inf")}, r"'kv_scale' of bundle .* is .*inf"),
+    ({"launch_addresses": {"work_info": [1, -np.inf]}}, "'launch_addresses' of bundle .* -inf"),
+])
+def test_check_and_save_refuse_a_scalar_that_is_not_finite_by_name_and_value(
+        folder: pathlib.Path, scalars: dict[str, Any], shown: str) -> None:
+    bundle = mla.plan(CASE)
+    bundle.scalars |= scalars
+    for call in (mla.check, lambda b: b.save(folder)):
+        with pytest.raises(mla.UsageError, match=f"scalar {shown}.*; expected numbers that are fi"):
+            call(bundle)
+    assert not folder.exists()

@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 import io
 import json
+import math
 import pathlib
 import reprlib
 from typing import Any
@@ -169,7 +170,7 @@ class Bundle:
                 plain[key] = _plain(value)
             except TypeError as e:
                 raise UsageError(f"scalar '{key}' of bundle '{self.name}' is {value!r}; expected "
-                                 "numbers and texts") from e
+                                 "numbers that are finite, and texts") from e
         plain.pop("format", None)
         return plain
 
@@ -182,9 +183,11 @@ def _plain(value: Any) -> Any:
         return [_plain(one) for one in value]
     if isinstance(value, dict):
         return {str(key): _plain(one) for key, one in value.items()}
-    if value is None or isinstance(value, (bool, int, float, str)):
+    if value is None or isinstance(value, (bool, int, str)):
         return value
-    raise TypeError(f"{type(value).__name__} is nothing that JSON has")
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    raise TypeError(f"{value!r} is nothing that JSON has")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from .errors import BY_STATUS, TensorError, UnsupportedError, UsageError
 from .planning import PLAN_DEFAULTS, allocate, decode_sizes, plan_decode
 
 _LISTS = ("seqlens_qo_indptr", "seqlens_kv_indptr", "kv_last_page_lens")
+_SCALES = ("softmax_scale", "q_scale", "kv_scale")
 
 
 def plan(case_or_lists: str | Mapping[str, Any], *, as_aiter: bool = False) -> Bundle:
@@ -184,7 +185,13 @@ def check(bundle: Bundle) -> Answer:
         raise UnsupportedError(f"bundle '{bundle.name}' cannot be checked: {found['reason']}")
     violations = tuple(Violation(**v) for v in found["violations"])
     return Answer(not violations, violations, found["at_fault"], found["diagnosis"],
-                  tuple(found["notes"]))
+                  (*found["notes"], *_notes_of_scales(bundle)))
+
+
+def _notes_of_scales(bundle: Bundle) -> list[str]:
+    """Of scales that mla_capture has as texts: no plan is wrong by them, and every result is."""
+    return [f"{key} is {bundle.scalars[key]}: no result that it multiplies can be right"
+            for key in _SCALES if isinstance(bundle.scalars.get(key), str)]
 
 
 class PropertyResult(NamedTuple):

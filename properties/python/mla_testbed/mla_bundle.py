@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import os
 import sys
 from typing import Any
@@ -117,6 +118,17 @@ def device_facts() -> dict[str, Any]:
     properties = torch.cuda.get_device_properties(torch.cuda.current_device())
     arch = getattr(properties, "gcnArchName", "gfx942").split(":")[0]
     return {"arch": arch, "num_cu": properties.multi_processor_count}
+
+
+def scale_of(key: str, value: Any) -> float | str:
+    """A scale as a manifest has it. JSON has no NaN and no infinity, and a file with one is read by
+    nobody: such a scale becomes a text, which `check` passes over and `replay` refuses by name."""
+    number = float(value)
+    if math.isfinite(number):
+        return number
+    print(f"mla_capture: {key} is {number}: no result that it multiplies can be right",
+          file=sys.stderr)
+    return str(number)
 
 
 def pages_held(arguments: dict[str, Any]) -> int:

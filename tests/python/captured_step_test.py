@@ -1,0 +1,104 @@
+"""What mla_capture dumps of a step on arrays of the host, and what `check` and `replay` say."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+from typing import Any
+
+import mla_testbed as mla
+import numpy as np
+import pytest
+from mla_testbed import mla_capture
+from mla_testbed.bundle import PLAN_ARRAYS
+from mla_testbed.planning import PLAN_DEFAULTS
+from steps import SCALE, make_step
+
+LENGTHS = [100, 70]
+
+
+class Typed(np.ndarray):
+    """Bits of bf16 that say so, as a tensor does."""
+
+    dtype = "torch.bfloat16"  # type: ignore[assignment]
+
+
+class Engine:
+    """A step of two requests that is planned and launched with arrays of its own."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: pathlib.Path,
+                 tensors: bool) -> None:
+        monkeypatch.setattr(mla_capture, "device_facts", lambda: {"arch": "gfx942", "num_cu": 4})
+        self.folder = folder
+        self.capture = mla_capture.Capture(str(folder), 1, 0, tensors)
+        step = make_step(LENGTHS, 1, 16)
+        buffers = mla.plan({"seqlens_qo_indptr": step.qo_indptr, "num_cu": 4, "uni_seqlen_qo": 1,
+                            "seqlens_kv_indptr": step.kv_indptr}).buffers
+        plan = {name: getattr(buffers, name) for name in PLAN_ARRAYS}
+        out = mla.reference(step.q, step.kv, step.qo_indptr, step.kv_indptr, step.indices,
+                            step.last, SCALE).out.astype(np.float32)
+        self.planner = {**PLAN_DEFAULTS, "max_seqlen_qo": 1, "uni_seqlen_qo": 1, **plan,
+                        "seqlens_qo_indptr": step.qo_indptr, "seqlens_kv_indptr": step.kv_indptr,
+                        "kv_last_page_lens": step.last}
+        self.kernel: dict[str, Any] = {
+            **plan, "q": step.q.view(Typed), "kv_buffer": step.kv.view(Typed),
+            "o": (out.view(np.uint32) >> 16).astype(np.uint16).view(Typed),
+            "qo_indptr": step.qo_indptr, "kv_indptr": step.kv_indptr, "kv_indices": step.indices,
+            "kv_last_page_lens": step.last, "max_seqlen_q": 1, "sm_scale": SCALE,
+            "work_meta_data": buffers.work_meta_data}
+
+    def plans(self) -> None:
+        self.capture.planned(self.planner)
+
+    def launches(self) -> pathlib.Path:
+        """The folder of the step's bundle."""
+        self.capture.decoded(self.kernel, self.capture.decoding(self.kernel))
+        return self.folder / "step-000000"
+
+
+def replayed(folder: pathlib.Path) -> Any:
+    command = os.environ.get("MLA_TESTBED_COMMAND", "mla-testbed")
+    if not pathlib.Path(command).exists():
+        pytest.skip("needs the command, MLA_TESTBED_COMMAND")
+    return subprocess.run([command, "replay", str(folder)], capture_output=True, text=True,
+                          check=False)
+
+
+def test_a_sound_step_is_valid_and_replayed(monkeypatch, tmp_path: pathlib.Path) -> None:
+    engine = Engine(monkeypatch, tmp_path, tensors=True)
+    engine.plans()
+    folder = engine.launches()
+    assert mla.check(mla.Bundle.load(folder)) == mla.Answer(True, (), "", "", ())
+    found = replayed(folder)
+    assert (found.returncode, found.stderr) == (0, ""), found.stdout
+    assert "the engine's result: pass" in found.stdout
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+@pytest.mark.parametrize(("argument", "key"), [
+    ("sm_scale", "softmax_scale"), ("q_scale", "q_scale"), ("kv_scale", "kv_scale")])
+def test_a_scale_that_is_not_finite_is_told_at_once_noted_by_check_and_refused_by_replay(
+        monkeypatch, tmp_path: pathlib.Path, capsys, argument: str, key: str, value: str) -> None:
+    engine = Engine(monkeypatch, tmp_path, tensors=True)
+    engine.plans()
+    engine.kernel[argument] = np.array([value], np.float32)[0]
+    folder = engine.launches()
+    note = f"{key} is {value}: no result that it multiplies can be right"
+    assert capsys.readouterr().err == f"mla_capture: {note}\n"
+    assert mla.check(mla.Bundle.load(folder)) == mla.Answer(True, (), "", "", (note,))
+    found = replayed(folder)
+    assert found.returncode == 2
+    assert f"key '{key}' is \"{value}\"" in found.stderr
+
+
+def test_a_dump_whose_manifest_has_nan_is_loaded_and_check_names_the_scale(
+        monkeypatch, tmp_path: pathlib.Path) -> None:
+    engine = Engine(monkeypatch, tmp_path, tensors=True)
+    engine.plans()
+    manifest = engine.launches() / "manifest.json"
+    text = manifest.read_text()
+    assert f'"softmax_scale": {SCALE}' in text
+    manifest.write_text(text.replace(f'"softmax_scale": {SCALE}', '"softmax_scale": NaN'))
+    with pytest.raises(mla.UsageError, match="scalar 'softmax_scale' of bundle 'step 0' is nan"):
+        mla.check(mla.Bundle.load(manifest.parent))
