@@ -102,3 +102,25 @@ def test_a_dump_whose_manifest_has_nan_is_loaded_and_check_names_the_scale(
     manifest.write_text(text.replace(f'"softmax_scale": {SCALE}', '"softmax_scale": NaN'))
     with pytest.raises(mla.UsageError, match="scalar 'softmax_scale' of bundle 'step 0' is nan"):
         mla.check(mla.Bundle.load(manifest.parent))
+
+
+@pytest.mark.parametrize("tensors", [False, True])
+@pytest.mark.parametrize("name", ["kv_indptr", "qo_indptr", "kv_last_page_lens"])
+def test_a_list_that_loses_one_between_planner_and_kernel_is_what_came_after_the_planner(
+        monkeypatch, tmp_path: pathlib.Path, name: str, tensors: bool) -> None:
+    engine = Engine(monkeypatch, tmp_path, tensors)
+    engine.plans()
+    engine.kernel[name][-1] -= 1
+    answer = mla.check(mla.Bundle.load(engine.launches()))
+    assert (answer.valid, answer.at_fault) == (False, "what came after the planner"), str(answer)
+
+
+def test_the_batch_has_the_pages_that_the_planner_counts_whatever_the_launch_counts(
+        monkeypatch, tmp_path: pathlib.Path) -> None:
+    engine = Engine(monkeypatch, tmp_path, tensors=True)
+    engine.plans()
+    engine.kernel["kv_indptr"][-1] -= 1
+    arrays = mla.Bundle.load(engine.launches()).arrays
+    sizes = {key: arrays[key].size for key in ("kv_indices", "kv_cache_pages", "launch_kv_indices")}
+    assert sizes == {"kv_indices": sum(LENGTHS), "kv_cache_pages": sum(LENGTHS),
+                     "launch_kv_indices": sum(LENGTHS) - 1}

@@ -137,7 +137,7 @@ def pages_held(arguments: dict[str, Any]) -> int:
     return int(numpy.prod(shape[:-1])) // int(arguments.get("page_size", 1))
 
 
-def live_pages(arguments: dict[str, Any]) -> Any:
-    """The entries of kv_indices that kv_indptr counts."""
+def live_pages(arguments: dict[str, Any], kv_indptr: Any) -> Any:
+    """The entries of a launch's kv_indices that kv_indptr, its own or the planner's, counts."""
     indices = as_array(arguments["kv_indices"]).reshape(-1)
-    return indices[:int(as_array(arguments["kv_indptr"])[-1])]
+    return indices[:int(as_array(kv_indptr)[-1])]
