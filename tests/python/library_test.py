@@ -7,8 +7,10 @@ import pathlib
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 
 import mla_testbed as mla
+import numpy as np
 import pytest
 
 
@@ -76,3 +78,45 @@ def test_a_struct_has_the_size_of_the_header(struct: str, size: int) -> None:
 
     from mla_testbed import _structs  # noqa: PLC0415
     assert ctypes.sizeof(getattr(_structs, struct)) == size
+
+
+@pytest.mark.parametrize(("call", "why"), [
+    (lambda: mla.set_threads(2**32 + 3), "threads is 4294967299; expected 0 to 2147483647"),
+    (lambda: mla.set_threads(-3), "threads is -3; expected 0 to"),
+    (lambda: mla.set_threads("2"), "threads is '2'; expected a whole number"),
+    (lambda: mla.check_written("no"), "on is 'no'; expected a bool"),
+    (lambda: mla.check_places("off"), "on is 'off'; expected a bool"),
+    (lambda: mla.check_places(None), "on is None; expected a bool"),
+    (lambda: mla.set_backend(None), "backend is None; expected a text"),
+    (lambda: mla.set_backend("cpu\0junk"), "backend is .*, which has a NUL byte"),
+    (lambda: mla.set_backend("hip", "hip:0\0"), "device is .*, which has a NUL byte"),
+    (lambda: mla.set_backend("hip", 0), "device is 0; expected a text"),
+])
+def test_a_switch_refuses_what_it_does_not_take_and_stays_as_it_is(
+        call: Callable[[], object], why: str) -> None:
+    before = switches()
+    try:
+        with pytest.raises(mla.UsageError, match=why):
+            call()
+        assert switches() == before
+    finally:
+        mla.set_threads(before[0])
+        mla.check_written(before[1])
+        mla.check_places(before[2])
+        mla.set_backend(before[3])
+
+
+def switches() -> tuple[int, bool, bool, str]:
+    """What holds now; it can be asked for only by setting it."""
+    threads, written, places = mla.set_threads(1), mla.check_written(False), mla.check_places(False)
+    mla.set_threads(threads)
+    mla.check_written(written)
+    mla.check_places(places)
+    return threads, written, places, mla.backend()
+
+
+def test_a_switch_takes_the_numbers_and_truth_values_of_numpy() -> None:
+    threads = mla.set_threads(np.int64(2))
+    assert mla.set_threads(threads) == 2
+    assert mla.check_written(np.True_) is False
+    assert mla.check_written(np.False_) is True

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from . import _structs
+from . import _options, _structs
 from .errors import BY_STATUS, InternalError, LibraryError, MlaError, UsageError
 
 LIBRARY_VARIABLE = "MLA_TESTBED_LIBRARY"
@@ -182,17 +182,23 @@ def set_backend(name: str, device: str = "") -> None:
             environment, else the emulated device of each call's architecture.
 
     Raises:
-        UsageError: another name; an unknown device is one at the first call.
+        UsageError: another name, or no text; an unknown device is one at the first call.
     """
+    names = _options.text(name, "backend"), _options.text(device, "device")
     if device and name != "hip":
         raise UsageError(f"device is '{device}'; backend '{name}' takes none")
-    check(load().mla_set_backend(name.encode()))
-    check(load().mla_set_device(device.encode()))
+    check(load().mla_set_backend(names[0]))
+    check(load().mla_set_device(names[1]))
 
 
 def set_threads(threads: int) -> int:
-    """Threads of a call of `mla_testbed.kernels`; 0: all. Returns what held before."""
-    return int(load().mla_set_threads(threads))
+    """Threads of a call of `mla_testbed.kernels`; 0: all. Returns what held before.
+
+    Raises:
+        UsageError: no number, or one that is negative or no int32.
+    """
+    most = (1 << 31) - 1
+    return int(load().mla_set_threads(_options.number(threads, "threads", 0, most)))
 
 
 def check_places(on: bool) -> bool:
@@ -200,8 +206,11 @@ def check_places(on: bool) -> bool:
 
     All memory is host memory here. A caller who knows where a tensor would lie on a machine with a
     GPU (see `tensors.set_place`) switches this on for the whole process.
+
+    Raises:
+        UsageError: `on` is no bool.
     """
-    return bool(load().mla_check_places(1 if on else 0))
+    return bool(load().mla_check_places(_options.flag(on, "on")))
 
 
 def check_written(on: bool) -> bool:
@@ -211,5 +220,8 @@ def check_written(on: bool) -> bool:
     did not write, and a piece of a reduce that holds `mla_testbed.POISON_F32` are each a line of a
     FaultError's report. Rows of requests without keys, rows that see no key and rows beyond the
     requests may stay unwritten. For the whole process.
+
+    Raises:
+        UsageError: `on` is no bool.
     """
-    return bool(load().mla_check_written(1 if on else 0))
+    return bool(load().mla_check_written(_options.flag(on, "on")))
