@@ -152,6 +152,10 @@ _SIX_POINTERS = struct.Struct("6P")
 
 def _buffers(buffers: PlanBuffers) -> tuple[Any, list[Any]]:
     """The struct of six pointers, and what has to stay alive for it."""
+    if not isinstance(buffers, (tuple, list)) or len(buffers) != len(PlanBuffers._fields):
+        found = f"{len(buffers)} arrays" if isinstance(buffers, (tuple, list)) else repr(buffers)
+        raise UsageError(f"buffers is {found}; expected the six of a plan, "
+                         f"{', '.join(PlanBuffers._fields)}")
     described = [None if tensor is None else describe(tensor, name, written=True)
                  for name, tensor in zip(PlanBuffers._fields, buffers, strict=True)]
     addresses = (0 if d is None else ctypes.addressof(d) for d in described)

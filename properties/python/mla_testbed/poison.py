@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .errors import UsageError
+
 #: Bits that no computation produces: NaNs of float32 and of bf16.
 POISON_F32 = 0x7FA5A5A5
 POISON_BF16 = 0x7FA5
@@ -24,9 +26,15 @@ def poisoned(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
         shape: as for numpy.empty.
         dtype: float32, uint16 (bf16), float16, float64, int32 (then `POISON`) or uint8 (fp8: a
             NaN of e4m3fn).
+
+    Raises:
+        UsageError: another dtype.
     """
-    name = np.dtype(dtype).name
+    try:
+        name = np.dtype(dtype).name
+    except TypeError:
+        name = repr(dtype)
     if name not in _WORDS:
-        raise ValueError(f"dtype is {name}; expected {', '.join(_WORDS)}")
+        raise UsageError(f"dtype is {name}; expected {', '.join(_WORDS)}")
     words, value = _WORDS[name]
     return np.full(shape, value, words).view(np.dtype(dtype))
