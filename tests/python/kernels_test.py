@@ -169,8 +169,8 @@ def test_prefill_with_a_plan_gives_attention() -> None:
 def test_prefill_of_gfx942_is_unsupported() -> None:
     none, words = np.zeros((1, 1, 192), np.uint8), np.zeros(1, np.int32)
     with pytest.raises(mla.UnsupportedError, match="gfx942 has no persistent prefill kernel"):
-        kernels.prefill(none, none, none, words, words, words, words, words, SCALE, True, none,
-                        none, none, arch="gfx942")
+        kernels.prefill(none, none, none, words, words, words, words, words, SCALE, True,
+                        none.copy(), none.copy(), none.copy(), arch="gfx942")
 
 
 def cache_call(dtype: str, slots: list[int], scale: float = 0.5) -> tuple[Any, ...]:

@@ -11,8 +11,12 @@ MAX_DIMS = 8
 
 
 class Tensor(ctypes.Structure):
-    """aiter_tensor_t: 160 bytes."""
+    """aiter_tensor_t: 160 bytes. Beside them, where its elements begin and end in memory."""
 
+    __slots__ = ("begin", "end")
+
+    begin: int
+    end: int
     _fields_ = [
         ("ptr", ctypes.c_void_p),
         ("numel", ctypes.c_size_t),

@@ -8,7 +8,10 @@ names; of fp8 only the encoding of the architecture is taken (e4m3fnuz on gfx942
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+import itertools
+import math
+import operator
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,15 +28,18 @@ DTYPES: dict[str, int] = {
     "float32": FP32, "uint32": U32, "int32": I32, "int16": I16, "int8": I8, "uint8": U8,
     "int64": I64, "uint64": U64, "uint16": BF16,
 }
+#: Bytes of an element.
+_SIZES: dict[int, int] = {FP8: 1, FP16: 2, BF16: 2, FP32: 4, U32: 4, I32: 4, I16: 2, I8: 1, U8: 1,
+                          I64: 8, U64: 8}
 #: The encoding of fp8 on each architecture.
 FP8_ENCODING: dict[str, str] = {"gfx942": "float8_e4m3fnuz", "gfx950": "float8_e4m3fn"}
 
 _place: Callable[[Any], int] | None = None
 
-#: Numbers of the dtypes met so far, and descriptors of numpy arrays without their address:
-#: looking these up costs a tenth of making them.
+#: Numbers of the dtypes met so far, and descriptors of numpy arrays without their address, with
+#: what lies before it and behind it: looking these up costs a tenth of making them.
 _NUMBERS: dict[Any, int] = {}
-_TEMPLATES: dict[Any, bytes] = {}
+_TEMPLATES: dict[Any, tuple[bytes, int, int]] = {}
 _MOST_TEMPLATES = 4096
 _BYTE_AT = ctypes.c_char.from_buffer
 
@@ -78,8 +84,9 @@ def describe(tensor: Any, name: str, *, fp8: str | None = None,
     if type(tensor) is np.ndarray:
         template = _TEMPLATES.get((tensor.shape, tensor.strides, tensor.dtype, fp8))
         if template is not None:
-            d = _structs.Tensor.from_buffer_copy(template)
-            d.ptr = _address(tensor)
+            d = _structs.Tensor.from_buffer_copy(template[0])
+            d.ptr = at = _address(tensor)
+            d.begin, d.end = at + template[1], at + template[2]
             return d
     dtype = _NUMBERS.get(getattr(tensor, "dtype", None))
     if dtype is None:
@@ -165,8 +172,10 @@ def _from_numpy(array: Any, name: str, dtype: int, fp8: str | None) -> _structs.
     d.device_id = -1
     if len(_TEMPLATES) >= _MOST_TEMPLATES:
         _TEMPLATES.clear()
-    _TEMPLATES[array.shape, array.strides, array.dtype, fp8] = bytes(d)
+    around = _around(array.shape, array.strides, size)
+    _TEMPLATES[array.shape, array.strides, array.dtype, fp8] = bytes(d), *around
     d.ptr = _address(array)
+    _place_at(d, int(d.ptr or 0), around)
     return d
 
 
@@ -189,4 +198,72 @@ def _from_torch(tensor: Any, name: str, dtype: int) -> _structs.Tensor:
     d.strides[:ndim] = list(tensor.stride())
     d.dtype = dtype
     d.device_id = device
+    size = tensor.element_size()
+    _place_at(d, tensor.data_ptr(), _around(
+        tensor.shape, [size * stride for stride in tensor.stride()], size))
     return d
+
+
+def _place_at(d: _structs.Tensor, at: int, around: tuple[int, int]) -> None:
+    d.begin, d.end = at + around[0], at + around[1]
+
+
+def _around(shape: Sequence[int], strides: Sequence[int], size: int) -> tuple[int, int]:
+    """Where the elements begin and end, in bytes from the first one."""
+    if 0 in shape:
+        return 0, 0
+    far = [stride * (n - 1) for stride, n in zip(strides, shape, strict=True)]
+    return sum(way for way in far if way < 0), sum(way for way in far if way > 0) + size
+
+
+def check_apart(names: Iterable[str], tensors: Sequence[_structs.Tensor | None],
+                outputs: Collection[str], same: Collection[str] = ()) -> None:
+    """Refuses an output that shares memory with another output or with an input.
+
+    Args:
+        names: of the parameters.
+        tensors: their descriptors, None where nothing was given.
+        outputs: names of those that the call writes into.
+        same: names of two that may begin at the same place, with one dtype.
+
+    Raises:
+        TensorError: naming both.
+    """
+    begins = sorted([d.begin for d in tensors if d is not None])
+    ends = sorted([d.end for d in tensors if d is not None])
+    if all(map(operator.le, ends, begins[1:])):
+        return  # one ends before the next begins, whatever it is
+    given = [(name, d) for name, d in zip(names, tensors, strict=True) if d is not None]
+    for (one, a), (other, b) in itertools.combinations(given, 2):
+        if (one not in outputs and other not in outputs) or not _meet(a, b):
+            continue
+        if one in same and other in same and (a.begin, a.dtype) == (b.begin, b.dtype):
+            continue
+        output, found = (one, other) if one in outputs else (other, one)
+        raise TensorError(f"{output}: expected memory of its own, found some of {found} in it")
+
+
+def _meet(a: _structs.Tensor, b: _structs.Tensor) -> bool:
+    """Whether two tensors share memory. Rows side by side at one pitch, such as the columns of a
+    pool, do not, although their memory lies within each other's."""
+    if not (a.numel and b.numel and a.begin < b.end and b.begin < a.end):
+        return False
+    (run, pitch), (other_run, other_pitch) = _rows(a), _rows(b)
+    common = math.gcd(pitch, other_pitch)
+    if common == 0:
+        return True
+    behind = (b.begin - a.begin) % common
+    return behind < run or behind + other_run > common
+
+
+def _rows(d: _structs.Tensor) -> tuple[int, int]:
+    """Bytes that are taken one after the other, and what divides every way from such a row to the
+    next, 0 where there is one row."""
+    run, pitch = _SIZES[d.dtype], 0
+    steps = zip(d.strides[:d.ndim], d.shape[:d.ndim], strict=True)
+    for stride, n in sorted((abs(stride) * _SIZES[d.dtype], n) for stride, n in steps if n > 1):
+        if pitch == 0 and stride <= run:
+            run += stride * (n - 1)
+        else:
+            pitch = math.gcd(pitch, stride)
+    return run, pitch

@@ -9,7 +9,7 @@ import ctypes
 from typing import Any
 
 from . import _library, _options, _structs
-from ._tensors import describe
+from ._tensors import check_apart, describe
 from .errors import UsageError
 
 #: Where the scale of a cast comes from.
@@ -73,6 +73,7 @@ def rope_and_cache(
     alive = {name: describe(tensor, name, fp8=encoding if name in outputs else None,
                             written=name in outputs)
              for name, tensor in given.items() if tensor is not None}
+    check_apart(alive, [*alive.values()], outputs)
     tensors = _structs.RopeCacheTensors(
         **{name: ctypes.pointer(tensor) for name, tensor in alive.items()})
     _library.check(_library.load().mla_rope_and_cache(
@@ -98,7 +99,10 @@ def quantise_fp8(
     """
     if not isinstance(scale, str) or scale not in SCALES:
         raise UsageError(f"scale is '{scale}'; expected {', '.join(SCALES)}")
+    outputs = ("output",) if scale == "given" else ("output", "scales")
+    alive = {"input": describe(input, "input"),
+             "output": describe(output, "output", fp8=_options.fp8_encoding(arch), written=True),
+             "scales": describe(scales, "scales", written="scales" in outputs)}
+    check_apart(alive, [*alive.values()], outputs)
     _library.check(_library.load().mla_quantise_fp8(
-        _options.arch_number(arch), SCALES[scale], ctypes.byref(describe(input, "input")),
-        ctypes.byref(describe(output, "output", fp8=_options.fp8_encoding(arch), written=True)),
-        ctypes.byref(describe(scales, "scales", written=scale != "given"))))
+        _options.arch_number(arch), SCALES[scale], *(ctypes.byref(d) for d in alive.values())))

@@ -11,7 +11,7 @@ import ctypes
 from typing import Any
 
 from . import _library, _options, _structs
-from ._tensors import describe
+from ._tensors import check_apart, describe
 from .cache_kernels import quantise_fp8, rope_and_cache
 
 __all__ = ["concat_and_cache", "decode_stage1", "expand_pages", "prefill", "quantise_fp8",
@@ -20,6 +20,8 @@ __all__ = ["concat_and_cache", "decode_stage1", "expand_pages", "prefill", "quan
 
 #: Parameters that a call writes into.
 _OUTPUTS = frozenset(("split_data", "split_lse", "output", "lse", "final_output", "final_lse"))
+#: With a single split stage 1 gets the output as its partial outputs too.
+_SAME = frozenset(("split_data", "output"))
 
 
 def _pointers(struct: Any, arch: str, fp8: tuple[str, ...], **tensors: Any) -> tuple[Any, Any]:
@@ -28,6 +30,7 @@ def _pointers(struct: Any, arch: str, fp8: tuple[str, ...], **tensors: Any) -> t
     alive = {name: describe(tensor, name, fp8=encoding if name in fp8 else None,
                             written=name in _OUTPUTS)
              for name, tensor in tensors.items() if tensor is not None}
+    check_apart(alive, [*alive.values()], _OUTPUTS, _SAME)
     return struct(**{name: ctypes.pointer(d) for name, d in alive.items()}), alive
 
 
@@ -69,7 +72,8 @@ def decode_stage1(
         max_seqlen_q: query rows of the longest request.
         softmax_scale: what scores are multiplied by, beside q_scale and kv_scale.
         split_data: float32, partial outputs: (partial rows, 1, heads, 512) with a plan,
-            (rows, splits, heads, 512) without; bf16 with a single split, the output.
+            (rows, splits, heads, 512) without; bf16 with a single split, the output. No other
+            output shares memory with anything.
         split_lse: float32, natural logarithms, one for each row and head of split_data.
         output: (rows, heads, 512) bf16.
         lse: (rows, heads) float32 or None; only kernels that return a final LSE take it.
@@ -198,12 +202,16 @@ def concat_and_cache(
     encoding = _options.fp8_encoding(arch)
     kind = _options.text(kv_cache_dtype, "kv_cache_dtype")
     fp8 = encoding if kind.startswith(b"fp8") else None
-    tensors = (describe(kv_c, "kv_c"), describe(k_pe, "k_pe"),
-               describe(kv_cache, "kv_cache", fp8=fp8, written=True),
-               describe(slot_mapping, "slot_mapping"))
-    described = None if scale is None else ctypes.byref(describe(scale, "scale"))
+    given = {"kv_c": kv_c, "k_pe": k_pe, "kv_cache": kv_cache, "slot_mapping": slot_mapping,
+             "scale": scale}
+    alive = {name: describe(tensor, name, fp8=fp8 if name == "kv_cache" else None,
+                            written=name == "kv_cache")
+             for name, tensor in given.items() if tensor is not None or name != "scale"}
+    check_apart(alive, [*alive.values()], ("kv_cache",))
+    described = {name: ctypes.byref(d) for name, d in alive.items()}
+    last = described.pop("scale", None)
     _library.check(_library.load().mla_concat_and_cache(
-        _options.arch_number(arch), *(ctypes.byref(t) for t in tensors), kind, described))
+        _options.arch_number(arch), *described.values(), kind, last))
 
 
 def expand_pages(
@@ -231,9 +239,12 @@ def expand_pages(
         UnsupportedError: a page number leaves int32.
         TensorError: an array of another dtype or shape.
     """
-    rows = None if table_rows is None else ctypes.byref(describe(table_rows, "table_rows"))
+    given = {"block_table": block_table, "kv_indptr": kv_indptr, "kv_indices": kv_indices,
+             "table_rows": table_rows}
+    alive = {name: describe(tensor, name, written=name == "kv_indices")
+             for name, tensor in given.items() if tensor is not None or name != "table_rows"}
+    check_apart(alive, [*alive.values()], ("kv_indices",))
+    described = {name: ctypes.byref(d) for name, d in alive.items()}
     _library.check(_library.load().mla_expand_pages(
-        ctypes.byref(describe(block_table, "block_table")),
-        ctypes.byref(describe(kv_indptr, "kv_indptr")), rows,
-        _options.number(pages_per_block, "pages_per_block"),
-        ctypes.byref(describe(kv_indices, "kv_indices", written=True))))
+        described["block_table"], described["kv_indptr"], described.get("table_rows"),
+        _options.number(pages_per_block, "pages_per_block"), described["kv_indices"]))

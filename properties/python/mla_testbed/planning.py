@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from . import _library, _options, _structs
-from ._tensors import describe
+from ._tensors import check_apart, describe
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -150,7 +150,13 @@ def prefill_sizes(
 _SIX_POINTERS = struct.Struct("6P")
 
 
-def _buffers(buffers: PlanBuffers) -> tuple[Any, list[Any]]:
+#: Lists of a planner call, which share no memory with its buffers.
+_DECODE_LISTS = ("seqlens_qo_indptr", "seqlens_kv_indptr", "kv_last_page_lens")
+_PREFILL_LISTS = ("seqlens_qo_indptr", "pages_kv_indptr", "context_lens")
+
+
+def _buffers(buffers: PlanBuffers, names: tuple[str, ...],
+             lists: tuple[Any, ...]) -> tuple[Any, list[Any]]:
     """The struct of six pointers, and what has to stay alive for it."""
     if not isinstance(buffers, (tuple, list)) or len(buffers) != len(PlanBuffers._fields):
         found = f"{len(buffers)} arrays" if isinstance(buffers, (tuple, list)) else repr(buffers)
@@ -158,6 +164,7 @@ def _buffers(buffers: PlanBuffers) -> tuple[Any, list[Any]]:
                          f"{', '.join(PlanBuffers._fields)}")
     described = [None if tensor is None else describe(tensor, name, written=True)
                  for name, tensor in zip(PlanBuffers._fields, buffers, strict=True)]
+    check_apart((*names, *PlanBuffers._fields), [*lists, *described], PlanBuffers._fields)
     addresses = (0 if d is None else ctypes.addressof(d) for d in described)
     return _structs.PlanBuffers.from_buffer_copy(_SIX_POINTERS.pack(*addresses)), described
 
@@ -237,7 +244,8 @@ def plan_decode(
         num_heads_per_head_k: query heads that share a KV head.
         num_heads_k: KV heads.
         is_causal: whether rows see only the keys before them.
-        buffers: six contiguous arrays, as large as `decode_sizes` says.
+        buffers: six contiguous arrays, as large as `decode_sizes` says, none of which shares memory
+            with another or with a list.
         page_size: tokens of a page, a power of two.
         kv_granularity: pages that are planned as one, a power of two.
         max_seqlen_qo, uni_seqlen_qo: rows of the longest request; of every request, or -1.
@@ -268,7 +276,7 @@ def plan_decode(
     lists = (describe(seqlens_qo_indptr, "seqlens_qo_indptr"),
              describe(seqlens_kv_indptr, "seqlens_kv_indptr"),
              describe(kv_last_page_lens, "kv_last_page_lens"))
-    six, _alive = _buffers(buffers)
+    six, _alive = _buffers(buffers, _DECODE_LISTS, lists)
     qo, kv, last = lists
     _library.check(_library.load().mla_plan_decode(
         ctypes.byref(options), ctypes.byref(qo), ctypes.byref(kv), ctypes.byref(last),
@@ -316,6 +324,6 @@ def plan_prefill(
     lists = (describe(seqlens_qo_indptr, "seqlens_qo_indptr"),
              describe(pages_kv_indptr, "pages_kv_indptr"),
              describe(context_lens, "context_lens"))
-    six, _alive = _buffers(buffers)
+    six, _alive = _buffers(buffers, _PREFILL_LISTS, lists)
     _library.check(_library.load().mla_plan_prefill(
         ctypes.byref(options), *(ctypes.byref(one) for one in lists), ctypes.byref(six)))
