@@ -58,6 +58,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if script and options.module is None and not pathlib.Path(script[0]).is_file():
         print(f"mla-testbed-python: no file '{script[0]}'", file=sys.stderr)
         return USAGE
+    if options.findings is not None:
+        options.findings = pathlib.Path(options.findings).absolute()  # the script may go elsewhere
+        if not _writable(options.findings):
+            print(f"mla-testbed-python: findings cannot be written to '{options.findings}'",
+                  file=sys.stderr)
+            return USAGE
     try:
         return _run(options, script)
     except ImportError as e:
@@ -88,7 +94,7 @@ def _run(options: argparse.Namespace, script: list[str]) -> int:
     finally:
         stage.leave()
         if findings is not None and options.findings is not None:
-            findings.write(pathlib.Path(options.findings))
+            findings.write(options.findings)
     if findings is not None and code == 0 and (findings.failed() or findings.refused):
         for failed in findings.failed():
             print(f"FAIL {failed.message}: {failed.share:.1%} outside the tolerance",
@@ -97,6 +103,13 @@ def _run(options: argparse.Namespace, script: list[str]) -> int:
             print(f"FAIL {refused['error']}: {refused['text']}", file=sys.stderr)
         return 1
     return code
+
+
+def _writable(path: pathlib.Path) -> bool:
+    """Whether a file can be written there, which it is after the run: a long one would be lost."""
+    if path.exists():
+        return not path.is_dir() and os.access(path, os.W_OK)
+    return path.parent.is_dir() and os.access(path.parent, os.W_OK)
 
 
 def _script(module: str | None, script: list[str]) -> int:
