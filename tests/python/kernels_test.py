@@ -9,7 +9,15 @@ import mla_testbed as mla
 import numpy as np
 import pytest
 from mla_testbed import kernels
-from steps import SCALE, decode_with_plan, expected, expected_prefill, make_prefill, make_step
+from steps import (
+    SCALE,
+    Step,
+    decode_with_plan,
+    expected,
+    expected_prefill,
+    make_prefill,
+    make_step,
+)
 
 
 @pytest.mark.parametrize("page", [1, 16, 64])
@@ -109,6 +117,28 @@ def test_fp8_without_its_scales_is_refused() -> None:
             step.q, step.kv, step.qo_indptr, step.kv_indptr, step.indices, step.last, None, None,
             np.zeros(2, np.int32), np.zeros((0, 8), np.int32), 1, 1, 1, SCALE, nothing,
             np.zeros((8, 1, 16, 1), np.float32), np.zeros((1, 16, 512), np.uint16))
+
+
+def test_a_missing_kv_scale_means_1_where_q_is_bf16_and_a_scale_of_bf16_is_ignored() -> None:
+    def stage1(step: Step, dtype_kv: str, **scales: np.ndarray) -> np.ndarray:
+        plan = mla.plan({"seqlens_qo_indptr": step.qo_indptr, "seqlens_kv_indptr": step.kv_indptr,
+                         "dtype_kv": dtype_kv, "num_cu": 1}).buffers
+        out = np.zeros((1, 16, 512), np.uint16)
+        kernels.decode_stage1(
+            step.q, step.kv, step.qo_indptr, step.kv_indptr, step.indices, step.last, None,
+            *plan[:3], 1, 1, 1, SCALE, np.zeros((1, 1, 16, 512), np.float32),
+            np.zeros((1, 1, 16, 1), np.float32), out, **scales)
+        assert out.any(-1).all()
+        return out
+
+    one, half = np.ones(1, np.float32), np.full(1, 0.5, np.float32)
+    step = make_step([100], 1, 16, kv_fp8=True)
+    without = stage1(step, "fp8")
+    np.testing.assert_array_equal(without, stage1(step, "fp8", kv_scale=one))
+    assert (without != stage1(step, "fp8", kv_scale=half)).any()
+    np.testing.assert_array_equal(without, stage1(step, "fp8", q_scale=half))
+    step = make_step([100], 1, 16)
+    np.testing.assert_array_equal(stage1(step, "bf16"), stage1(step, "bf16", kv_scale=half))
 
 
 @pytest.mark.parametrize("pieces", [2, 3, 4, 9])

@@ -77,7 +77,8 @@ def decode_stage1(
         split_lse: float32, natural logarithms, one for each row and head of split_data.
         output: (rows, heads, 512) bf16.
         lse: (rows, heads) float32 or None; only kernels that return a final LSE take it.
-        q_scale, kv_scale: one float32; needed if q is fp8.
+        q_scale, kv_scale: one float32 for an operand of fp8; that of a bf16 operand is ignored.
+            Both are needed if q is fp8. With q in bf16, a missing kv_scale means 1.
 
     Raises:
         UnsupportedError: no kernel of AITER takes this shape.
