@@ -122,6 +122,23 @@ def test_a_refused_case_is_no_pass_and_says_why() -> None:
     assert verdict.refused
 
 
+def test_a_verdict_whose_properties_were_all_skipped_for_one_reason_prints_it() -> None:
+    large = "mla1:4q1s2000000;heads=16"
+    verdict = mla.run(large, properties=["P12", "P14"])
+    assert (verdict.verdict, verdict.refused) == ("skip", "")
+    assert str(verdict).startswith("skip: attention is not executed: 160 million (row, head, key)")
+    assert "(0 of 2 properties held)" in str(verdict)
+    assert str(mla.run(large, properties=["P01", "P12"])).startswith("pass (1 of 2 properties held")
+
+
+def test_a_verdict_whose_properties_were_skipped_for_several_reasons_prints_none() -> None:
+    skipped = [mla.PropertyResult(f"P0{i}", "", "skip", f"reason {i}", ()) for i in (1, 2)]
+    found = [str(mla.Verdict("case", "cpu", "skip", "", tuple(some), (), ""))
+             for some in (skipped, skipped[:1])]
+    assert found == ["skip (0 of 2 properties held) case",
+                     "skip: reason 1 (0 of 1 properties held) case"]
+
+
 def test_the_machine_code_of_our_kernels_judges_a_case() -> None:
     verdict = mla.run("mla1:1q1s40;cu=4", backend="hip", device="emulated:gfx942",
                       properties=["P12"])

@@ -242,7 +242,10 @@ class Verdict:
         if self.failure_block:
             return self.failure_block
         held = sum(p.verdict == "pass" for p in self.properties)
-        why = f": {self.refused}" if self.refused else ""
+        reasons = {p.message.removeprefix("the case is refused: ") for p in self.properties
+                   if p.verdict == "skip"} if self.verdict == "skip" else set()
+        reason = self.refused or (reasons.pop() if len(reasons) == 1 else "")
+        why = f": {reason}" if reason else ""
         return f"{self.verdict}{why} ({held} of {len(self.properties)} properties held) {self.case}"
 
 
