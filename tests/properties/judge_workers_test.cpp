@@ -1,6 +1,11 @@
 // Claims about cases that are judged at once: what each of them may use.
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <chrono>
+#include <optional>
+#include <random>
+#include <string>
 #include <thread>
 
 #include "cpu_backend/decode/executor.hpp"
@@ -61,10 +66,14 @@ TEST_CASE("workers: every case that the memory holds is judged, and never more a
 
 TEST_CASE("workers: one case has the whole memory, whatever was held before", "[judge]") {
   MemoryBudget budget(1);
-  for (int i = 0; i < 100'000; ++i) {  // 0.1 + 0.2 - 0.2 - 0.1 is more than 0
-    const MemoryBudget::Share a(budget, 0.1);
-    const MemoryBudget::Share b(budget, 0.2);
+  std::array<std::optional<MemoryBudget::Share>, 4> held;  // their sum is rounded at every step
+  std::mt19937 random(2);
+  for (int i = 0; i < 100'000; ++i) {
+    std::optional<MemoryBudget::Share>& share = held[random() % held.size()];
+    share.reset();
+    share.emplace(budget, (random() % 1000) / 4001.0);
   }
+  for (auto& share : held) share.reset();
   const MemoryBudget::Share whole(budget, 1);
   CHECK_FALSE(budget.allows(1.5));
 }
