@@ -266,6 +266,8 @@ Result<ResolvedShape> resolve_shape(const Case& c, const Batch& batch, std::int6
         "(AITER_MLA_DECODE_PERSISTENT_MAX_BATCH)";
     return take_split(std::move(s), c, batch, rows);
   }
+  if (!is_power_of_two(s.granularity))
+    return refuse(say("gran=", s.granularity, ": planners take powers of two"));
   return take_persistent(std::move(s), c, rows);
 }
 

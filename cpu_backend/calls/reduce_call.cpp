@@ -7,7 +7,7 @@
 #include "core/numeric/bf16.hpp"
 #include "core/say.hpp"
 #include "cpu_backend/calls/element.hpp"
-#include "cpu_backend/decode/executor.hpp"
+#include "cpu_backend/threads.hpp"
 #include "cpu_backend/decode/reduce.hpp"
 #include "cpu_backend/merge.hpp"
 

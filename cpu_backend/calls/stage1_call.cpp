@@ -7,6 +7,7 @@
 #include "core/say.hpp"
 #include "core/shape/split_count.hpp"
 #include "cpu_backend/decode/executor.hpp"
+#include "cpu_backend/threads.hpp"
 #include "cpu_backend/decode/split_route.hpp"
 #include "cpu_backend/decode/stage1.hpp"
 #include "cpu_backend/decode/work_list.hpp"

@@ -1,9 +1,5 @@
 #include "cpu_backend/decode/executor.hpp"
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
 #include <algorithm>
 #include <string>
 #include <tuple>
@@ -17,6 +13,7 @@
 #include "cpu_backend/decode/split_route.hpp"
 #include "cpu_backend/decode/stage1.hpp"
 #include "cpu_backend/decode/work_list.hpp"
+#include "cpu_backend/threads.hpp"
 
 namespace mla::cpu {
 namespace {
@@ -70,20 +67,6 @@ void check_canaries(const GuardedBuffer<T>& buffer, std::vector<Fault>& faults) 
 }
 
 }  // namespace
-
-int all_threads() {
-#ifdef _OPENMP
-  return omp_get_max_threads();
-#else
-  return 1;
-#endif
-}
-
-void work_alone() {
-#ifdef _OPENMP
-  omp_set_num_threads(1);
-#endif
-}
 
 TaskList stage1_tasks(const DecodeLaunch& launch, const RowMap& rows) {
   const DecodeMetadata& md = launch.metadata;

@@ -13,10 +13,6 @@ namespace mla::cpu {
 
 // The data path that the machine's default backend uses.
 const DataPath& best_path();
-// As many as the OpenMP runtime gives the calling thread; 1 in a build without it.
-int all_threads();
-// From now on the calling thread gets no team: it is one of many that do the same.
-void work_alone();
 
 // What stage 1 of the launch consists of, on whichever route; the shape has passed
 // common_support().

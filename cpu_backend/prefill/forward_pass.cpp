@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "cpu_backend/decode/executor.hpp"
+#include "cpu_backend/threads.hpp"
 
 namespace mla::cpu {
 

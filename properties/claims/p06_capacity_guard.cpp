@@ -60,7 +60,7 @@ std::optional<std::string> try_capacity(const Functions& functions, const PlanQu
   query.batch = Requests(capacity);
   // Engines provision for the longest request that they may get. Where a request of fewer rows has
   // more tiles, AITER's sizes are too small (AITER-33).
-  const std::int64_t provisioned = random.between(q, 17);
+  const std::int64_t provisioned = random.between(q, std::max<std::int64_t>(q, 17));
   if (tiles_of(input.key, provisioned) >= tiles_of(input.key, q)) query.max_qo_len = provisioned;
   const auto sizes = functions.query_sizes(query);
   if (!sizes) return "the size query refuses: " + sizes.error().message;

@@ -61,9 +61,13 @@ Outcome decode_pad_noninterference(Subject& subject) {
     if (padded_result.error().code == ErrorCode::unsupported && subject.spec().decode().need_lse &&
         subject.shape()->route == Route::split)
       return refusal(padded_result.error());
-    // v1.0 and v1.1 are broken for requests without keys (aiter.md 3.3, 3.4).
-    if (padded_result.error().code == ErrorCode::refused &&
-        subject.shape()->planner != plan::PlannerVersion::v1_2)
+    // v1.0 and v1.1 are broken for requests without keys (aiter.md 3.3, 3.4), and v1.1 has scratch
+    // memory for so many requests only.
+    const plan::PlannerVersion planner = subject.shape()->planner;
+    if ((padded_result.error().code == ErrorCode::refused &&
+         planner != plan::PlannerVersion::v1_2) ||
+        (padded_result.error().code == ErrorCode::unsupported &&
+         planner == plan::PlannerVersion::v1_1))
       return refusal(padded_result.error());
     return failed(where + "the step is refused: " + padded_result.error().message);
   }

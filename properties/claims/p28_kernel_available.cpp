@@ -79,7 +79,8 @@ Case other_shape(const Case& c, Random& random) {
 bool everybody_takes_decode(const Case& c) {
   const bool single = std::ranges::all_of(c.requests, [](auto& r) { return r.qo_len <= 1; });
   const bool planned =
-      c.planner == PlannerChoice::automatic || c.planner == PlannerChoice::v12 ||
+      ((c.planner == PlannerChoice::automatic || c.planner == PlannerChoice::v12) &&
+       is_power_of_two(c.decode().granularity)) ||
       (single && c.heads <= 16 && c.dtype.q == c.dtype.kv && c.planner == PlannerChoice::none);
   const bool splits = c.planner == PlannerChoice::none || c.decode().kv_splits == 0;
   const bool dtypes = c.dtype.q == Dtype::bf16 || c.dtype.kv == Dtype::fp8;

@@ -107,7 +107,10 @@ Sentence check_dealt(const Case& c, decltype(&prefill::pack_context) pack, Rando
                      .ranks = std::int64_t{1} << random.between(1, 3),
                      .interleave = random.pick(std::vector<std::int64_t>{1, 3, 16})};
   const std::int64_t least = std::lcm(query.block_size, query.ranks * query.interleave);
-  query.workspace_tokens = least * random.between(1, 4) + random.below(least);
+  // Not so many chunks of a long context that they are refused.
+  const std::int64_t total = std::accumulate(contexts.begin(), contexts.end(), std::int64_t{0});
+  query.workspace_tokens =
+      least * (total / least / 4096 + random.between(1, 4)) + random.below(least);
   // A context of one token, or two, more than a chunk holds.
   if (random.below(4) == 0)
     contexts[0] = query.workspace_tokens / query.ranks * query.ranks + random.between(1, 2);

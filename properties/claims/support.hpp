@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,7 @@ class Random {
   Random(const Case& c, std::string_view claim);
   std::uint64_t next();
   std::int64_t below(std::int64_t n) {  // 0 to n-1
+    if (n <= 0) throw std::logic_error("a choice between no numbers");
     return static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(n));
   }
   std::int64_t between(std::int64_t low, std::int64_t high) { return low + below(high - low + 1); }

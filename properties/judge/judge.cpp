@@ -12,7 +12,8 @@
 namespace mla::prop {
 namespace {
 
-// A case may be small and the machine smaller.
+// A case may be small and the machine smaller, and a property may be wrong itself: neither ends the
+// run.
 Outcome checked(const Property& property, Subject& subject) {
   const auto out_of_memory = [] {
     return Outcome{Verdict::inconclusive, "there was not enough memory for the case", {}};
@@ -23,6 +24,8 @@ Outcome checked(const Property& property, Subject& subject) {
     return out_of_memory();
   } catch (const std::length_error&) {
     return out_of_memory();
+  } catch (const std::exception& e) {
+    return {Verdict::inconclusive, say("the property could not be judged: ", e.what()), {}};
   }
 }
 

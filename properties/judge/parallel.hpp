@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "cpu_backend/decode/executor.hpp"
+#include "cpu_backend/threads.hpp"
 
 namespace mla::prop {
 

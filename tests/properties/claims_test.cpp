@@ -8,10 +8,14 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "core/plan/planner.hpp"
+#include "core/say.hpp"
 #include "core/shape/kernel_table.hpp"
 #include "cpu_backend/cpu_backend.hpp"
+#include "properties/claims/claims.hpp"
+#include "properties/judge/judge.hpp"
 #include "properties/judge/runner.hpp"
 #include "properties/plants/plant.hpp"
 #include "tests/catch.hpp"
@@ -154,6 +158,38 @@ TEST_CASE("properties: all hold on random cases, and none of the decode claims i
     INFO(tally.property->id << " ran on " << tally.ran << " of " << report.cases
                             << " cases; first skip: " << tally.why_skipped);
     CHECK(2 * tally.ran >= report.cases);
+  }
+}
+
+TEST_CASE("P25: contexts of any length are dealt out to ranks", "[claims][P25]") {
+  const auto backend = cpu::make_cpu_backend();
+  for (const char* keys : {"140k", "600k", "4096k"})
+    for (int seed = 1; seed <= 12; ++seed) {
+      const std::string line = say("mla1:1q1s", keys, ";kind=prefill;data=normal.", seed);
+      INFO(line);
+      prop::Subject subject(*parse_case(line), *backend, nullptr);
+      CHECK(prop::prefill_rank_chunks(subject).message.empty());
+    }
+}
+
+TEST_CASE(
+    "properties: none fails and none is without an answer at 18 rows and more, blocks that no "
+    "planner takes, and the end of planner v1.1's scratch memory",
+    "[claims]") {
+  const auto backend = cpu::make_cpu_backend();
+  std::vector<const Property*> properties;
+  for (const Property& p : prop::all_properties()) properties.push_back(&p);
+  for (const char* line :
+       {"mla1:1q18s64;arch=gfx950", "mla1:1q19s64;heads=32;arch=gfx950",
+        "mla1:1q40s64;heads=32;arch=gfx950;data=normal.2", "mla1:1q1s17;gran=3",
+        "mla1:1q1s17;gran=4095;planner=v11", "mla1:1q100s100;heads=65;planner=v11"}) {
+    const prop::Judgement judgement = prop::judge(*parse_case(line), properties, *backend, nullptr);
+    for (std::size_t i = 0; i < properties.size(); ++i) {
+      INFO(line << " " << properties[i]->id << ": " << judgement.outcomes[i].message);
+      CHECK((judgement.outcomes[i].verdict == prop::Verdict::pass ||
+             judgement.outcomes[i].verdict == prop::Verdict::skip ||
+             judgement.outcomes[i].verdict == prop::Verdict::not_applicable));
+    }
   }
 }
 

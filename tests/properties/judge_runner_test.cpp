@@ -353,3 +353,15 @@ TEST_CASE("runner: the reporting chain is alive: a planted defect is caught", "[
   CHECK(report.failures[0].smallest.requests.size() == 1);
   CHECK(failure_block(report.failures[0]).find("--plant halved\n") != std::string::npos);
 }
+
+TEST_CASE("runner: a property that throws is inconclusive, and the others are judged", "[judge]") {
+  static constexpr Property kThrows{
+      "T09", "throws", "Never says anything.",
+      [](Subject&) -> Outcome { throw std::logic_error("a choice between no numbers"); }};
+  const RunReport report = run_properties(options_of({&kThrows, &kHolds}, 3));
+  CHECK(report.tallies[0].ran == 0);
+  CHECK(report.tallies[0].why_unsettled ==
+        "the property could not be judged: a choice between no numbers");
+  CHECK(report.tallies[1].ran == 3);
+  CHECK(report.exit_code() == ExitCode::inconclusive);
+}

@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "cpu_backend/decode/executor.hpp"
+#include "cpu_backend/threads.hpp"
 #include "properties/judge/memory_budget.hpp"
 #include "properties/judge/parallel.hpp"
 #include "properties/judge/runner.hpp"

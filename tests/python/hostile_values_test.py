@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import pathlib
 from typing import Any
 
@@ -318,14 +317,3 @@ def test_arrays_of_any_order_come_back_from_disk(tmp_path: pathlib.Path) -> None
     again = mla.Bundle.load(tmp_path).arrays
     assert again["kv_indices"].dtype == np.dtype("<i4")
     assert again["q"].flags.c_contiguous
-
-
-def judged(case: str) -> str:
-    return mla.run(case, properties=["P05"]).verdict
-
-
-def test_a_forked_process_judges_after_its_parent_did() -> None:
-    case = "mla1:1q1s300;cu=4"
-    assert judged(case) == "pass"
-    with multiprocessing.get_context("fork").Pool(2) as pool:
-        assert pool.map_async(judged, [case] * 4).get(timeout=60) == ["pass"] * 4

@@ -9,6 +9,7 @@
 #include "core/plan/plan.hpp"
 #include "core/say.hpp"
 #include "cpu_backend/decode/executor.hpp"
+#include "cpu_backend/threads.hpp"
 #include "cpu_backend/prefill/ps_works.hpp"
 #include "hip_backend/aiter/prefill.hpp"
 #include "hip_backend/prefill/device_prefill.hpp"

@@ -65,19 +65,10 @@ def _open(path: pathlib.Path) -> ctypes.CDLL:
             continue
         function.argtypes = arguments
         function.restype = None if name.endswith("_defaults") else ctypes.c_int
-    _keep_to_one_thread_after_fork(library)
     for name in ("mla_version", "mla_last_error", "mla_last_bug", "mla_last_report", "mla_backend"):
         getattr(library, name).argtypes = []
         getattr(library, name).restype = ctypes.c_char_p
     return library
-
-
-def _keep_to_one_thread_after_fork(library: ctypes.CDLL) -> None:
-    """The threads of an OpenMP run time do not come along into a forked process, and a team of
-    several would wait for them for ever. A library without OpenMP has no such function."""
-    set_threads = getattr(library, "omp_set_num_threads", None)
-    if set_threads is not None:
-        os.register_at_fork(after_in_child=lambda: set_threads(1))
 
 
 def _missing(name: str, path: pathlib.Path) -> Callable[..., Any]:
