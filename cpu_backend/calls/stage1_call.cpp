@@ -1,5 +1,6 @@
 #include "cpu_backend/calls/stage1_call.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -7,26 +8,16 @@
 #include "core/say.hpp"
 #include "core/shape/split_count.hpp"
 #include "cpu_backend/decode/executor.hpp"
-#include "cpu_backend/threads.hpp"
 #include "cpu_backend/decode/split_route.hpp"
 #include "cpu_backend/decode/stage1.hpp"
 #include "cpu_backend/decode/work_list.hpp"
+#include "cpu_backend/threads.hpp"
 
 namespace mla::cpu {
 namespace {
 
 Error unsupported(std::string sentence) {
   return {ErrorCode::unsupported, std::move(sentence), ""};
-}
-
-// How often the heads are folded: Q has so many times the rows of the requests.
-Result<std::int64_t> fold_of(const Stage1Call& call) {
-  const std::int64_t rows = call.qo_indptr.back();
-  if (rows < 1 || call.q_rows % rows != 0)
-    return Error{
-        ErrorCode::usage,
-        say("q has ", call.q_rows, " rows, no multiple of the ", rows, " rows of qo_indptr"), ""};
-  return call.q_rows / rows;
 }
 
 // Rows of folded requests are counted with the length of all.
@@ -101,6 +92,23 @@ void write_partials(TaskList& list, std::int64_t partial_rows) {
 
 }  // namespace
 
+std::int64_t fold_of(const Stage1Call& call) {
+  if (!call.plan) return 1;
+  const auto& works = call.plan->work_info;
+  const auto& ends = call.plan->work_indptr;
+  const std::int64_t used =
+      ends.empty()
+          ? 0
+          : std::clamp<std::int64_t>(ends.back(), 0, std::ssize(works) / plan::kWorkItemWords);
+  std::int64_t last = 0;
+  for (std::int64_t work = 0; work < used; ++work)
+    last =
+        std::max<std::int64_t>(last, works[static_cast<std::size_t>(work * plan::kWorkItemWords)]);
+  const std::int64_t requests = std::max<std::int64_t>(std::ssize(call.qo_indptr) - 1, 1);
+  const std::int64_t fold = last / requests + 1;
+  return fold * call.qo_indptr.back() <= call.q_rows ? fold : 1;
+}
+
 Result<TaskList> stage1_tasks(const Stage1Call& call) {
   if (const Status bad = check_fold(call)) return *bad;
   if (const Status bad = check_rows(call)) return *bad;
@@ -144,11 +152,11 @@ CallReport run_stage1_tasks(const Stage1Call& call, TaskList list, int threads) 
 }
 
 Result<TaskList> prepare_stage1_call(Stage1Call& call) {
-  const auto fold = fold_of(call);
-  if (!fold) return fold.error();
-  call.fold = *fold;
-  if (!call.plan && call.fold > 1)
-    return unsupported(say("heads are folded ", call.fold, " times without a plan"));
+  const std::int64_t rows = call.qo_indptr.back();
+  if (rows < 1 || rows > call.q_rows)
+    return Error{ErrorCode::usage,
+                 say("q has ", call.q_rows, " rows, the requests of qo_indptr have ", rows), ""};
+  call.fold = fold_of(call);
   const auto kernel = kernel_of(call);
   if (!kernel) return kernel.error();
   call.kernel_masks = kernel->masks;

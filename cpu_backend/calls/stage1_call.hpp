@@ -53,12 +53,17 @@ struct CallReport {
   Launches launches;
 };
 
+// How often the heads are folded into rows: the works of a plan count folded requests, and without
+// one heads are never folded. Rows of Q behind those of the requests are the padding of a captured
+// launch.
+std::int64_t fold_of(const Stage1Call& call);
+
 // The works of the plan, or the splits, each checked against everything that it reads and writes.
 Result<TaskList> stage1_tasks(const Stage1Call& call);
 // Runs what was checked, on the machine's best data path.
 CallReport run_stage1_tasks(const Stage1Call& call, TaskList list, int threads);
 
-// Before both: the fold that the rows of Q tell, and the kernel that takes the shape and how it
+// Before both: the fold, and the kernel that takes the shape and how it
 // masks, into `call`; then its works.
 Result<TaskList> prepare_stage1_call(Stage1Call& call);
 

@@ -1,21 +1,7 @@
 #include "properties/python/abi/aiter/decode_call.hpp"
 
-#include <algorithm>
-
 namespace mla::abi::aiter {
 namespace {
-
-std::int64_t fold_of(const DecodeStep& step) {
-  const std::int64_t works = std::ssize(step.work_info) / plan::kWorkItemWords;
-  const std::int64_t used =
-      step.work_indptr.empty() ? 0 : std::clamp<std::int64_t>(step.work_indptr.back(), 0, works);
-  std::int64_t last = 0;
-  for (std::int64_t work = 0; work < used; ++work)
-    last = std::max<std::int64_t>(
-        last, step.work_info[static_cast<std::size_t>(work * plan::kWorkItemWords)]);
-  const std::int64_t fold = last / step.requests + 1;
-  return fold * step.qo_indptr.back() <= step.q_rows ? fold : 1;
-}
 
 void set_outputs(const DecodeStep& step, cpu::Stage1Call& call) {
   call.partial_rows = step.partial_rows;
@@ -58,13 +44,13 @@ cpu::Stage1Call call_of(const DecodeStep& step) {
   call.share = {.global_kv_indptr = step.global_kv_indptr, .ranks = step.ranks, .rank = step.rank};
   set_outputs(step, call);
   if (step.persistent) {
-    call.fold = fold_of(step);
     call.plan.emplace(plan::PlanView{.work_meta_data = step.work_meta_data,
                                      .work_indptr = step.work_indptr,
                                      .work_info = step.work_info,
                                      .reduce_indptr = {},
                                      .reduce_final_map = {},
                                      .reduce_partial_map = {}});
+    call.fold = cpu::fold_of(call);
   } else {
     call.splits = step.splits;
     call.splits_indptr = step.splits_indptr;
