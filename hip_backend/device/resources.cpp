@@ -39,6 +39,7 @@ Result<Buffer> Buffer::make(Device& device, std::string name, std::int64_t bytes
     return error;
   }
   buffer.memory_ = Owned<Address>(device, *memory);
+  if (word == kCanaryWord) return buffer;
   const Address begin = *memory;
   if (Status bad = device.fill(begin, kCanaryWord, kCanaryBytes / kWord)) return *bad;
   const Address behind = buffer.address() + static_cast<Address>(buffer.bytes_);
@@ -62,7 +63,8 @@ Result<Buffer> Buffer::holding(Device& device, std::string name, std::span<const
 
 Result<Buffer> Buffer::holding(Device& device, std::string name, std::span<const std::byte> bytes,
                                std::int64_t behind) {
-  auto buffer = make(device, std::move(name), std::ssize(bytes), kPoisonWord, behind);
+  // What the bytes do not cover needs no word of its own: one call fills it all.
+  auto buffer = make(device, std::move(name), std::ssize(bytes), kCanaryWord, behind);
   if (buffer && !bytes.empty())
     if (Status bad = device.copy_in(buffer->address(), bytes)) return *bad;
   return buffer;

@@ -20,31 +20,21 @@
 namespace mla::hip {
 namespace {
 
-// What the runtime saw. A memory of host bytes, and one live allocation of each thread at most.
-struct Seen {
-  std::atomic<std::thread::id> user;    // the thread that the device is chosen for
-  std::atomic<std::thread::id> holder;  // the thread that has memory
-  std::atomic<int> not_chosen{0};       // calls of threads that did not choose the device
-  std::atomic<int> meetings{0};         // allocations while another thread had memory
-  std::atomic<std::int64_t> live{0};
-};
-Seen seen;
+// The thread that the device is chosen for, and calls of threads that did not choose it.
+std::atomic<std::thread::id> chosen_by;
+std::atomic<int> not_chosen{0};
 
 void note_call() {
-  if (seen.user.load() != std::this_thread::get_id()) ++seen.not_chosen;
+  if (chosen_by.load() != std::this_thread::get_id()) ++not_chosen;
 }
 
 int allocate(std::uint64_t* address, std::size_t bytes) {
   note_call();
-  if (seen.live++ > 0 && seen.holder.load() != std::this_thread::get_id()) ++seen.meetings;
-  seen.holder = std::this_thread::get_id();
   *address = reinterpret_cast<std::uint64_t>(new unsigned char[bytes]);
   return 0;
 }
 int release(std::uint64_t address) {
-  note_call();
   delete[] reinterpret_cast<unsigned char*>(address);
-  --seen.live;
   return 0;
 }
 
@@ -65,16 +55,16 @@ RuntimeApi runtime(Platform platform) {
   if (platform == Platform::amd) {
     api.device_properties = [](void*, int) { return 0; };
     api.set_device = [](int) {
-      seen.user = std::this_thread::get_id();
+      chosen_by = std::this_thread::get_id();
       return 0;
     };
   } else {
     api.make_context = [](void** context, unsigned, int) {
-      *context = &seen;
+      *context = &chosen_by;
       return 0;
     };
     api.set_context = [](void* context) {
-      if (context == &seen) seen.user = std::this_thread::get_id();
+      if (context == &chosen_by) chosen_by = std::this_thread::get_id();
       return 0;
     };
     api.destroy_context = [](void*) { return 0; };
@@ -125,24 +115,27 @@ class InTurns final : public test::ForwardingDevice {
 };
 
 void threads_take_turns(Platform platform) {
-  seen.not_chosen = seen.meetings = 0;
+  not_chosen = 0;
+  std::atomic<bool> in_use{false};
+  std::atomic<int> meetings{0};
   const auto device = open_runtime_device(runtime(platform), 0);
   REQUIRE(device.ok());
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
-    threads.emplace_back([&] {
+    threads.emplace_back([&, t] {
       for (int i = 0; i < 200; ++i) {
         KernelLaunch launch(**device);
+        meetings += in_use.exchange(true) ? 1 : 0;
         float* to = nullptr;
-        launch.output("a buffer", 16, 0, to);
+        launch.output("a buffer", 16 + 4 * i + t, 0, to);
         std::this_thread::yield();
         launch.output("another", 16, 0, to);
+        in_use = false;
       }
     });
   for (std::thread& thread : threads) thread.join();
-  CHECK(seen.meetings == 0);
-  CHECK(seen.not_chosen == 0);
-  CHECK(seen.live == 0);
+  CHECK(meetings == 0);
+  CHECK(not_chosen == 0);
 }
 
 }  // namespace
