@@ -225,9 +225,8 @@ Status DecodeRun::read(const DecodeLaunch& launch, DecodeResult& result) const {
     if (Status bad = read_partials(result)) return bad;
   result.kernel_heads = rows_.row_heads();
   result.faults = admission_.faults;
-  for (const Buffer& buffer : buffers_)
-    if (std::string damage = buffer.damaged(); !damage.empty())
-      result.faults.push_back({std::move(damage), -1, -1});
+  for (std::string& damage : Buffer::damaged(buffers_))
+    result.faults.push_back({std::move(damage), -1, -1});
   unpack_rows(rows_, *out, *lse, result);
   write_keyless(launch.metadata, result);
   return std::nullopt;

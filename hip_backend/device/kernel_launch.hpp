@@ -60,9 +60,8 @@ class KernelLaunch {
     if (!handle) return handle.error();
     if (Status bad = device_.launch({}, *handle, size, argument_bytes(arguments))) return bad;
     if (Status bad = device_.synchronize({})) return bad;
-    for (const Buffer& buffer : buffers_)
-      if (std::string damage = buffer.damaged(); !damage.empty())
-        return Error{ErrorCode::overrun, std::move(damage), ""};
+    if (const auto damaged = Buffer::damaged(buffers_); !damaged.empty())
+      return Error{ErrorCode::overrun, damaged.front(), ""};
     return std::nullopt;
   }
   [[nodiscard]] const Buffer& buffer(std::size_t index) const { return buffers_[index]; }

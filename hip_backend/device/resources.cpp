@@ -78,21 +78,39 @@ Status Buffer::refill(std::uint32_t word) const {
   return bytes_ == 0 ? Status{} : device_->fill(address(), word, bytes_ / kWord);
 }
 
-std::string Buffer::damaged() const {
-  const auto intact = [&](Address at) -> std::string {
-    std::vector<std::uint32_t> words(kCanaryBytes / kWord);
-    if (Status bad = device_->copy_out(at, std::as_writable_bytes(std::span(words))))
-      return "cannot be read: " + bad->message;
-    const bool same = std::all_of(words.begin(), words.end(),
-                                  [](std::uint32_t word) { return word == kCanaryWord; });
-    return same ? "" : "is damaged";
+std::vector<std::string> Buffer::damaged(std::span<const Buffer> buffers) {
+  if (buffers.empty()) return {};
+  Device& device = *buffers.front().device_;
+  const auto cannot = [](const Error& why) {
+    return std::vector{"the canaries cannot be read: " + why.message};
   };
-  if (std::string bad = intact(memory_.get()); !bad.empty())
-    return "the canary before " + name_ + " " + bad;
-  if (behind_ == 0) return {};
-  if (std::string bad = intact(address() + static_cast<Address>(bytes_)); !bad.empty())
-    return "the canary behind " + name_ + " " + bad;
-  return {};
+  const Result<Address> memory = device.allocate(2 * kCanaryBytes * std::ssize(buffers));
+  if (!memory) return cannot(memory.error());
+  const Owned<Address> gathered(device, *memory);
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const Address to = *memory + 2 * kCanaryBytes * i;
+    const Buffer& b = buffers[i];
+    // One that has no canary behind it has the one before it twice.
+    const Address behind =
+        b.behind_ == 0 ? b.memory_.get() : b.address() + static_cast<Address>(b.bytes_);
+    if (Status bad = device.copy_on({}, to, b.memory_.get(), kCanaryBytes)) return cannot(*bad);
+    if (Status bad = device.copy_on({}, to + kCanaryBytes, behind, kCanaryBytes))
+      return cannot(*bad);
+  }
+  std::vector<std::uint32_t> words(2 * kCanaryBytes / kWord * buffers.size());
+  if (Status bad = device.copy_out(*memory, std::as_writable_bytes(std::span(words))))
+    return cannot(*bad);
+  std::vector<std::string> damaged;
+  const auto intact = [&](std::size_t canary) {
+    const auto of_one =
+        std::span(words).subspan(canary * kCanaryBytes / kWord, kCanaryBytes / kWord);
+    return std::ranges::all_of(of_one, [](std::uint32_t word) { return word == kCanaryWord; });
+  };
+  for (std::size_t i = 0; i < buffers.size(); ++i)
+    if (const bool before = !intact(2 * i); before || !intact(2 * i + 1))
+      damaged.push_back(
+          say("the canary ", before ? "before " : "behind ", buffers[i].name_, " is damaged"));
+  return damaged;
 }
 
 }  // namespace mla::hip

@@ -1,6 +1,9 @@
 // Claims about devices that need no GPU: names, the null device, buffers, graphs of an emulated
 // one.
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "hip_backend/device/emulated_device.hpp"
 #include "hip_backend/device/null_device.hpp"
@@ -51,14 +54,23 @@ TEST_CASE("buffers: what nobody wrote is poison, and a write past an end damages
   REQUIRE(words.ok());
   REQUIRE(words->size() == 16);
   for (const std::uint32_t word : *words) CHECK(word == kPoisonWord);
-  CHECK(buffer->damaged().empty());
-  const std::byte stray[1] = {std::byte{1}};
-  CHECK_FALSE(device->copy_in(buffer->address() + 64, stray));
-  CHECK(buffer->damaged() == "the canary behind the test buffer is damaged");
   auto other = Buffer::poisoned(*device, "the other", 8);
   REQUIRE(other.ok());
-  CHECK_FALSE(device->copy_in(other->address() - 1, stray));
-  CHECK(other->damaged() == "the canary before the other is damaged");
+  const std::byte stray[1] = {std::byte{1}};
+  auto without = Buffer::holding(*device, "the one without a canary behind", stray, 0);
+  REQUIRE(without.ok());
+  std::vector<Buffer> buffers;
+  for (auto* b : {&buffer, &without, &other}) buffers.push_back(std::move(**b));
+  CHECK(Buffer::damaged(buffers).empty());
+  CHECK_FALSE(device->copy_in(buffers[0].address() + 64, stray));
+  CHECK_FALSE(device->copy_in(buffers[2].address() - 1, stray));
+  CHECK(Buffer::damaged(buffers) ==
+        std::vector<std::string>{"the canary behind the test buffer is damaged",
+                                 "the canary before the other is damaged"});
+  CHECK_FALSE(device->copy_in(buffers[1].address() - kCanaryBytes, stray));
+  CHECK(Buffer::damaged(std::span(buffers).subspan(1, 1)) ==
+        std::vector<std::string>{"the canary before the one without a canary behind is damaged"});
+  CHECK(Buffer::damaged({}).empty());
 }
 
 TEST_CASE("buffers: they move, and give their memory back once", "[hip]") {
@@ -69,7 +81,7 @@ TEST_CASE("buffers: they move, and give their memory back once", "[hip]") {
     REQUIRE(first.ok());
     const Buffer second = std::move(*first);
     address = second.address();
-    CHECK(second.damaged().empty());
+    CHECK(Buffer::damaged({&second, 1}).empty());
   }
   std::byte bytes[4];
   CHECK(device->copy_out(address, bytes).has_value());
