@@ -7,9 +7,9 @@
 #include "core/numeric/bf16.hpp"
 #include "core/say.hpp"
 #include "cpu_backend/calls/element.hpp"
-#include "cpu_backend/threads.hpp"
 #include "cpu_backend/decode/reduce.hpp"
 #include "cpu_backend/merge.hpp"
+#include "cpu_backend/threads.hpp"
 
 namespace mla::cpu {
 namespace {
