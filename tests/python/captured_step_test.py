@@ -124,3 +124,28 @@ def test_the_batch_has_the_pages_that_the_planner_counts_whatever_the_launch_cou
     sizes = {key: arrays[key].size for key in ("kv_indices", "kv_cache_pages", "launch_kv_indices")}
     assert sizes == {"kv_indices": sum(LENGTHS), "kv_cache_pages": sum(LENGTHS),
                      "launch_kv_indices": sum(LENGTHS) - 1}
+
+
+@pytest.mark.parametrize("page", [-1, 2**30])
+def test_a_step_with_a_page_that_the_cache_does_not_have_is_dumped_and_check_names_it(
+        monkeypatch, tmp_path: pathlib.Path, page: int) -> None:
+    engine = Engine(monkeypatch, tmp_path, tensors=True)
+    engine.kernel["kv_indices"][5] = page
+    engine.plans()
+    bundle = mla.Bundle.load(engine.launches())
+    assert page not in bundle.arrays["kv_cache_pages"]
+    answer = mla.check(bundle)
+    assert not answer.valid
+    assert str(page) in str(answer)
+
+
+@pytest.mark.parametrize("side", ["before", "after"])
+def test_what_goes_wrong_in_a_dump_is_said_and_the_call_returns(side: str, capsys) -> None:
+    def fails(*_: object) -> None:
+        raise IndexError("no page 7")
+
+    watches = {"before": lambda _: None, "after": lambda *_: None, side: fails}
+    call = mla_capture.observed(lambda q: 2 * q, watches["after"], watches["before"], "call")
+    assert call(21) == 42
+    assert capsys.readouterr().err == (
+        "mla_capture: fails failed, and a step is not dumped whole: IndexError: no page 7\n")

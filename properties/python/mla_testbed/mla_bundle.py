@@ -9,6 +9,7 @@ import json
 import math
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -131,6 +132,24 @@ def scale_of(key: str, value: Any) -> float | str:
     return str(number)
 
 
+def scales_of(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The scales of one mla_decode_fwd call. Without sm_scale AITER takes one of its own. A
+    q_scale or kv_scale of several elements is no number: its shape says so, and `replay` refuses
+    it."""
+    given = arguments.get("sm_scale")
+    scalars: dict[str, Any] = {
+        "softmax_scale": scale_of(
+            "softmax_scale", arguments["q"].shape[-1] ** -0.5 if given is None else given)}
+    for key in ("q_scale", "kv_scale"):
+        value = arguments.get(key)
+        shape = [int(n) for n in getattr(value, "shape", ())]
+        if value is not None and numpy.prod(shape) != 1:
+            scalars[key + "_shape"] = shape
+        elif value is not None:
+            scalars[key] = scale_of(key, value.item() if hasattr(value, "item") else value)
+    return scalars
+
+
 def pages_held(arguments: dict[str, Any]) -> int:
     """How many pages the cache has."""
     shape = arguments["kv_buffer"].shape
@@ -141,3 +160,19 @@ def live_pages(arguments: dict[str, Any], kv_indptr: Any) -> Any:
     """The entries of a launch's kv_indices that kv_indptr, its own or the planner's, counts."""
     indices = as_array(arguments["kv_indices"]).reshape(-1)
     return indices[:int(as_array(kv_indptr)[-1])]
+
+
+def pages_in_use(indices: Any, held: int) -> Any:
+    """The pages of a list that a cache of so many has, each once. `check` names the others."""
+    return numpy.unique(indices[(indices >= 0) & (indices < held)])
+
+
+def kept_apart(watch: Callable[..., Any], *arguments: Any) -> Any:
+    """What `watch` makes of a call. Its errors are said and no matter of the engine's: the steps
+    that somebody looks for are those with something wrong in them."""
+    try:
+        return watch(*arguments)
+    except Exception as error:
+        print(f"mla_capture: {watch.__name__} failed, and a step is not dumped whole: "
+              f"{type(error).__name__}: {error}", file=sys.stderr)
+        return None
