@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <new>
 #include <set>
-#include <stdexcept>
 
 #include "core/case/steps.hpp"
 #include "properties/judge/attribution.hpp"
@@ -15,16 +15,11 @@ namespace {
 // A case may be small and the machine smaller, and a property may be wrong itself: neither ends the
 // run.
 Outcome checked(const Property& property, Subject& subject) {
-  const auto out_of_memory = [] {
-    return Outcome{Verdict::inconclusive, "there was not enough memory for the case", {}};
-  };
   try {
     return property.check(subject);
   } catch (const std::bad_alloc&) {
-    return out_of_memory();
-  } catch (const std::length_error&) {
-    return out_of_memory();
-  } catch (const std::exception& e) {
+    return {Verdict::inconclusive, "there was not enough memory for the case", {}};
+  } catch (const std::exception& e) {  // a size below 0 as well, which looks like a huge one
     return {Verdict::inconclusive, say("the property could not be judged: ", e.what()), {}};
   }
 }
@@ -161,9 +156,7 @@ void note_refusal(Subject& subject, const Backend& backend, Judgement& judgement
                                    backend.device(kind).empty()) &&
                         (!decode || !subject.metadata().ok());
     if (!judgement.cut) judgement.why_refused = refusal_of(subject, backend, judgement.refused);
-  } catch (const std::bad_alloc&) {
-    judgement.refused = false;
-  } catch (const std::length_error&) {
+  } catch (const std::exception&) {
     judgement.refused = false;
   }
 }
