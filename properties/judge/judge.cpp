@@ -163,6 +163,17 @@ void note_refusal(Subject& subject, const Backend& backend, Judgement& judgement
 
 }  // namespace
 
+Judgement interrupted(std::size_t properties) {
+  Judgement judgement;
+  judgement.cut = true;
+  judgement.outcomes.assign(properties, {Verdict::inconclusive, "interrupted", {}});
+  judgement.covered.resize(properties);
+  judgement.known.resize(properties);
+  judgement.executions.resize(properties);
+  judgement.seconds.resize(properties);
+  return judgement;
+}
+
 Judgement judge(const Case& c, std::span<const Property* const> properties, const Backend& backend,
                 const Interposer* interposer) {
   return judge(c, properties, backend, interposer, {}, [] { return false; });

@@ -53,5 +53,7 @@ Judgement judge(const Case& c, std::span<const Property* const> properties, cons
 Judgement judge(const Case& c, std::span<const Property* const> properties, const Backend& backend,
                 const Interposer* interposer, const Ledger& ledger, const Stopped& stopped,
                 const ExecutionLimits& limits = {});
+// Of a case that was interrupted before its first property.
+Judgement interrupted(std::size_t properties);
 
 }  // namespace mla::prop

@@ -24,10 +24,12 @@ class MemoryBudget {
     Share(MemoryBudget& budget, double bytes) : budget_(budget), bytes_(bytes) {
       std::unique_lock lock(budget_.mutex_);
       const std::uint64_t ticket = budget_.next_ticket_++;
-      budget_.changed_.wait(lock, [&] {
+      const auto fits = [&] {
         return ticket == budget_.served_ &&
                (budget_.holders_ == 0 || budget_.allows(budget_.used_ + bytes_));
-      });
+      };
+      waited_ = !fits();
+      budget_.changed_.wait(lock, fits);
       budget_.used_ += bytes_;
       ++budget_.holders_;
       ++budget_.served_;
@@ -39,12 +41,14 @@ class MemoryBudget {
       --budget_.holders_;
       budget_.changed_.notify_all();
     }
+    [[nodiscard]] bool waited() const { return waited_; }
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
 
    private:
     MemoryBudget& budget_;
     const double bytes_;
+    bool waited_ = false;
   };
 
  private:

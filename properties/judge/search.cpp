@@ -94,8 +94,11 @@ CaseAnswer Search::answer(std::int64_t index, const Case& c, std::vector<std::si
     std::vector<const Property*> properties;
     for (const std::size_t p : out.asked) properties.push_back(options_.properties[p]);
     const MemoryBudget::Share memory(memory_, estimate_of(c).bytes());
-    out.judgement = judge(c, properties, *options_.backend, options_.interposer, options_.ledger,
-                          [this] { return over(milliseconds(0)); });
+    const auto stopped = [this] { return over(milliseconds(0)); };
+    out.judgement = memory.waited() && stopped()
+                        ? interrupted(properties.size())
+                        : judge(c, properties, *options_.backend, options_.interposer,
+                                options_.ledger, stopped);
   }
   if (!out.judgement.cut) {
     const std::lock_guard lock(mutex_);

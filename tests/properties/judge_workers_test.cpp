@@ -77,3 +77,26 @@ TEST_CASE("workers: one case has the whole memory, whatever was held before", "[
   const MemoryBudget::Share whole(budget, 1);
   CHECK_FALSE(budget.allows(1.5));
 }
+
+TEST_CASE("workers: a case that still waits for memory when the run is interrupted is not begun",
+          "[judge]") {
+  static std::atomic<int> begun = 0;
+  static std::atomic<bool> stopped = false;
+  static constexpr Property kStops{"T02", "stops", "Everything is well.", [](Subject&) {
+                                     ++begun;
+                                     std::this_thread::sleep_for(std::chrono::milliseconds(50));
+                                     stopped = true;
+                                     return passed();
+                                   }};
+  RunOptions options;
+  options.properties = {&kStops};
+  options.backend = &cpu_backend();
+  options.cases.assign(4, case_of("mla1:4q1s4000"));
+  options.memory = 1.5 * estimate_of(options.cases[0]).bytes();
+  options.workers = 4;
+  options.stopped = [] { return stopped.load(); };
+  const RunReport report = run_properties(options);
+  CHECK(begun == 1);
+  CHECK(report.interrupted);
+  CHECK(report.exit_code() == ExitCode::inconclusive);
+}
