@@ -4,11 +4,10 @@ import multiprocessing
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import mla_testbed as mla
 import numpy as np
 import pytest
 import steps
-
-import mla_testbed as mla
 
 CASE = "mla1:1q1s300;cu=4"
 

@@ -1,10 +1,9 @@
 """Rows of Q behind those of the requests, as a captured launch has them."""
 
+import mla_testbed as mla
 import numpy as np
 import pytest
 from steps import Step, decode_with_plan, make_step
-
-import mla_testbed as mla
 
 
 def padded(step: Step, rows: int) -> Step:
