@@ -1,4 +1,8 @@
 // P11: padding requests change nothing for live rows, never make a step fail, and end up defined.
+#include <cstddef>
+#include <span>
+#include <vector>
+
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
@@ -10,9 +14,8 @@ namespace mla::prop {
 namespace {
 
 template <class T>
-void replace_tail(std::vector<T>& values, std::int64_t kept, const std::vector<T>& tail) {
-  values.resize(static_cast<std::size_t>(kept));
-  values.insert(values.end(), tail.begin(), tail.end());
+void prepend(std::vector<T>& values, const std::vector<T>& others, std::int64_t kept) {
+  values.insert(values.begin(), others.begin(), others.begin() + kept);
 }
 
 // The reference of the padded batch: live rows have the one they had, padding rows a new one.
@@ -24,20 +27,21 @@ cpu::ReferenceResult reference_of(Subject& subject, Subject& padded, std::int64_
   batch.block_table.erase(batch.block_table.begin(),
                           batch.block_table.begin() + live * batch.columns);
   const std::int64_t pairs = live_rows * c.heads;
-  DecodeTensors tensors = *padded.tensors();
-  tensors.q.erase(tensors.q.begin(),
-                  tensors.q.begin() + pairs * kKeyDim * element_bytes(c.dtype.q));
-  const cpu::ReferenceResult pads = cpu::dense_reference({.batch = batch,
-                                                          .tensors = tensors,
-                                                          .arch = c.arch,
-                                                          .dtype = c.dtype,
-                                                          .model_heads = c.heads,
-                                                          .causal = c.causal});
-  cpu::ReferenceResult all = *subject.reference();
-  replace_tail(all.out, pairs * kValueDim, pads.out);
-  replace_tail(all.out_bound, pairs * kValueDim, pads.out_bound);
-  replace_tail(all.lse, pairs, pads.lse);
-  replace_tail(all.lse_bound, pairs, pads.lse_bound);
+  const std::span<const std::byte> q = padded.tensors()->q;
+  cpu::ReferenceResult all = cpu::dense_reference(
+      {.batch = batch,
+       .tensors = *padded.tensors(),
+       .q = q.subspan(static_cast<std::size_t>(pairs * kKeyDim * element_bytes(c.dtype.q))),
+       .first_slot = 0,
+       .arch = c.arch,
+       .dtype = c.dtype,
+       .model_heads = c.heads,
+       .causal = c.causal});
+  const cpu::ReferenceResult& before = *subject.reference();
+  prepend(all.out, before.out, pairs * kValueDim);
+  prepend(all.out_bound, before.out_bound, pairs * kValueDim);
+  prepend(all.lse, before.lse, pairs);
+  prepend(all.lse_bound, before.lse_bound, pairs);
   return all;
 }
 
