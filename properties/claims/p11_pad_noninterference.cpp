@@ -70,8 +70,8 @@ Outcome decode_pad_noninterference(Subject& subject) {
     const plan::PlannerVersion planner = subject.shape()->planner;
     if ((padded_result.error().code == ErrorCode::refused &&
          planner != plan::PlannerVersion::v1_2) ||
-        (padded_result.error().code == ErrorCode::unsupported &&
-         planner == plan::PlannerVersion::v1_1))
+        (padded_result.error().code == ErrorCode::unsupported && padded.shape() &&
+         !padded.metadata() && planner == plan::PlannerVersion::v1_1))
       return refusal(padded_result.error());
     return failed(where + "the step is refused: " + padded_result.error().message);
   }

@@ -21,7 +21,7 @@ constexpr const char* kFormat = "mla-testbed record 1";
 // In the order of Verdict; '-' was not asked.
 constexpr std::string_view kVerdicts = "pfisnku";
 constexpr std::size_t kMostLaunches = std::size_t{1} << 32;  // of one case
-constexpr std::int64_t kInFlight = 256;  // cases that an interrupted run may have left out
+constexpr std::int64_t kInFlight = 4096;  // cases that an interrupted run may have left out
 
 // Values that stand for themselves once.
 class Table {

@@ -1,6 +1,5 @@
 #include "properties/step/agreed_launches.hpp"
 
-#include <algorithm>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -68,15 +67,18 @@ AgreedLaunches::Key AgreedLaunches::key(const DecodeLaunch& launch, const Decode
   return {launch.metadata.shape, sum.value()};
 }
 
-bool AgreedLaunches::holds(const Key& key) const {
+std::optional<Launches> AgreedLaunches::find(const Key& key) const {
   const std::lock_guard lock(mutex_);
-  const auto end = keys_.begin() + static_cast<std::ptrdiff_t>(std::min(noted_, keys_.size()));
-  return std::find(keys_.begin(), end, key) != end;
+  for (const Noted& noted : noted_)
+    if (noted.key.sum == key.sum && noted.key == key) return noted.launches;
+  return std::nullopt;
 }
 
-void AgreedLaunches::note(Key key) {
+void AgreedLaunches::note(Key key, Launches launches) {
   const std::lock_guard lock(mutex_);
-  keys_[noted_++ % keys_.size()] = std::move(key);
+  if (noted_.size() < kMost) return noted_.push_back({std::move(key), std::move(launches)});
+  noted_[oldest_] = {std::move(key), std::move(launches)};
+  oldest_ = (oldest_ + 1) % kMost;
 }
 
 }  // namespace mla::prop

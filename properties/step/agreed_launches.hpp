@@ -5,10 +5,11 @@
 // tensors and the stages that the device returned. Safe to use from several threads.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
+#include <vector>
 
 #include "core/engine/backend.hpp"
 
@@ -22,14 +23,22 @@ class AgreedLaunches {
     bool operator==(const Key&) const = default;
   };
   static Key key(const DecodeLaunch& launch, const DecodeResult& result);
-  [[nodiscard]] bool holds(const Key& key) const;
+  // What the other backend launched for it; nothing if it was not noted. Reports count it again, so
+  // that they do not depend on what is remembered.
+  [[nodiscard]] std::optional<Launches> find(const Key& key) const;
   // The oldest is forgotten.
-  void note(Key key);
+  void note(Key key, Launches launches);
 
  private:
+  struct Noted {
+    Key key;
+    Launches launches;
+  };
+  static constexpr std::size_t kMost = 4096;  // some dozens for each case that is being judged
+
   mutable std::mutex mutex_;
-  std::array<Key, 128> keys_;
-  std::size_t noted_ = 0;
+  std::vector<Noted> noted_;
+  std::size_t oldest_ = 0;
 };
 
 }  // namespace mla::prop

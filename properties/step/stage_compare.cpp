@@ -108,8 +108,11 @@ class StagePair {
   [[nodiscard]] static bool within(std::span<const T> a, std::span<const T> b,
                                    std::span<const double> bounds) {
     int beyond = bounds.size() == a.size() ? 0 : 1;
-    for (std::size_t i = 0; i < bounds.size(); ++i)
-      beyond += std::fabs(double{number(a[i])} - double{number(b[i])}) <= 2 * bounds[i] ? 0 : 1;
+    for (std::size_t i = 0; i < bounds.size(); ++i) {
+      // Where a score overflows the bound is infinite, and so may the difference be.
+      const double difference = std::fabs(double{number(a[i])} - double{number(b[i])});
+      beyond += std::isfinite(difference) && difference <= 2 * bounds[i] ? 0 : 1;
+    }
     return beyond == 0;
   }
   void note(std::size_t row, std::size_t i, T a, T b, double bound) {
@@ -182,7 +185,10 @@ class Compared final : public ForwardingBackend {
     Result<DecodeResult> result = backend_->run(launch, recorded);
     if (!result || !result->faults.empty()) return result;
     AgreedLaunches::Key key = AgreedLaunches::key(launch, *result);
-    if (agreed_.holds(key)) return result;
+    if (const auto launches = agreed_.find(key)) {
+      result->launches.add(*launches);
+      return result;
+    }
     const Result<DecodeResult> other = peer_->run(launch, recorded);
     if (!other) return result;
     result->launches.add(other->launches);
@@ -190,7 +196,7 @@ class Compared final : public ForwardingBackend {
       result->faults.push_back(
           {say(found->what, ", on ", peer_->name(), " and ", backend_->name()), found->work, -1});
     else
-      agreed_.note(std::move(key));
+      agreed_.note(std::move(key), other->launches);
     return result;
   }
 

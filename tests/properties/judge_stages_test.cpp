@@ -1,5 +1,7 @@
 // Claims about the stage comparison: it is silent on equal runs and names the first difference.
 #include <bit>
+#include <cmath>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -151,6 +153,33 @@ TEST_CASE("stages: what differs is what neither bound explains", "[judge][stages
   }
 }
 
+TEST_CASE("stages: an infinity differs from a number, also where the bound is infinite",
+          "[judge][stages]") {
+  const auto e = executed("mla1:1q1s30;cu=4");
+  const auto put = [](std::vector<std::byte>& bytes, std::size_t element, std::uint16_t bits) {
+    std::memcpy(&bytes.at(2 * element), &bits, sizeof bits);
+  };
+  const auto slot = static_cast<std::size_t>(e->metadata.kv_indices[0]) -
+                    static_cast<std::size_t>(e->tensors.cache.first_slot);
+  put(e->tensors.cache.bytes, slot * kKeyDim + 540, 0x7F80);  // +inf, no part of the value
+  for (std::size_t head = 0; head < 16; ++head)
+    put(e->tensors.q, head * kKeyDim + 540, 0xBF80);  // -1
+  const auto result = cpu::make_cpu_backend()->run(e->launch(), {.record_stages = true});
+  REQUIRE(result.ok());
+  REQUIRE_FALSE(first_stage_difference(e->launch(), *result, *result).has_value());
+  bool infinite = false;
+  cpu::for_stage_bounds(e->launch(), [&](const cpu::RowBounds& bounds) {
+    infinite = infinite || std::isinf(bounds.out[0]);
+  });
+  REQUIRE(infinite);
+  DecodeResult other = *result;
+  other.stage1_out.at(0) = 0x7F80;
+  CHECK(first_stage_difference(e->launch(), *result, other).has_value());
+  other = *result;
+  other.stage1_lse.at(0) = std::numeric_limits<float>::infinity();
+  CHECK(first_stage_difference(e->launch(), *result, other).has_value());
+}
+
 TEST_CASE("stages: data paths agree within the bounds on every route", "[judge][stages]") {
   for (const char* line :
        {"mla1:2q2s300;cu=5", "mla1:3q1s700;heads=128;cu=7;dtype=fp8/fp8;scale=0.5/2",
@@ -241,13 +270,18 @@ TEST_CASE("stages: a launch is compared again when an input, its shape or a resu
   const Counted& own = *own_counted;
   const Counted& peer = *peer_counted;
   const auto compared = prop::compared_with(std::move(own_counted), std::move(peer_counted));
+  std::vector<std::string> both;  // what the first run of a launch says that was launched
   const auto runs_of_peer = [&](const Executed& e) {
     const int before = peer.runs;
-    REQUIRE(compared->run(e.launch(), {}).ok());
+    const auto result = compared->run(e.launch(), {});
+    REQUIRE(result.ok());
+    if (both.empty()) both = result->launches.lines();
     return peer.runs - before;
   };
   CHECK(runs_of_peer(*executed()) == 1);
   CHECK(runs_of_peer(*executed()) == 0);
+  const auto launched = [&] { return compared->run(executed()->launch(), {})->launches.lines(); };
+  CHECK(launched() == both);
   const auto flip = [](std::byte& byte) { byte ^= std::byte{1}; };
   const std::function<void(Executed&)> changes[] = {
       [&](Executed& e) { flip(e.tensors.q.at(0)); },
