@@ -1,5 +1,9 @@
 #include "hip_backend/decode/decode_execution.hpp"
 
+#include <utility>
+
+#include "hip_backend/device/resources.hpp"
+
 namespace mla::hip {
 namespace {
 
@@ -45,11 +49,7 @@ Result<DecodeResult> execute_decode(Device& device, const DecodeLaunch& launch,
   Status bad = execute(device, launch, execution, result);
   if (!bad) return result;
   if (bad->code != ErrorCode::fault) return *bad;
-  // By now everything that was on the device has been given back.
-  const Status still_broken = device.recover();
-  bad->message += still_broken ? "; the device does not recover: " + still_broken->message
-                               : "; the device has recovered";
-  return *bad;
+  return recovered(device, std::move(*bad));
 }
 
 }  // namespace mla::hip

@@ -4,8 +4,9 @@
 // emulator of the instruction set, or nobody, in which case every call says why. The interface is
 // plain on purpose: addresses are numbers, kernel arguments are bytes, handles are opaque numbers
 // of the device that gave them. Owners of handles are in resources.hpp. Sizes are bytes; a word is
-// four of them; times are milliseconds. Calls without a stream return when their work is done;
-// calls on a stream are ordered within it.
+// four of them; times are milliseconds. Calls without a stream return when their work is done,
+// but a fill may still run: whatever comes after it sees it done, and its error is that of a later
+// call. Calls on a stream are ordered within it.
 // Fails: with ErrorCode::fault and what the device said. After a fault of a kernel a device may
 // answer every call with the same error until recover() has been called.
 #pragma once

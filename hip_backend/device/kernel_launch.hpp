@@ -55,11 +55,12 @@ class KernelLaunch {
   template <class Arguments>
   Status run_code(std::span<const std::byte> code, std::string_view kernel, const LaunchSize& size,
                   const Arguments& arguments) {
+    if (!error_) error_ = run_handle(code, kernel, size, argument_bytes(arguments));
+    if (error_ && error_->code == ErrorCode::fault) {
+      buffers_.clear();  // nothing is on the device when it is recovered
+      error_ = recovered(device_, std::move(*error_));
+    }
     if (error_) return error_;
-    const auto handle = device_.find_kernel(code, kernel);
-    if (!handle) return handle.error();
-    if (Status bad = device_.launch({}, *handle, size, argument_bytes(arguments))) return bad;
-    if (Status bad = device_.synchronize({})) return bad;
     if (const auto damaged = Buffer::damaged(buffers_); !damaged.empty())
       return Error{ErrorCode::overrun, damaged.front(), ""};
     return std::nullopt;
@@ -67,6 +68,13 @@ class KernelLaunch {
   [[nodiscard]] const Buffer& buffer(std::size_t index) const { return buffers_[index]; }
 
  private:
+  Status run_handle(std::span<const std::byte> code, std::string_view kernel,
+                    const LaunchSize& size, std::span<const std::byte> arguments) {
+    const auto handle = device_.find_kernel(code, kernel);
+    if (!handle) return handle.error();
+    if (Status bad = device_.launch({}, *handle, size, arguments)) return bad;
+    return device_.synchronize({});
+  }
   template <class Pointer>
   void keep(Result<Buffer> buffer, Pointer& to) {
     if (error_) return;

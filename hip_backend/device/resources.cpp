@@ -24,6 +24,13 @@ Result<Event> make_event(Device& device) {
   return Event(device, *handle);
 }
 
+Error recovered(Device& device, Error fault) {
+  const Status still_broken = device.recover();
+  fault.message += still_broken ? "; the device does not recover: " + still_broken->message
+                                : "; the device has recovered";
+  return fault;
+}
+
 Result<Buffer> Buffer::make(Device& device, std::string name, std::int64_t bytes,
                             std::uint32_t word, std::int64_t behind_bytes) {
   Buffer buffer;

@@ -53,6 +53,10 @@ using Graph = Owned<GraphHandle>;
 Result<Stream> make_stream(Device& device);
 Result<Event> make_event(Device& device);
 
+// The fault of a device, which is recovered; the message says whether it is. By then everything
+// that was on it has been given back, and the turn is still held.
+Error recovered(Device& device, Error fault);
+
 class Buffer {
  public:
   // `bytes` rounded up to whole words, every word `word`.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "properties/judge/minimise.hpp"
+#include "properties/step/estimate.hpp"
 
 namespace mla::prop {
 namespace {
@@ -13,10 +14,11 @@ namespace {
 constexpr std::int64_t kMaxShrinkTries = 1000;
 
 // Of these properties, those that fail on the case in a way that the ledger does not know.
-std::vector<Failing> failing_on(const RunOptions& options, const Case& c,
+std::vector<Failing> failing_on(const RunOptions& options, MemoryBudget& memory, const Case& c,
                                 const std::vector<const Property*>& properties,
                                 const Stopped& stopped) {
   std::vector<Failing> failing;
+  const MemoryBudget::Share share(memory, estimate_of(c).bytes());
   Judgement judgement =
       judge(c, properties, *options.backend, options.interposer, options.ledger, stopped);
   for (std::size_t i = 0; i < properties.size(); ++i)
@@ -25,10 +27,11 @@ std::vector<Failing> failing_on(const RunOptions& options, const Case& c,
   return failing;
 }
 
-Failure shrunk(const RunOptions& options, const Case& c, Failing first, const Stopped& stopped) {
+Failure shrunk(const RunOptions& options, MemoryBudget& memory, const Case& c, Failing first,
+               const Stopped& stopped) {
   const auto fails = [&](const Case& simpler) -> std::optional<Outcome> {
     // A shrink never slides into what is known.
-    auto failing = failing_on(options, simpler, {first.property}, stopped);
+    auto failing = failing_on(options, memory, simpler, {first.property}, stopped);
     if (failing.empty()) return std::nullopt;
     return std::move(failing.front().outcome);
   };
@@ -54,20 +57,20 @@ void remove(std::vector<Failing>& from, const Property* property) {
 
 }  // namespace
 
-std::vector<Failure> defects_of(const RunOptions& options, const Case& c,
+std::vector<Failure> defects_of(const RunOptions& options, MemoryBudget& memory, const Case& c,
                                 std::vector<Failing> failing, std::vector<const Property*> others,
                                 const Stopped& stopped) {
   std::vector<Failure> failures;
   while (!failing.empty()) {
     Failing first = std::move(failing.front());
     failing.erase(failing.begin());
-    Failure failure = shrunk(options, c, std::move(first), stopped);
+    Failure failure = shrunk(options, memory, c, std::move(first), stopped);
     if (failure.smallest == c) {
       failure.also = std::exchange(failing, {});  // judged already
     } else if (!failure.cut) {
       std::vector<const Property*> asked = others;
       for (const Failing& f : failing) asked.push_back(f.property);
-      failure.also = failing_on(options, failure.smallest, asked, stopped);
+      failure.also = failing_on(options, memory, failure.smallest, asked, stopped);
     }
     std::sort(failure.also.begin(), failure.also.end(),
               [](const Failing& a, const Failing& b) { return a.property->id < b.property->id; });

@@ -10,12 +10,14 @@
 #include <vector>
 
 #include "properties/judge/judge.hpp"
+#include "properties/judge/memory_budget.hpp"
 #include "properties/judge/runner.hpp"
 
 namespace mla::prop {
 
-// `failing` in the order of the properties; `others` have not failed yet on any case.
-std::vector<Failure> defects_of(const RunOptions& options, const Case& c,
+// `failing` in the order of the properties; `others` have not failed yet on any case. Each case
+// that is tried waits for its share of the memory.
+std::vector<Failure> defects_of(const RunOptions& options, MemoryBudget& memory, const Case& c,
                                 std::vector<Failing> failing, std::vector<const Property*> others,
                                 const Stopped& stopped);
 

@@ -6,15 +6,18 @@
 
 #include "core/say.hpp"
 #include "properties/judge/judge.hpp"
+#include "properties/judge/memory_budget.hpp"
 #include "properties/judge/parallel.hpp"
 #include "properties/judge/search.hpp"
 #include "properties/judge/tags.hpp"
+#include "properties/step/estimate.hpp"
 
 namespace mla::prop {
 namespace {
 
 // Whether the witnesses of entry `index` still fail because of it.
-void judge_witnesses(const RunOptions& options, std::size_t index, LedgerTally& tally) {
+void judge_witnesses(const RunOptions& options, MemoryBudget& memory, std::size_t index,
+                     LedgerTally& tally) {
   const auto& asked = options.properties;
   for (const auto& [c, property] : tally.entry.witnesses) {
     if (std::find(asked.begin(), asked.end(), property) == asked.end()) continue;
@@ -23,6 +26,7 @@ void judge_witnesses(const RunOptions& options, std::size_t index, LedgerTally& 
       tally.message = "interrupted before its witnesses were judged";
       return;
     }
+    const MemoryBudget::Share share(memory, estimate_of(c).bytes());
     const Judgement judgement = judge(c, {&property, 1}, *options.backend, options.interposer,
                                       options.ledger, options.stopped);
     const Outcome& outcome = judgement.outcomes.front();
@@ -73,11 +77,12 @@ ExitCode RunReport::exit_code() const {
 RunReport run_properties(const RunOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   const int workers = worker_count(options.workers);
-  RunReport report = Search(options, workers).run();
+  MemoryBudget memory(options.memory);
+  RunReport report = Search(options, workers, memory).run();
   std::atomic<std::size_t> next{0};
   on_workers(workers, [&] {
     for (std::size_t i = next++; i < report.ledger.size(); i = next++)
-      judge_witnesses(options, i, report.ledger[i]);
+      judge_witnesses(options, memory, i, report.ledger[i]);
   });
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;

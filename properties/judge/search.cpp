@@ -32,10 +32,10 @@ std::vector<std::int64_t> first_failures(const RunOptions& options) {
 
 }  // namespace
 
-Search::Search(const RunOptions& options, int workers)
+Search::Search(const RunOptions& options, int workers, MemoryBudget& memory)
     : options_(options),
       workers_(workers),
-      memory_(options.memory),
+      memory_(memory),
       cases_(options),
       known_failures_(first_failures(options)),
       findings_(options, cases_) {}
@@ -95,7 +95,7 @@ CaseAnswer Search::answer(std::int64_t index, const Case& c, std::vector<std::si
     for (const std::size_t p : out.asked) properties.push_back(options_.properties[p]);
     const MemoryBudget::Share memory(memory_, estimate_of(c).bytes());
     const auto stopped = [this] { return over(milliseconds(0)); };
-    out.judgement = memory.waited() && stopped()
+    out.judgement = options_.stopped() || (memory.waited() && stopped())
                         ? interrupted(properties.size())
                         : judge(c, properties, *options_.backend, options_.interposer,
                                 options_.ledger, stopped);
@@ -148,12 +148,6 @@ std::string Search::why_too_large(const Case& c) const {
   return need_text(c, estimate) + "; a case may take " + bytes_text(options_.memory);
 }
 
-std::vector<Failure> Search::explanations(Findings::Certain certain) {
-  const MemoryBudget::Share memory(memory_, estimate_of(certain.c).bytes());
-  return defects_of(options_, certain.c, std::move(certain.failing), std::move(certain.others),
-                    [this] { return over(grace_of(options_)); });
-}
-
 void Search::explain() {
   std::unique_lock lock(mutex_);
   while (!explaining_ && findings_.next_certain() != kNever) {
@@ -161,7 +155,9 @@ void Search::explain() {
     const std::int64_t index = findings_.next_certain();
     Findings::Certain certain = findings_.certain(index);
     lock.unlock();
-    std::vector<Failure> failures = explanations(std::move(certain));
+    std::vector<Failure> failures =
+        defects_of(options_, memory_, certain.c, std::move(certain.failing),
+                   std::move(certain.others), [this] { return over(grace_of(options_)); });
     lock.lock();
     findings_.settle(index, std::move(failures));
     explaining_ = false;

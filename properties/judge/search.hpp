@@ -18,8 +18,8 @@ namespace mla::prop {
 
 class Search {
  public:
-  // `options` outlives the search.
-  Search(const RunOptions& options, int workers);
+  // `options` and `memory` outlive the search.
+  Search(const RunOptions& options, int workers, MemoryBudget& memory);
 
   // Judges cases until they or the time are used up, or every property has failed.
   RunReport run();
@@ -37,13 +37,12 @@ class Search {
                                                        const Case& c) const;
   // Why the case needs more memory than there is; empty if it does not.
   [[nodiscard]] std::string why_too_large(const Case& c) const;
-  std::vector<Failure> explanations(Findings::Certain certain);
   // Shrinks and reports what is certain by now; one worker at a time.
   void explain();
 
   const RunOptions& options_;
   const int workers_;
-  MemoryBudget memory_;
+  MemoryBudget& memory_;
   const CaseSource cases_;
   const std::vector<std::int64_t> known_failures_;  // of each property
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

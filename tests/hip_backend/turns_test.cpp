@@ -91,10 +91,12 @@ class InTurns final : public test::ForwardingDevice {
   }
   Result<Address> allocate(std::int64_t bytes) override {
     look();
+    ++live;
     return ForwardingDevice::allocate(bytes);
   }
   void release(Address address) override {
     look();
+    --live;
     ForwardingDevice::release(address);
   }
   Result<KernelHandle> find_kernel(std::span<const std::byte> code,
@@ -103,8 +105,23 @@ class InTurns final : public test::ForwardingDevice {
     return ForwardingDevice::find_kernel(code, name);
   }
 
+  Status launch(StreamHandle stream, KernelHandle kernel, const LaunchSize& size,
+                std::span<const std::byte> arguments) override {
+    if (faults) return Error{ErrorCode::fault, "an illegal access", ""};
+    return ForwardingDevice::launch(stream, kernel, size, arguments);
+  }
+  Status recover() override {
+    look();
+    ++recoveries;
+    CHECK(live == 0);
+    return ForwardingDevice::recover();
+  }
+
   int turns = 0;
   int outside = 0;
+  bool faults = false;  // every launch does
+  int recoveries = 0;
+  int live = 0;  // allocations
 
  private:
   void look() {
@@ -154,6 +171,23 @@ TEST_CASE("Decode and prefill steps hold the device from the first allocation to
                                                      : subject.prefill().ok()));
     CHECK(device->turns > before);
   }
+  CHECK(device->outside == 0);
+}
+
+TEST_CASE("A device is recovered from a fault while its turn lasts, when nothing is on it",
+          "[hip][emulated]") {
+  if (!test::has_code(Arch::gfx950, "decode") || !test::has_code(Arch::gfx950, "prefill")) return;
+  auto device = std::make_shared<InTurns>(make_emulated_device(Arch::gfx950, {}));
+  device->faults = true;
+  const auto backend = make_hip_backend(device, {});
+  prop::Subject decode(*parse_case("mla1:2q2s130;cu=2;arch=gfx950"), *backend, nullptr);
+  REQUIRE_FALSE(decode.result().ok());
+  CHECK(decode.result().error().message == "an illegal access; the device has recovered");
+  CHECK(device->recoveries == 1);
+  prop::Subject prefill(*parse_case("mla1:1q70s70;heads=1;arch=gfx950;kind=prefill"), *backend,
+                        nullptr);
+  static_cast<void>(prefill.prefill());
+  CHECK(device->recoveries == 2);
   CHECK(device->outside == 0);
 }
 

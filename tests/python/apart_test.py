@@ -162,3 +162,13 @@ def test_rows_side_by_side_at_one_pitch_share_no_memory(one: Any, other: Any, me
         with pytest.raises(mla.TensorError, match="one: expected memory of its own, found some of"):
             _tensors.check_apart(("one", "other"), pair, ("one",))
         _tensors.check_apart(("one", "other"), pair, ())
+
+
+def test_heads_of_one_pool_that_lie_apart_are_taken_and_one_byte_in_common_is_not() -> None:
+    pool = np.zeros((4, 32, 576), np.uint16)
+    names = ("one", "other")
+    apart = [_tensors.describe(pool[:, 16:, :512], "one"), _tensors.describe(pool[:, :16], "other")]
+    _tensors.check_apart(names, apart, names)
+    common = [_tensors.describe(pool[:, 15:, :512], "one"), apart[1]]
+    with pytest.raises(mla.TensorError, match="one: expected memory of its own"):
+        _tensors.check_apart(names, common, names)

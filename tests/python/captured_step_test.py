@@ -149,3 +149,33 @@ def test_what_goes_wrong_in_a_dump_is_said_and_the_call_returns(side: str, capsy
     assert call(21) == 42
     assert capsys.readouterr().err == (
         "mla_capture: fails failed, and a step is not dumped whole: IndexError: no page 7\n")
+
+
+def test_an_error_of_the_capture_does_not_need_a_stderr(monkeypatch) -> None:
+    def fails(*_: object) -> None:
+        raise IndexError
+
+    class Closed:
+        def write(self, _: str) -> int:
+            raise BrokenPipeError
+
+    call = mla_capture.observed(lambda q: 2 * q, fails, None, "call")
+    for stderr in (Closed(), None):
+        monkeypatch.setattr("sys.stderr", stderr)
+        assert call(21) == 42
+
+
+def test_a_dump_that_cannot_be_written_again_stays_as_it_was(
+        monkeypatch, tmp_path: pathlib.Path) -> None:
+    engine = Engine(monkeypatch, tmp_path, tensors=True)
+    engine.plans()
+
+    def full(file: Any, _: object) -> None:
+        if isinstance(file, str):
+            pathlib.Path(file).write_bytes(b"")
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr("numpy.save", full)
+    with pytest.raises(OSError, match="no space left"):
+        engine.launches()
+    assert mla.check(mla.Bundle.load(tmp_path / "step-000000")).valid

@@ -17,7 +17,8 @@ def script(tmp_path: pathlib.Path) -> pathlib.Path:
     return made
 
 
-@pytest.mark.parametrize("where", ["missing/findings.json", ".", "script.py/findings.json"])
+@pytest.mark.parametrize("where", [
+    "missing/findings.json", ".", "script.py/findings.json", "long" * 100])
 def test_findings_that_cannot_be_written_are_refused_before_the_script_runs(
         script: pathlib.Path, capsys: Any, where: str) -> None:
     path = script.parent / where

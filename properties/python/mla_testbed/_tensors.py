@@ -235,7 +235,7 @@ def check_apart(names: Iterable[str], tensors: Sequence[_structs.Tensor | None],
         return  # one ends before the next begins, whatever it is
     given = [(name, d) for name, d in zip(names, tensors, strict=True) if d is not None]
     for (one, a), (other, b) in itertools.combinations(given, 2):
-        if (one not in outputs and other not in outputs) or not _meet(a, b):
+        if (one not in outputs and other not in outputs) or not (_meet(a, b) and _share(a, b)):
             continue
         if one in same and other in same and (a.begin, a.dtype) == (b.begin, b.dtype):
             continue
@@ -254,6 +254,29 @@ def _meet(a: _structs.Tensor, b: _structs.Tensor) -> bool:
         return True
     behind = (b.begin - a.begin) % common
     return behind < run or behind + other_run > common
+
+
+def _share(a: _structs.Tensor, b: _structs.Tensor) -> bool:
+    """The same to the byte, such as for heads of one pool; True where that is too much to find."""
+    shares: Any = np.shares_memory  # numpy's stubs know no limit
+    try:
+        return bool(shares(_in_place(a), _in_place(b), max_work=10_000))
+    except RuntimeError:  # numpy's TooHardError
+        return True
+
+
+class _InPlace:
+    def __init__(self, d: _structs.Tensor) -> None:
+        size = _SIZES[d.dtype]
+        self.__array_interface__ = {
+            "version": 3, "data": (d.ptr, True), "typestr": f"|V{size}",
+            "shape": tuple(d.shape[:d.ndim]),
+            "strides": tuple(size * stride for stride in d.strides[:d.ndim])}
+
+
+def _in_place(d: _structs.Tensor) -> np.ndarray:
+    """An array that lies where the tensor does; nothing is read."""
+    return np.asarray(_InPlace(d))
 
 
 def _rows(d: _structs.Tensor) -> tuple[int, int]:

@@ -4,6 +4,7 @@ Needs numpy, and torch only for tensors of it.
 """
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import math
@@ -63,9 +64,11 @@ def write_bundle(folder: str, name: str, scalars: dict[str, Any],
     for key, value in arrays.items():
         file = key + ".npy"
         path = os.path.join(folder, file)
-        numpy.save(path, value)
-        with open(path, "rb") as data:
+        with open(path + ".new", "w+b") as data:  # a full disk leaves what was there before
+            numpy.save(data, value)
+            data.seek(0)
             manifest["arrays"][key] = {"file": file, "fnv1a64": fnv1a64(data.read())}
+        os.replace(path + ".new", path)
     path = os.path.join(folder, "manifest.json")
     with open(path + ".new", "w", encoding="utf-8") as out:
         json.dump(manifest, out, indent=1)
@@ -121,14 +124,19 @@ def device_facts() -> dict[str, Any]:
     return {"arch": arch, "num_cu": properties.multi_processor_count}
 
 
+def warn(text: str) -> None:
+    """On stderr, where there is one."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        print("mla_capture: " + text, file=sys.stderr, flush=True)
+
+
 def scale_of(key: str, value: Any) -> float | str:
     """A scale as a manifest has it. JSON has no NaN and no infinity, and a file with one is read by
     nobody: such a scale becomes a text, which `check` passes over and `replay` refuses by name."""
     number = float(value)
     if math.isfinite(number):
         return number
-    print(f"mla_capture: {key} is {number}: no result that it multiplies can be right",
-          file=sys.stderr)
+    warn(f"{key} is {number}: no result that it multiplies can be right")
     return str(number)
 
 
@@ -173,6 +181,6 @@ def kept_apart(watch: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return watch(*arguments)
     except Exception as error:
-        print(f"mla_capture: {watch.__name__} failed, and a step is not dumped whole: "
-              f"{type(error).__name__}: {error}", file=sys.stderr)
+        warn(f"{watch.__name__} failed, and a step is not dumped whole: "
+             f"{type(error).__name__}: {error}")
         return None

@@ -107,9 +107,12 @@ def _run(options: argparse.Namespace, script: list[str]) -> int:
 
 def _writable(path: pathlib.Path) -> bool:
     """Whether a file can be written there, which it is after the run: a long one would be lost."""
-    if path.exists():
-        return not path.is_dir() and os.access(path, os.W_OK)
-    return path.parent.is_dir() and os.access(path.parent, os.W_OK)
+    try:
+        if path.exists():
+            return not path.is_dir() and os.access(path, os.W_OK)
+        return path.parent.is_dir() and os.access(path.parent, os.W_OK)
+    except OSError:  # a name that is too long, or a folder that may not be read
+        return False
 
 
 def _script(module: str | None, script: list[str]) -> int:

@@ -122,7 +122,11 @@ OMP_NUM_THREADS=1 "$testbed" replay 'mla1:1q1024s8k;heads=128;arch=gfx950' --pro
   >"$scratch/out" 2>"$scratch/err" </dev/null &
 pid=$!
 last='mla-testbed replay of a large case, then SIGTERM twice'
-sleep 1
+for _ in {1..600}; do  # until it catches SIGTERM, bit 14
+  caught=$(awk '/^SigCgt/ { print $2 }' "/proc/$pid/status")
+  ((16#${caught:-0} >> 14 & 1)) && break
+  sleep 0.1
+done
 kill -TERM "$pid"
 for _ in {1..100}; do
   grep -q 'interrupted; the reports follow' "$scratch/err" && break
