@@ -122,8 +122,9 @@ OMP_NUM_THREADS=1 "$testbed" replay 'mla1:1q1024s8k;heads=128;arch=gfx950' --pro
   >"$scratch/out" 2>"$scratch/err" </dev/null &
 pid=$!
 last='mla-testbed replay of a large case, then SIGTERM twice'
-for _ in {1..600}; do  # until it catches SIGTERM, bit 14
-  caught=$(awk '/^SigCgt/ { print $2 }' "/proc/$pid/status")
+for _ in {1..600}; do  # until the command, and no shell before it, catches SIGTERM, bit 14
+  caught=$(awk '/^Name:/ { name = $2 } /^SigCgt/ && name == "mla-testbed" { print $2 }' \
+    "/proc/$pid/status")
   ((16#${caught:-0} >> 14 & 1)) && break
   sleep 0.1
 done
