@@ -55,7 +55,7 @@ class KernelLaunch {
   template <class Arguments>
   Status run_code(std::span<const std::byte> code, std::string_view kernel, const LaunchSize& size,
                   const Arguments& arguments) {
-    if (!error_) error_ = run_handle(code, kernel, size, argument_bytes(arguments));
+    if (!error_) error_ = launch_and_wait(code, kernel, size, argument_bytes(arguments));
     if (error_ && error_->code == ErrorCode::fault) {
       buffers_.clear();  // nothing is on the device when it is recovered
       error_ = recovered(device_, std::move(*error_));
@@ -68,8 +68,8 @@ class KernelLaunch {
   [[nodiscard]] const Buffer& buffer(std::size_t index) const { return buffers_[index]; }
 
  private:
-  Status run_handle(std::span<const std::byte> code, std::string_view kernel,
-                    const LaunchSize& size, std::span<const std::byte> arguments) {
+  Status launch_and_wait(std::span<const std::byte> code, std::string_view kernel,
+                         const LaunchSize& size, std::span<const std::byte> arguments) {
     const auto handle = device_.find_kernel(code, kernel);
     if (!handle) return handle.error();
     if (Status bad = device_.launch({}, *handle, size, arguments)) return bad;

@@ -32,7 +32,6 @@ cpu::ReferenceResult reference_of(Subject& subject, Subject& padded, std::int64_
       {.batch = batch,
        .tensors = *padded.tensors(),
        .q = q.subspan(static_cast<std::size_t>(pairs * kKeyDim * element_bytes(c.dtype.q))),
-       .first_slot = 0,
        .arch = c.arch,
        .dtype = c.dtype,
        .model_heads = c.heads,
@@ -43,6 +42,16 @@ cpu::ReferenceResult reference_of(Subject& subject, Subject& padded, std::int64_
   prepend(all.lse, before.lse, pairs);
   prepend(all.lse_bound, before.lse_bound, pairs);
   return all;
+}
+
+// Whether live requests in place of the new padding are refused as well: planner v1.1 has scratch
+// memory for so many.
+bool too_many_requests(const Subject& subject, const Subject& padded) {
+  Case live = subject.spec();
+  const std::int64_t more = padded.spec().pad_requests - live.pad_requests;
+  live.requests.insert(live.requests.end(), static_cast<std::size_t>(more), live.requests.back());
+  const auto& metadata = subject.sibling(live).metadata();
+  return !metadata && metadata.error().code == ErrorCode::unsupported;
 }
 
 Outcome decode_pad_noninterference(Subject& subject) {
@@ -65,13 +74,11 @@ Outcome decode_pad_noninterference(Subject& subject) {
     if (padded_result.error().code == ErrorCode::unsupported && subject.spec().decode().need_lse &&
         subject.shape()->route == Route::split)
       return refusal(padded_result.error());
-    // v1.0 and v1.1 are broken for requests without keys (aiter.md 3.3, 3.4), and v1.1 has scratch
-    // memory for so many requests only.
-    const plan::PlannerVersion planner = subject.shape()->planner;
-    if ((padded_result.error().code == ErrorCode::refused &&
-         planner != plan::PlannerVersion::v1_2) ||
-        (padded_result.error().code == ErrorCode::unsupported && padded.shape() &&
-         !padded.metadata() && planner == plan::PlannerVersion::v1_1))
+    // v1.0 and v1.1 are broken for requests without keys (aiter.md 3.3, 3.4).
+    if (padded_result.error().code == ErrorCode::refused &&
+        subject.shape()->planner != plan::PlannerVersion::v1_2)
+      return refusal(padded_result.error());
+    if (padded_result.error().code == ErrorCode::unsupported && too_many_requests(subject, padded))
       return refusal(padded_result.error());
     return failed(where + "the step is refused: " + padded_result.error().message);
   }

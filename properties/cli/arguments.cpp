@@ -71,12 +71,13 @@ void refuse_empty_values(CLI::App& app) {
   }
 }
 
-void goes_only_with(CLI::App& command, CLI::Option& option,
+void goes_only_with(const CLI::App& command, const CLI::Option& option,
                     std::initializer_list<std::string_view> others) {
-  for (CLI::Option* one : command.get_options()) {
-    if (one == &option || one == command.get_help_ptr()) continue;
-    const std::string name = one->get_single_name();
-    if (std::find(others.begin(), others.end(), name) == others.end()) option.excludes(one);
+  if (option.count() == 0) return;
+  for (const CLI::Option* one : command.get_options()) {
+    if (one == &option || one->count() == 0) continue;
+    if (std::find(others.begin(), others.end(), one->get_single_name()) == others.end())
+      throw CLI::ExcludesError(option.get_name(), one->get_name());
   }
 }
 

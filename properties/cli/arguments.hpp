@@ -28,9 +28,9 @@ Result<std::vector<std::string>> prepared_words(const CLI::App& app,
 // From now on no option or argument of any command takes an empty value.
 void refuse_empty_values(CLI::App& app);
 
-// The option goes with no other option or argument of its command but these, since the others
-// would be without effect. Options are named without hyphens.
-void goes_only_with(CLI::App& command, CLI::Option& option,
+// For the callback of a command: an option that was given goes with no other option or argument but
+// these, since the others would be without effect. Options are named without hyphens.
+void goes_only_with(const CLI::App& command, const CLI::Option& option,
                     std::initializer_list<std::string_view> others);
 
 }  // namespace mla::cli

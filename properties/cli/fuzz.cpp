@@ -280,9 +280,11 @@ void add_fuzz(CLI::App& app, ExitCode& exit) {
       ->capture_default_str();
   auto* list = c->add_flag("--list", o->list, "List the targets and what they check");
   add_counted(*c, o->counted);
-  goes_only_with(*c, *list, {"no-progress"});
   c->footer(kFooter);
-  c->callback([o, time, &exit] { exit = fuzz(*o, time->count() > 0); });
+  c->callback([o, c, list, time, &exit] {
+    goes_only_with(*c, *list, {"no-progress"});
+    exit = fuzz(*o, time->count() > 0);
+  });
 }
 
 }  // namespace mla::cli

@@ -238,10 +238,12 @@ void add_plants(CLI::App& app, ExitCode& exit) {
   auto* list = c->add_flag("--list", o->list, "List the plants and the properties that catch them");
   auto* table =
       c->add_flag("--table", o->table, "Print docs/bugs.md: every known defect, planted or not");
-  goes_only_with(*c, *list, {"ids", "shard", "resume", "no-progress"});
-  goes_only_with(*c, *table, {"no-progress"});
   c->footer(kFooter);
-  c->callback([o, &exit] { exit = plants(*o); });
+  c->callback([o, c, list, table, &exit] {
+    goes_only_with(*c, *list, {"ids", "shard", "resume", "no-progress"});
+    goes_only_with(*c, *table, {"no-progress"});
+    exit = plants(*o);
+  });
 }
 
 }  // namespace mla::cli

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "properties/generate/hash.hpp"
+
 namespace mla::prop {
 namespace {
 
@@ -14,9 +16,7 @@ class Sum {
   template <class T>
   void add(std::span<const T> values) {
     const std::string_view bytes(reinterpret_cast<const char*>(values.data()), values.size_bytes());
-    for (const std::uint64_t part :
-         {std::uint64_t{values.size()}, std::uint64_t{std::hash<std::string_view>{}(bytes)}})
-      sum_ = (sum_ ^ part) * 0x9E3779B97F4A7C15U ^ sum_ >> 29U;
+    sum_ = mix(mix(sum_, values.size()), std::hash<std::string_view>{}(bytes));
   }
   template <class T>
   void add(const std::vector<T>& values) {

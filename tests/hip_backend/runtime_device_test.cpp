@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tests/catch.hpp"
+#include "tests/hip_backend/quiet_runtime.hpp"
 
 namespace mla::hip {
 namespace {
@@ -39,18 +40,7 @@ int release(std::uint64_t address) {
 
 std::unique_ptr<Device> device() {
   calls = {};
-  RuntimeApi api;
-  api.init = [](unsigned) { return 0; };
-  api.driver_version = [](int*) { return 0; };
-  api.device_count = [](int* count) {
-    *count = 1;
-    return 0;
-  };
-  api.device_name = [](char*, int, int) { return 0; };
-  api.device_memory = [](std::size_t*, int) { return 0; };
-  api.device_attribute = [](int*, int, int) { return 0; };
-  api.device_properties = [](void*, int) { return 0; };
-  api.set_device = [](int) { return 0; };
+  RuntimeApi api = test::quiet_runtime(Platform::amd);
   api.reset_device = [] {
     calls.memory.clear();
     calls.used = 0;
@@ -62,14 +52,6 @@ std::unique_ptr<Device> device() {
   };
   api.allocate = allocate;
   api.release = release;
-  api.fill = [](std::uint64_t, unsigned, std::size_t) { return 0; };
-  api.copy_in = [](std::uint64_t, const void*, std::size_t) { return 0; };
-  api.stream_synchronize = [](void*) { return 0; };
-  api.capture_begin = [](void*, int) { return 0; };
-  api.graph_launch = [](void*, void*) { return 0; };
-  api.copy_on = [](std::uint64_t, std::uint64_t, std::size_t, void*) { return 0; };
-  api.launch = [](void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                  void*, void**, void**) { return 0; };
   auto opened = open_runtime_device(std::move(api), 0);
   REQUIRE(opened.ok());
   return std::move(*opened);

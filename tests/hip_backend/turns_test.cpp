@@ -16,6 +16,7 @@
 #include "tests/catch.hpp"
 #include "tests/hip_backend/forwarding_device.hpp"
 #include "tests/hip_backend/has_code.hpp"
+#include "tests/hip_backend/quiet_runtime.hpp"
 
 namespace mla::hip {
 namespace {
@@ -38,22 +39,10 @@ int release(std::uint64_t address) {
   return 0;
 }
 
-// A runtime of one device, which allocates and fills, and says that all else went well.
+// A runtime that has memory, and notes for which thread its device is chosen.
 RuntimeApi runtime(Platform platform) {
-  RuntimeApi api;
-  api.platform = platform;
-  api.library = "a runtime of the test";
-  api.init = [](unsigned) { return 0; };
-  api.driver_version = [](int*) { return 0; };
-  api.device_count = [](int* count) {
-    *count = 1;
-    return 0;
-  };
-  api.device_name = [](char*, int, int) { return 0; };
-  api.device_memory = [](std::size_t*, int) { return 0; };
-  api.device_attribute = [](int*, int, int) { return 0; };
+  RuntimeApi api = test::quiet_runtime(platform);
   if (platform == Platform::amd) {
-    api.device_properties = [](void*, int) { return 0; };
     api.set_device = [](int) {
       chosen_by = std::this_thread::get_id();
       return 0;
@@ -67,9 +56,7 @@ RuntimeApi runtime(Platform platform) {
       if (context == &chosen_by) chosen_by = std::this_thread::get_id();
       return 0;
     };
-    api.destroy_context = [](void*) { return 0; };
   }
-  api.device_synchronize = [] { return 0; };
   api.allocate = allocate;
   api.release = release;
   api.fill = [](std::uint64_t to, unsigned word, std::size_t words) {

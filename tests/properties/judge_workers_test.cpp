@@ -45,6 +45,19 @@ TEST_CASE("workers: several have one thread each, one has all", "[judge]") {
   CHECK(largest == all);
 }
 
+#ifdef _OPENMP
+TEST_CASE("workers: a number of threads that is asked for stays, as P31 does", "[judge]") {
+  std::atomic<int> fewest = 2;
+  on_workers(2, [&] {
+    int threads = 0;
+#pragma omp parallel num_threads(2) reduction(+ : threads)
+    threads += 1;
+    if (threads < 2) fewest = threads;
+  });
+  CHECK(fewest == 2);
+}
+#endif
+
 TEST_CASE("workers: every case that the memory holds is judged, and never more at once",
           "[judge]") {
   RunOptions options;

@@ -216,6 +216,26 @@ def _around(shape: Sequence[int], strides: Sequence[int], size: int) -> tuple[in
     return sum(way for way in far if way < 0), sum(way for way in far if way > 0) + size
 
 
+def describe_all(given: dict[str, Any], outputs: Collection[str], *, fp8: str | None = None,
+                 encoded: Collection[str] = (), same: Collection[str] = ()
+                 ) -> dict[str, _structs.Tensor]:
+    """The descriptors of a call's tensors, by name.
+
+    Args:
+        given: the tensors by the names of the parameters.
+        outputs, same: see `check_apart`.
+        fp8, encoded: how the bytes of some of the tensors are read, and which ones.
+
+    Raises:
+        TensorError: as `describe` and `check_apart`.
+    """
+    alive = {name: describe(tensor, name, fp8=fp8 if name in encoded else None,
+                            written=name in outputs)
+             for name, tensor in given.items()}
+    check_apart(alive, [*alive.values()], outputs, same)
+    return alive
+
+
 def check_apart(names: Iterable[str], tensors: Sequence[_structs.Tensor | None],
                 outputs: Collection[str], same: Collection[str] = ()) -> None:
     """Refuses an output that shares memory with another output or with an input.

@@ -9,7 +9,7 @@ import ctypes
 from typing import Any
 
 from . import _library, _options, _structs
-from ._tensors import check_apart, describe
+from ._tensors import describe_all
 from .errors import UsageError
 
 #: Where the scale of a cast comes from.
@@ -70,10 +70,8 @@ def rope_and_cache(
              "q_scale": q_scale, "positions": positions, "cos_cache": cos_cache,
              "sin_cache": sin_cache}
     outputs = ("kv_cache", "q_out")
-    alive = {name: describe(tensor, name, fp8=encoding if name in outputs else None,
-                            written=name in outputs)
-             for name, tensor in given.items() if tensor is not None}
-    check_apart(alive, [*alive.values()], outputs)
+    alive = describe_all({name: tensor for name, tensor in given.items() if tensor is not None},
+                         outputs, fp8=encoding, encoded=outputs)
     tensors = _structs.RopeCacheTensors(
         **{name: ctypes.pointer(tensor) for name, tensor in alive.items()})
     _library.check(_library.load().mla_rope_and_cache(
@@ -100,9 +98,7 @@ def quantise_fp8(
     if not isinstance(scale, str) or scale not in SCALES:
         raise UsageError(f"scale is '{scale}'; expected {', '.join(SCALES)}")
     outputs = ("output",) if scale == "given" else ("output", "scales")
-    alive = {"input": describe(input, "input"),
-             "output": describe(output, "output", fp8=_options.fp8_encoding(arch), written=True),
-             "scales": describe(scales, "scales", written="scales" in outputs)}
-    check_apart(alive, [*alive.values()], outputs)
+    alive = describe_all({"input": input, "output": output, "scales": scales}, outputs,
+                         fp8=_options.fp8_encoding(arch), encoded=("output",))
     _library.check(_library.load().mla_quantise_fp8(
         _options.arch_number(arch), SCALES[scale], *(ctypes.byref(d) for d in alive.values())))

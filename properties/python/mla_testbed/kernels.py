@@ -11,7 +11,7 @@ import ctypes
 from typing import Any
 
 from . import _library, _options, _structs
-from ._tensors import check_apart, describe
+from ._tensors import describe_all
 from .cache_kernels import quantise_fp8, rope_and_cache
 
 __all__ = ["concat_and_cache", "decode_stage1", "expand_pages", "prefill", "quantise_fp8",
@@ -26,11 +26,8 @@ _SAME = frozenset(("split_data", "output"))
 
 def _pointers(struct: Any, arch: str, fp8: tuple[str, ...], **tensors: Any) -> tuple[Any, Any]:
     """A struct of pointers to descriptors, and what has to stay alive for it."""
-    encoding = _options.fp8_encoding(arch)
-    alive = {name: describe(tensor, name, fp8=encoding if name in fp8 else None,
-                            written=name in _OUTPUTS)
-             for name, tensor in tensors.items() if tensor is not None}
-    check_apart(alive, [*alive.values()], _OUTPUTS, _SAME)
+    given = {name: tensor for name, tensor in tensors.items() if tensor is not None}
+    alive = describe_all(given, _OUTPUTS, fp8=_options.fp8_encoding(arch), encoded=fp8, same=_SAME)
     return struct(**{name: ctypes.pointer(d) for name, d in alive.items()}), alive
 
 
@@ -202,13 +199,12 @@ def concat_and_cache(
     """
     encoding = _options.fp8_encoding(arch)
     kind = _options.text(kv_cache_dtype, "kv_cache_dtype")
-    fp8 = encoding if kind.startswith(b"fp8") else None
-    given = {"kv_c": kv_c, "k_pe": k_pe, "kv_cache": kv_cache, "slot_mapping": slot_mapping,
-             "scale": scale}
-    alive = {name: describe(tensor, name, fp8=fp8 if name == "kv_cache" else None,
-                            written=name == "kv_cache")
-             for name, tensor in given.items() if tensor is not None or name != "scale"}
-    check_apart(alive, [*alive.values()], ("kv_cache",))
+    given = {"kv_c": kv_c, "k_pe": k_pe, "kv_cache": kv_cache, "slot_mapping": slot_mapping}
+    if scale is not None:
+        given["scale"] = scale
+    output = ("kv_cache",)
+    alive = describe_all(given, output, fp8=encoding,
+                         encoded=output if kind.startswith(b"fp8") else ())
     described = {name: ctypes.byref(d) for name, d in alive.items()}
     last = described.pop("scale", None)
     _library.check(_library.load().mla_concat_and_cache(
@@ -240,11 +236,10 @@ def expand_pages(
         UnsupportedError: a page number leaves int32.
         TensorError: an array of another dtype or shape.
     """
-    given = {"block_table": block_table, "kv_indptr": kv_indptr, "kv_indices": kv_indices,
-             "table_rows": table_rows}
-    alive = {name: describe(tensor, name, written=name == "kv_indices")
-             for name, tensor in given.items() if tensor is not None or name != "table_rows"}
-    check_apart(alive, [*alive.values()], ("kv_indices",))
+    given = {"block_table": block_table, "kv_indptr": kv_indptr, "kv_indices": kv_indices}
+    if table_rows is not None:
+        given["table_rows"] = table_rows
+    alive = describe_all(given, ("kv_indices",))
     described = {name: ctypes.byref(d) for name, d in alive.items()}
     _library.check(_library.load().mla_expand_pages(
         described["block_table"], described["kv_indptr"], described.get("table_rows"),

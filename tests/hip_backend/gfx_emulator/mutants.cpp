@@ -5,6 +5,7 @@
 #include "hip_backend/device/emulated_device.hpp"
 #include "hip_backend/gfx_emulator/elf/elf_file.hpp"
 #include "hip_backend/gfx_emulator/load.hpp"
+#include "tests/hip_backend/forwarding_device.hpp"
 
 namespace gfx_test {
 namespace {
@@ -23,60 +24,19 @@ std::uint64_t in_file(const gfx::ElfFile& elf, std::uint64_t address) {
   return 0;
 }
 
-class MutatedDevice final : public Device {
+class MutatedDevice final : public mla::hip::test::ForwardingDevice {
  public:
   MutatedDevice(std::unique_ptr<Device> device, std::span<const std::byte> original,
                 std::span<const std::byte> replacement)
-      : device_(std::move(device)), original_(original), replacement_(replacement) {}
+      : ForwardingDevice(std::move(device)), original_(original), replacement_(replacement) {}
 
-  [[nodiscard]] const DeviceProperties& properties() const override {
-    return device_->properties();
-  }
-  Result<Address> allocate(std::int64_t bytes) override { return device_->allocate(bytes); }
-  void release(Address address) override { device_->release(address); }
-  Status copy_in(Address to, std::span<const std::byte> from) override {
-    return device_->copy_in(to, from);
-  }
-  Status copy_out(Address from, std::span<std::byte> to) override {
-    return device_->copy_out(from, to);
-  }
-  Status fill(Address to, std::uint32_t word, std::int64_t words) override {
-    return device_->fill(to, word, words);
-  }
-  Status copy_on(StreamHandle stream, Address to, Address from, std::int64_t bytes) override {
-    return device_->copy_on(stream, to, from, bytes);
-  }
   Result<KernelHandle> find_kernel(std::span<const std::byte> code,
                                    std::string_view name) override {
-    return device_->find_kernel(code.data() == original_.data() ? replacement_ : code, name);
+    return ForwardingDevice::find_kernel(code.data() == original_.data() ? replacement_ : code,
+                                         name);
   }
-  Status launch(StreamHandle stream, KernelHandle kernel, const LaunchSize& size,
-                std::span<const std::byte> arguments) override {
-    return device_->launch(stream, kernel, size, arguments);
-  }
-  Result<StreamHandle> make_stream() override { return device_->make_stream(); }
-  void release(StreamHandle stream) override { device_->release(stream); }
-  Status synchronize(StreamHandle stream) override { return device_->synchronize(stream); }
-  Result<EventHandle> make_event() override { return device_->make_event(); }
-  void release(EventHandle event) override { device_->release(event); }
-  Status record(StreamHandle stream, EventHandle event) override {
-    return device_->record(stream, event);
-  }
-  Result<double> elapsed_ms(EventHandle from, EventHandle to) override {
-    return device_->elapsed_ms(from, to);
-  }
-  Status begin_capture(StreamHandle stream) override { return device_->begin_capture(stream); }
-  Result<GraphHandle> end_capture(StreamHandle stream) override {
-    return device_->end_capture(stream);
-  }
-  Status replay(StreamHandle stream, GraphHandle graph) override {
-    return device_->replay(stream, graph);
-  }
-  void release(GraphHandle graph) override { device_->release(graph); }
-  Status recover() override { return device_->recover(); }
 
  private:
-  std::unique_ptr<Device> device_;
   std::span<const std::byte> original_, replacement_;
 };
 
