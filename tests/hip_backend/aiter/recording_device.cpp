@@ -49,6 +49,12 @@ Status RecordingDevice::copy_out(Address from, std::span<std::byte> to) {
   return std::nullopt;
 }
 
+Status RecordingDevice::copy_on(StreamHandle, Address to, Address from, std::int64_t bytes) {
+  std::vector<std::byte> values(static_cast<std::size_t>(bytes));
+  if (Status bad = copy_out(from, values)) return bad;
+  return copy_in(to, values);
+}
+
 Status RecordingDevice::fill(Address to, std::uint32_t word, std::int64_t words) {
   const std::vector<std::uint32_t> values(static_cast<std::size_t>(words), word);
   return copy_in(to, std::as_bytes(std::span(values)));

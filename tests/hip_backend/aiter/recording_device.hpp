@@ -40,7 +40,7 @@ class RecordingDevice : public Device {
   Status copy_in(Address to, std::span<const std::byte> from) override;
   Status copy_out(Address from, std::span<std::byte> to) override;
   Status fill(Address to, std::uint32_t word, std::int64_t words) override;
-  Status copy_on(StreamHandle, Address, Address, std::int64_t) override { return std::nullopt; }
+  Status copy_on(StreamHandle, Address to, Address from, std::int64_t bytes) override;
   Result<KernelHandle> find_kernel(std::span<const std::byte>, std::string_view name) override;
   Status launch(StreamHandle, KernelHandle kernel, const LaunchSize& size,
                 std::span<const std::byte> arguments) override;
