@@ -13,8 +13,8 @@ import unicodedata
 
 LINES = 60
 PROPERTIES, FAILURES, REMARKS, BACKENDS, PLANS = 8, 5, 3, 4, 40
-RUN_CODES = ("Exit codes: 0 all held, 1 a property failed, 2 usage, 3 environment or device fault, "
-             "4 inconclusive, 5 a known failure passed, 10 refused or skipped.")
+RUN_CODES = ("Exit codes: 0 all held, 1 a property failed, 2 usage, 3 a file, backend, device or "
+             "memory is missing, 4 inconclusive, 5 a known failure passed, 10 refused or skipped.")
 CHECK_CODES = ("Exit codes: 0 every plan is valid, 1 a plan is broken, 2 usage, 3 a file cannot be "
                "read, 4 there was no plan, 10 a plan is of a kind that cannot be checked.")
 

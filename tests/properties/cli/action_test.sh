@@ -102,10 +102,30 @@ if [[ ${AITER_HSA-} ]]; then
   ln -s "$AITER_HSA" aiter/hsa
   judge JUDGE_AITER=aiter JUDGE_RANDOM=1 JUDGE_OPTIONS='--property P05' JUDGE_ACCEPT='0 4'
   expect_exit 0
-  expect_summary '^\| aiter \| 1 \|'
+  expect_summary '^\| aiter \| [0-9]+ \|'
+  grep -q AITER-11 mla-testbed-reports/report.json || fail 'the shipped ledger was not used'
+  echo '{"format": "mla-testbed ledger 2", "entries": []}' >own.json
+  judge JUDGE_AITER=aiter JUDGE_RANDOM=1 JUDGE_OPTIONS='--property P05 --ledger own.json' JUDGE_ACCEPT='0 4'
+  expect_exit 0
+  ! grep -q AITER-11 mla-testbed-reports/report.json || fail 'a ledger of one'"'"'s own was not used alone'
 else
   echo "without AITER_HSA: input 'aiter' was tried with an empty folder only"
 fi
+
+# AITER's kernels need the reduce kernel of this project, which needs clang: the action's own build has it.
+mkdir -p built/tests built/.github/actions/judge
+cp "$action/build.sh" built/.github/actions/judge/
+{ cat "$root/tests/setup.sh"
+  echo 'need_packages() { echo "packages $*"; }'
+  echo 'build_preset() { echo "build ${mla_configure[*]} $*"; }'; } >built/tests/setup.sh
+last='build.sh without AITER'
+env JUDGE_AITER= built/.github/actions/judge/build.sh >out
+expect_out '^build -DMLA_TESTS=OFF cpu-release --target mla-testbed$'
+expect_no_out clang
+last='build.sh with AITER'
+env JUDGE_AITER=aiter built/.github/actions/judge/build.sh >out
+expect_out '^packages .* clang-[0-9]+ lld-'
+expect_out '^build -DMLA_TESTS=OFF -DHIP_BACKEND=ON cpu-release --target mla-testbed$'
 
 # Every input of action.yml reaches the script, and nothing is pasted into a shell line.
 for input in $(sed -n '/^inputs:/,/^outputs:/s/^  \([a-z]*\):$/\1/p' "$action/action.yml"); do
