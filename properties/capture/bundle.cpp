@@ -100,8 +100,14 @@ Status why_no_bundle(const std::string& text) {
     return Error{
         ErrorCode::usage,
         "'" + text + "' is not a bundle: a folder with manifest.json, or a .safetensors file", ""};
-  if (text.find('/') == std::string::npos) return std::nullopt;
-  return Error{ErrorCode::fault, "there is no bundle '" + text + "'", ""};
+  if (text.find('/') != std::string::npos)
+    return Error{ErrorCode::fault, "there is no bundle '" + text + "'", ""};
+  if (text.find_first_of(":;") != std::string::npos) return std::nullopt;
+  return Error{ErrorCode::usage,
+               "'" + text +
+                   "' is neither a bundle nor a case: there is no such file or folder, and a case "
+                   "begins with 'mla1:'",
+               ""};
 }
 
 Result<Bundle> parse_bundle(std::span<const std::byte> bytes, const std::string& path) {

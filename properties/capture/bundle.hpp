@@ -33,7 +33,7 @@ struct Bundle {
 // Whether the path names a bundle: a folder, or a file that ends in .safetensors.
 bool is_bundle(const std::string& path);
 // Why a text that may be a case line or a bundle is neither; nothing if it is one of them, or a
-// word that the parser of case lines complains about.
+// text that the parser of case lines complains about.
 Status why_no_bundle(const std::string& text);
 Result<Bundle> read_bundle(const std::string& path);
 // The bundle that the bytes of a .safetensors file are; `path` stands for it in messages.

@@ -30,8 +30,9 @@ constexpr const char* kFooter = R"(
 Reads what `mla-testbed plan --json` prints, a golden vector, or a dump of a running engine in the
 same keys (docs/capture.md): one object, a list of objects, an object with a list `cases`, or a
 bundle: a folder with manifest.json and one .npy file for each buffer.
-Prints every violated invariant as a sentence, and who is at fault: the planner, if it makes this
-plan from this call, or the builder, if it asked for another plan or kept an old one.
+Prints the violated invariants as sentences, the first 8 of each rule (--json: all), and who is at
+fault: the planner, if it makes this plan from this call, or the builder, if it asked for another
+plan or kept an old one. A note is no violation: it names for example a defect of the kernel.
 Exit: 0 every plan is valid, 1 a plan is broken, 4 there was no plan, 10 a plan is of a kind that
 cannot be checked (sparse, or a step without one). A file or plan that cannot be read is named on
 stderr, and the others are judged: 1 if one of them is broken, otherwise 2 or 3.

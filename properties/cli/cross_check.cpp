@@ -25,8 +25,9 @@ constexpr const char* kFooter = R"(
 The entry point for CI on MI300X, MI355X and other GPUs. On each device all properties judge the
 cases of the files, then --cases random cases, or random cases until the time of --for is over. The
 stages are compared with those of the CPU backend, the results with the float64 reference. The
-report names device, driver, code objects and what was launched. A property that cannot apply on a device is not-applicable. Without a
-device the command says what is missing and exits with 3. Emulated devices must be named.
+report names device, driver, code objects and what was launched. A property that cannot apply on a
+device is not-applicable. Without a device the command says what is missing and exits with 3.
+Emulated devices must be named.
 
 Examples:
   mla-testbed cross-check --for 10m --junit report.xml

@@ -37,9 +37,10 @@ struct Options {
 
 constexpr const char* kFooter = R"(
 Each target turns bytes into a case, a planner call or a document, and says what must hold. The
-fuzzer starts from the shipped corpus, which has one archive for each target. New inputs are lost
-unless --corpus names a folder of your own. --for is the time for each target. A finding prints the
-case and the file that reproduces it, and the exit code is 1.
+fuzzer starts from the shipped corpus, one archive for each target, which lies in a clone: elsewhere
+--corpus must name one. New inputs are lost unless --corpus names a folder of your own. --for is the
+time for each target. A finding prints the case and the file that reproduces it, and the exit code
+is 1.
 Only builds of the preset `fuzz` have the fuzzer: cmake --preset fuzz && cmake --build --preset fuzz
 
 --cases needs no fuzzer: it judges the corpus of each target, then that many inputs made from it.

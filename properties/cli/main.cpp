@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kFooter = R"(
 Exit codes:
-  0 all held   1 a property failed   2 usage   3 environment or device fault
+  0 all held   1 a property failed   2 usage   3 a file, backend, device or memory is missing
   4 inconclusive: nothing ran, or it gave up   5 a known failure passed   10 skipped or refused
 
 Examples:

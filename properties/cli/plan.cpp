@@ -36,8 +36,9 @@ lists. With --json it prints an object that `mla-testbed check` reads. A prefill
 path and chunks, an FA step its decodes, extends and prefills, a sequence each of its steps. The
 exit code is 10 if the case is refused.
 With --input, reads a JSON document with a list `cases` (docs/reproduce.md) and writes one with a
-list `results`. --as-aiter repeats the original planner where it is broken; without it such calls,
-and those whose plan `check` would call broken, are refused. With a case it is for decode steps.
+list `results`. A call that is refused has an `error` there, and the exit code is 0. --as-aiter
+repeats the original planner where it is broken; without it such calls, and those whose plan `check`
+would call broken, are refused. With a case it is for decode steps.
 
 Examples:
   mla-testbed plan 'mla1:16q4s1k_3q1s513;heads=8;block=16'

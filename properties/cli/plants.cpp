@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <set>
 
 #include "core/say.hpp"
 #include "properties/capture/terminal.hpp"
@@ -102,18 +103,33 @@ std::string sentence(const Plant& p) {
   return say(p.what, p.imitated ? " *Imitated.*" : "");
 }
 
+struct Row {
+  std::string caught;  // the properties, each once
+  std::string what;    // the sentences; of several plants, each with its name and property
+};
+
+Row row_of(const std::vector<const Plant*>& plants) {
+  Row row;
+  std::set<std::string_view> named;
+  for (const Plant* const p : plants) {
+    if (named.insert(p->property).second)
+      row.caught += say(row.caught.empty() ? "" : ", ", p->property);
+    row.what += row.what.empty() ? "" : " ";
+    if (plants.size() > 1) row.what += say(p->id, " (", p->property, "): ");
+    row.what += sentence(*p);
+  }
+  return row;
+}
+
 // docs/bugs.md: every defect of the corpus with its plants, or the reason why it has none.
 ExitCode table() {
   std::string out = kTableHead;
   std::int64_t planted = 0;
   for (const prop::Origin& origin : prop::all_origins()) {
-    std::string caught;
-    std::string what;
-    for (const Plant& p : prop::all_plants()) {
-      if (prop::find_origin(p.id) != &origin) continue;
-      caught += say(caught.empty() ? "" : ", ", p.property);
-      what += (what.empty() ? "" : " ") + sentence(p);
-    }
+    std::vector<const Plant*> plants;
+    for (const Plant& p : prop::all_plants())
+      if (prop::find_origin(p.id) == &origin) plants.push_back(&p);
+    const auto [caught, what] = row_of(plants);
     planted += caught.empty() ? 0 : 1;
     out += say("| ", origin.id, " | ", report_name(origin), " | ", caught.empty() ? "–" : caught,
                " | ", caught.empty() ? say("Not planted: ", origin.why_not, ".") : what, " |\n");

@@ -42,10 +42,11 @@ struct Options {
 constexpr const char* kFooter = R"(
 Judges the case as written, by all properties or the named ones, on each named backend. The last
 lines say what was launched. Quote the case: a shell ends a command at ';'.
-A case is refused with a reason and exit code 10 if no kernel or planner takes it, or if the backend
-has no such step. A case that needs more than the available memory, or more than --memory-limit, is
-refused with exit code 3. On a terminal, long cases show an estimate and their progress. SIGINT ends
-the command after the current property.
+A case is refused with a reason and exit code 10 if no kernel or planner takes it, if the backend
+has no such step, or if nothing can be judged because the step is too large (--any-size). A case
+that needs more than the available memory, or more than --memory-limit, is refused with exit code 3.
+On a terminal, long cases show an estimate and their progress. SIGINT ends the command after the
+current property.
 A bundle with tensors (docs/capture.md) is executed with its own lists and plan. The results of the
 backends and of the engine are compared with the float64 reference.
 
@@ -287,8 +288,8 @@ void add_replay(CLI::App& app, ExitCode& exit) {
       ->type_name("SIZE");
   c->add_flag(
       "--any-size", o->any_size,
-      "Execute a step of any size; without it plans and lists alone are judged above 22 million "
-      "(row, head, key) products or 2 GiB of tensors");
+      "Execute a case of any size, as a bundle always is; without it plans and lists alone are "
+      "judged above 22 million (row, head, key) products or 2 GiB of tensors");
   c->add_option("--plant", o->plant, "Plant this known defect first")->type_name("ID");
   c->add_option("--html", o->html, "Also write a page with the verdicts and pictures to this file")
       ->type_name("FILE");

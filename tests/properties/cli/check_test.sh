@@ -19,6 +19,11 @@ for nothing in "$scratch/nonexistent" /nonexistent ./nonexistent.safetensors; do
 done
 try replay /nonexistent
 expect_err "there is no bundle '/nonexistent'"
+for word in nonexistent 1q1s17; do # a path without a slash, a line without its first word
+  try replay "$word"
+  expect_exit 2
+  expect_err "'$word' is neither a bundle nor a case: there is no such file or folder"
+done
 try replay "$root/docs/capture.md"
 expect_exit 2
 expect_err 'is not a bundle: a folder with manifest.json, or a .safetensors file'
