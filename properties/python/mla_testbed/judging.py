@@ -149,7 +149,7 @@ class Answer:
     Attributes:
         valid: whether the plan is right for its batch.
         violations: what is wrong with it.
-        at_fault: whose fault it is, such as "the builder" or "the planner"; "" if it is valid.
+        at_fault: what made it wrong, such as "the builder" or "the planner"; "" if it is valid.
         diagnosis: why, in a sentence.
         notes: what is no violation and worth knowing.
     """
@@ -169,7 +169,7 @@ class Answer:
 
 
 def check(bundle: Bundle) -> Answer:
-    """Whether the plan of a bundle is valid for its batch, and whose fault it is if not.
+    """Whether the plan of a bundle is valid for its batch, and what made it wrong if not.
 
     Args:
         bundle: from `plan`, `Bundle.load` or `capture`.

@@ -2,7 +2,7 @@
 
 Outputs are written in place; what no work writes keeps what it holds. bf16 is an array of uint16 or
 bfloat16, fp8 one of uint8 or of the encoding of the architecture. An index that leaves its buffer
-is never followed: the guilty work is left out, and the call raises FaultError with the report.
+is never followed: the wrong work is left out, and the call raises FaultError with the report.
 """
 
 from __future__ import annotations
