@@ -14,12 +14,9 @@
 #include <vector>
 
 #include "core/engine/backend.hpp"
+#include "core/large_pages.hpp"
 
 namespace mla::cpu {
-
-// Asks for large pages behind fresh memory of several megabytes, where the system has them: partial
-// buffers are touched once and dropped, and page faults were a tenth of a step's time.
-void advise_huge_pages(void* memory, std::size_t bytes);
 
 template <class T>
 struct Poison;
@@ -41,8 +38,7 @@ class GuardedBuffer {
  public:
   GuardedBuffer(std::string name, std::int64_t size) : name_(std::move(name)), size_(size) {
     const auto elements = static_cast<std::size_t>(size + 2 * kGuard);
-    storage_.reserve(elements);
-    advise_huge_pages(storage_.data(), elements * sizeof(T));
+    reserve_large_pages(storage_, elements);
     storage_.resize(elements, from_bits(Poison<T>::value));
     for (std::int64_t i = 0; i < kGuard; ++i) {
       raw(i) = from_bits(Poison<T>::canary);

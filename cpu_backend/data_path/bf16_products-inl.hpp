@@ -7,9 +7,9 @@
 // two multiply-adds do: results are the bits of F32Products. But it takes subnormal operands for 0,
 // so a job that has one is refused; and it flushes subnormal sums (docs/numerics.md, "Flushing").
 //
-// Q is [strip][pair of dims][row]; keys are rows of bf16, values [entry][dim], where an entry holds
-// one key in its upper half and the next, or 0, in its lower. Keys that some row does not see have
-// an entry each.
+// Q is [strip][pair of dims][row]; keys are rows of bf16, values [16 dims][entry][dim], so that the
+// sums of some dims read one cache line after the other. An entry holds one key in its upper half
+// and the next, or 0, in its lower. Keys that some row does not see have an entry each.
 #pragma once
 
 #include "cpu_backend/data_path/tile-inl.hpp"
@@ -73,13 +73,15 @@ static inline Vec dot_pairs(Vec acc, Bits a, Bits b) {
 }
 
 struct Bf16Products {
-  static constexpr std::int64_t kKeyPitch = 608;    // halves: an odd number of cache lines
-  static constexpr std::int64_t kEntryPitch = 528;  // words: likewise
+  static constexpr std::int64_t kKeyPitch = 608;  // halves: an odd number of cache lines
+  static constexpr std::int64_t kGroup = 16;      // dims of a cache line of values
+  static constexpr std::int64_t kGroupPitch = (kTileKeys + 1) * kGroup;  // words: likewise
   static constexpr std::int64_t kPairs = kKey / 2;
+  static constexpr std::int64_t kKeySteps = kPairs;
   struct Scratch : State {
     alignas(64) std::uint32_t q[kMaxAttendRows * kPairs];
     alignas(64) std::uint16_t keys[kTileKeys * kKeyPitch];
-    alignas(64) std::uint32_t values[kTileKeys * kEntryPitch];
+    alignas(64) std::uint32_t values[kValue / kGroup * kGroupPitch];
     alignas(64) std::uint32_t weights[kTileKeys * 2 * kLanes];  // of one strip: [entry][row]
   };
 
@@ -127,7 +129,7 @@ struct Bf16Products {
     });
     if (found.any()) return false;
     for (std::int64_t e = 0; e < entries(tile); ++e)
-      pair_values(s, key_of(tile, e), e < tile.full / 2, s.values + e * kEntryPitch);
+      pair_values(s, key_of(tile, e), e < tile.full / 2, s.values + e * kGroup);
     return true;
   }
 
@@ -141,18 +143,20 @@ struct Bf16Products {
     for (std::int64_t d = 0; d < kValue; d += kHalves) {
       const __m512i x = _mm512_load_si512(a + d);
       const __m512i y = two ? _mm512_load_si512(a + kKeyPitch + d) : _mm512_setzero_si512();
-      _mm512_store_si512(to + d, _mm512_permutex2var_epi16(y, lower, x));
-      _mm512_store_si512(to + d + kLanes, _mm512_permutex2var_epi16(y, upper, x));
+      std::uint32_t* group = to + d / kGroup * kGroupPitch;
+      _mm512_store_si512(group, _mm512_permutex2var_epi16(y, lower, x));
+      _mm512_store_si512(group + kGroupPitch, _mm512_permutex2var_epi16(y, upper, x));
     }
   }
 
   template <int kVecs, int kKeys>
   static void add_scores(const Scratch& s, std::int64_t first, std::int64_t key, std::int64_t dim,
-                         Vec (&acc)[kKeys][kVecs]) {
+                         NextKeys& next, Vec (&acc)[kKeys][kVecs]) {
     constexpr std::int64_t pitch = kVecs * kLanes;
     const std::uint32_t* q = s.q + first * kPairs;
     const auto* keys = reinterpret_cast<const Word*>(s.keys + key * kKeyPitch);
     for (std::int64_t pair = dim / 2; pair < (dim + kDimBlock) / 2; ++pair) {
+      next.step();
       Bits qd[kVecs];
       for (int v = 0; v < kVecs; ++v)
         qd[v] = *reinterpret_cast<const Bits*>(q + pair * pitch + v * kLanes);
@@ -179,17 +183,18 @@ struct Bf16Products {
 
   template <int kVecs, int kDims>
   static void add_values(const Scratch& s, const Tile& tile, const std::int32_t* visible,
-                         std::int64_t dim, Vec (&acc)[kDims][kVecs]) {
+                         std::int64_t dim, NextKeys& next, Vec (&acc)[kDims][kVecs]) {
     constexpr std::int64_t pitch = kVecs * kLanes;
-    const std::uint32_t* values = s.values + dim;
+    const std::uint32_t* values = s.values + dim / kGroup * kGroupPitch + dim % kGroup;
     const std::int64_t seen_by_all = (tile.full + 1) / 2;
     for (std::int64_t e = 0; e < seen_by_all; ++e) {
+      next.step();
       Bits p[kVecs];
       for (int v = 0; v < kVecs; ++v)
         p[v] = *reinterpret_cast<const Bits*>(s.weights + e * pitch + v * kLanes);
       MLA_UNROLL
       for (int d = 0; d < kDims; ++d) {
-        const Bits x = Bits{} + values[e * kEntryPitch + d];
+        const Bits x = Bits{} + values[e * kGroup + d];
         for (int v = 0; v < kVecs; ++v) acc[d][v] = dot_pairs(acc[d][v], x, p[v]);
       }
     }
@@ -199,7 +204,7 @@ struct Bf16Products {
         const Int seen = seen_by(visible + v * kLanes, tile.base + key_of(tile, e));
         MLA_UNROLL
         for (int d = 0; d < kDims; ++d) {
-          const Vec sum = dot_pairs(acc[d][v], Bits{} + values[e * kEntryPitch + d], p);
+          const Vec sum = dot_pairs(acc[d][v], Bits{} + values[e * kGroup + d], p);
           acc[d][v] = seen ? sum : acc[d][v];
         }
       }

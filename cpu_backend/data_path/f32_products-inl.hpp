@@ -16,6 +16,10 @@ struct F32Products {
     alignas(64) float keys[kTileKeys * kKeyPitch];
   };
 
+  static constexpr std::int64_t kKeySteps = kKey / 2;  // of a group of keys
+  // Steps of a group of dims.
+  static std::int64_t entries(const Tile& tile) { return tile.n; }
+
   template <int kVecs>
   static bool load_q(const AttendJob& job, std::int64_t first, Scratch& s) {
     constexpr std::int64_t pitch = kVecs * kLanes;
@@ -48,18 +52,20 @@ struct F32Products {
   // of two dims comes first, as in an instruction that multiplies pairs.
   template <int kVecs, int kKeys>
   static void add_scores(const Scratch& s, std::int64_t first, std::int64_t key, std::int64_t dim,
-                         Vec (&acc)[kKeys][kVecs]) {
+                         NextKeys& next, Vec (&acc)[kKeys][kVecs]) {
     constexpr std::int64_t pitch = kVecs * kLanes;
     const float* q = s.q + first * kKey;
     const float* keys = s.keys + key * kKeyPitch;
-    for (std::int64_t i = dim; i < dim + kDimBlock; ++i) {
-      const std::int64_t d = i ^ 1;
-      Vec qd[kVecs];
-      for (int v = 0; v < kVecs; ++v) qd[v] = load(q + d * pitch + v * kLanes);
-      MLA_UNROLL
-      for (int k = 0; k < kKeys; ++k) {
-        const float x = keys[k * kKeyPitch + d];
-        for (int v = 0; v < kVecs; ++v) acc[k][v] += x * qd[v];
+    for (std::int64_t pair = dim; pair < dim + kDimBlock; pair += 2) {
+      next.step();
+      for (std::int64_t d = pair + 1; d >= pair; --d) {
+        Vec qd[kVecs];
+        for (int v = 0; v < kVecs; ++v) qd[v] = load(q + d * pitch + v * kLanes);
+        MLA_UNROLL
+        for (int k = 0; k < kKeys; ++k) {
+          const float x = keys[k * kKeyPitch + d];
+          for (int v = 0; v < kVecs; ++v) acc[k][v] += x * qd[v];
+        }
       }
     }
   }
@@ -70,11 +76,12 @@ struct F32Products {
   // acc[dim][row] += value * probability over the keys of the tile, for kDims dims from `dim`.
   template <int kVecs, int kDims>
   static void add_values(const Scratch& s, const Tile& tile, const std::int32_t* visible,
-                         std::int64_t dim, Vec (&acc)[kDims][kVecs]) {
+                         std::int64_t dim, NextKeys& next, Vec (&acc)[kDims][kVecs]) {
     constexpr std::int64_t pitch = kVecs * kLanes;
     const float* values = s.keys + dim;
     Vec sums[kDims][kVecs]{};
     for (std::int64_t k = 0; k < tile.full; ++k) {
+      next.step();
       Vec p[kVecs];
       for (int v = 0; v < kVecs; ++v) p[v] = load(s.scores + k * pitch + v * kLanes);
       MLA_UNROLL

@@ -66,7 +66,7 @@ static bool attend_strips(const AttendJob& job, typename Products::Scratch& s) {
     const std::int64_t full = fewest - base;
     const Tile tile{base, n, full < 0 ? 0 : full < n ? full : n};
     if (!Products::load_keys(job, tile, s)) return false;
-    NextKeys next(job, base + n, most, strips * calls_of<kVecs>(n));
+    NextKeys next(job, base + n, most, strips * steps_of<Products, kVecs>(tile));
     for (std::int64_t first = 0; first < job.row_count; first += pitch) {
       Vec keep[kVecs];
       score_tile<Products, kVecs>(s, first, n, next);

@@ -33,31 +33,40 @@ static inline Int seen_by(const std::int32_t* visible, std::int64_t key) {
 }
 
 // Keys lie anywhere in memory, so those of the next tile are called for while this one is computed,
-// a few lines at a time: a burst would wait for the memory. After the last tile come the keys of
-// the next job.
+// line by line at an even pace: a burst would wait for the memory. They are called into the second
+// cache, for a tile of them is more than the first holds. After the last tile come the keys of the
+// next job.
 class NextKeys {
  public:
-  // After key `end` of `most`, by so many calls.
-  NextKeys(const AttendJob& job, std::int64_t end, std::int64_t most, std::int64_t calls)
+  // After key `end` of `most`, in so many steps.
+  NextKeys(const AttendJob& job, std::int64_t end, std::int64_t most, std::int64_t steps)
       : keys_(end < most ? job.keys + end : job.next_keys),
-        left_(end < most ? most - end : job.next_key_count),
-        bytes_(job.kv_kind == ElementKind::bf16 ? 2 * kKey : kKey) {
-    if (left_ > kTileKeys) left_ = kTileKeys;
-    lines_ = (left_ * (bytes_ / 64) + calls - 1) / calls;
+        bytes_(job.kv_kind == ElementKind::bf16 ? 2 * kKey : kKey),
+        steps_(steps) {
+    std::int64_t keys = end < most ? most - end : job.next_key_count;
+    if (keys > kTileKeys) keys = kTileKeys;
+    left_ = lines_ = keys * (bytes_ / 64 + 1);
   }
-  void call() {
-    for (std::int64_t i = 0; i < lines_ && left_ > 0; ++i) {
-      __builtin_prefetch(*keys_ + at_, 0, 3);
-      at_ += 64;
-      if (at_ == bytes_) at_ = 0, ++keys_, --left_;
+  void step() {
+    for (due_ += lines_; due_ >= steps_ && left_ > 0; due_ -= steps_) {
+      --left_;
+      if (at_ < bytes_) {
+        __builtin_prefetch(*keys_ + at_, 0, 2);
+        at_ += 64;
+      } else {
+        __builtin_prefetch(*keys_ + bytes_ - 1, 0, 2);
+        at_ = 0, ++keys_;
+      }
     }
   }
 
  private:
   const std::byte* const* keys_;
-  std::int64_t left_;
   std::int64_t bytes_;
+  std::int64_t steps_;
   std::int64_t lines_ = 0;
+  std::int64_t left_ = 0;
+  std::int64_t due_ = 0;  // in shares of a line of which steps_ are one
   std::int64_t at_ = 0;
 };
 
@@ -101,7 +110,7 @@ static void softmax_tile(const AttendJob& job, std::int64_t first, const Tile& t
 // scores[key][row] += sum over dims [dim, dim + kDimBlock) of key * q, for kKeys keys.
 template <class Products, int kVecs, int kKeys>
 static void score_keys(typename Products::Scratch& s, std::int64_t first, std::int64_t key,
-                       std::int64_t dim) {
+                       std::int64_t dim, NextKeys& next) {
   constexpr std::int64_t pitch = kVecs * kLanes;
   float* scores = s.scores + key * pitch;
   Vec acc[kKeys][kVecs];
@@ -109,7 +118,7 @@ static void score_keys(typename Products::Scratch& s, std::int64_t first, std::i
   for (int k = 0; k < kKeys; ++k)
     for (int v = 0; v < kVecs; ++v)
       acc[k][v] = dim == 0 ? Vec{} : load(scores + k * pitch + v * kLanes);
-  Products::template add_scores<kVecs, kKeys>(s, first, key, dim, acc);
+  Products::template add_scores<kVecs, kKeys>(s, first, key, dim, next, acc);
   MLA_UNROLL
   for (int k = 0; k < kKeys; ++k)
     for (int v = 0; v < kVecs; ++v) store(scores + k * pitch + v * kLanes, acc[k][v]);
@@ -118,9 +127,9 @@ static void score_keys(typename Products::Scratch& s, std::int64_t first, std::i
 // The keys of a tile in groups, and the rest, if any, as one smaller group.
 template <class Products, int kVecs, int kRest>
 static inline void score_rest(typename Products::Scratch& s, std::int64_t first, std::int64_t key,
-                              std::int64_t rest, std::int64_t dim) {
-  if (rest == kRest) return score_keys<Products, kVecs, kRest>(s, first, key, dim);
-  if constexpr (kRest > 1) score_rest<Products, kVecs, kRest - 1>(s, first, key, rest, dim);
+                              std::int64_t rest, std::int64_t dim, NextKeys& next) {
+  if (rest == kRest) return score_keys<Products, kVecs, kRest>(s, first, key, dim, next);
+  if constexpr (kRest > 1) score_rest<Products, kVecs, kRest - 1>(s, first, key, rest, dim, next);
 }
 
 template <class Products, int kVecs>
@@ -129,11 +138,9 @@ static void score_tile(typename Products::Scratch& s, std::int64_t first, std::i
   constexpr int group = kSums / kVecs;
   for (std::int64_t dim = 0; dim < kKey; dim += kDimBlock) {
     std::int64_t key = 0;
-    for (; key + group <= n; key += group) {
-      next.call();
-      score_keys<Products, kVecs, group>(s, first, key, dim);
-    }
-    score_rest<Products, kVecs, group - 1>(s, first, key, n - key, dim);
+    for (; key + group <= n; key += group)
+      score_keys<Products, kVecs, group>(s, first, key, dim, next);
+    score_rest<Products, kVecs, group - 1>(s, first, key, n - key, dim, next);
   }
 }
 
@@ -141,13 +148,13 @@ static void score_tile(typename Products::Scratch& s, std::int64_t first, std::i
 // tile there is no earlier sum.
 template <class Products, int kVecs, int kDims>
 static void weigh_dims(typename Products::Scratch& s, std::int64_t first, const Tile& tile,
-                       std::int64_t dim, const Vec (&keep)[kVecs]) {
+                       std::int64_t dim, const Vec (&keep)[kVecs], NextKeys& next) {
   constexpr std::int64_t pitch = kVecs * kLanes;
   Vec acc[kDims][kVecs];
   MLA_UNROLL
   for (int d = 0; d < kDims; ++d)
     for (int v = 0; v < kVecs; ++v) acc[d][v] = Vec{};
-  Products::template add_values<kVecs, kDims>(s, tile, s.visible + first, dim, acc);
+  Products::template add_values<kVecs, kDims>(s, tile, s.visible + first, dim, next, acc);
   float* out = s.out + first * kValue + dim * pitch;
   MLA_UNROLL
   for (int d = 0; d < kDims; ++d) {
@@ -158,11 +165,12 @@ static void weigh_dims(typename Products::Scratch& s, std::int64_t first, const 
   }
 }
 
-// How often a tile of n keys calls for others, for each strip.
-template <int kVecs>
-constexpr std::int64_t calls_of(std::int64_t n) {
+// How many steps the products of a strip with a tile make.
+template <class Products, int kVecs>
+constexpr std::int64_t steps_of(const Tile& tile) {
   constexpr int group = kSums / kVecs;
-  return kKey / kDimBlock * (n / group) + kValue / group;
+  return (tile.n + group - 1) / group * Products::kKeySteps +
+         (kValue + group - 1) / group * Products::entries(tile);
 }
 
 template <class Products, int kVecs>
@@ -172,11 +180,9 @@ static void weigh_tile(typename Products::Scratch& s, std::int64_t first, const 
   constexpr int rest = kValue % group;
   Products::template take_weights<kVecs>(tile, s);
   std::int64_t dim = 0;
-  for (; dim + group <= kValue; dim += group) {
-    next.call();
-    weigh_dims<Products, kVecs, group>(s, first, tile, dim, keep);
-  }
-  if constexpr (rest > 0) weigh_dims<Products, kVecs, rest>(s, first, tile, dim, keep);
+  for (; dim + group <= kValue; dim += group)
+    weigh_dims<Products, kVecs, group>(s, first, tile, dim, keep, next);
+  if constexpr (rest > 0) weigh_dims<Products, kVecs, rest>(s, first, tile, dim, keep, next);
 }
 
 }  // namespace MLA_PATH_NAMESPACE

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <span>
 
+#include "core/large_pages.hpp"
 #include "core/numeric/bf16.hpp"
 #include "core/numeric/fp8.hpp"
 #include "properties/generate/elements.hpp"
@@ -93,7 +94,9 @@ DecodeTensors make_tensors(const TensorSpec& spec) {
   t.cache.dtype = key.dtype;
   t.cache.first_slot = spec.first_block * spec.block_size;
   t.cache.slots = spec.cache_blocks * spec.block_size;
-  t.cache.bytes.resize(static_cast<std::size_t>(t.cache.slots) * row_bytes(key));
+  const std::size_t cache_bytes = static_cast<std::size_t>(t.cache.slots) * row_bytes(key);
+  reserve_large_pages(t.cache.bytes, cache_bytes);
+  t.cache.bytes.resize(cache_bytes);
   poison(t.cache, key.variant);
   for_each_key(spec, [&](std::int64_t slot, const RowId& id) {
     encoded_row(spec.data, id, key,

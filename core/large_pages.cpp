@@ -1,12 +1,14 @@
-#include "cpu_backend/guarded_buffer.hpp"
+#include "core/large_pages.hpp"
+
+#include <cstdint>
 
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
 
-namespace mla::cpu {
+namespace mla {
 
-void advise_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
+void advise_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   constexpr std::uintptr_t kLarge = 2U << 20U;
   const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + kLarge - 1) / kLarge * kLarge;
@@ -16,4 +18,4 @@ void advise_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size
 #endif
 }
 
-}  // namespace mla::cpu
+}  // namespace mla
