@@ -103,7 +103,10 @@ std::vector<Piece> check_records(const PlanCheckInput& input,
     const std::size_t before = out.size();
     if (i.q_end < i.q_begin || i.q_begin < r.q_begin || i.q_end > r.q_end)
       fail("its request owns rows " + num(r.q_begin) + ".." + num(r.q_end));
-    if (i.kv_end < i.kv_begin || i.kv_begin < r.kv_begin || i.kv_end > r.kv_end)
+    // Padding in several tiles: the planner trims each to the mask, to fewer keys than none.
+    const bool keyless = r.kv_begin == r.kv_end;
+    if ((i.kv_end < i.kv_begin && !keyless) || i.kv_begin < r.kv_begin || i.kv_begin > r.kv_end ||
+        i.kv_end > r.kv_end)
       fail("its request owns pages " + num(r.kv_begin) + ".." + num(r.kv_end));
     check_tile_rows(input, r, i, fail);
     if (i.partial_row < -1) fail("partial row " + num(i.partial_row));
@@ -120,22 +123,32 @@ std::vector<Piece> check_records(const PlanCheckInput& input,
 
 void check_empty_works(const PlanCheckInput& input, Violations& out) {
   const auto indptr = input.plan.work_indptr;
-  for (std::size_t c = 0; c + 1 < indptr.size(); ++c)
+  const auto empty = [](const WorkItem& i) {
+    return i.kv_end <= i.kv_begin || i.q_end <= i.q_begin;
+  };
+  for (std::size_t c = 0; c + 1 < indptr.size(); ++c) {
+    std::int64_t lost = 0;  // works after the one at hand that have keys to attend to
+    for (std::int64_t w = indptr[c]; w < indptr[c + 1]; ++w)
+      lost += empty(record(input, w)) ? 0 : 1;
     for (std::int64_t w = indptr[c]; w < indptr[c + 1]; ++w) {
       const Piece p{record(input, w), w};
-      if (p.item.kv_end > p.item.kv_begin && p.item.q_end > p.item.q_begin) continue;
+      if (!empty(p.item)) {
+        --lost;
+        continue;
+      }
       if (p.item.q_end > p.item.q_begin && p.item.partial_row >= 0)
         out.push_back({Rule::empty_work,
                        describe(p) + " is empty: a kernel never writes its partial rows, which are "
                                      "merged",
                        w});
-      if (w + 1 == indptr[c + 1]) continue;
+      if (lost == 0) continue;
       out.push_back({Rule::empty_work,
                      describe(p) + " is empty: a kernel ends slot " +
                          num(static_cast<std::int64_t>(c)) + " there and never runs the " +
-                         num(indptr[c + 1] - w - 1) + " works after it",
+                         (lost == 1 ? "work" : num(lost) + " works") + " after it",
                      w});
     }
+  }
 }
 
 std::vector<Tile> group_tiles(const std::vector<Piece>& pieces) {

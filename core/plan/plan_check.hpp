@@ -24,7 +24,7 @@ enum class Rule : std::uint8_t {
   work_indptr,    // starts at 0, never runs backwards, ends at or below the buffer
   max_qo_len,     // no request has more rows
   work_record,    // request, rows, pages and offset of a work lie where they may
-  empty_work,     // a work without keys or rows ends its slot and writes nothing
+  empty_work,     // a work without keys or rows ends its slot and writes nothing: no other is lost
   coverage,       // the pieces of a tile cover its visible keys once, in order
   hidden_rows,    // a row that sees a key sees one of every piece of its tile (BUG-012)
   row_written,    // every row with keys belongs to exactly one tile

@@ -67,6 +67,13 @@ void compare_lists(const PlannerCall& call, Fields& fields, LaunchChanges& out) 
           planned[k], found, std::min(live, std::ssize(planned[k])),
           [&](std::int64_t i) { return say(kLists[k], "[", i, "]"); }, out);
   }
+  constexpr const char* kTotal = "launch_total_kv";
+  const std::int64_t used = call.kv_indptr.empty() ? 0 : call.kv_indptr.back();
+  const std::int64_t total = fields.number_or(kTotal, used);
+  if (total < 0) fields.reject(kTotal, say("is ", total, ": expected at least 0"));
+  if (total < used)
+    out.violations.push_back(say("kv_indices has ", total, " entries at the launch (", kTotal,
+                                 "), the planned batch has ", used));
 }
 
 // A graph's padding has no rows, or one page; what has more is a request that nobody computes.
@@ -122,6 +129,9 @@ void compare_plans(const FoundPlan& planned, const FoundPlan& found, LaunchChang
     const std::int64_t both = std::min<std::int64_t>(live, std::ssize(after));
     if (both < live)
       add(out, say(b.name, " has ", both, " words at the launch, the plan uses ", live));
+    if (b.live == kAll && after.size() > before.size())
+      add(out, say(b.name, " has ", after.size(), " words at the launch, the planner got ",
+                   before.size()));
     compare(before, after, both, [&](std::int64_t i) { return word_name(b.name, i); }, out);
   }
 }
@@ -186,12 +196,12 @@ json as_launched(const json& object) {
     if (!key.starts_with(kLaunchPrefix) || key == "launch_addresses") continue;
     if (is_launched_argument(key)) continue;
     const std::string planned = key.substr(kLaunchPrefix.size());
-    if (planned == "work_info") out.erase("buffer_sizes");  // buffers of the launch are whole
     json cut = value;
     const bool list = std::find(kLists.begin(), kLists.end(), planned) != kLists.end();
     if (list && out.contains(planned) && cut.size() > out[planned].size())
       cut.erase(cut.begin() + static_cast<std::ptrdiff_t>(out[planned].size()), cut.end());
     out[planned] = std::move(cut);
+    size_as_listed(out, planned);  // buffers of the launch are whole
   }
   return out;
 }

@@ -116,6 +116,9 @@ Result<PlanAnswer> check_planned(const nlohmann::json& object, std::size_t place
   for (const plan::Violation& v : plan::plan_check(*input))
     answer.findings.push_back({std::string(plan::name(v.rule)), v.what, v.work});
   if (answer.findings.empty())
+    if (const std::string what = planner_overrun(*call, *found); !what.empty())
+      answer.findings.push_back({kBufferRule, what});
+  if (answer.findings.empty())
     if (std::string note = straddles(*call, *input); !note.empty())
       answer.notes.push_back(std::move(note));
   Diagnosis diagnosis{Culprit::builder, "it asked for a plan that no kernel takes"};

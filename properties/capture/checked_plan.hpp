@@ -24,6 +24,8 @@ inline constexpr const char* kBatchRule = "batch";
 inline constexpr const char* kLaunchRule = "launch";
 // The rule of a finding about the shape: no kernel takes it, whatever is planned.
 inline constexpr const char* kKernelRule = "kernel";
+// The rule of a finding about the buffers: the planner writes past the end of one.
+inline constexpr const char* kBufferRule = "buffers";
 
 struct PlanFinding {
   std::string rule;

@@ -109,17 +109,31 @@ Sentences surplus_pages(const PrefillCall& c) {
   return out;
 }
 
+// The plan of the captured call, in buffers that hold it.
+Result<plan::Plan> planned_again(const PrefillCall& call, const plan::BufferSizes& captured) {
+  const auto asked = plan::query_ps_sizes(prefill_sizes(call.input));
+  return plan::plan_ps_prefill(call.input, asked ? with_room(captured, *asked) : captured);
+}
+
+// What the planner wrote past the end of a captured buffer when it made this plan; empty: nothing.
+std::string prefill_overrun(const PrefillCall& call) {
+  const plan::BufferSizes captured = sizes_of(call.found);
+  const auto planned = planned_again(call, captured);
+  if (!planned || !differences(*planned, call.found).empty()) return {};
+  const auto allocated = plan::plan_ps_prefill(call.input, at_most(captured, planned->sizes()));
+  return allocated ? past_the_end(*allocated) : std::string();
+}
+
 // Who made a plan that is not valid.
 Diagnosis diagnose_prefill(const PrefillCall& call) {
-  const auto asked = plan::query_ps_sizes(prefill_sizes(call.input));
-  const plan::BufferSizes captured = sizes_of(call.found);
-  const auto planned =
-      plan::plan_ps_prefill(call.input, asked ? with_room(captured, *asked) : captured);
+  const auto planned = planned_again(call, sizes_of(call.found));
   if (!planned)
     return {Culprit::builder, "the planner does not take this call: " + planned.error().message};
   const std::vector<Difference> words = differences(*planned, call.found);
   if (const Status bad = words.empty() ? plan::refused_requests(call.input) : std::nullopt)
     return {Culprit::builder, "the planner gives this plan for the lists: " + bad->message};
+  if (const std::string what = prefill_overrun(call); !what.empty())
+    return {Culprit::builder, what};
   if (words.empty())
     return {Culprit::planner,
             "the original planner gives these buffers for this call, and they are no valid plan"};
@@ -194,6 +208,9 @@ Result<PlanAnswer> check_prefill_object(const nlohmann::json& object, std::strin
       answer.diagnosis = say("kvlen_granularity is ", call.input.kvlen_granularity,
                              ": the kernel needs a multiple of 128");
     }
+  if (answer.findings.empty())
+    if (const std::string what = prefill_overrun(call); !what.empty())
+      answer.findings.push_back({kBufferRule, what});
   if (answer.findings.empty() || !answer.culprit.empty()) return answer;
   const Diagnosis diagnosis = diagnose_prefill(call);
   answer.culprit = cli::name(diagnosis.culprit);

@@ -18,6 +18,11 @@ namespace {
 // More than these are another plan, not a damaged one.
 constexpr std::size_t kFewWords = 4;
 
+constexpr std::array kSizes = {&plan::BufferSizes::work_indptr, &plan::BufferSizes::work_items,
+                               &plan::BufferSizes::reduce_indptr,
+                               &plan::BufferSizes::reduce_final_rows,
+                               &plan::BufferSizes::reduce_partial_map};
+
 std::string number(std::int64_t n) {
   return std::to_string(n);
 }
@@ -93,21 +98,33 @@ bool gives(const plan::PlanInput& input, const FoundPlan& found) {
   return different && different->empty();
 }
 
-// What is wrong with the sizes of the captured buffers, in words: the planner writes behind one, or
-// there are more lists of works than it fills, each of which a workgroup follows. Empty: nothing.
-std::string wrong_sizes(const plan::PlanInput& input, const FoundPlan& found) {
+// What the planner writes past the end of a captured buffer, in words. Empty: nothing.
+std::string overrun(const plan::PlanInput& input, const FoundPlan& found) {
+  const auto room = room_for(input, found);
+  if (!room) return {};
+  const auto plan = plan::make_plan(input, at_most(sizes_of(found), *room));
+  return plan ? past_the_end(*plan) : std::string();
+}
+
+// Each list of works is followed by a workgroup, whether the planner fills it or not.
+std::string unfilled_slots(const plan::PlanInput& input, const FoundPlan& found) {
   const auto plan = plan::make_plan(input, sizes_of(found));
-  if (!plan) return {};
-  for (const plan::PlanBuffer* b : {&plan->work_indptr, &plan->work_info, &plan->reduce_indptr,
-                                    &plan->reduce_final_map, &plan->reduce_partial_map})
-    if (!b->overruns().empty())
-      return say("the planner writes element ", b->overruns().rbegin()->first, " of ", b->name(),
-                 ", which was allocated with ", b->size());
   const auto asked = asked_sizes(input);
+  if (!plan || !asked || plan->work_indptr.size() <= asked->work_indptr) return {};
   const plan::PlanBuffer& slots = plan->work_indptr;
-  if (!asked || slots.size() <= asked->work_indptr) return {};
   return say(slots.name(), " has ", slots.size(), " entries, of which the planner fills ",
              slots.used(), " for ", input.key.compute_units.count(), " compute units");
+}
+
+// The planner's calls for what was asked: AITER chooses between two kernels of v1.2.
+std::vector<plan::PlanInput> asked_of(const PlannerCall& call) {
+  std::vector<plan::PlanInput> out{Question(call.input).input};
+  for (const auto kernel : {plan::V12Kernel::serial, plan::V12Kernel::parallel}) {
+    if (call.input.version != plan::PlannerVersion::v1_2) break;
+    out.push_back(out[0]);
+    out.back().kernel = kernel;
+  }
+  return out;
 }
 
 // A question that the builder may have asked instead; false if it is the same one.
@@ -246,13 +263,25 @@ plan::BufferSizes sizes_of(const FoundPlan& found) {
 }
 
 plan::BufferSizes with_room(plan::BufferSizes captured, const plan::BufferSizes& asked) {
-  using plan::BufferSizes;
   constexpr std::int64_t kLarge = 1 << 20;  // larger ones are no engine's
-  for (const auto size :
-       {&BufferSizes::work_indptr, &BufferSizes::work_items, &BufferSizes::reduce_indptr,
-        &BufferSizes::reduce_final_rows, &BufferSizes::reduce_partial_map})
+  for (const auto size : kSizes)
     captured.*size = std::clamp(captured.*size, asked.*size, std::max(asked.*size, kLarge));
   return captured;
+}
+
+plan::BufferSizes at_most(plan::BufferSizes captured, const plan::BufferSizes& room) {
+  for (const auto size : kSizes) captured.*size = std::min(captured.*size, room.*size);
+  return captured;
+}
+
+std::string past_the_end(const plan::Plan& planned) {
+  for (const plan::PlanBuffer* b :
+       {&planned.work_indptr, &planned.work_info, &planned.reduce_indptr, &planned.reduce_final_map,
+        &planned.reduce_partial_map})
+    if (!b->overruns().empty())
+      return say("the planner writes element ", b->overruns().rbegin()->first, " of ", b->name(),
+                 ", which was allocated with ", b->size());
+  return {};
 }
 
 std::vector<Difference> differences(const plan::Plan& planned, const FoundPlan& found) {
@@ -294,23 +323,26 @@ std::string_view name(Culprit culprit) {
   return {};
 }
 
+std::string planner_overrun(const PlannerCall& call, const FoundPlan& found) {
+  for (const plan::PlanInput& input : asked_of(call))
+    if (gives(input, found)) return overrun(input, found);
+  return {};
+}
+
 Diagnosis diagnose(const PlannerCall& call, const FoundPlan& found, bool broken) {
   if (!broken) return {};
-  std::vector<plan::PlanInput> asked{Question(call.input).input};
+  const std::vector<plan::PlanInput> asked = asked_of(call);
   if (gives(asked[0], found)) {
-    const std::string what = wrong_sizes(asked[0], found);
-    if (!what.empty()) return {Culprit::builder, what};
+    for (const auto& wrong_size : {overrun, unfilled_slots})
+      if (const std::string what = wrong_size(asked[0], found); !what.empty())
+        return {Culprit::builder, what};
     return {
         Culprit::planner,
         "the original planner gives these buffers for this call, and they are not a valid plan"};
   }
-  for (const auto kernel : {plan::V12Kernel::serial, plan::V12Kernel::parallel}) {
-    if (call.input.version != plan::PlannerVersion::v1_2) break;
-    asked.push_back(asked[0]);
-    asked.back().kernel = kernel;
-    if (gives(asked.back(), found))
+  for (std::size_t other = 1; other < asked.size(); ++other)
+    if (gives(asked[other], found))
       return {Culprit::planner, "the planner's other kernel gives these buffers for this call"};
-  }
   std::vector<Mistake> mistakes = wrong_arguments(call.input);
   for (Mistake& mistake : wrong_lists(call.input)) mistakes.push_back(std::move(mistake));
   for (const Mistake& mistake : mistakes) {

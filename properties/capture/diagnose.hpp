@@ -42,6 +42,15 @@ plan::BufferSizes sizes_of(const FoundPlan& found);
 // buffer apart, at ten times the memory. A file may claim buffers that no engine has; they are cut.
 plan::BufferSizes with_room(plan::BufferSizes captured, const plan::BufferSizes& asked);
 
+// Sizes as captured, but for those that no engine has.
+plan::BufferSizes at_most(plan::BufferSizes captured, const plan::BufferSizes& room);
+// What a planner wrote past the end of a buffer, in words; empty: nothing.
+std::string past_the_end(const plan::Plan& planned);
+
+// What the planner wrote past the end of a buffer when it made this plan, in words: memory of
+// somebody else, whatever became of the plan. Empty: nothing, or no planner made it.
+std::string planner_overrun(const PlannerCall& call, const FoundPlan& found);
+
 // `broken`: plan_check found something.
 Diagnosis diagnose(const PlannerCall& call, const FoundPlan& found, bool broken);
 

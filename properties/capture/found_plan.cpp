@@ -110,6 +110,8 @@ Status extend(const json& object, const ListName& name, std::int32_t cut_off,
                                    kMostWords, " words"));
   if (found > declared)
     return bad(name.list, say("has ", found, " words, but its buffer ", declared));
+  if (declared % name.row != 0)
+    return bad(name.list, say("has a buffer of ", declared, " words: rows have ", name.row));
   words.resize(static_cast<std::size_t>(declared), cut_off);
   return std::nullopt;
 }
@@ -165,6 +167,16 @@ bool has_plan(const json& object) {
   const json& lists = lists_of(object);
   return std::ranges::any_of(kLists,
                              [&](const ListName& name) { return lists.contains(name.list); });
+}
+
+void size_as_listed(json& object, std::string_view list) {
+  const auto name = std::ranges::find(kLists, list, &ListName::list);
+  const auto sizes = object.find("buffer_sizes");
+  std::vector<std::int32_t> words;
+  if (name == kLists.end() || sizes == object.end() || !sizes->is_object() ||
+      !append_list(object[name->list], words))
+    return;
+  (*sizes)[name->buffer] = {words.size()};
 }
 
 Result<FoundPlan> read_plan(const json& object, std::int32_t cut_off) {

@@ -72,6 +72,8 @@ struct FoundPlan {
 // `buffer_sizes` a list is as long as its buffer; rows may be lists of their own. `cut_off` is what
 // the words of a buffer hold that its list leaves out at the end.
 bool has_plan(const nlohmann::json& object);
+// Where buffers have sizes: gives the one of a list the size of what is listed.
+void size_as_listed(nlohmann::json& object, std::string_view list);
 Result<FoundPlan> read_plan(const nlohmann::json& object, std::int32_t cut_off = plan::kPoison);
 // With writes past a buffer, if there are any, as `overruns`: lists of [index, value].
 void write_plan(nlohmann::ordered_json& out, const plan::BufferSizes& sizes,

@@ -32,15 +32,16 @@ std::int64_t slot_ending_at(const Place& p) {
 }
 
 // Puts a work at the end of the slot that this one ends. There are works after it.
-bool insert_after(Place& p, const WorkItem& inserted) {
+bool insert_after(Place& p, const WorkItem& inserted, std::int64_t times) {
   const std::int64_t works = p.plan.works();
   const std::int64_t slot = slot_ending_at(p);
   const std::int64_t room = p.plan.work_info.size() / plan::kWorkItemWords;
-  if (slot < 0 || p.work + 1 >= works || works >= room) return false;
-  for (std::int64_t w = works; w > p.work + 1; --w) p.plan.set_work(w, p.plan.work(w - 1));
-  p.plan.set_work(p.work + 1, inserted);
+  if (slot < 0 || p.work + 1 >= works || works + times > room) return false;
+  for (std::int64_t w = works; w > p.work + 1; --w)
+    p.plan.set_work(w + times - 1, p.plan.work(w - 1));
+  for (std::int64_t i = 1; i <= times; ++i) p.plan.set_work(p.work + i, inserted);
   for (std::int64_t s = slot; s < p.plan.work_indptr.size(); ++s)
-    p.plan.work_indptr.set(s, p.plan.work_indptr.at(s) + 1);
+    p.plan.work_indptr.set(s, p.plan.work_indptr.at(s) + static_cast<std::int32_t>(times));
   return true;
 }
 
@@ -109,7 +110,14 @@ constexpr RuleDamage kLegal[] = {
        empty.q_begin = empty.q_end;
        empty.kv_begin = empty.kv_end;
        ++empty.kv_offset;  // nobody reads it
-       return insert_after(p, empty);
+       return insert_after(p, empty, 1);
+     }},
+    {"two works without rows after the last one of a slot", Rule::empty_work,
+     [](Place& p) {
+       WorkItem empty = p.item;
+       empty.partial_row = -1;
+       empty.q_begin = empty.q_end;
+       return insert_after(p, empty, 2);
      }},
 };
 

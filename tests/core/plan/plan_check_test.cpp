@@ -186,15 +186,53 @@ TEST_CASE("plan_check: an empty work in front of others is a violation", "[plan]
   REQUIRE(faithful.ok());
   const auto found = check(*p, *faithful);
   REQUIRE(has_rule(found, Rule::empty_work));
-  CHECK(found[0].what.find("never runs the 1 works after it") != std::string::npos);
+  CHECK(found[0].what.find("never runs the work after it") != std::string::npos);
 
-  // Behind the last work of a slot there is nothing to lose.
+  // After the last work of a slot there is nothing to lose.
   const auto last = planned("mla1:1q1s20_1q1s0;cu=1");
   const auto kept = plan_step(plan_input_of(last->md, {.fidelity = plan::Fidelity::as_aiter}),
                               size_query_of(last->md, {}));
   REQUIRE(kept.ok());
   REQUIRE(kept->works() == 2);
   CHECK_FALSE(has_rule(check(*last, *kept), Rule::empty_work));
+}
+
+TEST_CASE("plan_check: empty works after the last one with keys are no violation", "[plan][P09]") {
+  const auto p = planned("mla1:2q2s20_3q2s0;cu=1");
+  const auto kept = plan_step(plan_input_of(p->md, {.fidelity = plan::Fidelity::as_aiter}),
+                              size_query_of(p->md, {}));
+  REQUIRE(kept.ok());
+  REQUIRE(kept->works() == 5);
+  CHECK(check(*p, *kept).empty());
+
+  // With one more work after them each of the three ends its slot too early.
+  Plan more = kept->clone();
+  more.set_work(4, kept->work(1));
+  more.set_work(1, kept->work(4));
+  const auto found = check(*p, more);
+  CHECK(std::ranges::count(found, Rule::empty_work, &plan::Violation::rule) == 3);
+}
+
+TEST_CASE("plan_check: padding in several tiles may end before it begins, a request with keys not",
+          "[plan][P09]") {
+  const auto p = planned("mla1:1q4s50_2q4s0;heads=64;arch=gfx950;cu=1");
+  const auto kept = plan_step(plan_input_of(p->md, {.fidelity = plan::Fidelity::as_aiter}),
+                              size_query_of(p->md, {}));
+  REQUIRE(kept.ok());
+  REQUIRE(kept->work(2).kv_end < kept->work(2).kv_begin);
+  CHECK(check(*p, *kept).empty());
+
+  Plan outside = kept->clone();
+  plan::WorkItem item = kept->work(2);
+  item.kv_begin += 1;
+  outside.set_work(2, item);
+  CHECK(has_rule(check(*p, outside), Rule::work_record));
+
+  Plan backwards = kept->clone();
+  item = kept->work(0);
+  item.kv_end = item.kv_begin - 1;
+  backwards.set_work(0, item);
+  CHECK(has_rule(check(*p, backwards), Rule::work_record));
 }
 
 TEST_CASE("plan_check: keys beyond the causal limit need a kernel that masks", "[plan][BUG-011]") {

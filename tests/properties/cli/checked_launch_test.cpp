@@ -99,6 +99,33 @@ TEST_CASE("launch: entries behind the planned batch are a graph's padding, fewer
         "seqlens_kv_indptr has 2 entries at the launch, the planned batch has 3");
 }
 
+TEST_CASE("launch: lists of more slots than were planned are judged as the kernel found them",
+          "[cli][check]") {
+  for (const int behind : {0, 1}) {
+    json step = launched();
+    json& slots = step["launch_work_indptr"];
+    slots.push_back(slots.back().get<int>() + behind);
+    const std::string what = "work_indptr has 6 words at the launch, the planner got 5";
+    if (behind == 0) {
+      REQUIRE(checked(step).notes.size() == 1);
+      CHECK_THAT(checked(step).notes[0], contains(what + "; what the kernel found is valid"));
+    } else {
+      CHECK_THAT(launch_finding(step), contains(what));
+    }
+  }
+}
+
+TEST_CASE("launch: fewer page ids than the planned batch uses are a finding", "[cli][check]") {
+  json step = launched();
+  step["launch_total_kv"] = 1000;
+  CHECK(checked(step).findings.empty());
+  step["launch_total_kv"] = 999;
+  CHECK(launch_finding(step) ==
+        "kv_indices has 999 entries at the launch (launch_total_kv), the planned batch has 1000");
+  step["launch_total_kv"] = -5;
+  CHECK_THAT(refusal(step), contains("'launch_total_kv' is -5: expected at least 0"));
+}
+
 TEST_CASE("launch: a change that leaves a valid plan is a note", "[cli][check]") {
   json step = launched();
   const json uncut = launched(1);

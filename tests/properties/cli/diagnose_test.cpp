@@ -75,6 +75,31 @@ TEST_CASE("diagnosis: a valid plan is nobody's fault", "[cli][check]") {
   CHECK(answer.culprit.empty());
 }
 
+TEST_CASE(
+    "diagnosis: a plan whose planner wrote past the end of a buffer is broken, "
+    "though no work is lost",
+    "[cli][check][BUG-079]") {
+  // Six tiles, none of them split: reduce_indptr has a 0 for each.
+  Json call = call_of(1, 16, "bf16");
+  call["seqlens_qo_indptr"] = {0, 1, 2, 3, 4, 5, 6};
+  call["seqlens_kv_indptr"] = {0, 20, 40, 60, 80, 100, 120};
+  call["kv_last_page_lens"] = {1, 1, 1, 1, 1, 1};
+  for (const std::int64_t room : {7, 6}) {
+    Json step = captured(call, call);
+    step["reduce_indptr"] = std::vector<int>(static_cast<std::size_t>(room), 0);
+    step["buffer_sizes"]["reduce_indptr"] = {room};
+    const PlanAnswer answer = checked(step);
+    CHECK(answer.findings.empty() == (room == 7));
+    if (room == 7) continue;
+    REQUIRE(answer.findings.size() == 1);
+    CHECK(answer.findings[0].rule == kBufferRule);
+    CHECK(answer.findings[0].what ==
+          "the planner writes element 6 of reduce_indptr, which was allocated with 6");
+    CHECK(answer.culprit == "the builder");
+    CHECK(answer.diagnosis == answer.findings[0].what);
+  }
+}
+
 TEST_CASE("diagnosis: the builder's wrong question is named", "[cli][check]") {
   const Json call = call_of(3, 128, "fp8");
   const std::pair<Json, const char*> wrong[] = {

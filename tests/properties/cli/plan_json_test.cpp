@@ -1,5 +1,6 @@
 // Claims about plans as JSON: which keys a case needs, and what a bad one says.
 #include "properties/capture/plan_json.hpp"
+#include "properties/capture/checked_plan.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -185,7 +186,7 @@ TEST_CASE("plan as JSON: with valid_only, a plan that check would call broken is
     CHECK(refused.value("bug", "") == bug);
     CHECK(run({call}, {.as_aiter = true})[0].contains("work_info"));
   };
-  expect_refused("{}", "never runs the 1 works after it", "AITER-13");
+  expect_refused("{}", "never runs the work after it", "AITER-13");
   const json two = changed(R"({"num_cu": 4, "num_heads_per_head_k": 8, "num_heads_k": 2})");
   CHECK(run({two}, {.valid_only = true})[0]["error"] ==
         "AITER's decode kernels take one KV head, num_heads_k is 2");
@@ -222,4 +223,26 @@ TEST_CASE("plan as JSON: a document without cases is no document", "[cli][plan]"
   CHECK_FALSE(plan_json("[]", {}).ok());
   CHECK_FALSE(plan_json(R"({"cases": 3})", {}).ok());
   CHECK(plan_json(R"({"cases": []})", {}).value() == R"({"results":[]})");
+}
+
+TEST_CASE("plan as JSON: a prefill plan that was written past the end of a buffer is broken",
+          "[cli][check]") {
+  json step = kPrefill;
+  step.update({{"pages_kv_indptr", {0, 64}}, {"block_size", 1}, {"kvlen_granularity", 128}});
+  step.update(run({step})[0]);
+  const auto checked = [](const json& document) {
+    const auto answer = mla::cli::check_plan_object(document, 0);
+    REQUIRE(answer.ok());
+    return *answer;
+  };
+  REQUIRE(step["work_indptr"] == json::array({0, 1, 1, 1}));
+  CHECK(checked(step).findings.empty());
+  step["work_indptr"] = {0, 1};
+  step["buffer_sizes"]["work_indptr"] = {2};
+  const auto answer = checked(step);
+  REQUIRE(answer.findings.size() == 1);
+  CHECK(answer.findings[0].rule == mla::cli::kBufferRule);
+  CHECK(answer.findings[0].what ==
+        "the planner writes element 3 of work_indptr, which was allocated with 2");
+  CHECK(answer.culprit == "the builder");
 }
