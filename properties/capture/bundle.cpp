@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <vector>
 
 #include "core/io/checksum.hpp"
 #include "core/io/npy.hpp"
 #include "core/plan/plan.hpp"
 #include "core/say.hpp"
 #include "properties/capture/captured_step.hpp"
+#include "properties/capture/output_file.hpp"
 #include "properties/capture/parse_json.hpp"
 #include "properties/capture/safetensors.hpp"
 #include "properties/capture/terminal.hpp"
@@ -131,17 +133,36 @@ Status write_bundle(const Bundle& bundle, const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return Error{ErrorCode::fault, "'" + folder + "': " + error.message(), ""};
+  std::vector<ReadyFile> files;
+  const auto add = [&](const std::string& file, std::string_view text) -> Status {
+    auto ready = ReadyFile::write((fs::path(folder) / file).string(), text);
+    if (!ready) return ready.error();
+    files.push_back(std::move(*ready));
+    return std::nullopt;
+  };
   ordered_json manifest = {{"format", kFormat}};
   for (const auto& [key, value] : bundle.scalars.items())
     if (key != "format") manifest[key] = value;
   for (const auto& [key, array] : bundle.arrays) {
     const std::vector<std::byte> bytes = io::write_npy(array);
     const std::string file = key + ".npy";
-    const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    if (Status failed = write_file((fs::path(folder) / file).string(), text)) return failed;
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (Status failed = add(file, text)) return failed;
     manifest["arrays"][key] = {{"file", file}, {"fnv1a64", sum_of(bytes)}};
   }
-  return write_file((fs::path(folder) / "manifest.json").string(), manifest.dump(1) + "\n");
+  if (Status failed = add("manifest.json", manifest.dump(1) + "\n")) return failed;
+  for (ReadyFile& file : files)
+    if (Status failed = file.take_name()) return failed;
+  return std::nullopt;
+}
+
+bool is_file_of_bundle(const std::string& path, const std::string& folder) {
+  std::error_code none;
+  // Of a path that begins with nothing that exists, weakly_canonical() makes no absolute one.
+  const fs::path real = fs::weakly_canonical(fs::absolute(path), none);
+  const fs::path kind = real.extension();
+  return (kind == ".json" || kind == ".npy") &&
+         real.parent_path() == fs::weakly_canonical(fs::absolute(folder), none);
 }
 
 Bundle bundle_of(const ordered_json& document) {

@@ -1,7 +1,6 @@
 #include "properties/capture/terminal.hpp"
 
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,8 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <filesystem>
-#include <optional>
 
 #include "core/say.hpp"
 
@@ -44,39 +41,6 @@ Status write_all(std::FILE* file, std::string_view text, const std::string& what
   return fault("cannot write " + what, errno);
 }
 
-// Where a file is written.
-struct Target {
-  std::string path;    // symbolic links resolved, since a rename would replace the link
-  std::string beside;  // a new file that takes the name afterwards; empty: in place
-  int error = 0;       // why neither is possible
-};
-
-Target target_of(const std::string& path) {
-  struct stat file = {};
-  const bool exists = stat(path.c_str(), &file) == 0;
-  Target target{.path = path, .beside = {}};
-  // Not opened to find out: a reader at the other end of a pipe would take that for all of it.
-  if (exists && access(path.c_str(), W_OK) != 0) target.error = errno;
-  if (exists && S_ISDIR(file.st_mode)) target.error = EISDIR;
-  if (target.error != 0 || (exists && !S_ISREG(file.st_mode))) return target;
-  std::error_code error;
-  if (const auto real = std::filesystem::canonical(path, error); !error) target.path = real;
-  std::string beside = target.path + ".XXXXXX";
-  const int made = mkstemp(beside.data());
-  if (made < 0) {
-    if (!exists) target.error = errno;
-    return target;
-  }
-  // The rights that the file has, or that a new one gets.
-  const mode_t mask = umask(0);
-  umask(mask);
-  const bool kept = fchmod(made, exists ? file.st_mode & 07777U : 0666U & ~mask) == 0;
-  close(made);
-  if (kept) target.beside = beside;
-  if (!kept) std::remove(beside.c_str());
-  return target;
-}
-
 // Bytes of the UTF-8 character that the text begins with; 0 if it is none, or not to be shown.
 std::size_t printable_prefix(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
@@ -96,39 +60,6 @@ std::size_t printable_prefix(std::string_view text) {
   return hidden ? 0 : length;
 }
 
-// Whether `output` is the file that is read, or a manifest or tensor of the folder. A terminal or a
-// pipe may well be read and written.
-bool takes_place_of(const std::string& output, const std::string& input) {
-  namespace fs = std::filesystem;
-  std::error_code none;
-  if (fs::is_regular_file(input, none)) return fs::equivalent(output, input, none);
-  if (!fs::is_directory(input, none) || !fs::is_regular_file(output, none)) return false;
-  const fs::path real = fs::canonical(output, none);
-  const fs::path kind = real.extension();
-  return (kind == ".json" || kind == ".npy") && fs::equivalent(real.parent_path(), input, none);
-}
-
-// What a path names, "-" being stdout; nothing if it is not there.
-std::optional<struct stat> file_of(const std::string& path) {
-  struct stat file = {};
-  const int missing = path == "-" ? fstat(STDOUT_FILENO, &file) : stat(path.c_str(), &file);
-  if (missing != 0) return std::nullopt;
-  return file;
-}
-
-// Whether the second text would follow the first or take its place: one path, or one file under two
-// names. /dev/null keeps neither.
-bool same_file(const std::string& a, const std::string& b) {
-  if (a.empty() || b.empty()) return false;
-  if (std::filesystem::path(a).lexically_normal() == std::filesystem::path(b).lexically_normal())
-    return true;
-  const auto first = file_of(a);
-  const auto second = file_of(b);
-  if (!first || !second || first->st_dev != second->st_dev || first->st_ino != second->st_ino)
-    return false;
-  return !S_ISCHR(first->st_mode) || first->st_rdev != makedev(1, 3);
-}
-
 }  // namespace
 
 void ignore_write_signals() {
@@ -142,54 +73,6 @@ Status write_stdout(std::string_view text) {
 void write_stderr(std::string_view text) {
   // Nobody is left to be told when stderr does not take it.
   (void)write_all(stderr, text, "to stderr");
-}
-
-Status write_file(const std::string& path, std::string_view text) {
-  if (path == "-") return write_stdout(text);
-  const Target target = target_of(path);
-  if (target.error != 0) return fault("cannot write '" + path + "'", target.error);
-  const std::string& written = target.beside.empty() ? target.path : target.beside;
-  std::FILE* file = std::fopen(written.c_str(), "wb");
-  if (file == nullptr) return fault("cannot write '" + path + "'", errno);
-  Status bad = write_all(file, text, "'" + path + "'");
-  if (std::fclose(file) != 0 && !bad) bad = fault("cannot write '" + path + "'", errno);
-  if (target.beside.empty()) return bad;
-  if (!bad && std::rename(written.c_str(), target.path.c_str()) != 0)
-    bad = fault("cannot write '" + path + "'", errno);
-  if (bad) std::remove(written.c_str());
-  return bad;
-}
-
-Status check_writable(const std::string& path) {
-  if (path == "-") return std::nullopt;
-  const Target target = target_of(path);
-  if (!target.beside.empty()) {
-    std::remove(target.beside.c_str());
-    return std::nullopt;
-  }
-  if (target.error != 0) return fault("cannot write '" + path + "'", target.error);
-  return std::nullopt;
-}
-
-Status check_distinct(const std::vector<Output>& outputs) {
-  for (auto a = outputs.begin(); a != outputs.end(); ++a)
-    for (auto b = outputs.begin(); b != a; ++b)
-      if (same_file(a->path, b->path))
-        return Error{ErrorCode::usage,
-                     say(b->option, " and ", a->option, " both write '", a->path, "'"), ""};
-  return std::nullopt;
-}
-
-Status check_inputs_kept(const std::vector<Output>& outputs, const std::vector<Input>& inputs) {
-  for (const Output& out : outputs)
-    for (const Input& in : inputs)
-      if (in.path != "-" && takes_place_of(out.path, in.path))
-        return Error{ErrorCode::usage,
-                     say(out.option, " would overwrite '",
-                         std::filesystem::is_directory(in.path) ? out.path : in.path, "', which ",
-                         in.reader, " reads: name another file"),
-                     ""};
-  return std::nullopt;
 }
 
 Result<std::string> read_regular_file(const std::string& path) {

@@ -5,10 +5,8 @@
 // stdout does not take the text, except that a reader who left early (`| head`) is no error.
 #pragma once
 
-#include <initializer_list>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/result.hpp"
 
@@ -21,32 +19,6 @@ void ignore_write_signals();
 [[nodiscard]] Status write_stdout(std::string_view text);
 void write_stderr(std::string_view text);
 
-// Writes a whole file; "-" is stdout. A regular file appears complete or not at all: the text goes
-// into a new file beside it, which then takes its name. What is no regular file (/dev/stderr, a
-// pipe), or lies in a folder that takes no new file, is written in place.
-[[nodiscard]] Status write_file(const std::string& path, std::string_view text);
-// Why write_file() would fail, asked before long work; nothing if it would not.
-[[nodiscard]] Status check_writable(const std::string& path);
-// An option and the file that it names; empty: none.
-struct Output {
-  std::string option;
-  std::string path;
-};
-// What a command prints besides.
-inline Output printed(bool json) {
-  return {json ? "--json" : "the report", "-"};
-}
-// Two options that would write the same file, under whatever names, in words; nothing if there are
-// none.
-[[nodiscard]] Status check_distinct(const std::vector<Output>& outputs);
-// A file, and who reads it: an option or a command.
-struct Input {
-  std::string reader;
-  std::string path;
-};
-// An output that would take the place of a file that is read, in words; nothing if there is none.
-[[nodiscard]] Status check_inputs_kept(const std::vector<Output>& outputs,
-                                       const std::vector<Input>& inputs);
 // Reads a whole file; "-" is stdin. What is no regular file may give 1 GiB at most.
 [[nodiscard]] Result<std::string> read_file(const std::string& path);
 // Reads a file of a folder that a user named. What is no regular file is a usage error: a named

@@ -7,9 +7,11 @@
 
 #include "core/say.hpp"
 #include "properties/capture/checked_plan.hpp"
+#include "properties/capture/output_file.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/plan_objects.hpp"
+#include "properties/cli/publisher.hpp"
 #include "properties/show/document.hpp"
 
 namespace mla::cli {
@@ -166,14 +168,10 @@ std::string json_of(const std::vector<Answer>& answers) {
 
 ExitCode check(const Options& o) {
   Checked checked;
-  if (const Status bad = check_distinct({printed(o.json), {"--html", o.html}}))
-    return complain("check", *bad);
   std::vector<Input> inputs;
   for (const std::string& path : o.files) inputs.push_back({"check", path});
-  if (const Status bad = check_inputs_kept({{"--html", o.html}}, inputs))
+  if (const Status bad = check_outputs({printed(o.json), {"--html", o.html}}, inputs))
     return complain("check", *bad);
-  if (!o.html.empty())
-    if (const Status bad = check_writable(o.html)) return complain("check", *bad);
   for (const std::string& path : o.files) check_file(path, o, checked);
   const std::vector<Answer>& answers = checked.answers;
   const Tally t = count(answers);
@@ -183,10 +181,9 @@ ExitCode check(const Options& o) {
   for (const Error& bad : checked.unread) code = complain("check", bad);
   if (t.broken > 0) code = ExitCode::failed;
   if (answers.empty() && !checked.unread.empty()) return code;
-  if (!o.html.empty())
-    if (const Status bad = write_file(o.html, show::html_page(tally_text(t), checked.sections)))
-      return complain("check", *bad);
-  return finish("check", o.json ? json_of(answers) : text_of(answers), code);
+  Publisher out("check");
+  out.file(o.html, [&] { return show::html_page(tally_text(t), checked.sections); });
+  return out.finish(o.json ? json_of(answers) : text_of(answers), code);
 }
 
 }  // namespace

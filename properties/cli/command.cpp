@@ -6,7 +6,8 @@
 namespace mla::cli {
 
 void note(std::string_view command, std::string_view message) {
-  write_stderr(say("mla-testbed ", command, ": ", printable_message(message), "\n"));
+  write_stderr(say("mla-testbed", command.empty() ? "" : " ", command, ": ",
+                   printable_message(message), "\n"));
 }
 
 prop::ExitCode complain(std::string_view command, const Error& error) {

@@ -30,7 +30,7 @@ void add_assumptions(CLI::App& app, prop::ExitCode& exit);
 void add_env(CLI::App& app, prop::ExitCode& exit);
 
 // Prints `mla-testbed <command>: <message>` to stderr, whatever the message quotes in printable
-// characters.
+// characters. The command is empty for what the program itself prints, such as its help.
 void note(std::string_view command, std::string_view message);
 
 // Notes the error and gives the exit code that belongs to it: usage 2, environment 3, a refused

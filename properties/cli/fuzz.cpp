@@ -11,6 +11,7 @@
 
 #include "core/say.hpp"
 #include "core/suggest.hpp"
+#include "properties/capture/output_file.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/arguments.hpp"
 #include "properties/cli/command.hpp"

@@ -9,12 +9,14 @@
 
 #include "core/io/checksum.hpp"
 #include "core/say.hpp"
+#include "properties/capture/output_file.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/fuzz_inputs.hpp"
 #include "properties/cli/interrupt.hpp"
 #include "properties/cli/merge_files.hpp"
 #include "properties/cli/progress.hpp"
+#include "properties/cli/publisher.hpp"
 #include "properties/cli/quantity.hpp"
 #include "properties/cli/recording.hpp"
 #include "properties/fuzz/target.hpp"
@@ -70,11 +72,10 @@ std::optional<FuzzFinding> judge(const FuzzTally& tally, const FuzzInputs& input
 // Writes what was asked for, and ends.
 ExitCode publish(const FuzzReport& report, const std::string& command, const std::string& record,
                  const std::string& junit, bool json) {
-  if (!record.empty())
-    if (const Status bad = write_file(record, fuzz_record(report))) return complain(command, *bad);
-  if (!junit.empty())
-    if (const Status bad = write_file(junit, fuzz_junit(report))) return complain(command, *bad);
-  return finish(command, json ? fuzz_json(report) : fuzz_table(report), report.exit_code());
+  Publisher out(command);
+  out.file(record, [&] { return fuzz_record(report); });
+  out.file(junit, [&] { return fuzz_junit(report); });
+  return out.finish(json ? fuzz_json(report) : fuzz_table(report), report.exit_code());
 }
 
 struct Work {
@@ -169,13 +170,10 @@ void judge_all(const CountedFuzz& o, Work& work) {
 ExitCode fuzz_counted(const CountedFuzz& o, const CorpusOf& corpus_of) {
   const std::string& record = o.record.empty() ? o.resume : o.record;
   if (const Status bad =
-          check_distinct({printed(o.json), {"--record", record}, {"--junit", o.junit}}))
+          check_outputs({printed(o.json), {"--record", record}, {"--junit", o.junit}}, {}))
     return complain("fuzz", *bad);
   if (const Status bad = check_inputs_kept({{"--junit", o.junit}}, {{"--resume", o.resume}}))
     return complain("fuzz", *bad);
-  for (const std::string& file : {record, o.junit})
-    if (!file.empty())
-      if (const Status bad = check_writable(file)) return complain("fuzz", *bad);
   auto work = prepare(o, corpus_of);
   if (!work) return complain("fuzz", work.error());
   catch_crashes();

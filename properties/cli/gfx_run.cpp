@@ -4,12 +4,14 @@
 
 #include "core/say.hpp"
 #include "hip_backend/gfx_emulator/launch.hpp"
+#include "properties/capture/output_file.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/event_json.hpp"
 #include "properties/cli/gfx.hpp"
 #include "properties/cli/gfx_arguments.hpp"
 #include "properties/cli/launch_profile.hpp"
+#include "properties/cli/publisher.hpp"
 #include "properties/cli/quantity.hpp"
 #include "properties/show/svg.hpp"
 
@@ -108,25 +110,18 @@ Json json_of(const gfx::LaunchReport& report, const GfxArguments& arguments,
 }
 
 // Two outputs to one file, or one to a file that is read: asked before anything runs.
-Status check_outputs(const GfxOptions& o, const GfxArguments& arguments) {
+Status check_files(const GfxOptions& o, const GfxArguments& arguments) {
   std::vector<Output> outputs{{"--annotate", o.profile.annotate}, {"--trace", o.profile.trace}};
   if (o.json) outputs.push_back(printed(true));
   for (const GfxBuffer& buffer : arguments.buffers)
     outputs.push_back({say("\"output\" of argument ", buffer.argument), buffer.output});
   std::vector<Input> inputs{{"gfx run", o.object}, {"--args", o.arguments}};
   for (const std::string& file : arguments.files) inputs.push_back({"--args", file});
-  if (Status bad = check_distinct(outputs)) return bad;
-  return check_inputs_kept(outputs, inputs);
+  return check_outputs(outputs, inputs);
 }
 
-Status write_outputs(const GfxArguments& arguments) {
-  for (const GfxBuffer& buffer : arguments.buffers) {
-    if (buffer.output.empty()) continue;
-    const std::string_view bytes(reinterpret_cast<const char*>(buffer.bytes.data()),
-                                 buffer.bytes.size());
-    if (Status bad = write_file(buffer.output, bytes)) return bad;
-  }
-  return std::nullopt;
+std::string bytes_of(const GfxBuffer& buffer) {
+  return {reinterpret_cast<const char*>(buffer.bytes.data()), buffer.bytes.size()};
 }
 
 }  // namespace
@@ -139,7 +134,7 @@ ExitCode gfx_run(const GfxOptions& o) {
   if (!kernel) return failed(kernel.error());
   const auto arguments = read_gfx_arguments(o.arguments, **kernel);
   if (!arguments) return failed(arguments.error());
-  if (const Status bad = check_outputs(o, *arguments)) return failed(*bad);
+  if (const Status bad = check_files(o, *arguments)) return failed(*bad);
   const auto request = request_of(o, *object, **kernel, *arguments);
   if (!request) return failed(request.error());
   const auto report = gfx::run(*object, *request, *arguments->memory);
@@ -148,10 +143,11 @@ ExitCode gfx_run(const GfxOptions& o) {
   log.note((*kernel)->name, *report);
   LaunchProfile profile;
   profile.note((*kernel)->name, *report);
-  if (const Status bad = profile.write(o.profile)) return failed(*bad);
-  if (const Status bad = write_outputs(*arguments)) return failed(*bad);
-  return finish(
-      "gfx run",
+  Publisher out("gfx run");
+  profile.publish(o.profile, out);
+  for (const GfxBuffer& buffer : arguments->buffers)
+    out.file(buffer.output, [&] { return bytes_of(buffer); });
+  return out.finish(
       o.json
           ? json_of(*report, *arguments, log).dump(2, ' ', false, Json::error_handler_t::replace) +
                 "\n"

@@ -9,6 +9,8 @@
 #include <ctime>
 #include <string_view>
 
+#include "properties/capture/output_file.hpp"
+
 namespace mla::cli {
 namespace {
 
@@ -24,13 +26,14 @@ std::int64_t nanoseconds() {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// Async-signal-safe: an atomic number, clock_gettime(), write(), and signals.
+// Async-signal-safe: an atomic number, clock_gettime(), write(), unlink(), and signals.
 void on_signal(int number) {
   const int error = errno;
   const std::int64_t now = nanoseconds();
   std::int64_t before = 0;
   if (!first.compare_exchange_strong(before, now)) {
     if (number == SIGHUP || now - before < kOneRequest) return;
+    remove_ready_files();
     std::signal(number, SIG_DFL);
     std::raise(number);  // delivered when this handler returns
   } else {

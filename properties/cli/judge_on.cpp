@@ -5,12 +5,14 @@
 #include <set>
 
 #include "core/say.hpp"
+#include "properties/capture/output_file.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/failure_page.hpp"
 #include "properties/cli/interrupt.hpp"
 #include "properties/cli/memory.hpp"
 #include "properties/cli/progress.hpp"
+#include "properties/cli/publisher.hpp"
 
 namespace mla::cli {
 namespace {
@@ -174,18 +176,13 @@ prop::ExitCode judge_and_publish(std::string_view command,
   RunSummary summary = judge_on(backends, run, progress, blocks, recording);
   summary.timing = publication.timing;
   summary.peak_memory = peak_memory();
-  prop::ExitCode code = summary.exit_code();
-  if (!publication.junit.empty())
-    if (const Status bad = write_file(publication.junit, junit_report(summary)))
-      code = complain(command, *bad);
-  if (!publication.html.empty())
-    if (const Status bad = write_file(publication.html, run_page(summary, backends)))
-      code = complain(command, *bad);
-  if (!recording.path.empty())
-    if (const Status bad = write_file(recording.path, record_text(recording)))
-      code = complain(command, *bad);
-  if (blocks.bad()) return complain(command, *blocks.bad());
-  return finish(command, publication.json ? json_report(summary) : verdict_table(summary), code);
+  Publisher out(command);
+  out.lost_stdout(blocks.bad());
+  out.file(publication.junit, [&] { return junit_report(summary); });
+  out.file(publication.html, [&] { return run_page(summary, backends); });
+  out.file(recording.path, [&] { return record_text(recording); });
+  return out.finish(publication.json ? json_report(summary) : verdict_table(summary),
+                    summary.exit_code());
 }
 
 }  // namespace mla::cli

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/say.hpp"
+#include "properties/capture/output_file.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/quantity.hpp"
 #include "properties/show/svg.hpp"
@@ -168,13 +169,11 @@ std::string LaunchProfile::trace() const {
   return out.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
-Status LaunchProfile::write(const ProfileOptions& options) const {
-  if (!options.annotate.empty())
-    if (const Status bad = write_file(options.annotate, annotated())) return bad;
-  if (options.trace.empty()) return std::nullopt;
-  if (traced_.empty())
-    return Error{ErrorCode::usage, "no launch had a workgroup " + options.workgroup, ""};
-  return write_file(options.trace, trace());
+void LaunchProfile::publish(const ProfileOptions& options, Publisher& out) const {
+  out.file(options.annotate, [&] { return annotated(); });
+  if (!options.trace.empty() && traced_.empty())
+    return out.lost(Error{ErrorCode::usage, "no launch had a workgroup " + options.workgroup, ""});
+  out.file(options.trace, [&] { return trace(); });
 }
 
 }  // namespace mla::cli

@@ -13,6 +13,7 @@
 #include "core/result.hpp"
 #include "hip_backend/gfx_emulator/launch.hpp"
 #include "properties/cli/emulation.hpp"
+#include "properties/cli/publisher.hpp"
 
 namespace mla::cli {
 
@@ -38,8 +39,9 @@ class LaunchProfile {
   [[nodiscard]] std::string annotated() const;
   // Trace Event JSON: a process for each of the first launches, a track for each wave.
   [[nodiscard]] std::string trace() const;
-  // Writes the files that are named. Fails if no launch had the workgroup that was to be followed.
-  [[nodiscard]] Status write(const ProfileOptions& options) const;
+  // Writes the files that are named. A trace is lost if no launch had the workgroup that was to be
+  // followed.
+  void publish(const ProfileOptions& options, Publisher& out) const;
 
  private:
   struct Annotated {

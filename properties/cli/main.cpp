@@ -65,7 +65,7 @@ prop::ExitCode finish_parse(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() != 0) return refuse(message_of(app, error));
   std::ostringstream out;
   app.exit(error, out, out);
-  return finish("mla-testbed", out.str(), prop::ExitCode::held);
+  return finish("", out.str(), prop::ExitCode::held);
 }
 
 prop::ExitCode run_app(int argc, char** argv) {

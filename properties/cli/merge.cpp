@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "core/say.hpp"
+#include "properties/capture/output_file.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/backends.hpp"
 #include "properties/cli/command.hpp"
@@ -64,9 +65,8 @@ ExitCode merge(const Options& o) {
   for (const std::string& file : o.files) inputs.push_back({"merge", file});
   const Output junit{"--junit", publication.junit};
   const Output html{"--html", publication.html};
-  if (const Status bad = check_distinct({printed(publication.json), junit, html}))
+  if (const Status bad = check_outputs({printed(publication.json), junit, html}, inputs))
     return complain("merge", *bad);
-  if (const Status bad = check_inputs_kept({junit, html}, inputs)) return complain("merge", *bad);
   // A file that cannot be read is reported by whoever reads it for good.
   const auto text = read_file(o.files.front());
   const bool fuzz = text && is_fuzz_record(*text);

@@ -7,11 +7,13 @@
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/capture/bundle.hpp"
 #include "properties/capture/captured_step.hpp"
+#include "properties/capture/output_file.hpp"
 #include "properties/capture/plan_json.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/memory.hpp"
 #include "properties/cli/planned_step.hpp"
+#include "properties/cli/publisher.hpp"
 
 namespace mla::cli {
 namespace {
@@ -47,6 +49,19 @@ Examples:
   mla-testbed plan --input calls.json --output plans.json
   mla-testbed plan --input calls.json --output - --planner serial --as-aiter)";
 
+// What --bundle writes of the steps of a case.
+Result<Bundle> bundle_for(const Options& o, const Case& c, const Json& documents) {
+  if (documents.size() > 1)
+    return Error{ErrorCode::usage, "a bundle holds one step, not a sequence", ""};
+  if (c.kind() != StepKind::decode)
+    return Error{ErrorCode::unsupported,
+                 say("--bundle writes decode steps, not a step of kind ", name(c.kind()),
+                     "; --json prints its plan"),
+                 ""};
+  const auto backend = cpu::make_cpu_backend();
+  return o.tensors ? capture_case(c, *backend) : Result<Bundle>(bundle_of(documents[0]));
+}
+
 ExitCode plan_case(const Options& o) {
   if (o.planner != "auto")
     return complain("plan", {ErrorCode::usage,
@@ -71,27 +86,19 @@ ExitCode plan_case(const Options& o) {
     text += (*steps)[i].table;
     documents.push_back(std::move((*steps)[i].document));
   }
+  Publisher out("plan");
   if (!o.bundle.empty()) {
-    if (count > 1)
-      return complain("plan", {ErrorCode::usage, "a bundle holds one step, not a sequence", ""});
-    if (c->kind() != StepKind::decode)
-      return complain("plan", {ErrorCode::unsupported,
-                               say("--bundle writes decode steps, not a step of kind ",
-                                   name(c->kind()), "; --json prints its plan"),
-                               ""});
-    const auto backend = cpu::make_cpu_backend();
-    const auto bundle =
-        o.tensors ? capture_case(*c, *backend) : Result<Bundle>(bundle_of(documents[0]));
+    const auto bundle = bundle_for(o, *c, documents);
     if (!bundle) return complain("plan", bundle.error());
-    if (const Status bad = write_bundle(*bundle, o.bundle)) return complain("plan", *bad);
+    out.lost(write_bundle(*bundle, o.bundle));
   }
   if (o.json && count == 1) text = documents[0].dump() + "\n";
   if (o.json && count > 1)
     text = Json{{"format", "mla-testbed steps 1"}, {"name", format_case(*c)}, {"steps", documents}}
                .dump() +
            "\n";
-  if (const Status bad = write_file(o.output, text)) return complain("plan", *bad);
-  return ExitCode::held;
+  out.file(o.output, [&] { return text; });
+  return out.finish("", ExitCode::held);
 }
 
 ExitCode plan_document(const Options& o) {
@@ -122,6 +129,8 @@ ExitCode plan(const Options& o) {
         "choose one of them");
   if (!o.bundle.empty() && o.line.empty())
     return bad("--bundle goes with a case: --input writes no bundle");
+  if (!o.bundle.empty() && is_file_of_bundle(o.output, o.bundle))
+    return bad("--output and --bundle write the same file: name one outside of the bundle");
   return o.input.empty() ? plan_case(o) : plan_document(o);
 }
 

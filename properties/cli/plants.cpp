@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/say.hpp"
+#include "properties/capture/output_file.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/arguments.hpp"
 #include "properties/cli/backends.hpp"
@@ -13,6 +14,7 @@
 #include "properties/cli/interrupt.hpp"
 #include "properties/cli/plants_report.hpp"
 #include "properties/cli/progress.hpp"
+#include "properties/cli/publisher.hpp"
 #include "properties/cli/quantity.hpp"
 #include "properties/cli/recording.hpp"
 #include "properties/cli/selection.hpp"
@@ -170,24 +172,18 @@ Result<PlantsReport> begin(const Options& o) {
 }
 
 Status check_files(const Options& o, const std::string& record) {
-  if (const Status bad =
-          check_distinct({printed(o.json), {"--record", record}, {"--junit", o.junit}}))
+  if (Status bad = check_outputs({printed(o.json), {"--record", record}, {"--junit", o.junit}}, {}))
     return bad;
-  if (const Status bad = check_inputs_kept({{"--junit", o.junit}}, {{"--resume", o.resume}}))
-    return bad;
-  for (const std::string& file : {record, o.junit})
-    if (!file.empty())
-      if (const Status bad = check_writable(file)) return bad;
-  return std::nullopt;
+  return check_inputs_kept({{"--junit", o.junit}}, {{"--resume", o.resume}});
 }
 
-// Tries what the report lacks, and says what became of each plant once it is known.
+// Tries what the report lacks, and says what became of each plant once it is known. Returns why
+// stdout did not take that; without a file, nobody would learn of the rest.
 Status try_plants(PlantsReport& report, const Backend& backend, const Options& o) {
   Progress bar("plants", !o.no_progress, std::nullopt);
   const auto progress = [&] { bar.update(std::ssize(report.tried), report.wanted()); };
-  const auto tell = [&](const PlantTried& t) {
-    return o.json ? std::nullopt : write_stdout(plant_account(t));
-  };
+  const bool only_told = o.record.empty() && o.resume.empty() && o.junit.empty();
+  Status lost;
   for (const std::string& id : report.of_shard()) {
     const PlantTried* known = report.find(id);
     if (known == nullptr) {
@@ -202,9 +198,10 @@ Status try_plants(PlantsReport& report, const Backend& backend, const Options& o
       }
       known = &report.add(std::move(fresh));
     }
-    if (const Status bad = tell(*known)) return bad;
+    if (!o.json && !lost) lost = write_stdout(plant_account(*known));
+    if (lost && only_told) break;
   }
-  return std::nullopt;
+  return lost;
 }
 
 ExitCode plants(const Options& o) {
@@ -223,8 +220,9 @@ ExitCode plants(const Options& o) {
   if (!backends) return complain("plants", backends.error());
   catch_interrupts();
   const Status lost = try_plants(*report, *backends->front().backend, o);
-  if (lost && record.empty() && o.junit.empty()) return complain("plants", *lost);
-  return publish_plants(*report, "plants", record, o.junit, o.json);
+  Publisher out("plants");
+  out.lost_stdout(lost);
+  return publish_plants(*report, out, record, o.junit, o.json);
 }
 
 }  // namespace

@@ -152,23 +152,21 @@ std::string plants_junit(const PlantsReport& report) {
                         report.wanted() - report.caught() - report.missed(), cases);
 }
 
-ExitCode publish_plants(const PlantsReport& report, std::string_view command,
-                        const std::string& record, const std::string& junit, bool json) {
-  if (!record.empty())
-    if (const Status bad = write_file(record, plants_record(report)))
-      return complain(command, *bad);
-  if (!junit.empty())
-    if (const Status bad = write_file(junit, plants_junit(report))) return complain(command, *bad);
-  return finish(command, json ? plants_json(report) : plants_table(report), report.exit_code());
+ExitCode publish_plants(const PlantsReport& report, Publisher& out, const std::string& record,
+                        const std::string& junit, bool json) {
+  out.file(record, [&] { return plants_record(report); });
+  out.file(junit, [&] { return plants_junit(report); });
+  return out.finish(json ? plants_json(report) : plants_table(report), report.exit_code());
 }
 
 ExitCode merge_plants(const std::vector<std::string>& files, const std::string& junit, bool json) {
   const auto all = merge_files<PlantsReport>(files, read_plants_record, add);
   if (!all) return complain("merge", all.error());
-  if (!json)
-    for (const PlantTried& t : all->tried)
-      if (const Status bad = write_stdout(plant_account(t))) return complain("merge", *bad);
-  return publish_plants(*all, "merge", "", junit, json);
+  std::string accounts;
+  for (const PlantTried& t : all->tried) accounts += plant_account(t);
+  Publisher out("merge");
+  if (!json) out.lost_stdout(write_stdout(accounts));
+  return publish_plants(*all, out, "", junit, json);
 }
 
 }  // namespace mla::cli

@@ -16,6 +16,7 @@
 
 #include "core/result.hpp"
 #include "properties/cli/build_id.hpp"
+#include "properties/cli/publisher.hpp"
 #include "properties/judge/answers.hpp"
 #include "properties/step/verdict.hpp"
 
@@ -62,8 +63,8 @@ bool is_plants_record(std::string_view text);
 Result<PlantsReport> read_plants_record(const std::string& path);
 
 // Writes the files that have a name, prints the table or JSON, and ends.
-prop::ExitCode publish_plants(const PlantsReport& report, std::string_view command,
-                              const std::string& record, const std::string& junit, bool json);
+prop::ExitCode publish_plants(const PlantsReport& report, Publisher& out, const std::string& record,
+                              const std::string& junit, bool json);
 // The records of all shards as one report.
 prop::ExitCode merge_plants(const std::vector<std::string>& files, const std::string& junit,
                             bool json);

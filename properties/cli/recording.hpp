@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "properties/capture/terminal.hpp"
+#include "properties/capture/output_file.hpp"
 #include "properties/cli/build_id.hpp"
 #include "properties/judge/answers.hpp"
 #include "properties/judge/runner.hpp"

@@ -5,6 +5,7 @@
 #include "core/say.hpp"
 #include "hip_backend/gfx_emulator/report/roofline.hpp"
 #include "properties/capture/bundle.hpp"
+#include "properties/capture/output_file.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/backends.hpp"
 #include "properties/cli/command.hpp"
@@ -15,6 +16,7 @@
 #include "properties/cli/launch_profile.hpp"
 #include "properties/cli/memory.hpp"
 #include "properties/cli/progress.hpp"
+#include "properties/cli/publisher.hpp"
 #include "properties/cli/replay_bundle.hpp"
 #include "properties/cli/selection.hpp"
 #include "properties/judge/judge.hpp"
@@ -175,7 +177,7 @@ std::string replay_page(const Question& question, const Judged& judged) {
 ExitCode with_findings(ExitCode code, const std::vector<NamedBackend>& backends) {
   for (const NamedBackend& b : backends) {
     if (b.emulation == nullptr) continue;
-    if (!b.emulation->findings().empty()) code = ExitCode::failed;
+    if (!b.emulation->findings().empty() && code != ExitCode::environment) code = ExitCode::failed;
     code = finish("replay", "backend " + b.name + " " + b.emulation->text(), code);
   }
   return code;
@@ -189,8 +191,9 @@ ExitCode replay_captured(const Options& o, const std::vector<NamedBackend>& back
                                "go with a case: a bundle is held to the reference as it is",
                                ""});
   const ExitCode code = with_findings(replay_bundle(o.line, backends, o.html), backends);
-  if (const Status bad = profile.write(o.profile)) return complain("replay", *bad);
-  return code;
+  Publisher out("replay");
+  profile.publish(o.profile, out);
+  return out.finish("", code);
 }
 
 ExitCode replay(const Options& o) {
@@ -214,8 +217,7 @@ ExitCode replay(const Options& o) {
                                                  {"--html", o.html},
                                                  {"--annotate", o.profile.annotate},
                                                  {"--trace", o.profile.trace}};
-  if (const Status bad = check_distinct(outputs)) return complain("replay", *bad);
-  if (const Status bad = check_inputs_kept(outputs, {{"replay", o.line}}))
+  if (const Status bad = check_outputs(outputs, {{"replay", o.line}}))
     return complain("replay", *bad);
   if (const Status none = why_no_bundle(o.line)) return complain("replay", *none);
   auto backends = make_backends(o.backends, device);
@@ -245,8 +247,6 @@ ExitCode replay(const Options& o) {
   if (!limit) return complain("replay", limit.error());
   const Judging judging{question.properties, question.limits};
   if (const Status bad = check_memory(*c, judging, *limit)) return complain("replay", *bad);
-  if (!o.html.empty())
-    if (const Status bad = check_writable(o.html)) return complain("replay", *bad);
   announce("replay", *c, judging);
   catch_interrupts();
   Judged judged;
@@ -254,15 +254,14 @@ ExitCode replay(const Options& o) {
     log.begin(b.name);
     judge_on(question, b, judged);
   }
-  if (const Status bad = profile.write(o.profile)) return complain("replay", *bad);
-  if (judged.bad) return complain("replay", *judged.bad);
+  Publisher out("replay");
+  out.lost_stdout(judged.bad);
+  profile.publish(o.profile, out);
+  out.file(o.html, [&] { return replay_page(question, judged); });
   std::string data = "case " + format_case(*c) + "\n" + judged.lines;
   if (o.statistics)
     data += log.text(c->arch == Arch::gfx942 ? gfx::Arch::gfx942 : gfx::Arch::gfx950);
-  if (!o.html.empty())
-    if (const Status bad = write_file(o.html, replay_page(question, judged)))
-      return complain("replay", *bad);
-  return finish("replay", data, judged.exit_code());
+  return out.finish(data, judged.exit_code());
 }
 
 }  // namespace

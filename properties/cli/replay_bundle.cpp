@@ -8,10 +8,12 @@
 #include "properties/capture/captured_step.hpp"
 #include "properties/capture/checked_plan.hpp"
 #include "properties/capture/live_values.hpp"
+#include "properties/capture/output_file.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/failure_page.hpp"
 #include "properties/cli/failure_pictures.hpp"
+#include "properties/cli/publisher.hpp"
 #include "properties/judge/judge.hpp"
 #include "properties/step/compare.hpp"
 
@@ -157,8 +159,6 @@ std::string page_of(const std::string& name, const Trial& trial, const std::stri
 
 ExitCode replay_bundle(const std::string& path, const std::vector<NamedBackend>& backends,
                        const std::string& html) {
-  if (!html.empty())
-    if (const Status bad = check_writable(html)) return complain("replay", *bad);
   const auto bundle = read_bundle(path);
   if (!bundle) return complain("replay", bundle.error());
   const auto refuse = [&path](Error error) {
@@ -207,13 +207,11 @@ ExitCode replay_bundle(const std::string& path, const std::vector<NamedBackend>&
   failed = failed || engine.verdict == Verdict::fail || !trial.values.sentences.empty();
   if (const std::string fault = fault_of(*plan, trial, backends_held, engine); !fault.empty())
     text += "at fault: " + fault + "\n";
-  if (!html.empty())
-    if (const Status bad = write_file(html, page_of(plan->name, trial, text)))
-      return complain("replay", *bad);
-  return finish("replay", text,
-                failed      ? ExitCode::failed
-                : held == 0 ? ExitCode::skipped
-                            : ExitCode::held);
+  Publisher out("replay");
+  out.file(html, [&] { return page_of(plan->name, trial, text); });
+  return out.finish(text, failed      ? ExitCode::failed
+                          : held == 0 ? ExitCode::skipped
+                                      : ExitCode::held);
 }
 
 }  // namespace mla::cli

@@ -4,12 +4,14 @@
 
 #include "core/say.hpp"
 #include "properties/capture/checked_prefill.hpp"
+#include "properties/capture/output_file.hpp"
 #include "properties/capture/planner_call.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/memory.hpp"
 #include "properties/cli/plan_objects.hpp"
 #include "properties/cli/planned_step.hpp"
+#include "properties/cli/publisher.hpp"
 #include "properties/cli/quantity.hpp"
 #include "properties/show/comparison.hpp"
 #include "properties/show/document.hpp"
@@ -115,10 +117,10 @@ ExitCode show_comparison(const Options& o) {
     return complain("show", {ErrorCode::usage,
                              "--svg and --trace show one plan: leave them out with --against", ""});
   // Without --json a page on stdout takes the place of the text.
-  if (const Status bad = check_distinct({printed(o.json), {"--html", o.json ? o.html : ""}}))
-    return complain("show", *bad);
+  const bool page_alone = o.html == "-" && !o.json;
+  const Output told = page_alone ? Output{} : printed(o.json);
   if (const Status bad =
-          check_inputs_kept({{"--html", o.html}}, {{"show", o.what}, {"--against", o.against}}))
+          check_outputs({told, {"--html", o.html}}, {{"show", o.what}, {"--against", o.against}}))
     return complain("show", *bad);
   auto first = read_drawn(o.what, o.step);
   if (!first) return complain("show", first.error());
@@ -130,45 +132,43 @@ ExitCode show_comparison(const Options& o) {
                              "prefill step",
                              ""});
   const show::Comparison c = show::compare(*first, *second);
-  if (!o.html.empty())
-    if (const Status bad = write_file(o.html, comparison_page(c, first->plan, second->plan)))
-      return complain("show", *bad);
-  if (o.html == "-") return ExitCode::held;
-  if (o.json) return finish("show", comparison_json(c, first->plan, second->plan), ExitCode::held);
+  Publisher out("show");
+  out.file(o.html, [&] { return comparison_page(c, first->plan, second->plan); });
+  if (page_alone) return out.finish("", ExitCode::held);
+  if (o.json) return out.finish(comparison_json(c, first->plan, second->plan), ExitCode::held);
   for (show::ComparedPlan* p : {&*first, &*second}) p->plan.title = printable(p->plan.title);
-  return finish("show", comparison_text(c, first->plan, second->plan), ExitCode::held);
+  return out.finish(comparison_text(c, first->plan, second->plan), ExitCode::held);
 }
 
 ExitCode show_plan(const Options& o) {
   if (o.json)
     return complain("show",
                     {ErrorCode::usage, "--json needs --against; `plan --json` has one plan", ""});
-  if (const Status bad =
-          check_distinct({{"--html", o.html}, {"--svg", o.svg}, {"--trace", o.trace}}))
-    return complain("show", *bad);
-  if (const Status bad = check_inputs_kept(
-          {{"--html", o.html}, {"--svg", o.svg}, {"--trace", o.trace}}, {{"show", o.what}}))
+  std::string html = o.html;
+  if (html.empty() && o.svg.empty() && o.trace.empty()) html = "plan.html";
+  if (const Status bad = check_outputs({{"--html", html}, {"--svg", o.svg}, {"--trace", o.trace}},
+                                       {{"show", o.what}}))
     return complain("show", *bad);
   const auto read = read_drawn(o.what, o.step);
   if (!read) return complain("show", read.error());
   const show::DrawnPlan* drawn = &read->plan;
-  std::string html = o.html;
-  if (html.empty() && o.svg.empty() && o.trace.empty()) html = "plan.html";
   std::string said;
-  const auto write = [&](const std::string& path, const std::string& text) -> Status {
-    if (path.empty()) return std::nullopt;
-    if (path != "-")
-      said += say("wrote ", printable_message(path), ", ", text.size() / 1024, " KiB\n");
-    return write_file(path, text);
+  Publisher out("show");
+  const auto write = [&](const std::string& path, std::string (*draw)(const show::DrawnPlan&)) {
+    std::size_t size = 0;
+    const auto text = [&] {
+      std::string drawing = draw(*drawn);
+      size = drawing.size();
+      return drawing;
+    };
+    if (out.file(path, text) && path != "-")
+      said += say("wrote ", printable_message(path), ", ", size / 1024, " KiB\n");
   };
-  if (!html.empty())
-    if (const Status bad = write(html, show::plan_page(*drawn))) return complain("show", *bad);
-  if (!o.svg.empty())
-    if (const Status bad = write(o.svg, show::plan_svg(*drawn))) return complain("show", *bad);
-  if (!o.trace.empty())
-    if (const Status bad = write(o.trace, show::plan_trace(*drawn))) return complain("show", *bad);
+  write(html, show::plan_page);
+  write(o.svg, show::plan_svg);
+  write(o.trace, show::plan_trace);
   write_stderr(said);
-  return ExitCode::held;
+  return out.finish("", ExitCode::held);
 }
 
 }  // namespace

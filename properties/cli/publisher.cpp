@@ -1,0 +1,30 @@
+#include "properties/cli/publisher.hpp"
+
+#include "properties/capture/output_file.hpp"
+
+namespace mla::cli {
+
+bool Publisher::file(const std::string& path, const std::function<std::string()>& text) {
+  if (path.empty()) return false;
+  const Status bad = write_file(path, text());
+  lost(bad);
+  return !bad;
+}
+
+void Publisher::lost(const Status& bad) {
+  if (!bad) return;
+  const prop::ExitCode code = complain(command_, *bad);
+  if (!lost_) lost_ = code;
+}
+
+void Publisher::lost_stdout(const Status& bad) {
+  lost(bad);
+  no_stdout_ = no_stdout_ || bad;
+}
+
+prop::ExitCode Publisher::finish(std::string_view data, prop::ExitCode code) {
+  if (!no_stdout_) code = cli::finish(command_, data, code);
+  return lost_.value_or(code);
+}
+
+}  // namespace mla::cli

@@ -1,0 +1,35 @@
+// Publisher: what a command writes at its end, reports and records first, the answer on stdout
+// last.
+//
+// Private to properties/cli. Fails: what cannot be written is noted on stderr and makes the exit
+// code 3. Everything else is written nevertheless: a full disk costs no verdict.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/result.hpp"
+#include "properties/cli/command.hpp"
+
+namespace mla::cli {
+
+class Publisher {
+ public:
+  explicit Publisher(std::string_view command) : command_(command) {}
+  // Writes a file unless the path is empty. Returns whether it is there.
+  bool file(const std::string& path, const std::function<std::string()>& text);
+  // Notes what was lost elsewhere; nothing is written to a stdout that was lost.
+  void lost(const Status& bad);
+  void lost_stdout(const Status& bad);
+  // Prints the answer; the exit code is `code` unless something was lost.
+  [[nodiscard]] prop::ExitCode finish(std::string_view data, prop::ExitCode code);
+
+ private:
+  std::string command_;
+  std::optional<prop::ExitCode> lost_;
+  bool no_stdout_ = false;
+};
+
+}  // namespace mla::cli
