@@ -4,8 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 
@@ -126,13 +128,31 @@ std::string list_text() {
   return out;
 }
 
+// TMPDIR, where it names something.
+fs::path temporary_folder() {
+  const char* named = std::getenv("TMPDIR");
+  return named != nullptr && *named != '\0' ? named : "/tmp";
+}
+
+Error no_folder_in(const fs::path& folder, const std::string& why) {
+  return {
+      ErrorCode::fault,
+      "no folder can be made in '" + folder.string() + "': " + why + "; TMPDIR names another place",
+      ""};
+}
+
 // Unpacks the archive of a target into `folder`.
 Result<fs::path> unpack(const fs::path& archive, const fs::path& folder,
                         const std::string& target) {
   std::error_code error;
   fs::create_directories(folder, error);
-  const std::string command = "tar -xzf " + quoted(archive) + " -C " + quoted(folder);
-  if (std::system(command.c_str()) != 0)
+  if (error) return no_folder_in(folder.parent_path(), error.message());
+  // tar takes a relative path with a colon for one of another machine.
+  const std::string command = "tar -xzf " + quoted(fs::absolute(archive)) + " -C " + quoted(folder);
+  // A signal that a terminal sends to all ends this command, which says how far it came, and not
+  // tar. system() would keep it from this command.
+  FILE* pipe = popen(("trap '' INT TERM HUP; " + command).c_str(), "r");
+  if (pipe == nullptr || pclose(pipe) != 0)
     return Error{ErrorCode::fault, "'" + command + "' failed", ""};
   return folder / target;
 }
@@ -146,38 +166,42 @@ fs::path archive_of(const Options& o, const std::string& target) {
 Result<fs::path> working_corpus(const Options& o, const std::string& target) {
   const fs::path archive = archive_of(o, target);
   if (!fs::exists(archive)) return fs::path(o.corpus) / target;
-  return unpack(archive, fs::temp_directory_path() / "mla-testbed-corpus", target);
+  return unpack(archive, temporary_folder() / "mla-testbed-corpus", target);
 }
 
-// A counted run takes the corpus as it is: no fuzzer has added to the folder.
+// The inputs of a counted run, which takes the corpus as it is: no fuzzer has added to the folder.
+Result<FuzzInputs> read_inputs(const Options& o, const std::string& target, std::uint64_t seed) {
+  const fs::path archive = archive_of(o, target);
+  const fs::path folder = fs::path(o.corpus) / target;
+  if (!fs::exists(archive)) {
+    if (fs::is_directory(folder)) return FuzzInputs::read(folder.string(), seed);
+    return Error{ErrorCode::fault,
+                 "there is neither '" + archive.string() + "' nor a folder '" + folder.string() +
+                     "': --corpus names a folder with one of them",
+                 ""};
+  }
+  std::string scratch = (temporary_folder() / "mla-testbed-fuzz.XXXXXX").string();
+  if (mkdtemp(scratch.data()) == nullptr)
+    return no_folder_in(temporary_folder(), std::strerror(errno));
+  const auto unpacked = unpack(archive, scratch, target);
+  auto inputs =
+      unpacked ? FuzzInputs::read(unpacked->string(), seed) : Result<FuzzInputs>(unpacked.error());
+  std::error_code error;
+  fs::remove_all(scratch, error);
+  return inputs;
+}
+
 ExitCode counted(const Options& o, const std::vector<std::string>& targets) {
   std::vector<Input> inputs;
   for (const std::string& t : targets) inputs.push_back({"--corpus", archive_of(o, t).string()});
   if (const Status bad =
           check_inputs_kept({{"--junit", o.counted.junit}, {"--record", o.counted.record}}, inputs))
     return complain("fuzz", *bad);
-  std::string scratch = (fs::temp_directory_path() / "mla-testbed-fuzz.XXXXXX").string();
-  if (mkdtemp(scratch.data()) == nullptr)
-    return complain("fuzz", {ErrorCode::fault, "no folder '" + scratch + "' can be made", ""});
   CountedFuzz all = o.counted;
   all.targets = targets;
-  const ExitCode code = fuzz_counted(all, [&](const std::string& target) -> Result<std::string> {
-    const fs::path archive = archive_of(o, target);
-    const fs::path folder = fs::path(o.corpus) / target;
-    if (!fs::exists(archive)) {
-      if (fs::is_directory(folder)) return folder.string();
-      return Error{ErrorCode::fault,
-                   "there is neither '" + archive.string() + "' nor a folder '" + folder.string() +
-                       "': --corpus names a folder with one of them",
-                   ""};
-    }
-    const auto unpacked = unpack(archive, scratch, target);
-    if (!unpacked) return unpacked.error();
-    return unpacked->string();
+  return fuzz_counted(all, [&o](const std::string& target, std::uint64_t seed) {
+    return read_inputs(o, target, seed);
   });
-  std::error_code error;
-  fs::remove_all(scratch, error);
-  return code;
 }
 
 // What the options of a counted run contradict.

@@ -104,16 +104,14 @@ Result<FuzzReport> begin(const CountedFuzz& o) {
 }
 
 // Reads the corpora; how many inputs there are follows from them.
-Result<Work> prepare(const CountedFuzz& o, const CorpusOf& corpus_of) {
+Result<Work> prepare(const CountedFuzz& o, const InputsOf& inputs_of) {
   auto report = begin(o);
   if (!report) return report.error();
   const auto cases = parse_count("--cases", o.cases.empty() ? "0" : o.cases);
   if (!cases) return cases.error();
   Work work{std::move(*report), {}};
   for (FuzzTally& t : work.report.targets) {
-    const auto folder = corpus_of(t.name);
-    if (!folder) return folder.error();
-    auto inputs = FuzzInputs::read(*folder, work.report.seed);
+    auto inputs = inputs_of(t.name, work.report.seed);
     if (!inputs) return inputs.error();
     const std::string sum = io::hex64(inputs->checksum());
     if (o.resume.empty()) {
@@ -167,18 +165,18 @@ void judge_all(const CountedFuzz& o, Work& work) {
 
 }  // namespace
 
-ExitCode fuzz_counted(const CountedFuzz& o, const CorpusOf& corpus_of) {
+ExitCode fuzz_counted(const CountedFuzz& o, const InputsOf& inputs_of) {
   const std::string& record = o.record.empty() ? o.resume : o.record;
   if (const Status bad =
           check_outputs({printed(o.json), {"--record", record}, {"--junit", o.junit}}, {}))
     return complain("fuzz", *bad);
   if (const Status bad = check_inputs_kept({{"--junit", o.junit}}, {{"--resume", o.resume}}))
     return complain("fuzz", *bad);
-  auto work = prepare(o, corpus_of);
+  catch_interrupts();  // before archives are unpacked, so that nothing of them is left
+  auto work = prepare(o, inputs_of);
   if (!work) return complain("fuzz", work.error());
   catch_crashes();
   if (!o.number.empty()) return one_number(o, *work);
-  catch_interrupts();
   judge_all(o, *work);
   return publish(work->report, "fuzz", record, o.junit, o.json);
 }

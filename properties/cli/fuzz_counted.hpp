@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "properties/cli/fuzz_inputs.hpp"
 #include "properties/cli/fuzz_report.hpp"
 
 namespace mla::cli {
@@ -28,9 +29,9 @@ struct CountedFuzz {
 };
 
 // The folder with the corpus of a target.
-using CorpusOf = std::function<Result<std::string>(const std::string&)>;
+using InputsOf = std::function<Result<FuzzInputs>(const std::string&, std::uint64_t)>;
 
-prop::ExitCode fuzz_counted(const CountedFuzz& options, const CorpusOf& corpus_of);
+prop::ExitCode fuzz_counted(const CountedFuzz& options, const InputsOf& inputs_of);
 // The records of all shards as one report.
 prop::ExitCode merge_fuzz(const std::vector<std::string>& files, const std::string& junit,
                           bool json);

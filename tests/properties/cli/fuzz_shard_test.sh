@@ -151,3 +151,37 @@ try fuzz --cases 5 --shard 3/2 "${what[@]}"
 expect_exit 2
 try fuzz --cases 5 "${what[@]}" --record /nonexistent/r.json
 expect_exit 3
+
+# An archive of a folder with a colon lies here, and not on another machine.
+mkdir c:x
+cp "$root/fixtures/corpus/line.tar.gz" c:x
+try fuzz --cases 5 --target line --corpus c:x --no-progress
+expect_exit 0
+
+# Archives are unpacked where TMPDIR says, if it says something.
+TMPDIR=/nonexistent try fuzz --cases 5 "${what[@]}"
+expect_exit 3
+expect_err "no folder can be made in '/nonexistent': No such file or directory; TMPDIR names"
+TMPDIR='' try fuzz --cases 5 "${what[@]}"
+expect_exit 0
+
+# A signal while an archive is unpacked ends the run, as later, and leaves nothing there.
+mkdir slow temporary
+printf '#!/bin/sh\n: >unpacking; sleep 0.5; PATH=${PATH#*:} exec tar "$@"\n' >slow/tar
+chmod +x slow/tar
+for signal in INT TERM HUP; do
+  rm -f unpacking
+  last="mla-testbed fuzz, SIG$signal"
+  # A shell ignores SIGINT for its background jobs.
+  PATH=$PWD/slow:$PATH TMPDIR=$PWD/temporary "$testbed" fuzz --cases 50000 "${what[@]}" >out 2>err &
+  for ((i = 0; i < 200; i++)); do
+    [[ -e unpacking ]] && break
+    sleep 0.05
+  done
+  kill "-$signal" $!
+  wait $!
+  code=$?
+  expect_exit 4
+  expect_out '^interrupted: 0 of '
+  [[ -z $(ls temporary) ]] || fail 'the archive was left'
+done
