@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
+import resource
+import signal
+from collections.abc import Iterator
 from typing import Any
 
 import mla_testbed as mla
@@ -128,3 +132,61 @@ def test_check_and_save_refuse_a_scalar_that_is_not_finite_by_name_and_value(
         with pytest.raises(mla.UsageError, match=f"scalar {shown}.*; expected numbers that are fi"):
             call(bundle)
     assert not folder.exists()
+
+
+@pytest.fixture
+def in_time() -> Iterator[None]:
+    """Ends a wait for ever."""
+
+    def end(*_: Any) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.alarm(20)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.usefixtures("in_time")
+@pytest.mark.parametrize("name", ["manifest.json", "work_indptr.npy"])
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_load_refuses_what_is_no_regular_file(folder: pathlib.Path, name: str, kind: str) -> None:
+    mla.plan(CASE).save(folder)
+    (folder / name).unlink()
+    if kind == "pipe":
+        os.mkfifo(folder / name)
+    else:
+        (folder / name).symlink_to("/dev/null")
+    with pytest.raises(mla.UsageError, match=f"{name}' is not a regular file"):
+        mla.Bundle.load(folder)
+
+
+@pytest.fixture
+def small_files() -> Iterator[None]:
+    """Stands for a disk that has room for some of the files of a bundle."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2048, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_bundle_stays_if_the_disk_has_no_room_for_another(
+        folder: pathlib.Path, request: pytest.FixtureRequest) -> None:
+    mla.plan("mla1:1q1s17;cu=1").save(folder)
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    large = mla.plan("mla1:200q1s300;cu=304")
+    request.getfixturevalue("small_files")
+    with pytest.raises(mla.FaultError, match="the bundle .* cannot be written: "):
+        large.save(folder)
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_mask_is_refused_by_name(folder: pathlib.Path) -> None:
+    bundle = mla.plan(CASE)
+    masked = np.ma.masked_equal(bundle.arrays["work_indptr"], 0)
+    bundle = bundle_with("work_indptr", masked)
+    for call in (mla.check, lambda b: b.save(folder), lambda b: b.buffers):
+        with pytest.raises(mla.TensorError, match="array 'work_indptr' of bundle .*: expected an "
+                                                  "array without a mask"):
+            call(bundle)

@@ -1,6 +1,10 @@
 """A process that is forked after its parent had teams of threads."""
 
 import multiprocessing
+import os
+import signal
+import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -8,6 +12,7 @@ import mla_testbed as mla
 import numpy as np
 import pytest
 import steps
+from mla_testbed import _library
 
 CASE = "mla1:1q1s300;cu=4"
 
@@ -46,3 +51,26 @@ def test_a_forked_process_launches_kernels_where_its_parent_asked_for_two_thread
     expected = decoded()
     for found in in_children(decoded):
         assert np.array_equal(found, expected)
+
+
+def test_a_process_that_is_forked_while_another_thread_loads_the_library_has_it(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    library = _library.load()
+    begun = threading.Event()
+
+    def slowly(_: Any) -> Any:
+        begun.set()
+        time.sleep(0.5)
+        return library
+
+    monkeypatch.setattr(_library, "_loaded", None)
+    monkeypatch.setattr(_library, "_open", slowly)
+    thread = threading.Thread(target=_library.load)
+    thread.start()
+    begun.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # ends a wait for ever
+        os._exit(0 if _library.load() is library else 1)
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0

@@ -38,6 +38,17 @@ def test_lists_of_other_numbers_are_refused_by_name(name: str, value: Any, why: 
         mla.plan({**STEP, name: value})
 
 
+@pytest.mark.parametrize("mask", [False, [False, True, False]])
+def test_a_mask_is_refused_by_name(mask: Any) -> None:
+    masked = np.ma.array(np.array([0, 4, 5], np.int32), mask=mask)
+    with pytest.raises(mla.TensorError, match="seqlens_qo_indptr: expected an array without a m"):
+        mla.plan({**STEP, "seqlens_qo_indptr": masked})
+    buffers = planning.allocate(planning.decode_sizes(2, 4, 16, compute_units=4))
+    with pytest.raises(mla.TensorError, match="seqlens_qo_indptr: expected an array without a m"):
+        planning.plan_decode(masked, np.array([0, 900, 1413], np.int32), np.ones(2, np.int32), 16,
+                             1, True, buffers, compute_units=4, max_seqlen_qo=4)
+
+
 def test_a_longest_query_of_minus_one_is_told_to_the_planner_and_none_is_the_longest() -> None:
     call = {**STEP, "seqlens_qo_indptr": [0, 3, 6], "seqlens_kv_indptr": [0, 33, 546],
             "num_cu": 256}

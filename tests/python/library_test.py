@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -120,3 +121,19 @@ def test_a_switch_takes_the_numbers_and_truth_values_of_numpy() -> None:
     assert mla.set_threads(threads) == 2
     assert mla.check_written(np.True_) is False
     assert mla.check_written(np.False_) is True
+
+
+@pytest.mark.skipif(shutil.which("localedef") is None, reason="needs localedef")
+def test_numbers_have_a_decimal_point_in_every_locale(tmp_path: pathlib.Path) -> None:
+    if subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", tmp_path / "de_DE.UTF-8"],
+                      capture_output=True, check=False).returncode > 1:
+        pytest.skip("no sources of locales here")
+    found = run("import locale, mla_testbed as mla\n"
+                "locale.setlocale(locale.LC_ALL, 'de_DE.UTF-8')\n"
+                "assert locale.str(0.5) == '0,5'\n"
+                "verdict = mla.run('mla1:2q4s40;heads=8', properties=['P12'],\n"
+                "                  plant='SEED-qo-arange')\n"
+                "assert locale.str(0.5) == '0,5'\n"
+                "print(verdict)", LOCPATH=str(tmp_path))
+    assert re.search(r"has -?\d+\.\d", found.stdout), found
+    assert not re.search(r"\d,\d", found.stdout)

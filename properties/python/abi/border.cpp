@@ -43,6 +43,12 @@ Failure usage(std::string sentence) {
   return {MLA_USAGE, std::move(sentence), "", ""};
 }
 
+locale_t DecimalPoints::plain() {
+  // Null, which changes nothing, if there is no memory for it.
+  static const locale_t locale = newlocale(LC_ALL_MASK, "C", nullptr);
+  return locale;
+}
+
 int keep(Failure failure) noexcept {
   const mla_status status = failure.status;
   last().failure = std::move(failure);

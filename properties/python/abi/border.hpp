@@ -2,9 +2,11 @@
 //
 // Owns: `Failure`, what a call reports; the thread's last failure; at_border(), which turns
 // exceptions of the language (memory, a defect of ours) into a status, so that none crosses the
-// border. Private to properties/python/abi. A failure that cannot be kept for lack of
-// memory leaves its status.
+// border, and keeps the program's locale outside. Private to properties/python/abi. A failure that
+// cannot be kept for lack of memory leaves its status.
 #pragma once
+
+#include <locale.h>
 
 #include <exception>
 #include <new>
@@ -32,9 +34,24 @@ Failure usage(std::string sentence);
 // Keeps the failure for mla_last_error() and returns its status.
 int keep(Failure failure) noexcept;
 
+// While it lives, this thread writes and reads numbers with a decimal point, whatever locale the
+// program has.
+class DecimalPoints {
+ public:
+  DecimalPoints() : before_(uselocale(plain())) {}
+  DecimalPoints(const DecimalPoints&) = delete;
+  DecimalPoints& operator=(const DecimalPoints&) = delete;
+  ~DecimalPoints() { uselocale(before_); }
+
+ private:
+  static locale_t plain();
+  locale_t before_;
+};
+
 // Runs `body`, which returns std::optional<Failure>.
 template <class Body>
 int at_border(Body&& body) noexcept {
+  const DecimalPoints points;
   try {
     std::optional<Failure> failed = std::forward<Body>(body)();
     return failed ? keep(std::move(*failed)) : MLA_OK;

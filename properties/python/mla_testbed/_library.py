@@ -21,7 +21,11 @@ _FILE = "libmla_testbed.so"
 _NO_MEMORY = 7
 
 _loaded: ctypes.CDLL | None = None
-_lock = threading.Lock()
+_lock = threading.RLock()
+# A process that is forked while another thread loads the library would wait for ever for a thread
+# that it does not have.
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release,
+                    after_in_child=_lock.release)
 
 _TENSOR = ctypes.POINTER(_structs.Tensor)
 _TEXT = ctypes.POINTER(ctypes.c_char_p)

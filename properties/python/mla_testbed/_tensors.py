@@ -76,8 +76,8 @@ def describe(tensor: Any, name: str, *, fp8: str | None = None,
 
     Raises:
         TensorError: no array, more than 8 dimensions, an element type that the C interface has no
-            number for, memory of a real device, the other encoding of fp8, an output that is
-            read-only or whose elements share memory.
+            number for, a mask, memory of a real device, the other encoding of fp8, an output that
+            is read-only or whose elements share memory.
     """
     if written:
         _check_writable(tensor, name)
@@ -98,11 +98,23 @@ def describe(tensor: Any, name: str, *, fp8: str | None = None,
             raise TensorError(f"{name}: expected {fp8}, which is fp8 of this architecture, "
                               f"found {dtype_name(tensor)}")
     if isinstance(tensor, np.ndarray):
+        refuse_mask(tensor, name)
         return _from_numpy(tensor, name, dtype, fp8)
     if is_torch(tensor):
         return _from_torch(tensor, name, dtype)
     raise TensorError(f"{name}: expected a numpy array or a torch tensor, found "
                       f"{type(tensor).__name__}")
+
+
+def refuse_mask(array: Any, name: str) -> None:
+    """Kernels and planners would read what a mask hides.
+
+    Raises:
+        TensorError: an array of numpy.ma.
+    """
+    if isinstance(array, np.ma.MaskedArray):
+        raise TensorError(f"{name}: expected an array without a mask, found one of numpy.ma; "
+                          "filled() makes one of it")
 
 
 def _check_writable(tensor: Any, name: str) -> None:

@@ -7,13 +7,16 @@ import difflib
 import io
 import json
 import math
+import os
 import pathlib
 import reprlib
+import stat
 from typing import Any
 
 import numpy as np
 
-from .errors import UsageError
+from ._tensors import refuse_mask
+from .errors import FaultError, UsageError
 from .mla_bundle import FORMAT, fnv1a64, plain_name, write_bundle
 from .mla_capture import LAUNCH_LISTS, LISTS, PREFILL_LISTS, SPLITS_LIST
 from .planning import POISON, PlanBuffers
@@ -80,13 +83,13 @@ class Bundle:
         Raises:
             UsageError: there is no manifest, or it is one of another format, has a key twice or a
                 key that is an array as well; an array has no plain name, is missing, lies in
-                another folder, cannot be read, is not the one that the manifest names by its sum,
-                or is no array as kernels read it: little-endian, in C's order, and int32 if it is a
-                list.
+                another folder, cannot be read, is no regular file, is not the one that the manifest
+                names by its sum, or is no array as kernels read it: little-endian, in C's order,
+                and int32 if it is a list.
         """
         path = pathlib.Path(folder) / "manifest.json"
         try:
-            manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"),
+            manifest: dict[str, Any] = json.loads(_read_file(path).decode(),
                                                   object_pairs_hook=_once)
         except (OSError, ValueError, RecursionError) as e:
             raise UsageError(f"'{path}' cannot be read: {e}") from e
@@ -104,17 +107,23 @@ class Bundle:
     def save(self, folder: str | pathlib.Path) -> None:
         """Writes the bundle into a folder, for `mla-testbed check` and `mla-testbed replay`.
 
-        Lists of other integers, which `check` refuses, become int32, as AITER has them.
+        Lists of other integers, which `check` refuses, become int32, as AITER has them. A bundle
+        that is there is replaced as a whole.
 
         Raises:
             UsageError: an array is of no known name or no array of numpy, a list has a number that
                 is no int32, or a scalar is nothing that JSON has, such as NaN. Nothing is written
                 then.
+            FaultError: a file cannot be written, such as on a full disk. A bundle that was there
+                stays.
         """
         scalars = {key: value for key, value in self._plain_scalars().items() if key != "name"}
         arrays = {key: np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
                   for key, array in ((k, self._int32(k, a)) for k, a in self._known().items())}
-        write_bundle(str(folder), self.name, scalars, arrays)
+        try:
+            write_bundle(str(folder), self.name, scalars, arrays)
+        except OSError as e:
+            raise FaultError(f"the bundle '{folder}' cannot be written: {e}") from e
 
     def _array(self, key: str) -> np.ndarray:
         """An array by its name; a caller may have put anything there."""
@@ -122,6 +131,7 @@ class Bundle:
         if not isinstance(array, np.ndarray):
             raise UsageError(f"array '{key}' of bundle '{self.name}' is of type "
                              f"{type(array).__name__}; expected an array of numpy")
+        refuse_mask(array, f"array '{key}' of bundle '{self.name}'")
         return array
 
     def _known(self) -> dict[str, np.ndarray]:
@@ -201,6 +211,15 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def _read_file(path: pathlib.Path) -> bytes:
+    """The bytes of a file from anywhere. A named pipe would wait for a writer who never comes, and
+    a device may give bytes without end."""
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(f"'{path}' is not a regular file")
+        return file.read()
+
+
 def _load_array(manifest: pathlib.Path, key: str, entry: Any) -> np.ndarray:
     """The array that an entry of a manifest names."""
     if not plain_name(key):
@@ -214,7 +233,7 @@ def _load_array(manifest: pathlib.Path, key: str, entry: Any) -> np.ndarray:
                          "its folder")
     path = manifest.parent / name
     try:
-        data = path.read_bytes()
+        data = _read_file(path)
         array: np.ndarray = np.load(io.BytesIO(data), allow_pickle=False)
     except (OSError, ValueError, EOFError) as e:
         raise UsageError(f"'{path}' cannot be read: {e}") from e

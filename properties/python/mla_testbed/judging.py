@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _library, _options, _structs
 from ._cases import _text
-from ._tensors import describe
+from ._tensors import describe, refuse_mask
 from .bundle import Bundle, from_document
 from .errors import BY_STATUS, TensorError, UnsupportedError, UsageError
 from .planning import PLAN_DEFAULTS, allocate, decode_sizes, plan_decode
@@ -53,6 +53,7 @@ def plan(case_or_lists: str | Mapping[str, Any], *, as_aiter: bool = False) -> B
 
 def _list_of(name: str, value: Any) -> np.ndarray:
     """A list of numbers as the planner takes it: int32, nothing rounded or cut."""
+    refuse_mask(value, name)
     try:
         array = np.asarray(value)
     except (TypeError, ValueError, RuntimeError) as e:

@@ -55,24 +55,32 @@ def plain_name(name: str) -> bool:
 
 def write_bundle(folder: str, name: str, scalars: dict[str, Any],
                  arrays: dict[str, Any]) -> None:
-    """One bundle: `scalars` by name, `arrays` by name, which become names of files."""
+    """One bundle: `scalars` by name, `arrays` by name, which become names of files. One that is
+    there stays as it is unless all of them can be written."""
     for key in arrays:
         if not plain_name(key):
             raise ValueError(f"array {key!r} has a name that leads out of its folder")
     os.makedirs(folder, exist_ok=True)
     manifest: dict[str, Any] = {"format": FORMAT, "name": name, **scalars, "arrays": {}}
-    for key, value in arrays.items():
-        file = key + ".npy"
-        path = os.path.join(folder, file)
-        with open(path + ".new", "w+b") as data:  # a full disk leaves what was there before
-            numpy.save(data, value)
-            data.seek(0)
-            manifest["arrays"][key] = {"file": file, "fnv1a64": fnv1a64(data.read())}
-        os.replace(path + ".new", path)
-    path = os.path.join(folder, "manifest.json")
-    with open(path + ".new", "w", encoding="utf-8") as out:
-        json.dump(manifest, out, indent=1)
-    os.replace(path + ".new", path)
+    paths = []
+    try:
+        for key, value in arrays.items():
+            file = key + ".npy"
+            paths.append(os.path.join(folder, file))
+            with open(paths[-1] + ".new", "w+b") as data:
+                numpy.save(data, value)
+                data.seek(0)
+                manifest["arrays"][key] = {"file": file, "fnv1a64": fnv1a64(data.read())}
+        paths.append(os.path.join(folder, "manifest.json"))
+        with open(paths[-1] + ".new", "w", encoding="utf-8") as out:
+            json.dump(manifest, out, indent=1)
+        for path in paths:
+            os.replace(path + ".new", path)
+    except BaseException:
+        for path in paths:
+            with contextlib.suppress(OSError):
+                os.remove(path + ".new")
+        raise
 
 
 def new_folder(folder: str, name: str) -> str:

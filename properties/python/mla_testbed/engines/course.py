@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from ..errors import UsageError
+from ..errors import FaultError, UsageError
 from . import raised
 from .findings import ATTEND, FAIL, INCONCLUSIVE, PASS, REFUSED, Finding, Judgement
 from .line import CaseLine
@@ -169,7 +169,7 @@ def _judge_step(
     if found and course.bundles is not None:
         try:
             rules.save(course, step, built)
-        except OSError as e:
+        except (FaultError, OSError) as e:
             course.unsaved = f"the bundle is not saved: {e}"
     course.findings += found
 
