@@ -119,7 +119,12 @@ last="mla-testbed support >/dev/full"
 "$testbed" support >/dev/full 2>"$scratch/err"
 code=$?
 expect_exit 3
-expect_err 'cannot write to stdout'
+expect_err '^mla-testbed support: cannot write to stdout'
+last="mla-testbed --version >/dev/full"
+"$testbed" --version >/dev/full 2>"$scratch/err"
+code=$?
+expect_exit 3
+expect_err '^mla-testbed: cannot write to stdout'
 last="mla-testbed support | head -n 1"
 "$testbed" support 2>"$scratch/err" | head -n 1 >"$scratch/out"
 code=${PIPESTATUS[0]}
