@@ -99,19 +99,14 @@ Status why_no_record(const std::vector<NamedBackend>& backends, const Recording&
 }
 
 // Why a report or the record cannot be written, asked before the run.
-Status check_outputs(const Publication& publication, const Recording& recording) {
+Status check_files(const Publication& publication, const Recording& recording) {
   const Output junit{"--junit", publication.junit};
   const Output html{"--html", publication.html};
   const Output record{"--record", recording.path};
-  if (Status bad = check_distinct({printed(publication.json), junit, html, record})) return bad;
-  std::vector<Input> inputs = recording.inputs;
-  if (Status bad = check_inputs_kept({record}, inputs)) return bad;
-  if (!recording.resumed.empty()) inputs.push_back({"--resume", recording.resumed});
-  if (Status bad = check_inputs_kept({junit, html}, inputs)) return bad;
-  for (const std::string& path : {junit.path, html.path, record.path})
-    if (!path.empty())
-      if (Status bad = check_writable(path)) return bad;
-  return std::nullopt;
+  if (Status bad =
+          check_outputs({printed(publication.json), junit, html, record}, recording.inputs))
+    return bad;
+  return check_inputs_kept({junit, html}, {{"--resume", recording.resumed}});
 }
 
 RunSummary judge_on(const std::vector<NamedBackend>& backends, const prop::RunOptions& asked,
@@ -155,7 +150,7 @@ prop::ExitCode judge_and_publish(std::string_view command,
                                  const prop::RunOptions& run, bool progress,
                                  const Publication& publication, Recording recording) {
   if (const Status bad = why_no_record(backends, recording)) return complain(command, *bad);
-  if (const Status bad = check_outputs(publication, recording)) return complain(command, *bad);
+  if (const Status bad = check_files(publication, recording)) return complain(command, *bad);
   const std::string identity = identity_of(run);
   if (!recording.identity.empty() && recording.identity != identity)
     return complain(command, {ErrorCode::usage,

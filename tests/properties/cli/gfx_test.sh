@@ -110,6 +110,11 @@ try "${run[@]}" "$scratch/add.json" --json --arrival late
 expect_exit 0
 expect_json
 expect_out '"wave_instructions": [1-9]'
+sed 's/sum.bin/\/dev\/full/' "$scratch/add.json" >"$scratch/full.json"
+try "${run[@]}" "$scratch/full.json"
+expect_exit 3
+expect_err "cannot write '/dev/full'"
+expect_out '^argument 2: 11.0 12.5 7.0$'
 
 # What one launch writes, another one reads.
 sed 's/"values": \[1, 2.5, -3\]/"file": "sum.bin"/; s/, "output": "sum.bin"//' "$scratch/add.json" >"$scratch/again.json"
