@@ -1,5 +1,9 @@
 #include "cpu_backend/threads.hpp"
 
+#include <algorithm>
+
+#include "core/startable_threads.hpp"
+
 #ifdef _OPENMP
 #include <omp.h>
 #include <pthread.h>
@@ -16,8 +20,10 @@ namespace {
 
 }  // namespace
 
-int all_threads() {
-  return omp_get_max_threads();
+int team(int wanted) {
+  if (omp_get_max_active_levels() == 0) return 1;
+  const int most = wanted > 0 ? wanted : omp_get_max_threads();
+  return startable_threads(std::min(most, omp_get_thread_limit()));
 }
 void work_alone() {
   omp_set_num_threads(1);
@@ -25,7 +31,7 @@ void work_alone() {
 
 #else
 
-int all_threads() {
+int team(int) {
   return 1;
 }
 void work_alone() {}

@@ -123,7 +123,7 @@ Result<MergeList> prepare_reduce_call(const ReduceCall& call) {
 }
 
 CallReport run_reduce_merges(const ReduceCall& call, MergeList list, int threads) {
-  merge_all(call, list, threads > 0 ? threads : all_threads());
+  merge_all(call, list, team(threads));
   CallReport report;
   report.faults = std::move(list.faults);
   report.launches.add({"cpu", kHost, StepKind::decode, "reduce"});

@@ -138,7 +138,7 @@ CallReport run_stage1_tasks(const Stage1Call& call, TaskList list, int threads) 
               .q_scale = call.q_scale,
               .kv_scale = call.kv_scale,
               .path = path,
-              .threads = threads > 0 ? threads : all_threads()},
+              .threads = team(threads)},
              list.tasks, order,
              {.heads = call.heads,
               .partial_out = call.partial_out,

@@ -99,7 +99,7 @@ Result<DecodeResult> execute(const DataPath& path, const DecodeLaunch& launch,
                                                     : read_reduce(md.plan->view(), stage1);
   KernelBuffers buffers(backed_partial_rows(stage1, merges), rows->kernel_rows(),
                         rows->row_heads());
-  const int threads = options.threads > 0 ? options.threads : all_threads();
+  const int threads = team(options.threads);
 
   const DecodeTensors& tensors = launch.tensors;
   run_stage1({.metadata = md,

@@ -10,6 +10,7 @@
 #include "core/numeric/fp8.hpp"
 #include "cpu_backend/decode/sampled_reference.hpp"
 #include "cpu_backend/dense/attend_rows.hpp"
+#include "cpu_backend/threads.hpp"
 
 namespace mla::cpu {
 namespace {
@@ -143,7 +144,8 @@ class Evaluation {
   template <class F>
   void for_chunks(F run) {
     const std::int64_t pairs = std::ssize(place_.pairs);
-#pragma omp parallel for schedule(dynamic, 1) if (pairs * place_.kv_len >= kTeamWork)
+    [[maybe_unused]] const int threads = pairs * place_.kv_len >= kTeamWork ? team(0) : 1;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
     for (std::int64_t first = 0; first < pairs; first += kRowChunk)
       run(first, std::min(kRowChunk, pairs - first));
   }

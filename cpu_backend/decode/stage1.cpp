@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <new>
 
@@ -141,8 +142,7 @@ void run_stage1(const Stage1& stage, std::span<const Task> tasks,
     return i < count ? &tasks[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])]
                      : nullptr;
   };
-#pragma omp parallel num_threads(stage.threads)
-  {
+  const auto work = [&] {
     Worker worker(stage, output);
     for (const Task* now = task(taken++); now != nullptr;) {
       const bool ahead = taken < early;
@@ -150,7 +150,18 @@ void run_stage1(const Stage1& stage, std::span<const Task> tasks,
       worker.run(*now, next);
       now = ahead ? next : task(taken++);
     }
+  };
+  std::exception_ptr thrown;
+#pragma omp parallel num_threads(stage.threads)
+  {
+    try {
+      work();
+    } catch (...) {  // there is no memory; an exception must not leave the region
+#pragma omp critical
+      thrown = std::current_exception();
+    }
   }
+  if (thrown) std::rethrow_exception(thrown);
 }
 
 }  // namespace mla::cpu

@@ -33,8 +33,7 @@ void ForwardPass::launch(std::string name, Operation operation) {
 }
 
 KernelContext ForwardPass::context() {
-  const int threads = options_.threads > 0 ? options_.threads : all_threads();
-  return {md_.shape.arch, threads, options_.schedule_seed, faults_, launches_};
+  return {md_.shape.arch, team(options_.threads), options_.schedule_seed, faults_, launches_};
 }
 
 Operand ForwardPass::rows_from(const std::vector<std::uint16_t>& tensor, std::int64_t dim,

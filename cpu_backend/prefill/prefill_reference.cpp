@@ -6,6 +6,7 @@
 #include "core/numeric/bf16.hpp"
 #include "core/numeric/fp8.hpp"
 #include "cpu_backend/dense/attend_rows.hpp"
+#include "cpu_backend/threads.hpp"
 
 namespace mla::cpu {
 namespace {
@@ -156,7 +157,8 @@ ReferenceResult prefill_reference(const PrefillReferenceInput& in) {
   for (std::size_t r = 0; r < in.batch.requests.size(); ++r) {
     const auto [q, n] = in.batch.requests[r];
     const std::int64_t heads = in.tensors.heads;
-#pragma omp parallel for schedule(dynamic, 1) if (heads * q * n >= kTeamWork)
+    [[maybe_unused]] const int threads = heads * q * n >= kTeamWork ? team(0) : 1;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
     for (std::int64_t head = 0; head < heads; ++head)
       Evaluation(in, out).run(static_cast<std::int64_t>(r), first_row, head);
     first_row += q;

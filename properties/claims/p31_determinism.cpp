@@ -7,6 +7,7 @@
 #include "core/engine/run_decode.hpp"
 #include "core/say.hpp"
 #include "cpu_backend/decode/schedule.hpp"
+#include "cpu_backend/threads.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/compare.hpp"
@@ -14,6 +15,8 @@
 
 namespace mla::prop {
 namespace {
+
+constexpr const char* kOneThread = "this process may have one thread only";
 
 template <class T>
 std::optional<std::string> bytes_differ(const char* what, const std::vector<T>& a,
@@ -81,6 +84,7 @@ Outcome decode_determinism(Subject& subject) {
   if (auto why = schedules_alike(random)) return failed(std::move(*why));
   if (auto why = stages_missing(*subject.metadata(), *first)) return failed(std::move(*why));
   if (auto why = launches_mixed_up()) return failed(std::move(*why));
+  if (cpu::team(2) < 2) return skipped(kOneThread);
   for (const int threads : {1, 2}) {
     const ExecutionOptions options{
         .schedule_seed = random.next(), .threads = threads, .record_stages = true};
@@ -104,6 +108,7 @@ Outcome prefill_determinism(Subject& subject) {
   if (!run) return refusal(run.error());
   const PrefillStep& first = *run->steps.front();
   Random random(first.spec, "P31");
+  if (cpu::team(2) < 2) return skipped(kOneThread);
   for (const int threads : {1, 2}) {
     Case other = first.spec;
     other.schedule_seed = random.next();

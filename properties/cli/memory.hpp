@@ -14,9 +14,10 @@
 
 namespace mla::cli {
 
-// What is available now: of the machine, of the control group that this process is in, and of its
-// address space (`ulimit -v`). 0 where the system does not say.
-std::int64_t available_memory();
+// What is available now: of the machine, of the control groups that this process is in, and of its
+// address space and data (`ulimit -v`, `ulimit -d`). 0 where the system does not say. `root` stands
+// before the paths of /proc and /sys that are read.
+std::int64_t available_memory(const std::string& root = {});
 
 // What this process has used at most, so far.
 double peak_memory();

@@ -66,7 +66,9 @@ std::string remarks(const prop::RunReport& report) {
   for (const prop::TagTally& t : report.missed_quotas())
     out += "inconclusive: " + shortfall(t, report) + "\n";
   if (!report.first_too_large.empty())
-    out += "not judged, for want of memory: " + report.first_too_large + "\n";
+    out += say("not judged, for want of memory: ",
+               report.too_large > 1 ? say(report.too_large, " cases, the first of them ") : "",
+               report.first_too_large, "\n");
   if (const std::string why = early_end(report); !why.empty())
     out += (report.gave_up ? "gave up: " : "interrupted: ") + why + "\n";
   return out;

@@ -49,8 +49,8 @@ void Findings::count_cases(RunReport& report, std::int64_t taken) const {
     const Record& record = records_[static_cast<std::size_t>(i)];
     if (!record.done) continue;
     ++report.cases;
-    report.refused += record.refused ? 1 : 0;
-    report.too_large += record.too_large && !cases_.is_drawn(i) ? 1 : 0;
+    report.refused += record.refused && !record.too_large ? 1 : 0;
+    report.too_large += record.too_large ? 1 : 0;
     if (record.refused || !cases_.is_drawn(i)) continue;
     ++report.random_cases;
     for (std::size_t t = 0; t < report.tags.size(); ++t)

@@ -1,10 +1,12 @@
 // A loop over independent items by several threads. Private to properties.
 //
 // `work()` is called once on each of `workers` threads, which use no other thread, and returns when
-// nothing is left; with one worker it is called on the calling thread. `work` does not throw.
+// nothing is left; with one worker it is called on the calling thread. `work` does not throw. Where
+// the system has fewer threads than that, they do it all.
 #pragma once
 
 #include <algorithm>
+#include <exception>
 #include <thread>
 #include <vector>
 
@@ -21,11 +23,15 @@ template <class F>
 void on_workers(int workers, F work) {
   if (workers == 1) return work();
   std::vector<std::thread> threads;
-  for (int i = 0; i < workers; ++i)
-    threads.emplace_back([work]() mutable {
-      cpu::work_alone();
-      work();
-    });
+  try {
+    while (static_cast<int>(threads.size()) < workers)
+      threads.emplace_back([work]() mutable {
+        cpu::work_alone();
+        work();
+      });
+  } catch (const std::exception&) {
+    if (threads.empty()) work();
+  }
   for (std::thread& thread : threads) thread.join();
 }
 

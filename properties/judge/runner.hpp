@@ -120,7 +120,7 @@ struct RunReport {
   std::int64_t wanted = 0;      // cases asked for, beside those that fill the time
   std::int64_t refused = 0;     // of these, refused by shape or builder, with a reason
   Launches launches;            // for the verdicts above; not for shrinking and witnesses
-  std::int64_t too_large = 0;   // given cases that were not judged for want of memory
+  std::int64_t too_large = 0;   // cases that were not judged for want of memory
   std::string first_too_large;  // what the first case, given or random, would need
   bool gave_up = false;         // the time limit passed before the wanted cases were judged
   bool interrupted = false;     // RunOptions::stopped() ended it

@@ -292,6 +292,17 @@ TEST_CASE("runner: a case for which there is no memory is skipped with what it n
   CHECK(report.exit_code() == ExitCode::inconclusive);
 }
 
+TEST_CASE("runner: a random case for which there is no memory leaves the run inconclusive",
+          "[judge]") {
+  RunOptions options = options_of({&kHolds}, 40);
+  options.memory = 40 << 20;
+  const RunReport report = run_properties(options);
+  CHECK(report.cases == 40);
+  CHECK(report.too_large > 0);
+  CHECK(report.tallies[0].ran == 40 - report.too_large);
+  CHECK(report.exit_code() == ExitCode::inconclusive);
+}
+
 TEST_CASE("runner: given cases come first, as they are", "[judge]") {
   RunOptions options = options_of({&kFewKeys}, 3);
   options.cases = {case_of("mla1:1q1s5"), case_of("mla1:1q1s80;heads=8")};

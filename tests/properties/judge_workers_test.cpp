@@ -37,11 +37,11 @@ constexpr Property kNeeds{"T01", "needs", "Everything is well.", [](Subject& s) 
 }  // namespace
 
 TEST_CASE("workers: several have one thread each, one has all", "[judge]") {
-  const int all = cpu::all_threads();
+  const int all = cpu::team(0);
   std::atomic<int> largest = 0;
-  on_workers(3, [&] { largest = std::max(largest.load(), cpu::all_threads()); });
+  on_workers(3, [&] { largest = std::max(largest.load(), cpu::team(0)); });
   CHECK(largest == 1);
-  on_workers(1, [&] { largest = cpu::all_threads(); });
+  on_workers(1, [&] { largest = cpu::team(0); });
   CHECK(largest == all);
 }
 

@@ -32,13 +32,10 @@ std::vector<Fault> on_cpu(const PrefillStep& step) {
   output.lse = {lse.data(), wanted.heads, 1};
   std::vector<Fault> faults;
   Launches launches;
-  const int count = threads();
-  cpu::run_prefill_ps_scaled(cpu::best_path(),
-                             {.arch = step.arch,
-                              .threads = count > 0 ? count : cpu::all_threads(),
-                              .faults = faults,
-                              .launches = launches},
-                             step.launch, step.v_scale, output);
+  cpu::run_prefill_ps_scaled(
+      cpu::best_path(),
+      {.arch = step.arch, .threads = cpu::team(threads()), .faults = faults, .launches = launches},
+      step.launch, step.v_scale, output);
   return faults;
 }
 

@@ -235,6 +235,24 @@ expect_exit 4
 expect_out '^P05 +plan_coverage +1 +1 +0  pass$'
 expect_out '^not judged, for want of memory: mla1:65536q4096s4096k;'
 
+# So are random ones, and they are counted.
+try run --cases 200 --property P05 --memory-limit 45M --no-progress
+expect_exit 4
+expect_out '^not judged, for want of memory: [0-9]+ cases, the first of them mla1:'
+
+# A process that may not have the threads that it asks for has fewer, and nothing is said of more.
+last='OMP_THREAD_LIMIT=1 mla-testbed replay --property P31'
+OMP_THREAD_LIMIT=1 "$testbed" replay 'mla1:2q2s30;cu=4' --property P31 \
+  >"$scratch/out" 2>"$scratch/err"
+code=$?
+expect_exit 10
+expect_out 'P31 determinism: skip \(this process may have one thread only\)'
+last='OMP_NUM_THREADS=400000 mla-testbed replay --property P12'
+OMP_NUM_THREADS=400000 "$testbed" replay 'mla1:2q2s30;cu=4' --property P12 \
+  >"$scratch/out" 2>"$scratch/err"
+code=$?
+expect_exit 0
+
 # A case that the machine turns out to be too small for is inconclusive, and the others are judged.
 # A sanitizer needs terabytes.
 if (ulimit -v 3000000 && "$testbed" --version) >"$scratch/out" 2>"$scratch/err"; then
