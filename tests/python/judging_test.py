@@ -69,6 +69,14 @@ def test_lists_whose_plan_check_would_call_broken_are_refused_unless_as_aiter() 
                   "seqlens_kv_indptr": [0, 100, 200, 300]})
 
 
+def test_plan_needs_the_last_page_lengths_of_pages_of_several_tokens() -> None:
+    call = {"seqlens_qo_indptr": [0, 1], "seqlens_kv_indptr": [0, 5], "page_size": 16}
+    with pytest.raises(mla.UsageError, match="needs kv_last_page_lens.*: page_size is 16"):
+        mla.plan(call)
+    assert mla.check(mla.plan({**call, "kv_last_page_lens": [16]})).valid
+    assert mla.check(mla.plan({**call, "page_size": 1})).valid
+
+
 def test_an_unknown_argument_of_plan_is_refused_with_those_there_are() -> None:
     with pytest.raises(mla.UsageError, match=r"plan\(\) does not know pagesize; expected seqlens_"):
         mla.plan({"seqlens_qo_indptr": [0, 1], "seqlens_kv_indptr": [0, 5], "pagesize": 16})

@@ -28,8 +28,8 @@ def plan(case_or_lists: str | Mapping[str, Any], *, as_aiter: bool = False) -> B
     Args:
         case_or_lists: a case such as "mla1:2q1s900;heads=16", or the arguments of AITER's
             `get_mla_metadata_v1` by name: `seqlens_qo_indptr` and `seqlens_kv_indptr` (batch + 1,
-            rows and pages), `kv_last_page_lens` (batch, tokens; 1 each if left out), and what
-            differs from the defaults, such as `num_heads_per_head_k`, `page_size`,
+            rows and pages), `kv_last_page_lens` (batch, tokens; may be left out for pages of 1
+            token), and what differs from the defaults, such as `num_heads_per_head_k`, `page_size`,
             `max_seqlen_qo` (the longest request's rows if left out), `dtype_q`, `arch`, `num_cu`.
         as_aiter: repeat the original planner where it is broken, instead of refusing.
 
@@ -91,8 +91,11 @@ def _plan_lists(call: dict[str, Any], as_aiter: bool) -> Bundle:
     lists = {name: _list_of(name, call.pop(name)) for name in _LISTS if name in call}
     call = {name: _option(name, value) for name, value in call.items()}
     batch = lists["seqlens_kv_indptr"].size - 1
-    lists.setdefault("kv_last_page_lens", np.ones(max(batch, 0), np.int32))
     options = {**PLAN_DEFAULTS, **call}
+    if "kv_last_page_lens" not in lists and options["page_size"] > 1:
+        raise UsageError("plan() needs kv_last_page_lens, the tokens in the last page of each "
+                         f"request: page_size is {options['page_size']}")
+    lists.setdefault("kv_last_page_lens", np.ones(max(batch, 0), np.int32))
     rows = np.diff(lists["seqlens_qo_indptr"])
     longest = int(rows.max(initial=1))
     if "max_seqlen_qo" not in call:
