@@ -141,12 +141,12 @@ void check_empty_works(const PlanCheckInput& input, Violations& out) {
                        describe(p) + " is empty: a kernel never writes its partial rows, which are "
                                      "merged",
                        w});
-      if (lost == 0) continue;
-      out.push_back({Rule::empty_work,
-                     describe(p) + " is empty: a kernel ends slot " +
-                         num(static_cast<std::int64_t>(c)) + " there and never runs the " +
-                         (lost == 1 ? "work" : num(lost) + " works") + " after it",
-                     w});
+      if (lost > 0)
+        out.push_back({Rule::empty_work,
+                       describe(p) + " is empty: a kernel ends slot " +
+                           num(static_cast<std::int64_t>(c)) + " there and never runs the " +
+                           (lost == 1 ? "work" : num(lost) + " works") + " after it",
+                       w});
     }
   }
 }
