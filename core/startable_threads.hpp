@@ -1,15 +1,40 @@
-// How many threads this process can have.
+// How many threads this process can have. Header only, for libraries that link nothing of core.
 #pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <thread>
+#include <vector>
 
 namespace mla {
 
-// Threads beyond these are no help on any machine, and a run time that keeps a table of them on its
-// stack overflows it.
-inline constexpr int kMostThreads = 4096;
-
-// As many of `wanted` as can be alive at once, the calling one among them: at least 1 and at most
-// kMostThreads. An OpenMP run time ends the process where it cannot start one, with the exit code
-// of a failed property. The first question after so many starts them, which takes 20 us each.
-int startable_threads(int wanted);
+// As many of `wanted` as can be alive at once, the calling one among them: at least 1, and no more
+// than help on this machine, for a run time that keeps a table of them on its stack overflows it.
+// An OpenMP run time ends the process where it cannot start one, with the exit code of a failed
+// property. The first question after so many starts them, which takes 20 us each; what cannot be
+// had once is not asked for again. Another process may still take a thread before it is started.
+inline int startable_threads(int wanted) {
+  static const int most = std::max(512, static_cast<int>(std::thread::hardware_concurrency()));
+  static std::atomic<int> known = 1;
+  static std::atomic<int> limit = most;
+  wanted = std::clamp(wanted, 1, limit.load());
+  if (wanted <= known) return wanted;
+  std::atomic<bool> enough = false;
+  std::vector<std::thread> threads;
+  try {
+    while (static_cast<int>(threads.size()) + 1 < wanted)
+      threads.emplace_back([&enough] { enough.wait(false); });
+  } catch (const std::exception&) {  // a limit of the system: these are all
+    limit = std::max(known.load(), static_cast<int>(threads.size()) + 1);
+  }
+  enough = true;
+  enough.notify_all();
+  for (std::thread& thread : threads) thread.join();
+  const int started = static_cast<int>(threads.size()) + 1;
+  for (int before = known; before < started && !known.compare_exchange_weak(before, started);) {
+  }
+  return std::min(wanted, limit.load());
+}
 
 }  // namespace mla

@@ -103,10 +103,13 @@ std::vector<Piece> check_records(const PlanCheckInput& input,
     const std::size_t before = out.size();
     if (i.q_end < i.q_begin || i.q_begin < r.q_begin || i.q_end > r.q_end)
       fail("its request owns rows " + num(r.q_begin) + ".." + num(r.q_end));
-    // Padding in several tiles: the planner trims each to the mask, to fewer keys than none.
-    const bool keyless = r.kv_begin == r.kv_end;
-    if ((i.kv_end < i.kv_begin && !keyless) || i.kv_begin < r.kv_begin || i.kv_begin > r.kv_end ||
-        i.kv_end > r.kv_end)
+    // AITER's planners trim each tile to the mask, which ends the first of padding before it
+    // begins.
+    if (r.kv_begin == r.kv_end && i.kv_begin == r.kv_begin && i.kv_end < i.kv_begin)
+      fail(
+          "its request has no keys, and it ends before it begins: kernels read outside of the "
+          "cache");
+    else if (i.kv_end < i.kv_begin || i.kv_begin < r.kv_begin || i.kv_end > r.kv_end)
       fail("its request owns pages " + num(r.kv_begin) + ".." + num(r.kv_end));
     check_tile_rows(input, r, i, fail);
     if (i.partial_row < -1) fail("partial row " + num(i.partial_row));

@@ -185,6 +185,7 @@ struct Bf16Products {
   static void add_values(const Scratch& s, const Tile& tile, const std::int32_t* visible,
                          std::int64_t dim, NextKeys& next, Vec (&acc)[kDims][kVecs]) {
     constexpr std::int64_t pitch = kVecs * kLanes;
+    static_assert(kGroup % kDims == 0);
     const std::uint32_t* values = s.values + dim / kGroup * kGroupPitch + dim % kGroup;
     const std::int64_t seen_by_all = (tile.full + 1) / 2;
     for (std::int64_t e = 0; e < seen_by_all; ++e) {

@@ -70,16 +70,13 @@ void add_work(const WorkItem& item, std::int64_t work, std::int64_t slot, const 
     return checks.fault(task, say("request ", item.batch, " is not in [0, ", folded, ")"));
   if (item.partial_row < -1)
     return checks.fault(task, say("partial row ", item.partial_row, " is neither -1 nor a row"));
-  const std::int64_t request = item.batch / fold;
-  const auto r = static_cast<std::size_t>(request);
-  const bool keyless = md.kv_indptr[r] == md.kv_indptr[r + 1];
-  // Padding in several tiles has such works, which every kernel takes for empty. Others still have
-  // rows to write: they get output 0 and LSE -inf, like those of an empty
+  // Such a work still has rows to write: they get output 0 and LSE -inf, like those of an empty
   // one.
-  if (item.kv_end < item.kv_begin && !keyless)
+  if (item.kv_end < item.kv_begin)
     checks.fault(task,
                  say("its pages end at ", item.kv_end, ", before they begin at ", item.kv_begin));
-  const std::int64_t last_len = md.last_page_len[r];
+  const std::int64_t request = item.batch / fold;
+  const std::int64_t last_len = md.last_page_len[static_cast<std::size_t>(request)];
   if (last_len < 1 || last_len > md.shape.page_size)
     return checks.fault(task, say("last page length ", last_len, " of request ", request,
                                   " is not in [1, ", md.shape.page_size, "]"));

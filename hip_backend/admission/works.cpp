@@ -32,14 +32,12 @@ void WorkAdmission::admit_work(std::int64_t work, std::int64_t slot) {
     return fault(work, slot, say("request ", item.batch, " is not in ", range_text(0, folded)));
   if (item.partial_row < -1)
     return fault(work, slot, say("partial row ", item.partial_row, " is neither -1 nor a row"));
-  const std::int64_t request = item.batch / input_.fold;
-  const auto r = static_cast<std::size_t>(request);
-  const bool keyless = md.kv_indptr[r] == md.kv_indptr[r + 1];
-  if (item.kv_end < item.kv_begin && !keyless)
+  if (item.kv_end < item.kv_begin)
     fault(work, slot,
           say("its pages end at ", item.kv_end, ", before they begin at ", item.kv_begin));
+  const std::int64_t request = item.batch / input_.fold;
   const std::int64_t page_size = md.shape.page_size;
-  const std::int64_t last = md.last_page_len[r];
+  const std::int64_t last = md.last_page_len[static_cast<std::size_t>(request)];
   if (last < 1 || last > page_size)
     return fault(
         work, slot,

@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "core/startable_threads.hpp"
 #include "hip_backend/gfx_emulator/exec/fidelity.hpp"
 #include "hip_backend/gfx_emulator/run/start.hpp"
 #include "hip_backend/gfx_emulator/run/worker.hpp"
@@ -27,7 +28,7 @@ void run_grid(Launch& launch, GlobalRaces* races) {
   const unsigned waves = (block[0] * block[1] * block[2] + lanes - 1) / lanes;
   const auto groups = static_cast<std::int64_t>(grid[0]) * grid[1] * grid[2];
   const int asked = launch.request->options.threads;
-  const int threads = races != nullptr ? 1 : asked > 0 ? asked : all_threads();
+  const int threads = races != nullptr ? 1 : startable_threads(asked > 0 ? asked : all_threads());
 #pragma omp parallel num_threads(threads) if (groups > 1 && threads != 1)
   {
     const std::uint32_t before = HostFloat::current();

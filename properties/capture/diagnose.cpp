@@ -341,8 +341,11 @@ Diagnosis diagnose(const PlannerCall& call, const FoundPlan& found, bool broken)
         "the original planner gives these buffers for this call, and they are not a valid plan"};
   }
   for (std::size_t other = 1; other < asked.size(); ++other)
-    if (gives(asked[other], found))
+    if (gives(asked[other], found)) {
+      const std::string what = overrun(asked[other], found);
+      if (!what.empty()) return {Culprit::builder, what};
       return {Culprit::planner, "the planner's other kernel gives these buffers for this call"};
+    }
   std::vector<Mistake> mistakes = wrong_arguments(call.input);
   for (Mistake& mistake : wrong_lists(call.input)) mistakes.push_back(std::move(mistake));
   for (const Mistake& mistake : mistakes) {

@@ -157,6 +157,7 @@ Status write_over(const std::string& target, std::string_view text, const std::s
   int error = 0;
   if (old.st_size > 0 && size > old.st_size && regular) {
     error = posix_fallocate(file, old.st_size, size - old.st_size);
+    if (error == EOPNOTSUPP || error == EINVAL) error = 0;  // this file system cannot tell
     // Without room for all of it, some may have been added.
     if (error != 0 && ftruncate(file, old.st_size) != 0) error = errno;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "core/engine/run_decode.hpp"
 #include "core/say.hpp"
@@ -16,7 +17,10 @@
 namespace mla::prop {
 namespace {
 
-constexpr const char* kOneThread = "this process may have one thread only";
+// Numbers of threads that this process may have: schedules are judged on one thread, too.
+std::vector<int> thread_counts() {
+  return cpu::team(2) < 2 ? std::vector{1} : std::vector{1, 2};
+}
 
 template <class T>
 std::optional<std::string> bytes_differ(const char* what, const std::vector<T>& a,
@@ -84,8 +88,7 @@ Outcome decode_determinism(Subject& subject) {
   if (auto why = schedules_alike(random)) return failed(std::move(*why));
   if (auto why = stages_missing(*subject.metadata(), *first)) return failed(std::move(*why));
   if (auto why = launches_mixed_up()) return failed(std::move(*why));
-  if (cpu::team(2) < 2) return skipped(kOneThread);
-  for (const int threads : {1, 2}) {
+  for (const int threads : thread_counts()) {
     const ExecutionOptions options{
         .schedule_seed = random.next(), .threads = threads, .record_stages = true};
     const auto again = run_decode(subject.backend(), {*subject.metadata(), *subject.tensors()},
@@ -108,8 +111,7 @@ Outcome prefill_determinism(Subject& subject) {
   if (!run) return refusal(run.error());
   const PrefillStep& first = *run->steps.front();
   Random random(first.spec, "P31");
-  if (cpu::team(2) < 2) return skipped(kOneThread);
-  for (const int threads : {1, 2}) {
+  for (const int threads : thread_counts()) {
     Case other = first.spec;
     other.schedule_seed = random.next();
     const auto again = run_prefill({other}, subject, {.threads = threads});

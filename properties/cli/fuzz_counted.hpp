@@ -28,7 +28,7 @@ struct CountedFuzz {
   bool no_progress = false;
 };
 
-// The folder with the corpus of a target.
+// What a target is given: by its name and the seed.
 using InputsOf = std::function<Result<FuzzInputs>(const std::string&, std::uint64_t)>;
 
 prop::ExitCode fuzz_counted(const CountedFuzz& options, const InputsOf& inputs_of);

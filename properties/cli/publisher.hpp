@@ -2,7 +2,8 @@
 // last.
 //
 // Private to properties/cli. Fails: what cannot be written is noted on stderr and makes the exit
-// code 3. Everything else is written nevertheless: a full disk costs no verdict.
+// code 3, or 2 where it is nothing that the run has. Everything else is written nevertheless: a
+// full disk costs no verdict.
 #pragma once
 
 #include <functional>

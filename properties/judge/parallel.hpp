@@ -2,7 +2,8 @@
 //
 // `work()` is called once on each of `workers` threads, which use no other thread, and returns when
 // nothing is left; with one worker it is called on the calling thread. `work` does not throw. Where
-// the system has fewer threads than that, they do it all.
+// the process may not have twice as many threads, one each for what a property asks for, there are
+// fewer workers.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/startable_threads.hpp"
 #include "cpu_backend/threads.hpp"
 
 namespace mla::prop {
@@ -21,6 +23,7 @@ inline int worker_count(int wanted) {
 
 template <class F>
 void on_workers(int workers, F work) {
+  if (workers > 1) workers = std::max(1, (startable_threads(2 * workers + 1) - 1) / 2);
   if (workers == 1) return work();
   std::vector<std::thread> threads;
   try {
@@ -29,7 +32,7 @@ void on_workers(int workers, F work) {
         cpu::work_alone();
         work();
       });
-  } catch (const std::exception&) {
+  } catch (const std::exception&) {  // another process was faster
     if (threads.empty()) work();
   }
   for (std::thread& thread : threads) thread.join();

@@ -2,7 +2,6 @@
 // backend, which reads the same plan with code of its own.
 #include <algorithm>
 
-#include "core/engine/decode_builder.hpp"
 #include "core/engine/row_map.hpp"
 #include "cpu_backend/cpu_backend.hpp"
 #include "hip_backend/admission/admission.hpp"
@@ -95,19 +94,6 @@ TEST_CASE("admission: a wrong work is refused in the words of the CPU backend", 
       CHECK((check_same(*step) > 0) == changed);
     }
   }
-}
-
-// Its last tiles end before they begin, as padding's do; every kernel of AITER takes them for
-// empty.
-TEST_CASE("admission: the works of padding in several tiles are let through, as on the CPU backend",
-          "[hip][P06][P09]") {
-  const auto step = make("mla1:1q4s50_2q4s0;heads=64;arch=gfx950;cu=1");
-  auto kept = plan_step(plan_input_of(step->metadata, {.fidelity = plan::Fidelity::as_aiter}),
-                        size_query_of(step->metadata, {}));
-  REQUIRE(kept.ok());
-  REQUIRE(kept->work(2).kv_end < kept->work(2).kv_begin);
-  step->metadata.plan = std::move(*kept);
-  CHECK(check_same(*step) == 0);
 }
 
 // Admission guards memory. That such a plan is wrong is for plan_check to say.

@@ -5,49 +5,13 @@
 #include <functional>
 #include <random>
 
-#include "core/engine/decode_builder.hpp"
-#include "tests/catch.hpp"
+#include "tests/core/plan/planned_step.hpp"
 
 using namespace mla;
 using plan::Plan;
 using plan::Rule;
 using plan::Violation;
-
-namespace {
-
-struct Planned {
-  DecodeBuffers buffers;
-  DecodeMetadata md;
-};
-
-std::unique_ptr<Planned> planned(const std::string& line) {
-  const auto c = parse_case(line);
-  REQUIRE(c.ok());
-  const auto batch = make_batch(*c);
-  REQUIRE(batch.ok());
-  const auto shape = resolve_shape(*c, *batch);
-  REQUIRE(shape.ok());
-  auto out = std::make_unique<Planned>();
-  out->buffers = make_decode_buffers(*c, *batch, *shape);
-  auto md = DecodeMetadataBuilder({}).build(*batch, *shape, out->buffers);
-  INFO((md.ok() ? std::string() : md.error().message));
-  REQUIRE(md.ok());
-  out->md = std::move(*md);
-  return out;
-}
-
-std::vector<Violation> check(const Planned& p, const Plan& plan) {
-  plan::PlanCheckInput input = check_input_of(p.md);
-  input.plan = plan.view();
-  return plan::plan_check(input);
-}
-
-bool has_rule(const std::vector<Violation>& found, Rule rule) {
-  return std::any_of(found.begin(), found.end(),
-                     [rule](const Violation& v) { return v.rule == rule && !v.what.empty(); });
-}
-
-}  // namespace
+using namespace mla::plan::test;
 
 TEST_CASE("plan_check: sound plans of every shape have no violation", "[plan][P05]") {
   std::mt19937_64 random(11);
@@ -132,19 +96,6 @@ TEST_CASE("plan_check: partial rows that overlap by one are a violation", "[plan
   CHECK(has_rule(check(*p, plan), Rule::partial_rows));
 }
 
-TEST_CASE("plan_check: a work without rows at the end of a slot harms nobody", "[plan][P05]") {
-  const auto p = planned("mla1:3q2s700;heads=16;cu=16");
-  Plan plan = p->md.plan->clone();
-  const std::int64_t works = plan.works();
-  plan::WorkItem item = plan.work(works - 1);
-  item.q_begin = item.q_end;
-  item.kv_begin += 16;  // and not all keys of its request
-  plan.set_work(works, item);
-  const std::int64_t slots = plan.work_indptr.size() - 1;
-  plan.work_indptr.set(slots, static_cast<std::int32_t>(works + 1));
-  CHECK(check(*p, plan).empty());
-}
-
 TEST_CASE("plan_check: a row that nobody writes is noticed from one key on", "[plan][P05]") {
   const auto p = planned("mla1:2q2s1;heads=128;arch=gfx950;causal=0;cu=8");  // a tile for each row
   REQUIRE(p->md.plan->works() == 4);
@@ -175,64 +126,6 @@ TEST_CASE("plan_check: a row that no work writes is named", "[plan][P10][BUG-074
   const auto found = check(*p, plan);
   REQUIRE(has_rule(found, Rule::row_written));
   CHECK(found[0].what == "request 3: no work writes rows 3..4");
-}
-
-TEST_CASE("plan_check: an empty work in front of others is a violation", "[plan][P09]") {
-  const auto p = planned("mla1:1q1s20_1q1s0_1q1s20;cu=1");
-  CHECK(check(*p, *p->md.plan).empty());
-  // The plan as the original makes it keeps the empty work between the two others.
-  const auto faithful = plan_step(plan_input_of(p->md, {.fidelity = plan::Fidelity::as_aiter}),
-                                  size_query_of(p->md, {}));
-  REQUIRE(faithful.ok());
-  const auto found = check(*p, *faithful);
-  REQUIRE(has_rule(found, Rule::empty_work));
-  CHECK(found[0].what.find("never runs the work after it") != std::string::npos);
-
-  // After the last work of a slot there is nothing to lose.
-  const auto last = planned("mla1:1q1s20_1q1s0;cu=1");
-  const auto kept = plan_step(plan_input_of(last->md, {.fidelity = plan::Fidelity::as_aiter}),
-                              size_query_of(last->md, {}));
-  REQUIRE(kept.ok());
-  REQUIRE(kept->works() == 2);
-  CHECK_FALSE(has_rule(check(*last, *kept), Rule::empty_work));
-}
-
-TEST_CASE("plan_check: empty works after the last one with keys are no violation", "[plan][P09]") {
-  const auto p = planned("mla1:2q2s20_3q2s0;cu=1");
-  const auto kept = plan_step(plan_input_of(p->md, {.fidelity = plan::Fidelity::as_aiter}),
-                              size_query_of(p->md, {}));
-  REQUIRE(kept.ok());
-  REQUIRE(kept->works() == 5);
-  CHECK(check(*p, *kept).empty());
-
-  // With one more work after them each of the three ends its slot too early.
-  Plan more = kept->clone();
-  more.set_work(4, kept->work(1));
-  more.set_work(1, kept->work(4));
-  const auto found = check(*p, more);
-  CHECK(std::ranges::count(found, Rule::empty_work, &plan::Violation::rule) == 3);
-}
-
-TEST_CASE("plan_check: padding in several tiles may end before it begins, a request with keys not",
-          "[plan][P09]") {
-  const auto p = planned("mla1:1q4s50_2q4s0;heads=64;arch=gfx950;cu=1");
-  const auto kept = plan_step(plan_input_of(p->md, {.fidelity = plan::Fidelity::as_aiter}),
-                              size_query_of(p->md, {}));
-  REQUIRE(kept.ok());
-  REQUIRE(kept->work(2).kv_end < kept->work(2).kv_begin);
-  CHECK(check(*p, *kept).empty());
-
-  Plan outside = kept->clone();
-  plan::WorkItem item = kept->work(2);
-  item.kv_begin += 1;
-  outside.set_work(2, item);
-  CHECK(has_rule(check(*p, outside), Rule::work_record));
-
-  Plan backwards = kept->clone();
-  item = kept->work(0);
-  item.kv_end = item.kv_begin - 1;
-  backwards.set_work(0, item);
-  CHECK(has_rule(check(*p, backwards), Rule::work_record));
 }
 
 TEST_CASE("plan_check: keys beyond the causal limit need a kernel that masks", "[plan][BUG-011]") {

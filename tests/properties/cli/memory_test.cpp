@@ -45,7 +45,7 @@ class System {
     std::string name = std::filesystem::temp_directory_path() / "mla-testbed-groups.XXXXXX";
     REQUIRE(mkdtemp(name.data()) != nullptr);
     root_ = name;
-    write("proc/meminfo", "MemTotal: 9000000 kB\nMemAvailable: 8000000 kB\n");
+    write("proc/meminfo", "MemTotal: 9000 kB\nMemAvailable: 8000 kB\n");
   }
   System(const System&) = delete;
   System& operator=(const System&) = delete;
@@ -91,7 +91,7 @@ TEST_CASE("memory: the limit of any group above this process counts, whatever th
     const std::string most = second ? "/memory.max" : "/memory.limit_in_bytes";
     system.write("proc/self/cgroup", line);
     system.write(mount + "/a:b/c" + most, second ? "max\n" : "9223372036854771712\n");
-    CHECK(system.available() == 8'000'000LL * 1024);
+    CHECK(system.available() == 8'000 * 1024);
     system.write(mount + most, "3000000\n");
     CHECK(system.available() == 3'000'000);
     system.write(mount + "/a:b" + most, "2000000\n");

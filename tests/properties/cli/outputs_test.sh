@@ -53,7 +53,7 @@ expect_err 'cannot write to stdout'
 [[ $(grep -c 'cannot write' err) == 1 ]] || fail 'stdout was lost twice'
 grep -q '</html>' page.html || fail 'no page'
 last='mla-testbed plants --junit >&-'
-"$testbed" plants SEED-qo-arange BUG-021 --for 10s --no-progress --junit both.xml >&- 2>err
+"$testbed" plants SEED-qo-arange BUG-021 --for 60s --no-progress --junit both.xml >&- 2>err
 code=$?
 expect_exit 3
 [[ $(grep -c '<testcase' both.xml) == 2 ]] || fail 'plants were not tried'
