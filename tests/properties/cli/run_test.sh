@@ -242,8 +242,9 @@ expect_out '^not judged, for want of memory: [0-9]+ cases, the first of them mla
 
 # A process that may not have the threads that it asks for has fewer.
 last='OMP_THREAD_LIMIT=1 mla-testbed run --property P31'
-OMP_THREAD_LIMIT=1 "$testbed" run --cases-file fixtures/cases/smoke.txt --property P31 \
-  --no-progress >"$scratch/out" 2>"$scratch/err"
+echo 'mla1:2q2s30;cu=4' >"$scratch/small.txt"
+OMP_THREAD_LIMIT=1 "$testbed" run --cases-file "$scratch/small.txt" --property P31 --no-progress \
+  >"$scratch/out" 2>"$scratch/err"
 code=$?
 expect_exit 0
 last='OMP_NUM_THREADS=400000 mla-testbed replay --property P12'
