@@ -2,8 +2,10 @@
 // the access never happens, and everything else runs on.
 #include <algorithm>
 #include <bit>
+#include <new>
 
 #include "core/engine/run_decode.hpp"
+#include "cpu_backend/decode/executor.hpp"
 #include "cpu_backend/decode/reduce.hpp"
 #include "cpu_backend/decode/work_list.hpp"
 #include "tests/catch.hpp"
@@ -11,6 +13,10 @@
 
 using namespace mla;
 using namespace mla::cpu::test;
+using cpu::AttendJob;
+using cpu::best_path;
+using cpu::DataPath;
+using cpu::execute;
 
 namespace {
 
@@ -94,6 +100,22 @@ TEST_CASE("faults: a work outside its buffers is named and leaves its rows unwri
     CHECK(names(result, "work " + std::to_string(work) + " of slot "));
     CHECK(poisoned_row(result, row, 16));
     CHECK(result.faults.front().work == work);
+  }
+}
+
+TEST_CASE("cpu backend: memory that runs out in a thread of stage 1 is the caller's to handle",
+          "[cpu]") {
+  DataPath path = best_path();
+  path.attend = [](const AttendJob&, std::byte*) { throw std::bad_alloc(); };
+  const auto step = small_step();
+  for (const int threads : {1, 2}) {
+    bool caught = false;
+    try {
+      (void)execute(path, step->launch(), {.threads = threads});
+    } catch (const std::bad_alloc&) {
+      caught = true;
+    }
+    CHECK(caught);
   }
 }
 
