@@ -13,7 +13,10 @@ mla_judge_packages=(
 )
 # And tests, benchmarks, and a Debian package.
 mla_build_packages=("${mla_judge_packages[@]}" catch2 libbenchmark-dev file)
-mla_style_packages=(clang-format-19 clang-tidy-19 libomp-19-dev) # clang's own omp.h, for clang-tidy
+mla_style_packages=(
+  clang-format-19 clang-tidy-19 libomp-19-dev # clang's own omp.h, for clang-tidy
+  python3-yaml                                # the workflows
+)
 mla_device_packages=(clang-22 lld-22 llvm-22) # machine code of gfx942 and gfx950, and its listing
 mla_capture_packages=(python3-numpy) # what mla_capture.py dumps with
 mla_python_packages=(python3-venv python3-pip gcc) # tests of the Python package, and its C header
