@@ -50,7 +50,8 @@ bool too_many_requests(const Subject& subject, const Subject& padded) {
   Case live = subject.spec();
   const std::int64_t more = padded.spec().pad_requests - live.pad_requests;
   live.requests.insert(live.requests.end(), static_cast<std::size_t>(more), live.requests.back());
-  const auto& metadata = subject.sibling(live).metadata();
+  Subject others = subject.sibling(live);
+  const auto& metadata = others.metadata();
   return !metadata && metadata.error().code == ErrorCode::unsupported;
 }
 

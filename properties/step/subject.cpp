@@ -103,7 +103,7 @@ Subject::~Subject() = default;
 Subject::Subject(Subject&&) noexcept = default;
 Subject& Subject::operator=(Subject&&) noexcept = default;
 
-const Case& Subject::spec() const {
+const Case& Subject::spec() const& {
   return state_->spec;
 }
 const Backend& Subject::backend() const {
@@ -125,7 +125,7 @@ DecodeMetadataBuilder Subject::builder() const {
   return DecodeMetadataBuilder({}, *state_->hooks);
 }
 
-const Result<Batch>& Subject::batch() {
+const Result<Batch>& Subject::batch() & {
   State& s = *state_;
   if (s.batch) return *s.batch;
   s.batch.emplace(s.written());
@@ -133,7 +133,7 @@ const Result<Batch>& Subject::batch() {
   return *s.batch;
 }
 
-const Result<ResolvedShape>& Subject::shape() {
+const Result<ResolvedShape>& Subject::shape() & {
   State& s = *state_;
   if (s.shape) return *s.shape;
   const Result<Batch>& b = batch();
@@ -141,7 +141,7 @@ const Result<ResolvedShape>& Subject::shape() {
   return s.shape.emplace(builder().shape(s.spec, *b));
 }
 
-const Result<DecodeMetadata>& Subject::metadata() {
+const Result<DecodeMetadata>& Subject::metadata() & {
   State& s = *state_;
   if (s.metadata) return *s.metadata;
   const Result<ResolvedShape>& sh = shape();
@@ -163,7 +163,7 @@ const Result<DecodeMetadata>& Subject::metadata() {
   return *s.metadata;
 }
 
-const Result<DecodeTensors>& Subject::tensors() {
+const Result<DecodeTensors>& Subject::tensors() & {
   State& s = *state_;
   if (s.tensors) return *s.tensors;
   // The cache holds what the case says, whatever the metadata makes of it.
@@ -176,7 +176,7 @@ const Result<DecodeTensors>& Subject::tensors() {
   return *s.tensors;
 }
 
-const Result<DecodeResult>& Subject::result() {
+const Result<DecodeResult>& Subject::result() & {
   State& s = *state_;
   return s.step(s.result, [&]() -> Result<DecodeResult> {
     const Result<DecodeMetadata>& m = metadata();
@@ -189,7 +189,7 @@ const Result<DecodeResult>& Subject::result() {
   });
 }
 
-const Result<cpu::ReferenceResult>& Subject::reference() {
+const Result<cpu::ReferenceResult>& Subject::reference() & {
   State& s = *state_;
   if (s.reference) return *s.reference;
   const Result<Batch>& b = s.written();
@@ -210,7 +210,7 @@ const Result<cpu::ReferenceResult>& Subject::reference() {
   return s.reference.emplace(refer(make_tensors(s.spec, *b)));
 }
 
-const Result<PrefillRun>& Subject::prefill() {
+const Result<PrefillRun>& Subject::prefill() & {
   State& s = *state_;
   return s.step(s.prefill, [&]() -> Result<PrefillRun> {
     const std::vector<Case> steps = single_steps(s.spec);
@@ -220,13 +220,13 @@ const Result<PrefillRun>& Subject::prefill() {
   });
 }
 
-const cpu::ReferenceResult& Subject::prefill_reference() {
+const cpu::ReferenceResult& Subject::prefill_reference() & {
   State& s = *state_;
   if (s.prefill_reference) return *s.prefill_reference;
   return s.prefill_reference.emplace(prefill_reference_of(*prefill()->steps.front()));
 }
 
-const Result<std::vector<FaStepRun>>& Subject::fa() {
+const Result<std::vector<FaStepRun>>& Subject::fa() & {
   State& s = *state_;
   return s.step(s.fa, [&] { return run_fa(single_steps(s.spec), *this); });
 }

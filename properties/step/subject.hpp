@@ -46,7 +46,8 @@ class Subject {
   Subject(Subject&&) noexcept;
   Subject& operator=(Subject&&) noexcept;
 
-  [[nodiscard]] const Case& spec() const;
+  [[nodiscard]] const Case& spec() const&;
+  const Case& spec() const&& = delete;
   // The backend; what it launches for whoever calls it is noted in the log.
   [[nodiscard]] const Backend& backend() const;
   // Shared with siblings.
@@ -59,19 +60,20 @@ class Subject {
   [[nodiscard]] bool planted() const { return &hooks() != &Interposer::none(); }
   [[nodiscard]] DecodeMetadataBuilder builder() const;  // with the hooks
 
-  const Result<Batch>& batch();
-  const Result<ResolvedShape>& shape();
-  const Result<DecodeMetadata>& metadata();
-  const Result<DecodeTensors>& tensors();
-  const Result<DecodeResult>& result();  // with the case's schedule seed, footprint recorded
-  const Result<cpu::ReferenceResult>& reference();  // of the case as written, without interposer
+  // What these return lies in the subject, so a temporary one has none of them.
+  const Result<Batch>& batch() &;
+  const Result<ResolvedShape>& shape() &;
+  const Result<DecodeMetadata>& metadata() &;
+  const Result<DecodeTensors>& tensors() &;
+  const Result<DecodeResult>& result() &;  // with the case's schedule seed, footprint recorded
+  const Result<cpu::ReferenceResult>& reference() &;  // of the case as written, without interposer
 
   // Kind prefill: the case's first step on an engine of its own, and its reference.
-  const Result<PrefillRun>& prefill();
-  const cpu::ReferenceResult& prefill_reference();  // only if prefill() is ok
+  const Result<PrefillRun>& prefill() &;
+  const cpu::ReferenceResult& prefill_reference() &;  // only if prefill() is ok
 
   // Kind fa: all steps of the case on one device; see run_fa().
-  const Result<std::vector<FaStepRun>>& fa();
+  const Result<std::vector<FaStepRun>>& fa() &;
 
   // Why the step of a prefill or FA case is not executed, if somebody asked for it and it is
   // refused.
