@@ -84,6 +84,7 @@ class Findings {
   void come_back(std::int64_t index, Record record);
   // Adds up the launches of cases that no failure can rule out any more.
   void add_launches();
+  [[nodiscard]] bool says_nothing_about_any(std::size_t p, std::int64_t taken) const;
   [[nodiscard]] PropertyTally tally(std::size_t p, std::int64_t taken) const;
   void count_cases(RunReport& report, std::int64_t taken) const;
   void count_listed(RunReport& report, std::int64_t taken) const;

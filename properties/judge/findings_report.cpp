@@ -7,6 +7,13 @@
 
 namespace mla::prop {
 
+// Whether the property is not about the kind of step, or the device, of any case before `taken`.
+bool Findings::says_nothing_about_any(std::size_t p, std::int64_t taken) const {
+  return std::all_of(records_.begin(), records_.begin() + taken, [p](const Record& record) {
+    return !record.done || record.verdicts[p] == Verdict::not_applicable;
+  });
+}
+
 // Of one property, up to its first failure.
 PropertyTally Findings::tally(std::size_t p, std::int64_t taken) const {
   PropertyTally tally;
@@ -25,6 +32,9 @@ PropertyTally Findings::tally(std::size_t p, std::int64_t taken) const {
     ++tally.ran;
     ++tally.failed;
   }
+  // Of given cases alone no kind can be missing by accident, as it could of random ones.
+  const bool about_none_given = tally.ran == 0 && tally.skipped > 0 &&
+                                !cases_.is_drawn(taken - 1) && says_nothing_about_any(p, taken);
   const bool asked_always = first_[p].index == kNever;
   if (tally.skipped > 0) {
     const auto shown = asked_always ? skips_[p].most_telling() : skips_[p].first();
@@ -33,8 +43,8 @@ PropertyTally Findings::tally(std::size_t p, std::int64_t taken) const {
   }
   if (tally.unsettled > 0) tally.why_unsettled = unsettled_[p].first().reason;
   if (tally.ran == 0)
-    tally.never_applies =
-        never_applies(*tally.property, *options_.backend, options_.arch).value_or(std::string());
+    tally.never_applies = never_applies(*tally.property, *options_.backend, options_.arch)
+                              .value_or(about_none_given ? tally.why_skipped : std::string());
   for (const StepKind kind : kStepKinds)
     tally.launches += launches_.of_property(p)
                           .of(options_.backend->name(), options_.backend->device(kind), kind)

@@ -88,7 +88,9 @@ struct PropertyTally {
   std::int64_t skipped_alike = 0;  // cases that were skipped for this reason
   std::int64_t unsettled = 0;      // held, but the backend that was named launched nothing
   std::string why_unsettled = {};  // the first of them
-  std::string never_applies = {};  // why no case can be judged on this backend; empty if some can
+  // Why the property is about no case on this backend, or about none of the given cases where no
+  // other was drawn; otherwise empty.
+  std::string never_applies = {};
   std::int64_t launches = 0;       // of the backend that was named
   double seconds = 0;              // of all workers; what properties share, the first one pays
 };

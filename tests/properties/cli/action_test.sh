@@ -35,6 +35,11 @@ for report in junit.xml report.html report.json summary.md; do
   [[ -s mla-testbed-reports/$report ]] || fail "there is no $report"
 done
 
+# The shipped cases alone: claims about kinds of step that none of them is do not make the step red.
+judge JUDGE_CASES="$root/fixtures/cases/smoke.txt"
+expect_exit 0
+expect_summary '^### mla-testbed: all held \(exit 0\)$'
+
 # A failure: its command in the summary, its exit code, and accepted if that is asked for.
 judge JUDGE_CASES=first.txt JUDGE_RANDOM=60 JUDGE_OPTIONS='--property P00'
 expect_exit 1

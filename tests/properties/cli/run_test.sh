@@ -168,6 +168,17 @@ expect_exit 4
 grep -q '<testsuite name="cpu" tests="1" failures="0" errors="1" skipped="0"' "$scratch/junit.xml" ||
   fail 'no error in JUnit'
 grep -q '<error message="ran on no case: ' "$scratch/junit.xml" || fail 'JUnit does not say why'
+# A claim about prefill says nothing about given decode steps; alone, it leaves nothing judged.
+echo 'mla1:1q1s5' >"$scratch/decode.txt"
+try run --cases-file "$scratch/decode.txt" --property P04,P22
+expect_exit 0
+expect_out '^P22 .*not-applicable'
+expect_out 'P22 is not applicable: the claim says nothing about decode steps'
+try run --cases-file "$scratch/decode.txt" --property P22
+expect_exit 4
+# Of drawn cases none of a kind is a generator's fault, and stays inconclusive.
+try run --cases-file "$scratch/decode.txt" --cases 1 --property P04,P22 --seed 3
+expect_exit 4
 try run --cases 1 --property P04 --json --junit -
 expect_exit 2
 expect_err "--json and --junit both write '-'"
