@@ -138,11 +138,21 @@ static inline Vec decode_e4m3(const std::byte* p) {
   return as_float(reinterpret_cast<Int>(value) | sign | nan);
 }
 
+// g++ has __builtin_shufflevector from version 12 on, and __builtin_shuffle, which clang lacks.
+template <int... kFrom>
+static inline Vec pick(Vec a, Vec b) {
+#if __has_builtin(__builtin_shufflevector)
+  return __builtin_shufflevector(a, b, kFrom...);
+#else
+  return __builtin_shuffle(a, b, Int{kFrom...});
+#endif
+}
+
 template <int kHalf, int... kLane>
 static inline void swap_halves(Vec& a, Vec& b, std::integer_sequence<int, kLane...>) {
   constexpr int n = static_cast<int>(kLanes);
-  const Vec low = __builtin_shufflevector(a, b, ((kLane & kHalf) ? n + kLane - kHalf : kLane)...);
-  b = __builtin_shufflevector(a, b, ((kLane & kHalf) ? n + kLane : kLane + kHalf)...);
+  const Vec low = pick<((kLane & kHalf) ? n + kLane - kHalf : kLane)...>(a, b);
+  b = pick<((kLane & kHalf) ? n + kLane : kLane + kHalf)...>(a, b);
   a = low;
 }
 

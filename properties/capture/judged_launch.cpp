@@ -96,7 +96,7 @@ Status judge_unplanned(const json& object, PlanAnswer& answer) {
   if (!launch) return launch.error();
   const auto& [call, arguments, changes] = *launch;
   Arguments told = arguments;  // no planner was told of splits or ranks
-  std::erase_if(told, &LaunchedArgument::untold);
+  std::erase_if(told, [](const LaunchedArgument& one) { return one.untold; });
   std::vector<std::string> wrong = changes.violations;
   if (const std::string none = impossible_rows(object); !none.empty()) wrong.push_back(none);
   const std::int64_t longest = longest_request(call.qo_indptr);

@@ -1,6 +1,7 @@
 #include "properties/capture/parse_json.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>

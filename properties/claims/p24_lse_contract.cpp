@@ -2,6 +2,7 @@
 // of one key is its score, and shards of the keys merged by their LSE give attention over all keys.
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "core/engine/context_parallel.hpp"

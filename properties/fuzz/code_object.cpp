@@ -2,6 +2,7 @@
 // without touching memory that was not registered.
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "core/say.hpp"
 #include "hip_backend/gfx_emulator/isa/format.hpp"

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "core/engine/row_map.hpp"
 #include "core/numeric/bf16.hpp"

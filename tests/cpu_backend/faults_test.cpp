@@ -2,6 +2,7 @@
 // the access never happens, and everything else runs on.
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <new>
 
 #include "core/engine/run_decode.hpp"

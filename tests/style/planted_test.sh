@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The formatter, the linter and the checks of citations, includes and links complain about what deserves it.
+# The formatter, the linter and the checks of citations, headers, includes and links complain about what deserves it.
 set -euo pipefail
 for tool in clang-format-19 clang-tidy-19; do
   command -v "$tool" >/dev/null || { echo "$tool is missing" >&2; exit 10; }
@@ -34,6 +34,30 @@ if python3 tests/style/citations.py "$folder/cited.cpp" >/dev/null; then
   echo "citations.py accepts a section that does not exist" >&2
   exit 1
 fi
+
+mkdir "$folder/workflows"
+cat >"$folder/workflows/planted.yml" <<'END'
+permissions: {contents: read}
+jobs:
+  one:
+    container: debian:12
+    steps:
+      - run: |
+          set -o pipefail
+          true | cat
+END
+if python3 tests/style/workflow_shells.py "$folder/workflows" >/dev/null; then
+  echo "workflow_shells.py accepts pipefail in a container without shell: bash" >&2
+  exit 1
+fi
+
+mkdir -p "$folder/core/numeric"
+printf '#include <string>\nstd::uint32_t word;\n' >"$folder/core/numeric/word.cpp"
+if python3 tests/style/std_headers.py "$folder" >/dev/null; then
+  echo "std_headers.py accepts std::uint32_t without <cstdint>" >&2
+  exit 1
+fi
+rm -r "$folder/core"
 
 mkdir -p "$folder/core/case"
 printf '#include "core/engine/backend.hpp"\n' >"$folder/core/case/upward.cpp"

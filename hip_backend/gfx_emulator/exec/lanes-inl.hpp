@@ -8,6 +8,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <tuple>
 #include <type_traits>
 
 #include "hip_backend/gfx_emulator/exec/handlers.hpp"

@@ -1,5 +1,7 @@
 // Claims about the one-line case: it round-trips, it is canonical, and a bad line names what is
 // wrong.
+#include <algorithm>
+
 #include "core/case/case.hpp"
 
 #include "core/case/batch.hpp"

@@ -3,6 +3,7 @@
 #include "properties/capture/checked_lists.hpp"
 
 #include <limits>
+#include <tuple>
 
 #include "properties/capture/checked_plan.hpp"
 #include "tests/catch.hpp"

@@ -1,4 +1,6 @@
 // Claims about what `check` says of the arguments of a launch that was dumped beside its plan.
+#include <tuple>
+
 #include "properties/capture/launched_call.hpp"
 
 #include "properties/capture/checked_launch.hpp"

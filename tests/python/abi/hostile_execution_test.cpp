@@ -9,6 +9,7 @@
 #include <mla_testbed.h>
 
 #include <array>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

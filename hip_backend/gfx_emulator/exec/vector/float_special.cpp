@@ -1,5 +1,6 @@
 // Transcendental f32 operations, and the steps of division. Assumption SPECIAL_DENORMALS.
 #include <algorithm>
+#include <limits>
 
 #include "hip_backend/gfx_emulator/exec/float-inl.hpp"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
+#include <sstream>
 
 #include "../elf_writer.hpp"
 #include "compare.hpp"
