@@ -83,7 +83,8 @@ TEST_CASE("subject: a sequence has no metadata if a later step is refused, and n
   CHECK(subject.metadata().error().message.starts_with("step 2: request 0 has 3 keys for 5"));
   CHECK(subject.metadata().error().bug == "BUG-075");
   // Of its first step alone something can be said.
-  CHECK(subject.sibling(case_of("mla1:1q1s9+1q5s3")).metadata().ok());
+  Subject first = subject.sibling(case_of("mla1:1q1s9+1q5s3"));
+  CHECK(first.metadata().ok());
 }
 
 TEST_CASE("subject: a case is executed once, with its schedule seed and footprint", "[judge]") {
