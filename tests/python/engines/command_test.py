@@ -37,7 +37,7 @@ def test_a_run_over_a_sound_engine_holds_and_says_what_ran():
     assert re.search(r"\d+\.\d cases a second", done.stdout)
 
 
-def test_a_failure_is_a_block_whose_repro_line_fails_alike(tmp_path):
+def test_a_failure_is_a_block_whose_repro_line_fails_alike_and_whose_bundles_check_reads(tmp_path):
     done = run("run", *engine("WrongPage"), "--cases", 12, "--bundles", tmp_path, "--seed", 5,
                code=1)
     first = next(line for line in done.stdout.splitlines() if line.startswith("FAIL P01"))
@@ -48,11 +48,13 @@ def test_a_failure_is_a_block_whose_repro_line_fails_alike(tmp_path):
     again = run(*words[1:], code=1)
     assert again.stdout.splitlines()[0] == first
     assert "mla1:1q1s4;" in first  # one request, one row; its last key has the wrong page
-    saved = list(tmp_path.rglob("manifest.json"))
-    assert saved
+    printed = [shlex.split(line)[1] for line in done.stdout.splitlines()
+               if line.startswith("    bundle: ")]
+    assert sorted(printed) == sorted(str(p.parent) for p in tmp_path.rglob("manifest.json"))
+    assert printed
     if "MLA_TESTBED_COMMAND" in os.environ:
-        check = subprocess.run([os.environ["MLA_TESTBED_COMMAND"], "check",
-                                str(saved[0].parent)], capture_output=True, text=True, check=False)
+        check = subprocess.run([os.environ["MLA_TESTBED_COMMAND"], "check", *printed],
+                               capture_output=True, text=True, check=False)
         assert check.returncode in (0, 1), check.stderr
 
 
@@ -376,3 +378,11 @@ def test_a_row_of_the_table_counts_stages_and_names_defects(tmp_path):
 def test_a_table_of_an_engine_that_is_not_there_says_so():
     done = run("table", *engine("NotHere"), "--arch", "gfx950", code=0)
     assert "| gfx950 | no: engine 'fake_engine:NotHere' cannot be imported" in done.stdout
+
+
+def test_a_replay_prints_each_field_that_was_changed_for_the_engine():
+    done = run("replay", "mla1:1q1s9;causal=0;pad=127", *engine("Sound"), code=0)
+    changed = [line.partition(": ")[2] for line in done.stdout.splitlines()
+               if line.startswith("changed for the engine: ")]
+    assert changed == ["causal=0 became 1", "pad=127 became 64"]
+    assert "changed" not in run("replay", "mla1:1q1s9;heads=16", *engine("Sound"), code=0).stdout

@@ -16,7 +16,7 @@ from . import ledger, report
 from .client import ONE_CASE, EngineMissing, Setting, Workers
 from .engine import CASE_KINDS, KINDS
 from .findings import FAIL, PASS, REFUSED
-from .line import CaseLine
+from .line import CaseLine, changes
 from .run import Plan, Run, drawn, judge_all
 
 _NAME = "mla-testbed-engines"
@@ -246,12 +246,21 @@ def _replay(options: argparse.Namespace) -> int:
             print(report.Block(found, options.case, engine, aiter, plan.options()))
         print(f"case {found.case}\nengine {engine}, aiter {aiter}\n{found.verdict}"
               + (f": {found.reason}" if found.reason else ""))
+        for change in _changes(options.case, found.case):
+            print(f"changed for the engine: {change}")
         print(f"steps {found.built} built, {found.planned} planned, {found.replayed} for graphs, "
               f"{found.attended} attended")
         for opinion in found.opinions:
             print(f"decided differently by our core: {opinion}")
     codes = {PASS: report.HELD, FAIL: report.FAILED, REFUSED: report.SKIPPED}
     return codes.get(found.verdict, report.UNDECIDED)
+
+
+def _changes(given: str, judged: str) -> list[str]:
+    try:
+        return changes(CaseLine.parse(given), CaseLine.parse(judged))
+    except UsageError:
+        return []  # the verdict says why the line is no case
 
 
 def _fuzz(options: argparse.Namespace) -> int:

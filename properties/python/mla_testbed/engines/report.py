@@ -23,7 +23,8 @@ class Block:
     Attributes:
         drawn: the case before. engine: "vllm 0.27.1". aiter: below it. options: of replay.
         shrinks: how often it was made smaller. times: cases that failed alike.
-        saved: folder of its bundle, or "".
+        bundles: folders that `mla-testbed check` reads, one for each step that failed.
+        saved: where none is, why, or "".
     """
 
     judgement: Judgement
@@ -34,6 +35,7 @@ class Block:
     shrinks: int = 0
     seed: int = 0
     times: int = 1
+    bundles: tuple[str, ...] = ()
     saved: str = ""
 
     def __str__(self) -> str:
@@ -44,8 +46,9 @@ class Block:
                  f"REPRO: {repro(found.case, self.options)}",
                  f"  seed {self.seed}, {self.shrinks} shrinks, drawn as {self.drawn}"]
         lines += [f"    {detail}" for finding in found.findings for detail in finding.details]
-        if self.saved:
-            lines.append(f"    bundle: {self.saved}")
+        lines += [f"    bundle: {shlex.quote(one)}" for one in self.bundles]
+        if self.saved and not self.bundles:
+            lines.append(f"    no bundle: {self.saved}")
         return "\n".join(lines)
 
 

@@ -184,7 +184,8 @@ class Run:
             block.saved = f"not saved: {e}"
             return
         again = self.judge(block.judgement.case, attend=attend, bundles=str(folder))
-        block.saved = f"{folder}{f' ({again.reason})' if again.reason else ''}"
+        block.bundles = tuple(sorted(str(one.parent) for one in folder.glob("*/manifest.json")))
+        block.saved = again.reason or f"{folder} has the case, and no bundle that check reads"
 
 
 def _fresh(parent: pathlib.Path, name: str) -> pathlib.Path:

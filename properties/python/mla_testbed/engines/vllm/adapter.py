@@ -46,6 +46,7 @@ class VllmEngine:
         options = machine.option(self.OPTIONS)
         self._method, self._ranks = options["speculation"], int(options.get("dcp", 1))
         self.attends = self._ranks == 1 and not machine.without_aiter
+        installed.expect_ranks(self._ranks)
         if self._ranks > 1:
             config.share_contexts(self._ranks)
         self._builder: Any = None
