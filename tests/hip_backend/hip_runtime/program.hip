@@ -82,6 +82,11 @@ __global__ void platform_kernel(std::int32_t* out) {
   if (known_platform) *out = 1;
 }
 
+__global__ void spin_kernel(std::int32_t* flag) {
+  while (__hip_atomic_load(flag, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == 0) {
+  }
+}
+
 __constant__ std::int32_t step_of_all;
 __device__ std::int32_t counters[8] = {7, 7, 7, 7, 7, 7, 7, 7};
 
@@ -167,6 +172,10 @@ std::vector<std::int32_t> stepped(std::int32_t step) {
   return out;
 }
 
+void spin() {
+  const Words flag(std::vector<std::int32_t>{0});
+  spin_kernel<<<1, 64>>>(flag);
+}
 bool platform_on_host() {
   return known_platform;
 }

@@ -31,6 +31,8 @@ bool platform_on_device();
 // The size of a variable of 8 words, and the error of asking for that of no variable.
 std::size_t variable_size();
 hipError_t size_of_a_stranger();
+// Launches a kernel that does not end.
+void spin();
 // Launches nothing in a grid without blocks.
 hipError_t launch_no_blocks();
 // HIP's count of workgroups of 256 threads on a compute unit: of a kernel without LDS, and with so
