@@ -1,64 +1,85 @@
-// Errors, the device and its properties, streams and events. Everything is synchronous.
-#include <chrono>
+// The device and its properties.
+#include <algorithm>
 #include <cstring>
-#include <utility>
+#include <optional>
 
+#include "core/say.hpp"
 #include "hip_backend/hip_runtime/state.hpp"
 
 namespace rt = mla::hip_runtime;
 
-// The moment at which an event was recorded.
-struct ihipEvent_t {
-  std::chrono::steady_clock::time_point at{};
-  bool recorded = false;
-};
-struct ihipStream_t {};
-
 namespace mla::hip_runtime {
 namespace {
 
-struct ErrorText {
-  hipError_t error;
-  const char* name;
-  const char* text;
-};
-constexpr ErrorText kErrors[] = {
-    {hipSuccess, "hipSuccess", "no error"},
-    {hipErrorInvalidValue, "hipErrorInvalidValue", "invalid argument"},
-    {hipErrorOutOfMemory, "hipErrorOutOfMemory", "out of memory"},
-    {hipErrorInvalidDeviceFunction, "hipErrorInvalidDeviceFunction", "invalid device function"},
-    {hipErrorInvalidSymbol, "hipErrorInvalidSymbol", "invalid device symbol"},
-    {hipErrorInvalidDevice, "hipErrorInvalidDevice", "invalid device ordinal"},
-    {hipErrorInvalidResourceHandle, "hipErrorInvalidResourceHandle", "invalid resource handle"},
-    {hipErrorLaunchFailure, "hipErrorLaunchFailure", "a kernel did what no kernel may do"},
-    {hipErrorNotSupported, "hipErrorNotSupported", "not supported on the emulated device"},
-};
-const ErrorText& text_of(hipError_t error) {
-  static constexpr ErrorText kUnknown = {hipSuccess, "hipErrorUnknown", "unknown error"};
-  for (const ErrorText& known : kErrors)
-    if (known.error == error) return known;
-  return kUnknown;
-}
-
 constexpr std::size_t kLds942 = 64U << 10U, kLds950 = 160U << 10U;
+
+// No value: hipDeviceGetAttribute() has no answer.
+std::optional<int> attribute_of(const hipDeviceProp_t& p, hipDeviceAttribute_t attribute) {
+  switch (attribute) {
+    case hipDeviceAttributeWarpSize:
+      return p.warpSize;
+    case hipDeviceAttributeMultiprocessorCount:
+      return p.multiProcessorCount;
+    case hipDeviceAttributeMaxSharedMemoryPerBlock:
+      return static_cast<int>(p.sharedMemPerBlock);
+    case hipDeviceAttributeMaxSharedMemoryPerMultiprocessor:
+      return static_cast<int>(p.maxSharedMemoryPerMultiProcessor);
+    case hipDeviceAttributeCanMapHostMemory:
+      return p.canMapHostMemory;
+    case hipDeviceAttributeClockRate:
+      return p.clockRate;
+    case hipDeviceAttributeComputeMode:
+      return p.computeMode;
+    case hipDeviceAttributeCooperativeLaunch:
+      return p.cooperativeLaunch;
+    case hipDeviceAttributeCooperativeMultiDeviceLaunch:
+      return p.cooperativeMultiDeviceLaunch;
+    case hipDeviceAttributeIntegrated:
+      return p.integrated;
+    case hipDeviceAttributeL2CacheSize:
+      return p.l2CacheSize;
+    case hipDeviceAttributeComputeCapabilityMajor:
+      return p.major;
+    case hipDeviceAttributeComputeCapabilityMinor:
+      return p.minor;
+    case hipDeviceAttributeManagedMemory:
+      return p.managedMemory;
+    case hipDeviceAttributeMaxBlockDimX:
+      return p.maxThreadsDim[0];
+    case hipDeviceAttributeMaxBlockDimY:
+      return p.maxThreadsDim[1];
+    case hipDeviceAttributeMaxBlockDimZ:
+      return p.maxThreadsDim[2];
+    case hipDeviceAttributeMaxGridDimX:
+      return p.maxGridSize[0];
+    case hipDeviceAttributeMaxGridDimY:
+      return p.maxGridSize[1];
+    case hipDeviceAttributeMaxGridDimZ:
+      return p.maxGridSize[2];
+    case hipDeviceAttributeMaxThreadsPerBlock:
+      return p.maxThreadsPerBlock;
+    case hipDeviceAttributeMaxThreadsPerMultiProcessor:
+      return p.maxThreadsPerMultiProcessor;
+    case hipDeviceAttributeMemoryBusWidth:
+      return p.memoryBusWidth;
+    case hipDeviceAttributeMemoryClockRate:
+      return p.memoryClockRate;
+    case hipDeviceAttributeMaxRegistersPerBlock:
+      return p.regsPerBlock;
+    case hipDeviceAttributeTotalConstantMemory:
+      return static_cast<int>(std::min<std::size_t>(p.totalConstMem, 2147483647));
+    case hipDeviceAttributeImageSupport:
+      return 0;
+    case hipDeviceAttributePciChipId:
+      break;
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 }  // namespace mla::hip_runtime
 
 extern "C" {
-
-const char* hipGetErrorName(hipError_t error) {
-  return rt::text_of(error).name;
-}
-const char* hipGetErrorString(hipError_t error) {
-  return rt::text_of(error).text;
-}
-hipError_t hipGetLastError() {
-  return std::exchange(rt::runtime().last, hipSuccess);
-}
-hipError_t hipPeekAtLastError() {
-  return rt::runtime().last;
-}
 
 hipError_t hipGetDevice(int* device) {
   return *device = 0, hipSuccess;
@@ -77,10 +98,23 @@ hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int device) {
   std::strcpy(properties->gcnArchName,
               gfx950 ? "gfx950:sramecc+:xnack-" : "gfx942:sramecc+:xnack-");
   properties->totalGlobalMem = rt::most_memory;
+  properties->totalConstMem = std::size_t{1} << 31U;
   properties->sharedMemPerBlock = properties->maxSharedMemoryPerMultiProcessor =
       gfx950 ? rt::kLds950 : rt::kLds942;
   properties->multiProcessorCount = rt::runtime().device.units;
   properties->warpSize = 64;
+  properties->regsPerBlock = 65536;
+  properties->maxThreadsPerBlock = 1024;
+  properties->maxThreadsPerMultiProcessor = 2048;
+  std::fill_n(properties->maxThreadsDim, 3, 1024);
+  const int most_blocks[] = {2147483647, 65536, 65536};
+  std::copy_n(most_blocks, 3, properties->maxGridSize);
+  // What MI300X and MI355X have; nothing here runs at a clock.
+  properties->clockRate = gfx950 ? 2'400'000 : 2'100'000;
+  properties->memoryClockRate = gfx950 ? 2'000'000 : 1'300'000;
+  properties->memoryBusWidth = 8192;
+  properties->l2CacheSize = 4 << 20;
+  properties->canMapHostMemory = properties->managedMemory = 1;
   properties->major = 9;
   properties->minor = gfx950 ? 5 : 4;
   return hipSuccess;
@@ -88,56 +122,45 @@ hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int device) {
 hipError_t hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute, int device) {
   hipDeviceProp_t properties;
   if (const auto bad = hipGetDeviceProperties(&properties, device)) return bad;
-  switch (attribute) {
-    case hipDeviceAttributeWarpSize:
-      return *value = properties.warpSize, hipSuccess;
-    case hipDeviceAttributeMultiprocessorCount:
-      return *value = properties.multiProcessorCount, hipSuccess;
-    case hipDeviceAttributeMaxSharedMemoryPerBlock:
-      return *value = static_cast<int>(properties.sharedMemPerBlock), hipSuccess;
-    default:
-      return rt::keep(hipErrorNotSupported);
-  }
+  const auto found = rt::attribute_of(properties, attribute);
+  if (found) return *value = *found, hipSuccess;
+  return rt::fault(
+      hipErrorNotSupported,
+      mla::say("hipDeviceGetAttribute: the emulated device has no answer to attribute ",
+               static_cast<int>(attribute)));
+}
+hipError_t hipInit(unsigned flags) {
+  return flags == 0 ? hipSuccess : rt::keep(hipErrorInvalidValue);
+}
+hipError_t hipRuntimeGetVersion(int* version) {
+  return *version = HIP_VERSION, hipSuccess;
+}
+hipError_t hipDriverGetVersion(int* version) {
+  return *version = HIP_VERSION, hipSuccess;
+}
+// How a host waits, which nobody does here.
+hipError_t hipSetDeviceFlags(unsigned flags) {
+  if ((flags & ~unsigned{hipDeviceScheduleMask | hipDeviceMapHost}) != 0)
+    return rt::keep(hipErrorInvalidValue);
+  return rt::runtime().flags = flags, hipSuccess;
+}
+hipError_t hipGetDeviceFlags(unsigned* flags) {
+  return *flags = rt::runtime().flags, hipSuccess;
+}
+// There is one device, and none is a peer of its own.
+hipError_t hipDeviceCanAccessPeer(int* can, int device, int peer) {
+  if (device != 0 || peer != 0) return rt::keep(hipErrorInvalidDevice);
+  return *can = 0, hipSuccess;
+}
+hipError_t hipDeviceEnablePeerAccess(int, unsigned) {
+  return rt::fault(hipErrorInvalidDevice,
+                   "hipDeviceEnablePeerAccess: there is one device, and no peer");
+}
+hipError_t hipDeviceDisablePeerAccess(int) {
+  return rt::fault(hipErrorInvalidDevice,
+                   "hipDeviceDisablePeerAccess: there is one device, and no peer");
 }
 hipError_t hipDeviceSynchronize() {
-  return hipSuccess;
-}
-
-hipError_t hipStreamCreate(hipStream_t* stream) {
-  return *stream = new ihipStream_t, hipSuccess;
-}
-hipError_t hipStreamDestroy(hipStream_t stream) {
-  if (stream == nullptr) return rt::keep(hipErrorInvalidResourceHandle);
-  return delete stream, hipSuccess;
-}
-hipError_t hipStreamSynchronize(hipStream_t) {
-  return hipSuccess;
-}
-hipError_t hipStreamIsCapturing(hipStream_t, hipStreamCaptureStatus* status) {
-  return *status = hipStreamCaptureStatusNone, hipSuccess;
-}
-
-hipError_t hipEventCreate(hipEvent_t* event) {
-  return *event = new ihipEvent_t, hipSuccess;
-}
-hipError_t hipEventDestroy(hipEvent_t event) {
-  if (event == nullptr) return rt::keep(hipErrorInvalidResourceHandle);
-  return delete event, hipSuccess;
-}
-hipError_t hipEventRecord(hipEvent_t event, hipStream_t) {
-  if (event == nullptr) return rt::keep(hipErrorInvalidResourceHandle);
-  event->at = std::chrono::steady_clock::now();
-  event->recorded = true;
-  return hipSuccess;
-}
-hipError_t hipEventSynchronize(hipEvent_t event) {
-  return event == nullptr ? rt::keep(hipErrorInvalidResourceHandle) : hipSuccess;
-}
-// Time of the emulation, not of a GPU.
-hipError_t hipEventElapsedTime(float* milliseconds, hipEvent_t from, hipEvent_t to) {
-  if (from == nullptr || to == nullptr || !from->recorded || !to->recorded)
-    return rt::keep(hipErrorInvalidResourceHandle);
-  *milliseconds = std::chrono::duration<float, std::milli>(to->at - from->at).count();
   return hipSuccess;
 }
 

@@ -1,6 +1,8 @@
 // Memory of the device, and copies that know where it ends.
+#include <algorithm>
 #include <cstring>
 #include <new>
+#include <string_view>
 
 #include "core/say.hpp"
 #include "hip_backend/hip_runtime/state.hpp"
@@ -12,9 +14,9 @@ hipError_t allocate(void** pointer, std::size_t bytes) {
   if (pointer == nullptr) return keep(hipErrorInvalidValue);
   if (bytes == 0) return *pointer = nullptr, hipSuccess;
   *pointer = nullptr;
-  if (bytes > most_memory) return keep(hipErrorOutOfMemory);
+  if (bytes > free_memory()) return keep(hipErrorOutOfMemory);
   try {
-    const auto range = runtime().memory.allocate(bytes, "hipMalloc");
+    const auto range = runtime().memory.allocate(bytes, allocated);
     if (!range) return keep(hipErrorOutOfMemory);
     *pointer = range->data();
   } catch (const std::bad_alloc&) {
@@ -23,9 +25,19 @@ hipError_t allocate(void** pointer, std::size_t bytes) {
   return hipSuccess;
 }
 
+// Forgets the range that begins here, if it has this name.
+bool forget(const void* base, std::string_view name) {
+  const auto ranges = runtime().memory.ranges();
+  const auto address = reinterpret_cast<std::uint64_t>(base);
+  const auto found = std::find_if(ranges->begin(), ranges->end(), [&](const auto& r) {
+    return r.base == address && r.name == name;
+  });
+  return found != ranges->end() && !runtime().memory.release(base);
+}
+
 hipError_t release(void* pointer) {
   if (pointer == nullptr) return hipSuccess;
-  return runtime().memory.release(pointer) ? keep(hipErrorInvalidValue) : hipSuccess;
+  return forget(pointer, allocated) ? hipSuccess : keep(hipErrorInvalidValue);
 }
 
 enum class Side { host, device, past_the_end };
@@ -65,6 +77,25 @@ hipError_t copy(void* to, const void* from, std::size_t bytes, hipMemcpyKind kin
   return std::memmove(to, from, bytes), hipSuccess;
 }
 
+// Rows of `width` bytes. Nothing is copied unless every row may be.
+hipError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                     std::size_t width, std::size_t height, hipMemcpyKind kind) {
+  if (width > to_pitch || width > from_pitch) return keep(hipErrorInvalidPitchValue);
+  if (width == 0 || height == 0) return hipSuccess;
+  if (to == nullptr || from == nullptr) return keep(hipErrorInvalidValue);
+  const bool both = kind == hipMemcpyDeviceToDevice;
+  if (const auto bad = refuse("hipMemcpy2D to", to, to_pitch * (height - 1) + width,
+                              both || kind == hipMemcpyHostToDevice))
+    return bad;
+  if (const auto bad = refuse("hipMemcpy2D from", from, from_pitch * (height - 1) + width,
+                              both || kind == hipMemcpyDeviceToHost))
+    return bad;
+  for (std::size_t row = 0; row < height; ++row)
+    std::memmove(static_cast<std::byte*>(to) + row * to_pitch,
+                 static_cast<const std::byte*>(from) + row * from_pitch, width);
+  return hipSuccess;
+}
+
 hipError_t set(void* to, int value, std::size_t bytes) {
   if (bytes == 0) return hipSuccess;
   if (const auto bad = refuse("hipMemset", to, bytes, true)) return bad;
@@ -86,6 +117,14 @@ std::byte* in_variable(const void* symbol, std::size_t offset, std::size_t bytes
 }
 
 }  // namespace
+
+std::size_t free_memory() {
+  std::size_t used = 0;
+  for (const gfx::Range& range : *runtime().memory.ranges())
+    if (range.name == allocated) used += range.size;
+  return most_memory - std::min(used, most_memory);
+}
+
 }  // namespace mla::hip_runtime
 
 namespace rt = mla::hip_runtime;
@@ -98,11 +137,59 @@ hipError_t hipMalloc(void** pointer, std::size_t bytes) {
 hipError_t hipMallocAsync(void** pointer, std::size_t bytes, hipStream_t) {
   return rt::allocate(pointer, bytes);
 }
-hipError_t hipHostMalloc(void** pointer, std::size_t bytes, unsigned) {
+// A pitch as GPUs have it: rows begin at multiples of 256 bytes.
+hipError_t hipMallocPitch(void** pointer, std::size_t* pitch, std::size_t width,
+                          std::size_t height) {
+  if (pitch == nullptr || width > rt::most_memory || height > rt::most_memory)
+    return rt::keep(hipErrorInvalidValue);
+  *pitch = (width + 255) / 256 * 256;
+  if (height != 0 && *pitch > rt::most_memory / height) return rt::keep(hipErrorOutOfMemory);
+  return rt::allocate(pointer, *pitch * height);
+}
+// All memory is mapped and coherent here, whatever the flags ask for.
+hipError_t hipHostMalloc(void** pointer, std::size_t bytes, unsigned flags) {
+  constexpr unsigned known = hipHostMallocPortable | hipHostMallocMapped |
+                             hipHostMallocWriteCombined | hipHostMallocNumaUser |
+                             hipHostMallocCoherent | hipHostMallocNonCoherent;
+  if ((flags & ~known) != 0) return rt::keep(hipErrorInvalidValue);
   return rt::allocate(pointer, bytes);
 }
-hipError_t hipMallocManaged(void** pointer, std::size_t bytes, unsigned) {
+hipError_t hipMallocManaged(void** pointer, std::size_t bytes, unsigned flags) {
+  if (flags != hipMemAttachGlobal && flags != hipMemAttachHost)
+    return rt::keep(hipErrorInvalidValue);
   return rt::allocate(pointer, bytes);
+}
+hipError_t hipMemGetInfo(std::size_t* free, std::size_t* total) {
+  if (free == nullptr || total == nullptr) return rt::keep(hipErrorInvalidValue);
+  return *free = rt::free_memory(), *total = rt::most_memory, hipSuccess;
+}
+// Frees what hipMalloc() and its like gave out. Streams, events and variables stay.
+hipError_t hipDeviceReset() {
+  const auto ranges = rt::runtime().memory.ranges();
+  for (const auto& range : *ranges)
+    if (range.name == rt::allocated || range.name == rt::registered)
+      (void)rt::runtime().memory.release(reinterpret_cast<const void*>(range.base));
+  return hipSuccess;
+}
+hipError_t hipHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
+  constexpr unsigned known =
+      hipHostRegisterPortable | hipHostRegisterMapped | hipHostRegisterReadOnly;
+  if (pointer == nullptr || bytes == 0 || (flags & ~known) != 0)
+    return rt::keep(hipErrorInvalidValue);
+  const auto rights = (flags & hipHostRegisterReadOnly) != 0 ? mla::gfx::Rights::read
+                                                             : mla::gfx::Rights::read_write;
+  const auto overlap =
+      rt::runtime().memory.add({static_cast<std::byte*>(pointer), bytes}, rt::registered, rights);
+  return overlap ? rt::keep(hipErrorHostMemoryAlreadyRegistered) : hipSuccess;
+}
+hipError_t hipHostUnregister(void* pointer) {
+  return rt::forget(pointer, rt::registered) ? hipSuccess
+                                             : rt::keep(hipErrorHostMemoryNotRegistered);
+}
+hipError_t hipHostGetDevicePointer(void** device, void* host, unsigned flags) {
+  if (device == nullptr || flags != 0 || rt::side_of(host, 0) != rt::Side::device)
+    return rt::keep(hipErrorInvalidValue);
+  return *device = host, hipSuccess;
 }
 hipError_t hipFree(void* pointer) {
   return rt::release(pointer);
@@ -120,6 +207,15 @@ hipError_t hipMemcpyAsync(void* to, const void* from, std::size_t bytes, hipMemc
                           hipStream_t) {
   return rt::copy(to, from, bytes, kind);
 }
+hipError_t hipMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                       std::size_t width, std::size_t height, hipMemcpyKind kind) {
+  return rt::copy_rows(to, to_pitch, from, from_pitch, width, height, kind);
+}
+hipError_t hipMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
+                            std::size_t from_pitch, std::size_t width, std::size_t height,
+                            hipMemcpyKind kind, hipStream_t) {
+  return rt::copy_rows(to, to_pitch, from, from_pitch, width, height, kind);
+}
 hipError_t hipMemset(void* to, int value, std::size_t bytes) {
   return rt::set(to, value, bytes);
 }
@@ -130,6 +226,10 @@ hipError_t hipMemsetAsync(void* to, int value, std::size_t bytes, hipStream_t) {
 hipError_t hipGetSymbolAddress(void** address, const void* symbol) {
   *address = rt::in_variable(symbol, 0, 0);
   return *address == nullptr ? rt::runtime().last : hipSuccess;
+}
+hipError_t hipGetSymbolSize(std::size_t* bytes, const void* symbol) {
+  if (rt::in_variable(symbol, 0, 0) == nullptr) return rt::runtime().last;
+  return *bytes = rt::runtime().variables.at(symbol).size(), hipSuccess;
 }
 hipError_t hipMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes,
                              std::size_t offset, hipMemcpyKind) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/say.hpp"
 #include "hip_backend/gfx_emulator/load.hpp"
 #include "hip_backend/hip_runtime/state.hpp"
 
@@ -36,6 +37,13 @@ hipError_t launch(const Function& function, dim3 grid, dim3 block, void** argume
   const gfx::Kernel* const kernel = function.object->kernel(function.name);
   if (kernel == nullptr) {
     return fault(hipErrorInvalidDeviceFunction, "there is no code for " + function.name);
+  }
+  for (const std::uint32_t count : {grid.x, grid.y, grid.z, block.x, block.y, block.z}) {
+    if (count != 0) continue;
+    return fault(hipErrorInvalidConfiguration,
+                 say(function.name, ": a grid of ", grid.x, " x ", grid.y, " x ", grid.z,
+                     " blocks of ", block.x, " x ", block.y, " x ", block.z,
+                     " threads was launched; each number has to be 1 or more"));
   }
   const auto kernarg = packed(*kernel, arguments);
   const auto report = gfx::run(*function.object,

@@ -33,6 +33,7 @@ struct Runtime {
   gfx::Memory memory;
   Device device;
   Launched launched;
+  unsigned flags = 0;           // of hipSetDeviceFlags()
   Configuration configuration;  // between the push of <<<>>> and the pop of the stub
   hipError_t last = hipSuccess;
   [[nodiscard]] bool is_gfx950() const {
@@ -46,5 +47,11 @@ Runtime& runtime();
 // Makes an error the last one, and gives it back; with what went wrong, as a fault.
 hipError_t keep(hipError_t error);
 hipError_t fault(hipError_t error, const std::string& sentence);
+
+// Whose name the ranges of hipMalloc() and its like have, and what hipHostRegister() added.
+inline constexpr const char* allocated = "hipMalloc";
+inline constexpr const char* registered = "hipHostRegister";
+// Bytes that are left of most_memory.
+std::size_t free_memory();
 
 }  // namespace mla::hip_runtime

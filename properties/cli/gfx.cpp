@@ -35,7 +35,8 @@ constexpr const char* kRunFooter = R"(
   {"buffer": "u8", "file": "in.bin"}
 Types: i8 to i64, u8 to u64, f16, bf16, f32, f64. Files are little-endian elements without a header,
 beside the JSON file. "offset" places an argument by hand. Hidden arguments are filled in.
-Exit: 0 it ran, 1 it had a fault or a finding, 2 wrong input, 3 no such file, 10 refused.
+Ctrl-C ends a kernel that does not end, and says where it was; so does --limit.
+Exit: 0 it ran, 1 it had a fault or a finding, 2 wrong input, 3 no such file, 4 interrupted, 10 refused.
 
 Examples:
   mla-testbed gfx run kernel.co --kernel add --grid 4 --block 256 --args args.json --checks

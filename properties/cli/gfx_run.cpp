@@ -10,6 +10,7 @@
 #include "properties/cli/event_json.hpp"
 #include "properties/cli/gfx.hpp"
 #include "properties/cli/gfx_arguments.hpp"
+#include "properties/cli/interrupt.hpp"
 #include "properties/cli/launch_profile.hpp"
 #include "properties/cli/publisher.hpp"
 #include "properties/cli/quantity.hpp"
@@ -137,8 +138,12 @@ ExitCode gfx_run(const GfxOptions& o) {
   if (const Status bad = check_files(o, *arguments)) return failed(*bad);
   const auto request = request_of(o, *object, **kernel, *arguments);
   if (!request) return failed(request.error());
+  end_launches_on_interrupt();
   const auto report = gfx::run(*object, *request, *arguments->memory);
-  if (!report) return failed(report.error());
+  if (!report) {
+    const ExitCode code = failed(report.error());
+    return interrupted() ? ExitCode::inconclusive : code;
+  }
   EmulationLog log(o.emulation.words());
   log.note((*kernel)->name, *report);
   LaunchProfile profile;

@@ -9,6 +9,7 @@
 #include <ctime>
 #include <string_view>
 
+#include "hip_backend/gfx_emulator/run/interrupt.hpp"
 #include "properties/capture/output_file.hpp"
 
 namespace mla::cli {
@@ -17,6 +18,7 @@ namespace {
 // `timeout` signals the command and then its whole group, so that one request comes twice.
 constexpr std::int64_t kOneRequest = 500'000'000;  // nanoseconds
 
+std::atomic<bool> launches_end = false;
 std::atomic<std::int64_t> first = 0;  // when the first signal came; 0: none did
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
@@ -36,6 +38,8 @@ void on_signal(int number) {
     remove_ready_files();
     std::signal(number, SIG_DFL);
     std::raise(number);  // delivered when this handler returns
+  } else if (launches_end.load()) {
+    gfx::launches_should_end = true;
   } else {
     constexpr std::string_view kText =
         "\nmla-testbed: interrupted; the reports follow after the current property. "
@@ -57,6 +61,11 @@ void catch_interrupts() {
   struct sigaction inherited = {};
   sigaction(SIGHUP, nullptr, &inherited);
   if (inherited.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
+}
+
+void end_launches_on_interrupt() {
+  launches_end = true;
+  catch_interrupts();
 }
 
 bool interrupted() {

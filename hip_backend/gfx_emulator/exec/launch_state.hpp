@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "hip_backend/gfx_emulator/exec/options.hpp"
@@ -23,6 +24,7 @@ struct Launch {
   std::mutex mutex;  // guards the report and what is below
   std::array<std::uint64_t, Group::most_operations> executed = {};  // by operation
   std::vector<InstructionCount> counts;  // by index of the instruction, if a profile is asked for
+  std::string interrupted_at;  // where the first wave was that an interrupt ended; empty: none
   LaunchReport report;
 };
 

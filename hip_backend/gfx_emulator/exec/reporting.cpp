@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/say.hpp"
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
 #include "hip_backend/gfx_emulator/exec/memory/resolve.hpp"
 #include "hip_backend/gfx_emulator/exec/recorder.hpp"
@@ -59,6 +60,20 @@ void report_fault(Wave& w, const Inst& inst, Problem problem, int lane, std::uin
     launch.stopped = true;
     w.group->stopped = true;
   }
+}
+
+void report_interrupt(Wave& w) {
+  Launch& launch = *w.group->launch;
+  const CodeObject& object = *launch.object;
+  const Inst& inst = w.code[w.next];
+  const auto& id = w.group->id;
+  std::string at = say("workgroup (", id[0], ",", id[1], ",", id[2], ") wave ", w.number,
+                       " had executed ", w.executed, " instructions and stood at ",
+                       object.place(inst.at), " `", disassemble(object.operations(), inst), "`");
+  const std::lock_guard lock(launch.mutex);
+  if (launch.interrupted_at.empty()) launch.interrupted_at = std::move(at);
+  launch.stopped = true;
+  w.group->stopped = true;
 }
 
 void report_finding(Wave& w, const Inst& inst, Problem problem, int lane, std::uint64_t address,

@@ -14,6 +14,9 @@ namespace mla::gfx {
 void report_fault(Wave& wave, const Inst& inst, Problem problem, int lane, std::uint64_t address,
                   std::string text);
 
+// Ends the launch for an interrupt at the instruction that the wave would execute next.
+void report_interrupt(Wave& wave);
+
 // A finding of the checks, kept once for each instruction and kind.
 struct Finding {
   Problem problem;

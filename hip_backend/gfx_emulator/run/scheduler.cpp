@@ -11,6 +11,7 @@
 #include "hip_backend/gfx_emulator/exec/recorder.hpp"
 #include "hip_backend/gfx_emulator/exec/scalar_relative.hpp"
 #include "hip_backend/gfx_emulator/isa/registers.hpp"
+#include "hip_backend/gfx_emulator/run/interrupt.hpp"
 #include "hip_backend/gfx_emulator/run/late_memory.hpp"
 
 namespace mla::gfx {
@@ -172,21 +173,35 @@ class Turns {
       if (wave->state == WaveState::at_barrier) ++group_.statistics.barrier_stalls;
       if (wave->state != WaveState::running) continue;
       any = true;
-      if (attached_.late != nullptr) {
-        late_turn(*wave, turn, *attached_.late);
-      } else if (attached_.checker != nullptr) {
-        checked_turn(*wave, turn, *attached_.checker, attached_.races);
-      } else if (group_.recorder != nullptr) {
-        recorded_turn(*wave, turn);
-      } else {
-        plain_turn(*wave, turn);
-      }
+      take_turn(*wave, turn);
       if (group_.stopped || group_.launch->stopped || too_long(*wave, limit)) return false;
     }
     return any;
   }
 
  private:
+  // In parts, since a turn to the next barrier may never end.
+  void take_turn(Wave& wave, u64 count) {
+    while (count != 0 && wave.state == WaveState::running && !group_.stopped) {
+      if (launches_interrupted()) return report_interrupt(wave);
+      const u64 part = std::min<u64>(count, 65536);
+      execute_some(wave, part);
+      count -= part;
+    }
+  }
+
+  void execute_some(Wave& wave, u64 count) {
+    if (attached_.late != nullptr) {
+      late_turn(wave, count, *attached_.late);
+    } else if (attached_.checker != nullptr) {
+      checked_turn(wave, count, *attached_.checker, attached_.races);
+    } else if (group_.recorder != nullptr) {
+      recorded_turn(wave, count);
+    } else {
+      plain_turn(wave, count);
+    }
+  }
+
   Group& group_;
   const Attached& attached_;
   const Schedule& schedule_;

@@ -2,8 +2,9 @@
 // gfx942 or gfx950 with -nogpuinc, and the runtime beside it (hip_runtime.cpp) launches on the
 // emulator.
 //
-// Names and values are those of HIP 6.4. It holds what AITER's planners and reductions use; what is
-// missing is an error of the compiler that names it. The device's side is in device_functions.h.
+// Names and values are those of HIP 6.4. It holds what AITER's planners and reductions use and
+// common calls of the host; what is missing is an error of the compiler that names it. The device's
+// side is in device_functions.h.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +17,17 @@
 #include <cstring>
 #include <string>
 #include <unordered_map>
+
+#include "runtime_types.h"
+
+// As hipcc defines them for both halves; clang with `-x hip` brings __HIP__. mla_hip_source()
+// defines the first as well, for what a program asks before it includes this.
+#ifndef __HIP_PLATFORM_AMD__
+#define __HIP_PLATFORM_AMD__ 1
+#endif
+#if defined(__HIP__) && !defined(__HIPCC__)
+#define __HIPCC__ 1
+#endif
 
 #define HIP_VERSION_MAJOR 6
 #define HIP_VERSION_MINOR 4
@@ -41,60 +53,6 @@
 #define __device__
 #endif
 
-enum hipError_t : int {
-  hipSuccess = 0,
-  hipErrorInvalidValue = 1,
-  hipErrorOutOfMemory = 2,
-  hipErrorInvalidDeviceFunction = 98,
-  hipErrorInvalidSymbol = 13,
-  hipErrorInvalidDevice = 101,
-  hipErrorInvalidResourceHandle = 400,
-  hipErrorLaunchFailure = 719,
-  hipErrorNotSupported = 801,
-};
-enum hipMemcpyKind {
-  hipMemcpyHostToHost,
-  hipMemcpyHostToDevice,
-  hipMemcpyDeviceToHost,
-  hipMemcpyDeviceToDevice,
-  hipMemcpyDefault,
-};
-enum hipStreamCaptureStatus { hipStreamCaptureStatusNone, hipStreamCaptureStatusActive };
-enum hipDeviceAttribute_t {
-  hipDeviceAttributeMaxSharedMemoryPerBlock = 74,
-  hipDeviceAttributeMultiprocessorCount = 63,
-  hipDeviceAttributePciChipId = 10019,
-  hipDeviceAttributeWarpSize = 87,
-};
-enum hipPointer_attribute { HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR = 11 };
-enum : unsigned { hipIpcMemLazyEnablePeerAccess = 1 };
-#define HIP_LAUNCH_PARAM_BUFFER_POINTER ((void*)1)
-#define HIP_LAUNCH_PARAM_BUFFER_SIZE ((void*)2)
-#define HIP_LAUNCH_PARAM_END ((void*)3)
-
-using hipDevice_t = int;
-using hipDeviceptr_t = void*;
-using hipStream_t = struct ihipStream_t*;
-using hipEvent_t = struct ihipEvent_t*;
-using hipModule_t = struct ihipModule_t*;
-using hipFunction_t = struct ihipModuleSymbol_t*;
-struct hipIpcMemHandle_t {
-  char reserved[64];
-};
-struct hipDeviceProp_t {
-  char name[256];
-  char gcnArchName[256];
-  std::size_t totalGlobalMem, sharedMemPerBlock, maxSharedMemoryPerMultiProcessor;
-  int multiProcessorCount, warpSize, major, minor;
-};
-
-struct dim3 {
-  std::uint32_t x, y, z;
-  __host__ __device__ constexpr dim3(std::uint32_t x_ = 1, std::uint32_t y_ = 1,
-                                     std::uint32_t z_ = 1)
-      : x(x_), y(y_), z(z_) {}
-};
-
 extern "C" {
 const char* hipGetErrorName(hipError_t error);
 const char* hipGetErrorString(hipError_t error);
@@ -106,16 +64,34 @@ hipError_t hipGetDeviceCount(int* count);
 hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int device);
 hipError_t hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute, int device);
 hipError_t hipDeviceSynchronize();
+hipError_t hipInit(unsigned flags);
+hipError_t hipRuntimeGetVersion(int* version);
+hipError_t hipDriverGetVersion(int* version);
+hipError_t hipSetDeviceFlags(unsigned flags);
+hipError_t hipGetDeviceFlags(unsigned* flags);
+hipError_t hipDeviceCanAccessPeer(int* can, int device, int peer);
+hipError_t hipDeviceEnablePeerAccess(int peer, unsigned flags);
+hipError_t hipDeviceDisablePeerAccess(int peer);
+hipError_t hipDeviceReset();
+hipError_t hipMemGetInfo(std::size_t* free, std::size_t* total);
 hipError_t hipStreamCreate(hipStream_t* stream);
+hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned flags);
+hipError_t hipStreamGetFlags(hipStream_t stream, unsigned* flags);
+hipError_t hipStreamQuery(hipStream_t stream);
+hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned flags = 0);
 hipError_t hipStreamDestroy(hipStream_t stream);
 hipError_t hipStreamSynchronize(hipStream_t stream);
 hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus* status);
 hipError_t hipEventCreate(hipEvent_t* event);
+hipError_t hipEventCreateWithFlags(hipEvent_t* event, unsigned flags);
+hipError_t hipEventQuery(hipEvent_t event);
 hipError_t hipEventDestroy(hipEvent_t event);
 hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream = nullptr);
 hipError_t hipEventSynchronize(hipEvent_t event);
 hipError_t hipEventElapsedTime(float* milliseconds, hipEvent_t from, hipEvent_t to);
 hipError_t hipMalloc(void** pointer, std::size_t bytes);
+hipError_t hipMallocPitch(void** pointer, std::size_t* pitch, std::size_t width,
+                          std::size_t height);
 hipError_t hipMallocAsync(void** pointer, std::size_t bytes, hipStream_t stream);
 hipError_t hipHostMalloc(void** pointer, std::size_t bytes, unsigned flags = 0);
 hipError_t hipMallocManaged(void** pointer, std::size_t bytes, unsigned flags = 1);
@@ -124,14 +100,27 @@ hipError_t hipHostFree(void* pointer);
 hipError_t hipFreeAsync(void* pointer, hipStream_t stream);
 hipError_t hipMemcpy(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind);
 hipError_t hipMemcpyAsync(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind,
-                          hipStream_t stream);
+                          hipStream_t stream = nullptr);
+hipError_t hipMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                       std::size_t width, std::size_t height, hipMemcpyKind kind);
+hipError_t hipMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
+                            std::size_t from_pitch, std::size_t width, std::size_t height,
+                            hipMemcpyKind kind, hipStream_t stream = nullptr);
 hipError_t hipMemset(void* to, int value, std::size_t bytes);
-hipError_t hipMemsetAsync(void* to, int value, std::size_t bytes, hipStream_t stream);
+hipError_t hipMemsetAsync(void* to, int value, std::size_t bytes, hipStream_t stream = nullptr);
+hipError_t hipHostRegister(void* pointer, std::size_t bytes, unsigned flags);
+hipError_t hipHostUnregister(void* pointer);
+hipError_t hipHostGetDevicePointer(void** device, void* host, unsigned flags);
 hipError_t hipGetSymbolAddress(void** address, const void* symbol);
+hipError_t hipGetSymbolSize(std::size_t* bytes, const void* symbol);
 hipError_t hipMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes,
                              std::size_t offset = 0, hipMemcpyKind kind = hipMemcpyHostToDevice);
 hipError_t hipMemcpyFromSymbol(void* to, const void* symbol, std::size_t bytes,
                                std::size_t offset = 0, hipMemcpyKind kind = hipMemcpyDeviceToHost);
+hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel,
+                                                        int block_size, std::size_t dynamic_lds);
+hipError_t hipOccupancyMaxPotentialBlockSize(int* grid_size, int* block_size, const void* kernel,
+                                             std::size_t dynamic_lds, int block_limit);
 hipError_t hipLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
                            std::size_t dynamic_lds, hipStream_t stream);
 // Declared for headers that mention them; a program that calls one does not link.
@@ -146,7 +135,6 @@ hipError_t hipModuleGetFunction(hipFunction_t*, hipModule_t, const char*);
 hipError_t hipModuleLaunchKernel(hipFunction_t, unsigned, unsigned, unsigned, unsigned, unsigned,
                                  unsigned, unsigned, hipStream_t, void**, void**);
 hipError_t hipGetFuncBySymbol(hipFunction_t*, const void*);
-hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int*, const void*, int, std::size_t);
 // What clang makes of `kernel<<<grid, block, lds, stream>>>(...)`.
 hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block, std::size_t lds = 0,
                                       hipStream_t stream = nullptr);
@@ -158,6 +146,10 @@ hipError_t hipMalloc(T** pointer, std::size_t bytes) {
   return hipMalloc(reinterpret_cast<void**>(pointer), bytes);
 }
 template <class T>
+hipError_t hipMallocPitch(T** pointer, std::size_t* pitch, std::size_t width, std::size_t height) {
+  return hipMallocPitch(reinterpret_cast<void**>(pointer), pitch, width, height);
+}
+template <class T>
 hipError_t hipHostMalloc(T** pointer, std::size_t bytes, unsigned flags = 0) {
   return hipHostMalloc(reinterpret_cast<void**>(pointer), bytes, flags);
 }
@@ -165,14 +157,39 @@ template <class T>
 hipError_t hipMallocManaged(T** pointer, std::size_t bytes, unsigned flags = 1) {
   return hipMallocManaged(reinterpret_cast<void**>(pointer), bytes, flags);
 }
-#define HIP_SYMBOL(variable) (&(variable))
+// A variable is named by itself, as in HIP: what these get is its shadow on the host.
+#define HIP_SYMBOL(variable) variable
 #define hipLaunchKernelGGL(kernel, grid, block, lds, stream, ...) \
   kernel<<<(grid), (block), (lds), (stream)>>>(__VA_ARGS__)
+template <class T>
+hipError_t hipGetSymbolAddress(void** address, const T& symbol) {
+  return hipGetSymbolAddress(address, static_cast<const void*>(&symbol));
+}
+template <class T>
+hipError_t hipGetSymbolSize(std::size_t* bytes, const T& symbol) {
+  return hipGetSymbolSize(bytes, static_cast<const void*>(&symbol));
+}
+template <class T>
+hipError_t hipMemcpyToSymbol(const T& symbol, const void* from, std::size_t bytes,
+                             std::size_t offset = 0, hipMemcpyKind kind = hipMemcpyHostToDevice) {
+  return hipMemcpyToSymbol(static_cast<const void*>(&symbol), from, bytes, offset, kind);
+}
+template <class T>
+hipError_t hipMemcpyFromSymbol(void* to, const T& symbol, std::size_t bytes, std::size_t offset = 0,
+                               hipMemcpyKind kind = hipMemcpyDeviceToHost) {
+  return hipMemcpyFromSymbol(to, static_cast<const void*>(&symbol), bytes, offset, kind);
+}
 template <class Kernel>
-hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel kernel, int size,
-                                                        std::size_t lds) {
+hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel kernel, int block_size,
+                                                        std::size_t dynamic_lds) {
   return hipOccupancyMaxActiveBlocksPerMultiprocessor(blocks, reinterpret_cast<const void*>(kernel),
-                                                      size, lds);
+                                                      block_size, dynamic_lds);
+}
+template <class Kernel>
+hipError_t hipOccupancyMaxPotentialBlockSize(int* grid_size, int* block_size, Kernel kernel,
+                                             std::size_t dynamic_lds = 0, int block_limit = 0) {
+  return hipOccupancyMaxPotentialBlockSize(
+      grid_size, block_size, reinterpret_cast<const void*>(kernel), dynamic_lds, block_limit);
 }
 
 #if defined(__HIP__)

@@ -4,6 +4,7 @@
 #include "core/say.hpp"
 #include "properties/python/abi/border.hpp"
 #include "properties/python/abi/gfx_fence.hpp"
+#include "properties/python/abi/gfx_interrupt.hpp"
 #include "properties/python/abi/gfx_objects.hpp"
 
 namespace mla::abi {
@@ -130,5 +131,11 @@ int mla_gfx_run(mla_gfx_device* device, const mla_gfx_module* module, const mla_
     *report = nullptr;
     return mla::abi::launch_on(*device, *module, *launch, report);
   });
+}
+
+int mla_gfx_run_interruptibly(mla_gfx_device* device, const mla_gfx_module* module,
+                              const mla_gfx_launch* launch, mla_gfx_report** report) {
+  const mla::abi::EndOnInterrupt guard;
+  return mla_gfx_run(device, module, launch, report);
 }
 }

@@ -138,6 +138,12 @@ MLA_TESTBED_API void mla_gfx_launch_defaults(mla_gfx_launch* launch);
 /* Fails where the launch cannot start. What goes wrong while it runs is in the report. */
 MLA_TESTBED_API int mla_gfx_run(mla_gfx_device* device, const mla_gfx_module* module,
                                 const mla_gfx_launch* launch, mla_gfx_report** report);
+/* The same, and SIGINT ends it: the program's handler is called as ever, the launch fails with
+ * MLA_FAULT and says where it was. All launches that run this way end together. A program without a
+ * handler of SIGINT ends by it, with either function. */
+MLA_TESTBED_API int mla_gfx_run_interruptibly(mla_gfx_device* device, const mla_gfx_module* module,
+                                              const mla_gfx_launch* launch,
+                                              mla_gfx_report** report);
 
 /* ---- reports ---- */
 

@@ -77,6 +77,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "mla_gfx_argument_of": (ctypes.c_int, [ADDRESS, TEXT, ctypes.c_size_t, _to(Argument)]),
     "mla_gfx_launch_defaults": (None, [_to(Launch)]),
     "mla_gfx_run": (ctypes.c_int, [ADDRESS, ADDRESS, _to(Launch), _to(ADDRESS)]),
+    "mla_gfx_run_interruptibly": (ctypes.c_int, [ADDRESS, ADDRESS, _to(Launch), _to(ADDRESS)]),
     "mla_gfx_fault_count": (ctypes.c_size_t, [ADDRESS]),
     "mla_gfx_event_count": (ctypes.c_size_t, [ADDRESS]),
     "mla_gfx_findings_dropped": (U64, [ADDRESS]),

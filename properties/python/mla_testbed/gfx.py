@@ -15,12 +15,22 @@ Sizes are bytes.
 from __future__ import annotations
 
 import ctypes
+import signal
 from collections.abc import Sequence
 from typing import Any
 
 from . import _gfx_structs as structs
 from . import _library
-from ._gfx_types import ALL_CHECKS, Argument, Event, Kernel, Options, Range, Report, Statistics
+from ._gfx_types import (
+    ALL_CHECKS,
+    Argument,
+    Event,
+    Kernel,
+    Options,
+    Range,
+    Report,
+    Statistics,
+)
 from ._options import arch_number
 
 __all__ = [
@@ -50,6 +60,11 @@ def _functions() -> Any:
 
 def _fields(struct: ctypes.Structure) -> dict[str, Any]:
     return {field[0]: getattr(struct, field[0]) for field in struct._fields_}
+
+
+def _ends_on_interrupt() -> bool:
+    """Whether SIGINT becomes a KeyboardInterrupt: another handler may want the launch to go on."""
+    return signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def _text(value: bytes | None) -> str:
@@ -108,7 +123,9 @@ class Module:
         """Runs a kernel to its end, or to its first fault.
 
         grid: workgroups in x, y, z. block: threads in x, y, z. kernarg: the argument block; hidden
-        arguments may be left out. Raises UsageError where the launch cannot start.
+        arguments may be left out. Raises UsageError where the launch cannot start. Ctrl-C ends it
+        with KeyboardInterrupt, in other threads than the main one with FaultError; a program with a
+        handler of SIGINT of its own is called when the launch has ended.
         """
         library, launch = _functions(), structs.Launch()
         library.mla_gfx_launch_defaults(ctypes.byref(launch))
@@ -126,8 +143,9 @@ class Module:
         for field in ("fence", "fault_limit", "instruction_limit", "slice", "seed", "threads"):
             setattr(launch, field, getattr(options, field))
         handle = ctypes.c_void_p()
-        _library.check(library.mla_gfx_run(self.device._handle, self._handle,
-                                           ctypes.byref(launch), ctypes.byref(handle)))
+        run = library.mla_gfx_run_interruptibly if _ends_on_interrupt() else library.mla_gfx_run
+        _library.check(run(self.device._handle, self._handle, ctypes.byref(launch),
+                           ctypes.byref(handle)))
         try:
             return _read_report(kernel, handle)
         finally:

@@ -1,4 +1,16 @@
+// Asked before anything is included, as many programs do.
+#ifdef __HIP_PLATFORM_AMD__
+constexpr bool known_platform = true;
+#else
+constexpr bool known_platform = false;
+#endif
+#ifndef __HIP__
+#error "clang -x hip defines __HIP__"
+#endif
 #include "program.hpp"
+#ifndef __HIPCC__
+#error "hip_runtime.h defines __HIPCC__"
+#endif
 
 // 160 values that are alive at once, under bounds as HIP means them.
 __device__ inline void reverse(float* numbers) {
@@ -64,6 +76,15 @@ __global__ void count_kernel(std::int32_t* out, const std::int32_t* numbers, int
   atomicAdd(&out[number % 8], 1);
   atomicMax(&out[8], number);
   if (i == count - 1 && atomicCAS(&out[10], 0, number) == 0) atomicCAS(&out[10], number, 1);
+}
+
+__global__ void platform_kernel(std::int32_t* out) {
+  if (known_platform) *out = 1;
+}
+
+__global__ void spin_kernel(std::int32_t* flag) {
+  while (__hip_atomic_load(flag, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == 0) {
+  }
 }
 
 __constant__ std::int32_t step_of_all;
@@ -149,6 +170,48 @@ std::vector<std::int32_t> stepped(std::int32_t step) {
   (void)hipMemcpy(&again, address, sizeof again, hipMemcpyDeviceToHost);
   out.push_back(again);
   return out;
+}
+
+void spin() {
+  const Words flag(std::vector<std::int32_t>{0});
+  spin_kernel<<<1, 64>>>(flag);
+}
+bool platform_on_host() {
+  return known_platform;
+}
+bool platform_on_device() {
+  const Words out(std::vector<std::int32_t>{0});
+  platform_kernel<<<1, 1, 0, hipStreamDefault>>>(out);
+  return out.read()[0] == 1;
+}
+std::size_t variable_size() {
+  std::size_t bytes = 0;
+  (void)hipGetSymbolSize(&bytes, HIP_SYMBOL(counters));
+  return bytes;
+}
+hipError_t size_of_a_stranger() {
+  const int stranger = 0;
+  std::size_t bytes = 0;
+  return hipGetSymbolSize(&bytes, stranger);
+}
+hipError_t launch_no_blocks() {
+  step_kernel<<<0, 64>>>();
+  return hipGetLastError();
+}
+int blocks_on_a_unit(std::size_t dynamic_lds) {
+  int blocks = -1;
+  (void)hipOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, step_kernel, 256, dynamic_lds);
+  return blocks;
+}
+std::vector<char> through_pitched_memory(const std::vector<char>& rows) {
+  char* pitched = nullptr;
+  std::size_t pitch = 0;
+  std::vector<char> out(rows.size());
+  (void)hipMallocPitch(&pitched, &pitch, 3, rows.size() / 3);
+  (void)hipMemcpy2D(pitched, pitch, rows.data(), 3, 3, rows.size() / 3, hipMemcpyHostToDevice);
+  (void)hipMemcpy2D(out.data(), 3, pitched, pitch, 3, rows.size() / 3, hipMemcpyDeviceToHost);
+  (void)hipFree(pitched);
+  return pitch == 256 ? out : std::vector<char>{};
 }
 
 std::vector<hipError_t> strange_symbols() {

@@ -25,6 +25,21 @@ std::vector<std::int32_t> counted(const std::vector<std::int32_t>& numbers);
 // What a kernel that adds `step` (a constant of the device) to each element of a variable, its
 // index, leaves there after hipMemcpyToSymbol of both.
 std::vector<std::int32_t> stepped(std::int32_t step);
+// Whether code behind #ifdef __HIP_PLATFORM_AMD__ is there: on the host, and as a kernel sees it.
+bool platform_on_host();
+bool platform_on_device();
+// The size of a variable of 8 words, and the error of asking for that of no variable.
+std::size_t variable_size();
+hipError_t size_of_a_stranger();
+// Launches a kernel that does not end.
+void spin();
+// Launches nothing in a grid without blocks.
+hipError_t launch_no_blocks();
+// HIP's count of workgroups of 256 threads on a compute unit: of a kernel without LDS, and with so
+// many bytes of it.
+int blocks_on_a_unit(std::size_t dynamic_lds);
+// A row of 3 bytes after the other through memory with a pitch, and back.
+std::vector<char> through_pitched_memory(const std::vector<char>& rows);
 // Copies from a variable that reach past its end, and from what is none.
 std::vector<hipError_t> strange_symbols();
 // Writes one word past the end of what hipMalloc gave out; the error of the launch.

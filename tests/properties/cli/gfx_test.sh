@@ -21,6 +21,9 @@ extern "C" GLOBAL void half(const unsigned* in, unsigned* out) {
   asm volatile("global_load_short_d16 %0, %1, off\n s_waitcnt vmcnt(0)" : "+v"(value) : "v"(in) : "memory");
   out[__builtin_amdgcn_workitem_id_x()] = value;
 }
+extern "C" GLOBAL void spin(unsigned* flag) {
+  while (__hip_atomic_load(flag, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == 0) {}
+}
 extern "C" __attribute__((device)) __attribute__((noinline)) unsigned careless(const unsigned* in) {
   unsigned value;
   asm volatile("global_load_dword %0, %1, off\n v_add_u32 %0, 2, %0\n s_waitcnt vmcnt(0)"
@@ -225,7 +228,7 @@ one_sentence 2 "has no kernel 'nobody'; it has add, hasty"
 try gfx check "$scratch/nothing.co"
 one_sentence 3 'nothing.co'
 try gfx run "$scratch/gfx942.co" --block 64 --args "$scratch/add.json"
-one_sentence 2 'has 4 kernels; --kernel takes the name of one'
+one_sentence 2 'has 5 kernels; --kernel takes the name of one'
 try gfx run "$scratch/gfx942.co" --kernel add --grid 0 --block 64 --args "$scratch/add.json"
 one_sentence 2 '^mla-testbed gfx run: --grid is 0; expected 1 to'
 try gfx run "$scratch/gfx942.co" --kernel add --block 4096 --args "$scratch/add.json"
@@ -255,3 +258,34 @@ wrong_arguments '{"arguments": [{"buffer": "f32", "file": "nobody.bin"}]}' 'nobo
 wrong_arguments '{"arguments": [{"buffer": "f32", "file": "wrong.json", "count": 1}]}' 'expected one of'
 wrong_arguments '{"arguments": [{"scalar": "i32", "value": 1, "offset": 99999}]}' '"offset" is 99999; expected 0 to 4092$'
 wrong_arguments '{"arguments": [{"scalar": "i32", "value": 1, "ofset": 8}]}' "'ofset' is not known; did you mean 'offset'"
+
+# A kernel that spins ends with the signal, in turns that never end and under the checks too, and the
+# message says where it was. What a script starts in the background ignores SIGINT at first, as here.
+printf '{"arguments": [{"buffer": "u32", "count": 1, "fill": 0}]}' >"$scratch/spin.json"
+trap 'kill -KILL $(jobs -p) 2>/dev/null; rm -rf "$scratch"' EXIT
+ends_by_signal() {  # SIGNAL OPTION...
+  last="mla-testbed gfx run of a kernel that spins, ${*:2}, then SIG$1"
+  "$testbed" gfx run "$scratch/gfx942.co" --kernel spin --block 128 --args "$scratch/spin.json" \
+    "${@:2}" >"$scratch/out" 2>"$scratch/err" </dev/null &
+  local pid=$! ticks=0 caught=0
+  while ((ticks++ < 300 && !(16#$caught >> 1 & 1))); do  # until it catches SIGINT, bit 1
+    sleep 0.1
+    caught=$(awk '/^SigCgt/ { print $2 }' "/proc/$pid/status")
+  done
+  sleep 0.5  # into the kernel
+  kill "-$1" "$pid"
+  for ((ticks = 0; ticks < 300; ++ticks)); do
+    kill -0 "$pid" 2>/dev/null || break
+    sleep 0.1
+  done
+  ((ticks < 300)) || fail 'it still runs 30 s after the signal'
+  wait "$pid"
+  code=$?
+  one_sentence 4 "gfx run: kernel 'spin' was interrupted: workgroup .* stood at spin\\+0x"
+}
+ends_by_signal INT --grid 1
+ends_by_signal TERM --grid 5
+ends_by_signal INT --grid 5 --schedule slice=0
+ends_by_signal INT --grid 5 --checks
+ends_by_signal INT --grid 5 --arrival late
+ends_by_signal INT --grid 5 --annotate -

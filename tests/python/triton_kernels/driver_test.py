@@ -86,19 +86,21 @@ def test_triton_sees_one_device_for_each_architecture(arch):
     assert triton.runtime.driver.active.get_active_torch_device() == torch.device("cpu")
 
 
-def test_hooks_are_called_around_a_launch(arch):
+@pytest.mark.parametrize(("programs", "left"), [(1, 0), (0, -1)])
+def test_hooks_are_called_around_a_launch_also_around_one_without_programs(arch, programs, left):
     seen = []
     launcher = mla_testbed.triton.launcher.EmulatorLauncher(
         types.SimpleNamespace(signature={"out": "*i32"}),
         types.SimpleNamespace(launch_cooperative_grid=False, name="where_am_i",
                               tensordesc_meta=[], global_scratch_size=0, global_scratch_align=1,
                               profile_scratch_size=0, profile_scratch_align=1))
-    out = torch.zeros(1, dtype=torch.int32)
+    out = torch.full((1,), -1, dtype=torch.int32)
     compiled = where_am_i.warmup(out, grid=(1,))
     compiled._init_handles()
-    launcher(1, 1, 1, 0, compiled.function, (4, 1, 0), "metadata",
+    launcher(programs, 1, 1, 0, compiled.function, (4, 1, 0), "metadata",
              lambda m: seen.append(("enter", m)), lambda m: seen.append(("exit", m)), out)
     assert seen == [("enter", "metadata"), ("exit", "metadata")]
+    assert out.item() == left
 
 
 @pytest.mark.parametrize(("kind", "value", "expected"), [

@@ -14,6 +14,7 @@ from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
 from .. import gfx
+from ..errors import UsageError
 from . import state
 from .interface import DeviceInterface
 from .launcher import EmulatorLauncher, Loaded
@@ -24,31 +25,62 @@ def _device(arch: str) -> gfx.Device:
     return gfx.Device(arch)
 
 
+#: What the products have and the emulator has no use for. Clocks in kHz, as HIP says them; the bus
+#: in bits. HIP's memory clock is a quarter of the published rate of a pin: 5.2 and 8 Gbit/s.
+_PUBLISHED = {
+    "gfx942": {"sm_clock_rate": 2_100_000, "mem_clock_rate": 1_300_000, "mem_bus_width": 8192},
+    "gfx950": {"sm_clock_rate": 2_400_000, "mem_clock_rate": 2_000_000, "mem_bus_width": 8192},
+}
+
+
+def _arch_of(device: Any) -> str:
+    """Of None (the current one), an index, or what has one, such as a torch.device.
+
+    Tutorials pass `get_active_torch_device().index`, and that is None here: tensors are the host's.
+    """
+    index = getattr(device, "index", None) if not isinstance(device, int) else device
+    if index is None and (device is None or hasattr(device, "index")):
+        return state.current_arch()
+    if not isinstance(index, int) or not 0 <= index < len(state.ARCHS):
+        raise UsageError(
+            f"device is {device!r}; expected 0 (gfx942), 1 (gfx950), a torch.device, or None for "
+            "the current one")
+    return state.ARCHS[index]
+
+
 class EmulatorUtils:
     """What Triton asks a driver for besides launching."""
 
     def load_binary(self, name: str, code_object: bytes, shared: int, device: int) -> Any:
-        """(module, function, registers, spills, threads of a workgroup at most)."""
-        module = _device(state.ARCHS[device]).load(code_object)
+        """(module, function, registers, spills, threads of a workgroup at most).
+
+        The numbers are those that HIP has of the kernel. Its spills are dwords of scratch.
+        """
+        emulated = _device(_arch_of(device))
+        module = emulated.load(code_object)
         kernel = module.kernel(name)
-        spills = kernel.spilled_vgprs + kernel.spilled_sgprs
-        threads = _device(state.ARCHS[device]).properties["max_threads"]
-        return module, Loaded(module, kernel), kernel.vgprs, spills, threads
+        threads = kernel.max_threads or emulated.properties["max_threads"]
+        return module, Loaded(module, kernel), kernel.vgprs, kernel.scratch_size // 4, threads
 
     def unload_module(self, module: Any) -> None:
         """Nothing: a module goes when nobody holds it."""
 
-    def get_device_properties(self, device: int) -> dict[str, Any]:
-        """What Triton and its helpers look up."""
-        arch = state.ARCHS[device]
+    def get_device_properties(self, device: Any = None) -> dict[str, Any]:
+        """The fields of Triton's driver for AMD, with the values of MI300X and MI355X.
+
+        Except for cooperativeLaunch, which the emulator does not have.
+        """
+        arch = _arch_of(device)
         properties = _device(arch).properties
         return {
             "max_shared_mem": properties["lds_bytes"],
+            "max_num_regs": 65536,  # 32-bit registers of a workgroup
             "multiprocessor_count": properties["compute_units"],
+            **_PUBLISHED[arch],
+            "arch": f"{arch}:sramecc+:xnack-",
             "warpSize": properties["wave_size"],
-            "arch": arch,
-            "max_num_regs": 512,
-            "cooperativeLaunch": False,
+            "max_threads_per_sm": 2048,
+            "cooperativeLaunch": 0,
         }
 
 
@@ -69,18 +101,17 @@ class EmulatorDriver(DriverBase):  # type: ignore[misc]
         """0: gfx942, 1: gfx950."""
         return state.ARCHS.index(state.current_arch())
 
-    def set_current_device(self, device: int) -> None:
+    def set_current_device(self, device: Any) -> None:
         """0: gfx942, 1: gfx950."""
-        state.set_arch(state.ARCHS[device])
+        state.set_arch(_arch_of(device))
 
-    def get_current_stream(self, device: int) -> int:
+    def get_current_stream(self, device: Any) -> int:
         """There is one: everything is done at once."""
         return 0
 
-    def get_device_capability(self, device: int | None = None) -> tuple[int, int]:
+    def get_device_capability(self, device: Any = None) -> tuple[int, int]:
         """As torch has it for these GPUs."""
-        index = self.get_current_device() if device is None else device
-        return (9, 4) if state.ARCHS[index] == "gfx942" else (9, 5)
+        return (9, 4) if _arch_of(device) == "gfx942" else (9, 5)
 
     def get_current_target(self) -> Any:
         """What the compiler compiles for."""

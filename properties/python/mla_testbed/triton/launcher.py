@@ -35,18 +35,27 @@ class EmulatorLauncher:
     def __call__(self, grid_x: int, grid_y: int, grid_z: int, stream: int, function: Loaded,
                  kernel_metadata: tuple[int, int, int], launch_metadata: Any, enter_hook: Any,
                  exit_hook: Any, *args: Any) -> None:
-        """As CompiledKernel.run() calls it; KernelFault where the launch is not clean."""
+        """As CompiledKernel.run() calls it; KernelFault where the launch is not clean.
+
+        A grid with a 0 in it runs nothing, hooks aside: Triton's launcher for AMD skips it too.
+        """
         grid = (int(grid_x), int(grid_y), int(grid_z))
         warps, ctas, shared = kernel_metadata
         if min(grid) < 0 or max(grid) >= 1 << 32:
             raise UsageError(f"grid is {grid}; expected 0 to 2^32 - 1 programs on each axis")
         if ctas != 1:
             raise UnsupportedError(f"num_ctas is {ctas}; gfx942 and gfx950 have no clusters")
-        if 0 in grid:
-            return
         if enter_hook is not None:
             enter_hook(launch_metadata)
         values = self._version.arguments(self._signature, self._metadata, args)
+        report = None if 0 in grid else self._run(function, grid, warps, shared, stream, values)
+        if exit_hook is not None:
+            exit_hook(launch_metadata)
+        if report is not None and not report.clean:
+            raise KernelFault(report, _calls_host(function.kernel), host_lines(self._function))
+
+    def _run(self, function: Loaded, grid: tuple[int, int, int], warps: int, shared: int,
+             stream: int, values: list[kernarg.Value]) -> gfx.Report:
         scratch = self._version.scratch(self._metadata, grid, stream)
         options = state.current_options()
         options = dataclasses.replace(options, checks=options.checks | {"dropped"})
@@ -55,10 +64,7 @@ class EmulatorLauncher:
             kernarg=kernarg.packed(function.kernel, values + scratch),
             ranges=_ranges(values + scratch), dynamic_lds=shared, options=options)
         state.keep_report(report)
-        if exit_hook is not None:
-            exit_hook(launch_metadata)
-        if not report.clean:
-            raise KernelFault(report, _calls_host(function.kernel), host_lines(self._function))
+        return report
 
 
 def _calls_host(kernel: gfx.Kernel) -> bool:

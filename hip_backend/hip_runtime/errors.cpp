@@ -1,0 +1,46 @@
+// Errors: their names, their texts, and the last one.
+#include <utility>
+
+#include "hip_backend/hip_runtime/state.hpp"
+
+namespace rt = mla::hip_runtime;
+
+namespace mla::hip_runtime {
+namespace {
+
+struct ErrorText {
+  hipError_t error;
+  const char* name;
+  const char* text;
+};
+constexpr ErrorText kErrors[] = {
+#define MLA_ERROR_TEXT(name, number, text) {name, #name, text},
+    MLA_HIP_ERRORS(MLA_ERROR_TEXT)
+#undef MLA_ERROR_TEXT
+};
+const ErrorText& text_of(hipError_t error) {
+  static constexpr ErrorText kUnknown = {hipErrorUnknown, "hipErrorUnknown", "unknown error"};
+  for (const ErrorText& known : kErrors)
+    if (known.error == error) return known;
+  return kUnknown;
+}
+
+}  // namespace
+}  // namespace mla::hip_runtime
+
+extern "C" {
+
+const char* hipGetErrorName(hipError_t error) {
+  return rt::text_of(error).name;
+}
+const char* hipGetErrorString(hipError_t error) {
+  return rt::text_of(error).text;
+}
+hipError_t hipGetLastError() {
+  return std::exchange(rt::runtime().last, hipSuccess);
+}
+hipError_t hipPeekAtLastError() {
+  return rt::runtime().last;
+}
+
+}  // extern "C"

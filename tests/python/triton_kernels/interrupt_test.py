@@ -1,0 +1,109 @@
+"""Ctrl-C while a kernel spins: it ends, also where other threads execute it."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+_PROGRAM = '''
+import signal, sys, threading
+import mla_testbed, mla_testbed.triton
+import torch, triton, triton.language as tl
+
+@triton.jit
+def spin(flag):
+    while tl.atomic_add(flag, 0) == 0:
+        pass
+
+@triton.jit
+def copy(source, target):
+    tl.store(target, tl.load(source))
+
+mla_testbed.triton.activate(sys.argv[1])
+flag = torch.zeros(1, dtype=torch.int32)
+spin.warmup(flag, grid=(1,))
+def launch():
+    print("spinning", flush=True)
+    spin[(int(sys.argv[2]),)](flag)
+'''
+
+
+@pytest.fixture
+def interrupted(tmp_path):
+    """Runs the program with this end, sends SIGINT while it spins; its exit code and stderr."""
+    def run(arch, end, programs=1):
+        script = pathlib.Path(tmp_path) / "program.py"
+        script.write_text(_PROGRAM + textwrap.dedent(end))
+        # A shell that starts the tests in the background has them ignore SIGINT.
+        with subprocess.Popen([sys.executable, str(script), arch, str(programs)],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+                              env={**os.environ, "OMP_NUM_THREADS": "2"}) as process:
+            assert process.stdout.readline() == "spinning\n"
+            time.sleep(1)  # into the launch
+            process.send_signal(signal.SIGINT)
+            try:
+                out, error = process.communicate(timeout=30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
+                pytest.fail("the kernel still spins 30 s after SIGINT")
+        return process.returncode, out, error
+    return run
+
+
+@pytest.mark.parametrize("programs", [1, 5])
+def test_ctrl_c_ends_a_spinning_kernel_and_the_program(arch, interrupted, programs):
+    code, _, error = interrupted(arch, "launch()", programs)
+    assert code == -signal.SIGINT
+    assert error.rstrip().endswith("KeyboardInterrupt")
+
+
+def test_after_ctrl_c_a_program_that_goes_on_can_launch_again(arch, interrupted):
+    code, out, error = interrupted(arch, """
+        try:
+            launch()
+        except KeyboardInterrupt:
+            target = torch.zeros(1, dtype=torch.int32)
+            copy[(1,)](flag + 7, target)
+            print("copied", target.item(), signal.getsignal(signal.SIGINT).__name__)
+    """)
+    assert (code, out) == (0, "copied 7 default_int_handler\n"), error
+
+
+def test_ctrl_c_ends_the_launches_of_other_threads_which_say_where_they_were(arch, interrupted):
+    code, out, error = interrupted(arch, """
+        def other():
+            try:
+                launch()
+            except mla_testbed.FaultError as e:
+                print(e)
+        thread = threading.Thread(target=other)
+        thread.start()
+        try:
+            thread.join()
+        except KeyboardInterrupt:
+            thread.join()
+    """)
+    assert code == 0, error
+    assert out.startswith("kernel 'spin' was interrupted: workgroup (0,0,0) wave ")
+    assert " stood at spin+0x" in out
+
+
+def test_a_program_with_a_handler_of_its_own_is_asked_after_the_launch(arch, interrupted):
+    code, out, error = interrupted(arch, """
+        signal.signal(signal.SIGINT, lambda *_: print("handled"))
+        try:
+            with mla_testbed.triton.options(instruction_limit=40_000_000):
+                launch()
+        except mla_testbed.triton.KernelFault as e:
+            print(e.problem)
+    """)
+    assert (code, out) == (0, "handled\ninstruction-limit\n"), error
