@@ -98,10 +98,10 @@ std::vector<Fault> rope_and_cache(const RopeCacheWrite& w) {
     const auto token = static_cast<std::int64_t>(t);
     const std::int64_t slot = w.slots[t];
     std::int64_t position = w.positions[t];
-    if (slot < 0) {
-      if (!w.all_queries || w.table.positions == 0) continue;
+    if ((slot < 0 || w.clamps) && w.table.positions > 0)
       position = std::clamp<std::int64_t>(position, 0, w.table.positions - 1);
-      write_query(w, token, position);
+    if (slot < 0) {
+      if (w.all_queries && w.table.positions > 0) write_query(w, token, position);
       continue;
     }
     if (slot >= slots) {

@@ -6,8 +6,8 @@
 // nearest even and saturating, with no rounding before it. A token with a negative slot is padding:
 // nothing is written, or with `all_queries` its query only, at a position cut to the table. Source:
 // AITER csrc/kernels/cache_kernels.cu, fused_qk_rope_concat_and_cache_mla and its segmented form.
-// Units: elements. A slot or a position outside its table is a fault of the report,
-// and the token is skipped.
+// Units: elements. A slot outside the cache is a fault of the report, and the token is skipped. So
+// is a position outside the table, unless `clamps`: AITER's decode kernels take the nearest one.
 #pragma once
 
 #include <cstddef>
@@ -61,6 +61,7 @@ struct RopeCacheWrite {
   RopeTable table;
   bool nope_first = true;  // of q_out
   bool all_queries = false;
+  bool clamps = false;  // a position outside the table is cut to it
   std::byte* q_out = nullptr;
   std::int64_t q_out_token_stride = 0;
   std::int64_t q_out_head_stride = 0;

@@ -30,19 +30,19 @@ def rotated(x: np.ndarray, angle: np.ndarray, neox: bool) -> np.ndarray:
 class Tokens:
     """New tokens in bf16, their tables and what they become."""
 
-    def __init__(self, seed: int = 1) -> None:
+    def __init__(self, seed: int = 1, heads: int = HEADS) -> None:
         rng = np.random.default_rng(seed)
 
         def words(*shape: int) -> np.ndarray:
             return att.bf16(rng.normal(size=shape))
 
-        self.q_nope, self.q_pe = words(TOKENS, HEADS, 512), words(TOKENS, HEADS, 64)
+        self.q_nope, self.q_pe = words(TOKENS, heads, 512), words(TOKENS, heads, 64)
         self.kv_c, self.k_pe = words(TOKENS, 512), words(TOKENS, 64)
         self.angle = rng.uniform(0, 6, size=(POSITIONS, 32))
         self.cos, self.sin = att.bf16(np.cos(self.angle)), att.bf16(np.sin(self.angle))
         self.slots = np.array([17, -1, 3, 31])
         self.positions = np.array([3, 49, 0, 20])
-        self.q_out = np.full((TOKENS, HEADS, 576), 0x1111, np.uint16)
+        self.q_out = np.full((TOKENS, heads, 576), 0x1111, np.uint16)
         self.cache = np.full((4, 8, 576), 0x2222, np.uint16)
 
     def write(self, neox: bool = True, nope_first: bool = True, **changes: Any) -> None:
@@ -154,6 +154,44 @@ def test_slots_and_positions_outside_their_tables_are_faults_and_the_rest_is_wri
         "positions[2] is 50, which is not in [0, 50)"]
     assert (tokens.q_out[[0, 1, 2]] == 0x1111).all()
     np.testing.assert_array_equal(tokens.cache[3, 7, :512], tokens.kv_c[3])
+
+
+def written_at(positions: list[int], heads: int = 4, **changes: Any) -> tuple[Any, Any]:
+    """Queries and cache of four tokens at these positions."""
+    tokens = Tokens(heads=heads)
+    tokens.positions = np.array(positions)
+    cache = changes.pop("cache", tokens.cache)
+    if changes.pop("one_key_head", False):
+        changes |= {"kv_c": tokens.kv_c.reshape(TOKENS, 1, 512),
+                    "k_pe": tokens.k_pe.reshape(TOKENS, 1, 64)}
+    tokens.write(cache=cache, **changes)
+    return tokens.q_out, cache
+
+
+# Four heads of 512 are AITER's kernel for large steps; pages of one token that for each head.
+@pytest.mark.parametrize(("heads", "pages"), [(4, (4, 8)), (1, (32, 1))])
+@pytest.mark.parametrize("changes", [{}, {"one_key_head": True}])
+def test_decode_kernels_that_clamp_take_the_nearest_position_of_the_table(
+        heads: int, pages: tuple[int, int], changes: dict[str, Any]) -> None:
+    found, wanted = (
+        written_at(positions, heads, cache=np.zeros((*pages, 576), np.uint16), **changes)
+        for positions in ([-1, 7, -2**40, POSITIONS + 3], [0, 7, 0, POSITIONS - 1]))
+    np.testing.assert_array_equal(found[0], wanted[0])
+    np.testing.assert_array_equal(found[1], wanted[1])
+    assert wanted[1].any()
+
+
+@pytest.mark.parametrize("changes", [
+    {"heads": 3},
+    {"heads": 1, "cache": np.zeros((32, 1, 576), np.uint16), "nope_first": False},
+    {"cos": np.zeros((0, 32), np.uint16), "sin": np.zeros((0, 32), np.uint16)},
+    {"kv_c": np.zeros((TOKENS, 2, 512), np.uint16), "k_pe": np.zeros((TOKENS, 2, 64), np.uint16),
+     "cache": np.zeros((4, 8, 2, 576), np.uint16)},
+])
+def test_a_position_outside_the_table_is_a_fault_where_no_kernel_of_aiter_clamps_it(
+        changes: dict[str, Any]) -> None:
+    with pytest.raises(mla.FaultError, match=r"positions\[0\] is -1, which is not in \[0, "):
+        written_at([-1, 1, 2, 3], **changes)
 
 
 @pytest.mark.parametrize(("changes", "error", "sentence"), [

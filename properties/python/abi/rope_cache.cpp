@@ -226,6 +226,24 @@ MaybeFailure lists(const Tensors& t, cpu::RopeCacheWrite& w) {
   return std::nullopt;
 }
 
+bool one_dense_head(const aiter_tensor_t& t) {
+  return t.ndim == 3 && t.shape[1] == 1 && t.strides[1] == t.shape[2];
+}
+
+// Whether AITER's dispatch takes a kernel that cuts positions to the table: of its kernels the one
+// for each head and the one for large decode steps do, the general, prefill and segmented ones read
+// outside. The numbers are those of its dispatch.
+bool clamps_positions(const Options& o, const Tensors& t, const cpu::RopeCacheWrite& w) {
+  const bool decode = (t.kv_c->ndim == 2 && t.k_pe->ndim == 2) ||
+                      (one_dense_head(*t.kv_c) && one_dense_head(*t.k_pe));
+  if (o.segmented != 0 || !decode || w.k_pe.width != 64) return false;
+  const std::int64_t latent = w.kv_c.width;
+  const bool for_each_head =
+      w.nope_first && latent <= 512 && w.cache.block_size == 1 && std::ssize(w.slots) < 256;
+  const bool large = latent == 512 && latent * w.heads >= 2048;
+  return for_each_head || large;
+}
+
 MaybeFailure rope_and_cache(const Options* o, const Tensors* t) {
   if (o == nullptr || t == nullptr) return usage("options or tensors is NULL");
   const auto arch = arch_of(o->arch);
@@ -247,6 +265,7 @@ MaybeFailure rope_and_cache(const Options* o, const Tensors* t) {
   if (auto bad = cache(*o, *t, write)) return bad;
   if (auto bad = read_scale("q_scale", t->q_scale, write.q_fp8, write.q_scale)) return bad;
   if (auto bad = read_scale("k_scale", t->k_scale, write.cache_fp8, write.k_scale)) return bad;
+  write.clamps = clamps_positions(*o, *t, write);
   return failure_of_faults("the cache write", cpu::rope_and_cache(write));
 }
 

@@ -4,8 +4,8 @@
     python -m mla_testbed.aiter_suite --aiter ~/aiter --arch gfx950 --test mla_persistent
 
 Every test runs in a process of its own. Exit code: 0 all held or failed as the ledger says, 1 a
-failure that the ledger does not explain, 2 usage, 3 no AITER, 4 nothing ran or a time-out, 5 a
-known failure was not seen.
+failure that the ledger does not explain, 2 usage, 3 no AITER, 4 nothing ran, a time-out, or C++
+that differs from the version whose ports ran in its place, 5 a known failure was not seen.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ def parser() -> argparse.ArgumentParser:
                       help="the tests' own grids take hours")
     made.add_argument("--timeout", type=float, default=600, metavar="S",
                       help="seconds of one test; 600")
+    made.add_argument("--ported", action="store_true",
+                      help="accept that mla-testbed's ports run in place of C++ that was changed")
     made.add_argument("--ledger", metavar="FILE", type=pathlib.Path, default=ledger.FILE,
                       help="known failures; the shipped file")
     made.add_argument("--junit", metavar="FILE", type=pathlib.Path, help="write JUnit XML")
@@ -76,7 +78,8 @@ def _run(options: argparse.Namespace, chosen: Sequence[AiterTest],
                 for arch in options.arch or ["gfx942", "gfx950"]]
     outcomes: list[runner.Outcome] = []
     for arch, backend in machines:
-        plan = runner.Plan(tree, arch, backend, options.grid == "original", options.timeout)
+        plan = runner.Plan(tree, arch, backend, options.grid == "original", options.timeout,
+                           ported=options.ported)
         for test in chosen:
             report.progress(len(outcomes), len(machines) * len(chosen), f"{test.name} {arch}")
             outcome = runner.run(test, plan, known)
@@ -94,6 +97,8 @@ def _run(options: argparse.Namespace, chosen: Sequence[AiterTest],
     for entry in known:
         if entry.id in ids:
             print(f"{entry.id}: {entry.why} {entry.link}")
+    for line in report.ported(outcomes, accepted=options.ported):
+        print(line)
     if options.junit is not None:
         report.write_junit(outcomes, options.junit)
     return report.exit_code(outcomes)

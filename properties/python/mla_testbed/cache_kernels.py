@@ -50,14 +50,17 @@ def rope_and_cache(
         q_out: (tokens, heads, 576) of the same dtype, or fp8 if the cache is.
         slot_mapping: (tokens) int64; negative: padding, nothing is written.
         k_scale, q_scale: one float32; an fp8 element is the value divided by it.
-        positions: (tokens) int64.
+        positions: (tokens) int64. AITER's two decode kernels (rope of 64; latent parts of 512 with
+            4 heads or more, or blocks of 1 token and fewer than 256 tokens) take the nearest
+            position of the tables, and so does this; its other kernels read outside of them.
         cos_cache, sin_cache: (positions, 32).
         is_neox: pairs (i, i + 32); otherwise (2 i, 2 i + 1).
         is_nope_first: the latent part lies before the rope part.
         compute_all_q_rope: queries of padding are written too.
 
     Raises:
-        FaultError: a slot or a position outside of its table; the other tokens are written.
+        FaultError: a slot outside of the cache, or a position outside of the tables where AITER's
+            kernel for these shapes does not take the nearest one; the other tokens are written.
         TensorError, UnsupportedError: arrays that the operation does not take.
     """
     encoding = _options.fp8_encoding(arch)

@@ -1,7 +1,10 @@
 """pytest plugin: --mla-testbed-arch gfx942 runs a test suite as on a machine with one GPU.
 
 Options: --mla-testbed-arch, --mla-testbed-cu, --mla-testbed-backend, --mla-testbed-late-copies,
---mla-testbed-aiter. Without the first one the plugin does nothing.
+--mla-testbed-aiter, --mla-testbed-ported. Without the first one the plugin does nothing.
+
+A suite that passes ends with 4 where AITER's C++ differs from the version whose ports ran in its
+place, unless --mla-testbed-ported accepts that.
 """
 
 from __future__ import annotations
@@ -12,6 +15,9 @@ from typing import Any
 import pytest
 
 _STAGE = "mla_testbed_stage"
+_PORTED = "mla_testbed_ported"
+_OPTION = "--mla-testbed-ported"
+_UNDECIDED = 4
 
 
 def pytest_addoption(parser: Any) -> None:
@@ -26,6 +32,8 @@ def pytest_addoption(parser: Any) -> None:
                     help="copies that do not block happen as late as a stream allows")
     group.addoption("--mla-testbed-aiter", default=os.environ.get("AITER_SRC"),
                     help="a source tree of AITER (AITER_SRC)")
+    group.addoption(_OPTION, action="store_true",
+                    help="accept that mla-testbed's ports run in place of C++ that was changed")
 
 
 @pytest.hookimpl(tryfirst=True)  # type: ignore[misc, unused-ignore]
@@ -59,6 +67,48 @@ def pytest_report_header(config: Any) -> str | None:
     machine = stage.world.machine
     return (f"mla-testbed: {machine.name} ({machine.arch}), {machine.compute_units} compute "
             f"units, backend {machine.backend}")
+
+
+@pytest.hookimpl(optionalhook=True)  # type: ignore[misc, unused-ignore]
+def pytest_testnodedown(node: Any, error: object) -> None:  # noqa: ARG001 the hook's names
+    """Keeps what a worker of pytest-xdist used."""
+    found = getattr(node, "workeroutput", {}).get(_PORTED)
+    if found is not None:
+        from .aiter.sources import Ported  # noqa: PLC0415
+
+        known = getattr(node.config, _PORTED, None)
+        made = Ported.of_json(found)
+        setattr(node.config, _PORTED, made if known is None else known.together(made))
+
+
+@pytest.hookimpl(trylast=True)  # type: ignore[misc, unused-ignore]
+def pytest_sessionfinish(session: Any) -> None:
+    """A run over ports says nothing about C++ that differs from theirs."""
+    config = session.config
+    stage = getattr(config, _STAGE, None)
+    if stage is None:
+        return
+    ported = stage.ported()
+    if hasattr(config, "workeroutput"):  # of a worker: its controller decides
+        config.workeroutput[_PORTED] = ported.as_json()
+        return
+    workers = getattr(config, _PORTED, None)
+    ported = ported if workers is None else workers.together(ported)
+    setattr(config, _PORTED, ported)
+    if ported.changed and not config.getoption(_OPTION) and session.exitstatus == 0:
+        session.exitstatus = _UNDECIDED
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: Any) -> None:
+    """What ran in place of AITER's C++."""
+    ported = getattr(config, _PORTED, None)
+    if ported is None or not ported.modules:
+        return
+    terminalreporter.section("mla-testbed")
+    for line in ported.lines():
+        terminalreporter.line(line)
+    if ported.changed and not config.getoption(_OPTION):
+        terminalreporter.line(ported.advice(_OPTION))
 
 
 def pytest_unconfigure(config: Any) -> None:

@@ -3,7 +3,8 @@
     mla-testbed-python --arch gfx942 -- op_tests/test_mla_persistent.py -c 21 -b 1 -n 16,1
 
 Exit code: the script's own; 1 where a comparison of AITER's failed that AITER only logs; 2 for
-wrong options; 3 where something that is needed is not installed.
+wrong options; 3 where something that is needed is not installed; 4 where AITER's C++ differs from
+the version whose ports ran in its place.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-USAGE, ENVIRONMENT = 2, 3
+USAGE, ENVIRONMENT, UNDECIDED = 2, 3, 4
 
 
 def parser() -> argparse.ArgumentParser:
@@ -41,6 +42,9 @@ def parser() -> argparse.ArgumentParser:
                       help="go on after a case of AITER's benchmarks failed")
     made.add_argument("--as-written", action="store_true",
                       help="leave AITER's comparisons and its repeated runs as they are")
+    made.add_argument("--ported", action="store_true",
+                      help="accept that mla-testbed's ports run in place of C++ that was changed; "
+                           "without it that ends with 4")
     made.add_argument("--findings", metavar="FILE", help="write the comparisons as JSON")
     made.add_argument("-m", dest="module", metavar="MODULE", help="run a module, not a script")
     made.add_argument("script", nargs=argparse.REMAINDER, help="-- script.py arguments...")
@@ -92,9 +96,12 @@ def _run(options: argparse.Namespace, script: list[str]) -> int:
     try:
         code = _script(options.module, script)
     finally:
+        ported = stage.ported()
         stage.leave()
         if findings is not None and options.findings is not None:
-            findings.write(options.findings)
+            findings.write(options.findings, ported)
+        for line in ported.lines():
+            print(f"mla-testbed-python: {line}", file=sys.stderr)
     if findings is not None and code == 0 and (findings.failed() or findings.refused):
         for failed in findings.failed():
             print(f"FAIL {failed.message}: {failed.share:.1%} outside the tolerance",
@@ -102,6 +109,9 @@ def _run(options: argparse.Namespace, script: list[str]) -> int:
         for refused in findings.refused:
             print(f"FAIL {refused['error']}: {refused['text']}", file=sys.stderr)
         return 1
+    if ported.changed and not options.ported:
+        print(f"mla-testbed-python: {ported.advice('--ported')}", file=sys.stderr)
+        return code or UNDECIDED
     return code
 
 

@@ -7,6 +7,8 @@ import json
 import pathlib
 from typing import Any
 
+from . import sources
+
 
 @dataclasses.dataclass
 class Finding:
@@ -55,9 +57,9 @@ class Findings:
         """The comparisons that failed."""
         return [finding for finding in self.found if finding.failed]
 
-    def write(self, path: pathlib.Path) -> None:
-        """Writes everything as JSON."""
+    def write(self, path: pathlib.Path, ported: sources.Ported) -> None:
+        """Writes everything as JSON, with what ran in place of AITER's C++."""
         path.write_text(json.dumps({
-            "cases": self.cases, "refused": self.refused,
+            "cases": self.cases, "refused": self.refused, "ported": ported.as_json(),
             "comparisons": [dataclasses.asdict(finding) for finding in self.found],
         }, indent=1), encoding="utf-8")

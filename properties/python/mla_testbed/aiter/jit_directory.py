@@ -31,10 +31,12 @@ def write(directory: pathlib.Path) -> None:
     for name, module in MODULES.items():
         (directory / f"{name}.py").write_text(
             f'"""{name}, served by mla-testbed."""\n'
+            "from mla_testbed.aiter import used\n"
             f"from mla_testbed.aiter.{module} import *  # noqa: F403\n"
             "from mla_testbed.aiter.imports import refuse_operation\n"
             "from mla_testbed.aiter.operation import _set_current_hip_stream  # noqa: F401\n"
-            "\n__getattr__ = refuse_operation(__name__)\n",
+            f"\nused.mark({name!r})\n"
+            "__getattr__ = refuse_operation(__name__)\n",
             encoding="utf-8")
     for name in LIBRARIES:
         link = directory / f"{name}.so"

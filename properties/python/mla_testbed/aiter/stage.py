@@ -13,7 +13,16 @@ from collections.abc import Iterator
 
 from .. import _library, _tensors, world
 from ..errors import LibraryError
-from . import imports, jit_directory, machine_answers, strict, target_driver
+from . import (
+    imports,
+    jit_directory,
+    machine_answers,
+    session,
+    sources,
+    strict,
+    target_driver,
+    used,
+)
 from .findings import Findings
 
 _KEPT = "MLA_TESTBED_BACKEND"
@@ -33,6 +42,7 @@ class Stage:
     ) -> None:
         if "aiter" in sys.modules:
             raise RuntimeError("aiter is imported already: enter the stage before it")
+        self._tree = None if tree is None else pathlib.Path(tree).resolve()
         of_tree = {} if tree is None else _of_tree(pathlib.Path(tree).resolve())
         self.world = world.World(machine)
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="mla-testbed-aiter-"))
@@ -40,6 +50,7 @@ class Stage:
         atexit.register(_remove, self.directory, os.getpid())
         self._environment: dict[str, str | None] = {}
         jit_directory.write(self.directory / "jit")
+        used.watch_libraries()
         machine_answers.write(self.directory / "bin", machine)
         for name, value in {**self._variables(machine), **of_tree}.items():
             self._environment[name] = os.environ.get(name)
@@ -61,6 +72,15 @@ class Stage:
             _KEPT: machine.backend,
             "PATH": f"{self.directory / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}",
         }
+
+    def ported(self) -> sources.Ported:
+        """The modules of AITER that ours took the place of so far, and whether the C++ of the AITER
+        that was imported is the one that ours follow. To be asked before `leave`."""
+        try:
+            tree: pathlib.Path | None = session.aiter_tree()
+        except ImportError:
+            tree = self._tree
+        return sources.compare(tree, used.marked(self.directory))
 
     def leave(self) -> None:
         """Puts everything back but modules that were imported meanwhile."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pathlib
 import sys
 import xml.etree.ElementTree as ET
@@ -32,6 +33,15 @@ def table(outcomes: list[Outcome]) -> str:
         lines.append(f"{o.test:<24} {o.arch:<7} {o.backend:<7} {o.verdict:<15} {o.cases:>5} "
                      f"{o.comparisons:>8} {o.seconds:>6.1f}  {reason}")
     return "\n".join(line.rstrip() for line in lines)
+
+
+def ported(outcomes: list[Outcome], *, accepted: bool) -> list[str]:
+    """What ran in place of AITER's C++, of all tests together."""
+    found = [o.ported for o in outcomes if o.ported is not None]
+    if not found:
+        return []
+    whole = functools.reduce(lambda one, other: one.together(other), found)
+    return whole.lines() + ([whole.advice("--ported")] if whole.changed and not accepted else [])
 
 
 def write_junit(outcomes: list[Outcome], path: pathlib.Path) -> None:

@@ -13,6 +13,7 @@ import time
 import xml.etree.ElementTree as ET
 from typing import Any
 
+from ..sources import Ported
 from .ledger import Known
 from .tests import AiterTest
 
@@ -25,7 +26,8 @@ class Outcome:
     """What one run of one test came to.
 
     cases: benchmark calls or pytest tests. comparisons: of checkAllclose. failures: unexplained
-    ones, as text. known: ids of the ledger with the failures that each explains.
+    ones, as text. known: ids of the ledger with the failures that each explains. ported: what ran
+    in place of AITER's C++.
     """
 
     test: str
@@ -39,11 +41,15 @@ class Outcome:
     known: dict[str, int] = dataclasses.field(default_factory=dict)
     seconds: float = 0
     log: str = ""
+    ported: Ported | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """How tests are run: source tree, machine, grid, seconds of a test, folder for logs."""
+    """How tests are run: source tree, machine, grid, seconds of a test, folder for logs.
+
+    ported: changed C++ in whose place ports ran is accepted.
+    """
 
     tree: pathlib.Path
     arch: str
@@ -51,6 +57,7 @@ class Plan:
     original_grid: bool
     timeout: float
     logs: pathlib.Path | None = None
+    ported: bool = False
 
 
 def why_not(test: AiterTest, plan: Plan) -> str | None:
@@ -82,6 +89,8 @@ def run(test: AiterTest, plan: Plan, ledger: list[Known]) -> Outcome:
         outcome.log = text
         findings = json.loads(found.read_text(encoding="utf-8")) if found.is_file() else None
         failures = _failures(findings)
+        if findings is not None:
+            outcome.ported = Ported.of_json(findings["ported"])
         if test.pytest and junit.is_file():
             outcome.cases, skipped, more = _of_pytest(junit)
             failures += more
@@ -93,6 +102,8 @@ def run(test: AiterTest, plan: Plan, ledger: list[Known]) -> Outcome:
             outcome.cases = findings["cases"] or outcome.comparisons
     _explain(outcome, failures, ledger)
     _judge(outcome, code, ledger)
+    if not plan.ported:
+        _of_changed_sources(outcome)
     return outcome
 
 
@@ -101,7 +112,7 @@ def _command(
 ) -> list[str]:
     command = [sys.executable, "-m", "mla_testbed.python_command", "--arch", plan.arch,
                "--backend", plan.backend, "--aiter", str(plan.tree), "--keep-going",
-               "--findings", str(findings)]
+               "--ported", "--findings", str(findings)]
     file = str(test.path(plan.tree))
     if test.pytest:
         return [*command, "-m", "pytest", "--", file, "-q", "-p", "no:cacheprovider",
@@ -187,6 +198,14 @@ def _judge(outcome: Outcome, code: int | None, ledger: list[Known]) -> None:
         outcome.reason = ", ".join(f"{id} ({n})" for id, n in sorted(outcome.known.items()))
     else:
         outcome.verdict = PASS
+
+
+def _of_changed_sources(outcome: Outcome) -> None:
+    """Tests that hold over ports say nothing about C++ that the ports do not contain."""
+    changed = outcome.ported.changed if outcome.ported is not None else {}
+    if changed and outcome.verdict in (PASS, KNOWN_FAIL):
+        outcome.reason = f"changed C++ did not run: {', '.join(changed)}"
+        outcome.verdict = INCONCLUSIVE
 
 
 def _has_triton_driver() -> bool:
