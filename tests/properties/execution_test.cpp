@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/case/case.hpp"
 #include "core/engine/prefill/kernels.hpp"
 #include "hip_backend/aiter/aiter_backend.hpp"
 #include "hip_backend/device/open_device.hpp"
@@ -301,12 +302,27 @@ TEST_CASE("not applicable: what no prefill step of gfx942 is judged by says so",
   }
 }
 
-TEST_CASE("not applicable: a case that is refused on the only device is still a skip", "[judge]") {
+TEST_CASE("not applicable: a claim about the kind of no given case, which alone settles nothing",
+          "[judge]") {
   RunOptions options;
   options.properties = {find_property("P22")};
   options.cases = {case_for(cpu_backend(), StepKind::decode, Arch::gfx950)};
   options.backend = &cpu_backend();
   options.arch = Arch::gfx950;
+  const RunReport report = run_properties(options);
+  CHECK(report.tallies.front().never_applies == "the claim says nothing about decode steps");
+  CHECK(report.tallies.front().skipped == 1);
+  CHECK(report.exit_code() == ExitCode::inconclusive);
+  // Beside a claim that ran, it leaves the run as it is.
+  options.properties.push_back(find_property("P04"));
+  CHECK(run_properties(options).exit_code() == ExitCode::held);
+}
+
+TEST_CASE("not applicable: a given case that is refused is a skip", "[judge]") {
+  RunOptions options;
+  options.properties = {find_property("P05")};
+  options.cases = {parse_case("mla1:1q5s3").value()};
+  options.backend = &cpu_backend();
   const RunReport report = run_properties(options);
   CHECK(report.tallies.front().never_applies.empty());
   CHECK(report.tallies.front().skipped == 1);

@@ -44,7 +44,7 @@ def interrupted(tmp_path):
         # A shell that starts the tests in the background has them ignore SIGINT.
         with subprocess.Popen([sys.executable, str(script), arch, str(programs)],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
                               env={**os.environ, "OMP_NUM_THREADS": "2"}) as process:
             assert process.stdout.readline() == "spinning\n"
             time.sleep(1)  # into the launch
