@@ -91,8 +91,8 @@ struct PropertyTally {
   // Why the property is about no case on this backend, or about none of the given cases where no
   // other was drawn; otherwise empty.
   std::string never_applies = {};
-  std::int64_t launches = 0;       // of the backend that was named
-  double seconds = 0;              // of all workers; what properties share, the first one pays
+  std::int64_t launches = 0;  // of the backend that was named
+  double seconds = 0;         // of all workers; what properties share, the first one pays
 };
 
 struct LedgerTally {
