@@ -240,7 +240,7 @@ bool clamps_positions(const Options& o, const Tensors& t, const cpu::RopeCacheWr
   const std::int64_t latent = w.kv_c.width;
   const bool for_each_head =
       w.nope_first && latent <= 512 && w.cache.block_size == 1 && std::ssize(w.slots) < 256;
-  const bool large = latent == 512 && latent * w.heads >= 2048;
+  const bool large = latent == 512 && w.heads >= 4;  // 2048 elements of a token
   return for_each_head || large;
 }
 

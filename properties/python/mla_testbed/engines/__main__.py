@@ -16,8 +16,8 @@ from . import ledger, report
 from .client import ONE_CASE, EngineMissing, Setting, Workers
 from .engine import CASE_KINDS, KINDS
 from .findings import FAIL, PASS, REFUSED
-from .line import CaseLine, changes
-from .run import Plan, Run, drawn, judge_all
+from .line import CaseLine
+from .run import Plan, Run, bundles_in, drawn, judge_all
 
 _NAME = "mla-testbed-engines"
 
@@ -75,7 +75,8 @@ def _common(made: argparse.ArgumentParser) -> None:
     made.add_argument("--without-aiter", action="store_true",
                       help="builders only, over this project's planners under AITER's names")
     made.add_argument("--option", metavar="NAME=VALUE", action="append", default=[], type=_option,
-                      help="of the adapter, such as dcp=2 for vllm (docs/engines.md)")
+                      help="of the adapter, such as speculation=eagle3 for vllm "
+                           "(docs/engines.md)")
     made.add_argument("--timeout", type=_seconds, default=ONE_CASE, help="for one case (120s)")
 
 
@@ -243,10 +244,13 @@ def _replay(options: argparse.Namespace) -> int:
         engine = f"{options.engine} {run.tally.version}".strip()
         aiter = run.tally.aiter or "not asked"
         if found.verdict == FAIL:
-            print(report.Block(found, options.case, engine, aiter, plan.options()))
+            folder = pathlib.Path(options.bundles) if options.bundles else None
+            print(report.Block(found, options.case, engine, aiter, plan.options(),
+                               bundles=bundles_in(folder) if folder else (),
+                               saved=f"{folder} has none that check reads" if folder else ""))
         print(f"case {found.case}\nengine {engine}, aiter {aiter}\n{found.verdict}"
               + (f": {found.reason}" if found.reason else ""))
-        for change in _changes(options.case, found.case):
+        for change in found.adapted:
             print(f"changed for the engine: {change}")
         print(f"steps {found.built} built, {found.planned} planned, {found.replayed} for graphs, "
               f"{found.attended} attended")
@@ -254,13 +258,6 @@ def _replay(options: argparse.Namespace) -> int:
             print(f"decided differently by our core: {opinion}")
     codes = {PASS: report.HELD, FAIL: report.FAILED, REFUSED: report.SKIPPED}
     return codes.get(found.verdict, report.UNDECIDED)
-
-
-def _changes(given: str, judged: str) -> list[str]:
-    try:
-        return changes(CaseLine.parse(given), CaseLine.parse(judged))
-    except UsageError:
-        return []  # the verdict says why the line is no case
 
 
 def _fuzz(options: argparse.Namespace) -> int:

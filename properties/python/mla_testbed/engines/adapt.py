@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .._options import COMPUTE_UNITS
 from ..errors import UsageError
+from .adapted import on
 from .line import CaseLine
 
 #: Fields that an engine decides itself, or that only other kinds of steps have.
@@ -60,8 +60,7 @@ def common(line: CaseLine, arch: str | None = None) -> CaseLine:
     steps = [step for step in steps if step]
     if not steps:
         raise UsageError(f"no request of '{line}' has rows: an engine schedules none")
-    if arch is not None and arch != line["arch"]:
-        line = line.with_fields(arch=arch, cu=str(COMPUTE_UNITS[arch]))
+    line = on(line, arch)
     block = int(line["block"])
     fields = tuple((n, v) for n, v in line.fields if n not in _OTHER_KINDS)
     made = CaseLine(line.steps, fields).with_requests(steps).with_fields(

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import FaultError, UsageError
 from . import raised
+from .adapted import Change, changes
 from .findings import ATTEND, FAIL, INCONCLUSIVE, PASS, REFUSED, Finding, Judgement
 from .line import CaseLine
 from .step import EngineStep
@@ -38,6 +39,7 @@ class Course:
     case: str
     attend: bool
     bundles: str | None
+    adapted: tuple[Change, ...] = ()
     findings: list[Finding] = dataclasses.field(default_factory=list)
     opinions: list[str] = dataclasses.field(default_factory=list)
     facts: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -52,7 +54,7 @@ class Course:
         return Judgement(self.case, verdict, tuple(self.findings), reason or self.unsaved,
                          self.facts,
                          tuple(dict.fromkeys(self.opinions)), self.built, self.planned,
-                         self.attended, self.replayed)
+                         self.attended, self.replayed, adapted=self.adapted)
 
 
 class Rules(abc.ABC, Generic[Step, Built]):
@@ -109,11 +111,14 @@ def judge(
 ) -> Judgement:
     """Runs a case through an engine; parameters as of engines.judge.judge."""
     try:
-        line = engine.adapt(rules.adapt(CaseLine.parse(case), arch))
+        given = CaseLine.parse(case)
+        line = engine.adapt(rules.adapt(given, arch))
         steps = rules.steps(str(line))
     except UsageError as e:
         return Judgement(case, REFUSED, reason=str(e))
-    course = Course(str(line), attend and getattr(engine, "attends", True), bundles)
+    line = CaseLine.parse(str(line))
+    course = Course(str(line), attend and getattr(engine, "attends", True), bundles,
+                    changes(given, line, arch))
     for step in steps:
         reason = rules.refuses(engine, step)
         if reason is not None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from .adapted import Change
+
 PASS, FAIL, REFUSED, INCONCLUSIVE = "pass", "fail", "refused", "inconclusive"
 #: What a finding is about: the builder and its lists, a plan, the result.
 BUILD, PLAN, ATTEND = "build", "plan", "attend"
@@ -44,6 +46,7 @@ class Judgement:
             built for a graph.
         fresh_lines, covered: lines of the builder that no case of this worker ran before, and all;
             0 if they are not watched.
+        adapted: in what the case differs from the one that was given.
     """
 
     case: str
@@ -58,6 +61,7 @@ class Judgement:
     replayed: int = 0
     fresh_lines: int = 0
     covered: int = 0
+    adapted: tuple[Change, ...] = ()
 
     @property
     def properties(self) -> tuple[str, ...]:
@@ -73,4 +77,5 @@ class Judgement:
         """The other direction."""
         findings = tuple(Finding(**{**f, "details": tuple(f["details"])})
                          for f in found["findings"])
-        return cls(**{**found, "findings": findings, "opinions": tuple(found["opinions"])})
+        return cls(**{**found, "findings": findings, "opinions": tuple(found["opinions"]),
+                      "adapted": tuple(Change(**change) for change in found["adapted"])})

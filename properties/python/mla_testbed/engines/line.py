@@ -66,19 +66,6 @@ class CaseLine:
         return canonical(f"mla1:{head}" + "".join(f";{n}={v}" for n, v in self.fields))
 
 
-def changes(given: CaseLine, judged: CaseLine) -> list[str]:
-    """What is different in a case that was adapted to an engine, such as "causal=0 became 1"."""
-    heads = [str(one).partition(";")[0].partition(":")[2] for one in (given, judged)]
-    names = dict.fromkeys(name for one in (given, judged) for name, _ in one.fields)
-    return [f"{name}={before} became {after}" for name, before, after in (
-        ("requests", *heads), *((name, _value(given, name), _value(judged, name)) for name in names)
-    ) if before != after]
-
-
-def _value(line: CaseLine, name: str) -> str:
-    return dict(line.fields).get(name) or DEFAULTS.get(name, "none")
-
-
 def _group(text: str) -> Group:
     count, _, lengths = text.partition("q")
     rows, _, keys = lengths.partition("s")

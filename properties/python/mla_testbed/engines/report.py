@@ -9,6 +9,7 @@ import re
 import shlex
 import xml.etree.ElementTree as ET
 
+from .adapted import Change
 from .findings import FAIL, INCONCLUSIVE, PASS, REFUSED, Judgement
 from .ledger import Known
 
@@ -25,6 +26,7 @@ class Block:
         shrinks: how often it was made smaller. times: cases that failed alike.
         bundles: folders that `mla-testbed check` reads, one for each step that failed.
         saved: where none is, why, or "".
+        adapted: in what the first case that failed differs from `drawn`.
     """
 
     judgement: Judgement
@@ -37,6 +39,7 @@ class Block:
     times: int = 1
     bundles: tuple[str, ...] = ()
     saved: str = ""
+    adapted: tuple[Change, ...] = ()
 
     def __str__(self) -> str:
         found = self.judgement
@@ -45,6 +48,8 @@ class Block:
                  f"aiter={self.aiter}", f"  step {first.step}: {first.what}",
                  f"REPRO: {repro(found.case, self.options)}",
                  f"  seed {self.seed}, {self.shrinks} shrinks, drawn as {self.drawn}"]
+        if self.adapted:
+            lines.append(f"  changed for the engine: {'; '.join(map(str, self.adapted))}")
         lines += [f"    {detail}" for finding in found.findings for detail in finding.details]
         lines += [f"    bundle: {shlex.quote(one)}" for one in self.bundles]
         if self.saved and not self.bundles:
@@ -75,6 +80,7 @@ class Tally:
     reasons: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     opinions: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     example: dict[str, str] = dataclasses.field(default_factory=dict)
+    adapted: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     steps: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     blocks: dict[str, Block] = dataclasses.field(default_factory=dict)
     unexpected: list[str] = dataclasses.field(default_factory=list)
@@ -87,6 +93,8 @@ class Tally:
         self.verdicts[verdict] += 1
         for name in ("built", "planned", "attended", "replayed"):
             self.steps[name] += getattr(found, name)
+        self.adapted[""] += bool(found.adapted)
+        self.adapted.update({change.kind for change in found.adapted})
         if found.reason:
             kind = f"{found.verdict}: {re.sub(r'[0-9]+', '#', found.reason)}"
             self.reasons[kind] += 1
@@ -123,6 +131,9 @@ def summary(tally: Tally, ledger: list[Known]) -> str:
              f"steps {tally.steps['built']} built, {tally.steps['planned']} planned, "
              f"{tally.steps['replayed']} for graphs, {tally.steps['attended']} attended; "
              f"{tally.seconds:.1f} s, {rate:.1f} cases a second"]
+    if tally.adapted[""]:
+        parts = ", ".join(f"{name} {times}" for name, times in tally.adapted.most_common() if name)
+        lines.append(f"changed for the engine: {tally.adapted['']} cases ({parts})")
     why = {known.id: known for known in ledger}
     for name, times in sorted(tally.known.items()):
         lines.append(f"known-fail {name}: {times} cases: {why[name].why} ({why[name].link})")

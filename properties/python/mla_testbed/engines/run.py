@@ -45,7 +45,7 @@ class Plan:
     ledger: list[Known] = dataclasses.field(default_factory=list)
     bundles: pathlib.Path | None = None
     seed: int = 0
-    told: Callable[[Block], None] = lambda block: print(block, "\n", flush=True)
+    told: Callable[[Block], None] = lambda block: print(f"{block}\n", flush=True)
 
     def options(self) -> str:
         """What replay needs to do the same."""
@@ -78,9 +78,9 @@ class Run:
         Raises:
             UsageError: the text is no case.
         """
-        line = CaseLine.parse(case)
+        given = CaseLine.parse(case)
         try:
-            line = common_of(self.plan.setting.kind)(line, self.plan.arch)
+            line = common_of(self.plan.setting.kind)(given, self.plan.arch)
         except UsageError as e:
             return Judgement(case, REFUSED, reason=re.sub(r"'mla1:[^']*'", "the case", str(e)))
         worker = self.workers.of(adapt.product(line))
@@ -89,7 +89,8 @@ class Run:
         waited = time.monotonic() - begin
         self.imports += waited
         self._started += waited  # imports are not what is measured
-        found = worker.ask(str(line), attend=attend, bundles=bundles, cover=self.cover)
+        # As it was given: what is changed for the engine is said beside the verdict.
+        found = worker.ask(str(given), attend=attend, bundles=bundles, cover=self.cover)
         self.covered = max(self.covered, found.covered)
         self.tally.version, self.tally.aiter = worker.version, worker.aiter
         return found
@@ -148,7 +149,8 @@ class Run:
             self.tally.blocks[key].times += 1
             return
         block = Block(found, case, f"{self.plan.setting.engine} {self.tally.version}",
-                      self.tally.aiter, self.plan.options(), seed=self.plan.seed)
+                      self.tally.aiter, self.plan.options(), seed=self.plan.seed,
+                      adapted=found.adapted)
         self.tally.blocks[key] = block  # before it is made smaller: an interrupt keeps it
         if len(self.tally.blocks) <= MOST_BLOCKS:
             try:
@@ -184,8 +186,13 @@ class Run:
             block.saved = f"not saved: {e}"
             return
         again = self.judge(block.judgement.case, attend=attend, bundles=str(folder))
-        block.bundles = tuple(sorted(str(one.parent) for one in folder.glob("*/manifest.json")))
+        block.bundles = bundles_in(folder)
         block.saved = again.reason or f"{folder} has the case, and no bundle that check reads"
+
+
+def bundles_in(folder: pathlib.Path) -> tuple[str, ...]:
+    """The folders below it that `mla-testbed check` reads."""
+    return tuple(sorted(str(one.parent) for one in folder.glob("*/manifest.json")))
 
 
 def _fresh(parent: pathlib.Path, name: str) -> pathlib.Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from ..prefill.layer import KvProjection
 from ..prefill.step import PrefillStep
 from ..prefill.tensors import KEY, SCALE, VALUES, Projection
 from . import config, operations
-from .adapter import VllmEngine
+from .adapter import OPTIONS, VllmEngine
 from .batch import RunnerBuffers
 from .fa_metadata import array
 from .fa_runner import order_of
@@ -28,6 +28,9 @@ _DIMS = {"kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "
 
 class VllmPrefill(VllmEngine):
     """One vLLM, one architecture. The workspace of contexts has the size that the case says."""
+
+    #: Contexts of a prefill are those of one rank.
+    OPTIONS: ClassVar = {"speculation": OPTIONS["speculation"]}
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
