@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/plan/plan.hpp"
+#include "core/plan/plan_check.hpp"
 #include "core/plan/planner.hpp"
 #include "core/plan/ps_prefill.hpp"
 #include "core/plan/sizes.hpp"
@@ -34,9 +35,11 @@ std::int64_t longest_request(std::span<const std::int32_t> qo_indptr);
 // Heads as a planner counts them, 1 to the most of a case.
 Heads read_heads(Fields& fields, const char* key);
 
-// Owns the lists that the spans of `input` refer to: it moves, and does not copy.
+// Owns the lists that the spans of `input` and `dealt` refer to: it moves, and does not copy.
 struct PlannerCall {
   std::vector<std::int32_t> qo_indptr, kv_indptr, last_page_len;
+  std::vector<std::int32_t> global_kv_indptr;
+  plan::DealtKeys dealt;  // of a rank's call, as its launch says
   plan::PlanInput input;
   plan::SizeQuery sizes;
 
