@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/lifetime.hpp"
 #include "core/plan/plan.hpp"
 #include "core/plan/plan_check.hpp"
 #include "core/plan/planner.hpp"
@@ -68,7 +69,7 @@ void write_planner_call(nlohmann::ordered_json& out, const plan::PlanInput& inpu
 struct FoundPlan {
   std::vector<std::int32_t> work_indptr, work_info, reduce_indptr, reduce_final_map,
       reduce_partial_map;
-  [[nodiscard]] plan::PlanView view() const;
+  [[nodiscard]] plan::PlanView view() const MLA_LIFETIME_BOUND;
 };
 
 // The buffers at the top level of the object, or below `expected` as in the golden vectors. Without
