@@ -139,9 +139,9 @@ TEST_CASE("route: without a plan 16 heads take any rows in bf16, and up to 4 in 
 TEST_CASE("route: without a plan the merge writes the final LSE, where there is a merge",
           "[shape][P28]") {
   CHECK((*resolve("mla1:2q1s20;planner=none;splits=2;dtype=fp8/fp8;lse=1")).final_lse);
-  CHECK(resolve("mla1:2q4s20;planner=none;splits=3;lse=1")->final_lse);
-  CHECK(resolve("mla1:2q1s20;planner=none;splits=1;lse=1")->final_lse);  // one split is merged
-  CHECK(resolve("mla1:40q1s300;arch=gfx950;lse=1")->route == Route::split);
+  CHECK((*resolve("mla1:2q4s20;planner=none;splits=3;lse=1")).final_lse);
+  CHECK((*resolve("mla1:2q1s20;planner=none;splits=1;lse=1")).final_lse);  // one split is merged
+  CHECK((*resolve("mla1:40q1s300;arch=gfx950;lse=1")).route == Route::split);
 }
 
 TEST_CASE("route: what no kernel takes is refused with the reason", "[shape][P28]") {
@@ -197,7 +197,7 @@ TEST_CASE("plan shape: a query of unknown length is split", "[shape]") {
               false};
   for (const auto& [rows, split] : {std::pair(8, false), {9, true}, {0, true}, {-1, true}}) {
     key.max_qo_len = rows;
-    CHECK(resolve_plan_shape(key)->query_split == split);
+    CHECK((*resolve_plan_shape(key)).query_split == split);
   }
 }
 
