@@ -10,6 +10,8 @@
 #include <utility>
 #include <variant>
 
+#include "core/lifetime.hpp"
+
 namespace mla {
 
 enum class ErrorCode {
@@ -35,15 +37,23 @@ class [[nodiscard]] Result {
   [[nodiscard]] bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  [[nodiscard]] const T& value() const& { return assert(ok()), *std::get_if<0>(&state_); }
-  [[nodiscard]] T& value() & { return assert(ok()), *std::get_if<0>(&state_); }
-  [[nodiscard]] T&& value() && { return assert(ok()), std::move(*std::get_if<0>(&state_)); }
-  [[nodiscard]] const Error& error() const { return assert(!ok()), *std::get_if<1>(&state_); }
+  // Of a result that ends with the statement, by value: a reference would outlive it.
+  [[nodiscard]] const T& value() const& MLA_LIFETIME_BOUND {
+    return assert(ok()), *std::get_if<0>(&state_);
+  }
+  [[nodiscard]] T& value() & MLA_LIFETIME_BOUND { return assert(ok()), *std::get_if<0>(&state_); }
+  [[nodiscard]] T value() && { return assert(ok()), std::move(*std::get_if<0>(&state_)); }
+  [[nodiscard]] const Error& error() const& MLA_LIFETIME_BOUND {
+    return assert(!ok()), *std::get_if<1>(&state_);
+  }
+  [[nodiscard]] Error error() && { return assert(!ok()), std::move(*std::get_if<1>(&state_)); }
 
-  const T& operator*() const& { return value(); }
-  T& operator*() & { return value(); }
-  const T* operator->() const { return &value(); }
-  T* operator->() { return &value(); }
+  const T& operator*() const& MLA_LIFETIME_BOUND { return value(); }
+  T& operator*() & MLA_LIFETIME_BOUND { return value(); }
+  T operator*() && { return std::move(*this).value(); }
+  const T* operator->() const& MLA_LIFETIME_BOUND { return &value(); }
+  T* operator->() & MLA_LIFETIME_BOUND { return &value(); }
+  const T* operator->() && = delete;  // (*f()).member keeps what it refers to
 
  private:
   std::variant<T, Error> state_;

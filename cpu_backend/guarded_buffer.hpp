@@ -15,6 +15,7 @@
 
 #include "core/engine/backend.hpp"
 #include "core/large_pages.hpp"
+#include "core/lifetime.hpp"
 
 namespace mla::cpu {
 
@@ -47,8 +48,8 @@ class GuardedBuffer {
   }
 
   [[nodiscard]] T* data() { return storage_.data() + kGuard; }
-  [[nodiscard]] const T* data() const { return storage_.data() + kGuard; }
-  [[nodiscard]] std::span<const T> values() const {
+  [[nodiscard]] const T* data() const MLA_LIFETIME_BOUND { return storage_.data() + kGuard; }
+  [[nodiscard]] std::span<const T> values() const MLA_LIFETIME_BOUND {
     return {data(), static_cast<std::size_t>(size_)};
   }
   [[nodiscard]] std::int64_t size() const { return size_; }
@@ -77,7 +78,7 @@ class GuardedBuffer {
     std::memcpy(&value, &bits, sizeof value);
     return value;
   }
-  T& raw(std::int64_t i) { return storage_[static_cast<std::size_t>(i)]; }
+  T& raw(std::int64_t i) MLA_LIFETIME_BOUND { return storage_[static_cast<std::size_t>(i)]; }
   [[nodiscard]] bool intact(std::int64_t i) const {
     typename Poison<T>::Bits bits;
     std::memcpy(&bits, &storage_[static_cast<std::size_t>(i)], sizeof bits);

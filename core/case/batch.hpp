@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/case/case.hpp"
+#include "core/lifetime.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
 
@@ -38,7 +39,7 @@ struct Batch {
   std::int64_t first_block = 0;  // physical blocks [first_block, first_block + cache_blocks)
   std::int64_t cache_blocks = 0;
 
-  [[nodiscard]] BlockTableView table() const {
+  [[nodiscard]] BlockTableView table() const MLA_LIFETIME_BOUND {
     return {block_table.data(), static_cast<std::int64_t>(requests.size()), columns, columns, 1};
   }
   [[nodiscard]] Rows rows() const;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/arch.hpp"
+#include "core/lifetime.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
 
@@ -143,12 +144,16 @@ struct Case {
 
   [[nodiscard]] StepKind kind() const { return static_cast<StepKind>(step.index()); }
   // The fields of the kind; the case is of that kind.
-  [[nodiscard]] const DecodeSpec& decode() const { return std::get<DecodeSpec>(step); }
-  [[nodiscard]] const PrefillSpec& prefill() const { return std::get<PrefillSpec>(step); }
-  [[nodiscard]] const FaSpec& fa() const { return std::get<FaSpec>(step); }
-  DecodeSpec& decode() { return std::get<DecodeSpec>(step); }
-  PrefillSpec& prefill() { return std::get<PrefillSpec>(step); }
-  FaSpec& fa() { return std::get<FaSpec>(step); }
+  [[nodiscard]] const DecodeSpec& decode() const MLA_LIFETIME_BOUND {
+    return std::get<DecodeSpec>(step);
+  }
+  [[nodiscard]] const PrefillSpec& prefill() const MLA_LIFETIME_BOUND {
+    return std::get<PrefillSpec>(step);
+  }
+  [[nodiscard]] const FaSpec& fa() const MLA_LIFETIME_BOUND { return std::get<FaSpec>(step); }
+  DecodeSpec& decode() MLA_LIFETIME_BOUND { return std::get<DecodeSpec>(step); }
+  PrefillSpec& prefill() MLA_LIFETIME_BOUND { return std::get<PrefillSpec>(step); }
+  FaSpec& fa() MLA_LIFETIME_BOUND { return std::get<FaSpec>(step); }
   bool operator==(const Case&) const = default;
 };
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/case/case.hpp"
+#include "core/lifetime.hpp"
 
 namespace mla {
 
@@ -31,7 +32,7 @@ class Launches {
   void add(const Launch& launch);
   void add(const Launches& other);
   // By backend, device, kind and kernel, in this order.
-  [[nodiscard]] const std::vector<Launch>& entries() const { return entries_; }
+  [[nodiscard]] const std::vector<Launch>& entries() const MLA_LIFETIME_BOUND { return entries_; }
   // Launches of one backend's kernels on one device; nothing if it executed no step of that kind.
   [[nodiscard]] std::optional<std::int64_t> of(std::string_view backend, std::string_view device,
                                                StepKind kind) const;

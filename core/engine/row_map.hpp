@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "core/engine/decode_metadata.hpp"
+#include "core/lifetime.hpp"
 #include "core/result.hpp"
 
 namespace mla {
@@ -21,7 +22,7 @@ class RowMap {
   [[nodiscard]] std::int64_t query_rows() const { return query_rows_; }
   [[nodiscard]] std::int64_t row_heads() const { return row_heads_; }
   [[nodiscard]] std::int64_t fold() const { return fold_; }
-  [[nodiscard]] const HeadPadding& padding() const { return padding_; }
+  [[nodiscard]] const HeadPadding& padding() const MLA_LIFETIME_BOUND { return padding_; }
 
   [[nodiscard]] std::int64_t query_row(std::int64_t kernel_row) const {
     if (fold_ == 1) return kernel_row;

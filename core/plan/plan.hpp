@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/lifetime.hpp"
 #include "core/plan/sizes.hpp"
 
 namespace mla::plan {
@@ -41,11 +42,11 @@ class RawWords {
   ~RawWords() = default;
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::int32_t* data() { return words_.get(); }
-  [[nodiscard]] const std::int32_t* data() const { return words_.get(); }
+  [[nodiscard]] const std::int32_t* data() const MLA_LIFETIME_BOUND { return words_.get(); }
   [[nodiscard]] std::int32_t* begin() { return data(); }
-  [[nodiscard]] const std::int32_t* begin() const { return data(); }
+  [[nodiscard]] const std::int32_t* begin() const MLA_LIFETIME_BOUND { return data(); }
   [[nodiscard]] std::int32_t* end() { return data() + size_; }
-  [[nodiscard]] const std::int32_t* end() const { return data() + size_; }
+  [[nodiscard]] const std::int32_t* end() const MLA_LIFETIME_BOUND { return data() + size_; }
   std::int32_t& operator[](std::size_t i) { return words_[i]; }
   std::int32_t operator[](std::size_t i) const { return words_[i]; }
   bool operator==(const RawWords& other) const {
@@ -115,8 +116,10 @@ class PlanBuffer {
   // One past the last written element.
   [[nodiscard]] std::int64_t used() const;
   [[nodiscard]] std::string_view name() const { return name_; }
-  [[nodiscard]] std::span<const std::int32_t> data() const { return {data_.data(), data_.size()}; }
-  [[nodiscard]] const Overruns& overruns() const { return overruns_; }
+  [[nodiscard]] std::span<const std::int32_t> data() const MLA_LIFETIME_BOUND {
+    return {data_.data(), data_.size()};
+  }
+  [[nodiscard]] const Overruns& overruns() const MLA_LIFETIME_BOUND { return overruns_; }
 
   // Same size, same values, same overruns. Unwritten elements are kPoison, which nobody writes.
   bool operator==(const PlanBuffer& other) const;
@@ -188,7 +191,7 @@ class Plan {
   }
   // Works in use: the last entry of work_indptr that was written.
   [[nodiscard]] std::int64_t works() const;
-  [[nodiscard]] PlanView view() const;
+  [[nodiscard]] PlanView view() const MLA_LIFETIME_BOUND;
   [[nodiscard]] BufferSizes sizes() const;
   bool operator==(const Plan& other) const;
 

@@ -7,6 +7,7 @@
 
 #include "core/paging/pages.hpp"
 #include "core/plan/plan_check_parts.hpp"
+#include "core/units.hpp"
 
 namespace mla::plan {
 namespace check {
@@ -202,6 +203,18 @@ std::string_view name(Rule rule) {
   return {};
 }
 
+namespace {
+
+// Keys of request b over all ranks.
+std::int64_t global_keys(const PlanCheckInput& input, std::size_t b, std::int64_t tokens) {
+  if (!input.cp_round_robin || input.dealt.ranks < 1) return tokens;
+  const auto list = input.dealt.global_kv_indptr;
+  if (b + 1 < list.size()) return std::int64_t{list[b + 1]} - list[b];
+  return tokens * input.dealt.ranks + input.dealt.rank;
+}
+
+}  // namespace
+
 // Folded request b*ratio + g has the rows (b*ratio + g)*q .. + q: folding needs equal row counts.
 std::vector<PlanningRequest> planning_requests(const PlanCheckInput& input) {
   std::vector<PlanningRequest> out;
@@ -210,12 +223,26 @@ std::vector<PlanningRequest> planning_requests(const PlanCheckInput& input) {
     const std::int64_t q = input.qo_indptr[b + 1] - input.qo_indptr[b];
     const std::int64_t pages = input.kv_indptr[b + 1] - input.kv_indptr[b];
     const std::int64_t tokens = keys_in_pages(pages, input.page_size, input.last_page_len[b]);
+    const std::int64_t global = global_keys(input, b, tokens);
     for (std::int64_t g = 0; g < ratio; ++g) {
       const std::int64_t first = input.qo_indptr[b] * ratio + g * q;
-      out.push_back({first, first + q, input.kv_indptr[b], input.kv_indptr[b + 1], tokens});
+      out.push_back({first, first + q, input.kv_indptr[b], input.kv_indptr[b + 1], tokens, global});
     }
   }
   return out;
+}
+
+bool knows_seen_keys(const PlanCheckInput& input) {
+  return input.causal && (!input.cp_round_robin || input.dealt.ranks > 0);
+}
+
+std::int64_t seen_keys(const PlanCheckInput& input, const PlanningRequest& request,
+                       std::int64_t row) {
+  const std::int64_t seen = request.global - (request.q_end - 1 - row);  // of all ranks
+  if (!input.cp_round_robin) return seen;
+  // Keys before `seen` of which every `ranks`-th from `rank` on is here.
+  const std::int64_t here = seen - input.dealt.rank;
+  return here > 0 ? ceil_div(here, input.dealt.ranks) : -(-here / input.dealt.ranks);
 }
 
 std::vector<Violation> plan_check(const PlanCheckInput& input) {

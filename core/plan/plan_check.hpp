@@ -40,6 +40,17 @@ struct Violation {
   std::int64_t work = -1;  // index in work_info_set, or -1
 };
 
+// The keys of a rank's requests among those of all ranks, dealt out one by one: local key j is key
+// j * ranks + rank of its request, and a row sees the keys before its own (docs/contracts/aiter.md
+// 6).
+struct DealtKeys {
+  std::int64_t ranks = 0;  // 0: not known, and nothing is said of what a row sees
+  std::int64_t rank = 0;
+  // [batch + 1] running keys of all ranks, as a kernel gets them. Empty: not known; then as many as
+  // the local ones allow, so that what is a violation is one for every number.
+  std::span<const std::int32_t> global_kv_indptr;
+};
+
 struct PlanCheckInput {
   PlanView plan;
   std::span<const std::int32_t> qo_indptr;      // [batch + 1] rows of the requests, not folded
@@ -47,7 +58,8 @@ struct PlanCheckInput {
   std::span<const std::int32_t> last_page_len;  // [batch] tokens
   PlanShape shape;                              // fold ratio and heads of the kernel
   bool causal = true;
-  bool cp_round_robin = false;  // ranks have every n-th key: each row may see the last one here
+  bool cp_round_robin = false;  // planned for a rank: no tile is trimmed to what its rows see
+  DealtKeys dealt{};            // with cp_round_robin
   bool kernel_masks = true;     // false: a tile may cover no key that its rows must not see
   std::int64_t page_size = 1;
   std::int64_t max_qo_len = 1;    // rows; sizes the partial buffers
@@ -63,7 +75,16 @@ struct PlanningRequest {
   std::int64_t kv_begin = 0;  // pages
   std::int64_t kv_end = 0;
   std::int64_t tokens = 0;  // keys of the request
+  std::int64_t global = 0;  // those of all ranks; `tokens` where there is one
 };
 std::vector<PlanningRequest> planning_requests(const PlanCheckInput& input);
+
+// Whether it is known which keys a row of a causal step sees.
+bool knows_seen_keys(const PlanCheckInput& input);
+// How many keys of its request a kernel row sees, from the first on: below 0 where that many more
+// would have to come before it sees one. May be more than there are, of lists that contradict each
+// other.
+std::int64_t seen_keys(const PlanCheckInput& input, const PlanningRequest& request,
+                       std::int64_t row);
 
 }  // namespace mla::plan

@@ -18,24 +18,37 @@ std::string describe(const Tile& t) {
 
 // Keys that some row of the tile may see: bottom-right aligned, the last row of a request sees all.
 std::int64_t visible_tokens(const PlanCheckInput& input, const PlanningRequest& r, const Tile& t) {
-  if (!input.causal || input.cp_round_robin) return r.tokens;
-  return std::max<std::int64_t>(0, r.tokens - (r.q_end - t.q_end));
+  if (!knows_seen_keys(input)) return r.tokens;
+  return std::clamp<std::int64_t>(seen_keys(input, r, t.q_end - 1), 0, r.tokens);
+}
+
+// " on rank 1 of 2, where all ranks together have 12 keys"
+std::string of_ranks(const PlanCheckInput& input, const PlanningRequest& r) {
+  if (!input.cp_round_robin) return {};
+  const char* most = input.dealt.global_kv_indptr.empty() ? "at most " : "";
+  return " on rank " + num(input.dealt.rank) + " of " + num(input.dealt.ranks) +
+         ", where all ranks together have " + most + num(r.global) + " keys";
 }
 
 // The causal limit of a row that sees no key of a piece is negative there, and many kernels compare
-// it as an unsigned number: the row sees all of the piece.
+// it as an unsigned number: the row sees all of the piece. Of a rank, limit and positions are those
+// of all ranks and count from the piece's first round, in which each rank has a key: what is not
+// negative hides this rank's key of that round.
 void check_hidden_rows(const PlanCheckInput& input, const PlanningRequest& r, const Tile& t,
                        Violations& out) {
+  const std::int64_t ranks = input.cp_round_robin ? input.dealt.ranks : 1;
+  const std::int64_t rank = input.cp_round_robin ? input.dealt.rank : 0;
   // Rows that see no key at all are nobody's result.
-  const std::int64_t first = std::max(t.q_begin, r.q_end - r.tokens);
-  const std::int64_t keys = r.tokens - (r.q_end - 1 - first);  // that row `first` sees
+  const std::int64_t first = std::max(t.q_begin, r.q_end - r.global + rank);
+  const std::int64_t keys = r.global - (r.q_end - 1 - first);  // of all ranks, that `first` sees
   for (const Piece& p : t.pieces) {
-    const std::int64_t begin = (p.item.kv_begin - r.kv_begin) * input.page_size;
+    const std::int64_t begin = (p.item.kv_begin - r.kv_begin) * input.page_size * ranks;
     if (p.item.kv_end <= p.item.kv_begin || begin < keys || first >= t.q_end) continue;
     const std::int64_t last = std::min(t.q_end, first + begin - keys + 1);
     out.push_back({Rule::hidden_rows,
                    check::describe(p) + ": rows " + num(first) + ".." + num(last) +
-                       " see none of its keys, and AITER's kernels let them see all (BUG-012)",
+                       " see none of its keys" + of_ranks(input, r) +
+                       ", and AITER's kernels let them see all (BUG-012)",
                    p.index});
   }
 }
@@ -54,7 +67,7 @@ void check_one_tile(const PlanCheckInput& input, const PlanningRequest& r, const
                         " that are covered already up to " + num(next));
     next = std::max<std::int64_t>(next, p.item.kv_end);
   }
-  if (input.causal && !input.cp_round_robin) check_hidden_rows(input, r, t, out);
+  if (knows_seen_keys(input)) check_hidden_rows(input, r, t, out);
   const std::int64_t visible = visible_tokens(input, r, t);
   const std::int64_t covered = std::min((next - r.kv_begin) * input.page_size, r.tokens);
   if (covered < visible)

@@ -21,7 +21,9 @@ bool straddles_tile(const SeenKeys& seen) {
 
 std::vector<StraddledWork> straddled_works(const PlanCheckInput& input) {
   std::vector<StraddledWork> found;
-  if (!input.causal) return found;
+  if (!knows_seen_keys(input)) return found;
+  // What a row sees of a rank's keys is known only where all ranks' are.
+  if (input.cp_round_robin && input.dealt.global_kv_indptr.empty()) return found;
   const std::vector<PlanningRequest> requests = planning_requests(input);
   for (std::int64_t w = 0; w < input.plan.work_indptr.back(); ++w) {
     const WorkItem work = check::record(input, w);
@@ -29,7 +31,11 @@ std::vector<StraddledWork> straddled_works(const PlanCheckInput& input) {
     std::int64_t keys = (std::int64_t{work.kv_end} - work.kv_begin) * input.page_size;
     if (work.kv_end == request.kv_end)
       keys -= (request.kv_end - request.kv_begin) * input.page_size - request.tokens;
-    const SeenKeys seen = seen_keys(work, keys, request.q_end);
+    const std::int64_t before = (std::int64_t{work.kv_begin} - request.kv_begin) * input.page_size;
+    const auto sees = [&](std::int64_t row) {
+      return std::min(keys, seen_keys(input, request, row) - before);
+    };
+    const SeenKeys seen = {.keys = keys, .first = sees(work.q_begin), .last = sees(work.q_end - 1)};
     if (straddles_tile(seen)) found.push_back({w, work, seen});
   }
   return found;

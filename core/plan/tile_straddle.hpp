@@ -31,7 +31,8 @@ struct StraddledWork {
   WorkItem work;
   SeenKeys seen;
 };
-// Those of a plan in which plan_check finds nothing.
+// Those of a plan in which plan_check finds nothing. None of a rank whose keys among those of all
+// ranks are not known.
 std::vector<StraddledWork> straddled_works(const PlanCheckInput& input);
 
 }  // namespace mla::plan

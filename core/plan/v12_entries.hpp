@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 
+#include "core/lifetime.hpp"
 #include "core/plan/checks.hpp"
 #include "core/plan/planner.hpp"
 
@@ -35,7 +36,7 @@ struct Entry {
 
 class Entries {
  public:
-  Entries(const PlanInput& input, const PlanShape& shape);
+  Entries(const PlanInput& input MLA_LIFETIME_BOUND, const PlanShape& shape MLA_LIFETIME_BOUND);
 
   // KV blocks of all tiles, the overhead of each tile included. Fails before anything is planned,
   // for the first entry that cannot be.

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "core/lifetime.hpp"
 #include "cpu_backend/dense/matrix.hpp"
 
 namespace mla::cpu {
@@ -23,7 +24,7 @@ class Panels {
     return data_[static_cast<std::size_t>((column / kPanelColumns * rows_ + row) * kPanelColumns +
                                           column % kPanelColumns)];
   }
-  [[nodiscard]] const double* panel(std::int64_t index) const {
+  [[nodiscard]] const double* panel(std::int64_t index) const MLA_LIFETIME_BOUND {
     return data_.data() + index * rows_ * kPanelColumns;
   }
   [[nodiscard]] double* panel(std::int64_t index) {

@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "core/lifetime.hpp"
+
 namespace mla::cpu {
 
 // Of one layer: query heads [0, heads) share KV head h / group().
@@ -32,8 +34,12 @@ class HeadKeys {
   [[nodiscard]] std::int64_t count() const {
     return static_cast<std::int64_t>(keys_.size() / dim_);
   }
-  [[nodiscard]] const float* key(std::int64_t j) const { return keys_.data() + at(j); }
-  [[nodiscard]] const float* value(std::int64_t j) const { return values_.data() + at(j); }
+  [[nodiscard]] const float* key(std::int64_t j) const MLA_LIFETIME_BOUND {
+    return keys_.data() + at(j);
+  }
+  [[nodiscard]] const float* value(std::int64_t j) const MLA_LIFETIME_BOUND {
+    return values_.data() + at(j);
+  }
 
  private:
   [[nodiscard]] std::size_t at(std::int64_t j) const { return static_cast<std::size_t>(j) * dim_; }
@@ -62,7 +68,7 @@ class RowAttention {
       : shape_(shape), q_(dim()), tile_(dim()), out_(dim()) {}
   // Leaves the normalised output in out() and returns the natural-log LSE; 0 and -inf without keys.
   float run(const std::uint16_t* q, const HeadKeys& keys, KeyRange range);
-  [[nodiscard]] std::span<const float> out() const { return out_; }
+  [[nodiscard]] std::span<const float> out() const MLA_LIFETIME_BOUND { return out_; }
 
  private:
   [[nodiscard]] std::size_t dim() const { return static_cast<std::size_t>(shape_.head_dim); }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/engine/prefill/prefill_shape.hpp"
+#include "core/lifetime.hpp"
 #include "cpu_backend/data_path/data_path.hpp"
 
 namespace mla::cpu {
@@ -39,7 +40,8 @@ struct AttendTile {
 class AttendScratch {
  public:
   AttendScratch();
-  [[nodiscard]] const float* out(std::int64_t row) const;  // normalised; 0 without a visible key
+  [[nodiscard]] const float* out(std::int64_t row) const
+      MLA_LIFETIME_BOUND;  // normalised; 0 without a visible key
   [[nodiscard]] float lse(std::int64_t row) const { return lse_[static_cast<std::size_t>(row)]; }
 
  private:

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/arch.hpp"
+#include "core/lifetime.hpp"
 #include "core/result.hpp"
 #include "hip_backend/aiter/manifest.hpp"
 
@@ -35,18 +36,18 @@ class Installation {
       const std::map<std::string, std::vector<std::byte>>& files);
 
   // Null when there is none for the architecture.
-  [[nodiscard]] const Manifest* manifest(Arch arch) const;
+  [[nodiscard]] const Manifest* manifest(Arch arch) const MLA_LIFETIME_BOUND;
   [[nodiscard]] Result<std::span<const std::byte>> code(Arch arch, const std::string& file);
   // A sum over what a backend of the architecture can launch: the manifest, the code objects that
   // it names (read, where they are there) and what was taken. Two installations with one sum are
   // alike.
   [[nodiscard]] std::uint64_t sum(Arch arch);
-  [[nodiscard]] const std::string& directory() const { return directory_; }
+  [[nodiscard]] const std::string& directory() const MLA_LIFETIME_BOUND { return directory_; }
 
   // Takes a code object that was compiled from AITER's sources, which is no part of `hsa`.
   Status take(Built kernels, const std::string& path);
   // Empty: none was taken.
-  [[nodiscard]] std::span<const std::byte> built(Built kernels) const {
+  [[nodiscard]] std::span<const std::byte> built(Built kernels) const MLA_LIFETIME_BOUND {
     return built_[static_cast<std::size_t>(kernels)];
   }
 

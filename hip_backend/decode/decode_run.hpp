@@ -12,6 +12,7 @@
 
 #include "core/engine/backend.hpp"
 #include "core/engine/row_map.hpp"
+#include "core/lifetime.hpp"
 #include "hip_backend/admission/admission.hpp"
 #include "hip_backend/decode/reduce.hpp"
 #include "hip_backend/decode/stage1.hpp"
@@ -55,7 +56,7 @@ class DecodeRun {
   // Everything else; damaged canaries become faults.
   [[nodiscard]] Status read(const DecodeLaunch& launch, DecodeResult& result) const;
 
-  [[nodiscard]] const Launches& launches() const { return launches_; }
+  [[nodiscard]] const Launches& launches() const MLA_LIFETIME_BOUND { return launches_; }
 
  private:
   DecodeRun() = default;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/lifetime.hpp"
 #include "core/result.hpp"
 #include "hip_backend/device/resources.hpp"
 #include "hip_backend/kernels/code_objects.hpp"
@@ -65,7 +66,9 @@ class KernelLaunch {
       return Error{ErrorCode::overrun, damaged.front(), ""};
     return std::nullopt;
   }
-  [[nodiscard]] const Buffer& buffer(std::size_t index) const { return buffers_[index]; }
+  [[nodiscard]] const Buffer& buffer(std::size_t index) const MLA_LIFETIME_BOUND {
+    return buffers_[index];
+  }
 
  private:
   Status launch_and_wait(std::span<const std::byte> code, std::string_view kernel,

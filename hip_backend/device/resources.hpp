@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/lifetime.hpp"
 #include "hip_backend/device/device.hpp"
 
 namespace mla::hip {
@@ -75,7 +76,7 @@ class Buffer {
 
   [[nodiscard]] Address address() const { return memory_.get() + kCanaryBytes; }
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
-  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::string& name() const MLA_LIFETIME_BOUND { return name_; }
 
   [[nodiscard]] Status read(std::span<std::byte> to) const;
   template <class T>
@@ -115,7 +116,7 @@ Status keep(Device& device, std::string name, const Values& values, std::vector<
 
 // The bytes of a kernel's argument struct.
 template <class Arguments>
-std::span<const std::byte> argument_bytes(const Arguments& arguments) {
+std::span<const std::byte> argument_bytes(const Arguments& arguments MLA_LIFETIME_BOUND) {
   static_assert(std::is_trivially_copyable_v<Arguments>);
   return std::as_bytes(std::span(&arguments, 1));
 }

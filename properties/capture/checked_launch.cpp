@@ -185,6 +185,12 @@ json without_launch(const json& object) {
   return out;
 }
 
+json with_ranks(json out, const json& object) {
+  for (const char* key : {"launch_cp_world_size", "launch_cp_rank", "launch_g_kv_indptr"})
+    if (const auto found = object.find(key); found != object.end()) out[key] = *found;
+  return out;
+}
+
 json as_launched(const json& object) {
   json out = without_launch(object);
   if (const auto lists = out.find("expected"); lists != out.end() && lists->is_object()) {

@@ -35,7 +35,9 @@ Result<LaunchChanges> launch_changes(const PlannerCall& call, const nlohmann::js
 
 // The document without the keys of the launch.
 nlohmann::json without_launch(const nlohmann::json& object);
-// The same with lists and buffers as the kernel found them.
+// `out` with what `object` says of the ranks of its launch.
+nlohmann::json with_ranks(nlohmann::json out, const nlohmann::json& object);
+// The document without the keys of the launch, with lists and buffers as the kernel found them.
 nlohmann::json as_launched(const nlohmann::json& object);
 
 }  // namespace mla::cli

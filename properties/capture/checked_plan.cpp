@@ -32,6 +32,7 @@ Result<plan::PlanCheckInput> plan_check_input(const PlannerCall& call, const Fou
       .shape = *shape,
       .causal = in.causal,
       .cp_round_robin = in.cp_round_robin,
+      .dealt = call.dealt,
       .kernel_masks = !kernel || kernel->masks,
       .page_size = in.page_size,
       .max_qo_len = call.sizes.max_qo_len,

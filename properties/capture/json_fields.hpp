@@ -12,11 +12,13 @@
 #include <string_view>
 #include <vector>
 
+#include "core/lifetime.hpp"
+
 namespace mla::cli {
 
 class Fields {
  public:
-  explicit Fields(const nlohmann::json& object) : object_(object) {}
+  explicit Fields(const nlohmann::json& object MLA_LIFETIME_BOUND) : object_(object) {}
 
   [[nodiscard]] bool has(const char* key) const { return object_.contains(key); }
   [[nodiscard]] bool truth(const char* key);
@@ -34,7 +36,7 @@ class Fields {
   // For values that are of the right type and still impossible.
   void reject(const char* key, const std::string& why);
   // Empty when every key so far was fine.
-  [[nodiscard]] const std::string& error() const { return error_; }
+  [[nodiscard]] const std::string& error() const MLA_LIFETIME_BOUND { return error_; }
 
  private:
   // The value of `key`, or null after noting that it is missing.

@@ -145,10 +145,12 @@ Status judge_launch(const json& object, const Check& check, PlanAnswer& answer) 
   const bool moved =
       changes.count > 0 || (object.contains("launch_kv_indices") && !object.contains("kv_indices"));
   if (arguments.empty() && !moved) return std::nullopt;
-  const json planned = without_launch(object);
+  // No planner is told of the ranks, and what a row sees depends on them.
+  const json planned = with_ranks(without_launch(object), object);
   const auto told = judged(with(planned, arguments), check);
   if (!told) return told.error();
-  const auto found = moved ? judged(with(as_launched(object), arguments), check) : told;
+  const json launched = with_ranks(as_launched(object), object);
+  const auto found = moved ? judged(with(launched, arguments), check) : told;
   if (!found) return found.error();
   if (found->findings.empty() && found->not_checked.empty()) {
     if (!silent) answer.notes.push_back(what + "; what the kernel found is valid as well");

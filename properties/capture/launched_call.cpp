@@ -19,9 +19,9 @@ using nlohmann::json;
 using Arguments = std::vector<LaunchedArgument>;
 
 constexpr std::string_view kArguments[] = {
-    "launch_max_seqlen_q",  "launch_num_heads", "launch_dtype_q",       "launch_dtype_kv",
-    "launch_page_size",     "launch_causal",    "launch_cp_world_size", "launch_cp_rank",
-    "launch_num_kv_splits", "launch_total_kv",  "launch_persistent"};
+    "launch_max_seqlen_q", "launch_num_heads",     "launch_dtype_q",       "launch_dtype_kv",
+    "launch_page_size",    "launch_causal",        "launch_cp_world_size", "launch_cp_rank",
+    "launch_g_kv_indptr",  "launch_num_kv_splits", "launch_total_kv",      "launch_persistent"};
 
 // Where the planner was told of no rows, the longest request is the measure: the plan is judged for
 // the kernel of the launch (size_query). Fewer than one row are impossible_rows'.

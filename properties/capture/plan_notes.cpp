@@ -45,6 +45,30 @@ std::string hidden_pieces(const PlannerCall& call, plan::PlanCheckInput input) {
   return first + (count > 1 ? say(", and ", count - 1, " works more") : std::string());
 }
 
+// A piece of a rank of which some row may see no key, where the document does not say how many keys
+// all ranks have: with as few as there can be on as few ranks as there can be.
+std::string may_hide_keys(const PlannerCall& call, plan::PlanCheckInput input) {
+  if (!input.cp_round_robin || !input.causal || !input.dealt.global_kv_indptr.empty()) return {};
+  const auto hidden = [&input] {
+    const auto found = plan::plan_check(input);
+    return std::ranges::find(found, plan::Rule::hidden_rows, &plan::Violation::rule) != found.end();
+  };
+  if (hidden()) return {};  // a violation whatever they have
+  if (input.dealt.ranks == 0) input.dealt = {.ranks = 2, .rank = 0, .global_kv_indptr = {}};
+  std::vector<std::int32_t> least{0};
+  for (std::size_t r = 0; r + 1 < call.kv_indptr.size(); ++r) {
+    const std::int64_t local = std::int64_t{call.kv_indptr[r + 1]} - call.kv_indptr[r];
+    least.push_back(static_cast<std::int32_t>(
+        least.back() +
+        std::max<std::int64_t>(0, (local - 1) * input.dealt.ranks + input.dealt.rank + 1)));
+  }
+  input.dealt.global_kv_indptr = least;
+  if (!hidden()) return {};
+  return "a row may see no key of a piece, which AITER's kernels for ranks get wrong (BUG-012): "
+         "that depends on the keys of all ranks, which the launch's cp_world_size, cp_rank and "
+         "g_kv_indptr would tell";
+}
+
 // The launch decides, whatever the planner was told.
 std::string goes_unused(const nlohmann::json& object) {
   if (!runs_unplanned(object)) return {};
@@ -90,8 +114,10 @@ std::optional<KernelEntry> kernel_of(const PlannerCall& call) {
 std::vector<std::string> plan_notes(const PlannerCall& call, const plan::PlanCheckInput& input,
                                     const nlohmann::json& object) {
   std::vector<std::string> notes = {
-      planned_unmasked(call), hidden_pieces(call, input),   misreads(call, input.shape.fold_ratio),
-      goes_unused(object),    takes_pages_for_tokens(call), known_wrong(call, object)};
+      planned_unmasked(call),     hidden_pieces(call, input),
+      may_hide_keys(call, input), misreads(call, input.shape.fold_ratio),
+      goes_unused(object),        takes_pages_for_tokens(call),
+      known_wrong(call, object)};
   std::erase(notes, std::string());
   return notes;
 }

@@ -33,10 +33,11 @@ constexpr std::string_view kOtherKeys[] = {
     // The kernel's launch (mla_capture.py).
     "launch_addresses", "launch_max_seqlen_q", "launch_num_heads", "launch_dtype_q",
     "launch_dtype_kv", "launch_page_size", "launch_causal", "launch_cp_world_size",
-    "launch_cp_rank", "launch_num_kv_splits", "launch_num_kv_splits_indptr", "launch_total_kv",
-    "launch_persistent", "launch_work_indptr", "launch_work_info", "launch_reduce_indptr",
-    "launch_reduce_final_map", "launch_reduce_partial_map", "launch_seqlens_qo_indptr",
-    "launch_seqlens_kv_indptr", "launch_kv_last_page_lens", "launch_kv_indices",
+    "launch_cp_rank", "launch_g_kv_indptr", "launch_num_kv_splits", "launch_num_kv_splits_indptr",
+    "launch_total_kv", "launch_persistent", "launch_work_indptr", "launch_work_info",
+    "launch_reduce_indptr", "launch_reduce_final_map", "launch_reduce_partial_map",
+    "launch_seqlens_qo_indptr", "launch_seqlens_kv_indptr", "launch_kv_last_page_lens",
+    "launch_kv_indices",
     // Golden vectors.
     "expected", "expected_serial", "sums", "derived", "kernel_default", "serial", "error"};
 
@@ -76,6 +77,19 @@ plan::SizeQuery size_query(const PlannerCall& c, std::int64_t num_kv_splits, boo
 std::int64_t number_up_to(Fields& fields, const char* key, std::int64_t most, std::int64_t value) {
   if (value > most) fields.reject(key, say("is ", value, ": expected at most ", most));
   return value;
+}
+
+// Kernels for ranks take pages of one key, and a rank is known by its number.
+void read_dealt(Fields& fields, PlannerCall& c) {
+  constexpr const char* kList = "launch_g_kv_indptr";
+  const std::int64_t ranks = fields.number_or("launch_cp_world_size", 0);
+  const std::int64_t rank = fields.number_or("launch_cp_rank", -1);
+  if (fields.has(kList)) c.global_kv_indptr = fields.words(kList);
+  if (fields.has(kList) && c.global_kv_indptr.size() < c.kv_indptr.size())
+    fields.reject(kList, say("has ", c.global_kv_indptr.size(), " entries: expected at least the ",
+                             c.kv_indptr.size(), " of seqlens_kv_indptr"));
+  if (c.input.cp_round_robin && c.input.page_size == 1 && ranks > 1 && rank >= 0 && rank < ranks)
+    c.dealt = {.ranks = ranks, .rank = rank, .global_kv_indptr = c.global_kv_indptr};
 }
 
 }  // namespace
@@ -145,6 +159,7 @@ Result<PlannerCall> read_planner_call(const nlohmann::json& object) {
   in.version = read_version(fields, intra_batch);
   const std::int64_t num_kv_splits = splits("num_kv_splits", 0);
   const std::int64_t launched_rows = rows_or_none("launch_max_seqlen_q");
+  read_dealt(fields, c);
   fields.reject_unknown(kOtherKeys);
   if (!fields.error().empty()) return Error{ErrorCode::usage, fields.error(), ""};
   in.qo_indptr = c.qo_indptr;

@@ -14,7 +14,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/lifetime.hpp"
 #include "core/plan/plan.hpp"
+#include "core/plan/plan_check.hpp"
 #include "core/plan/planner.hpp"
 #include "core/plan/ps_prefill.hpp"
 #include "core/plan/sizes.hpp"
@@ -34,9 +36,11 @@ std::int64_t longest_request(std::span<const std::int32_t> qo_indptr);
 // Heads as a planner counts them, 1 to the most of a case.
 Heads read_heads(Fields& fields, const char* key);
 
-// Owns the lists that the spans of `input` refer to: it moves, and does not copy.
+// Owns the lists that the spans of `input` and `dealt` refer to: it moves, and does not copy.
 struct PlannerCall {
   std::vector<std::int32_t> qo_indptr, kv_indptr, last_page_len;
+  std::vector<std::int32_t> global_kv_indptr;
+  plan::DealtKeys dealt;  // of a rank's call, as its launch says
   plan::PlanInput input;
   plan::SizeQuery sizes;
 
@@ -65,7 +69,7 @@ void write_planner_call(nlohmann::ordered_json& out, const plan::PlanInput& inpu
 struct FoundPlan {
   std::vector<std::int32_t> work_indptr, work_info, reduce_indptr, reduce_final_map,
       reduce_partial_map;
-  [[nodiscard]] plan::PlanView view() const;
+  [[nodiscard]] plan::PlanView view() const MLA_LIFETIME_BOUND;
 };
 
 // The buffers at the top level of the object, or below `expected` as in the golden vectors. Without

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "core/lifetime.hpp"
 #include "core/result.hpp"
 #include "hip_backend/gfx_emulator/launch.hpp"
 
@@ -54,9 +55,11 @@ class EmulationLog {
 
   explicit EmulationLog(std::string words) : words_(std::move(words)) {}
   void note(std::string_view kernel, const gfx::LaunchReport& report);
-  [[nodiscard]] const std::map<Key, Entry>& findings() const { return findings_; }
+  [[nodiscard]] const std::map<Key, Entry>& findings() const MLA_LIFETIME_BOUND {
+    return findings_;
+  }
   // What is not held against the kernels: races in global memory of kernels that are not ours.
-  [[nodiscard]] const std::map<Key, Entry>& notes() const { return notes_; }
+  [[nodiscard]] const std::map<Key, Entry>& notes() const MLA_LIFETIME_BOUND { return notes_; }
   // "emulated: 3 launches of 2 kernels under --checks=waits: 1 finding", then a line for each one.
   [[nodiscard]] std::string text() const;
   // The same as one JSON object.

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/lifetime.hpp"
 #include "core/result.hpp"
 #include "properties/cli/build_id.hpp"
 #include "properties/cli/publisher.hpp"
@@ -44,7 +45,7 @@ struct PlantsReport {
   [[nodiscard]] std::int64_t wanted() const { return shard.of(std::ssize(plants)); }
   [[nodiscard]] std::vector<std::string> of_shard() const;
   // What became of a plant; null if it was not tried.
-  [[nodiscard]] const PlantTried* find(std::string_view id) const;
+  [[nodiscard]] const PlantTried* find(std::string_view id) const MLA_LIFETIME_BOUND;
   const PlantTried& add(PlantTried one);
   [[nodiscard]] std::int64_t caught() const;
   [[nodiscard]] std::int64_t missed() const;

@@ -129,6 +129,18 @@ bool draw_call(ByteChoices& choices, Call& call) {
   return true;
 }
 
+// As few keys on the other ranks as there can be: the rows see the fewest.
+std::vector<std::int32_t> fewest_global(const plan::PlanInput& in, std::int64_t ranks,
+                                        std::int64_t rank) {
+  std::vector<std::int32_t> out{0};
+  for (std::size_t r = 0; r + 1 < in.kv_indptr.size(); ++r) {
+    const std::int64_t local = std::int64_t{in.kv_indptr[r + 1]} - in.kv_indptr[r];
+    const std::int64_t global = local > 0 ? (local - 1) * ranks + rank + 1 : 0;
+    out.push_back(static_cast<std::int32_t>(out.back() + global));
+  }
+  return out;
+}
+
 std::optional<std::string> invalid(const Call& call, const plan::Plan& plan) {
   const plan::PlanInput& in = call.input;
   const bool old = in.version != plan::PlannerVersion::v1_2;
@@ -136,16 +148,22 @@ std::optional<std::string> invalid(const Call& call, const plan::Plan& plan) {
   key.max_qo_len = call.longest;
   const auto shape = old ? resolve_plan_shape_v11(key) : resolve_plan_shape(key);
   if (!shape) return "there is a plan, although the shape is refused";
-  const auto violations = plan::plan_check({.plan = plan.view(),
-                                            .qo_indptr = in.qo_indptr,
-                                            .kv_indptr = in.kv_indptr,
-                                            .last_page_len = in.last_page_len,
-                                            .shape = *shape,
-                                            .causal = in.causal,
-                                            .cp_round_robin = in.cp_round_robin,
-                                            .kernel_masks = true,
-                                            .page_size = in.page_size,
-                                            .max_qo_len = call.longest});
+  // Kernels for ranks take pages of one key. On two ranks rows see less of the first one's keys
+  // than on more.
+  const std::vector<std::int32_t> global = fewest_global(in, 2, 0);
+  const bool dealt = in.cp_round_robin && in.page_size == 1;
+  const auto violations =
+      plan::plan_check({.plan = plan.view(),
+                        .qo_indptr = in.qo_indptr,
+                        .kv_indptr = in.kv_indptr,
+                        .last_page_len = in.last_page_len,
+                        .shape = *shape,
+                        .causal = in.causal,
+                        .cp_round_robin = in.cp_round_robin,
+                        .dealt = {.ranks = dealt ? 2 : 0, .rank = 0, .global_kv_indptr = global},
+                        .kernel_masks = true,
+                        .page_size = in.page_size,
+                        .max_qo_len = call.longest});
   if (violations.empty()) return std::nullopt;
   return say(plan::name(violations.front().rule), ": ", violations.front().what);
 }

@@ -11,6 +11,8 @@
 #include <span>
 #include <vector>
 
+#include "core/lifetime.hpp"
+
 namespace mla::prop {
 
 class Choices {
@@ -55,7 +57,7 @@ class Options {
       if (keep(value(i))) kept.push_back({value(i), weights_[i]});
     return kept;
   }
-  [[nodiscard]] std::span<const int> weights() const { return weights_; }
+  [[nodiscard]] std::span<const int> weights() const MLA_LIFETIME_BOUND { return weights_; }
 
  private:
   std::vector<T> values_;

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "core/lifetime.hpp"
 #include "properties/judge/ledger.hpp"
 #include "properties/step/forwarding_backend.hpp"
 
@@ -25,10 +26,12 @@ struct SeenLaunch {
 // For one judgement, in one thread. `backend` and `ledger` outlive it.
 class Watch final : public ForwardingBackend {
  public:
-  Watch(const Backend& backend, const Ledger& ledger);
+  Watch(const Backend& backend MLA_LIFETIME_BOUND, const Ledger& ledger MLA_LIFETIME_BOUND);
   [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
                                          const ExecutionOptions& options) const override;
-  [[nodiscard]] const std::vector<SeenLaunch>& launches() const { return launches_; }
+  [[nodiscard]] const std::vector<SeenLaunch>& launches() const MLA_LIFETIME_BOUND {
+    return launches_;
+  }
 
  private:
   // Whether one of these entries says something about the results of a launch.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "core/lifetime.hpp"
 #include "properties/judge/runner.hpp"
 
 namespace mla::prop {
@@ -15,14 +16,14 @@ inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 class CaseSource {
  public:
-  explicit CaseSource(const RunOptions& options);  // outlives the source
+  explicit CaseSource(const RunOptions& options MLA_LIFETIME_BOUND);  // outlives the source
 
   [[nodiscard]] Case at(std::int64_t index) const;
   [[nodiscard]] bool is_drawn(std::int64_t index) const { return index >= given_; }
   // Whether the case is of this run's shard, or has an answer where only those count.
   [[nodiscard]] bool is_mine(std::int64_t index) const;
   // What was found about the case before this run began; nothing if it is new.
-  [[nodiscard]] const CaseAnswer* answer(std::int64_t index) const;
+  [[nodiscard]] const CaseAnswer* answer(std::int64_t index) const MLA_LIFETIME_BOUND;
   // One past the last case that has such an answer.
   [[nodiscard]] std::int64_t answered_end() const;
   // One past the last case; kNever while only time ends the run.

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/lifetime.hpp"
 #include "properties/judge/case_source.hpp"
 #include "properties/judge/defects.hpp"
 #include "properties/judge/judge.hpp"
@@ -22,7 +23,8 @@ namespace mla::prop {
 class Findings {
  public:
   // All outlive the findings.
-  Findings(const RunOptions& options, const CaseSource& cases);
+  Findings(const RunOptions& options MLA_LIFETIME_BOUND,
+           const CaseSource& cases MLA_LIFETIME_BOUND);
 
   // The number of the next case.
   [[nodiscard]] std::int64_t next() const { return std::ssize(records_); }

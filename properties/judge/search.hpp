@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/lifetime.hpp"
 #include "properties/judge/findings.hpp"
 #include "properties/judge/memory_budget.hpp"
 
@@ -19,7 +20,7 @@ namespace mla::prop {
 class Search {
  public:
   // `options` and `memory` outlive the search.
-  Search(const RunOptions& options, int workers, MemoryBudget& memory);
+  Search(const RunOptions& options MLA_LIFETIME_BOUND, int workers, MemoryBudget& memory);
 
   // Judges cases until they or the time are used up, or every property has failed.
   RunReport run();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/engine/launches.hpp"
+#include "core/lifetime.hpp"
 #include "core/result.hpp"
 
 namespace mla::prop {
@@ -38,7 +39,7 @@ class ExecutionLog {
   void use_shared(bool gave_result);
   // What the property at hand executed; the next one begins.
   [[nodiscard]] Execution take();
-  [[nodiscard]] const Launches& shared() const { return shared_; }
+  [[nodiscard]] const Launches& shared() const MLA_LIFETIME_BOUND { return shared_; }
 
  private:
   bool in_shared_ = false;
@@ -65,8 +66,10 @@ class LaunchSums {
   // failed first, which for these cases is certain.
   void add_up_to(std::int64_t limit, const std::vector<std::int64_t>& last);
   // A step that several properties share counts once.
-  [[nodiscard]] const Launches& all() const { return all_; }
-  [[nodiscard]] const Launches& of_property(std::size_t p) const { return of_property_[p]; }
+  [[nodiscard]] const Launches& all() const MLA_LIFETIME_BOUND { return all_; }
+  [[nodiscard]] const Launches& of_property(std::size_t p) const MLA_LIFETIME_BOUND {
+    return of_property_[p];
+  }
 
  private:
   void add(const CaseExecutions& executions, const std::vector<std::int64_t>& last);

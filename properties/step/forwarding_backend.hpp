@@ -3,12 +3,13 @@
 #pragma once
 
 #include "core/engine/backend.hpp"
+#include "core/lifetime.hpp"
 
 namespace mla::prop {
 
 class ForwardingBackend : public Backend {
  public:
-  explicit ForwardingBackend(const Backend& inner) : inner_(inner) {}
+  explicit ForwardingBackend(const Backend& inner MLA_LIFETIME_BOUND) : inner_(inner) {}
   [[nodiscard]] std::string_view name() const override { return inner_.name(); }
   [[nodiscard]] std::string_view device(StepKind kind) const override {
     return inner_.device(kind);

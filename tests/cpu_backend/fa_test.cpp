@@ -291,7 +291,7 @@ TEST_CASE("fa: layers of one group keep their own causal flags", "[fa][P29][P30]
   const auto eager = [&](bool causal) {
     Case alone = c;
     alone.causal = causal;
-    return prop::run_fa({alone}, StepHooks::none(), 1)->front().result.out;
+    return (*prop::run_fa({alone}, StepHooks::none(), 1)).front().result.out;
   };
   CHECK((result(first) == eager(true)));
   CHECK((result(second) == eager(false)));

@@ -20,7 +20,7 @@ using namespace mla::prop;
 namespace {
 
 std::vector<std::int64_t> sample_of(const Case& c) {
-  return sampled_pairs(c, make_batch(c)->requests);
+  return sampled_pairs(c, (*make_batch(c)).requests);
 }
 
 // Every pair of the sample has the bits that the reference of all pairs has; the others are open.

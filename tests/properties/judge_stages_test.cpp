@@ -253,7 +253,7 @@ TEST_CASE("stages: what differs in a row that sees no key is damage of its own",
 TEST_CASE("stages: a backend that differs from its peer has a fault", "[judge][stages]") {
   const auto e = executed();
   const auto sound = prop::compared_with(cpu::make_cpu_backend(), cpu::make_cpu_backend());
-  CHECK(sound->run(e->launch(), {})->faults.empty());
+  CHECK((*sound->run(e->launch(), {})).faults.empty());
   const auto damaged = prop::compared_with(std::make_unique<Damaging>(), cpu::make_cpu_backend());
   CHECK(damaged->name() == "damaging");
   const auto result = damaged->run(e->launch(), {.record_stages = true});
@@ -280,7 +280,7 @@ TEST_CASE("stages: a launch is compared again when an input, its shape or a resu
   };
   CHECK(runs_of_peer(*executed()) == 1);
   CHECK(runs_of_peer(*executed()) == 0);
-  const auto launched = [&] { return compared->run(executed()->launch(), {})->launches.lines(); };
+  const auto launched = [&] { return (*compared->run(executed()->launch(), {})).launches.lines(); };
   CHECK(launched() == both);
   const auto flip = [](std::byte& byte) { byte ^= std::byte{1}; };
   const std::function<void(Executed&)> changes[] = {

@@ -66,6 +66,17 @@ def test_a_launch_is_noted_by_what_its_kernel_is_chosen_by():
     assert found["launch_cp_world_size"] == 1
 
 
+def test_the_keys_of_all_ranks_are_a_list_of_the_launch_where_it_has_them():
+    call = {**DEFAULTS, "q": tensor("torch.bfloat16", 3, 16, 576), "max_seqlen_q": 3,
+            "o": tensor("torch.bfloat16", 3, 16, 512),
+            "kv_buffer": tensor("torch.bfloat16", 9, 1, 1, 576),
+            "qo_indptr": np.array([0, 3], np.int32), "kv_indptr": np.array([0, 2], np.int32),
+            "kv_indices": np.array([4, 7], np.int32), "cp_world_size": 2}
+    _, arrays = mla_capture.launch_of({**call, "g_kv_indptr": np.array([0, 3], np.int32)})
+    assert arrays["launch_g_kv_indptr"].tolist() == [0, 3]
+    assert "launch_g_kv_indptr" not in mla_capture.launch_of(call)[1]
+
+
 def test_a_launch_of_an_older_aiter_leaves_out_what_it_does_not_have_and_packed_bytes_are_named():
     call = {"q": tensor("torch.bfloat16", 6, 16, 576), "o": tensor("torch.bfloat16", 6, 16, 512),
             "kv_buffer": tensor("torch.uint8", 9, 656)}

@@ -18,6 +18,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/lifetime.hpp"
+
 namespace mla::device {
 
 class DeviceHeap;
@@ -27,11 +29,11 @@ class DeviceAccess {
  public:
   DeviceAccess(const DeviceAccess&) = delete;
   DeviceAccess& operator=(const DeviceAccess&) = delete;
-  [[nodiscard]] const std::string& operation() const { return operation_; }
+  [[nodiscard]] const std::string& operation() const MLA_LIFETIME_BOUND { return operation_; }
 
  private:
   friend class Stream;
-  explicit DeviceAccess(const std::string& operation) : operation_(operation) {}
+  explicit DeviceAccess(const std::string& operation MLA_LIFETIME_BOUND) : operation_(operation) {}
   const std::string& operation_;
 };
 

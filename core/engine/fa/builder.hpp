@@ -15,6 +15,7 @@
 #include "core/engine/fa/metadata.hpp"
 #include "core/engine/fa/parts.hpp"
 #include "core/engine/step_hooks.hpp"
+#include "core/lifetime.hpp"
 #include "core/result.hpp"
 
 namespace mla::fa {
@@ -49,7 +50,7 @@ class MetadataBuilder {
   explicit MetadataBuilder(const BuilderOptions& options,
                            const StepHooks& hooks = StepHooks::none())
       : options_(options), hooks_(hooks) {}
-  [[nodiscard]] const BuilderOptions& options() const { return options_; }
+  [[nodiscard]] const BuilderOptions& options() const MLA_LIFETIME_BOUND { return options_; }
 
   [[nodiscard]] BuilderBuffers allocate(device::DeviceHeap& heap) const;
   // `common_prefix_len` is the engine's cascade prefix, which this backend does not have: 0.

@@ -14,6 +14,7 @@
 #include "core/engine/prefill/chunks.hpp"
 #include "core/engine/prefill/plan_buffers.hpp"
 #include "core/engine/prefill/prefill_shape.hpp"
+#include "core/lifetime.hpp"
 
 namespace mla::prefill {
 
@@ -38,7 +39,7 @@ struct PrefillMetadata {
     return Requests(static_cast<std::int64_t>(query_start_loc.size()) - 1);
   }
   [[nodiscard]] Rows rows() const { return Rows(query_start_loc.back()); }
-  [[nodiscard]] BlockTableView table() const {
+  [[nodiscard]] BlockTableView table() const MLA_LIFETIME_BOUND {
     return {block_table.data(), requests().count(), columns, columns, 1};
   }
 };

@@ -13,6 +13,7 @@
 
 #include "core/engine/device/ledger.hpp"
 #include "core/engine/prefill/plan_buffers.hpp"
+#include "core/lifetime.hpp"
 
 namespace mla::prefill {
 
@@ -27,7 +28,7 @@ class PlanStaging {
 
   // Pinned memory does not move: a plan is written into a place, over what is there.
   static void write(const HostPlan& plan, const PlanBuffers& capacity, HostPlan& place);
-  [[nodiscard]] HostPlan& place(std::size_t i) { return places_[i]; }
+  [[nodiscard]] HostPlan& place(std::size_t i) MLA_LIFETIME_BOUND { return places_[i]; }
 
  private:
   void wait_for_place(device::Stream& stream, device::TransferLedger& ledger) const;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/lifetime.hpp"
 #include "hip_backend/gfx_emulator/exec/wave.hpp"
 
 namespace mla::gfx {
@@ -28,7 +29,9 @@ class DefinedBits {
   [[nodiscard]] std::uint64_t undefined(std::uint16_t operand, unsigned width) const;
 
   // Registers with undefined bits, one bit for each.
-  [[nodiscard]] const std::array<std::uint64_t, 2>& registers() const { return registers_; }
+  [[nodiscard]] const std::array<std::uint64_t, 2>& registers() const MLA_LIFETIME_BOUND {
+    return registers_;
+  }
   [[nodiscard]] bool scc_undefined() const { return scc_undefined_; }
 
   // Before the instruction runs: what it will leave undefined. Empty when it uses nothing that is

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/lifetime.hpp"
 #include "core/result.hpp"
 
 namespace mla::gfx {
@@ -19,7 +20,7 @@ struct Document {
   std::int64_t number = 0;        // integers and booleans
   std::vector<std::string> keys;  // maps: the key of each item
   std::vector<Document> items;    // arrays and maps
-  [[nodiscard]] const Document* find(std::string_view key) const;
+  [[nodiscard]] const Document* find(std::string_view key) const MLA_LIFETIME_BOUND;
   [[nodiscard]] std::int64_t number_of(std::string_view key) const;  // 0 where absent
   [[nodiscard]] std::string text_of(std::string_view key) const;
 };

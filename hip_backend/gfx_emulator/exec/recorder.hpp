@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "core/lifetime.hpp"
 #include "hip_backend/gfx_emulator/exec/options.hpp"
 #include "hip_backend/gfx_emulator/exec/wave.hpp"
 #include "hip_backend/gfx_emulator/report/report.hpp"
@@ -15,7 +16,7 @@ namespace mla::gfx {
 
 class Recorder {
  public:
-  explicit Recorder(const Launch& launch);
+  explicit Recorder(const Launch& launch MLA_LIFETIME_BOUND);
 
   void start_group(const Group& group);
   // Around one instruction of a wave.

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/lifetime.hpp"
 #include "hip_backend/gfx_emulator/isa/inst.hpp"
 #include "hip_backend/gfx_emulator/isa/row.hpp"
 
@@ -33,7 +34,7 @@ class Operations {
   // Index of an operation, or -1 where the encoding has no such number.
   [[nodiscard]] int find(Encoding encoding, unsigned op) const;
   [[nodiscard]] int named(std::string_view name) const;
-  [[nodiscard]] const Operation& at(unsigned index) const { return all_[index]; }
+  [[nodiscard]] const Operation& at(unsigned index) const MLA_LIFETIME_BOUND { return all_[index]; }
   [[nodiscard]] std::size_t size() const { return all_.size(); }
   [[nodiscard]] Arch arch() const { return arch_; }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/lifetime.hpp"
 #include "hip_backend/gfx_emulator/launch.hpp"
 #include "properties/python/abi/mla_gfx.h"
 
@@ -25,7 +26,7 @@ struct mla_gfx_report {
   };
   mla::gfx::LaunchReport launch;
   std::vector<Lines> lines;  // of each event, faults first
-  [[nodiscard]] const mla::gfx::Event& event(std::size_t index) const {
+  [[nodiscard]] const mla::gfx::Event& event(std::size_t index) const MLA_LIFETIME_BOUND {
     const std::size_t faults = launch.faults.size();
     return index < faults ? launch.faults[index] : launch.findings[index - faults];
   }

@@ -18,7 +18,7 @@ import numpy as np
 from ._tensors import refuse_mask
 from .errors import FaultError, UsageError
 from .mla_bundle import FORMAT, fnv1a64, plain_name, write_bundle
-from .mla_capture import LAUNCH_LISTS, LISTS, PREFILL_LISTS, SPLITS_LIST
+from .mla_capture import GLOBAL_LIST, LAUNCH_LISTS, LISTS, PREFILL_LISTS, SPLITS_LIST
 from .planning import POISON, PlanBuffers
 
 #: What a bundle calls the int32 buffers of a plan, by the names of AITER's parameters.
@@ -34,7 +34,8 @@ PLAN_ARRAYS: dict[str, str] = {
 #: Arrays that are lists of a step, which kernels read as int32.
 _LISTS = frozenset((*LISTS, *PREFILL_LISTS, "kv_indices", *PLAN_ARRAYS.values(),
                     *("launch_" + name for name in (*LAUNCH_LISTS.values(), "kv_indices",
-                                                    SPLITS_LIST, *PLAN_ARRAYS.values()))))
+                                                    SPLITS_LIST, GLOBAL_LIST,
+                                                    *PLAN_ARRAYS.values()))))
 #: And those that are tensors.
 _TENSORS = frozenset(("q", "kv_cache_pages", "kv_cache", "out", "lse"))
 

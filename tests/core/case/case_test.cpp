@@ -184,7 +184,7 @@ TEST_CASE("batch: every layout gives each request its own blocks, shared prefixe
 
 TEST_CASE("batch: graph padding is uniform where the engine's rule makes it so", "[case][P11]") {
   const auto last = [](const std::string& line) {
-    return mla::make_batch(parsed(line))->requests.back();
+    return (*mla::make_batch(parsed(line))).requests.back();
   };
   CHECK(last("mla1:2q4s9;pad=3") == mla::RequestSpec{4, 4});
   CHECK(last("mla1:2q1s9;pad=3") == mla::RequestSpec{1, 0});

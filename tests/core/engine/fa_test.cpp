@@ -316,7 +316,7 @@ TEST_CASE("fa: a window keeps the keys that its rows can see", "[fa][P28]") {
 
 TEST_CASE("fa: the decode route looks at window, head and rows", "[fa][P28][BUG-093][BUG-119]") {
   const auto kernel = [](const Layer& layer, std::int64_t rows) {
-    return route_decode(layer, true, rows)->kernel;
+    return (*route_decode(layer, true, rows)).kernel;
   };
   const Layer plain{.heads = Heads(8), .kv_heads = Heads(2), .head_dim = 128};
   CHECK(kernel(plain, 1) == DecodeKernel::paged_attention_v1);

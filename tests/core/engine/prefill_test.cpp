@@ -234,14 +234,14 @@ TEST_CASE("context workspace: eight model lengths, at most 65536, at least a blo
 TEST_CASE("prefill sizes: buffers are made for the padded heads", "[prefill][P14]") {
   const Limits limits{Requests(1), Rows(512), Tokens(512)};
   const auto tiles = [&](std::int64_t heads) {
-    return plan::query_ps_sizes(size_query_of({true, ComputeUnits(256), Heads(heads), limits, 16,
-                                               false, ScratchBound::size_query}))
-        ->reduce_partial_map;
+    return (*plan::query_ps_sizes(size_query_of({true, ComputeUnits(256), Heads(heads), limits, 16,
+                                                 false, ScratchBound::size_query})))
+        .reduce_partial_map;
   };
   CHECK(tiles(32) == 16);
   CHECK(tiles(24) == 64);
   const Case c = parsed(std::string("mla1:1q512s512;heads=24") + kFp8);
-  CHECK(shape_of(c, *make_batch(c))->heads.kernel == Heads(32));
+  CHECK((*shape_of(c, *make_batch(c))).heads.kernel == Heads(32));
 }
 
 TEST_CASE("prefill scratch: the token budget bounds it, whatever the requests", "[P23][BUG-064]") {

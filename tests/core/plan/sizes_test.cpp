@@ -79,9 +79,9 @@ TEST_CASE("sizes: the experimental kernel doubles the slots and tiles by 128 row
                   .heads = mla::Heads(16),
                   .dtype = {mla::Dtype::fp8, mla::Dtype::fp8},
                   .experimental = true};
-  CHECK(query_sizes(query)->work_indptr == 513);
+  CHECK((*query_sizes(query)).work_indptr == 513);
   query.experimental = false;
-  CHECK(query_sizes(query)->work_indptr == 257);
+  CHECK((*query_sizes(query)).work_indptr == 257);
   query = {.max_qo_len = 4,
            .heads = mla::Heads(32),
            .dtype = {mla::Dtype::fp8, mla::Dtype::fp8},
@@ -97,14 +97,14 @@ TEST_CASE("sizes: a split cap raises the partial rows of a batch that outnumbers
   query.compute_units = mla::ComputeUnits(80);
   query.batch = mla::Requests(200);
   // 200 tiles in 80 slots are cut at most 79 times: 158 pieces of cut tiles.
-  CHECK(query_sizes(query)->reduce_partial_map == 158);
+  CHECK((*query_sizes(query)).reduce_partial_map == 158);
   for (const std::int64_t none : {-1, 0}) {
     query.max_split_per_batch = none;
-    CHECK(query_sizes(query)->reduce_partial_map == 158);
+    CHECK((*query_sizes(query)).reduce_partial_map == 158);
   }
   for (const std::int64_t cap : {1, 2, 7}) {
     query.max_split_per_batch = cap;
-    CHECK(query_sizes(query)->reduce_partial_map == 200 + 80);
+    CHECK((*query_sizes(query)).reduce_partial_map == 200 + 80);
   }
 }
 

@@ -46,8 +46,8 @@ TEST_CASE("heads: divisors of 16 repeat, others run cyclically", "[shape][P14]")
   const HeadPadding twelve = *resolve_head_padding(Heads(12));
   CHECK(twelve.source(12) == 0);
   CHECK(twelve.position(11) == 11);
-  CHECK(resolve_head_padding(Heads(24))->kernel == Heads(32));
-  CHECK(resolve_head_padding(Heads(40))->kernel == Heads(48));
+  CHECK((*resolve_head_padding(Heads(24))).kernel == Heads(32));
+  CHECK((*resolve_head_padding(Heads(40))).kernel == Heads(48));
 }
 
 TEST_CASE("route: one decision, with its reason, for every kind of step", "[shape][P28]") {
@@ -115,11 +115,11 @@ TEST_CASE("rows: several uniform rows are raised to a listed query length", "[sh
 }
 
 TEST_CASE("route: a step without a plan has the splits that the case asks for", "[shape][P36]") {
-  CHECK(resolve("mla1:2q1s20;cu=2;planner=none")->kv_splits == 1);
-  CHECK(resolve("mla1:2q1s20;cu=2;planner=none;splits=16")->kv_splits == 16);
-  CHECK(resolve("mla1:2q1s9k;planner=none;splits=1")->kv_splits == 1);
+  CHECK((*resolve("mla1:2q1s20;cu=2;planner=none")).kv_splits == 1);
+  CHECK((*resolve("mla1:2q1s20;cu=2;planner=none;splits=16")).kv_splits == 16);
+  CHECK((*resolve("mla1:2q1s9k;planner=none;splits=1")).kv_splits == 1);
   // The list of splits comes from the caller too, so that nobody looks into the fp8 table.
-  CHECK(resolve("mla1:q5s9;planner=none;heads=128;dtype=fp8/fp8;splits=2")->kv_splits == 2);
+  CHECK((*resolve("mla1:q5s9;planner=none;heads=128;dtype=fp8/fp8;splits=2")).kv_splits == 2);
 }
 
 TEST_CASE("route: without a plan 16 heads take any rows in bf16, and up to 4 in fp8",
@@ -138,10 +138,10 @@ TEST_CASE("route: without a plan 16 heads take any rows in bf16, and up to 4 in 
 
 TEST_CASE("route: without a plan the merge writes the final LSE, where there is a merge",
           "[shape][P28]") {
-  CHECK(resolve("mla1:2q1s20;planner=none;splits=2;dtype=fp8/fp8;lse=1")->final_lse);
-  CHECK(resolve("mla1:2q4s20;planner=none;splits=3;lse=1")->final_lse);
-  CHECK(resolve("mla1:2q1s20;planner=none;splits=1;lse=1")->final_lse);  // one split is merged
-  CHECK(resolve("mla1:40q1s300;arch=gfx950;lse=1")->route == Route::split);
+  CHECK((*resolve("mla1:2q1s20;planner=none;splits=2;dtype=fp8/fp8;lse=1")).final_lse);
+  CHECK((*resolve("mla1:2q4s20;planner=none;splits=3;lse=1")).final_lse);
+  CHECK((*resolve("mla1:2q1s20;planner=none;splits=1;lse=1")).final_lse);  // one split is merged
+  CHECK((*resolve("mla1:40q1s300;arch=gfx950;lse=1")).route == Route::split);
 }
 
 TEST_CASE("route: what no kernel takes is refused with the reason", "[shape][P28]") {
@@ -197,7 +197,7 @@ TEST_CASE("plan shape: a query of unknown length is split", "[shape]") {
               false};
   for (const auto& [rows, split] : {std::pair(8, false), {9, true}, {0, true}, {-1, true}}) {
     key.max_qo_len = rows;
-    CHECK(resolve_plan_shape(key)->query_split == split);
+    CHECK((*resolve_plan_shape(key)).query_split == split);
   }
 }
 

@@ -59,7 +59,7 @@ TEST_CASE(
   REQUIRE(first.ok());
   CHECK(first->size() == 4);
   folder.write("a.co", "other code");
-  CHECK((*installation)->code(Arch::gfx950, "a.co")->data() == first->data());  // read once
+  CHECK((*(*installation)->code(Arch::gfx950, "a.co")).data() == first->data());  // read once
 }
 
 TEST_CASE(

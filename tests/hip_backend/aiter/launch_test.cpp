@@ -198,7 +198,7 @@ TEST_CASE("aiter launch: page 0 lies before a cache that is a window") {
 TEST_CASE(
     "aiter launch: a packed cache stands in for the launch's, in pages of 656 bytes a token") {
   AiterOptions options;
-  options.row = parse_manifest(kManifest, "m")->front();
+  options.row = (*parse_manifest(kManifest, "m")).front();
   options.packed_cache.assign(std::size_t{2 * 64 * 656}, std::byte{7});
   options.packed_cache.front() = std::byte{9};
   const Seen seen = see_with("mla1:1q1s100;page=64;block=64;cu=2", options);

@@ -97,7 +97,7 @@ TEST_CASE("aiter selection: without a plan, six rows of 16 heads run on the kern
 TEST_CASE("aiter selection: mask, LSE and ranks are part of the key; one row needs no mask") {
   const auto key = [](DecodeQuery query) {
     query.arch = Arch::gfx950;
-    return dispatch_decode(query)->row.key;
+    return (*dispatch_decode(query)).row.key;
   };
   CHECK(key({.qo_len = 1, .causal = false}).causal);
   CHECK_FALSE(key({.qo_len = 2, .causal = false}).causal);
@@ -139,7 +139,7 @@ TEST_CASE("aiter selection: prefill rows by type, heads, plan and mask") {
   RowKey key{.q = kF, .kv = kF, .heads = 1, .persistent = true, .qo_len = 0, .prefill = true};
   key.causal = false;
   const Manifest manifest = {row_of(key, "all.co")};
-  CHECK(select_prefill(manifest, kF, 1, true, false)->file == "all.co");
+  CHECK((*select_prefill(manifest, kF, 1, true, false)).file == "all.co");
   CHECK_FALSE(select_prefill(manifest, kF, 1, true, true).ok());
   CHECK_FALSE(select_prefill(manifest, kB, 1, true, false).ok());
 }

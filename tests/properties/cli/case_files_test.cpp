@@ -43,7 +43,7 @@ TEST_CASE("case files: comments and blank lines are no cases, a bad line is name
   REQUIRE(cases->size() == 2);
   CHECK((*cases)[0].requests.front().kv_len == 3);
   CHECK((*cases)[1].requests.size() == 2);
-  CHECK(cli::parse_cases("", "f")->empty());
+  CHECK((*cli::parse_cases("", "f")).empty());
 
   const auto bad = cli::parse_cases("mla1:1q1s3\nmla1:1q1s3;heads=0\n", "f");
   REQUIRE_FALSE(bad);

@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "core/plan/tile_straddle.hpp"
+#include "core/say.hpp"
 #include "hip_backend/kernels/code_objects.hpp"
 #include "tests/hip_backend/aiter/calibration/kernel.hpp"
 #include "tests/hip_backend/aiter/calibration/plan_changes.hpp"
@@ -89,6 +90,17 @@ bool straddles(const std::string& kernel, const plan::PlanCheckInput& input) {
          !plan::straddled_works(input).empty();
 }
 
+// What a kernel for ranks is asked as: the only rank, and the first, a middle and the last one,
+// with as few keys on the others as there can be, and with more.
+std::vector<Deal> deals_of(const RowKey& key) {
+  if (!key.cprr || !key.causal) return {{}};
+  return {{},
+          {.ranks = 2, .rank = 0, .more = 0},
+          {.ranks = 2, .rank = 1, .more = 1},
+          {.ranks = 3, .rank = 1, .more = 0},
+          {.ranks = 8, .rank = 7, .more = 3}};
+}
+
 class Calibration {
  public:
   Calibration(std::shared_ptr<Installation> installation, Options options)
@@ -97,7 +109,8 @@ class Calibration {
   void run_row(Arch arch, const ManifestRow& row) {
     const std::string kernel = kernel_family(arch, row);
     if (kernel.find(options_.kernel) == std::string::npos) return;
-    for (const Case& spec : calibration_cases(arch, row.key)) run_case(kernel, row, spec);
+    for (const Case& spec : calibration_cases(arch, row.key))
+      for (const Deal& deal : deals_of(row.key)) run_case(kernel, row, spec, deal);
   }
   [[nodiscard]] int finish() const {
     if (table_.plans() == 0) return std::puts("skipped: nothing to judge"), 10;
@@ -114,7 +127,8 @@ class Calibration {
   }
 
  private:
-  void run_case(const std::string& kernel, const ManifestRow& row, const Case& spec);
+  void run_case(const std::string& kernel, const ManifestRow& row, const Case& spec,
+                const Deal& deal);
   // Whether this is a known defect of the kernel.
   bool is_excluded(const std::string& kernel, const std::string& line, const std::string& wrong);
   void judge(const std::string& kernel, const Case& spec, KernelUnderTest& test,
@@ -153,15 +167,18 @@ void Calibration::judge(const std::string& kernel, const Case& spec, KernelUnder
     if (!right) return void(++excluded_);
   }
   table_.count(kernel, change.family, verdict);
-  corpus_.add(kernel, spec, change, input, verdict);
+  if (!input.cp_round_robin) corpus_.add(kernel, spec, change, input, verdict);
   tell(change, verdict, options_.show);
 }
 
-void Calibration::run_case(const std::string& kernel, const ManifestRow& row, const Case& spec) {
+void Calibration::run_case(const std::string& kernel, const ManifestRow& row, const Case& spec,
+                           const Deal& deal) {
   const std::string line = format_case(spec);
-  std::printf("%s: %s\n", row.file.c_str(), line.c_str());
+  const std::string dealt =
+      deal.ranks > 1 ? say(", rank ", deal.rank, " of ", deal.ranks) : std::string();
+  std::printf("%s: %s%s\n", row.file.c_str(), line.c_str(), dealt.c_str());
   std::string reason;
-  const auto test = KernelUnderTest::make(spec, row, installation_, reason);
+  const auto test = KernelUnderTest::make(spec, row, installation_, deal, reason);
   const std::string wrong = test == nullptr ? reason : test->run(test->planned());
   if (!wrong.empty()) {
     const bool listed = is_excluded(kernel, line, wrong);

@@ -27,41 +27,70 @@ std::string difference(const char* what, std::size_t at, double value, double ex
          ", the reference " + std::to_string(exact);
 }
 
-AiterOptions options_of(const Case& spec, const ManifestRow& row) {
-  AiterOptions options;
-  options.row = row;
-  options.as_planned = true;
-  if (!row.key.cprr) return options;
-  options.global_kv_indptr.push_back(0);  // one rank has all keys
+std::vector<std::int32_t> global_lengths(const Case& spec, const Deal& deal) {
+  std::vector<std::int32_t> out{0};
   for (const RequestSpec& r : spec.requests)
-    options.global_kv_indptr.push_back(options.global_kv_indptr.back() +
-                                       static_cast<std::int32_t>(r.kv_len));
-  return options;
+    out.push_back(out.back() + static_cast<std::int32_t>(deal.global(r.kv_len)));
+  return out;
+}
+
+// Every row as a request of the keys that it sees on this rank.
+Batch rows_as_requests(const Batch& batch, const Deal& deal) {
+  Batch out = batch;
+  out.requests.clear();
+  out.block_table.clear();
+  for (std::size_t b = 0; b < batch.requests.size(); ++b) {
+    const RequestSpec& r = batch.requests[b];
+    const auto blocks = batch.block_table.begin() + static_cast<std::ptrdiff_t>(b) * batch.columns;
+    for (std::int64_t row = 0; row < r.qo_len; ++row) {
+      const std::int64_t seen = deal.global(r.kv_len) - (r.qo_len - 1 - row);  // global keys
+      const std::int64_t before = std::max<std::int64_t>(0, seen - deal.rank + deal.ranks - 1);
+      out.requests.push_back({1, std::min(r.kv_len, before / deal.ranks)});
+      out.block_table.insert(out.block_table.end(), blocks, blocks + batch.columns);
+    }
+  }
+  out.live = Requests(std::ssize(out.requests));
+  return out;
 }
 
 }  // namespace
 
 std::unique_ptr<KernelUnderTest> KernelUnderTest::make(
     const Case& spec, const ManifestRow& row, const std::shared_ptr<Installation>& installation,
-    std::string& reason) {
-  auto batch = make_batch(spec);
+    const Deal& deal, std::string& reason) {
+  Case planned = spec;
+  planned.causal = spec.causal && deal.ranks == 1;
+  auto batch = make_batch(planned);
   if (!batch) return reason = batch.error().message, nullptr;
   std::unique_ptr<KernelUnderTest> kernel(new KernelUnderTest);
-  kernel->step_ = hip::test::step_of(spec, std::move(*batch), shape_of(spec, row.key, 0),
+  kernel->step_ = hip::test::step_of(planned, std::move(*batch), shape_of(planned, row.key, 0),
                                      plan::Fidelity::safe, reason);
   if (kernel->step_ == nullptr) return nullptr;
   hip::test::Step& step = *kernel->step_;
-  AiterOptions options = options_of(spec, row);
+  step.metadata.shape.causal = spec.causal;  // the kernel's mask
+  AiterOptions options;
+  options.row = row;
+  options.as_planned = true;
+  kernel->deal_ = deal;
+  if (row.key.cprr) {
+    kernel->global_kv_indptr_ = global_lengths(spec, deal);
+    options.global_kv_indptr = kernel->global_kv_indptr_;
+    options.ranks = static_cast<std::uint32_t>(deal.ranks);
+    options.rank = static_cast<std::uint32_t>(deal.rank);
+  }
   if (row.key.kv == ElementType::bytes) {
     clear_nan(step.tensors.cache);
     options.packed_cache = pack_cache(step.tensors.cache, spec.page_size, fp8_variant(spec.arch));
   }
-  kernel->reference_ = cpu::dense_reference({.batch = step.batch,
+  // The mask of a row is that of the ranks; of one rank it is the ordinary one.
+  const bool dealt = row.key.cprr && spec.causal;
+  const Batch judged = dealt ? rows_as_requests(step.batch, deal) : step.batch;
+  kernel->reference_ = cpu::dense_reference({.batch = judged,
                                              .tensors = step.tensors,
                                              .arch = spec.arch,
                                              .dtype = spec.dtype,
                                              .model_heads = spec.heads,
-                                             .causal = spec.causal});
+                                             .causal = spec.causal && !dealt});
   kernel->backend_ = make_aiter_backend(
       make_emulated_device(spec.arch, {.run = {.instruction_limit = kInstructionLimit}}),
       installation, std::move(options));
@@ -71,6 +100,9 @@ std::unique_ptr<KernelUnderTest> KernelUnderTest::make(
 plan::PlanCheckInput KernelUnderTest::check_input(const plan::Plan& plan) const {
   plan::PlanCheckInput input = check_input_of(step_->metadata);
   input.plan = plan.view();
+  if (deal_.ranks == 1) return input;
+  input.cp_round_robin = true;
+  input.dealt = {.ranks = deal_.ranks, .rank = deal_.rank, .global_kv_indptr = global_kv_indptr_};
   return input;
 }
 
@@ -140,8 +172,10 @@ std::vector<Case> calibration_cases(Arch arch, const RowKey& key) {
                                           .lse = key.lse,
                                           .cprr = key.cprr});
       const bool named = heads == key.heads && q == std::max<std::int64_t>(key.qo_len, 1);
-      // Variants have the masks and loops of the kernel that they vary.
-      if ((key.lse || key.cprr) && !named) continue;
+      // Variants have the masks and loops of the kernel that they vary, but what rows see of the
+      // keys of a rank is another matter.
+      const bool of_ranks = key.lse && key.cprr && q == 4;
+      if ((key.lse || key.cprr) && !named && !of_ranks) continue;
       if (!named && !(found && found->row.key == key)) continue;
       // More groups are as two. Engines do not fold for the packed cache.
       if (shape.fold_ratio() > (key.kv == ElementType::bytes ? 1 : 2)) continue;

@@ -15,12 +15,26 @@
 
 namespace mla::hip::aiter::test {
 
+// Keys dealt out to ranks in turns, of which a case has those of one rank.
+struct Deal {
+  std::int64_t ranks = 1;
+  std::int64_t rank = 0;
+  // Keys that the ranks have beyond this one's last; below `ranks`.
+  std::int64_t more = 0;
+
+  // Keys of a request over all ranks.
+  [[nodiscard]] std::int64_t global(std::int64_t local) const {
+    return local == 0 ? 0 : (local - 1) * ranks + rank + 1 + more;
+  }
+};
+
 class KernelUnderTest {
  public:
-  // Null with the reason where the row does not take the case.
+  // Null with the reason where the row does not take the case. A row for ranks gets `deal`. Of
+  // several ranks the planner is told of no mask, as engines do: it would trim to local positions.
   static std::unique_ptr<KernelUnderTest> make(const Case& spec, const ManifestRow& row,
                                                const std::shared_ptr<Installation>& installation,
-                                               std::string& reason);
+                                               const Deal& deal, std::string& reason);
 
   // The planner's own plan.
   [[nodiscard]] const plan::Plan& planned() const { return *step_->metadata.plan; }
@@ -36,6 +50,8 @@ class KernelUnderTest {
   [[nodiscard]] std::string judge(const DecodeResult& result) const;
 
   std::unique_ptr<hip::test::Step> step_;
+  std::vector<std::int32_t> global_kv_indptr_;  // of a row for ranks
+  Deal deal_;
   cpu::ReferenceResult reference_;
   std::unique_ptr<Backend> backend_;
 };

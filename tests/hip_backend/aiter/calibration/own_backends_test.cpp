@@ -27,7 +27,7 @@ Tally calibrate(const Backend& backend, const char* line, std::size_t every) {
   const RowKey key = {.heads = spec->heads, .persistent = true, .causal = spec->causal};
   std::string reason;
   const auto test = KernelUnderTest::make(*spec, {.key = key, .kernel = {}, .file = {}},
-                                          Installation::of({}, {}), reason);
+                                          Installation::of({}, {}), {}, reason);
   INFO(line << " " << reason);
   REQUIRE(test != nullptr);
   std::mt19937_64 random(5);

@@ -48,9 +48,11 @@ class Draw {
   void draw_tile(const PlanningRequest& r, std::size_t batch, std::int64_t q_begin,
                  std::int64_t q_end) {
     const std::int64_t page = input_.page_size;
-    const std::int64_t hidden = input_.causal ? r.q_end - q_end : 0;
-    const std::int64_t visible = (r.tokens - hidden + page - 1) / page;
-    const bool whole = input_.kernel_masks && hidden > 0 && between(0, 1) == 1;
+    const std::int64_t seen =
+        input_.causal ? std::clamp<std::int64_t>(seen_keys(input_, r, q_end - 1), 0, r.tokens)
+                      : r.tokens;
+    const std::int64_t visible = (seen + page - 1) / page;
+    const bool whole = input_.kernel_masks && seen < r.tokens && between(0, 1) == 1;
     const std::int64_t end = whole ? r.kv_end - r.kv_begin : visible;
     std::vector<std::int64_t> cuts = {0, end};
     for (std::int64_t i = between(0, 3); i > 0; --i) {
