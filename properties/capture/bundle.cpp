@@ -9,10 +9,10 @@
 #include "core/plan/plan.hpp"
 #include "core/say.hpp"
 #include "properties/capture/captured_step.hpp"
-#include "properties/capture/output_file.hpp"
-#include "properties/capture/parse_json.hpp"
 #include "properties/capture/safetensors.hpp"
-#include "properties/capture/terminal.hpp"
+#include "properties/files/output_file.hpp"
+#include "properties/files/parse_json.hpp"
+#include "properties/files/terminal.hpp"
 
 namespace mla::cli {
 namespace {
@@ -50,7 +50,7 @@ Result<io::RawArray> read_array(const std::string& folder, const std::string& ke
     return bad(folder, "array '" + key + "' names no file");
   const std::string file = entry["file"].get<std::string>();
   if (!plain_name(file)) return bad(folder, "array '" + key + "' names the file '" + file + "'");
-  const auto text = read_regular_file((fs::path(folder) / file).string());
+  const auto text = files::read_regular_file((fs::path(folder) / file).string());
   if (!text) return bad(folder, "array '" + key + "': " + text.error().message);
   const auto bytes = std::as_bytes(std::span(*text));
   if (entry.contains("fnv1a64") && entry["fnv1a64"] != sum_of(bytes))
@@ -63,7 +63,7 @@ Result<io::RawArray> read_array(const std::string& folder, const std::string& ke
 
 // The manifest of a bundle, from its text.
 Result<ordered_json> parse_manifest(const std::string& path, const std::string& text) {
-  auto manifest = parse_ordered_json(text);
+  auto manifest = files::parse_ordered_json(text);
   if (!manifest) return bad(path, "its manifest " + manifest.error().message);
   if (!manifest->is_object()) return bad(path, "its manifest is not a JSON object");
   if (manifest->value("format", ordered_json()) != kFormat)
@@ -72,7 +72,7 @@ Result<ordered_json> parse_manifest(const std::string& path, const std::string& 
 }
 
 Result<Bundle> read_folder(const std::string& folder) {
-  const auto text = read_regular_file((fs::path(folder) / "manifest.json").string());
+  const auto text = files::read_regular_file((fs::path(folder) / "manifest.json").string());
   if (!text) return bad(folder, text.error().message);
   auto manifest = parse_manifest(folder, *text);
   if (!manifest) return manifest.error();
@@ -124,7 +124,7 @@ Result<Bundle> parse_bundle(std::span<const std::byte> bytes, const std::string&
 
 Result<Bundle> read_bundle(const std::string& path) {
   if (is_folder(path)) return read_folder(path);
-  const auto text = read_regular_file(path);
+  const auto text = files::read_regular_file(path);
   if (!text) return text.error();
   return parse_bundle(std::as_bytes(std::span(*text)), path);
 }
@@ -133,9 +133,9 @@ Status write_bundle(const Bundle& bundle, const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return Error{ErrorCode::fault, "'" + folder + "': " + error.message(), ""};
-  std::vector<ReadyFile> files;
+  std::vector<files::ReadyFile> files;
   const auto add = [&](const std::string& file, std::string_view text) -> Status {
-    auto ready = ReadyFile::write((fs::path(folder) / file).string(), text);
+    auto ready = files::ReadyFile::write((fs::path(folder) / file).string(), text);
     if (!ready) return ready.error();
     files.push_back(std::move(*ready));
     return std::nullopt;
@@ -151,7 +151,7 @@ Status write_bundle(const Bundle& bundle, const std::string& folder) {
     manifest["arrays"][key] = {{"file", file}, {"fnv1a64", sum_of(bytes)}};
   }
   if (Status failed = add("manifest.json", manifest.dump(1) + "\n")) return failed;
-  for (ReadyFile& file : files)
+  for (files::ReadyFile& file : files)
     if (Status failed = file.take_name()) return failed;
   return std::nullopt;
 }

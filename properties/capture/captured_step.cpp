@@ -10,9 +10,9 @@
 #include "core/paging/pages.hpp"
 #include "core/say.hpp"
 #include "properties/capture/checked_prefill.hpp"
-#include "properties/capture/json_fields.hpp"
 #include "properties/capture/launched_call.hpp"
 #include "properties/capture/planner_call.hpp"
+#include "properties/files/json_fields.hpp"
 #include "properties/generate/tensors.hpp"
 
 namespace mla::cli {
@@ -215,12 +215,12 @@ void fill_metadata(const PlannerCall& call, const ResolvedShape& shape, Captured
 
 // Kernels get the scale of an fp8 operand only (csrc/py_itfs_cu/asm_mla.cu).
 Status fill_scales(const nlohmann::json& document, DtypePair dtype, DecodeTensors& tensors) {
-  Fields fields(document);
+  files::Fields fields(document);
   const auto scale_of = [&](const char* key, float absent, bool taken) {
     const float scale = fields.real_or(key, absent);
     if (taken && !(scale >= kSmallestScale && scale <= kLargestScale))
-      fields.reject(key,
-                    say("is ", shown(document.at(key)), ": expected a number from 1e-15 to 1e15"));
+      fields.reject(key, say("is ", files::shown(document.at(key)),
+                             ": expected a number from 1e-15 to 1e15"));
     return taken ? scale : absent;
   };
   tensors.softmax_scale = scale_of("softmax_scale", prop::kSoftmaxScale, true);
@@ -276,8 +276,8 @@ Status why_not_replayed(const PlannerCall& call, const nlohmann::json& document)
     return not_replayed(say("a step of several KV heads (num_heads_k is ", heads, ")"));
   for (const std::string scale : {"q_scale", "kv_scale"})
     if (const auto shape = document.find(scale + "_shape"); shape != document.end())
-      return not_replayed(
-          say("a step whose ", scale, " is no single number (its shape is ", shown(*shape), ")"));
+      return not_replayed(say("a step whose ", scale, " is no single number (its shape is ",
+                              files::shown(*shape), ")"));
   return std::nullopt;
 }
 

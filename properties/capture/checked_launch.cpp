@@ -11,8 +11,8 @@
 #include "core/text.hpp"
 #include "properties/capture/bundle.hpp"
 #include "properties/capture/diagnose.hpp"
-#include "properties/capture/json_fields.hpp"
 #include "properties/capture/launched_call.hpp"
+#include "properties/files/json_fields.hpp"
 
 namespace mla::cli {
 namespace {
@@ -48,7 +48,7 @@ void compare(std::span<const std::int32_t> planned, std::span<const std::int32_t
 
 // Entries behind the planned batch are a graph's padding, and page ids behind the live ones
 // nobody's. A dump may have page ids of the launch alone.
-void compare_lists(const PlannerCall& call, Fields& fields, LaunchChanges& out) {
+void compare_lists(const PlannerCall& call, files::Fields& fields, LaunchChanges& out) {
   std::vector<std::int32_t> pages;
   if (fields.has(kLists.back())) pages = fields.words(kLists.back());
   const std::array<std::span<const std::int32_t>, kLists.size()> planned{
@@ -77,7 +77,7 @@ void compare_lists(const PlannerCall& call, Fields& fields, LaunchChanges& out) 
 }
 
 // A graph's padding has no rows, or one page; what has more is a request that nobody computes.
-void find_unplanned(const PlannerCall& call, Fields& fields, LaunchChanges& out) {
+void find_unplanned(const PlannerCall& call, files::Fields& fields, LaunchChanges& out) {
   const std::string rows_key = launch_key(kLists[0]), pages_key = launch_key(kLists[1]);
   if (!fields.has(rows_key.c_str()) || !fields.has(pages_key.c_str())) return;
   const std::vector<std::int32_t> rows = fields.words(rows_key.c_str());
@@ -147,7 +147,8 @@ Status check_addresses(const json& addresses, LaunchChanges& out) {
   const auto bad = [](const std::string& why) {
     return Error{ErrorCode::usage, "key 'launch_addresses' " + why, ""};
   };
-  if (!addresses.is_object()) return bad("is " + shown(addresses) + ": it must be an object");
+  if (!addresses.is_object())
+    return bad("is " + files::shown(addresses) + ": it must be an object");
   static constexpr std::string_view kKnown[] = {"work_indptr", "work_info", "work_meta_data"};
   for (const auto& [key, value] : addresses.items())
     if (std::ranges::find(kKnown, key) == std::end(kKnown))
@@ -155,14 +156,14 @@ Status check_addresses(const json& addresses, LaunchChanges& out) {
   const auto words = addresses.find("work_meta_data");
   if (words == addresses.end()) return std::nullopt;
   if (!words->is_array() || words->size() != 2 || !address((*words)[0]) || !address((*words)[1]))
-    return bad("has work_meta_data " + shown(*words) + ": it must be two addresses");
+    return bad("has work_meta_data " + files::shown(*words) + ": it must be two addresses");
   std::size_t place = 0;
   for (const char* buffer : {"work_indptr", "work_info"}) {
     const auto found = addresses.find(buffer);
     const std::uint64_t leads = *address((*words)[place++]);
     if (found == addresses.end()) continue;
     const auto lies = address(*found);
-    if (!lies) return bad("has " + shown(*found) + " for " + buffer);
+    if (!lies) return bad("has " + files::shown(*found) + " for " + buffer);
     if (*lies != leads)
       out.violations.push_back("work_meta_data leads to " + hex(leads) + " for " + buffer +
                                ", which is at " + hex(*lies) + ": the kernel reads other memory");
@@ -214,7 +215,7 @@ json as_launched(const json& object) {
 
 Result<LaunchChanges> launch_changes(const PlannerCall& call, const json& object) {
   LaunchChanges out;
-  Fields fields(object);
+  files::Fields fields(object);
   compare_lists(call, fields, out);
   find_unplanned(call, fields, out);
   if (!fields.error().empty()) return Error{ErrorCode::usage, fields.error(), ""};

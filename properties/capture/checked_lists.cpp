@@ -7,7 +7,7 @@
 #include "core/arch.hpp"
 #include "core/paging/pages.hpp"
 #include "core/say.hpp"
-#include "properties/capture/json_fields.hpp"
+#include "properties/files/json_fields.hpp"
 
 namespace mla::cli {
 namespace {
@@ -172,7 +172,7 @@ void check_indptr(const char* key, const std::vector<std::int32_t>& list, Senten
 }
 
 Result<ListFindings> check_lists(const PlannerCall& call, const nlohmann::json& object) {
-  Fields fields(object);
+  files::Fields fields(object);
   for (const auto& [key, value] : {std::pair("num_cu", call.input.key.compute_units.count()),
                                    std::pair("page_size", call.input.page_size)})
     if (value < 1) fields.reject(key, "is " + number(value) + ": it must be at least 1");

@@ -5,9 +5,9 @@
 #include "core/say.hpp"
 #include "properties/capture/checked_lists.hpp"
 #include "properties/capture/diagnose.hpp"
-#include "properties/capture/json_fields.hpp"
 #include "properties/capture/planner_call.hpp"
 #include "properties/capture/prefill_kernel.hpp"
+#include "properties/files/json_fields.hpp"
 
 namespace mla::cli {
 namespace {
@@ -26,7 +26,7 @@ Status read_call(const nlohmann::json& object, PrefillCall& c) {
                                                  "reduce_partial_map",
                                                  "overruns",
                                                  "expected"};
-  Fields fields(object);
+  files::Fields fields(object);
   c.arch = read_arch(fields);
   plan::PsInput& in = c.input;
   c.qo_indptr = fields.words("seqlens_qo_indptr");

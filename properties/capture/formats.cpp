@@ -6,7 +6,7 @@
 
 #include "core/say.hpp"
 #include "core/suggest.hpp"
-#include "properties/capture/json_fields.hpp"
+#include "properties/files/json_fields.hpp"
 
 namespace mla::cli {
 namespace {
@@ -36,7 +36,7 @@ Status check(const nlohmann::json& object, std::span<const Format> known) {
   const auto given = object.find("format");
   if (given == object.end()) return std::nullopt;
   const auto bad = [&](const std::string& why) {
-    return Error{ErrorCode::usage, "key 'format' is " + shown(*given) + why, ""};
+    return Error{ErrorCode::usage, "key 'format' is " + files::shown(*given) + why, ""};
   };
   std::string names;
   for (const Format& format : known) {
@@ -59,7 +59,8 @@ Status check_plan_format(const nlohmann::json& object) {
 Status check_list(const nlohmann::json& document, const std::string& key) {
   const auto bad = [](const std::string& why) { return Error{ErrorCode::usage, why, ""}; };
   if (!document[key].is_array())
-    return bad("key '" + key + "' is " + shown(document[key]) + ": it must be a list of plans");
+    return bad("key '" + key + "' is " + files::shown(document[key]) +
+               ": it must be a list of plans");
   std::vector<std::string_view> known(std::begin(kBesideAList), std::end(kBesideAList));
   known.emplace_back(key);
   for (const auto& [other, value] : document.items())

@@ -5,8 +5,8 @@
 
 #include "core/say.hpp"
 #include "core/suggest.hpp"
-#include "properties/capture/json_fields.hpp"
 #include "properties/capture/planner_call.hpp"
+#include "properties/files/json_fields.hpp"
 
 namespace mla::cli {
 namespace {
@@ -122,7 +122,7 @@ Status check_sizes(const json& object) {
   const auto sizes = object.find("buffer_sizes");
   if (sizes == object.end()) return std::nullopt;
   if (!sizes->is_object())
-    return bad("buffer_sizes", "is " + shown(*sizes) + ": it must be an object");
+    return bad("buffer_sizes", "is " + files::shown(*sizes) + ": it must be an object");
   std::vector<std::string_view> known{kAddresses};
   for (const ListName& name : kLists) known.emplace_back(name.buffer);
   for (const auto& [buffer, shape] : sizes->items())
@@ -133,7 +133,7 @@ Status check_sizes(const json& object) {
   if (addresses == sizes->end()) return std::nullopt;
   const std::int64_t words = declared_words(*addresses);
   if (words >= kAddressWords) return std::nullopt;
-  return bad("buffer_sizes", say("has ", shown(*addresses), " for '", kAddresses,
+  return bad("buffer_sizes", say("has ", files::shown(*addresses), " for '", kAddresses,
                                  "': the planner writes ", kAddressWords, " words"));
 }
 

@@ -7,8 +7,8 @@
 #include "core/say.hpp"
 #include "properties/capture/checked_launch.hpp"
 #include "properties/capture/diagnose.hpp"
-#include "properties/capture/json_fields.hpp"
 #include "properties/capture/launched_call.hpp"
+#include "properties/files/json_fields.hpp"
 
 namespace mla::cli {
 namespace {
@@ -100,7 +100,7 @@ Status judge_unplanned(const json& object, PlanAnswer& answer) {
   std::vector<std::string> wrong = changes.violations;
   if (const std::string none = impossible_rows(object); !none.empty()) wrong.push_back(none);
   const std::int64_t longest = longest_request(call.qo_indptr);
-  const std::int64_t rows = Fields(object).number_or(kLaunchRows, call.sizes.max_qo_len);
+  const std::int64_t rows = files::Fields(object).number_or(kLaunchRows, call.sizes.max_qo_len);
   if (wrong.empty() && rows < longest)
     wrong.push_back(say("max_seqlen_q is ", rows, " at the launch, and a request has ", longest,
                         " rows: nobody writes the others"));

@@ -10,7 +10,7 @@
 #include "core/shape/split_count.hpp"
 #include "properties/capture/bundle.hpp"
 #include "properties/capture/checked_launch.hpp"
-#include "properties/capture/json_fields.hpp"
+#include "properties/files/json_fields.hpp"
 
 namespace mla::cli {
 namespace {
@@ -39,7 +39,7 @@ void compare_rows(const PlannerCall& call, std::int64_t rows, Arguments& out) {
 }
 
 // The planner decides by the product too (v1_2_device.cuh); kernels take one KV head (asm_mla.cu).
-void compare_heads(const PlannerCall& call, Fields& fields, Arguments& out) {
+void compare_heads(const PlannerCall& call, files::Fields& fields, Arguments& out) {
   constexpr const char* kKey = "launch_num_heads";
   if (!fields.has(kKey)) return;
   const std::int64_t told =
@@ -52,7 +52,7 @@ void compare_heads(const PlannerCall& call, Fields& fields, Arguments& out) {
                    .chooses = true});
 }
 
-void compare_dtypes(const PlannerCall& call, Fields& fields, Arguments& out) {
+void compare_dtypes(const PlannerCall& call, files::Fields& fields, Arguments& out) {
   const DtypePair told = call.input.key.dtype;
   DtypePair found = told;
   if (fields.has("launch_dtype_q")) found.q = read_dtype(fields, "launch_dtype_q");
@@ -64,7 +64,7 @@ void compare_dtypes(const PlannerCall& call, Fields& fields, Arguments& out) {
                    .chooses = true});
 }
 
-void compare_pages(const PlannerCall& call, Fields& fields, Arguments& out) {
+void compare_pages(const PlannerCall& call, files::Fields& fields, Arguments& out) {
   constexpr const char* kKey = "launch_page_size";
   const std::int64_t told = call.input.page_size;
   const std::int64_t found = fields.number_or(kKey, told);
@@ -77,7 +77,8 @@ void compare_pages(const PlannerCall& call, Fields& fields, Arguments& out) {
 }
 
 // The kernel for one row masks nothing either way (asm_mla.cu, config_causal).
-void compare_mask(const PlannerCall& call, std::int64_t rows, Fields& fields, Arguments& out) {
+void compare_mask(const PlannerCall& call, std::int64_t rows, files::Fields& fields,
+                  Arguments& out) {
   const bool told = call.input.causal;
   const bool found = fields.truth_or("launch_causal", told);
   if (found != told && rows > 1)
@@ -100,7 +101,7 @@ void compare_mask(const PlannerCall& call, std::int64_t rows, Fields& fields, Ar
 
 // The reduce has room for max(compute units, num_kv_splits) pieces (reduce.cu, max_splits); 0 or
 // nothing asks for the compute units.
-void compare_splits(const PlannerCall& call, Fields& fields, Arguments& out) {
+void compare_splits(const PlannerCall& call, files::Fields& fields, Arguments& out) {
   const std::int64_t told = call.sizes.num_kv_splits;
   const std::int64_t found = fields.number_or("launch_num_kv_splits", told);
   (void)fields.truth_or("launch_persistent", true);
@@ -121,7 +122,7 @@ bool is_launched_argument(std::string_view key) {
 
 Result<Arguments> launched_arguments(const PlannerCall& call, const json& object) {
   Arguments out;
-  Fields fields(object);
+  files::Fields fields(object);
   const std::int64_t rows = fields.number_or(kLaunchRows, call.sizes.max_qo_len);
   if (fields.has(kLaunchRows)) compare_rows(call, rows, out);
   compare_heads(call, fields, out);
@@ -134,7 +135,7 @@ Result<Arguments> launched_arguments(const PlannerCall& call, const json& object
 }
 
 std::string impossible_rows(const json& object) {
-  const std::int64_t rows = Fields(object).number_or(kLaunchRows, 1);
+  const std::int64_t rows = files::Fields(object).number_or(kLaunchRows, 1);
   if (rows > 0) return {};
   return say("max_seqlen_q is ", rows, " at the launch: a kernel takes at least 1 row");
 }
@@ -147,7 +148,7 @@ std::string missing_build(const json& object) {
   const auto kernel =
       find_persistent_kernel(key.arch, key.dtype, key.heads_per_kv_head.count(), rows);
   if (!kernel) return {};
-  Fields fields(object);
+  files::Fields fields(object);
   const std::string build = say(" build of ", kernel->label, " on ", name(key.arch));
   if (rows > 1 && !kernel->non_causal && !fields.truth_or("launch_causal", true))
     return "causal is false, and there is no unmasked" + build;
@@ -172,7 +173,7 @@ bool runs_unplanned(const json& object) {
   if (!has_plan(object)) return true;
   const auto call = read_planner_call(told_as_launched(object));
   if (!call) return false;
-  Fields fields(object);
+  files::Fields fields(object);
   const PlanKey& key = call->input.key;
   const bool passed = !fields.has("launch_num_kv_splits") &&
                       runs_without_plan(key.arch, key.dtype, key.heads_per_kv_head,
@@ -182,7 +183,7 @@ bool runs_unplanned(const json& object) {
 
 Result<std::int64_t> launched_splits(const PlannerCall& call, const json& object,
                                      std::int64_t dumped_kv) {
-  Fields fields(object);
+  files::Fields fields(object);
   const PlanKey& key = call.input.key;
   const std::int64_t requests = std::ssize(call.qo_indptr) - 1;
   const std::int64_t asked = fields.number_or("launch_num_kv_splits", 0);

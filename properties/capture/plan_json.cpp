@@ -9,10 +9,10 @@
 #include "core/plan/sizes.hpp"
 #include "core/say.hpp"
 #include "properties/capture/formats.hpp"
-#include "properties/capture/json_fields.hpp"
-#include "properties/capture/parse_json.hpp"
 #include "properties/capture/planner_call.hpp"
 #include "properties/capture/refused_plan.hpp"
+#include "properties/files/json_fields.hpp"
+#include "properties/files/parse_json.hpp"
 
 namespace mla::cli {
 namespace {
@@ -26,12 +26,12 @@ struct PrefillCase {
   plan::PsInput input;
 };
 
-Error error_of(const Fields& fields) {
+Error error_of(const files::Fields& fields) {
   return {ErrorCode::usage, fields.error(), ""};
 }
 
 Result<PrefillCase> read_prefill(const nlohmann::json& object, const PlanJsonOptions& options) {
-  Fields fields(object);
+  files::Fields fields(object);
   PrefillCase c;
   plan::PsInput& in = c.input;
   in.compute_units = read_compute_units(fields);
@@ -108,7 +108,7 @@ ordered_json run_case(const nlohmann::json& object, std::size_t place,
   const std::string fallback = say("case ", place);
   if (!object.is_object())
     return answer(fallback, {ErrorCode::usage, fallback + " is not a JSON object", ""});
-  Fields fields(object);
+  files::Fields fields(object);
   const std::string name = fields.text("name");
   if (!fields.error().empty()) return answer(fallback, error_of(fields));
   const bool prefill = fields.has("pages_kv_indptr") || fields.has("context_lens");
@@ -120,7 +120,7 @@ ordered_json run_case(const nlohmann::json& object, std::size_t place,
 }  // namespace
 
 Result<std::string> plan_json(const std::string& document, const PlanJsonOptions& options) {
-  const auto parsed = parse_json(document);
+  const auto parsed = files::parse_json(document);
   if (!parsed) return Error{ErrorCode::usage, "the document " + parsed.error().message, ""};
   const auto cases = parsed->find("cases");
   if (!parsed->is_object() || cases == parsed->end() || !cases->is_array())

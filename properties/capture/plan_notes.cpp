@@ -5,8 +5,8 @@
 #include "core/plan/tile_straddle.hpp"
 #include "core/say.hpp"
 #include "core/shape/folded_rows.hpp"
-#include "properties/capture/json_fields.hpp"
 #include "properties/capture/launched_call.hpp"
+#include "properties/files/json_fields.hpp"
 
 namespace mla::cli {
 namespace {
@@ -98,7 +98,7 @@ std::string known_wrong(const PlannerCall& call, const nlohmann::json& object) {
       return say(kernel->label, " computes and writes request ", r,
                  ", which has one row, as one of two (AITER-16)");
   if (kernel->arch == Arch::gfx942 && (rows == 3 || rows == 4) &&
-      Fields(object).real_or("kv_scale", 1) != 1)
+      files::Fields(object).real_or("kv_scale", 1) != 1)
     return say(kernel->label, " does not apply kv_scale to the values (AITER-01)");
   return {};
 }

@@ -5,7 +5,7 @@
 
 #include "core/case/limits.hpp"
 #include "core/say.hpp"
-#include "properties/capture/json_fields.hpp"
+#include "properties/files/json_fields.hpp"
 
 namespace mla::cli {
 namespace {
@@ -41,7 +41,7 @@ constexpr std::string_view kOtherKeys[] = {
     // Golden vectors.
     "expected", "expected_serial", "sums", "derived", "kernel_default", "serial", "error"};
 
-PlannerVersion read_version(Fields& fields, bool intra_batch) {
+PlannerVersion read_version(files::Fields& fields, bool intra_batch) {
   const bool fast = fields.truth_or("fast_mode", true);
   if (fast) return PlannerVersion::v1_2;
   return intra_batch ? PlannerVersion::v1_0 : PlannerVersion::v1_1;
@@ -74,13 +74,14 @@ plan::SizeQuery size_query(const PlannerCall& c, std::int64_t num_kv_splits, boo
 }
 
 // A number that is at most `most`, as in a case.
-std::int64_t number_up_to(Fields& fields, const char* key, std::int64_t most, std::int64_t value) {
+std::int64_t number_up_to(files::Fields& fields, const char* key, std::int64_t most,
+                          std::int64_t value) {
   if (value > most) fields.reject(key, say("is ", value, ": expected at most ", most));
   return value;
 }
 
 // Kernels for ranks take pages of one key, and a rank is known by its number.
-void read_dealt(Fields& fields, PlannerCall& c) {
+void read_dealt(files::Fields& fields, PlannerCall& c) {
   constexpr const char* kList = "launch_g_kv_indptr";
   const std::int64_t ranks = fields.number_or("launch_cp_world_size", 0);
   const std::int64_t rank = fields.number_or("launch_cp_rank", -1);
@@ -94,7 +95,7 @@ void read_dealt(Fields& fields, PlannerCall& c) {
 
 }  // namespace
 
-ComputeUnits read_compute_units(Fields& fields) {
+ComputeUnits read_compute_units(files::Fields& fields) {
   return ComputeUnits(number_up_to(fields, "num_cu", kMaxComputeUnits, fields.number("num_cu")));
 }
 
@@ -102,20 +103,20 @@ std::span<const std::string_view> keys_beside_a_call() {
   return kOtherKeys;
 }
 
-Heads read_heads(Fields& fields, const char* key) {
+Heads read_heads(files::Fields& fields, const char* key) {
   const std::int64_t heads = number_up_to(fields, key, kMaxHeads, fields.number(key));
   if (heads < 1) fields.reject(key, say("is ", heads, ": it must be at least 1"));
   return Heads(heads);
 }
 
-Dtype read_dtype(Fields& fields, const char* key) {
+Dtype read_dtype(files::Fields& fields, const char* key) {
   const std::string text = fields.text_or(key, "bf16");
   const std::optional<Dtype> dtype = dtype_from_name(text);
   if (!dtype) fields.reject(key, "is '" + text + "': it must be bf16 or fp8");
   return dtype.value_or(Dtype::bf16);
 }
 
-Arch read_arch(Fields& fields) {
+Arch read_arch(files::Fields& fields) {
   const std::string text = fields.text("arch");
   const std::optional<Arch> arch = arch_from_name(text);
   if (!arch) fields.reject("arch", "is '" + text + "': it must be gfx942 or gfx950");
@@ -130,7 +131,7 @@ std::int64_t longest_request(std::span<const std::int32_t> qo_indptr) {
 }
 
 Result<PlannerCall> read_planner_call(const nlohmann::json& object) {
-  Fields fields(object);
+  files::Fields fields(object);
   PlannerCall c;
   plan::PlanInput& in = c.input;
   in.key.arch = read_arch(fields);

@@ -22,19 +22,22 @@
 #include "core/plan/sizes.hpp"
 #include "core/result.hpp"
 
+namespace mla::files {
+class Fields;
+}
+
 namespace mla::cli {
 
-class Fields;
 // Keys that an object may have although no planner reads them.
 std::span<const std::string_view> keys_beside_a_call();
 // The architecture that `arch` names.
-Arch read_arch(Fields& fields);
+Arch read_arch(files::Fields& fields);
 // bf16 or fp8; bf16 where the key is absent.
-Dtype read_dtype(Fields& fields, const char* key);
+Dtype read_dtype(files::Fields& fields, const char* key);
 // Rows of the longest request, at least 1.
 std::int64_t longest_request(std::span<const std::int32_t> qo_indptr);
 // Heads as a planner counts them, 1 to the most of a case.
-Heads read_heads(Fields& fields, const char* key);
+Heads read_heads(files::Fields& fields, const char* key);
 
 // Owns the lists that the spans of `input` and `dealt` refer to: it moves, and does not copy.
 struct PlannerCall {
@@ -62,7 +65,7 @@ inline constexpr std::int64_t kMostWords = 64 << 20;
 // What the buffers of a prefill call are asked for with.
 plan::PsSizeQuery prefill_sizes(const plan::PsInput& input);
 // A number of compute units, at most that of a case.
-ComputeUnits read_compute_units(Fields& fields);
+ComputeUnits read_compute_units(files::Fields& fields);
 void write_planner_call(nlohmann::ordered_json& out, const plan::PlanInput& input);
 
 // Buffers as they were found, each as long as it was allocated; kPoison where nothing was written.

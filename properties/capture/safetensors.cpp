@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "core/say.hpp"
-#include "properties/capture/parse_json.hpp"
+#include "properties/files/parse_json.hpp"
 
 namespace mla::cli {
 namespace {
@@ -82,7 +82,7 @@ Result<Safetensors> read_safetensors(std::span<const std::byte> bytes) {
   if (length > bytes.size() - kLengthBytes || length > kMostHeader)
     return bad(say("a header of ", length, " bytes in a file of ", bytes.size()));
   const auto* text = reinterpret_cast<const char*>(bytes.data()) + kLengthBytes;
-  const auto header = parse_json({text, static_cast<std::size_t>(length)});
+  const auto header = files::parse_json({text, static_cast<std::size_t>(length)});
   if (!header) return bad("its header " + header.error().message);
   if (!header->is_object()) return bad("its header is not a JSON object");
   const auto data = bytes.subspan(kLengthBytes + static_cast<std::size_t>(length));

@@ -7,7 +7,7 @@
 
 #include "core/io/checksum.hpp"
 #include "core/io/embed.hpp"
-#include "properties/capture/parse_json.hpp"
+#include "properties/files/parse_json.hpp"
 
 // The files of fixtures/golden that CMakeLists.txt names.
 MLA_EMBED(mla_aiter_random, MLA_GOLDEN "/random.json")
@@ -29,7 +29,7 @@ using nlohmann::json;
 // Every element of `list` of a document, as `read` makes it.
 template <class Read>
 auto read_all(const std::byte* begin, const std::byte* end, const char* list, Read read) {
-  const auto document = cli::parse_json(
+  const auto document = files::parse_json(
       {reinterpret_cast<const char*>(begin), static_cast<std::size_t>(end - begin)});
   if (!document) damaged(document.error().message);
   std::vector<decltype(read(*document))> out;

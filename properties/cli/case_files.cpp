@@ -1,7 +1,7 @@
 #include "properties/cli/case_files.hpp"
 
 #include "core/say.hpp"
-#include "properties/capture/terminal.hpp"
+#include "properties/files/terminal.hpp"
 
 namespace mla::cli {
 namespace {
@@ -37,7 +37,7 @@ Result<std::vector<Case>> parse_cases(std::string_view text, const std::string& 
 }
 
 Result<std::vector<Case>> load_cases(const std::string& path) {
-  const auto text = read_file(path);
+  const auto text = files::read_file(path);
   if (!text) return text.error();
   return parse_cases(*text, path);
 }

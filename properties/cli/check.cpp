@@ -7,11 +7,11 @@
 
 #include "core/say.hpp"
 #include "properties/capture/checked_plan.hpp"
-#include "properties/capture/output_file.hpp"
-#include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/plan_objects.hpp"
 #include "properties/cli/publisher.hpp"
+#include "properties/files/output_file.hpp"
+#include "properties/files/terminal.hpp"
 #include "properties/show/document.hpp"
 
 namespace mla::cli {
@@ -132,7 +132,7 @@ std::string findings_text(const std::vector<Finding>& findings) {
 std::string text_of(const std::vector<Answer>& answers) {
   std::string out;
   for (const Answer& a : answers) {
-    const std::string name = printable(a.name);
+    const std::string name = files::printable(a.name);
     if (!a.not_checked.empty()) {
       out += name + ": not checked: " + a.not_checked + "\n";
     } else {
@@ -168,9 +168,9 @@ std::string json_of(const std::vector<Answer>& answers) {
 
 ExitCode check(const Options& o) {
   Checked checked;
-  std::vector<Input> inputs;
+  std::vector<files::Input> inputs;
   for (const std::string& path : o.files) inputs.push_back({"check", path});
-  if (const Status bad = check_outputs({printed(o.json), {"--html", o.html}}, inputs))
+  if (const Status bad = files::check_outputs({files::printed(o.json), {"--html", o.html}}, inputs))
     return complain("check", *bad);
   for (const std::string& path : o.files) check_file(path, o, checked);
   const std::vector<Answer>& answers = checked.answers;

@@ -1,13 +1,13 @@
 #include "properties/cli/command.hpp"
 
 #include "core/say.hpp"
-#include "properties/capture/terminal.hpp"
+#include "properties/files/terminal.hpp"
 
 namespace mla::cli {
 
 void note(std::string_view command, std::string_view message) {
-  write_stderr(say("mla-testbed", command.empty() ? "" : " ", command, ": ",
-                   printable_message(message), "\n"));
+  files::write_stderr(say("mla-testbed", command.empty() ? "" : " ", command, ": ",
+                          files::printable_message(message), "\n"));
 }
 
 prop::ExitCode complain(std::string_view command, const Error& error) {
@@ -26,7 +26,7 @@ prop::ExitCode complain(std::string_view command, const Error& error) {
 }
 
 prop::ExitCode finish(std::string_view command, std::string_view data, prop::ExitCode code) {
-  if (const Status bad = write_stdout(data)) return complain(command, *bad);
+  if (const Status bad = files::write_stdout(data)) return complain(command, *bad);
   return code;
 }
 

@@ -13,14 +13,14 @@
 
 #include "core/say.hpp"
 #include "core/suggest.hpp"
-#include "properties/capture/output_file.hpp"
-#include "properties/capture/terminal.hpp"
 #include "properties/cli/arguments.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/fuzz_counted.hpp"
 #include "properties/cli/interrupt.hpp"
 #include "properties/cli/quantity.hpp"
 #include "properties/cli/shell_word.hpp"
+#include "properties/files/output_file.hpp"
+#include "properties/files/terminal.hpp"
 #include "properties/fuzz/target.hpp"
 
 namespace mla::cli {
@@ -110,7 +110,7 @@ Result<Run> run_target(const fs::path& fuzzer, const fs::path& corpus, std::int6
     word_behind(line, "stat::number_of_executed_units:", run.executions);
     word_behind(line, "stat::average_exec_per_sec:", run.per_second);
     word_behind(line, " cov:", run.edges);
-    if (worth_showing(line)) write_stderr(line);
+    if (worth_showing(line)) files::write_stderr(line);
   }
   const int status = pclose(pipe);
   run.held = status == 0;
@@ -192,10 +192,10 @@ Result<FuzzInputs> read_inputs(const Options& o, const std::string& target, std:
 }
 
 ExitCode counted(const Options& o, const std::vector<std::string>& targets) {
-  std::vector<Input> inputs;
+  std::vector<files::Input> inputs;
   for (const std::string& t : targets) inputs.push_back({"--corpus", archive_of(o, t).string()});
-  if (const Status bad =
-          check_inputs_kept({{"--junit", o.counted.junit}, {"--record", o.counted.record}}, inputs))
+  if (const Status bad = files::check_inputs_kept(
+          {{"--junit", o.counted.junit}, {"--record", o.counted.record}}, inputs))
     return complain("fuzz", *bad);
   CountedFuzz all = o.counted;
   all.targets = targets;

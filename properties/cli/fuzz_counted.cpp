@@ -9,8 +9,6 @@
 
 #include "core/io/checksum.hpp"
 #include "core/say.hpp"
-#include "properties/capture/output_file.hpp"
-#include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/fuzz_inputs.hpp"
 #include "properties/cli/interrupt.hpp"
@@ -19,6 +17,8 @@
 #include "properties/cli/publisher.hpp"
 #include "properties/cli/quantity.hpp"
 #include "properties/cli/recording.hpp"
+#include "properties/files/output_file.hpp"
+#include "properties/files/terminal.hpp"
 #include "properties/fuzz/target.hpp"
 
 namespace mla::cli {
@@ -66,7 +66,7 @@ std::optional<FuzzFinding> judge(const FuzzTally& tally, const FuzzInputs& input
   announce(tally.name, seed, number);
   const auto found = prop::fuzz::find_target(tally.name)->run(inputs.at(number));
   if (!found) return std::nullopt;
-  return FuzzFinding{number, printable(found->input), printable(found->what)};
+  return FuzzFinding{number, files::printable(found->input), files::printable(found->what)};
 }
 
 // Writes what was asked for, and ends.
@@ -167,10 +167,10 @@ void judge_all(const CountedFuzz& o, Work& work) {
 
 ExitCode fuzz_counted(const CountedFuzz& o, const InputsOf& inputs_of) {
   const std::string& record = o.record.empty() ? o.resume : o.record;
-  if (const Status bad =
-          check_outputs({printed(o.json), {"--record", record}, {"--junit", o.junit}}, {}))
+  if (const Status bad = files::check_outputs(
+          {files::printed(o.json), {"--record", record}, {"--junit", o.junit}}, {}))
     return complain("fuzz", *bad);
-  if (const Status bad = check_inputs_kept({{"--junit", o.junit}}, {{"--resume", o.resume}}))
+  if (const Status bad = files::check_inputs_kept({{"--junit", o.junit}}, {{"--resume", o.resume}}))
     return complain("fuzz", *bad);
   catch_interrupts();  // before archives are unpacked, so that nothing of them is left
   auto work = prepare(o, inputs_of);

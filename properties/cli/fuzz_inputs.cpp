@@ -6,7 +6,7 @@
 
 #include "core/io/checksum.hpp"
 #include "core/say.hpp"
-#include "properties/capture/terminal.hpp"
+#include "properties/files/terminal.hpp"
 #include "properties/generate/hash.hpp"
 
 namespace mla::cli {
@@ -87,7 +87,7 @@ Result<FuzzInputs> FuzzInputs::read(const std::string& folder, std::uint64_t see
   std::sort(files.begin(), files.end());
   std::vector<Bytes> corpus;
   for (const fs::path& file : files) {
-    const auto text = read_file(file.string());
+    const auto text = files::read_file(file.string());
     if (!text) return text.error();
     corpus.emplace_back(text->begin(), text->end());
   }

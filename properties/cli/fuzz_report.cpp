@@ -4,11 +4,11 @@
 #include <cstdio>
 
 #include "core/say.hpp"
-#include "properties/capture/terminal.hpp"
 #include "properties/cli/build_info.hpp"
 #include "properties/cli/merge_files.hpp"
 #include "properties/cli/record_json.hpp"
 #include "properties/cli/xml_text.hpp"
+#include "properties/files/terminal.hpp"
 #include "properties/fuzz/target.hpp"
 
 namespace mla::cli {
@@ -31,8 +31,8 @@ FuzzTally tally_of(const nlohmann::json& object, const prop::Shard& shard) {
   for (const nlohmann::json& one : object.at("findings")) {
     const std::int64_t number = number_of(one, "number", t.inputs - 1);
     if (!shard.has(number)) reject(say("input ", number, " is of another shard"));
-    t.findings.push_back({number, printable(one.at("input").get<std::string>()),
-                          printable(one.at("what").get<std::string>())});
+    t.findings.push_back({number, files::printable(one.at("input").get<std::string>()),
+                          files::printable(one.at("what").get<std::string>())});
   }
   const auto kept = std::min<std::int64_t>(t.failed, static_cast<std::int64_t>(kKept));
   if (std::ssize(t.findings) != kept)

@@ -12,7 +12,7 @@
 #include "core/numeric/bf16.hpp"
 #include "core/say.hpp"
 #include "core/suggest.hpp"
-#include "properties/capture/terminal.hpp"
+#include "properties/files/terminal.hpp"
 
 namespace mla::cli {
 namespace {
@@ -212,7 +212,7 @@ class Reader {
   Result<std::string> file_of(std::size_t n, const Json& name) {
     if (!name.is_string()) return wrong(n, "\"file\" takes the name of a file");
     out_.files.push_back((folder_ / name.get<std::string>()).string());
-    return read_regular_file(out_.files.back());
+    return files::read_regular_file(out_.files.back());
   }
 
   // Where the argument lies: as the file says, else as the code object says, else as C would.
@@ -260,7 +260,7 @@ double number_of(std::string_view type, std::uint64_t bits) {
 }  // namespace
 
 Result<GfxArguments> read_gfx_arguments(const std::string& path, const gfx::Kernel& kernel) {
-  const auto text = read_file(path);
+  const auto text = files::read_file(path);
   if (!text) return text.error();
   const Json file = Json::parse(*text, nullptr, false);
   auto out = file.is_discarded()

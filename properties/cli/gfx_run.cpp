@@ -4,8 +4,6 @@
 
 #include "core/say.hpp"
 #include "hip_backend/gfx_emulator/launch.hpp"
-#include "properties/capture/output_file.hpp"
-#include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/event_json.hpp"
 #include "properties/cli/gfx.hpp"
@@ -14,6 +12,8 @@
 #include "properties/cli/launch_profile.hpp"
 #include "properties/cli/publisher.hpp"
 #include "properties/cli/quantity.hpp"
+#include "properties/files/output_file.hpp"
+#include "properties/files/terminal.hpp"
 #include "properties/show/svg.hpp"
 
 namespace mla::cli {
@@ -75,7 +75,8 @@ std::string text_of(const gfx::LaunchReport& report, const GfxArguments& argumen
   };
   std::string out = "executed " + n(s.instructions, "wave instruction") + " of " +
                     n(s.waves, "wave") + " in " + n(s.workgroups, "workgroup") + "\n";
-  for (const gfx::Event& fault : report.faults) out += "fault: " + printable(fault.line()) + "\n";
+  for (const gfx::Event& fault : report.faults)
+    out += "fault: " + files::printable(fault.line()) + "\n";
   out += log.text();
   for (const GfxBuffer& buffer : arguments.buffers) {
     if (buffer.show == 0) continue;
@@ -112,13 +113,14 @@ Json json_of(const gfx::LaunchReport& report, const GfxArguments& arguments,
 
 // Two outputs to one file, or one to a file that is read: asked before anything runs.
 Status check_files(const GfxOptions& o, const GfxArguments& arguments) {
-  std::vector<Output> outputs{{"--annotate", o.profile.annotate}, {"--trace", o.profile.trace}};
-  if (o.json) outputs.push_back(printed(true));
+  std::vector<files::Output> outputs{{"--annotate", o.profile.annotate},
+                                     {"--trace", o.profile.trace}};
+  if (o.json) outputs.push_back(files::printed(true));
   for (const GfxBuffer& buffer : arguments.buffers)
     outputs.push_back({say("\"output\" of argument ", buffer.argument), buffer.output});
-  std::vector<Input> inputs{{"gfx run", o.object}, {"--args", o.arguments}};
+  std::vector<files::Input> inputs{{"gfx run", o.object}, {"--args", o.arguments}};
   for (const std::string& file : arguments.files) inputs.push_back({"--args", file});
-  return check_outputs(outputs, inputs);
+  return files::check_outputs(outputs, inputs);
 }
 
 std::string bytes_of(const GfxBuffer& buffer) {

@@ -10,9 +10,9 @@
 #include "hip_backend/gfx_emulator/exec/handlers.hpp"
 #include "hip_backend/gfx_emulator/isa/format.hpp"
 #include "hip_backend/gfx_emulator/load.hpp"
-#include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/gfx.hpp"
+#include "properties/files/terminal.hpp"
 #include "properties/show/svg.hpp"
 
 namespace mla::cli {
@@ -196,7 +196,7 @@ ExitCode list_kernels(const char* command, const GfxOptions& o,
 }  // namespace
 
 Result<gfx::CodeObject> load_gfx_object(const std::string& path) {
-  const auto text = read_file(path);
+  const auto text = files::read_file(path);
   if (!text) return text.error();
   auto object = gfx::load_code_object(std::as_bytes(std::span(*text)), {});
   if (object) return object;

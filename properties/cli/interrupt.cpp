@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "hip_backend/gfx_emulator/run/interrupt.hpp"
-#include "properties/capture/output_file.hpp"
+#include "properties/files/output_file.hpp"
 
 namespace mla::cli {
 namespace {
@@ -35,7 +35,7 @@ void on_signal(int number) {
   std::int64_t before = 0;
   if (!first.compare_exchange_strong(before, now)) {
     if (number == SIGHUP || now - before < kOneRequest) return;
-    remove_ready_files();
+    files::remove_ready_files();
     std::signal(number, SIG_DFL);
     std::raise(number);  // delivered when this handler returns
   } else if (launches_end.load()) {

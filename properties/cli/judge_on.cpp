@@ -5,14 +5,14 @@
 #include <set>
 
 #include "core/say.hpp"
-#include "properties/capture/output_file.hpp"
-#include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/failure_page.hpp"
 #include "properties/cli/interrupt.hpp"
 #include "properties/cli/memory.hpp"
 #include "properties/cli/progress.hpp"
 #include "properties/cli/publisher.hpp"
+#include "properties/files/output_file.hpp"
+#include "properties/files/terminal.hpp"
 
 namespace mla::cli {
 namespace {
@@ -24,9 +24,9 @@ class Blocks {
   void print(const prop::Failure& failure) {
     const std::string block = prop::failure_block(failure) + "\n";
     if (json_) {
-      write_stderr(block);
+      files::write_stderr(block);
     } else if (!bad_) {
-      bad_ = write_stdout(block);
+      bad_ = files::write_stdout(block);
     }
   }
   [[nodiscard]] const Status& bad() const { return bad_; }
@@ -100,13 +100,13 @@ Status why_no_record(const std::vector<NamedBackend>& backends, const Recording&
 
 // Why a report or the record cannot be written, asked before the run.
 Status check_files(const Publication& publication, const Recording& recording) {
-  const Output junit{"--junit", publication.junit};
-  const Output html{"--html", publication.html};
-  const Output record{"--record", recording.path};
-  if (Status bad =
-          check_outputs({printed(publication.json), junit, html, record}, recording.inputs))
+  const files::Output junit{"--junit", publication.junit};
+  const files::Output html{"--html", publication.html};
+  const files::Output record{"--record", recording.path};
+  if (Status bad = files::check_outputs({files::printed(publication.json), junit, html, record},
+                                        recording.inputs))
     return bad;
-  return check_inputs_kept({junit, html}, {{"--resume", recording.resumed}});
+  return files::check_inputs_kept({junit, html}, {{"--resume", recording.resumed}});
 }
 
 RunSummary judge_on(const std::vector<NamedBackend>& backends, const prop::RunOptions& asked,

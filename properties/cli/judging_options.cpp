@@ -59,8 +59,8 @@ void add_publication_options(CLI::App& command, JudgingOptions& o) {
   command.add_flag("--no-progress", o.no_progress, "Draw no progress bar");
 }
 
-std::vector<Input> inputs_of(const JudgingOptions& o) {
-  std::vector<Input> inputs;
+std::vector<files::Input> inputs_of(const JudgingOptions& o) {
+  std::vector<files::Input> inputs;
   for (const std::string& file : o.case_files) inputs.push_back({"--cases-file", file});
   if (!o.ledger.empty()) inputs.push_back({"--ledger", o.ledger});
   return inputs;

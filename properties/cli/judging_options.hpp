@@ -38,7 +38,7 @@ void add_judging_options(CLI::App& command, JudgingOptions& options, bool choose
 void add_publication_options(CLI::App& command, JudgingOptions& options);
 
 // The files that they name and the run reads.
-std::vector<Input> inputs_of(const JudgingOptions& options);
+std::vector<files::Input> inputs_of(const JudgingOptions& options);
 
 // The run without its backends.
 std::variant<prop::RunOptions, prop::ExitCode> begin_judging(std::string_view command,

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "core/say.hpp"
-#include "properties/capture/output_file.hpp"
-#include "properties/capture/terminal.hpp"
 #include "properties/cli/quantity.hpp"
+#include "properties/files/output_file.hpp"
+#include "properties/files/terminal.hpp"
 #include "properties/show/svg.hpp"
 
 namespace mla::cli {
@@ -95,11 +95,11 @@ Status ask_for_profile(const ProfileOptions& options, std::string_view device,
   const auto workgroup = parse_triple("--trace-workgroup", options.workgroup, 0);
   if (!workgroup) return workgroup.error();
   if (const Status bad =
-          check_distinct({{"--annotate", options.annotate}, {"--trace", options.trace}}))
+          files::check_distinct({{"--annotate", options.annotate}, {"--trace", options.trace}}))
     return bad;
   for (const std::string& file : {options.annotate, options.trace})
     if (!file.empty())
-      if (const Status bad = check_writable(file)) return bad;
+      if (const Status bad = files::check_writable(file)) return bad;
   choice.profile = !options.annotate.empty();
   if (!options.trace.empty()) choice.trace = *workgroup;
   return std::nullopt;
@@ -139,7 +139,7 @@ std::string LaunchProfile::annotated() const {
       }
       out += line_of(line, plus == std::string::npos ? "+0x0" : line.place.substr(plus));
       const std::string here = line.source ? line.source->text() : std::string();
-      if (here != source && !here.empty()) out += "  ; " + printable(here);
+      if (here != source && !here.empty()) out += "  ; " + files::printable(here);
       source = here;
       out += "\n";
     }

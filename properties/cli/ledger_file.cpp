@@ -5,10 +5,10 @@
 
 #include "core/say.hpp"
 #include "core/suggest.hpp"
-#include "properties/capture/json_fields.hpp"
-#include "properties/capture/parse_json.hpp"
-#include "properties/capture/terminal.hpp"
 #include "properties/cli/backends.hpp"
+#include "properties/files/json_fields.hpp"
+#include "properties/files/parse_json.hpp"
+#include "properties/files/terminal.hpp"
 
 namespace mla::cli {
 namespace {
@@ -34,7 +34,7 @@ std::string listing(const List& list) {
   return out;
 }
 
-std::vector<std::string> texts(Fields& fields, const json& object, const char* key) {
+std::vector<std::string> texts(files::Fields& fields, const json& object, const char* key) {
   std::vector<std::string> out;
   const json list = object.value(key, json::array());
   for (const json& element : list) {
@@ -98,7 +98,7 @@ std::string read_conditions(const json& object, std::vector<Condition>& conditio
   return {};
 }
 
-void read_where(const json& object, Fields& fields, prop::LedgerEntry& entry) {
+void read_where(const json& object, files::Fields& fields, prop::LedgerEntry& entry) {
   if (!fields.has("where")) return;
   const json& where = object["where"];
   const json alternatives = where.is_array() ? where : json::array({where});
@@ -111,7 +111,7 @@ void read_where(const json& object, Fields& fields, prop::LedgerEntry& entry) {
 }
 
 // An entry of a backend that does not exist would never be asked about.
-void read_backend(Fields& fields, prop::LedgerEntry& entry) {
+void read_backend(files::Fields& fields, prop::LedgerEntry& entry) {
   if (!fields.has("backend")) return;
   entry.backend = fields.text("backend");
   const std::vector<std::string> names = known_backends();
@@ -122,7 +122,7 @@ void read_backend(Fields& fields, prop::LedgerEntry& entry) {
 }
 
 // Conditions are about launches of a decode. What a prefill step shows is seen by properties alone.
-void read_kind(Fields& fields, prop::LedgerEntry& entry) {
+void read_kind(files::Fields& fields, prop::LedgerEntry& entry) {
   if (!fields.has("kind")) return;
   const std::string word = fields.text("kind");
   for (const StepKind kind : kStepKinds)
@@ -138,7 +138,7 @@ void read_kind(Fields& fields, prop::LedgerEntry& entry) {
                   "is of a decode's results: for kind " + word + " it is of " + text_of(seen));
 }
 
-void read_damage(const json& object, Fields& fields, prop::LedgerEntry& entry) {
+void read_damage(const json& object, files::Fields& fields, prop::LedgerEntry& entry) {
   for (const std::string& word : texts(fields, object, "damage")) {
     const auto damage = prop::damage_from_name(word);
     if (!damage)
@@ -151,18 +151,18 @@ void read_damage(const json& object, Fields& fields, prop::LedgerEntry& entry) {
                   "is empty: say how a result is wrong, of " + listing(prop::kDamageNames));
 }
 
-const prop::Property* property_of(Fields& fields, const char* key, const std::string& id) {
+const prop::Property* property_of(files::Fields& fields, const char* key, const std::string& id) {
   const prop::Property* property = prop::find_property(id);
   if (property == nullptr) fields.reject(key, "names property '" + id + "', which is none");
   return property;
 }
 
-void read_witnesses(const json& object, Fields& fields, prop::LedgerEntry& entry) {
+void read_witnesses(const json& object, files::Fields& fields, prop::LedgerEntry& entry) {
   const json list = object.value("witnesses", json::array());
   for (const json& one : list) {
     if (!list.is_array() || !one.is_object() || one.size() != 2)
       return fields.reject("witnesses", R"(must be a list of {"case": line, "property": id})");
-    Fields witness(one);
+    files::Fields witness(one);
     auto c = parse_case(witness.text("case"));
     const prop::Property* property = property_of(fields, "witnesses", witness.text("property"));
     if (!witness.error().empty()) return fields.reject("witnesses", witness.error());
@@ -180,7 +180,7 @@ void read_witnesses(const json& object, Fields& fields, prop::LedgerEntry& entry
 // The entry, and what is wrong with it; "" if nothing.
 std::string read_entry(const json& object, prop::LedgerEntry& entry) {
   if (!object.is_object()) return "it is not an object";
-  Fields fields(object);
+  files::Fields fields(object);
   for (const auto& [key, value] : object.items())
     if (!holds(kKeys, key)) fields.reject(key.c_str(), "is unknown; there are " + listing(kKeys));
   entry.id = fields.text("id");
@@ -189,7 +189,7 @@ std::string read_entry(const json& object, prop::LedgerEntry& entry) {
   read_backend(fields, entry);
   for (const auto& [key, value] : {std::pair("id", &entry.id), std::pair("link", &entry.link),
                                    std::pair("mechanism", &entry.mechanism)})
-    if (value->empty() || printable(*value) != *value)
+    if (value->empty() || files::printable(*value) != *value)
       fields.reject(key, value->empty() ? "is empty" : "holds a character that does not print");
   const std::string status = fields.text("status");
   if (status == "intermittent")
@@ -211,7 +211,7 @@ std::string read_entry(const json& object, prop::LedgerEntry& entry) {
 }  // namespace
 
 Result<prop::Ledger> parse_ledger(std::string_view text, const std::string& name) {
-  const auto document = parse_json(text);
+  const auto document = files::parse_json(text);
   const auto bad = [&name](const std::string& why) {
     return Error{ErrorCode::usage, "the ledger '" + name + "': " + why, ""};
   };
@@ -241,7 +241,7 @@ Result<prop::Ledger> parse_ledger(std::string_view text, const std::string& name
 }
 
 Result<prop::Ledger> load_ledger(const std::string& path) {
-  const auto text = read_file(path);
+  const auto text = files::read_file(path);
   if (!text) return text.error();
   return parse_ledger(*text, path);
 }

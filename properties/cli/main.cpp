@@ -10,11 +10,11 @@
 
 #include "core/say.hpp"
 #include "core/suggest.hpp"
-#include "properties/capture/terminal.hpp"
 #include "properties/cli/arguments.hpp"
 #include "properties/cli/build_info.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/gfx.hpp"
+#include "properties/files/terminal.hpp"
 
 namespace mla::cli {
 namespace {
@@ -56,7 +56,8 @@ std::string message_of(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 prop::ExitCode refuse(const std::string& message) {
-  write_stderr("mla-testbed: " + printable_message(message) + "\nTry --help for more.\n");
+  files::write_stderr("mla-testbed: " + files::printable_message(message) +
+                      "\nTry --help for more.\n");
   return prop::ExitCode::usage;
 }
 

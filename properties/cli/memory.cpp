@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "core/say.hpp"
-#include "properties/capture/terminal.hpp"
 #include "properties/cli/quantity.hpp"
+#include "properties/files/terminal.hpp"
 #include "properties/step/estimate.hpp"
 
 namespace mla::cli {
@@ -29,14 +29,14 @@ std::optional<std::int64_t> first_number(std::string_view text) {
 }
 
 std::optional<std::int64_t> number_in(const std::string& path) {
-  const auto text = read_file(path);
+  const auto text = files::read_file(path);
   if (!text || text->starts_with("max")) return std::nullopt;
   return first_number(*text);
 }
 
 // Pages of files in the group: they count as used there, and are given back when memory runs out.
 std::int64_t file_pages(const std::string& folder, std::string_view prefix) {
-  const auto text = read_file(folder + "/memory.stat");
+  const auto text = files::read_file(folder + "/memory.stat");
   std::int64_t bytes = 0;
   for (const char* key : {"active_file ", "inactive_file "}) {
     const std::string line = say('\n', prefix, key);
@@ -85,7 +85,7 @@ bool has_controller(std::string_view list, std::string_view controller) {
 // The groups of this process and all above them, which may have a limit as well, up to the mount:
 // that is all there is where a container hides the path.
 std::optional<std::int64_t> left_in_groups(const std::string& root) {
-  const auto groups = read_file(root + "/proc/self/cgroup");
+  const auto groups = files::read_file(root + "/proc/self/cgroup");
   if (!groups) return std::nullopt;
   std::optional<std::int64_t> least;
   for (std::string_view rest = *groups; !rest.empty();) {
@@ -110,7 +110,7 @@ std::optional<std::int64_t> left_of(int resource, int page_column) {
   rlimit limit{};
   if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
   std::string_view columns;
-  const auto text = read_file("/proc/self/statm");
+  const auto text = files::read_file("/proc/self/statm");
   if (text) columns = *text;
   for (int column = 0; column < page_column; ++column)
     columns.remove_prefix(std::min(columns.find(' '), columns.size() - 1) + 1);
@@ -139,7 +139,7 @@ std::int64_t available_memory(const std::string& root) {
   constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
   std::int64_t least =
       std::min(left_in_groups(root).value_or(kUnknown), left_by_the_shell().value_or(kUnknown));
-  if (const auto text = read_file(root + "/proc/meminfo"))
+  if (const auto text = files::read_file(root + "/proc/meminfo"))
     if (const std::size_t at = text->find(kKey); at != std::string::npos)
       if (const auto kilobytes = first_number(std::string_view(*text).substr(at)))
         least = std::min(least, *kilobytes * 1024);
@@ -183,10 +183,10 @@ Status check_list_memory(const Case& c) {
 void announce(std::string_view command, const Case& c, const Judging& judging) {
   const prop::Estimate estimate = prop::estimate_of(c, judging.limits);
   const double seconds = estimate.seconds(std::ssize(judging.properties));
-  if (seconds < 2 || !stderr_is_terminal()) return;
+  if (seconds < 2 || !files::stderr_is_terminal()) return;
   char work[64];
   std::snprintf(work, sizeof work, "%.1e multiply-adds, %.0f s", estimate.work, seconds);
-  write_stderr(
+  files::write_stderr(
       say("mla-testbed ", command, ": this takes about ", work, " on one core of a CPU, and ",
           prop::bytes_text(estimate.bytes(most_held(judging.properties))), " of memory\n"));
 }

@@ -4,8 +4,6 @@
 #include <memory>
 
 #include "core/say.hpp"
-#include "properties/capture/output_file.hpp"
-#include "properties/capture/terminal.hpp"
 #include "properties/cli/backends.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/fuzz_counted.hpp"
@@ -13,6 +11,8 @@
 #include "properties/cli/merge_files.hpp"
 #include "properties/cli/plants_report.hpp"
 #include "properties/cli/recording.hpp"
+#include "properties/files/output_file.hpp"
+#include "properties/files/terminal.hpp"
 
 namespace mla::cli {
 namespace {
@@ -52,7 +52,7 @@ Status add(Recording& all, const Recording& one, const std::string& file,
     if (same == all.backends.end()) return of_another_run(file, first, "the backends");
     if (b.code != same->code)
       return of_another_run(file, first,
-                            say("AITER's code objects of backend ", printable(b.name)));
+                            say("AITER's code objects of backend ", files::printable(b.name)));
     same->seconds += b.seconds;
     same->answers.insert(b.answers.begin(), b.answers.end());
   }
@@ -61,14 +61,15 @@ Status add(Recording& all, const Recording& one, const std::string& file,
 
 ExitCode merge(const Options& o) {
   const Publication& publication = o.judging.publication;
-  std::vector<Input> inputs;
+  std::vector<files::Input> inputs;
   for (const std::string& file : o.files) inputs.push_back({"merge", file});
-  const Output junit{"--junit", publication.junit};
-  const Output html{"--html", publication.html};
-  if (const Status bad = check_outputs({printed(publication.json), junit, html}, inputs))
+  const files::Output junit{"--junit", publication.junit};
+  const files::Output html{"--html", publication.html};
+  if (const Status bad =
+          files::check_outputs({files::printed(publication.json), junit, html}, inputs))
     return complain("merge", *bad);
   // A file that cannot be read is reported by whoever reads it for good.
-  const auto text = read_file(o.files.front());
+  const auto text = files::read_file(o.files.front());
   const bool fuzz = text && is_fuzz_record(*text);
   const bool plants = text && is_plants_record(*text);
   if ((fuzz || plants) && !publication.html.empty())

@@ -1,7 +1,7 @@
 #include "properties/cli/merge_files.hpp"
 
 #include "core/say.hpp"
-#include "properties/capture/terminal.hpp"
+#include "properties/files/terminal.hpp"
 
 namespace mla::cli {
 
@@ -26,7 +26,7 @@ void ShardFiles::note_missing() const {
   for (std::size_t i = 0; i < seen_.size(); ++i)
     if (!seen_[i]) missing += say(" ", i + 1, "/", seen_.size());
   if (!missing.empty())
-    write_stderr(say("mla-testbed merge: not there:", missing.substr(0, 200), "\n"));
+    files::write_stderr(say("mla-testbed merge: not there:", missing.substr(0, 200), "\n"));
 }
 
 Error of_another_run(const std::string& file, const std::string& first, const std::string& what) {

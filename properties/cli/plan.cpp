@@ -7,13 +7,13 @@
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/capture/bundle.hpp"
 #include "properties/capture/captured_step.hpp"
-#include "properties/capture/output_file.hpp"
 #include "properties/capture/plan_json.hpp"
-#include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/memory.hpp"
 #include "properties/cli/planned_step.hpp"
 #include "properties/cli/publisher.hpp"
+#include "properties/files/output_file.hpp"
+#include "properties/files/terminal.hpp"
 
 namespace mla::cli {
 namespace {
@@ -102,9 +102,9 @@ ExitCode plan_case(const Options& o) {
 }
 
 ExitCode plan_document(const Options& o) {
-  if (const Status bad = check_inputs_kept({{"--output", o.output}}, {{"--input", o.input}}))
+  if (const Status bad = files::check_inputs_kept({{"--output", o.output}}, {{"--input", o.input}}))
     return complain("plan", *bad);
-  const auto document = read_file(o.input);
+  const auto document = files::read_file(o.input);
   if (!document) return complain("plan", document.error());
   const auto plans = plan_json(
       *document,
@@ -114,7 +114,7 @@ ExitCode plan_document(const Options& o) {
     error.message = "'" + o.input + "': " + error.message;
     return complain("plan", error);
   }
-  if (const Status bad = write_file(o.output, *plans + "\n")) return complain("plan", *bad);
+  if (const Status bad = files::write_file(o.output, *plans + "\n")) return complain("plan", *bad);
   return ExitCode::held;
 }
 

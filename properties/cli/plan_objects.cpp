@@ -5,9 +5,9 @@
 #include "properties/capture/bundle.hpp"
 #include "properties/capture/checked_prefill.hpp"
 #include "properties/capture/formats.hpp"
-#include "properties/capture/parse_json.hpp"
 #include "properties/capture/planner_call.hpp"
-#include "properties/capture/terminal.hpp"
+#include "properties/files/parse_json.hpp"
+#include "properties/files/terminal.hpp"
 #include "properties/show/svg.hpp"
 
 namespace mla::cli {
@@ -134,9 +134,9 @@ Error in_plan_file(Error error, const std::string& path, std::size_t place) {
 
 Result<std::vector<json>> read_plan_objects(const std::string& path) {
   if (is_bundle(path)) return read_bundled(path);
-  const auto text = read_file(path);
+  const auto text = files::read_file(path);
   if (!text) return text.error();
-  auto document = parse_json(*text);
+  auto document = files::parse_json(*text);
   if (!document) return Error{ErrorCode::usage, "'" + path + "' " + document.error().message, ""};
   const json* list = &*document;
   for (const char* key : {"cases", "steps"}) {

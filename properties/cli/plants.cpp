@@ -6,8 +6,6 @@
 #include <set>
 
 #include "core/say.hpp"
-#include "properties/capture/output_file.hpp"
-#include "properties/capture/terminal.hpp"
 #include "properties/cli/arguments.hpp"
 #include "properties/cli/backends.hpp"
 #include "properties/cli/command.hpp"
@@ -18,6 +16,8 @@
 #include "properties/cli/quantity.hpp"
 #include "properties/cli/recording.hpp"
 #include "properties/cli/selection.hpp"
+#include "properties/files/output_file.hpp"
+#include "properties/files/terminal.hpp"
 #include "properties/judge/runner.hpp"
 #include "properties/plants/origins.hpp"
 #include "properties/plants/plant.hpp"
@@ -172,9 +172,10 @@ Result<PlantsReport> begin(const Options& o) {
 }
 
 Status check_files(const Options& o, const std::string& record) {
-  if (Status bad = check_outputs({printed(o.json), {"--record", record}, {"--junit", o.junit}}, {}))
+  if (Status bad = files::check_outputs(
+          {files::printed(o.json), {"--record", record}, {"--junit", o.junit}}, {}))
     return bad;
-  return check_inputs_kept({{"--junit", o.junit}}, {{"--resume", o.resume}});
+  return files::check_inputs_kept({{"--junit", o.junit}}, {{"--resume", o.resume}});
 }
 
 // Tries what the report lacks, and says what became of each plant once it is known. Returns why
@@ -198,7 +199,7 @@ Status try_plants(PlantsReport& report, const Backend& backend, const Options& o
       }
       known = &report.add(std::move(fresh));
     }
-    if (!o.json && !lost) lost = write_stdout(plant_account(*known));
+    if (!o.json && !lost) lost = files::write_stdout(plant_account(*known));
     if (lost && only_told) break;
   }
   return lost;

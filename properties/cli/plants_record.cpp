@@ -33,7 +33,7 @@ PlantTried tried_of(const nlohmann::json& object) {
   PlantTried t{.id = object.at("id").get<std::string>(),
                .cases = number_of(object, "cases", kMostCases),
                .smallest = object.at("case").get<std::string>(),
-               .block = printable_lines(object.at("block").get<std::string>())};
+               .block = files::printable_lines(object.at("block").get<std::string>())};
   if (t.smallest.empty() != t.block.empty())
     reject(say("plant ", t.id, " has a case without its failure, or the reverse"));
   if (!t.smallest.empty() && !parse_case(t.smallest)) reject("'" + t.smallest + "' is no case");

@@ -4,11 +4,11 @@
 #include <cstdio>
 
 #include "core/say.hpp"
-#include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/merge_files.hpp"
 #include "properties/cli/record_json.hpp"
 #include "properties/cli/xml_text.hpp"
+#include "properties/files/terminal.hpp"
 #include "properties/plants/origins.hpp"
 #include "properties/plants/plant.hpp"
 
@@ -165,7 +165,7 @@ ExitCode merge_plants(const std::vector<std::string>& files, const std::string& 
   std::string accounts;
   for (const PlantTried& t : all->tried) accounts += plant_account(t);
   Publisher out("merge");
-  if (!json) out.lost_stdout(write_stdout(accounts));
+  if (!json) out.lost_stdout(files::write_stdout(accounts));
   return publish_plants(*all, out, "", junit, json);
 }
 

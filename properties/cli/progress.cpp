@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/say.hpp"
-#include "properties/capture/terminal.hpp"
+#include "properties/files/terminal.hpp"
 
 namespace mla::cli {
 namespace {
@@ -88,7 +88,7 @@ std::string progress_line(const ProgressState& state) {
 
 Progress::Progress(std::string unit, bool enabled, std::optional<milliseconds> limit)
     : unit_(std::move(unit)),
-      enabled_(enabled && stderr_is_terminal()),
+      enabled_(enabled && files::stderr_is_terminal()),
       limit_(limit),
       start_(Clock::now()) {
   drawn_ = start_;
@@ -99,7 +99,7 @@ Progress::~Progress() {
 }
 
 void Progress::hide() {
-  if (visible_) write_stderr("\r\033[K");
+  if (visible_) files::write_stderr("\r\033[K");
   visible_ = false;
 }
 
@@ -115,7 +115,7 @@ void Progress::update(std::int64_t judged, std::int64_t wanted) {
                             .elapsed = elapsed,
                             .limit = limit_,
                             .columns = columns_of_stderr()};
-  write_stderr("\r" + progress_line(state) + "\033[K");
+  files::write_stderr("\r" + progress_line(state) + "\033[K");
 }
 
 }  // namespace mla::cli

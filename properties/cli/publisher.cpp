@@ -1,12 +1,12 @@
 #include "properties/cli/publisher.hpp"
 
-#include "properties/capture/output_file.hpp"
+#include "properties/files/output_file.hpp"
 
 namespace mla::cli {
 
 bool Publisher::file(const std::string& path, const std::function<std::string()>& text) {
   if (path.empty()) return false;
-  const Status bad = write_file(path, text());
+  const Status bad = files::write_file(path, text());
   lost(bad);
   return !bad;
 }

@@ -140,7 +140,7 @@ struct Reader {
     });
     each("d", [&](std::size_t n, const json& one) {
       for (const json& line : one.at(1))
-        j.outcomes[n].details.push_back(printable_lines(line.get<std::string>()));
+        j.outcomes[n].details.push_back(files::printable_lines(line.get<std::string>()));
     });
     each("c", [&](std::size_t n, const json& one) {
       j.covered[n].push_back(index_of(one.at(1), 1U << 20U, "entry"));
@@ -162,10 +162,10 @@ struct Reader {
 };
 
 Launch kernel_of(const json& row) {
-  return {.backend = printable(row.at(0).get<std::string>()),
-          .device = printable(row.at(1).get<std::string>()),
+  return {.backend = files::printable(row.at(0).get<std::string>()),
+          .device = files::printable(row.at(1).get<std::string>()),
           .kind = static_cast<StepKind>(index_of(row.at(2), 3, "kind of step")),
-          .kernel = printable(row.at(3).get<std::string>()),
+          .kernel = files::printable(row.at(3).get<std::string>()),
           .count = 0};
 }
 
@@ -207,7 +207,7 @@ Recording read(const json& document) {
   out.shard = shard_of(document);
   Reader reader;
   for (const json& text : document.at("texts"))
-    reader.texts.push_back(printable_lines(text.get<std::string>()));
+    reader.texts.push_back(files::printable_lines(text.get<std::string>()));
   for (const json& row : document.at("launches")) reader.kernels.push_back(kernel_of(row));
   std::optional<std::size_t> properties;
   for (const json& backend : document.at("backends")) {

@@ -8,8 +8,8 @@
 
 #include "core/result.hpp"
 #include "core/say.hpp"
-#include "properties/capture/parse_json.hpp"
-#include "properties/capture/terminal.hpp"
+#include "properties/files/parse_json.hpp"
+#include "properties/files/terminal.hpp"
 #include "properties/judge/answers.hpp"
 
 namespace mla::cli {
@@ -36,9 +36,9 @@ std::string json_text(const nlohmann::ordered_json& document, int indent);
 template <class Record>
 Result<Record> read_json_record(const std::string& path, const char* kind,
                                 Record (*read)(const nlohmann::json&)) {
-  const auto text = read_file(path);
+  const auto text = files::read_file(path);
   if (!text) return text.error();
-  const auto document = parse_json(*text);
+  const auto document = files::parse_json(*text);
   if (!document) return Error{ErrorCode::usage, "'" + path + "' " + document.error().message, ""};
   try {
     return read(*document);

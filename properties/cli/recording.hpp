@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "properties/capture/output_file.hpp"
 #include "properties/cli/build_id.hpp"
+#include "properties/files/output_file.hpp"
 #include "properties/judge/answers.hpp"
 #include "properties/judge/runner.hpp"
 
@@ -53,7 +53,7 @@ struct Recording {
   std::string aiter_hsa = {};
   // What is read beside the record, and the record that a run goes on from: no report may take
   // their place, but the new record may take that of the old. Not recorded.
-  std::vector<Input> inputs = {};
+  std::vector<files::Input> inputs = {};
   std::string resumed = {};
 };
 

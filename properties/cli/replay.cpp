@@ -5,8 +5,6 @@
 #include "core/say.hpp"
 #include "hip_backend/gfx_emulator/report/roofline.hpp"
 #include "properties/capture/bundle.hpp"
-#include "properties/capture/output_file.hpp"
-#include "properties/capture/terminal.hpp"
 #include "properties/cli/backends.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/failure_page.hpp"
@@ -19,6 +17,8 @@
 #include "properties/cli/publisher.hpp"
 #include "properties/cli/replay_bundle.hpp"
 #include "properties/cli/selection.hpp"
+#include "properties/files/output_file.hpp"
+#include "properties/files/terminal.hpp"
 #include "properties/judge/judge.hpp"
 #include "properties/judge/runner.hpp"
 
@@ -157,7 +157,7 @@ void judge_on(const Question& question, const NamedBackend& named, Judged& judge
   judged.shown.push_back({&named, std::move(verdicts), std::nullopt});
   if (failure.property != nullptr) judged.shown.back().failure = failure;
   if (failure.property != nullptr && !judged.bad)
-    judged.bad = write_stdout(prop::failure_block(failure) + "\n");
+    judged.bad = files::write_stdout(prop::failure_block(failure) + "\n");
 }
 
 // Executes the case once more on each backend, for the pictures.
@@ -213,11 +213,11 @@ ExitCode replay(const Options& o) {
       log.note(kernel, report);
       profile.note(kernel, report);
     };
-  const std::initializer_list<Output> outputs = {printed(false),
-                                                 {"--html", o.html},
-                                                 {"--annotate", o.profile.annotate},
-                                                 {"--trace", o.profile.trace}};
-  if (const Status bad = check_outputs(outputs, {{"replay", o.line}}))
+  const std::initializer_list<files::Output> outputs = {files::printed(false),
+                                                        {"--html", o.html},
+                                                        {"--annotate", o.profile.annotate},
+                                                        {"--trace", o.profile.trace}};
+  if (const Status bad = files::check_outputs(outputs, {{"replay", o.line}}))
     return complain("replay", *bad);
   if (const Status none = why_no_bundle(o.line)) return complain("replay", *none);
   auto backends = make_backends(o.backends, device);

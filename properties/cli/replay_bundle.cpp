@@ -8,12 +8,12 @@
 #include "properties/capture/captured_step.hpp"
 #include "properties/capture/checked_plan.hpp"
 #include "properties/capture/live_values.hpp"
-#include "properties/capture/output_file.hpp"
-#include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/failure_page.hpp"
 #include "properties/cli/failure_pictures.hpp"
 #include "properties/cli/publisher.hpp"
+#include "properties/files/output_file.hpp"
+#include "properties/files/terminal.hpp"
 #include "properties/judge/judge.hpp"
 #include "properties/step/compare.hpp"
 
@@ -169,7 +169,7 @@ ExitCode replay_bundle(const std::string& path, const std::vector<NamedBackend>&
   if (!document) return refuse(document.error());
   const auto plan = check_plan_object(*document, 0);
   if (!plan) return refuse(plan.error());
-  std::string text = "bundle " + printable(plan->name) + "\n";
+  std::string text = "bundle " + files::printable(plan->name) + "\n";
   for (const std::string& note : plan->notes) text += "note: " + note + "\n";
   for (const PlanFinding& f : plan->findings) {
     text += "plan: " + f.rule + ": " + f.what + "\n";

@@ -1,8 +1,8 @@
 #include <cstdio>
 
 #include "core/say.hpp"
-#include "properties/capture/terminal.hpp"
 #include "properties/cli/report.hpp"
+#include "properties/files/terminal.hpp"
 
 namespace mla::cli {
 namespace {
@@ -10,21 +10,21 @@ namespace {
 using prop::ExitCode;
 using prop::Verdict;
 
-Colour colour_of(Verdict verdict) {
+files::Colour colour_of(Verdict verdict) {
   switch (verdict) {
     case Verdict::pass:
-      return Colour::green;
+      return files::Colour::green;
     case Verdict::fail:
     case Verdict::unexpected_pass:
-      return Colour::red;
+      return files::Colour::red;
     case Verdict::inconclusive:
     case Verdict::skip:
     case Verdict::known_fail:
-      return Colour::yellow;
+      return files::Colour::yellow;
     case Verdict::not_applicable:
-      return Colour::none;
+      return files::Colour::none;
   }
-  return Colour::none;
+  return files::Colour::none;
 }
 
 int gravity(ExitCode code) {
@@ -46,7 +46,7 @@ std::string line(const prop::PropertyTally& t) {
                 static_cast<long long>(t.ran), static_cast<long long>(t.skipped),
                 static_cast<long long>(t.failed));
   const Verdict verdict = verdict_of(t);
-  return text + coloured(prop::name(verdict), colour_of(verdict)) + "\n";
+  return text + files::coloured(prop::name(verdict), colour_of(verdict)) + "\n";
 }
 
 std::string ledger_line(const prop::LedgerTally& t) {
@@ -161,11 +161,11 @@ std::string verdict_table(const RunSummary& summary) {
     out += "\n";
   }
   const ExitCode code = summary.exit_code();
-  const Colour colour = code == ExitCode::held     ? Colour::green
-                        : code == ExitCode::failed ? Colour::red
-                                                   : Colour::yellow;
-  return say(out, "verdict: ", coloured(describe(code), colour), " (exit ", static_cast<int>(code),
-             ")\n");
+  const files::Colour colour = code == ExitCode::held     ? files::Colour::green
+                               : code == ExitCode::failed ? files::Colour::red
+                                                          : files::Colour::yellow;
+  return say(out, "verdict: ", files::coloured(describe(code), colour), " (exit ",
+             static_cast<int>(code), ")\n");
 }
 
 }  // namespace mla::cli

@@ -4,15 +4,15 @@
 
 #include "core/say.hpp"
 #include "properties/capture/checked_prefill.hpp"
-#include "properties/capture/output_file.hpp"
 #include "properties/capture/planner_call.hpp"
-#include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/memory.hpp"
 #include "properties/cli/plan_objects.hpp"
 #include "properties/cli/planned_step.hpp"
 #include "properties/cli/publisher.hpp"
 #include "properties/cli/quantity.hpp"
+#include "properties/files/output_file.hpp"
+#include "properties/files/terminal.hpp"
 #include "properties/show/comparison.hpp"
 #include "properties/show/document.hpp"
 #include "properties/show/svg.hpp"
@@ -118,9 +118,9 @@ ExitCode show_comparison(const Options& o) {
                              "--svg and --trace show one plan: leave them out with --against", ""});
   // Without --json a page on stdout takes the place of the text.
   const bool page_alone = o.html == "-" && !o.json;
-  const Output told = page_alone ? Output{} : printed(o.json);
-  if (const Status bad =
-          check_outputs({told, {"--html", o.html}}, {{"show", o.what}, {"--against", o.against}}))
+  const files::Output told = page_alone ? files::Output{} : files::printed(o.json);
+  if (const Status bad = files::check_outputs({told, {"--html", o.html}},
+                                              {{"show", o.what}, {"--against", o.against}}))
     return complain("show", *bad);
   auto first = read_drawn(o.what, o.step);
   if (!first) return complain("show", first.error());
@@ -136,7 +136,7 @@ ExitCode show_comparison(const Options& o) {
   out.file(o.html, [&] { return comparison_page(c, first->plan, second->plan); });
   if (page_alone) return out.finish("", ExitCode::held);
   if (o.json) return out.finish(comparison_json(c, first->plan, second->plan), ExitCode::held);
-  for (show::ComparedPlan* p : {&*first, &*second}) p->plan.title = printable(p->plan.title);
+  for (show::ComparedPlan* p : {&*first, &*second}) p->plan.title = files::printable(p->plan.title);
   return out.finish(comparison_text(c, first->plan, second->plan), ExitCode::held);
 }
 
@@ -146,8 +146,8 @@ ExitCode show_plan(const Options& o) {
                     {ErrorCode::usage, "--json needs --against; `plan --json` has one plan", ""});
   std::string html = o.html;
   if (html.empty() && o.svg.empty() && o.trace.empty()) html = "plan.html";
-  if (const Status bad = check_outputs({{"--html", html}, {"--svg", o.svg}, {"--trace", o.trace}},
-                                       {{"show", o.what}}))
+  if (const Status bad = files::check_outputs(
+          {{"--html", html}, {"--svg", o.svg}, {"--trace", o.trace}}, {{"show", o.what}}))
     return complain("show", *bad);
   const auto read = read_drawn(o.what, o.step);
   if (!read) return complain("show", read.error());
@@ -162,12 +162,12 @@ ExitCode show_plan(const Options& o) {
       return drawing;
     };
     if (out.file(path, text) && path != "-")
-      said += say("wrote ", printable_message(path), ", ", size / 1024, " KiB\n");
+      said += say("wrote ", files::printable_message(path), ", ", size / 1024, " KiB\n");
   };
   write(html, show::plan_page);
   write(o.svg, show::plan_svg);
   write(o.trace, show::plan_trace);
-  write_stderr(said);
+  files::write_stderr(said);
   return out.finish("", ExitCode::held);
 }
 

@@ -5,8 +5,8 @@
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/capture/captured_step.hpp"
 #include "properties/capture/checked_plan.hpp"
-#include "properties/capture/parse_json.hpp"
 #include "properties/capture/plan_json.hpp"
+#include "properties/files/parse_json.hpp"
 #include "properties/fuzz/target.hpp"
 
 namespace mla::prop::fuzz {
@@ -52,7 +52,7 @@ std::optional<Finding> fuzz_bundle(Bytes bytes) {
 std::optional<Finding> fuzz_capture(Bytes bytes) {
   if (!bytes.empty() && bytes.front() != '{' && bytes.front() != '[') return fuzz_bundle(bytes);
   const std::string text(bytes.begin(), bytes.end());
-  const auto document = cli::parse_json(text);
+  const auto document = files::parse_json(text);
   const auto plans = cli::plan_json(text, {.force_serial = false, .as_aiter = false});
   if (!plans && plans.error().message.empty())
     return Finding{text, "the document is refused without a reason"};

@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "properties/capture/checked_plan.hpp"
-#include "properties/capture/parse_json.hpp"
 #include "properties/capture/refused_plan.hpp"
+#include "properties/files/parse_json.hpp"
 #include "properties/python/abi/texts.hpp"
 
 namespace mla::abi {
@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 std::optional<Failure> check_plan(const char* document, const char** out) {
   if (document == nullptr) return usage("the document is NULL");
-  const auto parsed = cli::parse_json(document);
+  const auto parsed = files::parse_json(document);
   if (!parsed) return usage("the document " + parsed.error().message);
   if (!parsed->is_object()) return usage("the document is no JSON object");
   const auto found = cli::check_plan_object(*parsed, 0);

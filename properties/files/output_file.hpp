@@ -13,7 +13,7 @@
 
 #include "core/result.hpp"
 
-namespace mla::cli {
+namespace mla::files {
 
 // Writes a whole file; "-" is stdout.
 [[nodiscard]] Status write_file(const std::string& path, std::string_view text);
@@ -69,4 +69,4 @@ struct Input {
 [[nodiscard]] Status check_outputs(const std::vector<Output>& outputs,
                                    const std::vector<Input>& inputs);
 
-}  // namespace mla::cli
+}  // namespace mla::files

@@ -1,6 +1,6 @@
 // Claims about files on their way: one that never takes its name leaves nothing behind, whatever
 // ends the process.
-#include "properties/capture/output_file.hpp"
+#include "properties/files/output_file.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #include "properties/cli/interrupt.hpp"
 #include "tests/catch.hpp"
 
-using mla::cli::ReadyFile;
+using mla::files::ReadyFile;
 namespace fs = std::filesystem;
 
 namespace {

@@ -10,7 +10,7 @@
 
 #include "core/result.hpp"
 
-namespace mla::cli {
+namespace mla::files {
 
 // A closed pipe, and a file above the limit of `ulimit -f`, shall not kill the process: the write
 // fails, and the verdict is still the exit code.
@@ -42,4 +42,4 @@ enum class Colour { none, red, green, yellow };
 // The text in that colour if stdout takes it.
 std::string coloured(std::string_view text, Colour colour);
 
-}  // namespace mla::cli
+}  // namespace mla::files

@@ -1,12 +1,12 @@
 // Fields: reads the keys of one JSON object and remembers the first that is missing or wrong.
 //
-// Private to properties/cli. A reader with `_or` takes a default for an absent key; the others need
+// A reader with `_or` takes a default for an absent key; the others need
 // the key. After an error every reader returns an empty value, so that a caller reads all keys and
 // asks once. Fails: error() names the key and what stands there.
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,13 +14,13 @@
 
 #include "core/lifetime.hpp"
 
-namespace mla::cli {
+namespace mla::files {
 
 class Fields {
  public:
   explicit Fields(const nlohmann::json& object MLA_LIFETIME_BOUND) : object_(object) {}
 
-  [[nodiscard]] bool has(const char* key) const { return object_.contains(key); }
+  [[nodiscard]] bool has(const char* key) const;
   [[nodiscard]] bool truth(const char* key);
   [[nodiscard]] bool truth_or(const char* key, bool absent);
   [[nodiscard]] std::int64_t number(const char* key);
@@ -52,4 +52,4 @@ class Fields {
 // What stands there, short enough for a sentence and in printable characters.
 std::string shown(const nlohmann::json& value);
 
-}  // namespace mla::cli
+}  // namespace mla::files

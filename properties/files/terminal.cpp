@@ -1,4 +1,4 @@
-#include "properties/capture/terminal.hpp"
+#include "properties/files/terminal.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 
 #include "core/say.hpp"
 
-namespace mla::cli {
+namespace mla::files {
 namespace {
 
 constexpr std::size_t kMostOfNoFile = std::size_t{1} << 30;  // bytes of a pipe or a device
@@ -182,4 +182,4 @@ std::string coloured(std::string_view text, Colour colour) {
   return say("\033[", code, "m", text, "\033[0m");
 }
 
-}  // namespace mla::cli
+}  // namespace mla::files

@@ -1,10 +1,10 @@
 // Claims about text for a terminal: foreign strings cannot move its cursor or fake a line.
-#include "properties/capture/terminal.hpp"
+#include "properties/files/terminal.hpp"
 
 #include "tests/catch.hpp"
 
-using mla::cli::printable;
-using mla::cli::printable_message;
+using mla::files::printable;
+using mla::files::printable_message;
 
 TEST_CASE("terminal: control characters of foreign text are escaped", "[cli]") {
   CHECK(printable("a\x1b[31mred\x07\n\r\t\x7f") == "a\\x1B[31mred\\x07\\x0A\\x0D\\x09\\x7F");

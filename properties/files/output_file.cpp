@@ -1,4 +1,4 @@
-#include "properties/capture/output_file.hpp"
+#include "properties/files/output_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -19,9 +19,9 @@
 #include <utility>
 
 #include "core/say.hpp"
-#include "properties/capture/terminal.hpp"
+#include "properties/files/terminal.hpp"
 
-namespace mla::cli {
+namespace mla::files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -294,4 +294,4 @@ Status check_outputs(const std::vector<Output>& outputs, const std::vector<Input
   return std::nullopt;
 }
 
-}  // namespace mla::cli
+}  // namespace mla::files

@@ -6,12 +6,12 @@
 // predicate to put after the name of the text: "is no JSON: it breaks at line 3, column 7".
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
 #include "core/result.hpp"
 
-namespace mla::cli {
+namespace mla::files {
 
 // Levels of lists and objects in each other; a document of ours has five.
 inline constexpr std::size_t kDeepestJson = 64;
@@ -20,4 +20,4 @@ Result<nlohmann::json> parse_json(std::string_view text);
 // Keeps the order of the keys.
 Result<nlohmann::ordered_json> parse_ordered_json(std::string_view text);
 
-}  // namespace mla::cli
+}  // namespace mla::files

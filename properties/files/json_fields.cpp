@@ -1,13 +1,14 @@
-#include "properties/capture/json_fields.hpp"
+#include "properties/files/json_fields.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "core/say.hpp"
 #include "core/suggest.hpp"
 
-namespace mla::cli {
+namespace mla::files {
 namespace {
 
 using nlohmann::json;
@@ -28,6 +29,10 @@ bool is_word(const json& value) {
 std::string shown(const json& value) {
   const std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
   return text.size() <= 40 ? text : text.substr(0, 40) + "...";
+}
+
+bool Fields::has(const char* key) const {
+  return object_.contains(key);
 }
 
 void Fields::reject(const char* key, const std::string& why) {
@@ -112,4 +117,4 @@ std::vector<std::int32_t> Fields::words(const char* key) {
   return list;
 }
 
-}  // namespace mla::cli
+}  // namespace mla::files

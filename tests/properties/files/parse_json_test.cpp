@@ -1,13 +1,14 @@
 // Claims about JSON from outside: what nests too deeply, breaks off or contradicts itself is
 // refused by every reader, in a sentence.
-#include "properties/capture/parse_json.hpp"
+#include "properties/files/parse_json.hpp"
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "properties/capture/plan_json.hpp"
 #include "tests/catch.hpp"
 
-using namespace mla::cli;
+using namespace mla::files;
 using mla::test::contains;
 
 namespace {
@@ -67,7 +68,7 @@ TEST_CASE("JSON from outside: an object says each key once", "[cli][json]") {
 
 TEST_CASE("JSON from outside: a document of calls that nests too deeply is refused",
           "[cli][json][plan]") {
-  const auto plans = plan_json("{\"cases\": " + nested(200'000, '[', ']') + "}", {});
+  const auto plans = mla::cli::plan_json("{\"cases\": " + nested(200'000, '[', ']') + "}", {});
   REQUIRE_FALSE(plans.ok());
   CHECK_THAT(plans.error().message, contains("200001 levels deep: at most 64"));
 }

@@ -1,14 +1,15 @@
-#include "properties/capture/parse_json.hpp"
+#include "properties/files/parse_json.hpp"
 
 #include <algorithm>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "core/say.hpp"
 
-namespace mla::cli {
+namespace mla::files {
 namespace {
 
 using nlohmann::json;
@@ -90,4 +91,4 @@ Result<nlohmann::ordered_json> parse_ordered_json(std::string_view text) {
   return nlohmann::ordered_json::parse(text, nullptr, false);
 }
 
-}  // namespace mla::cli
+}  // namespace mla::files
