@@ -2,11 +2,13 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
 
 #include "core/io/checksum.hpp"
 #include "core/io/embed.hpp"
+#include "properties/dump/read/parts.hpp"
 #include "properties/files/parse_json.hpp"
 
 // The files of fixtures/golden that CMakeLists.txt names.
@@ -38,7 +40,7 @@ auto read_all(const std::byte* begin, const std::byte* end, const char* list, Re
 }
 
 AiterCall read_call(const json& object) {
-  auto call = cli::read_planner_call(object);
+  auto call = dump::read_planner_call(object);
   if (!call) damaged(call.error().message);
   AiterCall out{.name = object.at("name").get<std::string>(), .call = std::move(*call)};
   out.call.input.fidelity = plan::Fidelity::as_aiter;
@@ -48,10 +50,10 @@ AiterCall read_call(const json& object) {
   return out;
 }
 
-cli::FoundPlan read_answer(const json& object, const char* answer) {
+dump::FoundPlan read_answer(const json& object, const char* answer) {
   json found = object;
   found["expected"] = object.at(answer);
-  auto plan = cli::read_plan(found);
+  auto plan = dump::read_plan(found);
   if (!plan) damaged(plan.error().message);
   return std::move(*plan);
 }
@@ -59,7 +61,7 @@ cli::FoundPlan read_answer(const json& object, const char* answer) {
 // Nothing where both kernels answer alike.
 std::optional<AiterKernelCall> read_kernels(const json& object) {
   if (!object.contains("expected_serial")) return std::nullopt;
-  auto call = cli::read_planner_call(object);
+  auto call = dump::read_planner_call(object);
   if (!call) damaged(call.error().message);
   AiterKernelCall out{.name = object.at("name").get<std::string>(),
                       .call = std::move(*call),
@@ -70,11 +72,12 @@ std::optional<AiterKernelCall> read_kernels(const json& object) {
 }
 
 AiterPrefillCall read_prefill(const json& object) {
-  auto call = cli::read_prefill_call(object);
+  auto call = dump::read_planned_prefill_call(object);
   if (!call) damaged(call.error().message);
-  AiterPrefillCall out{.name = object.at("name").get<std::string>(), .call = std::move(*call)};
-  out.call.input.fidelity = plan::Fidelity::as_aiter;
-  return out;
+  auto found = dump::read_plan(object, 0);
+  if (!found) damaged(found.error().message);
+  return {.name = object.at("name").get<std::string>(),
+          .planned = {std::move(*call), std::move(*found)}};
 }
 
 Dtype dtype_of(const json& name) {

@@ -14,15 +14,14 @@
 #include "core/plan/ps_prefill.hpp"
 #include "core/plan/sizes.hpp"
 #include "core/shape/split_count.hpp"
-#include "properties/capture/checked_prefill.hpp"
-#include "properties/capture/planner_call.hpp"
+#include "properties/dump/dump.hpp"
 
 namespace mla::prop {
 
 // A planner call of random.json.
 struct AiterCall {
   std::string name;
-  cli::PlannerCall call;  // to be planned as AITER does (Fidelity::as_aiter)
+  dump::PlannerCall call;  // to be planned as AITER does (Fidelity::as_aiter)
   // FNV-1a of the words in use, unwritten ones as plan::kPoison: work_indptr, work_info_set,
   // reduce_indptr, reduce_final_map, reduce_partial_map.
   std::array<std::uint64_t, 5> sums{};
@@ -37,8 +36,8 @@ std::optional<std::string_view> other_list(const AiterCall& aiter, const plan::P
 // words of both answers.
 struct AiterKernelCall {
   std::string name;
-  cli::PlannerCall call;  // as in AiterCall; V12Kernel::automatic is the parallel kernel here
-  cli::FoundPlan parallel, serial;
+  dump::PlannerCall call;  // as in AiterCall; V12Kernel::automatic is the parallel kernel here
+  dump::FoundPlan parallel, serial;
 };
 
 const std::vector<AiterKernelCall>& aiter_kernel_calls();
@@ -46,7 +45,7 @@ const std::vector<AiterKernelCall>& aiter_kernel_calls();
 // A call of the host planner for prefill, of ps_prefill.json, with all words of the answer.
 struct AiterPrefillCall {
   std::string name;
-  cli::PrefillCall call;
+  dump::PrefillPlan planned;
 };
 
 const std::vector<AiterPrefillCall>& aiter_prefill_calls();

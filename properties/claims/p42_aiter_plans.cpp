@@ -3,10 +3,10 @@
 // The other properties ask whether a plan is right. Many plans are; this one asks whether it is the
 // plan that a user's kernel gets. Which calls a case asks for depends on its seed.
 #include "core/say.hpp"
-#include "properties/capture/diagnose.hpp"
 #include "properties/claims/aiter_answers.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
+#include "properties/dump/blame/differences.hpp"
 #include "properties/step/functions.hpp"
 
 namespace mla::prop {
@@ -19,7 +19,7 @@ constexpr int kRowsOfACase = 16;  // of each table of sizes and splits
 
 Sentence difference(const Functions& functions, const AiterCall& aiter,
                     const plan::PlanInput& input) {
-  const auto sizes = functions.query_sizes(aiter.call.sizes);
+  const auto sizes = functions.query_sizes(aiter.call.sizes());
   if (!sizes) return "its buffers are refused: " + sizes.error().message;
   const auto made = functions.make_plan(input, *sizes);
   if (!made) return "it is refused: " + made.error().message;
@@ -28,11 +28,12 @@ Sentence difference(const Functions& functions, const AiterCall& aiter,
 }
 
 Sentence difference(const Functions& functions, const AiterPrefillCall& aiter) {
-  const auto made = functions.plan_ps_prefill(aiter.call.input, cli::sizes_of(aiter.call.found));
+  const auto made =
+      functions.plan_ps_prefill(aiter.planned.call.input, aiter.planned.found.sizes());
   if (!made) return "it is refused: " + made.error().message;
-  const auto words = cli::differences(*made, aiter.call.found);
+  const auto words = dump::differences(*made, aiter.planned.found);
   if (words.empty()) return std::nullopt;
-  return "the plan is not AITER's: " + cli::few_words(words);
+  return "the plan is not AITER's: " + dump::few_words(words);
 }
 
 // Where the kernels of v1.2 differ: the automatic choice is the parallel one, and one that is named
@@ -40,7 +41,7 @@ Sentence difference(const Functions& functions, const AiterPrefillCall& aiter) {
 Sentence other_kernel(const Functions& functions, const AiterKernelCall& aiter) {
   const struct {
     plan::V12Kernel kernel;
-    const cli::FoundPlan& answer;
+    const dump::FoundPlan& answer;
     const char* what;
   } asked[] = {{plan::V12Kernel::automatic, aiter.parallel, "automatic choice"},
                {plan::V12Kernel::parallel, aiter.parallel, "parallel kernel"},
@@ -48,11 +49,11 @@ Sentence other_kernel(const Functions& functions, const AiterKernelCall& aiter) 
   for (const auto& [kernel, answer, what] : asked) {
     plan::PlanInput input = aiter.call.input;
     input.kernel = kernel;
-    const auto made = functions.make_plan(input, cli::sizes_of(answer));
+    const auto made = functions.make_plan(input, answer.sizes());
     const std::string call = say("call ", aiter.name, " of v12_h16_q1.json, ", what, ": ");
     if (!made) return call + "it is refused: " + made.error().message;
-    const auto words = cli::differences(*made, answer);
-    if (!words.empty()) return call + "the plan is not AITER's: " + cli::few_words(words);
+    const auto words = dump::differences(*made, answer);
+    if (!words.empty()) return call + "the plan is not AITER's: " + dump::few_words(words);
   }
   return std::nullopt;
 }
@@ -99,7 +100,7 @@ Sentence sparse_difference(const Functions& functions, const AiterCall& aiter) {
     return std::nullopt;
   if (auto why = difference(functions, aiter, safe)) return why;
   if (safe.version != plan::PlannerVersion::v1_2) return std::nullopt;
-  const auto sizes = functions.query_sizes(aiter.call.sizes);
+  const auto sizes = functions.query_sizes(aiter.call.sizes());
   const auto shape = resolve_plan_shape(safe.key);
   if (!sizes || !shape) return "it has no sizes or no shape";
   plan::PlanInput ragged = safe;

@@ -22,16 +22,16 @@ constexpr std::int32_t kFar = std::numeric_limits<std::int32_t>::max() / 2;
 struct Recorded {
   plan::PsCheckInput input;
   std::vector<std::int32_t> rows, pages, keys;  // qo_indptr, kv_indptr, context_lens
-  cli::FoundPlan plan;
+  dump::FoundPlan plan;
   std::int64_t chosen = 0;       // a work
   std::int64_t final_rows = -1;  // of reduce_final_map that ps_check gets; -1: all
 
-  explicit Recorded(const cli::PrefillCall& call)
-      : input(call.check_input()),
-        rows(call.qo_indptr),
-        pages(call.kv_indptr),
-        keys(call.context_lens),
-        plan(call.found) {
+  explicit Recorded(const dump::PrefillPlan& recorded)
+      : input(recorded.check_input()),
+        rows(recorded.call.lists->qo_indptr),
+        pages(recorded.call.lists->kv_indptr),
+        keys(recorded.call.lists->context_lens),
+        plan(recorded.found) {
     // Zeros behind the works would only be copied.
     plan.work_info.resize(static_cast<std::size_t>(works() * kWorkItemWords));
   }
@@ -259,7 +259,7 @@ constexpr Change kMergeDamages[] = {
 };
 
 std::optional<std::string> misjudged(const AiterPrefillCall& call, Random& random) {
-  const Recorded sound(call.call);
+  const Recorded sound(call.planned);
   const std::string what =
       say("the plan of call ", call.name, " of fixtures/golden/ps_prefill.json");
   for (const Change& change : kLegal) {
@@ -287,7 +287,7 @@ std::optional<std::string> recorded_prefill_misjudged(Random& random) {
   static const auto grouped = [] {
     std::vector<const AiterPrefillCall*> calls;
     for (const AiterPrefillCall& call : aiter_prefill_calls())
-      if (call.call.input.qhead_granularity > 1) calls.push_back(&call);
+      if (call.planned.call.input.qhead_granularity > 1) calls.push_back(&call);
     return calls;
   }();
   if (auto why = misjudged(random.pick(aiter_prefill_calls()), random)) return why;

@@ -1,9 +1,10 @@
-// The other direction of captured_step.cpp: a case of ours as an engine would have dumped it.
+#include "properties/cli/capture_case.hpp"
+
 #include <algorithm>
 #include <cstring>
-#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
 
-#include "properties/capture/captured_step.hpp"
 #include "properties/cli/planned_step.hpp"
 #include "properties/generate/tensors.hpp"
 #include "properties/step/subject.hpp"
@@ -25,7 +26,7 @@ std::string not_as_it_is(const ResolvedShape& shape) {
 }
 
 // The dumped pages are those that the live part of kv_indices names.
-void add_cache(const DecodeMetadata& md, const KvCache& cache, Bundle& bundle) {
+void add_cache(const DecodeMetadata& md, const KvCache& cache, dump::Bundle& bundle) {
   const std::int64_t live = md.kv_indptr.back();
   std::vector<std::int32_t> pages(md.kv_indices.begin(), md.kv_indices.begin() + live);
   std::sort(pages.begin(), pages.end());
@@ -46,7 +47,7 @@ void add_cache(const DecodeMetadata& md, const KvCache& cache, Bundle& bundle) {
 
 }  // namespace
 
-Result<Bundle> capture_case(const Case& c, const Backend& backend) {
+Result<dump::Bundle> capture_case(const Case& c, const Backend& backend) {
   const auto planned = plan_decode_step(c, plan::Fidelity::safe);
   if (!planned) return planned.error();
   const auto batch = make_batch(c);
@@ -60,18 +61,18 @@ Result<Bundle> capture_case(const Case& c, const Backend& backend) {
   if (!tensors) return tensors.error();
   const auto& result = subject.result();
   if (!result) return result.error();
-  Bundle bundle = bundle_of(planned->document);
-  bundle.scalars["softmax_scale"] = tensors->softmax_scale;
-  bundle.scalars["q_scale"] = tensors->q_scale;
-  bundle.scalars["kv_scale"] = tensors->kv_scale;
-  bundle.scalars["num_pages"] =
-      (tensors->cache.first_slot + tensors->cache.slots) / md->shape.page_size;
-  bundle.scalars["prefix_caching"] = c.layout.kind == Layout::prefix;
+  dump::Bundle bundle = dump::bundle_of(planned->document);
+  nlohmann::ordered_json scalars = *bundle.scalars;
+  scalars["softmax_scale"] = tensors->softmax_scale;
+  scalars["q_scale"] = tensors->q_scale;
+  scalars["kv_scale"] = tensors->kv_scale;
+  scalars["num_pages"] = (tensors->cache.first_slot + tensors->cache.slots) / md->shape.page_size;
+  scalars["prefix_caching"] = c.layout.kind == Layout::prefix;
   if (const std::int64_t splits = md->shape.kv_splits; md->shape.route == Route::split) {
     std::vector<std::int32_t> list;
     for (std::int64_t r = 0; r <= md->requests().count(); ++r)
       list.push_back(static_cast<std::int32_t>(r * splits));
-    bundle.scalars["launch_num_kv_splits"] = splits;
+    scalars["launch_num_kv_splits"] = splits;
     bundle.arrays["launch_num_kv_splits_indptr"] = io::raw_words(list);
   }
   const std::int64_t rows = md->rows().count();
@@ -80,6 +81,7 @@ Result<Bundle> capture_case(const Case& c, const Backend& backend) {
   bundle.arrays["out"] = bits({rows, c.heads, kValueDim}, 2, std::as_bytes(std::span(result->out)));
   const auto lse = std::as_bytes(std::span(result->lse));
   bundle.arrays["lse"] = {io::ElementKind::floating, 4, {rows, c.heads}, {lse.begin(), lse.end()}};
+  bundle.scalars = std::make_shared<const nlohmann::ordered_json>(std::move(scalars));
   return bundle;
 }
 

@@ -6,10 +6,10 @@
 #include <string_view>
 
 #include "core/say.hpp"
-#include "properties/capture/checked_plan.hpp"
 #include "properties/cli/command.hpp"
-#include "properties/cli/plan_objects.hpp"
+#include "properties/cli/draw_dump.hpp"
 #include "properties/cli/publisher.hpp"
+#include "properties/dump/read/dump_file.hpp"
 #include "properties/files/output_file.hpp"
 #include "properties/files/terminal.hpp"
 #include "properties/show/document.hpp"
@@ -17,10 +17,10 @@
 namespace mla::cli {
 namespace {
 
+using dump::Answer;
+using dump::Finding;
 using nlohmann::json;
 using prop::ExitCode;
-using Answer = PlanAnswer;
-using Finding = PlanFinding;
 
 struct Options {
   std::vector<std::string> files;
@@ -48,14 +48,15 @@ Examples:
 constexpr std::size_t kMostDrawn = 4'000'000;  // bytes of a page
 
 // The answer with the pictures of its plan, while they fit into the page.
-void draw_answer(const json& object, const Answer& answer, std::vector<show::Section>& sections) {
+void draw_answer(const dump::Dump& dump, const Answer& answer,
+                 std::vector<show::Section>& sections) {
   std::size_t bytes = 0;
   for (const show::Section& s : sections) {
     bytes += s.html.size();
     for (const show::Picture& p : s.pictures) bytes += p.body.size();
   }
   show::Section section{.heading = answer.name, .html = "", .pictures = {}};
-  const auto drawn = draw_object(object, answer);
+  const auto drawn = draw_dump(dump, answer);
   if (!drawn) {
     for (const Finding& f : answer.findings)
       section.html +=
@@ -81,15 +82,20 @@ struct Checked {
 };
 
 void check_file(const std::string& path, const Options& o, Checked& out) {
-  const auto objects = read_plan_objects(path);
-  if (!objects) return out.unread.push_back(objects.error());
-  for (std::size_t place = 0; place < objects->size(); ++place) {
-    auto answer = check_plan_object((*objects)[place], place);
-    if (!answer) {
-      out.unread.push_back(in_plan_file(answer.error(), path, place));
+  const auto file = dump::DumpFile::open(path);
+  if (!file) return out.unread.push_back(file.error());
+  for (std::size_t place = 0; place < file->size(); ++place) {
+    const auto dump = file->read(place);
+    if (!dump) {
+      out.unread.push_back(dump.error());
       continue;
     }
-    if (!o.html.empty()) draw_answer((*objects)[place], *answer, out.sections);
+    auto answer = dump::check(*dump);
+    if (!answer) {
+      out.unread.push_back(file->at(place, answer.error()));
+      continue;
+    }
+    if (!o.html.empty()) draw_answer(*dump, *answer, out.sections);
     out.answers.push_back(std::move(*answer));
   }
 }

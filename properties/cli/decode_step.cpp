@@ -1,8 +1,10 @@
+#include <nlohmann/json.hpp>
+
 #include "core/case/steps.hpp"
 #include "core/engine/decode_builder.hpp"
-#include "properties/capture/planner_call.hpp"
 #include "properties/cli/plan_table.hpp"
 #include "properties/cli/planned_step.hpp"
+#include "properties/dump/write/plan.hpp"
 
 namespace mla::cli {
 namespace {
@@ -45,10 +47,11 @@ Result<PlannedStep> plan_decode_step(const Case& step, plan::Fidelity fidelity) 
   const auto metadata = DecodeMetadataBuilder(options).build(*batch, *shape, buffers);
   if (!metadata) return metadata.error();
   PlannedStep out{decisions_text(step, *batch, *metadata) + plan_text(*metadata), {}};
-  out.document = {{"format", "mla-testbed plan 1"}, {"name", format_case(step)}};
-  write_planner_call(out.document, plan_input_of(*metadata, {}));
-  out.document["decisions"] = decisions_json(metadata->shape);
-  if (metadata->plan) write_plan(out.document, metadata->plan->sizes(), *metadata->plan);
+  Json document = {{"format", "mla-testbed plan 1"}, {"name", format_case(step)}};
+  dump::write_planner_call(document, plan_input_of(*metadata, {}));
+  document["decisions"] = decisions_json(metadata->shape);
+  if (metadata->plan) dump::write_plan(document, metadata->plan->sizes(), *metadata->plan);
+  out.document = document.dump();
   const auto live = metadata->kv_indices.begin() + metadata->kv_indptr.back();
   out.pages.assign(metadata->kv_indices.begin(), live);
   return out;

@@ -1,4 +1,6 @@
 // What the launches on an emulated device showed, as text and as JSON.
+#include <nlohmann/json.hpp>
+
 #include "core/say.hpp"
 #include "core/text.hpp"
 #include "properties/cli/emulation.hpp"

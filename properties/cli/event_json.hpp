@@ -1,7 +1,7 @@
 // Owns: what the emulator reports of one instruction, as JSON for tools.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "hip_backend/gfx_emulator/launch.hpp"
 

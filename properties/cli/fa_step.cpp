@@ -1,5 +1,6 @@
 // What was decided about a step of the AITER FA backend: its three runs, chunks and window.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "core/engine/fa/runner.hpp"
@@ -128,7 +129,7 @@ Json document(const HostStep& step) {
 Result<PlannedStep> plan_fa_step(const Case& c) {
   const auto step = host_step(c);
   if (!step) return step.error();
-  return PlannedStep{table(*step), document(*step)};
+  return PlannedStep{table(*step), document(*step).dump()};
 }
 
 }  // namespace mla::cli

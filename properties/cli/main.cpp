@@ -107,6 +107,6 @@ prop::ExitCode run_app(int argc, char** argv) {
 }  // namespace mla::cli
 
 int main(int argc, char** argv) {
-  mla::cli::ignore_write_signals();
+  mla::files::ignore_write_signals();
   return static_cast<int>(mla::cli::run_app(argc, argv));
 }

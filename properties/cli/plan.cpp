@@ -1,17 +1,15 @@
 // `mla-testbed plan`: what was decided about a case, and its plan; or plans for a JSON document.
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "core/say.hpp"
 #include "cpu_backend/cpu_backend.hpp"
-#include "properties/capture/bundle.hpp"
-#include "properties/capture/captured_step.hpp"
-#include "properties/capture/plan_json.hpp"
+#include "properties/cli/capture_case.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/memory.hpp"
 #include "properties/cli/planned_step.hpp"
 #include "properties/cli/publisher.hpp"
+#include "properties/dump/plan/plan_json.hpp"
 #include "properties/files/output_file.hpp"
 #include "properties/files/terminal.hpp"
 
@@ -19,7 +17,6 @@ namespace mla::cli {
 namespace {
 
 using prop::ExitCode;
-using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string line;   // empty: plan a document
@@ -50,7 +47,8 @@ Examples:
   mla-testbed plan --input calls.json --output - --planner serial --as-aiter)";
 
 // What --bundle writes of the steps of a case.
-Result<Bundle> bundle_for(const Options& o, const Case& c, const Json& documents) {
+Result<dump::Bundle> bundle_for(const Options& o, const Case& c,
+                                const std::vector<std::string>& documents) {
   if (documents.size() > 1)
     return Error{ErrorCode::usage, "a bundle holds one step, not a sequence", ""};
   if (c.kind() != StepKind::decode)
@@ -59,7 +57,16 @@ Result<Bundle> bundle_for(const Options& o, const Case& c, const Json& documents
                      "; --json prints its plan"),
                  ""};
   const auto backend = cpu::make_cpu_backend();
-  return o.tensors ? capture_case(c, *backend) : Result<Bundle>(bundle_of(documents[0]));
+  return o.tensors ? capture_case(c, *backend)
+                   : Result<dump::Bundle>(dump::bundle_of(documents[0]));
+}
+
+// A case line has no character that JSON writes in another way.
+std::string sequence_json(const Case& c, const std::vector<std::string>& documents) {
+  std::string steps;
+  for (const std::string& step : documents) steps += (steps.empty() ? "" : ",") + step;
+  return say(R"({"format":"mla-testbed steps 1","name":")", format_case(c), R"(","steps":[)", steps,
+             "]}");
 }
 
 ExitCode plan_case(const Options& o) {
@@ -80,7 +87,7 @@ ExitCode plan_case(const Options& o) {
   if (!steps) return complain("plan", steps.error());
   const std::size_t count = steps->size();
   std::string text;
-  Json documents = Json::array();
+  std::vector<std::string> documents;
   for (std::size_t i = 0; i < count; ++i) {
     if (count > 1) text += say(i > 0 ? "\n" : "", "step ", i, "\n");
     text += (*steps)[i].table;
@@ -90,13 +97,10 @@ ExitCode plan_case(const Options& o) {
   if (!o.bundle.empty()) {
     const auto bundle = bundle_for(o, *c, documents);
     if (!bundle) return complain("plan", bundle.error());
-    out.lost(write_bundle(*bundle, o.bundle));
+    out.lost(dump::write_bundle(*bundle, o.bundle));
   }
-  if (o.json && count == 1) text = documents[0].dump() + "\n";
-  if (o.json && count > 1)
-    text = Json{{"format", "mla-testbed steps 1"}, {"name", format_case(*c)}, {"steps", documents}}
-               .dump() +
-           "\n";
+  if (o.json && count == 1) text = documents[0] + "\n";
+  if (o.json && count > 1) text = sequence_json(*c, documents) + "\n";
   out.file(o.output, [&] { return text; });
   return out.finish("", ExitCode::held);
 }
@@ -106,7 +110,7 @@ ExitCode plan_document(const Options& o) {
     return complain("plan", *bad);
   const auto document = files::read_file(o.input);
   if (!document) return complain("plan", document.error());
-  const auto plans = plan_json(
+  const auto plans = dump::plan_json(
       *document,
       {.force_serial = o.planner == "serial", .as_aiter = o.as_aiter, .valid_only = !o.as_aiter});
   if (!plans) {
@@ -129,7 +133,7 @@ ExitCode plan(const Options& o) {
         "choose one of them");
   if (!o.bundle.empty() && o.line.empty())
     return bad("--bundle goes with a case: --input writes no bundle");
-  if (!o.bundle.empty() && is_file_of_bundle(o.output, o.bundle))
+  if (!o.bundle.empty() && dump::is_file_of_bundle(o.output, o.bundle))
     return bad("--output and --bundle write the same file: name one outside of the bundle");
   return o.input.empty() ? plan_case(o) : plan_document(o);
 }

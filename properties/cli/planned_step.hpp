@@ -4,7 +4,6 @@
 // whatever refuses the step.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -16,7 +15,7 @@ namespace mla::cli {
 
 struct PlannedStep {
   std::string table;
-  nlohmann::ordered_json document;
+  std::string document;                  // JSON
   std::vector<std::int32_t> pages = {};  // of a decode step: kv_indices, the live part
 };
 

@@ -1,11 +1,13 @@
 // The record of a plants run, written and read.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "core/case/case.hpp"
 #include "core/say.hpp"
 #include "properties/cli/build_info.hpp"
 #include "properties/cli/plants_report.hpp"
 #include "properties/cli/record_json.hpp"
+#include "properties/files/terminal.hpp"
 #include "properties/plants/plant.hpp"
 
 namespace mla::cli {

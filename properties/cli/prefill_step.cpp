@@ -1,11 +1,12 @@
 // What was decided about a prefill step: path, chunks of context, and the host's plan.
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "core/say.hpp"
-#include "properties/capture/planner_call.hpp"
 #include "properties/cli/plan_table.hpp"
 #include "properties/cli/planned_step.hpp"
 #include "properties/cli/table_text.hpp"
+#include "properties/dump/write/plan.hpp"
 #include "properties/step/prefill/run.hpp"
 
 namespace mla::cli {
@@ -146,7 +147,7 @@ Json document(const HostStep& step) {
   out["kvlen_granularity"] = call.kvlen_granularity;
   out["block_size"] = call.block_size;
   out["is_causal"] = call.causal;
-  write_plan(out, step.plan->sizes(), *step.plan);
+  dump::write_plan(out, step.plan->sizes(), *step.plan);
   return out;
 }
 
@@ -155,7 +156,7 @@ Json document(const HostStep& step) {
 Result<PlannedStep> plan_prefill_step(const Case& c) {
   const auto step = host_step(c);
   if (!step) return step.error();
-  return PlannedStep{table(*step), document(*step)};
+  return PlannedStep{table(*step), document(*step).dump()};
 }
 
 }  // namespace mla::cli

@@ -2,12 +2,14 @@
 // details of failures, `c` and `k` ledger entries, `e` executions, `s` shared launches; texts and
 // kernels by their place in a list.
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "core/say.hpp"
 #include "properties/cli/build_info.hpp"
 #include "properties/cli/record_json.hpp"
 #include "properties/cli/recording.hpp"
+#include "properties/files/terminal.hpp"
 
 namespace mla::cli {
 namespace {

@@ -1,9 +1,14 @@
 #include "properties/cli/record_json.hpp"
 
+#include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <string_view>
 
+#include "core/say.hpp"
 #include "properties/cli/build_info.hpp"
 #include "properties/cli/recording.hpp"
+#include "properties/files/parse_json.hpp"
+#include "properties/files/terminal.hpp"
 
 namespace mla::cli {
 
@@ -48,6 +53,21 @@ prop::Shard shard_of(const nlohmann::json& document) {
   if (out.count < 1 || out.count > kMostShards || out.index < 0 || out.index >= out.count)
     reject("there is no shard " + shard.dump());
   return out;
+}
+
+Status read_json_file(const std::string& path, const char* kind,
+                      const std::function<void(const nlohmann::json&)>& read) {
+  const auto text = files::read_file(path);
+  if (!text) return text.error();
+  const auto document = files::parse_json(*text);
+  if (!document) return Error{ErrorCode::usage, "'" + path + "' " + document.error().message, ""};
+  try {
+    read(*document);
+    return std::nullopt;
+  } catch (const std::exception& bad) {  // of the JSON library, or reject()
+    return Error{ErrorCode::usage,
+                 say("'", path, "' is no record of ", kind, ": ", sentence_of(bad)), ""};
+  }
 }
 
 std::string json_text(const nlohmann::ordered_json& document, int indent) {

@@ -3,13 +3,13 @@
 #pragma once
 
 #include <exception>
-#include <nlohmann/json.hpp>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "core/result.hpp"
-#include "core/say.hpp"
-#include "properties/files/parse_json.hpp"
-#include "properties/files/terminal.hpp"
 #include "properties/judge/answers.hpp"
 
 namespace mla::cli {
@@ -33,19 +33,15 @@ prop::Shard shard_of(const nlohmann::json& document);
 std::string json_text(const nlohmann::ordered_json& document, int indent);
 
 // Reads a file; `kind` is what it should be a record of: "a run".
+Status read_json_file(const std::string& path, const char* kind,
+                      const std::function<void(const nlohmann::json&)>& read);
 template <class Record>
 Result<Record> read_json_record(const std::string& path, const char* kind,
                                 Record (*read)(const nlohmann::json&)) {
-  const auto text = files::read_file(path);
-  if (!text) return text.error();
-  const auto document = files::parse_json(*text);
-  if (!document) return Error{ErrorCode::usage, "'" + path + "' " + document.error().message, ""};
-  try {
-    return read(*document);
-  } catch (const std::exception& bad) {  // of the JSON library, or reject()
-    return Error{ErrorCode::usage,
-                 say("'", path, "' is no record of ", kind, ": ", sentence_of(bad)), ""};
-  }
+  std::optional<Record> record;
+  const auto keep = [&](const nlohmann::json& document) { record = read(document); };
+  if (const Status bad = read_json_file(path, kind, keep)) return *bad;
+  return std::move(*record);
 }
 
 }  // namespace mla::cli

@@ -4,7 +4,6 @@
 
 #include "core/say.hpp"
 #include "hip_backend/gfx_emulator/report/roofline.hpp"
-#include "properties/capture/bundle.hpp"
 #include "properties/cli/backends.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/failure_page.hpp"
@@ -17,6 +16,7 @@
 #include "properties/cli/publisher.hpp"
 #include "properties/cli/replay_bundle.hpp"
 #include "properties/cli/selection.hpp"
+#include "properties/dump/read/bundle.hpp"
 #include "properties/files/output_file.hpp"
 #include "properties/files/terminal.hpp"
 #include "properties/judge/judge.hpp"
@@ -219,10 +219,10 @@ ExitCode replay(const Options& o) {
                                                         {"--trace", o.profile.trace}};
   if (const Status bad = files::check_outputs(outputs, {{"replay", o.line}}))
     return complain("replay", *bad);
-  if (const Status none = why_no_bundle(o.line)) return complain("replay", *none);
+  if (const Status none = dump::why_no_bundle(o.line)) return complain("replay", *none);
   auto backends = make_backends(o.backends, device);
   if (!backends) return complain("replay", backends.error());
-  if (is_bundle(o.line)) return replay_captured(o, *backends, profile);
+  if (dump::is_bundle(o.line)) return replay_captured(o, *backends, profile);
   const auto c = parse_case(o.line);
   if (!c) return complain("replay", c.error());
   auto properties = select_properties(o.properties);

@@ -5,13 +5,14 @@
 
 #include "core/say.hpp"
 #include "cpu_backend/decode/sampled_reference.hpp"
-#include "properties/capture/captured_step.hpp"
-#include "properties/capture/checked_plan.hpp"
-#include "properties/capture/live_values.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/failure_page.hpp"
 #include "properties/cli/failure_pictures.hpp"
 #include "properties/cli/publisher.hpp"
+#include "properties/dump/check/check.hpp"
+#include "properties/dump/read/dump.hpp"
+#include "properties/dump/replay/live_values.hpp"
+#include "properties/dump/replay/step.hpp"
 #include "properties/files/output_file.hpp"
 #include "properties/files/terminal.hpp"
 #include "properties/judge/judge.hpp"
@@ -34,13 +35,13 @@ std::string lines_of(const std::string& who, const Outcome& outcome) {
 
 // A captured step with what its results are held to.
 struct Trial {
-  const CapturedStep& step;
-  ValueFindings values;
+  const dump::CapturedStep& step;
+  dump::ValueFindings values;
   cpu::ReferenceResult reference;
 
-  explicit Trial(const CapturedStep& captured)
+  explicit Trial(const dump::CapturedStep& captured)
       : step(captured),
-        values(check_live_values(captured)),
+        values(dump::check_live_values(captured)),
         reference(cpu::dense_reference({.batch = captured.batch,
                                         .tensors = captured.tensors,
                                         .arch = captured.spec.arch,
@@ -82,7 +83,7 @@ struct Trial {
 };
 
 Outcome judge_backend(const Trial& trial, const Backend& backend, Launches& launched) {
-  const CapturedStep& step = trial.step;
+  const dump::CapturedStep& step = trial.step;
   if (const Support support = backend.supports(step.metadata.shape); !support.ok)
     return prop::skipped(support.reason);
   auto result = backend.run({step.metadata, step.tensors}, {.record_stages = true});
@@ -120,7 +121,7 @@ Outcome judge_engine(const Trial& trial) {
 }
 
 // Whose fault it is that the engine's result is wrong; empty without one.
-std::string fault_of(const PlanAnswer& plan, const Trial& trial, bool backends_held,
+std::string fault_of(const dump::Answer& plan, const Trial& trial, bool backends_held,
                      const Outcome& engine) {
   if (!plan.culprit.empty()) return plan.culprit + ": " + plan.diagnosis;
   if (engine.verdict == Verdict::fail && backends_held)
@@ -159,25 +160,25 @@ std::string page_of(const std::string& name, const Trial& trial, const std::stri
 
 ExitCode replay_bundle(const std::string& path, const std::vector<NamedBackend>& backends,
                        const std::string& html) {
-  const auto bundle = read_bundle(path);
+  auto bundle = dump::read_bundle(path);
   if (!bundle) return complain("replay", bundle.error());
   const auto refuse = [&path](Error error) {
     error.message = "'" + path + "': " + error.message;
     return complain("replay", error);
   };
-  const auto document = document_of(*bundle);
-  if (!document) return refuse(document.error());
-  const auto plan = check_plan_object(*document, 0);
+  const auto dumped = dump::read_dump(std::move(*bundle));
+  if (!dumped) return refuse(dumped.error());
+  const auto plan = dump::check(*dumped);
   if (!plan) return refuse(plan.error());
   std::string text = "bundle " + files::printable(plan->name) + "\n";
   for (const std::string& note : plan->notes) text += "note: " + note + "\n";
-  for (const PlanFinding& f : plan->findings) {
+  for (const dump::Finding& f : plan->findings) {
     text += "plan: " + f.rule + ": " + f.what + "\n";
-    if (f.rule == kBatchRule)
+    if (f.rule == dump::kBatchRule)
       return finish("replay", text + "at fault: " + plan->culprit + ": " + plan->diagnosis + "\n",
                     ExitCode::failed);
   }
-  const auto step = read_captured_step(*bundle);
+  const auto step = dump::captured_step(*dumped);
   if (!step && plan->findings.empty()) return refuse(step.error());
   if (!step)
     return finish("replay",
@@ -187,7 +188,7 @@ ExitCode replay_bundle(const std::string& path, const std::vector<NamedBackend>&
   const Trial trial(**step);
   text += "case " + format_case((*step)->spec) + "\n";
   const ResolvedShape& shape = (*step)->metadata.shape;
-  if (shape.max_qo_len > longest_request((*step)->lists.qo_indptr))
+  if (shape.max_qo_len > dump::longest_request((*step)->lists.qo_indptr))
     text += say("launched with max_seqlen_q ", shape.max_qo_len, "\n");
   text += input_lines(trial);
   std::int64_t held = 0;

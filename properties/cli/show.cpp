@@ -3,14 +3,13 @@
 #include <memory>
 
 #include "core/say.hpp"
-#include "properties/capture/checked_prefill.hpp"
-#include "properties/capture/planner_call.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/draw_dump.hpp"
 #include "properties/cli/memory.hpp"
-#include "properties/cli/plan_objects.hpp"
 #include "properties/cli/planned_step.hpp"
 #include "properties/cli/publisher.hpp"
 #include "properties/cli/quantity.hpp"
+#include "properties/dump/read/dump_file.hpp"
 #include "properties/files/output_file.hpp"
 #include "properties/files/terminal.hpp"
 #include "properties/show/comparison.hpp"
@@ -53,7 +52,7 @@ Examples:
 
 // Every plan of the text, with the pages of a case's own.
 struct Plans {
-  std::vector<nlohmann::json> objects;
+  dump::DumpFile file;
   std::vector<std::vector<std::int32_t>> pages;
 };
 
@@ -61,54 +60,56 @@ Result<Plans> plans_of_case(const std::string& line) {
   const auto c = parse_case(line);
   if (!c) return c.error();
   if (const Status bad = check_list_memory(*c)) return *bad;
-  Plans out;
   auto steps = plan_steps_of(*c, plan::Fidelity::safe);
   if (!steps) return steps.error();
+  std::vector<std::string> documents;
+  std::vector<std::vector<std::int32_t>> pages;
   for (PlannedStep& step : *steps) {
-    out.objects.emplace_back(std::move(step.document));
-    out.pages.push_back(std::move(step.pages));
+    documents.push_back(std::move(step.document));
+    pages.push_back(std::move(step.pages));
   }
-  return out;
+  auto file = dump::DumpFile::of(line, documents);
+  if (!file) return file.error();
+  return Plans{std::move(*file), std::move(pages)};
 }
 
 Result<Plans> plans_of(const std::string& what) {
   if (what.starts_with("mla1")) return plans_of_case(what);
-  auto objects = read_plan_objects(what);
-  if (!objects) return objects.error();
-  Plans out{.objects = std::move(*objects), .pages = {}};
-  out.pages.resize(out.objects.size());
-  return out;
+  auto file = dump::DumpFile::open(what);
+  if (!file) return file.error();
+  const std::size_t count = file->size();
+  return Plans{std::move(*file), std::vector<std::vector<std::int32_t>>(count)};
 }
 
 Result<show::ComparedPlan> read_drawn(const std::string& what, const std::string& step) {
   auto plans = plans_of(what);
   if (!plans) return plans.error();
+  const auto count = static_cast<std::int64_t>(plans->file.size());
   std::int64_t wanted = 0;
   if (!step.empty()) {
     const auto number = parse_count("--step", step);
     if (!number) return number.error();
     wanted = *number;
   }
-  if (wanted >= std::ssize(plans->objects))
-    return Error{ErrorCode::usage,
-                 say("--step is ", wanted, " of ",
-                     show::counted(std::ssize(plans->objects), "plan"), ", counted from 0"),
-                 ""};
+  if (wanted >= count)
+    return Error{
+        ErrorCode::usage,
+        say("--step is ", wanted, " of ", show::counted(count, "plan"), ", counted from 0"), ""};
   const auto place = static_cast<std::size_t>(wanted);
-  const nlohmann::json& object = plans->objects[place];
-  const auto answer = check_plan_object(object, place);
-  if (!answer) return in_plan_file(answer.error(), what, place);
-  auto drawn = draw_object(object, *answer);
+  const auto found = plans->file.read(place);
+  if (!found) return found.error();
+  const auto answer = dump::check(*found);
+  if (!answer) return plans->file.at(place, answer.error());
+  auto drawn = draw_dump(*found, *answer);
   if (!drawn) return drawn.error();
   if (drawn->pages.empty()) drawn->pages = std::move(plans->pages[place]);
-  if (plans->objects.size() > 1)
-    drawn->facts.emplace_back("step", say(place, " of ", plans->objects.size(),
-                                          ", counted from 0; --step shows another"));
-  if (is_prefill(object)) return show::ComparedPlan{.plan = std::move(*drawn), .heads = 0};
-  const auto call = read_planner_call(object);
-  if (!call) return call.error();
+  if (count > 1)
+    drawn->facts.emplace_back("step",
+                              say(place, " of ", count, ", counted from 0; --step shows another"));
+  const auto* decode = std::get_if<dump::DecodeDump>(&found->step);
+  if (decode == nullptr) return show::ComparedPlan{.plan = std::move(*drawn), .heads = 0};
   // Folding makes planning requests of groups of heads.
-  const std::int64_t heads = call->input.key.heads_per_kv_head.count() / drawn->fold;
+  const std::int64_t heads = decode->planned.call.input.key.heads_per_kv_head.count() / drawn->fold;
   return show::ComparedPlan{.plan = std::move(*drawn), .heads = heads};
 }
 

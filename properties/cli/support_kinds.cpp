@@ -1,6 +1,7 @@
 #include "properties/cli/support_kinds.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "core/engine/fa/layer.hpp"
 #include "core/engine/prefill/prefill_shape.hpp"

@@ -4,7 +4,7 @@
 // properties/cli. A refused shape is a row with its reason.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,12 @@ class Fields {
   [[nodiscard]] std::string text(const char* key);
   [[nodiscard]] std::string text_or(const char* key, const std::string& absent);
   [[nodiscard]] std::vector<std::int32_t> words(const char* key);
+
+  // Nothing where the key is absent: if_given("page_size", &Fields::number).
+  template <class T>
+  [[nodiscard]] std::optional<T> if_given(const char* key, T (Fields::*read)(const char*)) {
+    return has(key) ? std::optional((this->*read)(key)) : std::nullopt;
+  }
 
   // Rejects a key that no reader asked for and that is not in `others`: nobody would read it, and
   // the argument that it was meant to be would take its default.

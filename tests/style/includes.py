@@ -23,7 +23,8 @@ ORDER = [
     "hip_backend/kernels",
     "hip_backend/device", "hip_backend/admission", "hip_backend/decode", "hip_backend/prefill",
     "hip_backend/planning", "hip_backend/assumptions", "hip_backend/aiter", "hip_backend/calls", "hip_backend",
-    "properties/files", "properties/generate", "properties/capture", "properties/step", "properties/claims",
+    "properties/files", "properties/generate", "properties/dump", "properties/dump/read", "properties/dump/write",
+    "properties/dump/blame", "properties/dump/check", "properties/dump/plan", "properties/dump/replay", "properties/step", "properties/claims",
     "properties/judge", "properties/plants", "properties/fuzz", "properties/show", "properties/cli",
     "properties/python",
 ]

@@ -1,5 +1,4 @@
 // Cases through the C interface: lines in, lines and JSON out.
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "core/say.hpp"
@@ -47,7 +46,7 @@ MaybeFailure plan_case(const char* line, std::int64_t as_aiter, const char** out
   const auto fidelity = as_aiter != 0 ? plan::Fidelity::as_aiter : plan::Fidelity::safe;
   const auto step = cli::plan_step_of(*c, fidelity);
   if (!step) return failure_of(step.error());
-  return answer(out, step->document.dump());
+  return answer(out, step->document);
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
 // The plan check through the C interface.
 #include <nlohmann/json.hpp>
 
-#include "properties/capture/checked_plan.hpp"
-#include "properties/capture/refused_plan.hpp"
-#include "properties/files/parse_json.hpp"
+#include "properties/dump/check/check.hpp"
+#include "properties/dump/read/dump.hpp"
 #include "properties/python/abi/texts.hpp"
 
 namespace mla::abi {
@@ -13,15 +12,14 @@ using Json = nlohmann::ordered_json;
 
 std::optional<Failure> check_plan(const char* document, const char** out) {
   if (document == nullptr) return usage("the document is NULL");
-  const auto parsed = files::parse_json(document);
-  if (!parsed) return usage("the document " + parsed.error().message);
-  if (!parsed->is_object()) return usage("the document is no JSON object");
-  const auto found = cli::check_plan_object(*parsed, 0);
+  const auto dumped = dump::parse_dump(document);
+  if (!dumped) return failure_of(dumped.error());
+  const auto found = dump::check(*dumped);
   if (!found) return failure_of(found.error());
   Json violations = Json::array();
-  for (const cli::PlanFinding& f : found->findings)
+  for (const dump::Finding& f : found->findings)
     violations.push_back({{"rule", f.rule}, {"what", f.what}, {"work", f.work}});
-  const Status refused = cli::why_refused(*found);
+  const Status refused = dump::why_refused(*found);
   const Json json = {{"name", found->name},
                      {"checked", found->not_checked.empty()},
                      {"reason", found->not_checked},

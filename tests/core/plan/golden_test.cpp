@@ -4,17 +4,17 @@
 #include "core/io/checksum.hpp"
 #include "core/plan/planner.hpp"
 #include "core/shape/plan_shape.hpp"
-#include "properties/capture/plan_json.hpp"
+#include "properties/dump/plan/plan_json.hpp"
 #include "tests/catch.hpp"
 #include "tests/core/plan/golden.hpp"
 
 namespace {
 
-using mla::cli::PlanJsonOptions;
+using mla::dump::PlanJsonOptions;
 using nlohmann::json;
 
 json answers(const json& document, const PlanJsonOptions& options) {
-  const auto text = mla::cli::plan_json(document.dump(), options);
+  const auto text = mla::dump::plan_json(document.dump(), options);
   REQUIRE(text.ok());
   return json::parse(*text)["results"];
 }

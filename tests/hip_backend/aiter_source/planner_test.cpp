@@ -8,7 +8,7 @@
 #include "core/plan/plan.hpp"
 #include "core/say.hpp"
 #include "hip_backend/hip_runtime/runtime.hpp"
-#include "properties/capture/plan_json.hpp"
+#include "properties/dump/plan/plan_json.hpp"
 #include "tests/catch.hpp"
 #include "tests/core/plan/golden.hpp"
 
@@ -185,7 +185,7 @@ TEST_CASE(
   Draw draw;
   json cases = json::array();
   for (int n = 0; n < 600; ++n) cases.push_back(random_case(draw, n));
-  const auto text = mla::cli::plan_json(json{{"cases", cases}}.dump(), {.as_aiter = true});
+  const auto text = mla::dump::plan_json(json{{"cases", cases}}.dump(), {.as_aiter = true});
   REQUIRE(text.ok());
   const json results = json::parse(*text)["results"];
   std::size_t same = 0, past_the_end = 0, unwritten = 0;

@@ -7,7 +7,7 @@
 #include "core/say.hpp"
 #include "hip_backend/hip_runtime/runtime.hpp"
 #include "planner.hpp"
-#include "properties/capture/plan_json.hpp"
+#include "properties/dump/plan/plan_json.hpp"
 #include "tests/catch.hpp"
 #include "tests/core/plan/golden.hpp"
 
@@ -104,7 +104,7 @@ TEST_CASE("AITER's own prefill planner and the core plan the same for 600 random
   std::mt19937_64 engine{1};
   json cases = json::array();
   for (int n = 0; n < 600; ++n) cases.push_back(random_case(engine, n));
-  const auto text = mla::cli::plan_json(json{{"cases", cases}}.dump(), {.as_aiter = true});
+  const auto text = mla::dump::plan_json(json{{"cases", cases}}.dump(), {.as_aiter = true});
   REQUIRE(text.ok());
   const json results = json::parse(*text)["results"];
   for (std::size_t n = 0; n < cases.size(); ++n) {

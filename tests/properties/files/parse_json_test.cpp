@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "properties/capture/plan_json.hpp"
+#include "properties/dump/plan/plan_json.hpp"
 #include "tests/catch.hpp"
 
 using namespace mla::files;
@@ -68,7 +68,7 @@ TEST_CASE("JSON from outside: an object says each key once", "[cli][json]") {
 
 TEST_CASE("JSON from outside: a document of calls that nests too deeply is refused",
           "[cli][json][plan]") {
-  const auto plans = mla::cli::plan_json("{\"cases\": " + nested(200'000, '[', ']') + "}", {});
+  const auto plans = mla::dump::plan_json("{\"cases\": " + nested(200'000, '[', ']') + "}", {});
   REQUIRE_FALSE(plans.ok());
   CHECK_THAT(plans.error().message, contains("200001 levels deep: at most 64"));
 }

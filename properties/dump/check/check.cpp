@@ -1,0 +1,63 @@
+#include "properties/dump/check/check.hpp"
+
+#include <string>
+#include <utility>
+
+#include "core/plan/plan_check.hpp"
+#include "properties/dump/check/steps.hpp"
+
+namespace mla::dump {
+namespace {
+
+Result<Answer> check_step(const DecodeDump& dump) {
+  auto answer = check_planned(dump.planned, dump.readable_launch());
+  if (!answer || !dump.launch) return answer;
+  if (dump.planned.plan && !answer->not_checked.empty()) return answer;
+  if (!*dump.launch) return dump.launch->error();
+  if (!dump.planned.plan)
+    check_unplanned_launch(dump.planned, **dump.launch, *answer);
+  else if (const Status wrong = check_launch(dump.planned, **dump.launch, *answer))
+    return *wrong;
+  return answer;
+}
+
+Result<Answer> check_step(const PrefillDump& dump) {
+  return check_prefill(dump);
+}
+
+Result<Answer> check_step(const FaDump& /*dump*/) {
+  Answer answer;
+  answer.not_checked = "an FA step, which has no plan";
+  return answer;
+}
+
+std::string known_defect(const std::string& rule) {
+  if (rule == plan::name(plan::Rule::empty_work)) return "AITER-13";
+  if (rule == plan::name(plan::Rule::hidden_rows)) return "BUG-012";
+  return "";
+}
+
+}  // namespace
+
+void accuse(Answer& answer, Culprit culprit, std::string sentence) {
+  answer.culprit = name(culprit);
+  answer.diagnosis = std::move(sentence);
+}
+
+Result<Answer> check(const Dump& dump) {
+  auto answer = std::visit([](const auto& step) { return check_step(step); }, dump.step);
+  if (answer) answer->name = dump.name;
+  return answer;
+}
+
+Status why_refused(const Answer& answer) {
+  if (answer.findings.empty()) return std::nullopt;
+  const Finding& first = answer.findings.front();
+  if (first.rule == kBatchRule) return Error{ErrorCode::usage, first.what, ""};
+  if (first.rule == kKernelRule) return Error{ErrorCode::unsupported, first.what, ""};
+  return Error{ErrorCode::refused,
+               "the original planner gives no valid plan for this call: " + first.what,
+               known_defect(first.rule)};
+}
+
+}  // namespace mla::dump

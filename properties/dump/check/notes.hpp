@@ -1,0 +1,25 @@
+// What is no violation of a plan and worth knowing: what AITER's kernels make of a valid one.
+//
+// Sources: docs/aiter.md, with the number of each finding.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/plan/plan_check.hpp"
+#include "core/shape/kernel_table.hpp"
+#include "properties/dump/dump.hpp"
+
+namespace mla::dump {
+
+// The kernel that the rows of the launch choose.
+std::optional<KernelEntry> kernel_of(const PlannerCall& call);
+
+// `launch`: nothing where the dump has none.
+std::vector<std::string> plan_notes(const Planning& planned, const Launch* launch,
+                                    const plan::PlanCheckInput& input);
+// Works of a valid plan that the kernel gets wrong. Empty without one.
+std::string straddles(const PlannerCall& call, const plan::PlanCheckInput& input);
+
+}  // namespace mla::dump

@@ -1,0 +1,217 @@
+#include "properties/dump/read/bundle.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/io/checksum.hpp"
+#include "core/io/npy.hpp"
+#include "core/plan/plan.hpp"
+#include "core/say.hpp"
+#include "properties/dump/read/safetensors.hpp"
+#include "properties/files/output_file.hpp"
+#include "properties/files/parse_json.hpp"
+#include "properties/files/terminal.hpp"
+
+namespace mla::dump {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+constexpr const char* kFormat = "mla-testbed bundle 1";
+constexpr std::string_view kSafetensors = ".safetensors";
+
+std::string sum_of(std::span<const std::byte> bytes) {
+  return io::hex64(io::fnv1a64(bytes));
+}
+
+Error bad(const std::string& path, const std::string& why) {
+  return {ErrorCode::usage, "the bundle '" + path + "' is incomplete: " + why, ""};
+}
+
+bool is_folder(const std::string& path) {
+  std::error_code unreadable;
+  return fs::is_directory(path, unreadable);
+}
+
+// A name that stays in its folder.
+bool plain_name(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." &&
+         name.find_first_of(std::string_view("/\\\0", 3)) == std::string::npos;
+}
+
+// One array, or why there is none.
+Result<io::RawArray> read_array(const std::string& folder, const std::string& key,
+                                const ordered_json& entry) {
+  if (!entry.is_object() || !entry.contains("file") || !entry["file"].is_string())
+    return bad(folder, "array '" + key + "' names no file");
+  const std::string file = entry["file"].get<std::string>();
+  if (!plain_name(file)) return bad(folder, "array '" + key + "' names the file '" + file + "'");
+  const auto text = files::read_regular_file((fs::path(folder) / file).string());
+  if (!text) return bad(folder, "array '" + key + "': " + text.error().message);
+  const auto bytes = std::as_bytes(std::span(*text));
+  if (entry.contains("fnv1a64") && entry["fnv1a64"] != sum_of(bytes))
+    return bad(folder, "'" + file + "' has the sum " + sum_of(bytes) + ", the manifest says " +
+                           entry["fnv1a64"].dump());
+  auto array = io::read_npy(bytes);
+  if (!array) return bad(folder, "'" + file + "' is " + array.error().message);
+  return array;
+}
+
+// The manifest of a bundle, from its text.
+Result<ordered_json> parse_manifest(const std::string& path, const std::string& text) {
+  auto manifest = files::parse_ordered_json(text);
+  if (!manifest) return bad(path, "its manifest " + manifest.error().message);
+  if (!manifest->is_object()) return bad(path, "its manifest is not a JSON object");
+  if (manifest->value("format", ordered_json()) != kFormat)
+    return bad(path, say("its manifest is not of the format '", kFormat, "'"));
+  return manifest;
+}
+
+Result<Bundle> read_folder(const std::string& folder) {
+  const auto text = files::read_regular_file((fs::path(folder) / "manifest.json").string());
+  if (!text) return bad(folder, text.error().message);
+  auto manifest = parse_manifest(folder, *text);
+  if (!manifest) return manifest.error();
+  if (!manifest->contains("arrays") || !(*manifest)["arrays"].is_object())
+    return bad(folder, "manifest.json has no 'arrays'");
+  Bundle bundle;
+  for (const auto& [key, entry] : (*manifest)["arrays"].items()) {
+    auto array = read_array(folder, key, entry);
+    if (!array) return array.error();
+    bundle.arrays[key] = std::move(*array);
+  }
+  manifest->erase("arrays");
+  bundle.scalars = std::make_shared<const ordered_json>(std::move(*manifest));
+  return bundle;
+}
+
+}  // namespace
+
+bool is_bundle(const std::string& path) {
+  return is_folder(path) || path.ends_with(kSafetensors);
+}
+
+Status why_no_bundle(const std::string& text) {
+  std::error_code unreadable;
+  if (is_bundle(text) || text.starts_with("mla1:")) return std::nullopt;
+  if (fs::exists(text, unreadable))
+    return Error{
+        ErrorCode::usage,
+        "'" + text + "' is not a bundle: a folder with manifest.json, or a .safetensors file", ""};
+  if (text.find('/') != std::string::npos)
+    return Error{ErrorCode::fault, "there is no bundle '" + text + "'", ""};
+  if (text.find_first_of(":;") != std::string::npos) return std::nullopt;
+  return Error{ErrorCode::usage,
+               "'" + text +
+                   "' is neither a bundle nor a case: there is no such file or folder, and a case "
+                   "begins with 'mla1:'",
+               ""};
+}
+
+Result<Bundle> parse_bundle(std::span<const std::byte> bytes, const std::string& path) {
+  auto file = read_safetensors(bytes);
+  if (!file) return bad(path, file.error().message);
+  const auto text = file->metadata.find("manifest");
+  if (text == file->metadata.end()) return bad(path, "its metadata has no 'manifest'");
+  auto manifest = parse_manifest(path, text->second);
+  if (!manifest) return manifest.error();
+  return Bundle{std::make_shared<const ordered_json>(std::move(*manifest)),
+                std::move(file->arrays)};
+}
+
+Result<Bundle> read_bundle(const std::string& path) {
+  if (is_folder(path)) return read_folder(path);
+  const auto text = files::read_regular_file(path);
+  if (!text) return text.error();
+  return parse_bundle(std::as_bytes(std::span(*text)), path);
+}
+
+Status write_bundle(const Bundle& bundle, const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return Error{ErrorCode::fault, "'" + folder + "': " + error.message(), ""};
+  std::vector<files::ReadyFile> files;
+  const auto add = [&](const std::string& file, std::string_view text) -> Status {
+    auto ready = files::ReadyFile::write((fs::path(folder) / file).string(), text);
+    if (!ready) return ready.error();
+    files.push_back(std::move(*ready));
+    return std::nullopt;
+  };
+  ordered_json manifest = {{"format", kFormat}};
+  for (const auto& [key, value] : bundle.scalars->items())
+    if (key != "format") manifest[key] = value;
+  for (const auto& [key, array] : bundle.arrays) {
+    const std::vector<std::byte> bytes = io::write_npy(array);
+    const std::string file = key + ".npy";
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (Status failed = add(file, text)) return failed;
+    manifest["arrays"][key] = {{"file", file}, {"fnv1a64", sum_of(bytes)}};
+  }
+  if (Status failed = add("manifest.json", manifest.dump(1) + "\n")) return failed;
+  for (files::ReadyFile& file : files)
+    if (Status failed = file.take_name()) return failed;
+  return std::nullopt;
+}
+
+bool is_file_of_bundle(const std::string& path, const std::string& folder) {
+  std::error_code none;
+  // Of a path that begins with nothing that exists, weakly_canonical() makes no absolute one.
+  const fs::path real = fs::weakly_canonical(fs::absolute(path), none);
+  const fs::path kind = real.extension();
+  return (kind == ".json" || kind == ".npy") &&
+         real.parent_path() == fs::weakly_canonical(fs::absolute(folder), none);
+}
+
+Bundle bundle_of(const std::string& document) {
+  Bundle bundle;
+  const ordered_json object = ordered_json::parse(document);
+  ordered_json scalars = ordered_json::object();
+  for (const auto& [key, value] : object.items()) {
+    if (!value.is_array()) {
+      scalars[key] = value;
+      continue;
+    }
+    std::vector<std::int32_t> words;
+    for (const auto& element : value)
+      words.push_back(element.is_null() ? plan::kPoison : element.get<std::int32_t>());
+    bundle.arrays[key] = io::raw_words(words);
+  }
+  bundle.scalars = std::make_shared<const ordered_json>(std::move(scalars));
+  return bundle;
+}
+
+Result<json> document_of(const Bundle& bundle) {
+  constexpr std::string_view kTensors[] = {"q", "kv_cache_pages", "kv_cache", "out", "lse"};
+  constexpr std::string_view kLaunch = "launch_";
+  // Lists that kernels read through raw pointers.
+  constexpr std::string_view kInt32Lists[] = {
+      "seqlens_qo_indptr", "seqlens_kv_indptr",    "kv_indices",        "pages_kv_indptr",
+      "context_lens",      "num_kv_splits_indptr", "kv_last_page_lens", "work_indptr",
+      "work_info",         "reduce_indptr",        "reduce_final_map",  "reduce_partial_map"};
+  json document = *bundle.scalars;
+  for (const auto& [key, array] : bundle.arrays) {
+    if (std::ranges::find(kTensors, key) != std::end(kTensors)) continue;
+    if (document.contains(key))
+      return Error{ErrorCode::usage, "'" + key + "' is an array and a key of the manifest", ""};
+    const std::string_view list =
+        std::string_view(key).substr(key.starts_with(kLaunch) ? kLaunch.size() : 0);
+    if (array.width != 4 && std::ranges::find(kInt32Lists, list) != std::end(kInt32Lists))
+      return Error{
+          ErrorCode::usage,
+          say("array '", key, "' has elements of ", 8 * array.width, " bits: kernels read int32"),
+          ""};
+    const auto values = io::integers_of(array);
+    if (!values)
+      return Error{ErrorCode::usage, "array '" + key + "' is " + values.error().message, ""};
+    document[key] = *values;
+  }
+  return document;
+}
+
+}  // namespace mla::dump

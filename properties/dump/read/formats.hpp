@@ -1,0 +1,23 @@
+// Plans from outside: what the key `format` says that an object is, and what stands beside a list.
+//
+// An object without the key is what its other keys say. Fails: a format that
+// nobody knows, with those that are known, one that other keys contradict, and a key that would be
+// ignored beside a list.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "core/result.hpp"
+
+namespace mla::dump {
+
+inline constexpr std::string_view kFaFormat = "mla-testbed fa 1";
+
+// Of one plan.
+[[nodiscard]] Status check_plan_format(const nlohmann::json& object);
+// Of a document with a list of plans below `key`, which is all that it has to say.
+[[nodiscard]] Status check_list(const nlohmann::json& document, const std::string& key);
+
+}  // namespace mla::dump
