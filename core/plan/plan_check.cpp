@@ -7,16 +7,11 @@
 
 #include "core/paging/pages.hpp"
 #include "core/plan/plan_check_parts.hpp"
+#include "core/say.hpp"
 #include "core/units.hpp"
 
 namespace mla::plan {
 namespace check {
-
-namespace {
-std::string num(std::int64_t n) {
-  return std::to_string(n);
-}
-}  // namespace
 
 std::string word(std::int32_t n) {
   return n == kPoison ? "unwritten" : num(n);

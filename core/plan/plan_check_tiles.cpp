@@ -4,13 +4,10 @@
 #include <set>
 
 #include "core/plan/plan_check_parts.hpp"
+#include "core/say.hpp"
 
 namespace mla::plan::check {
 namespace {
-
-std::string num(std::int64_t n) {
-  return std::to_string(n);
-}
 
 std::string describe(const Tile& t) {
   return "request " + num(t.request) + ", rows " + num(t.q_begin) + ".." + num(t.q_end);

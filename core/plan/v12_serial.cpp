@@ -14,14 +14,11 @@
 #include "core/plan/planner.hpp"
 #include "core/plan/v12_common.hpp"
 #include "core/plan/v12_entries.hpp"
+#include "core/plan/words.hpp"
 #include "core/say.hpp"
 
 namespace mla::plan {
 namespace {
-
-std::int32_t word(std::int64_t value) {
-  return static_cast<std::int32_t>(value);
-}
 
 // Walks the slots once. `capacity` is what a slot takes, in blocks, overhead included:
 // ceil(demand / budget) + overhead. The slots suffice: a slot loses at most one overhead, either

@@ -63,7 +63,7 @@ fa::Layer random_layer(Random& random) {
   return layer;
 }
 
-std::optional<std::string> check_step(const FaStepRun& step) {
+std::optional<std::string> check_fa_step(const FaStepRun& step) {
   if (step.parts.split.decodes == Requests(0)) {
     if (step.route.empty()) return std::nullopt;
     return "a step without decodes launches " + step.route;
@@ -123,7 +123,7 @@ Outcome fa_kernel_available(Subject& subject) {
     return error.message.empty() ? failed("the step is refused without a reason") : passed();
   }
   for (const FaStepRun& step : *steps)
-    if (const auto why = check_step(step)) return failed(*why);
+    if (const auto why = check_fa_step(step)) return failed(*why);
   return passed();
 }
 

@@ -136,7 +136,7 @@ struct NarrowBlockIds final : Interposer {
   }
 };
 
-constexpr Plant kPlants[] = {
+constexpr Plant kFaPlants[] = {
     {"SEED-fa-seq-lens", "P21", "The FA builder copies seq_lens to the host in every step.",
      "mla1:2q1s20;heads=4;kvheads=2;dim=64;block=16;kind=fa;workspace=16",
      plant_of<LengthsAlwaysCopied>},
@@ -174,7 +174,7 @@ constexpr Plant kPlants[] = {
 }  // namespace
 
 std::span<const Plant> fa_plants() {
-  return kPlants;
+  return kFaPlants;
 }
 
 }  // namespace mla::prop

@@ -151,7 +151,7 @@ class WiderPrefillUnits final : public Interposer {
   }
 };
 
-constexpr Plant kPlants[] = {
+constexpr Plant kPlannerPlants[] = {
     {"SEED-five-buffers", "P33", "One of the six plan buffers is not handed to the kernel.",
      "mla1:1q1s1", plant_of<FiveBuffers>},
     {"BUG-074", "P10",
@@ -185,7 +185,7 @@ constexpr Plant kPlants[] = {
 }  // namespace
 
 std::span<const Plant> planner_plants() {
-  return kPlants;
+  return kPlannerPlants;
 }
 
 }  // namespace mla::prop

@@ -196,7 +196,7 @@ class ChunkStartsIgnored final : public Interposer {
   }
 };
 
-constexpr Plant kPlants[] = {
+constexpr Plant kPrefillPlants[] = {
     {"BUG-096-prefill", "P15", "The fp8 prefill is taken for a bf16 cache.",
      "mla1:1q5s5;heads=1;arch=gfx950;kind=prefill", plant_of<CacheDtypeIgnored>},
     {"BUG-097", "P14", "Head counts that are not a multiple of 16 fall back to bf16.",
@@ -245,7 +245,7 @@ constexpr Plant kPlants[] = {
 }  // namespace
 
 std::span<const Plant> prefill_plants() {
-  return kPlants;
+  return kPrefillPlants;
 }
 
 }  // namespace mla::prop
