@@ -1,7 +1,7 @@
 // ErrorModel: how far a kernel's row may be from the exact one, term by term.
 //
-// Holds the roundoffs of one launch (formats, rounding modes, lengths); docs/numerics.md derives
-// every term under the heading named beside it. u = 2^-24 is the unit roundoff of f32, and
+// Holds the roundoffs of one launch (formats, rounding modes, lengths); docs/reference/numerics.md
+// derives every term under the heading named beside it. u = 2^-24 is the unit roundoff of f32, and
 // gamma(k) = k*u / (1 - k*u) bounds k roundings in a row (N. Higham, Accuracy and Stability of
 // Numerical Algorithms, lemma 3.1): no term is first-order only. A bound may be
 // infinite.

@@ -2,10 +2,11 @@
 // attention.
 //
 // Heads of Q and K have 192 elements, those of V and the output 128; each head of Q has its own
-// head of K and V. The contracts are those of the CPU backend's prefill kernels (docs/prefill.md):
-// normalised f32 partials, natural-log LSE, output 0 and LSE -inf for a row without a key. The
-// lists are not checked here: a plan has passed the core's checks, or comes from its planner.
-// Fails: what the device says, damaged canaries, an architecture without code.
+// head of K and V. The contracts are those of the CPU backend's prefill kernels
+// (docs/internals/prefill.md): normalised f32 partials, natural-log LSE, output 0 and LSE -inf for
+// a row without a key. The lists are not checked here: a plan has passed the core's checks, or
+// comes from its planner. Fails: what the device says, damaged canaries, an architecture without
+// code.
 #pragma once
 
 #include <cstddef>

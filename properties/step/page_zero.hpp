@@ -1,5 +1,5 @@
 // Page 0 of the cache: what kernels find there that read what lies behind the keys from it
-// (docs/aiter.md, AITER-11 and AITER-19). Private to properties.
+// (docs/findings/aiter.md, AITER-11 and AITER-19). Private to properties.
 #pragma once
 
 #include <cstdint>

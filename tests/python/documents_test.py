@@ -1,4 +1,4 @@
-"""What README.md and docs/python.md show is what happens."""
+"""What README.md and docs/use/python.md show is what happens."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def test_the_sessions_of_the_page_are_true() -> None:
-    page = ROOT / "docs" / "python.md"
+    page = ROOT / "docs/use/python.md"
     found = doctest.testfile(str(page), module_relative=False,
                              optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
     assert found.attempted > 10

@@ -1,5 +1,5 @@
-// What is known to fail, by the ids of docs/aiter.md. An entry holds for every case of its rows
-// whose line has both words; each of those cases must fail, and with the words listed.
+// What is known to fail, by the ids of docs/findings/aiter.md. An entry holds for every case of its
+// rows whose line has both words; each of those cases must fail, and with the words listed.
 #include "tests/hip_backend/aiter/sweep.hpp"
 
 namespace mla::hip::aiter::test {

@@ -199,10 +199,10 @@ for name, end in (("whole", None), ("cut", -7)):
         file.write((struct.pack("<Q", len(text)) + text + data)[:end])
 PYTHON
 
-# The lines that docs/capture.md shows.
-sed -n 's/^    \(import mla_capture\|mla_capture\.install.*\)$/\1/p' "$root/docs/capture.md" \
+# The lines that docs/use/dump.md shows.
+sed -n 's/^    \(import mla_capture\|mla_capture\.install.*\)$/\1/p' "$root/docs/use/dump.md" \
   >"$scratch/page.py"
-[[ $(wc -l <"$scratch/page.py") -ge 2 ]] || fail "docs/capture.md shows no snippet"
+[[ $(wc -l <"$scratch/page.py") -ge 2 ]] || fail "docs/use/dump.md shows no snippet"
 PYTHONPATH="$scratch" "$python" "$scratch/page.py" || fail "the page's snippet"
 
 [[ $(ls "$scratch/dump") == $'prefill-000000\nstep-000000\nunplanned-000000' ]] || fail "dumped: $(ls "$scratch/dump")"

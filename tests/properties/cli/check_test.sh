@@ -24,7 +24,7 @@ for word in nonexistent 1q1s17; do # a path without a slash, a line without its 
   expect_exit 2
   expect_err "'$word' is neither a bundle nor a case: there is no such file or folder"
 done
-try replay "$root/docs/capture.md"
+try replay "$root/docs/reference/bundles.md"
 expect_exit 2
 expect_err 'is not a bundle: a folder with manifest.json, or a .safetensors file'
 try replay "$(printf 'a%.0s' {1..5000})"
