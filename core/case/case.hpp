@@ -135,7 +135,7 @@ struct Case {
   DataSpec data;
   // Fields below are printed only where they differ from these defaults.
   PlannerChoice planner = PlannerChoice::automatic;
-  std::int64_t pad_requests = 0;    // graph padding behind the requests
+  std::int64_t pad_requests = 0;    // graph padding after the requests
   std::int64_t origin_block = 0;    // id of the first physical block that is backed by memory
   std::uint64_t schedule_seed = 0;  // order in which slots and pieces run; 0: ascending
   StepSpec step;                    // its alternative is the kind

@@ -24,7 +24,7 @@ std::int32_t word(std::int64_t value) {
 }
 
 // How requests become planning requests. With 128 heads every query row is one of its own, and
-// unless the query is bf16 it sees one key less for every row behind it.
+// unless the query is bf16 it sees one key less for every row after it.
 struct Layout {
   std::int64_t slots = 0;
   std::int64_t ratio = 1;  // planning requests of one request
@@ -71,7 +71,7 @@ class V10 {
   const PlanInput& input_;
   const Layout& layout_;
   std::vector<Cut> cuts_;           // of every planning request
-  std::vector<std::int64_t> ends_;  // page behind every request, with a 0 in front
+  std::vector<std::int64_t> ends_;  // page after every request, with a 0 in front
   Plan plan_;
 };
 

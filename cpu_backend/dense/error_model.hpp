@@ -35,7 +35,7 @@ struct ErrorModel {
   // "Sums over keys": roundings between the first product and the merged output.
   [[nodiscard]] double sum_depth() const;
   // "LSE": absolute error of an LSE, of a difference of two, or of the logarithm of a merge. Merges
-  // one behind the other add theirs: the LSE behind the first k has k + 1 of these errors, and the
+  // one after the other add theirs: the LSE after the first k has k + 1 of these errors, and the
   // weights of a chain of merges telescope to a difference of two such LSE.
   [[nodiscard]] double lse_rounding() const;
   // "Weights": the relative error that follows, e^d - 1.

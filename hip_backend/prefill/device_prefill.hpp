@@ -42,7 +42,7 @@ struct PrefillInput {
 };
 
 struct PrefillOutput {
-  std::vector<std::uint16_t> out;  // [rows, heads, 128]; poison where nobody wrote
+  std::vector<std::uint16_t> out;  // [rows, heads, 128]; poison where it was not written
   std::vector<float> lse;          // [rows, heads]
   std::vector<float> partial_out;  // [partial rows, heads, 128]
   std::vector<float> partial_lse;
@@ -51,7 +51,7 @@ struct PrefillOutput {
 
 Result<PrefillOutput> prefill_on_device(Device& device, const PrefillInput& input);
 
-// The persistent form with somebody else's attention kernel over the same buffers; the reduce stays
+// The persistent form with a foreign attention kernel over the same buffers; the reduce stays
 // this project's.
 class KernelLaunch;
 struct PrefillArguments;

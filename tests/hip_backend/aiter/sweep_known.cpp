@@ -19,7 +19,7 @@ constexpr Known kKnown[] = {
     {k950, "subQ128_mqa128.co", "1q4s", "", "the reference", "AITER-02"},
     {k950, "a16w16_qh8_qseqlen2_gqaratio8.co", "", "", "the reference", "AITER-02"},
 
-    // The final output, at address 0 and behind it: which workgroup comes first is not fixed.
+    // The final output, at address 0 and after it: which workgroup comes first is not fixed.
     {k942, "4W_32mx1", " splits=1", "", "s[88:91], 0 offen`, address 0x", "AITER-04"},
     {k942, "4W_32mx1", "1q2s", "", "is nan", "AITER-03"},
     {k942, "4W_32mx1", "1q4s", "", "is nan", "AITER-03"},

@@ -114,7 +114,7 @@ expect_err "shard has value '3/2'"
 try plants BUG-999999
 expect_exit 4
 
-# Output that nobody takes is an error; a reader who leaves early is none.
+# Output that is not taken is an error; a reader who leaves early is none.
 last="mla-testbed support >/dev/full"
 "$testbed" support >/dev/full 2>"$scratch/err"
 code=$?
