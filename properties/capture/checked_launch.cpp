@@ -46,7 +46,7 @@ void compare(std::span<const std::int32_t> planned, std::span<const std::int32_t
   }
 }
 
-// Entries after the planned batch are a graph's padding, and page ids after the live ones
+// Entries behind the planned batch are a graph's padding, and page ids behind the live ones
 // nobody's. A dump may have page ids of the launch alone.
 void compare_lists(const PlannerCall& call, Fields& fields, LaunchChanges& out) {
   std::vector<std::int32_t> pages;
@@ -76,7 +76,7 @@ void compare_lists(const PlannerCall& call, Fields& fields, LaunchChanges& out) 
                                  "), the planned batch has ", used));
 }
 
-// A graph's padding has no rows, or one page; what has more is a request that no work computes.
+// A graph's padding has no rows, or one page; what has more is a request that nobody computes.
 void find_unplanned(const PlannerCall& call, Fields& fields, LaunchChanges& out) {
   const std::string rows_key = launch_key(kLists[0]), pages_key = launch_key(kLists[1]);
   if (!fields.has(rows_key.c_str()) || !fields.has(pages_key.c_str())) return;
