@@ -37,7 +37,7 @@ Result<Header> read_header(std::span<const std::byte> bytes) {
   return Header{std::string(text, length), begin + length};
 }
 
-// What stands behind 'key': in the dictionary, without blanks in front.
+// What stands after 'key': in the dictionary, without blanks in front.
 std::string_view value_of(std::string_view text, std::string_view key) {
   const std::size_t at = text.find(say("'", key, "'"));
   if (at == std::string_view::npos) return {};

@@ -21,7 +21,7 @@ constexpr std::int64_t kPagesPerSplit = 196;  // gfx950
 constexpr std::int64_t kShortPiece = 4;       // pages; a last piece this short joins the one before
 
 // How requests become planning requests. With 128 heads every query row is one of its own, and
-// unless the query is bf16 it sees one key less for every row behind it.
+// unless the query is bf16 it sees one key less for every row after it.
 struct Layout {
   std::int64_t slots = 0;
   std::int64_t ratio = 1;  // planning requests of one request
@@ -68,7 +68,7 @@ class V10 {
   const PlanInput& input_;
   const Layout& layout_;
   std::vector<Cut> cuts_;           // of every planning request
-  std::vector<std::int64_t> ends_;  // page behind every request, with a 0 in front
+  std::vector<std::int64_t> ends_;  // page after every request, with a 0 in front
   Plan plan_;
 };
 

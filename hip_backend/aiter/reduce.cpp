@@ -16,7 +16,7 @@ constexpr std::int64_t kWave = 64;
 constexpr std::int64_t kOccupancy = 8;  // workgroups of a compute unit, as AITER counts them
 constexpr std::uint32_t kReduceThreads = 128;
 
-// MlaReduceKernelV1Params and, behind them, MlaReduceKernelV1Configs.
+// MlaReduceKernelV1Params and, after them, MlaReduceKernelV1Configs.
 struct ReduceKernarg {
   const int* reduce_indptr = nullptr;
   const int* reduce_final_map = nullptr;

@@ -74,9 +74,9 @@ std::optional<std::string> check_fa_step(const FaStepRun& step) {
   return text(step.layer, step.spec.causal, rows) + " ran on " + step.route;
 }
 
-// What every FA kernel takes, so that nobody may decline it as unsupported.
+// What every FA kernel takes, so that no backend may decline it as unsupported.
 bool everybody_takes(const Case& c) {
-  constexpr std::int64_t kFarBlock = std::int64_t{1} << 20;  // the ids of any batch fit behind it
+  constexpr std::int64_t kFarBlock = std::int64_t{1} << 20;  // the ids of any batch fit after it
   const FaSpec& fa = c.fa();
   std::int64_t requests = std::ssize(c.requests);
   for (const auto& step : c.later_steps) requests = std::max(requests, std::ssize(step));

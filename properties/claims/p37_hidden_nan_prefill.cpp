@@ -45,7 +45,7 @@ std::vector<PoisonedColumn> choose_poison(Random& random, bool infinities) {
 }
 
 // Which of the request's new keys: any, or the first one of a tile of the kernel, or the one before
-// it. Rows come in blocks of two tiles, so that a block has rows before an odd tile and behind it.
+// it. Rows come in blocks of two tiles, so that a block has rows before an odd tile and after it.
 std::int64_t choose_key(Random& random, std::int64_t new_keys) {
   const std::int64_t any = random.below(new_keys);
   const std::int64_t kind = random.below(3);

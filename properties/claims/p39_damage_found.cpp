@@ -5,8 +5,8 @@
 // must not run come out as NaN, never as numbers that look like a result (damaged_launch.hpp).
 // A request that is longer than the longest query is a violation for plan_check as well, and a page
 // id outside the cache is a fault of the launch.
-// A backend that follows such a word reads or writes somebody else's memory; one that drops it in
-// silence hides a broken plan.
+// A backend that follows such a word reads or writes memory that is not its own; one that drops it
+// in silence hides a broken plan.
 #include <algorithm>
 #include <utility>
 

@@ -30,7 +30,7 @@ bool lose_last_key(const PrefillTarget& t, WorkItem& w) {
   const std::int32_t first = t.plan.kv_indptr[r];
   const std::int32_t keys = t.plan.kv_indptr[r + 1] - first;
   const std::int32_t rows_after = t.plan.qo_indptr[r + 1] - w.q_end;
-  const std::int32_t end = first + (t.causal ? keys - rows_after : keys);  // behind that key
+  const std::int32_t end = first + (t.causal ? keys - rows_after : keys);  // after that key
   if (end <= w.kv_begin || end > w.kv_end) return false;
   return w.kv_end = end - 1, true;
 }

@@ -29,7 +29,7 @@ struct Call {
 // `apply` says whether the call can have this damage.
 struct BadPrefillInput {
   const char* what;
-  bool form;  // what nobody can plan; the rest AITER plans and gets wrong
+  bool form;  // what cannot be planned; the rest AITER plans and gets wrong
   bool (*apply)(Call& c);
 };
 

@@ -71,7 +71,7 @@ constexpr BadCall kBadCalls[] = {
      }},
 };
 
-// What nobody can plan, whether it repeats AITER's mistakes or not.
+// What no planner can plan, whether it repeats AITER's mistakes or not.
 constexpr BadCall kFormDamages[] = {
     {"no entry in kv_indptr", "kv_indptr", "", [](Asked& q) { return q.kv.clear(), true; }},
     {"kv_indptr that runs backwards", "kv_indptr", "",

@@ -108,7 +108,7 @@ constexpr RuleDamage kLegalRecords[] = {
        empty.partial_row = -1;
        empty.q_begin = empty.q_end;
        empty.kv_begin = empty.kv_end;
-       ++empty.kv_offset;  // nobody reads it
+       ++empty.kv_offset;  // never read
        return insert_after(p, empty, 1);
      }},
     {"two works without rows after the last one of a slot", Rule::empty_work,

@@ -30,7 +30,7 @@ struct Recorded {
         pages(call.kv_indptr),
         keys(call.context_lens),
         plan(call.found) {
-    // Zeros behind the works would only be copied.
+    // Zeros after the works would only be copied.
     plan.work_info.resize(static_cast<std::size_t>(works() * kWorkItemWords));
   }
 

@@ -22,9 +22,9 @@ struct AssumptionsOptions {
 
 constexpr const char* kAssumptionsFooter = R"(
 Some behaviour of gfx942 and gfx950 is not defined by any manual, and the emulator must assume it.
-Each assumption has a name (docs/emulator.md), and most have a small kernel that tests it on the
-device; for the others the reason is printed. On an emulated device they hold by construction: run
-it on a GPU.
+Each assumption has a name (docs/reference/emulator.md), and most have a small kernel that tests it
+on the device; for the others the reason is printed. On an emulated device they hold by construction:
+run it on a GPU.
 Exit: 0 all hold, 1 one differs, 3 no device, 10 a device of another architecture.
 
 Examples:

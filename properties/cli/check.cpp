@@ -30,8 +30,8 @@ struct CheckOptions {
 
 constexpr const char* kCheckFooter = R"(
 Reads what `mla-testbed plan --json` prints, a golden vector, or a dump of a running engine in the
-same keys (docs/capture.md): one object, a list of objects, an object with a list `cases`, or a
-bundle: a folder with manifest.json and one .npy file for each buffer.
+same keys (docs/reference/bundles.md): one object, a list of objects, an object with a list `cases`,
+or a bundle: a folder with manifest.json and one .npy file for each buffer.
 Prints the violated invariants as sentences, the first 8 of each rule (--json: all), and who is at
 fault: the planner, if it makes this plan from this call, or the builder, if it asked for another
 plan or kept an old one. A note is no violation: it names for example a defect of the kernel.

@@ -70,7 +70,7 @@ struct Run {
 
 constexpr int kInterruptExit = 72;  // libFuzzer's InterruptExitCode()
 
-// The word behind `key` in `line`, if it is there.
+// The word after `key` in `line`, if it is there.
 bool word_behind(const std::string& line, const std::string& key, std::string& word) {
   const std::size_t at = line.find(key);
   if (at == std::string::npos) return false;

@@ -37,10 +37,10 @@ With a case, prints every decision with its reason, the sizes, the works of each
 lists. With --json it prints an object that `mla-testbed check` reads. A prefill step also has its
 path and chunks, an FA step its decodes, extends and prefills, a sequence each of its steps. The
 exit code is 10 if the case is refused.
-With --input, reads a JSON document with a list `cases` (docs/reproduce.md) and writes one with a
-list `results`. A call that is refused has an `error` there, and the exit code is 0. --as-aiter
-repeats the original planner where it is broken; without it such calls, and those whose plan `check`
-would call broken, are refused. With a case it is for decode steps.
+With --input, reads a JSON document with a list `cases` (docs/reference/bundles.md) and writes one
+with a list `results`. A call that is refused has an `error` there, and the exit code is 0.
+--as-aiter repeats the original planner where it is broken; without it such calls, and those whose
+plan `check` would call broken, are refused. With a case it is for decode steps.
 
 Examples:
   mla-testbed plan 'mla1:16q4s1k_3q1s513;heads=8;block=16'
@@ -139,7 +139,7 @@ ExitCode plan(const PlanOptions& o) {
 void add_plan(CLI::App& app, ExitCode& exit) {
   auto o = std::make_shared<PlanOptions>();
   CLI::App* c = app.add_subcommand("plan", "Show the plan of a case, or plan a JSON document");
-  c->add_option("case", o->line, "The case, one line (docs/cases.md)");
+  c->add_option("case", o->line, "The case, one line (docs/reference/cases.md)");
   c->add_option("--input", o->input, "Plan the calls of this JSON document; - is stdin")
       ->type_name("FILE");
   c->add_option("--output", o->output, "Write to this file; - is stdout")

@@ -123,7 +123,8 @@ Row row_of(const std::vector<const Plant*>& plants) {
   return row;
 }
 
-// docs/bugs.md: every defect of the corpus with its plants, or the reason why it has none.
+// docs/reference/bugs.md: every defect of the corpus with its plants, or the reason why it has
+// none.
 ExitCode table() {
   std::string out = kTableHead;
   std::int64_t planted = 0;
@@ -250,8 +251,8 @@ void add_plants(CLI::App& app, ExitCode& exit) {
   c->add_flag("--json", o->json, "Print one JSON object instead of the text");
   c->add_flag("--no-progress", o->no_progress, "Draw no progress bar");
   auto* list = c->add_flag("--list", o->list, "List the plants and the properties that catch them");
-  auto* table =
-      c->add_flag("--table", o->table, "Print docs/bugs.md: every known defect, planted or not");
+  auto* table = c->add_flag("--table", o->table,
+                            "Print docs/reference/bugs.md: every known defect, planted or not");
   c->footer(kPlantsFooter);
   c->callback([o, c, list, table, &exit] {
     goes_only_with(*c, *list, {"ids", "shard", "resume", "no-progress"});

@@ -49,8 +49,8 @@ has no such step, or if nothing can be judged because the step is too large (--a
 that needs more than the available memory, or more than --memory-limit, is refused with exit code 3.
 On a terminal, long cases show an estimate and their progress. SIGINT ends the command after the
 current property.
-A bundle with tensors (docs/capture.md) is executed with its own lists and plan. The results of the
-backends and of the engine are compared with the float64 reference.
+A bundle with tensors (docs/reference/bundles.md) is executed with its own lists and plan. The
+results of the backends and of the engine are compared with the float64 reference.
 
 Examples:
   mla-testbed replay 'mla1:16q4s1k_3q1s513;heads=8;block=16'
@@ -269,7 +269,8 @@ ExitCode replay(const ReplayOptions& o) {
 void add_replay(CLI::App& app, ExitCode& exit) {
   auto o = std::make_shared<ReplayOptions>();
   CLI::App* c = app.add_subcommand("replay", "Judge exactly one case, or a captured step");
-  c->add_option("case", o->line, "The case, one line (docs/cases.md), or a bundle")->required();
+  c->add_option("case", o->line, "The case, one line (docs/reference/cases.md), or a bundle")
+      ->required();
   c->add_option("--backend", o->backends, "Backends to judge, separated by commas")
       ->type_name("NAMES")
       ->capture_default_str();

@@ -176,7 +176,8 @@ ExitCode show_plan(const ShowOptions& o) {
 void add_show(CLI::App& app, ExitCode& exit) {
   auto o = std::make_shared<ShowOptions>();
   CLI::App* c = app.add_subcommand("show", "Draw the plan of a case or of a bundle");
-  c->add_option("plan", o->what, "The case, one line (docs/cases.md), a bundle or a JSON file")
+  c->add_option("plan", o->what,
+                "The case, one line (docs/reference/cases.md), a bundle or a JSON file")
       ->required();
   c->add_option("--html", o->html, "Write the page to this file; - is stdout")->type_name("FILE");
   c->add_option("--svg", o->svg, "Write one picture to this file; - is stdout")->type_name("FILE");

@@ -64,7 +64,7 @@ struct ChunksWithoutStart final : Interposer {
   }
 };
 
-// The boundary is marked at the last token of a request instead of the one behind it.
+// The boundary is marked at the last token of a request instead of the one after it.
 struct OwnersOneEarly final : Interposer {
   void on_fa_parts(fa::StepParts& parts) const override {
     if (!parts.extend) return;
@@ -98,7 +98,7 @@ struct WindowOfLastRow final : Interposer {
 };
 
 // The runner sorts requests that are no decodes by their rows, so a continued prompt may come
-// behind a new one.
+// after a new one.
 struct ShortestFirst final : Interposer {
   void on_fa_order(fa::OrderedBatch& ordered) const override {
     std::vector<std::size_t> order(ordered.origin.size());

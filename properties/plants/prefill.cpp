@@ -135,7 +135,7 @@ class EmptyContext final : public Interposer {
   }
 };
 
-// Values of keys behind a row are multiplied by a probability of 0.
+// Values of keys after a row are multiplied by a probability of 0.
 void spread_nan(const FlashLaunch& launch) {
   const auto* const values = reinterpret_cast<const std::uint16_t*>(launch.v.data);
   for (std::size_t r = 0; r + 1 < launch.cu_seqlens_k.size(); ++r)

@@ -75,7 +75,7 @@ class FoldedShortContext final : public Interposer {
   }
 };
 
-// With a second thread the reduce is early: it reads a slot that nobody has written yet.
+// With a second thread the reduce is early: it reads a slot that is not written yet.
 class RacingReduce final : public Interposer {
   void on_result(const ExecutionOptions& options, const DecodeMetadata& md,
                  DecodeResult& result) const override {
@@ -83,7 +83,7 @@ class RacingReduce final : public Interposer {
   }
 };
 
-// A slot that works off several requests is off by a little for the ones behind the first.
+// A slot that works off several requests is off by a little for the ones after the first.
 class CompoundingSteal final : public Interposer {
   void on_result(const ExecutionOptions&, const DecodeMetadata& md,
                  DecodeResult& result) const override {

@@ -89,7 +89,7 @@ cpu::ReduceCall call_of(const mla_reduce_tensors& t) {
   return call;
 }
 
-// Pieces that still hold what no kernel computes: nobody wrote them.
+// Pieces that still hold what no kernel computes: they were not written.
 std::vector<Fault> unwritten_pieces(const cpu::ReduceCall& call, const cpu::MergeList& list) {
   std::vector<Fault> faults;
   for (const cpu::MergeRow& row : list.rows) {

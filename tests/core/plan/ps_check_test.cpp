@@ -94,7 +94,7 @@ struct Step {
     }
     return out;
   }
-  // The kernels mask pages behind those that a tile sees, and find out by themselves where a piece
+  // The kernels mask pages after those that a tile sees, and find out by themselves where a piece
   // lies in its request.
   static bool may_be(std::size_t word, std::int32_t was, std::int32_t value) {
     return word == kKvOffset || (word == kKvEnd && value == was + 1);
