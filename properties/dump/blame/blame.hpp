@@ -27,7 +27,7 @@ Diagnosis blame(const PlannerCall& call, const FoundPlan& found);
 Diagnosis blame(const PrefillPlan& planned);
 
 // What the planner wrote past the end of a buffer when it made this plan, in words: memory of
-// somebody else, whatever became of the plan. Empty: nothing, or no planner made it.
+// another owner, whatever became of the plan. Empty: nothing, or no planner made it.
 std::string overrun(const PlannerCall& call, const FoundPlan& found);
 std::string overrun(const PrefillPlan& planned);
 

@@ -13,7 +13,7 @@ constexpr std::array kSizes = {&plan::BufferSizes::work_indptr, &plan::BufferSiz
                                &plan::BufferSizes::reduce_final_rows,
                                &plan::BufferSizes::reduce_partial_map};
 
-// Only what the planner wrote counts: works behind the last one are left over from earlier steps in
+// Only what the planner wrote counts: works after the last one are left over from earlier steps in
 // any buffer that is used again.
 void compare(const plan::PlanBuffer& planned, const Words& found, std::vector<Difference>& out) {
   const std::int64_t end = std::min(planned.used(), std::ssize(found));

@@ -65,7 +65,7 @@ void compare_lists(const Planning& planned, const Launch& launch, LaunchChanges&
                                  used));
 }
 
-// A graph's padding has no rows, or one page; what has more is a request that nobody computes.
+// A graph's padding has no rows, or one page; what has more is a request without a work.
 void find_unplanned(const PlannerCall& call, const Launch& launch, LaunchChanges& out) {
   if (!launch.qo_indptr || !launch.kv_indptr) return;
   const Words& rows = *launch.qo_indptr;

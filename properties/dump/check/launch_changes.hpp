@@ -1,8 +1,8 @@
 // The launch of a planned step: what the kernel found, against what the planner left.
 //
 // A dump may hold lists, buffers and addresses a second time, as the kernel got them
-// (docs/capture.md). A plan that is overwritten in between, or an address of a freed buffer, is a
-// fault of neither planner nor kernel, and no check of the plan alone shows it.
+// (docs/reference/bundles.md). A plan that is overwritten in between, or an address of a freed
+// buffer, is a fault of neither planner nor kernel, and no check of the plan alone shows it.
 #pragma once
 
 #include <cstdint>

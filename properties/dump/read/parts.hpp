@@ -1,9 +1,9 @@
 // The parts of a dump, each from the keys of one JSON object.
 //
 // Keys are the arguments of AITER's get_mla_metadata_v1 and get_ps_metadata_v1 plus `arch` and
-// `num_cu`, the lists of the plan, and both once more after `launch_` (docs/capture.md). Absent
-// arguments take AITER's defaults (aiter.md 3.1, 5). A key that nobody reads is refused. Fails:
-// with the key and what stands there.
+// `num_cu`, the lists of the plan, and both once more after `launch_` (docs/reference/bundles.md).
+// Absent arguments take AITER's defaults (aiter.md 3.1, 5). A key that is not read is refused.
+// Fails: with the key and what stands there.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -109,8 +109,8 @@ Status extend(const json& object, const PlanList& list, std::int32_t cut_off, Wo
   return std::nullopt;
 }
 
-// The sixth buffer, whose two words are the addresses of the first two, and no name that nobody
-// reads.
+// The sixth buffer, whose two words are the addresses of the first two, and no name that is not
+// read.
 Status check_sizes(const json& object) {
   const auto sizes = object.find("buffer_sizes");
   if (sizes == object.end()) return std::nullopt;
