@@ -76,7 +76,7 @@ json.dump(d, open(sys.argv[2], 'w'))" "$scratch/step.json" "$scratch/damaged.jso
 }
 damaged 'd["work_info"][3] += 1'
 expect_exit 1
-expect_out 'work_record: work 0 has rows \[0,[0-9]+\), which are no tile of \[0,300\)'
+expect_out 'work_record: work 0 has rows \[0, [0-9]+\), which are no tile of \[0, 300\)'
 expect_out 'at fault: the builder, or what came after it: it differs from the planner.s in one word: work 0 q_end is'
 # A word that was not written, in a work that runs.
 damaged 'd["work_info"][0] = None'
