@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ..errors import UsageError
 from .adapted import on
 from .line import CaseLine
@@ -19,16 +17,6 @@ _PRODUCTS = {"gfx942": (304, 80), "gfx950": (256,)}
 _MOST_ORIGIN = 1 << 14
 _MOST_PAD = 64
 MOST_KEYS = 1 << 17
-
-
-def common_of(kind: str) -> Callable[[CaseLine, str | None], CaseLine]:
-    """What adapts cases to engines, for a kind of steps."""
-    from .fa import adapt as fa  # noqa: PLC0415 they need this module
-    from .prefill import adapt as prefill  # noqa: PLC0415
-    from .sparse import adapt as sparse  # noqa: PLC0415
-
-    return {"decode": common, "fa": fa.common, "prefill": prefill.common,
-            "sparse": sparse.common}[kind]
 
 
 def expect_kind(line: CaseLine, kind: str) -> None:

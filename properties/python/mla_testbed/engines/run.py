@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable
 from .._cases import draw, simpler
 from ..errors import UsageError
 from . import adapt
-from .adapt import common_of
 from .client import Setting, Workers
 from .engine import CASE_KINDS
 from .findings import FAIL, PASS, REFUSED, Judgement
+from .kinds import COMMON
 from .ledger import Known
 from .line import CaseLine
 from .report import Block, Tally, signature
@@ -80,7 +80,7 @@ class Run:
         """
         given = CaseLine.parse(case)
         try:
-            line = common_of(self.plan.setting.kind)(given, self.plan.arch)
+            line = COMMON[self.plan.setting.kind](given, self.plan.arch)
         except UsageError as e:
             return Judgement(case, REFUSED, reason=re.sub(r"'mla1:[^']*'", "the case", str(e)))
         worker = self.workers.of(adapt.product(line))
