@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from mla_testbed import UsageError
 from mla_testbed.engines import Machine
+from mla_testbed.engines.dense import attention
 from mla_testbed.engines.engine import load
 from mla_testbed.engines.fa import adapt, fa_steps_of
-from mla_testbed.engines.fa.dense import attention
 from mla_testbed.engines.fa.judge import judge
 from mla_testbed.engines.fa.opinion import core_of
 from mla_testbed.engines.line import CaseLine

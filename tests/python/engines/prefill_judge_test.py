@@ -16,7 +16,7 @@ from mla_testbed.engines.line import CaseLine
 from mla_testbed.engines.prefill import adapt, prefill_steps_of, result
 from mla_testbed.engines.prefill.judge import judge
 from mla_testbed.engines.prefill.lists import check_lists
-from mla_testbed.engines.prefill.tensors import Projection, heads_of, query
+from mla_testbed.engines.prefill.projection import KEY, Projection, heads_of
 from mla_testbed.engines.run import drawn
 
 COMMAND = [sys.executable, "-m", "mla_testbed.engines"]
@@ -61,7 +61,8 @@ def bound_of(case, **changes):
     built = fake_prefill.FakePrefill(Machine("gfx950", 256), "Sound").build(step)
     project = Projection(step.heads, step.data_seed)
     right, bound = result._reference(step, dataclasses.replace(built, **changes),
-                                     query(step, built.order), tensors.cache(step), project)
+                                     tensors.query(step, built.order, KEY),
+                                     tensors.cache(step, step.dtype_kv), project)
     return right.tobytes(), bound.min()
 
 

@@ -30,11 +30,17 @@ def affordable(step: EngineStep, built: Built) -> bool:
 def check_result(engine: Engine, step: EngineStep, built: Built) -> list[Finding]:
     """P05: every element is within its bound."""
     live = _live(built)
-    q, cache = tensors.query(step, live), tensors.cache(step)
+    q, cache = inputs(step, live)
     out = engine.attend(step, built, q, cache)
     qo = np.cumsum([0, *(step.query_lens[i] for i in live)])
     right = dense(step, qo, [step.token_slots(i) for i in live], q, cache)
     return check_elements(step, live, out, right.out, right.out_bound)
+
+
+def inputs(step: EngineStep, requests: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Query and cache as Engine.attend has them."""
+    return (tensors.query(step, requests, tensors.WIDTH, step.dtype_q),
+            tensors.cache(step, step.dtype_kv))
 
 
 def _live(built: Built) -> tuple[int, ...]:

@@ -72,6 +72,19 @@ class EngineStep:
         slots = blocks[:, None] * self.block_size + np.arange(self.block_size)
         return slots.reshape(-1)[:self.seq_lens[request]]
 
+    @property
+    def owned_slots(self) -> np.ndarray:
+        """(slots,) int64: where any request has a key, in ascending order."""
+        return np.unique(np.concatenate([self.token_slots(i) for i in range(self.requests)]))
+
+    def context(self, request: int) -> int:
+        """Keys that a request had before this step: its cached prefix."""
+        return self.seq_lens[request] - self.query_lens[request]
+
+    def new_slots(self, request: int) -> np.ndarray:
+        """Where the new rows of a request are cached: (rows,) int64 slots."""
+        return self.token_slots(request)[self.context(request):]
+
     def page_ids(self, request: int, page_size: int) -> np.ndarray:
         """Physical pages of a request, in order of its keys: (pages,) int64.
 

@@ -100,7 +100,7 @@ class PrefillEngine(Adapter, Protocol):
         Args:
             q: (rows, heads, 192) bits of bf16, rows in the order of `built`.
             cache: (slots, 576) bits of dtype_kv, the step's own rows included.
-            project: tensors.Projection, which makes keys and values of latent rows.
+            project: projection.Projection, which makes keys and values of latent rows.
 
         Returns:
             (rows, heads, 128) float32.

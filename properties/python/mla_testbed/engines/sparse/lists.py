@@ -6,18 +6,14 @@ import numpy as np
 
 from ...planning import POISON
 from ..engine import PADDING, Built
-from ..fa.lists import Sentences, check_sums
 from ..findings import Finding
+from ..sentences import Sentences, check_sums, first
 from .step import SparseStep
 
 
 def check_lists(step: SparseStep, built: Built) -> list[Finding]:
     """P26, P04, P06, P01 and P13; the first sentence that does not hold."""
-    for check in (_owners, _sums, _written, _keys):
-        found = next(check(step, built), None)
-        if found is not None:
-            return [Finding(found[0], step.number, found[1])]
-    return []
+    return first(step, (check(step, built) for check in (_owners, _sums, _written, _keys)))
 
 
 def live_rows(built: Built) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import result, tensors
+from .. import result
 from ..elements import check_elements
 from ..engine import Built, Engine
 from ..findings import Finding
@@ -23,7 +23,7 @@ def check_result(engine: Engine, step: SparseStep, built: Built) -> list[Finding
     """P05: every element is within its bound."""
     rows = live_rows(built)
     requests = tuple(dict.fromkeys(built.requests[:rows]))
-    q, cache = tensors.query(step, requests), tensors.cache(step)
+    q, cache = result.inputs(step, requests)
     out = engine.attend(step, built, q, cache)
     slots = [step.token_slots(request)[step.selected[row]]
              for row, request in enumerate(built.requests[:rows])]

@@ -14,8 +14,8 @@ from ..fa import served
 from ..line import CaseLine
 from ..prefill.built import PrefillBuilt
 from ..prefill.layer import KvProjection
+from ..prefill.projection import KEY, SCALE, VALUES, Projection
 from ..prefill.step import PrefillStep
-from ..prefill.tensors import KEY, SCALE, VALUES, Projection
 from . import config, operations
 from .adapter import OPTIONS, VllmEngine
 from .batch import RunnerBuffers
@@ -89,7 +89,7 @@ class VllmPrefill(VllmEngine):
     ) -> np.ndarray:
         """AiterMLAImpl.forward_mha, with the step's own rows as latent rows."""
         impl = self._prefill(step, project)
-        own = np.concatenate([step.token_slots(i)[step.context(i):] for i in built.order])
+        own = np.concatenate([step.new_slots(i) for i in built.order])
         rows = torch.from_numpy(bits.values_of(cache[own], step.arch)).to(torch.bfloat16)
         rows = rows.to(self._device)
         kv = self._tensor(cache.reshape(step.pool_blocks, step.block_size, -1), step.dtype_kv)
