@@ -159,4 +159,4 @@ def test_mutated_cases_are_cases():
     ("mla1:1q1s300_1q1s66_1q1s3;block=64", 2), ("mla1:1q1s40;block=64", 0)])
 def test_keys_past_a_block_are_the_fewest_that_a_request_has(case, past):
     step, = steps_of(case)
-    assert facts_of(step, None)["keys_past_a_block"] == past
+    assert facts_of(step)["keys_past_a_block"] == past

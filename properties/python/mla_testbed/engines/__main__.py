@@ -14,8 +14,8 @@ from typing import Any
 from ..errors import LibraryError, MlaError, UsageError
 from . import ledger, report
 from .client import ONE_CASE, EngineMissing, Setting, Workers
-from .engine import CASE_KINDS, KINDS
 from .findings import FAIL, PASS, REFUSED
+from .kinds import CASE_KINDS, KINDS
 from .line import CaseLine
 from .run import Plan, Run, bundles_in, drawn, judge_all
 
@@ -43,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
     replay.add_argument("case")
     _common(replay)
     replay.add_argument("--bundles", metavar="DIR", help="save the bundle of a step that fails")
-    replay.add_argument("--kind", choices=KINDS, help="of steps; the case's own")
+    replay.add_argument("--kind", choices=tuple(KINDS), help="of steps; the case's own")
     replay.add_argument("--no-attend", action="store_true", help="lists and plans only")
     fuzz = commands.add_parser("fuzz", help="search for failures, guided by what was found")
     _common(fuzz)
@@ -81,7 +81,7 @@ def _common(made: argparse.ArgumentParser) -> None:
 
 
 def _kind(made: argparse.ArgumentParser) -> None:
-    made.add_argument("--kind", choices=KINDS, default=KINDS[0],
+    made.add_argument("--kind", choices=tuple(KINDS), default="decode",
                       help="of steps: decode, prefill of MLA, sparse for decode over chosen keys, "
                            "or fa for AITER's flash attention backend (decode)")
 
@@ -155,7 +155,7 @@ def _setting(options: argparse.Namespace) -> Setting:
 def _kind_of(case: str) -> str:
     """The kind that a case is replayed as: its own, if engines are judged by it."""
     kind = CaseLine.parse(case)["kind"]
-    return kind if kind in CASE_KINDS else CASE_KINDS[0]
+    return kind if kind in CASE_KINDS else "decode"
 
 
 def _plan(options: argparse.Namespace) -> Plan:

@@ -40,7 +40,7 @@ class Setting:
         late_copies, without_aiter: see engine.Machine.
         one_case: seconds for a case.
         options: of the adapter, as "name=value".
-        kind: of steps; see engine.KINDS.
+        kind: of steps; see kinds.KINDS.
     """
 
     engine: str

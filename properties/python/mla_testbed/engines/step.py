@@ -66,6 +66,21 @@ class EngineStep:
         """Pages of the cache; page ids are below it."""
         return self.pool_blocks * self.block_size // self.page_size
 
+    @property
+    def block_stride(self) -> int:
+        """Rows of the cache from one block to the next."""
+        return self.block_size
+
+    def alone(self, order: Iterable[int], **fields: str) -> str:
+        """A case of this step alone.
+
+        Args:
+            order: its requests. fields: other values.
+        """
+        line = CaseLine.parse(self.case).with_requests(
+            [[(self.query_lens[i], self.seq_lens[i]) for i in order]])
+        return str(line.with_fields(**fields))
+
     def token_slots(self, request: int) -> np.ndarray:
         """Where the keys of a request lie: (keys,) int64 slots of the cache, one slot a token."""
         blocks = np.array(self.block_tables[request], np.int64)

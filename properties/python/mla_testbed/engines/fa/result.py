@@ -15,7 +15,7 @@ from .step import FaStep
 MOST_PRODUCTS, MOST_ELEMENTS, MOST_PROGRAMS = 1 << 20, 1 << 23, 1 << 12
 
 
-def affordable(step: FaStep) -> bool:
+def affordable(step: FaStep, built: FaBuilt) -> bool:
     """Whether attention and its reference take less than about two seconds. Without a mask only
     metadata is judged: the engine has such steps for drafts, which are not drawn here."""
     requests = range(step.requests)

@@ -11,7 +11,8 @@ import numpy as np
 
 from ...planning import POISON
 from .. import adapt, surroundings
-from ..engine import PADDING, Built, Machine
+from ..decode.built import PADDING, Built
+from ..engine import Machine
 from ..line import CaseLine
 from ..observed import Observed
 from ..step import EngineStep

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...planning import POISON
-from ..engine import PADDING, Built
+from ..decode.built import Built
 from ..findings import Finding
 from ..sentences import Sentences, check_sums, first
 from .step import SparseStep
@@ -16,18 +16,13 @@ def check_lists(step: SparseStep, built: Built) -> list[Finding]:
     return first(step, (check(step, built) for check in (_owners, _sums, _written, _keys)))
 
 
-def live_rows(built: Built) -> int:
-    """Rows that are no padding; they come first."""
-    return sum(request != PADDING for request in built.requests)
-
-
 def _owners(step: SparseStep, built: Built) -> Sentences:
     """Each row belongs to its request; requests that are elsewhere have none."""
     here = [request for request in range(step.requests) if request not in built.elsewhere]
     if built.elsewhere and built.elsewhere != tuple(range(len(here), step.requests)):
         yield "P26", f"requests {list(built.elsewhere)} are elsewhere; expected the last ones"
     expected = step.owners[np.isin(step.owners, here)]
-    found = np.array(built.requests[:live_rows(built)], int)
+    found = np.array(built.live, int)
     if found.size != expected.size:
         yield "P26", (f"the lists have {found.size} rows; the {len(here)} requests of this part "
                       f"have {expected.size}")
@@ -42,7 +37,7 @@ def _sums(step: SparseStep, built: Built) -> Sentences:
     """Padding has no keys."""
     if built.bundle is None:
         return
-    arrays, rows, live = built.bundle.arrays, len(built.requests), live_rows(built)
+    arrays, rows, live = built.bundle.arrays, len(built.requests), len(built.live)
     counts = [*step.counts[:live].tolist(), *[0] * (rows - live)]
     yield from check_sums("paged_kv_indptr", arrays["seqlens_kv_indptr"], counts)
     yield from check_sums("qo_indptr", arrays["seqlens_qo_indptr"], [1] * rows)
@@ -78,7 +73,7 @@ def _keys(step: SparseStep, built: Built) -> Sentences:
         return
     indices, sums = (built.bundle.arrays[name] for name in ("kv_indices", "seqlens_kv_indptr"))
     places = [step.cache_rows(request) for request in range(step.requests)]
-    for row, request in enumerate(built.requests[:live_rows(built)]):
+    for row, request in enumerate(built.live):
         found = indices[sums[row]:sums[row + 1]].astype(np.int64)
         expected = places[request][step.selected[row]]
         if (np.sort(found) != np.sort(expected)).any():
