@@ -32,7 +32,8 @@ class Adapter(Protocol[Step_contra, Made_co]):
         aiter: commit or version of the AITER below it.
         sources: files of its builder, whose lines guide fuzzing.
 
-    An adapter may have `attends = False`: `attend` is not called then.
+    An adapter may have `attends = False`: `attend` is not called then. One that runs AITER's Python
+    has `ported()`, a ported.Ported: in place of which modules ours ran so far.
     """
 
     name: str

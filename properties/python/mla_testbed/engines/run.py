@@ -34,6 +34,7 @@ class Plan:
         attend: how many cases are executed as well; as evenly spread as affordable ones are.
         ledger: known failures. bundles: where failures are saved, or None.
         seed: of the drawn cases, for the report.
+        accepts_ports: whether a change of AITER's C++ that did not run leaves a run decided.
         told: called with each failure block when it is complete.
     """
 
@@ -43,6 +44,7 @@ class Plan:
     ledger: list[Known] = dataclasses.field(default_factory=list)
     bundles: pathlib.Path | None = None
     seed: int = 0
+    accepts_ports: bool = False
     told: Callable[[Block], None] = lambda block: print(f"{block}\n", flush=True)
 
     def options(self) -> str:
@@ -66,7 +68,7 @@ class Run:
 
     def __init__(self, plan: Plan, workers: Workers) -> None:
         self.plan, self.workers = plan, workers
-        self.tally = Tally(plan.setting.engine)
+        self.tally = Tally(plan.setting.engine, accepts_ports=plan.accepts_ports)
         self.cover, self.covered, self.imports = False, 0, 0.0
         self._started = time.monotonic()
 
@@ -91,6 +93,9 @@ class Run:
         found = worker.ask(str(given), attend=attend, bundles=bundles, cover=self.cover)
         self.covered = max(self.covered, found.covered)
         self.tally.version, self.tally.aiter = worker.version, worker.aiter
+        if worker.ported is not None:
+            self.tally.ported = (worker.ported if self.tally.ported is None
+                                 else worker.ported.together(self.tally.ported))
         return found
 
     def explained(self, found: Judgement) -> Known | None:

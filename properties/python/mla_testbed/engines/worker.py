@@ -50,7 +50,8 @@ def main(arguments: list[str]) -> int:
         if asked.get("cover"):
             found = dataclasses.replace(found, fresh_lines=coverage.fresh,
                                         covered=len(coverage.lines))
-        _say(out, found.as_json())
+        ported = engine.ported().as_json() if hasattr(engine, "ported") else None
+        _say(out, {**found.as_json(), "ported": ported})
     return 0
 
 

@@ -28,7 +28,7 @@ class VllmBase:
 
     def __init__(self, machine: Machine) -> None:
         self.version = installed.version()
-        surroundings.enter(machine)
+        self.ported = surroundings.enter(machine).ported
         import aiter  # noqa: F401 before the engine, as on ROCm images
 
         self.aiter = surroundings.aiter_version()
