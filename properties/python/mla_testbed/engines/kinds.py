@@ -15,7 +15,7 @@ from .sparse.kind import Sparse
 
 KINDS: dict[str, Kind[Any, Any]] = {
     kind.name: kind for kind in (Decode(), Fa(), Prefill(), Sparse())}
-#: Those that case lines have (docs/cases.md).
+#: Those that case lines have (docs/reference/cases.md).
 CASE_KINDS = tuple(name for name, kind in KINDS.items() if kind.in_cases)
 
 

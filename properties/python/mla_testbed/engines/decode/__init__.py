@@ -1,4 +1,5 @@
-"""MLA decode of an engine, with the plans of other parts of its steps, judged (docs/engines.md)."""
+"""MLA decode of an engine, with the plans of other parts of its steps, judged
+(docs/use/engines.md)."""
 
 from __future__ import annotations
 
