@@ -11,11 +11,9 @@
 #include "properties/cli/judge_on.hpp"
 #include "properties/judge/runner.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace mla::cli {
+
+class Command;
 
 struct JudgingOptions {
   std::string time;   // for random cases; empty, or together with `cases`: no limit
@@ -32,10 +30,10 @@ struct JudgingOptions {
 };
 
 // Declares them; `--property` only if the command lets its user choose.
-void add_judging_options(CLI::App& command, JudgingOptions& options, bool choose_properties);
+void add_judging_options(Command& command, JudgingOptions& options, bool choose_properties);
 
 // Those of them that say what is printed and written.
-void add_publication_options(CLI::App& command, JudgingOptions& options);
+void add_publication_options(Command& command, JudgingOptions& options);
 
 // The files that they name and the run reads.
 std::vector<files::Input> inputs_of(const JudgingOptions& options);
