@@ -1,7 +1,11 @@
 // The parts of plan_check, in the order in which they run. Private to core/plan.
 #pragma once
 
-#include "core/plan/plan_check.hpp"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/plan/plan_check_input.hpp"
 
 namespace mla::plan::check {
 

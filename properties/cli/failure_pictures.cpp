@@ -11,7 +11,7 @@
 #include "core/numeric/bf16.hpp"
 #include "core/plan/plan_check.hpp"
 #include "core/say.hpp"
-#include "cpu_backend/decode/sampled_reference.hpp"
+#include "cpu_backend/decode/reference.hpp"
 #include "properties/show/pictures.hpp"
 #include "properties/step/blame.hpp"
 #include "properties/step/fa/run.hpp"

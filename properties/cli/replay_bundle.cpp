@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/say.hpp"
-#include "cpu_backend/decode/sampled_reference.hpp"
+#include "cpu_backend/decode/reference.hpp"
 #include "properties/capture/captured_step.hpp"
 #include "properties/capture/checked_plan.hpp"
 #include "properties/capture/live_values.hpp"

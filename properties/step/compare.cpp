@@ -8,7 +8,7 @@
 
 #include "core/numeric/bf16.hpp"
 #include "core/say.hpp"
-#include "cpu_backend/decode/sampled_reference.hpp"
+#include "cpu_backend/decode/reference.hpp"
 #include "properties/step/blame.hpp"
 #include "properties/step/text.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "core/case/steps.hpp"
 #include "core/engine/run_decode.hpp"
-#include "cpu_backend/decode/sampled_reference.hpp"
+#include "cpu_backend/decode/reference.hpp"
 #include "properties/generate/sample.hpp"
 #include "properties/generate/tensor_store.hpp"
 #include "properties/generate/tensors.hpp"

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "core/case/steps.hpp"
-#include "cpu_backend/decode/sampled_reference.hpp"
+#include "cpu_backend/decode/reference.hpp"
 #include "cpu_backend/prefill/prefill_reference.hpp"
 #include "properties/generate/cost.hpp"
 #include "properties/generate/sample.hpp"

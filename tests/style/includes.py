@@ -42,14 +42,6 @@ KNOWN_CIRCLES = {
     "core/engine/prefill/prefill_builder core/engine/prefill/prefill_metadata "
     "core/engine/prefill/prefill_shape core/engine/prefill/scratch "
     "core/engine/prefill/staging core/engine/step_hooks",
-    "core/plan/checks core/plan/planner core/plan/v12_common",
-    "core/plan/plan_check core/plan/plan_check_parts",
-    "cpu_backend/decode/reference cpu_backend/decode/sampled_reference",
-    "cpu_backend/fa/forward cpu_backend/fa/launch_views",
-    "hip_backend/admission/admission hip_backend/admission/merges hip_backend/admission/works",
-    "hip_backend/aiter/stage1 hip_backend/aiter/stage1_launch",
-    "hip_backend/gfx_emulator/exec/memory/resolve hip_backend/gfx_emulator/exec/reporting",
-    "hip_backend/hip_runtime/runtime hip_backend/hip_runtime/state",
     "properties/capture/bundle properties/capture/captured_step "
     "properties/capture/checked_launch properties/capture/checked_plan "
     "properties/capture/checked_prefill properties/capture/judged_launch "
