@@ -151,7 +151,9 @@ Result<PrefillMetadata> build_prefill(const Batch& batch, const PrefillShape& sh
   const auto plan = plan_prefill(lists, config, *sizes, hooks);
   if (!plan) return plan.error();
   // New tokens have one list for rows and keys.
-  auto fields = hooks.stage_plan(host_plan(std::move(lists.qo_indptr), {}, *plan), buffers, device);
+  StagePlan stage = stage_plan;
+  hooks.on_staging(stage);
+  auto fields = stage(host_plan(std::move(lists.qo_indptr), {}, *plan), buffers, device);
   if (!fields) return fields.error();
   md.fp8 = *fields;
   if (Status bad = build_context_plans(md, config, buffers.identity.view(), device, hooks))

@@ -347,20 +347,22 @@ TEST_CASE("prefill staging: every queued kernel sees its own plan, however far t
 namespace {
 
 struct OnePlace final : StepHooks {
-  [[nodiscard]] Result<PlanFields> stage_plan(const HostPlan& plan, PrefillBuffers& b,
-                                              const Device& d) const override {
-    PlanStaging::write(plan, b.plan, b.staging.place(0));
-    return copy_plan(b.staging.place(0), b.plan, b.identity.view(), d.stream);
+  void on_staging(StagePlan& stage) const override {
+    stage = [](const HostPlan& plan, PrefillBuffers& b, const Device& d) {
+      PlanStaging::write(plan, b.plan, b.staging.place(0));
+      return copy_plan(b.staging.place(0), b.plan, b.identity.view(), d.stream);
+    };
   }
 };
 
 struct UnorderedCopies final : StepHooks {
-  [[nodiscard]] Result<PlanFields> stage_plan(const HostPlan& plan, PrefillBuffers& b,
-                                              const Device& d) const override {
-    device::Stream blocking(d.ledger);  // its copies run at once, whatever is queued elsewhere
-    auto fields = copy_plan(plan, b.plan, b.identity.view(), blocking);
-    blocking.advance();
-    return fields;
+  void on_staging(StagePlan& stage) const override {
+    stage = [](const HostPlan& plan, PrefillBuffers& b, const Device& d) {
+      device::Stream blocking(d.ledger);  // its copies run at once, whatever is queued elsewhere
+      auto fields = copy_plan(plan, b.plan, b.identity.view(), blocking);
+      blocking.advance();
+      return fields;
+    };
   }
 };
 
