@@ -8,6 +8,7 @@
 #include "properties/claims/recorded_prefill.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/prefill/plan_rules.hpp"
+#include "properties/step/prefill/run.hpp"
 
 namespace mla::prop {
 namespace {

@@ -16,6 +16,7 @@
 #include "properties/step/blame.hpp"
 #include "properties/step/fa/run.hpp"
 #include "properties/step/prefill/plan_rules.hpp"
+#include "properties/step/prefill/run.hpp"
 
 namespace mla::cli {
 namespace {

@@ -185,18 +185,4 @@ Outcome compare(const Comparison& c) {
                            }});
 }
 
-Outcome compare_with_reference(Subject& subject) {
-  const auto& metadata = subject.metadata();
-  if (!metadata) return skipped(metadata.error().message);
-  const auto& result = subject.result();
-  if (!result) return skipped(result.error().message);
-  const auto& reference = subject.reference();
-  if (!reference) return skipped(reference.error().message);
-  return compare({.result = *result,
-                  .reference = *reference,
-                  .metadata = *metadata,
-                  .requests = subject.batch()->requests,
-                  .heads = subject.spec().heads});
-}
-
 }  // namespace mla::prop

@@ -46,8 +46,6 @@ KNOWN_CIRCLES = {
     "properties/cli/judge_on properties/cli/judging_options properties/cli/recording",
     "properties/judge/case_source properties/judge/defects properties/judge/findings "
     "properties/judge/runner properties/judge/search properties/judge/tags",
-    "properties/step/compare properties/step/fa/run properties/step/prefill/plan_rules "
-    "properties/step/prefill/run properties/step/subject",
 }
 KNOWN_UNLINKED = {
     "properties/capture/checked_launch.cpp properties/capture/bundle.hpp",

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/plan/ps_check.hpp"
-#include "properties/step/prefill/run.hpp"
+#include "properties/step/prefill/step.hpp"
 
 namespace mla::prop {
 
