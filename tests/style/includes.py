@@ -43,9 +43,6 @@ KNOWN_CIRCLES = {
     "properties/capture/checked_prefill properties/capture/judged_launch "
     "properties/capture/launched_call properties/capture/plan_notes "
     "properties/capture/prefill_kernel",
-    "properties/cli/judge_on properties/cli/judging_options properties/cli/recording",
-    "properties/judge/case_source properties/judge/defects properties/judge/findings "
-    "properties/judge/runner properties/judge/search properties/judge/tags",
 }
 KNOWN_UNLINKED = {
     "properties/capture/checked_launch.cpp properties/capture/bundle.hpp",
