@@ -69,8 +69,7 @@ class DecodeStepBuilder {
  public:
   // `settings` holds everything that does not change from step to step; its requests are not read.
   // `hooks` outlives the builder.
-  DecodeStepBuilder(Case settings, const StepLimits& limits,
-                    const StepHooks& hooks = StepHooks::none())
+  DecodeStepBuilder(Case settings, const StepLimits& limits, const StepHooks& hooks)
       : settings_(std::move(settings)), limits_(limits), hooks_(hooks) {}
 
   // Sizes of the plan buffers that suffice for every query length up to the limit.

@@ -17,8 +17,7 @@
 namespace mla::cpu {
 
 // Queues the kernels of all parts that the step has; nothing if one of them cannot be queued.
-Status queue_forward(const FaLaunch& launch, device::Stream& stream,
-                     const StepHooks& hooks = StepHooks::none());
+Status queue_forward(const FaLaunch& launch, device::Stream& stream, const StepHooks& hooks);
 
 // The kernels of the extends of a checked launch (extend.cpp).
 void queue_extend(const FaLaunch& launch, device::Stream& stream);

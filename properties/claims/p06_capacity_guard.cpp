@@ -83,9 +83,9 @@ std::optional<std::string> raising_provisions_less(const Case& c, Random& random
   raising.decode().kernel_rows = random.between(2, 17);
   const engine::StepLimits limits{
       .max_requests = random.between(1, 48), .max_qo_len = random.between(1, 8), .max_pages = 1};
-  const auto least = engine::DecodeStepBuilder(plain, limits).provision();
+  const auto least = engine::DecodeStepBuilder(plain, limits, StepHooks::none()).provision();
   if (!least) return std::nullopt;
-  const auto sizes = engine::DecodeStepBuilder(raising, limits).provision();
+  const auto sizes = engine::DecodeStepBuilder(raising, limits, StepHooks::none()).provision();
   const std::string engine = say("an engine of up to ", limits.max_qo_len, " rows, raised to ",
                                  raising.decode().kernel_rows, ", ");
   if (!sizes) return engine + "provisions nothing: " + sizes.error().message;

@@ -37,7 +37,7 @@ Outcome decode_stream_order(Subject& subject) {
   if (auto why = copies_too_much()) return failed(std::move(*why));
   const std::vector<Case> steps = steps_of(subject.spec());
   SequenceOptions options = eager_on(subject, kv_bound(steps));
-  const auto in_step = run_sequence(steps, subject.backend(), options);
+  const auto in_step = run_sequence(steps, subject.backend(), options, StepHooks::none());
   if (!in_step) return refusal(in_step.error());
   Random random(subject.spec(), "P20");
   options.ahead = static_cast<std::size_t>(random.between(1, 3));

@@ -67,10 +67,10 @@ Result<HostStep> host_step(const Case& c) {
   auto batch = make_batch(c);
   if (!batch) return batch.error();
   step.batch = std::move(*batch);
-  auto shape = resolve_prefill_shape(c, step.batch);
+  auto shape = resolve_prefill_shape(c, step.batch, StepHooks::none());
   if (!shape) return shape.error();
   step.shape = std::move(*shape);
-  step.config = prop::config_of(c, prop::limits_of({c}));
+  step.config = prop::config_of(c, prop::limits_of({c}), StepHooks::none());
   if (Status bad = add_context(step)) return *bad;
   if (Status bad = add_plan(step)) return *bad;
   return step;

@@ -62,7 +62,7 @@ TEST_CASE("faults: a query of other size is refused, raised rows or none", "[cpu
     const auto with_rows = [&](std::size_t rows) {
       DecodeTensors tensors = step->tensors;
       tensors.q.resize(tensors.q.size() / 4 * rows);
-      return run_decode(*backend, {step->metadata, tensors}, {});
+      return run_decode(*backend, {step->metadata, tensors}, {}, StepHooks::none());
     };
     CHECK(with_rows(4).ok());
     for (const std::size_t rows : {std::size_t{3}, std::size_t{5}, std::size_t{0}}) {

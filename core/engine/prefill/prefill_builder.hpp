@@ -52,12 +52,10 @@ Result<PlanFields> stage_plan(const HostPlan& plan, PrefillBuffers& buffers, con
 
 // The plan for these lists, in buffers of these sizes.
 Result<plan::Plan> plan_prefill(const PlanLists& lists, const EngineConfig& config,
-                                const plan::BufferSizes& sizes,
-                                const StepHooks& hooks = StepHooks::none());
+                                const plan::BufferSizes& sizes, const StepHooks& hooks);
 
 Result<PrefillMetadata> build_prefill(const Batch& batch, const PrefillShape& shape,
                                       const EngineConfig& config, PrefillBuffers& buffers,
-                                      const Device& device,
-                                      const StepHooks& hooks = StepHooks::none());
+                                      const Device& device, const StepHooks& hooks);
 
 }  // namespace mla::prefill

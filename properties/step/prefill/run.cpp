@@ -196,7 +196,7 @@ cpu::ReferenceResult prefill_reference_of(const PrefillStep& step) {
           ++merges[r];
   const Case& c = step.spec;
   const std::vector<std::int64_t> pairs = sampled_pairs(c, step.batch.requests);
-  const auto shape = resolve_prefill_shape(c, step.batch);
+  const auto shape = resolve_prefill_shape(c, step.batch, StepHooks::none());
   return cpu::prefill_reference({.batch = step.batch,
                                  .tensors = make_prefill_tensors(c, step.batch),
                                  .arch = c.arch,

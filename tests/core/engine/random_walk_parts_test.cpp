@@ -69,9 +69,9 @@ class PrefillWalk {
   bool step(const Case& c) {
     const auto batch = make_batch(c);
     REQUIRE(batch.ok());
-    const auto shape = prefill::resolve_prefill_shape(c, *batch);
+    const auto shape = prefill::resolve_prefill_shape(c, *batch, StepHooks::none());
     REQUIRE(shape.ok());
-    const auto md = build_prefill(*batch, *shape, config_, buffers_, device());
+    const auto md = build_prefill(*batch, *shape, config_, buffers_, device(), StepHooks::none());
     INFO(format_case(c));
     REQUIRE(md.ok());
     REQUIRE(md->fp8.has_value() == (shape->path != prefill::Path::flash));
@@ -142,7 +142,8 @@ class FaWalk {
                   .window = settings.fa().window,
                   .workspace_tokens = settings.fa().workspace_tokens,
                   .kv_heads = Heads(settings.fa().kv_heads),
-                  .head_dim = settings.fa().head_dim}),
+                  .head_dim = settings.fa().head_dim},
+                 StepHooks::none()),
         buffers_(builder_.allocate(machine_.heap)) {}
 
   // Every list of the step, in one row; the order is the same for the same counts.

@@ -27,7 +27,7 @@ struct Planned {
     const auto shape = resolve_shape(*c, *batch);
     REQUIRE(shape.ok());
     lists = make_decode_buffers(*c, *batch, *shape);
-    auto built = DecodeMetadataBuilder({}).build(*batch, *shape, lists);
+    auto built = DecodeMetadataBuilder({}, StepHooks::none()).build(*batch, *shape, lists);
     REQUIRE(built.ok());
     metadata.emplace(std::move(*built));
     REQUIRE(metadata->plan.has_value());
