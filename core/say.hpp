@@ -3,6 +3,7 @@
 // A text stands as it is, a number as std::to_string writes it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -23,6 +24,16 @@ template <class... Parts>
   };
   (add(parts), ...);
   return out;
+}
+
+// The number, to be added to a string.
+[[nodiscard]] inline std::string num(std::int64_t n) {
+  return std::to_string(n);
+}
+
+// "[4, 8)"
+[[nodiscard]] inline std::string range(std::int64_t begin, std::int64_t end) {
+  return say("[", begin, ", ", end, ")");
 }
 
 }  // namespace mla

@@ -17,7 +17,7 @@ std::string_view nearest_word(std::string_view word, std::span<const std::string
 // "; did you mean 'heads'?", or "; there are heads, block, cu" where nothing is near.
 std::string did_you_mean_or_all(std::string_view word, std::span<const std::string_view> known);
 
-// "; did you mean 'heads'?" to put behind a complaint about `word`, or an empty text.
+// "; did you mean 'heads'?" to put after a complaint about `word`, or an empty text.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> known);
 
 }  // namespace mla

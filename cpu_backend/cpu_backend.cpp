@@ -42,7 +42,8 @@ bool machine_has(Isa isa) {
 }
 
 // Whether vdpbf16ps, two products, takes no longer than one multiply-add: on AMD, where Zen 4 was
-// the first to have it. On Intel (Emerald Rapids) it takes longer than two (docs/measurements.md).
+// the first to have it. On Intel (Emerald Rapids) it takes longer than two
+// (docs/findings/measurements.md).
 bool has_fast_bf16_products() {
 #if defined(__x86_64__)
   return __builtin_cpu_is("amd") != 0;

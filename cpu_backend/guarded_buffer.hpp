@@ -1,8 +1,8 @@
 // GuardedBuffer: memory that starts as poison and is fenced by canaries.
 //
-// Elements that nobody writes keep their poison, which is a NaN and shows in every result; a write
-// past either end damages a canary, which damaged() finds. take() gives the elements away without
-// their fences.
+// Elements that are not written keep their poison, which is a NaN and shows in every result; a
+// write past either end damages a canary, which damaged() finds. take() gives the elements away
+// without their fences.
 #pragma once
 
 #include <cstddef>

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace mla::cpu {
 namespace {
-
-constexpr float kNoKey = -std::numeric_limits<float>::infinity();
 
 // e^(lse - maximum), and 0 for a partial without keys even when the maximum is -inf as well.
 float weight(float lse, float maximum) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -15,6 +16,9 @@
 #include "cpu_backend/decode/buffers.hpp"
 
 namespace mla::cpu {
+
+// The LSE of a row that sees no key.
+inline constexpr float kNoKey = -std::numeric_limits<float>::infinity();
 
 enum class MergeForm : std::uint8_t {
   running,  // one pass with a running maximum: what the reducer does for 2 or 3 partials

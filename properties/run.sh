@@ -6,7 +6,7 @@
 #   properties/run.sh --cases 2000         more random ones
 #   properties/run.sh --for 10m --seed 7   random ones for ten minutes, with another seed
 #
-# Arguments go to `mla-testbed run`, whose exit code this is (README.md); 3: packages are missing.
+# Arguments go to `mla-testbed run`, whose exit code this is (docs/reference/output.md); 3: packages are missing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tests/setup.sh

@@ -106,12 +106,12 @@ Result<Batch> make_batch(const Case& c) {
   for (const RequestSpec& r : batch.requests)
     longest = std::max(longest, blocks_of(r, c.block_size));
   shared = std::min(shared, longest);
-  std::vector<std::int64_t> own;  // blocks of each request behind the shared ones
+  std::vector<std::int64_t> own;  // blocks of each request after the shared ones
   for (const RequestSpec& r : batch.requests)
     own.push_back(std::max<std::int64_t>(0, blocks_of(r, c.block_size) - shared));
   const std::vector<std::int32_t> ids = place_blocks(c.layout, own);
 
-  // One block more than anybody owns: the readable null block behind which padding rows hide.
+  // One block more than the requests own: the readable null block of padding rows.
   batch.cache_blocks = shared + static_cast<std::int64_t>(ids.size()) + 1;
   const std::int64_t last_id = batch.first_block + batch.cache_blocks;
   if ((last_id + 1) * c.block_size / c.page_size > (std::int64_t{1} << 31))
@@ -120,7 +120,7 @@ Result<Batch> make_batch(const Case& c) {
                      " tokens do not fit int32 page indices of ", c.page_size, " tokens"),
                  ""};
   batch.columns = std::max<std::int64_t>(longest, 1);
-  // Entries behind a request's blocks name the null block, as newer engine runners leave them.
+  // Entries after a request's blocks name the null block, as newer engine runners leave them.
   const auto null_block = static_cast<std::int32_t>(last_id - 1);
   batch.block_table.assign(batch.requests.size() * static_cast<std::size_t>(batch.columns),
                            null_block);

@@ -1,9 +1,9 @@
 // Case: everything a run depends on, as one small value and one line of text.
 //
 // Owns: the value, its defaults, and the words of its fields. The line has no hidden state: two
-// runs of one line do the same. Grammar and defaults: docs/cases.md. Lengths are tokens, `block`
-// and `page` tokens of cache, `granularity` pages. Fails: parse_case() names the field and the
-// value it does not take, or the kinds that have the field.
+// runs of one line do the same. Grammar and defaults: docs/reference/cases.md. Lengths are tokens,
+// `block` and `page` tokens of cache, `granularity` pages. Fails: parse_case() names the field and
+// the value it does not take, or the kinds that have the field.
 #pragma once
 
 #include <cstdint>
@@ -135,11 +135,12 @@ struct Case {
   DataSpec data;
   // Fields below are printed only where they differ from these defaults.
   PlannerChoice planner = PlannerChoice::automatic;
-  std::int64_t pad_requests = 0;    // graph padding behind the requests
+  std::int64_t pad_requests = 0;    // graph padding after the requests
   std::int64_t origin_block = 0;    // id of the first physical block that is backed by memory
   std::uint64_t schedule_seed = 0;  // order in which slots and pieces run; 0: ascending
   StepSpec step;                    // its alternative is the kind
-  // Steps that follow on the same buffers, each with its own requests (docs/cases.md, "sequences").
+  // Steps that follow on the same buffers, each with its own requests (docs/reference/cases.md,
+  // "sequences").
   std::vector<std::vector<RequestSpec>> later_steps;
 
   [[nodiscard]] StepKind kind() const { return static_cast<StepKind>(step.index()); }

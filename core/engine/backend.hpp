@@ -104,7 +104,7 @@ class Backend {
   virtual ~Backend() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
   // What executes steps of a kind, as its launches name it: "avx512", "emulated:gfx942". Empty: the
-  // backend has no such step, and nobody may execute one in its name.
+  // backend has no such step, and no other backend may execute one in its name.
   [[nodiscard]] virtual std::string_view device(StepKind kind) const = 0;
   [[nodiscard]] virtual Support supports(const ResolvedShape& shape) const = 0;
   [[nodiscard]] virtual Result<DecodeResult> run(const DecodeLaunch& launch,

@@ -58,7 +58,7 @@ DecodeSplit split_decodes_and_prefills(const SplitInput& input) {
   split.decode_rows = decodes == q.size() ? std::max(input.num_rows, Rows(live)) : Rows(live);
   split.prefill_rows = Rows(std::accumulate(cut, q.end(), std::int64_t{0}));
   const std::int64_t rows = decodes == 0 ? 0 : q[0];
-  // Requests without rows are padding only behind all others: in front of one they would be given
+  // Requests without rows are padding only after all others: in front of one they would be given
   // its rows.
   const auto padding =
       std::find_if(q.begin(), cut, [rows](std::int64_t len) { return len != rows; });

@@ -84,7 +84,7 @@ struct ThreeWaySplitInput {
 bool all_decodes(std::span<const std::int64_t> qo_lens, std::int64_t threshold);
 
 // A decode has at most `threshold` rows. The first longer request starts the extends, the first
-// longer one without context (as many keys as rows) the prefills; a short request behind one of
+// longer one without context (as many keys as rows) the prefills; a short request after one of
 // them belongs to its run.
 ThreeWaySplit split_decodes_prefills_and_extends(const ThreeWaySplitInput& input);
 

@@ -22,7 +22,7 @@ namespace mla {
 struct DecodeBuilderOptions {
   // Requests that the plan buffers are sized for; at least those of the batch. 0: exactly those.
   std::int64_t max_requests = 0;
-  // Fill the indices behind the live part with -1 in every build, as a full-graph engine does.
+  // Fill the indices after the live part with -1 in every build, as a full-graph engine does.
   bool fill_tail = false;
   plan::Fidelity fidelity = plan::Fidelity::safe;
 };
@@ -64,7 +64,7 @@ std::int64_t kernel_request_count(const Batch& batch, const ResolvedShape& shape
 plan::PlanInput plan_input_of(const DecodeMetadata& metadata, const DecodeBuilderOptions& options);
 plan::SizeQuery size_query_of(const DecodeMetadata& metadata, const DecodeBuilderOptions& options);
 // Safe fidelity takes out the works that have no key or no row, because a real
-// kernel ends its workgroup at such a work and never runs the ones behind it (aiter.md 6).
+// kernel ends its workgroup at such a work and never runs the ones after it (aiter.md 6).
 Result<plan::Plan> plan_step(const plan::PlanInput& input, const plan::SizeQuery& query);
 Result<plan::Plan> plan_step(const plan::PlanInput& input, const plan::BufferSizes& sizes);
 plan::Plan without_empty_works(plan::Plan plan);

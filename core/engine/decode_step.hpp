@@ -3,7 +3,7 @@
 // The host knows the query lengths and upper bounds; lengths and block table are on the device
 // only, so everything that needs them is a kernel queued on the stream. A build makes no
 // device-to-host copy and waits for nothing (P21). All buffers are provisioned once, keep their
-// addresses, and are filled anew by every step; what an earlier step left behind the live parts
+// addresses, and are filled anew by every step; what an earlier step left after the live parts
 // stays there, as it does on a device. Source: vllm_metadata.md 1.2, 1.4 (G3). Units as named.
 // Fails: a step beyond the provisioned maxima, or a shape that resolve_shape() refuses. What only
 // the device can see (a request with fewer keys than rows) is found when the kernels run: see

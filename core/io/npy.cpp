@@ -15,10 +15,6 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kAlignment = 64;
 constexpr std::int64_t kMostDimensions = 8;
 
-Error bad(const std::string& why) {
-  return {ErrorCode::usage, "no array of numbers: " + why, ""};
-}
-
 struct Header {
   std::string text;       // of the dictionary
   std::size_t begin = 0;  // of the data
@@ -26,22 +22,22 @@ struct Header {
 
 Result<Header> read_header(std::span<const std::byte> bytes) {
   if (bytes.size() < 10 || std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0)
-    return bad("the file does not begin as one");
+    return no_array("the file does not begin as one");
   const auto version = std::to_integer<unsigned>(bytes[6]);
-  if (version < 1 || version > 3) return bad(say("format version ", version));
+  if (version < 1 || version > 3) return no_array(say("format version ", version));
   const std::size_t width = version == 1 ? 2 : 4;
-  if (bytes.size() < 8 + width) return bad("the header is cut off");
+  if (bytes.size() < 8 + width) return no_array("the header is cut off");
   std::size_t length = 0;
   for (std::size_t i = 0; i < width; ++i)
     length |= std::to_integer<std::size_t>(bytes[8 + i]) << (8 * i);
   const std::size_t begin = 8 + width;
   if (length > bytes.size() - begin)
-    return bad(say("a header of ", length, " bytes in a file of ", bytes.size()));
+    return no_array(say("a header of ", length, " bytes in a file of ", bytes.size()));
   const auto* text = reinterpret_cast<const char*>(bytes.data()) + begin;
   return Header{std::string(text, length), begin + length};
 }
 
-// What stands behind 'key': in the dictionary, without blanks in front.
+// What stands after 'key': in the dictionary, without blanks in front.
 std::string_view value_of(std::string_view text, std::string_view key) {
   const std::size_t at = text.find(say("'", key, "'"));
   if (at == std::string_view::npos) return {};
@@ -58,7 +54,7 @@ struct Element {
 };
 
 Result<Element> element_of(std::string_view descr) {
-  const Error unknown = bad(say("element type '", descr, "'"));
+  const Error unknown = no_array(say("element type '", descr, "'"));
   if (descr.size() != 3 || (descr[0] != '<' && descr[0] != '|')) return unknown;
   const std::int64_t width = descr[2] - '0';
   if (width != 1 && width != 2 && width != 4 && width != 8) return unknown;
@@ -95,15 +91,15 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 Result<std::vector<std::int64_t>> read_shape(std::string_view text) {
   std::vector<std::int64_t> shape;
   const std::size_t close = text.find(')');
-  if (!text.starts_with('(') || close == std::string_view::npos) return bad("no shape");
+  if (!text.starts_with('(') || close == std::string_view::npos) return no_array("no shape");
   text = text.substr(1, close - 1);
   while (!text.empty()) {
     text.remove_prefix(std::min(text.find_first_not_of(" ,"), text.size()));
     if (text.empty()) break;
     std::int64_t n = -1;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-    if (error != std::errc{} || n < 0) return bad(say("shape (", text, ")"));
-    if (std::ssize(shape) == kMostDimensions) return bad("more than 8 dimensions");
+    if (error != std::errc{} || n < 0) return no_array(say("shape (", text, ")"));
+    if (std::ssize(shape) == kMostDimensions) return no_array("more than 8 dimensions");
     shape.push_back(n);
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   }
@@ -117,11 +113,12 @@ Result<RawArray> read_npy(std::span<const std::byte> bytes) {
   if (!header) return header.error();
   const std::string_view descr = value_of(header->text, "descr");
   const std::size_t quote = descr.find('\'', 1);
-  if (!descr.starts_with('\'') || quote == std::string_view::npos) return bad("no element type");
+  if (!descr.starts_with('\'') || quote == std::string_view::npos)
+    return no_array("no element type");
   const auto element = element_of(descr.substr(1, quote - 1));
   if (!element) return element.error();
   if (!value_of(header->text, "fortran_order").starts_with("False"))
-    return bad("the order of its elements is not C's");
+    return no_array("the order of its elements is not C's");
   auto shape = read_shape(value_of(header->text, "shape"));
   if (!shape) return shape.error();
   const auto data = bytes.subspan(header->begin);

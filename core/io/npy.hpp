@@ -1,4 +1,4 @@
-// Npy: arrays of numbers in NumPy's file format, read from bytes that nobody vouches for.
+// Npy: arrays of numbers in NumPy's file format, read from bytes that are not trusted.
 //
 // Versions 1 to 3, C order, little endian, integers and floats of 1 to 8 bytes and bool. Nothing is
 // allocated before header and size agree with the number of bytes that are there.

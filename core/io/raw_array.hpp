@@ -33,6 +33,9 @@ struct RawArray {
   std::string_view encoding = {};
 };
 
+// The error of a file that holds no array of numbers.
+Error no_array(const std::string& why);
+
 // Elements that `bytes` bytes hold exactly in this shape and width, or why they do not. Nothing is
 // multiplied that could wrap around.
 Result<std::int64_t> element_count(std::span<const std::int64_t> shape, std::int64_t width,

@@ -15,6 +15,9 @@ constexpr float bf16_to_float(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U);
 }
 
+inline constexpr std::uint16_t kBf16Nan = 0x7FC0;
+inline constexpr std::uint16_t kBf16Infinity = 0x7F80;
+
 enum class Bf16Rounding : std::uint8_t { nearest_even, nearest_away, truncate };
 
 constexpr bool is_nan_bits(std::uint32_t bits) {

@@ -2,7 +2,7 @@
 //
 // Planners write nearly every element in order. This writer keeps its place itself and tells the
 // buffer at the end which elements are written, where PlanBuffer::set() does so for every element.
-// Owns nothing: the buffer outlives it, and nobody else writes there meanwhile. Fails: an element
+// Owns nothing: the buffer outlives it, and nothing else writes there meanwhile. Fails: an element
 // past the end is kept as an overrun of the buffer.
 #pragma once
 

@@ -58,7 +58,7 @@ class RawWords {
   std::size_t size_ = 0;
 };
 
-// What unwritten elements hold until somebody writes them: no valid index, offset or count.
+// What unwritten elements hold until they are written: no valid index, offset or count.
 inline constexpr std::int32_t kPoison = -0x5EADBEEF;
 
 // One record of work_info_set. `batch` is the folded index when heads are folded.
@@ -100,7 +100,7 @@ class PlanBuffer {
   // since buffers hold whole records. One outside is kept as above.
   template <std::size_t Extent>
   void write(std::int64_t i, std::span<const std::int32_t, Extent> values);
-  // Makes the elements from i on as they were before anybody wrote them.
+  // Makes the elements from i on as they were before they were written.
   void forget_from(std::int64_t i);
   // Gives the elements from i to the end the value.
   void fill_from(std::int64_t i, std::int32_t value);
@@ -121,7 +121,7 @@ class PlanBuffer {
   }
   [[nodiscard]] const Overruns& overruns() const MLA_LIFETIME_BOUND { return overruns_; }
 
-  // Same size, same values, same overruns. Unwritten elements are kPoison, which nobody writes.
+  // Same size, same values, same overruns. Unwritten elements are kPoison, which no planner writes.
   bool operator==(const PlanBuffer& other) const;
 
  private:

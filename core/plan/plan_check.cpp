@@ -7,16 +7,11 @@
 
 #include "core/paging/pages.hpp"
 #include "core/plan/plan_check_parts.hpp"
+#include "core/say.hpp"
 #include "core/units.hpp"
 
 namespace mla::plan {
 namespace check {
-
-namespace {
-std::string num(std::int64_t n) {
-  return std::to_string(n);
-}
-}  // namespace
 
 std::string word(std::int32_t n) {
   return n == kPoison ? "unwritten" : num(n);
@@ -115,7 +110,7 @@ std::vector<Piece> check_records(const PlanCheckInput& input,
     check_tile_rows(input, r, i, fail);
     if (i.partial_row < -1) fail("partial row " + num(i.partial_row));
     if (out.size() != before) continue;
-    // Tokens of the request that lie behind kv_end.
+    // Tokens of the request that lie after kv_end.
     const std::int64_t end = std::min((i.kv_end - r.kv_begin) * input.page_size, r.tokens);
     if (i.kv_end > i.kv_begin && i.kv_offset != r.tokens - end)
       fail("kv_offset " + num(i.kv_offset) + ", but " + num(r.tokens - end) +

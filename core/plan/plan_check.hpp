@@ -4,8 +4,8 @@
 // An empty list means that a real persistent kernel and the reduce behind it would compute every
 // row that sees a key exactly once, from exactly the keys it may see. The measure are AITER's own
 // kernels: tests/hip_backend/aiter/calibration runs damaged, rearranged and random plans on each of
-// them, and none that is valid here may come out wrong there (docs/aiter.md, "What plan_check
-// promises"). The other way round it is stricter than a single kernel: what one of them gets wrong
+// them, and none that is valid here may come out wrong there (docs/reference/plan-check.md).
+// The other way round it is stricter than a single kernel: what one of them gets wrong
 // is a violation for all. Source of the invariants: aiter.md 1, 3.2, 6, 7, 9; P04, P05, P06, P09.
 // Nonsense in the buffers becomes violations; no index is followed unchecked.
 #pragma once

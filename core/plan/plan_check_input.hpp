@@ -32,8 +32,7 @@ struct Violation {
 };
 
 // The keys of a rank's requests among those of all ranks, dealt out one by one: local key j is key
-// j * ranks + rank of its request, and a row sees the keys before its own (docs/contracts/aiter.md
-// 6).
+// j * ranks + rank of its request, and a row sees the keys before its own (aiter.md 6).
 struct DealtKeys {
   std::int64_t ranks = 0;  // 0: not known, and nothing is said of what a row sees
   std::int64_t rank = 0;

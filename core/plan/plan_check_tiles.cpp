@@ -5,13 +5,10 @@
 
 #include "core/plan/plan_check.hpp"
 #include "core/plan/plan_check_parts.hpp"
+#include "core/say.hpp"
 
 namespace mla::plan::check {
 namespace {
-
-std::string num(std::int64_t n) {
-  return std::to_string(n);
-}
 
 std::string describe(const Tile& t) {
   return "request " + num(t.request) + ", rows " + num(t.q_begin) + ".." + num(t.q_end);
@@ -39,7 +36,7 @@ void check_hidden_rows(const PlanCheckInput& input, const PlanningRequest& r, co
                        Violations& out) {
   const std::int64_t ranks = input.cp_round_robin ? input.dealt.ranks : 1;
   const std::int64_t rank = input.cp_round_robin ? input.dealt.rank : 0;
-  // Rows that see no key at all are nobody's result.
+  // Rows that see no key at all have no result.
   const std::int64_t first = std::max(t.q_begin, r.q_end - r.global + rank);
   const std::int64_t keys = r.global - (r.q_end - 1 - first);  // of all ranks, that `first` sees
   for (const Piece& p : t.pieces) {

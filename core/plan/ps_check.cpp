@@ -5,6 +5,8 @@
 #include <bit>
 #include <map>
 
+#include "core/plan/words.hpp"
+
 namespace mla::plan {
 namespace {
 
@@ -13,11 +15,7 @@ std::string number(std::int64_t n) {
 }
 
 std::string range(std::int64_t begin, std::int64_t end) {
-  return "[" + number(begin) + "," + number(end) + ")";
-}
-
-std::int64_t at(std::span<const std::int32_t> list, std::int64_t i) {
-  return list[static_cast<std::size_t>(i)];
+  return "[" + number(begin) + ", " + number(end) + ")";
 }
 
 // Rows of one request, for one group of heads.

@@ -8,18 +8,11 @@
 #include <vector>
 
 #include "core/plan/checks.hpp"
+#include "core/plan/words.hpp"
 #include "core/say.hpp"
 
 namespace mla::plan {
 namespace {
-
-std::int32_t word(std::int64_t value) {
-  return static_cast<std::int32_t>(value);
-}
-
-std::int64_t at(std::span<const std::int32_t> list, std::int64_t i) {
-  return list[static_cast<std::size_t>(i)];
-}
 
 // Heads are spread over as many groups of slots as divide both; every group plans alike.
 struct Groups {

@@ -10,6 +10,7 @@
 
 #include "core/plan/checks.hpp"
 #include "core/plan/planner.hpp"
+#include "core/plan/words.hpp"
 #include "core/say.hpp"
 
 namespace mla::plan {
@@ -17,14 +18,10 @@ namespace {
 
 constexpr std::int64_t kFixedSplits = 16;     // gfx942, whatever the caller asks for
 constexpr std::int64_t kPagesPerSplit = 196;  // gfx950
-constexpr std::int64_t kAbsorbedTail = 4;     // pages; a last piece this short joins the one before
-
-std::int32_t word(std::int64_t value) {
-  return static_cast<std::int32_t>(value);
-}
+constexpr std::int64_t kShortPiece = 4;       // pages; a last piece this short joins the one before
 
 // How requests become planning requests. With 128 heads every query row is one of its own, and
-// unless the query is bf16 it sees one key less for every row behind it.
+// unless the query is bf16 it sees one key less for every row after it.
 struct Layout {
   std::int64_t slots = 0;
   std::int64_t ratio = 1;  // planning requests of one request
@@ -71,7 +68,7 @@ class V10 {
   const PlanInput& input_;
   const Layout& layout_;
   std::vector<Cut> cuts_;           // of every planning request
-  std::vector<std::int64_t> ends_;  // page behind every request, with a 0 in front
+  std::vector<std::int64_t> ends_;  // page after every request, with a 0 in front
   Plan plan_;
 };
 
@@ -101,13 +98,13 @@ Result<Cut> V10::cut(std::int64_t index) const {
   const std::int64_t blocks_each = ceil_div(blocks, wanted);
   Cut c{.pieces = ceil_div(blocks, blocks_each), .pages = blocks_each * input_.kv_granularity};
   const std::int64_t tail = pages % c.pages;
-  if (0 < tail && tail <= kAbsorbedTail && c.pieces > 1) --c.pieces;
+  if (0 < tail && tail <= kShortPiece && c.pieces > 1) --c.pieces;
   // The emission absorbs a short tail only where pieces are left to merge.
   if (safe(input_) && c.pieces == 1 && c.pages < pages)
     return refused(say(request_name(r), " has ", pages, " keys: planner v1.0 drops the last ", tail,
                        " because only one piece is left"));
   const std::int64_t rest = pages - (c.pieces - 1) * c.pages;
-  if (safe(input_) && c.pieces > 1 && rest <= kAbsorbedTail)
+  if (safe(input_) && c.pieces > 1 && rest <= kShortPiece)
     return refused(say(request_name(r), " has ", pages, " keys in pieces of ", c.pages,
                        ": planner v1.0 gives the last ", rest, " to the piece before as well"));
   if (safe(input_) && input_.causal && c.pieces > 1 && rest < layout_.rows)
@@ -142,7 +139,7 @@ void V10::write(std::int64_t index, std::int64_t first_work) {
     const std::int64_t partial_row = c.pieces == 1 ? -1 : work * layout_.rows;
     const std::int64_t kv_begin = begin + p * c.pages;
     std::int64_t kv_end = std::min(kv_begin + c.pages, end);
-    if (end - kv_end <= kAbsorbedTail && c.pieces > 1) kv_end = end;
+    if (end - kv_end <= kShortPiece && c.pieces > 1) kv_end = end;
     plan_.set_work(work, {.batch = word(index),
                           .partial_row = word(partial_row),
                           .q_begin = word(q_begin),
@@ -190,7 +187,7 @@ Status check_ignored(const PlanInput& input, const Layout& layout) {
   return check_ignored_options(input);
 }
 
-Status check(const PlanInput& input, const PlanShape& shape, const Layout& layout) {
+Status check_v10(const PlanInput& input, const PlanShape& shape, const Layout& layout) {
   if (Status bad = check_form(input, shape, PlannerVersion::v1_0)) return bad;
   if (layout.slots < 1)
     return refused(say(input.key.compute_units.count(), " compute units for ",
@@ -207,7 +204,7 @@ Status check(const PlanInput& input, const PlanShape& shape, const Layout& layou
 
 Result<Plan> plan_v10(const PlanInput& input, const PlanShape& shape, const BufferSizes& sizes) {
   const Layout layout = layout_of(input, shape);
-  if (Status bad = check(input, shape, layout)) return *bad;
+  if (Status bad = check_v10(input, shape, layout)) return *bad;
   V10 planner(input, layout, sizes);
   if (Status bad = planner.cut_all()) return *bad;
   planner.write_all();

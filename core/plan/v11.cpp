@@ -11,16 +11,13 @@
 #include "core/plan/planner.hpp"
 #include "core/plan/v11_requests.hpp"
 #include "core/plan/v11_sort.hpp"
+#include "core/plan/words.hpp"
 #include "core/say.hpp"
 
 namespace mla::plan {
 namespace {
 
 constexpr std::int64_t kAbsorbedTail = 16;  // pages; a rest this short joins the piece before
-
-std::int32_t word(std::int64_t value) {
-  return static_cast<std::int32_t>(value);
-}
 
 // Partial rows of one tile, and the final rows they merge into.
 struct Partials {

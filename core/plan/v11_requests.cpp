@@ -5,14 +5,11 @@
 
 #include "core/plan/checks.hpp"
 #include "core/plan/v11_sort.hpp"
+#include "core/plan/words.hpp"
 #include "core/say.hpp"
 
 namespace mla::plan {
 namespace {
-
-std::int64_t at(std::span<const std::int32_t> list, std::int64_t i) {
-  return list[static_cast<std::size_t>(i)];
-}
 
 // Planning requests of one folded request: its rows when sparse.
 std::int64_t rows_each(const PlanInput& input) {

@@ -30,7 +30,7 @@ struct Entry {
   std::int64_t tiles = 1;
   std::int64_t tile_rows = 0;      // rows of each tile but the last
   std::int64_t last_page_len = 0;  // tokens; read when page_size > 1
-  std::int64_t rows_after = 0;     // sparse: draft rows of the request behind this one
+  std::int64_t rows_after = 0;     // sparse: draft rows of the request after this one
   [[nodiscard]] std::int64_t pages() const { return kv_end - kv_begin; }
 };
 
@@ -139,7 +139,7 @@ void Entries::each_part(Visit& visit) const {
         find_rows(entry, folded);
         find_pages(entry);
         entry.last_page_len = last_page_len(entry);
-        // Only an unfolded sparse row knows the draft rows behind it.
+        // Only an unfolded sparse row knows the draft rows after it.
         entry.rows_after = sparse(input_) && shape_.fold_ratio == 1 ? rows_ - 1 - row : 0;
         if (!visit(entry)) return;
       }

@@ -65,7 +65,7 @@ class ParallelFill {
   [[nodiscard]] Cut cut(const Request& r) const;
   void write_pieces(const Request& r, const Cut& c);
   void write(const Request& r, std::int64_t partial_row, std::int64_t begin, std::int64_t end);
-  // The works of the next slot are written; a slot past the device is nobody's.
+  // The works of the next slot are written; a slot past the device has none.
   void close() {
     if (closed_ < slots_) work_indptr_.add(works_);
     ++closed_;
@@ -114,7 +114,7 @@ void ParallelFill::write_pieces(const Request& r, const Cut& c) {
   const std::array rows = {word(r.q_begin), word(r.q_begin + r.rows)};
   plan_.reduce_final_map.write(2 * r.index, std::span(rows));
   merged_ += c.pieces;
-  // The head fills the slot the request starts in; behind it, every piece but the last takes a
+  // The head fills the slot the request starts in; after it, every piece but the last takes a
   // slot.
   const std::int64_t step = fresh_ * granularity_;
   std::int64_t begin = r.kv_begin;

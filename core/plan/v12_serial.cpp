@@ -14,14 +14,11 @@
 #include "core/plan/planner.hpp"
 #include "core/plan/v12_common.hpp"
 #include "core/plan/v12_entries.hpp"
+#include "core/plan/words.hpp"
 #include "core/say.hpp"
 
 namespace mla::plan {
 namespace {
-
-std::int32_t word(std::int64_t value) {
-  return static_cast<std::int32_t>(value);
-}
 
 // Walks the slots once. `capacity` is what a slot takes, in blocks, overhead included:
 // ceil(demand / budget) + overhead. The slots suffice: a slot loses at most one overhead, either
@@ -102,7 +99,7 @@ class SerialFill {
   InOrder work_indptr_, work_info_, reduce_indptr_, reduce_partial_map_;
 };
 
-// Tokens of the request behind page `end`.
+// Tokens of the request after page `end`.
 inline std::int64_t SerialFill::tokens_after(const Entry& entry, std::int64_t end) const {
   const std::int64_t left = entry.kv_end - end;
   if (input_.page_size == 1) return left + entry.rows_after;
@@ -174,7 +171,7 @@ bool SerialFill::place_cut(const Entry entry, const Tile tile) {
   return true;
 }
 
-// What remains behind a piece that ends at page `end` is too short for a work of its own.
+// What remains after a piece that ends at page `end` is too short for a work of its own.
 inline bool SerialFill::absorbs_tail(const Entry& entry, const Tile& tile, std::int64_t end) const {
   if (input_.page_size == 1) return entry.kv_end - end < input_.key.max_qo_len;
   // The original leaves a last page that the first rows of the tile do not see to a work of its

@@ -80,7 +80,7 @@ bool merges_one_split(Heads heads, std::int64_t max_qo_len, DtypePair dtype) {
   return heads.count() == 16 && max_qo_len == 1 && dtype.q == Dtype::bf16;
 }
 
-// Read from the code objects, kernel by kernel (docs/aiter.md).
+// Read from the code objects, kernel by kernel (docs/findings/aiter.md).
 std::int64_t kernel_split_tile(Arch arch, Heads heads, std::int64_t max_qo_len, DtypePair dtype) {
   const std::int64_t h = heads.count();
   if (h == 16 && dtype.both(Dtype::fp8)) {

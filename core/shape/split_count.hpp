@@ -33,7 +33,7 @@ Result<std::int64_t> split_count(const SplitQuery& query);
 std::int64_t split_granularity(Heads heads, std::int64_t max_qo_len, DtypePair dtype);
 
 // Whether AITER's wrapper merges also where there is one split. Otherwise the kernel writes the
-// output itself, and nobody a final LSE (aiter/mla.py).
+// output itself, and there is no final LSE (aiter/mla.py).
 bool merges_one_split(Heads heads, std::int64_t max_qo_len, DtypePair dtype);
 
 // Tokens of the tile that AITER's own kernel deals out to splits. Where it is not the above, splits

@@ -31,7 +31,7 @@ struct ReduceCall {
   std::int64_t out_rows = 0;
   std::int64_t row_stride = 0;
   std::int64_t head_stride = 0;
-  float* lse = nullptr;  // [out_rows, heads]; null: nobody wants it
+  float* lse = nullptr;  // [out_rows, heads]; null: not wanted
 };
 
 // The rows to merge, each checked against everything that is read and written.

@@ -30,7 +30,8 @@ Status check_fold(const Stage1Call& call) {
   return std::nullopt;
 }
 
-// Without a plan a workgroup takes max_seqlen_q rows of a request, and nobody those behind.
+// Without a plan a workgroup takes max_seqlen_q rows of a request; the rows after them are not
+// computed.
 Status check_rows(const Stage1Call& call) {
   for (std::size_t r = 0; !call.plan && r + 1 < call.qo_indptr.size(); ++r)
     if (const std::int64_t rows = std::int64_t{call.qo_indptr[r + 1]} - call.qo_indptr[r];

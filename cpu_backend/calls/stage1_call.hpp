@@ -45,7 +45,7 @@ struct Stage1Call {
   float* partial_out = nullptr;
   float* partial_lse = nullptr;
   std::uint16_t* out = nullptr;  // [q_rows, heads, 512] bf16
-  float* lse = nullptr;          // [q_rows, heads]; null: nobody wants it
+  float* lse = nullptr;          // [q_rows, heads]; null: not wanted
 };
 
 struct CallReport {
@@ -54,7 +54,7 @@ struct CallReport {
 };
 
 // How often the heads are folded into rows: the works of a plan count folded requests, and without
-// one heads are never folded. Rows of Q behind those of the requests are the padding of a captured
+// one heads are never folded. Rows of Q after those of the requests are the padding of a captured
 // launch.
 std::int64_t fold_of(const Stage1Call& call);
 

@@ -5,7 +5,8 @@
 // cache and of Q, an fp8 number, a rounded probability. vdpbf16ps adds the product of the upper
 // halves of its words and then that of the lower halves, each with one rounding to nearest even, as
 // two multiply-adds do: results are the bits of F32Products. But it takes subnormal operands for 0,
-// so a job that has one is refused; and it flushes subnormal sums (docs/numerics.md, "Flushing").
+// so a job that has one is refused; and it flushes subnormal sums (docs/reference/numerics.md,
+// "Flushing").
 //
 // Q is [strip][pair of dims][row]; keys are rows of bf16, values [16 dims][entry][dim], so that the
 // sums of some dims read one cache line after the other. An entry holds one key in its upper half

@@ -78,7 +78,7 @@ static inline Vec round_bf16(Vec x) {
   return x != x ? x : rounded;
 }
 
-// Nearest even to 3 bits behind the point, for 0 <= x <= 1: adding 2^20 times the binade of x drops
+// Nearest even to 3 bits after the point, for 0 <= x <= 1: adding 2^20 times the binade of x drops
 // the other bits. Binades below the smallest normal number share its spacing.
 static inline Vec round_e4m3(Vec x, std::uint32_t smallest_normal) {
   const Bits binade = as_bits(x) & 0x7F800000U;

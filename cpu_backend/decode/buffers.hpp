@@ -1,7 +1,7 @@
 // KernelBuffers: what stage 1 and the merge write, in the kernel's layout.
 //
-// Partial rows behind the last one that a task or the reduce maps name are not backed by memory:
-// the size query asks for gigabytes of them and nobody may touch one.
+// Partial rows after the last one that a task or the reduce maps name are not backed by memory:
+// the size query asks for gigabytes of them and no work may touch one.
 #pragma once
 
 #include <cstdint>

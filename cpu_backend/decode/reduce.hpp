@@ -1,7 +1,7 @@
 // The merges that the reduce maps of a plan ask for (aiter.md 1.4, 7).
 //
 // A tile with no or one partial is skipped: nothing is written, not even a copy. Fails: bounds,
-// rows and partial rows outside their buffers, and rows that somebody else writes, become faults,
+// rows and partial rows outside their buffers, and rows that another merge writes, become faults,
 // and the tile is skipped.
 #pragma once
 

@@ -1,9 +1,9 @@
 // The dense reference: float64 attention over the logical cache, reading no plan and no index list.
 //
 // For every element it returns the value and a bound on how far any backend may be off, derived
-// from the roundoffs in play (docs/numerics.md holds the derivation; the code repeats it beside
-// each term). Layouts as in core/engine/backend.hpp: value and bound [rows, model heads, 512], lse
-// [rows, model heads]. A row without keys has output 0, LSE -inf and bound 0.
+// from the roundoffs in play (docs/reference/numerics.md holds the derivation; the code repeats it
+// beside each term). Layouts as in core/engine/backend.hpp: value and bound [rows, model heads,
+// 512], lse [rows, model heads]. A row without keys has output 0, LSE -inf and bound 0.
 #pragma once
 
 #include <algorithm>

@@ -85,7 +85,7 @@ MergeList split_merges(const DecodeMetadata& md, const TaskList& stage1) {
   const std::int64_t splits = md.shape.kv_splits;
   MergeList list;
   if (splits == 1) return list;
-  // The tasks of split 0 name the rows that anybody wrote at all.
+  // The tasks of split 0 name the rows that were written at all.
   for (const Task& task : stage1.tasks) {
     if (task.work % splits != 0) continue;
     const std::int64_t tiles = ceil_div(task.keys.end, md.shape.split_granularity);

@@ -29,7 +29,7 @@ struct Stage1Output {
   float* partial_out = nullptr;  // [partial rows, heads, 512]
   float* partial_lse = nullptr;  // [partial rows, heads]
   std::uint16_t* out = nullptr;  // [kernel rows, heads, 512]
-  float* lse = nullptr;          // [kernel rows, heads]; null: nobody wants it
+  float* lse = nullptr;          // [kernel rows, heads]; null: not wanted
 };
 
 // Runs tasks[order[0]], tasks[order[1]], ... on `threads` threads.

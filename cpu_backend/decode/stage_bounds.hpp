@@ -1,8 +1,8 @@
 // How far the intermediate results of a step may be off: for each row that a work of stage 1
 // writes, the bounds of the dense reference over the keys that the row sees in this work.
 //
-// A partial result is attention over fewer keys, so the derivation of docs/numerics.md holds for it
-// as it is; the final cast that it allows for is one that partials do not make.
+// A partial result is attention over fewer keys, so the derivation of docs/reference/numerics.md
+// holds for it as it is; the final cast that it allows for is one that partials do not make.
 #pragma once
 
 #include <cstdint>

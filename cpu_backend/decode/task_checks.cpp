@@ -5,14 +5,6 @@
 #include "core/say.hpp"
 
 namespace mla::cpu {
-namespace {
-
-std::string range(std::int64_t begin, std::int64_t end) {
-  return say("[", begin, ", ", end, ")");
-}
-
-}  // namespace
-
 std::string who(const Task& task) {
   return say("work ", task.work, " of slot ", task.slot, ": ");
 }

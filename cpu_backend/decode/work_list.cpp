@@ -87,7 +87,7 @@ void add_work(const WorkItem& item, std::int64_t work, std::int64_t slot, const 
   const std::int64_t keys = key_count(md, item, request);
   task.keys = {.begin = 0, .end = keys, .run = keys, .stride = keys > 0 ? keys : 1};
   // Causal: the last row of the request sees all its keys, each earlier row one less. Keys that
-  // belong to the request but lie behind this work count as kv_offset.
+  // belong to the request but lie after this work count as kv_offset.
   task.first_limit = keys;
   if (md.shape.causal && md.shape.kernel.masks) {
     const std::int64_t first_page = md.kv_indptr[static_cast<std::size_t>(request)];

@@ -1,7 +1,8 @@
 // Rows of queries that attend to keys in one block, in float64 with a bound for each element.
 //
 // What the references of all step kinds share: scores, weights, and the sums over the values, each
-// beside the bound of its error (docs/numerics.md). Which keys a row sees is decided by the caller.
+// beside the bound of its error (docs/reference/numerics.md). Which keys a row sees is decided by
+// the caller.
 #pragma once
 
 #include <cstdint>

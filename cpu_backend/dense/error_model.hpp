@@ -1,7 +1,7 @@
 // ErrorModel: how far a kernel's row may be from the exact one, term by term.
 //
-// Holds the roundoffs of one launch (formats, rounding modes, lengths); docs/numerics.md derives
-// every term under the heading named beside it. u = 2^-24 is the unit roundoff of f32, and
+// Holds the roundoffs of one launch (formats, rounding modes, lengths); docs/reference/numerics.md
+// derives every term under the heading named beside it. u = 2^-24 is the unit roundoff of f32, and
 // gamma(k) = k*u / (1 - k*u) bounds k roundings in a row (N. Higham, Accuracy and Stability of
 // Numerical Algorithms, lemma 3.1): no term is first-order only. A bound may be
 // infinite.
@@ -35,7 +35,7 @@ struct ErrorModel {
   // "Sums over keys": roundings between the first product and the merged output.
   [[nodiscard]] double sum_depth() const;
   // "LSE": absolute error of an LSE, of a difference of two, or of the logarithm of a merge. Merges
-  // one behind the other add theirs: the LSE behind the first k has k + 1 of these errors, and the
+  // one after the other add theirs: the LSE after the first k has k + 1 of these errors, and the
   // weights of a chain of merges telescope to a difference of two such LSE.
   [[nodiscard]] double lse_rounding() const;
   // "Weights": the relative error that follows, e^d - 1.

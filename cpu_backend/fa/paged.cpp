@@ -15,10 +15,6 @@ namespace {
 
 constexpr std::int64_t kPartition = 256;  // keys
 
-std::string text(std::int64_t n) {
-  return std::to_string(n);
-}
-
 void add_fault(std::vector<Fault>& faults, std::string what) {
   faults.push_back({std::move(what), -1, -1});
 }
@@ -54,27 +50,27 @@ std::vector<Decode> decodes_of(const char* kernel, const PagedCall& call,
   const auto rows = static_cast<std::int64_t>(call.q.size()) / call.shape.q_row();
   if (static_cast<std::int64_t>(call.cu_seqlens_q.size()) != requests + 1)
     add_fault(faults, say(kernel, ": cu_seqlens_q has ",
-                          text(static_cast<std::int64_t>(call.cu_seqlens_q.size())),
-                          " entries for ", text(requests), " requests"));
+                          num(static_cast<std::int64_t>(call.cu_seqlens_q.size())), " entries for ",
+                          num(requests), " requests"));
   for (std::int64_t r = 0; r < requests; ++r) {
     const auto i = static_cast<std::size_t>(r);
     if (i + 1 >= call.cu_seqlens_q.size()) break;
-    const std::string where = say(kernel, ": request ", text(r));
+    const std::string where = say(kernel, ": request ", num(r));
     Decode d{.first_row = call.cu_seqlens_q[i], .qo_len = 0, .keys = {}};
     d.qo_len = call.cu_seqlens_q[i + 1] - d.first_row;
     const std::int64_t n = call.seq_lens[i];
     if (d.first_row < 0 || d.qo_len < 0 || d.first_row + d.qo_len > rows) {
-      add_fault(faults, where + " rows " + text(d.first_row) + " to " +
-                            text(d.first_row + d.qo_len) + " of " + text(rows));
+      add_fault(faults, where + " rows " + num(d.first_row) + " to " + num(d.first_row + d.qo_len) +
+                            " of " + num(rows));
       continue;
     }
     if (n < 0 || (n > 0 && n < d.qo_len))
-      add_fault(faults, where + " has " + text(n) + " keys for " + text(d.qo_len) + " rows");
+      add_fault(faults, where + " has " + num(n) + " keys for " + num(d.qo_len) + " rows");
     for (std::int64_t j = 0; j < n; ++j) d.keys.push_back(place_of(call.cache, call.blocks, r, j));
     const auto stray = std::find_if(d.keys.begin(), d.keys.end(),
                                     [](const KeyPlace& p) { return p.key == nullptr; });
     if (stray != d.keys.end()) {
-      add_fault(faults, where + " key " + text(stray - d.keys.begin()) + " is not backed");
+      add_fault(faults, where + " key " + num(stray - d.keys.begin()) + " is not backed");
       continue;
     }
     if (d.qo_len > 0) out.push_back(std::move(d));
@@ -138,8 +134,8 @@ void update_cache(const CacheUpdate& update, const PagedCache& cache, std::vecto
     std::uint16_t* key = cache.token(CachePlane::keys, block, slot % cache.block_size);
     std::uint16_t* value = cache.token(CachePlane::values, block, slot % cache.block_size);
     if (slot < 0 || key == nullptr) {
-      add_fault(faults, "cache update: slot " + text(slot) + " of row " +
-                            text(static_cast<std::int64_t>(row)) + " is not backed");
+      add_fault(faults, "cache update: slot " + num(slot) + " of row " +
+                            num(static_cast<std::int64_t>(row)) + " is not backed");
       continue;
     }
     const std::int64_t from = static_cast<std::int64_t>(row) * cache.kv_row;
@@ -155,23 +151,23 @@ void gather_cache(const GatherCall& call, std::vector<Fault>& faults) {
   const auto requests = static_cast<std::int64_t>(call.seq_starts.size());
   std::int64_t total = call.total_tokens;
   if (total * row > plane || total > owners) {
-    add_fault(faults, "gather: " + text(total) + " tokens, the workspace holds " +
-                          text(plane / row) + " and token_to_batch names " + text(owners));
+    add_fault(faults, "gather: " + num(total) + " tokens, the workspace holds " + num(plane / row) +
+                          " and token_to_batch names " + num(owners));
     total = std::min(plane / row, owners);
   }
   for (std::int64_t t = 0; t < total; ++t) {
     const std::int64_t b = call.token_to_batch[static_cast<std::size_t>(t)];
     if (b < 0 || b >= requests || b >= static_cast<std::int64_t>(call.cu_seq_lens.size())) {
-      add_fault(faults, "gather: token " + text(t) + " belongs to request " + text(b) + " of " +
-                            text(requests));
+      add_fault(faults, "gather: token " + num(t) + " belongs to request " + num(b) + " of " +
+                            num(requests));
       continue;
     }
     const auto i = static_cast<std::size_t>(b);
     const std::int64_t j = t - call.cu_seq_lens[i] + call.seq_starts[i];
     const KeyPlace from = place_of(call.cache, call.blocks, b, j);
     if (from.key == nullptr) {
-      add_fault(faults, "gather: token " + text(t) + " is key " + text(j) + " of request " +
-                            text(b) + ", which is not backed");
+      add_fault(faults, "gather: token " + num(t) + " is key " + num(j) + " of request " + num(b) +
+                            ", which is not backed");
       continue;
     }
     std::copy_n(from.key, row, call.workspace.data() + t * row);

@@ -3,7 +3,8 @@
 //
 // Key p of a request with q rows and n keys is its new token p - (n - q) where it has one,
 // otherwise what the cache holds at its place. Value and bound are [rows, heads, head_dim]; the
-// bound is that of ErrorModel (docs/numerics.md). A row without keys has output 0 and bound 0.
+// bound is that of ErrorModel (docs/reference/numerics.md). A row without keys has output 0 and
+// bound 0.
 #pragma once
 
 #include <vector>

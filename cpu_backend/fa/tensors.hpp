@@ -3,7 +3,7 @@
 //
 // q and out are [rows, heads, dim], k and v [rows, kv_heads, dim] of the new tokens, the cache is
 // [2, blocks, block, kv_heads, dim]; all bf16 bits. On the host the cache holds the context only:
-// the step itself stores its new keys by the slot mapping. Slots that nobody owns hold NaN, the
+// the step itself stores its new keys by the slot mapping. Slots that no request owns hold NaN, the
 // output starts as NaN between two canaries, so that stray reads, unwritten rows and stray writes
 // show. A damaged canary is a fault of the result.
 #pragma once

@@ -11,10 +11,6 @@
 namespace mla::cpu {
 namespace {
 
-std::string text(std::int64_t n) {
-  return std::to_string(n);
-}
-
 // One request of a call, checked.
 struct Piece {
   std::int64_t first_row = 0;
@@ -31,15 +27,15 @@ class Checks {
   std::vector<Piece> pieces() {
     std::vector<Piece> out;
     if (call_.cu_seqlens_q.size() != call_.cu_seqlens_k.size() || call_.cu_seqlens_q.empty()) {
-      fault("cu_seqlens_q has " + text(static_cast<std::int64_t>(call_.cu_seqlens_q.size())) +
+      fault("cu_seqlens_q has " + num(static_cast<std::int64_t>(call_.cu_seqlens_q.size())) +
             " entries and cu_seqlens_k " +
-            text(static_cast<std::int64_t>(call_.cu_seqlens_k.size())));
+            num(static_cast<std::int64_t>(call_.cu_seqlens_k.size())));
       return out;
     }
     const auto rows = static_cast<std::int64_t>(call_.q.size()) / call_.shape.q_row();
     const auto keys = static_cast<std::int64_t>(call_.k.size()) / call_.shape.kv_row();
     for (std::size_t r = 0; r + 1 < call_.cu_seqlens_q.size(); ++r) {
-      const std::string request = "request " + text(static_cast<std::int64_t>(r));
+      const std::string request = "request " + num(static_cast<std::int64_t>(r));
       Piece p{.first_row = call_.cu_seqlens_q[r], .first_key = call_.cu_seqlens_k[r]};
       p.qo_len = call_.cu_seqlens_q[r + 1] - p.first_row;
       p.kv_len = call_.cu_seqlens_k[r + 1] - p.first_key;
@@ -48,11 +44,11 @@ class Checks {
         continue;
       p.rows = std::min(p.qo_len, call_.max_seqlen_q);
       if (p.rows < p.qo_len)
-        fault(request + " has " + text(p.qo_len) + " rows, max_seqlen_q is " +
-              text(call_.max_seqlen_q));
+        fault(request + " has " + num(p.qo_len) + " rows, max_seqlen_q is " +
+              num(call_.max_seqlen_q));
       if (p.kv_len > call_.max_seqlen_k)
-        fault(request + " has " + text(p.kv_len) + " keys, max_seqlen_k is " +
-              text(call_.max_seqlen_k));
+        fault(request + " has " + num(p.kv_len) + " keys, max_seqlen_k is " +
+              num(call_.max_seqlen_k));
       if (p.rows > 0) out.push_back(p);
     }
     return out;
@@ -62,7 +58,7 @@ class Checks {
   void fault(const std::string& what) { faults_.push_back({say(call_.what, ": ", what), -1, -1}); }
   bool inside(const std::string& what, std::int64_t first, std::int64_t count, std::int64_t size) {
     if (first >= 0 && count >= 0 && first + count <= size) return true;
-    fault(what + " " + text(first) + " to " + text(first + count) + " of " + text(size));
+    fault(what + " " + num(first) + " to " + num(first + count) + " of " + num(size));
     return false;
   }
   const VarlenCall& call_;

@@ -1,8 +1,8 @@
 // Varlen flash attention over contiguous keys, and the merge of two attention states.
 //
-// Requests lie behind each other: rows [cu_q[r], cu_q[r+1]) of q attend tokens [cu_k[r], cu_k[r+1])
-// of k and v. The launch is sized by the given maxima: a row at or beyond max_seqlen_q is not
-// computed, which is a fault. Output is bf16, LSE natural log in f32. Source: spec
+// Requests lie one after the other: rows [cu_q[r], cu_q[r+1]) of q attend tokens [cu_k[r],
+// cu_k[r+1]) of k and v. The launch is sized by the given maxima: a row at or beyond max_seqlen_q
+// is not computed, which is a fault. Output is bf16, LSE natural log in f32. Source: spec
 // vllm_metadata.md 3.3. Fails: lists and lengths that do not fit become faults, never accesses.
 #pragma once
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "cpu_backend/merge.hpp"
 #include "cpu_backend/prefill/attend_blocks.hpp"
 
 namespace mla::cpu {
@@ -13,7 +13,6 @@ using prefill::kQkDim;
 using prefill::kTileRows;
 using prefill::kVDim;
 
-constexpr float kNoKey = -std::numeric_limits<float>::infinity();
 constexpr std::size_t kCacheLine = 64 / sizeof(float);
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include "core/numeric/bf16.hpp"
 #include "core/say.hpp"
+#include "cpu_backend/merge.hpp"
 #include "cpu_backend/prefill/kernels.hpp"
 
 namespace mla::cpu {
@@ -12,8 +12,6 @@ namespace {
 
 using prefill::kQkDim;
 using prefill::kVDim;
-
-constexpr float kNoKey = -std::numeric_limits<float>::infinity();
 
 }  // namespace
 

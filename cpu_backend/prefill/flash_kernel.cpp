@@ -22,10 +22,6 @@ struct FlashTask {
   std::int64_t hidden = 0;  // keys that row q_begin does not see, negative if it sees all
 };
 
-std::string range(std::int64_t begin, std::int64_t end) {
-  return say("[", begin, ", ", end, ")");
-}
-
 // The rows of every request in runs of kFlashRows, for every head.
 std::vector<FlashTask> tasks_of(const FlashLaunch& launch, std::vector<Fault>& faults) {
   std::vector<FlashTask> tasks;

@@ -19,7 +19,7 @@
 
 namespace mla::cpu {
 
-// An output and its LSE, where somebody is to write them.
+// An output and its LSE, where they are to be written.
 struct Target {
   RowsView<std::uint16_t> out;
   RowsView<float> lse;

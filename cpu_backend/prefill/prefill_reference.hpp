@@ -3,7 +3,7 @@
 // All pairs or a sample of them (decode/reference.hpp). It knows no plan, no chunk and no padded
 // head. Value and bound for every element as in cpu_backend/decode/reference.hpp, with the same
 // error model; layouts: out [rows, heads, kVDim], lse [rows, heads]. Key p of a request comes from
-// the context cache below the context's length, and from the new tokens behind it. A row without
+// the context cache below the context's length, and from the new tokens after it. A row without
 // keys has output 0, LSE -inf and bound 0.
 #pragma once
 

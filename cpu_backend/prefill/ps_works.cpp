@@ -14,10 +14,6 @@ namespace {
 using plan::kWorkItemWords;
 using plan::WorkItem;
 
-std::string range(std::int64_t begin, std::int64_t end) {
-  return say("[", begin, ", ", end, ")");
-}
-
 bool inside(std::int64_t begin, std::int64_t end, std::int64_t low, std::int64_t high) {
   return begin >= low && end >= begin && end <= high;
 }

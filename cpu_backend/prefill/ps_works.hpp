@@ -20,7 +20,7 @@ struct PsTask {
   std::int64_t kv_begin = 0;  // entries of kv_indices
   std::int64_t keys = 0;
   std::int64_t first_visible = 0;  // keys of the task that row q_begin sees, not yet cut
-  std::int64_t visible_step = 1;   // more for each row behind it
+  std::int64_t visible_step = 1;   // more for each row after it
   std::int64_t partial_row = -1;   // of row q_begin; -1: writes the final output
 };
 

@@ -14,7 +14,7 @@ struct Admission {
   std::vector<std::uint8_t> skip;       // [works], or [requests * splits] on the split route
   std::vector<std::uint8_t> skip_slot;  // [slots]
   std::vector<std::uint8_t> skip_tile;  // [tiles of the reduce], or [requests]
-  std::int64_t partial_rows = 0;        // of the partial buffers that anybody names
+  std::int64_t partial_rows = 0;        // of the partial buffers that some work or merge names
   std::int64_t longest = 0;             // kernel rows of the longest admitted work
   std::int64_t longest_tile = 0;        // kernel rows of the longest admitted merge
   std::vector<Footprint> footprint;     // of the admitted works, by work

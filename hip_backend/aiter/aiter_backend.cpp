@@ -18,7 +18,7 @@
 namespace mla::hip::aiter {
 namespace {
 
-// What a kernel that rounds its tile up may read behind Q: 128 packed rows of bf16 and more.
+// What a kernel that rounds its tile up may read after Q: 128 packed rows of bf16 and more.
 constexpr std::int64_t kRoomBytes = std::int64_t{1} << 20U;
 
 constexpr std::array<std::pair<Input, const char*>, 3> kInputs = {{

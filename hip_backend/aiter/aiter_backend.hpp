@@ -6,10 +6,10 @@
 // otherwise this project's kernel does on the same device, and only stage 1 is on trial. Where the
 // OPUS kernel was taken, it runs every stage 1. Of prefill steps those with a plan run, where the
 // installation has the kernels (gfx950): their attention, and always this project's reduce. FA
-// steps and flash attention do not exist here. Inputs of a decode end where their memory ends: on a
-// device that guards its memory a kernel that reads behind them is run once more with room behind,
-// and the result carries the fault by name. Fails: supports() says why a shape has no kernel; run()
-// as execute_decode().
+// steps and flash attention do not exist here. Inputs of a decode end where their memory ends: if a
+// kernel reads past an input on a device that guards its memory, it runs again with room after that
+// input, and the result carries the fault by name. Fails: supports() says why a shape has no
+// kernel; run() as execute_decode().
 #pragma once
 
 #include <memory>

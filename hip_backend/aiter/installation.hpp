@@ -1,4 +1,4 @@
-// Installation: the `hsa` directory of somebody's AITER, with mla/mla_asm.csv and *.co for each
+// Installation: the `hsa` directory of an installed AITER, with mla/mla_asm.csv and *.co for each
 // architecture.
 //
 // Nothing of it is part of this project; it is read where it lies. Code objects are read when they

@@ -51,7 +51,7 @@ std::int64_t head_of(const plan::WorkItem& work) {
 
 // The works of the second launch, where every work is a partial one. The kernel fills a slab of
 // kTileRows rows whatever rows a work has, so each tile that was written directly gets a slab of
-// its own behind the partial rows of the plan; its heads share it, as those of a split tile do.
+// its own after the partial rows of the plan; its heads share it, as those of a split tile do.
 struct PartialWorks {
   std::vector<std::int32_t> words;
   std::map<std::int32_t, std::int64_t> slab;  // first scratch row, by the first row of the tile

@@ -35,10 +35,10 @@ struct LatentPrefillInput {
   std::span<const std::int32_t> qo_indptr;   // [requests + 1] rows
   std::span<const std::int32_t> kv_indptr;   // [requests + 1] entries of kv_indices
   std::span<const std::int32_t> kv_indices;  // rows of the cache
-  std::span<float> lse{};  // [rows, heads], where the kernel wrote; empty: nobody wants it
+  std::span<float> lse{};  // [rows, heads], where the kernel wrote; empty: not wanted
 };
 
-// The output as bf16 bits; poison where nobody wrote.
+// The output as bf16 bits; poison where it was not written.
 Result<std::vector<std::uint16_t>> latent_prefill(Device& device, Installation& installation,
                                                   const LatentPrefillInput& input);
 

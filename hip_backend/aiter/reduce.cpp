@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::int64_t kWave = 64;
 constexpr std::int64_t kOccupancy = 8;  // workgroups of a compute unit, as AITER counts them
-constexpr std::uint32_t kThreads = 128;
+constexpr std::uint32_t kReduceThreads = 128;
 
-// MlaReduceKernelV1Params and, behind them, MlaReduceKernelV1Configs.
-struct Arguments {
+// MlaReduceKernelV1Params and, after them, MlaReduceKernelV1Configs.
+struct ReduceKernarg {
   const int* reduce_indptr = nullptr;
   const int* reduce_final_map = nullptr;
   const int* reduce_partial_map = nullptr;
@@ -34,7 +34,7 @@ struct Arguments {
   std::int32_t unused = 0;
   std::int32_t room_for_weights = 0;  // pieces
 };
-static_assert(offsetof(Arguments, room_for_weights) == 80);
+static_assert(offsetof(ReduceKernarg, room_for_weights) == 80);
 
 // `resident` kernels loop over their tiles; the others have a workgroup for each.
 std::string kernel_name(bool resident, std::int64_t heads, std::int64_t groups) {
@@ -107,18 +107,19 @@ Result<ReduceLaunch> AiterReduce::make(const ReduceInput& input) const {
   if (!kernel) return kernel.error();
   launch.kernel = *kernel;
   const ReduceArguments& b = input.buffers;
-  Arguments a = {.reduce_indptr = b.reduce_indptr,
-                 .reduce_final_map = b.reduce_final_map,
-                 .reduce_partial_map = b.reduce_partial_map,
-                 .lse = b.lse,
-                 .out = b.out,
-                 .partial_lse = b.partial_lse,
-                 .partial_out = b.partial_out,
-                 .row_stride = static_cast<std::int32_t>(heads * kValueDim),
-                 .head_stride = static_cast<std::int32_t>(kValueDim),
-                 .most_pieces = static_cast<std::int32_t>(compute_units),
-                 .tiles = static_cast<std::int32_t>(tiles),
-                 .room_for_weights = static_cast<std::int32_t>(room_for_weights(compute_units))};
+  ReduceKernarg a = {
+      .reduce_indptr = b.reduce_indptr,
+      .reduce_final_map = b.reduce_final_map,
+      .reduce_partial_map = b.reduce_partial_map,
+      .lse = b.lse,
+      .out = b.out,
+      .partial_lse = b.partial_lse,
+      .partial_out = b.partial_out,
+      .row_stride = static_cast<std::int32_t>(heads * kValueDim),
+      .head_stride = static_cast<std::int32_t>(kValueDim),
+      .most_pieces = static_cast<std::int32_t>(compute_units),
+      .tiles = static_cast<std::int32_t>(tiles),
+      .room_for_weights = static_cast<std::int32_t>(room_for_weights(compute_units))};
   const std::vector<std::uint8_t>& skip = input.admission.skip_tile;
   if (std::find(skip.begin(), skip.end(), 1) != skip.end()) {
     const Lists lists = admitted_lists(plan, skip);
@@ -134,7 +135,7 @@ Result<ReduceLaunch> AiterReduce::make(const ReduceInput& input) const {
   }
   const std::int64_t spilled =
       std::max<std::int64_t>(0, room_for_weights(compute_units) - 4 * kWave);
-  launch.size = {.threads = kThreads,
+  launch.size = {.threads = kReduceThreads,
                  .lds_bytes = static_cast<std::uint32_t>(
                      4 * (compute_units + room_for_weights(compute_units) + spilled)),
                  .schedule = input.schedule};

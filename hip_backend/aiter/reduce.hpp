@@ -5,7 +5,7 @@
 // grid and LDS, and its arguments. Merges that admission keeps out are taken out of the lists,
 // since these kernels know no list of skipped merges. Without a plan AITER merges with a Triton
 // kernel, and this project's kernel takes its place. Source: reduce.cu of the snapshot
-// (docs/contracts/aiter.md 7). Fails: a number of heads that AITER has no kernel for, what the
+// (aiter.md 7). Fails: a number of heads that AITER has no kernel for, what the
 // device says.
 #pragma once
 

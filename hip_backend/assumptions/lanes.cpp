@@ -20,7 +20,7 @@ LaneWords apertures(Arch /*arch*/, const LaneWords& /*in*/) {
   return out;
 }
 
-// Word 0: byte offset into the input, every fifth lane's behind its end. Word 1: the lane is on.
+// Word 0: byte offset into the input, every fifth lane's past its end. Word 1: the lane is on.
 LaneWords dma_inputs() {
   LaneWords in = scattered_words();
   const u32 bytes = 4 * static_cast<u32>(in.size());

@@ -34,9 +34,9 @@ struct DecodeRunOptions {
   // Page 0 of such a cache holds zeros, as the null block of an engine, instead of poison.
   bool page_zero_is_zero = false;
   // Inputs (a sum of Input) whose memory ends where they end, so that a device which guards its
-  // memory finds a read behind them; the others lie between canaries.
+  // memory finds a read after them; the others lie between canaries.
   unsigned exact_inputs = 0;
-  std::int64_t room_behind_inputs = kCanaryBytes;  // bytes of canary behind the others
+  std::int64_t room_behind_inputs = kCanaryBytes;  // bytes of canary after the others
   // Every work and merge of the plan runs, whatever it would access.
   bool as_planned = false;
   bool record_stages = false;  // as ExecutionOptions

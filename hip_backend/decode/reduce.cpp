@@ -8,7 +8,7 @@
 namespace mla::hip {
 namespace {
 
-constexpr std::int64_t kMostRowGroups = 64;
+constexpr std::int64_t kMostReduceGroups = 64;
 constexpr std::int64_t kRowsOfGroup = 32;
 constexpr std::uint32_t kThreads = 256;
 
@@ -18,7 +18,7 @@ class OwnReduce final : public ReduceMaker {
     const std::int64_t merged = input.admission.longest_tile * input.rows.row_heads();
     ReduceArguments arguments = input.buffers;
     arguments.row_groups = static_cast<int>(
-        std::clamp<std::int64_t>(ceil_div(merged, kRowsOfGroup), 1, kMostRowGroups));
+        std::clamp<std::int64_t>(ceil_div(merged, kRowsOfGroup), 1, kMostReduceGroups));
     const auto kernel =
         input.device.find_kernel(code_object(input.device.properties().arch, "reduce"), "reduce");
     if (!kernel) return kernel.error();

@@ -1,7 +1,7 @@
 // Reduce: what merges the partial results of a decode run, on buffers that the run owns.
 //
-// As with Stage1, a maker prepares the launch of its kernel: this project's, or somebody else's
-// that keeps the contract of the reduce maps (docs/contracts/aiter.md 7). Fails: with what the
+// As with Stage1, a maker prepares the launch of its kernel: this project's, or another's
+// that keeps the contract of the reduce maps (aiter.md 7). Fails: with what the
 // device says, or with the reason why there is no such kernel.
 #pragma once
 

@@ -14,7 +14,7 @@
 namespace mla::hip {
 namespace {
 
-constexpr std::int64_t kMostRowGroups = 64;
+constexpr std::int64_t kMostStage1Groups = 64;
 
 // What the host has to know of a layout.
 struct Choice {
@@ -94,7 +94,7 @@ DecodeKernel decode_kernel(const DeviceProperties& device, DtypePair dtype,
                            std::uint32_t schedule) {
   const Choice chosen = choose_layout(device, dtype, packed_rows);
   const std::int64_t groups =
-      std::clamp<std::int64_t>(ceil_div(packed_rows, chosen.rows), 1, kMostRowGroups);
+      std::clamp<std::int64_t>(ceil_div(packed_rows, chosen.rows), 1, kMostStage1Groups);
   return {.name = say("decode_", name(dtype.q), "_", name(dtype.kv), "_r", chosen.rows),
           .size = {.grid_x = static_cast<std::uint32_t>(workgroups),
                    .grid_y = static_cast<std::uint32_t>(groups),

@@ -1,7 +1,7 @@
 // Stage1: what computes stage 1 of a decode run, on buffers that the run owns.
 //
 // DecodeRun brings inputs and outputs to the device, says where they lie (DecodeArguments) and lets
-// a maker prepare the launch: its own kernel, or one of somebody else's that keeps the same stage
+// a maker prepare the launch: its own kernel, or a foreign one that keeps the same stage
 // contracts. A Stage1 lives as long as its run. Fails: with what the device says, or with the
 // reason why there is no such kernel.
 #pragma once

@@ -1,7 +1,7 @@
 // Device: the one way in which anything of ours reaches a machine that runs kernels.
 //
 // Who stands behind it: the HIP runtime (an AMD GPU), HIP's NVIDIA platform (an NVIDIA GPU), an
-// emulator of the instruction set, or nobody, in which case every call says why. The interface is
+// emulator of the instruction set, or nothing, in which case every call says why. The interface is
 // plain on purpose: addresses are numbers, kernel arguments are bytes, handles are opaque numbers
 // of the device that gave them. Owners of handles are in resources.hpp. Sizes are bytes; a word is
 // four of them; times are milliseconds. Calls without a stream return when their work is done,
@@ -69,7 +69,7 @@ class Device {
 
   // A thread that shares the device with others holds this from its first allocation to the last
   // release: a fault is then its own, and nothing of another thread is on the device when it is
-  // recovered. An emulated device has one machine for each thread and makes nobody wait.
+  // recovered. An emulated device has one machine for each thread, so no thread waits.
   [[nodiscard]] virtual std::unique_lock<std::mutex> take_turn() { return {}; }
 
   // Memory. fill() repeats a 32-bit word; copies may start anywhere.

@@ -1,7 +1,7 @@
 // A device that gives every thread that calls it a device of its own.
 //
 // For cases that are judged at once: an access of one thread outside of its memory is a fault, also
-// where another thread has some. What a thread allocated, found or made is its own; nobody else may
+// where another thread has some. What a thread allocated, found or made is its own; no other may
 // use it. Fails: as the devices do.
 #pragma once
 

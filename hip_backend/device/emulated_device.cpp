@@ -198,7 +198,7 @@ Status EmulatedDevice::run(KernelHandle kernel, const LaunchSize& size,
 }  // namespace
 
 // In turns of a few instructions waves stay close together; a wave that runs on to its barrier
-// shows what should have been behind another one.
+// shows what should have been after another one.
 gfx::Schedule drawn_schedule(std::uint64_t seed) {
   if (seed == 0) return {};
   constexpr std::array<std::uint32_t, 4> kSlices = {0, 1, 4, 64};  // 0: to the barrier

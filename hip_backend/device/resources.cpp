@@ -97,7 +97,7 @@ std::vector<std::string> Buffer::damaged(std::span<const Buffer> buffers) {
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     const Address to = *memory + 2 * kCanaryBytes * i;
     const Buffer& b = buffers[i];
-    // One that has no canary behind it has the one before it twice.
+    // One that has no canary after it has the one before it twice.
     const Address behind =
         b.behind_ == 0 ? b.memory_.get() : b.address() + static_cast<Address>(b.bytes_);
     if (Status bad = device.copy_on({}, to, b.memory_.get(), kCanaryBytes)) return cannot(*bad);

@@ -1,8 +1,8 @@
 // Owners of what a device hands out: buffers between canaries, streams, events, graphs.
 //
 // All are move-only and give back what they own when they end; the device must outlive them.
-// A Buffer lies between two canary pages and holds poison until somebody writes it, so that an
-// element nobody wrote and a write past an end both show. Sizes are bytes.
+// A Buffer lies between two canary pages and holds poison until it is written, so that an
+// unwritten element and a write past an end both show. Sizes are bytes.
 // Fails: what the device says; a damaged canary is a sentence, not an error.
 #pragma once
 
@@ -99,7 +99,7 @@ class Buffer {
   Device* device_ = nullptr;
   std::string name_;
   std::int64_t bytes_ = 0;
-  std::int64_t behind_ = 0;  // bytes of the canary behind it
+  std::int64_t behind_ = 0;  // bytes of the canary after it
   Owned<Address> memory_;
 };
 

@@ -212,7 +212,7 @@ Status RuntimeDevice::attach() {
 }
 
 // The structure that holds gcnArchName changed its layout with HIP 6, so the name is looked for:
-// no other field of it is text that begins with "gfx". Features behind a colon are left out.
+// no other field of it is text that begins with "gfx". Features after a colon are left out.
 std::string RuntimeDevice::architecture() const {
   if (api_.device_properties == nullptr) {
     constexpr int kMajor = 75;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR

@@ -138,7 +138,7 @@ hipError_t hipRuntimeGetVersion(int* version) {
 hipError_t hipDriverGetVersion(int* version) {
   return *version = HIP_VERSION, hipSuccess;
 }
-// How a host waits, which nobody does here.
+// How a host waits; here it never does.
 hipError_t hipSetDeviceFlags(unsigned flags) {
   if ((flags & ~unsigned{hipDeviceScheduleMask | hipDeviceMapHost}) != 0)
     return rt::keep(hipErrorInvalidValue);

@@ -84,7 +84,7 @@ void** __hipRegisterFatBinary(const MlaFatBinary* wrapper) {
   const std::byte* const image = wrapper->image;
   auto object = mla::gfx::load_code_object({image, rt::elf_size(image)}, {});
   if (!object) {
-    // There is nobody to return an error to: this runs before main().
+    // There is no caller to return an error to: this runs before main().
     std::fprintf(stderr, "HIP on the emulator: %s\n", object.error().message.c_str());
     std::abort();
   }

@@ -26,7 +26,7 @@ struct Configuration {
 
 struct Runtime {
   Runtime();   // with every check if MLA_HIP_CHECKS is set
-  ~Runtime();  // says on stderr what nobody took with take_launched()
+  ~Runtime();  // says on stderr what take_launched() was not asked for
   std::vector<std::unique_ptr<gfx::CodeObject>> objects;
   std::map<const void*, Function> functions;              // by the address of the host's stub
   std::map<const void*, std::span<std::byte>> variables;  // by the address of the host's shadow

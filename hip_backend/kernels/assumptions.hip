@@ -3,7 +3,7 @@
 //
 // All take one wave. A lane has 16 dwords of input and 16 of output; what a kernel does not write
 // keeps its poison. Inline assembly where the compiler would choose other instructions; the waits
-// and the s_nop in it keep the hardware's rules, which nobody inserts there.
+// and the s_nop in it keep the hardware's rules, which the compiler does not insert there.
 #include "hip_backend/kernels/assumption_arguments.hpp"
 #include "hip_backend/kernels/gpu.hpp"
 

@@ -176,7 +176,7 @@ class AttentionTile {
     }
   }
 
-  // Divides by the sums: the factors of all rows are in LDS behind the next barrier. The thread
+  // Divides by the sums: the factors of all rows are in LDS after the next barrier. The thread
   // that gets `true` has the row's LSE. A barrier must come before.
   MLA_DEVICE_MEMBER bool finish_row(float out_scale, float& lse) {
     float sum = sum_;

@@ -42,7 +42,7 @@ class DecodeBlock {
     int page;  // the load of this may be under way
     int in_page;
   };
-  // Of key i of the piece; of the last one that a row sees for those behind it.
+  // Of key i of the piece; of the last one that a row sees for those after it.
   MLA_DEVICE_MEMBER Place place_of_key(int i) const {
     const int position = piece_.position(min_of(i, most_ - 1));
     return {a_.kv_indices[piece_.first_entry + (position >> a_.page_shift)],

@@ -1,7 +1,7 @@
 // expand: the pages of kv_indices from a block table, for any block size and any strides.
 //
 // out[kv_indptr[r] + t] = block * E + t % E with block = table(r, t / E) and E pages in a block.
-// Program y of request x takes every programs-th chunk; chunks behind the last page do nothing.
+// Program y of request x takes every programs-th chunk; chunks after the last page do nothing.
 #include "hip_backend/kernels/arguments.hpp"
 #include "hip_backend/kernels/gpu.hpp"
 

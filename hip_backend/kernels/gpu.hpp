@@ -93,7 +93,7 @@ MLA_DEVICE float exp2_of(float x) {
 MLA_DEVICE float log2_of(float x) {
   return __builtin_amdgcn_logf(x);
 }
-// A pointer read from memory is known to nobody as global; this says so.
+// The compiler does not know that a pointer read from memory is global; this says so.
 template <class T>
 MLA_DEVICE const T* global_at(u64 address) {
   return (const T*)reinterpret_cast<__attribute__((address_space(1))) const T*>(address);

@@ -3,7 +3,8 @@
 // Rows are kernel rows; keys are tokens counted from the piece's first entry of kv_indices. Of the
 // positions [begin, end) the first `run` of every `stride` belong to the piece: all of them on the
 // persistent route, every splits-th tile on the split route. The host has checked every piece that
-// it does not skip. Source: spec of the contract, docs/numerics.md and docs/architecture.md.
+// it does not skip. Source: spec of the contract, docs/reference/numerics.md and
+// docs/internals/architecture.md.
 #pragma once
 
 #include "hip_backend/kernels/arguments.hpp"

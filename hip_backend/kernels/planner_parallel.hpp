@@ -85,7 +85,7 @@ class ParallelFill {
     keep(a_.batch, at);
   }
 
-  // The works of `slot` end before work `works`; a slot past the device is nobody's.
+  // The works of `slot` end before work `works`; a slot past the device has none.
   MLA_DEVICE_MEMBER void close(i64 slot, i64 works) const {
     if (slot < a_.slots) a_.work_indptr[slot + 1] = static_cast<int>(works);
   }
@@ -103,7 +103,7 @@ class ParallelFill {
       a_.reduce_final_map[2 * request + 1] = static_cast<int>(e.q_end);
     }
     for (i64 p = 0; p < c.pieces; ++p) {
-      // Piece p begins behind the head and the full slots before it.
+      // Piece p begins after the head and the full slots before it.
       const i64 before = c.wastes ? p : p - 1;
       const i64 first = before < 0 ? 0 : c.head + before * fresh_;
       const i64 last = p + 1 == c.pieces ? blocks : c.head + (before + 1) * fresh_;

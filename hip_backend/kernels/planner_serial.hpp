@@ -26,7 +26,7 @@ class SerialFill {
   struct Cut {
     i64 begin;  // pages
     i64 end;
-    i64 offset;         // tokens of the request behind
+    i64 offset;         // tokens of the request after
     bool absorbs_tail;  // what would remain is too short for a work of its own
   };
 

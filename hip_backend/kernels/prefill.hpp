@@ -97,7 +97,7 @@ class Prefill {
   MLA_DEVICE_MEMBER i64 head_offset(int dims) const {
     return static_cast<i64>(piece_.head) * dims * kElementBytes<E>;
   }
-  // Row of K and V of key i of the piece, or -1 behind the last one that a row sees.
+  // Row of K and V of key i of the piece, or -1 after the last one that a row sees.
   MLA_DEVICE_MEMBER int row_of(int i) const {
     if (i >= most_) return -1;
     return a_.work_indptr == nullptr ? piece_.first_key + i : a_.key_rows[piece_.first_key + i];
@@ -118,7 +118,7 @@ class Prefill {
     if (thread_id() < T::kKeys) ahead = row_of(base + 2 * T::kKeys + thread_id());
     keys_.commit(lds_.keys[t % 2], code);
     values_.commit(lds_.values[t % 2], code);
-    barrier();  // this tile is in LDS, and nobody needs the scores of the last one
+    barrier();  // this tile is in LDS, and no wave needs the scores of the last one
     if (t + 1 < tiles) fetch(t + 1);
     tile_.multiply_keys(lds_.keys[t % 2]);
     if (thread_id() < T::kKeys) lds_.rows[t % 2][thread_id()] = ahead;
@@ -147,7 +147,7 @@ class Prefill {
   }
 
   MLA_DEVICE_MEMBER void finish() {
-    barrier();  // nobody needs the factors of the last tile
+    barrier();  // no wave needs the factors of the last tile
     const int row = thread_id() / T::kRowThreads;
     const bool direct = piece_.partial_row < 0;
     float lse = 0;

@@ -36,7 +36,7 @@ class TileDecode {
   }
 
  private:
-  // Slot of key i from the cache's first one, or -1 behind the last key that a row sees.
+  // Slot of key i from the cache's first one, or -1 after the last key that a row sees.
   MLA_DEVICE_MEMBER int slot_of(int i) const {
     return i >= block_.most() ? -1 : static_cast<int>(block_.slot_of(block_.place_of_key(i)));
   }
@@ -48,7 +48,7 @@ class TileDecode {
     if (thread_id() < T::kKeys) ahead = slot_of(base + 2 * T::kKeys + thread_id());
     block_.sleep(4 * t);
     stage_.commit(keys, block_.code());
-    barrier();  // this tile is in LDS, and nobody needs the scores of the last one
+    barrier();  // this tile is in LDS, and no wave needs the scores of the last one
     if (t + 1 < tiles)
       stage_.fetch(a_.cache, kKeyBytes, lds_.rows[(t + 1) % 2], lds_.keys[(t + 1) % 2]);
     block_.sleep(4 * t + 1);
@@ -67,7 +67,7 @@ class TileDecode {
   }
 
   MLA_DEVICE_MEMBER void finish() {
-    barrier();  // nobody needs the factors of the last tile
+    barrier();  // no wave needs the factors of the last tile
     const int row = thread_id() / T::kRowThreads;
     float lse = 0;
     if (tile_.finish_row(a_.out_scale, lse) && row < block_.count())

@@ -187,7 +187,7 @@ class WaveDecode {
       }
       block_.sleep(base + 1);
       if (!all_visible) {
-        barrier();  // everybody has multiplied the keys as they are
+        barrier();  // every wave has multiplied the keys as they are
         clean_values<kValueBytes>(tile, T::kPitch, base, thread_id(), T::kThreads);
         barrier();
       }

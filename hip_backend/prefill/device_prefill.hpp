@@ -2,10 +2,11 @@
 // attention.
 //
 // Heads of Q and K have 192 elements, those of V and the output 128; each head of Q has its own
-// head of K and V. The contracts are those of the CPU backend's prefill kernels (docs/prefill.md):
-// normalised f32 partials, natural-log LSE, output 0 and LSE -inf for a row without a key. The
-// lists are not checked here: a plan has passed the core's checks, or comes from its planner.
-// Fails: what the device says, damaged canaries, an architecture without code.
+// head of K and V. The contracts are those of the CPU backend's prefill kernels
+// (docs/internals/prefill.md): normalised f32 partials, natural-log LSE, output 0 and LSE -inf for
+// a row without a key. The lists are not checked here: a plan has passed the core's checks, or
+// comes from its planner. Fails: what the device says, damaged canaries, an architecture without
+// code.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +42,7 @@ struct PrefillInput {
 };
 
 struct PrefillOutput {
-  std::vector<std::uint16_t> out;  // [rows, heads, 128]; poison where nobody wrote
+  std::vector<std::uint16_t> out;  // [rows, heads, 128]; poison where it was not written
   std::vector<float> lse;          // [rows, heads]
   std::vector<float> partial_out;  // [partial rows, heads, 128]
   std::vector<float> partial_lse;
@@ -50,7 +51,7 @@ struct PrefillOutput {
 
 Result<PrefillOutput> prefill_on_device(Device& device, const PrefillInput& input);
 
-// The persistent form with somebody else's attention kernel over the same buffers; the reduce stays
+// The persistent form with a foreign attention kernel over the same buffers; the reduce stays
 // this project's.
 class KernelLaunch;
 struct PrefillArguments;

@@ -89,7 +89,7 @@ void run_ps(const PlannedPrefill& attend, const KernelContext& context, const cp
 }  // namespace
 
 prefill::Kernels planned_prefill_kernels(const Device& device, PlannedPrefill attend) {
-  // What somebody else's kernel attended is left to the CPU's reduce.
+  // What a foreign kernel attended is left to the CPU's reduce.
   prefill::Kernels kernels = cpu::prefill_kernels(cpu::portable_path());
   if (device.properties().platform == Platform::amd)
     kernels.arch = arch_from_name(device.properties().arch);

@@ -3,7 +3,7 @@
 // Beside the planner call and its buffers (planner_call.hpp) such a bundle has
 //   q               [rows, heads, 576] in dtype_q, bf16 as 16-bit integers; as in out and lse, rows
 //                   of a graph's padding may follow
-//   kv_indices      [pages] as the kernel got them; entries behind the live ones may follow
+//   kv_indices      [pages] as the kernel got them; entries after the live ones may follow
 //   kv_cache_pages  [n] ids of the pages that were dumped, each once
 //   kv_cache        [n, page_size, 576] in dtype_kv
 //   out, lse        [rows, heads, 512] bf16 and [rows, heads] f32, what the engine got; optional

@@ -1,10 +1,10 @@
 // The launch of a planned step: what the kernel found, against what the planner left.
 //
 // A dump may hold lists, buffers and addresses a second time, as the kernel got them
-// (`launch_...`, docs/capture.md). A plan that is overwritten in between, or an address of a freed
-// buffer, is a fault of neither planner nor kernel, and no check of the plan alone shows it. What
-// else the kernel is told is launched_call.hpp's. Fails: a launch_ key that holds something else
-// than it should.
+// (`launch_...`, docs/reference/bundles.md). A plan that is overwritten in between, or an address
+// of a freed buffer, is a fault of neither planner nor kernel, and no check of the plan alone shows
+// it. What else the kernel is told is launched_call.hpp's. Fails: a launch_ key that holds
+// something else than it should.
 #pragma once
 
 #include <nlohmann/json.hpp>

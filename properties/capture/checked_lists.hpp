@@ -1,4 +1,4 @@
-// The lists and numbers of a batch, checked against each other: what has to hold before anybody
+// The lists and numbers of a batch, checked against each other: what has to hold before a reader
 // follows them, whatever the plan.
 //
 // Violations are certain: an entry that no step can have. Notes are what a step may have and a

@@ -161,7 +161,7 @@ plan::PsCheckInput PrefillCall::check_input() const {
 Result<PrefillCall> read_prefill_call(const nlohmann::json& object) {
   PrefillCall call;
   if (const Status bad = read_call(object, call)) return *bad;
-  // This planner writes every element of its buffers, zeros behind the plan.
+  // This planner writes every element of its buffers, zeros after the plan.
   auto found = read_plan(object, 0);
   if (!found) return found.error();
   call.found = std::move(*found);

@@ -27,7 +27,7 @@ std::string number(std::int64_t n) {
   return std::to_string(n);
 }
 
-// Only what the planner wrote counts: works behind the last one are left over from earlier steps in
+// Only what the planner wrote counts: works after the last one are left over from earlier steps in
 // any buffer that is used again.
 void compare(const plan::PlanBuffer& planned, const std::vector<std::int32_t>& found,
              std::vector<Difference>& out) {

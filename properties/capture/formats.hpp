@@ -1,7 +1,7 @@
 // Plans from outside: what the key `format` says that an object is, and what stands beside a list.
 //
 // An object without the key is what its other keys say. Private to properties. Fails: a format that
-// nobody knows, with those that are known, one that other keys contradict, and a key that would be
+// is unknown, with those that are known, one that other keys contradict, and a key that would be
 // ignored beside a list.
 #pragma once
 

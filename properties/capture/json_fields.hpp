@@ -30,7 +30,7 @@ class Fields {
   [[nodiscard]] std::string text_or(const char* key, const std::string& absent);
   [[nodiscard]] std::vector<std::int32_t> words(const char* key);
 
-  // Rejects a key that no reader asked for and that is not in `others`: nobody would read it, and
+  // Rejects a key that no reader asked for and that is not in `others`: it would not be read, and
   // the argument that it was meant to be would take its default.
   void reject_unknown(std::span<const std::string_view> others);
   // For values that are of the right type and still impossible.

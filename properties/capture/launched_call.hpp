@@ -1,10 +1,11 @@
 // What a kernel is told beside lists and buffers, against what its planner was told.
 //
 // A dump may hold the arguments of AITER's mla_decode_fwd (`launch_num_heads`, `launch_causal`,
-// ...; docs/capture.md). The kernel is chosen by them (csrc/py_itfs_cu/asm_mla.cu), so that a plan
-// made for other ones may be wrong, whatever the planner and the buffers are. Heads are those of
-// the tensors that the function gets: padded if the engine pads, not yet folded, as the planner
-// counts them too. Private to properties. Fails: a key that holds something else than it should.
+// ...; docs/reference/bundles.md). The kernel is chosen by them (csrc/py_itfs_cu/asm_mla.cu), so
+// that a plan made for other ones may be wrong, whatever the planner and the buffers are. Heads are
+// those of the tensors that the function gets: padded if the engine pads, not yet folded, as the
+// planner counts them too. Private to properties. Fails: a key that holds something else than it
+// should.
 #pragma once
 
 #include <nlohmann/json.hpp>

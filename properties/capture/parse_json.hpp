@@ -1,4 +1,4 @@
-// JSON from outside: documents, manifests, headers and ledgers that nobody vouches for.
+// JSON from outside: documents, manifests, headers and ledgers that are not trusted.
 //
 // The one way in. nlohmann copies, prints and compares values recursively, so text that nests
 // deeply enough ends the process: it is refused here. So is a key that an object has twice, of

@@ -132,7 +132,8 @@ std::string straddles(const PlannerCall& call, const plan::PlanCheckInput& input
       works.size() > 1 ? say(", and for ", works.size() - 1, " more") : std::string();
   return say(kernel->label, " is wrong for work ", index, " (request ", work.batch, ", rows ",
              work.q_begin, "..", work.q_end, ", of its ", seen.keys, " keys the first row sees ",
-             seen.first, " and the last ", seen.last, ")", more, ": AITER-27 (docs/aiter.md)");
+             seen.first, " and the last ", seen.last, ")", more,
+             ": AITER-27 (docs/findings/aiter.md)");
 }
 
 }  // namespace mla::cli

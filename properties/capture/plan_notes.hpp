@@ -1,6 +1,6 @@
 // What is no violation of a plan and worth knowing: what AITER's kernels make of a valid one.
 //
-// Private to properties. Sources: docs/aiter.md, with the number of each finding.
+// Private to properties. Sources: docs/findings/aiter.md, with the number of each finding.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -3,7 +3,7 @@
 // Keys are those of the golden vectors in fixtures/golden: the arguments of AITER's
 // get_mla_metadata_v1 plus `arch` and `num_cu`, then `buffer_sizes` and the five int32 buffers,
 // flattened, null where never written, the unwritten tail cut off. Absent arguments take AITER's
-// defaults (aiter.md 3.1). A key that nobody reads is refused. Private to properties. Fails:
+// defaults (aiter.md 3.1). A key that is not read is refused. Private to properties. Fails:
 // with the key and what stands there.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Safetensors: a file of named tensors, read from bytes that nobody vouches for.
+// Safetensors: a file of named tensors, read from bytes that are not trusted.
 //
 // Eight bytes with the length of a JSON header, the header with type, shape and place of each
 // tensor and strings below `__metadata__`, then the data. Read are the integer types, BOOL, BF16,

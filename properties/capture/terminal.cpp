@@ -72,7 +72,7 @@ Status write_stdout(std::string_view text) {
 }
 
 void write_stderr(std::string_view text) {
-  // Nobody is left to be told when stderr does not take it.
+  // There is no other place to say it when stderr does not take it.
   (void)write_all(stderr, text, "to stderr");
 }
 
@@ -135,7 +135,7 @@ std::string printable(std::string_view text) {
 
 std::string printable_message(std::string_view text) {
   constexpr std::size_t kLongest = 200;
-  constexpr std::size_t kEnd = 40;  // of a word, as with the quote and colon behind a value
+  constexpr std::size_t kEnd = 40;  // of a word, as with the quote and colon after a value
   const std::string shown = printable(text);
   const auto begins_character = [&shown](std::size_t at) {
     return (static_cast<unsigned char>(shown[at]) & 0xC0U) != 0x80U;

@@ -1,4 +1,5 @@
-// The list of all properties, by id. docs/properties.md repeats it for readers; a test compares.
+// The list of all properties, by id. docs/reference/properties.md repeats it for readers; a test
+// compares.
 #include <algorithm>
 #include <array>
 

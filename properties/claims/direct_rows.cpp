@@ -1,9 +1,9 @@
 // P05: rows that a work writes itself have passed one rounding to bf16 only, that of stage 1.
 //
 // On gfx942 the reduce truncates, with twice the unit of stage 1, and the reference's bound allows
-// for the coarser one because it reads no plan (docs/numerics.md, Output). A footprint says who
-// wrote a row. The bound B is s + U * (|O| + s) times 1 + 2^-20, plus what is flushed: B less
-// (U - u) * |O| is at least the bound with the finer unit u.
+// for the coarser one because it reads no plan (docs/reference/numerics.md, Output). A footprint
+// says who wrote a row. The bound B is s + U * (|O| + s) times 1 + 2^-20, plus what is flushed: B
+// less (U - u) * |O| is at least the bound with the finer unit u.
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// P02: what lies behind the live part of kv_indices, and how much, changes nothing.
+// P02: what lies after the live part of kv_indices, and how much, changes nothing.
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"

@@ -28,7 +28,7 @@ std::string entry(const char* name, std::size_t i, std::int64_t value) {
   return say(name, "[", i, "] is ", value);
 }
 
-// The list as a kernel gets it, and the buffer behind it up to its capacity.
+// The list as a kernel gets it, and the buffer after it up to its capacity.
 std::optional<std::string> check_list(const char* name, std::span<const std::int32_t> list,
                                       std::span<const std::int32_t> buffer,
                                       const std::vector<std::int64_t>& lengths) {

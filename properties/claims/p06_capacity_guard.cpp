@@ -1,5 +1,5 @@
-// P06: nothing is ever written behind a buffer: not by the step, and not by any batch that fits the
-// declared capacity.
+// P06: nothing is ever written past the end of a buffer: not by the step, and not by any batch that
+// fits the declared capacity.
 #include "core/engine/decode_step.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"

@@ -80,7 +80,7 @@ std::optional<std::string> reads_pages(const ResolvedShape& shape, const DecodeR
   return std::nullopt;
 }
 
-// Rows of the original run against the same rows behind the insertion.
+// Rows of the original run against the same rows after the insertion.
 std::optional<std::string> check_others(Subject& subject, const Step& step, const Inserted& in) {
   const Topology before = topology_of(*subject.metadata());
   const Topology after = topology_of(step.metadata);

@@ -13,10 +13,10 @@
 namespace mla::prop {
 namespace {
 
-constexpr float kLoud = 64;  // finite in both fp8 variants
+constexpr float kLoudBf16 = 64;  // finite in both fp8 variants
 
 std::uint16_t loud(bool negative) {
-  return bf16_from_float(negative ? -kLoud : kLoud, Bf16Rounding::nearest_even);
+  return bf16_from_float(negative ? -kLoudBf16 : kLoudBf16, Bf16Rounding::nearest_even);
 }
 
 std::size_t first_element(const prefill::PrefillTensors& t, std::int64_t row) {

@@ -15,7 +15,7 @@ struct Boundary {
   std::int64_t pages = 0;
 };
 
-// The first page that begins on the boundary or behind it.
+// The first page that begins on the boundary or after it.
 std::vector<Boundary> boundaries(const Case& c) {
   const std::int64_t page_bytes = c.page_size * kKeyDim * element_bytes(c.dtype.kv);
   return {{"page id 2^16", std::int64_t{1} << 16},

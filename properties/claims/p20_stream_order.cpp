@@ -16,7 +16,7 @@
 namespace mla::prop {
 namespace {
 
-// A list of a smaller step leaves what is behind it as it was: a copy takes the entries of the
+// A list of a smaller step leaves what is after it as it was: a copy takes the entries of the
 // list, not those of the room for it.
 std::optional<std::string> copies_too_much() {
   device::DeviceHeap heap;

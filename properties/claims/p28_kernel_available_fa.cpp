@@ -63,7 +63,7 @@ fa::Layer random_layer(Random& random) {
   return layer;
 }
 
-std::optional<std::string> check_step(const FaStepRun& step) {
+std::optional<std::string> check_fa_step(const FaStepRun& step) {
   if (step.parts.split.decodes == Requests(0)) {
     if (step.route.empty()) return std::nullopt;
     return "a step without decodes launches " + step.route;
@@ -74,9 +74,9 @@ std::optional<std::string> check_step(const FaStepRun& step) {
   return text(step.layer, step.spec.causal, rows) + " ran on " + step.route;
 }
 
-// What every FA kernel takes, so that nobody may decline it as unsupported.
+// What every FA kernel takes, so that no backend may decline it as unsupported.
 bool everybody_takes(const Case& c) {
-  constexpr std::int64_t kFarBlock = std::int64_t{1} << 20;  // the ids of any batch fit behind it
+  constexpr std::int64_t kFarBlock = std::int64_t{1} << 20;  // the ids of any batch fit after it
   const FaSpec& fa = c.fa();
   std::int64_t requests = std::ssize(c.requests);
   for (const auto& step : c.later_steps) requests = std::max(requests, std::ssize(step));
@@ -123,7 +123,7 @@ Outcome fa_kernel_available(Subject& subject) {
     return error.message.empty() ? failed("the step is refused without a reason") : passed();
   }
   for (const FaStepRun& step : *steps)
-    if (const auto why = check_step(step)) return failed(*why);
+    if (const auto why = check_fa_step(step)) return failed(*why);
   return passed();
 }
 

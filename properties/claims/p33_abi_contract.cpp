@@ -73,7 +73,7 @@ class Checking final : public ForwardingBackend {
 };
 
 // A Q or a cache that is not the launch's own is not run: it would be read past its end, or leave
-// rows that nobody asked for. The cache has no slot here: what matters is that sizes fit.
+// rows that were not asked for. The cache has no slot here: what matters is that sizes fit.
 std::optional<std::string> check_other_tensors(Subject& subject) {
   constexpr std::int64_t kMostCopied = 1 << 20;  // bytes of Q
   const DecodeMetadata& md = *subject.metadata();

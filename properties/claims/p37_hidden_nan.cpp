@@ -17,9 +17,6 @@
 namespace mla::prop {
 namespace {
 
-constexpr std::uint16_t kBf16Nan = 0x7FC0;
-constexpr std::uint16_t kBf16Infinity = 0x7F80;
-
 struct Poison {
   const char* name = "NaN";
   bool is_nan = true;

@@ -21,21 +21,19 @@
 namespace mla::prop {
 namespace {
 
-constexpr std::uint16_t kBf16Nan = 0x7FC0;
-constexpr std::uint16_t kBf16Infinity = 0x7F80;
 constexpr std::uint16_t kBf16MinusInfinity = 0xFF80;
 constexpr std::int64_t kWaveColumns = 64;
 constexpr std::int64_t kTileKeys = 32;  // of the kernels for AMD
 
 // An element of the value of the poisoned key, in every head.
-struct Poison {
+struct PoisonedColumn {
   std::int64_t element = 0;
   std::uint16_t bits = kBf16Nan;
 };
 
 // Empty: the whole key and value hold NaN.
-std::vector<Poison> choose_poison(Random& random, bool infinities) {
-  std::vector<Poison> out;
+std::vector<PoisonedColumn> choose_poison(Random& random, bool infinities) {
+  std::vector<PoisonedColumn> out;
   if (random.below(4) == 0) return out;
   for (std::int64_t first = 0; first < prefill::kVDim; first += kWaveColumns) {
     constexpr std::array<std::uint16_t, 4> kBits{kBf16Nan, kBf16Infinity, kBf16MinusInfinity,
@@ -47,7 +45,7 @@ std::vector<Poison> choose_poison(Random& random, bool infinities) {
 }
 
 // Which of the request's new keys: any, or the first one of a tile of the kernel, or the one before
-// it. Rows come in blocks of two tiles, so that a block has rows before an odd tile and behind it.
+// it. Rows come in blocks of two tiles, so that a block has rows before an odd tile and after it.
 std::int64_t choose_key(Random& random, std::int64_t new_keys) {
   const std::int64_t any = random.below(new_keys);
   const std::int64_t kind = random.below(3);
@@ -56,10 +54,10 @@ std::int64_t choose_key(Random& random, std::int64_t new_keys) {
   return (2 * random.below(odd_tiles) + 1) * kTileKeys - (kind == 1 ? 1 : 0);
 }
 
-void put(prefill::PrefillTensors& t, std::int64_t row, const std::vector<Poison>& poison) {
+void put(prefill::PrefillTensors& t, std::int64_t row, const std::vector<PoisonedColumn>& poison) {
   for (std::int64_t head = 0; head < t.heads; ++head) {
     const std::int64_t pair = row * t.heads + head;
-    for (const Poison& p : poison)
+    for (const PoisonedColumn& p : poison)
       t.v[static_cast<std::size_t>(pair * prefill::kVDim + p.element)] = p.bits;
     if (!poison.empty()) continue;
     std::fill_n(t.k.begin() + pair * prefill::kQkDim, prefill::kQkDim, kBf16Nan);
@@ -95,7 +93,7 @@ double weight(const PrefillStep& step, std::int64_t row, std::int64_t key, std::
 // that is rounded to 0 is NaN. No factor of a weight above 2^-60 is: probabilities, rescales and
 // weights of merges are at least the weight.
 std::optional<std::string> lost(const PrefillStep& step, const PrefillStep& other, std::int64_t row,
-                                std::int64_t key, const std::vector<Poison>& poison) {
+                                std::int64_t key, const std::vector<PoisonedColumn>& poison) {
   for (std::int64_t head = 0; head < step.spec.heads; ++head) {
     const std::int64_t at = (row * step.spec.heads + head) * prefill::kVDim;
     const auto shows = [&](std::int64_t element) {
@@ -104,7 +102,7 @@ std::optional<std::string> lost(const PrefillStep& step, const PrefillStep& othe
     if (poison.empty())
       for (std::int64_t d = 0; d < prefill::kVDim; ++d)
         if (!std::isnan(bf16_to_float(shows(d)))) return say("is no NaN in element ", d);
-    for (const Poison& p : poison) {
+    for (const PoisonedColumn& p : poison) {
       const std::uint16_t got = shows(p.element);
       if (p.bits != kBf16Nan && got == p.bits) continue;
       const bool nan = std::isnan(bf16_to_float(got));
@@ -129,7 +127,8 @@ Outcome prefill_hidden_nan(Subject& subject) {
   const std::int64_t hidden_rows = choose_key(random, r.qo_len);  // before the key's own
   const std::int64_t key = begin + hidden_rows;
   // No fp8 value is infinite.
-  const std::vector<Poison> poison = choose_poison(random, step.spec.dtype.both(Dtype::bf16));
+  const std::vector<PoisonedColumn> poison =
+      choose_poison(random, step.spec.dtype.both(Dtype::bf16));
   const auto change = [&](prefill::PrefillTensors& t) { put(t, key, poison); };
   // Values are cleaned in the order of some schedule: P31 sees finite ones only.
   Case scheduled = step.spec;
@@ -138,7 +137,7 @@ Outcome prefill_hidden_nan(Subject& subject) {
   if (!again) return refusal(again.error());
   const PrefillStep& other = *again->steps.front();
   std::string holds = "NaN";
-  for (const Poison& p : poison)
+  for (const PoisonedColumn& p : poison)
     holds += say(&p == poison.data() ? " or infinity in elements " : ", ", p.element);
   Outcome outcome;
   for (std::int64_t row = 0; row < step.batch.rows().count(); ++row) {

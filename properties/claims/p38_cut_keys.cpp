@@ -1,9 +1,10 @@
 // P38: where the keys are cut no key is lost: a row whose query equals the first or last key of a
 // piece finds that key, and no row finds the key after its last.
 //
-// One light key among thousands moves a result by less than rounding does (docs/numerics.md), so
-// comparing numbers cannot see it missing. A query that equals a key gives that key nearly all the
-// weight of the row: losing it changes the output and the LSE by far more than any bound.
+// One light key among thousands moves a result by less than rounding does
+// (docs/reference/numerics.md), so comparing numbers cannot see it missing. A query that equals a
+// key gives that key nearly all the weight of the row: losing it changes the output and the LSE by
+// far more than any bound.
 #include <algorithm>
 #include <cmath>
 #include <set>

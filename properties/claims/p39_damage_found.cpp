@@ -5,10 +5,9 @@
 // must not run come out as NaN, never as numbers that look like a result (damaged_launch.hpp).
 // A request that is longer than the longest query is a violation for plan_check as well, and a page
 // id outside the cache is a fault of the launch.
-// A backend that follows such a word reads or writes somebody else's memory; one that drops it in
-// silence hides a broken plan.
+// A backend that follows such a word reads or writes memory that is not its own; one that drops it
+// in silence hides a broken plan.
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "core/plan/plan_check.hpp"
@@ -44,7 +43,7 @@ enum class Concerns : std::uint8_t {
 };
 
 // `apply` says whether the plan has such a word; `words` are those of a fault.
-struct InputDamage {
+struct ListDamage {
   const char* what;
   Concerns concerns = Concerns::dropped_work;
   bool (*apply)(const Target& target);
@@ -74,9 +73,7 @@ std::int64_t first_cut_work(const Plan& plan) {
   return -1;
 }
 
-constexpr std::int32_t kFar = std::numeric_limits<std::int32_t>::max() / 2;
-
-constexpr InputDamage kDamages[] = {
+constexpr ListDamage kListDamages[] = {
     {"the request after the last one", Concerns::dropped_work,
      [](const Target& t) {
        return edit(t, [&](WorkItem& w) {
@@ -171,7 +168,7 @@ constexpr InputDamage kDamages[] = {
 };
 
 // The same in the lists of a tile that is merged, of which a plan may have none.
-constexpr InputDamage kMergeDamages[] = {
+constexpr ListDamage kMergeDamages[] = {
     {"a merge into a row after the last one", Concerns::first_tile,
      [](const Target& t) {
        return t.plan.reduce_final_map.set(1, static_cast<std::int32_t>(t.kernel_rows + 1)), true;
@@ -284,7 +281,7 @@ Outcome check_keyless(Subject& subject, Random& random) {
                                 .requests = {kNobody}});
 }
 
-Outcome check(Subject& subject, const InputDamage& damage, std::int64_t work) {
+Outcome check(Subject& subject, const ListDamage& damage, std::int64_t work) {
   const DecodeMetadata& md = *subject.metadata();
   Plan plan = md.plan->clone();
   const std::int64_t fold = md.shape.fold_ratio();
@@ -351,7 +348,7 @@ Outcome decode_damage_found(Subject& subject) {
       return outcome;
   const std::int64_t work = random.below(md.plan->works());
   if (const auto why = rule_overlooked(md, work)) return failed(*why);
-  const InputDamage& damage = kDamages[random.below(std::ssize(kDamages))];
+  const ListDamage& damage = kListDamages[random.below(std::ssize(kListDamages))];
   Outcome outcome = check(subject, damage, work);
   if (outcome.verdict != Verdict::pass || md.plan->reduce_indptr.at(1) < 2) return outcome;
   return check(subject, kMergeDamages[random.below(std::ssize(kMergeDamages))], work);

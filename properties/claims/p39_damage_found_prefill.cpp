@@ -1,7 +1,6 @@
 // P39 for prefill: whichever word of a work or bound of a list is damaged, ps_check says so, and of
 // a wrong number of partial tiles. Another order of the pieces of a merge is no damage.
 #include <algorithm>
-#include <limits>
 
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
@@ -15,54 +14,57 @@ namespace {
 
 using plan::WorkItem;
 
-struct Target {
+struct PrefillTarget {
   const SeenPlan& plan;
   bool causal = true;
 };
 
 // `apply` says whether the work can have this damage.
-struct InputDamage {
+struct PrefillDamage {
   const char* what;
-  bool (*apply)(const Target& target, WorkItem& item);
+  bool (*apply)(const PrefillTarget& target, WorkItem& item);
 };
 
-constexpr std::int32_t kFar = std::numeric_limits<std::int32_t>::max() / 2;
-
 // Takes the last key that a row of the work sees from it.
-bool lose_last_key(const Target& t, WorkItem& w) {
+bool lose_last_key(const PrefillTarget& t, WorkItem& w) {
   const auto r = static_cast<std::size_t>(w.batch);
   const std::int32_t first = t.plan.kv_indptr[r];
   const std::int32_t keys = t.plan.kv_indptr[r + 1] - first;
   const std::int32_t rows_after = t.plan.qo_indptr[r + 1] - w.q_end;
-  const std::int32_t end = first + (t.causal ? keys - rows_after : keys);  // behind that key
+  const std::int32_t end = first + (t.causal ? keys - rows_after : keys);  // after that key
   if (end <= w.kv_begin || end > w.kv_end) return false;
   return w.kv_end = end - 1, true;
 }
 
-constexpr InputDamage kDamages[] = {
+constexpr PrefillDamage kPrefillDamages[] = {
     {"without the last key that its last row sees", lose_last_key},
     {"of a request after the last one",
-     [](const Target& t, WorkItem& w) {
+     [](const PrefillTarget& t, WorkItem& w) {
        return w.batch = static_cast<std::int32_t>(t.plan.qo_indptr.size()) - 1, true;
      }},
-    {"of request -1", [](const Target&, WorkItem& w) { return w.batch = -1, true; }},
+    {"of request -1", [](const PrefillTarget&, WorkItem& w) { return w.batch = -1, true; }},
     {"of a row after the last one",
-     [](const Target& t, WorkItem& w) { return w.q_end = t.plan.qo_indptr.back() + 1, true; }},
+     [](const PrefillTarget& t, WorkItem& w) {
+       return w.q_end = t.plan.qo_indptr.back() + 1, true;
+     }},
     {"of rows that run backwards",
-     [](const Target&, WorkItem& w) { return w.q_begin = w.q_end + 1, true; }},
+     [](const PrefillTarget&, WorkItem& w) { return w.q_begin = w.q_end + 1, true; }},
     {"of keys that run backwards",
-     [](const Target&, WorkItem& w) { return w.kv_end = w.kv_begin - 1, true; }},
-    {"of keys far away", [](const Target&, WorkItem& w) { return w.kv_end = kFar, true; }},
+     [](const PrefillTarget&, WorkItem& w) { return w.kv_end = w.kv_begin - 1, true; }},
+    {"of keys far away", [](const PrefillTarget&, WorkItem& w) { return w.kv_end = kFar, true; }},
     {"of a first key after its first",
-     [](const Target&, WorkItem& w) {
+     [](const PrefillTarget&, WorkItem& w) {
        if (w.kv_end - w.kv_begin < 2) return false;
        return ++w.kv_begin, true;
      }},
     {"with a partial row far away",
-     [](const Target&, WorkItem& w) { return w.partial_row = kFar, true; }},
+     [](const PrefillTarget&, WorkItem& w) { return w.partial_row = kFar, true; }},
     {"that writes partial rows where its tile is whole, or its output where it is cut",
-     [](const Target&, WorkItem& w) { return w.partial_row = w.partial_row < 0 ? 0 : -1, true; }},
-    {"of head 200", [](const Target&, WorkItem& w) { return w.pad = 200 | (201 << 16), true; }},
+     [](const PrefillTarget&, WorkItem& w) {
+       return w.partial_row = w.partial_row < 0 ? 0 : -1, true;
+     }},
+    {"of head 200",
+     [](const PrefillTarget&, WorkItem& w) { return w.pad = 200 | (201 << 16), true; }},
 };
 
 // The plan with one request more, of one row that sees no key: it needs no work.
@@ -78,12 +80,12 @@ void add_work(SeenPlan& plan, const WorkItem& item) {
 }
 
 // `apply` says whether the plan has such a list.
-struct ListDamage {
+struct SeenDamage {
   const char* what;
   bool (*apply)(SeenPlan& plan);
 };
 
-constexpr ListDamage kListDamages[] = {
+constexpr SeenDamage kSeenDamages[] = {
     {"no last work",
      [](SeenPlan& p) {
        const std::int32_t works = p.work_indptr.back();
@@ -166,13 +168,13 @@ Outcome prefill_damage_found(Subject& subject) {
   add_blind_request(blind);
   if (const auto why = broken_rule({blind, heads, step.spec.causal}))
     return failed("a plan beside a row that sees no key is not valid for ps_check: " + *why);
-  for (const ListDamage& damage : kListDamages) {
+  for (const SeenDamage& damage : kSeenDamages) {
     SeenPlan plan = step.plan;
     if (damage.apply(plan) && !broken_rule({plan, heads, step.spec.causal}))
       return failed(say("a plan with ", damage.what, " is valid for ps_check"));
   }
   Random random(subject.spec(), "P39");
-  for (const InputDamage& damage : kDamages) {
+  for (const PrefillDamage& damage : kPrefillDamages) {
     SeenPlan plan = step.plan;
     const std::int64_t work = random.below(works);
     WorkItem item = work_at(plan, work);

@@ -28,12 +28,12 @@ struct Question {
 };
 
 // `apply` says whether the question can have this damage.
-struct InputDamage {
+struct BadInput {
   const char* what;
   bool (*apply)(Question& q);
 };
 
-constexpr InputDamage kDamages[] = {
+constexpr BadInput kBadInputs[] = {
     {"no entry in kv_indptr", [](Question& q) { return q.kv.clear(), true; }},
     {"kv_indptr that runs backwards",
      [](Question& q) { return q.kv[q.at() + 1] = q.kv[q.at()] - 1, true; }},
@@ -257,7 +257,7 @@ Outcome decode_bad_input_refused(Subject& subject) {
   const auto copy = [](std::span<const std::int32_t> list) {
     return std::vector<std::int32_t>(list.begin(), list.end());
   };
-  for (const InputDamage& damage : kDamages) {
+  for (const BadInput& damage : kBadInputs) {
     Question q{.input = question.input,
                .qo = copy(question.input.qo_indptr),
                .kv = copy(question.input.kv_indptr),

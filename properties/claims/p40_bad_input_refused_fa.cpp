@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kWorkspace = 256;  // tokens: what is refused needs no more
 
-struct InputDamage {
+struct BadFaInput {
   const char* what;
   void (*apply)(fa::StepInput& in, std::int64_t& prefix);
 };
@@ -26,7 +26,7 @@ void shorten(device::DeviceView<T>& view) {
   view = view.subview(0, view.size() - 1);
 }
 
-constexpr InputDamage kDamages[] = {
+constexpr BadFaInput kBadFaInputs[] = {
     {"a row less than its requests have",
      [](fa::StepInput& in, std::int64_t&) {
        in.num_actual_tokens = in.num_actual_tokens - Rows(1);
@@ -93,7 +93,7 @@ Outcome fa_bad_input_refused(Subject& subject) {
   Engine engine(step.ordered, options_of(step.spec, step.layer));
   const auto input = fa::stage_step(engine.batch, {step.spec.causal}, engine.runner, engine.stream);
   if (!input) return failed("the step runs, and is not staged: " + input.error().message);
-  for (const InputDamage& damage : kDamages) {
+  for (const BadFaInput& damage : kBadFaInputs) {
     fa::StepInput other = *input;
     std::int64_t prefix = 0;
     if (other.num_actual_tokens == Rows(0)) continue;

@@ -27,13 +27,13 @@ struct Call {
 };
 
 // `apply` says whether the call can have this damage.
-struct InputDamage {
+struct BadPrefillInput {
   const char* what;
-  bool form;  // what nobody can plan; the rest AITER plans and gets wrong
+  bool form;  // what cannot be planned; the rest AITER plans and gets wrong
   bool (*apply)(Call& c);
 };
 
-constexpr InputDamage kDamages[] = {
+constexpr BadPrefillInput kBadPrefillInputs[] = {
     {"an entry of kv_indptr too few", true, [](Call& c) { return c.pages.pop_back(), true; }},
     {"a length too few", true, [](Call& c) { return c.keys.pop_back(), true; }},
     {"a length too many", true, [](Call& c) { return c.keys.push_back(1), true; }},
@@ -201,7 +201,7 @@ Outcome prefill_bad_input_refused(Subject& subject) {
     return failed(std::move(*why));
   const auto plan = sound.planned(*sizes);
   if (!plan) return failed("the planner refuses the step: " + plan.error().message);
-  for (const InputDamage& damage : kDamages) {
+  for (const BadPrefillInput& damage : kBadPrefillInputs) {
     Call call = sound;
     if (!damage.apply(call)) continue;
     const auto damaged = call.planned(*sizes);

@@ -1,4 +1,4 @@
-// What a plan says about words that nobody wrote, and that a copy holds the same words.
+// What a plan says about words that were not written, and that a copy holds the same words.
 //
 // `show`, `plan` and `check` print null for such words, and device memory is filled by it. Private
 // to properties.

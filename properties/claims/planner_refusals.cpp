@@ -37,14 +37,14 @@ struct Asked {
 };
 
 // `apply` says whether the question can have this damage. The reason has the word and the id.
-struct InputDamage {
+struct BadCall {
   const char* what;
   const char* word;
   const char* bug;
   bool (*apply)(Asked& q);
 };
 
-constexpr InputDamage kDamages[] = {
+constexpr BadCall kBadCalls[] = {
     {"a query length that is not that of qo_indptr", "in qo_indptr", "BUG-016",
      [](Asked& q) {
        if (q.ragged()) return false;
@@ -71,8 +71,8 @@ constexpr InputDamage kDamages[] = {
      }},
 };
 
-// What nobody can plan, whether it repeats AITER's mistakes or not.
-constexpr InputDamage kFormDamages[] = {
+// What no planner can plan, whether it repeats AITER's mistakes or not.
+constexpr BadCall kFormDamages[] = {
     {"no entry in kv_indptr", "kv_indptr", "", [](Asked& q) { return q.kv.clear(), true; }},
     {"kv_indptr that runs backwards", "kv_indptr", "",
      [](Asked& q) { return q.kv[q.request + 1] = q.kv[q.request] - 1, true; }},
@@ -103,7 +103,7 @@ constexpr InputDamage kFormDamages[] = {
      [](Asked& q) { return q.input.key.compute_units = ComputeUnits(0), true; }},
 };
 
-Sentence wrong_reason(const Result<plan::Plan>& plan, const InputDamage& damage) {
+Sentence wrong_reason(const Result<plan::Plan>& plan, const BadCall& damage) {
   if (plan.ok()) return say("the planner plans with ", damage.what);
   const Error& error = plan.error();
   if (error.bug == damage.bug && error.message.find(damage.word) != std::string::npos)
@@ -174,13 +174,13 @@ std::optional<std::string> refusal_misjudged(const Functions& functions,
                                              const PlanQuestion& question,
                                              const plan::BufferSizes& sizes, Random& random) {
   const auto at = static_cast<std::size_t>(random.below(question.input.batch()));
-  for (const InputDamage& damage : kDamages) {
+  for (const BadCall& damage : kBadCalls) {
     Asked q(question.input, at);
     if (!damage.apply(q)) continue;
     if (auto why = wrong_reason(q.planned(functions, sizes), damage)) return why;
   }
   for (const auto fidelity : {plan::Fidelity::safe, plan::Fidelity::as_aiter})
-    for (const InputDamage& damage : kFormDamages) {
+    for (const BadCall& damage : kFormDamages) {
       Asked q(question.input, at);
       if (!damage.apply(q)) continue;
       q.input.fidelity = fidelity;

@@ -5,6 +5,7 @@
 
 #include "core/engine/decode_builder.hpp"
 #include "core/say.hpp"
+#include "properties/claims/support.hpp"
 
 namespace mla::prop {
 namespace {
@@ -12,8 +13,6 @@ namespace {
 using plan::PlanBuffer;
 using plan::Rule;
 using plan::WorkItem;
-
-constexpr std::int32_t kFar = std::numeric_limits<std::int32_t>::max() / 2;
 
 // Stores the work as it is, its offset with it.
 template <class Edit>
@@ -52,7 +51,7 @@ bool partial_row_in_use(const Place& p, std::int32_t row) {
   return false;
 }
 
-constexpr RuleDamage kDamages[] = {
+constexpr RuleDamage kRecordDamages[] = {
     {"a request far away", Rule::work_record,
      [](Place& p) { return edit(p, [](WorkItem& i) { i.batch = kFar; }); }},
     {"a request that was never written", Rule::work_record,
@@ -102,14 +101,14 @@ constexpr RuleDamage kDamages[] = {
      }},
 };
 
-constexpr RuleDamage kLegal[] = {
+constexpr RuleDamage kLegalRecords[] = {
     {"a work without rows and keys that ends a slot", Rule::empty_work,
      [](Place& p) {
        WorkItem empty = p.item;
        empty.partial_row = -1;
        empty.q_begin = empty.q_end;
        empty.kv_begin = empty.kv_end;
-       ++empty.kv_offset;  // nobody reads it
+       ++empty.kv_offset;  // never read
        return insert_after(p, empty, 1);
      }},
     {"two works without rows after the last one of a slot", Rule::empty_work,
@@ -124,11 +123,11 @@ constexpr RuleDamage kLegal[] = {
 }  // namespace
 
 std::span<const RuleDamage> record_damages() {
-  return kDamages;
+  return kRecordDamages;
 }
 
 std::span<const RuleDamage> legal_empty_works() {
-  return kLegal;
+  return kLegalRecords;
 }
 
 std::optional<std::string> second_bad_work_unnamed(const DecodeMetadata& metadata,

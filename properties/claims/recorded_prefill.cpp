@@ -3,20 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <limits>
 #include <vector>
 
 #include "core/plan/ps_check.hpp"
 #include "core/say.hpp"
 #include "properties/claims/aiter_answers.hpp"
+#include "properties/claims/support.hpp"
 
 namespace mla::prop {
 namespace {
 
 using plan::kWorkItemWords;
 using plan::WorkItem;
-
-constexpr std::int32_t kFar = std::numeric_limits<std::int32_t>::max() / 2;
 
 // A recorded plan with lists of its own.
 struct Recorded {
@@ -32,7 +30,7 @@ struct Recorded {
         pages(call.kv_indptr),
         keys(call.context_lens),
         plan(call.found) {
-    // Zeros behind the works would only be copied.
+    // Zeros after the works would only be copied.
     plan.work_info.resize(static_cast<std::size_t>(works() * kWorkItemWords));
   }
 
@@ -118,7 +116,7 @@ bool edit_work(Recorded& r, Edit edit) {
 }
 
 // What leaves the plan as right as it was.
-constexpr Change kLegal[] = {
+constexpr Change kLegalChanges[] = {
     {"as AITER made it", [](Recorded&) { return true; }},
     {"with room for as many pieces as its most cut tile has",
      [](Recorded& r) { return r.input.most_pieces = r.most_pieces(), true; }},
@@ -262,7 +260,7 @@ std::optional<std::string> misjudged(const AiterPrefillCall& call, Random& rando
   const Recorded sound(call.call);
   const std::string what =
       say("the plan of call ", call.name, " of fixtures/golden/ps_prefill.json");
-  for (const Change& change : kLegal) {
+  for (const Change& change : kLegalChanges) {
     Recorded r = sound;
     if (!change.apply(r)) continue;
     if (const auto why = r.broken())

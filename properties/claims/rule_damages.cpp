@@ -59,7 +59,7 @@ std::int64_t pieces_of_tile(const Place& p) {
   return pieces;
 }
 
-constexpr RuleDamage kDamages[] = {
+constexpr RuleDamage kRuleDamages[] = {
     {"a piece that ends a page early", Rule::coverage,
      [](Place& p) {
        if (!p.last_tile() || p.item.kv_end - p.item.kv_begin < 2) return false;
@@ -151,7 +151,7 @@ constexpr RuleDamage kDamages[] = {
 };
 
 // What every kernel takes; no rule is broken.
-constexpr RuleDamage kLegal[] = {
+constexpr RuleDamage kLegalPlans[] = {
     {"a last piece with as many keys as the tile has rows", Rule::hidden_rows,
      [](Place& p) { return cut_last_piece(p, 0); }},
     {"as many pieces as the reduce has room for", Rule::reduce_list,
@@ -272,10 +272,10 @@ Sentence legal_change_named(const DecodeMetadata& metadata, std::int64_t from,
 std::optional<std::string> rule_overlooked(const DecodeMetadata& metadata, std::int64_t from) {
   if (!plan::plan_check(check_input_of(metadata)).empty()) return std::nullopt;
   if (auto why = straddled_works_differ(metadata)) return why;
-  if (auto why = damage_overlooked(metadata, from, kDamages)) return why;
+  if (auto why = damage_overlooked(metadata, from, kRuleDamages)) return why;
   if (auto why = damage_overlooked(metadata, from, record_damages())) return why;
   if (auto why = second_bad_work_unnamed(metadata, from)) return why;
-  if (auto why = legal_change_named(metadata, from, kLegal)) return why;
+  if (auto why = legal_change_named(metadata, from, kLegalPlans)) return why;
   return legal_change_named(metadata, from, legal_empty_works());
 }
 

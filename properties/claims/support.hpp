@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -16,6 +17,9 @@
 #include "properties/step/property.hpp"
 
 namespace mla::prop {
+
+// Further than any list or buffer goes, with room to add.
+inline constexpr std::int32_t kFar = std::numeric_limits<std::int32_t>::max() / 2;
 
 // The choices of one claim about one case. They depend on the data seed and the claim's id alone,
 // so that a choice stays the same while a failing case shrinks.

@@ -15,16 +15,16 @@ using hip::AssumptionResult;
 using prop::ExitCode;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct AssumptionsOptions {
   std::string device = "auto";
   bool json = false;
 };
 
-constexpr const char* kFooter = R"(
+constexpr const char* kAssumptionsFooter = R"(
 Some behaviour of gfx942 and gfx950 is not defined by any manual, and the emulator must assume it.
-Each assumption has a name (docs/emulator.md), and most have a small kernel that tests it on the
-device; for the others the reason is printed. On an emulated device they hold by construction: run
-it on a GPU.
+Each assumption has a name (docs/reference/emulator.md), and most have a small kernel that tests it
+on the device; for the others the reason is printed. On an emulated device they hold by construction:
+run it on a GPU.
 Exit: 0 all hold, 1 one differs, 3 no device, 10 a device of another architecture.
 
 Examples:
@@ -60,7 +60,7 @@ Json json_of(const std::vector<AssumptionResult>& results, const std::string& de
   return {{"device", device}, {"assumptions", list}};
 }
 
-ExitCode assumptions(const Options& o) {
+ExitCode assumptions(const AssumptionsOptions& o) {
   auto device = hip::open_device(o.device);
   if (!device) return complain("assumptions", device.error());
   const auto results = hip::test_assumptions(**device);
@@ -77,12 +77,12 @@ ExitCode assumptions(const Options& o) {
 }  // namespace
 
 void add_assumptions(CLI::App& app, ExitCode& exit) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AssumptionsOptions>();
   CLI::App* c = app.add_subcommand("assumptions", "Test on a device what its emulator assumes");
   c->add_option("--device", options->device, "auto, hip:0, emulated:gfx942 or emulated:gfx950")
       ->capture_default_str();
   c->add_flag("--json", options->json, "Print one JSON object");
-  c->footer(kFooter);
+  c->footer(kAssumptionsFooter);
   c->callback([options, &exit] { exit = assumptions(*options); });
 }
 

@@ -3,8 +3,8 @@
 // `cpu` is the CPU backend on the machine's best data path; `cpu-portable`, `cpu-avx2`,
 // `cpu-avx512` and `cpu-avx512-bf16` force one. `hip` runs the HIP kernels on a device: a GPU, or
 // `emulated:gfx942`, which executes their machine code on the CPU. `aiter` runs the code objects of
-// an installed AITER there (docs/aiter.md). Fails: an unknown name, a data path that the machine
-// lacks, a device or an installation that is not there, with what would do.
+// an installed AITER there (docs/use/aiter.md). Fails: an unknown name, a data path that the
+// machine lacks, a device or an installation that is not there, with what would do.
 #pragma once
 
 #include <functional>

@@ -22,16 +22,16 @@ using prop::ExitCode;
 using Answer = PlanAnswer;
 using Finding = PlanFinding;
 
-struct Options {
+struct CheckOptions {
   std::vector<std::string> files;
   bool json = false;
   std::string html;  // empty: none
 };
 
-constexpr const char* kFooter = R"(
+constexpr const char* kCheckFooter = R"(
 Reads what `mla-testbed plan --json` prints, a golden vector, or a dump of a running engine in the
-same keys (docs/capture.md): one object, a list of objects, an object with a list `cases`, or a
-bundle: a folder with manifest.json and one .npy file for each buffer.
+same keys (docs/reference/bundles.md): one object, a list of objects, an object with a list `cases`,
+or a bundle: a folder with manifest.json and one .npy file for each buffer.
 Prints the violated invariants as sentences, the first 8 of each rule (--json: all), and who is at
 fault: the planner, if it makes this plan from this call, or the builder, if it asked for another
 plan or kept an old one. A note is no violation: it names for example a defect of the kernel.
@@ -80,7 +80,7 @@ struct Checked {
   std::vector<Error> unread;  // files and plans that are none; the others are judged
 };
 
-void check_file(const std::string& path, const Options& o, Checked& out) {
+void check_file(const std::string& path, const CheckOptions& o, Checked& out) {
   const auto objects = read_plan_objects(path);
   if (!objects) return out.unread.push_back(objects.error());
   for (std::size_t place = 0; place < objects->size(); ++place) {
@@ -166,7 +166,7 @@ std::string json_of(const std::vector<Answer>& answers) {
   return out.dump(2, ' ', true, json::error_handler_t::replace) + "\n";
 }
 
-ExitCode check(const Options& o) {
+ExitCode check(const CheckOptions& o) {
   Checked checked;
   std::vector<Input> inputs;
   for (const std::string& path : o.files) inputs.push_back({"check", path});
@@ -189,13 +189,13 @@ ExitCode check(const Options& o) {
 }  // namespace
 
 void add_check(CLI::App& app, ExitCode& exit) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<CheckOptions>();
   CLI::App* c = app.add_subcommand("check", "Check plan buffers in JSON files");
   c->add_option("files", o->files, "JSON files and bundles; - is stdin")->required();
   c->add_flag("--json", o->json, "Print one JSON object");
   c->add_option("--html", o->html, "Also write a page with pictures of the plans to this file")
       ->type_name("FILE");
-  c->footer(kFooter);
+  c->footer(kCheckFooter);
   c->callback([o, &exit] { exit = check(*o); });
 }
 

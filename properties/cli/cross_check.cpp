@@ -13,7 +13,7 @@ using prop::ExitCode;
 
 constexpr int kMostDevices = 64;  // of one runtime
 
-struct Options {
+struct CrossCheckOptions {
   std::vector<std::string> devices;  // empty: every GPU
   std::string backend = "hip";
   std::string aiter_hsa;
@@ -21,7 +21,7 @@ struct Options {
   JudgingOptions judging;
 };
 
-constexpr const char* kFooter = R"(
+constexpr const char* kCrossCheckFooter = R"(
 The entry point for CI on MI300X, MI355X and other GPUs. On each device all properties judge the
 cases of the files, then --cases random cases, or random cases until the time of --for is over. The
 stages are compared with those of the CPU backend, the results with the float64 reference. The
@@ -35,7 +35,7 @@ Examples:
   mla-testbed cross-check --device emulated:gfx942 --device emulated:gfx950 --cases 200)";
 
 // The named devices, or every GPU of each runtime.
-Result<std::vector<NamedBackend>> discover(const Options& o) {
+Result<std::vector<NamedBackend>> discover(const CrossCheckOptions& o) {
   const auto make = [&o](const std::string& device) {
     const DeviceChoice choice{
         .device = device, .aiter_hsa = o.aiter_hsa, .emulation = o.emulation, .workers = 0};
@@ -63,7 +63,7 @@ Result<std::vector<NamedBackend>> discover(const Options& o) {
   return found;
 }
 
-ExitCode cross_check(const Options& o, Recording recording) {
+ExitCode cross_check(const CrossCheckOptions& o, Recording recording) {
   const std::string_view command = command_of(recording, "cross-check");
   if (o.backend != "aiter" && named_aiter(o.aiter_hsa))
     return complain(
@@ -82,7 +82,7 @@ ExitCode cross_check(const Options& o, Recording recording) {
                            std::move(recording));
 }
 
-void declare(CLI::App& c, Options& o) {
+void declare(CLI::App& c, CrossCheckOptions& o) {
   c.add_option("--device", o.devices, "Only this device (repeatable): hip:0, nvidia:0, ...")
       ->type_name("NAME")
       ->allow_extra_args(false);
@@ -98,7 +98,7 @@ void declare(CLI::App& c, Options& o) {
 }  // namespace
 
 ExitCode cross_check_recorded(Recording recording, const JudgingOptions& how) {
-  Options o;
+  CrossCheckOptions o;
   CLI::App app;
   declare(app, o);
   if (const Status bad = take_recorded(app, recording, how, o.judging))
@@ -108,11 +108,11 @@ ExitCode cross_check_recorded(Recording recording, const JudgingOptions& how) {
 }
 
 void add_cross_check(CLI::App& app, ExitCode& exit) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<CrossCheckOptions>();
   CLI::App* c =
       app.add_subcommand("cross-check", "Judge the HIP kernels on every GPU of this machine");
   declare(*c, *o);
-  c->footer(kFooter);
+  c->footer(kCrossCheckFooter);
   c->callback([o, c, &exit] {
     auto recording = begin_recording("cross-check", o->judging, *c);
     exit = recording ? cross_check(*o, std::move(*recording))

@@ -21,7 +21,7 @@ namespace {
 using prop::ExitCode;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kFooter = R"(
+constexpr const char* kEnvFooter = R"(
 Examples:
   mla-testbed env
   mla-testbed env --json | jq .isa_paths)";
@@ -101,7 +101,7 @@ void add_env(CLI::App& app, ExitCode& exit) {
   auto json = std::make_shared<bool>(false);
   CLI::App* c = app.add_subcommand("env", "Show facts of this build and this machine");
   c->add_flag("--json", *json, "Print one JSON object");
-  c->footer(kFooter);
+  c->footer(kEnvFooter);
   c->callback([json, &exit] { exit = env(*json); });
 }
 

@@ -30,7 +30,7 @@ using prop::ExitCode;
 using prop::fuzz::Target;
 namespace fs = std::filesystem;
 
-struct Options {
+struct FuzzOptions {
   std::vector<std::string> targets;  // empty: all
   std::string time = "60s";
   std::string corpus = "fixtures/corpus";
@@ -38,7 +38,7 @@ struct Options {
   CountedFuzz counted;
 };
 
-constexpr const char* kFooter = R"(
+constexpr const char* kFuzzFooter = R"(
 Each target turns bytes into a case, a planner call or a document, and says what must hold. The
 fuzzer starts from the shipped corpus, one archive for each target, which lies in a clone: elsewhere
 --corpus must name one. New inputs are lost unless --corpus names a folder of your own. --for is the
@@ -70,7 +70,7 @@ struct Run {
 
 constexpr int kInterruptExit = 72;  // libFuzzer's InterruptExitCode()
 
-// The word behind `key` in `line`, if it is there.
+// The word after `key` in `line`, if it is there.
 bool word_behind(const std::string& line, const std::string& key, std::string& word) {
   const std::size_t at = line.find(key);
   if (at == std::string::npos) return false;
@@ -157,20 +157,21 @@ Result<fs::path> unpack(const fs::path& archive, const fs::path& folder,
   return folder / target;
 }
 
-fs::path archive_of(const Options& o, const std::string& target) {
+fs::path archive_of(const FuzzOptions& o, const std::string& target) {
   return fs::path(o.corpus) / (target + ".tar.gz");
 }
 
 // The folder of a target. The shipped corpus is an archive a target, unpacked where nothing of the
 // repository changes; without it, a fuzzer starts from nothing.
-Result<fs::path> working_corpus(const Options& o, const std::string& target) {
+Result<fs::path> working_corpus(const FuzzOptions& o, const std::string& target) {
   const fs::path archive = archive_of(o, target);
   if (!fs::exists(archive)) return fs::path(o.corpus) / target;
   return unpack(archive, temporary_folder() / "mla-testbed-corpus", target);
 }
 
 // The inputs of a counted run, which takes the corpus as it is: no fuzzer has added to the folder.
-Result<FuzzInputs> read_inputs(const Options& o, const std::string& target, std::uint64_t seed) {
+Result<FuzzInputs> read_inputs(const FuzzOptions& o, const std::string& target,
+                               std::uint64_t seed) {
   const fs::path archive = archive_of(o, target);
   const fs::path folder = fs::path(o.corpus) / target;
   if (!fs::exists(archive)) {
@@ -191,7 +192,7 @@ Result<FuzzInputs> read_inputs(const Options& o, const std::string& target, std:
   return inputs;
 }
 
-ExitCode counted(const Options& o, const std::vector<std::string>& targets) {
+ExitCode counted(const FuzzOptions& o, const std::vector<std::string>& targets) {
   std::vector<Input> inputs;
   for (const std::string& t : targets) inputs.push_back({"--corpus", archive_of(o, t).string()});
   if (const Status bad =
@@ -225,7 +226,7 @@ Status contradiction(const CountedFuzz& c, bool time, bool targets) {
   return std::nullopt;
 }
 
-ExitCode fuzz(const Options& o, bool time_given) {
+ExitCode fuzz(const FuzzOptions& o, bool time_given) {
   if (o.list) return finish("fuzz", list_text(), ExitCode::held);
   if (const Status bad = contradiction(o.counted, time_given, !o.targets.empty()))
     return complain("fuzz", *bad);
@@ -294,7 +295,7 @@ void add_counted(CLI::App& c, CountedFuzz& o) {
 }  // namespace
 
 void add_fuzz(CLI::App& app, ExitCode& exit) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<FuzzOptions>();
   CLI::App* c = app.add_subcommand("fuzz", "Run the coverage-guided fuzz targets");
   c->add_option("--target", o->targets, "Only this target; may be repeated")->type_name("NAME");
   auto* time = c->add_option("--for", o->time, "Time for each target: 30s, 10m, 2h")
@@ -306,7 +307,7 @@ void add_fuzz(CLI::App& app, ExitCode& exit) {
       ->capture_default_str();
   auto* list = c->add_flag("--list", o->list, "List the targets and what they check");
   add_counted(*c, o->counted);
-  c->footer(kFooter);
+  c->footer(kFuzzFooter);
   c->callback([o, c, list, time, &exit] {
     goes_only_with(*c, *list, {"no-progress"});
     exit = fuzz(*o, time->count() > 0);

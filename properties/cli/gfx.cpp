@@ -11,7 +11,7 @@ namespace {
 
 using prop::ExitCode;
 
-constexpr const char* kFooter = R"(
+constexpr const char* kGfxFooter = R"(
 Takes any code object of gfx942 or gfx950: what a compiler writes with `-c --offload-device-only`,
 or a .co file of an installation.
 
@@ -61,7 +61,7 @@ void add_gfx(CLI::App& app, ExitCode& exit) {
   auto o = std::make_shared<GfxOptions>();
   CLI::App* gfx = app.add_subcommand("gfx", "Disassemble, check or run any code object");
   gfx->require_subcommand(1);
-  gfx->footer(kFooter);
+  gfx->footer(kGfxFooter);
   add_command(*gfx, "disassemble", "Print the instructions of its kernels", o, gfx_disassemble,
               exit);
   add_command(*gfx, "check", "Look for missing waits along all paths, without running", o,

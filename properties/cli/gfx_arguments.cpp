@@ -17,7 +17,7 @@
 namespace mla::cli {
 namespace {
 
-using Json = nlohmann::json;
+using nlohmann::json;
 
 struct Type {
   std::string_view name;
@@ -36,7 +36,7 @@ Error wrong(std::size_t argument, const std::string& why) {
   return {ErrorCode::usage, say("argument ", argument, ": ", why), ""};
 }
 
-Result<const Type*> type_of(std::size_t n, const Json& name) {
+Result<const Type*> type_of(std::size_t n, const json& name) {
   std::vector<std::string_view> known;
   for (const Type& type : kTypes) {
     if (name.is_string() && name.get_ref<const std::string&>() == type.name) return &type;
@@ -77,7 +77,7 @@ std::uint64_t real_bits(const Type& type, double value) {
 }
 
 // The bits of one element.
-Result<std::uint64_t> element(std::size_t n, const Type& type, const Json& value) {
+Result<std::uint64_t> element(std::size_t n, const Type& type, const json& value) {
   const std::string expected = say(": expected a number of type ", type.name);
   if (!value.is_number()) return wrong(n, value.dump() + expected);
   const unsigned bits = static_cast<unsigned>(8 * type.size);
@@ -107,13 +107,13 @@ class Reader {
       if (!argument.kind.starts_with("hidden_")) stated_.push_back(&argument);
   }
 
-  Result<GfxArguments> read(const Json& file) {
+  Result<GfxArguments> read(const json& file) {
     if (!file.is_object() || !file.contains("arguments") || !file["arguments"].is_array())
       return Error{ErrorCode::usage, "expected an object with the list \"arguments\"", ""};
     for (const auto& [key, value] : file.items())
       if (key != "arguments")
         return Error{ErrorCode::usage, "'" + key + "' is not known; expected arguments", ""};
-    const Json& list = file["arguments"];
+    const json& list = file["arguments"];
     for (std::size_t n = 0; n < list.size(); ++n)
       if (Status bad = add(n, list[n])) return *bad;
     if (!placed_by_hand_ && list.size() != stated_.size() && !stated_.empty())
@@ -125,7 +125,7 @@ class Reader {
   }
 
  private:
-  Status add(std::size_t n, const Json& one) {
+  Status add(std::size_t n, const json& one) {
     if (!one.is_object() || one.contains("scalar") == one.contains("buffer"))
       return wrong(n, "expected an object with either \"scalar\" or \"buffer\"");
     const bool scalar = one.contains("scalar");
@@ -152,7 +152,7 @@ class Reader {
     return place(n, one, bits, scalar ? (*type)->size : 8);
   }
 
-  Result<std::uint64_t> add_buffer(std::size_t n, const Type& type, const Json& one) {
+  Result<std::uint64_t> add_buffer(std::size_t n, const Type& type, const json& one) {
     if (one.contains("values") + one.contains("file") + one.contains("count") != 1)
       return wrong(n, "expected one of \"count\", \"values\" and \"file\"");
     std::string bytes;
@@ -164,7 +164,7 @@ class Reader {
         return wrong(n, say(bytes.size(), " bytes in the file are no whole number of ", type.name));
     } else if (one.contains("values")) {
       if (!one["values"].is_array()) return wrong(n, "\"values\" takes a list of numbers");
-      for (const Json& value : one["values"]) {
+      for (const json& value : one["values"]) {
         const auto bits = element(n, type, value);
         if (!bits) return bits.error();
         bytes.append(reinterpret_cast<const char*>(&*bits), type.size);
@@ -192,8 +192,8 @@ class Reader {
     return reinterpret_cast<std::uint64_t>(memory->data());
   }
 
-  static Status fill(std::size_t n, const Type& type, const Json& one, std::string& bytes) {
-    const Json& count = one["count"];
+  static Status fill(std::size_t n, const Type& type, const json& one, std::string& bytes) {
+    const json& count = one["count"];
     if (!count.is_number_unsigned() || count.get<std::uint64_t>() > kMostBytes / type.size)
       return wrong(n, say("\"count\" is ", count.dump(), "; expected at most ",
                           kMostBytes / type.size, " elements"));
@@ -209,14 +209,14 @@ class Reader {
     return std::nullopt;
   }
 
-  Result<std::string> file_of(std::size_t n, const Json& name) {
+  Result<std::string> file_of(std::size_t n, const json& name) {
     if (!name.is_string()) return wrong(n, "\"file\" takes the name of a file");
     out_.files.push_back((folder_ / name.get<std::string>()).string());
     return read_regular_file(out_.files.back());
   }
 
   // Where the argument lies: as the file says, else as the code object says, else as C would.
-  Status place(std::size_t n, const Json& one, std::uint64_t bits, std::size_t size) {
+  Status place(std::size_t n, const json& one, std::uint64_t bits, std::size_t size) {
     std::uint64_t offset = (out_.kernarg.size() + size - 1) / size * size;
     if (one.contains("offset")) {
       placed_by_hand_ = true;
@@ -262,7 +262,7 @@ double number_of(std::string_view type, std::uint64_t bits) {
 Result<GfxArguments> read_gfx_arguments(const std::string& path, const gfx::Kernel& kernel) {
   const auto text = read_file(path);
   if (!text) return text.error();
-  const Json file = Json::parse(*text, nullptr, false);
+  const json file = json::parse(*text, nullptr, false);
   auto out = file.is_discarded()
                  ? Error{ErrorCode::usage, "the file is no JSON", ""}
                  : Reader(std::filesystem::path(path).parent_path(), kernel).read(file);

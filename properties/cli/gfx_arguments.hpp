@@ -1,4 +1,5 @@
-// The arguments of one kernel launch, from a JSON file of `mla-testbed gfx run` (docs/emulator.md).
+// The arguments of one kernel launch, from a JSON file of `mla-testbed gfx run`
+// (docs/reference/emulator.md).
 //
 // Owns: the format of the file, the memory of its buffers, and the bytes of the kernel arguments.
 // Fails: with the number of the argument, counted from 0, the value, and what was expected.

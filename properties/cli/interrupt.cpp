@@ -44,7 +44,7 @@ void on_signal(int number) {
     constexpr std::string_view kText =
         "\nmla-testbed: interrupted; the reports follow after the current property. "
         "Another signal, half a second later or more, ends at once\n";
-    // Nobody is left to be told when stderr does not take it.
+    // There is no other place to say it when stderr does not take it.
     if (write(STDERR_FILENO, kText.data(), kText.size()) < 0) errno = 0;
   }
   errno = error;

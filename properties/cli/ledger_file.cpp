@@ -220,7 +220,7 @@ Result<prop::Ledger> parse_ledger(std::string_view text, const std::string& name
   if (format == kFirstFormat)
     return bad(say("its format is '", kFirstFormat,
                    "', one entry for each property; this version reads '", kFormat,
-                   "', one entry for each finding: write it anew (docs/reproduce.md)"));
+                   "', one entry for each finding: write it anew (docs/reference/ledgers.md)"));
   if (format != kFormat) return bad(say("it is not a JSON object of the format '", kFormat, "'"));
   const auto entries = document->find("entries");
   if (entries == document->end() || !entries->is_array()) return bad("it has no list 'entries'");

@@ -1,4 +1,4 @@
-// mla-testbed: the command line. Exit codes: docs/reproduce.md.
+// mla-testbed: the command line. Exit codes: docs/reference/output.md.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <exception>

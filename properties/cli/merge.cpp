@@ -19,13 +19,13 @@ namespace {
 
 using prop::ExitCode;
 
-struct Options {
+struct MergeOptions {
   std::vector<std::string> files;
   std::string aiter_hsa;
   JudgingOptions judging;
 };
 
-constexpr const char* kFooter = R"(
+constexpr const char* kMergeFooter = R"(
 Takes the files that `run --shard i/n --record FILE`, `cross-check`, `plants` or `fuzz --cases N`
 wrote on several machines, in any order. Table, JSON, JUnit and exit code are those of one run over
 all cases. Failures are shrunk again, and witnesses of the ledger judged again, on this machine: it
@@ -59,7 +59,7 @@ Status add(Recording& all, const Recording& one, const std::string& file,
   return std::nullopt;
 }
 
-ExitCode merge(const Options& o) {
+ExitCode merge(const MergeOptions& o) {
   const Publication& publication = o.judging.publication;
   std::vector<Input> inputs;
   for (const std::string& file : o.files) inputs.push_back({"merge", file});
@@ -97,12 +97,12 @@ ExitCode merge(const Options& o) {
 }  // namespace
 
 void add_merge(CLI::App& app, ExitCode& exit) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<MergeOptions>();
   CLI::App* c = app.add_subcommand("merge", "Make one report of the shards of a run");
   c->add_option("files", o->files, "Records of all shards")->required();
   add_aiter_option(*c, o->aiter_hsa);
   add_publication_options(*c, o->judging);
-  c->footer(kFooter);
+  c->footer(kMergeFooter);
   c->callback([o, &exit] { exit = merge(*o); });
 }
 

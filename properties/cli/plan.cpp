@@ -21,7 +21,7 @@ namespace {
 using prop::ExitCode;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct PlanOptions {
   std::string line;   // empty: plan a document
   std::string input;  // empty: plan a case
   std::string output = "-";
@@ -32,15 +32,15 @@ struct Options {
   bool as_aiter = false;
 };
 
-constexpr const char* kFooter = R"(
+constexpr const char* kPlanFooter = R"(
 With a case, prints every decision with its reason, the sizes, the works of each slot and the merge
 lists. With --json it prints an object that `mla-testbed check` reads. A prefill step also has its
 path and chunks, an FA step its decodes, extends and prefills, a sequence each of its steps. The
 exit code is 10 if the case is refused.
-With --input, reads a JSON document with a list `cases` (docs/reproduce.md) and writes one with a
-list `results`. A call that is refused has an `error` there, and the exit code is 0. --as-aiter
-repeats the original planner where it is broken; without it such calls, and those whose plan `check`
-would call broken, are refused. With a case it is for decode steps.
+With --input, reads a JSON document with a list `cases` (docs/reference/bundles.md) and writes one
+with a list `results`. A call that is refused has an `error` there, and the exit code is 0.
+--as-aiter repeats the original planner where it is broken; without it such calls, and those whose
+plan `check` would call broken, are refused. With a case it is for decode steps.
 
 Examples:
   mla-testbed plan 'mla1:16q4s1k_3q1s513;heads=8;block=16'
@@ -50,7 +50,7 @@ Examples:
   mla-testbed plan --input calls.json --output - --planner serial --as-aiter)";
 
 // What --bundle writes of the steps of a case.
-Result<Bundle> bundle_for(const Options& o, const Case& c, const Json& documents) {
+Result<Bundle> bundle_for(const PlanOptions& o, const Case& c, const Json& documents) {
   if (documents.size() > 1)
     return Error{ErrorCode::usage, "a bundle holds one step, not a sequence", ""};
   if (c.kind() != StepKind::decode)
@@ -62,7 +62,7 @@ Result<Bundle> bundle_for(const Options& o, const Case& c, const Json& documents
   return o.tensors ? capture_case(c, *backend) : Result<Bundle>(bundle_of(documents[0]));
 }
 
-ExitCode plan_case(const Options& o) {
+ExitCode plan_case(const PlanOptions& o) {
   if (o.planner != "auto")
     return complain("plan", {ErrorCode::usage,
                              "--planner goes with --input; a case names its planner itself, as in "
@@ -101,7 +101,7 @@ ExitCode plan_case(const Options& o) {
   return out.finish("", ExitCode::held);
 }
 
-ExitCode plan_document(const Options& o) {
+ExitCode plan_document(const PlanOptions& o) {
   if (const Status bad = check_inputs_kept({{"--output", o.output}}, {{"--input", o.input}}))
     return complain("plan", *bad);
   const auto document = read_file(o.input);
@@ -118,7 +118,7 @@ ExitCode plan_document(const Options& o) {
   return ExitCode::held;
 }
 
-ExitCode plan(const Options& o) {
+ExitCode plan(const PlanOptions& o) {
   const auto bad = [](const char* why) { return complain("plan", {ErrorCode::usage, why, ""}); };
   if (o.line.empty() == o.input.empty()) return bad("give either a case or --input FILE");
   if (o.tensors && o.bundle.empty())
@@ -137,9 +137,9 @@ ExitCode plan(const Options& o) {
 }  // namespace
 
 void add_plan(CLI::App& app, ExitCode& exit) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<PlanOptions>();
   CLI::App* c = app.add_subcommand("plan", "Show the plan of a case, or plan a JSON document");
-  c->add_option("case", o->line, "The case, one line (docs/cases.md)");
+  c->add_option("case", o->line, "The case, one line (docs/reference/cases.md)");
   c->add_option("--input", o->input, "Plan the calls of this JSON document; - is stdin")
       ->type_name("FILE");
   c->add_option("--output", o->output, "Write to this file; - is stdout")
@@ -154,7 +154,7 @@ void add_plan(CLI::App& app, ExitCode& exit) {
   c->add_flag("--tensors", o->tensors,
               "Also write Q, cache and the CPU backend's result to the bundle");
   c->add_flag("--json", o->json, "Print the plan of a case as JSON");
-  c->footer(kFooter);
+  c->footer(kPlanFooter);
   c->callback([o, &exit] { exit = plan(*o); });
 }
 

@@ -28,7 +28,7 @@ namespace {
 using prop::ExitCode;
 using prop::Plant;
 
-struct Options {
+struct PlantsOptions {
   std::vector<std::string> ids;  // empty: all
   std::string time = "60s";
   std::string seed = "1";
@@ -42,7 +42,7 @@ struct Options {
   bool table = false;
 };
 
-constexpr const char* kFooter = R"(
+constexpr const char* kPlantsFooter = R"(
 Every plant is a known defect, with the property that must catch it. The command puts it into the
 running program and draws random cases until the property fails. If no case catches a plant within
 --for, the exit code is 1: the judge would have missed this defect. If --for ended before the first
@@ -123,7 +123,8 @@ Row row_of(const std::vector<const Plant*>& plants) {
   return row;
 }
 
-// docs/bugs.md: every defect of the corpus with its plants, or the reason why it has none.
+// docs/reference/bugs.md: every defect of the corpus with its plants, or the reason why it has
+// none.
 ExitCode table() {
   std::string out = kTableHead;
   std::int64_t planted = 0;
@@ -148,7 +149,7 @@ ExitCode table() {
 }
 
 // The report to begin with: an empty one, or that of a run that ended early.
-Result<PlantsReport> begin(const Options& o) {
+Result<PlantsReport> begin(const PlantsOptions& o) {
   if (!o.resume.empty()) {
     auto begun = read_plants_record(o.resume);
     if (begun)
@@ -171,7 +172,7 @@ Result<PlantsReport> begin(const Options& o) {
   return out;
 }
 
-Status check_files(const Options& o, const std::string& record) {
+Status check_files(const PlantsOptions& o, const std::string& record) {
   if (Status bad = check_outputs({printed(o.json), {"--record", record}, {"--junit", o.junit}}, {}))
     return bad;
   return check_inputs_kept({{"--junit", o.junit}}, {{"--resume", o.resume}});
@@ -179,7 +180,7 @@ Status check_files(const Options& o, const std::string& record) {
 
 // Tries what the report lacks, and says what became of each plant once it is known. Returns why
 // stdout did not take that; without a file, nobody would learn of the rest.
-Status try_plants(PlantsReport& report, const Backend& backend, const Options& o) {
+Status try_plants(PlantsReport& report, const Backend& backend, const PlantsOptions& o) {
   Progress bar("plants", !o.no_progress, std::nullopt);
   const auto progress = [&] { bar.update(std::ssize(report.tried), report.wanted()); };
   const bool only_told = o.record.empty() && o.resume.empty() && o.junit.empty();
@@ -204,7 +205,7 @@ Status try_plants(PlantsReport& report, const Backend& backend, const Options& o
   return lost;
 }
 
-ExitCode plants(const Options& o) {
+ExitCode plants(const PlantsOptions& o) {
   if (o.table) return table();
   for (const std::string& id : o.ids) {
     const auto plant = select_plant(id);
@@ -228,7 +229,7 @@ ExitCode plants(const Options& o) {
 }  // namespace
 
 void add_plants(CLI::App& app, ExitCode& exit) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<PlantsOptions>();
   CLI::App* c = app.add_subcommand("plants", "Plant known defects and see them caught");
   auto* ids = c->add_option("ids", o->ids, "Plants to try; all if none is named");
   auto* time = c->add_option("--for", o->time, "Time for each plant")
@@ -250,9 +251,9 @@ void add_plants(CLI::App& app, ExitCode& exit) {
   c->add_flag("--json", o->json, "Print one JSON object instead of the text");
   c->add_flag("--no-progress", o->no_progress, "Draw no progress bar");
   auto* list = c->add_flag("--list", o->list, "List the plants and the properties that catch them");
-  auto* table =
-      c->add_flag("--table", o->table, "Print docs/bugs.md: every known defect, planted or not");
-  c->footer(kFooter);
+  auto* table = c->add_flag("--table", o->table,
+                            "Print docs/reference/bugs.md: every known defect, planted or not");
+  c->footer(kPlantsFooter);
   c->callback([o, c, list, table, &exit] {
     goes_only_with(*c, *list, {"ids", "shard", "resume", "no-progress"});
     goes_only_with(*c, *table, {"no-progress"});

@@ -30,7 +30,7 @@ struct PlantTried {
   std::string block;       // and its FAIL block
 
   [[nodiscard]] bool caught() const { return !smallest.empty(); }
-  // Where no case was judged, nobody knows.
+  // Not known where no case was judged.
   [[nodiscard]] bool missed() const { return !caught() && cases > 0; }
 };
 

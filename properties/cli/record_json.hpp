@@ -1,5 +1,5 @@
-// What records of all commands have in common: a format, a version, a shard; and that nobody
-// vouches for them. Private to properties/cli.
+// What records of all commands have in common: a format, a version, a shard.
+// They are not trusted. Private to properties/cli.
 #pragma once
 
 #include <exception>

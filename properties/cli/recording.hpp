@@ -6,7 +6,7 @@
 //    "texts": [...], "launches": [...], "backends": [{"name": "cpu", "seconds": 1.5, "count":
 //    667, "cases": [...]}]}
 //
-// A backend that runs somebody's AITER also has `code`, a sum over its code objects.
+// A backend that runs an installed AITER also has `code`, a sum over its code objects.
 //
 // `arguments` are the options that decide what is judged; `identity` is a sum over cases, seed,
 // properties and ledger, so that answers never meet another run's questions. Records may come from

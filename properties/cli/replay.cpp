@@ -28,7 +28,7 @@ namespace {
 using prop::ExitCode;
 using prop::Verdict;
 
-struct Options {
+struct ReplayOptions {
   std::string line;
   std::string backends = "cpu";
   DeviceChoice device;
@@ -41,7 +41,7 @@ struct Options {
   bool any_size = false;
 };
 
-constexpr const char* kFooter = R"(
+constexpr const char* kReplayFooter = R"(
 Judges the case as written, by all properties or the named ones, on each named backend. The last
 lines say what was launched. Quote the case: a shell ends a command at ';'.
 A case is refused with a reason and exit code 10 if no kernel or planner takes it, if the backend
@@ -49,8 +49,8 @@ has no such step, or if nothing can be judged because the step is too large (--a
 that needs more than the available memory, or more than --memory-limit, is refused with exit code 3.
 On a terminal, long cases show an estimate and their progress. SIGINT ends the command after the
 current property.
-A bundle with tensors (docs/capture.md) is executed with its own lists and plan. The results of the
-backends and of the engine are compared with the float64 reference.
+A bundle with tensors (docs/reference/bundles.md) is executed with its own lists and plan. The
+results of the backends and of the engine are compared with the float64 reference.
 
 Examples:
   mla-testbed replay 'mla1:16q4s1k_3q1s513;heads=8;block=16'
@@ -183,7 +183,7 @@ ExitCode with_findings(ExitCode code, const std::vector<NamedBackend>& backends)
   return code;
 }
 
-ExitCode replay_captured(const Options& o, const std::vector<NamedBackend>& backends,
+ExitCode replay_captured(const ReplayOptions& o, const std::vector<NamedBackend>& backends,
                          const LaunchProfile& profile) {
   if (!o.plant.empty() || !o.properties.empty() || o.statistics || !o.memory.empty() || o.any_size)
     return complain("replay", {ErrorCode::usage,
@@ -196,7 +196,7 @@ ExitCode replay_captured(const Options& o, const std::vector<NamedBackend>& back
   return out.finish("", code);
 }
 
-ExitCode replay(const Options& o) {
+ExitCode replay(const ReplayOptions& o) {
   LaunchLog log;
   LaunchProfile profile;
   DeviceChoice device = o.device;
@@ -267,9 +267,10 @@ ExitCode replay(const Options& o) {
 }  // namespace
 
 void add_replay(CLI::App& app, ExitCode& exit) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ReplayOptions>();
   CLI::App* c = app.add_subcommand("replay", "Judge exactly one case, or a captured step");
-  c->add_option("case", o->line, "The case, one line (docs/cases.md), or a bundle")->required();
+  c->add_option("case", o->line, "The case, one line (docs/reference/cases.md), or a bundle")
+      ->required();
   c->add_option("--backend", o->backends, "Backends to judge, separated by commas")
       ->type_name("NAMES")
       ->capture_default_str();
@@ -292,7 +293,7 @@ void add_replay(CLI::App& app, ExitCode& exit) {
   c->add_option("--plant", o->plant, "Plant this known defect first")->type_name("ID");
   c->add_option("--html", o->html, "Also write a page with the verdicts and pictures to this file")
       ->type_name("FILE");
-  c->footer(kFooter);
+  c->footer(kReplayFooter);
   c->callback([o, &exit] { exit = replay(*o); });
 }
 

@@ -63,7 +63,7 @@ std::string verdict_table(const RunSummary& summary);
 // newline.
 double cases_a_second(const prop::RunReport& report);
 std::string timing_table(const prop::RunReport& report, double peak_memory);
-// One object, documented in docs/reproduce.md; ends with a newline.
+// One object, documented in docs/reference/output.md; ends with a newline.
 std::string json_report(const RunSummary& summary);
 // One testsuite for each backend, one testcase for each property.
 std::string junit_report(const RunSummary& summary);

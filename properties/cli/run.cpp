@@ -15,14 +15,14 @@ using prop::ExitCode;
 // Random cases when the command line names no number, no time and no file.
 constexpr std::int64_t kDefaultCases = 200;
 
-struct Options {
+struct RunOptions {
   std::string backends = "cpu";
   DeviceChoice device;
   std::string resume;  // empty: a new run
   JudgingOptions judging;
 };
 
-constexpr const char* kFooter = R"(
+constexpr const char* kRunFooter = R"(
 Judges the cases of the files first, then --cases random cases, or random cases for the time of
 --for. Without any of these options it judges 200 random cases.
 Each failure is shrunk and printed as a block that begins with `FAIL <properties> <case>`. A table
@@ -50,7 +50,7 @@ Examples:
   mla-testbed run --resume shard2.json
   mla-testbed run --for 10m --junit report.xml --no-progress)";
 
-ExitCode run(const Options& o, Recording recording) {
+ExitCode run(const RunOptions& o, Recording recording) {
   const std::string_view command = command_of(recording, "run");
   recording.inputs = inputs_of(o.judging);
   auto begun = begin_judging(command, o.judging);
@@ -67,7 +67,7 @@ ExitCode run(const Options& o, Recording recording) {
                            o.judging.publication, std::move(recording));
 }
 
-void declare(CLI::App& c, Options& o) {
+void declare(CLI::App& c, RunOptions& o) {
   c.add_option("--backend", o.backends, "Backends to judge, separated by commas")
       ->type_name("NAMES")
       ->capture_default_str();
@@ -78,7 +78,7 @@ void declare(CLI::App& c, Options& o) {
 }
 
 // The rest of a run that ended early, into the same record.
-ExitCode resume(const Options& o, const CLI::App& app) {
+ExitCode resume(const RunOptions& o, const CLI::App& app) {
   const auto refuse = [](const std::string& why) {
     return complain("run", {ErrorCode::usage, why, ""});
   };
@@ -100,7 +100,7 @@ ExitCode resume(const Options& o, const CLI::App& app) {
 }  // namespace
 
 ExitCode run_recorded(Recording recording, const JudgingOptions& how) {
-  Options o;
+  RunOptions o;
   CLI::App app;
   declare(app, o);
   if (const Status bad = take_recorded(app, recording, how, o.judging))
@@ -110,12 +110,12 @@ ExitCode run_recorded(Recording recording, const JudgingOptions& how) {
 }
 
 void add_run(CLI::App& app, ExitCode& exit) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<RunOptions>();
   CLI::App* c = app.add_subcommand("run", "Judge shipped and random cases by the properties");
   declare(*c, *o);
   c->add_option("--resume", o->resume, "Go on with the run of this record, which ended early")
       ->type_name("FILE");
-  c->footer(kFooter);
+  c->footer(kRunFooter);
   c->callback([o, c, &exit] {
     if (!o->resume.empty()) {
       exit = resume(*o, *c);

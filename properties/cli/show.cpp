@@ -22,7 +22,7 @@ namespace {
 
 using prop::ExitCode;
 
-struct Options {
+struct ShowOptions {
   std::string what;
   std::string step;  // empty: the first
   std::string html;
@@ -32,7 +32,7 @@ struct Options {
   bool json = false;
 };
 
-constexpr const char* kFooter = R"(
+constexpr const char* kShowFooter = R"(
 Draws the plan of a case, a bundle, or a JSON file as `check` reads it. The page has the requests
 with their cuts, the works of each slot, the merges, the causal mask, the balance, the pages and the
 buffers; a work under the pointer shows its record. The file needs nothing else, no network either.
@@ -112,7 +112,7 @@ Result<show::ComparedPlan> read_drawn(const std::string& what, const std::string
   return show::ComparedPlan{.plan = std::move(*drawn), .heads = heads};
 }
 
-ExitCode show_comparison(const Options& o) {
+ExitCode show_comparison(const ShowOptions& o) {
   if (!o.svg.empty() || !o.trace.empty())
     return complain("show", {ErrorCode::usage,
                              "--svg and --trace show one plan: leave them out with --against", ""});
@@ -140,7 +140,7 @@ ExitCode show_comparison(const Options& o) {
   return out.finish(comparison_text(c, first->plan, second->plan), ExitCode::held);
 }
 
-ExitCode show_plan(const Options& o) {
+ExitCode show_plan(const ShowOptions& o) {
   if (o.json)
     return complain("show",
                     {ErrorCode::usage, "--json needs --against; `plan --json` has one plan", ""});
@@ -174,9 +174,10 @@ ExitCode show_plan(const Options& o) {
 }  // namespace
 
 void add_show(CLI::App& app, ExitCode& exit) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ShowOptions>();
   CLI::App* c = app.add_subcommand("show", "Draw the plan of a case or of a bundle");
-  c->add_option("plan", o->what, "The case, one line (docs/cases.md), a bundle or a JSON file")
+  c->add_option("plan", o->what,
+                "The case, one line (docs/reference/cases.md), a bundle or a JSON file")
       ->required();
   c->add_option("--html", o->html, "Write the page to this file; - is stdout")->type_name("FILE");
   c->add_option("--svg", o->svg, "Write one picture to this file; - is stdout")->type_name("FILE");
@@ -186,7 +187,7 @@ void add_show(CLI::App& app, ExitCode& exit) {
   c->add_option("--against", o->against, "Compare with the plan of this case, bundle or JSON file")
       ->type_name("PLAN");
   c->add_flag("--json", o->json, "With --against: print one JSON object");
-  c->footer(kFooter);
+  c->footer(kShowFooter);
   c->callback([o, &exit] { exit = o->against.empty() ? show_plan(*o) : show_comparison(*o); });
 }
 

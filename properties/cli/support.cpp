@@ -18,7 +18,7 @@ namespace {
 using prop::ExitCode;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct SupportOptions {
   std::string arch;   // empty: all
   std::string heads;  // empty: every padded count
   std::string dtype;  // empty: all
@@ -30,7 +30,7 @@ struct Options {
   bool json = false;
 };
 
-constexpr const char* kFooter = R"(
+constexpr const char* kSupportFooter = R"(
 Prints one row for each architecture, dtype, head count, causal flag, and whether the final LSE is
 asked for. Query lengths with the same answer share a row, with the reason of the shortest. The
 batch has --requests uniform requests. Head counts are those of one rank, before padding.
@@ -95,7 +95,7 @@ std::string dtype_text(DtypePair d) {
 }
 
 // The keys of the matrix, in printing order, reduced to what the options ask for.
-std::vector<Key> keys(const Options& o, std::int64_t heads) {
+std::vector<Key> keys(const SupportOptions& o, std::int64_t heads) {
   std::vector<Key> out;
   const auto planner = o.planner == "none" ? PlannerChoice::none : PlannerChoice::automatic;
   constexpr DtypePair kPairs[] = {
@@ -169,7 +169,7 @@ Error unknown(const char* option, const std::string& value, const char* expected
   return {ErrorCode::usage, say(option, " has value '", value, "': expected ", expected), ""};
 }
 
-ExitCode support_other_kind(const Options& o) {
+ExitCode support_other_kind(const SupportOptions& o) {
   const bool fa = o.kind == "fa";
   if (!o.heads.empty() || !o.dtype.empty() || o.planner != "auto" || (fa && !o.arch.empty()))
     return complain("support", {ErrorCode::usage,
@@ -186,7 +186,7 @@ ExitCode support_other_kind(const Options& o) {
 }
 
 // What an installation offers, instead of what the core knows of AITER.
-ExitCode support_of_aiter(const Options& o) {
+ExitCode support_of_aiter(const SupportOptions& o) {
   if (!o.heads.empty() || !o.dtype.empty() || o.kind != "decode" || o.planner != "auto")
     return complain("support", {ErrorCode::usage,
                                 "--backend aiter has no --heads, --dtype, --kind or --planner: its "
@@ -205,7 +205,7 @@ ExitCode support_of_aiter(const Options& o) {
   return finish("support", out.dump(1) + "\n", ExitCode::held);
 }
 
-ExitCode support(const Options& o) {
+ExitCode support(const SupportOptions& o) {
   if (!o.arch.empty() && !arch_from_name(o.arch))
     return complain("support", unknown("--arch", o.arch, "gfx942 or gfx950"));
   if (o.backend == "aiter") return support_of_aiter(o);
@@ -233,7 +233,7 @@ ExitCode support(const Options& o) {
 }  // namespace
 
 void add_support(CLI::App& app, ExitCode& exit) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<SupportOptions>();
   CLI::App* c = app.add_subcommand("support", "Which kernel runs which shape, and why not");
   c->add_option("--arch", o->arch, "gfx942 or gfx950")->type_name("NAME");
   c->add_option("--heads", o->heads, "Query heads of one rank, 1 to 128")->type_name("N");
@@ -252,7 +252,7 @@ void add_support(CLI::App& app, ExitCode& exit) {
       ->check(CLI::IsMember({"aiter"}));
   add_aiter_option(*c, o->aiter_hsa);
   c->add_flag("--json", o->json, "Print every combination as JSON");
-  c->footer(kFooter);
+  c->footer(kSupportFooter);
   c->callback([o, &exit] { exit = support(*o); });
 }
 

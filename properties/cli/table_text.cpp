@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 
-namespace mla::cli {
+#include "core/say.hpp"
 
-std::string num(std::int64_t n) {
-  return std::to_string(n);
-}
+namespace mla::cli {
 
 std::string row(const char* label, const std::string& text) {
   char head[32];

@@ -9,7 +9,6 @@
 
 namespace mla::cli {
 
-std::string num(std::int64_t n);
 // A label, padded, and what it says.
 std::string row(const char* label, const std::string& text);
 // "4..8", half open.

@@ -10,7 +10,7 @@
 namespace mla::prop::fuzz {
 namespace {
 
-constexpr std::int64_t kMostRows = 256;  // of a batch whose longest request nobody names
+constexpr std::int64_t kMostRows = 256;  // of a batch whose longest request is not named
 
 struct Lists {
   Words qo{0}, kv{0}, last;

@@ -10,7 +10,7 @@
 namespace mla::prop::fuzz {
 namespace {
 
-struct Call {
+struct PrefillCall {
   Words rows{0}, keys{0}, lengths;
   std::int64_t longest = 1;
   bool spoilt = false;    // the lengths are not those of the lists
@@ -43,7 +43,7 @@ void draw_form(ByteChoices& choices, plan::PsInput& in) {
 }
 
 // The spans of the input refer to `call`, which stays where it is.
-void draw_call(ByteChoices& choices, Call& call) {
+void draw_prefill_call(ByteChoices& choices, PrefillCall& call) {
   plan::PsInput& in = call.input;
   draw_form(choices, in);
   const std::int64_t count = choices.between(1, 8);
@@ -78,8 +78,8 @@ void draw_call(ByteChoices& choices, Call& call) {
 
 std::optional<Finding> fuzz_prefill_planner(Bytes bytes) {
   ByteChoices choices(bytes);
-  Call call;
-  draw_call(choices, call);
+  PrefillCall call;
+  draw_prefill_call(choices, call);
   const auto sizes = plan::query_ps_sizes({.compute_units = call.input.compute_units,
                                            .batch = Requests(call.input.batch()),
                                            .kv_heads = call.input.kv_heads,

@@ -26,7 +26,7 @@ std::int64_t RandomChoices::between(std::int64_t low, std::int64_t high) {
 
 bool Odometer::next() {
   if (!started_) return started_ = true;
-  digits_.resize(asked_);  // a shorter round than the last one leaves digits nobody asked for
+  digits_.resize(asked_);  // a shorter round than the last one leaves digits that are not asked for
   while (!digits_.empty() && digits_.back().value + 1 == digits_.back().bound) digits_.pop_back();
   if (digits_.empty()) return false;
   ++digits_.back().value;

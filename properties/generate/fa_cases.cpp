@@ -7,7 +7,7 @@
 namespace mla::prop {
 namespace {
 
-constexpr std::int64_t kMostRows = 48;
+constexpr std::int64_t kMostFaRows = 48;
 
 void draw_layer(Choices& choices, const CaseDomain& domain, Case& c) {
   static const Options<std::int64_t> blocks{{16, 10}, {32, 9}, {64, 1}};  // the last is refused
@@ -58,10 +58,10 @@ RequestSpec draw_request(Choices& choices, const CaseDomain& domain, const Case&
     case decode:
       return {rows, rows + context_length(choices, domain, c)};
     case extend:
-      rows = choices.between(threshold + 1, kMostRows);
+      rows = choices.between(threshold + 1, kMostFaRows);
       return {rows, rows + context_length(choices, domain, c)};
     case prefill:
-      rows = choices.between(threshold + 1, kMostRows);
+      rows = choices.between(threshold + 1, kMostFaRows);
       return {rows, rows};
     case short_prefill:
       return {rows, rows};
@@ -85,7 +85,7 @@ RequestSpec within(RequestSpec r, std::int64_t left, const Case& c) {
   return r;
 }
 
-std::vector<RequestSpec> draw_step(Choices& choices, const CaseDomain& domain, const Case& c) {
+std::vector<RequestSpec> draw_fa_step(Choices& choices, const CaseDomain& domain, const Case& c) {
   std::int64_t budget = domain.budget;
   const bool decodes_only = choices.between(0, 2) == 0;
   const std::int64_t count = choices.between(1, 6);
@@ -103,9 +103,10 @@ std::vector<RequestSpec> draw_step(Choices& choices, const CaseDomain& domain, c
 
 void draw_fa_fields(Choices& choices, const CaseDomain& domain, Case& c) {
   draw_layer(choices, domain, c);
-  c.requests = draw_step(choices, domain, c);
+  c.requests = draw_fa_step(choices, domain, c);
   const std::int64_t steps = choose(choices, domain.later_steps);
-  for (std::int64_t i = 0; i < steps; ++i) c.later_steps.push_back(draw_step(choices, domain, c));
+  for (std::int64_t i = 0; i < steps; ++i)
+    c.later_steps.push_back(draw_fa_step(choices, domain, c));
   c.pad_requests = choose(choices, domain.pad_requests);
   while (!c.later_steps.empty() && cost_of(c) > domain.total_budget) c.later_steps.pop_back();
   while (c.pad_requests > 0 && cost_of(c) > domain.total_budget) --c.pad_requests;

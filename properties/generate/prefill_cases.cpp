@@ -7,7 +7,7 @@
 namespace mla::prop {
 namespace {
 
-constexpr std::int64_t kMostRows = 600;
+constexpr std::int64_t kMostPrefillRows = 600;
 constexpr std::int64_t kMostContext = 300;  // cached keys of a request
 
 void draw_engine(Choices& choices, const CaseDomain& domain, Case& c) {
@@ -34,7 +34,7 @@ std::int64_t draw_rows(Choices& choices, const CaseDomain& domain, std::int64_t 
   if (prefill_cost({129, 129}, c.heads) <= left && choices.between(0, 3) > 0)
     return choose(choices, cut);
   if (choices.between(0, 1) == 0) return choose(choices, domain.long_qo_len);
-  return choices.between(1, choices.between(1, kMostRows));
+  return choices.between(1, choices.between(1, kMostPrefillRows));
 }
 
 // Context that favours the boundaries of blocks.
@@ -63,7 +63,8 @@ RequestSpec within(std::int64_t rows, std::int64_t context, std::int64_t left, c
   return {rows, rows + context};
 }
 
-std::vector<RequestSpec> draw_step(Choices& choices, const CaseDomain& domain, const Case& c) {
+std::vector<RequestSpec> draw_prefill_step(Choices& choices, const CaseDomain& domain,
+                                           const Case& c) {
   static const Options<std::int64_t> counts{{1, 4}, {2, 4}, {3, 3}, {4, 2}, {7, 1}};
   const bool context = choices.between(0, 1) == 1;
   const std::int64_t count = choose(choices, counts);
@@ -83,9 +84,10 @@ std::vector<RequestSpec> draw_step(Choices& choices, const CaseDomain& domain, c
 
 void draw_prefill_fields(Choices& choices, const CaseDomain& domain, Case& c) {
   draw_engine(choices, domain, c);
-  c.requests = draw_step(choices, domain, c);
+  c.requests = draw_prefill_step(choices, domain, c);
   const std::int64_t steps = choose(choices, domain.later_steps);
-  for (std::int64_t i = 0; i < steps; ++i) c.later_steps.push_back(draw_step(choices, domain, c));
+  for (std::int64_t i = 0; i < steps; ++i)
+    c.later_steps.push_back(draw_prefill_step(choices, domain, c));
   while (!c.later_steps.empty() && cost_of(c) > domain.total_budget) c.later_steps.pop_back();
 }
 

@@ -58,7 +58,7 @@ CaseDomain production() {
   return d;
 }
 
-// What a kernel reads behind the keys of its last tile comes from page 0: a request that owns that
+// What a kernel reads after the keys of its last tile comes from page 0: a request that owns that
 // page, with keys that outscore the others by far, shows what becomes of it.
 CaseDomain tiles() {
   using enum Distribution;

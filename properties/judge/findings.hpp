@@ -54,7 +54,7 @@ class Findings {
   // What came of shrinking the case.
   void settle(std::int64_t index, std::vector<Failure> failures);
 
-  // `interrupted`: somebody ended the run.
+  // `interrupted`: a signal ended the run.
   [[nodiscard]] RunReport report(bool interrupted) const;
 
  private:

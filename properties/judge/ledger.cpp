@@ -38,7 +38,7 @@ Ledger concerning(const Ledger& ledger, std::string_view backend) {
 LedgerEntry canary_entry() {
   LedgerEntry entry;
   entry.id = "canary";
-  entry.link = "docs/reproduce.md";
+  entry.link = "docs/reference/ledgers.md";
   entry.mechanism = "fails on purpose, so that a run shows that it can see a failure";
   entry.properties = {&canary()};
   entry.damage = Damage::claim;

@@ -60,7 +60,7 @@ bool wide_works(const Case& c) {
          });
 }
 
-// The first row ends before a tile of 64 keys does, the last one behind it, and no slot is so full
+// The first row ends before a tile of 64 keys does, the last one after it, and no slot is so full
 // that the request is cut.
 bool rows_end_in_two_tiles(const Case& c) {
   constexpr std::int64_t kTile = 64;

@@ -65,7 +65,7 @@ class ScaleFromLatent final : public Interposer {
   }
 };
 
-constexpr Plant kPlants[] = {
+constexpr Plant kDtypesPlants[] = {
     {"BUG-023", "P15", "The planner is called without dtypes and takes bf16.",
      "mla1:1q1s1;dtype=fp8/fp8", plant_of<PlannerWithoutDtypes>},
     {"BUG-027", "P15", "The buffers are sized for the model's dtype, the query is quantised.",
@@ -86,7 +86,7 @@ constexpr Plant kPlants[] = {
 }  // namespace
 
 std::span<const Plant> dtype_plants() {
-  return kPlants;
+  return kDtypesPlants;
 }
 
 }  // namespace mla::prop

@@ -64,7 +64,7 @@ struct ChunksWithoutStart final : Interposer {
   }
 };
 
-// The boundary is marked at the last token of a request instead of the one behind it.
+// The boundary is marked at the last token of a request instead of the one after it.
 struct OwnersOneEarly final : Interposer {
   void on_fa_parts(fa::StepParts& parts) const override {
     if (!parts.extend) return;
@@ -98,7 +98,7 @@ struct WindowOfLastRow final : Interposer {
 };
 
 // The runner sorts requests that are no decodes by their rows, so a continued prompt may come
-// behind a new one.
+// after a new one.
 struct ShortestFirst final : Interposer {
   void on_fa_order(fa::OrderedBatch& ordered) const override {
     std::vector<std::size_t> order(ordered.origin.size());
@@ -136,7 +136,7 @@ struct NarrowBlockIds final : Interposer {
   }
 };
 
-constexpr Plant kPlants[] = {
+constexpr Plant kFaPlants[] = {
     {"SEED-fa-seq-lens", "P21", "The FA builder copies seq_lens to the host in every step.",
      "mla1:2q1s20;heads=4;kvheads=2;dim=64;block=16;kind=fa;workspace=16",
      plant_of<LengthsAlwaysCopied>},
@@ -174,7 +174,7 @@ constexpr Plant kPlants[] = {
 }  // namespace
 
 std::span<const Plant> fa_plants() {
-  return kPlants;
+  return kFaPlants;
 }
 
 }  // namespace mla::prop

@@ -195,7 +195,7 @@ class OneRowPerDraft final : public Interposer {
   }
 };
 
-constexpr Plant kPlants[] = {
+constexpr Plant kFunctionsPlants[] = {
     {"BUG-016", "P26", "A batch counts as uniform when its rows divide evenly.", "mla1:1q1s1",
      plant_of<UniformByDivision>},
     {"BUG-017", "P26", "A short first prefill counts as a decode.", "mla1:1q1s1",
@@ -230,7 +230,7 @@ constexpr Plant kPlants[] = {
 }  // namespace
 
 std::span<const Plant> function_plants() {
-  return kPlants;
+  return kFunctionsPlants;
 }
 
 }  // namespace mla::prop

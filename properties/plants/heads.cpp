@@ -85,7 +85,7 @@ class BrokenFoldedReduce final : public Interposer {
   }
 };
 
-constexpr Plant kPlants[] = {
+constexpr Plant kHeadsPlants[] = {
     {"BUG-021", "P14", "The plan is made for the model's heads while the kernel gets padded ones.",
      "mla1:1q1s1;heads=8", plant_of<PlanForModelHeads>},
     {"SEED-plan-heads", "P07", "Planner and size query are asked for 8 heads, the kernel takes 16.",
@@ -105,7 +105,7 @@ constexpr Plant kPlants[] = {
 }  // namespace
 
 std::span<const Plant> head_plants() {
-  return kPlants;
+  return kHeadsPlants;
 }
 
 }  // namespace mla::prop

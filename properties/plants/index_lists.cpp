@@ -119,7 +119,7 @@ class OnePageMore final : public Interposer {
   }
 };
 
-constexpr Plant kPlants[] = {
+constexpr Plant kIndexListsPlants[] = {
     {"BUG-007", "P04", "In eager mode qo_indptr is 0..R, although requests have several rows.",
      "mla1:1q2s2", plant_of<OneRowEach>},
     {"SEED-qo-arange", "P12",
@@ -149,7 +149,7 @@ constexpr Plant kPlants[] = {
 }  // namespace
 
 std::span<const Plant> index_list_plants() {
-  return kPlants;
+  return kIndexListsPlants;
 }
 
 }  // namespace mla::prop

@@ -54,7 +54,7 @@ class SignedOffset final : public Interposer {
   }
 };
 
-constexpr Plant kPlants[] = {
+constexpr Plant kOffsetsPlants[] = {
     {"BUG-055", "P17", "Page ids are cut to 16 bits.", "mla1:1q1s1;data=normal.1",
      plant_of<NarrowId<16>>},
     {"BUG-053", "P17", "Page ids are multiplied as 24-bit numbers.", "mla1:1q1s1;data=normal.2",
@@ -70,7 +70,7 @@ constexpr Plant kPlants[] = {
 }  // namespace
 
 std::span<const Plant> offset_plants() {
-  return kPlants;
+  return kOffsetsPlants;
 }
 
 }  // namespace mla::prop

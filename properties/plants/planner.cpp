@@ -5,7 +5,7 @@
 namespace mla::prop {
 namespace {
 
-// The parallel kernel gives a request without keys no work when the slot is full, and nobody else
+// The parallel kernel gives a request without keys no work when the slot is full, and no other slot
 // writes its row.
 class DroppedKeyless final : public Interposer {
   void on_index_lists(const Batch&, DecodeMetadata& md, DecodeBuffers&) const override {
@@ -93,7 +93,7 @@ class ShortLastSplit final : public Interposer {
   }
 };
 
-// Planner v1.1 forgets the last work of its list, which nobody sees who never asks it.
+// Planner v1.1 forgets the last work of its list, which only calls of v1.1 show.
 class RareMistake final : public Interposer {
   void on_plan(const DecodeMetadata& md, plan::Plan& plan) const override {
     if (md.shape.planner != plan::PlannerVersion::v1_1 || plan.works() == 0) return;
@@ -151,7 +151,7 @@ class WiderPrefillUnits final : public Interposer {
   }
 };
 
-constexpr Plant kPlants[] = {
+constexpr Plant kPlannerPlants[] = {
     {"SEED-five-buffers", "P33", "One of the six plan buffers is not handed to the kernel.",
      "mla1:1q1s1", plant_of<FiveBuffers>},
     {"BUG-074", "P10",
@@ -185,7 +185,7 @@ constexpr Plant kPlants[] = {
 }  // namespace
 
 std::span<const Plant> planner_plants() {
-  return kPlants;
+  return kPlannerPlants;
 }
 
 }  // namespace mla::prop

@@ -138,7 +138,7 @@ class EmptyContext final : public Interposer {
   }
 };
 
-// Values of keys behind a row are multiplied by a probability of 0.
+// Values of keys after a row are multiplied by a probability of 0.
 void spread_nan(const FlashLaunch& launch) {
   const auto* const values = reinterpret_cast<const std::uint16_t*>(launch.v.data);
   for (std::size_t r = 0; r + 1 < launch.cu_seqlens_k.size(); ++r)
@@ -199,7 +199,7 @@ class ChunkStartsIgnored final : public Interposer {
   }
 };
 
-constexpr Plant kPlants[] = {
+constexpr Plant kPrefillPlants[] = {
     {"BUG-096-prefill", "P15", "The fp8 prefill is taken for a bf16 cache.",
      "mla1:1q5s5;heads=1;arch=gfx950;kind=prefill", plant_of<CacheDtypeIgnored>},
     {"BUG-097", "P14", "Head counts that are not a multiple of 16 fall back to bf16.",
@@ -248,7 +248,7 @@ constexpr Plant kPlants[] = {
 }  // namespace
 
 std::span<const Plant> prefill_plants() {
-  return kPlants;
+  return kPrefillPlants;
 }
 
 }  // namespace mla::prop

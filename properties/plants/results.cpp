@@ -10,8 +10,6 @@
 namespace mla::prop {
 namespace {
 
-constexpr std::uint16_t kNanBf16 = 0x7FC0;
-
 std::uint16_t times(std::uint16_t bits, float factor) {
   return bf16_from_float(bf16_to_float(bits) * factor, Bf16Rounding::nearest_even);
 }
@@ -25,7 +23,7 @@ void scale_rows(DecodeResult& result, std::int64_t heads, std::int64_t begin, st
 
 void poison_rows(DecodeResult& result, std::int64_t heads, RowRange rows) {
   std::fill(result.out.begin() + rows.begin * heads * kValueDim,
-            result.out.begin() + rows.end * heads * kValueDim, kNanBf16);
+            result.out.begin() + rows.end * heads * kValueDim, kBf16Nan);
 }
 
 class BinaryLog final : public Interposer {
@@ -77,15 +75,15 @@ class FoldedShortContext final : public Interposer {
   }
 };
 
-// With a second thread the reduce is early: it reads a slot that nobody has written yet.
+// With a second thread the reduce is early: it reads a slot that is not written yet.
 class RacingReduce final : public Interposer {
   void on_result(const ExecutionOptions& options, const DecodeMetadata& md,
                  DecodeResult& result) const override {
-    if (options.threads > 1 && md.plan && !result.out.empty()) result.out[0] = kNanBf16;
+    if (options.threads > 1 && md.plan && !result.out.empty()) result.out[0] = kBf16Nan;
   }
 };
 
-// A slot that works off several requests is off by a little for the ones behind the first.
+// A slot that works off several requests is off by a little for the ones after the first.
 class CompoundingSteal final : public Interposer {
   void on_result(const ExecutionOptions&, const DecodeMetadata& md,
                  DecodeResult& result) const override {
@@ -116,7 +114,7 @@ class SilentFaults final : public Interposer {
   }
 };
 
-constexpr Plant kPlants[] = {
+constexpr Plant kResultsPlants[] = {
     {"BUG-107", "P24", "The LSE is a binary logarithm.", "mla1:1q1s1", plant_of<BinaryLog>, true},
     {"BUG-106", "P24", "The LSE is not returned.", "mla1:1q1s1", plant_of<NoLse>, true},
     {"BUG-070", "P09", "A split without keys contributes weight.", "mla1:1q1s1;planner=none",
@@ -138,7 +136,7 @@ constexpr Plant kPlants[] = {
 }  // namespace
 
 std::span<const Plant> result_plants() {
-  return kPlants;
+  return kResultsPlants;
 }
 
 }  // namespace mla::prop

@@ -56,7 +56,7 @@ class StaleLastPages final : public Interposer {
   }
 };
 
-constexpr Plant kPlants[] = {
+constexpr Plant kReusePlants[] = {
     {"BUG-045", "P03", "qo_indptr keeps the values of a step in another mode.", "mla1:1q1s1",
      plant_of<StaleRows>},
     {"BUG-048", "P04", "The tail of kv_indptr keeps the values of a larger batch.", "mla1:1q1s1",
@@ -72,7 +72,7 @@ constexpr Plant kPlants[] = {
 }  // namespace
 
 std::span<const Plant> reuse_plants() {
-  return kPlants;
+  return kReusePlants;
 }
 
 }  // namespace mla::prop

@@ -139,7 +139,7 @@ class LostCutKey final : public Interposer {
   }
 };
 
-constexpr Plant kPlants[] = {
+constexpr Plant kRowsPlants[] = {
     {"SEED-cut-key", "P38", "The last key of a long piece is lost.",
      "mla1:1q1s64k;dtype=fp8/fp8;cu=16", plant_of<LostCutKey>},
     {"BUG-001", "P12", "With a row count that is not a power of two all rows are the first one.",
@@ -173,7 +173,7 @@ constexpr Plant kPlants[] = {
 }  // namespace
 
 std::span<const Plant> row_plants() {
-  return kPlants;
+  return kRowsPlants;
 }
 
 }  // namespace mla::prop

@@ -75,7 +75,7 @@ class CutAtTheEnd final : public Interposer {
   }
 };
 
-constexpr Plant kPlants[] = {
+constexpr Plant kSequencesPlants[] = {
     {"BUG-068-decode", "P19", "A buffer that the captured launch reads is freed before the replay.",
      "mla1:1q1s1", plant_of<FreedBuffer>},
     {"BUG-083", "P19",
@@ -98,7 +98,7 @@ constexpr Plant kPlants[] = {
 }  // namespace
 
 std::span<const Plant> sequence_plants() {
-  return kPlants;
+  return kSequencesPlants;
 }
 
 }  // namespace mla::prop

@@ -104,7 +104,7 @@ class NeverSplit final : public Interposer {
   }
 };
 
-constexpr Plant kPlants[] = {
+constexpr Plant kSizesPlants[] = {
     {"BUG-015", "P06", "work_info_set is sized without the tiles of a request.",
      "mla1:1q2s2;heads=128;cu=1;dtype=fp8/fp8", plant_of<OneTileEach>},
     {"BUG-006", "P06", "The buffers are sized for one row, the step has several.",
@@ -134,7 +134,7 @@ constexpr Plant kPlants[] = {
 }  // namespace
 
 std::span<const Plant> size_plants() {
-  return kPlants;
+  return kSizesPlants;
 }
 
 }  // namespace mla::prop

@@ -25,7 +25,7 @@ WorkItem record_at(const plan::PlanView& view, std::int64_t index) {
 }
 
 // The slot of each record, first come first served. Records after the last run are memory that
-// nobody reads.
+// no work reads.
 void place_works(const plan::PlanView& view, DrawnPlan& out) {
   const std::int64_t used = written(view.work_indptr);
   const std::int64_t records =

@@ -9,11 +9,6 @@ namespace {
 
 constexpr std::int64_t kPartialsNamed = 16;
 
-std::string range(std::int64_t begin, std::int64_t end) {
-  std::string text = "[";
-  return text.append(std::to_string(begin)).append(",").append(std::to_string(end)).append(")");
-}
-
 // The slot whose run of works holds `work`, or -1.
 std::int64_t slot_of(const plan::Plan& plan, std::int64_t work) {
   for (std::int64_t slot = 0; slot + 1 < plan.work_indptr.size(); ++slot)

@@ -1,7 +1,8 @@
 // Property: a claim about every case, with an id, a sentence and a check.
 //
 // One text serves random runs, enumeration, replay and fuzzing: a property is a function of a
-// subject. The list is fixed at compile time and ordered by id. Catalogue: docs/properties.md.
+// subject. The list is fixed at compile time and ordered by id. Catalogue:
+// docs/reference/properties.md.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // Stage comparison: two backends' intermediate buffers of one launch, and the first that differs.
 //
-// What nobody wrote, NaN and infinity must be the same elements on both, and two values may lie as
-// far apart as two backends that each keep the bound of the reference over the keys of the work
+// What was not written, NaN and infinity must be the same elements on both, and two values may lie
+// as far apart as two backends that each keep the bound of the reference over the keys of the work
 // (cpu_backend/decode/stage_bounds.hpp). Without a plan some kernels of AITER cut other splits than
 // the merge counts (kernel_split_tile): of their partial results only what is unwritten or NaN on
 // the second backend alone is a difference. Rows are kernel rows.

@@ -15,12 +15,11 @@
 
 namespace mla::prop {
 
-namespace {
-
 // The backend of a subject. What a result says that was launched goes to the log.
-class Logged final : public ForwardingBackend {
+class LoggedBackend final : public ForwardingBackend {
  public:
-  Logged(const Backend& backend, ExecutionLog& log) : ForwardingBackend(backend), log_(log) {}
+  LoggedBackend(const Backend& backend, ExecutionLog& log)
+      : ForwardingBackend(backend), log_(log) {}
   [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
                                          const ExecutionOptions& options) const override {
     Result<DecodeResult> result = inner().run(launch, options);
@@ -55,7 +54,7 @@ struct Subject::State {
   Case spec;
   std::shared_ptr<Shared> shared;
   bool is_sibling = false;  // a sibling's step belongs to the property that made it
-  Logged backend;
+  LoggedBackend backend;
   StepContext context;
 
   std::optional<Result<Batch>> true_batch;  // of the case as written

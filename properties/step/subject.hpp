@@ -56,7 +56,7 @@ class Subject {
   // Kind fa: all steps of the case on one device; see run_fa().
   const Result<std::vector<FaStepRun>>& fa() &;
 
-  // Why the step of a prefill or FA case is not executed, if somebody asked for it and it is
+  // Why the step of a prefill or FA case is not executed, if it was asked for and it is
   // refused.
   [[nodiscard]] Status seen_refusal() const;
 

@@ -1,6 +1,6 @@
 // Speed of the planners beside the least that a plan costs: its poisoned buffers.
 //
-// Counter `poison`: the time of a Plan of the same sizes that nobody fills, in microseconds, as
+// Counter `poison`: the time of a Plan of the same sizes that is not filled, in microseconds, as
 // measured in the same run. The batches are decodes with 16 heads, bf16, and lengths from 1 to 8192
 // that differ; `bench_plan --benchmark_repetitions=5` shows the spread. `step` is what an engine
 // pays a step: sizes, plan, works without keys taken out.

@@ -59,7 +59,7 @@ TEST_CASE("fa: every run of a step agrees with the dense reference", "[fa]") {
                "3q20s64_1q5s500;heads=4;kvheads=2;window=40",  // extends in a window
                "1q20s120_1q9s300_2q1s5;heads=4;causal=0",      // no mask
                "2q3s50_1q2s2_1q9s9_1q9s12;heads=4;kvheads=2",  // a short prefill
-               "1q5s9_1q7s7;heads=4;kvheads=2;pad=2",          // padding behind a prefill
+               "1q5s9_1q7s7;heads=4;kvheads=2;pad=2",          // padding after a prefill
                "2q10s90;heads=4;kvheads=2;layout=prefix.3",    // a shared prefix
                "2q10s90_4q1s70;heads=4;layout=interleaved",
                "2q10s90_4q1s70;heads=4;origin=131072;data=large.3",

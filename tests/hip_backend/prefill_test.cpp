@@ -28,7 +28,7 @@ namespace {
 constexpr std::int64_t kHeads = 2;
 constexpr float kScale = 0.07F;
 
-// Requests (rows, keys) with random tensors; keys lie in any order behind `key_rows`.
+// Requests (rows, keys) with random tensors; keys lie in any order after `key_rows`.
 struct Inputs {
   std::vector<std::int32_t> qo{0}, kv{0}, context, key_rows;
   std::vector<std::byte> q, k, v;

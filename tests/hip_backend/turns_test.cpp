@@ -67,7 +67,7 @@ RuntimeApi runtime(Platform platform) {
   return api;
 }
 
-// Counts what happens to memory and code while nobody has a turn.
+// Counts what happens to memory and code while no thread has a turn.
 class InTurns final : public test::ForwardingDevice {
  public:
   using ForwardingDevice::ForwardingDevice;

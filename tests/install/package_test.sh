@@ -34,7 +34,7 @@ judge_tree() { # <prefix>
   grep -qE '^P05 .* pass' "$scratch/run.txt" || fail 'P05 has not passed'
   for file in lib/libmla_testbed.so lib/libmla_core.a lib/libmla_hip.a include/mla_testbed.h \
     include/mla-testbed/core/case/case.hpp lib/cmake/MlaTestbed/MlaTestbedConfig.cmake \
-    share/doc/mla-testbed/docs/start.md share/doc/mla-testbed/copyright \
+    share/doc/mla-testbed/docs/use/start.md share/doc/mla-testbed/copyright \
     share/bash-completion/completions/mla-testbed; do
     [[ -s $prefix/$file ]] || fail "there is no $file"
   done

@@ -10,7 +10,7 @@ says() { # <file> <what stands in it>
 }
 says CHANGELOG.md "## $version"
 says CITATION.cff "version: $version"
-says docs/start.md "find_package(MlaTestbed ${version%.*} "
-says docs/start.md "mla-testbed-$version-"
+says docs/use/start.md "find_package(MlaTestbed ${version%.*} "
+says docs/use/start.md "mla-testbed-$version-"
 [[ $("$1" --version) == "mla-testbed $version" ]] || { echo "FAILED: $("$1" --version)"; wrong=1; }
 exit $wrong

@@ -33,14 +33,14 @@ std::string plants_of(const Property& property) {
   return ids;
 }
 
-// The row of docs/properties.md.
+// The row of docs/reference/properties.md.
 std::string row_of(const Property& p) {
   return "| " + std::string(p.id) + " " + std::string(p.name) + " | " + std::string(p.sentence) +
          " | " + plants_of(p) + " |";
 }
 
 std::vector<std::string> documented_rows() {
-  std::ifstream file(MLA_FIXTURES "/../docs/properties.md");
+  std::ifstream file(MLA_FIXTURES "/../docs/reference/properties.md");
   std::vector<std::string> rows;
   for (std::string line; std::getline(file, line);)
     if (line.size() > 3 && line.starts_with("| P") && line[3] >= '0' && line[3] <= '9')
@@ -128,12 +128,12 @@ TEST_CASE("properties: each has one file, named after it, that ends with its con
   for (const auto& [name, source] : sources) FAIL_CHECK(name << " belongs to no property");
 }
 
-TEST_CASE("properties: docs/properties.md has one row for each, with its plants",
+TEST_CASE("properties: docs/reference/properties.md has one row for each, with its plants",
           "[claims][docs]") {
   const std::vector<std::string> rows = documented_rows();
   const std::set<std::string> documented(rows.begin(), rows.end());
   for (const Property& p : prop::all_properties()) {
-    INFO("docs/properties.md needs the row\n" << row_of(p));
+    INFO("docs/reference/properties.md needs the row\n" << row_of(p));
     CHECK(documented.contains(row_of(p)));
   }
   CHECK(rows.size() == prop::all_properties().size());

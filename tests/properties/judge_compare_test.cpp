@@ -80,7 +80,7 @@ TEST_CASE("compare: the works that produced the worst element are blamed", "[jud
   int merges = 0;
   for (const std::string& line : f.judge().details) {
     works += contains(line, "work ") && contains(line, " on slot ") ? 1 : 0;
-    merges += contains(line, "merges into rows [2,4)") ? 1 : 0;
+    merges += contains(line, "merges into rows [2, 4)") ? 1 : 0;
   }
   CHECK(works >= 2);
   CHECK(merges == 1);

@@ -147,8 +147,9 @@ TEST_CASE("regimes: nine of ten cases of tiles have a length within 6 keys of a 
 }
 
 // MLA_APPROVE=1 writes the tables into the page.
-TEST_CASE("regimes: the tables of docs/properties.md are those of the standard run with seed 1",
-          "[judge]") {
+TEST_CASE(
+    "regimes: the tables of docs/reference/properties.md are those of the standard run with seed 1",
+    "[judge]") {
   std::map<Regime, std::int64_t> regimes;
   std::map<std::string_view, std::int64_t> tags;
   for (std::int64_t i = 0; i < kStandardRun; ++i) {
@@ -162,7 +163,7 @@ TEST_CASE("regimes: the tables of docs/properties.md are those of the standard r
   for (const Tag& tag : all_tags())
     tables += "| " + std::string(tag.name) + " | " + std::to_string(tags[tag.name]) + " | 1 in " +
               std::to_string(tag.one_in) + " |\n";
-  const std::string path = std::string(MLA_SOURCE) + "/docs/properties.md";
+  const std::string path = std::string(MLA_SOURCE) + "/docs/reference/properties.md";
   std::string page = text_of(path);
   const std::size_t from = page.find("| Regime | Cases |");
   REQUIRE(from != std::string::npos);

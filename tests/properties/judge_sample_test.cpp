@@ -111,7 +111,7 @@ TEST_CASE("sample: a wrong element outside of it is seen if it is not finite", "
                     .requests = subject.batch()->requests,
                     .heads = c.heads});
   };
-  CHECK(judged(outside, 0x4170).verdict == Verdict::pass);  // 15, and nobody looks
+  CHECK(judged(outside, 0x4170).verdict == Verdict::pass);  // 15, and no judge looks
   CHECK(judged(outside, 0x7F80).verdict == Verdict::fail);  // infinity
   CHECK(judged(outside, kPoisonBf16).verdict == Verdict::fail);
   const Outcome inside = judged(pairs.front(), 0x4170);

@@ -1,5 +1,5 @@
-// docs/reports.md is true: every row names code that is there, a property that holds for the row's
-// case, and a plant that makes it fail.
+// docs/reference/vllm-reports.md is true: every row names code that is there, a property that holds
+// for the row's case, and a plant that makes it fail.
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -61,7 +61,7 @@ std::vector<Row> rows_of(const std::string& page) {
 TEST_CASE("reports: each claim has code, a property that holds, and a plant that breaks it",
           "[docs][plants]") {
   const auto backend = cpu::make_cpu_backend();
-  const std::vector<Row> rows = rows_of(text_of("docs/reports.md"));
+  const std::vector<Row> rows = rows_of(text_of("docs/reference/vllm-reports.md"));
   std::set<std::string> reports;
   std::set<std::string> plants;
   for (const Row& row : rows) {

@@ -19,7 +19,7 @@ if [[ ! -d ${AITER_SRC:-/nonexistent}/aiter ]]; then
   echo "skipped: AITER_SRC does not name a source tree of AITER (git clone https://github.com/ROCm/aiter)"
   exit 10
 fi
-# As docs/aiter-on-a-laptop.md says.
+# As docs/use/aiter-on-a-laptop.md says.
 packages=(pandas einops psutil pyyaml packaging jinja2 tabulate)
 environment "$venv" "$(<"$triton_requirements") ${packages[*]}" \
   install_triton "${packages[@]}" || {

@@ -73,7 +73,7 @@ class Caller:
         return getattr(loaded, name)(*wrap, **kwargs)
 
     def call_library(self, library, name, *args):
-        """Scalars as int64 or float, truth values as int, a stream behind them."""
+        """Scalars as int64 or float, truth values as int, a stream after them."""
         loaded = ctypes.CDLL(os.path.join(os.environ["AITER_JIT_DIR"], f"{library}.so"))
         assert loaded.aiter_ctypes_abi_version() == 2
         passed = []

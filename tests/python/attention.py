@@ -52,7 +52,7 @@ def dense(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float,
 def rounding_bound(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float,
                    fp8: str | None) -> np.ndarray:
     """How far a kernel's output may be from dense(): the rounding of the probabilities and of the
-    output (docs/numerics.md). The roundings of f32 are below 2^-12 here, and 1 % covers them.
+    output (docs/reference/numerics.md). The roundings of f32 are below 2^-12 here; 1 % covers them.
 
     `fp8`: the encoding of fp8 probabilities; None: they are bf16.
     """

@@ -1,4 +1,4 @@
-"""What README.md and docs/python.md show is what happens."""
+"""What docs/use/python.md shows is what happens."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def test_the_sessions_of_the_page_are_true() -> None:
-    page = ROOT / "docs" / "python.md"
+    page = ROOT / "docs/use/python.md"
     found = doctest.testfile(str(page), module_relative=False,
                              optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
     assert found.attempted > 10
@@ -25,12 +25,13 @@ def test_the_docstring_of_the_package_is_true() -> None:
     assert found.failed == 0
 
 
-def test_the_script_of_the_readme_ends_as_it_says() -> None:
-    section = (ROOT / "README.md").read_text().split("## From Python\n")[1].split("\n## ")[0]
+def test_the_script_of_the_page_ends_as_it_says() -> None:
+    page = (ROOT / "docs/use/python.md").read_text()
+    section = page.split("## Five lines\n")[1].split("\n## ")[0]
     script = [line[4:] for line in section.splitlines() if line.startswith("    ")]
     assert len(script) == 5
     out = io.StringIO()
     with redirect_stdout(out):
-        exec(compile("\n".join(script), "README.md", "exec"), {})  # noqa: S102
+        exec(compile("\n".join(script), "python.md", "exec"), {})  # noqa: S102
     assert "prints `valid` and `pass`" in section
     assert out.getvalue().splitlines() == ["valid", "pass"]

@@ -1,4 +1,4 @@
-"""Rows of Q behind those of the requests, as a captured launch has them."""
+"""Rows of Q after those of the requests, as a captured launch has them."""
 
 import mla_testbed as mla
 import numpy as np

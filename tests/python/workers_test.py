@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-SHARDS = pathlib.Path(__file__).resolve().parents[2] / "docs" / "shards.md"
+SHARDS = pathlib.Path(__file__).resolve().parents[2] / "docs/use/shards.md"
 ON_A_DEVICE = """
 import pytest
 import torch

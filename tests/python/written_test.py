@@ -1,4 +1,4 @@
-"""`check_written`: outputs that nobody wrote are reported, and only those."""
+"""`check_written`: outputs that were not written are reported, and only those."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_request_that_the_plan_forgot_is_named(backend: str) -> None:
     work_indptr = buffers.work_indptr.copy()
     works = int(work_indptr[-1])
     lost = int(np.flatnonzero(buffers.work_info_set[:works, 0] == 1)[0])
-    work_indptr[work_indptr > lost] = lost  # request 1 lies behind request 0
+    work_indptr[work_indptr > lost] = lost  # request 1 lies after request 0
     mla.set_backend(backend)
     with pytest.raises(mla.FaultError, match="row 1 of request 1, which has 77 pages, is covered "
                                              "by no work") as caught:

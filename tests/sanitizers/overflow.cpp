@@ -1,4 +1,4 @@
-// Reads one element behind a vector: the address sanitizer has to say so.
+// Reads one element after a vector: the address sanitizer has to say so.
 #include <cstdio>
 #include <vector>
 

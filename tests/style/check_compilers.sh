@@ -18,9 +18,11 @@ done
 ((${#asked[@]})) || { echo "no other compiler is installed" >&2; exit 10; }
 
 # The build's own command lines, without what only its compiler takes, one a line: FILE TAB FLAGS.
-lines=$(mktemp)
-trap 'rm -f "$lines"' EXIT
-python3 - "$build/compile_commands.json" >"$lines" <<'END'
+commands=$(mktemp -d)
+trap 'rm -rf "$commands"' EXIT
+lines=$commands/lines
+python3 "$(dirname "${BASH_SOURCE[0]}")/single_commands.py" "$build" "$commands"
+python3 - "$commands/compile_commands.json" >"$lines" <<'END'
 import json, re, shlex, sys
 drop = re.compile(r"-(?:c|o|MD|MT|MF|Winvalid-pch|include|fno-semantic-interposition|f.*lto.*|Werror.*|O\d|g\d?)$")
 for entry in json.load(open(sys.argv[1])):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every citation such as `aiter.md 3.2` in a source names a section that docs/contracts has.
+"""Every citation such as `aiter.md 3.2` in a source names a section of docs/reference/contracts.
 
     tests/style/citations.py            # all sources
     tests/style/citations.py FILE...    # these
@@ -11,7 +11,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CONTRACTS = ROOT / "docs" / "contracts"
+CONTRACTS = ROOT / "docs/reference/contracts"
 FOLDERS = ["core", "cpu_backend", "hip_backend", "properties", "tests"]
 NUMBER = r"\d+(?:\.\d+)?"
 # A page, then its sections: "3.2", "1, 3.2, 6", "2.1-2.4", "5 (fp8 kernel), 7". Comments may break
@@ -55,7 +55,7 @@ def main():
             if section not in known.get(page, set()):
                 missing += 1
                 line = text.count("\n", 0, offset) + 1
-                print(f"{file}:{line}: docs/contracts/{page}.md has no section {section}")
+                print(f"{file}:{line}: docs/reference/contracts/{page}.md has no section {section}")
     print(f"{count} citations in {len(files)} files, {missing} without a section")
     return 1 if missing or count == 0 else 0
 

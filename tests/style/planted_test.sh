@@ -85,3 +85,8 @@ for target in no_such_page.md '../README.md#no-such-heading'; do
     exit 1
   fi
 done
+printf '// As docs/%s says.\n' no_such_page.md >"$folder/named.cpp"
+if python3 tests/style/links.py "$folder/named.cpp" >/dev/null; then
+  echo "links.py accepts a source that names a page that does not exist" >&2
+  exit 1
+fi

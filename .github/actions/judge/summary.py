@@ -27,7 +27,7 @@ def printable(text):
 
 def markdown(text, most=300):
     """Text inside of a line or a table. Entities are never markup; GitHub looks for mentions,
-    references and addresses in what they stand for: a word joiner stands behind these."""
+    references and addresses in what they stand for: a word joiner stands after these."""
     text = printable(str(text))
     cut = text[:most] + ("…" if len(text) > most else "")
     out = re.sub(r"[\\`*_{}\[\]()<>#+|~$!&@:\"']", lambda found: f"&#{ord(found[0])};", cut)

@@ -3,8 +3,8 @@
 // Parts ask for their worst case while the workspace is open; lock() allocates the largest request.
 // Afterwards acquire() hands out parts of that memory, one holder at a time, given back on
 // destruction. Source: vLLM #42978 (BUG-089). Units: bytes.
-// Fails: a request after the lock that is larger than what was reserved, or while somebody holds
-// it.
+// Fails: a request after the lock that is larger than what was reserved, or while it is
+// held.
 #pragma once
 
 #include <cstddef>
@@ -51,7 +51,7 @@ class Workspace {
   DeviceBuffer<std::byte> memory_;
   std::size_t bytes_ = 0;
   bool locked_ = false;
-  std::string holder_;  // empty: nobody
+  std::string holder_;  // empty: none
 };
 
 }  // namespace mla::device

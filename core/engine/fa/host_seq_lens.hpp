@@ -1,7 +1,7 @@
 // HostSeqLens: the KV lengths on the host, where a step paid for bringing them there.
 //
-// A step of decodes does not (P21), so nobody may take them for granted: there is no operator*, no
-// value(), no index. Both answers to "are they here?" have to be written down to look inside.
+// A step of decodes does not (P21), so no caller may take them for granted: there is no operator*,
+// no value(), no index. Both answers to "are they here?" have to be written down to look inside.
 // Source: vLLM #41942. Units: tokens.
 #pragma once
 

@@ -9,10 +9,6 @@ Error unsupported(std::string message, std::string bug) {
   return {ErrorCode::unsupported, std::move(message), std::move(bug)};
 }
 
-std::string text(std::int64_t n) {
-  return std::to_string(n);
-}
-
 Error refuse(DecodeKernel kernel, const std::string& why, std::string bug) {
   return unsupported(say(name(kernel), " ", why), std::move(bug));
 }
@@ -23,16 +19,15 @@ Status refuse_decode(DecodeKernel kernel, const Layer& layer, bool causal,
                      std::int64_t max_query_len) {
   if (kernel == DecodeKernel::unified_attention) {
     if (causal || max_query_len <= 1) return std::nullopt;
-    return refuse(kernel, "masks causally: no draft of " + text(max_query_len) + " rows without it",
+    return refuse(kernel, "masks causally: no draft of " + num(max_query_len) + " rows without it",
                   "BUG-108");
   }
   if (layer.head_dim % kPagedHeadStep != 0)
     return refuse(kernel,
-                  "writes heads in steps of 64 elements, this one has " + text(layer.head_dim),
+                  "writes heads in steps of 64 elements, this one has " + num(layer.head_dim),
                   "BUG-093");
   if (layer.group() > kPagedGroup)
-    return refuse(kernel, "shares a KV head among 16 heads at most, not " + text(layer.group()),
-                  "");
+    return refuse(kernel, "shares a KV head among 16 heads at most, not " + num(layer.group()), "");
   return std::nullopt;
 }
 
@@ -50,12 +45,12 @@ Result<Layer> resolve_layer(const Case& c) {
                        "");
   if (c.heads % c.fa().kv_heads != 0)
     return unsupported(
-        text(c.heads) + " heads do not divide among " + text(c.fa().kv_heads) + " KV heads", "");
+        num(c.heads) + " heads do not divide among " + num(c.fa().kv_heads) + " KV heads", "");
   if (c.fa().head_dim % 16 != 0)
-    return unsupported("a head of " + text(c.fa().head_dim) + " elements is not a multiple of 16",
+    return unsupported("a head of " + num(c.fa().head_dim) + " elements is not a multiple of 16",
                        "");
   if (!supports_size(supported_block_sizes(), c.block_size))
-    return unsupported("the FA cache has blocks of 16 or 32 tokens, not " + text(c.block_size),
+    return unsupported("the FA cache has blocks of 16 or 32 tokens, not " + num(c.block_size),
                        "BUG-094");
   const Layer layer{.index = 0,
                     .heads = Heads(c.heads),
@@ -73,7 +68,7 @@ std::string_view name(DecodeKernel kernel) {
 
 Status refuse_varlen(const Layer& layer, bool causal) {
   if (layer.window < 0 || causal) return std::nullopt;
-  return unsupported("a window of " + text(layer.window) +
+  return unsupported("a window of " + num(layer.window) +
                          " keys is causal by definition: no "
                          "kernel has it without the mask",
                      "BUG-108");
@@ -82,11 +77,11 @@ Status refuse_varlen(const Layer& layer, bool causal) {
 Result<DecodeRoute> route_decode(const Layer& layer, bool causal, std::int64_t max_query_len) {
   DecodeRoute route;
   if (layer.window >= 0)
-    route = {DecodeKernel::unified_attention, "a window of " + text(layer.window) + " keys"};
+    route = {DecodeKernel::unified_attention, "a window of " + num(layer.window) + " keys"};
   else if (layer.head_dim < kPagedHeadStep)
-    route = {DecodeKernel::unified_attention, "a head of " + text(layer.head_dim) + " elements"};
+    route = {DecodeKernel::unified_attention, "a head of " + num(layer.head_dim) + " elements"};
   else if (max_query_len > 1)
-    route = {DecodeKernel::unified_attention, text(max_query_len) + " rows a request"};
+    route = {DecodeKernel::unified_attention, num(max_query_len) + " rows a request"};
   else
     route = {DecodeKernel::paged_attention_v1, "one row a request over the whole context"};
   if (Status bad = refuse_decode(route.kernel, layer, causal, max_query_len)) return *bad;

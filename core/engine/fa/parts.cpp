@@ -31,7 +31,7 @@ std::string keys_and_rows(std::int64_t request, std::int64_t kv_len, std::int64_
   return say("request ", request, " has ", kv_len, " keys for ", qo_len, " query rows");
 }
 
-// A continued prompt behind the first prefill would be attended without its cached context, which
+// A continued prompt after the first prefill would be attended without its cached context, which
 // nothing later notices; that is what an engine with another order of requests gets.
 Status check_runs(const PartsInput& in, Lengths kv_lens) {
   const std::int64_t extend = in.split.decodes.count();

@@ -48,7 +48,7 @@ struct WindowPlan {
 Result<WindowPlan> plan_window(std::span<const std::int64_t> qo_lens,
                                std::span<const std::int64_t> kv_lens, std::int64_t window);
 
-// Owner of each of `tokens` tokens: every end of a request marks the token behind it, and the
+// Owner of each of `tokens` tokens: every end of a request marks the token after it, and the
 // running sum of the marks counts the requests that ended before. Empty requests own nothing.
 std::vector<std::int32_t> token_owners(std::span<const std::int32_t> cu_seq_lens,
                                        std::int64_t tokens);

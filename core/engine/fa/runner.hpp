@@ -1,7 +1,7 @@
 // Runner: what an engine does before it calls the FA builder, on the modelled device.
 //
 // Puts the requests in the order decodes, extends, prefills, and copies their lists into buffers
-// whose addresses never change; what an earlier, longer step left behind the live part stays there.
+// whose addresses never change; what an earlier, longer step left after the live part stays there.
 // Source: spec vllm_metadata.md 1.1, 5.2. Units: requests, rows, slots. Fails: a step beyond the
 // limits.
 #pragma once
@@ -46,7 +46,7 @@ struct RunnerBuffers {
 // Slot of the cache for each row's own key: -1 for the rows of a request without keys.
 std::vector<std::int64_t> slot_mapping_of(const Batch& batch);
 
-// Rows of the block table with the stride `columns`; entries behind a request's blocks are -1.
+// Rows of the block table with the stride `columns`; entries after a request's blocks are -1.
 std::vector<std::int32_t> table_rows_of(const Batch& batch, std::int64_t columns);
 
 // Queues the copies of one step and describes it. One causal flag for each layer of the group.

@@ -42,7 +42,7 @@ struct EngineConfig {
 // What the planner's size query is asked for all steps of an engine.
 plan::PsSizeQuery size_query_of(const EngineConfig& config);
 
-// Parts of the scratch, f32, one behind the other.
+// Parts of the scratch, f32, one after the other.
 struct ScratchLayout {
   std::int64_t partial_out = 0;  // elements: [tiles * kTileRows, heads, kVDim]
   std::int64_t partial_lse = 0;  // [tiles * kTileRows, heads]

@@ -33,7 +33,7 @@ class GlobalRaces final : public GlobalWatch {
 
  private:
   struct Visit {              // who, when and how
-    std::uint32_t group = 0;  // counted from 1; 0: nobody
+    std::uint32_t group = 0;  // counted from 1; 0: none
     std::uint32_t epoch = 0;
     std::uint32_t at = 0;  // the instruction
     std::uint8_t wave = 0;
@@ -41,7 +41,7 @@ class GlobalRaces final : public GlobalWatch {
     bool more = false;       // of readers: several waves
   };
   // A visit in 64 bits: epoch 32, more 1, scope 2, wave 4, and a quarter of `at` in 25. The group
-  // follows from the epoch, because each group begins with a new one. 0: nobody.
+  // follows from the epoch, because each group begins with a new one. 0: none.
   using Packed = std::uint64_t;
   static constexpr unsigned epoch_shift = 32, wave_shift = 25, scope_shift = 29;
   static constexpr Packed more_bit = Packed{1} << 31, far_away = (1U << 25) - 1;
@@ -64,8 +64,8 @@ class GlobalRaces final : public GlobalWatch {
   [[nodiscard]] static Packed pack(const Visit& visit);
   [[nodiscard]] Visit unpack(Packed packed) const;
   Page& page_at(std::uint64_t address);
-  // Whether nobody has to be asked: never visited, or ordered before by a barrier, or the same
-  // wave.
+  // Whether no other access has to be looked at: never visited, or ordered before by a barrier, or
+  // the same wave.
   [[nodiscard]] bool settled(Packed visit, Packed now, Packed epoch) const {
     const bool same_wave = ((visit ^ now) >> wave_shift & 15) == 0 && (visit & more_bit) == 0;
     return visit == 0 || (visit >= group_begin_ && (visit < epoch || same_wave));

@@ -39,7 +39,7 @@ class LdsCells {
     }
   }
   [[nodiscard]] std::size_t size() const { return serial_.size(); }
-  // Tags of earlier epochs may stay: without a write nobody looks at them.
+  // Tags of earlier epochs may stay: without a write they are not looked at.
   void forget() { std::fill(serial_.begin(), serial_.end(), 0U); }
 
   [[nodiscard]] LdsCell at(std::size_t k) const {

@@ -7,9 +7,9 @@ namespace {
 
 constexpr int depth_limit = 32;
 
-class Reader {
+class MsgpackReader {
  public:
-  explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  explicit MsgpackReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
   bool value(Document& out, int depth) {
     if (depth > depth_limit || at_ >= bytes_.size()) return false;
@@ -149,7 +149,7 @@ std::string Document::text_of(std::string_view key) const {
 
 Result<Document> parse_msgpack(std::span<const std::byte> bytes) {
   Document document;
-  if (!Reader(bytes).value(document, 0)) {
+  if (!MsgpackReader(bytes).value(document, 0)) {
     return Error{
         ErrorCode::usage,
         "the metadata note of " + std::to_string(bytes.size()) + " bytes is no valid MessagePack",

@@ -45,7 +45,7 @@ class Recorder {
   const Group* group_ = nullptr;
   std::uint64_t lanes_ = 0;  // EXEC before the instruction
   Statistics last_;
-  std::vector<InstructionCount> counts_;  // by index; empty: nobody asked
+  std::vector<InstructionCount> counts_;  // by index; empty: not asked for
   bool follows_ = false;                  // this workgroup
   std::vector<Track> tracks_;
   std::vector<TraceEvent> events_;

@@ -214,7 +214,7 @@ void add_constant(Wave& w, const Inst& i) {
     "s_cmpk_" name "_u32", test_constant<u32>([](u32 a, u32 b) { return a op b; })        \
   }
 
-const Entry entries[] = {
+const Entry alu_table[] = {
     {"s_mov_b32", unary<u32, Scc::kept>([](u32 a) { return a; })},
     {"s_mov_b64", unary<u64, Scc::kept>([](u64 a) { return a; })},
     {"s_cmov_b32", conditional_move<u32>},
@@ -344,7 +344,7 @@ const Entry entries[] = {
 }  // namespace
 
 Entries scalar_alu_entries() {
-  return entries;
+  return alu_table;
 }
 
 }  // namespace mla::gfx

@@ -98,7 +98,7 @@ void trap(Wave& w, const Inst& i) {
 
 void nothing(Wave&, const Inst&) {}
 
-const Entry entries[] = {
+const Entry flow_table[] = {
     {"s_branch", branch_if([](const Wave&) { return true; })},
     {"s_cbranch_scc0", branch_if([](const Wave& w) { return w.scc == 0; })},
     {"s_cbranch_scc1", branch_if([](const Wave& w) { return w.scc != 0; })},
@@ -151,7 +151,7 @@ const Entry entries[] = {
 }  // namespace
 
 Entries scalar_flow_entries() {
-  return entries;
+  return flow_table;
 }
 
 }  // namespace mla::gfx

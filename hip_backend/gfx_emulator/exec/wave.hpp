@@ -69,9 +69,9 @@ struct Group {
   // Wave instructions by index of their operation.
   static constexpr std::size_t most_operations = 2048;
   std::array<std::uint64_t, most_operations> executed = {};
-  LdsWatch* lds_watch = nullptr;        // null: nobody watches
+  LdsWatch* lds_watch = nullptr;        // null: not watched
   GlobalWatch* global_watch = nullptr;  // the same
-  Recorder* recorder = nullptr;         // null: nobody asked for a profile or a trace
+  Recorder* recorder = nullptr;         // null: no profile or trace is wanted
   bool late = false;                    // memory answers later
   bool stopped = false;
   bool watched = false;             // a check or a statistic wants to see every LDS access

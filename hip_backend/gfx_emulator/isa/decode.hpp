@@ -20,6 +20,11 @@ namespace mla::gfx {
 
 // The parts, one for each group of encodings. Each returns false for an unknown encoding.
 namespace parts {
+
+// `bits` bits of a word from bit `low` on.
+inline std::uint16_t field(std::uint32_t word, unsigned low, unsigned bits) {
+  return static_cast<std::uint16_t>(word >> low & ((1U << bits) - 1));
+}
 using Words = std::span<const std::uint32_t>;
 bool scalar(const Operations& operations, Words words, Inst& inst);
 bool vector(const Operations& operations, Words words, Inst& inst);

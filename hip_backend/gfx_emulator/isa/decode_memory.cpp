@@ -5,10 +5,6 @@
 namespace mla::gfx::parts {
 namespace {
 
-std::uint16_t field(std::uint32_t word, unsigned low, unsigned bits) {
-  return static_cast<std::uint16_t>(word >> low & ((1U << bits) - 1));
-}
-
 std::uint16_t reg(std::uint32_t word, unsigned low, bool accumulator) {
   return static_cast<std::uint16_t>(field(word, low, 8) + (accumulator ? code::agpr : code::vgpr));
 }

@@ -9,10 +9,6 @@ namespace {
 
 constexpr std::uint16_t sdwa_marker = 249, dpp_marker = 250;
 
-std::uint16_t field(std::uint32_t word, unsigned low, unsigned bits) {
-  return static_cast<std::uint16_t>(word >> low & ((1U << bits) - 1));
-}
-
 std::uint8_t bit(std::uint32_t word, unsigned at, unsigned to) {
   return static_cast<std::uint8_t>((word >> at & 1) << to);
 }

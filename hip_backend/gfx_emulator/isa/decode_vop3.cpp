@@ -4,10 +4,6 @@
 namespace mla::gfx::parts {
 namespace {
 
-std::uint16_t field(std::uint32_t word, unsigned low, unsigned bits) {
-  return static_cast<std::uint16_t>(word >> low & ((1U << bits) - 1));
-}
-
 std::uint8_t small(std::uint32_t word, unsigned low, unsigned bits) {
   return static_cast<std::uint8_t>(field(word, low, bits));
 }

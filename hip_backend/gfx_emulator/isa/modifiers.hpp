@@ -9,7 +9,7 @@
 
 namespace mla::gfx {
 
-// Everything behind the operands, each with a space in front.
+// Everything after the operands, each with a space in front.
 [[nodiscard]] std::string modifiers_of(const Operation& operation, const Inst& inst);
 
 // An operand that is no register: counts of a wait, a hardware register, an immediate; else "".

@@ -5,7 +5,7 @@
 namespace mla::gfx {
 namespace {
 
-constexpr unsigned scalars = 128, vectors = code::agpr, accumulators = 768;
+constexpr unsigned scalar_end = 128, vector_end = code::agpr, accumulator_end = 768;
 
 // Numbers, apertures, condition bits and the literal; what lies between them has no meaning.
 bool is_constant(unsigned operand) {
@@ -16,8 +16,10 @@ bool is_constant(unsigned operand) {
 
 bool exists(unsigned operand, unsigned width) {
   if (operand == code::none) return true;
-  if (operand >= scalars && operand < code::vgpr) return is_constant(operand);
-  const unsigned end = operand < scalars ? scalars : operand < vectors ? vectors : accumulators;
+  if (operand >= scalar_end && operand < code::vgpr) return is_constant(operand);
+  const unsigned end = operand < scalar_end   ? scalar_end
+                       : operand < vector_end ? vector_end
+                                              : accumulator_end;
   return operand + std::max(1U, width) <= end;
 }
 
@@ -29,7 +31,7 @@ unsigned source_width(const Inst& inst, unsigned k) {
   // The addend of a sparse matrix instruction; with `sdst` it is a scale of v_mfma_scale.
   if (k == 3 && inst.kind == Class::mfma && inst.sdst == code::none) return inst.width[0];
   if (k == 3) return 1;
-  if (k == 2 && inst.src[2] < scalars && inst.width[3] == 0) return 2;  // a carry or a selection
+  if (k == 2 && inst.src[2] < scalar_end && inst.width[3] == 0) return 2;  // a carry or a selection
   return inst.width[k + 1];
 }
 

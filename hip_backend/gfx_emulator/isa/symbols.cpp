@@ -64,7 +64,7 @@ std::string hardware_register(unsigned bits) {
   return out + ")";
 }
 
-std::string index_mode(unsigned bits) {
+std::string index_mode_text(unsigned bits) {
   if (bits > 15) return hex(bits);
   static constexpr std::array names = {"SRC0", "SRC1", "SRC2", "DST"};
   std::string out;
@@ -91,7 +91,7 @@ std::string symbol_of(const Operation& operation, const Inst& inst) {
   const std::string& name = operation.name;
   const auto bits = static_cast<unsigned>(inst.imm) & 0xffff;
   if (name.starts_with("s_set_gpr_idx_") && !name.ends_with("_idx") && !name.ends_with("off")) {
-    return index_mode(bits);
+    return index_mode_text(bits);
   }
   if (operation.encoding == Encoding::sopk) {
     const bool with_value = name == "s_setreg_imm32_b32";

@@ -31,7 +31,7 @@ class Memory {
   [[nodiscard]] Status add(std::span<std::byte> bytes, std::string name, Rights rights);
   [[nodiscard]] Status add_read_only(std::span<const std::byte> bytes, std::string name);
   // A new range, readable and writable, aligned to 256 bytes, that repeats a word. A large one
-  // costs little where nobody writes.
+  // costs little where nothing is written.
   [[nodiscard]] Result<std::span<std::byte>> allocate(std::size_t size, std::string name,
                                                       std::uint32_t word = 0xa5a5a5a5U);
   // Forgets the range that begins here, and frees it when allocate() made it.

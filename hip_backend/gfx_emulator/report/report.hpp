@@ -117,7 +117,7 @@ struct LaunchReport {
   std::vector<Assumed> assumed;
   std::uint64_t findings_dropped = 0;
   Statistics statistics;
-  std::vector<ProfileLine> profile;  // empty: nobody asked
+  std::vector<ProfileLine> profile;  // empty: not asked for
   std::vector<TraceEvent> trace;     // of one workgroup, in the order of execution
   std::uint64_t trace_dropped = 0;   // events that were too many
   [[nodiscard]] bool clean() const { return faults.empty() && findings.empty(); }

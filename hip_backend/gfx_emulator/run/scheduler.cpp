@@ -162,7 +162,7 @@ class Turns {
     if (schedule_.order == Order::reverse) std::reverse(order_.begin(), order_.end());
   }
 
-  // Every wave that runs takes one turn. False: nobody could.
+  // Every wave that runs takes one turn. False: none could.
   bool round() {
     if (schedule_.order == Order::random) std::shuffle(order_.begin(), order_.end(), random_);
     const u64 slice = schedule_.slice == 0 ? std::numeric_limits<u64>::max() : schedule_.slice;

@@ -13,7 +13,7 @@ class Checker;
 class GlobalRaces;
 class LateMemory;
 
-// What goes along with the waves; null where nobody asked for it.
+// What goes along with the waves; null where it is not asked for.
 struct Attached {
   Checker* checker = nullptr;
   GlobalRaces* races = nullptr;

@@ -18,7 +18,7 @@ namespace mla::gfx {
 
 class Worker {
  public:
-  // `races` is shared by all workers; null: nobody asked.
+  // `races` is shared by all workers; null: not asked for.
   Worker(Launch& launch, unsigned waves, GlobalRaces* races);
 
   void run(Launch& launch, std::array<std::uint32_t, 3> id);
@@ -31,7 +31,7 @@ class Worker {
   std::vector<std::byte> scratch_;
   std::unique_ptr<LateMemory> late_;  // null: memory answers at once
   EffectsTable effects_;
-  std::unique_ptr<Recorder> recorder_;  // null: nobody asked for a profile or a trace
+  std::unique_ptr<Recorder> recorder_;  // null: no profile or trace is wanted
   std::unique_ptr<Checker> checker_;    // null: no check wants to see every instruction
   GlobalRaces* races_;
   Group group_;

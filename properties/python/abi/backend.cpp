@@ -10,7 +10,7 @@ namespace {
 
 struct Choice {
   std::mutex mutex;
-  std::string name;    // empty: nobody has chosen
+  std::string name;    // empty: none is chosen
   std::string device;  // the same
 };
 Choice& choice() {

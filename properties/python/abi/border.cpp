@@ -43,6 +43,10 @@ Failure usage(std::string sentence) {
   return {MLA_USAGE, std::move(sentence), "", ""};
 }
 
+Failure unsupported(std::string sentence) {
+  return {MLA_UNSUPPORTED, std::move(sentence), "", ""};
+}
+
 locale_t DecimalPoints::plain() {
   // Null, which changes nothing, if there is no memory for it.
   static const locale_t locale = newlocale(LC_ALL_MASK, "C", nullptr);

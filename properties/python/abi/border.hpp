@@ -30,6 +30,8 @@ struct Failure {
 Failure failure_of(const Error& error);
 // "parameter 'q' is NULL" and the like.
 Failure usage(std::string sentence);
+// What is well said and no kernel takes.
+Failure unsupported(std::string sentence);
 
 // Keeps the failure for mla_last_error() and returns its status.
 int keep(Failure failure) noexcept;

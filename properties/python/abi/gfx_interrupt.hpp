@@ -3,7 +3,7 @@
 // Python's own handler only notes the signal, and its code runs when the call returns: a kernel
 // that spins would never hear of it. While one of these lives, a handler in front of it ends every
 // launch of the process and then calls it. The first one in the process installs the handler, the
-// last one takes it away, unless somebody else has installed another since.
+// last one takes it away, unless other code has installed another since.
 #pragma once
 
 namespace mla::abi {

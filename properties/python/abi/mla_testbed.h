@@ -236,7 +236,8 @@ extern "C" {
 
 /* ---- Cases -------------------------------------------------------------------------------- */
 
-/* A case is one line of text that a whole run depends on (docs/cases.md). Answers are texts. */
+/* A case is one line of text that a whole run depends on (docs/reference/cases.md). Answers are
+ * texts. */
 
 /* The canonical line of a case. */
 MLA_TESTBED_API int mla_case_canonical(const char* line, const char** canonical);
@@ -246,7 +247,7 @@ MLA_TESTBED_API int mla_case_draw(uint64_t seed, int64_t number, int64_t product
                                   const char** line);
 /* Simpler cases, one a line, the most daring first; none for the simplest. */
 MLA_TESTBED_API int mla_case_simpler(const char* line, const char** lines);
-/* The step of a case as one JSON object: lists, decisions and plan (docs/reproduce.md). */
+/* The step of a case as one JSON object: lists, decisions and plan (docs/reference/bundles.md). */
 MLA_TESTBED_API int mla_case_plan(const char* line, int64_t as_aiter, const char** json);
 /* Judges a case: a JSON object with `verdict`, `refused`, `properties`, `launches` and
  * `failure_block`. `properties` are ids separated by commas, "" for all; `backend` and `device` as
@@ -259,15 +260,15 @@ MLA_TESTBED_API int mla_case_judge(const char* line, const char* properties, con
 /* ---- Checks and reference ----------------------------------------------------------------- */
 
 /* Whether the plan in a JSON object is valid for its batch, and whose fault it is if not: the keys
- * of `mla-testbed check` (docs/capture.md). The answer has `checked`, `reason`, `violations`,
- * `notes`, `at_fault` and `diagnosis`; `refusal`, `refusal_status` and `bug` say why a call with
- * this plan is refused where the original's defects are not asked for; they are empty, and MLA_OK,
- * where it is not. */
+ * of `mla-testbed check` (docs/reference/bundles.md). The answer has `checked`, `reason`,
+ * `violations`, `notes`, `at_fault` and `diagnosis`; `refusal`, `refusal_status` and `bug` say why
+ * a call with this plan is refused where the original's defects are not asked for; they are empty,
+ * and MLA_OK, where it is not. */
 MLA_TESTBED_API int mla_check_plan(const char* document, const char** json);
 
 /* Dense float64 attention over a paged cache, with a bound for each element: how far a right
- * result may be from it (docs/numerics.md). It reads no plan. Every request has no key or at least
- * as many as rows; heads are those of the model.
+ * result may be from it (docs/reference/numerics.md). It reads no plan. Every request has no key or
+ * at least as many as rows; heads are those of the model.
  *   Of `tensors` q, kv, qo_indptr, kv_indptr, kv_page_indices, kv_last_page_lens, q_scale and
  *   kv_scale are read, as for mla_decode_stage1(). */
 typedef struct mla_reference_results {

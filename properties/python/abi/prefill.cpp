@@ -10,11 +10,10 @@ namespace mla::abi {
 namespace {
 
 using MaybeFailure = std::optional<Failure>;
-using Tensors = mla_prefill_tensors;
 using prefill::kQkDim;
 using prefill::kVDim;
 
-MaybeFailure check_operands(const Tensors& t) {
+MaybeFailure check_operands(const mla_prefill_tensors& t) {
   if (auto bad = check_tensor(
           t.q, {.name = "q", .dtypes = {MLA_DTYPE_FP8}, .shape = {kAny, kAny, kQkDim}}))
     return bad;
@@ -32,7 +31,7 @@ MaybeFailure check_operands(const Tensors& t) {
       t.v, {.name = "v", .dtypes = {MLA_DTYPE_FP8}, .shape = {t.k->shape[0], heads, kVDim}});
 }
 
-MaybeFailure check_lists(const Tensors& t) {
+MaybeFailure check_lists(const mla_prefill_tensors& t) {
   const std::pair<const aiter_tensor_t*, Wanted> lists[] = {
       {t.qo_indptr, {.name = "qo_indptr", .dtypes = {MLA_DTYPE_I32}, .shape = {kAny}}},
       {t.kv_indptr, {.name = "kv_indptr", .dtypes = {MLA_DTYPE_I32}, .shape = {kAny}}},
@@ -52,7 +51,7 @@ MaybeFailure check_lists(const Tensors& t) {
   return std::nullopt;
 }
 
-MaybeFailure check_outputs(const Tensors& t) {
+MaybeFailure check_outputs(const mla_prefill_tensors& t) {
   const std::int64_t rows = t.q->shape[0];
   const std::int64_t heads = t.q->shape[1];
   if (auto bad = check_tensor(
@@ -68,7 +67,7 @@ MaybeFailure check_outputs(const Tensors& t) {
 }
 
 // What a device allocates and walks by.
-MaybeFailure check_lengths(const Tensors& t) {
+MaybeFailure check_lengths(const mla_prefill_tensors& t) {
   if (auto bad = check_running_sum("qo_indptr", *t.qo_indptr)) return bad;
   if (auto bad = check_running_sum("kv_indptr", *t.kv_indptr)) return bad;
   const std::int64_t rows = elements<const std::int32_t>(*t.qo_indptr).back();
@@ -85,7 +84,7 @@ cpu::Operand operand(const aiter_tensor_t& t) {
           .dtype = Dtype::fp8};
 }
 
-PrefillStep step_of(Arch arch, bool causal, const Tensors& t) {
+PrefillStep step_of(Arch arch, bool causal, const mla_prefill_tensors& t) {
   const auto words = [](const aiter_tensor_t* x) { return elements<const std::int32_t>(*x); };
   return {
       .arch = arch,
@@ -111,8 +110,8 @@ PrefillStep step_of(Arch arch, bool causal, const Tensors& t) {
                  .owner = {}}};
 }
 
-MaybeFailure prefill(std::int64_t arch_number, std::int64_t is_causal, const Tensors* tensors,
-                     double softmax_scale) {
+MaybeFailure prefill(std::int64_t arch_number, std::int64_t is_causal,
+                     const mla_prefill_tensors* tensors, double softmax_scale) {
   if (tensors == nullptr) return usage("tensors is NULL");
   const auto arch = arch_of(arch_number);
   if (!arch) return failure_of(arch.error());

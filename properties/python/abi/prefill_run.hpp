@@ -1,7 +1,7 @@
 // Prefill with a plan after its checks, on any backend.
 //
 // Private to properties/python/abi. Fails: works that are wrong, what the device says; with
-// mla_check_written(1) rows that nobody wrote.
+// mla_check_written(1) rows that were not written.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace mla::abi {
 struct PrefillStep {
   Arch arch = Arch::gfx950;
   cpu::PsLaunch launch;  // without reduce maps
-  cpu::PsOutput output;  // its LSE is not set: nobody asks for it
+  cpu::PsOutput output;  // its LSE is not set: it is not asked for
   float v_scale = 1;
 };
 

@@ -18,9 +18,8 @@ namespace mla::abi {
 namespace {
 
 using MaybeFailure = std::optional<Failure>;
-using Tensors = mla_reduce_tensors;
 
-MaybeFailure check_output(const Tensors& t) {
+MaybeFailure check_output(const mla_reduce_tensors& t) {
   if (auto bad = check_tensor(t.final_output, {.name = "final_output",
                                                .dtypes = {MLA_DTYPE_BF16, MLA_DTYPE_FP16},
                                                .shape = {kAny, kAny, kAny},
@@ -37,7 +36,7 @@ MaybeFailure check_output(const Tensors& t) {
 }
 
 // Partials may carry further extents of 1: only their elements count.
-MaybeFailure check_partials(const Tensors& t) {
+MaybeFailure check_partials(const mla_reduce_tensors& t) {
   const std::int64_t heads = t.final_output->shape[1];
   const std::int64_t dim = t.final_output->shape[2];
   if (auto bad =
@@ -55,7 +54,7 @@ MaybeFailure check_partials(const Tensors& t) {
   return std::nullopt;
 }
 
-MaybeFailure check_maps(const Tensors& t) {
+MaybeFailure check_maps(const mla_reduce_tensors& t) {
   const Wanted list = {.name = "reduce_indptr", .dtypes = {MLA_DTYPE_I32}, .shape = {kAny}};
   if (auto bad = check_tensor(t.reduce_indptr, list)) return bad;
   if (t.reduce_indptr->numel < 1) return bad_tensor("reduce_indptr", "at least 1 entry", "0");
@@ -68,7 +67,7 @@ MaybeFailure check_maps(const Tensors& t) {
                       {.name = "reduce_partial_map", .dtypes = {MLA_DTYPE_I32}, .shape = {kAny}});
 }
 
-cpu::ReduceCall call_of(const Tensors& t) {
+cpu::ReduceCall call_of(const mla_reduce_tensors& t) {
   const aiter_tensor_t& out = *t.final_output;
   cpu::ReduceCall call;
   call.partial_out = static_cast<const float*>(t.partial_output->ptr);
@@ -90,7 +89,7 @@ cpu::ReduceCall call_of(const Tensors& t) {
   return call;
 }
 
-// Pieces that still hold what no kernel computes: nobody wrote them.
+// Pieces that still hold what no kernel computes: they were not written.
 std::vector<Fault> unwritten_pieces(const cpu::ReduceCall& call, const cpu::MergeList& list) {
   std::vector<Fault> faults;
   for (const cpu::MergeRow& row : list.rows) {
@@ -168,7 +167,7 @@ MaybeFailure run(BackendKind backend, const cpu::ReduceCall& call, const cpu::Me
   return failure_of_faults("the reduce", cpu::run_reduce_merges(call, list, threads()).faults);
 }
 
-MaybeFailure reduce(std::int64_t arch_number, const Tensors* tensors) {
+MaybeFailure reduce(std::int64_t arch_number, const mla_reduce_tensors* tensors) {
   if (tensors == nullptr) return usage("tensors is NULL");
   const auto arch = arch_of(arch_number);
   if (!arch) return failure_of(arch.error());

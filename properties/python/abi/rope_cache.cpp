@@ -12,7 +12,6 @@ namespace {
 
 using MaybeFailure = std::optional<Failure>;
 using Options = mla_rope_cache_options;
-using Tensors = mla_rope_cache_tensors;
 
 constexpr std::int64_t kSegmentedPage = 64;  // tokens of a page whose parts lie apart
 const std::initializer_list<mla_dtype> kSources = {MLA_DTYPE_BF16, MLA_DTYPE_FP16, MLA_DTYPE_FP32};
@@ -52,7 +51,7 @@ MaybeFailure same(const char* name, const char* what, std::int64_t wanted, std::
   return bad_tensor(name, say(wanted, " ", what), std::to_string(found));
 }
 
-MaybeFailure sources(const Tensors& t, cpu::RopeCacheWrite& w) {
+MaybeFailure sources(const mla_rope_cache_tensors& t, cpu::RopeCacheWrite& w) {
   const auto tokens = std::ssize(w.slots);
   std::int64_t pe_heads = 0;
   std::int64_t k_heads = 0;
@@ -99,7 +98,7 @@ MaybeFailure table_part(const char* name, const aiter_tensor_t* tensor, std::int
   return std::nullopt;
 }
 
-MaybeFailure table(const Tensors& t, cpu::RopeCacheWrite& w) {
+MaybeFailure table(const mla_rope_cache_tensors& t, cpu::RopeCacheWrite& w) {
   const std::int64_t half = w.k_pe.width / 2;
   cpu::RopeTable& table = w.table;
   std::int64_t of_sin = 0;
@@ -125,7 +124,7 @@ MaybeFailure target(const char* name, const aiter_tensor_t* tensor, int source, 
   return std::nullopt;
 }
 
-MaybeFailure queries(const Options& o, const Tensors& t, cpu::RopeCacheWrite& w) {
+MaybeFailure queries(const Options& o, const mla_rope_cache_tensors& t, cpu::RopeCacheWrite& w) {
   if (auto bad = target("q_out", t.q_out, t.q_nope->dtype, w.q_fp8)) return bad;
   const aiter_tensor_t& q = *t.q_out;
   const std::int64_t width = w.q_nope.width + w.q_pe.width;
@@ -198,7 +197,7 @@ MaybeFailure segmented_cache(const aiter_tensor_t& c, cpu::RopeCacheWrite& w) {
   return std::nullopt;
 }
 
-MaybeFailure cache(const Options& o, const Tensors& t, cpu::RopeCacheWrite& w) {
+MaybeFailure cache(const Options& o, const mla_rope_cache_tensors& t, cpu::RopeCacheWrite& w) {
   if (auto bad = target("kv_cache", t.kv_cache, t.q_nope->dtype, w.cache_fp8)) return bad;
   if (w.q_fp8 && !w.cache_fp8)
     return Failure{MLA_UNSUPPORTED, "q_out is fp8 and kv_cache is not: no kernel writes this pair",
@@ -210,7 +209,7 @@ MaybeFailure cache(const Options& o, const Tensors& t, cpu::RopeCacheWrite& w) {
   return segmented_cache(*t.kv_cache, w);
 }
 
-MaybeFailure lists(const Tensors& t, cpu::RopeCacheWrite& w) {
+MaybeFailure lists(const mla_rope_cache_tensors& t, cpu::RopeCacheWrite& w) {
   if (auto bad = check_tensor(t.slot_mapping,
                               {.name = "slot_mapping", .dtypes = {MLA_DTYPE_I64}, .shape = {kAny}}))
     return bad;
@@ -233,7 +232,8 @@ bool one_dense_head(const aiter_tensor_t& t) {
 // Whether AITER's dispatch takes a kernel that cuts positions to the table: of its kernels the one
 // for each head and the one for large decode steps do, the general, prefill and segmented ones read
 // outside. The numbers are those of its dispatch.
-bool clamps_positions(const Options& o, const Tensors& t, const cpu::RopeCacheWrite& w) {
+bool clamps_positions(const Options& o, const mla_rope_cache_tensors& t,
+                      const cpu::RopeCacheWrite& w) {
   const bool decode = (t.kv_c->ndim == 2 && t.k_pe->ndim == 2) ||
                       (one_dense_head(*t.kv_c) && one_dense_head(*t.k_pe));
   if (o.segmented != 0 || !decode || w.k_pe.width != 64) return false;
@@ -244,7 +244,7 @@ bool clamps_positions(const Options& o, const Tensors& t, const cpu::RopeCacheWr
   return for_each_head || large;
 }
 
-MaybeFailure rope_and_cache(const Options* o, const Tensors* t) {
+MaybeFailure rope_and_cache(const Options* o, const mla_rope_cache_tensors* t) {
   if (o == nullptr || t == nullptr) return usage("options or tensors is NULL");
   const auto arch = arch_of(o->arch);
   if (!arch) return failure_of(arch.error());

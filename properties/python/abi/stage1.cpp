@@ -18,7 +18,6 @@ namespace mla::abi {
 namespace {
 
 using MaybeFailure = std::optional<Failure>;
-using Tensors = mla_stage1_tensors;
 
 MaybeFailure check_options(const mla_stage1_options& o) {
   if (auto bad = check_fields({{"max_seqlen_q", o.max_seqlen_q, 1, kMaxRows},
@@ -29,7 +28,7 @@ MaybeFailure check_options(const mla_stage1_options& o) {
 }
 
 // The works of a plan, or the splits.
-MaybeFailure check_works(const Tensors& t) {
+MaybeFailure check_works(const mla_stage1_tensors& t) {
   if (t.num_kv_splits_indptr != nullptr)
     return check_tensor(t.num_kv_splits_indptr, {.name = "num_kv_splits_indptr",
                                                  .dtypes = {MLA_DTYPE_I32},
@@ -48,7 +47,7 @@ MaybeFailure check_works(const Tensors& t) {
 }
 
 // What is written. Partial rows and splits stand in the first two extents of split_data.
-MaybeFailure check_outputs(const Tensors& t) {
+MaybeFailure check_outputs(const mla_stage1_tensors& t) {
   const std::int64_t rows = t.q->shape[0];
   const std::int64_t heads = t.q->shape[1];
   const bool planned = t.num_kv_splits_indptr == nullptr;
@@ -76,7 +75,7 @@ MaybeFailure check_outputs(const Tensors& t) {
 }
 
 // The splits of every request, which have to be as many as split_data holds.
-MaybeFailure check_splits(const Tensors& t) {
+MaybeFailure check_splits(const mla_stage1_tensors& t) {
   if (t.num_kv_splits_indptr == nullptr) return std::nullopt;
   const std::int64_t splits = t.split_data->shape[1];
   const auto indptr = elements<const std::int32_t>(*t.num_kv_splits_indptr);
@@ -89,7 +88,7 @@ MaybeFailure check_splits(const Tensors& t) {
   return std::nullopt;
 }
 
-void set_outputs(cpu::Stage1Call& call, const Tensors& t) {
+void set_outputs(cpu::Stage1Call& call, const mla_stage1_tensors& t) {
   const bool bf16 = t.split_data->dtype == MLA_DTYPE_BF16;
   const bool planned = t.num_kv_splits_indptr == nullptr;
   call.splits = t.split_data->shape[1];
@@ -106,7 +105,7 @@ void set_outputs(cpu::Stage1Call& call, const Tensors& t) {
 }
 
 // `meta` stands in for work_meta_data where the caller gives the two lists alone.
-void set_plan(cpu::Stage1Call& call, const Tensors& t, std::uint64_t (&meta)[2]) {
+void set_plan(cpu::Stage1Call& call, const mla_stage1_tensors& t, std::uint64_t (&meta)[2]) {
   if (t.num_kv_splits_indptr != nullptr) return;
   const auto indptr = elements<const std::int32_t>(*t.work_indptr);
   const auto info = elements<const std::int32_t>(*t.work_info_set);
@@ -123,7 +122,7 @@ void set_plan(cpu::Stage1Call& call, const Tensors& t, std::uint64_t (&meta)[2])
 }
 
 // AITER's own kernel, in the gfx emulator.
-MaybeFailure by_code_objects(Arch arch, const mla_stage1_options& o, const Tensors& t,
+MaybeFailure by_code_objects(Arch arch, const mla_stage1_options& o, const mla_stage1_tensors& t,
                              double softmax_scale) {
   auto machine = aiter::code_object_machine(arch);
   if (!machine) return failure_of(machine.error());
@@ -180,7 +179,7 @@ MaybeFailure run(BackendKind backend, cpu::Stage1Call call) {
   return unwritten;
 }
 
-MaybeFailure decode_stage1(const mla_stage1_options* options, const Tensors* tensors,
+MaybeFailure decode_stage1(const mla_stage1_options* options, const mla_stage1_tensors* tensors,
                            double softmax_scale) {
   if (options == nullptr || tensors == nullptr) return usage("options or tensors is NULL");
   if (auto bad = check_options(*options)) return bad;

@@ -1,7 +1,7 @@
 // Stage 1 after its checks: on this project's kernels, and with an answer for its outputs.
 //
 // Private to properties/python/abi. Fails: what the device says; with mla_check_written(1) rows
-// that nobody wrote.
+// that were not written.
 #pragma once
 
 #include <functional>

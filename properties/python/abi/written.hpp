@@ -1,8 +1,8 @@
 // What a call has to write, and whether it did.
 //
 // Owns: the switch mla_check_written(); `Expectation`, the rows that works name. Before the call
-// they are poisoned, afterwards a row of poison is one that nobody wrote, and it gets back what it
-// held. Rows that no work names are never touched. Private to properties/python/abi.
+// they are poisoned, afterwards a row of poison is one that was not written, and it gets back what
+// it held. Rows that no work names are never touched. Private to properties/python/abi.
 #pragma once
 
 #include <cstddef>

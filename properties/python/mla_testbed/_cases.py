@@ -1,4 +1,4 @@
-"""Cases: one line of text that a whole run depends on (docs/cases.md), drawn and made smaller."""
+"""Cases: lines of text that hold all of a run (docs/reference/cases.md), drawn and made smaller."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ FP8_ENCODING: dict[str, str] = {"gfx942": "float8_e4m3fnuz", "gfx950": "float8_e
 _place: Callable[[Any], int] | None = None
 
 #: Numbers of the dtypes met so far, and descriptors of numpy arrays without their address, with
-#: what lies before it and behind it: looking these up costs a tenth of making them.
+#: what lies before it and after it: looking these up costs a tenth of making them.
 _NUMBERS: dict[Any, int] = {}
 _TEMPLATES: dict[Any, tuple[bytes, int, int]] = {}
 _MOST_TEMPLATES = 4096

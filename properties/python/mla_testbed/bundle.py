@@ -136,7 +136,7 @@ class Bundle:
         return array
 
     def _known(self) -> dict[str, np.ndarray]:
-        """All arrays: nobody would read one of another name, and names become those of files."""
+        """All arrays: one of another name would not be read, and names become those of files."""
         for key in self.arrays:
             if key not in _LISTS and key not in _TENSORS:
                 near = difflib.get_close_matches(str(key), _LISTS | _TENSORS, 1)
@@ -269,7 +269,7 @@ def from_document(document: dict[str, Any]) -> Bundle:
             scalars[key] = value
     for parameter, key in PLAN_ARRAYS.items():
         if key in arrays and parameter in sizes:
-            # The tail that nobody wrote is cut off in a document.
+            # The unwritten tail is cut off in a document.
             full = np.full(int(np.prod(sizes[parameter])), POISON, np.int32)
             full[:arrays[key].size] = arrays[key]
             arrays[key] = full

@@ -136,7 +136,7 @@ class Violation(NamedTuple):
     """One violated invariant of a plan.
 
     Attributes:
-        rule: its name (docs/contracts, and `mla-testbed check`).
+        rule: its name (docs/reference/contracts, and `mla-testbed check`).
         what: a sentence with the values.
         work: index in work_info_set, or -1.
     """

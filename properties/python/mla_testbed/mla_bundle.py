@@ -1,4 +1,4 @@
-"""The folders that mla_capture dumps, and what a bundle is made of (docs/capture.md).
+"""The folders that mla_capture dumps, and what a bundle is made of (docs/reference/bundles.md).
 
 Needs numpy, and torch only for tensors of it.
 """

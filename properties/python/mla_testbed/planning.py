@@ -52,7 +52,7 @@ class BufferSizes(NamedTuple):
         }
 
 
-#: What elements hold that nobody has written: no valid index, offset or count.
+#: What elements hold that were never written: no valid index, offset or count.
 POISON = np.int32(-0x5EADBEEF)
 
 
@@ -68,7 +68,7 @@ class PlanBuffers(NamedTuple):
 
 
 def allocate(sizes: BufferSizes) -> PlanBuffers:
-    """Six numpy arrays of these sizes, full of POISON, so that what nobody writes is seen."""
+    """Six numpy arrays of these sizes, full of POISON, so that what is not written is seen."""
     shapes = sizes.shapes()
     meta = np.zeros(shapes.pop("work_meta_data"), np.uint64)
     return PlanBuffers(meta, *(np.full(shape, POISON, np.int32) for shape in shapes.values()))

@@ -1,4 +1,4 @@
-"""Memory that shows whether somebody wrote it."""
+"""Memory that shows whether it was written."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORDS: dict[str, tuple[Any, int]] = {
 
 
 def poisoned(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
-    """An array that nobody has written, as `check_written` recognises it.
+    """An array that was never written, as `check_written` recognises it.
 
     Args:
         shape: as for numpy.empty.

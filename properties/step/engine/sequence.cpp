@@ -46,7 +46,7 @@ Result<Prepared> prepare(const Case& spec, TensorStore& tensors, const Execution
   return out;
 }
 
-// Rows of the table stretched to `columns`; entries behind a request's blocks name the null block.
+// Rows of the table stretched to `columns`; entries after a request's blocks name the null block.
 void widen(Prepared& step, std::int64_t columns) {
   const auto null_block =
       static_cast<std::int32_t>(step.batch.first_block + step.batch.cache_blocks - 1);

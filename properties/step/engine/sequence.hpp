@@ -39,7 +39,7 @@ struct SequenceRun {
 };
 
 // The steps that a case stands for: its own, or, for a case of one step, a longer one before it and
-// a shorter one behind it.
+// a shorter one after it.
 std::vector<Case> steps_of(const Case& c);
 
 Result<SequenceRun> run_sequence(const std::vector<Case>& steps, const Backend& backend,

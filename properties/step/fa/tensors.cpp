@@ -16,7 +16,7 @@ std::size_t size(std::int64_t n) {
   return static_cast<std::size_t>(n);
 }
 
-// The first elements of a drawn row; behind them lie elements of no head, folded onto it so that a
+// The first elements of a drawn row; after them lie elements of no head, folded onto it so that a
 // one-hot row keeps its one.
 void head_row(const DataSpec& data, const RowId& id, std::int64_t dim, std::uint16_t* out) {
   std::array<float, static_cast<std::size_t>(kKeyDim)> values{};

@@ -3,7 +3,7 @@
 // Every element is a function of (data seed, tensor, request of the case, row or position, head,
 // dimension): neither the order in which an engine runs the requests nor the place of a block
 // changes a value. The cache holds the context of every request; the slots of new tokens hold NaN
-// until the step stores them, as do slots that nobody owns.
+// until the step stores them, as do slots that no request owns.
 #pragma once
 
 #include "core/case/case.hpp"

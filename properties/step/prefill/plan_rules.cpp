@@ -14,11 +14,6 @@ using plan::WorkItem;
 
 constexpr std::size_t kWorksNamed = 8;
 
-std::string range(std::int64_t begin, std::int64_t end) {
-  std::string text = "[";
-  return text.append(std::to_string(begin)).append(",").append(std::to_string(end)).append(")");
-}
-
 }  // namespace
 
 std::int64_t works_of(const SeenPlan& plan) {

@@ -30,7 +30,7 @@ class Engine {
     return std::nullopt;
   }
 
-  // Builds the step and queues its kernels behind a look at their plans.
+  // Builds the step and queues its kernels after a look at their plans.
   Status queue(PrefillStep& step, const PrefillOptions& options) {
     auto md = build_prefill(step.batch, step.shape, config_, buffers_, device(), hooks_);
     if (!md) return md.error();

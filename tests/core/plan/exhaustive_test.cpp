@@ -2,10 +2,10 @@
 // to 4 compute units, in pages of 1, 2 and 4 tokens, with split caps 1, 2 and none, causal or not.
 //
 // Every run takes each multiset of requests once (888,480 inputs); the nightly one takes them in
-// every order (4,726,080). What is proven, and what not: docs/proofs.md.
+// every order (4,726,080). What is proven, and what not: docs/reference/proofs.md.
 //
 // MLA_SHARD=i/n in the environment takes every n-th batch from the i-th on: each shard checks how
-// many inputs it has, so that n green shards have had every input once (docs/shards.md).
+// many inputs it has, so that n green shards have had every input once (docs/use/shards.md).
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

@@ -62,7 +62,8 @@ TEST_CASE("plan_check: a piece of a rank of which a row sees no key is a violati
           .valid());
 }
 
-// What AITER's a16w16_qh64_qseqlen1_gqaratio64_cprr_v3_ps computes, executed (docs/aiter.md).
+// What AITER's a16w16_qh64_qseqlen1_gqaratio64_cprr_v3_ps computes, executed
+// (docs/reference/plan-check.md).
 TEST_CASE("plan_check: a row that sees another rank's key of the piece's first round is right",
           "[plan][ranks][BUG-012]") {
   const auto last_key = [](int rows, std::int64_t ranks, std::int64_t rank, int global) {

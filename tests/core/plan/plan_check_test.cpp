@@ -142,7 +142,7 @@ TEST_CASE("plan_check: keys beyond the causal limit need a kernel that masks", "
 
 namespace {
 
-// The plan with the cut behind work `w` at another page.
+// The plan with the cut after work `w` at another page.
 Plan with_cut(const Planned& p, std::int64_t w, std::int32_t page) {
   Plan plan = p.md.plan->clone();
   plan::WorkItem first = plan.work(w);
@@ -159,7 +159,7 @@ Plan with_cut(const Planned& p, std::int64_t w, std::int32_t page) {
 
 TEST_CASE("plan_check: a piece of which a row sees no key is a violation", "[plan][BUG-012]") {
   const auto p = planned("mla1:2q4s900_1q1s513;cu=4");
-  REQUIRE(p->md.plan->work(1).kv_begin > 0);  // request 0 is cut behind work 0
+  REQUIRE(p->md.plan->work(1).kv_begin > 0);  // request 0 is cut after work 0
   CHECK(check(*p, with_cut(*p, 0, 896)).empty());
   const auto found = check(*p, with_cut(*p, 0, 897));
   REQUIRE(found.size() == 1);

@@ -1,6 +1,7 @@
 // plan_check against what AITER's persistent kernels made of a plan: fixtures/plans/aiter.json
 // holds plans, and for each whether the kernel that ran it was right
-// (tests/hip_backend/aiter/calibration writes it; docs/aiter.md). No binary is needed to replay it.
+// (tests/hip_backend/aiter/calibration writes it; docs/reference/plan-check.md). No binary is
+// needed to replay it.
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>

@@ -94,7 +94,7 @@ struct Step {
     }
     return out;
   }
-  // The kernels mask pages behind those that a tile sees, and find out by themselves where a piece
+  // The kernels mask pages after those that a tile sees, and find out by themselves where a piece
   // lies in its request.
   static bool may_be(std::size_t word, std::int32_t was, std::int32_t value) {
     return word == kKvOffset || (word == kKvEnd && value == was + 1);
@@ -173,7 +173,7 @@ TEST_CASE("ps_check: a merge behind an empty one counts", "[plan][ps]") {
   step.reduce_indptr = {0, 2, 2, 4};
   step.reduce_final_map = {10, 20, 0, 0, 0, 10};
   step.reduce_partial_map = {0, 32, 0, 32};
-  CHECK_THAT(step.first_violation(), contains("the reduce of rows [0,10) does not name"));
+  CHECK_THAT(step.first_violation(), contains("the reduce of rows [0, 10) does not name"));
   step.reduce_indptr = {0, 0, 2, 2};
   step.reduce_final_map = {0, 0, 10, 20, 0, 0};
   CHECK(step.first_violation() == "valid");
@@ -233,7 +233,7 @@ TEST_CASE("ps_check: a tile with more pieces than the reduce has room for is a v
   CHECK(step.first_violation() == "valid");
   step.most_pieces = 1;
   CHECK(step.first_violation() ==
-        "rows [10,20), head group 0: 2 pieces, and the reduce has room for 1");
+        "rows [10, 20), head group 0: 2 pieces, and the reduce has room for 1");
 }
 
 TEST_CASE("ps_check: a word that was never written is called so", "[plan][ps]") {
@@ -275,7 +275,7 @@ TEST_CASE("ps_check: what is wrong is said with its values", "[plan][ps]") {
   };
   step.work_indptr = {0, 0, 0, 0};
   CHECK(first() ==
-        "row_written: rows [0,32), head group 0: no work writes these rows, which see 2 pages");
+        "row_written: rows [0, 32), head group 0: no work writes these rows, which see 2 pages");
   step.work_indptr = {0, 1, 2, 4000};
   CHECK_THAT(first(), contains("work_indptr: work_indptr does not ascend from 0 to a number of "
                                "works, of which"));
@@ -297,7 +297,7 @@ TEST_CASE("ps_check: the heads of a work are one of the groups", "[plan][ps]") {
   step.work_info[7] = 3 << 16 | 1;
   const auto found = step.violations();
   REQUIRE(found.size() == 1);
-  CHECK(found[0].what == "work 0 is for heads [1,3) of 4, 2 a work");
+  CHECK(found[0].what == "work 0 is for heads [1, 3) of 4, 2 a work");
 }
 
 TEST_CASE("ps_check: a work of rows that see no key may write no foreign partial row",

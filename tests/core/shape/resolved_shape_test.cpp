@@ -118,7 +118,7 @@ TEST_CASE("route: a step without a plan has the splits that the case asks for", 
   CHECK((*resolve("mla1:2q1s20;cu=2;planner=none")).kv_splits == 1);
   CHECK((*resolve("mla1:2q1s20;cu=2;planner=none;splits=16")).kv_splits == 16);
   CHECK((*resolve("mla1:2q1s9k;planner=none;splits=1")).kv_splits == 1);
-  // The list of splits comes from the caller too, so that nobody looks into the fp8 table.
+  // The list of splits comes from the caller too, so that the fp8 table is not read.
   CHECK((*resolve("mla1:q5s9;planner=none;heads=128;dtype=fp8/fp8;splits=2")).kv_splits == 2);
 }
 

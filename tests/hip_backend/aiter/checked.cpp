@@ -1,8 +1,8 @@
 // aiter_checked [--list] [--held-by PAGE] [FILE]: every code object of the AITER whose directory
 // hsa AITER_HSA names, or those whose file name holds FILE, along all paths, under every check and
-// with late memory. Prints the table of docs/aiter.md; --list: and each finding; --held-by: fails
-// for a row that PAGE lacks. Exit codes: 0 done, 1 a row is not in the page, 3 no such
-// installation, 10 nothing to judge.
+// with late memory. Prints the table of docs/findings/aiter-checks.md; --list: and each finding;
+// --held-by: fails for a row that PAGE lacks. Exit codes: 0 done, 1 a row is not in the page, 3 no
+// such installation, 10 nothing to judge.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>

@@ -3,7 +3,7 @@
 // the numbers show it.
 //
 // Kernels that differ only in the mask, the LSE or the dealing out to ranks are one family. The
-// table of docs/aiter.md has one row for each.
+// table of docs/findings/aiter-checks.md has one row for each.
 #pragma once
 
 #include <cstdint>

@@ -36,7 +36,7 @@ float lse_of(std::int64_t row, std::int64_t head) {
 }
 
 // Writes the LSE of partial works, and nothing into a work that is none. Like AITER's it fills the
-// slab of a work, here with the row's number behind those that exist.
+// slab of a work, here with the row's number after those that exist.
 class PlayedKernel final : public RecordingDevice {
  public:
   explicit PlayedKernel(std::int64_t works) : RecordingDevice("gfx950"), works_(works) {}

@@ -44,7 +44,7 @@ struct Known {
   std::string_view where;   // within the line; empty: all
   std::string_view with;    // the same
   std::string_view says;
-  std::string_view id;  // of docs/aiter.md
+  std::string_view id;  // of docs/findings/aiter.md
 };
 const Known* known_of(Arch arch, const ManifestRow& row, const std::string& line);
 

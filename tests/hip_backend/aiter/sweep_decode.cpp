@@ -19,7 +19,7 @@ struct RowCase {
   std::int64_t splits = 0;  // without a plan; 0: as many as AITER takes
   plan::Fidelity fidelity = plan::Fidelity::safe;
   std::uint32_t ranks = 0;   // keys dealt out to so many; 0: not
-  bool tail_is_nan = false;  // what lies behind the keys of a last packed page; otherwise 0
+  bool tail_is_nan = false;  // what lies after the keys of a last packed page; otherwise 0
 };
 
 std::string label(const RowCase& c) {

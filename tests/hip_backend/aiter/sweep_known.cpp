@@ -1,5 +1,5 @@
-// What is known to fail, by the ids of docs/aiter.md. An entry holds for every case of its rows
-// whose line has both words; each of those cases must fail, and with the words listed.
+// What is known to fail, by the ids of docs/findings/aiter.md. An entry holds for every case of its
+// rows whose line has both words; each of those cases must fail, and with the words listed.
 #include "tests/hip_backend/aiter/sweep.hpp"
 
 namespace mla::hip::aiter::test {
@@ -19,7 +19,7 @@ constexpr Known kKnown[] = {
     {k950, "subQ128_mqa128.co", "1q4s", "", "the reference", "AITER-02"},
     {k950, "a16w16_qh8_qseqlen2_gqaratio8.co", "", "", "the reference", "AITER-02"},
 
-    // The final output, at address 0 and behind it: which workgroup comes first is not fixed.
+    // The final output, at address 0 and after it: which workgroup comes first is not fixed.
     {k942, "4W_32mx1", " splits=1", "", "s[88:91], 0 offen`, address 0x", "AITER-04"},
     {k942, "4W_32mx1", "1q2s", "", "is nan", "AITER-03"},
     {k942, "4W_32mx1", "1q4s", "", "is nan", "AITER-03"},

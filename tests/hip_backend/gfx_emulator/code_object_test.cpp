@@ -114,7 +114,7 @@ TEST_CASE("a kernel outside of the code that is loaded is refused") {
   const std::string expected =
       "the entry of kernel hand, 0x200, is outside the code that is loaded";
   REQUIRE(refused(flags, 4, 4).find(expected) == 0);          // readable only
-  REQUIRE(refused(file_size, 0x1fc, 8).find(expected) == 0);  // the code is zeros behind the file
+  REQUIRE(refused(file_size, 0x1fc, 8).find(expected) == 0);  // the code is zeros after the file
   REQUIRE(refused(file_size, 0x203, 8).find(expected) == 0);  // less than an instruction of it
   for (const std::uint32_t type : {0U, 4U, 0xffffffffU})
     REQUIRE(refused(segment, type, 4).find("it has no segment to load") != std::string::npos);

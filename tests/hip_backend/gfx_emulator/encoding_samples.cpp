@@ -192,7 +192,7 @@ void images_and_typed(Samples& s) {
   for (u32 op = 0; op < 128; ++op) s.add(0xf0000f00 | op << 18, s.lanes() | s.lanes() << 8);
 }
 
-// A prefix with the two scales, and the matrix instruction behind it.
+// A prefix with the two scales, and the matrix instruction after it.
 void scaled_matrices(Samples& s) {
   for (const u32 op : {0x3adU, 0x3aeU}) {
     for (u32 t = 0; t < 32; ++t) {

@@ -9,7 +9,7 @@
 
 namespace gfx_test {
 
-// The words of one instruction, and no operations behind it.
+// The words of one instruction, and no operations after it.
 using EncodingSample = std::array<std::uint32_t, 4>;
 
 [[nodiscard]] std::vector<EncodingSample> encoding_samples();

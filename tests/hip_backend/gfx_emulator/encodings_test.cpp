@@ -155,6 +155,6 @@ TEST_CASE(
   if (gfx_test::disassembler_version() != "22") return test::skip("the table is of LLVM 22");
   std::ifstream page(MLA_EMULATOR_PAGE);
   const std::string text((std::istreambuf_iterator<char>(page)), {});
-  INFO("docs/emulator.md must have\n" << table(tallies[0], tallies[1]));
+  INFO("docs/reference/emulator.md must have\n" << table(tallies[0], tallies[1]));
   REQUIRE(text.find(table(tallies[0], tallies[1])) != std::string::npos);
 }

@@ -1,5 +1,5 @@
 // Our own kernels with one wait or one barrier taken away at a time: what the checks say, what only
-// the numbers show, and what does no harm (docs/emulator.md has the counts and why).
+// the numbers show, and what does no harm (docs/internals/emulator.md has the counts and why).
 #include <algorithm>
 #include <fstream>
 #include <functional>
@@ -211,9 +211,10 @@ Table recorded() {
   return table;
 }
 
-// The rows of the table in docs/emulator.md, which names a kernel once for waits and barriers.
+// The rows of the table in docs/internals/emulator.md, which names a kernel once for waits and
+// barriers.
 Table documented() {
-  std::ifstream file(MLA_FIXTURES "/../docs/emulator.md");
+  std::ifstream file(MLA_FIXTURES "/../docs/internals/emulator.md");
   Table table;
   std::string kernel;
   for (std::string line; std::getline(file, line);) {
@@ -270,7 +271,8 @@ void judge_all(std::size_t step, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("mutants: the table of docs/emulator.md is fixtures/gfx_mutants.txt", "[docs]") {
+TEST_CASE("mutants: the table of docs/internals/emulator.md is fixtures/gfx_mutants.txt",
+          "[docs]") {
   Table table = recorded();
   std::erase_if(table, [](const auto& row) { return row.first.starts_with("sample "); });
   CHECK(table.size() == 14);

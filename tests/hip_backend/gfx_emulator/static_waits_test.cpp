@@ -144,7 +144,7 @@ TEST_CASE("a load of the round before is outstanding at the head of a loop") {
   // use; load; loop back.
   CHECK(found({use_v1, load_v1, branch_if(-4), vm0, end}) == Found{"0<-4 s_waitcnt vmcnt(0) v1"});
   CHECK(found({vm0, use_v1, load_v1, branch_if(-5), vm0, end}).empty());
-  // Two rounds later: a younger load of each round is behind it.
+  // Two rounds later: a younger load of each round is after it.
   CHECK(found({vm1, use_v1, load_v1, load_v5, branch_if(-7), vm0, end}).empty());
   CHECK(found({vm2, use_v1, load_v1, load_v5, branch_if(-7), vm0, end}) ==
         Found{"4<-8 s_waitcnt vmcnt(1) v1"});

@@ -1,4 +1,4 @@
-// A HIP program as anybody writes one: y = a x + y, then the first 256 elements of y backwards, on
+// An ordinary HIP program: y = a x + y, then the first 256 elements of y backwards, on
 // whatever device there is. A first argument is how many elements more than the arrays have are
 // computed; a second one leaves out a barrier.
 #include <hip/hip_runtime.h>

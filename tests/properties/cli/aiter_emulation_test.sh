@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# AITER-10 by one command, as docs/aiter.md has it, and stage 1 next to ours. Skipped unless AITER_HSA names the directory hsa
+# AITER-10 by one command, as docs/findings/aiter.md has it, and stage 1 next to ours. Skipped unless AITER_HSA names the directory hsa
 # of an installation.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 [[ -n ${AITER_HSA-} ]] || {
@@ -9,7 +9,7 @@
 case='mla1:1q4s300;dtype=fp8/fp8;arch=gfx950;cu=1'
 on=(--property P12 --backend aiter --device emulated:gfx950)
 
-# The instructions that docs/aiter.md names: the matrix product and the page.
+# The instructions that docs/findings/aiter.md names: the matrix product and the page.
 try replay "$case" "${on[@]}" --checks=waits
 expect_exit 1
 expect_out '^FAIL P12 .*;arch=gfx950;cu=1;'
@@ -20,7 +20,7 @@ expect_out '^finding: missing-wait: .* `v_mul_lo_u32 v217, v30, s68`, .*pc 0x3f0
 
 # A finding names the load and the wait that is missing.
 expect_out 'pc 0x3f08: .*; the other is `buffer_load_dword v30, .*; missing: s_waitcnt vmcnt\([0-9]+\) '
-# The table of docs/aiter.md: right only if memory takes 7 to 89 instructions.
+# The table of docs/findings/aiter.md: right only if memory takes 7 to 89 instructions.
 for delay in 0 6 7 89 90 300; do
   try replay "$case" --property P14 --backend aiter --device emulated:gfx950 --arrival "after.$delay"
   expect_exit $((delay < 7 || delay > 89))
@@ -65,7 +65,7 @@ expect_out '"pc": "0x60c0"'
 grep -q '<failure message="emulated with --checks=waits: ' "$scratch/report.xml" ||
   fail 'expected the findings in the JUnit report'
 
-# Without running: AITER-10 and AITER-21 along the paths, and the table of docs/aiter.md.
+# Without running: AITER-10 and AITER-21 along the paths, and the table of docs/findings/aiter-checks.md.
 try gfx check "$AITER_HSA/gfx950/mla/mla_a8w8_qh16_qseqlen4_gqaratio16_v3_ps.co" --json
 expect_exit 1
 expect_out '"pc": "0x3f08"'
@@ -93,10 +93,10 @@ for arch in gfx942 gfx950; do
     fi
   done
   row="| $arch | $objects | $clean | $few | $some | $many | $(sed 's/^\([0-9]\)\([0-9][0-9][0-9]\)$/\1,\2/' <<<"$all") |"
-  grep -qF "$row" "$root/docs/aiter.md" || fail "docs/aiter.md has another row than: $row"
+  grep -qF "$row" "$root/docs/findings/aiter-checks.md" || fail "docs/findings/aiter-checks.md has another row than: $row"
 done
 
-# Our stage 1 executes and reads at most 1.15 times what AITER's does (docs/measurements.md).
+# Our stage 1 executes and reads at most 1.15 times what AITER's does (docs/findings/measurements.md).
 for shape in 'heads=16' 'heads=16;dtype=fp8/fp8' 'heads=128;dtype=fp8/fp8'; do
   for arch in gfx942 gfx950; do
     try replay "mla1:4q1s8k;$shape;arch=$arch;cu=8" --property P14 --backend hip,aiter \

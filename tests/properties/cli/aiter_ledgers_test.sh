@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The ledgers of AITER, as docs/aiter.md runs them: green, every finding named by kernels that the
+# The ledgers of AITER, as docs/use/aiter.md runs them: green, every finding named by kernels that the
 # manifest has. Skipped unless AITER_HSA names the directory hsa of an installation.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 [[ -n ${AITER_HSA-} ]] || {

@@ -68,7 +68,7 @@ sizes = manifest["buffer_sizes"]
 arguments = {key: manifest[key] for key in mla_capture.NUMBERS if key != "is_cp_round_robin"}
 arguments.update({key: array[key] for key in mla_capture.LISTS}, dtype_q="torch.bfloat16")
 arguments["work_metadata_ptrs"] = None
-poison = 0x7FA5A5A5  # what nobody wrote
+poison = 0x7FA5A5A5  # what was not written
 for parameter, key in mla_capture.BUFFERS.items():
     buffer = numpy.full(numpy.prod(sizes[parameter]), poison, dtype=numpy.int32)
     buffer[:array[key].size] = array[key]
@@ -173,7 +173,7 @@ aiter.mla.mla_decode_fwd(**bare, kv_buffer=layers[0], num_kv_splits=5,
 past = mla_capture.launch_arguments({**bare, "kv_buffer": layers[0], "work_meta_data": [0, 0]})
 assert (past["launch_persistent"], past["launch_total_kv"]) == (False, 40 * 70 + 90000), past
 
-# Newer names of the dtypes, and a layout that nobody here knows.
+# Newer names of the dtypes, and an unknown layout.
 new = dict(arguments, dtype_q=None, dtype_kv=None, dtype_q_nope="torch.float8_e4m3fnuz",
            dtype_q_rope="torch.bfloat16", dtype_kv_nope="torch.float8_e4m3fnuz",
            mla_version="MlaVersion.V40")
@@ -199,10 +199,10 @@ for name, end in (("whole", None), ("cut", -7)):
         file.write((struct.pack("<Q", len(text)) + text + data)[:end])
 PYTHON
 
-# The lines that docs/capture.md shows.
-sed -n 's/^    \(import mla_capture\|mla_capture\.install.*\)$/\1/p' "$root/docs/capture.md" \
+# The lines that docs/use/dump.md shows.
+sed -n 's/^    \(import mla_capture\|mla_capture\.install.*\)$/\1/p' "$root/docs/use/dump.md" \
   >"$scratch/page.py"
-[[ $(wc -l <"$scratch/page.py") -ge 2 ]] || fail "docs/capture.md shows no snippet"
+[[ $(wc -l <"$scratch/page.py") -ge 2 ]] || fail "docs/use/dump.md shows no snippet"
 PYTHONPATH="$scratch" "$python" "$scratch/page.py" || fail "the page's snippet"
 
 [[ $(ls "$scratch/dump") == $'prefill-000000\nstep-000000\nunplanned-000000' ]] || fail "dumped: $(ls "$scratch/dump")"

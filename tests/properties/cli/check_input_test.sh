@@ -110,7 +110,7 @@ for case in 'mla1:65536q1s1;pad=1' 'mla1:30000q5s10'; do
   expect_out '^1 valid, 0 broken, 0 not checked$'
 done
 
-# A format that nobody knows, and one that the other keys contradict.
+# A format that is unknown, and one that the other keys contradict.
 refused "$(edited broken 'p["format"] = "mla-testbed plan 99"')" \
   "key 'format' is \"mla-testbed plan 99\": expected one of 'mla-testbed plan 1', "
 refused "$(edited broken 'p["format"] = 1')" "key 'format' is 1: expected one of 'mla-testbed plan 1'"

@@ -7,7 +7,7 @@ copy_of() {
   cp -r "$root/fixtures/bundles/$1" "$2"
   sed -i '/"fnv1a64"/d; s/\("file": "[^"]*"\),$/\1/' "$2/manifest.json"
 }
-# Writes bytes at an offset behind the 128 bytes of an .npy header: patch FILE OFFSET BYTES
+# Writes bytes at an offset after the 128 bytes of an .npy header: patch FILE OFFSET BYTES
 patch() { printf "$3" | dd of="$1" bs=1 seek=$((128 + $2)) conv=notrunc status=none; }
 
 # What is not there, or no bundle, is said.
@@ -24,7 +24,7 @@ for word in nonexistent 1q1s17; do # a path without a slash, a line without its 
   expect_exit 2
   expect_err "'$word' is neither a bundle nor a case: there is no such file or folder"
 done
-try replay "$root/docs/capture.md"
+try replay "$root/docs/reference/bundles.md"
 expect_exit 2
 expect_err 'is not a bundle: a folder with manifest.json, or a .safetensors file'
 try replay "$(printf 'a%.0s' {1..5000})"
@@ -178,7 +178,7 @@ try check "$scratch/wide"
 expect_exit 2
 expect_err "array 'launch_work_indptr' has elements of 64 bits: kernels read int32"
 
-# One of six buffers that was not dumped, or is too small, or a name that nobody reads.
+# One of six buffers that was not dumped, or is too small, or a name that is not read.
 # edited NAME FOLDER STATEMENT: a copy whose manifest m the statement changes.
 edited() {
   copy_of "$1" "$2"
@@ -229,7 +229,7 @@ expect_out "^the engine's result: skip, neither 'out' nor 'lse' was dumped"
 try check "$scratch/prefill.json"
 expect_exit 1
 expect_out 'request 1 has 7 keys in context_lens, pages_kv_indptr gives it 107 pages of 1, by which the kernel counts keys'
-# Without a mask nobody counts keys. For rows of one key each the plan is the same.
+# Without a mask no kernel counts keys. For rows of one key each the plan is the same.
 "$testbed" plan 'mla1:2q1s1;arch=gfx950;dtype=bf16/fp8;kind=prefill;heads=2;cu=4' --json |
   sed -E 's/("pages_kv_indptr": *\[0, *1, *)2\]/\1102]/; s/("is_causal": *)true/\1false/' >"$scratch/prefill.json"
 try check "$scratch/prefill.json"

@@ -18,7 +18,7 @@ class Command:
 
 
 def split_comment(line):
-    """A command and the exit code that the comment behind it states."""
+    """A command and the exit code that the comment after it states."""
     text, _, comment = line.partition("  #") if "  #" in line else line.partition(" # ")
     stated = STATED.search(comment)
     return text.strip(), int(stated.group(1)) if stated else None

@@ -45,9 +45,9 @@ TEST_CASE("documents: every case line in README and docs parses", "[cli][docs]")
   CHECK(lines >= 12);
 }
 
-TEST_CASE("documents: docs/cases.md lists every field with its kinds and its default",
+TEST_CASE("documents: docs/reference/cases.md lists every field with its kinds and its default",
           "[cli][docs]") {
-  const std::string text = text_of(MLA_ROOT "/docs/cases.md");
+  const std::string text = text_of(MLA_ROOT "/docs/reference/cases.md");
   // One row of a table: | `field` | kinds | values | `default` | meaning |
   const std::regex row("\\n\\| `([a-z]+)` \\| ([a-z, ]+) \\|[^|]*\\| `([^`|]+)` \\|");
   std::map<std::string, std::string> defaults;

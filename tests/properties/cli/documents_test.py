@@ -6,7 +6,7 @@
     documents_test.py --nightly              the long ones, in the repository; hours
     documents_test.py --workflow             what the workflows run, in the repository; hours
 
-A command ends with 0, or as the comment behind it says (`# exit 1`); below a `$ ` stands what it
+A command ends with 0, or as the comment after it says (`# exit 1`); below a `$ ` stands what it
 prints. What documented_commands.txt does not list is quick: it runs in every test run.
 
 Exit: 0 all ended as documented, 1 some did not, or a list is out of date.

@@ -121,7 +121,7 @@ same_but_times "$scratch/whole.xml" "$scratch/merged.xml"
 try cross-check --device emulated:gfx942 --cases 3 --for 1s
 expect_exit 2
 
-# Words that nobody knows, values out of range, and devices that have no such thing.
+# Unknown words, values out of range, and devices that have no such thing.
 refused() {
   try replay "$case" "${on[@]}" "${@:2}"
   expect_exit 2

@@ -191,14 +191,14 @@ expect_out '"problem": "out-of-bounds"'
 try "${hasty[@]/hasty.json/small.json}"
 expect_out "^fault: out-of-bounds: .*of 'argument 1', which has 252 bytes"
 
-# The commands of docs/emulator.md.
-sed -n '/^    clang++-22 .*scale.co$/p' "$root/docs/emulator.md" >"$scratch/compile"
-[[ $(wc -l <"$scratch/compile") -eq 1 ]] || fail "docs/emulator.md has no line that makes scale.co"
+# The commands of docs/reference/emulator.md.
+sed -n '/^    clang++-22 .*scale.co$/p' "$root/docs/reference/emulator.md" >"$scratch/compile"
+[[ $(wc -l <"$scratch/compile") -eq 1 ]] || fail "docs/reference/emulator.md has no line that makes scale.co"
 ln -s "$root/docs" "$scratch/docs"
 cd "$scratch" || exit 1
-eval "${clang@Q} $(sed 's/^ *clang++-22//' compile)" || fail "the line of docs/emulator.md does not compile"
+eval "${clang@Q} $(sed 's/^ *clang++-22//' compile)" || fail "the line of docs/reference/emulator.md does not compile"
 sed -n '/^\[executed by cli_gfx/,/^$/{/^mla-testbed/p}' "$root/tests/properties/cli/documented_commands.txt" >commands
-[[ $(wc -l <commands) -eq 4 ]] || fail "expected four commands of docs/emulator.md"
+[[ $(wc -l <commands) -eq 4 ]] || fail "expected four commands of docs/reference/emulator.md"
 while read -r _ arguments; do
   # shellcheck disable=SC2086
   try $arguments

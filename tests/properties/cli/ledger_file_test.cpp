@@ -59,7 +59,7 @@ TEST_CASE("ledger file: the first format is refused with what to do", "[cli][led
   CHECK(complaint(R"({"format": "mla-testbed ledger 1", "entries": []})") ==
         "the ledger 'file': its format is 'mla-testbed ledger 1', one entry for each property; "
         "this version reads 'mla-testbed ledger 2', one entry for each finding: write it anew "
-        "(docs/reproduce.md)");
+        "(docs/reference/ledgers.md)");
 }
 
 TEST_CASE("ledger file: a mistake is named with its entry", "[cli][ledger]") {

@@ -55,7 +55,7 @@ expect_exit 2
 expect_err 'no --heads, --dtype or --planner'
 try plants --table
 expect_exit 0
-diff -u "$root/docs/bugs.md" "$scratch/out" || fail 'docs/bugs.md is made by plants --table'
+diff -u "$root/docs/reference/bugs.md" "$scratch/out" || fail 'docs/reference/bugs.md is made by plants --table'
 try support --kind prefill
 expect_exit 0
 expect_baseline support_prefill.txt
@@ -114,7 +114,7 @@ expect_err "shard has value '3/2'"
 try plants BUG-999999
 expect_exit 4
 
-# Output that nobody takes is an error; a reader who leaves early is none.
+# Output that is not taken is an error; a reader who leaves early is none.
 last="mla-testbed support >/dev/full"
 "$testbed" support >/dev/full 2>"$scratch/err"
 code=$?

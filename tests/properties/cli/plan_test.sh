@@ -78,7 +78,7 @@ damaged 'd["work_info"][3] += 1'
 expect_exit 1
 expect_out 'work_record: work 0 has rows \[0,[0-9]+\), which are no tile of \[0,300\)'
 expect_out 'at fault: the builder, or what came after it: it differs from the planner.s in one word: work 0 q_end is'
-# A word that nobody wrote, in a work that runs.
+# A word that was not written, in a work that runs.
 damaged 'd["work_info"][0] = None'
 expect_exit 1
 expect_out 'work_record: work 0 is for request unwritten'
@@ -153,7 +153,7 @@ try check --json "$scratch/broken.json"
 expect_exit 1
 expect_json
 
-# A batch that is none is found before anybody follows its lists.
+# A batch that is none is found before its lists are followed.
 "$testbed" plan 'mla1:2q1s100;cu=2' --json | sed 's/"seqlens_kv_indptr":\[0,100,200\]/"seqlens_kv_indptr":[0,200,100]/' \
   >"$scratch/backwards.json"
 try check "$scratch/backwards.json"

@@ -81,7 +81,7 @@ try merge m2.json r{1,3,4,5,6,7}.json --json
 expect_exit 1
 expect_out '"verdict": "missed"'
 
-# Without a case nobody knows whether it is missed.
+# Without a case it is not known whether it is missed.
 missed r2.json 0 >m2.json
 try merge m2.json r{1,3,4,5,6,7}.json --junit merged.xml
 expect_exit 4

@@ -39,7 +39,7 @@ run=(gfx run shares.co --kernel shares --block 128 --args args.json)
 try "${run[@]}" --grid 3 --json --annotate lines.txt --trace waves.json --trace-workgroup 2
 expect_exit 0
 cp out report.json
-# The columns add up to the statistics; lines that nobody executed are there, and say so.
+# The columns add up to the statistics; lines that were not executed are there, and say so.
 python3 - <<'END' || fail 'the annotated lines are not what the launch did'
 import json, re
 counts = json.load(open("report.json"))["executed"]

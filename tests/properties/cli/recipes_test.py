@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The recipes of docs/shards.md, with fewer cases: every index judges its share, the merge has all.
+"""The recipes of docs/use/shards.md, with fewer cases: each index judges a share, merged to all.
 
     recipes_test.py build/.../mla-testbed
 
@@ -21,7 +21,7 @@ WHAT = "--cases 34 --property P00,P05 --no-progress"
 def blocks():
     """The fenced blocks below the heading: GitHub's, Slurm's, Kubernetes's. Python's has a test of
     its own, tests/python/workers_test.py."""
-    text = (ROOT / "docs/shards.md").read_text().split("## Recipes")[1]
+    text = (ROOT / "docs/use/shards.md").read_text().split("## Recipes")[1]
     found = re.findall(r"```(?:bash|yaml)\n(.*?)```", text, re.S)
     assert len(found) == 3, f"expected three recipes, found {len(found)}"
     return found

@@ -239,7 +239,7 @@ dumped unread 'mla1:2q4s300;cu=8;planner=none' launch_causal false launch_cp_ran
 try replay "$scratch/unread"
 expect_exit 2
 expect_err "key 'launch_cp_rank' is "
-# What an engine's result holds for a request without keys is nobody's.
+# What an engine's result holds for a request without keys is not judged.
 dumped keyless 'mla1:1q1s9_1q1s0;cu=4'
 python3 - "$scratch/keyless" <<'END'
 import json, sys

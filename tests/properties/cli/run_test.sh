@@ -157,9 +157,9 @@ expect_exit 0
 expect_json
 expect_out '"format": "mla-testbed run 1"'
 expect_out '"exit_code": 0'
-# docs/reproduce.md names every key.
+# docs/reference/output.md names every key.
 for key in $(grep -oE '"[a-z_]+":' "$scratch/out" | tr -d '":' | sort -u); do
-  grep -q "\`$key\`" "$root/docs/reproduce.md" || fail "docs/reproduce.md has no key $key"
+  grep -q "\`$key\`" "$root/docs/reference/output.md" || fail "docs/reference/output.md has no key $key"
 done
 grep -q '<testsuite name="cpu" tests="1" failures="0"' "$scratch/junit.xml" || fail "no JUnit report"
 # A run that no case settled is red in JUnit too: skipped alone, and where no property applies.

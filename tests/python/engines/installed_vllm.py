@@ -12,7 +12,7 @@ import sys
 import pytest
 from mla_testbed.engines.client import Setting, interpreter
 
-for variable, what in (("MLA_TESTBED_VLLM", "a virtual environment with vLLM (docs/engines.md)"),
+for variable, what in (("MLA_TESTBED_VLLM", "an environment with vLLM (docs/use/engines.md)"),
                        ("AITER_SRC", "a source tree of AITER")):
     if not os.environ.get(variable):
         pytest.skip(f"{variable} does not name {what}", allow_module_level=True)

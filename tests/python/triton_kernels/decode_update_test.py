@@ -1,7 +1,7 @@
 """AITER's decode_update_mla_metadata_v1, as it is: which plans survive its update (AITER-32).
 
 A plan is made, AITER's wrapper and Triton kernel move it to the next steps of one row, and `check`
-judges it against the lists of each. The expected table is the one of docs/aiter.md.
+judges it against the lists of each. The expected table is the one of docs/findings/aiter.md.
 """
 
 from __future__ import annotations
@@ -128,8 +128,8 @@ def what_becomes(update, shape: Shape, batch: Batch) -> str:
 
 
 def table(arch: str, dtype: str) -> dict[int, str]:
-    """By heads, a character for each number of rows, as docs/aiter.md has it."""
-    section = (ROOT / "docs" / "aiter.md").read_text().split('<a id="aiter-32"></a>')[1]
+    """By heads, a character for each number of rows, as docs/findings/aiter.md has it."""
+    section = (ROOT / "docs/findings/aiter.md").read_text().split('<a id="aiter-32"></a>')[1]
     section = section.split("\n<a id=")[0].split("\n**BUG-")[0]
     rows = re.findall(rf"^\| {arch} {dtype} \| ([0-9, ]+) \| `(\S+)` \|$", section, re.MULTILINE)
     return {int(heads): marks for several, marks in rows for heads in several.split(",")}

@@ -95,7 +95,7 @@ def test_with_a_fence_an_index_into_another_tensor_is_a_fault(arch):
                              key=lambda tensor: tensor.data_ptr())
     indices[:] = (indices.data_ptr() - target.data_ptr()) // 4
     reached = indices.clone()
-    scatter[(1,)](indices, target, BLOCK=64)  # lands in `indices`, and nobody sees it
+    scatter[(1,)](indices, target, BLOCK=64)  # lands in `indices`, and no check sees it
     assert not torch.equal(indices, reached)
     with mla_testbed.triton.options(fence=1 << 24), pytest.raises(KernelFault) as caught:
         scatter[(1,)](reached, target, BLOCK=64)

@@ -86,7 +86,7 @@ def test_pages_are_expanded_and_nothing_else_is_written(arch, page):
 
 
 def test_the_pages_of_256_requests_are_expanded_within_250_ms(arch):
-    """The figure in docs/triton.md is measured on a quiet machine; this bound is for a busy one."""
+    """The figure in docs/findings/triton.md is of a quiet machine; this bound is for a busy one."""
     indptr, table = _batch(256, 1024, 16, torch.Generator().manual_seed(1))
     out = torch.empty(int(indptr[-1]), dtype=torch.int32)
     times = []

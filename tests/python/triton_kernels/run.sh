@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Triton kernels on the emulated GPUs, in a virtual environment of their own: Triton and torch are
-# large, and not everybody wants them.
+# large, and not every reader wants them.
 #
 #   tests/python/triton_kernels/run.sh BUILD [PYTEST_ARGUMENT...]
 #

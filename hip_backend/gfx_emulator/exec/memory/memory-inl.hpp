@@ -119,7 +119,7 @@ inline Extent extent_of(const u32* offset) {
   return {low, high};
 }
 
-// LDS at address + offset for all lanes, where nobody watches and nothing is out of bounds.
+// LDS at address + offset for all lanes, where no check watches and nothing is out of bounds.
 inline bool lds_lanewise(Wave& w, const u32* address, u32 offset, u32 size, Intent intent,
                          Lanewise& out) {
   Group& group = *w.group;

@@ -23,7 +23,7 @@ using hip::aiter::DecodeKernargs;
 using hip::aiter::Selection;
 
 constexpr std::uint32_t kThreads = 256;  // of every decode kernel
-// What a kernel that rounds its tile up may read behind an operand: torch's allocator has memory
+// What a kernel that rounds its tile up may read after an operand: torch's allocator has memory
 // there on a GPU.
 constexpr std::size_t kRoom = std::size_t{1} << 20U;
 

@@ -13,10 +13,6 @@ namespace {
 
 using MaybeFailure = std::optional<Failure>;
 
-Failure unsupported(std::string sentence) {
-  return {MLA_UNSUPPORTED, std::move(sentence), "", ""};
-}
-
 // One of the lists of int32; `entries` may be kAny.
 MaybeFailure list(const char* name, const aiter_tensor_t* tensor, std::int64_t entries,
                   std::span<const std::int32_t>& to) {

@@ -20,10 +20,6 @@ namespace {
 
 using MaybeFailure = std::optional<Failure>;
 
-Failure unsupported(std::string sentence) {
-  return {MLA_UNSUPPORTED, std::move(sentence), "", ""};
-}
-
 aiter_tensor_t list_of(std::vector<std::int32_t>& values, int device) {
   return {.ptr = values.data(),
           .numel = values.size(),

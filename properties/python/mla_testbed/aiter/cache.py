@@ -47,7 +47,7 @@ def fused_qk_rope_concat_and_cache_mla_seg(
     cos_cache: aiter_tensor_t, sin_cache: aiter_tensor_t, is_neox: bool,
     is_nope_first: bool = True,
 ) -> None:
-    """The same into pages of 64 tokens whose rope parts lie behind all latent parts."""
+    """The same into pages of 64 tokens whose rope parts lie after all latent parts."""
     _rope_and_cache(
         (q_nope, q_pe, kv_c, k_pe, kv_cache, q_out, slot_mapping, k_scale, q_scale, positions,
          cos_cache, sin_cache),

@@ -42,7 +42,7 @@ class NotServedError(ImportError):
         named = what if operation is None else f"{operation} ({what})"
         super().__init__(
             f"{named} is not served by mla-testbed and cannot run here; "
-            f"{advice or 'docs/aiter-on-a-laptop.md says what can'}", name=module)
+            f"{advice or 'docs/use/aiter-on-a-laptop.md says what can'}", name=module)
 
 
 def refuse_operation(module: str) -> Callable[[str], Any]:

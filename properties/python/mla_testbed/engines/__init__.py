@@ -1,4 +1,4 @@
-"""The metadata builders of serving engines, unmodified, under the judge (docs/engines.md)."""
+"""The metadata builders of serving engines, unmodified, under the judge (docs/use/engines.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""mla-testbed-engines: judges the metadata builders of serving engines (docs/engines.md)."""
+"""mla-testbed-engines: judges the metadata builders of serving engines (docs/use/engines.md)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
     fuzz.add_argument("--seed", type=_count, default=1)
     fuzz.add_argument("--attend", action="store_true", help="execute affordable steps too")
     _reporting(fuzz)
-    table = commands.add_parser("table", help="a row of the table in docs/engines.md")
+    table = commands.add_parser("table", help="a row of the tables in docs/findings")
     _common(table)
     _kind(table)
     table.add_argument("--cases", type=_count, default=200)
@@ -76,7 +76,7 @@ def _common(made: argparse.ArgumentParser) -> None:
                       help="builders only, over this project's planners under AITER's names")
     made.add_argument("--option", metavar="NAME=VALUE", action="append", default=[], type=_option,
                       help="of the adapter, such as speculation=eagle3 for vllm "
-                           "(docs/engines.md)")
+                           "(docs/use/engines.md)")
     made.add_argument("--timeout", type=_seconds, default=ONE_CASE, help="for one case (120s)")
 
 

@@ -125,7 +125,7 @@ ADAPTERS: dict[str, str] = {
     "vllm": "mla_testbed.engines.vllm.adapter:VllmEngine",
     "sglang": "mla_testbed.engines.sglang.adapter:SglangEngine",
 }
-#: Kinds of steps that engines are judged by: those that cases have (docs/cases.md).
+#: Kinds of steps that engines are judged by: those that cases have (docs/reference/cases.md).
 CASE_KINDS = ("decode", "fa", "prefill")
 #: All kinds; a case of kind decode is a step of sparse attention as well.
 KINDS = (*CASE_KINDS, "sparse")

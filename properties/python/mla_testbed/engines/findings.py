@@ -17,7 +17,7 @@ class Finding:
     """One property that does not hold.
 
     Attributes:
-        property: its id, such as "P05" (docs/properties.md).
+        property: its id, such as "P05" (docs/reference/properties.md).
         step: number of the step.
         what: a sentence with the values.
         details: more of them, such as further violations.

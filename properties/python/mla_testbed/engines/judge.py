@@ -29,7 +29,7 @@ def judge(
     """Runs a case through an engine.
 
     Args:
-        case: one line (docs/cases.md); it is adapted to what an engine can be asked first.
+        case: one line (docs/reference/cases.md), adapted first to what an engine can be asked.
         arch: replaces the case's.
         attend: run the engine's forward where that is affordable.
         bundles: a folder for the bundle of each step that fails.

@@ -1,4 +1,4 @@
-"""A case's line as groups and fields (docs/cases.md), for what changes or reads single fields."""
+"""A case's line as groups and fields (docs/reference/cases.md), to change or read single fields."""
 
 from __future__ import annotations
 

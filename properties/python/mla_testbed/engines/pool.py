@@ -14,7 +14,7 @@ def block_tables(layout: str, counts: list[int], origin: int) -> tuple[Tables, i
     the case has in C++. One block before the first is left to nobody.
 
     Args:
-        layout: such as "shuffled.7" (docs/cases.md).
+        layout: such as "shuffled.7" (docs/reference/cases.md).
         counts: blocks of each request.
         origin: id of the first block that is used.
     """

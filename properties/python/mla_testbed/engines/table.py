@@ -1,4 +1,4 @@
-"""Rows of the table in docs/engines.md: what an engine does right, by running it."""
+"""Rows of the tables in docs/findings: what an engine does right, by running it."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class EmulatorUtils:
         return module, Loaded(module, kernel), kernel.vgprs, kernel.scratch_size // 4, threads
 
     def unload_module(self, module: Any) -> None:
-        """Nothing: a module goes when nobody holds it."""
+        """Nothing: a module goes when nothing holds it."""
 
     def get_device_properties(self, device: Any = None) -> dict[str, Any]:
         """The fields of Triton's driver for AMD, with the values of MI300X and MI355X.
@@ -135,7 +135,7 @@ class EmulatorDriver(DriverBase):  # type: ignore[misc]
         return name
 
     def allocate_default_profile_scratch(self, size: int, alignment: int, stream: Any) -> Any:
-        """Memory for a profiler that nobody set up."""
+        """Memory for a profiler that was not set up."""
         import torch
 
         return torch.zeros(size, dtype=torch.int8)

@@ -79,7 +79,7 @@ def _sentence(launch: gfx.Report, first: gfx.Event, calls_host: bool, where: str
     tail = f"\n  and {more} more: see the attribute `report`" if more else ""
     hint = ""
     if first.problem == "not-implemented":
-        hint = "\n  the emulator does not execute it; docs/emulator.md has the list"
+        hint = "\n  the emulator does not execute it; docs/reference/emulator.md has the list"
     if calls_host:
         hint = "\n  the kernel calls the host, and nobody answers: tl.device_print, or a " \
                "tl.device_assert that does not hold"

@@ -1,4 +1,4 @@
-"""Device memory that nobody has written: torch.empty and its kin, filled with poison on request."""
+"""Device memory that was never written: torch.empty and its kin, filled with poison on request."""
 
 from __future__ import annotations
 

@@ -54,8 +54,8 @@ bool parse(int argc, char** argv, Options& o) {
   return true;
 }
 
-// What a kernel gets wrong with good plans as well, by the ids of docs/aiter.md. It says nothing
-// about a plan.
+// What a kernel gets wrong with good plans as well, by the ids of docs/findings/aiter.md. It says
+// nothing about a plan.
 struct Excluded {
   std::string_view kernel;
   std::string_view where;  // within the line

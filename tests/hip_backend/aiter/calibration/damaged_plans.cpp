@@ -80,7 +80,7 @@ void damage_fields(const PlanWords& plan, std::size_t w, Damage& damage) {
   damage.field("pad", "pad", &WorkItem::pad, w, {});
 }
 
-// Moves the end of a piece, and the beginning of the one behind it where there is one.
+// Moves the end of a piece, and the beginning of the one after it where there is one.
 void move_cut(const PlanWords& plan, std::size_t w, std::int32_t to, std::int64_t page_size,
               std::string_view family, Damage& damage) {
   WorkItem item = plan.work(w);

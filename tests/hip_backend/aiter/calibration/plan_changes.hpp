@@ -38,7 +38,7 @@ std::vector<PlanChange> single_words(const PlanWords& plan);
 // Several words that belong together: cuts moved, works lost, doubled or exchanged.
 std::vector<PlanChange> damaged_works(const PlanWords& plan, std::int64_t page_size);
 
-// The same works in other slots, slabs and lists; what nobody reads filled with garbage.
+// The same works in other slots, slabs and lists; what is not read filled with garbage.
 std::vector<PlanChange> rearranged(const PlanWords& plan, std::mt19937_64& random);
 
 // `count` plans with any cuts, tiles, slots and slabs, each of which covers every key once.

@@ -1,7 +1,7 @@
 // aiter_prefill_calibration [--plans N] [--show]
 //
 // Holds ps_check to the prefill kernels with a plan of the AITER whose directory hsa AITER_HSA
-// names, and to this project's reduce behind them: no plan that it calls valid may come out wrong.
+// names, and to this project's reduce after them: no plan that it calls valid may come out wrong.
 // N plans of each kind of change for each kernel. Exit codes: 0 so it is, 1 not, 2 usage, 3 no such
 // installation, 10 nothing to judge.
 #include <charconv>

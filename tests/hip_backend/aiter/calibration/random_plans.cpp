@@ -74,7 +74,7 @@ class Draw {
                     .kv_end = static_cast<std::int32_t>(r.kv_begin + cuts[i + 1]),
                     .kv_offset = static_cast<std::int32_t>(r.tokens - last)};
       if (split) {
-        partial_rows_ += between(0, 1);  // a row that nobody uses
+        partial_rows_ += between(0, 1);  // a row that is not used
         item.partial_row = static_cast<std::int32_t>(partial_rows_);
         list.rows.push_back(item.partial_row);
         partial_rows_ += q_end - q_begin;

@@ -158,7 +158,7 @@ void other_lists(const PlanWords& plan, std::mt19937_64& random, std::vector<Pla
   keep("lists more or less", "the first list with its first row twice", changed);
 }
 
-// Words behind what work_indptr and reduce_indptr lead to.
+// Words after what work_indptr and reduce_indptr lead to.
 void other_tails(const PlanWords& plan, std::mt19937_64& random, std::vector<PlanChange>& out) {
   PlanWords garbage = plan;
   const auto spoil = [&](std::vector<std::int32_t>& buffer, std::size_t live) {

@@ -181,7 +181,7 @@ KERNEL(64) spills_what_nobody_uses(u32* out) {
   out[thread()] = value;
 }
 
-// A short branch that no lane takes, and that nobody jumps over.
+// A short branch that no lane takes, and that no wave jumps over.
 KERNEL(64) no_lane_reads(u32* out) {
   u32 value;
   asm volatile(
@@ -214,7 +214,7 @@ KERNEL(64) branch_on_nothing_written(u32* out) {
   out[thread()] = 1;
 }
 
-// The product leaves SCC alone, so the branch still depends on what nobody wrote.
+// The product leaves SCC alone, so the branch still depends on what was not written.
 KERNEL(64) branch_on_nothing_written_later(u32* out) {
   asm volatile(
       "s_and_b64 s[78:79], s[78:79], exec\n s_mul_i32 s77, exec_lo, 3\n s_cbranch_scc1 0\n s_nop 0"
@@ -295,7 +295,7 @@ KERNEL(64) more_than_the_counter_holds(const u32* in, u32* out) {
   out[thread()] = a;
 }
 
-// The two loads come back in an order that nobody knows.
+// The two loads come back in an unknown order.
 KERNEL(64) loads_of_two_kinds_into_one_register(const u32* in, u32* out) {
   __shared__ u32 values[64];
   u32 value;

@@ -91,7 +91,7 @@ KERNEL(256) lds_atomics(u32* out) {
   }
 }
 
-// Each lane reads `stride` bytes behind the lane before.
+// Each lane reads `stride` bytes after the lane before.
 #define READS(width, ...)                                                                   \
   KERNEL(64) reads_##width(u32 stride) {                                                    \
     __shared__ u32 values[64 * 32 + 4];                                                     \

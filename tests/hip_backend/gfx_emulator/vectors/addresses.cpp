@@ -105,7 +105,7 @@ void add_buffers(std::vector<Address>& out, const std::array<u32, lanes>& at, u6
     set_descriptor(s, 32, 0, memory_bytes - 32);
     set_address(s, minus(at, 88));
   }));
-  // The last lanes lie behind the end, one of them in part.
+  // The last lanes lie after the end, one of them in part.
   Address beyond = by_buffer("beyond the end", offsets, at, exec, [=](State& s) {
     set_descriptor(s, 32, 0, 256 + 20 * step + 4 - 32);
     set_address(s, minus(at, 88));

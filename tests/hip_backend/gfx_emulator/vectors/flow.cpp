@@ -31,7 +31,7 @@ struct Flow {
     return find_op(arch, name).number;
   }
 
-  // The instruction behind a branch runs, or not.
+  // The instruction after a branch runs, or not.
   void branch(const std::string& name, bool taken,
               const std::function<void(State&)>& prepare) const {
     Vector v = start(name, taken ? "taken" : "not taken");
@@ -75,7 +75,7 @@ struct Flow {
     get.after = {expect_scalar(difference, 4), expect_scalar(difference + 1, 0)};
     out.push_back(get);
 
-    // s[24:25] = the address behind the jump and what it leaps over: 5 words after s_getpc.
+    // s[24:25] = the address after the jump and what it leaps over: 5 words after s_getpc.
     const Words leap = join({here, encode::sop2(0, first, first, zero + 16),
                              encode::sop2(4, first + 1, first + 1, zero)});
     Vector jump = start("s_setpc_b64", "over an instruction");

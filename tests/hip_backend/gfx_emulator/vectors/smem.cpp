@@ -65,7 +65,7 @@ Vectors smem_vectors(Arch arch) {
       expect_loaded(v, place.at, dwords, ~0U);
       out.push_back(std::move(v));
       if (place.fields.offset < 0) continue;
-      // 48 bytes of the buffer lie behind the first dword.
+      // 48 bytes of the buffer lie after the first dword.
       Vector b = start(buffer, place, dwords);
       b.before.s[base + 2] = place.at - place.start + 48;
       b.before.s[base + 3] = 0x00020000;

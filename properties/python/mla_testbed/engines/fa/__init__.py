@@ -1,4 +1,4 @@
-"""AITER's flash attention backend of an engine ("AITER FA"), judged (docs/engines-fa.md)."""
+"""AITER's flash attention backend of an engine ("AITER FA"), judged (docs/reference/engines.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MLA prefill of an engine, over cached prefixes too, judged (docs/engines-prefill.md)."""
+"""MLA prefill of an engine, over cached prefixes too, judged (docs/reference/engines.md)."""
 
 from __future__ import annotations
 

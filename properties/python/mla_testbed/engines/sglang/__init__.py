@@ -1,1 +1,1 @@
-"""SGLang's AiterAttnBackend, unmodified, under the judge (docs/engines.md)."""
+"""SGLang's AiterAttnBackend, unmodified, under the judge (docs/use/engines.md)."""

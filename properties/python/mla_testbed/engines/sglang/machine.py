@@ -75,11 +75,11 @@ def import_backend() -> ModuleType:
     """
     if importlib.util.find_spec("sglang") is None:
         raise ImportError("SGLang is not installed: pip install --no-deps sglang, and what "
-                          "docs/engines.md lists beside it", name="sglang")
+                          "docs/use/engines.md lists beside it", name="sglang")
     try:
         module = importlib.import_module(BACKEND)
     except ImportError as e:
-        raise ImportError(f"SGLang {version()} cannot be imported: {e}; docs/engines.md lists "
+        raise ImportError(f"SGLang {version()} cannot be imported: {e}; docs/use/engines.md lists "
                           "what it needs", name=e.name) from e
     missing = [name for name in _FROM_AITER if not hasattr(module, name)]
     if missing:

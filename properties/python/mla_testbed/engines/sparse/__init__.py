@@ -1,5 +1,5 @@
 """Sparse MLA decode: each row attends to the keys that an indexer selected for it
-(docs/engines-sparse.md)."""
+(docs/reference/engines.md)."""
 
 from __future__ import annotations
 

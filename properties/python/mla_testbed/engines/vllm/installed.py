@@ -9,7 +9,7 @@ import pathlib
 
 from ...errors import UsageError
 
-NEEDED = "pip install it from source, with VLLM_TARGET_DEVICE=empty (docs/engines.md)"
+NEEDED = "pip install it from source, with VLLM_TARGET_DEVICE=empty (docs/use/engines.md)"
 
 
 def version() -> str:

@@ -27,7 +27,7 @@ class Adapter(Protocol):
 
 
 def adapter_for(version: str) -> Adapter:
-    """UnsupportedError for a version that nobody has looked at."""
+    """UnsupportedError for a version that was not looked at."""
     minor = ".".join(version.split(".")[:2])
     if minor not in KNOWN:
         raise UnsupportedError(

@@ -59,7 +59,7 @@ def arguments(signature: dict[str, Any], metadata: Any, args: tuple[Any, ...],
 
 def allocated(size: int, alignment: int, grid: tuple[int, int, int], stream: int,
               allocator: Any) -> Any:
-    """Scratch for every program, or None; the allocator that nobody set raises."""
+    """Scratch for every program, or None; an allocator that was not set raises."""
     if size == 0:
         return None
     return allocator(size * grid[0] * grid[1] * grid[2], alignment, stream)
