@@ -158,9 +158,8 @@ ordered_json elements(const PlanBuffer& buffer) {
 
 plan::PlanView FoundPlan::view() const {
   // The addresses of a dump mean nothing to anybody else, and plan_check does not look at them.
-  static constexpr std::array<std::uint64_t, 2> kNoAddresses{};
-  return {kNoAddresses,  work_indptr,      work_info,
-          reduce_indptr, reduce_final_map, reduce_partial_map};
+  return {plan::kNoAddresses,
+          {work_indptr, work_info, reduce_indptr, reduce_final_map, reduce_partial_map}};
 }
 
 bool has_plan(const json& object) {

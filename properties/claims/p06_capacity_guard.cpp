@@ -10,8 +10,7 @@ namespace mla::prop {
 namespace {
 
 std::optional<std::string> overrun_of(const plan::Plan& plan) {
-  for (const plan::PlanBuffer* b : {&plan.work_indptr, &plan.work_info, &plan.reduce_indptr,
-                                    &plan.reduce_final_map, &plan.reduce_partial_map})
+  for (const plan::PlanBuffer* b : plan.all())
     if (!b->overruns().empty())
       return say("element ", b->overruns().rbegin()->first, " of ", b->name(),
                  " is written, which has ", b->size(), " elements");

@@ -52,7 +52,7 @@ std::vector<std::int32_t> row_starts(const Batch& batch) {
 
 Status add_plan(HostStep& step) {
   if (step.shape.path == Path::flash) return std::nullopt;
-  const PlanLists lists = new_token_lists(row_starts(step.batch));
+  const PlannedLists lists = new_token_lists(row_starts(step.batch));
   const auto sizes = plan::query_ps_sizes(size_query_of(step.config));
   if (!sizes) return sizes.error();
   auto plan = plan::plan_ps_prefill(plan_input_of(lists, step.config), *sizes);
@@ -132,7 +132,7 @@ Json document(const HostStep& step) {
     for (const ContextChunk& chunk : step.context->chunks)
       out["context_chunks"].push_back(chunk_json(chunk));
   if (!step.plan) return out;
-  const PlanLists lists = new_token_lists(row_starts(step.batch));
+  const PlannedLists lists = new_token_lists(row_starts(step.batch));
   const plan::PsInput call = plan_input_of(lists, step.config);
   out["arch"] = name(s.arch);
   out["num_cu"] = call.compute_units.count();

@@ -224,12 +224,7 @@ TEST_CASE("faults: a foreign address in work_meta_data is not followed", "[cpu][
   const plan::PlanView genuine = step->metadata.plan->view();
   const std::array<std::uint64_t, 2> swapped = {genuine.work_meta_data[1],
                                                 genuine.work_meta_data[0]};
-  const plan::PlanView view{swapped,
-                            genuine.work_indptr,
-                            genuine.work_info,
-                            genuine.reduce_indptr,
-                            genuine.reduce_final_map,
-                            genuine.reduce_partial_map};
+  const plan::PlanView view{swapped, genuine};
   const cpu::TaskList list = cpu::read_works(
       view, {.metadata = step->metadata, .cache = cpu::CacheView::of(step->tensors.cache)});
   CHECK(list.tasks.empty());

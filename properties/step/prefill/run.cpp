@@ -55,19 +55,12 @@ class Engine {
   [[nodiscard]] Device device() { return {heap_, ledger_, stream_}; }
 
   static void look(const PlanFields& fields, const device::DeviceAccess& access, SeenPlan& seen) {
-    const auto copy = [&](const Words& view, std::vector<std::int32_t>& to) {
+    const auto copy = [&](const char*, const Words& view) {
       const auto words = view.on(access);
-      to.assign(words.begin(), words.end());
+      return std::vector<std::int32_t>(words.begin(), words.end());
     };
-    copy(fields.qo_indptr, seen.qo_indptr);
-    copy(fields.kv_indptr, seen.kv_indptr);
-    copy(fields.kv_indices, seen.kv_indices);
-    copy(fields.work_indptr, seen.work_indptr);
-    copy(fields.work_info_set, seen.work_info);
-    copy(fields.reduce_indptr, seen.reduce_indptr);
-    copy(fields.reduce_final_map, seen.reduce_final_map);
-    copy(fields.reduce_partial_map, seen.reduce_partial_map);
-    seen.num_partial_tiles = fields.num_partial_tiles;
+    seen = {lists_of(fields, copy), copy("", fields.qo_indptr), copy("", fields.kv_indptr),
+            copy("", fields.kv_indices), fields.num_partial_tiles};
   }
 
   EngineConfig config_;

@@ -13,9 +13,8 @@
 namespace mla::prop {
 
 // The fields of a plan in host memory.
-struct SeenPlan {
-  std::vector<std::int32_t> qo_indptr, kv_indptr, kv_indices, work_indptr, work_info, reduce_indptr,
-      reduce_final_map, reduce_partial_map;
+struct SeenPlan : plan::PlanLists<std::vector<std::int32_t>> {
+  std::vector<std::int32_t> qo_indptr, kv_indptr, kv_indices;
   std::int64_t num_partial_tiles = 0;
   bool operator==(const SeenPlan&) const = default;
 };

@@ -72,7 +72,7 @@ void launch_look(device::Stream& stream, const PlanFields& fields, Seen& seen) {
     };
     copy(fields.qo_indptr, seen.qo_indptr);
     copy(fields.work_indptr, seen.work_indptr);
-    copy(fields.work_info_set, seen.work_info);
+    copy(fields.work_info, seen.work_info);
   });
 }
 

@@ -77,7 +77,7 @@ class PrefillWalk {
     REQUIRE(md->fp8.has_value() == (shape->path != prefill::Path::flash));
     machine_.stream.advance();
     if (!md->fp8) return false;
-    const prefill::PlanLists lists = prefill::new_token_lists(md->query_start_loc);
+    const prefill::PlannedLists lists = prefill::new_token_lists(md->query_start_loc);
     compare(*md->fp8, lists, plan::query_ps_sizes(prefill::size_query_of(config_)).value());
     return true;
   }
@@ -87,13 +87,13 @@ class PrefillWalk {
  private:
   prefill::Device device() { return {machine_.heap, machine_.ledger, machine_.stream}; }
 
-  void compare(const prefill::PlanFields& fields, const prefill::PlanLists& lists,
+  void compare(const prefill::PlanFields& fields, const prefill::PlannedLists& lists,
                const plan::BufferSizes& sizes) {
     const auto fresh = plan::plan_ps_prefill(prefill::plan_input_of(lists, config_), sizes);
     REQUIRE(fresh.ok());
     REQUIRE(machine_.look(fields.qo_indptr) == lists.qo_indptr);
     REQUIRE(holds(machine_.look(fields.work_indptr), fresh->work_indptr));
-    REQUIRE(holds(machine_.look(fields.work_info_set), fresh->work_info));
+    REQUIRE(holds(machine_.look(fields.work_info), fresh->work_info));
     REQUIRE(holds(machine_.look(fields.reduce_indptr), fresh->reduce_indptr));
     REQUIRE(holds(machine_.look(fields.reduce_final_map), fresh->reduce_final_map));
     REQUIRE(holds(machine_.look(fields.reduce_partial_map), fresh->reduce_partial_map));

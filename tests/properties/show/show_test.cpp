@@ -242,7 +242,7 @@ TEST_CASE("buffers that hold anything are drawn without harm") {
                c = scrambled(view.reduce_final_map), e = scrambled(view.reduce_partial_map);
     auto info = scrambled(view.work_info);
     info.resize(info.size() / 8 * 8);
-    const plan::PlanView found{view.work_meta_data, a, info, b, c, e};
+    const plan::PlanView found{view.work_meta_data, {a, info, b, c, e}};
     const DrawnPlan d = draw_plan(planned.input(found), {}, {});
     for (const Work& w : d.works) CHECK(w.keys() >= 0);
     const std::string page = plan_page(d) + plan_svg(d) + plan_trace(d);
