@@ -34,8 +34,6 @@ class LoggedBackend final : public ForwardingBackend {
   ExecutionLog& log_;
 };
 
-}  // namespace
-
 struct Subject::State {
   // What a subject shares with its siblings.
   struct Shared {
