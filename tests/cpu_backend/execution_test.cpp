@@ -17,7 +17,7 @@ namespace {
 
 constexpr float kNoKey = -std::numeric_limits<float>::infinity();
 
-const char* const kLines[] = {
+const char* const kExecutionLines[] = {
     "mla1:2q2s150_1q2s900;heads=16;arch=gfx942;cu=6",
     "mla1:3q3s130;heads=48;arch=gfx942;cu=5",
     "mla1:3q4s300;heads=128;arch=gfx950;cu=7;dtype=fp8/fp8",
@@ -49,7 +49,7 @@ bool nan_row(const DecodeResult& result, std::int64_t row, std::int64_t heads) {
 
 TEST_CASE("cpu backend: thread count and schedule change no bit of any buffer", "[cpu][P31]") {
   const auto backend = cpu::make_cpu_backend();
-  for (const char* line : kLines) {
+  for (const char* line : kExecutionLines) {
     const auto step = make_step(line);
     const DecodeResult expected =
         run(*backend, *step, {.schedule_seed = 0, .threads = 1, .record_stages = true});
@@ -66,7 +66,7 @@ TEST_CASE("cpu backend: thread count and schedule change no bit of any buffer", 
 
 TEST_CASE("cpu backend: a key that a row must not see has no influence, even as NaN",
           "[cpu][P13]") {
-  for (const char* line : {kLines[0], kLines[1], kLines[2]}) {
+  for (const char* line : {kExecutionLines[0], kExecutionLines[1], kExecutionLines[2]}) {
     const auto step = make_step(line);
     const auto clean = run(*step);
     const std::int64_t heads = step->spec.heads;
@@ -121,7 +121,7 @@ TEST_CASE("cpu backend: the footprint of a split spans the entries from its firs
 }
 
 TEST_CASE("cpu backend: the footprint names rows and entries of every work", "[cpu]") {
-  const auto step = make_step(kLines[0]);
+  const auto step = make_step(kExecutionLines[0]);
   const DecodeResult result = run(*step);
   const plan::Plan& plan = *step->metadata.plan;
   REQUIRE(static_cast<std::int64_t>(result.footprint.size()) == plan.works());

@@ -30,7 +30,7 @@ const char* const kLines[] = {
     "mla1:1q1s64_1q1s33;heads=5;arch=gfx950;cu=2;block=7;layout=descending",
 };
 
-std::unique_ptr<Step> make(const char* line) {
+std::unique_ptr<Step> made(const char* line) {
   const auto spec = parse_case(line);
   REQUIRE(spec.ok());
   std::string reason;
@@ -50,7 +50,7 @@ TEST_CASE("kernels: machine code of both architectures agrees with reference and
           "[hip][emulated]") {
   const auto cpu = cpu::make_cpu_backend();
   for (const char* line : kLines) {
-    const auto step = make(line);
+    const auto step = made(line);
     INFO(line);
     if (!built(step->spec.arch)) continue;
     const auto backend = hip::make_hip_backend(hip::make_emulated_device(step->spec.arch, {}), {});
@@ -65,7 +65,7 @@ TEST_CASE("kernels: machine code of both architectures agrees with reference and
 
 TEST_CASE("kernels: waves that sleep or run in another order change no bit",
           "[hip][emulated][P31]") {
-  const auto step = make("mla1:1q3s70_1q3s10;heads=16;arch=gfx950;cu=2");
+  const auto step = made("mla1:1q3s70_1q3s10;heads=16;arch=gfx950;cu=2");
   if (!built(Arch::gfx950)) return;
   const auto run = [&](std::uint64_t schedule, const hip::HipOptions& options, std::uint64_t seed) {
     const auto backend = hip::make_hip_backend(
@@ -88,7 +88,7 @@ TEST_CASE("kernels: the emulator finds no race, no missing wait and no unwritten
           "[hip][emulated]") {
   for (const char* line : {"mla1:1q2s70;heads=16;arch=gfx942;cu=2",
                            "mla1:1q2s70;heads=16;arch=gfx950;cu=2;dtype=fp8/fp8"}) {
-    const auto step = make(line);
+    const auto step = made(line);
     if (!built(step->spec.arch)) continue;
     const auto backend = hip::make_hip_backend(
         hip::make_emulated_device(step->spec.arch, {.run = {.checks = gfx::every_check}}), {});
@@ -107,7 +107,7 @@ TEST_CASE("device planner: element for element what the core plans", "[hip][emul
         "mla1:3q2s450;heads=16;arch=gfx950;cu=12;block=16;page=16;gran=2",
         "mla1:2q5s333_1q3s64;heads=16;arch=gfx950;cu=7",
         "mla1:40q1s300;heads=16;arch=gfx950;cu=256;split=2"}) {
-    const auto step = make(line);
+    const auto step = made(line);
     INFO(line);
     if (!built(step->spec.arch)) continue;
     const DecodeBuilderOptions options{.max_requests = 0};

@@ -205,7 +205,7 @@ std::vector<std::unique_ptr<hip::Device>> devices_for(Arch arch) {
   return list;
 }
 
-bool built(Arch arch) {
+bool prefill_built(Arch arch) {
   return hip::test::has_code(arch, "prefill");
 }
 
@@ -214,7 +214,7 @@ bool built(Arch arch) {
 TEST_CASE("flash attention: ragged requests, causal and not, some without keys",
           "[hip][emulated][prefill]") {
   for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
-    if (!built(arch)) continue;
+    if (!prefill_built(arch)) continue;
     const Inputs in({{70, 90}, {3, 0}, {1, 40}, {0, 5}, {5, 33}}, Dtype::bf16, arch);
     for (const bool causal : {true, false}) {
       const cpu::ReferenceResult reference = reference_of(in, causal, {});
@@ -231,7 +231,7 @@ TEST_CASE("flash attention: ragged requests, causal and not, some without keys",
 TEST_CASE("persistent prefill: plans with splits, in bf16 and fp8", "[hip][emulated][prefill]") {
   for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
     for (const Dtype dtype : {Dtype::bf16, Dtype::fp8}) {
-      if (!built(arch)) continue;
+      if (!prefill_built(arch)) continue;
       const Inputs in({{40, 300}, {20, 20}, {70, 200}}, dtype, arch);
       const std::int64_t units = 6;
       const auto sizes = plan::query_ps_sizes({.compute_units = ComputeUnits(units),

@@ -29,12 +29,12 @@ void note_call() {
   if (chosen_by.load() != std::this_thread::get_id()) ++not_chosen;
 }
 
-int allocate(std::uint64_t* address, std::size_t bytes) {
+int allocate_bytes(std::uint64_t* address, std::size_t bytes) {
   note_call();
   *address = reinterpret_cast<std::uint64_t>(new unsigned char[bytes]);
   return 0;
 }
-int release(std::uint64_t address) {
+int release_bytes(std::uint64_t address) {
   delete[] reinterpret_cast<unsigned char*>(address);
   return 0;
 }
@@ -57,8 +57,8 @@ RuntimeApi runtime(Platform platform) {
       return 0;
     };
   }
-  api.allocate = allocate;
-  api.release = release;
+  api.allocate = allocate_bytes;
+  api.release = release_bytes;
   api.fill = [](std::uint64_t to, unsigned word, std::size_t words) {
     note_call();
     for (std::size_t i = 0; i < words; ++i) reinterpret_cast<unsigned*>(to)[i] = word;

@@ -21,15 +21,16 @@ std::int64_t keys_of(const Case& c) {
   return keys;
 }
 
-constexpr Property kHolds{"T01", "holds", "Everything is well.", [](Subject&) { return passed(); }};
+constexpr Property kRunHolds{"T01", "holds", "Everything is well.",
+                             [](Subject&) { return passed(); }};
 constexpr Property kFails{"T02", "fails", "Nothing is well.",
                           [](Subject& s) { return failed(format_case(s.spec())); }};
 constexpr Property kFewKeys{"T03", "few_keys", "No case has more than 50 keys.", [](Subject& s) {
                               const std::int64_t keys = keys_of(s.spec());
                               return keys > 50 ? failed(std::to_string(keys) + " keys") : passed();
                             }};
-constexpr Property kSkips{"T04", "skips", "Says nothing.",
-                          [](Subject&) { return skipped("it never applies"); }};
+constexpr Property kRunSkips{"T04", "skips", "Says nothing.",
+                             [](Subject&) { return skipped("it never applies"); }};
 constexpr Property kEvenHeads{"T05", "even_heads", "Heads are even.", [](Subject& s) {
                                 const std::int64_t h = s.spec().heads;
                                 if (h == 16) return skipped("16 heads are known");
@@ -41,8 +42,8 @@ constexpr Property kExecutes{"T07", "executes", "No case has more than 50 keys."
                                static_cast<void>(again.result());
                                return kFewKeys.check(s);
                              }};
-constexpr Property kRight{"T06", "right", "The result equals the reference.",
-                          compare_with_reference};
+constexpr Property kRunRight{"T06", "right", "The result equals the reference.",
+                             compare_with_reference};
 
 constexpr Property kTwoRequests{"T07", "two_requests", "Two requests have at most 40 keys.",
                                 [](Subject& s) {
@@ -89,16 +90,16 @@ std::string replayed_line(const std::string& block) {
 }  // namespace
 
 TEST_CASE("runner: a run in which everything held has exit code 0", "[judge]") {
-  const RunReport report = run_properties(options_of({&kHolds}, 20));
+  const RunReport report = run_properties(options_of({&kRunHolds}, 20));
   CHECK(report.exit_code() == ExitCode::held);
   CHECK(report.cases == 20);
   CHECK(report.tallies[0].ran == 20);
 }
 
 TEST_CASE("runner: nothing passes without having run", "[judge]") {
-  CHECK(run_properties(options_of({&kHolds}, 0)).exit_code() == ExitCode::inconclusive);
+  CHECK(run_properties(options_of({&kRunHolds}, 0)).exit_code() == ExitCode::inconclusive);
   CHECK(run_properties(options_of({}, 5)).exit_code() == ExitCode::inconclusive);
-  const RunReport skipped = run_properties(options_of({&kHolds, &kSkips}, 5));
+  const RunReport skipped = run_properties(options_of({&kRunHolds, &kRunSkips}, 5));
   CHECK(skipped.exit_code() == ExitCode::inconclusive);
   CHECK(skipped.tallies[1].skipped == 5);
   CHECK(skipped.tallies[1].why_skipped == "it never applies");
@@ -146,7 +147,7 @@ TEST_CASE("runner: the block starts with FAIL, id and case, then says what and h
 
 TEST_CASE("runner: the report of a seed is the same for any number of workers", "[judge]") {
   RunOptions options = options_of(
-      {&kHolds, &kFewKeys, &kEvenHeads, &kRight, &kTwoRequests, &kAnyKeys, &kExecutes}, 60);
+      {&kRunHolds, &kFewKeys, &kEvenHeads, &kRunRight, &kTwoRequests, &kAnyKeys, &kExecutes}, 60);
   std::string streamed;
   options.found = [&](const Failure& f) { streamed += failure_block(f); };
   options.workers = 1;
@@ -170,7 +171,7 @@ TEST_CASE("runner: the environment of RapidCheck changes nothing", "[judge]") {
 }
 
 TEST_CASE("runner: a property that failed is not asked again, the others go on", "[judge]") {
-  const RunReport report = run_properties(options_of({&kFails, &kHolds}, 30));
+  const RunReport report = run_properties(options_of({&kFails, &kRunHolds}, 30));
   CHECK(report.tallies[0].ran == 1);
   CHECK(report.tallies[0].failed == 1);
   CHECK(report.tallies[1].ran == 30);
@@ -192,7 +193,7 @@ TEST_CASE("runner: each failure is shrunk by its own property only", "[judge]") 
 }
 
 TEST_CASE("runner: properties that fail on the smallest case are one block", "[judge]") {
-  RunOptions options = options_of({&kHolds, &kFewKeys, &kTwoRequests, &kAnyKeys}, 0);
+  RunOptions options = options_of({&kRunHolds, &kFewKeys, &kTwoRequests, &kAnyKeys}, 0);
   options.cases = {case_of("mla1:3q1s30"), case_of("mla1:1q1s44"), case_of("mla1:1q1s60")};
   const RunReport report = run_properties(options);
   INFO(text_of(report));
@@ -237,7 +238,7 @@ TEST_CASE("runner: a failure that the ledger knows joins no block", "[judge]") {
 }
 
 TEST_CASE("runner: a stop keeps what was found and says how far it came", "[judge]") {
-  RunOptions options = options_of({&kHolds, &kFewKeys}, 0);
+  RunOptions options = options_of({&kRunHolds, &kFewKeys}, 0);
   options.cases.assign(200, case_of("mla1:2q1s30"));
   for (const int workers : {1, 3}) {
     options.workers = workers;
@@ -252,10 +253,10 @@ TEST_CASE("runner: a stop keeps what was found and says how far it came", "[judg
     CHECK(report.wanted == 200);
     CHECK(report.exit_code() == ExitCode::failed);
     REQUIRE(report.failures.size() == 1);
-    options.properties = {&kHolds};
+    options.properties = {&kRunHolds};
     judged = 0;
     CHECK(run_properties(options).exit_code() == ExitCode::inconclusive);
-    options.properties = {&kHolds, &kFewKeys};
+    options.properties = {&kRunHolds, &kFewKeys};
   }
 }
 
@@ -281,7 +282,7 @@ TEST_CASE("runner: shrinking that was stopped says so, and its case fails", "[ju
 }
 
 TEST_CASE("runner: a case for which there is no memory is skipped with what it needs", "[judge]") {
-  RunOptions options = options_of({&kHolds}, 0);
+  RunOptions options = options_of({&kRunHolds}, 0);
   options.cases = {case_of("mla1:1q1s5"), case_of("mla1:1q1s1024k"), case_of("mla1:1q1s9")};
   options.memory = 2.0 * (1 << 30);
   const RunReport report = run_properties(options);
@@ -295,7 +296,7 @@ TEST_CASE("runner: a case for which there is no memory is skipped with what it n
 
 TEST_CASE("runner: a random case for which there is no memory leaves the run inconclusive",
           "[judge]") {
-  RunOptions options = options_of({&kHolds}, 40);
+  RunOptions options = options_of({&kRunHolds}, 40);
   options.memory = 40 << 20;
   const RunReport report = run_properties(options);
   CHECK(report.cases == 40);
@@ -316,7 +317,7 @@ TEST_CASE("runner: given cases come first, as they are", "[judge]") {
 }
 
 TEST_CASE("runner: refused cases are counted, and a skip says why", "[judge]") {
-  RunOptions options = options_of({&kRight}, 0);
+  RunOptions options = options_of({&kRunRight}, 0);
   options.cases = {case_of("mla1:1q1s5"), case_of("mla1:1q1s5;dtype=fp8/bf16")};
   const RunReport report = run_properties(options);
   CHECK(report.refused == 1);
@@ -327,7 +328,7 @@ TEST_CASE("runner: refused cases are counted, and a skip says why", "[judge]") {
 }
 
 TEST_CASE("runner: time that runs out before the wanted cases is inconclusive", "[judge]") {
-  RunOptions options = options_of({&kHolds}, 10);
+  RunOptions options = options_of({&kRunHolds}, 10);
   options.time_limit = std::chrono::milliseconds(0);
   const RunReport report = run_properties(options);
   CHECK(report.gave_up);
@@ -335,7 +336,7 @@ TEST_CASE("runner: time that runs out before the wanted cases is inconclusive", 
 }
 
 TEST_CASE("runner: a time limit alone is filled with random cases", "[judge]") {
-  RunOptions options = options_of({&kHolds}, 0);
+  RunOptions options = options_of({&kRunHolds}, 0);
   options.time_limit = std::chrono::milliseconds(50);
   const RunReport report = run_properties(options);
   CHECK(report.cases > 5);
@@ -344,7 +345,7 @@ TEST_CASE("runner: a time limit alone is filled with random cases", "[judge]") {
 }
 
 TEST_CASE("runner: progress counts every case once", "[judge]") {
-  RunOptions options = options_of({&kHolds}, 25);
+  RunOptions options = options_of({&kRunHolds}, 25);
   std::vector<std::int64_t> seen;
   options.progress = [&](std::int64_t done, std::int64_t wanted) {
     CHECK(wanted == 25);
@@ -357,7 +358,7 @@ TEST_CASE("runner: progress counts every case once", "[judge]") {
 
 TEST_CASE("runner: the reporting chain is alive: a planted defect is caught", "[judge]") {
   const Halved halved;
-  RunOptions options = options_of({&kRight}, 30);
+  RunOptions options = options_of({&kRunRight}, 30);
   CHECK(run_properties(options).exit_code() == ExitCode::held);
   options.interposer = &halved;
   options.replay_options = " --plant halved";
@@ -371,7 +372,7 @@ TEST_CASE("runner: a property that throws is inconclusive, and the others are ju
   static constexpr Property kThrows{
       "T09", "throws", "Never says anything.",
       [](Subject&) -> Outcome { throw std::length_error("vector::reserve"); }};
-  const RunReport report = run_properties(options_of({&kThrows, &kHolds}, 3));
+  const RunReport report = run_properties(options_of({&kThrows, &kRunHolds}, 3));
   CHECK(report.tallies[0].ran == 0);
   CHECK(report.tallies[0].why_unsettled == "the property could not be judged: vector::reserve");
   CHECK(report.tallies[1].ran == 3);

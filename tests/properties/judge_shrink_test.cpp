@@ -25,7 +25,7 @@ Minimum shrink(const Case& c, P predicate) {
       2000, [] { return false; });
 }
 
-std::int64_t keys_of(const Case& c) {
+std::int64_t keys_in(const Case& c) {
   std::int64_t keys = 0;
   for (const RequestSpec& r : c.requests) keys += r.kv_len;
   return keys;
@@ -101,8 +101,8 @@ TEST_CASE("shrinker: a defect of a pair ends with the two requests", "[judge]") 
 
 TEST_CASE("shrinker: a defect of a whole batch keeps what it needs and nothing else", "[judge]") {
   const Minimum m = shrink(case_of("mla1:9q2s33_3q1s5;heads=16;cu=5;block=7"),
-                           [](const Case& c) { return keys_of(c) >= 200 && c.block_size > 2; });
-  CHECK(keys_of(m.smallest) == 200);
+                           [](const Case& c) { return keys_in(c) >= 200 && c.block_size > 2; });
+  CHECK(keys_in(m.smallest) == 200);
   CHECK(m.smallest.block_size == 3);
   CHECK(m.smallest.compute_units == 304);
 }
@@ -110,7 +110,7 @@ TEST_CASE("shrinker: a defect of a whole batch keeps what it needs and nothing e
 TEST_CASE("shrinker: a defect of a sequence keeps its two steps", "[judge]") {
   const Minimum m =
       shrink(case_of("mla1:4q1s100+4q1s101+2q4s64_1q1s7+1q1s1;heads=8"), [](const Case& c) {
-        return !c.later_steps.empty() && keys_of(c) > c.later_steps[0][0].kv_len;
+        return !c.later_steps.empty() && keys_in(c) > c.later_steps[0][0].kv_len;
       });
   CHECK(m.smallest.later_steps.size() == 1);
   CHECK(m.smallest.requests.size() == 1);

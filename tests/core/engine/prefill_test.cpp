@@ -14,7 +14,7 @@ struct Machine {
   device::DeviceHeap heap;
   device::TransferLedger ledger;
   device::Stream stream{ledger};
-  [[nodiscard]] Device device() { return {heap, ledger, stream}; }
+  [[nodiscard]] prefill::Device device() { return {heap, ledger, stream}; }
 };
 
 Case parsed(const std::string& line) {
@@ -350,7 +350,7 @@ namespace {
 
 struct OnePlace final : StepHooks {
   void on_staging(StagePlan& stage) const override {
-    stage = [](const HostPlan& plan, PrefillBuffers& b, const Device& d) {
+    stage = [](const HostPlan& plan, PrefillBuffers& b, const prefill::Device& d) {
       PlanStaging::write(plan, b.plan, b.staging.place(0));
       return copy_plan(b.staging.place(0), b.plan, b.identity.view(), d.stream);
     };
@@ -359,7 +359,7 @@ struct OnePlace final : StepHooks {
 
 struct UnorderedCopies final : StepHooks {
   void on_staging(StagePlan& stage) const override {
-    stage = [](const HostPlan& plan, PrefillBuffers& b, const Device& d) {
+    stage = [](const HostPlan& plan, PrefillBuffers& b, const prefill::Device& d) {
       device::Stream blocking(d.ledger);  // its copies run at once, whatever is queued elsewhere
       auto fields = copy_plan(plan, b.plan, b.identity.view(), blocking);
       blocking.advance();

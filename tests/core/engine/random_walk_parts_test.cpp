@@ -22,21 +22,21 @@ struct Machine {
   }
 };
 
-struct Walker {
+struct PartWalker {
   std::mt19937_64 random{2027};
   std::int64_t below(std::int64_t n) {
     return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
   }
 };
 
-bool holds(const std::vector<std::int32_t>& memory, const plan::PlanBuffer& fresh) {
+bool part_holds(const std::vector<std::int32_t>& memory, const plan::PlanBuffer& fresh) {
   for (std::int64_t i = 0; i < fresh.size(); ++i)
     if (fresh.written(i) && memory[static_cast<std::size_t>(i)] != fresh.at(i)) return false;
   return true;
 }
 
 // Prefill steps: some on the fp8 path, some with context, some without their plan.
-Case prefill_step(Walker& walker, std::int64_t heads) {
+Case prefill_step(PartWalker& walker, std::int64_t heads) {
   Case c;
   c.step = PrefillSpec{.workspace_tokens = 512};
   c.arch = Arch::gfx950;
@@ -92,11 +92,11 @@ class PrefillWalk {
     const auto fresh = plan::plan_ps_prefill(prefill::plan_input_of(lists, config_), sizes);
     REQUIRE(fresh.ok());
     REQUIRE(machine_.look(fields.qo_indptr) == lists.qo_indptr);
-    REQUIRE(holds(machine_.look(fields.work_indptr), fresh->work_indptr));
-    REQUIRE(holds(machine_.look(fields.work_info), fresh->work_info));
-    REQUIRE(holds(machine_.look(fields.reduce_indptr), fresh->reduce_indptr));
-    REQUIRE(holds(machine_.look(fields.reduce_final_map), fresh->reduce_final_map));
-    REQUIRE(holds(machine_.look(fields.reduce_partial_map), fresh->reduce_partial_map));
+    for_each_list(
+        [this](const char*, const auto& on_device, const plan::PlanBuffer& of_fresh) {
+          REQUIRE(part_holds(machine_.look(on_device), of_fresh));
+        },
+        fields, *fresh);
     REQUIRE(fields.num_partial_tiles == fresh->reduce_indptr.at(fresh->reduce_indptr.size() - 1));
   }
 
@@ -107,7 +107,7 @@ class PrefillWalk {
 
 void walk_prefill(std::int64_t steps) {
   constexpr std::int64_t kStepsOfAnEngine = 200;
-  Walker walker;
+  PartWalker walker;
   std::int64_t planned = 0;
   for (std::int64_t done = 0; done < steps;) {
     const std::int64_t heads[] = {1, 12, 16, 24};
@@ -121,7 +121,7 @@ void walk_prefill(std::int64_t steps) {
 }
 
 // FA steps: decodes alone, or with extends and prefills, or drafts.
-Case fa_step(Walker& walker, std::int64_t window) {
+Case fa_step(PartWalker& walker, std::int64_t window) {
   Case c;
   c.step = FaSpec{.workspace_tokens = 64, .kv_heads = 2, .head_dim = 64, .window = window};
   c.heads = 4;
@@ -189,7 +189,7 @@ class FaWalk {
 
 void walk_fa(std::int64_t steps) {
   constexpr std::int64_t kStepsOfAnEngine = 100;
-  Walker walker;
+  PartWalker walker;
   for (std::int64_t done = 0; done < steps;) {
     const std::int64_t window = walker.below(2) == 0 ? -1 : walker.below(60);
     const Case settings = fa_step(walker, window);

@@ -237,8 +237,8 @@ TEST_CASE("ps_check: a word that was never written is called so", "[plan][ps]") 
     return step.first_violation();
   };
   CHECK(without(0) == "work 0 is for request unwritten");
-  CHECK_THAT(without(2), contains("work 0 has rows [unwritten,10), which are no tile of "));
-  CHECK_THAT(without(kKvEnd), contains("pages [0,unwritten) follow page 0"));
+  CHECK_THAT(without(2), contains("work 0 has rows [unwritten, 10), which are no tile of "));
+  CHECK_THAT(without(kKvEnd), contains("pages [0, unwritten) follow page 0"));
   CHECK(without(7) == "work 0 is for heads unwritten of 4, 2 a work");
 }
 

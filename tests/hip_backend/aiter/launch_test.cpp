@@ -17,7 +17,7 @@ using aiter::test::RecordingDevice;
 
 namespace {
 
-const char* const kManifest =
+const char* const kLaunchManifest =
     "qType,kvType,Gqa,ps,qSeqLen,prefill,causal,lse,cprr,knl_name,co_name\n"
     "bf16,bf16,16,1,4,0,1,0,0,with_plan,a.co\n"
     "bf16,bf16,16,0,1,0,1,0,0,one_row,a.co\n"
@@ -45,8 +45,8 @@ Seen see_with(const char* line, AiterOptions options, Change change = nullptr) {
   REQUIRE(seen.step != nullptr);
   if (change != nullptr) change(*seen.step->metadata.plan);
   seen.device = std::make_unique<RecordingDevice>("gfx942");
-  const auto installation = Installation::of({{Arch::gfx942, *parse_manifest(kManifest, "m")}},
-                                             {{"a.co", {std::byte{1}}}});
+  const auto installation = Installation::of(
+      {{Arch::gfx942, *parse_manifest(kLaunchManifest, "m")}}, {{"a.co", {std::byte{1}}}});
   static std::vector<std::unique_ptr<Stage1Maker>> makers;  // a run refers to its maker's options
   makers.push_back(make_aiter_stage1(installation, std::move(options)));
   auto run = DecodeRun::prepare(*seen.device, seen.step->launch(), {.stage1 = *makers.back()});
@@ -200,7 +200,7 @@ TEST_CASE("aiter launch: page 0 lies before a cache that is a window") {
 TEST_CASE(
     "aiter launch: a packed cache stands in for the launch's, in pages of 656 bytes a token") {
   AiterOptions options;
-  options.row = (*parse_manifest(kManifest, "m")).front();
+  options.row = (*parse_manifest(kLaunchManifest, "m")).front();
   options.packed_cache.assign(std::size_t{2 * 64 * 656}, std::byte{7});
   options.packed_cache.front() = std::byte{9};
   const Seen seen = see_with("mla1:1q1s100;page=64;block=64;cu=2", options);

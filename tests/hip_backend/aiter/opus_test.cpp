@@ -28,11 +28,11 @@ std::unique_ptr<hip::test::Step> step_of_line(const std::string& line) {
   return step;
 }
 
-struct Seen {
+struct OpusSeen {
   std::unique_ptr<hip::test::Step> step;
   RecordingDevice device{"gfx950"};
   std::unique_ptr<DecodeRun> run;
-  explicit Seen(const std::string& line, void (*change)(plan::Plan&) = nullptr)
+  explicit OpusSeen(const std::string& line, void (*change)(plan::Plan&) = nullptr)
       : step(step_of_line(line)) {
     if (change != nullptr) change(*step->metadata.plan);
     auto made =
@@ -65,7 +65,7 @@ std::string refusal(const std::string& line) {
 }  // namespace
 
 TEST_CASE("aiter opus: one workgroup of eight waves for each slot, strides in elements") {
-  Seen seen("mla1:2q3s300;cu=3;dtype=fp8/fp8;scale=0.5/0.75");
+  OpusSeen seen("mla1:2q3s300;cu=3;dtype=fp8/fp8;scale=0.5/0.75");
   const auto& launch = seen.device.launches[0];
   CHECK(launch.kernel == name_of(1, 0));
   CHECK(launch.size.grid_x == 3);
@@ -100,18 +100,18 @@ TEST_CASE("aiter opus: one workgroup of eight waves for each slot, strides in el
 
 TEST_CASE(
     "aiter opus: it masks where there is a mask and a second row, and reads 4 GiB otherwise") {
-  CHECK(Seen("mla1:1q1s300;cu=1;dtype=fp8/fp8").device.launches[0].kernel == name_of(0, 0));
-  CHECK(Seen("mla1:1q2s300;cu=1;dtype=fp8/fp8;causal=0").device.launches[0].kernel ==
+  CHECK(OpusSeen("mla1:1q1s300;cu=1;dtype=fp8/fp8").device.launches[0].kernel == name_of(0, 0));
+  CHECK(OpusSeen("mla1:1q2s300;cu=1;dtype=fp8/fp8;causal=0").device.launches[0].kernel ==
         name_of(0, 0));
   // 576 bytes a token: the descriptor's 2^32 bytes end in token 7456540.
-  CHECK(Seen("mla1:1q1s9;cu=1;dtype=fp8/fp8;origin=7456000").device.launches[0].kernel ==
+  CHECK(OpusSeen("mla1:1q1s9;cu=1;dtype=fp8/fp8;origin=7456000").device.launches[0].kernel ==
         name_of(0, 0));
-  CHECK(Seen("mla1:1q1s9;cu=1;dtype=fp8/fp8;origin=7456540").device.launches[0].kernel ==
+  CHECK(OpusSeen("mla1:1q1s9;cu=1;dtype=fp8/fp8;origin=7456540").device.launches[0].kernel ==
         name_of(0, 1));
 }
 
 TEST_CASE("aiter opus: a work whose pages run backwards is left out") {
-  Seen seen("mla1:2q1s20;cu=2;dtype=fp8/fp8", [](plan::Plan& plan) {
+  OpusSeen seen("mla1:2q1s20;cu=2;dtype=fp8/fp8", [](plan::Plan& plan) {
     plan::WorkItem item = plan.work(0);
     item.kv_end = item.kv_begin - 1;
     plan.set_work(0, item);

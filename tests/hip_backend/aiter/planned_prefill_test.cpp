@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kHeads = 2;
 constexpr std::int64_t kSlab = 256;
-const std::string kHeader =
+const std::string kPrefillHeader =
     "qType,kvType,Gqa,ps,qSeqLen,prefill,causal,lse,cprr,knl_name,co_name\n";
 const std::string kCausal = "fp8,fp8,1,1,0,1,1,0,0,attend,a.co\n";
 const std::string kFull = "fp8,fp8,1,1,0,1,0,0,0,attend,b.co\n";
@@ -28,7 +28,7 @@ std::shared_ptr<Installation> installation(Arch arch, const std::string& rows,
                                            std::map<std::string, std::vector<std::byte>> files = {
                                                {"a.co", {std::byte{1}}},
                                                {"b.co", {std::byte{1}}}}) {
-  return Installation::of({{arch, *parse_manifest(kHeader + rows, "m")}}, files);
+  return Installation::of({{arch, *parse_manifest(kPrefillHeader + rows, "m")}}, files);
 }
 
 float lse_of(std::int64_t row, std::int64_t head) {

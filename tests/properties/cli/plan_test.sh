@@ -76,7 +76,7 @@ json.dump(d, open(sys.argv[2], 'w'))" "$scratch/step.json" "$scratch/damaged.jso
 }
 damaged 'd["work_info"][3] += 1'
 expect_exit 1
-expect_out 'work_record: work 0 has rows \[0,[0-9]+\), which are no tile of \[0,300\)'
+expect_out 'work_record: work 0 has rows \[0, [0-9]+\), which are no tile of \[0, 300\)'
 expect_out 'at fault: the builder, or what came after it: it differs from the planner.s in one word: work 0 q_end is'
 # A word that was not written, in a work that runs.
 damaged 'd["work_info"][0] = None'
@@ -88,7 +88,7 @@ expect_exit 1
 expect_out 'work_record: work 0 is for heads unwritten of 16, 1 a work'
 damaged 'd["reduce_partial_map"][0] = d["reduce_final_map"][0] = None'
 expect_exit 1
-expect_out 'reduce_list: the reduce of rows \[unwritten,[0-9]+\) does not name'
+expect_out 'reduce_list: the reduce of rows \[unwritten, [0-9]+\) does not name'
 # The last word of a list is no less live, where the list ends with it.
 damaged 'd["work_info"] = d["work_info"][:8 * d["work_indptr"][-1]]; d["work_info"][-1] = None'
 expect_exit 1

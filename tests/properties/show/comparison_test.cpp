@@ -13,7 +13,7 @@ using mla::test::contains;
 
 namespace {
 
-constexpr const char* kReadme = "mla1:2q4s900_1q1s513;heads=8;block=16;cu=4";
+constexpr const char* kCompared = "mla1:2q4s900_1q1s513;heads=8;block=16;cu=4";
 
 DrawnPlan planned(const char* line) {
   const auto c = parse_case(line);
@@ -48,7 +48,7 @@ Comparison compared(const DrawnPlan& a, const DrawnPlan& b) {
 }  // namespace
 
 TEST_CASE("a plan against itself is the same, and nothing is listed") {
-  const DrawnPlan a = planned(kReadme);
+  const DrawnPlan a = planned(kCompared);
   const Comparison c = compared(a, a);
   CHECK(c.identical());
   CHECK(c.same == 6);
@@ -62,7 +62,7 @@ TEST_CASE("a plan against itself is the same, and nothing is listed") {
 }
 
 TEST_CASE("the costs of the README's plan are those that can be counted by hand") {
-  const PlanCost cost = compared(planned(kReadme), planned(kReadme)).cost[0];
+  const PlanCost cost = compared(planned(kCompared), planned(kCompared)).cost[0];
   CHECK(cost.works == 6);
   CHECK(cost.slots == 4);
   CHECK(cost.busy == 4);
@@ -77,7 +77,7 @@ TEST_CASE("the costs of the README's plan are those that can be counted by hand"
 }
 
 TEST_CASE("another number of compute units changes cuts, works and merges") {
-  const DrawnPlan a = planned(kReadme);
+  const DrawnPlan a = planned(kCompared);
   const DrawnPlan b = planned("mla1:2q4s900_1q1s513;heads=8;block=16;cu=3");
   const Comparison c = compared(a, b);
   CHECK_FALSE(c.identical());
@@ -95,7 +95,7 @@ TEST_CASE("another number of compute units changes cuts, works and merges") {
 }
 
 TEST_CASE("a work on another slot is moved, not new") {
-  const DrawnPlan a = planned(kReadme);
+  const DrawnPlan a = planned(kCompared);
   DrawnPlan b = a;
   b.works[5].slot = 0;
   const Comparison c = compared(a, b);
@@ -109,7 +109,7 @@ TEST_CASE("a work on another slot is moved, not new") {
 }
 
 TEST_CASE("each damage of a copy is a difference") {
-  const DrawnPlan a = planned(kReadme);
+  const DrawnPlan a = planned(kCompared);
   const auto differs = [&](auto damage) {
     DrawnPlan b = a;
     damage(b);
@@ -142,7 +142,7 @@ TEST_CASE("each damage of a copy is a difference") {
 }
 
 TEST_CASE("other batches are compared, and the comparison says so") {
-  const DrawnPlan a = planned(kReadme);
+  const DrawnPlan a = planned(kCompared);
   const DrawnPlan b = planned("mla1:1q4s900_1q4s901_1q1s513;heads=8;block=16;cu=4");
   CHECK_THAT(compared(a, b).batches,
              contains("request 1 has 4 rows and 900 keys in the first, 4 rows"));
@@ -153,7 +153,7 @@ TEST_CASE("other batches are compared, and the comparison says so") {
 }
 
 TEST_CASE("in the page, works of the second plan light up their partners in the first") {
-  const DrawnPlan a = planned(kReadme);
+  const DrawnPlan a = planned(kCompared);
   DrawnPlan b = a;
   b.works[5].key_begin += 1;
   std::swap(b.works[1], b.works[2]);
@@ -169,7 +169,7 @@ TEST_CASE("in the page, works of the second plan light up their partners in the 
 }
 
 TEST_CASE("titles are text in the page") {
-  DrawnPlan a = planned(kReadme);
+  DrawnPlan a = planned(kCompared);
   a.title = "</title><script>alert(1)</script>";
   const std::string page = comparison_page(compared(a, a), a, a);
   CHECK_THAT(page, !contains("<script>alert"));
@@ -185,7 +185,7 @@ TEST_CASE("lists of a text end after twenty lines, and say what is left") {
 }
 
 TEST_CASE("no damage of records and merges breaks a comparison") {
-  const DrawnPlan good = planned(kReadme);
+  const DrawnPlan good = planned(kCompared);
   std::mt19937 random(1);
   constexpr std::int32_t kValues[] = {0,
                                       1,

@@ -18,13 +18,13 @@ namespace {
 constexpr std::int64_t kHeads = 4;
 
 // Two requests of 300 and 64 rows on three slots: request 0 has two tiles of rows.
-struct Planned {
+struct PlannedPrefill {
   std::vector<std::int32_t> qo_indptr{0, 300, 364};
   std::vector<std::int32_t> kv_indptr{0, 300, 364};
   std::vector<std::int32_t> context_lens{300, 64};
   std::optional<plan::Plan> made;
 
-  Planned() {
+  PlannedPrefill() {
     const auto sizes = plan::query_ps_sizes({.compute_units = ComputeUnits(3),
                                              .batch = Requests(2),
                                              .kv_heads = Heads(kHeads),
@@ -66,7 +66,7 @@ std::size_t lines_of(const Picture& p, const std::string& request) {
 }  // namespace
 
 TEST_CASE("works of a prefill plan are named by request and head, and see what their rows see") {
-  const DrawnPlan d = Planned().drawn();
+  const DrawnPlan d = PlannedPrefill().drawn();
   std::vector<std::int64_t> works(kHeads);
   for (const Work& w : d.works) {
     REQUIRE(w.head < kHeads);
@@ -81,7 +81,7 @@ TEST_CASE("works of a prefill plan are named by request and head, and see what t
 }
 
 TEST_CASE("heads of a tile that are cut alike have one line, another or a wrong one has its own") {
-  Planned planned;
+  PlannedPrefill planned;
   const Picture whole = requests_picture(planned.drawn());
   CHECK(lines_of(whole, ">request 0, rows 0–255<") == 1);
   CHECK(lines_of(whole, ">request 0, rows 256–299<") == 1);
@@ -105,7 +105,7 @@ TEST_CASE("heads of a tile that are cut alike have one line, another or a wrong 
 }
 
 TEST_CASE("a merge of a prefill plan has a piece for all heads") {
-  const DrawnPlan d = Planned().drawn();
+  const DrawnPlan d = PlannedPrefill().drawn();
   REQUIRE_FALSE(d.tiles.empty());
   const Picture p = merges_picture(d);
   std::size_t pieces = 0;
@@ -115,7 +115,7 @@ TEST_CASE("a merge of a prefill plan has a piece for all heads") {
 }
 
 TEST_CASE("prefill buffers that hold anything are drawn without harm") {
-  const Planned planned;
+  const PlannedPrefill planned;
   std::mt19937 random(1);
   const auto view = planned.made->view();
   for (int round = 0; round < 200; ++round) {
