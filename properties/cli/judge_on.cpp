@@ -13,6 +13,7 @@
 #include "properties/cli/memory.hpp"
 #include "properties/cli/progress.hpp"
 #include "properties/cli/publisher.hpp"
+#include "properties/judge/runner.hpp"
 
 namespace mla::cli {
 namespace {

@@ -4,8 +4,10 @@
 
 #include "properties/cli/backends.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/judge_on.hpp"
 #include "properties/cli/judging_options.hpp"
 #include "properties/cli/quantity.hpp"
+#include "properties/cli/recording.hpp"
 
 namespace mla::cli {
 namespace {

@@ -27,7 +27,7 @@ struct FaElement {
   }
 };
 
-bool worse(const FaElement& a, const FaElement& b) {
+bool worse_fa(const FaElement& a, const FaElement& b) {
   if (a.unwritten != b.unwritten) return a.unwritten;
   if (a.ratio() != b.ratio()) return a.ratio() > b.ratio();
   return a.step != b.step ? a.step < b.step : a.index < b.index;
@@ -69,7 +69,7 @@ std::vector<FaElement> wrong_elements(const FaStepRun& run, std::size_t step, st
     ++wrong;
     const FaElement e{step, i, bits == kPoisonBf16, got, reference.out[i], reference.out_bound[i]};
     if (!worst.empty() && worst.back().index / dim == i / dim) {
-      if (worse(e, worst.back())) worst.back() = e;
+      if (worse_fa(e, worst.back())) worst.back() = e;
     } else {
       worst.push_back(e);
     }
@@ -97,7 +97,7 @@ Outcome compare_fa(const std::vector<FaStepRun>& steps) {
     for (const Fault& fault : steps[i].result.faults) faults.push_back("fault: " + fault.what);
   }
   if (worst.empty() && faults.empty()) return passed();
-  std::sort(worst.begin(), worst.end(), worse);
+  std::sort(worst.begin(), worst.end(), worse_fa);
   Outcome outcome = worst.empty()
                         ? failed("every element is right, but a kernel saw a " + faults.front())
                         : failed(say(describe(steps, worst.front()), "; wrong are ", wrong, " of ",
