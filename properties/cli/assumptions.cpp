@@ -1,12 +1,12 @@
 // `mla-testbed assumptions`: does a device do what the emulator assumes of it?
 #include "hip_backend/assumptions/assumption.hpp"
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "hip_backend/device/open_device.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/options.hpp"
 
 namespace mla::cli {
 namespace {
@@ -76,14 +76,14 @@ ExitCode assumptions(const AssumptionsOptions& o) {
 
 }  // namespace
 
-void add_assumptions(CLI::App& app, ExitCode& exit) {
+void add_assumptions(Command& app, ExitCode& exit) {
   auto options = std::make_shared<AssumptionsOptions>();
-  CLI::App* c = app.add_subcommand("assumptions", "Test on a device what its emulator assumes");
-  c->add_option("--device", options->device, "auto, hip:0, emulated:gfx942 or emulated:gfx950")
-      ->capture_default_str();
-  c->add_flag("--json", options->json, "Print one JSON object");
-  c->footer(kAssumptionsFooter);
-  c->callback([options, &exit] { exit = assumptions(*options); });
+  Command c = app.add_subcommand("assumptions", "Test on a device what its emulator assumes");
+  c.add_option("--device", options->device, "auto, hip:0, emulated:gfx942 or emulated:gfx950")
+      .show_default();
+  c.add_flag("--json", options->json, "Print one JSON object");
+  c.footer(kAssumptionsFooter);
+  c.callback([options, &exit] { exit = assumptions(*options); });
 }
 
 }  // namespace mla::cli

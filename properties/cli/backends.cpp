@@ -1,6 +1,5 @@
 #include "properties/cli/backends.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -14,6 +13,7 @@
 #include "hip_backend/hip_backend.hpp"
 #include "hip_backend/kernels/code_objects.hpp"
 #include "properties/cli/build_info.hpp"
+#include "properties/cli/options.hpp"
 #include "properties/cli/shell_word.hpp"
 #include "properties/step/stage_compare.hpp"
 
@@ -217,12 +217,12 @@ Result<NamedBackend> make_aiter(const DeviceChoice& choice) {
   return named;
 }
 
-void add_aiter_option(CLI::App& command, std::string& directory) {
+void add_aiter_option(Command& command, std::string& directory) {
   command
       .add_option("--aiter-hsa", directory,
                   "Directory hsa of the AITER whose kernels backend aiter runs")
-      ->type_name("DIR")
-      ->envname("AITER_HSA");
+      .type_name("DIR")
+      .environment("AITER_HSA");
 }
 
 bool named_aiter(std::string_view directory) {
@@ -230,22 +230,22 @@ bool named_aiter(std::string_view directory) {
   return !directory.empty() && directory != (environment == nullptr ? "" : environment);
 }
 
-void add_device_options(CLI::App& command, DeviceChoice& choice) {
+void add_device_options(Command& command, DeviceChoice& choice) {
   command
       .add_option("--device", choice.device,
                   "Device of backends hip and aiter: auto, hip:0, nvidia:0, emulated:gfx942, "
                   "emulated:gfx950")
-      ->type_name("NAME")
-      ->capture_default_str();
+      .type_name("NAME")
+      .show_default();
   add_aiter_option(command, choice.aiter_hsa);
   command
       .add_option("--aiter-reduce", choice.aiter_reduce,
                   "Code object of AITER's reduce, which backend aiter then merges with")
-      ->type_name("FILE");
+      .type_name("FILE");
   command
       .add_option("--aiter-opus", choice.aiter_opus,
                   "Code object of AITER's OPUS decode, which backend aiter then runs for fp8")
-      ->type_name("FILE");
+      .type_name("FILE");
   add_emulation_options(command, choice.emulation);
 }
 

@@ -19,11 +19,9 @@
 #include "properties/cli/emulation.hpp"
 #include "properties/cli/report.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace mla::cli {
+
+class Command;
 
 struct NamedBackend {
   std::string name;  // as asked for
@@ -61,8 +59,8 @@ struct DeviceChoice {
 };
 // Declares --device, --aiter-hsa with the environment's AITER_HSA behind it, --aiter-reduce,
 // --aiter-opus, and what an emulated device takes.
-void add_device_options(CLI::App& command, DeviceChoice& choice);
-void add_aiter_option(CLI::App& command, std::string& directory);
+void add_device_options(Command& command, DeviceChoice& choice);
+void add_aiter_option(Command& command, std::string& directory);
 // Whether the value of --aiter-hsa was given by name, and not by the environment alone: then it may
 // not be without effect.
 bool named_aiter(std::string_view directory);

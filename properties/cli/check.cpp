@@ -1,5 +1,4 @@
 // `mla-testbed check`: whether plan buffers in files are valid plans for their batches.
-#include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -10,6 +9,7 @@
 #include "properties/capture/output_file.hpp"
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/options.hpp"
 #include "properties/cli/plan_objects.hpp"
 #include "properties/cli/publisher.hpp"
 #include "properties/show/document.hpp"
@@ -188,15 +188,15 @@ ExitCode check(const CheckOptions& o) {
 
 }  // namespace
 
-void add_check(CLI::App& app, ExitCode& exit) {
+void add_check(Command& app, ExitCode& exit) {
   auto o = std::make_shared<CheckOptions>();
-  CLI::App* c = app.add_subcommand("check", "Check plan buffers in JSON files");
-  c->add_option("files", o->files, "JSON files and bundles; - is stdin")->required();
-  c->add_flag("--json", o->json, "Print one JSON object");
-  c->add_option("--html", o->html, "Also write a page with pictures of the plans to this file")
-      ->type_name("FILE");
-  c->footer(kCheckFooter);
-  c->callback([o, &exit] { exit = check(*o); });
+  Command c = app.add_subcommand("check", "Check plan buffers in JSON files");
+  c.add_option("files", o->files, "JSON files and bundles; - is stdin").required();
+  c.add_flag("--json", o->json, "Print one JSON object");
+  c.add_option("--html", o->html, "Also write a page with pictures of the plans to this file")
+      .type_name("FILE");
+  c.footer(kCheckFooter);
+  c.callback([o, &exit] { exit = check(*o); });
 }
 
 }  // namespace mla::cli

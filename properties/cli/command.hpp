@@ -1,6 +1,6 @@
 // The subcommands of `mla-testbed`, one file each.
 //
-// `add_<name>` declares options and help; the callback that CLI11 runs after parsing writes the
+// `add_<name>` declares options and help; the callback that runs after parsing writes the
 // exit code. Data goes to stdout, messages to stderr. Fails: a callback never throws; exit codes
 // are prop::ExitCode.
 #pragma once
@@ -10,24 +10,22 @@
 #include "core/result.hpp"
 #include "properties/step/verdict.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace mla::cli {
 
-void add_run(CLI::App& app, prop::ExitCode& exit);
-void add_merge(CLI::App& app, prop::ExitCode& exit);
-void add_replay(CLI::App& app, prop::ExitCode& exit);
-void add_plan(CLI::App& app, prop::ExitCode& exit);
-void add_show(CLI::App& app, prop::ExitCode& exit);
-void add_check(CLI::App& app, prop::ExitCode& exit);
-void add_support(CLI::App& app, prop::ExitCode& exit);
-void add_cross_check(CLI::App& app, prop::ExitCode& exit);
-void add_fuzz(CLI::App& app, prop::ExitCode& exit);
-void add_plants(CLI::App& app, prop::ExitCode& exit);
-void add_assumptions(CLI::App& app, prop::ExitCode& exit);
-void add_env(CLI::App& app, prop::ExitCode& exit);
+class Command;
+
+void add_run(Command& app, prop::ExitCode& exit);
+void add_merge(Command& app, prop::ExitCode& exit);
+void add_replay(Command& app, prop::ExitCode& exit);
+void add_plan(Command& app, prop::ExitCode& exit);
+void add_show(Command& app, prop::ExitCode& exit);
+void add_check(Command& app, prop::ExitCode& exit);
+void add_support(Command& app, prop::ExitCode& exit);
+void add_cross_check(Command& app, prop::ExitCode& exit);
+void add_fuzz(Command& app, prop::ExitCode& exit);
+void add_plants(Command& app, prop::ExitCode& exit);
+void add_assumptions(Command& app, prop::ExitCode& exit);
+void add_env(Command& app, prop::ExitCode& exit);
 
 // Prints `mla-testbed <command>: <message>` to stderr, whatever the message quotes in printable
 // characters. The command is empty for what the program itself prints, such as its help.

@@ -1,11 +1,11 @@
 // `mla-testbed cross-check`: every device of this machine judged, one after the other.
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "core/say.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/judge_on.hpp"
 #include "properties/cli/judging_options.hpp"
+#include "properties/cli/options.hpp"
 #include "properties/cli/recording.hpp"
 
 namespace mla::cli {
@@ -84,13 +84,13 @@ ExitCode cross_check(const CrossCheckOptions& o, Recording recording) {
                            std::move(recording));
 }
 
-void declare(CLI::App& c, CrossCheckOptions& o) {
+void declare(Command& c, CrossCheckOptions& o) {
   c.add_option("--device", o.devices, "Only this device (repeatable): hip:0, nvidia:0, ...")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
+      .type_name("NAME")
+      .one_value_each();
   c.add_option("--backend", o.backend, "hip, or aiter: the kernels of an installed AITER")
-      ->check(CLI::IsMember({"hip", "aiter"}))
-      ->capture_default_str();
+      .one_of({"hip", "aiter"})
+      .show_default();
   add_aiter_option(c, o.aiter_hsa);
   add_emulation_options(c, o.emulation);
   o.judging.time = "60s";
@@ -101,7 +101,7 @@ void declare(CLI::App& c, CrossCheckOptions& o) {
 
 ExitCode cross_check_recorded(Recording recording, const JudgingOptions& how) {
   CrossCheckOptions o;
-  CLI::App app;
+  CommandLine app("", "");
   declare(app, o);
   if (const Status bad = take_recorded(app, recording, how, o.judging))
     return complain("merge", *bad);
@@ -109,14 +109,14 @@ ExitCode cross_check_recorded(Recording recording, const JudgingOptions& how) {
   return cross_check(o, std::move(recording));
 }
 
-void add_cross_check(CLI::App& app, ExitCode& exit) {
+void add_cross_check(Command& app, ExitCode& exit) {
   auto o = std::make_shared<CrossCheckOptions>();
-  CLI::App* c =
+  Command c =
       app.add_subcommand("cross-check", "Judge the HIP kernels on every GPU of this machine");
-  declare(*c, *o);
-  c->footer(kCrossCheckFooter);
-  c->callback([o, c, &exit] {
-    auto recording = begin_recording("cross-check", o->judging, *c);
+  declare(c, *o);
+  c.footer(kCrossCheckFooter);
+  c.callback([o, c, &exit] {
+    auto recording = begin_recording("cross-check", o->judging, c);
     exit = recording ? cross_check(*o, std::move(*recording))
                      : complain("cross-check", recording.error());
   });

@@ -1,6 +1,5 @@
 #include "properties/cli/emulation.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -9,6 +8,7 @@
 
 #include "core/say.hpp"
 #include "core/suggest.hpp"
+#include "properties/cli/options.hpp"
 
 namespace mla::cli {
 namespace {
@@ -140,7 +140,7 @@ std::string EmulationChoice::words() const {
   return out;
 }
 
-void add_emulation_options(CLI::App& command, EmulationChoice& choice) {
+void add_emulation_options(Command& command, EmulationChoice& choice) {
   command.add_flag(
       "--checks{all}", choice.checks,
       "Checks of an emulated device: waits, lds, global, uninitialised and barriers; "
@@ -149,17 +149,17 @@ void add_emulation_options(CLI::App& command, EmulationChoice& choice) {
       .add_option("--schedule", choice.schedule,
                   "Turns of the waves on an emulated device: slice=N and order=in-turn, reverse or "
                   "shuffled.SEED, separated by commas")
-      ->type_name("ORDER");
+      .type_name("ORDER");
   command
       .add_option("--arrival", choice.arrival,
                   "When memory answers on an emulated device: early, late, random.SEED, or "
                   "after.N instructions")
-      ->type_name("WHEN");
+      .type_name("WHEN");
   command
       .add_option("--matrix", choice.matrix,
                   "Matrix products of an emulated device: fast, or exact as the published model of "
                   "gfx942")
-      ->type_name("MODE");
+      .type_name("MODE");
 }
 
 Result<gfx::RunOptions> read_emulation(const EmulationChoice& choice, std::string_view device) {

@@ -16,11 +16,9 @@
 #include "core/result.hpp"
 #include "hip_backend/gfx_emulator/launch.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace mla::cli {
+
+class Command;
 
 // As typed; empty where the option is not there.
 struct EmulationChoice {
@@ -37,7 +35,7 @@ struct EmulationChoice {
   [[nodiscard]] std::string words() const;
 };
 
-void add_emulation_options(CLI::App& command, EmulationChoice& choice);
+void add_emulation_options(Command& command, EmulationChoice& choice);
 
 // What the choice asks of launches on this device. Fails: a word that is not known, a device that
 // is not emulated, exact matrix products on gfx950, late memory together with checks.

@@ -2,7 +2,6 @@
 #include <sched.h>
 #include <sys/utsname.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
@@ -14,6 +13,7 @@
 #include "properties/cli/backends.hpp"
 #include "properties/cli/build_info.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/options.hpp"
 
 namespace mla::cli {
 namespace {
@@ -77,7 +77,7 @@ Json facts() {
       {"isa_paths", isas},
       {"openmp", {{"specification", kOpenMp}, {"OMP_NUM_THREADS", environment("OMP_NUM_THREADS")}}},
       {"libraries",
-       {{"CLI11", CLI11_VERSION},
+       {{"CLI11", parser_version()},
         {"nlohmann_json", say(NLOHMANN_JSON_VERSION_MAJOR, ".", NLOHMANN_JSON_VERSION_MINOR, ".",
                               NLOHMANN_JSON_VERSION_PATCH)},
         {"xtensor", kXtensor}}}};
@@ -97,12 +97,12 @@ ExitCode env(bool json) {
 
 }  // namespace
 
-void add_env(CLI::App& app, ExitCode& exit) {
+void add_env(Command& app, ExitCode& exit) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* c = app.add_subcommand("env", "Show facts of this build and this machine");
-  c->add_flag("--json", *json, "Print one JSON object");
-  c->footer(kEnvFooter);
-  c->callback([json, &exit] { exit = env(*json); });
+  Command c = app.add_subcommand("env", "Show facts of this build and this machine");
+  c.add_flag("--json", *json, "Print one JSON object");
+  c.footer(kEnvFooter);
+  c.callback([json, &exit] { exit = env(*json); });
 }
 
 }  // namespace mla::cli

@@ -1,7 +1,6 @@
 // `mla-testbed fuzz`: runs the coverage-guided targets where this build has them.
 #include <sys/wait.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -15,10 +14,10 @@
 #include "core/suggest.hpp"
 #include "properties/capture/output_file.hpp"
 #include "properties/capture/terminal.hpp"
-#include "properties/cli/arguments.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/fuzz_counted.hpp"
 #include "properties/cli/interrupt.hpp"
+#include "properties/cli/options.hpp"
 #include "properties/cli/quantity.hpp"
 #include "properties/cli/shell_word.hpp"
 #include "properties/fuzz/target.hpp"
@@ -276,41 +275,41 @@ ExitCode fuzz(const FuzzOptions& o, bool time_given) {
   return finish("fuzz", out, code);
 }
 
-void add_counted(CLI::App& c, CountedFuzz& o) {
+void add_counted(Command& c, CountedFuzz& o) {
   c.add_option("--cases", o.cases, "Judge this many made inputs of each target, without a fuzzer")
-      ->type_name("N");
-  c.add_option("--seed", o.seed, "Seed of the made inputs; 1 if none is given")->type_name("N");
-  c.add_option("--number", o.number, "Judge only the input with this number")->type_name("N");
+      .type_name("N");
+  c.add_option("--seed", o.seed, "Seed of the made inputs; 1 if none is given").type_name("N");
+  c.add_option("--number", o.number, "Judge only the input with this number").type_name("N");
   c.add_option("--shard", o.shard, "Judge the i-th of n shares of the inputs, as 1/3")
-      ->type_name("i/n");
+      .type_name("i/n");
   c.add_option("--record", o.record, "Also write what was found to this file, for merge, --resume")
-      ->type_name("FILE");
+      .type_name("FILE");
   c.add_option("--resume", o.resume, "Go on with the run of this record, which ended early")
-      ->type_name("FILE");
-  c.add_option("--junit", o.junit, "Also write a JUnit XML report to this file")->type_name("FILE");
+      .type_name("FILE");
+  c.add_option("--junit", o.junit, "Also write a JUnit XML report to this file").type_name("FILE");
   c.add_flag("--json", o.json, "Print one JSON object instead of the table");
   c.add_flag("--no-progress", o.no_progress, "Draw no progress bar");
 }
 
 }  // namespace
 
-void add_fuzz(CLI::App& app, ExitCode& exit) {
+void add_fuzz(Command& app, ExitCode& exit) {
   auto o = std::make_shared<FuzzOptions>();
-  CLI::App* c = app.add_subcommand("fuzz", "Run the coverage-guided fuzz targets");
-  c->add_option("--target", o->targets, "Only this target; may be repeated")->type_name("NAME");
-  auto* time = c->add_option("--for", o->time, "Time for each target: 30s, 10m, 2h")
-                   ->type_name("TIME")
-                   ->capture_default_str();
-  c->add_option("--corpus", o->corpus,
-                "Folder with a folder of inputs, or an archive, for each target")
-      ->type_name("DIR")
-      ->capture_default_str();
-  auto* list = c->add_flag("--list", o->list, "List the targets and what they check");
-  add_counted(*c, o->counted);
-  c->footer(kFuzzFooter);
-  c->callback([o, c, list, time, &exit] {
-    goes_only_with(*c, *list, {"no-progress"});
-    exit = fuzz(*o, time->count() > 0);
+  Command c = app.add_subcommand("fuzz", "Run the coverage-guided fuzz targets");
+  c.add_option("--target", o->targets, "Only this target; may be repeated").type_name("NAME");
+  const Option time = c.add_option("--for", o->time, "Time for each target: 30s, 10m, 2h")
+                          .type_name("TIME")
+                          .show_default();
+  c.add_option("--corpus", o->corpus,
+               "Folder with a folder of inputs, or an archive, for each target")
+      .type_name("DIR")
+      .show_default();
+  const Option list = c.add_flag("--list", o->list, "List the targets and what they check");
+  add_counted(c, o->counted);
+  c.footer(kFuzzFooter);
+  c.callback([o, c, list, time, &exit] {
+    c.goes_only_with(list, {"no-progress"});
+    exit = fuzz(*o, time.given());
   });
 }
 

@@ -1,10 +1,10 @@
 // `mla-testbed gfx`: the options and the help of its commands.
 #include "properties/cli/gfx.hpp"
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "properties/cli/command.hpp"
+#include "properties/cli/options.hpp"
 
 namespace mla::cli {
 namespace {
@@ -45,39 +45,38 @@ Examples:
 
 using Do = ExitCode (*)(const GfxOptions&);
 
-CLI::App* add_command(CLI::App& gfx, const char* name, const char* what,
-                      const std::shared_ptr<GfxOptions>& o, Do execute, ExitCode& exit) {
-  CLI::App* c = gfx.add_subcommand(name, what);
-  c->add_option("object", o->object, "The code object; - is stdin")->required();
-  c->add_option("--kernel", o->kernel, "Its kernel of this name");
-  c->add_flag("--json", o->json, "Print one JSON object");
-  c->callback([o, execute, &exit] { exit = execute(*o); });
+Command add_command(Command& gfx, const char* name, const char* what,
+                    const std::shared_ptr<GfxOptions>& o, Do execute, ExitCode& exit) {
+  Command c = gfx.add_subcommand(name, what);
+  c.add_option("object", o->object, "The code object; - is stdin").required();
+  c.add_option("--kernel", o->kernel, "Its kernel of this name");
+  c.add_flag("--json", o->json, "Print one JSON object");
+  c.callback([o, execute, &exit] { exit = execute(*o); });
   return c;
 }
 
 }  // namespace
 
-void add_gfx(CLI::App& app, ExitCode& exit) {
+void add_gfx(Command& app, ExitCode& exit) {
   auto o = std::make_shared<GfxOptions>();
-  CLI::App* gfx = app.add_subcommand("gfx", "Disassemble, check or run any code object");
-  gfx->require_subcommand(1);
-  gfx->footer(kGfxFooter);
-  add_command(*gfx, "disassemble", "Print the instructions of its kernels", o, gfx_disassemble,
+  Command gfx = app.add_subcommand("gfx", "Disassemble, check or run any code object");
+  gfx.require_subcommand();
+  gfx.footer(kGfxFooter);
+  add_command(gfx, "disassemble", "Print the instructions of its kernels", o, gfx_disassemble,
               exit);
-  add_command(*gfx, "check", "Look for missing waits along all paths, without running", o,
-              gfx_check, exit)
-      ->footer(kCheckFooter);
-  CLI::App* run = add_command(*gfx, "run", "Launch one kernel in the emulator", o, gfx_run, exit);
-  run->add_option("--grid", o->grid, "Workgroups: X, X,Y or X,Y,Z")->capture_default_str();
-  run->add_option("--block", o->block, "Threads of a workgroup: X, X,Y or X,Y,Z")->required();
-  run->add_option("--args", o->arguments, "A JSON file with the arguments")->required();
-  run->add_option("--dynamic-lds", o->dynamic_lds, "Bytes of LDS beside the kernel's own")
-      ->capture_default_str();
-  run->add_option("--limit", o->limit, "Instructions of a wave; 0: no limit")
-      ->capture_default_str();
-  add_emulation_options(*run, o->emulation);
-  add_profile_options(*run, o->profile);
-  run->footer(kRunFooter);
+  add_command(gfx, "check", "Look for missing waits along all paths, without running", o, gfx_check,
+              exit)
+      .footer(kCheckFooter);
+  Command run = add_command(gfx, "run", "Launch one kernel in the emulator", o, gfx_run, exit);
+  run.add_option("--grid", o->grid, "Workgroups: X, X,Y or X,Y,Z").show_default();
+  run.add_option("--block", o->block, "Threads of a workgroup: X, X,Y or X,Y,Z").required();
+  run.add_option("--args", o->arguments, "A JSON file with the arguments").required();
+  run.add_option("--dynamic-lds", o->dynamic_lds, "Bytes of LDS beside the kernel's own")
+      .show_default();
+  run.add_option("--limit", o->limit, "Instructions of a wave; 0: no limit").show_default();
+  add_emulation_options(run, o->emulation);
+  add_profile_options(run, o->profile);
+  run.footer(kRunFooter);
 }
 
 }  // namespace mla::cli

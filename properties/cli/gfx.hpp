@@ -12,13 +12,11 @@
 #include "properties/cli/launch_profile.hpp"
 #include "properties/step/verdict.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace mla::cli {
 
-void add_gfx(CLI::App& app, prop::ExitCode& exit);
+class Command;
+
+void add_gfx(Command& app, prop::ExitCode& exit);
 
 struct GfxOptions {
   std::string object;

@@ -1,59 +1,56 @@
 #include "properties/cli/judging_options.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include "properties/claims/canary.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/ledger_file.hpp"
 #include "properties/cli/memory.hpp"
+#include "properties/cli/options.hpp"
 #include "properties/cli/quantity.hpp"
 #include "properties/cli/selection.hpp"
 
 namespace mla::cli {
 
-void add_judging_options(CLI::App& command, JudgingOptions& o, bool choose_properties) {
-  auto* time =
+void add_judging_options(Command& command, JudgingOptions& o, bool choose_properties) {
+  const Option time =
       command.add_option("--for", o.time, "Draw random cases for this time, as 500ms, 30s or 2m")
-          ->type_name("TIME")
-          ->capture_default_str();
+          .type_name("TIME")
+          .show_default();
   command.add_option("--cases", o.cases, "Draw this many random cases")
-      ->type_name("N")
-      ->excludes(time);
-  command.add_option("--seed", o.seed, "Seed of the random cases")
-      ->type_name("N")
-      ->capture_default_str();
+      .type_name("N")
+      .excludes(time);
+  command.add_option("--seed", o.seed, "Seed of the random cases").type_name("N").show_default();
   if (choose_properties)
     command.add_option("--property", o.properties, "Judge by this property only (repeatable)")
-        ->type_name("ID")
-        ->allow_extra_args(false)
-        ->delimiter(',');
+        .type_name("ID")
+        .one_value_each()
+        .delimiter(',');
   command
       .add_option("--cases-file", o.case_files, "Judge the cases of this file first (repeatable)")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
+      .type_name("FILE")
+      .one_value_each();
   command.add_option("--ledger", o.ledger, "Known findings, and the launches that each breaks")
-      ->type_name("FILE");
+      .type_name("FILE");
   command.add_option("--shard", o.shard, "Judge the i-th of n shares of the cases, as 1/3")
-      ->type_name("i/n");
+      .type_name("i/n");
   command
       .add_option("--record", o.record,
                   "Also write what was found about each case to this file, for merge and --resume")
-      ->type_name("FILE");
+      .type_name("FILE");
   add_publication_options(command, o);
 }
 
-void add_publication_options(CLI::App& command, JudgingOptions& o) {
+void add_publication_options(Command& command, JudgingOptions& o) {
   command.add_flag("--json", o.publication.json, "Print one JSON object instead of the table");
   command.add_option("--junit", o.publication.junit, "Also write a JUnit XML report to this file")
-      ->type_name("FILE");
+      .type_name("FILE");
   command
       .add_option("--html", o.publication.html,
                   "Also write a page with the verdicts and pictures of each failure to this file")
-      ->type_name("FILE");
+      .type_name("FILE");
   command
       .add_option("--memory-limit", o.memory,
                   "Skip cases that need more memory, as 512M or 8G; default: what is available")
-      ->type_name("SIZE");
+      .type_name("SIZE");
   command.add_flag("--timing", o.publication.timing,
                    "Also report cases a second and the share of each property");
   command.add_flag("--no-progress", o.no_progress, "Draw no progress bar");

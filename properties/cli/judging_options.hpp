@@ -12,11 +12,9 @@
 #include "properties/cli/report.hpp"
 #include "properties/judge/run_options.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace mla::cli {
+
+class Command;
 
 struct JudgingOptions {
   std::string time;   // for random cases; empty, or together with `cases`: no limit
@@ -33,10 +31,10 @@ struct JudgingOptions {
 };
 
 // Declares them; `--property` only if the command lets its user choose.
-void add_judging_options(CLI::App& command, JudgingOptions& options, bool choose_properties);
+void add_judging_options(Command& command, JudgingOptions& options, bool choose_properties);
 
 // Those of them that say what is printed and written.
-void add_publication_options(CLI::App& command, JudgingOptions& options);
+void add_publication_options(Command& command, JudgingOptions& options);
 
 // The files that they name and the run reads.
 std::vector<Input> inputs_of(const JudgingOptions& options);

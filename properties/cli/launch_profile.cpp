@@ -1,6 +1,5 @@
 #include "properties/cli/launch_profile.hpp"
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -9,6 +8,7 @@
 #include "core/say.hpp"
 #include "properties/capture/output_file.hpp"
 #include "properties/capture/terminal.hpp"
+#include "properties/cli/options.hpp"
 #include "properties/cli/quantity.hpp"
 #include "properties/show/svg.hpp"
 
@@ -67,21 +67,21 @@ Json event_of(const gfx::TraceEvent& e, std::size_t process) {
 
 }  // namespace
 
-void add_profile_options(CLI::App& command, ProfileOptions& options) {
+void add_profile_options(Command& command, ProfileOptions& options) {
   command
       .add_option("--annotate", options.annotate,
                   "Also write the disassembly of the emulated kernels to this file, with what was "
                   "done at each instruction")
-      ->type_name("FILE");
-  auto* trace =
+      .type_name("FILE");
+  const Option trace =
       command
           .add_option("--trace", options.trace,
                       "Also write a trace of the waves of one workgroup for Perfetto to this file")
-          ->type_name("FILE");
+          .type_name("FILE");
   command.add_option("--trace-workgroup", options.workgroup, "The workgroup of the trace")
-      ->type_name("X,Y,Z")
-      ->capture_default_str()
-      ->needs(trace);
+      .type_name("X,Y,Z")
+      .show_default()
+      .needs(trace);
 }
 
 Status ask_for_profile(const ProfileOptions& options, std::string_view device,

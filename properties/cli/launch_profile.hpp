@@ -17,6 +17,8 @@
 
 namespace mla::cli {
 
+class Command;
+
 struct ProfileOptions {
   std::string annotate;  // the file; empty: none
   std::string trace;     // likewise
@@ -24,7 +26,7 @@ struct ProfileOptions {
   [[nodiscard]] bool given() const { return !annotate.empty() || !trace.empty(); }
 };
 
-void add_profile_options(CLI::App& command, ProfileOptions& options);
+void add_profile_options(Command& command, ProfileOptions& options);
 
 // Makes the launches record what the options ask for. Fails where memory answers late, for a
 // device that is not emulated, and for files that cannot be written.

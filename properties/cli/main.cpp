@@ -1,8 +1,6 @@
 // mla-testbed: the command line. Exit codes: docs/reference/output.md.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <exception>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +13,7 @@
 #include "properties/cli/build_info.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/gfx.hpp"
+#include "properties/cli/options.hpp"
 
 namespace mla::cli {
 namespace {
@@ -30,29 +29,14 @@ Examples:
   mla-testbed plan 'mla1:16q4s1k_3q1s513;heads=8;block=16'
   mla-testbed <command> --help)";
 
-// Names of the subcommands, or with a subcommand chosen of its options.
-std::vector<std::string> known_words(const CLI::App& app) {
-  std::vector<std::string> words;
-  if (app.get_subcommands().empty())
-    for (const CLI::App* command : app.get_subcommands(nullptr))
-      words.push_back(command->get_name());
-  for (const CLI::App* command : app.get_subcommands())
-    for (const CLI::Option* option : command->get_options())
-      for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
-  return words;
-}
-
-// CLI11 asks for a subcommand before it looks at the word that is none.
-std::string message_of(const CLI::App& app, const CLI::ParseError& error) {
-  const std::vector<std::string> left = app.remaining(true);
-  if (left.empty()) return error.what();
-  const std::vector<std::string> words = known_words(app);
-  const std::vector<std::string_view> known(words.begin(), words.end());
-  const std::string word = left.front().substr(0, left.front().find('='));
-  if (app.get_subcommands().empty())
+// The parser asks for a subcommand before it looks at the word that is none.
+std::string message_of(const Unparsed& bad) {
+  if (!bad.unknown) return bad.why;
+  const std::vector<std::string_view> known(bad.known.begin(), bad.known.end());
+  const std::string word = bad.unknown->substr(0, bad.unknown->find('='));
+  if (!bad.in_command)
     return "there is no subcommand '" + word + "'" + did_you_mean_or_all(word, known);
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what();
-  return error.what() + did_you_mean(word, known);
+  return bad.only_unknown ? bad.why + did_you_mean(word, known) : bad.why;
 }
 
 prop::ExitCode refuse(const std::string& message) {
@@ -60,20 +44,13 @@ prop::ExitCode refuse(const std::string& message) {
   return prop::ExitCode::usage;
 }
 
-// Help and version go to stdout, complaints of the parser to stderr.
-prop::ExitCode finish_parse(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_exit_code() != 0) return refuse(message_of(app, error));
-  std::ostringstream out;
-  app.exit(error, out, out);
-  return finish("", out.str(), prop::ExitCode::held);
-}
-
 prop::ExitCode run_app(int argc, char** argv) {
   prop::ExitCode exit = prop::ExitCode::usage;
-  CLI::App app("Checks AITER's multi-head latent attention metadata without a GPU", "mla-testbed");
-  app.set_version_flag("--version", say("mla-testbed ", kVersion));
+  CommandLine app("Checks AITER's multi-head latent attention metadata without a GPU",
+                  "mla-testbed");
+  app.version(say("mla-testbed ", kVersion));
   app.footer(kFooter);
-  app.require_subcommand(1);
+  app.require_subcommand();
   add_run(app, exit);
   add_merge(app, exit);
   add_replay(app, exit);
@@ -87,14 +64,15 @@ prop::ExitCode run_app(int argc, char** argv) {
   add_gfx(app, exit);
   add_assumptions(app, exit);
   add_env(app, exit);
-  refuse_empty_values(app);
+  app.refuse_empty_values();
   auto words = prepared_words(app, {argv + std::min(argc, 1), argv + argc});
   if (!words) return refuse(words.error().message);
-  std::reverse(words->begin(), words->end());  // as CLI11 takes them
   try {
-    app.parse(std::move(*words));
-  } catch (const CLI::ParseError& error) {
-    return finish_parse(app, error);
+    if (const auto bad = app.parse(std::move(*words))) {
+      // Help and version go to stdout, complaints of the parser to stderr.
+      if (bad->asked) return finish("", *bad->asked, prop::ExitCode::held);
+      return refuse(message_of(*bad));
+    }
   } catch (const std::exception& error) {  // out of memory, or a library that gave up
     return complain("fault", {ErrorCode::fault, error.what(), ""});
   }

@@ -1,5 +1,4 @@
 // `mla-testbed merge`: the records of all shards of a run become the report of one run.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
@@ -11,6 +10,7 @@
 #include "properties/cli/fuzz_counted.hpp"
 #include "properties/cli/judging_options.hpp"
 #include "properties/cli/merge_files.hpp"
+#include "properties/cli/options.hpp"
 #include "properties/cli/plants_report.hpp"
 #include "properties/cli/recording.hpp"
 
@@ -96,14 +96,14 @@ ExitCode merge(const MergeOptions& o) {
 
 }  // namespace
 
-void add_merge(CLI::App& app, ExitCode& exit) {
+void add_merge(Command& app, ExitCode& exit) {
   auto o = std::make_shared<MergeOptions>();
-  CLI::App* c = app.add_subcommand("merge", "Make one report of the shards of a run");
-  c->add_option("files", o->files, "Records of all shards")->required();
-  add_aiter_option(*c, o->aiter_hsa);
-  add_publication_options(*c, o->judging);
-  c->footer(kMergeFooter);
-  c->callback([o, &exit] { exit = merge(*o); });
+  Command c = app.add_subcommand("merge", "Make one report of the shards of a run");
+  c.add_option("files", o->files, "Records of all shards").required();
+  add_aiter_option(c, o->aiter_hsa);
+  add_publication_options(c, o->judging);
+  c.footer(kMergeFooter);
+  c.callback([o, &exit] { exit = merge(*o); });
 }
 
 }  // namespace mla::cli

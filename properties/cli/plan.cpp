@@ -1,5 +1,4 @@
 // `mla-testbed plan`: what was decided about a case, and its plan; or plans for a JSON document.
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -12,6 +11,7 @@
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/memory.hpp"
+#include "properties/cli/options.hpp"
 #include "properties/cli/planned_step.hpp"
 #include "properties/cli/publisher.hpp"
 
@@ -136,26 +136,26 @@ ExitCode plan(const PlanOptions& o) {
 
 }  // namespace
 
-void add_plan(CLI::App& app, ExitCode& exit) {
+void add_plan(Command& app, ExitCode& exit) {
   auto o = std::make_shared<PlanOptions>();
-  CLI::App* c = app.add_subcommand("plan", "Show the plan of a case, or plan a JSON document");
-  c->add_option("case", o->line, "The case, one line (docs/reference/cases.md)");
-  c->add_option("--input", o->input, "Plan the calls of this JSON document; - is stdin")
-      ->type_name("FILE");
-  c->add_option("--output", o->output, "Write to this file; - is stdout")
-      ->type_name("FILE")
-      ->capture_default_str();
-  c->add_option("--planner", o->planner, "auto, or serial: never the parallel kernel of v1.2")
-      ->check(CLI::IsMember({"auto", "serial"}))
-      ->capture_default_str();
-  c->add_flag("--as-aiter", o->as_aiter, "Repeat the original, even where it is broken");
-  c->add_option("--bundle", o->bundle, "Also write the lists and the plan of a case to this folder")
-      ->type_name("DIR");
-  c->add_flag("--tensors", o->tensors,
-              "Also write Q, cache and the CPU backend's result to the bundle");
-  c->add_flag("--json", o->json, "Print the plan of a case as JSON");
-  c->footer(kPlanFooter);
-  c->callback([o, &exit] { exit = plan(*o); });
+  Command c = app.add_subcommand("plan", "Show the plan of a case, or plan a JSON document");
+  c.add_option("case", o->line, "The case, one line (docs/reference/cases.md)");
+  c.add_option("--input", o->input, "Plan the calls of this JSON document; - is stdin")
+      .type_name("FILE");
+  c.add_option("--output", o->output, "Write to this file; - is stdout")
+      .type_name("FILE")
+      .show_default();
+  c.add_option("--planner", o->planner, "auto, or serial: never the parallel kernel of v1.2")
+      .one_of({"auto", "serial"})
+      .show_default();
+  c.add_flag("--as-aiter", o->as_aiter, "Repeat the original, even where it is broken");
+  c.add_option("--bundle", o->bundle, "Also write the lists and the plan of a case to this folder")
+      .type_name("DIR");
+  c.add_flag("--tensors", o->tensors,
+             "Also write Q, cache and the CPU backend's result to the bundle");
+  c.add_flag("--json", o->json, "Print the plan of a case as JSON");
+  c.footer(kPlanFooter);
+  c.callback([o, &exit] { exit = plan(*o); });
 }
 
 }  // namespace mla::cli

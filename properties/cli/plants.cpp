@@ -1,5 +1,4 @@
 // `mla-testbed plants`: puts known defects back and shows that their properties catch them.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -8,10 +7,10 @@
 #include "core/say.hpp"
 #include "properties/capture/output_file.hpp"
 #include "properties/capture/terminal.hpp"
-#include "properties/cli/arguments.hpp"
 #include "properties/cli/backends.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/interrupt.hpp"
+#include "properties/cli/options.hpp"
 #include "properties/cli/plants_report.hpp"
 #include "properties/cli/progress.hpp"
 #include "properties/cli/publisher.hpp"
@@ -228,35 +227,36 @@ ExitCode plants(const PlantsOptions& o) {
 
 }  // namespace
 
-void add_plants(CLI::App& app, ExitCode& exit) {
+void add_plants(Command& app, ExitCode& exit) {
   auto o = std::make_shared<PlantsOptions>();
-  CLI::App* c = app.add_subcommand("plants", "Plant known defects and see them caught");
-  auto* ids = c->add_option("ids", o->ids, "Plants to try; all if none is named");
-  auto* time = c->add_option("--for", o->time, "Time for each plant")
-                   ->type_name("TIME")
-                   ->capture_default_str();
-  auto* seed = c->add_option("--seed", o->seed, "Seed of the random cases")
-                   ->type_name("N")
-                   ->capture_default_str();
-  auto* shard = c->add_option("--shard", o->shard, "Try the i-th of n shares of the plants, as 1/3")
-                    ->type_name("i/n");
-  c->add_option("--record", o->record,
-                "Also write what was found to this file, for merge, --resume")
-      ->type_name("FILE");
-  c->add_option("--resume", o->resume, "Go on with the run of this record, which ended early")
-      ->type_name("FILE")
-      ->excludes(ids, time, seed, shard);
-  c->add_option("--junit", o->junit, "Also write a JUnit XML report to this file")
-      ->type_name("FILE");
-  c->add_flag("--json", o->json, "Print one JSON object instead of the text");
-  c->add_flag("--no-progress", o->no_progress, "Draw no progress bar");
-  auto* list = c->add_flag("--list", o->list, "List the plants and the properties that catch them");
-  auto* table = c->add_flag("--table", o->table,
-                            "Print docs/reference/bugs.md: every known defect, planted or not");
-  c->footer(kPlantsFooter);
-  c->callback([o, c, list, table, &exit] {
-    goes_only_with(*c, *list, {"ids", "shard", "resume", "no-progress"});
-    goes_only_with(*c, *table, {"no-progress"});
+  Command c = app.add_subcommand("plants", "Plant known defects and see them caught");
+  const Option ids = c.add_option("ids", o->ids, "Plants to try; all if none is named");
+  const Option time =
+      c.add_option("--for", o->time, "Time for each plant").type_name("TIME").show_default();
+  const Option seed =
+      c.add_option("--seed", o->seed, "Seed of the random cases").type_name("N").show_default();
+  const Option shard =
+      c.add_option("--shard", o->shard, "Try the i-th of n shares of the plants, as 1/3")
+          .type_name("i/n");
+  c.add_option("--record", o->record, "Also write what was found to this file, for merge, --resume")
+      .type_name("FILE");
+  c.add_option("--resume", o->resume, "Go on with the run of this record, which ended early")
+      .type_name("FILE")
+      .excludes(ids)
+      .excludes(time)
+      .excludes(seed)
+      .excludes(shard);
+  c.add_option("--junit", o->junit, "Also write a JUnit XML report to this file").type_name("FILE");
+  c.add_flag("--json", o->json, "Print one JSON object instead of the text");
+  c.add_flag("--no-progress", o->no_progress, "Draw no progress bar");
+  const Option list =
+      c.add_flag("--list", o->list, "List the plants and the properties that catch them");
+  const Option table = c.add_flag(
+      "--table", o->table, "Print docs/reference/bugs.md: every known defect, planted or not");
+  c.footer(kPlantsFooter);
+  c.callback([o, c, list, table, &exit] {
+    c.goes_only_with(list, {"ids", "shard", "resume", "no-progress"});
+    c.goes_only_with(table, {"no-progress"});
     exit = plants(*o);
   });
 }

@@ -1,6 +1,5 @@
 #include "properties/cli/recording.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <set>
 #include <span>
@@ -8,6 +7,7 @@
 #include "core/io/checksum.hpp"
 #include "core/say.hpp"
 #include "properties/cli/judging_options.hpp"
+#include "properties/cli/options.hpp"
 #include "properties/cli/quantity.hpp"
 
 namespace mla::cli {
@@ -77,30 +77,15 @@ Result<prop::Shard> parse_shard(std::string_view text) {
   return prop::Shard{.index = *index - 1, .count = *count};
 }
 
-std::vector<std::string> deciding_arguments(const CLI::App& command) {
-  std::vector<std::string> out;
-  for (const CLI::Option* option : command.get_options()) {
-    if (option->count() == 0 || option->get_lnames().empty()) continue;
-    const std::string& name = option->get_lnames().front();
-    if (other_options().contains(name)) continue;
-    if (option->get_items_expected_max() == 0) {
-      out.push_back("--" + name);
-      continue;
-    }
-    for (const std::string& value : option->results()) out.push_back("--" + name + "=" + value);
-  }
-  return out;
+std::vector<std::string> deciding_arguments(const Command& command) {
+  return command.given_words(other_options());
 }
 
-Status take_recorded(CLI::App& app, const Recording& recording, const JudgingOptions& how,
+Status take_recorded(CommandLine& app, const Recording& recording, const JudgingOptions& how,
                      JudgingOptions& options) {
-  std::vector<std::string> words(recording.arguments.rbegin(), recording.arguments.rend());
-  try {
-    app.parse(words);
-  } catch (const CLI::ParseError& bad) {
+  if (const auto bad = app.parse(recording.arguments))
     return Error{ErrorCode::usage,
-                 say("the record has options that the command does not take: ", bad.what()), ""};
-  }
+                 say("the record has options that the command does not take: ", bad->why), ""};
   if (deciding_arguments(app) != recording.arguments)
     return Error{ErrorCode::usage, "the record has options that decide nothing about the run", ""};
   options.publication = how.publication;
@@ -110,7 +95,7 @@ Status take_recorded(CLI::App& app, const Recording& recording, const JudgingOpt
 }
 
 Result<Recording> begin_recording(std::string_view command, const JudgingOptions& options,
-                                  const CLI::App& app) {
+                                  const Command& app) {
   Recording out;
   out.path = options.record;
   out.command = command;

@@ -25,12 +25,10 @@
 #include "properties/judge/answers.hpp"
 #include "properties/judge/run_options.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace mla::cli {
 
+class Command;
+class CommandLine;
 struct JudgingOptions;
 
 struct BackendAnswers {
@@ -70,14 +68,14 @@ inline constexpr std::int64_t kMostShards = 10'000;
 Result<prop::Shard> parse_shard(std::string_view text);
 // The options of a command line that decide what is judged, defaults left out. Where AITER lies is
 // none of them: it may come from the environment, and differs from machine to machine.
-std::vector<std::string> deciding_arguments(const CLI::App& command);
+std::vector<std::string> deciding_arguments(const Command& command);
 // A new recording of `command`; nothing is written if no file is named.
 Result<Recording> begin_recording(std::string_view command, const JudgingOptions& options,
-                                  const CLI::App& app);
+                                  const Command& app);
 
 // Reads the arguments of a recording into the options that `app` declares; `how` says what is
 // printed and written.
-Status take_recorded(CLI::App& app, const Recording& recording, const JudgingOptions& how,
+Status take_recorded(CommandLine& app, const Recording& recording, const JudgingOptions& how,
                      JudgingOptions& options);
 
 std::string record_text(const Recording& recording);

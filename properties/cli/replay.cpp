@@ -1,5 +1,4 @@
 // `mla-testbed replay`: judges exactly one case, as it is written, or one captured step.
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "core/say.hpp"
@@ -15,6 +14,7 @@
 #include "properties/cli/launch_log.hpp"
 #include "properties/cli/launch_profile.hpp"
 #include "properties/cli/memory.hpp"
+#include "properties/cli/options.hpp"
 #include "properties/cli/progress.hpp"
 #include "properties/cli/publisher.hpp"
 #include "properties/cli/replay_bundle.hpp"
@@ -266,35 +266,35 @@ ExitCode replay(const ReplayOptions& o) {
 
 }  // namespace
 
-void add_replay(CLI::App& app, ExitCode& exit) {
+void add_replay(Command& app, ExitCode& exit) {
   auto o = std::make_shared<ReplayOptions>();
-  CLI::App* c = app.add_subcommand("replay", "Judge exactly one case, or a captured step");
-  c->add_option("case", o->line, "The case, one line (docs/reference/cases.md), or a bundle")
-      ->required();
-  c->add_option("--backend", o->backends, "Backends to judge, separated by commas")
-      ->type_name("NAMES")
-      ->capture_default_str();
-  add_device_options(*c, o->device);
-  c->add_option("--property", o->properties, "Judge by this property only (repeatable)")
-      ->type_name("ID")
-      ->allow_extra_args(false)
-      ->delimiter(',');
-  c->add_flag("--statistics", o->statistics,
-              "Print what each kernel did on the emulated device, compared with a GPU's peaks; of "
-              "several backends, also each stage side by side");
-  add_profile_options(*c, o->profile);
-  c->add_option("--memory-limit", o->memory,
-                "Refuse a case that needs more memory, as 512M or 8G; default: what is available")
-      ->type_name("SIZE");
-  c->add_flag(
+  Command c = app.add_subcommand("replay", "Judge exactly one case, or a captured step");
+  c.add_option("case", o->line, "The case, one line (docs/reference/cases.md), or a bundle")
+      .required();
+  c.add_option("--backend", o->backends, "Backends to judge, separated by commas")
+      .type_name("NAMES")
+      .show_default();
+  add_device_options(c, o->device);
+  c.add_option("--property", o->properties, "Judge by this property only (repeatable)")
+      .type_name("ID")
+      .one_value_each()
+      .delimiter(',');
+  c.add_flag("--statistics", o->statistics,
+             "Print what each kernel did on the emulated device, compared with a GPU's peaks; of "
+             "several backends, also each stage side by side");
+  add_profile_options(c, o->profile);
+  c.add_option("--memory-limit", o->memory,
+               "Refuse a case that needs more memory, as 512M or 8G; default: what is available")
+      .type_name("SIZE");
+  c.add_flag(
       "--any-size", o->any_size,
       "Execute a case of any size, as a bundle always is; without it plans and lists alone are "
       "judged above 22 million (row, head, key) products or 2 GiB of tensors");
-  c->add_option("--plant", o->plant, "Plant this known defect first")->type_name("ID");
-  c->add_option("--html", o->html, "Also write a page with the verdicts and pictures to this file")
-      ->type_name("FILE");
-  c->footer(kReplayFooter);
-  c->callback([o, &exit] { exit = replay(*o); });
+  c.add_option("--plant", o->plant, "Plant this known defect first").type_name("ID");
+  c.add_option("--html", o->html, "Also write a page with the verdicts and pictures to this file")
+      .type_name("FILE");
+  c.footer(kReplayFooter);
+  c.callback([o, &exit] { exit = replay(*o); });
 }
 
 }  // namespace mla::cli

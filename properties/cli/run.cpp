@@ -1,11 +1,11 @@
 // `mla-testbed run`: judges shipped and random cases and ends in a verdict table.
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "properties/cli/backends.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/judge_on.hpp"
 #include "properties/cli/judging_options.hpp"
+#include "properties/cli/options.hpp"
 #include "properties/cli/quantity.hpp"
 #include "properties/cli/recording.hpp"
 
@@ -69,10 +69,10 @@ ExitCode run(const RunOptions& o, Recording recording) {
                            o.judging.publication, std::move(recording));
 }
 
-void declare(CLI::App& c, RunOptions& o) {
+void declare(Command& c, RunOptions& o) {
   c.add_option("--backend", o.backends, "Backends to judge, separated by commas")
-      ->type_name("NAMES")
-      ->capture_default_str();
+      .type_name("NAMES")
+      .show_default();
   add_device_options(c, o.device);
   c.add_flag("--production", o.device.production,
              "Draw production shapes on an emulated device too: seconds or minutes a case");
@@ -80,7 +80,7 @@ void declare(CLI::App& c, RunOptions& o) {
 }
 
 // The rest of a run that ended early, into the same record.
-ExitCode resume(const RunOptions& o, const CLI::App& app) {
+ExitCode resume(const RunOptions& o, const Command& app) {
   const auto refuse = [](const std::string& why) {
     return complain("run", {ErrorCode::usage, why, ""});
   };
@@ -103,7 +103,7 @@ ExitCode resume(const RunOptions& o, const CLI::App& app) {
 
 ExitCode run_recorded(Recording recording, const JudgingOptions& how) {
   RunOptions o;
-  CLI::App app;
+  CommandLine app("", "");
   declare(app, o);
   if (const Status bad = take_recorded(app, recording, how, o.judging))
     return complain(command_of(recording, "run"), *bad);
@@ -111,19 +111,19 @@ ExitCode run_recorded(Recording recording, const JudgingOptions& how) {
   return run(o, std::move(recording));
 }
 
-void add_run(CLI::App& app, ExitCode& exit) {
+void add_run(Command& app, ExitCode& exit) {
   auto o = std::make_shared<RunOptions>();
-  CLI::App* c = app.add_subcommand("run", "Judge shipped and random cases by the properties");
-  declare(*c, *o);
-  c->add_option("--resume", o->resume, "Go on with the run of this record, which ended early")
-      ->type_name("FILE");
-  c->footer(kRunFooter);
-  c->callback([o, c, &exit] {
+  Command c = app.add_subcommand("run", "Judge shipped and random cases by the properties");
+  declare(c, *o);
+  c.add_option("--resume", o->resume, "Go on with the run of this record, which ended early")
+      .type_name("FILE");
+  c.footer(kRunFooter);
+  c.callback([o, c, &exit] {
     if (!o->resume.empty()) {
-      exit = resume(*o, *c);
+      exit = resume(*o, c);
       return;
     }
-    auto recording = begin_recording("run", o->judging, *c);
+    auto recording = begin_recording("run", o->judging, c);
     exit = recording ? run(*o, std::move(*recording)) : complain("run", recording.error());
   });
 }

@@ -1,5 +1,4 @@
 // `mla-testbed show`: a plan as a page of pictures, one picture, or a trace.
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "core/say.hpp"
@@ -9,6 +8,7 @@
 #include "properties/capture/terminal.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/memory.hpp"
+#include "properties/cli/options.hpp"
 #include "properties/cli/plan_objects.hpp"
 #include "properties/cli/planned_step.hpp"
 #include "properties/cli/publisher.hpp"
@@ -173,22 +173,22 @@ ExitCode show_plan(const ShowOptions& o) {
 
 }  // namespace
 
-void add_show(CLI::App& app, ExitCode& exit) {
+void add_show(Command& app, ExitCode& exit) {
   auto o = std::make_shared<ShowOptions>();
-  CLI::App* c = app.add_subcommand("show", "Draw the plan of a case or of a bundle");
-  c->add_option("plan", o->what,
-                "The case, one line (docs/reference/cases.md), a bundle or a JSON file")
-      ->required();
-  c->add_option("--html", o->html, "Write the page to this file; - is stdout")->type_name("FILE");
-  c->add_option("--svg", o->svg, "Write one picture to this file; - is stdout")->type_name("FILE");
-  c->add_option("--trace", o->trace, "Write a trace for Perfetto to this file; - is stdout")
-      ->type_name("FILE");
-  c->add_option("--step", o->step, "Which plan of several, counted from 0")->type_name("N");
-  c->add_option("--against", o->against, "Compare with the plan of this case, bundle or JSON file")
-      ->type_name("PLAN");
-  c->add_flag("--json", o->json, "With --against: print one JSON object");
-  c->footer(kShowFooter);
-  c->callback([o, &exit] { exit = o->against.empty() ? show_plan(*o) : show_comparison(*o); });
+  Command c = app.add_subcommand("show", "Draw the plan of a case or of a bundle");
+  c.add_option("plan", o->what,
+               "The case, one line (docs/reference/cases.md), a bundle or a JSON file")
+      .required();
+  c.add_option("--html", o->html, "Write the page to this file; - is stdout").type_name("FILE");
+  c.add_option("--svg", o->svg, "Write one picture to this file; - is stdout").type_name("FILE");
+  c.add_option("--trace", o->trace, "Write a trace for Perfetto to this file; - is stdout")
+      .type_name("FILE");
+  c.add_option("--step", o->step, "Which plan of several, counted from 0").type_name("N");
+  c.add_option("--against", o->against, "Compare with the plan of this case, bundle or JSON file")
+      .type_name("PLAN");
+  c.add_flag("--json", o->json, "With --against: print one JSON object");
+  c.footer(kShowFooter);
+  c.callback([o, &exit] { exit = o->against.empty() ? show_plan(*o) : show_comparison(*o); });
 }
 
 }  // namespace mla::cli

@@ -1,5 +1,4 @@
 // `mla-testbed support`: which kernel runs which shape, and why not.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -9,6 +8,7 @@
 #include "core/shape/resolved_shape.hpp"
 #include "properties/cli/backends.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/options.hpp"
 #include "properties/cli/quantity.hpp"
 #include "properties/cli/support_kinds.hpp"
 
@@ -232,28 +232,25 @@ ExitCode support(const SupportOptions& o) {
 
 }  // namespace
 
-void add_support(CLI::App& app, ExitCode& exit) {
+void add_support(Command& app, ExitCode& exit) {
   auto o = std::make_shared<SupportOptions>();
-  CLI::App* c = app.add_subcommand("support", "Which kernel runs which shape, and why not");
-  c->add_option("--arch", o->arch, "gfx942 or gfx950")->type_name("NAME");
-  c->add_option("--heads", o->heads, "Query heads of one rank, 1 to 128")->type_name("N");
-  c->add_option("--dtype", o->dtype, "<q>/<kv>: bf16/bf16, bf16/fp8 or fp8/fp8")
-      ->type_name("NAMES");
-  c->add_option("--requests", o->requests, "Requests of the batch")
-      ->type_name("N")
-      ->capture_default_str();
-  c->add_option("--kind", o->kind, "Which of an engine's steps: decode, prefill or fa")
-      ->check(CLI::IsMember({"decode", "prefill", "fa"}))
-      ->capture_default_str();
-  c->add_option("--planner", o->planner, "none: decode steps without a plan")
-      ->check(CLI::IsMember({"auto", "none"}))
-      ->capture_default_str();
-  c->add_option("--backend", o->backend, "aiter: what the manifests of an installed AITER offer")
-      ->check(CLI::IsMember({"aiter"}));
-  add_aiter_option(*c, o->aiter_hsa);
-  c->add_flag("--json", o->json, "Print every combination as JSON");
-  c->footer(kSupportFooter);
-  c->callback([o, &exit] { exit = support(*o); });
+  Command c = app.add_subcommand("support", "Which kernel runs which shape, and why not");
+  c.add_option("--arch", o->arch, "gfx942 or gfx950").type_name("NAME");
+  c.add_option("--heads", o->heads, "Query heads of one rank, 1 to 128").type_name("N");
+  c.add_option("--dtype", o->dtype, "<q>/<kv>: bf16/bf16, bf16/fp8 or fp8/fp8").type_name("NAMES");
+  c.add_option("--requests", o->requests, "Requests of the batch").type_name("N").show_default();
+  c.add_option("--kind", o->kind, "Which of an engine's steps: decode, prefill or fa")
+      .one_of({"decode", "prefill", "fa"})
+      .show_default();
+  c.add_option("--planner", o->planner, "none: decode steps without a plan")
+      .one_of({"auto", "none"})
+      .show_default();
+  c.add_option("--backend", o->backend, "aiter: what the manifests of an installed AITER offer")
+      .one_of({"aiter"});
+  add_aiter_option(c, o->aiter_hsa);
+  c.add_flag("--json", o->json, "Print every combination as JSON");
+  c.footer(kSupportFooter);
+  c.callback([o, &exit] { exit = support(*o); });
 }
 
 }  // namespace mla::cli

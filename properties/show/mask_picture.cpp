@@ -6,8 +6,8 @@
 namespace mla::show {
 namespace {
 
-constexpr double kLeft = 120;
-constexpr std::int64_t kMostRows = 32;
+constexpr double kMaskLeft = 120;
+constexpr std::int64_t kMostMaskRows = 32;
 constexpr std::int64_t kBefore = 8;  // keys in front of the first hidden one
 
 const plan::PlanningRequest* longest_query(const DrawnPlan& plan, std::int64_t& index) {
@@ -37,18 +37,19 @@ std::optional<Picture> mask_picture(const DrawnPlan& plan) {
   std::int64_t index = -1;
   const plan::PlanningRequest* r = longest_query(plan, index);
   if (!plan.causal || r == nullptr || r->q_end - r->q_begin < 2) return std::nullopt;
-  const std::int64_t rows = std::min(r->q_end - r->q_begin, kMostRows);
+  const std::int64_t rows = std::min(r->q_end - r->q_begin, kMostMaskRows);
   const std::int64_t first_row = r->q_end - rows;
   const std::int64_t first = std::max<std::int64_t>(0, r->tokens - rows - kBefore);
   const double cell = std::min(24.0, 800.0 / static_cast<double>(r->tokens - first));
   Svg svg;
-  svg.text(kLeft, 14, "note", span_text("key", first, r->tokens) + " of the request");
+  svg.text(kMaskLeft, 14, "note", span_text("key", first, r->tokens) + " of the request");
   double y = 22;
   for (std::int64_t row = first_row; row < r->q_end; ++row) {
-    svg.text(kLeft - 10, y + cell / 2 + 4.5, cell >= 13 ? "end" : "end small", say("row ", row));
+    svg.text(kMaskLeft - 10, y + cell / 2 + 4.5, cell >= 13 ? "end" : "end small",
+             say("row ", row));
     const std::int64_t seen = plan.visible(*r, row);
     for (std::int64_t key = first; key < r->tokens; ++key) {
-      const double x = kLeft + static_cast<double>(key - first) * cell;
+      const double x = kMaskLeft + static_cast<double>(key - first) * cell;
       const Work* w = reader(plan, index, row, key);
       if (key >= seen)
         svg.rect(x, y, cell, cell, "trim", "hidden by the mask");

@@ -7,9 +7,9 @@
 namespace mla::show {
 namespace {
 
-constexpr double kLeft = 90;
-constexpr double kPlot = 830;
-constexpr double kHeight = 200;
+constexpr double kPageLeft = 90;
+constexpr double kPagePlot = 830;
+constexpr double kPageHeight = 200;
 constexpr std::size_t kMostRequests = 4;
 constexpr std::size_t kMostRuns = 600;  // of one request
 
@@ -46,13 +46,13 @@ Picture draw(const DrawnPlan& plan, std::int64_t index, const std::vector<Run>& 
     high = std::max(high, run.physical + run.pages);
   }
   Svg svg;
-  svg.rect(kLeft, 8, kPlot, kHeight, "lane");
-  const double across = kPlot / static_cast<double>(pages);
-  const double down = kHeight / static_cast<double>(std::max<std::int64_t>(1, high - low));
+  svg.rect(kPageLeft, 8, kPagePlot, kPageHeight, "lane");
+  const double across = kPagePlot / static_cast<double>(pages);
+  const double down = kPageHeight / static_cast<double>(std::max<std::int64_t>(1, high - low));
   for (std::size_t i = 0; i < std::min(runs.size(), kMostRuns); ++i) {
     const Run& run = runs[i];
     const Work* w = run.work < 0 ? nullptr : &plan.works[static_cast<std::size_t>(run.work)];
-    const double x = kLeft + static_cast<double>(run.logical) * across;
+    const double x = kPageLeft + static_cast<double>(run.logical) * across;
     const double y = 8 + static_cast<double>(run.physical - low) * down;
     const double width = std::max(2.0, static_cast<double>(run.pages) * across);
     const double height = std::max(2.0, static_cast<double>(run.pages) * down);
@@ -69,14 +69,15 @@ Picture draw(const DrawnPlan& plan, std::int64_t index, const std::vector<Run>& 
       svg.rect(x, y, width, height, look, title, run.work);
     }
   }
-  svg.text(kLeft - 8, 20, "end small", count(low));
-  svg.text(kLeft - 8, 8 + kHeight, "end small", count(high - 1));
-  svg.text(kLeft - 8, 8 + kHeight / 2, "note end small", "page id");
-  draw_axis(svg, kLeft, 8 + kHeight, kPlot, pages, "pages of the request, from its first key on");
+  svg.text(kPageLeft - 8, 20, "end small", count(low));
+  svg.text(kPageLeft - 8, 8 + kPageHeight, "end small", count(high - 1));
+  svg.text(kPageLeft - 8, 8 + kPageHeight / 2, "note end small", "page id");
+  draw_axis(svg, kPageLeft, 8 + kPageHeight, kPagePlot, pages,
+            "pages of the request, from its first key on");
   Picture out{.id = say("pages", index),
               .title = "Where the pages of " + plan.request_name(index) + " lie in the cache",
               .body = svg.take(),
-              .height = kHeight + 46,
+              .height = kPageHeight + 46,
               .notes = {}};
   if (runs.size() > kMostRuns)
     out.notes.push_back("Drawn are the first " + count(kMostRuns) + " of " +

@@ -8,14 +8,14 @@
 namespace mla::show {
 namespace {
 
-constexpr double kLeft = 170;
-constexpr double kPlot = 750;
+constexpr double kRequestsLeft = 170;
+constexpr double kRequestsPlot = 750;
 constexpr std::size_t kMostLanes = 48;
-constexpr std::size_t kMostPieces = 4000;  // of all lanes
-constexpr double kCharacter = 7;           // pixels
+constexpr std::size_t kMostLanePieces = 4000;  // of all lanes
+constexpr double kRequestsCharacter = 7;       // pixels
 
 // Rows of a request that the same works cover, or a request without works.
-struct Lane {
+struct RequestLane {
   std::int64_t request = 0;
   std::int64_t q_begin = 0;
   std::int64_t q_end = 0;
@@ -24,14 +24,14 @@ struct Lane {
   bool wrong = false;
 };
 
-std::vector<Lane> lanes_of(const DrawnPlan& plan) {
+std::vector<RequestLane> request_lanes(const DrawnPlan& plan) {
   using Key = std::array<std::int64_t, 4>;  // request, rows, first head
-  std::map<Key, Lane> tiles;
+  std::map<Key, RequestLane> tiles;
   std::vector<bool> covered(plan.requests.size());
   for (const Work& w : plan.works) {
     if (w.request < 0 || w.slot < 0) continue;
     covered[static_cast<std::size_t>(w.request)] = true;
-    Lane& lane = tiles[{w.request, w.record.q_begin, w.record.q_end, w.head}];
+    RequestLane& lane = tiles[{w.request, w.record.q_begin, w.record.q_end, w.head}];
     lane.request = w.request;
     lane.q_begin = w.record.q_begin;
     lane.q_end = w.record.q_end;
@@ -50,7 +50,7 @@ std::vector<Lane> lanes_of(const DrawnPlan& plan) {
                                                          .pieces = {},
                                                          .wrong = request.tokens > 0};
   }
-  std::vector<Lane> lanes;
+  std::vector<RequestLane> lanes;
   for (auto& [key, lane] : tiles) {
     std::stable_sort(lane.pieces.begin(), lane.pieces.end(),
                      [](const Work* a, const Work* b) { return a->key_begin < b->key_begin; });
@@ -60,7 +60,7 @@ std::vector<Lane> lanes_of(const DrawnPlan& plan) {
 }
 
 // Whether two lanes are the same rows of other heads, cut at the same keys.
-bool alike(const Lane& a, const Lane& b) {
+bool alike(const RequestLane& a, const RequestLane& b) {
   return a.request == b.request && a.q_begin == b.q_begin && a.q_end == b.q_end && !a.wrong &&
          !b.wrong &&
          std::equal(a.pieces.begin(), a.pieces.end(), b.pieces.begin(), b.pieces.end(),
@@ -70,14 +70,14 @@ bool alike(const Lane& a, const Lane& b) {
 }
 
 // Those that a reader looks for: wrong ones, then those that are cut most often.
-void select(std::vector<Lane>& lanes) {
+void select(std::vector<RequestLane>& lanes) {
   if (lanes.size() <= kMostLanes) return;
-  std::stable_sort(lanes.begin(), lanes.end(), [](const Lane& a, const Lane& b) {
+  std::stable_sort(lanes.begin(), lanes.end(), [](const RequestLane& a, const RequestLane& b) {
     if (a.wrong != b.wrong) return a.wrong;
     return a.pieces.size() > b.pieces.size();
   });
   lanes.resize(kMostLanes);
-  std::stable_sort(lanes.begin(), lanes.end(), [](const Lane& a, const Lane& b) {
+  std::stable_sort(lanes.begin(), lanes.end(), [](const RequestLane& a, const RequestLane& b) {
     return std::pair(a.request, a.q_begin) < std::pair(b.request, b.q_begin);
   });
 }
@@ -85,17 +85,17 @@ void select(std::vector<Lane>& lanes) {
 class Drawing {
  public:
   Drawing(const DrawnPlan& plan, double height, std::int64_t longest, std::size_t lanes)
-      : most(kMostPieces / std::max<std::size_t>(1, lanes)),
+      : most(kMostLanePieces / std::max<std::size_t>(1, lanes)),
         plan_(plan),
         height_(height),
-        scale_(longest > 0 ? kPlot / static_cast<double>(longest) : 0) {}
+        scale_(longest > 0 ? kRequestsPlot / static_cast<double>(longest) : 0) {}
 
-  void draw(const Lane& lane, double y) {
+  void draw(const RequestLane& lane, double y) {
     const plan::PlanningRequest& request = plan_.requests[static_cast<std::size_t>(lane.request)];
     const std::string rows = request.q_end - request.q_begin == lane.q_end - lane.q_begin
                                  ? counted(lane.q_end - lane.q_begin, "row")
                                  : span_text("row", lane.q_begin, lane.q_end);
-    svg.text(kLeft - 10, y + height_ / 2 + 4.5, height_ >= 13 ? "end" : "end small",
+    svg.text(kRequestsLeft - 10, y + height_ / 2 + 4.5, height_ >= 13 ? "end" : "end small",
              plan_.request_name(lane.request) + ", " + rows +
                  (lane.wrong && plan_.work_heads > 0 ? say(", head ", lane.head) : std::string()));
     // A tile sees what its last row sees.
@@ -119,7 +119,7 @@ class Drawing {
     for (const auto& [key, at] : cuts_)
       if (height_ >= 10) svg.line(x_of(key), at - 5, x_of(key), at + height_ + 5, "cut");
     cuts_.clear();
-    if (request.tokens == 0) svg.text(kLeft, y + height_ / 2 + 4.5, "note", "no keys");
+    if (request.tokens == 0) svg.text(kRequestsLeft, y + height_ / 2 + 4.5, "note", "no keys");
   }
   Svg svg;
   const std::size_t most;  // pieces of a lane
@@ -127,7 +127,7 @@ class Drawing {
 
  private:
   [[nodiscard]] double x_of(std::int64_t key) const {
-    return kLeft + static_cast<double>(key) * scale_;
+    return kRequestsLeft + static_cast<double>(key) * scale_;
   }
   void mark(std::int64_t begin, std::int64_t end, double y, const char* what, const char* title) {
     if (end <= begin) return;
@@ -139,7 +139,7 @@ class Drawing {
     svg.rect(x_of(w.key_begin), y, width, height_,
              work_class(plan_, w) + (height_ < 12 ? " thin" : ""), work_text(plan_, w), w.index);
     const std::string label = work_label(plan_, w) + ": " + counted(w.keys(), "key");
-    if (height_ >= 14 && static_cast<double>(label.size()) * kCharacter < width)
+    if (height_ >= 14 && static_cast<double>(label.size()) * kRequestsCharacter < width)
       svg.text(x_of(w.key_begin) + width / 2, y + height_ / 2 + 4.5, "mid", label);
   }
   const DrawnPlan& plan_;
@@ -151,23 +151,23 @@ class Drawing {
 }  // namespace
 
 Picture requests_picture(const DrawnPlan& plan) {
-  std::vector<Lane> lanes = lanes_of(plan);
+  std::vector<RequestLane> lanes = request_lanes(plan);
   const auto of_other_heads = std::unique(lanes.begin(), lanes.end(), alike);
   const bool once = of_other_heads != lanes.end();
   lanes.erase(of_other_heads, lanes.end());
   const std::size_t all = lanes.size();
   select(lanes);
   std::int64_t longest = 0;
-  for (const Lane& lane : lanes)
+  for (const RequestLane& lane : lanes)
     longest = std::max(longest, plan.requests[static_cast<std::size_t>(lane.request)].tokens);
   const double pitch = lanes.size() > 30 ? 17 : 38;
   Drawing drawing(plan, pitch - (pitch > 20 ? 12 : 5), longest, lanes.size());
   double y = 8;
-  for (const Lane& lane : lanes) {
+  for (const RequestLane& lane : lanes) {
     drawing.draw(lane, y);
     y += pitch;
   }
-  draw_axis(drawing.svg, kLeft, y, kPlot, longest,
+  draw_axis(drawing.svg, kRequestsLeft, y, kRequestsPlot, longest,
             "keys of the request; dashed: the planner cuts here");
   Picture out{.id = "requests",
               .title = "The batch: requests, their cached keys, and the works that read them",

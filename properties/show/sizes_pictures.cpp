@@ -6,10 +6,10 @@
 namespace mla::show {
 namespace {
 
-constexpr double kLeft = 170;
-constexpr double kPlot = 550;
+constexpr double kSizesLeft = 170;
+constexpr double kSizesPlot = 550;
 constexpr double kBars = 830;  // of the balance
-constexpr double kHeight = 170;
+constexpr double kSizesHeight = 170;
 
 }  // namespace
 
@@ -19,10 +19,10 @@ Picture buffers_picture(const DrawnPlan& plan) {
   for (const Buffer& b : plan.buffers) {
     const double share =
         b.capacity > 0 ? static_cast<double>(b.used) / static_cast<double>(b.capacity) : 0;
-    svg.text(kLeft - 10, y + 16, "end", b.name);
-    svg.rect(kLeft, y, kPlot, 22, "lane");
-    svg.rect(kLeft, y, kPlot * share, 22, "r0");
-    svg.text(kLeft + kPlot + 12, y + 16, "note",
+    svg.text(kSizesLeft - 10, y + 16, "end", b.name);
+    svg.rect(kSizesLeft, y, kSizesPlot, 22, "lane");
+    svg.rect(kSizesLeft, y, kSizesPlot * share, 22, "r0");
+    svg.text(kSizesLeft + kSizesPlot + 12, y + 16, "note",
              count(b.used) + " of " + count(b.capacity) + " int32");
     y += 30;
   }
@@ -49,7 +49,7 @@ Picture balance_picture(const DrawnPlan& plan) {
   std::int64_t most = std::max<std::int64_t>(1, bound);
   for (const Load& load : loads) most = std::max(most, load.blocks);
   const double left = 90;
-  const double scale = kHeight / static_cast<double>(most);
+  const double scale = kSizesHeight / static_cast<double>(most);
   const double wide = kBars / static_cast<double>(std::max<std::size_t>(1, loads.size()));
   Svg svg;
   std::size_t over = 0;
@@ -65,18 +65,19 @@ Picture balance_picture(const DrawnPlan& plan) {
         say("slot ", s, ": ", counted(load.works, "work"), ", ", counted(load.blocks, "block"),
             ", overhead ", count(load.works * plan.share.overhead));
     const double bar = std::max(0.5, wide * (loads.size() > 60 ? 0.9 : 0.7));
-    svg.rect(x, 16 + kHeight - height, bar, height, too_much ? "twice thin" : "r0 thin", title);
-    svg.rect(x, 16 + kHeight - overhead, bar, overhead, "overhead", title);
+    svg.rect(x, 16 + kSizesHeight - height, bar, height, too_much ? "twice thin" : "r0 thin",
+             title);
+    svg.rect(x, 16 + kSizesHeight - overhead, bar, overhead, "overhead", title);
   }
-  svg.line(left, 16 + kHeight, left + kBars, 16 + kHeight, "axis");
-  svg.text(left, 16 + kHeight + 16, "note small", "slot 0");
+  svg.line(left, 16 + kSizesHeight, left + kBars, 16 + kSizesHeight, "axis");
+  svg.text(left, 16 + kSizesHeight + 16, "note small", "slot 0");
   svg.text(
-      left + kBars, 16 + kHeight + 16, "note small end",
+      left + kBars, 16 + kSizesHeight + 16, "note small end",
       say("slot ", plan.slots - 1, plan.share.overhead > 0 ? "; grey: overhead of the works" : ""));
   svg.text(left - 8, 20, "end small", count(most));
   svg.text(left - 8, 36, "note end small", "blocks");
   if (bound > 0) {
-    const double y = 16 + kHeight - static_cast<double>(bound) * scale;
+    const double y = 16 + kSizesHeight - static_cast<double>(bound) * scale;
     svg.line(left, y, left + kBars, y, "bound");
     svg.text(left + kBars, y - 4, "note small end",
              "the planner's bound: " + count(plan.share.payload) + " blocks and a tail of " +
@@ -85,7 +86,7 @@ Picture balance_picture(const DrawnPlan& plan) {
   Picture out{.id = "balance",
               .title = "The balance: blocks of each slot",
               .body = svg.take(),
-              .height = kHeight + 40,
+              .height = kSizesHeight + 40,
               .notes = {say("A block is ", counted(plan.share.granularity, "page"),
                             plan.share.overhead > 0
                                 ? "; each work also costs " + counted(plan.share.overhead, "block")

@@ -6,25 +6,25 @@
 namespace mla::show {
 namespace {
 
-constexpr double kLeft = 90;
-constexpr double kPlot = 830;
+constexpr double kSlotsLeft = 90;
+constexpr double kSlotsPlot = 830;
 constexpr double kMostShapes = 5000;  // of works, about
 constexpr double kNarrow =
     1.6;  // pixels; narrower works are drawn together, wider ones of large plans
-constexpr std::int64_t kIdleRun = 3;  // idle slots in a row that become one line
-constexpr double kCharacter = 7;      // pixels
+constexpr std::int64_t kIdleRun = 3;   // idle slots in a row that become one line
+constexpr double kSlotsCharacter = 7;  // pixels
 
-struct Lane {
+struct SlotLane {
   std::int64_t slot = 0;
   std::int64_t idle = 0;  // slots from `slot` on without work; 0: this one has some
   std::vector<const Work*> works;
 };
 
-std::vector<Lane> lanes_of(const DrawnPlan& plan) {
+std::vector<SlotLane> slot_lanes(const DrawnPlan& plan) {
   std::vector<std::vector<const Work*>> slots(static_cast<std::size_t>(plan.slots));
   for (const Work& w : plan.works)
     if (w.slot >= 0) slots[static_cast<std::size_t>(w.slot)].push_back(&w);
-  std::vector<Lane> lanes;
+  std::vector<SlotLane> lanes;
   for (std::int64_t s = 0; s < plan.slots;) {
     std::int64_t idle = 0;
     while (s + idle < plan.slots && slots[static_cast<std::size_t>(s + idle)].empty()) ++idle;
@@ -44,7 +44,7 @@ std::string label_of(const DrawnPlan& plan, const Work& w, double width) {
   std::string whole =
       name + ": " + plan.work_name(w) + ", " + span_text("key", w.key_begin, w.key_end);
   const auto fits = [width](const std::string& text) {
-    return static_cast<double>(text.size()) * kCharacter < width;
+    return static_cast<double>(text.size()) * kSlotsCharacter < width;
   };
   if (fits(whole)) return whole;
   std::string shorter = say(name, ": ", w.key_begin, "…");
@@ -52,16 +52,18 @@ std::string label_of(const DrawnPlan& plan, const Work& w, double width) {
   return fits(name) ? name : "";
 }
 
-class Drawing {
+class SlotsDrawing {
  public:
-  Drawing(const DrawnPlan& plan, double lane, std::int64_t longest, std::size_t lanes)
-      : plan_(plan), lane_(lane), scale_(longest > 0 ? kPlot / static_cast<double>(longest) : 0) {
+  SlotsDrawing(const DrawnPlan& plan, double lane, std::int64_t longest, std::size_t lanes)
+      : plan_(plan),
+        lane_(lane),
+        scale_(longest > 0 ? kSlotsPlot / static_cast<double>(longest) : 0) {
     if (static_cast<double>(plan.works.size()) > kMostShapes)
-      narrow_ = std::max(kNarrow, kPlot * static_cast<double>(lanes) / kMostShapes);
+      narrow_ = std::max(kNarrow, kSlotsPlot * static_cast<double>(lanes) / kMostShapes);
   }
 
-  void draw(const Lane& lane, double y) {
-    double x = kLeft;
+  void draw(const SlotLane& lane, double y) {
+    double x = kSlotsLeft;
     std::vector<const Work*> narrow;
     double narrow_from = x;
     for (const Work* w : lane.works) {
@@ -114,9 +116,9 @@ class Drawing {
 }  // namespace
 
 Picture slots_picture(const DrawnPlan& plan) {
-  const std::vector<Lane> lanes = lanes_of(plan);
+  const std::vector<SlotLane> lanes = slot_lanes(plan);
   std::int64_t longest = 0;
-  for (const Lane& lane : lanes) {
+  for (const SlotLane& lane : lanes) {
     std::int64_t keys = 0;
     for (const Work* w : lane.works) keys += w->keys();
     longest = std::max(longest, keys);
@@ -124,24 +126,24 @@ Picture slots_picture(const DrawnPlan& plan) {
   const double pitch = std::clamp(1500.0 / static_cast<double>(lanes.size() + 1), 4.0, 38.0);
   const double lane = pitch >= 20 ? pitch - 10 : pitch >= 8 ? pitch - 2 : pitch - 0.5;
   const auto labelled = static_cast<std::size_t>(pitch >= 13 ? 1 : 13 / pitch + 1);
-  Drawing drawing(plan, lane, longest, lanes.size());
+  SlotsDrawing drawing(plan, lane, longest, lanes.size());
   double y = 8;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     if (lanes[i].idle > 0) {
       drawing.svg.text(
-          kLeft, y + 12, "note small",
+          kSlotsLeft, y + 12, "note small",
           say("slots ", lanes[i].slot, "–", lanes[i].slot + lanes[i].idle - 1, ": no work"));
       y += 18;
       continue;
     }
     if (i % labelled == 0)
-      drawing.svg.text(kLeft - 10, y + lane / 2 + 4.5, pitch >= 13 ? "end" : "end small",
+      drawing.svg.text(kSlotsLeft - 10, y + lane / 2 + 4.5, pitch >= 13 ? "end" : "end small",
                        say("slot ", lanes[i].slot));
-    drawing.svg.rect(kLeft, y, kPlot, lane, pitch >= 13 ? "lane" : "lane thin");
+    drawing.svg.rect(kSlotsLeft, y, kSlotsPlot, lane, pitch >= 13 ? "lane" : "lane thin");
     drawing.draw(lanes[i], y);
     y += pitch;
   }
-  draw_axis(drawing.svg, kLeft, y + 2, kPlot, longest,
+  draw_axis(drawing.svg, kSlotsLeft, y + 2, kSlotsPlot, longest,
             "keys that a slot reads, from left to right");
   Picture out{.id = "slots",
               .title = "The plan: a list of works for each slot (compute unit)",

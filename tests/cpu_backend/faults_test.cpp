@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 #include <new>
+#include <vector>
 
 #include "core/engine/run_decode.hpp"
 #include "cpu_backend/decode/executor.hpp"
@@ -70,6 +71,19 @@ TEST_CASE("faults: a query of other size is refused, raised rows or none", "[cpu
       REQUIRE_FALSE(result.ok());
       CHECK(result.error().code == ErrorCode::fault);
     }
+  }
+}
+
+TEST_CASE("faults: raised rows are copied nowhere that qo_indptr does not reach", "[cpu]") {
+  const auto step = make_step("mla1:2q2s50;heads=16;cu=4;qpad=4");
+  const auto backend = cpu::make_cpu_backend();
+  for (const std::int32_t end : {7, 4, 0, -1}) {
+    const std::vector<std::int32_t> qo_indptr{0, 4, end};
+    step->metadata.qo_indptr = qo_indptr;
+    const auto result = run_decode(*backend, step->launch(), {});
+    REQUIRE_FALSE(result.ok());
+    CHECK(result.error().code == ErrorCode::fault);
+    CHECK(result.error().message.find("is row 7 of the launch") != std::string::npos);
   }
 }
 

@@ -9,7 +9,7 @@ from typing import Any
 import mla_testbed as mla
 import numpy as np
 import pytest
-from mla_testbed import _library, _options, _structs, _tensors
+from mla_testbed import _library, _structs, _tensors
 
 
 def lists() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -24,7 +24,7 @@ def buffers() -> mla.PlanBuffers:
 
 def library_call(buffers: mla.PlanBuffers) -> Callable[[], int]:
     """The C function with everything prepared: nothing but the planner runs."""
-    options = _options.filled(_structs.DecodePlanOptions, "mla_decode_plan_defaults",
+    options = _library.filled(_structs.DecodePlanOptions, "mla_decode_plan_defaults",
                               compute_units=4, max_seqlen_qo=1, uni_seqlen_qo=1)
     kept: list[Any] = [*lists(), *buffers]
     described = [_tensors.describe(array, "array") for array in kept]

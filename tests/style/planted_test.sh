@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The formatter, the linter and the checks of citations, headers, includes and links complain about what deserves it.
+# The formatter, the linter and the checks of citations, headers, includes, imports and links complain about what deserves it.
 set -euo pipefail
 for tool in clang-format-19 clang-tidy-19; do
   command -v "$tool" >/dev/null || { echo "$tool is missing" >&2; exit 10; }
@@ -77,6 +77,32 @@ includes_find core/case/catch.cpp '#include <catch2/catch.hpp>' 'a header of cat
 printf '#include "core/case/two.hpp"\n' >"$folder/core/case/one.cpp"
 includes_find core/case/two.hpp '#include "core/case/one.hpp"' \
   'circle of includes: core/case/one core/case/two'
+
+package=$folder/properties/python/mla_testbed
+mkdir -p "$package"
+touch "$package/__init__.py"
+for import in 'from . import one' 'from .one import X' 'import mla_testbed.one'; do
+  printf 'def late() -> None:\n    %s\n' "$import" >"$package/two.py"
+  printf 'X = 1\n' >"$package/one.py"
+  python3 tests/style/python_imports.py "$folder" >/dev/null
+  printf 'from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from . import two\n' \
+    >"$package/one.py"
+  if python3 tests/style/python_imports.py "$folder" >/dev/null; then
+    echo "python_imports.py accepts a circle through a function with '$import'" >&2
+    exit 1
+  fi
+done
+printf 'X = 1\n' >"$package/one.py"
+if PYTHONPATH=tests/style python3 -B - "$folder" >/dev/null <<'END'
+import sys
+import python_imports
+python_imports.KNOWN = [{"mla_testbed.one", "mla_testbed.two"}]
+sys.exit(python_imports.main())
+END
+then
+  echo "python_imports.py accepts a known circle that is no longer there" >&2
+  exit 1
+fi
 
 for target in no_such_page.md '../README.md#no-such-heading'; do
   printf '[here](%s)\n' "${target/..\/README.md/$PWD/README.md}" >"$folder/linked.md"

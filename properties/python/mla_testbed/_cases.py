@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import _library, _options
 
@@ -46,6 +47,16 @@ def draw(seed: int, number: int, *, production: bool = False) -> str:
     """
     return _text("mla_case_draw", _options.number(seed, "seed", 0, (1 << 64) - 1),
                  _options.number(number, "number", 0), _options.flag(production, "production"))
+
+
+def plan_of(case: str) -> dict[str, Any]:
+    """What our core builds for a case of one step, as `mla-testbed plan --json` prints it.
+
+    Raises:
+        MlaError: it refuses the case.
+    """
+    made: dict[str, Any] = json.loads(_text("mla_case_plan", _options.text(case, "case"), 0))
+    return made
 
 
 def simpler(case: str) -> list[str]:

@@ -27,6 +27,9 @@ _lock = threading.RLock()
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release,
                     after_in_child=_lock.release)
 
+#: What the defaults functions of the library fill in.
+_DEFAULTS: dict[str, bytes] = {}
+
 _TENSOR = ctypes.POINTER(_structs.Tensor)
 _TEXT = ctypes.POINTER(ctypes.c_char_p)
 
@@ -138,6 +141,19 @@ def declare(prototypes: dict[str, list[Any]]) -> None:
             function = getattr(_loaded, name)
             function.argtypes = arguments
             function.restype = None if name.endswith("_defaults") else ctypes.c_int
+
+
+def filled(struct: Any, defaults: str, **values: int) -> Any:
+    """A struct as its defaults function fills it, then with these values."""
+    start = _DEFAULTS.get(defaults)
+    if start is None:
+        options = struct()
+        getattr(load(), defaults)(ctypes.byref(options))
+        start = _DEFAULTS[defaults] = bytes(options)
+    options = struct.from_buffer_copy(start)
+    for field, value in values.items():
+        setattr(options, field, _options.number(value, field))
+    return options
 
 
 def check(status: int) -> None:

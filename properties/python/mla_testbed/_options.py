@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 import operator
 from typing import Any
 
 import numpy as np
 
-from . import _library
 from ._tensors import BF16, FP8, FP8_ENCODING
 from .errors import UsageError
 
@@ -16,8 +14,6 @@ from .errors import UsageError
 ARCHS: dict[str, int] = {"gfx942": 942, "gfx950": 950}
 COMPUTE_UNITS: dict[str, int] = {"gfx942": 304, "gfx950": 256}
 
-#: What the defaults functions of the library fill in.
-_DEFAULTS: dict[str, bytes] = {}
 _DTYPE_NUMBERS: dict[Any, int] = {}
 
 _FP8_NAMES = ("fp8", "float8_e4m3fn", "float8_e4m3fnuz")
@@ -104,16 +100,3 @@ def text(value: Any, name: str) -> bytes:
         return value.encode()
     except UnicodeEncodeError as e:
         raise UsageError(f"{name} is {value!r}; expected a text of Unicode: {e}") from e
-
-
-def filled(struct: Any, defaults: str, **values: int) -> Any:
-    """A struct as its defaults function fills it, then with these values."""
-    start = _DEFAULTS.get(defaults)
-    if start is None:
-        options = struct()
-        getattr(_library.load(), defaults)(ctypes.byref(options))
-        start = _DEFAULTS[defaults] = bytes(options)
-    options = struct.from_buffer_copy(start)
-    for field, value in values.items():
-        setattr(options, field, number(value, field))
-    return options

@@ -64,7 +64,7 @@ def rope_and_cache(
         TensorError, UnsupportedError: arrays that the operation does not take.
     """
     encoding = _options.fp8_encoding(arch)
-    options = _options.filled(
+    options = _library.filled(
         _structs.RopeCacheOptions, "mla_rope_cache_defaults", arch=_options.arch_number(arch),
         is_neox=is_neox, is_nope_first=is_nope_first, compute_all_q_rope=compute_all_q_rope,
         segmented=segmented)

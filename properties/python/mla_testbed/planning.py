@@ -110,7 +110,7 @@ def decode_sizes(
     Raises:
         UsageError, UnsupportedError: a value that the query cannot work with.
     """
-    return _sizes("mla_decode_sizes", _options.filled(
+    return _sizes("mla_decode_sizes", _library.filled(
         _structs.DecodeSizeQuery, "mla_decode_size_query_defaults",
         arch=_options.arch_number(arch),
         compute_units=_options.compute_units_of(arch, compute_units), batch_size=batch_size,
@@ -141,7 +141,7 @@ def prefill_sizes(
     Raises:
         UsageError, UnsupportedError: a value that the query cannot work with.
     """
-    return _sizes("mla_prefill_sizes", _options.filled(
+    return _sizes("mla_prefill_sizes", _library.filled(
         _structs.PrefillSizeQuery, "mla_prefill_size_query_defaults", batch_size=batch_size,
         num_head_k=num_head_k, max_qlen=max_qlen, qlen_granularity=qlen_granularity,
         compute_units=compute_units))
@@ -192,7 +192,7 @@ def _decode_options(
     """The options of a call, which are the same step after step."""
     if not isinstance(kernel, str) or kernel not in _V12_KERNELS:
         raise UsageError(f"kernel is '{kernel}'; expected {', '.join(_V12_KERNELS)}")
-    return bytes(_options.filled(
+    return bytes(_library.filled(
         _structs.DecodePlanOptions, "mla_decode_plan_defaults",
         arch=_options.arch_number(arch),
         compute_units=_options.compute_units_of(arch, compute_units),
@@ -316,7 +316,7 @@ def plan_prefill(
 
     Raises: as `plan_decode`.
     """
-    options = _options.filled(
+    options = _library.filled(
         _structs.PrefillPlanOptions, "mla_prefill_plan_defaults", compute_units=compute_units,
         gqa_ratio=gqa_ratio, num_heads_k=num_heads_k, qhead_granularity=qhead_granularity,
         qlen_granularity=qlen_granularity, kvlen_granularity=kvlen_granularity,

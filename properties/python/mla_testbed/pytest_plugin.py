@@ -74,7 +74,7 @@ def pytest_testnodedown(node: Any, error: object) -> None:  # noqa: ARG001 the h
     """Keeps what a worker of pytest-xdist used."""
     found = getattr(node, "workeroutput", {}).get(_PORTED)
     if found is not None:
-        from .aiter.sources import Ported  # noqa: PLC0415
+        from .ported import Ported  # noqa: PLC0415
 
         known = getattr(node.config, _PORTED, None)
         made = Ported.of_json(found)

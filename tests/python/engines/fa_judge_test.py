@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from mla_testbed import UsageError
 from mla_testbed.engines import Machine
-from mla_testbed.engines.engine import load
-from mla_testbed.engines.fa import adapt, fa_steps_of
-from mla_testbed.engines.fa.dense import attention
-from mla_testbed.engines.fa.judge import judge
+from mla_testbed.engines.dense import attention
+from mla_testbed.engines.fa import fa_steps_of
+from mla_testbed.engines.fa.kind import Fa
 from mla_testbed.engines.fa.opinion import core_of
+from mla_testbed.engines.judge import judge
+from mla_testbed.engines.kinds import load
 from mla_testbed.engines.line import CaseLine
 from mla_testbed.engines.run import drawn
 
@@ -30,7 +31,7 @@ CASES = [
 
 
 def verdict(plant, case, **options):
-    return judge(fake_fa.FakeFa(Machine("gfx942", 304), plant), case, attend=True, **options)
+    return judge(Fa(), fake_fa.FakeFa(Machine("gfx942", 304), plant), case, attend=True, **options)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -71,14 +72,14 @@ def test_the_list_of_plants_is_complete():
 ])
 def test_a_case_becomes_one_that_an_engine_takes(changes, expected):
     line = CaseLine.parse("mla1:2q1s40_1q8s100;kind=fa;heads=8;kvheads=2;dim=64;block=16")
-    made = adapt.common(line.with_fields(**changes))
+    made = Fa().adapt(line.with_fields(**changes))
     assert made[expected[0]] == expected[1]
     assert made["kvheads"] == "2"
 
 
 def test_a_case_of_another_kind_is_refused_by_name():
     with pytest.raises(UsageError, match="is of kind decode; expected kind=fa"):
-        adapt.common(CaseLine.parse("mla1:1q1s9"))
+        Fa().adapt(CaseLine.parse("mla1:1q1s9"))
     assert verdict("Sound", "mla1:1q1s9").verdict == "refused"
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from mla_testbed import PlanBuffers
 from mla_testbed.bundle import PLAN_ARRAYS, Bundle
 from mla_testbed.engines import PADDING, Built, EngineStep, Machine
+from mla_testbed.engines.decode.result import SCALE
 from mla_testbed.engines.line import CaseLine
-from mla_testbed.engines.result import SCALE
 from mla_testbed.planning import POISON
 
 PLANTS = {

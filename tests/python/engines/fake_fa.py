@@ -9,8 +9,8 @@ import dataclasses
 
 import numpy as np
 from mla_testbed.engines import Machine
+from mla_testbed.engines.dense import attention
 from mla_testbed.engines.fa import FaBuilt, FaStep
-from mla_testbed.engines.fa.dense import attention
 from mla_testbed.engines.fa.result import scale_of
 from mla_testbed.engines.line import CaseLine
 from mla_testbed.engines.tensors import values_of

@@ -9,10 +9,10 @@ import dataclasses
 
 import numpy as np
 from mla_testbed.engines import Machine
-from mla_testbed.engines.fa.dense import attention
+from mla_testbed.engines.dense import attention
 from mla_testbed.engines.line import CaseLine
 from mla_testbed.engines.prefill import Chunk, PrefillBuilt, PrefillStep
-from mla_testbed.engines.prefill.tensors import SCALE, heads_of
+from mla_testbed.engines.prefill.projection import SCALE, heads_of
 from mla_testbed.engines.tensors import values_of
 
 #: Plant -> property that catches it.

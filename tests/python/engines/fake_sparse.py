@@ -11,8 +11,8 @@ import mla_testbed
 import numpy as np
 from mla_testbed.bundle import PLAN_ARRAYS, Bundle
 from mla_testbed.engines import PADDING, Built, Machine
+from mla_testbed.engines.decode.result import SCALE
 from mla_testbed.engines.line import CaseLine
-from mla_testbed.engines.result import SCALE
 from mla_testbed.engines.sparse import SparseStep
 from mla_testbed.planning import POISON
 

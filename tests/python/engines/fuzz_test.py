@@ -11,7 +11,8 @@ import pytest
 from mla_testbed import UsageError
 from mla_testbed.engines import Machine, client, fuzz
 from mla_testbed.engines.client import EngineMissing
-from mla_testbed.engines.fa import adapt as fa_adapt
+from mla_testbed.engines.decode.kind import Decode
+from mla_testbed.engines.fa.kind import Fa
 from mla_testbed.engines.findings import Finding, Judgement
 from mla_testbed.engines.judge import judge
 from mla_testbed.engines.line import CaseLine
@@ -86,13 +87,13 @@ def test_changed_cases_stay_of_their_kind_and_vary_the_fields_that_only_it_has(k
 @pytest.mark.parametrize(("heads", "kv_heads", "asked"), [(1, 2, 2), (16, 8, 16), (9, 4, 12)])
 def test_heads_of_flash_attention_become_a_multiple_of_its_kv_heads(heads, kv_heads, asked):
     line = CaseLine.parse(f"mla1:1q3s9;kind=fa;heads={heads};kvheads={kv_heads}")
-    assert fa_adapt.common(line)["heads"] == str(asked)
+    assert Fa().adapt(line)["heads"] == str(asked)
 
 
 def test_a_bundle_that_cannot_be_saved_takes_no_finding_away(tmp_path):
     file = pathlib.Path(tmp_path / "file")
     file.touch()
-    found = judge(fake_engine.FakeEngine(Machine("gfx942", 304), "WrongPage"), CASE,
+    found = judge(Decode(), fake_engine.FakeEngine(Machine("gfx942", 304), "WrongPage"), CASE,
                   bundles=str(file))
     assert (found.verdict, found.properties) == ("fail", ("P01",))
     assert found.reason.startswith("the bundle is not saved: ")

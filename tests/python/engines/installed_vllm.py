@@ -19,9 +19,10 @@ for variable, what in (("MLA_TESTBED_VLLM", "an environment with vLLM (docs/use/
 
 
 def run(*arguments):
-    """mla-testbed-engines on vLLM."""
+    """mla-testbed-engines on vLLM, over any version of AITER."""
     done = subprocess.run(
-        [sys.executable, "-m", "mla_testbed.engines", *map(str, arguments), "--engine", "vllm"],
+        [sys.executable, "-m", "mla_testbed.engines", *map(str, arguments), "--engine", "vllm",
+         "--ported"],
         capture_output=True, text=True, timeout=900, check=False)
     assert "Traceback" not in done.stderr, done.stderr
     return done

@@ -6,6 +6,7 @@ import fake_engine
 import pytest
 from mla_testbed import Bundle, check
 from mla_testbed.engines import Machine, raised
+from mla_testbed.engines.decode.kind import Decode
 from mla_testbed.engines.findings import FAIL, INCONCLUSIVE, PASS, REFUSED
 from mla_testbed.engines.judge import judge
 
@@ -16,7 +17,7 @@ STEPS = "mla1:3q4s200+2q1s70;heads=16;block=16"
 
 def judged(plant, case, attend=True, **options):
     engine = fake_engine.FakeEngine(Machine("gfx942", 304), plant)
-    return judge(engine, case, arch="gfx942", attend=attend, **options)
+    return judge(Decode(), engine, case, arch="gfx942", attend=attend, **options)
 
 
 @pytest.mark.parametrize("case", [
@@ -116,7 +117,7 @@ def test_a_graph_is_captured_for_the_step_with_most_requests():
             return super().capture(step)
 
     spy = Spy(Machine("gfx942", 304), "Sound")
-    found = judge(spy, "mla1:1q1s9+3q1s9+2q1s9;pad=1")
+    found = judge(Decode(), spy, "mla1:1q1s9+3q1s9+2q1s9;pad=1")
     assert (found.verdict, found.replayed, spy.captured) == ("pass", 3, 3)
 
 

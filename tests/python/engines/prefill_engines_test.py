@@ -35,7 +35,8 @@ def test_sound_cases_are_gathered_and_attended(engine, arch, tmp_path):
     (tmp_path / "cases.txt").write_text("\n".join(SOUND) + "\n")
     done = subprocess.run(
         [*COMMAND, "run", "--engine", engine, "--kind", "prefill", "--cases-file",
-         str(tmp_path / "cases.txt"), "--attend", "4", "--arch", arch, "--no-ledger"],
+         str(tmp_path / "cases.txt"), "--attend", "4", "--arch", arch, "--no-ledger",
+         "--ported"],
         capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "cases 4: 4 pass" in done.stdout

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from mla_testbed import UsageError
 from mla_testbed.engines import Machine, tensors
+from mla_testbed.engines.judge import judge
 from mla_testbed.engines.line import CaseLine
-from mla_testbed.engines.prefill import adapt, prefill_steps_of, result
-from mla_testbed.engines.prefill.judge import judge
+from mla_testbed.engines.prefill import prefill_steps_of, result
+from mla_testbed.engines.prefill.kind import Prefill
 from mla_testbed.engines.prefill.lists import check_lists
-from mla_testbed.engines.prefill.tensors import Projection, heads_of, query
+from mla_testbed.engines.prefill.projection import KEY, Projection, heads_of
 from mla_testbed.engines.run import drawn
 
 COMMAND = [sys.executable, "-m", "mla_testbed.engines"]
@@ -29,8 +30,8 @@ CASES = [
 
 
 def verdict(plant, case, **options):
-    return judge(fake_prefill.FakePrefill(Machine("gfx942", 304), plant), case, attend=True,
-                 **options)
+    engine = fake_prefill.FakePrefill(Machine("gfx942", 304), plant)
+    return judge(Prefill(), engine, case, attend=True, **options)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -57,11 +58,12 @@ def test_a_planted_defect_is_a_finding_of_its_property(plant, caught):
 
 
 def bound_of(case, **changes):
-    step = prefill_steps_of(str(adapt.common(CaseLine.parse(case), "gfx950")))[0]
+    step = prefill_steps_of(str(Prefill().adapt(CaseLine.parse(case), "gfx950")))[0]
     built = fake_prefill.FakePrefill(Machine("gfx950", 256), "Sound").build(step)
     project = Projection(step.heads, step.data_seed)
     right, bound = result._reference(step, dataclasses.replace(built, **changes),
-                                     query(step, built.order), tensors.cache(step), project)
+                                     tensors.query(step, built.order, KEY),
+                                     tensors.cache(step, step.dtype_kv), project)
     return right.tobytes(), bound.min()
 
 
@@ -74,7 +76,7 @@ def test_a_plan_of_fp8_prefill_widens_the_bound_only_where_no_prefix_is_merged()
 
 
 def built_of(case):
-    step = prefill_steps_of(str(adapt.common(CaseLine.parse(case))))[0]
+    step = prefill_steps_of(str(Prefill().adapt(CaseLine.parse(case))))[0]
     return step, fake_prefill.FakePrefill(Machine("gfx942", 304), "Sound").build(step)
 
 
@@ -93,7 +95,7 @@ def test_a_decode_of_two_rows_is_a_finding():
 
 def test_a_case_of_prefill_is_asked_with_a_bf16_query_and_a_workspace_of_whole_blocks():
     line = CaseLine.parse("mla1:3q2s9;kind=prefill;dtype=fp8/fp8;block=16;workspace=33")
-    made = adapt.common(line)
+    made = Prefill().adapt(line)
     assert (made["dtype"], made["workspace"]) == ("bf16/fp8", "48")
 
 
@@ -110,7 +112,7 @@ def test_the_list_of_plants_is_complete():
 ])
 def test_a_case_becomes_one_that_an_engine_takes(changes, expected):
     line = CaseLine.parse("mla1:2q3s40_1q8s100;kind=prefill;heads=8;block=16")
-    assert adapt.common(line.with_fields(**changes))[expected[0]] == expected[1]
+    assert Prefill().adapt(line.with_fields(**changes))[expected[0]] == expected[1]
 
 
 @pytest.mark.parametrize(("case", "said"), [
@@ -120,7 +122,7 @@ def test_a_case_becomes_one_that_an_engine_takes(changes, expected):
 ])
 def test_what_no_engine_prefills_is_refused_with_the_reason(case, said):
     with pytest.raises(UsageError, match=said):
-        adapt.common(CaseLine.parse(case))
+        Prefill().adapt(CaseLine.parse(case))
     assert verdict("Sound", case).verdict == "refused"
 
 

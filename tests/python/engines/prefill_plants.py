@@ -140,8 +140,10 @@ def _sglang(engine, plant: str) -> dict[tuple[object, str], object]:
 
 def main(name: str, arch: str, cases: list[str]) -> None:
     """Prints the properties that each plant, and none, makes fail: one import for all of them."""
-    from mla_testbed.engines.engine import Machine, load  # noqa: PLC0415 where the engine is
-    from mla_testbed.engines.prefill.judge import judge  # noqa: PLC0415
+    from mla_testbed.engines import Machine  # noqa: PLC0415 where the engine is
+    from mla_testbed.engines.judge import judge  # noqa: PLC0415
+    from mla_testbed.engines.kinds import load  # noqa: PLC0415
+    from mla_testbed.engines.prefill.kind import Prefill  # noqa: PLC0415
 
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -151,7 +153,7 @@ def main(name: str, arch: str, cases: list[str]) -> None:
         with contextlib.ExitStack() as stack:
             for (owner, attribute), value in replaced(engine, plant).items():
                 stack.enter_context(mock.patch.object(owner, attribute, value))
-            found = [judge(Planted(engine, plant), case, attend=True) for case in cases]
+            found = [judge(Prefill(), Planted(engine, plant), case, attend=True) for case in cases]
         said = [f.what for judgement in found for f in judgement.findings]
         out.write(json.dumps([plant, sorted({p for j in found for p in j.properties}),
                               sorted({j.verdict for j in found}), said]) + "\n")

@@ -19,8 +19,9 @@ ENGINE = os.environ.get("MLA_TESTBED_SMOKE", "")
 if not ENGINE:
     pytest.skip("MLA_TESTBED_SMOKE names no engine (tests/python/engines/smoke.sh)",
                 allow_module_level=True)
-#: With AITER's sources a few cases are attended; without them the planners are this project's.
-HOW = ["--attend", "3"] if os.environ.get("AITER_SRC") else ["--without-aiter"]
+#: With AITER's sources, of any version, a few cases are attended; without them the planners are
+#: this project's.
+HOW = ["--attend", "3", "--ported"] if os.environ.get("AITER_SRC") else ["--without-aiter"]
 #: A defect of each engine's version that no attention is needed for. Its witness is a case of every
 #: run, so the ledger names it only if the failure is seen.
 SHOWN = {"vllm": "VLLM-04", "sglang": "SGLANG-11"}

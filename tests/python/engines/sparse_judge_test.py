@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from mla_testbed import Bundle, UsageError, check
 from mla_testbed.engines import Machine
+from mla_testbed.engines.judge import judge
 from mla_testbed.engines.line import CaseLine
 from mla_testbed.engines.run import drawn
-from mla_testbed.engines.sparse import adapt, sparse_steps_of
-from mla_testbed.engines.sparse.judge import judge
+from mla_testbed.engines.sparse import sparse_steps_of
+from mla_testbed.engines.sparse.kind import Sparse
 from mla_testbed.engines.sparse.step import model_of, with_one_layer
 
 COMMAND = [sys.executable, "-m", "mla_testbed.engines"]
@@ -29,11 +30,11 @@ CASES = [
 
 def verdict(plant, case, **options):
     engine = fake_sparse.FakeSparse(Machine("gfx942", 304), plant)
-    return judge(engine, case, arch="gfx942", attend=True, **options)
+    return judge(Sparse(), engine, case, arch="gfx942", attend=True, **options)
 
 
 def step_of(case):
-    return sparse_steps_of(str(adapt.common(CaseLine.parse(case))))[0]
+    return sparse_steps_of(str(Sparse().adapt(CaseLine.parse(case))))[0]
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -134,13 +135,13 @@ def test_blocks_of_other_layers_lie_between_those_of_this_one():
 
 def test_more_rows_than_lists_have_room_for_are_refused():
     with pytest.raises(UsageError, match="has 4097 rows; at most 4096 are judged here"):
-        adapt.common(CaseLine.parse("mla1:1q4096s5000_1q1s9"))
+        Sparse().adapt(CaseLine.parse("mla1:1q4096s5000_1q1s9"))
 
 
 def test_a_case_remains_of_kind_decode_and_adapting_it_again_changes_nothing():
-    line = adapt.common(CaseLine.parse(CASES[0]))
+    line = Sparse().adapt(CaseLine.parse(CASES[0]))
     assert line["kind"] == "decode"
-    assert str(adapt.common(line)) == str(line)
+    assert str(Sparse().adapt(line)) == str(line)
 
 
 def run(*arguments):

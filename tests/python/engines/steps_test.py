@@ -139,7 +139,7 @@ def test_bf16_bits_round_to_nearest_even():
 @pytest.mark.parametrize("dtype", ["bf16", "fp8"])
 def test_slots_that_nobody_owns_are_nan(dtype):
     step, = steps_of(f"mla1:2q1s20;block=16;dtype={dtype}/{dtype}")
-    values = tensors.values_of(tensors.cache(step), step.arch)
+    values = tensors.values_of(tensors.cache(step, step.dtype_kv), step.arch)
     owned = np.concatenate([step.token_slots(0), step.token_slots(1)])
     assert np.isfinite(values[owned]).all()
     assert np.isnan(np.delete(values, owned, axis=0)).all()
@@ -159,4 +159,4 @@ def test_mutated_cases_are_cases():
     ("mla1:1q1s300_1q1s66_1q1s3;block=64", 2), ("mla1:1q1s40;block=64", 0)])
 def test_keys_past_a_block_are_the_fewest_that_a_request_has(case, past):
     step, = steps_of(case)
-    assert facts_of(step, None)["keys_past_a_block"] == past
+    assert facts_of(step)["keys_past_a_block"] == past

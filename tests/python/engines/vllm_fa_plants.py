@@ -107,7 +107,8 @@ def _in_module(module, plant: str) -> dict[str, object]:
 def main(cases: list[str]) -> None:
     """Prints the properties that each plant, and none, makes fail: one import for all of them."""
     from mla_testbed.engines import Machine  # noqa: PLC0415 where vLLM is
-    from mla_testbed.engines.fa.judge import judge  # noqa: PLC0415
+    from mla_testbed.engines.fa.kind import Fa  # noqa: PLC0415
+    from mla_testbed.engines.judge import judge  # noqa: PLC0415
     from mla_testbed.engines.vllm.fa_adapter import VllmFa  # noqa: PLC0415
 
     out = os.fdopen(os.dup(1), "w")
@@ -118,7 +119,7 @@ def main(cases: list[str]) -> None:
         with contextlib.ExitStack() as stack:
             for name, value in _in_module(engine._module, plant).items():
                 stack.enter_context(mock.patch.object(engine._module, name, value))
-            found = [judge(planted, case, attend=True) for case in cases]
+            found = [judge(Fa(), planted, case, attend=True) for case in cases]
         planted.remove()
         out.write(json.dumps([plant, sorted({p for j in found for p in j.properties}),
                               sorted({j.verdict for j in found})]) + "\n")

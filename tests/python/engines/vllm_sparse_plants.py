@@ -130,7 +130,8 @@ def _in_planner(plant: str, real) -> dict[str, object]:
 def main(cases: list[str]) -> None:
     """Prints the properties that each plant, and none, makes fail: one import for all of them."""
     from mla_testbed.engines import Machine  # noqa: PLC0415 where vLLM is
-    from mla_testbed.engines.sparse.judge import judge  # noqa: PLC0415
+    from mla_testbed.engines.judge import judge  # noqa: PLC0415
+    from mla_testbed.engines.sparse.kind import Sparse  # noqa: PLC0415
     from mla_testbed.engines.vllm.sparse_adapter import VllmSparse  # noqa: PLC0415
 
     out = os.fdopen(os.dup(1), "w")
@@ -148,7 +149,7 @@ def main(cases: list[str]) -> None:
                     (aiter, _in_planner(plant, aiter.get_mla_metadata_v1))):
                 for name, value in changes.items():
                     stack.enter_context(mock.patch.object(owner, name, value))
-            found = [judge(planted, case, attend=True) for case in cases]
+            found = [judge(Sparse(), planted, case, attend=True) for case in cases]
         planted.remove()
         out.write(json.dumps([plant, sorted({p for j in found for p in j.properties}),
                               sorted({j.verdict for j in found}),

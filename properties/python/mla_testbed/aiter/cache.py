@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 
-from .. import _library, _options, _structs
+from .. import _library, _structs
 from . import session
 from .operation import _set_current_hip_stream, aiter_tensor_t, operation
 
@@ -55,7 +55,7 @@ def fused_qk_rope_concat_and_cache_mla_seg(
 
 
 def _rope_and_cache(tensors: tuple[aiter_tensor_t, ...], **choices: bool) -> None:
-    options = _options.filled(_structs.RopeCacheOptions, "mla_rope_cache_defaults",
+    options = _library.filled(_structs.RopeCacheOptions, "mla_rope_cache_defaults",
                               arch=session.arch_number(), **choices)
     struct = _structs.RopeCacheTensors(*(
         ctypes.pointer(_structs.Tensor.from_buffer(tensor)) for tensor in tensors))

@@ -7,7 +7,7 @@ import json
 import pathlib
 from typing import Any
 
-from . import sources
+from ..ported import Ported
 
 
 @dataclasses.dataclass
@@ -57,7 +57,7 @@ class Findings:
         """The comparisons that failed."""
         return [finding for finding in self.found if finding.failed]
 
-    def write(self, path: pathlib.Path, ported: sources.Ported) -> None:
+    def write(self, path: pathlib.Path, ported: Ported) -> None:
         """Writes everything as JSON, with what ran in place of AITER's C++."""
         path.write_text(json.dumps({
             "cases": self.cases, "refused": self.refused, "ported": ported.as_json(),

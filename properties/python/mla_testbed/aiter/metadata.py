@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from .. import _library, _options, _structs
+from .. import _library, _structs
 from . import session
 from .operation import _set_current_hip_stream, aiter_tensor_t, operation
 
@@ -38,7 +38,7 @@ def get_mla_metadata_v1(
             raise RuntimeError(
                 f"get_mla_metadata_v1: dtype_{name}_rope is {rope} and dtype_{name}_nope is "
                 f"{nope}; mla-testbed has equal ones only")
-    options = _options.filled(
+    options = _library.filled(
         _structs.DecodePlanOptions, "mla_decode_plan_defaults", arch=session.arch_number(),
         compute_units=session.compute_units(), num_heads_per_head_k=num_heads_per_head_k,
         num_heads_k=num_heads_k, is_causal=is_causal, page_size=page_size,
@@ -69,7 +69,7 @@ def get_ps_metadata_v1(
     The results are copied to wherever the buffers are (hipMemcpyDefault): to the device, or to
     pinned memory from which an engine copies them later.
     """
-    options = _options.filled(
+    options = _library.filled(
         _structs.PrefillPlanOptions, "mla_prefill_plan_defaults",
         compute_units=session.compute_units(), gqa_ratio=gqa_ratio, num_heads_k=num_heads_k,
         qhead_granularity=qhead_granularity, qlen_granularity=qlen_granularity,

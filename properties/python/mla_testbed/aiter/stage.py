@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from .. import _library, _tensors, world
 from ..errors import LibraryError
+from ..ported import Ported
 from . import (
     imports,
     jit_directory,
@@ -43,6 +44,7 @@ class Stage:
         if "aiter" in sys.modules:
             raise RuntimeError("aiter is imported already: enter the stage before it")
         self._tree = None if tree is None else pathlib.Path(tree).resolve()
+        self._compared: tuple[object, Ported] | None = None
         of_tree = {} if tree is None else _of_tree(pathlib.Path(tree).resolve())
         self.world = world.World(machine)
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="mla-testbed-aiter-"))
@@ -73,14 +75,17 @@ class Stage:
             "PATH": f"{self.directory / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}",
         }
 
-    def ported(self) -> sources.Ported:
+    def ported(self) -> Ported:
         """The modules of AITER that ours took the place of so far, and whether the C++ of the AITER
         that was imported is the one that ours follow. To be asked before `leave`."""
         try:
             tree: pathlib.Path | None = session.aiter_tree()
         except ImportError:
             tree = self._tree
-        return sources.compare(tree, used.marked(self.directory))
+        asked = tree, used.marked(self.directory)
+        if self._compared is None or self._compared[0] != asked:
+            self._compared = asked, sources.compare(*asked)
+        return self._compared[1]
 
     def leave(self) -> None:
         """Puts everything back but modules that were imported meanwhile."""

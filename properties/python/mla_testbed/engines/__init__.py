@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .engine import PADDING, Built, Engine, Machine
+from .decode import PADDING, Built, Engine
+from .engine import Machine
 from .step import EngineStep, steps_of
 
 __all__ = ["PADDING", "Built", "Engine", "EngineStep", "Machine", "steps_of"]

@@ -14,8 +14,8 @@ from typing import Any
 from ..errors import LibraryError, MlaError, UsageError
 from . import ledger, report
 from .client import ONE_CASE, EngineMissing, Setting, Workers
-from .engine import CASE_KINDS, KINDS
 from .findings import FAIL, PASS, REFUSED
+from .kinds import CASE_KINDS, KINDS
 from .line import CaseLine
 from .run import Plan, Run, bundles_in, drawn, judge_all
 
@@ -27,7 +27,8 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog=_NAME, description="Judge the metadata builder of a serving engine, unmodified.",
         epilog="Exit codes: 0 held, 1 a failure, 2 usage, 3 an engine is not installed, "
-               "4 inconclusive, 5 a known failure passed, 10 the case is refused.")
+               "4 inconclusive, or changed C++ of AITER did not run, 5 a known failure passed, "
+               "10 the case is refused.")
     commands = made.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="judge random cases")
     _common(run)
@@ -43,7 +44,8 @@ def parser() -> argparse.ArgumentParser:
     replay.add_argument("case")
     _common(replay)
     replay.add_argument("--bundles", metavar="DIR", help="save the bundle of a step that fails")
-    replay.add_argument("--kind", choices=KINDS, help="of steps; the case's own")
+    replay.add_argument("--kind", choices=tuple(KINDS), help="of steps; the case's own")
+    _ported(replay)
     replay.add_argument("--no-attend", action="store_true", help="lists and plans only")
     fuzz = commands.add_parser("fuzz", help="search for failures, guided by what was found")
     _common(fuzz)
@@ -81,12 +83,18 @@ def _common(made: argparse.ArgumentParser) -> None:
 
 
 def _kind(made: argparse.ArgumentParser) -> None:
-    made.add_argument("--kind", choices=KINDS, default=KINDS[0],
+    made.add_argument("--kind", choices=tuple(KINDS), default="decode",
                       help="of steps: decode, prefill of MLA, sparse for decode over chosen keys, "
                            "or fa for AITER's flash attention backend (decode)")
 
 
+def _ported(made: argparse.ArgumentParser) -> None:
+    made.add_argument("--ported", action="store_true",
+                      help="accept that ports run in place of C++ of AITER that was changed")
+
+
 def _reporting(made: argparse.ArgumentParser) -> None:
+    _ported(made)
     made.add_argument("--ledger", metavar="FILE",
                       help="known failures; the one that ships with the package")
     made.add_argument("--no-ledger", action="store_true", help="nothing is known")
@@ -155,7 +163,7 @@ def _setting(options: argparse.Namespace) -> Setting:
 def _kind_of(case: str) -> str:
     """The kind that a case is replayed as: its own, if engines are judged by it."""
     kind = CaseLine.parse(case)["kind"]
-    return kind if kind in CASE_KINDS else CASE_KINDS[0]
+    return kind if kind in CASE_KINDS else "decode"
 
 
 def _plan(options: argparse.Namespace) -> Plan:
@@ -167,7 +175,8 @@ def _plan(options: argparse.Namespace) -> Plan:
         junit = pathlib.Path(options.junit).resolve()
         if junit.is_dir() or not os.access(junit.parent, os.W_OK):
             raise UsageError(f"--junit '{options.junit}' cannot be written; expected a file")
-    return Plan(_setting(options), options.arch, ledger=known, bundles=bundles, seed=options.seed)
+    return Plan(_setting(options), options.arch, ledger=known, bundles=bundles, seed=options.seed,
+                accepts_ports=options.ported)
 
 
 def _folder(bundles: str | None) -> pathlib.Path | None:
@@ -237,7 +246,7 @@ def _lines(file: str) -> list[str]:
 
 def _replay(options: argparse.Namespace) -> int:
     _folder(options.bundles)
-    plan = Plan(_setting(options), options.arch)
+    plan = Plan(_setting(options), options.arch, accepts_ports=options.ported)
     with Workers(plan.setting, plan.arch) as workers:
         run = Run(plan, workers)
         found = run.judge(options.case, attend=not options.no_attend, bundles=options.bundles)
@@ -256,6 +265,10 @@ def _replay(options: argparse.Namespace) -> int:
               f"{found.attended} attended")
         for opinion in found.opinions:
             print(f"decided differently by our core: {opinion}")
+        for line in run.tally.of_ports():
+            print(line)
+    if found.verdict == PASS and run.tally.left_out:
+        return report.UNDECIDED
     codes = {PASS: report.HELD, FAIL: report.FAILED, REFUSED: report.SKIPPED}
     return codes.get(found.verdict, report.UNDECIDED)
 

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ..errors import UsageError
 from .adapted import on
 from .line import CaseLine
 
-#: Fields that an engine decides itself, or that only other kinds of steps have.
+#: Fields that an engine decides itself.
 _UNASKED: dict[str, str] = {
     "gran": "16", "split": "-1", "planner": "auto", "sched": "0", "qpad": "0", "lse": "0",
     "splits": "0", "spare": "0.minus1", "causal": "1", "kind": "decode",
 }
-_OTHER_KINDS = ("workspace", "kvheads", "dim", "window", "draft")
+#: Fields that only some kinds of steps have; those of kind fa are all of them.
+OTHER_KINDS = ("workspace", "kvheads", "dim", "window", "draft")
 #: Compute units of a product: MI300X and MI308, MI355X.
 _PRODUCTS = {"gfx942": (304, 80), "gfx950": (256,)}
 _MOST_ORIGIN = 1 << 14
 _MOST_PAD = 64
 MOST_KEYS = 1 << 17
-
-
-def common_of(kind: str) -> Callable[[CaseLine, str | None], CaseLine]:
-    """What adapts cases to engines, for a kind of steps."""
-    from .fa import adapt as fa  # noqa: PLC0415 they need this module
-    from .prefill import adapt as prefill  # noqa: PLC0415
-    from .sparse import adapt as sparse  # noqa: PLC0415
-
-    return {"decode": common, "fa": fa.common, "prefill": prefill.common,
-            "sparse": sparse.common}[kind]
 
 
 def expect_kind(line: CaseLine, kind: str) -> None:
@@ -62,7 +51,7 @@ def common(line: CaseLine, arch: str | None = None) -> CaseLine:
         raise UsageError(f"no request of '{line}' has rows: an engine schedules none")
     line = on(line, arch)
     block = int(line["block"])
-    fields = tuple((n, v) for n, v in line.fields if n not in _OTHER_KINDS)
+    fields = tuple((n, v) for n, v in line.fields if n not in OTHER_KINDS)
     made = CaseLine(line.steps, fields).with_requests(steps).with_fields(
         **_UNASKED, cu=str(product(line)[1]), page="1",
         block=str(1 if block < 8 else -(-block // 16) * 16),

@@ -16,6 +16,7 @@ import time
 from typing import IO, Any
 
 from ..errors import LibraryError
+from ..ported import Ported
 from .findings import FAIL, INCONCLUSIVE, Finding, Judgement
 
 #: Seconds for the import of an engine, and for one case.
@@ -40,7 +41,7 @@ class Setting:
         late_copies, without_aiter: see engine.Machine.
         one_case: seconds for a case.
         options: of the adapter, as "name=value".
-        kind: of steps; see engine.KINDS.
+        kind: of steps; see kinds.KINDS.
     """
 
     engine: str
@@ -76,12 +77,14 @@ class Worker:
     Attributes:
         version, aiter: what the engine said, "" before.
         attends: whether its adapter can attend.
+        ported: in whose place ports ran so far, in all processes; None: the adapter does not say.
     """
 
     def __init__(self, setting: Setting, arch: str, compute_units: int) -> None:
         self.setting, self.arch, self.compute_units = setting, arch, compute_units
         self.name = self.version = self.aiter = ""
         self.attends = True
+        self.ported: Ported | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 as long as the worker
         self._scratch: tempfile.TemporaryDirectory[str] | None = None  # as long as the process
@@ -147,6 +150,7 @@ class Worker:
         except BrokenPipeError:
             answer = None
         if answer is not None:
+            self._keep(answer.pop("ported", None))
             return Judgement.of_json(answer)
         code = process.poll()
         words = self._last_words()
@@ -157,6 +161,11 @@ class Worker:
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         return Judgement(case, FAIL, (Finding(
             "P28", 0, f"the process of {self.setting.engine} ended with {how}: {words}"),))
+
+    def _keep(self, ported: dict[str, Any] | None) -> None:
+        if ported is not None:
+            made = Ported.of_json(ported)
+            self.ported = made if self.ported is None else made.together(self.ported)
 
     def close(self) -> None:
         """Ends the process, with those that it started, and removes its temporary files."""

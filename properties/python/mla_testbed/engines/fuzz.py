@@ -19,10 +19,11 @@ from typing import IO, Any
 from .._cases import draw
 from ..errors import UsageError
 from .findings import FAIL, Judgement
+from .kinds import KINDS
 from .line import CaseLine
 from .mutate import mutated
 from .report import signature
-from .run import Run, of_kind
+from .run import Run
 
 _SAVE_EVERY = 5.0
 
@@ -132,7 +133,7 @@ def fuzz(run: Run, seconds: float, folder: pathlib.Path, seed: int, *, attend: b
 def _drawn(kind: str, source: random.Random) -> str:
     """A random case; of another kind than decode, the first of that kind."""
     while True:
-        case = of_kind(draw(source.getrandbits(63), source.randrange(1 << 20)), kind)
+        case = KINDS[kind].drawn(draw(source.getrandbits(63), source.randrange(1 << 20)))
         if case is not None:
             return case
 

@@ -1,30 +1,48 @@
-"""Judges one case on one engine: its builder's lists and plans, sequences, graphs, its result."""
+"""One case on one engine, for every kind of steps: build, graphs, judge, build anew."""
 
 from __future__ import annotations
 
+import dataclasses
 import pathlib
-from typing import Any, Generic
+from typing import Any
 
-import numpy as np
-
-from ..bundle import PLAN_ARRAYS, Bundle
-from ..errors import RefusedError, UnsupportedError, UsageError
-from ..judging import check
-from ..planning import POISON
-from . import adapt, course, result
-from .course import Course, Step
-from .engine import Built, Engine
-from .facts import facts_of
-from .findings import PLAN, Finding, Judgement
+from ..errors import FaultError, UsageError
+from . import raised
+from .adapted import Change, changes
+from .findings import ATTEND, FAIL, INCONCLUSIVE, PASS, REFUSED, Finding, Judgement
+from .kind import Built, Kind
 from .line import CaseLine
-from .lists import check_lists
-from .opinion import opinions_of
-from .step import EngineStep, steps_of
+from .step import Step
+
+
+@dataclasses.dataclass
+class Course:
+    """What happened so far while one case runs."""
+
+    case: str
+    attend: bool
+    bundles: str | None
+    adapted: tuple[Change, ...] = ()
+    findings: list[Finding] = dataclasses.field(default_factory=list)
+    opinions: list[str] = dataclasses.field(default_factory=list)
+    facts: dict[str, Any] = dataclasses.field(default_factory=dict)
+    built: int = 0
+    planned: int = 0
+    attended: int = 0
+    replayed: int = 0
+    unsaved: str = ""
+
+    def judgement(self, verdict: str, reason: str = "") -> Judgement:
+        """What the case ends in."""
+        return Judgement(self.case, verdict, tuple(self.findings), reason or self.unsaved,
+                         self.facts,
+                         tuple(dict.fromkeys(self.opinions)), self.built, self.planned,
+                         self.attended, self.replayed, adapted=self.adapted)
 
 
 def judge(
-    engine: Engine, case: str, *, arch: str | None = None, attend: bool = False,
-    bundles: str | None = None,
+    kind: Kind[Step, Built], engine: Any, case: str, *, arch: str | None = None,
+    attend: bool = False, bundles: str | None = None,
 ) -> Judgement:
     """Runs a case through an engine.
 
@@ -32,104 +50,72 @@ def judge(
         case: one line (docs/reference/cases.md), adapted first to what an engine can be asked.
         arch: replaces the case's.
         attend: run the engine's forward where that is affordable.
-        bundles: a folder for the bundle of each step that fails.
+        bundles: a folder for each step that fails.
     """
-    return course.judge(Decode(), engine, case, arch=arch, attend=attend, bundles=bundles)
-
-
-class OfDecodes(course.Rules[Step, Built], Generic[Step]):
-    """What dense and sparse decode have in common: a `Built` with a plan."""
-
-    def refuses(self, engine: Engine, step: Step) -> str | None:
-        """Engines of this kind say it themselves."""
-        return engine.refuses(step)
-
-    def differences(self, step: Step, used: Built, fresh: Built) -> list[Finding]:
-        """Live entries of lists, and words of a plan that the fresh build wrote."""
-        return differences(step, used, fresh)
-
-    def save(self, course: Course, step: Step, built: Built) -> None:
-        """A bundle for each plan."""
-        folder = pathlib.Path(str(course.bundles))
-        for name, bundle in [("decode", built.bundle)] + [
-                (f"plan-{i}", other) for i, other in enumerate(built.others)]:
-            if bundle is not None:
-                scalars = {**bundle.scalars, "name": f"{course.case} step {step.number}"}
-                arrays = without_pages(bundle).arrays
-                Bundle(scalars, arrays).save(folder / f"step-{step.number}-{name}")
-
-
-class Decode(OfDecodes[EngineStep]):
-    """MLA decode, with the plans of other parts of its steps."""
-
-    def adapt(self, line: CaseLine, arch: str | None) -> CaseLine:
-        """See adapt.common."""
-        return adapt.common(line, arch)
-
-    def steps(self, case: str) -> tuple[EngineStep, ...]:
-        """See step.steps_of."""
-        return steps_of(case)
-
-    def facts(self, step: EngineStep, built: Built | None) -> dict[str, Any]:
-        """See facts.facts_of."""
-        return facts_of(step, built)
-
-    def check(self, step: EngineStep, built: Built) -> list[Finding]:
-        """Lists, and each plan."""
-        found = check_lists(step, built)
-        for bundle in ([built.bundle] if built.planned and not found else []) + [*built.others]:
-            assert bundle is not None
-            found += check_plan(step, bundle)
-        return found
-
-    def opinions(self, engine: str, step: EngineStep, built: Built) -> list[str]:
-        """See opinion.opinions_of."""
-        return opinions_of(engine, step, built)
-
-    def affordable(self, step: EngineStep, built: Built) -> bool:
-        """See result.affordable."""
-        return result.affordable(step, built)
-
-    def attend(self, engine: Engine, step: EngineStep, built: Built) -> list[Finding]:
-        """See result.check_result."""
-        return result.check_result(engine, step, built)
-
-
-def check_plan(step: EngineStep, bundle: Bundle) -> list[Finding]:
-    """P05: a plan is valid for its batch."""
     try:
-        answer = check(without_pages(bundle))
-    except (UnsupportedError, RefusedError, UsageError) as e:
-        return [Finding("P05", step.number, f"the plan cannot be checked: {e}",
-                        stage=PLAN)]
-    if answer.valid:
-        return []
-    lines = [f"{v.rule}: {v.what}" for v in answer.violations]
-    at_fault = f"at fault: {answer.at_fault}: {answer.diagnosis}"
-    return [Finding("P05", step.number, lines[0], (*lines[1:6], at_fault), PLAN)]
+        given = CaseLine.parse(case)
+        line = engine.adapt(kind.adapt(given, arch))
+        steps = kind.steps(str(line))
+    except UsageError as e:
+        return Judgement(case, REFUSED, reason=str(e))
+    line = CaseLine.parse(str(line))
+    course = Course(str(line), attend and getattr(engine, "attends", True), bundles,
+                    changes(given, line, arch))
+    for step in steps:
+        reason = kind.refuses(engine, step)
+        if reason is not None:
+            course.facts = kind.facts(step, None)
+            return course.judgement(REFUSED, reason)
+    try:
+        _run(kind, engine, steps, course)
+    except raised.NotJudged as e:
+        return course.judgement(FAIL if course.findings else INCONCLUSIVE, str(e))
+    return course.judgement(FAIL if course.findings else PASS)
 
 
-def without_pages(bundle: Bundle) -> Bundle:
-    """Without kv_indices: check_lists knows better what each page has to be, and the padding of a
-    graph may name one block again and again."""
-    return Bundle(bundle.scalars, {name: array for name, array in bundle.arrays.items()
-                                   if name != "kv_indices"})
+def _run(
+    kind: Kind[Step, Built], engine: Any, steps: tuple[Step, ...], course: Course
+) -> None:
+    first, captured = steps[0], None
+    course.facts = kind.facts(first, None)
+    with raised.turned(course.findings, first, engine.name):
+        engine.start(steps)
+        if first.pad:
+            captured = engine.capture(max(steps, key=lambda step: step.requests))
+    if course.findings:
+        return
+    for step in steps:
+        built: Built | None = None
+        with raised.turned(course.findings, step, engine.name):
+            built = engine.build(step) if captured is None else engine.replay(step, captured)
+        course.facts = kind.facts(step, built)
+        if built is None:
+            return
+        course.built += 1
+        course.planned += built.planned
+        course.replayed += captured is not None and kind.for_graph(built)
+        _judge_step(kind, engine, step, built, course)
+        if course.findings:
+            return
+    if len(steps) > 1 and captured is None and built is not None:
+        with raised.turned(course.findings, step, engine.name):
+            engine.start(steps)
+            course.findings += kind.differences(step, built, engine.build(step))
 
 
-def differences(step: EngineStep, used: Built, fresh: Built) -> list[Finding]:
-    """P03 for a decode part: what differs on used and on fresh buffers."""
-    if used.bundle is None or fresh.bundle is None:
-        same = used.bundle is fresh.bundle
-        return [] if same else [Finding("P03", step.number, "one of two builds has no decode part")]
-    if used.planned != fresh.planned:
-        return [Finding("P03", step.number, f"planned after other steps: {used.planned}; on fresh "
-                        f"buffers: {fresh.planned}")]
-    count = int(fresh.bundle.arrays["seqlens_kv_indptr"][-1])
-
-    def live(name: str, expected: np.ndarray) -> np.ndarray | bool:
-        if name in PLAN_ARRAYS.values():
-            return expected != POISON
-        return np.arange(expected.size) < count if name == "kv_indices" else True
-
-    return course.stale(step, (used.bundle.scalars, used.bundle.arrays),
-                        (fresh.bundle.scalars, fresh.bundle.arrays), live)
+def _judge_step(
+    kind: Kind[Step, Built], engine: Any, step: Step, built: Built, course: Course
+) -> None:
+    found = kind.check(step, built)
+    if not found:
+        course.opinions += kind.opinions(engine.name, step, built)
+        if course.attend and kind.affordable(step, built):
+            with raised.turned(found, step, engine.name, ATTEND):
+                found += kind.attend(engine, step, built)
+            course.attended += 1
+    if found and course.bundles is not None:
+        try:
+            kind.save(pathlib.Path(course.bundles), course.case, step, built)
+        except (FaultError, OSError) as e:
+            course.unsaved = f"the bundle is not saved: {e}"
+    course.findings += found

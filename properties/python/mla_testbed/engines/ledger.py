@@ -18,8 +18,8 @@ from typing import Any
 
 from ..errors import UsageError
 from .client import Setting
-from .engine import KINDS
 from .findings import Finding
+from .kinds import KINDS
 from .line import CaseLine
 
 FORMAT = "mla-testbed engines ledger 1"
@@ -39,7 +39,7 @@ class Known:
         where: facts of the step (facts.py): a value, a list of values, or {"min", "max"}.
         text: a regular expression that the finding's sentence or a detail contains.
         witness: a case that shows it, or "".
-        kind: of steps that show it (engine.KINDS).
+        kind: of steps that show it (kinds.KINDS).
     """
 
     id: str
@@ -106,7 +106,7 @@ def _entry(entry: dict[str, Any], path: pathlib.Path) -> Known:
         raise UsageError(f"ledger '{path}', entry {name}: unknown key {sorted(unknown)[0]}; "
                          f"expected {', '.join(sorted(_KEYS))}")
     try:
-        if entry.get("kind", KINDS[0]) not in KINDS:
+        if entry.get("kind", "decode") not in KINDS:
             raise ValueError(f"kind '{entry['kind']}' is unknown; expected {' or '.join(KINDS)}")
         values: dict[str, Any] = {key: _value(key, value) for key, value in entry.items()}
         for key in ("id", "link", "why", "engine"):

@@ -5,11 +5,10 @@ from __future__ import annotations
 import random
 
 from ..errors import UsageError
+from .kinds import KINDS
 from .line import CaseLine
 
 _FIELDS = ("heads", "block", "dtype", "layout", "origin", "scale", "data")
-#: Fields that only cases of a kind have.
-_OF_KIND = {"fa": ("workspace", "kvheads", "dim", "window", "draft"), "prefill": ("workspace",)}
 _MOST_REQUESTS, _MOST_STEPS = 64, 4
 
 
@@ -29,7 +28,7 @@ def mutated(case: str, other: str, source: random.Random) -> str:
 
 
 def _field(line: CaseLine, giver: CaseLine, source: random.Random) -> CaseLine:
-    name = source.choice(_FIELDS + _OF_KIND.get(line["kind"], ()))
+    name = source.choice(_FIELDS + KINDS[line["kind"]].fields)
     return line.with_fields(**{name: giver[name]})
 
 

@@ -9,6 +9,7 @@ import re
 import shlex
 import xml.etree.ElementTree as ET
 
+from ..ported import Ported
 from .adapted import Change
 from .findings import FAIL, INCONCLUSIVE, PASS, REFUSED, Judgement
 from .ledger import Known
@@ -87,6 +88,8 @@ class Tally:
     unattended: list[str] = dataclasses.field(default_factory=list)
     seconds: float = 0.0
     interrupted: bool = False
+    ported: Ported | None = None
+    accepts_ports: bool = False
 
     def count(self, found: Judgement, verdict: str) -> None:
         """One case; `verdict` is that of the case after the ledger had a look at it."""
@@ -94,7 +97,7 @@ class Tally:
         for name in ("built", "planned", "attended", "replayed"):
             self.steps[name] += getattr(found, name)
         self.adapted[""] += bool(found.adapted)
-        self.adapted.update({change.kind for change in found.adapted})
+        self.adapted.update(list(dict.fromkeys(change.kind for change in found.adapted)))
         if found.reason:
             kind = f"{found.verdict}: {re.sub(r'[0-9]+', '#', found.reason)}"
             self.reasons[kind] += 1
@@ -109,14 +112,26 @@ class Tally:
         """Cases judged, whatever the verdict."""
         return sum(self.verdicts.values())
 
+    @property
+    def left_out(self) -> bool:
+        """Whether changed C++ of AITER did not run, and that is not accepted."""
+        return self.ported is not None and bool(self.ported.changed) and not self.accepts_ports
+
+    def of_ports(self) -> list[str]:
+        """What is said of ports beside the verdict."""
+        if self.ported is None:
+            return []
+        return self.ported.lines() + [self.ported.advice("--ported")] * self.left_out
+
     def exit_code(self) -> int:
-        """1 a failure, 5 a known one that passed, 4 undecided or nothing passed, 0."""
+        """1 a failure, 5 a known one that passed, 4 undecided, nothing passed or changed C++ left
+        out, 0."""
         if self.blocks:
             return FAILED
         if self.unexpected:
             return UNEXPECTED
         ran = self.verdicts[PASS] + self.verdicts["known-fail"]
-        if self.interrupted or self.verdicts[INCONCLUSIVE] or ran == 0:
+        if self.interrupted or self.verdicts[INCONCLUSIVE] or ran == 0 or self.left_out:
             return UNDECIDED
         return HELD
 
@@ -134,6 +149,7 @@ def summary(tally: Tally, ledger: list[Known]) -> str:
     if tally.adapted[""]:
         parts = ", ".join(f"{name} {times}" for name, times in tally.adapted.most_common() if name)
         lines.append(f"changed for the engine: {tally.adapted['']} cases ({parts})")
+    lines += tally.of_ports()
     why = {known.id: known for known in ledger}
     for name, times in sorted(tally.known.items()):
         lines.append(f"known-fail {name}: {times} cases: {why[name].why} ({why[name].link})")
@@ -163,9 +179,9 @@ def write_junit(tally: Tally, path: pathlib.Path) -> None:
     whole = ET.SubElement(suite, "testcase", name="cases that passed", classname=tally.engine,
                           time=f"{tally.seconds:.1f}")
     ET.SubElement(whole, "system-out").text = f"{tally.verdicts[PASS]} of {tally.cases} cases"
-    if tally.verdicts[PASS] == 0 or tally.interrupted:
-        ET.SubElement(whole, "skipped", message="interrupted" if tally.interrupted
-                      else "no case passed")
+    if tally.verdicts[PASS] == 0 or tally.interrupted or tally.left_out:
+        why = "no case passed" if tally.verdicts[PASS] == 0 else "changed C++ of AITER did not run"
+        ET.SubElement(whole, "skipped", message="interrupted" if tally.interrupted else why)
     for text in tally.unexpected:
         case = ET.SubElement(suite, "testcase", name=text, classname=tally.engine)
         ET.SubElement(case, "failure", message="unexpected pass")

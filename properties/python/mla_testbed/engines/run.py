@@ -7,19 +7,17 @@ import itertools
 import pathlib
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from .._cases import draw, simpler
 from ..errors import UsageError
 from . import adapt
-from .adapt import common_of
 from .client import Setting, Workers
-from .engine import CASE_KINDS
 from .findings import FAIL, PASS, REFUSED, Judgement
+from .kinds import CASE_KINDS, KINDS
 from .ledger import Known
 from .line import CaseLine
 from .report import Block, Tally, signature
-from .sparse.adapt import longer
 
 #: Cases tried to make one failure smaller, and seconds for it.
 _TRIES, _SECONDS = 200, 60.0
@@ -36,6 +34,7 @@ class Plan:
         attend: how many cases are executed as well; as evenly spread as affordable ones are.
         ledger: known failures. bundles: where failures are saved, or None.
         seed: of the drawn cases, for the report.
+        accepts_ports: whether a change of AITER's C++ that did not run leaves a run decided.
         told: called with each failure block when it is complete.
     """
 
@@ -45,6 +44,7 @@ class Plan:
     ledger: list[Known] = dataclasses.field(default_factory=list)
     bundles: pathlib.Path | None = None
     seed: int = 0
+    accepts_ports: bool = False
     told: Callable[[Block], None] = lambda block: print(f"{block}\n", flush=True)
 
     def options(self) -> str:
@@ -68,7 +68,7 @@ class Run:
 
     def __init__(self, plan: Plan, workers: Workers) -> None:
         self.plan, self.workers = plan, workers
-        self.tally = Tally(plan.setting.engine)
+        self.tally = Tally(plan.setting.engine, accepts_ports=plan.accepts_ports)
         self.cover, self.covered, self.imports = False, 0, 0.0
         self._started = time.monotonic()
 
@@ -80,7 +80,7 @@ class Run:
         """
         given = CaseLine.parse(case)
         try:
-            line = common_of(self.plan.setting.kind)(given, self.plan.arch)
+            line = KINDS[self.plan.setting.kind].adapt(given, self.plan.arch)
         except UsageError as e:
             return Judgement(case, REFUSED, reason=re.sub(r"'mla1:[^']*'", "the case", str(e)))
         worker = self.workers.of(adapt.product(line))
@@ -93,6 +93,9 @@ class Run:
         found = worker.ask(str(given), attend=attend, bundles=bundles, cover=self.cover)
         self.covered = max(self.covered, found.covered)
         self.tally.version, self.tally.aiter = worker.version, worker.aiter
+        if worker.ported is not None:
+            self.tally.ported = (worker.ported if self.tally.ported is None
+                                 else worker.ported.together(self.tally.ported))
         return found
 
     def explained(self, found: Judgement) -> Known | None:
@@ -209,19 +212,28 @@ def _fresh(parent: pathlib.Path, name: str) -> pathlib.Path:
     raise AssertionError("unreachable")
 
 
-def judge_all(run: Run, cases: Iterable[str], count: int) -> None:
-    """Judges cases until they end or an interrupt comes; the tally is complete in either case.
+def spread(
+    judge: Callable[..., Judgement], cases: Iterable[str], count: int, attend: int
+) -> Iterator[Judgement]:
+    """Judges cases; as many as `attend` are executed, spread over all as evenly as they can be.
 
     Args:
-        count: how many there will be; attention is spread over them.
+        count: how many cases there will be.
     """
     attended = 0
+    for number, case in enumerate(cases):
+        due = attend * (number + 1) > attended * max(count, 1) and attended < attend
+        found = judge(case, attend=due)
+        attended += found.attended > 0
+        yield found
+
+
+def judge_all(run: Run, cases: Iterable[str], count: int) -> None:
+    """Judges cases until they end or an interrupt comes; the tally is complete in either case."""
     try:
         run.witnesses()
-        for number, case in enumerate(cases):
-            due = run.plan.attend * (number + 1) > attended * max(count, 1)
-            found = run.case(case, attend=due and attended < run.plan.attend)
-            attended += found.attended > 0
+        for _ in spread(run.case, cases, count, run.plan.attend):
+            pass
     except KeyboardInterrupt:
         run.tally.interrupted = True
 
@@ -233,17 +245,5 @@ def drawn(seed: int, count: int, kind: str = "decode") -> Iterable[str]:
         kind: of kinds fa and prefill only the cases of this kind; of every number drawn, about one
             in 25 is. Cases of sparse are those of decode, and half of them have longer contexts.
     """
-    cases = (of_kind(draw(seed, number), kind) for number in itertools.count())
+    cases = (KINDS[kind].drawn(draw(seed, number)) for number in itertools.count())
     return itertools.islice((case for case in cases if case is not None), count)
-
-
-def of_kind(case: str, kind: str) -> str | None:
-    """A drawn case for a kind of steps, or None where it is of another one."""
-    if kind == "sparse":
-        return longer(case)
-    return case if kind in ("decode", CaseLine.parse(case)["kind"]) else None
-
-
-def passed(found: Judgement) -> bool:
-    """Whether something was built and held."""
-    return found.verdict == PASS and found.built > 0

@@ -66,11 +66,39 @@ class EngineStep:
         """Pages of the cache; page ids are below it."""
         return self.pool_blocks * self.block_size // self.page_size
 
+    @property
+    def block_stride(self) -> int:
+        """Rows of the cache from one block to the next."""
+        return self.block_size
+
+    def alone(self, order: Iterable[int], **fields: str) -> str:
+        """A case of this step alone.
+
+        Args:
+            order: its requests. fields: other values.
+        """
+        line = CaseLine.parse(self.case).with_requests(
+            [[(self.query_lens[i], self.seq_lens[i]) for i in order]])
+        return str(line.with_fields(**fields))
+
     def token_slots(self, request: int) -> np.ndarray:
         """Where the keys of a request lie: (keys,) int64 slots of the cache, one slot a token."""
         blocks = np.array(self.block_tables[request], np.int64)
         slots = blocks[:, None] * self.block_size + np.arange(self.block_size)
         return slots.reshape(-1)[:self.seq_lens[request]]
+
+    @property
+    def owned_slots(self) -> np.ndarray:
+        """(slots,) int64: where any request has a key, in ascending order."""
+        return np.unique(np.concatenate([self.token_slots(i) for i in range(self.requests)]))
+
+    def context(self, request: int) -> int:
+        """Keys that a request had before this step: its cached prefix."""
+        return self.seq_lens[request] - self.query_lens[request]
+
+    def new_slots(self, request: int) -> np.ndarray:
+        """Where the new rows of a request are cached: (rows,) int64 slots."""
+        return self.token_slots(request)[self.context(request):]
 
     def page_ids(self, request: int, page_size: int) -> np.ndarray:
         """Physical pages of a request, in order of its keys: (pages,) int64.

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from .client import EngineMissing, Setting, Workers
 from .findings import ATTEND, BUILD, FAIL, PLAN, REFUSED, Judgement
 from .ledger import Known
-from .run import Plan, Run, drawn
+from .run import Plan, Run, drawn, spread
 
 HEAD = ("| engine | AITER | arch | imports | builds | plans right | attends right |",
         "|---|---|---|---|---|---|---|")
@@ -32,7 +32,8 @@ def rows(
 def row(run: Run, arch: str, cases: int) -> str:
     """One row. "12/14" is steps that are right, of those that came so far; then the defects."""
     try:
-        found = list(_judged(run, cases))
+        found = [one for one in spread(run.judge, drawn(1, cases, run.plan.setting.kind), cases,
+                                       run.plan.attend) if one.verdict != REFUSED]
     except EngineMissing as e:
         return f"| {run.plan.setting.engine} | | {arch} | no: {e} | | | |"
     cells = [_cell(run, found, stage) for stage in (BUILD, PLAN, ATTEND)]
@@ -40,16 +41,6 @@ def row(run: Run, arch: str, cases: int) -> str:
     return (f"| {run.plan.setting.engine} {run.tally.version}{kind} | {run.tally.aiter} | {arch} | "
             "yes | "
             + " | ".join(cells) + " |")
-
-
-def _judged(run: Run, cases: int) -> Iterator[Judgement]:
-    attended = 0
-    for number, case in enumerate(drawn(1, cases, run.plan.setting.kind)):
-        due = run.plan.attend * (number + 1) > attended * cases and attended < run.plan.attend
-        found = run.judge(case, attend=due)
-        attended += found.attended > 0
-        if found.verdict != REFUSED:
-            yield found
 
 
 def _cell(run: Run, found: list[Judgement], stage: str) -> str:

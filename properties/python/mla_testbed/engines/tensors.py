@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from .step import EngineStep
 
 WIDTH, VALUES = 576, 512
-_NAN = {"bf16": 0x7FC0, "gfx942": 0x80, "gfx950": 0x7F}
+NAN = 0x7FC0
+_NAN = {"bf16": NAN, "gfx942": 0x80, "gfx950": 0x7F}
 
 
 def bf16_bits(values: np.ndarray) -> np.ndarray:
@@ -55,22 +58,33 @@ def values_of(codes: np.ndarray, arch: str) -> np.ndarray:
     return fp8_values(arch)[codes]
 
 
-def query(step: EngineStep, requests: tuple[int, ...]) -> np.ndarray:
-    """(rows, heads, 576) bits: rows of these requests, in this order."""
-    parts = [_normal(step, 1 + request, (step.query_lens[request], step.heads, WIDTH))
-             for request in requests]
-    return bits(np.concatenate(parts), step.dtype_q, step.arch)
+def normal(step: EngineStep, part: int, shape: tuple[int, ...]) -> np.ndarray:
+    """float32 of a normal distribution.
 
-
-def cache(step: EngineStep) -> np.ndarray:
-    """(slots, 576) bits; a slot that no request owns is NaN."""
-    owned = np.unique(np.concatenate([step.token_slots(i) for i in range(step.requests)]))
-    nan = _NAN["bf16"] if step.dtype_kv == "bf16" else _NAN[step.arch]
-    made = np.full((step.pool_blocks * step.block_size, WIDTH), nan,
-                   np.uint16 if step.dtype_kv == "bf16" else np.uint8)
-    made[owned] = bits(_normal(step, 0, (owned.size, WIDTH)), step.dtype_kv, step.arch)
-    return made
-
-
-def _normal(step: EngineStep, part: int, shape: tuple[int, ...]) -> np.ndarray:
+    Args:
+        part: 0 for the cache, 1 + request for the rows of a query.
+    """
     return np.random.default_rng([step.data_seed, part]).standard_normal(shape, np.float32)
+
+
+def query(
+    step: EngineStep, order: Sequence[int], width: int, dtype: str = "bf16"
+) -> np.ndarray:
+    """(rows, heads, width) bits: rows of these requests, in this order."""
+    return np.concatenate([
+        bits(normal(step, 1 + request, (step.query_lens[request], step.heads, width)), dtype,
+             step.arch) for request in order])
+
+
+def cache(
+    step: EngineStep, dtype: str, width: tuple[int, ...] = (WIDTH,), parts: tuple[int, ...] = ()
+) -> np.ndarray:
+    """(*parts, slots, *width) bits. A slot that no request owns is NaN. Requests may share blocks,
+    so a token's value belongs to its slot."""
+    owned = step.owned_slots
+    made = np.full((*parts, step.pool_blocks * step.block_size, *width),
+                   _NAN["bf16"] if dtype == "bf16" else _NAN[step.arch],
+                   np.uint16 if dtype == "bf16" else np.uint8)
+    where: tuple[Any, ...] = (*[slice(None)] * len(parts), owned)
+    made[where] = bits(normal(step, 0, (*parts, owned.size, *width)), dtype, step.arch)
+    return made

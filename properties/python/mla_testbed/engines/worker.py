@@ -19,16 +19,12 @@ import traceback
 from typing import IO, Any
 
 from ..errors import MlaError
-from . import engine as adapters
 from .coverage import Coverage
-from .fa.judge import judge as fa_judge
+from .engine import Machine
 from .findings import INCONCLUSIVE, Judgement
-from .judge import judge as decode_judge
-from .prefill.judge import judge as prefill_judge
-from .sparse.judge import judge as sparse_judge
-
-_JUDGES = {"decode": decode_judge, "fa": fa_judge, "prefill": prefill_judge,
-           "sparse": sparse_judge}
+from .judge import judge
+from .kind import Kind
+from .kinds import KINDS, load
 
 
 def main(arguments: list[str]) -> int:
@@ -37,12 +33,10 @@ def main(arguments: list[str]) -> int:
     os.dup2(2, 1)
     name, arch, units, *more = arguments
     options = tuple((n, v) for n, equals, v in (text.partition("=") for text in more) if equals)
-    kind = next((known for known in adapters.KINDS if known in more), adapters.KINDS[0])
-    judge: Any = _JUDGES[kind]
-    machine = adapters.Machine(arch, int(units), "late" in more, "without-aiter" in more, options,
-                               kind)
+    kind = KINDS[next((known for known in KINDS if known in more), "decode")]
+    machine = Machine(arch, int(units), "late" in more, "without-aiter" in more, options, kind.name)
     try:
-        engine = adapters.load(name, machine)
+        engine = load(name, machine)
     except (ImportError, MlaError, OSError) as e:
         _say(out, {"error": f"{type(e).__name__}: {e}"})
         return 3
@@ -52,20 +46,20 @@ def main(arguments: list[str]) -> int:
     for text in sys.stdin:
         asked: dict[str, Any] = json.loads(text)
         with coverage.watched() if asked.get("cover") else contextlib.nullcontext():
-            found = _judged(judge, engine, arch, asked)
+            found = _judged(kind, engine, arch, asked)
         if asked.get("cover"):
             found = dataclasses.replace(found, fresh_lines=coverage.fresh,
                                         covered=len(coverage.lines))
-        _say(out, found.as_json())
+        ported = engine.ported().as_json() if hasattr(engine, "ported") else None
+        _say(out, {**found.as_json(), "ported": ported})
     return 0
 
 
-def _judged(judge: Any, engine: Any, arch: str, asked: dict[str, Any]) -> Judgement:
+def _judged(kind: Kind[Any, Any], engine: Any, arch: str, asked: dict[str, Any]) -> Judgement:
     """What the engine raises is a finding; what is raised beside it says nothing about it."""
     try:
-        found: Judgement = judge(engine, asked["case"], arch=arch,
-                                 attend=asked.get("attend", False), bundles=asked.get("bundles"))
-        return found
+        return judge(kind, engine, asked["case"], arch=arch, attend=asked.get("attend", False),
+                     bundles=asked.get("bundles"))
     except Exception as e:
         traceback.print_exc()
         at = traceback.extract_tb(e.__traceback__)[-1]

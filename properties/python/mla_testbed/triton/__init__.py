@@ -14,9 +14,10 @@ tensor. `options()` switches on more checks.
 
 from __future__ import annotations
 
+from .active import activate, emulated
 from .compiling import Compiled, compile_only
 from .faults import KernelFault
-from .state import ARCHS, activate, emulated, last_report, options, register, unregister
+from .state import ARCHS, last_report, options, register, unregister
 
 __all__ = [
     "ARCHS",

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import gfx
 from ..errors import UsageError
-from . import state
+from . import active
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +54,7 @@ def compile_only(fn: Any, *args: Any, arch: str = "gfx942", **kwargs: Any) -> Co
     """
     if not hasattr(fn, "warmup"):
         raise UsageError(f"{fn!r} is no kernel; expected a function under @triton.jit")
-    with state.emulated(arch):
+    with active.emulated(arch):
         compiled = fn.warmup(*args, grid=(1,), **kwargs)
         device = gfx.Device(arch)
         kernel = device.load(compiled.kernel).kernel(compiled.name)

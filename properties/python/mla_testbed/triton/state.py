@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .. import gfx
-from ..errors import UnsupportedError, UsageError
+from ..errors import UsageError
 from .memory import Registered
 
 #: In the order of Triton's device numbers: a kernel is compiled once for each device.
@@ -46,9 +46,20 @@ def current_arch() -> str:
     return _arch.get() or _default_arch or known_arch(os.environ.get(ARCH_VARIABLE) or "gfx942")
 
 
-def set_arch(arch: str) -> None:
-    """For this context, as torch.cuda.set_device() is for a thread."""
-    _arch.set(known_arch(arch))
+def set_arch(arch: str) -> contextvars.Token[str | None]:
+    """For this context, as torch.cuda.set_device() is for a thread; `reset_arch` takes it back."""
+    return _arch.set(known_arch(arch))
+
+
+def reset_arch(token: contextvars.Token[str | None]) -> None:
+    """What held before the set_arch() that returned the token."""
+    _arch.reset(token)
+
+
+def set_default_arch(arch: str) -> None:
+    """For every thread and context that has none of its own."""
+    global _default_arch
+    _default_arch = known_arch(arch)
 
 
 def named_checks(checks: str | Iterable[str]) -> frozenset[str]:
@@ -89,47 +100,6 @@ def options(*, checks: str | Iterable[str] | None = None, **fields: Any) -> Iter
         yield chosen
     finally:
         _options.reset(token)
-
-
-def _drivers() -> Any:
-    """Triton's; UnsupportedError where it is not installed."""
-    try:
-        from triton.runtime import driver
-    except ModuleNotFoundError as e:
-        raise UnsupportedError(
-            "Triton is not installed: pip install 'triton>=3.7,<3.10' torch") from e
-    return driver
-
-
-def _set_driver() -> None:
-    driver = _drivers()
-    from .driver import EmulatorDriver
-
-    if type(driver._active) is not EmulatorDriver:  # that of AITER's world refuses host tensors
-        driver.set_active(EmulatorDriver())
-
-
-def activate(arch: str = "gfx942") -> None:
-    """From here on Triton kernels are compiled for `arch` and run in the emulator."""
-    global _default_arch
-    known_arch(arch)
-    _set_driver()
-    _default_arch = arch
-
-
-@contextlib.contextmanager
-def emulated(arch: str = "gfx942", **fields: Any) -> Iterator[None]:
-    """Inside, launches run on this architecture; `fields` as for options()."""
-    driver = _drivers()
-    before = driver._active
-    token = _arch.set(known_arch(arch))
-    try:
-        _set_driver()
-        with options(**fields):
-            yield
-    finally:
-        _arch.reset(token)
-        driver._active = before
 
 
 def last_report() -> gfx.Report | None:

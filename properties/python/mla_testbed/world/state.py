@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import torch
 
 from .late import LateCopies
 from .machines import Machine
 
-if TYPE_CHECKING:
-    from .graphs import CUDAGraph
+
+class Recorder(Protocol):
+    """A graph while it is captured (graphs.py)."""
+
+    def before(self, tensors: list[torch.Tensor]) -> None:
+        """An operation is about to write these tensors."""
+
+    def add(self, step: Callable[[], Any]) -> None:
+        """Records a launch that is no operation of torch."""
+
+    def record(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
+        """Records an operation and where its results are."""
 
 
 @dataclasses.dataclass
@@ -21,7 +32,7 @@ class State:
 
     machine: Machine
     late: LateCopies
-    capture: CUDAGraph | None = None
+    capture: Recorder | None = None
     # Operations run on this thread make device memory although no argument is on the device.
     making: threading.local = dataclasses.field(default_factory=threading.local)
 

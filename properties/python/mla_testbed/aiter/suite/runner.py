@@ -13,7 +13,7 @@ import time
 import xml.etree.ElementTree as ET
 from typing import Any
 
-from ..sources import Ported
+from ...ported import Ported
 from .ledger import Known
 from .tests import AiterTest
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
-from ..engine import Adapter
+from ..engine import Graphs
 from .step import FaStep
 
 
@@ -51,20 +50,8 @@ class FaBuilt:
         return range(first, first + starts[at + 1])
 
 
-class FaEngine(Adapter, Protocol):
+class FaEngine(Graphs[FaStep, FaBuilt], Protocol):
     """An adapter of kind fa."""
-
-    def start(self, steps: Sequence[FaStep]) -> None:
-        """Makes the engine's builder and layer, large enough for these steps."""
-
-    def build(self, step: FaStep) -> FaBuilt:
-        """Reorders the batch and runs the engine's builder, outside of a graph."""
-
-    def capture(self, step: FaStep) -> FaBuilt | None:
-        """Builds for the capture of a graph; None if the engine has no graphs for such a step."""
-
-    def replay(self, step: FaStep, captured: FaBuilt) -> FaBuilt:
-        """Builds for a replay; the result is what the captured graph finds at its addresses."""
 
     def attend(
         self, step: FaStep, built: FaBuilt, q: np.ndarray, kv: np.ndarray, cache: np.ndarray

@@ -5,20 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from ..findings import PLAN, Finding
+from ..sentences import Sentences, at_least, check_sums, first
 from .built import FaBuilt
-from .lists import Sentences, at_least, check_sums
 from .step import FaStep
 
 
 def check_chunks(step: FaStep, built: FaBuilt) -> list[Finding]:
     """P25, P04 and P06: each key that a row sees is gathered once and by its owner."""
-    checks = [_window(step, built) if step.window >= 0 else _context(step, built)] * bool(
-        built.part("extend"))
-    for sentences in (*checks, _trimmed(step, built)):
-        found = next(sentences, None)
-        if found is not None:
-            return [Finding(found[0], step.number, found[1], stage=PLAN)]
-    return []
+    gathered = (_window if step.window >= 0 else _context,) if built.part("extend") else ()
+    return first(step, (check(step, built) for check in (*gathered, _trimmed)), PLAN)
 
 
 def _extends(step: FaStep, built: FaBuilt) -> list[int]:

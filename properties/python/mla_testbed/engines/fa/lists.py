@@ -2,52 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
 import numpy as np
 
 from ..findings import Finding
+from ..sentences import Sentences, at_least, check_sums, first
 from .built import FaBuilt
 from .step import FaStep
 
 
 def check_lists(step: FaStep, built: FaBuilt) -> list[Finding]:
-    """P26, P04, P18, P11, P21 and P29; the first sentence of each kind that does not hold."""
-    for check in (_order, _parts, _starts, _lengths, _blocks, _slots, _maxima, _flags):
-        found = next(check(step, built), None)
-        if found is not None:
-            return [Finding(found[0], step.number, found[1])]
-    return []
-
-
-Sentences = Iterator[tuple[str, str]]
+    """P26, P04, P18, P11, P21 and P29; the first sentence that does not hold."""
+    return first(step, (check(step, built) for check in (
+        _order, _parts, _starts, _lengths, _blocks, _slots, _maxima, _flags)))
 
 
 def rows_at(step: FaStep, built: FaBuilt, place: int) -> int:
     """Rows of the request at a place of the batch; padding has none."""
     return step.query_lens[built.order[place]] if place < len(built.order) else 0
-
-
-def check_sums(
-    name: str, found: np.ndarray, lengths: Sequence[int], *, exact_size: bool = True
-) -> Sentences:
-    """A list of running sums: int32, starts at 0, one entry more than there are lengths."""
-    if found.dtype != np.int32:
-        yield "P04", f"{name} has elements of {found.dtype}; kernels read int32"
-    if found.size < len(lengths) + 1 or (exact_size and found.size != len(lengths) + 1):
-        yield "P04", f"{name} has {found.size} entries for {len(lengths)} requests"
-        return
-    expected = np.cumsum([0, *lengths])
-    wrong = np.flatnonzero(found[:expected.size] != expected)
-    if wrong.size:
-        at = int(wrong[0])
-        yield "P04", f"{name}[{at}] is {found[at]}; expected {expected[at]}"
-
-
-def at_least(name: str, found: int, least: int, what: str) -> Sentences:
-    """A maximum that kernels take for a size of their grid or of a buffer."""
-    if found < least:
-        yield "P04", f"{name} is {found}; {what} has {least}"
 
 
 def _order(step: FaStep, built: FaBuilt) -> Sentences:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
 
-from ... import _options
-from ..._cases import _text
+from ..._cases import plan_of
 from ...errors import MlaError
-from ..line import CaseLine
 from .built import FaBuilt
 from .step import FaStep
 
@@ -21,20 +18,7 @@ def core_of(step: FaStep) -> dict[str, Any]:
     Raises:
         MlaError: it refuses the step.
     """
-    pairs = list(zip(step.query_lens, step.seq_lens, strict=True))
-    line = CaseLine.parse(step.case).with_requests([pairs]).with_fields(
-        workspace=str(step.workspace), pad="0")
-    return plan_of(str(line))
-
-
-def plan_of(case: str) -> dict[str, Any]:
-    """What our core builds for a case of one step, as `mla-testbed plan --json` prints it.
-
-    Raises:
-        MlaError: it refuses the case.
-    """
-    made: dict[str, Any] = json.loads(_text("mla_case_plan", _options.text(case, "case"), 0))
-    return made
+    return plan_of(step.alone(range(step.requests), workspace=str(step.workspace), pad="0"))
 
 
 def opinions_of(engine: str, step: FaStep, built: FaBuilt) -> list[str]:

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from ...errors import FaultError, UnsupportedError
-from .dense import attention
+from ..dense import attention
 
 #: unified_attention by the name that engines import, and AITER's files that may have it.
 _UNIFIED = "aiter.ops.triton.unified_attention"

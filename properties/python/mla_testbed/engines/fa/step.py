@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
-
 from ..line import CaseLine
 from ..step import EngineStep, steps_of
 
@@ -40,17 +38,9 @@ class FaStep(EngineStep):
         """Whether every request is short enough for a decode."""
         return max(self.query_lens) <= self.threshold
 
-    def context(self, request: int) -> int:
-        """Keys that a request had before this step."""
-        return self.seq_lens[request] - self.query_lens[request]
-
     def first_seen(self, request: int) -> int:
         """The first key that any row of a request sees."""
         return max(0, self.context(request) - self.window) if self.window >= 0 else 0
-
-    def new_slots(self, request: int) -> np.ndarray:
-        """Where the new rows of a request are cached: (rows,) int64 slots."""
-        return self.token_slots(request)[self.context(request):]
 
 
 def fa_steps_of(case: str) -> tuple[FaStep, ...]:

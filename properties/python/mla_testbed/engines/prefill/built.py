@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -82,14 +81,8 @@ class PrefillBuilt:
         return step.seq_lens[request] if self.whole else step.context(request)
 
 
-class PrefillEngine(Adapter, Protocol):
+class PrefillEngine(Adapter[PrefillStep, PrefillBuilt], Protocol):
     """An adapter of kind prefill."""
-
-    def start(self, steps: Sequence[PrefillStep]) -> None:
-        """Makes the engine's builder, large enough for these steps."""
-
-    def build(self, step: PrefillStep) -> PrefillBuilt:
-        """Runs the engine's builder."""
 
     def attend(
         self, step: PrefillStep, built: PrefillBuilt, q: np.ndarray, cache: np.ndarray,
@@ -100,7 +93,7 @@ class PrefillEngine(Adapter, Protocol):
         Args:
             q: (rows, heads, 192) bits of bf16, rows in the order of `built`.
             cache: (slots, 576) bits of dtype_kv, the step's own rows included.
-            project: tensors.Projection, which makes keys and values of latent rows.
+            project: projection.Projection, which makes keys and values of latent rows.
 
         Returns:
             (rows, heads, 128) float32.

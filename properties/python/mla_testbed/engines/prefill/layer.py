@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from .tensors import Projection
+from .projection import Projection
 
 
 class KvProjection:

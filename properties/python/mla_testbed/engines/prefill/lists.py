@@ -6,23 +6,17 @@ import itertools
 
 import numpy as np
 
-from ..fa.lists import Sentences, at_least, check_sums
 from ..findings import PLAN, Finding
+from ..sentences import Sentences, at_least, check_sums, first
 from .built import Chunk, PrefillBuilt
 from .step import PrefillStep
 
 
 def check_lists(step: PrefillStep, built: PrefillBuilt) -> list[Finding]:
-    """P26, P04, P25, P06 and P01; the first sentence of each kind that does not hold."""
-    for check in (_parts, _rows, _coverage):
-        found = next(check(step, built), None)
-        if found is not None:
-            return [Finding(found[0], step.number, found[1])]
-    for number, chunk in enumerate(built.chunks):
-        found = next(_chunk(step, built, number, chunk), None)
-        if found is not None:
-            return [Finding(found[0], step.number, found[1], stage=PLAN)]
-    return []
+    """P26, P04, P25, P06 and P01; the first sentence that does not hold."""
+    return first(step, (check(step, built) for check in (_parts, _rows, _coverage))) or first(
+        step, (_chunk(step, built, number, chunk) for number, chunk in enumerate(built.chunks)),
+        PLAN)
 
 
 def _parts(step: PrefillStep, built: PrefillBuilt) -> Sentences:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import tensors as bits
+from .. import tensors
+from ..dense import attention, of_requests, rounded
 from ..elements import check_elements
-from ..fa.dense import attention
 from ..findings import Finding
-from . import tensors
 from .built import PrefillBuilt, PrefillEngine
+from .projection import KEY, SCALE, Projection, heads_of
 from .step import PrefillStep
 
 #: Most (row, head, key) products, fewer where AITER's FP8 kernel is emulated; slots of the cache.
 MOST_PRODUCTS, MOST_EMULATED, MOST_SLOTS = 1 << 20, 1 << 17, 1 << 15
-#: Relative errors of rounding to bf16 and to fp8; the rest is for sums in float32.
-_BF16, _FP8 = 1.05 * 2.0 ** -8, 1.05 * 2.0 ** -4
+#: Relative error of rounding to fp8; the rest is for sums in float32.
+_FP8 = 1.05 * 2.0 ** -4
 #: Half of the smallest step of fp8: what a weight of a key may lose entirely.
 _SMALLEST = {"gfx942": 2.0 ** -11, "gfx950": 2.0 ** -10}
 
@@ -29,34 +29,31 @@ def affordable(step: PrefillStep, built: PrefillBuilt) -> bool:
 
 def check_result(engine: PrefillEngine, step: PrefillStep, built: PrefillBuilt) -> list[Finding]:
     """P05: every element is within its bound."""
-    project = tensors.Projection(step.heads, step.data_seed)
-    q, cache = tensors.query(step, built.order), bits.cache(step)
+    project = Projection(step.heads, step.data_seed)
+    q, cache = tensors.query(step, built.order, KEY), tensors.cache(step, step.dtype_kv)
     out = engine.attend(step, built, q, cache, project)
     return check_elements(step, built.order, out, *_reference(step, built, q, cache, project))
 
 
 def _reference(
-    step: PrefillStep, built: PrefillBuilt, q: np.ndarray, cache: np.ndarray,
-    project: tensors.Projection,
+    step: PrefillStep, built: PrefillBuilt, q: np.ndarray, cache: np.ndarray, project: Projection,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The result and its bound. Each part of a row is rounded to bf16 once, and once more by each
-    merge. An FP8 prefill rounds query, keys and values first, and the weights of the keys."""
-    right, bound, first = [], [], 0
-    values = tensors.latents(step, cache)
-    for place, request in enumerate(built.order):
-        rows = bits.values_of(q[first:first + step.query_lens[request]], step.arch)
-        first += rows.shape[0]
-        keys, vals = tensors.heads_of(project, values[step.token_slots(request)])
+    """The result and its bound. An FP8 prefill rounds query, keys and values first, and the weights
+    of the keys."""
+    values = tensors.values_of(cache, step.arch)  # exact in bf16: the scale of the cache is 1
+
+    def attended(place: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        keys, vals = heads_of(project, values[step.token_slots(built.order[place])])
         if built.quantised:
             rows, keys, vals = (_fp8(a, step.arch) for a in (rows, keys, vals))
-        one = attention(rows, keys, vals, tensors.SCALE, causal=True)
-        allowed = _BF16 * (1 + _pieces(built, place)) * one.absolute + 1e-6
+        one = attention(rows, keys, vals, SCALE, causal=True)
+        allowed = rounded(one, _pieces(built, place))
         if built.quantised:
             lost = _SMALLEST[step.arch] * np.abs(vals.astype(np.float64)).sum(axis=0)
             allowed = allowed + _FP8 * one.absolute + lost
-        right.append(one.out)
-        bound.append(allowed)
-    return np.concatenate(right), np.concatenate(bound)
+        return one.out, allowed
+
+    return of_requests(step, built.order, q, attended)
 
 
 def _pieces(built: PrefillBuilt, place: int) -> int:
@@ -69,4 +66,4 @@ def _pieces(built: PrefillBuilt, place: int) -> int:
 
 
 def _fp8(values: np.ndarray, arch: str) -> np.ndarray:
-    return bits.fp8_values(arch)[bits.fp8_bits(values, arch)]
+    return tensors.fp8_values(arch)[tensors.fp8_bits(values, arch)]

@@ -21,10 +21,6 @@ class PrefillStep(EngineStep):
 
     workspace: int
 
-    def context(self, request: int) -> int:
-        """Keys that a request had before this step: its cached prefix."""
-        return self.seq_lens[request] - self.query_lens[request]
-
 
 def prefill_steps_of(case: str) -> tuple[PrefillStep, ...]:
     """The steps of a case of kind prefill.

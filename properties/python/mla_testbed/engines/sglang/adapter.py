@@ -11,7 +11,8 @@ import numpy as np
 
 from ...planning import POISON
 from .. import adapt, surroundings
-from ..engine import PADDING, Built, Machine
+from ..decode.built import PADDING, Built
+from ..engine import Machine
 from ..line import CaseLine
 from ..observed import Observed
 from ..step import EngineStep
@@ -32,7 +33,8 @@ class SglangEngine:
 
     def __init__(self, of: Machine) -> None:
         self.machine = of
-        surroundings.enter(of, all_names=True)  # it imports a hundred, and all or none of them
+        stage = surroundings.enter(of, all_names=True)  # it imports a hundred: all or none of them
+        self.ported = stage.ported
         machine.prepare()
         self.module = machine.import_backend()
         self.sources: tuple[str, ...] = (str(self.module.__file__),)

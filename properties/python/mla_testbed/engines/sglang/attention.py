@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..engine import PADDING, Built
+from ..decode.built import PADDING, Built
 from ..step import EngineStep
 from . import batch, server
 from .batch import Mode
@@ -34,7 +34,7 @@ class Kept:
 def attend(
     backend: Any, step: EngineStep, built: Built, q: np.ndarray, cache: np.ndarray
 ) -> np.ndarray:
-    """forward_decode or forward_extend; arguments and result as in engine.py."""
+    """forward_decode or forward_extend; arguments and result as of decode.Engine."""
     kept: Kept = built.metadata
     fill(backend, cache)
     live = np.repeat([request != PADDING for request in built.requests], kept.batch.rows)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..._options import COMPUTE_UNITS
+from ..decode.kind import Decode
 from ..engine import Machine
 from ..findings import INCONCLUSIVE, REFUSED
 from ..judge import judge
@@ -46,7 +47,7 @@ def of_case(case: str, text: str) -> Callable[[SglangEngine], Shown | None]:
     def show(engine: SglangEngine) -> Shown | None:
         if engine.machine.arch != arch:
             raise NotRun(f"its case is one of {arch}")
-        found = judge(engine, case, attend=True)
+        found = judge(Decode(), engine, case, attend=True)
         if found.verdict in (REFUSED, INCONCLUSIVE):
             raise NotRun(found.reason)
         if not found.findings:

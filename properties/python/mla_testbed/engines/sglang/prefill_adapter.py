@@ -16,8 +16,8 @@ from ..fa import served
 from ..line import CaseLine
 from ..prefill.built import Chunk, PrefillBuilt
 from ..prefill.layer import KvProjection
+from ..prefill.projection import KEY, VALUES, Projection, heads_of
 from ..prefill.step import PrefillStep
-from ..prefill.tensors import KEY, VALUES, Projection, heads_of
 from . import attention, batch
 from .adapter import SglangEngine, server_of
 from .batch import Mode
@@ -74,7 +74,7 @@ class SglangPrefill(SglangEngine):
         kept: attention.Kept = built.metadata
         attention.fill(self.backend, cache)
         self.backend.forward_metadata = kept.metadata
-        own = np.concatenate([step.token_slots(i)[step.context(i):] for i in built.order])
+        own = np.concatenate([step.new_slots(i) for i in built.order])
         k, v = (torch.from_numpy(np.ascontiguousarray(part)).to("cuda").to(torch.bfloat16)
                 for part in heads_of(project, bits.values_of(cache[own], step.arch)))
         query = torch.from_numpy(q.view(np.int16)).view(torch.bfloat16).to("cuda")

@@ -5,24 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from ...planning import POISON
-from ..engine import PADDING, Built
-from ..fa.lists import Sentences, check_sums
+from ..decode.built import Built
 from ..findings import Finding
+from ..sentences import Sentences, check_sums, first
 from .step import SparseStep
 
 
 def check_lists(step: SparseStep, built: Built) -> list[Finding]:
     """P26, P04, P06, P01 and P13; the first sentence that does not hold."""
-    for check in (_owners, _sums, _written, _keys):
-        found = next(check(step, built), None)
-        if found is not None:
-            return [Finding(found[0], step.number, found[1])]
-    return []
-
-
-def live_rows(built: Built) -> int:
-    """Rows that are no padding; they come first."""
-    return sum(request != PADDING for request in built.requests)
+    return first(step, (check(step, built) for check in (_owners, _sums, _written, _keys)))
 
 
 def _owners(step: SparseStep, built: Built) -> Sentences:
@@ -31,7 +22,7 @@ def _owners(step: SparseStep, built: Built) -> Sentences:
     if built.elsewhere and built.elsewhere != tuple(range(len(here), step.requests)):
         yield "P26", f"requests {list(built.elsewhere)} are elsewhere; expected the last ones"
     expected = step.owners[np.isin(step.owners, here)]
-    found = np.array(built.requests[:live_rows(built)], int)
+    found = np.array(built.live, int)
     if found.size != expected.size:
         yield "P26", (f"the lists have {found.size} rows; the {len(here)} requests of this part "
                       f"have {expected.size}")
@@ -46,7 +37,7 @@ def _sums(step: SparseStep, built: Built) -> Sentences:
     """Padding has no keys."""
     if built.bundle is None:
         return
-    arrays, rows, live = built.bundle.arrays, len(built.requests), live_rows(built)
+    arrays, rows, live = built.bundle.arrays, len(built.requests), len(built.live)
     counts = [*step.counts[:live].tolist(), *[0] * (rows - live)]
     yield from check_sums("paged_kv_indptr", arrays["seqlens_kv_indptr"], counts)
     yield from check_sums("qo_indptr", arrays["seqlens_qo_indptr"], [1] * rows)
@@ -82,7 +73,7 @@ def _keys(step: SparseStep, built: Built) -> Sentences:
         return
     indices, sums = (built.bundle.arrays[name] for name in ("kv_indices", "seqlens_kv_indptr"))
     places = [step.cache_rows(request) for request in range(step.requests)]
-    for row, request in enumerate(built.requests[:live_rows(built)]):
+    for row, request in enumerate(built.live):
         found = indices[sums[row]:sums[row + 1]].astype(np.int64)
         expected = places[request][step.selected[row]]
         if (np.sort(found) != np.sort(expected)).any():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -11,13 +10,14 @@ import numpy as np
 import torch
 
 from ...planning import POISON
-from .. import surroundings
-from ..engine import PADDING, Built, Machine
+from ..decode.built import PADDING, Built
+from ..decode.result import SCALE
+from ..engine import Machine
 from ..line import CaseLine
 from ..observed import Observed
-from ..result import SCALE
 from ..step import EngineStep
 from . import config, installed
+from .base import VllmBase
 from .batch import RunnerBuffers
 
 #: What `--option` takes: the method of speculative decoding; how many ranks share a context, of
@@ -25,40 +25,24 @@ from .batch import RunnerBuffers
 OPTIONS = {"speculation": ("mtp", "eagle3"), "dcp": ("1", "2", "4", "8")}
 
 
-class VllmEngine:
-    """One vLLM, one architecture."""
+class VllmEngine(VllmBase):
+    """Decode."""
 
-    name = "vllm"
-    #: Of the backend.
     OPTIONS: ClassVar = OPTIONS
     MODULE = "vllm.v1.attention.backends.mla.rocm_aiter_mla"
+    MODEL: ClassVar = config.MODEL
 
     def __init__(self, machine: Machine) -> None:
-        self.version = installed.version()
-        surroundings.enter(machine)
-        import aiter  # noqa: F401 before the engine, as on ROCm images
+        super().__init__(machine)
+        from vllm.v1.worker.workspace import init_workspace_manager
 
-        self.aiter = surroundings.aiter_version()
-        self._import()
+        init_workspace_manager(self._device)
         self._observed = Observed(machine.arch, machine.compute_units)
-        self.base = config.base(config.MODEL)
-        self._device = torch.device("cuda")
-        options = machine.option(self.OPTIONS)
-        self._method, self._ranks = options["speculation"], int(options.get("dcp", 1))
-        self.attends = self._ranks == 1 and not machine.without_aiter
+        self._method, self._ranks = self._options["speculation"], int(self._options.get("dcp", 1))
+        self.attends = self.attends and self._ranks == 1
         installed.expect_ranks(self._ranks)
         if self._ranks > 1:
             config.share_contexts(self._ranks)
-        self._builder: Any = None
-        self._current: Any = None
-
-    def _import(self) -> None:
-        installed.platform()
-        from vllm.v1.worker.workspace import init_workspace_manager
-
-        self._module = importlib.import_module(self.MODULE)
-        self.sources: tuple[str, ...] = (str(self._module.__file__),)
-        init_workspace_manager(torch.device("cuda"))
 
     def adapt(self, line: CaseLine) -> CaseLine:
         """vLLM quantises the query if and only if the cache is fp8; its kernel pages have 1 token.
@@ -114,12 +98,9 @@ class VllmEngine:
         if any(r != rows for r in step.query_lens) or rows > self._builder.reorder_batch_threshold:
             return None
         requests = step.requests + step.pad
-        warm = step.ordered(range(step.requests))
-        common = self._buffers.fill(warm, requests, requests * rows,
+        common = self._buffers.fill(step, requests, requests * rows,
                                     longest=self._current.model_config.max_model_len)
         self._buffers.warm(rows)
-        self._buffers.query_start_loc.copy_(
-            torch.arange(self._buffers.query_start_loc.numel(), dtype=torch.int32) * rows)
         common.query_start_loc_cpu = torch.arange(requests + 1, dtype=torch.int32) * rows
         self._captured_requests, self._captured_rows = requests, rows
         return self._built(step, self._build(common, capture=True))
@@ -189,21 +170,9 @@ class VllmEngine:
                     qk_head_dim=192, v_head_dim=128, kv_b_proj=None)
         return self._impl
 
-    def _tensor(self, bits: np.ndarray, dtype: str) -> torch.Tensor:
-        import aiter
-
-        if dtype == "bf16":
-            return torch.from_numpy(bits.view(np.int16)).view(torch.bfloat16).to(self._device)
-        return torch.from_numpy(bits).view(aiter.dtypes.fp8).to(self._device)
-
     def spec(self, step: EngineStep) -> Any:
         """The specification of the cache of a step."""
         from vllm.v1.kv_cache_interface import MLAAttentionSpec
 
         return MLAAttentionSpec(block_size=step.block_size, num_kv_heads=1, head_size=576,
                                 dtype=torch.bfloat16)
-
-    def _entered(self) -> Any:
-        from vllm.config import set_current_vllm_config
-
-        return set_current_vllm_config(self._current)

@@ -74,7 +74,10 @@ class RunnerBuffers:
             seq_lens_cpu_upper_bound=torch.from_numpy(lengths[:requests] * self._ranks))
 
     def warm(self, rows: int) -> None:
-        """Every request has as many keys as rows, as in the batch that a graph is captured with."""
+        """Every request has so many rows and keys, as in the batch that a graph is captured with.
+        """
+        starts = torch.arange(self.query_start_loc.numel(), dtype=torch.int32) * rows
+        self.query_start_loc.copy_(starts)
         self.local_lens.fill_(rows)
         self.seq_lens.fill_(rows * self._ranks)
 

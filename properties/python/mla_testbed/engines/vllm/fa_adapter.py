@@ -4,47 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
 from ...planning import POISON
-from .. import surroundings
 from ..engine import Machine
 from ..fa import served
 from ..fa.built import FaBuilt
 from ..fa.step import FaStep
 from ..line import CaseLine
-from . import config, fa_config, fa_metadata, installed, operations
+from . import fa_config, fa_metadata, operations
+from .base import VllmBase
 from .config import LAYER, Limits
 from .fa_runner import FaRunner, fetches, order_of
 
 
-class VllmFa:
-    """One vLLM, one architecture."""
+class VllmFa(VllmBase):
+    """Grouped-query attention."""
 
-    name = "vllm"
+    MODULE = "vllm.v1.attention.backends.rocm_aiter_fa"
+    MODEL: ClassVar = fa_config.MODEL
 
     def __init__(self, machine: Machine) -> None:
-        self.version = installed.version()
-        surroundings.enter(machine)
-        import aiter  # noqa: F401 before the engine, as on ROCm images
-
-        self.aiter = surroundings.aiter_version()
-        installed.platform()
-        from vllm.v1.attention.backends import rocm_aiter_fa
-
-        machine.option({})
-        self._module = rocm_aiter_fa
-        self.sources = (str(rocm_aiter_fa.__file__),)
-        self.attends = not machine.without_aiter
+        super().__init__(machine)
         if self.attends:
             served.install()
             operations.install()
-        self.base = config.base(fa_config.MODEL)
-        self._device = torch.device("cuda")
-        self._current: Any = None
 
     def adapt(self, line: CaseLine) -> CaseLine:
         """vLLM takes every case of kind fa as it was adapted for all engines."""
@@ -56,7 +43,8 @@ class VllmFa:
         The module's constant for the tokens of a chunk is the case's workspace.
         """
         first, limits = steps[0], Limits.of(steps)
-        self._module._CP_TOKENS_PER_ITER_ROCM = first.workspace
+        module: Any = self._module
+        module._CP_TOKENS_PER_ITER_ROCM = first.workspace
         self._current = fa_config.varied(self.base, first, limits)
         rows = max(sum(step.query_lens) + step.pad * max(step.query_lens) for step in steps)
         self._runner = FaRunner(limits, first.block_size, rows)
@@ -84,7 +72,7 @@ class VllmFa:
             return None
         requests = step.requests + step.pad
         common = self._runner.fill(step, requests, requests * rows,
-                                   self._current.model_config.max_model_len)
+                                   longest=self._current.model_config.max_model_len)
         self._runner.warm(rows)
         common.query_start_loc_cpu = torch.arange(requests + 1, dtype=torch.int32) * rows
         fetched: list[str] = []
@@ -120,12 +108,12 @@ class VllmFa:
     ) -> np.ndarray:
         """AiterFlashAttentionImpl.do_kv_cache_update, then its forward."""
         padding = built.numbers["num_actual_tokens"] - q.shape[0]
-        query, key, value = (self._tensor(np.pad(bits, ((0, padding), (0, 0), (0, 0))))
+        query, key, value = (self._tensor(np.pad(bits, ((0, padding), (0, 0), (0, 0))), "bf16")
                              for bits in (q, *kv))
         # (blocks, kv_heads, block, 2 dim): keys and values of a token lie together.
         both = np.concatenate([cache[0], cache[1]], axis=-1)
         both = both.reshape(step.pool_blocks, step.block_size, step.kv_heads, -1)
-        paged = self._tensor(np.ascontiguousarray(both.transpose(0, 2, 1, 3)))
+        paged = self._tensor(np.ascontiguousarray(both.transpose(0, 2, 1, 3)), "bf16")
         one = torch.ones(1, dtype=torch.float32, device=self._device)
         layer = SimpleNamespace(_k_scale=one, _v_scale=one, _k_scale_float=1.0, _v_scale_float=1.0,
                                 layer_name=LAYER)
@@ -137,17 +125,8 @@ class VllmFa:
         result: np.ndarray = out[:q.shape[0]].float().cpu().numpy()
         return result
 
-    def _tensor(self, bits: np.ndarray) -> torch.Tensor:
-        return torch.from_numpy(bits.view(np.int16)).view(torch.bfloat16).to(self._device)
-
     def _spec(self, step: FaStep) -> Any:
         from vllm.v1.kv_cache_interface import FullAttentionSpec
 
         return FullAttentionSpec(block_size=step.block_size, num_kv_heads=step.kv_heads,
                                  head_size=step.head_dim, dtype=torch.bfloat16)
-
-    def _entered(self) -> Any:
-        from vllm.config import set_current_vllm_config
-
-        return set_current_vllm_config(self._current)
-

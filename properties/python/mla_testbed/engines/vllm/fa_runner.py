@@ -11,8 +11,7 @@ import numpy as np
 import torch
 
 from ...world import on_device
-from ..fa.step import FaStep
-from ..prefill.step import PrefillStep
+from ..step import EngineStep
 from .batch import RunnerBuffers
 from .config import Limits
 
@@ -22,7 +21,7 @@ _FETCHES = ("cpu", "item", "tolist", "numpy", "__bool__", "__int__")
 class _InputBatch:
     """The part of vLLM's InputBatch that its reordering reads and changes."""
 
-    def __init__(self, step: FaStep | PrefillStep, threshold: int) -> None:
+    def __init__(self, step: EngineStep, threshold: int) -> None:
         requests = range(step.requests)
         self.req_ids = [str(request) for request in requests]
         self.num_computed_tokens_cpu = np.array([step.context(i) for i in requests])
@@ -38,7 +37,7 @@ class _InputBatch:
             values[[a, b]] = values[[b, a]]
 
 
-def order_of(step: FaStep | PrefillStep, threshold: int) -> tuple[int, ...]:
+def order_of(step: EngineStep, threshold: int) -> tuple[int, ...]:
     """The requests of a step as vLLM's own reordering leaves them."""
     from vllm.v1.attention.backends.utils import reorder_batch_to_split_decodes_and_prefills
 
@@ -49,21 +48,18 @@ def order_of(step: FaStep | PrefillStep, threshold: int) -> tuple[int, ...]:
     return tuple(int(name) for name in batch.req_ids)
 
 
-class FaRunner:
-    """The runner's buffers, and the record that a builder reads."""
+class FaRunner(RunnerBuffers):
+    """The slots of new rows, too."""
 
     def __init__(self, limits: Limits, block_size: int, rows: int) -> None:
-        self._buffers = RunnerBuffers(limits, block_size)
+        super().__init__(limits, block_size)
         self._slots = torch.full((rows,), -1, dtype=torch.int64, device="cuda")
-        self.query_start_loc = self._buffers.query_start_loc
 
-    def fill(self, step: FaStep, requests: int, rows: int, longest: int | None = None) -> Any:
-        """The common metadata of a step whose requests are in the engine's order.
-
-        Args:
-            requests, rows: with padding. longest: see RunnerBuffers.fill.
-        """
-        common = self._buffers.fill(step, requests, rows, longest=longest)
+    def fill(
+        self, step: EngineStep, requests: int, rows: int, *, longest: int | None = None
+    ) -> Any:
+        """The common metadata of a step whose requests are in the engine's order."""
+        common = super().fill(step, requests, rows, longest=longest)
         slots = np.full(self._slots.numel(), -1, np.int64)
         live = np.concatenate([step.new_slots(request) for request in range(step.requests)])
         slots[:live.size] = live
@@ -71,12 +67,6 @@ class FaRunner:
         common.slot_mapping = self._slots[:rows]
         common.causal = step.causal
         return common
-
-    def warm(self, rows: int) -> None:
-        """Every request has as many keys as rows, as in the batch that a graph is captured with."""
-        self._buffers.warm(rows)
-        starts = torch.arange(self.query_start_loc.numel(), dtype=torch.int32) * rows
-        self.query_start_loc.copy_(starts)
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -14,8 +14,8 @@ from ..fa import served
 from ..line import CaseLine
 from ..prefill.built import PrefillBuilt
 from ..prefill.layer import KvProjection
+from ..prefill.projection import SCALE, VALUES, Projection
 from ..prefill.step import PrefillStep
-from ..prefill.tensors import KEY, SCALE, VALUES, Projection
 from . import config, operations
 from .adapter import OPTIONS, VllmEngine
 from .batch import RunnerBuffers
@@ -88,8 +88,10 @@ class VllmPrefill(VllmEngine):
         project: Projection,
     ) -> np.ndarray:
         """AiterMLAImpl.forward_mha, with the step's own rows as latent rows."""
-        impl = self._prefill(step, project)
-        own = np.concatenate([step.token_slots(i)[step.context(i):] for i in built.order])
+        impl = self._implementation(step)
+        impl.dcp_world_size = 1  # older versions leave it to their layer
+        impl.kv_b_proj = KvProjection(project, self._device)
+        own = np.concatenate([step.new_slots(i) for i in built.order])
         rows = torch.from_numpy(bits.values_of(cache[own], step.arch)).to(torch.bfloat16)
         rows = rows.to(self._device)
         kv = self._tensor(cache.reshape(step.pool_blocks, step.block_size, -1), step.dtype_kv)
@@ -100,17 +102,6 @@ class VllmPrefill(VllmEngine):
                              built.metadata, torch.ones(1, device=self._device), out)
         result: np.ndarray = out.view(q.shape[0], step.heads, VALUES).float().cpu().numpy()
         return result
-
-    def _prefill(self, step: PrefillStep, project: Projection) -> Any:
-        if self._impl is None:
-            with self._entered():
-                self._impl = self._module.AiterMLAImpl(
-                    step.heads, 576, SCALE, 1, None, None,
-                    "fp8" if step.dtype_kv == "fp8" else "auto", None, "decoder", None,
-                    q_lora_rank=1536, qk_head_dim=KEY, kv_b_proj=None, **_DIMS)
-            self._impl.dcp_world_size = 1  # older versions leave it to their layer
-        self._impl.kv_b_proj = KvProjection(project, self._device)
-        return self._impl
 
 
 def _source_of_chunks() -> str:

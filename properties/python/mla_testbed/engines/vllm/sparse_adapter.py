@@ -10,7 +10,8 @@ import numpy as np
 import torch
 
 from ...planning import POISON
-from ..engine import PADDING, Built, Machine
+from ..decode.built import PADDING, Built
+from ..engine import Machine
 from ..line import CaseLine
 from ..sparse.step import SparseStep, model_of, with_one_layer
 from .adapter import OPTIONS, VllmEngine

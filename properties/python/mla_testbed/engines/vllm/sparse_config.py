@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from ..result import SCALE
+from ..decode.result import SCALE
 from ..sparse.step import SparseStep
 from .config import LAYER, Limits, layer, varied
 

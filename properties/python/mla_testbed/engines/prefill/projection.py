@@ -1,13 +1,10 @@
-"""Queries and latent rows of a prefill step, and the projection to keys and values of heads."""
+"""The projection of latent rows to keys and values of heads."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-
-from .. import tensors
-from .step import PrefillStep
 
 LATENT, ROPE, NOPE, VALUES = 512, 64, 128, 128
 KEY = NOPE + ROPE
@@ -32,18 +29,6 @@ class Projection:
         """(rows, 512) as (rows, heads, 256); for arrays of numpy."""
         made = latent[:, self.index] * self.sign
         return made.reshape(latent.shape[0], self.heads, NOPE + VALUES)
-
-
-def query(step: PrefillStep, order: tuple[int, ...]) -> np.ndarray:
-    """(rows, heads, 192) bits of bf16: rows of the requests in this order."""
-    return np.concatenate([tensors.bf16_bits(np.random.default_rng(
-        [step.data_seed, 1 + request]).standard_normal(
-            (step.query_lens[request], step.heads, KEY), np.float32)) for request in order])
-
-
-def latents(step: PrefillStep, cache: np.ndarray) -> np.ndarray:
-    """(slots, 576) float32, exact in bf16: what a cache with scale 1 holds."""
-    return tensors.values_of(cache, step.arch)
 
 
 def heads_of(project: Projection, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

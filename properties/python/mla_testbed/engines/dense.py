@@ -1,10 +1,17 @@
-"""Dense grouped-query attention in float64: the reference, and the body of the served kernels."""
+"""Dense grouped-query attention in float64: a reference, and the body of the served kernels."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+
+from .step import EngineStep
+from .tensors import values_of
+
+#: Relative error of rounding to bf16 is 2**-8; the rest is for sums in float32.
+_ROUNDING = 1.05 * 2.0 ** -8
 
 
 class Attended(NamedTuple):
@@ -53,6 +60,31 @@ def attention(
     values = np.where(read[:, None, None], v.astype(np.float64), 0.0)
     return Attended(_rows(weights, values), _rows(weights, np.abs(values)),
                     lse.transpose(2, 0, 1).reshape(rows, heads))
+
+
+def rounded(one: Attended, merges: int) -> np.ndarray:
+    """How far each element may be away: it is rounded to bf16 once in its part, and once more by
+    each merge of parts."""
+    bound: np.ndarray = _ROUNDING * (1 + merges) * one.absolute + 1e-6
+    return bound
+
+
+def of_requests(
+    step: EngineStep, order: Sequence[int], q: np.ndarray,
+    attended: Callable[[int, np.ndarray], tuple[np.ndarray, np.ndarray]],
+) -> tuple[np.ndarray, np.ndarray]:
+    """The result and its bound, of one request after the other.
+
+    Args:
+        order: the requests.
+        q: (rows, heads, width) bits of their rows.
+        attended: result and bound of the request at a place, from its rows as float32.
+    """
+    ends = np.cumsum([step.query_lens[request] for request in order])
+    made = [attended(place, values_of(rows, step.arch))
+            for place, rows in enumerate(np.split(q, ends[:-1]))]
+    right, bound = zip(*made, strict=True)
+    return np.concatenate(right), np.concatenate(bound)
 
 
 def _rows(weights: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..bundle import Bundle
-from ..errors import MlaError
-from ..judging import plan
-from .engine import PADDING, Built
-from .line import CaseLine
-from .step import EngineStep
+from ...bundle import Bundle
+from ...errors import MlaError
+from ...judging import plan
+from ..step import EngineStep
+from .built import PADDING, Built
 
 #: Arguments of the planner call that are compared.
 _ARGUMENTS = ("num_heads_per_head_k", "max_seqlen_qo", "uni_seqlen_qo", "kv_granularity",
@@ -21,11 +20,10 @@ _ARGUMENTS = ("num_heads_per_head_k", "max_seqlen_qo", "uni_seqlen_qo", "kv_gran
 
 def opinions_of(engine: str, step: EngineStep, built: Built) -> list[str]:
     """What our core would have asked of the planner for the same decode requests."""
-    live = [request for request in built.requests if request != PADDING]
-    if built.bundle is None or not live:
+    if built.bundle is None or not built.live:
         return []
     try:
-        ours = plan(_case_of(step, live, len(built.requests) - len(live)))
+        ours = plan(step.alone(built.live, pad=str(built.requests.count(PADDING))))
     except MlaError as e:
         taken = "plans" if built.planned else "takes without a plan"
         return [f"{engine} {taken} what our core refuses: {e}"]
@@ -45,12 +43,6 @@ def opinions_of(engine: str, step: EngineStep, built: Built) -> list[str]:
     if a != b and not found:
         found.append(f"{engine} plans {a} works, our core {b}")
     return found
-
-
-def _case_of(step: EngineStep, live: list[int], pad: int) -> str:
-    line = CaseLine.parse(step.case).with_requests(
-        [[(step.query_lens[i], step.seq_lens[i]) for i in live]])
-    return str(line.with_fields(pad=str(pad)))
 
 
 def _works(bundle: Bundle) -> int:
