@@ -40,8 +40,7 @@ struct PlanQuestion {
 class DecodeMetadataBuilder {
  public:
   // `hooks` outlives the builder.
-  explicit DecodeMetadataBuilder(const DecodeBuilderOptions& options,
-                                 const StepHooks& hooks = StepHooks::none())
+  explicit DecodeMetadataBuilder(const DecodeBuilderOptions& options, const StepHooks& hooks)
       : options_(options), hooks_(hooks) {}
   [[nodiscard]] Result<ResolvedShape> shape(const Case& c, const Batch& batch) const;
   // Index lists, lengths and keyless rows; no plan yet. The spans point into `buffers`.

@@ -126,15 +126,11 @@ Result<StepBuffers> DecodeStepBuilder::allocate(device::DeviceHeap& heap) const 
   };
   const std::int64_t requests = limits_.max_requests * limits_.max_qo_len;
   StepBuffers out;
+  out.lists() = lists_of(words_of(*sizes), buffer);
   out.qo_indptr = buffer("qo_indptr", requests + 1);
   out.kv_indptr = buffer("kv_indptr", requests + 1);
   out.kv_indices = buffer("kv_indices", limits_.max_pages);
   out.last_page_len = buffer("last_page_len", requests);
-  out.work_indptr = buffer("work_indptr", sizes->work_indptr);
-  out.work_info = buffer("work_info_set", sizes->work_items * plan::kWorkItemWords);
-  out.reduce_indptr = buffer("reduce_indptr", sizes->reduce_indptr);
-  out.reduce_final_map = buffer("reduce_final_map", sizes->reduce_final_rows * 2);
-  out.reduce_partial_map = buffer("reduce_partial_map", sizes->reduce_partial_map);
   out.sizes = *sizes;
   return out;
 }
@@ -154,6 +150,7 @@ Result<StepMetadata> DecodeStepBuilder::build(const CommonStep& step, const Step
   hooks_.on_step(step, stream);
 
   StepMetadata md;
+  md.lists() = lists_of(buffers, [](const char*, const auto& buffer) { return buffer.view(); });
   md.shape = *shape;
   md.requests = kernel_request_count(bounded, *shape);
   const auto live = static_cast<std::size_t>(md.requests);
@@ -161,11 +158,6 @@ Result<StepMetadata> DecodeStepBuilder::build(const CommonStep& step, const Step
   md.kv_indptr = buffers.kv_indptr.view().subview(0, live + 1);
   md.kv_indices = buffers.kv_indices.view();
   md.last_page_len = buffers.last_page_len.view().subview(0, live);
-  md.work_indptr = buffers.work_indptr.view();
-  md.work_info = buffers.work_info.view();
-  md.reduce_indptr = buffers.reduce_indptr.view();
-  md.reduce_final_map = buffers.reduce_final_map.view();
-  md.reduce_partial_map = buffers.reduce_partial_map.view();
   md.report = std::make_shared<StepReport>();
 
   const DecodeBuilderOptions options{
@@ -189,11 +181,9 @@ Result<StepMetadata> DecodeStepBuilder::build(const CommonStep& step, const Step
       md.report->refused = plan.error();
       return;
     }
-    store(plan->work_indptr, md.work_indptr, access);
-    store(plan->work_info, md.work_info, access);
-    store(plan->reduce_indptr, md.reduce_indptr, access);
-    store(plan->reduce_final_map, md.reduce_final_map, access);
-    store(plan->reduce_partial_map, md.reduce_partial_map, access);
+    for_each_list(
+        [&access](const char*, const auto& from, const auto& to) { store(from, to, access); },
+        *plan, md);
   });
   return md;
 }
@@ -213,13 +203,10 @@ Result<DecodeMetadata> StepMetadata::on(const DeviceAccess& access) const {
   }
   md.keyless_rows = keyless_rows_of(md.qo_indptr, md.kv_lens);
   if (shape.route == Route::split) return md;
-  const std::array<std::uint64_t, 2> addresses{};  // a copy has its own
-  md.plan = plan::Plan::copy_of({.work_meta_data = addresses,
-                                 .work_indptr = work_indptr.on(access),
-                                 .work_info = work_info.on(access),
-                                 .reduce_indptr = reduce_indptr.on(access),
-                                 .reduce_final_map = reduce_final_map.on(access),
-                                 .reduce_partial_map = reduce_partial_map.on(access)});
+  md.plan = plan::Plan::copy_of({plan::kNoAddresses,  // a copy has its own
+                                 lists_of(*this, [&access](const char*, const auto& words) {
+                                   return plan::WordSpan(words.on(access));
+                                 })});
   return md;
 }
 

@@ -37,10 +37,8 @@ struct StepLimits {
 };
 
 // Buffers with fixed addresses, allocated once.
-struct StepBuffers {
+struct StepBuffers : plan::PlanLists<device::DeviceBuffer<std::int32_t>> {
   device::DeviceBuffer<std::int32_t> qo_indptr, kv_indptr, kv_indices, last_page_len;
-  device::DeviceBuffer<std::int32_t> work_indptr, work_info, reduce_indptr, reduce_final_map,
-      reduce_partial_map;
   plan::BufferSizes sizes;  // of the five plan buffers
 };
 
@@ -50,12 +48,10 @@ struct StepReport {
 };
 
 // The metadata of a step as the host holds it: decisions and views, no contents.
-struct StepMetadata {
+struct StepMetadata : plan::PlanLists<device::DeviceView<std::int32_t>> {
   ResolvedShape shape;
   std::int64_t requests = 0;  // that the kernel sees
   device::DeviceView<std::int32_t> qo_indptr, kv_indptr, kv_indices, last_page_len;
-  device::DeviceView<std::int32_t> work_indptr, work_info, reduce_indptr, reduce_final_map,
-      reduce_partial_map;
   std::shared_ptr<StepReport> report;
 
   // What a kernel sees that is given these views. Only meaningful while one runs.
@@ -69,8 +65,7 @@ class DecodeStepBuilder {
  public:
   // `settings` holds everything that does not change from step to step; its requests are not read.
   // `hooks` outlives the builder.
-  DecodeStepBuilder(Case settings, const StepLimits& limits,
-                    const StepHooks& hooks = StepHooks::none())
+  DecodeStepBuilder(Case settings, const StepLimits& limits, const StepHooks& hooks)
       : settings_(std::move(settings)), limits_(limits), hooks_(hooks) {}
 
   // Sizes of the plan buffers that suffice for every query length up to the limit.

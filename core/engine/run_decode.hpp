@@ -14,7 +14,6 @@ namespace mla {
 // Output and LSE have the rows of the batch. Fails: as the backend does, and as check_launch()
 // where Q has other rows than the requests.
 Result<DecodeResult> run_decode(const Backend& backend, const DecodeLaunch& launch,
-                                const ExecutionOptions& options,
-                                const StepHooks& hooks = StepHooks::none());
+                                const ExecutionOptions& options, const StepHooks& hooks);
 
 }  // namespace mla

@@ -1,7 +1,7 @@
 // StepHooks: what may look at, and change, the values between the stages of a step.
 //
 // The compositions that ship (MetadataBuilder::build, queue_forward, run_decode, ...) take hooks
-// and call each one at its place; by default there are none. A known defect is planted as a hook
+// and call each one at its place; none() leaves all as it is. A known defect is planted as a hook
 // (properties/plants), so that no line of it is in the product. Hooks keep no state between steps,
 // and several threads may use one. Each comment names the caller.
 #pragma once
@@ -53,6 +53,8 @@ struct PlanFields;
 struct PrefillBuffers;
 struct PrefillShape;
 enum class ChunkRule : std::uint8_t;
+// Brings a plan to the device.
+using StagePlan = Result<PlanFields> (*)(const HostPlan&, PrefillBuffers&, const Device&);
 }  // namespace prefill
 
 namespace fa {
@@ -99,9 +101,7 @@ class StepHooks {
   virtual void on_reserve(prefill::EngineConfig&) const {}
   virtual void on_chunk_rule(prefill::ChunkRule&) const {}
   virtual void on_prefill_plan(plan::PsInput&) const {}
-  [[nodiscard]] virtual Result<prefill::PlanFields> stage_plan(const prefill::HostPlan& plan,
-                                                               prefill::PrefillBuffers& buffers,
-                                                               const prefill::Device& device) const;
+  virtual void on_staging(prefill::StagePlan&) const {}
   virtual void on_kernels(prefill::Kernels&) const {}  // of the backend, before the first launch
 
   // FA: the engine's driver, fa::MetadataBuilder, cpu::queue_forward().

@@ -177,8 +177,7 @@ Status check_ignored_options(const PlanInput& input) {
 
 Result<Plan> checked_overruns(Plan plan, Fidelity fidelity) {
   if (fidelity == Fidelity::as_aiter) return plan;
-  for (const PlanBuffer* buffer : {&plan.work_indptr, &plan.work_info, &plan.reduce_indptr,
-                                   &plan.reduce_final_map, &plan.reduce_partial_map})
+  for (const PlanBuffer* buffer : plan.all())
     if (const Status bad = overrun_of(*buffer)) return *bad;
   return plan;
 }

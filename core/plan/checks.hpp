@@ -8,7 +8,8 @@
 #include <cstdint>
 #include <string>
 
-#include "core/plan/planner.hpp"
+#include "core/plan/plan_input.hpp"
+#include "core/result.hpp"
 
 namespace mla::plan {
 

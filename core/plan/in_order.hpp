@@ -41,7 +41,7 @@ class InOrder {
     next_[4] = item.kv_begin;
     next_[5] = item.kv_end;
     next_[6] = item.kv_offset;
-    next_[7] = item.pad;
+    next_[7] = item.heads;
     next_ += kWorkItemWords;
   }
   // Gives every element that is left the value.

@@ -58,21 +58,15 @@ bool PlanBuffer::operator==(const PlanBuffer& other) const {
 }
 
 Plan::Plan(const BufferSizes& sizes)
-    : work_indptr("work_indptr", sizes.work_indptr),
-      work_info("work_info_set", sizes.work_items * kWorkItemWords),
-      reduce_indptr("reduce_indptr", sizes.reduce_indptr),
-      reduce_final_map("reduce_final_map", sizes.reduce_final_rows * 2),
-      reduce_partial_map("reduce_partial_map", sizes.reduce_partial_map) {
+    : PlanLists(lists_of(words_of(sizes), [](const char* name, std::int64_t words) {
+        return PlanBuffer(name, words);
+      })) {
   bind();
 }
 
 Plan Plan::clone() const {
   Plan copy;
-  copy.work_indptr = work_indptr;
-  copy.work_info = work_info;
-  copy.reduce_indptr = reduce_indptr;
-  copy.reduce_final_map = reduce_final_map;
-  copy.reduce_partial_map = reduce_partial_map;
+  copy.lists() = *this;
   copy.bind();
   return copy;
 }
@@ -83,14 +77,11 @@ Plan Plan::copy_of(const PlanView& view) {
              .reduce_indptr = std::ssize(view.reduce_indptr),
              .reduce_final_rows = std::ssize(view.reduce_final_map) / 2,
              .reduce_partial_map = std::ssize(view.reduce_partial_map)});
-  const auto copy = [](std::span<const std::int32_t> from, PlanBuffer& to) {
-    to.write(0, from.first(static_cast<std::size_t>(to.size())));
-  };
-  copy(view.work_indptr, plan.work_indptr);
-  copy(view.work_info, plan.work_info);
-  copy(view.reduce_indptr, plan.reduce_indptr);
-  copy(view.reduce_final_map, plan.reduce_final_map);
-  copy(view.reduce_partial_map, plan.reduce_partial_map);
+  for_each_list(
+      [](const char*, WordSpan from, PlanBuffer& to) {
+        to.write(0, from.first(static_cast<std::size_t>(to.size())));
+      },
+      view, plan);
   return plan;
 }
 
@@ -112,8 +103,8 @@ std::int64_t Plan::works() const {
 }
 
 PlanView Plan::view() const {
-  return {work_meta_data_,      work_indptr.data(),      work_info.data(),
-          reduce_indptr.data(), reduce_final_map.data(), reduce_partial_map.data()};
+  return {work_meta_data_,
+          lists_of(*this, [](const char*, const PlanBuffer& buffer) { return buffer.data(); })};
 }
 
 BufferSizes Plan::sizes() const {
@@ -123,12 +114,6 @@ BufferSizes Plan::sizes() const {
           .reduce_indptr = reduce_indptr.size(),
           .reduce_final_rows = reduce_final_map.size() / 2,
           .reduce_partial_map = reduce_partial_map.size()};
-}
-
-bool Plan::operator==(const Plan& other) const {
-  return work_indptr == other.work_indptr && work_info == other.work_info &&
-         reduce_indptr == other.reduce_indptr && reduce_final_map == other.reduce_final_map &&
-         reduce_partial_map == other.reduce_partial_map;
 }
 
 }  // namespace mla::plan

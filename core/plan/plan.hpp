@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "core/lifetime.hpp"
+#include "core/plan/plan_lists.hpp"
 #include "core/plan/sizes.hpp"
 
 namespace mla::plan {
@@ -60,26 +60,6 @@ class RawWords {
 
 // What unwritten elements hold until they are written: no valid index, offset or count.
 inline constexpr std::int32_t kPoison = -0x5EADBEEF;
-
-// One record of work_info_set. `batch` is the folded index when heads are folded.
-struct WorkItem {
-  std::int32_t batch = 0;
-  std::int32_t partial_row = -1;  // first row in the partial buffers; -1: writes the final output
-  std::int32_t q_begin = 0;       // global query rows
-  std::int32_t q_end = 0;
-  std::int32_t kv_begin = 0;  // pages, from kv_indptr[0]
-  std::int32_t kv_end = 0;
-  std::int32_t kv_offset = 0;  // tokens of the request after kv_end
-  std::int32_t pad = 0;
-  bool operator==(const WorkItem&) const = default;
-};
-inline constexpr std::int64_t kWorkItemWords = 8;
-static_assert(sizeof(WorkItem) == kWorkItemWords * sizeof(std::int32_t));
-
-constexpr std::array<std::int32_t, kWorkItemWords> words_of(const WorkItem& item) {
-  return {item.batch,    item.partial_row, item.q_begin,   item.q_end,
-          item.kv_begin, item.kv_end,      item.kv_offset, item.pad};
-}
 
 // Words that did not fit a buffer: place and value, as they came. Every planner writes a buffer
 // from its front to its back, so they ascend. There may be millions.
@@ -155,17 +135,23 @@ void PlanBuffer::write(std::int64_t i, std::span<const std::int32_t, Extent> val
   mark(i, values.size());
 }
 
+using WordSpan = std::span<const std::int32_t>;
+
+// Of lists that are no buffers of a kernel.
+inline constexpr std::array<std::uint64_t, 2> kNoAddresses{};
+
 // The six buffers as a kernel gets them: addresses and lengths, nothing else.
-struct PlanView {
+struct PlanView : PlanLists<WordSpan> {
+  PlanView(std::span<const std::uint64_t, 2> addresses, const PlanLists<WordSpan>& lists)
+      : PlanLists<WordSpan>(lists), work_meta_data(addresses) {}
+  template <class List>
+  explicit PlanView(const PlanLists<List>& lists MLA_LIFETIME_BOUND)
+      : PlanView(kNoAddresses,
+                 lists_of(lists, [](const char*, const List& list) { return WordSpan(list); })) {}
   std::span<const std::uint64_t, 2> work_meta_data;
-  std::span<const std::int32_t> work_indptr;
-  std::span<const std::int32_t> work_info;  // rows of kWorkItemWords
-  std::span<const std::int32_t> reduce_indptr;
-  std::span<const std::int32_t> reduce_final_map;  // rows of 2
-  std::span<const std::int32_t> reduce_partial_map;
 };
 
-class Plan {
+class Plan : public PlanLists<PlanBuffer> {
  public:
   explicit Plan(const BufferSizes& sizes);
   Plan(Plan&&) = default;
@@ -176,8 +162,6 @@ class Plan {
   // A plan that holds what the buffers of a view hold; every element counts as written.
   static Plan copy_of(const PlanView& view);
 
-  PlanBuffer work_indptr, work_info, reduce_indptr, reduce_final_map, reduce_partial_map;
-
   void set_work(std::int64_t index, const WorkItem& item) {
     const auto words = words_of(item);
     work_info.write(index * kWorkItemWords, std::span(words));
@@ -186,14 +170,13 @@ class Plan {
   [[nodiscard]] WorkItem work(std::int64_t index) const {
     const std::int64_t i = index * kWorkItemWords;
     if (i < 0 || i > work_info.size() - kWorkItemWords) return work_at_end(index);
-    const std::int32_t* const w = work_info.data().data() + i;
-    return {w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]};
+    return work_of(work_info.data().data() + i);
   }
   // Works in use: the last entry of work_indptr that was written.
   [[nodiscard]] std::int64_t works() const;
   [[nodiscard]] PlanView view() const MLA_LIFETIME_BOUND;
   [[nodiscard]] BufferSizes sizes() const;
-  bool operator==(const Plan& other) const;
+  bool operator==(const Plan& other) const { return PlanLists::operator==(other); }
 
  private:
   Plan() = default;

@@ -17,14 +17,6 @@ std::string word(std::int32_t n) {
   return n == kPoison ? "unwritten" : num(n);
 }
 
-WorkItem record(const PlanCheckInput& input, std::int64_t index) {
-  std::array<std::int32_t, kWorkItemWords> words{};
-  const auto at = static_cast<std::size_t>(index * kWorkItemWords);
-  std::copy_n(input.plan.work_info.begin() + static_cast<std::ptrdiff_t>(at), kWorkItemWords,
-              words.begin());
-  return std::bit_cast<WorkItem>(words);
-}
-
 std::string describe(const Piece& p) {
   return "work " + num(p.index) + " [request " + word(p.item.batch) + ", rows " +
          word(p.item.q_begin) + ".." + word(p.item.q_end) + ", pages " + word(p.item.kv_begin) +
@@ -86,7 +78,7 @@ std::vector<Piece> check_records(const PlanCheckInput& input,
                                  Violations& out) {
   std::vector<Piece> sound;
   for (std::int64_t w = 0; w < works; ++w) {
-    const Piece p{record(input, w), w};
+    const Piece p{input.plan.work(w), w};
     const WorkItem& i = p.item;
     const auto fail = [&](const std::string& why) {
       out.push_back({Rule::work_record, describe(p) + ": " + why, w});
@@ -128,9 +120,9 @@ void check_empty_works(const PlanCheckInput& input, Violations& out) {
   for (std::size_t c = 0; c + 1 < indptr.size(); ++c) {
     std::int64_t lost = 0;  // works after the one at hand that have keys to attend to
     for (std::int64_t w = indptr[c]; w < indptr[c + 1]; ++w)
-      lost += empty(record(input, w)) ? 0 : 1;
+      lost += empty(input.plan.work(w)) ? 0 : 1;
     for (std::int64_t w = indptr[c]; w < indptr[c + 1]; ++w) {
-      const Piece p{record(input, w), w};
+      const Piece p{input.plan.work(w), w};
       if (!empty(p.item)) {
         --lost;
         continue;

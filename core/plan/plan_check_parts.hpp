@@ -1,7 +1,11 @@
 // The parts of plan_check, in the order in which they run. Private to core/plan.
 #pragma once
 
-#include "core/plan/plan_check.hpp"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/plan/plan_check_input.hpp"
 
 namespace mla::plan::check {
 
@@ -37,7 +41,6 @@ void check_partial_rows(const PlanCheckInput& input, const std::vector<Tile>& ti
                         Violations& out);
 void check_reduce(const PlanCheckInput& input, const std::vector<Tile>& tiles, Violations& out);
 
-WorkItem record(const PlanCheckInput& input, std::int64_t index);
 // A word of a buffer, as a report says it: the number, or "unwritten".
 std::string word(std::int32_t n);
 // "work 3 [request 1, rows 4..8, pages 0..64]"

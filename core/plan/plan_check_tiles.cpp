@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "core/plan/plan_check.hpp"
 #include "core/plan/plan_check_parts.hpp"
 #include "core/say.hpp"
 

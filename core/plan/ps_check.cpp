@@ -85,18 +85,16 @@ class PsCheck {
   }
 
   void collect(std::int64_t index) {
-    std::array<std::int32_t, kWorkItemWords> words{};
-    std::copy_n(plan_.work_info.begin() + index * kWorkItemWords, kWorkItemWords, words.begin());
-    const auto w = std::bit_cast<WorkItem>(words);
+    const WorkItem w = plan_.work(index);
     const auto wrong = [&](const std::string& what) {
       add(Rule::work_record, "work " + number(index) + " " + what, index);
     };
-    const std::int64_t head = w.pad & 0xffff;
-    if (w.pad >> 16 != head + in_.qhead_granularity || head % in_.qhead_granularity != 0 ||
+    const std::int64_t head = w.first_head();
+    if (w.end_head() != head + in_.qhead_granularity || head % in_.qhead_granularity != 0 ||
         head >= in_.heads.count())
-      return wrong("is for heads " + (w.pad == kPoison ? number(w.pad) : range(head, w.pad >> 16)) +
-                   " of " + number(in_.heads.count()) + ", " + number(in_.qhead_granularity) +
-                   " a work");
+      return wrong("is for heads " +
+                   (w.heads == kPoison ? number(w.heads) : range(head, w.end_head())) + " of " +
+                   number(in_.heads.count()) + ", " + number(in_.qhead_granularity) + " a work");
     if (w.batch < 0 || w.batch >= std::ssize(in_.qo_indptr) - 1)
       return wrong("is for request " + number(w.batch));
     const std::int64_t first = at(in_.qo_indptr, w.batch);

@@ -131,7 +131,7 @@ void write_works(const PsInput& input, const Dealt& dealt, Plan& plan) {
         const std::int64_t head = (group * groups.heads + h) * input.qhead_granularity;
         for (std::size_t i = begin; i < end; ++i) {
           WorkItem item = dealt.items[i];
-          item.pad = word((head + input.qhead_granularity) << 16 | (head & 0xffff));
+          item.heads = word((head + input.qhead_granularity) << 16 | (head & 0xffff));
           plan.set_work(works++, item);
         }
       }
@@ -269,9 +269,7 @@ Result<Plan> plan_ps_prefill(const PsInput& input, const BufferSizes& sizes) {
   if (input.fidelity == Fidelity::safe)
     if (Status bad = refused_requests(input)) return *bad;
   Plan plan(sizes);
-  for (PlanBuffer* buffer : {&plan.work_indptr, &plan.work_info, &plan.reduce_indptr,
-                             &plan.reduce_final_map, &plan.reduce_partial_map})
-    buffer->fill_from(0, 0);  // real memory comes zeroed from the host
+  for (PlanBuffer* buffer : plan.all()) buffer->fill_from(0, 0);  // memory of the host is zeroed
   const Groups groups = groups_of(input.compute_units, input.kv_heads);
   const Dealt dealt = PsWalk(input).deal(groups.slots);
   write_works(input, dealt, plan);

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "core/arch.hpp"
+#include "core/plan/plan_lists.hpp"
 #include "core/result.hpp"
 
 namespace mla::plan {
@@ -37,6 +38,12 @@ struct BufferSizes {
   std::int64_t reduce_partial_map = 0;  // int32
   bool operator==(const BufferSizes&) const = default;
 };
+
+// The words of each list.
+constexpr PlanLists<std::int64_t> words_of(const BufferSizes& sizes) {
+  return {sizes.work_indptr, sizes.work_items * kWorkItemWords, sizes.reduce_indptr,
+          sizes.reduce_final_rows * 2, sizes.reduce_partial_map};
+}
 
 Result<BufferSizes> query_sizes(const SizeQuery& query);
 

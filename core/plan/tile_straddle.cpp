@@ -26,7 +26,7 @@ std::vector<StraddledWork> straddled_works(const PlanCheckInput& input) {
   if (input.cp_round_robin && input.dealt.global_kv_indptr.empty()) return found;
   const std::vector<PlanningRequest> requests = planning_requests(input);
   for (std::int64_t w = 0; w < input.plan.work_indptr.back(); ++w) {
-    const WorkItem work = check::record(input, w);
+    const WorkItem work = input.plan.work(w);
     const PlanningRequest& request = requests[static_cast<std::size_t>(work.batch)];
     std::int64_t keys = (std::int64_t{work.kv_end} - work.kv_begin) * input.page_size;
     if (work.kv_end == request.kv_end)

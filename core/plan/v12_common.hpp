@@ -7,7 +7,8 @@
 #include <bit>
 #include <cstdint>
 
-#include "core/plan/planner.hpp"
+#include "core/plan/plan_input.hpp"
+#include "core/result.hpp"
 
 namespace mla::plan {
 

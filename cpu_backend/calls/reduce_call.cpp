@@ -67,16 +67,13 @@ std::vector<std::int32_t> final_map_of(const ReduceCall& call) {
 namespace {
 
 MergeList merges_of(const ReduceCall& call) {
-  static constexpr std::uint64_t kNoAddresses[2] = {};
   const std::vector<std::int32_t> uniform =
       call.has_final_map ? std::vector<std::int32_t>() : uniform_map(call);
   const plan::PlanView view{
-      kNoAddresses,
-      {},
-      {},
-      call.reduce_indptr,
-      !call.has_final_map ? std::span<const std::int32_t>(uniform) : call.reduce_final_map,
-      call.reduce_partial_map};
+      plan::kNoAddresses,
+      {.reduce_indptr = call.reduce_indptr,
+       .reduce_final_map = call.has_final_map ? call.reduce_final_map : plan::WordSpan(uniform),
+       .reduce_partial_map = call.reduce_partial_map}};
   TaskList stage1;  // of which nothing is known
   stage1.partial_rows = call.partial_rows;
   stage1.owner.assign(static_cast<std::size_t>(call.out_rows), -1);

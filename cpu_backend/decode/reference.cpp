@@ -8,7 +8,6 @@
 
 #include "core/numeric/bf16.hpp"
 #include "core/numeric/fp8.hpp"
-#include "cpu_backend/decode/sampled_reference.hpp"
 #include "cpu_backend/dense/attend_rows.hpp"
 #include "cpu_backend/threads.hpp"
 

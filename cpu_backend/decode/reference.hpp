@@ -6,8 +6,10 @@
 // 512], lse [rows, model heads]. A row without keys has output 0, LSE -inf and bound 0.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -35,5 +37,20 @@ struct ReferenceInput {
 };
 
 ReferenceResult dense_reference(const ReferenceInput& input);
+
+// Of a sample of (row, head) pairs, for steps that are too large for all: a pair that is not
+// evaluated has value 0, LSE 0 and the bound kNotEvaluated: whatever is finite is within it. Rows
+// that see no key are always evaluated. Keys are streamed: memory is the result's and a few MB,
+// whatever the context.
+inline constexpr double kNotEvaluated = std::numeric_limits<double>::max();
+
+// Pairs (row * heads + head), ascending; empty: all of the step.
+using Pairs = std::span<const std::int64_t>;
+
+inline bool has_pair(Pairs pairs, std::int64_t pair) {
+  return pairs.empty() || std::binary_search(pairs.begin(), pairs.end(), pair);
+}
+
+ReferenceResult sampled_reference(const ReferenceInput& input, Pairs pairs);
 
 }  // namespace mla::cpu

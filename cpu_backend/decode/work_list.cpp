@@ -36,12 +36,6 @@ WorkArrays follow_addresses(const PlanView& plan, TaskChecks& checks) {
   return {follow(0, plan.work_indptr, "work_indptr"), follow(1, plan.work_info, "work_info_set")};
 }
 
-WorkItem work_at(const std::int32_t* info, std::int64_t work) {
-  std::array<std::int32_t, kWorkItemWords> words{};
-  std::copy_n(info + work * kWorkItemWords, kWorkItemWords, words.begin());
-  return std::bit_cast<WorkItem>(words);
-}
-
 // Kernel rows of folded request `batch` end here.
 std::int64_t row_end(const DecodeMetadata& md, std::int64_t fold, std::int64_t batch) {
   if (fold > 1) return (batch + 1) * md.shape.uniform_qo_len;
@@ -117,7 +111,7 @@ TaskList read_works(const PlanView& plan, const TaskInput& input) {
       continue;
     }
     for (std::int64_t work = begin; work < end; ++work)
-      add_work(work_at(arrays.info, work), work, slot, input, checks);
+      add_work(plan::work_of(arrays.info + work * kWorkItemWords), work, slot, input, checks);
   }
   return std::move(checks).finish();
 }

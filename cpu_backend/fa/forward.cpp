@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "core/engine/fa/decode_call.hpp"
 #include "core/say.hpp"
 #include "cpu_backend/fa/launch_views.hpp"
 #include "cpu_backend/fa/varlen.hpp"

@@ -9,27 +9,15 @@
 // they run goes to the tensors' faults.
 #pragma once
 
-#include <cstdint>
-
 #include "core/engine/device/stream.hpp"
-#include "core/engine/fa/decode_call.hpp"
 #include "core/engine/step_hooks.hpp"
 #include "core/result.hpp"
-#include "cpu_backend/fa/tensors.hpp"
+#include "cpu_backend/fa/launch.hpp"
 
 namespace mla::cpu {
 
-// One layer's launch. `threads`: of every kernel.
-struct FaLaunch {
-  const fa::Layer& layer;
-  const fa::Metadata& metadata;
-  const FaDeviceTensors& tensors;
-  int threads = 1;
-};
-
 // Queues the kernels of all parts that the step has; nothing if one of them cannot be queued.
-Status queue_forward(const FaLaunch& launch, device::Stream& stream,
-                     const StepHooks& hooks = StepHooks::none());
+Status queue_forward(const FaLaunch& launch, device::Stream& stream, const StepHooks& hooks);
 
 // The kernels of the extends of a checked launch (extend.cpp).
 void queue_extend(const FaLaunch& launch, device::Stream& stream);

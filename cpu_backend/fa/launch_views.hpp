@@ -2,7 +2,7 @@
 // cpu_backend/fa. Units: rows, requests, elements.
 #pragma once
 
-#include "cpu_backend/fa/forward.hpp"
+#include "cpu_backend/fa/launch.hpp"
 
 namespace mla::cpu {
 

@@ -1,5 +1,5 @@
 // The dense reference of an FA step: float64 grouped-query attention over the logical keys, reading
-// no metadata. All pairs or a sample of them (sampled_reference.hpp).
+// no metadata. All pairs or a sample of them (decode/reference.hpp).
 //
 // Key p of a request with q rows and n keys is its new token p - (n - q) where it has one,
 // otherwise what the cache holds at its place. Value and bound are [rows, heads, head_dim]; the
@@ -11,7 +11,7 @@
 
 #include "core/case/batch.hpp"
 #include "core/engine/fa/layer.hpp"
-#include "cpu_backend/decode/sampled_reference.hpp"
+#include "cpu_backend/decode/reference.hpp"
 #include "cpu_backend/fa/tensors.hpp"
 
 namespace mla::cpu {

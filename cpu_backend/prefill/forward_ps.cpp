@@ -12,10 +12,11 @@ using prefill::kTileRows;
 using prefill::kVDim;
 
 PlanSpans spans_of(const prefill::PlanFields& fields, const device::DeviceAccess& access) {
-  return {fields.qo_indptr.on(access),        fields.kv_indptr.on(access),
-          fields.kv_indices.on(access),       fields.work_indptr.on(access),
-          fields.work_info_set.on(access),    fields.reduce_indptr.on(access),
-          fields.reduce_final_map.on(access), fields.reduce_partial_map.on(access)};
+  const auto on_device = [&access](const char*, const prefill::Words& words) {
+    return prefill::WordSpan(words.on(access));
+  };
+  return {lists_of(fields, on_device), fields.qo_indptr.on(access), fields.kv_indptr.on(access),
+          fields.kv_indices.on(access)};
 }
 
 // One run of the kernel: its operands, its padded output if heads are padded, what it wrote.

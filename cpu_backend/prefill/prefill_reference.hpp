@@ -1,6 +1,6 @@
 // The dense reference of a prefill step: float64 attention over all keys of a request at once.
 //
-// All pairs or a sample of them (sampled_reference.hpp). It knows no plan, no chunk and no padded
+// All pairs or a sample of them (decode/reference.hpp). It knows no plan, no chunk and no padded
 // head. Value and bound for every element as in cpu_backend/decode/reference.hpp, with the same
 // error model; layouts: out [rows, heads, kVDim], lse [rows, heads]. Key p of a request comes from
 // the context cache below the context's length, and from the new tokens after it. A row without
@@ -12,7 +12,7 @@
 
 #include "core/case/batch.hpp"
 #include "core/engine/prefill/prefill_launch.hpp"
-#include "cpu_backend/decode/sampled_reference.hpp"
+#include "cpu_backend/decode/reference.hpp"
 
 namespace mla::cpu {
 

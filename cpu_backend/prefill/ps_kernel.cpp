@@ -83,13 +83,10 @@ void run_prefill_ps_scaled(const DataPath& path, const KernelContext& context,
 
 void run_prefill_reduce(const KernelContext& context, const PlanSpans& plan, PsOutput& output) {
   context.launches.add({"cpu", kHost, StepKind::prefill, "reduce"});
-  static constexpr std::uint64_t kNoAddresses[2] = {};
-  const plan::PlanView view{kNoAddresses,       plan.work_indptr,      plan.work_info,
-                            plan.reduce_indptr, plan.reduce_final_map, plan.reduce_partial_map};
   TaskList stage1;
   stage1.partial_rows = output.partial_rows;
   stage1.owner = output.owner;
-  const MergeList list = read_reduce(view, stage1);
+  const MergeList list = read_reduce(plan::PlanView(plan), stage1);
   context.faults.insert(context.faults.end(), list.faults.begin(), list.faults.end());
   const Bf16Rounding rounding = reduce_rounding(context.arch);
   const auto rows = static_cast<std::int64_t>(list.rows.size());

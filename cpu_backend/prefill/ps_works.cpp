@@ -34,10 +34,7 @@ class Reader {
   }
 
   void add(std::int64_t work, std::int64_t slot) {
-    std::array<std::int32_t, kWorkItemWords> words{};
-    std::copy_n(launch_.plan.work_info.data() + work * kWorkItemWords, kWorkItemWords,
-                words.begin());
-    const auto item = std::bit_cast<WorkItem>(words);
+    const WorkItem item = launch_.plan.work(work);
     PsTask task{.work = work, .slot = slot};
     std::string bad = locate(item, task);
     if (bad.empty()) bad = check_keys(task);
@@ -68,7 +65,7 @@ class Reader {
     const std::int64_t q_last = at(p.qo_indptr, item.batch + 1);
     const std::int64_t kv_first = at(p.kv_indptr, item.batch);
     const std::int64_t kv_last = at(p.kv_indptr, item.batch + 1);
-    task.head = item.pad & 0xffff;
+    task.head = item.first_head();
     if (task.head >= output_.heads)
       return say("head ", task.head, " is not in ", range(0, output_.heads));
     if (!inside(item.q_begin, item.q_end, q_first, std::min(q_last, output_.rows)) ||

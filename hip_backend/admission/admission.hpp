@@ -1,9 +1,6 @@
 // Admission: which works and merges of a launch may run on a device that forgives nothing.
 //
-// Looks at indices only, never at tensors. A work or a merge that would read or write outside its
-// buffers, or write a row that an earlier one writes, becomes a fault that names work, slot and
-// value, and is left out; everything else runs as the plan says. Units: kernel rows, pages, tokens.
-// What is wrong is in `faults`.
+// Units: kernel rows, pages, tokens. What is wrong is in `faults`.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +28,5 @@ struct AdmissionInput {
   std::int64_t kernel_rows = 0;
   std::int64_t fold = 1;
 };
-
-Admission admit(const AdmissionInput& input);
-
-// Lets a plan run as it is, for a device that guards its memory: the kernels show what it does.
-Admission admit_as_planned(const DecodeMetadata& metadata);
 
 }  // namespace mla::hip

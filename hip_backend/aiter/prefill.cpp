@@ -46,7 +46,7 @@ Result<Found> find(Installation& installation, Arch arch, ElementType type, std:
 
 // The first of the query heads of a work (aiter.md 5), which has one.
 std::int64_t head_of(const plan::WorkItem& work) {
-  return work.pad & 0xFFFF;
+  return work.first_head();
 }
 
 // The works of the second launch, where every work is a partial one. The kernel fills a slab of

@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "hip_backend/aiter/kernargs.hpp"
+#include "hip_backend/aiter/options.hpp"
 #include "hip_backend/aiter/selection.hpp"
-#include "hip_backend/aiter/stage1.hpp"
+#include "hip_backend/decode/stage1.hpp"
 #include "hip_backend/device/resources.hpp"
 
 namespace mla::hip::aiter {

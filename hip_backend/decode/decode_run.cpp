@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/engine/launch.hpp"
+#include "hip_backend/admission/admit.hpp"
 #include "hip_backend/decode/rounding.hpp"
 #include "hip_backend/kernels/code_objects.hpp"
 

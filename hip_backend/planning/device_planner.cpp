@@ -59,14 +59,14 @@ Result<plan::Plan> plan_on_device(Device& device, const plan::PlanInput& input,
   launch.output("scratch", 5 * (input.batch() + 1), kUnwritten, a.scratch);
   if (Status bad = launch.run("planner", "plan", {.threads = 256}, a)) return *bad;
 
-  std::vector<std::vector<std::int32_t>> read;
-  for (std::size_t i = first; i < first + 5; ++i) {
-    auto values = launch.buffer(i).read_all<std::int32_t>();
+  plan::PlanLists<std::vector<std::int32_t>> read;
+  std::size_t buffer = first;
+  for (std::vector<std::int32_t>* list : read.all()) {
+    auto values = launch.buffer(buffer++).read_all<std::int32_t>();
     if (!values) return values.error();
-    read.push_back(std::move(*values));
+    *list = std::move(*values);
   }
-  const std::array<std::uint64_t, 2> unused{};
-  return plan::Plan::copy_of({unused, read[0], read[1], read[2], read[3], read[4]});
+  return plan::Plan::copy_of(plan::PlanView(read));
 }
 
 Result<std::vector<std::int32_t>> expand_on_device(Device& device, const ExpandInput& input,

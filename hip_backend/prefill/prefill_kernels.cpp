@@ -57,19 +57,13 @@ void run_flash(Device& device, const KernelContext& context, const cpu::FlashLau
   copy_rows(*result, launch.cu_seqlens_q.back(), launch.q.heads, launch.out, launch.lse);
 }
 
-plan::PlanView view_of(const cpu::PlanSpans& plan) {
-  static constexpr std::array<std::uint64_t, 2> kNoAddresses{};
-  return {kNoAddresses,       plan.work_indptr,      plan.work_info,
-          plan.reduce_indptr, plan.reduce_final_map, plan.reduce_partial_map};
-}
-
 // Works and merges.
 void run_ps(const PlannedPrefill& attend, const KernelContext& context, const cpu::PsLaunch& launch,
             cpu::PsOutput& output) {
   const std::size_t before = context.faults.size();
   static_cast<void>(cpu::read_ps_works(launch, output, context.faults));
   if (context.faults.size() > before) return;
-  const plan::Plan plan = plan::Plan::copy_of(view_of(launch.plan));
+  const plan::Plan plan = plan::Plan::copy_of(plan::PlanView(launch.plan));
   PrefillInput in = input_of(context, launch.q, launch.k, launch.v);
   in.causal = launch.causal;
   in.score_scale = launch.score_scale;

@@ -150,8 +150,7 @@ const std::vector<AiterCall>& aiter_calls() {
 }
 
 std::optional<std::string_view> other_list(const AiterCall& aiter, const plan::Plan& p) {
-  const std::array lists{&p.work_indptr, &p.work_info, &p.reduce_indptr, &p.reduce_final_map,
-                         &p.reduce_partial_map};
+  const auto lists = p.all();
   for (std::size_t i = 0; i < lists.size(); ++i)
     if (sum_of(*lists[i]) != aiter.sums[i]) return lists[i]->name();
   return std::nullopt;

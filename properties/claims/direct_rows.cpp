@@ -10,7 +10,7 @@
 #include "core/engine/row_map.hpp"
 #include "core/numeric/bf16.hpp"
 #include "core/say.hpp"
-#include "cpu_backend/decode/sampled_reference.hpp"
+#include "cpu_backend/decode/reference.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/compare.hpp"

@@ -12,8 +12,9 @@
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/step/compare.hpp"
+#include "properties/step/compare_subject.hpp"
 #include "properties/step/prefill/plan_rules.hpp"
+#include "properties/step/prefill/run.hpp"
 
 namespace mla::prop {
 namespace {
@@ -170,7 +171,7 @@ std::optional<std::string> check_new_tokens(const PrefillStep& step, Random& ran
   if (auto why = broken_rule({step.plan, step.config.kernel_heads.count(), true})) return why;
   if (auto why = other_longest(step.plan, *step.metadata.fp8)) return why;
   for (std::int64_t w = 0; w < works_of(step.plan); ++w)
-    if (auto why = hidden_keys(work_at(step.plan, w), step.plan.qo_indptr)) return why;
+    if (auto why = hidden_keys(step.plan.work(w), step.plan.qo_indptr)) return why;
   return hidden_keys_of_tiles(step, random, hooks);
 }
 

@@ -10,8 +10,7 @@ namespace mla::prop {
 namespace {
 
 std::optional<std::string> overrun_of(const plan::Plan& plan) {
-  for (const plan::PlanBuffer* b : {&plan.work_indptr, &plan.work_info, &plan.reduce_indptr,
-                                    &plan.reduce_final_map, &plan.reduce_partial_map})
+  for (const plan::PlanBuffer* b : plan.all())
     if (!b->overruns().empty())
       return say("element ", b->overruns().rbegin()->first, " of ", b->name(),
                  " is written, which has ", b->size(), " elements");
@@ -83,9 +82,9 @@ std::optional<std::string> raising_provisions_less(const Case& c, Random& random
   raising.decode().kernel_rows = random.between(2, 17);
   const engine::StepLimits limits{
       .max_requests = random.between(1, 48), .max_qo_len = random.between(1, 8), .max_pages = 1};
-  const auto least = engine::DecodeStepBuilder(plain, limits).provision();
+  const auto least = engine::DecodeStepBuilder(plain, limits, StepHooks::none()).provision();
   if (!least) return std::nullopt;
-  const auto sizes = engine::DecodeStepBuilder(raising, limits).provision();
+  const auto sizes = engine::DecodeStepBuilder(raising, limits, StepHooks::none()).provision();
   const std::string engine = say("an engine of up to ", limits.max_qo_len, " rows, raised to ",
                                  raising.decode().kernel_rows, ", ");
   if (!sizes) return engine + "provisions nothing: " + sizes.error().message;

@@ -4,6 +4,7 @@
 #include "properties/claims/support.hpp"
 #include "properties/claims/topology.hpp"
 #include "properties/step/compare.hpp"
+#include "properties/step/compare_subject.hpp"
 
 namespace mla::prop {
 namespace {

@@ -10,7 +10,7 @@
 #include "cpu_backend/merge.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/step/compare.hpp"
+#include "properties/step/compare_subject.hpp"
 
 namespace mla::prop {
 namespace {

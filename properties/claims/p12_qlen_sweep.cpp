@@ -4,6 +4,7 @@
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/compare.hpp"
+#include "properties/step/compare_subject.hpp"
 #include "properties/step/fa/compare.hpp"
 #include "properties/step/run_step.hpp"
 

@@ -60,7 +60,7 @@ Outcome prefill_causal_mutation(Subject& subject) {
   const std::int64_t loud_row = begin + r.qo_len - 1;
   Random random(step.spec, "P13 query");
   const std::int64_t query = random.below(step.batch.rows().count());
-  const auto again = run_prefill({step.spec}, subject, {.change = [&](auto& t) {
+  const auto again = run_prefill({step.spec}, subject.context(), {.change = [&](auto& t) {
                                    shout_key(t, begin + hidden_rows, loud_row);
                                    if (query != loud_row) shout_query(t, query, random);
                                  }});

@@ -5,6 +5,7 @@
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
+#include "properties/step/compare_subject.hpp"
 #include "properties/step/prefill/run.hpp"
 
 namespace mla::prop {
@@ -43,7 +44,7 @@ Outcome decode_dtype_threading(Subject& subject) {
                   " and its buffers for " + text(question.query.dtype) + ", the tensors hold " +
                   text(*actual));
   // From the core's own question, with the dtypes of the tensors.
-  PlanQuestion own = DecodeMetadataBuilder({}).question(*metadata);
+  PlanQuestion own = DecodeMetadataBuilder({}, StepHooks::none()).question(*metadata);
   own.input.key.dtype = own.query.dtype = *actual;
   const auto plan = plan_step(own.input, own.query);
   if (!plan)

@@ -53,7 +53,7 @@ Outcome decode_graph_replay(Subject& subject) {
   std::size_t replays = 0;
   for (const StepRun& step : replayed->steps) {
     replays += step.replayed ? 1 : 0;
-    auto alone = run_sequence({step.spec}, subject.backend(), eagerly);
+    auto alone = run_sequence({step.spec}, subject.backend(), eagerly, StepHooks::none());
     if (!alone) return refusal(alone.error());
     eager.push_back(std::move(alone->steps.front()));
   }

@@ -10,6 +10,7 @@
 #include "properties/claims/claims.hpp"
 #include "properties/claims/step_runs.hpp"
 #include "properties/claims/support.hpp"
+#include "properties/step/prefill/compare.hpp"
 #include "properties/step/prefill/run.hpp"
 
 namespace mla::prop {
@@ -36,7 +37,7 @@ Outcome decode_stream_order(Subject& subject) {
   if (auto why = copies_too_much()) return failed(std::move(*why));
   const std::vector<Case> steps = steps_of(subject.spec());
   SequenceOptions options = eager_on(subject, kv_bound(steps));
-  const auto in_step = run_sequence(steps, subject.backend(), options);
+  const auto in_step = run_sequence(steps, subject.backend(), options, StepHooks::none());
   if (!in_step) return refusal(in_step.error());
   Random random(subject.spec(), "P20");
   options.ahead = static_cast<std::size_t>(random.between(1, 3));
@@ -90,14 +91,16 @@ Outcome prefill_stream_order(Subject& subject) {
   steps.insert(steps.begin(), alone->steps.front()->spec);
   Random random(subject.spec(), "P20 ahead");
   const auto ahead = static_cast<std::size_t>(random.between(1, 3));
-  const auto together = run_prefill(steps, subject, {.ahead = ahead, .threads = 1, .rule = {}});
+  const auto together =
+      run_prefill(steps, subject.context(), {.ahead = ahead, .threads = 1, .rule = {}});
   if (!together) return refusal(together.error());
   if (!together->faults.empty()) return failed(together->faults.front());
   if (auto why = other_waits(*together, ahead)) return failed(std::move(*why));
   if (const auto why = prefill_difference(*together->steps[0], *alone->steps[0]))
     return failed(say("step 0 of a host ", ahead, " steps ahead: ", *why));
   for (std::size_t i = 1; i < steps.size(); ++i) {
-    const auto again = run_prefill({steps[i]}, subject, {.ahead = 0, .threads = 1, .rule = {}});
+    const auto again =
+        run_prefill({steps[i]}, subject.context(), {.ahead = 0, .threads = 1, .rule = {}});
     if (!again) return refusal(again.error());
     if (const auto why = prefill_difference(*together->steps[i], *again->steps[0]))
       return failed(say("step ", i, " of a host ", ahead, " steps ahead: ", *why));

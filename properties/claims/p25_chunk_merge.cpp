@@ -9,6 +9,7 @@
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
+#include "properties/step/prefill/compare.hpp"
 #include "properties/step/prefill/run.hpp"
 
 namespace mla::prop {
@@ -222,14 +223,14 @@ Sentence check_strides(const prefill::Kernels& kernels) {
 }
 
 Outcome prefill_chunk_merge(Subject& subject) {
-  if (const auto why = check_strides(kernels_of(subject))) return failed(*why);
+  if (const auto why = check_strides(kernels_of(subject.context()))) return failed(*why);
   if (Outcome ranks = prefill_rank_chunks(subject); ranks.verdict != Verdict::pass) return ranks;
   const Case base = with_context(subject.spec());
   std::vector<PrefillRun> runs;
   for (const auto& [c, rule] : {std::pair{base, ChunkRule::packed},
                                 {in_other_chunks(base, ChunkRule::packed), ChunkRule::packed},
                                 {in_other_chunks(base, ChunkRule::even), ChunkRule::even}}) {
-    auto run = run_prefill({c}, subject, {.ahead = 0, .threads = 1, .rule = rule});
+    auto run = run_prefill({c}, subject.context(), {.ahead = 0, .threads = 1, .rule = rule});
     if (!run && runs.empty()) return refusal(run.error());
     // A plan over context has no place for a chunk of a request that is empty.
     if (!run && rule == ChunkRule::even && run.error().code == ErrorCode::refused &&

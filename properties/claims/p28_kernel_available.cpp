@@ -168,7 +168,8 @@ std::optional<std::string> check_provision(const Case& c) {
   Case mixed = c;
   mixed.dtype = {Dtype::fp8, Dtype::bf16};
   const auto sizes =
-      engine::DecodeStepBuilder(mixed, {.max_requests = 2, .max_qo_len = 2}).provision();
+      engine::DecodeStepBuilder(mixed, {.max_requests = 2, .max_qo_len = 2}, StepHooks::none())
+          .provision();
   if (!sizes && !sizes.error().message.empty()) return std::nullopt;
   return "an engine that no kernel serves gets buffers, or no reason why not";
 }

@@ -6,7 +6,7 @@
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/step/compare.hpp"
+#include "properties/step/compare_subject.hpp"
 #include "properties/step/fa/compare.hpp"
 
 namespace mla::prop {

@@ -26,7 +26,8 @@ Outcome decode_group_isolation(Subject& subject) {
   const auto both = run_groups({target, draft}, subject.backend(), options, subject.hooks());
   if (!both) return refusal(both.error());
   for (std::size_t g = 0; g < 2; ++g) {
-    const auto alone = run_sequence(g == 0 ? target : draft, subject.backend(), options);
+    const auto alone =
+        run_sequence(g == 0 ? target : draft, subject.backend(), options, StepHooks::none());
     if (!alone) return refusal(alone.error());
     if (const auto diff = difference((*both)[g].steps, alone->steps))
       return failed((g == 0 ? "the target's " : "the draft's ") + *diff +

@@ -12,6 +12,7 @@
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/compare.hpp"
+#include "properties/step/prefill/compare.hpp"
 #include "properties/step/prefill/run.hpp"
 
 namespace mla::prop {
@@ -114,7 +115,7 @@ Outcome prefill_determinism(Subject& subject) {
   for (const int threads : thread_counts()) {
     Case other = first.spec;
     other.schedule_seed = random.next();
-    const auto again = run_prefill({other}, subject, {.threads = threads});
+    const auto again = run_prefill({other}, subject.context(), {.threads = threads});
     const std::string where =
         say("with schedule ", other.schedule_seed, " on ", threads, " threads ");
     if (!again) return failed(where + "the run fails: " + again.error().message);

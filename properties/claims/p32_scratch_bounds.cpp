@@ -210,8 +210,8 @@ Outcome scratch_bounds(Subject& subject) {
   if (auto why = check_padded_sort(functions_of(subject), random)) return failed(std::move(*why));
   const auto& metadata = subject.metadata();
   if (!metadata || !metadata->plan) return passed();
-  if (const auto why =
-          check_reducer(*metadata, DecodeMetadataBuilder({}).question(*metadata).query))
+  if (const auto why = check_reducer(
+          *metadata, DecodeMetadataBuilder({}, StepHooks::none()).question(*metadata).query))
     return failed(*why);
   const auto& result = subject.result();
   if (result && !result->faults.empty())

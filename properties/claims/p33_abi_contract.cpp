@@ -84,7 +84,7 @@ std::optional<std::string> check_other_tensors(Subject& subject) {
   own.q.resize(static_cast<std::size_t>(bytes));
   own.cache.dtype = md.shape.dtype.kv;
   const auto run = [&](const DecodeTensors& tensors) {
-    return run_decode(Checking(subject.backend()), {md, tensors}, {});
+    return run_decode(Checking(subject.backend()), {md, tensors}, {}, StepHooks::none());
   };
   if (const auto sound = run(own); !sound)
     return "a launch with its own tensors is refused: " + sound.error().message;

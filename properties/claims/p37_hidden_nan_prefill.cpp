@@ -133,7 +133,7 @@ Outcome prefill_hidden_nan(Subject& subject) {
   // Values are cleaned in the order of some schedule: P31 sees finite ones only.
   Case scheduled = step.spec;
   scheduled.schedule_seed = random.next();
-  const auto again = run_prefill({scheduled}, subject, {.change = change});
+  const auto again = run_prefill({scheduled}, subject.context(), {.change = change});
   if (!again) return refusal(again.error());
   const PrefillStep& other = *again->steps.front();
   std::string holds = "NaN";

@@ -7,6 +7,7 @@
 #include "properties/claims/recorded_prefill.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/prefill/plan_rules.hpp"
+#include "properties/step/prefill/run.hpp"
 
 namespace mla::prop {
 namespace {
@@ -63,7 +64,7 @@ constexpr PrefillDamage kPrefillDamages[] = {
        return w.partial_row = w.partial_row < 0 ? 0 : -1, true;
      }},
     {"of head 200",
-     [](const PrefillTarget&, WorkItem& w) { return w.pad = 200 | (201 << 16), true; }},
+     [](const PrefillTarget&, WorkItem& w) { return w.heads = 200 | (201 << 16), true; }},
 };
 
 // The plan with one request more, of one row that sees no key: it needs no work.
@@ -75,7 +76,7 @@ void add_blind_request(SeenPlan& plan) {
 void add_work(SeenPlan& plan, const WorkItem& item) {
   const auto words = static_cast<std::size_t>(works_of(plan) + 1) * plan::kWorkItemWords;
   plan.work_info.resize(std::max(plan.work_info.size(), words));
-  set_work(plan, plan.work_indptr.back()++, item);
+  plan.set_work(plan.work_indptr.back()++, item);
 }
 
 // `apply` says whether the plan has such a list.
@@ -113,17 +114,17 @@ constexpr SeenDamage kSeenDamages[] = {
      [](SeenPlan& p) {
        if (p.reduce_indptr[1] < 2) return false;
        for (std::int64_t work = 0; work < works_of(p); ++work) {
-         WorkItem item = work_at(p, work);
+         WorkItem item = p.work(work);
          if (item.partial_row != p.reduce_partial_map[1]) continue;
          item.partial_row = p.reduce_partial_map[0];
-         set_work(p, work, item);
+         p.set_work(work, item);
        }
        return p.reduce_partial_map[1] = p.reduce_partial_map[0], true;
      }},
     {"a work for a row that sees no key",
      [](SeenPlan& p) {
        add_blind_request(p);
-       WorkItem item = work_at(p, 0);
+       WorkItem item = p.work(0);
        item.batch = static_cast<std::int32_t>(p.qo_indptr.size()) - 2;
        item.q_begin = p.qo_indptr.end()[-2];
        item.q_end = p.qo_indptr.back();
@@ -176,9 +177,9 @@ Outcome prefill_damage_found(Subject& subject) {
   for (const PrefillDamage& damage : kPrefillDamages) {
     SeenPlan plan = step.plan;
     const std::int64_t work = random.below(works);
-    WorkItem item = work_at(plan, work);
+    WorkItem item = plan.work(work);
     if (!damage.apply({step.plan, step.spec.causal}, item)) continue;
-    set_work(plan, work, item);
+    plan.set_work(work, item);
     if (!broken_rule({plan, heads, step.spec.causal}))
       return failed(
           say("a plan whose work ", work, " is one ", damage.what, " is valid for ps_check"));

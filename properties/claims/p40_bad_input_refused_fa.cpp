@@ -46,7 +46,7 @@ struct Engine {
   Engine(const fa::OrderedBatch& ordered, const fa::BuilderOptions& options)
       : batch(ordered.batch),
         runner(fa::limits_of(batch), heap),
-        builder(options),
+        builder(options, StepHooks::none()),
         scratch(builder.allocate(heap)) {}
 
   const Batch& batch;

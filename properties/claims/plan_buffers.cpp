@@ -11,11 +11,6 @@ namespace {
 using plan::kPoison;
 using plan::PlanBuffer;
 
-std::array<const PlanBuffer*, 5> buffers_of(const plan::Plan& p) {
-  return {&p.work_indptr, &p.work_info, &p.reduce_indptr, &p.reduce_final_map,
-          &p.reduce_partial_map};
-}
-
 // No planner writes the word that stands for "unwritten".
 std::optional<std::string> misread(const PlanBuffer& buffer) {
   for (const std::int64_t i : {std::int64_t{-1}, buffer.size()})
@@ -32,8 +27,8 @@ std::optional<std::string> misread(const PlanBuffer& buffer) {
 std::optional<std::string> other_copy(const plan::Plan& whole) {
   const plan::Plan copy = plan::Plan::copy_of(whole.view());
   if (copy.sizes() != whole.sizes()) return "a copy of the plan has other sizes";
-  const auto all = buffers_of(whole);
-  const auto copies = buffers_of(copy);
+  const auto all = whole.all();
+  const auto copies = copy.all();
   for (std::size_t i = 0; i < all.size(); ++i)
     if (!std::ranges::equal(all[i]->data(), copies[i]->data()))
       return say("a copy of the plan has other words in ", all[i]->name());
@@ -43,7 +38,7 @@ std::optional<std::string> other_copy(const plan::Plan& whole) {
 }  // namespace
 
 std::optional<std::string> misread_words(const plan::Plan& plan) {
-  for (const PlanBuffer* buffer : buffers_of(plan))
+  for (const PlanBuffer* buffer : plan.all())
     if (auto why = misread(*buffer)) return why;
   std::array<std::int32_t, plan::kWorkItemWords> unwritten{};
   unwritten.fill(kPoison);

@@ -31,13 +31,13 @@ std::vector<std::vector<std::int32_t>> full_batches(const Limits& limits, Random
 
 // The plans of a step with these rows: that of the new tokens, and that of a chunk that fills the
 // workspace with context of all requests.
-std::vector<PlanLists> lists_of(const std::vector<std::int32_t>& starts,
-                                const EngineConfig& config) {
-  std::vector<PlanLists> lists{new_token_lists(starts)};
+std::vector<PlannedLists> lists_of(const std::vector<std::int32_t>& starts,
+                                   const EngineConfig& config) {
+  std::vector<PlannedLists> lists{new_token_lists(starts)};
   const auto requests = static_cast<std::int64_t>(starts.size()) - 1;
   const std::int64_t each = config.workspace_tokens / requests;
   if (!config.context_plans || each == 0) return lists;
-  PlanLists context{starts, {0}, {}, false};
+  PlannedLists context{starts, {0}, {}, false};
   for (std::int64_t r = 0; r < requests; ++r) {
     context.context_lens.push_back(static_cast<std::int32_t>(each));
     context.kv_indptr.push_back(context.kv_indptr.back() + static_cast<std::int32_t>(each));
@@ -70,7 +70,7 @@ Result<WorstScratch> worst_scratch(const EngineConfig& config, const StepHooks& 
   if (!sizes) return sizes.error();
   WorstScratch worst;
   for (const auto& starts : full_batches(config.limits, random)) {
-    for (const PlanLists& lists : lists_of(starts, config)) {
+    for (const PlannedLists& lists : lists_of(starts, config)) {
       const auto plan = plan_prefill(lists, config, *sizes, hooks);
       if (!plan) return plan.error();
       const std::int64_t tiles = host_plan(starts, {}, *plan).num_partial_tiles;

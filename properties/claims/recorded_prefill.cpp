@@ -39,9 +39,7 @@ struct Recorded {
     return static_cast<std::int32_t>(input.qlen_granularity);
   }
   [[nodiscard]] WorkItem work(std::int64_t i) const {
-    std::array<std::int32_t, kWorkItemWords> words{};
-    std::copy_n(plan.work_info.begin() + i * kWorkItemWords, kWorkItemWords, words.begin());
-    return std::bit_cast<WorkItem>(words);
+    return plan::work_of(plan.work_info.data() + i * kWorkItemWords);
   }
   void set(std::int64_t i, const WorkItem& item) {
     std::ranges::copy(plan::words_of(item), plan.work_info.begin() + i * kWorkItemWords);
@@ -159,10 +157,12 @@ constexpr Change kWorkDamages[] = {
        });
      }},
     {"a work of one head more",
-     [](Recorded& r) { return edit_work(r, [](WorkItem& w) { return w.pad += 1 << 16, true; }); }},
+     [](Recorded& r) {
+       return edit_work(r, [](WorkItem& w) { return w.heads += 1 << 16, true; });
+     }},
     {"a work that begins one head later",
      [](Recorded& r) {
-       return edit_work(r, [](WorkItem& w) { return w.pad += (1 << 16) + 1, true; });
+       return edit_work(r, [](WorkItem& w) { return w.heads += (1 << 16) + 1, true; });
      }},
     {"a work that ends one page after its request",
      [](Recorded& r) {
@@ -182,7 +182,7 @@ constexpr Change kWorkDamages[] = {
        WorkItem item = r.work(r.chosen);
        const std::int64_t head = r.input.heads.count();
        const std::int64_t end = head + r.input.qhead_granularity;
-       return item.pad = static_cast<std::int32_t>(end << 16 | head), r.add(item), true;
+       return item.heads = static_cast<std::int32_t>(end << 16 | head), r.add(item), true;
      }},
     {"a work that is there twice", [](Recorded& r) { return r.add(r.work(r.chosen)), true; }},
     {"a second work that begins one row later",

@@ -22,7 +22,8 @@ std::int64_t kv_bound(const std::vector<Case>& steps) {
 }
 
 SequenceOptions eager_on(const Subject& subject, std::int64_t max_kv_len) {
-  return {.max_kv_len = max_kv_len, .tensors = subject.step_tensors(), .limits = subject.limits()};
+  return {
+      .max_kv_len = max_kv_len, .tensors = &subject.context().tensors, .limits = subject.limits()};
 }
 
 std::optional<std::string> difference(const std::vector<StepRun>& a,

@@ -44,8 +44,7 @@ std::optional<std::string> foreign_words_followed(const DecodeMetadata& md,
   for (const std::size_t word : {0U, 1U}) {
     std::array<std::uint64_t, 2> addresses{whole.work_meta_data[0], whole.work_meta_data[1]};
     addresses[word] += sizeof(std::int32_t);
-    const PlanView view{addresses,           whole.work_indptr,      whole.work_info,
-                        whole.reduce_indptr, whole.reduce_final_map, whole.reduce_partial_map};
+    const PlanView view{addresses, whole};
     const cpu::TaskList list = cpu::read_works(view, input);
     if (list.faults.empty() || !list.tasks.empty())
       return say("a foreign address in work_meta_data[", word, "] gives ", list.tasks.size(),

@@ -3,8 +3,10 @@
 
 #include "core/say.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/judge_on.hpp"
 #include "properties/cli/judging_options.hpp"
 #include "properties/cli/options.hpp"
+#include "properties/cli/recording.hpp"
 
 namespace mla::cli {
 namespace {

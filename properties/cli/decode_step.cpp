@@ -44,7 +44,8 @@ Result<PlannedStep> plan_decode_step(const Case& step, plan::Fidelity fidelity) 
   if (!shape) return shape.error();
   DecodeBuffers buffers = make_decode_buffers(step, *batch, *shape);
   const DecodeBuilderOptions options{.max_requests = 0, .fill_tail = false, .fidelity = fidelity};
-  const auto metadata = DecodeMetadataBuilder(options).build(*batch, *shape, buffers);
+  const auto metadata =
+      DecodeMetadataBuilder(options, StepHooks::none()).build(*batch, *shape, buffers);
   if (!metadata) return metadata.error();
   PlannedStep out{decisions_text(step, *batch, *metadata) + plan_text(*metadata), {}};
   Json document = {{"format", "mla-testbed plan 1"}, {"name", format_case(step)}};

@@ -11,11 +11,12 @@
 #include "core/numeric/bf16.hpp"
 #include "core/plan/plan_check.hpp"
 #include "core/say.hpp"
-#include "cpu_backend/decode/sampled_reference.hpp"
+#include "cpu_backend/decode/reference.hpp"
 #include "properties/show/pictures.hpp"
 #include "properties/step/blame.hpp"
 #include "properties/step/fa/run.hpp"
 #include "properties/step/prefill/plan_rules.hpp"
+#include "properties/step/prefill/run.hpp"
 
 namespace mla::cli {
 namespace {

@@ -13,6 +13,7 @@
 #include "properties/cli/publisher.hpp"
 #include "properties/files/output_file.hpp"
 #include "properties/files/terminal.hpp"
+#include "properties/judge/runner.hpp"
 
 namespace mla::cli {
 namespace {

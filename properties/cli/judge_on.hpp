@@ -14,13 +14,6 @@
 
 namespace mla::cli {
 
-struct Publication {
-  bool json = false;
-  std::string junit;  // empty: none
-  std::string html;   // empty: none
-  bool timing = false;
-};
-
 // What `recording` has an answer for is not judged again; it is written if it has a path.
 //
 // Judges, prints each failure block as soon as it is certain, then the table. In JSON mode stdout

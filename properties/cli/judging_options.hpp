@@ -8,8 +8,9 @@
 #include <variant>
 #include <vector>
 
-#include "properties/cli/judge_on.hpp"
-#include "properties/judge/runner.hpp"
+#include "properties/cli/report.hpp"
+#include "properties/files/output_file.hpp"
+#include "properties/judge/run_options.hpp"
 
 namespace mla::cli {
 

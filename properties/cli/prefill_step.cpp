@@ -53,7 +53,7 @@ std::vector<std::int32_t> row_starts(const Batch& batch) {
 
 Status add_plan(HostStep& step) {
   if (step.shape.path == Path::flash) return std::nullopt;
-  const PlanLists lists = new_token_lists(row_starts(step.batch));
+  const PlannedLists lists = new_token_lists(row_starts(step.batch));
   const auto sizes = plan::query_ps_sizes(size_query_of(step.config));
   if (!sizes) return sizes.error();
   auto plan = plan::plan_ps_prefill(plan_input_of(lists, step.config), *sizes);
@@ -68,10 +68,10 @@ Result<HostStep> host_step(const Case& c) {
   auto batch = make_batch(c);
   if (!batch) return batch.error();
   step.batch = std::move(*batch);
-  auto shape = resolve_prefill_shape(c, step.batch);
+  auto shape = resolve_prefill_shape(c, step.batch, StepHooks::none());
   if (!shape) return shape.error();
   step.shape = std::move(*shape);
-  step.config = prop::config_of(c, prop::limits_of({c}));
+  step.config = prop::config_of(c, prop::limits_of({c}), StepHooks::none());
   if (Status bad = add_context(step)) return *bad;
   if (Status bad = add_plan(step)) return *bad;
   return step;
@@ -133,7 +133,7 @@ Json document(const HostStep& step) {
     for (const ContextChunk& chunk : step.context->chunks)
       out["context_chunks"].push_back(chunk_json(chunk));
   if (!step.plan) return out;
-  const PlanLists lists = new_token_lists(row_starts(step.batch));
+  const PlannedLists lists = new_token_lists(row_starts(step.batch));
   const plan::PsInput call = plan_input_of(lists, step.config);
   out["arch"] = name(s.arch);
   out["num_cu"] = call.compute_units.count();

@@ -23,7 +23,7 @@
 #include "properties/cli/build_id.hpp"
 #include "properties/files/output_file.hpp"
 #include "properties/judge/answers.hpp"
-#include "properties/judge/runner.hpp"
+#include "properties/judge/run_options.hpp"
 
 namespace mla::cli {
 

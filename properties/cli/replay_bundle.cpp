@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/say.hpp"
-#include "cpu_backend/decode/sampled_reference.hpp"
+#include "cpu_backend/decode/reference.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/failure_page.hpp"
 #include "properties/cli/failure_pictures.hpp"

@@ -14,9 +14,17 @@
 #include <vector>
 
 #include "properties/cli/emulation.hpp"
-#include "properties/judge/runner.hpp"
+#include "properties/judge/run_report.hpp"
 
 namespace mla::cli {
+
+// What of a run is printed and written.
+struct Publication {
+  bool json = false;
+  std::string junit;  // empty: none
+  std::string html;   // empty: none
+  bool timing = false;
+};
 
 // What a report says about where it was made: device, driver, code objects.
 using Facts = std::vector<std::pair<std::string, std::string>>;

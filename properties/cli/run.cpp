@@ -3,9 +3,11 @@
 
 #include "properties/cli/backends.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/judge_on.hpp"
 #include "properties/cli/judging_options.hpp"
 #include "properties/cli/options.hpp"
 #include "properties/cli/quantity.hpp"
+#include "properties/cli/recording.hpp"
 
 namespace mla::cli {
 namespace {

@@ -32,7 +32,7 @@ SupportRow prefill_row(Arch arch, Dtype cache, std::int64_t context, bool contex
                  {}};
   const auto batch = make_batch(c);
   if (!batch) return refused({row.shape, false, {}, {}}, batch.error());
-  const auto shape = prefill::resolve_prefill_shape(c, *batch);
+  const auto shape = prefill::resolve_prefill_shape(c, *batch, StepHooks::none());
   if (!shape) return refused({row.shape, false, {}, {}}, shape.error());
   row.route = prefill::name(shape->path);
   for (const std::string& why : shape->fallback)

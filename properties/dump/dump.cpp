@@ -4,9 +4,8 @@ namespace mla::dump {
 
 plan::PlanView FoundPlan::view() const {
   // The addresses of a dump mean nothing elsewhere, and plan_check does not look at them.
-  static constexpr std::array<std::uint64_t, 2> kNoAddresses{};
-  return {kNoAddresses,  work_indptr,      work_info,
-          reduce_indptr, reduce_final_map, reduce_partial_map};
+  return {plan::kNoAddresses,
+          {work_indptr, work_info, reduce_indptr, reduce_final_map, reduce_partial_map}};
 }
 
 plan::BufferSizes FoundPlan::sizes() const {

@@ -15,8 +15,7 @@ namespace mla::dump {
 
 using Words = std::vector<std::int32_t>;
 
-struct FoundPlan {
-  Words work_indptr, work_info, reduce_indptr, reduce_final_map, reduce_partial_map;
+struct FoundPlan : plan::PlanLists<Words> {
   [[nodiscard]] plan::PlanView view() const MLA_LIFETIME_BOUND;
   [[nodiscard]] plan::BufferSizes sizes() const;
 };
@@ -24,19 +23,19 @@ struct FoundPlan {
 // Words of all lists together.
 inline constexpr std::int64_t kMostWords = 64 << 20;
 
-// A list: its key in a dump, the name of its buffer, words of a row.
+// A list: its key in a dump, the name of its buffer, words of a row. In the order of PlanLists.
 struct PlanList {
   const char* key;
   const char* buffer;
   std::int64_t row;
-  Words FoundPlan::* words;
+  Words plan::PlanLists<Words>::* words;
 };
 inline constexpr std::array<PlanList, 5> kPlanLists = {{
-    {"work_indptr", "work_indptr", 1, &FoundPlan::work_indptr},
-    {"work_info", "work_info_set", plan::kWorkItemWords, &FoundPlan::work_info},
-    {"reduce_indptr", "reduce_indptr", 1, &FoundPlan::reduce_indptr},
-    {"reduce_final_map", "reduce_final_map", 2, &FoundPlan::reduce_final_map},
-    {"reduce_partial_map", "reduce_partial_map", 1, &FoundPlan::reduce_partial_map},
+    {"work_indptr", "work_indptr", 1, &plan::PlanLists<Words>::work_indptr},
+    {"work_info", "work_info_set", plan::kWorkItemWords, &plan::PlanLists<Words>::work_info},
+    {"reduce_indptr", "reduce_indptr", 1, &plan::PlanLists<Words>::reduce_indptr},
+    {"reduce_final_map", "reduce_final_map", 2, &plan::PlanLists<Words>::reduce_final_map},
+    {"reduce_partial_map", "reduce_partial_map", 1, &plan::PlanLists<Words>::reduce_partial_map},
 }};
 
 }  // namespace mla::dump

@@ -35,7 +35,7 @@ std::optional<Finding> judge_step(const Case& c, DecodeBuffers& used) {
   if (!shape) return std::nullopt;
   DecodeBuffers fresh_buffers = make_decode_buffers(c, *batch, *shape);
   grow(used, fresh_buffers);
-  const DecodeMetadataBuilder builder({});
+  const DecodeMetadataBuilder builder({}, StepHooks::none());
   auto fresh = builder.build(*batch, *shape, fresh_buffers);
   auto again = builder.build(*batch, *shape, used);
   if (fresh.ok() != again.ok())

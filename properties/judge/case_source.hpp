@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "core/lifetime.hpp"
-#include "properties/judge/runner.hpp"
+#include "properties/judge/run_options.hpp"
 
 namespace mla::prop {
 

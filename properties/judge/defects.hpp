@@ -11,7 +11,7 @@
 
 #include "properties/judge/judge.hpp"
 #include "properties/judge/memory_budget.hpp"
-#include "properties/judge/runner.hpp"
+#include "properties/judge/run_options.hpp"
 
 namespace mla::prop {
 

@@ -9,7 +9,6 @@
 #include "properties/judge/memory_budget.hpp"
 #include "properties/judge/parallel.hpp"
 #include "properties/judge/search.hpp"
-#include "properties/judge/tags.hpp"
 #include "properties/step/estimate.hpp"
 
 namespace mla::prop {
@@ -44,35 +43,6 @@ void judge_witnesses(const RunOptions& options, MemoryBudget& memory, std::size_
 }
 
 }  // namespace
-
-std::vector<TagTally> RunReport::missed_quotas() const {
-  std::vector<TagTally> missed;
-  for (const TagTally& tag : tags)
-    if (random_cases >= kQuotaCases && tag.cases * tag.one_in < random_cases) missed.push_back(tag);
-  return missed;
-}
-
-bool Failure::concerns(const Property& p) const {
-  return property == &p ||
-         std::any_of(also.begin(), also.end(), [&p](const Failing& f) { return f.property == &p; });
-}
-
-ExitCode RunReport::exit_code() const {
-  if (!failures.empty()) return ExitCode::failed;
-  const auto any = [this](Verdict verdict) {
-    return std::any_of(ledger.begin(), ledger.end(),
-                       [verdict](const LedgerTally& t) { return t.verdict == verdict; });
-  };
-  if (any(Verdict::unexpected_pass)) return ExitCode::unexpected_pass;
-  if (any(Verdict::inconclusive) || !missed_quotas().empty()) return ExitCode::inconclusive;
-  const bool ran =
-      std::any_of(tallies.begin(), tallies.end(), [](const PropertyTally& t) { return t.ran > 0; });
-  const bool settled = std::all_of(tallies.begin(), tallies.end(), [](const PropertyTally& t) {
-    return t.unsettled == 0 && (t.ran > 0 || !t.never_applies.empty());
-  });
-  const bool whole = !gave_up && !interrupted && too_large == 0;
-  return ran && settled && whole ? ExitCode::held : ExitCode::inconclusive;
-}
 
 RunReport run_properties(const RunOptions& options) {
   const auto start = std::chrono::steady_clock::now();

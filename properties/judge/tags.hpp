@@ -11,7 +11,7 @@
 #include <span>
 #include <string_view>
 
-#include "properties/judge/runner.hpp"
+#include "properties/judge/run_options.hpp"
 #include "properties/step/property.hpp"
 
 namespace mla::prop {

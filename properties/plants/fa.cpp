@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/engine/fa/decode_call.hpp"
 #include "properties/plants/groups.hpp"
 #include "properties/step/fa/run.hpp"
 

@@ -45,31 +45,34 @@ class PlanForModelHeads final : public Interposer {
 
 // Copies that no stream orders: the plan of the next step replaces one that kernels still wait for.
 class BlockingPlanCopies final : public Interposer {
-  [[nodiscard]] Result<PlanFields> stage_plan(const HostPlan& plan, PrefillBuffers& buffers,
-                                              const Device& device) const override {
-    device::Stream blocking(device.ledger);
-    auto fields = copy_plan(plan, buffers.plan, buffers.identity.view(), blocking);
-    blocking.advance();
-    return fields;
+  void on_staging(StagePlan& stage) const override {
+    stage = [](const HostPlan& plan, PrefillBuffers& buffers, const Device& device) {
+      device::Stream blocking(device.ledger);
+      auto fields = copy_plan(plan, buffers.plan, buffers.identity.view(), blocking);
+      blocking.advance();
+      return fields;
+    };
   }
 };
 
 class OneStagingPlace final : public Interposer {
-  [[nodiscard]] Result<PlanFields> stage_plan(const HostPlan& plan, PrefillBuffers& buffers,
-                                              const Device& device) const override {
-    HostPlan& place = buffers.staging.place(0);
-    PlanStaging::write(plan, buffers.plan, place);
-    return copy_plan(place, buffers.plan, buffers.identity.view(), device.stream);
+  void on_staging(StagePlan& stage) const override {
+    stage = [](const HostPlan& plan, PrefillBuffers& buffers, const Device& device) {
+      HostPlan& place = buffers.staging.place(0);
+      PlanStaging::write(plan, buffers.plan, place);
+      return copy_plan(place, buffers.plan, buffers.identity.view(), device.stream);
+    };
   }
 };
 
 // The number of partial tiles is that of some other batch, one without a cut.
 class NoPartialTiles final : public Interposer {
-  [[nodiscard]] Result<PlanFields> stage_plan(const HostPlan& plan, PrefillBuffers& buffers,
-                                              const Device& device) const override {
-    HostPlan uncut = plan;
-    uncut.num_partial_tiles = 0;
-    return prefill::stage_plan(uncut, buffers, device);
+  void on_staging(StagePlan& stage) const override {
+    stage = [](const HostPlan& plan, PrefillBuffers& buffers, const Device& device) {
+      HostPlan uncut = plan;
+      uncut.num_partial_tiles = 0;
+      return prefill::stage_plan(uncut, buffers, device);
+    };
   }
 };
 

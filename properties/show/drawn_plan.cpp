@@ -201,7 +201,7 @@ DrawnPlan draw_prefill_plan(const plan::PsCheckInput& input, std::int64_t granul
   out.page_size = input.block_size;
   out.causal = input.causal;
   place(input.plan, out);
-  for (Work& w : out.works) w.head = w.record.pad & 0xffff;
+  for (Work& w : out.works) w.head = w.record.first_head();
   out.share.granularity = std::max<std::int64_t>(1, granularity);
   mark(std::move(findings), out);
   return out;

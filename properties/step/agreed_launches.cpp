@@ -41,10 +41,7 @@ void add_metadata(const DecodeMetadata& md, Sum& sum) {
     sum.add_value(rows.end);
   }
   if (!md.plan) return;
-  const plan::PlanView plan = md.plan->view();  // its addresses say nothing
-  for (const auto& list : {plan.work_indptr, plan.work_info, plan.reduce_indptr,
-                           plan.reduce_final_map, plan.reduce_partial_map})
-    sum.add(list);
+  for (const plan::PlanBuffer* list : md.plan->all()) sum.add(list->data());
 }
 
 void add_tensors(const DecodeTensors& t, Sum& sum) {

@@ -8,7 +8,7 @@
 
 #include "core/numeric/bf16.hpp"
 #include "core/say.hpp"
-#include "cpu_backend/decode/sampled_reference.hpp"
+#include "cpu_backend/decode/reference.hpp"
 #include "properties/step/blame.hpp"
 #include "properties/step/text.hpp"
 
@@ -183,20 +183,6 @@ Outcome compare(const Comparison& c) {
                            .blame = [&c](std::int64_t row, std::int64_t head) {
                              return guilty_works(c.metadata, row, head, kWorks);
                            }});
-}
-
-Outcome compare_with_reference(Subject& subject) {
-  const auto& metadata = subject.metadata();
-  if (!metadata) return skipped(metadata.error().message);
-  const auto& result = subject.result();
-  if (!result) return skipped(result.error().message);
-  const auto& reference = subject.reference();
-  if (!reference) return skipped(reference.error().message);
-  return compare({.result = *result,
-                  .reference = *reference,
-                  .metadata = *metadata,
-                  .requests = subject.batch()->requests,
-                  .heads = subject.spec().heads});
 }
 
 }  // namespace mla::prop

@@ -16,7 +16,6 @@
 
 #include "core/engine/backend.hpp"
 #include "cpu_backend/decode/reference.hpp"
-#include "properties/step/subject.hpp"
 #include "properties/step/verdict.hpp"
 
 namespace mla::prop {
@@ -46,9 +45,6 @@ struct Comparison {
 
 // compare_elements() of a decode step, with the works that produced the worst pair.
 Outcome compare(const Comparison& comparison);
-
-// The same for a subject; skips with the reason if a stage refused the case.
-Outcome compare_with_reference(Subject& subject);
 
 // Rows [first_a, first_a + count) of one result against [first_b, first_b + count) of another.
 struct MatchedRows {

@@ -5,7 +5,7 @@
 
 #include "core/case/steps.hpp"
 #include "core/engine/run_decode.hpp"
-#include "cpu_backend/decode/sampled_reference.hpp"
+#include "cpu_backend/decode/reference.hpp"
 #include "properties/generate/sample.hpp"
 #include "properties/generate/tensor_store.hpp"
 #include "properties/generate/tensors.hpp"
@@ -34,11 +34,6 @@ class LoggedBackend final : public ForwardingBackend {
   ExecutionLog& log_;
 };
 
-const Interposer& Interposer::none() {
-  static const Interposer identity;
-  return identity;
-}
-
 struct Subject::State {
   // What a subject shares with its siblings.
   struct Shared {
@@ -46,17 +41,19 @@ struct Subject::State {
     ExecutionLog log;
     TensorStore step_tensors;
   };
-  State(Case c, const Backend& on, std::shared_ptr<Shared> with_siblings, bool sibling)
+  State(Case c, const Backend& on, const Interposer& hooks, std::shared_ptr<Shared> with_siblings,
+        bool sibling)
       : spec(std::move(c)),
         shared(std::move(with_siblings)),
         is_sibling(sibling),
-        backend(on, shared->log) {}
+        backend(on, shared->log),
+        context{backend, hooks, shared->log, shared->limits, shared->step_tensors} {}
 
   Case spec;
   std::shared_ptr<Shared> shared;
   bool is_sibling = false;  // a sibling's step belongs to the property that made it
   LoggedBackend backend;
-  const Interposer* hooks = &Interposer::none();
+  StepContext context;
 
   std::optional<Result<Batch>> true_batch;  // of the case as written
   std::optional<Result<Batch>> batch;
@@ -90,10 +87,9 @@ struct Subject::State {
 
 Subject::Subject(Case c, const Backend& backend, const Interposer* interposer,
                  const ExecutionLimits& limits)
-    : state_(std::make_unique<State>(std::move(c), backend, std::make_shared<State::Shared>(limits),
-                                     false)) {
-  if (interposer != nullptr) state_->hooks = interposer;
-}
+    : Subject(std::make_unique<State>(std::move(c), backend,
+                                      interposer != nullptr ? *interposer : Interposer::none(),
+                                      std::make_shared<State::Shared>(limits), false)) {}
 Subject::Subject(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 Subject::~Subject() = default;
@@ -103,30 +99,18 @@ Subject& Subject::operator=(Subject&&) noexcept = default;
 const Case& Subject::spec() const& {
   return state_->spec;
 }
-const Backend& Subject::backend() const {
-  return state_->backend;
-}
-const ExecutionLimits& Subject::limits() const {
-  return state_->shared->limits;
-}
-ExecutionLog& Subject::log() const {
-  return state_->shared->log;
-}
-TensorStore* Subject::step_tensors() const {
-  return &state_->shared->step_tensors;
-}
-const Interposer& Subject::hooks() const {
-  return *state_->hooks;
+const StepContext& Subject::context() const {
+  return state_->context;
 }
 DecodeMetadataBuilder Subject::builder() const {
-  return DecodeMetadataBuilder({}, *state_->hooks);
+  return DecodeMetadataBuilder({}, hooks());
 }
 
 const Result<Batch>& Subject::batch() & {
   State& s = *state_;
   if (s.batch) return *s.batch;
   s.batch.emplace(s.written());
-  if (s.batch->ok()) s.hooks->on_batch(s.spec, **s.batch);
+  if (s.batch->ok()) hooks().on_batch(s.spec, **s.batch);
   return *s.batch;
 }
 
@@ -169,7 +153,7 @@ const Result<DecodeTensors>& Subject::tensors() & {
   if (const Status too_much = why_not_executed(s.spec, limits()))
     return s.tensors.emplace(*too_much);
   s.tensors.emplace(make_tensors(s.spec, *b));
-  s.hooks->on_tensors(s.spec, **s.tensors);
+  hooks().on_tensors(s.spec, **s.tensors);
   return *s.tensors;
 }
 
@@ -182,7 +166,7 @@ const Result<DecodeResult>& Subject::result() & {
     if (!t) return t.error();
     const ExecutionOptions options{
         .schedule_seed = s.spec.schedule_seed, .threads = 0, .record_stages = true};
-    return run_decode(s.backend, {*m, *t}, options, *s.hooks);
+    return run_decode(s.backend, {*m, *t}, options, hooks());
   });
 }
 
@@ -212,8 +196,8 @@ const Result<PrefillRun>& Subject::prefill() & {
   return s.step(s.prefill, [&]() -> Result<PrefillRun> {
     const std::vector<Case> steps = single_steps(s.spec);
     for (std::size_t i = 0; i < steps.size() && steps.size() > 1; ++i)
-      if (const Status bad = why_not_built(steps[i], *this)) return of_step(i, *bad);
-    return run_prefill({steps.front()}, *this, {});
+      if (const Status bad = why_not_built(steps[i], hooks())) return of_step(i, *bad);
+    return run_prefill({steps.front()}, s.context, {});
   });
 }
 
@@ -225,7 +209,7 @@ const cpu::ReferenceResult& Subject::prefill_reference() & {
 
 const Result<std::vector<FaStepRun>>& Subject::fa() & {
   State& s = *state_;
-  return s.step(s.fa, [&] { return run_fa(single_steps(s.spec), *this); });
+  return s.step(s.fa, [&] { return run_fa(single_steps(s.spec), s.context); });
 }
 
 Status Subject::seen_refusal() const {
@@ -240,10 +224,8 @@ Status Subject::seen_refusal() const {
 }
 
 Subject Subject::sibling(Case other) const {
-  auto state =
-      std::make_unique<State>(std::move(other), state_->backend.inner(), state_->shared, true);
-  state->hooks = state_->hooks;
-  return Subject(std::move(state));
+  return Subject(std::make_unique<State>(std::move(other), state_->backend.inner(), hooks(),
+                                         state_->shared, true));
 }
 
 }  // namespace mla::prop

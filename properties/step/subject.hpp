@@ -1,9 +1,7 @@
 // Subject: one case on its way through all stages, each computed once and on demand.
 //
 // Every property of a run looks at the same subject, so a case is planned, executed and referenced
-// once. An Interposer changes a value between two stages: that is how known defects are planted
-// (core/engine/step_hooks.hpp). Fails: a stage's error is kept and returned to everyone who
-// asks for a later stage.
+// once. Fails: a stage's error is kept and returned to everyone who asks for a later stage.
 #pragma once
 
 #include <cstdint>
@@ -13,29 +11,15 @@
 
 #include "core/case/batch.hpp"
 #include "core/case/case.hpp"
-#include "core/engine/backend.hpp"
 #include "core/engine/decode_builder.hpp"
 #include "core/result.hpp"
 #include "cpu_backend/decode/reference.hpp"
-#include "properties/generate/cost.hpp"
-#include "properties/step/execution.hpp"
+#include "properties/step/context.hpp"
 
 namespace mla::prop {
 
 struct FaStepRun;  // properties/step/fa/run.hpp
 struct PrefillRun;
-class TensorStore;
-struct Functions;  // the pure functions that claims look at, see properties/step/functions.hpp
-
-// The hooks of a step, and what the judge adds around it; a planted defect overrides what it
-// breaks, and everything else is the identity.
-class Interposer : public StepHooks {
- public:
-  static const Interposer& none();
-  virtual void on_batch(const Case&, Batch&) const {}
-  virtual void on_tensors(const Case&, DecodeTensors&) const {}
-  virtual void on_functions(Functions&) const {}
-};
 
 class Subject {
  public:
@@ -48,15 +32,12 @@ class Subject {
 
   [[nodiscard]] const Case& spec() const&;
   const Case& spec() const&& = delete;
-  // The backend; what it launches for whoever calls it is noted in the log.
-  [[nodiscard]] const Backend& backend() const;
-  // Shared with siblings.
-  [[nodiscard]] ExecutionLog& log() const;
-  // The largest step that is executed. The same for siblings.
-  [[nodiscard]] const ExecutionLimits& limits() const;
-  // Of the steps that run_sequence() executes. Shared with siblings.
-  [[nodiscard]] TensorStore* step_tensors() const;
-  [[nodiscard]] const Interposer& hooks() const;
+  // Shared with siblings, as is what it refers to.
+  [[nodiscard]] const StepContext& context() const;
+  [[nodiscard]] const Backend& backend() const { return context().backend; }
+  [[nodiscard]] ExecutionLog& log() const { return context().log; }
+  [[nodiscard]] const ExecutionLimits& limits() const { return context().limits; }
+  [[nodiscard]] const Interposer& hooks() const { return context().hooks; }
   [[nodiscard]] bool planted() const { return &hooks() != &Interposer::none(); }
   [[nodiscard]] DecodeMetadataBuilder builder() const;  // with the hooks
 

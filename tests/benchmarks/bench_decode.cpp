@@ -31,7 +31,8 @@ struct Step {
         batch(expect(make_batch(spec))),
         shape(expect(resolve_shape(spec, batch))),
         buffers(make_decode_buffers(spec, batch, shape)),
-        metadata(expect(DecodeMetadataBuilder({.max_requests = 0}).build(batch, shape, buffers))),
+        metadata(expect(DecodeMetadataBuilder({.max_requests = 0}, StepHooks::none())
+                            .build(batch, shape, buffers))),
         tensors(prop::make_tensors(spec, batch)) {}
 
   [[nodiscard]] double flop() const {

@@ -142,7 +142,8 @@ TEST_CASE("memory: every planner and its checker survive every failing allocatio
     const Step s = step_of(line);
     CHECK(fail_each([&s] {
             DecodeBuffers buffers = make_decode_buffers(s.spec, s.batch, s.shape);
-            const auto md = DecodeMetadataBuilder({}).build(s.batch, s.shape, buffers);
+            const auto md =
+                DecodeMetadataBuilder({}, StepHooks::none()).build(s.batch, s.shape, buffers);
             if (!md || !md->plan) return;
             static_cast<void>(plan::plan_check(check_input_of(*md)));
           }) > 20);

@@ -226,7 +226,8 @@ TEST_CASE("fa: a captured decode replays for another step as if it ran eagerly",
   const fa::MetadataBuilder builder({.threshold = 2,
                                      .workspace_tokens = 64,
                                      .kv_heads = layer.kv_heads,
-                                     .head_dim = layer.head_dim});
+                                     .head_dim = layer.head_dim},
+                                    StepHooks::none());
   const fa::BuilderBuffers scratch = builder.allocate(heap);
   const auto input = fa::stage_step(first.batch, {true}, runner, stream);
   auto metadata = builder.build_for_cudagraph_capture(*input, scratch, heap, stream);
@@ -238,7 +239,7 @@ TEST_CASE("fa: a captured decode replays for another step as if it ran eagerly",
   const FaDeviceTensors tensors = upload_tensors(large, layer, heap, stream);
   ledger.clear();
   stream.begin_capture();
-  CHECK_FALSE(queue_forward({layer, *metadata, tensors, 1}, stream));
+  CHECK_FALSE(queue_forward({layer, *metadata, tensors, 1}, stream, StepHooks::none()));
   const device::Graph graph = stream.end_capture();
   CHECK(graph.size() == 2);  // the cache update and one kernel
   CHECK(ledger.entries().empty());
@@ -277,7 +278,8 @@ TEST_CASE("fa: layers of one group keep their own causal flags", "[fa][P29][P30]
   const fa::OrderedBatch ordered = *fa::make_ordered_batch(c);
   const fa::RunnerBuffers runner(fa::limits_of(ordered.batch), heap);
   const fa::MetadataBuilder builder(
-      {.workspace_tokens = 64, .kv_heads = first.kv_heads, .head_dim = first.head_dim});
+      {.workspace_tokens = 64, .kv_heads = first.kv_heads, .head_dim = first.head_dim},
+      StepHooks::none());
   const fa::BuilderBuffers scratch = builder.allocate(heap);
   const auto input = fa::stage_step(ordered.batch, {true, false}, runner, stream);
   const auto metadata = builder.build(0, *input, scratch, heap, stream);
@@ -285,7 +287,7 @@ TEST_CASE("fa: layers of one group keep their own causal flags", "[fa][P29][P30]
   const FaTensors host = prop::make_fa_tensors(c, ordered, first);
   const auto result = [&](const fa::Layer& layer) {
     const FaDeviceTensors tensors = upload_tensors(host, layer, heap, stream);
-    REQUIRE_FALSE(queue_forward({layer, *metadata, tensors, 1}, stream));
+    REQUIRE_FALSE(queue_forward({layer, *metadata, tensors, 1}, stream, StepHooks::none()));
     return read_result(tensors, stream).out;
   };
   const auto eager = [&](bool causal) {
@@ -298,7 +300,7 @@ TEST_CASE("fa: layers of one group keep their own causal flags", "[fa][P29][P30]
   fa::Layer third = first;
   third.index = 2;
   const FaDeviceTensors tensors = upload_tensors(host, third, heap, stream);
-  const Status missing = queue_forward({third, *metadata, tensors, 1}, stream);
+  const Status missing = queue_forward({third, *metadata, tensors, 1}, stream, StepHooks::none());
   REQUIRE(missing.has_value());
   CHECK(missing->bug == "BUG-109");
 }

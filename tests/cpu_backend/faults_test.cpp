@@ -63,7 +63,7 @@ TEST_CASE("faults: a query of other size is refused, raised rows or none", "[cpu
     const auto with_rows = [&](std::size_t rows) {
       DecodeTensors tensors = step->tensors;
       tensors.q.resize(tensors.q.size() / 4 * rows);
-      return run_decode(*backend, {step->metadata, tensors}, {});
+      return run_decode(*backend, {step->metadata, tensors}, {}, StepHooks::none());
     };
     CHECK(with_rows(4).ok());
     for (const std::size_t rows : {std::size_t{3}, std::size_t{5}, std::size_t{0}}) {
@@ -238,12 +238,7 @@ TEST_CASE("faults: a foreign address in work_meta_data is not followed", "[cpu][
   const plan::PlanView genuine = step->metadata.plan->view();
   const std::array<std::uint64_t, 2> swapped = {genuine.work_meta_data[1],
                                                 genuine.work_meta_data[0]};
-  const plan::PlanView view{swapped,
-                            genuine.work_indptr,
-                            genuine.work_info,
-                            genuine.reduce_indptr,
-                            genuine.reduce_final_map,
-                            genuine.reduce_partial_map};
+  const plan::PlanView view{swapped, genuine};
   const cpu::TaskList list = cpu::read_works(
       view, {.metadata = step->metadata, .cache = cpu::CacheView::of(step->tensors.cache)});
   CHECK(list.tasks.empty());

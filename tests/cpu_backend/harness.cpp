@@ -51,7 +51,7 @@ std::unique_ptr<Step> try_step(const Case& spec) {
   const auto shape = resolve_shape(spec, step->batch);
   if (!shape) return nullptr;
   step->buffers = make_decode_buffers(spec, step->batch, *shape);
-  const DecodeMetadataBuilder builder({.max_requests = 0});
+  const DecodeMetadataBuilder builder({.max_requests = 0}, StepHooks::none());
   auto metadata = builder.build(step->batch, *shape, step->buffers);
   if (!metadata) return nullptr;
   step->metadata = std::move(*metadata);

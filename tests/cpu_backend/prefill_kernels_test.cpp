@@ -27,7 +27,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 struct SmallLaunch {
   std::vector<std::int32_t> qo_indptr{0, 4}, kv_indptr{0, 4}, kv_indices{0, 1, 2, 3};
   std::vector<std::int32_t> work_indptr{0, 1}, reduce_indptr{0, 0}, final_map{0, 0}, partial_map{0};
-  WorkItem work{.q_end = 4, .kv_end = 4, .pad = 1 << 16};
+  WorkItem work{.q_end = 4, .kv_end = 4, .heads = 1 << 16};
   std::vector<std::uint16_t> q = std::vector<std::uint16_t>(4 * kQkDim, 0x3F80);
   std::vector<std::uint16_t> v = std::vector<std::uint16_t>(4 * kVDim, 0x3F80);
   std::vector<std::uint16_t> out = std::vector<std::uint16_t>(4 * kVDim, kPoisonBf16);
@@ -40,8 +40,10 @@ struct SmallLaunch {
   void run() {
     std::vector<std::int32_t> words(plan::kWorkItemWords);
     std::memcpy(words.data(), &work, sizeof work);
-    const PsLaunch launch{.plan = {qo_indptr, kv_indptr, kv_indices, work_indptr, words,
-                                   reduce_indptr, final_map, partial_map},
+    const PsLaunch launch{.plan = {{work_indptr, words, reduce_indptr, final_map, partial_map},
+                                   qo_indptr,
+                                   kv_indptr,
+                                   kv_indices},
                           .q = bf16_operand(q, 1, kQkDim),
                           .k = bf16_operand(q, 1, kQkDim),
                           .v = bf16_operand(v, 1, kVDim),
@@ -86,7 +88,7 @@ TEST_CASE("prefill kernel: a record that leads outside is a fault and touches no
   const Wrong wrongs[] = {
       {"request 1", [](SmallLaunch& s) { s.work.batch = 1; }},
       {"request -1", [](SmallLaunch& s) { s.work.batch = -1; }},
-      {"head 1", [](SmallLaunch& s) { s.work.pad = 2 << 16 | 1; }},
+      {"head 1", [](SmallLaunch& s) { s.work.heads = 2 << 16 | 1; }},
       {"rows [0, 5)", [](SmallLaunch& s) { s.work.q_end = 5; }},
       {"rows [3, 2)", [](SmallLaunch& s) { s.work.q_begin = 3, s.work.q_end = 2; }},
       {"keys [0, 5)", [](SmallLaunch& s) { s.work.kv_end = 5; }},
@@ -126,8 +128,10 @@ TEST_CASE("prefill kernel: a row that two works write is a fault", "[cpu][prefil
                   .owner = {}};
   const Operand q = bf16_operand(small.q, 1, kQkDim);
   const PsLaunch launch{
-      .plan = {small.qo_indptr, small.kv_indptr, small.kv_indices, small.work_indptr, twice,
-               small.reduce_indptr, small.final_map, small.partial_map},
+      .plan = {{small.work_indptr, twice, small.reduce_indptr, small.final_map, small.partial_map},
+               small.qo_indptr,
+               small.kv_indptr,
+               small.kv_indices},
       .q = q,
       .k = q,
       .v = bf16_operand(small.v, 1, kVDim),

@@ -51,8 +51,8 @@ std::unique_ptr<Run> prepare(const std::string& line) {
   auto run = std::make_unique<Run>();
   run->spec = must(parse_case("mla1:" + line + ";kind=prefill"));
   run->batch = must(make_batch(run->spec));
-  run->shape = must(resolve_prefill_shape(run->spec, run->batch));
-  run->config = {.fp8 = capability_of(run->spec).ok(),
+  run->shape = must(resolve_prefill_shape(run->spec, run->batch, StepHooks::none()));
+  run->config = {.fp8 = capability_of(run->spec, StepHooks::none()).ok(),
                  .compute_units = run->shape.compute_units,
                  .kernel_heads = Heads(round_up(run->spec.heads, 16)),
                  .limits = limits_of(run->batch),
@@ -61,10 +61,10 @@ std::unique_ptr<Run> prepare(const std::string& line) {
                  .bound = ScratchBound::token_budget};
   Machine& m = run->machine;
   run->buffers = must(make_prefill_buffers(run->config, m.device()));
-  if (auto bad = reserve_scratch(run->config, m.workspace)) FAIL(bad->message);
+  if (auto bad = reserve_scratch(run->config, m.workspace, StepHooks::none())) FAIL(bad->message);
   m.workspace.lock();
-  run->metadata =
-      must(build_prefill(run->batch, run->shape, run->config, run->buffers, m.device()));
+  run->metadata = must(build_prefill(run->batch, run->shape, run->config, run->buffers, m.device(),
+                                     StepHooks::none()));
   run->tensors = prop::make_prefill_tensors(run->spec, run->batch);
   return run;
 }

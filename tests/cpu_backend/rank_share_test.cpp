@@ -59,7 +59,7 @@ TEST_CASE("ranks: a row sees the keys before it, wherever a plan cuts", "[cpu][r
         const std::array<std::uint64_t, 2> meta{reinterpret_cast<std::uintptr_t>(indptr.data()),
                                                 reinterpret_cast<std::uintptr_t>(info.data())};
         cpu::Stage1Call call = share.call();
-        call.plan.emplace(plan::PlanView{meta, indptr, info, {}, {}, {}});
+        call.plan.emplace(plan::PlanView{meta, {indptr, info}});
         const auto list = cpu::stage1_tasks(call);
         REQUIRE(list.ok());
         REQUIRE(list->faults.empty());

@@ -141,11 +141,7 @@ class CrossCheck {
                                 "] is " + std::to_string(b.at(i)) + ", the core says " +
                                 std::to_string(a.at(i)));
     };
-    same(core->work_indptr, device->work_indptr);
-    same(core->work_info, device->work_info);
-    same(core->reduce_indptr, device->reduce_indptr);
-    same(core->reduce_final_map, device->reduce_final_map);
-    same(core->reduce_partial_map, device->reduce_partial_map);
+    for (std::size_t i = 0; i < core->all().size(); ++i) same(*core->all()[i], *device->all()[i]);
   }
 
   // The table of the batch itself, into a buffer with a tail that must stay.

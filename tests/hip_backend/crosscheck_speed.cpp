@@ -78,7 +78,8 @@ Result<Measured> measure(Device& device, StreamHandle stream, const Case& spec) 
   const auto shape = resolve_shape(spec, *batch);
   if (!shape) return shape.error();
   DecodeBuffers buffers = make_decode_buffers(spec, *batch, *shape);
-  const auto metadata = DecodeMetadataBuilder({.max_requests = 0}).build(*batch, *shape, buffers);
+  const auto metadata =
+      DecodeMetadataBuilder({.max_requests = 0}, StepHooks::none()).build(*batch, *shape, buffers);
   if (!metadata) return metadata.error();
   DecodeTensors t;
   t.softmax_scale = 0.07F;

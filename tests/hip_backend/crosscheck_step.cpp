@@ -35,7 +35,7 @@ std::unique_ptr<Step> step_of(const Case& spec, Batch batch, const ResolvedShape
   step->spec = spec;
   step->batch = std::move(batch);
   step->buffers = make_decode_buffers(spec, step->batch, shape);
-  const DecodeMetadataBuilder builder({.max_requests = 0, .fidelity = fidelity});
+  const DecodeMetadataBuilder builder({.max_requests = 0, .fidelity = fidelity}, StepHooks::none());
   auto metadata = builder.build(step->batch, shape, step->buffers);
   if (!metadata) return reason = metadata.error().message, nullptr;
   step->metadata = std::move(*metadata);

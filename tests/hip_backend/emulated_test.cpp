@@ -121,11 +121,8 @@ TEST_CASE("device planner: element for element what the core plans", "[hip][emul
     const auto same = [](const plan::PlanBuffer& a, const plan::PlanBuffer& b) {
       return std::equal(a.data().begin(), a.data().end(), b.data().begin(), b.data().end());
     };
-    CHECK(same(core->work_indptr, device->work_indptr));
-    CHECK(same(core->work_info, device->work_info));
-    CHECK(same(core->reduce_indptr, device->reduce_indptr));
-    CHECK(same(core->reduce_final_map, device->reduce_final_map));
-    CHECK(same(core->reduce_partial_map, device->reduce_partial_map));
+    for (std::size_t i = 0; i < core->all().size(); ++i)
+      CHECK(same(*core->all()[i], *device->all()[i]));
   }
 }
 

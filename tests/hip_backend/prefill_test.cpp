@@ -251,14 +251,7 @@ TEST_CASE("persistent prefill: plans with splits, in bf16 and fp8", "[hip][emula
       const std::int64_t partial_rows = sizes->reduce_partial_map * 256;
       Expected cpu(in.qo.back(), partial_rows);
       const plan::PlanView view = plan->view();
-      const cpu::PlanSpans spans{in.qo,
-                                 in.kv,
-                                 in.key_rows,
-                                 view.work_indptr,
-                                 view.work_info,
-                                 view.reduce_indptr,
-                                 view.reduce_final_map,
-                                 view.reduce_partial_map};
+      const cpu::PlanSpans spans{view, in.qo, in.kv, in.key_rows};
       cpu::PsOutput output{.out = cpu.out,
                            .lse = cpu.lse,
                            .rows = in.qo.back(),

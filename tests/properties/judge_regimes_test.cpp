@@ -121,7 +121,7 @@ TEST_CASE("regimes: without production shapes one case in twenty is a prefill wi
     const Case c = nth_case(1, i, false);
     const auto batch = make_batch(c);
     REQUIRE(batch.ok());
-    const auto shape = prefill::resolve_prefill_shape(c, *batch);
+    const auto shape = prefill::resolve_prefill_shape(c, *batch, StepHooks::none());
     INFO(format_case(c));
     REQUIRE(shape.ok());
     CHECK(shape->path != prefill::Path::flash);

@@ -3,13 +3,15 @@
 #include <set>
 
 #include "core/case/steps.hpp"
-#include "cpu_backend/decode/sampled_reference.hpp"
+#include "cpu_backend/decode/reference.hpp"
 #include "cpu_backend/prefill/prefill_reference.hpp"
 #include "properties/generate/cost.hpp"
 #include "properties/generate/sample.hpp"
 #include "properties/generate/tensors.hpp"
 #include "properties/step/compare.hpp"
+#include "properties/step/compare_subject.hpp"
 #include "properties/step/fa/run.hpp"
+#include "properties/step/prefill/compare.hpp"
 #include "properties/step/prefill/run.hpp"
 #include "tests/catch.hpp"
 #include "tests/properties/judge_support.hpp"

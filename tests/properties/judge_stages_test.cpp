@@ -37,7 +37,7 @@ std::unique_ptr<Executed> executed(const std::string& line = "mla1:2q2s300;cu=5"
   e->batch = *make_batch(e->spec);
   const auto shape = resolve_shape(e->spec, e->batch);
   e->buffers = make_decode_buffers(e->spec, e->batch, *shape);
-  auto metadata = DecodeMetadataBuilder({}).build(e->batch, *shape, e->buffers);
+  auto metadata = DecodeMetadataBuilder({}, StepHooks::none()).build(e->batch, *shape, e->buffers);
   REQUIRE(metadata.ok());
   e->metadata = std::move(*metadata);
   e->tensors = prop::make_tensors(e->spec, e->batch);

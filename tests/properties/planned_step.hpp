@@ -25,7 +25,8 @@ inline std::unique_ptr<PlannedStep> planned_step(std::string_view line) {
   const auto shape = mla::resolve_shape(step->spec, step->batch);
   REQUIRE(shape.ok());
   step->buffers = mla::make_decode_buffers(step->spec, step->batch, *shape);
-  auto metadata = mla::DecodeMetadataBuilder({}).build(step->batch, *shape, step->buffers);
+  auto metadata = mla::DecodeMetadataBuilder({}, mla::StepHooks::none())
+                      .build(step->batch, *shape, step->buffers);
   REQUIRE(metadata.ok());
   step->metadata = std::move(*metadata);
   step->tensors = mla::prop::make_tensors(step->spec, step->batch);

@@ -59,18 +59,24 @@ if python3 tests/style/std_headers.py "$folder" >/dev/null; then
 fi
 rm -r "$folder/core"
 
-mkdir -p "$folder/core/case"
-printf '#include "core/engine/backend.hpp"\n' >"$folder/core/case/upward.cpp"
-if python3 tests/style/includes.py "$folder" >/dev/null; then
-  echo "includes.py accepts an include of a higher folder" >&2
-  exit 1
-fi
-rm "$folder/core/case/upward.cpp"
-printf '#include <catch2/catch.hpp>\n' >"$folder/core/case/catch.cpp"
-if python3 tests/style/includes.py "$folder" >/dev/null; then
-  echo "includes.py accepts a header of Catch2 beside tests/catch.hpp" >&2
-  exit 1
-fi
+includes_find() {  # <file> <its text> <what is complained of>
+  printf '%b\n' "$2" >"$folder/$1"
+  if ! (python3 tests/style/includes.py "$folder" || true) | grep -F "$3" >/dev/null; then
+    echo "includes.py accepts $1: $3" >&2
+    exit 1
+  fi
+}
+mkdir -p "$folder/core/case" "$folder/core/io"
+printf 'mla_library(core)\n' >"$folder/core/CMakeLists.txt"
+python3 tests/style/includes.py "$folder" >/dev/null
+printf 'mla_library(io)\ntarget_sources(mla_io PRIVATE read.cpp)\n' >"$folder/core/io/CMakeLists.txt"
+includes_find core/case/linked.cpp '#include "core/io/read.hpp"' \
+  'core/case/linked.cpp core/io/read.hpp'
+includes_find core/case/upward.cpp '#include "core/engine/backend.hpp"' 'lies above core/case'
+includes_find core/case/catch.cpp '#include <catch2/catch.hpp>' 'a header of catch2'
+printf '#include "core/case/two.hpp"\n' >"$folder/core/case/one.cpp"
+includes_find core/case/two.hpp '#include "core/case/one.hpp"' \
+  'circle of includes: core/case/one core/case/two'
 
 package=$folder/properties/python/mla_testbed
 mkdir -p "$package"

@@ -47,8 +47,7 @@ struct BuilderBuffers {
 class MetadataBuilder {
  public:
   // `hooks` outlives the builder.
-  explicit MetadataBuilder(const BuilderOptions& options,
-                           const StepHooks& hooks = StepHooks::none())
+  explicit MetadataBuilder(const BuilderOptions& options, const StepHooks& hooks)
       : options_(options), hooks_(hooks) {}
   [[nodiscard]] const BuilderOptions& options() const MLA_LIFETIME_BOUND { return options_; }
 

@@ -49,12 +49,11 @@ struct KernelContext {
   Launches& launches;
 };
 
-using WordSpan = std::span<const std::int32_t>;
+using plan::WordSpan;
 
 // The device memory behind PlanFields.
-struct PlanSpans {
-  WordSpan qo_indptr, kv_indptr, kv_indices, work_indptr, work_info, reduce_indptr,
-      reduce_final_map, reduce_partial_map;
+struct PlanSpans : plan::PlanLists<WordSpan> {
+  WordSpan qo_indptr, kv_indptr, kv_indices;
 };
 
 // Where the fp8 kernel and the reduce write.

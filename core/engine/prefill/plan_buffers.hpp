@@ -21,26 +21,19 @@ namespace mla::prefill {
 using Words = device::DeviceView<std::int32_t>;
 
 // The fp8_prefill_* fields of an engine's metadata.
-struct PlanFields {
-  Words qo_indptr;   // [requests + 1] rows
-  Words kv_indptr;   // [requests + 1] tokens; of new tokens: the same tensor as qo_indptr
-  Words kv_indices;  // [tokens] 0, 1, 2, ...: keys lie in the order of the requests
-  Words work_indptr;
-  Words work_info_set;  // [works, 8]
-  Words reduce_indptr;
-  Words reduce_final_map;  // [tiles, 2]
-  Words reduce_partial_map;
-  std::int64_t max_q_len = 0;          // rows of the longest request
+struct PlanFields : plan::PlanLists<Words> {
+  Words qo_indptr;             // [requests + 1] rows
+  Words kv_indptr;             // [requests + 1] tokens; of new tokens: the same tensor as qo_indptr
+  Words kv_indices;            // [tokens] 0, 1, 2, ...: keys lie in the order of the requests
+  std::int64_t max_q_len = 0;  // rows of the longest request
   std::int64_t num_partial_tiles = 0;  // partial results, kTileRows rows each
 };
 
 // A plan and its lists in host memory.
-struct HostPlan {
+struct HostPlan : plan::PlanLists<std::vector<std::int32_t>> {
   std::vector<std::int32_t> qo_indptr;
   std::vector<std::int32_t> kv_indptr;  // empty: the same as qo_indptr
-  std::vector<std::int32_t> work_indptr, work_info, reduce_indptr, reduce_final_map,
-      reduce_partial_map;
-  std::int64_t tokens = 0;  // keys
+  std::int64_t tokens = 0;              // keys
   std::int64_t max_q_len = 0;
   std::int64_t num_partial_tiles = 0;
 };
@@ -49,12 +42,11 @@ HostPlan host_plan(std::vector<std::int32_t> qo_indptr, std::vector<std::int32_t
                    const plan::Plan& plan);
 
 // Device memory for plans of some capacity.
-struct PlanBuffers {
+struct PlanBuffers : plan::PlanLists<device::DeviceBuffer<std::int32_t>> {
   PlanBuffers() = default;
   PlanBuffers(device::DeviceHeap& heap, const std::string& name, const plan::BufferSizes& sizes,
               std::int64_t requests);
-  device::DeviceBuffer<std::int32_t> qo_indptr, kv_indptr, work_indptr, work_info, reduce_indptr,
-      reduce_final_map, reduce_partial_map;
+  device::DeviceBuffer<std::int32_t> qo_indptr, kv_indptr;
 };
 
 // 0, 1, 2, ... on the device, as long as the longest list of keys.

@@ -64,7 +64,7 @@ Status build_context_plans(PrefillMetadata& md, const EngineConfig& config, Word
     query.max_qo_len = chunk.max_query_len;
     const auto sizes = plan::query_ps_sizes(query);
     if (!sizes) return sizes.error();
-    PlanLists lists = chunk_lists(chunk);
+    PlannedLists lists = chunk_lists(chunk);
     const auto plan = plan_prefill(lists, config, *sizes, hooks);
     if (!plan) return plan.error();
     md.context_plans.push_back(
@@ -93,18 +93,18 @@ Result<PrefillBuffers> make_prefill_buffers(const EngineConfig& config, const De
       {}};
 }
 
-PlanLists new_token_lists(const std::vector<std::int32_t>& query_start_loc) {
-  PlanLists lists{query_start_loc, query_start_loc, {}, true};
+PlannedLists new_token_lists(const std::vector<std::int32_t>& query_start_loc) {
+  PlannedLists lists{query_start_loc, query_start_loc, {}, true};
   for (std::size_t r = 0; r + 1 < query_start_loc.size(); ++r)
     lists.context_lens.push_back(query_start_loc[r + 1] - query_start_loc[r]);
   return lists;
 }
 
-PlanLists chunk_lists(const ContextChunk& chunk) {
+PlannedLists chunk_lists(const ContextChunk& chunk) {
   return {chunk.query_start_loc, chunk.cu_seq_lens, chunk.seq_lens, false};
 }
 
-plan::PsInput plan_input_of(const PlanLists& lists, const EngineConfig& config) {
+plan::PsInput plan_input_of(const PlannedLists& lists, const EngineConfig& config) {
   return {.compute_units = config.compute_units,
           .kv_heads = config.kernel_heads,
           .qo_indptr = lists.qo_indptr,
@@ -123,7 +123,7 @@ Result<PlanFields> stage_plan(const HostPlan& plan, PrefillBuffers& buffers, con
                                device.ledger);
 }
 
-Result<plan::Plan> plan_prefill(const PlanLists& lists, const EngineConfig& config,
+Result<plan::Plan> plan_prefill(const PlannedLists& lists, const EngineConfig& config,
                                 const plan::BufferSizes& sizes, const StepHooks& hooks) {
   plan::PsInput input = plan_input_of(lists, config);
   hooks.on_prefill_plan(input);
@@ -147,11 +147,13 @@ Result<PrefillMetadata> build_prefill(const Batch& batch, const PrefillShape& sh
                  "BUG-021"};
   const auto sizes = plan::query_ps_sizes(size_query_of(config));
   if (!sizes) return sizes.error();
-  PlanLists lists = new_token_lists(md.query_start_loc);
+  PlannedLists lists = new_token_lists(md.query_start_loc);
   const auto plan = plan_prefill(lists, config, *sizes, hooks);
   if (!plan) return plan.error();
   // New tokens have one list for rows and keys.
-  auto fields = hooks.stage_plan(host_plan(std::move(lists.qo_indptr), {}, *plan), buffers, device);
+  StagePlan stage = stage_plan;
+  hooks.on_staging(stage);
+  auto fields = stage(host_plan(std::move(lists.qo_indptr), {}, *plan), buffers, device);
   if (!fields) return fields.error();
   md.fp8 = *fields;
   if (Status bad = build_context_plans(md, config, buffers.identity.view(), device, hooks))

@@ -35,29 +35,27 @@ struct PrefillBuffers {
 Result<PrefillBuffers> make_prefill_buffers(const EngineConfig& config, const Device& device);
 
 // The lists that a plan is made for.
-struct PlanLists {
+struct PlannedLists {
   std::vector<std::int32_t> qo_indptr;     // [requests + 1] rows
   std::vector<std::int32_t> kv_indptr;     // [requests + 1] tokens
   std::vector<std::int32_t> context_lens;  // [requests] tokens; the planner's name for all keys
   bool causal = true;
 };
 // Keys are the new tokens only: as many as rows.
-PlanLists new_token_lists(const std::vector<std::int32_t>& query_start_loc);
-PlanLists chunk_lists(const ContextChunk& chunk);
+PlannedLists new_token_lists(const std::vector<std::int32_t>& query_start_loc);
+PlannedLists chunk_lists(const ContextChunk& chunk);
 
 // The spans refer to `lists`.
-plan::PsInput plan_input_of(const PlanLists& lists, const EngineConfig& config);
+plan::PsInput plan_input_of(const PlannedLists& lists, const EngineConfig& config);
 
 Result<PlanFields> stage_plan(const HostPlan& plan, PrefillBuffers& buffers, const Device& device);
 
 // The plan for these lists, in buffers of these sizes.
-Result<plan::Plan> plan_prefill(const PlanLists& lists, const EngineConfig& config,
-                                const plan::BufferSizes& sizes,
-                                const StepHooks& hooks = StepHooks::none());
+Result<plan::Plan> plan_prefill(const PlannedLists& lists, const EngineConfig& config,
+                                const plan::BufferSizes& sizes, const StepHooks& hooks);
 
 Result<PrefillMetadata> build_prefill(const Batch& batch, const PrefillShape& shape,
                                       const EngineConfig& config, PrefillBuffers& buffers,
-                                      const Device& device,
-                                      const StepHooks& hooks = StepHooks::none());
+                                      const Device& device, const StepHooks& hooks);
 
 }  // namespace mla::prefill

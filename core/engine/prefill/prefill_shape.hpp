@@ -55,10 +55,10 @@ struct PrefillShape {
 // The platform and the model that a case stands for.
 Platform platform_of(const Case& c);
 Model model_of(const Case& c);
-Capability capability_of(const Case& c, const StepHooks& hooks = StepHooks::none());
+Capability capability_of(const Case& c, const StepHooks& hooks);
 
 // Planner `none` asks for the flash path; `v12` for plans over the context as well.
 Result<PrefillShape> resolve_prefill_shape(const Case& c, const Batch& batch,
-                                           const StepHooks& hooks = StepHooks::none());
+                                           const StepHooks& hooks);
 
 }  // namespace mla::prefill

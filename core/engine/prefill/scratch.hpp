@@ -64,6 +64,6 @@ ScratchLayout scratch_layout(std::int64_t partial_tiles, Heads kernel_heads, Row
 std::int64_t most_partial_tiles(const EngineConfig& config);
 
 Status reserve_scratch(const EngineConfig& config, device::Workspace& workspace,
-                       const StepHooks& hooks = StepHooks::none());
+                       const StepHooks& hooks);
 
 }  // namespace mla::prefill

@@ -5,7 +5,7 @@
 
 #include "core/say.hpp"
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
-#include "hip_backend/gfx_emulator/exec/memory/resolve.hpp"
+#include "hip_backend/gfx_emulator/exec/memory/intended_range.hpp"
 #include "hip_backend/gfx_emulator/exec/recorder.hpp"
 #include "hip_backend/gfx_emulator/isa/format.hpp"
 

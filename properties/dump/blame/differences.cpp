@@ -49,9 +49,7 @@ plan::BufferSizes at_most(plan::BufferSizes captured, const plan::BufferSizes& r
 }
 
 std::string past_the_end(const plan::Plan& planned) {
-  for (const plan::PlanBuffer* b :
-       {&planned.work_indptr, &planned.work_info, &planned.reduce_indptr, &planned.reduce_final_map,
-        &planned.reduce_partial_map})
+  for (const plan::PlanBuffer* b : planned.all())
     if (!b->overruns().empty())
       return say("the planner writes element ", b->overruns().rbegin()->first, " of ", b->name(),
                  ", which was allocated with ", b->size());
@@ -60,11 +58,8 @@ std::string past_the_end(const plan::Plan& planned) {
 
 std::vector<Difference> differences(const plan::Plan& planned, const FoundPlan& found) {
   std::vector<Difference> out;
-  compare(planned.work_indptr, found.work_indptr, out);
-  compare(planned.work_info, found.work_info, out);
-  compare(planned.reduce_indptr, found.reduce_indptr, out);
-  compare(planned.reduce_final_map, found.reduce_final_map, out);
-  compare(planned.reduce_partial_map, found.reduce_partial_map, out);
+  for (std::size_t i = 0; i < planned.all().size(); ++i)
+    compare(*planned.all()[i], *found.all()[i], out);
   return out;
 }
 

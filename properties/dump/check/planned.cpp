@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "core/say.hpp"
+#include "properties/dump/check/check.hpp"
 #include "properties/dump/check/launch_arguments.hpp"
 #include "properties/dump/check/lists.hpp"
 #include "properties/dump/check/notes.hpp"

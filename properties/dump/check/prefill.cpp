@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <string>
 #include <vector>
 
@@ -93,9 +91,7 @@ std::string cut_between_tiles(const PrefillPlan& planned) {
   std::int64_t count = 0;
   const std::int64_t works = view.work_indptr.empty() ? 0 : view.work_indptr.back();
   for (std::int64_t w = 0; w < works; ++w) {
-    std::array<std::int32_t, plan::kWorkItemWords> words{};
-    std::copy_n(view.work_info.begin() + w * plan::kWorkItemWords, words.size(), words.begin());
-    const auto item = std::bit_cast<plan::WorkItem>(words);
+    const plan::WorkItem item = view.work(w);
     const std::int64_t key = item.kv_begin - kv_indptr[static_cast<std::size_t>(item.batch)];
     if (key % kTileKeys == 0 || count++ > 0) continue;
     first =

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "properties/dump/blame/blame.hpp"
-#include "properties/dump/check/check.hpp"
+#include "properties/dump/check/answer.hpp"
 
 namespace mla::dump {
 

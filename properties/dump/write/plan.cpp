@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "properties/dump/found_plan.hpp"
+
 namespace mla::dump {
 namespace {
 
@@ -52,13 +54,9 @@ void write_planner_call(nlohmann::ordered_json& out, const plan::PlanInput& inpu
 
 void write_plan(ordered_json& out, const plan::BufferSizes& sizes, const plan::Plan& plan) {
   out["buffer_sizes"] = shapes(sizes);
-  out["work_indptr"] = elements(plan.work_indptr);
-  out["work_info"] = elements(plan.work_info);
-  out["reduce_indptr"] = elements(plan.reduce_indptr);
-  out["reduce_final_map"] = elements(plan.reduce_final_map);
-  out["reduce_partial_map"] = elements(plan.reduce_partial_map);
-  for (const PlanBuffer* buffer : {&plan.work_indptr, &plan.work_info, &plan.reduce_indptr,
-                                   &plan.reduce_final_map, &plan.reduce_partial_map})
+  const auto buffers = plan.all();
+  for (std::size_t i = 0; i < buffers.size(); ++i) out[kPlanLists[i].key] = elements(*buffers[i]);
+  for (const PlanBuffer* buffer : buffers)
     for (const auto& [index, value] : buffer->overruns())
       out["overruns"][buffer->name()].push_back(ordered_json::array({index, value}));
 }

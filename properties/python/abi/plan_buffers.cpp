@@ -73,13 +73,12 @@ std::optional<Failure> write_buffers(const plan::Plan& plan, const mla_plan_buff
 }
 
 plan::PlanView view_of(const mla_plan_buffers& b) {
-  return {.work_meta_data = std::span<const std::uint64_t, 2>(
-              static_cast<std::uint64_t*>(b.work_meta_data->ptr), 2),
-          .work_indptr = elements<const std::int32_t>(*b.work_indptr),
-          .work_info = elements<const std::int32_t>(*b.work_info_set),
-          .reduce_indptr = elements<const std::int32_t>(*b.reduce_indptr),
-          .reduce_final_map = elements<const std::int32_t>(*b.reduce_final_map),
-          .reduce_partial_map = elements<const std::int32_t>(*b.reduce_partial_map)};
+  return {std::span<const std::uint64_t, 2>(static_cast<std::uint64_t*>(b.work_meta_data->ptr), 2),
+          {.work_indptr = elements<const std::int32_t>(*b.work_indptr),
+           .work_info = elements<const std::int32_t>(*b.work_info_set),
+           .reduce_indptr = elements<const std::int32_t>(*b.reduce_indptr),
+           .reduce_final_map = elements<const std::int32_t>(*b.reduce_final_map),
+           .reduce_partial_map = elements<const std::int32_t>(*b.reduce_partial_map)}};
 }
 
 }  // namespace mla::abi

@@ -45,10 +45,11 @@ std::span<const std::byte> bytes_of(const cpu::Operand& x) {
 
 // The plan of the step with no merge in it.
 plan::Plan plan_of(const PrefillStep& step) {
-  static constexpr std::array<std::uint64_t, 2> kNoAddresses{};
   static constexpr std::array<std::int32_t, 1> kNoTiles{};
-  return plan::Plan::copy_of(plan::PlanView{
-      kNoAddresses, step.launch.plan.work_indptr, step.launch.plan.work_info, kNoTiles, {}, {}});
+  return plan::Plan::copy_of({plan::kNoAddresses,
+                              {.work_indptr = step.launch.plan.work_indptr,
+                               .work_info = step.launch.plan.work_info,
+                               .reduce_indptr = kNoTiles}});
 }
 
 // What the tasks name and the device wrote, from its buffers into the caller's.

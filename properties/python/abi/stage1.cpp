@@ -113,12 +113,8 @@ void set_plan(cpu::Stage1Call& call, const mla_stage1_tensors& t, std::uint64_t 
   meta[1] = reinterpret_cast<std::uintptr_t>(info.data());
   const auto* given =
       t.work_meta_data != nullptr ? static_cast<const std::uint64_t*>(t.work_meta_data->ptr) : meta;
-  call.plan.emplace(plan::PlanView{.work_meta_data = std::span<const std::uint64_t, 2>(given, 2),
-                                   .work_indptr = indptr,
-                                   .work_info = info,
-                                   .reduce_indptr = {},
-                                   .reduce_final_map = {},
-                                   .reduce_partial_map = {}});
+  call.plan.emplace(plan::PlanView{std::span<const std::uint64_t, 2>(given, 2),
+                                   {.work_indptr = indptr, .work_info = info}});
 }
 
 // AITER's own kernel, in the gfx emulator.

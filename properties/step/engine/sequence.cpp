@@ -203,9 +203,11 @@ class Driver {
       }
       if (options_.graph) look_at_tail(*loaded);
       const Prepared& step = steps_[current_];
+      // Defects inside of a step are for the step alone; here are those between steps.
       results_[current_] = run_decode(
           backend_, {*loaded, *step.tensors},
-          {.schedule_seed = step.spec.schedule_seed, .threads = 1, .record_stages = false});
+          {.schedule_seed = step.spec.schedule_seed, .threads = 1, .record_stages = false},
+          StepHooks::none());
     };
   }
 

@@ -11,10 +11,10 @@
 namespace mla::prop {
 namespace {
 
-constexpr std::size_t kWorst = 5;   // elements named
-constexpr std::size_t kFaults = 3;  // faults named
+constexpr std::size_t kWorstFaElements = 5;  // elements named
+constexpr std::size_t kFaFaults = 3;         // faults named
 
-struct Element {
+struct FaElement {
   std::size_t step = 0;
   std::size_t index = 0;
   bool unwritten = false;
@@ -27,7 +27,7 @@ struct Element {
   }
 };
 
-bool worse(const Element& a, const Element& b) {
+bool worse_fa(const FaElement& a, const FaElement& b) {
   if (a.unwritten != b.unwritten) return a.unwritten;
   if (a.ratio() != b.ratio()) return a.ratio() > b.ratio();
   return a.step != b.step ? a.step < b.step : a.index < b.index;
@@ -42,7 +42,7 @@ std::int64_t request_of(const Batch& batch, std::int64_t row) {
   return static_cast<std::int64_t>(batch.requests.size());
 }
 
-std::string describe(const std::vector<FaStepRun>& steps, const Element& e) {
+std::string describe(const std::vector<FaStepRun>& steps, const FaElement& e) {
   const FaStepRun& s = steps[e.step];
   const auto index = static_cast<std::int64_t>(e.index);
   const std::int64_t pair = index / s.layer.head_dim;
@@ -58,18 +58,18 @@ std::string describe(const std::vector<FaStepRun>& steps, const Element& e) {
 }
 
 // The worst element of every (row, head) pair that has a wrong one; counts all wrong ones.
-std::vector<Element> wrong_elements(const FaStepRun& run, std::size_t step, std::size_t& wrong) {
+std::vector<FaElement> wrong_elements(const FaStepRun& run, std::size_t step, std::size_t& wrong) {
   const cpu::FaReference reference = reference_of(run);
-  std::vector<Element> worst;
+  std::vector<FaElement> worst;
   const auto dim = static_cast<std::size_t>(run.layer.head_dim);
   for (std::size_t i = 0; i < reference.out.size(); ++i) {
     const std::uint16_t bits = run.result.out[i];
     const double got = bf16_to_float(bits);
     if (std::fabs(got - reference.out[i]) <= reference.out_bound[i]) continue;
     ++wrong;
-    const Element e{step, i, bits == kPoisonBf16, got, reference.out[i], reference.out_bound[i]};
+    const FaElement e{step, i, bits == kPoisonBf16, got, reference.out[i], reference.out_bound[i]};
     if (!worst.empty() && worst.back().index / dim == i / dim) {
-      if (worse(e, worst.back())) worst.back() = e;
+      if (worse_fa(e, worst.back())) worst.back() = e;
     } else {
       worst.push_back(e);
     }
@@ -86,28 +86,28 @@ std::string run_name(const FaStepRun& step, std::int64_t request) {
 }
 
 Outcome compare_fa(const std::vector<FaStepRun>& steps) {
-  std::vector<Element> worst;
+  std::vector<FaElement> worst;
   std::vector<std::string> faults;
   std::size_t wrong = 0;
   std::size_t all = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    const std::vector<Element> of_step = wrong_elements(steps[i], i, wrong);
+    const std::vector<FaElement> of_step = wrong_elements(steps[i], i, wrong);
     worst.insert(worst.end(), of_step.begin(), of_step.end());
     all += steps[i].result.out.size();
     for (const Fault& fault : steps[i].result.faults) faults.push_back("fault: " + fault.what);
   }
   if (worst.empty() && faults.empty()) return passed();
-  std::sort(worst.begin(), worst.end(), worse);
+  std::sort(worst.begin(), worst.end(), worse_fa);
   Outcome outcome = worst.empty()
                         ? failed("every element is right, but a kernel saw a " + faults.front())
                         : failed(say(describe(steps, worst.front()), "; wrong are ", wrong, " of ",
                                      all, " elements"));
-  worst.resize(std::min(worst.size(), kWorst));
-  for (const Element& e : worst) outcome.details.push_back(describe(steps, e));
-  for (std::size_t i = 0; i < std::min(faults.size(), kFaults); ++i)
+  worst.resize(std::min(worst.size(), kWorstFaElements));
+  for (const FaElement& e : worst) outcome.details.push_back(describe(steps, e));
+  for (std::size_t i = 0; i < std::min(faults.size(), kFaFaults); ++i)
     outcome.details.push_back(faults[i]);
-  if (faults.size() > kFaults)
-    outcome.details.push_back(say("and ", faults.size() - kFaults, " more faults"));
+  if (faults.size() > kFaFaults)
+    outcome.details.push_back(say("and ", faults.size() - kFaFaults, " more faults"));
   return outcome;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/case/steps.hpp"
+#include "core/engine/fa/decode_call.hpp"
 #include "core/say.hpp"
 #include "properties/generate/cost.hpp"
 #include "properties/generate/sample.hpp"
@@ -176,15 +177,15 @@ Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const Step
   return Engine(hooks, threads).run(steps);
 }
 
-Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const Subject& subject) {
-  if (subject.backend().device(StepKind::fa).empty())
+Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const StepContext& context) {
+  if (context.backend.device(StepKind::fa).empty())
     return Error{ErrorCode::unsupported, "the backend has no FA step", ""};
   for (std::size_t i = 0; i < steps.size(); ++i)
-    if (const Status too_much = why_not_executed(steps[i], subject.limits()))
+    if (const Status too_much = why_not_executed(steps[i], context.limits))
       return of_step(i, *too_much);
-  auto runs = run_fa(steps, subject.hooks(), 1);
+  auto runs = run_fa(steps, context.hooks, 1);
   if (!runs) return runs;
-  for (const FaStepRun& step : *runs) subject.log().note(step.result.launches);
+  for (const FaStepRun& step : *runs) context.log.note(step.result.launches);
   return runs;
 }
 

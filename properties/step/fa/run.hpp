@@ -11,7 +11,7 @@
 #include "core/engine/fa/runner.hpp"
 #include "cpu_backend/fa/forward.hpp"
 #include "cpu_backend/fa/reference.hpp"
-#include "properties/step/subject.hpp"
+#include "properties/step/context.hpp"
 
 namespace mla::prop {
 
@@ -41,9 +41,8 @@ struct FaStepRun {
 // `threads`: of every kernel.
 Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const StepHooks& hooks,
                                       int threads);
-// With the subject's hooks, on its backend, noted in its log. A backend without an FA step is an
-// error.
-Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const Subject& subject);
+// A backend without an FA step is an error.
+Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const StepContext& context);
 
 cpu::FaReference reference_of(const FaStepRun& run);
 

@@ -1,8 +1,6 @@
 #include "properties/step/prefill/plan_rules.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 
 #include "core/say.hpp"
 
@@ -22,24 +20,12 @@ std::int64_t works_of(const SeenPlan& plan) {
   return std::clamp<std::int64_t>(plan.work_indptr.back(), 0, capacity);
 }
 
-WorkItem work_at(const SeenPlan& plan, std::int64_t work) {
-  std::array<std::int32_t, kWorkItemWords> words{};
-  std::copy_n(plan.work_info.begin() + work * kWorkItemWords, kWorkItemWords, words.begin());
-  return std::bit_cast<WorkItem>(words);
-}
-
-void set_work(SeenPlan& plan, std::int64_t work, const WorkItem& item) {
-  std::ranges::copy(plan::words_of(item), plan.work_info.begin() + work * kWorkItemWords);
-}
-
 plan::PsCheckInput check_input_of(const PlanRulesInput& input, std::vector<std::int32_t>& keys) {
   const SeenPlan& seen = input.plan;
   keys.clear();
   for (std::size_t r = 0; r + 1 < seen.kv_indptr.size(); ++r)
     keys.push_back(seen.kv_indptr[r + 1] - seen.kv_indptr[r]);
-  static constexpr std::array<std::uint64_t, 2> kNoAddresses{};
-  return {.plan = {kNoAddresses, seen.work_indptr, seen.work_info, seen.reduce_indptr,
-                   seen.reduce_final_map, seen.reduce_partial_map},
+  return {.plan = plan::PlanView(seen),
           .qo_indptr = seen.qo_indptr,
           .kv_indptr = seen.kv_indptr,
           .context_lens = keys,
@@ -60,8 +46,8 @@ std::vector<std::int64_t> prefill_works_of(const PrefillStep& step, std::int64_t
   const std::int64_t kernel_head = step.shape.heads.position(head);
   std::vector<std::int64_t> works;
   for (std::int64_t w = 0; w < works_of(step.plan); ++w) {
-    const WorkItem item = work_at(step.plan, w);
-    if (item.q_begin <= row && row < item.q_end && (item.pad & 0xffff) == kernel_head)
+    const WorkItem item = step.plan.work(w);
+    if (item.q_begin <= row && row < item.q_end && item.first_head() == kernel_head)
       works.push_back(w);
   }
   return works;
@@ -77,7 +63,7 @@ std::vector<std::string> guilty_prefill_works(const PrefillStep& step, std::int6
   std::vector<std::string> lines{"path " + path};
   for (const std::int64_t w : prefill_works_of(step, row, head)) {
     if (lines.size() > kWorksNamed) break;
-    const WorkItem item = work_at(step.plan, w);
+    const WorkItem item = step.plan.work(w);
     lines.push_back(say(
         "work ", w, ": request ", item.batch, ", rows ", range(item.q_begin, item.q_end), ", keys ",
         range(item.kv_begin, item.kv_end), ", ",

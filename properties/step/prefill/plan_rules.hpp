@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/plan/ps_check.hpp"
-#include "properties/step/prefill/run.hpp"
+#include "properties/step/prefill/step.hpp"
 
 namespace mla::prop {
 
@@ -24,10 +24,8 @@ plan::PsCheckInput check_input_of(const PlanRulesInput& input, std::vector<std::
 // The first rule that is broken, or nothing.
 std::optional<std::string> broken_rule(const PlanRulesInput& input);
 
-// Works in use, and the record of one.
+// Works in use.
 std::int64_t works_of(const SeenPlan& plan);
-plan::WorkItem work_at(const SeenPlan& plan, std::int64_t work);
-void set_work(SeenPlan& plan, std::int64_t work, const plan::WorkItem& item);
 
 // Of the works that cover a row of a model head, the places in work_info_set.
 std::vector<std::int64_t> prefill_works_of(const PrefillStep& step, std::int64_t row,

@@ -1,15 +1,12 @@
 #include "properties/step/prefill/run.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "core/say.hpp"
 #include "cpu_backend/prefill/forward.hpp"
 #include "cpu_backend/prefill/prefill_reference.hpp"
 #include "properties/generate/cost.hpp"
 #include "properties/generate/sample.hpp"
-#include "properties/step/compare.hpp"
-#include "properties/step/prefill/plan_rules.hpp"
 #include "properties/step/prefill/tensors.hpp"
 
 namespace mla::prop {
@@ -58,19 +55,12 @@ class Engine {
   [[nodiscard]] Device device() { return {heap_, ledger_, stream_}; }
 
   static void look(const PlanFields& fields, const device::DeviceAccess& access, SeenPlan& seen) {
-    const auto copy = [&](const Words& view, std::vector<std::int32_t>& to) {
+    const auto copy = [&](const char*, const Words& view) {
       const auto words = view.on(access);
-      to.assign(words.begin(), words.end());
+      return std::vector<std::int32_t>(words.begin(), words.end());
     };
-    copy(fields.qo_indptr, seen.qo_indptr);
-    copy(fields.kv_indptr, seen.kv_indptr);
-    copy(fields.kv_indices, seen.kv_indices);
-    copy(fields.work_indptr, seen.work_indptr);
-    copy(fields.work_info_set, seen.work_info);
-    copy(fields.reduce_indptr, seen.reduce_indptr);
-    copy(fields.reduce_final_map, seen.reduce_final_map);
-    copy(fields.reduce_partial_map, seen.reduce_partial_map);
-    seen.num_partial_tiles = fields.num_partial_tiles;
+    seen = {lists_of(fields, copy), copy("", fields.qo_indptr), copy("", fields.kv_indptr),
+            copy("", fields.kv_indices), fields.num_partial_tiles};
   }
 
   EngineConfig config_;
@@ -84,7 +74,7 @@ class Engine {
 };
 
 Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const Kernels& kernels,
-                                             const Subject& subject,
+                                             const StepContext& context,
                                              const PrefillOptions& options) {
   if (!kernels.prefill_ps)
     return Error{ErrorCode::unsupported, "the backend has no prefill step", ""};
@@ -93,13 +83,13 @@ Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const Kernels& kerne
                  say("a case of ", name(c.arch), " does not run on ", name(*kernels.arch),
                      ": fp8 variant and roundings differ"),
                  ""};
-  if (const Status too_much = why_not_executed(c, subject.limits())) return *too_much;
+  if (const Status too_much = why_not_executed(c, context.limits)) return *too_much;
   auto step = std::make_unique<PrefillStep>();
   step->spec = c;
   auto batch = make_batch(c);
   if (!batch) return batch.error();
   step->batch = std::move(*batch);
-  auto shape = resolve_prefill_shape(c, step->batch, subject.hooks());
+  auto shape = resolve_prefill_shape(c, step->batch, context.hooks);
   if (!shape) return shape.error();
   step->shape = std::move(*shape);
   if (step->shape.path == Path::flash && !kernels.flash)
@@ -115,8 +105,7 @@ Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const Kernels& kerne
 
 }  // namespace
 
-Status why_not_built(const Case& c, const Subject& subject) {
-  const StepHooks& hooks = subject.hooks();
+Status why_not_built(const Case& c, const StepHooks& hooks) {
   const auto batch = make_batch(c);
   if (!batch) return batch.error();
   const auto shape = resolve_prefill_shape(c, *batch, hooks);
@@ -131,10 +120,10 @@ Status why_not_built(const Case& c, const Subject& subject) {
   return built ? Status() : built.error();
 }
 
-Kernels kernels_of(const Subject& subject) {
+Kernels kernels_of(const StepContext& context) {
   Kernels kernels;
-  if (const Kernels* own = subject.backend().prefill_kernels()) kernels = *own;
-  subject.hooks().on_kernels(kernels);
+  if (const Kernels* own = context.backend.prefill_kernels()) kernels = *own;
+  context.hooks.on_kernels(kernels);
   return kernels;
 }
 
@@ -164,14 +153,14 @@ EngineConfig config_of(const Case& c, const Limits& limits, const StepHooks& hoo
           .bound = ScratchBound::token_budget};
 }
 
-Result<PrefillRun> run_prefill(const std::vector<Case>& steps, const Subject& subject,
+Result<PrefillRun> run_prefill(const std::vector<Case>& steps, const StepContext& context,
                                const PrefillOptions& options) {
-  const Kernels kernels = kernels_of(subject);
-  const StepHooks& hooks = subject.hooks();
+  const Kernels kernels = kernels_of(context);
+  const StepHooks& hooks = context.hooks;
   PrefillRun run;
   run.heap = std::make_unique<device::DeviceHeap>();
   for (const Case& c : steps) {
-    auto step = prepare(c, kernels, subject, options);
+    auto step = prepare(c, kernels, context, options);
     if (!step) return step.error();
     run.steps.push_back(std::move(*step));
   }
@@ -185,7 +174,7 @@ Result<PrefillRun> run_prefill(const std::vector<Case>& steps, const Subject& su
     if (queued++ >= options.ahead) engine.advance(), queued = 0;
   }
   engine.advance();
-  for (const auto& step : run.steps) subject.log().note(step->result.launches);
+  for (const auto& step : run.steps) context.log.note(step->result.launches);
   run.faults = run.heap->faults();
   run.waits = engine.waits();
   return run;
@@ -200,7 +189,7 @@ cpu::ReferenceResult prefill_reference_of(const PrefillStep& step) {
           ++merges[r];
   const Case& c = step.spec;
   const std::vector<std::int64_t> pairs = sampled_pairs(c, step.batch.requests);
-  const auto shape = resolve_prefill_shape(c, step.batch);
+  const auto shape = resolve_prefill_shape(c, step.batch, StepHooks::none());
   return cpu::prefill_reference({.batch = step.batch,
                                  .tensors = make_prefill_tensors(c, step.batch),
                                  .arch = c.arch,
@@ -208,39 +197,6 @@ cpu::ReferenceResult prefill_reference_of(const PrefillStep& step) {
                                  .causal = c.causal,
                                  .merges = merges,
                                  .pairs = pairs});
-}
-
-Outcome compare_prefill(const PrefillStep& step, const cpu::ReferenceResult& reference) {
-  return compare_elements({.out = step.result.out,
-                           .lse = step.result.lse,
-                           .faults = step.result.faults,
-                           .reference = reference,
-                           .requests = step.batch.requests,
-                           .heads = step.spec.heads,
-                           .dims = kVDim,
-                           .blame = [&step](std::int64_t row, std::int64_t head) {
-                             return guilty_prefill_works(step, row, head);
-                           }});
-}
-
-Outcome compare_prefill(Subject& subject) {
-  return compare_prefill(*subject.prefill()->steps.front(), subject.prefill_reference());
-}
-
-std::optional<std::string> prefill_difference(const PrefillStep& a, const PrefillStep& b) {
-  if (a.result.lse.size() != b.result.lse.size()) return "the results have different sizes";
-  for (std::size_t i = 0; i < a.result.out.size(); ++i)
-    if (a.result.out[i] != b.result.out[i]) {
-      const auto pair = static_cast<std::int64_t>(i) / kVDim;
-      return say("out of ", row_name(a.batch.requests, pair / a.spec.heads), " head ",
-                 pair % a.spec.heads, " differs");
-    }
-  for (std::size_t i = 0; i < a.result.lse.size(); ++i)
-    if (std::bit_cast<std::uint32_t>(a.result.lse[i]) !=
-        std::bit_cast<std::uint32_t>(b.result.lse[i]))
-      return "LSE of " + row_name(a.batch.requests, static_cast<std::int64_t>(i) / a.spec.heads) +
-             " differs";
-  return std::nullopt;
 }
 
 }  // namespace mla::prop

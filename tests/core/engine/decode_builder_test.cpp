@@ -28,7 +28,7 @@ Step step_of(const std::string& line) {
   return step;
 }
 
-const DecodeMetadataBuilder kBuilder({});
+const DecodeMetadataBuilder kBuilder({}, StepHooks::none());
 
 }  // namespace
 
@@ -120,7 +120,7 @@ TEST_CASE("builder: the tail of a shrunken step is constant, and -1 where asked 
           "[builder][P03][BUG-048]") {
   Step longer = step_of("mla1:4q1s40");
   Step shorter = step_of("mla1:2q1s3");
-  const DecodeMetadataBuilder graphs({.max_requests = 4, .fill_tail = true});
+  const DecodeMetadataBuilder graphs({.max_requests = 4, .fill_tail = true}, StepHooks::none());
   REQUIRE(kBuilder.build(longer.batch, longer.shape, longer.buffers).ok());
   const auto md = graphs.build(shorter.batch, shorter.shape, longer.buffers);
   REQUIRE(md.ok());

@@ -58,7 +58,7 @@ struct Built {
   explicit Built(const Case& c, std::int64_t workspace_tokens = 64)
       : ordered(*make_ordered_batch(c)),
         runner(limits_of(ordered.batch), device.heap),
-        builder(options_of(c, workspace_tokens)),
+        builder(options_of(c, workspace_tokens), StepHooks::none()),
         buffers(builder.allocate(device.heap)),
         input(*stage_step(ordered.batch, {c.causal}, runner, device.stream)) {
     queued_by_runner = device.stream.pending();

@@ -25,7 +25,7 @@ Case parsed(const std::string& line) {
 }
 
 Result<PrefillShape> shape_of(const Case& c, const Batch& batch) {
-  return resolve_prefill_shape(c, batch);
+  return resolve_prefill_shape(c, batch, StepHooks::none());
 }
 
 EngineConfig config_of(const Case& c, const PrefillShape& shape, const Limits& limits) {
@@ -45,7 +45,8 @@ PrefillMetadata build(const std::string& requests, Machine& m, PrefillBuffers& b
   const Case c = parsed("mla1:" + requests + kFp8);
   const Batch batch = *make_batch(c);
   const PrefillShape shape = *shape_of(c, batch);
-  auto md = build_prefill(batch, shape, config_of(c, shape, kLimits), buffers, m.device());
+  auto md = build_prefill(batch, shape, config_of(c, shape, kLimits), buffers, m.device(),
+                          StepHooks::none());
   INFO((md.ok() ? std::string() : md.error().message));
   REQUIRE(md.ok());
   return std::move(*md);
@@ -71,7 +72,7 @@ void launch_look(device::Stream& stream, const PlanFields& fields, Seen& seen) {
     };
     copy(fields.qo_indptr, seen.qo_indptr);
     copy(fields.work_indptr, seen.work_indptr);
-    copy(fields.work_info_set, seen.work_info);
+    copy(fields.work_info, seen.work_info);
   });
 }
 
@@ -256,10 +257,10 @@ TEST_CASE("prefill scratch: the token budget bounds it, whatever the requests", 
   device::DeviceHeap heap;
   device::Workspace tight(heap);
   device::Workspace loose(heap);
-  REQUIRE_FALSE(reserve_scratch(config, tight));
+  REQUIRE_FALSE(reserve_scratch(config, tight, StepHooks::none()));
   EngineConfig by_query = config;
   by_query.bound = ScratchBound::size_query;
-  REQUIRE_FALSE(reserve_scratch(by_query, loose));
+  REQUIRE_FALSE(reserve_scratch(by_query, loose, StepHooks::none()));
   CHECK(tight.reserved_bytes() == scratch_layout(30, Heads(16), Rows(8192)).bytes());
   CHECK(loose.reserved_bytes() > 30 * tight.reserved_bytes());
 }
@@ -313,7 +314,8 @@ TEST_CASE("prefill builder: a step beyond the declared limits is refused with th
     const Case c = parsed(std::string("mla1:") + requests + kFp8);
     const Batch batch = *make_batch(c);
     const PrefillShape shape = *shape_of(c, batch);
-    const auto md = build_prefill(batch, shape, config_of(c, shape, kLimits), buffers, m.device());
+    const auto md = build_prefill(batch, shape, config_of(c, shape, kLimits), buffers, m.device(),
+                                  StepHooks::none());
     REQUIRE_FALSE(md.ok());
     CHECK(md.error().code == ErrorCode::overrun);
   }
@@ -347,20 +349,22 @@ TEST_CASE("prefill staging: every queued kernel sees its own plan, however far t
 namespace {
 
 struct OnePlace final : StepHooks {
-  [[nodiscard]] Result<PlanFields> stage_plan(const HostPlan& plan, PrefillBuffers& b,
-                                              const prefill::Device& d) const override {
-    PlanStaging::write(plan, b.plan, b.staging.place(0));
-    return copy_plan(b.staging.place(0), b.plan, b.identity.view(), d.stream);
+  void on_staging(StagePlan& stage) const override {
+    stage = [](const HostPlan& plan, PrefillBuffers& b, const prefill::Device& d) {
+      PlanStaging::write(plan, b.plan, b.staging.place(0));
+      return copy_plan(b.staging.place(0), b.plan, b.identity.view(), d.stream);
+    };
   }
 };
 
 struct UnorderedCopies final : StepHooks {
-  [[nodiscard]] Result<PlanFields> stage_plan(const HostPlan& plan, PrefillBuffers& b,
-                                              const prefill::Device& d) const override {
-    device::Stream blocking(d.ledger);  // its copies run at once, whatever is queued elsewhere
-    auto fields = copy_plan(plan, b.plan, b.identity.view(), blocking);
-    blocking.advance();
-    return fields;
+  void on_staging(StagePlan& stage) const override {
+    stage = [](const HostPlan& plan, PrefillBuffers& b, const prefill::Device& d) {
+      device::Stream blocking(d.ledger);  // its copies run at once, whatever is queued elsewhere
+      auto fields = copy_plan(plan, b.plan, b.identity.view(), blocking);
+      blocking.advance();
+      return fields;
+    };
   }
 };
 

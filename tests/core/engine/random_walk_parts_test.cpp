@@ -69,15 +69,15 @@ class PrefillWalk {
   bool step(const Case& c) {
     const auto batch = make_batch(c);
     REQUIRE(batch.ok());
-    const auto shape = prefill::resolve_prefill_shape(c, *batch);
+    const auto shape = prefill::resolve_prefill_shape(c, *batch, StepHooks::none());
     REQUIRE(shape.ok());
-    const auto md = build_prefill(*batch, *shape, config_, buffers_, device());
+    const auto md = build_prefill(*batch, *shape, config_, buffers_, device(), StepHooks::none());
     INFO(format_case(c));
     REQUIRE(md.ok());
     REQUIRE(md->fp8.has_value() == (shape->path != prefill::Path::flash));
     machine_.stream.advance();
     if (!md->fp8) return false;
-    const prefill::PlanLists lists = prefill::new_token_lists(md->query_start_loc);
+    const prefill::PlannedLists lists = prefill::new_token_lists(md->query_start_loc);
     compare(*md->fp8, lists, plan::query_ps_sizes(prefill::size_query_of(config_)).value());
     return true;
   }
@@ -87,16 +87,16 @@ class PrefillWalk {
  private:
   prefill::Device device() { return {machine_.heap, machine_.ledger, machine_.stream}; }
 
-  void compare(const prefill::PlanFields& fields, const prefill::PlanLists& lists,
+  void compare(const prefill::PlanFields& fields, const prefill::PlannedLists& lists,
                const plan::BufferSizes& sizes) {
     const auto fresh = plan::plan_ps_prefill(prefill::plan_input_of(lists, config_), sizes);
     REQUIRE(fresh.ok());
     REQUIRE(machine_.look(fields.qo_indptr) == lists.qo_indptr);
-    REQUIRE(part_holds(machine_.look(fields.work_indptr), fresh->work_indptr));
-    REQUIRE(part_holds(machine_.look(fields.work_info_set), fresh->work_info));
-    REQUIRE(part_holds(machine_.look(fields.reduce_indptr), fresh->reduce_indptr));
-    REQUIRE(part_holds(machine_.look(fields.reduce_final_map), fresh->reduce_final_map));
-    REQUIRE(part_holds(machine_.look(fields.reduce_partial_map), fresh->reduce_partial_map));
+    for_each_list(
+        [this](const char*, const auto& on_device, const plan::PlanBuffer& of_fresh) {
+          REQUIRE(part_holds(machine_.look(on_device), of_fresh));
+        },
+        fields, *fresh);
     REQUIRE(fields.num_partial_tiles == fresh->reduce_indptr.at(fresh->reduce_indptr.size() - 1));
   }
 
@@ -142,7 +142,8 @@ class FaWalk {
                   .window = settings.fa().window,
                   .workspace_tokens = settings.fa().workspace_tokens,
                   .kv_heads = Heads(settings.fa().kv_heads),
-                  .head_dim = settings.fa().head_dim}),
+                  .head_dim = settings.fa().head_dim},
+                 StepHooks::none()),
         buffers_(builder_.allocate(machine_.heap)) {}
 
   // Every list of the step, in one row; the order is the same for the same counts.

@@ -73,7 +73,7 @@ constexpr engine::StepLimits kLimits{.max_requests = 5, .max_qo_len = 4, .max_pa
 
 // One engine: device, builder and buffers live as long as the walk.
 struct Engine {
-  explicit Engine(const Case& c) : builder(c, kLimits) {
+  explicit Engine(const Case& c) : builder(c, kLimits, StepHooks::none()) {
     seq_lens = device::DeviceBuffer<std::int32_t>(heap, "seq_lens", 5);
     table = device::DeviceBuffer<std::int32_t>(heap, "block_table", 5 * 64);
   }
@@ -103,7 +103,8 @@ struct Engine {
     if (shape.ok() != md.ok()) return "one of the two shapes is refused";
     if (!shape) return {};
     DecodeBuffers fresh_buffers = make_decode_buffers(c, *batch, *shape);
-    const auto fresh = DecodeMetadataBuilder({}).lists(*batch, *shape, fresh_buffers);
+    const auto fresh =
+        DecodeMetadataBuilder({}, StepHooks::none()).lists(*batch, *shape, fresh_buffers);
     if (fresh.ok() == md->report->refused.has_value()) return "one of the two builds is refused";
     if (!fresh) return {};
     if (std::string wrong = compare(*fresh, for_graph); !wrong.empty()) return wrong;

@@ -1,4 +1,7 @@
 // Claims about plan_check and the plan of a rank, which has every `ranks`-th key of a request.
+#include <algorithm>
+#include <iterator>
+
 #include "tests/core/plan/planned_step.hpp"
 
 using namespace mla;
@@ -20,18 +23,14 @@ struct RankPlan {
         {.partial_row = 0, .q_end = rows, .kv_end = cut, .kv_offset = local - cut},
         {.partial_row = rows, .q_end = rows, .kv_begin = cut, .kv_end = local}};
     std::vector<std::int32_t> info;
-    for (const WorkItem& work : works) {
-      const auto words = std::bit_cast<std::array<std::int32_t, plan::kWorkItemWords>>(work);
-      info.insert(info.end(), words.begin(), words.end());
-    }
+    for (const WorkItem& work : works) std::ranges::copy(words_of(work), std::back_inserter(info));
     const std::vector<std::int32_t> indptr{0, 1, 2}, reduce{0, 2}, rows_of{0, rows};
     const std::vector<std::int32_t> partial{0, rows}, keys{0, local}, last{1};
     const std::vector<std::int32_t> all = global > 0 ? std::vector{0, global} : std::vector<int>();
-    const std::array<std::uint64_t, 2> addresses{};
     const auto shape = resolve_plan_shape(
         {.arch = Arch::gfx950, .compute_units = ComputeUnits(2), .max_qo_len = rows});
     REQUIRE(shape.ok());
-    return plan::plan_check({.plan = {addresses, indptr, info, reduce, rows_of, partial},
+    return plan::plan_check({.plan = {plan::kNoAddresses, {indptr, info, reduce, rows_of, partial}},
                              .qo_indptr = rows_of,
                              .kv_indptr = keys,
                              .last_page_len = last,

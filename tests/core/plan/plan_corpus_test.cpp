@@ -23,17 +23,14 @@ json corpus() {
 }
 
 // The lists of an entry, where spans can point at them.
-struct Lists {
+struct Lists : plan::PlanLists<Words> {
   explicit Lists(const json& e)
-      : qo(e["qo_indptr"]),
+      : PlanLists{e["work_indptr"], e["work_info"], e["reduce_indptr"], e["reduce_final_map"],
+                  e["reduce_partial_map"]},
+        qo(e["qo_indptr"]),
         kv(e["kv_indptr"]),
-        last(e["last_page_len"]),
-        work_indptr(e["work_indptr"]),
-        work_info(e["work_info"]),
-        reduce_indptr(e["reduce_indptr"]),
-        final_map(e["reduce_final_map"]),
-        partial_map(e["reduce_partial_map"]) {}
-  Words qo, kv, last, work_indptr, work_info, reduce_indptr, final_map, partial_map;
+        last(e["last_page_len"]) {}
+  Words qo, kv, last;
 };
 
 PlanShape shape_of(const json& e) {
@@ -52,13 +49,7 @@ PlanShape shape_of(const json& e) {
 
 std::vector<plan::Violation> check(const json& e) {
   const Lists lists(e);
-  const std::array<std::uint64_t, 2> addresses{};
-  return plan::plan_check({.plan = {.work_meta_data = addresses,
-                                    .work_indptr = lists.work_indptr,
-                                    .work_info = lists.work_info,
-                                    .reduce_indptr = lists.reduce_indptr,
-                                    .reduce_final_map = lists.final_map,
-                                    .reduce_partial_map = lists.partial_map},
+  return plan::plan_check({.plan = plan::PlanView(lists),
                            .qo_indptr = lists.qo,
                            .kv_indptr = lists.kv,
                            .last_page_len = lists.last,

@@ -26,7 +26,7 @@ inline std::unique_ptr<Planned> planned(const std::string& line) {
   REQUIRE(shape.ok());
   auto out = std::make_unique<Planned>();
   out->buffers = make_decode_buffers(*c, *batch, *shape);
-  auto md = DecodeMetadataBuilder({}).build(*batch, *shape, out->buffers);
+  auto md = DecodeMetadataBuilder({}, StepHooks::none()).build(*batch, *shape, out->buffers);
   INFO((md.ok() ? std::string() : md.error().message));
   REQUIRE(md.ok());
   out->md = std::move(*md);

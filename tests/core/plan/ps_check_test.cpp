@@ -19,12 +19,11 @@ constexpr std::size_t kKvEnd = 5;
 constexpr std::size_t kKvOffset = 6;
 
 // A batch, its plan, and the plan's buffers as words that a test may change.
-struct Step {
+struct Step : PlanLists<Words> {
   Words qo_indptr = {0};
   Words kv_indptr = {0};
   Words context_lens;
   PsInput call;
-  Words work_indptr, work_info, reduce_indptr, reduce_final_map, reduce_partial_map;
   std::int64_t most_pieces = -1;
 
   Step(const Words& rows, const Words& contexts, ComputeUnits units, Heads heads, bool causal)
@@ -54,20 +53,15 @@ struct Step {
     REQUIRE(sizes.ok());
     const auto plan = plan_ps_prefill(call, *sizes);
     REQUIRE(plan.ok());
-    const auto copy = [](const PlanBuffer& b) { return Words(b.data().begin(), b.data().end()); };
-    work_indptr = copy(plan->work_indptr);
-    work_info = copy(plan->work_info);
-    reduce_indptr = copy(plan->reduce_indptr);
-    reduce_final_map = copy(plan->reduce_final_map);
-    reduce_partial_map = copy(plan->reduce_partial_map);
+    lists() = lists_of(*plan, [](const char*, const PlanBuffer& b) {
+      return Words(b.data().begin(), b.data().end());
+    });
   }
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
 
   [[nodiscard]] std::vector<Violation> violations() const {
-    static constexpr std::array<std::uint64_t, 2> kNoAddresses{};
-    return ps_check({.plan = {kNoAddresses, work_indptr, work_info, reduce_indptr, reduce_final_map,
-                              reduce_partial_map},
+    return ps_check({.plan = PlanView(*this),
                      .qo_indptr = qo_indptr,
                      .kv_indptr = kv_indptr,
                      .context_lens = context_lens,

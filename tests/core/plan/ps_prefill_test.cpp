@@ -73,7 +73,7 @@ TEST_CASE("prefill planner: two tiles on three slots, the long one in front spli
   CHECK(plan->reduce_indptr.at(1) == 2);
   CHECK(plan->reduce_indptr.at(2) == 2);
   CHECK(plan->reduce_partial_map.at(1) == 32);
-  CHECK(plan->work(0).pad == 1 << 16);
+  CHECK(plan->work(0).heads == 1 << 16);
 }
 
 TEST_CASE("prefill planner: heads share slots when they do not divide the device", "[plan][ps]") {
@@ -87,7 +87,7 @@ TEST_CASE("prefill planner: heads share slots when they do not divide the device
   CHECK(used(plan->work_indptr) == Words{0, 3, 6, 9, 12});
   Words first_heads;
   for (std::int64_t w = 0; w < plan->works(); ++w)
-    first_heads.push_back(plan->work(w).pad & 0xffff);
+    first_heads.push_back(plan->work(w).first_head());
   CHECK(first_heads == Words{0, 8, 16, 0, 8, 16, 24, 32, 40, 24, 32, 40});
 }
 

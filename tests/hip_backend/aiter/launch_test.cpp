@@ -1,5 +1,7 @@
 // Claims about launches: byte for byte what AITER's wrapper hands to its kernels, seen by a device
 // that only keeps what it is given.
+#include <bit>
+
 #include "hip_backend/aiter/kernargs.hpp"
 #include "hip_backend/aiter/stage1.hpp"
 #include "hip_backend/decode/decode_run.hpp"

@@ -2,6 +2,7 @@
 // mla_decode_fwd_opus_stage1, seen by a device that only keeps what it is given.
 #include "hip_backend/aiter/opus.hpp"
 
+#include <bit>
 #include <set>
 
 #include "hip_backend/decode/decode_run.hpp"

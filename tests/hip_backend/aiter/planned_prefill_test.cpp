@@ -99,7 +99,7 @@ TEST_CASE("aiter prefill: rows that a work writes directly get the LSE of a seco
       CHECK(device.last_works[static_cast<std::size_t>(8 * w + 1)] == work.partial_row);
       continue;
     }
-    const std::int64_t head = work.pad & 0xFFFF;
+    const std::int64_t head = work.first_head();
     for (std::int64_t row = work.q_begin; row < work.q_end; ++row, ++direct)
       CHECK(result->lse[static_cast<std::size_t>(row * kHeads + head)] == lse_of(row, head));
   }

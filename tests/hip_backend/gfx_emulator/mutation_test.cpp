@@ -1,6 +1,7 @@
 // Our own kernels with one wait or one barrier taken away at a time: what the checks say, what only
 // the numbers show, and what does no harm (docs/internals/emulator.md has the counts and why).
 #include <algorithm>
+#include <bit>
 #include <fstream>
 #include <functional>
 #include <iostream>

@@ -9,7 +9,8 @@ int main() {
   const auto batch = mla::make_batch(*c);
   const auto shape = mla::resolve_shape(*c, *batch);
   mla::DecodeBuffers buffers = mla::make_decode_buffers(*c, *batch, *shape);
-  const auto metadata = mla::DecodeMetadataBuilder({}).build(*batch, *shape, buffers);
+  const auto metadata =
+      mla::DecodeMetadataBuilder({}, mla::StepHooks::none()).build(*batch, *shape, buffers);
   if (!metadata) return std::fprintf(stderr, "%s\n", metadata.error().message.c_str()), 2;
   std::printf("%s planned\n", metadata->plan ? "6 buffers" : "nothing");
   return metadata->plan ? 0 : 1;

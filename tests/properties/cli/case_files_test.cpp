@@ -32,7 +32,8 @@ Result<DecodeMetadata> build(const Case& c, DecodeBuffers& buffers) {
   const auto shape = resolve_shape(c, *batch);
   if (!shape) return shape.error();
   buffers = make_decode_buffers(c, *batch, *shape);
-  return DecodeMetadataBuilder(DecodeBuilderOptions{}).build(*batch, *shape, buffers);
+  return DecodeMetadataBuilder(DecodeBuilderOptions{}, StepHooks::none())
+      .build(*batch, *shape, buffers);
 }
 
 }  // namespace

@@ -59,7 +59,8 @@ TEST_CASE("sequence: replay, order, waiting and groups hold on every kind of ste
 TEST_CASE("sequence: a step on used buffers equals the dense reference", "[engine][P03]") {
   for (const char* line : kLines) {
     INFO(line);
-    const auto run = run_sequence(steps_of(*parse_case(line)), backend(), {.graph = true});
+    const auto run =
+        run_sequence(steps_of(*parse_case(line)), backend(), {.graph = true}, StepHooks::none());
     REQUIRE(run.ok());
     for (const StepRun& step : run->steps) {
       INFO((step.result.ok() ? std::string() : step.result.error().message));
@@ -78,8 +79,8 @@ TEST_CASE("sequence: a step on used buffers equals the dense reference", "[engin
 
 TEST_CASE("sequence: a captured launch is replayed for steps of its shape, and for no other",
           "[engine][P19]") {
-  const auto run =
-      run_sequence(steps_of(*parse_case("mla1:2q1s40+2q2s41+2q1s42")), backend(), {.graph = true});
+  const auto run = run_sequence(steps_of(*parse_case("mla1:2q1s40+2q2s41+2q1s42")), backend(),
+                                {.graph = true}, StepHooks::none());
   REQUIRE(run.ok());
   REQUIRE(run->steps.size() == 3);
   CHECK(run->steps[0].replayed);
@@ -120,7 +121,8 @@ TEST_CASE("step builder: a step beyond the provisioned maxima is refused with bo
   device::TransferLedger ledger;
   device::Stream stream(ledger);
   const engine::DecodeStepBuilder builder(*parse_case("mla1:q1s1"),
-                                          {.max_requests = 2, .max_qo_len = 1, .max_pages = 8});
+                                          {.max_requests = 2, .max_qo_len = 1, .max_pages = 8},
+                                          StepHooks::none());
   const auto buffers = builder.allocate(heap);
   REQUIRE(buffers.ok());
   const auto three = builder.build(step_of({1, 1, 1}), *buffers, stream, false);

@@ -22,7 +22,7 @@ DrawnPlan planned(const char* line) {
   const auto shape = resolve_shape(*c, *batch);
   REQUIRE(shape.ok());
   DecodeBuffers lists = make_decode_buffers(*c, *batch, *shape);
-  const auto built = DecodeMetadataBuilder({}).build(*batch, *shape, lists);
+  const auto built = DecodeMetadataBuilder({}, StepHooks::none()).build(*batch, *shape, lists);
   REQUIRE(built.ok());
   REQUIRE(built->plan.has_value());
   DrawnPlan out = draw_plan(

@@ -27,7 +27,7 @@ struct Planned {
     const auto shape = resolve_shape(*c, *batch);
     REQUIRE(shape.ok());
     lists = make_decode_buffers(*c, *batch, *shape);
-    auto built = DecodeMetadataBuilder({}).build(*batch, *shape, lists);
+    auto built = DecodeMetadataBuilder({}, StepHooks::none()).build(*batch, *shape, lists);
     REQUIRE(built.ok());
     metadata.emplace(std::move(*built));
     REQUIRE(metadata->plan.has_value());
@@ -242,7 +242,7 @@ TEST_CASE("buffers that hold anything are drawn without harm") {
                c = scrambled(view.reduce_final_map), e = scrambled(view.reduce_partial_map);
     auto info = scrambled(view.work_info);
     info.resize(info.size() / 8 * 8);
-    const plan::PlanView found{view.work_meta_data, a, info, b, c, e};
+    const plan::PlanView found{view.work_meta_data, {a, info, b, c, e}};
     const DrawnPlan d = draw_plan(planned.input(found), {}, {});
     for (const Work& w : d.works) CHECK(w.keys() >= 0);
     const std::string page = plan_page(d) + plan_svg(d) + plan_trace(d);

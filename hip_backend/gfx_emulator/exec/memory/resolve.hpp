@@ -12,11 +12,6 @@ namespace mla::gfx {
 // Remembers the range; reports nothing.
 [[nodiscard]] bool allowed(Wave& wave, std::uint64_t address, std::uint64_t size, Intent intent);
 
-// The range that an access was meant for: the one that the base of its address lies in (a buffer
-// descriptor, a scalar base), and without a base the nearest one. Null: none is near.
-[[nodiscard]] const Range* intended_range(const Wave& wave, const Inst& inst,
-                                          std::uint64_t address);
-
 // The host memory behind an address, or null after reporting the fault.
 [[nodiscard]] std::byte* access(Wave& wave, const Inst& inst, int lane, std::uint64_t address,
                                 std::uint64_t size, Intent intent);

@@ -44,12 +44,8 @@ cpu::Stage1Call call_of(const DecodeStep& step) {
   call.share = {.global_kv_indptr = step.global_kv_indptr, .ranks = step.ranks, .rank = step.rank};
   set_outputs(step, call);
   if (step.persistent) {
-    call.plan.emplace(plan::PlanView{.work_meta_data = step.work_meta_data,
-                                     .work_indptr = step.work_indptr,
-                                     .work_info = step.work_info,
-                                     .reduce_indptr = {},
-                                     .reduce_final_map = {},
-                                     .reduce_partial_map = {}});
+    call.plan.emplace(plan::PlanView{
+        step.work_meta_data, {.work_indptr = step.work_indptr, .work_info = step.work_info}});
     call.fold = cpu::fold_of(call);
   } else {
     call.splits = step.splits;

@@ -77,7 +77,7 @@ void damage_fields(const PlanWords& plan, std::size_t w, Damage& damage) {
   damage.field("pages", "kv_begin", &WorkItem::kv_begin, w, pages);
   damage.field("pages", "kv_end", &WorkItem::kv_end, w, pages);
   damage.field("offset", "kv_offset", &WorkItem::kv_offset, w, {-5, 2, 3, 5, 17});
-  damage.field("pad", "pad", &WorkItem::pad, w, {});
+  damage.field("pad", "pad", &WorkItem::heads, w, {});
 }
 
 // Moves the end of a piece, and the beginning of the one after it where there is one.

@@ -16,11 +16,7 @@
 namespace mla::hip::aiter::test {
 
 // The buffers of a plan without their addresses.
-struct PlanWords {
-  std::vector<std::int32_t> work_indptr, work_info, reduce_indptr, reduce_final_map,
-      reduce_partial_map;
-  [[nodiscard]] plan::WorkItem work(std::size_t index) const;
-  void set_work(std::size_t index, const plan::WorkItem& item);
+struct PlanWords : plan::PlanLists<std::vector<std::int32_t>> {
   [[nodiscard]] std::size_t works() const { return static_cast<std::size_t>(work_indptr.back()); }
 };
 PlanWords words_of(const plan::PlanView& view);

@@ -1,4 +1,4 @@
-#include "hip_backend/admission/admission.hpp"
+#include "hip_backend/admission/admit.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,8 @@
+#include "properties/judge/failure.hpp"
+
+#include <algorithm>
+
 #include "core/say.hpp"
-#include "properties/judge/runner.hpp"
 
 namespace mla::prop {
 namespace {
@@ -14,6 +17,11 @@ std::string shrinking(const Failure& f) {
 }
 
 }  // namespace
+
+bool Failure::concerns(const Property& p) const {
+  return property == &p ||
+         std::any_of(also.begin(), also.end(), [&p](const Failing& f) { return f.property == &p; });
+}
 
 std::string failing_ids(const Failure& f) {
   std::string ids(f.property->id);
