@@ -80,7 +80,7 @@ TEST_CASE("faults: raised rows are copied nowhere that qo_indptr does not reach"
   for (const std::int32_t end : {7, 4, 0, -1}) {
     const std::vector<std::int32_t> qo_indptr{0, 4, end};
     step->metadata.qo_indptr = qo_indptr;
-    const auto result = run_decode(*backend, step->launch(), {});
+    const auto result = run_decode(*backend, step->launch(), {}, StepHooks::none());
     REQUIRE_FALSE(result.ok());
     CHECK(result.error().code == ErrorCode::fault);
     CHECK(result.error().message.find("is row 7 of the launch") != std::string::npos);

@@ -4,7 +4,7 @@
 
 #include "core/engine/row_map.hpp"
 #include "cpu_backend/cpu_backend.hpp"
-#include "hip_backend/admission/admission.hpp"
+#include "hip_backend/admission/admit.hpp"
 #include "tests/catch.hpp"
 #include "tests/hip_backend/crosscheck_step.hpp"
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "properties/step/compare.hpp"
+#include "properties/step/subject.hpp"
 #include "tests/properties/judge_support.hpp"
 
 using namespace mla;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "properties/judge/runner.hpp"
-#include "properties/step/compare.hpp"
+#include "properties/step/compare_subject.hpp"
 #include "tests/properties/judge_support.hpp"
 
 using namespace mla;

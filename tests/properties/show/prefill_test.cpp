@@ -128,7 +128,7 @@ TEST_CASE("prefill buffers that hold anything are drawn without harm") {
     const auto a = scrambled(view.work_indptr), b = scrambled(view.reduce_indptr),
                c = scrambled(view.reduce_final_map), e = scrambled(view.reduce_partial_map),
                info = scrambled(view.work_info);
-    const DrawnPlan d = planned.drawn({view.work_meta_data, a, info, b, c, e});
+    const DrawnPlan d = planned.drawn({view.work_meta_data, {a, info, b, c, e}});
     const std::string page = plan_page(d) + plan_svg(d) + plan_trace(d);
     CHECK(page.size() < 1'000'000);
     CHECK_THAT(page, !contains("width=\"-") && !contains("height=\"-"));
