@@ -55,7 +55,9 @@ endmacro()
 
 macro(mla_end_code_objects source)
   configure_file(${PROJECT_SOURCE_DIR}/hip_backend/kernels/code_objects.cpp.in ${source} @ONLY)
-  set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${mla_code_object_files}")
+  # An object of its own: who links another source of code objects must get nothing of this one.
+  set_source_files_properties(${source} PROPERTIES
+    OBJECT_DEPENDS "${mla_code_object_files}" SKIP_UNITY_BUILD_INCLUSION ON)
 endmacro()
 
 # The AMD kernels again, at another level: a source that stands in for code_objects.cpp.
