@@ -66,7 +66,8 @@ Plan::Plan(const BufferSizes& sizes)
 
 Plan Plan::clone() const {
   Plan copy;
-  copy.lists() = *this;
+  const PlanLists<PlanBuffer>& own = *this;
+  copy.lists() = own;
   copy.bind();
   return copy;
 }
