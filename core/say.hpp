@@ -31,7 +31,12 @@ template <class... Parts>
   return std::to_string(n);
 }
 
-// "[4, 8)"
+// "4..8", half open, as tables have it.
+[[nodiscard]] inline std::string from_to(std::int64_t begin, std::int64_t end) {
+  return say(begin, "..", end);
+}
+
+// "[4, 8)", as sentences have it.
 [[nodiscard]] inline std::string range(std::int64_t begin, std::int64_t end) {
   return say("[", begin, ", ", end, ")");
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <map>
 
 #include "core/paging/pages.hpp"
@@ -13,14 +12,14 @@
 namespace mla::plan {
 namespace check {
 
-std::string word(std::int32_t n) {
+std::string shown(std::int64_t n) {
   return n == kPoison ? "unwritten" : num(n);
 }
 
 std::string describe(const Piece& p) {
-  return "work " + num(p.index) + " [request " + word(p.item.batch) + ", rows " +
-         word(p.item.q_begin) + ".." + word(p.item.q_end) + ", pages " + word(p.item.kv_begin) +
-         ".." + word(p.item.kv_end) + "]";
+  return "work " + num(p.index) + " [request " + shown(p.item.batch) + ", rows " +
+         shown(p.item.q_begin) + ".." + shown(p.item.q_end) + ", pages " + shown(p.item.kv_begin) +
+         ".." + shown(p.item.kv_end) + "]";
 }
 
 std::int64_t check_work_indptr(const PlanCheckInput& input, Violations& out) {
@@ -29,11 +28,11 @@ std::int64_t check_work_indptr(const PlanCheckInput& input, Violations& out) {
     out.push_back({Rule::work_indptr, std::move(what), -1});
   };
   if (indptr.size() < 2) fail("work_indptr has " + num(std::ssize(indptr)) + " entries");
-  if (!indptr.empty() && indptr[0] != 0) fail("work_indptr starts at " + word(indptr[0]));
+  if (!indptr.empty() && indptr[0] != 0) fail("work_indptr starts at " + shown(indptr[0]));
   const auto fall = std::is_sorted_until(indptr.begin(), indptr.end());
   if (fall != indptr.end())
     fail("work_indptr runs backwards at slot " + num(fall - indptr.begin() - 1) + ": " +
-         word(*(fall - 1)) + " to " + word(*fall));
+         shown(*(fall - 1)) + " to " + shown(*fall));
   const std::int64_t records = std::ssize(input.plan.work_info) / kWorkItemWords;
   if (!indptr.empty() && indptr.back() > records)
     fail("work_indptr ends at " + num(indptr.back()) + ", work_info_set has " + num(records) +
@@ -201,6 +200,17 @@ std::int64_t global_keys(const PlanCheckInput& input, std::size_t b, std::int64_
 }
 
 }  // namespace
+
+std::vector<std::int32_t> fewest_global_kv(std::span<const std::int32_t> kv_indptr,
+                                           std::int64_t ranks, std::int64_t rank) {
+  std::vector<std::int32_t> out{0};
+  for (std::size_t b = 0; b + 1 < kv_indptr.size(); ++b) {
+    const std::int64_t local = std::int64_t{kv_indptr[b + 1]} - kv_indptr[b];
+    const std::int64_t global = local > 0 ? (local - 1) * ranks + rank + 1 : 0;
+    out.push_back(static_cast<std::int32_t>(out.back() + global));
+  }
+  return out;
+}
 
 // Folded request b*ratio + g has the rows (b*ratio + g)*q .. + q: folding needs equal row counts.
 std::vector<PlanningRequest> planning_requests(const PlanCheckInput& input) {

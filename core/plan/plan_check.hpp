@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/plan/plan_check_input.hpp"
@@ -23,6 +24,9 @@ std::vector<PlanningRequest> planning_requests(const PlanCheckInput& input);
 
 // Whether it is known which keys a row of a causal step sees.
 bool knows_seen_keys(const PlanCheckInput& input);
+// [batch + 1] the fewest keys of all ranks that give a rank its local ones.
+std::vector<std::int32_t> fewest_global_kv(std::span<const std::int32_t> kv_indptr,
+                                           std::int64_t ranks, std::int64_t rank);
 // How many keys of its request a kernel row sees, from the first on: below 0 where that many more
 // would have to come before it sees one. May be more than there are, of lists that contradict each
 // other.

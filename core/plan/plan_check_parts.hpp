@@ -42,7 +42,7 @@ void check_partial_rows(const PlanCheckInput& input, const std::vector<Tile>& ti
 void check_reduce(const PlanCheckInput& input, const std::vector<Tile>& tiles, Violations& out);
 
 // A word of a buffer, as a report says it: the number, or "unwritten".
-std::string word(std::int32_t n);
+std::string shown(std::int64_t n);
 // "work 3 [request 1, rows 4..8, pages 0..64]"
 std::string describe(const Piece& piece);
 

@@ -95,8 +95,8 @@ std::map<std::pair<std::int64_t, std::int64_t>, MergeList> read_lists(const Plan
     const std::int64_t z = indptr[i + 1];
     const auto entry = [i] { return "reduce entry " + num(static_cast<std::int64_t>(i)); };
     if (a < 0 || z < a || z > std::ssize(input.plan.reduce_partial_map)) {
-      fail(Rule::reduce_indptr, entry() + " runs from " + check::word(indptr[i]) + " to " +
-                                    check::word(indptr[i + 1]) + ", reduce_partial_map has " +
+      fail(Rule::reduce_indptr, entry() + " runs from " + check::shown(indptr[i]) + " to " +
+                                    check::shown(indptr[i + 1]) + ", reduce_partial_map has " +
                                     num(std::ssize(input.plan.reduce_partial_map)) + " entries");
       return lists;
     }

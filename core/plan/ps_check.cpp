@@ -1,21 +1,18 @@
 #include "core/plan/ps_check.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <map>
 
+#include "core/plan/plan_check_parts.hpp"
 #include "core/plan/words.hpp"
 
 namespace mla::plan {
 namespace {
 
-std::string number(std::int64_t n) {
-  return n == kPoison ? "unwritten" : std::to_string(n);
-}
+using check::shown;
 
 std::string range(std::int64_t begin, std::int64_t end) {
-  return "[" + number(begin) + ", " + number(end) + ")";
+  return "[" + shown(begin) + ", " + shown(end) + ")";
 }
 
 // Rows of one request, for one group of heads.
@@ -81,22 +78,22 @@ class PsCheck {
     const std::int64_t capacity = std::ssize(plan_.work_info) / kWorkItemWords;
     if (p.empty() || p.front() != 0 || !std::is_sorted(p.begin(), p.end()) || works_ > capacity)
       add(Rule::work_indptr, "work_indptr does not ascend from 0 to a number of works, of which " +
-                                 number(capacity) + " fit");
+                                 shown(capacity) + " fit");
   }
 
   void collect(std::int64_t index) {
     const WorkItem w = plan_.work(index);
     const auto wrong = [&](const std::string& what) {
-      add(Rule::work_record, "work " + number(index) + " " + what, index);
+      add(Rule::work_record, "work " + shown(index) + " " + what, index);
     };
     const std::int64_t head = w.first_head();
     if (w.end_head() != head + in_.qhead_granularity || head % in_.qhead_granularity != 0 ||
         head >= in_.heads.count())
       return wrong("is for heads " +
-                   (w.heads == kPoison ? number(w.heads) : range(head, w.end_head())) + " of " +
-                   number(in_.heads.count()) + ", " + number(in_.qhead_granularity) + " a work");
+                   (w.heads == kPoison ? shown(w.heads) : range(head, w.end_head())) + " of " +
+                   shown(in_.heads.count()) + ", " + shown(in_.qhead_granularity) + " a work");
     if (w.batch < 0 || w.batch >= std::ssize(in_.qo_indptr) - 1)
-      return wrong("is for request " + number(w.batch));
+      return wrong("is for request " + shown(w.batch));
     const std::int64_t first = at(in_.qo_indptr, w.batch);
     const std::int64_t last = at(in_.qo_indptr, w.batch + 1);
     if (w.q_begin < first || (w.q_begin - first) % in_.qlen_granularity != 0 ||
@@ -148,7 +145,7 @@ class PsCheck {
     const std::int64_t row = key.q_begin;
     const std::int64_t end = std::min(row + in_.qlen_granularity, at(in_.qo_indptr, r + 1));
     const auto tile = [&] {  // most have nothing to be named for
-      return "rows " + range(row, end) + ", head group " + number(key.group) + ": ";
+      return "rows " + range(row, end) + ", head group " + shown(key.group) + ": ";
     };
     const std::span<Piece* const> pieces = pieces_of(key);
     for (Piece* piece : pieces) piece->checked = true;
@@ -158,21 +155,21 @@ class PsCheck {
                                        at(in_.kv_indptr, r + 1) - first);
     if (pieces.empty() && seen > 0)
       return add(Rule::row_written,
-                 tile() + "no work writes these rows, which see " + number(seen) + " pages");
+                 tile() + "no work writes these rows, which see " + shown(seen) + " pages");
     std::int64_t next = first;
     for (const Piece* piece : pieces) {
       const WorkItem& w = piece->item;
       if (w.kv_begin != next || w.kv_end <= w.kv_begin)
         return add(Rule::coverage,
-                   tile() + "pages " + range(w.kv_begin, w.kv_end) + " follow page " + number(next),
+                   tile() + "pages " + range(w.kv_begin, w.kv_end) + " follow page " + shown(next),
                    piece->work);
       next = w.kv_end;
       check_partial(tile, *piece, std::ssize(pieces));
     }
     if (pieces.size() > 1) check_merged(tile, pieces, {row, pieces.front()->item.q_end});
     if (next < first + seen || next > first + std::max<std::int64_t>(held, 0))
-      add(Rule::coverage, tile() + "pages end at " + number(next - first) + " where " +
-                              number(seen) + " of " + number(held) + " are seen");
+      add(Rule::coverage, tile() + "pages end at " + shown(next - first) + " where " + shown(seen) +
+                              " of " + shown(held) + " are seen");
   }
 
   // One merge serves all groups of heads, so each has to be cut in the same partial rows.
@@ -183,8 +180,8 @@ class PsCheck {
     std::sort(partials_.begin(), partials_.end());
     if (in_.most_pieces >= 0 && std::ssize(pieces) > in_.most_pieces)
       add(Rule::reduce_list,
-          tile() + number(std::ssize(pieces)) + " pieces, and the reduce has room for " +
-              number(in_.most_pieces),
+          tile() + shown(std::ssize(pieces)) + " pieces, and the reduce has room for " +
+              shown(in_.most_pieces),
           pieces.front()->work);
     const auto [merged, fresh] = wanted_.try_emplace(rows);
     if (fresh) merged->second.partials = partials_;
@@ -200,14 +197,14 @@ class PsCheck {
     const WorkItem& w = piece.item;
     if (w.partial_row < -1 || (w.partial_row < 0) != (pieces == 1))
       return add(Rule::partial_rows,
-                 tile() + number(pieces) + (pieces == 1 ? " piece" : " pieces") +
-                     ", one writes partial row " + number(w.partial_row),
+                 tile() + shown(pieces) + (pieces == 1 ? " piece" : " pieces") +
+                     ", one writes partial row " + shown(w.partial_row),
                  piece.work);
     if (w.partial_row < 0) return;
     if (w.partial_row % in_.qlen_granularity != 0 ||
         w.partial_row + in_.qlen_granularity > partial_tiles() * in_.qlen_granularity)
       add(Rule::partial_rows,
-          tile() + "partial row " + number(w.partial_row) + " of " + number(partial_tiles()) +
+          tile() + "partial row " + shown(w.partial_row) + " of " + shown(partial_tiles()) +
               " tiles",
           piece.work);
   }
@@ -224,10 +221,10 @@ class PsCheck {
       if (one.item.partial_row == other.item.partial_row &&
           (one.item.q_begin != other.item.q_begin || one.item.kv_begin != other.item.kv_begin))
         add(Rule::partial_rows,
-            "partial row " + number(other.item.partial_row) + " belongs to two pieces: from page " +
-                number(one.item.kv_begin) + " for rows from " + number(one.item.q_begin) +
-                ", and from page " + number(other.item.kv_begin) + " for rows from " +
-                number(other.item.q_begin),
+            "partial row " + shown(other.item.partial_row) + " belongs to two pieces: from page " +
+                shown(one.item.kv_begin) + " for rows from " + shown(one.item.q_begin) +
+                ", and from page " + shown(other.item.kv_begin) + " for rows from " +
+                shown(other.item.q_begin),
             other.work);
     }
   }
@@ -242,13 +239,13 @@ class PsCheck {
     if (p.empty() || p.front() != 0 || !std::is_sorted(p.begin(), p.end()) ||
         p.back() > std::ssize(plan_.reduce_partial_map) || p.back() != partial_tiles())
       return add(Rule::reduce_indptr, "reduce_indptr does not ascend from 0 to the " +
-                                          number(partial_tiles()) + " partial tiles");
+                                          shown(partial_tiles()) + " partial tiles");
     const std::int64_t named = std::ssize(plan_.reduce_final_map) / 2;
     const std::int64_t groups = ceil_div(in_.heads.count(), in_.qhead_granularity);
     for (std::size_t t = 0; t + 1 < p.size(); ++t) {
       if (p[t] == p[t + 1]) continue;
       if (static_cast<std::int64_t>(t) >= named)
-        return add(Rule::reduce_list, "reduce_final_map has " + number(named) +
+        return add(Rule::reduce_list, "reduce_final_map has " + shown(named) +
                                           " entries, reduce_indptr merges more tiles");
       const Rows rows{plan_.reduce_final_map[2 * t], plan_.reduce_final_map[2 * t + 1]};
       partials_.assign(plan_.reduce_partial_map.begin() + p[t],
@@ -260,8 +257,8 @@ class PsCheck {
                                           " does not name the pieces that they have");
       if (found->second.groups != groups)
         return add(Rule::reduce_list, "the reduce of rows " + range(rows.first, rows.second) +
-                                          " merges all " + number(groups) +
-                                          " head groups, of which " + number(found->second.groups) +
+                                          " merges all " + shown(groups) +
+                                          " head groups, of which " + shown(found->second.groups) +
                                           " are cut");
       wanted_.erase(found);
     }

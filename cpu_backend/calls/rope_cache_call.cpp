@@ -31,7 +31,7 @@ Sink sink(const RopeCacheWrite& w, std::byte* base, std::int64_t elements, bool 
   return {base + elements * size, w.type, fp8, w.variant, 1.0F / scale};
 }
 
-const std::byte* row_of(const RopeCacheWrite& w, const HeadRows& rows, std::int64_t token,
+const std::byte* row_of(const RopeCacheWrite& w, const RopeRows& rows, std::int64_t token,
                         std::int64_t head) {
   return rows.data + (token * rows.token_stride + head * rows.head_stride) * element_bytes(w.type);
 }

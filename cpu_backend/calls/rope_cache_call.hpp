@@ -21,7 +21,7 @@
 namespace mla::cpu {
 
 // [tokens, heads, width], the last extent dense.
-struct HeadRows {
+struct RopeRows {
   const std::byte* data = nullptr;
   std::int64_t token_stride = 0;
   std::int64_t head_stride = 0;
@@ -54,7 +54,7 @@ struct KeyPlaces {
 
 struct RopeCacheWrite {
   SourceType type = SourceType::bf16;
-  HeadRows q_nope, q_pe, kv_c, k_pe;
+  RopeRows q_nope, q_pe, kv_c, k_pe;
   std::int64_t heads = 1;
   std::int64_t kv_heads = 1;
   std::span<const std::int64_t> slots, positions;  // one a token

@@ -1,7 +1,6 @@
 #include "cpu_backend/decode/work_list.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <string>
 

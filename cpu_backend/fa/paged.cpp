@@ -55,7 +55,7 @@ std::vector<Decode> decodes_of(const char* kernel, const PagedCall& call,
   for (std::int64_t r = 0; r < requests; ++r) {
     const auto i = static_cast<std::size_t>(r);
     if (i + 1 >= call.cu_seqlens_q.size()) break;
-    const std::string where = say(kernel, ": request ", num(r));
+    const std::string where = say(kernel, ": request ", r);
     Decode d{.first_row = call.cu_seqlens_q[i], .qo_len = 0, .keys = {}};
     d.qo_len = call.cu_seqlens_q[i + 1] - d.first_row;
     const std::int64_t n = call.seq_lens[i];

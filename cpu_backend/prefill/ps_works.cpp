@@ -1,8 +1,6 @@
 #include "cpu_backend/prefill/ps_works.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <string>
 
 #include "core/plan/plan.hpp"

@@ -1,6 +1,5 @@
 #include "hip_backend/planning/device_planner.hpp"
 
-#include <array>
 #include <bit>
 #include <string>
 #include <utility>

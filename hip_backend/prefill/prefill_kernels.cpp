@@ -1,7 +1,6 @@
 #include "hip_backend/prefill/prefill_kernels.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "cpu_backend/prefill/ps_works.hpp"

@@ -1,8 +1,6 @@
 #include "properties/claims/recorded_prefill.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <vector>
 
 #include "core/plan/ps_check.hpp"

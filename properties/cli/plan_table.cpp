@@ -47,7 +47,7 @@ std::string planner_line(const DecodeMetadata& md) {
 
 std::string keyless_line(const DecodeMetadata& metadata) {
   std::string rows;
-  for (const RowRange& r : metadata.keyless_rows) rows += " " + range(r.begin, r.end);
+  for (const RowRange& r : metadata.keyless_rows) rows += " " + from_to(r.begin, r.end);
   return "rows" + rows + ": output 0 and LSE -inf, written by the launcher";
 }
 
@@ -68,11 +68,11 @@ std::string work_row(std::int64_t slot, std::int64_t index, const plan::WorkItem
   char text[160];
   const std::string target =
       w.partial_row < 0 ? "output"
-                        : "partial " + range(w.partial_row, w.partial_row + w.q_end - w.q_begin);
+                        : "partial " + from_to(w.partial_row, w.partial_row + w.q_end - w.q_begin);
   std::snprintf(text, sizeof text, "  %4lld %6lld %7d  %-13s %-17s %9d  %s\n",
                 static_cast<long long>(slot), static_cast<long long>(index), w.batch,
-                range(w.q_begin, w.q_end).c_str(), range(w.kv_begin, w.kv_end).c_str(), w.kv_offset,
-                target.c_str());
+                from_to(w.q_begin, w.q_end).c_str(), from_to(w.kv_begin, w.kv_end).c_str(),
+                w.kv_offset, target.c_str());
   return text;
 }
 
@@ -96,7 +96,7 @@ std::string merge_row(const plan::Plan& plan, std::int64_t tile) {
   if (end <= begin) return {};
   std::string out =
       "  tile " + num(tile) + ", rows " +
-      range(plan.reduce_final_map.at(tile * 2), plan.reduce_final_map.at(tile * 2 + 1)) +
+      from_to(plan.reduce_final_map.at(tile * 2), plan.reduce_final_map.at(tile * 2 + 1)) +
       " <- partial rows from";
   for (std::int64_t i = begin; i < end; ++i) out += " " + num(plan.reduce_partial_map.at(i));
   return out + "\n";
@@ -119,7 +119,7 @@ std::string merges_text(const plan::Plan& plan) {
 std::string decisions_text(const Case& c, const Batch& batch, const DecodeMetadata& metadata) {
   const ResolvedShape& s = metadata.shape;
   std::string out = row("case", format_case(c)) + row("batch", batch_line(batch));
-  out += row("device", say(name(s.arch), ", ", num(s.compute_units.count()), " compute units"));
+  out += row("device", say(name(s.arch), ", ", s.compute_units.count(), " compute units"));
   out += row("dtype",
              say(name(s.dtype.q), " query, ", name(s.dtype.kv), " cache; fp8 is ", name(s.fp8)));
   out += row("paging", "blocks of " + num(s.block_size) + " tokens, pages of " + num(s.page_size) +

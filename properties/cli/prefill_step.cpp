@@ -83,7 +83,7 @@ std::string chunk_line(const ContextChunk& chunk) {
     const auto at = static_cast<std::size_t>(i);
     if (chunk.seq_lens[at] > 0)
       out += " request " + num(chunk.first_request + i) + " keys " +
-             range(chunk.starts[at], chunk.starts[at] + chunk.seq_lens[at]);
+             from_to(chunk.starts[at], chunk.starts[at] + chunk.seq_lens[at]);
   }
   return out + (chunk.is_continuation()
                     ? ", merged into earlier pieces up to row " + num(chunk.continuation_end)
@@ -93,7 +93,7 @@ std::string chunk_line(const ContextChunk& chunk) {
 std::string table(const HostStep& step) {
   const PrefillShape& s = step.shape;
   std::string out = row("case", format_case(step.spec)) + row("batch", batch_line(step.batch));
-  out += row("device", say(name(s.arch), ", ", num(s.compute_units.count()), " compute units"));
+  out += row("device", say(name(s.arch), ", ", s.compute_units.count(), " compute units"));
   out += row("path", std::string(name(s.path)));
   for (const std::string& why : s.fallback) out += row("not fp8", why);
   out += row("arithmetic",

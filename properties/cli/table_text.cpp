@@ -13,10 +13,6 @@ std::string row(const char* label, const std::string& text) {
   return head + text + "\n";
 }
 
-std::string range(std::int64_t begin, std::int64_t end) {
-  return num(begin) + ".." + num(end);
-}
-
 std::string batch_line(const Batch& batch) {
   std::int64_t keys = 0;
   std::int64_t longest = 0;

@@ -11,8 +11,6 @@ namespace mla::cli {
 
 // A label, padded, and what it says.
 std::string row(const char* label, const std::string& text);
-// "4..8", half open.
-std::string range(std::int64_t begin, std::int64_t end);
 std::string batch_line(const Batch& batch);
 std::string heads_line(const HeadPadding& h);
 

@@ -129,18 +129,6 @@ bool draw_call(ByteChoices& choices, Call& call) {
   return true;
 }
 
-// As few keys on the other ranks as there can be: the rows see the fewest.
-std::vector<std::int32_t> fewest_global(const plan::PlanInput& in, std::int64_t ranks,
-                                        std::int64_t rank) {
-  std::vector<std::int32_t> out{0};
-  for (std::size_t r = 0; r + 1 < in.kv_indptr.size(); ++r) {
-    const std::int64_t local = std::int64_t{in.kv_indptr[r + 1]} - in.kv_indptr[r];
-    const std::int64_t global = local > 0 ? (local - 1) * ranks + rank + 1 : 0;
-    out.push_back(static_cast<std::int32_t>(out.back() + global));
-  }
-  return out;
-}
-
 std::optional<std::string> invalid(const Call& call, const plan::Plan& plan) {
   const plan::PlanInput& in = call.input;
   const bool old = in.version != plan::PlannerVersion::v1_2;
@@ -150,7 +138,7 @@ std::optional<std::string> invalid(const Call& call, const plan::Plan& plan) {
   if (!shape) return "there is a plan, although the shape is refused";
   // Kernels for ranks take pages of one key. On two ranks rows see less of the first one's keys
   // than on more.
-  const std::vector<std::int32_t> global = fewest_global(in, 2, 0);
+  const std::vector<std::int32_t> global = plan::fewest_global_kv(in.kv_indptr, 2, 0);
   const bool dealt = in.cp_round_robin && in.page_size == 1;
   const auto violations =
       plan::plan_check({.plan = plan.view(),

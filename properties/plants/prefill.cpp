@@ -37,7 +37,7 @@ class OneSegmentPlan final : public Interposer {
   }
 };
 
-class PlanForModelHeads final : public Interposer {
+class PlanForFewerHeads final : public Interposer {
   void on_prefill_plan(plan::PsInput& input) const override {
     input.kv_heads = Heads(input.kv_heads.count() - 4);
   }
@@ -210,7 +210,7 @@ constexpr Plant kPrefillPlants[] = {
      "mla1:2q1s1;heads=1;arch=gfx950;dtype=bf16/fp8;cu=16;kind=prefill", plant_of<OneSegmentPlan>},
     {"SEED-prefill-heads", "P14", "The prefill plan is made for fewer heads than the kernel gets.",
      "mla1:1q1s1;heads=12;arch=gfx950;dtype=bf16/fp8;cu=16;kind=prefill",
-     plant_of<PlanForModelHeads>},
+     plant_of<PlanForFewerHeads>},
     {"SEED-partial-tiles", "P05", "The number of partial tiles is not that of this step's plan.",
      "mla1:1q129s129;arch=gfx950;dtype=bf16/fp8;cu=256;kind=prefill", plant_of<NoPartialTiles>},
     {"BUG-082", "P20", "The next step's prefill plan is copied without a stream.",

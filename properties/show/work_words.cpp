@@ -7,10 +7,6 @@ namespace {
 
 constexpr std::int64_t kLetters = 26;
 
-std::string range(std::int64_t begin, std::int64_t end) {
-  return say(begin, "..", end);
-}
-
 }  // namespace
 
 std::string work_label(const DrawnPlan& plan, const Work& work) {
@@ -25,14 +21,14 @@ std::string work_text(const DrawnPlan& plan, const Work& work) {
   out += work.slot < 0 ? ", run by no slot" : say(" on slot ", work.slot);
   out += "\n" + (work.request < 0 ? say("batch ", r.batch, ", which is no request")
                                   : plan.work_name(work));
-  out += say("\nrows ", range(r.q_begin, r.q_end), "\npages ", range(r.kv_begin, r.kv_end), ": ",
-             counted(work.keys(), "key"), " of the request from key ", work.key_begin,
+  out += say("\nrows ", from_to(r.q_begin, r.q_end), "\npages ", from_to(r.kv_begin, r.kv_end),
+             ": ", counted(work.keys(), "key"), " of the request from key ", work.key_begin,
              "\nkv_offset ", r.kv_offset, ": tokens of the request after them\n");
   if (r.partial_row < 0)
     out += "writes the output";
   else
     out += "writes partial rows " +
-           range(r.partial_row, std::int64_t{r.partial_row} + r.q_end - r.q_begin);
+           from_to(r.partial_row, std::int64_t{r.partial_row} + r.q_end - r.q_begin);
   if (work.wrong()) {
     const Finding& f = plan.findings[static_cast<std::size_t>(work.finding)];
     out += f.rule == kDiffersRule ? "\n" + f.what : "\nWRONG: " + f.rule + ": " + f.what;

@@ -1,7 +1,6 @@
 // Claims about launches that no correct plan asks for: each is a fault that names what is wrong,
 // the access never happens, and everything else runs on.
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <new>
 #include <vector>

@@ -54,14 +54,9 @@ std::string may_hide_keys(const PlannerCall& call, plan::PlanCheckInput input) {
   };
   if (hidden()) return {};  // a violation whatever they have
   if (input.dealt.ranks == 0) input.dealt = {.ranks = 2, .rank = 0, .global_kv_indptr = {}};
-  std::vector<std::int32_t> least{0};
-  for (std::size_t r = 0; r + 1 < call.input.kv_indptr.size(); ++r) {
-    const std::int64_t local = std::int64_t{call.input.kv_indptr[r + 1]} - call.input.kv_indptr[r];
-    least.push_back(static_cast<std::int32_t>(
-        least.back() +
-        std::max<std::int64_t>(0, (local - 1) * input.dealt.ranks + input.dealt.rank + 1)));
-  }
-  input.dealt.global_kv_indptr = least;
+  const std::vector<std::int32_t> fewest =
+      plan::fewest_global_kv(call.input.kv_indptr, input.dealt.ranks, input.dealt.rank);
+  input.dealt.global_kv_indptr = fewest;
   if (!hidden()) return {};
   return "a row may see no key of a piece, which AITER's kernels for ranks get wrong (BUG-012): "
          "that depends on the keys of all ranks, which the launch's cp_world_size, cp_rank and "

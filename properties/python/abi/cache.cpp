@@ -18,11 +18,6 @@ struct Writing {
   const char* kv_cache_dtype;
 };
 
-cpu::SourceType source_type(int dtype) {
-  if (dtype == MLA_DTYPE_BF16) return cpu::SourceType::bf16;
-  return dtype == MLA_DTYPE_FP16 ? cpu::SourceType::f16 : cpu::SourceType::f32;
-}
-
 // Rows that lie dense in themselves, one for each token; a batch that is padded has more.
 MaybeFailure check_source(const char* name, const aiter_tensor_t* tensor, std::int64_t tokens) {
   if (auto bad = check_tensor(tensor, {.name = name,

@@ -38,11 +38,6 @@ MaybeFailure check(const Cast& c, std::int64_t& rows, std::int64_t& columns) {
   return std::nullopt;
 }
 
-cpu::SourceType source_type(int dtype) {
-  if (dtype == MLA_DTYPE_BF16) return cpu::SourceType::bf16;
-  return dtype == MLA_DTYPE_FP16 ? cpu::SourceType::f16 : cpu::SourceType::f32;
-}
-
 MaybeFailure cast(const Cast& c) {
   const auto arch = arch_of(c.arch);
   if (!arch) return failure_of(arch.error());

@@ -16,14 +16,9 @@ using Options = mla_rope_cache_options;
 constexpr std::int64_t kSegmentedPage = 64;  // tokens of a page whose parts lie apart
 const std::initializer_list<mla_dtype> kSources = {MLA_DTYPE_BF16, MLA_DTYPE_FP16, MLA_DTYPE_FP32};
 
-cpu::SourceType source_type(int dtype) {
-  if (dtype == MLA_DTYPE_BF16) return cpu::SourceType::bf16;
-  return dtype == MLA_DTYPE_FP16 ? cpu::SourceType::f16 : cpu::SourceType::f32;
-}
-
 // [tokens, heads, width] or, for one head of keys, [tokens, width].
 MaybeFailure head_rows(const char* name, const aiter_tensor_t* tensor, std::int64_t tokens,
-                       bool one_head, cpu::HeadRows& rows, std::int64_t& heads) {
+                       bool one_head, cpu::RopeRows& rows, std::int64_t& heads) {
   if (auto bad = check_tensor(tensor, {.name = name, .dtypes = kSources, .contiguous = false}))
     return bad;
   const aiter_tensor_t& t = *tensor;

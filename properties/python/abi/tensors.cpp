@@ -106,6 +106,11 @@ std::size_t dtype_bytes(int dtype) {
   return known(dtype) ? kDtypes[static_cast<std::size_t>(dtype)].bytes : 0;
 }
 
+cpu::SourceType source_type(int dtype) {
+  if (dtype == MLA_DTYPE_BF16) return cpu::SourceType::bf16;
+  return dtype == MLA_DTYPE_FP16 ? cpu::SourceType::f16 : cpu::SourceType::f32;
+}
+
 std::string shape_text(std::span<const std::int64_t> shape) {
   std::string out = "(";
   for (std::size_t d = 0; d < shape.size(); ++d)

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cpu_backend/calls/element.hpp"
 #include "properties/python/abi/border.hpp"
 
 namespace mla::abi {
@@ -47,6 +48,8 @@ struct Wanted {
 
 std::string_view dtype_name(int dtype);
 std::size_t dtype_bytes(int dtype);
+// Of one of bf16, fp16 and fp32, which the caller has checked.
+cpu::SourceType source_type(int dtype);
 std::string shape_text(std::span<const std::int64_t> shape);
 
 // Nothing if the tensor is what the parameter takes. NULL is no tensor.

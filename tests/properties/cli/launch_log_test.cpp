@@ -29,7 +29,7 @@ TEST_CASE("statistics: stages of two backends stand side by side, launches added
   log.note("reduce", report(10, 99, 0));
   log.begin("aiter");
   log.note("theirs", report(300, 1999, 0));
-  const std::string text = log.text(gfx::Arch::gfx942);
+  const std::string text = log.text(mla::gfx::Arch::gfx942);
   CHECK(text.find("kernel decode_bf16_bf16_r16, 2 launches\n") != std::string::npos);
   CHECK(text.substr(text.find("stage 1")) ==
         "stage 1                           hip          aiter   ratio\n"
@@ -43,5 +43,5 @@ TEST_CASE("statistics: one backend is compared with nobody", "[cli]") {
   LaunchLog log;
   log.begin("hip");
   log.note("reduce", report(10, 99, 0));
-  CHECK(log.text(gfx::Arch::gfx950).find("ratio") == std::string::npos);
+  CHECK(log.text(mla::gfx::Arch::gfx950).find("ratio") == std::string::npos);
 }

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <map>
 
 #include "tests/hip_backend/aiter/calibration/plan_changes.hpp"
