@@ -175,6 +175,13 @@ Status check_ignored_options(const PlanInput& input) {
   return std::nullopt;
 }
 
+Status check_ignored_cap(const PlanInput& input, const std::string& budget, std::int64_t allowed,
+                         std::int64_t most) {
+  if (!safe(input) || input.max_split_per_batch < 0 || allowed >= most) return std::nullopt;
+  return refused(say("max_split_per_batch is ", input.max_split_per_batch, ", which allows ",
+                     allowed, " of its ", budget, ": this planner has no cap and may take ", most));
+}
+
 Result<Plan> checked_overruns(Plan plan, Fidelity fidelity) {
   if (fidelity == Fidelity::as_aiter) return plan;
   for (const PlanBuffer* buffer : plan.all())

@@ -46,6 +46,11 @@ namespace mla::plan {
 // Options that v1.0 and v1.1 silently ignore. Safe only.
 [[nodiscard]] Status check_ignored_options(const PlanInput& input);
 
+// A cap of splits that v1.0 and v1.1 do not keep: they may cut in `most` what the call allows
+// `budget` for. Safe only.
+[[nodiscard]] Status check_ignored_cap(const PlanInput& input, const std::string& budget,
+                                       std::int64_t allowed, std::int64_t most);
+
 // 0 < n < q with several causal tiles: the early tiles get ranges that end before they begin.
 [[nodiscard]] Error shorter_than_query(std::int64_t request, std::int64_t n, std::int64_t q);
 

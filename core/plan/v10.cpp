@@ -184,6 +184,10 @@ Status check_ignored(const PlanInput& input, const Layout& layout) {
                        ": planner v1.0 makes every row a request and ",
                        layout.trims ? "trims its keys" : "gives it all keys",
                        " although causal is ", input.causal ? "true" : "false"));
+  if (input.key.arch == Arch::gfx942)
+    if (Status bad =
+            check_ignored_cap(input, "pieces a request", input.max_split_per_batch, kFixedSplits))
+      return bad;
   return check_ignored_options(input);
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/plan/checks.hpp"
 #include "core/plan/v11_sort.hpp"
+#include "core/plan/v12_common.hpp"
 #include "core/plan/words.hpp"
 #include "core/say.hpp"
 
@@ -39,6 +40,9 @@ Status check_lists(const PlanInput& input, const PlanShape& shape) {
             "to entry ",
             count(input, shape), " of ", entries));
   if (Status bad = check_safe(input, PlannerVersion::v1_1)) return bad;
+  if (Status bad =
+          check_ignored_cap(input, "slots", split_budget(input, shape), shape.slots.count()))
+    return bad;
   return check_ignored_options(input);
 }
 

@@ -1,8 +1,9 @@
 // P36: no plan cuts further than its split budget allows (aiter.md 3.2 to 3.4).
 //
 // v1.2 spreads a batch over `max_split` slots a planning request, and cuts a tile only where a slot
-// ends; so the slots in use are the cap. v1.1 has no cap but the slots of the device, v1.0 one for
-// each request, and the split route at most 16, or what the caller asks for.
+// ends; so the slots in use are the cap. v1.1 has no cap but the slots of the device, and v1.0 cuts
+// each request of gfx942 in 16: where that is more than was asked for, the step must be refused.
+// The split route takes at most 16, or what the caller asks for.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -104,18 +105,21 @@ Outcome decode_split_cap(Subject& subject) {
   const ResolvedShape& shape = metadata->shape;
   if (!metadata->plan) return check_split_route(shape, *subject.batch(), c.decode().kv_splits);
   const std::int64_t slots = shape.plan.slots.count();
+  const std::int64_t asked = c.decode().max_split;
+  const auto planned = std::ssize(kernel_requests(*subject.batch(), shape));
+  const std::int64_t budget =
+      asked < 0 ? slots : std::min(slots, asked * planned * shape.plan.fold_ratio);
   switch (shape.planner) {
-    case plan::PlannerVersion::v1_0:
-      return check_pieces(*metadata->plan,
-                          c.arch == Arch::gfx942 ? kMostSplits : c.decode().max_split);
+    case plan::PlannerVersion::v1_0: {
+      const std::int64_t most = c.arch == Arch::gfx942 ? kMostSplits : asked;
+      return check_pieces(*metadata->plan, asked < 0 ? most : std::min(most, asked));
+    }
     case plan::PlannerVersion::v1_1:
-      return check_pieces(*metadata->plan, slots);
+      return check_pieces(*metadata->plan, budget);
     case plan::PlannerVersion::v1_2:
       break;
   }
-  const auto planned = std::ssize(kernel_requests(*subject.batch(), shape));
-  const std::int64_t wanted = c.decode().max_split * planned * shape.plan.fold_ratio;
-  return check_slots(*metadata->plan, c.decode().max_split < 0 ? slots : std::min(slots, wanted));
+  return check_slots(*metadata->plan, budget);
 }
 
 }  // namespace

@@ -161,6 +161,25 @@ TEST_CASE("properties: all hold on random cases, and none of the decode claims i
   }
 }
 
+TEST_CASE("P36: a planner that ignores the cap of splits does not pass where it cuts further",
+          "[claims][P36]") {
+  const auto backend = cpu::make_cpu_backend();
+  const auto passes = [&](const char* line) {
+    INFO(line);
+    prop::Subject subject(*parse_case(line), *backend, nullptr);
+    const prop::Outcome outcome = prop::find_property("P36")->check(subject);
+    CHECK(outcome.verdict != prop::Verdict::fail);  // it is refused
+    return outcome.verdict == prop::Verdict::pass;
+  };
+  CHECK_FALSE(passes("mla1:1q1s64k;cu=256;planner=v11;split=1"));
+  CHECK_FALSE(passes("mla1:2q1s64k;cu=256;planner=v11;split=64"));
+  CHECK(passes("mla1:2q1s64k;cu=256;planner=v11;split=128"));
+  CHECK(passes("mla1:1q1s64k;cu=256;planner=v11"));
+  CHECK_FALSE(passes("mla1:1q1s64k;cu=256;planner=v10;split=4"));
+  CHECK(passes("mla1:1q1s64k;cu=256;planner=v10;split=16"));
+  CHECK(passes("mla1:1q1s64k;cu=256;split=1"));
+}
+
 TEST_CASE("P25: contexts of any length are dealt out to ranks", "[claims][P25]") {
   const auto backend = cpu::make_cpu_backend();
   for (const char* keys : {"140k", "600k", "4096k"})
