@@ -144,6 +144,10 @@ Result<ResolvedShape> take_persistent(ResolvedShape s, const Case& c, const RowC
   s.plan = *plan;
   choose_planner(s, c.planner);
   if (Status refusal = check_old_planner(s, c)) return *refusal;
+  if (s.kernel.label.starts_with("a8w8 qh16_qseqlen4_v3"))
+    s.notes.push_back(say(s.kernel.label,
+                          " is right for works of 192 keys and more only while loads arrive "
+                          "neither too early nor too late (AITER-10)"));
   if (c.page_size > 1)
     s.notes.push_back("most shipped persistent kernels ignore the page size and take 1");
   return s;
@@ -250,6 +254,7 @@ Result<ResolvedShape> resolve_shape(const Case& c, const Batch& batch, std::int6
     return refuse(
         say("the kernel is told of ", told_rows, " rows, and a request has ", rows.longest));
   rows.longest = std::max(rows.longest, told_rows);
+  s.request_rows = rows.longest;
 
   if (c.planner == PlannerChoice::none) {
     s.route_reason = "the case asks for no plan";

@@ -43,6 +43,8 @@ struct ResolvedShape {
   KernelEntry kernel{};
   std::vector<std::string> notes;  // what differs between the shipped kernel and this contract
 
+  // Rows of the longest request as the engine has it, whatever the kernel sees.
+  std::int64_t request_rows = 1;
   // Rows of the requests that the kernel sees (1 on route persistent_rows), leading rows included.
   std::int64_t max_qo_len = 1;
   std::int64_t uniform_qo_len = 1;  // -1 when ragged

@@ -104,6 +104,24 @@ class AiterStage1Maker final : public Stage1Maker {
   AiterOptions options_;
 };
 
+// Why AITER ends the call of whole requests that are planned row by row here; nothing if it takes
+// it. Engines that plan rows of a causal step do it in place of that call; a step without a mask is
+// launched as it is (aiter#4872).
+Status why_ended(const Manifest& manifest, const ResolvedShape& shape, DecodeQuery query) {
+  if (shape.causal || shape.route != Route::persistent_rows) return std::nullopt;
+  PlanKey key = shape.plan_key();
+  key.max_qo_len = shape.request_rows;
+  const auto whole = resolve_plan_shape(key);
+  query.qo_len = shape.request_rows;
+  if (whole) query.heads = whole->plan_heads.count();
+  const auto found = whole ? select_decode(manifest, query) : Result<Selection>(whole.error());
+  if (found) return std::nullopt;
+  return Error{ErrorCode::unsupported,
+               say("AITER ends a step of ", shape.request_rows,
+                   " query rows without a mask: ", found.error().message),
+               "BUG-108"};
+}
+
 }  // namespace
 
 Result<Selection> select_for(const Installation& installation, const ResolvedShape& shape,
@@ -121,7 +139,9 @@ Result<Selection> select_for(const Installation& installation, const ResolvedSha
                              .causal = shape.causal,
                              .lse = shape.final_lse,
                              .cprr = !options.global_kv_indptr.empty()};
-  return options.row ? select_row(*options.row, query) : select_decode(*manifest, query);
+  if (options.row) return select_row(*options.row, query);
+  if (const Status ended = why_ended(*manifest, shape, query)) return *ended;
+  return select_decode(*manifest, query);
 }
 
 std::unique_ptr<Stage1Maker> make_aiter_stage1(std::shared_ptr<Installation> installation,

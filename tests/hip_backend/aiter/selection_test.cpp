@@ -2,6 +2,10 @@
 // are documented.
 #include "hip_backend/aiter/selection.hpp"
 
+#include "core/case/case.hpp"
+#include "core/shape/resolved_shape.hpp"
+#include "hip_backend/aiter/installation.hpp"
+#include "hip_backend/aiter/stage1.hpp"
 #include "tests/catch.hpp"
 
 using namespace mla;
@@ -104,6 +108,32 @@ TEST_CASE("aiter selection: mask, LSE and ranks are part of the key; one row nee
   CHECK(key({.lse = true}).lse);
   CHECK_FALSE(key({.persistent = false, .lse = true}).lse);  // no such kernel is looked for
   CHECK(key({.cprr = true}).cprr);
+}
+
+TEST_CASE("aiter selection: a step without a mask is refused where AITER's own call ends",
+          "[BUG-108]") {
+  const auto row = [](std::int64_t rows, bool causal) {
+    return row_of({.q = kF, .kv = kF, .persistent = true, .qo_len = rows, .causal = causal},
+                  "k.co");
+  };
+  const auto installation = Installation::of(
+      {{Arch::gfx950, {row(1, true), row(2, true), row(4, true), row(4, false)}}}, {});
+  const auto answer = [&](const std::string& line) {
+    const auto c = parse_case(line + ";dtype=fp8/fp8;arch=gfx950");
+    REQUIRE(c.ok());
+    const auto shape = resolve_shape(*c, *make_batch(*c));
+    REQUIRE(shape.ok());
+    const auto selection = select_for(*installation, *shape, {});
+    return selection ? std::string() : selection.error().message;
+  };
+  CHECK(answer("mla1:1q2s100;causal=0") ==
+        "AITER ends a step of 2 query rows without a mask: 16 heads, 2 query rows, fp8/fp8 on "
+        "gfx950, with a plan: the manifest has no row for decode fp8/fp8, 16 heads, qSeqLen 2, "
+        "persistent, not causal");
+  CHECK_FALSE(answer("mla1:1q2s100_1q1s20;causal=0").empty());
+  CHECK(answer("mla1:1q2s100").empty());
+  CHECK(answer("mla1:1q1s100;causal=0").empty());
+  CHECK(answer("mla1:1q4s100;causal=0").empty());
 }
 
 TEST_CASE("aiter selection: the first of the rows with the key, the others by name") {
