@@ -86,8 +86,9 @@ Answer ask(const Key& key, std::int64_t rows, std::int64_t requests) {
     const Error& e = shape.error();
     return {false, "refused", "", e.message + (e.bug.empty() ? "" : " (" + e.bug + ")")};
   }
-  return {true, std::string(name(shape->route)), std::string(shape->kernel.label),
-          shape->route_reason};
+  std::string reason = shape->route_reason;
+  for (const std::string& note : shape->notes) reason += "; " + note;
+  return {true, std::string(name(shape->route)), std::string(shape->kernel.label), reason};
 }
 
 std::string dtype_text(DtypePair d) {
