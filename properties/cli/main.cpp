@@ -1,5 +1,8 @@
 // mla-testbed: the command line. Exit codes: docs/reference/output.md.
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -45,7 +48,20 @@ prop::ExitCode refuse(const std::string& message) {
   return prop::ExitCode::usage;
 }
 
+// What the deepest commands need of it, as measured; a smaller one ends in a signal.
+constexpr std::size_t kLeastStack = 128U << 10U;  // bytes
+
+Status check_stack() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kLeastStack) return std::nullopt;
+  return Error{ErrorCode::fault,
+               say("the stack is limited to ", limit.rlim_cur >> 10U, " KiB (ulimit -s): expected ",
+                   "at least ", kLeastStack >> 10U),
+               ""};
+}
+
 prop::ExitCode run_app(int argc, char** argv) {
+  if (const Status small = check_stack()) return complain("start", *small);
   prop::ExitCode exit = prop::ExitCode::usage;
   CommandLine app("Checks AITER's multi-head latent attention metadata without a GPU",
                   "mla-testbed");

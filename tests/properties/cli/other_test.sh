@@ -236,3 +236,15 @@ expect_err 'there are run, merge, replay, plan'
 try help plan mla1:1q1s9
 expect_exit 2
 expect_err "'plan' has no subcommand 'mla1:1q1s9'"
+
+# A stack that is too small for it is named, where the command ended in a signal.
+small_stack() { (ulimit -s "$1" && exec "$testbed" plan mla1:1q1s64) >"$scratch/out" 2>"$scratch/err"; }
+last='mla-testbed plan with ulimit -s 64'
+small_stack 64
+code=$?
+expect_exit 3
+expect_err 'the stack is limited to 64 KiB \(ulimit -s\): expected at least 128'
+last='mla-testbed plan with ulimit -s 128'
+small_stack 128
+code=$?
+expect_exit 0
