@@ -24,6 +24,8 @@ struct Cache {
   std::optional<Words> kv_indices;
   std::optional<std::int64_t> pages;
   std::optional<bool> prefix_caching;
+  std::optional<std::vector<std::int64_t>> dumped;  // ids of the pages that the dump holds
+  bool of_engine = true;  // which keeps page 0 for padding; false: of a plan of ours
 };
 
 // Of Q, the keys or the softmax.

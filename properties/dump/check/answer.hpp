@@ -16,6 +16,9 @@ inline constexpr const char* kKernelRule = "kernel";
 // The rule of a finding about the buffers: the planner writes past the end of one.
 inline constexpr const char* kBufferRule = "buffers";
 
+// Why a plan of sparse attention is not looked at.
+inline constexpr const char* kSparse = "a sparse plan";
+
 struct Finding {
   std::string rule;
   std::string what;

@@ -5,11 +5,24 @@
 
 #include "core/plan/plan_check.hpp"
 #include "properties/dump/check/steps.hpp"
+#include "properties/dump/check/tensors.hpp"
 
 namespace mla::dump {
 namespace {
 
-Result<Answer> check_step(const DecodeDump& dump) {
+// After the lists were found right: what tensors were dumped must be those of the batch.
+void check_dumped_tensors(const DecodeDump& dump, Answer& answer) {
+  if (!answer.findings.empty() && answer.findings[0].rule == kBatchRule) return;
+  const ListFindings found = check_tensors(dump);
+  answer.notes.insert(answer.notes.end(), found.notes.begin(), found.notes.end());
+  for (const std::string& what : found.violations) answer.findings.push_back({kBatchRule, what});
+  if (found.violations.empty()) return;
+  answer.not_checked.clear();
+  if (answer.culprit.empty())
+    accuse(answer, Culprit::builder, "tensors and lists are not those of one batch");
+}
+
+Result<Answer> check_plan_and_launch(const DecodeDump& dump) {
   auto answer = check_planned(dump.planned, dump.readable_launch());
   if (!answer || !dump.launch) return answer;
   if (dump.planned.plan && !answer->not_checked.empty()) return answer;
@@ -18,6 +31,13 @@ Result<Answer> check_step(const DecodeDump& dump) {
     check_unplanned_launch(dump.planned, **dump.launch, *answer);
   else if (const Status wrong = check_launch(dump.planned, **dump.launch, *answer))
     return *wrong;
+  return answer;
+}
+
+Result<Answer> check_step(const DecodeDump& dump) {
+  auto answer = check_plan_and_launch(dump);
+  if (answer && !dump.tensors.empty() && answer->not_checked != kSparse)
+    check_dumped_tensors(dump, *answer);
   return answer;
 }
 

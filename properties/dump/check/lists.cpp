@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -20,9 +21,9 @@ class First {
   void add(const std::string& sentence) {
     if (count_++ == 0) first_ = sentence;
   }
-  void put(Sentences& out) const {
+  void put(Sentences& out, const std::string& about = {}) const {
     if (count_ > 0)
-      out.push_back(count_ > 1 ? say(first_, " (and ", count_ - 1, " more)") : first_);
+      out.push_back(say(first_, count_ > 1 ? say(" (and ", count_ - 1, " more)") : "", about));
   }
 
  private:
@@ -129,6 +130,33 @@ void check_sharing(const plan::PlanInput& in, const Cache& cache, std::vector<En
   if (may_share) written.put(out.notes);
 }
 
+// Of ids that may be right: where the dump does not hold them against the cache, and page 0.
+void note_pages(const Cache& cache, const std::vector<Entry>& entries, Sentences& out) {
+  const std::set<std::int64_t> dumped = cache.dumped
+                                            ? std::set(cache.dumped->begin(), cache.dumped->end())
+                                            : std::set<std::int64_t>();
+  First missing;
+  First zero;
+  std::int32_t last = -1;
+  for (const Entry& e : entries) {
+    last = std::max(last, e.page);
+    const auto is = [&e] {
+      return say("page ", e.place, " of request ", e.request, " is ", e.page, " in kv_indices");
+    };
+    if (cache.of_engine && e.page == 0) zero.add(is());
+    if (cache.dumped && !dumped.contains(e.page)) missing.add(is());
+  }
+  missing.put(out,
+              say(", and not among the ", dumped.size(), " of kv_cache_pages: it lies outside ",
+                  "of the cache, or the dump is incomplete"));
+  zero.put(out,
+           ": vLLM and SGLang keep page 0 for padding, and a -1 of a block table that became "
+           "0 looks like this");
+  if (!cache.pages && !cache.dumped && last >= 0)
+    out.push_back(say("num_pages is not given: whether page ids up to ", last,
+                      " lie in the cache was not checked"));
+}
+
 void check_pages(const plan::PlanInput& in, const Cache& cache, ListFindings& out) {
   const Words& indices = *cache.kv_indices;
   const std::int64_t live = in.kv_indptr.back();
@@ -144,7 +172,9 @@ void check_pages(const plan::PlanInput& in, const Cache& cache, ListFindings& ou
       impossible.add(say("page ", e.place, " of request ", e.request, " is ", e.page,
                          " in kv_indices, ", why));
   impossible.put(out.violations);
-  if (out.violations.empty()) check_sharing(in, cache, entries, out);
+  if (!out.violations.empty()) return;
+  check_sharing(in, cache, entries, out);
+  note_pages(cache, entries, out.notes);
 }
 
 }  // namespace

@@ -41,6 +41,7 @@ Result<Cache> read_cache(const json& object) {
   cache.prefix_caching = fields.if_given("prefix_caching", &Fields::truth);
   cache.kv_indices = fields.if_given("kv_indices", &Fields::words);
   if (!fields.error().empty()) return Error{ErrorCode::usage, fields.error(), ""};
+  cache.of_engine = !object.contains("decisions");
   return cache;
 }
 
@@ -84,6 +85,21 @@ Result<DecodeDump> read_decode(const json& object) {
   return dump;
 }
 
+// What the dumped tensors say of the cache: which pages they hold, or all.
+void read_cache_tensors(DecodeDump& dump) {
+  Cache& cache = dump.planned.cache;
+  const auto found = dump.tensors.find("kv_cache");
+  if (found == dump.tensors.end()) return;
+  const auto pages = dump.tensors.find("kv_cache_pages");
+  if (pages != dump.tensors.end()) {
+    if (auto ids = io::integers_of(pages->second)) cache.dumped = std::move(*ids);
+    return;
+  }
+  const plan::PlanInput& in = dump.planned.call.input;
+  const std::int64_t page = in.page_size * kKeyDim * element_bytes(in.key.dtype.kv);
+  if (!cache.pages && page > 0) cache.pages = std::ssize(found->second.bytes) / page;
+}
+
 template <class Step>
 Result<Dump> named(std::string name, Result<Step> step) {
   if (!step) return step.error();
@@ -109,12 +125,19 @@ Result<Dump> parse_dump(std::string_view document) {
   return read_dump(*parsed, 0);
 }
 
+void take_tensors(Dump& dump, std::map<std::string, io::RawArray> arrays) {
+  auto* step = std::get_if<DecodeDump>(&dump.step);
+  if (step == nullptr) return;
+  step->tensors = std::move(arrays);
+  read_cache_tensors(*step);
+}
+
 Result<Dump> read_dump(Bundle bundle) {
   const auto object = document_of(bundle);
   if (!object) return object.error();
   auto dump = read_dump(*object, 0);
   if (!dump) return dump;
-  if (auto* step = std::get_if<DecodeDump>(&dump->step)) step->tensors = std::move(bundle.arrays);
+  take_tensors(*dump, std::move(bundle.arrays));
   return dump;
 }
 

@@ -4,6 +4,7 @@
 // inside the dump.
 #pragma once
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -19,5 +20,7 @@ Result<Dump> read_dump(const nlohmann::json& object, std::size_t place);
 Result<Dump> parse_dump(std::string_view document);
 // With the tensors, for a replay.
 Result<Dump> read_dump(Bundle bundle);
+// Of a decode step whose document was read: the other arrays of its bundle.
+void take_tensors(Dump& dump, std::map<std::string, io::RawArray> arrays);
 
 }  // namespace mla::dump

@@ -21,14 +21,6 @@ Error in_file(Error error, const std::string& path, std::size_t place) {
   return error;
 }
 
-Result<std::vector<json>> read_bundled(const std::string& path) {
-  const auto bundle = read_bundle(path);
-  if (!bundle) return bundle.error();
-  auto object = document_of(*bundle);
-  if (!object) return in_file(object.error(), path, 0);
-  return std::vector<json>{std::move(*object)};
-}
-
 Result<std::vector<json>> read_objects(const std::string& path) {
   const auto text = files::read_file(path);
   if (!text) return text.error();
@@ -64,9 +56,20 @@ DumpFile::DumpFile(std::string path, std::vector<json> objects)
       objects_(std::make_shared<const std::vector<json>>(std::move(objects))) {}
 
 Result<DumpFile> DumpFile::open(const std::string& path) {
-  auto objects = is_bundle(path) ? read_bundled(path) : read_objects(path);
+  if (is_bundle(path)) return open_bundle(path);
+  auto objects = read_objects(path);
   if (!objects) return objects.error();
   return DumpFile(path, std::move(*objects));
+}
+
+Result<DumpFile> DumpFile::open_bundle(const std::string& path) {
+  auto bundle = read_bundle(path);
+  if (!bundle) return bundle.error();
+  auto object = document_of(*bundle);
+  if (!object) return in_file(object.error(), path, 0);
+  DumpFile file(path, {std::move(*object)});
+  file.arrays_ = std::make_shared<const Arrays>(std::move(bundle->arrays));
+  return file;
 }
 
 Result<DumpFile> DumpFile::of(std::string name, const std::vector<std::string>& documents) {
@@ -85,7 +88,9 @@ std::size_t DumpFile::size() const {
 
 Result<Dump> DumpFile::read(std::size_t place) const {
   auto dump = read_dump(objects_->at(place), place);
-  return dump ? std::move(dump) : at(place, dump.error());
+  if (!dump) return at(place, dump.error());
+  if (arrays_) take_tensors(*dump, *arrays_);
+  return dump;
 }
 
 Error DumpFile::at(std::size_t place, Error error) const {

@@ -5,6 +5,7 @@
 // large buffers. Fails: with file and place.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -25,8 +26,11 @@ class DumpFile {
   [[nodiscard]] Error at(std::size_t place, Error error) const;
 
  private:
+  using Arrays = std::map<std::string, io::RawArray>;
   DumpFile(std::string path, std::vector<nlohmann::json> objects);
+  static Result<DumpFile> open_bundle(const std::string& path);
   std::string path_;
+  std::shared_ptr<const Arrays> arrays_;  // of a bundle
   std::shared_ptr<const std::vector<nlohmann::json>> objects_;
 };
 

@@ -27,7 +27,8 @@ json call() {
           {"is_causal", true},
           {"page_size", 16},
           {"max_seqlen_qo", 2},
-          {"kv_indices", {7, 3, 9, 0, 4, 12, 5, 6, 1, 2}}};
+          {"num_pages", 1000000000},
+          {"kv_indices", {7, 3, 9, 15, 4, 12, 5, 6, 1, 2}}};
 }
 
 ListFindings findings(const json& object) {
@@ -65,20 +66,46 @@ TEST_CASE("lists: a live page id is not negative", "[cli][check]") {
 
 TEST_CASE("lists: a live page id lies in the cache", "[cli][check]") {
   json pool = call();
-  pool["num_pages"] = 13;
+  pool["num_pages"] = 16;
   CHECK(findings(pool).violations.empty());
-  pool["num_pages"] = 12;
+  pool["num_pages"] = 15;
   CHECK(findings(pool).violations.size() == 1);
   CHECK_THAT(findings(pool).violations[0],
-             contains("page 5 of request 0 is 12 in kv_indices, and the cache has 12 pages"));
+             contains("page 3 of request 0 is 15 in kv_indices, and the cache has 15 pages"));
   // Without a size, what no GPU can hold: 16 * 576 * 2 bytes a page.
   constexpr std::int64_t kFits = (std::int64_t{288} << 30) / (16 * 576 * 2);
   json last = call();
+  last.erase("num_pages");
+  CHECK_THAT(violation(last, 0, kFits), contains("more than 288 GiB into the cache"));
+  CHECK_THAT(violation(last, 0, std::numeric_limits<std::int32_t>::max()), contains("2147483647"));
   last["kv_indices"][0] = kFits - 1;
   CHECK(findings(last).violations.empty());
-  CHECK_THAT(violation(call(), 0, kFits), contains("more than 288 GiB into the cache"));
-  CHECK_THAT(violation(call(), 0, std::numeric_limits<std::int32_t>::max()),
-             contains("2147483647"));
+}
+
+TEST_CASE("lists: page 0 of an engine, which keeps it for padding, is noted", "[cli][check]") {
+  const auto notes = [](const json& object) { return findings(object).notes; };
+  CHECK(notes(call()).empty());
+  json zero = call();
+  zero["kv_indices"][7] = 0;
+  REQUIRE(notes(zero).size() == 1);
+  CHECK(notes(zero)[0] ==
+        "page 1 of request 1 is 0 in kv_indices: vLLM and SGLang keep page 0 for padding, and a -1 "
+        "of a block table that became 0 looks like this");
+  zero["kv_indices"][3] = 20;
+  zero["decisions"] = json::object();  // a step of ours, where page 0 is like any other
+  CHECK(notes(zero).empty());
+}
+
+TEST_CASE(
+    "lists: without the size of the cache, page ids are not held against it, and that is said",
+    "[cli][check]") {
+  json unknown = call();
+  unknown.erase("num_pages");
+  REQUIRE(findings(unknown).notes.size() == 1);
+  CHECK(findings(unknown).notes[0] ==
+        "num_pages is not given: whether page ids up to 15 lie in the cache was not checked");
+  unknown.erase("kv_indices");
+  CHECK(findings(unknown).notes.empty());
 }
 
 TEST_CASE("lists: entries after the live ones may hold anything", "[cli][check]") {
