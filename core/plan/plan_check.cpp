@@ -229,6 +229,13 @@ std::vector<PlanningRequest> planning_requests(const PlanCheckInput& input) {
   return out;
 }
 
+std::int64_t work_keys(const PlanCheckInput& input, const WorkItem& work) {
+  const auto b = static_cast<std::size_t>(work.batch / input.shape.fold_ratio);
+  const std::int64_t pages = std::int64_t{work.kv_end} - work.kv_begin;
+  if (pages <= 0 || work.kv_end != input.kv_indptr[b + 1]) return pages * input.page_size;
+  return keys_in_pages(pages, input.page_size, input.last_page_len[b]);
+}
+
 bool knows_seen_keys(const PlanCheckInput& input) {
   return input.causal && (!input.cp_round_robin || input.dealt.ranks > 0);
 }

@@ -27,6 +27,8 @@ bool knows_seen_keys(const PlanCheckInput& input);
 // [batch + 1] the fewest keys of all ranks that give a rank its local ones.
 std::vector<std::int32_t> fewest_global_kv(std::span<const std::int32_t> kv_indptr,
                                            std::int64_t ranks, std::int64_t rank);
+// Keys of a work whose record is right: the last page of its request may hold fewer than a page.
+std::int64_t work_keys(const PlanCheckInput& input, const WorkItem& work);
 // How many keys of its request a kernel row sees, from the first on: below 0 where that many more
 // would have to come before it sees one. May be more than there are, of lists that contradict each
 // other.

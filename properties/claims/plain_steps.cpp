@@ -1,5 +1,6 @@
 #include "properties/claims/plain_steps.hpp"
 
+#include <cstdint>
 #include <initializer_list>
 
 #include "core/arch.hpp"
@@ -12,12 +13,14 @@ namespace {
 
 using enum PlannerChoice;
 
+constexpr std::int64_t kCap = 32;  // of splits, which v1.0 needs
+
 // 16 bf16 heads.
 Case on(Arch arch, std::size_t requests, RequestSpec request) {
   Case c;
   c.arch = arch;
   c.compute_units = product_compute_units(arch).count();
-  c.decode().max_split = 32;
+  c.decode().max_split = kCap;
   c.requests.assign(requests, request);
   return c;
 }
@@ -154,7 +157,7 @@ std::optional<std::string> plain_step_misplanned(const Subject& subject, Random&
     Case c = step.make(random);
     for (const PlannerChoice planner : step.planners) {
       c.planner = planner;
-      if (planner == v11) c.decode().max_split = -1;  // it keeps no cap, and v1.0 needs one
+      c.decode().max_split = planner == v11 ? -1 : kCap;  // v1.1 keeps none
       if (auto why = misplanned(subject, step, c, random)) return why;
     }
   }

@@ -6,6 +6,7 @@
 #include "core/say.hpp"
 #include "properties/dump/check/launch_arguments.hpp"
 #include "properties/dump/check/launch_changes.hpp"
+#include "properties/dump/check/lists.hpp"
 #include "properties/dump/check/steps.hpp"
 
 namespace mla::dump {
@@ -37,6 +38,7 @@ std::string differences(const Arguments& arguments, const LaunchChanges& changes
 // or dtypes that no planner takes there is no plan, and no kernel either.
 Result<Answer> check_told(Planning planned, const Arguments& arguments) {
   planned.call = told(std::move(planned.call), arguments);
+  planned.call.launch_is_judged = true;
   auto found = check_planned(planned, nullptr);
   if (found || found.error().code != ErrorCode::unsupported) return found;
   Answer answer;
@@ -73,6 +75,12 @@ void check_impossible(const Planning& planned, const Launch& launch, const Launc
   for (const std::string& what : changes.violations) add(what, Culprit::after, kAfter);
 }
 
+// Of page ids that only the launch has.
+void note_lists(const Planning& launched, Answer& answer) {
+  const auto lists = check_lists(launched.call, launched.cache);
+  if (lists) answer.notes.insert(answer.notes.end(), lists->notes.begin(), lists->notes.end());
+}
+
 }  // namespace
 
 void check_unplanned_launch(const Planning& planned, const Launch& launch, Answer& answer) {
@@ -100,7 +108,8 @@ void check_unplanned_launch(const Planning& planned, const Launch& launch, Answe
 Status check_launch(const Planning& planned, const Launch& launch, Answer& answer) {
   const bool valid_as_planned = answer.findings.empty();
   const LaunchChanges changes = launch_changes(planned, launch);
-  const Arguments arguments = launched_arguments(planned.call, launch);
+  Arguments arguments = launched_arguments(planned.call, launch);
+  if (const auto mask = implied_mask(planned.call, launch)) arguments.push_back(*mask);
   answer.notes.insert(answer.notes.end(), changes.notes.begin(), changes.notes.end());
   check_impossible(planned, launch, changes, answer);
   if (valid_as_planned != answer.findings.empty()) return std::nullopt;
@@ -121,6 +130,7 @@ Status check_launch(const Planning& planned, const Launch& launch, Answer& answe
       changed ? check_told(as_launched(planned, launch), arguments) : with_arguments;
   if (!as_found) return as_found.error();
   if (as_found->findings.empty() && as_found->not_checked.empty()) {
+    if (!planned.cache.kv_indices) note_lists(as_launched(planned, launch), answer);
     if (!silent) answer.notes.push_back(what + "; what the kernel found is valid as well");
     return std::nullopt;
   }

@@ -107,6 +107,19 @@ Arguments launched_arguments(const PlannerCall& call, const Launch& launch) {
   return out;
 }
 
+std::optional<LaunchedArgument> implied_mask(const PlannerCall& call, const Launch& launch) {
+  const PlannerCall found = told_as_launched(call, launch);
+  const PlanKey& key = found.input.key;
+  const std::int64_t rows = found.sizes().max_qo_len;
+  const auto kernel =
+      find_persistent_kernel(key.arch, key.dtype, key.heads_per_kv_head.count(), rows);
+  Arguments out;
+  if (!launch.causal && rows > 1 && kernel && !kernel->non_causal) compare_mask(call, true, out);
+  if (out.empty()) return std::nullopt;
+  out[0].untold = true;
+  return out[0];
+}
+
 PlannerCall told(PlannerCall call, const Arguments& arguments) {
   call.launched_rows = -1;
   for (const LaunchedArgument& a : arguments) a.tell(call);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct LaunchedArgument {
 };
 
 std::vector<LaunchedArgument> launched_arguments(const PlannerCall& call, const Launch& launch);
+// The mask of a launch of several rows that names none: AITER's default, and what its older kernels
+// do, is causal. Nothing where the planner was told of one, or the kernel has an unmasked build.
+std::optional<LaunchedArgument> implied_mask(const PlannerCall& call, const Launch& launch);
 // The call of a planner that was told these arguments.
 PlannerCall told(PlannerCall call, const std::vector<LaunchedArgument>& arguments);
 PlannerCall told_as_launched(const PlannerCall& call, const Launch& launch);

@@ -1,6 +1,7 @@
 #include "properties/dump/check/notes.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/plan/tile_straddle.hpp"
 #include "core/say.hpp"
@@ -31,6 +32,12 @@ std::string planned_unmasked(const PlannerCall& call) {
                  : " masks only what a causal plan leaves out: right for no causal model");
 }
 
+// What the launch alone would tell of a mask.
+std::string untold_mask(const PlannerCall& call) {
+  if (call.causal_given) return {};
+  return "is_causal is not given: judged as a causal step";
+}
+
 // Pieces of which some row sees no key, where the planner is told of no mask and the kernel masks.
 std::string hidden_pieces(const PlannerCall& call, plan::PlanCheckInput input) {
   const auto kernel = kernel_of(call);
@@ -45,22 +52,32 @@ std::string hidden_pieces(const PlannerCall& call, plan::PlanCheckInput input) {
 }
 
 // A piece of a rank of which some row may see no key, where the document does not say how many keys
-// all ranks have: with as few as there can be on as few ranks as there can be.
-std::string may_hide_keys(const PlannerCall& call, plan::PlanCheckInput input) {
-  if (!input.cp_round_robin || !input.causal || !input.dealt.global_kv_indptr.empty()) return {};
+// all ranks have: with as few as there can be on as few ranks as there can be. Or it does not say
+// whether there is a mask: planners are told of none for a rank, whose keys they must not trim.
+std::string may_hide_keys(const PlannerCall& call, const Launch* launch,
+                          plan::PlanCheckInput input) {
+  const bool masked = input.causal || launch == nullptr || launch->causal.value_or(true);
+  const bool told = input.causal || (launch != nullptr && launch->causal);
+  if (!input.cp_round_robin || !masked) return {};
+  input.causal = true;
   const auto hidden = [&input] {
     const auto found = plan::plan_check(input);
     return std::ranges::find(found, plan::Rule::hidden_rows, &plan::Violation::rule) != found.end();
   };
-  if (hidden()) return {};  // a violation whatever they have
+  const bool counted = !input.dealt.global_kv_indptr.empty();
+  if (told && (counted || hidden())) return {};  // a violation whatever they have, or none
   if (input.dealt.ranks == 0) input.dealt = {.ranks = 2, .rank = 0, .global_kv_indptr = {}};
   const std::vector<std::int32_t> fewest =
       plan::fewest_global_kv(call.input.kv_indptr, input.dealt.ranks, input.dealt.rank);
-  input.dealt.global_kv_indptr = fewest;
+  if (!counted) input.dealt.global_kv_indptr = fewest;
   if (!hidden()) return {};
-  return "a row may see no key of a piece, which AITER's kernels for ranks get wrong (BUG-012): "
-         "that depends on the keys of all ranks, which the launch's cp_world_size, cp_rank and "
-         "g_kv_indptr would tell";
+  return say(
+      "a row may see no key of a piece, which AITER's kernels for ranks get wrong (BUG-012): "
+      "that depends on the ",
+      counted ? ""
+              : "keys of all ranks, which the launch's cp_world_size, cp_rank and "
+                "g_kv_indptr would tell",
+      counted || told ? "" : ", and on its ", told ? "" : "mask (launch_causal)");
 }
 
 // The launch decides, whatever the planner was told.
@@ -107,15 +124,43 @@ std::optional<KernelEntry> kernel_of(const PlannerCall& call) {
 std::vector<std::string> plan_notes(const Planning& planned, const Launch* launch,
                                     const plan::PlanCheckInput& input) {
   const PlannerCall& call = planned.call;
-  std::vector<std::string> notes = {planned_unmasked(call),
+  std::vector<std::string> notes = {untold_mask(call),
+                                    planned_unmasked(call),
                                     hidden_pieces(call, input),
-                                    may_hide_keys(call, input),
+                                    may_hide_keys(call, launch, input),
                                     misreads(call, input.shape.fold_ratio),
                                     goes_unused(planned, launch),
                                     takes_pages_for_tokens(call),
                                     known_wrong(call, planned.kv_scale)};
   std::erase(notes, std::string());
   return notes;
+}
+
+namespace {
+
+// The first of some works, and how many there are.
+using Works = std::pair<std::int64_t, std::int64_t>;
+
+// Works of at least `least` keys.
+Works works_of(const plan::PlanCheckInput& input, std::int64_t least) {
+  Works found{-1, 0};
+  for (std::int64_t w = 0; w < input.plan.work_indptr.back(); ++w)
+    if (plan::work_keys(input, input.plan.work(w)) >= least && found.second++ == 0) found.first = w;
+  return found;
+}
+
+std::string arrives_in_time(const PlannerCall& call, const plan::PlanCheckInput& input) {
+  constexpr std::int64_t kLoop = 192;  // keys, from which on the kernel's main loop runs
+  const auto kernel = kernel_of(call);
+  if (!kernel || !kernel->label.starts_with("a8w8 qh16_qseqlen4_v3")) return {};
+  const auto [first, count] = works_of(input, kLoop);
+  if (count == 0) return {};
+  const std::string more =
+      count > 1 ? say(", and there ", count == 2 ? "is " : "are ", count - 1, " more") : "";
+  return say(kernel->label, " is right for works of ", kLoop,
+             " keys and more only while loads arrive neither too early nor too late: work ", first,
+             " has ", plan::work_keys(input, input.plan.work(first)), more,
+             ": AITER-10 (docs/findings/aiter.md)");
 }
 
 std::string straddles(const PlannerCall& call, const plan::PlanCheckInput& input) {
@@ -130,6 +175,14 @@ std::string straddles(const PlannerCall& call, const plan::PlanCheckInput& input
              work.q_begin, "..", work.q_end, ", of its ", seen.keys, " keys the first row sees ",
              seen.first, " and the last ", seen.last, ")", more,
              ": AITER-27 (docs/findings/aiter.md)");
+}
+
+}  // namespace
+
+std::vector<std::string> work_notes(const PlannerCall& call, const plan::PlanCheckInput& input) {
+  std::vector<std::string> notes = {straddles(call, input), arrives_in_time(call, input)};
+  std::erase(notes, std::string());
+  return notes;
 }
 
 }  // namespace mla::dump

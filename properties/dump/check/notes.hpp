@@ -19,7 +19,7 @@ std::optional<KernelEntry> kernel_of(const PlannerCall& call);
 // `launch`: nothing where the dump has none.
 std::vector<std::string> plan_notes(const Planning& planned, const Launch* launch,
                                     const plan::PlanCheckInput& input);
-// Works of a valid plan that the kernel gets wrong. Empty without one.
-std::string straddles(const PlannerCall& call, const plan::PlanCheckInput& input);
+// Works of a valid plan that the kernel gets wrong.
+std::vector<std::string> work_notes(const PlannerCall& call, const plan::PlanCheckInput& input);
 
 }  // namespace mla::dump

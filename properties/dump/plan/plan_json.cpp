@@ -67,7 +67,8 @@ ordered_json if_valid(const nlohmann::json& object, ordered_json answered) {
   if (answered.contains("error")) return answered;
   nlohmann::json planned = answered;
   for (const auto& [key, value] : object.items())
-    if (!planned.contains(key) && !key.starts_with("launch_")) planned[key] = value;
+    if (!planned.contains(key) && (!key.starts_with("launch_") || key == "launch_causal"))
+      planned[key] = value;
   const auto dump = read_dump(planned, 0);
   const auto found = dump ? check(*dump) : Result<Answer>(dump.error());
   const Status bad = found ? why_refused(*found) : Status(found.error());

@@ -103,7 +103,8 @@ Result<PlannerCall> read_planner_call(const nlohmann::json& object) {
   c.refer_to(std::move(lists));
   in.key.heads_per_kv_head = read_heads(fields, "num_heads_per_head_k");
   in.key.kv_heads = read_heads(fields, "num_heads_k");
-  in.causal = fields.truth("is_causal");
+  c.causal_given = fields.has("is_causal");
+  in.causal = fields.truth_or("is_causal", true);
   in.page_size = fields.number_or("page_size", 1);
   in.kv_granularity = fields.number_or("kv_granularity", 16);
   const auto rows_or_none = [&fields](const char* key) {

@@ -53,12 +53,28 @@ expect_out 'coverage: .*keys 899..900 of the request are covered by no work'
 verify='"seqlens_qo_indptr": [0, 4], "seqlens_kv_indptr": [0, 274], "num_cu": 2, "arch": "gfx942"'
 verify="$verify, \"uni_seqlen_qo\": 4, \"is_causal\": false"
 planned "$verify, \"num_heads_per_head_k\": 16, \"max_seqlen_qo\": -1"
-expect_exit 0
+expect_exit 1
+expect_out 'kernel: is_causal is false with up to 4 rows a request, and there is no unmasked build'
 expect_out 'masks several rows causally all the same: right for a causal model only'
 expect_out 'note: .*see none of its keys'
 planned "$verify, $fp8, \"num_heads_per_head_k\": 128, \"max_seqlen_qo\": 4"
-expect_exit 0
+expect_exit 1
 expect_out 'a8w8 qh128_m32x4 masks only what a causal plan leaves out: right for no causal model'
+# The launch brings a mask, as SGLang's does: what matters is what rows see then.
+verify=${verify/274/300}
+planned "$verify, \"num_heads_per_head_k\": 16, \"max_seqlen_qo\": 4"
+expect_exit 1
+sed -i 's/{/{"launch_causal": true, /' "$scratch/planned.json"
+try check "$scratch/planned.json"
+expect_exit 0
+expect_out 'what the kernel found is valid as well'
+
+# AITER-10 by the plan of a case line.
+"$testbed" plan 'mla1:2q1s333_1q1s64;heads=64;cu=4;gran=1;dtype=fp8/fp8;arch=gfx950' --json \
+  >"$scratch/late.json"
+try check "$scratch/late.json"
+expect_exit 0
+expect_out 'note: a8w8 qh16_qseqlen4_v3 is right for works of 192 keys and more only while loads'
 
 # What AITER does with a valid plan: 32 requests of one bf16 row go past it, unless splits are asked for.
 listed() { python3 -c "print(list(range(0, ($1 + 1) * $2, $2)))"; }
@@ -85,3 +101,30 @@ expect_no_out 'does not use this plan'
 # And its decode kernels know pages of one token only.
 many 2 ', "page_size": 16, "kv_last_page_lens": [16, 16]'
 expect_out 'kernels of August 2026 ignore the page size of 16: .*[(]BUG-059[)]'
+
+# The tensors of a bundle: Q with other rows than the lists, which a replay refuses.
+"$testbed" plan 'mla1:2q2s40;cu=4' --bundle "$scratch/rows" --tensors >/dev/null
+try check "$scratch/rows"
+expect_exit 0
+python3 - "$scratch/rows" <<'END'
+import json, sys
+folder = sys.argv[1]
+raw = open(folder + "/q.npy", "rb").read()
+start = 10 + int.from_bytes(raw[8:10], "little")
+header = raw[10:start].replace(b"(4, 16, 576)", b"(3, 16, 576)")
+assert header != raw[10:start], header
+data = raw[:10] + header + raw[start:start + 3 * 16 * 576 * 2]
+open(folder + "/q.npy", "wb").write(data)
+total = 0xcbf29ce484222325
+for byte in data:
+    total = (total ^ byte) * 0x100000001b3 % 2**64
+manifest = json.load(open(folder + "/manifest.json"))
+manifest["arrays"]["q"]["fnv1a64"] = f"{total:016x}"
+json.dump(manifest, open(folder + "/manifest.json", "w"))
+END
+try check "$scratch/rows"
+expect_exit 1
+expect_out 'batch: q has 3 rows, seqlens_qo_indptr is for 4'
+try replay "$scratch/rows"
+expect_exit 1
+expect_out 'batch: q has 3 rows'

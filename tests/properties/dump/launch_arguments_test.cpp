@@ -13,23 +13,6 @@ using mla::test::contains;
 
 namespace {
 
-constexpr const char* kBf16 = "bf16";
-constexpr const char* kFp8 = "fp8";
-
-// A call of `heads` heads and two requests of `rows` rows, planned and launched for those rows.
-json step_of(int heads, int rows, const char* dtype, json other = json::object()) {
-  json call = {{"num_heads_per_head_k", heads},
-               {"dtype_q", dtype},
-               {"dtype_kv", dtype},
-               {"seqlens_qo_indptr", {0, rows, 2 * rows}},
-               {"max_seqlen_qo", rows},
-               {"uni_seqlen_qo", rows}};
-  call.update(other);
-  json step = launched(-1, call);
-  step["launch_max_seqlen_q"] = rows;
-  return step;
-}
-
 Result<std::int64_t> splits_of(const json& object, std::int64_t dumped) {
   const auto call = read_planner_call(object);
   const auto launch = read_launch(object, std::nullopt);

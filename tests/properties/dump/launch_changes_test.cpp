@@ -49,6 +49,7 @@ TEST_CASE("launch: a page id that changed is named, and judged as the kernel fou
   std::iota(pages.begin(), pages.end(), 5);
   step["kv_indices"] = pages;
   step["launch_kv_indices"] = pages;
+  step["num_pages"] = 2001;
   CHECK(checked(step).findings.empty());
   CHECK(checked(step).notes.empty());
   step["launch_kv_indices"][999] = 2000;

@@ -86,3 +86,50 @@ TEST_CASE("launched call: a list of all ranks' keys that is too short is refused
   CHECK(refusal(step) ==
         "key 'launch_g_kv_indptr' has 1 entries: expected at least the 2 of seqlens_kv_indptr");
 }
+
+TEST_CASE("launched call: a rank's rows may see no key, whatever its planner was told of a mask",
+          "[cli][check][BUG-012]") {
+  const auto says_so = [](const json& step) {
+    const Answer answer = checked(step);
+    CHECK(answer.findings.empty());
+    return std::ranges::any_of(answer.notes, [](const std::string& note) {
+      return note.find("a row may see no key of a piece") != std::string::npos;
+    });
+  };
+  // As vLLM plans for ranks: without a mask, which the launch brings.
+  json step = rank_step();
+  step["is_causal"] = false;
+  CHECK(says_so(step));
+  step = on_rank(4, 0, 0);
+  step["is_causal"] = false;
+  CHECK(says_so(step));
+  step["launch_causal"] = false;
+  CHECK_FALSE(says_so(step));
+  // Certain but for the mask.
+  for (const int keys : {0, 3}) {
+    step = on_rank(2, 0, keys);
+    step["is_causal"] = false;
+    CHECK(says_so(step));
+  }
+  step = on_rank(4, 0, 7);
+  step["is_causal"] = false;
+  CHECK_FALSE(says_so(step));
+  // Without max_seqlen_qo AITER's planner leaves one key to the last of two pieces.
+  for (const int rows : {3, 4})
+    for (const bool causal : {true, false}) {
+      step = launched(-1, {{"arch", "gfx950"},
+                           {"num_cu", 8},
+                           {"seqlens_qo_indptr", {0, rows}},
+                           {"seqlens_kv_indptr", {0, 49}},
+                           {"kv_last_page_lens", {1}},
+                           {"max_seqlen_qo", -1},
+                           {"is_causal", causal},
+                           {"is_cp_round_robin", true}});
+      step["launch_max_seqlen_q"] = rows;
+      INFO(rows << " rows, causal " << causal);
+      CHECK(says_so(step));
+      if (!causal) step["launch_causal"] = true;
+      step.update({{"launch_cp_world_size", 2}, {"launch_cp_rank", 0}});
+      CHECK_FALSE(checked(step).findings.empty());  // 97 or 98 keys, of which row 0 sees 95 at most
+    }
+}

@@ -54,6 +54,23 @@ inline json launched(int most_splits = -1, const json& other = json::object()) {
   return step;
 }
 
+inline constexpr const char* kBf16 = "bf16";
+inline constexpr const char* kFp8 = "fp8";
+
+// A call of `heads` heads and two requests of `rows` rows, planned and launched for those rows.
+inline json step_of(int heads, int rows, const char* dtype, json other = json::object()) {
+  json call = {{"num_heads_per_head_k", heads},
+               {"dtype_q", dtype},
+               {"dtype_kv", dtype},
+               {"seqlens_qo_indptr", {0, rows, 2 * rows}},
+               {"max_seqlen_qo", rows},
+               {"uni_seqlen_qo", rows}};
+  call.update(other);
+  json step = launched(-1, call);
+  step["launch_max_seqlen_q"] = rows;
+  return step;
+}
+
 inline Result<Answer> read_and_check(const json& step) {
   const auto dump = read_dump(step, 0);
   return dump ? check(*dump) : Result<Answer>(dump.error());

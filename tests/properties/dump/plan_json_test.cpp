@@ -115,7 +115,7 @@ TEST_CASE("plan as JSON: a call that asks for gigabytes is an error of its own",
 
 TEST_CASE("plan as JSON: every required key is asked for by name", "[cli][plan]") {
   for (const char* key : {"arch", "num_cu", "seqlens_qo_indptr", "seqlens_kv_indptr",
-                          "kv_last_page_lens", "num_heads_per_head_k", "num_heads_k", "is_causal"})
+                          "kv_last_page_lens", "num_heads_per_head_k", "num_heads_k"})
     CHECK(error_without(kDecode, key) == "key '" + std::string(key) + "' is missing");
   for (const char* key : {"arch", "num_cu", "seqlens_qo_indptr", "gqa_ratio", "num_heads_k"})
     CHECK(error_without(kPrefill, key) == "key '" + std::string(key) + "' is missing");
