@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "core/say.hpp"
+#include "properties/app/draw_dump.hpp"
 #include "properties/cli/command.hpp"
-#include "properties/cli/draw_dump.hpp"
 #include "properties/cli/options.hpp"
 #include "properties/cli/publisher.hpp"
 #include "properties/dump/read/dump_file.hpp"
@@ -56,7 +56,7 @@ void draw_answer(const dump::Dump& dump, const Answer& answer,
     for (const show::Picture& p : s.pictures) bytes += p.body.size();
   }
   show::Section section{.heading = answer.name, .html = "", .pictures = {}};
-  const auto drawn = draw_dump(dump, answer);
+  const auto drawn = app::draw_dump(dump, answer);
   if (!drawn) {
     for (const Finding& f : answer.findings)
       section.html +=

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "properties/cli/command.hpp"
+#include "properties/cli/device_options.hpp"
 #include "properties/cli/options.hpp"
 
 namespace mla::cli {
@@ -20,14 +21,14 @@ Examples:
   mla-testbed gfx check kernel.co
   mla-testbed gfx run kernel.co --kernel add --grid 4 --block 256 --args args.json)";
 
-constexpr const char* kCheckFooter = R"(
+constexpr const char* kGfxCheckFooter = R"(
 Decodes every function, and follows every path of the control-flow graph of each kernel without
 running it. Reports a register that a load will write and that is used on some path before an
 s_waitcnt covers the load: both instructions, the counter, and the wait that is missing.
 What is not followed is counted. LDS and races need a run (gfx run --checks).
 Exit: 0 nothing is missing, 1 something is, 2 wrong input, 3 no such file, 10 refused.)";
 
-constexpr const char* kRunFooter = R"(
+constexpr const char* kGfxRunFooter = R"(
 --args names a JSON file: {"arguments": [...]}, one entry for each argument of the kernel:
   {"scalar": "i32", "value": 5}
   {"buffer": "f32", "count": 256, "fill": 0, "show": 4, "output": "out.bin"}
@@ -66,7 +67,7 @@ void add_gfx(Command& app, ExitCode& exit) {
               exit);
   add_command(gfx, "check", "Look for missing waits along all paths, without running", o, gfx_check,
               exit)
-      .footer(kCheckFooter);
+      .footer(kGfxCheckFooter);
   Command run = add_command(gfx, "run", "Launch one kernel in the emulator", o, gfx_run, exit);
   run.add_option("--grid", o->grid, "Workgroups: X, X,Y or X,Y,Z").show_default();
   run.add_option("--block", o->block, "Threads of a workgroup: X, X,Y or X,Y,Z").required();
@@ -76,7 +77,7 @@ void add_gfx(Command& app, ExitCode& exit) {
   run.add_option("--limit", o->limit, "Instructions of a wave; 0: no limit").show_default();
   add_emulation_options(run, o->emulation);
   add_profile_options(run, o->profile);
-  run.footer(kRunFooter);
+  run.footer(kGfxRunFooter);
 }
 
 }  // namespace mla::cli

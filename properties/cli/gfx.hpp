@@ -8,8 +8,8 @@
 
 #include "core/result.hpp"
 #include "hip_backend/gfx_emulator/load.hpp"
-#include "properties/cli/emulation.hpp"
-#include "properties/cli/launch_profile.hpp"
+#include "properties/app/emulation.hpp"
+#include "properties/cli/profile_options.hpp"
 #include "properties/step/verdict.hpp"
 
 namespace mla::cli {
@@ -25,7 +25,7 @@ struct GfxOptions {
   // run
   std::string grid = "1", block, arguments;
   std::string dynamic_lds = "0", limit = "0";
-  EmulationChoice emulation;
+  app::EmulationChoice emulation;
   ProfileOptions profile;
 };
 

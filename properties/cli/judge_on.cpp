@@ -5,10 +5,10 @@
 #include <set>
 
 #include "core/say.hpp"
+#include "properties/app/failure_page.hpp"
+#include "properties/app/memory.hpp"
 #include "properties/cli/command.hpp"
-#include "properties/cli/failure_page.hpp"
 #include "properties/cli/interrupt.hpp"
-#include "properties/cli/memory.hpp"
 #include "properties/cli/progress.hpp"
 #include "properties/cli/publisher.hpp"
 #include "properties/files/output_file.hpp"
@@ -38,19 +38,19 @@ class Blocks {
 };
 
 // The answers about a backend, empty if there are none yet.
-BackendAnswers& answers_of(Recording& recording, const std::string& backend) {
-  for (BackendAnswers& b : recording.backends)
+app::BackendAnswers& answers_of(app::Recording& recording, const std::string& backend) {
+  for (app::BackendAnswers& b : recording.backends)
     if (b.name == backend) return b;
   return recording.backends.emplace_back(
-      BackendAnswers{.name = backend, .seconds = 0, .answers = {}});
+      app::BackendAnswers{.name = backend, .seconds = 0, .answers = {}});
 }
 
 // What another AITER did is not reported under the name of this one. Its files are summed only for
 // a record.
-Status check_code(const std::vector<NamedBackend>& backends, Recording& recording) {
+Status check_code(const std::vector<app::NamedBackend>& backends, app::Recording& recording) {
   if (recording.path.empty() && recording.identity.empty()) return std::nullopt;
   const bool begun = !recording.identity.empty();
-  for (const NamedBackend& b : backends) {
+  for (const app::NamedBackend& b : backends) {
     const std::string sum = b.code_sum ? b.code_sum() : std::string();
     std::string& code = answers_of(recording, b.name).code;
     if (begun && code != sum)
@@ -64,8 +64,8 @@ Status check_code(const std::vector<NamedBackend>& backends, Recording& recordin
 }
 
 // Puts what is known into the run. What is found comes into `fresh`.
-void use_answers(const BackendAnswers& known, const Recording& recording, prop::RunOptions& run,
-                 prop::Answers& fresh) {
+void use_answers(const app::BackendAnswers& known, const app::Recording& recording,
+                 prop::RunOptions& run, prop::Answers& fresh) {
   using std::chrono::milliseconds;
   run.shard = recording.shard;
   run.answers = &known.answers;
@@ -81,17 +81,19 @@ void use_answers(const BackendAnswers& known, const Recording& recording, prop::
 }
 
 // Why this run cannot be recorded; nothing if it can.
-Status why_no_record(const std::vector<NamedBackend>& backends, const Recording& recording) {
+Status why_no_record(const std::vector<app::NamedBackend>& backends,
+                     const app::Recording& recording) {
   if (recording.path.empty() && !recording.only_answered) return std::nullopt;
   std::set<std::string> names;
-  for (const NamedBackend& b : backends)
+  for (const app::NamedBackend& b : backends)
     if (!names.insert(b.name).second)
       return Error{ErrorCode::usage,
                    "--record tells backends apart by their names, and two are named " + b.name +
                        ": record one device at a time",
                    ""};
-  const bool checked = std::any_of(backends.begin(), backends.end(),
-                                   [](const NamedBackend& b) { return b.emulation != nullptr; });
+  const bool checked =
+      std::any_of(backends.begin(), backends.end(),
+                  [](const app::NamedBackend& b) { return b.emulation != nullptr; });
   if (!checked) return std::nullopt;
   return Error{ErrorCode::usage,
                "--record keeps no findings of the emulated device's own checks: leave out one of "
@@ -100,7 +102,7 @@ Status why_no_record(const std::vector<NamedBackend>& backends, const Recording&
 }
 
 // Why a report or the record cannot be written, asked before the run.
-Status check_files(const Publication& publication, const Recording& recording) {
+Status check_files(const Publication& publication, const app::Recording& recording) {
   const files::Output junit{"--junit", publication.junit};
   const files::Output html{"--html", publication.html};
   const files::Output record{"--record", recording.path};
@@ -110,14 +112,15 @@ Status check_files(const Publication& publication, const Recording& recording) {
   return files::check_inputs_kept({junit, html}, {{"--resume", recording.resumed}});
 }
 
-RunSummary judge_on(const std::vector<NamedBackend>& backends, const prop::RunOptions& asked,
-                    bool progress, Blocks& blocks, Recording& recording) {
+app::RunSummary judge_on(const std::vector<app::NamedBackend>& backends,
+                         const prop::RunOptions& asked, bool progress, Blocks& blocks,
+                         app::Recording& recording) {
   prop::RunOptions run = asked;
-  RunSummary summary{.seed = run.seed, .backends = {}};
+  app::RunSummary summary{.seed = run.seed, .backends = {}};
   const prop::Ledger ledger = run.ledger;
   run.stopped = interrupted;
-  for (const NamedBackend& b : backends) {
-    BackendAnswers& known = answers_of(recording, b.name);
+  for (const app::NamedBackend& b : backends) {
+    app::BackendAnswers& known = answers_of(recording, b.name);
     prop::Answers fresh;
     run.time_limit = asked.time_limit;
     use_answers(known, recording, run, fresh);
@@ -147,18 +150,18 @@ RunSummary judge_on(const std::vector<NamedBackend>& backends, const prop::RunOp
 }  // namespace
 
 prop::ExitCode judge_and_publish(std::string_view command,
-                                 const std::vector<NamedBackend>& backends,
+                                 const std::vector<app::NamedBackend>& backends,
                                  const prop::RunOptions& run, bool progress,
-                                 const Publication& publication, Recording recording) {
+                                 const Publication& publication, app::Recording recording) {
   if (const Status bad = why_no_record(backends, recording)) return complain(command, *bad);
   if (const Status bad = check_files(publication, recording)) return complain(command, *bad);
-  const std::string identity = identity_of(run);
+  const std::string identity = app::identity_of(run);
   if (!recording.identity.empty() && recording.identity != identity)
     return complain(command, {ErrorCode::usage,
                               "the record is of another run: its cases, properties or ledger are "
                               "not those of today",
                               ""});
-  for (const BackendAnswers& b : recording.backends)
+  for (const app::BackendAnswers& b : recording.backends)
     if (const auto end = std::ssize(run.cases) + run.random_cases;
         !run.time_limit && !b.answers.empty() && b.answers.rbegin()->first >= end)
       return complain(command, {ErrorCode::usage,
@@ -169,15 +172,15 @@ prop::ExitCode judge_and_publish(std::string_view command,
   recording.identity = identity;
   catch_interrupts();
   Blocks blocks(publication.json);
-  RunSummary summary = judge_on(backends, run, progress, blocks, recording);
+  app::RunSummary summary = judge_on(backends, run, progress, blocks, recording);
   summary.timing = publication.timing;
-  summary.peak_memory = peak_memory();
+  summary.peak_memory = app::peak_memory();
   Publisher out(command);
   out.lost_stdout(blocks.bad());
-  out.file(publication.junit, [&] { return junit_report(summary); });
-  out.file(publication.html, [&] { return run_page(summary, backends); });
-  out.file(recording.path, [&] { return record_text(recording); });
-  return out.finish(publication.json ? json_report(summary) : verdict_table(summary),
+  out.file(publication.junit, [&] { return app::junit_report(summary); });
+  out.file(publication.html, [&] { return app::run_page(summary, backends); });
+  out.file(recording.path, [&] { return app::record_text(recording); });
+  return out.finish(publication.json ? app::json_report(summary) : app::verdict_table(summary),
                     summary.exit_code());
 }
 

@@ -1,12 +1,12 @@
 #include "properties/cli/judging_options.hpp"
 
+#include "properties/app/ledger_file.hpp"
+#include "properties/app/memory.hpp"
+#include "properties/app/selection.hpp"
 #include "properties/claims/canary.hpp"
 #include "properties/cli/command.hpp"
-#include "properties/cli/ledger_file.hpp"
-#include "properties/cli/memory.hpp"
 #include "properties/cli/options.hpp"
 #include "properties/cli/quantity.hpp"
-#include "properties/cli/selection.hpp"
 
 namespace mla::cli {
 
@@ -78,19 +78,19 @@ std::variant<prop::RunOptions, prop::ExitCode> begin_judging(std::string_view co
     if (!time) return complain(command, time.error());
     run.time_limit = *time;
   }
-  const auto limit = memory_limit(o.memory);
+  const auto limit = parse_memory_limit(o.memory);
   if (!limit) return complain(command, limit.error());
   run.memory = static_cast<double>(limit->bytes);
-  auto properties = select_properties(o.properties);
-  if (const auto* none = std::get_if<Unselected>(&properties))
+  auto properties = app::select_properties(o.properties);
+  if (const auto* none = std::get_if<app::Unselected>(&properties))
     return complain_unselected(command, *none);
   run.properties = std::move(*std::get_if<0>(&properties));
-  auto cases = select_cases(o.case_files);
-  if (const auto* none = std::get_if<Unselected>(&cases))
+  auto cases = app::select_cases(o.case_files);
+  if (const auto* none = std::get_if<app::Unselected>(&cases))
     return complain_unselected(command, *none);
   run.cases = std::move(*std::get_if<0>(&cases));
   if (!o.ledger.empty()) {
-    auto ledger = load_ledger(o.ledger);
+    auto ledger = app::load_ledger(o.ledger);
     if (!ledger) return complain(command, ledger.error());
     run.ledger = std::move(*ledger);
   }

@@ -8,13 +8,20 @@
 #include <variant>
 #include <vector>
 
-#include "properties/cli/report.hpp"
 #include "properties/files/output_file.hpp"
 #include "properties/judge/run_options.hpp"
 
 namespace mla::cli {
 
 class Command;
+
+// What of a run is printed and written.
+struct Publication {
+  bool json = false;
+  std::string junit;  // empty: none
+  std::string html;   // empty: none
+  bool timing = false;
+};
 
 struct JudgingOptions {
   std::string time;   // for random cases; empty, or together with `cases`: no limit

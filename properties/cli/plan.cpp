@@ -3,11 +3,11 @@
 
 #include "core/say.hpp"
 #include "cpu_backend/cpu_backend.hpp"
-#include "properties/cli/capture_case.hpp"
+#include "properties/app/capture_case.hpp"
+#include "properties/app/memory.hpp"
+#include "properties/app/planned_step.hpp"
 #include "properties/cli/command.hpp"
-#include "properties/cli/memory.hpp"
 #include "properties/cli/options.hpp"
-#include "properties/cli/planned_step.hpp"
 #include "properties/cli/publisher.hpp"
 #include "properties/dump/plan/plan_json.hpp"
 #include "properties/files/output_file.hpp"
@@ -57,7 +57,7 @@ Result<dump::Bundle> bundle_for(const PlanOptions& o, const Case& c,
                      "; --json prints its plan"),
                  ""};
   const auto backend = cpu::make_cpu_backend();
-  return o.tensors ? capture_case(c, *backend)
+  return o.tensors ? app::capture_case(c, *backend)
                    : Result<dump::Bundle>(dump::bundle_of(documents[0]));
 }
 
@@ -77,13 +77,13 @@ ExitCode plan_case(const PlanOptions& o) {
                              ""});
   const auto c = parse_case(o.line);
   if (!c) return complain("plan", c.error());
-  if (const Status bad = check_list_memory(*c)) return complain("plan", *bad);
+  if (const Status bad = app::check_list_memory(*c)) return complain("plan", *bad);
   if (o.as_aiter && c->kind() != StepKind::decode)
     return complain("plan", {ErrorCode::usage,
                              say("--as-aiter goes with --input or with a case of kind decode, not ",
                                  name(c->kind())),
                              ""});
-  auto steps = plan_steps_of(*c, o.as_aiter ? plan::Fidelity::as_aiter : plan::Fidelity::safe);
+  auto steps = app::plan_steps_of(*c, o.as_aiter ? plan::Fidelity::as_aiter : plan::Fidelity::safe);
   if (!steps) return complain("plan", steps.error());
   const std::size_t count = steps->size();
   std::string text;

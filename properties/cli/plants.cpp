@@ -5,16 +5,15 @@
 #include <set>
 
 #include "core/say.hpp"
-#include "properties/cli/backends.hpp"
+#include "properties/app/backends.hpp"
+#include "properties/app/plants_report.hpp"
+#include "properties/app/selection.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/interrupt.hpp"
 #include "properties/cli/options.hpp"
-#include "properties/cli/plants_report.hpp"
 #include "properties/cli/progress.hpp"
 #include "properties/cli/publisher.hpp"
 #include "properties/cli/quantity.hpp"
-#include "properties/cli/recording.hpp"
-#include "properties/cli/selection.hpp"
 #include "properties/files/output_file.hpp"
 #include "properties/files/terminal.hpp"
 #include "properties/judge/runner.hpp"
@@ -63,7 +62,7 @@ prop::RunReport hunt(const Plant& plant, const Backend& backend, std::uint64_t s
   run.properties = {prop::find_property(plant.property)};
   run.backend = &backend;
   run.interposer = defect.get();
-  run.replay_options = plant_option(plant.id);
+  run.replay_options = app::plant_option(plant.id);
   run.seed = seed;
   run.time_limit = limit;
   run.stopped = interrupted;
@@ -71,7 +70,7 @@ prop::RunReport hunt(const Plant& plant, const Backend& backend, std::uint64_t s
   return prop::run_properties(run);
 }
 
-ExitCode list(const PlantsReport& report) {
+ExitCode list(const app::PlantsReport& report) {
   std::string out;
   for (const std::string& id : report.of_shard()) {
     const Plant& p = *prop::find_plant(id);
@@ -148,11 +147,11 @@ ExitCode table() {
 }
 
 // The report to begin with: an empty one, or that of a run that ended early.
-Result<PlantsReport> begin(const PlantsOptions& o) {
+Result<app::PlantsReport> begin(const PlantsOptions& o) {
   if (!o.resume.empty()) {
-    auto begun = read_plants_record(o.resume);
+    auto begun = app::read_plants_record(o.resume);
     if (begun)
-      if (const Status bad = check_build(begun->build, o.resume)) return *bad;
+      if (const Status bad = app::check_build(begun->build, o.resume)) return *bad;
     return begun;
   }
   const auto shard = parse_shard(o.shard.empty() ? "1/1" : o.shard);
@@ -161,7 +160,7 @@ Result<PlantsReport> begin(const PlantsOptions& o) {
   if (!limit) return limit.error();
   const auto seed = parse_seed("--seed", o.seed);
   if (!seed) return seed.error();
-  PlantsReport out;
+  app::PlantsReport out;
   out.seed = *seed;
   out.milliseconds = limit->count();
   out.shard = *shard;
@@ -180,26 +179,26 @@ Status check_files(const PlantsOptions& o, const std::string& record) {
 
 // Tries what the report lacks, and says what became of each plant once it is known. Returns why
 // stdout did not take that; without a file, nobody would learn of the rest.
-Status try_plants(PlantsReport& report, const Backend& backend, const PlantsOptions& o) {
+Status try_plants(app::PlantsReport& report, const Backend& backend, const PlantsOptions& o) {
   Progress bar("plants", !o.no_progress, std::nullopt);
   const auto progress = [&] { bar.update(std::ssize(report.tried), report.wanted()); };
   const bool only_told = o.record.empty() && o.resume.empty() && o.junit.empty();
   Status lost;
   for (const std::string& id : report.of_shard()) {
-    const PlantTried* known = report.find(id);
+    const app::PlantTried* known = report.find(id);
     if (known == nullptr) {
       const prop::RunReport run = hunt(*prop::find_plant(id), backend, report.seed,
                                        std::chrono::milliseconds(report.milliseconds), progress);
       bar.hide();
       if (run.interrupted && run.failures.empty()) break;
-      PlantTried fresh{.id = id, .cases = run.cases, .smallest = {}, .block = {}};
+      app::PlantTried fresh{.id = id, .cases = run.cases, .smallest = {}, .block = {}};
       if (!run.failures.empty()) {
         fresh.smallest = format_case(run.failures.front().smallest);
         fresh.block = prop::failure_block(run.failures.front());
       }
       known = &report.add(std::move(fresh));
     }
-    if (!o.json && !lost) lost = files::write_stdout(plant_account(*known));
+    if (!o.json && !lost) lost = files::write_stdout(app::plant_account(*known));
     if (lost && only_told) break;
   }
   return lost;
@@ -208,8 +207,8 @@ Status try_plants(PlantsReport& report, const Backend& backend, const PlantsOpti
 ExitCode plants(const PlantsOptions& o) {
   if (o.table) return table();
   for (const std::string& id : o.ids) {
-    const auto plant = select_plant(id);
-    if (const auto* none = std::get_if<Unselected>(&plant))
+    const auto plant = app::select_plant(id);
+    if (const auto* none = std::get_if<app::Unselected>(&plant))
       return complain_unselected("plants", *none);
   }
   auto report = begin(o);
@@ -217,13 +216,16 @@ ExitCode plants(const PlantsOptions& o) {
   if (o.list) return list(*report);
   const std::string& record = o.record.empty() ? o.resume : o.record;
   if (const Status bad = check_files(o, record)) return complain("plants", *bad);
-  const auto backends = make_backends("cpu", {});
+  const auto backends = app::make_backends("cpu", {});
   if (!backends) return complain("plants", backends.error());
   catch_interrupts();
   const Status lost = try_plants(*report, *backends->front().backend, o);
   Publisher out("plants");
   out.lost_stdout(lost);
-  return publish_plants(*report, out, record, o.junit, o.json);
+  out.file(record, [&] { return app::plants_record(*report); });
+  out.file(o.junit, [&] { return app::plants_junit(*report); });
+  return out.finish(o.json ? app::plants_json(*report) : app::plants_table(*report),
+                    report->exit_code());
 }
 
 }  // namespace

@@ -3,19 +3,19 @@
 
 #include "core/say.hpp"
 #include "hip_backend/gfx_emulator/report/roofline.hpp"
-#include "properties/cli/backends.hpp"
+#include "properties/app/failure_page.hpp"
+#include "properties/app/failure_pictures.hpp"
+#include "properties/app/launch_log.hpp"
+#include "properties/app/memory.hpp"
+#include "properties/app/selection.hpp"
 #include "properties/cli/command.hpp"
-#include "properties/cli/failure_page.hpp"
-#include "properties/cli/failure_pictures.hpp"
+#include "properties/cli/device_options.hpp"
 #include "properties/cli/interrupt.hpp"
-#include "properties/cli/launch_log.hpp"
-#include "properties/cli/launch_profile.hpp"
-#include "properties/cli/memory.hpp"
 #include "properties/cli/options.hpp"
+#include "properties/cli/profile_options.hpp"
 #include "properties/cli/progress.hpp"
 #include "properties/cli/publisher.hpp"
 #include "properties/cli/replay_bundle.hpp"
-#include "properties/cli/selection.hpp"
 #include "properties/dump/read/bundle.hpp"
 #include "properties/files/output_file.hpp"
 #include "properties/files/terminal.hpp"
@@ -31,7 +31,7 @@ using prop::Verdict;
 struct ReplayOptions {
   std::string line;
   std::string backends = "cpu";
-  DeviceChoice device;
+  app::DeviceChoice device;
   std::vector<std::string> properties;
   std::string plant;  // empty: none
   bool statistics = false;
@@ -72,8 +72,8 @@ std::string verdict_line(const prop::Property& p, const prop::Outcome& outcome) 
 
 // What a page shows of one backend.
 struct Shown {
-  const NamedBackend* backend = nullptr;
-  Facts verdicts;
+  const app::NamedBackend* backend = nullptr;
+  app::Facts verdicts;
   std::optional<prop::Failure> failure;
 };
 
@@ -109,7 +109,7 @@ std::string verdict_words(const prop::Outcome& outcome) {
   return say(prop::name(outcome.verdict), outcome.message.empty() ? "" : ": " + outcome.message);
 }
 
-void judge_on(const Question& question, const NamedBackend& named, Judged& judged) {
+void judge_on(const Question& question, const app::NamedBackend& named, Judged& judged) {
   Progress bar("properties", true, std::nullopt);
   std::int64_t done = 0;
   const auto next = [&] {  // before every property but the first
@@ -149,7 +149,7 @@ void judge_on(const Question& question, const NamedBackend& named, Judged& judge
     judged.lines += named.emulation->text();
     judged.findings += std::ssize(named.emulation->findings());
   }
-  Facts verdicts;
+  app::Facts verdicts;
   for (std::size_t p = 0; p < question.properties.size(); ++p)
     verdicts.emplace_back(question.properties[p]->id, verdict_words(judgement.outcomes[p]));
   for (const std::string& line : judgement.launches().lines())
@@ -167,15 +167,15 @@ std::string replay_page(const Question& question, const Judged& judged) {
     sections.push_back({.heading = "backend " + s.backend->name,
                         .html = show::facts_html(s.verdicts),
                         .pictures = {}});
-    if (s.failure) sections.push_back(failure_section(*s.failure));
-    sections.push_back(pictures_of_case(question.spec, *s.backend->backend, question.defect));
+    if (s.failure) sections.push_back(app::failure_section(*s.failure));
+    sections.push_back(app::pictures_of_case(question.spec, *s.backend->backend, question.defect));
   }
   return show::html_page("mla-testbed replay " + format_case(question.spec), sections);
 }
 
 // After a bundle: what the emulator saw.
-ExitCode with_findings(ExitCode code, const std::vector<NamedBackend>& backends) {
-  for (const NamedBackend& b : backends) {
+ExitCode with_findings(ExitCode code, const std::vector<app::NamedBackend>& backends) {
+  for (const app::NamedBackend& b : backends) {
     if (b.emulation == nullptr) continue;
     if (!b.emulation->findings().empty() && code != ExitCode::environment) code = ExitCode::failed;
     code = finish("replay", "backend " + b.name + " " + b.emulation->text(), code);
@@ -183,8 +183,8 @@ ExitCode with_findings(ExitCode code, const std::vector<NamedBackend>& backends)
   return code;
 }
 
-ExitCode replay_captured(const ReplayOptions& o, const std::vector<NamedBackend>& backends,
-                         const LaunchProfile& profile) {
+ExitCode replay_captured(const ReplayOptions& o, const std::vector<app::NamedBackend>& backends,
+                         const app::LaunchProfile& profile) {
   if (!o.plant.empty() || !o.properties.empty() || o.statistics || !o.memory.empty() || o.any_size)
     return complain("replay", {ErrorCode::usage,
                                "--property, --plant, --statistics, --memory-limit and --any-size "
@@ -192,14 +192,14 @@ ExitCode replay_captured(const ReplayOptions& o, const std::vector<NamedBackend>
                                ""});
   const ExitCode code = with_findings(replay_bundle(o.line, backends, o.html), backends);
   Publisher out("replay");
-  profile.publish(o.profile, out);
+  publish_profile(profile, o.profile, out);
   return out.finish("", code);
 }
 
 ExitCode replay(const ReplayOptions& o) {
-  LaunchLog log;
-  LaunchProfile profile;
-  DeviceChoice device = o.device;
+  app::LaunchLog log;
+  app::LaunchProfile profile;
+  app::DeviceChoice device = o.device;
   if (const Status bad = ask_for_profile(o.profile, device.device, device.emulation))
     return complain("replay", *bad);
   if (o.statistics) {
@@ -220,13 +220,13 @@ ExitCode replay(const ReplayOptions& o) {
   if (const Status bad = files::check_outputs(outputs, {{"replay", o.line}}))
     return complain("replay", *bad);
   if (const Status none = dump::why_no_bundle(o.line)) return complain("replay", *none);
-  auto backends = make_backends(o.backends, device);
+  auto backends = app::make_backends(o.backends, device);
   if (!backends) return complain("replay", backends.error());
   if (dump::is_bundle(o.line)) return replay_captured(o, *backends, profile);
   const auto c = parse_case(o.line);
   if (!c) return complain("replay", c.error());
-  auto properties = select_properties(o.properties);
-  if (const auto* unselected = std::get_if<Unselected>(&properties))
+  auto properties = app::select_properties(o.properties);
+  if (const auto* unselected = std::get_if<app::Unselected>(&properties))
     return complain_unselected("replay", *unselected);
   Question question{.spec = *c,
                     .properties = *std::get_if<0>(&properties),
@@ -236,27 +236,29 @@ ExitCode replay(const ReplayOptions& o) {
   if (o.any_size && prop::why_not_executed(*c, {})) question.options = " --any-size";
   std::unique_ptr<prop::Interposer> defect;
   if (!o.plant.empty()) {
-    const auto plant = select_plant(o.plant);
-    if (const auto* unselected = std::get_if<Unselected>(&plant))
+    const auto plant = app::select_plant(o.plant);
+    if (const auto* unselected = std::get_if<app::Unselected>(&plant))
       return complain_unselected("replay", *unselected);
     defect = (*std::get_if<0>(&plant))->make();
     question.defect = defect.get();
-    question.options += plant_option(o.plant);
+    question.options += app::plant_option(o.plant);
   }
-  const auto limit = memory_limit(o.memory);
+  const auto limit = parse_memory_limit(o.memory);
   if (!limit) return complain("replay", limit.error());
-  const Judging judging{question.properties, question.limits};
-  if (const Status bad = check_memory(*c, judging, *limit)) return complain("replay", *bad);
-  announce("replay", *c, judging);
+  const app::Judging judging{question.properties, question.limits};
+  if (const Status bad = app::check_memory(*c, judging, *limit)) return complain("replay", *bad);
+  if (const std::string what = app::announcement(*c, judging);
+      !what.empty() && files::stderr_is_terminal())
+    note("replay", what);
   catch_interrupts();
   Judged judged;
-  for (const NamedBackend& b : *backends) {
+  for (const app::NamedBackend& b : *backends) {
     log.begin(b.name);
     judge_on(question, b, judged);
   }
   Publisher out("replay");
   out.lost_stdout(judged.bad);
-  profile.publish(o.profile, out);
+  publish_profile(profile, o.profile, out);
   out.file(o.html, [&] { return replay_page(question, judged); });
   std::string data = "case " + format_case(*c) + "\n" + judged.lines;
   if (o.statistics)

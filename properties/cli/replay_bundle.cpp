@@ -5,9 +5,9 @@
 
 #include "core/say.hpp"
 #include "cpu_backend/decode/reference.hpp"
+#include "properties/app/failure_page.hpp"
+#include "properties/app/failure_pictures.hpp"
 #include "properties/cli/command.hpp"
-#include "properties/cli/failure_page.hpp"
-#include "properties/cli/failure_pictures.hpp"
 #include "properties/cli/publisher.hpp"
 #include "properties/dump/check/check.hpp"
 #include "properties/dump/read/dump.hpp"
@@ -77,7 +77,7 @@ struct Trial {
                                      .requests = step.batch.requests,
                                      .heads = step.spec.heads});
     if (outcome.verdict == Verdict::fail)
-      errors = error_map_of({result.out, result.lse, wanted, step.spec.heads, kValueDim});
+      errors = app::error_map_of({result.out, result.lse, wanted, step.spec.heads, kValueDim});
     return outcome;
   }
 };
@@ -146,10 +146,10 @@ std::string input_lines(const Trial& trial) {
 }
 
 std::string page_of(const std::string& name, const Trial& trial, const std::string& text) {
-  show::Section section{.heading = "", .html = block_html(text), .pictures = {}};
+  show::Section section{.heading = "", .html = app::block_html(text), .pictures = {}};
   section.pictures = show::error_pictures(trial.errors, "the wrong result");
   if (trial.step.metadata.plan) {
-    const show::DrawnPlan drawn = draw_metadata(trial.step.metadata, trial.errors);
+    const show::DrawnPlan drawn = app::draw_metadata(trial.step.metadata, trial.errors);
     section.html += show::findings_html(drawn);
     for (show::Picture& p : show::all_pictures(drawn)) section.pictures.push_back(std::move(p));
   }
@@ -158,7 +158,7 @@ std::string page_of(const std::string& name, const Trial& trial, const std::stri
 
 }  // namespace
 
-ExitCode replay_bundle(const std::string& path, const std::vector<NamedBackend>& backends,
+ExitCode replay_bundle(const std::string& path, const std::vector<app::NamedBackend>& backends,
                        const std::string& html) {
   auto bundle = dump::read_bundle(path);
   if (!bundle) return complain("replay", bundle.error());
@@ -193,7 +193,7 @@ ExitCode replay_bundle(const std::string& path, const std::vector<NamedBackend>&
   text += input_lines(trial);
   std::int64_t held = 0;
   bool failed = !plan->findings.empty();
-  for (const NamedBackend& b : backends) {
+  for (const app::NamedBackend& b : backends) {
     Launches launched;
     const Outcome outcome = prop::only_what_ran(judge_backend(trial, *b.backend, launched),
                                                 *b.backend, StepKind::decode, launched);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "properties/cli/backends.hpp"
+#include "properties/app/backends.hpp"
 #include "properties/step/verdict.hpp"
 
 namespace mla::cli {
@@ -15,7 +15,8 @@ namespace mla::cli {
 // Judges the plan, then the result of each backend, then the engine's own if it was dumped, and
 // prints what was found and whose fault it is.
 // With `html`, also writes a page with the errors of the wrong result and the plan.
-prop::ExitCode replay_bundle(const std::string& path, const std::vector<NamedBackend>& backends,
+prop::ExitCode replay_bundle(const std::string& path,
+                             const std::vector<app::NamedBackend>& backends,
                              const std::string& html);
 
 }  // namespace mla::cli

@@ -6,11 +6,11 @@
 
 #include "core/say.hpp"
 #include "core/shape/resolved_shape.hpp"
-#include "properties/cli/backends.hpp"
+#include "properties/app/support_kinds.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/device_options.hpp"
 #include "properties/cli/options.hpp"
 #include "properties/cli/quantity.hpp"
-#include "properties/cli/support_kinds.hpp"
 
 namespace mla::cli {
 namespace {
@@ -178,10 +178,10 @@ ExitCode support_other_kind(const SupportOptions& o) {
                                         : " takes no --heads, --dtype or --planner") +
                                     ": its rows name what decides",
                                 ""});
-  const std::vector<SupportRow> rows = fa ? fa_support() : prefill_support(o.arch);
-  if (!o.json) return finish("support", support_table(rows), ExitCode::held);
+  const std::vector<app::SupportRow> rows = fa ? app::fa_support() : app::prefill_support(o.arch);
+  if (!o.json) return finish("support", app::support_table(rows), ExitCode::held);
   const Json out = {
-      {"format", "mla-testbed support 1"}, {"kind", o.kind}, {"rows", support_json(rows)}};
+      {"format", "mla-testbed support 1"}, {"kind", o.kind}, {"rows", app::support_json(rows)}};
   return finish("support", out.dump(1) + "\n", ExitCode::held);
 }
 
@@ -197,11 +197,12 @@ ExitCode support_of_aiter(const SupportOptions& o) {
                                 "--backend aiter needs --aiter-hsa DIR, or AITER_HSA in the "
                                 "environment",
                                 ""});
-  const auto rows = aiter_support(o.aiter_hsa, o.arch);
+  const auto rows = app::aiter_support(o.aiter_hsa, o.arch);
   if (!rows) return complain("support", rows.error());
-  if (!o.json) return finish("support", support_table(*rows), ExitCode::held);
-  const Json out = {
-      {"format", "mla-testbed support 1"}, {"backend", "aiter"}, {"rows", support_json(*rows)}};
+  if (!o.json) return finish("support", app::support_table(*rows), ExitCode::held);
+  const Json out = {{"format", "mla-testbed support 1"},
+                    {"backend", "aiter"},
+                    {"rows", app::support_json(*rows)}};
   return finish("support", out.dump(1) + "\n", ExitCode::held);
 }
 
@@ -209,7 +210,7 @@ ExitCode support(const SupportOptions& o) {
   if (!o.arch.empty() && !arch_from_name(o.arch))
     return complain("support", unknown("--arch", o.arch, "gfx942 or gfx950"));
   if (o.backend == "aiter") return support_of_aiter(o);
-  if (named_aiter(o.aiter_hsa))
+  if (app::named_aiter(o.aiter_hsa))
     return complain("support", {ErrorCode::usage,
                                 "--aiter-hsa " + o.aiter_hsa + " goes with --backend aiter", ""});
   if (o.kind != "decode") return support_other_kind(o);

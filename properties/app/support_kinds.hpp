@@ -1,0 +1,36 @@
+// The matrices of `mla-testbed support` for prefill and FA steps.
+//
+// A list of rows, each a shape and its answer; both printers read the same list. A refused shape is
+// a row with its reason.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/result.hpp"
+
+namespace mla::app {
+
+struct SupportRow {
+  std::vector<std::pair<std::string, std::string>> shape;  // column and value
+  bool ok = false;
+  std::string route;  // path or kernel; "refused"
+  std::string reason;
+};
+
+// Path of a prefill step for each architecture, cache dtype, context and planner. `arch` empty:
+// all.
+std::vector<SupportRow> prefill_support(const std::string& arch);
+// Kernel of FA decodes for each head size, window, number of rows and mask.
+std::vector<SupportRow> fa_support();
+// The rows of an AITER installation's manifests: `directory` is its hsa, `arch` empty for both. A
+// code object that the directory does not have is no support.
+Result<std::vector<SupportRow>> aiter_support(const std::string& directory,
+                                              const std::string& arch);
+
+std::string support_table(const std::vector<SupportRow>& rows);
+nlohmann::ordered_json support_json(const std::vector<SupportRow>& rows);
+
+}  // namespace mla::app
