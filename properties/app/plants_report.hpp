@@ -10,14 +10,18 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/engine/backend.hpp"
 #include "core/lifetime.hpp"
 #include "core/result.hpp"
 #include "properties/app/build_id.hpp"
 #include "properties/judge/answers.hpp"
+#include "properties/judge/judge.hpp"
 #include "properties/step/verdict.hpp"
 
 namespace mla::app {
@@ -65,5 +69,17 @@ Result<PlantsReport> read_plants_record(const std::string& path);
 // Adds a further shard of the same run.
 Status merge_into(PlantsReport& all, const PlantsReport& one, const std::string& file,
                   const std::string& first);
+
+// Draws random cases until the property of the plant fails or the time of the report is over;
+// `progress` is called after each case. Nothing if it was stopped before it failed.
+std::optional<PlantTried> try_plant(const std::string& id, const Backend& backend,
+                                    const PlantsReport& report, const prop::Stopped& stopped,
+                                    const std::function<void()>& progress);
+
+// A line for each plant of the shard.
+std::string plants_list(const PlantsReport& report);
+// docs/reference/bugs.md: every defect of the corpus with its plants, or the reason why it has
+// none.
+std::string plants_page();
 
 }  // namespace mla::app

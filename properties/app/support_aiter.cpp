@@ -1,6 +1,6 @@
 // What an AITER installation offers, row by row of its manifests.
 #include "hip_backend/aiter/installation.hpp"
-#include "properties/app/support_kinds.hpp"
+#include "properties/app/support.hpp"
 
 namespace mla::app {
 namespace {

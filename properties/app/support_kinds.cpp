@@ -1,4 +1,4 @@
-#include "properties/app/support_kinds.hpp"
+#include "properties/app/support.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -25,6 +25,10 @@ prop::ExitCode complain(std::string_view command, const Error& error) {
   return prop::ExitCode::skipped;
 }
 
+prop::ExitCode refuse(std::string_view command, const std::string& why) {
+  return complain(command, {ErrorCode::usage, why, ""});
+}
+
 prop::ExitCode complain_unselected(std::string_view command, const app::Unselected& unselected) {
   note(command, unselected.message);
   return unselected.exit;

@@ -7,7 +7,6 @@
 #include "properties/cli/judge_on.hpp"
 #include "properties/cli/judging_options.hpp"
 #include "properties/cli/options.hpp"
-#include "properties/cli/recording_options.hpp"
 
 namespace mla::cli {
 namespace {
@@ -69,8 +68,7 @@ Result<std::vector<app::NamedBackend>> discover(const CrossCheckOptions& o) {
 ExitCode cross_check(const CrossCheckOptions& o, app::Recording recording) {
   const std::string_view command = command_of(recording, "cross-check");
   if (o.backend != "aiter" && app::named_aiter(o.aiter_hsa))
-    return complain(
-        command, {ErrorCode::usage, "--aiter-hsa " + o.aiter_hsa + " goes with backend aiter", ""});
+    return refuse(command, "--aiter-hsa " + o.aiter_hsa + " goes with backend aiter");
   recording.inputs = inputs_of(o.judging);
   auto begun = begin_judging(command, o.judging);
   if (const auto* exit = std::get_if<ExitCode>(&begun)) return *exit;

@@ -1,11 +1,16 @@
-// The options that say on what backends run: a device, an installation of AITER, the emulator.
+// The options that say on what backends run: a device, an installation of AITER, the emulator; and
+// those that ask for a profile of the launches on an emulated device.
 //
-// Private to properties/cli. The values are read by make_backends() and read_emulation().
+// Private to properties/cli. Fails: with the option, its value and what would do.
 #pragma once
 
 #include <string>
+#include <string_view>
 
+#include "core/result.hpp"
 #include "properties/app/backends.hpp"
+#include "properties/app/launch_profile.hpp"
+#include "properties/cli/publisher.hpp"
 
 namespace mla::cli {
 
@@ -16,5 +21,24 @@ class Command;
 void add_device_options(Command& command, app::DeviceChoice& choice);
 void add_aiter_option(Command& command, std::string& directory);
 void add_emulation_options(Command& command, app::EmulationChoice& choice);
+
+struct ProfileOptions {
+  std::string annotate;  // the file; empty: none
+  std::string trace;     // likewise
+  std::string workgroup = "0,0,0";
+  [[nodiscard]] bool given() const { return !annotate.empty() || !trace.empty(); }
+};
+
+void add_profile_options(Command& command, ProfileOptions& options);
+
+// Makes the launches record what the options ask for. Fails where memory answers late, for a
+// device that is not emulated, and for files that cannot be written.
+Status ask_for_profile(const ProfileOptions& options, std::string_view device,
+                       app::EmulationChoice& choice);
+
+// Writes the files that are named. A trace is lost if no launch had the workgroup that was to be
+// followed.
+void publish_profile(const app::LaunchProfile& profile, const ProfileOptions& options,
+                     Publisher& out);
 
 }  // namespace mla::cli

@@ -236,9 +236,7 @@ ExitCode fuzz(const FuzzOptions& o, bool time_given) {
   for (const Target& t : prop::fuzz::all_targets()) known.push_back(t.name);
   for (const std::string& name : o.targets) {
     if (prop::fuzz::find_target(name) == nullptr)
-      return complain("fuzz",
-                      {ErrorCode::usage,
-                       "there is no target '" + name + "'" + did_you_mean_or_all(name, known), ""});
+      return refuse("fuzz", "there is no target '" + name + "'" + did_you_mean_or_all(name, known));
     if (std::find(targets.begin(), targets.end(), name) == targets.end()) targets.push_back(name);
   }
   if (targets.empty()) targets.assign(known.begin(), known.end());

@@ -165,10 +165,7 @@ void judge_all(const CountedFuzz& o, Work& work) {
 
 ExitCode fuzz_counted(const CountedFuzz& o, const InputsOf& inputs_of) {
   const std::string& record = o.record.empty() ? o.resume : o.record;
-  if (const Status bad = files::check_outputs(
-          {files::printed(o.json), {"--record", record}, {"--junit", o.junit}}, {}))
-    return complain("fuzz", *bad);
-  if (const Status bad = files::check_inputs_kept({{"--junit", o.junit}}, {{"--resume", o.resume}}))
+  if (const Status bad = check_record_files(o.json, o.junit, record, o.resume))
     return complain("fuzz", *bad);
   catch_interrupts();  // before archives are unpacked, so that nothing of them is left
   auto work = prepare(o, inputs_of);

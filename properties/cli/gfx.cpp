@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "properties/app/gfx.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/device_options.hpp"
 #include "properties/cli/options.hpp"
@@ -44,6 +45,14 @@ Examples:
   mla-testbed gfx run kernel.co --block 64 --args args.json --arrival late --json
   mla-testbed gfx run kernel.co --block 256 --args args.json --annotate - --trace waves.json)";
 
+template <Result<app::GfxListing> (*list)(const std::string&, const std::string&, bool)>
+ExitCode print_listing(const GfxOptions& o) {
+  const std::string command = list == app::gfx_check ? "gfx check" : "gfx disassemble";
+  const auto listing = list(o.object, o.kernel, o.json);
+  if (!listing) return complain(command, listing.error());
+  return finish(command, listing->text, listing->exit);
+}
+
 using Do = ExitCode (*)(const GfxOptions&);
 
 Command add_command(Command& gfx, const char* name, const char* what,
@@ -63,10 +72,10 @@ void add_gfx(Command& app, ExitCode& exit) {
   Command gfx = app.add_subcommand("gfx", "Disassemble, check or run any code object");
   gfx.require_subcommand();
   gfx.footer(kGfxFooter);
-  add_command(gfx, "disassemble", "Print the instructions of its kernels", o, gfx_disassemble,
-              exit);
-  add_command(gfx, "check", "Look for missing waits along all paths, without running", o, gfx_check,
-              exit)
+  add_command(gfx, "disassemble", "Print the instructions of its kernels", o,
+              print_listing<app::gfx_disassemble>, exit);
+  add_command(gfx, "check", "Look for missing waits along all paths, without running", o,
+              print_listing<app::gfx_check>, exit)
       .footer(kGfxCheckFooter);
   Command run = add_command(gfx, "run", "Launch one kernel in the emulator", o, gfx_run, exit);
   run.add_option("--grid", o->grid, "Workgroups: X, X,Y or X,Y,Z").show_default();

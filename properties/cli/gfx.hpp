@@ -6,10 +6,8 @@
 
 #include <string>
 
-#include "core/result.hpp"
-#include "hip_backend/gfx_emulator/load.hpp"
 #include "properties/app/emulation.hpp"
-#include "properties/cli/profile_options.hpp"
+#include "properties/cli/device_options.hpp"
 #include "properties/step/verdict.hpp"
 
 namespace mla::cli {
@@ -29,12 +27,6 @@ struct GfxOptions {
   ProfileOptions profile;
 };
 
-Result<gfx::CodeObject> load_gfx_object(const std::string& path);
-// The kernel of that name; without a name the only one.
-Result<const gfx::Kernel*> find_gfx_kernel(const gfx::CodeObject& object, const std::string& name);
-
-prop::ExitCode gfx_disassemble(const GfxOptions& options);
-prop::ExitCode gfx_check(const GfxOptions& options);
 prop::ExitCode gfx_run(const GfxOptions& options);
 
 }  // namespace mla::cli

@@ -157,17 +157,14 @@ prop::ExitCode judge_and_publish(std::string_view command,
   if (const Status bad = check_files(publication, recording)) return complain(command, *bad);
   const std::string identity = app::identity_of(run);
   if (!recording.identity.empty() && recording.identity != identity)
-    return complain(command, {ErrorCode::usage,
-                              "the record is of another run: its cases, properties or ledger are "
-                              "not those of today",
-                              ""});
+    return refuse(command,
+                  "the record is of another run: its cases, properties or ledger are "
+                  "not those of today");
   for (const app::BackendAnswers& b : recording.backends)
     if (const auto end = std::ssize(run.cases) + run.random_cases;
         !run.time_limit && !b.answers.empty() && b.answers.rbegin()->first >= end)
-      return complain(command, {ErrorCode::usage,
-                                say("the record has case ", b.answers.rbegin()->first,
-                                    ", and the run has ", end, ", counted from 0"),
-                                ""});
+      return refuse(command, say("the record has case ", b.answers.rbegin()->first,
+                                 ", and the run has ", end, ", counted from 0"));
   if (const Status bad = check_code(backends, recording)) return complain(command, *bad);
   recording.identity = identity;
   catch_interrupts();

@@ -11,7 +11,6 @@
 #include "properties/cli/judging_options.hpp"
 #include "properties/cli/options.hpp"
 #include "properties/cli/publisher.hpp"
-#include "properties/cli/recording_options.hpp"
 #include "properties/files/output_file.hpp"
 #include "properties/files/terminal.hpp"
 
@@ -103,14 +102,11 @@ ExitCode merge(const MergeOptions& o) {
   const bool fuzz = text && app::is_fuzz_record(*text);
   const bool plants = text && app::is_plants_record(*text);
   if ((fuzz || plants) && !publication.html.empty())
-    return complain("merge", {ErrorCode::usage,
-                              say("a run of ", fuzz ? "fuzz" : "plants", " has no --html"), ""});
+    return refuse("merge", say("a run of ", fuzz ? "fuzz" : "plants", " has no --html"));
   if ((fuzz || plants) && app::named_aiter(o.aiter_hsa))
-    return complain("merge",
-                    {ErrorCode::usage,
-                     say("--aiter-hsa ", o.aiter_hsa, " goes with backend aiter, and a run of ",
-                         fuzz ? "fuzz" : "plants", " has none"),
-                     ""});
+    return refuse("merge",
+                  say("--aiter-hsa ", o.aiter_hsa, " goes with backend aiter, and a run of ",
+                      fuzz ? "fuzz" : "plants", " has none"));
   if (fuzz) return merge_fuzz(o);
   if (plants) return merge_plants(o);
   auto all = app::merge_files<app::Recording>(o.files, app::read_record, add, note_merge);
@@ -119,10 +115,8 @@ ExitCode merge(const MergeOptions& o) {
   all->aiter_hsa = o.aiter_hsa;
   if (all->command == "run") return run_recorded(std::move(*all), o.judging);
   if (all->command == "cross-check") return cross_check_recorded(std::move(*all), o.judging);
-  return complain("merge", {ErrorCode::usage,
-                            "'" + o.files.front() + "' is of the command '" + all->command +
-                                "'; expected run, cross-check, fuzz or plants",
-                            ""});
+  return refuse("merge", "'" + o.files.front() + "' is of the command '" + all->command +
+                             "'; expected run, cross-check, fuzz or plants");
 }
 
 }  // namespace

@@ -71,18 +71,15 @@ std::string sequence_json(const Case& c, const std::vector<std::string>& documen
 
 ExitCode plan_case(const PlanOptions& o) {
   if (o.planner != "auto")
-    return complain("plan", {ErrorCode::usage,
-                             "--planner goes with --input; a case names its planner itself, as in "
-                             "';planner=v12serial'",
-                             ""});
+    return refuse("plan",
+                  "--planner goes with --input; a case names its planner itself, as in "
+                  "';planner=v12serial'");
   const auto c = parse_case(o.line);
   if (!c) return complain("plan", c.error());
   if (const Status bad = app::check_list_memory(*c)) return complain("plan", *bad);
   if (o.as_aiter && c->kind() != StepKind::decode)
-    return complain("plan", {ErrorCode::usage,
-                             say("--as-aiter goes with --input or with a case of kind decode, not ",
-                                 name(c->kind())),
-                             ""});
+    return refuse("plan", say("--as-aiter goes with --input or with a case of kind decode, not ",
+                              name(c->kind())));
   auto steps = app::plan_steps_of(*c, o.as_aiter ? plan::Fidelity::as_aiter : plan::Fidelity::safe);
   if (!steps) return complain("plan", steps.error());
   const std::size_t count = steps->size();
@@ -123,7 +120,7 @@ ExitCode plan_document(const PlanOptions& o) {
 }
 
 ExitCode plan(const PlanOptions& o) {
-  const auto bad = [](const char* why) { return complain("plan", {ErrorCode::usage, why, ""}); };
+  const auto bad = [](const char* why) { return refuse("plan", why); };
   if (o.line.empty() == o.input.empty()) return bad("give either a case or --input FILE");
   if (o.tensors && o.bundle.empty())
     return bad("--tensors goes with --bundle DIR: only a bundle holds tensors");

@@ -5,17 +5,17 @@
 #include "hip_backend/gfx_emulator/report/roofline.hpp"
 #include "properties/app/failure_page.hpp"
 #include "properties/app/failure_pictures.hpp"
+#include "properties/app/judge_case.hpp"
 #include "properties/app/launch_log.hpp"
 #include "properties/app/memory.hpp"
+#include "properties/app/replay_bundle.hpp"
 #include "properties/app/selection.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/device_options.hpp"
 #include "properties/cli/interrupt.hpp"
 #include "properties/cli/options.hpp"
-#include "properties/cli/profile_options.hpp"
 #include "properties/cli/progress.hpp"
 #include "properties/cli/publisher.hpp"
-#include "properties/cli/replay_bundle.hpp"
 #include "properties/dump/read/bundle.hpp"
 #include "properties/files/output_file.hpp"
 #include "properties/files/terminal.hpp"
@@ -96,53 +96,31 @@ struct Judged {
   }
 };
 
-// What stays the same while a case is judged on one backend after the other.
-struct Question {
-  const Case& spec;
-  const std::vector<const prop::Property*>& properties;
-  prop::ExecutionLimits limits;
-  const prop::Interposer* defect = nullptr;
-  std::string options;  // " --plant BUG-021", for the replay
-};
-
 std::string verdict_words(const prop::Outcome& outcome) {
   return say(prop::name(outcome.verdict), outcome.message.empty() ? "" : ": " + outcome.message);
 }
 
-void judge_on(const Question& question, const app::NamedBackend& named, Judged& judged) {
+void judge_on(app::CaseQuestion question, const app::NamedBackend& named, Judged& judged) {
   Progress bar("properties", true, std::nullopt);
   std::int64_t done = 0;
-  const auto next = [&] {  // before every property but the first
+  question.stopped = [&] {
     bar.update(++done, std::ssize(question.properties));
     return interrupted();
   };
-  const prop::Judgement judgement = prop::judge(question.spec, question.properties, *named.backend,
-                                                question.defect, {}, next, question.limits);
+  const app::JudgedCase answer = app::judge_case(question, named);
+  const prop::Judgement& judgement = answer.judgement;
   bar.hide();
-  prop::Failure failure;
   judged.lines += "backend " + named.name + "\n";
   const Status& why = judgement.why_refused;
   if (why)
     judged.lines +=
         "refused: " + why->message + (why->bug.empty() ? "" : " (" + why->bug + ")") + "\n";
   judged.refused = judged.refused || judgement.refused || why;
-  for (std::size_t p = 0; p < question.properties.size(); ++p) {
-    const prop::Outcome& outcome = judgement.outcomes[p];
-    judged.lines += verdict_line(*question.properties[p], outcome);
-    judged.held += outcome.verdict == Verdict::pass ? 1 : 0;
-    judged.unsettled += outcome.verdict == Verdict::inconclusive ? 1 : 0;
-    if (outcome.verdict != Verdict::fail) continue;
-    ++judged.failed;
-    if (failure.property != nullptr) {
-      failure.also.push_back({question.properties[p], outcome});
-      continue;
-    }
-    failure.property = question.properties[p];
-    failure.smallest = question.spec;
-    failure.original = question.spec;
-    failure.outcome = outcome;
-    failure.replay_options = named.replay_options + question.options;
-  }
+  for (std::size_t p = 0; p < question.properties.size(); ++p)
+    judged.lines += verdict_line(*question.properties[p], judgement.outcomes[p]);
+  judged.held += answer.held;
+  judged.unsettled += answer.unsettled;
+  judged.failed += answer.failed;
   for (const std::string& line : judgement.launches().lines())
     judged.lines += "launched: " + line + "\n";
   if (named.emulation != nullptr) {
@@ -154,14 +132,13 @@ void judge_on(const Question& question, const app::NamedBackend& named, Judged& 
     verdicts.emplace_back(question.properties[p]->id, verdict_words(judgement.outcomes[p]));
   for (const std::string& line : judgement.launches().lines())
     verdicts.emplace_back("launched", line);
-  judged.shown.push_back({&named, std::move(verdicts), std::nullopt});
-  if (failure.property != nullptr) judged.shown.back().failure = failure;
-  if (failure.property != nullptr && !judged.bad)
-    judged.bad = files::write_stdout(prop::failure_block(failure) + "\n");
+  judged.shown.push_back({&named, std::move(verdicts), answer.failure});
+  if (answer.failure && !judged.bad)
+    judged.bad = files::write_stdout(prop::failure_block(*answer.failure) + "\n");
 }
 
 // Executes the case once more on each backend, for the pictures.
-std::string replay_page(const Question& question, const Judged& judged) {
+std::string replay_page(const app::CaseQuestion& question, const Judged& judged) {
   std::vector<show::Section> sections;
   for (const Shown& s : judged.shown) {
     sections.push_back({.heading = "backend " + s.backend->name,
@@ -183,14 +160,21 @@ ExitCode with_findings(ExitCode code, const std::vector<app::NamedBackend>& back
   return code;
 }
 
+ExitCode print_bundle(const ReplayOptions& o, const std::vector<app::NamedBackend>& backends) {
+  const auto replayed = app::replay_bundle(o.line, backends, !o.html.empty());
+  if (!replayed) return complain("replay", replayed.error());
+  Publisher out("replay");
+  if (replayed->page) out.file(o.html, [&] { return *replayed->page; });
+  return out.finish(replayed->text, replayed->exit);
+}
+
 ExitCode replay_captured(const ReplayOptions& o, const std::vector<app::NamedBackend>& backends,
                          const app::LaunchProfile& profile) {
   if (!o.plant.empty() || !o.properties.empty() || o.statistics || !o.memory.empty() || o.any_size)
-    return complain("replay", {ErrorCode::usage,
-                               "--property, --plant, --statistics, --memory-limit and --any-size "
-                               "go with a case: a bundle is held to the reference as it is",
-                               ""});
-  const ExitCode code = with_findings(replay_bundle(o.line, backends, o.html), backends);
+    return refuse("replay",
+                  "--property, --plant, --statistics, --memory-limit and --any-size "
+                  "go with a case: a bundle is held to the reference as it is");
+  const ExitCode code = with_findings(print_bundle(o, backends), backends);
   Publisher out("replay");
   publish_profile(profile, o.profile, out);
   return out.finish("", code);
@@ -204,9 +188,8 @@ ExitCode replay(const ReplayOptions& o) {
     return complain("replay", *bad);
   if (o.statistics) {
     if (!o.device.device.starts_with("emulated:"))
-      return complain("replay",
-                      {ErrorCode::usage,
-                       "--statistics needs an emulated device, not '" + o.device.device + "'", ""});
+      return refuse("replay",
+                    "--statistics needs an emulated device, not '" + o.device.device + "'");
   }
   if (o.statistics || o.profile.given())
     device.observe = [&](std::string_view kernel, const gfx::LaunchReport& report) {
@@ -228,11 +211,12 @@ ExitCode replay(const ReplayOptions& o) {
   auto properties = app::select_properties(o.properties);
   if (const auto* unselected = std::get_if<app::Unselected>(&properties))
     return complain_unselected("replay", *unselected);
-  Question question{.spec = *c,
-                    .properties = *std::get_if<0>(&properties),
-                    .limits = o.any_size ? prop::ExecutionLimits::none() : prop::ExecutionLimits{},
-                    .defect = nullptr,
-                    .options = {}};
+  app::CaseQuestion question{
+      .spec = *c,
+      .properties = *std::get_if<0>(&properties),
+      .limits = o.any_size ? prop::ExecutionLimits::none() : prop::ExecutionLimits{},
+      .defect = nullptr,
+      .options = {}};
   if (o.any_size && prop::why_not_executed(*c, {})) question.options = " --any-size";
   std::unique_ptr<prop::Interposer> defect;
   if (!o.plant.empty()) {

@@ -7,7 +7,6 @@
 #include "properties/cli/judging_options.hpp"
 #include "properties/cli/options.hpp"
 #include "properties/cli/quantity.hpp"
-#include "properties/cli/recording_options.hpp"
 
 namespace mla::cli {
 namespace {
@@ -81,17 +80,15 @@ void declare(Command& c, RunOptions& o) {
 
 // The rest of a run that ended early, into the same record.
 ExitCode resume(const RunOptions& o, const Command& app) {
-  const auto refuse = [](const std::string& why) {
-    return complain("run", {ErrorCode::usage, why, ""});
-  };
   std::vector<std::string> others = deciding_arguments(app);
   if (!o.judging.shard.empty()) others.emplace_back("--shard");
   if (!others.empty())
-    return refuse("--resume takes what is judged from its file: leave out " + others.front());
+    return refuse("run",
+                  "--resume takes what is judged from its file: leave out " + others.front());
   auto record = app::read_record(o.resume);
   if (!record) return complain("run", record.error());
   if (record->command != "run")
-    return refuse("'" + o.resume + "' is of the command '" + record->command + "'");
+    return refuse("run", "'" + o.resume + "' is of the command '" + record->command + "'");
   if (const Status bad = app::check_build(record->build, o.resume)) return complain("run", *bad);
   record->resumed = o.resume;
   record->path = o.judging.record.empty() ? o.resume : o.judging.record;

@@ -115,8 +115,7 @@ Result<show::ComparedPlan> read_drawn(const std::string& what, const std::string
 
 ExitCode show_comparison(const ShowOptions& o) {
   if (!o.svg.empty() || !o.trace.empty())
-    return complain("show", {ErrorCode::usage,
-                             "--svg and --trace show one plan: leave them out with --against", ""});
+    return refuse("show", "--svg and --trace show one plan: leave them out with --against");
   // Without --json a page on stdout takes the place of the text.
   const bool page_alone = o.html == "-" && !o.json;
   const files::Output told = page_alone ? files::Output{} : files::printed(o.json);
@@ -142,9 +141,7 @@ ExitCode show_comparison(const ShowOptions& o) {
 }
 
 ExitCode show_plan(const ShowOptions& o) {
-  if (o.json)
-    return complain("show",
-                    {ErrorCode::usage, "--json needs --against; `plan --json` has one plan", ""});
+  if (o.json) return refuse("show", "--json needs --against; `plan --json` has one plan");
   std::string html = o.html;
   if (html.empty() && o.svg.empty() && o.trace.empty()) html = "plan.html";
   if (const Status bad = files::check_outputs(

@@ -1,5 +1,5 @@
-// `mla-testbed gfx disassemble` and `gfx check`: a code object as text, and its waits along all
-// paths.
+#include "properties/app/gfx.hpp"
+
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -10,15 +10,13 @@
 #include "hip_backend/gfx_emulator/exec/handlers.hpp"
 #include "hip_backend/gfx_emulator/isa/format.hpp"
 #include "hip_backend/gfx_emulator/load.hpp"
-#include "properties/cli/command.hpp"
-#include "properties/cli/gfx.hpp"
+#include "hip_backend/gfx_emulator/report/profile.hpp"
 #include "properties/files/terminal.hpp"
 #include "properties/show/svg.hpp"
 
-namespace mla::cli {
+namespace mla::app {
 namespace {
 
-using prop::ExitCode;
 using Json = nlohmann::ordered_json;
 
 const char* name_of(gfx::Arch arch) {
@@ -174,23 +172,22 @@ KernelPart waits_of(const gfx::CodeObject& object, const gfx::Kernel& kernel) {
 }
 
 // The kernels that were asked for, one after the other.
-ExitCode list_kernels(const char* command, const GfxOptions& o,
-                      KernelPart (*part_of)(const gfx::CodeObject&, const gfx::Kernel&)) {
-  const auto object = load_gfx_object(o.object);
-  if (!object) return complain(command, object.error());
-  const auto kernels = chosen(*object, o.kernel);
-  if (!kernels) return complain(command, kernels.error());
+Result<GfxListing> list_kernels(const std::string& path, const std::string& name, bool as_json,
+                                KernelPart (*part_of)(const gfx::CodeObject&, const gfx::Kernel&)) {
+  const auto object = load_gfx_object(path);
+  if (!object) return object.error();
+  const auto kernels = chosen(*object, name);
+  if (!kernels) return kernels.error();
   Json list = Json::array();
-  std::string text;
-  ExitCode code = ExitCode::held;
+  GfxListing out;
   for (const gfx::Kernel* const kernel : *kernels) {
     KernelPart part = part_of(*object, *kernel);
-    if (!part.held) code = ExitCode::failed;
-    text += (text.empty() ? "" : "\n") + part.text;
+    if (!part.held) out.exit = prop::ExitCode::failed;
+    out.text += (out.text.empty() ? "" : "\n") + part.text;
     list.push_back(std::move(part.json));
   }
-  if (o.json) text = dump({{"arch", name_of(object->arch())}, {"kernels", list}});
-  return finish(command, text, code);
+  if (as_json) out.text = dump({{"arch", name_of(object->arch())}, {"kernels", list}});
+  return out;
 }
 
 }  // namespace
@@ -214,12 +211,12 @@ Result<const gfx::Kernel*> find_gfx_kernel(const gfx::CodeObject& object, const 
       say("the code object has ", kernels->size(), " kernels; --kernel takes the name of one"), ""};
 }
 
-ExitCode gfx_disassemble(const GfxOptions& o) {
-  return list_kernels("gfx disassemble", o, disassembly_of);
+Result<GfxListing> gfx_disassemble(const std::string& path, const std::string& kernel, bool json) {
+  return list_kernels(path, kernel, json, disassembly_of);
 }
 
-ExitCode gfx_check(const GfxOptions& o) {
-  return list_kernels("gfx check", o, waits_of);
+Result<GfxListing> gfx_check(const std::string& path, const std::string& kernel, bool json) {
+  return list_kernels(path, kernel, json, waits_of);
 }
 
-}  // namespace mla::cli
+}  // namespace mla::app

@@ -1,4 +1,4 @@
-#include "properties/cli/replay_bundle.hpp"
+#include "properties/app/replay_bundle.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -7,18 +7,15 @@
 #include "cpu_backend/decode/reference.hpp"
 #include "properties/app/failure_page.hpp"
 #include "properties/app/failure_pictures.hpp"
-#include "properties/cli/command.hpp"
-#include "properties/cli/publisher.hpp"
 #include "properties/dump/check/check.hpp"
 #include "properties/dump/read/dump.hpp"
 #include "properties/dump/replay/live_values.hpp"
 #include "properties/dump/replay/step.hpp"
-#include "properties/files/output_file.hpp"
 #include "properties/files/terminal.hpp"
 #include "properties/judge/judge.hpp"
 #include "properties/step/compare.hpp"
 
-namespace mla::cli {
+namespace mla::app {
 namespace {
 
 using prop::ExitCode;
@@ -77,7 +74,7 @@ struct Trial {
                                      .requests = step.batch.requests,
                                      .heads = step.spec.heads});
     if (outcome.verdict == Verdict::fail)
-      errors = app::error_map_of({result.out, result.lse, wanted, step.spec.heads, kValueDim});
+      errors = error_map_of({result.out, result.lse, wanted, step.spec.heads, kValueDim});
     return outcome;
   }
 };
@@ -146,10 +143,10 @@ std::string input_lines(const Trial& trial) {
 }
 
 std::string page_of(const std::string& name, const Trial& trial, const std::string& text) {
-  show::Section section{.heading = "", .html = app::block_html(text), .pictures = {}};
+  show::Section section{.heading = "", .html = block_html(text), .pictures = {}};
   section.pictures = show::error_pictures(trial.errors, "the wrong result");
   if (trial.step.metadata.plan) {
-    const show::DrawnPlan drawn = app::draw_metadata(trial.step.metadata, trial.errors);
+    const show::DrawnPlan drawn = draw_metadata(trial.step.metadata, trial.errors);
     section.html += show::findings_html(drawn);
     for (show::Picture& p : show::all_pictures(drawn)) section.pictures.push_back(std::move(p));
   }
@@ -158,13 +155,13 @@ std::string page_of(const std::string& name, const Trial& trial, const std::stri
 
 }  // namespace
 
-ExitCode replay_bundle(const std::string& path, const std::vector<app::NamedBackend>& backends,
-                       const std::string& html) {
+Result<BundleReplay> replay_bundle(const std::string& path,
+                                   const std::vector<NamedBackend>& backends, bool with_page) {
   auto bundle = dump::read_bundle(path);
-  if (!bundle) return complain("replay", bundle.error());
+  if (!bundle) return bundle.error();
   const auto refuse = [&path](Error error) {
     error.message = "'" + path + "': " + error.message;
-    return complain("replay", error);
+    return error;
   };
   const auto dumped = dump::read_dump(std::move(*bundle));
   if (!dumped) return refuse(dumped.error());
@@ -175,16 +172,15 @@ ExitCode replay_bundle(const std::string& path, const std::vector<app::NamedBack
   for (const dump::Finding& f : plan->findings) {
     text += "plan: " + f.rule + ": " + f.what + "\n";
     if (f.rule == dump::kBatchRule)
-      return finish("replay", text + "at fault: " + plan->culprit + ": " + plan->diagnosis + "\n",
-                    ExitCode::failed);
+      return BundleReplay{text + "at fault: " + plan->culprit + ": " + plan->diagnosis + "\n",
+                          ExitCode::failed};
   }
   const auto step = dump::captured_step(*dumped);
   if (!step && plan->findings.empty()) return refuse(step.error());
   if (!step)
-    return finish("replay",
-                  say(text, "not executed: ", step.error().message, "\nat fault: ", plan->culprit,
-                      ": ", plan->diagnosis, "\n"),
-                  ExitCode::failed);
+    return BundleReplay{say(text, "not executed: ", step.error().message,
+                            "\nat fault: ", plan->culprit, ": ", plan->diagnosis, "\n"),
+                        ExitCode::failed};
   const Trial trial(**step);
   text += "case " + format_case((*step)->spec) + "\n";
   const ResolvedShape& shape = (*step)->metadata.shape;
@@ -193,7 +189,7 @@ ExitCode replay_bundle(const std::string& path, const std::vector<app::NamedBack
   text += input_lines(trial);
   std::int64_t held = 0;
   bool failed = !plan->findings.empty();
-  for (const app::NamedBackend& b : backends) {
+  for (const NamedBackend& b : backends) {
     Launches launched;
     const Outcome outcome = prop::only_what_ran(judge_backend(trial, *b.backend, launched),
                                                 *b.backend, StepKind::decode, launched);
@@ -208,11 +204,11 @@ ExitCode replay_bundle(const std::string& path, const std::vector<app::NamedBack
   failed = failed || engine.verdict == Verdict::fail || !trial.values.sentences.empty();
   if (const std::string fault = fault_of(*plan, trial, backends_held, engine); !fault.empty())
     text += "at fault: " + fault + "\n";
-  Publisher out("replay");
-  out.file(html, [&] { return page_of(plan->name, trial, text); });
-  return out.finish(text, failed      ? ExitCode::failed
-                          : held == 0 ? ExitCode::skipped
-                                      : ExitCode::held);
+  BundleReplay out{text, failed      ? ExitCode::failed
+                         : held == 0 ? ExitCode::skipped
+                                     : ExitCode::held};
+  if (with_page) out.page = page_of(plan->name, trial, text);
+  return out;
 }
 
-}  // namespace mla::cli
+}  // namespace mla::app

@@ -1,9 +1,10 @@
-// The matrices of `mla-testbed support` for prefill and FA steps.
+// The matrices of `mla-testbed support`: which kernel runs which shape, and why not.
 //
-// A list of rows, each a shape and its answer; both printers read the same list. A refused shape is
-// a row with its reason.
+// Those of prefill and FA steps, and of an installation, are lists of rows, each a shape and its
+// answer; both printers read the same list. A refused shape is a row with its reason.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
@@ -12,6 +13,21 @@
 #include "core/result.hpp"
 
 namespace mla::app {
+
+struct SupportRequest {
+  std::string arch;           // empty: all
+  std::string dtype;          // "<q>/<kv>"; empty: all
+  std::int64_t heads = 0;     // 0: every padded count
+  std::int64_t requests = 1;  // of the batch
+  bool planned = true;        // false: steps that an engine launches without a plan
+};
+
+// Whether there is such a dtype.
+bool has_support_rows(const SupportRequest& request);
+// A row for query lengths with the same answer.
+std::string decode_support_table(const SupportRequest& request);
+// Every query length.
+std::string decode_support_json(const SupportRequest& request);
 
 struct SupportRow {
   std::vector<std::pair<std::string, std::string>> shape;  // column and value
