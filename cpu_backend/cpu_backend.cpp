@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/engine/launch.hpp"
+#include "core/say.hpp"
 #include "cpu_backend/decode/executor.hpp"
 #include "cpu_backend/prefill/kernels.hpp"
 
@@ -67,6 +68,9 @@ class CpuBackend final : public Backend {
   [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
                                          const ExecutionOptions& options) const override {
     return execute(path_, launch, options);
+  }
+  [[nodiscard]] std::string timing(std::uint64_t seed) const override {
+    return say("slots and pieces in an order drawn from ", seed);
   }
   [[nodiscard]] const prefill::Kernels* prefill_kernels() const override { return &prefill_; }
 

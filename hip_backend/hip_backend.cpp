@@ -6,6 +6,8 @@
 #include "core/engine/launch.hpp"
 #include "core/say.hpp"
 #include "hip_backend/decode/decode_execution.hpp"
+#include "hip_backend/device/emulated_device.hpp"
+#include "hip_backend/device/resources.hpp"
 #include "hip_backend/kernels/code_objects.hpp"
 #include "hip_backend/prefill/prefill_kernels.hpp"
 
@@ -30,6 +32,10 @@ class HipBackend final : public Backend {
   [[nodiscard]] Support supports(const ResolvedShape& shape) const override;
   [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
                                          const ExecutionOptions& options) const override;
+  [[nodiscard]] std::string timing(std::uint64_t seed) const override {
+    if (device_->properties().draws_timing) return timing_words(seed);
+    return say("waves that sleep at places drawn from ", seed);
+  }
   [[nodiscard]] const prefill::Kernels* prefill_kernels() const override { return &prefill_; }
 
  private:
@@ -58,6 +64,9 @@ Result<DecodeResult> HipBackend::run(const DecodeLaunch& launch,
   if (Support support = supports(launch.metadata.shape); !support.ok)
     return Error{ErrorCode::unsupported, support.reason, ""};
   if (Status bad = check_launch(launch)) return *bad;
+  const TimedLaunches timed(
+      *device_,
+      {options.timing_seed != 0 ? options.timing_seed : options.schedule_seed, options.checked});
   Result<DecodeResult> result = execute_decode(
       *device_, launch,
       {.run = {.stage1 = own_stage1(),

@@ -87,8 +87,14 @@ struct DecodeResult {
 
 struct ExecutionOptions {
   std::uint64_t schedule_seed = 0;  // order of slots and pieces; 0: ascending
-  int threads = 0;                  // 0: as many as the runtime gives
-  bool record_stages = false;       // partial results, those of stage 1, and the footprint
+  // The turns of the waves and when memory answers, on an emulated device. 0: its default, but for
+  // this project's kernels that of schedule_seed.
+  std::uint64_t timing_seed = 0;
+  int threads = 0;             // 0: as many as the runtime gives
+  bool record_stages = false;  // partial results, those of stage 1, and the footprint
+  // On an emulated device a result that is used before it is waited for, or a race in LDS, is an
+  // error.
+  bool checked = false;
 };
 
 struct Support {
@@ -109,6 +115,8 @@ class Backend {
   [[nodiscard]] virtual Support supports(const ResolvedShape& shape) const = 0;
   [[nodiscard]] virtual Result<DecodeResult> run(const DecodeLaunch& launch,
                                                  const ExecutionOptions& options) const = 0;
+  // What a seed of schedule and timing stands for, in words; empty: it changes nothing here.
+  [[nodiscard]] virtual std::string timing(std::uint64_t) const { return {}; }
   // What a prefill step launches; null without such a step.
   [[nodiscard]] virtual const prefill::Kernels* prefill_kernels() const { return nullptr; }
 };

@@ -12,6 +12,8 @@
 #include "hip_backend/aiter/prefill.hpp"
 #include "hip_backend/aiter/reduce.hpp"
 #include "hip_backend/decode/decode_execution.hpp"
+#include "hip_backend/device/emulated_device.hpp"
+#include "hip_backend/device/resources.hpp"
 #include "hip_backend/kernels/code_objects.hpp"
 #include "hip_backend/prefill/prefill_kernels.hpp"
 
@@ -54,6 +56,9 @@ class AiterBackend final : public Backend {
   [[nodiscard]] Support supports(const ResolvedShape& shape) const override;
   [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
                                          const ExecutionOptions& options) const override;
+  [[nodiscard]] std::string timing(std::uint64_t seed) const override {
+    return device_->properties().draws_timing ? timing_words(seed) : std::string();
+  }
   [[nodiscard]] const prefill::Kernels* prefill_kernels() const override {
     return prefill_ ? &*prefill_ : nullptr;
   }
@@ -110,6 +115,7 @@ Result<DecodeResult> AiterBackend::run(const DecodeLaunch& launch,
                                              .as_planned = options_.as_planned,
                                              .record_stages = options.record_stages},
                                      .through_graph = false};
+  const TimedLaunches timed(*device_, {options.timing_seed, options.checked});
   Result<DecodeResult> result = execute_decode(*device_, launch, execution);
   if (!result && exact && result.error().code == ErrorCode::fault)
     result = find_overread(launch, execution, result.error());

@@ -137,8 +137,7 @@ Result<ReduceLaunch> AiterReduce::make(const ReduceInput& input) const {
       std::max<std::int64_t>(0, room_for_weights(compute_units) - 4 * kWave);
   launch.size = {.threads = kReduceThreads,
                  .lds_bytes = static_cast<std::uint32_t>(
-                     4 * (compute_units + room_for_weights(compute_units) + spilled)),
-                 .schedule = input.schedule};
+                     4 * (compute_units + room_for_weights(compute_units) + spilled))};
   if (loops) {
     launch.size.grid_x = static_cast<std::uint32_t>(resident);
   } else {

@@ -81,7 +81,7 @@ Status run_decode_call(Device& device, const DecodeCall& call) {
   launch.inout("the partial LSE", call.partial_lse, a.partial_lse);
   if (groups == 0 || call.longest_work == 0) return std::nullopt;
   const DecodeKernel kernel =
-      decode_kernel(device.properties(), call.dtype, call.longest_work * call.heads, groups, 0);
+      decode_kernel(device.properties(), call.dtype, call.longest_work * call.heads, groups);
   a.row_groups = kernel.row_groups;
   if (Status bad = launch.run("decode", kernel.name.c_str(), kernel.size, a)) return bad;
   return launch.copy_back();

@@ -16,7 +16,6 @@ struct DecodeKernel {
   int row_groups = 1;  // workgroups along y
 };
 DecodeKernel decode_kernel(const DeviceProperties& device, DtypePair dtype,
-                           std::int64_t packed_rows, std::int64_t workgroups,
-                           std::uint32_t schedule);
+                           std::int64_t packed_rows, std::int64_t workgroups);
 
 }  // namespace mla::hip

@@ -148,8 +148,7 @@ void DecodeRun::fill_arguments(const DecodeLaunch& launch, const DecodeRunOption
 }
 
 Status DecodeRun::find_kernels(const DecodeLaunch& launch, const DecodeRunOptions& options) {
-  auto reduce =
-      options.reduce.make({*device_, launch, rows_, admission_, reduce_, options.sleep_seed});
+  auto reduce = options.reduce.make({*device_, launch, rows_, admission_, reduce_});
   if (!reduce) return reduce.error();
   reduce_launch_ = std::move(*reduce);
   auto stage1 = options.stage1.make({*device_, launch, rows_, admission_, decode_, launches_});

@@ -27,7 +27,7 @@ struct DecodeRunOptions {
   const Stage1Maker& stage1;
   const ReduceMaker& reduce = own_reduce();
   // Waves sleep at places drawn from this; 0: never. No bit of a result may depend on it.
-  std::uint32_t sleep_seed = 0;  // also the schedule of an emulated device
+  std::uint32_t sleep_seed = 0;
   // Caches whose last backed slot lies below this many bytes are allocated from slot 0 on, so that
   // offsets on the device are as large as the page numbers say.
   std::int64_t whole_cache_bytes = 0;

@@ -27,8 +27,7 @@ class OwnReduce final : public ReduceMaker {
         .kernel = *kernel,
         .size = {.grid_x = static_cast<std::uint32_t>(input.admission.skip_tile.size()),
                  .grid_y = static_cast<std::uint32_t>(arguments.row_groups),
-                 .threads = kThreads,
-                 .schedule = input.schedule},
+                 .threads = kThreads},
         .arguments = {bytes.begin(), bytes.end()}};
   }
 };

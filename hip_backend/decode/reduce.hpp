@@ -25,7 +25,6 @@ struct ReduceInput {
   const RowMap& rows;
   const Admission& admission;
   const ReduceArguments& buffers;  // addresses and shape; what only our kernel reads as well
-  std::uint32_t schedule = 0;      // of an emulated device
 };
 
 struct ReduceLaunch {

@@ -76,8 +76,8 @@ class OwnStage1Maker final : public Stage1Maker {
     const std::int64_t packed = input.admission.longest * input.rows.row_heads();
     const std::size_t works = shape.route == Route::split ? input.admission.skip.size()
                                                           : input.admission.skip_slot.size();
-    const DecodeKernel chosen = decode_kernel(
-        device, shape.dtype, packed, static_cast<std::int64_t>(works), input.buffers.sleep_seed);
+    const DecodeKernel chosen =
+        decode_kernel(device, shape.dtype, packed, static_cast<std::int64_t>(works));
     DecodeArguments arguments = input.buffers;
     arguments.row_groups = chosen.row_groups;
     const auto handle = input.device.find_kernel(code_object(device.arch, "decode"), chosen.name);
@@ -90,8 +90,7 @@ class OwnStage1Maker final : public Stage1Maker {
 }  // namespace
 
 DecodeKernel decode_kernel(const DeviceProperties& device, DtypePair dtype,
-                           std::int64_t packed_rows, std::int64_t workgroups,
-                           std::uint32_t schedule) {
+                           std::int64_t packed_rows, std::int64_t workgroups) {
   const Choice chosen = choose_layout(device, dtype, packed_rows);
   const std::int64_t groups =
       std::clamp<std::int64_t>(ceil_div(packed_rows, chosen.rows), 1, kMostStage1Groups);
@@ -99,8 +98,7 @@ DecodeKernel decode_kernel(const DeviceProperties& device, DtypePair dtype,
           .size = {.grid_x = static_cast<std::uint32_t>(workgroups),
                    .grid_y = static_cast<std::uint32_t>(groups),
                    .threads = static_cast<std::uint32_t>(chosen.threads),
-                   .lds_bytes = chosen.lds_bytes,
-                   .schedule = schedule},
+                   .lds_bytes = chosen.lds_bytes},
           .row_groups = static_cast<int>(groups)};
 }
 

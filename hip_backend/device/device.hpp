@@ -48,6 +48,7 @@ struct DeviceProperties {
   std::int64_t lds_bytes = 0;  // largest LDS of one workgroup
   // Whether every access outside of an allocation is a fault, which the device survives.
   bool guards_memory = false;
+  bool draws_timing = false;  // set_timing() changes how launches run
 };
 
 struct LaunchSize {
@@ -56,7 +57,12 @@ struct LaunchSize {
   std::uint32_t grid_z = 1;
   std::uint32_t threads = 64;   // of a workgroup, along x
   std::uint32_t lds_bytes = 0;  // beyond what the kernel itself declares
-  std::uint32_t schedule = 0;   // order of the waves, where the device can choose; 0: its own
+};
+
+// How launches run on a device that draws their timing.
+struct LaunchTiming {
+  std::uint64_t seed = 0;  // of the turns of the waves, and of when memory answers; 0: the default
+  bool checked = false;    // a result used before it is waited for, or a race in LDS, is a fault
 };
 
 class Device {
@@ -96,6 +102,8 @@ class Device {
                                            std::string_view name) = 0;
   virtual Status launch(StreamHandle stream, KernelHandle kernel, const LaunchSize& size,
                         std::span<const std::byte> arguments) = 0;
+  // Of the launches from here on (TimedLaunches, resources.hpp).
+  virtual void set_timing(const LaunchTiming&) {}
 
   virtual Result<StreamHandle> make_stream() = 0;
   virtual void release(StreamHandle stream) = 0;

@@ -41,6 +41,7 @@ class DevicePerThread final : public Device {
                 std::span<const std::byte> arguments) override {
     return mine().launch(stream, kernel, size, arguments);
   }
+  void set_timing(const LaunchTiming& timing) override { mine().set_timing(timing); }
 
   Result<StreamHandle> make_stream() override { return mine().make_stream(); }
   void release(StreamHandle stream) override { mine().release(stream); }

@@ -29,6 +29,7 @@ class EmulatedDevice final : public Device {
     properties_.memory_bytes = std::int64_t{1} << 30;
     properties_.lds_bytes = arch == Arch::gfx942 ? 65536 : 163840;
     properties_.guards_memory = true;
+    properties_.draws_timing = true;
   }
   [[nodiscard]] const DeviceProperties& properties() const override { return properties_; }
 
@@ -72,6 +73,8 @@ class EmulatedDevice final : public Device {
       return run(kernel, size, bytes);
     });
   }
+
+  void set_timing(const LaunchTiming& timing) override { timing_ = timing; }
 
   Result<StreamHandle> make_stream() override { return StreamHandle{++handles_}; }
   void release(StreamHandle) override {}
@@ -148,7 +151,10 @@ class EmulatedDevice final : public Device {
   Status run(KernelHandle kernel, const LaunchSize& size, std::span<const std::byte> arguments);
 
   Arch arch_;
+  [[nodiscard]] gfx::RunOptions run_options(bool built_in) const;
+
   EmulatedOptions options_;
+  LaunchTiming timing_;
   DeviceProperties properties_;
   gfx::Memory memory_;
   std::map<const std::byte*, gfx::CodeObject> objects_;
@@ -175,6 +181,21 @@ Result<KernelHandle> EmulatedDevice::find_kernel(std::span<const std::byte> code
   return KernelHandle{kernels_.size()};
 }
 
+gfx::RunOptions EmulatedDevice::run_options(bool built_in) const {
+  gfx::RunOptions run = options_.run;
+  run.checks.global_notes = !built_in;
+  if (timing_.checked) {
+    run.checks.waits = run.checks.lds_races = true;
+    run.arrival = {};
+  }
+  if (timing_.seed == 0) return run;
+  const DrawnTiming drawn = drawn_timing(timing_.seed);
+  run.schedule = drawn.schedule;
+  // Checks and recordings follow memory that answers at once.
+  if (!run.checks.any_per_instruction() && !run.profile && !run.trace) run.arrival = drawn.arrival;
+  return run;
+}
+
 Status EmulatedDevice::run(KernelHandle kernel, const LaunchSize& size,
                            std::span<const std::byte> arguments) {
   const Found& found = kernels_[kernel.value - 1];
@@ -184,9 +205,7 @@ Status EmulatedDevice::run(KernelHandle kernel, const LaunchSize& size,
   request.block = {size.threads, 1, 1};
   request.kernarg = arguments;
   request.dynamic_lds = size.lds_bytes;
-  request.options = options_.run;
-  request.options.checks.global_notes = !found.built_in;
-  if (size.schedule != 0) request.options.schedule = drawn_schedule(size.schedule);
+  request.options = run_options(found.built_in);
   const auto report = gfx::run(*found.object, request, memory_);
   if (!report) return report.error();
   if (options_.observe) options_.observe(found.name, *report);
@@ -199,10 +218,25 @@ Status EmulatedDevice::run(KernelHandle kernel, const LaunchSize& size,
 
 // In turns of a few instructions waves stay close together; a wave that runs on to its barrier
 // shows what should have been after another one.
-gfx::Schedule drawn_schedule(std::uint64_t seed) {
+DrawnTiming drawn_timing(std::uint64_t seed) {
   if (seed == 0) return {};
+  using Mode = gfx::Arrival::Mode;
   constexpr std::array<std::uint32_t, 4> kSlices = {0, 1, 4, 64};  // 0: to the barrier
-  return {.slice = kSlices[seed % kSlices.size()], .order = gfx::Order::random, .seed = seed};
+  constexpr std::array<Mode, 3> kArrivals = {Mode::early, Mode::late, Mode::random};
+  const Mode arrival = kArrivals[seed / kSlices.size() % kArrivals.size()];
+  return {.schedule = {.slice = kSlices[seed % kSlices.size()],
+                       .order = gfx::Order::random,
+                       .seed = seed},
+          .arrival = {.mode = arrival, .number = arrival == Mode::random ? seed : 0}};
+}
+
+std::string timing_words(std::uint64_t seed) {
+  const auto [schedule, arrival] = drawn_timing(seed);
+  if (seed == 0) return "--schedule slice=4 --arrival early";
+  std::string words = say("--schedule slice=", schedule.slice, ",order=shuffled.", schedule.seed);
+  words += " --arrival ";
+  if (arrival.mode == gfx::Arrival::Mode::random) return words + say("random.", arrival.number);
+  return words + (arrival.mode == gfx::Arrival::Mode::late ? "late" : "early");
 }
 
 std::unique_ptr<Device> make_emulated_device(Arch arch, const EmulatedOptions& options) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "core/arch.hpp"
@@ -20,7 +21,7 @@
 namespace mla::hip {
 
 struct EmulatedOptions {
-  // How every launch runs. Its schedule is that of launches that ask for none.
+  // How every launch runs. Its schedule and arrival are those of launches without a drawn timing.
   gfx::RunOptions run = {};
   // Called after every launch, with the kernel's name.
   std::function<void(std::string_view kernel, const gfx::LaunchReport& report)> observe = {};
@@ -28,9 +29,14 @@ struct EmulatedOptions {
   bool one_for_each_thread = false;
 };
 
-// An order of the waves that is drawn from a seed: in turns of 1, 4 or 64 instructions, or each to
-// its next barrier. The seed 0 stands for turns of 4.
-gfx::Schedule drawn_schedule(std::uint64_t seed);
+// A legal timing that is drawn from a seed. The seed 0 stands for turns of 4 and early memory.
+struct DrawnTiming {
+  gfx::Schedule schedule;  // random order, turns of 1, 4 or 64 instructions or to the next barrier
+  gfx::Arrival arrival;    // early, late or random
+};
+DrawnTiming drawn_timing(std::uint64_t seed);
+// The same in the words of the command line: "--schedule slice=64,order=shuffled.7 --arrival late".
+std::string timing_words(std::uint64_t seed);
 
 std::unique_ptr<Device> make_emulated_device(Arch arch, const EmulatedOptions& options);
 

@@ -47,6 +47,20 @@ class Owned {
   HandleType handle_{};
 };
 
+// The launches of a device run so until this ends.
+class TimedLaunches {
+ public:
+  TimedLaunches(Device& device MLA_LIFETIME_BOUND, const LaunchTiming& timing) : device_(device) {
+    device_.set_timing(timing);
+  }
+  TimedLaunches(const TimedLaunches&) = delete;
+  TimedLaunches& operator=(const TimedLaunches&) = delete;
+  ~TimedLaunches() { device_.set_timing({}); }
+
+ private:
+  Device& device_;
+};
+
 using Stream = Owned<StreamHandle>;
 using Event = Owned<EventHandle>;
 using Graph = Owned<GraphHandle>;

@@ -38,8 +38,7 @@ class PrefillRun {
         .grid_y = kMostRowGroups,
         .threads = 256,
         .lds_bytes =
-            amd ? 0U : static_cast<std::uint32_t>(prefill_lds_bytes(kNvidiaPrefill, 2, true)),
-        .schedule = input_.schedule};
+            amd ? 0U : static_cast<std::uint32_t>(prefill_lds_bytes(kNvidiaPrefill, 2, true))};
     const char* kernel = input_.dtype == Dtype::bf16 ? "prefill_bf16" : "prefill_fp8";
     if (slots == 0) return std::nullopt;
     if (Status bad = launch_.run("prefill", kernel, size, arguments_)) return bad;
@@ -106,10 +105,8 @@ class PrefillRun {
     r.dims = static_cast<int>(kValueWidth);
     r.rounding = rounding_number(reduce_rounding(input_.arch));
     r.row_groups = 8;
-    const LaunchSize size = {.grid_x = static_cast<std::uint32_t>(tiles),
-                             .grid_y = 8,
-                             .threads = 256,
-                             .schedule = input_.schedule};
+    const LaunchSize size = {
+        .grid_x = static_cast<std::uint32_t>(tiles), .grid_y = 8, .threads = 256};
     if (tiles == 0) return std::nullopt;
     if (Status bad = launch_.run("reduce", "reduce", size, r)) return bad;
     count("reduce");
@@ -152,6 +149,7 @@ Result<PrefillOutput> prefill_on_device(Device& device, const PrefillInput& inpu
 
 Result<PrefillOutput> prefill_on_device(Device& device, const PrefillInput& input,
                                         const PrefillAttention& attention) {
+  const TimedLaunches timed(device, input.timing);
   return PrefillRun(device, input, attention).run();
 }
 

@@ -25,7 +25,7 @@ PrefillInput input_of(const KernelContext& context, const Operand& q, const Oper
   in.dtype = q.dtype;
   in.arch = context.arch;
   in.heads = q.heads;
-  in.schedule = static_cast<std::uint32_t>(context.schedule_seed ^ context.schedule_seed >> 32U);
+  in.timing.seed = context.schedule_seed;
   return in;
 }
 

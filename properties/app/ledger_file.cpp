@@ -18,9 +18,9 @@ using prop::Condition;
 
 constexpr const char* kLedgerFormat = "mla-testbed ledger 2";
 constexpr const char* kFirstFormat = "mla-testbed ledger 1";
-constexpr std::string_view kKeys[] = {"id",     "link",    "mechanism",  "kernels",
-                                      "status", "backend", "properties", "where",
-                                      "damage", "claims",  "witnesses",  "kind"};
+constexpr std::string_view kKeys[] = {"id",        "link",       "mechanism", "kernels", "status",
+                                      "backend",   "properties", "where",     "damage",  "claims",
+                                      "witnesses", "kind",       "timing"};
 
 template <class List>
 bool holds(const List& list, std::string_view word) {
@@ -202,6 +202,7 @@ std::string read_entry(const json& object, prop::LedgerEntry& entry) {
   for (const std::string& id : texts(fields, object, "claims"))
     entry.claims.push_back(property_of(fields, "claims", id));
   read_where(object, fields, entry);
+  entry.timing = fields.truth_or("timing", false);
   read_damage(object, fields, entry);
   read_kind(fields, entry);
   read_witnesses(object, fields, entry);

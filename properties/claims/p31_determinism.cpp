@@ -90,8 +90,9 @@ Outcome decode_determinism(Subject& subject) {
   if (auto why = stages_missing(*subject.metadata(), *first)) return failed(std::move(*why));
   if (auto why = launches_mixed_up()) return failed(std::move(*why));
   for (const int threads : thread_counts()) {
+    const std::uint64_t seed = random.next();
     const ExecutionOptions options{
-        .schedule_seed = random.next(), .threads = threads, .record_stages = true};
+        .schedule_seed = seed, .timing_seed = seed, .threads = threads, .record_stages = true};
     const auto again = run_decode(subject.backend(), {*subject.metadata(), *subject.tensors()},
                                   options, subject.hooks());
     const std::string where =

@@ -19,7 +19,7 @@ Watch::Watch(const Backend& backend, const Ledger& ledger)
     : ForwardingBackend(backend), ledger_(ledger), peer_(cpu::make_cpu_backend()) {}
 
 Result<DecodeResult> Watch::run(const DecodeLaunch& launch, const ExecutionOptions& options) const {
-  SeenLaunch seen{&launch.metadata, covering(ledger_, launch), {}, {}};
+  SeenLaunch seen{&launch.metadata, covering(ledger_, launch, options), {}, {}};
   ExecutionOptions watched = options;
   watched.record_stages = options.record_stages || compares(seen.entries);
   Result<DecodeResult> result = inner().run(launch, watched);
@@ -62,10 +62,11 @@ void Watch::look(const DecodeLaunch& launch, const ExecutionOptions& options,
   }
 }
 
-std::vector<std::size_t> covering(const Ledger& ledger, const DecodeLaunch& launch) {
+std::vector<std::size_t> covering(const Ledger& ledger, const DecodeLaunch& launch,
+                                  const ExecutionOptions& options) {
   std::vector<std::size_t> entries;
   for (std::size_t e = 0; e < ledger.size(); ++e)
-    if (covers(ledger[e], launch)) entries.push_back(e);
+    if (covers(ledger[e], launch, options)) entries.push_back(e);
   return entries;
 }
 

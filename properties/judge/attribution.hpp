@@ -44,7 +44,8 @@ class Watch final : public ForwardingBackend {
   mutable std::vector<SeenLaunch> launches_;
 };
 
-std::vector<std::size_t> covering(const Ledger& ledger, const DecodeLaunch& launch);
+std::vector<std::size_t> covering(const Ledger& ledger, const DecodeLaunch& launch,
+                                  const ExecutionOptions& options);
 
 // The entries that explain a failure of `property`, for a step of that kind, behind which these
 // launches stand; none if a launch is wrong in a way that no entry covers. Launches are those of a

@@ -68,7 +68,7 @@ std::vector<std::size_t> explain_failure(const Ledger& ledger, const Property& p
   // A property that launches nothing is covered by what the case would launch.
   if (launches.empty() && subject.metadata().ok() && subject.tensors().ok())
     launches.push_back({&*subject.metadata(),
-                        covering(ledger, {*subject.metadata(), *subject.tensors()}),
+                        covering(ledger, {*subject.metadata(), *subject.tensors()}, {}),
                         {},
                         {}});
   const StepKind kind = subject.spec().kind();

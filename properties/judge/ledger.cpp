@@ -6,12 +6,13 @@
 
 namespace mla::prop {
 
-bool covers(const LedgerEntry& entry, const DecodeLaunch& launch) {
+bool covers(const LedgerEntry& entry, const DecodeLaunch& launch, const ExecutionOptions& options) {
   const auto all = [&launch](const std::vector<Condition>& conditions) {
     return std::all_of(conditions.begin(), conditions.end(),
                        [&launch](const Condition& c) { return c.holds(launch); });
   };
   if (entry.kind.value_or(StepKind::decode) != StepKind::decode) return false;
+  if (entry.timing && options.timing_seed == 0 && !options.checked) return false;
   return entry.where.empty() || std::any_of(entry.where.begin(), entry.where.end(), all);
 }
 

@@ -40,6 +40,9 @@ struct LedgerEntry {
   std::string backend;                        // as `run --backend` names it; empty: every backend
   std::vector<const Property*> properties;    // only these; empty: all
   std::vector<std::vector<Condition>> where;  // one of these, each in full; empty: every launch
+  // Only launches under a drawn timing or under the checks (ExecutionOptions), which other entries
+  // cover as they cover the default timing.
+  bool timing = false;
   DamageSet damage;
   // That fail though each launch is within its bounds, as where a bit must not change.
   std::vector<const Property*> claims;
@@ -49,7 +52,7 @@ struct LedgerEntry {
 using Ledger = std::vector<LedgerEntry>;
 
 // Whether the launch meets the condition of the entry.
-bool covers(const LedgerEntry& entry, const DecodeLaunch& launch);
+bool covers(const LedgerEntry& entry, const DecodeLaunch& launch, const ExecutionOptions& options);
 bool covers(const LedgerEntry& entry, const Property& property);
 // Whether the entry covers the property's failure, for a step of that kind, where no launch is
 // wrong and the property saw this damage, or Damage::claim.

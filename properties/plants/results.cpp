@@ -83,6 +83,14 @@ class RacingReduce final : public Interposer {
   }
 };
 
+// A merge reads a partial result that has not arrived yet, where memory answers late.
+class LatePartial final : public Interposer {
+  void on_result(const ExecutionOptions& options, const DecodeMetadata&,
+                 DecodeResult& result) const override {
+    if (options.schedule_seed / 4 % 3 == 1 && !result.out.empty()) result.out[0] = kBf16Nan;
+  }
+};
+
 // A slot that works off several requests is off by a little for the ones after the first.
 class CompoundingSteal final : public Interposer {
   void on_result(const ExecutionOptions&, const DecodeMetadata& md,
@@ -129,6 +137,8 @@ constexpr Plant kResultsPlants[] = {
      "mla1:1q1s1;heads=32", plant_of<FoldedShortContext>, true},
     {"BUG-069", "P31", "The reduce reads slots that no split has written.", "mla1:1q1s1",
      plant_of<RacingReduce>, true},
+    {"SEED-late-partial", "P43", "A merge reads a partial result before it has arrived.",
+     "mla1:1q1s1", plant_of<LatePartial>, true},
     {"BUG-073", "P08", "Slots that work off many rows are off by a little.", "mla1:2q1s1;cu=1",
      plant_of<CompoundingSteal>, true},
 };

@@ -2,6 +2,9 @@
 // came for. The other backend outlives it.
 #pragma once
 
+#include <cstdint>
+#include <string>
+
 #include "core/engine/backend.hpp"
 #include "core/lifetime.hpp"
 
@@ -20,6 +23,9 @@ class ForwardingBackend : public Backend {
   [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
                                          const ExecutionOptions& options) const override {
     return inner_.run(launch, options);
+  }
+  [[nodiscard]] std::string timing(std::uint64_t seed) const override {
+    return inner_.timing(seed);
   }
   [[nodiscard]] const prefill::Kernels* prefill_kernels() const override {
     return inner_.prefill_kernels();

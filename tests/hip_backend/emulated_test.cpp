@@ -70,7 +70,7 @@ TEST_CASE("kernels: waves that sleep or run in another order change no bit",
   const auto run = [&](std::uint64_t schedule, const hip::HipOptions& options, std::uint64_t seed) {
     const auto backend = hip::make_hip_backend(
         hip::make_emulated_device(Arch::gfx950,
-                                  {.run = {.schedule = hip::drawn_schedule(schedule)}}),
+                                  {.run = {.schedule = hip::drawn_timing(schedule).schedule}}),
         options);
     auto result = backend->run(step->launch(), {.schedule_seed = seed});
     if (!result) FAIL(result.error().message);

@@ -41,6 +41,7 @@ class ForwardingDevice : public Device {
                 std::span<const std::byte> arguments) override {
     return device_->launch(stream, kernel, size, arguments);
   }
+  void set_timing(const LaunchTiming& timing) override { device_->set_timing(timing); }
   Result<StreamHandle> make_stream() override { return device_->make_stream(); }
   void release(StreamHandle stream) override { device_->release(stream); }
   Status synchronize(StreamHandle stream) override { return device_->synchronize(stream); }

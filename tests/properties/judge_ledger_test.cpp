@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/engine/run_decode.hpp"
 #include "properties/claims/canary.hpp"
 #include "properties/judge/runner.hpp"
 #include "properties/judge/tags.hpp"
@@ -42,6 +43,13 @@ constexpr Property kPaged{"T05", "paged", "So it is with pages of 16.", [](Subje
                             Subject sibling = s.sibling(other);
                             return check_result(sibling);
                           }};
+
+constexpr Property kTimed{
+    "T06", "timed", "So it is under a timing.", [](Subject& s) {
+      const auto result =
+          run_decode(s.backend(), {*s.metadata(), *s.tensors()}, {.timing_seed = 3}, s.hooks());
+      return result && result->lse[0] != 0.5F ? passed() : failed("LSE 0 is wrong");
+    }};
 
 // The CPU backend, with an LSE that is `lse` for the first row of launches with `heads`.
 class Broken final : public Backend {
@@ -289,6 +297,17 @@ TEST_CASE("ledger: the condition is asked of what a property launched", "[judge]
   CHECK(run(kPaged, {entry}, 0, {case_of(kSmall)}, broken).exit_code() == ExitCode::held);
   entry.where[0].back().ranges = {{1, 1}};
   CHECK(run(kPaged, {entry}, 0, {case_of(kSmall)}, broken).exit_code() == ExitCode::failed);
+}
+
+TEST_CASE("ledger: a finding about timing covers launches under a timing, and no other",
+          "[judge][ledger]") {
+  const Broken broken(16, 0.5F);
+  LedgerEntry entry = finding(Damage::value, nullptr, "");
+  entry.timing = true;
+  CHECK(run(kTimed, {entry}, 0, {case_of(kSmall)}, broken).exit_code() == ExitCode::held);
+  CHECK(run(kRight, {entry}, 0, {case_of(kSmall)}, broken).exit_code() == ExitCode::failed);
+  entry.timing = false;
+  CHECK(run(kTimed, {entry}, 0, {case_of(kSmall)}, broken).exit_code() == ExitCode::held);
 }
 
 TEST_CASE("ledger: a finding about launches hides no failure without one", "[judge][ledger]") {

@@ -2,12 +2,14 @@
 // that only keeps what it is given.
 #include <bit>
 
+#include "hip_backend/aiter/aiter_backend.hpp"
 #include "hip_backend/aiter/kernargs.hpp"
 #include "hip_backend/aiter/stage1.hpp"
 #include "hip_backend/decode/decode_run.hpp"
 #include "tests/catch.hpp"
 #include "tests/hip_backend/aiter/recording_device.hpp"
 #include "tests/hip_backend/crosscheck_step.hpp"
+#include "tests/hip_backend/has_code.hpp"
 
 using namespace mla;
 using namespace mla::hip;
@@ -211,6 +213,31 @@ TEST_CASE(
     CHECK(l.at(0xC0) == 6);
     CHECK(l.at(0x110) == 0);
     CHECK(seen.device->memory<std::byte>(l.at(0x30), 2 * 64 * 656) == options.packed_cache);
+  }
+}
+
+TEST_CASE("aiter launch: a backend launches under the timing that it is asked for") {
+  if (!hip::test::has_code(Arch::gfx942, "reduce")) return;
+  std::string reason;
+  const auto step = hip::test::try_step(*parse_case("mla1:1q1s300;cu=3"), reason);
+  INFO(reason);
+  REQUIRE(step != nullptr);
+  const auto device = std::make_shared<RecordingDevice>("gfx942");
+  const auto backend =
+      make_aiter_backend(device,
+                         Installation::of({{Arch::gfx942, *parse_manifest(kLaunchManifest, "m")}},
+                                          {{"a.co", {std::byte{1}}}}),
+                         {});
+  for (const std::uint64_t seed : {7U, 0U}) {
+    device->launches.clear();
+    const auto result =
+        backend->run(step->launch(), {.schedule_seed = 5, .timing_seed = seed, .checked = true});
+    INFO((result ? "" : result.error().message));
+    REQUIRE(device->launches.size() == 2);  // stage 1 and the reduce
+    for (const Recorded& l : device->launches) {
+      CHECK(l.timing.seed == seed);
+      CHECK(l.timing.checked);
+    }
   }
 }
 

@@ -70,7 +70,8 @@ Status RecordingDevice::launch(StreamHandle, KernelHandle kernel, const LaunchSi
                                std::span<const std::byte> arguments) {
   launches.push_back({.kernel = kernels_[kernel.value - 1],
                       .size = size,
-                      .arguments = {arguments.begin(), arguments.end()}});
+                      .arguments = {arguments.begin(), arguments.end()},
+                      .timing = timing_});
   return std::nullopt;
 }
 

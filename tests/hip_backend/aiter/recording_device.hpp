@@ -17,6 +17,7 @@ struct Recorded {
   std::string kernel;
   LaunchSize size;
   std::vector<std::byte> arguments;
+  LaunchTiming timing;
   // A slot of 16 bytes of the arguments, as the number that stands there.
   [[nodiscard]] std::uint64_t at(std::size_t offset) const;
 };
@@ -44,6 +45,7 @@ class RecordingDevice : public Device {
   Result<KernelHandle> find_kernel(std::span<const std::byte>, std::string_view name) override;
   Status launch(StreamHandle, KernelHandle kernel, const LaunchSize& size,
                 std::span<const std::byte> arguments) override;
+  void set_timing(const LaunchTiming& timing) override { timing_ = timing; }
   Result<StreamHandle> make_stream() override { return StreamHandle{1}; }
   void release(StreamHandle) override {}
   Status synchronize(StreamHandle) override { return std::nullopt; }
@@ -61,6 +63,7 @@ class RecordingDevice : public Device {
   // The bytes at an address, or null.
   std::byte* find(Address at, std::size_t bytes);
 
+  LaunchTiming timing_;
   DeviceProperties properties_;
   std::map<Address, std::vector<std::byte>> memory_;
   Address next_ = 0x10000;

@@ -69,7 +69,7 @@ std::shared_ptr<Device> make_mutated_device(Arch arch, const MutatedOptions& opt
                                             std::span<const std::byte> replacement) {
   return std::make_shared<MutatedDevice>(
       make_emulated_device(arch,
-                           {.run = {.schedule = drawn_schedule(options.schedule),
+                           {.run = {.schedule = drawn_timing(options.schedule).schedule,
                                     .checks = options.checks ? gfx::every_check : gfx::Checks{},
                                     .arrival = options.arrival}}),
       original, replacement);

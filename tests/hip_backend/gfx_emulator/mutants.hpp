@@ -27,7 +27,7 @@ struct Mutant {
 
 struct MutatedOptions {
   bool checks = true;
-  std::uint64_t schedule = 0;  // a seed of drawn_schedule()
+  std::uint64_t schedule = 0;  // a seed of drawn_timing()
   mla::gfx::Arrival arrival = {};
 };
 
