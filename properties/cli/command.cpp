@@ -25,6 +25,15 @@ prop::ExitCode complain(std::string_view command, const Error& error) {
   return prop::ExitCode::skipped;
 }
 
+prop::ExitCode refuse(std::string_view command, const std::string& why) {
+  return complain(command, {ErrorCode::usage, why, ""});
+}
+
+prop::ExitCode complain_unselected(std::string_view command, const app::Unselected& unselected) {
+  note(command, unselected.message);
+  return unselected.exit;
+}
+
 prop::ExitCode finish(std::string_view command, std::string_view data, prop::ExitCode code) {
   if (const Status bad = files::write_stdout(data)) return complain(command, *bad);
   return code;

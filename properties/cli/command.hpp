@@ -5,9 +5,11 @@
 // are prop::ExitCode.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "core/result.hpp"
+#include "properties/app/selection.hpp"
 #include "properties/step/verdict.hpp"
 
 namespace mla::cli {
@@ -34,6 +36,11 @@ void note(std::string_view command, std::string_view message);
 // Notes the error and gives the exit code that belongs to it: usage 2, environment 3, a refused
 // case 10.
 prop::ExitCode complain(std::string_view command, const Error& error);
+// The same for what the user asked wrongly.
+prop::ExitCode refuse(std::string_view command, const std::string& why);
+
+// Notes why a selection failed and gives its exit code.
+prop::ExitCode complain_unselected(std::string_view command, const app::Unselected& unselected);
 
 // Prints data to stdout; the exit code is `code`, or environment if stdout does not take it.
 prop::ExitCode finish(std::string_view command, std::string_view data, prop::ExitCode code);

@@ -3,10 +3,10 @@
 
 #include "core/say.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/device_options.hpp"
 #include "properties/cli/judge_on.hpp"
 #include "properties/cli/judging_options.hpp"
 #include "properties/cli/options.hpp"
-#include "properties/cli/recording.hpp"
 
 namespace mla::cli {
 namespace {
@@ -19,7 +19,7 @@ struct CrossCheckOptions {
   std::vector<std::string> devices;  // empty: every GPU
   std::string backend = "hip";
   std::string aiter_hsa;
-  EmulationChoice emulation;
+  app::EmulationChoice emulation;
   JudgingOptions judging;
 };
 
@@ -37,13 +37,13 @@ Examples:
   mla-testbed cross-check --device emulated:gfx942 --device emulated:gfx950 --cases 200)";
 
 // The named devices, or every GPU of each runtime.
-Result<std::vector<NamedBackend>> discover(const CrossCheckOptions& o) {
+Result<std::vector<app::NamedBackend>> discover(const CrossCheckOptions& o) {
   const auto make = [&o](const std::string& device) {
-    const DeviceChoice choice{
+    const app::DeviceChoice choice{
         .device = device, .aiter_hsa = o.aiter_hsa, .emulation = o.emulation, .workers = 0};
-    return o.backend == "hip" ? make_hip(choice) : make_aiter(choice);
+    return o.backend == "hip" ? app::make_hip(choice) : app::make_aiter(choice);
   };
-  std::vector<NamedBackend> found;
+  std::vector<app::NamedBackend> found;
   for (const std::string& name : o.devices) {
     auto one = make(name);
     if (!one) return one.error();
@@ -65,20 +65,19 @@ Result<std::vector<NamedBackend>> discover(const CrossCheckOptions& o) {
   return found;
 }
 
-ExitCode cross_check(const CrossCheckOptions& o, Recording recording) {
+ExitCode cross_check(const CrossCheckOptions& o, app::Recording recording) {
   const std::string_view command = command_of(recording, "cross-check");
-  if (o.backend != "aiter" && named_aiter(o.aiter_hsa))
-    return complain(
-        command, {ErrorCode::usage, "--aiter-hsa " + o.aiter_hsa + " goes with backend aiter", ""});
+  if (o.backend != "aiter" && app::named_aiter(o.aiter_hsa))
+    return refuse(command, "--aiter-hsa " + o.aiter_hsa + " goes with backend aiter");
   recording.inputs = inputs_of(o.judging);
   auto begun = begin_judging(command, o.judging);
   if (const auto* exit = std::get_if<ExitCode>(&begun)) return *exit;
   auto& run = *std::get_if<0>(&begun);
   auto devices = discover(o);
   if (!devices) return complain(command, devices.error());
-  for (NamedBackend& d : *devices) {
+  for (app::NamedBackend& d : *devices) {
     if (o.backend == "hip") d.name = d.facts.front().second;  // a ledger names backend aiter
-    compare_stages(d);
+    app::compare_stages(d);
   }
   return judge_and_publish(command, *devices, run, !o.judging.no_progress, o.judging.publication,
                            std::move(recording));
@@ -99,7 +98,7 @@ void declare(Command& c, CrossCheckOptions& o) {
 
 }  // namespace
 
-ExitCode cross_check_recorded(Recording recording, const JudgingOptions& how) {
+ExitCode cross_check_recorded(app::Recording recording, const JudgingOptions& how) {
   CrossCheckOptions o;
   CommandLine app("", "");
   declare(app, o);

@@ -10,8 +10,8 @@
 
 #include "core/say.hpp"
 #include "cpu_backend/cpu_backend.hpp"
-#include "properties/cli/backends.hpp"
-#include "properties/cli/build_info.hpp"
+#include "properties/app/backends.hpp"
+#include "properties/app/build_info.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/options.hpp"
 
@@ -64,23 +64,23 @@ std::string text_of(const Json& value) {
 Json facts() {
   Json isas = Json::array();
   for (const cpu::Isa isa : cpu::available_isas()) isas.push_back(cpu::name(isa));
-  const std::string sanitizers = kSanitizers;
-  return {
-      {"mla_testbed", kVersion},
-      {"compiler", kCompiler},
-      {"build_type", kBuildType},
-      {"sanitizers", sanitizers.empty() ? "none" : sanitizers},
-      {"system", system_name()},
-      {"processor", processor()},
-      {"cores", usable_cores()},
-      {"backends", available_backends()},
-      {"isa_paths", isas},
-      {"openmp", {{"specification", kOpenMp}, {"OMP_NUM_THREADS", environment("OMP_NUM_THREADS")}}},
-      {"libraries",
-       {{"CLI11", parser_version()},
-        {"nlohmann_json", say(NLOHMANN_JSON_VERSION_MAJOR, ".", NLOHMANN_JSON_VERSION_MINOR, ".",
-                              NLOHMANN_JSON_VERSION_PATCH)},
-        {"xtensor", kXtensor}}}};
+  const std::string sanitizers = app::kSanitizers;
+  return {{"mla_testbed", app::kVersion},
+          {"compiler", app::kCompiler},
+          {"build_type", app::kBuildType},
+          {"sanitizers", sanitizers.empty() ? "none" : sanitizers},
+          {"system", system_name()},
+          {"processor", processor()},
+          {"cores", usable_cores()},
+          {"backends", app::available_backends()},
+          {"isa_paths", isas},
+          {"openmp",
+           {{"specification", app::kOpenMp}, {"OMP_NUM_THREADS", environment("OMP_NUM_THREADS")}}},
+          {"libraries",
+           {{"CLI11", parser_version()},
+            {"nlohmann_json", say(NLOHMANN_JSON_VERSION_MAJOR, ".", NLOHMANN_JSON_VERSION_MINOR,
+                                  ".", NLOHMANN_JSON_VERSION_PATCH)},
+            {"xtensor", app::kXtensor}}}};
 }
 
 ExitCode env(bool json) {

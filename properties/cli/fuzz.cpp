@@ -12,12 +12,12 @@
 
 #include "core/say.hpp"
 #include "core/suggest.hpp"
+#include "properties/app/shell_word.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/fuzz_counted.hpp"
 #include "properties/cli/interrupt.hpp"
 #include "properties/cli/options.hpp"
 #include "properties/cli/quantity.hpp"
-#include "properties/cli/shell_word.hpp"
 #include "properties/files/output_file.hpp"
 #include "properties/files/terminal.hpp"
 #include "properties/fuzz/target.hpp"
@@ -85,7 +85,7 @@ fs::path own_folder() {
 }
 
 std::string quoted(const fs::path& path) {
-  return shell_word(path.string());
+  return app::shell_word(path.string());
 }
 
 // Lines that a person wants to see while it runs: findings, not statistics.
@@ -169,12 +169,12 @@ Result<fs::path> working_corpus(const FuzzOptions& o, const std::string& target)
 }
 
 // The inputs of a counted run, which takes the corpus as it is: no fuzzer has added to the folder.
-Result<FuzzInputs> read_inputs(const FuzzOptions& o, const std::string& target,
-                               std::uint64_t seed) {
+Result<app::FuzzInputs> read_inputs(const FuzzOptions& o, const std::string& target,
+                                    std::uint64_t seed) {
   const fs::path archive = archive_of(o, target);
   const fs::path folder = fs::path(o.corpus) / target;
   if (!fs::exists(archive)) {
-    if (fs::is_directory(folder)) return FuzzInputs::read(folder.string(), seed);
+    if (fs::is_directory(folder)) return app::FuzzInputs::read(folder.string(), seed);
     return Error{ErrorCode::fault,
                  "there is neither '" + archive.string() + "' nor a folder '" + folder.string() +
                      "': --corpus names a folder with one of them",
@@ -184,8 +184,8 @@ Result<FuzzInputs> read_inputs(const FuzzOptions& o, const std::string& target,
   if (mkdtemp(scratch.data()) == nullptr)
     return no_folder_in(temporary_folder(), std::strerror(errno));
   const auto unpacked = unpack(archive, scratch, target);
-  auto inputs =
-      unpacked ? FuzzInputs::read(unpacked->string(), seed) : Result<FuzzInputs>(unpacked.error());
+  auto inputs = unpacked ? app::FuzzInputs::read(unpacked->string(), seed)
+                         : Result<app::FuzzInputs>(unpacked.error());
   std::error_code error;
   fs::remove_all(scratch, error);
   return inputs;
@@ -236,9 +236,7 @@ ExitCode fuzz(const FuzzOptions& o, bool time_given) {
   for (const Target& t : prop::fuzz::all_targets()) known.push_back(t.name);
   for (const std::string& name : o.targets) {
     if (prop::fuzz::find_target(name) == nullptr)
-      return complain("fuzz",
-                      {ErrorCode::usage,
-                       "there is no target '" + name + "'" + did_you_mean_or_all(name, known), ""});
+      return refuse("fuzz", "there is no target '" + name + "'" + did_you_mean_or_all(name, known));
     if (std::find(targets.begin(), targets.end(), name) == targets.end()) targets.push_back(name);
   }
   if (targets.empty()) targets.assign(known.begin(), known.end());

@@ -9,14 +9,12 @@
 
 #include "core/io/checksum.hpp"
 #include "core/say.hpp"
+#include "properties/app/fuzz_inputs.hpp"
 #include "properties/cli/command.hpp"
-#include "properties/cli/fuzz_inputs.hpp"
 #include "properties/cli/interrupt.hpp"
-#include "properties/cli/merge_files.hpp"
 #include "properties/cli/progress.hpp"
 #include "properties/cli/publisher.hpp"
 #include "properties/cli/quantity.hpp"
-#include "properties/cli/recording.hpp"
 #include "properties/files/output_file.hpp"
 #include "properties/files/terminal.hpp"
 #include "properties/fuzz/target.hpp"
@@ -61,35 +59,35 @@ void announce(const std::string& target, std::uint64_t seed, std::int64_t number
                 static_cast<unsigned long long>(seed), static_cast<long long>(number));
 }
 
-std::optional<FuzzFinding> judge(const FuzzTally& tally, const FuzzInputs& inputs,
-                                 std::uint64_t seed, std::int64_t number) {
+std::optional<app::FuzzFinding> judge(const app::FuzzTally& tally, const app::FuzzInputs& inputs,
+                                      std::uint64_t seed, std::int64_t number) {
   announce(tally.name, seed, number);
   const auto found = prop::fuzz::find_target(tally.name)->run(inputs.at(number));
   if (!found) return std::nullopt;
-  return FuzzFinding{number, files::printable(found->input), files::printable(found->what)};
+  return app::FuzzFinding{number, files::printable(found->input), files::printable(found->what)};
 }
 
 // Writes what was asked for, and ends.
-ExitCode publish(const FuzzReport& report, const std::string& command, const std::string& record,
-                 const std::string& junit, bool json) {
+ExitCode publish(const app::FuzzReport& report, const std::string& command,
+                 const std::string& record, const std::string& junit, bool json) {
   Publisher out(command);
-  out.file(record, [&] { return fuzz_record(report); });
-  out.file(junit, [&] { return fuzz_junit(report); });
-  return out.finish(json ? fuzz_json(report) : fuzz_table(report), report.exit_code());
+  out.file(record, [&] { return app::fuzz_record(report); });
+  out.file(junit, [&] { return app::fuzz_junit(report); });
+  return out.finish(json ? app::fuzz_json(report) : app::fuzz_table(report), report.exit_code());
 }
 
 struct Work {
-  FuzzReport report;
-  std::vector<FuzzInputs> inputs;  // of each target
+  app::FuzzReport report;
+  std::vector<app::FuzzInputs> inputs;  // of each target
 };
 
 // The report to begin with: an empty one, or that of a run that ended early.
-Result<FuzzReport> begin(const CountedFuzz& o) {
-  FuzzReport out;
+Result<app::FuzzReport> begin(const CountedFuzz& o) {
+  app::FuzzReport out;
   if (!o.resume.empty()) {
-    auto begun = read_fuzz_record(o.resume);
+    auto begun = app::read_fuzz_record(o.resume);
     if (begun)
-      if (const Status bad = check_build(begun->build, o.resume)) return *bad;
+      if (const Status bad = app::check_build(begun->build, o.resume)) return *bad;
     return begun;
   }
   const auto seed = parse_seed("--seed", o.seed.empty() ? "1" : o.seed);
@@ -110,7 +108,7 @@ Result<Work> prepare(const CountedFuzz& o, const InputsOf& inputs_of) {
   const auto cases = parse_count("--cases", o.cases.empty() ? "0" : o.cases);
   if (!cases) return cases.error();
   Work work{std::move(*report), {}};
-  for (FuzzTally& t : work.report.targets) {
+  for (app::FuzzTally& t : work.report.targets) {
     auto inputs = inputs_of(t.name, work.report.seed);
     if (!inputs) return inputs.error();
     const std::string sum = io::hex64(inputs->checksum());
@@ -132,7 +130,7 @@ ExitCode one_number(const CountedFuzz& o, Work& work) {
   if (!number) return complain("fuzz", number.error());
   work.report.shard = {};
   for (std::size_t i = 0; i < work.report.targets.size(); ++i) {
-    FuzzTally& t = work.report.targets[i];
+    app::FuzzTally& t = work.report.targets[i];
     t.inputs = t.judged = 1;
     if (auto found = judge(t, work.inputs[i], work.report.seed, *number)) {
       t.failed = 1;
@@ -143,13 +141,13 @@ ExitCode one_number(const CountedFuzz& o, Work& work) {
 }
 
 void judge_all(const CountedFuzz& o, Work& work) {
-  FuzzReport& report = work.report;
+  app::FuzzReport& report = work.report;
   std::int64_t wanted = 0;
   std::int64_t done = 0;
-  for (const FuzzTally& t : report.targets) wanted += report.shard.of(t.inputs);
+  for (const app::FuzzTally& t : report.targets) wanted += report.shard.of(t.inputs);
   Progress bar("inputs", !o.no_progress, std::nullopt);
   for (std::size_t i = 0; i < report.targets.size(); ++i) {
-    FuzzTally& t = report.targets[i];
+    app::FuzzTally& t = report.targets[i];
     done += t.judged;
     for (const std::int64_t end = report.shard.of(t.inputs); t.judged < end; ++t.judged) {
       if (interrupted()) return;
@@ -167,10 +165,7 @@ void judge_all(const CountedFuzz& o, Work& work) {
 
 ExitCode fuzz_counted(const CountedFuzz& o, const InputsOf& inputs_of) {
   const std::string& record = o.record.empty() ? o.resume : o.record;
-  if (const Status bad = files::check_outputs(
-          {files::printed(o.json), {"--record", record}, {"--junit", o.junit}}, {}))
-    return complain("fuzz", *bad);
-  if (const Status bad = files::check_inputs_kept({{"--junit", o.junit}}, {{"--resume", o.resume}}))
+  if (const Status bad = check_record_files(o.json, o.junit, record, o.resume))
     return complain("fuzz", *bad);
   catch_interrupts();  // before archives are unpacked, so that nothing of them is left
   auto work = prepare(o, inputs_of);
@@ -179,12 +174,6 @@ ExitCode fuzz_counted(const CountedFuzz& o, const InputsOf& inputs_of) {
   if (!o.number.empty()) return one_number(o, *work);
   judge_all(o, *work);
   return publish(work->report, "fuzz", record, o.junit, o.json);
-}
-
-ExitCode merge_fuzz(const std::vector<std::string>& files, const std::string& junit, bool json) {
-  const auto all = merge_files<FuzzReport>(files, read_fuzz_record, merge_into);
-  if (!all) return complain("merge", all.error());
-  return publish(*all, "merge", "", junit, json);
 }
 
 }  // namespace mla::cli

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "properties/cli/fuzz_inputs.hpp"
-#include "properties/cli/fuzz_report.hpp"
+#include "properties/app/fuzz_inputs.hpp"
+#include "properties/app/fuzz_report.hpp"
 
 namespace mla::cli {
 
@@ -29,11 +29,8 @@ struct CountedFuzz {
 };
 
 // What a target is given: by its name and the seed.
-using InputsOf = std::function<Result<FuzzInputs>(const std::string&, std::uint64_t)>;
+using InputsOf = std::function<Result<app::FuzzInputs>(const std::string&, std::uint64_t)>;
 
 prop::ExitCode fuzz_counted(const CountedFuzz& options, const InputsOf& inputs_of);
-// The records of all shards as one report.
-prop::ExitCode merge_fuzz(const std::vector<std::string>& files, const std::string& junit,
-                          bool json);
 
 }  // namespace mla::cli

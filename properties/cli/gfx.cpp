@@ -3,7 +3,9 @@
 
 #include <memory>
 
+#include "properties/app/gfx.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/device_options.hpp"
 #include "properties/cli/options.hpp"
 
 namespace mla::cli {
@@ -20,14 +22,14 @@ Examples:
   mla-testbed gfx check kernel.co
   mla-testbed gfx run kernel.co --kernel add --grid 4 --block 256 --args args.json)";
 
-constexpr const char* kCheckFooter = R"(
+constexpr const char* kGfxCheckFooter = R"(
 Decodes every function, and follows every path of the control-flow graph of each kernel without
 running it. Reports a register that a load will write and that is used on some path before an
 s_waitcnt covers the load: both instructions, the counter, and the wait that is missing.
 What is not followed is counted. LDS and races need a run (gfx run --checks).
 Exit: 0 nothing is missing, 1 something is, 2 wrong input, 3 no such file, 10 refused.)";
 
-constexpr const char* kRunFooter = R"(
+constexpr const char* kGfxRunFooter = R"(
 --args names a JSON file: {"arguments": [...]}, one entry for each argument of the kernel:
   {"scalar": "i32", "value": 5}
   {"buffer": "f32", "count": 256, "fill": 0, "show": 4, "output": "out.bin"}
@@ -42,6 +44,14 @@ Examples:
   mla-testbed gfx run kernel.co --kernel add --grid 4 --block 256 --args args.json --checks
   mla-testbed gfx run kernel.co --block 64 --args args.json --arrival late --json
   mla-testbed gfx run kernel.co --block 256 --args args.json --annotate - --trace waves.json)";
+
+template <Result<app::GfxListing> (*list)(const std::string&, const std::string&, bool)>
+ExitCode print_listing(const GfxOptions& o) {
+  const std::string command = list == app::gfx_check ? "gfx check" : "gfx disassemble";
+  const auto listing = list(o.object, o.kernel, o.json);
+  if (!listing) return complain(command, listing.error());
+  return finish(command, listing->text, listing->exit);
+}
 
 using Do = ExitCode (*)(const GfxOptions&);
 
@@ -62,11 +72,11 @@ void add_gfx(Command& app, ExitCode& exit) {
   Command gfx = app.add_subcommand("gfx", "Disassemble, check or run any code object");
   gfx.require_subcommand();
   gfx.footer(kGfxFooter);
-  add_command(gfx, "disassemble", "Print the instructions of its kernels", o, gfx_disassemble,
-              exit);
-  add_command(gfx, "check", "Look for missing waits along all paths, without running", o, gfx_check,
-              exit)
-      .footer(kCheckFooter);
+  add_command(gfx, "disassemble", "Print the instructions of its kernels", o,
+              print_listing<app::gfx_disassemble>, exit);
+  add_command(gfx, "check", "Look for missing waits along all paths, without running", o,
+              print_listing<app::gfx_check>, exit)
+      .footer(kGfxCheckFooter);
   Command run = add_command(gfx, "run", "Launch one kernel in the emulator", o, gfx_run, exit);
   run.add_option("--grid", o->grid, "Workgroups: X, X,Y or X,Y,Z").show_default();
   run.add_option("--block", o->block, "Threads of a workgroup: X, X,Y or X,Y,Z").required();
@@ -76,7 +86,7 @@ void add_gfx(Command& app, ExitCode& exit) {
   run.add_option("--limit", o->limit, "Instructions of a wave; 0: no limit").show_default();
   add_emulation_options(run, o->emulation);
   add_profile_options(run, o->profile);
-  run.footer(kRunFooter);
+  run.footer(kGfxRunFooter);
 }
 
 }  // namespace mla::cli

@@ -6,10 +6,8 @@
 
 #include <string>
 
-#include "core/result.hpp"
-#include "hip_backend/gfx_emulator/load.hpp"
-#include "properties/cli/emulation.hpp"
-#include "properties/cli/launch_profile.hpp"
+#include "properties/app/emulation.hpp"
+#include "properties/cli/device_options.hpp"
 #include "properties/step/verdict.hpp"
 
 namespace mla::cli {
@@ -25,16 +23,10 @@ struct GfxOptions {
   // run
   std::string grid = "1", block, arguments;
   std::string dynamic_lds = "0", limit = "0";
-  EmulationChoice emulation;
+  app::EmulationChoice emulation;
   ProfileOptions profile;
 };
 
-Result<gfx::CodeObject> load_gfx_object(const std::string& path);
-// The kernel of that name; without a name the only one.
-Result<const gfx::Kernel*> find_gfx_kernel(const gfx::CodeObject& object, const std::string& name);
-
-prop::ExitCode gfx_disassemble(const GfxOptions& options);
-prop::ExitCode gfx_check(const GfxOptions& options);
 prop::ExitCode gfx_run(const GfxOptions& options);
 
 }  // namespace mla::cli

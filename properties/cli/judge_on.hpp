@@ -8,9 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "properties/cli/backends.hpp"
-#include "properties/cli/recording.hpp"
-#include "properties/cli/report.hpp"
+#include "properties/app/backends.hpp"
+#include "properties/app/recording.hpp"
+#include "properties/app/report.hpp"
+#include "properties/cli/judging_options.hpp"
 
 namespace mla::cli {
 
@@ -20,8 +21,8 @@ namespace mla::cli {
 // holds the object alone and the blocks go to stderr. SIGINT, SIGTERM and SIGHUP end it early, with
 // all reports. `run` comes without backend, workers and architecture, which are the backend's.
 prop::ExitCode judge_and_publish(std::string_view command,
-                                 const std::vector<NamedBackend>& backends,
+                                 const std::vector<app::NamedBackend>& backends,
                                  const prop::RunOptions& run, bool progress,
-                                 const Publication& publication, Recording recording);
+                                 const Publication& publication, app::Recording recording);
 
 }  // namespace mla::cli

@@ -1,14 +1,28 @@
 #include "properties/cli/judging_options.hpp"
 
+#include <set>
+#include "properties/app/ledger_file.hpp"
+#include "properties/app/memory.hpp"
+#include "properties/app/selection.hpp"
+
+#include "core/say.hpp"
 #include "properties/claims/canary.hpp"
 #include "properties/cli/command.hpp"
-#include "properties/cli/ledger_file.hpp"
-#include "properties/cli/memory.hpp"
 #include "properties/cli/options.hpp"
 #include "properties/cli/quantity.hpp"
-#include "properties/cli/selection.hpp"
 
 namespace mla::cli {
+namespace {
+
+// Options that say what is written, or which part is judged, and not what.
+const std::set<std::string>& other_options() {
+  static const std::set<std::string> names = {"json",   "junit",     "html",   "no-progress",
+                                              "timing", "record",    "resume", "memory-limit",
+                                              "shard",  "aiter-hsa", "help"};
+  return names;
+}
+
+}  // namespace
 
 void add_judging_options(Command& command, JudgingOptions& o, bool choose_properties) {
   const Option time =
@@ -78,19 +92,19 @@ std::variant<prop::RunOptions, prop::ExitCode> begin_judging(std::string_view co
     if (!time) return complain(command, time.error());
     run.time_limit = *time;
   }
-  const auto limit = memory_limit(o.memory);
+  const auto limit = parse_memory_limit(o.memory);
   if (!limit) return complain(command, limit.error());
   run.memory = static_cast<double>(limit->bytes);
-  auto properties = select_properties(o.properties);
-  if (const auto* none = std::get_if<Unselected>(&properties))
+  auto properties = app::select_properties(o.properties);
+  if (const auto* none = std::get_if<app::Unselected>(&properties))
     return complain_unselected(command, *none);
   run.properties = std::move(*std::get_if<0>(&properties));
-  auto cases = select_cases(o.case_files);
-  if (const auto* none = std::get_if<Unselected>(&cases))
+  auto cases = app::select_cases(o.case_files);
+  if (const auto* none = std::get_if<app::Unselected>(&cases))
     return complain_unselected(command, *none);
   run.cases = std::move(*std::get_if<0>(&cases));
   if (!o.ledger.empty()) {
-    auto ledger = load_ledger(o.ledger);
+    auto ledger = app::load_ledger(o.ledger);
     if (!ledger) return complain(command, ledger.error());
     run.ledger = std::move(*ledger);
   }
@@ -99,6 +113,36 @@ std::variant<prop::RunOptions, prop::ExitCode> begin_judging(std::string_view co
     run.ledger.push_back(prop::canary_entry());
   }
   return run;
+}
+
+std::vector<std::string> deciding_arguments(const Command& command) {
+  return command.given_words(other_options());
+}
+
+Status take_recorded(CommandLine& app, const app::Recording& recording, const JudgingOptions& how,
+                     JudgingOptions& options) {
+  if (const auto bad = app.parse(recording.arguments))
+    return Error{ErrorCode::usage,
+                 say("the record has options that the command does not take: ", bad->why), ""};
+  if (deciding_arguments(app) != recording.arguments)
+    return Error{ErrorCode::usage, "the record has options that decide nothing about the run", ""};
+  options.publication = how.publication;
+  options.no_progress = how.no_progress;
+  options.memory = how.memory;
+  return std::nullopt;
+}
+
+Result<app::Recording> begin_recording(std::string_view command, const JudgingOptions& options,
+                                       const Command& app) {
+  app::Recording out;
+  out.path = options.record;
+  out.command = command;
+  out.arguments = deciding_arguments(app);
+  if (options.shard.empty()) return out;
+  const auto shard = parse_shard(options.shard);
+  if (!shard) return shard.error();
+  out.shard = *shard;
+  return out;
 }
 
 }  // namespace mla::cli

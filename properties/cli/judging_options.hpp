@@ -1,4 +1,5 @@
-// JudgingOptions: what `run` and `cross-check` take alike, and the run that it asks for.
+// JudgingOptions: what `run` and `cross-check` take alike, and the run that it asks for; how
+// options become a recording, and a recording options again.
 //
 // Private to properties/cli. Fails: begin_judging() prints why and gives the exit code.
 #pragma once
@@ -8,13 +9,24 @@
 #include <variant>
 #include <vector>
 
-#include "properties/cli/report.hpp"
+#include "core/result.hpp"
+#include "properties/app/recording.hpp"
 #include "properties/files/output_file.hpp"
 #include "properties/judge/run_options.hpp"
+#include "properties/step/verdict.hpp"
 
 namespace mla::cli {
 
 class Command;
+class CommandLine;
+
+// What of a run is printed and written.
+struct Publication {
+  bool json = false;
+  std::string junit;  // empty: none
+  std::string html;   // empty: none
+  bool timing = false;
+};
 
 struct JudgingOptions {
   std::string time;   // for random cases; empty, or together with `cases`: no limit
@@ -42,5 +54,26 @@ std::vector<files::Input> inputs_of(const JudgingOptions& options);
 // The run without its backends.
 std::variant<prop::RunOptions, prop::ExitCode> begin_judging(std::string_view command,
                                                              const JudgingOptions& options);
+
+// The command that errors name: a merge goes the way of the command that made the records.
+inline std::string_view command_of(const app::Recording& recording, std::string_view own) {
+  return recording.only_answered ? "merge" : own;
+}
+
+// The options of a command line that decide what is judged, defaults left out. Where AITER lies is
+// none of them: it may come from the environment, and differs from machine to machine.
+std::vector<std::string> deciding_arguments(const Command& command);
+// A new recording of `command`; nothing is written if no file is named.
+Result<app::Recording> begin_recording(std::string_view command, const JudgingOptions& options,
+                                       const Command& app);
+
+// Reads the arguments of a recording into the options that `app` declares; `how` says what is
+// printed and written.
+Status take_recorded(CommandLine& app, const app::Recording& recording, const JudgingOptions& how,
+                     JudgingOptions& options);
+
+// The recorded run again: what has an answer is not judged. `how` says what is printed and written.
+prop::ExitCode run_recorded(app::Recording recording, const JudgingOptions& how);
+prop::ExitCode cross_check_recorded(app::Recording recording, const JudgingOptions& how);
 
 }  // namespace mla::cli

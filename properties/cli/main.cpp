@@ -11,8 +11,8 @@
 
 #include "core/say.hpp"
 #include "core/suggest.hpp"
+#include "properties/app/build_info.hpp"
 #include "properties/cli/arguments.hpp"
-#include "properties/cli/build_info.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/gfx.hpp"
 #include "properties/cli/options.hpp"
@@ -65,7 +65,7 @@ prop::ExitCode run_app(int argc, char** argv) {
   prop::ExitCode exit = prop::ExitCode::usage;
   CommandLine app("Checks AITER's multi-head latent attention metadata without a GPU",
                   "mla-testbed");
-  app.version(say("mla-testbed ", kVersion));
+  app.version(say("mla-testbed ", app::kVersion));
   app.footer(kFooter);
   app.require_subcommand();
   add_run(app, exit);

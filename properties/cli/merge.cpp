@@ -3,14 +3,14 @@
 #include <memory>
 
 #include "core/say.hpp"
-#include "properties/cli/backends.hpp"
+#include "properties/app/fuzz_report.hpp"
+#include "properties/app/merge_files.hpp"
+#include "properties/app/plants_report.hpp"
 #include "properties/cli/command.hpp"
-#include "properties/cli/fuzz_counted.hpp"
+#include "properties/cli/device_options.hpp"
 #include "properties/cli/judging_options.hpp"
-#include "properties/cli/merge_files.hpp"
 #include "properties/cli/options.hpp"
-#include "properties/cli/plants_report.hpp"
-#include "properties/cli/recording.hpp"
+#include "properties/cli/publisher.hpp"
 #include "properties/files/output_file.hpp"
 #include "properties/files/terminal.hpp"
 
@@ -38,25 +38,54 @@ Examples:
   mla-testbed merge shard*.json --aiter-hsa aiter/hsa)";
 
 // Adds the answers of a further shard.
-Status add(Recording& all, const Recording& one, const std::string& file,
+Status add(app::Recording& all, const app::Recording& one, const std::string& file,
            const std::string& first) {
   if (one.command != all.command || one.arguments != all.arguments)
-    return of_another_run(file, first, "the options of the run");
+    return app::of_another_run(file, first, "the options of the run");
   if (one.identity != all.identity)
-    return of_another_run(file, first, "cases, properties or ledger");
+    return app::of_another_run(file, first, "cases, properties or ledger");
   if (one.backends.size() != all.backends.size())
-    return of_another_run(file, first, "the backends");
-  for (const BackendAnswers& b : one.backends) {
+    return app::of_another_run(file, first, "the backends");
+  for (const app::BackendAnswers& b : one.backends) {
     const auto same = std::find_if(all.backends.begin(), all.backends.end(),
-                                   [&](const BackendAnswers& a) { return a.name == b.name; });
-    if (same == all.backends.end()) return of_another_run(file, first, "the backends");
+                                   [&](const app::BackendAnswers& a) { return a.name == b.name; });
+    if (same == all.backends.end()) return app::of_another_run(file, first, "the backends");
     if (b.code != same->code)
-      return of_another_run(file, first,
-                            say("AITER's code objects of backend ", files::printable(b.name)));
+      return app::of_another_run(file, first,
+                                 say("AITER's code objects of backend ", files::printable(b.name)));
     same->seconds += b.seconds;
     same->answers.insert(b.answers.begin(), b.answers.end());
   }
   return std::nullopt;
+}
+
+void note_merge(const std::string& what) {
+  note("merge", what);
+}
+
+ExitCode merge_fuzz(const MergeOptions& o) {
+  const auto all = app::merge_files<app::FuzzReport>(o.files, app::read_fuzz_record,
+                                                     app::merge_into, note_merge);
+  if (!all) return complain("merge", all.error());
+  Publisher out("merge");
+  const Publication& publication = o.judging.publication;
+  out.file(publication.junit, [&] { return app::fuzz_junit(*all); });
+  return out.finish(publication.json ? app::fuzz_json(*all) : app::fuzz_table(*all),
+                    all->exit_code());
+}
+
+ExitCode merge_plants(const MergeOptions& o) {
+  const auto all = app::merge_files<app::PlantsReport>(o.files, app::read_plants_record,
+                                                       app::merge_into, note_merge);
+  if (!all) return complain("merge", all.error());
+  std::string accounts;
+  for (const app::PlantTried& t : all->tried) accounts += app::plant_account(t);
+  Publisher out("merge");
+  const Publication& publication = o.judging.publication;
+  if (!publication.json) out.lost_stdout(files::write_stdout(accounts));
+  out.file(publication.junit, [&] { return app::plants_junit(*all); });
+  return out.finish(publication.json ? app::plants_json(*all) : app::plants_table(*all),
+                    all->exit_code());
 }
 
 ExitCode merge(const MergeOptions& o) {
@@ -70,29 +99,24 @@ ExitCode merge(const MergeOptions& o) {
     return complain("merge", *bad);
   // A file that cannot be read is reported by whoever reads it for good.
   const auto text = files::read_file(o.files.front());
-  const bool fuzz = text && is_fuzz_record(*text);
-  const bool plants = text && is_plants_record(*text);
+  const bool fuzz = text && app::is_fuzz_record(*text);
+  const bool plants = text && app::is_plants_record(*text);
   if ((fuzz || plants) && !publication.html.empty())
-    return complain("merge", {ErrorCode::usage,
-                              say("a run of ", fuzz ? "fuzz" : "plants", " has no --html"), ""});
-  if ((fuzz || plants) && named_aiter(o.aiter_hsa))
-    return complain("merge",
-                    {ErrorCode::usage,
-                     say("--aiter-hsa ", o.aiter_hsa, " goes with backend aiter, and a run of ",
-                         fuzz ? "fuzz" : "plants", " has none"),
-                     ""});
-  if (fuzz) return merge_fuzz(o.files, publication.junit, publication.json);
-  if (plants) return merge_plants(o.files, publication.junit, publication.json);
-  auto all = merge_files<Recording>(o.files, read_record, add);
+    return refuse("merge", say("a run of ", fuzz ? "fuzz" : "plants", " has no --html"));
+  if ((fuzz || plants) && app::named_aiter(o.aiter_hsa))
+    return refuse("merge",
+                  say("--aiter-hsa ", o.aiter_hsa, " goes with backend aiter, and a run of ",
+                      fuzz ? "fuzz" : "plants", " has none"));
+  if (fuzz) return merge_fuzz(o);
+  if (plants) return merge_plants(o);
+  auto all = app::merge_files<app::Recording>(o.files, app::read_record, add, note_merge);
   if (!all) return complain("merge", all.error());
   all->only_answered = true;
   all->aiter_hsa = o.aiter_hsa;
   if (all->command == "run") return run_recorded(std::move(*all), o.judging);
   if (all->command == "cross-check") return cross_check_recorded(std::move(*all), o.judging);
-  return complain("merge", {ErrorCode::usage,
-                            "'" + o.files.front() + "' is of the command '" + all->command +
-                                "'; expected run, cross-check, fuzz or plants",
-                            ""});
+  return refuse("merge", "'" + o.files.front() + "' is of the command '" + all->command +
+                             "'; expected run, cross-check, fuzz or plants");
 }
 
 }  // namespace

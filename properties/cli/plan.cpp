@@ -3,11 +3,11 @@
 
 #include "core/say.hpp"
 #include "cpu_backend/cpu_backend.hpp"
-#include "properties/cli/capture_case.hpp"
+#include "properties/app/capture_case.hpp"
+#include "properties/app/memory.hpp"
+#include "properties/app/planned_step.hpp"
 #include "properties/cli/command.hpp"
-#include "properties/cli/memory.hpp"
 #include "properties/cli/options.hpp"
-#include "properties/cli/planned_step.hpp"
 #include "properties/cli/publisher.hpp"
 #include "properties/dump/plan/plan_json.hpp"
 #include "properties/files/output_file.hpp"
@@ -57,7 +57,7 @@ Result<dump::Bundle> bundle_for(const PlanOptions& o, const Case& c,
                      "; --json prints its plan"),
                  ""};
   const auto backend = cpu::make_cpu_backend();
-  return o.tensors ? capture_case(c, *backend)
+  return o.tensors ? app::capture_case(c, *backend)
                    : Result<dump::Bundle>(dump::bundle_of(documents[0]));
 }
 
@@ -71,19 +71,16 @@ std::string sequence_json(const Case& c, const std::vector<std::string>& documen
 
 ExitCode plan_case(const PlanOptions& o) {
   if (o.planner != "auto")
-    return complain("plan", {ErrorCode::usage,
-                             "--planner goes with --input; a case names its planner itself, as in "
-                             "';planner=v12serial'",
-                             ""});
+    return refuse("plan",
+                  "--planner goes with --input; a case names its planner itself, as in "
+                  "';planner=v12serial'");
   const auto c = parse_case(o.line);
   if (!c) return complain("plan", c.error());
-  if (const Status bad = check_list_memory(*c)) return complain("plan", *bad);
+  if (const Status bad = app::check_list_memory(*c)) return complain("plan", *bad);
   if (o.as_aiter && c->kind() != StepKind::decode)
-    return complain("plan", {ErrorCode::usage,
-                             say("--as-aiter goes with --input or with a case of kind decode, not ",
-                                 name(c->kind())),
-                             ""});
-  auto steps = plan_steps_of(*c, o.as_aiter ? plan::Fidelity::as_aiter : plan::Fidelity::safe);
+    return refuse("plan", say("--as-aiter goes with --input or with a case of kind decode, not ",
+                              name(c->kind())));
+  auto steps = app::plan_steps_of(*c, o.as_aiter ? plan::Fidelity::as_aiter : plan::Fidelity::safe);
   if (!steps) return complain("plan", steps.error());
   const std::size_t count = steps->size();
   std::string text;
@@ -123,7 +120,7 @@ ExitCode plan_document(const PlanOptions& o) {
 }
 
 ExitCode plan(const PlanOptions& o) {
-  const auto bad = [](const char* why) { return complain("plan", {ErrorCode::usage, why, ""}); };
+  const auto bad = [](const char* why) { return refuse("plan", why); };
   if (o.line.empty() == o.input.empty()) return bad("give either a case or --input FILE");
   if (o.tensors && o.bundle.empty())
     return bad("--tensors goes with --bundle DIR: only a bundle holds tensors");

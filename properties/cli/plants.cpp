@@ -1,24 +1,18 @@
 // `mla-testbed plants`: puts known defects back and shows that their properties catch them.
 #include <algorithm>
-#include <functional>
 #include <memory>
-#include <set>
 
-#include "core/say.hpp"
-#include "properties/cli/backends.hpp"
+#include "properties/app/backends.hpp"
+#include "properties/app/plants_report.hpp"
+#include "properties/app/selection.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/interrupt.hpp"
 #include "properties/cli/options.hpp"
-#include "properties/cli/plants_report.hpp"
 #include "properties/cli/progress.hpp"
 #include "properties/cli/publisher.hpp"
 #include "properties/cli/quantity.hpp"
-#include "properties/cli/recording.hpp"
-#include "properties/cli/selection.hpp"
 #include "properties/files/output_file.hpp"
 #include "properties/files/terminal.hpp"
-#include "properties/judge/runner.hpp"
-#include "properties/plants/origins.hpp"
 #include "properties/plants/plant.hpp"
 
 namespace mla::cli {
@@ -55,104 +49,12 @@ Examples:
   mla-testbed plants --shard 1/3 --record plants1.json
   mla-testbed plants --resume plants1.json)";
 
-// Random cases until the property fails or the time is over.
-prop::RunReport hunt(const Plant& plant, const Backend& backend, std::uint64_t seed,
-                     std::chrono::milliseconds limit, const std::function<void()>& progress) {
-  const std::unique_ptr<prop::Interposer> defect = plant.make();
-  prop::RunOptions run;
-  run.properties = {prop::find_property(plant.property)};
-  run.backend = &backend;
-  run.interposer = defect.get();
-  run.replay_options = plant_option(plant.id);
-  run.seed = seed;
-  run.time_limit = limit;
-  run.stopped = interrupted;
-  run.progress = [&progress](std::int64_t, std::int64_t) { progress(); };
-  return prop::run_properties(run);
-}
-
-ExitCode list(const PlantsReport& report) {
-  std::string out;
-  for (const std::string& id : report.of_shard()) {
-    const Plant& p = *prop::find_plant(id);
-    out += say(p.id, "  ", p.property, "  ", p.what, "\n");
-  }
-  return finish("plants", out, out.empty() ? ExitCode::inconclusive : ExitCode::held);
-}
-
-std::string report_name(const prop::Origin& origin) {
-  if (origin.address.empty()) return "found in code";
-  // https://github.com/<owner>/<name>/issues/<number>
-  std::string name(origin.address.substr(std::string_view("https://github.com/").size()));
-  const std::size_t issues = name.find("/issues/");
-  if (issues != std::string::npos) name.replace(issues, 8, "#");
-  return say("[", name, "](", origin.address, ")");
-}
-
-constexpr const char* kTableHead = R"(# Which real defects are planted?
-
-These are the defects from which this project started, with their public reports. A plant puts a
-defect back on purpose, and the property in its row must catch it. *Imitated*: the plant edits what
-a launch returned; all others break the stage that was broken. `mla-testbed plants --table` writes
-this page.
-
-| Defect | Report | Caught by | What is planted, or why nothing is |
-| --- | --- | --- | --- |
-)";
-
-std::string sentence(const Plant& p) {
-  return say(p.what, p.imitated ? " *Imitated.*" : "");
-}
-
-struct Row {
-  std::string caught;  // the properties, each once
-  std::string what;    // the sentences; of several plants, each with its name and property
-};
-
-Row row_of(const std::vector<const Plant*>& plants) {
-  Row row;
-  std::set<std::string_view> named;
-  for (const Plant* const p : plants) {
-    if (named.insert(p->property).second)
-      row.caught += say(row.caught.empty() ? "" : ", ", p->property);
-    row.what += row.what.empty() ? "" : " ";
-    if (plants.size() > 1) row.what += say(p->id, " (", p->property, "): ");
-    row.what += sentence(*p);
-  }
-  return row;
-}
-
-// docs/reference/bugs.md: every defect of the corpus with its plants, or the reason why it has
-// none.
-ExitCode table() {
-  std::string out = kTableHead;
-  std::int64_t planted = 0;
-  for (const prop::Origin& origin : prop::all_origins()) {
-    std::vector<const Plant*> plants;
-    for (const Plant& p : prop::all_plants())
-      if (prop::find_origin(p.id) == &origin) plants.push_back(&p);
-    const auto [caught, what] = row_of(plants);
-    planted += caught.empty() ? 0 : 1;
-    out += say("| ", origin.id, " | ", report_name(origin), " | ", caught.empty() ? "–" : caught,
-               " | ", caught.empty() ? say("Not planted: ", origin.why_not, ".") : what, " |\n");
-  }
-  out += say(
-      "\n", planted, " of ", prop::all_origins().size(),
-      " are planted. Further plants are states from before the reports, and defects that the judge "
-      "once missed:\n\n"
-      "| Plant | Caught by | What is planted |\n| --- | --- | --- |\n");
-  for (const Plant& p : prop::all_plants())
-    if (prop::find_origin(p.id) == nullptr)
-      out += say("| ", p.id, " | ", p.property, " | ", sentence(p), " |\n");
-  return finish("plants", out, ExitCode::held);
-}
-
 // The report to begin with: an empty one, or that of a run that ended early.
-Result<PlantsReport> begin(const PlantsOptions& o) {
+Result<app::PlantsReport> begin(const PlantsOptions& o) {
   if (!o.resume.empty()) {
-    auto begun = read_plants_record(o.resume);
+    auto begun = app::read_plants_record(o.resume);
     if (begun)
-      if (const Status bad = check_build(begun->build, o.resume)) return *bad;
+      if (const Status bad = app::check_build(begun->build, o.resume)) return *bad;
     return begun;
   }
   const auto shard = parse_shard(o.shard.empty() ? "1/1" : o.shard);
@@ -161,7 +63,7 @@ Result<PlantsReport> begin(const PlantsOptions& o) {
   if (!limit) return limit.error();
   const auto seed = parse_seed("--seed", o.seed);
   if (!seed) return seed.error();
-  PlantsReport out;
+  app::PlantsReport out;
   out.seed = *seed;
   out.milliseconds = limit->count();
   out.shard = *shard;
@@ -171,59 +73,53 @@ Result<PlantsReport> begin(const PlantsOptions& o) {
   return out;
 }
 
-Status check_files(const PlantsOptions& o, const std::string& record) {
-  if (Status bad = files::check_outputs(
-          {files::printed(o.json), {"--record", record}, {"--junit", o.junit}}, {}))
-    return bad;
-  return files::check_inputs_kept({{"--junit", o.junit}}, {{"--resume", o.resume}});
-}
-
 // Tries what the report lacks, and says what became of each plant once it is known. Returns why
 // stdout did not take that; without a file, nobody would learn of the rest.
-Status try_plants(PlantsReport& report, const Backend& backend, const PlantsOptions& o) {
+Status try_plants(app::PlantsReport& report, const Backend& backend, const PlantsOptions& o) {
   Progress bar("plants", !o.no_progress, std::nullopt);
   const auto progress = [&] { bar.update(std::ssize(report.tried), report.wanted()); };
   const bool only_told = o.record.empty() && o.resume.empty() && o.junit.empty();
   Status lost;
   for (const std::string& id : report.of_shard()) {
-    const PlantTried* known = report.find(id);
+    const app::PlantTried* known = report.find(id);
     if (known == nullptr) {
-      const prop::RunReport run = hunt(*prop::find_plant(id), backend, report.seed,
-                                       std::chrono::milliseconds(report.milliseconds), progress);
+      auto fresh = app::try_plant(id, backend, report, interrupted, progress);
       bar.hide();
-      if (run.interrupted && run.failures.empty()) break;
-      PlantTried fresh{.id = id, .cases = run.cases, .smallest = {}, .block = {}};
-      if (!run.failures.empty()) {
-        fresh.smallest = format_case(run.failures.front().smallest);
-        fresh.block = prop::failure_block(run.failures.front());
-      }
-      known = &report.add(std::move(fresh));
+      if (!fresh) break;
+      known = &report.add(std::move(*fresh));
     }
-    if (!o.json && !lost) lost = files::write_stdout(plant_account(*known));
+    if (!o.json && !lost) lost = files::write_stdout(app::plant_account(*known));
     if (lost && only_told) break;
   }
   return lost;
 }
 
 ExitCode plants(const PlantsOptions& o) {
-  if (o.table) return table();
+  if (o.table) return finish("plants", app::plants_page(), ExitCode::held);
   for (const std::string& id : o.ids) {
-    const auto plant = select_plant(id);
-    if (const auto* none = std::get_if<Unselected>(&plant))
+    const auto plant = app::select_plant(id);
+    if (const auto* none = std::get_if<app::Unselected>(&plant))
       return complain_unselected("plants", *none);
   }
   auto report = begin(o);
   if (!report) return complain("plants", report.error());
-  if (o.list) return list(*report);
+  if (o.list) {
+    const std::string lines = app::plants_list(*report);
+    return finish("plants", lines, lines.empty() ? ExitCode::inconclusive : ExitCode::held);
+  }
   const std::string& record = o.record.empty() ? o.resume : o.record;
-  if (const Status bad = check_files(o, record)) return complain("plants", *bad);
-  const auto backends = make_backends("cpu", {});
+  if (const Status bad = check_record_files(o.json, o.junit, record, o.resume))
+    return complain("plants", *bad);
+  const auto backends = app::make_backends("cpu", {});
   if (!backends) return complain("plants", backends.error());
   catch_interrupts();
   const Status lost = try_plants(*report, *backends->front().backend, o);
   Publisher out("plants");
   out.lost_stdout(lost);
-  return publish_plants(*report, out, record, o.junit, o.json);
+  out.file(record, [&] { return app::plants_record(*report); });
+  out.file(o.junit, [&] { return app::plants_junit(*report); });
+  return out.finish(o.json ? app::plants_json(*report) : app::plants_table(*report),
+                    report->exit_code());
 }
 
 }  // namespace

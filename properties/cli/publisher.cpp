@@ -27,4 +27,12 @@ prop::ExitCode Publisher::finish(std::string_view data, prop::ExitCode code) {
   return lost_.value_or(code);
 }
 
+Status check_record_files(bool json, const std::string& junit, const std::string& record,
+                          const std::string& resumed) {
+  if (Status bad = files::check_outputs(
+          {files::printed(json), {"--record", record}, {"--junit", junit}}, {}))
+    return bad;
+  return files::check_inputs_kept({{"--junit", junit}}, {{"--resume", resumed}});
+}
+
 }  // namespace mla::cli

@@ -33,4 +33,8 @@ class Publisher {
   bool no_stdout_ = false;
 };
 
+// Why a report or the record of a run, which may go on from another, cannot be written.
+Status check_record_files(bool json, const std::string& junit, const std::string& record,
+                          const std::string& resumed);
+
 }  // namespace mla::cli

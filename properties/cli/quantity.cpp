@@ -86,4 +86,25 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view option, std::s
   return bad(option, text, "a whole number with a unit: 500ms, 30s, 2m or 1h, up to 1000h");
 }
 
+Result<app::MemoryLimit> parse_memory_limit(const std::string& text) {
+  if (text.empty()) return app::available_limit();
+  const auto bytes = parse_size("--memory-limit", text);
+  if (!bytes) return bytes.error();
+  return app::MemoryLimit{*bytes, "are allowed by --memory-limit"};
+}
+
+Result<prop::Shard> parse_shard(std::string_view text) {
+  const Error wrong{ErrorCode::usage,
+                    say("--shard has value '", text,
+                        "': expected i/n with i from 1 to n, and n up to 10000, as 1/3"),
+                    ""};
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return wrong;
+  const auto index = parse_count("--shard", text.substr(0, slash));
+  const auto count = parse_count("--shard", text.substr(slash + 1));
+  if (!index || !count || *count < 1 || *count > app::kMostShards || *index < 1 || *index > *count)
+    return wrong;
+  return prop::Shard{.index = *index - 1, .count = *count};
+}
+
 }  // namespace mla::cli

@@ -1,4 +1,4 @@
-// Quantities of the command line: counts, seeds and durations, read strictly.
+// Quantities of the command line: counts, seeds, sizes, durations and shards, read strictly.
 //
 // Owns: the reading of `2000`, `1`, `8G` and `30s`. The whole text has to be the quantity: no
 // blanks, no sign, no rounding, no silent unit. Units: durations in milliseconds. Fails: with a
@@ -8,9 +8,13 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "core/result.hpp"
+#include "properties/app/memory.hpp"
+#include "properties/app/recording.hpp"
+#include "properties/judge/answers.hpp"
 
 namespace mla::cli {
 
@@ -25,5 +29,10 @@ Result<std::array<std::uint32_t, 3>> parse_triple(std::string_view option, std::
 Result<std::int64_t> parse_size(std::string_view option, std::string_view text);
 // `500ms`, `30s`, `2m` or `1h`, up to 1000 hours.
 Result<std::chrono::milliseconds> parse_duration(std::string_view option, std::string_view text);
+
+// What --memory-limit got; empty: what is available now.
+Result<app::MemoryLimit> parse_memory_limit(const std::string& text);
+// `1/3` is the first of three shards.
+Result<prop::Shard> parse_shard(std::string_view text);
 
 }  // namespace mla::cli

@@ -3,19 +3,19 @@
 
 #include "core/say.hpp"
 #include "hip_backend/gfx_emulator/report/roofline.hpp"
-#include "properties/cli/backends.hpp"
+#include "properties/app/failure_page.hpp"
+#include "properties/app/failure_pictures.hpp"
+#include "properties/app/judge_case.hpp"
+#include "properties/app/launch_log.hpp"
+#include "properties/app/memory.hpp"
+#include "properties/app/replay_bundle.hpp"
+#include "properties/app/selection.hpp"
 #include "properties/cli/command.hpp"
-#include "properties/cli/failure_page.hpp"
-#include "properties/cli/failure_pictures.hpp"
+#include "properties/cli/device_options.hpp"
 #include "properties/cli/interrupt.hpp"
-#include "properties/cli/launch_log.hpp"
-#include "properties/cli/launch_profile.hpp"
-#include "properties/cli/memory.hpp"
 #include "properties/cli/options.hpp"
 #include "properties/cli/progress.hpp"
 #include "properties/cli/publisher.hpp"
-#include "properties/cli/replay_bundle.hpp"
-#include "properties/cli/selection.hpp"
 #include "properties/dump/read/bundle.hpp"
 #include "properties/files/output_file.hpp"
 #include "properties/files/terminal.hpp"
@@ -31,7 +31,7 @@ using prop::Verdict;
 struct ReplayOptions {
   std::string line;
   std::string backends = "cpu";
-  DeviceChoice device;
+  app::DeviceChoice device;
   std::vector<std::string> properties;
   std::string plant;  // empty: none
   bool statistics = false;
@@ -72,8 +72,8 @@ std::string verdict_line(const prop::Property& p, const prop::Outcome& outcome) 
 
 // What a page shows of one backend.
 struct Shown {
-  const NamedBackend* backend = nullptr;
-  Facts verdicts;
+  const app::NamedBackend* backend = nullptr;
+  app::Facts verdicts;
   std::optional<prop::Failure> failure;
 };
 
@@ -96,86 +96,63 @@ struct Judged {
   }
 };
 
-// What stays the same while a case is judged on one backend after the other.
-struct Question {
-  const Case& spec;
-  const std::vector<const prop::Property*>& properties;
-  prop::ExecutionLimits limits;
-  const prop::Interposer* defect = nullptr;
-  std::string options;  // " --plant BUG-021", for the replay
-};
-
 std::string verdict_words(const prop::Outcome& outcome) {
   return say(prop::name(outcome.verdict), outcome.message.empty() ? "" : ": " + outcome.message);
 }
 
-void judge_on(const Question& question, const NamedBackend& named, Judged& judged) {
+void judge_on(app::CaseQuestion question, const app::NamedBackend& named, Judged& judged) {
   Progress bar("properties", true, std::nullopt);
   std::int64_t done = 0;
-  const auto next = [&] {  // before every property but the first
+  question.stopped = [&] {
     bar.update(++done, std::ssize(question.properties));
     return interrupted();
   };
-  const prop::Judgement judgement = prop::judge(question.spec, question.properties, *named.backend,
-                                                question.defect, {}, next, question.limits);
+  const app::JudgedCase answer = app::judge_case(question, named);
+  const prop::Judgement& judgement = answer.judgement;
   bar.hide();
-  prop::Failure failure;
   judged.lines += "backend " + named.name + "\n";
   const Status& why = judgement.why_refused;
   if (why)
     judged.lines +=
         "refused: " + why->message + (why->bug.empty() ? "" : " (" + why->bug + ")") + "\n";
   judged.refused = judged.refused || judgement.refused || why;
-  for (std::size_t p = 0; p < question.properties.size(); ++p) {
-    const prop::Outcome& outcome = judgement.outcomes[p];
-    judged.lines += verdict_line(*question.properties[p], outcome);
-    judged.held += outcome.verdict == Verdict::pass ? 1 : 0;
-    judged.unsettled += outcome.verdict == Verdict::inconclusive ? 1 : 0;
-    if (outcome.verdict != Verdict::fail) continue;
-    ++judged.failed;
-    if (failure.property != nullptr) {
-      failure.also.push_back({question.properties[p], outcome});
-      continue;
-    }
-    failure.property = question.properties[p];
-    failure.smallest = question.spec;
-    failure.original = question.spec;
-    failure.outcome = outcome;
-    failure.replay_options = named.replay_options + question.options;
-  }
+  for (std::size_t p = 0; p < question.properties.size(); ++p)
+    judged.lines += verdict_line(*question.properties[p], judgement.outcomes[p]);
+  judged.held += answer.held;
+  judged.unsettled += answer.unsettled;
+  judged.failed += answer.failed;
   for (const std::string& line : judgement.launches().lines())
     judged.lines += "launched: " + line + "\n";
   if (named.emulation != nullptr) {
     judged.lines += named.emulation->text();
     judged.findings += std::ssize(named.emulation->findings());
   }
-  Facts verdicts;
+  app::Facts verdicts;
   for (std::size_t p = 0; p < question.properties.size(); ++p)
     verdicts.emplace_back(question.properties[p]->id, verdict_words(judgement.outcomes[p]));
   for (const std::string& line : judgement.launches().lines())
     verdicts.emplace_back("launched", line);
-  judged.shown.push_back({&named, std::move(verdicts), std::nullopt});
-  if (failure.property != nullptr) judged.shown.back().failure = failure;
-  if (failure.property != nullptr && !judged.bad)
-    judged.bad = files::write_stdout(prop::failure_block(failure) + "\n");
+  judged.shown.push_back({&named, std::move(verdicts), answer.failure});
+  if (answer.failure && !judged.bad)
+    judged.bad = files::write_stdout(prop::failure_block(*answer.failure) + "\n");
 }
 
 // Executes the case once more on each backend, for the pictures.
-std::string replay_page(const Question& question, const Judged& judged) {
+std::string replay_page(const app::CaseQuestion& question, const Judged& judged) {
   std::vector<show::Section> sections;
   for (const Shown& s : judged.shown) {
     sections.push_back({.heading = "backend " + s.backend->name,
                         .html = show::facts_html(s.verdicts),
                         .pictures = {}});
-    if (s.failure) sections.push_back(failure_section(*s.failure));
-    sections.push_back(pictures_of_case(question.spec, *s.backend->backend, question.defect));
+    if (s.failure) sections.push_back(app::failure_section(*s.failure));
+    sections.push_back(app::pictures_of_case(question.spec, *s.backend->backend, question.defect));
   }
   return show::html_page("mla-testbed replay " + format_case(question.spec), sections);
 }
 
 // After a bundle: what the emulator saw.
-ExitCode with_findings(ExitCode code, const std::vector<NamedBackend>& backends) {
-  for (const NamedBackend& b : backends) {
+ExitCode with_findings(ExitCode code, const std::vector<app::NamedBackend>& backends) {
+  for (const app::NamedBackend& b : backends) {
     if (b.emulation == nullptr) continue;
     if (!b.emulation->findings().empty() && code != ExitCode::environment) code = ExitCode::failed;
     code = finish("replay", "backend " + b.name + " " + b.emulation->text(), code);
@@ -183,30 +160,36 @@ ExitCode with_findings(ExitCode code, const std::vector<NamedBackend>& backends)
   return code;
 }
 
-ExitCode replay_captured(const ReplayOptions& o, const std::vector<NamedBackend>& backends,
-                         const LaunchProfile& profile) {
-  if (!o.plant.empty() || !o.properties.empty() || o.statistics || !o.memory.empty() || o.any_size)
-    return complain("replay", {ErrorCode::usage,
-                               "--property, --plant, --statistics, --memory-limit and --any-size "
-                               "go with a case: a bundle is held to the reference as it is",
-                               ""});
-  const ExitCode code = with_findings(replay_bundle(o.line, backends, o.html), backends);
+ExitCode print_bundle(const ReplayOptions& o, const std::vector<app::NamedBackend>& backends) {
+  const auto replayed = app::replay_bundle(o.line, backends, !o.html.empty());
+  if (!replayed) return complain("replay", replayed.error());
   Publisher out("replay");
-  profile.publish(o.profile, out);
+  if (replayed->page) out.file(o.html, [&] { return *replayed->page; });
+  return out.finish(replayed->text, replayed->exit);
+}
+
+ExitCode replay_captured(const ReplayOptions& o, const std::vector<app::NamedBackend>& backends,
+                         const app::LaunchProfile& profile) {
+  if (!o.plant.empty() || !o.properties.empty() || o.statistics || !o.memory.empty() || o.any_size)
+    return refuse("replay",
+                  "--property, --plant, --statistics, --memory-limit and --any-size "
+                  "go with a case: a bundle is held to the reference as it is");
+  const ExitCode code = with_findings(print_bundle(o, backends), backends);
+  Publisher out("replay");
+  publish_profile(profile, o.profile, out);
   return out.finish("", code);
 }
 
 ExitCode replay(const ReplayOptions& o) {
-  LaunchLog log;
-  LaunchProfile profile;
-  DeviceChoice device = o.device;
+  app::LaunchLog log;
+  app::LaunchProfile profile;
+  app::DeviceChoice device = o.device;
   if (const Status bad = ask_for_profile(o.profile, device.device, device.emulation))
     return complain("replay", *bad);
   if (o.statistics) {
     if (!o.device.device.starts_with("emulated:"))
-      return complain("replay",
-                      {ErrorCode::usage,
-                       "--statistics needs an emulated device, not '" + o.device.device + "'", ""});
+      return refuse("replay",
+                    "--statistics needs an emulated device, not '" + o.device.device + "'");
   }
   if (o.statistics || o.profile.given())
     device.observe = [&](std::string_view kernel, const gfx::LaunchReport& report) {
@@ -220,43 +203,46 @@ ExitCode replay(const ReplayOptions& o) {
   if (const Status bad = files::check_outputs(outputs, {{"replay", o.line}}))
     return complain("replay", *bad);
   if (const Status none = dump::why_no_bundle(o.line)) return complain("replay", *none);
-  auto backends = make_backends(o.backends, device);
+  auto backends = app::make_backends(o.backends, device);
   if (!backends) return complain("replay", backends.error());
   if (dump::is_bundle(o.line)) return replay_captured(o, *backends, profile);
   const auto c = parse_case(o.line);
   if (!c) return complain("replay", c.error());
-  auto properties = select_properties(o.properties);
-  if (const auto* unselected = std::get_if<Unselected>(&properties))
+  auto properties = app::select_properties(o.properties);
+  if (const auto* unselected = std::get_if<app::Unselected>(&properties))
     return complain_unselected("replay", *unselected);
-  Question question{.spec = *c,
-                    .properties = *std::get_if<0>(&properties),
-                    .limits = o.any_size ? prop::ExecutionLimits::none() : prop::ExecutionLimits{},
-                    .defect = nullptr,
-                    .options = {}};
+  app::CaseQuestion question{
+      .spec = *c,
+      .properties = *std::get_if<0>(&properties),
+      .limits = o.any_size ? prop::ExecutionLimits::none() : prop::ExecutionLimits{},
+      .defect = nullptr,
+      .options = {}};
   if (o.any_size && prop::why_not_executed(*c, {})) question.options = " --any-size";
   std::unique_ptr<prop::Interposer> defect;
   if (!o.plant.empty()) {
-    const auto plant = select_plant(o.plant);
-    if (const auto* unselected = std::get_if<Unselected>(&plant))
+    const auto plant = app::select_plant(o.plant);
+    if (const auto* unselected = std::get_if<app::Unselected>(&plant))
       return complain_unselected("replay", *unselected);
     defect = (*std::get_if<0>(&plant))->make();
     question.defect = defect.get();
-    question.options += plant_option(o.plant);
+    question.options += app::plant_option(o.plant);
   }
-  const auto limit = memory_limit(o.memory);
+  const auto limit = parse_memory_limit(o.memory);
   if (!limit) return complain("replay", limit.error());
-  const Judging judging{question.properties, question.limits};
-  if (const Status bad = check_memory(*c, judging, *limit)) return complain("replay", *bad);
-  announce("replay", *c, judging);
+  const app::Judging judging{question.properties, question.limits};
+  if (const Status bad = app::check_memory(*c, judging, *limit)) return complain("replay", *bad);
+  if (const std::string what = app::announcement(*c, judging);
+      !what.empty() && files::stderr_is_terminal())
+    note("replay", what);
   catch_interrupts();
   Judged judged;
-  for (const NamedBackend& b : *backends) {
+  for (const app::NamedBackend& b : *backends) {
     log.begin(b.name);
     judge_on(question, b, judged);
   }
   Publisher out("replay");
   out.lost_stdout(judged.bad);
-  profile.publish(o.profile, out);
+  publish_profile(profile, o.profile, out);
   out.file(o.html, [&] { return replay_page(question, judged); });
   std::string data = "case " + format_case(*c) + "\n" + judged.lines;
   if (o.statistics)

@@ -1,13 +1,12 @@
 // `mla-testbed run`: judges shipped and random cases and ends in a verdict table.
 #include <memory>
 
-#include "properties/cli/backends.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/device_options.hpp"
 #include "properties/cli/judge_on.hpp"
 #include "properties/cli/judging_options.hpp"
 #include "properties/cli/options.hpp"
 #include "properties/cli/quantity.hpp"
-#include "properties/cli/recording.hpp"
 
 namespace mla::cli {
 namespace {
@@ -19,7 +18,7 @@ constexpr std::int64_t kDefaultCases = 200;
 
 struct RunOptions {
   std::string backends = "cpu";
-  DeviceChoice device;
+  app::DeviceChoice device;
   std::string resume;  // empty: a new run
   JudgingOptions judging;
 };
@@ -52,7 +51,7 @@ Examples:
   mla-testbed run --resume shard2.json
   mla-testbed run --for 10m --junit report.xml --no-progress)";
 
-ExitCode run(const RunOptions& o, Recording recording) {
+ExitCode run(const RunOptions& o, app::Recording recording) {
   const std::string_view command = command_of(recording, "run");
   recording.inputs = inputs_of(o.judging);
   auto begun = begin_judging(command, o.judging);
@@ -60,10 +59,10 @@ ExitCode run(const RunOptions& o, Recording recording) {
   auto& options = *std::get_if<0>(&begun);
   if (o.judging.cases.empty() && o.judging.time.empty() && o.judging.case_files.empty())
     options.random_cases = kDefaultCases;
-  DeviceChoice device = o.device;
+  app::DeviceChoice device = o.device;
   const bool single = std::ssize(options.cases) + options.random_cases == 1 && !options.time_limit;
   device.workers = single ? 1 : 0;  // one case has all cores for its launches
-  auto backends = make_backends(o.backends, device, !options.ledger.empty());
+  auto backends = app::make_backends(o.backends, device, !options.ledger.empty());
   if (!backends) return complain(command, backends.error());
   return judge_and_publish(command, *backends, options, !o.judging.no_progress,
                            o.judging.publication, std::move(recording));
@@ -81,18 +80,16 @@ void declare(Command& c, RunOptions& o) {
 
 // The rest of a run that ended early, into the same record.
 ExitCode resume(const RunOptions& o, const Command& app) {
-  const auto refuse = [](const std::string& why) {
-    return complain("run", {ErrorCode::usage, why, ""});
-  };
   std::vector<std::string> others = deciding_arguments(app);
   if (!o.judging.shard.empty()) others.emplace_back("--shard");
   if (!others.empty())
-    return refuse("--resume takes what is judged from its file: leave out " + others.front());
-  auto record = read_record(o.resume);
+    return refuse("run",
+                  "--resume takes what is judged from its file: leave out " + others.front());
+  auto record = app::read_record(o.resume);
   if (!record) return complain("run", record.error());
   if (record->command != "run")
-    return refuse("'" + o.resume + "' is of the command '" + record->command + "'");
-  if (const Status bad = check_build(record->build, o.resume)) return complain("run", *bad);
+    return refuse("run", "'" + o.resume + "' is of the command '" + record->command + "'");
+  if (const Status bad = app::check_build(record->build, o.resume)) return complain("run", *bad);
   record->resumed = o.resume;
   record->path = o.judging.record.empty() ? o.resume : o.judging.record;
   record->aiter_hsa = o.device.aiter_hsa;
@@ -101,7 +98,7 @@ ExitCode resume(const RunOptions& o, const Command& app) {
 
 }  // namespace
 
-ExitCode run_recorded(Recording recording, const JudgingOptions& how) {
+ExitCode run_recorded(app::Recording recording, const JudgingOptions& how) {
   RunOptions o;
   CommandLine app("", "");
   declare(app, o);

@@ -2,11 +2,11 @@
 #include <memory>
 
 #include "core/say.hpp"
+#include "properties/app/draw_dump.hpp"
+#include "properties/app/memory.hpp"
+#include "properties/app/planned_step.hpp"
 #include "properties/cli/command.hpp"
-#include "properties/cli/draw_dump.hpp"
-#include "properties/cli/memory.hpp"
 #include "properties/cli/options.hpp"
-#include "properties/cli/planned_step.hpp"
 #include "properties/cli/publisher.hpp"
 #include "properties/cli/quantity.hpp"
 #include "properties/dump/read/dump_file.hpp"
@@ -59,12 +59,12 @@ struct Plans {
 Result<Plans> plans_of_case(const std::string& line) {
   const auto c = parse_case(line);
   if (!c) return c.error();
-  if (const Status bad = check_list_memory(*c)) return *bad;
-  auto steps = plan_steps_of(*c, plan::Fidelity::safe);
+  if (const Status bad = app::check_list_memory(*c)) return *bad;
+  auto steps = app::plan_steps_of(*c, plan::Fidelity::safe);
   if (!steps) return steps.error();
   std::vector<std::string> documents;
   std::vector<std::vector<std::int32_t>> pages;
-  for (PlannedStep& step : *steps) {
+  for (app::PlannedStep& step : *steps) {
     documents.push_back(std::move(step.document));
     pages.push_back(std::move(step.pages));
   }
@@ -100,7 +100,7 @@ Result<show::ComparedPlan> read_drawn(const std::string& what, const std::string
   if (!found) return found.error();
   const auto answer = dump::check(*found);
   if (!answer) return plans->file.at(place, answer.error());
-  auto drawn = draw_dump(*found, *answer);
+  auto drawn = app::draw_dump(*found, *answer);
   if (!drawn) return drawn.error();
   if (drawn->pages.empty()) drawn->pages = std::move(plans->pages[place]);
   if (count > 1)
@@ -115,8 +115,7 @@ Result<show::ComparedPlan> read_drawn(const std::string& what, const std::string
 
 ExitCode show_comparison(const ShowOptions& o) {
   if (!o.svg.empty() || !o.trace.empty())
-    return complain("show", {ErrorCode::usage,
-                             "--svg and --trace show one plan: leave them out with --against", ""});
+    return refuse("show", "--svg and --trace show one plan: leave them out with --against");
   // Without --json a page on stdout takes the place of the text.
   const bool page_alone = o.html == "-" && !o.json;
   const files::Output told = page_alone ? files::Output{} : files::printed(o.json);
@@ -142,9 +141,7 @@ ExitCode show_comparison(const ShowOptions& o) {
 }
 
 ExitCode show_plan(const ShowOptions& o) {
-  if (o.json)
-    return complain("show",
-                    {ErrorCode::usage, "--json needs --against; `plan --json` has one plan", ""});
+  if (o.json) return refuse("show", "--json needs --against; `plan --json` has one plan");
   std::string html = o.html;
   if (html.empty() && o.svg.empty() && o.trace.empty()) html = "plan.html";
   if (const Status bad = files::check_outputs(

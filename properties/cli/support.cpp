@@ -1,16 +1,14 @@
 // `mla-testbed support`: which kernel runs which shape, and why not.
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "core/say.hpp"
 #include "core/shape/resolved_shape.hpp"
-#include "properties/cli/backends.hpp"
+#include "properties/app/support.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/device_options.hpp"
 #include "properties/cli/options.hpp"
 #include "properties/cli/quantity.hpp"
-#include "properties/cli/support_kinds.hpp"
 
 namespace mla::cli {
 namespace {
@@ -49,123 +47,6 @@ Examples:
   mla-testbed support --backend aiter --aiter-hsa aiter/hsa --arch gfx942
   mla-testbed support --json > support.json)";
 
-// Query lengths that the matrix looks at: every one that some kernel tells apart, and two beyond.
-constexpr std::int64_t kLongestRows = 17;
-
-struct Key {
-  Arch arch = Arch::gfx942;
-  DtypePair dtype;
-  std::int64_t heads = 16;
-  bool causal = true;
-  bool lse = false;
-  PlannerChoice planner = PlannerChoice::automatic;
-};
-
-struct Answer {
-  bool ok = false;
-  std::string route;
-  std::string kernel;
-  std::string reason;
-};
-
-Answer ask(const Key& key, std::int64_t rows, std::int64_t requests) {
-  Case c;
-  c.requests.assign(static_cast<std::size_t>(requests), {rows, 4096});
-  c.heads = key.heads;
-  c.arch = key.arch;
-  c.compute_units = product_compute_units(key.arch).count();
-  c.dtype = key.dtype;
-  c.causal = key.causal;
-  c.decode().need_lse = key.lse;
-  c.planner = key.planner;
-  c.layout = {Layout::contiguous, 0};
-  const auto batch = make_batch(c);
-  if (!batch) return {false, "refused", "", batch.error().message};
-  const auto shape = resolve_shape(c, *batch);
-  if (!shape) {
-    const Error& e = shape.error();
-    return {false, "refused", "", e.message + (e.bug.empty() ? "" : " (" + e.bug + ")")};
-  }
-  std::string reason = shape->route_reason;
-  for (const std::string& note : shape->notes) reason += "; " + note;
-  return {true, std::string(name(shape->route)), std::string(shape->kernel.label), reason};
-}
-
-std::string dtype_text(DtypePair d) {
-  return say(name(d.q), "/", name(d.kv));
-}
-
-// The keys of the matrix, in printing order, reduced to what the options ask for.
-std::vector<Key> keys(const SupportOptions& o, std::int64_t heads) {
-  std::vector<Key> out;
-  const auto planner = o.planner == "none" ? PlannerChoice::none : PlannerChoice::automatic;
-  constexpr DtypePair kPairs[] = {
-      {Dtype::bf16, Dtype::bf16}, {Dtype::bf16, Dtype::fp8}, {Dtype::fp8, Dtype::fp8}};
-  for (const Arch arch : {Arch::gfx942, Arch::gfx950})
-    for (const DtypePair dtype : kPairs)
-      for (std::int64_t h = 16; h <= kMaxHeads; h += 16)
-        for (const bool causal : {true, false})
-          for (const bool lse : {false, true}) {
-            if (!o.arch.empty() && o.arch != name(arch)) continue;
-            if (!o.dtype.empty() && o.dtype != dtype_text(dtype)) continue;
-            if (heads != 0 && h != round_up(heads, 16)) continue;
-            out.push_back({arch, dtype, heads == 0 ? h : heads, causal, lse, planner});
-          }
-  return out;
-}
-
-std::string table_row(const Key& key, std::int64_t first, std::int64_t last, const Answer& a) {
-  const std::string rows = first == last ? std::to_string(first) : say(first, "-", last);
-  char text[512];
-  std::snprintf(text, sizeof text, "%-7s %-10s %5lld  %-6s %-6s %-3s  %-15s  %-28s  %s\n",
-                std::string(name(key.arch)).c_str(), dtype_text(key.dtype).c_str(),
-                static_cast<long long>(key.heads), rows.c_str(), key.causal ? "yes" : "no",
-                key.lse ? "yes" : "no", a.route.c_str(), a.kernel.c_str(), a.reason.c_str());
-  return text;
-}
-
-std::string table(const std::vector<Key>& all, std::int64_t requests) {
-  std::string out =
-      "arch    dtype      heads  rows   causal lse  route            kernel                        "
-      "reason\n";
-  for (const Key& key : all) {
-    std::int64_t first = 1;
-    Answer answer = ask(key, first, requests);
-    for (std::int64_t rows = 2; rows <= kLongestRows; ++rows) {
-      Answer next = ask(key, rows, requests);
-      if (next.route == answer.route && next.kernel == answer.kernel) continue;
-      out += table_row(key, first, rows - 1, answer);
-      first = rows;
-      answer = std::move(next);
-    }
-    out += table_row(key, first, kLongestRows, answer);
-  }
-  return out;
-}
-
-std::string json(const std::vector<Key>& all, std::int64_t requests, const std::string& planner) {
-  Json rows = Json::array();
-  for (const Key& key : all)
-    for (std::int64_t q = 1; q <= kLongestRows; ++q) {
-      const Answer a = ask(key, q, requests);
-      rows.push_back({{"arch", name(key.arch)},
-                      {"dtype", dtype_text(key.dtype)},
-                      {"heads", key.heads},
-                      {"rows", q},
-                      {"causal", key.causal},
-                      {"lse", key.lse},
-                      {"supported", a.ok},
-                      {"route", a.route},
-                      {"kernel", a.kernel},
-                      {"reason", a.reason}});
-    }
-  const Json out = {{"format", "mla-testbed support 1"},
-                    {"requests", requests},
-                    {"planner", planner},
-                    {"rows", rows}};
-  return out.dump(1) + "\n";
-}
-
 Error unknown(const char* option, const std::string& value, const char* expected) {
   return {ErrorCode::usage, say(option, " has value '", value, "': expected ", expected), ""};
 }
@@ -173,36 +54,34 @@ Error unknown(const char* option, const std::string& value, const char* expected
 ExitCode support_other_kind(const SupportOptions& o) {
   const bool fa = o.kind == "fa";
   if (!o.heads.empty() || !o.dtype.empty() || o.planner != "auto" || (fa && !o.arch.empty()))
-    return complain("support", {ErrorCode::usage,
-                                "--kind " + o.kind +
-                                    (fa ? " takes no --heads, --dtype, --planner or --arch"
-                                        : " takes no --heads, --dtype or --planner") +
-                                    ": its rows name what decides",
-                                ""});
-  const std::vector<SupportRow> rows = fa ? fa_support() : prefill_support(o.arch);
-  if (!o.json) return finish("support", support_table(rows), ExitCode::held);
+    return refuse("support", "--kind " + o.kind +
+                                 (fa ? " takes no --heads, --dtype, --planner or --arch"
+                                     : " takes no --heads, --dtype or --planner") +
+                                 ": its rows name what decides");
+  const std::vector<app::SupportRow> rows = fa ? app::fa_support() : app::prefill_support(o.arch);
+  if (!o.json) return finish("support", app::support_table(rows), ExitCode::held);
   const Json out = {
-      {"format", "mla-testbed support 1"}, {"kind", o.kind}, {"rows", support_json(rows)}};
+      {"format", "mla-testbed support 1"}, {"kind", o.kind}, {"rows", app::support_json(rows)}};
   return finish("support", out.dump(1) + "\n", ExitCode::held);
 }
 
 // What an installation offers, instead of what the core knows of AITER.
 ExitCode support_of_aiter(const SupportOptions& o) {
   if (!o.heads.empty() || !o.dtype.empty() || o.kind != "decode" || o.planner != "auto")
-    return complain("support", {ErrorCode::usage,
-                                "--backend aiter has no --heads, --dtype, --kind or --planner: its "
-                                "rows are those of the manifests",
-                                ""});
+    return refuse("support",
+                  "--backend aiter has no --heads, --dtype, --kind or --planner: its "
+                  "rows are those of the manifests");
   if (o.aiter_hsa.empty())
     return complain("support", {ErrorCode::fault,
                                 "--backend aiter needs --aiter-hsa DIR, or AITER_HSA in the "
                                 "environment",
                                 ""});
-  const auto rows = aiter_support(o.aiter_hsa, o.arch);
+  const auto rows = app::aiter_support(o.aiter_hsa, o.arch);
   if (!rows) return complain("support", rows.error());
-  if (!o.json) return finish("support", support_table(*rows), ExitCode::held);
-  const Json out = {
-      {"format", "mla-testbed support 1"}, {"backend", "aiter"}, {"rows", support_json(*rows)}};
+  if (!o.json) return finish("support", app::support_table(*rows), ExitCode::held);
+  const Json out = {{"format", "mla-testbed support 1"},
+                    {"backend", "aiter"},
+                    {"rows", app::support_json(*rows)}};
   return finish("support", out.dump(1) + "\n", ExitCode::held);
 }
 
@@ -210,24 +89,24 @@ ExitCode support(const SupportOptions& o) {
   if (!o.arch.empty() && !arch_from_name(o.arch))
     return complain("support", unknown("--arch", o.arch, "gfx942 or gfx950"));
   if (o.backend == "aiter") return support_of_aiter(o);
-  if (named_aiter(o.aiter_hsa))
-    return complain("support", {ErrorCode::usage,
-                                "--aiter-hsa " + o.aiter_hsa + " goes with --backend aiter", ""});
+  if (app::named_aiter(o.aiter_hsa))
+    return refuse("support", "--aiter-hsa " + o.aiter_hsa + " goes with --backend aiter");
   if (o.kind != "decode") return support_other_kind(o);
   const auto requests = parse_count("--requests", o.requests);
   if (!requests || *requests < 1 || *requests > 4096)
     return complain("support", unknown("--requests", o.requests, "1 to 4096"));
-  std::int64_t heads = 0;
+  app::SupportRequest request{
+      .arch = o.arch, .dtype = o.dtype, .requests = *requests, .planned = o.planner != "none"};
   if (!o.heads.empty()) {
     const auto n = parse_count("--heads", o.heads);
     if (!n || *n < 1 || *n > kMaxHeads)
       return complain("support", unknown("--heads", o.heads, "1 to 128"));
-    heads = *n;
+    request.heads = *n;
   }
-  const std::vector<Key> all = keys(o, heads);
-  if (all.empty())
+  if (!app::has_support_rows(request))
     return complain("support", unknown("--dtype", o.dtype, "bf16/bf16, bf16/fp8 or fp8/fp8"));
-  return finish("support", o.json ? json(all, *requests, o.planner) : table(all, *requests),
+  return finish("support",
+                o.json ? app::decode_support_json(request) : app::decode_support_table(request),
                 ExitCode::held);
 }
 

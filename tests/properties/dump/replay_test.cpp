@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "cpu_backend/cpu_backend.hpp"
-#include "properties/cli/capture_case.hpp"
+#include "properties/app/capture_case.hpp"
 #include "properties/dump/read/dump.hpp"
 #include "properties/dump/read/safetensors.hpp"
 #include "properties/dump/replay/live_values.hpp"
@@ -25,7 +25,7 @@ constexpr const char* kFp8 = "mla1:2q1s20;heads=16;cu=4;dtype=fp8/fp8";
 Bundle captured(const char* line) {
   const auto c = parse_case(line);
   REQUIRE(c.ok());
-  auto bundle = cli::capture_case(*c, *cpu::make_cpu_backend());
+  auto bundle = app::capture_case(*c, *cpu::make_cpu_backend());
   REQUIRE(bundle.ok());
   return std::move(*bundle);
 }

@@ -1,0 +1,15 @@
+// A case of ours as an engine would have dumped it.
+#pragma once
+
+#include "core/case/case.hpp"
+#include "core/engine/backend.hpp"
+#include "core/result.hpp"
+#include "properties/dump/read/bundle.hpp"
+
+namespace mla::app {
+
+// With the result of `backend`. Fails: a case whose engine pads or cuts up requests before the
+// kernel sees them.
+Result<dump::Bundle> capture_case(const Case& c, const Backend& backend);
+
+}  // namespace mla::app

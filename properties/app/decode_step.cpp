@@ -1,0 +1,84 @@
+#include <nlohmann/json.hpp>
+
+#include "core/case/steps.hpp"
+#include "core/engine/decode_builder.hpp"
+#include "properties/app/plan_table.hpp"
+#include "properties/app/planned_step.hpp"
+#include "properties/dump/write/plan.hpp"
+
+namespace mla::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json decisions_json(const ResolvedShape& s) {
+  Json out = {{"route", name(s.route)},
+              {"route_reason", s.route_reason},
+              {"kernel", s.kernel.label},
+              {"kernel_masks", s.kernel.masks},
+              {"kernel_returns_lse", s.kernel.lse},
+              {"model_heads", s.heads.model.count()},
+              {"kernel_heads", s.heads.kernel.count()},
+              {"leading_rows", s.leading_rows},
+              {"fp8", name(s.fp8)},
+              {"block_size", s.block_size},
+              {"notes", s.notes}};
+  if (s.route == Route::split) {
+    out["kv_splits"] = s.kv_splits;
+    out["split_granularity"] = s.split_granularity;
+    return out;
+  }
+  out["fold_ratio"] = s.plan.fold_ratio;
+  out["plan_heads"] = s.plan.plan_heads.count();
+  out["rows_per_workgroup"] = s.plan.rows_per_workgroup;
+  out["query_split"] = s.plan.query_split;
+  return out;
+}
+
+}  // namespace
+
+Result<PlannedStep> plan_decode_step(const Case& step, plan::Fidelity fidelity) {
+  const auto batch = make_batch(step);
+  if (!batch) return batch.error();
+  const auto shape = resolve_shape(step, *batch);
+  if (!shape) return shape.error();
+  DecodeBuffers buffers = make_decode_buffers(step, *batch, *shape);
+  const DecodeBuilderOptions options{.max_requests = 0, .fill_tail = false, .fidelity = fidelity};
+  const auto metadata =
+      DecodeMetadataBuilder(options, StepHooks::none()).build(*batch, *shape, buffers);
+  if (!metadata) return metadata.error();
+  PlannedStep out{decisions_text(step, *batch, *metadata) + plan_text(*metadata), {}};
+  Json document = {{"format", "mla-testbed plan 1"}, {"name", format_case(step)}};
+  dump::write_planner_call(document, plan_input_of(*metadata, {}));
+  document["decisions"] = decisions_json(metadata->shape);
+  if (metadata->plan) dump::write_plan(document, metadata->plan->sizes(), *metadata->plan);
+  out.document = document.dump();
+  const auto live = metadata->kv_indices.begin() + metadata->kv_indptr.back();
+  out.pages.assign(metadata->kv_indices.begin(), live);
+  return out;
+}
+
+Result<PlannedStep> plan_step_of(const Case& step, plan::Fidelity fidelity) {
+  switch (step.kind()) {
+    case StepKind::decode:
+      return plan_decode_step(step, fidelity);
+    case StepKind::prefill:
+      return plan_prefill_step(step);
+    case StepKind::fa:
+      return plan_fa_step(step);
+  }
+  return Error{ErrorCode::usage, "a case of no known kind", ""};
+}
+
+Result<std::vector<PlannedStep>> plan_steps_of(const Case& c, plan::Fidelity fidelity) {
+  const std::vector<Case> steps = single_steps(c);
+  std::vector<PlannedStep> out;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    auto step = plan_step_of(steps[i], fidelity);
+    if (!step) return steps.size() > 1 ? of_step(i, step.error()) : step.error();
+    out.push_back(std::move(*step));
+  }
+  return out;
+}
+
+}  // namespace mla::app

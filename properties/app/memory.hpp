@@ -1,0 +1,45 @@
+// Memory of this machine: what a case may take before it is refused.
+//
+// Units: bytes. Fails: a case that needs more is an error that names it, its need and the limit.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "core/case/case.hpp"
+#include "core/result.hpp"
+#include "properties/step/property.hpp"
+
+namespace mla::app {
+
+// What is available now: of the machine, of the control groups that this process is in, and of its
+// address space and data (`ulimit -v`, `ulimit -d`). 0 where the system does not say. `root` stands
+// before the paths of /proc and /sys that are read.
+std::int64_t available_memory(const std::string& root = {});
+
+// What this process has used at most, so far.
+double peak_memory();
+
+// How much memory judging may take, and who says so.
+struct MemoryLimit {
+  std::int64_t bytes = 0;  // 0: no limit is known
+  std::string source;      // "are available", "are allowed by --memory-limit"
+};
+MemoryLimit available_limit();
+
+// What a case is judged by, and up to which size it is executed.
+struct Judging {
+  std::span<const prop::Property* const> properties;
+  prop::ExecutionLimits limits;
+};
+
+// An error if judging the case needs more.
+Status check_memory(const Case& c, const Judging& judging, const MemoryLimit& limit);
+// An error if its lists and plan alone need more than is available.
+Status check_list_memory(const Case& c);
+
+// What a case takes if that is longer than two seconds on a CPU; otherwise empty.
+std::string announcement(const Case& c, const Judging& judging);
+
+}  // namespace mla::app

@@ -1,0 +1,31 @@
+// PlannedStep: what `mla-testbed plan` shows of one step, as a table and as JSON.
+//
+// One function for each kind of step; nothing is executed. Fails: with
+// whatever refuses the step.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/case/case.hpp"
+#include "core/plan/planner.hpp"
+#include "core/result.hpp"
+
+namespace mla::app {
+
+struct PlannedStep {
+  std::string table;
+  std::string document;                  // JSON
+  std::vector<std::int32_t> pages = {};  // of a decode step: kv_indices, the live part
+};
+
+Result<PlannedStep> plan_decode_step(const Case& step, plan::Fidelity fidelity);
+Result<PlannedStep> plan_prefill_step(const Case& step);
+Result<PlannedStep> plan_fa_step(const Case& step);
+
+// By the kind of the case. Only decode steps know `fidelity`.
+Result<PlannedStep> plan_step_of(const Case& step, plan::Fidelity fidelity);
+// All steps of a sequence. Fails: names the step too.
+Result<std::vector<PlannedStep>> plan_steps_of(const Case& c, plan::Fidelity fidelity);
+
+}  // namespace mla::app

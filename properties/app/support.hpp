@@ -1,0 +1,52 @@
+// The matrices of `mla-testbed support`: which kernel runs which shape, and why not.
+//
+// Those of prefill and FA steps, and of an installation, are lists of rows, each a shape and its
+// answer; both printers read the same list. A refused shape is a row with its reason.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/result.hpp"
+
+namespace mla::app {
+
+struct SupportRequest {
+  std::string arch;           // empty: all
+  std::string dtype;          // "<q>/<kv>"; empty: all
+  std::int64_t heads = 0;     // 0: every padded count
+  std::int64_t requests = 1;  // of the batch
+  bool planned = true;        // false: steps that an engine launches without a plan
+};
+
+// Whether there is such a dtype.
+bool has_support_rows(const SupportRequest& request);
+// A row for query lengths with the same answer.
+std::string decode_support_table(const SupportRequest& request);
+// Every query length.
+std::string decode_support_json(const SupportRequest& request);
+
+struct SupportRow {
+  std::vector<std::pair<std::string, std::string>> shape;  // column and value
+  bool ok = false;
+  std::string route;  // path or kernel; "refused"
+  std::string reason;
+};
+
+// Path of a prefill step for each architecture, cache dtype, context and planner. `arch` empty:
+// all.
+std::vector<SupportRow> prefill_support(const std::string& arch);
+// Kernel of FA decodes for each head size, window, number of rows and mask.
+std::vector<SupportRow> fa_support();
+// The rows of an AITER installation's manifests: `directory` is its hsa, `arch` empty for both. A
+// code object that the directory does not have is no support.
+Result<std::vector<SupportRow>> aiter_support(const std::string& directory,
+                                              const std::string& arch);
+
+std::string support_table(const std::vector<SupportRow>& rows);
+nlohmann::ordered_json support_json(const std::vector<SupportRow>& rows);
+
+}  // namespace mla::app
