@@ -1,5 +1,6 @@
 #include "core/io/raw_array.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "core/say.hpp"
@@ -16,12 +17,13 @@ std::uint64_t word_at(const std::byte* at, std::int64_t width) {
 }  // namespace
 
 Error no_array(const std::string& why) {
-  return {ErrorCode::usage, "no array of numbers: " + why, ""};
+  return {ErrorCode::usage, "no array of numbers: " + why};
 }
 
 Result<std::int64_t> element_count(std::span<const std::int64_t> shape, std::int64_t width,
                                    std::int64_t bytes) {
-  std::int64_t count = 1;
+  // A dimension of 0 makes the array empty, wherever it stands.
+  std::int64_t count = std::find(shape.begin(), shape.end(), 0) == shape.end() ? 1 : 0;
   for (const std::int64_t n : shape) {
     if (n < 0) return no_array(say("a dimension of ", n));
     if (n != 0 && count > bytes / n)

@@ -96,6 +96,8 @@ Sentence other_row(Random& random, const Rows& rows, Ask ask, const char* table)
 Sentence sparse_difference(const Functions& functions, const AiterCall& aiter) {
   plan::PlanInput safe = aiter.call.input;
   safe.fidelity = plan::Fidelity::safe;
+  // The others keep no cap of splits, and a safe one says so.
+  if (safe.version != plan::PlannerVersion::v1_2) safe.max_split_per_batch = -1;
   if (safe.topk < 0 || safe.uniform_qo_len != 1 || safe.kv_indptr.front() != 0 || safe.batch() == 0)
     return std::nullopt;
   if (auto why = difference(functions, aiter, safe)) return why;

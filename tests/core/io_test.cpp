@@ -38,6 +38,11 @@ TEST_CASE("npy: what is written is read back", "[io]") {
   CHECK(array->shape == std::vector<std::int64_t>{5});
   CHECK(*io::integers_of(*array) == std::vector<std::int64_t>(values.begin(), values.end()));
   CHECK((*io::read_npy(io::write_npy(io::raw_words({})))).bytes.empty());
+  for (const char* shape : {"(0, 3)", "(1, 0)", "(3, 0, 2)"}) {
+    INFO(shape);
+    CHECK(io::read_npy(file_of(dictionary("<i4", shape), "")).ok());
+    CHECK_FALSE(io::read_npy(file_of(dictionary("<i4", shape), "    ")).ok());
+  }
   CHECK(io::write_npy(io::raw_words(values)).size() % 4 == 0);
 }
 

@@ -40,7 +40,7 @@ def make_step(lengths: list[int], rows: int, heads: int, *, page: int = 1, q_fp8
     rng = np.random.default_rng(seed)
     pages = [-(-n // page) for n in lengths]
     count = sum(pages) + 3
-    indices = rng.permutation(count)[:sum(pages)].astype(np.int32)
+    indices = 1 + rng.permutation(count - 1)[:sum(pages)].astype(np.int32)  # 0 is for padding
 
     def stored(values: np.ndarray, fp8: bool) -> tuple[np.ndarray, np.ndarray]:
         if not fp8:
