@@ -6,7 +6,7 @@
 #include "properties/app/planned_step.hpp"
 #include "properties/c_api/options.hpp"
 #include "properties/c_api/texts.hpp"
-#include "properties/generate/rc_cases.hpp"
+#include "properties/generate/arbitrary_case.hpp"
 #include "properties/generate/shrink.hpp"
 
 namespace mla::c_api {
@@ -52,7 +52,7 @@ MaybeFailure plan_case(const char* line, std::int64_t as_aiter, const char** out
 }  // namespace
 
 Result<Case> case_of(const char* line) {
-  if (line == nullptr) return Error{ErrorCode::usage, "the case is NULL", ""};
+  if (line == nullptr) return Error{ErrorCode::usage, "the case is NULL"};
   return parse_case(line);
 }
 

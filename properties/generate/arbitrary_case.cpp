@@ -1,4 +1,4 @@
-#include "properties/generate/rc_cases.hpp"
+#include "properties/generate/arbitrary_case.hpp"
 
 #include <rapidcheck.h>
 
@@ -19,9 +19,16 @@ void showValue(const Case& c, std::ostream& out) {
 
 namespace mla::prop {
 
+rc::Gen<Case> arbitrary_case(Regime regime) {
+  return rc::Gen<Case>([regime](const rc::Random& random, int size) {
+    return shrinkable_case(random_case(rc::Random(random).next(), size, regime));
+  });
+}
+
 Case nth_case(std::uint64_t seed, std::int64_t number, bool production) {
-  rc::Random random(mix(seed, static_cast<std::uint64_t>(number)));
-  return random_case(random.next(), static_cast<int>(number % 101), regime_of(number, production));
+  const rc::Random random(mix(seed, static_cast<std::uint64_t>(number)));
+  const rc::Gen<Case> cases = arbitrary_case(regime_of(number, production));
+  return cases(random, static_cast<int>(number % 101)).value();
 }
 
 rc::Shrinkable<Case> shrinkable_case(Case c) {

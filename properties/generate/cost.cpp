@@ -51,8 +51,7 @@ Status why_not_executed(const Case& c, const ExecutionLimits& limits) {
                say("attention is not executed: ", cost / 1'000'000,
                    " million (row, head, key) products and ", bytes >> 20,
                    " MiB of tensors; the limits are ", limits.cost / 1'000'000, " million and ",
-                   limits.bytes >> 20, " MiB (replay --any-size has none)"),
-               ""};
+                   limits.bytes >> 20, " MiB (replay --any-size has none)")};
 }
 
 // Most cases are small: the budget stays near 4 thousand for the lower half of the sizes and grows

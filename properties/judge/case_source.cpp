@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "properties/generate/arbitrary_case.hpp"
 #include "properties/generate/cases.hpp"
-#include "properties/generate/rc_cases.hpp"
 
 namespace mla::prop {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "properties/generate/rc_cases.hpp"
+#include "properties/generate/arbitrary_case.hpp"
 
 namespace mla::prop {
 

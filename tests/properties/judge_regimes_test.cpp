@@ -10,9 +10,9 @@
 #include "core/engine/prefill/capability.hpp"
 #include "core/engine/prefill/prefill_shape.hpp"
 #include "core/shape/resolved_shape.hpp"
+#include "properties/generate/arbitrary_case.hpp"
 #include "properties/generate/cases.hpp"
 #include "properties/generate/cost.hpp"
-#include "properties/generate/rc_cases.hpp"
 #include "properties/judge/tags.hpp"
 #include "tests/catch.hpp"
 

@@ -1,11 +1,15 @@
-// Another project that judges its own case: one library of each, addressed as in the repository.
-// The emulator and the HIP backend are there in every build; what they lack they say.
+// Another project that judges its own case, and states a claim of its own about all cases: one
+// library of each, addressed as in the repository. The emulator and the HIP backend are there in
+// every build; what they lack they say.
+#include <rapidcheck.h>
+
 #include <cstdio>
 
 #include "core/case/case.hpp"
 #include "cpu_backend/cpu_backend.hpp"
 #include "hip_backend/device/emulated_device.hpp"
 #include "hip_backend/gfx_emulator/load.hpp"
+#include "properties/generate/arbitrary_case.hpp"
 #include "properties/judge/runner.hpp"
 
 int main() {
@@ -22,5 +26,10 @@ int main() {
   run.backend = backend.get();
   const mla::prop::RunReport report = mla::prop::run_properties(run);
   std::printf("%lld cases judged\n", static_cast<long long>(report.cases));
-  return static_cast<int>(report.exit_code());
+  const bool canonical = rc::check("format and parse give a case back", [](const mla::Case& drawn) {
+    const auto again = mla::parse_case(mla::format_case(drawn));
+    RC_ASSERT(again.ok());
+    RC_ASSERT(mla::format_case(*again) == mla::format_case(drawn));
+  });
+  return canonical ? static_cast<int>(report.exit_code()) : 1;
 }
