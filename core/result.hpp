@@ -1,10 +1,12 @@
 // Result<T>: a value, or an error that says in a sentence which value was wrong.
 //
-// Used by every function that can fail on its input. A broken invariant of our own is an assert,
-// and no exception crosses a folder (design rule 7).
+// Used by every function that can fail on its input. To ask an error for its value prints the error
+// and ends the process, in every build. No exception crosses a folder (design rule 7).
 #pragma once
 
 #include <cassert>
+#include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,9 +26,14 @@ enum class ErrorCode {
 
 struct Error {
   ErrorCode code = ErrorCode::usage;
-  std::string message;  // a sentence that names the offending value
-  std::string bug;      // "BUG-075" when the refusal guards a known defect, otherwise empty
+  std::string message;   // a sentence that names the offending value
+  std::string bug = {};  // "BUG-075" when the refusal guards a known defect, otherwise empty
 };
+
+[[noreturn]] inline void end_for_want_of_value(const Error& error) {
+  std::fprintf(stderr, "mla-testbed: a value was asked of an error: %s\n", error.message.c_str());
+  std::abort();
+}
 
 template <class T>
 class [[nodiscard]] Result {
@@ -39,10 +46,10 @@ class [[nodiscard]] Result {
 
   // Of a result that ends with the statement, by value: a reference would outlive it.
   [[nodiscard]] const T& value() const& MLA_LIFETIME_BOUND {
-    return assert(ok()), *std::get_if<0>(&state_);
+    return expect_value(), *std::get_if<0>(&state_);
   }
-  [[nodiscard]] T& value() & MLA_LIFETIME_BOUND { return assert(ok()), *std::get_if<0>(&state_); }
-  [[nodiscard]] T value() && { return assert(ok()), std::move(*std::get_if<0>(&state_)); }
+  [[nodiscard]] T& value() & MLA_LIFETIME_BOUND { return expect_value(), *std::get_if<0>(&state_); }
+  [[nodiscard]] T value() && { return expect_value(), std::move(*std::get_if<0>(&state_)); }
   [[nodiscard]] const Error& error() const& MLA_LIFETIME_BOUND {
     return assert(!ok()), *std::get_if<1>(&state_);
   }
@@ -56,6 +63,9 @@ class [[nodiscard]] Result {
   const T* operator->() && = delete;  // (*f()).member keeps what it refers to
 
  private:
+  void expect_value() const {
+    if (!ok()) end_for_want_of_value(*std::get_if<1>(&state_));
+  }
   std::variant<T, Error> state_;
 };
 

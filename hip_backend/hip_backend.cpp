@@ -62,7 +62,7 @@ Support HipBackend::supports(const ResolvedShape& shape) const {
 Result<DecodeResult> HipBackend::run(const DecodeLaunch& launch,
                                      const ExecutionOptions& options) const {
   if (Support support = supports(launch.metadata.shape); !support.ok)
-    return Error{ErrorCode::unsupported, support.reason, ""};
+    return Error{ErrorCode::unsupported, support.reason};
   if (Status bad = check_launch(launch)) return *bad;
   const TimedLaunches timed(
       *device_,

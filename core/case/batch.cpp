@@ -91,7 +91,7 @@ std::vector<RequestSpec> padded_requests(const Case& c) {
 }
 
 Result<Batch> make_batch(const Case& c) {
-  if (c.requests.empty()) return Error{ErrorCode::usage, "a case needs at least one request", ""};
+  if (c.requests.empty()) return Error{ErrorCode::usage, "a case needs at least one request"};
   Batch batch;
   batch.requests = padded_requests(c);
   batch.live = Requests(static_cast<std::int64_t>(c.requests.size()));
@@ -117,8 +117,7 @@ Result<Batch> make_batch(const Case& c) {
   if ((last_id + 1) * c.block_size / c.page_size > (std::int64_t{1} << 31))
     return Error{ErrorCode::unsupported,
                  say("block ids up to ", last_id, " of ", c.block_size,
-                     " tokens do not fit int32 page indices of ", c.page_size, " tokens"),
-                 ""};
+                     " tokens do not fit int32 page indices of ", c.page_size, " tokens")};
   batch.columns = std::max<std::int64_t>(longest, 1);
   // Entries after a request's blocks name the null block, as newer engine runners leave them.
   const auto null_block = static_cast<std::int32_t>(last_id - 1);

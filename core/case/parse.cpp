@@ -13,7 +13,7 @@ using text::number;
 
 Error bad(std::string_view field, std::string_view value, std::string_view expected) {
   return {ErrorCode::usage,
-          say("case field '", field, "' has value '", value, "': expected ", expected), ""};
+          say("case field '", field, "' has value '", value, "': expected ", expected)};
 }
 
 // A length such as 513 or 4k.
@@ -249,11 +249,9 @@ Status refuse_of_other_kind(const Field& field, std::string_view value, StepKind
   if (other == standard) return std::nullopt;
   std::string names;
   for (const StepKind k : owners) names += say(names.empty() ? "" : " and ", name(k));
-  return Error{
-      ErrorCode::usage,
-      say("case field '", field.key, "' has value '", value, "', but a case of kind ", name(kind),
-          " has no such field (", names, owners.size() > 1 ? " have it)" : " has it)"),
-      ""};
+  return Error{ErrorCode::usage, say("case field '", field.key, "' has value '", value,
+                                     "', but a case of kind ", name(kind), " has no such field (",
+                                     names, owners.size() > 1 ? " have it)" : " has it)")};
 }
 
 Status parse_field(std::string_view item, std::set<std::string_view>& seen, Case& c) {
@@ -267,10 +265,8 @@ Status parse_field(std::string_view item, std::set<std::string_view>& seen, Case
   }
   std::vector<std::string_view> names;
   for (const Field& field : kFields) names.push_back(field.key);
-  return Error{ErrorCode::usage,
-               say("case field '", key, "' with value '", value, "' is unknown",
-                   did_you_mean_or_all(key, names)),
-               ""};
+  return Error{ErrorCode::usage, say("case field '", key, "' with value '", value, "' is unknown",
+                                     did_you_mean_or_all(key, names))};
 }
 
 }  // namespace

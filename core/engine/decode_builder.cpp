@@ -128,7 +128,7 @@ Result<DecodeMetadata> build_index_lists(const Batch& batch, const ResolvedShape
   const std::int64_t pages = pages_of(requests, shape.page_size);
   if (pages > std::numeric_limits<std::int32_t>::max())
     return Error{ErrorCode::refused,
-                 say("the requests have ", pages, " pages, and kv_indptr is int32"), ""};
+                 say("the requests have ", pages, " pages, and kv_indptr is int32")};
   if (Status bad = check_capacity("kv_indices", buffers.kv_indices.size(), pages)) return *bad;
 
   write_indptrs(requests, shape.page_size, buffers);

@@ -114,7 +114,7 @@ Result<plan::BufferSizes> DecodeStepBuilder::provision() const {
         grow(sizes, *needed);
       }
     }
-  if (!any) return Error{ErrorCode::unsupported, refusal, ""};
+  if (!any) return Error{ErrorCode::unsupported, refusal};
   return sizes;
 }
 

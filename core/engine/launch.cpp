@@ -11,13 +11,13 @@ namespace mla {
 namespace {
 
 Error contradiction(const std::string& what, std::size_t have, std::int64_t need) {
-  return {ErrorCode::fault, say(what, " has ", have, " bytes, not ", need), ""};
+  return {ErrorCode::fault, say(what, " has ", have, " bytes, not ", need)};
 }
 
 // Every list has what its requests need: kernels follow qo_indptr.
 Status check_lists(const DecodeMetadata& md) {
   const auto other = [](const char* list, std::size_t have, std::size_t need) {
-    return Error{ErrorCode::fault, say(list, " has ", have, " entries, not ", need), ""};
+    return Error{ErrorCode::fault, say(list, " has ", have, " entries, not ", need)};
   };
   if (md.qo_indptr.empty()) return other("qo_indptr", 0, 1);
   const std::size_t requests = md.qo_indptr.size() - 1;
@@ -32,7 +32,7 @@ Status check_lists(const DecodeMetadata& md) {
 // A kernel takes the entries of a list of bounds but one for its slots or tiles.
 Status check_bounds(const plan::PlanView& plan) {
   const auto none = [](const char* list) {
-    return Error{ErrorCode::fault, say(list, " has 0 entries, not at least 1"), ""};
+    return Error{ErrorCode::fault, say(list, " has 0 entries, not at least 1")};
   };
   if (plan.work_indptr.empty()) return none("work_indptr");
   if (plan.reduce_indptr.empty()) return none("reduce_indptr");
@@ -59,10 +59,8 @@ Status check_launch(const DecodeLaunch& launch) {
   const DecodeTensors& t = launch.tensors;
   if (Status bad = check_lists(launch.metadata)) return bad;
   if (t.cache.dtype != shape.dtype.kv)
-    return Error{
-        ErrorCode::fault,
-        say("the cache holds ", name(t.cache.dtype), ", the shape says ", name(shape.dtype.kv)),
-        ""};
+    return Error{ErrorCode::fault, say("the cache holds ", name(t.cache.dtype), ", the shape says ",
+                                       name(shape.dtype.kv))};
   const std::int64_t q_bytes = launch.metadata.rows().count() * shape.heads.model.count() *
                                kKeyDim * element_bytes(shape.dtype.q);
   if (static_cast<std::int64_t>(t.q.size()) != q_bytes)
@@ -71,7 +69,7 @@ Status check_launch(const DecodeLaunch& launch) {
   if (static_cast<std::int64_t>(t.cache.bytes.size()) != cache_bytes)
     return contradiction("the cache", t.cache.bytes.size(), cache_bytes);
   if (shape.route != Route::split && !launch.metadata.plan)
-    return Error{ErrorCode::fault, say("route ", name(shape.route), " has no plan"), ""};
+    return Error{ErrorCode::fault, say("route ", name(shape.route), " has no plan")};
   if (launch.metadata.plan) return check_bounds(launch.metadata.plan->view());
   return std::nullopt;
 }

@@ -15,21 +15,17 @@ Result<RowMap> RowMap::make(const DecodeMetadata& metadata) {
   map.padding_ = shape.heads;
   const std::int64_t kernel_heads = shape.heads.kernel.count();
   if (map.fold_ * map.row_heads_ != kernel_heads)
-    return Error{ErrorCode::fault,
-                 say(map.fold_, " groups of ", map.row_heads_, " heads are not the ", kernel_heads,
-                     " kernel heads"),
-                 ""};
+    return Error{ErrorCode::fault, say(map.fold_, " groups of ", map.row_heads_,
+                                       " heads are not the ", kernel_heads, " kernel heads")};
   if (map.fold_ == 1) return map;
   map.tokens_ = shape.uniform_qo_len;
   if (map.tokens_ < 1)
     return Error{ErrorCode::unsupported,
-                 say("heads folded ", map.fold_, " times need requests of equal query length"), ""};
+                 say("heads folded ", map.fold_, " times need requests of equal query length")};
   const std::int64_t expected = metadata.requests().count() * map.tokens_;
   if (map.query_rows_ != expected)
-    return Error{ErrorCode::fault,
-                 say(map.query_rows_, " query rows are not the ", expected, " of requests with ",
-                     map.tokens_, " rows each"),
-                 ""};
+    return Error{ErrorCode::fault, say(map.query_rows_, " query rows are not the ", expected,
+                                       " of requests with ", map.tokens_, " rows each")};
   return map;
 }
 

@@ -30,13 +30,12 @@ Result<std::vector<std::byte>> with_leading_rows(const DecodeMetadata& md,
   const std::int64_t rows =
       md.requests().count() * (md.shape.uniform_qo_len - md.shape.leading_rows);
   if (std::ssize(q) != rows * row_bytes)
-    return Error{ErrorCode::fault, say("q has ", q.size(), " bytes, not ", rows * row_bytes), ""};
+    return Error{ErrorCode::fault, say("q has ", q.size(), " bytes, not ", rows * row_bytes)};
   // What a builder wrote into qo_indptr is data: it may end before the rows that there are.
   if (rows > 0 && md.shape.launch_row(rows - 1) >= md.rows().count())
     return Error{ErrorCode::fault,
                  say("qo_indptr ends with ", md.rows().count(), " rows, and row ", rows - 1,
-                     " of q is row ", md.shape.launch_row(rows - 1), " of the launch"),
-                 ""};
+                     " of q is row ", md.shape.launch_row(rows - 1), " of the launch")};
   std::vector<std::byte> out(static_cast<std::size_t>(md.rows().count() * row_bytes));
   for (std::int64_t row = 0; row < rows; ++row)
     std::copy_n(q.begin() + row * row_bytes, row_bytes,

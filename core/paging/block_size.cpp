@@ -30,8 +30,7 @@ Result<std::int64_t> select_common_block_size(std::int64_t manager_size,
                        [size](const SupportedSizes& b) { return supports_size(b, size); });
   };
   if (manager_size < 1)
-    return Error{ErrorCode::usage, say("manager block size ", manager_size, " is not positive"),
-                 ""};
+    return Error{ErrorCode::usage, say("manager block size ", manager_size, " is not positive")};
   if (all_support(manager_size)) return manager_size;
   std::set<std::int64_t, std::greater<>> candidates;
   for (const SupportedSizes& backend : backends)
@@ -39,7 +38,7 @@ Result<std::int64_t> select_common_block_size(std::int64_t manager_size,
       if (const auto* size = std::get_if<std::int64_t>(&entry)) candidates.insert(*size);
   for (const std::int64_t size : candidates)
     if (size > 0 && manager_size % size == 0 && all_support(size)) return size;
-  return Error{ErrorCode::unsupported, say("No common block size for ", manager_size, "."), ""};
+  return Error{ErrorCode::unsupported, say("No common block size for ", manager_size, ".")};
 }
 
 }  // namespace mla

@@ -10,7 +10,7 @@ namespace mla {
 namespace {
 
 Error overrun(const std::string& what) {
-  return {ErrorCode::overrun, what, ""};
+  return {ErrorCode::overrun, what};
 }
 
 Status check_request(const ExpandInput& input, std::size_t r, std::int64_t capacity) {

@@ -10,7 +10,7 @@ namespace mla::plan {
 namespace {
 
 Error usage(std::string sentence) {
-  return {ErrorCode::usage, std::move(sentence), ""};
+  return {ErrorCode::usage, std::move(sentence)};
 }
 
 Status check_indptr(const char* name, std::span<const std::int32_t> indptr, std::int64_t batch) {
@@ -28,7 +28,7 @@ Status check_indptr(const char* name, std::span<const std::int32_t> indptr, std:
 
 Status check_power_of_two(const char* name, std::int64_t value) {
   if (is_power_of_two(value)) return std::nullopt;
-  return Error{ErrorCode::unsupported, say(name, " is ", value, ": it must be a power of two"), ""};
+  return Error{ErrorCode::unsupported, say(name, " is ", value, ": it must be a power of two")};
 }
 
 // What every request must keep. What depends on the batch alone is decided once.

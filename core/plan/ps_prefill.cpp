@@ -168,7 +168,7 @@ void write_merges(const Dealt& dealt, Plan& plan) {
 
 Status positive(const char* name, std::int64_t value) {
   if (value > 0) return std::nullopt;
-  return Error{ErrorCode::usage, say(name, " is ", value, ": it must be positive"), ""};
+  return Error{ErrorCode::usage, say(name, " is ", value, ": it must be positive")};
 }
 
 Status check_lists(const PsInput& input) {
@@ -177,21 +177,17 @@ Status check_lists(const PsInput& input) {
   if (input.batch() < 0 || entries != input.batch() + 1 || lengths != input.batch())
     return Error{ErrorCode::usage,
                  say("qo_indptr has ", input.batch() + 1, " entries, kv_indptr ", entries,
-                     " and context_lens ", lengths, ": they must be for one batch"),
-                 ""};
+                     " and context_lens ", lengths, ": they must be for one batch")};
   if (input.qo_indptr[0] < 0 || input.kv_indptr[0] < 0)
     return Error{ErrorCode::usage,
                  say("qo_indptr starts at ", input.qo_indptr[0], " and kv_indptr at ",
-                     input.kv_indptr[0], ": neither may be negative"),
-                 ""};
+                     input.kv_indptr[0], ": neither may be negative")};
   for (std::int64_t r = 0; r < input.batch(); ++r)
     if (at(input.qo_indptr, r + 1) < at(input.qo_indptr, r) ||
         at(input.kv_indptr, r + 1) < at(input.kv_indptr, r) || at(input.context_lens, r) < 0)
-      return Error{ErrorCode::usage,
-                   request_name(r) +
-                       " has a negative number of rows, pages or "
-                       "keys",
-                   ""};
+      return Error{ErrorCode::usage, request_name(r) +
+                                         " has a negative number of rows, pages or "
+                                         "keys"};
   return std::nullopt;
 }
 
@@ -203,14 +199,12 @@ Status check_form(const PsInput& input) {
                                     std::pair{"block_size", input.block_size}})
     if (Status bad = positive(name, value)) return bad;
   if (!is_power_of_two(input.kvlen_granularity))
-    return Error{
-        ErrorCode::unsupported,
-        say("kvlen_granularity is ", input.kvlen_granularity, ": it must be a power of two"), ""};
+    return Error{ErrorCode::unsupported, say("kvlen_granularity is ", input.kvlen_granularity,
+                                             ": it must be a power of two")};
   if (input.kvlen_granularity % input.block_size != 0)
     return Error{ErrorCode::unsupported,
                  say("kvlen_granularity is ", input.kvlen_granularity,
-                     ": it must be a multiple of block_size = ", input.block_size),
-                 ""};
+                     ": it must be a multiple of block_size = ", input.block_size)};
   return check_lists(input);
 }
 

@@ -41,8 +41,7 @@ bool packs_128_rows(const SizeQuery& query, std::int64_t h, std::int64_t rows) {
 
 Status check_query(const SizeQuery& query) {
   const auto bad = [](const std::string& what, std::int64_t value, const std::string& rule) {
-    return Error{ErrorCode::unsupported, say("the size query got ", what, " ", value, ": ", rule),
-                 ""};
+    return Error{ErrorCode::unsupported, say("the size query got ", what, " ", value, ": ", rule)};
   };
   const std::int64_t h = query.heads.count();
   if (h <= 0 || h % 8 != 0) return bad("heads", h, "they must be a positive multiple of 8");

@@ -31,8 +31,7 @@ Status check_lists(const PlanInput& input, const PlanShape& shape) {
   if (entries != input.batch() + 1)
     return Error{ErrorCode::usage,
                  say("qo_indptr has ", entries, " entries and kv_indptr ", input.kv_indptr.size(),
-                     ": planner v1.1 takes the batch from the first"),
-                 ""};
+                     ": planner v1.1 takes the batch from the first")};
   if (ragged(input) && shape.fold_ratio != 1)
     return refused(
         say("heads fold ", shape.fold_ratio,
@@ -58,8 +57,7 @@ Status check_scratch(const PlanInput& input, const PlanShape& shape, std::int64_
   if (bytes > scratch_bytes(input.key.arch))
     return Error{ErrorCode::unsupported,
                  say(n, " planning requests take ", bytes,
-                     " bytes of scratch memory, which ends at ", scratch_bytes(input.key.arch)),
-                 ""};
+                     " bytes of scratch memory, which ends at ", scratch_bytes(input.key.arch))};
   if (tiles > tile_limit)
     return refused(say("the queries have ", tiles, " tiles, but max_qo_len = ",
                        input.key.max_qo_len, " reserves scratch memory for ", tile_limit));

@@ -53,8 +53,7 @@ Status check_v12(const PlanInput& input, const PlanShape& shape) {
 
 Status check_parallel(const PlanInput& input, const PlanShape& shape) {
   const auto unfit = [](const std::string& what) {
-    return Error{ErrorCode::unsupported, "the parallel kernel of planner v1.2 cannot plan " + what,
-                 ""};
+    return Error{ErrorCode::unsupported, "the parallel kernel of planner v1.2 cannot plan " + what};
   };
   if (input.key.max_qo_len != 1) return unfit(say("max_qo_len ", input.key.max_qo_len));
   if (shape.query_split) return unfit("split queries");

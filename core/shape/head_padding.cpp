@@ -17,7 +17,7 @@ HeadPadding pad_heads_to(Heads model, Heads kernel) {
 Result<HeadPadding> resolve_head_padding(Heads model) {
   if (model.count() < 1 || model.count() > kMaxHeads)
     return Error{ErrorCode::unsupported,
-                 say(model.count(), " query heads: kernels take 1 to 128 of one rank"), ""};
+                 say(model.count(), " query heads: kernels take 1 to 128 of one rank")};
   return pad_heads_to(model, Heads(round_up(model.count(), 16)));
 }
 

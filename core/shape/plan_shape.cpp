@@ -41,8 +41,7 @@ Error unsupported_heads(const PlanKey& key, std::int64_t heads) {
           say("no planner entry for ", heads, " heads with ", name(key.dtype.q), "/",
               name(key.dtype.kv), " and ", key.max_qo_len, " query rows on ", name(key.arch),
               ": heads must be 16, 64 or 128, a multiple of 16 that folds, or one of the 8-head "
-              "kernels"),
-          ""};
+              "kernels")};
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ Status check_old_planner(const ResolvedShape& s, const Case& c) {
   if (s.planner == plan::PlannerVersion::v1_2) return std::nullopt;
   const std::string version = v10 ? "planner v1.0" : "planner v1.1";
   const auto refuse = [&](const std::string& why) {
-    return Error{ErrorCode::unsupported, version + " " + why, ""};
+    return Error{ErrorCode::unsupported, version + " " + why};
   };
   if (c.page_size > 1) return refuse(say("counts kv_offset in pages: page size ", c.page_size));
   if (v10 && s.heads.kernel.count() != 16)
@@ -136,8 +136,7 @@ Result<ResolvedShape> take_persistent(ResolvedShape s, const Case& c, const RowC
   if (!kernel || (c.decode().need_lse && !kernel->lse))
     return Error{ErrorCode::unsupported,
                  kernel ? "no kernel returns the final LSE for " + what(s, rows.longest)
-                        : "no kernel for " + what(s, rows.longest),
-                 ""};
+                        : "no kernel for " + what(s, rows.longest)};
   s.kernel = *kernel;
   auto plan = resolve_plan_shape(s.plan_key());
   if (!plan) return plan.error();
@@ -174,7 +173,7 @@ Result<ResolvedShape> take_split(ResolvedShape s, const Case& c, const Batch& ba
   const auto kernel = find_split_kernel(s.arch, s.dtype, s.heads.kernel.count(), rows.longest);
   if (!kernel)
     return Error{ErrorCode::unsupported,
-                 "no non-persistent kernel is known to be right for " + what(s, rows.longest), ""};
+                 "no non-persistent kernel is known to be right for " + what(s, rows.longest)};
   if (!c.causal && rows.longest > 1 && !kernel->non_causal)
     return Error{ErrorCode::unsupported, say(kernel->label, " always masks several rows causally"),
                  "BUG-108"};
@@ -185,8 +184,7 @@ Result<ResolvedShape> take_split(ResolvedShape s, const Case& c, const Batch& ba
   if (c.decode().need_lse && *splits == 1 &&
       !plan::merges_one_split(s.heads.kernel, rows.longest, s.dtype))
     return Error{ErrorCode::unsupported,
-                 say(kernel->label, " with one split writes the output itself, and no final LSE"),
-                 ""};
+                 say(kernel->label, " with one split writes the output itself, and no final LSE")};
   s.split_granularity = plan::split_granularity(s.heads.kernel, rows.longest, s.dtype);
   return s;
 }
@@ -224,9 +222,7 @@ std::int64_t ResolvedShape::fold_ratio() const {
 }
 
 Result<ResolvedShape> resolve_shape(const Case& c, const Batch& batch, std::int64_t told_rows) {
-  const auto refuse = [](std::string why) {
-    return Error{ErrorCode::unsupported, std::move(why), ""};
-  };
+  const auto refuse = [](std::string why) { return Error{ErrorCode::unsupported, std::move(why)}; };
   if (c.kind() != StepKind::decode)
     return refuse(say("a case of kind ", name(c.kind()), " has no decode shape"));
   ResolvedShape s;

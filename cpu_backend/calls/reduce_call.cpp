@@ -33,8 +33,7 @@ Status check_kernel(const ReduceCall& call) {
   return Error{ErrorCode::unsupported,
                say("no reduce for ", call.heads, " heads of ", call.dim, " elements; ",
                    list.empty() ? "there are 64, 128 and 512 elements"
-                                : "with so many elements there are " + list + " heads"),
-               ""};
+                                : "with so many elements there are " + list + " heads")};
 }
 
 // Without a final map the rows of tile i are those between its first two partial rows, and all

@@ -17,7 +17,7 @@ namespace mla::cpu {
 namespace {
 
 Error unsupported(std::string sentence) {
-  return {ErrorCode::unsupported, std::move(sentence), ""};
+  return {ErrorCode::unsupported, std::move(sentence)};
 }
 
 // Rows of folded requests are counted with the length of all.
@@ -156,7 +156,7 @@ Result<TaskList> prepare_stage1_call(Stage1Call& call) {
   const std::int64_t rows = call.qo_indptr.back();
   if (rows < 1 || rows > call.q_rows)
     return Error{ErrorCode::usage,
-                 say("q has ", call.q_rows, " rows, the requests of qo_indptr have ", rows), ""};
+                 say("q has ", call.q_rows, " rows, the requests of qo_indptr have ", rows)};
   call.fold = fold_of(call);
   const auto kernel = kernel_of(call);
   if (!kernel) return kernel.error();

@@ -89,7 +89,7 @@ Result<DecodeResult> execute(const DataPath& path, const DecodeLaunch& launch,
                              const ExecutionOptions& options) {
   const DecodeMetadata& md = launch.metadata;
   if (Support support = common_support(md.shape); !support.ok)
-    return Error{ErrorCode::unsupported, support.reason, ""};
+    return Error{ErrorCode::unsupported, support.reason};
   if (Status bad = check_launch(launch)) return *bad;
   const Result<RowMap> rows = RowMap::make(md);
   if (!rows) return rows.error();

@@ -20,13 +20,10 @@ Status check_extend(const FaLaunch& launch) {
   if (extend.max_seq_len > room)
     return Error{ErrorCode::overrun,
                  say("an extend of ", extend.max_seq_len, " keys does not fit block table rows of ",
-                     room, " tokens"),
-                 ""};
+                     room, " tokens")};
   if (launch.layer.window >= 0 && !extend.chunk_context.swa_metadata)
-    return Error{ErrorCode::refused,
-                 say("a layer with a window of ", launch.layer.window,
-                     " keys meets metadata without a window part"),
-                 ""};
+    return Error{ErrorCode::refused, say("a layer with a window of ", launch.layer.window,
+                                         " keys meets metadata without a window part")};
   return std::nullopt;
 }
 

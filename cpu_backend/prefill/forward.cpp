@@ -13,20 +13,18 @@ using prefill::kVDim;
 
 Status check_size(const char* what, std::size_t have, std::int64_t need) {
   if (static_cast<std::int64_t>(have) == need) return std::nullopt;
-  return Error{ErrorCode::fault, say(what, " has ", have, " elements, not ", need), ""};
+  return Error{ErrorCode::fault, say(what, " has ", have, " elements, not ", need)};
 }
 
 Status check_launch(const prefill::PrefillLaunch& launch) {
   const prefill::PrefillMetadata& md = launch.metadata;
   const prefill::PrefillTensors& t = launch.tensors;
   if (md.shape.heads.model != Heads(t.heads))
-    return Error{
-        ErrorCode::fault,
-        say("the tensors have ", t.heads, " heads, the metadata ", md.shape.heads.model.count()),
-        ""};
+    return Error{ErrorCode::fault, say("the tensors have ", t.heads, " heads, the metadata ",
+                                       md.shape.heads.model.count())};
   if (md.fp8.has_value() != (md.shape.path != prefill::Path::flash))
     return Error{ErrorCode::fault,
-                 say("path ", name(md.shape.path), " and the fields of the fp8 plan"), ""};
+                 say("path ", name(md.shape.path), " and the fields of the fp8 plan")};
   const std::int64_t pairs = md.rows().count() * t.heads;
   if (Status bad = check_size("q", t.q.size(), pairs * kQkDim)) return bad;
   if (Status bad = check_size("k", t.k.size(), pairs * kQkDim)) return bad;

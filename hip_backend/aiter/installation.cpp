@@ -17,7 +17,7 @@ constexpr std::uintmax_t kLargestManifest = 1U << 20U;  // bytes; AITER's have s
 constexpr std::uintmax_t kLargestCode = 64U << 20U;     // AITER's have some 100 thousand
 
 Error fault(const std::string& what) {
-  return {ErrorCode::fault, what, ""};
+  return {ErrorCode::fault, what};
 }
 
 Result<std::vector<std::byte>> read_file(const std::string& path, std::uintmax_t largest) {

@@ -80,7 +80,7 @@ class Parser {
 
  private:
   [[nodiscard]] Error error(const std::string& what) const {
-    return {ErrorCode::usage, say(source_, ", line ", line_, ": ", what), ""};
+    return {ErrorCode::usage, say(source_, ", line ", line_, ": ", what)};
   }
   [[nodiscard]] Error bad_value(Column column, std::string_view value,
                                 const std::string& expected) const {

@@ -36,7 +36,7 @@ Result<Found> find(Installation& installation, Arch arch, ElementType type, std:
   const Manifest* manifest = installation.manifest(arch);
   if (manifest == nullptr)
     return Error{ErrorCode::unsupported,
-                 say("the AITER directory has no manifest for ", mla::name(arch)), ""};
+                 say("the AITER directory has no manifest for ", mla::name(arch))};
   auto row = select_prefill(*manifest, type, heads, persistent, causal);
   if (!row) return row.error();
   const auto code = installation.code(arch, row->file);
@@ -189,8 +189,7 @@ class PlannedLaunch {
 
 Status supports_planned_prefill(Installation& installation, Arch arch) {
   if (arch != Arch::gfx950)  // aiter.md 4: the entry point refuses it, and rows name absent files
-    return Error{ErrorCode::unsupported, say("AITER has no prefill with a plan on ", name(arch)),
-                 ""};
+    return Error{ErrorCode::unsupported, say("AITER has no prefill with a plan on ", name(arch))};
   for (const bool causal : {true, false})
     if (auto found = find(installation, arch, ElementType::fp8, 1, true, causal); !found)
       return found.error();

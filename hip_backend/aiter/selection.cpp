@@ -118,7 +118,7 @@ Result<std::vector<ManifestRow>> rows_of(const Manifest& manifest, const RowKey&
   std::copy_if(manifest.begin(), manifest.end(), std::back_inserter(rows),
                [&](const ManifestRow& row) { return row.key == key; });
   if (rows.empty())
-    return Error{ErrorCode::unsupported, "the manifest has no row for " + text_of(key), ""};
+    return Error{ErrorCode::unsupported, "the manifest has no row for " + text_of(key)};
   return rows;
 }
 
@@ -156,7 +156,7 @@ Result<Selection> dispatch_decode(const DecodeQuery& query) {
       break;
   }
   if (d.rejected)
-    return Error{ErrorCode::unsupported, "AITER's dispatch rejects " + shape_text(query), ""};
+    return Error{ErrorCode::unsupported, "AITER's dispatch rejects " + shape_text(query)};
   gather_gfx950(d);
   Selection selection;
   selection.row.key = d.key;

@@ -129,7 +129,7 @@ Result<Selection> select_for(const Installation& installation, const ResolvedSha
   const Manifest* manifest = installation.manifest(shape.arch);
   if (manifest == nullptr)
     return Error{ErrorCode::unsupported,
-                 say("the AITER directory has no manifest for ", mla::name(shape.arch)), ""};
+                 say("the AITER directory has no manifest for ", mla::name(shape.arch))};
   const DecodeQuery query = {.arch = shape.arch,
                              .q = element_type(shape.dtype.q),
                              .kv = element_type(shape.dtype.kv),

@@ -128,10 +128,8 @@ Status Preparation::ask_again_for_works(const WorkList& works) {
 Status Preparation::with_splits() {
   const DecodeMetadata& md = input_.launch.metadata;
   if (!input_.admission.faults.empty())
-    return Error{ErrorCode::refused,
-                 "nothing can be left out of a launch without a plan: " +
-                     input_.admission.faults.front().what,
-                 ""};
+    return Error{ErrorCode::refused, "nothing can be left out of a launch without a plan: " +
+                                         input_.admission.faults.front().what};
   std::vector<std::int32_t> splits;
   for (std::int64_t r = 0; r <= md.requests().count(); ++r)
     splits.push_back(static_cast<std::int32_t>(r * md.shape.kv_splits));

@@ -83,10 +83,10 @@ Result<std::vector<AssumptionResult>> test_assumptions(Device& device) {
   const auto arch = arch_from_name(p.arch);
   if (!arch)
     return Error{ErrorCode::unsupported,
-                 p.label + " is " + p.arch + "; the assumptions are about gfx942 and gfx950", ""};
+                 p.label + " is " + p.arch + "; the assumptions are about gfx942 and gfx950"};
   if (code_object(p.arch, "assumptions").empty())
     return Error{ErrorCode::unsupported,
-                 say("this build has no code for ", p.arch, ": ", build_notes()), ""};
+                 say("this build has no code for ", p.arch, ": ", build_notes())};
   std::vector<AssumptionResult> results;
   for (const Assumption& a : testable_assumptions()) {
     if (*arch == Arch::gfx942 && !a.on_gfx942) {

@@ -132,7 +132,7 @@ class EmulatedDevice final : public Device {
   };
 
   [[nodiscard]] Error error(const std::string& what) const {
-    return {ErrorCode::fault, properties_.label + ": " + what, ""};
+    return {ErrorCode::fault, properties_.label + ": " + what};
   }
   template <class Access>
   Status checked(Address at, std::int64_t bytes, Access access) {

@@ -63,7 +63,7 @@ class KernelLaunch {
     }
     if (error_) return error_;
     if (const auto damaged = Buffer::damaged(buffers_); !damaged.empty())
-      return Error{ErrorCode::overrun, damaged.front(), ""};
+      return Error{ErrorCode::overrun, damaged.front()};
     return std::nullopt;
   }
   [[nodiscard]] const Buffer& buffer(std::size_t index) const MLA_LIFETIME_BOUND {

@@ -7,7 +7,7 @@ namespace {
 
 class NullDevice final : public Device {
  public:
-  explicit NullDevice(std::string reason) : error_{ErrorCode::fault, std::move(reason), ""} {
+  explicit NullDevice(std::string reason) : error_{ErrorCode::fault, std::move(reason)} {
     properties_.label = "null";
     properties_.model = "none";
   }

@@ -55,8 +55,7 @@ Result<std::unique_ptr<Device>> open_device(std::string_view name,
       ErrorCode::usage,
       say("device '", name,
           "' is unknown: it is auto, null, hip:<number>, nvidia:<number>, emulated:gfx942 or "
-          "emulated:gfx950"),
-      ""};
+          "emulated:gfx950")};
 }
 
 }  // namespace mla::hip

@@ -11,7 +11,7 @@ namespace mla::hip {
 namespace {
 
 Error missing(const std::string& what) {
-  return {ErrorCode::fault, what, ""};
+  return {ErrorCode::fault, what};
 }
 
 // A library that stays loaded: runtimes do not survive being unloaded.

@@ -137,10 +137,8 @@ class RuntimeDevice final : public Device {
     const char* text = nullptr;
     if (api_.error_text != nullptr) text = api_.error_text(error);
     if (api_.error_text_of != nullptr) api_.error_text_of(error, &text);
-    return Error{ErrorCode::fault,
-                 say(properties_.label, " could not ", what, ": error ", error,
-                     text == nullptr ? "" : say(", ", text)),
-                 ""};
+    return Error{ErrorCode::fault, say(properties_.label, " could not ", what, ": error ", error,
+                                       text == nullptr ? "" : say(", ", text))};
   }
   // The default stream runs what it is given in order; other streams do not wait for it.
   Status end_queued(StreamHandle stream) {
@@ -265,9 +263,9 @@ Status RuntimeDevice::open() {
   // Without a driver or a GPU both calls give some error number; all of them mean the same here.
   const bool works = api_.init(0) == 0 && api_.device_count(&count) == 0;
   if (!works || count == 0)
-    return Error{ErrorCode::fault, "no device: " + api_.library + " finds none", ""};
+    return Error{ErrorCode::fault, "no device: " + api_.library + " finds none"};
   if (ordinal_ < 0 || ordinal_ >= count)
-    return Error{ErrorCode::fault, say("no device ", properties_.label, ": there are ", count), ""};
+    return Error{ErrorCode::fault, say("no device ", properties_.label, ": there are ", count)};
   if (Status bad = attach()) return bad;
   return read_properties();
 }

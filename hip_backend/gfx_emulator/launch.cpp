@@ -58,7 +58,7 @@ Result<LaunchReport> run(const CodeObject& object, const LaunchRequest& request,
   run_grid(launch, races.get());
   if (!launch.interrupted_at.empty()) {
     return Error{ErrorCode::fault,
-                 "kernel '" + request.kernel + "' was interrupted: " + launch.interrupted_at, ""};
+                 "kernel '" + request.kernel + "' was interrupted: " + launch.interrupted_at};
   }
   for (std::size_t k = 0; k < launch.report.statistics.by_class.size(); ++k) {
     launch.report.statistics.instructions += launch.report.statistics.by_class[k];

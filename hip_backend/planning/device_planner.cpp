@@ -41,7 +41,7 @@ Result<plan::Plan> plan_on_device(Device& device, const plan::PlanInput& input,
                                   const PlanShape& shape, const plan::BufferSizes& sizes) {
   if (input.topk >= 0)
     return Error{ErrorCode::unsupported,
-                 say("topk is ", input.topk, ": the device planner has no sparse form"), ""};
+                 say("topk is ", input.topk, ": the device planner has no sparse form")};
   PlanArguments a = decided(input, shape);
   a.reduce_indptr_size = static_cast<int>(sizes.reduce_indptr);
   KernelLaunch launch(device);

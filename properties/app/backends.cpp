@@ -81,10 +81,8 @@ Result<std::shared_ptr<hip::Device>> open_named(std::string_view backend,
   std::shared_ptr<hip::Device> device = std::move(*opened);
   if (device->properties().label != "null") return device;
   const auto why = device->make_stream();
-  return Error{ErrorCode::fault,
-               say("backend '", backend,
-                   "' has no device: ", why ? device->properties().model : why.error().message),
-               ""};
+  return Error{ErrorCode::fault, say("backend '", backend, "' has no device: ",
+                                     why ? device->properties().model : why.error().message)};
 }
 
 NamedBackend on_device(std::string_view backend, const hip::DeviceProperties& device,
@@ -113,11 +111,10 @@ Result<NamedBackend> make_one(const std::string& name, const DeviceChoice& choic
                           .replay_options = say(kBackendOption, name)};
     return Error{ErrorCode::fault,
                  say("backend '", name, "' is not available: this build or this processor has no ",
-                     cpu::name(isa), " data path; available: ", joined(available_backends())),
-                 ""};
+                     cpu::name(isa), " data path; available: ", joined(available_backends()))};
   }
   return Error{ErrorCode::usage,
-               "backend '" + name + "' is unknown; available: " + joined(available_backends()), ""};
+               "backend '" + name + "' is unknown; available: " + joined(available_backends())};
 }
 
 // Code objects that the user compiled from AITER's sources.
@@ -141,18 +138,16 @@ Status check_used(const DeviceChoice& choice, const std::vector<NamedBackend>& b
                        [name](const NamedBackend& b) { return b.name == name; });
   };
   if (named_aiter(choice.aiter_hsa) && !has(kAiter))
-    return Error{ErrorCode::usage, "--aiter-hsa " + choice.aiter_hsa + " goes with backend aiter",
-                 ""};
+    return Error{ErrorCode::usage, "--aiter-hsa " + choice.aiter_hsa + " goes with backend aiter"};
   for (const BuiltFile& file : built_files(choice))
     if (!has(kAiter))
-      return Error{ErrorCode::usage, say(file.option, " ", file.path, " goes with backend aiter"),
-                   ""};
+      return Error{ErrorCode::usage, say(file.option, " ", file.path, " goes with backend aiter")};
   if (has(kHip) || has(kAiter)) return std::nullopt;
   std::string words = choice.emulation.words();
   if (choice.production) words += " --production";
   if (choice.device != DeviceChoice{}.device) words = " --device " + choice.device + words;
   if (words.empty()) return std::nullopt;
-  return Error{ErrorCode::usage, words.substr(1) + " goes with backend hip or aiter", ""};
+  return Error{ErrorCode::usage, words.substr(1) + " goes with backend hip or aiter"};
 }
 
 }  // namespace
@@ -185,14 +180,12 @@ Result<NamedBackend> make_aiter(const DeviceChoice& choice) {
   if (choice.aiter_hsa.empty())
     return Error{ErrorCode::fault,
                  "backend 'aiter' needs the directory hsa of an AITER installation: --aiter-hsa "
-                 "DIR, or AITER_HSA in the environment",
-                 ""};
+                 "DIR, or AITER_HSA in the environment"};
   for (const BuiltFile& file : built_files(choice)) {
     std::error_code none;
     if (std::filesystem::exists(file.path, none) &&
         !std::filesystem::is_regular_file(file.path, none))
-      return Error{ErrorCode::fault, say(file.option, ": '", file.path, "' is not a regular file"),
-                   ""};
+      return Error{ErrorCode::fault, say(file.option, ": '", file.path, "' is not a regular file")};
   }
   auto installation = hip::aiter::Installation::open(choice.aiter_hsa);
   if (!installation) return installation.error();
@@ -233,8 +226,7 @@ Result<std::vector<NamedBackend>> make_backends(std::string_view list, const Dev
     const std::size_t comma = list.find(',');
     const std::string name(list.substr(0, comma));
     for (const NamedBackend& b : out)
-      if (b.name == name)
-        return Error{ErrorCode::usage, "backend '" + name + "' is named twice", ""};
+      if (b.name == name) return Error{ErrorCode::usage, "backend '" + name + "' is named twice"};
     auto one = make_one(name, choice);
     if (!one) return one.error();
     out.push_back(std::move(*one));

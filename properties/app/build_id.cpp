@@ -65,8 +65,7 @@ Status check_build(const std::string& build, const std::string& file) {
   return Error{ErrorCode::usage,
                say("'", file, "' was recorded by build ", build.empty() ? "unknown" : build,
                    " of mla-testbed, this is ", running.empty() ? "unknown" : running,
-                   ": start again without --resume"),
-               ""};
+                   ": start again without --resume")};
 }
 
 }  // namespace mla::app

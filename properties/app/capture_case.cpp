@@ -56,7 +56,7 @@ Result<dump::Bundle> capture_case(const Case& c, const Backend& backend) {
   const auto& md = subject.metadata();
   if (!md) return md.error();
   if (const std::string why = not_as_it_is(md->shape); !why.empty())
-    return Error{ErrorCode::unsupported, "the case is not what its kernel sees: " + why, ""};
+    return Error{ErrorCode::unsupported, "the case is not what its kernel sees: " + why};
   const auto& tensors = subject.tensors();
   if (!tensors) return tensors.error();
   const auto& result = subject.result();

@@ -67,7 +67,7 @@ Result<PlannedStep> plan_step_of(const Case& step, plan::Fidelity fidelity) {
     case StepKind::fa:
       return plan_fa_step(step);
   }
-  return Error{ErrorCode::usage, "a case of no known kind", ""};
+  return Error{ErrorCode::usage, "a case of no known kind"};
 }
 
 Result<std::vector<PlannedStep>> plan_steps_of(const Case& c, plan::Fidelity fidelity) {

@@ -101,14 +101,14 @@ Result<show::DrawnPlan> draw(const dump::DecodeDump& dump, std::vector<show::Fin
 }
 
 Result<show::DrawnPlan> draw(const dump::FaDump& /*dump*/, std::vector<show::Finding> /*found*/) {
-  return Error{ErrorCode::unsupported, "there is no plan to draw: an FA step has none", ""};
+  return Error{ErrorCode::unsupported, "there is no plan to draw: an FA step has none"};
 }
 
 }  // namespace
 
 Result<show::DrawnPlan> draw_dump(const dump::Dump& dump, const dump::Answer& answer) {
   const auto refuse = [](const std::string& why) {
-    return Error{ErrorCode::unsupported, "there is no plan to draw: " + why, ""};
+    return Error{ErrorCode::unsupported, "there is no plan to draw: " + why};
   };
   if (!answer.not_checked.empty()) return refuse(answer.not_checked);
   for (const dump::Finding& f : answer.findings)

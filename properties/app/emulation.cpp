@@ -13,7 +13,7 @@ namespace mla::app {
 namespace {
 
 Error bad(std::string_view option, std::string_view value, const std::string& why) {
-  return {ErrorCode::usage, say(option, " has value '", value, "': ", why), ""};
+  return {ErrorCode::usage, say(option, " has value '", value, "': ", why)};
 }
 
 std::vector<std::string_view> split(std::string_view list) {
@@ -147,8 +147,7 @@ Result<gfx::RunOptions> read_emulation(const EmulationChoice& choice, std::strin
   if (!choice.given()) return run;
   if (!device.starts_with("emulated:"))
     return Error{ErrorCode::usage,
-                 say(choice.words().substr(1), " needs an emulated device, not '", device, "'"),
-                 ""};
+                 say(choice.words().substr(1), " needs an emulated device, not '", device, "'")};
   const auto checks = read_checks(choice.checks);
   if (!checks) return checks.error();
   const auto schedule = read_schedule(choice.schedule);
@@ -160,8 +159,7 @@ Result<gfx::RunOptions> read_emulation(const EmulationChoice& choice, std::strin
   if (arrival->mode != gfx::Arrival::Mode::early && checks->any_per_instruction())
     return Error{ErrorCode::usage,
                  choice.words().substr(1) +
-                     ": checks follow the rules and --arrival shows the numbers; use one of them",
-                 ""};
+                     ": checks follow the rules and --arrival shows the numbers; use one of them"};
   run.arrival = *arrival;
   run.checks = *checks;
   run.checks.bank_conflicts = checks->bank_conflicts || choice.profile;

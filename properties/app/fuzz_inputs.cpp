@@ -83,7 +83,7 @@ Result<FuzzInputs> FuzzInputs::read(const std::string& folder, std::uint64_t see
          at.increment(error))
       if (at->is_regular_file(error)) files.push_back(at->path());
   if (error)
-    return Error{ErrorCode::fault, say("'", folder, "' cannot be read: ", error.message()), ""};
+    return Error{ErrorCode::fault, say("'", folder, "' cannot be read: ", error.message())};
   std::sort(files.begin(), files.end());
   std::vector<Bytes> corpus;
   for (const fs::path& file : files) {

@@ -33,7 +33,7 @@ constexpr std::uint64_t kMostBufferBytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t kMostKernarg = 4096;
 
 Error wrong(std::size_t argument, const std::string& why) {
-  return {ErrorCode::usage, say("argument ", argument, ": ", why), ""};
+  return {ErrorCode::usage, say("argument ", argument, ": ", why)};
 }
 
 Result<const Type*> type_of(std::size_t n, const json& name) {
@@ -109,18 +109,16 @@ class ArgumentReader {
 
   Result<GfxArguments> read(const json& file) {
     if (!file.is_object() || !file.contains("arguments") || !file["arguments"].is_array())
-      return Error{ErrorCode::usage, "expected an object with the list \"arguments\"", ""};
+      return Error{ErrorCode::usage, "expected an object with the list \"arguments\""};
     for (const auto& [key, value] : file.items())
       if (key != "arguments")
-        return Error{ErrorCode::usage, "'" + key + "' is not known; expected arguments", ""};
+        return Error{ErrorCode::usage, "'" + key + "' is not known; expected arguments"};
     const json& list = file["arguments"];
     for (std::size_t n = 0; n < list.size(); ++n)
       if (Status bad = add(n, list[n])) return *bad;
     if (!placed_by_hand_ && list.size() != stated_.size() && !stated_.empty())
-      return Error{ErrorCode::usage,
-                   say("there are ", list.size(), " arguments; kernel '", kernel_.name, "' takes ",
-                       stated_.size()),
-                   ""};
+      return Error{ErrorCode::usage, say("there are ", list.size(), " arguments; kernel '",
+                                         kernel_.name, "' takes ", stated_.size())};
     return std::move(out_);
   }
 
@@ -264,7 +262,7 @@ Result<GfxArguments> read_gfx_arguments(const std::string& path, const gfx::Kern
   if (!text) return text.error();
   const json file = json::parse(*text, nullptr, false);
   auto out = file.is_discarded()
-                 ? Error{ErrorCode::usage, "the file is no JSON", ""}
+                 ? Error{ErrorCode::usage, "the file is no JSON"}
                  : ArgumentReader(std::filesystem::path(path).parent_path(), kernel).read(file);
   if (out) return out;
   Error error = out.error();

@@ -33,9 +33,9 @@ Result<std::vector<const gfx::Kernel*>> chosen(const gfx::CodeObject& object,
     names += (names.empty() ? "" : ", ") + kernel.name;
   }
   if (!out.empty()) return out;
-  if (names.empty()) return Error{ErrorCode::usage, "the code object has no kernel", ""};
+  if (names.empty()) return Error{ErrorCode::usage, "the code object has no kernel"};
   return Error{ErrorCode::usage,
-               "the code object has no kernel '" + name + "'; it has " + names.substr(0, 400), ""};
+               "the code object has no kernel '" + name + "'; it has " + names.substr(0, 400)};
 }
 
 // Symbols of hand-written kernels may have no size: such a kernel goes on to the next function.
@@ -206,9 +206,8 @@ Result<const gfx::Kernel*> find_gfx_kernel(const gfx::CodeObject& object, const 
   const auto kernels = chosen(object, name);
   if (!kernels) return kernels.error();
   if (kernels->size() == 1) return kernels->front();
-  return Error{
-      ErrorCode::usage,
-      say("the code object has ", kernels->size(), " kernels; --kernel takes the name of one"), ""};
+  return Error{ErrorCode::usage, say("the code object has ", kernels->size(),
+                                     " kernels; --kernel takes the name of one")};
 }
 
 Result<GfxListing> gfx_disassemble(const std::string& path, const std::string& kernel, bool json) {

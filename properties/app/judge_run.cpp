@@ -29,8 +29,7 @@ Status check_code(const std::vector<NamedBackend>& backends, Recording& recordin
     if (begun && code != sum)
       return Error{ErrorCode::usage,
                    say("the record is of another AITER: the code objects of backend ", b.name,
-                       " are not those of today"),
-                   ""};
+                       " are not those of today")};
     code = sum;
   }
   return std::nullopt;
@@ -62,20 +61,18 @@ Status why_no_record(const std::vector<NamedBackend>& backends, const Recording&
     if (!names.insert(b.name).second)
       return Error{ErrorCode::usage,
                    "--record tells backends apart by their names, and two are named " + b.name +
-                       ": record one device at a time",
-                   ""};
+                       ": record one device at a time"};
   const bool checked = std::any_of(backends.begin(), backends.end(),
                                    [](const NamedBackend& b) { return b.emulation != nullptr; });
   if (!checked) return std::nullopt;
   return Error{ErrorCode::usage,
                "--record keeps no findings of the emulated device's own checks: leave out one of "
-               "them",
-               ""};
+               "them"};
 }
 
 Status begin_answers(const std::vector<NamedBackend>& backends, const prop::RunOptions& run,
                      Recording& recording) {
-  const auto refuse = [](const std::string& why) { return Error{ErrorCode::usage, why, ""}; };
+  const auto refuse = [](const std::string& why) { return Error{ErrorCode::usage, why}; };
   const std::string identity = identity_of(run);
   if (!recording.identity.empty() && recording.identity != identity)
     return refuse(

@@ -214,7 +214,7 @@ std::string read_entry(const json& object, prop::LedgerEntry& entry) {
 Result<prop::Ledger> parse_ledger(std::string_view text, const std::string& name) {
   const auto document = files::parse_json(text);
   const auto bad = [&name](const std::string& why) {
-    return Error{ErrorCode::usage, "the ledger '" + name + "': " + why, ""};
+    return Error{ErrorCode::usage, "the ledger '" + name + "': " + why};
   };
   if (!document) return bad("it " + document.error().message);
   const json format = document->is_object() ? document->value("format", json()) : json();

@@ -160,20 +160,18 @@ Status check_memory(const Case& c, const Judging& judging, const MemoryLimit& li
   const prop::Held held = most_held(judging.properties);
   if (limit.bytes == 0 || estimate.bytes(held) <= static_cast<double>(limit.bytes))
     return std::nullopt;
-  return Error{ErrorCode::fault,
-               prop::need_text(c, estimate, held) + "; " +
-                   prop::bytes_text(static_cast<double>(limit.bytes)) + " " + limit.source,
-               ""};
+  return Error{ErrorCode::fault, prop::need_text(c, estimate, held) + "; " +
+                                     prop::bytes_text(static_cast<double>(limit.bytes)) + " " +
+                                     limit.source};
 }
 
 Status check_list_memory(const Case& c) {
   const double lists = 2 * prop::estimate_of(c).lists;
   const auto available = static_cast<double>(available_memory());
   if (available == 0 || lists <= available) return std::nullopt;
-  return Error{ErrorCode::fault,
-               format_case(c) + ": its lists need about " + prop::bytes_text(lists) +
-                   " of memory; " + prop::bytes_text(available) + " are available",
-               ""};
+  return Error{ErrorCode::fault, format_case(c) + ": its lists need about " +
+                                     prop::bytes_text(lists) + " of memory; " +
+                                     prop::bytes_text(available) + " are available"};
 }
 
 std::string announcement(const Case& c, const Judging& judging) {

@@ -60,13 +60,13 @@ Status read_json_file(const std::string& path, const char* kind,
   const auto text = files::read_file(path);
   if (!text) return text.error();
   const auto document = files::parse_json(*text);
-  if (!document) return Error{ErrorCode::usage, "'" + path + "' " + document.error().message, ""};
+  if (!document) return Error{ErrorCode::usage, "'" + path + "' " + document.error().message};
   try {
     read(*document);
     return std::nullopt;
   } catch (const std::exception& bad) {  // of the JSON library, or reject()
     return Error{ErrorCode::usage,
-                 say("'", path, "' is no record of ", kind, ": ", sentence_of(bad)), ""};
+                 say("'", path, "' is no record of ", kind, ": ", sentence_of(bad))};
   }
 }
 

@@ -42,7 +42,7 @@ Result<std::vector<SupportRow>> aiter_support(const std::string& directory,
     if (manifest == nullptr || (!arch.empty() && arch != name(a))) continue;
     for (const ManifestRow& row : *manifest) rows.push_back(row_of(**installation, a, row));
   }
-  if (rows.empty()) return Error{ErrorCode::fault, directory + " has no manifest for " + arch, ""};
+  if (rows.empty()) return Error{ErrorCode::fault, directory + " has no manifest for " + arch};
   return rows;
 }
 

@@ -31,7 +31,7 @@ Result<BackendKind> backend_named(const std::string& name) {
   if (name == "cpu") return BackendKind::cpu;
   if (name == "aiter") return BackendKind::aiter;
   if (name == "hip") return BackendKind::hip;
-  return Error{ErrorCode::usage, "backend is '" + name + "'; expected cpu, aiter or hip", ""};
+  return Error{ErrorCode::usage, "backend is '" + name + "'; expected cpu, aiter or hip"};
 }
 
 const char* name_of(BackendKind backend) {

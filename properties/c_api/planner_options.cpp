@@ -50,7 +50,7 @@ std::optional<Failure> check_lists(const DecodeLists& lists) {
 }
 
 Result<plan::PlanInput> planner_input(const mla_decode_plan_options& o) {
-  if (auto bad = check_options(o)) return Error{ErrorCode::usage, bad->message, ""};
+  if (auto bad = check_options(o)) return Error{ErrorCode::usage, bad->message};
   const auto arch = arch_of(o.arch);
   if (!arch) return arch.error();
   const auto q = dtype_of("dtype_q", o.dtype_q);

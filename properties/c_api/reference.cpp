@@ -22,7 +22,7 @@ struct Logical {
 };
 
 Error about(std::size_t request, const std::string& what) {
-  return {ErrorCode::usage, say("request ", request, " ", what), ""};
+  return {ErrorCode::usage, say("request ", request, " ", what)};
 }
 
 Result<RequestSpec> request_of(const cpu::Stage1Call& call, std::size_t r) {

@@ -10,7 +10,7 @@ namespace mla::cli {
 namespace {
 
 Error usage(const std::string& what) {
-  return {ErrorCode::usage, what, ""};
+  return {ErrorCode::usage, what};
 }
 
 Status refuse_open_values(const std::vector<std::string>& words) {

@@ -26,7 +26,7 @@ prop::ExitCode complain(std::string_view command, const Error& error) {
 }
 
 prop::ExitCode refuse(std::string_view command, const std::string& why) {
-  return complain(command, {ErrorCode::usage, why, ""});
+  return complain(command, {ErrorCode::usage, why});
 }
 
 prop::ExitCode complain_unselected(std::string_view command, const app::Unselected& unselected) {

@@ -61,7 +61,7 @@ Result<std::vector<app::NamedBackend>> discover(const CrossCheckOptions& o) {
       found.push_back(std::move(*one));
     }
   }
-  if (found.empty()) return Error{ErrorCode::fault, "there is no device: " + missing, ""};
+  if (found.empty()) return Error{ErrorCode::fault, "there is no device: " + missing};
   return found;
 }
 

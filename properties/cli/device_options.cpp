@@ -76,7 +76,7 @@ void add_profile_options(Command& command, ProfileOptions& options) {
 Status ask_for_profile(const ProfileOptions& options, std::string_view device,
                        app::EmulationChoice& choice) {
   if (!options.given()) return std::nullopt;
-  const auto refuse = [](const std::string& why) { return Error{ErrorCode::usage, why, ""}; };
+  const auto refuse = [](const std::string& why) { return Error{ErrorCode::usage, why}; };
   if (!device.starts_with("emulated:"))
     return refuse(say("--annotate and --trace need an emulated device, not '", device, "'"));
   if (!choice.arrival.empty() && choice.arrival != "early")
@@ -98,7 +98,7 @@ void publish_profile(const app::LaunchProfile& profile, const ProfileOptions& op
                      Publisher& out) {
   out.file(options.annotate, [&] { return profile.annotated(); });
   if (!options.trace.empty() && !profile.traced())
-    return out.lost(Error{ErrorCode::usage, "no launch had a workgroup " + options.workgroup, ""});
+    return out.lost(Error{ErrorCode::usage, "no launch had a workgroup " + options.workgroup});
   out.file(options.trace, [&] { return profile.trace(); });
 }
 

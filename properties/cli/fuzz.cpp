@@ -101,7 +101,7 @@ Result<Run> run_target(const fs::path& fuzzer, const fs::path& corpus, std::int6
   const std::string command = say(quoted(fuzzer), " ", quoted(corpus), " -max_total_time=", seconds,
                                   " -print_final_stats=1 2>&1");
   FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return Error{ErrorCode::fault, "'" + command + "' does not start", ""};
+  if (pipe == nullptr) return Error{ErrorCode::fault, "'" + command + "' does not start"};
   Run run;
   std::array<char, 4096> buffer{};
   while (std::fgets(buffer.data(), buffer.size(), pipe) != nullptr) {
@@ -134,10 +134,8 @@ fs::path temporary_folder() {
 }
 
 Error no_folder_in(const fs::path& folder, const std::string& why) {
-  return {
-      ErrorCode::fault,
-      "no folder can be made in '" + folder.string() + "': " + why + "; TMPDIR names another place",
-      ""};
+  return {ErrorCode::fault, "no folder can be made in '" + folder.string() + "': " + why +
+                                "; TMPDIR names another place"};
 }
 
 // Unpacks the archive of a target into `folder`.
@@ -152,7 +150,7 @@ Result<fs::path> unpack(const fs::path& archive, const fs::path& folder,
   // tar. system() would keep it from this command.
   FILE* pipe = popen(("trap '' INT TERM HUP; " + command).c_str(), "r");
   if (pipe == nullptr || pclose(pipe) != 0)
-    return Error{ErrorCode::fault, "'" + command + "' failed", ""};
+    return Error{ErrorCode::fault, "'" + command + "' failed"};
   return folder / target;
 }
 
@@ -175,10 +173,9 @@ Result<app::FuzzInputs> read_inputs(const FuzzOptions& o, const std::string& tar
   const fs::path folder = fs::path(o.corpus) / target;
   if (!fs::exists(archive)) {
     if (fs::is_directory(folder)) return app::FuzzInputs::read(folder.string(), seed);
-    return Error{ErrorCode::fault,
-                 "there is neither '" + archive.string() + "' nor a folder '" + folder.string() +
-                     "': --corpus names a folder with one of them",
-                 ""};
+    return Error{ErrorCode::fault, "there is neither '" + archive.string() + "' nor a folder '" +
+                                       folder.string() +
+                                       "': --corpus names a folder with one of them"};
   }
   std::string scratch = (temporary_folder() / "mla-testbed-fuzz.XXXXXX").string();
   if (mkdtemp(scratch.data()) == nullptr)
@@ -206,7 +203,7 @@ ExitCode counted(const FuzzOptions& o, const std::vector<std::string>& targets) 
 
 // What the options of a counted run contradict.
 Status contradiction(const CountedFuzz& c, bool time, bool targets) {
-  const auto refuse = [](const char* why) { return Error{ErrorCode::usage, why, ""}; };
+  const auto refuse = [](const char* why) { return Error{ErrorCode::usage, why}; };
   const bool split = !c.shard.empty() || !c.record.empty();
   if (!c.resume.empty() &&
       (!c.cases.empty() || !c.number.empty() || !c.shard.empty() || !c.seed.empty() || targets))
@@ -252,8 +249,7 @@ ExitCode fuzz(const FuzzOptions& o, bool time_given) {
                                "this build has no '" + fuzzer.filename().string() +
                                    "': cmake --preset fuzz && cmake --build --preset fuzz makes "
                                    "one in build/fuzz; build/*/mla-fuzz " +
-                                   name + " FILES replays inputs without it",
-                               ""});
+                                   name + " FILES replays inputs without it"});
     const auto corpus = working_corpus(o, name);
     if (!corpus) return complain("fuzz", corpus.error());
     const auto run = run_target(fuzzer, *corpus, std::max<std::int64_t>(1, time->count() / 1000));

@@ -117,7 +117,7 @@ Result<Work> prepare(const CountedFuzz& o, const InputsOf& inputs_of) {
       t.inputs = inputs->corpus_size() + *cases;
     } else if (t.corpus != sum) {
       return Error{ErrorCode::usage,
-                   say("'", o.resume, "' is of another corpus of target ", t.name), ""};
+                   say("'", o.resume, "' is of another corpus of target ", t.name)};
     }
     work.inputs.push_back(std::move(*inputs));
   }

@@ -26,7 +26,7 @@ Result<gfx::LaunchRequest> request_of(const GfxOptions& o, const gfx::CodeObject
   if (!lds) return lds.error();
   if (*lds > 1 << 20)
     return Error{ErrorCode::usage,
-                 "--dynamic-lds is " + o.dynamic_lds + "; expected at most 1048576", ""};
+                 "--dynamic-lds is " + o.dynamic_lds + "; expected at most 1048576"};
   const auto limit = parse_count("--limit", o.limit);
   if (!limit) return limit.error();
   const std::string device =

@@ -123,9 +123,9 @@ Status take_recorded(CommandLine& app, const app::Recording& recording, const Ju
                      JudgingOptions& options) {
   if (const auto bad = app.parse(recording.arguments))
     return Error{ErrorCode::usage,
-                 say("the record has options that the command does not take: ", bad->why), ""};
+                 say("the record has options that the command does not take: ", bad->why)};
   if (deciding_arguments(app) != recording.arguments)
-    return Error{ErrorCode::usage, "the record has options that decide nothing about the run", ""};
+    return Error{ErrorCode::usage, "the record has options that decide nothing about the run"};
   options.publication = how.publication;
   options.no_progress = how.no_progress;
   options.memory = how.memory;

@@ -56,8 +56,7 @@ Status check_stack() {
   if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kLeastStack) return std::nullopt;
   return Error{ErrorCode::fault,
                say("the stack is limited to ", limit.rlim_cur >> 10U, " KiB (ulimit -s): expected ",
-                   "at least ", kLeastStack >> 10U),
-               ""};
+                   "at least ", kLeastStack >> 10U)};
 }
 
 prop::ExitCode run_app(int argc, char** argv) {
@@ -91,7 +90,7 @@ prop::ExitCode run_app(int argc, char** argv) {
       return refuse(message_of(*bad));
     }
   } catch (const std::exception& error) {  // out of memory, or a library that gave up
-    return complain("fault", {ErrorCode::fault, error.what(), ""});
+    return complain("fault", {ErrorCode::fault, error.what()});
   }
   return exit;
 }

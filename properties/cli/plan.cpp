@@ -50,12 +50,10 @@ Examples:
 Result<dump::Bundle> bundle_for(const PlanOptions& o, const Case& c,
                                 const std::vector<std::string>& documents) {
   if (documents.size() > 1)
-    return Error{ErrorCode::usage, "a bundle holds one step, not a sequence", ""};
+    return Error{ErrorCode::usage, "a bundle holds one step, not a sequence"};
   if (c.kind() != StepKind::decode)
-    return Error{ErrorCode::unsupported,
-                 say("--bundle writes decode steps, not a step of kind ", name(c.kind()),
-                     "; --json prints its plan"),
-                 ""};
+    return Error{ErrorCode::unsupported, say("--bundle writes decode steps, not a step of kind ",
+                                             name(c.kind()), "; --json prints its plan")};
   const auto backend = cpu::make_cpu_backend();
   return o.tensors ? app::capture_case(c, *backend)
                    : Result<dump::Bundle>(dump::bundle_of(documents[0]));

@@ -24,7 +24,7 @@ std::optional<T> whole_number(std::string_view text) {
 }
 
 Error bad(std::string_view option, std::string_view text, std::string_view expected) {
-  return {ErrorCode::usage, say(option, " has value '", text, "': expected ", expected), ""};
+  return {ErrorCode::usage, say(option, " has value '", text, "': expected ", expected)};
 }
 
 }  // namespace
@@ -64,12 +64,12 @@ Result<std::array<std::uint32_t, 3>> parse_triple(std::string_view option, std::
     if (!value) return value.error();
     if (*value < least || *value > 0x7fffffff)
       return Error{ErrorCode::usage,
-                   say(option, " is ", text, "; expected ", least, " to 2147483647"), ""};
+                   say(option, " is ", text, "; expected ", least, " to 2147483647")};
     size[axis] = static_cast<std::uint32_t>(*value);
     if (comma == rest.npos) return size;
     rest.remove_prefix(comma + 1);
   }
-  return Error{ErrorCode::usage, say(option, " is '", text, "'; expected X, X,Y or X,Y,Z"), ""};
+  return Error{ErrorCode::usage, say(option, " is '", text, "'; expected X, X,Y or X,Y,Z")};
 }
 
 Result<std::chrono::milliseconds> parse_duration(std::string_view option, std::string_view text) {
@@ -96,8 +96,7 @@ Result<app::MemoryLimit> parse_memory_limit(const std::string& text) {
 Result<prop::Shard> parse_shard(std::string_view text) {
   const Error wrong{ErrorCode::usage,
                     say("--shard has value '", text,
-                        "': expected i/n with i from 1 to n, and n up to 10000, as 1/3"),
-                    ""};
+                        "': expected i/n with i from 1 to n, and n up to 10000, as 1/3")};
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return wrong;
   const auto index = parse_count("--shard", text.substr(0, slash));

@@ -92,9 +92,8 @@ Result<show::ComparedPlan> read_drawn(const std::string& what, const std::string
     wanted = *number;
   }
   if (wanted >= count)
-    return Error{
-        ErrorCode::usage,
-        say("--step is ", wanted, " of ", show::counted(count, "plan"), ", counted from 0"), ""};
+    return Error{ErrorCode::usage, say("--step is ", wanted, " of ", show::counted(count, "plan"),
+                                       ", counted from 0")};
   const auto place = static_cast<std::size_t>(wanted);
   const auto found = plans->file.read(place);
   if (!found) return found.error();
@@ -129,8 +128,7 @@ ExitCode show_comparison(const ShowOptions& o) {
   if (first->plan.work_heads > 0 || second->plan.work_heads > 0)
     return complain("show", {ErrorCode::unsupported,
                              "--against compares plans of decode steps, and one of these is of a "
-                             "prefill step",
-                             ""});
+                             "prefill step"});
   const show::Comparison c = show::compare(*first, *second);
   Publisher out("show");
   out.file(o.html, [&] { return comparison_page(c, first->plan, second->plan); });

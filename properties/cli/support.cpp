@@ -48,7 +48,7 @@ Examples:
   mla-testbed support --json > support.json)";
 
 Error unknown(const char* option, const std::string& value, const char* expected) {
-  return {ErrorCode::usage, say(option, " has value '", value, "': expected ", expected), ""};
+  return {ErrorCode::usage, say(option, " has value '", value, "': expected ", expected)};
 }
 
 ExitCode support_other_kind(const SupportOptions& o) {
@@ -74,8 +74,7 @@ ExitCode support_of_aiter(const SupportOptions& o) {
   if (o.aiter_hsa.empty())
     return complain("support", {ErrorCode::fault,
                                 "--backend aiter needs --aiter-hsa DIR, or AITER_HSA in the "
-                                "environment",
-                                ""});
+                                "environment"});
   const auto rows = app::aiter_support(o.aiter_hsa, o.arch);
   if (!rows) return complain("support", rows.error());
   if (!o.json) return finish("support", app::support_table(*rows), ExitCode::held);

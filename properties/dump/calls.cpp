@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kMostRows = 4 << 20;
 
 Error bad(const std::string& why) {
-  return {ErrorCode::usage, why, ""};
+  return {ErrorCode::usage, why};
 }
 
 // Why a list is longer than that of any engine's step; nothing if it is not.

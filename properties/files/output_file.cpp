@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 Error fault(const std::string& path, int number) {
-  return {ErrorCode::fault, "cannot write '" + path + "': " + std::strerror(number), ""};
+  return {ErrorCode::fault, "cannot write '" + path + "': " + std::strerror(number)};
 }
 
 // A file that lies ready. A node is used again and never freed: a handler may run at any time.
@@ -269,7 +269,7 @@ Status check_distinct(const std::vector<Output>& outputs) {
     for (auto b = outputs.begin(); b != a; ++b)
       if (same_file(a->path, b->path))
         return Error{ErrorCode::usage,
-                     say(b->option, " and ", a->option, " both write '", a->path, "'"), ""};
+                     say(b->option, " and ", a->option, " both write '", a->path, "'")};
   return std::nullopt;
 }
 
@@ -277,11 +277,9 @@ Status check_inputs_kept(const std::vector<Output>& outputs, const std::vector<I
   for (const Output& out : outputs)
     for (const Input& in : inputs)
       if (in.path != "-" && takes_place_of(out.path, in.path))
-        return Error{
-            ErrorCode::usage,
-            say(out.option, " would overwrite '", fs::is_directory(in.path) ? out.path : in.path,
-                "', which ", in.reader, " reads: name another file"),
-            ""};
+        return Error{ErrorCode::usage, say(out.option, " would overwrite '",
+                                           fs::is_directory(in.path) ? out.path : in.path,
+                                           "', which ", in.reader, " reads: name another file")};
   return std::nullopt;
 }
 

@@ -70,7 +70,7 @@ Status inspect(std::string_view text) {
   // The library takes a NUL byte for the end of the text.
   if (const std::size_t nul = text.find('\0'); seen.broken_at == 0 && nul != text.npos)
     seen.broken_at = nul + 1;
-  const auto bad = [](const std::string& why) { return Error{ErrorCode::usage, why, ""}; };
+  const auto bad = [](const std::string& why) { return Error{ErrorCode::usage, why}; };
   if (seen.deepest > kDeepestJson)
     return bad(say("nests lists and objects ", seen.deepest, " levels deep: at most ", kDeepestJson,
                    " are read"));

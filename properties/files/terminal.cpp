@@ -31,7 +31,7 @@ bool colour_allowed() {
 }
 
 Error fault(const std::string& what, int number) {
-  return {ErrorCode::fault, what + ": " + std::strerror(number), ""};
+  return {ErrorCode::fault, what + ": " + std::strerror(number)};
 }
 
 Status write_all(std::FILE* file, std::string_view text, const std::string& what) {
@@ -79,7 +79,7 @@ void write_stderr(std::string_view text) {
 Result<std::string> read_regular_file(const std::string& path) {
   struct stat file = {};
   if (stat(path.c_str(), &file) == 0 && !S_ISREG(file.st_mode))
-    return Error{ErrorCode::usage, "'" + path + "' is not a regular file", ""};
+    return Error{ErrorCode::usage, "'" + path + "' is not a regular file"};
   return read_file(path);
 }
 
@@ -95,8 +95,7 @@ Status read_all(std::FILE* file, const std::string& path, std::string& text) try
   while (const std::size_t n = std::fread(chunk.data(), 1, chunk.size(), file)) {
     if (!known && text.size() + n > kMostOfNoFile)
       return Error{ErrorCode::fault,
-                   say("'", path, "' is no file and gave more than ", kMostOfNoFile >> 30, " GiB"),
-                   ""};
+                   say("'", path, "' is no file and gave more than ", kMostOfNoFile >> 30, " GiB")};
     text.append(chunk.data(), n);
   }
   if (std::ferror(file) == 0) return std::nullopt;

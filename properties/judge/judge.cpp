@@ -105,7 +105,7 @@ Status refusal_of(Subject& subject, const Backend& backend, bool refused) {
     Subject step = subject.sibling(steps[i]);
     const Support support = backend.supports(*(i == 0 ? subject : step).shape());
     if (support.ok) continue;
-    const Error why{ErrorCode::unsupported, backend_name(backend) + ": " + support.reason, ""};
+    const Error why{ErrorCode::unsupported, backend_name(backend) + ": " + support.reason};
     return steps.size() > 1 ? of_step(i, why) : why;
   }
   return std::nullopt;

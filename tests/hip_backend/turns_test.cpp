@@ -94,7 +94,7 @@ class InTurns final : public test::ForwardingDevice {
 
   Status launch(StreamHandle stream, KernelHandle kernel, const LaunchSize& size,
                 std::span<const std::byte> arguments) override {
-    if (faults) return Error{ErrorCode::fault, "an illegal access", ""};
+    if (faults) return Error{ErrorCode::fault, "an illegal access"};
     return ForwardingDevice::launch(stream, kernel, size, arguments);
   }
   Status recover() override {

@@ -132,7 +132,7 @@ class FailsLater final : public ForwardingBackend {
                                          const ExecutionOptions& options) const override {
     if (good_-- > 0) return inner().run(launch, options);
     failed_ = true;
-    return Error{code_, "the device is gone", ""};
+    return Error{code_, "the device is gone"};
   }
   [[nodiscard]] bool failed() const { return failed_; }
 

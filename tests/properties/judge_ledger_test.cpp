@@ -206,7 +206,7 @@ TEST_CASE("ledger: NaN, poison, faults and refusals are told apart", "[judge][le
     [[nodiscard]] Support supports(const ResolvedShape&) const override { return {true, {}}; }
     [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
                                            const ExecutionOptions& options) const override {
-      if (refuses_) return Error{ErrorCode::fault, "no", ""};
+      if (refuses_) return Error{ErrorCode::fault, "no"};
       auto result = cpu_backend().run(launch, options);
       result->faults.push_back({"a read past the end", -1, -1});
       return result;

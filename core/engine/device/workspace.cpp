@@ -28,15 +28,13 @@ void Workspace::lock() {
 }
 
 Result<WorkspaceLease> Workspace::acquire(const std::string& who, std::size_t bytes) {
-  if (!locked_)
-    return Error{ErrorCode::refused, who + " uses the workspace before it is locked", ""};
+  if (!locked_) return Error{ErrorCode::refused, who + " uses the workspace before it is locked"};
   if (bytes > bytes_)
     return Error{ErrorCode::overrun,
                  say(who, " needs ", bytes, " bytes, the workspace is locked at ", bytes_),
                  "BUG-089"};
   if (!holder_.empty())
-    return Error{ErrorCode::refused, who + " uses the workspace while " + holder_ + " holds it",
-                 ""};
+    return Error{ErrorCode::refused, who + " uses the workspace while " + holder_ + " holds it"};
   holder_ = who;
   return WorkspaceLease(*this);
 }

@@ -93,10 +93,8 @@ Status MetadataBuilder::check(const StepInput& in) {
   std::int64_t rows = 0;
   for (const std::int64_t q : in.qo_lens) rows += q;
   if (rows > in.num_actual_tokens.count())
-    return Error{ErrorCode::refused,
-                 say("a step of ", in.num_actual_tokens.count(), " rows has ", rows,
-                     " rows in its requests"),
-                 ""};
+    return Error{ErrorCode::refused, say("a step of ", in.num_actual_tokens.count(), " rows has ",
+                                         rows, " rows in its requests")};
   if (Status bad = check_size("query_start_loc", in.query_start_loc.size(), requests + 1))
     return bad;
   if (Status bad = check_size("seq_lens", in.seq_lens.size(), requests)) return bad;
@@ -178,8 +176,7 @@ Result<Metadata> MetadataBuilder::build(std::int64_t common_prefix_len, const St
   if (common_prefix_len != 0)
     return Error{ErrorCode::unsupported,
                  say("a common prefix of ", common_prefix_len,
-                     " tokens needs cascade attention, which this backend does not have"),
-                 ""};
+                     " tokens needs cascade attention, which this backend does not have")};
   if (Status bad = check(input)) return *bad;
   const HostSeqLens kv_lens = fetch_seq_lens(input, stream);
   hooks_.on_fa_build(input, stream);

@@ -43,11 +43,9 @@ Status check_runs(const PartsInput& in, Lengths kv_lens) {
       return Error{ErrorCode::refused, keys_and_rows(r, n, q) + ": the first rows would see none",
                    "BUG-075"};
     if (r >= prefill && n > q)
-      return Error{ErrorCode::refused,
-                   keys_and_rows(r, n, q) +
-                       " and stands among the prefills, which are attended "
-                       "without cached context",
-                   ""};
+      return Error{ErrorCode::refused, keys_and_rows(r, n, q) +
+                                           " and stands among the prefills, which are attended "
+                                           "without cached context"};
   }
   return std::nullopt;
 }
@@ -98,12 +96,10 @@ Result<ChunkPlan> plan_chunks(std::span<const std::int64_t> context_lens,
   const auto extends = static_cast<std::int64_t>(context_lens.size());
   const std::int64_t size = extends == 0 ? 0 : workspace_tokens / extends;
   if (extends > 0 && size == 0)
-    return Error{ErrorCode::unsupported,
-                 say("a workspace of ", workspace_tokens,
-                     " tokens has none for each "
-                     "of ",
-                     extends, " extends"),
-                 ""};
+    return Error{ErrorCode::unsupported, say("a workspace of ", workspace_tokens,
+                                             " tokens has none for each "
+                                             "of ",
+                                             extends, " extends")};
   ChunkPlan plan;
   plan.num_chunks = extends == 0 ? 0 : ceil_div(longest(context_lens), size);
   if (const Status bad = prefill::too_many_chunks(workspace_tokens, plan.num_chunks)) return *bad;
@@ -139,7 +135,7 @@ Result<WindowPlan> plan_window(std::span<const std::int64_t> qo_lens,
   const std::int64_t total = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
   if (total > std::numeric_limits<std::int32_t>::max())
     return Error{ErrorCode::unsupported,
-                 say("windows of ", total, " tokens in all do not fit int32 sums"), ""};
+                 say("windows of ", total, " tokens in all do not fit int32 sums")};
   append_sums(plan.cu_seqlens, lengths);
   plan.max_seqlens = longest(lengths);
   plan.total_tokens = plan.cu_seqlens.back();
@@ -156,8 +152,7 @@ Result<StepParts> plan_parts(const PartsInput& input, const HostSeqLens& kv_lens
       [&]() -> Result<StepParts> {
         if (input.split.extends + input.split.prefills == Requests(0)) return parts;
         return Error{ErrorCode::refused,
-                     "extends and prefills cannot be built: the KV lengths are not on the host",
-                     ""};
+                     "extends and prefills cannot be built: the KV lengths are not on the host"};
       });
 }
 

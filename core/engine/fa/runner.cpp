@@ -40,7 +40,7 @@ DeviceView<T> stage(const char* name, std::vector<T> list, DeviceView<T> buffer,
 Status check_capacity(const char* what, std::int64_t need, std::size_t have) {
   if (need <= static_cast<std::int64_t>(have)) return std::nullopt;
   return Error{ErrorCode::overrun,
-               say("the runner's ", what, " has ", have, " entries, the step needs ", need), ""};
+               say("the runner's ", what, " has ", have, " entries, the step needs ", need)};
 }
 
 }  // namespace

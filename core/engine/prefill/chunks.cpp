@@ -24,10 +24,8 @@ std::int64_t count(const ContextQuery& query) {
 }
 
 Error too_small(const ContextQuery& query, std::int64_t wanted) {
-  return {
-      ErrorCode::unsupported,
-      say("a workspace of ", query.workspace_tokens, " context tokens holds no piece of ", wanted),
-      ""};
+  return {ErrorCode::unsupported, say("a workspace of ", query.workspace_tokens,
+                                      " context tokens holds no piece of ", wanted)};
 }
 
 // Tokens of one rank when `tokens` of a context are dealt out in runs of `interleave`, padded to
@@ -143,8 +141,7 @@ Status too_many_chunks(std::int64_t workspace_tokens, std::int64_t chunks) {
   if (chunks <= kMostChunks) return std::nullopt;
   return Error{ErrorCode::unsupported,
                say("a workspace of ", workspace_tokens, " tokens cuts the context in more than ",
-                   kMostChunks, " chunks, which is the limit"),
-               ""};
+                   kMostChunks, " chunks, which is the limit")};
 }
 
 std::int64_t context_workspace_tokens(Tokens max_model_len, Requests max_requests,

@@ -6,7 +6,7 @@ namespace mla::prefill {
 namespace {
 
 Error unsupported(std::string why) {
-  return {ErrorCode::unsupported, std::move(why), ""};
+  return {ErrorCode::unsupported, std::move(why)};
 }
 
 Status check_case(const Case& c) {

@@ -184,10 +184,8 @@ Result<Selection> select_kernel(const DecodeStep& step) {
   if (step.machine.installation == nullptr) return hip::aiter::dispatch_decode(query);
   const hip::aiter::Manifest* manifest = step.machine.installation->manifest(step.machine.arch);
   if (manifest == nullptr)
-    return Error{ErrorCode::unsupported,
-                 say("'", step.machine.installation->directory(), "' has no manifest for ",
-                     name(step.machine.arch)),
-                 ""};
+    return Error{ErrorCode::unsupported, say("'", step.machine.installation->directory(),
+                                             "' has no manifest for ", name(step.machine.arch))};
   return hip::aiter::select_decode(*manifest, query);
 }
 

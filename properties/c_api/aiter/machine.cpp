@@ -19,8 +19,7 @@ std::string variable(const char* name) {
 }
 
 Error wrong(const char* name, const std::string& value, const std::string& expected) {
-  return {ErrorCode::usage, say("the variable ", name, " is '", value, "'; expected ", expected),
-          ""};
+  return {ErrorCode::usage, say("the variable ", name, " is '", value, "'; expected ", expected)};
 }
 
 Result<std::int64_t> compute_units() {

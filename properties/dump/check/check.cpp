@@ -73,8 +73,8 @@ Result<Answer> check(const Dump& dump) {
 Status why_refused(const Answer& answer) {
   if (answer.findings.empty()) return std::nullopt;
   const Finding& first = answer.findings.front();
-  if (first.rule == kBatchRule) return Error{ErrorCode::usage, first.what, ""};
-  if (first.rule == kKernelRule) return Error{ErrorCode::unsupported, first.what, ""};
+  if (first.rule == kBatchRule) return Error{ErrorCode::usage, first.what};
+  if (first.rule == kKernelRule) return Error{ErrorCode::unsupported, first.what};
   return Error{ErrorCode::refused,
                "the original planner gives no valid plan for this call: " + first.what,
                known_defect(first.rule)};

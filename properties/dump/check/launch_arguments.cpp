@@ -171,7 +171,7 @@ bool runs_unplanned(const Planning& planned, const Launch* launch) {
 
 Result<std::int64_t> launched_splits(const PlannerCall& call, const Launch& launch,
                                      std::int64_t dumped_kv) {
-  const auto bad = [](const std::string& why) { return Error{ErrorCode::usage, why, ""}; };
+  const auto bad = [](const std::string& why) { return Error{ErrorCode::usage, why}; };
   const PlanKey& key = call.input.key;
   const std::int64_t requests = std::ssize(call.input.qo_indptr) - 1;
   const std::int64_t asked = launch.num_kv_splits.value_or(0);

@@ -191,7 +191,7 @@ void check_indptr(const char* key, std::span<const std::int32_t> list, Sentences
 Result<ListFindings> check_lists(const PlannerCall& call, const Cache& cache) {
   const plan::PlanInput& in = call.input;
   const auto bad = [](const char* key, std::int64_t value, const char* what) {
-    return Error{ErrorCode::usage, say("key '", key, "' is ", value, ": it must be ", what), ""};
+    return Error{ErrorCode::usage, say("key '", key, "' is ", value, ": it must be ", what)};
   };
   for (const auto& [key, value] :
        {std::pair("num_cu", in.key.compute_units.count()), std::pair("page_size", in.page_size)})

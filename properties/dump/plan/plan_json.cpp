@@ -22,7 +22,7 @@ using plan::BufferSizes;
 using plan::Plan;
 
 Error error_of(const files::Fields& fields) {
-  return {ErrorCode::usage, fields.error(), ""};
+  return {ErrorCode::usage, fields.error()};
 }
 
 ordered_json answer(const std::string& name, const BufferSizes& sizes, const Plan& plan) {
@@ -79,7 +79,7 @@ ordered_json run_case(const nlohmann::json& object, std::size_t place,
                       const PlanJsonOptions& options) {
   const std::string fallback = say("case ", place);
   if (!object.is_object())
-    return answer(fallback, {ErrorCode::usage, fallback + " is not a JSON object", ""});
+    return answer(fallback, {ErrorCode::usage, fallback + " is not a JSON object"});
   files::Fields fields(object);
   const std::string name = fields.text("name");
   if (!fields.error().empty()) return answer(fallback, error_of(fields));
@@ -93,10 +93,10 @@ ordered_json run_case(const nlohmann::json& object, std::size_t place,
 
 Result<std::string> plan_json(const std::string& document, const PlanJsonOptions& options) {
   const auto parsed = files::parse_json(document);
-  if (!parsed) return Error{ErrorCode::usage, "the document " + parsed.error().message, ""};
+  if (!parsed) return Error{ErrorCode::usage, "the document " + parsed.error().message};
   const auto cases = parsed->find("cases");
   if (!parsed->is_object() || cases == parsed->end() || !cases->is_array())
-    return Error{ErrorCode::usage, "the document is not a JSON object with a list 'cases'", ""};
+    return Error{ErrorCode::usage, "the document is not a JSON object with a list 'cases'"};
   if (const Status bad = check_list(*parsed, "cases")) return *bad;
   ordered_json results = ordered_json::array();
   for (const nlohmann::json& object : *cases)

@@ -31,7 +31,7 @@ std::string sum_of(std::span<const std::byte> bytes) {
 }
 
 Error bad(const std::string& path, const std::string& why) {
-  return {ErrorCode::usage, "the bundle '" + path + "' is incomplete: " + why, ""};
+  return {ErrorCode::usage, "the bundle '" + path + "' is incomplete: " + why};
 }
 
 bool is_folder(const std::string& path) {
@@ -103,15 +103,14 @@ Status why_no_bundle(const std::string& text) {
   if (fs::exists(text, unreadable))
     return Error{
         ErrorCode::usage,
-        "'" + text + "' is not a bundle: a folder with manifest.json, or a .safetensors file", ""};
+        "'" + text + "' is not a bundle: a folder with manifest.json, or a .safetensors file"};
   if (text.find('/') != std::string::npos)
-    return Error{ErrorCode::fault, "there is no bundle '" + text + "'", ""};
+    return Error{ErrorCode::fault, "there is no bundle '" + text + "'"};
   if (text.find_first_of(":;") != std::string::npos) return std::nullopt;
   return Error{ErrorCode::usage,
                "'" + text +
                    "' is neither a bundle nor a case: there is no such file or folder, and a case "
-                   "begins with 'mla1:'",
-               ""};
+                   "begins with 'mla1:'"};
 }
 
 Result<Bundle> parse_bundle(std::span<const std::byte> bytes, const std::string& path) {
@@ -135,7 +134,7 @@ Result<Bundle> read_bundle(const std::string& path) {
 Status write_bundle(const Bundle& bundle, const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) return Error{ErrorCode::fault, "'" + folder + "': " + error.message(), ""};
+  if (error) return Error{ErrorCode::fault, "'" + folder + "': " + error.message()};
   std::vector<files::ReadyFile> files;
   const auto add = [&](const std::string& file, std::string_view text) -> Status {
     auto ready = files::ReadyFile::write((fs::path(folder) / file).string(), text);
@@ -198,17 +197,14 @@ Result<json> document_of(const Bundle& bundle) {
   for (const auto& [key, array] : bundle.arrays) {
     if (std::ranges::find(kTensors, key) != std::end(kTensors)) continue;
     if (document.contains(key))
-      return Error{ErrorCode::usage, "'" + key + "' is an array and a key of the manifest", ""};
+      return Error{ErrorCode::usage, "'" + key + "' is an array and a key of the manifest"};
     const std::string_view list =
         std::string_view(key).substr(key.starts_with(kLaunch) ? kLaunch.size() : 0);
     if (array.width != 4 && std::ranges::find(kInt32Lists, list) != std::end(kInt32Lists))
-      return Error{
-          ErrorCode::usage,
-          say("array '", key, "' has elements of ", 8 * array.width, " bits: kernels read int32"),
-          ""};
+      return Error{ErrorCode::usage, say("array '", key, "' has elements of ", 8 * array.width,
+                                         " bits: kernels read int32")};
     const auto values = io::integers_of(array);
-    if (!values)
-      return Error{ErrorCode::usage, "array '" + key + "' is " + values.error().message, ""};
+    if (!values) return Error{ErrorCode::usage, "array '" + key + "' is " + values.error().message};
     document[key] = *values;
   }
   return document;

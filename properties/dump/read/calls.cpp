@@ -125,7 +125,7 @@ Result<PlannerCall> read_planner_call(const nlohmann::json& object) {
   c.launched_rows = rows_or_none("launch_max_seqlen_q");
   read_ranks(fields, c);
   fields.reject_unknown(keys_beside_a_call());
-  if (!fields.error().empty()) return Error{ErrorCode::usage, fields.error(), ""};
+  if (!fields.error().empty()) return Error{ErrorCode::usage, fields.error()};
   return c;
 }
 

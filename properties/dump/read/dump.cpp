@@ -40,7 +40,7 @@ Result<Cache> read_cache(const json& object) {
     fields.reject(kPages, say("is ", *cache.pages, ": it must not be negative"));
   cache.prefix_caching = fields.if_given("prefix_caching", &Fields::truth);
   cache.kv_indices = fields.if_given("kv_indices", &Fields::words);
-  if (!fields.error().empty()) return Error{ErrorCode::usage, fields.error(), ""};
+  if (!fields.error().empty()) return Error{ErrorCode::usage, fields.error()};
   cache.of_engine = !object.contains("decisions");
   return cache;
 }
@@ -120,8 +120,8 @@ Result<Dump> read_dump(const json& object, std::size_t place) {
 
 Result<Dump> parse_dump(std::string_view document) {
   const auto parsed = files::parse_json(document);
-  if (!parsed) return Error{ErrorCode::usage, "the document " + parsed.error().message, ""};
-  if (!parsed->is_object()) return Error{ErrorCode::usage, "the document is no JSON object", ""};
+  if (!parsed) return Error{ErrorCode::usage, "the document " + parsed.error().message};
+  if (!parsed->is_object()) return Error{ErrorCode::usage, "the document is no JSON object"};
   return read_dump(*parsed, 0);
 }
 

@@ -25,12 +25,12 @@ Result<std::vector<json>> read_objects(const std::string& path) {
   const auto text = files::read_file(path);
   if (!text) return text.error();
   auto document = files::parse_json(*text);
-  if (!document) return Error{ErrorCode::usage, "'" + path + "' " + document.error().message, ""};
+  if (!document) return Error{ErrorCode::usage, "'" + path + "' " + document.error().message};
   json* list = &*document;
   for (const char* key : {"cases", "steps"}) {
     if (list != &*document || !document->is_object() || !document->contains(key)) continue;
     if (const Status bad = check_list(*document, key))
-      return Error{bad->code, "'" + path + "': " + bad->message, ""};
+      return Error{bad->code, "'" + path + "': " + bad->message};
     list = &(*document)[key];
   }
   if (list->is_object()) return std::vector<json>{std::move(*list)};
@@ -39,13 +39,12 @@ Result<std::vector<json>> read_objects(const std::string& path) {
         ErrorCode::usage,
         "'" + path +
             "' is not a plan: expected an object, a list of them, or an object with a list "
-            "'cases' or 'steps'",
-        ""};
+            "'cases' or 'steps'"};
   std::vector<json> objects(std::make_move_iterator(list->begin()),
                             std::make_move_iterator(list->end()));
   for (std::size_t place = 0; place < objects.size(); ++place)
     if (!objects[place].is_object())
-      return in_file({ErrorCode::usage, "is not a JSON object", ""}, path, place);
+      return in_file({ErrorCode::usage, "is not a JSON object"}, path, place);
   return objects;
 }
 

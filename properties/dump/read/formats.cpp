@@ -37,7 +37,7 @@ Status check(const nlohmann::json& object, std::span<const Format> known) {
   const auto given = object.find("format");
   if (given == object.end()) return std::nullopt;
   const auto bad = [&](const std::string& why) {
-    return Error{ErrorCode::usage, "key 'format' is " + files::shown(*given) + why, ""};
+    return Error{ErrorCode::usage, "key 'format' is " + files::shown(*given) + why};
   };
   std::string names;
   for (const Format& format : known) {
@@ -58,7 +58,7 @@ Status check_plan_format(const nlohmann::json& object) {
 }
 
 Status check_list(const nlohmann::json& document, const std::string& key) {
-  const auto bad = [](const std::string& why) { return Error{ErrorCode::usage, why, ""}; };
+  const auto bad = [](const std::string& why) { return Error{ErrorCode::usage, why}; };
   if (!document[key].is_array())
     return bad("key '" + key + "' is " + files::shown(document[key]) +
                ": it must be a list of plans");

@@ -60,7 +60,7 @@ std::optional<std::uint64_t> address(const json& value) {
 // Nothing where the dump does not say where the two words lead.
 Result<std::optional<Addresses>> read_addresses(const json& addresses) {
   const auto bad = [](const std::string& why) {
-    return Error{ErrorCode::usage, "key 'launch_addresses' " + why, ""};
+    return Error{ErrorCode::usage, "key 'launch_addresses' " + why};
   };
   if (!addresses.is_object()) return bad("is " + shown(addresses) + ": it must be an object");
   static constexpr std::string_view kKnown[] = {"work_indptr", "work_info", "work_meta_data"};
@@ -96,7 +96,7 @@ Result<Launch> read_launch(const json& object, const std::optional<Result<FoundP
   Fields fields(object);
   read_arguments(fields, out);
   read_lists(fields, out);
-  if (!fields.error().empty()) return Error{ErrorCode::usage, fields.error(), ""};
+  if (!fields.error().empty()) return Error{ErrorCode::usage, fields.error()};
   if (plan) {
     if (!plan->ok()) return plan->error();
     auto found = read_launched_plan(object, plan->value());

@@ -21,7 +21,7 @@ constexpr const char* kAddresses = "work_metadata_ptrs";
 constexpr std::int64_t kAddressWords = 2;
 
 Error bad(const char* key, const std::string& why) {
-  return {ErrorCode::usage, say("key '", key, "' ", why), ""};
+  return {ErrorCode::usage, say("key '", key, "' ", why)};
 }
 
 // Where the lists stand.

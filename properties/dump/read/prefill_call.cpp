@@ -53,7 +53,7 @@ void require_sizes(const plan::PsInput& in, Fields& fields) {
 }
 
 Result<PrefillCall> checked(PrefillCall call, const Fields& fields) {
-  if (!fields.error().empty()) return Error{ErrorCode::usage, fields.error(), ""};
+  if (!fields.error().empty()) return Error{ErrorCode::usage, fields.error()};
   return call;
 }
 

@@ -33,7 +33,7 @@ constexpr Type kTypes[] = {
 };
 
 Error bad(const std::string& why) {
-  return {ErrorCode::usage, "no safetensors file: " + why, ""};
+  return {ErrorCode::usage, "no safetensors file: " + why};
 }
 
 // A list of non-negative integers.

@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t kMostEntries = std::int64_t{1} << 28;
 
 Error bad(const std::string& why) {
-  return {ErrorCode::usage, why, ""};
+  return {ErrorCode::usage, why};
 }
 
 // The elements of a tensor: bits that a file may call by their encoding, or IEEE floats.
@@ -180,20 +180,16 @@ Result<ResolvedShape> shape_of(const CapturedStep& step, std::int64_t told_rows,
   if (!shape) return shape.error();
   const Route route = planned ? Route::persistent : Route::split;
   if (shape->route != route)
-    return Error{ErrorCode::unsupported,
-                 say("the bundle has a plan, but this shape takes route ", name(shape->route), ": ",
-                     shape->route_reason),
-                 ""};
+    return Error{ErrorCode::unsupported, say("the bundle has a plan, but this shape takes route ",
+                                             name(shape->route), ": ", shape->route_reason)};
   if (shape->heads.kernel != shape->heads.model)
     return Error{ErrorCode::unsupported,
                  say(step.spec.heads, " heads are padded to ", shape->heads.kernel.count(),
-                     " before the kernel sees them: dump the padded call"),
-                 ""};
+                     " before the kernel sees them: dump the padded call")};
   if (shape->leading_rows > 0)
     return Error{ErrorCode::unsupported,
                  say("requests are raised to ", shape->max_qo_len,
-                     " rows before the kernel sees them: dump the raised call"),
-                 ""};
+                     " rows before the kernel sees them: dump the raised call")};
   return shape;
 }
 
@@ -270,7 +266,7 @@ Status fill_tensors(const Tensors& dump, std::int64_t dumped, CapturedStep& step
 // What a backend's step has no place for.
 Status why_not_replayed(const PlannerCall& call, const DecodeDump& dump) {
   const auto not_replayed = [](const std::string& why) {
-    return Error{ErrorCode::unsupported, why + " is not replayed", ""};
+    return Error{ErrorCode::unsupported, why + " is not replayed"};
   };
   if (call.input.topk >= 0) return not_replayed("a sparse step");
   if (call.input.cp_round_robin)
@@ -292,8 +288,7 @@ Result<std::unique_ptr<CapturedStep>> captured_step(const Dump& from) {
   if (dump == nullptr)
     return Error{ErrorCode::unsupported,
                  say(std::holds_alternative<PrefillDump>(from.step) ? "a prefill" : "an FA",
-                     " step is not replayed, only decode steps are"),
-                 ""};
+                     " step is not replayed, only decode steps are")};
   if (dump->launch && !*dump->launch) return dump->launch->error();
   const Launch launch = dump->launch ? **dump->launch : Launch{};
   // The tensors are those of the launch: so are heads, rows, dtypes, pages and mask.

@@ -28,7 +28,7 @@ struct SequenceOptions {
 
 struct StepRun {
   Case spec;  // this step alone, padded as it ran
-  Result<DecodeResult> result = Error{ErrorCode::fault, "the step did not run", ""};
+  Result<DecodeResult> result = Error{ErrorCode::fault, "the step did not run"};
   bool replayed = false;
 };
 

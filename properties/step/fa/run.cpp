@@ -179,7 +179,7 @@ Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const Step
 
 Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const StepContext& context) {
   if (context.backend.device(StepKind::fa).empty())
-    return Error{ErrorCode::unsupported, "the backend has no FA step", ""};
+    return Error{ErrorCode::unsupported, "the backend has no FA step"};
   for (std::size_t i = 0; i < steps.size(); ++i)
     if (const Status too_much = why_not_executed(steps[i], context.limits))
       return of_step(i, *too_much);

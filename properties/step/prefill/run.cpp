@@ -76,13 +76,11 @@ class Engine {
 Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const Kernels& kernels,
                                              const StepContext& context,
                                              const PrefillOptions& options) {
-  if (!kernels.prefill_ps)
-    return Error{ErrorCode::unsupported, "the backend has no prefill step", ""};
+  if (!kernels.prefill_ps) return Error{ErrorCode::unsupported, "the backend has no prefill step"};
   if (kernels.arch && *kernels.arch != c.arch)
     return Error{ErrorCode::unsupported,
                  say("a case of ", name(c.arch), " does not run on ", name(*kernels.arch),
-                     ": fp8 variant and roundings differ"),
-                 ""};
+                     ": fp8 variant and roundings differ")};
   if (const Status too_much = why_not_executed(c, context.limits)) return *too_much;
   auto step = std::make_unique<PrefillStep>();
   step->spec = c;
@@ -95,8 +93,7 @@ Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const Kernels& kerne
   if (step->shape.path == Path::flash && !kernels.flash)
     return Error{ErrorCode::unsupported,
                  say("the backend has no flash attention, only works of a plan: ",
-                     step->shape.fallback.front()),
-                 ""};
+                     step->shape.fallback.front())};
   if (options.rule) step->shape.rule = *options.rule;
   step->tensors = make_prefill_tensors(c, step->batch);
   if (options.change) options.change(step->tensors);

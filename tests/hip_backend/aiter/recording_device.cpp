@@ -37,14 +37,14 @@ std::byte* RecordingDevice::find(Address at, std::size_t bytes) {
 
 Status RecordingDevice::copy_in(Address to, std::span<const std::byte> from) {
   std::byte* at = find(to, from.size());
-  if (at == nullptr) return Error{ErrorCode::fault, "no memory there", ""};
+  if (at == nullptr) return Error{ErrorCode::fault, "no memory there"};
   std::copy(from.begin(), from.end(), at);
   return std::nullopt;
 }
 
 Status RecordingDevice::copy_out(Address from, std::span<std::byte> to) {
   const std::byte* at = find(from, to.size());
-  if (at == nullptr) return Error{ErrorCode::fault, "no memory there", ""};
+  if (at == nullptr) return Error{ErrorCode::fault, "no memory there"};
   std::copy_n(at, to.size(), to.begin());
   return std::nullopt;
 }
