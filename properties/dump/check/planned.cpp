@@ -54,21 +54,6 @@ std::string no_kernel(const PlannerCall& call, const Launch* launch) {
              " query rows, ", name(key.dtype.q), "/", name(key.dtype.kv), " on ", name(key.arch));
 }
 
-// The document's only word about the mask is the planner's. A kernel that masks all the same is
-// right for a causal model, whose launch says so (check_launch).
-std::string no_unmasked_build(const PlannerCall& call, const Launch* launch) {
-  const std::int64_t rows = call.sizes().max_qo_len;
-  const auto kernel = kernel_of(call);
-  const bool ranks = call.input.cp_round_robin;  // planners are told of no mask for them
-  if (launch != nullptr || call.launch_is_judged || ranks || call.input.causal || rows <= 1 ||
-      !kernel || kernel->non_causal)
-    return {};
-  return say("is_causal is false with up to ", rows,
-             " rows a request, and there is no unmasked build of ", kernel->label, " on ",
-             name(call.input.key.arch), ": AITER ends such a launch. If the kernel is launched ",
-             "with a causal mask, add launch_causal");
-}
-
 // AITER's wrapper folds heads by taking the rows of the batch in groups of max_seqlen_q.
 std::string mixes_requests(const PlannerCall& call, std::int64_t fold_ratio) {
   const std::int64_t rows = call.sizes().max_qo_len;
@@ -94,8 +79,6 @@ Status check_plan(const Planning& planned, const Launch* launch, Answer& answer)
     answer.notes.push_back(std::move(note));
   const std::string shape = no_kernel(call, launch);
   if (!shape.empty()) answer.findings.push_back({kKernelRule, shape});
-  const std::string unmasked = no_unmasked_build(call, launch);
-  if (!unmasked.empty()) answer.findings.push_back({kKernelRule, unmasked});
   const std::string mixed = mixes_requests(call, input->shape.fold_ratio);
   if (!mixed.empty()) answer.findings.push_back({kKernelRule, mixed});
   for (const plan::Violation& v : plan::plan_check(*input))
@@ -110,7 +93,7 @@ Status check_plan(const Planning& planned, const Launch* launch, Answer& answer)
   Diagnosis diagnosis{Culprit::builder, "it asked for a plan that no kernel takes"};
   if (shape.empty() && !mixed.empty())
     diagnosis.sentence = "folded heads need max_seqlen_qo rows in every request";
-  else if (shape.empty() && unmasked.empty())
+  else if (shape.empty())
     diagnosis = blame(call, found);
   accuse(answer, diagnosis.culprit, diagnosis.sentence);
   return std::nullopt;
