@@ -30,8 +30,6 @@ struct PlannerCall {
   // Of the launch, which chooses the kernel; -1: the dump does not say.
   std::int64_t launched_rows = -1;
   bool causal_given = true;  // false: the dump does not say, and AITER's decode steps are causal
-  // Its launch is judged by itself, and may bring a mask that the planner was not told of.
-  bool launch_is_judged = false;
   // Of a rank's launch: which one of how many, and [batch + 1] running keys of all of them.
   std::optional<std::int64_t> ranks, rank;
   std::shared_ptr<const Words> global_kv_indptr;

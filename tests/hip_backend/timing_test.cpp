@@ -48,7 +48,7 @@ TEST_CASE("timing: P43 notices waits taken out of stage 1, and names what they w
     CHECK(outcome.message.find("missing-wait") != std::string::npos);
     ++noticed;
   }
-  // The last wait of the kernel may order nothing: docs/internals/emulator.md.
+  // The case does not reach every wait (docs/internals/emulator.md has the table).
   CAPTURE(noticed);
   CHECK(tried - noticed <= 1);
 }

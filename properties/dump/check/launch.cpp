@@ -38,7 +38,6 @@ std::string differences(const Arguments& arguments, const LaunchChanges& changes
 // or dtypes that no planner takes there is no plan, and no kernel either.
 Result<Answer> check_told(Planning planned, const Arguments& arguments) {
   planned.call = told(std::move(planned.call), arguments);
-  planned.call.launch_is_judged = true;
   auto found = check_planned(planned, nullptr);
   if (found || found.error().code != ErrorCode::unsupported) return found;
   Answer answer;
