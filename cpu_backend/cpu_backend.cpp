@@ -1,12 +1,14 @@
 #include "cpu_backend/cpu_backend.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "core/engine/launch.hpp"
 #include "core/say.hpp"
 #include "cpu_backend/decode/executor.hpp"
+#include "cpu_backend/fa/kernels.hpp"
 #include "cpu_backend/prefill/kernels.hpp"
 
 namespace mla::cpu {
@@ -56,11 +58,13 @@ bool has_fast_bf16_products() {
 class CpuBackend final : public Backend {
  public:
   CpuBackend(const DataPath& path, bool has_fa)
-      : path_(path), has_fa_(has_fa), prefill_(cpu::prefill_kernels(path)) {}
+      : path_(path), prefill_(cpu::prefill_kernels(path)) {
+    if (has_fa) fa_ = cpu::fa_kernels();
+  }
   [[nodiscard]] std::string_view name() const override { return "cpu"; }
   [[nodiscard]] std::string_view device(StepKind kind) const override {
     if (kind != StepKind::fa) return path_.label;
-    return has_fa_ ? kHost : "";
+    return fa_ ? kHost : "";
   }
   [[nodiscard]] Support supports(const ResolvedShape& shape) const override {
     return common_support(shape);
@@ -73,11 +77,12 @@ class CpuBackend final : public Backend {
     return say("slots and pieces in an order drawn from ", seed);
   }
   [[nodiscard]] const prefill::Kernels* prefill_kernels() const override { return &prefill_; }
+  [[nodiscard]] const fa::Kernels* fa_kernels() const override { return fa_ ? &*fa_ : nullptr; }
 
  private:
   const DataPath& path_;
-  const bool has_fa_;
   const prefill::Kernels prefill_;
+  std::optional<fa::Kernels> fa_;
 };
 
 }  // namespace

@@ -24,6 +24,9 @@ namespace mla {
 namespace prefill {
 struct Kernels;  // core/engine/prefill/kernels.hpp
 }
+namespace fa {
+struct Kernels;  // core/engine/fa/kernels.hpp
+}
 
 // A window of the physical KV cache. Slot s lies at bytes + (s - first_slot) * row_bytes(), and
 // slots outside [first_slot, first_slot + slots) are not backed: reading one is a fault.
@@ -117,8 +120,9 @@ class Backend {
                                                  const ExecutionOptions& options) const = 0;
   // What a seed of schedule and timing stands for, in words; empty: it changes nothing here.
   [[nodiscard]] virtual std::string timing(std::uint64_t) const { return {}; }
-  // What a prefill step launches; null without such a step.
+  // What a prefill or an FA step launches; null without such a step.
   [[nodiscard]] virtual const prefill::Kernels* prefill_kernels() const { return nullptr; }
+  [[nodiscard]] virtual const fa::Kernels* fa_kernels() const { return nullptr; }
 };
 
 }  // namespace mla

@@ -28,13 +28,6 @@ void HeadKeys::add(const std::uint16_t* key, const std::uint16_t* value) {
   for (std::size_t d = 0; d < dim_; ++d) values_.push_back(bf16_to_float(value[d]));
 }
 
-KeyRange Visibility::of_row(std::int64_t row, std::int64_t qo_len, std::int64_t kv_len) const {
-  const std::int64_t own = kv_len - qo_len + row;
-  KeyRange range{0, causal ? std::clamp<std::int64_t>(own + 1, 0, kv_len) : kv_len};
-  if (window >= 0) range.first = std::clamp<std::int64_t>(own - window, 0, range.last);
-  return range;
-}
-
 float RowAttention::run(const std::uint16_t* q, const HeadKeys& keys, KeyRange range) {
   std::fill(out_.begin(), out_.end(), 0.0F);
   if (range.first >= range.last) return -std::numeric_limits<float>::infinity();

@@ -9,21 +9,12 @@
 #include <span>
 #include <vector>
 
+#include "core/engine/fa/kernels.hpp"
 #include "core/lifetime.hpp"
 
 namespace mla::cpu {
 
-// Of one layer: query heads [0, heads) share KV head h / group().
-struct FaShape {
-  std::int64_t heads = 1;
-  std::int64_t kv_heads = 1;
-  std::int64_t head_dim = 128;
-  float softmax_scale = 1;
-  [[nodiscard]] std::int64_t group() const { return heads / kv_heads; }
-  // Elements of a query row, and of a key.
-  [[nodiscard]] std::int64_t q_row() const { return heads * head_dim; }
-  [[nodiscard]] std::int64_t kv_row() const { return kv_heads * head_dim; }
-};
+using fa::KeyRange;
 
 // Keys and values of one request and KV head, widened once for all rows that look at them.
 class HeadKeys {
@@ -48,23 +39,9 @@ class HeadKeys {
   std::vector<float> values_;
 };
 
-// Keys [first, last) of a request.
-struct KeyRange {
-  std::int64_t first = 0;
-  std::int64_t last = 0;
-};
-
-// Which of its request's `kv_len` keys a row sees. Query rows are right-aligned with the keys; a
-// window of w leaves the row's own key and w before it, -1 all of them.
-struct Visibility {
-  bool causal = true;
-  std::int64_t window = -1;
-  [[nodiscard]] KeyRange of_row(std::int64_t row, std::int64_t qo_len, std::int64_t kv_len) const;
-};
-
 class RowAttention {
  public:
-  explicit RowAttention(const FaShape& shape)
+  explicit RowAttention(const fa::TensorShape& shape)
       : shape_(shape), q_(dim()), tile_(dim()), out_(dim()) {}
   // Leaves the normalised output in out() and returns the natural-log LSE; 0 and -inf without keys.
   float run(const std::uint16_t* q, const HeadKeys& keys, KeyRange range);
@@ -72,7 +49,7 @@ class RowAttention {
 
  private:
   [[nodiscard]] std::size_t dim() const { return static_cast<std::size_t>(shape_.head_dim); }
-  FaShape shape_;
+  fa::TensorShape shape_;
   std::vector<float> q_, tile_, out_, scores_;
 };
 

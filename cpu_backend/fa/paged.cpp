@@ -1,16 +1,24 @@
-#include "cpu_backend/fa/paged.hpp"
-
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "core/engine/fa/layer.hpp"
 #include "core/numeric/bf16.hpp"
 #include "core/say.hpp"
 #include "core/units.hpp"
+#include "cpu_backend/fa/attend.hpp"
+#include "cpu_backend/fa/kernels.hpp"
 #include "cpu_backend/merge.hpp"
 
 namespace mla::cpu {
+
+using fa::BlockRows;
+using fa::CachePlane;
+using fa::PagedCache;
+using fa::PagedCall;
+
 namespace {
 
 constexpr std::int64_t kPartition = 256;  // keys
@@ -91,9 +99,9 @@ void store(const PagedCall& call, std::int64_t pair, std::span<const float> out)
 
 // Calls work(decode, kv head, keys, attention) for all of them, on a team of threads.
 template <class F>
-void for_each_head(const PagedCall& call, const std::vector<Decode>& decodes, F work) {
+void for_each_head(const PagedCall& call, int threads, const std::vector<Decode>& decodes, F work) {
   const auto count = static_cast<std::int64_t>(decodes.size());
-#pragma omp parallel num_threads(call.threads)
+#pragma omp parallel num_threads(threads)
   {
     HeadKeys keys(call.shape.head_dim);
     RowAttention attention(call.shape);
@@ -126,7 +134,9 @@ std::vector<float> merge_partitions(const std::uint16_t* q, const HeadKeys& keys
 
 }  // namespace
 
-void update_cache(const CacheUpdate& update, const PagedCache& cache, std::vector<Fault>& faults) {
+void update_cache(const fa::KernelContext& context, const fa::CacheUpdate& update) {
+  count_launch(context, "cache update");
+  const PagedCache& cache = update.cache;
   for (std::size_t row = 0; row < update.slot_mapping.size(); ++row) {
     const std::int64_t slot = update.slot_mapping[row];
     if (slot == -1) continue;
@@ -134,8 +144,8 @@ void update_cache(const CacheUpdate& update, const PagedCache& cache, std::vecto
     std::uint16_t* key = cache.token(CachePlane::keys, block, slot % cache.block_size);
     std::uint16_t* value = cache.token(CachePlane::values, block, slot % cache.block_size);
     if (slot < 0 || key == nullptr) {
-      add_fault(faults, "cache update: slot " + num(slot) + " of row " +
-                            num(static_cast<std::int64_t>(row)) + " is not backed");
+      add_fault(context.faults, "cache update: slot " + num(slot) + " of row " +
+                                    num(static_cast<std::int64_t>(row)) + " is not backed");
       continue;
     }
     const std::int64_t from = static_cast<std::int64_t>(row) * cache.kv_row;
@@ -144,7 +154,9 @@ void update_cache(const CacheUpdate& update, const PagedCache& cache, std::vecto
   }
 }
 
-void gather_cache(const GatherCall& call, std::vector<Fault>& faults) {
+void gather_cache(const fa::KernelContext& context, const fa::GatherCall& call) {
+  count_launch(context, "gather");
+  std::vector<Fault>& faults = context.faults;
   const std::int64_t row = call.cache.kv_row;
   const auto plane = static_cast<std::int64_t>(call.workspace.size() / 2);
   const auto owners = static_cast<std::int64_t>(call.token_to_batch.size());
@@ -175,11 +187,12 @@ void gather_cache(const GatherCall& call, std::vector<Fault>& faults) {
   }
 }
 
-void paged_attention_v1(const PagedCall& call, std::vector<Fault>& faults) {
-  const FaShape& s = call.shape;
+void paged_attention_v1(const fa::KernelContext& context, const PagedCall& call) {
+  count_launch(context, fa::name(fa::DecodeKernel::paged_attention_v1));
+  const fa::TensorShape& s = call.shape;
   const auto written =
       static_cast<std::size_t>(s.head_dim / fa::kPagedHeadStep * fa::kPagedHeadStep);
-  for_each_head(call, decodes_of("paged_attention_v1", call, faults),
+  for_each_head(call, context.threads, decodes_of("paged_attention_v1", call, context.faults),
                 [&](const Decode& d, std::int64_t h, const HeadKeys& keys, RowAttention& rows) {
                   if (d.qo_len != 1) return;
                   for (std::int64_t g = 0; g < s.group(); ++g) {
@@ -191,10 +204,11 @@ void paged_attention_v1(const PagedCall& call, std::vector<Fault>& faults) {
                 });
 }
 
-void unified_attention(const PagedCall& call, std::vector<Fault>& faults) {
-  const FaShape& s = call.shape;
-  const Visibility visibility{.causal = true, .window = call.window};
-  for_each_head(call, decodes_of("unified_attention", call, faults),
+void unified_attention(const fa::KernelContext& context, const PagedCall& call) {
+  count_launch(context, fa::name(fa::DecodeKernel::unified_attention));
+  const fa::TensorShape& s = call.shape;
+  const fa::Visibility visibility{.causal = true, .window = call.window};
+  for_each_head(call, context.threads, decodes_of("unified_attention", call, context.faults),
                 [&](const Decode& d, std::int64_t h, const HeadKeys& keys, RowAttention& rows) {
                   for (std::int64_t i = 0; i < std::min(d.qo_len, call.max_seqlen_q); ++i)
                     for (std::int64_t g = 0; g < s.group(); ++g) {

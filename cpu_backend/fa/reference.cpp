@@ -6,6 +6,9 @@
 #include "cpu_backend/dense/attend_rows.hpp"
 
 namespace mla::cpu {
+
+using fa::CachePlane;
+
 namespace {
 
 std::size_t size(std::int64_t n) {
@@ -23,7 +26,7 @@ struct Place {
 // Element 0 of key or value `position` of a request, KV head 0.
 const std::uint16_t* token(const FaReferenceInput& in, const Place& p, std::int64_t position,
                            CachePlane plane) {
-  const FaTensors& t = in.tensors;
+  const fa::Tensors& t = in.tensors;
   const std::int64_t row = in.layer.kv_heads.count() * in.layer.head_dim;
   const std::int64_t fresh = position - (p.kv_len - p.qo_len);
   if (fresh >= 0) {

@@ -11,8 +11,8 @@
 
 #include "core/case/batch.hpp"
 #include "core/engine/fa/layer.hpp"
+#include "core/engine/fa/tensors.hpp"
 #include "cpu_backend/decode/reference.hpp"
-#include "cpu_backend/fa/tensors.hpp"
 
 namespace mla::cpu {
 
@@ -23,7 +23,7 @@ struct FaReference {
 
 struct FaReferenceInput {
   const Batch& batch;
-  const FaTensors& tensors;
+  const fa::Tensors& tensors;
   const fa::Layer& layer;
   bool causal = true;
   // For each request: merges of finished bf16 parts (partitions, chunks) that a part passes at

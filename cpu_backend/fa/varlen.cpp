@@ -1,14 +1,20 @@
-#include "cpu_backend/fa/varlen.hpp"
+#include "cpu_backend/fa/attend.hpp"
+#include "cpu_backend/fa/kernels.hpp"
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "core/numeric/bf16.hpp"
 #include "core/say.hpp"
 #include "cpu_backend/merge.hpp"
 
 namespace mla::cpu {
+
+using fa::VarlenCall;
+
 namespace {
 
 // One request of a call, checked.
@@ -67,7 +73,7 @@ class Checks {
 
 void attend_piece(const VarlenCall& call, const Piece& piece, std::int64_t kv_head, HeadKeys& keys,
                   RowAttention& attention) {
-  const FaShape& s = call.shape;
+  const fa::TensorShape& s = call.shape;
   keys.clear();
   for (std::int64_t j = 0; j < piece.kv_len; ++j) {
     const std::int64_t at = (piece.first_key + j) * s.kv_row() + kv_head * s.head_dim;
@@ -88,10 +94,11 @@ void attend_piece(const VarlenCall& call, const Piece& piece, std::int64_t kv_he
 
 }  // namespace
 
-void varlen_attention(const VarlenCall& call, std::vector<Fault>& faults) {
-  const std::vector<Piece> pieces = Checks(call, faults).pieces();
+void varlen_attention(const fa::KernelContext& context, const VarlenCall& call) {
+  count_launch(context, "varlen attention");
+  const std::vector<Piece> pieces = Checks(call, context.faults).pieces();
   const auto count = static_cast<std::int64_t>(pieces.size());
-#pragma omp parallel num_threads(call.threads)
+#pragma omp parallel num_threads(context.threads)
   {
     HeadKeys keys(call.shape.head_dim);
     RowAttention attention(call.shape);
@@ -102,8 +109,9 @@ void varlen_attention(const VarlenCall& call, std::vector<Fault>& faults) {
   }
 }
 
-void merge_states(const StateView& a, const StateView& b, const FaShape& shape,
-                  std::span<std::uint16_t> out, std::span<float> lse) {
+void merge_states(const fa::KernelContext& context, const fa::MergeCall& call) {
+  count_launch(context, "merge");
+  const auto& [a, b, shape, out, lse] = call;
   const auto dim = static_cast<std::size_t>(shape.head_dim);
   std::array<std::vector<float>, 2> wide{std::vector<float>(dim), std::vector<float>(dim)};
   std::vector<float> merged(dim);

@@ -126,10 +126,10 @@ Outcome fa_rebuild_equals_fresh(Subject& subject) {
   // An engine has one workspace for all its steps, and the longer one has two extends.
   for (Case& c : steps)
     c.fa().workspace_tokens = std::max<std::int64_t>(c.fa().workspace_tokens, 2);
-  const auto used = run_fa(steps, subject.context());
+  const auto used = run_fa(steps, subject.context(), 1);
   if (!used) return refusal(used.error());
   for (std::size_t i = 1; i < steps.size(); ++i) {
-    const auto fresh = run_fa({steps[i]}, subject.context());
+    const auto fresh = run_fa({steps[i]}, subject.context(), 1);
     if (!fresh) return refusal(fresh.error());
     const std::string where = say("step ", i - 1, " after a longer one: ");
     if (const auto why = list_difference((*used)[i].lists, fresh->front().lists))

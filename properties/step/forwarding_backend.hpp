@@ -30,6 +30,7 @@ class ForwardingBackend : public Backend {
   [[nodiscard]] const prefill::Kernels* prefill_kernels() const override {
     return inner_.prefill_kernels();
   }
+  [[nodiscard]] const fa::Kernels* fa_kernels() const override { return inner_.fa_kernels(); }
   [[nodiscard]] const Backend& inner() const { return inner_; }
 
  private:

@@ -209,7 +209,7 @@ const cpu::ReferenceResult& Subject::prefill_reference() & {
 
 const Result<std::vector<FaStepRun>>& Subject::fa() & {
   State& s = *state_;
-  return s.step(s.fa, [&] { return run_fa(single_steps(s.spec), s.context); });
+  return s.step(s.fa, [&] { return run_fa(single_steps(s.spec), s.context, 1); });
 }
 
 Status Subject::seen_refusal() const {

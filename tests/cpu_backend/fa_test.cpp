@@ -3,23 +3,26 @@
 #include <cmath>
 
 #include "core/case/steps.hpp"
+#include "core/engine/fa/forward.hpp"
 #include "core/numeric/bf16.hpp"
-#include "cpu_backend/fa/varlen.hpp"
+#include "cpu_backend/fa/kernels.hpp"
 #include "properties/step/fa/compare.hpp"
 #include "properties/step/fa/tensors.hpp"
 #include "tests/catch.hpp"
+#include "tests/fa_steps.hpp"
 
 using namespace mla;
 using namespace mla::cpu;
 
 namespace {
 
+const fa::Kernels kKernels = fa_kernels();
 const std::string kSmall = ";block=16;kind=fa;workspace=64";
 
 std::vector<prop::FaStepRun> run(const std::string& line) {
   const auto c = parse_case("mla1:" + line);
   REQUIRE(c.ok());
-  auto steps = prop::run_fa(single_steps(*c), StepHooks::none(), 2);
+  auto steps = test::fa_steps(single_steps(*c), 2);
   INFO(line);
   if (!steps) FAIL(steps.error().message);
   return std::move(*steps);
@@ -103,7 +106,7 @@ TEST_CASE("fa: what no kernel takes is refused before anything runs", "[fa][P28]
   const auto refusal = [](const std::string& line) {
     const auto c = parse_case("mla1:" + line + kSmall);
     REQUIRE(c.ok());
-    const auto steps = prop::run_fa(single_steps(*c), StepHooks::none(), 1);
+    const auto steps = test::fa_steps(single_steps(*c), 1);
     return steps.ok() ? std::string() : steps.error().message;
   };
   CHECK_THAT(refusal("1q1s5;heads=4;dim=96"), mla::test::contains("96"));
@@ -118,14 +121,14 @@ TEST_CASE("fa: what no kernel takes is refused before anything runs", "[fa][P28]
 
 TEST_CASE("fa: a decode with fewer keys than rows is a fault, not a guess", "[fa][P34]") {
   // The runner refuses such a request; here the length on the device is another one.
-  struct ShorterOnDevice final : StepHooks {
+  struct ShorterOnDevice final : prop::Interposer {
     void on_fa_input(fa::StepInput& in, device::Stream& stream) const override {
       stream.launch("shorten",
                     [lens = in.seq_lens](const auto& access) { lens.on(access)[0] = 2; });
     }
   };
   const auto c = parse_case("mla1:1q3s9;heads=4;draft=3" + kSmall);
-  const auto steps = prop::run_fa({*c}, ShorterOnDevice(), 2);
+  const auto steps = test::fa_steps({*c}, 2, ShorterOnDevice());
   REQUIRE(steps.ok());
   const auto& faults = steps->front().result.faults;
   REQUIRE(faults.size() == 1);
@@ -142,41 +145,43 @@ TEST_CASE("fa: paged_attention_v1 leaves unwritten what its loops do not reach",
   const std::vector<std::int32_t> lens{3};
   const std::vector<std::int32_t> table{0};
   std::vector<Fault> faults;
-  paged_attention_v1({.q = q,
+  Launches launches;
+  paged_attention_v1({1, faults, launches},
+                     {.q = q,
                       .cache = {.bits = cache, .blocks = 1, .kv_row = 96},
                       .blocks = {table, 1},
                       .cu_seqlens_q = cu,
                       .seq_lens = lens,
                       .shape = {.heads = 1, .kv_heads = 1, .head_dim = 96, .softmax_scale = 0.1F},
-                      .out = out},
-                     faults);
+                      .out = out});
   CHECK(faults.empty());
   CHECK(bf16_to_float(out[63]) == 2.0F);
   CHECK(out[64] == kPoisonBf16);
 }
 
 TEST_CASE("fa: kernels stay inside their lists and say what does not fit", "[fa][P04]") {
-  const FaShape shape{.heads = 1, .kv_heads = 1, .head_dim = 16, .softmax_scale = 1};
+  const fa::TensorShape shape{.heads = 1, .kv_heads = 1, .head_dim = 16, .softmax_scale = 1};
   const std::vector<std::uint16_t> rows(4 * 16, 0);
   std::vector<std::uint16_t> out(4 * 16, kPoisonBf16);
   std::vector<Fault> faults;
+  Launches launches;
+  const fa::KernelContext context{1, faults, launches};
   const auto call = [&](std::vector<std::int32_t> cu_q, std::vector<std::int32_t> cu_k,
                         std::int64_t max_q, std::int64_t max_k) {
     faults.clear();
     std::fill(out.begin(), out.end(), kPoisonBf16);
-    varlen_attention({.what = "test",
-                      .q = rows,
-                      .k = rows,
-                      .v = rows,
-                      .cu_seqlens_q = cu_q,
-                      .cu_seqlens_k = cu_k,
-                      .max_seqlen_q = max_q,
-                      .max_seqlen_k = max_k,
-                      .visibility = {},
-                      .shape = shape,
-                      .out = out,
-                      .lse = {}},
-                     faults);
+    varlen_attention(context, {.what = "test",
+                               .q = rows,
+                               .k = rows,
+                               .v = rows,
+                               .cu_seqlens_q = cu_q,
+                               .cu_seqlens_k = cu_k,
+                               .max_seqlen_q = max_q,
+                               .max_seqlen_k = max_k,
+                               .visibility = {},
+                               .shape = shape,
+                               .out = out,
+                               .lse = {}});
     return faults.empty() ? std::string() : faults[0].what;
   };
   CHECK(call({0, 2, 4}, {0, 2, 4}, 2, 2).empty());
@@ -189,23 +194,28 @@ TEST_CASE("fa: kernels stay inside their lists and say what does not fit", "[fa]
   CHECK_THAT(call({0, 2}, {0, 2, 4}, 3, 3), mla::test::contains("2 entries"));
   std::vector<std::uint16_t> cache(2 * 16 * 16, 0);
   const std::vector<std::int64_t> slots{3, -1, 16, 0};
-  update_cache({.k = rows, .v = rows, .slot_mapping = slots},
-               {.bits = cache, .blocks = 1, .kv_row = 16}, faults);
+  update_cache(context, {.k = rows,
+                         .v = rows,
+                         .slot_mapping = slots,
+                         .cache = {.bits = cache, .blocks = 1, .kv_row = 16}});
   CHECK_THAT(faults.back().what, mla::test::contains("slot 16 of row 2"));
 }
 
 TEST_CASE("fa: a state without keys is neutral in a merge", "[fa][P09]") {
-  const FaShape shape{.heads = 1, .kv_heads = 1, .head_dim = 16, .softmax_scale = 1};
+  const fa::TensorShape shape{.heads = 1, .kv_heads = 1, .head_dim = 16, .softmax_scale = 1};
   const std::vector<std::uint16_t> some(16, bf16_from_float(3, Bf16Rounding::nearest_even));
   const std::vector<std::uint16_t> none(16, 0);
   const std::vector<float> lse{1.5F};
   const std::vector<float> empty{-INFINITY};
   std::vector<std::uint16_t> out(16);
   std::vector<float> merged(1);
-  merge_states({none, empty}, {some, lse}, shape, out, merged);
+  std::vector<Fault> faults;
+  Launches launches;
+  const fa::KernelContext context{1, faults, launches};
+  merge_states(context, {{none, empty}, {some, lse}, shape, out, merged});
   CHECK(out == some);
   CHECK(merged == lse);
-  merge_states({none, empty}, {none, empty}, shape, out, merged);
+  merge_states(context, {{none, empty}, {none, empty}, shape, out, merged});
   CHECK(out == none);
   CHECK(merged == empty);
 }
@@ -233,13 +243,14 @@ TEST_CASE("fa: a captured decode replays for another step as if it ran eagerly",
   auto metadata = builder.build_for_cudagraph_capture(*input, scratch, heap, stream);
   REQUIRE(metadata.ok());
   // One set of tensors, as large as the larger step's cache, at addresses that stay.
-  FaTensors large = prop::make_fa_tensors(captured, first, layer);
-  const FaTensors small = prop::make_fa_tensors(next, second, layer);
+  fa::Tensors large = prop::make_fa_tensors(captured, first, layer);
+  const fa::Tensors small = prop::make_fa_tensors(next, second, layer);
   REQUIRE(small.blocks <= large.blocks);
-  const FaDeviceTensors tensors = upload_tensors(large, layer, heap, stream);
+  const fa::DeviceTensors tensors = upload_tensors(large, layer, heap, stream);
   ledger.clear();
   stream.begin_capture();
-  CHECK_FALSE(queue_forward({layer, *metadata, tensors, 1}, stream, StepHooks::none()));
+  CHECK_FALSE(
+      fa::queue_forward({layer, *metadata, tensors, kKernels, 1}, stream, StepHooks::none()));
   const device::Graph graph = stream.end_capture();
   CHECK(graph.size() == 2);  // the cache update and one kernel
   CHECK(ledger.entries().empty());
@@ -259,8 +270,8 @@ TEST_CASE("fa: a captured decode replays for another step as if it ran eagerly",
                 cache.begin() + static_cast<std::ptrdiff_t>(cache.size() / 2));
   });
   stream.replay(graph);
-  const FaResult replayed = read_result(tensors, stream);
-  const auto eager = prop::run_fa({next}, StepHooks::none(), 1);
+  const fa::StepResult replayed = read_result(tensors, stream);
+  const auto eager = test::fa_steps({next}, 1);
   REQUIRE(eager.ok());
   CHECK((replayed.out == eager->front().result.out));
   CHECK(replayed.faults.empty());
@@ -284,30 +295,32 @@ TEST_CASE("fa: layers of one group keep their own causal flags", "[fa][P29][P30]
   const auto input = fa::stage_step(ordered.batch, {true, false}, runner, stream);
   const auto metadata = builder.build(0, *input, scratch, heap, stream);
   REQUIRE(metadata.ok());
-  const FaTensors host = prop::make_fa_tensors(c, ordered, first);
+  const fa::Tensors host = prop::make_fa_tensors(c, ordered, first);
   const auto result = [&](const fa::Layer& layer) {
-    const FaDeviceTensors tensors = upload_tensors(host, layer, heap, stream);
-    REQUIRE_FALSE(queue_forward({layer, *metadata, tensors, 1}, stream, StepHooks::none()));
+    const fa::DeviceTensors tensors = upload_tensors(host, layer, heap, stream);
+    REQUIRE_FALSE(
+        fa::queue_forward({layer, *metadata, tensors, kKernels, 1}, stream, StepHooks::none()));
     return read_result(tensors, stream).out;
   };
   const auto eager = [&](bool causal) {
     Case alone = c;
     alone.causal = causal;
-    return (*prop::run_fa({alone}, StepHooks::none(), 1)).front().result.out;
+    return (*test::fa_steps({alone}, 1)).front().result.out;
   };
   CHECK((result(first) == eager(true)));
   CHECK((result(second) == eager(false)));
   fa::Layer third = first;
   third.index = 2;
-  const FaDeviceTensors tensors = upload_tensors(host, third, heap, stream);
-  const Status missing = queue_forward({third, *metadata, tensors, 1}, stream, StepHooks::none());
+  const fa::DeviceTensors tensors = upload_tensors(host, third, heap, stream);
+  const Status missing =
+      fa::queue_forward({third, *metadata, tensors, kKernels, 1}, stream, StepHooks::none());
   REQUIRE(missing.has_value());
   CHECK(missing->bug == "BUG-109");
 }
 
 TEST_CASE("fa: any number of threads gives the same bits", "[fa][P31]") {
   const auto c = *parse_case("mla1:2q20s120_1q9s9_3q1s50;heads=8;kvheads=4" + kSmall);
-  const auto one = prop::run_fa({c}, StepHooks::none(), 1);
-  const auto many = prop::run_fa({c}, StepHooks::none(), 7);
+  const auto one = test::fa_steps({c}, 1);
+  const auto many = test::fa_steps({c}, 7);
   CHECK((one->front().result.out == many->front().result.out));
 }

@@ -14,6 +14,7 @@
 #include "properties/step/prefill/compare.hpp"
 #include "properties/step/prefill/run.hpp"
 #include "tests/catch.hpp"
+#include "tests/fa_steps.hpp"
 #include "tests/properties/judge_support.hpp"
 
 using namespace mla;
@@ -140,7 +141,7 @@ TEST_CASE("sample: prefill and FA steps are sampled as well, with the bits of al
   CHECK(compare_prefill(step, prefill_reference_of(step)).verdict == Verdict::pass);
 
   const Case fa = case_of("mla1:2q1s900_1q40s900;heads=64;kvheads=4;block=16;kind=fa;window=100");
-  const auto steps = run_fa(single_steps(fa), StepHooks::none(), 1);
+  const auto steps = test::fa_steps(single_steps(fa), 1);
   REQUIRE(steps.ok());
   const cpu::FaReference reference_of_fa = reference_of(steps->front());
   const auto open = std::count(reference_of_fa.out_bound.begin(), reference_of_fa.out_bound.end(),

@@ -33,7 +33,7 @@ fa::BuilderOptions options_of(const Case& c, const fa::Layer& layer) {
 struct InFlight {
   FaStepRun run;
   fa::StepInput input;
-  cpu::FaDeviceTensors tensors;
+  fa::DeviceTensors tensors;
   fa::Metadata metadata;
   DeviceView<std::int32_t> decode_cu_seqlens;
 };
@@ -69,7 +69,8 @@ class Watched final : public StepHooks {
 
 class Engine {
  public:
-  Engine(const StepHooks& hooks, int threads) : hooks_(hooks), watched_(hooks), threads_(threads) {}
+  Engine(const fa::Kernels& kernels, const StepHooks& hooks, int threads)
+      : kernels_(kernels), hooks_(hooks), watched_(hooks), threads_(threads) {}
 
   Result<std::vector<FaStepRun>> run(const std::vector<Case>& steps) {
     for (const Case& c : steps)
@@ -84,7 +85,7 @@ class Engine {
       if (Status bad = queue(*steps_[i], builder, runner, scratch)) return of_step(i, *bad);
     std::vector<FaStepRun> out;
     for (const auto& s : steps_) {
-      s->run.result = cpu::read_result(s->tensors, stream_);
+      s->run.result = fa::read_result(s->tensors, stream_);
       out.push_back(std::move(s->run));
     }
     for (const std::string& fault : heap_.faults())
@@ -115,14 +116,14 @@ class Engine {
     if (!input) return input.error();
     step.input = std::move(*input);
     hooks_.on_fa_input(step.input, stream_);
-    step.tensors = cpu::upload_tensors(run.tensors, run.layer, heap_, stream_);
+    step.tensors = fa::upload_tensors(run.tensors, run.layer, heap_, stream_);
     ledger_.clear();
     watched_.look_at(step);
     auto metadata = builder.build(0, step.input, scratch, heap_, stream_);
     if (!metadata) return metadata.error();
     step.metadata = std::move(*metadata);
-    Status bad =
-        cpu::queue_forward({run.layer, step.metadata, step.tensors, threads_}, stream_, watched_);
+    Status bad = fa::queue_forward({run.layer, step.metadata, step.tensors, kernels_, threads_},
+                                   stream_, watched_);
     if (!bad) queue_look(step);
     for (const device::Transfer& wait : ledger_.waits()) run.waits.push_back(wait.name);
     return bad;
@@ -153,6 +154,7 @@ class Engine {
     });
   }
 
+  const fa::Kernels& kernels_;
   const StepHooks& hooks_;
   Watched watched_;
   int threads_;
@@ -172,18 +174,14 @@ std::int64_t merges_of(const Case& c, const RequestSpec& request, std::int64_t s
 
 }  // namespace
 
-Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const StepHooks& hooks,
+Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const StepContext& context,
                                       int threads) {
-  return Engine(hooks, threads).run(steps);
-}
-
-Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const StepContext& context) {
-  if (context.backend.device(StepKind::fa).empty())
-    return Error{ErrorCode::unsupported, "the backend has no FA step"};
+  const fa::Kernels* kernels = context.backend.fa_kernels();
+  if (kernels == nullptr) return Error{ErrorCode::unsupported, "the backend has no FA step"};
   for (std::size_t i = 0; i < steps.size(); ++i)
     if (const Status too_much = why_not_executed(steps[i], context.limits))
       return of_step(i, *too_much);
-  auto runs = run_fa(steps, context.hooks, 1);
+  auto runs = Engine(*kernels, context.hooks, threads).run(steps);
   if (!runs) return runs;
   for (const FaStepRun& step : *runs) context.log.note(step.result.launches);
   return runs;

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/engine/fa/forward.hpp"
 #include "core/engine/fa/runner.hpp"
-#include "cpu_backend/fa/forward.hpp"
 #include "cpu_backend/fa/reference.hpp"
 #include "properties/step/context.hpp"
 
@@ -29,20 +29,18 @@ struct FaStepRun {
   Case spec;  // this step alone
   fa::Layer layer;
   fa::OrderedBatch ordered;
-  cpu::FaTensors tensors;
+  fa::Tensors tensors;
   fa::StepParts parts;             // what the lists were made of
   std::int64_t max_seqlen_q = 0;   // of the decode kernel
   std::string route;               // of the decode kernel; empty without decodes
   std::vector<std::string> waits;  // what made the host wait for the device
   FaLists lists;
-  cpu::FaResult result;
+  fa::StepResult result;
 };
 
-// `threads`: of every kernel.
-Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const StepHooks& hooks,
+// A backend without an FA step is an error. `threads`: of every kernel.
+Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const StepContext& context,
                                       int threads);
-// A backend without an FA step is an error.
-Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const StepContext& context);
 
 cpu::FaReference reference_of(const FaStepRun& run);
 

@@ -10,7 +10,7 @@
 namespace mla::prop {
 namespace {
 
-using cpu::CachePlane;
+using fa::CachePlane;
 
 std::size_t size(std::int64_t n) {
   return static_cast<std::size_t>(n);
@@ -62,13 +62,13 @@ class Draw {
 
 }  // namespace
 
-cpu::FaTensors make_fa_tensors(const Case& c, const fa::OrderedBatch& ordered,
-                               const fa::Layer& layer) {
+fa::Tensors make_fa_tensors(const Case& c, const fa::OrderedBatch& ordered,
+                            const fa::Layer& layer) {
   const Batch& batch = ordered.batch;
   const Draw draw(c, ordered, layer);
   const std::int64_t q_row = layer.heads.count() * layer.head_dim;
   const std::int64_t kv_row = layer.kv_heads.count() * layer.head_dim;
-  cpu::FaTensors t;
+  fa::Tensors t;
   t.softmax_scale = 1.0F / std::sqrt(static_cast<float>(layer.head_dim));
   t.first_block = batch.first_block;
   t.blocks = batch.cache_blocks;

@@ -9,11 +9,10 @@
 #include "core/case/case.hpp"
 #include "core/engine/fa/layer.hpp"
 #include "core/engine/fa/runner.hpp"
-#include "cpu_backend/fa/tensors.hpp"
+#include "core/engine/fa/tensors.hpp"
 
 namespace mla::prop {
 
-cpu::FaTensors make_fa_tensors(const Case& c, const fa::OrderedBatch& ordered,
-                               const fa::Layer& layer);
+fa::Tensors make_fa_tensors(const Case& c, const fa::OrderedBatch& ordered, const fa::Layer& layer);
 
 }  // namespace mla::prop

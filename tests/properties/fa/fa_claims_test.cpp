@@ -11,6 +11,7 @@
 #include "properties/step/fa/run.hpp"
 #include "properties/step/property.hpp"
 #include "tests/catch.hpp"
+#include "tests/fa_steps.hpp"
 
 using namespace mla;
 using namespace mla::prop;
@@ -92,7 +93,7 @@ TEST_CASE("fa cases: what is drawn reaches every run, route and refusal", "[fa][
   for_each_drawn(400, [&](const Case& c) {
     CHECK(parse_case(format_case(c)).ok());
     CHECK(cost_of(c) <= budget_of(100));
-    const auto steps = run_fa(single_steps(c), StepHooks::none(), 1);
+    const auto steps = test::fa_steps(single_steps(c), 1);
     if (!steps) {
       ++seen["refused"];
       return;

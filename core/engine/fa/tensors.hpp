@@ -14,13 +14,12 @@
 
 #include "core/engine/backend.hpp"
 #include "core/engine/device/stream.hpp"
+#include "core/engine/fa/kernels.hpp"
 #include "core/engine/fa/layer.hpp"
-#include "cpu_backend/fa/attend.hpp"
-#include "cpu_backend/fa/paged.hpp"
 
-namespace mla::cpu {
+namespace mla::fa {
 
-struct FaTensors {
+struct Tensors {
   std::vector<std::uint16_t> q, k, v;
   std::vector<std::uint16_t> cache;
   std::int64_t first_block = 0;
@@ -28,25 +27,22 @@ struct FaTensors {
   float softmax_scale = 1;
 };
 
-FaShape shape_of(const fa::Layer& layer, float softmax_scale);
+TensorShape shape_of(const Layer& layer, float softmax_scale);
 
 // Where kernels leave what they found; operations run one after the other.
-using FaFaults = std::shared_ptr<std::vector<Fault>>;
-using FaLaunches = std::shared_ptr<Launches>;
+using SharedFaults = std::shared_ptr<std::vector<Fault>>;
+using SharedLaunches = std::shared_ptr<Launches>;
 
-struct FaDeviceTensors {
-  FaShape shape;
+struct DeviceTensors {
+  TensorShape shape;
   std::int64_t first_block = 0;
   std::int64_t blocks = 0;
   std::int64_t block_size = 16;
   device::DeviceBuffer<std::uint16_t> q, k, v, cache;
   device::DeviceBuffer<std::uint16_t> fenced_out;  // the output and a canary on either side
-  FaFaults faults = std::make_shared<std::vector<Fault>>();
-  FaLaunches launches = std::make_shared<Launches>();
-  // Called by each operation that runs a kernel.
-  void count(std::string_view kernel) const {
-    launches->add({"cpu", kHost, StepKind::fa, std::string(kernel)});
-  }
+  SharedFaults faults = std::make_shared<std::vector<Fault>>();
+  SharedLaunches launches = std::make_shared<Launches>();
+  [[nodiscard]] KernelContext context(int threads) const { return {threads, *faults, *launches}; }
 
   [[nodiscard]] device::DeviceView<std::uint16_t> out() const;
   // The cache as a running kernel sees it.
@@ -54,15 +50,15 @@ struct FaDeviceTensors {
 };
 
 // Queues the copies of all tensors and the poisoning of the output.
-FaDeviceTensors upload_tensors(const FaTensors& tensors, const fa::Layer& layer,
-                               device::DeviceHeap& heap, device::Stream& stream);
+DeviceTensors upload_tensors(const Tensors& tensors, const Layer& layer, device::DeviceHeap& heap,
+                             device::Stream& stream);
 
-struct FaResult {
+struct StepResult {
   std::vector<std::uint16_t> out;  // [rows, heads, dim]
   std::vector<Fault> faults;
   Launches launches;
 };
 // Waits for the stream.
-FaResult read_result(const FaDeviceTensors& tensors, device::Stream& stream);
+StepResult read_result(const DeviceTensors& tensors, device::Stream& stream);
 
-}  // namespace mla::cpu
+}  // namespace mla::fa

@@ -4,22 +4,33 @@
 // extends over their new tokens and, chunk by chunk, their context, merged by LSE (under a window:
 // one gather, one windowed call); decodes over the paged cache. Launch sizes come from the
 // metadata's host fields when a kernel is queued, contents of lists when it runs. Source: spec
-// vllm_metadata.md 3.3. Lifetime: metadata and tensors outlive the queued operations.
+// vllm_metadata.md 3.3. Lifetime: what a launch names outlives the queued operations.
 // Fails: a layer that the metadata does not fit, or that no kernel takes; what kernels find while
 // they run goes to the tensors' faults.
 #pragma once
 
 #include "core/engine/device/stream.hpp"
+#include "core/engine/fa/kernels.hpp"
+#include "core/engine/fa/layer.hpp"
+#include "core/engine/fa/metadata.hpp"
+#include "core/engine/fa/tensors.hpp"
 #include "core/engine/step_hooks.hpp"
 #include "core/result.hpp"
-#include "cpu_backend/fa/launch.hpp"
 
-namespace mla::cpu {
+namespace mla::fa {
+
+struct LayerLaunch {
+  const Layer& layer;
+  const Metadata& metadata;
+  const DeviceTensors& tensors;
+  const Kernels& kernels;
+  int threads = 1;  // of every kernel
+};
 
 // Queues the kernels of all parts that the step has; nothing if one of them cannot be queued.
-Status queue_forward(const FaLaunch& launch, device::Stream& stream, const StepHooks& hooks);
+Status queue_forward(const LayerLaunch& launch, device::Stream& stream, const StepHooks& hooks);
 
 // The kernels of the extends of a checked launch (extend.cpp).
-void queue_extend(const FaLaunch& launch, device::Stream& stream);
+void queue_extend(const LayerLaunch& launch, device::Stream& stream);
 
-}  // namespace mla::cpu
+}  // namespace mla::fa

@@ -1,11 +1,11 @@
-#include "cpu_backend/fa/tensors.hpp"
+#include "core/engine/fa/tensors.hpp"
 
 #include <algorithm>
 #include <string>
 
 #include "core/say.hpp"
 
-namespace mla::cpu {
+namespace mla::fa {
 namespace {
 
 using device::DeviceAccess;
@@ -32,18 +32,18 @@ bool intact(std::span<const std::uint16_t> fence) {
 
 }  // namespace
 
-FaShape shape_of(const fa::Layer& layer, float softmax_scale) {
+TensorShape shape_of(const Layer& layer, float softmax_scale) {
   return {.heads = layer.heads.count(),
           .kv_heads = layer.kv_heads.count(),
           .head_dim = layer.head_dim,
           .softmax_scale = softmax_scale};
 }
 
-DeviceView<std::uint16_t> FaDeviceTensors::out() const {
+DeviceView<std::uint16_t> DeviceTensors::out() const {
   return fenced_out.view().subview(kFence, fenced_out.size() - 2 * kFence);
 }
 
-PagedCache FaDeviceTensors::cache_on(const DeviceAccess& access) const {
+PagedCache DeviceTensors::cache_on(const DeviceAccess& access) const {
   return {.bits = cache.view().on(access),
           .first_block = first_block,
           .blocks = blocks,
@@ -51,9 +51,9 @@ PagedCache FaDeviceTensors::cache_on(const DeviceAccess& access) const {
           .kv_row = shape.kv_row()};
 }
 
-FaDeviceTensors upload_tensors(const FaTensors& tensors, const fa::Layer& layer, DeviceHeap& heap,
-                               Stream& stream) {
-  FaDeviceTensors t;
+DeviceTensors upload_tensors(const Tensors& tensors, const Layer& layer, DeviceHeap& heap,
+                             Stream& stream) {
+  DeviceTensors t;
   t.shape = shape_of(layer, tensors.softmax_scale);
   t.first_block = tensors.first_block;
   t.blocks = tensors.blocks;
@@ -72,10 +72,10 @@ FaDeviceTensors upload_tensors(const FaTensors& tensors, const fa::Layer& layer,
   return t;
 }
 
-FaResult read_result(const FaDeviceTensors& tensors, Stream& stream) {
+StepResult read_result(const DeviceTensors& tensors, Stream& stream) {
   std::vector<std::uint16_t> fenced(tensors.fenced_out.size());
   stream.copy_to_host("out", tensors.fenced_out.view(), std::span(fenced));
-  FaResult result{
+  StepResult result{
       {fenced.begin() + kFence, fenced.end() - kFence}, *tensors.faults, *tensors.launches};
   const auto all = std::span<const std::uint16_t>(fenced);
   if (!intact(all.first(kFence)))
@@ -85,4 +85,4 @@ FaResult read_result(const FaDeviceTensors& tensors, Stream& stream) {
   return result;
 }
 
-}  // namespace mla::cpu
+}  // namespace mla::fa

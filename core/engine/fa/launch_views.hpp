@@ -1,10 +1,10 @@
 // What the launchers of the three runs share: views of a run's rows and blocks. Private to
-// cpu_backend/fa. Units: rows, requests, elements.
+// core/engine/fa. Units: rows, requests, elements.
 #pragma once
 
-#include "cpu_backend/fa/launch.hpp"
+#include "core/engine/fa/forward.hpp"
 
-namespace mla::cpu {
+namespace mla::fa {
 
 inline std::size_t size(std::int64_t n) {
   return static_cast<std::size_t>(n);
@@ -14,10 +14,10 @@ inline std::size_t size(std::int64_t n) {
 struct RunViews {
   device::DeviceView<std::uint16_t> q, k, v, out;
 };
-RunViews views_of(const FaLaunch& launch, Rows first, Rows count);
+RunViews views_of(const LayerLaunch& launch, Rows first, Rows count);
 
 // Columns of the block table, and its rows for one run of requests.
-std::int64_t columns_of(const fa::Metadata& md);
-device::DeviceView<std::int32_t> block_rows(const fa::Metadata& md, Requests first, Requests count);
+std::int64_t columns_of(const Metadata& md);
+device::DeviceView<std::int32_t> block_rows(const Metadata& md, Requests first, Requests count);
 
-}  // namespace mla::cpu
+}  // namespace mla::fa
