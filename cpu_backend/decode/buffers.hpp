@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "cpu_backend/guarded_buffer.hpp"
+#include "core/engine/guarded_buffer.hpp"
 
 namespace mla::cpu {
 

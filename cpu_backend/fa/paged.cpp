@@ -11,6 +11,7 @@
 #include "cpu_backend/fa/attend.hpp"
 #include "cpu_backend/fa/kernels.hpp"
 #include "cpu_backend/merge.hpp"
+#include "cpu_backend/threads.hpp"
 
 namespace mla::cpu {
 
@@ -192,7 +193,7 @@ void paged_attention_v1(const fa::KernelContext& context, const PagedCall& call)
   const fa::TensorShape& s = call.shape;
   const auto written =
       static_cast<std::size_t>(s.head_dim / fa::kPagedHeadStep * fa::kPagedHeadStep);
-  for_each_head(call, context.threads, decodes_of("paged_attention_v1", call, context.faults),
+  for_each_head(call, team(context.threads), decodes_of("paged_attention_v1", call, context.faults),
                 [&](const Decode& d, std::int64_t h, const HeadKeys& keys, RowAttention& rows) {
                   if (d.qo_len != 1) return;
                   for (std::int64_t g = 0; g < s.group(); ++g) {
@@ -208,7 +209,7 @@ void unified_attention(const fa::KernelContext& context, const PagedCall& call) 
   count_launch(context, fa::name(fa::DecodeKernel::unified_attention));
   const fa::TensorShape& s = call.shape;
   const fa::Visibility visibility{.causal = true, .window = call.window};
-  for_each_head(call, context.threads, decodes_of("unified_attention", call, context.faults),
+  for_each_head(call, team(context.threads), decodes_of("unified_attention", call, context.faults),
                 [&](const Decode& d, std::int64_t h, const HeadKeys& keys, RowAttention& rows) {
                   for (std::int64_t i = 0; i < std::min(d.qo_len, call.max_seqlen_q); ++i)
                     for (std::int64_t g = 0; g < s.group(); ++g) {

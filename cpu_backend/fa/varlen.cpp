@@ -10,6 +10,7 @@
 #include "core/numeric/bf16.hpp"
 #include "core/say.hpp"
 #include "cpu_backend/merge.hpp"
+#include "cpu_backend/threads.hpp"
 
 namespace mla::cpu {
 
@@ -98,7 +99,7 @@ void varlen_attention(const fa::KernelContext& context, const VarlenCall& call) 
   count_launch(context, "varlen attention");
   const std::vector<Piece> pieces = Checks(call, context.faults).pieces();
   const auto count = static_cast<std::int64_t>(pieces.size());
-#pragma omp parallel num_threads(context.threads)
+#pragma omp parallel num_threads(team(context.threads))
   {
     HeadKeys keys(call.shape.head_dim);
     RowAttention attention(call.shape);

@@ -6,6 +6,7 @@
 #include "core/say.hpp"
 #include "cpu_backend/merge.hpp"
 #include "cpu_backend/prefill/kernels.hpp"
+#include "cpu_backend/threads.hpp"
 
 namespace mla::cpu {
 namespace {
@@ -52,7 +53,7 @@ void run_gather(const KernelContext& context, const GatherLaunch& launch) {
 void run_merge_states(const KernelContext& context, const MergeLaunch& launch) {
   context.launches.add({"cpu", kHost, StepKind::prefill, "merge"});
   const Bf16Rounding rounding = Bf16Rounding::nearest_even;
-#pragma omp parallel for num_threads(context.threads) schedule(static)
+#pragma omp parallel for num_threads(team(context.threads)) schedule(static)
   for (std::int64_t row = 0; row < launch.rows; ++row) {
     for (std::int64_t head = 0; head < launch.heads; ++head) {
       const float a = *launch.prefix.lse.at(row, head);

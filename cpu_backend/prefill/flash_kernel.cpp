@@ -5,6 +5,7 @@
 #include "core/say.hpp"
 #include "cpu_backend/prefill/attend.hpp"
 #include "cpu_backend/prefill/kernels.hpp"
+#include "cpu_backend/threads.hpp"
 
 namespace mla::cpu {
 namespace {
@@ -88,7 +89,7 @@ void run_flash(const DataPath& path, const KernelContext& context, const FlashLa
   context.launches.add({"cpu", path.label, StepKind::prefill, "flash attention"});
   const std::vector<FlashTask> tasks = tasks_of(launch, context.faults);
   const auto count = static_cast<std::int64_t>(tasks.size());
-#pragma omp parallel num_threads(context.threads)
+#pragma omp parallel num_threads(team(context.threads))
   {
     AttendScratch scratch;
 #pragma omp for schedule(dynamic, 1)

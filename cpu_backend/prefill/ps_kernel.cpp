@@ -7,6 +7,7 @@
 #include "cpu_backend/prefill/attend.hpp"
 #include "cpu_backend/prefill/kernels.hpp"
 #include "cpu_backend/prefill/ps_works.hpp"
+#include "cpu_backend/threads.hpp"
 
 namespace mla::cpu {
 namespace {
@@ -69,7 +70,7 @@ void run_prefill_ps_scaled(const DataPath& path, const KernelContext& context,
   for (const PsTask& task : tasks) slots.push_back(task.slot);
   const std::vector<std::int64_t> order = schedule(slots, context.schedule_seed);
   const auto count = static_cast<std::int64_t>(tasks.size());
-#pragma omp parallel num_threads(context.threads)
+#pragma omp parallel num_threads(team(context.threads))
   {
     AttendScratch scratch;
 #pragma omp for schedule(dynamic, 1)
@@ -90,7 +91,7 @@ void run_prefill_reduce(const KernelContext& context, const PlanSpans& plan, PsO
   context.faults.insert(context.faults.end(), list.faults.begin(), list.faults.end());
   const Bf16Rounding rounding = reduce_rounding(context.arch);
   const auto rows = static_cast<std::int64_t>(list.rows.size());
-#pragma omp parallel num_threads(context.threads)
+#pragma omp parallel num_threads(team(context.threads))
   {
     std::vector<float> merged(static_cast<std::size_t>(kVDim));
     std::vector<const float*> parts;

@@ -6,11 +6,11 @@
 #include <numeric>
 #include <random>
 
+#include "core/engine/prefill/operands.hpp"
 #include "core/numeric/bf16.hpp"
 #include "core/plan/plan.hpp"
 #include "cpu_backend/prefill/attend_blocks.hpp"
 #include "cpu_backend/prefill/kernels.hpp"
-#include "cpu_backend/prefill/operands.hpp"
 #include "tests/catch.hpp"
 
 using namespace mla;
@@ -44,9 +44,9 @@ struct SmallLaunch {
                                    qo_indptr,
                                    kv_indptr,
                                    kv_indices},
-                          .q = bf16_operand(q, 1, kQkDim),
-                          .k = bf16_operand(q, 1, kQkDim),
-                          .v = bf16_operand(v, 1, kVDim),
+                          .q = prefill::bf16_operand(q, 1, kQkDim),
+                          .k = prefill::bf16_operand(q, 1, kQkDim),
+                          .v = prefill::bf16_operand(v, 1, kVDim),
                           .causal = true,
                           .score_scale = 0.1F};
     PsOutput output{.out = {out.data(), kVDim, kVDim},
@@ -126,7 +126,7 @@ TEST_CASE("prefill kernel: a row that two works write is a fault", "[cpu][prefil
                   .partial_lse = nullptr,
                   .partial_rows = 0,
                   .owner = {}};
-  const Operand q = bf16_operand(small.q, 1, kQkDim);
+  const Operand q = prefill::bf16_operand(small.q, 1, kQkDim);
   const PsLaunch launch{
       .plan = {{small.work_indptr, twice, small.reduce_indptr, small.final_map, small.partial_map},
                small.qo_indptr,
@@ -134,7 +134,7 @@ TEST_CASE("prefill kernel: a row that two works write is a fault", "[cpu][prefil
                small.kv_indices},
       .q = q,
       .k = q,
-      .v = bf16_operand(small.v, 1, kVDim),
+      .v = prefill::bf16_operand(small.v, 1, kVDim),
       .causal = true,
       .score_scale = 1};
   run_prefill_ps(portable_path(), {Arch::gfx950, 1, 0, small.faults, small.launches}, launch,
@@ -154,9 +154,9 @@ TEST_CASE("flash attention: a request without keys has output 0 and LSE -inf",
   const std::vector<std::int32_t> rows{0, 1, 3};
   const std::vector<std::int32_t> keys{0, 0, 2};
   run_flash(portable_path(), {Arch::gfx942, 1, 0, faults, launches},
-            {.q = bf16_operand(q, 1, kQkDim),
-             .k = bf16_operand(std::span(q).first(2 * kQkDim), 1, kQkDim),
-             .v = bf16_operand(v, 1, kVDim),
+            {.q = prefill::bf16_operand(q, 1, kQkDim),
+             .k = prefill::bf16_operand(std::span(q).first(2 * kQkDim), 1, kQkDim),
+             .v = prefill::bf16_operand(v, 1, kVDim),
              .cu_seqlens_q = rows,
              .cu_seqlens_k = keys,
              .causal = false,

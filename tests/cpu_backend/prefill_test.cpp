@@ -1,6 +1,7 @@
 // Claims about whole prefill steps: every path agrees with the dense reference within its bound.
+#include "core/engine/prefill/forward.hpp"
 #include "core/engine/prefill/prefill_builder.hpp"
-#include "cpu_backend/prefill/forward.hpp"
+#include "cpu_backend/prefill/kernels.hpp"
 #include "cpu_backend/prefill/prefill_reference.hpp"
 #include "properties/step/prefill/tensors.hpp"
 #include "tests/catch.hpp"
@@ -70,8 +71,8 @@ std::unique_ptr<Run> prepare(const std::string& line) {
 }
 
 void execute(Run& run, const ExecutionOptions& options) {
-  if (auto bad = cpu::queue_prefill({run.metadata, run.tensors}, kKernels, options,
-                                    run.machine.stream, run.machine.workspace, run.result))
+  if (auto bad = prefill::queue_prefill({run.metadata, run.tensors}, kKernels, options,
+                                        run.machine.stream, run.machine.workspace, run.result))
     FAIL(bad->message);
   run.machine.stream.advance();
 }
@@ -175,8 +176,8 @@ TEST_CASE("prefill: scratch beyond what was reserved is refused before anything 
   device::Workspace small(run->machine.heap);
   REQUIRE_FALSE(small.reserve("fp8 prefill", 1000).has_value());
   small.lock();
-  const auto bad = cpu::queue_prefill({run->metadata, run->tensors}, kKernels, {},
-                                      run->machine.stream, small, run->result);
+  const auto bad = prefill::queue_prefill({run->metadata, run->tensors}, kKernels, {},
+                                          run->machine.stream, small, run->result);
   REQUIRE(bad.has_value());
   CHECK(bad->bug == "BUG-089");
   CHECK(run->machine.stream.pending() == 0);
@@ -187,8 +188,8 @@ TEST_CASE("prefill: tensors that contradict the metadata are an error", "[cpu][p
   const auto refused = [&run](auto change) {
     PrefillTensors tensors = run->tensors;
     change(tensors);
-    return cpu::queue_prefill({run->metadata, tensors}, kKernels, {}, run->machine.stream,
-                              run->machine.workspace, run->result)
+    return prefill::queue_prefill({run->metadata, tensors}, kKernels, {}, run->machine.stream,
+                                  run->machine.workspace, run->result)
         .has_value();
   };
   CHECK(refused([](PrefillTensors& t) { t.q.pop_back(); }));

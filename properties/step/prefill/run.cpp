@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/engine/prefill/forward.hpp"
 #include "core/say.hpp"
-#include "cpu_backend/prefill/forward.hpp"
 #include "cpu_backend/prefill/prefill_reference.hpp"
 #include "properties/generate/cost.hpp"
 #include "properties/generate/sample.hpp"
@@ -41,11 +41,11 @@ class Engine {
       for (std::size_t i = 0; i < step.context_plans.size(); ++i)
         look(step.metadata.context_plans[i].fields, access, step.context_plans[i]);
     });
-    return cpu::queue_prefill({step.metadata, step.tensors}, kernels_,
-                              {.schedule_seed = step.spec.schedule_seed,
-                               .threads = options.threads,
-                               .record_stages = false},
-                              stream_, workspace_, step.result);
+    return queue_prefill({step.metadata, step.tensors}, kernels_,
+                         {.schedule_seed = step.spec.schedule_seed,
+                          .threads = options.threads,
+                          .record_stages = false},
+                         stream_, workspace_, step.result);
   }
 
   void advance() { stream_.advance(); }

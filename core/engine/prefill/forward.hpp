@@ -10,14 +10,14 @@
 
 #include "core/engine/device/stream.hpp"
 #include "core/engine/device/workspace.hpp"
+#include "core/engine/prefill/kernels.hpp"
 #include "core/engine/prefill/prefill_launch.hpp"
-#include "cpu_backend/prefill/kernels.hpp"
 
-namespace mla::cpu {
+namespace mla::prefill {
 
 // Launch and result outlive the stream's run of what is queued; the result is complete then.
-Status queue_prefill(const prefill::PrefillLaunch& launch, const prefill::Kernels& kernels,
+Status queue_prefill(const PrefillLaunch& launch, const Kernels& kernels,
                      const ExecutionOptions& options, device::Stream& stream,
-                     device::Workspace& workspace, prefill::PrefillResult& result);
+                     device::Workspace& workspace, PrefillResult& result);
 
-}  // namespace mla::cpu
+}  // namespace mla::prefill

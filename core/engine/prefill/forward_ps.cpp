@@ -3,17 +3,14 @@
 #include <bit>
 #include <utility>
 
-#include "cpu_backend/prefill/forward_pass.hpp"
+#include "core/engine/prefill/forward_pass.hpp"
 
-namespace mla::cpu {
+namespace mla::prefill {
 namespace {
 
-using prefill::kTileRows;
-using prefill::kVDim;
-
-PlanSpans spans_of(const prefill::PlanFields& fields, const device::DeviceAccess& access) {
-  const auto on_device = [&access](const char*, const prefill::Words& words) {
-    return prefill::WordSpan(words.on(access));
+PlanSpans spans_of(const PlanFields& fields, const device::DeviceAccess& access) {
+  const auto on_device = [&access](const char*, const Words& words) {
+    return WordSpan(words.on(access));
   };
   return {lists_of(fields, on_device), fields.qo_indptr.on(access), fields.kv_indptr.on(access),
           fields.kv_indices.on(access)};
@@ -21,14 +18,14 @@ PlanSpans spans_of(const prefill::PlanFields& fields, const device::DeviceAccess
 
 // One run of the kernel: its operands, its padded output if heads are padded, what it wrote.
 struct PsState {
-  prefill::PlanFields fields;
+  PlanFields fields;
   PsOutput output;
   std::unique_ptr<StateBuffer> padded;
-  prefill::Partials partials = prefill::Partials::left;
+  Partials partials = Partials::left;
 };
 
 // Scratch is handed out as it is; the run starts from poison.
-void take_scratch(std::span<std::byte> bytes, const prefill::ScratchLayout& layout, PsState& run) {
+void take_scratch(std::span<std::byte> bytes, const ScratchLayout& layout, PsState& run) {
   auto* floats = reinterpret_cast<float*>(bytes.data());
   const std::int64_t all = layout.partial_out + layout.partial_lse + layout.final_lse;
   std::fill_n(floats, all, std::bit_cast<float>(kPoisonF32));
@@ -53,8 +50,8 @@ void ForwardPass::queue_ps(const PsRun& run, MakeOperands make_operands) {
         std::make_unique<StateBuffer>("the padded heads'", run.rows, kernel_heads, kVDim);
     state->output.out = state->padded->target().out;
   }
-  const prefill::ScratchLayout layout =
-      prefill::scratch_layout(run.fields.num_partial_tiles, padding.kernel, Rows(run.rows));
+  const ScratchLayout layout =
+      scratch_layout(run.fields.num_partial_tiles, padding.kernel, Rows(run.rows));
 
   launch("mla_prefill_ps_asm_fwd",
          [this, state, layout, causal = run.causal,
@@ -73,7 +70,7 @@ void ForwardPass::queue_ps(const PsRun& run, MakeOperands make_operands) {
          });
   if (run.fields.num_partial_tiles > 0)
     launch("mla_reduce_v1", [this, state](const device::DeviceAccess& access) {
-      if (state->partials == prefill::Partials::merged) return;
+      if (state->partials == Partials::merged) return;
       kernels_.reduce(context(), spans_of(state->fields, access), state->output);
     });
   // Heads are taken back from where the padding put them; the kernel's LSE is [rows, heads].
@@ -92,4 +89,4 @@ void ForwardPass::queue_ps(const PsRun& run, MakeOperands make_operands) {
          });
 }
 
-}  // namespace mla::cpu
+}  // namespace mla::prefill

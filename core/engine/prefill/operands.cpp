@@ -1,18 +1,18 @@
-#include "cpu_backend/prefill/operands.hpp"
+#include "core/engine/prefill/operands.hpp"
 
 #include <algorithm>
 
 #include "core/numeric/bf16.hpp"
 #include "core/numeric/fp8.hpp"
 
-namespace mla::cpu {
+namespace mla::prefill {
 
 Operand bf16_operand(std::span<const std::uint16_t> bits, std::int64_t heads, std::int64_t dim) {
   return {std::as_bytes(bits).data(), static_cast<std::int64_t>(bits.size()) / (heads * dim), heads,
           dim, Dtype::bf16};
 }
 
-Operand fp8_operand(const Operand& bf16, std::int64_t rows, const prefill::PrefillShape& shape,
+Operand fp8_operand(const Operand& bf16, std::int64_t rows, const PrefillShape& shape,
                     std::vector<std::byte>& storage) {
   const auto* from = reinterpret_cast<const std::uint16_t*>(bf16.data);
   const std::int64_t row_bytes = bf16.heads * bf16.dim;
@@ -30,4 +30,4 @@ Operand fp8_operand(const Operand& bf16, std::int64_t rows, const prefill::Prefi
   return {storage.data(), rows, padded_heads, bf16.dim, Dtype::fp8};
 }
 
-}  // namespace mla::cpu
+}  // namespace mla::prefill

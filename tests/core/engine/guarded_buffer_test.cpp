@@ -1,14 +1,14 @@
 // Claims about fenced memory.
-#include "cpu_backend/guarded_buffer.hpp"
+#include "core/engine/guarded_buffer.hpp"
 
 #include <algorithm>
 #include <bit>
 
 #include "tests/catch.hpp"
 
-using mla::cpu::GuardedBuffer;
+using mla::GuardedBuffer;
 
-TEST_CASE("guarded buffer: starts as poison, and its canaries are intact", "[cpu][P06]") {
+TEST_CASE("guarded buffer: starts as poison, and its canaries are intact", "[engine][P06]") {
   GuardedBuffer<float> buffer("rows", 10);
   CHECK(buffer.damaged().empty());
   CHECK(std::all_of(buffer.data(), buffer.data() + 10, [](const float& x) {
@@ -16,7 +16,7 @@ TEST_CASE("guarded buffer: starts as poison, and its canaries are intact", "[cpu
   }));
 }
 
-TEST_CASE("guarded buffer: a write one past either end is found", "[cpu][P06]") {
+TEST_CASE("guarded buffer: a write one past either end is found", "[engine][P06]") {
   GuardedBuffer<float> behind("the partial outputs", 10);
   behind.data()[10] = 1.0F;
   CHECK(behind.damaged() == "the canary behind the partial outputs is damaged");

@@ -1,5 +1,5 @@
 // Tensors as the kernels take them: bf16 as they are, or cast to fp8 with unit scale and with the
-// heads padded by copies. Private to cpu_backend/prefill. Values beyond the fp8 range
+// heads padded by copies. Private to core/engine/prefill. Values beyond the fp8 range
 // saturate.
 #pragma once
 
@@ -7,16 +7,16 @@
 #include <span>
 #include <vector>
 
+#include "core/engine/prefill/kernels.hpp"
 #include "core/engine/prefill/prefill_shape.hpp"
-#include "cpu_backend/prefill/kernels.hpp"
 
-namespace mla::cpu {
+namespace mla::prefill {
 
 // `bits` is a tensor [rows, heads, dim] in bf16.
 Operand bf16_operand(std::span<const std::uint16_t> bits, std::int64_t heads, std::int64_t dim);
 
 // The first `rows` rows of it in fp8, with kernel heads; `storage` keeps the bytes.
-Operand fp8_operand(const Operand& bf16, std::int64_t rows, const prefill::PrefillShape& shape,
+Operand fp8_operand(const Operand& bf16, std::int64_t rows, const PrefillShape& shape,
                     std::vector<std::byte>& storage);
 
-}  // namespace mla::cpu
+}  // namespace mla::prefill

@@ -1,20 +1,14 @@
-#include "cpu_backend/prefill/forward_pass.hpp"
+#include "core/engine/prefill/forward_pass.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
-#include "cpu_backend/threads.hpp"
+namespace mla::prefill {
 
-namespace mla::cpu {
-
-using prefill::kQkDim;
-using prefill::kVDim;
-using prefill::Path;
-
-ForwardPass::ForwardPass(const prefill::PrefillLaunch& launch, const prefill::Kernels& kernels,
+ForwardPass::ForwardPass(const PrefillLaunch& launch, const Kernels& kernels,
                          const ExecutionOptions& options, device::Stream& stream,
-                         device::DeviceView<std::byte> scratch, prefill::PrefillResult& result)
+                         device::DeviceView<std::byte> scratch, PrefillResult& result)
     : md_(launch.metadata),
       tensors_(launch.tensors),
       kernels_(kernels),
@@ -33,7 +27,7 @@ void ForwardPass::launch(std::string name, Operation operation) {
 }
 
 KernelContext ForwardPass::context() {
-  return {md_.shape.arch, team(options_.threads), options_.schedule_seed, faults_, launches_};
+  return {md_.shape.arch, options_.threads, options_.schedule_seed, faults_, launches_};
 }
 
 Operand ForwardPass::rows_from(const std::vector<std::uint16_t>& tensor, std::int64_t dim,
@@ -90,10 +84,10 @@ void ForwardPass::queue_new_tokens(const Target& target) {
 }
 
 void ForwardPass::queue_context(const Target& prefix) {
-  const prefill::ContextChunks& context = *md_.context;
+  const ContextChunks& context = *md_.context;
   std::int64_t tokens = 0;
   std::int64_t rows = 0;
-  for (const prefill::ContextChunk& chunk : context.chunks) {
+  for (const ContextChunk& chunk : context.chunks) {
     tokens = std::max(tokens, chunk.tokens());
     rows = std::max(rows, chunk.rows.end - chunk.rows.begin);
   }
@@ -117,7 +111,7 @@ void ForwardPass::queue_context(const Target& prefix) {
 }
 
 void ForwardPass::queue_chunk(std::size_t index, const Target& target) {
-  const prefill::ContextChunk& chunk = md_.context->chunks[index];
+  const ContextChunk& chunk = md_.context->chunks[index];
   launch("gather context", [this, &chunk](const device::DeviceAccess&) {
     kernels_.gather(context(), {.cache = tensors_.cache,
                                 .chunk = chunk,
@@ -163,7 +157,7 @@ void ForwardPass::queue_chunk(std::size_t index, const Target& target) {
 }
 
 void ForwardPass::queue_accumulate(std::size_t index, const Target& partial, const Target& prefix) {
-  const prefill::ContextChunk& chunk = md_.context->chunks[index];
+  const ContextChunk& chunk = md_.context->chunks[index];
   launch("accumulate context", [this, &chunk, partial, prefix](const device::DeviceAccess&) {
     const std::int64_t merged = chunk.continuation_end - chunk.rows.begin;
     const Target to = prefix.from_row(chunk.rows.begin);
@@ -210,4 +204,4 @@ void ForwardPass::queue_collect() {
   });
 }
 
-}  // namespace mla::cpu
+}  // namespace mla::prefill

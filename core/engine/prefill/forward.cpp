@@ -1,28 +1,25 @@
-#include "cpu_backend/prefill/forward.hpp"
+#include "core/engine/prefill/forward.hpp"
 
 #include <algorithm>
 
+#include "core/engine/prefill/forward_pass.hpp"
 #include "core/say.hpp"
-#include "cpu_backend/prefill/forward_pass.hpp"
 
-namespace mla::cpu {
+namespace mla::prefill {
 namespace {
-
-using prefill::kQkDim;
-using prefill::kVDim;
 
 Status check_size(const char* what, std::size_t have, std::int64_t need) {
   if (static_cast<std::int64_t>(have) == need) return std::nullopt;
   return Error{ErrorCode::fault, say(what, " has ", have, " elements, not ", need)};
 }
 
-Status check_launch(const prefill::PrefillLaunch& launch) {
-  const prefill::PrefillMetadata& md = launch.metadata;
-  const prefill::PrefillTensors& t = launch.tensors;
+Status check_launch(const PrefillLaunch& launch) {
+  const PrefillMetadata& md = launch.metadata;
+  const PrefillTensors& t = launch.tensors;
   if (md.shape.heads.model != Heads(t.heads))
     return Error{ErrorCode::fault, say("the tensors have ", t.heads, " heads, the metadata ",
                                        md.shape.heads.model.count())};
-  if (md.fp8.has_value() != (md.shape.path != prefill::Path::flash))
+  if (md.fp8.has_value() != (md.shape.path != Path::flash))
     return Error{ErrorCode::fault,
                  say("path ", name(md.shape.path), " and the fields of the fp8 plan")};
   const std::int64_t pairs = md.rows().count() * t.heads;
@@ -34,12 +31,11 @@ Status check_launch(const prefill::PrefillLaunch& launch) {
 }
 
 // The largest scratch of the step's runs of the fp8 kernel, which follow one another.
-std::size_t scratch_bytes(const prefill::PrefillMetadata& md) {
+std::size_t scratch_bytes(const PrefillMetadata& md) {
   const Heads heads = md.shape.heads.kernel;
   std::size_t bytes = 0;
-  const auto run = [&](const prefill::PlanFields& fields, std::int64_t rows) {
-    bytes = std::max(bytes,
-                     prefill::scratch_layout(fields.num_partial_tiles, heads, Rows(rows)).bytes());
+  const auto run = [&](const PlanFields& fields, std::int64_t rows) {
+    bytes = std::max(bytes, scratch_layout(fields.num_partial_tiles, heads, Rows(rows)).bytes());
   };
   if (md.fp8) run(*md.fp8, md.rows().count());
   for (std::size_t i = 0; i < md.context_plans.size(); ++i) {
@@ -51,9 +47,9 @@ std::size_t scratch_bytes(const prefill::PrefillMetadata& md) {
 
 }  // namespace
 
-Status queue_prefill(const prefill::PrefillLaunch& launch, const prefill::Kernels& kernels,
+Status queue_prefill(const PrefillLaunch& launch, const Kernels& kernels,
                      const ExecutionOptions& options, device::Stream& stream,
-                     device::Workspace& workspace, prefill::PrefillResult& result) {
+                     device::Workspace& workspace, PrefillResult& result) {
   if (Status bad = check_launch(launch)) return bad;
   const std::size_t bytes = scratch_bytes(launch.metadata);
   device::DeviceView<std::byte> scratch;
@@ -67,4 +63,4 @@ Status queue_prefill(const prefill::PrefillLaunch& launch, const prefill::Kernel
   return std::nullopt;
 }
 
-}  // namespace mla::cpu
+}  // namespace mla::prefill

@@ -17,7 +17,7 @@
 #include "core/large_pages.hpp"
 #include "core/lifetime.hpp"
 
-namespace mla::cpu {
+namespace mla {
 
 template <class T>
 struct Poison;
@@ -90,4 +90,4 @@ class GuardedBuffer {
   std::vector<T> storage_;
 };
 
-}  // namespace mla::cpu
+}  // namespace mla

@@ -1,7 +1,7 @@
 // ForwardPass: the state that the operations of one forward pass share until the last has run.
 //
 // Each method queues operations and returns at once. Buffers start as poison and are fenced by
-// canaries. Private to cpu_backend/prefill. Units: rows of the step, heads of the model unless
+// canaries. Private to core/engine/prefill. Units: rows of the step, heads of the model unless
 // named kernel heads. Fails: as the kernels do.
 #pragma once
 
@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "core/engine/device/stream.hpp"
+#include "core/engine/guarded_buffer.hpp"
+#include "core/engine/prefill/kernels.hpp"
+#include "core/engine/prefill/operands.hpp"
 #include "core/engine/prefill/scratch.hpp"
-#include "cpu_backend/guarded_buffer.hpp"
-#include "cpu_backend/prefill/kernels.hpp"
-#include "cpu_backend/prefill/operands.hpp"
 
-namespace mla::cpu {
+namespace mla::prefill {
 
 // An output and its LSE, where they are to be written.
 struct Target {
@@ -51,9 +51,8 @@ struct StateBuffer {
 
 class ForwardPass : public std::enable_shared_from_this<ForwardPass> {
  public:
-  ForwardPass(const prefill::PrefillLaunch& launch, const prefill::Kernels& kernels,
-              const ExecutionOptions& options, device::Stream& stream,
-              device::DeviceView<std::byte> scratch, prefill::PrefillResult& result);
+  ForwardPass(const PrefillLaunch& launch, const Kernels& kernels, const ExecutionOptions& options,
+              device::Stream& stream, device::DeviceView<std::byte> scratch, PrefillResult& result);
   void queue();
 
  private:
@@ -77,7 +76,7 @@ class ForwardPass : public std::enable_shared_from_this<ForwardPass> {
   };
   using MakeOperands = std::function<void(Fp8Operands&)>;
   struct PsRun {
-    const prefill::PlanFields& fields;
+    const PlanFields& fields;
     std::int64_t rows = 0;
     bool causal = true;
     Target target;
@@ -87,13 +86,13 @@ class ForwardPass : public std::enable_shared_from_this<ForwardPass> {
   [[nodiscard]] Operand rows_from(const std::vector<std::uint16_t>& tensor, std::int64_t dim,
                                   std::int64_t row) const;
 
-  const prefill::PrefillMetadata& md_;
-  const prefill::PrefillTensors& tensors_;
-  const prefill::Kernels kernels_;
+  const PrefillMetadata& md_;
+  const PrefillTensors& tensors_;
+  const Kernels kernels_;
   const ExecutionOptions options_;
   device::Stream& stream_;
   const device::DeviceView<std::byte> scratch_;
-  prefill::PrefillResult& result_;
+  PrefillResult& result_;
   const std::int64_t rows_;
   const std::int64_t heads_;
   std::vector<Fault> faults_;
@@ -105,4 +104,4 @@ class ForwardPass : public std::enable_shared_from_this<ForwardPass> {
   std::unique_ptr<GuardedBuffer<std::uint16_t>> context_keys_, context_values_;
 };
 
-}  // namespace mla::cpu
+}  // namespace mla::prefill
