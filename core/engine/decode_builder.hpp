@@ -10,8 +10,8 @@
 #include <cstdint>
 
 #include "core/case/batch.hpp"
+#include "core/engine/decode_hooks.hpp"
 #include "core/engine/decode_metadata.hpp"
-#include "core/engine/step_hooks.hpp"
 #include "core/plan/plan_check.hpp"
 #include "core/plan/planner.hpp"
 #include "core/plan/sizes.hpp"
@@ -40,7 +40,7 @@ struct PlanQuestion {
 class DecodeMetadataBuilder {
  public:
   // `hooks` outlives the builder.
-  explicit DecodeMetadataBuilder(const DecodeBuilderOptions& options, const StepHooks& hooks)
+  explicit DecodeMetadataBuilder(const DecodeBuilderOptions& options, const DecodeHooks& hooks)
       : options_(options), hooks_(hooks) {}
   [[nodiscard]] Result<ResolvedShape> shape(const Case& c, const Batch& batch) const;
   // Index lists, lengths and keyless rows; no plan yet. The spans point into `buffers`.
@@ -53,7 +53,7 @@ class DecodeMetadataBuilder {
 
  private:
   DecodeBuilderOptions options_;
-  const StepHooks& hooks_;
+  const DecodeHooks& hooks_;
 };
 
 // The stages without hooks, for buffers that are no DecodeBuffers.

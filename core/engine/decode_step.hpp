@@ -65,7 +65,7 @@ class DecodeStepBuilder {
  public:
   // `settings` holds everything that does not change from step to step; its requests are not read.
   // `hooks` outlives the builder.
-  DecodeStepBuilder(Case settings, const StepLimits& limits, const StepHooks& hooks)
+  DecodeStepBuilder(Case settings, const StepLimits& limits, const DecodeHooks& hooks)
       : settings_(std::move(settings)), limits_(limits), hooks_(hooks) {}
 
   // Sizes of the plan buffers that suffice for every query length up to the limit.
@@ -78,7 +78,7 @@ class DecodeStepBuilder {
  private:
   Case settings_;
   StepLimits limits_;
-  const StepHooks& hooks_;
+  const DecodeHooks& hooks_;
 };
 
 }  // namespace mla::engine

@@ -52,7 +52,7 @@ void cut_leading_rows(const DecodeMetadata& md, DecodeResult& result) {
 }  // namespace
 
 Result<DecodeResult> run_decode(const Backend& backend, const DecodeLaunch& launch,
-                                const ExecutionOptions& options, const StepHooks& hooks) {
+                                const ExecutionOptions& options, const DecodeHooks& hooks) {
   const DecodeMetadata& md = launch.metadata;
   const bool raised = md.shape.leading_rows > 0;
   DecodeTensors padded;

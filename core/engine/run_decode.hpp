@@ -7,13 +7,13 @@
 #pragma once
 
 #include "core/engine/backend.hpp"
-#include "core/engine/step_hooks.hpp"
+#include "core/engine/decode_hooks.hpp"
 
 namespace mla {
 
 // Output and LSE have the rows of the batch. Fails: as the backend does, and as check_launch()
 // where Q has other rows than the requests.
 Result<DecodeResult> run_decode(const Backend& backend, const DecodeLaunch& launch,
-                                const ExecutionOptions& options, const StepHooks& hooks);
+                                const ExecutionOptions& options, const DecodeHooks& hooks);
 
 }  // namespace mla

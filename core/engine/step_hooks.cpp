@@ -9,7 +9,7 @@ const StepHooks& StepHooks::none() {
   return hooks;
 }
 
-void StepHooks::upload(const char* name, std::span<const std::int32_t> source,
+void DecodeHooks::upload(const char* name, std::span<const std::int32_t> source,
                        std::vector<std::int32_t>& /*staging*/,
                        device::DeviceView<std::int32_t> target, device::Stream& stream,
                        device::TransferLedger& /*ledger*/) const {

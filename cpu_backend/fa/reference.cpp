@@ -65,7 +65,7 @@ struct Keys {
 
 class Evaluation {
  public:
-  Evaluation(const FaReferenceInput& in, FaReference& out) : in_(in), out_(out) {
+  Evaluation(const FaReferenceInput& in, ReferenceResult& out) : in_(in), out_(out) {
     model_.output_unit = unit_roundoff(Bf16Rounding::nearest_even);
     model_.dot_length = in.layer.head_dim;
   }
@@ -133,14 +133,14 @@ class Evaluation {
   }
 
   const FaReferenceInput& in_;
-  FaReference& out_;
+  ReferenceResult& out_;
   ErrorModel model_;
 };
 
 }  // namespace
 
-FaReference fa_reference(const FaReferenceInput& in) {
-  FaReference out;
+ReferenceResult fa_reference(const FaReferenceInput& in) {
+  ReferenceResult out;
   out.out.assign(in.tensors.q.size(), 0);
   out.out_bound.assign(in.tensors.q.size(), 0);
   const Evaluation evaluation(in, out);

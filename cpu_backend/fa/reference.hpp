@@ -2,9 +2,9 @@
 // no metadata. All pairs or a sample of them (decode/reference.hpp).
 //
 // Key p of a request with q rows and n keys is its new token p - (n - q) where it has one,
-// otherwise what the cache holds at its place. Value and bound are [rows, heads, head_dim]; the
-// bound is that of ErrorModel (docs/reference/numerics.md). A row without keys has output 0 and
-// bound 0.
+// otherwise what the cache holds at its place. Value and bound are [rows, heads, head_dim], and
+// there is no LSE; the bound is that of ErrorModel (docs/reference/numerics.md). A row without keys
+// has output 0 and bound 0.
 #pragma once
 
 #include <vector>
@@ -16,11 +16,6 @@
 
 namespace mla::cpu {
 
-struct FaReference {
-  std::vector<double> out;
-  std::vector<double> out_bound;
-};
-
 struct FaReferenceInput {
   const Batch& batch;
   const fa::Tensors& tensors;
@@ -31,6 +26,6 @@ struct FaReferenceInput {
   std::vector<std::int64_t> bf16_merges;
   Pairs pairs = {};  // to evaluate
 };
-FaReference fa_reference(const FaReferenceInput& input);
+ReferenceResult fa_reference(const FaReferenceInput& input);
 
 }  // namespace mla::cpu

@@ -140,11 +140,12 @@ show::Section fa_pictures(prop::Subject& subject) {
   show::ErrorMap map;
   std::size_t at = 0;
   for (std::size_t i = 0; i < steps.size() && map.worst_dims.empty(); ++i) {
-    cpu::FaReference reference = prop::reference_of(steps[i]);
-    const cpu::ReferenceResult wanted{
-        std::move(reference.out), std::move(reference.out_bound), {}, {}};
-    map = error_map_of(
-        {steps[i].result.out, {}, wanted, steps[i].layer.heads.count(), steps[i].layer.head_dim});
+    const cpu::ReferenceResult reference = prop::reference_of(steps[i]);
+    map = error_map_of({steps[i].result.out,
+                        {},
+                        reference,
+                        steps[i].layer.heads.count(),
+                        steps[i].layer.head_dim});
     at = i;
   }
   add_errors(map, out);

@@ -152,7 +152,7 @@ std::optional<std::string> hidden_keys(const plan::WorkItem& item,
 
 // The same for a request of several tiles, which is planned only.
 std::optional<std::string> hidden_keys_of_tiles(const PrefillStep& step, Random& random,
-                                                const StepHooks& hooks) {
+                                                const prefill::Hooks& hooks) {
   const auto rows = static_cast<std::int32_t>(random.between(257, 1500));
   prefill::EngineConfig config = step.config;
   config.limits = {Requests(1), Rows(rows), Tokens(rows)};
@@ -167,7 +167,7 @@ std::optional<std::string> hidden_keys_of_tiles(const PrefillStep& step, Random&
 }
 
 std::optional<std::string> check_new_tokens(const PrefillStep& step, Random& random,
-                                            const StepHooks& hooks) {
+                                            const prefill::Hooks& hooks) {
   if (auto why = broken_rule({step.plan, step.config.kernel_heads.count(), true})) return why;
   if (auto why = other_longest(step.plan, *step.metadata.fp8)) return why;
   for (std::int64_t w = 0; w < works_of(step.plan); ++w)

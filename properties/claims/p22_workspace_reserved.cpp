@@ -13,7 +13,8 @@ namespace mla::prop {
 namespace {
 
 // A step with one request, row or key more than declared is refused before anything is queued.
-std::optional<std::string> taken_beyond_limits(const PrefillStep& step, const StepHooks& hooks) {
+std::optional<std::string> taken_beyond_limits(const PrefillStep& step,
+                                               const prefill::Hooks& hooks) {
   device::DeviceHeap heap;
   device::TransferLedger ledger;
   device::Stream stream(ledger);

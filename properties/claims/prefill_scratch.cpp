@@ -64,7 +64,7 @@ std::vector<EngineConfig> configs_of(const Subject& subject) {
   return configs;
 }
 
-Result<WorstScratch> worst_scratch(const EngineConfig& config, const StepHooks& hooks,
+Result<WorstScratch> worst_scratch(const EngineConfig& config, const prefill::Hooks& hooks,
                                    Random& random) {
   const auto sizes = plan::query_ps_sizes(size_query_of(config));
   if (!sizes) return sizes.error();

@@ -19,7 +19,7 @@ std::vector<prefill::EngineConfig> configs_of(const Subject& subject);
 
 // The most that any of some batches that fill the limits needs; an error if one does not fit its
 // buffers.
-Result<WorstScratch> worst_scratch(const prefill::EngineConfig& config, const StepHooks& hooks,
+Result<WorstScratch> worst_scratch(const prefill::EngineConfig& config, const prefill::Hooks& hooks,
                                    Random& random);
 
 }  // namespace mla::prop

@@ -61,7 +61,7 @@ struct Tally {
 };
 
 // Looks at the outputs and the LSE of one (row, head) pair.
-void judge_pair(const Judged& c, std::int64_t row, std::int64_t head, Tally& tally) {
+void judge_pair(const ComparedRows& c, std::int64_t row, std::int64_t head, Tally& tally) {
   const auto pair = static_cast<std::size_t>(row * c.heads + head);
   Element worst;
   const auto keep = [&](Element e, std::int64_t dim) {
@@ -89,13 +89,15 @@ void judge_pair(const Judged& c, std::int64_t row, std::int64_t head, Tally& tal
   if (worst.wrong != Wrong::no) tally.worst.push_back(worst);
 }
 
-std::string place(std::span<const RequestSpec> requests, const Element& e) {
-  const std::string where = say(row_name(requests, e.row), " head ", e.head);
-  return e.dim < 0 ? "LSE of " + where : say("out of ", where, " dim ", e.dim);
+std::string place(const ComparedRows& c, const Element& e) {
+  const std::string where =
+      say(c.run ? c.run(e.row) + " " : "", row_name(c.requests, e.row), " head ", e.head);
+  if (e.dim < 0) return "LSE of " + where;
+  return say(c.reference.lse.empty() ? "" : "out of ", where, " dim ", e.dim);
 }
 
-std::string describe(std::span<const RequestSpec> requests, const Element& e) {
-  const std::string where = place(requests, e);
+std::string describe(const ComparedRows& c, const Element& e) {
+  const std::string where = place(c, e);
   const std::string want =
       e.bound == cpu::kNotEvaluated ? "" : ", the reference has " + number_text(e.want);
   switch (e.wrong) {
@@ -119,7 +121,7 @@ void add_faults(const std::vector<Fault>& faults, std::vector<std::string>& deta
 }
 
 // "; attention judged on 96 of 16384 rows x heads"; empty if all were.
-std::string sample_text(const Judged& c) {
+std::string sample_text(const ComparedRows& c) {
   const auto pairs = static_cast<std::int64_t>(c.reference.lse_bound.size());
   const std::int64_t left_out =
       std::count(c.reference.lse_bound.begin(), c.reference.lse_bound.end(), cpu::kNotEvaluated);
@@ -127,17 +129,19 @@ std::string sample_text(const Judged& c) {
   return say("; attention judged on ", pairs - left_out, " of ", pairs, " rows x heads");
 }
 
-Outcome wrong_elements(const Judged& c, Tally& tally) {
+Outcome wrong_elements(const ComparedRows& c, Tally& tally) {
   const std::size_t shown = std::min(kWorst, tally.worst.size());
   std::sort(tally.worst.begin(), tally.worst.end(), worse);
   const Element& worst = tally.worst.front();
-  Outcome outcome = failed(say(describe(c.requests, worst), "; wrong are ", tally.wrong_out, " of ",
-                               c.out.size(), " elements of out and ", tally.wrong_lse, " of ",
-                               c.lse.size(), " of the LSE", sample_text(c)));
-  for (std::size_t i = 0; i < shown; ++i)
-    outcome.details.push_back(describe(c.requests, tally.worst[i]));
-  for (std::string& line : c.blame(worst.row, worst.head))
-    outcome.details.push_back(std::move(line));
+  const std::string of_lse =
+      say(" of out and ", tally.wrong_lse, " of ", c.lse.size(), " of the LSE");
+  Outcome outcome =
+      failed(say(describe(c, worst), "; wrong are ", tally.wrong_out, " of ", c.out.size(),
+                 " elements", c.reference.lse.empty() ? "" : of_lse, sample_text(c)));
+  for (std::size_t i = 0; i < shown; ++i) outcome.details.push_back(describe(c, tally.worst[i]));
+  if (c.blame)
+    for (std::string& line : c.blame(worst.row, worst.head))
+      outcome.details.push_back(std::move(line));
   add_faults(c.faults, outcome.details);
   return outcome;
 }
@@ -155,7 +159,7 @@ std::string row_name(std::span<const RequestSpec> requests, std::int64_t row) {
   return in_batch + " (of no request)";
 }
 
-Outcome compare_elements(const Judged& c) {
+Outcome compare_elements(const ComparedRows& c) {
   const std::size_t pairs = c.reference.lse.size();  // 0: no LSE is compared
   if (c.out.size() != c.reference.out.size() || c.lse.size() != pairs)
     return failed(say("the result has ", c.out.size(), " elements of out and ", c.lse.size(),

@@ -23,17 +23,18 @@ namespace mla::prop {
 // Rows of any step with their reference. Passes, or fails with the worst element in the message;
 // details hold up to five of the worst (row, head) pairs, the lines of `blame` for the worst one,
 // and the backend's faults.
-struct Judged {
+struct ComparedRows {
   std::span<const std::uint16_t> out;  // [rows, heads, dims]
-  std::span<const float> lse;          // [rows, heads]
+  std::span<const float> lse;          // [rows, heads]; empty if the reference has none
   const std::vector<Fault>& faults;
   const cpu::ReferenceResult& reference;
   std::span<const RequestSpec> requests;  // names the rows: the batch with its padding
   std::int64_t heads = 16;
   std::int64_t dims = kValueDim;
-  std::function<std::vector<std::string>(std::int64_t row, std::int64_t head)> blame;
+  std::function<std::vector<std::string>(std::int64_t row, std::int64_t head)> blame = {};
+  std::function<std::string(std::int64_t row)> run = {};  // the run of an FA step that has the row
 };
-Outcome compare_elements(const Judged& judged);
+Outcome compare_elements(const ComparedRows& rows);
 
 struct Comparison {
   const DecodeResult& result;

@@ -30,7 +30,7 @@ std::vector<prop::FaStepRun> run(const std::string& line) {
 
 // The largest error in units of the bound; 1 is the limit.
 double closeness(const prop::FaStepRun& step) {
-  const FaReference reference = prop::reference_of(step);
+  const ReferenceResult reference = prop::reference_of(step);
   double worst = 0;
   for (std::size_t i = 0; i < reference.out.size(); ++i) {
     const double got = bf16_to_float(step.result.out[i]);
@@ -77,7 +77,7 @@ TEST_CASE("fa: every run of a step agrees with the dense reference", "[fa]") {
 
 TEST_CASE("fa: the bound is tight enough to tell a row from the one before it", "[fa]") {
   for (const prop::FaStepRun& step : run("1q20s120_1q9s9_2q1s50;heads=4;kvheads=2" + kSmall)) {
-    const FaReference reference = prop::reference_of(step);
+    const ReferenceResult reference = prop::reference_of(step);
     const auto dim = static_cast<std::size_t>(step.layer.head_dim);
     const auto heads = static_cast<std::size_t>(step.layer.heads.count());
     for (std::size_t pair = heads; pair < reference.out.size() / dim; ++pair) {

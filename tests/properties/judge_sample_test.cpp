@@ -143,7 +143,7 @@ TEST_CASE("sample: prefill and FA steps are sampled as well, with the bits of al
   const Case fa = case_of("mla1:2q1s900_1q40s900;heads=64;kvheads=4;block=16;kind=fa;window=100");
   const auto steps = test::fa_steps(single_steps(fa), 1);
   REQUIRE(steps.ok());
-  const cpu::FaReference reference_of_fa = reference_of(steps->front());
+  const cpu::ReferenceResult reference_of_fa = reference_of(steps->front());
   const auto open = std::count(reference_of_fa.out_bound.begin(), reference_of_fa.out_bound.end(),
                                cpu::kNotEvaluated);
   CHECK(open > 0);

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "core/engine/device/stream.hpp"
+#include "core/engine/fa/hooks.hpp"
 #include "core/engine/fa/layer.hpp"
 #include "core/engine/fa/metadata.hpp"
 #include "core/engine/fa/parts.hpp"
-#include "core/engine/step_hooks.hpp"
 #include "core/lifetime.hpp"
 #include "core/result.hpp"
 
@@ -47,7 +47,7 @@ struct BuilderBuffers {
 class MetadataBuilder {
  public:
   // `hooks` outlives the builder.
-  explicit MetadataBuilder(const BuilderOptions& options, const StepHooks& hooks)
+  explicit MetadataBuilder(const BuilderOptions& options, const Hooks& hooks)
       : options_(options), hooks_(hooks) {}
   [[nodiscard]] const BuilderOptions& options() const MLA_LIFETIME_BOUND { return options_; }
 
@@ -80,7 +80,7 @@ class MetadataBuilder {
                                   device::Stream& stream) const;
 
   BuilderOptions options_;
-  const StepHooks& hooks_;
+  const Hooks& hooks_;
 };
 
 }  // namespace mla::fa

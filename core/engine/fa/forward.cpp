@@ -103,7 +103,7 @@ void queue_decode(const LayerLaunch& launch, const DecodeCall& call, Stream& str
 
 }  // namespace
 
-Status queue_forward(const LayerLaunch& launch, Stream& stream, const StepHooks& hooks) {
+Status queue_forward(const LayerLaunch& launch, Stream& stream, const Hooks& hooks) {
   if (Status bad = check_launch(launch)) return bad;
   queue_cache_update(launch, stream);
   queue_prefill(launch, stream);

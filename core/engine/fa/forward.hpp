@@ -10,25 +10,14 @@
 #pragma once
 
 #include "core/engine/device/stream.hpp"
-#include "core/engine/fa/kernels.hpp"
-#include "core/engine/fa/layer.hpp"
-#include "core/engine/fa/metadata.hpp"
-#include "core/engine/fa/tensors.hpp"
-#include "core/engine/step_hooks.hpp"
+#include "core/engine/fa/hooks.hpp"
+#include "core/engine/fa/layer_launch.hpp"
 #include "core/result.hpp"
 
 namespace mla::fa {
 
-struct LayerLaunch {
-  const Layer& layer;
-  const Metadata& metadata;
-  const DeviceTensors& tensors;
-  const Kernels& kernels;
-  int threads = 1;  // of every kernel
-};
-
 // Queues the kernels of all parts that the step has; nothing if one of them cannot be queued.
-Status queue_forward(const LayerLaunch& launch, device::Stream& stream, const StepHooks& hooks);
+Status queue_forward(const LayerLaunch& launch, device::Stream& stream, const Hooks& hooks);
 
 // The kernels of the extends of a checked launch (extend.cpp).
 void queue_extend(const LayerLaunch& launch, device::Stream& stream);

@@ -2,7 +2,7 @@
 // core/engine/fa. Units: rows, requests, elements.
 #pragma once
 
-#include "core/engine/fa/forward.hpp"
+#include "core/engine/fa/layer_launch.hpp"
 
 namespace mla::fa {
 

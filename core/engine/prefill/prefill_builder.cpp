@@ -39,7 +39,7 @@ PrefillMetadata lists_of(const Batch& batch, const PrefillShape& shape) {
   return md;
 }
 
-Status build_chunks(PrefillMetadata& md, const Batch& batch, const StepHooks& hooks) {
+Status build_chunks(PrefillMetadata& md, const Batch& batch, const Hooks& hooks) {
   ChunkRule rule = md.shape.rule;
   hooks.on_chunk_rule(rule);
   std::vector<std::int64_t> rows;
@@ -56,7 +56,7 @@ Status build_chunks(PrefillMetadata& md, const Batch& batch, const StepHooks& ho
 // A chunk's plan has buffers of its own: all chunks are planned before the first kernel runs. Only
 // path fp8_context has a context here.
 Status build_context_plans(PrefillMetadata& md, const EngineConfig& config, Words identity,
-                           const Device& device, const StepHooks& hooks) {
+                           const Device& device, const Hooks& hooks) {
   if (!md.context) return std::nullopt;
   for (const ContextChunk& chunk : md.context->chunks) {
     plan::PsSizeQuery query = size_query_of(config);
@@ -124,7 +124,7 @@ Result<PlanFields> stage_plan(const HostPlan& plan, PrefillBuffers& buffers, con
 }
 
 Result<plan::Plan> plan_prefill(const PlannedLists& lists, const EngineConfig& config,
-                                const plan::BufferSizes& sizes, const StepHooks& hooks) {
+                                const plan::BufferSizes& sizes, const Hooks& hooks) {
   plan::PsInput input = plan_input_of(lists, config);
   hooks.on_prefill_plan(input);
   return plan::plan_ps_prefill(input, sizes);
@@ -132,7 +132,7 @@ Result<plan::Plan> plan_prefill(const PlannedLists& lists, const EngineConfig& c
 
 Result<PrefillMetadata> build_prefill(const Batch& batch, const PrefillShape& shape,
                                       const EngineConfig& config, PrefillBuffers& buffers,
-                                      const Device& device, const StepHooks& hooks) {
+                                      const Device& device, const Hooks& hooks) {
   PrefillMetadata md = lists_of(batch, shape);
   if (Status bad = check_limits(md, config.limits)) return *bad;
   if (Status bad = build_chunks(md, batch, hooks)) return *bad;

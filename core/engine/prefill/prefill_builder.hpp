@@ -52,10 +52,10 @@ Result<PlanFields> stage_plan(const HostPlan& plan, PrefillBuffers& buffers, con
 
 // The plan for these lists, in buffers of these sizes.
 Result<plan::Plan> plan_prefill(const PlannedLists& lists, const EngineConfig& config,
-                                const plan::BufferSizes& sizes, const StepHooks& hooks);
+                                const plan::BufferSizes& sizes, const Hooks& hooks);
 
 Result<PrefillMetadata> build_prefill(const Batch& batch, const PrefillShape& shape,
                                       const EngineConfig& config, PrefillBuffers& buffers,
-                                      const Device& device, const StepHooks& hooks);
+                                      const Device& device, const Hooks& hooks);
 
 }  // namespace mla::prefill

@@ -106,7 +106,7 @@ Model model_of(const Case& c) {
   return {.activations = c.dtype.q, .cache = c.dtype.kv, .heads = Heads(c.heads)};
 }
 
-Capability capability_of(const Case& c, const StepHooks& hooks) {
+Capability capability_of(const Case& c, const Hooks& hooks) {
   Model model = model_of(c);
   hooks.on_model(model);
   Capability capability = capability_of(platform_of(c), model);
@@ -114,8 +114,7 @@ Capability capability_of(const Case& c, const StepHooks& hooks) {
   return capability;
 }
 
-Result<PrefillShape> resolve_prefill_shape(const Case& c, const Batch& batch,
-                                           const StepHooks& hooks) {
+Result<PrefillShape> resolve_prefill_shape(const Case& c, const Batch& batch, const Hooks& hooks) {
   auto shape = shape_of(c, batch, capability_of(c, hooks));
   if (shape) hooks.on_prefill_shape(*shape);
   return shape;

@@ -15,7 +15,7 @@
 #include "core/case/batch.hpp"
 #include "core/case/case.hpp"
 #include "core/engine/prefill/capability.hpp"
-#include "core/engine/step_hooks.hpp"
+#include "core/engine/prefill/hooks.hpp"
 #include "core/result.hpp"
 #include "core/shape/head_padding.hpp"
 
@@ -55,10 +55,9 @@ struct PrefillShape {
 // The platform and the model that a case stands for.
 Platform platform_of(const Case& c);
 Model model_of(const Case& c);
-Capability capability_of(const Case& c, const StepHooks& hooks);
+Capability capability_of(const Case& c, const Hooks& hooks);
 
 // Planner `none` asks for the flash path; `v12` for plans over the context as well.
-Result<PrefillShape> resolve_prefill_shape(const Case& c, const Batch& batch,
-                                           const StepHooks& hooks);
+Result<PrefillShape> resolve_prefill_shape(const Case& c, const Batch& batch, const Hooks& hooks);
 
 }  // namespace mla::prefill

@@ -50,7 +50,7 @@ std::int64_t most_partial_tiles(const EngineConfig& config) {
 }
 
 Status reserve_scratch(const EngineConfig& asked, device::Workspace& workspace,
-                       const StepHooks& hooks) {
+                       const Hooks& hooks) {
   EngineConfig config = asked;
   hooks.on_reserve(config);
   if (!config.fp8) return std::nullopt;

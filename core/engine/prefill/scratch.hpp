@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "core/engine/device/workspace.hpp"
-#include "core/engine/step_hooks.hpp"
+#include "core/engine/prefill/hooks.hpp"
 #include "core/plan/ps_prefill.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
@@ -64,6 +64,6 @@ ScratchLayout scratch_layout(std::int64_t partial_tiles, Heads kernel_heads, Row
 std::int64_t most_partial_tiles(const EngineConfig& config);
 
 Status reserve_scratch(const EngineConfig& config, device::Workspace& workspace,
-                       const StepHooks& hooks);
+                       const Hooks& hooks);
 
 }  // namespace mla::prefill

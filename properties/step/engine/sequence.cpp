@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/engine/run_decode.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "core/say.hpp"
 
 namespace mla::prop {
@@ -67,7 +68,7 @@ struct Device {
 class Driver {
  public:
   Driver(std::vector<Prepared> steps, const Backend& backend, const SequenceOptions& options,
-         const StepHooks& hooks, Device& device)
+         const DecodeHooks& hooks, Device& device)
       : steps_(std::move(steps)),
         backend_(backend),
         options_(options),
@@ -221,7 +222,7 @@ class Driver {
   std::vector<Prepared> steps_;
   const Backend& backend_;
   SequenceOptions options_;
-  const StepHooks& hooks_;
+  const DecodeHooks& hooks_;
   std::int64_t columns_ = 1;
   std::int64_t max_kv_len_ = 0;
   std::vector<std::int32_t> staging_lens_, staging_table_;
@@ -268,7 +269,7 @@ std::vector<Case> steps_of(const Case& c) {
 
 Result<std::vector<SequenceRun>> run_groups(const std::vector<std::vector<Case>>& groups,
                                             const Backend& backend, const SequenceOptions& options,
-                                            const StepHooks& hooks) {
+                                            const DecodeHooks& hooks) {
   TensorStore own;
   TensorStore& tensors = options.tensors != nullptr ? *options.tensors : own;
   Device device;
@@ -308,7 +309,7 @@ Result<std::vector<SequenceRun>> run_groups(const std::vector<std::vector<Case>>
 }
 
 Result<SequenceRun> run_sequence(const std::vector<Case>& steps, const Backend& backend,
-                                 const SequenceOptions& options, const StepHooks& hooks) {
+                                 const SequenceOptions& options, const DecodeHooks& hooks) {
   auto runs = run_groups({steps}, backend, options, hooks);
   if (!runs) return runs.error();
   return std::move(runs->front());

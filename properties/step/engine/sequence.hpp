@@ -43,12 +43,12 @@ struct SequenceRun {
 std::vector<Case> steps_of(const Case& c);
 
 Result<SequenceRun> run_sequence(const std::vector<Case>& steps, const Backend& backend,
-                                 const SequenceOptions& options, const StepHooks& hooks);
+                                 const SequenceOptions& options, const DecodeHooks& hooks);
 
 // Several cache groups (target and draft) that take turns on one device and one stream: step i of
 // each group, then step i + 1. All groups have the same number of steps.
 Result<std::vector<SequenceRun>> run_groups(const std::vector<std::vector<Case>>& groups,
                                             const Backend& backend, const SequenceOptions& options,
-                                            const StepHooks& hooks);
+                                            const DecodeHooks& hooks);
 
 }  // namespace mla::prop

@@ -14,7 +14,7 @@
 
 namespace mla::prop {
 
-// The worst element in the message, up to five of the worst and the faults in the details.
+// Of the first step that is wrong: as compare_elements() says it.
 Outcome compare_fa(const std::vector<FaStepRun>& steps);
 
 // The first difference in the bits of the output; nothing if the results are equal.

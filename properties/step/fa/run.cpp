@@ -39,9 +39,9 @@ struct InFlight {
 };
 
 // The hooks of the run, and a look at what they leave of the step at hand.
-class Watched final : public StepHooks {
+class Watched final : public fa::Hooks {
  public:
-  explicit Watched(const StepHooks& hooks) : hooks_(hooks) {}
+  explicit Watched(const fa::Hooks& hooks) : hooks_(hooks) {}
   void look_at(InFlight& step) { step_ = &step; }
 
   void on_fa_build(const fa::StepInput& input, Stream& stream) const override {
@@ -63,13 +63,13 @@ class Watched final : public StepHooks {
   }
 
  private:
-  const StepHooks& hooks_;
+  const fa::Hooks& hooks_;
   InFlight* step_ = nullptr;
 };
 
 class Engine {
  public:
-  Engine(const fa::Kernels& kernels, const StepHooks& hooks, int threads)
+  Engine(const fa::Kernels& kernels, const fa::Hooks& hooks, int threads)
       : kernels_(kernels), hooks_(hooks), watched_(hooks), threads_(threads) {}
 
   Result<std::vector<FaStepRun>> run(const std::vector<Case>& steps) {
@@ -155,7 +155,7 @@ class Engine {
   }
 
   const fa::Kernels& kernels_;
-  const StepHooks& hooks_;
+  const fa::Hooks& hooks_;
   Watched watched_;
   int threads_;
   device::DeviceHeap heap_;
@@ -187,7 +187,7 @@ Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const Step
   return runs;
 }
 
-cpu::FaReference reference_of(const FaStepRun& run) {
+cpu::ReferenceResult reference_of(const FaStepRun& run) {
   const auto& requests = run.ordered.batch.requests;
   const std::int64_t threshold = fa::decode_threshold(run.spec);
   const std::int64_t sharers = std::count_if(

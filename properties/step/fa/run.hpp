@@ -42,6 +42,6 @@ struct FaStepRun {
 Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const StepContext& context,
                                       int threads);
 
-cpu::FaReference reference_of(const FaStepRun& run);
+cpu::ReferenceResult reference_of(const FaStepRun& run);
 
 }  // namespace mla::prop

@@ -17,7 +17,7 @@ using namespace prefill;
 // The engine of a run: one device, one stream, buffers for the declared limits.
 class Engine {
  public:
-  Engine(const EngineConfig& config, const Kernels& kernels, const StepHooks& hooks,
+  Engine(const EngineConfig& config, const Kernels& kernels, const prefill::Hooks& hooks,
          device::DeviceHeap& heap)
       : config_(config), kernels_(kernels), hooks_(hooks), heap_(heap) {}
 
@@ -65,7 +65,7 @@ class Engine {
 
   EngineConfig config_;
   const Kernels& kernels_;
-  const StepHooks& hooks_;
+  const prefill::Hooks& hooks_;
   device::DeviceHeap& heap_;
   device::TransferLedger ledger_;
   device::Workspace workspace_{heap_};
@@ -102,7 +102,7 @@ Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const Kernels& kerne
 
 }  // namespace
 
-Status why_not_built(const Case& c, const StepHooks& hooks) {
+Status why_not_built(const Case& c, const prefill::Hooks& hooks) {
   const auto batch = make_batch(c);
   if (!batch) return batch.error();
   const auto shape = resolve_prefill_shape(c, *batch, hooks);
@@ -139,7 +139,7 @@ Limits limits_of(const std::vector<Case>& steps) {
   return limits;
 }
 
-EngineConfig config_of(const Case& c, const Limits& limits, const StepHooks& hooks) {
+EngineConfig config_of(const Case& c, const Limits& limits, const prefill::Hooks& hooks) {
   const auto heads = resolve_head_padding(Heads(c.heads));
   return {.fp8 = capability_of(c, hooks).ok(),
           .compute_units = ComputeUnits(c.compute_units),
@@ -153,7 +153,7 @@ EngineConfig config_of(const Case& c, const Limits& limits, const StepHooks& hoo
 Result<PrefillRun> run_prefill(const std::vector<Case>& steps, const StepContext& context,
                                const PrefillOptions& options) {
   const Kernels kernels = kernels_of(context);
-  const StepHooks& hooks = context.hooks;
+  const prefill::Hooks& hooks = context.hooks;
   PrefillRun run;
   run.heap = std::make_unique<device::DeviceHeap>();
   for (const Case& c : steps) {

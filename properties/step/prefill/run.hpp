@@ -43,10 +43,10 @@ prefill::Kernels kernels_of(const StepContext& context);
 // Limits that hold all steps, and what an engine with them is configured as.
 prefill::Limits limits_of(const std::vector<Case>& steps);
 prefill::EngineConfig config_of(const Case& c, const prefill::Limits& limits,
-                                const StepHooks& hooks);
+                                const prefill::Hooks& hooks);
 
 // Why an engine cannot build the step; nothing is executed.
-Status why_not_built(const Case& c, const StepHooks& hooks);
+Status why_not_built(const Case& c, const prefill::Hooks& hooks);
 
 Result<PrefillRun> run_prefill(const std::vector<Case>& steps, const StepContext& context,
                                const PrefillOptions& options);
