@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/case/case.hpp"
+#include "core/engine/fa/kernels.hpp"
 #include "core/engine/prefill/kernels.hpp"
 #include "hip_backend/aiter/aiter_backend.hpp"
 #include "hip_backend/device/open_device.hpp"
@@ -123,6 +124,20 @@ class Oracle final : public Backend {
   prefill::Kernels kernels_;
 };
 
+// The CPU backend, whose decodes of FA steps count a launch and write nothing.
+class SilentDecodes final : public ForwardingBackend {
+ public:
+  SilentDecodes() : ForwardingBackend(cpu_backend()), kernels_(*cpu_backend().fa_kernels()) {
+    kernels_.paged_attention_v1 = [](const fa::KernelContext& context, const fa::PagedCall&) {
+      context.launches.add({"cpu", kHost, StepKind::fa, "silent"});
+    };
+  }
+  [[nodiscard]] const fa::Kernels* fa_kernels() const override { return &kernels_; }
+
+ private:
+  fa::Kernels kernels_;
+};
+
 // The CPU backend, whose launches give an error from the n-th on.
 class FailsLater final : public ForwardingBackend {
  public:
@@ -171,6 +186,14 @@ void check_refused(const Backend& liar, StepKind kind, Arch arch) {
 }
 
 }  // namespace
+
+TEST_CASE("execution: an FA step launches the kernels of the backend that was named", "[judge]") {
+  const SilentDecodes silent;
+  const RunReport report = report_of(silent, StepKind::fa, Arch::gfx942);
+  REQUIRE(report.failures.size() == 1);
+  CHECK(report.failures.front().outcome.message.starts_with("decode request 0 row 0"));
+  CHECK(report.failures.front().outcome.message.find("was never written") != std::string::npos);
+}
 
 TEST_CASE("execution: a backend passes what it launched, and lacks what it has no step for",
           "[judge]") {

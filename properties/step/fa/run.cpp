@@ -39,9 +39,9 @@ struct InFlight {
 };
 
 // The hooks of the run, and a look at what they leave of the step at hand.
-class Watched final : public fa::Hooks {
+class WatchedHooks final : public fa::Hooks {
  public:
-  explicit Watched(const fa::Hooks& hooks) : hooks_(hooks) {}
+  explicit WatchedHooks(const fa::Hooks& hooks) : hooks_(hooks) {}
   void look_at(InFlight& step) { step_ = &step; }
 
   void on_fa_build(const fa::StepInput& input, Stream& stream) const override {
@@ -156,7 +156,7 @@ class Engine {
 
   const fa::Kernels& kernels_;
   const fa::Hooks& hooks_;
-  Watched watched_;
+  WatchedHooks watched_;
   int threads_;
   device::DeviceHeap heap_;
   device::TransferLedger ledger_;
