@@ -29,6 +29,20 @@ then
   exit 1
 fi
 
+mkdir -p "$folder/lib.dir/Unity"
+for name in a b; do
+  printf 'namespace { int helper() { return 1; } }\nint %s() { return helper(); }\n' $name >"$folder/$name.cpp"
+  printf '#include "%s"\n' "$folder/$name.cpp" >"$folder/lib.dir/Unity/$name.cxx"
+done
+cat >"$folder/compile_commands.json" <<END
+[{"directory": "$folder", "command": "c++ -c $folder/lib.dir/Unity/a.cxx", "file": "$folder/lib.dir/Unity/a.cxx"},
+ {"directory": "$folder", "command": "c++ -c $folder/lib.dir/Unity/b.cxx", "file": "$folder/lib.dir/Unity/b.cxx"}]
+END
+if python3 tests/style/one_batch.py "$folder" >/dev/null; then
+  echo "one_batch.py accepts two helpers of one name in one library" >&2
+  exit 1
+fi
+
 printf '// Source: aiter.md 3.2,\n// 8.7.\n' >"$folder/cited.cpp"
 if python3 tests/style/citations.py "$folder/cited.cpp" >/dev/null; then
   echo "citations.py accepts a section that does not exist" >&2
