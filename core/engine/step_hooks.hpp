@@ -1,7 +1,7 @@
 // StepHooks: what may look at, and change, the values between the stages of a step.
 //
 // The compositions that ship (MetadataBuilder::build, queue_forward, run_decode, ...) take hooks
-// and call each one at its place; none() leaves all as it is. A known defect is planted as a hook
+// and call each one at its place; none() changes nothing. A known defect is planted as a hook
 // (properties/plants), so that no line of it is in the product. Hooks keep no state between steps,
 // and several threads may use one. Each comment names the caller.
 #pragma once

@@ -12,7 +12,7 @@ configure() { # <project> <build directory> <further options>
     -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$scratch/prefix" "${@:3}"
 }
 
-# The consumer sees the installed tree only: no header may name a file that was left behind.
+# The consumer sees the installed tree only: no header may name a file that was not installed.
 configure consumer consumer
 cmake --build "$scratch/consumer"
 "$scratch/consumer/consumer"
