@@ -18,6 +18,17 @@ cmake --build "$scratch/consumer"
 "$scratch/consumer/consumer"
 "$scratch/prefix/bin/mla-testbed" --version
 
+# All installed headers compile, and none is a library's own. headers_test.sh takes each alone.
+(
+  cd "$scratch/prefix/include/mla-testbed"
+  if grep -rlzE 'Private(\s+//)?\s+to\b' .; then
+    echo "FAILED: private headers were installed"
+    exit 1
+  fi
+  find . -name '*.hpp' -printf '#include "%P"\n' | sort |
+    "$compiler" -std=c++20 -fsyntax-only -I. -x c++ -
+)
+
 # The core needs the standard library only: here nothing else can be found.
 bare=(-DCMAKE_DISABLE_FIND_PACKAGE_OpenMP=ON -DCMAKE_DISABLE_FIND_PACKAGE_rapidcheck=ON
       -DCMAKE_DISABLE_FIND_PACKAGE_Threads=ON)
