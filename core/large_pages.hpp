@@ -1,4 +1,4 @@
-// Large pages behind memory of several megabytes, where the system has them.
+// Large pages for memory of several megabytes, where the system has them.
 //
 // Faults of ordinary pages were a tenth of a step's time where buffers are touched once and
 // dropped, and a cache of 75 MB whose keys lie in random order took a third longer to read.
@@ -9,7 +9,7 @@
 
 namespace mla {
 
-// Asks for large pages behind memory that nothing was written to.
+// Asks for large pages for memory that nothing was written to.
 void advise_large_pages(void* memory, std::size_t bytes);
 
 // Makes room in an empty vector, in large pages where it can be.

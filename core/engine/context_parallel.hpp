@@ -3,7 +3,7 @@
 // Keys are dealt to `world` ranks in runs of `interleave`: global position p belongs to rank
 // (p / interleave) % world. Each rank attends its own keys; results are merged by their natural-log
 // LSE (P24). Source: vLLM; spec vllm_metadata.md 1.1. Units: tokens.
-// Fails: never, for world and interleave of at least 1 and a rank below world.
+// Takes world and interleave of at least 1, and a rank below world.
 #pragma once
 
 #include <cstdint>

@@ -58,7 +58,7 @@ class GuardedBuffer {
   [[nodiscard]] std::string damaged() const {
     for (std::int64_t i = 0; i < kGuard; ++i) {
       if (!intact(i)) return "the canary before " + name_ + " is damaged";
-      if (!intact(kGuard + size_ + i)) return "the canary behind " + name_ + " is damaged";
+      if (!intact(kGuard + size_ + i)) return "the canary after " + name_ + " is damaged";
     }
     return {};
   }

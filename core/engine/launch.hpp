@@ -1,4 +1,4 @@
-// Launch: what every backend does around its kernels, whoever runs them.
+// Launch: what every backend does around its kernels, wherever they run.
 //
 // Fails: check_launch() with what contradicts what; write_keyless() adds a fault for rows that the
 // launch does not have, and goes on.

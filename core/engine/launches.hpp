@@ -1,6 +1,6 @@
 // Launches: the kernels that ran, counted by the code that launches them.
 //
-// An entry names the backend and the device whose code ran, not whoever was asked for the step: a
+// An entry names the backend and the device whose code ran, not those asked for the step: a
 // backend that hands a step on leaves the other's name here. Device "host" stands for code of the
 // CPU that is the same on each of its data paths. A count of 0 says that a step was executed and
 // had nothing to launch. Units: launches.

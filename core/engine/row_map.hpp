@@ -1,4 +1,4 @@
-// RowMap: kernel rows and their heads, and the query rows and model heads behind them.
+// RowMap: kernel rows and their heads, and the query rows and model heads that they stand for.
 //
 // Folding turns one request into `fold` requests of 16 heads, ordered (request, group, token); head
 // padding gives the kernel copies of model heads. Both are decided in ResolvedShape and only looked

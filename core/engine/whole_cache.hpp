@@ -1,4 +1,4 @@
-// AITER's kernels read page 0, whoever owns it (docs/findings/aiter.md, AITER-11).
+// AITER's kernels read page 0, whichever request owns it (docs/findings/aiter.md, AITER-11).
 #pragma once
 
 #include <cstdint>

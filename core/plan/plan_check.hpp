@@ -1,7 +1,7 @@
 // plan_check: whether six buffers are a valid plan for a batch, said in words.
 //
 // Judges our plans and captured ones alike: it reads the buffers and the lengths, never a planner.
-// An empty list means that a real persistent kernel and the reduce behind it would compute every
+// An empty list means that a real persistent kernel and the reduce after it would compute every
 // row that sees a key exactly once, from exactly the keys it may see. The measure are AITER's own
 // kernels: tests/hip_backend/aiter/calibration runs damaged, rearranged and random plans on each of
 // them, and none that is valid here may come out wrong there (docs/reference/plan-check.md).

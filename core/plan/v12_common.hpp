@@ -1,6 +1,6 @@
 // What the two kernels of planner v1.2 share: their entry check and the capacity of a slot.
 //
-// Units: blocks of kv_granularity pages. Private to core/plan. Source: spec aiter.md 3.2, steps 1
+// Units: blocks of kv_granularity pages. Private to planners. Source: spec aiter.md 3.2, steps 1
 // and 3. Fails: check_v12 names the value that no kernel of v1.2 can plan.
 #pragma once
 

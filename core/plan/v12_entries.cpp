@@ -86,7 +86,7 @@ Status Entries::check_tiles(const Entry& entry) const {
   if ((entry.tiles - 1) * entry.tile_rows >= std::max<std::int64_t>(entry.qo_len, 1))
     return refused(say(request_name(entry.request), " (q = ", entry.qo_len, ") has ", entry.tiles,
                        " tiles of ", entry.tile_rows, " rows for ", shape_.plan_heads.count(),
-                       " heads, of which the last begins behind its rows"));
+                       " heads, of which the last begins past its rows"));
   if (input_.page_size != 1) return std::nullopt;
   if (entry.tiles == 1 && shape_.fold_ratio == 1) return std::nullopt;  // it loses nothing
   for (std::int64_t t = 0; t < entry.tiles && entry.pages() > 0; ++t) {

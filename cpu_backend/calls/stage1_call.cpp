@@ -37,7 +37,7 @@ Status check_rows(const Stage1Call& call) {
     if (const std::int64_t rows = std::int64_t{call.qo_indptr[r + 1]} - call.qo_indptr[r];
         rows > call.max_qo_len)
       return unsupported(say("request ", r, " has ", rows, " rows and max_seqlen_q is ",
-                             call.max_qo_len, ": without a plan nobody writes the others"));
+                             call.max_qo_len, ": without a plan nothing writes the others"));
   return std::nullopt;
 }
 

@@ -1,7 +1,7 @@
 // One call of a decode stage 1 on the caller's own memory, as AITER's Python makes it.
 //
 // Not a step of a case: Q and the output have the kernel's rows and heads (folded and padded by
-// whoever calls), nothing is un-done afterwards, rows without keys are what stage 1 leaves. Works
+// the caller), nothing is undone afterwards, rows without keys are what stage 1 leaves. Works
 // are read and checked as in a step; elements that no work writes keep what they hold. Contracts:
 // aiter.md 4 (which kernel, splits), 6 (stage 1). Fails: a shape that no kernel takes; what a plan
 // or a list does wrong is a fault of the report.

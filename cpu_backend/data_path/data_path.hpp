@@ -1,4 +1,4 @@
-// DataPath: one instruction set's version of the attention of a work item, behind plain data.
+// DataPath: one instruction set's version of the attention of a work item, called with plain data.
 //
 // The same text (path-inl.hpp) is compiled once for each instruction set, in a file with its own
 // compiler flags. Those files include this header and no other of ours: an inline function that

@@ -15,7 +15,7 @@ using plan::kWorkItemWords;
 using plan::PlanView;
 using plan::WorkItem;
 
-// The two arrays behind work_meta_data, or a fault when an address is not that of its buffer: a
+// The two arrays that work_meta_data names, or a fault when an address is not that of its buffer: a
 // foreign address cannot be followed.
 struct WorkArrays {
   const std::int32_t* indptr = nullptr;

@@ -1,4 +1,4 @@
-// The works of a prefill plan as checked tasks. Private to cpu_backend/prefill.
+// The works of a prefill plan as checked tasks. Private to the prefill backends.
 //
 // A task that exists has passed every range check, so running it reads and writes only what it may.
 // Fails: what a record gets wrong becomes a fault with work, slot and value.

@@ -64,9 +64,9 @@ struct Stage1Launch {
                                                   const Selection& selection,
                                                   const AiterOptions& options);
 
-// The LSE of one head over the splits of a row; `width` heads lie between two splits. Splits that
-// nobody wrote take no part, nor NaN, which stands where a row sees no key of a split (BUG-012);
-// where nothing is left the LSE stays unwritten.
+// The LSE of one head over the splits of a row; `width` heads lie between two splits. Unwritten
+// splits take no part, nor NaN, which stands where a row sees no key of a split (BUG-012); where
+// nothing is left the LSE stays unwritten.
 [[nodiscard]] float merged_lse(std::span<const float> lse, std::size_t first, std::size_t splits,
                                std::size_t width);
 

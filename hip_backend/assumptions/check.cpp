@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<Untestable, 6> kUntestable = {{
     {"SPARSE_LAYOUT", "no kernel asks for it yet"},
-    {"UNWRITTEN_REGISTERS", "what a register holds before it is written is nobody's promise"},
+    {"UNWRITTEN_REGISTERS", "no source says what a register holds before it is written"},
     {"MATRIX_ORDER", "the mode 'exact' is the published model; 'fast' is known to differ"},
     {"MEMORY_ORDER", "a GPU shows one order of its memory, not all that it may take"},
     {"SLEEP_AND_PRIORITY", "these instructions change time, and no value"},

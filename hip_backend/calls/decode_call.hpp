@@ -1,7 +1,7 @@
 // One stage 1 of a decode, or one reduce, by this project's kernels on the caller's own memory.
 //
 // No step of a case: rows and heads are the kernel's, nothing is undone afterwards, and what no
-// work writes keeps what it holds. The lists are not checked here: whoever calls has done so (the
+// work writes keeps what it holds. The lists are not checked here: the caller has done so (the
 // CPU backend's tasks and merges). Outputs are copied to the device and back. Units as in
 // kernels/arguments.hpp.
 // Fails: what the device says, damaged canaries, an architecture without code.

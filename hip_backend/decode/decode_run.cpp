@@ -26,8 +26,8 @@ T* at(Address address) {
 
 Status DecodeRun::bring(std::string name, std::span<const std::byte> bytes, Input kind,
                         Address& to) {
-  const std::int64_t behind = (exact_ & kind) != 0 ? 0 : room_;
-  auto buffer = Buffer::holding(*device_, std::move(name), bytes, behind);
+  const std::int64_t after = (exact_ & kind) != 0 ? 0 : room_;
+  auto buffer = Buffer::holding(*device_, std::move(name), bytes, after);
   if (!buffer) return buffer.error();
   to = buffer->address();
   buffers_.push_back(std::move(*buffer));

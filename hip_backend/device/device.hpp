@@ -1,6 +1,6 @@
 // Device: the one way in which anything of ours reaches a machine that runs kernels.
 //
-// Who stands behind it: the HIP runtime (an AMD GPU), HIP's NVIDIA platform (an NVIDIA GPU), an
+// It is implemented by the HIP runtime (an AMD GPU), HIP's NVIDIA platform (an NVIDIA GPU), an
 // emulator of the instruction set, or nothing, in which case every call says why. The interface is
 // plain on purpose: addresses are numbers, kernel arguments are bytes, handles are opaque numbers
 // of the device that gave them. Owners of handles are in resources.hpp. Sizes are bytes; a word is

@@ -113,7 +113,7 @@ class EmulatedDevice final : public Device {
   }
   void release(GraphHandle graph) override { graphs_.erase(graph.value); }
 
-  // A fault leaves nothing behind but the memory it had written by then.
+  // All that stays of a fault is the memory it had written by then.
   Status recover() override {
     capturing_.reset();
     return std::nullopt;

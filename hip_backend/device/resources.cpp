@@ -32,14 +32,14 @@ Error recovered(Device& device, Error fault) {
 }
 
 Result<Buffer> Buffer::make(Device& device, std::string name, std::int64_t bytes,
-                            std::uint32_t word, std::int64_t behind_bytes) {
+                            std::uint32_t word, std::int64_t after_bytes) {
   Buffer buffer;
-  buffer.behind_ = behind_bytes;
+  buffer.after_ = after_bytes;
   buffer.device_ = &device;
   buffer.name_ = std::move(name);
   buffer.bytes_ = round_up(bytes, kWord);
   const Result<Address> memory =
-      device.allocate_filled(kCanaryBytes + buffer.bytes_ + behind_bytes, word);
+      device.allocate_filled(kCanaryBytes + buffer.bytes_ + after_bytes, word);
   if (!memory) {
     Error error = memory.error();
     error.message = say(buffer.name_, ", ", bytes, " bytes: ", error.message);
@@ -49,9 +49,9 @@ Result<Buffer> Buffer::make(Device& device, std::string name, std::int64_t bytes
   if (word == kCanaryWord) return buffer;
   const Address begin = *memory;
   if (Status bad = device.fill(begin, kCanaryWord, kCanaryBytes / kWord)) return *bad;
-  const Address behind = buffer.address() + static_cast<Address>(buffer.bytes_);
-  if (behind_bytes > 0)
-    if (Status bad = device.fill(behind, kCanaryWord, behind_bytes / kWord)) return *bad;
+  const Address after = buffer.address() + static_cast<Address>(buffer.bytes_);
+  if (after_bytes > 0)
+    if (Status bad = device.fill(after, kCanaryWord, after_bytes / kWord)) return *bad;
   return buffer;
 }
 
@@ -69,9 +69,9 @@ Result<Buffer> Buffer::holding(Device& device, std::string name, std::span<const
 }
 
 Result<Buffer> Buffer::holding(Device& device, std::string name, std::span<const std::byte> bytes,
-                               std::int64_t behind) {
+                               std::int64_t after) {
   // What the bytes do not cover needs no word of its own: one call fills it all.
-  auto buffer = make(device, std::move(name), std::ssize(bytes), kCanaryWord, behind);
+  auto buffer = make(device, std::move(name), std::ssize(bytes), kCanaryWord, after);
   if (buffer && !bytes.empty())
     if (Status bad = device.copy_in(buffer->address(), bytes)) return *bad;
   return buffer;
@@ -98,10 +98,10 @@ std::vector<std::string> Buffer::damaged(std::span<const Buffer> buffers) {
     const Address to = *memory + 2 * kCanaryBytes * i;
     const Buffer& b = buffers[i];
     // One that has no canary after it has the one before it twice.
-    const Address behind =
-        b.behind_ == 0 ? b.memory_.get() : b.address() + static_cast<Address>(b.bytes_);
+    const Address after =
+        b.after_ == 0 ? b.memory_.get() : b.address() + static_cast<Address>(b.bytes_);
     if (Status bad = device.copy_on({}, to, b.memory_.get(), kCanaryBytes)) return cannot(*bad);
-    if (Status bad = device.copy_on({}, to + kCanaryBytes, behind, kCanaryBytes))
+    if (Status bad = device.copy_on({}, to + kCanaryBytes, after, kCanaryBytes))
       return cannot(*bad);
   }
   std::vector<std::uint32_t> words(2 * kCanaryBytes / kWord * buffers.size());
@@ -116,7 +116,7 @@ std::vector<std::string> Buffer::damaged(std::span<const Buffer> buffers) {
   for (std::size_t i = 0; i < buffers.size(); ++i)
     if (const bool before = !intact(2 * i); before || !intact(2 * i + 1))
       damaged.push_back(
-          say("the canary ", before ? "before " : "behind ", buffers[i].name_, " is damaged"));
+          say("the canary ", before ? "before " : "after ", buffers[i].name_, " is damaged"));
   return damaged;
 }
 

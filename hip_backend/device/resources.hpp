@@ -79,10 +79,10 @@ class Buffer {
                                std::uint32_t word);
   static Result<Buffer> poisoned(Device& device, std::string name, std::int64_t bytes);
   static Result<Buffer> holding(Device& device, std::string name, std::span<const std::byte> bytes);
-  // The same with a canary of `behind` bytes; with none the memory ends with the bytes, rounded up
+  // The same with a canary of `after` bytes; with none the memory ends with the bytes, rounded up
   // to words.
   static Result<Buffer> holding(Device& device, std::string name, std::span<const std::byte> bytes,
-                                std::int64_t behind);
+                                std::int64_t after);
   template <class T>
   static Result<Buffer> of(Device& device, std::string name, std::span<const T> values) {
     return holding(device, std::move(name), std::as_bytes(values));
@@ -108,12 +108,12 @@ class Buffer {
 
  private:
   static Result<Buffer> make(Device& device, std::string name, std::int64_t bytes,
-                             std::uint32_t word, std::int64_t behind);
+                             std::uint32_t word, std::int64_t after);
 
   Device* device_ = nullptr;
   std::string name_;
   std::int64_t bytes_ = 0;
-  std::int64_t behind_ = 0;  // bytes of the canary after it
+  std::int64_t after_ = 0;  // bytes of the canary after it
   Owned<Address> memory_;
 };
 

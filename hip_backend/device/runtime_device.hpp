@@ -1,4 +1,4 @@
-// A device behind a runtime: an AMD GPU through HIP, an NVIDIA GPU through HIP's NVIDIA platform.
+// A device that a runtime drives: an AMD GPU (HIP) or an NVIDIA GPU (HIP's NVIDIA platform).
 //
 // The architecture comes from the runtime (gcnArchName, or the compute capability), never from a
 // table of products. Fails: no runtime, no device, or an ordinal that does not exist, each in

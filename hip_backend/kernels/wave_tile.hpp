@@ -19,7 +19,7 @@ class WaveTile {
   using M = typename T::M;
   using Float4 = tile::Float4;
   static constexpr int kRowBlocks = T::kRowBlocks;
-  // The running maximum lags behind by less than this, so that sums are rarely rescaled after the
+  // The running maximum lags by less than this, so that sums are rarely rescaled after the
   // first tile. Weights are below 2^7, which every format holds (e4m3fnuz ends at 240).
   static constexpr float kSlack = 7;
   static constexpr int kOwned = wave::kBlocks * 4 / T::kKeyWaves;  // blocks of columns, merged

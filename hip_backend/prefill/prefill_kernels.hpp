@@ -1,4 +1,4 @@
-// The kernels of a prefill step on a device, behind the table that a forward pass launches.
+// The kernels of a prefill step on a device, in the table that a forward pass launches.
 //
 // Attention and reduce run on the device, gather and merge of context chunks on the CPU. What would
 // leave a tensor is checked as the CPU backend checks it and never runs; what the device says is a

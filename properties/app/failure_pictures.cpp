@@ -58,7 +58,7 @@ void add_plan(const show::DrawnPlan& drawn, show::Section& out) {
   if (auto mask = mask_picture(drawn)) out.pictures.push_back(std::move(*mask));
 }
 
-// One for each work behind the worst element; one that says so where there is none.
+// One for each work that made the worst element; one that says so where there is none.
 std::vector<show::Finding> guilty(const show::ErrorMap& map,
                                   const std::vector<std::int64_t>& works) {
   const std::string where =

@@ -1,4 +1,4 @@
-// Failure pictures: how far a result is off, and the plan with the works behind its worst element.
+// Failure pictures: how far a result is off, and the plan with the works of its worst element.
 //
 // Owns the way from a failing case to its pictures: the case is executed once more on the backend
 // that failed, and its result is held to the reference. Where nothing
@@ -27,7 +27,7 @@ struct JudgedResult {
 };
 show::ErrorMap error_map_of(const JudgedResult& judged);
 
-// The plan of a decode step, with what plan_check says and the works behind row and head of the
+// The plan of a decode step, with what plan_check says and the works that made row and head of the
 // worst element of the map, if an element is wrong.
 show::DrawnPlan draw_metadata(const DecodeMetadata& metadata, const show::ErrorMap& map);
 

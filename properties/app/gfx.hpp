@@ -28,7 +28,7 @@ Result<const gfx::Kernel*> find_gfx_kernel(const gfx::CodeObject& object, const 
 Result<GfxListing> gfx_disassemble(const std::string& path, const std::string& kernel, bool json);
 Result<GfxListing> gfx_check(const std::string& path, const std::string& kernel, bool json);
 
-// What one launch left behind, as text and as JSON.
+// What one launch left, as text and as JSON.
 std::string gfx_run_text(const gfx::LaunchReport& report, const GfxArguments& arguments,
                          const EmulationLog& log);
 std::string gfx_run_json(const gfx::LaunchReport& report, const GfxArguments& arguments,

@@ -1,7 +1,7 @@
 // A run over one backend after the other, with what a recording knows of it.
 //
-// `run` comes without backend, workers and architecture, which are the backend's. What `recording`
-// has an answer for is not judged again.
+// `run` comes without backend, workers and architecture: each backend sets its own. A case that
+// `recording` has an answer for is not judged again.
 #pragma once
 
 #include <functional>

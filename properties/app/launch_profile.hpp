@@ -1,7 +1,7 @@
 // LaunchProfile: what launches on an emulated device did at each instruction, and how the waves of
 // one workgroup went on.
 //
-// Fails: with the option, its value and what would do.
+// Fails: with the option, its value and those expected.
 #pragma once
 
 #include <cstdint>

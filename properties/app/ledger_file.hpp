@@ -6,8 +6,8 @@
 //      "where": {"route": "split", "page": {"min": 2}}, "damage": ["value", "unwritten"],
 //      "witnesses": [{"case": "mla1:2q1s300;page=16;block=16", "property": "P05"}]}]}
 //
-// Keys and facts: docs/reference/ledgers.md, "Ledgers". Fails: names the entry, the key and what
-// stands there; the format of the first version.
+// Keys and facts: docs/reference/ledgers.md, "Ledgers". Fails: names the entry, the key and its
+// value; refuses the format of the first version.
 #pragma once
 
 #include <string>

@@ -126,7 +126,7 @@ std::string fault_of(const dump::Answer& plan, const Trial& trial, bool backends
            "result";
   if (engine.verdict != Verdict::fail && trial.values.at_ends)
     return "the input: the last keys of a request are not finite. Either what wrote the keys is "
-           "wrong, or seqlens_kv_indptr and kv_last_page_lens count keys that nobody wrote";
+           "wrong, or seqlens_kv_indptr and kv_last_page_lens count keys that were never written";
   if (engine.verdict != Verdict::fail && !trial.values.sentences.empty())
     return "the input: what computed Q, or what wrote the keys, gave values that are not finite";
   return {};

@@ -45,7 +45,7 @@ std::string testcase(const prop::PropertyTally& t, const BackendReport& b) {
   return out + "    </testcase>\n";
 }
 
-// What reddens a report beside its properties.
+// What makes a report fail beside its properties.
 struct Remark {
   std::string name;
   std::string message;

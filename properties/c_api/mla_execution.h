@@ -13,7 +13,7 @@ extern "C" {
 /* The backend of the calls below, for the whole process: "cpu" (the emulator), "aiter" (AITER's
  * code objects in the gfx emulator; AITER_HSA in the environment names the directory hsa of an
  * installation), or "hip" (this project's kernels on a device). AITER ships no code object of its
- * reduce, and nobody one of the cache writers and casts: there the emulator answers. Until this is
+ * reduce; its cache writers and casts have none either: there the emulator answers. Until this is
  * called, MLA_TESTBED_BACKEND in the environment, else "cpu". */
 MLA_TESTBED_API int mla_set_backend(const char* name);
 MLA_TESTBED_API const char* mla_backend(void);
@@ -30,7 +30,7 @@ MLA_TESTBED_API int mla_set_threads(int threads);
  *   a row of a request with keys that no work covers (rows of requests without keys, rows that see
  *   no key, and rows beyond the requests may stay unwritten);
  *   a row that a work or a merge names and the backend did not write; it keeps what it held;
- *   a piece that a reduce merges and that holds MLA_POISON_F32: nobody wrote it.
+ *   a piece that a reduce merges and that holds MLA_POISON_F32: it was never written.
  * Everything else has been written all the same. */
 MLA_TESTBED_API int mla_check_written(int on);
 /* Bits that no computation produces: f32 and bf16 memory that a caller wants to see written. */

@@ -148,7 +148,7 @@ std::vector<Fault> uncovered(const PrefillStep& step, const Tasks& tasks) {
       for (std::int64_t head = 0; head < o.heads; ++head)
         if (!covered[static_cast<std::size_t>(row * o.heads + head)])
           faults.push_back({say("row ", row, " head ", head, " of request ", r, ", which has ",
-                                keys, " keys, is covered by no work: nobody writes its output"),
+                                keys, " keys, is covered by no work: nothing writes its output"),
                             -1, -1});
     }
   }

@@ -100,7 +100,7 @@ std::vector<Fault> unwritten_pieces(const cpu::ReduceCall& call, const cpu::Merg
         const bool lse = is_poison(call.partial_lse + pair, 1);
         if (!lse && !is_poison(call.partial_out + pair * call.dim, call.dim)) continue;
         faults.push_back({say(lse ? "partial_lse" : "partial_output", " row ", partial, " head ",
-                              head, ", a piece of output row ", row.row, ", was written by nobody"),
+                              head, ", a piece of output row ", row.row, ", was never written"),
                           -1, -1});
       }
     }

@@ -109,7 +109,7 @@ std::vector<Fault> uncovered(const cpu::Stage1Call& call, const cpu::TaskList& l
     const std::int64_t pages = std::int64_t{call.kv_indptr[request + 1]} - call.kv_indptr[request];
     if (pages <= 0) continue;
     faults.push_back({say("row ", row, " of request ", request, ", which has ", pages,
-                          " pages, is covered by no work: nobody writes its output"),
+                          " pages, is covered by no work: nothing writes its output"),
                       -1, -1});
   }
   return faults;

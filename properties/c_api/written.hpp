@@ -25,7 +25,7 @@ class Expectation {
   ~Expectation() { static_cast<void>(finish()); }  // of a call that ended early
   // `count` elements of `size` bytes (2 or 4) from `at`. `what` names them in a sentence.
   void row(std::string what, void* at, std::int64_t count, std::size_t size);
-  // The values that f32 and bf16 memory holds that nobody wrote.
+  // The values that f32 and bf16 memory holds before anything is written.
   void poison();
   // One fault a row that still holds poison; every such row is as before. Forgets the rows.
   std::vector<Fault> finish();

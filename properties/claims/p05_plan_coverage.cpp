@@ -21,7 +21,7 @@ namespace {
 
 Outcome check_buffers(const DecodeMetadata& md) {
   if (md.plan->work_info.used() > md.plan->works() * plan::kWorkItemWords)
-    return failed(say("work_info_set has words behind its ", md.plan->works(), " works"));
+    return failed(say("work_info_set has words after its ", md.plan->works(), " works"));
   const auto violations = plan::plan_check(check_input_of(md));
   if (violations.empty()) return passed();
   Outcome outcome =

@@ -105,7 +105,7 @@ constexpr SeenDamage kSeenDamages[] = {
        if (p.work_indptr.size() < 3) return false;
        return p.work_indptr[1] = p.work_indptr.back() + 1, true;
      }},
-    {"a merge behind the end of reduce_partial_map",
+    {"a merge past the end of reduce_partial_map",
      [](SeenPlan& p) {
        return p.reduce_indptr.back() = static_cast<std::int32_t>(p.reduce_partial_map.size() + 1),
               true;

@@ -18,7 +18,7 @@ Status refuse_open_values(const std::vector<std::string>& words) {
     if (word == "--") return std::nullopt;  // arguments follow, whatever they look like
     if (word.starts_with("--") && word.find('=') == word.size() - 1)
       return usage(word.substr(0, word.size() - 1) +
-                   ": the value is empty; expected one behind '='");
+                   ": the value is empty; expected one after '='");
   }
   return std::nullopt;
 }

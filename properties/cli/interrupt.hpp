@@ -12,7 +12,7 @@ namespace mla::cli {
 // that the parent ignored are taken as well, since a shell ignores SIGINT for background jobs. Only
 // SIGHUP stays ignored, since `nohup` asks for that.
 void catch_interrupts();
-// The same, and launches in the emulator end at once, whoever waits for them: a kernel may spin for
+// The same, and launches in the emulator end at once, even while waited for: a kernel may spin for
 // ever. For commands that are one launch.
 void end_launches_on_interrupt();
 // Whether a signal came.

@@ -97,7 +97,7 @@ ExitCode merge(const MergeOptions& o) {
   if (const Status bad =
           files::check_outputs({files::printed(publication.json), junit, html}, inputs))
     return complain("merge", *bad);
-  // A file that cannot be read is reported by whoever reads it for good.
+  // A file that cannot be read is reported by the code that reads it in full.
   const auto text = files::read_file(o.files.front());
   const bool fuzz = text && app::is_fuzz_record(*text);
   const bool plants = text && app::is_plants_record(*text);

@@ -74,7 +74,7 @@ Result<app::PlantsReport> begin(const PlantsOptions& o) {
 }
 
 // Tries what the report lacks, and says what became of each plant once it is known. Returns why
-// stdout did not take that; without a file, nobody would learn of the rest.
+// stdout did not take that; without a file, the rest would be lost.
 Status try_plants(app::PlantsReport& report, const Backend& backend, const PlantsOptions& o) {
   Progress bar("plants", !o.no_progress, std::nullopt);
   const auto progress = [&] { bar.update(std::ssize(report.tried), report.wanted()); };

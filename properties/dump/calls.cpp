@@ -106,7 +106,7 @@ std::int64_t longest_request(std::span<const std::int32_t> qo_indptr) {
   return rows;
 }
 
-// What has no sizes is refused by whoever asks for them.
+// A call without sizes is refused where they are asked for.
 Status too_large(const PlannerCall& call) {
   if (Status large = too_many_rows(call.input.qo_indptr)) return large;
   if (const std::int64_t longest = longest_request(call.input.qo_indptr); longest > kMaxQoLen)

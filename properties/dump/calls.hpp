@@ -1,7 +1,7 @@
 // PlannerCall, PrefillCall: what a planner was told, as a dump has it.
 //
 // The arguments of AITER's get_mla_metadata_v1 and get_ps_metadata_v1 with the lists that they
-// refer to, in the planners' units. A call may be copied and told something else; its lists are
+// refer to, in the planners' units. A copy of a call may change its numbers; its lists are
 // shared and never change.
 #pragma once
 

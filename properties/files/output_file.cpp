@@ -80,7 +80,7 @@ void remove_ready(const std::string& path) {
   forget(path);
 }
 
-// The path behind symbolic links, also where the last one leads to nothing yet.
+// The path that symbolic links lead to, also where the last one leads to nothing yet.
 fs::path behind_links(fs::path path) {
   constexpr int kMostLinks = 40;  // of the kernel
   std::error_code none;
@@ -128,7 +128,7 @@ Target target_of(const std::string& path) {
   if (target.error != 0 || (exists && !S_ISREG(file.st_mode))) return target;
   const std::string real = behind_links(path).string();
   std::error_code none;
-  // The name of /dev/stdout leads nowhere once the file behind it was removed.
+  // The name of /dev/stdout leads nowhere once its file was removed.
   if (exists && !fs::equivalent(real, path, none)) return target;
   target.path = real;
   make_beside(target, exists ? &file : nullptr);

@@ -42,7 +42,7 @@ struct RowFormat {
 // The same row as bits: 576 elements of format.dtype.
 void encoded_row(const DataSpec& data, const RowId& id, const RowFormat& format, std::byte* out);
 
-// What is behind the two, for each instruction set that this machine has; the first is used. All of
+// The two as implemented for each instruction set that this machine has; the first is used. All of
 // them give the same bits.
 struct RowFunctions {
   const char* name;

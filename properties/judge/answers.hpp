@@ -1,8 +1,8 @@
 // Answers: what was found about the cases of a run, so that a run can be split and continued.
 //
 // A run numbers its cases, given ones first; the case of a number depends on seed and files alone.
-// A shard judges every n-th of them. Answers of shards, or of the first part of a run, are put in
-// place of judging: then the report is that of one whole run.
+// A shard judges every n-th of them. Answers of shards, or of the first part of a run, replace
+// judging: the report is then that of one whole run.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Attribution: from the failure of a property to the findings of a ledger that explain it.
 //
-// Watch sits between the judge and the backend and notes of every launch which entries cover it and
+// Watch stands between judge and backend. It notes for every launch which entries cover it and
 // how its result is wrong. A launch that an entry covers is run on the CPU backend too, and its
 // stages are compared; of any other launch only errors and faults are known. Private to properties.
 #pragma once
@@ -47,8 +47,8 @@ class Watch final : public ForwardingBackend {
 std::vector<std::size_t> covering(const Ledger& ledger, const DecodeLaunch& launch,
                                   const ExecutionOptions& options);
 
-// The entries that explain a failure of `property`, for a step of that kind, behind which these
-// launches stand; none if a launch is wrong in a way that no entry covers. Launches are those of a
+// The entries that explain a failure of `property`, for a step of that kind that made these
+// launches; none if a launch is wrong in a way that no entry covers. Launches are those of a
 // decode: what covers a failure of another kind is the damage that the property saw, or the claim.
 std::vector<std::size_t> explain(const Ledger& ledger, const Property& property, StepKind kind,
                                  std::span<const SeenLaunch> launches, DamageSet seen);

@@ -1,9 +1,9 @@
 // Defects: from the properties that fail on a case to one Failure for each defect.
 //
-// The case is shrunk for the first property that fails. Every property that fails on the smallest
-// case then is one of the same defect's, whether it failed on the drawn case or said nothing there.
-// A property that fails on the drawn case only has another defect and is shrunk by itself. Nothing
-// that the ledger knows joins. Deterministic, unless `stopped` ends it early. Private to
+// The case is shrunk for the first property that fails. Every property that fails on this
+// smallest case has the same defect, whether it failed on the drawn case or said nothing there.
+// A property that fails on the drawn case only has another defect and is shrunk by itself. Failures
+// that the ledger explains are left out. Deterministic, unless `stopped` ends it early. Private to
 // properties.
 #pragma once
 

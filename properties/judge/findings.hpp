@@ -3,7 +3,7 @@
 // The first failure of a property is that of the lowest case, not the earliest in time: the report
 // does not depend on the number of workers. A first failure is certain once every earlier case has
 // come back. After its first failure, drawn or met on another property's smallest case, a property
-// counts no more. Not for several threads at once. Private to properties.
+// is no longer counted. Not for several threads at once. Private to properties.
 #pragma once
 
 #include <cstdint>
@@ -94,7 +94,7 @@ class Findings {
 
   const RunOptions& options_;
   const CaseSource& cases_;
-  const std::vector<Tag> tags_;  // that the random cases owe
+  const std::vector<Tag> tags_;  // that random cases need
   std::int64_t judged_ = 0;
   std::int64_t frontier_ = 0;   // every case before this one has come back
   std::int64_t explained_ = 0;  // first failures before this case are reported

@@ -24,7 +24,7 @@ Outcome checked(const Property& property, Subject& subject) {
   }
 }
 
-// The launches behind what a property says: those it made, from `begin` on, and that of the case if
+// The launches that a property judged: those it made, from `begin` on, and that of the case if
 // it looked at its result, or if there is none: the first launch with the case's metadata, since
 // claims that change a tensor launch the same metadata again.
 std::vector<SeenLaunch> launches_behind(Subject& subject, const Watch& watch, std::size_t begin,
@@ -208,11 +208,11 @@ Judgement judge(const Case& c, std::span<const Property* const> properties, cons
       outcome = only_what_ran(std::move(outcome), backend, c.kind(), launches);
     }
     if (!ledger.empty() && outcome.verdict != Verdict::inconclusive) {
-      std::vector<SeenLaunch> behind = launches_behind(subject, watch, before, execution.shared);
-      judgement.covered[p] = covered_by(ledger, *properties[p], c.kind(), behind, outcome.verdict);
+      std::vector<SeenLaunch> seen = launches_behind(subject, watch, before, execution.shared);
+      judgement.covered[p] = covered_by(ledger, *properties[p], c.kind(), seen, outcome.verdict);
       if (outcome.verdict == Verdict::fail)
         judgement.known[p] =
-            explain_failure(ledger, *properties[p], subject, std::move(behind), outcome);
+            explain_failure(ledger, *properties[p], subject, std::move(seen), outcome);
     }
     judgement.outcomes.push_back(std::move(outcome));
     judgement.executions.push_back(std::move(execution));

@@ -4,7 +4,7 @@
 // A property passes only if the backend launched something for it where it had a step executed:
 // what was launched is counted by the code that launches, under the name of its own backend.
 // A stage that refuses the case is for the properties to skip, and is reported; a launch that comes
-// back with a fault is none of these: what skips because of it fails.
+// back with a fault is no refusal: a property that skips because of it fails.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace mla::prop {
 
-// Whether whoever asked for a judgement wants it no longer: a signal, or time that is over. Called
+// Whether a judgement is no longer wanted: after a signal, or when its time is over. Called
 // by any thread.
 using Stopped = std::function<bool()>;
 
@@ -26,7 +26,7 @@ struct Judgement {
   bool refused = false;
   Status why_refused;             // of a decode step: what shape or builder said, or the backend
   std::vector<Outcome> outcomes;  // one for each property; known_fail where the ledger covers it
-  // Entries of the ledger, for each property: that cover it and whose condition a launch behind it
+  // Entries of the ledger, for each property: that cover it and whose condition a launch of it
   // met, if it ran; and, where it is known to fail, that explain the failure.
   std::vector<std::vector<std::size_t>> covered;
   std::vector<std::vector<std::size_t>> known;

@@ -2,9 +2,9 @@
 //
 // A finding names the launches that its mechanism breaks, by a condition on what they decided, and
 // the ways in which their results are wrong. It covers the failure of a property if every launch
-// behind that failure whose result was wrong meets the condition and is wrong in a listed way; so a
-// second defect in the same region is not hidden. A covered failure is counted and reddens nothing.
-// Witnesses are judged by every run: one that passes says that the entry is out of date.
+// of that failure whose result was wrong meets the condition and is wrong in a listed way; so a
+// second defect in the same region is not hidden. A covered failure is counted and makes no run
+// fail. Witnesses are judged by every run: one that passes says that the entry is out of date.
 #pragma once
 
 #include <cstdint>

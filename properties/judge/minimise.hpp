@@ -1,9 +1,9 @@
 // Minimise: from a failing case to a simplest one that still fails.
 //
 // Walks RapidCheck's tree of simpler cases greedily: the first simpler case that fails becomes the
-// case. What counts as failing is the caller's, so a shrink never slides from one claim to another.
-// Deterministic: limited by the number of cases tried; `stopped` ends it early. A case none of
-// whose simpler cases fail is its own minimum.
+// case. The caller says what counts as failing, so a shrink never slides from one claim to another.
+// Deterministic: limited by the number of cases tried; `stopped` ends it early. A case
+// whose simpler cases all pass is its own minimum.
 #pragma once
 
 #include <cstdint>

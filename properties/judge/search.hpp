@@ -1,6 +1,6 @@
 // Search: judges many cases at once, and shrinks each first failure as soon as it is certain.
 //
-// One worker shrinks while the others go on; RunOptions::found() gets what came of it. Private to
+// One worker shrinks while the others go on; RunOptions::found() gets the result. Private to
 // properties.
 #pragma once
 

@@ -1,7 +1,7 @@
 // Skip reasons: why a property said nothing about cases, and which of the reasons to show.
 //
-// The most frequent one says most. That a claim is not about a kind of step, or a backend has no
-// such step, is shown only where nothing else is known. Private to properties.
+// The most frequent reason is shown. That a claim is not about a kind of step, or that a backend
+// has no such step, is shown only where there is no other reason. Private to properties.
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 //
 // The defects of the corpus sit in these corners, and production runs these shapes. A run of enough
 // random cases with fewer of a kind than its quota is inconclusive: its generator has lost the
-// corner. A run whose properties, backend or architecture have some kinds of steps only owes the
-// tags of those.
+// corner. A run needs the tags of those kinds of steps only that its properties, backend and
+// architecture have.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Tag {
 };
 
 std::span<const Tag> all_tags();
-// Whether a run that judges steps of these kinds owes the tag.
+// Whether a run that judges steps of these kinds needs the tag.
 bool is_owed(const Tag& tag, StepKinds judged, const RunOptions& options);
 
 // Random cases from which on the share of a tag says something.

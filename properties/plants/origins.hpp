@@ -1,4 +1,4 @@
-// Origins: the reports behind the bug numbers, and why some of them have no plant.
+// Origins: the reports that the bug numbers stand for, and why some of them have no plant.
 //
 // One entry for each of the 122 real defects that this project started from. Addresses are those of
 // the public reports.

@@ -150,7 +150,7 @@ constexpr Plant kRowsPlants[] = {
      plant_of<CausalForgotten>},
     {"BUG-108", "P13", "A step that asks for no mask is masked causally.", "mla1:1q2s2;causal=0",
      plant_of<AlwaysCausal>},
-    {"BUG-085", "P10", "Nobody writes the rows of requests without keys.", "mla1:1q1s1",
+    {"BUG-085", "P10", "Nothing writes the rows of requests without keys.", "mla1:1q1s1",
      plant_of<KeylessUnwritten>},
     {"BUG-113", "P11", "The block table of padding requests holds -1, and is read.", "mla1:1q2s2",
      plant_of<NoBlockForPadding>},

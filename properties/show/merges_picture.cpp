@@ -25,7 +25,7 @@ void draw_piece(Svg& svg, const DrawnPlan& plan, const Tile& tile, std::size_t i
   const std::int64_t row = tile.partial_rows[i];
   if (tile.works[i] < 0) {
     svg.rect(kPiece, y, kWidth1, kBox, "gap wrong", "no work writes this partial row");
-    svg.text(kPiece + 10, y + 16.5, "", say("partial row ", row, ": nobody writes it"));
+    svg.text(kPiece + 10, y + 16.5, "", say("partial row ", row, ": nothing writes it"));
     return;
   }
   const Work& w = plan.works[static_cast<std::size_t>(tile.works[i])];

@@ -1,8 +1,8 @@
 // AgreedLaunches: launches on which two backends agreed.
 //
-// The same launch with the same results is the same comparison, and half of a case's launches on a
-// device are repetitions. What is kept of one is its shape and a sum of 64 bits over its lists, its
-// tensors and the stages that the device returned. Safe to use from several threads.
+// Half of a case's launches on a device repeat an earlier one: comparing them again shows nothing
+// new. Of each launch its shape is kept, and a 64-bit sum over its lists, its tensors and the
+// stages that the device returned. Safe to use from several threads.
 #pragma once
 
 #include <cstddef>

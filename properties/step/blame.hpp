@@ -2,8 +2,8 @@
 //
 // Owns the way back from an element of the final output, (query row, model head), to the kernel row
 // that held it (aiter.md 4: folded rows are ordered request, group, row) and to the works and the
-// merge that wrote it. Units: rows, pages and tokens as printed. A row that nothing
-// in the plan covers is said to be covered by nothing, which is the defect.
+// merge that wrote it. Units: rows, pages and tokens as printed. A row that
+// no work covers is reported as such: that is the defect.
 #pragma once
 
 #include <cstdint>

@@ -28,7 +28,7 @@ class Interposer : public StepHooks {
 };
 
 struct StepContext {
-  const Backend& backend;   // what it launches for whoever calls it is noted in the log
+  const Backend& backend;   // what it launches, for any caller, is noted in the log
   const Interposer& hooks;  // Interposer::none() plants nothing
   ExecutionLog& log;
   const ExecutionLimits& limits;  // the largest step that is executed

@@ -1,5 +1,5 @@
 // Damage: in which ways the result of a launch is wrong, told apart so that a known defect does
-// not stand for another one.
+// not hide another one.
 #pragma once
 
 #include <array>

@@ -1,8 +1,8 @@
-// Execution: what the properties of a case had executed, and the sums of a run.
+// Execution: what was executed for the properties of a case, and the sums of a run.
 //
 // The code that launches kernels counts them (core/engine/launches.hpp). Here they are attributed:
 // a step of the case itself is executed once and shared by all properties that look at it,
-// everything else belongs to the property that asked for it. Private to properties.
+// everything else belongs to the property that asked for it.
 #pragma once
 
 #include <cstddef>

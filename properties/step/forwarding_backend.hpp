@@ -1,5 +1,5 @@
-// ForwardingBackend: a backend that hands everything to another one; a subclass changes what it
-// came for. The other backend outlives it.
+// ForwardingBackend: a backend that hands every call to another one; a subclass overrides the calls
+// that it changes. The other backend outlives it.
 #pragma once
 
 #include <cstdint>

@@ -53,8 +53,8 @@ class Leads {
         double best = -std::numeric_limits<double>::infinity();
         for (std::int64_t j = 0; j < seen; ++j)
           best = std::max<double>(best, dot(query, keys[static_cast<std::size_t>(j)]));
-        const double behind = zero ? dot(query, *zero) : 0;  // unbacked, it is zeros
-        lead = std::max(lead, scale_ * (behind - best));     // not if either is NaN
+        const double past = zero ? dot(query, *zero) : 0;  // unbacked, it is zeros
+        lead = std::max(lead, scale_ * (past - best));     // not if either is NaN
       }
     }
     return lead;

@@ -1,7 +1,7 @@
 // Step facts: what a launch decided, under the names that a condition of a ledger may use.
 //
 // A fact reads the launch as a backend gets it, shape and plan included, never the text of a case:
-// a property that judges a case under other options is looked at by what it launched. Lengths are
+// if a property runs a case under other options, the facts are those of its launches. Lengths are
 // tokens, `page` tokens, `heads` and `rows` those of a row and a request of the kernel.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The KV lengths are on the host only in some steps: nobody gets at them without saying what
+// The KV lengths are on the host only in some steps: no caller reads them without saying what
 // happens in the others (P21).
 #include "core/engine/fa/host_seq_lens.hpp"
 

@@ -2,8 +2,8 @@
 //
 // Final outputs are held to the per-element bound of the dense reference. Partial results have no
 // reference of their own: both backends follow the same contract, so they are held to each other,
-// row by row, with the tolerance of the element type that probabilities are rounded to. What nobody
-// wrote must be the same elements on both sides.
+// row by row, with the tolerance of the element type that probabilities are rounded to. Elements
+// that were not written must be the same on both sides.
 #pragma once
 
 #include <memory>

@@ -45,7 +45,7 @@ TEST_CASE("devices: the null device gives its reason at every call", "[hip]") {
   CHECK(support.reason.find("device null") != std::string::npos);
 }
 
-TEST_CASE("buffers: what nobody wrote is poison, and a write past an end damages a canary",
+TEST_CASE("buffers: unwritten memory is poison, and a write past an end damages a canary",
           "[hip]") {
   const auto device = make_emulated_device(Arch::gfx942, {});
   auto buffer = Buffer::poisoned(*device, "the test buffer", 64);
@@ -57,7 +57,7 @@ TEST_CASE("buffers: what nobody wrote is poison, and a write past an end damages
   auto other = Buffer::poisoned(*device, "the other", 8);
   REQUIRE(other.ok());
   const std::byte stray[1] = {std::byte{1}};
-  auto without = Buffer::holding(*device, "the one without a canary behind", stray, 0);
+  auto without = Buffer::holding(*device, "the one without a canary after it", stray, 0);
   REQUIRE(without.ok());
   std::vector<Buffer> buffers;
   for (auto* b : {&buffer, &without, &other}) buffers.push_back(std::move(**b));
@@ -65,11 +65,11 @@ TEST_CASE("buffers: what nobody wrote is poison, and a write past an end damages
   CHECK_FALSE(device->copy_in(buffers[0].address() + 64, stray));
   CHECK_FALSE(device->copy_in(buffers[2].address() - 1, stray));
   CHECK(Buffer::damaged(buffers) ==
-        std::vector<std::string>{"the canary behind the test buffer is damaged",
+        std::vector<std::string>{"the canary after the test buffer is damaged",
                                  "the canary before the other is damaged"});
   CHECK_FALSE(device->copy_in(buffers[1].address() - kCanaryBytes, stray));
   CHECK(Buffer::damaged(std::span(buffers).subspan(1, 1)) ==
-        std::vector<std::string>{"the canary before the one without a canary behind is damaged"});
+        std::vector<std::string>{"the canary before the one without a canary after it is damaged"});
   CHECK(Buffer::damaged({}).empty());
 }
 

@@ -1,4 +1,4 @@
-// A device behind a runtime, with a runtime of the test: which calls reach it.
+// A device that a runtime drives, here one of the test: which calls reach it.
 #include "hip_backend/device/runtime_device.hpp"
 
 #include <cstdint>
@@ -98,7 +98,7 @@ TEST_CASE("runtime device: after a fault no memory of before is handed out", "[h
   CHECK(*gpu->allocate(96) != before);
 }
 
-TEST_CASE("runtime device: no memory is left behind", "[hip]") {
+TEST_CASE("runtime device: all memory is given back", "[hip]") {
   auto gpu = device();
   gpu->release(*gpu->allocate(96));
   gpu.reset();

@@ -12,11 +12,22 @@ configure() { # <project> <build directory> <further options>
     -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$scratch/prefix" "${@:3}"
 }
 
-# The consumer sees the installed tree only: no header may name a file that was left behind.
+# The consumer sees the installed tree only: no header may name a file that was not installed.
 configure consumer consumer
 cmake --build "$scratch/consumer"
 "$scratch/consumer/consumer"
 "$scratch/prefix/bin/mla-testbed" --version
+
+# All installed headers compile, and none is a library's own. headers_test.sh takes each alone.
+(
+  cd "$scratch/prefix/include/mla-testbed"
+  if grep -rlzE 'Private(\s+//)?\s+to\b' .; then
+    echo "FAILED: private headers were installed"
+    exit 1
+  fi
+  find . -name '*.hpp' -printf '#include "%P"\n' | sort |
+    "$compiler" -std=c++20 -fsyntax-only -I. -x c++ -
+)
 
 # The core needs the standard library only: here nothing else can be found.
 bare=(-DCMAKE_DISABLE_FIND_PACKAGE_OpenMP=ON -DCMAKE_DISABLE_FIND_PACKAGE_rapidcheck=ON

@@ -37,8 +37,8 @@ FOLDERS = ["core", "cpu_backend", "hip_backend", "properties", "tests", "fixture
 
 def copy_sources():
     """Brings the copy up to date: where it is, and a digest of all that is in it. A file that differs
-    is newer than every object: a run that was interrupted leaves a mutant behind, and its object with
-    it."""
+    is newer than every object: a run that was interrupted leaves a mutant in it, and the object of
+    that."""
     sources = WORK / "source"
     wanted = {"CMakeLists.txt", "CMakePresets.json", "LICENSE"}
     for folder in FOLDERS:

@@ -235,7 +235,7 @@ TEST_CASE("execution: a result for which nothing was launched is no pass", "[jud
     }
 }
 
-TEST_CASE("execution: a launch that comes back with a fault is a failure, whoever asked for it",
+TEST_CASE("execution: a launch that comes back with a fault is a failure, whichever claim asked",
           "[judge]") {
   for (const ErrorCode code : {ErrorCode::fault, ErrorCode::overrun})
     for (const std::int64_t good : {0, 1, 2}) {

@@ -119,7 +119,7 @@ TEST_CASE("random cases: every value of every field and every boundary comes", "
       count("n is q", r.kv_len == r.qo_len ? 1 : 0);
       count("n at a block",
             c.block_size > 8 && r.kv_len > 0 && r.kv_len % c.block_size == 0 ? 1 : 0);
-      count("n behind a block", c.block_size > 8 && r.kv_len % c.block_size == 1 ? 1 : 0);
+      count("n after a block", c.block_size > 8 && r.kv_len % c.block_size == 1 ? 1 : 0);
       count("n long", r.kv_len > 1000 ? 1 : 0);
     }
   });
@@ -147,6 +147,6 @@ TEST_CASE("random cases: every value of every field and every boundary comes", "
   expect("n", {"0", "1", "15", "16", "17", "63", "64", "65", "127", "128", "129"});
   for (const char* flag :
        {"causal", "lse", "odd block", "scaled", "scheduled", "origin beyond 2^24 tokens", "ragged",
-        "32 requests", "n is q", "n at a block", "n behind a block", "n long"})
+        "32 requests", "n is q", "n at a block", "n after a block", "n long"})
     expect(flag, {"0", "1"});
 }

@@ -169,7 +169,7 @@ TEST_CASE("facts: rows shift where a request with keys has fewer than the longes
   CHECK(number("shifted_rows", "mla1:1q0s0_1q2s30") == 1);
 }
 
-TEST_CASE("facts: page 0 is finite where the adapter puts zeros, and unbacked behind a far cache",
+TEST_CASE("facts: page 0 is finite where the adapter puts zeros, and unbacked before a far cache",
           "[judge][ledger]") {
   const auto page_zero = [](const char* line) {
     INFO(line);

@@ -71,7 +71,7 @@ def test_without_a_plan_requests_of_more_rows_than_the_launch_says_are_unsupport
     split = np.full((8, 1, 16, 512), np.nan, np.float32)
     lse = np.full((8, 1, 16, 1), np.nan, np.float32)
     with pytest.raises(mla.UnsupportedError,
-                       match="request 0 has 4 rows and max_seqlen_q is 1: without a plan nobody"):
+                       match="request 0 has 4 rows and max_seqlen_q is 1: without a plan nothing"):
         kernels.decode_stage1(
             step.q, step.kv, step.qo_indptr, step.kv_indptr, step.indices, step.last,
             np.arange(3, dtype=np.int32), None, None, None, 1, 1, 1, SCALE, split, lse,

@@ -98,7 +98,7 @@ def test_a_piece_that_nobody_wrote_is_named_by_the_reduce(part: str) -> None:
     arguments = (np.array([0, 3], np.int32), np.array([[0, 1]], np.int32))
     kernels.reduce(parts, lse, *arguments, np.array([0, 1, 2], np.int32), out)
     with pytest.raises(mla.FaultError, match=f"partial_{part} row 3 head 5, a piece of output row "
-                                             "0, was written by nobody"):
+                                             "0, was never written"):
         kernels.reduce(parts, lse, *arguments, np.array([0, 3, 2], np.int32), out)
 
 

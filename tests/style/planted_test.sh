@@ -92,6 +92,22 @@ printf '#include "core/case/two.hpp"\n' >"$folder/core/case/one.cpp"
 includes_find core/case/two.hpp '#include "core/case/one.hpp"' \
   'circle of includes: core/case/one core/case/two'
 
+headers_find() {  # <text of core/case/shipped.hpp> <what is said of it>
+  printf '%b\n' "$1" >"$folder/core/case/shipped.hpp"
+  if ! (python3 tests/style/public_headers.py "$folder" || true) | grep -F "$2" >/dev/null; then
+    echo "public_headers.py does not say '$2' of $1" >&2
+    exit 1
+  fi
+}
+headers_find '#pragma once' 'no file set has a header'
+printf 'mla_library(core)\ntarget_sources(mla_core PUBLIC FILE_SET HEADERS FILES case/shipped.hpp)\n' \
+  >"$folder/core/CMakeLists.txt"
+headers_find '#pragma once' '1 headers are shipped'
+headers_find '// Parts. Private\n// to core.' 'calls itself private'
+headers_find '#include "core/case/two.hpp"' 'includes core/case/two.hpp, which is not'
+sed -i 's/shipped/missing/' "$folder/core/CMakeLists.txt"
+headers_find '#pragma once' 'core/case/missing.hpp: is listed and does not exist'
+
 package=$folder/properties/python/mla_testbed
 mkdir -p "$package"
 touch "$package/__init__.py"

@@ -4,7 +4,7 @@
 // are views of the runner's buffers, which keep their addresses; lists of extends and prefills are
 // owned. Everything a kernel needs is in here or in the layer: fields that the engine dropped in
 // vLLM #41942 stay dropped (a test lists both). Source: spec vllm_metadata.md 3.2.
-// Units: tokens, rows, requests. Freed memory: the stream must have run before the metadata goes.
+// Units: tokens, rows, requests. The stream must have run before the metadata is destroyed.
 #pragma once
 
 #include <cstdint>

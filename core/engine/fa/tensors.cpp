@@ -81,7 +81,7 @@ StepResult read_result(const DeviceTensors& tensors, Stream& stream) {
   if (!intact(all.first(kFence)))
     result.faults.push_back({"the canary before the output is damaged", -1, -1});
   if (!intact(all.last(kFence)))
-    result.faults.push_back({"the canary behind the output is damaged", -1, -1});
+    result.faults.push_back({"the canary after the output is damaged", -1, -1});
   return result;
 }
 

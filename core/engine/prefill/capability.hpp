@@ -2,7 +2,7 @@
 //
 // The platform (architecture, kernels) is the same for all groups of layers; the model (dtypes,
 // heads, dimensions) is asked about each time, because two groups may differ in it (BUG-096).
-// Every missing piece names itself: a fallback is reported, never silent. Source: vLLM #42509,
+// Every missing piece is named: a fallback is reported, never silent. Source: vLLM #42509,
 // #51040, #44544; spec vllm_metadata.md 2.1, 2.3.
 #pragma once
 

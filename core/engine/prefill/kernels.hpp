@@ -51,7 +51,7 @@ struct KernelContext {
 
 using plan::WordSpan;
 
-// The device memory behind PlanFields.
+// The device memory that PlanFields name.
 struct PlanSpans : plan::PlanLists<WordSpan> {
   WordSpan qo_indptr, kv_indptr, kv_indices;
 };

@@ -5,7 +5,7 @@
 // Waits: each wave keeps its outstanding operations. vmcnt counts loads, stores and loads to LDS in
 // order; lgkmcnt counts LDS operations in order. Scalar loads come back in any order and are done
 // only at lgkmcnt(0). Flat operations count in both, in any order with the others of either: they
-// are done when both counts have been 0. The counters end at 63 and 15; whoever would pass the end
+// are done when both counts have been 0. The counters end at 63 and 15; a wave that needs more
 // waits until the oldest is done. A load writes the lanes of EXEC at its issue: an instruction that
 // uses other lanes of its registers has nothing to wait for. One of 16 bits takes its registers
 // whole (assumption D16_OTHER_HALF).

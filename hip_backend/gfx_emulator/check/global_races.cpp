@@ -133,7 +133,7 @@ void GlobalRaces::visit_lane(Wave& w, const Inst& inst, Suspect spot, u64 end, c
   }
 }
 
-// Whoever uses an atomic where another one did comes after it.
+// A wave that uses an atomic where another one did comes after it.
 void GlobalRaces::order(u64 address, const Visit& now) {
   const auto [found, fresh] = atomics_.try_emplace(address, now);
   if (fresh) return;

@@ -42,7 +42,7 @@ struct Wave {
   std::uint32_t scratch_size = 0;  // for each lane
   std::uint64_t executed = 0;
   // The first instructions that ran, by index, and whether these are all that wrote registers: what
-  // a short workgroup left behind is set anew without the rest (start.hpp).
+  // a short workgroup has written is set anew without the rest (start.hpp).
   static constexpr std::uint64_t opening = 64;
   std::uint32_t opened[opening];
   bool opening_only = false;

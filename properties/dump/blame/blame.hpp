@@ -2,8 +2,8 @@
 //
 // The captured call is planned again, as the original planner does it. If that gives the captured
 // buffers, the planner broke a batch that it should have taken. If it gives them for another
-// question (other heads, rows, dtypes, pages), the builder asked that question. If no similar call
-// gives them, the buffers are not those of this step. What cannot be planned is no answer.
+// call (other heads, rows, dtypes, pages), the builder made that call. If no similar call
+// gives them, the buffers are not those of this step. A call that cannot be planned says nothing.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // check: a dump, judged in sentences.
 //
-// In this order, since each step follows what the one before found right: the lists of the batch
+// In this order, since each step relies on what the one before has checked: the lists of the batch
 // (lists.hpp); the plan as it left the planner, against them and the kernel (planned.cpp), and
 // whose fault it is if it is not valid (blame/); then the launch, that what the kernel got is the
 // same or right as well (launch.cpp). Prefill plans have rules of their own (prefill.cpp). A plan

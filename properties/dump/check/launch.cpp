@@ -94,7 +94,7 @@ void check_unplanned_launch(const Planning& planned, const Launch& launch, Answe
   const std::int64_t rows = launch.max_qo_len.value_or(call.sizes().max_qo_len);
   if (wrong.empty() && rows < longest)
     wrong.push_back(say("max_seqlen_q is ", rows, " at the launch, and a request has ", longest,
-                        " rows: nobody writes the others"));
+                        " rows: nothing writes the others"));
   if (wrong.empty() && (changes.count > 0 || !arguments.empty()))
     wrong.push_back(differences(arguments, changes));
   if (wrong.empty()) return;

@@ -1,7 +1,7 @@
-// What a kernel is told beside lists and buffers, against what its planner was told.
+// The arguments of a kernel beside its lists and buffers, compared with those of its planner.
 //
-// The kernel is chosen by it (csrc/py_itfs_cu/asm_mla.cu), so that a plan made for other arguments
-// may be wrong, whatever the planner and the buffers are.
+// They choose the kernel (csrc/py_itfs_cu/asm_mla.cu). So a plan made for other arguments may be
+// wrong even if planner and buffers are right.
 #pragma once
 
 #include <functional>

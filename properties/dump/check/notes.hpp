@@ -1,4 +1,4 @@
-// What is no violation of a plan and worth knowing: what AITER's kernels make of a valid one.
+// Notes on a valid plan: what AITER's kernels make of it that a reader should know.
 //
 // Sources: docs/findings/aiter.md, with the number of each finding.
 #pragma once

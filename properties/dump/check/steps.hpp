@@ -1,4 +1,4 @@
-// The steps of check(), each on what the one before left of its answer.
+// The steps of check(): each adds to the answer that the one before left.
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
 // The tensors of a dump against its lists: rows and heads of Q, output and LSE.
 //
 // A replay refuses what is a violation here. More rows than the batch has are a graph's padding, or
-// rows that the lists leave out: a note. Their elements and encodings are a replay's
-// (replay/step.hpp).
+// rows that the lists leave out: a note. Elements and encodings are checked by a
+// replay (replay/step.hpp).
 #pragma once
 
 #include "properties/dump/check/lists.hpp"

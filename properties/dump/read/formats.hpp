@@ -1,7 +1,7 @@
-// Plans from outside: what the key `format` says that an object is, and what stands beside a list.
+// Plans from outside: which format an object has by its key `format`, and the keys beside a list.
 //
-// An object without the key is what its other keys say. Fails: a format that is unknown, with those
-// that are known, one that other keys contradict, and a key that would be ignored beside a list.
+// Without that key the other keys tell. Fails: a format that is unknown, with those that are known,
+// one that other keys contradict, and a key that would be ignored beside a list.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

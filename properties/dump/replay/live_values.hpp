@@ -1,7 +1,7 @@
 // The values that a captured step computes with: each one must be finite.
 //
 // NaN or infinity in Q makes its row NaN on every kernel, in a live key all rows of its request: a
-// row that must not see the key gives it the weight 0, and 0 times infinity is NaN. Nobody can be
+// row that must not see the key gives it the weight 0, and 0 times infinity is NaN. No one can be
 // blamed for these rows. Keys after a request's last one and other pages may hold anything.
 #pragma once
 

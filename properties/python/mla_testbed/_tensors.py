@@ -284,8 +284,8 @@ def _meet(a: _structs.Tensor, b: _structs.Tensor) -> bool:
     common = math.gcd(pitch, other_pitch)
     if common == 0:
         return True
-    behind = (b.begin - a.begin) % common
-    return behind < run or behind + other_run > common
+    later = (b.begin - a.begin) % common
+    return later < run or later + other_run > common
 
 
 def _share(a: _structs.Tensor, b: _structs.Tensor) -> bool:

@@ -48,8 +48,8 @@ class Bundle:
         scalars: numbers and texts by the names of AITER's parameters (`num_heads_per_head_k`,
             `page_size`, ...), with `arch`, `num_cu` and `buffer_sizes`.
         arrays: one-dimensional arrays by name: `seqlens_qo_indptr`, `seqlens_kv_indptr`,
-            `kv_last_page_lens`, `kv_indices`, then the buffers of the plan, all int32 (POISON where
-            nobody wrote), then the tensors `q`, `kv_cache_pages`, `kv_cache`, `out` and `lse`.
+            `kv_last_page_lens`, `kv_indices`, then the buffers of the plan, all int32 (POISON in
+            unwritten places), then the tensors `q`, `kv_cache_pages`, `kv_cache`, `out` and `lse`.
     """
 
     scalars: dict[str, Any]

@@ -139,8 +139,8 @@ def warn(text: str) -> None:
 
 
 def scale_of(key: str, value: Any) -> float | str:
-    """A scale as a manifest has it. JSON has no NaN and no infinity, and a file with one is read by
-    nobody: such a scale becomes a text, which `check` passes over and `replay` refuses by name."""
+    """A scale as a manifest has it. JSON has no NaN and no infinity, and readers refuse a file
+    with one. Such a scale becomes a text, which `check` skips and `replay` refuses by name."""
     number = float(value)
     if math.isfinite(number):
         return number
@@ -184,8 +184,8 @@ def pages_in_use(indices: Any, held: int) -> Any:
 
 
 def kept_apart(watch: Callable[..., Any], *arguments: Any) -> Any:
-    """What `watch` makes of a call. Its errors are said and no matter of the engine's: the steps
-    that somebody looks for are those with something wrong in them."""
+    """What `watch` makes of a call. Its errors are printed and do not stop the engine: the steps
+    that a user looks for are those with something wrong in them."""
     try:
         return watch(*arguments)
     except Exception as error:

@@ -1,5 +1,5 @@
-// The plan of a prefill step as its kernels saw it, held to core/plan/ps_check.hpp, and who in it
-// made a row.
+// The plan of a prefill step as its kernels saw it: checked by core/plan/ps_check.hpp, and searched
+// for the works that made a row.
 #pragma once
 
 #include <cstdint>

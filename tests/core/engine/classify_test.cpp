@@ -117,7 +117,7 @@ TEST_CASE("classify: equal prefill chunks above the threshold are no decodes",
 }
 
 TEST_CASE("classify: a short prefill belongs to the run that it stands in", "[builder][P26]") {
-  // Behind an extend the region order puts prefills, short ones too.
+  // After an extend the region order puts prefills, short ones too.
   CHECK(three({1, 6, 1, 8}, {30, 10, 1, 8}, 1).extends == Requests(2));
   CHECK(three({1, 8, 1}, {30, 8, 1}, 1).prefills == Requests(2));
   CHECK(three({1, 1, 8}, {30, 1, 8}, 1).decodes == Requests(2));

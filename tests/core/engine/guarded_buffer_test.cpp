@@ -17,9 +17,9 @@ TEST_CASE("guarded buffer: starts as poison, and its canaries are intact", "[eng
 }
 
 TEST_CASE("guarded buffer: a write one past either end is found", "[engine][P06]") {
-  GuardedBuffer<float> behind("the partial outputs", 10);
-  behind.data()[10] = 1.0F;
-  CHECK(behind.damaged() == "the canary behind the partial outputs is damaged");
+  GuardedBuffer<float> after("the partial outputs", 10);
+  after.data()[10] = 1.0F;
+  CHECK(after.damaged() == "the canary after the partial outputs is damaged");
   GuardedBuffer<std::uint16_t> before("the output", 10);
   before.data()[-1] = mla::kPoisonBf16;
   CHECK(before.damaged() == "the canary before the output is damaged");

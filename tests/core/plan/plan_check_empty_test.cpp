@@ -56,7 +56,7 @@ TEST_CASE("plan_check: padding in several tiles that ends before it begins is a 
   CHECK(found[0].what.find("kernels read outside of the cache") != std::string::npos);
 }
 
-TEST_CASE("plan_check: a work without rows at the end of a slot harms nobody", "[plan][P05]") {
+TEST_CASE("plan_check: a work without rows at the end of a slot harms nothing", "[plan][P05]") {
   const auto p = planned("mla1:3q2s700;heads=16;cu=16");
   Plan plan = p->md.plan->clone();
   const std::int64_t works = plan.works();

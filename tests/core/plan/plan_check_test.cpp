@@ -96,7 +96,7 @@ TEST_CASE("plan_check: partial rows that overlap by one are a violation", "[plan
   CHECK(has_rule(check(*p, plan), Rule::partial_rows));
 }
 
-TEST_CASE("plan_check: a row that nobody writes is noticed from one key on", "[plan][P05]") {
+TEST_CASE("plan_check: a row that no work writes is noticed from one key on", "[plan][P05]") {
   const auto p = planned("mla1:2q2s1;heads=128;arch=gfx950;causal=0;cu=8");  // a tile for each row
   REQUIRE(p->md.plan->works() == 4);
   for (const std::int64_t lost : {0, 3}) {
@@ -191,7 +191,7 @@ TEST_CASE("plan_check: partial rows may be listed in any order", "[plan][P05]") 
   CHECK(has_rule(check(*p, plan), Rule::reduce_list));
 }
 
-TEST_CASE("plan_check: a merge into rows that nobody wrote is a violation, one into none is not",
+TEST_CASE("plan_check: a merge into rows that no work wrote is a violation, one into none is not",
           "[plan][P05]") {
   const auto p = planned("mla1:2q1s20;cu=4");
   Plan plan = p->md.plan->clone();
@@ -205,9 +205,8 @@ TEST_CASE("plan_check: a merge into rows that nobody wrote is a violation, one i
   CHECK(check(*p, plan).empty());
 }
 
-TEST_CASE(
-    "plan_check: a list of one partial row behind the last tile is valid: the reduce skips it",
-    "[plan][P05]") {
+TEST_CASE("plan_check: a list of one partial row after the last tile is valid: the reduce skips it",
+          "[plan][P05]") {
   const auto p = planned("mla1:1q1s900_1q1s20;cu=4");
   Plan plan = p->md.plan->clone();
   const std::int64_t last = plan.reduce_indptr.size() - 1;

@@ -73,7 +73,7 @@ TEST_CASE("planner v1.2: one long request fills 256 of 304 slots with 32 tokens 
   CHECK(plan->work_indptr.at(304) == 256);
 }
 
-TEST_CASE("planner v1.2: the parallel kernel loses an empty request behind a full slot",
+TEST_CASE("planner v1.2: the parallel kernel loses an empty request after a full slot",
           "[plan][BUG-074]") {
   Batch batch({64, 0}, all(2, 1));
   batch.input.key.compute_units = ComputeUnits(80);

@@ -96,7 +96,7 @@ std::string uncovered(const Batch& batch, const Plan& plan, std::int64_t ratio) 
     const std::size_t r = entry / static_cast<std::size_t>(ratio);
     const std::int64_t end = batch.kv_indptr[r + 1];
     rows[entry] += pieces[0].q_end - pieces[0].q_begin;
-    const std::int64_t behind = (tile.first + 1) * q - pieces[0].q_end;  // rows of later tiles
+    const std::int64_t later = (tile.first + 1) * q - pieces[0].q_end;  // rows of later tiles
     std::int64_t next = batch.kv_indptr[r];
     for (const auto& piece : pieces) {
       if (piece.kv_begin != next || piece.kv_end + piece.kv_offset != end ||
@@ -104,7 +104,7 @@ std::string uncovered(const Batch& batch, const Plan& plan, std::int64_t ratio) 
         return "entry " + std::to_string(entry) + " from row " + std::to_string(tile.second);
       next = piece.kv_end;
     }
-    const std::int64_t seen = end - (batch.input.causal ? behind : 0);
+    const std::int64_t seen = end - (batch.input.causal ? later : 0);
     if (next < seen || next > end) return "entry " + std::to_string(entry) + " misses keys";
   }
   for (std::size_t entry = 0; entry < rows.size(); ++entry)

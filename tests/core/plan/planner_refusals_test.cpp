@@ -128,23 +128,22 @@ TEST_CASE("planner v1.2: fewer keys than rows in several tiles is refused",
   CHECK(shortest == -2);
 }
 
-TEST_CASE("planner v1.2: even tiles of which the last begins behind the rows are refused",
-          "[plan]") {
+TEST_CASE("planner v1.2: even tiles of which the last begins past the rows are refused", "[plan]") {
   const std::int64_t page_size = GENERATE(1, 16);
   for (const std::int64_t rows : {15, 16}) {
     Batch batch({100, 200}, all(2, rows), page_size);
     batch.input.key.arch = Arch::gfx950;
     batch.input.key.heads_per_kv_head = Heads(40);  // 3.2 rows in a workgroup's 128
-    const bool behind = rows == 16;                 // 5 tiles of 4, where 15 have 5 of 3
+    const bool past = rows == 16;                   // 5 tiles of 4, where 15 have 5 of 3
     CHECK_THAT(batch.refusal(),
-               contains(behind ? "(q = 16) has 5 tiles of 4 rows for 40 heads" : "planned"));
+               contains(past ? "(q = 16) has 5 tiles of 4 rows for 40 heads" : "planned"));
     batch.input.fidelity = Fidelity::as_aiter;
     const auto plan = batch.make();
     REQUIRE(plan.ok());
     bool empty = false;
     for (std::int64_t w = 0; w < plan->works(); ++w)
       empty = empty || plan->work(w).q_begin >= plan->work(w).q_end;
-    CHECK(empty == behind);
+    CHECK(empty == past);
   }
 }
 
@@ -237,7 +236,7 @@ TEST_CASE("planner v1.0: what it divides by or ignores is refused", "[plan]") {
     batch.kv_indptr = {0, 1000, 1000};
     CHECK_THAT(batch.refusal(), contains("request 1 has n = 0 keys"));
   }
-  SECTION("a short tail behind one piece") {
+  SECTION("a short tail after one piece") {
     batch.kv_indptr = {0, 1000, 1020};
     CHECK_THAT(batch.refusal(), contains("drops the last 4"));
     batch.input.fidelity = Fidelity::as_aiter;

@@ -161,7 +161,7 @@ struct CutStep : Step {
 
 }  // namespace
 
-TEST_CASE("ps_check: a merge behind an empty one counts", "[plan][ps]") {
+TEST_CASE("ps_check: a merge after an empty one counts", "[plan][ps]") {
   CutStep step;
   CHECK(step.first_violation() == "valid");
   step.reduce_indptr = {0, 2, 2, 4};

@@ -1,7 +1,7 @@
 // Mutants of a code object: one instruction is made weaker, everything else stays.
 //
 // A mutant of a wait waits for nothing, a mutant of a barrier does nothing. MutatedDevice runs it
-// in the place of the original, behind the interface that the HIP backend uses.
+// in the place of the original, under the interface that the HIP backend uses.
 #pragma once
 
 #include <memory>

@@ -5,7 +5,7 @@
 
 namespace hip = mla::hip_runtime;
 
-TEST_CASE("code behind __HIP_PLATFORM_AMD__ is there on host and device, before any include") {
+TEST_CASE("code under __HIP_PLATFORM_AMD__ is there on host and device, before any include") {
   REQUIRE(hip_program::platform_on_host());
   REQUIRE(hip_program::platform_on_device());
 }

@@ -18,14 +18,14 @@ std::vector<std::int32_t> block_sums(const std::vector<std::int32_t>& numbers);
 std::vector<std::int32_t> shuffled();
 // Where every thread of a grid of 2 x 3 blocks of 4 x 2 x 2 threads stands, as digits.
 std::vector<std::int32_t> indices();
-// How many of the numbers have each remainder by 8, counted by atomicAdd; behind it the largest one
+// How many of the numbers have each remainder by 8, counted by atomicAdd; after it the largest one
 // (atomicMax), how many are odd (__ballot), and 1 where atomicCAS has found the last number in
 // `out`.
 std::vector<std::int32_t> counted(const std::vector<std::int32_t>& numbers);
 // What a kernel that adds `step` (a constant of the device) to each element of a variable, its
 // index, leaves there after hipMemcpyToSymbol of both.
 std::vector<std::int32_t> stepped(std::int32_t step);
-// Whether code behind #ifdef __HIP_PLATFORM_AMD__ is there: on the host, and as a kernel sees it.
+// Whether code after #ifdef __HIP_PLATFORM_AMD__ is there: on the host, and as a kernel sees it.
 bool platform_on_host();
 bool platform_on_device();
 // The size of a variable of 8 words, and the error of asking for that of no variable.

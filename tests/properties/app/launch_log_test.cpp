@@ -39,7 +39,7 @@ TEST_CASE("statistics: stages of two backends stand side by side, launches added
         "  LDS bytes                        14              0    0.00\n");
 }
 
-TEST_CASE("statistics: one backend is compared with nobody", "[cli]") {
+TEST_CASE("statistics: one backend is compared with none", "[cli]") {
   LaunchLog log;
   log.begin("hip");
   log.note("reduce", report(10, 99, 0));

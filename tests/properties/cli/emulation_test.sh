@@ -27,7 +27,7 @@ expect_out ' [1-9][0-9]* extra passes over LDS banks$'
 try replay "$case" "${on[@]}" --checks=waits
 expect_no_out 'extra passes'
 
-# Our own kernels have no finding. The compiler spills a scalar of the first that nobody uses; in the
+# Our own kernels have no finding. The compiler spills an unused scalar of the first; in the
 # second, a merge does not jump over a branch that no lane takes.
 for arch in gfx942 gfx950; do
   for line in 'P05 mla1:1q1s1;planner=none' 'P30 mla1:1q1s4;gran=8;layout=contiguous'; do

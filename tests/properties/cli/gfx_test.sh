@@ -223,8 +223,8 @@ done
 sed 's/\x4c\x05\x00\x00/\x3f\x05\x00\x00/' "$scratch/gfx942.co" >"$scratch/other.co"
 try gfx check "$scratch/other.co"
 one_sentence 10 'is for processor 0x3f, only gfx942 \(0x4c\) and gfx950 \(0x4f\) are executed'
-try gfx check "$scratch/gfx942.co" --kernel nobody
-one_sentence 2 "has no kernel 'nobody'; it has add, hasty"
+try gfx check "$scratch/gfx942.co" --kernel missing
+one_sentence 2 "has no kernel 'missing'; it has add, hasty"
 try gfx check "$scratch/nothing.co"
 one_sentence 3 'nothing.co'
 try gfx run "$scratch/gfx942.co" --block 64 --args "$scratch/add.json"
@@ -254,7 +254,7 @@ wrong_arguments '{"arguments": [{"buffer": "f32", "count": 0}]}' 'the buffer is 
 wrong_arguments '{"arguments": [{"buffer": "f32", "count": 1e99}]}' '"count" is 1e\+99; expected at most'
 wrong_arguments '{"arguments": [{"buffer": "f32", "count": 999999999999}]}' '"count" is 999999999999; expected at most'
 wrong_arguments '{"arguments": [{"buffer": "f32", "values": [1], "fill": 2}]}' '"fill" goes with "count"$'
-wrong_arguments '{"arguments": [{"buffer": "f32", "file": "nobody.bin"}]}' 'nobody.bin' 3
+wrong_arguments '{"arguments": [{"buffer": "f32", "file": "missing.bin"}]}' 'missing.bin' 3
 wrong_arguments '{"arguments": [{"buffer": "f32", "file": "wrong.json", "count": 1}]}' 'expected one of'
 wrong_arguments '{"arguments": [{"scalar": "i32", "value": 1, "offset": 99999}]}' '"offset" is 99999; expected 0 to 4092$'
 wrong_arguments '{"arguments": [{"scalar": "i32", "value": 1, "ofset": 8}]}' "'ofset' is not known; did you mean 'offset'"

@@ -147,7 +147,7 @@ refuse_empty() {
   try "${@:2}" "$1=" --cases-file=bad.txt
   expect_exit 2
   expect_silent out
-  expect_err "^mla-testbed: $1: the value is empty; expected one behind '='$"
+  expect_err "^mla-testbed: $1: the value is empty; expected one after '='$"
 }
 cd "$scratch" || exit 1
 for option in --record --junit --html --ledger --resume --cases-file --shard --property --memory-limit \

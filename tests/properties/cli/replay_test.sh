@@ -218,7 +218,7 @@ expect_out '^backend cpu: pass$'
 dumped fewer 'mla1:2q4s300;arch=gfx950;cu=8;planner=none' launch_max_seqlen_q 1
 try replay "$scratch/fewer"
 expect_exit 1
-expect_out 'max_seqlen_q is 1 at the launch, and a request has 4 rows: nobody writes the others'
+expect_out 'max_seqlen_q is 1 at the launch, and a request has 4 rows: nothing writes the others'
 dumped scaled 'mla1:2q1s90;cu=4' kv_scale 0.5 q_scale 3
 try replay "$scratch/scaled"
 expect_exit 0

@@ -14,7 +14,7 @@ expect_baseline show_word.svg
 try show "$root/fixtures/bundles/reduce" --html -
 expect_exit 0
 expect_baseline show_reduce.html
-expect_out 'partial row 10: nobody writes it'
+expect_out 'partial row 10: nothing writes it'
 
 # Without an option the page is plan.html; messages go to stderr.
 here=$root/tests/properties/cli

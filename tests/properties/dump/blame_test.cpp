@@ -65,7 +65,7 @@ TEST_CASE("diagnosis: lists that contradict each other are the builder's, with a
   }
 }
 
-TEST_CASE("diagnosis: a valid plan is nobody's fault", "[cli][check]") {
+TEST_CASE("diagnosis: a valid plan blames no one", "[cli][check]") {
   const Json call = call_of(2, 128, "fp8");
   const Answer answer = checked(captured(call, call));
   CHECK(answer.findings.empty());

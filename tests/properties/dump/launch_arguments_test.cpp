@@ -220,7 +220,7 @@ TEST_CASE("launched call: without a plan, lists and arguments must be those of t
   CHECK_THAT(launch_finding(other), contains("seqlens_kv_indptr[1] was planned as 500"));
   other = step;
   other["launch_max_seqlen_q"] = 1;
-  CHECK_THAT(launch_finding(other), contains("nobody writes the others"));
+  CHECK_THAT(launch_finding(other), contains("nothing writes the others"));
   other["launch_max_seqlen_q"] = 0;
   CHECK_THAT(launch_finding(other), contains("a kernel takes at least 1 row"));
   other["launch_dtype_q"] = "fp4";

@@ -71,7 +71,7 @@ TEST_CASE("launch: a buffer of the launch that has no whole rows is named as tha
   CHECK_THAT(refusal(step), contains("as the kernel found it, key 'work_info' has "));
 }
 
-TEST_CASE("launch: works behind the last one may hold anything", "[cli][check]") {
+TEST_CASE("launch: works after the last one may hold anything", "[cli][check]") {
   json step = launched();
   const auto works = step["work_indptr"].back().get<std::size_t>();
   auto& words = step["launch_work_info"];
@@ -87,7 +87,7 @@ TEST_CASE("launch: lists that changed to those of another step are found", "[cli
              contains("seqlens_kv_indptr[1] was planned as 500 and is 400 at the launch"));
 }
 
-TEST_CASE("launch: entries behind the planned batch are a graph's padding, fewer are a finding",
+TEST_CASE("launch: entries after the planned batch are a graph's padding, fewer are a finding",
           "[cli][check]") {
   json step = launched();
   step["launch_seqlens_kv_indptr"] = {0, 500, 1000, 1000, 1000};
@@ -99,12 +99,12 @@ TEST_CASE("launch: entries behind the planned batch are a graph's padding, fewer
 
 TEST_CASE("launch: lists of more slots than were planned are judged as the kernel found them",
           "[cli][check]") {
-  for (const int behind : {0, 1}) {
+  for (const int works : {0, 1}) {
     json step = launched();
     json& slots = step["launch_work_indptr"];
-    slots.push_back(slots.back().get<int>() + behind);
+    slots.push_back(slots.back().get<int>() + works);
     const std::string what = "work_indptr has 6 words at the launch, the planner got 5";
-    if (behind == 0) {
+    if (works == 0) {
       REQUIRE(checked(step).notes.size() == 1);
       CHECK_THAT(checked(step).notes[0], contains(what + "; what the kernel found is valid"));
     } else {
@@ -260,7 +260,7 @@ TEST_CASE("launch: a buffer that is shorter than what the plan uses is a finding
   CHECK_THAT(launch_finding(step), contains("work_info_set has 0 words at the launch"));
 }
 
-TEST_CASE("launch: a request behind the planned ones is noted if it has rows and several pages",
+TEST_CASE("launch: a request after the planned ones is noted if it has rows and several pages",
           "[cli][check]") {
   json step = launched();
   const json rows = step["seqlens_qo_indptr"], pages = step["seqlens_kv_indptr"];

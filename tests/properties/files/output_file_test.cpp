@@ -1,4 +1,4 @@
-// Claims about files on their way: one that never takes its name leaves nothing behind, whatever
+// Claims about files on their way: one that never takes its name leaves no file, whatever
 // ends the process.
 #include "properties/files/output_file.hpp"
 

@@ -166,7 +166,7 @@ TEST_CASE("the mask shows for each row which keys it does not see") {
   CHECK_FALSE(mask_picture(Planned("mla1:2q4s900;cu=4;causal=0").drawn()).has_value());
 }
 
-TEST_CASE("keys that nobody reads and keys that two works read are marked") {
+TEST_CASE("keys that no work reads and keys that two works read are marked") {
   Planned planned(kReadme);
   plan::WorkItem w = planned.metadata->plan->work(0);
   w.kv_end -= 16;
@@ -188,10 +188,10 @@ TEST_CASE("a finding outlines its work and is told in its record") {
   CHECK_THAT(page, contains("2 violations"));
 }
 
-TEST_CASE("partial rows that nobody writes are said at their merge") {
+TEST_CASE("partial rows that no work writes are said at their merge") {
   Planned planned(kReadme);
   planned.metadata->plan->reduce_partial_map.set(1, 77);
-  CHECK_THAT(merges_picture(planned.drawn()).body, contains("partial row 77: nobody writes it"));
+  CHECK_THAT(merges_picture(planned.drawn()).body, contains("partial row 77: nothing writes it"));
 }
 
 TEST_CASE("pages lie where kv_indices say, in runs") {

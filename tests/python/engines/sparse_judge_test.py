@@ -70,7 +70,7 @@ def test_the_list_of_plants_is_complete():
     ("PastTheEnd", r"paged_kv_indices\[564\] was written: 0; the last row ends before 564"),
     ("Unwritten", r"row 4 \(request 2\): key 0 of its list was not written; missing are 1 of 564"),
     ("OtherRequest", r"row 4 \(request 2\) reads cache row \d+, which is request 0's; wrong are 1"),
-    ("NoRequest", r"row 4 \(request 2\) reads cache row 0, which is nobody's; .* \d+ is missing"),
+    ("NoRequest", r"row 4 \(request 2\) reads cache row 0, which is no request's; .* is missing"),
     ("Twice", r"row 4 \(request 2\) has cache row \d+ 2 times"),
     ("NotSelected", r"row 4 .*, key \d+ of its request, which was not selected; wrong are 1 of"),
     ("OutsideCache", r"reads cache row \d+; the cache has rows 0 to \d+; wrong are 1 of 128"),

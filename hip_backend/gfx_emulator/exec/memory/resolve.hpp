@@ -12,7 +12,7 @@ namespace mla::gfx {
 // Remembers the range; reports nothing.
 [[nodiscard]] bool allowed(Wave& wave, std::uint64_t address, std::uint64_t size, Intent intent);
 
-// The host memory behind an address, or null after reporting the fault.
+// The host memory at an address, or null after reporting the fault.
 [[nodiscard]] std::byte* access(Wave& wave, const Inst& inst, int lane, std::uint64_t address,
                                 std::uint64_t size, Intent intent);
 

@@ -1,4 +1,4 @@
-"""The memory behind AITER's descriptors, as numpy arrays."""
+"""The memory that AITER's descriptors name, as numpy arrays."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Stage:
         of_tree = {} if tree is None else _of_tree(pathlib.Path(tree).resolve())
         self.world = world.World(machine)
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="mla-testbed-aiter-"))
-        # Whoever never leaves leaves no files; AITER reads them after this object is gone.
+        # The files go when the process ends: AITER reads them after this object is gone.
         atexit.register(_remove, self.directory, os.getpid())
         self._environment: dict[str, str | None] = {}
         jit_directory.write(self.directory / "jit")

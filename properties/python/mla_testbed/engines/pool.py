@@ -11,7 +11,7 @@ def block_tables(layout: str, counts: list[int], origin: int) -> tuple[Tables, i
     """Block tables and the number of blocks of the pool.
 
     The arrangement is that of the layout's name; the permutation of `shuffled` is not the one that
-    the case has in C++. One block before the first is left to nobody.
+    the case has in C++. One block before the first belongs to no request.
 
     Args:
         layout: such as "shuffled.7" (docs/reference/cases.md).

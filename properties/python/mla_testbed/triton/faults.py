@@ -81,7 +81,7 @@ def _sentence(launch: gfx.Report, first: gfx.Event, calls_host: bool, where: str
     if first.problem == "not-implemented":
         hint = "\n  the emulator does not execute it; docs/reference/emulator.md has the list"
     if calls_host:
-        hint = "\n  the kernel calls the host, and nobody answers: tl.device_print, or a " \
+        hint = "\n  the kernel calls the host, which does not answer: tl.device_print, or a " \
                "tl.device_assert that does not hold"
     return (f"{first.problem} in kernel '{launch.kernel}' ({where}), program "
             f"{first.workgroup}, wave {first.wave}{lane}: {first.text}\n"

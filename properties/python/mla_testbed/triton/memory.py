@@ -11,7 +11,7 @@ from ..errors import TensorError, UsageError
 
 
 def storage_of(value: Any, name: str) -> tuple[int, int] | None:
-    """Address and size of the whole storage behind a tensor; None where it has no bytes.
+    """Address and size of the whole storage of a tensor; None where it has no bytes.
 
     A storage, not a view: a kernel may address what lies before the first element of a view.
     """

@@ -1,7 +1,7 @@
 """Late copies: a copy that does not block happens as late as a stream allows.
 
 On a GPU `device.copy_(pinned, non_blocking=True)` returns at once and reads the pinned memory
-later. Whoever writes that memory again before the copy ran has changed what arrives. With late
+later. Writing that memory again before the copy ran changes what arrives. With late
 copies, such a copy waits until device work touches its memory, or the host waits for the device:
 host buffers that are reused too early are then found every time. A copy to the host waits until
 the host waits for the device; the values are those of the moment at which it was queued.

@@ -96,7 +96,7 @@ void move_cut(const PlanWords& plan, std::size_t w, std::int32_t to, std::int64_
     o.kv_begin = to;
     changed.set_work(other, o);
   }
-  damage.keep(family, "cut behind work " + std::to_string(w) + " at " + std::to_string(to),
+  damage.keep(family, "cut after work " + std::to_string(w) + " at " + std::to_string(to),
               std::move(changed));
 }
 

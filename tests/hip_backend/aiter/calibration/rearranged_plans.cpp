@@ -167,7 +167,7 @@ void other_tails(const PlanWords& plan, std::mt19937_64& random, std::vector<Pla
   };
   spoil(garbage.work_info, plan.works() * plan::kWorkItemWords);
   spoil(garbage.reduce_partial_map, static_cast<std::size_t>(plan.reduce_indptr.back()));
-  out.push_back({"unread words", "garbage behind the live part", std::move(garbage)});
+  out.push_back({"unread words", "garbage after the live part", std::move(garbage)});
 }
 
 // A work without keys or rows at the end of a slot, and one in front of the others.

@@ -122,7 +122,7 @@ bool relative_moves_stay_in_their_file(Arch arch, HostPath path) {
 }
 
 constexpr Control controls[] = {
-    {"s_endpgm", "nothing runs behind the end of a wave", nothing_follows_the_end},
+    {"s_endpgm", "nothing runs after the end of a wave", nothing_follows_the_end},
     {"s_barrier", "no wave passes a barrier before all have come", waves_wait_for_each_other},
     {"s_movrels_b32", "M0 leads to a register that exists", relative_moves_stay_in_their_file},
     {"s_trap", "trap 2 ends the launch, trap 3 does nothing", traps_end_the_launch},

@@ -14,7 +14,7 @@ using mla::gfx::Operations;
 
 namespace {
 
-// Operations that leave nothing behind that a vector could expect, and why.
+// Operations that change nothing that a vector could expect, and why.
 const std::map<std::string, std::string> without_vectors = {
     {"s_nop", "time only"},
     {"s_sleep", "time only"},
@@ -22,8 +22,8 @@ const std::map<std::string, std::string> without_vectors = {
     {"s_setprio", "the order of waves is the schedule's"},
     {"s_waitcnt", "memory answers at once; the wait checks have tests of their own"},
     {"s_sethalt", "halts for a debugger, which is not there"},
-    {"s_sendmsg", "nobody listens"},
-    {"s_sendmsghalt", "nobody listens"},
+    {"s_sendmsg", "no receiver"},
+    {"s_sendmsghalt", "no receiver"},
     {"s_icache_inv", "no caches"},
     {"s_dcache_inv", "no caches"},
     {"s_dcache_inv_vol", "no caches"},

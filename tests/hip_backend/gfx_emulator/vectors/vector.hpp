@@ -1,4 +1,4 @@
-// Owns: what a vector is: one instruction, the state before it, and what it must leave behind.
+// Owns: what a vector is: one instruction, the state before it, and the state after it.
 #pragma once
 
 #include <array>

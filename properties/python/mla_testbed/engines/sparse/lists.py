@@ -102,7 +102,7 @@ def _wrong(
         what = f", key {_place(own, key)} of its request, which was not selected"
     else:
         owner = next((i for i, place in enumerate(places) if key in place), None)
-        what = f", which is {'nobody' if owner is None else f'request {owner}'}'s"
+        what = f", which is {'no request' if owner is None else f'request {owner}'}'s"
     of = f"; cache row {missing[0]} is missing" if missing.size else ""
     yield "P01", (f"{named} reads cache row {key}{what}; wrong are {foreign.size} of "
                   f"{found.size}{of}")

@@ -10,7 +10,7 @@ import torch
 from ..step import EngineStep
 from .config import Limits
 
-#: The block that vLLM gives to nobody; the tables of padding requests name it.
+#: The block that vLLM gives to no request; the tables of padding requests name it.
 NULL_BLOCK = 0
 
 

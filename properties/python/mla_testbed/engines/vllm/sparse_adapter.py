@@ -138,5 +138,5 @@ class VllmSparse(VllmEngine):
     def _layered(self, step: SparseStep, cache: Any) -> np.ndarray:
         """(blocks, layers, block, 576): this layer's blocks, and NaN in those of other layers."""
         own = cache.reshape(step.pool_blocks, 1, step.block_size, -1)
-        nobody = np.broadcast_to(cache[0], (step.pool_blocks, step.layers - 1, *own.shape[2:]))
-        return np.concatenate([own, nobody], axis=1)
+        others = np.broadcast_to(cache[0], (step.pool_blocks, step.layers - 1, *own.shape[2:]))
+        return np.concatenate([own, others], axis=1)
