@@ -69,7 +69,10 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-// The result of an action that yields nothing: no error means it worked.
-using Status = std::optional<Error>;
+// What an action that yields nothing says: an error, which makes it true, or none when it worked.
+class [[nodiscard]] MaybeError : public std::optional<Error> {
+ public:
+  using std::optional<Error>::optional;
+};
 
 }  // namespace mla

@@ -63,7 +63,7 @@ Result<DecodeResult> HipBackend::run(const DecodeLaunch& launch,
                                      const ExecutionOptions& options) const {
   if (Support support = supports(launch.metadata.shape); !support.ok)
     return Error{ErrorCode::unsupported, support.reason};
-  if (Status bad = check_launch(launch)) return *bad;
+  if (MaybeError bad = check_launch(launch)) return *bad;
   const TimedLaunches timed(
       *device_,
       {options.timing_seed != 0 ? options.timing_seed : options.schedule_seed, options.checked});

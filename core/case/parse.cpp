@@ -26,7 +26,7 @@ std::optional<std::int64_t> length(std::string_view text) {
 }
 
 // Adds the requests of one group, `<count>q<rows>s<keys>`.
-Status add_group(std::string_view group, std::vector<RequestSpec>& requests) {
+MaybeError add_group(std::string_view group, std::vector<RequestSpec>& requests) {
   const auto wrong = [group](std::string_view why) { return bad("requests", group, why); };
   const std::size_t q_at = group.find('q');
   const std::size_t s_at = group.find('s');
@@ -45,25 +45,25 @@ Status add_group(std::string_view group, std::vector<RequestSpec>& requests) {
   return std::nullopt;
 }
 
-Status parse_step(std::string_view text, std::vector<RequestSpec>& requests) {
+MaybeError parse_step(std::string_view text, std::vector<RequestSpec>& requests) {
   while (true) {
     const std::size_t at = text.find('_');
-    if (Status s = add_group(text.substr(0, at), requests)) return s;
+    if (MaybeError s = add_group(text.substr(0, at), requests)) return s;
     if (at == std::string_view::npos) return std::nullopt;
     text.remove_prefix(at + 1);
   }
 }
 
 // The steps of a sequence are joined by '+'.
-Status parse_requests(std::string_view text, Case& c) {
+MaybeError parse_requests(std::string_view text, Case& c) {
   std::size_t at = text.find('+');
-  if (Status s = parse_step(text.substr(0, at), c.requests)) return s;
+  if (MaybeError s = parse_step(text.substr(0, at), c.requests)) return s;
   while (at != std::string_view::npos) {
     text.remove_prefix(at + 1);
     at = text.find('+');
     if (c.later_steps.size() + 1 == kMaxSteps)
       return bad("requests", say(kMaxSteps + 1, " steps"), say("at most ", kMaxSteps, " steps"));
-    if (Status s = parse_step(text.substr(0, at), c.later_steps.emplace_back())) return s;
+    if (MaybeError s = parse_step(text.substr(0, at), c.later_steps.emplace_back())) return s;
   }
   return std::nullopt;
 }
@@ -238,7 +238,7 @@ constexpr Field kFields[] = {
 };
 
 // A kind that lacks the field has it at its default: a canonical line of any kind has `gran`.
-Status refuse_of_other_kind(const Field& field, std::string_view value, StepKind kind) {
+MaybeError refuse_of_other_kind(const Field& field, std::string_view value, StepKind kind) {
   std::vector<StepKind> owners;
   for (const StepKind k : kStepKinds)
     if (field.kinds & only(k)) owners.push_back(k);
@@ -254,7 +254,7 @@ Status refuse_of_other_kind(const Field& field, std::string_view value, StepKind
                                      names, owners.size() > 1 ? " have it)" : " has it)")};
 }
 
-Status parse_field(std::string_view item, std::set<std::string_view>& seen, Case& c) {
+MaybeError parse_field(std::string_view item, std::set<std::string_view>& seen, Case& c) {
   const auto [key, value] = halves(item, '=');
   for (const Field& field : kFields) {
     if (field.key != key) continue;
@@ -276,7 +276,7 @@ Result<Case> parse_case(std::string_view line) {
   if (version != text::kVersion) return bad("version", version, "mla1:<requests>;<fields>");
   auto [requests, fields] = halves(rest, ';');
   Case c;
-  if (Status s = parse_requests(requests, c)) return *s;
+  if (MaybeError s = parse_requests(requests, c)) return *s;
   if (rest.size() != requests.size() && fields.empty()) return bad("", "", "a field after ';'");
   std::vector<std::string_view> items;
   while (!fields.empty()) {
@@ -290,7 +290,7 @@ Result<Case> parse_case(std::string_view line) {
   for (const bool kind : {true, false})
     for (const std::string_view item : items)
       if (item.starts_with("kind=") == kind)
-        if (Status s = parse_field(item, seen, c)) return *s;
+        if (MaybeError s = parse_field(item, seen, c)) return *s;
   if (!seen.contains("cu")) c.compute_units = product_compute_units(c.arch).count();
   return c;
 }

@@ -45,7 +45,7 @@ std::int64_t pages_of(const std::vector<KernelRequest>& requests, std::int64_t p
   return pages;
 }
 
-Status check_lengths(const Batch& batch, const ResolvedShape& shape) {
+MaybeError check_lengths(const Batch& batch, const ResolvedShape& shape) {
   for (std::size_t r = 0; r < batch.requests.size(); ++r) {
     const auto [q, n] = batch.requests[r];
     if (shape.causal && n > 0 && n < q)
@@ -57,7 +57,7 @@ Status check_lengths(const Batch& batch, const ResolvedShape& shape) {
   return std::nullopt;
 }
 
-Status check_capacity(const char* buffer, std::size_t have, std::int64_t need) {
+MaybeError check_capacity(const char* buffer, std::size_t have, std::int64_t need) {
   if (static_cast<std::int64_t>(have) >= need) return std::nullopt;
   return Error{ErrorCode::overrun, say(buffer, " has ", have, " entries, ", need, " are needed"),
                "BUG-079"};
@@ -118,18 +118,20 @@ DecodeBuffers make_decode_buffers(const Case& c, const Batch& batch, const Resol
 
 Result<DecodeMetadata> build_index_lists(const Batch& batch, const ResolvedShape& shape,
                                          const DecodeBuilderOptions& options, IndexSpans buffers) {
-  if (Status bad = check_lengths(batch, shape)) return *bad;
+  if (MaybeError bad = check_lengths(batch, shape)) return *bad;
   const std::vector<KernelRequest> requests = kernel_requests(batch, shape);
   const auto count = static_cast<std::int64_t>(requests.size());
-  if (Status bad = check_capacity("qo_indptr", buffers.qo_indptr.size(), count + 1)) return *bad;
-  if (Status bad = check_capacity("kv_indptr", buffers.kv_indptr.size(), count + 1)) return *bad;
-  if (Status bad = check_capacity("last_page_len", buffers.last_page_len.size(), count))
+  if (MaybeError bad = check_capacity("qo_indptr", buffers.qo_indptr.size(), count + 1))
+    return *bad;
+  if (MaybeError bad = check_capacity("kv_indptr", buffers.kv_indptr.size(), count + 1))
+    return *bad;
+  if (MaybeError bad = check_capacity("last_page_len", buffers.last_page_len.size(), count))
     return *bad;
   const std::int64_t pages = pages_of(requests, shape.page_size);
   if (pages > std::numeric_limits<std::int32_t>::max())
     return Error{ErrorCode::refused,
                  say("the requests have ", pages, " pages, and kv_indptr is int32")};
-  if (Status bad = check_capacity("kv_indices", buffers.kv_indices.size(), pages)) return *bad;
+  if (MaybeError bad = check_capacity("kv_indices", buffers.kv_indices.size(), pages)) return *bad;
 
   write_indptrs(requests, shape.page_size, buffers);
   if (options.fill_tail) std::fill(buffers.kv_indices.begin(), buffers.kv_indices.end(), -1);
@@ -148,7 +150,7 @@ Result<DecodeMetadata> build_index_lists(const Batch& batch, const ResolvedShape
                            .kv_indptr = md.kv_indptr,
                            .table_rows = table_rows,
                            .pages_per_block = shape.block_size / shape.page_size};
-  if (Status bad = expand_pages(expand, {.programs = 1, .chunk = 1024}, buffers.kv_indices))
+  if (MaybeError bad = expand_pages(expand, {.programs = 1, .chunk = 1024}, buffers.kv_indices))
     return *bad;
   md.keyless_rows = keyless_rows_of(md.qo_indptr, md.kv_lens);
   return md;

@@ -60,7 +60,7 @@ void store(const plan::PlanBuffer& from, DeviceView<std::int32_t> to, const Devi
     if (from.written(i)) memory[static_cast<std::size_t>(i)] = from.at(i);
 }
 
-Status check_limit(const char* what, std::int64_t have, std::int64_t limit) {
+MaybeError check_limit(const char* what, std::int64_t have, std::int64_t limit) {
   if (have <= limit) return std::nullopt;
   return Error{ErrorCode::overrun,
                say("a step with ", have, " ", what, ", the buffers are provisioned for ", limit),
@@ -138,12 +138,13 @@ Result<StepBuffers> DecodeStepBuilder::allocate(device::DeviceHeap& heap) const 
 Result<StepMetadata> DecodeStepBuilder::build(const CommonStep& step, const StepBuffers& buffers,
                                               device::Stream& stream, bool for_graph) const {
   const std::int64_t requests = std::ssize(step.qo_lens);
-  if (Status bad = check_limit("requests", requests, limits_.max_requests)) return *bad;
+  if (MaybeError bad = check_limit("requests", requests, limits_.max_requests)) return *bad;
   const HostLengths lengths = padded_lengths(step);
   const std::int64_t longest =
       lengths.qo_lens.empty() ? 0
                               : *std::max_element(lengths.qo_lens.begin(), lengths.qo_lens.end());
-  if (Status bad = check_limit("query rows a request", longest, limits_.max_qo_len)) return *bad;
+  if (MaybeError bad = check_limit("query rows a request", longest, limits_.max_qo_len))
+    return *bad;
   const Batch bounded = bounded_batch(step, lengths, settings_.block_size);
   const auto shape = resolve_shape(settings_, bounded);
   if (!shape) return shape.error();

@@ -44,7 +44,7 @@ struct StepBuffers : plan::PlanLists<device::DeviceBuffer<std::int32_t>> {
 
 // What the device found out while the kernels ran.
 struct StepReport {
-  Status refused;  // the builder's or the planner's refusal, if any
+  MaybeError refused;  // the builder's or the planner's refusal, if any
 };
 
 // The metadata of a step as the host holds it: decisions and views, no contents.

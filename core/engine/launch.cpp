@@ -15,7 +15,7 @@ Error contradiction(const std::string& what, std::size_t have, std::int64_t need
 }
 
 // Every list has what its requests need: kernels follow qo_indptr.
-Status check_lists(const DecodeMetadata& md) {
+MaybeError check_lists(const DecodeMetadata& md) {
   const auto other = [](const char* list, std::size_t have, std::size_t need) {
     return Error{ErrorCode::fault, say(list, " has ", have, " entries, not ", need)};
   };
@@ -30,7 +30,7 @@ Status check_lists(const DecodeMetadata& md) {
 }
 
 // A kernel takes the entries of a list of bounds but one for its slots or tiles.
-Status check_bounds(const plan::PlanView& plan) {
+MaybeError check_bounds(const plan::PlanView& plan) {
   const auto none = [](const char* list) {
     return Error{ErrorCode::fault, say(list, " has 0 entries, not at least 1")};
   };
@@ -54,10 +54,10 @@ Support common_support(const ResolvedShape& shape) {
   return {true, {}};
 }
 
-Status check_launch(const DecodeLaunch& launch) {
+MaybeError check_launch(const DecodeLaunch& launch) {
   const ResolvedShape& shape = launch.metadata.shape;
   const DecodeTensors& t = launch.tensors;
-  if (Status bad = check_lists(launch.metadata)) return bad;
+  if (MaybeError bad = check_lists(launch.metadata)) return bad;
   if (t.cache.dtype != shape.dtype.kv)
     return Error{ErrorCode::fault, say("the cache holds ", name(t.cache.dtype), ", the shape says ",
                                        name(shape.dtype.kv))};

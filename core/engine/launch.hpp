@@ -19,7 +19,7 @@ Support common_support(const ResolvedShape& shape);
 
 // Whether tensors and metadata belong together: dtypes, bytes, entries of the lists, and a plan
 // with lists of bounds where the route needs it.
-Status check_launch(const DecodeLaunch& launch);
+MaybeError check_launch(const DecodeLaunch& launch);
 
 // Q in the kernel's rows and heads, one dense tensor [kernel rows, row heads, 576] of `dtype`.
 std::vector<std::byte> pack_q(const RowMap& rows, const DecodeTensors& tensors, Dtype dtype);

@@ -13,7 +13,7 @@ Error overrun(const std::string& what) {
   return {ErrorCode::overrun, what};
 }
 
-Status check_request(const ExpandInput& input, std::size_t r, std::int64_t capacity) {
+MaybeError check_request(const ExpandInput& input, std::size_t r, std::int64_t capacity) {
   const std::int64_t begin = input.kv_indptr[r];
   const std::int64_t end = input.kv_indptr[r + 1];
   const std::string request = say("request ", r);
@@ -42,10 +42,11 @@ Status check_request(const ExpandInput& input, std::size_t r, std::int64_t capac
 
 }  // namespace
 
-Status expand_pages(const ExpandInput& input, const ExpandGrid& grid, std::span<std::int32_t> out) {
+MaybeError expand_pages(const ExpandInput& input, const ExpandGrid& grid,
+                        std::span<std::int32_t> out) {
   const std::size_t requests = input.kv_indptr.size() - 1;
   for (std::size_t r = 0; r < requests; ++r)
-    if (Status bad = check_request(input, r, static_cast<std::int64_t>(out.size()))) return bad;
+    if (MaybeError bad = check_request(input, r, static_cast<std::int64_t>(out.size()))) return bad;
   for (std::size_t r = 0; r < requests; ++r) {
     const std::int64_t begin = input.kv_indptr[r];
     const std::int64_t pages = input.kv_indptr[r + 1] - begin;

@@ -29,6 +29,7 @@ struct ExpandGrid {
   std::int64_t chunk = 1024;  // pages
 };
 
-Status expand_pages(const ExpandInput& input, const ExpandGrid& grid, std::span<std::int32_t> out);
+MaybeError expand_pages(const ExpandInput& input, const ExpandGrid& grid,
+                        std::span<std::int32_t> out);
 
 }  // namespace mla

@@ -13,7 +13,8 @@ Error usage(std::string sentence) {
   return {ErrorCode::usage, std::move(sentence)};
 }
 
-Status check_indptr(const char* name, std::span<const std::int32_t> indptr, std::int64_t batch) {
+MaybeError check_indptr(const char* name, std::span<const std::int32_t> indptr,
+                        std::int64_t batch) {
   const std::int64_t size = static_cast<std::int64_t>(indptr.size());
   if (size < batch + 1)
     return usage(
@@ -26,7 +27,7 @@ Status check_indptr(const char* name, std::span<const std::int32_t> indptr, std:
                    request_name(high - list.begin())));
 }
 
-Status check_power_of_two(const char* name, std::int64_t value) {
+MaybeError check_power_of_two(const char* name, std::int64_t value) {
   if (is_power_of_two(value)) return std::nullopt;
   return Error{ErrorCode::unsupported, say(name, " is ", value, ": it must be a power of two")};
 }
@@ -103,7 +104,7 @@ Error RequestRules::why(std::int64_t r) const {
 }
 
 // One buffer that was too small, in words.
-Status overrun_of(const PlanBuffer& buffer) {
+MaybeError overrun_of(const PlanBuffer& buffer) {
   if (buffer.overruns().empty()) return std::nullopt;
   const std::int64_t last = buffer.overruns().rbegin()->first;
   return Error{ErrorCode::overrun,
@@ -129,19 +130,19 @@ Error shorter_than_query(std::int64_t request, std::int64_t n, std::int64_t q) {
                  "BUG-075");
 }
 
-Status check_form(const PlanInput& input, const PlanShape& shape, PlannerVersion version) {
+MaybeError check_form(const PlanInput& input, const PlanShape& shape, PlannerVersion version) {
   if (input.kv_indptr.empty())
     return usage("kv_indptr has 0 entries: a batch of no requests still has 1");
-  if (Status bad = check_power_of_two("kv_granularity", input.kv_granularity)) return bad;
-  if (Status bad = check_power_of_two("page_size", input.page_size)) return bad;
+  if (MaybeError bad = check_power_of_two("kv_granularity", input.kv_granularity)) return bad;
+  if (MaybeError bad = check_power_of_two("page_size", input.page_size)) return bad;
   if (shape.slots.count() < 1)
     return usage(say("no slot to plan for: ", input.key.compute_units.count(),
                      " compute units and ", input.key.kv_heads.count(), " KV heads"));
-  if (Status bad = check_indptr("kv_indptr", input.kv_indptr, input.batch())) return bad;
+  if (MaybeError bad = check_indptr("kv_indptr", input.kv_indptr, input.batch())) return bad;
   const bool reads_qo = version == PlannerVersion::v1_1 ||
                         (version == PlannerVersion::v1_2 && (ragged(input) || sparse(input)));
   if (reads_qo)
-    if (Status bad = check_indptr("qo_indptr", input.qo_indptr, input.batch())) return bad;
+    if (MaybeError bad = check_indptr("qo_indptr", input.qo_indptr, input.batch())) return bad;
   const std::int64_t last_pages = static_cast<std::int64_t>(input.last_page_len.size());
   if (input.page_size > 1 && last_pages < input.batch())
     return usage(
@@ -149,7 +150,7 @@ Status check_form(const PlanInput& input, const PlanShape& shape, PlannerVersion
   return std::nullopt;
 }
 
-Status check_safe(const PlanInput& input, PlannerVersion version) {
+MaybeError check_safe(const PlanInput& input, PlannerVersion version) {
   if (!safe(input)) return std::nullopt;
   if (input.kv_indptr[0] != 0 && version != PlannerVersion::v1_1)
     return refused(say("kv_indptr starts at ", input.kv_indptr[0],
@@ -164,7 +165,7 @@ Status check_safe(const PlanInput& input, PlannerVersion version) {
   return std::nullopt;
 }
 
-Status check_ignored_options(const PlanInput& input) {
+MaybeError check_ignored_options(const PlanInput& input) {
   if (!safe(input)) return std::nullopt;
   if (input.page_size != 1)
     return refused(say("page_size is ", input.page_size,
@@ -175,8 +176,8 @@ Status check_ignored_options(const PlanInput& input) {
   return std::nullopt;
 }
 
-Status check_ignored_cap(const PlanInput& input, const std::string& budget, std::int64_t allowed,
-                         std::int64_t most) {
+MaybeError check_ignored_cap(const PlanInput& input, const std::string& budget,
+                             std::int64_t allowed, std::int64_t most) {
   if (!safe(input) || input.max_split_per_batch < 0 || allowed >= most) return std::nullopt;
   return refused(say("max_split_per_batch is ", input.max_split_per_batch, ", which allows ",
                      allowed, " of its ", budget, ": this planner has no cap and may take ", most));
@@ -185,7 +186,7 @@ Status check_ignored_cap(const PlanInput& input, const std::string& budget, std:
 Result<Plan> checked_overruns(Plan plan, Fidelity fidelity) {
   if (fidelity == Fidelity::as_aiter) return plan;
   for (const PlanBuffer* buffer : plan.all())
-    if (const Status bad = overrun_of(*buffer)) return *bad;
+    if (const MaybeError bad = overrun_of(*buffer)) return *bad;
   return plan;
 }
 

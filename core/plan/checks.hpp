@@ -36,20 +36,20 @@ namespace mla::plan {
 [[nodiscard]] std::string request_name(std::int64_t request);
 
 // Lengths and monotony of the index lists, powers of two, counts: both fidelities.
-[[nodiscard]] Status check_form(const PlanInput& input, const PlanShape& shape,
-                                PlannerVersion version);
+[[nodiscard]] MaybeError check_form(const PlanInput& input, const PlanShape& shape,
+                                    PlannerVersion version);
 
 // Query rows beyond max_qo_len, lists that do not start at 0, a last page that cannot be.
 // Safe only.
-[[nodiscard]] Status check_safe(const PlanInput& input, PlannerVersion version);
+[[nodiscard]] MaybeError check_safe(const PlanInput& input, PlannerVersion version);
 
 // Options that v1.0 and v1.1 silently ignore. Safe only.
-[[nodiscard]] Status check_ignored_options(const PlanInput& input);
+[[nodiscard]] MaybeError check_ignored_options(const PlanInput& input);
 
 // A cap of splits that v1.0 and v1.1 do not keep: they may cut in `most` what the call allows
 // `budget` for. Safe only.
-[[nodiscard]] Status check_ignored_cap(const PlanInput& input, const std::string& budget,
-                                       std::int64_t allowed, std::int64_t most);
+[[nodiscard]] MaybeError check_ignored_cap(const PlanInput& input, const std::string& budget,
+                                           std::int64_t allowed, std::int64_t most);
 
 // 0 < n < q with several causal tiles: the early tiles get ranges that end before they begin.
 [[nodiscard]] Error shorter_than_query(std::int64_t request, std::int64_t n, std::int64_t q);

@@ -166,12 +166,12 @@ void write_merges(const Dealt& dealt, Plan& plan) {
   plan.reduce_indptr.fill_from(tile, word(merged));
 }
 
-Status positive(const char* name, std::int64_t value) {
+MaybeError positive(const char* name, std::int64_t value) {
   if (value > 0) return std::nullopt;
   return Error{ErrorCode::usage, say(name, " is ", value, ": it must be positive")};
 }
 
-Status check_lists(const PsInput& input) {
+MaybeError check_lists(const PsInput& input) {
   const auto entries = static_cast<std::int64_t>(input.kv_indptr.size());
   const auto lengths = static_cast<std::int64_t>(input.context_lens.size());
   if (input.batch() < 0 || entries != input.batch() + 1 || lengths != input.batch())
@@ -191,13 +191,13 @@ Status check_lists(const PsInput& input) {
   return std::nullopt;
 }
 
-Status check_form(const PsInput& input) {
+MaybeError check_form(const PsInput& input) {
   for (const auto& [name, value] : {std::pair{"compute_units", input.compute_units.count()},
                                     std::pair{"kv_heads", input.kv_heads.count()},
                                     std::pair{"qhead_granularity", input.qhead_granularity},
                                     std::pair{"qlen_granularity", input.qlen_granularity},
                                     std::pair{"block_size", input.block_size}})
-    if (Status bad = positive(name, value)) return bad;
+    if (MaybeError bad = positive(name, value)) return bad;
   if (!is_power_of_two(input.kvlen_granularity))
     return Error{ErrorCode::unsupported, say("kvlen_granularity is ", input.kvlen_granularity,
                                              ": it must be a power of two")};
@@ -216,7 +216,7 @@ std::int64_t pages_reached(const PsInput& input, std::int64_t keys, std::int64_t
 
 }  // namespace
 
-Status refused_requests(const PsInput& input) {
+MaybeError refused_requests(const PsInput& input) {
   for (std::int64_t r = 0; r < input.batch(); ++r) {
     const std::int64_t q = at(input.qo_indptr, r + 1) - at(input.qo_indptr, r);
     const std::int64_t n = at(input.context_lens, r);
@@ -247,7 +247,7 @@ Result<BufferSizes> query_ps_sizes(const PsSizeQuery& query) {
        {std::pair{"compute_units", query.compute_units.count()},
         std::pair{"kv_heads", query.kv_heads.count()}, std::pair{"max_qo_len", query.max_qo_len},
         std::pair{"qlen_granularity", query.qlen_granularity}})
-    if (Status bad = positive(name, value)) return *bad;
+    if (MaybeError bad = positive(name, value)) return *bad;
   const std::int64_t slots = groups_of(query.compute_units, query.kv_heads).slots;
   const std::int64_t tiles = ceil_div(query.max_qo_len, query.qlen_granularity);
   const std::int64_t pieces = query.batch.count() + slots - 1;
@@ -259,9 +259,9 @@ Result<BufferSizes> query_ps_sizes(const PsSizeQuery& query) {
 }
 
 Result<Plan> plan_ps_prefill(const PsInput& input, const BufferSizes& sizes) {
-  if (Status bad = check_form(input)) return *bad;
+  if (MaybeError bad = check_form(input)) return *bad;
   if (input.fidelity == Fidelity::safe)
-    if (Status bad = refused_requests(input)) return *bad;
+    if (MaybeError bad = refused_requests(input)) return *bad;
   Plan plan(sizes);
   for (PlanBuffer* buffer : plan.all()) buffer->fill_from(0, 0);  // memory of the host is zeroed
   const Groups groups = groups_of(input.compute_units, input.kv_heads);

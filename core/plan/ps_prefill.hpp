@@ -48,7 +48,7 @@ struct PsInput {
 
 // Why no plan of the original is valid, in lists that it takes: a request has fewer keys than rows,
 // fewer pages than its keys take, or pages without keys that its rows would read.
-Status refused_requests(const PsInput& input);
+MaybeError refused_requests(const PsInput& input);
 
 Result<Plan> plan_ps_prefill(const PsInput& input, const BufferSizes& sizes);
 

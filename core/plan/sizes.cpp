@@ -39,7 +39,7 @@ bool packs_128_rows(const SizeQuery& query, std::int64_t h, std::int64_t rows) {
   return h == 128 || (query.experimental && (h == 32 || h == 64) && rows * h == 128);
 }
 
-Status check_query(const SizeQuery& query) {
+MaybeError check_query(const SizeQuery& query) {
   const auto bad = [](const std::string& what, std::int64_t value, const std::string& rule) {
     return Error{ErrorCode::unsupported, say("the size query got ", what, " ", value, ": ", rule)};
   };
@@ -71,7 +71,7 @@ std::int64_t query_tiles(const SizeQuery& query) {
 }
 
 Result<BufferSizes> query_sizes(const SizeQuery& query) {
-  if (const Status bad = check_query(query)) return *bad;
+  if (const MaybeError bad = check_query(query)) return *bad;
   const std::int64_t tiles = query_tiles(query);
   const std::int64_t ms = slots(query);
   const std::int64_t batch = query.batch.count() * (query.sparse ? query.max_qo_len : 1);

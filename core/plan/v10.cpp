@@ -52,7 +52,7 @@ class V10 {
  public:
   V10(const PlanInput& input, const Layout& layout, const BufferSizes& sizes)
       : input_(input), layout_(layout), plan_(sizes) {}
-  [[nodiscard]] Status cut_all();
+  [[nodiscard]] MaybeError cut_all();
   void write_all();
   Plan take() && { return std::move(plan_); }
 
@@ -114,7 +114,7 @@ Result<Cut> V10::cut(std::int64_t index) const {
   return c;
 }
 
-Status V10::cut_all() {
+MaybeError V10::cut_all() {
   ends_.assign(static_cast<std::size_t>(input_.batch()) + 1, 0);
   for (std::int64_t index = 0; index < layout_.count; ++index) {
     const Result<Cut> c = cut(index);
@@ -176,7 +176,7 @@ void V10::write_all() {
 }
 
 // What v1.0 ignores and therefore plans wrongly.
-Status check_ignored(const PlanInput& input, const Layout& layout) {
+MaybeError check_ignored(const PlanInput& input, const Layout& layout) {
   if (!safe(input)) return std::nullopt;
   if (sparse(input)) return refused(say("topk is ", input.topk, ": planner v1.0 plans all keys"));
   if (layout.row_each && layout.ratio > 1 && layout.trims != input.causal)
@@ -185,14 +185,14 @@ Status check_ignored(const PlanInput& input, const Layout& layout) {
                        layout.trims ? "trims its keys" : "gives it all keys",
                        " although causal is ", input.causal ? "true" : "false"));
   if (input.key.arch == Arch::gfx942)
-    if (Status bad =
+    if (MaybeError bad =
             check_ignored_cap(input, "pieces a request", input.max_split_per_batch, kFixedSplits))
       return bad;
   return check_ignored_options(input);
 }
 
-Status check_v10(const PlanInput& input, const PlanShape& shape, const Layout& layout) {
-  if (Status bad = check_form(input, shape, PlannerVersion::v1_0)) return bad;
+MaybeError check_v10(const PlanInput& input, const PlanShape& shape, const Layout& layout) {
+  if (MaybeError bad = check_form(input, shape, PlannerVersion::v1_0)) return bad;
   if (layout.slots < 1)
     return refused(say(input.key.compute_units.count(), " compute units for ",
                        input.key.kv_heads.count(), " KV heads leave no slot"));
@@ -200,7 +200,7 @@ Status check_v10(const PlanInput& input, const PlanShape& shape, const Layout& l
   if (ragged(input) && (layout.row_each || safe(input)))
     return refused(say("uniform_qo_len is ", input.uniform_qo_len,
                        ": planner v1.0 reads no query lengths and needs one for all"));
-  if (Status bad = check_safe(input, PlannerVersion::v1_0)) return bad;
+  if (MaybeError bad = check_safe(input, PlannerVersion::v1_0)) return bad;
   return check_ignored(input, layout);
 }
 
@@ -208,9 +208,9 @@ Status check_v10(const PlanInput& input, const PlanShape& shape, const Layout& l
 
 Result<Plan> plan_v10(const PlanInput& input, const PlanShape& shape, const BufferSizes& sizes) {
   const Layout layout = layout_of(input, shape);
-  if (Status bad = check_v10(input, shape, layout)) return *bad;
+  if (MaybeError bad = check_v10(input, shape, layout)) return *bad;
   V10 planner(input, layout, sizes);
-  if (Status bad = planner.cut_all()) return *bad;
+  if (MaybeError bad = planner.cut_all()) return *bad;
   planner.write_all();
   return checked_overruns(std::move(planner).take(), input.fidelity);
 }

@@ -43,7 +43,7 @@ class V11 {
         cost_(static_cast<std::size_t>(shape.slots.count()), 0),
         partials_(static_cast<std::size_t>(requests.tiles)) {}
 
-  Status place_all();
+  MaybeError place_all();
   [[nodiscard]] Plan write(const BufferSizes& sizes) const;
 
  private:
@@ -56,7 +56,7 @@ class V11 {
     return std::max(v11_pages(requests_.cost_limit - cost_[slot], packed),
                     round_up(share, input_.kv_granularity));
   }
-  Status place(const V11Request& request, std::int64_t tile);
+  MaybeError place(const V11Request& request, std::int64_t tile);
   Result<bool> is_split(const V11Request& request, std::int64_t tile, std::int64_t pages) const;
   void append(const V11Request& request, std::int64_t tile, std::int64_t begin, std::int64_t take);
   void write_works(Plan& plan) const;
@@ -113,7 +113,7 @@ void V11::append(const V11Request& r, std::int64_t tile, std::int64_t begin, std
   cost_[slot] += v11_cost(r.packed_tile_rows, take);
 }
 
-Status V11::place(const V11Request& r, std::int64_t tile) {
+MaybeError V11::place(const V11Request& r, std::int64_t tile) {
   const std::int64_t pages = v11_visible_pages(input_, shape_, r, tile);
   const Result<bool> split = is_split(r, tile, pages);
   if (!split) return split.error();
@@ -130,7 +130,7 @@ Status V11::place(const V11Request& r, std::int64_t tile) {
   return std::nullopt;
 }
 
-Status V11::place_all() {
+MaybeError V11::place_all() {
   std::vector<std::int64_t> costs;
   for (const V11Request& r : requests_.list) costs.push_back(v11_cost(r.listed_qo_len, r.pages));
   for (const std::int64_t index : v11_order(costs)) {
@@ -139,7 +139,7 @@ Status V11::place_all() {
                          " before one of the ", requests_.list.size(), " planning requests"));
     const V11Request& r = requests_.list[static_cast<std::size_t>(index)];
     for (std::int64_t tile = 0; tile < r.tiles; ++tile)
-      if (Status bad = place(r, tile)) return bad;
+      if (MaybeError bad = place(r, tile)) return bad;
   }
   return std::nullopt;
 }
@@ -183,7 +183,7 @@ Result<Plan> plan_v11(const PlanInput& input, const PlanShape& shape, const Buff
   const Result<V11Requests> requests = v11_requests(input, shape);
   if (!requests) return requests.error();
   V11 planner(input, shape, *requests);
-  if (Status bad = planner.place_all()) return *bad;
+  if (MaybeError bad = planner.place_all()) return *bad;
   return checked_overruns(planner.write(sizes), input.fidelity);
 }
 

@@ -21,8 +21,8 @@ std::int64_t count(const PlanInput& input, const PlanShape& shape) {
   return input.batch() * shape.fold_ratio * rows_each(input);
 }
 
-Status check_lists(const PlanInput& input, const PlanShape& shape) {
-  if (Status bad = check_form(input, shape, PlannerVersion::v1_1)) return bad;
+MaybeError check_lists(const PlanInput& input, const PlanShape& shape) {
+  if (MaybeError bad = check_form(input, shape, PlannerVersion::v1_1)) return bad;
   const std::int64_t entries = static_cast<std::int64_t>(input.qo_indptr.size());
   if (input.batch() < 1) return refused("a batch of 0 requests: planner v1.1 divides by it");
   if (sparse(input) && ragged(input))
@@ -38,8 +38,8 @@ Status check_lists(const PlanInput& input, const PlanShape& shape) {
             " to 1 and the query lengths are ragged: the planner would read qo_indptr up "
             "to entry ",
             count(input, shape), " of ", entries));
-  if (Status bad = check_safe(input, PlannerVersion::v1_1)) return bad;
-  if (Status bad =
+  if (MaybeError bad = check_safe(input, PlannerVersion::v1_1)) return bad;
+  if (MaybeError bad =
           check_ignored_cap(input, "slots", split_budget(input, shape), shape.slots.count()))
     return bad;
   return check_ignored_options(input);
@@ -47,7 +47,7 @@ Status check_lists(const PlanInput& input, const PlanShape& shape) {
 
 // Costs and partial ranges are kept in the memory in which whole waves sort before: two words for
 // each lane of a wave, which is the larger demand for fewer than 64 requests only, and fits.
-Status check_scratch(const PlanInput& input, const PlanShape& shape, std::int64_t tiles) {
+MaybeError check_scratch(const PlanInput& input, const PlanShape& shape, std::int64_t tiles) {
   const std::int64_t n = count(input, shape);
   const std::int64_t longest = std::max<std::int64_t>(input.key.max_qo_len, 1);
   const std::int64_t tile_limit =
@@ -112,7 +112,7 @@ std::int64_t limit_of_slot(const PlanInput& input, const PlanShape& shape, std::
   return round_up(static_cast<std::int32_t>(limit), input.kv_granularity);
 }
 
-Status check_tiles(const PlanInput& input, const PlanShape& shape, const V11Request& r) {
+MaybeError check_tiles(const PlanInput& input, const PlanShape& shape, const V11Request& r) {
   if (!safe(input) || r.pages == 0) return std::nullopt;
   for (std::int64_t t = 0; t < r.tiles; ++t)
     if (r.tiles > 1 && v11_visible_pages(input, shape, r, t) < r.pages && r.pages < r.qo_len)
@@ -131,14 +131,14 @@ std::int64_t v11_visible_pages(const PlanInput& input, const PlanShape& shape,
 }
 
 Result<V11Requests> v11_requests(const PlanInput& input, const PlanShape& shape) {
-  if (Status bad = check_lists(input, shape)) return *bad;
+  if (MaybeError bad = check_lists(input, shape)) return *bad;
   V11Requests all;
   std::int64_t cost = 0;
   std::int64_t listed_rows = 0;
   const std::int64_t n = count(input, shape);
   for (std::int64_t index = 0; index < n; ++index) {
     V11Request r = make_request(input, shape, index);
-    if (Status bad = check_tiles(input, shape, r)) return *bad;
+    if (MaybeError bad = check_tiles(input, shape, r)) return *bad;
     r.first_tile = all.tiles;
     all.tiles += r.tiles;
     listed_rows += r.listed_qo_len;
@@ -149,7 +149,7 @@ Result<V11Requests> v11_requests(const PlanInput& input, const PlanShape& shape)
   if (listed_rows < n)
     return refused(say("qo_indptr lists ", listed_rows, " query rows for ", n,
                        " planning requests: planner v1.1 divides by their average, which is 0"));
-  if (Status bad = check_scratch(input, shape, all.tiles)) return *bad;
+  if (MaybeError bad = check_scratch(input, shape, all.tiles)) return *bad;
   all.cost_limit = limit_of_slot(input, shape, n, cost);
   return all;
 }

@@ -21,7 +21,7 @@ std::int64_t longest(const PlanInput& input) {
 
 // A launch chooses its kernel by the longest request. A planner that is not told of it folds heads
 // and cuts rows for a kernel that may be another one.
-Status check_untold(const PlanInput& input, const PlanShape& shape) {
+MaybeError check_untold(const PlanInput& input, const PlanShape& shape) {
   if (!safe(input) || sparse(input) || input.key.max_qo_len > 0) return std::nullopt;
   const std::int64_t rows = longest(input);
   if (rows < 1) return std::nullopt;
@@ -42,16 +42,16 @@ Status check_untold(const PlanInput& input, const PlanShape& shape) {
 
 }  // namespace
 
-Status check_v12(const PlanInput& input, const PlanShape& shape) {
-  if (Status bad = check_form(input, shape, PlannerVersion::v1_2)) return bad;
+MaybeError check_v12(const PlanInput& input, const PlanShape& shape) {
+  if (MaybeError bad = check_form(input, shape, PlannerVersion::v1_2)) return bad;
   if (split_budget(input, shape) < 1)
     return refused(say("max_split_per_batch = ", input.max_split_per_batch, " for ", input.batch(),
                        " requests leaves 0 splits, and the planner divides by that number"));
-  if (Status bad = check_untold(input, shape)) return bad;
+  if (MaybeError bad = check_untold(input, shape)) return bad;
   return check_safe(input, PlannerVersion::v1_2);
 }
 
-Status check_parallel(const PlanInput& input, const PlanShape& shape) {
+MaybeError check_parallel(const PlanInput& input, const PlanShape& shape) {
   const auto unfit = [](const std::string& what) {
     return Error{ErrorCode::unsupported, "the parallel kernel of planner v1.2 cannot plan " + what};
   };

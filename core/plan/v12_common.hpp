@@ -33,10 +33,10 @@ class Blocks {
   int shift_;
 };
 
-[[nodiscard]] Status check_v12(const PlanInput& input, const PlanShape& shape);
+[[nodiscard]] MaybeError check_v12(const PlanInput& input, const PlanShape& shape);
 
 // Why the parallel kernel cannot plan this input; nothing if it can.
-[[nodiscard]] Status check_parallel(const PlanInput& input, const PlanShape& shape);
+[[nodiscard]] MaybeError check_parallel(const PlanInput& input, const PlanShape& shape);
 
 // Slots that the demand is spread over. max_split_per_batch is a budget of the whole batch: one
 // long request may take all of it.

@@ -21,7 +21,7 @@ Entries::Entries(const PlanInput& input, const PlanShape& shape) : input_(input)
 }
 
 // The original sizes its scratch for the folded batch and fills it for every entry.
-Status Entries::check_scratch() const {
+MaybeError Entries::check_scratch() const {
   const std::int64_t words = (ragged(input_) ? 1 : 0) + (lengths_in_scratch_ ? 1 : 0);
   const std::int64_t bytes = 4 * words * count();
   if (bytes <= scratch_bytes(input_.key.arch)) return std::nullopt;
@@ -29,7 +29,7 @@ Status Entries::check_scratch() const {
                      " bytes of scratch memory, which ends at ", scratch_bytes(input_.key.arch)));
 }
 
-Status Entries::check_sparse() const {
+MaybeError Entries::check_sparse() const {
   const PlanInput& in = input_;
   if (!sparse(in)) return std::nullopt;
   if (rows_ < 1)
@@ -51,7 +51,7 @@ Status Entries::check_sparse() const {
 
 // Folded heads keep `ratio` entries for a request, but the original looks their rows up in the
 // query list of the requests.
-Status Entries::check_folded() const {
+MaybeError Entries::check_folded() const {
   if (shape_.fold_ratio == 1 || !ragged(input_)) return std::nullopt;
   const std::int64_t size = static_cast<std::int64_t>(input_.qo_indptr.size());
   if (!safe(input_) && size > folded() && input_.uniform_qo_len != 0) return std::nullopt;
@@ -77,7 +77,7 @@ std::int64_t Entries::visible_trim(const Entry& entry, std::int64_t tile) const 
   return entry.qo_len - std::min((tile + 1) * entry.tile_rows, entry.qo_len);
 }
 
-Status Entries::check_tiles(const Entry& entry) const {
+MaybeError Entries::check_tiles(const Entry& entry) const {
   if (entry.tiles == 0 && !safe(input_))
     return refused(request_name(entry.request) +
                    " has 0 query rows and its query is split: the planner divides by its 0 tiles");
@@ -125,14 +125,14 @@ void Entries::find_pages(Entry& entry) const {
   entry.kv_end = entry.kv_begin + std::min(pages, topk_pages_);
 }
 
-Status Entries::check() const {
-  if (Status bad = check_sparse()) return bad;
-  if (Status bad = check_folded()) return bad;
+MaybeError Entries::check() const {
+  if (MaybeError bad = check_sparse()) return bad;
+  if (MaybeError bad = check_folded()) return bad;
   return check_scratch();
 }
 
 Result<std::int64_t> Entries::demand() const {
-  if (Status bad = check()) return *bad;
+  if (MaybeError bad = check()) return *bad;
   const Blocks blocks(input_.kv_granularity);
   const std::int64_t overhead = overhead_blocks(input_.page_size);
   std::int64_t demand = 0;
@@ -145,7 +145,7 @@ Result<std::int64_t> Entries::demand() const {
     for (std::int64_t r = 0; r < input_.batch(); ++r) add(r, 1);
     return demand;
   }
-  Status bad;
+  MaybeError bad;
   each([&](const Entry& entry) {
     add(entry.request, entry.tiles);
     bad = check_tiles(entry);

@@ -63,11 +63,11 @@ class Entries {
   [[nodiscard]] bool in_parts() const { return sparse(input_) || shape_.fold_ratio != 1; }
   [[nodiscard]] std::int64_t folded() const { return input_.batch() * shape_.fold_ratio; }
   [[nodiscard]] std::int64_t count() const { return folded() * rows_; }
-  [[nodiscard]] Status check() const;
-  [[nodiscard]] Status check_sparse() const;
-  [[nodiscard]] Status check_folded() const;
-  [[nodiscard]] Status check_scratch() const;
-  [[nodiscard]] Status check_tiles(const Entry& entry) const;
+  [[nodiscard]] MaybeError check() const;
+  [[nodiscard]] MaybeError check_sparse() const;
+  [[nodiscard]] MaybeError check_folded() const;
+  [[nodiscard]] MaybeError check_scratch() const;
+  [[nodiscard]] MaybeError check_tiles(const Entry& entry) const;
   [[nodiscard]] std::int64_t visible_trim(const Entry& entry, std::int64_t tile) const;
   template <class Visit>
   void each_request(Visit& visit) const;

@@ -174,8 +174,8 @@ void each_request(const PlanInput& input, Visit visit) {
 
 Result<Plan> plan_v12_parallel(const PlanInput& input, const PlanShape& shape,
                                const BufferSizes& sizes) {
-  if (Status bad = check_v12(input, shape)) return *bad;
-  if (Status bad = check_parallel(input, shape)) return *bad;
+  if (MaybeError bad = check_v12(input, shape)) return *bad;
+  if (MaybeError bad = check_parallel(input, shape)) return *bad;
   std::int64_t demand = 0;
   each_request(input, [&](const Request& r) { demand += r.blocks + ParallelFill::kOverhead; });
   Plan plan(sizes);

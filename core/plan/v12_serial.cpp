@@ -57,7 +57,7 @@ class SerialFill {
     return true;
   }
   void finish();
-  [[nodiscard]] const Status& refusal() const { return refusal_; }
+  [[nodiscard]] const MaybeError& refusal() const { return refusal_; }
 
  private:
   bool place_cut(Entry entry, Tile tile);
@@ -94,7 +94,7 @@ class SerialFill {
   std::int64_t tiles_ = 0;         // tiles finished
   std::int64_t merged_ = 0;        // entries of reduce_partial_map in use
   std::int64_t partial_rows_ = 0;  // rows of the partial buffers in use
-  Status refusal_;
+  MaybeError refusal_;
   Plan& plan_;
   InOrder work_indptr_, work_info_, reduce_indptr_, reduce_partial_map_;
 };
@@ -188,7 +188,7 @@ void SerialFill::finish() {
 
 Result<Plan> plan_v12_serial(const PlanInput& input, const PlanShape& shape,
                              const BufferSizes& sizes) {
-  if (Status bad = check_v12(input, shape)) return *bad;
+  if (MaybeError bad = check_v12(input, shape)) return *bad;
   const Entries entries(input, shape);
   const Result<std::int64_t> demand = entries.demand();
   if (!demand) return demand.error();

@@ -56,7 +56,7 @@ std::string why_not_persistent(const ResolvedShape& s, const Case& c, const RowC
   return misread_rows(*kernel, plan->fold_ratio, rows.longest);
 }
 
-Status check_old_planner(const ResolvedShape& s, const Case& c) {
+MaybeError check_old_planner(const ResolvedShape& s, const Case& c) {
   const bool v10 = s.planner == plan::PlannerVersion::v1_0;
   if (s.planner == plan::PlannerVersion::v1_2) return std::nullopt;
   const std::string version = v10 ? "planner v1.0" : "planner v1.1";
@@ -142,7 +142,7 @@ Result<ResolvedShape> take_persistent(ResolvedShape s, const Case& c, const RowC
   if (!plan) return plan.error();
   s.plan = *plan;
   choose_planner(s, c.planner);
-  if (Status refusal = check_old_planner(s, c)) return *refusal;
+  if (MaybeError refusal = check_old_planner(s, c)) return *refusal;
   if (s.kernel.label.starts_with("a8w8 qh16_qseqlen4_v3"))
     s.notes.push_back(say(s.kernel.label,
                           " is right for works of 192 keys and more only while loads arrive "

@@ -25,7 +25,7 @@ std::span<const std::int64_t> heads_with(std::int64_t dim) {
   return {};
 }
 
-Status check_kernel(const ReduceCall& call) {
+MaybeError check_kernel(const ReduceCall& call) {
   const auto heads = heads_with(call.dim);
   if (std::find(heads.begin(), heads.end(), call.heads) != heads.end()) return std::nullopt;
   std::string list;
@@ -114,7 +114,7 @@ void merge_all(const ReduceCall& call, const MergeList& list, int threads) {
 }  // namespace
 
 Result<MergeList> prepare_reduce_call(const ReduceCall& call) {
-  if (Status bad = check_kernel(call)) return *bad;
+  if (MaybeError bad = check_kernel(call)) return *bad;
   return merges_of(call);
 }
 

@@ -21,7 +21,7 @@ Error unsupported(std::string sentence) {
 }
 
 // Rows of folded requests are counted with the length of all.
-Status check_fold(const Stage1Call& call) {
+MaybeError check_fold(const Stage1Call& call) {
   for (std::size_t r = 0; call.fold > 1 && r + 1 < call.qo_indptr.size(); ++r)
     if (std::int64_t{call.qo_indptr[r + 1]} - call.qo_indptr[r] != call.max_qo_len)
       return unsupported(say(
@@ -32,7 +32,7 @@ Status check_fold(const Stage1Call& call) {
 
 // Without a plan a workgroup takes max_seqlen_q rows of a request; the rows after them are not
 // computed.
-Status check_rows(const Stage1Call& call) {
+MaybeError check_rows(const Stage1Call& call) {
   for (std::size_t r = 0; !call.plan && r + 1 < call.qo_indptr.size(); ++r)
     if (const std::int64_t rows = std::int64_t{call.qo_indptr[r + 1]} - call.qo_indptr[r];
         rows > call.max_qo_len)
@@ -111,8 +111,8 @@ std::int64_t fold_of(const Stage1Call& call) {
 }
 
 Result<TaskList> stage1_tasks(const Stage1Call& call) {
-  if (const Status bad = check_fold(call)) return *bad;
-  if (const Status bad = check_rows(call)) return *bad;
+  if (const MaybeError bad = check_fold(call)) return *bad;
+  if (const MaybeError bad = check_rows(call)) return *bad;
   const DecodeMetadata md = metadata_of(call);
   const TaskInput input{.metadata = md,
                         .cache = call.cache,

@@ -90,7 +90,7 @@ Result<DecodeResult> execute(const DataPath& path, const DecodeLaunch& launch,
   const DecodeMetadata& md = launch.metadata;
   if (Support support = common_support(md.shape); !support.ok)
     return Error{ErrorCode::unsupported, support.reason};
-  if (Status bad = check_launch(launch)) return *bad;
+  if (MaybeError bad = check_launch(launch)) return *bad;
   const Result<RowMap> rows = RowMap::make(md);
   if (!rows) return rows.error();
 

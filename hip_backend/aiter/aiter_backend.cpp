@@ -101,7 +101,7 @@ Result<DecodeResult> AiterBackend::run(const DecodeLaunch& launch,
                                        const ExecutionOptions& options) const {
   if (Support support = supports(launch.metadata.shape); !support.ok)
     return Error{ErrorCode::unsupported, support.reason};
-  if (Status bad = check_launch(launch)) return *bad;
+  if (MaybeError bad = check_launch(launch)) return *bad;
   const bool exact = device_->properties().guards_memory && !options_.as_planned;
   const Stage1Maker& stage1 = opus_ ? static_cast<const Stage1Maker&>(*opus_) : *stage1_;
   const ReduceMaker& reduce = reduce_ ? static_cast<const ReduceMaker&>(*reduce_) : own_reduce();

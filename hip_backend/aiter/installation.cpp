@@ -56,7 +56,7 @@ Result<std::shared_ptr<Installation>> Installation::open(const std::string& dire
   return found;
 }
 
-Status Installation::take(Built kernels, const std::string& path) {
+MaybeError Installation::take(Built kernels, const std::string& path) {
   auto bytes = read_file(path, kLargestCode);
   if (!bytes) return bytes.error();
   if (bytes->empty()) return fault(path + " is empty");

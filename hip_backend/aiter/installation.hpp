@@ -45,7 +45,7 @@ class Installation {
   [[nodiscard]] const std::string& directory() const MLA_LIFETIME_BOUND { return directory_; }
 
   // Takes a code object that was compiled from AITER's sources, which is no part of `hsa`.
-  Status take(Built kernels, const std::string& path);
+  MaybeError take(Built kernels, const std::string& path);
   // Empty: none was taken.
   [[nodiscard]] std::span<const std::byte> built(Built kernels) const MLA_LIFETIME_BOUND {
     return built_[static_cast<std::size_t>(kernels)];

@@ -63,7 +63,7 @@ class Parser {
   Parser(std::string_view text, const std::string& source) : text_(text), source_(source) {}
 
   Result<Manifest> parse() {
-    if (Status bad = read_header()) return *bad;
+    if (MaybeError bad = read_header()) return *bad;
     Manifest rows;
     while (!text_.empty()) {
       const std::string_view line = take_line(text_);
@@ -71,7 +71,7 @@ class Parser {
       if (line.empty()) continue;
       if (rows.size() == kMostRows) return error(say("more than ", kMostRows, " rows"));
       ManifestRow row;
-      if (Status bad = read_row(line, row)) return *bad;
+      if (MaybeError bad = read_row(line, row)) return *bad;
       rows.push_back(std::move(row));
     }
     if (rows.empty()) return error("no row after the header");
@@ -87,7 +87,7 @@ class Parser {
     return error(say(kNames[column], " is ", shown(value), ", not ", expected));
   }
 
-  Status read_header() {
+  MaybeError read_header() {
     const std::string_view line = take_line(text_);
     line_ = 1;
     if (line.size() > kLongestLine) return error("is longer than any header");
@@ -106,34 +106,34 @@ class Parser {
     return std::nullopt;
   }
 
-  Status read_row(std::string_view line, ManifestRow& row) {
+  MaybeError read_row(std::string_view line, ManifestRow& row) {
     if (line.size() > kLongestLine) return error(say("is longer than ", kLongestLine, " bytes"));
     cells_ = split(line);
     if (cells_.size() != width_)
       return error(say("has ", cells_.size(), " values, the header ", width_));
     row.line = line_;
     RowKey& k = row.key;
-    if (Status bad = read_type(kQ, k.q)) return bad;
-    if (Status bad = read_type(kKv, k.kv)) return bad;
-    if (Status bad = read_count(kHeads, 1, k.heads)) return bad;
-    if (Status bad = read_count(kQo, 0, k.qo_len)) return bad;
-    if (Status bad = read_flag(kPs, k.persistent)) return bad;
-    if (Status bad = read_flag(kPrefill, k.prefill)) return bad;
-    if (Status bad = read_flag(kCausal, k.causal)) return bad;
-    if (Status bad = read_flag(kLse, k.lse)) return bad;
+    if (MaybeError bad = read_type(kQ, k.q)) return bad;
+    if (MaybeError bad = read_type(kKv, k.kv)) return bad;
+    if (MaybeError bad = read_count(kHeads, 1, k.heads)) return bad;
+    if (MaybeError bad = read_count(kQo, 0, k.qo_len)) return bad;
+    if (MaybeError bad = read_flag(kPs, k.persistent)) return bad;
+    if (MaybeError bad = read_flag(kPrefill, k.prefill)) return bad;
+    if (MaybeError bad = read_flag(kCausal, k.causal)) return bad;
+    if (MaybeError bad = read_flag(kLse, k.lse)) return bad;
     if (at_[kCprr])
-      if (Status bad = read_flag(kCprr, k.cprr)) return bad;
+      if (MaybeError bad = read_flag(kCprr, k.cprr)) return bad;
     return read_names(row);
   }
 
   [[nodiscard]] std::string_view cell(Column column) const { return cells_[*at_[column]]; }
 
-  Status read_type(Column column, ElementType& to) const {
+  MaybeError read_type(Column column, ElementType& to) const {
     for (const ElementType type : {ElementType::bf16, ElementType::fp8, ElementType::bytes})
       if (cell(column) == name(type)) return to = type, std::nullopt;
     return bad_value(column, cell(column), "bf16, fp8 or byte");
   }
-  Status read_count(Column column, std::int64_t least, std::int64_t& to) const {
+  MaybeError read_count(Column column, std::int64_t least, std::int64_t& to) const {
     const std::string_view text = cell(column);
     const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), to);
     if (bad == std::errc{} && end == text.data() + text.size() && to >= least &&
@@ -141,14 +141,14 @@ class Parser {
       return std::nullopt;
     return bad_value(column, text, say("a number from ", least, " to ", kLargestCount));
   }
-  Status read_flag(Column column, bool& to) const {
+  MaybeError read_flag(Column column, bool& to) const {
     const std::string_view text = cell(column);
     if (text != "0" && text != "1") return bad_value(column, text, "0 or 1");
     to = text == "1";
     return std::nullopt;
   }
   // A file name must not lead out of the directory of the manifest.
-  Status read_names(ManifestRow& row) const {
+  MaybeError read_names(ManifestRow& row) const {
     const std::string_view kernel = cell(kKernel);
     const std::string_view file = cell(kFile);
     const auto is_plain = [](char c) {

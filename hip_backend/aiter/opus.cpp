@@ -54,7 +54,7 @@ class OpusStage1 final : public Stage1 {
   explicit OpusStage1(const Stage1Input& input)
       : device_(input.device), launches_(input.launches) {}
 
-  Status prepare(const Stage1Input& input, KernelHandle kernel) {
+  MaybeError prepare(const Stage1Input& input, KernelHandle kernel) {
     kernel_ = kernel;
     const DecodeTensors& t = input.launch.tensors;
     const DecodeArguments& b = input.buffers;
@@ -76,20 +76,21 @@ class OpusStage1 final : public Stage1 {
     a_.q_row = heads * static_cast<std::int32_t>(kKeyDim);
     a_.out_row = heads * static_cast<std::int32_t>(kValueDim);
     a_.softmax_scale = t.softmax_scale;
-    if (Status bad = keep(device_, "q_scale", std::array{t.q_scale}, kept_, a_.q_scale)) return bad;
-    if (Status bad = keep(device_, "kv_scale", std::array{t.kv_scale}, kept_, a_.kv_scale))
+    if (MaybeError bad = keep(device_, "q_scale", std::array{t.q_scale}, kept_, a_.q_scale))
       return bad;
-    if (Status bad = keep(device_, "works of slots", works.indptr, kept_, a_.work_indptr))
+    if (MaybeError bad = keep(device_, "kv_scale", std::array{t.kv_scale}, kept_, a_.kv_scale))
+      return bad;
+    if (MaybeError bad = keep(device_, "works of slots", works.indptr, kept_, a_.work_indptr))
       return bad;
     return keep(device_, "works", works.items, kept_, a_.work_info);
   }
 
-  Status run(StreamHandle stream) override {
-    if (Status bad = device_.launch(stream, kernel_, size_, argument_bytes(a_))) return bad;
+  MaybeError run(StreamHandle stream) override {
+    if (MaybeError bad = device_.launch(stream, kernel_, size_, argument_bytes(a_))) return bad;
     launches_.add({"aiter", device_.properties().label, StepKind::decode, "stage 1"});
     return std::nullopt;
   }
-  Status finish() override { return std::nullopt; }
+  MaybeError finish() override { return std::nullopt; }
 
  private:
   Device& device_;
@@ -125,7 +126,7 @@ Result<std::unique_ptr<Stage1>> OpusStage1Maker::make(const Stage1Input& input) 
   const auto kernel = input.device.find_kernel(code_, kernel_name(masks, large));
   if (!kernel) return kernel.error();
   auto stage1 = std::make_unique<OpusStage1>(input);
-  if (Status bad = stage1->prepare(input, *kernel)) return *bad;
+  if (MaybeError bad = stage1->prepare(input, *kernel)) return *bad;
   return std::unique_ptr<Stage1>(std::move(stage1));
 }
 

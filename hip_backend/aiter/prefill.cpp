@@ -93,7 +93,7 @@ class PlannedLaunch {
   PlannedLaunch(const Device& device, const Found& found, const PrefillInput& input)
       : label_(device.properties().label), found_(found), input_(input) {}
 
-  Status attend(KernelLaunch& launch, const PrefillArguments& b) {
+  MaybeError attend(KernelLaunch& launch, const PrefillArguments& b) {
     if (input_.plan->works() == 0) return std::nullopt;
     const float one = 1;
     const float* unit = nullptr;  // the scales of the operands are part of the score scale
@@ -104,7 +104,7 @@ class PlannedLaunch {
     k.q_scale = address(unit);
     k.k_scale = address(unit);
     k.v_scale = address(v_scale);
-    if (Status bad = run(launch, k, "prefill_ps")) return bad;
+    if (MaybeError bad = run(launch, k, "prefill_ps")) return bad;
     return input_.direct_lse ? ask_for_lse(launch, k) : std::nullopt;
   }
 
@@ -146,16 +146,16 @@ class PlannedLaunch {
     return k;
   }
 
-  Status run(KernelLaunch& launch, const PrefillKernargs& k, const char* what) {
+  MaybeError run(KernelLaunch& launch, const PrefillKernargs& k, const char* what) {
     const LaunchSize size = {
         .grid_x = static_cast<std::uint32_t>(input_.plan->work_indptr.size() - 1),
         .threads = kPlanThreads};
-    if (Status bad = launch.run_code(found_.code, found_.row.kernel, size, k)) return bad;
+    if (MaybeError bad = launch.run_code(found_.code, found_.row.kernel, size, k)) return bad;
     launches_.add({"aiter", label_, StepKind::prefill, what});
     return std::nullopt;
   }
 
-  Status ask_for_lse(KernelLaunch& launch, PrefillKernargs k) {
+  MaybeError ask_for_lse(KernelLaunch& launch, PrefillKernargs k) {
     direct_ = direct_works(input_);
     if (direct_.empty()) return std::nullopt;
     works_ = partial_works(*input_.plan, direct_, input_.partial_rows);
@@ -169,7 +169,7 @@ class PlannedLaunch {
     k.work_info = address(work_info);
     k.partial_out = address(out);
     k.partial_lse = address(lse);
-    if (Status bad = run(launch, k, "prefill_ps for the LSE")) return bad;
+    if (MaybeError bad = run(launch, k, "prefill_ps for the LSE")) return bad;
     auto values = launch.buffer(kept).read_all<float>();
     if (!values) return values.error();
     scratch_lse_ = std::move(*values);
@@ -187,7 +187,7 @@ class PlannedLaunch {
 
 }  // namespace
 
-Status supports_planned_prefill(Installation& installation, Arch arch) {
+MaybeError supports_planned_prefill(Installation& installation, Arch arch) {
   if (arch != Arch::gfx950)  // aiter.md 4: the entry point refuses it, and rows name absent files
     return Error{ErrorCode::unsupported, say("AITER has no prefill with a plan on ", name(arch))};
   for (const bool causal : {true, false})
@@ -250,7 +250,7 @@ Result<std::vector<std::uint16_t>> latent_prefill(Device& device, Installation& 
       .grid_x = static_cast<std::uint32_t>(ceil_div(longest * input.heads, kRowsPerWorkgroup)),
       .grid_y = static_cast<std::uint32_t>(requests),
       .threads = kLatentThreads};
-  if (Status bad = launch.run_code(found->code, found->row.kernel, size, k)) return *bad;
+  if (MaybeError bad = launch.run_code(found->code, found->row.kernel, size, k)) return *bad;
   const auto written = launch.buffer(logs).read_all<float>();
   if (!written) return written.error();
   for (std::size_t i = 0; i < std::min(input.lse.size(), written->size()); ++i)

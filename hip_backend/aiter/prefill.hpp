@@ -21,7 +21,7 @@
 namespace mla::hip::aiter {
 
 // An error: the installation has no kernel with a plan for the architecture.
-Status supports_planned_prefill(Installation& installation, Arch arch);
+MaybeError supports_planned_prefill(Installation& installation, Arch arch);
 
 // `input` has a plan and is of dtype fp8. The launches are AITER's, and the reduce this project's.
 Result<PrefillOutput> prefill_with_plan(Device& device, Installation& installation,

@@ -124,11 +124,11 @@ Result<ReduceLaunch> AiterReduce::make(const ReduceInput& input) const {
   if (std::find(skip.begin(), skip.end(), 1) != skip.end()) {
     const Lists lists = admitted_lists(plan, skip);
     std::array<Address, 2> at{};
-    if (Status bad =
+    if (MaybeError bad =
             keep(input.device, "admitted reduce_indptr", lists.indptr, launch.owned, at[0]))
       return *bad;
-    if (Status bad = keep(input.device, "admitted reduce_partial_map", lists.partial_map,
-                          launch.owned, at[1]))
+    if (MaybeError bad = keep(input.device, "admitted reduce_partial_map", lists.partial_map,
+                              launch.owned, at[1]))
       return *bad;
     a.reduce_indptr = std::bit_cast<const int*>(at[0]);
     a.reduce_partial_map = std::bit_cast<const int*>(at[1]);

@@ -24,29 +24,29 @@ class AiterStage1 final : public Stage1 {
         launch_(std::move(launch)),
         launches_(input.launches) {}
 
-  Status run(StreamHandle stream) override { return put(stream, launch_.run, "stage 1"); }
+  MaybeError run(StreamHandle stream) override { return put(stream, launch_.run, "stage 1"); }
 
-  Status finish() override {
+  MaybeError finish() override {
     return std::visit([this](const auto& afterwards) { return finish(afterwards); },
                       launch_.afterwards);
   }
 
  private:
-  Status put(StreamHandle stream, const KernelRun& run, const char* what) {
-    if (Status bad = device_.launch(stream, kernel_, run.size, argument_bytes(run.arguments)))
+  MaybeError put(StreamHandle stream, const KernelRun& run, const char* what) {
+    if (MaybeError bad = device_.launch(stream, kernel_, run.size, argument_bytes(run.arguments)))
       return bad;
     launches_.add({"aiter", device_.properties().label, StepKind::decode, what});
     return std::nullopt;
   }
 
-  Status finish(const Complete&) { return std::nullopt; }
-  Status finish(const AskAgain& again) {
-    if (Status bad = put({}, again.run, "stage 1 for the LSE")) return bad;
-    if (Status bad = device_.synchronize({})) return bad;
+  MaybeError finish(const Complete&) { return std::nullopt; }
+  MaybeError finish(const AskAgain& again) {
+    if (MaybeError bad = put({}, again.run, "stage 1 for the LSE")) return bad;
+    if (MaybeError bad = device_.synchronize({})) return bad;
     return keep_lse(again.lse);
   }
-  Status finish(const RoundPartials& partials) {
-    if (Status bad = keep_lse(partials.lse)) return bad;
+  MaybeError finish(const RoundPartials& partials) {
+    if (MaybeError bad = keep_lse(partials.lse)) return bad;
     auto out = partials.lse.scratch.out.read_all<float>();
     if (!out) return out.error();
     std::vector<std::uint16_t> rounded;
@@ -58,7 +58,7 @@ class AiterStage1 final : public Stage1 {
     return device_.copy_in(out_, std::as_bytes(std::span(rounded)));
   }
 
-  Status keep_lse(const LseInScratch& from) {
+  MaybeError keep_lse(const LseInScratch& from) {
     auto lse = from.scratch.lse.read_all<float>();
     if (!lse) return lse.error();
     std::vector<float> row(heads_);
@@ -67,7 +67,7 @@ class AiterStage1 final : public Stage1 {
       for (std::size_t head = 0; head < heads_; ++head)
         row[head] = merged_lse(*lse, first + head, from.splits, heads_);
       const Address to = lse_ + static_cast<Address>(r.row) * heads_ * 4;
-      if (Status bad = device_.copy_in(to, std::as_bytes(std::span(row)))) return bad;
+      if (MaybeError bad = device_.copy_in(to, std::as_bytes(std::span(row)))) return bad;
     }
     return std::nullopt;
   }
@@ -107,7 +107,7 @@ class AiterStage1Maker final : public Stage1Maker {
 // Why AITER ends the call of whole requests that are planned row by row here; nothing if it takes
 // it. Engines that plan rows of a causal step do it in place of that call; a step without a mask is
 // launched as it is (aiter#4872).
-Status why_ended(const Manifest& manifest, const ResolvedShape& shape, DecodeQuery query) {
+MaybeError why_ended(const Manifest& manifest, const ResolvedShape& shape, DecodeQuery query) {
   if (shape.causal || shape.route != Route::persistent_rows) return std::nullopt;
   PlanKey key = shape.plan_key();
   key.max_qo_len = shape.request_rows;
@@ -140,7 +140,7 @@ Result<Selection> select_for(const Installation& installation, const ResolvedSha
                              .lse = shape.final_lse,
                              .cprr = !options.global_kv_indptr.empty()};
   if (options.row) return select_row(*options.row, query);
-  if (const Status ended = why_ended(*manifest, shape, query)) return *ended;
+  if (const MaybeError ended = why_ended(*manifest, shape, query)) return *ended;
   return select_decode(*manifest, query);
 }
 

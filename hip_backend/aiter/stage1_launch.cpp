@@ -25,21 +25,21 @@ class Preparation {
   }
 
   Result<Stage1Launch> make() {
-    if (Status bad = common_arguments()) return *bad;
+    if (MaybeError bad = common_arguments()) return *bad;
     const bool works = input_.launch.metadata.shape.route != Route::split;
-    if (Status bad = works ? with_works() : with_splits()) return *bad;
+    if (MaybeError bad = works ? with_works() : with_splits()) return *bad;
     return std::move(launch_);
   }
 
  private:
   template <class Values>
-  Status bring(const char* name, const Values& values, Address& to) {
+  MaybeError bring(const char* name, const Values& values, Address& to) {
     return keep(input_.device, name, values, launch_.owned, to);
   }
-  Status bring_works(const WorkList& works, Address& to) {
+  MaybeError bring_works(const WorkList& works, Address& to) {
     std::array<Address, 2> meta{};
-    if (Status bad = bring("works of slots", works.indptr, meta[0])) return bad;
-    if (Status bad = bring("works", works.items, meta[1])) return bad;
+    if (MaybeError bad = bring("works of slots", works.indptr, meta[0])) return bad;
+    if (MaybeError bad = bring("works", works.items, meta[1])) return bad;
     return bring("addresses of works", meta, to);
   }
   // For so many partial rows, and what writes them.
@@ -55,10 +55,10 @@ class Preparation {
     return Scratch{std::move(*out), std::move(*lse)};
   }
 
-  Status common_arguments();
-  Status with_works();
-  Status with_splits();
-  Status ask_again_for_works(const WorkList& works);
+  MaybeError common_arguments();
+  MaybeError with_works();
+  MaybeError with_splits();
+  MaybeError ask_again_for_works(const WorkList& works);
 
   const Stage1Input& input_;
   const Selection& selection_;
@@ -67,31 +67,31 @@ class Preparation {
   DecodeKernargs& arguments_ = launch_.run.arguments;
 };
 
-Status Preparation::common_arguments() {
+MaybeError Preparation::common_arguments() {
   Address q_scale = 0;
   Address kv_scale = 0;
   const DecodeTensors& t = input_.launch.tensors;
-  if (Status bad = bring("q_scale", std::span(&t.q_scale, 1), q_scale)) return bad;
-  if (Status bad = bring("kv_scale", std::span(&t.kv_scale, 1), kv_scale)) return bad;
+  if (MaybeError bad = bring("q_scale", std::span(&t.q_scale, 1), q_scale)) return bad;
+  if (MaybeError bad = bring("kv_scale", std::span(&t.kv_scale, 1), kv_scale)) return bad;
   launch_.run = {common_kernargs(selection_, input_, q_scale, kv_scale),
                  grid_of(selection_, input_)};
   if (!options_.global_kv_indptr.empty()) {
     Address global = 0;
-    if (Status bad = bring("global kv_indptr", options_.global_kv_indptr, global)) return bad;
+    if (MaybeError bad = bring("global kv_indptr", options_.global_kv_indptr, global)) return bad;
     arguments_.global_kv_indptr = global;
     arguments_.ranks = options_.ranks;
     arguments_.rank = options_.rank;
   }
   if (options_.packed_cache.empty()) return std::nullopt;
   Address packed = 0;
-  if (Status bad = bring("the packed cache", options_.packed_cache, packed)) return bad;
+  if (MaybeError bad = bring("the packed cache", options_.packed_cache, packed)) return bad;
   arguments_.kv = packed;
   arguments_.page_stride =
       static_cast<std::uint32_t>(input_.launch.metadata.shape.page_size * kPackedTokenBytes);
   return std::nullopt;
 }
 
-Status Preparation::with_works() {
+MaybeError Preparation::with_works() {
   const DecodeArguments& buffers = input_.buffers;
   arguments_.partial_out = address(buffers.partial_out);
   arguments_.partial_lse = address(buffers.partial_lse);
@@ -103,17 +103,17 @@ Status Preparation::with_works() {
   }
   const WorkList works = admitted_works(input_);
   Address list = 0;
-  if (Status bad = bring_works(works, list)) return bad;
+  if (MaybeError bad = bring_works(works, list)) return bad;
   arguments_.work = list;
   return selection_.row.key.lse ? std::nullopt : ask_again_for_works(works);
 }
 
-Status Preparation::ask_again_for_works(const WorkList& works) {
+MaybeError Preparation::ask_again_for_works(const WorkList& works) {
   const WorkList again = direct_works_as_partials(works);
   if (again.items.empty()) return std::nullopt;
   KernelRun second = launch_.run;
   Address list = 0;
-  if (Status bad = bring_works(again, list)) return bad;
+  if (MaybeError bad = bring_works(again, list)) return bad;
   second.arguments.work = list;
   auto partials = scratch(again.partial_rows, second.arguments);
   if (!partials) return partials.error();
@@ -125,7 +125,7 @@ Status Preparation::ask_again_for_works(const WorkList& works) {
   return std::nullopt;
 }
 
-Status Preparation::with_splits() {
+MaybeError Preparation::with_splits() {
   const DecodeMetadata& md = input_.launch.metadata;
   if (!input_.admission.faults.empty())
     return Error{ErrorCode::refused, "nothing can be left out of a launch without a plan: " +
@@ -134,7 +134,7 @@ Status Preparation::with_splits() {
   for (std::int64_t r = 0; r <= md.requests().count(); ++r)
     splits.push_back(static_cast<std::int32_t>(r * md.shape.kv_splits));
   Address list = 0;
-  if (Status bad = bring("num_kv_splits_indptr", splits, list)) return bad;
+  if (MaybeError bad = bring("num_kv_splits_indptr", splits, list)) return bad;
   arguments_.work = list;
   arguments_.partial_out = address(input_.buffers.partial_out);
   arguments_.partial_lse = address(input_.buffers.partial_lse);
@@ -154,7 +154,7 @@ Status Preparation::with_splits() {
   arguments_.partial_out = address(input_.buffers.out);
   KernelRun second = launch_.run;
   for (std::int32_t& s : splits) s *= 2;
-  if (Status bad = bring("num_kv_splits_indptr of two", splits, list)) return bad;
+  if (MaybeError bad = bring("num_kv_splits_indptr of two", splits, list)) return bad;
   second.arguments.work = list;
   second.arguments.kv_splits = 2U;
   second.arguments.single_split = 0U;

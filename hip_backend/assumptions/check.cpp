@@ -38,7 +38,7 @@ Result<LaneWords> run(Device& device, const Assumption& assumption, const LaneWo
   AssumptionArguments arguments{};
   launch.input("in", std::span<const std::uint32_t>(in), arguments.in);
   const std::size_t out = launch.output("out", std::ssize(in), kPoisonWord, arguments.out);
-  if (Status bad = launch.run("assumptions", assumption.kernel, {.threads = 64}, arguments))
+  if (MaybeError bad = launch.run("assumptions", assumption.kernel, {.threads = 64}, arguments))
     return *bad;
   return launch.buffer(out).read_all<std::uint32_t>();
 }

@@ -69,7 +69,7 @@ void set_numbers(const DecodeCall& call, DecodeArguments& a) {
 
 }  // namespace
 
-Status run_decode_call(Device& device, const DecodeCall& call) {
+MaybeError run_decode_call(Device& device, const DecodeCall& call) {
   KernelLaunch launch(device);
   DecodeArguments a{};
   bring_lists(call, launch, a);
@@ -83,11 +83,11 @@ Status run_decode_call(Device& device, const DecodeCall& call) {
   const DecodeKernel kernel =
       decode_kernel(device.properties(), call.dtype, call.longest_work * call.heads, groups);
   a.row_groups = kernel.row_groups;
-  if (Status bad = launch.run("decode", kernel.name.c_str(), kernel.size, a)) return bad;
+  if (MaybeError bad = launch.run("decode", kernel.name.c_str(), kernel.size, a)) return bad;
   return launch.copy_back();
 }
 
-Status run_merge_call(Device& device, const MergeCall& call) {
+MaybeError run_merge_call(Device& device, const MergeCall& call) {
   constexpr std::int64_t kRowGroups = 8;
   KernelLaunch launch(device);
   ReduceArguments a{};
@@ -108,7 +108,7 @@ Status run_merge_call(Device& device, const MergeCall& call) {
   const LaunchSize size = {.grid_x = static_cast<std::uint32_t>(tiles),
                            .grid_y = static_cast<std::uint32_t>(kRowGroups),
                            .threads = 256};
-  if (Status bad = launch.run("reduce", "reduce", size, a)) return bad;
+  if (MaybeError bad = launch.run("reduce", "reduce", size, a)) return bad;
   return launch.copy_back();
 }
 

@@ -38,7 +38,7 @@ struct DecodeCall {
   std::span<float> lse;  // one for each row and head of `out`
   std::span<float> partial_out, partial_lse;
 };
-Status run_decode_call(Device& device, const DecodeCall& call);
+MaybeError run_decode_call(Device& device, const DecodeCall& call);
 
 struct MergeCall {
   Arch arch = Arch::gfx942;
@@ -49,6 +49,6 @@ struct MergeCall {
   std::span<std::uint16_t> out;  // [rows, heads, dims] bf16, dense
   std::span<float> lse;          // [rows, heads]
 };
-Status run_merge_call(Device& device, const MergeCall& call);
+MaybeError run_merge_call(Device& device, const MergeCall& call);
 
 }  // namespace mla::hip

@@ -24,8 +24,8 @@ T* at(Address address) {
 
 }  // namespace
 
-Status DecodeRun::bring(std::string name, std::span<const std::byte> bytes, Input kind,
-                        Address& to) {
+MaybeError DecodeRun::bring(std::string name, std::span<const std::byte> bytes, Input kind,
+                            Address& to) {
   const std::int64_t after = (exact_ & kind) != 0 ? 0 : room_;
   auto buffer = Buffer::holding(*device_, std::move(name), bytes, after);
   if (!buffer) return buffer.error();
@@ -34,8 +34,8 @@ Status DecodeRun::bring(std::string name, std::span<const std::byte> bytes, Inpu
   return std::nullopt;
 }
 
-Status DecodeRun::output(std::string name, std::int64_t bytes, std::uint32_t word,
-                         std::size_t& index) {
+MaybeError DecodeRun::output(std::string name, std::int64_t bytes, std::uint32_t word,
+                             std::size_t& index) {
   auto buffer = Buffer::filled(*device_, std::move(name), bytes, word);
   if (!buffer) return buffer.error();
   index = buffers_.size();
@@ -43,66 +43,70 @@ Status DecodeRun::output(std::string name, std::int64_t bytes, std::uint32_t wor
   return std::nullopt;
 }
 
-Status DecodeRun::bring_inputs(const DecodeLaunch& launch, const DecodeRunOptions& options) {
+MaybeError DecodeRun::bring_inputs(const DecodeLaunch& launch, const DecodeRunOptions& options) {
   const DecodeMetadata& md = launch.metadata;
   const KvCache& cache = launch.tensors.cache;
   Address address = 0;
-  const auto put_as = [&](Input kind, const char* what, auto span, auto*& pointer) -> Status {
-    if (Status bad = bring(what, std::as_bytes(span), kind, address)) return bad;
+  const auto put_as = [&](Input kind, const char* what, auto span, auto*& pointer) -> MaybeError {
+    if (MaybeError bad = bring(what, std::as_bytes(span), kind, address)) return bad;
     pointer = at<std::remove_pointer_t<std::remove_reference_t<decltype(pointer)>>>(address);
     return std::nullopt;
   };
-  const auto put = [&](const char* what, auto span, auto*& pointer) -> Status {
+  const auto put = [&](const char* what, auto span, auto*& pointer) -> MaybeError {
     return put_as(kInputLists, what, span, pointer);
   };
   const std::vector<std::byte> q = pack_q(rows_, launch.tensors, md.shape.dtype.q);
-  if (Status bad = put_as(kInputQ, "q", std::span(q), decode_.q)) return bad;
+  if (MaybeError bad = put_as(kInputQ, "q", std::span(q), decode_.q)) return bad;
   first_slot_ = cache.first_slot;
   const std::int64_t before = cache.first_slot * cache.row_bytes();
   if (before > 0 && before + std::ssize(cache.bytes) <= options.whole_cache_bytes) {
     first_slot_ = 0;
     std::size_t index = 0;
-    if (Status bad = output("the cache", before + std::ssize(cache.bytes), kPoisonBf16Word, index))
+    if (MaybeError bad =
+            output("the cache", before + std::ssize(cache.bytes), kPoisonBf16Word, index))
       return bad;
     const Address begin = buffers_[index].address();
-    if (Status bad = device_->copy_in(begin + static_cast<Address>(before), cache.bytes))
+    if (MaybeError bad = device_->copy_in(begin + static_cast<Address>(before), cache.bytes))
       return bad;
     const std::int64_t page_bytes = md.shape.page_size * cache.row_bytes();
     if (options.page_zero_is_zero)
-      if (Status bad = device_->fill(begin, 0, std::min(page_bytes, before) / 4)) return bad;
+      if (MaybeError bad = device_->fill(begin, 0, std::min(page_bytes, before) / 4)) return bad;
     decode_.cache = at<const void>(begin);
-  } else if (Status bad = put_as(kInputCache, "the cache", std::span(cache.bytes), decode_.cache)) {
+  } else if (MaybeError bad =
+                 put_as(kInputCache, "the cache", std::span(cache.bytes), decode_.cache)) {
     return bad;
   }
-  if (Status bad = put("kv_indices", md.kv_indices, decode_.kv_indices)) return bad;
-  if (Status bad = put("kv_indptr", md.kv_indptr, decode_.kv_indptr)) return bad;
-  if (Status bad = put("qo_indptr", md.qo_indptr, decode_.qo_indptr)) return bad;
-  if (Status bad = put("last_page_len", md.last_page_len, decode_.last_page_len)) return bad;
-  if (Status bad = put("skipped works", std::span(admission_.skip), decode_.skip)) return bad;
-  if (Status bad = put("skipped slots", std::span(admission_.skip_slot), decode_.skip_slot))
+  if (MaybeError bad = put("kv_indices", md.kv_indices, decode_.kv_indices)) return bad;
+  if (MaybeError bad = put("kv_indptr", md.kv_indptr, decode_.kv_indptr)) return bad;
+  if (MaybeError bad = put("qo_indptr", md.qo_indptr, decode_.qo_indptr)) return bad;
+  if (MaybeError bad = put("last_page_len", md.last_page_len, decode_.last_page_len)) return bad;
+  if (MaybeError bad = put("skipped works", std::span(admission_.skip), decode_.skip)) return bad;
+  if (MaybeError bad = put("skipped slots", std::span(admission_.skip_slot), decode_.skip_slot))
     return bad;
-  if (Status bad = put("skipped merges", std::span(admission_.skip_tile), reduce_.skip)) return bad;
+  if (MaybeError bad = put("skipped merges", std::span(admission_.skip_tile), reduce_.skip))
+    return bad;
   if (md.shape.route == Route::split) return std::nullopt;
 
   const plan::PlanView plan = md.plan->view();
   std::array<Address, 2> meta{};
-  if (Status bad = bring("work_indptr", std::as_bytes(plan.work_indptr), kInputLists, meta[0]))
+  if (MaybeError bad = bring("work_indptr", std::as_bytes(plan.work_indptr), kInputLists, meta[0]))
     return bad;
-  if (Status bad = bring("work_info_set", std::as_bytes(plan.work_info), kInputLists, meta[1]))
+  if (MaybeError bad = bring("work_info_set", std::as_bytes(plan.work_info), kInputLists, meta[1]))
     return bad;
-  if (Status bad = put("work_meta_data", std::span(meta), decode_.work_meta_data)) return bad;
-  if (Status bad = put("reduce_indptr", plan.reduce_indptr, reduce_.reduce_indptr)) return bad;
-  if (Status bad = put("reduce_final_map", plan.reduce_final_map, reduce_.reduce_final_map))
+  if (MaybeError bad = put("work_meta_data", std::span(meta), decode_.work_meta_data)) return bad;
+  if (MaybeError bad = put("reduce_indptr", plan.reduce_indptr, reduce_.reduce_indptr)) return bad;
+  if (MaybeError bad = put("reduce_final_map", plan.reduce_final_map, reduce_.reduce_final_map))
     return bad;
   return put("reduce_partial_map", plan.reduce_partial_map, reduce_.reduce_partial_map);
 }
 
-Status DecodeRun::make_outputs() {
+MaybeError DecodeRun::make_outputs() {
   const std::int64_t rows = rows_.kernel_rows() * rows_.row_heads();
   const std::int64_t partials = admission_.partial_rows * rows_.row_heads();
-  if (Status bad = output("the output", rows * kValueDim * 2, kPoisonBf16Word, out_)) return bad;
-  if (Status bad = output("the LSE", rows * 4, kPoisonF32Word, lse_)) return bad;
-  if (Status bad =
+  if (MaybeError bad = output("the output", rows * kValueDim * 2, kPoisonBf16Word, out_))
+    return bad;
+  if (MaybeError bad = output("the LSE", rows * 4, kPoisonF32Word, lse_)) return bad;
+  if (MaybeError bad =
           output("the partial outputs", partials * kValueDim * 4, kPoisonF32Word, partial_out_))
     return bad;
   return output("the partial LSE", partials * 4, kPoisonF32Word, partial_lse_);
@@ -147,7 +151,7 @@ void DecodeRun::fill_arguments(const DecodeLaunch& launch, const DecodeRunOption
   reduce_.rounding = rounding_number(reduce_rounding(shape.arch));
 }
 
-Status DecodeRun::find_kernels(const DecodeLaunch& launch, const DecodeRunOptions& options) {
+MaybeError DecodeRun::find_kernels(const DecodeLaunch& launch, const DecodeRunOptions& options) {
   auto reduce = options.reduce.make({*device_, launch, rows_, admission_, reduce_});
   if (!reduce) return reduce.error();
   reduce_launch_ = std::move(*reduce);
@@ -172,29 +176,29 @@ Result<std::unique_ptr<DecodeRun>> DecodeRun::prepare(Device& device, const Deco
                                                 .cache = launch.tensors.cache,
                                                 .kernel_rows = rows->kernel_rows(),
                                                 .fold = rows->fold()});
-  if (Status bad = run->bring_inputs(launch, options)) return *bad;
-  if (Status bad = run->make_outputs()) return *bad;
+  if (MaybeError bad = run->bring_inputs(launch, options)) return *bad;
+  if (MaybeError bad = run->make_outputs()) return *bad;
   run->fill_arguments(launch, options);
-  if (Status bad = run->find_kernels(launch, options)) return *bad;
+  if (MaybeError bad = run->find_kernels(launch, options)) return *bad;
   return run;
 }
 
-Status DecodeRun::stage1(StreamHandle stream) {
+MaybeError DecodeRun::stage1(StreamHandle stream) {
   if (admission_.longest == 0) return std::nullopt;
   return stage1_->run(stream);
 }
 
-Status DecodeRun::reduce(StreamHandle stream) {
+MaybeError DecodeRun::reduce(StreamHandle stream) {
   if (admission_.longest_tile == 0) return std::nullopt;
   const ReduceLaunch& r = reduce_launch_;
-  if (Status bad = device_->launch(stream, r.kernel, r.size, r.arguments)) return bad;
+  if (MaybeError bad = device_->launch(stream, r.kernel, r.size, r.arguments)) return bad;
   launches_.add({std::string(r.backend), device_->properties().label, StepKind::decode, "reduce"});
   return std::nullopt;
 }
 
-Status DecodeRun::read_stage1(DecodeResult& result) {
+MaybeError DecodeRun::read_stage1(DecodeResult& result) {
   if (admission_.longest > 0)
-    if (Status bad = stage1_->finish()) return bad;
+    if (MaybeError bad = stage1_->finish()) return bad;
   if (!record_stages_) return std::nullopt;
   auto out = buffers_[out_].read_all<std::uint16_t>();
   if (!out) return out.error();
@@ -205,7 +209,7 @@ Status DecodeRun::read_stage1(DecodeResult& result) {
   return std::nullopt;
 }
 
-Status DecodeRun::read_partials(DecodeResult& result) const {
+MaybeError DecodeRun::read_partials(DecodeResult& result) const {
   auto out = buffers_[partial_out_].read_all<float>();
   if (!out) return out.error();
   auto lse = buffers_[partial_lse_].read_all<float>();
@@ -216,13 +220,13 @@ Status DecodeRun::read_partials(DecodeResult& result) const {
   return std::nullopt;
 }
 
-Status DecodeRun::read(const DecodeLaunch& launch, DecodeResult& result) const {
+MaybeError DecodeRun::read(const DecodeLaunch& launch, DecodeResult& result) const {
   auto out = buffers_[out_].read_all<std::uint16_t>();
   if (!out) return out.error();
   auto lse = buffers_[lse_].read_all<float>();
   if (!lse) return lse.error();
   if (record_stages_)
-    if (Status bad = read_partials(result)) return bad;
+    if (MaybeError bad = read_partials(result)) return bad;
   result.kernel_heads = rows_.row_heads();
   result.faults = admission_.faults;
   for (std::string& damage : Buffer::damaged(buffers_))

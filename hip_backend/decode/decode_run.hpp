@@ -47,28 +47,30 @@ class DecodeRun {
   static Result<std::unique_ptr<DecodeRun>> prepare(Device& device, const DecodeLaunch& launch,
                                                     const DecodeRunOptions& options);
 
-  [[nodiscard]] Status stage1(StreamHandle stream);
-  [[nodiscard]] Status reduce(StreamHandle stream);
+  [[nodiscard]] MaybeError stage1(StreamHandle stream);
+  [[nodiscard]] MaybeError reduce(StreamHandle stream);
 
   // Call between the two: completes stage 1 and, if stages are recorded, reads what it left in the
   // output buffers.
-  [[nodiscard]] Status read_stage1(DecodeResult& result);
+  [[nodiscard]] MaybeError read_stage1(DecodeResult& result);
   // Everything else; damaged canaries become faults.
-  [[nodiscard]] Status read(const DecodeLaunch& launch, DecodeResult& result) const;
+  [[nodiscard]] MaybeError read(const DecodeLaunch& launch, DecodeResult& result) const;
 
   [[nodiscard]] const Launches& launches() const MLA_LIFETIME_BOUND { return launches_; }
 
  private:
   DecodeRun() = default;
-  [[nodiscard]] Status read_partials(DecodeResult& result) const;
-  [[nodiscard]] Status bring_inputs(const DecodeLaunch& launch, const DecodeRunOptions& options);
-  [[nodiscard]] Status make_outputs();
-  [[nodiscard]] Status find_kernels(const DecodeLaunch& launch, const DecodeRunOptions& options);
+  [[nodiscard]] MaybeError read_partials(DecodeResult& result) const;
+  [[nodiscard]] MaybeError bring_inputs(const DecodeLaunch& launch,
+                                        const DecodeRunOptions& options);
+  [[nodiscard]] MaybeError make_outputs();
+  [[nodiscard]] MaybeError find_kernels(const DecodeLaunch& launch,
+                                        const DecodeRunOptions& options);
   void fill_arguments(const DecodeLaunch& launch, const DecodeRunOptions& options);
-  [[nodiscard]] Status bring(std::string name, std::span<const std::byte> bytes, Input kind,
-                             Address& to);
-  [[nodiscard]] Status output(std::string name, std::int64_t bytes, std::uint32_t word,
-                              std::size_t& index);
+  [[nodiscard]] MaybeError bring(std::string name, std::span<const std::byte> bytes, Input kind,
+                                 Address& to);
+  [[nodiscard]] MaybeError output(std::string name, std::int64_t bytes, std::uint32_t word,
+                                  std::size_t& index);
 
   Device* device_ = nullptr;
   RowMap rows_;

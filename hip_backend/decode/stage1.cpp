@@ -53,12 +53,13 @@ class OwnStage1 final : public Stage1 {
   OwnStage1(Device& device, KernelHandle kernel, const LaunchSize& size,
             const DecodeArguments& arguments, Launches& launches)
       : device_(device), kernel_(kernel), size_(size), arguments_(arguments), launches_(launches) {}
-  Status run(StreamHandle stream) override {
-    if (Status bad = device_.launch(stream, kernel_, size_, argument_bytes(arguments_))) return bad;
+  MaybeError run(StreamHandle stream) override {
+    if (MaybeError bad = device_.launch(stream, kernel_, size_, argument_bytes(arguments_)))
+      return bad;
     launches_.add({"hip", device_.properties().label, StepKind::decode, "stage 1"});
     return std::nullopt;
   }
-  Status finish() override { return std::nullopt; }
+  MaybeError finish() override { return std::nullopt; }
 
  private:
   Device& device_;

@@ -23,9 +23,9 @@ class Stage1 {
   Stage1& operator=(const Stage1&) = delete;
   virtual ~Stage1() = default;
   // Puts the work on a stream; may be called again.
-  virtual Status run(StreamHandle stream) = 0;
+  virtual MaybeError run(StreamHandle stream) = 0;
   // Called when the stream has been waited for, before anything reads what stage 1 left.
-  virtual Status finish() = 0;
+  virtual MaybeError finish() = 0;
 };
 
 struct Stage1Input {

@@ -84,46 +84,46 @@ class Device {
   virtual Result<Address> allocate_filled(std::int64_t bytes, std::uint32_t word) {
     Result<Address> memory = allocate(bytes);
     if (!memory) return memory;
-    if (Status bad = fill(*memory, word, bytes / 4)) {
+    if (MaybeError bad = fill(*memory, word, bytes / 4)) {
       release(*memory);
       return *bad;
     }
     return memory;
   }
   virtual void release(Address address) = 0;
-  virtual Status copy_in(Address to, std::span<const std::byte> from) = 0;
-  virtual Status copy_out(Address from, std::span<std::byte> to) = 0;
-  virtual Status fill(Address to, std::uint32_t word, std::int64_t words) = 0;
-  virtual Status copy_on(StreamHandle stream, Address to, Address from, std::int64_t bytes) = 0;
+  virtual MaybeError copy_in(Address to, std::span<const std::byte> from) = 0;
+  virtual MaybeError copy_out(Address from, std::span<std::byte> to) = 0;
+  virtual MaybeError fill(Address to, std::uint32_t word, std::int64_t words) = 0;
+  virtual MaybeError copy_on(StreamHandle stream, Address to, Address from, std::int64_t bytes) = 0;
 
   // Code. The handle lives as long as the device; asking again for the same bytes is cheap. The
   // bytes must outlive the device. `arguments` is the kernel's argument segment.
   virtual Result<KernelHandle> find_kernel(std::span<const std::byte> code_object,
                                            std::string_view name) = 0;
-  virtual Status launch(StreamHandle stream, KernelHandle kernel, const LaunchSize& size,
-                        std::span<const std::byte> arguments) = 0;
+  virtual MaybeError launch(StreamHandle stream, KernelHandle kernel, const LaunchSize& size,
+                            std::span<const std::byte> arguments) = 0;
   // Of the launches from here on (TimedLaunches, resources.hpp).
   virtual void set_timing(const LaunchTiming&) {}
 
   virtual Result<StreamHandle> make_stream() = 0;
   virtual void release(StreamHandle stream) = 0;
-  virtual Status synchronize(StreamHandle stream) = 0;
+  virtual MaybeError synchronize(StreamHandle stream) = 0;
 
   virtual Result<EventHandle> make_event() = 0;
   virtual void release(EventHandle event) = 0;
-  virtual Status record(StreamHandle stream, EventHandle event) = 0;
+  virtual MaybeError record(StreamHandle stream, EventHandle event) = 0;
   // Between two events that have been recorded and reached.
   virtual Result<double> elapsed_ms(EventHandle from, EventHandle to) = 0;
 
   // Graphs: launches and copies on the stream between begin and end are recorded, not run.
-  virtual Status begin_capture(StreamHandle stream) = 0;
+  virtual MaybeError begin_capture(StreamHandle stream) = 0;
   virtual Result<GraphHandle> end_capture(StreamHandle stream) = 0;
-  virtual Status replay(StreamHandle stream, GraphHandle graph) = 0;
+  virtual MaybeError replay(StreamHandle stream, GraphHandle graph) = 0;
   virtual void release(GraphHandle graph) = 0;
 
   // After a fault: makes the device usable again, or says that only a new process can. Everything
   // that was allocated, found or made before is gone either way.
-  virtual Status recover() = 0;
+  virtual MaybeError recover() = 0;
 };
 
 }  // namespace mla::hip

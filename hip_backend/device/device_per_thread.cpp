@@ -20,16 +20,16 @@ class DevicePerThread final : public Device {
     return mine().allocate_filled(bytes, word);
   }
   void release(Address address) override { mine().release(address); }
-  Status copy_in(Address to, std::span<const std::byte> from) override {
+  MaybeError copy_in(Address to, std::span<const std::byte> from) override {
     return mine().copy_in(to, from);
   }
-  Status copy_out(Address from, std::span<std::byte> to) override {
+  MaybeError copy_out(Address from, std::span<std::byte> to) override {
     return mine().copy_out(from, to);
   }
-  Status fill(Address to, std::uint32_t word, std::int64_t words) override {
+  MaybeError fill(Address to, std::uint32_t word, std::int64_t words) override {
     return mine().fill(to, word, words);
   }
-  Status copy_on(StreamHandle stream, Address to, Address from, std::int64_t bytes) override {
+  MaybeError copy_on(StreamHandle stream, Address to, Address from, std::int64_t bytes) override {
     return mine().copy_on(stream, to, from, bytes);
   }
 
@@ -37,35 +37,35 @@ class DevicePerThread final : public Device {
                                    std::string_view name) override {
     return mine().find_kernel(code_object, name);
   }
-  Status launch(StreamHandle stream, KernelHandle kernel, const LaunchSize& size,
-                std::span<const std::byte> arguments) override {
+  MaybeError launch(StreamHandle stream, KernelHandle kernel, const LaunchSize& size,
+                    std::span<const std::byte> arguments) override {
     return mine().launch(stream, kernel, size, arguments);
   }
   void set_timing(const LaunchTiming& timing) override { mine().set_timing(timing); }
 
   Result<StreamHandle> make_stream() override { return mine().make_stream(); }
   void release(StreamHandle stream) override { mine().release(stream); }
-  Status synchronize(StreamHandle stream) override { return mine().synchronize(stream); }
+  MaybeError synchronize(StreamHandle stream) override { return mine().synchronize(stream); }
 
   Result<EventHandle> make_event() override { return mine().make_event(); }
   void release(EventHandle event) override { mine().release(event); }
-  Status record(StreamHandle stream, EventHandle event) override {
+  MaybeError record(StreamHandle stream, EventHandle event) override {
     return mine().record(stream, event);
   }
   Result<double> elapsed_ms(EventHandle from, EventHandle to) override {
     return mine().elapsed_ms(from, to);
   }
 
-  Status begin_capture(StreamHandle stream) override { return mine().begin_capture(stream); }
+  MaybeError begin_capture(StreamHandle stream) override { return mine().begin_capture(stream); }
   Result<GraphHandle> end_capture(StreamHandle stream) override {
     return mine().end_capture(stream);
   }
-  Status replay(StreamHandle stream, GraphHandle graph) override {
+  MaybeError replay(StreamHandle stream, GraphHandle graph) override {
     return mine().replay(stream, graph);
   }
   void release(GraphHandle graph) override { mine().release(graph); }
 
-  Status recover() override { return mine().recover(); }
+  MaybeError recover() override { return mine().recover(); }
 
  private:
   Device& mine() {

@@ -42,21 +42,21 @@ class EmulatedDevice final : public Device {
   void release(Address address) override {
     static_cast<void>(memory_.release(std::bit_cast<void*>(address)));
   }
-  Status copy_in(Address to, std::span<const std::byte> from) override {
+  MaybeError copy_in(Address to, std::span<const std::byte> from) override {
     return checked(to, std::ssize(from),
                    [&] { std::memcpy(std::bit_cast<void*>(to), from.data(), from.size()); });
   }
-  Status copy_out(Address from, std::span<std::byte> to) override {
+  MaybeError copy_out(Address from, std::span<std::byte> to) override {
     return checked(from, std::ssize(to),
                    [&] { std::memcpy(to.data(), std::bit_cast<const void*>(from), to.size()); });
   }
-  Status fill(Address to, std::uint32_t word, std::int64_t words) override {
+  MaybeError fill(Address to, std::uint32_t word, std::int64_t words) override {
     return checked(to, 4 * words,
                    [&] { std::fill_n(std::bit_cast<std::uint32_t*>(to), words, word); });
   }
-  Status copy_on(StreamHandle stream, Address to, Address from, std::int64_t bytes) override {
+  MaybeError copy_on(StreamHandle stream, Address to, Address from, std::int64_t bytes) override {
     return on(stream, [=, this] {
-      if (Status bad = checked(from, bytes, [] {})) return bad;
+      if (MaybeError bad = checked(from, bytes, [] {})) return bad;
       return checked(to, bytes, [=] {
         std::memmove(std::bit_cast<void*>(to), std::bit_cast<const void*>(from),
                      static_cast<std::size_t>(bytes));
@@ -66,8 +66,8 @@ class EmulatedDevice final : public Device {
 
   Result<KernelHandle> find_kernel(std::span<const std::byte> code_object,
                                    std::string_view name) override;
-  Status launch(StreamHandle stream, KernelHandle kernel, const LaunchSize& size,
-                std::span<const std::byte> arguments) override {
+  MaybeError launch(StreamHandle stream, KernelHandle kernel, const LaunchSize& size,
+                    std::span<const std::byte> arguments) override {
     return on(stream, [this, kernel, size,
                        bytes = std::vector<std::byte>(arguments.begin(), arguments.end())] {
       return run(kernel, size, bytes);
@@ -78,11 +78,11 @@ class EmulatedDevice final : public Device {
 
   Result<StreamHandle> make_stream() override { return StreamHandle{++handles_}; }
   void release(StreamHandle) override {}
-  Status synchronize(StreamHandle) override { return std::nullopt; }
+  MaybeError synchronize(StreamHandle) override { return std::nullopt; }
 
   Result<EventHandle> make_event() override { return EventHandle{++handles_}; }
   void release(EventHandle event) override { events_.erase(event.value); }
-  Status record(StreamHandle, EventHandle event) override {
+  MaybeError record(StreamHandle, EventHandle event) override {
     events_[event.value] = std::chrono::steady_clock::now();
     return std::nullopt;
   }
@@ -93,7 +93,7 @@ class EmulatedDevice final : public Device {
     return ms.count();
   }
 
-  Status begin_capture(StreamHandle stream) override {
+  MaybeError begin_capture(StreamHandle stream) override {
     if (capturing_) return error("a capture is under way");
     capturing_ = stream;
     recorded_.clear();
@@ -106,15 +106,15 @@ class EmulatedDevice final : public Device {
     recorded_.clear();
     return GraphHandle{handles_};
   }
-  Status replay(StreamHandle, GraphHandle graph) override {
+  MaybeError replay(StreamHandle, GraphHandle graph) override {
     for (const Work& work : graphs_[graph.value])
-      if (Status bad = work()) return bad;
+      if (MaybeError bad = work()) return bad;
     return std::nullopt;
   }
   void release(GraphHandle graph) override { graphs_.erase(graph.value); }
 
   // All that stays of a fault is the memory it had written by then.
-  Status recover() override {
+  MaybeError recover() override {
     capturing_.reset();
     return std::nullopt;
   }
@@ -124,7 +124,7 @@ class EmulatedDevice final : public Device {
     if (!memory) return memory.error();
     return std::bit_cast<Address>(memory->data());
   }
-  using Work = std::function<Status()>;
+  using Work = std::function<MaybeError()>;
   struct Found {
     const gfx::CodeObject* object;
     std::string name;
@@ -135,7 +135,7 @@ class EmulatedDevice final : public Device {
     return {ErrorCode::fault, properties_.label + ": " + what};
   }
   template <class Access>
-  Status checked(Address at, std::int64_t bytes, Access access) {
+  MaybeError checked(Address at, std::int64_t bytes, Access access) {
     const auto ranges = memory_.ranges();
     if (bytes == 0) return std::nullopt;
     if (gfx::find_range(*ranges, at, static_cast<std::uint64_t>(bytes)) == nullptr)
@@ -143,12 +143,12 @@ class EmulatedDevice final : public Device {
     access();
     return std::nullopt;
   }
-  Status on(StreamHandle stream, Work work) {
+  MaybeError on(StreamHandle stream, Work work) {
     if (!capturing_ || !(*capturing_ == stream)) return work();
     recorded_.push_back(std::move(work));
     return std::nullopt;
   }
-  Status run(KernelHandle kernel, const LaunchSize& size, std::span<const std::byte> arguments);
+  MaybeError run(KernelHandle kernel, const LaunchSize& size, std::span<const std::byte> arguments);
 
   Arch arch_;
   [[nodiscard]] gfx::RunOptions run_options(bool built_in) const;
@@ -196,8 +196,8 @@ gfx::RunOptions EmulatedDevice::run_options(bool built_in) const {
   return run;
 }
 
-Status EmulatedDevice::run(KernelHandle kernel, const LaunchSize& size,
-                           std::span<const std::byte> arguments) {
+MaybeError EmulatedDevice::run(KernelHandle kernel, const LaunchSize& size,
+                               std::span<const std::byte> arguments) {
   const Found& found = kernels_[kernel.value - 1];
   gfx::LaunchRequest request;
   request.kernel = found.name;

@@ -41,21 +41,21 @@ class KernelLaunch {
     keep(Buffer::of(device_, name, std::span<const T>(values)), to);
     if (!error_) back_.emplace_back(index, std::as_writable_bytes(values));
   }
-  [[nodiscard]] Status copy_back() const {
+  [[nodiscard]] MaybeError copy_back() const {
     for (const auto& [index, bytes] : back_)
       if (!bytes.empty())
-        if (Status bad = buffers_[index].read(bytes)) return bad;
+        if (MaybeError bad = buffers_[index].read(bytes)) return bad;
     return std::nullopt;
   }
   template <class Arguments>
-  Status run(const char* unit, const char* kernel, const LaunchSize& size,
-             const Arguments& arguments) {
+  MaybeError run(const char* unit, const char* kernel, const LaunchSize& size,
+                 const Arguments& arguments) {
     return run_code(code_object(device_.properties().arch, unit), kernel, size, arguments);
   }
   // A kernel of any code object.
   template <class Arguments>
-  Status run_code(std::span<const std::byte> code, std::string_view kernel, const LaunchSize& size,
-                  const Arguments& arguments) {
+  MaybeError run_code(std::span<const std::byte> code, std::string_view kernel,
+                      const LaunchSize& size, const Arguments& arguments) {
     if (!error_) error_ = launch_and_wait(code, kernel, size, argument_bytes(arguments));
     if (error_ && error_->code == ErrorCode::fault) {
       buffers_.clear();  // nothing is on the device when it is recovered
@@ -71,11 +71,11 @@ class KernelLaunch {
   }
 
  private:
-  Status launch_and_wait(std::span<const std::byte> code, std::string_view kernel,
-                         const LaunchSize& size, std::span<const std::byte> arguments) {
+  MaybeError launch_and_wait(std::span<const std::byte> code, std::string_view kernel,
+                             const LaunchSize& size, std::span<const std::byte> arguments) {
     const auto handle = device_.find_kernel(code, kernel);
     if (!handle) return handle.error();
-    if (Status bad = device_.launch({}, *handle, size, arguments)) return bad;
+    if (MaybeError bad = device_.launch({}, *handle, size, arguments)) return bad;
     return device_.synchronize({});
   }
   template <class Pointer>
@@ -92,7 +92,7 @@ class KernelLaunch {
   std::unique_lock<std::mutex> turn_;  // before the buffers, which are released first
   std::vector<Buffer> buffers_;
   std::vector<std::pair<std::size_t, std::span<std::byte>>> back_;
-  Status error_;
+  MaybeError error_;
 };
 
 }  // namespace mla::hip

@@ -14,29 +14,29 @@ class NullDevice final : public Device {
   [[nodiscard]] const DeviceProperties& properties() const override { return properties_; }
   Result<Address> allocate(std::int64_t) override { return error_; }
   void release(Address) override {}
-  Status copy_in(Address, std::span<const std::byte>) override { return error_; }
-  Status copy_out(Address, std::span<std::byte>) override { return error_; }
-  Status fill(Address, std::uint32_t, std::int64_t) override { return error_; }
-  Status copy_on(StreamHandle, Address, Address, std::int64_t) override { return error_; }
+  MaybeError copy_in(Address, std::span<const std::byte>) override { return error_; }
+  MaybeError copy_out(Address, std::span<std::byte>) override { return error_; }
+  MaybeError fill(Address, std::uint32_t, std::int64_t) override { return error_; }
+  MaybeError copy_on(StreamHandle, Address, Address, std::int64_t) override { return error_; }
   Result<KernelHandle> find_kernel(std::span<const std::byte>, std::string_view) override {
     return error_;
   }
-  Status launch(StreamHandle, KernelHandle, const LaunchSize&,
-                std::span<const std::byte>) override {
+  MaybeError launch(StreamHandle, KernelHandle, const LaunchSize&,
+                    std::span<const std::byte>) override {
     return error_;
   }
   Result<StreamHandle> make_stream() override { return error_; }
   void release(StreamHandle) override {}
-  Status synchronize(StreamHandle) override { return error_; }
+  MaybeError synchronize(StreamHandle) override { return error_; }
   Result<EventHandle> make_event() override { return error_; }
   void release(EventHandle) override {}
-  Status record(StreamHandle, EventHandle) override { return error_; }
+  MaybeError record(StreamHandle, EventHandle) override { return error_; }
   Result<double> elapsed_ms(EventHandle, EventHandle) override { return error_; }
-  Status begin_capture(StreamHandle) override { return error_; }
+  MaybeError begin_capture(StreamHandle) override { return error_; }
   Result<GraphHandle> end_capture(StreamHandle) override { return error_; }
-  Status replay(StreamHandle, GraphHandle) override { return error_; }
+  MaybeError replay(StreamHandle, GraphHandle) override { return error_; }
   void release(GraphHandle) override {}
-  Status recover() override { return error_; }
+  MaybeError recover() override { return error_; }
 
  private:
   DeviceProperties properties_;

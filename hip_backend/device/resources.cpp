@@ -25,7 +25,7 @@ Result<Event> make_event(Device& device) {
 }
 
 Error recovered(Device& device, Error fault) {
-  const Status still_broken = device.recover();
+  const MaybeError still_broken = device.recover();
   fault.message += still_broken ? "; the device does not recover: " + still_broken->message
                                 : "; the device has recovered";
   return fault;
@@ -48,10 +48,10 @@ Result<Buffer> Buffer::make(Device& device, std::string name, std::int64_t bytes
   buffer.memory_ = Owned<Address>(device, *memory);
   if (word == kCanaryWord) return buffer;
   const Address begin = *memory;
-  if (Status bad = device.fill(begin, kCanaryWord, kCanaryBytes / kWord)) return *bad;
+  if (MaybeError bad = device.fill(begin, kCanaryWord, kCanaryBytes / kWord)) return *bad;
   const Address after = buffer.address() + static_cast<Address>(buffer.bytes_);
   if (after_bytes > 0)
-    if (Status bad = device.fill(after, kCanaryWord, after_bytes / kWord)) return *bad;
+    if (MaybeError bad = device.fill(after, kCanaryWord, after_bytes / kWord)) return *bad;
   return buffer;
 }
 
@@ -73,16 +73,16 @@ Result<Buffer> Buffer::holding(Device& device, std::string name, std::span<const
   // What the bytes do not cover needs no word of its own: one call fills it all.
   auto buffer = make(device, std::move(name), std::ssize(bytes), kCanaryWord, after);
   if (buffer && !bytes.empty())
-    if (Status bad = device.copy_in(buffer->address(), bytes)) return *bad;
+    if (MaybeError bad = device.copy_in(buffer->address(), bytes)) return *bad;
   return buffer;
 }
 
-Status Buffer::read(std::span<std::byte> to) const {
-  return to.empty() ? Status{} : device_->copy_out(address(), to);
+MaybeError Buffer::read(std::span<std::byte> to) const {
+  return to.empty() ? MaybeError{} : device_->copy_out(address(), to);
 }
 
-Status Buffer::refill(std::uint32_t word) const {
-  return bytes_ == 0 ? Status{} : device_->fill(address(), word, bytes_ / kWord);
+MaybeError Buffer::refill(std::uint32_t word) const {
+  return bytes_ == 0 ? MaybeError{} : device_->fill(address(), word, bytes_ / kWord);
 }
 
 std::vector<std::string> Buffer::damaged(std::span<const Buffer> buffers) {
@@ -100,12 +100,12 @@ std::vector<std::string> Buffer::damaged(std::span<const Buffer> buffers) {
     // One that has no canary after it has the one before it twice.
     const Address after =
         b.after_ == 0 ? b.memory_.get() : b.address() + static_cast<Address>(b.bytes_);
-    if (Status bad = device.copy_on({}, to, b.memory_.get(), kCanaryBytes)) return cannot(*bad);
-    if (Status bad = device.copy_on({}, to + kCanaryBytes, after, kCanaryBytes))
+    if (MaybeError bad = device.copy_on({}, to, b.memory_.get(), kCanaryBytes)) return cannot(*bad);
+    if (MaybeError bad = device.copy_on({}, to + kCanaryBytes, after, kCanaryBytes))
       return cannot(*bad);
   }
   std::vector<std::uint32_t> words(2 * kCanaryBytes / kWord * buffers.size());
-  if (Status bad = device.copy_out(*memory, std::as_writable_bytes(std::span(words))))
+  if (MaybeError bad = device.copy_out(*memory, std::as_writable_bytes(std::span(words))))
     return cannot(*bad);
   std::vector<std::string> damaged;
   const auto intact = [&](std::size_t canary) {

@@ -92,16 +92,16 @@ class Buffer {
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
   [[nodiscard]] const std::string& name() const MLA_LIFETIME_BOUND { return name_; }
 
-  [[nodiscard]] Status read(std::span<std::byte> to) const;
+  [[nodiscard]] MaybeError read(std::span<std::byte> to) const;
   template <class T>
   [[nodiscard]] Result<std::vector<T>> read_all() const {
     static_assert(std::is_trivially_copyable_v<T>);
     std::vector<T> values(static_cast<std::size_t>(bytes_) / sizeof(T));
-    if (Status bad = read(std::as_writable_bytes(std::span(values)))) return *bad;
+    if (MaybeError bad = read(std::as_writable_bytes(std::span(values)))) return *bad;
     return values;
   }
   // Every word becomes `word` again; the canaries stay.
-  [[nodiscard]] Status refill(std::uint32_t word) const;
+  [[nodiscard]] MaybeError refill(std::uint32_t word) const;
   // A sentence for each of the buffers, which are of one device, of which a canary is damaged, or
   // one why they cannot be read. They are read together: forty reads took a third of a launch.
   [[nodiscard]] static std::vector<std::string> damaged(std::span<const Buffer> buffers);
@@ -119,8 +119,8 @@ class Buffer {
 
 // Puts values into a buffer of their own, which `kept` holds from then on; `at` is where they lie.
 template <class Values>
-Status keep(Device& device, std::string name, const Values& values, std::vector<Buffer>& kept,
-            Address& at) {
+MaybeError keep(Device& device, std::string name, const Values& values, std::vector<Buffer>& kept,
+                Address& at) {
   auto buffer = Buffer::holding(device, std::move(name), std::as_bytes(std::span(values)));
   if (!buffer) return buffer.error();
   at = buffer->address();

@@ -31,7 +31,7 @@ class RuntimeDevice final : public Device {
     release_spare();
     if (context_ != nullptr) api_.destroy_context(context_);
   }
-  Status open();
+  MaybeError open();
 
   [[nodiscard]] const DeviceProperties& properties() const override { return properties_; }
 
@@ -45,33 +45,33 @@ class RuntimeDevice final : public Device {
 
   Result<Address> allocate(std::int64_t bytes) override;
   void release(Address address) override;
-  Status copy_in(Address to, std::span<const std::byte> from) override {
+  MaybeError copy_in(Address to, std::span<const std::byte> from) override {
     queued_ = true;
     return check(api_.copy_in(to, from.data(), from.size()), "copy to the device");
   }
-  Status copy_out(Address from, std::span<std::byte> to) override {
+  MaybeError copy_out(Address from, std::span<std::byte> to) override {
     return check(api_.copy_out(to.data(), from, to.size()), "copy from the device");
   }
-  Status fill(Address to, std::uint32_t word, std::int64_t words) override {
-    if (Status bad = check(api_.fill(to, word, static_cast<std::size_t>(words)), "fill"))
+  MaybeError fill(Address to, std::uint32_t word, std::int64_t words) override {
+    if (MaybeError bad = check(api_.fill(to, word, static_cast<std::size_t>(words)), "fill"))
       return bad;
     queued_ = true;
     return std::nullopt;
   }
-  Status copy_on(StreamHandle stream, Address to, Address from, std::int64_t bytes) override {
-    if (Status bad = end_queued(stream)) return bad;
+  MaybeError copy_on(StreamHandle stream, Address to, Address from, std::int64_t bytes) override {
+    if (MaybeError bad = end_queued(stream)) return bad;
     return check(api_.copy_on(to, from, static_cast<std::size_t>(bytes), pointer(stream.value)),
                  "copy on a stream");
   }
 
   Result<KernelHandle> find_kernel(std::span<const std::byte> code_object,
                                    std::string_view name) override;
-  Status launch(StreamHandle stream, KernelHandle kernel, const LaunchSize& size,
-                std::span<const std::byte> arguments) override;
+  MaybeError launch(StreamHandle stream, KernelHandle kernel, const LaunchSize& size,
+                    std::span<const std::byte> arguments) override;
 
   Result<StreamHandle> make_stream() override {
     void* stream = nullptr;
-    if (Status bad = check(api_.stream_create(&stream, kNonBlockingStream), "make a stream"))
+    if (MaybeError bad = check(api_.stream_create(&stream, kNonBlockingStream), "make a stream"))
       return *bad;
     live_.insert(number(stream));
     return StreamHandle{number(stream)};
@@ -79,60 +79,60 @@ class RuntimeDevice final : public Device {
   void release(StreamHandle stream) override {
     if (live_.erase(stream.value) == 1) api_.stream_destroy(pointer(stream.value));
   }
-  Status synchronize(StreamHandle stream) override {
+  MaybeError synchronize(StreamHandle stream) override {
     if (stream.value == 0) queued_ = false;
     return check(api_.stream_synchronize(pointer(stream.value)), "wait for a stream");
   }
 
   Result<EventHandle> make_event() override {
     void* event = nullptr;
-    if (Status bad = check(api_.event_create(&event, 0), "make an event")) return *bad;
+    if (MaybeError bad = check(api_.event_create(&event, 0), "make an event")) return *bad;
     live_.insert(number(event));
     return EventHandle{number(event)};
   }
   void release(EventHandle event) override {
     if (live_.erase(event.value) == 1) api_.event_destroy(pointer(event.value));
   }
-  Status record(StreamHandle stream, EventHandle event) override {
+  MaybeError record(StreamHandle stream, EventHandle event) override {
     return check(api_.event_record(pointer(event.value), pointer(stream.value)), "record an event");
   }
   Result<double> elapsed_ms(EventHandle from, EventHandle to) override {
     float ms = 0;
-    if (Status bad = check(api_.event_synchronize(pointer(to.value)), "wait for an event"))
+    if (MaybeError bad = check(api_.event_synchronize(pointer(to.value)), "wait for an event"))
       return *bad;
-    if (Status bad = check(api_.event_elapsed(&ms, pointer(from.value), pointer(to.value)),
-                           "take the time between events"))
+    if (MaybeError bad = check(api_.event_elapsed(&ms, pointer(from.value), pointer(to.value)),
+                               "take the time between events"))
       return *bad;
     return double{ms};
   }
 
-  Status begin_capture(StreamHandle stream) override {
-    if (Status bad = end_queued(stream)) return bad;
+  MaybeError begin_capture(StreamHandle stream) override {
+    if (MaybeError bad = end_queued(stream)) return bad;
     return check(api_.capture_begin(pointer(stream.value), kCaptureThisThread), "begin a capture");
   }
   Result<GraphHandle> end_capture(StreamHandle stream) override {
     void* graph = nullptr;
-    if (Status bad = check(api_.capture_end(pointer(stream.value), &graph), "end a capture"))
+    if (MaybeError bad = check(api_.capture_end(pointer(stream.value), &graph), "end a capture"))
       return *bad;
     void* executable = nullptr;
-    const Status bad = check(api_.graph_instantiate(&executable, graph, 0), "make a graph");
+    const MaybeError bad = check(api_.graph_instantiate(&executable, graph, 0), "make a graph");
     api_.graph_destroy(graph);
     if (bad) return *bad;
     live_.insert(number(executable));
     return GraphHandle{number(executable)};
   }
-  Status replay(StreamHandle stream, GraphHandle graph) override {
-    if (Status bad = end_queued(stream)) return bad;
+  MaybeError replay(StreamHandle stream, GraphHandle graph) override {
+    if (MaybeError bad = end_queued(stream)) return bad;
     return check(api_.graph_launch(pointer(graph.value), pointer(stream.value)), "replay a graph");
   }
   void release(GraphHandle graph) override {
     if (live_.erase(graph.value) == 1) api_.graph_exec_destroy(pointer(graph.value));
   }
 
-  Status recover() override;
+  MaybeError recover() override;
 
  private:
-  [[nodiscard]] Status check(int error, const char* what) const {
+  [[nodiscard]] MaybeError check(int error, const char* what) const {
     if (error == 0) return std::nullopt;
     const char* text = nullptr;
     if (api_.error_text != nullptr) text = api_.error_text(error);
@@ -141,14 +141,14 @@ class RuntimeDevice final : public Device {
                                        text == nullptr ? "" : say(", ", text))};
   }
   // The default stream runs what it is given in order; other streams do not wait for it.
-  Status end_queued(StreamHandle stream) {
+  MaybeError end_queued(StreamHandle stream) {
     if (stream.value == 0 || !queued_) return std::nullopt;
     queued_ = false;
     return check(api_.device_synchronize(), "fill or copy");
   }
   void release_spare();
-  Status attach();
-  Status read_properties();
+  MaybeError attach();
+  MaybeError read_properties();
   [[nodiscard]] std::string architecture() const;
 
   RuntimeApi api_;
@@ -179,7 +179,7 @@ Result<Address> RuntimeDevice::allocate(std::int64_t bytes) {
       release_spare();
       error = api_.allocate(&address, static_cast<std::size_t>(bytes));
     }
-    if (Status bad = check(error, "allocate")) return *bad;
+    if (MaybeError bad = check(error, "allocate")) return *bad;
     sizes_[address] = bytes;
   }
   live_.insert(address);
@@ -204,7 +204,7 @@ void RuntimeDevice::release_spare() {
   spare_bytes_ = 0;
 }
 
-Status RuntimeDevice::attach() {
+MaybeError RuntimeDevice::attach() {
   if (api_.set_device != nullptr) return check(api_.set_device(ordinal_), "be selected");
   return check(api_.make_context(&context_, 0, ordinal_), "give a context");
 }
@@ -230,34 +230,35 @@ std::string RuntimeDevice::architecture() const {
   return std::string(text.substr(begin, end - begin));
 }
 
-Status RuntimeDevice::read_properties() {
+MaybeError RuntimeDevice::read_properties() {
   std::array<char, 256> model{};
-  if (Status bad = check(api_.device_name(model.data(), model.size(), ordinal_), "say its name"))
+  if (MaybeError bad =
+          check(api_.device_name(model.data(), model.size(), ordinal_), "say its name"))
     return bad;
   properties_.model = model.data();
   properties_.platform = api_.platform;
   properties_.arch = architecture();
   std::size_t memory = 0;
-  if (Status bad = check(api_.device_memory(&memory, ordinal_), "say its memory")) return bad;
+  if (MaybeError bad = check(api_.device_memory(&memory, ordinal_), "say its memory")) return bad;
   properties_.memory_bytes = static_cast<std::int64_t>(memory);
   int units = 0;
   int lds = 0;
   int version = 0;
-  if (Status bad =
+  if (MaybeError bad =
           check(api_.device_attribute(&units, api_.numbers.attribute_compute_units, ordinal_),
                 "say its compute units"))
     return bad;
-  if (Status bad = check(api_.device_attribute(&lds, api_.numbers.attribute_lds_bytes, ordinal_),
-                         "say its LDS"))
+  if (MaybeError bad = check(
+          api_.device_attribute(&lds, api_.numbers.attribute_lds_bytes, ordinal_), "say its LDS"))
     return bad;
-  if (Status bad = check(api_.driver_version(&version), "say its version")) return bad;
+  if (MaybeError bad = check(api_.driver_version(&version), "say its version")) return bad;
   properties_.compute_units = units;
   properties_.lds_bytes = lds;
   properties_.driver = say(api_.library, " ", version);
   return std::nullopt;
 }
 
-Status RuntimeDevice::open() {
+MaybeError RuntimeDevice::open() {
   properties_.label = say(api_.platform == Platform::amd ? "hip:" : "nvidia:", ordinal_);
   int count = 0;
   // Without a driver or a GPU both calls give some error number; all of them mean the same here.
@@ -266,7 +267,7 @@ Status RuntimeDevice::open() {
     return Error{ErrorCode::fault, "no device: " + api_.library + " finds none"};
   if (ordinal_ < 0 || ordinal_ >= count)
     return Error{ErrorCode::fault, say("no device ", properties_.label, ": there are ", count)};
-  if (Status bad = attach()) return bad;
+  if (MaybeError bad = attach()) return bad;
   return read_properties();
 }
 
@@ -274,26 +275,26 @@ Result<KernelHandle> RuntimeDevice::find_kernel(std::span<const std::byte> code_
                                                 std::string_view name) {
   void*& module = modules_[code_object.data()];
   if (module == nullptr)
-    if (Status bad = check(api_.module_load(&module, code_object.data()), "load a code object"))
+    if (MaybeError bad = check(api_.module_load(&module, code_object.data()), "load a code object"))
       return *bad;
   void*& kernel = kernels_[{module, std::string(name)}];
   if (kernel == nullptr) {
     const std::string text(name);
     const std::string what = "find kernel " + text;
-    if (Status bad = check(api_.module_function(&kernel, module, text.c_str()), what.c_str()))
+    if (MaybeError bad = check(api_.module_function(&kernel, module, text.c_str()), what.c_str()))
       return *bad;
   }
   return KernelHandle{number(kernel)};
 }
 
-Status RuntimeDevice::launch(StreamHandle stream, KernelHandle kernel, const LaunchSize& size,
-                             std::span<const std::byte> arguments) {
-  if (Status bad = end_queued(stream)) return bad;
+MaybeError RuntimeDevice::launch(StreamHandle stream, KernelHandle kernel, const LaunchSize& size,
+                                 std::span<const std::byte> arguments) {
+  if (MaybeError bad = end_queued(stream)) return bad;
   if (size.lds_bytes > 0 && api_.numbers.lds_attribute_of_kernel >= 0) {
     const int error =
         api_.function_attribute(pointer(kernel.value), api_.numbers.lds_attribute_of_kernel,
                                 static_cast<int>(size.lds_bytes));
-    if (Status bad = check(error, "give a kernel its LDS")) return bad;
+    if (MaybeError bad = check(error, "give a kernel its LDS")) return bad;
   }
   std::size_t bytes = arguments.size();
   std::array<void*, 5> extra = {pointer(1), const_cast<std::byte*>(arguments.data()), pointer(2),
@@ -304,7 +305,7 @@ Status RuntimeDevice::launch(StreamHandle stream, KernelHandle kernel, const Lau
       "launch a kernel");
 }
 
-Status RuntimeDevice::recover() {
+MaybeError RuntimeDevice::recover() {
   live_.clear();
   sizes_.clear();
   spare_.clear();
@@ -313,12 +314,12 @@ Status RuntimeDevice::recover() {
   modules_.clear();
   kernels_.clear();
   if (api_.reset_device != nullptr) {
-    if (Status bad = check(api_.reset_device(), "be reset")) return bad;
+    if (MaybeError bad = check(api_.reset_device(), "be reset")) return bad;
   } else if (context_ != nullptr) {
     api_.destroy_context(context_);  // says again what went wrong, and is destroyed nevertheless
     context_ = nullptr;
   }
-  if (Status bad = attach()) return bad;
+  if (MaybeError bad = attach()) return bad;
   return check(api_.device_synchronize(), "work again");
 }
 
@@ -326,7 +327,7 @@ Status RuntimeDevice::recover() {
 
 Result<std::unique_ptr<Device>> open_runtime_device(RuntimeApi api, int ordinal) {
   auto device = std::make_unique<RuntimeDevice>(std::move(api), ordinal);
-  if (Status bad = device->open()) return *bad;
+  if (MaybeError bad = device->open()) return *bad;
   return std::unique_ptr<Device>(std::move(device));
 }
 

@@ -56,7 +56,7 @@ Result<plan::Plan> plan_on_device(Device& device, const plan::PlanInput& input,
   launch.output("reduce_final_map", sizes.reduce_final_rows * 2, kUnwritten, a.reduce_final_map);
   launch.output("reduce_partial_map", sizes.reduce_partial_map, kUnwritten, a.reduce_partial_map);
   launch.output("scratch", 5 * (input.batch() + 1), kUnwritten, a.scratch);
-  if (Status bad = launch.run("planner", "plan", {.threads = 256}, a)) return *bad;
+  if (MaybeError bad = launch.run("planner", "plan", {.threads = 256}, a)) return *bad;
 
   plan::PlanLists<std::vector<std::int32_t>> read;
   std::size_t buffer = first;
@@ -90,13 +90,14 @@ Result<std::vector<std::int32_t>> expand_on_device(Device& device, const ExpandI
   launch.input("table rows", std::span<const long long>(rows), a.table_row);
   const std::size_t out = launch.output("kv_indices", std::ssize(before), kUnwritten, a.kv_indices);
   if (!before.empty())
-    if (Status bad = device.copy_in(std::bit_cast<Address>(a.kv_indices), std::as_bytes(before)))
+    if (MaybeError bad =
+            device.copy_in(std::bit_cast<Address>(a.kv_indices), std::as_bytes(before)))
       return *bad;
   const LaunchSize size = {.grid_x = static_cast<std::uint32_t>(rows.size()),
                            .grid_y = static_cast<std::uint32_t>(grid.programs),
                            .threads = 256};
   if (rows.empty()) return std::vector<std::int32_t>(before.begin(), before.end());
-  if (Status bad = launch.run("expand", "expand", size, a)) return *bad;
+  if (MaybeError bad = launch.run("expand", "expand", size, a)) return *bad;
   return launch.buffer(out).read_all<std::int32_t>();
 }
 

@@ -21,14 +21,14 @@ class PrefillRun {
 
   Result<PrefillOutput> run() {
     bring();
-    if (Status bad = attention_ ? attention_(launch_, arguments_) : attend()) return *bad;
+    if (MaybeError bad = attention_ ? attention_(launch_, arguments_) : attend()) return *bad;
     if (input_.plan != nullptr)
-      if (Status bad = reduce()) return *bad;
+      if (MaybeError bad = reduce()) return *bad;
     return read();
   }
 
  private:
-  Status attend() {
+  MaybeError attend() {
     const std::int64_t requests = std::ssize(input_.qo_indptr) - 1;
     const bool amd = device_.properties().platform == Platform::amd;
     const std::int64_t slots =
@@ -41,7 +41,7 @@ class PrefillRun {
             amd ? 0U : static_cast<std::uint32_t>(prefill_lds_bytes(kNvidiaPrefill, 2, true))};
     const char* kernel = input_.dtype == Dtype::bf16 ? "prefill_bf16" : "prefill_fp8";
     if (slots == 0) return std::nullopt;
-    if (Status bad = launch_.run("prefill", kernel, size, arguments_)) return bad;
+    if (MaybeError bad = launch_.run("prefill", kernel, size, arguments_)) return bad;
     count(input_.plan == nullptr ? "flash attention" : "prefill_ps");
     return std::nullopt;
   }
@@ -88,7 +88,7 @@ class PrefillRun {
     a.fp8_nan = fnuz ? 0x80 : 0x7F;
   }
 
-  Status reduce() {
+  MaybeError reduce() {
     const plan::PlanView plan = input_.plan->view();
     const std::int64_t tiles = std::ssize(plan.reduce_indptr) - 1;
     const std::vector<unsigned char> skip(static_cast<std::size_t>(tiles), 0);
@@ -108,7 +108,7 @@ class PrefillRun {
     const LaunchSize size = {
         .grid_x = static_cast<std::uint32_t>(tiles), .grid_y = 8, .threads = 256};
     if (tiles == 0) return std::nullopt;
-    if (Status bad = launch_.run("reduce", "reduce", size, r)) return bad;
+    if (MaybeError bad = launch_.run("reduce", "reduce", size, r)) return bad;
     count("reduce");
     return std::nullopt;
   }

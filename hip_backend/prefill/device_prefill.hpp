@@ -56,7 +56,7 @@ Result<PrefillOutput> prefill_on_device(Device& device, const PrefillInput& inpu
 class KernelLaunch;
 struct PrefillArguments;
 using PrefillAttention =
-    std::function<Status(KernelLaunch& launch, const PrefillArguments& buffers)>;
+    std::function<MaybeError(KernelLaunch& launch, const PrefillArguments& buffers)>;
 Result<PrefillOutput> prefill_on_device(Device& device, const PrefillInput& input,
                                         const PrefillAttention& attention);
 

@@ -14,7 +14,7 @@
 #include "hip_backend/kernels/code_objects.hpp"
 #include "properties/app/build_info.hpp"
 #include "properties/app/shell_word.hpp"
-#include "properties/step/stage_compare.hpp"
+#include "properties/step/decode/stage_compare.hpp"
 
 namespace mla::app {
 namespace {
@@ -132,7 +132,7 @@ std::vector<BuiltFile> built_files(const DeviceChoice& choice) {
 }
 
 // Nothing that was said of a device may be without effect.
-Status check_used(const DeviceChoice& choice, const std::vector<NamedBackend>& backends) {
+MaybeError check_used(const DeviceChoice& choice, const std::vector<NamedBackend>& backends) {
   const auto has = [&backends](std::string_view name) {
     return std::any_of(backends.begin(), backends.end(),
                        [name](const NamedBackend& b) { return b.name == name; });
@@ -190,7 +190,7 @@ Result<NamedBackend> make_aiter(const DeviceChoice& choice) {
   auto installation = hip::aiter::Installation::open(choice.aiter_hsa);
   if (!installation) return installation.error();
   for (const BuiltFile& file : built_files(choice))
-    if (Status bad = (*installation)->take(file.kernels, file.path)) return *bad;
+    if (MaybeError bad = (*installation)->take(file.kernels, file.path)) return *bad;
   std::shared_ptr<EmulationLog> log;
   auto device = open_named(kAiter, choice, log);
   if (!device) return device.error();
@@ -233,7 +233,7 @@ Result<std::vector<NamedBackend>> make_backends(std::string_view list, const Dev
     if (comma == std::string_view::npos) break;
     list.remove_prefix(comma + 1);
   }
-  if (Status bad = check_used(choice, out)) return *bad;
+  if (MaybeError bad = check_used(choice, out)) return *bad;
   const bool cpu =
       std::any_of(out.begin(), out.end(), [](const NamedBackend& b) { return b.name == kDefault; });
   for (NamedBackend& b : out)

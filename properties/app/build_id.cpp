@@ -59,7 +59,7 @@ std::string build_id() {
   return id;
 }
 
-Status check_build(const std::string& build, const std::string& file) {
+MaybeError check_build(const std::string& build, const std::string& file) {
   const std::string running = build_id();
   if (build == running) return std::nullopt;
   return Error{ErrorCode::usage,

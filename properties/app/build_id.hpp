@@ -10,6 +10,6 @@ namespace mla::app {
 // The linker's id of the running program, in hexadecimal; empty if it was linked without one.
 std::string build_id();
 // An error unless `build`, which `file` has, is the running one.
-Status check_build(const std::string& build, const std::string& file);
+MaybeError check_build(const std::string& build, const std::string& file);
 
 }  // namespace mla::app

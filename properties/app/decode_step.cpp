@@ -2,6 +2,7 @@
 
 #include "core/case/steps.hpp"
 #include "core/engine/decode_builder.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "properties/app/plan_table.hpp"
 #include "properties/app/planned_step.hpp"
 #include "properties/dump/write/plan.hpp"

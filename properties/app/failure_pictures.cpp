@@ -13,7 +13,7 @@
 #include "core/say.hpp"
 #include "cpu_backend/decode/reference.hpp"
 #include "properties/show/pictures.hpp"
-#include "properties/step/blame.hpp"
+#include "properties/step/decode/blame.hpp"
 #include "properties/step/fa/run.hpp"
 #include "properties/step/prefill/plan_rules.hpp"
 #include "properties/step/prefill/run.hpp"

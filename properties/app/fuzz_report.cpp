@@ -187,8 +187,8 @@ Result<FuzzReport> read_fuzz_record(const std::string& path) {
   return read_json_record(path, "a fuzz run", report_of);
 }
 
-Status merge_into(FuzzReport& all, const FuzzReport& one, const std::string& file,
-                  const std::string& first) {
+MaybeError merge_into(FuzzReport& all, const FuzzReport& one, const std::string& file,
+                      const std::string& first) {
   const auto differs = [&](const char* what) { return of_another_run(file, first, what); };
   if (one.seed != all.seed) return differs("the seeds");
   if (one.targets.size() != all.targets.size()) return differs("the targets");

@@ -60,7 +60,7 @@ std::string fuzz_record(const FuzzReport& report);
 bool is_fuzz_record(std::string_view text);
 Result<FuzzReport> read_fuzz_record(const std::string& path);
 // Adds a further shard of the same run.
-Status merge_into(FuzzReport& all, const FuzzReport& one, const std::string& file,
-                  const std::string& first);
+MaybeError merge_into(FuzzReport& all, const FuzzReport& one, const std::string& file,
+                      const std::string& first);
 
 }  // namespace mla::app

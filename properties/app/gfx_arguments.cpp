@@ -115,7 +115,7 @@ class ArgumentReader {
         return Error{ErrorCode::usage, "'" + key + "' is not known; expected arguments"};
     const json& list = file["arguments"];
     for (std::size_t n = 0; n < list.size(); ++n)
-      if (Status bad = add(n, list[n])) return *bad;
+      if (MaybeError bad = add(n, list[n])) return *bad;
     if (!placed_by_hand_ && list.size() != stated_.size() && !stated_.empty())
       return Error{ErrorCode::usage, say("there are ", list.size(), " arguments; kernel '",
                                          kernel_.name, "' takes ", stated_.size())};
@@ -123,7 +123,7 @@ class ArgumentReader {
   }
 
  private:
-  Status add(std::size_t n, const json& one) {
+  MaybeError add(std::size_t n, const json& one) {
     if (!one.is_object() || one.contains("scalar") == one.contains("buffer"))
       return wrong(n, "expected an object with either \"scalar\" or \"buffer\"");
     const bool scalar = one.contains("scalar");
@@ -167,7 +167,7 @@ class ArgumentReader {
         if (!bits) return bits.error();
         bytes.append(reinterpret_cast<const char*>(&*bits), type.size);
       }
-    } else if (Status bad = fill(n, type, one, bytes)) {
+    } else if (MaybeError bad = fill(n, type, one, bytes)) {
       return *bad;
     }
     if (one.contains("fill") && !one.contains("count"))
@@ -190,7 +190,7 @@ class ArgumentReader {
     return reinterpret_cast<std::uint64_t>(memory->data());
   }
 
-  static Status fill(std::size_t n, const Type& type, const json& one, std::string& bytes) {
+  static MaybeError fill(std::size_t n, const Type& type, const json& one, std::string& bytes) {
     const json& count = one["count"];
     if (!count.is_number_unsigned() || count.get<std::uint64_t>() > kMostBufferBytes / type.size)
       return wrong(n, say("\"count\" is ", count.dump(), "; expected at most ",
@@ -214,7 +214,7 @@ class ArgumentReader {
   }
 
   // Where the argument lies: as the file says, else as the code object says, else as C would.
-  Status place(std::size_t n, const json& one, std::uint64_t bits, std::size_t size) {
+  MaybeError place(std::size_t n, const json& one, std::uint64_t bits, std::size_t size) {
     std::uint64_t offset = (out_.kernarg.size() + size - 1) / size * size;
     if (one.contains("offset")) {
       placed_by_hand_ = true;

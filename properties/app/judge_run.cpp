@@ -20,7 +20,7 @@ BackendAnswers& answers_of(Recording& recording, const std::string& backend) {
 
 // What another AITER did is not reported under the name of this one. Its files are summed only for
 // a record.
-Status check_code(const std::vector<NamedBackend>& backends, Recording& recording) {
+MaybeError check_code(const std::vector<NamedBackend>& backends, Recording& recording) {
   if (recording.path.empty() && recording.identity.empty()) return std::nullopt;
   const bool begun = !recording.identity.empty();
   for (const NamedBackend& b : backends) {
@@ -54,7 +54,7 @@ void use_answers(const BackendAnswers& known, const Recording& recording, prop::
 
 }  // namespace
 
-Status why_no_record(const std::vector<NamedBackend>& backends, const Recording& recording) {
+MaybeError why_no_record(const std::vector<NamedBackend>& backends, const Recording& recording) {
   if (recording.path.empty() && !recording.only_answered) return std::nullopt;
   std::set<std::string> names;
   for (const NamedBackend& b : backends)
@@ -70,8 +70,8 @@ Status why_no_record(const std::vector<NamedBackend>& backends, const Recording&
                "them"};
 }
 
-Status begin_answers(const std::vector<NamedBackend>& backends, const prop::RunOptions& run,
-                     Recording& recording) {
+MaybeError begin_answers(const std::vector<NamedBackend>& backends, const prop::RunOptions& run,
+                         Recording& recording) {
   const auto refuse = [](const std::string& why) { return Error{ErrorCode::usage, why}; };
   const std::string identity = identity_of(run);
   if (!recording.identity.empty() && recording.identity != identity)
@@ -82,7 +82,7 @@ Status begin_answers(const std::vector<NamedBackend>& backends, const prop::RunO
         !run.time_limit && !b.answers.empty() && b.answers.rbegin()->first >= end)
       return refuse(say("the record has case ", b.answers.rbegin()->first, ", and the run has ",
                         end, ", counted from 0"));
-  if (Status bad = check_code(backends, recording)) return bad;
+  if (MaybeError bad = check_code(backends, recording)) return bad;
   recording.identity = identity;
   return std::nullopt;
 }

@@ -16,11 +16,11 @@
 namespace mla::app {
 
 // Why this run cannot be recorded; nothing if it can.
-Status why_no_record(const std::vector<NamedBackend>& backends, const Recording& recording);
+MaybeError why_no_record(const std::vector<NamedBackend>& backends, const Recording& recording);
 
 // Makes the recording one of this run. Fails: it is of another one, or of another AITER.
-Status begin_answers(const std::vector<NamedBackend>& backends, const prop::RunOptions& run,
-                     Recording& recording);
+MaybeError begin_answers(const std::vector<NamedBackend>& backends, const prop::RunOptions& run,
+                         Recording& recording);
 
 // `watch` is called with the run on each backend, before it is judged.
 RunSummary judge_run(const std::vector<NamedBackend>& backends, const prop::RunOptions& asked,

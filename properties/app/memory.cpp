@@ -155,7 +155,7 @@ MemoryLimit available_limit() {
   return {available_memory(), "are available"};
 }
 
-Status check_memory(const Case& c, const Judging& judging, const MemoryLimit& limit) {
+MaybeError check_memory(const Case& c, const Judging& judging, const MemoryLimit& limit) {
   const prop::Estimate estimate = prop::estimate_of(c, judging.limits);
   const prop::Held held = most_held(judging.properties);
   if (limit.bytes == 0 || estimate.bytes(held) <= static_cast<double>(limit.bytes))
@@ -165,7 +165,7 @@ Status check_memory(const Case& c, const Judging& judging, const MemoryLimit& li
                                      limit.source};
 }
 
-Status check_list_memory(const Case& c) {
+MaybeError check_list_memory(const Case& c) {
   const double lists = 2 * prop::estimate_of(c).lists;
   const auto available = static_cast<double>(available_memory());
   if (available == 0 || lists <= available) return std::nullopt;

@@ -35,9 +35,9 @@ struct Judging {
 };
 
 // An error if judging the case needs more.
-Status check_memory(const Case& c, const Judging& judging, const MemoryLimit& limit);
+MaybeError check_memory(const Case& c, const Judging& judging, const MemoryLimit& limit);
 // An error if its lists and plan alone need more than is available.
-Status check_list_memory(const Case& c);
+MaybeError check_list_memory(const Case& c);
 
 // What a case takes if that is longer than two seconds on a CPU; otherwise empty.
 std::string announcement(const Case& c, const Judging& judging);

@@ -4,7 +4,7 @@
 
 namespace mla::app {
 
-Status ShardFiles::take(const prop::Shard& shard, const std::string& file) {
+MaybeError ShardFiles::take(const prop::Shard& shard, const std::string& file) {
   if (seen_.empty()) seen_.resize(static_cast<std::size_t>(shard.count));
   if (shard.count != std::ssize(seen_))
     return Error{ErrorCode::usage,

@@ -19,7 +19,7 @@ namespace mla::app {
 class ShardFiles {
  public:
   // A usage error if the shard is one of another number of shards, or was there before.
-  Status take(const prop::Shard& shard, const std::string& file);
+  MaybeError take(const prop::Shard& shard, const std::string& file);
   // Says which shards no file had; empty if all were there.
   [[nodiscard]] std::string missing() const;
 
@@ -36,22 +36,22 @@ Error of_another_run(const std::string& file, const std::string& first, const st
 template <class Record>
 Result<Record> merge_files(const std::vector<std::string>& files,
                            Result<Record> (*read)(const std::string&),
-                           Status (*add)(Record&, const Record&, const std::string&,
-                                         const std::string&),
+                           MaybeError (*add)(Record&, const Record&, const std::string&,
+                                             const std::string&),
                            const std::function<void(const std::string&)>& note) {
   std::optional<Record> all;
   ShardFiles shards;
   for (const std::string& file : files) {
     auto one = read(file);
     if (!one) return one.error();
-    if (const Status bad = shards.take(one->shard, file)) return *bad;
+    if (const MaybeError bad = shards.take(one->shard, file)) return *bad;
     if (!all) {
       all = std::move(*one);
       continue;
     }
     if (one->build != all->build)
       note(say("'", file, "' and '", files.front(), "' were recorded by different builds"));
-    if (const Status bad = add(*all, *one, file, files.front())) return *bad;
+    if (const MaybeError bad = add(*all, *one, file, files.front())) return *bad;
   }
   if (const std::string missing = shards.missing(); !missing.empty()) note(missing);
   all->shard = {};

@@ -142,8 +142,8 @@ std::string plants_junit(const PlantsReport& report) {
                         report.wanted() - report.caught() - report.missed(), cases);
 }
 
-Status merge_into(PlantsReport& all, const PlantsReport& one, const std::string& file,
-                  const std::string& first) {
+MaybeError merge_into(PlantsReport& all, const PlantsReport& one, const std::string& file,
+                      const std::string& first) {
   if (one.seed != all.seed) return of_another_run(file, first, "the seeds");
   if (one.milliseconds != all.milliseconds)
     return of_another_run(file, first, "the times of --for");

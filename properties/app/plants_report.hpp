@@ -67,8 +67,8 @@ bool is_plants_record(std::string_view text);
 Result<PlantsReport> read_plants_record(const std::string& path);
 
 // Adds a further shard of the same run.
-Status merge_into(PlantsReport& all, const PlantsReport& one, const std::string& file,
-                  const std::string& first);
+MaybeError merge_into(PlantsReport& all, const PlantsReport& one, const std::string& file,
+                      const std::string& first);
 
 // Draws random cases until the property of the plant fails or the time of the report is over;
 // `progress` is called after each case. Nothing if it was stopped before it failed.

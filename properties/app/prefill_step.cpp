@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/engine/step_hooks.hpp"
 #include "core/say.hpp"
 #include "properties/app/plan_table.hpp"
 #include "properties/app/planned_step.hpp"
@@ -25,7 +26,7 @@ struct HostStep {
   std::optional<plan::Plan> plan;  // of the new tokens
 };
 
-Status add_context(HostStep& step) {
+MaybeError add_context(HostStep& step) {
   std::vector<std::int64_t> rows;
   std::vector<std::int64_t> context;
   std::int64_t cached = 0;
@@ -51,7 +52,7 @@ std::vector<std::int32_t> row_starts(const Batch& batch) {
   return starts;
 }
 
-Status add_plan(HostStep& step) {
+MaybeError add_plan(HostStep& step) {
   if (step.shape.path == Path::flash) return std::nullopt;
   const PlannedLists lists = new_token_lists(row_starts(step.batch));
   const auto sizes = plan::query_ps_sizes(size_query_of(step.config));
@@ -72,8 +73,8 @@ Result<HostStep> host_step(const Case& c) {
   if (!shape) return shape.error();
   step.shape = std::move(*shape);
   step.config = prop::config_of(c, prop::limits_of({c}), StepHooks::none());
-  if (Status bad = add_context(step)) return *bad;
-  if (Status bad = add_plan(step)) return *bad;
+  if (MaybeError bad = add_context(step)) return *bad;
+  if (MaybeError bad = add_plan(step)) return *bad;
   return step;
 }
 

@@ -55,8 +55,8 @@ prop::Shard shard_of(const nlohmann::json& document) {
   return out;
 }
 
-Status read_json_file(const std::string& path, const char* kind,
-                      const std::function<void(const nlohmann::json&)>& read) {
+MaybeError read_json_file(const std::string& path, const char* kind,
+                          const std::function<void(const nlohmann::json&)>& read) {
   const auto text = files::read_file(path);
   if (!text) return text.error();
   const auto document = files::parse_json(*text);

@@ -33,14 +33,14 @@ prop::Shard shard_of(const nlohmann::json& document);
 std::string json_text(const nlohmann::ordered_json& document, int indent);
 
 // Reads a file; `kind` is what it should be a record of: "a run".
-Status read_json_file(const std::string& path, const char* kind,
-                      const std::function<void(const nlohmann::json&)>& read);
+MaybeError read_json_file(const std::string& path, const char* kind,
+                          const std::function<void(const nlohmann::json&)>& read);
 template <class Record>
 Result<Record> read_json_record(const std::string& path, const char* kind,
                                 Record (*read)(const nlohmann::json&)) {
   std::optional<Record> record;
   const auto keep = [&](const nlohmann::json& document) { record = read(document); };
-  if (const Status bad = read_json_file(path, kind, keep)) return *bad;
+  if (const MaybeError bad = read_json_file(path, kind, keep)) return *bad;
   return std::move(*record);
 }
 

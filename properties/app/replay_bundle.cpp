@@ -13,7 +13,7 @@
 #include "properties/dump/replay/step.hpp"
 #include "properties/files/terminal.hpp"
 #include "properties/judge/judge.hpp"
-#include "properties/step/compare.hpp"
+#include "properties/step/decode/compare.hpp"
 
 namespace mla::app {
 namespace {

@@ -1,3 +1,4 @@
+#include "core/engine/step_hooks.hpp"
 #include "properties/app/support.hpp"
 
 #include <algorithm>

@@ -42,7 +42,7 @@ MaybeFailure plan_case(const char* line, std::int64_t as_aiter, const char** out
   if (!c->later_steps.empty())
     return usage(say("the case is a sequence of ", c->later_steps.size() + 1,
                      " steps; expected a single step"));
-  if (const Status bad = app::check_list_memory(*c)) return failure_of(*bad);
+  if (const MaybeError bad = app::check_list_memory(*c)) return failure_of(*bad);
   const auto fidelity = as_aiter != 0 ? plan::Fidelity::as_aiter : plan::Fidelity::safe;
   const auto step = app::plan_step_of(*c, fidelity);
   if (!step) return failure_of(step.error());

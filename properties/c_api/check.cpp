@@ -19,7 +19,7 @@ std::optional<Failure> check_plan(const char* document, const char** out) {
   Json violations = Json::array();
   for (const dump::Finding& f : found->findings)
     violations.push_back({{"rule", f.rule}, {"what", f.what}, {"work", f.work}});
-  const Status refused = dump::why_refused(*found);
+  const MaybeError refused = dump::why_refused(*found);
   const Json json = {{"name", found->name},
                      {"checked", found->not_checked.empty()},
                      {"reason", found->not_checked},

@@ -25,7 +25,7 @@ Slot& slot_of(const std::string& device) {
 }
 
 std::optional<Failure> run_on(const std::string& label, Arch arch,
-                              const std::function<Status(hip::Device&)>& body) {
+                              const std::function<MaybeError(hip::Device&)>& body) {
   Slot& slot = slot_of(label);
   const std::scoped_lock lock(slot.mutex);
   if (slot.device == nullptr) {
@@ -40,7 +40,7 @@ std::optional<Failure> run_on(const std::string& label, Arch arch,
         say("device '", label, "' is ", properties.arch.empty() ? "none" : "a " + properties.arch,
             "; the call is for ", name(arch)),
         "", ""};
-  const Status bad = body(*slot.device);
+  const MaybeError bad = body(*slot.device);
   if (!bad) return std::nullopt;
   Failure failure = failure_of(*bad);
   if (bad->code == ErrorCode::fault) {
@@ -57,13 +57,13 @@ std::string emulated(Arch arch) {
 }  // namespace
 
 std::optional<Failure> on_chosen_device(Arch arch,
-                                        const std::function<Status(hip::Device&)>& body) {
+                                        const std::function<MaybeError(hip::Device&)>& body) {
   const std::string chosen = chosen_device();
   return run_on(chosen.empty() ? emulated(arch) : chosen, arch, body);
 }
 
 std::optional<Failure> on_emulated_device(Arch arch,
-                                          const std::function<Status(hip::Device&)>& body) {
+                                          const std::function<MaybeError(hip::Device&)>& body) {
   return run_on(emulated(arch), arch, body);
 }
 

@@ -14,9 +14,10 @@
 namespace mla::c_api {
 
 // Runs `body` on the device of the process for an architecture.
-std::optional<Failure> on_chosen_device(Arch arch, const std::function<Status(hip::Device&)>& body);
+std::optional<Failure> on_chosen_device(Arch arch,
+                                        const std::function<MaybeError(hip::Device&)>& body);
 // The same on the emulated device.
 std::optional<Failure> on_emulated_device(Arch arch,
-                                          const std::function<Status(hip::Device&)>& body);
+                                          const std::function<MaybeError(hip::Device&)>& body);
 
 }  // namespace mla::c_api

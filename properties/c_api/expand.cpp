@@ -57,7 +57,7 @@ MaybeFailure expand(const Expansion& e) {
     input.table_rows = own_rows;
   }
   input.pages_per_block = e.pages_per_block;
-  if (const Status bad = expand_pages(input, {}, elements<std::int32_t>(*e.kv_indices)))
+  if (const MaybeError bad = expand_pages(input, {}, elements<std::int32_t>(*e.kv_indices)))
     return failure_of(*bad);
   return std::nullopt;
 }

@@ -12,7 +12,7 @@ using mla::c_api::Failure;
 using mla::c_api::usage;
 using Outcome = std::optional<Failure>;
 
-Outcome outcome_of(const mla::Status& status) {
+Outcome outcome_of(const mla::MaybeError& status) {
   if (!status) return std::nullopt;
   return mla::c_api::failure_of(*status);
 }

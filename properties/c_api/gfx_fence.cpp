@@ -25,7 +25,7 @@ FencedCopies::~FencedCopies() {
   for (const Copy& copy : copies_) munmap(copy.reserved, copy.reserved_size);
 }
 
-Status FencedCopies::add(const mla_gfx_range& range, std::uint64_t fence, gfx::Memory& memory) {
+MaybeError FencedCopies::add(const mla_gfx_range& range, std::uint64_t fence, gfx::Memory& memory) {
   constexpr std::uint64_t limit = std::uint64_t{1} << 40;
   if (fence > limit || range.size > limit) {
     return Error{ErrorCode::usage,

@@ -21,7 +21,8 @@ class FencedCopies {
 
   // Reserves addresses for the range and `fence` bytes on both sides, and copies it in. Only
   // pages that are used take memory.
-  [[nodiscard]] Status add(const mla_gfx_range& range, std::uint64_t fence, gfx::Memory& memory);
+  [[nodiscard]] MaybeError add(const mla_gfx_range& range, std::uint64_t fence,
+                               gfx::Memory& memory);
   // Pointers into the ranges, and to their ends, become pointers into the copies.
   void move_pointers(const gfx::Kernel& kernel, std::span<std::byte> kernarg) const;
   // What may be written goes back to where it came from.

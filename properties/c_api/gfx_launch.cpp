@@ -12,12 +12,12 @@ namespace {
 
 using Outcome = std::optional<Failure>;
 
-Outcome outcome_of(const Status& status) {
+Outcome outcome_of(const MaybeError& status) {
   if (!status) return std::nullopt;
   return failure_of(*status);
 }
 
-Status add_in_place(const mla_gfx_range& range, gfx::Memory& memory) {
+MaybeError add_in_place(const mla_gfx_range& range, gfx::Memory& memory) {
   const std::string name = range.name == nullptr ? "unnamed" : range.name;
   const std::span bytes(static_cast<std::byte*>(range.address), range.size);
   return range.rights == MLA_GFX_READ ? memory.add_read_only(bytes, name)
@@ -25,8 +25,8 @@ Status add_in_place(const mla_gfx_range& range, gfx::Memory& memory) {
 }
 
 // What the device knows, and what this launch brings.
-Status gather(const mla_gfx_device& device, const mla_gfx_launch& launch, FencedCopies& copies,
-              gfx::Memory& memory) {
+MaybeError gather(const mla_gfx_device& device, const mla_gfx_launch& launch, FencedCopies& copies,
+                  gfx::Memory& memory) {
   const auto registered = device.memory.ranges();
   for (const gfx::Range& range : *registered) {
     const std::span bytes(reinterpret_cast<std::byte*>(range.base), range.size);

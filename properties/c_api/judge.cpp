@@ -90,7 +90,7 @@ MaybeFailure judge_case(const Asked& asked, const char** out) {
     defect = (*std::get_if<0>(&plant))->make();
     options = app::plant_option(asked.plant);
   }
-  if (const Status bad = app::check_memory(*c, {properties, {}}, app::available_limit()))
+  if (const MaybeError bad = app::check_memory(*c, {properties, {}}, app::available_limit()))
     return failure_of(*bad);
   Json json = json_of(
       *c, properties,

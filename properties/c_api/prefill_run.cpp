@@ -96,7 +96,7 @@ MaybeFailure on_device(BackendKind backend, const PrefillStep& step, const Tasks
   input.key_rows = step.launch.plan.kv_indices;
   input.plan = &plan;
   input.partial_rows = step.output.partial_rows;
-  const auto copied = [&](Result<hip::PrefillOutput> result) -> Status {
+  const auto copied = [&](Result<hip::PrefillOutput> result) -> MaybeError {
     if (!result) return result.error();
     copy_rows(step, tasks, *result);
     return std::nullopt;

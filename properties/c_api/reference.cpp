@@ -42,8 +42,8 @@ Result<RequestSpec> request_of(const cpu::Stage1Call& call, std::size_t r) {
   return RequestSpec{rows, keys};
 }
 
-Status append_keys(const cpu::Stage1Call& call, std::size_t r, std::int64_t keys,
-                   std::vector<std::byte>& bytes) {
+MaybeError append_keys(const cpu::Stage1Call& call, std::size_t r, std::int64_t keys,
+                       std::vector<std::byte>& bytes) {
   for (std::int64_t k = 0; k < keys; ++k) {
     const auto entry = static_cast<std::size_t>(call.kv_indptr[r] + k / call.page_size);
     const std::int64_t slot = call.kv_indices[entry] * call.page_size + k % call.page_size;
@@ -63,7 +63,8 @@ Result<Logical> logical(const cpu::Stage1Call& call) {
     if (!request) return request.error();
     out.batch.requests.push_back(*request);
     out.batch.columns = std::max(out.batch.columns, request->kv_len);
-    if (Status bad = append_keys(call, r, request->kv_len, out.tensors.cache.bytes)) return *bad;
+    if (MaybeError bad = append_keys(call, r, request->kv_len, out.tensors.cache.bytes))
+      return *bad;
     total += request->kv_len;
   }
   const std::int64_t requests = std::ssize(out.batch.requests);

@@ -10,7 +10,7 @@
 #include "core/numeric/bf16.hpp"
 #include "core/say.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/step/compare.hpp"
+#include "properties/step/decode/compare.hpp"
 
 namespace mla::prop {
 namespace {

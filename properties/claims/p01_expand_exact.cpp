@@ -148,7 +148,7 @@ Outcome expand_exact(Subject& subject) {
     const auto size = static_cast<std::size_t>(d.kv_indptr.back()) + 8;
     std::vector<std::int32_t> out(size, kCanary);
     const ExpandInput input{d.table, d.kv_indptr, d.table_rows, ratio};
-    if (const Status bad = functions.expand_pages(input, d.grid, out))
+    if (const MaybeError bad = functions.expand_pages(input, d.grid, out))
       return failed("the expansion refuses a sound table (" + describe(d) + "): " + bad->message);
     const std::vector<std::int32_t> want = scalar_expansion(d, size);
     for (std::size_t i = 0; i < size; ++i)

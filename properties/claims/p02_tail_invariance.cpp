@@ -2,7 +2,7 @@
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/step/compare.hpp"
+#include "properties/step/decode/compare.hpp"
 
 namespace mla::prop {
 namespace {

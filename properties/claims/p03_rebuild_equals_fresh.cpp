@@ -8,7 +8,7 @@
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/step/built_step.hpp"
+#include "properties/step/decode/built_step.hpp"
 #include "properties/step/fa/compare.hpp"
 
 namespace mla::prop {
@@ -134,7 +134,7 @@ Outcome fa_rebuild_equals_fresh(Subject& subject) {
     const std::string where = say("step ", i - 1, " after a longer one: ");
     if (const auto why = list_difference((*used)[i].lists, fresh->front().lists))
       return failed(where + *why);
-    if (const auto why = fa_difference((*used)[i], fresh->front())) return failed(where + *why);
+    if (const auto why = difference((*used)[i], fresh->front())) return failed(where + *why);
   }
   return passed();
 }

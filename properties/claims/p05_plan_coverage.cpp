@@ -192,7 +192,7 @@ Outcome prefill_plan_coverage(Subject& subject) {
   for (std::size_t i = 0; i < step.context_plans.size(); ++i)
     if (auto why = other_longest(step.context_plans[i], step.metadata.context_plans[i].fields))
       return failed(say("context chunk ", i, ": ", *why));
-  return compare_prefill(subject);
+  return compare_with_reference(subject);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // P06: nothing is ever written past the end of a buffer: not by the step, and not by any batch that
 // fits the declared capacity.
 #include "core/engine/decode_step.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"

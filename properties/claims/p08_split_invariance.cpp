@@ -3,8 +3,8 @@
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/claims/topology.hpp"
-#include "properties/step/compare.hpp"
 #include "properties/step/compare_subject.hpp"
+#include "properties/step/decode/compare.hpp"
 
 namespace mla::prop {
 namespace {

@@ -7,8 +7,8 @@
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/claims/topology.hpp"
-#include "properties/step/compare.hpp"
-#include "properties/step/run_step.hpp"
+#include "properties/step/decode/compare.hpp"
+#include "properties/step/decode/run.hpp"
 
 namespace mla::prop {
 namespace {

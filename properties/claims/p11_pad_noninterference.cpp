@@ -8,7 +8,7 @@
 #include "properties/claims/support.hpp"
 #include "properties/claims/topology.hpp"
 #include "properties/generate/cost.hpp"
-#include "properties/step/compare.hpp"
+#include "properties/step/decode/compare.hpp"
 
 namespace mla::prop {
 namespace {
@@ -62,7 +62,7 @@ Outcome decode_pad_noninterference(Subject& subject) {
   Random random(subject.spec(), "P11");
   Case padded_case = subject.spec();
   padded_case.pad_requests += random.between(1, 4);
-  if (const Status too_much = why_not_executed(padded_case, subject.limits()))
+  if (const MaybeError too_much = why_not_executed(padded_case, subject.limits()))
     return refusal(*too_much);
   Subject padded = subject.sibling(padded_case);
   if (!padded.batch())

@@ -3,10 +3,10 @@
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/step/compare.hpp"
 #include "properties/step/compare_subject.hpp"
+#include "properties/step/decode/compare.hpp"
+#include "properties/step/decode/run.hpp"
 #include "properties/step/fa/compare.hpp"
-#include "properties/step/run_step.hpp"
 
 namespace mla::prop {
 namespace {
@@ -93,7 +93,7 @@ Outcome decode_qlen_sweep(Subject& subject) {
 // Decodes, extends and prefills alike.
 Outcome fa_qlen_sweep(Subject& subject) {
   const auto& steps = subject.fa();
-  return steps ? compare_fa(*steps) : refusal(steps.error());
+  return steps ? compare(*steps) : refusal(steps.error());
 }
 
 }  // namespace

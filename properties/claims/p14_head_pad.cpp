@@ -120,7 +120,7 @@ Outcome prefill_head_pad(Subject& subject) {
                       ", 16 take ", name(shape->path)));
   if (step.shape.path == prefill::Path::flash) {
     if (padding.kind != PadKind::none) return failed("flash attention gets padded heads");
-    return compare_prefill(subject);
+    return compare_with_reference(subject);
   }
   if (padding.kernel.count() % 16 != 0 || padding.kernel < padding.model)
     return failed(heads(padding.model) + " heads are padded to " + heads(padding.kernel));
@@ -130,7 +130,7 @@ Outcome prefill_head_pad(Subject& subject) {
   if (planned_heads(step.plan) != padding.kernel.count())
     return failed(say("the plan is made for ", planned_heads(step.plan), " heads, the kernel gets ",
                       heads(padding.kernel)));
-  return compare_prefill(subject);
+  return compare_with_reference(subject);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // the actual tensors give.
 #include <algorithm>
 
+#include "core/engine/step_hooks.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
@@ -86,7 +87,7 @@ Outcome prefill_dtype_threading(Subject& subject) {
   if (fp8 != step.shape.fallback.empty())
     return failed(fp8 ? "the fp8 path gives a reason against itself: " + step.shape.fallback[0]
                       : "the step falls back to flash attention without a reason");
-  return compare_prefill(subject);
+  return compare_with_reference(subject);
 }
 
 }  // namespace

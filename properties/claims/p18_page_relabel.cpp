@@ -7,9 +7,9 @@
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/step/compare.hpp"
+#include "properties/step/decode/compare.hpp"
+#include "properties/step/decode/run.hpp"
 #include "properties/step/fa/compare.hpp"
-#include "properties/step/run_step.hpp"
 
 namespace mla::prop {
 namespace {
@@ -142,7 +142,7 @@ Outcome fa_page_relabel(Subject& subject) {
       return failed(
           say("with blocks from ", other.origin_block, ": ", step.result.faults.front().what));
   for (std::size_t i = 0; i < steps->size(); ++i)
-    if (const auto why = fa_difference((*steps)[i], (*moved)[i]))
+    if (const auto why = difference((*steps)[i], (*moved)[i]))
       return failed(say("with blocks from ", other.origin_block, ", layout ",
                         name(other.layout.kind), ": step ", i, " ", *why));
   return passed();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/engine/device/stream.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/step_runs.hpp"
 #include "properties/claims/support.hpp"

@@ -6,6 +6,7 @@
 
 #include "core/case/steps.hpp"
 #include "core/engine/device/stream.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/step_runs.hpp"
@@ -96,13 +97,13 @@ Outcome prefill_stream_order(Subject& subject) {
   if (!together) return refusal(together.error());
   if (!together->faults.empty()) return failed(together->faults.front());
   if (auto why = other_waits(*together, ahead)) return failed(std::move(*why));
-  if (const auto why = prefill_difference(*together->steps[0], *alone->steps[0]))
+  if (const auto why = difference(*together->steps[0], *alone->steps[0]))
     return failed(say("step 0 of a host ", ahead, " steps ahead: ", *why));
   for (std::size_t i = 1; i < steps.size(); ++i) {
     const auto again =
         run_prefill({steps[i]}, subject.context(), {.ahead = 0, .threads = 1, .rule = {}});
     if (!again) return refusal(again.error());
-    if (const auto why = prefill_difference(*together->steps[i], *again->steps[0]))
+    if (const auto why = difference(*together->steps[i], *again->steps[0]))
       return failed(say("step ", i, " of a host ", ahead, " steps ahead: ", *why));
   }
   return passed();

@@ -32,17 +32,17 @@ std::optional<std::string> other_result(Subject& subject, const SequenceRun& run
 }
 
 // Why an engine that is declared for the case's own step and no larger one gets no buffers.
-Status not_provisioned(Subject& subject) {
+MaybeError not_provisioned(Subject& subject) {
   engine::StepLimits limits{.max_requests = std::ssize(subject.batch()->requests)};
   for (const RequestSpec& r : subject.batch()->requests)
     limits.max_qo_len = std::max(limits.max_qo_len, r.qo_len);
   const auto sizes = engine::DecodeStepBuilder(subject.spec(), limits, subject.hooks()).provision();
-  return sizes ? Status() : sizes.error();
+  return sizes ? MaybeError() : sizes.error();
 }
 
 Outcome decode_no_sync(Subject& subject) {
   if (subject.result().ok())
-    if (const Status bad = not_provisioned(subject))
+    if (const MaybeError bad = not_provisioned(subject))
       return failed("the step runs alone, and an engine has no buffers for it: " + bad->message);
   const std::vector<Case> steps = steps_of(subject.spec());
   const auto run = run_sequence(steps, subject.backend(), eager_on(subject, 0), subject.hooks());

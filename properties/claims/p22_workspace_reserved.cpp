@@ -67,7 +67,7 @@ Outcome prefill_workspace_reserved(Subject& subject) {
   for (const prefill::EngineConfig& config : configs_of(subject)) {
     device::DeviceHeap heap;
     device::Workspace workspace(heap);
-    if (const Status bad = prefill::reserve_scratch(config, workspace, subject.hooks()))
+    if (const MaybeError bad = prefill::reserve_scratch(config, workspace, subject.hooks()))
       return refusal(*bad);
     const auto worst = worst_scratch(config, subject.hooks(), random);
     if (!worst) return failed("a batch within the limits: " + worst.error().message);

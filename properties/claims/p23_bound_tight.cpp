@@ -106,7 +106,7 @@ Outcome prefill_bound_tight(Subject& subject) {
                         config.limits.max_model_len.count()));
     device::DeviceHeap heap;
     device::Workspace workspace(heap);
-    if (const Status bad = prefill::reserve_scratch(config, workspace, subject.hooks()))
+    if (const MaybeError bad = prefill::reserve_scratch(config, workspace, subject.hooks()))
       return refusal(*bad);
     const auto worst = worst_scratch(config, subject.hooks(), random);
     if (!worst) return refusal(worst.error());

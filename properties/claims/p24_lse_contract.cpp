@@ -13,9 +13,9 @@
 #include "properties/claims/stored_row.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/compare_subject.hpp"
+#include "properties/step/decode/run.hpp"
 #include "properties/step/prefill/compare.hpp"
 #include "properties/step/prefill/run.hpp"
-#include "properties/step/run_step.hpp"
 #include "properties/step/text.hpp"
 
 namespace mla::prop {
@@ -257,7 +257,7 @@ Outcome prefill_lse_contract(Subject& subject) {
     }
     row += q;
   }
-  return compare_prefill(step, reference);
+  return compare(step, reference);
 }
 
 }  // namespace

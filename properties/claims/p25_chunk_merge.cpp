@@ -248,10 +248,10 @@ Outcome prefill_chunk_merge(Subject& subject) {
     return a.steps[0]->metadata.context->chunks.size() <
            b.steps[0]->metadata.context->chunks.size();
   });
-  const cpu::ReferenceResult reference = prefill_reference_of(*most->steps[0]);
+  const cpu::ReferenceResult reference = reference_of(*most->steps[0]);
   for (const PrefillRun& run : runs) {
     const PrefillStep& step = *run.steps[0];
-    Outcome outcome = compare_prefill(step, reference);
+    Outcome outcome = compare(step, reference);
     if (outcome.verdict == Verdict::pass) continue;
     outcome.message = say("as ", format_case(step.spec), " in ",
                           step.metadata.context->chunks.size(), " chunks: ", outcome.message);

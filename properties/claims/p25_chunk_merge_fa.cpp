@@ -114,7 +114,7 @@ Outcome fa_chunk_merge(Subject& subject) {
     if (!chunked.fa())
       return failed(say("the step is taken, but refused in chunks of ", per_extend,
                         " tokens: ", chunked.fa().error().message));
-    Outcome outcome = compare_fa(*chunked.fa());
+    Outcome outcome = compare(*chunked.fa());
     if (outcome.verdict == Verdict::pass) continue;
     outcome.message = say("in chunks of ", per_extend, " tokens: ", outcome.message);
     return outcome;

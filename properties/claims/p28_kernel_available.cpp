@@ -7,6 +7,7 @@
 #include "core/case/steps.hpp"
 #include "core/engine/decode_step.hpp"
 #include "core/engine/launch.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/shape_rules.hpp"

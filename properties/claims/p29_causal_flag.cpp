@@ -73,7 +73,7 @@ Outcome fa_causal_flag(Subject& subject) {
   Subject unmasked = subject.sibling(open);
   const auto& steps = unmasked.fa();
   if (!steps) return refusal(steps.error());
-  Outcome outcome = compare_fa(*steps);
+  Outcome outcome = compare(*steps);
   if (outcome.verdict == Verdict::fail)
     outcome.message = "without a causal mask: " + outcome.message;
   return outcome;

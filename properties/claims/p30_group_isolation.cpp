@@ -1,6 +1,7 @@
 // P30: cache groups with other heads, dtype and block size that take turns change no bit.
 #include <algorithm>
 
+#include "core/engine/step_hooks.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/step_runs.hpp"
 #include "properties/claims/support.hpp"

@@ -11,7 +11,7 @@
 #include "cpu_backend/threads.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/step/compare.hpp"
+#include "properties/step/decode/compare.hpp"
 #include "properties/step/prefill/compare.hpp"
 #include "properties/step/prefill/run.hpp"
 
@@ -124,7 +124,7 @@ Outcome prefill_determinism(Subject& subject) {
     if (step.result.faults.size() != first.result.faults.size())
       return failed(say(where, "the step has ", step.result.faults.size(), " faults, not ",
                         first.result.faults.size()));
-    if (const auto why = prefill_difference(first, step))
+    if (const auto why = difference(first, step))
       return failed(where + "the result differs: " + *why);
   }
   return passed();

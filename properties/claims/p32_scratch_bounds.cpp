@@ -1,6 +1,7 @@
 // P32: planner and reducer stay inside their scratch memory (LDS): the parallel planner runs only
 // where its arrays fit, on either side of that limit the plan is the serial one, and no tile has
 // more pieces than the reducer's list holds.
+#include "core/engine/step_hooks.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"

@@ -5,6 +5,7 @@
 
 #include "core/engine/launch.hpp"
 #include "core/engine/run_decode.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
@@ -67,7 +68,7 @@ class Checking final : public ForwardingBackend {
   using ForwardingBackend::ForwardingBackend;
   [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
                                          const ExecutionOptions&) const override {
-    if (const Status bad = check_launch(launch)) return *bad;
+    if (const MaybeError bad = check_launch(launch)) return *bad;
     return DecodeResult{};
   }
 };

@@ -13,6 +13,7 @@
 #include "properties/claims/key_target.hpp"
 #include "properties/claims/support.hpp"
 #include "properties/step/compare.hpp"
+#include "properties/step/decode/compare.hpp"
 
 namespace mla::prop {
 namespace {

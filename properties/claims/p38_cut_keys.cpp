@@ -16,7 +16,7 @@
 #include "properties/claims/support.hpp"
 #include "properties/claims/topology.hpp"
 #include "properties/generate/tensors.hpp"
-#include "properties/step/compare.hpp"
+#include "properties/step/decode/compare.hpp"
 
 namespace mla::prop {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "core/engine/fa/builder.hpp"
 #include "core/engine/fa/runner.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"

@@ -10,7 +10,7 @@
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support.hpp"
-#include "properties/step/compare.hpp"
+#include "properties/step/decode/compare.hpp"
 #include "properties/step/prefill/compare.hpp"
 #include "properties/step/prefill/run.hpp"
 
@@ -79,7 +79,7 @@ Outcome prefill_timing(Subject& subject) {
     const auto again = run_prefill({other}, subject.context(), {});
     const std::string timing = "under " + subject.backend().timing(seed);
     if (!again) return failed(timing + " the run fails: " + again.error().message);
-    if (const auto why = prefill_difference(first, *again->steps.front()))
+    if (const auto why = difference(first, *again->steps.front()))
       return failed(timing + " the result differs: " + *why);
   }
   return passed();

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/say.hpp"
-#include "properties/step/compare.hpp"
+#include "properties/step/decode/compare.hpp"
 
 namespace mla::prop {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "properties/step/engine/sequence.hpp"
+#include "properties/step/decode/sequence.hpp"
 #include "properties/step/subject.hpp"
 
 namespace mla::prop {

@@ -13,7 +13,7 @@ Error usage(const std::string& what) {
   return {ErrorCode::usage, what};
 }
 
-Status refuse_open_values(const std::vector<std::string>& words) {
+MaybeError refuse_open_values(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     if (word == "--") return std::nullopt;  // arguments follow, whatever they look like
     if (word.starts_with("--") && word.find('=') == word.size() - 1)
@@ -51,7 +51,7 @@ Result<std::vector<std::string>> as_option(const Command& app,
 
 Result<std::vector<std::string>> prepared_words(const Command& app,
                                                 std::vector<std::string> words) {
-  if (Status bad = refuse_open_values(words)) return *bad;
+  if (MaybeError bad = refuse_open_values(words)) return *bad;
   if (!words.empty() && words.front() == "help") return as_option(app, words);
   return words;
 }

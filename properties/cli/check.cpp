@@ -38,7 +38,8 @@ Examples:
 ExitCode check(const CheckOptions& o) {
   std::vector<files::Input> inputs;
   for (const std::string& path : o.files) inputs.push_back({"check", path});
-  if (const Status bad = files::check_outputs({files::printed(o.json), {"--html", o.html}}, inputs))
+  if (const MaybeError bad =
+          files::check_outputs({files::printed(o.json), {"--html", o.html}}, inputs))
     return complain("check", *bad);
   const app::Checked checked = app::check_files(o.files, !o.html.empty());
   const std::vector<dump::Answer>& answers = checked.answers;

@@ -35,7 +35,7 @@ prop::ExitCode complain_unselected(std::string_view command, const app::Unselect
 }
 
 prop::ExitCode finish(std::string_view command, std::string_view data, prop::ExitCode code) {
-  if (const Status bad = files::write_stdout(data)) return complain(command, *bad);
+  if (const MaybeError bad = files::write_stdout(data)) return complain(command, *bad);
   return code;
 }
 

@@ -102,7 +102,7 @@ ExitCode cross_check_recorded(app::Recording recording, const JudgingOptions& ho
   CrossCheckOptions o;
   CommandLine app("", "");
   declare(app, o);
-  if (const Status bad = take_recorded(app, recording, how, o.judging))
+  if (const MaybeError bad = take_recorded(app, recording, how, o.judging))
     return complain("merge", *bad);
   if (!recording.aiter_hsa.empty()) o.aiter_hsa = recording.aiter_hsa;
   return cross_check(o, std::move(recording));

@@ -73,8 +73,8 @@ void add_profile_options(Command& command, ProfileOptions& options) {
       .needs(trace);
 }
 
-Status ask_for_profile(const ProfileOptions& options, std::string_view device,
-                       app::EmulationChoice& choice) {
+MaybeError ask_for_profile(const ProfileOptions& options, std::string_view device,
+                           app::EmulationChoice& choice) {
   if (!options.given()) return std::nullopt;
   const auto refuse = [](const std::string& why) { return Error{ErrorCode::usage, why}; };
   if (!device.starts_with("emulated:"))
@@ -83,12 +83,12 @@ Status ask_for_profile(const ProfileOptions& options, std::string_view device,
     return refuse("--annotate and --trace need memory that answers at once: leave out --arrival");
   const auto workgroup = parse_triple("--trace-workgroup", options.workgroup, 0);
   if (!workgroup) return workgroup.error();
-  if (const Status bad =
+  if (const MaybeError bad =
           files::check_distinct({{"--annotate", options.annotate}, {"--trace", options.trace}}))
     return bad;
   for (const std::string& file : {options.annotate, options.trace})
     if (!file.empty())
-      if (const Status bad = files::check_writable(file)) return bad;
+      if (const MaybeError bad = files::check_writable(file)) return bad;
   choice.profile = !options.annotate.empty();
   if (!options.trace.empty()) choice.trace = *workgroup;
   return std::nullopt;

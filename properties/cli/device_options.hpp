@@ -33,8 +33,8 @@ void add_profile_options(Command& command, ProfileOptions& options);
 
 // Makes the launches record what the options ask for. Fails where memory answers late, for a
 // device that is not emulated, and for files that cannot be written.
-Status ask_for_profile(const ProfileOptions& options, std::string_view device,
-                       app::EmulationChoice& choice);
+MaybeError ask_for_profile(const ProfileOptions& options, std::string_view device,
+                           app::EmulationChoice& choice);
 
 // Writes the files that are named. A trace is lost if no launch had the workgroup that was to be
 // followed.

@@ -191,7 +191,7 @@ Result<app::FuzzInputs> read_inputs(const FuzzOptions& o, const std::string& tar
 ExitCode counted(const FuzzOptions& o, const std::vector<std::string>& targets) {
   std::vector<files::Input> inputs;
   for (const std::string& t : targets) inputs.push_back({"--corpus", archive_of(o, t).string()});
-  if (const Status bad = files::check_inputs_kept(
+  if (const MaybeError bad = files::check_inputs_kept(
           {{"--junit", o.counted.junit}, {"--record", o.counted.record}}, inputs))
     return complain("fuzz", *bad);
   CountedFuzz all = o.counted;
@@ -202,7 +202,7 @@ ExitCode counted(const FuzzOptions& o, const std::vector<std::string>& targets) 
 }
 
 // What the options of a counted run contradict.
-Status contradiction(const CountedFuzz& c, bool time, bool targets) {
+MaybeError contradiction(const CountedFuzz& c, bool time, bool targets) {
   const auto refuse = [](const char* why) { return Error{ErrorCode::usage, why}; };
   const bool split = !c.shard.empty() || !c.record.empty();
   if (!c.resume.empty() &&
@@ -224,7 +224,7 @@ Status contradiction(const CountedFuzz& c, bool time, bool targets) {
 
 ExitCode fuzz(const FuzzOptions& o, bool time_given) {
   if (o.list) return finish("fuzz", list_text(), ExitCode::held);
-  if (const Status bad = contradiction(o.counted, time_given, !o.targets.empty()))
+  if (const MaybeError bad = contradiction(o.counted, time_given, !o.targets.empty()))
     return complain("fuzz", *bad);
   const auto time = parse_duration("--for", o.time);
   if (!time) return complain("fuzz", time.error());

@@ -87,7 +87,7 @@ Result<app::FuzzReport> begin(const CountedFuzz& o) {
   if (!o.resume.empty()) {
     auto begun = app::read_fuzz_record(o.resume);
     if (begun)
-      if (const Status bad = app::check_build(begun->build, o.resume)) return *bad;
+      if (const MaybeError bad = app::check_build(begun->build, o.resume)) return *bad;
     return begun;
   }
   const auto seed = parse_seed("--seed", o.seed.empty() ? "1" : o.seed);
@@ -165,7 +165,7 @@ void judge_all(const CountedFuzz& o, Work& work) {
 
 ExitCode fuzz_counted(const CountedFuzz& o, const InputsOf& inputs_of) {
   const std::string& record = o.record.empty() ? o.resume : o.record;
-  if (const Status bad = check_record_files(o.json, o.junit, record, o.resume))
+  if (const MaybeError bad = check_record_files(o.json, o.junit, record, o.resume))
     return complain("fuzz", *bad);
   catch_interrupts();  // before archives are unpacked, so that nothing of them is left
   auto work = prepare(o, inputs_of);

@@ -32,7 +32,7 @@ Result<gfx::LaunchRequest> request_of(const GfxOptions& o, const gfx::CodeObject
   const std::string device =
       object.arch() == gfx::Arch::gfx942 ? "emulated:gfx942" : "emulated:gfx950";
   app::EmulationChoice emulation = o.emulation;
-  if (const Status bad = ask_for_profile(o.profile, device, emulation)) return *bad;
+  if (const MaybeError bad = ask_for_profile(o.profile, device, emulation)) return *bad;
   const auto run = app::read_emulation(emulation, device);
   if (!run) return run.error();
   request.grid = *grid;
@@ -45,7 +45,7 @@ Result<gfx::LaunchRequest> request_of(const GfxOptions& o, const gfx::CodeObject
 }
 
 // Two outputs to one file, or one to a file that is read: asked before anything runs.
-Status check_files(const GfxOptions& o, const app::GfxArguments& arguments) {
+MaybeError check_files(const GfxOptions& o, const app::GfxArguments& arguments) {
   std::vector<files::Output> outputs{{"--annotate", o.profile.annotate},
                                      {"--trace", o.profile.trace}};
   if (o.json) outputs.push_back(files::printed(true));
@@ -70,7 +70,7 @@ ExitCode gfx_run(const GfxOptions& o) {
   if (!kernel) return failed(kernel.error());
   const auto arguments = app::read_gfx_arguments(o.arguments, **kernel);
   if (!arguments) return failed(arguments.error());
-  if (const Status bad = check_files(o, *arguments)) return failed(*bad);
+  if (const MaybeError bad = check_files(o, *arguments)) return failed(*bad);
   const auto request = request_of(o, *object, **kernel, *arguments);
   if (!request) return failed(request.error());
   end_launches_on_interrupt();

@@ -27,20 +27,20 @@ class Blocks {
       bad_ = files::write_stdout(block);
     }
   }
-  [[nodiscard]] const Status& bad() const { return bad_; }
+  [[nodiscard]] const MaybeError& bad() const { return bad_; }
 
  private:
   bool json_;
-  Status bad_;
+  MaybeError bad_;
 };
 
 // Why a report or the record cannot be written, asked before the run.
-Status check_files(const Publication& publication, const app::Recording& recording) {
+MaybeError check_files(const Publication& publication, const app::Recording& recording) {
   const files::Output junit{"--junit", publication.junit};
   const files::Output html{"--html", publication.html};
   const files::Output record{"--record", recording.path};
-  if (Status bad = files::check_outputs({files::printed(publication.json), junit, html, record},
-                                        recording.inputs))
+  if (MaybeError bad = files::check_outputs({files::printed(publication.json), junit, html, record},
+                                            recording.inputs))
     return bad;
   return files::check_inputs_kept({junit, html}, {{"--resume", recording.resumed}});
 }
@@ -51,9 +51,10 @@ prop::ExitCode judge_and_publish(std::string_view command,
                                  const std::vector<app::NamedBackend>& backends,
                                  const prop::RunOptions& run, bool progress,
                                  const Publication& publication, app::Recording recording) {
-  if (const Status bad = app::why_no_record(backends, recording)) return complain(command, *bad);
-  if (const Status bad = check_files(publication, recording)) return complain(command, *bad);
-  if (const Status bad = app::begin_answers(backends, run, recording))
+  if (const MaybeError bad = app::why_no_record(backends, recording))
+    return complain(command, *bad);
+  if (const MaybeError bad = check_files(publication, recording)) return complain(command, *bad);
+  if (const MaybeError bad = app::begin_answers(backends, run, recording))
     return complain(command, *bad);
   catch_interrupts();
   Blocks blocks(publication.json);

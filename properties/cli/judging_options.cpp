@@ -119,8 +119,8 @@ std::vector<std::string> deciding_arguments(const Command& command) {
   return command.given_words(other_options());
 }
 
-Status take_recorded(CommandLine& app, const app::Recording& recording, const JudgingOptions& how,
-                     JudgingOptions& options) {
+MaybeError take_recorded(CommandLine& app, const app::Recording& recording,
+                         const JudgingOptions& how, JudgingOptions& options) {
   if (const auto bad = app.parse(recording.arguments))
     return Error{ErrorCode::usage,
                  say("the record has options that the command does not take: ", bad->why)};

@@ -69,8 +69,8 @@ Result<app::Recording> begin_recording(std::string_view command, const JudgingOp
 
 // Reads the arguments of a recording into the options that `app` declares; `how` says what is
 // printed and written.
-Status take_recorded(CommandLine& app, const app::Recording& recording, const JudgingOptions& how,
-                     JudgingOptions& options);
+MaybeError take_recorded(CommandLine& app, const app::Recording& recording,
+                         const JudgingOptions& how, JudgingOptions& options);
 
 // The recorded run again: what has an answer is not judged. `how` says what is printed and written.
 prop::ExitCode run_recorded(app::Recording recording, const JudgingOptions& how);

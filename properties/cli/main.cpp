@@ -51,7 +51,7 @@ prop::ExitCode refuse(const std::string& message) {
 // What the deepest commands need of it, as measured; a smaller one ends in a signal.
 constexpr std::size_t kLeastStack = 128U << 10U;  // bytes
 
-Status check_stack() {
+MaybeError check_stack() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kLeastStack) return std::nullopt;
   return Error{ErrorCode::fault,
@@ -60,7 +60,7 @@ Status check_stack() {
 }
 
 prop::ExitCode run_app(int argc, char** argv) {
-  if (const Status small = check_stack()) return complain("start", *small);
+  if (const MaybeError small = check_stack()) return complain("start", *small);
   prop::ExitCode exit = prop::ExitCode::usage;
   CommandLine app("Checks AITER's multi-head latent attention metadata without a GPU",
                   "mla-testbed");

@@ -38,8 +38,8 @@ Examples:
   mla-testbed merge shard*.json --aiter-hsa aiter/hsa)";
 
 // Adds the answers of a further shard.
-Status add(app::Recording& all, const app::Recording& one, const std::string& file,
-           const std::string& first) {
+MaybeError add(app::Recording& all, const app::Recording& one, const std::string& file,
+               const std::string& first) {
   if (one.command != all.command || one.arguments != all.arguments)
     return app::of_another_run(file, first, "the options of the run");
   if (one.identity != all.identity)
@@ -94,7 +94,7 @@ ExitCode merge(const MergeOptions& o) {
   for (const std::string& file : o.files) inputs.push_back({"merge", file});
   const files::Output junit{"--junit", publication.junit};
   const files::Output html{"--html", publication.html};
-  if (const Status bad =
+  if (const MaybeError bad =
           files::check_outputs({files::printed(publication.json), junit, html}, inputs))
     return complain("merge", *bad);
   // A file that cannot be read is reported by the code that reads it in full.

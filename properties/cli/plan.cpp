@@ -74,7 +74,7 @@ ExitCode plan_case(const PlanOptions& o) {
                   "';planner=v12serial'");
   const auto c = parse_case(o.line);
   if (!c) return complain("plan", c.error());
-  if (const Status bad = app::check_list_memory(*c)) return complain("plan", *bad);
+  if (const MaybeError bad = app::check_list_memory(*c)) return complain("plan", *bad);
   if (o.as_aiter && c->kind() != StepKind::decode)
     return refuse("plan", say("--as-aiter goes with --input or with a case of kind decode, not ",
                               name(c->kind())));
@@ -101,7 +101,8 @@ ExitCode plan_case(const PlanOptions& o) {
 }
 
 ExitCode plan_document(const PlanOptions& o) {
-  if (const Status bad = files::check_inputs_kept({{"--output", o.output}}, {{"--input", o.input}}))
+  if (const MaybeError bad =
+          files::check_inputs_kept({{"--output", o.output}}, {{"--input", o.input}}))
     return complain("plan", *bad);
   const auto document = files::read_file(o.input);
   if (!document) return complain("plan", document.error());
@@ -113,7 +114,8 @@ ExitCode plan_document(const PlanOptions& o) {
     error.message = "'" + o.input + "': " + error.message;
     return complain("plan", error);
   }
-  if (const Status bad = files::write_file(o.output, *plans + "\n")) return complain("plan", *bad);
+  if (const MaybeError bad = files::write_file(o.output, *plans + "\n"))
+    return complain("plan", *bad);
   return ExitCode::held;
 }
 

@@ -54,7 +54,7 @@ Result<app::PlantsReport> begin(const PlantsOptions& o) {
   if (!o.resume.empty()) {
     auto begun = app::read_plants_record(o.resume);
     if (begun)
-      if (const Status bad = app::check_build(begun->build, o.resume)) return *bad;
+      if (const MaybeError bad = app::check_build(begun->build, o.resume)) return *bad;
     return begun;
   }
   const auto shard = parse_shard(o.shard.empty() ? "1/1" : o.shard);
@@ -75,11 +75,11 @@ Result<app::PlantsReport> begin(const PlantsOptions& o) {
 
 // Tries what the report lacks, and says what became of each plant once it is known. Returns why
 // stdout did not take that; without a file, the rest would be lost.
-Status try_plants(app::PlantsReport& report, const Backend& backend, const PlantsOptions& o) {
+MaybeError try_plants(app::PlantsReport& report, const Backend& backend, const PlantsOptions& o) {
   Progress bar("plants", !o.no_progress, std::nullopt);
   const auto progress = [&] { bar.update(std::ssize(report.tried), report.wanted()); };
   const bool only_told = o.record.empty() && o.resume.empty() && o.junit.empty();
-  Status lost;
+  MaybeError lost;
   for (const std::string& id : report.of_shard()) {
     const app::PlantTried* known = report.find(id);
     if (known == nullptr) {
@@ -108,12 +108,12 @@ ExitCode plants(const PlantsOptions& o) {
     return finish("plants", lines, lines.empty() ? ExitCode::inconclusive : ExitCode::held);
   }
   const std::string& record = o.record.empty() ? o.resume : o.record;
-  if (const Status bad = check_record_files(o.json, o.junit, record, o.resume))
+  if (const MaybeError bad = check_record_files(o.json, o.junit, record, o.resume))
     return complain("plants", *bad);
   const auto backends = app::make_backends("cpu", {});
   if (!backends) return complain("plants", backends.error());
   catch_interrupts();
-  const Status lost = try_plants(*report, *backends->front().backend, o);
+  const MaybeError lost = try_plants(*report, *backends->front().backend, o);
   Publisher out("plants");
   out.lost_stdout(lost);
   out.file(record, [&] { return app::plants_record(*report); });

@@ -6,18 +6,18 @@ namespace mla::cli {
 
 bool Publisher::file(const std::string& path, const std::function<std::string()>& text) {
   if (path.empty()) return false;
-  const Status bad = files::write_file(path, text());
+  const MaybeError bad = files::write_file(path, text());
   lost(bad);
   return !bad;
 }
 
-void Publisher::lost(const Status& bad) {
+void Publisher::lost(const MaybeError& bad) {
   if (!bad) return;
   const prop::ExitCode code = complain(command_, *bad);
   if (!lost_) lost_ = code;
 }
 
-void Publisher::lost_stdout(const Status& bad) {
+void Publisher::lost_stdout(const MaybeError& bad) {
   lost(bad);
   no_stdout_ = no_stdout_ || bad;
 }
@@ -27,9 +27,9 @@ prop::ExitCode Publisher::finish(std::string_view data, prop::ExitCode code) {
   return lost_.value_or(code);
 }
 
-Status check_record_files(bool json, const std::string& junit, const std::string& record,
-                          const std::string& resumed) {
-  if (Status bad = files::check_outputs(
+MaybeError check_record_files(bool json, const std::string& junit, const std::string& record,
+                              const std::string& resumed) {
+  if (MaybeError bad = files::check_outputs(
           {files::printed(json), {"--record", record}, {"--junit", junit}}, {}))
     return bad;
   return files::check_inputs_kept({{"--junit", junit}}, {{"--resume", resumed}});

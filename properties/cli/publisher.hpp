@@ -22,8 +22,8 @@ class Publisher {
   // Writes a file unless the path is empty. Returns whether it is there.
   bool file(const std::string& path, const std::function<std::string()>& text);
   // Notes what was lost elsewhere; nothing is written to a stdout that was lost.
-  void lost(const Status& bad);
-  void lost_stdout(const Status& bad);
+  void lost(const MaybeError& bad);
+  void lost_stdout(const MaybeError& bad);
   // Prints the answer; the exit code is `code` unless something was lost.
   [[nodiscard]] prop::ExitCode finish(std::string_view data, prop::ExitCode code);
 
@@ -34,7 +34,7 @@ class Publisher {
 };
 
 // Why a report or the record of a run, which may go on from another, cannot be written.
-Status check_record_files(bool json, const std::string& junit, const std::string& record,
-                          const std::string& resumed);
+MaybeError check_record_files(bool json, const std::string& junit, const std::string& record,
+                              const std::string& resumed);
 
 }  // namespace mla::cli

@@ -81,7 +81,7 @@ struct Shown {
 struct Judged {
   std::string lines;  // one for each property
   std::vector<Shown> shown;
-  Status bad;  // stdout did not take a failure block
+  MaybeError bad;  // stdout did not take a failure block
   bool refused = false;
   std::int64_t held = 0;
   std::int64_t failed = 0;
@@ -111,7 +111,7 @@ void judge_on(app::CaseQuestion question, const app::NamedBackend& named, Judged
   const prop::Judgement& judgement = answer.judgement;
   bar.hide();
   judged.lines += "backend " + named.name + "\n";
-  const Status& why = judgement.why_refused;
+  const MaybeError& why = judgement.why_refused;
   if (why)
     judged.lines +=
         "refused: " + why->message + (why->bug.empty() ? "" : " (" + why->bug + ")") + "\n";
@@ -184,7 +184,7 @@ ExitCode replay(const ReplayOptions& o) {
   app::LaunchLog log;
   app::LaunchProfile profile;
   app::DeviceChoice device = o.device;
-  if (const Status bad = ask_for_profile(o.profile, device.device, device.emulation))
+  if (const MaybeError bad = ask_for_profile(o.profile, device.device, device.emulation))
     return complain("replay", *bad);
   if (o.statistics) {
     if (!o.device.device.starts_with("emulated:"))
@@ -200,9 +200,9 @@ ExitCode replay(const ReplayOptions& o) {
                                                         {"--html", o.html},
                                                         {"--annotate", o.profile.annotate},
                                                         {"--trace", o.profile.trace}};
-  if (const Status bad = files::check_outputs(outputs, {{"replay", o.line}}))
+  if (const MaybeError bad = files::check_outputs(outputs, {{"replay", o.line}}))
     return complain("replay", *bad);
-  if (const Status none = dump::why_no_bundle(o.line)) return complain("replay", *none);
+  if (const MaybeError none = dump::why_no_bundle(o.line)) return complain("replay", *none);
   auto backends = app::make_backends(o.backends, device);
   if (!backends) return complain("replay", backends.error());
   if (dump::is_bundle(o.line)) return replay_captured(o, *backends, profile);
@@ -230,7 +230,8 @@ ExitCode replay(const ReplayOptions& o) {
   const auto limit = parse_memory_limit(o.memory);
   if (!limit) return complain("replay", limit.error());
   const app::Judging judging{question.properties, question.limits};
-  if (const Status bad = app::check_memory(*c, judging, *limit)) return complain("replay", *bad);
+  if (const MaybeError bad = app::check_memory(*c, judging, *limit))
+    return complain("replay", *bad);
   if (const std::string what = app::announcement(*c, judging);
       !what.empty() && files::stderr_is_terminal())
     note("replay", what);

@@ -89,7 +89,8 @@ ExitCode resume(const RunOptions& o, const Command& app) {
   if (!record) return complain("run", record.error());
   if (record->command != "run")
     return refuse("run", "'" + o.resume + "' is of the command '" + record->command + "'");
-  if (const Status bad = app::check_build(record->build, o.resume)) return complain("run", *bad);
+  if (const MaybeError bad = app::check_build(record->build, o.resume))
+    return complain("run", *bad);
   record->resumed = o.resume;
   record->path = o.judging.record.empty() ? o.resume : o.judging.record;
   record->aiter_hsa = o.device.aiter_hsa;
@@ -102,7 +103,7 @@ ExitCode run_recorded(app::Recording recording, const JudgingOptions& how) {
   RunOptions o;
   CommandLine app("", "");
   declare(app, o);
-  if (const Status bad = take_recorded(app, recording, how, o.judging))
+  if (const MaybeError bad = take_recorded(app, recording, how, o.judging))
     return complain(command_of(recording, "run"), *bad);
   if (!recording.aiter_hsa.empty()) o.device.aiter_hsa = recording.aiter_hsa;
   return run(o, std::move(recording));

@@ -59,7 +59,7 @@ struct Plans {
 Result<Plans> plans_of_case(const std::string& line) {
   const auto c = parse_case(line);
   if (!c) return c.error();
-  if (const Status bad = app::check_list_memory(*c)) return *bad;
+  if (const MaybeError bad = app::check_list_memory(*c)) return *bad;
   auto steps = app::plan_steps_of(*c, plan::Fidelity::safe);
   if (!steps) return steps.error();
   std::vector<std::string> documents;
@@ -118,8 +118,8 @@ ExitCode show_comparison(const ShowOptions& o) {
   // Without --json a page on stdout takes the place of the text.
   const bool page_alone = o.html == "-" && !o.json;
   const files::Output told = page_alone ? files::Output{} : files::printed(o.json);
-  if (const Status bad = files::check_outputs({told, {"--html", o.html}},
-                                              {{"show", o.what}, {"--against", o.against}}))
+  if (const MaybeError bad = files::check_outputs({told, {"--html", o.html}},
+                                                  {{"show", o.what}, {"--against", o.against}}))
     return complain("show", *bad);
   auto first = read_drawn(o.what, o.step);
   if (!first) return complain("show", first.error());
@@ -142,7 +142,7 @@ ExitCode show_plan(const ShowOptions& o) {
   if (o.json) return refuse("show", "--json needs --against; `plan --json` has one plan");
   std::string html = o.html;
   if (html.empty() && o.svg.empty() && o.trace.empty()) html = "plan.html";
-  if (const Status bad = files::check_outputs(
+  if (const MaybeError bad = files::check_outputs(
           {{"--html", html}, {"--svg", o.svg}, {"--trace", o.trace}}, {{"show", o.what}}))
     return complain("show", *bad);
   const auto read = read_drawn(o.what, o.step);

@@ -19,7 +19,7 @@ Error bad(const std::string& why) {
 }
 
 // Why a list is longer than that of any engine's step; nothing if it is not.
-Status too_many_rows(std::span<const std::int32_t> qo_indptr) {
+MaybeError too_many_rows(std::span<const std::int32_t> qo_indptr) {
   if (const std::int64_t requests = std::ssize(qo_indptr) - 1; requests > kMostRows)
     return bad(
         say("key 'seqlens_qo_indptr' has ", requests, " requests: expected at most ", kMostRows));
@@ -30,7 +30,7 @@ Status too_many_rows(std::span<const std::int32_t> qo_indptr) {
 
 // The largest buffers of a real call, v1.1 with 4096 requests on 304 compute units, have 11 million
 // words.
-Status too_large(const plan::BufferSizes& sizes) {
+MaybeError too_large(const plan::BufferSizes& sizes) {
   // Works and partial results are 2^60 at most: 9 * 2^60 and the few others are below 2^64.
   const auto count = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };
   const std::uint64_t words = count(sizes.work_indptr) + 8 * count(sizes.work_items) +
@@ -107,8 +107,8 @@ std::int64_t longest_request(std::span<const std::int32_t> qo_indptr) {
 }
 
 // A call without sizes is refused where they are asked for.
-Status too_large(const PlannerCall& call) {
-  if (Status large = too_many_rows(call.input.qo_indptr)) return large;
+MaybeError too_large(const PlannerCall& call) {
+  if (MaybeError large = too_many_rows(call.input.qo_indptr)) return large;
   if (const std::int64_t longest = longest_request(call.input.qo_indptr); longest > kMaxQoLen)
     return bad(say("key 'seqlens_qo_indptr' gives a request ", longest,
                    " query rows: expected at most ", kMaxQoLen));
@@ -116,8 +116,8 @@ Status too_large(const PlannerCall& call) {
   return sizes ? too_large(*sizes) : std::nullopt;
 }
 
-Status too_large(const PrefillCall& call) {
-  if (Status large = too_many_rows(call.input.qo_indptr)) return large;
+MaybeError too_large(const PrefillCall& call) {
+  if (MaybeError large = too_many_rows(call.input.qo_indptr)) return large;
   const auto sizes = plan::query_ps_sizes(call.sizes());
   return sizes ? too_large(*sizes) : std::nullopt;
 }

@@ -60,7 +60,7 @@ struct PrefillCall {
 std::int64_t longest_request(std::span<const std::int32_t> qo_indptr);
 // Why lists or buffers of a call are larger than any engine's; nothing if they are not. Asked
 // before anything is allocated for them: a few bytes of a file may ask for gigabytes.
-[[nodiscard]] Status too_large(const PlannerCall& call);
-[[nodiscard]] Status too_large(const PrefillCall& call);
+[[nodiscard]] MaybeError too_large(const PlannerCall& call);
+[[nodiscard]] MaybeError too_large(const PrefillCall& call);
 
 }  // namespace mla::dump

@@ -147,7 +147,7 @@ int write_whole(int file, std::string_view text) {
 }
 
 // The text in place. Bytes that a regular file has stay if the new ones have no room.
-Status write_over(const std::string& target, std::string_view text, const std::string& path) {
+MaybeError write_over(const std::string& target, std::string_view text, const std::string& path) {
   struct stat old = {};
   const int create = stat(target.c_str(), &old) == 0 ? 0 : O_CREAT;
   const int file = open(target.c_str(), O_WRONLY | O_CLOEXEC | create, 0666);
@@ -225,7 +225,7 @@ Result<ReadyFile> ReadyFile::write(const std::string& path, std::string_view tex
   out.beside_ = target.beside;
   if (target.beside.empty()) {
     out.text_ = text;
-  } else if (Status bad = write_over(target.beside, text, path)) {
+  } else if (MaybeError bad = write_over(target.beside, text, path)) {
     return *bad;
   }
   return out;
@@ -241,7 +241,7 @@ ReadyFile::~ReadyFile() {
   if (!beside_.empty()) remove_ready(beside_);
 }
 
-Status ReadyFile::take_name() {
+MaybeError ReadyFile::take_name() {
   if (beside_.empty()) return write_over(target_, text_, path_);
   if (std::rename(beside_.c_str(), target_.c_str()) != 0) return fault(path_, errno);
   forget(beside_);
@@ -249,14 +249,14 @@ Status ReadyFile::take_name() {
   return std::nullopt;
 }
 
-Status write_file(const std::string& path, std::string_view text) {
+MaybeError write_file(const std::string& path, std::string_view text) {
   if (path == "-") return write_stdout(text);
   auto file = ReadyFile::write(path, text);
   if (!file) return file.error();
   return file->take_name();
 }
 
-Status check_writable(const std::string& path) {
+MaybeError check_writable(const std::string& path) {
   if (path == "-") return std::nullopt;
   const Target target = target_of(path);
   if (!target.beside.empty()) remove_ready(target.beside);
@@ -264,7 +264,7 @@ Status check_writable(const std::string& path) {
   return std::nullopt;
 }
 
-Status check_distinct(const std::vector<Output>& outputs) {
+MaybeError check_distinct(const std::vector<Output>& outputs) {
   for (auto a = outputs.begin(); a != outputs.end(); ++a)
     for (auto b = outputs.begin(); b != a; ++b)
       if (same_file(a->path, b->path))
@@ -273,7 +273,7 @@ Status check_distinct(const std::vector<Output>& outputs) {
   return std::nullopt;
 }
 
-Status check_inputs_kept(const std::vector<Output>& outputs, const std::vector<Input>& inputs) {
+MaybeError check_inputs_kept(const std::vector<Output>& outputs, const std::vector<Input>& inputs) {
   for (const Output& out : outputs)
     for (const Input& in : inputs)
       if (in.path != "-" && takes_place_of(out.path, in.path))
@@ -283,12 +283,12 @@ Status check_inputs_kept(const std::vector<Output>& outputs, const std::vector<I
   return std::nullopt;
 }
 
-Status check_outputs(const std::vector<Output>& outputs, const std::vector<Input>& inputs) {
-  if (Status bad = check_distinct(outputs)) return bad;
-  if (Status bad = check_inputs_kept(outputs, inputs)) return bad;
+MaybeError check_outputs(const std::vector<Output>& outputs, const std::vector<Input>& inputs) {
+  if (MaybeError bad = check_distinct(outputs)) return bad;
+  if (MaybeError bad = check_inputs_kept(outputs, inputs)) return bad;
   for (const Output& out : outputs)
     if (!out.path.empty())
-      if (Status bad = check_writable(out.path)) return bad;
+      if (MaybeError bad = check_writable(out.path)) return bad;
   return std::nullopt;
 }
 

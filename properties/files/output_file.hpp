@@ -16,9 +16,9 @@
 namespace mla::files {
 
 // Writes a whole file; "-" is stdout.
-[[nodiscard]] Status write_file(const std::string& path, std::string_view text);
+[[nodiscard]] MaybeError write_file(const std::string& path, std::string_view text);
 // Why write_file() would fail, asked before long work; nothing if it would not.
-[[nodiscard]] Status check_writable(const std::string& path);
+[[nodiscard]] MaybeError check_writable(const std::string& path);
 
 // A file whose text lies ready beside it: of several, none changes unless all have room. One that
 // never takes its name goes away with this object, or with a signal that ends the process.
@@ -31,7 +31,7 @@ class ReadyFile {
   ReadyFile& operator=(const ReadyFile&) = delete;
   ~ReadyFile();
   // The text takes the name.
-  [[nodiscard]] Status take_name();
+  [[nodiscard]] MaybeError take_name();
 
  private:
   ReadyFile() = default;
@@ -56,17 +56,17 @@ inline Output printed(bool json) {
 }
 // Two options that would write the same file, under whatever names, in words; nothing if there are
 // none.
-[[nodiscard]] Status check_distinct(const std::vector<Output>& outputs);
+[[nodiscard]] MaybeError check_distinct(const std::vector<Output>& outputs);
 // A file, and who reads it: an option or a command.
 struct Input {
   std::string reader;
   std::string path;
 };
 // An output that would take the place of a file that is read, in words; nothing if there is none.
-[[nodiscard]] Status check_inputs_kept(const std::vector<Output>& outputs,
-                                       const std::vector<Input>& inputs);
+[[nodiscard]] MaybeError check_inputs_kept(const std::vector<Output>& outputs,
+                                           const std::vector<Input>& inputs);
 // Both of these, and whether each output can be written.
-[[nodiscard]] Status check_outputs(const std::vector<Output>& outputs,
-                                   const std::vector<Input>& inputs);
+[[nodiscard]] MaybeError check_outputs(const std::vector<Output>& outputs,
+                                       const std::vector<Input>& inputs);
 
 }  // namespace mla::files

@@ -64,7 +64,7 @@ class Inspection : public nlohmann::json_sax<json> {
   }
 };
 
-Status inspect(std::string_view text) {
+MaybeError inspect(std::string_view text) {
   Inspection seen;
   json::sax_parse(text, &seen);
   // The library takes a NUL byte for the end of the text.
@@ -82,12 +82,12 @@ Status inspect(std::string_view text) {
 }  // namespace
 
 Result<json> parse_json(std::string_view text) {
-  if (const Status bad = inspect(text)) return *bad;
+  if (const MaybeError bad = inspect(text)) return *bad;
   return json::parse(text, nullptr, false);
 }
 
 Result<nlohmann::ordered_json> parse_ordered_json(std::string_view text) {
-  if (const Status bad = inspect(text)) return *bad;
+  if (const MaybeError bad = inspect(text)) return *bad;
   return nlohmann::ordered_json::parse(text, nullptr, false);
 }
 

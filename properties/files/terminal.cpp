@@ -34,7 +34,7 @@ Error fault(const std::string& what, int number) {
   return {ErrorCode::fault, what + ": " + std::strerror(number)};
 }
 
-Status write_all(std::FILE* file, std::string_view text, const std::string& what) {
+MaybeError write_all(std::FILE* file, std::string_view text, const std::string& what) {
   errno = 0;
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
   if (written && std::fflush(file) == 0) return std::nullopt;
@@ -67,7 +67,7 @@ void ignore_write_signals() {
   for (const int number : {SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);
 }
 
-Status write_stdout(std::string_view text) {
+MaybeError write_stdout(std::string_view text) {
   return write_all(stdout, text, "to stdout");
 }
 
@@ -86,7 +86,7 @@ Result<std::string> read_regular_file(const std::string& path) {
 namespace {
 
 // Appends all that the open file gives.
-Status read_all(std::FILE* file, const std::string& path, std::string& text) try {
+MaybeError read_all(std::FILE* file, const std::string& path, std::string& text) try {
   struct stat kind{};
   const bool known = ::fstat(::fileno(file), &kind) == 0 && S_ISREG(kind.st_mode);
   if (known) text.reserve(static_cast<std::size_t>(kind.st_size));
@@ -110,7 +110,7 @@ Result<std::string> read_file(const std::string& path) {
   std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
   if (file == nullptr) return fault("cannot read '" + path + "'", errno);
   std::string text;
-  const Status bad = read_all(file, path, text);
+  const MaybeError bad = read_all(file, path, text);
   if (file != stdin) std::fclose(file);
   if (bad) return *bad;
   return text;

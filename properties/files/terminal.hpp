@@ -16,7 +16,7 @@ namespace mla::files {
 // fails, and the verdict is still the exit code.
 void ignore_write_signals();
 
-[[nodiscard]] Status write_stdout(std::string_view text);
+[[nodiscard]] MaybeError write_stdout(std::string_view text);
 void write_stderr(std::string_view text);
 
 // Reads a whole file; "-" is stdin. What is no regular file may give 1 GiB at most.

@@ -2,10 +2,11 @@
 #include <utility>
 
 #include "core/engine/decode_builder.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "core/plan/plan_check.hpp"
 #include "properties/fuzz/target.hpp"
 #include "properties/generate/cases.hpp"
-#include "properties/step/built_step.hpp"
+#include "properties/step/decode/built_step.hpp"
 
 namespace mla::prop::fuzz {
 namespace {

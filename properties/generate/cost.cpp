@@ -31,7 +31,7 @@ std::int64_t cost_of(const Case& c) {
   return cost + c.pad_requests * request_cost({longest, longest}, c.heads);
 }
 
-Status why_not_executed(const Case& c, const ExecutionLimits& limits) {
+MaybeError why_not_executed(const Case& c, const ExecutionLimits& limits) {
   Case padded = c;  // heads as a decode kernel has them
   if (c.kind() == StepKind::decode) padded.heads = round_up(c.heads, 16);
   const std::int64_t cost = cost_of(padded);

@@ -34,7 +34,7 @@ struct ExecutionLimits {
 };
 
 // Nothing if the case can be executed within the limits; otherwise what is too large.
-Status why_not_executed(const Case& c, const ExecutionLimits& limits);
+MaybeError why_not_executed(const Case& c, const ExecutionLimits& limits);
 
 // Largest cost of a random case of RapidCheck's `size`, 0 to 100.
 std::int64_t budget_of(int size);

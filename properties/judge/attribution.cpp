@@ -4,7 +4,7 @@
 
 #include "core/say.hpp"
 #include "cpu_backend/cpu_backend.hpp"
-#include "properties/step/stage_compare.hpp"
+#include "properties/step/decode/stage_compare.hpp"
 
 namespace mla::prop {
 namespace {

@@ -96,7 +96,7 @@ Outcome unless_a_launch_failed(Outcome outcome, const Execution& execution) {
 }
 
 // Why the step is not executed: what shape or builder said, or that no kernel takes the shape.
-Status refusal_of(Subject& subject, const Backend& backend, bool refused) {
+MaybeError refusal_of(Subject& subject, const Backend& backend, bool refused) {
   if (subject.spec().kind() != StepKind::decode) return subject.seen_refusal();
   if (refused) return subject.metadata().error();
   if (!subject.metadata().ok()) return std::nullopt;

@@ -24,7 +24,7 @@ struct Judgement {
   // By shape or builder, with a reason; another kind than decode, when every property skipped it or
   // the backend has no such step.
   bool refused = false;
-  Status why_refused;             // of a decode step: what shape or builder said, or the backend
+  MaybeError why_refused;         // of a decode step: what shape or builder said, or the backend
   std::vector<Outcome> outcomes;  // one for each property; known_fail where the ledger covers it
   // Entries of the ledger, for each property: that cover it and whose condition a launch of it
   // met, if it ran; and, where it is known to fail, that explain the failure.

@@ -15,8 +15,8 @@
 
 #include "core/case/case.hpp"
 #include "properties/step/damage.hpp"
+#include "properties/step/decode/step_facts.hpp"
 #include "properties/step/property.hpp"
-#include "properties/step/step_facts.hpp"
 
 namespace mla::prop {
 

@@ -100,7 +100,7 @@ class UnitColumnStride final : public Interposer {
     functions.expand_pages = [](const ExpandInput& input, const ExpandGrid& grid,
                                 std::span<std::int32_t> out) {
       std::vector<std::int32_t> right(out.size());
-      if (const Status refused = expand_pages(input, grid, right)) return refused;
+      if (const MaybeError refused = expand_pages(input, grid, right)) return refused;
       ExpandInput assumed = input;
       assumed.table.column_stride = 1;
       for (std::size_t r = 0; r < input.table_rows.size(); ++r)
@@ -111,7 +111,7 @@ class UnitColumnStride final : public Interposer {
           out[static_cast<std::size_t>(at)] = static_cast<std::int32_t>(
               block * input.pages_per_block + page % input.pages_per_block);
         }
-      return Status{};
+      return MaybeError{};
     };
   }
 };
@@ -121,14 +121,14 @@ class BlocksForPages final : public Interposer {
     functions.expand_pages = [](const ExpandInput& input, const ExpandGrid& grid,
                                 std::span<std::int32_t> out) {
       const std::vector<std::int32_t> before(out.begin(), out.end());
-      if (const Status refused = expand_pages(input, grid, out)) return refused;
+      if (const MaybeError refused = expand_pages(input, grid, out)) return refused;
       for (std::size_t r = 0; r < input.table_rows.size(); ++r) {
         const std::int64_t begin = input.kv_indptr[r];
         const std::int64_t blocks = ceil_div(input.kv_indptr[r + 1] - begin, input.pages_per_block);
         for (std::int64_t at = begin + blocks; at < input.kv_indptr[r + 1]; ++at)
           out[static_cast<std::size_t>(at)] = before[static_cast<std::size_t>(at)];
       }
-      return Status{};
+      return MaybeError{};
     };
   }
 };
@@ -138,13 +138,13 @@ class UnmaskedChunk final : public Interposer {
   void on_functions(Functions& functions) const override {
     functions.expand_pages = [](const ExpandInput& input, const ExpandGrid& grid,
                                 std::span<std::int32_t> out) {
-      if (const Status refused = expand_pages(input, grid, out)) return refused;
+      if (const MaybeError refused = expand_pages(input, grid, out)) return refused;
       const std::int64_t end = input.kv_indptr.back();
       const std::int64_t pages = end - input.kv_indptr[input.kv_indptr.size() - 2];
       const auto size = static_cast<std::int64_t>(out.size());
       for (std::int64_t at = end; at < end - pages + round_up(pages, grid.chunk) && at < size; ++at)
         out[static_cast<std::size_t>(at)] = 0;
-      return Status{};
+      return MaybeError{};
     };
   }
 };

@@ -9,14 +9,12 @@
 #include "core/numeric/bf16.hpp"
 #include "core/say.hpp"
 #include "cpu_backend/decode/reference.hpp"
-#include "properties/step/blame.hpp"
 #include "properties/step/text.hpp"
 
 namespace mla::prop {
 namespace {
 
 constexpr std::size_t kWorst = 5;   // (row, head) pairs named
-constexpr std::size_t kWorks = 8;   // works named for the worst of them
 constexpr std::size_t kFaults = 3;  // faults of the backend named
 
 enum class Wrong : std::uint8_t { no, off, infinite, nan, unwritten };  // ascending in weight
@@ -174,19 +172,6 @@ Outcome compare_elements(const ComparedRows& c) {
       failed("every element is right, but the backend saw a fault: " + c.faults.front().what);
   add_faults(c.faults, outcome.details);
   return outcome;
-}
-
-Outcome compare(const Comparison& c) {
-  return compare_elements({.out = c.result.out,
-                           .lse = c.result.lse,
-                           .faults = c.result.faults,
-                           .reference = c.reference,
-                           .requests = c.requests,
-                           .heads = c.heads,
-                           .dims = kValueDim,
-                           .blame = [&c](std::int64_t row, std::int64_t head) {
-                             return guilty_works(c.metadata, row, head, kWorks);
-                           }});
 }
 
 }  // namespace mla::prop

@@ -1,4 +1,4 @@
-// Comparison of results: against the reference with its bounds, and of two runs bit for bit.
+// Comparison of results with the reference and its bounds, of steps of any kind.
 //
 // Masks come first: an element that was never written, is NaN, or is infinite where the reference
 // is not fails whatever the bound. Then |value - reference| <= bound must hold for every element of
@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,34 +34,6 @@ struct ComparedRows {
   std::function<std::string(std::int64_t row)> run = {};  // the run of an FA step that has the row
 };
 Outcome compare_elements(const ComparedRows& rows);
-
-struct Comparison {
-  const DecodeResult& result;
-  const cpu::ReferenceResult& reference;
-  const DecodeMetadata& metadata;         // whose plan is blamed
-  std::span<const RequestSpec> requests;  // names the rows: the batch with its padding
-  std::int64_t heads = 16;                // model heads
-};
-
-// compare_elements() of a decode step, with the works that produced the worst pair.
-Outcome compare(const Comparison& comparison);
-
-// Rows [first_a, first_a + count) of one result against [first_b, first_b + count) of another.
-struct MatchedRows {
-  std::int64_t first_a = 0;
-  std::int64_t first_b = 0;
-  std::int64_t count = 0;
-};
-
-// The first difference of out or LSE in the bits, with its coordinates; nothing if the rows are
-// equal. Rows that one of the results does not have are a difference.
-std::optional<std::string> bitwise_difference(const DecodeResult& a, const DecodeResult& b,
-                                              std::int64_t heads,
-                                              std::span<const MatchedRows> rows);
-// The same for all rows of both.
-std::optional<std::string> bitwise_difference(const DecodeResult& a, const DecodeResult& b,
-                                              std::int64_t heads);
-bool bitwise_equal(const DecodeResult& a, const DecodeResult& b, std::int64_t heads);
 
 // "request 3 row 1 (row 17 of the batch)"; says so if no request has the row.
 std::string row_name(std::span<const RequestSpec> requests, std::int64_t row);

@@ -6,10 +6,8 @@
 
 namespace mla::prop {
 
-// Kind decode; skips with the reason if a stage refused the case.
+// Of any kind; of a case with several prefill steps the first. Skips with the reason if a stage
+// refused the case.
 Outcome compare_with_reference(Subject& subject);
-
-// Kind prefill; only if prefill() is ok.
-Outcome compare_prefill(Subject& subject);
 
 }  // namespace mla::prop

@@ -150,7 +150,7 @@ const Result<DecodeTensors>& Subject::tensors() & {
   // The cache holds what the case says, whatever the metadata makes of it.
   const Result<Batch>& b = s.written();
   if (!b) return s.tensors.emplace(b.error());
-  if (const Status too_much = why_not_executed(s.spec, limits()))
+  if (const MaybeError too_much = why_not_executed(s.spec, limits()))
     return s.tensors.emplace(*too_much);
   s.tensors.emplace(make_tensors(s.spec, *b));
   hooks().on_tensors(s.spec, **s.tensors);
@@ -175,7 +175,7 @@ const Result<cpu::ReferenceResult>& Subject::reference() & {
   if (s.reference) return *s.reference;
   const Result<Batch>& b = s.written();
   if (!b) return s.reference.emplace(b.error());
-  if (const Status too_much = why_not_executed(s.spec, limits()))
+  if (const MaybeError too_much = why_not_executed(s.spec, limits()))
     return s.reference.emplace(*too_much);
   const std::vector<std::int64_t> pairs = sampled_pairs(s.spec, b->requests);
   const auto refer = [&](const DecodeTensors& tensors) {
@@ -196,7 +196,7 @@ const Result<PrefillRun>& Subject::prefill() & {
   return s.step(s.prefill, [&]() -> Result<PrefillRun> {
     const std::vector<Case> steps = single_steps(s.spec);
     for (std::size_t i = 0; i < steps.size() && steps.size() > 1; ++i)
-      if (const Status bad = why_not_built(steps[i], hooks())) return of_step(i, *bad);
+      if (const MaybeError bad = why_not_built(steps[i], hooks())) return of_step(i, *bad);
     return run_prefill({steps.front()}, s.context, {});
   });
 }
@@ -204,7 +204,7 @@ const Result<PrefillRun>& Subject::prefill() & {
 const cpu::ReferenceResult& Subject::prefill_reference() & {
   State& s = *state_;
   if (s.prefill_reference) return *s.prefill_reference;
-  return s.prefill_reference.emplace(prefill_reference_of(*prefill()->steps.front()));
+  return s.prefill_reference.emplace(reference_of(*prefill()->steps.front()));
 }
 
 const Result<std::vector<FaStepRun>>& Subject::fa() & {
@@ -212,14 +212,14 @@ const Result<std::vector<FaStepRun>>& Subject::fa() & {
   return s.step(s.fa, [&] { return run_fa(single_steps(s.spec), s.context, 1); });
 }
 
-Status Subject::seen_refusal() const {
-  const auto refusal = [](const auto& step) -> Status {
+MaybeError Subject::seen_refusal() const {
+  const auto refusal = [](const auto& step) -> MaybeError {
     if (!step || step->ok()) return std::nullopt;
     const Error& error = step->error();
     const bool refused = error.code == ErrorCode::unsupported || error.code == ErrorCode::refused;
-    return refused ? Status(error) : std::nullopt;
+    return refused ? MaybeError(error) : std::nullopt;
   };
-  const Status prefill = refusal(state_->prefill);
+  const MaybeError prefill = refusal(state_->prefill);
   return prefill ? prefill : refusal(state_->fa);
 }
 

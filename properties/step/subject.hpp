@@ -58,7 +58,7 @@ class Subject {
 
   // Why the step of a prefill or FA case is not executed, if it was asked for and it is
   // refused.
-  [[nodiscard]] Status seen_refusal() const;
+  [[nodiscard]] MaybeError seen_refusal() const;
 
   // A subject of another case with the same backend and interposer (for "same answer if ..."
   // claims).

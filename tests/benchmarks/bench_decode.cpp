@@ -15,6 +15,7 @@
 #include <string>
 
 #include "core/engine/decode_builder.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/generate/tensors.hpp"
 #include "tests/benchmarks/expect.hpp"

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "core/engine/decode_builder.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "core/plan/plan_check.hpp"
 #include "core/plan/ps_prefill.hpp"
 #include "tests/catch.hpp"

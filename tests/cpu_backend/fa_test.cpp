@@ -4,6 +4,7 @@
 
 #include "core/case/steps.hpp"
 #include "core/engine/fa/forward.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "core/numeric/bf16.hpp"
 #include "cpu_backend/fa/kernels.hpp"
 #include "properties/step/fa/compare.hpp"
@@ -69,7 +70,7 @@ TEST_CASE("fa: every run of a step agrees with the dense reference", "[fa]") {
                "1q10s90_1q9s9_2q1s50+1q1s5_1q3s9+2q1s50+1q30s200;heads=4;kvheads=2");
   const auto steps = run(line + kSmall);
   INFO(line);
-  const prop::Outcome outcome = prop::compare_fa(steps);
+  const prop::Outcome outcome = prop::compare(steps);
   INFO(outcome.message);
   CHECK(outcome.verdict == prop::Verdict::pass);
   for (const prop::FaStepRun& step : steps) CHECK(closeness(step) < 0.8);
@@ -97,7 +98,7 @@ TEST_CASE("fa: a chunk's size does not change what a row sees", "[fa][P25]") {
   const std::string line = "1q20s121_1q9s300_1q7s8;heads=4;kvheads=2;block=16;kind=fa;workspace=";
   for (const char* workspace : {"3", "7", "48", "300", "1000"}) {
     const auto steps = run(line + workspace);
-    CHECK(prop::compare_fa(steps).verdict == prop::Verdict::pass);
+    CHECK(prop::compare(steps).verdict == prop::Verdict::pass);
     CHECK(steps[0].parts.extend->chunks.num_chunks == ceil_div(291, std::stoll(workspace) / 3));
   }
 }
@@ -312,7 +313,7 @@ TEST_CASE("fa: layers of one group keep their own causal flags", "[fa][P29][P30]
   fa::Layer third = first;
   third.index = 2;
   const fa::DeviceTensors tensors = upload_tensors(host, third, heap, stream);
-  const Status missing =
+  const MaybeError missing =
       fa::queue_forward({third, *metadata, tensors, kKernels, 1}, stream, StepHooks::none());
   REQUIRE(missing.has_value());
   CHECK(missing->bug == "BUG-109");

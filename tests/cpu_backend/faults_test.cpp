@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/engine/run_decode.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "cpu_backend/decode/executor.hpp"
 #include "cpu_backend/decode/reduce.hpp"
 #include "cpu_backend/decode/work_list.hpp"

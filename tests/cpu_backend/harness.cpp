@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/engine/step_hooks.hpp"
 #include "core/numeric/bf16.hpp"
 #include "properties/generate/tensors.hpp"
 #include "tests/catch.hpp"

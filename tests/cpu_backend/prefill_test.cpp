@@ -1,6 +1,7 @@
 // Claims about whole prefill steps: every path agrees with the dense reference within its bound.
 #include "core/engine/prefill/forward.hpp"
 #include "core/engine/prefill/prefill_builder.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "cpu_backend/prefill/kernels.hpp"
 #include "cpu_backend/prefill/prefill_reference.hpp"
 #include "properties/step/prefill/tensors.hpp"

@@ -221,14 +221,14 @@ int run_fault(hip::Device& device) {
   a.pages_per_block = 1;
   a.programs = 1;
   a.chunk = 16;
-  Status bad = device.launch({}, *kernel, {.threads = 256}, hip::argument_bytes(a));
+  MaybeError bad = device.launch({}, *kernel, {.threads = 256}, hip::argument_bytes(a));
   if (!bad) bad = device.synchronize({});
   if (!bad) {
     std::printf("FAIL the device wrote to address 0x1000 and said nothing\n");
     return 1;
   }
   std::printf("the device said: %s\n", bad->message.c_str());
-  const Status still = device.recover();
+  const MaybeError still = device.recover();
   std::printf("%s\n",
               still ? ("it does not recover: " + still->message).c_str() : "it has recovered");
   return 0;

@@ -8,6 +8,7 @@
 
 #include "core/case/batch.hpp"
 #include "core/engine/decode_builder.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "hip_backend/decode/decode_run.hpp"
 #include "hip_backend/device/resources.hpp"
 
@@ -25,9 +26,9 @@ Result<double> median_ms(Device& device, StreamHandle stream, Work work) {
   if (!end) return end.error();
   std::vector<double> times;
   for (int i = 0; i < kRepeats + 2; ++i) {
-    if (Status bad = device.record(stream, begin->get())) return *bad;
-    if (Status bad = work()) return *bad;
-    if (Status bad = device.record(stream, end->get())) return *bad;
+    if (MaybeError bad = device.record(stream, begin->get())) return *bad;
+    if (MaybeError bad = work()) return *bad;
+    if (MaybeError bad = device.record(stream, end->get())) return *bad;
     const auto ms = device.elapsed_ms(begin->get(), end->get());
     if (!ms) return ms.error();
     if (i >= 2) times.push_back(*ms);

@@ -4,9 +4,10 @@
 #include <limits>
 #include <utility>
 
+#include "core/engine/step_hooks.hpp"
 #include "core/numeric/bf16.hpp"
 #include "properties/generate/tensors.hpp"
-#include "properties/step/stage_compare.hpp"
+#include "properties/step/decode/stage_compare.hpp"
 
 namespace mla::hip::test {
 namespace {

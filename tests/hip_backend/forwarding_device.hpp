@@ -25,43 +25,43 @@ class ForwardingDevice : public Device {
   }
   Result<Address> allocate(std::int64_t bytes) override { return device_->allocate(bytes); }
   void release(Address address) override { device_->release(address); }
-  Status copy_in(Address to, std::span<const std::byte> from) override {
+  MaybeError copy_in(Address to, std::span<const std::byte> from) override {
     return device_->copy_in(to, from);
   }
-  Status copy_out(Address from, std::span<std::byte> to) override {
+  MaybeError copy_out(Address from, std::span<std::byte> to) override {
     return device_->copy_out(from, to);
   }
-  Status fill(Address to, std::uint32_t word, std::int64_t words) override {
+  MaybeError fill(Address to, std::uint32_t word, std::int64_t words) override {
     return device_->fill(to, word, words);
   }
-  Status copy_on(StreamHandle stream, Address to, Address from, std::int64_t bytes) override {
+  MaybeError copy_on(StreamHandle stream, Address to, Address from, std::int64_t bytes) override {
     return device_->copy_on(stream, to, from, bytes);
   }
-  Status launch(StreamHandle stream, KernelHandle kernel, const LaunchSize& size,
-                std::span<const std::byte> arguments) override {
+  MaybeError launch(StreamHandle stream, KernelHandle kernel, const LaunchSize& size,
+                    std::span<const std::byte> arguments) override {
     return device_->launch(stream, kernel, size, arguments);
   }
   void set_timing(const LaunchTiming& timing) override { device_->set_timing(timing); }
   Result<StreamHandle> make_stream() override { return device_->make_stream(); }
   void release(StreamHandle stream) override { device_->release(stream); }
-  Status synchronize(StreamHandle stream) override { return device_->synchronize(stream); }
+  MaybeError synchronize(StreamHandle stream) override { return device_->synchronize(stream); }
   Result<EventHandle> make_event() override { return device_->make_event(); }
   void release(EventHandle event) override { device_->release(event); }
-  Status record(StreamHandle stream, EventHandle event) override {
+  MaybeError record(StreamHandle stream, EventHandle event) override {
     return device_->record(stream, event);
   }
   Result<double> elapsed_ms(EventHandle from, EventHandle to) override {
     return device_->elapsed_ms(from, to);
   }
-  Status begin_capture(StreamHandle stream) override { return device_->begin_capture(stream); }
+  MaybeError begin_capture(StreamHandle stream) override { return device_->begin_capture(stream); }
   Result<GraphHandle> end_capture(StreamHandle stream) override {
     return device_->end_capture(stream);
   }
-  Status replay(StreamHandle stream, GraphHandle graph) override {
+  MaybeError replay(StreamHandle stream, GraphHandle graph) override {
     return device_->replay(stream, graph);
   }
   void release(GraphHandle graph) override { device_->release(graph); }
-  Status recover() override { return device_->recover(); }
+  MaybeError recover() override { return device_->recover(); }
 
  private:
   std::unique_ptr<Device> device_;

@@ -92,12 +92,12 @@ class InTurns final : public test::ForwardingDevice {
     return ForwardingDevice::find_kernel(code, name);
   }
 
-  Status launch(StreamHandle stream, KernelHandle kernel, const LaunchSize& size,
-                std::span<const std::byte> arguments) override {
+  MaybeError launch(StreamHandle stream, KernelHandle kernel, const LaunchSize& size,
+                    std::span<const std::byte> arguments) override {
     if (faults) return Error{ErrorCode::fault, "an illegal access"};
     return ForwardingDevice::launch(stream, kernel, size, arguments);
   }
-  Status recover() override {
+  MaybeError recover() override {
     look();
     ++recoveries;
     CHECK(live == 0);

@@ -1,6 +1,7 @@
 // Claims about all values, drawn and shrunk by RapidCheck: rc::Arbitrary<Case>, and functions of
 // the core that have to hold for whatever it draws.
 #include "properties/generate/arbitrary_case.hpp"
+#include "core/engine/step_hooks.hpp"
 
 #include <rapidcheck.h>
 

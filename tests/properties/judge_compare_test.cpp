@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "properties/step/compare.hpp"
+#include "properties/step/decode/compare.hpp"
 #include "properties/step/subject.hpp"
 #include "tests/properties/judge_support.hpp"
 

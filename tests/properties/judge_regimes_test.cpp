@@ -9,6 +9,7 @@
 
 #include "core/engine/prefill/capability.hpp"
 #include "core/engine/prefill/prefill_shape.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "core/shape/resolved_shape.hpp"
 #include "properties/generate/arbitrary_case.hpp"
 #include "properties/generate/cases.hpp"

@@ -8,8 +8,8 @@
 #include "properties/generate/cost.hpp"
 #include "properties/generate/sample.hpp"
 #include "properties/generate/tensors.hpp"
-#include "properties/step/compare.hpp"
 #include "properties/step/compare_subject.hpp"
+#include "properties/step/decode/compare.hpp"
 #include "properties/step/fa/run.hpp"
 #include "properties/step/prefill/compare.hpp"
 #include "properties/step/prefill/run.hpp"
@@ -138,7 +138,7 @@ TEST_CASE("sample: prefill and FA steps are sampled as well, with the bits of al
   const PrefillStep& step = *run->steps.front();
   check_same(reference(step, sample_of(prefill)), reference(step, {}), sample_of(prefill),
              prefill::kVDim);
-  CHECK(compare_prefill(step, prefill_reference_of(step)).verdict == Verdict::pass);
+  CHECK(compare(step, reference_of(step)).verdict == Verdict::pass);
 
   const Case fa = case_of("mla1:2q1s900_1q40s900;heads=64;kvheads=4;block=16;kind=fa;window=100");
   const auto steps = test::fa_steps(single_steps(fa), 1);

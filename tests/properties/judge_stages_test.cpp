@@ -9,10 +9,11 @@
 #include <utility>
 
 #include "core/engine/decode_builder.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "cpu_backend/cpu_backend.hpp"
 #include "cpu_backend/decode/stage_bounds.hpp"
 #include "properties/generate/tensors.hpp"
-#include "properties/step/stage_compare.hpp"
+#include "properties/step/decode/stage_compare.hpp"
 #include "tests/catch.hpp"
 
 using namespace mla;

@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "properties/judge/judge.hpp"
-#include "properties/step/compare.hpp"
 #include "properties/step/compare_subject.hpp"
+#include "properties/step/decode/compare.hpp"
 #include "properties/step/forwarding_backend.hpp"
 #include "properties/step/subject.hpp"
 #include "tests/properties/judge_support.hpp"

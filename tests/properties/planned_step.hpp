@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/engine/decode_builder.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "properties/generate/tensors.hpp"
 #include "tests/catch.hpp"
 #include "tests/properties/judge_support.hpp"

@@ -1,5 +1,5 @@
 // Claims about step facts: what a ledger may ask of a launch.
-#include "properties/step/step_facts.hpp"
+#include "properties/step/decode/step_facts.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -14,7 +14,7 @@ DeviceView<std::byte> WorkspaceLease::view() const {
   return owner_->memory_.view();
 }
 
-Status Workspace::reserve(const std::string& who, std::size_t bytes) {
+MaybeError Workspace::reserve(const std::string& who, std::size_t bytes) {
   if (locked_)
     return Error{ErrorCode::refused, say(who, " reserves ", bytes, " bytes of a locked workspace"),
                  "BUG-089"};

@@ -39,7 +39,7 @@ class Workspace {
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
-  Status reserve(const std::string& who, std::size_t bytes);
+  MaybeError reserve(const std::string& who, std::size_t bytes);
   void lock();
   [[nodiscard]] bool locked() const { return locked_; }
   [[nodiscard]] std::size_t reserved_bytes() const { return bytes_; }

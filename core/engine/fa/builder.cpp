@@ -75,7 +75,7 @@ ChunkContext upload_chunks(ChunkPlan plan, DeviceView<std::uint16_t> workspace, 
   return c;
 }
 
-Status check_size(const char* what, std::size_t have, std::size_t need) {
+MaybeError check_size(const char* what, std::size_t have, std::size_t need) {
   if (have == need) return std::nullopt;
   return Error{ErrorCode::refused, say(what, " has ", have, " entries, the step needs ", need),
                "BUG-047"};
@@ -88,16 +88,16 @@ BuilderBuffers MetadataBuilder::allocate(DeviceHeap& heap) const {
                                       workspace_elements(options_.workspace_tokens, options_))};
 }
 
-Status MetadataBuilder::check(const StepInput& in) {
+MaybeError MetadataBuilder::check(const StepInput& in) {
   const std::size_t requests = in.qo_lens.size();
   std::int64_t rows = 0;
   for (const std::int64_t q : in.qo_lens) rows += q;
   if (rows > in.num_actual_tokens.count())
     return Error{ErrorCode::refused, say("a step of ", in.num_actual_tokens.count(), " rows has ",
                                          rows, " rows in its requests")};
-  if (Status bad = check_size("query_start_loc", in.query_start_loc.size(), requests + 1))
+  if (MaybeError bad = check_size("query_start_loc", in.query_start_loc.size(), requests + 1))
     return bad;
-  if (Status bad = check_size("seq_lens", in.seq_lens.size(), requests)) return bad;
+  if (MaybeError bad = check_size("seq_lens", in.seq_lens.size(), requests)) return bad;
   return check_size("slot_mapping", in.slot_mapping.size(),
                     static_cast<std::size_t>(in.num_actual_tokens.count()));
 }
@@ -177,7 +177,7 @@ Result<Metadata> MetadataBuilder::build(std::int64_t common_prefix_len, const St
     return Error{ErrorCode::unsupported,
                  say("a common prefix of ", common_prefix_len,
                      " tokens needs cascade attention, which this backend does not have")};
-  if (Status bad = check(input)) return *bad;
+  if (MaybeError bad = check(input)) return *bad;
   const HostSeqLens kv_lens = fetch_seq_lens(input, stream);
   hooks_.on_fa_build(input, stream);
   ThreeWaySplit runs = split(input, kv_lens);

@@ -66,7 +66,7 @@ class MetadataBuilder {
 
  private:
   // Stage 0: what of the step does not fit itself; nothing if all does.
-  [[nodiscard]] static Status check(const StepInput& input);
+  [[nodiscard]] static MaybeError check(const StepInput& input);
   // Stage 1: the KV lengths, copied only if some request is longer than a decode.
   [[nodiscard]] HostSeqLens fetch_seq_lens(const StepInput& input, device::Stream& stream) const;
   // Stage 2: the runs of the batch.

@@ -13,7 +13,7 @@ using device::Stream;
 
 namespace {
 
-Status check_extend(const LayerLaunch& launch) {
+MaybeError check_extend(const LayerLaunch& launch) {
   const ExtendPart& extend = *launch.metadata.extend;
   const std::int64_t room = columns_of(launch.metadata) * launch.layer.block_size;
   if (extend.max_seq_len > room)
@@ -27,16 +27,16 @@ Status check_extend(const LayerLaunch& launch) {
 }
 
 // What stands against the launch; nothing if every part of it can be queued.
-Status check_launch(const LayerLaunch& launch) {
+MaybeError check_launch(const LayerLaunch& launch) {
   const Metadata& md = launch.metadata;
   const auto causal = causal_of(launch.layer, md);
   if (!causal) return causal.error();
-  if (Status bad = refuse_varlen(launch.layer, *causal)) return bad;
+  if (MaybeError bad = refuse_varlen(launch.layer, *causal)) return bad;
   if (md.extend)
-    if (Status bad = check_extend(launch)) return bad;
+    if (MaybeError bad = check_extend(launch)) return bad;
   if (!md.decode) return std::nullopt;
   const auto call = decode_call(launch.layer, md);
-  return call ? Status() : Status(call.error());
+  return call ? MaybeError() : MaybeError(call.error());
 }
 
 void queue_cache_update(const LayerLaunch& launch, Stream& stream) {
@@ -103,8 +103,8 @@ void queue_decode(const LayerLaunch& launch, const DecodeCall& call, Stream& str
 
 }  // namespace
 
-Status queue_forward(const LayerLaunch& launch, Stream& stream, const Hooks& hooks) {
-  if (Status bad = check_launch(launch)) return bad;
+MaybeError queue_forward(const LayerLaunch& launch, Stream& stream, const Hooks& hooks) {
+  if (MaybeError bad = check_launch(launch)) return bad;
   queue_cache_update(launch, stream);
   queue_prefill(launch, stream);
   queue_extend(launch, stream);

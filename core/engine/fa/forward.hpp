@@ -17,7 +17,7 @@
 namespace mla::fa {
 
 // Queues the kernels of all parts that the step has; nothing if one of them cannot be queued.
-Status queue_forward(const LayerLaunch& launch, device::Stream& stream, const Hooks& hooks);
+MaybeError queue_forward(const LayerLaunch& launch, device::Stream& stream, const Hooks& hooks);
 
 // The kernels of the extends of a checked launch (extend.cpp).
 void queue_extend(const LayerLaunch& launch, device::Stream& stream);

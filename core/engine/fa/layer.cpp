@@ -15,8 +15,8 @@ Error refuse(DecodeKernel kernel, const std::string& why, std::string bug) {
 
 // What a kernel lacks for the decodes that are routed to it: paged_attention_v1 gets one row a
 // request and no window.
-Status refuse_decode(DecodeKernel kernel, const Layer& layer, bool causal,
-                     std::int64_t max_query_len) {
+MaybeError refuse_decode(DecodeKernel kernel, const Layer& layer, bool causal,
+                         std::int64_t max_query_len) {
   if (kernel == DecodeKernel::unified_attention) {
     if (causal || max_query_len <= 1) return std::nullopt;
     return refuse(kernel, "masks causally: no draft of " + num(max_query_len) + " rows without it",
@@ -58,7 +58,7 @@ Result<Layer> resolve_layer(const Case& c) {
                     .head_dim = c.fa().head_dim,
                     .block_size = c.block_size,
                     .window = c.fa().window};
-  if (Status bad = refuse_varlen(layer, c.causal)) return *bad;
+  if (MaybeError bad = refuse_varlen(layer, c.causal)) return *bad;
   return layer;
 }
 
@@ -66,7 +66,7 @@ std::string_view name(DecodeKernel kernel) {
   return kernel == DecodeKernel::unified_attention ? "unified_attention" : "paged_attention_v1";
 }
 
-Status refuse_varlen(const Layer& layer, bool causal) {
+MaybeError refuse_varlen(const Layer& layer, bool causal) {
   if (layer.window < 0 || causal) return std::nullopt;
   return unsupported("a window of " + num(layer.window) +
                          " keys is causal by definition: no "
@@ -84,7 +84,7 @@ Result<DecodeRoute> route_decode(const Layer& layer, bool causal, std::int64_t m
     route = {DecodeKernel::unified_attention, num(max_query_len) + " rows a request"};
   else
     route = {DecodeKernel::paged_attention_v1, "one row a request over the whole context"};
-  if (Status bad = refuse_decode(route.kernel, layer, causal, max_query_len)) return *bad;
+  if (MaybeError bad = refuse_decode(route.kernel, layer, causal, max_query_len)) return *bad;
   return route;
 }
 

@@ -48,7 +48,7 @@ struct DecodeRoute {
 Result<DecodeRoute> route_decode(const Layer& layer, bool causal, std::int64_t max_query_len);
 
 // What stands against running prefills and extends of the layer.
-Status refuse_varlen(const Layer& layer, bool causal);
+MaybeError refuse_varlen(const Layer& layer, bool causal);
 
 // paged_attention_v1 lets four waves take 16 elements of a head each, once for every 64 elements: a
 // smaller head is never written (BUG-093).

@@ -33,7 +33,7 @@ std::string keys_and_rows(std::int64_t request, std::int64_t kv_len, std::int64_
 
 // A continued prompt after the first prefill would be attended without its cached context, which
 // nothing later notices; that is what an engine with another order of requests gets.
-Status check_runs(const PartsInput& in, Lengths kv_lens) {
+MaybeError check_runs(const PartsInput& in, Lengths kv_lens) {
   const std::int64_t extend = in.split.decodes.count();
   const std::int64_t prefill = extend + in.split.extends.count();
   for (std::int64_t r = extend; r < static_cast<std::int64_t>(in.qo_lens.size()); ++r) {
@@ -51,7 +51,7 @@ Status check_runs(const PartsInput& in, Lengths kv_lens) {
 }
 
 Result<StepParts> plan_with_lengths(const PartsInput& in, Lengths kv_lens, StepParts parts) {
-  if (Status bad = check_runs(in, kv_lens)) return *bad;
+  if (MaybeError bad = check_runs(in, kv_lens)) return *bad;
   const ThreeWaySplit& s = in.split;
   if (s.extends > Requests(0)) {
     const Lengths q = run_of(in.qo_lens, s.decodes, s.extends);
@@ -102,7 +102,8 @@ Result<ChunkPlan> plan_chunks(std::span<const std::int64_t> context_lens,
                                              extends, " extends")};
   ChunkPlan plan;
   plan.num_chunks = extends == 0 ? 0 : ceil_div(longest(context_lens), size);
-  if (const Status bad = prefill::too_many_chunks(workspace_tokens, plan.num_chunks)) return *bad;
+  if (const MaybeError bad = prefill::too_many_chunks(workspace_tokens, plan.num_chunks))
+    return *bad;
   for (std::int64_t c = 0; c < plan.num_chunks; ++c) {
     std::vector<std::int64_t> lengths;
     for (const std::int64_t context : context_lens) {

@@ -14,7 +14,7 @@ namespace {
 using device::DeviceView;
 
 // The host still knows both lengths here; a step of decodes is built without those of the keys.
-Status check_keys(const Batch& batch) {
+MaybeError check_keys(const Batch& batch) {
   for (std::size_t r = 0; r < batch.requests.size(); ++r) {
     const auto [q, n] = batch.requests[r];
     if (n > 0 && n < q)
@@ -37,7 +37,7 @@ DeviceView<T> stage(const char* name, std::vector<T> list, DeviceView<T> buffer,
   return target;
 }
 
-Status check_capacity(const char* what, std::int64_t need, std::size_t have) {
+MaybeError check_capacity(const char* what, std::int64_t need, std::size_t have) {
   if (need <= static_cast<std::int64_t>(have)) return std::nullopt;
   return Error{ErrorCode::overrun,
                say("the runner's ", what, " has ", have, " entries, the step needs ", need)};
@@ -107,14 +107,14 @@ std::vector<std::int32_t> table_rows_of(const Batch& batch, std::int64_t columns
 Result<StepInput> stage_step(const Batch& batch, std::vector<bool> causal,
                              const RunnerBuffers& buffers, device::Stream& stream) {
   const RunnerLimits need = limits_of(batch);
-  if (Status bad = check_capacity("seq_lens", need.max_requests, buffers.seq_lens.size()))
+  if (MaybeError bad = check_capacity("seq_lens", need.max_requests, buffers.seq_lens.size()))
     return *bad;
-  if (Status bad = check_capacity("slot_mapping", need.max_rows, buffers.slot_mapping.size()))
+  if (MaybeError bad = check_capacity("slot_mapping", need.max_rows, buffers.slot_mapping.size()))
     return *bad;
-  if (Status bad = check_capacity("row of the block table", need.max_columns,
-                                  static_cast<std::size_t>(buffers.columns)))
+  if (MaybeError bad = check_capacity("row of the block table", need.max_columns,
+                                      static_cast<std::size_t>(buffers.columns)))
     return *bad;
-  if (Status bad = check_keys(batch)) return *bad;
+  if (MaybeError bad = check_keys(batch)) return *bad;
   StepInput in;
   std::vector<std::int32_t> starts{0};
   std::vector<std::int32_t> lengths;

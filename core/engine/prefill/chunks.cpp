@@ -77,21 +77,21 @@ class Packing {
     for (std::int64_t r = 0; r < count(query_); ++r) {
       if (context_of(query_, r) == 0) {
         // A chunk covers neighbouring requests, and none without context.
-        if (Status bad = close()) return *bad;
+        if (MaybeError bad = close()) return *bad;
         continue;
       }
       for (std::int64_t done = 0; done < context_of(query_, r);) {
         const std::int64_t taken = fits(r, done);
         if (taken == 0 && pieces_.empty()) return too_small(query_, align_);
         if (taken == 0) {
-          if (Status bad = close()) return *bad;
+          if (MaybeError bad = close()) return *bad;
           continue;
         }
         add(r, {done, taken});
         done += taken;
       }
     }
-    if (Status bad = close()) return *bad;
+    if (MaybeError bad = close()) return *bad;
     return ContextChunks{std::move(chunks_), {}};
   }
 
@@ -113,9 +113,10 @@ class Packing {
     pieces_.push_back(piece);
     free_ -= cost(piece);
   }
-  Status close() {
+  MaybeError close() {
     if (pieces_.empty()) return std::nullopt;
-    if (Status bad = too_many_chunks(query_.workspace_tokens, std::ssize(chunks_) + 1)) return bad;
+    if (MaybeError bad = too_many_chunks(query_.workspace_tokens, std::ssize(chunks_) + 1))
+      return bad;
     ContextChunk chunk = make_chunk(query_, first_, pieces_);
     // Only the first request of a chunk can have begun in an earlier one.
     if (pieces_.front().start > 0)
@@ -137,7 +138,7 @@ class Packing {
 
 }  // namespace
 
-Status too_many_chunks(std::int64_t workspace_tokens, std::int64_t chunks) {
+MaybeError too_many_chunks(std::int64_t workspace_tokens, std::int64_t chunks) {
   if (chunks <= kMostChunks) return std::nullopt;
   return Error{ErrorCode::unsupported,
                say("a workspace of ", workspace_tokens, " tokens cuts the context in more than ",
@@ -160,7 +161,7 @@ Result<ContextChunks> split_context_evenly(const ContextQuery& query) {
       query.workspace_tokens / with_context / query.block_size * query.block_size;
   if (each == 0) return too_small(query, query.block_size * with_context);
   const std::int64_t longest = *std::max_element(lens.begin(), lens.end());
-  if (const Status bad = too_many_chunks(query.workspace_tokens, ceil_div(longest, each)))
+  if (const MaybeError bad = too_many_chunks(query.workspace_tokens, ceil_div(longest, each)))
     return *bad;
   for (std::int64_t begin = 0; begin < longest; begin += each) {
     std::vector<Piece> pieces;

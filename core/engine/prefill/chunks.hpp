@@ -23,7 +23,7 @@ namespace mla::prefill {
 // More than any engine makes of its longest context; their lists would fill the memory.
 inline constexpr std::int64_t kMostChunks = 1 << 16;
 // Refuses so many chunks; FA extends have the same limit.
-Status too_many_chunks(std::int64_t workspace_tokens, std::int64_t chunks);
+MaybeError too_many_chunks(std::int64_t workspace_tokens, std::int64_t chunks);
 
 struct ContextQuery {
   std::span<const std::int64_t> context_lens;  // [requests] tokens

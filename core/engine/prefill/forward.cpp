@@ -8,12 +8,12 @@
 namespace mla::prefill {
 namespace {
 
-Status check_size(const char* what, std::size_t have, std::int64_t need) {
+MaybeError check_size(const char* what, std::size_t have, std::int64_t need) {
   if (static_cast<std::int64_t>(have) == need) return std::nullopt;
   return Error{ErrorCode::fault, say(what, " has ", have, " elements, not ", need)};
 }
 
-Status check_launch(const PrefillLaunch& launch) {
+MaybeError check_launch(const PrefillLaunch& launch) {
   const PrefillMetadata& md = launch.metadata;
   const PrefillTensors& t = launch.tensors;
   if (md.shape.heads.model != Heads(t.heads))
@@ -23,9 +23,9 @@ Status check_launch(const PrefillLaunch& launch) {
     return Error{ErrorCode::fault,
                  say("path ", name(md.shape.path), " and the fields of the fp8 plan")};
   const std::int64_t pairs = md.rows().count() * t.heads;
-  if (Status bad = check_size("q", t.q.size(), pairs * kQkDim)) return bad;
-  if (Status bad = check_size("k", t.k.size(), pairs * kQkDim)) return bad;
-  if (Status bad = check_size("v", t.v.size(), pairs * kVDim)) return bad;
+  if (MaybeError bad = check_size("q", t.q.size(), pairs * kQkDim)) return bad;
+  if (MaybeError bad = check_size("k", t.k.size(), pairs * kQkDim)) return bad;
+  if (MaybeError bad = check_size("v", t.v.size(), pairs * kVDim)) return bad;
   return check_size("the context cache", t.cache.bits.size(),
                     t.cache.slots * t.heads * (kQkDim + kVDim));
 }
@@ -47,10 +47,10 @@ std::size_t scratch_bytes(const PrefillMetadata& md) {
 
 }  // namespace
 
-Status queue_prefill(const PrefillLaunch& launch, const Kernels& kernels,
-                     const ExecutionOptions& options, device::Stream& stream,
-                     device::Workspace& workspace, PrefillResult& result) {
-  if (Status bad = check_launch(launch)) return bad;
+MaybeError queue_prefill(const PrefillLaunch& launch, const Kernels& kernels,
+                         const ExecutionOptions& options, device::Stream& stream,
+                         device::Workspace& workspace, PrefillResult& result) {
+  if (MaybeError bad = check_launch(launch)) return bad;
   const std::size_t bytes = scratch_bytes(launch.metadata);
   device::DeviceView<std::byte> scratch;
   if (bytes > 0) {

@@ -16,8 +16,8 @@
 namespace mla::prefill {
 
 // Launch and result outlive the stream's run of what is queued; the result is complete then.
-Status queue_prefill(const PrefillLaunch& launch, const Kernels& kernels,
-                     const ExecutionOptions& options, device::Stream& stream,
-                     device::Workspace& workspace, PrefillResult& result);
+MaybeError queue_prefill(const PrefillLaunch& launch, const Kernels& kernels,
+                         const ExecutionOptions& options, device::Stream& stream,
+                         device::Workspace& workspace, PrefillResult& result);
 
 }  // namespace mla::prefill

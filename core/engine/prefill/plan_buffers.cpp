@@ -51,7 +51,7 @@ Result<PlanFields> copy_plan(const HostPlan& plan, const PlanBuffers& buffers, W
     f("kv_indptr", plan.kv_indptr, buffers.kv_indptr);
     for_each_list(f, plan, buffers);
   };
-  Status bad;
+  MaybeError bad;
   each_list([&bad](const char* name, const auto& from, const auto& to) {
     if (!bad && from.size() > to.size())
       bad = Error{ErrorCode::overrun,

@@ -7,20 +7,20 @@
 namespace mla::prefill {
 namespace {
 
-Status check_limit(const char* what, std::int64_t have, std::int64_t limit) {
+MaybeError check_limit(const char* what, std::int64_t have, std::int64_t limit) {
   if (have <= limit) return std::nullopt;
   return Error{ErrorCode::overrun,
                say("the step has ", have, " ", what, ", declared were at most ", limit), "BUG-079"};
 }
 
-Status check_limits(const PrefillMetadata& md, const Limits& limits) {
-  if (Status bad = check_limit("requests", md.requests().count(), limits.max_requests.count()))
+MaybeError check_limits(const PrefillMetadata& md, const Limits& limits) {
+  if (MaybeError bad = check_limit("requests", md.requests().count(), limits.max_requests.count()))
     return bad;
-  if (Status bad = check_limit("query rows", md.rows().count(), limits.max_rows.count()))
+  if (MaybeError bad = check_limit("query rows", md.rows().count(), limits.max_rows.count()))
     return bad;
   for (std::size_t r = 0; r < md.context_lens.size(); ++r) {
     const std::int64_t n = md.context_lens[r] + md.query_start_loc[r + 1] - md.query_start_loc[r];
-    if (Status bad = check_limit("keys in one request", n, limits.max_model_len.count()))
+    if (MaybeError bad = check_limit("keys in one request", n, limits.max_model_len.count()))
       return bad;
   }
   return std::nullopt;
@@ -39,7 +39,7 @@ PrefillMetadata lists_of(const Batch& batch, const PrefillShape& shape) {
   return md;
 }
 
-Status build_chunks(PrefillMetadata& md, const Batch& batch, const Hooks& hooks) {
+MaybeError build_chunks(PrefillMetadata& md, const Batch& batch, const Hooks& hooks) {
   ChunkRule rule = md.shape.rule;
   hooks.on_chunk_rule(rule);
   std::vector<std::int64_t> rows;
@@ -55,8 +55,8 @@ Status build_chunks(PrefillMetadata& md, const Batch& batch, const Hooks& hooks)
 
 // A chunk's plan has buffers of its own: all chunks are planned before the first kernel runs. Only
 // path fp8_context has a context here.
-Status build_context_plans(PrefillMetadata& md, const EngineConfig& config, Words identity,
-                           const Device& device, const Hooks& hooks) {
+MaybeError build_context_plans(PrefillMetadata& md, const EngineConfig& config, Words identity,
+                               const Device& device, const Hooks& hooks) {
   if (!md.context) return std::nullopt;
   for (const ContextChunk& chunk : md.context->chunks) {
     plan::PsSizeQuery query = size_query_of(config);
@@ -134,8 +134,8 @@ Result<PrefillMetadata> build_prefill(const Batch& batch, const PrefillShape& sh
                                       const EngineConfig& config, PrefillBuffers& buffers,
                                       const Device& device, const Hooks& hooks) {
   PrefillMetadata md = lists_of(batch, shape);
-  if (Status bad = check_limits(md, config.limits)) return *bad;
-  if (Status bad = build_chunks(md, batch, hooks)) return *bad;
+  if (MaybeError bad = check_limits(md, config.limits)) return *bad;
+  if (MaybeError bad = build_chunks(md, batch, hooks)) return *bad;
   if (shape.path == Path::flash) return md;
   if (!config.fp8)
     return Error{ErrorCode::refused,
@@ -156,7 +156,7 @@ Result<PrefillMetadata> build_prefill(const Batch& batch, const PrefillShape& sh
   auto fields = stage(host_plan(std::move(lists.qo_indptr), {}, *plan), buffers, device);
   if (!fields) return fields.error();
   md.fp8 = *fields;
-  if (Status bad = build_context_plans(md, config, buffers.identity.view(), device, hooks))
+  if (MaybeError bad = build_context_plans(md, config, buffers.identity.view(), device, hooks))
     return *bad;
   return md;
 }

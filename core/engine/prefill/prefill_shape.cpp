@@ -9,7 +9,7 @@ Error unsupported(std::string why) {
   return {ErrorCode::unsupported, std::move(why)};
 }
 
-Status check_case(const Case& c) {
+MaybeError check_case(const Case& c) {
   if (c.kind() != StepKind::prefill)
     return unsupported(say("a case of kind ", mla::name(c.kind()), " has no prefill shape"));
   if (c.dtype.q != Dtype::bf16)
@@ -26,7 +26,7 @@ Status check_case(const Case& c) {
   return std::nullopt;
 }
 
-Status check_requests(const Case& c, const Batch& batch) {
+MaybeError check_requests(const Case& c, const Batch& batch) {
   for (std::size_t r = 0; r < batch.requests.size(); ++r) {
     const auto [q, n] = batch.requests[r];
     if (q < 1) return unsupported(say("request ", r, " has no query row: none is scheduled"));
@@ -64,8 +64,8 @@ bool has_context(const Batch& batch) {
 }
 
 Result<PrefillShape> shape_of(const Case& c, const Batch& batch, const Capability& capability) {
-  if (Status bad = check_case(c)) return *bad;
-  if (Status bad = check_requests(c, batch)) return *bad;
+  if (MaybeError bad = check_case(c)) return *bad;
+  if (MaybeError bad = check_requests(c, batch)) return *bad;
   PrefillShape s;
   s.arch = c.arch;
   s.compute_units = ComputeUnits(c.compute_units);

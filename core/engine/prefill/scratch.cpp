@@ -49,8 +49,8 @@ std::int64_t most_partial_tiles(const EngineConfig& config) {
   return std::min(by_cuts, units);
 }
 
-Status reserve_scratch(const EngineConfig& asked, device::Workspace& workspace,
-                       const Hooks& hooks) {
+MaybeError reserve_scratch(const EngineConfig& asked, device::Workspace& workspace,
+                           const Hooks& hooks) {
   EngineConfig config = asked;
   hooks.on_reserve(config);
   if (!config.fp8) return std::nullopt;

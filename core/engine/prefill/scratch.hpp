@@ -63,7 +63,7 @@ ScratchLayout scratch_layout(std::int64_t partial_tiles, Heads kernel_heads, Row
 // times the largest u(q)/q. As u(q) grows only where a unit begins, those q are all to look at.
 std::int64_t most_partial_tiles(const EngineConfig& config);
 
-Status reserve_scratch(const EngineConfig& config, device::Workspace& workspace,
-                       const Hooks& hooks);
+MaybeError reserve_scratch(const EngineConfig& config, device::Workspace& workspace,
+                           const Hooks& hooks);
 
 }  // namespace mla::prefill

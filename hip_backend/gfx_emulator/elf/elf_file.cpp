@@ -99,7 +99,7 @@ ElfSymbol read_symbol(const Bytes& file, std::uint64_t at, std::uint64_t names) 
 }
 
 // A name is read for every symbol, and names may share bytes: all of them together have a limit.
-Status read_symbols(const Bytes& file, const std::vector<Section>& sections, ElfFile& out) {
+MaybeError read_symbols(const Bytes& file, const std::vector<Section>& sections, ElfFile& out) {
   std::set<std::pair<std::string, std::uint64_t>> known;
   std::uint64_t left = std::uint64_t{4} * file.size();
   for (const Section& section : sections) {
@@ -116,7 +116,7 @@ Status read_symbols(const Bytes& file, const std::vector<Section>& sections, Elf
   return std::nullopt;
 }
 
-Status read_relocations(const Bytes& file, const std::vector<Section>& sections, ElfFile& out) {
+MaybeError read_relocations(const Bytes& file, const std::vector<Section>& sections, ElfFile& out) {
   std::uint64_t left = std::uint64_t{4} * file.size();
   for (const Section& section : sections) {
     if (section.type != section_rela || section.link >= sections.size()) continue;
@@ -173,7 +173,7 @@ void read_note(const Bytes& file, std::uint64_t offset, std::uint64_t size, ElfF
 }
 
 // Segments that share addresses have no one set of rights, and would be decoded again and again.
-Status apart(std::vector<Segment> segments) {
+MaybeError apart(std::vector<Segment> segments) {
   std::sort(segments.begin(), segments.end(),
             [](const Segment& a, const Segment& b) { return a.address < b.address; });
   for (std::size_t i = 1; i < segments.size(); ++i) {
@@ -185,7 +185,7 @@ Status apart(std::vector<Segment> segments) {
   return std::nullopt;
 }
 
-Status read_segments(const Bytes& file, ElfFile& out) {
+MaybeError read_segments(const Bytes& file, ElfFile& out) {
   const auto start = file.at<std::uint64_t>(32);
   const auto size = file.at<std::uint16_t>(54), count = file.at<std::uint16_t>(56);
   for (unsigned i = 0; i < count; ++i) {

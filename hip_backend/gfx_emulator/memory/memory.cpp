@@ -31,7 +31,7 @@ Memory::~Memory() {
     if (file >= 0) ::close(file);
 }
 
-Status Memory::insert(Range range) {
+MaybeError Memory::insert(Range range) {
   if (range.size == 0) {
     return Error{ErrorCode::usage, "the device range '" + range.name + "' is empty", {}};
   }
@@ -51,12 +51,12 @@ Status Memory::insert(Range range) {
   return std::nullopt;
 }
 
-Status Memory::add(std::span<std::byte> bytes, std::string name, Rights rights) {
+MaybeError Memory::add(std::span<std::byte> bytes, std::string name, Rights rights) {
   const std::lock_guard lock(mutex_);
   return insert({address_of(bytes.data()), bytes.size(), rights, std::move(name)});
 }
 
-Status Memory::add_read_only(std::span<const std::byte> bytes, std::string name) {
+MaybeError Memory::add_read_only(std::span<const std::byte> bytes, std::string name) {
   const std::lock_guard lock(mutex_);
   return insert({address_of(bytes.data()), bytes.size(), Rights::read, std::move(name)});
 }
@@ -106,7 +106,7 @@ Result<std::span<std::byte>> Memory::allocate(std::size_t size, std::string name
   return std::span(base, size);
 }
 
-Status Memory::release(const void* base) {
+MaybeError Memory::release(const void* base) {
   const std::lock_guard lock(mutex_);
   auto changed = std::make_shared<std::vector<Range>>(*ranges_);
   const auto here = [&](const auto& item) { return item.base == address_of(base); };

@@ -28,20 +28,20 @@ class Memory {
   ~Memory();
 
   // Registers memory the caller owns. Fails on an empty range and on an overlap with another.
-  [[nodiscard]] Status add(std::span<std::byte> bytes, std::string name, Rights rights);
-  [[nodiscard]] Status add_read_only(std::span<const std::byte> bytes, std::string name);
+  [[nodiscard]] MaybeError add(std::span<std::byte> bytes, std::string name, Rights rights);
+  [[nodiscard]] MaybeError add_read_only(std::span<const std::byte> bytes, std::string name);
   // A new range, readable and writable, aligned to 256 bytes, that repeats a word. A large one
   // costs little where nothing is written.
   [[nodiscard]] Result<std::span<std::byte>> allocate(std::size_t size, std::string name,
                                                       std::uint32_t word = 0xa5a5a5a5U);
   // Forgets the range that begins here, and frees it when allocate() made it.
-  [[nodiscard]] Status release(const void* base);
+  [[nodiscard]] MaybeError release(const void* base);
 
   // The ranges of this moment, sorted by address.
   [[nodiscard]] std::shared_ptr<const std::vector<Range>> ranges() const;
 
  private:
-  [[nodiscard]] Status insert(Range range);
+  [[nodiscard]] MaybeError insert(Range range);
 
   struct Block {
     std::uint64_t base;

@@ -23,8 +23,8 @@ std::optional<Arch> arch_of(std::uint32_t machine_flags) {
   return std::nullopt;
 }
 
-Status load_segments(std::span<const std::byte> file, const ElfFile& elf, std::size_t limit,
-                     Image& image) {
+MaybeError load_segments(std::span<const std::byte> file, const ElfFile& elf, std::size_t limit,
+                         Image& image) {
   std::size_t size = 0;
   for (const Segment& s : elf.segments) size = std::max(size, s.address + s.memory_size);
   if (size > limit) {
@@ -51,7 +51,7 @@ Status load_segments(std::span<const std::byte> file, const ElfFile& elf, std::s
   return std::nullopt;
 }
 
-Status relocate(const ElfFile& elf, Image& image) {
+MaybeError relocate(const ElfFile& elf, Image& image) {
   const auto base = reinterpret_cast<std::uint64_t>(image.bytes.get());
   for (const Relocation& r : elf.relocations) {
     if (!image.holds(r.at, 8))
@@ -96,7 +96,7 @@ Status relocate(const ElfFile& elf, Image& image) {
   return std::nullopt;
 }
 
-Status find_kernels(const ElfFile& elf, Image& image) {
+MaybeError find_kernels(const ElfFile& elf, Image& image) {
   for (const Symbol& symbol : image.symbols) {
     if (!symbol.name.ends_with(".kd") || symbol.function) continue;
     if (!image.holds(symbol.offset, kernel_descriptor_size)) {

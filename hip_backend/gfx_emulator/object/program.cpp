@@ -16,12 +16,12 @@ class Decoder {
     program_.operations = &Operations::of(image.arch);
   }
 
-  Status decode_all();
+  MaybeError decode_all();
   void resolve_branches();
   Program take() { return std::move(program_); }
 
  private:
-  Status decode_part(std::uint64_t begin, std::uint64_t end, const Symbol* function);
+  MaybeError decode_part(std::uint64_t begin, std::uint64_t end, const Symbol* function);
   [[nodiscard]] std::uint64_t next_function(const Symbol& symbol) const;
   void end_code(std::uint64_t at);
 
@@ -29,7 +29,7 @@ class Decoder {
   Program program_;
 };
 
-Status Decoder::decode_all() {
+MaybeError Decoder::decode_all() {
   program_.index.assign(image_.size / 4, Program::npos);
   for (const auto& [begin, end] : image_.code) {
     std::uint64_t at = begin;
@@ -67,7 +67,7 @@ void Decoder::end_code(std::uint64_t at) {
   if (all.empty() || all.back().words != 0) program_.instructions.push_back(end);
 }
 
-Status Decoder::decode_part(std::uint64_t begin, std::uint64_t end, const Symbol* function) {
+MaybeError Decoder::decode_part(std::uint64_t begin, std::uint64_t end, const Symbol* function) {
   std::vector<std::uint32_t> words((end - begin) / 4);
   if (words.empty()) return std::nullopt;
   std::memcpy(words.data(), image_.bytes.get() + begin, words.size() * 4);

@@ -26,7 +26,7 @@ u32 block_size(const LaunchRequest& request) {
   return static_cast<u32>(std::min<u64>(product, std::numeric_limits<u32>::max()));
 }
 
-Status check(const CodeObject& object, const LaunchRequest& request, const Kernel& kernel) {
+MaybeError check(const CodeObject& object, const LaunchRequest& request, const Kernel& kernel) {
   const u32 threads = block_size(request);
   const u32 most =
       kernel.max_workgroup_size != 0 ? std::min(1024U, kernel.max_workgroup_size) : 1024;
@@ -166,8 +166,8 @@ bool wrote_memory(const Wave& w) {
   });
 }
 
-Status start_launch(const CodeObject& object, const LaunchRequest& request, const Memory& memory,
-                    Launch& launch) {
+MaybeError start_launch(const CodeObject& object, const LaunchRequest& request,
+                        const Memory& memory, Launch& launch) {
   launch.kernel = object.kernel(request.kernel);
   if (launch.kernel == nullptr) {
     return refused("the code object has no kernel '" + request.kernel + "'");

@@ -10,8 +10,8 @@
 namespace mla::gfx {
 
 // Checks the request against the kernel and sets up `launch`.
-[[nodiscard]] Status start_launch(const CodeObject& object, const LaunchRequest& request,
-                                  const Memory& memory, Launch& launch);
+[[nodiscard]] MaybeError start_launch(const CodeObject& object, const LaunchRequest& request,
+                                      const Memory& memory, Launch& launch);
 
 // Sets every register of a wave; `wave.number`, `wave.group` and the scratch are set already. Where
 // the last workgroup ran little, as one without work does, only what it wrote is set: vector

@@ -56,7 +56,7 @@ class DeviceMemory {
       std::memcpy(o.to.data(), std::bit_cast<const void*>(o.from), o.to.size());
   }
   [[nodiscard]] gfx::Memory& memory() { return memory_; }
-  [[nodiscard]] const Status& failed() const { return bad_; }
+  [[nodiscard]] const MaybeError& failed() const { return bad_; }
 
  private:
   struct Output {
@@ -65,7 +65,7 @@ class DeviceMemory {
   };
   gfx::Memory memory_;
   std::vector<Output> outputs_;
-  Status bad_;
+  MaybeError bad_;
 };
 
 // Code objects stay loaded; an installation keeps their bytes.

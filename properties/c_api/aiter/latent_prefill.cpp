@@ -69,7 +69,7 @@ MaybeFailure on_code_objects(const DecodeStep& step) {
       .kv_indptr = step.kv_indptr,
       .kv_indices = step.kv_indices,
       .lse = {step.split_lse, pairs}};
-  return on_emulated_device(step.machine.arch, [&](hip::Device& device) -> Status {
+  return on_emulated_device(step.machine.arch, [&](hip::Device& device) -> MaybeError {
     const auto out = hip::aiter::latent_prefill(device, *step.machine.installation, input);
     if (!out) return out.error();
     auto* const to = reinterpret_cast<std::uint16_t*>(step.split_data);

@@ -28,7 +28,7 @@ Diagnosis blame(const PrefillPlan& dumped) {
   if (!planned)
     return {Culprit::builder, "the planner does not take this call: " + planned.error().message};
   const std::vector<Difference> words = differences(*planned, found);
-  if (const Status bad = words.empty() ? plan::refused_requests(call.input) : std::nullopt)
+  if (const MaybeError bad = words.empty() ? plan::refused_requests(call.input) : std::nullopt)
     return {Culprit::builder, "the planner gives this plan for the lists: " + bad->message};
   if (const std::string what = overrun(dumped); !what.empty()) return {Culprit::builder, what};
   if (words.empty())

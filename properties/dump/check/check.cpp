@@ -29,7 +29,7 @@ Result<Answer> check_plan_and_launch(const DecodeDump& dump) {
   if (!*dump.launch) return dump.launch->error();
   if (!dump.planned.plan)
     check_unplanned_launch(dump.planned, **dump.launch, *answer);
-  else if (const Status wrong = check_launch(dump.planned, **dump.launch, *answer))
+  else if (const MaybeError wrong = check_launch(dump.planned, **dump.launch, *answer))
     return *wrong;
   return answer;
 }
@@ -70,7 +70,7 @@ Result<Answer> check(const Dump& dump) {
   return answer;
 }
 
-Status why_refused(const Answer& answer) {
+MaybeError why_refused(const Answer& answer) {
   if (answer.findings.empty()) return std::nullopt;
   const Finding& first = answer.findings.front();
   if (first.rule == kBatchRule) return Error{ErrorCode::usage, first.what};

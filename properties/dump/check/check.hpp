@@ -19,7 +19,7 @@ Result<Answer> check(const Dump& dump);
 // Why a plan is not handed out although the planner makes it: the first thing that is wrong, with
 // the number of the defect that it comes from, where it has one. `plan --input` and the Python
 // package ask here, so that neither gives what check() finds broken.
-Status why_refused(const Answer& answer);
+MaybeError why_refused(const Answer& answer);
 
 // What plan_check reads: views of `call` and `found`, which outlive it.
 Result<plan::PlanCheckInput> plan_check_input(const PlannerCall& call, const FoundPlan& found);

@@ -104,7 +104,7 @@ void check_unplanned_launch(const Planning& planned, const Launch& launch, Answe
     accuse(answer, Culprit::builder, "what it launches is not what the lists say");
 }
 
-Status check_launch(const Planning& planned, const Launch& launch, Answer& answer) {
+MaybeError check_launch(const Planning& planned, const Launch& launch, Answer& answer) {
   const bool valid_as_planned = answer.findings.empty();
   const LaunchChanges changes = launch_changes(planned, launch);
   Arguments arguments = launched_arguments(planned.call, launch);

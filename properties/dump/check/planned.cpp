@@ -67,10 +67,10 @@ std::string mixes_requests(const PlannerCall& call, std::int64_t fold_ratio) {
 }
 
 // What is wrong with the plan of a batch that is right, and whose fault it is.
-Status check_plan(const Planning& planned, const Launch* launch, Answer& answer) {
+MaybeError check_plan(const Planning& planned, const Launch* launch, Answer& answer) {
   const PlannerCall& call = planned.call;
   // A list that is wrong was reported. This one may be right, but is none of an engine.
-  if (const Status bad = too_large(call)) return *bad;
+  if (const MaybeError bad = too_large(call)) return *bad;
   if (!*planned.plan) return planned.plan->error();
   const FoundPlan& found = **planned.plan;
   const auto input = plan_check_input(call, found);
@@ -120,7 +120,7 @@ Result<Answer> check_planned(const Planning& planned, const Launch* launch) {
     answer.not_checked = "there are no plan buffers";
     return answer;
   }
-  if (const Status wrong = check_plan(planned, launch, answer)) return *wrong;
+  if (const MaybeError wrong = check_plan(planned, launch, answer)) return *wrong;
   return answer;
 }
 

@@ -119,7 +119,7 @@ Result<Answer> check_prefill(const PrefillDump& dump) {
     return answer;
   }
   // Lists that are wrong were reported above. These may be right, but are none of an engine.
-  if (const Status bad = too_large(call)) return *bad;
+  if (const MaybeError bad = too_large(call)) return *bad;
   answer.notes = surplus_pages(call.input);
   for (const std::string& what : refused_by_kernel(call))
     answer.findings.push_back({kKernelRule, what});

@@ -18,7 +18,7 @@ Result<Answer> check_prefill(const PrefillDump& dump);
 
 // The launch of a step with a plan: adds to what check_planned() said. A plan that was broken when
 // it was planned keeps its culprit.
-Status check_launch(const Planning& planned, const Launch& launch, Answer& answer);
+MaybeError check_launch(const Planning& planned, const Launch& launch, Answer& answer);
 // The launch of a step without a plan, which AITER runs with splits: its lists and arguments must
 // be those of the call, and its rows those that a kernel is told of.
 void check_unplanned_launch(const Planning& planned, const Launch& launch, Answer& answer);

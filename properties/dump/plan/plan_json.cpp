@@ -41,7 +41,7 @@ ordered_json run_decode(const nlohmann::json& object, const std::string& name,
                         const PlanJsonOptions& options) {
   Result<PlannerCall> call = read_planner_call(object);
   if (!call) return answer(name, call.error());
-  if (const Status bad = too_large(*call)) return answer(name, *bad);
+  if (const MaybeError bad = too_large(*call)) return answer(name, *bad);
   if (options.force_serial) call->input.kernel = plan::V12Kernel::serial;
   if (options.as_aiter) call->input.fidelity = plan::Fidelity::as_aiter;
   const Result<BufferSizes> sizes = plan::query_sizes(call->sizes());
@@ -55,7 +55,7 @@ ordered_json run_prefill(const nlohmann::json& object, const std::string& name,
   Result<PrefillCall> call = read_prefill_call(object);
   if (!call) return answer(name, call.error());
   if (options.as_aiter) call->input.fidelity = plan::Fidelity::as_aiter;
-  if (const Status bad = too_large(*call)) return answer(name, *bad);
+  if (const MaybeError bad = too_large(*call)) return answer(name, *bad);
   const Result<BufferSizes> sizes = plan::query_ps_sizes(call->sizes());
   if (!sizes) return answer(name, sizes.error());
   const Result<Plan> made = plan::plan_ps_prefill(call->input, *sizes);
@@ -71,7 +71,7 @@ ordered_json if_valid(const nlohmann::json& object, ordered_json answered) {
       planned[key] = value;
   const auto dump = read_dump(planned, 0);
   const auto found = dump ? check(*dump) : Result<Answer>(dump.error());
-  const Status bad = found ? why_refused(*found) : Status(found.error());
+  const MaybeError bad = found ? why_refused(*found) : MaybeError(found.error());
   return bad ? answer(answered["name"].get<std::string>(), *bad) : answered;
 }
 
@@ -97,7 +97,7 @@ Result<std::string> plan_json(const std::string& document, const PlanJsonOptions
   const auto cases = parsed->find("cases");
   if (!parsed->is_object() || cases == parsed->end() || !cases->is_array())
     return Error{ErrorCode::usage, "the document is not a JSON object with a list 'cases'"};
-  if (const Status bad = check_list(*parsed, "cases")) return *bad;
+  if (const MaybeError bad = check_list(*parsed, "cases")) return *bad;
   ordered_json results = ordered_json::array();
   for (const nlohmann::json& object : *cases)
     results.push_back(run_case(object, results.size(), options));

@@ -97,7 +97,7 @@ bool is_bundle(const std::string& path) {
   return is_folder(path) || path.ends_with(kSafetensors);
 }
 
-Status why_no_bundle(const std::string& text) {
+MaybeError why_no_bundle(const std::string& text) {
   std::error_code unreadable;
   if (is_bundle(text) || text.starts_with("mla1:")) return std::nullopt;
   if (fs::exists(text, unreadable))
@@ -131,12 +131,12 @@ Result<Bundle> read_bundle(const std::string& path) {
   return parse_bundle(std::as_bytes(std::span(*text)), path);
 }
 
-Status write_bundle(const Bundle& bundle, const std::string& folder) {
+MaybeError write_bundle(const Bundle& bundle, const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return Error{ErrorCode::fault, "'" + folder + "': " + error.message()};
   std::vector<files::ReadyFile> files;
-  const auto add = [&](const std::string& file, std::string_view text) -> Status {
+  const auto add = [&](const std::string& file, std::string_view text) -> MaybeError {
     auto ready = files::ReadyFile::write((fs::path(folder) / file).string(), text);
     if (!ready) return ready.error();
     files.push_back(std::move(*ready));
@@ -149,12 +149,12 @@ Status write_bundle(const Bundle& bundle, const std::string& folder) {
     const std::vector<std::byte> bytes = io::write_npy(array);
     const std::string file = key + ".npy";
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    if (Status failed = add(file, text)) return failed;
+    if (MaybeError failed = add(file, text)) return failed;
     manifest["arrays"][key] = {{"file", file}, {"fnv1a64", sum_of(bytes)}};
   }
-  if (Status failed = add("manifest.json", manifest.dump(1) + "\n")) return failed;
+  if (MaybeError failed = add("manifest.json", manifest.dump(1) + "\n")) return failed;
   for (files::ReadyFile& file : files)
-    if (Status failed = file.take_name()) return failed;
+    if (MaybeError failed = file.take_name()) return failed;
   return std::nullopt;
 }
 

@@ -31,12 +31,12 @@ struct Bundle {
 bool is_bundle(const std::string& path);
 // Why a text that may be a case line or a bundle is neither; nothing if it is one of them, or a
 // text that the parser of case lines complains about.
-Status why_no_bundle(const std::string& text);
+MaybeError why_no_bundle(const std::string& text);
 Result<Bundle> read_bundle(const std::string& path);
 // The bundle that the bytes of a .safetensors file are; `path` stands for it in messages.
 Result<Bundle> parse_bundle(std::span<const std::byte> bytes, const std::string& path);
 // Replaces a bundle that is there as a whole: if one file has no room, all stay.
-Status write_bundle(const Bundle& bundle, const std::string& folder);
+MaybeError write_bundle(const Bundle& bundle, const std::string& folder);
 // Whether the path may be a file of the bundle in that folder, which need not be there yet.
 bool is_file_of_bundle(const std::string& path, const std::string& folder);
 

@@ -112,7 +112,7 @@ Result<Dump> read_dump(const json& object, std::size_t place) {
   const auto given = object.find("name");
   std::string name =
       given != object.end() && given->is_string() ? given->get<std::string>() : say("plan ", place);
-  if (const Status bad = check_plan_format(object)) return *bad;
+  if (const MaybeError bad = check_plan_format(object)) return *bad;
   if (is_prefill(object)) return named(std::move(name), read_prefill(object));
   if (object.value("format", json()) == json(kFaFormat)) return Dump{std::move(name), FaDump{}};
   return named(std::move(name), read_decode(object));

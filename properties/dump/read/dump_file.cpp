@@ -29,7 +29,7 @@ Result<std::vector<json>> read_objects(const std::string& path) {
   json* list = &*document;
   for (const char* key : {"cases", "steps"}) {
     if (list != &*document || !document->is_object() || !document->contains(key)) continue;
-    if (const Status bad = check_list(*document, key))
+    if (const MaybeError bad = check_list(*document, key))
       return Error{bad->code, "'" + path + "': " + bad->message};
     list = &(*document)[key];
   }

@@ -33,7 +33,7 @@ constexpr Format kOfLists[] = {{"mla-testbed steps 1", {}}, {"planner vectors v1
 constexpr std::string_view kBesideAList[] = {"format",      "name",   "note",
                                              "description", "source", "conventions"};
 
-Status check(const nlohmann::json& object, std::span<const Format> known) {
+MaybeError check(const nlohmann::json& object, std::span<const Format> known) {
   const auto given = object.find("format");
   if (given == object.end()) return std::nullopt;
   const auto bad = [&](const std::string& why) {
@@ -53,11 +53,11 @@ Status check(const nlohmann::json& object, std::span<const Format> known) {
 
 }  // namespace
 
-Status check_plan_format(const nlohmann::json& object) {
+MaybeError check_plan_format(const nlohmann::json& object) {
   return check(object, kOfOne);
 }
 
-Status check_list(const nlohmann::json& document, const std::string& key) {
+MaybeError check_list(const nlohmann::json& document, const std::string& key) {
   const auto bad = [](const std::string& why) { return Error{ErrorCode::usage, why}; };
   if (!document[key].is_array())
     return bad("key '" + key + "' is " + files::shown(document[key]) +

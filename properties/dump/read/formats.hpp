@@ -15,8 +15,8 @@ namespace mla::dump {
 inline constexpr std::string_view kFaFormat = "mla-testbed fa 1";
 
 // Of one plan.
-[[nodiscard]] Status check_plan_format(const nlohmann::json& object);
+[[nodiscard]] MaybeError check_plan_format(const nlohmann::json& object);
 // Of a document with a list of plans below `key`, which is all that it has to say.
-[[nodiscard]] Status check_list(const nlohmann::json& document, const std::string& key);
+[[nodiscard]] MaybeError check_list(const nlohmann::json& document, const std::string& key);
 
 }  // namespace mla::dump

@@ -31,7 +31,7 @@ const json& lists_of(const json& object) {
 }
 
 // Sizes are the file's word: a few bytes may ask for gigabytes.
-Status too_large(const FoundPlan& plan) {
+MaybeError too_large(const FoundPlan& plan) {
   std::int64_t words = 0;
   for (const PlanList& list : kPlanLists) words += std::ssize(plan.*list.words);
   if (words <= kMostWords) return std::nullopt;
@@ -67,7 +67,7 @@ bool append_list(const json& list, Words& out) {
   return true;
 }
 
-Status read_list(const PlanList& list, const json& found, Words& words) {
+MaybeError read_list(const PlanList& list, const json& found, Words& words) {
   if (append_list(found, words)) return std::nullopt;
   return bad(list.key,
              "must be a list of 32-bit integers, in which null stands for an element that was "
@@ -88,7 +88,7 @@ std::int64_t declared_words(const json& shape) {
 }
 
 // Gives the list the length of its buffer; without `buffer_sizes` it keeps its own.
-Status extend(const json& object, const PlanList& list, std::int32_t cut_off, Words& words) {
+MaybeError extend(const json& object, const PlanList& list, std::int32_t cut_off, Words& words) {
   const auto found = static_cast<std::int64_t>(words.size());
   const auto sizes = object.find("buffer_sizes");
   if (sizes == object.end()) {
@@ -111,7 +111,7 @@ Status extend(const json& object, const PlanList& list, std::int32_t cut_off, Wo
 
 // The sixth buffer, whose two words are the addresses of the first two, and no name that is not
 // read.
-Status check_sizes(const json& object) {
+MaybeError check_sizes(const json& object) {
   const auto sizes = object.find("buffer_sizes");
   if (sizes == object.end()) return std::nullopt;
   if (!sizes->is_object())
@@ -140,7 +140,7 @@ bool has_plan(const json& object) {
 
 Result<FoundPlan> read_plan(const json& object, std::int32_t cut_off) {
   FoundPlan plan;
-  if (Status wrong = check_sizes(object)) return *wrong;
+  if (MaybeError wrong = check_sizes(object)) return *wrong;
   const json& lists = lists_of(object);
   for (const PlanList& list : kPlanLists)
     if (&lists != &object && object.contains(list.key))
@@ -149,9 +149,9 @@ Result<FoundPlan> read_plan(const json& object, std::int32_t cut_off) {
     const auto found = lists.find(list.key);
     if (found == lists.end()) return bad(list.key, "is missing");
     Words& words = plan.*list.words;
-    if (Status wrong = read_list(list, *found, words)) return *wrong;
-    if (Status wrong = extend(object, list, cut_off, words)) return *wrong;
-    if (Status wrong = too_large(plan)) return *wrong;
+    if (MaybeError wrong = read_list(list, *found, words)) return *wrong;
+    if (MaybeError wrong = extend(object, list, cut_off, words)) return *wrong;
+    if (MaybeError wrong = too_large(plan)) return *wrong;
   }
   return plan;
 }
@@ -164,11 +164,11 @@ Result<FoundPlan> read_launched_plan(const json& object, const FoundPlan& planne
     if (found == object.end()) continue;
     Words& words = plan.*list.words;
     words.clear();
-    if (Status wrong = read_list(list, *found, words)) return *wrong;
+    if (MaybeError wrong = read_list(list, *found, words)) return *wrong;
     if (std::ssize(words) % list.row != 0)
       return bad(list.key, say("has ", sized ? "a buffer of " : "", words.size(),
                                " words: rows have ", list.row));
-    if (Status wrong = too_large(plan)) return *wrong;
+    if (MaybeError wrong = too_large(plan)) return *wrong;
   }
   return plan;
 }

@@ -49,7 +49,7 @@ struct Expected {
 
 // Raw bits are unsigned: a signed byte is a number of some quantisation of its own. bf16 has no
 // such double.
-Status check_elements(const char* key, const io::RawArray& array, const ElementType& type) {
+MaybeError check_elements(const char* key, const io::RawArray& array, const ElementType& type) {
   const bool floating = array.kind == io::ElementKind::floating;
   if (array.width != type.width || floating != type.encoding.empty())
     return bad(say("array '", key, "' has elements of ", 8 * array.width, " bits",
@@ -82,7 +82,7 @@ Result<std::vector<std::byte>> tensor(const Tensors& tensors, const char* key, c
   if (found == tensors.end())
     return bad(say("array '", key, "' is missing: the step was dumped without tensors"));
   const io::RawArray& array = found->second;
-  if (Status wrong = check_elements(key, array, e.type)) return *wrong;
+  if (MaybeError wrong = check_elements(key, array, e.type)) return *wrong;
   const std::int64_t elements = std::ssize(array.bytes) / e.type.width;
   if (e.row > 0 && elements % e.row == 0 && !in_order(array, elements, e))
     return bad(say("array '", key, "' has shape ", shape_text(array), ": expected ", e.rows,
@@ -131,7 +131,7 @@ Case case_of(const PlannerCall& call, bool planned) {
 }
 
 // kv_indices with each page replaced by its place among the dumped ones.
-Status relabel(const DecodeDump& dump, std::int64_t& dumped, CapturedStep& step) {
+MaybeError relabel(const DecodeDump& dump, std::int64_t& dumped, CapturedStep& step) {
   const auto pages = dumped_pages(dump.tensors);
   if (!pages) return pages.error();
   if (!dump.planned.cache.kv_indices) return bad("array 'kv_indices' is missing");
@@ -156,7 +156,7 @@ Status relabel(const DecodeDump& dump, std::int64_t& dumped, CapturedStep& step)
 }
 
 // The block table that says the same as kv_indices.
-Status fill_table(const PlannerCall& call, std::int64_t dumped, CapturedStep& step) {
+MaybeError fill_table(const PlannerCall& call, std::int64_t dumped, CapturedStep& step) {
   Batch& batch = step.batch;
   for (const RequestSpec& r : batch.requests)
     batch.columns = std::max(batch.columns, ceil_div(r.kv_len, batch.block_size));
@@ -208,7 +208,7 @@ void fill_metadata(const PlannerCall& call, const ResolvedShape& shape, Captured
 }
 
 // `out` keeps its default where the dump has no scale, or the kernel does not take it.
-Status fill_scale(const char* key, const Scale& scale, bool taken, float& out) {
+MaybeError fill_scale(const char* key, const Scale& scale, bool taken, float& out) {
   if (scale.text.empty()) return std::nullopt;
   if (std::isnan(scale.value))
     return bad(say("key '", key, "' is ", scale.text, ": it must be a finite number"));
@@ -220,16 +220,16 @@ Status fill_scale(const char* key, const Scale& scale, bool taken, float& out) {
 }
 
 // Kernels get the scale of an fp8 operand only (csrc/py_itfs_cu/asm_mla.cu).
-Status fill_scales(const DecodeDump& dump, DtypePair dtype, DecodeTensors& t) {
+MaybeError fill_scales(const DecodeDump& dump, DtypePair dtype, DecodeTensors& t) {
   const bool q_taken = dtype.q == Dtype::fp8, kv_taken = dtype.kv == Dtype::fp8;
   t.softmax_scale = prop::kSoftmaxScale;
-  Status wrong = fill_scale("softmax_scale", dump.softmax_scale, true, t.softmax_scale);
+  MaybeError wrong = fill_scale("softmax_scale", dump.softmax_scale, true, t.softmax_scale);
   if (!wrong) wrong = fill_scale("q_scale", dump.q_scale, q_taken, t.q_scale);
   if (!wrong) wrong = fill_scale("kv_scale", dump.planned.kv_scale, kv_taken, t.kv_scale);
   return wrong;
 }
 
-Status fill_tensors(const Tensors& dump, std::int64_t dumped, CapturedStep& step) {
+MaybeError fill_tensors(const Tensors& dump, std::int64_t dumped, CapturedStep& step) {
   DecodeTensors& t = step.tensors;
   const Case& c = step.spec;
   const auto per_row = [&](std::int64_t elements, const ElementType& type) {
@@ -264,7 +264,7 @@ Status fill_tensors(const Tensors& dump, std::int64_t dumped, CapturedStep& step
 }
 
 // What a backend's step has no place for.
-Status why_not_replayed(const PlannerCall& call, const DecodeDump& dump) {
+MaybeError why_not_replayed(const PlannerCall& call, const DecodeDump& dump) {
   const auto not_replayed = [](const std::string& why) {
     return Error{ErrorCode::unsupported, why + " is not replayed"};
   };
@@ -293,7 +293,7 @@ Result<std::unique_ptr<CapturedStep>> captured_step(const Dump& from) {
   const Launch launch = dump->launch ? **dump->launch : Launch{};
   // The tensors are those of the launch: so are heads, rows, dtypes, pages and mask.
   const PlannerCall call = told_as_launched(dump->planned.call, launch);
-  if (Status wrong = why_not_replayed(call, *dump)) return *wrong;
+  if (MaybeError wrong = why_not_replayed(call, *dump)) return *wrong;
   const bool planned = !runs_unplanned(dump->planned, &launch);
   auto step = std::make_unique<CapturedStep>();
   step->spec = case_of(call, planned);
@@ -301,7 +301,7 @@ Result<std::unique_ptr<CapturedStep>> captured_step(const Dump& from) {
   step->batch.live = Requests(std::ssize(step->spec.requests));
   step->batch.block_size = step->spec.block_size;
   std::int64_t dumped = 0;
-  if (Status wrong = relabel(*dump, dumped, *step)) return *wrong;
+  if (MaybeError wrong = relabel(*dump, dumped, *step)) return *wrong;
   if (!planned) {
     const auto splits = launched_splits(call, launch, std::ssize(step->lists.kv_indices));
     if (!splits) return splits.error();
@@ -315,11 +315,11 @@ Result<std::unique_ptr<CapturedStep>> captured_step(const Dump& from) {
     if (!found) return found.error();
     step->metadata.plan = plan::Plan::copy_of(found->view());
   }
-  if (Status wrong = fill_scales(*dump, step->spec.dtype, step->tensors)) return *wrong;
+  if (MaybeError wrong = fill_scales(*dump, step->spec.dtype, step->tensors)) return *wrong;
   step->spec.decode().q_scale = step->tensors.q_scale;
   step->spec.decode().kv_scale = step->tensors.kv_scale;
-  if (Status wrong = fill_tensors(dump->tensors, dumped, *step)) return *wrong;
-  if (Status wrong = fill_table(call, dumped, *step)) return *wrong;
+  if (MaybeError wrong = fill_tensors(dump->tensors, dumped, *step)) return *wrong;
+  if (MaybeError wrong = fill_table(call, dumped, *step)) return *wrong;
   return step;
 }
 

@@ -39,7 +39,7 @@ std::string run_name(const FaStepRun& step, std::int64_t request) {
   return request < (s.decodes + s.extends).count() ? "extend" : "prefill";
 }
 
-Outcome compare_fa(const std::vector<FaStepRun>& steps) {
+Outcome compare(const std::vector<FaStepRun>& steps) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     Outcome outcome = compare_step(steps[i]);
     if (outcome.verdict == Verdict::pass) continue;
@@ -49,7 +49,7 @@ Outcome compare_fa(const std::vector<FaStepRun>& steps) {
   return passed();
 }
 
-std::optional<std::string> fa_difference(const FaStepRun& a, const FaStepRun& b) {
+std::optional<std::string> difference(const FaStepRun& a, const FaStepRun& b) {
   const auto& x = a.result.out;
   const auto& y = b.result.out;
   const auto at = std::mismatch(x.begin(), x.end(), y.begin(), y.end());

@@ -15,10 +15,10 @@
 namespace mla::prop {
 
 // Of the first step that is wrong: as compare_elements() says it.
-Outcome compare_fa(const std::vector<FaStepRun>& steps);
+Outcome compare(const std::vector<FaStepRun>& steps);
 
 // The first difference in the bits of the output; nothing if the results are equal.
-std::optional<std::string> fa_difference(const FaStepRun& a, const FaStepRun& b);
+std::optional<std::string> difference(const FaStepRun& a, const FaStepRun& b);
 
 // "decode", "extend" or "prefill": the run that request `request` of a step stands in.
 std::string run_name(const FaStepRun& step, std::int64_t request);

@@ -74,7 +74,7 @@ class Engine {
 
   Result<std::vector<FaStepRun>> run(const std::vector<Case>& steps) {
     for (const Case& c : steps)
-      if (Status bad = prepare(c)) return of_step(steps_.size(), *bad);
+      if (MaybeError bad = prepare(c)) return of_step(steps_.size(), *bad);
     fa::RunnerLimits limits;
     for (const auto& s : steps_) limits = fa::largest(limits, fa::limits_of(s->run.ordered.batch));
     const fa::RunnerBuffers runner(limits, heap_);
@@ -82,7 +82,7 @@ class Engine {
                                       watched_);
     const fa::BuilderBuffers scratch = builder.allocate(heap_);
     for (std::size_t i = 0; i < steps_.size(); ++i)
-      if (Status bad = queue(*steps_[i], builder, runner, scratch)) return of_step(i, *bad);
+      if (MaybeError bad = queue(*steps_[i], builder, runner, scratch)) return of_step(i, *bad);
     std::vector<FaStepRun> out;
     for (const auto& s : steps_) {
       s->run.result = fa::read_result(s->tensors, stream_);
@@ -94,7 +94,7 @@ class Engine {
   }
 
  private:
-  Status prepare(const Case& c) {
+  MaybeError prepare(const Case& c) {
     auto layer = fa::resolve_layer(c);
     if (!layer) return layer.error();
     auto ordered = fa::make_ordered_batch(c);
@@ -109,8 +109,8 @@ class Engine {
     return std::nullopt;
   }
 
-  Status queue(InFlight& step, const fa::MetadataBuilder& builder, const fa::RunnerBuffers& runner,
-               const fa::BuilderBuffers& scratch) {
+  MaybeError queue(InFlight& step, const fa::MetadataBuilder& builder,
+                   const fa::RunnerBuffers& runner, const fa::BuilderBuffers& scratch) {
     FaStepRun& run = step.run;
     auto input = fa::stage_step(run.ordered.batch, {run.spec.causal}, runner, stream_);
     if (!input) return input.error();
@@ -122,8 +122,8 @@ class Engine {
     auto metadata = builder.build(0, step.input, scratch, heap_, stream_);
     if (!metadata) return metadata.error();
     step.metadata = std::move(*metadata);
-    Status bad = fa::queue_forward({run.layer, step.metadata, step.tensors, kernels_, threads_},
-                                   stream_, watched_);
+    MaybeError bad = fa::queue_forward({run.layer, step.metadata, step.tensors, kernels_, threads_},
+                                       stream_, watched_);
     if (!bad) queue_look(step);
     for (const device::Transfer& wait : ledger_.waits()) run.waits.push_back(wait.name);
     return bad;
@@ -179,7 +179,7 @@ Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const Step
   const fa::Kernels* kernels = context.backend.fa_kernels();
   if (kernels == nullptr) return Error{ErrorCode::unsupported, "the backend has no FA step"};
   for (std::size_t i = 0; i < steps.size(); ++i)
-    if (const Status too_much = why_not_executed(steps[i], context.limits))
+    if (const MaybeError too_much = why_not_executed(steps[i], context.limits))
       return of_step(i, *too_much);
   auto runs = Engine(*kernels, context.hooks, threads).run(steps);
   if (!runs) return runs;

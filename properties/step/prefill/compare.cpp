@@ -12,7 +12,7 @@ namespace mla::prop {
 
 using prefill::kVDim;
 
-Outcome compare_prefill(const PrefillStep& step, const cpu::ReferenceResult& reference) {
+Outcome compare(const PrefillStep& step, const cpu::ReferenceResult& reference) {
   return compare_elements({.out = step.result.out,
                            .lse = step.result.lse,
                            .faults = step.result.faults,
@@ -21,11 +21,11 @@ Outcome compare_prefill(const PrefillStep& step, const cpu::ReferenceResult& ref
                            .heads = step.spec.heads,
                            .dims = kVDim,
                            .blame = [&step](std::int64_t row, std::int64_t head) {
-                             return guilty_prefill_works(step, row, head);
+                             return guilty_works(step, row, head);
                            }});
 }
 
-std::optional<std::string> prefill_difference(const PrefillStep& a, const PrefillStep& b) {
+std::optional<std::string> difference(const PrefillStep& a, const PrefillStep& b) {
   if (a.result.lse.size() != b.result.lse.size()) return "the results have different sizes";
   for (std::size_t i = 0; i < a.result.out.size(); ++i)
     if (a.result.out[i] != b.result.out[i]) {

@@ -11,9 +11,9 @@
 namespace mla::prop {
 
 // Blames the works of the plan.
-Outcome compare_prefill(const PrefillStep& step, const cpu::ReferenceResult& reference);
+Outcome compare(const PrefillStep& step, const cpu::ReferenceResult& reference);
 
 // The first difference in the bits of out or LSE; nothing if the results are equal.
-std::optional<std::string> prefill_difference(const PrefillStep& a, const PrefillStep& b);
+std::optional<std::string> difference(const PrefillStep& a, const PrefillStep& b);
 
 }  // namespace mla::prop

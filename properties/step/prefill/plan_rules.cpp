@@ -53,8 +53,8 @@ std::vector<std::int64_t> prefill_works_of(const PrefillStep& step, std::int64_t
   return works;
 }
 
-std::vector<std::string> guilty_prefill_works(const PrefillStep& step, std::int64_t row,
-                                              std::int64_t head) {
+std::vector<std::string> guilty_works(const PrefillStep& step, std::int64_t row,
+                                      std::int64_t head) {
   const std::string path(name(step.shape.path));
   if (!step.metadata.fp8) {
     const auto& why = step.shape.fallback;

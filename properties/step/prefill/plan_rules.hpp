@@ -33,7 +33,6 @@ std::vector<std::int64_t> prefill_works_of(const PrefillStep& step, std::int64_t
 
 // One line for each work that covers a row of a model head, at most eight; on path flash one line
 // that says why.
-std::vector<std::string> guilty_prefill_works(const PrefillStep& step, std::int64_t row,
-                                              std::int64_t head);
+std::vector<std::string> guilty_works(const PrefillStep& step, std::int64_t row, std::int64_t head);
 
 }  // namespace mla::prop

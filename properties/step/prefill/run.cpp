@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/engine/prefill/forward.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "core/say.hpp"
 #include "cpu_backend/prefill/prefill_reference.hpp"
 #include "properties/generate/cost.hpp"
@@ -21,17 +22,17 @@ class Engine {
          device::DeviceHeap& heap)
       : config_(config), kernels_(kernels), hooks_(hooks), heap_(heap) {}
 
-  Status start() {
+  MaybeError start() {
     auto buffers = make_prefill_buffers(config_, device());
     if (!buffers) return buffers.error();
     buffers_ = std::move(*buffers);
-    if (Status bad = reserve_scratch(config_, workspace_, hooks_)) return bad;
+    if (MaybeError bad = reserve_scratch(config_, workspace_, hooks_)) return bad;
     workspace_.lock();
     return std::nullopt;
   }
 
   // Builds the step and queues its kernels after a look at their plans.
-  Status queue(PrefillStep& step, const PrefillOptions& options) {
+  MaybeError queue(PrefillStep& step, const PrefillOptions& options) {
     auto md = build_prefill(step.batch, step.shape, config_, buffers_, device(), hooks_);
     if (!md) return md.error();
     step.metadata = std::move(*md);
@@ -81,7 +82,7 @@ Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const Kernels& kerne
     return Error{ErrorCode::unsupported,
                  say("a case of ", name(c.arch), " does not run on ", name(*kernels.arch),
                      ": fp8 variant and roundings differ")};
-  if (const Status too_much = why_not_executed(c, context.limits)) return *too_much;
+  if (const MaybeError too_much = why_not_executed(c, context.limits)) return *too_much;
   auto step = std::make_unique<PrefillStep>();
   step->spec = c;
   auto batch = make_batch(c);
@@ -102,7 +103,7 @@ Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const Kernels& kerne
 
 }  // namespace
 
-Status why_not_built(const Case& c, const prefill::Hooks& hooks) {
+MaybeError why_not_built(const Case& c, const prefill::Hooks& hooks) {
   const auto batch = make_batch(c);
   if (!batch) return batch.error();
   const auto shape = resolve_prefill_shape(c, *batch, hooks);
@@ -114,7 +115,7 @@ Status why_not_built(const Case& c, const prefill::Hooks& hooks) {
   auto buffers = make_prefill_buffers(config, {heap, ledger, stream});
   if (!buffers) return buffers.error();
   const auto built = build_prefill(*batch, *shape, config, *buffers, {heap, ledger, stream}, hooks);
-  return built ? Status() : built.error();
+  return built ? MaybeError() : built.error();
 }
 
 Kernels kernels_of(const StepContext& context) {
@@ -163,11 +164,11 @@ Result<PrefillRun> run_prefill(const std::vector<Case>& steps, const StepContext
   }
   const EngineConfig config = config_of(steps.front(), limits_of(steps), hooks);
   Engine engine(config, kernels, hooks, *run.heap);
-  if (Status bad = engine.start()) return *bad;
+  if (MaybeError bad = engine.start()) return *bad;
   std::size_t queued = 0;
   for (const auto& step : run.steps) {
     step->config = config;
-    if (Status bad = engine.queue(*step, options)) return *bad;
+    if (MaybeError bad = engine.queue(*step, options)) return *bad;
     if (queued++ >= options.ahead) engine.advance(), queued = 0;
   }
   engine.advance();
@@ -177,7 +178,7 @@ Result<PrefillRun> run_prefill(const std::vector<Case>& steps, const StepContext
   return run;
 }
 
-cpu::ReferenceResult prefill_reference_of(const PrefillStep& step) {
+cpu::ReferenceResult reference_of(const PrefillStep& step) {
   std::vector<std::int64_t> merges(step.batch.requests.size(), 0);
   if (step.metadata.context)
     for (const ContextChunk& chunk : step.metadata.context->chunks)

@@ -46,13 +46,13 @@ prefill::EngineConfig config_of(const Case& c, const prefill::Limits& limits,
                                 const prefill::Hooks& hooks);
 
 // Why an engine cannot build the step; nothing is executed.
-Status why_not_built(const Case& c, const prefill::Hooks& hooks);
+MaybeError why_not_built(const Case& c, const prefill::Hooks& hooks);
 
 Result<PrefillRun> run_prefill(const std::vector<Case>& steps, const StepContext& context,
                                const PrefillOptions& options);
 
 // The reference of a step: its arithmetic is that which the case's cache asks for, whatever the
 // step made of it. The bound allows for the merges of the step's chunks.
-cpu::ReferenceResult prefill_reference_of(const PrefillStep& step);
+cpu::ReferenceResult reference_of(const PrefillStep& step);
 
 }  // namespace mla::prop

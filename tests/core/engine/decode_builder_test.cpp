@@ -3,6 +3,7 @@
 
 #include <thread>
 
+#include "core/engine/step_hooks.hpp"
 #include "tests/catch.hpp"
 
 using namespace mla;

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "core/engine/fa/runner.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "tests/catch.hpp"
 
 using namespace mla;

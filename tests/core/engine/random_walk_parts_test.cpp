@@ -4,6 +4,7 @@
 
 #include "core/engine/fa/runner.hpp"
 #include "core/engine/prefill/prefill_builder.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "tests/catch.hpp"
 
 using namespace mla;

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "core/engine/decode_step.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "tests/catch.hpp"
 
 using namespace mla;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/engine/decode_builder.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "core/plan/plan_check.hpp"
 #include "tests/catch.hpp"
 

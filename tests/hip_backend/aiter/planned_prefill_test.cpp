@@ -42,27 +42,27 @@ class PlayedKernel final : public RecordingDevice {
   explicit PlayedKernel(std::int64_t works) : RecordingDevice("gfx950"), works_(works) {}
   std::vector<std::int32_t> last_works;
 
-  Status launch(StreamHandle stream, KernelHandle kernel, const LaunchSize& size,
-                std::span<const std::byte> arguments) override {
-    if (Status bad = RecordingDevice::launch(stream, kernel, size, arguments)) return bad;
+  MaybeError launch(StreamHandle stream, KernelHandle kernel, const LaunchSize& size,
+                    std::span<const std::byte> arguments) override {
+    if (MaybeError bad = RecordingDevice::launch(stream, kernel, size, arguments)) return bad;
     const auto& seen = launches.back();
     if (seen.kernel != "attend") return std::nullopt;
     CHECK(size.threads == 512);
     last_works = memory<std::int32_t>(seen.at(0x70), static_cast<std::size_t>(8 * works_));
     REQUIRE(std::ssize(last_works) == 8 * works_);
     for (std::int64_t w = 0; w < works_; ++w)
-      if (Status bad = attend(&last_works[static_cast<std::size_t>(8 * w)], seen.at(0x50)))
+      if (MaybeError bad = attend(&last_works[static_cast<std::size_t>(8 * w)], seen.at(0x50)))
         return bad;
     return std::nullopt;
   }
 
  private:
-  Status attend(const std::int32_t* work, Address lse) {
+  MaybeError attend(const std::int32_t* work, Address lse) {
     const std::int64_t head = work[7] & 0xFFFF;
     for (std::int64_t i = 0; i < kSlab && work[1] >= 0; ++i) {
       const float value = lse_of(work[2] + i, head);
       const Address to = lse + static_cast<Address>(4 * ((work[1] + i) * kHeads + head));
-      if (Status bad = copy_in(to, std::as_bytes(std::span(&value, 1)))) return bad;
+      if (MaybeError bad = copy_in(to, std::as_bytes(std::span(&value, 1)))) return bad;
     }
     return std::nullopt;
   }

@@ -35,27 +35,27 @@ std::byte* RecordingDevice::find(Address at, std::size_t bytes) {
   return at - begin + bytes <= block.size() ? block.data() + (at - begin) : nullptr;
 }
 
-Status RecordingDevice::copy_in(Address to, std::span<const std::byte> from) {
+MaybeError RecordingDevice::copy_in(Address to, std::span<const std::byte> from) {
   std::byte* at = find(to, from.size());
   if (at == nullptr) return Error{ErrorCode::fault, "no memory there"};
   std::copy(from.begin(), from.end(), at);
   return std::nullopt;
 }
 
-Status RecordingDevice::copy_out(Address from, std::span<std::byte> to) {
+MaybeError RecordingDevice::copy_out(Address from, std::span<std::byte> to) {
   const std::byte* at = find(from, to.size());
   if (at == nullptr) return Error{ErrorCode::fault, "no memory there"};
   std::copy_n(at, to.size(), to.begin());
   return std::nullopt;
 }
 
-Status RecordingDevice::copy_on(StreamHandle, Address to, Address from, std::int64_t bytes) {
+MaybeError RecordingDevice::copy_on(StreamHandle, Address to, Address from, std::int64_t bytes) {
   std::vector<std::byte> values(static_cast<std::size_t>(bytes));
-  if (Status bad = copy_out(from, values)) return bad;
+  if (MaybeError bad = copy_out(from, values)) return bad;
   return copy_in(to, values);
 }
 
-Status RecordingDevice::fill(Address to, std::uint32_t word, std::int64_t words) {
+MaybeError RecordingDevice::fill(Address to, std::uint32_t word, std::int64_t words) {
   const std::vector<std::uint32_t> values(static_cast<std::size_t>(words), word);
   return copy_in(to, std::as_bytes(std::span(values)));
 }
@@ -66,8 +66,8 @@ Result<KernelHandle> RecordingDevice::find_kernel(std::span<const std::byte>,
   return KernelHandle{kernels_.size()};
 }
 
-Status RecordingDevice::launch(StreamHandle, KernelHandle kernel, const LaunchSize& size,
-                               std::span<const std::byte> arguments) {
+MaybeError RecordingDevice::launch(StreamHandle, KernelHandle kernel, const LaunchSize& size,
+                                   std::span<const std::byte> arguments) {
   launches.push_back({.kernel = kernels_[kernel.value - 1],
                       .size = size,
                       .arguments = {arguments.begin(), arguments.end()},

@@ -38,26 +38,26 @@ class RecordingDevice : public Device {
   [[nodiscard]] const DeviceProperties& properties() const override { return properties_; }
   Result<Address> allocate(std::int64_t bytes) override;
   void release(Address address) override { memory_.erase(address); }
-  Status copy_in(Address to, std::span<const std::byte> from) override;
-  Status copy_out(Address from, std::span<std::byte> to) override;
-  Status fill(Address to, std::uint32_t word, std::int64_t words) override;
-  Status copy_on(StreamHandle, Address to, Address from, std::int64_t bytes) override;
+  MaybeError copy_in(Address to, std::span<const std::byte> from) override;
+  MaybeError copy_out(Address from, std::span<std::byte> to) override;
+  MaybeError fill(Address to, std::uint32_t word, std::int64_t words) override;
+  MaybeError copy_on(StreamHandle, Address to, Address from, std::int64_t bytes) override;
   Result<KernelHandle> find_kernel(std::span<const std::byte>, std::string_view name) override;
-  Status launch(StreamHandle, KernelHandle kernel, const LaunchSize& size,
-                std::span<const std::byte> arguments) override;
+  MaybeError launch(StreamHandle, KernelHandle kernel, const LaunchSize& size,
+                    std::span<const std::byte> arguments) override;
   void set_timing(const LaunchTiming& timing) override { timing_ = timing; }
   Result<StreamHandle> make_stream() override { return StreamHandle{1}; }
   void release(StreamHandle) override {}
-  Status synchronize(StreamHandle) override { return std::nullopt; }
+  MaybeError synchronize(StreamHandle) override { return std::nullopt; }
   Result<EventHandle> make_event() override { return EventHandle{1}; }
   void release(EventHandle) override {}
-  Status record(StreamHandle, EventHandle) override { return std::nullopt; }
+  MaybeError record(StreamHandle, EventHandle) override { return std::nullopt; }
   Result<double> elapsed_ms(EventHandle, EventHandle) override { return 0.0; }
-  Status begin_capture(StreamHandle) override { return std::nullopt; }
+  MaybeError begin_capture(StreamHandle) override { return std::nullopt; }
   Result<GraphHandle> end_capture(StreamHandle) override { return GraphHandle{1}; }
-  Status replay(StreamHandle, GraphHandle) override { return std::nullopt; }
+  MaybeError replay(StreamHandle, GraphHandle) override { return std::nullopt; }
   void release(GraphHandle) override {}
-  Status recover() override { return std::nullopt; }
+  MaybeError recover() override { return std::nullopt; }
 
  private:
   // The bytes at an address, or null.

@@ -15,8 +15,8 @@ using aiter::test::RecordingDevice;
 namespace {
 
 struct NoStage1 final : Stage1, Stage1Maker {
-  Status run(StreamHandle) override { return std::nullopt; }
-  Status finish() override { return std::nullopt; }
+  MaybeError run(StreamHandle) override { return std::nullopt; }
+  MaybeError finish() override { return std::nullopt; }
   Result<std::unique_ptr<Stage1>> make(const Stage1Input&) const override {
     return std::unique_ptr<Stage1>(std::make_unique<NoStage1>());
   }

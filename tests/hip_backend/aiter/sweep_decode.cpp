@@ -5,7 +5,7 @@
 #include "cpu_backend/cpu_backend.hpp"
 #include "hip_backend/aiter/aiter_backend.hpp"
 #include "hip_backend/device/emulated_device.hpp"
-#include "properties/step/stage_compare.hpp"
+#include "properties/step/decode/stage_compare.hpp"
 #include "tests/hip_backend/aiter/packed_cache.hpp"
 #include "tests/hip_backend/aiter/sweep.hpp"
 #include "tests/hip_backend/crosscheck_step.hpp"

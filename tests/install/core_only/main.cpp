@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "core/engine/decode_builder.hpp"
+#include "core/engine/step_hooks.hpp"
 
 int main() {
   const auto c = mla::parse_case("mla1:2q4s900_1q1s513;heads=8;cu=4");

@@ -1,4 +1,5 @@
 #include "properties/app/case_files.hpp"
+#include "core/engine/step_hooks.hpp"
 
 #include <filesystem>
 

@@ -1,10 +1,11 @@
 // Claims about the claims on sequences of steps: they hold, they run, and each planted defect of
 // order or lifetime turns the right one red.
-#include "properties/step/engine/sequence.hpp"
+#include "core/engine/step_hooks.hpp"
+#include "properties/step/decode/sequence.hpp"
 
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/plants/plant.hpp"
-#include "properties/step/compare.hpp"
+#include "properties/step/decode/compare.hpp"
 #include "properties/step/property.hpp"
 #include "tests/catch.hpp"
 

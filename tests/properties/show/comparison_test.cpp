@@ -1,5 +1,6 @@
 // Two plans side by side: what differs is found, what is the same is not, costs are counted.
 #include "properties/show/comparison.hpp"
+#include "core/engine/step_hooks.hpp"
 
 #include <limits>
 #include <random>

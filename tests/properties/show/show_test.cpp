@@ -3,6 +3,7 @@
 #include <set>
 
 #include "core/engine/decode_builder.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "properties/show/document.hpp"
 #include "properties/show/drawn_plan.hpp"
 #include "properties/show/error_map.hpp"

@@ -1,4 +1,4 @@
-#include "properties/step/page_zero.hpp"
+#include "properties/step/decode/page_zero.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "properties/step/run_step.hpp"
+#include "properties/step/decode/run.hpp"
 
 #include <utility>
 

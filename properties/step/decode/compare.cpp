@@ -1,13 +1,18 @@
+#include "properties/step/decode/compare.hpp"
+
 #include <algorithm>
 #include <bit>
 
 #include "core/numeric/bf16.hpp"
 #include "core/say.hpp"
 #include "properties/step/compare.hpp"
+#include "properties/step/decode/blame.hpp"
 #include "properties/step/text.hpp"
 
 namespace mla::prop {
 namespace {
+
+constexpr std::size_t kWorks = 8;  // works named for the worst element
 
 bool has_rows(const DecodeResult& r, std::int64_t first, std::int64_t count, std::int64_t heads) {
   return first >= 0 && (first + count) * heads <= static_cast<std::int64_t>(r.lse.size());
@@ -66,6 +71,19 @@ std::optional<std::string> bitwise_difference(const DecodeResult& a, const Decod
 
 bool bitwise_equal(const DecodeResult& a, const DecodeResult& b, std::int64_t heads) {
   return !bitwise_difference(a, b, heads).has_value();
+}
+
+Outcome compare(const Comparison& c) {
+  return compare_elements({.out = c.result.out,
+                           .lse = c.result.lse,
+                           .faults = c.result.faults,
+                           .reference = c.reference,
+                           .requests = c.requests,
+                           .heads = c.heads,
+                           .dims = kValueDim,
+                           .blame = [&c](std::int64_t row, std::int64_t head) {
+                             return guilty_works(c.metadata, row, head, kWorks);
+                           }});
 }
 
 }  // namespace mla::prop

@@ -1,4 +1,4 @@
-#include "properties/step/blame.hpp"
+#include "properties/step/decode/blame.hpp"
 
 #include <algorithm>
 

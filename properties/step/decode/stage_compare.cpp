@@ -1,4 +1,4 @@
-#include "properties/step/stage_compare.hpp"
+#include "properties/step/decode/stage_compare.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -13,8 +13,8 @@
 #include "core/shape/split_count.hpp"
 #include "cpu_backend/decode/stage_bounds.hpp"
 #include "properties/step/agreed_launches.hpp"
+#include "properties/step/decode/step_facts.hpp"
 #include "properties/step/forwarding_backend.hpp"
-#include "properties/step/step_facts.hpp"
 #include "properties/step/text.hpp"
 
 namespace mla::prop {

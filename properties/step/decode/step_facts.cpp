@@ -1,11 +1,11 @@
-#include "properties/step/step_facts.hpp"
+#include "properties/step/decode/step_facts.hpp"
 
 #include <algorithm>
 
 #include "core/plan/tile_straddle.hpp"
 #include "core/say.hpp"
 #include "core/shape/split_count.hpp"
-#include "properties/step/page_zero.hpp"
+#include "properties/step/decode/page_zero.hpp"
 
 namespace mla::prop {
 namespace {

@@ -1,4 +1,4 @@
-#include "properties/step/engine/sequence.hpp"
+#include "properties/step/decode/sequence.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -27,7 +27,7 @@ struct Prepared {
 };
 
 Result<Prepared> prepare(const Case& spec, TensorStore& tensors, const ExecutionLimits& limits) {
-  if (const Status too_much = why_not_executed(spec, limits)) return *too_much;
+  if (const MaybeError too_much = why_not_executed(spec, limits)) return *too_much;
   auto batch = make_batch(spec);
   if (!batch) return batch.error();
   Prepared out;
@@ -110,7 +110,7 @@ class Driver {
 
   void share_buffers_of(Driver& other) { shared_ = &other.buffers_; }
 
-  Status provision() {
+  MaybeError provision() {
     engine::StepLimits limits;
     std::int64_t columns = 1;
     for (const Prepared& s : steps_) {
@@ -229,7 +229,7 @@ class Driver {
   std::vector<std::optional<Result<DecodeResult>>> results_;
   SequenceRun out_;
   std::size_t current_ = 0;  // the step whose tensors the device sees
-  Status refused_;           // what the device found out while it built that step
+  MaybeError refused_;       // what the device found out while it built that step
   Device& device_;
   DeviceBuffer<std::int32_t> seq_lens_, table_;
   engine::StepBuffers buffers_;
@@ -287,7 +287,7 @@ Result<std::vector<SequenceRun>> run_groups(const std::vector<std::vector<Case>>
       prepared.push_back(std::move(*step));
     }
     Driver& driver = drivers.emplace_back(std::move(prepared), backend, options, hooks, device);
-    if (Status bad = driver.provision()) return *bad;
+    if (MaybeError bad = driver.provision()) return *bad;
     if (hooks.groups_share_buffers() && drivers.size() > 1)
       driver.share_buffers_of(drivers.front());
   }

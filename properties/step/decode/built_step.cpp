@@ -1,4 +1,4 @@
-#include "properties/step/built_step.hpp"
+#include "properties/step/decode/built_step.hpp"
 
 #include <algorithm>
 #include <utility>
