@@ -17,6 +17,12 @@ constexpr std::size_t kCacheLine = 64 / sizeof(float);
 
 }  // namespace
 
+HeadRows rows_of(const prefill::Operand& x, std::int64_t head, std::int64_t first) {
+  const std::int64_t size = element_bytes(x.dtype);
+  const std::int64_t pitch = x.heads * x.dim * size;
+  return {x.data + first * pitch + head * x.dim * size, pitch};
+}
+
 AttendScratch::AttendScratch()
     : lse_(static_cast<std::size_t>(kTileRows)),
       maximum_(static_cast<std::size_t>(kTileRows)),

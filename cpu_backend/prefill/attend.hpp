@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/engine/prefill/kernels.hpp"
 #include "core/engine/prefill/prefill_shape.hpp"
 #include "core/lifetime.hpp"
 #include "cpu_backend/data_path/data_path.hpp"
@@ -23,6 +24,8 @@ struct HeadRows {
   std::int64_t pitch = 0;  // bytes from a row to the next
   [[nodiscard]] const std::byte* row(std::int64_t i) const { return first + i * pitch; }
 };
+// Of a head, from a row on.
+HeadRows rows_of(const prefill::Operand& x, std::int64_t head, std::int64_t first);
 
 struct AttendTile {
   HeadRows q, k, v;

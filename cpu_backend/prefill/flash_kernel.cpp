@@ -42,12 +42,6 @@ std::vector<FlashTask> tasks_of(const FlashLaunch& launch, std::vector<Fault>& f
   return tasks;
 }
 
-HeadRows rows_of(const Operand& x, std::int64_t head, std::int64_t first) {
-  const auto size = static_cast<std::int64_t>(sizeof(std::uint16_t));
-  const std::int64_t pitch = x.heads * x.dim * size;
-  return {x.data + first * pitch + head * x.dim * size, pitch};
-}
-
 void run_task(const DataPath& path, const FlashLaunch& launch, const FlashTask& task,
               AttendScratch& scratch) {
   AttendTile tile;

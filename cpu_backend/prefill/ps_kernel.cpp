@@ -19,18 +19,12 @@ ElementKind kind_of(const Operand& x, Arch arch) {
   return fp8_variant(arch) == Fp8Variant::e4m3fn ? ElementKind::e4m3fn : ElementKind::e4m3fnuz;
 }
 
-HeadRows head_rows_of(const Operand& x, std::int64_t head, std::int64_t first) {
-  const std::int64_t size = element_bytes(x.dtype);
-  const std::int64_t pitch = x.heads * x.dim * size;
-  return {x.data + first * pitch + head * x.dim * size, pitch};
-}
-
 void run_task(const DataPath& path, const KernelContext& context, const PsLaunch& launch,
               float v_scale, const PsTask& task, AttendScratch& scratch, const PsOutput& output) {
   AttendTile tile;
-  tile.q = head_rows_of(launch.q, task.head, task.q_begin);
-  tile.k = head_rows_of(launch.k, task.head, 0);
-  tile.v = head_rows_of(launch.v, task.head, 0);
+  tile.q = rows_of(launch.q, task.head, task.q_begin);
+  tile.k = rows_of(launch.k, task.head, 0);
+  tile.v = rows_of(launch.v, task.head, 0);
   tile.key_rows = launch.plan.kv_indices.data() + task.kv_begin;
   tile.rows = task.q_end - task.q_begin;
   tile.keys = task.keys;
