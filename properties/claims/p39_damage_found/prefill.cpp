@@ -4,7 +4,6 @@
 
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
-#include "properties/claims/p39_damage_found/recorded_prefill.hpp"
 #include "properties/claims/support/support.hpp"
 #include "properties/step/prefill/plan_rules.hpp"
 #include "properties/step/prefill/run.hpp"
@@ -149,8 +148,6 @@ SeenPlan with_merge_backwards(SeenPlan plan) {
 }  // namespace
 
 Outcome prefill_damage_found(Subject& subject) {
-  Random recorded(subject.spec(), "P39 recorded");
-  if (auto why = recorded_prefill_misjudged(recorded)) return failed(std::move(*why));
   const auto& run = subject.prefill();
   if (!run) return refusal(run.error());
   const PrefillStep& step = *run->steps.front();

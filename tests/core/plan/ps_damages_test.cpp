@@ -1,18 +1,30 @@
-#include "properties/claims/p39_damage_found/recorded_prefill.hpp"
-
+// Claims about ps_check on plans that AITER's own host planner made: it takes each, in every legal
+// form, and finds every damage.
+//
+// Prefill steps of random cases have one head a work, pages of one token and no limit of pieces.
+// The recorded calls have several heads a work, pages of 16 tokens, chunked contexts and long
+// requests, so that every rule of ps_check has something to say.
 #include <algorithm>
-#include <vector>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <span>
 
 #include "core/plan/ps_check.hpp"
 #include "core/say.hpp"
-#include "properties/claims/p42_aiter_plans/aiter_answers.hpp"
-#include "properties/claims/support/support.hpp"
+#include "properties/dump/dump.hpp"
+#include "properties/dump/read/parts.hpp"
+#include "tests/catch.hpp"
+#include "tests/core/plan/golden.hpp"
+#include "tests/core/plan/plan_damages.hpp"
 
-namespace mla::prop {
 namespace {
 
-using plan::kWorkItemWords;
-using plan::WorkItem;
+namespace dump = mla::dump;
+namespace plan = mla::plan;
+using mla::say;
+using mla::plan::kWorkItemWords;
+using mla::plan::WorkItem;
+using mla::plan::test::kFar;
 
 // A recorded plan with lists of its own.
 struct Recorded {
@@ -254,40 +266,82 @@ constexpr Change kMergeDamages[] = {
      [](Recorded& r) { return ++r.plan.reduce_final_map[0], true; }},
 };
 
-std::optional<std::string> misjudged(const AiterPrefillCall& call, Random& random) {
-  const Recorded sound(call.planned);
-  const std::string what =
-      say("the plan of call ", call.name, " of fixtures/golden/ps_prefill.json");
-  for (const Change& change : kLegalChanges) {
-    Recorded r = sound;
-    if (!change.apply(r)) continue;
-    if (const auto why = r.broken())
-      return say(what, ", ", change.what, ", is not valid for ps_check: ", *why);
+struct RecordedCall {
+  std::string name;
+  dump::PrefillPlan planned;
+};
+
+std::vector<RecordedCall> recorded_calls() {
+  std::vector<RecordedCall> out;
+  const nlohmann::json document = mla::golden::load("ps_prefill");
+  for (const nlohmann::json& object : document["cases"]) {
+    auto call = dump::read_planned_prefill_call(object);
+    auto found = dump::read_plan(object, 0);
+    REQUIRE(call.ok());
+    REQUIRE(found.ok());
+    out.push_back({object["name"], {std::move(*call), std::move(*found)}});
   }
-  const auto overlooked = [&](const Change& damage) {
-    Recorded r = sound;
-    r.chosen = random.below(sound.works());
-    return damage.apply(r) && !r.broken();
-  };
-  for (const Change& damage : kWorkDamages)
-    if (overlooked(damage)) return say(what, " with ", damage.what, " is valid for ps_check");
-  if (sound.most_pieces() < 2) return std::nullopt;
-  for (const Change& damage : kMergeDamages)
-    if (overlooked(damage)) return say(what, " with ", damage.what, " is valid for ps_check");
-  return std::nullopt;
+  return out;
+}
+
+// Works of a plan that are damaged: all of a small one.
+std::vector<std::int64_t> chosen_works(std::int64_t works) {
+  const std::int64_t step = std::max<std::int64_t>(1, works / 40);
+  std::vector<std::int64_t> out;
+  for (std::int64_t work = 0; work < works; work += step) out.push_back(work);
+  return out;
+}
+
+// Calls `check(what, plan)` of each change that a recorded plan can have, at `works` of it; each
+// has a place somewhere.
+template <class Works, class Check>
+void at_each_place(std::span<const Change> changes, Works works, Check check) {
+  std::map<std::string, std::int64_t> places;
+  for (const RecordedCall& call : recorded_calls()) {
+    const Recorded sound(call.planned);
+    for (const Change& change : changes)
+      for (const std::int64_t work : works(sound)) {
+        Recorded changed = sound;
+        changed.chosen = work;
+        if (!change.apply(changed)) continue;
+        ++places[change.what];
+        check(say("the plan of call ", call.name, ", ", change.what, " (work ", work, ")"),
+              changed);
+      }
+  }
+  CHECK(places.size() == changes.size());
+}
+
+std::vector<std::int64_t> of_each_work(const Recorded& r) {
+  return chosen_works(r.works());
+}
+
+std::vector<std::int64_t> of_the_plan(const Recorded&) {
+  return {0};
+}
+
+std::vector<std::int64_t> of_the_plan_if_merged(const Recorded& r) {
+  return r.most_pieces() < 2 ? std::vector<std::int64_t>{} : std::vector<std::int64_t>{0};
+}
+
+void is_found(const std::string& what, Recorded& damaged) {
+  if (!damaged.broken()) FAIL_CHECK(what << ", is valid");
 }
 
 }  // namespace
 
-std::optional<std::string> recorded_prefill_misjudged(Random& random) {
-  static const auto grouped = [] {
-    std::vector<const AiterPrefillCall*> calls;
-    for (const AiterPrefillCall& call : aiter_prefill_calls())
-      if (call.planned.call.input.qhead_granularity > 1) calls.push_back(&call);
-    return calls;
-  }();
-  if (auto why = misjudged(random.pick(aiter_prefill_calls()), random)) return why;
-  return misjudged(*random.pick(grouped), random);
+TEST_CASE("ps_check: AITER's recorded plans are valid in each legal form", "[plan][ps]") {
+  CHECK(recorded_calls().size() == 24);
+  at_each_place(kLegalChanges, of_the_plan, [](const std::string& what, Recorded& changed) {
+    const auto why = changed.broken();
+    if (why) FAIL_CHECK(what << ", is not valid: " << *why);
+  });
 }
 
-}  // namespace mla::prop
+TEST_CASE("ps_check: damages of works of AITER's recorded plans are violations", "[plan][ps]") {
+  at_each_place(kWorkDamages, of_each_work, is_found);
+}
+
+TEST_CASE("ps_check: damages of merges of AITER's recorded plans are violations", "[plan][ps]") {
+  at_each_place(kMergeDamages, of_the_plan_if_merged, is_found);
+}

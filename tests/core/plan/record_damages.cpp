@@ -1,18 +1,9 @@
-#include "properties/claims/p39_damage_found/record_damages.hpp"
-
-#include <array>
 #include <limits>
 
-#include "core/engine/decode_builder.hpp"
-#include "core/say.hpp"
-#include "properties/claims/support/support.hpp"
+#include "tests/core/plan/plan_damages.hpp"
 
-namespace mla::prop {
+namespace mla::plan::test {
 namespace {
-
-using plan::PlanBuffer;
-using plan::Rule;
-using plan::WorkItem;
 
 // Stores the work as it is, its offset with it.
 template <class Edit>
@@ -34,7 +25,7 @@ std::int64_t slot_ending_at(const Place& p) {
 bool insert_after(Place& p, const WorkItem& inserted, std::int64_t times) {
   const std::int64_t works = p.plan.works();
   const std::int64_t slot = slot_ending_at(p);
-  const std::int64_t room = p.plan.work_info.size() / plan::kWorkItemWords;
+  const std::int64_t room = p.plan.work_info.size() / kWorkItemWords;
   if (slot < 0 || p.work + 1 >= works || works + times > room) return false;
   for (std::int64_t w = works; w > p.work + 1; --w)
     p.plan.set_work(w + times - 1, p.plan.work(w - 1));
@@ -51,11 +42,23 @@ bool partial_row_in_use(const Place& p, std::int32_t row) {
   return false;
 }
 
-constexpr RuleDamage kRecordDamages[] = {
+// A piece of a tile that is merged; v1.0 lists single pieces as well.
+bool merged(const Place& p) {
+  return p.item.partial_row >= 0 && p.rows() > 0 && p.plan.reduce_indptr.at(1) >= 2;
+}
+
+constexpr PlanDamage kRecordDamages[] = {
+    {"the request after the last one", Rule::work_record,
+     [](Place& p) {
+       const auto requests = static_cast<std::int64_t>(p.input.qo_indptr.size()) - 1;
+       return edit(p, [&](WorkItem& i) {
+         i.batch = static_cast<std::int32_t>(requests * p.input.shape.fold_ratio);
+       });
+     }},
     {"a request far away", Rule::work_record,
      [](Place& p) { return edit(p, [](WorkItem& i) { i.batch = kFar; }); }},
     {"a request that was never written", Rule::work_record,
-     [](Place& p) { return edit(p, [](WorkItem& i) { i.batch = plan::kPoison; }); }},
+     [](Place& p) { return edit(p, [](WorkItem& i) { i.batch = kPoison; }); }},
     {"rows that run backwards", Rule::work_record,
      [](Place& p) { return edit(p, [](WorkItem& i) { i.q_begin = i.q_end + 1; }); }},
     {"rows from the lowest to the highest number", Rule::work_record,
@@ -99,9 +102,74 @@ constexpr RuleDamage kRecordDamages[] = {
        return p.item.partial_row > 0 && p.rows() > 0 && partial_row_in_use(p, 0) &&
               p.move_partials(0);
      }},
+    {"rows past the end of its request", Rule::work_record,
+     [](Place& p) {
+       return edit(p, [&](WorkItem& i) { i.q_end = static_cast<int>(p.request.q_end + 5); });
+     }},
+    {"pages past the end of its request", Rule::work_record,
+     [](Place& p) {
+       return edit(p, [&](WorkItem& i) { i.kv_end = static_cast<int>(p.request.kv_end + 1); });
+     }},
+    {"an offset of one token more", Rule::work_record,
+     [](Place& p) { return edit(p, [](WorkItem& i) { ++i.kv_offset; }); }},
+    {"partial row -2", Rule::work_record,
+     [](Place& p) { return edit(p, [](WorkItem& i) { i.partial_row = -2; }); }},
+    {"a first page that is a block later", Rule::coverage,
+     [](Place& p) {
+       if (p.item.kv_end - p.item.kv_begin <= 16) return false;
+       return edit(p, [](WorkItem& i) { i.kv_begin += 16; });
+     }},
+    {"a first page that is a block earlier", Rule::coverage,
+     [](Place& p) {
+       if (p.item.kv_begin - 16 < p.request.kv_begin) return false;
+       return edit(p, [](WorkItem& i) { i.kv_begin -= 16; });
+     }},
+    {"a partial row far away", Rule::partial_rows,
+     [](Place& p) { return merged(p) && edit(p, [](WorkItem& i) { i.partial_row = 9999; }); }},
+    {"the first partial row, while its merge names another one", Rule::partial_rows,
+     [](Place& p) {
+       return merged(p) && p.item.partial_row > 0 && partial_row_in_use(p, 0) &&
+              edit(p, [](WorkItem& i) { i.partial_row = 0; });
+     }},
+    {"a piece that writes the output itself", Rule::reduce_list,
+     [](Place& p) { return merged(p) && edit(p, [](WorkItem& i) { i.partial_row = -1; }); }},
+    {"a partial row far away after a piece that writes the output itself", Rule::partial_rows,
+     [](Place& p) {
+       const std::int64_t before = piece_before(p);
+       if (!merged(p) || before < 0) return false;
+       WorkItem other = p.plan.work(before);
+       other.partial_row = -1;
+       p.plan.set_work(before, other);
+       return edit(p, [](WorkItem& i) { i.partial_row = 9999; });
+     }},
+    {"slots that begin with work 1", Rule::work_indptr,
+     [](Place& p) { return p.plan.work_indptr.set(0, 1), true; }},
+    {"slots that run backwards", Rule::work_indptr,
+     [](Place& p) {
+       PlanBuffer& slots = p.plan.work_indptr;
+       if (slots.size() < 3) return false;
+       return slots.set(slots.size() - 2, static_cast<int>(p.plan.works() + 1)), true;
+     }},
+    {"a merge far past the end of reduce_partial_map", Rule::reduce_indptr,
+     [](Place& p) { return p.plan.reduce_indptr.set(1, 99999), true; }},
+    {"merges that begin with piece 1", Rule::reduce_indptr,
+     [](Place& p) { return p.plan.reduce_indptr.set(0, 1), true; }},
+    {"a merge of a partial row that no piece has", Rule::reduce_list,
+     [](Place& p) {
+       if (p.plan.reduce_indptr.at(1) < 2) return false;
+       std::int32_t unused = 0;
+       while (partial_row_in_use(p, unused)) ++unused;
+       return p.plan.reduce_partial_map.set(0, unused), true;
+     }},
+    {"a merge into rows past those of its tile", Rule::reduce_list,
+     [](Place& p) {
+       PlanBuffer& rows = p.plan.reduce_final_map;
+       if (p.plan.reduce_indptr.at(1) < 2) return false;
+       return rows.set(1, rows.at(1) + 40), true;
+     }},
 };
 
-constexpr RuleDamage kLegalRecords[] = {
+constexpr PlanDamage kLegalRecords[] = {
     {"a work without rows and keys that ends a slot", Rule::empty_work,
      [](Place& p) {
        WorkItem empty = p.item;
@@ -122,42 +190,12 @@ constexpr RuleDamage kLegalRecords[] = {
 
 }  // namespace
 
-std::span<const RuleDamage> record_damages() {
+std::span<const PlanDamage> record_damages() {
   return kRecordDamages;
 }
 
-std::span<const RuleDamage> legal_empty_works() {
+std::span<const PlanDamage> legal_empty_works() {
   return kLegalRecords;
 }
 
-std::optional<std::string> second_bad_work_unnamed(const DecodeMetadata& metadata,
-                                                   std::int64_t from) {
-  const std::int64_t works = metadata.plan->works();
-  if (works < 2) return std::nullopt;
-  const std::array<std::int64_t, 2> bad = {std::min(from, works - 2),
-                                           std::min(from, works - 2) + 1};
-  for (const bool no_request : {true, false}) {
-    plan::Plan plan = metadata.plan->clone();
-    for (const std::int64_t work : bad) {
-      WorkItem item = plan.work(work);
-      if (no_request)
-        item.batch = -1;
-      else
-        item.q_begin = item.q_end + 1;
-      plan.set_work(work, item);
-    }
-    plan::PlanCheckInput input = check_input_of(metadata);
-    input.plan = plan.view();
-    const auto found = plan::plan_check(input);
-    for (const std::int64_t work : bad)
-      if (std::ranges::none_of(found, [work](const plan::Violation& v) {
-            return v.rule == Rule::work_record && v.work == work;
-          }))
-        return say("works ", bad[0], " and ", bad[1], no_request ? " of no request" : "",
-                   no_request ? "" : " have rows that run backwards", ": plan_check does not name ",
-                   "work ", work);
-  }
-  return std::nullopt;
-}
-
-}  // namespace mla::prop
+}  // namespace mla::plan::test

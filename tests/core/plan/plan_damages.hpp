@@ -1,28 +1,29 @@
-// One work of a plan that is about to be damaged, and the damages of single records and list
-// entries that several rules of plan_check notice.
+// The damages of a plan that tests of plan_check share: each breaks one rule, and is asked for by
+// that rule, so that no rule rests on another one. And changes that break none.
 //
-// Each is asked for by the rule that it breaks, so that a report names the cause and not what
-// follows from it. Private to rule_damages. Units as in plan.hpp.
+// P39 launches damages of its own (properties/claims/p39_damage_found), and AITER's kernels are
+// asked for every word of a plan (tests/hip_backend/aiter/calibration). Units as in plan.hpp.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
+#include <limits>
 #include <span>
-#include <string>
 
-#include "core/engine/decode_metadata.hpp"
 #include "core/plan/plan_check.hpp"
 
-namespace mla::prop {
+namespace mla::plan::test {
+
+// Further than any list or buffer goes, with room to add.
+inline constexpr std::int32_t kFar = std::numeric_limits<std::int32_t>::max() / 2;
 
 // One work of a plan that is about to be damaged.
 struct Place {
-  plan::Plan& plan;
-  plan::PlanCheckInput& input;
+  Plan& plan;
+  PlanCheckInput& input;
   std::int64_t work = 0;
-  plan::WorkItem item;
-  plan::PlanningRequest request;  // of the work
+  WorkItem item;
+  PlanningRequest request;  // of the work
 
   [[nodiscard]] std::int64_t rows() const { return item.q_end - item.q_begin; }
   // Its tile sees all keys of its request.
@@ -34,7 +35,7 @@ struct Place {
     return false;
   }
   // The work as it is now, its offset made that of its last page.
-  void store(plan::WorkItem changed) const {
+  void store(WorkItem changed) const {
     const std::int64_t end =
         std::min((changed.kv_end - request.kv_begin) * input.page_size, request.tokens);
     changed.kv_offset = static_cast<std::int32_t>(request.tokens - end);
@@ -45,7 +46,7 @@ struct Place {
     for (std::int64_t i = 0; i < plan.reduce_partial_map.used(); ++i) {
       if (plan.reduce_partial_map.at(i) != item.partial_row) continue;
       plan.reduce_partial_map.set(i, to);
-      plan::WorkItem moved = item;
+      WorkItem moved = item;
       moved.partial_row = to;
       plan.set_work(work, moved);
       return true;
@@ -55,21 +56,22 @@ struct Place {
 };
 
 // `apply` says whether the damage has a place at the work, and changes the plan only then.
-struct RuleDamage {
+struct PlanDamage {
   const char* what;
-  plan::Rule rule;
+  Rule rule;
   bool (*apply)(Place& p);
 };
 
-std::span<const RuleDamage> record_damages();
+// Of a piece, a tile, a slot or a merge: several words that belong together.
+std::span<const PlanDamage> tile_damages();
+// Of a single record or list entry.
+std::span<const PlanDamage> record_damages();
+// What every kernel takes; no rule is broken, and `rule` is the one that is near.
+std::span<const PlanDamage> legal_changes();
+// Works without rows or keys that end their slot, as AITER's planners leave them.
+std::span<const PlanDamage> legal_empty_works();
 
-// Works without rows or keys that end their slot, as AITER's planners leave them; no rule is
-// broken.
-std::span<const RuleDamage> legal_empty_works();
+// The work with these pages before this one's, in the same tile; -1: none.
+std::int64_t piece_before(const Place& p);
 
-// Of two bad works plan_check names each, not only the first: the works after a bad one are still
-// judged.
-std::optional<std::string> second_bad_work_unnamed(const DecodeMetadata& metadata,
-                                                   std::int64_t from);
-
-}  // namespace mla::prop
+}  // namespace mla::plan::test
