@@ -6,7 +6,7 @@
 #include "core/say.hpp"
 #include "core/suggest.hpp"
 #include "properties/app/case_files.hpp"
-#include "properties/claims/canary.hpp"
+#include "properties/claims/support/canary.hpp"
 
 namespace mla::app {
 

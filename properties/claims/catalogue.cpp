@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "properties/claims/canary.hpp"
 #include "properties/claims/claims.hpp"
+#include "properties/claims/support/canary.hpp"
 
 namespace mla::prop {
 

@@ -1,4 +1,5 @@
-// One claim a file: pNN_name.cpp has its functions, and at its end its constant.
+// A claim is a file pNN_name.cpp with its functions and, at its end, its constant; or a folder
+// pNN_name/, where one file ends with the constant. support/ has what several claims use.
 //
 //   constexpr Property kP04{"P04", ..., by_kind<decode_indptr_shape, nullptr, fa_indptr_shape>};
 //
@@ -20,7 +21,7 @@ extern const Property kP21, kP22, kP23, kP24, kP25, kP26, kP27, kP28, kP29, kP30
 extern const Property kP31, kP32, kP33, kP34, kP35, kP36, kP37, kP38, kP39, kP40;
 extern const Property kP41, kP42, kP43;
 
-// Functions in a file of their own beside that of their property.
+// Functions in another file of the folder than the constant.
 Outcome decode_direct_rows(Subject& subject);            // P05
 Outcome decode_splits(Subject& subject);                 // P05, without a plan
 Outcome prefill_causal_mutation(Subject& subject);       // P13

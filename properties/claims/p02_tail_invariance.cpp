@@ -1,7 +1,7 @@
 // P02: what lies after the live part of kv_indices, and how much, changes nothing.
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
-#include "properties/claims/support.hpp"
+#include "properties/claims/support/support.hpp"
 #include "properties/step/decode/compare.hpp"
 
 namespace mla::prop {

@@ -7,7 +7,7 @@
 #include "core/case/steps.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
-#include "properties/claims/support.hpp"
+#include "properties/claims/support/support.hpp"
 #include "properties/step/decode/built_step.hpp"
 #include "properties/step/fa/compare.hpp"
 

@@ -2,7 +2,7 @@
 // heads, folding, rows and tiles: for the case, and for a sample of all shapes.
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
-#include "properties/claims/support.hpp"
+#include "properties/claims/support/support.hpp"
 #include "properties/step/functions.hpp"
 
 namespace mla::prop {

@@ -1,8 +1,8 @@
 // P08: into how many pieces keys are cut, on how many compute units, and by which planner, changes
 // the result by no more than rounding; where the pieces are the same, by nothing.
 #include "properties/claims/claims.hpp"
-#include "properties/claims/support.hpp"
-#include "properties/claims/topology.hpp"
+#include "properties/claims/support/support.hpp"
+#include "properties/claims/support/topology.hpp"
 #include "properties/step/compare_subject.hpp"
 #include "properties/step/decode/compare.hpp"
 

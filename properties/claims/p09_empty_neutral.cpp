@@ -9,7 +9,7 @@
 #include "core/say.hpp"
 #include "cpu_backend/merge.hpp"
 #include "properties/claims/claims.hpp"
-#include "properties/claims/support.hpp"
+#include "properties/claims/support/support.hpp"
 #include "properties/step/compare_subject.hpp"
 
 namespace mla::prop {

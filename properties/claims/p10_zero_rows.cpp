@@ -5,8 +5,8 @@
 
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
-#include "properties/claims/support.hpp"
-#include "properties/claims/topology.hpp"
+#include "properties/claims/support/support.hpp"
+#include "properties/claims/support/topology.hpp"
 #include "properties/step/decode/compare.hpp"
 #include "properties/step/decode/run.hpp"
 

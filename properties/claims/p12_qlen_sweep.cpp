@@ -2,7 +2,7 @@
 // gives, and rows whose exact values differ do differ.
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
-#include "properties/claims/support.hpp"
+#include "properties/claims/support/support.hpp"
 #include "properties/step/compare_subject.hpp"
 #include "properties/step/decode/compare.hpp"
 #include "properties/step/decode/run.hpp"

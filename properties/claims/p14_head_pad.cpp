@@ -3,7 +3,7 @@
 #include "core/engine/launch.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
-#include "properties/claims/support.hpp"
+#include "properties/claims/support/support.hpp"
 #include "properties/step/compare_subject.hpp"
 #include "properties/step/prefill/run.hpp"
 

@@ -10,7 +10,7 @@
 #include "core/numeric/fp8.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
-#include "properties/claims/support.hpp"
+#include "properties/claims/support/support.hpp"
 #include "properties/generate/tensors.hpp"
 #include "properties/step/decode/compare.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
-#include "properties/claims/support.hpp"
+#include "properties/claims/support/support.hpp"
 #include "properties/step/decode/compare.hpp"
 #include "properties/step/decode/run.hpp"
 #include "properties/step/fa/compare.hpp"

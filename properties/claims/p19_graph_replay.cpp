@@ -5,8 +5,8 @@
 #include "core/engine/device/stream.hpp"
 #include "core/engine/step_hooks.hpp"
 #include "properties/claims/claims.hpp"
-#include "properties/claims/step_runs.hpp"
-#include "properties/claims/support.hpp"
+#include "properties/claims/support/step_runs.hpp"
+#include "properties/claims/support/support.hpp"
 
 namespace mla::prop {
 namespace {

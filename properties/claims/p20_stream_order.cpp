@@ -9,8 +9,8 @@
 #include "core/engine/step_hooks.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
-#include "properties/claims/step_runs.hpp"
-#include "properties/claims/support.hpp"
+#include "properties/claims/support/step_runs.hpp"
+#include "properties/claims/support/support.hpp"
 #include "properties/step/prefill/compare.hpp"
 #include "properties/step/prefill/run.hpp"
 

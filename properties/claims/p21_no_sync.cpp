@@ -5,8 +5,8 @@
 #include "core/engine/decode_step.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
-#include "properties/claims/step_runs.hpp"
-#include "properties/claims/support.hpp"
+#include "properties/claims/support/step_runs.hpp"
+#include "properties/claims/support/support.hpp"
 #include "properties/step/fa/run.hpp"
 
 namespace mla::prop {

@@ -6,8 +6,8 @@
 #include "core/engine/prefill/prefill_builder.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
-#include "properties/claims/prefill_scratch.hpp"
-#include "properties/claims/support.hpp"
+#include "properties/claims/support/prefill_scratch.hpp"
+#include "properties/claims/support/support.hpp"
 
 namespace mla::prop {
 namespace {

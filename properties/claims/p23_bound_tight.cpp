@@ -2,8 +2,8 @@
 // and exceed that need by a bounded factor only.
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
-#include "properties/claims/prefill_scratch.hpp"
-#include "properties/claims/support.hpp"
+#include "properties/claims/support/prefill_scratch.hpp"
+#include "properties/claims/support/support.hpp"
 #include "properties/step/functions.hpp"
 
 namespace mla::prop {

@@ -2,7 +2,7 @@
 // further backend never enlarges the choice, and a failure names the manager's size.
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
-#include "properties/claims/support.hpp"
+#include "properties/claims/support/support.hpp"
 #include "properties/step/functions.hpp"
 
 namespace mla::prop {

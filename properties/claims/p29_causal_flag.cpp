@@ -5,7 +5,7 @@
 #include "core/engine/fa/decode_call.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
-#include "properties/claims/support.hpp"
+#include "properties/claims/support/support.hpp"
 #include "properties/step/compare_subject.hpp"
 #include "properties/step/fa/compare.hpp"
 

@@ -10,7 +10,7 @@
 #include "cpu_backend/decode/schedule.hpp"
 #include "cpu_backend/threads.hpp"
 #include "properties/claims/claims.hpp"
-#include "properties/claims/support.hpp"
+#include "properties/claims/support/support.hpp"
 #include "properties/step/decode/compare.hpp"
 #include "properties/step/prefill/compare.hpp"
 #include "properties/step/prefill/run.hpp"

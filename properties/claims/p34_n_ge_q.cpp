@@ -3,7 +3,7 @@
 #include "core/paging/pages.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
-#include "properties/claims/support.hpp"
+#include "properties/claims/support/support.hpp"
 
 namespace mla::prop {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
-#include "properties/claims/support.hpp"
+#include "properties/claims/support/support.hpp"
 #include "properties/step/functions.hpp"
 
 namespace mla::prop {

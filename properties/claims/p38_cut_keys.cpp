@@ -12,9 +12,9 @@
 #include "core/engine/run_decode.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
-#include "properties/claims/stored_row.hpp"
-#include "properties/claims/support.hpp"
-#include "properties/claims/topology.hpp"
+#include "properties/claims/support/stored_row.hpp"
+#include "properties/claims/support/support.hpp"
+#include "properties/claims/support/topology.hpp"
 #include "properties/generate/tensors.hpp"
 #include "properties/step/decode/compare.hpp"
 

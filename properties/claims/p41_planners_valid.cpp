@@ -1,19 +1,67 @@
 // P41: every planner that takes the case makes a valid plan of it, whichever the case names, and
-// whether it is told of the longest request or not; a plain step is taken by all of them.
+// whether it is told of the longest request or not.
 #include <utility>
 
 #include "core/plan/plan_check.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
-#include "properties/claims/plain_steps.hpp"
-#include "properties/claims/planner_steps.hpp"
-#include "properties/claims/support.hpp"
+#include "properties/claims/support/support.hpp"
+#include "properties/step/functions.hpp"
 
 namespace mla::prop {
 namespace {
 
+using Sentence = std::optional<std::string>;
+
 constexpr PlannerChoice kPlanners[] = {PlannerChoice::v12_serial, PlannerChoice::v12_parallel,
                                        PlannerChoice::v11, PlannerChoice::v10};
+
+// The plan as the planner leaves it, empty works included.
+Result<plan::Plan> raw_plan(const Subject& subject, const PlanQuestion& question) {
+  const Functions functions = functions_of(subject);
+  const auto sizes = functions.query_sizes(question.query);
+  if (!sizes) return sizes.error();
+  return functions.make_plan(question.input, *sizes);
+}
+
+// The rule that the plan for the lists of `metadata` breaks where the planner is told no
+// max_seqlen_qo. It may refuse to plan so.
+Sentence untold_plan_broken(const Subject& subject, const DecodeMetadata& metadata,
+                            Random& random) {
+  PlanQuestion question = subject.builder().question(metadata);
+  // AITER's default is -1, with which its planner leaves short tails (BUG-012); 0 is as good.
+  question.input.key.max_qo_len = random.between(-1, 0);
+  auto made = raw_plan(subject, question);
+  if (!made) return std::nullopt;
+  const plan::Plan plan = without_empty_works(std::move(*made));  // as an engine does
+  plan::PlanCheckInput input = check_input_of(metadata);
+  input.plan = plan.view();
+  const auto violations = plan::plan_check(input);
+  if (violations.empty()) return std::nullopt;
+  return say("told max_seqlen_qo = ", question.input.key.max_qo_len, ", breaks the rule ",
+             name(violations[0].rule), ": ", violations[0].what);
+}
+
+// Requests of one row each, which the serial planner is not told of, get another plan than those it
+// is told of, although it folds and cuts them alike.
+Sentence untold_single_rows_differ(const Subject& subject, const DecodeMetadata& metadata) {
+  const ResolvedShape& shape = metadata.shape;
+  if (shape.planner_kernel != plan::V12Kernel::serial || shape.uniform_qo_len != 1)
+    return std::nullopt;
+  PlanQuestion question = subject.builder().question(metadata);
+  const auto told = raw_plan(subject, question);
+  question.input.key.max_qo_len = -1;  // AITER's default
+  const auto alike = resolve_plan_shape(question.input.key);
+  if (!told || !alike || alike->fold_ratio != shape.plan.fold_ratio ||
+      alike->tile_rows(1) != shape.plan.tile_rows(1))
+    return std::nullopt;
+  const auto untold = raw_plan(subject, question);
+  if (!untold)
+    return "told no max_seqlen_qo, it refuses requests of one row: " + untold.error().message;
+  if (*untold != *told)
+    return "told no max_seqlen_qo, it makes another plan of requests of one row";
+  return std::nullopt;
+}
 
 Outcome decode_planners_valid(Subject& subject) {
   if (const auto& shape = subject.shape(); !shape) return refusal(shape.error());
@@ -34,14 +82,11 @@ Outcome decode_planners_valid(Subject& subject) {
     if (!violations.empty())
       return failed(say("planner ", name(planner), " breaks the rule ", name(violations[0].rule),
                         ": ", violations[0].what));
-    if (const auto why = wrong_untold(sibling, *metadata, random, Untold::planned_or_refused))
+    if (const auto why = untold_plan_broken(sibling, *metadata, random))
       return failed(say("planner ", name(planner), ", ", *why));
     if (const auto why = untold_single_rows_differ(sibling, *metadata))
       return failed(say("planner ", name(planner), ", ", *why));
   }
-  if (auto why = plain_step_misplanned(subject, random)) return failed(std::move(*why));
-  if (auto why = several_tiles_declined(subject, random)) return failed(std::move(*why));
-  if (auto why = trailing_works_named(subject)) return failed(std::move(*why));
   return any ? passed() : skipped("no planner takes the case");
 }
 
@@ -49,8 +94,7 @@ Outcome decode_planners_valid(Subject& subject) {
 
 constexpr Property kP41{"P41", "planners_valid",
                         "Every planner that takes the case makes a valid plan of it, told of the "
-                        "longest request or not, "
-                        "and all take a plain one.",
+                        "longest request or not.",
                         by_kind<decode_planners_valid, nullptr, nullptr>};
 
 }  // namespace mla::prop

@@ -9,7 +9,7 @@
 #include "core/engine/run_decode.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
-#include "properties/claims/support.hpp"
+#include "properties/claims/support/support.hpp"
 #include "properties/step/decode/compare.hpp"
 #include "properties/step/prefill/compare.hpp"
 #include "properties/step/prefill/run.hpp"

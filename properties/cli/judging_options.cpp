@@ -6,7 +6,7 @@
 #include "properties/app/selection.hpp"
 
 #include "core/say.hpp"
-#include "properties/claims/canary.hpp"
+#include "properties/claims/support/canary.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/options.hpp"
 #include "properties/cli/quantity.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "properties/claims/canary.hpp"
+#include "properties/claims/support/canary.hpp"
 
 namespace mla::prop {
 

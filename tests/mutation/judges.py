@@ -1,4 +1,4 @@
-"""Who decides whether a mutant is noticed: the core's quick tests, or the properties."""
+"""Who decides whether a mutant is noticed: the quick tests of its layer, the properties, or both."""
 import hashlib
 import os
 import pathlib
@@ -8,9 +8,12 @@ import subprocess
 import threading
 import time
 
-# Quick ones first.
-TESTS = ["core_paging", "core_shape", "core_case", "core_plan_check", "core_builder", "core_plan",
-         "core_allocation", "core_random_walk", "core_plan_golden", "core_plan_exhaustive"]
+# Of each layer, quick ones first. The source of kernels has none: its tests are the properties on
+# the emulated devices.
+TESTS = {"core": ["core_paging", "core_shape", "core_case", "core_plan_check", "core_builder",
+                  "core_plan", "core_allocation", "core_fa", "core_random_walk", "core_plan_golden",
+                  "core_plan_exhaustive"],
+         "cpu_backend": ["cpu_backend"]}
 FIRST_CASES = ("16", "100")  # random ones of short runs; the complete one judges them again
 MEMORY = (8 << 30,) * 2  # bytes: a mutant that fills a list without end must not take the machine
 # What numbers alone need not show: it costs four times as much as a run without.
@@ -60,36 +63,45 @@ def first_failure(arguments, limit, folder):
         process.wait()
 
 
+def layer(file):
+    return pathlib.Path(file).parts[0]
+
+
 class Tests:
-    """Builds and runs one test after the other. What killed the last mutant of a file comes first
-    for the next one."""
+    """Builds and runs one test of the mutant's layer after the other. What killed the last mutant of
+    a file comes first for the next one."""
     name = "tests"
     default = ["core/plan", "core/shape", "core/paging"]
 
-    def __init__(self, sources, _files, _seed, _short):
+    def __init__(self, sources, files, _seed, _short):
         self.build = sources / "build" / "tests"
         done = command(["cmake", "-G", "Ninja", "-S", str(sources), "-B", str(self.build),
                         "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
                         "-DMLA_WERROR=OFF", "-DMLA_BENCHMARKS=OFF", "-DHIP_BACKEND=OFF"])
         if done is None or done.returncode != 0:
             raise SystemExit(done.stderr if done else "cmake takes too long")
+        self.layers = sorted({layer(file) for file in files} & TESTS.keys())
         self.order = {}
 
     def baseline(self):
-        return self.verdict(None) == "survived"
+        return all(self.first_killer(one, list(TESTS[one])) is None for one in self.layers)
 
     def verdict(self, mutant):
-        tests = self.order.setdefault(mutant.file if mutant else None, list(TESTS))
+        tests = self.order.setdefault(mutant.file, list(TESTS.get(layer(mutant.file), [])))
+        return self.first_killer(layer(mutant.file), tests) or "survived"
+
+    def first_killer(self, folder, tests):
+        """The verdict of the first test that notices something, which is then the first of the list."""
         for test in list(tests):
             built = command(["ninja", "-C", str(self.build), f"test_{test}"])
             if built is None or built.returncode != 0:
                 return "not viable"
-            ran = command([str(self.build / "tests" / "core" / f"test_{test}"), "--abort"], limit=60)
+            ran = command([str(self.build / "tests" / folder / f"test_{test}"), "--abort"], limit=60)
             if ran is None or ran.returncode != 0:
                 tests.remove(test)
                 tests.insert(0, test)
                 return f"killed by {test}" + (" (time)" if ran is None else "")
-        return "survived"
+        return None
 
 
 class Properties:
@@ -168,4 +180,21 @@ class Properties:
         return "survived"
 
 
-JUDGES = {judge.name: judge for judge in (Tests, Properties)}
+class Both:
+    """The tests of the mutant's layer, and the properties for what these do not notice."""
+    name = "both"
+    default = Properties.default
+
+    def __init__(self, *arguments):
+        self.judges = [Tests(*arguments), Properties(*arguments)]
+
+    def baseline(self):
+        return all(judge.baseline() for judge in self.judges)
+
+    def verdict(self, mutant):
+        tests, properties = self.judges
+        noticed = tests.verdict(mutant)
+        return properties.verdict(mutant) if noticed == "survived" else noticed
+
+
+JUDGES = {judge.name: judge for judge in (Both, Tests, Properties)}

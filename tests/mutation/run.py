@@ -7,8 +7,9 @@ a copy of the sources below build/mutation, never on the tree itself. A run that
 on where it ended. Survivors that change nothing that can be seen are listed, with the reason, in
 fixtures/mutation_survivors.json.
 
-    tests/mutation/run.py                                  # 200 mutants, judged by the core's tests
-    tests/mutation/run.py --judge properties --sample 40   # core, CPU backend, kernels; by properties
+    tests/mutation/run.py                  # 200 mutants; by the tests of their layer and properties
+    tests/mutation/run.py --judge tests    # of the planners; by the core's tests alone
+    tests/mutation/run.py --judge properties --sample 40   # by the properties alone
     tests/mutation/run.py --sample 0 core/plan/v12_serial.cpp   # every mutant of one file
     tests/mutation/run.py --sample 0 core/plan/sizes.cpp:66     # of one line
     tests/mutation/run.py --seed 2 --sample 50 core/paging
@@ -158,7 +159,8 @@ def run_identity(arguments, mutants):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("paths", nargs="*", help="files, lines of files, or folders below the root")
-    parser.add_argument("--judge", choices=sorted(JUDGES), default="tests")
+    parser.add_argument("--judge", choices=sorted(JUDGES), default="both",
+                        help="who has to notice a mutant: one of both is enough")
     parser.add_argument("--sample", type=int, default=200, help="so many mutants; 0: all")
     parser.add_argument("--seed", type=int, default=1, help="of the sample, and of random cases")
     parser.add_argument("--minutes", type=float, default=0, help="stop after so long; 0: never")

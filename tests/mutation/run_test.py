@@ -26,7 +26,7 @@ MUTANTS = mutants_of(pathlib.Path(FILE), (run.ROOT / FILE).read_text())
 
 class FakeJudge:
     """Notices mutants of lines that are no multiple of three."""
-    name = "tests"
+    name = "both"
     default = [FILE]
 
     def __init__(self, *_):
@@ -52,7 +52,7 @@ class Sandbox(unittest.TestCase):
         self.digest = "of the sources"
         for what in (mock.patch.object(run, "WORK", self.folder),
                      mock.patch.object(run, "copy_sources", lambda: (self.folder / "source", self.digest)),
-                     mock.patch.dict(run.JUDGES, {"tests": FakeJudge})):
+                     mock.patch.dict(run.JUDGES, {"both": FakeJudge})):
             what.start()
             self.addCleanup(what.stop)
 
@@ -130,6 +130,47 @@ class SameProgram(Sandbox):
         self.assertEqual(code, 0)
         self.assertIn("0 mutants of", out)
         self.assertIn("5 are the same program", out)
+
+
+class OfBoth(unittest.TestCase):
+    def judged(self, tests, properties):
+        """The verdict, and how often the properties were asked."""
+        both = object.__new__(judges.Both)
+        asked = mock.Mock(return_value=properties)
+        both.judges = [mock.Mock(verdict=lambda _: tests), mock.Mock(verdict=asked)]
+        return both.verdict(MUTANTS[0]), asked.call_count
+
+    def test_the_properties_judge_what_no_test_notices(self):
+        self.assertEqual(self.judged("killed by core_plan", "survived"), ("killed by core_plan", 0))
+        self.assertEqual(self.judged("not viable", "survived"), ("not viable", 0))
+        for properties in ("survived", "equivalent", "killed by P05 (16 cases)"):
+            self.assertEqual(self.judged("survived", properties), (properties, 1))
+
+    def test_the_tests_are_those_of_the_mutated_layer_and_the_last_killer_comes_first(self):
+        tests = object.__new__(judges.Tests)
+        tests.build, tests.order = pathlib.Path("build"), {}
+        ran = []
+
+        def command(arguments, **_):
+            ran.append(arguments[-2] if arguments[-1] == "--abort" else None)
+            failed = arguments[0].endswith("test_core_case")
+            return subprocess.CompletedProcess(arguments, 1 if failed else 0)
+
+        def programs(mutant):
+            ran.clear()
+            verdict = tests.verdict(mutant)
+            return verdict, [pathlib.Path(one) for one in ran if one]
+
+        folder = pathlib.Path("build", "tests", "core")
+        reduce = mutants_of(pathlib.Path("cpu_backend/decode/reduce.cpp"), "if (a < b) return;\n")[0]
+        kernel = mutants_of(judges.KERNELS / "decode.hip", "if (a < b) return;\n")[0]
+        with mock.patch.object(judges, "command", command):
+            self.assertEqual(programs(MUTANTS[0]), ("killed by core_case", [
+                folder / f"test_{one}" for one in ("core_paging", "core_shape", "core_case")]))
+            self.assertEqual(programs(MUTANTS[0]), ("killed by core_case", [folder / "test_core_case"]))
+            self.assertEqual(programs(reduce), ("survived", [
+                pathlib.Path("build", "tests", "cpu_backend", "test_cpu_backend")]))
+            self.assertEqual(programs(kernel), ("survived", []))
 
 
 class Listed(unittest.TestCase):

@@ -48,15 +48,17 @@ std::vector<std::string> documented_rows() {
   return rows;
 }
 
-// The sources of properties/claims that are named after a property, by name.
-std::map<std::string, std::string> property_sources() {
-  std::map<std::string, std::string> sources;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(MLA_FIXTURES "/../properties/claims")) {
-    const std::string name = entry.path().filename().string();
-    if (!std::regex_match(name, std::regex("p[0-9].*"))) continue;
+// What is named after a property in properties/claims, a file or a folder: its sources, by path.
+std::map<std::string, std::map<std::string, std::string>> property_sources() {
+  namespace fs = std::filesystem;
+  const fs::path claims(MLA_FIXTURES "/../properties/claims");
+  std::map<std::string, std::map<std::string, std::string>> sources;
+  for (const auto& entry : fs::recursive_directory_iterator(claims)) {
+    const fs::path path = entry.path().lexically_relative(claims);
+    const std::string named = path.begin()->stem().string();
+    if (!entry.is_regular_file() || !std::regex_match(named, std::regex("p[0-9].*"))) continue;
     std::ifstream file(entry.path());
-    sources[name] = std::string(std::istreambuf_iterator<char>(file), {});
+    sources[named][path.string()] = std::string(std::istreambuf_iterator<char>(file), {});
   }
   return sources;
 }
@@ -108,24 +110,29 @@ TEST_CASE("properties: ids are in order, unique, and found", "[claims]") {
   CHECK(prop::find_property("P99") == nullptr);
 }
 
-TEST_CASE("properties: each has one file, named after it, that ends with its constant",
-          "[claims][docs]") {
-  std::map<std::string, std::string> sources = property_sources();
+TEST_CASE(
+    "properties: each has a file or folder named after it, where one source ends with its constant",
+    "[claims][docs]") {
+  auto sources = property_sources();
   for (const Property& p : prop::all_properties()) {
-    const std::string stem = "p" + std::string(p.id.substr(1)) + "_" + std::string(p.name);
-    INFO(stem);
-    REQUIRE(sources.contains(stem + ".cpp"));
-    for (const auto& [name, source] : sources)
-      CHECK((constant_in(source, p) != std::string::npos) == (name == stem + ".cpp"));
-    const std::string& own = sources[stem + ".cpp"];
-    const std::string constant = own.substr(std::min(constant_in(own, p) + 1, own.size()));
+    const std::string name = "p" + std::string(p.id.substr(1)) + "_" + std::string(p.name);
+    INFO(name);
+    REQUIRE(sources.contains(name));
+    const auto own = sources.extract(name);
+    const std::string* with_constant = nullptr;
+    for (const auto& [path, source] : own.mapped()) {
+      if (constant_in(source, p) == std::string::npos) continue;
+      INFO(path);
+      CHECK(with_constant == nullptr);
+      with_constant = &source;
+    }
+    REQUIRE(with_constant != nullptr);
+    const std::string constant = with_constant->substr(constant_in(*with_constant, p) + 1);
     CHECK(constant.find("\n\n") == constant.find("\n\n}  // namespace mla::prop\n"));
     CHECK(constant.find("\"" + std::string(p.id) + "\"") != std::string::npos);
     CHECK(constant.find("\"" + std::string(p.name) + "\"") != std::string::npos);
-    // A kind of steps may have a file of its own beside it.
-    for (const char* kind : {"", "_decode", "_prefill", "_fa"}) sources.erase(stem + kind + ".cpp");
   }
-  for (const auto& [name, source] : sources) FAIL_CHECK(name << " belongs to no property");
+  for (const auto& [name, files] : sources) FAIL_CHECK(name << " belongs to no property");
 }
 
 TEST_CASE("properties: docs/reference/properties.md has one row for each, with its plants",

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/engine/run_decode.hpp"
-#include "properties/claims/canary.hpp"
+#include "properties/claims/support/canary.hpp"
 #include "properties/judge/runner.hpp"
 #include "properties/step/forwarding_backend.hpp"
 #include "properties/step/prefill/run.hpp"

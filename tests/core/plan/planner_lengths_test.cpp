@@ -83,6 +83,42 @@ TEST_CASE("planner v1.2: rows are held against max_qo_len in a list with entries
   CHECK_THAT(batch.refusal(), contains("request 0 has 9 query rows, more than max_qo_len = 4"));
 }
 
+TEST_CASE("planner v1.0: it needs one query length for all", "[plan]") {
+  Batch batch({400}, all(1, 1));
+  batch.input.version = PlannerVersion::v1_0;
+  batch.input.max_split_per_batch = 32;
+  CHECK(batch.refusal() == "planned");
+  for (const std::int64_t rows : {-1, 0}) {
+    batch.input.uniform_qo_len = rows;
+    CHECK_THAT(batch.refusal(), contains("uniform_qo_len"));
+    CHECK(batch.bug() == "");
+  }
+}
+
+TEST_CASE("planners: the last page of a request without pages means nothing", "[plan]") {
+  struct Asked {
+    PlannerVersion version;
+    std::int64_t page, rows;
+  };
+  for (const Asked& asked : {Asked{PlannerVersion::v1_1, 1, 1},
+                             {PlannerVersion::v1_1, 1, 2},
+                             {PlannerVersion::v1_2, 1, 1},
+                             {PlannerVersion::v1_2, 1, 2},
+                             {PlannerVersion::v1_2, 16, 2}}) {
+    Batch batch({100, 0, 700, 0}, all(4, asked.rows), asked.page);
+    batch.input.version = asked.version;
+    const auto whole = batch.make();
+    REQUIRE(whole.ok());
+    for (const std::int64_t tokens : {std::int64_t{0}, asked.page + 1}) {
+      for (const std::size_t r : {1U, 3U})
+        batch.last_page_len[r] = static_cast<std::int32_t>(tokens);
+      const auto same = batch.make();
+      REQUIRE(same.ok());
+      CHECK(*same == *whole);
+    }
+  }
+}
+
 TEST_CASE("planner v1.1: sparse rows that qo_indptr counts otherwise are refused",
           "[plan][BUG-016]") {
   Batch batch({10, 10}, all(2, 1));

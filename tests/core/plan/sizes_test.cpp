@@ -82,13 +82,27 @@ TEST_CASE("sizes: the experimental kernel doubles the slots and tiles by 128 row
   CHECK((*query_sizes(query)).work_indptr == 513);
   query.experimental = false;
   CHECK((*query_sizes(query)).work_indptr == 257);
-  query = {.max_qo_len = 4,
-           .heads = mla::Heads(32),
-           .dtype = {mla::Dtype::fp8, mla::Dtype::fp8},
-           .experimental = true};
-  CHECK(mla::plan::query_tiles(query) == 1);
-  query.experimental = false;
-  CHECK(mla::plan::query_tiles(query) == 8);
+  for (const auto& [heads, rows] : {std::pair{32, 4}, {64, 2}}) {
+    query = {.max_qo_len = rows,
+             .heads = mla::Heads(heads),
+             .dtype = {mla::Dtype::fp8, mla::Dtype::fp8},
+             .experimental = true};
+    CHECK(mla::plan::query_tiles(query) == 1);
+    query.experimental = false;
+    CHECK(mla::plan::query_tiles(query) == 8);
+  }
+}
+
+TEST_CASE("sizes: a batch of no request has one entry in reduce_indptr and no rows to merge",
+          "[plan][sizes]") {
+  for (const std::int64_t heads : {16, 32, 128})
+    for (const bool fast_mode : {true, false}) {
+      const auto sizes = query_sizes(
+          {.batch = mla::Requests(0), .heads = mla::Heads(heads), .fast_mode = fast_mode});
+      REQUIRE(sizes.ok());
+      CHECK(sizes->reduce_indptr == 1);
+      CHECK(sizes->reduce_final_rows == 0);
+    }
 }
 
 TEST_CASE("sizes: a split cap raises the partial rows of a batch that outnumbers the slots",
