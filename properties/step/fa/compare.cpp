@@ -65,7 +65,7 @@ std::vector<FaElement> wrong_elements(const FaStepRun& run, std::size_t step, st
   for (std::size_t i = 0; i < reference.out.size(); ++i) {
     const std::uint16_t bits = run.result.out[i];
     const double got = bf16_to_float(bits);
-    if (std::fabs(got - reference.out[i]) <= reference.out_bound[i]) continue;
+    if (within_bound(got, reference.out[i], reference.out_bound[i])) continue;
     ++wrong;
     const FaElement e{step, i, bits == kPoisonBf16, got, reference.out[i], reference.out_bound[i]};
     if (!worst.empty() && worst.back().index / dim == i / dim) {

@@ -44,6 +44,9 @@ Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const Step
 // A backend without an FA step is an error.
 Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const StepContext& context);
 
+// For each request of the step: merges of finished bf16 parts that a part passes at most.
+std::vector<std::int64_t> bf16_merges(const FaStepRun& run);
+
 cpu::FaReference reference_of(const FaStepRun& run);
 
 }  // namespace mla::prop
