@@ -4,8 +4,11 @@
 // An error beyond a bound says nothing of a bound that is four times too wide. So the bounds of
 // some rows are worked out a second time (row_arithmetic.hpp): the unit roundoffs of the formats,
 // times the conditions of the sums, which are summed here key by key from the tensors.
+#include <algorithm>
 #include <cmath>
+#include <string>
 
+#include "core/numeric/bf16.hpp"
 #include "core/say.hpp"
 #include "properties/claims/bounded_rows.hpp"
 #include "properties/claims/claims.hpp"
@@ -15,6 +18,7 @@
 #include "properties/claims/support.hpp"
 #include "properties/generate/sample.hpp"
 #include "properties/step/compare.hpp"
+#include "properties/step/text.hpp"
 
 namespace mla::prop {
 namespace {
@@ -28,6 +32,26 @@ constexpr int kDraws = 16;
 double output_unit_of(Arch arch) {
   return arch == Arch::gfx942 ? 0x1p-7 : 0x1p-8;
 }
+
+// The largest errors of the backend's results, in units of their bounds.
+struct Closest {
+  double out = 0;
+  double lse = 0;
+
+  void look(const BoundedRows& rows, std::int64_t pair, const RowBounds& bounds) {
+    const auto dims = bounds.out.size();
+    const auto at = static_cast<std::size_t>(pair);
+    for (std::size_t d = 0; d < dims && (at + 1) * dims <= rows.out.size(); ++d)
+      out = std::max(out, std::fabs(bf16_to_float(rows.out[at * dims + d]) - bounds.out[d]) /
+                              bounds.out_bound[d]);
+    if (bounds.lse && at < rows.lse.size())
+      lse = std::max(lse, std::fabs(rows.lse[at] - *bounds.lse) / *bounds.lse_bound);
+  }
+  [[nodiscard]] std::string line(bool with_lse) const {
+    return "closest to the bounds of the drawn rows: out " + number_text(out) +
+           (with_lse ? ", LSE " + number_text(lse) : "");
+  }
+};
 
 RowKeys decode_keys(const Case& c, const Batch& batch, const DecodeTensors& t, std::int64_t pair,
                     const RequestAt& at) {
@@ -61,6 +85,7 @@ Outcome close_bounds(Subject& subject, const BoundedRows& rows) {
   const std::int64_t all = rows.heads * rows.batch.rows().count();
   if (all == 0) return skipped("the step has no rows");
   int looked = 0;
+  Closest closest;
   for (int draw = 0; draw < kDraws && looked < kRows; ++draw) {
     const std::int64_t pair = rows.pairs.empty() ? random.below(all) : random.pick(rows.pairs);
     const RequestAt at = request_at(rows.batch, pair / rows.heads);
@@ -70,13 +95,14 @@ Outcome close_bounds(Subject& subject, const BoundedRows& rows) {
     const RowBounds bounds = bounds_of(rows.reference, pair, keys.value_dims);
     auto why = wrong_bound(rows.arithmetic_of(at), keys, bounds);
     if (!why) why = misjudged_error(subject, bounds, random);
+    closest.look(rows, pair, bounds);
     if (why)
       return failed(row_name(rows.batch.requests, pair / rows.heads) +
                     say(" head ", pair % rows.heads, ": ") + *why);
   }
   if (looked == 0)
     return skipped(say("no row was drawn that sees a key, of a request of up to ", kMostKeys));
-  return passed();
+  return {Verdict::pass, {}, {closest.line(!rows.lse.empty())}};
 }
 
 namespace {
@@ -98,6 +124,8 @@ Outcome decode_close_bounds(Subject& subject) {
                                 .heads = c.heads,
                                 .pairs = sampled_pairs(c, batch.requests),
                                 .reference = *reference,
+                                .out = subject.result()->out,
+                                .lse = subject.result()->lse,
                                 .arithmetic_of = [&](const RequestAt&) { return arithmetic; },
                                 .keys_of =
                                     [&](std::int64_t pair, const RequestAt& at) {

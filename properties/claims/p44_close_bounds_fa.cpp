@@ -55,6 +55,8 @@ Outcome fa_close_bounds(Subject& subject) {
        .heads = run.layer.heads.count(),
        .pairs = sampled_pairs(run.spec, run.ordered.batch.requests),
        .reference = reference,
+       .out = run.result.out,
+       .lse = {},
        .arithmetic_of =
            [&](const RequestAt& at) {
              return RowArithmetic{.dtype = {Dtype::bf16, Dtype::bf16},

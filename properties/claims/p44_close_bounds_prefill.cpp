@@ -66,6 +66,8 @@ Outcome prefill_close_bounds(Subject& subject) {
                 .heads = step.spec.heads,
                 .pairs = sampled_pairs(step.spec, step.batch.requests),
                 .reference = reference,
+                .out = step.result.out,
+                .lse = step.result.lse,
                 .arithmetic_of =
                     [&](const RequestAt& at) {
                       return RowArithmetic{
