@@ -85,11 +85,14 @@ def test_a_split_has_every_so_many_tiles_of_64_keys(splits: int, keys: tuple[int
 
 
 def reduced(indptr: list[int], partials: list[int], rows: int = 6) -> np.ndarray:
-    """Of partial rows that hold their own number, without a final map; -1 where nothing is."""
+    """Of partial rows that hold their own number, without a final map; -1 where nothing is.
+
+    Behind the lists lies what would be another piece: nothing may read it.
+    """
     parts = np.arange(8, dtype=np.float32)[:, None, None] * np.ones((8, 16, 512), np.float32)
     out = np.full((rows, 16, 512), -1, np.float16)
-    kernels.reduce(parts, np.zeros((8, 16), np.float32), np.array(indptr, np.int32), None,
-                   np.array(partials, np.int32), out)
+    lists = [np.array([*values, values[-1] + 1], np.int32)[:-1] for values in (indptr, partials)]
+    kernels.reduce(parts, np.zeros((8, 16), np.float32), lists[0], None, lists[1], out)
     assert (out == out[:, :1, :1]).all()
     return out[:, 0, 0].astype(float).tolist()
 
@@ -106,7 +109,7 @@ def test_without_a_final_map_tiles_before_one_are_taken_to_have_as_many_rows() -
     assert reduced([0, 2, 4], [0, 1, 2, 5]) == [0.5, -1, -1, 3.5, 4.5, 5.5]
 
 
-def test_without_a_final_map_a_last_tile_of_one_piece_has_no_rows() -> None:
+def test_without_a_final_map_a_last_tile_of_one_piece_is_not_merged() -> None:
     assert reduced([0, 2, 3], [0, 2, 4]) == [1, 2, -1, -1, -1, -1]
 
 
