@@ -45,14 +45,16 @@ def test_the_last_key_of_a_prefill_reaches_its_own_row_alone() -> None:
     assert (after[299] != plain[299]).all()
 
 
-def split_call(splits: int, indptr: list[int], keys: tuple[int, ...] = (500, 130)) -> Any:
-    step = make_step(list(keys), 1, 16)
+def split_call(splits: int, indptr: list[int], keys: tuple[int, ...] = (500, 130), *,
+               page: int = 1, last: list[int] | None = None) -> Any:
+    step = make_step(list(keys), 1, 16, page=page)
+    step = step if last is None else step._replace(last=np.array(last, np.int32))
     n = len(keys)
     split = np.full((n, splits, 16, 512), np.nan, np.float32)
     lse = np.full((n, splits, 16, 1), np.nan, np.float32)
     kernels.decode_stage1(
         step.q, step.kv, step.qo_indptr, step.kv_indptr, step.indices, step.last,
-        np.array(indptr, np.int32), None, None, None, 1, 1, 1, SCALE, split, lse,
+        np.array(indptr, np.int32), None, None, None, 1, page, 1, SCALE, split, lse,
         np.zeros((n, 16, 512), np.uint16))
     return step, split, lse
 
@@ -65,6 +67,12 @@ def test_splits_of_the_caller_that_are_not_those_of_the_buffer_are_unsupported(
     with pytest.raises(mla.UnsupportedError) as caught:
         split_call(3, indptr)
     assert f"num_kv_splits_indptr{entry}; every request has the 3 splits" in str(caught.value)
+
+
+@pytest.mark.parametrize("last", [0, -1, 17])
+def test_a_last_page_of_no_tokens_or_more_than_a_page_holds_is_a_fault(last: int) -> None:
+    with pytest.raises(mla.FaultError, match=rf"last page length {last} is not in \[1, 16\]"):
+        split_call(3, [0, 3, 6], page=16, last=[4, last])
 
 
 @pytest.mark.parametrize("splits", [1, 2, 3, 7])
