@@ -1,11 +1,13 @@
 #include "hip_backend/aiter/opus.hpp"
 
 #include <array>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/say.hpp"
+#include "hip_backend/aiter/kernarg_range.hpp"
 #include "hip_backend/aiter/launches.hpp"
 #include "hip_backend/device/resources.hpp"
 
@@ -72,6 +74,10 @@ class OpusStage1 final : public Stage1 {
     a_.kv_indptr = b.kv_indptr;
     a_.kv_indices = b.kv_indices;
     a_.heads = heads;
+    if (MaybeError bad =
+            fits_kernarg("the number of slots of the cache", t.cache.first_slot + t.cache.slots, 1,
+                         std::numeric_limits<std::int32_t>::max()))
+      return bad;
     a_.tokens = static_cast<std::int32_t>(t.cache.first_slot + t.cache.slots);
     a_.q_row = heads * static_cast<std::int32_t>(kKeyDim);
     a_.out_row = heads * static_cast<std::int32_t>(kValueDim);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/shape/split_count.hpp"
+#include "hip_backend/aiter/kernarg_range.hpp"
 #include "hip_backend/aiter/launches.hpp"
 
 namespace mla::hip::aiter {
@@ -73,6 +74,14 @@ MaybeError Preparation::common_arguments() {
   const DecodeTensors& t = input_.launch.tensors;
   if (MaybeError bad = bring("q_scale", std::span(&t.q_scale, 1), q_scale)) return bad;
   if (MaybeError bad = bring("kv_scale", std::span(&t.kv_scale, 1), kv_scale)) return bad;
+  const ResolvedShape& shape = input_.launch.metadata.shape;
+  if (MaybeError bad = fits_kernarg(
+          "the bytes of a request in Q, of its rows times those of a row,", shape.max_qo_len,
+          input_.rows.row_heads() * kKeyDim * element_bytes(shape.dtype.q)))
+    return bad;
+  if (MaybeError bad = fits_kernarg("the bytes of a page, of its tokens times those of a token,",
+                                    shape.page_size, t.cache.row_bytes()))
+    return bad;
   launch_.run = {common_kernargs(selection_, input_, q_scale, kv_scale),
                  grid_of(selection_, input_)};
   if (!options_.global_kv_indptr.empty()) {

@@ -266,6 +266,28 @@ MLA_TESTBED_API int mla_case_judge(const char* line, const char* properties, con
  * and MLA_OK, where it is not. */
 MLA_TESTBED_API int mla_check_plan(const char* document, const char** json);
 
+typedef enum mla_array_kind {
+  MLA_ARRAY_SIGNED = 0,
+  MLA_ARRAY_UNSIGNED = 1,
+  MLA_ARRAY_FLOATING = 2,
+  MLA_ARRAY_BITS = 3, /* bf16, or a float of 8 bits */
+} mla_array_kind;
+
+/* A tensor of a bundle on the host: all elements, little-endian, in C's order. */
+typedef struct mla_array {
+  const char* name; /* "q", "kv_cache", "kv_cache_pages", "out" or "lse" */
+  int64_t kind;     /* an mla_array_kind */
+  int64_t element_bytes;
+  int64_t dims;
+  const int64_t* shape; /* [dims]; may be NULL for 0 dims */
+  const void* data;
+} mla_array;
+
+/* The same with the tensors of the bundle, as `mla-testbed check` reads them from its files: rows
+ * and heads of q, out and lse are compared with the lists, and page ids with the cache. */
+MLA_TESTBED_API int mla_check_bundle(const char* document, const mla_array* arrays, int64_t count,
+                                     const char** json);
+
 /* Dense float64 attention over a paged cache, with a bound for each element: how far a right
  * result may be from it (docs/reference/numerics.md). It reads no plan. Every request has no key or
  * at least as many as rows; heads are those of the model.

@@ -6,6 +6,7 @@
 
 #include "core/numeric/bf16.hpp"
 #include "properties/plants/groups.hpp"
+#include "properties/step/functions.hpp"
 
 namespace mla::prop {
 namespace {
@@ -115,6 +116,25 @@ class ZeroTimesNan final : public Interposer {
   }
 };
 
+// The comparison takes four times the error that the reference allows.
+class TolerantComparison final : public Interposer {
+  void on_functions(Functions& functions) const override {
+    functions.compare_elements = [](const ComparedRows& judged) {
+      cpu::ReferenceResult wide = judged.reference;
+      for (double& bound : wide.out_bound) bound *= 4;
+      for (double& bound : wide.lse_bound) bound *= 4;
+      return compare_elements({.out = judged.out,
+                               .lse = judged.lse,
+                               .faults = judged.faults,
+                               .reference = wide,
+                               .requests = judged.requests,
+                               .heads = judged.heads,
+                               .dims = judged.dims,
+                               .blame = judged.blame});
+    };
+  }
+};
+
 class SilentFaults final : public Interposer {
   void on_result(const ExecutionOptions&, const DecodeMetadata&,
                  DecodeResult& result) const override {
@@ -139,6 +159,8 @@ constexpr Plant kResultsPlants[] = {
      plant_of<RacingReduce>, true},
     {"SEED-late-partial", "P43", "A merge reads a partial result before it has arrived.",
      "mla1:1q1s1", plant_of<LatePartial>, true},
+    {"SEED-tolerant-comparison", "P44", "The comparison allows four times the bound.", "mla1:1q1s1",
+     plant_of<TolerantComparison>},
     {"BUG-073", "P08", "Slots that work off many rows are off by a little.", "mla1:2q1s1;cu=1",
      plant_of<CompoundingSteal>, true},
 };

@@ -48,10 +48,6 @@ Element judge(double got, double want, double bound, bool poison) {
   return e;
 }
 
-bool within(double got, double want, double bound) {
-  return std::fabs(got - want) <= bound || got == want;  // the second for equal infinities
-}
-
 struct Tally {
   std::vector<Element> worst;  // of each (row, head) pair with a wrong element
   std::int64_t wrong_out = 0;
@@ -71,14 +67,14 @@ void judge_pair(const ComparedRows& c, std::int64_t row, std::int64_t head, Tall
     const std::size_t i = pair * dims + d;
     const std::uint16_t bits = c.out[i];
     const double got = bf16_to_float(bits);
-    if (within(got, c.reference.out[i], c.reference.out_bound[i])) continue;
+    if (within_bound(got, c.reference.out[i], c.reference.out_bound[i])) continue;
     ++tally.wrong_out;
     keep(judge(got, c.reference.out[i], c.reference.out_bound[i], bits == kPoisonBf16),
          static_cast<std::int64_t>(d));
   }
   const float lse = c.reference.lse.empty() ? 0 : c.lse[pair];
   if (!c.reference.lse.empty() &&
-      !within(lse, c.reference.lse[pair], c.reference.lse_bound[pair])) {
+      !within_bound(lse, c.reference.lse[pair], c.reference.lse_bound[pair])) {
     ++tally.wrong_lse;
     keep(judge(lse, c.reference.lse[pair], c.reference.lse_bound[pair],
                std::bit_cast<std::uint32_t>(lse) == kPoisonF32),
@@ -155,6 +151,10 @@ std::string row_name(std::span<const RequestSpec> requests, std::int64_t row) {
     first += requests[r].qo_len;
   }
   return in_batch + " (of no request)";
+}
+
+bool within_bound(double got, double want, double bound) {
+  return std::fabs(got - want) <= bound || got == want;  // the second for equal infinities
 }
 
 Outcome compare_elements(const ComparedRows& c) {

@@ -19,6 +19,9 @@
 
 namespace mla::prop {
 
+// What every comparison with a reference asks of an element.
+bool within_bound(double got, double want, double bound);
+
 // Rows of any step with their reference. Passes, or fails with the worst element in the message;
 // details hold up to five of the worst (row, head) pairs, the lines of `blame` for the worst one,
 // and the backend's faults.

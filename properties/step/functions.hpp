@@ -13,6 +13,7 @@
 #include "core/plan/ps_prefill.hpp"
 #include "core/plan/sizes.hpp"
 #include "core/shape/split_count.hpp"
+#include "properties/step/compare.hpp"
 #include "properties/step/subject.hpp"
 
 namespace mla::prop {
@@ -35,6 +36,7 @@ struct Functions {
   decltype(&plan::query_tiles) query_tiles = &plan::query_tiles;
   decltype(&plan::make_plan) make_plan = &plan::make_plan;
   decltype(&plan::plan_ps_prefill) plan_ps_prefill = &plan::plan_ps_prefill;
+  decltype(&prop::compare_elements) compare_elements = &prop::compare_elements;
   decltype(&plan::choose_v12_kernel) choose_v12_kernel = &plan::choose_v12_kernel;
 };
 

@@ -86,7 +86,6 @@ def test_tensors_of_any_dtype_stay_as_they_are(folder: pathlib.Path) -> None:
                "kv_cache": np.zeros(1, np.uint16), "out": np.zeros(1, np.uint16),
                "lse": np.zeros(1, np.float32)}
     bundle.arrays |= tensors
-    assert mla.check(bundle).valid
     bundle.save(folder)
     again = mla.Bundle.load(folder).arrays
     assert {key: again[key].dtype for key in tensors} == {

@@ -11,6 +11,7 @@
 
 #include "core/say.hpp"
 #include "core/units.hpp"
+#include "hip_backend/aiter/kernarg_range.hpp"
 #include "hip_backend/aiter/kernargs.hpp"
 #include "hip_backend/gfx_emulator/launch.hpp"
 #include "hip_backend/gfx_emulator/load.hpp"
@@ -180,6 +181,11 @@ std::optional<Failure> launch(const DecodeStep& step, const Selection& selection
 }  // namespace
 
 Result<Selection> select_kernel(const DecodeStep& step) {
+  const std::int64_t q_row = step.heads * kKeyDim * element_bytes(step.q_dtype);
+  if (const MaybeError bad = hip::aiter::fits_kernarg(
+          "the bytes of a request in 'Q', of max_seqlen_q times those of a row,", step.max_qo_len,
+          q_row))
+    return *bad;
   const hip::aiter::DecodeQuery query = query_of(step);
   if (step.machine.installation == nullptr) return hip::aiter::dispatch_decode(query);
   const hip::aiter::Manifest* manifest = step.machine.installation->manifest(step.machine.arch);

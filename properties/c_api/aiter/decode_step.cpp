@@ -6,6 +6,7 @@
 
 #include "core/say.hpp"
 #include "core/units.hpp"
+#include "hip_backend/aiter/kernarg_range.hpp"
 #include "properties/c_api/tensors.hpp"
 
 namespace mla::c_api::aiter {
@@ -52,6 +53,12 @@ MaybeFailure operands(const DecodeCall& call, DecodeStep& step) {
   if (call.kv->strides[3] != 1 || call.kv->strides[1] != kKeyDim)
     return bad_tensor("KV", "tokens of 576 elements, one after the other in a page",
                       "other strides");
+  // Nothing is added for a page alone, whatever stands there.
+  if (call.kv->shape[0] > 1)
+    if (const MaybeError bad = hip::aiter::fits_kernarg(
+            "the bytes from a page of 'KV' to the next, of stride times element size,",
+            call.kv->strides[0], dtype_bytes(call.kv->dtype)))
+      return failure_of(*bad);
   if (call.kv_heads != 1) return unsupported(say("nhead_kv is ", call.kv_heads, "; AITER takes 1"));
   step.q_dtype = call.q->dtype == MLA_DTYPE_FP8 ? Dtype::fp8 : Dtype::bf16;
   step.kv_dtype = call.kv->dtype == MLA_DTYPE_FP8 ? Dtype::fp8 : Dtype::bf16;

@@ -28,6 +28,19 @@ class Tensor(ctypes.Structure):
     ]
 
 
+class Array(ctypes.Structure):
+    """mla_array: a tensor of a bundle."""
+
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("kind", ctypes.c_int64),
+        ("element_bytes", ctypes.c_int64),
+        ("dims", ctypes.c_int64),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("data", ctypes.c_void_p),
+    ]
+
+
 def _struct(name: str, fields: Sequence[str], field_type: Any = ctypes.c_int64) -> Any:
     """A struct whose fields are all of one type, as the header promises."""
     return type(name, (ctypes.Structure,), {"_fields_": [(f, field_type) for f in fields]})

@@ -173,6 +173,20 @@ class Bundle:
                  for key, array in found.items()}
         return json.dumps({**self._plain_scalars(), **lists})
 
+    def tensors(self) -> dict[str, np.ndarray]:
+        """The tensors as they lie in files: little-endian, in C's order.
+
+        Raises:
+            UsageError: one is no array of numpy, or of elements that are no numbers.
+        """
+        found = {key: array for key, array in self._known().items() if key in _TENSORS}
+        for key, array in found.items():
+            if array.dtype.kind not in "iufV":
+                raise UsageError(f"array '{key}' of bundle '{self.name}' is of {array.dtype}; "
+                                 "expected numbers")
+        return {key: np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+                for key, array in found.items()}
+
     def _plain_scalars(self) -> dict[str, Any]:
         """The scalars of a manifest, those of numpy as Python's."""
         plain: dict[str, Any] = {}

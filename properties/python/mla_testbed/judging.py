@@ -175,6 +175,9 @@ class Answer:
 def check(bundle: Bundle) -> Answer:
     """Whether the plan of a bundle is valid for its batch, and what made it wrong if not.
 
+    Its tensors are looked at as `mla-testbed check` does: rows and heads of `q`, `out` and `lse`
+    against the lists, page ids against the cache.
+
     Args:
         bundle: from `plan`, `Bundle.load` or `capture`.
 
@@ -184,12 +187,25 @@ def check(bundle: Bundle) -> Answer:
     """
     if not isinstance(bundle, Bundle):
         raise UsageError(f"check() got {bundle!r}; expected a Bundle")
-    found = json.loads(_text("mla_check_plan", bundle.document().encode()))
+    tensors = bundle.tensors()
+    found = json.loads(_text("mla_check_bundle", bundle.document().encode(),
+                             _arrays_of(tensors), len(tensors)))
     if not found["checked"]:
         raise UnsupportedError(f"bundle '{bundle.name}' cannot be checked: {found['reason']}")
     violations = tuple(Violation(**v) for v in found["violations"])
     return Answer(not violations, violations, found["at_fault"], found["diagnosis"],
                   (*found["notes"], *_notes_of_scales(bundle)))
+
+
+def _arrays_of(tensors: Mapping[str, np.ndarray]) -> Any:
+    """Tensors as the library takes them; they stay the caller's."""
+    arrays = (_structs.Array * len(tensors))()
+    for place, (name, tensor) in zip(arrays, tensors.items(), strict=True):
+        shape = (ctypes.c_int64 * tensor.ndim)(*tensor.shape)
+        place.name, place.data = name.encode(), tensor.ctypes.data
+        place.kind, place.element_bytes = "iufV".index(tensor.dtype.kind), tensor.dtype.itemsize
+        place.dims, place.shape = tensor.ndim, shape
+    return arrays
 
 
 def _notes_of_scales(bundle: Bundle) -> list[str]:

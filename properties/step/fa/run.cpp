@@ -187,7 +187,7 @@ Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const Step
   return runs;
 }
 
-cpu::ReferenceResult reference_of(const FaStepRun& run) {
+std::vector<std::int64_t> bf16_merges(const FaStepRun& run) {
   const auto& requests = run.ordered.batch.requests;
   const std::int64_t threshold = fa::decode_threshold(run.spec);
   const std::int64_t sharers = std::count_if(
@@ -195,12 +195,16 @@ cpu::ReferenceResult reference_of(const FaStepRun& run) {
       [threshold](const RequestSpec& r) { return r.qo_len > threshold || r.kv_len == r.qo_len; });
   std::vector<std::int64_t> merges;
   for (const RequestSpec& r : requests) merges.push_back(merges_of(run.spec, r, sharers));
-  const std::vector<std::int64_t> pairs = sampled_pairs(run.spec, requests);
+  return merges;
+}
+
+cpu::ReferenceResult reference_of(const FaStepRun& run) {
+  const std::vector<std::int64_t> pairs = sampled_pairs(run.spec, run.ordered.batch.requests);
   return cpu::fa_reference({.batch = run.ordered.batch,
                             .tensors = run.tensors,
                             .layer = run.layer,
                             .causal = run.spec.causal,
-                            .bf16_merges = std::move(merges),
+                            .bf16_merges = bf16_merges(run),
                             .pairs = pairs});
 }
 

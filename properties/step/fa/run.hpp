@@ -42,6 +42,9 @@ struct FaStepRun {
 Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const StepContext& context,
                                       int threads);
 
+// For each request of the step: merges of finished bf16 parts that a part passes at most.
+std::vector<std::int64_t> bf16_merges(const FaStepRun& run);
+
 cpu::ReferenceResult reference_of(const FaStepRun& run);
 
 }  // namespace mla::prop

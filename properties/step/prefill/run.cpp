@@ -178,13 +178,17 @@ Result<PrefillRun> run_prefill(const std::vector<Case>& steps, const StepContext
   return run;
 }
 
-cpu::ReferenceResult reference_of(const PrefillStep& step) {
+std::vector<std::int64_t> context_merges(const PrefillStep& step) {
   std::vector<std::int64_t> merges(step.batch.requests.size(), 0);
   if (step.metadata.context)
     for (const ContextChunk& chunk : step.metadata.context->chunks)
       for (std::int64_t i = 0; i < chunk.requests(); ++i)
         if (const auto r = static_cast<std::size_t>(chunk.first_request + i); r < merges.size())
           ++merges[r];
+  return merges;
+}
+
+cpu::ReferenceResult reference_of(const PrefillStep& step) {
   const Case& c = step.spec;
   const std::vector<std::int64_t> pairs = sampled_pairs(c, step.batch.requests);
   const auto shape = resolve_prefill_shape(c, step.batch, StepHooks::none());
@@ -193,7 +197,7 @@ cpu::ReferenceResult reference_of(const PrefillStep& step) {
                                  .arch = c.arch,
                                  .arithmetic = shape.ok() ? shape->arithmetic() : Dtype::bf16,
                                  .causal = c.causal,
-                                 .merges = merges,
+                                 .merges = context_merges(step),
                                  .pairs = pairs});
 }
 

@@ -51,6 +51,9 @@ MaybeError why_not_built(const Case& c, const prefill::Hooks& hooks);
 Result<PrefillRun> run_prefill(const std::vector<Case>& steps, const StepContext& context,
                                const PrefillOptions& options);
 
+// Chunks of each request's context: a part of its rows is merged that often, at most.
+std::vector<std::int64_t> context_merges(const PrefillStep& step);
+
 // The reference of a step: its arithmetic is that which the case's cache asks for, whatever the
 // step made of it. The bound allows for the merges of the step's chunks.
 cpu::ReferenceResult reference_of(const PrefillStep& step);

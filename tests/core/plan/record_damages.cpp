@@ -78,6 +78,11 @@ constexpr PlanDamage kRecordDamages[] = {
      [](Place& p) {
        return edit(p, [&](WorkItem& i) { i.kv_begin = static_cast<int>(p.request.kv_begin - 1); });
      }},
+    {"a last piece that says that three keys follow", Rule::work_record,
+     [](Place& p) {
+       if (!p.last_piece() || p.item.kv_begin >= p.item.kv_end) return false;
+       return edit(p, [](WorkItem& i) { i.kv_offset += 3; });
+     }},
     {"a work without rows before others of its slot", Rule::empty_work,
      [](Place& p) {
        if (p.last_of_slot() || p.item.kv_end <= p.item.kv_begin) return false;

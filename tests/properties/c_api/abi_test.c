@@ -207,6 +207,24 @@ static void test_cases(void) {
   strcpy(plan, text);
   CHECK(mla_check_plan(plan, &text) == MLA_OK);
   CHECK(strstr(text, "\"violations\":[]") != NULL);
+  const int64_t shape[3] = {2, 16, 576}; /* the batch has one row */
+  static uint16_t q[2 * 16 * 576];
+  mla_array array = {"q", MLA_ARRAY_UNSIGNED, 2, 3, shape, q};
+  CHECK(mla_check_bundle(plan, &array, 1, &text) == MLA_OK);
+  CHECK(strstr(text, "q has 2 rows, seqlens_qo_indptr is for 1") != NULL);
+  CHECK(mla_check_bundle(plan, NULL, 1, &text) == MLA_USAGE);
+  array.kind = 4;
+  CHECK(mla_check_bundle(plan, &array, 1, &text) == MLA_USAGE);
+  CHECK(strstr(mla_last_error(), "array 'q' has kind 4; expected 0 to 3") != NULL);
+  array.kind = MLA_ARRAY_UNSIGNED;
+  array.element_bytes = 0;
+  CHECK(mla_check_bundle(plan, &array, 1, &text) == MLA_USAGE);
+  array.element_bytes = 2;
+  array.data = NULL;
+  CHECK(mla_check_bundle(plan, &array, 1, &text) == MLA_USAGE);
+  array.data = q;
+  array.name = NULL;
+  CHECK(mla_check_bundle(plan, &array, 1, &text) == MLA_USAGE);
   free(plan);
   CHECK(mla_check_plan("{", &text) == MLA_USAGE);
 }
