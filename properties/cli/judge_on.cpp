@@ -5,11 +5,11 @@
 #include "properties/app/failure_page.hpp"
 #include "properties/app/judge_run.hpp"
 #include "properties/app/memory.hpp"
+#include "properties/app/record_file.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/interrupt.hpp"
 #include "properties/cli/progress.hpp"
 #include "properties/cli/publisher.hpp"
-#include "properties/files/output_file.hpp"
 #include "properties/files/terminal.hpp"
 
 namespace mla::cli {
@@ -34,17 +34,6 @@ class Blocks {
   Status bad_;
 };
 
-// Why a report or the record cannot be written, asked before the run.
-Status check_files(const Publication& publication, const app::Recording& recording) {
-  const files::Output junit{"--junit", publication.junit};
-  const files::Output html{"--html", publication.html};
-  const files::Output record{"--record", recording.path};
-  if (Status bad = files::check_outputs({files::printed(publication.json), junit, html, record},
-                                        recording.inputs))
-    return bad;
-  return files::check_inputs_kept({junit, html}, {{"--resume", recording.resumed}});
-}
-
 }  // namespace
 
 prop::ExitCode judge_and_publish(std::string_view command,
@@ -52,7 +41,9 @@ prop::ExitCode judge_and_publish(std::string_view command,
                                  const prop::RunOptions& run, bool progress,
                                  const Publication& publication, app::Recording recording) {
   if (const Status bad = app::why_no_record(backends, recording)) return complain(command, *bad);
-  if (const Status bad = check_files(publication, recording)) return complain(command, *bad);
+  if (const Status bad =
+          check_files(publication, recording.path, recording.resumed, recording.inputs))
+    return complain(command, *bad);
   if (const Status bad = app::begin_answers(backends, run, recording))
     return complain(command, *bad);
   catch_interrupts();
