@@ -36,8 +36,10 @@ class Files {
   Files(const Files&) = delete;
   Files& operator=(const Files&) = delete;
   [[nodiscard]] std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_ + "/" + name) << text;
-    return folder_ + "/" + name;
+    const std::string path = folder_ + "/" + name;
+    fs::remove(path);  // a file that is cut to nothing and written again waits for the disk
+    std::ofstream(path) << text;
+    return path;
   }
 
  private:
