@@ -34,15 +34,8 @@ std::string listing(const List& list) {
   return out;
 }
 
-std::vector<std::string> texts(files::Fields& fields, const json& object, const char* key) {
-  std::vector<std::string> out;
-  const json list = object.value(key, json::array());
-  for (const json& element : list) {
-    if (!list.is_array() || !element.is_string())
-      return fields.reject(key, "must be a list of strings"), out;
-    out.push_back(element.get<std::string>());
-  }
-  return out;
+std::vector<std::string> texts(files::Fields& fields, const char* key) {
+  return fields.has(key) ? fields.texts(key) : std::vector<std::string>();
 }
 
 // One value of a condition, and what is wrong with it; "" if nothing.
@@ -138,8 +131,8 @@ void read_kind(files::Fields& fields, prop::LedgerEntry& entry) {
                   "is of a decode's results: for kind " + word + " it is of " + text_of(seen));
 }
 
-void read_damage(const json& object, files::Fields& fields, prop::LedgerEntry& entry) {
-  for (const std::string& word : texts(fields, object, "damage")) {
+void read_damage(files::Fields& fields, prop::LedgerEntry& entry) {
+  for (const std::string& word : texts(fields, "damage")) {
     const auto damage = prop::damage_from_name(word);
     if (!damage)
       return fields.reject("damage",
@@ -196,14 +189,14 @@ std::string read_entry(const json& object, prop::LedgerEntry& entry) {
     entry.status = prop::LedgerStatus::intermittent;
   else if (status != "fails")
     fields.reject("status", "is '" + status + "', not fails or intermittent");
-  entry.kernels = texts(fields, object, "kernels");
-  for (const std::string& id : texts(fields, object, "properties"))
+  entry.kernels = texts(fields, "kernels");
+  for (const std::string& id : texts(fields, "properties"))
     entry.properties.push_back(property_of(fields, "properties", id));
-  for (const std::string& id : texts(fields, object, "claims"))
+  for (const std::string& id : texts(fields, "claims"))
     entry.claims.push_back(property_of(fields, "claims", id));
   read_where(object, fields, entry);
   entry.timing = fields.truth_or("timing", false);
-  read_damage(object, fields, entry);
+  read_damage(fields, entry);
   read_kind(fields, entry);
   read_witnesses(object, fields, entry);
   return fields.error();

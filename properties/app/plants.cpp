@@ -1,4 +1,4 @@
-#include "properties/app/plants_report.hpp"
+#include "properties/app/plants.hpp"
 
 #include <chrono>
 #include <memory>
@@ -78,24 +78,25 @@ Row row_of(const std::vector<const Plant*>& plants) {
 
 }  // namespace
 
-std::optional<PlantTried> try_plant(const std::string& id, const Backend& backend,
-                                    const PlantsReport& report, const prop::Stopped& stopped,
-                                    const std::function<void()>& progress) {
+std::optional<Item> try_plant(const std::string& id, const Backend& backend, const Record& record,
+                              const prop::Stopped& stopped, const std::function<void()>& progress) {
   const prop::RunReport run =
-      hunt(*prop::find_plant(id), backend, report.seed,
-           std::chrono::milliseconds(report.milliseconds), stopped, progress);
+      hunt(*prop::find_plant(id), backend, record.seed,
+           std::chrono::milliseconds(record.milliseconds), stopped, progress);
   if (run.interrupted && run.failures.empty()) return std::nullopt;
-  PlantTried fresh{.id = id, .cases = run.cases, .smallest = {}, .block = {}};
+  Item tried{.name = id, .judged = run.cases};
   if (!run.failures.empty()) {
-    fresh.smallest = format_case(run.failures.front().smallest);
-    fresh.block = prop::failure_block(run.failures.front());
+    const prop::Failure& failure = run.failures.front();
+    tried.failed = 1;
+    tried.findings = {
+        {.input = format_case(failure.smallest), .what = prop::failure_block(failure)}};
   }
-  return fresh;
+  return tried;
 }
 
-std::string plants_list(const PlantsReport& report) {
+std::string plants_list(const Record& record) {
   std::string out;
-  for (const std::string& id : report.of_shard()) {
+  for (const std::string& id : record.plants_of_shard()) {
     const Plant& p = *prop::find_plant(id);
     out += say(p.id, "  ", p.property, "  ", p.what, "\n");
   }

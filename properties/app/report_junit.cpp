@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <cstdio>
+#include <utility>
 
 #include "core/say.hpp"
+#include "properties/app/junit.hpp"
 #include "properties/app/report.hpp"
-#include "properties/app/xml_text.hpp"
 
 namespace mla::app {
 namespace {
@@ -17,110 +17,76 @@ std::string message_of(const prop::Failure& f, const prop::Property& property) {
   return f.outcome.message;
 }
 
-std::string testcase(const prop::PropertyTally& t, const BackendReport& b) {
-  const std::string name = say(t.property->id, " ", t.property->name);
-  std::string out = "    <testcase" + attribute("classname", "mla-testbed." + b.backend) +
-                    attribute("name", name) + ">\n";
+JunitCase of_property(const prop::PropertyTally& t, const BackendReport& b) {
+  JunitCase out{.name = say(t.property->id, " ", t.property->name)};
   switch (verdict_of(t)) {
     case Verdict::fail:
+      out.outcome = JunitOutcome::failure;
       for (const prop::Failure& f : b.report.failures)
         if (f.concerns(*t.property))
-          out += "      <failure" + attribute("message", message_of(f, *t.property)) + ">" +
-                 xml(prop::failure_block(f)) + "</failure>\n";
+          out.notes.emplace_back(message_of(f, *t.property), prop::failure_block(f));
       break;
     case Verdict::not_applicable:
-      out += "      <skipped" + attribute("message", remark(t)) + "/>\n";
+      out.outcome = JunitOutcome::skipped;
+      out.notes.emplace_back(remark(t), "");
       break;
     case Verdict::skip:  // no case settled it, which is no success of the run either
     case Verdict::inconclusive:
-      out += "      <error" + attribute("message", remark(t).empty() ? "no case ran" : remark(t)) +
-             "/>\n";
+      out.outcome = JunitOutcome::error;
+      out.notes.emplace_back(remark(t).empty() ? "no case ran" : remark(t), "");
       break;
     default:
       break;
   }
-  out += say("      <system-out>", xml(t.property->sentence), " Ran ", t.ran, ", skipped ",
-             t.skipped, t.known > 0 ? say(", failed as listed ", t.known) : "", ", launches ",
-             t.launches, ".</system-out>\n");
-  return out + "    </testcase>\n";
-}
-
-// What makes a report fail beside its properties.
-struct Remark {
-  std::string name;
-  std::string message;
-  bool failure = false;  // or an error: nothing was settled
-};
-
-std::vector<Remark> remarks(const BackendReport& b) {
-  const prop::RunReport& report = b.report;
-  std::vector<Remark> out;
-  if (b.emulation != nullptr && !b.emulation->findings().empty())
-    out.push_back({"emulator", b.emulation->text(), true});
-  for (const prop::LedgerTally& t : report.ledger)
-    if (t.verdict == Verdict::unexpected_pass || t.verdict == Verdict::inconclusive)
-      out.push_back({"ledger " + t.entry.id, t.message, t.verdict == Verdict::unexpected_pass});
-  for (const prop::TagTally& t : report.missed_quotas())
-    out.push_back({say("quota: ", t.tag), shortfall(t, report)});
-  if (report.too_large > 0) out.push_back({"memory", report.first_too_large});
-  if (std::ranges::all_of(report.tallies, [](const prop::PropertyTally& t) {
-        return verdict_of(t) == Verdict::not_applicable;
-      }))
-    out.push_back({"nothing ran", "no property applies to what was judged"});
-  if (const std::string why = early_end(report); !why.empty())
-    out.push_back({report.gave_up ? "time limit" : "interrupted", why});
+  out.said =
+      say(t.property->sentence, " Ran ", t.ran, ", skipped ", t.skipped,
+          t.known > 0 ? say(", failed as listed ", t.known) : "", ", launches ", t.launches, ".");
   return out;
 }
 
-std::string testcase(const Remark& remark, const BackendReport& b) {
-  return "    <testcase" + attribute("classname", "mla-testbed." + b.backend) +
-         attribute("name", remark.name) + ">\n      <" + (remark.failure ? "failure" : "error") +
-         attribute("message", remark.message) + "/>\n    </testcase>\n";
+// What makes a report fail beside its properties: a failure, or an error where nothing was settled.
+std::vector<JunitCase> remarks(const BackendReport& b) {
+  const prop::RunReport& report = b.report;
+  std::vector<JunitCase> out;
+  const auto add = [&out](const std::string& name, const std::string& message,
+                          JunitOutcome outcome = JunitOutcome::error) {
+    out.push_back({.name = name, .outcome = outcome, .notes = {{message, ""}}});
+  };
+  if (b.emulation != nullptr && !b.emulation->findings().empty())
+    add("emulator", b.emulation->text(), JunitOutcome::failure);
+  for (const prop::LedgerTally& t : report.ledger) {
+    if (t.verdict == Verdict::unexpected_pass)
+      add("ledger " + t.entry.id, t.message, JunitOutcome::failure);
+    if (t.verdict == Verdict::inconclusive) add("ledger " + t.entry.id, t.message);
+  }
+  for (const prop::TagTally& t : report.missed_quotas())
+    add(say("quota: ", t.tag), shortfall(t, report));
+  if (report.too_large > 0) add("memory", report.first_too_large);
+  if (std::ranges::all_of(report.tallies, [](const prop::PropertyTally& t) {
+        return verdict_of(t) == Verdict::not_applicable;
+      }))
+    add("nothing ran", "no property applies to what was judged");
+  if (const std::string why = early_end(report); !why.empty())
+    add(report.gave_up ? "time limit" : "interrupted", why);
+  return out;
 }
 
-std::string properties_of(const BackendReport& b) {
-  Facts facts = b.facts;
-  for (std::string& line : b.report.launches.lines()) facts.emplace_back("launched", line);
-  if (facts.empty()) return {};
-  std::string out = "    <properties>\n";
-  for (const auto& [fact, value] : facts)
-    out += "      <property" + attribute("name", fact) + attribute("value", value) + "/>\n";
-  return out + "    </properties>\n";
-}
-
-std::string testsuite(const BackendReport& b) {
-  std::int64_t failures = 0;
-  std::int64_t skipped = 0;
-  std::int64_t errors = 0;
-  std::string cases;
-  for (const prop::PropertyTally& t : b.report.tallies) {
-    const Verdict verdict = verdict_of(t);
-    failures += verdict == Verdict::fail ? 1 : 0;
-    skipped += verdict == Verdict::not_applicable ? 1 : 0;
-    errors += verdict == Verdict::skip || verdict == Verdict::inconclusive ? 1 : 0;
-    cases += testcase(t, b);
-  }
-  const std::vector<Remark> beside = remarks(b);
-  for (const Remark& remark : beside) {
-    ++(remark.failure ? failures : errors);
-    cases += testcase(remark, b);
-  }
-  char seconds[32];
-  std::snprintf(seconds, sizeof seconds, "%.3f", b.report.seconds);
-  return "  <testsuite" + attribute("name", b.backend) +
-         attribute("tests", std::to_string(b.report.tallies.size() + beside.size())) +
-         attribute("failures", std::to_string(failures)) +
-         attribute("errors", std::to_string(errors)) +
-         attribute("skipped", std::to_string(skipped)) + attribute("time", seconds) + ">\n" +
-         properties_of(b) + cases + "  </testsuite>\n";
+JunitSuite of_backend(const BackendReport& b) {
+  JunitSuite suite{.name = b.backend, .properties = b.facts, .seconds = b.report.seconds};
+  for (std::string& line : b.report.launches.lines())
+    suite.properties.emplace_back("launched", std::move(line));
+  for (const prop::PropertyTally& t : b.report.tallies) suite.cases.push_back(of_property(t, b));
+  for (JunitCase& one : remarks(b)) suite.cases.push_back(std::move(one));
+  for (JunitCase& one : suite.cases) one.classname = "mla-testbed." + b.backend;
+  return suite;
 }
 
 }  // namespace
 
 std::string junit_report(const RunSummary& summary) {
-  std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n";
-  for (const BackendReport& b : summary.backends) out += testsuite(b);
-  return out + "</testsuites>\n";
+  std::vector<JunitSuite> suites;
+  for (const BackendReport& b : summary.backends) suites.push_back(of_backend(b));
+  return junit_document(suites);
 }
 
 }  // namespace mla::app

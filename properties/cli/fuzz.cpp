@@ -192,7 +192,7 @@ ExitCode counted(const FuzzOptions& o, const std::vector<std::string>& targets) 
   std::vector<files::Input> inputs;
   for (const std::string& t : targets) inputs.push_back({"--corpus", archive_of(o, t).string()});
   if (const MaybeError bad = files::check_inputs_kept(
-          {{"--junit", o.counted.junit}, {"--record", o.counted.record}}, inputs))
+          {{"--junit", o.counted.publication.junit}, {"--record", o.counted.record}}, inputs))
     return complain("fuzz", *bad);
   CountedFuzz all = o.counted;
   all.targets = targets;
@@ -211,7 +211,7 @@ MaybeError contradiction(const CountedFuzz& c, bool time, bool targets) {
         "--resume takes what is judged from its file: leave out --cases, --number, "
         "--seed, --shard and --target");
   if (c.resume.empty() && c.cases.empty() && c.number.empty() &&
-      (split || !c.junit.empty() || c.json))
+      (split || !c.publication.junit.empty() || c.publication.json))
     return refuse(
         "--shard, --record, --junit and --json are for counted runs: add --cases N; what "
         "a fuzzer tries for a time depends on what it found, and cannot be split");
@@ -276,13 +276,7 @@ void add_counted(Command& c, CountedFuzz& o) {
   c.add_option("--number", o.number, "Judge only the input with this number").type_name("N");
   c.add_option("--shard", o.shard, "Judge the i-th of n shares of the inputs, as 1/3")
       .type_name("i/n");
-  c.add_option("--record", o.record, "Also write what was found to this file, for merge, --resume")
-      .type_name("FILE");
-  c.add_option("--resume", o.resume, "Go on with the run of this record, which ended early")
-      .type_name("FILE");
-  c.add_option("--junit", o.junit, "Also write a JUnit XML report to this file").type_name("FILE");
-  c.add_flag("--json", o.json, "Print one JSON object instead of the table");
-  c.add_flag("--no-progress", o.no_progress, "Draw no progress bar");
+  add_record_options(c, o, "table");
 }
 
 }  // namespace

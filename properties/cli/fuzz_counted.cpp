@@ -13,9 +13,7 @@
 #include "properties/cli/command.hpp"
 #include "properties/cli/interrupt.hpp"
 #include "properties/cli/progress.hpp"
-#include "properties/cli/publisher.hpp"
 #include "properties/cli/quantity.hpp"
-#include "properties/files/output_file.hpp"
 #include "properties/files/terminal.hpp"
 #include "properties/fuzz/target.hpp"
 
@@ -59,57 +57,35 @@ void announce(const std::string& target, std::uint64_t seed, std::int64_t number
                 static_cast<unsigned long long>(seed), static_cast<long long>(number));
 }
 
-std::optional<app::FuzzFinding> judge(const app::FuzzTally& tally, const app::FuzzInputs& inputs,
-                                      std::uint64_t seed, std::int64_t number) {
-  announce(tally.name, seed, number);
-  const auto found = prop::fuzz::find_target(tally.name)->run(inputs.at(number));
+std::optional<app::Finding> judge(const app::Item& target, const app::FuzzInputs& inputs,
+                                  std::uint64_t seed, std::int64_t number) {
+  announce(target.name, seed, number);
+  const auto found = prop::fuzz::find_target(target.name)->run(inputs.at(number));
   if (!found) return std::nullopt;
-  return app::FuzzFinding{number, files::printable(found->input), files::printable(found->what)};
-}
-
-// Writes what was asked for, and ends.
-ExitCode publish(const app::FuzzReport& report, const std::string& command,
-                 const std::string& record, const std::string& junit, bool json) {
-  Publisher out(command);
-  out.file(record, [&] { return app::fuzz_record(report); });
-  out.file(junit, [&] { return app::fuzz_junit(report); });
-  return out.finish(json ? app::fuzz_json(report) : app::fuzz_table(report), report.exit_code());
+  return app::Finding{number, files::printable(found->input), files::printable(found->what)};
 }
 
 struct Work {
-  app::FuzzReport report;
+  app::Record record;
   std::vector<app::FuzzInputs> inputs;  // of each target
 };
 
-// The report to begin with: an empty one, or that of a run that ended early.
-Result<app::FuzzReport> begin(const CountedFuzz& o) {
-  app::FuzzReport out;
-  if (!o.resume.empty()) {
-    auto begun = app::read_fuzz_record(o.resume);
-    if (begun)
-      if (const MaybeError bad = app::check_build(begun->build, o.resume)) return *bad;
-    return begun;
-  }
-  const auto seed = parse_seed("--seed", o.seed.empty() ? "1" : o.seed);
-  if (!seed) return seed.error();
-  const auto shard = parse_shard(o.shard.empty() ? "1/1" : o.shard);
-  if (!shard) return shard.error();
-  out.seed = *seed;
-  out.shard = *shard;
-  for (const std::string& name : o.targets)
-    out.targets.push_back({.name = name, .corpus = {}, .findings = {}});
+Result<app::Record> begin(const CountedFuzz& o) {
+  auto out = begin_record(app::RecordKind::fuzz, o);
+  if (out && o.resume.empty())
+    for (const std::string& name : o.targets) out->items.push_back({.name = name});
   return out;
 }
 
 // Reads the corpora; how many inputs there are follows from them.
 Result<Work> prepare(const CountedFuzz& o, const InputsOf& inputs_of) {
-  auto report = begin(o);
-  if (!report) return report.error();
+  auto record = begin(o);
+  if (!record) return record.error();
   const auto cases = parse_count("--cases", o.cases.empty() ? "0" : o.cases);
   if (!cases) return cases.error();
-  Work work{std::move(*report), {}};
-  for (app::FuzzTally& t : work.report.targets) {
-    auto inputs = inputs_of(t.name, work.report.seed);
+  Work work{std::move(*record), {}};
+  for (app::Item& t : work.record.items) {
+    auto inputs = inputs_of(t.name, work.record.seed);
     if (!inputs) return inputs.error();
     const std::string sum = io::hex64(inputs->checksum());
     if (o.resume.empty()) {
@@ -128,31 +104,31 @@ Result<Work> prepare(const CountedFuzz& o, const InputsOf& inputs_of) {
 ExitCode one_number(const CountedFuzz& o, Work& work) {
   const auto number = parse_count("--number", o.number);
   if (!number) return complain("fuzz", number.error());
-  work.report.shard = {};
-  for (std::size_t i = 0; i < work.report.targets.size(); ++i) {
-    app::FuzzTally& t = work.report.targets[i];
+  work.record.shard = {};
+  for (std::size_t i = 0; i < work.record.items.size(); ++i) {
+    app::Item& t = work.record.items[i];
     t.inputs = t.judged = 1;
-    if (auto found = judge(t, work.inputs[i], work.report.seed, *number)) {
+    if (auto found = judge(t, work.inputs[i], work.record.seed, *number)) {
       t.failed = 1;
       t.add(std::move(*found));
     }
   }
-  return publish(work.report, "fuzz", "", o.junit, o.json);
+  return publish("fuzz", work.record, o, app::accounts(work.record), {});
 }
 
 void judge_all(const CountedFuzz& o, Work& work) {
-  app::FuzzReport& report = work.report;
+  app::Record& record = work.record;
   std::int64_t wanted = 0;
   std::int64_t done = 0;
-  for (const app::FuzzTally& t : report.targets) wanted += report.shard.of(t.inputs);
+  for (const app::Item& t : record.items) wanted += record.shard.of(t.inputs);
   Progress bar("inputs", !o.no_progress, std::nullopt);
-  for (std::size_t i = 0; i < report.targets.size(); ++i) {
-    app::FuzzTally& t = report.targets[i];
+  for (std::size_t i = 0; i < record.items.size(); ++i) {
+    app::Item& t = record.items[i];
     done += t.judged;
-    for (const std::int64_t end = report.shard.of(t.inputs); t.judged < end; ++t.judged) {
+    for (const std::int64_t end = record.shard.of(t.inputs); t.judged < end; ++t.judged) {
       if (interrupted()) return;
-      const std::int64_t number = report.shard.index + t.judged * report.shard.count;
-      if (auto found = judge(t, work.inputs[i], report.seed, number)) {
+      const std::int64_t number = record.shard.index + t.judged * record.shard.count;
+      if (auto found = judge(t, work.inputs[i], record.seed, number)) {
         ++t.failed;
         t.add(std::move(*found));
       }
@@ -164,8 +140,7 @@ void judge_all(const CountedFuzz& o, Work& work) {
 }  // namespace
 
 ExitCode fuzz_counted(const CountedFuzz& o, const InputsOf& inputs_of) {
-  const std::string& record = o.record.empty() ? o.resume : o.record;
-  if (const MaybeError bad = check_record_files(o.json, o.junit, record, o.resume))
+  if (const MaybeError bad = check_files(o.publication, o.written(), o.resume, {}))
     return complain("fuzz", *bad);
   catch_interrupts();  // before archives are unpacked, so that nothing of them is left
   auto work = prepare(o, inputs_of);
@@ -173,7 +148,7 @@ ExitCode fuzz_counted(const CountedFuzz& o, const InputsOf& inputs_of) {
   catch_crashes();
   if (!o.number.empty()) return one_number(o, *work);
   judge_all(o, *work);
-  return publish(work->report, "fuzz", record, o.junit, o.json);
+  return publish("fuzz", work->record, o, app::accounts(work->record), {});
 }
 
 }  // namespace mla::cli

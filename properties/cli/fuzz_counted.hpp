@@ -11,21 +11,14 @@
 
 #include "core/result.hpp"
 #include "properties/app/fuzz_inputs.hpp"
-#include "properties/app/fuzz_report.hpp"
+#include "properties/cli/record_options.hpp"
 
 namespace mla::cli {
 
-struct CountedFuzz {
+struct CountedFuzz : RecordOptions {
   std::vector<std::string> targets;
   std::string cases;   // made inputs of each target, beside its corpus
   std::string number;  // only this input
-  std::string seed;    // empty: 1
-  std::string shard;   // empty: all
-  std::string record;  // empty: none is written
-  std::string resume;  // empty: a new run
-  std::string junit;   // empty: none is written
-  bool json = false;
-  bool no_progress = false;
 };
 
 // What a target is given: by its name and the seed.

@@ -5,11 +5,11 @@
 #include "properties/app/failure_page.hpp"
 #include "properties/app/judge_run.hpp"
 #include "properties/app/memory.hpp"
+#include "properties/app/record_file.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/interrupt.hpp"
 #include "properties/cli/progress.hpp"
 #include "properties/cli/publisher.hpp"
-#include "properties/files/output_file.hpp"
 #include "properties/files/terminal.hpp"
 
 namespace mla::cli {
@@ -34,17 +34,6 @@ class Blocks {
   MaybeError bad_;
 };
 
-// Why a report or the record cannot be written, asked before the run.
-MaybeError check_files(const Publication& publication, const app::Recording& recording) {
-  const files::Output junit{"--junit", publication.junit};
-  const files::Output html{"--html", publication.html};
-  const files::Output record{"--record", recording.path};
-  if (MaybeError bad = files::check_outputs({files::printed(publication.json), junit, html, record},
-                                            recording.inputs))
-    return bad;
-  return files::check_inputs_kept({junit, html}, {{"--resume", recording.resumed}});
-}
-
 }  // namespace
 
 prop::ExitCode judge_and_publish(std::string_view command,
@@ -53,7 +42,9 @@ prop::ExitCode judge_and_publish(std::string_view command,
                                  const Publication& publication, app::Recording recording) {
   if (const MaybeError bad = app::why_no_record(backends, recording))
     return complain(command, *bad);
-  if (const MaybeError bad = check_files(publication, recording)) return complain(command, *bad);
+  if (const MaybeError bad =
+          check_files(publication, recording.path, recording.resumed, recording.inputs))
+    return complain(command, *bad);
   if (const MaybeError bad = app::begin_answers(backends, run, recording))
     return complain(command, *bad);
   catch_interrupts();

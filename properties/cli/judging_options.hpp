@@ -11,6 +11,7 @@
 
 #include "core/result.hpp"
 #include "properties/app/recording.hpp"
+#include "properties/cli/publisher.hpp"
 #include "properties/files/output_file.hpp"
 #include "properties/judge/run_options.hpp"
 #include "properties/step/verdict.hpp"
@@ -19,14 +20,6 @@ namespace mla::cli {
 
 class Command;
 class CommandLine;
-
-// What of a run is printed and written.
-struct Publication {
-  bool json = false;
-  std::string junit;  // empty: none
-  std::string html;   // empty: none
-  bool timing = false;
-};
 
 struct JudgingOptions {
   std::string time;   // for random cases; empty, or together with `cases`: no limit

@@ -1,8 +1,16 @@
 #include "properties/cli/publisher.hpp"
 
-#include "properties/files/output_file.hpp"
-
 namespace mla::cli {
+
+MaybeError check_files(const Publication& publication, const std::string& record,
+                       const std::string& resumed, const std::vector<files::Input>& inputs) {
+  const files::Output junit{"--junit", publication.junit};
+  const files::Output html{"--html", publication.html};
+  if (MaybeError bad = files::check_outputs(
+          {files::printed(publication.json), junit, html, {"--record", record}}, inputs))
+    return bad;
+  return files::check_inputs_kept({junit, html}, {{"--resume", resumed}});
+}
 
 bool Publisher::file(const std::string& path, const std::function<std::string()>& text) {
   if (path.empty()) return false;
@@ -25,14 +33,6 @@ void Publisher::lost_stdout(const MaybeError& bad) {
 prop::ExitCode Publisher::finish(std::string_view data, prop::ExitCode code) {
   if (!no_stdout_) code = cli::finish(command_, data, code);
   return lost_.value_or(code);
-}
-
-MaybeError check_record_files(bool json, const std::string& junit, const std::string& record,
-                              const std::string& resumed) {
-  if (MaybeError bad = files::check_outputs(
-          {files::printed(json), {"--record", record}, {"--junit", junit}}, {}))
-    return bad;
-  return files::check_inputs_kept({{"--junit", junit}}, {{"--resume", resumed}});
 }
 
 }  // namespace mla::cli

@@ -10,11 +10,26 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/files/output_file.hpp"
 
 namespace mla::cli {
+
+// What of a run is printed and written.
+struct Publication {
+  bool json = false;
+  std::string junit;  // empty: none
+  std::string html;   // empty: none
+  bool timing = false;
+};
+
+// Why a report or the record of a run, which may go on from another, cannot be written; asked
+// before the run. `inputs` are what it reads.
+MaybeError check_files(const Publication& publication, const std::string& record,
+                       const std::string& resumed, const std::vector<files::Input>& inputs);
 
 class Publisher {
  public:
@@ -32,9 +47,5 @@ class Publisher {
   std::optional<prop::ExitCode> lost_;
   bool no_stdout_ = false;
 };
-
-// Why a report or the record of a run, which may go on from another, cannot be written.
-MaybeError check_record_files(bool json, const std::string& junit, const std::string& record,
-                              const std::string& resumed);
 
 }  // namespace mla::cli

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/say.hpp"
+#include "properties/app/record.hpp"
 
 namespace mla::cli {
 namespace {

@@ -13,7 +13,6 @@
 
 #include "core/result.hpp"
 #include "properties/app/memory.hpp"
-#include "properties/app/recording.hpp"
 #include "properties/judge/answers.hpp"
 
 namespace mla::cli {

@@ -1,6 +1,7 @@
 // `mla-testbed run`: judges shipped and random cases and ends in a verdict table.
 #include <memory>
 
+#include "properties/app/record_file.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/device_options.hpp"
 #include "properties/cli/judge_on.hpp"
@@ -85,16 +86,15 @@ ExitCode resume(const RunOptions& o, const Command& app) {
   if (!others.empty())
     return refuse("run",
                   "--resume takes what is judged from its file: leave out " + others.front());
-  auto record = app::read_record(o.resume);
+  auto record = app::read_begun(o.resume, app::RecordKind::run);
   if (!record) return complain("run", record.error());
   if (record->command != "run")
     return refuse("run", "'" + o.resume + "' is of the command '" + record->command + "'");
-  if (const MaybeError bad = app::check_build(record->build, o.resume))
-    return complain("run", *bad);
-  record->resumed = o.resume;
-  record->path = o.judging.record.empty() ? o.resume : o.judging.record;
-  record->aiter_hsa = o.device.aiter_hsa;
-  return run_recorded(std::move(*record), o.judging);
+  app::Recording recording{std::move(*record)};
+  recording.resumed = o.resume;
+  recording.path = o.judging.record.empty() ? o.resume : o.judging.record;
+  recording.aiter_hsa = o.device.aiter_hsa;
+  return run_recorded(std::move(recording), o.judging);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/say.hpp"
 #include "core/suggest.hpp"
@@ -36,7 +37,11 @@ bool Fields::has(const char* key) const {
 }
 
 void Fields::reject(const char* key, const std::string& why) {
-  if (error_.empty()) error_ = say("key '", key, "' ", why);
+  refuse(say("key '", key, "' ", why));
+}
+
+void Fields::refuse(const std::string& why) {
+  if (error_.empty()) error_ = why;
 }
 
 void Fields::reject_unknown(std::span<const std::string_view> others) {
@@ -83,6 +88,21 @@ std::int64_t Fields::number_or(const char* key, std::int64_t absent) {
   return given(key) ? number(key) : absent;
 }
 
+std::int64_t Fields::whole(const char* key, std::int64_t most) {
+  const json& value = get(key);
+  if (value.is_number_unsigned() && std::cmp_less_equal(value.get<std::uint64_t>(), most))
+    return value.get<std::int64_t>();
+  reject(key, say("is ", shown(value), "; expected 0 to ", most));
+  return 0;
+}
+
+std::uint64_t Fields::natural(const char* key) {
+  const json& value = get(key);
+  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
+  reject(key, "is " + shown(value) + ": it must be a whole number without a sign");
+  return 0;
+}
+
 float Fields::real_or(const char* key, float absent) {
   if (!given(key)) return absent;
   const json& value = get(key);
@@ -115,6 +135,28 @@ std::vector<std::int32_t> Fields::words(const char* key) {
     list.push_back(element.get<std::int32_t>());
   }
   return list;
+}
+
+std::vector<std::string> Fields::texts(const char* key) {
+  const json& value = get(key);
+  std::vector<std::string> list;
+  if (!value.is_array()) reject(key, "must be a list of strings");
+  for (const json& element : value) {
+    if (!element.is_string()) return reject(key, "must be a list of strings"), list;
+    list.push_back(element.get<std::string>());
+  }
+  return list;
+}
+
+void Fields::each(const char* key, const std::function<void(Fields&)>& read) {
+  const json& value = get(key);
+  if (!value.is_array()) reject(key, "is " + shown(value) + ": it must be a list");
+  for (const json& element : value) {
+    if (!error_.empty()) return;
+    Fields fields(element);
+    read(fields);
+    refuse(fields.error());
+  }
 }
 
 }  // namespace mla::files

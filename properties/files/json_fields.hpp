@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
@@ -26,10 +27,18 @@ class Fields {
   [[nodiscard]] bool truth_or(const char* key, bool absent);
   [[nodiscard]] std::int64_t number(const char* key);
   [[nodiscard]] std::int64_t number_or(const char* key, std::int64_t absent);
+  // A number from 0 to `most`, and one of 64 bits without a sign.
+  [[nodiscard]] std::int64_t whole(const char* key, std::int64_t most);
+  [[nodiscard]] std::uint64_t natural(const char* key);
   [[nodiscard]] float real_or(const char* key, float absent);  // finite
   [[nodiscard]] std::string text(const char* key);
   [[nodiscard]] std::string text_or(const char* key, const std::string& absent);
   [[nodiscard]] std::vector<std::int32_t> words(const char* key);
+  [[nodiscard]] std::vector<std::string> texts(const char* key);
+  // Whatever stands there; null where it is missing, which is noted.
+  [[nodiscard]] const nlohmann::json& get(const char* key);
+  // Reads the objects of a list, up to the first that is wrong.
+  void each(const char* key, const std::function<void(Fields&)>& read);
 
   // Nothing where the key is absent: if_given("page_size", &Fields::number).
   template <class T>
@@ -42,12 +51,11 @@ class Fields {
   void reject_unknown(std::span<const std::string_view> others);
   // For values that are of the right type and still impossible.
   void reject(const char* key, const std::string& why);
+  void refuse(const std::string& why);  // the object, in a sentence of its own
   // Empty when every key so far was fine.
   [[nodiscard]] const std::string& error() const MLA_LIFETIME_BOUND { return error_; }
 
  private:
-  // The value of `key`, or null after noting that it is missing.
-  [[nodiscard]] const nlohmann::json& get(const char* key);
   // Whether an optional key is there.
   [[nodiscard]] bool given(const char* key);
 

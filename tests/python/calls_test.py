@@ -95,7 +95,7 @@ def test_a_split_has_every_so_many_tiles_of_64_keys(splits: int, keys: tuple[int
 def reduced(indptr: list[int], partials: list[int], rows: int = 6) -> np.ndarray:
     """Of partial rows that hold their own number, without a final map; -1 where nothing is.
 
-    Behind the lists lies what would be another piece: nothing may read it.
+    After the lists lies what would be another piece: nothing may read it.
     """
     parts = np.arange(8, dtype=np.float32)[:, None, None] * np.ones((8, 16, 512), np.float32)
     out = np.full((rows, 16, 512), -1, np.float16)

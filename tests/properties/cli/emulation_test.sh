@@ -205,7 +205,7 @@ expect_err 'the record is of another AITER'
 sed -E 's/"code":"[^"]*"/"code":7/' "$scratch/first1.json" >"$scratch/typed.json"
 try merge "$scratch/typed.json" "$scratch/first2.json"
 expect_exit 2
-expect_err 'is no record of a run: a value is missing or of another type'
+expect_err "is no record of a run: key 'code' is 7: it must be a string"
 
 # A REPRO line is for a shell, wherever AITER lies.
 mkdir "$scratch/it's mine; echo"

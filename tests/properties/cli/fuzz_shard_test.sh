@@ -59,11 +59,6 @@ expect_exit 2
 expect_err 'the numbers of inputs differ'
 try merge whole.record --html page.html
 expect_exit 2
-try run --cases 3 --property P04 --no-progress --record run.json
-try merge run.json whole.record
-expect_exit 2
-try merge whole.record run.json
-expect_exit 2
 
 # Another build's record.
 sed 's/"build":"[^"]*"/"build":"0123"/' r1.json >old.json

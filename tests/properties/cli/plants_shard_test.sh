@@ -58,13 +58,6 @@ other 'the plants' "${ids[@]:1}"
 try merge whole.record --html page.html
 expect_exit 2
 expect_err 'a run of plants has no --html'
-try run --cases 3 --property P04 --no-progress --record run.json
-try merge run.json whole.record
-expect_exit 2
-expect_err "'whole.record' is no record of a run"
-try merge whole.record run.json
-expect_exit 2
-expect_err "'run.json' is no record of a plants run"
 
 # A plant that nothing caught fails the run, whichever shard had it.
 # missed FILE CASES
