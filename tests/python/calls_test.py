@@ -69,6 +69,39 @@ def test_splits_of_the_caller_that_are_not_those_of_the_buffer_are_unsupported(
     assert f"num_kv_splits_indptr{entry}; every request has the 3 splits" in str(caught.value)
 
 
+def test_rows_of_a_request_without_a_plan_see_the_keys_up_to_their_own() -> None:
+    step = make_step([67, 130], 4, 16)
+    split = np.full((8, 3, 16, 512), np.nan, np.float32)
+    lse = np.full((8, 3, 16, 1), -np.inf, np.float32)
+    kernels.decode_stage1(
+        step.q, step.kv, step.qo_indptr, step.kv_indptr, step.indices, step.last,
+        np.array([0, 3, 6], np.int32), None, None, None, 4, 1, 1, SCALE, split, lse,
+        np.zeros((8, 16, 512), np.uint16))
+    weights = np.exp(lse - lse.max(1, keepdims=True))
+    merged = (np.where(weights > 0, split, 0) * weights).sum(1) / weights.sum(1)
+    np.testing.assert_allclose(merged, expected(step)[0], atol=2e-2)
+
+
+def test_a_buffer_without_splits_is_refused() -> None:
+    with pytest.raises(mla.TensorError, match="split_data: expected 1 to 65536 splits, found 0"):
+        split_call(0, [0, 0, 0])
+
+
+def test_a_bf16_buffer_of_several_splits_or_of_a_plan_is_refused() -> None:
+    step = make_step([500, 130], 1, 16)
+
+    def call(splits: int, indptr: Any, *plan: Any) -> None:
+        kernels.decode_stage1(
+            step.q, step.kv, step.qo_indptr, step.kv_indptr, step.indices, step.last, indptr, None,
+            *(plan or (None, None)), 1, 1, 1, SCALE, np.zeros((2, splits, 16, 512), np.uint16),
+            np.zeros((2, splits, 16, 1), np.float32), np.zeros((2, 16, 512), np.uint16))
+
+    with pytest.raises(mla.TensorError, match="bf16 is the output of a single split"):
+        call(2, np.array([0, 2, 4], np.int32))
+    with pytest.raises(mla.TensorError, match="bf16 is the output of a single split"):
+        call(1, None, np.zeros(2, np.int32), np.zeros((1, 8), np.int32))
+
+
 @pytest.mark.parametrize("last", [0, -1, 17])
 def test_a_last_page_of_no_tokens_or_more_than_a_page_holds_is_a_fault(last: int) -> None:
     with pytest.raises(mla.FaultError, match=rf"last page length {last} is not in \[1, 16\]"):
