@@ -12,7 +12,7 @@ using cpu::MergeForm;
 
 namespace {
 
-constexpr float kNoKey = -std::numeric_limits<float>::infinity();
+constexpr float kLseWithoutKeys = -std::numeric_limits<float>::infinity();
 constexpr std::size_t kDims = static_cast<std::size_t>(kValueDim);
 
 struct Merged {
@@ -25,7 +25,7 @@ Merged merge(MergeForm form, const std::vector<float>& lse, float unwritten = 0)
   std::vector<std::vector<float>> rows;
   std::vector<const float*> pointers;
   for (std::size_t k = 0; k < lse.size(); ++k)
-    rows.emplace_back(kDims, lse[k] == kNoKey ? unwritten : static_cast<float>(k + 1));
+    rows.emplace_back(kDims, lse[k] == kLseWithoutKeys ? unwritten : static_cast<float>(k + 1));
   for (const auto& row : rows) pointers.push_back(row.data());
   Merged merged{std::vector<float>(kDims), 0};
   merged.lse = cpu::merge_partials(form, pointers, lse, merged.out);
@@ -55,16 +55,17 @@ TEST_CASE("merge: both forms give the mean weighted by e^lse, and its natural lo
 
 TEST_CASE("merge: a partial without keys changes nothing, wherever it stands", "[cpu][P09]") {
   for (const MergeForm form : kForms) {
-    CHECK(merge(form, {kNoKey, kNoKey, 0.5F}).out[0] == 3.0F);
-    CHECK(merge(form, {kNoKey, 0.5F, kNoKey, kNoKey}).out[0] == 2.0F);
-    CHECK(merge(form, {kNoKey, kNoKey, 0.5F}).lse == 0.5F);
+    CHECK(merge(form, {kLseWithoutKeys, kLseWithoutKeys, 0.5F}).out[0] == 3.0F);
+    CHECK(merge(form, {kLseWithoutKeys, 0.5F, kLseWithoutKeys, kLseWithoutKeys}).out[0] == 2.0F);
+    CHECK(merge(form, {kLseWithoutKeys, kLseWithoutKeys, 0.5F}).lse == 0.5F);
   }
 }
 
 TEST_CASE("merge: without any key the output is 0 and the LSE -inf", "[cpu][P09]") {
   for (const MergeForm form : kForms) {
-    const Merged m = merge(form, {kNoKey, kNoKey, kNoKey, kNoKey});
-    CHECK(m.lse == kNoKey);
+    const Merged m =
+        merge(form, {kLseWithoutKeys, kLseWithoutKeys, kLseWithoutKeys, kLseWithoutKeys});
+    CHECK(m.lse == kLseWithoutKeys);
     CHECK(m.out == std::vector<float>(kDims, 0.0F));
   }
 }
@@ -72,8 +73,10 @@ TEST_CASE("merge: without any key the output is 0 and the LSE -inf", "[cpu][P09]
 TEST_CASE("merge: a NaN LSE makes the row NaN and is never hidden", "[cpu][P09]") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const MergeForm form : kForms)
-    for (const auto& lse :
-         {std::vector<float>{nan, 1.0F, 2.0F, 3.0F}, {1.0F, nan}, {kNoKey, nan}, {nan, nan, nan}}) {
+    for (const auto& lse : {std::vector<float>{nan, 1.0F, 2.0F, 3.0F},
+                            {1.0F, nan},
+                            {kLseWithoutKeys, nan},
+                            {nan, nan, nan}}) {
       const Merged m = merge(form, lse);
       CHECK(std::isnan(m.lse));
       CHECK(std::isnan(m.out[7]));

@@ -6,6 +6,7 @@
 
 #include "core/arch.hpp"
 #include "core/engine/decode_builder.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "core/plan/plan_check.hpp"
 #include "core/say.hpp"
 #include "tests/catch.hpp"
