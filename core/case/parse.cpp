@@ -68,9 +68,12 @@ MaybeError parse_requests(std::string_view text, Case& c) {
   return std::nullopt;
 }
 
-// Splits at the first `mark`; without one the second part is empty.
-std::pair<std::string_view, std::string_view> halves(std::string_view text, char mark) {
-  const std::size_t at = text.find(mark);
+constexpr const char* kFieldAfter = "a field after ';' or ','";
+
+// Splits at the first of the marks; without one the second part is empty.
+std::pair<std::string_view, std::string_view> halves(std::string_view text,
+                                                     std::string_view marks) {
+  const std::size_t at = text.find_first_of(marks);
   if (at == std::string_view::npos) return {text, {}};
   return {text.substr(0, at), text.substr(at + 1)};
 }
@@ -88,7 +91,7 @@ bool read_flag(std::string_view text, bool& out) {
 }
 
 bool read_dtypes(std::string_view text, DtypePair& out) {
-  const auto [q, kv] = halves(text, '/');
+  const auto [q, kv] = halves(text, "/");
   const auto dq = dtype_from_name(q);
   const auto dkv = dtype_from_name(kv);
   if (!dq || !dkv) return false;
@@ -97,7 +100,7 @@ bool read_dtypes(std::string_view text, DtypePair& out) {
 }
 
 bool read_layout(std::string_view text, LayoutSpec& out) {
-  const auto [word, parameter] = halves(text, '.');
+  const auto [word, parameter] = halves(text, ".");
   const auto kind = text::value_of(text::kLayouts, word);
   if (!kind) return false;
   out = {*kind, 0};
@@ -108,7 +111,7 @@ bool read_layout(std::string_view text, LayoutSpec& out) {
 }
 
 bool read_data(std::string_view text, DataSpec& out) {
-  const auto [word, seed] = halves(text, '.');
+  const auto [word, seed] = halves(text, ".");
   const auto kind = text::value_of(text::kDistributions, word);
   const auto n = number<std::uint64_t>(seed);
   if (!kind || !n) return false;
@@ -117,7 +120,7 @@ bool read_data(std::string_view text, DataSpec& out) {
 }
 
 bool read_spare(std::string_view text, SpareSpec& out) {
-  const auto [entries, word] = halves(text, '.');
+  const auto [entries, word] = halves(text, ".");
   const auto fill = text::value_of(text::kTailFills, word);
   if (!fill || !read_int(entries, 0, std::int64_t{1} << 28, out.entries)) return false;
   out.fill = *fill;
@@ -125,7 +128,7 @@ bool read_spare(std::string_view text, SpareSpec& out) {
 }
 
 bool read_scales(std::string_view text, DecodeSpec& out) {
-  const auto [q, kv] = halves(text, '/');
+  const auto [q, kv] = halves(text, "/");
   const auto a = number<float>(q);
   const auto b = number<float>(kv);
   const auto in_range = [](const std::optional<float>& scale) {
@@ -255,7 +258,7 @@ MaybeError refuse_of_other_kind(const Field& field, std::string_view value, Step
 }
 
 MaybeError parse_field(std::string_view item, std::set<std::string_view>& seen, Case& c) {
-  const auto [key, value] = halves(item, '=');
+  const auto [key, value] = halves(item, "=");
   for (const Field& field : kFields) {
     if (field.key != key) continue;
     if (!seen.insert(field.key).second) return bad(key, value, "the field once, not twice");
@@ -272,16 +275,16 @@ MaybeError parse_field(std::string_view item, std::set<std::string_view>& seen, 
 }  // namespace
 
 Result<Case> parse_case(std::string_view line) {
-  const auto [version, rest] = halves(line, ':');
+  const auto [version, rest] = halves(line, ":");
   if (version != text::kVersion) return bad("version", version, "mla1:<requests>;<fields>");
-  auto [requests, fields] = halves(rest, ';');
+  auto [requests, fields] = halves(rest, ";,");
   Case c;
   if (MaybeError s = parse_requests(requests, c)) return *s;
-  if (rest.size() != requests.size() && fields.empty()) return bad("", "", "a field after ';'");
+  if (rest.size() != requests.size() && fields.empty()) return bad("", "", kFieldAfter);
   std::vector<std::string_view> items;
   while (!fields.empty()) {
-    const auto [item, more] = halves(fields, ';');
-    if (fields.size() != item.size() && more.empty()) return bad("", "", "a field after ';'");
+    const auto [item, more] = halves(fields, ";,");
+    if (fields.size() != item.size() && more.empty()) return bad("", "", kFieldAfter);
     items.push_back(item);
     fields = more;
   }

@@ -10,9 +10,9 @@ const StepHooks& StepHooks::none() {
 }
 
 void DecodeHooks::upload(const char* name, std::span<const std::int32_t> source,
-                       std::vector<std::int32_t>& /*staging*/,
-                       device::DeviceView<std::int32_t> target, device::Stream& stream,
-                       device::TransferLedger& /*ledger*/) const {
+                         std::vector<std::int32_t>& /*staging*/,
+                         device::DeviceView<std::int32_t> target, device::Stream& stream,
+                         device::TransferLedger& /*ledger*/) const {
   stream.copy_to_device(name, source, target);
 }
 

@@ -81,7 +81,12 @@ prop::ExitCode run_app(int argc, char** argv) {
   add_assumptions(app, exit);
   add_env(app, exit);
   app.refuse_empty_values();
-  auto words = prepared_words(app, {argv + std::min(argc, 1), argv + argc});
+  if (argc < 2) {
+    if (const auto help = app.parse({"--help"}); help && help->asked)
+      files::write_stderr(*help->asked);
+    return prop::ExitCode::usage;
+  }
+  auto words = prepared_words(app, {argv + 1, argv + argc});
   if (!words) return refuse(words.error().message);
   try {
     if (const auto bad = app.parse(std::move(*words))) {

@@ -140,7 +140,7 @@ CommandLine::CommandLine(const std::string& what, const std::string& name)
 CommandLine::~CommandLine() = default;
 
 void CommandLine::version(const std::string& text) {
-  app_->set_version_flag("--version", text);
+  app_->set_version_flag("-V,--version", text);
 }
 
 std::optional<Unparsed> CommandLine::parse(std::vector<std::string> words) {

@@ -57,6 +57,20 @@ TEST_CASE("case: order, left-out fields and split groups do not matter", "[case]
         "causal=1;layout=shuffled.7;data=normal.42");
 }
 
+TEST_CASE("case: ',' separates fields as ';' does", "[case]") {
+  const auto written = parse_case("mla1:2q1s100;heads=8;arch=gfx950;cu=4");
+  REQUIRE(written.ok());
+  for (const char* line :
+       {"mla1:2q1s100,heads=8,arch=gfx950,cu=4", "mla1:2q1s100,heads=8;arch=gfx950,cu=4"}) {
+    const auto c = parse_case(line);
+    REQUIRE(c.ok());
+    CHECK(*c == *written);
+    CHECK(format_case(*c) == format_case(*written));
+  }
+  CHECK_THAT(parse_case("mla1:2q1s100,").error().message,
+             mla::test::contains("a field after ';' or ','"));
+}
+
 TEST_CASE("case: the compute units default to those of the product", "[case]") {
   CHECK(parsed("mla1:q1s1;arch=gfx950").compute_units == 256);
   CHECK(parsed("mla1:q1s1").compute_units == 304);

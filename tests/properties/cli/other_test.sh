@@ -21,8 +21,13 @@ done
 try --version
 expect_exit 0
 expect_out '^mla-testbed [0-9]+\.[0-9]+\.[0-9]+$'
+try -V
+expect_exit 0
+expect_out '^mla-testbed [0-9]+\.[0-9]+\.[0-9]+$'
 try
 expect_exit 2
+expect_silent out
+expect_err '^  replay '
 try nonsense
 expect_exit 2
 expect_err "no subcommand 'nonsense'"
