@@ -7,11 +7,6 @@
 namespace mla::hip::aiter {
 namespace {
 
-template <class T>
-Address address(const T* pointer) {
-  return std::bit_cast<Address>(pointer);
-}
-
 // A work whose pages run backwards is a fault that admission has reported, and goes on as one
 // without keys; AITER's kernels would read what lies before its pages.
 bool is_admitted(const Admission& admission, const plan::Plan& plan, std::int64_t work) {
@@ -23,7 +18,7 @@ bool is_admitted(const Admission& admission, const plan::Plan& plan, std::int64_
 
 Address page_zero(const Stage1Input& input) {
   const std::int64_t before = input.buffers.first_slot * input.launch.tensors.cache.row_bytes();
-  return address(input.buffers.cache) - static_cast<Address>(before);
+  return address_of(input.buffers.cache) - static_cast<Address>(before);
 }
 
 DecodeKernargs common_kernargs(const Selection& selection, const Stage1Input& input,
@@ -34,12 +29,12 @@ DecodeKernargs common_kernargs(const Selection& selection, const Stage1Input& in
   const std::int64_t q_row = input.rows.row_heads() * kKeyDim * element_bytes(shape.dtype.q);
   const bool persistent = shape.route != Route::split;
   DecodeKernargs k;
-  k.q = address(b.q);
+  k.q = address_of(b.q);
   k.kv = page_zero(input);
-  k.kv_indptr = address(b.kv_indptr);
-  k.kv_indices = address(b.kv_indices);
-  k.last_page_len = address(b.last_page_len);
-  k.qo_indptr = address(b.qo_indptr);
+  k.kv_indptr = address_of(b.kv_indptr);
+  k.kv_indices = address_of(b.kv_indices);
+  k.last_page_len = address_of(b.last_page_len);
+  k.qo_indptr = address_of(b.qo_indptr);
   k.softmax_scale = input.launch.tensors.softmax_scale;
   k.packed_rows = static_cast<std::uint32_t>(selection.packed_rows);
   k.kv_splits = persistent ? 1U : static_cast<std::uint32_t>(shape.kv_splits);

@@ -21,11 +21,6 @@ constexpr std::uint32_t kPlanThreads = 512;
 constexpr std::uint32_t kLatentThreads = 256;
 constexpr std::int64_t kRowsPerWorkgroup = 128;  // packed rows, without a plan
 
-template <class T>
-Address address(const T* pointer) {
-  return std::bit_cast<Address>(pointer);
-}
-
 struct Found {
   ManifestRow row;
   std::span<const std::byte> code;
@@ -101,9 +96,9 @@ class PlannedLaunch {
     launch.input("unit scale", std::span(&one, 1), unit);
     launch.input("v_scale", std::span(&input_.v_scale, 1), v_scale);
     PrefillKernargs k = tensors(b);
-    k.q_scale = address(unit);
-    k.k_scale = address(unit);
-    k.v_scale = address(v_scale);
+    k.q_scale = address_of(unit);
+    k.k_scale = address_of(unit);
+    k.v_scale = address_of(v_scale);
     if (MaybeError bad = run(launch, k, "prefill_ps")) return bad;
     return input_.direct_lse ? ask_for_lse(launch, k) : std::nullopt;
   }
@@ -127,17 +122,17 @@ class PlannedLaunch {
  private:
   [[nodiscard]] PrefillKernargs tensors(const PrefillArguments& b) const {
     PrefillKernargs k;
-    k.q = address(b.q);
-    k.k = address(b.k);
-    k.v = address(b.v);
-    k.out = address(b.out);
-    k.partial_out = address(b.partial_out);
-    k.partial_lse = address(b.partial_lse);
-    k.work_indptr = address(b.work_indptr);
-    k.work_info = address(b.work_info);
-    k.qo_indptr = address(b.qo_indptr);
-    k.kv_indptr = address(b.kv_indptr);
-    k.kv_indices = address(b.key_rows);
+    k.q = address_of(b.q);
+    k.k = address_of(b.k);
+    k.v = address_of(b.v);
+    k.out = address_of(b.out);
+    k.partial_out = address_of(b.partial_out);
+    k.partial_lse = address_of(b.partial_lse);
+    k.work_indptr = address_of(b.work_indptr);
+    k.work_info = address_of(b.work_info);
+    k.qo_indptr = address_of(b.qo_indptr);
+    k.kv_indptr = address_of(b.kv_indptr);
+    k.kv_indices = address_of(b.key_rows);
     k.softmax_scale = input_.score_scale;
     k.query_rows = static_cast<std::uint32_t>(input_.qo_indptr.back());
     k.heads = static_cast<std::uint32_t>(input_.heads);
@@ -166,9 +161,9 @@ class PlannedLaunch {
     launch.input("works for the LSE", std::span(std::as_const(works_.words)), work_info);
     launch.output("scratch partial outputs", pairs * prefill::kVDim, kPoisonF32, out);
     const std::size_t kept = launch.output("scratch partial LSE", pairs, kPoisonF32, lse);
-    k.work_info = address(work_info);
-    k.partial_out = address(out);
-    k.partial_lse = address(lse);
+    k.work_info = address_of(work_info);
+    k.partial_out = address_of(out);
+    k.partial_lse = address_of(lse);
     if (MaybeError bad = run(launch, k, "prefill_ps for the LSE")) return bad;
     auto values = launch.buffer(kept).read_all<float>();
     if (!values) return values.error();
@@ -225,7 +220,7 @@ Result<std::vector<std::uint16_t>> latent_prefill(Device& device, Installation& 
   const auto bring = [&launch](const char* name, auto values, Slot<Address>& to) {
     const std::byte* at = nullptr;
     launch.input(name, std::as_bytes(values), at);
-    to = address(at);
+    to = address_of(at);
   };
   bring("q", input.q, k.q);
   bring("the cache", input.cache, k.kv);
@@ -238,8 +233,8 @@ Result<std::vector<std::uint16_t>> latent_prefill(Device& device, Installation& 
   const std::size_t output =
       launch.output("the output", rows * input.heads * kValueDim, kPoisonBf16 * 0x10001U, out);
   const std::size_t logs = launch.output("the LSE", rows * input.heads, kPoisonF32, lse);
-  k.partial_out = address(out);
-  k.partial_lse = address(lse);
+  k.partial_out = address_of(out);
+  k.partial_lse = address_of(lse);
   const auto row_bytes = static_cast<std::uint32_t>(kKeyDim * element_bytes(Dtype::bf16));
   k.softmax_scale = input.softmax_scale;
   k.packed_rows = static_cast<std::uint32_t>(input.heads);

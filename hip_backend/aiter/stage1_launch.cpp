@@ -13,11 +13,6 @@
 namespace mla::hip::aiter {
 namespace {
 
-template <class T>
-Address address(T* pointer) {
-  return std::bit_cast<Address>(pointer);
-}
-
 class Preparation {
  public:
   Preparation(const Stage1Input& input, const Selection& selection, const AiterOptions& options)
@@ -102,12 +97,12 @@ MaybeError Preparation::common_arguments() {
 
 MaybeError Preparation::with_works() {
   const DecodeArguments& buffers = input_.buffers;
-  arguments_.partial_out = address(buffers.partial_out);
-  arguments_.partial_lse = address(buffers.partial_lse);
-  arguments_.out = address(buffers.out);
-  if (selection_.row.key.lse) arguments_.lse = address(buffers.lse);
+  arguments_.partial_out = address_of(buffers.partial_out);
+  arguments_.partial_lse = address_of(buffers.partial_lse);
+  arguments_.out = address_of(buffers.out);
+  if (selection_.row.key.lse) arguments_.lse = address_of(buffers.lse);
   if (input_.admission.as_planned) {
-    arguments_.work = address(buffers.work_meta_data);
+    arguments_.work = address_of(buffers.work_meta_data);
     return std::nullopt;
   }
   const WorkList works = admitted_works(input_);
@@ -145,8 +140,8 @@ MaybeError Preparation::with_splits() {
   Address list = 0;
   if (MaybeError bad = bring("num_kv_splits_indptr", splits, list)) return bad;
   arguments_.work = list;
-  arguments_.partial_out = address(input_.buffers.partial_out);
-  arguments_.partial_lse = address(input_.buffers.partial_lse);
+  arguments_.partial_out = address_of(input_.buffers.partial_out);
+  arguments_.partial_lse = address_of(input_.buffers.partial_lse);
   if (md.shape.kv_splits > 1) return std::nullopt;
   // One split: the kernel writes the output as bf16, or f32 that are rounded afterwards.
   const std::int64_t rows = input_.rows.kernel_rows();
@@ -160,7 +155,7 @@ MaybeError Preparation::with_splits() {
     return std::nullopt;
   }
   // It writes an LSE only of partial results, so it is asked for those of two splits.
-  arguments_.partial_out = address(input_.buffers.out);
+  arguments_.partial_out = address_of(input_.buffers.out);
   KernelRun second = launch_.run;
   for (std::int32_t& s : splits) s *= 2;
   if (MaybeError bad = bring("num_kv_splits_indptr of two", splits, list)) return bad;

@@ -198,17 +198,19 @@ LaneWords six_bit_expected(Arch /*arch*/, const LaneWords& /*in*/) {
   return out;
 }
 
-constexpr auto kBits = Assumption::Compare::bits;
-constexpr std::array<Assumption, 9> kTable = {{
-    {"APERTURES", "apertures", true, false, 2, kBits, no_words, apertures},
-    {"LDS_DMA_ADDRESS", "lds_dma", true, false, 2, kBits, dma_inputs, dma_expected},
-    {"LDS_DMA_MASK", "lds_dma_mask", true, false, 2, kBits, scattered_words, dma_masked},
-    {"OUT_OF_RANGE_LDS", "lds_out_of_range", true, true, 2, kBits, scattered_words, out_of_range},
-    {"DPP_INACTIVE", "dpp_inactive", true, false, 2, kBits, scattered_words, inactive_sources},
-    {"PERMLANE_SWAP_EXEC", "permlane_swap", false, false, 4, kBits, scattered_words, permlanes},
-    {"TRANSPOSED_READ", "transposed_read", false, false, 9, kBits, scattered_words, transposed},
-    {"F8F6F4_K", "f8f6f4", false, false, 8, kBits, matrix_inputs, matrix_expected},
-    {"SIX_BIT_ORDER", "six_bit_order", false, false, 13, kBits, six_bit_inputs, six_bit_expected},
+constexpr auto kSameBits = Assumption::Compare::bits;
+constexpr std::array<Assumption, 9> kLaneTable = {{
+    {"APERTURES", "apertures", true, false, 2, kSameBits, no_words, apertures},
+    {"LDS_DMA_ADDRESS", "lds_dma", true, false, 2, kSameBits, dma_inputs, dma_expected},
+    {"LDS_DMA_MASK", "lds_dma_mask", true, false, 2, kSameBits, scattered_words, dma_masked},
+    {"OUT_OF_RANGE_LDS", "lds_out_of_range", true, true, 2, kSameBits, scattered_words,
+     out_of_range},
+    {"DPP_INACTIVE", "dpp_inactive", true, false, 2, kSameBits, scattered_words, inactive_sources},
+    {"PERMLANE_SWAP_EXEC", "permlane_swap", false, false, 4, kSameBits, scattered_words, permlanes},
+    {"TRANSPOSED_READ", "transposed_read", false, false, 9, kSameBits, scattered_words, transposed},
+    {"F8F6F4_K", "f8f6f4", false, false, 8, kSameBits, matrix_inputs, matrix_expected},
+    {"SIX_BIT_ORDER", "six_bit_order", false, false, 13, kSameBits, six_bit_inputs,
+     six_bit_expected},
 }};
 
 }  // namespace
@@ -221,7 +223,7 @@ LaneWords scattered_words() {
 }
 
 std::span<const Assumption> lane_assumptions() {
-  return kTable;
+  return kLaneTable;
 }
 
 }  // namespace mla::hip

@@ -250,7 +250,7 @@ LaneWords fractions_expected(Arch /*arch*/, const LaneWords& in) {
 }
 
 constexpr auto kBits = Assumption::Compare::bits;
-constexpr std::array<Assumption, 12> kTable = {{
+constexpr std::array<Assumption, 12> kNumberTable = {{
     {"FP8_RANGE", "fp8_range", true, false, 4, kBits, table_inputs<kRange, 1>, range_expected},
     {"STOCHASTIC_ROUNDING", "stochastic_rounding", true, false, 1, kBits, fraction_inputs,
      stochastic_expected},
@@ -277,7 +277,7 @@ constexpr std::array<Assumption, 12> kTable = {{
 }  // namespace
 
 std::span<const Assumption> number_assumptions() {
-  return kTable;
+  return kNumberTable;
 }
 
 }  // namespace mla::hip

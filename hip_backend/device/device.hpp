@@ -11,6 +11,7 @@
 // answer every call with the same error until recover() has been called.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -23,6 +24,10 @@
 namespace mla::hip {
 
 using Address = std::uint64_t;  // of device memory; 0 is no address
+template <class T>
+Address address_of(const T* pointer) {
+  return std::bit_cast<Address>(pointer);
+}
 
 template <class Tag>
 struct Handle {

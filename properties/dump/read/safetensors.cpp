@@ -32,7 +32,7 @@ constexpr Type kTypes[] = {
     {"F32", ElementKind::floating, 4},          {"F64", ElementKind::floating, 8},
 };
 
-Error bad(const std::string& why) {
+Error no_safetensors(const std::string& why) {
   return {ErrorCode::usage, "no safetensors file: " + why};
 }
 
@@ -51,23 +51,24 @@ bool read_numbers(const json& list, std::vector<std::int64_t>& out) {
 Result<io::RawArray> read_tensor(const std::string& name, const json& entry,
                                  std::span<const std::byte> data) {
   const std::string who = "tensor '" + name + "' ";
-  if (!entry.is_object()) return bad(who + "is not an object");
+  if (!entry.is_object()) return no_safetensors(who + "is not an object");
   const json dtype = entry.value("dtype", json());
   const Type* type = nullptr;
   for (const Type& known : kTypes)
     if (dtype == json(known.name)) type = &known;
-  if (type == nullptr) return bad(who + "has the type " + dtype.dump());
+  if (type == nullptr) return no_safetensors(who + "has the type " + dtype.dump());
   const bool named = type->kind == ElementKind::bits || type->name == "BOOL";
   io::RawArray array{type->kind, type->width, {}, {}, named ? type->name : std::string_view()};
-  if (!read_numbers(entry.value("shape", json()), array.shape)) return bad(who + "has no shape");
+  if (!read_numbers(entry.value("shape", json()), array.shape))
+    return no_safetensors(who + "has no shape");
   std::vector<std::int64_t> place;
   if (!read_numbers(entry.value("data_offsets", json()), place) || place.size() != 2 ||
       place[0] > place[1] || place[1] > std::ssize(data))
-    return bad(say(who, "lies outside of the ", data.size(), " bytes of data"));
+    return no_safetensors(say(who, "lies outside of the ", data.size(), " bytes of data"));
   const auto bytes = data.subspan(static_cast<std::size_t>(place[0]),
                                   static_cast<std::size_t>(place[1] - place[0]));
   if (const auto count = io::element_count(array.shape, array.width, std::ssize(bytes)); !count)
-    return bad(who + "has " + count.error().message);
+    return no_safetensors(who + "has " + count.error().message);
   array.bytes.assign(bytes.begin(), bytes.end());
   return array;
 }
@@ -75,24 +76,24 @@ Result<io::RawArray> read_tensor(const std::string& name, const json& entry,
 }  // namespace
 
 Result<Safetensors> read_safetensors(std::span<const std::byte> bytes) {
-  if (bytes.size() < kLengthBytes) return bad(say("it has ", bytes.size(), " bytes"));
+  if (bytes.size() < kLengthBytes) return no_safetensors(say("it has ", bytes.size(), " bytes"));
   std::uint64_t length = 0;
   for (std::size_t i = 0; i < kLengthBytes; ++i)
     length |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
   if (length > bytes.size() - kLengthBytes || length > kMostHeader)
-    return bad(say("a header of ", length, " bytes in a file of ", bytes.size()));
+    return no_safetensors(say("a header of ", length, " bytes in a file of ", bytes.size()));
   const auto* text = reinterpret_cast<const char*>(bytes.data()) + kLengthBytes;
   const auto header = files::parse_json({text, static_cast<std::size_t>(length)});
-  if (!header) return bad("its header " + header.error().message);
-  if (!header->is_object()) return bad("its header is not a JSON object");
+  if (!header) return no_safetensors("its header " + header.error().message);
+  if (!header->is_object()) return no_safetensors("its header is not a JSON object");
   const auto data = bytes.subspan(kLengthBytes + static_cast<std::size_t>(length));
   Safetensors file;
   for (const auto& [name, entry] : header->items()) {
     if (name == "__metadata__") {
-      if (!entry.is_object()) return bad("__metadata__ is not an object");
+      if (!entry.is_object()) return no_safetensors("__metadata__ is not an object");
       for (const auto& [key, value] : entry.items()) {
         if (!value.is_string())
-          return bad("__metadata__ holds '" + key + "', which is not a string");
+          return no_safetensors("__metadata__ holds '" + key + "', which is not a string");
         file.metadata[key] = value.get<std::string>();
       }
       continue;
