@@ -4,6 +4,8 @@
 // leave a list or a buffer become faults, never accesses.
 #pragma once
 
+#include <string_view>
+
 #include "core/engine/fa/kernels.hpp"
 
 namespace mla::cpu {

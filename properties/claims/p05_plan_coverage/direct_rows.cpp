@@ -13,7 +13,6 @@
 #include "cpu_backend/decode/reference.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support/support.hpp"
-#include "properties/step/compare.hpp"
 
 namespace mla::prop {
 namespace {

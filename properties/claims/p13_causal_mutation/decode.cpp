@@ -6,7 +6,6 @@
 #include "properties/claims/support/key_target.hpp"
 #include "properties/claims/support/stored_row.hpp"
 #include "properties/claims/support/support.hpp"
-#include "properties/step/compare.hpp"
 #include "properties/step/decode/compare.hpp"
 
 namespace mla::prop {

@@ -12,7 +12,6 @@
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support/key_target.hpp"
 #include "properties/claims/support/support.hpp"
-#include "properties/step/compare.hpp"
 #include "properties/step/decode/compare.hpp"
 
 namespace mla::prop {
