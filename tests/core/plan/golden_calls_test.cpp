@@ -49,7 +49,7 @@ std::optional<std::string> difference(const SummedCall& aiter, const plan::PlanI
   const auto lists = made->all();
   for (std::size_t i = 0; i < lists.size(); ++i) {
     const auto used = lists[i]->data().first(static_cast<std::size_t>(lists[i]->used()));
-    if (io::hex64(io::fnv1a64(std::as_bytes(used))) != aiter.recorded["sums"][i])
+    if (io::hex64(io::fnv1a64(std::as_bytes(used))) != aiter.recorded["sums"][i].get<std::string>())
       return say(lists[i]->name(), " is not AITER's");
   }
   return std::nullopt;

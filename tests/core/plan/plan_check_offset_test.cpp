@@ -20,3 +20,15 @@ TEST_CASE("plan_check: a last piece that says that keys follow is a violation", 
     CHECK(found.front().what.find("but 0 keys of the request follow") != std::string::npos);
   }
 }
+
+TEST_CASE("plan_check: the last work of a request with a partial page has the keys of that page",
+          "[plan]") {
+  const auto p = planned("mla1:1q1s50_1q1s35;heads=16;block=16;page=16;cu=1");
+  const plan::PlanCheckInput input = check_input_of(p->md);
+  REQUIRE(p->md.plan->works() == 2);
+  CHECK(plan::work_keys(input, input.plan.work(0)) == 50);
+  CHECK(plan::work_keys(input, input.plan.work(1)) == 35);
+  plan::WorkItem first = input.plan.work(1);  // all but the last page
+  first.kv_end -= 1;
+  CHECK(plan::work_keys(input, first) == 32);
+}
