@@ -32,7 +32,7 @@ struct Request {
 };
 
 // How a request is cut that does not fit into the rest of its slot.
-struct Cut {
+struct ParallelCut {
   bool wastes = false;      // the slot is closed without a piece of it
   std::int64_t head = 0;    // blocks of the piece that fills the slot
   std::int64_t fresh = 0;   // pieces on slots of their own
@@ -62,8 +62,8 @@ class ParallelFill {
   static constexpr std::int64_t kOverhead = overhead_blocks(1);
 
  private:
-  [[nodiscard]] Cut cut(const Request& r) const;
-  void write_pieces(const Request& r, const Cut& c);
+  [[nodiscard]] ParallelCut cut(const Request& r) const;
+  void write_pieces(const Request& r, const ParallelCut& c);
   void write(const Request& r, std::int64_t partial_row, std::int64_t begin, std::int64_t end);
   // The works of the next slot are written; a slot past the device has none.
   void close() {
@@ -90,7 +90,7 @@ void ParallelFill::place(const Request& r) {
     write(r, -1, r.kv_begin, r.kv_end);
     room_ -= r.blocks + kOverhead;
   } else {
-    const Cut c = cut(r);
+    const ParallelCut c = cut(r);
     const std::int64_t last = r.blocks - c.head - (c.fresh - 1) * fresh_;
     write_pieces(r, c);
     room_ = fresh_ - last;
@@ -98,8 +98,8 @@ void ParallelFill::place(const Request& r) {
   reduce_indptr_.add(merged_);
 }
 
-Cut ParallelFill::cut(const Request& r) const {
-  Cut c;
+ParallelCut ParallelFill::cut(const Request& r) const {
+  ParallelCut c;
   c.wastes = room_ <= kOverhead;
   c.head = c.wastes ? 0 : room_ - kOverhead;
   c.fresh = ceil_div(r.blocks - c.head, fresh_);
@@ -107,7 +107,7 @@ Cut ParallelFill::cut(const Request& r) const {
   return c;
 }
 
-void ParallelFill::write_pieces(const Request& r, const Cut& c) {
+void ParallelFill::write_pieces(const Request& r, const ParallelCut& c) {
   if (c.pieces == 0) return;  // the next request that has a piece closes the slot
   if (c.wastes) close();
   if (c.pieces == 1) return write(r, -1, r.kv_begin, r.kv_end);

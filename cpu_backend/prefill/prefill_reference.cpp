@@ -15,11 +15,11 @@ using prefill::kQkDim;
 using prefill::kVDim;
 
 // (row, head, key) products of a request from which on a team of threads is worth its barrier.
-constexpr std::int64_t kTeamWork = 1 << 20;
+constexpr std::int64_t kPrefillTeamWork = 1 << 20;
 
-class Evaluation {
+class PrefillEvaluation {
  public:
-  Evaluation(const PrefillReferenceInput& in, ReferenceResult& out) : in_(in), out_(out) {
+  PrefillEvaluation(const PrefillReferenceInput& in, ReferenceResult& out) : in_(in), out_(out) {
     model_.dtype = {in.arithmetic, in.arithmetic};
     model_.fp8 = fp8_variant(in.arch);
     model_.output_unit = unit_roundoff(Bf16Rounding::nearest_even);
@@ -157,10 +157,10 @@ ReferenceResult prefill_reference(const PrefillReferenceInput& in) {
   for (std::size_t r = 0; r < in.batch.requests.size(); ++r) {
     const auto [q, n] = in.batch.requests[r];
     const std::int64_t heads = in.tensors.heads;
-    [[maybe_unused]] const int threads = heads * q * n >= kTeamWork ? team(0) : 1;
+    [[maybe_unused]] const int threads = heads * q * n >= kPrefillTeamWork ? team(0) : 1;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
     for (std::int64_t head = 0; head < heads; ++head)
-      Evaluation(in, out).run(static_cast<std::int64_t>(r), first_row, head);
+      PrefillEvaluation(in, out).run(static_cast<std::int64_t>(r), first_row, head);
     first_row += q;
   }
   return out;

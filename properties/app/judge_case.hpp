@@ -34,4 +34,13 @@ struct JudgedCase {
 
 JudgedCase judge_case(const CaseQuestion& question, const NamedBackend& named);
 
+struct JudgedOn {
+  const NamedBackend* backend = nullptr;
+  JudgedCase answer;
+};
+
+// One object, documented in docs/reference/output.md; ends with a newline.
+std::string case_json(const CaseQuestion& question, const std::vector<JudgedOn>& judged,
+                      prop::ExitCode exit);
+
 }  // namespace mla::app

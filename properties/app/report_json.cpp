@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/case/case.hpp"
+#include "properties/app/judge_case.hpp"
 #include "properties/app/report.hpp"
 
 namespace mla::app {
@@ -92,7 +93,47 @@ Json backend_json(const BackendReport& b, const RunSummary& summary) {
   return out;
 }
 
+Json judged_json(const JudgedOn& on, const std::vector<const prop::Property*>& properties) {
+  const prop::Judgement& judgement = on.answer.judgement;
+  Json out = {{"name", on.backend->name}};
+  if (judgement.why_refused) {
+    out["refused"] = judgement.why_refused->message;
+    out["bug"] = judgement.why_refused->bug;
+  }
+  out["properties"] = Json::array();
+  for (std::size_t p = 0; p < properties.size(); ++p) {
+    const prop::Outcome& outcome = judgement.outcomes[p];
+    out["properties"].push_back({{"id", properties[p]->id},
+                                 {"name", properties[p]->name},
+                                 {"verdict", name(outcome.verdict)},
+                                 {"message", outcome.message},
+                                 {"details", outcome.details}});
+  }
+  out["launches"] = Json::array();
+  const Launches launches = judgement.launches();
+  for (const Launch& l : launches.entries()) out["launches"].push_back(launch_json(l));
+  if (on.backend->emulation) out["emulation"] = Json::parse(on.backend->emulation->json());
+  if (on.answer.failure) out["failure"] = failure_json(*on.answer.failure);
+  return out;
+}
+
+// Text that is no UTF-8 is replaced, never thrown at the user.
+std::string text_of(const Json& out) {
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace
+
+std::string case_json(const CaseQuestion& question, const std::vector<JudgedOn>& judged,
+                      prop::ExitCode exit) {
+  Json backends = Json::array();
+  for (const JudgedOn& on : judged) backends.push_back(judged_json(on, question.properties));
+  return text_of({{"format", "mla-testbed replay 1"},
+                  {"case", format_case(question.spec)},
+                  {"backends", backends},
+                  {"verdict", describe(exit)},
+                  {"exit_code", static_cast<int>(exit)}});
+}
 
 std::string json_report(const RunSummary& summary) {
   Json backends = Json::array();
@@ -103,8 +144,7 @@ std::string json_report(const RunSummary& summary) {
                     {"backends", backends},
                     {"verdict", describe(code)},
                     {"exit_code", static_cast<int>(code)}};
-  // Text that is no UTF-8 is replaced, never thrown at the user.
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text_of(out);
 }
 
 }  // namespace mla::app

@@ -1,5 +1,8 @@
 // `mla-testbed replay`: judges exactly one case, as it is written, or one captured step.
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "core/say.hpp"
 #include "hip_backend/gfx_emulator/report/roofline.hpp"
@@ -36,7 +39,8 @@ struct ReplayOptions {
   std::string plant;  // empty: none
   bool statistics = false;
   ProfileOptions profile;
-  std::string html;    // empty: none
+  std::string html;  // empty: none
+  bool json = false;
   std::string memory;  // empty: what is available
   bool any_size = false;
 };
@@ -70,17 +74,10 @@ std::string verdict_line(const prop::Property& p, const prop::Outcome& outcome) 
   return out + "\n";
 }
 
-// What a page shows of one backend.
-struct Shown {
-  const app::NamedBackend* backend = nullptr;
-  app::Facts verdicts;
-  std::optional<prop::Failure> failure;
-};
-
 // What one or more backends made of the case.
 struct Judged {
   std::string lines;  // one for each property
-  std::vector<Shown> shown;
+  std::vector<app::JudgedOn> answers;
   MaybeError bad;  // stdout did not take a failure block
   bool refused = false;
   std::int64_t held = 0;
@@ -100,14 +97,24 @@ std::string verdict_words(const prop::Outcome& outcome) {
   return say(prop::name(outcome.verdict), outcome.message.empty() ? "" : ": " + outcome.message);
 }
 
-void judge_on(app::CaseQuestion question, const app::NamedBackend& named, Judged& judged) {
+// What a page says of one backend.
+app::Facts facts_of(const app::CaseQuestion& question, const prop::Judgement& judgement) {
+  app::Facts facts;
+  for (std::size_t p = 0; p < question.properties.size(); ++p)
+    facts.emplace_back(question.properties[p]->id, verdict_words(judgement.outcomes[p]));
+  for (const std::string& line : judgement.launches().lines()) facts.emplace_back("launched", line);
+  return facts;
+}
+
+void judge_on(app::CaseQuestion question, const app::NamedBackend& named, bool json,
+              Judged& judged) {
   Progress bar("properties", true, std::nullopt);
   std::int64_t done = 0;
   question.stopped = [&] {
     bar.update(++done, std::ssize(question.properties));
     return interrupted();
   };
-  const app::JudgedCase answer = app::judge_case(question, named);
+  app::JudgedCase answer = app::judge_case(question, named);
   const prop::Judgement& judgement = answer.judgement;
   bar.hide();
   judged.lines += "backend " + named.name + "\n";
@@ -127,25 +134,25 @@ void judge_on(app::CaseQuestion question, const app::NamedBackend& named, Judged
     judged.lines += named.emulation->text();
     judged.findings += std::ssize(named.emulation->findings());
   }
-  app::Facts verdicts;
-  for (std::size_t p = 0; p < question.properties.size(); ++p)
-    verdicts.emplace_back(question.properties[p]->id, verdict_words(judgement.outcomes[p]));
-  for (const std::string& line : judgement.launches().lines())
-    verdicts.emplace_back("launched", line);
-  judged.shown.push_back({&named, std::move(verdicts), answer.failure});
-  if (answer.failure && !judged.bad)
-    judged.bad = files::write_stdout(prop::failure_block(*answer.failure) + "\n");
+  if (answer.failure && !judged.bad) {
+    const std::string block = prop::failure_block(*answer.failure) + "\n";
+    if (json)
+      files::write_stderr(block);
+    else
+      judged.bad = files::write_stdout(block);
+  }
+  judged.answers.push_back({&named, std::move(answer)});
 }
 
 // Executes the case once more on each backend, for the pictures.
 std::string replay_page(const app::CaseQuestion& question, const Judged& judged) {
   std::vector<show::Section> sections;
-  for (const Shown& s : judged.shown) {
-    sections.push_back({.heading = "backend " + s.backend->name,
-                        .html = show::facts_html(s.verdicts),
+  for (const auto& [backend, answer] : judged.answers) {
+    sections.push_back({.heading = "backend " + backend->name,
+                        .html = show::facts_html(facts_of(question, answer.judgement)),
                         .pictures = {}});
-    if (s.failure) sections.push_back(app::failure_section(*s.failure));
-    sections.push_back(app::pictures_of_case(question.spec, *s.backend->backend, question.defect));
+    if (answer.failure) sections.push_back(app::failure_section(*answer.failure));
+    sections.push_back(app::pictures_of_case(question.spec, *backend->backend, question.defect));
   }
   return show::html_page("mla-testbed replay " + format_case(question.spec), sections);
 }
@@ -170,9 +177,10 @@ ExitCode print_bundle(const ReplayOptions& o, const std::vector<app::NamedBacken
 
 ExitCode replay_captured(const ReplayOptions& o, const std::vector<app::NamedBackend>& backends,
                          const app::LaunchProfile& profile) {
-  if (!o.plant.empty() || !o.properties.empty() || o.statistics || !o.memory.empty() || o.any_size)
+  if (!o.plant.empty() || !o.properties.empty() || o.statistics || !o.memory.empty() ||
+      o.any_size || o.json)
     return refuse("replay",
-                  "--property, --plant, --statistics, --memory-limit and --any-size "
+                  "--property, --plant, --statistics, --memory-limit, --any-size and --json "
                   "go with a case: a bundle is held to the reference as it is");
   const ExitCode code = with_findings(print_bundle(o, backends), backends);
   Publisher out("replay");
@@ -187,6 +195,7 @@ ExitCode replay(const ReplayOptions& o) {
   if (const MaybeError bad = ask_for_profile(o.profile, device.device, device.emulation))
     return complain("replay", *bad);
   if (o.statistics) {
+    if (o.json) return refuse("replay", "--json has no --statistics: the text has them");
     if (!o.device.device.starts_with("emulated:"))
       return refuse("replay",
                     "--statistics needs an emulated device, not '" + o.device.device + "'");
@@ -239,7 +248,7 @@ ExitCode replay(const ReplayOptions& o) {
   Judged judged;
   for (const app::NamedBackend& b : *backends) {
     log.begin(b.name);
-    judge_on(question, b, judged);
+    judge_on(question, b, o.json, judged);
   }
   Publisher out("replay");
   out.lost_stdout(judged.bad);
@@ -248,7 +257,8 @@ ExitCode replay(const ReplayOptions& o) {
   std::string data = "case " + format_case(*c) + "\n" + judged.lines;
   if (o.statistics)
     data += log.text(c->arch == Arch::gfx942 ? gfx::Arch::gfx942 : gfx::Arch::gfx950);
-  return out.finish(data, judged.exit_code());
+  const ExitCode code = judged.exit_code();
+  return out.finish(o.json ? app::case_json(question, judged.answers, code) : data, code);
 }
 
 }  // namespace
@@ -278,6 +288,7 @@ void add_replay(Command& app, ExitCode& exit) {
       "Execute a case of any size, as a bundle always is; without it plans and lists alone are "
       "judged above 22 million (row, head, key) products or 2 GiB of tensors");
   c.add_option("--plant", o->plant, "Plant this known defect first").type_name("ID");
+  c.add_flag("--json", o->json, "Print one JSON object instead of the text");
   c.add_option("--html", o->html, "Also write a page with the verdicts and pictures to this file")
       .type_name("FILE");
   c.footer(kReplayFooter);

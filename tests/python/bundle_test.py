@@ -189,3 +189,23 @@ def test_a_mask_is_refused_by_name(folder: pathlib.Path) -> None:
         with pytest.raises(mla.TensorError, match="array 'work_indptr' of bundle .*: expected an "
                                                   "array without a mask"):
             call(bundle)
+
+
+def test_load_with_changed_takes_an_edited_array_and_save_gives_it_a_new_sum(
+        folder: pathlib.Path) -> None:
+    path = folder / "work_info.npy"
+    words = np.load(path)
+    words[4] += 1
+    np.save(path, words)
+    with pytest.raises(mla.UsageError, match="was changed after the bundle was written"):
+        mla.Bundle.load(folder)
+    bundle = mla.Bundle.load(folder, changed=True)
+    assert bundle.arrays["work_info"].tolist() == words.tolist()
+    bundle.save(folder)
+    assert mla.Bundle.load(folder).arrays["work_info"].tolist() == words.tolist()
+
+
+def test_a_bundle_prints_as_one_line_with_its_name_and_the_sizes_of_its_arrays() -> None:
+    bundle = mla.Bundle({"name": "mine"}, {"work_indptr": np.zeros(5, np.int32)})
+    assert repr(bundle) == "<Bundle 'mine': work_indptr[5]>"
+    assert repr(mla.Bundle({}, {})) == "<Bundle 'bundle': no arrays>"

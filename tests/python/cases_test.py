@@ -55,3 +55,17 @@ def test_hypothesis_shrinks_through_our_simpler_cases() -> None:
                  settings=settings(max_examples=200, deadline=None, derandomize=True))
     assert found.startswith("mla1:1q1s")
     assert heads_of(found) == 32
+
+
+def test_a_falsifying_example_is_printed_as_the_line_of_its_case(
+        capsys: pytest.CaptureFixture[str]) -> None:
+    @settings(max_examples=50, deadline=None, derandomize=True, database=None)
+    @given(case=mla.cases())
+    def has_few_heads(case: str) -> None:
+        assert heads_of(case) < 32
+
+    with pytest.raises(AssertionError) as failed:
+        has_few_heads()
+    # Python 3.10 has no notes: Hypothesis prints there.
+    said = "\n".join(getattr(failed.value, "__notes__", [])) + capsys.readouterr().out
+    assert "case='mla1:1q1s" in said

@@ -22,6 +22,7 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_version_is_three_numbers() -> None:
     assert [part.isdigit() for part in mla.version().split(".")] == [True] * 3
+    assert mla.__version__ == mla.version()
 
 
 def test_a_missing_library_says_how_to_install_it() -> None:

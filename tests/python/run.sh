@@ -36,6 +36,7 @@ cd "$root"
 if (($#)); then
   exec "$venv/bin/python" -m pytest -q -p no:cacheprovider "$@"
 fi
+"$venv/bin/zizmor" --offline --no-progress --quiet .github
 "$venv/bin/ruff" check --no-cache --config "$here/ruff.toml" properties/python tests/python
 # numpy's type stubs, of the version that Python 3.12 and later get, are no Python 3.10.
 oldest=3.10

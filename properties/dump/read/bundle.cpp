@@ -56,8 +56,11 @@ Result<io::RawArray> read_array(const std::string& folder, const std::string& ke
   if (!text) return bad(folder, "array '" + key + "': " + text.error().message);
   const auto bytes = std::as_bytes(std::span(*text));
   if (entry.contains("fnv1a64") && entry["fnv1a64"] != sum_of(bytes))
-    return bad(folder, "'" + file + "' has the sum " + sum_of(bytes) + ", the manifest says " +
-                           entry["fnv1a64"].dump());
+    return Error{ErrorCode::usage,
+                 say("the bundle '", folder, "' was changed after it was written: '", file,
+                     "' has the sum ", sum_of(bytes), ", the manifest says ",
+                     entry["fnv1a64"].dump(), "; in Python, Bundle.load('", folder,
+                     "', changed=True).save('", folder, "') gives it a new one")};
   auto array = io::read_npy(bytes);
   if (!array) return bad(folder, "'" + file + "' is " + array.error().message);
   return array;

@@ -96,8 +96,10 @@ _SUBMODULES = {"kernels": "kernels", "capture": "mla_capture"}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        value: Any = importlib.import_module(f"{__name__}.{_SUBMODULES[name]}")
+    if name == "__version__":
+        value: Any = __getattr__("version")()
+    elif name in _SUBMODULES:
+        value = importlib.import_module(f"{__name__}.{_SUBMODULES[name]}")
     elif name in _PLACES:
         value = getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
     else:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import _library, _options
 
 if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
+    from hypothesis.strategies import DrawFn, SearchStrategy
 
 #: How often a case that Hypothesis shrinks may be replaced by a simpler one.
 _STEPS = 10
@@ -109,15 +109,16 @@ def cases(*, production: bool = False) -> SearchStrategy[str]:
 
     # The number of drawn values is fixed, because Hypothesis takes a longer list for less simple.
     # Random values are far beyond the number of candidates and leave the case alone; the shrinker
-    # lowers them, and so walks to simpler cases.
-    steps = st.tuples(*[st.integers(0, _STAY) for _ in range(_STEPS)])
-
-    def build(seed: int, number: int, taken: tuple[int, ...]) -> str:
-        case = draw(seed, number, production=production)
-        for value in taken:
+    # lowers them, and so walks to simpler cases. What `composite` returns is printed as its value,
+    # so that an example is a line that `@example` and the command take.
+    @st.composite
+    def build(draws: DrawFn) -> str:
+        seed = draws(st.integers(0, (1 << 63) - 1))
+        case = draw(seed, draws(st.integers(0, _NUMBERS)), production=production)
+        for value in draws(st.tuples(*[st.integers(0, _STAY) for _ in range(_STEPS)])):
             candidates = _simpler(case) if value < _STAY >> 8 else ()
             if value < len(candidates):
                 case = candidates[value]
         return case
 
-    return st.builds(build, st.integers(0, (1 << 63) - 1), st.integers(0, _NUMBERS), steps)
+    return build()

@@ -40,7 +40,7 @@ _LISTS = frozenset((*LISTS, *PREFILL_LISTS, "kv_indices", *PLAN_ARRAYS.values(),
 _TENSORS = frozenset(("q", "kv_cache_pages", "kv_cache", "out", "lse"))
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(repr=False)
 class Bundle:
     """One step: its planner call, its plan, and its tensors if it has any.
 
@@ -60,6 +60,11 @@ class Bundle:
         """The case or the step that it is about."""
         return str(self.scalars.get("name", "bundle"))
 
+    def __repr__(self) -> str:
+        """One line: the name, and each array with its number of elements."""
+        sizes = ", ".join(f"{key}[{np.size(array)}]" for key, array in self.arrays.items())
+        return f"<Bundle {self.name!r}: {sizes or 'no arrays'}>"
+
     @property
     def buffers(self) -> PlanBuffers:
         """The six buffers of the plan; the first one is made up from the other addresses.
@@ -78,15 +83,20 @@ class Bundle:
         return PlanBuffers(meta, **words)
 
     @classmethod
-    def load(cls, folder: str | pathlib.Path) -> Bundle:
+    def load(cls, folder: str | pathlib.Path, *, changed: bool = False) -> Bundle:
         """Reads a bundle from its folder.
+
+        Args:
+            folder: where `manifest.json` lies.
+            changed: also take arrays that were changed after the bundle was written, whose sums
+                are no longer those of the manifest. `save` writes them with new sums.
 
         Raises:
             UsageError: there is no manifest, or it is one of another format, has a key twice or a
                 key that is an array as well; an array has no plain name, is missing, lies in
-                another folder, cannot be read, is no regular file, is not the one that the manifest
-                names by its sum, or is no array as kernels read it: little-endian, in C's order,
-                and int32 if it is a list.
+                another folder, cannot be read, is no regular file, was changed after the bundle was
+                written (without `changed`), or is no array as kernels read it: little-endian, in
+                C's order, and int32 if it is a list.
         """
         path = pathlib.Path(folder) / "manifest.json"
         try:
@@ -103,7 +113,8 @@ class Bundle:
         for key in files.keys() & manifest.keys():
             raise UsageError(f"'{path}' has array '{key}' and a value of this name, "
                              f"{reprlib.repr(manifest[key])}")
-        return cls(manifest, {key: _load_array(path, key, entry) for key, entry in files.items()})
+        return cls(manifest, {key: _load_array(path, key, entry, changed)
+                              for key, entry in files.items()})
 
     def save(self, folder: str | pathlib.Path) -> None:
         """Writes the bundle into a folder, for `mla-testbed check` and `mla-testbed replay`.
@@ -235,7 +246,7 @@ def _read_file(path: pathlib.Path) -> bytes:
         return file.read()
 
 
-def _load_array(manifest: pathlib.Path, key: str, entry: Any) -> np.ndarray:
+def _load_array(manifest: pathlib.Path, key: str, entry: Any, changed: bool) -> np.ndarray:
     """The array that an entry of a manifest names."""
     if not plain_name(key):
         raise UsageError(f"'{manifest}' has an array {key!r}; expected the name of a file of its "
@@ -252,9 +263,10 @@ def _load_array(manifest: pathlib.Path, key: str, entry: Any) -> np.ndarray:
         array: np.ndarray = np.load(io.BytesIO(data), allow_pickle=False)
     except (OSError, ValueError, EOFError) as e:
         raise UsageError(f"'{path}' cannot be read: {e}") from e
-    if "fnv1a64" in entry and fnv1a64(data) != entry["fnv1a64"]:
-        raise UsageError(f"'{path}' has the sum {fnv1a64(data)}, the manifest says "
-                         f"{entry['fnv1a64']}")
+    if not changed and "fnv1a64" in entry and fnv1a64(data) != entry["fnv1a64"]:
+        raise UsageError(f"'{path}' was changed after the bundle was written (sum {fnv1a64(data)}, "
+                         f"the manifest says {entry['fnv1a64']}); Bundle.load(folder, changed=True)"
+                         " takes it as it is, and save() writes it with a new sum")
     _check_layout(path, key, array)
     return array
 

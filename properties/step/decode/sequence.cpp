@@ -58,7 +58,7 @@ void widen(Prepared& step, std::int64_t columns) {
                                : null_block);
 }
 
-struct Device {
+struct StepDevice {
   device::DeviceHeap heap;
   device::TransferLedger ledger;
   device::Stream stream{ledger};
@@ -68,7 +68,7 @@ struct Device {
 class Driver {
  public:
   Driver(std::vector<Prepared> steps, const Backend& backend, const SequenceOptions& options,
-         const DecodeHooks& hooks, Device& device)
+         const DecodeHooks& hooks, StepDevice& device)
       : steps_(std::move(steps)),
         backend_(backend),
         options_(options),
@@ -230,7 +230,7 @@ class Driver {
   SequenceRun out_;
   std::size_t current_ = 0;  // the step whose tensors the device sees
   MaybeError refused_;       // what the device found out while it built that step
-  Device& device_;
+  StepDevice& device_;
   DeviceBuffer<std::int32_t> seq_lens_, table_;
   engine::StepBuffers buffers_;
   const engine::StepBuffers* shared_ = nullptr;
@@ -272,7 +272,7 @@ Result<std::vector<SequenceRun>> run_groups(const std::vector<std::vector<Case>>
                                             const DecodeHooks& hooks) {
   TensorStore own;
   TensorStore& tensors = options.tensors != nullptr ? *options.tensors : own;
-  Device device;
+  StepDevice device;
   std::deque<Driver> drivers;
   for (const std::vector<Case>& steps : groups) {
     std::size_t most = 0;

@@ -67,9 +67,9 @@ class WatchedHooks final : public fa::Hooks {
   InFlight* step_ = nullptr;
 };
 
-class Engine {
+class FaEngine {
  public:
-  Engine(const fa::Kernels& kernels, const fa::Hooks& hooks, int threads)
+  FaEngine(const fa::Kernels& kernels, const fa::Hooks& hooks, int threads)
       : kernels_(kernels), hooks_(hooks), watched_(hooks), threads_(threads) {}
 
   Result<std::vector<FaStepRun>> run(const std::vector<Case>& steps) {
@@ -181,7 +181,7 @@ Result<std::vector<FaStepRun>> run_fa(const std::vector<Case>& steps, const Step
   for (std::size_t i = 0; i < steps.size(); ++i)
     if (const MaybeError too_much = why_not_executed(steps[i], context.limits))
       return of_step(i, *too_much);
-  auto runs = Engine(*kernels, context.hooks, threads).run(steps);
+  auto runs = FaEngine(*kernels, context.hooks, threads).run(steps);
   if (!runs) return runs;
   for (const FaStepRun& step : *runs) context.log.note(step.result.launches);
   return runs;

@@ -16,9 +16,9 @@ namespace {
 using namespace prefill;
 
 // The engine of a run: one device, one stream, buffers for the declared limits.
-class Engine {
+class PrefillEngine {
  public:
-  Engine(const EngineConfig& config, const Kernels& kernels, const prefill::Hooks& hooks,
+  PrefillEngine(const EngineConfig& config, const Kernels& kernels, const prefill::Hooks& hooks,
          device::DeviceHeap& heap)
       : config_(config), kernels_(kernels), hooks_(hooks), heap_(heap) {}
 
@@ -163,7 +163,7 @@ Result<PrefillRun> run_prefill(const std::vector<Case>& steps, const StepContext
     run.steps.push_back(std::move(*step));
   }
   const EngineConfig config = config_of(steps.front(), limits_of(steps), hooks);
-  Engine engine(config, kernels, hooks, *run.heap);
+  PrefillEngine engine(config, kernels, hooks, *run.heap);
   if (MaybeError bad = engine.start()) return *bad;
   std::size_t queued = 0;
   for (const auto& step : run.steps) {

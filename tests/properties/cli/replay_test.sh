@@ -256,3 +256,23 @@ END
 try replay "$scratch/keyless"
 expect_exit 0
 expect_out "^the engine's result: pass$"
+
+# One object for machines, with the failure block on stderr.
+try replay 'mla1:1q2s2' --property P05,P12 --plant SEED-qo-arange --json
+expect_exit 1
+expect_json
+expect_err '^FAIL P05,P12 mla1:1q2s2;'
+python3 - "$scratch/out" <<'END'
+import json, sys
+found = json.load(open(sys.argv[1]))
+assert found["format"] == "mla-testbed replay 1" and found["exit_code"] == 1, found
+assert found["case"].startswith("mla1:1q2s2;heads=16;"), found["case"]
+[backend] = found["backends"]
+verdicts = [(p["id"], p["verdict"]) for p in backend["properties"]]
+assert verdicts == [("P05", "fail"), ("P12", "fail")], verdicts
+assert backend["failure"]["block"].startswith("FAIL "), backend
+assert backend["launches"], backend
+END
+try replay fixtures/bundles/kernel --json
+expect_exit 2
+expect_err '--json go with a case'

@@ -56,7 +56,7 @@ void buffer_load(Wave& w, const Inst& i) {
 void clock(Wave& w, const Inst& i) {
   write_scalar64(w, i.dst, w.executed);
 }
-void nothing(Wave&, const Inst&) {}
+void no_effect(Wave&, const Inst&) {}
 
 constexpr Entry entries[] = {
     {"s_load_dword", load<1>},
@@ -71,10 +71,10 @@ constexpr Entry entries[] = {
     {"s_buffer_load_dwordx16", buffer_load<16>},
     {"s_memtime", clock},
     {"s_memrealtime", clock},
-    {"s_dcache_inv", nothing},
-    {"s_dcache_wb", nothing},
-    {"s_dcache_inv_vol", nothing},
-    {"s_dcache_wb_vol", nothing},
+    {"s_dcache_inv", no_effect},
+    {"s_dcache_wb", no_effect},
+    {"s_dcache_inv_vol", no_effect},
+    {"s_dcache_wb_vol", no_effect},
 };
 
 }  // namespace
