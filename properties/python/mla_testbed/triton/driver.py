@@ -20,7 +20,6 @@ from . import state
 from .interface import DeviceInterface
 from .launcher import EmulatorLauncher, Loaded
 
-
 #: Of pyproject.toml, and Triton's variable that names the one of several active drivers to take.
 _ENTRY_POINT, _CHOICE_VARIABLE = "mla_testbed", "TRITON_DEFAULT_BACKEND"
 

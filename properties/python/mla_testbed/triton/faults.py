@@ -87,8 +87,8 @@ def _sentence(launch: gfx.Report, first: gfx.Event, calls_host: bool, where: str
     tail = f"\n  and {more} more: see the attribute `report`" if more else ""
     hint = _HINTS.get(first.problem, "")
     if "outside every registered range" in first.text:
-        hint = "\n  if a tensor holds this pointer, mla_testbed.triton.register(target, \"name\") " \
-               "makes its target known"
+        hint = "\n  memory that a kernel reaches through a pointer is made known by " \
+               "mla_testbed.triton.register(tensor, name)"
     if calls_host:
         hint = "\n  the kernel calls the host, which does not answer: tl.device_print, or a " \
                "tl.device_assert that does not hold"

@@ -84,7 +84,8 @@ def current_options() -> gfx.Options:
     return gfx.Options(
         checks=named_checks(os.environ.get(CHECKS_VARIABLE) or ""),
         fence=_number(FENCE_VARIABLE, 0, "bytes"),
-        instruction_limit=_number(LIMIT_VARIABLE, INSTRUCTION_LIMIT, "instructions, 0 for no limit"))
+        instruction_limit=_number(LIMIT_VARIABLE, INSTRUCTION_LIMIT,
+                                  "instructions, 0 for no limit"))
 
 
 def _number(variable: str, default: int, unit: str) -> int:

@@ -15,12 +15,13 @@ from typing import Any
 
 import pytest
 
-_OPTION = "--mla-testbed-case-seconds"
+OPTION = "--mla-testbed-case-seconds"
+TOO_LONG = "TimeoutError: the case took more than"
 
 
 def pytest_addoption(parser: Any) -> None:
     """The limit of one case."""
-    parser.addoption(_OPTION, type=float, default=120, help="seconds of one case; 120")
+    parser.addoption(OPTION, type=float, default=120, help="seconds of one case; 120")
 
 
 def size_of(parameters: object) -> float:
@@ -36,18 +37,15 @@ def size_of(parameters: object) -> float:
     return 0
 
 
-def _function(item: Any) -> tuple[str, str]:
-    return item.nodeid.partition("::")[0], getattr(item, "originalname", None) or item.name
-
-
 @pytest.hookimpl(trylast=True)  # type: ignore[misc, unused-ignore]
 def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
     """Deselects all but the smallest case of each function."""
-    chosen: dict[tuple[str, str], tuple[float, Any]] = {}
+    chosen: dict[str, tuple[float, Any]] = {}  # by file, class and function
     for item in items:
         size = size_of(item.callspec.params) if hasattr(item, "callspec") else 0
-        if size < chosen.get(_function(item), (math.inf, None))[0]:
-            chosen[_function(item)] = size, item
+        function = item.nodeid.partition("[")[0]
+        if size < chosen.get(function, (math.inf, None))[0]:
+            chosen[function] = size, item
     kept = [item for _, item in chosen.values()]
     left_out = [item for item in items if item not in kept]
     config.hook.pytest_deselected(items=left_out)
@@ -57,7 +55,7 @@ def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
 @pytest.hookimpl(wrapper=True)  # type: ignore[misc, unused-ignore]
 def pytest_runtest_call(item: Any) -> Iterator[None]:
     """A case above its limit fails with TimeoutError, also inside a launch, which SIGINT ends."""
-    limit = item.config.getoption(_OPTION)
+    limit = item.config.getoption(OPTION)
     over = threading.Event()
 
     def end() -> None:
@@ -70,7 +68,7 @@ def pytest_runtest_call(item: Any) -> Iterator[None]:
         return (yield)
     except KeyboardInterrupt:
         if over.is_set():
-            raise TimeoutError(f"the case took more than {limit:g} s") from None
+            raise TimeoutError(f"{TOO_LONG.partition(' ')[2]} {limit:g} s") from None
         raise
     finally:
         timer.cancel()
