@@ -14,6 +14,7 @@ import triton
 import triton.language as tl
 from mla_testbed.triton import KernelFault, state
 from mla_testbed.triton.faults import host_lines
+from mla_testbed.triton.pointers import addresses_in
 
 
 @triton.jit
@@ -147,13 +148,25 @@ def test_memory_that_no_tensor_has_is_a_fault_which_names_register(arch):
 def test_tensors_that_a_table_of_addresses_names_are_reached(arch):
     parts = [torch.full((3 + n,), n, dtype=torch.int32) for n in range(4)]
     out = torch.full((4,), -1, dtype=torch.int32)
-    addresses = torch.tensor([part.data_ptr() for part in parts])
+    addresses = torch.tensor([part.data_ptr() for part in parts] + [0])
     through_a_table[(4,)](addresses, out)
     assert out.tolist() == [0, 1, 2, 3]
     with pytest.raises(KernelFault) as caught:
         past_the_targets[(4,)](addresses, out)
-    assert caught.value.tensor == "target of addresses[0]"
-    assert caught.value.offset == 12
+    assert (caught.value.tensor, caught.value.offset) == ("target of addresses[0]", 12)
+    with pytest.raises(KernelFault, match=r"null pointer"):
+        through_a_table[(5,)](addresses, out)
+
+
+@pytest.mark.parametrize(("numbers", "found"), [
+    ([0, 1 << 40, 0, 1 << 20], [(1, 1 << 40), (3, 1 << 20)]),
+    ([1 << 40, (1 << 20) - 1], []),
+    ([1 << 40, 1 << 47], []),
+    ([1 << 40] * 4097, []),
+    ([], []),
+], ids=["addresses", "an index", "too large", "too long", "empty"])
+def test_a_table_of_addresses_has_nothing_else_but_zeros(numbers, found):
+    assert addresses_in(torch.tensor(numbers, dtype=torch.int64), "x") == found
 
 
 def test_an_assertion_passes_where_it_holds_and_is_a_fault_where_not(arch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 from collections.abc import Iterable
 from typing import Any
@@ -14,16 +15,16 @@ from . import memory
 _TABLE, _LEAST = 4096, 1 << 20
 
 
-def addresses_in(tensor: Any) -> list[int]:
-    """What may be addresses: all numbers but 0 of a short tensor of 64-bit integers, where each of
-    them could be one."""
-    import torch
-
-    if not isinstance(tensor, torch.Tensor) or tensor.dtype not in (torch.int64, torch.uint64) \
-            or not 0 < tensor.numel() <= _TABLE:
+def addresses_in(tensor: Any, name: str) -> list[tuple[int, int]]:
+    """(index, number) of what may be addresses: all numbers but 0 of a short tensor of 64-bit
+    integers, where each of them could be one. TensorError for a tensor on another device."""
+    found = memory.storage_of(tensor, name)
+    if found is None or not tensor.is_contiguous() or not 0 < tensor.numel() <= _TABLE:
         return []
-    found = [int(value) for value in tensor.detach().reshape(-1).tolist() if value != 0]
-    return found if all(_LEAST <= value < 1 << 47 for value in found) else []
+    # From memory: torch's own functions may wait for a stream, or be forbidden in a capture.
+    numbers = (ctypes.c_uint64 * tensor.numel()).from_address(tensor.data_ptr())
+    indexed = [(index, number) for index, number in enumerate(numbers) if number != 0]
+    return indexed if all(_LEAST <= number < 1 << 47 for _, number in indexed) else []
 
 
 def targets(tables: Iterable[tuple[Any, str]]) -> list[tuple[Any, gfx.Range]]:
@@ -31,8 +32,8 @@ def targets(tables: Iterable[tuple[Any, str]]) -> list[tuple[Any, gfx.Range]]:
 
     tables: (tensor, name of the argument). A range is named after the first address into it.
     """
-    wanted = [(address, f"target of {name}[{place}]") for table, name in tables
-              for place, address in enumerate(addresses_in(table))]
+    wanted = [(address, f"target of {name}[{index}]") for table, name in tables
+              for index, address in addresses_in(table, name)]
     if not wanted:
         return []
     wanted.sort()
