@@ -217,6 +217,13 @@ def test_a_test_file_that_cannot_be_imported_fails_with_what_it_raised(tree):
                       plan_of(tree), [explained]).verdict == "known-fail"
 
 
+def test_of_a_long_message_the_end_is_kept(tree):
+    text = "def test():\n    raise ValueError('at 99:15:' + 40 * '\\nline' + '\\nrank 0')\n"
+    outcome = triton_outcome(tree, text)
+    assert outcome.failures[0].startswith("ValueError: at 99:15:")
+    assert "rank 0 [test=test]" in outcome.failures[0]
+
+
 def test_numbers_of_a_case_are_its_size_and_nothing_else_is():
     assert smallest.size_of({"a": 8, "b": [2, 4], "c": "x", "d": True, "e": None}) == \
         pytest.approx(math.log(64))

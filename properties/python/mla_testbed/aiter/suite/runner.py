@@ -184,12 +184,14 @@ def _of_pytest(
 
 
 def _message(node: ET.Element) -> str:
-    """Of a failure; where the file cannot be imported, what it raised."""
+    """Of a failure; with what was raised where pytest says that elsewhere or cuts it off."""
     message = node.get("message", "")
-    if message != "collection failure":
-        return message
     raised = [line[1:].strip() for line in (node.text or "").splitlines() if line.startswith("E ")]
-    return f"{message}: {raised[0]}" if raised else message
+    if message == "collection failure" and raised:
+        return f"{message}: {raised[0]}"
+    if "full report in element text" in message and raised:
+        return f"{message.splitlines()[0]} ... {raised[-1]}"
+    return message
 
 
 def _reasons(outcome: Outcome) -> str:
