@@ -129,9 +129,11 @@ LaneWords matrix_inputs() {
   LaneWords in = no_words();
   for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
     for (std::size_t t = 0; t < 32; ++t) {
-      if (!present(lane % 16, 32 * (lane / 16) + t)) continue;
-      word(in, lane, t / 4) |= 0x38U << 8 * (t % 4);     // e4m3: 1
-      word(in, lane, 8 + t / 8) |= 0x2U << 4 * (t % 8);  // fp4: 1
+      const std::size_t group = lane / 16;
+      if (present(lane % 16, 16 * group + t % 16 + 64 * (t / 16)))
+        word(in, lane, t / 4) |= 0x38U << 8 * (t % 4);  // e4m3: 1
+      if (present(lane % 16, 32 * group + t))
+        word(in, lane, 8 + t / 8) |= 0x2U << 4 * (t % 8);  // fp4: 1
     }
     word(in, lane, 12) = 126 + static_cast<u32>(lane * 5 % 4);
     word(in, lane, 13) = 126 + static_cast<u32>(lane * 3 / 4 % 4);

@@ -1,6 +1,7 @@
 """AITER's tests as a suite, with a source tree and tests written here."""
 
 import json
+import math
 import pathlib
 import textwrap
 import xml.etree.ElementTree as ET
@@ -11,8 +12,9 @@ torch = pytest.importorskip("torch", reason="the suite needs torch, which is not
 
 import aiter_caller  # noqa: E402
 from mla_testbed import aiter_suite, python_command  # noqa: E402
-from mla_testbed.aiter.suite import ledger, report, runner  # noqa: E402
+from mla_testbed.aiter.suite import ledger, report, runner, smallest  # noqa: E402
 from mla_testbed.aiter.suite.tests import AiterTest  # noqa: E402
+from mla_testbed.aiter.suite.triton_tests import TRITON_TESTS  # noqa: E402
 
 # What a test imports, with the calling sequence of AITER's: no line of it is AITER's.
 TEST_COMMON = """
@@ -152,6 +154,89 @@ def test_a_test_that_is_not_run_says_why(tree, test, changes, reason):
     assert outcome.reason.startswith(reason)
 
 
+TRITON_TEST = """
+import pathlib
+import time
+import pytest
+
+@pytest.mark.parametrize("n", [64, 8, 512])
+@pytest.mark.parametrize("m", [[4, 16], [2, 16]])
+def test_product(m, n):
+    assert (m, n) == ([2, 16], 8)
+
+@pytest.mark.parametrize("n", [2, 1])
+def test_skipped(n):
+    pytest.skip(f"no {n}")
+
+class TestMore:
+    @pytest.mark.parametrize("n", [3, 2])
+    def test_product(self, n):
+        assert n == 2
+"""
+
+
+def triton_outcome(tree, text, known=(), **changes):
+    folder = tree / "op_tests" / "triton_tests"
+    folder.mkdir()
+    (folder / "test_x.py").write_text(text)
+    test = AiterTest("x", "triton_tests/test_x.py", pytest=True, smallest=True)
+    return runner.run(test, plan_of(tree, **changes), list(known))
+
+
+def test_of_each_function_of_a_triton_test_the_smallest_case_runs(tree):
+    outcome = triton_outcome(tree, TRITON_TEST)
+    assert (outcome.verdict, outcome.cases, outcome.skipped) == ("pass", 3, {"no 1": 1})
+    assert outcome.reason == "1 skipped: no 1"
+
+
+def test_with_the_original_grid_every_case_of_a_triton_test_runs(tree):
+    outcome = triton_outcome(tree, TRITON_TEST, original_grid=True)
+    assert (outcome.verdict, outcome.cases, len(outcome.failures)) == ("fail", 10, 6)
+
+
+def test_a_triton_test_that_skips_all_is_skipped_with_its_reason(tree):
+    outcome = triton_outcome(tree, "import pytest\ndef test():\n    pytest.skip('gfx950 only')\n")
+    assert (outcome.verdict, outcome.reason) == (
+        "skip", "the test skips itself; 1 skipped: gfx950 only")
+
+
+def test_a_case_that_takes_too_long_ends_and_the_others_run(tree):
+    outcome = triton_outcome(
+        tree, "import time\ndef test_slow():\n    time.sleep(600)\ndef test():\n    pass\n",
+        timeout=60)
+    assert (outcome.verdict, outcome.reason) == ("inconclusive", "time-out of 1 cases")
+    assert outcome.cases == 2
+
+
+def test_a_test_file_that_cannot_be_imported_fails_with_what_it_raised(tree):
+    text = "raise ValueError('no such key: N')\n"
+    outcome = triton_outcome(tree, text)
+    assert outcome.failures[0].startswith("collection failure: ValueError: no such key: N")
+    explained = known(tests=("x",), case={}, text="no such key: N")
+    assert runner.run(AiterTest("x", "triton_tests/test_x.py", pytest=True, smallest=True),
+                      plan_of(tree), [explained]).verdict == "known-fail"
+
+
+def test_of_a_long_message_the_end_is_kept(tree):
+    text = "def test():\n    raise ValueError('at 99:15:' + 40 * '\\nline' + '\\nrank 0')\n"
+    outcome = triton_outcome(tree, text)
+    assert outcome.failures[0].startswith("ValueError: at 99:15:")
+    assert "rank 0 [test=test]" in outcome.failures[0]
+
+
+def test_numbers_of_a_case_are_its_size_and_nothing_else_is():
+    assert smallest.size_of({"a": 8, "b": [2, 4], "c": "x", "d": True, "e": None}) == \
+        pytest.approx(math.log(64))
+    assert smallest.size_of({"a": 0, "b": -5, "c": 1, "d": float("inf")}) == 0
+
+
+def test_every_triton_test_has_a_name_and_a_file_of_its_own(capsys):
+    assert aiter_suite.main(["--triton", "--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len({line.split()[1] for line in lines}) == len(lines) == len(TRITON_TESTS)
+    assert lines[0].split() == ["attention/mla", "op_tests/triton_tests/attention/test_mla.py"]
+
+
 def test_junit_has_a_failure_for_each_failed_test(tmp_path):
     outcomes = [runner.Outcome("a", "gfx942", "cpu", "pass"),
                 runner.Outcome("b", "gfx942", "cpu", "fail", failures=["x"]),
@@ -164,7 +249,7 @@ def test_junit_has_a_failure_for_each_failed_test(tmp_path):
 
 
 def test_the_shipped_ledger_names_tests_that_exist():
-    names = {test.name for test in aiter_suite.TESTS}
+    names = {test.name for test in (*aiter_suite.TESTS, *TRITON_TESTS)}
     for entry in ledger.read():
         assert set(entry.tests) <= names
         assert entry.link.startswith("https://github.com/")

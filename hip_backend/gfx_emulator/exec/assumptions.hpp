@@ -40,7 +40,10 @@ constexpr std::uint32_t lds_address_mask = 0x3ffff;
 constexpr std::uint32_t fp16_ovfl_bit = 23;
 
 // F8F6F4_K. v_mfma_*_f8f6f4: lane group g = lane / rows holds the k from 32 * g on, in ascending
-// order; a scale byte belongs to the 32 k of its lane.
+// order, if they have four or six bits; of eight bits it holds the 16 from 16 * g on and the 16
+// from K / 2 + 16 * g on. The scale of lane group g belongs to the k from 32 * g on, wherever they
+// are. Seen on a gfx950, for eight bits, by the test mx_mfma_op of ROCm's composable_kernel, and
+// Triton relies on it.
 
 // SIX_BIT_ORDER. v_cvt_scalef32_pk32_* and _sr_pk32_*: number k of 32 has the bits from 6 * k on of
 // six registers, or half k % 2 of register k / 2, or register k. _2xpk16_*: number 2 * k comes from

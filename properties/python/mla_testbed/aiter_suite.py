@@ -2,6 +2,7 @@
 
     python -m mla_testbed.aiter_suite --aiter ~/aiter
     python -m mla_testbed.aiter_suite --aiter ~/aiter --arch gfx950 --test mla_persistent
+    python -m mla_testbed.aiter_suite --aiter ~/aiter --triton
 
 Every test runs in a process of its own. Exit code: 0 all held or failed as the ledger says, 1 a
 failure that the ledger does not explain, 2 usage, 3 no AITER, 4 nothing ran, a time-out, or C++
@@ -18,6 +19,7 @@ from collections.abc import Sequence
 
 from .aiter.suite import ledger, report, runner
 from .aiter.suite.tests import TESTS, AiterTest
+from .aiter.suite.triton_tests import TRITON_TESTS
 
 USAGE, ENVIRONMENT = 2, 3
 
@@ -33,10 +35,12 @@ def parser() -> argparse.ArgumentParser:
                       help="default: both")
     made.add_argument("--backend", action="append", choices=("cpu", "aiter"), help="default: cpu")
     made.add_argument("--test", action="append", metavar="NAME", help="only these; see --list")
+    made.add_argument("--triton", action="store_true",
+                      help="tests of AITER's Triton kernels: of each function its smallest case")
     made.add_argument("--grid", choices=("small", "original"), default="small",
                       help="the tests' own grids take hours")
     made.add_argument("--timeout", type=float, default=600, metavar="S",
-                      help="seconds of one test; 600")
+                      help="seconds of one test; 600. One case of a Triton test may take a fifth")
     made.add_argument("--ported", action="store_true",
                       help="accept that mla-testbed's ports run in place of C++ that was changed")
     made.add_argument("--ledger", metavar="FILE", type=pathlib.Path, default=ledger.FILE,
@@ -50,12 +54,13 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit code."""
     options = parser().parse_args(arguments)
+    tests = TRITON_TESTS if options.triton else TESTS
     if options.list:
-        for test in TESTS:
-            print(f"{test.name:<24} op_tests/{test.file}  {' '.join(test.small)}")
+        for test in tests:
+            print(f"{test.name:<{report.NAME}} op_tests/{test.file}  {' '.join(test.small)}")
         return 0
-    chosen = [t for t in TESTS if options.test is None or t.name in options.test]
-    unknown = set(options.test or ()) - {t.name for t in TESTS}
+    chosen = [t for t in tests if options.test is None or t.name in options.test]
+    unknown = set(options.test or ()) - {t.name for t in tests}
     if unknown:
         print(f"aiter_suite: no test {', '.join(sorted(unknown))}; see --list", file=sys.stderr)
         return USAGE
@@ -86,7 +91,8 @@ def _run(options: argparse.Namespace, chosen: Sequence[AiterTest],
             outcomes.append(outcome)
             if options.logs is not None:
                 options.logs.mkdir(parents=True, exist_ok=True)
-                log = options.logs / f"{test.name}-{arch}-{backend}.log"
+                name = test.name.replace("/", "-")
+                log = options.logs / f"{name}-{arch}-{backend}.log"
                 log.write_text(outcome.log, encoding="utf-8")
     report.progress(len(outcomes), len(outcomes), "")
     print(report.table(outcomes))

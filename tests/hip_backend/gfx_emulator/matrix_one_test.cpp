@@ -80,7 +80,11 @@ unsigned words_of(const Case& c, const Format& f) {
 void put_one(const Case& c, const Format& f, bool fnuz, unsigned block, unsigned row, unsigned k,
              std::span<u32> registers) {
   const unsigned run = c.m * c.k * c.blocks / 64;
-  const unsigned group = c.blocks > 1 ? block : k / run, at = c.blocks > 1 ? k : k % run;
+  unsigned group = c.blocks > 1 ? block : k / run, at = c.blocks > 1 ? k : k % run;
+  if (run == 32 && f.bits == 8) {  // two runs of 16, half of all k apart
+    group = k % (c.k / 2) / 16;
+    at = 16 * (k / (c.k / 2)) + k % 16;
+  }
   const unsigned bit = at * f.bits;
   u32* const word = &registers[std::size_t{row + c.m * group} * words_of(c, f) + bit / 32];
   const std::uint64_t one = std::uint64_t{f.one[fnuz ? 0 : 1]} << bit % 32;

@@ -123,8 +123,12 @@ Matrix make(const Case& c, Format format, bool fnuz, size_t words, std::uint64_t
         constexpr double numbers[] = {0, 1, -1, 2, -2, 3, -3, 4, 1.5, -6};
         const double value = numbers[random.next() % (format == Format::i8 ? 8 : 10)];
         out.values[(block * c.k + k) * c.m + row] = value;
-        const size_t lane = row + c.m * (c.blocks == 1 ? k / each : block);
-        const size_t bit = bits * (c.blocks == 1 ? k % each : k);
+        size_t group = c.blocks == 1 ? k / each : block, at = c.blocks == 1 ? k % each : k;
+        if (bits == 8 && each == 32) {  // two runs of 16, half of all k apart
+          group = k % (c.k / 2) / 16;
+          at = 16 * (k / (c.k / 2)) + k % 16;
+        }
+        const size_t lane = row + c.m * group, bit = bits * at;
         const std::uint64_t code = encode(value, format, fnuz);
         auto* const word = &out.registers[lane * words + bit / 32];
         word[0] |= static_cast<std::uint32_t>(code << bit % 32);

@@ -13,6 +13,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from triton.backends.amd.driver import HIPDriver
 
 _EXPECTED = {
     "gfx942": {"max_shared_mem": 65536, "multiprocessor_count": 304, "sm_clock_rate": 2_100_000,
@@ -59,6 +60,36 @@ def test_no_field_of_the_installed_driver_for_amd_is_missing(arch):
     fields = set(re.findall(r'"(\w+)"', call[2]))
     assert len(fields) == call[1].count("s:")
     assert set(_utils().get_device_properties(0)) == fields
+
+
+def test_the_driver_has_every_method_of_the_installed_driver_for_amd(arch):
+    asked = {name for name in dir(HIPDriver) if not name.startswith("_")}
+    asked -= {"assemble_tensormap_to_arg"}  # for NVIDIA's descriptors, in the shared base class
+    asked |= {"utils", "launcher_cls", "get_current_device", "set_current_device",
+              "get_current_stream", "get_device_capability"}  # which its constructor makes
+    driver = triton.runtime.driver.active
+    assert len(asked) > 12
+    assert {name for name in asked if not hasattr(driver, name)} == set()
+
+
+def test_a_benchmark_gives_host_milliseconds_and_runs_the_kernel(arch):
+    x = torch.ones(3, 64)
+    out = torch.full_like(x, float("nan"))
+    times = triton.testing.do_bench(
+        lambda: row_softmax[(1,)](out, x, 64, 3, 64, BLOCK=64), warmup=1, rep=1, return_mode="all")
+    assert all(0 < time < 10_000 for time in times)
+    assert torch.allclose(out, torch.full_like(out, 1 / 64))
+
+
+def test_the_interface_has_one_stream_and_two_devices(arch):
+    interface = triton.runtime.driver.active.get_device_interface()
+    assert (interface.device_count(), interface.is_available()) == (2, True)
+    with interface.stream(interface.default_stream(0)):
+        assert interface.current_stream() == interface.default_stream() == 0
+    other = 1 - interface.current_device()
+    with interface.device(other):
+        assert interface.current_device() == other
+    assert interface.current_device() == 1 - other
 
 
 def test_a_device_is_named_by_its_number_by_a_torch_device_or_by_nothing(arch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import inspect
 import os
 
@@ -11,8 +12,9 @@ import pytest
 import torch
 import triton
 import triton.language as tl
-from mla_testbed.triton import KernelFault
+from mla_testbed.triton import KernelFault, state
 from mla_testbed.triton.faults import host_lines
+from mla_testbed.triton.pointers import addresses_in
 
 
 @triton.jit
@@ -32,6 +34,12 @@ def scatter(indices, target, BLOCK: tl.constexpr):
 def through_a_table(addresses, out):
     source = tl.load(addresses + tl.program_id(0)).to(tl.pointer_type(tl.int32))
     tl.store(out + tl.program_id(0), tl.load(source))
+
+
+@triton.jit
+def past_the_targets(addresses, out):
+    source = tl.load(addresses + tl.program_id(0)).to(tl.pointer_type(tl.int32))
+    tl.store(out + tl.program_id(0), tl.load(source + 3 + tl.program_id(0)))
 
 
 @triton.jit
@@ -109,19 +117,56 @@ def test_with_a_fence_results_come_back_and_shared_storages_stay_shared(arch):
     assert torch.equal(storage[1000:], torch.arange(1000))
 
 
-def test_a_null_pointer_and_memory_nobody_named_are_faults(arch):
+def test_a_null_pointer_is_a_fault(arch):
     with pytest.raises(KernelFault, match="null pointer"):
         copy[(1,)](torch.empty(0, dtype=torch.int64), torch.zeros(8, dtype=torch.int64), 8, BLOCK=8)
-    hidden, out = torch.tensor([42], dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
-    addresses = torch.tensor([hidden.data_ptr()])
+
+
+def _hidden(value):
+    """Memory that no torch tensor of this process has, with its owner."""
+    owner = (ctypes.c_int32 * 1)(value)
+    return owner, ctypes.addressof(owner)
+
+
+def test_memory_that_no_tensor_has_is_a_fault_which_names_register(arch):
+    owner, address = _hidden(42)
+    out = torch.zeros(1, dtype=torch.int32)
+    with pytest.raises(KernelFault, match=r"out-of-bounds.*(\n.*)*mla_testbed.triton.register\("):
+        through_a_table[(1,)](torch.tensor([address]), out)
+    named = torch.frombuffer(owner, dtype=torch.int32)
+    table = torch.tensor([address, 1])  # 1 is no address: the table is not followed
     with pytest.raises(KernelFault, match="out-of-bounds"):
-        through_a_table[(1,)](addresses, out)
-    mla_testbed.triton.register(hidden, "hidden")
+        through_a_table[(1,)](table, out)
+    mla_testbed.triton.register(named, "hidden")
     try:
-        through_a_table[(1,)](addresses, out)
+        through_a_table[(1,)](table, out)
     finally:
-        mla_testbed.triton.unregister(hidden)
+        mla_testbed.triton.unregister(named)
     assert out.item() == 42
+
+
+def test_tensors_that_a_table_of_addresses_names_are_reached(arch):
+    parts = [torch.full((3 + n,), n, dtype=torch.int32) for n in range(4)]
+    out = torch.full((4,), -1, dtype=torch.int32)
+    addresses = torch.tensor([part.data_ptr() for part in parts] + [0])
+    through_a_table[(4,)](addresses, out)
+    assert out.tolist() == [0, 1, 2, 3]
+    with pytest.raises(KernelFault) as caught:
+        past_the_targets[(4,)](addresses, out)
+    assert (caught.value.tensor, caught.value.offset) == ("target of addresses[0]", 12)
+    with pytest.raises(KernelFault, match=r"null pointer"):
+        through_a_table[(5,)](addresses, out)
+
+
+@pytest.mark.parametrize(("numbers", "found"), [
+    ([0, 1 << 40, 0, 1 << 20], [(1, 1 << 40), (3, 1 << 20)]),
+    ([1 << 40, (1 << 20) - 1], []),
+    ([1 << 40, 1 << 47], []),
+    ([1 << 40] * 4097, []),
+    ([], []),
+], ids=["addresses", "an index", "too large", "too long", "empty"])
+def test_a_table_of_addresses_has_nothing_else_but_zeros(numbers, found):
+    assert addresses_in(torch.tensor(numbers, dtype=torch.int64), "x") == found
 
 
 def test_an_assertion_passes_where_it_holds_and_is_a_fault_where_not(arch):
@@ -156,6 +201,20 @@ def test_a_kernel_that_never_ends_is_ended_by_the_instruction_limit(arch):
     with limited, pytest.raises(KernelFault) as caught:
         endless[(1,)](torch.zeros(1, dtype=torch.int32))
     assert caught.value.problem == "instruction-limit"
+    assert "options(instruction_limit=N) or MLA_TESTBED_INSTRUCTION_LIMIT" in str(caught.value)
+
+
+def test_a_launch_has_an_instruction_limit_that_options_and_the_environment_change(monkeypatch):
+    assert state.current_options().instruction_limit == 1_000_000_000
+    with mla_testbed.triton.options(checks="all"):
+        assert state.current_options().instruction_limit == 1_000_000_000
+    with mla_testbed.triton.options(instruction_limit=0):
+        assert state.current_options().instruction_limit == 0
+    monkeypatch.setenv("MLA_TESTBED_INSTRUCTION_LIMIT", "0")
+    assert state.current_options().instruction_limit == 0
+    monkeypatch.setenv("MLA_TESTBED_INSTRUCTION_LIMIT", "-1")
+    with pytest.raises(mla_testbed.UsageError, match="MLA_TESTBED_INSTRUCTION_LIMIT is '-1'"):
+        state.current_options()
 
 
 def test_a_fault_leaves_the_next_launch_alone(arch):

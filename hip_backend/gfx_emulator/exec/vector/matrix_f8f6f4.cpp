@@ -38,8 +38,29 @@ void unpack_any(Wave& w, std::uint16_t source, unsigned format, Tiles<S, float>&
   unpack_small<S>(first, format, out);
 }
 
+inline bool of_bytes(unsigned format) {
+  return format == e4m3 || format == e5m2;
+}
+
+// The k of element e of a lane group: bytes are two runs of 16, half of all k apart.
 template <class S>
-void apply_scale(Wave& w, const Inst& i, std::uint16_t source, unsigned k, Tiles<S, float>& out) {
+unsigned k_of(unsigned group, unsigned e, unsigned format) {
+  return of_bytes(format) ? 16 * group + e % 16 + S::depth / 2 * (e / 16) : 32 * group + e;
+}
+
+// Tiles hold the k as they lie in the registers. That is one order for A and B, and the order of a
+// sum is free, unless one of the two has bytes.
+template <class S>
+void to_order_of_k(unsigned format, Tiles<S, float>& tiles) {
+  const Tiles<S, float> from = tiles;
+  for (unsigned n = 0; n < S::depth; ++n) {
+    std::copy_n(from.values[0][n], S::rows, tiles.values[0][k_of<S>(n / 32, n % 32, format)]);
+  }
+}
+
+template <class S>
+void apply_scale(Wave& w, const Inst& i, std::uint16_t source, unsigned k, unsigned format,
+                 Tiles<S, float>& out) {
   alignas(64) u32 words[lanes];
   if (source >= code::vgpr) {
     std::copy_n(w.reg(source), lanes, words);
@@ -47,14 +68,16 @@ void apply_scale(Wave& w, const Inst& i, std::uint16_t source, unsigned k, Tiles
     std::fill_n(words, lanes, read_scalar(w, i, source));
   }
   const unsigned byte = (i.op_sel >> k & 1) + 2 * (i.op_sel_hi >> k & 1);
+  float scales[lanes / S::rows][S::rows];
   for (unsigned l = 0; l < lanes; ++l) {
     const u32 exponent = words[l] >> 8 * byte & 0xff;
-    const float scale = exponent == 0xff ? float_of(0x7fc00000)
-                        : exponent == 0  ? 0x1p-127F
-                                         : float_of(exponent << 23);
-    for (unsigned e = 0; e < 32; ++e) {
-      out.values[0][l / S::rows * 32 + e][l % S::rows] *= scale;
-    }
+    scales[l / S::rows][l % S::rows] = exponent == 0xff ? float_of(0x7fc00000)
+                                       : exponent == 0  ? 0x1p-127F
+                                                        : float_of(exponent << 23);
+  }
+  for (unsigned n = 0; n < S::depth; ++n) {
+    const float* const scale = scales[k_of<S>(n / 32, n % 32, format) / 32];
+    for (unsigned row = 0; row < S::rows; ++row) out.values[0][n][row] *= scale[row];
   }
 }
 
@@ -70,8 +93,12 @@ void matrix_small(Wave& w, const Inst& i) {
   unpack_any<S>(w, i.src[0], i.cbsz, a);
   unpack_any<S>(w, i.src[1], i.blgp, b);
   if (i.src[3] != code::none) {
-    apply_scale<S>(w, i, i.src[3], 0, a);
-    apply_scale<S>(w, i, i.sdst, 1, b);
+    apply_scale<S>(w, i, i.src[3], 0, i.cbsz, a);
+    apply_scale<S>(w, i, i.sdst, 1, i.blgp, b);
+  }
+  if (of_bytes(i.cbsz) != of_bytes(i.blgp)) {
+    to_order_of_k<S>(i.cbsz, a);
+    to_order_of_k<S>(i.blgp, b);
   }
   Inst plain = i;
   plain.cbsz = 0;

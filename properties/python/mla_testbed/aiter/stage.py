@@ -57,6 +57,9 @@ class Stage:
         for name, value in {**self._variables(machine), **of_tree}.items():
             self._environment[name] = os.environ.get(name)
             os.environ[name] = value
+        # Set while Triton is imported, because of MLA_TESTBED_ARCH.
+        chosen = "TRITON_DEFAULT_BACKEND"
+        self._environment[chosen] = os.environ.get(chosen)
         _tensors.set_place(lambda tensor: 0 if world.on_device(tensor) else -1)
         self._places = _library.check_places(True)
         self._written = _answer_for_outputs(True)

@@ -6,6 +6,7 @@ Triton sees two devices, 0 for gfx942 and 1 for gfx950, so that it keeps their k
 from __future__ import annotations
 
 import functools
+import importlib.metadata
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,6 +19,22 @@ from ..errors import UsageError
 from . import state
 from .interface import DeviceInterface
 from .launcher import EmulatorLauncher, Loaded
+
+#: Of pyproject.toml, and Triton's variable that names the one of several active drivers to take.
+_ENTRY_POINT, _CHOICE_VARIABLE = "mla_testbed", "TRITON_DEFAULT_BACKEND"
+
+
+def _choose_ours() -> None:
+    """Where an architecture is named and torch sees a GPU, two drivers are active, and Triton does
+    not choose. Ours wins, unless the caller chose: Triton reads the variable before it asks them.
+    """
+    if os.environ.get(state.ARCH_VARIABLE) and not os.environ.get(_CHOICE_VARIABLE):
+        entries = importlib.metadata.entry_points(group="triton.backends")
+        if _ENTRY_POINT in entries.names:
+            os.environ[_CHOICE_VARIABLE] = _ENTRY_POINT
+
+
+_choose_ours()
 
 
 @functools.cache

@@ -13,6 +13,14 @@ from ..errors import FaultError
 
 #: What asks the host for help; with Triton 3.7 in a function that has no lines of its own.
 _HOST_CALLS = ("device_assert", "device_print")
+#: What to do about a problem.
+_HINTS = {
+    "not-implemented":
+        "\n  the emulator does not execute it; docs/reference/emulator.md has the list",
+    "instruction-limit":
+        "\n  it waits for what never comes, or needs more: options(instruction_limit=N) or "
+        "MLA_TESTBED_INSTRUCTION_LIMIT, with 0 for no limit",
+}
 Lines = tuple[str, tuple[int, ...]]
 
 
@@ -77,9 +85,10 @@ def _sentence(launch: gfx.Report, first: gfx.Event, calls_host: bool, where: str
     lane = f", lane {first.lane}" if first.lane >= 0 else ""
     more = len(launch.events) - 1 + launch.findings_dropped
     tail = f"\n  and {more} more: see the attribute `report`" if more else ""
-    hint = ""
-    if first.problem == "not-implemented":
-        hint = "\n  the emulator does not execute it; docs/reference/emulator.md has the list"
+    hint = _HINTS.get(first.problem, "")
+    if "outside every registered range" in first.text:
+        hint = "\n  memory that a kernel reaches through a pointer is made known by " \
+               "mla_testbed.triton.register(tensor, name)"
     if calls_host:
         hint = "\n  the kernel calls the host, which does not answer: tl.device_print, or a " \
                "tl.device_assert that does not hold"

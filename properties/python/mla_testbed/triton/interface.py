@@ -39,6 +39,14 @@ class DeviceInterface:
         index: int = self._driver.get_current_device()
         return index
 
+    def device_count(self) -> int:
+        """One of each architecture."""
+        return 2
+
+    def is_available(self) -> bool:
+        """They always are."""
+        return True
+
     def set_device(self, device: int) -> None:
         """0: gfx942, 1: gfx950."""
         self._driver.set_current_device(device)
@@ -49,6 +57,14 @@ class DeviceInterface:
     def current_stream(self, device: Any = None) -> int:
         """The only one."""
         return 0
+
+    def default_stream(self, device: Any = None) -> int:
+        """The only one."""
+        return 0
+
+    def stream(self, stream: Any = None) -> contextlib.AbstractContextManager[None]:
+        """Changes nothing: there is one."""
+        return contextlib.nullcontext()
 
     @contextlib.contextmanager
     def device(self, device: int) -> Iterator[None]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import gfx
 from ..errors import UnsupportedError, UsageError
-from . import kernarg, memory, state, versions
+from . import kernarg, memory, pointers, state, versions
 from .faults import KernelFault, host_lines
 
 
@@ -59,10 +59,13 @@ class EmulatorLauncher:
         scratch = self._version.scratch(self._metadata, grid, stream)
         options = state.current_options()
         options = dataclasses.replace(options, checks=options.checks | {"dropped"})
+        reached = pointers.targets((one.value, one.name) for one in values
+                                   if one.type in ("*i64", "*u64"))
+        ranges = _ranges(values + scratch, [range for _, range in reached])
         report = function.module.run(
             function.kernel.name, grid=grid, block=(64 * warps, 1, 1),
             kernarg=kernarg.packed(function.kernel, values + scratch),
-            ranges=_ranges(values + scratch), dynamic_lds=shared, options=options)
+            ranges=ranges, dynamic_lds=shared, options=options)
         state.keep_report(report)
         return report
 
@@ -73,7 +76,7 @@ def _calls_host(kernel: gfx.Kernel) -> bool:
                for argument in kernel.arguments)
 
 
-def _ranges(values: list[kernarg.Value]) -> list[gfx.Range]:
+def _ranges(values: list[kernarg.Value], reached: list[gfx.Range]) -> list[gfx.Range]:
     ranges = state.registered_ranges()
     for one in values:
         if not one.type.startswith("*"):
@@ -81,4 +84,5 @@ def _ranges(values: list[kernarg.Value]) -> list[gfx.Range]:
         found = memory.storage_of(one.value, one.name)
         if found is not None:
             ranges.append(gfx.Range(*found, one.name))
-    return memory.merged(ranges)
+    known = {(one.address, one.size) for one in ranges}  # by a better name
+    return memory.merged(ranges + [one for one in reached if (one.address, one.size) not in known])

@@ -20,6 +20,11 @@ ARCHS = ("gfx942", "gfx950")
 ARCH_VARIABLE = "MLA_TESTBED_ARCH"
 CHECKS_VARIABLE = "MLA_TESTBED_CHECKS"
 FENCE_VARIABLE = "MLA_TESTBED_FENCE"
+LIMIT_VARIABLE = "MLA_TESTBED_INSTRUCTION_LIMIT"
+
+#: Of a wave, where nothing else is said. One that executes so many takes half a minute and more, so
+#: it rather waits for what never comes.
+INSTRUCTION_LIMIT = 1_000_000_000
 
 
 class _Thread(threading.local):
@@ -72,14 +77,22 @@ def named_checks(checks: str | Iterable[str]) -> frozenset[str]:
 
 
 def current_options() -> gfx.Options:
-    """Of options(), else of MLA_TESTBED_CHECKS and MLA_TESTBED_FENCE."""
+    """Of options(), else of the variables MLA_TESTBED_CHECKS, _FENCE and _INSTRUCTION_LIMIT."""
     chosen = _options.get()
     if chosen is not None:
         return chosen
-    fence = os.environ.get(FENCE_VARIABLE) or "0"
-    if not fence.isdecimal():
-        raise UsageError(f"{FENCE_VARIABLE} is '{fence}'; expected a number of bytes")
-    return gfx.Options(checks=named_checks(os.environ.get(CHECKS_VARIABLE) or ""), fence=int(fence))
+    return gfx.Options(
+        checks=named_checks(os.environ.get(CHECKS_VARIABLE) or ""),
+        fence=_number(FENCE_VARIABLE, 0, "bytes"),
+        instruction_limit=_number(LIMIT_VARIABLE, INSTRUCTION_LIMIT,
+                                  "instructions, 0 for no limit"))
+
+
+def _number(variable: str, default: int, unit: str) -> int:
+    text = os.environ.get(variable) or str(default)
+    if not text.isdecimal():
+        raise UsageError(f"{variable} is '{text}'; expected a number of {unit}")
+    return int(text)
 
 
 @contextlib.contextmanager

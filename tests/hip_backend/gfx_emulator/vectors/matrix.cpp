@@ -12,13 +12,15 @@ using mla::gfx::Arch;
 
 constexpr unsigned reg_a = 10, reg_b = 20, reg_c = 40, reg_d = 80, registers = 32;
 
-// Rows of A (columns of B) in lanes: runs of k, or the blocks, follow each other from lane m on.
+// Rows of A (columns of B) in lanes: runs of k, or the blocks, follow each other from lane m on. Of
+// 32 bytes a lane has two runs.
 struct Spot {
   unsigned lane, element;
 };
-Spot source_spot(const MatrixShape& s, unsigned block, unsigned row, unsigned k) {
+Spot source_spot(const MatrixShape& s, unsigned bits, unsigned block, unsigned row, unsigned k) {
   if (s.blocks > 1) return {row + s.m * block, k};
-  const unsigned each = s.m * s.k / 64;
+  const unsigned each = s.m * s.k / 64, half = s.k / 2;
+  if (bits == 8 && each == 32) return {row + s.m * (k % half / 16), k / half * 16 + k % 16};
   return {row + s.m * (k / each), k % each};
 }
 // D: four rows of a column in four registers of a lane, the next four m lanes further.
@@ -49,7 +51,7 @@ Matrix random_matrix(const MatrixShape& s, const ElementFormat& format, Random& 
       for (unsigned k = 0; k < s.k; ++k) {
         const u32 bits = format.choices[random.next() % format.choices.size()];
         out.values.push_back(format.value(bits));
-        put_bits(out.words, source_spot(s, block, row, k), format.bits, bits);
+        put_bits(out.words, source_spot(s, format.bits, block, row, k), format.bits, bits);
       }
     }
   }
@@ -111,7 +113,7 @@ Vector make(const Op& op, const MatrixShape& s, const Form& f, u64 seed) {
                   .blgp = s.blgp | f.blgp});
   const auto number_b = [&](unsigned block, unsigned column, unsigned k) {
     if (f.blgp == 0) return b.values[(block * s.m + column) * s.k + k];
-    const Spot spot = source_spot(s, block, column, k);
+    const Spot spot = source_spot(s, s.b.bits, block, column, k);
     const unsigned at = spot.element * s.b.bits;
     const u32 word = b.words[at / 32][lane_of_b(spot.lane, f.blgp)];
     return s.b.value(s.b.bits == 32 ? word : word >> at % 32 & ((1U << s.b.bits) - 1));
@@ -209,7 +211,7 @@ void add_doubles(Vectors& out, Arch arch, bool small) {
   }
 }
 
-// Scales: a power of two for the 32 k of each lane, from a chosen byte of a register.
+// Scales: a power of two for 32 k from each lane, from a chosen byte of a register.
 void add_scaled(Vectors& out, const Op& op, const MatrixShape& s) {
   for (unsigned byte = 0; byte < 4; ++byte) {
     Vector v = make(op, s, {.note = "scaled", .abid = 1, .constant = 128}, 40 + byte);

@@ -9,7 +9,8 @@ import xml.etree.ElementTree as ET
 
 from .runner import FAIL, INCONCLUSIVE, PASS, SKIP, UNEXPECTED_PASS, Outcome
 
-WIDTH = 24
+WIDTH = 24  # of the bar
+NAME = 24  # of a test, at least
 
 
 def progress(done: int, total: int, name: str) -> None:
@@ -25,12 +26,13 @@ def progress(done: int, total: int, name: str) -> None:
 
 def table(outcomes: list[Outcome]) -> str:
     """One line a test: verdict, cases, comparisons, seconds, reason."""
-    lines = [f"{'test':<24} {'arch':<7} {'backend':<7} {'verdict':<15} {'cases':>5} "
+    name = max([NAME, *(len(o.test) for o in outcomes)])
+    lines = [f"{'test':<{name}} {'arch':<7} {'backend':<7} {'verdict':<15} {'cases':>5} "
              f"{'compared':>8} {'s':>6}  reason"]
     for o in outcomes:
         reason = " ".join(o.reason.split())
         reason = reason if len(reason) <= 100 else reason[:97] + "..."
-        lines.append(f"{o.test:<24} {o.arch:<7} {o.backend:<7} {o.verdict:<15} {o.cases:>5} "
+        lines.append(f"{o.test:<{name}} {o.arch:<7} {o.backend:<7} {o.verdict:<15} {o.cases:>5} "
                      f"{o.comparisons:>8} {o.seconds:>6.1f}  {reason}")
     return "\n".join(line.rstrip() for line in lines)
 

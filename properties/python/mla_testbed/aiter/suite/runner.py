@@ -14,11 +14,15 @@ import xml.etree.ElementTree as ET
 from typing import Any
 
 from ...ported import Ported
+from . import smallest
 from .ledger import Known
 from .tests import AiterTest
 
 PASS, FAIL, KNOWN_FAIL = "pass", "fail", "known-fail"
 UNEXPECTED_PASS, SKIP, INCONCLUSIVE = "unexpected-pass", "skip", "inconclusive"
+
+#: Of the seconds of a test, those that one case may take.
+CASE_SHARE = 0.2
 
 
 @dataclasses.dataclass
@@ -26,8 +30,9 @@ class Outcome:
     """What one run of one test came to.
 
     cases: benchmark calls or pytest tests. comparisons: of checkAllclose. failures: unexplained
-    ones, as text. known: ids of the ledger with the failures that each explains. ported: what ran
-    in place of AITER's C++.
+    ones, as text. known: ids of the ledger with the failures that each explains. slow: cases that
+    took too long, which the ledger does not explain. skipped: AITER's reasons for skipped cases,
+    and how many have each. ported: what ran in place of AITER's C++.
     """
 
     test: str
@@ -39,6 +44,8 @@ class Outcome:
     comparisons: int = 0
     failures: list[str] = dataclasses.field(default_factory=list)
     known: dict[str, int] = dataclasses.field(default_factory=dict)
+    slow: int = 0
+    skipped: dict[str, int] = dataclasses.field(default_factory=dict)
     seconds: float = 0
     log: str = ""
     ported: Ported | None = None
@@ -92,10 +99,10 @@ def run(test: AiterTest, plan: Plan, ledger: list[Known]) -> Outcome:
         if findings is not None:
             outcome.ported = Ported.of_json(findings["ported"])
         if test.pytest and junit.is_file():
-            outcome.cases, skipped, more = _of_pytest(junit)
+            outcome.cases, outcome.skipped, more = _of_pytest(junit)
             failures += more
-            if outcome.cases == skipped:
-                outcome.verdict, outcome.reason = SKIP, "the test skips itself"
+            if outcome.cases == sum(outcome.skipped.values()):
+                outcome.verdict, outcome.reason = SKIP, f"the test skips itself{_reasons(outcome)}"
                 return outcome
         elif findings is not None:
             outcome.comparisons = len(findings["comparisons"])
@@ -115,8 +122,12 @@ def _command(
                "--ported", "--findings", str(findings)]
     file = str(test.path(plan.tree))
     if test.pytest:
-        return [*command, "-m", "pytest", "--", file, "-q", "-p", "no:cacheprovider",
-                f"--junitxml={junit}"]
+        command += ["-m", "pytest", "--", file, "-q", "-p", "no:cacheprovider",
+                    f"--junitxml={junit}"]
+        if test.smallest and not plan.original_grid:
+            command += ["-p", smallest.__name__,
+                        f"{smallest.OPTION}={plan.timeout * CASE_SHARE:g}"]
+        return command
     if plan.original_grid:
         return [*command, "--", file]
     if test.driver is not None:
@@ -153,17 +164,39 @@ def _failures(findings: dict[str, Any] | None) -> list[tuple[dict[str, str], str
     return failed + [(r["case"], f"{r['error']}: {r['text']}") for r in findings["refused"]]
 
 
-def _of_pytest(junit: pathlib.Path) -> tuple[int, int, list[tuple[dict[str, str], str]]]:
-    """Tests, skipped ones, failures."""
+def _of_pytest(
+    junit: pathlib.Path
+) -> tuple[int, dict[str, int], list[tuple[dict[str, str], str]]]:
+    """Tests, reasons of skipped ones, failures."""
     cases = ET.parse(junit).getroot().findall(".//testcase")
-    skipped = sum(case.find("skipped") is not None for case in cases)
+    skipped: dict[str, int] = {}
     failures = []
     for case in cases:
+        node = case.find("skipped")
+        if node is not None:
+            reason = node.get("message") or "no reason"
+            skipped[reason] = skipped.get(reason, 0) + 1
         for kind in ("failure", "error"):
             node = case.find(kind)
             if node is not None:
-                failures.append(({"test": case.get("name", "")}, node.get("message", "")))
+                failures.append(({"test": case.get("name", "")}, _message(node)))
     return len(cases), skipped, failures
+
+
+def _message(node: ET.Element) -> str:
+    """Of a failure; with what was raised where pytest says that elsewhere or cuts it off."""
+    message = node.get("message", "")
+    raised = [line[1:].strip() for line in (node.text or "").splitlines() if line.startswith("E ")]
+    if message == "collection failure" and raised:
+        return f"{message}: {raised[0]}"
+    if "full report in element text" in message and raised:
+        return f"{message.splitlines()[0]} ... {raised[-1]}"
+    return message
+
+
+def _reasons(outcome: Outcome) -> str:
+    """AITER's own, for the table."""
+    return "".join(f"; {n} skipped: {reason}" for reason, n in sorted(outcome.skipped.items()))
 
 
 def _explain(
@@ -172,7 +205,9 @@ def _explain(
     covering = [k for k in ledger if k.covers(outcome.test, outcome.arch, outcome.backend)]
     for case, text in failures:
         known = next((k for k in covering if k.explains(case, text)), None)
-        if known is None:
+        if known is None and smallest.TOO_LONG in text:
+            outcome.slow += 1
+        elif known is None:
             named = " ".join(f"{name}={value}" for name, value in case.items())
             outcome.failures.append(f"{text} [{named}]")
         else:
@@ -187,6 +222,8 @@ def _judge(outcome: Outcome, code: int | None, ledger: list[Known]) -> None:
         outcome.reason = outcome.failures[0]
     elif code is None:
         outcome.reason = "time-out"
+    elif outcome.slow:
+        outcome.reason = f"time-out of {outcome.slow} cases{_reasons(outcome)}"
     elif outcome.cases == 0:
         outcome.reason = f"no case ran; exit code {code}"
     elif code != 0 and not outcome.known:
@@ -196,8 +233,9 @@ def _judge(outcome: Outcome, code: int | None, ledger: list[Known]) -> None:
     elif outcome.known:
         outcome.verdict = KNOWN_FAIL
         outcome.reason = ", ".join(f"{id} ({n})" for id, n in sorted(outcome.known.items()))
+        outcome.reason += _reasons(outcome)
     else:
-        outcome.verdict = PASS
+        outcome.verdict, outcome.reason = PASS, _reasons(outcome).removeprefix("; ")
 
 
 def _of_changed_sources(outcome: Outcome) -> None:

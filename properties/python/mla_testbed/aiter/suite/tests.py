@@ -21,6 +21,7 @@ class AiterTest:
     pytest: the file is run by pytest. driver: a module of ours that calls the functions of the
     file on a small grid, where its own arguments cannot make it small. triton: it launches Triton
     kernels. always_persistent: AITER's CI turns the choice of another path at large batches off.
+    smallest: the small grid is the smallest case of each function of the file.
     """
 
     name: str
@@ -32,6 +33,7 @@ class AiterTest:
     driver: str | None = None
     triton: bool = False
     always_persistent: bool = False
+    smallest: bool = False
 
     def path(self, tree: pathlib.Path) -> pathlib.Path:
         """The file in a source tree."""
