@@ -31,7 +31,8 @@ Checker::Checker(Group& group, const Checks& checks) : checks_(checks), waves_(g
 }
 
 void Checker::start_group() {
-  serial_ = epoch_begin_ = 0;
+  serial_ = 0;
+  settled_ = nothing_yet;
   bytes_.resize(0);
   dwords_.forget();
   constexpr std::uint32_t half_of_all_epochs = 1U << (31 - tag::epoch_shift);
@@ -51,6 +52,7 @@ void Checker::start_wave(const Wave& wave) {
   for (Queue* const queue : {&info.vm, &info.lgkm, &info.smem, &info.flat_vm, &info.flat_lgkm}) {
     *queue = {};
   }
+  info.at_barrier = {};
   info.bits.reset(!checks_.uninitialised);
   const Kernel& kernel = *wave.group->launch->kernel;
   const unsigned ids = static_cast<unsigned>(
@@ -160,6 +162,7 @@ void Checker::begin_operation(const Wave& w, const Inst& inst) {
   operation.at = inst.at;
   if (!scalar) operation.lanes = w.exec();
   operation.to_lds = std::exchange(writes_lds_, false);
+  operation.from_lds = std::exchange(reads_lds_, false);
   if (inst.dst != code::none) {
     const unsigned first = scalar ? inst.dst : inst.dst - 256U, end = scalar ? scalars : vectors;
     operation.first = static_cast<std::uint16_t>(std::min(first, end));
@@ -221,6 +224,7 @@ void Checker::retire(Queue& queue, std::size_t left, Register* registers) {
     }
     queue.arrived = operation.serial;
     queue.writes -= operation.to_lds ? 1 : 0;
+    queue.reads -= operation.from_lds ? 1 : 0;
   }
   if (queue.size() == 0) {
     queue.items.clear();

@@ -81,6 +81,10 @@ const std::vector<Planted> all_planted = {
     {"loads_of_two_kinds_into_one_register", 64, true, Problem::missing_wait, "global_load_dword",
      1, "s_waitcnt lgkmcnt(0)"},
     {"lds_write_without_wait", 128, false, Problem::missing_wait, "ds_read_b32"},
+    {"lds_write_waited_after_the_barrier", 128, false, Problem::missing_wait, "ds_read_b32"},
+    {"load_to_lds_waited_after_the_barrier", 128, true, Problem::missing_wait, "ds_read_b32"},
+    {"lds_read_waited_after_the_barrier", 128, false, Problem::missing_wait, "ds_write_b32"},
+    {"lds_overwritten_before_the_wait", 128, false, Problem::missing_wait, "ds_write_b32"},
     {"load_to_lds_without_wait", 64, true, Problem::missing_wait, "ds_read_b32", 1,
      "s_waitcnt vmcnt(0) in wave 0"},
     {"read_without_barrier", 128, false, Problem::lds_race, "ds_", 1, "s_barrier between the two"},
@@ -156,6 +160,7 @@ TEST_CASE(
     INFO(text(schedule));
     for (const char* kernel : {"halves_of_a_dword", "global_with_barrier"})
       REQUIRE(launch(target, kernel, 128, false, schedule).findings.empty());
+    REQUIRE(launch(target, "waits_between_two_barriers", 128, true, schedule).findings.empty());
   }
   for (const char* kernel :
        {"groups_write_bytes_of_a_dword", "groups_add_atomically", "groups_ordered_by_a_flag"}) {
