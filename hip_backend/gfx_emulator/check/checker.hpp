@@ -30,6 +30,7 @@
 
 #include "hip_backend/gfx_emulator/check/defined_bits.hpp"
 #include "hip_backend/gfx_emulator/check/lds_cells.hpp"
+#include "hip_backend/gfx_emulator/check/scratch_bytes.hpp"
 #include "hip_backend/gfx_emulator/exec/memory/resolve.hpp"
 #include "hip_backend/gfx_emulator/exec/options.hpp"
 #include "hip_backend/gfx_emulator/exec/scalar_relative.hpp"
@@ -55,11 +56,14 @@ class Checker final : public LdsWatch {
   void after(Wave& wave, const Inst& inst) {
     if (!suspects_.empty()) judge_writes(wave, inst);
     if (!plain_) note_results(wave, inst);
+    if (scratch_.lanes != 0) note_scratch(wave, inst);
     if (counts_as_memory(inst.kind)) begin_operation(wave, inst);
   }
   // Called by the instruction while it runs, for the lanes of `mask`.
   void lds_access(Wave& wave, const Inst& inst, const std::uint32_t* offsets, std::uint64_t mask,
                   std::uint32_t size, Intent intent) override;
+  void scratch_access(Wave& wave, const std::uint32_t* offsets, std::uint64_t lanes,
+                      std::uint32_t size) override;
   void barrier_passed();
   [[nodiscard]] std::uint64_t repeated() const {
     return repeated_;
@@ -106,7 +110,8 @@ class Checker final : public LdsWatch {
     DefinedBits bits;                      // scalar registers, bit by bit
     Queue vm, lgkm, smem;
     Queue flat_vm, flat_lgkm;  // the same operations, by what they wait for
-    Arrived at_barrier;        // what other waves may rely on: when the last barrier opened
+    ScratchBytes scratch;
+    Arrived at_barrier;  // what other waves may rely on: when the last barrier opened
     [[nodiscard]] Arrived arrived() const {
       return {vm.arrived, lgkm.arrived, std::min(flat_vm.arrived, flat_lgkm.arrived)};
     }
@@ -140,6 +145,7 @@ class Checker final : public LdsWatch {
   }
   void examine(Wave& wave, const Inst& inst);       // before it runs
   void note_results(Wave& wave, const Inst& inst);  // after it ran
+  void note_scratch(const Wave& wave, const Inst& inst);
   void wait(const Inst& inst, WaveInfo& info);
   void begin_operation(const Wave& wave, const Inst& inst);
   static void retire(Queue& queue, std::size_t left, Register* registers);
@@ -199,6 +205,7 @@ class Checker final : public LdsWatch {
   LdsCells::Settled settled_ = nothing_yet;  // when the last barrier opened
   EffectsTable effects_;
   Effects moved_;                                            // in the gpr index mode
+  ScratchBytes::Access scratch_;                             // the instruction in progress
   bool writes_lds_ = false, reads_lds_ = false;              // the instruction in progress
   bool plain_ = false;                                       // the same
   bool copies_undefined_ = false, upper_undefined_ = false;  // the same

@@ -102,6 +102,8 @@ const std::vector<Planted> all_planted = {
     {"scalar_moved_by_m0_never_written", 64, false, Problem::uninitialised_register,
      "s_movrels_b32 s"},
     {"spilled_scalar_never_written", 64, false, Problem::uninitialised_register, "s_add_u32"},
+    {"spilled_register_never_written", 64, false, Problem::uninitialised_register, "v_add_u32"},
+    {"scratch_never_written", 64, false, Problem::uninitialised_register, "v_add_u32"},
     {"lanes_never_written", 64, false, Problem::uninitialised_register, "s_and_saveexec_b64"},
     {"branch_on_nothing_written", 64, false, Problem::uninitialised_register, "s_cbranch_scc"},
     {"branch_on_nothing_written_later", 64, false, Problem::uninitialised_register,
@@ -209,6 +211,8 @@ TEST_CASE("bits of lanes that nothing uses may be undefined, and so may copies a
   REQUIRE(launch(target, "mask_of_some_lanes", 64, false).findings.empty());
   REQUIRE(launch(target, "spills_what_nobody_uses", 64, false).findings.empty());
   REQUIRE(launch(target, "no_lane_reads", 64, false).findings.empty());
+  REQUIRE(launch(target, "spills_a_register_never_written", 64, false).findings.empty());
+  REQUIRE(launch(target, "scratch_of_one_lane", 64, false).findings.empty());
 }
 
 TEST_CASE("a check that is off finds nothing, and statistics count what ran") {

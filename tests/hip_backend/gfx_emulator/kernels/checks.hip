@@ -252,6 +252,49 @@ KERNEL(64) spills_what_nobody_uses(u32* out) {
   out[thread()] = value;
 }
 
+// A spill, or a register that a function saves for its caller: nothing wrote it, and nobody uses it.
+#define SPILL_V76                                                                              \
+  "scratch_store_dwordx2 %1, v[76:77], off\n v_mov_b32 v77, 5\n"                               \
+  "scratch_store_dword %1, v77, off offset:8\n s_waitcnt vmcnt(0)\n v_mov_b32 %0, 6\n"       \
+  "scratch_load_dwordx3 v[76:78], %1, off\n s_waitcnt vmcnt(0)\n"
+#define SCRATCH_OFFSET(pointer) ((u32)(__attribute__((address_space(5))) u32*)(pointer))
+KERNEL(64) spills_a_register_never_written(u32* out) {
+  volatile u32 place[4];
+  u32 value;
+  asm volatile(SPILL_V76 "v_add_u32 %0, %0, v78"
+               : "=&v"(value)
+               : "v"(SCRATCH_OFFSET(place))
+               : "v76", "v77", "v78", "memory");
+  out[thread()] = value;
+}
+KERNEL(64) spilled_register_never_written(u32* out) {
+  volatile u32 place[4];
+  u32 value;
+  asm volatile(SPILL_V76 "v_add_u32 %0, %0, v77"
+               : "=&v"(value)
+               : "v"(SCRATCH_OFFSET(place))
+               : "v76", "v77", "v78", "memory");
+  out[thread()] = value;
+}
+// One of its lanes wrote its own.
+KERNEL(64) scratch_of_one_lane(u32* out) {
+  volatile u32 place[4];
+  u32 value;
+  asm volatile(
+      "v_mov_b32 %0, 3\n s_mov_b64 exec, 4\n scratch_store_dword %1, %0, off\n"
+      "s_waitcnt vmcnt(0)\n scratch_load_dword v77, %1, off\n s_waitcnt vmcnt(0)\n"
+      "v_add_u32 %0, %0, v77\n s_mov_b64 exec, -1"
+      : "=&v"(value)
+      : "v"(SCRATCH_OFFSET(place))
+      : "v77", "memory");
+  out[thread()] = value;
+}
+KERNEL(64) scratch_never_written(u32* out) {
+  volatile u32 place[4];
+  if (out[0] == 12345) place[thread() % 4] = 1;
+  out[thread()] = place[thread() % 4] + 1;
+}
+
 // A short branch that no lane takes, and that no wave jumps over.
 KERNEL(64) no_lane_reads(u32* out) {
   u32 value;
