@@ -7,6 +7,7 @@
 #include "core/say.hpp"
 #include "core/text.hpp"
 #include "hip_backend/gfx_emulator/check/static_waits.hpp"
+#include "hip_backend/gfx_emulator/check/wait_states.hpp"
 #include "hip_backend/gfx_emulator/exec/handlers.hpp"
 #include "hip_backend/gfx_emulator/isa/format.hpp"
 #include "hip_backend/gfx_emulator/load.hpp"
@@ -92,6 +93,35 @@ std::string missing_line(const gfx::CodeObject& object, const gfx::MissingWait& 
          "; missing: " + m.wait + "\n";
 }
 
+std::string nops_of(const gfx::MissingStates& m) {
+  return say("s_nop ", m.needed - m.found - 1);
+}
+
+Json states_json(const gfx::CodeObject& object, const gfx::MissingStates& m) {
+  const auto source = object.source(m.use);
+  return {{"problem", "missing-wait-states"},
+          {"place", object.place(m.use)},
+          {"pc", hex(m.use)},
+          {"instruction", gfx::text_at(object, m.use)},
+          {"source", source ? Json(source->text()) : Json(nullptr)},
+          {"what", m.what},
+          {"producer",
+           {{"place", object.place(m.producer)},
+            {"pc", hex(m.producer)},
+            {"instruction", gfx::text_at(object, m.producer)}}},
+          {"needed", m.needed},
+          {"found", m.found},
+          {"missing", nops_of(m)}};
+}
+
+std::string states_line(const gfx::CodeObject& object, const gfx::MissingStates& m) {
+  const auto source = object.source(m.use);
+  return say("  missing-wait-states: ", object.place(m.use), " `", gfx::text_at(object, m.use), "`",
+             source ? " (" + source->text() + ")" : "", ": ", m.what, " ", m.found,
+             " wait states after `", gfx::text_at(object, m.producer), "` at ",
+             object.place(m.producer), ", which needs ", m.needed, "; missing: ", nops_of(m), "\n");
+}
+
 // Operations that the emulator knows by name only, in the code that was looked at.
 Json unexecuted(const gfx::CodeObject& object, const gfx::Kernel& kernel) {
   Json out = Json::object();
@@ -112,9 +142,11 @@ std::string counted(std::uint64_t n, const std::string& word) {
 }
 
 std::string check_text(const gfx::CodeObject& object, const gfx::Kernel& kernel,
-                       const gfx::StaticReport& report, const Json& unknown) {
-  std::string out = kernel.name + ": " + counted(report.instructions, "instruction") + ", " +
-                    counted(report.missing.size(), "missing wait") + "\n";
+                       const gfx::StaticReport& report,
+                       const std::vector<gfx::MissingStates>& states, const Json& unknown) {
+  std::string out = say(kernel.name, ": ", counted(report.instructions, "instruction"), ", ",
+                        counted(report.missing.size(), "missing wait"), ", ",
+                        counted(states.size(), "place"), " without enough wait states\n");
   const auto also = [&](std::uint64_t n, const std::string& what, const std::string& meaning) {
     if (n != 0) out += "  " + counted(n, what) + ": " + meaning + "\n";
   };
@@ -126,6 +158,7 @@ std::string check_text(const gfx::CodeObject& object, const gfx::Kernel& kernel,
     out += "  " + name + " is known by name only: " + counted(count.get<std::uint64_t>(), "time") +
            "\n";
   for (const gfx::MissingWait& m : report.missing) out += missing_line(object, m);
+  for (const gfx::MissingStates& m : states) out += states_line(object, m);
   return out;
 }
 
@@ -156,9 +189,11 @@ KernelPart disassembly_of(const gfx::CodeObject& object, const gfx::Kernel& kern
 
 KernelPart waits_of(const gfx::CodeObject& object, const gfx::Kernel& kernel) {
   const gfx::StaticReport report = gfx::check_waits(object, kernel);
+  const std::vector<gfx::MissingStates> states = gfx::check_wait_states(object, kernel);
   const Json unknown = unexecuted(object, kernel);
   Json missing = Json::array();
   for (const gfx::MissingWait& m : report.missing) missing.push_back(missing_json(object, m));
+  for (const gfx::MissingStates& m : states) missing.push_back(states_json(object, m));
   return {.json = {{"name", kernel.name},
                    {"instructions", report.instructions},
                    {"indirect_jumps", report.indirect_jumps},
@@ -167,8 +202,8 @@ KernelPart waits_of(const gfx::CodeObject& object, const gfx::Kernel& kernel) {
                    {"paths_to_no_instruction", report.ends_in_no_code},
                    {"known_by_name_only", unknown},
                    {"findings", missing}},
-          .text = check_text(object, kernel, report, unknown),
-          .held = report.missing.empty()};
+          .text = check_text(object, kernel, report, states, unknown),
+          .held = report.missing.empty() && states.empty()};
 }
 
 // The kernels that were asked for, one after the other.
