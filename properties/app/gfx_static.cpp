@@ -1,17 +1,17 @@
 #include "properties/app/gfx.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "core/say.hpp"
 #include "core/text.hpp"
-#include "hip_backend/gfx_emulator/check/static_waits.hpp"
-#include "hip_backend/gfx_emulator/check/wait_states.hpp"
 #include "hip_backend/gfx_emulator/exec/handlers.hpp"
 #include "hip_backend/gfx_emulator/isa/format.hpp"
 #include "hip_backend/gfx_emulator/load.hpp"
 #include "hip_backend/gfx_emulator/report/profile.hpp"
+#include "properties/app/gfx_findings.hpp"
 #include "properties/files/terminal.hpp"
 #include "properties/show/svg.hpp"
 
@@ -66,62 +66,6 @@ std::string dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Json missing_json(const gfx::CodeObject& object, const gfx::MissingWait& m) {
-  const auto source = object.source(m.use);
-  return {{"problem", "missing-wait"},
-          {"place", object.place(m.use)},
-          {"pc", hex(m.use)},
-          {"instruction", gfx::text_at(object, m.use)},
-          {"source", source ? Json(source->text()) : Json(nullptr)},
-          {"registers", m.registers},
-          {"use", m.overwritten ? "overwritten" : "read"},
-          {"load",
-           {{"place", object.place(m.load)},
-            {"pc", hex(m.load)},
-            {"instruction", gfx::text_at(object, m.load)}}},
-          {"counter", m.counter},
-          {"missing", m.wait}};
-}
-
-std::string missing_line(const gfx::CodeObject& object, const gfx::MissingWait& m) {
-  const auto source = object.source(m.use);
-  return "  missing-wait: " + object.place(m.use) + " `" + gfx::text_at(object, m.use) + "`" +
-         (source ? " (" + source->text() + ")" : "") + ": " + m.registers +
-         (m.overwritten ? " is overwritten" : " is read") +
-         " while a load of it is outstanding on some path; the load is `" +
-         gfx::text_at(object, m.load) + "` at " + object.place(m.load) + "; counter " + m.counter +
-         "; missing: " + m.wait + "\n";
-}
-
-std::string nops_of(const gfx::MissingStates& m) {
-  return say("s_nop ", m.needed - m.found - 1);
-}
-
-Json states_json(const gfx::CodeObject& object, const gfx::MissingStates& m) {
-  const auto source = object.source(m.use);
-  return {{"problem", "missing-wait-states"},
-          {"place", object.place(m.use)},
-          {"pc", hex(m.use)},
-          {"instruction", gfx::text_at(object, m.use)},
-          {"source", source ? Json(source->text()) : Json(nullptr)},
-          {"what", m.what},
-          {"producer",
-           {{"place", object.place(m.producer)},
-            {"pc", hex(m.producer)},
-            {"instruction", gfx::text_at(object, m.producer)}}},
-          {"needed", m.needed},
-          {"found", m.found},
-          {"missing", nops_of(m)}};
-}
-
-std::string states_line(const gfx::CodeObject& object, const gfx::MissingStates& m) {
-  const auto source = object.source(m.use);
-  return say("  missing-wait-states: ", object.place(m.use), " `", gfx::text_at(object, m.use), "`",
-             source ? " (" + source->text() + ")" : "", ": ", m.what, " ", m.found,
-             " wait states after `", gfx::text_at(object, m.producer), "` at ",
-             object.place(m.producer), ", which needs ", m.needed, "; missing: ", nops_of(m), "\n");
-}
-
 // Operations that the emulator knows by name only, in the code that was looked at.
 Json unexecuted(const gfx::CodeObject& object, const gfx::Kernel& kernel) {
   Json out = Json::object();
@@ -141,12 +85,12 @@ std::string counted(std::uint64_t n, const std::string& word) {
   return show::counted(static_cast<std::int64_t>(n), word);
 }
 
-std::string check_text(const gfx::CodeObject& object, const gfx::Kernel& kernel,
-                       const gfx::StaticReport& report,
-                       const std::vector<gfx::MissingStates>& states, const Json& unknown) {
-  std::string out = say(kernel.name, ": ", counted(report.instructions, "instruction"), ", ",
-                        counted(report.missing.size(), "missing wait"), ", ",
-                        counted(states.size(), "place"), " without enough wait states\n");
+std::string check_text(const gfx::Kernel& kernel, const GfxFindings& checked, const Json& unknown) {
+  const gfx::StaticReport& report = checked.report;
+  std::string out = kernel.name + ": " + counted(report.instructions, "instruction") + ", " +
+                    counted(report.missing.size(), "missing wait") +
+                    (checked.states == 0 ? "" : ", " + counted(checked.states, "missing s_nop")) +
+                    "\n";
   const auto also = [&](std::uint64_t n, const std::string& what, const std::string& meaning) {
     if (n != 0) out += "  " + counted(n, what) + ": " + meaning + "\n";
   };
@@ -157,8 +101,7 @@ std::string check_text(const gfx::CodeObject& object, const gfx::Kernel& kernel,
   for (const auto& [name, count] : unknown.items())
     out += "  " + name + " is known by name only: " + counted(count.get<std::uint64_t>(), "time") +
            "\n";
-  for (const gfx::MissingWait& m : report.missing) out += missing_line(object, m);
-  for (const gfx::MissingStates& m : states) out += states_line(object, m);
+  for (const GfxFinding& f : checked.findings) out += "  " + f.line + "\n";
   return out;
 }
 
@@ -188,12 +131,11 @@ KernelPart disassembly_of(const gfx::CodeObject& object, const gfx::Kernel& kern
 }
 
 KernelPart waits_of(const gfx::CodeObject& object, const gfx::Kernel& kernel) {
-  const gfx::StaticReport report = gfx::check_waits(object, kernel);
-  const std::vector<gfx::MissingStates> states = gfx::check_wait_states(object, kernel);
+  const GfxFindings checked = gfx_findings(object, kernel);
+  const gfx::StaticReport& report = checked.report;
   const Json unknown = unexecuted(object, kernel);
-  Json missing = Json::array();
-  for (const gfx::MissingWait& m : report.missing) missing.push_back(missing_json(object, m));
-  for (const gfx::MissingStates& m : states) missing.push_back(states_json(object, m));
+  Json findings = Json::array();
+  for (const GfxFinding& f : checked.findings) findings.push_back(f.json);
   return {.json = {{"name", kernel.name},
                    {"instructions", report.instructions},
                    {"indirect_jumps", report.indirect_jumps},
@@ -201,9 +143,9 @@ KernelPart waits_of(const gfx::CodeObject& object, const gfx::Kernel& kernel) {
                    {"gpr_indexed", report.indexed},
                    {"paths_to_no_instruction", report.ends_in_no_code},
                    {"known_by_name_only", unknown},
-                   {"findings", missing}},
-          .text = check_text(object, kernel, report, states, unknown),
-          .held = report.missing.empty() && states.empty()};
+                   {"findings", findings}},
+          .text = check_text(kernel, checked, unknown),
+          .held = checked.findings.empty()};
 }
 
 // The kernels that were asked for, one after the other.
@@ -249,8 +191,15 @@ Result<GfxListing> gfx_disassemble(const std::string& path, const std::string& k
   return list_kernels(path, kernel, json, disassembly_of);
 }
 
-Result<GfxListing> gfx_check(const std::string& path, const std::string& kernel, bool json) {
-  return list_kernels(path, kernel, json, waits_of);
+Result<GfxListing> gfx_check(const std::string& path, const std::string& kernel, GfxForm form) {
+  if (std::filesystem::is_directory(path)) return gfx_check_folder(path, kernel, form);
+  if (form == GfxForm::sarif) return gfx_sarif({path}, kernel);
+  return list_kernels(path, kernel, form == GfxForm::json, waits_of);
+}
+
+Result<std::vector<const gfx::Kernel*>> gfx_kernels(const gfx::CodeObject& object,
+                                                    const std::string& name) {
+  return chosen(object, name);
 }
 
 }  // namespace mla::app

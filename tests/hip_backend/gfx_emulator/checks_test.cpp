@@ -172,6 +172,12 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("not found: atomics without order or of too small a scope are taken for order") {
+  const auto target = GENERATE(from_range(gfx_test::all_targets()));
+  INFO(target.text());
+  CHECK(launch(target, "groups_ordered_by_nothing", 64, false, {}, 2).findings.empty());
+}
+
 TEST_CASE("a finding names the other instruction, its wave and its workgroup") {
   const auto race = launch({"gfx942", 2}, "groups_write_one_place", 64, false, {}, 3).findings;
   REQUIRE(race.size() == 1);

@@ -139,9 +139,8 @@ KERNEL(128) waits_between_two_barriers(const u32* in, u32* out) {
       "s_barrier\n ds_read_b32 %0, %4\n s_waitcnt lgkmcnt(0)\n"
       "s_barrier\n ds_write_b32 %2, %1\n s_waitcnt lgkmcnt(0)"
       : "=&v"(value), "=&v"(own)
-      : "v"(LDS_OFFSET(values + thread())), "v"(thread()),
-        "v"(LDS_OFFSET(values + 127 - thread())), "v"(in + thread()),
-        "v"(LDS_OFFSET(values + 128 + thread()))
+      : "v"(LDS_OFFSET(values + thread())), "v"(thread()), "v"(LDS_OFFSET(values + 127 - thread())),
+        "v"(in + thread()), "v"(LDS_OFFSET(values + 128 + thread()))
       : "memory", "s60");
   out[thread()] = value + own;
 }
@@ -252,10 +251,11 @@ KERNEL(64) spills_what_nobody_uses(u32* out) {
   out[thread()] = value;
 }
 
-// A spill, or a register that a function saves for its caller: nothing wrote it, and nobody uses it.
-#define SPILL_V76                                                                              \
-  "scratch_store_dwordx2 %1, v[76:77], off\n v_mov_b32 v77, 5\n"                               \
-  "scratch_store_dword %1, v77, off offset:8\n s_waitcnt vmcnt(0)\n v_mov_b32 %0, 6\n"       \
+// A spill, or a register that a function saves for its caller: nothing wrote it, and nobody uses
+// it.
+#define SPILL_V76                                                                      \
+  "scratch_store_dwordx2 %1, v[76:77], off\n v_mov_b32 v77, 5\n"                       \
+  "scratch_store_dword %1, v77, off offset:8\n s_waitcnt vmcnt(0)\n v_mov_b32 %0, 6\n" \
   "scratch_load_dwordx3 v[76:78], %1, off\n s_waitcnt vmcnt(0)\n"
 #define SCRATCH_OFFSET(pointer) ((u32)(__attribute__((address_space(5))) u32*)(pointer))
 KERNEL(64) spills_a_register_never_written(u32* out) {
@@ -474,6 +474,17 @@ KERNEL(64) groups_write_bytes_of_a_dword(u32* out) {
 
 KERNEL(64) groups_add_atomically(u32* out) {
   __hip_atomic_fetch_add(out + thread(), 1U, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+
+// As groups_ordered_by_a_flag, but nothing of this orders memory: relaxed, and of one workgroup.
+KERNEL(64) groups_ordered_by_nothing(u32* out) {
+  if (group() == 0) {
+    out[thread()] = 9;
+    __hip_atomic_fetch_add(out + 64, 1U, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+  } else if (__hip_atomic_fetch_add(out + 64, 0U, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP) !=
+             0) {
+    out[thread() + 65] = ((volatile u32*)out)[63 - thread()];
+  }
 }
 
 // The second workgroup reads what the first one wrote, and asks a flag first.

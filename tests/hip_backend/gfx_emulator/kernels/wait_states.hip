@@ -76,7 +76,8 @@ PRODUCT(large_four_bits, n8, n8, f16, SCALED(f32_32x32x64_f8f6f4, 4))
 
 // A part of the result is a factor, or the addend begins inside of it.
 KERNEL(64) factor(const h4* a, const h4* b, f4* c) {
-  const f4 z = __builtin_amdgcn_mfma_f32_16x16x16f16(a[thread()], b[thread()], c[thread()], 0, 0, 0);
+  const f4 z =
+      __builtin_amdgcn_mfma_f32_16x16x16f16(a[thread()], b[thread()], c[thread()], 0, 0, 0);
   const h4 again = __builtin_bit_cast(h4, f2{z.x, z.y});
   c[thread()] = __builtin_amdgcn_mfma_f32_16x16x16f16(again, b[thread()], c[thread()], 0, 0, 0);
 }
