@@ -104,7 +104,7 @@ class InlineReader {
 
   void read_entries(Reader& unit) {
     u32 depth = 0;
-    while (!unit.empty() && table_.calls_.size() < most_calls) {
+    while (!unit.empty() && table_.calls_.size() < most_calls && visited_ < most_calls) {
       const u64 code = unit.uleb();
       if (code == 0) {
         if (depth == 0) return;
@@ -229,7 +229,9 @@ class InlineReader {
     std::string file = lines_.file(unit_lines_, number(values, attribute::call_file));
     if (line == 0 || file.empty()) return;
     const auto column = static_cast<u32>(number(values, attribute::call_column));
-    for (const Range& range : ranges_of(values)) {
+    const std::vector<Range> ranges = ranges_of(values);
+    visited_ += ranges.size();  // many calls may name one long list
+    for (const Range& range : ranges) {
       if (range.begin >= range.end || table_.calls_.size() >= most_calls) continue;
       table_.calls_.push_back({range.begin, range.end, depth, {file, line, column, {}}});
     }
@@ -299,6 +301,7 @@ class InlineReader {
   const LineTable& lines_;
   Abbreviations abbreviations_;
   unsigned version_ = 0, offset_size_ = 4;
+  std::size_t visited_ = 0;  // ranges
   u64 address_base_ = 0, ranges_base_ = 0, unit_lines_ = 0, unit_low_ = 0;
 };
 

@@ -66,7 +66,7 @@ std::vector<Mutant> mutants_of(std::span<const std::byte> code, const std::strin
   for (std::size_t n = 0; n < instructions.size(); ++n) {
     const gfx::Inst& inst = instructions[n];
     const std::string place = object->place(inst.at);
-    if (!place.starts_with(kernel + "+")) continue;
+    if (inst.words == 0 || !place.starts_with(kernel + "+")) continue;
     // What follows the trap must be instructions too.
     std::vector<std::uint32_t> trap(inst.words, no_operation);
     trap[0] = abort_trap;
