@@ -40,8 +40,9 @@ Reader reader_at(DebugBytes bytes, u64 offset) {
 // One unit: a header, and entries in the order of their tree.
 class InlineReader {
  public:
-  InlineReader(InlineTable& table, const DebugSections& sections, const LineTable& lines)
-      : table_(table), sections_(sections), lines_(lines) {}
+  InlineReader(InlineTable& table, const DebugSections& sections, const LineTable& lines,
+               std::size_t& visited)
+      : visited_(visited), table_(table), sections_(sections), lines_(lines) {}
 
   // False: what follows in the section cannot be found.
   bool read(Reader& section) {
@@ -58,6 +59,7 @@ class InlineReader {
     if (version_ == 5 && unit.get<std::uint8_t>() != whole_unit) return true;
     if (version_ == 5) static_cast<void>(unit.get<std::uint8_t>());  // size of an address
     abbreviations_ = read_abbreviations(sections_.abbreviations, unit.sized(offset_size_));
+    for (const auto& [code, entry] : abbreviations_) visited_ += 1 + entry.attributes.size();
     if (version_ == 4) static_cast<void>(unit.get<std::uint8_t>());
     read_entries(unit);
     return true;
@@ -230,7 +232,7 @@ class InlineReader {
     if (line == 0 || file.empty()) return;
     const auto column = static_cast<u32>(number(values, attribute::call_column));
     const std::vector<Range> ranges = ranges_of(values);
-    visited_ += ranges.size();  // many calls may name one long list
+    visited_ += ranges.size();
     for (const Range& range : ranges) {
       if (range.begin >= range.end || table_.calls_.size() >= most_calls) continue;
       table_.calls_.push_back({range.begin, range.end, depth, {file, line, column, {}}});
@@ -296,20 +298,21 @@ class InlineReader {
     return out;
   }
 
+  std::size_t& visited_;  // ranges and attributes of all units, which may share long lists
   InlineTable& table_;
   const DebugSections& sections_;
   const LineTable& lines_;
   Abbreviations abbreviations_;
   unsigned version_ = 0, offset_size_ = 4;
-  std::size_t visited_ = 0;  // ranges
   u64 address_base_ = 0, ranges_base_ = 0, unit_lines_ = 0, unit_low_ = 0;
 };
 
 InlineTable read_inline_table(const DebugSections& sections, const LineTable& lines) {
   InlineTable table;
+  std::size_t visited = 0;
   Reader section(sections.info);
   while (!section.empty()) {
-    if (!InlineReader(table, sections, lines).read(section)) break;
+    if (!InlineReader(table, sections, lines, visited).read(section)) break;
   }
   const auto deeper = [](const auto& a, const auto& b) { return a.depth > b.depth; };
   std::stable_sort(table.calls_.begin(), table.calls_.end(), deeper);
