@@ -481,7 +481,7 @@ KERNEL(64) groups_ordered_by_nothing(u32* out) {
   if (group() == 0) {
     out[thread()] = 9;
     __hip_atomic_fetch_add(out + 64, 1U, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
-  } else if (__hip_atomic_fetch_add(out + 64, 0U, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP) !=
+  } else if (__hip_atomic_fetch_add(out + 64, 1U, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP) !=
              0) {
     out[thread() + 65] = ((volatile u32*)out)[63 - thread()];
   }
