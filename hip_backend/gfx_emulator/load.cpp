@@ -12,7 +12,9 @@ Result<CodeObject> load_code_object(std::span<const std::byte> bytes, const Load
   auto program = decode_program(*image);
   if (!program) return program.error();
   bind(*program, options.path);
-  return CodeObject(std::move(*image), std::move(*program), read_line_table(elf->debug));
+  LineTable lines = read_line_table(elf->debug);
+  InlineTable inlined = read_inline_table(elf->debug, lines);
+  return CodeObject(std::move(*image), std::move(*program), std::move(lines), std::move(inlined));
 }
 
 }  // namespace mla::gfx

@@ -41,6 +41,8 @@ Json event_json(const gfx::Event& e) {
           {"pc", hex(e.pc)},
           {"instruction", e.disassembly},
           {"source", e.source ? Json(e.source->text()) : Json(nullptr)},
+          {"inlined_from",
+           e.source && !e.source->inlined.empty() ? Json(e.source->inlined) : Json(nullptr)},
           {"workgroup", e.workgroup},
           {"wave", e.wave},
           {"lane", e.lane < 0 ? Json(nullptr) : Json(e.lane)},

@@ -26,7 +26,10 @@ Result<const gfx::Kernel*> find_gfx_kernel(const gfx::CodeObject& object, const 
 
 // Of the kernel of that name; without a name of all.
 Result<GfxListing> gfx_disassemble(const std::string& path, const std::string& kernel, bool json);
-Result<GfxListing> gfx_check(const std::string& path, const std::string& kernel, bool json);
+enum class GfxForm : std::uint8_t { text, json, sarif };
+// The path may name a folder: one table then of all kernels in its files *.co and *.hsaco, those of
+// its folders included, worst first.
+Result<GfxListing> gfx_check(const std::string& path, const std::string& kernel, GfxForm form);
 
 // What one launch left, as text and as JSON.
 std::string gfx_run_text(const gfx::LaunchReport& report, const GfxArguments& arguments,

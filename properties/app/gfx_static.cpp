@@ -1,16 +1,17 @@
 #include "properties/app/gfx.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "core/say.hpp"
 #include "core/text.hpp"
-#include "hip_backend/gfx_emulator/check/static_waits.hpp"
 #include "hip_backend/gfx_emulator/exec/handlers.hpp"
 #include "hip_backend/gfx_emulator/isa/format.hpp"
 #include "hip_backend/gfx_emulator/load.hpp"
 #include "hip_backend/gfx_emulator/report/profile.hpp"
+#include "properties/app/gfx_findings.hpp"
 #include "properties/files/terminal.hpp"
 #include "properties/show/svg.hpp"
 
@@ -65,33 +66,6 @@ std::string dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Json missing_json(const gfx::CodeObject& object, const gfx::MissingWait& m) {
-  const auto source = object.source(m.use);
-  return {{"problem", "missing-wait"},
-          {"place", object.place(m.use)},
-          {"pc", hex(m.use)},
-          {"instruction", gfx::text_at(object, m.use)},
-          {"source", source ? Json(source->text()) : Json(nullptr)},
-          {"registers", m.registers},
-          {"use", m.overwritten ? "overwritten" : "read"},
-          {"load",
-           {{"place", object.place(m.load)},
-            {"pc", hex(m.load)},
-            {"instruction", gfx::text_at(object, m.load)}}},
-          {"counter", m.counter},
-          {"missing", m.wait}};
-}
-
-std::string missing_line(const gfx::CodeObject& object, const gfx::MissingWait& m) {
-  const auto source = object.source(m.use);
-  return "  missing-wait: " + object.place(m.use) + " `" + gfx::text_at(object, m.use) + "`" +
-         (source ? " (" + source->text() + ")" : "") + ": " + m.registers +
-         (m.overwritten ? " is overwritten" : " is read") +
-         " while a load of it is outstanding on some path; the load is `" +
-         gfx::text_at(object, m.load) + "` at " + object.place(m.load) + "; counter " + m.counter +
-         "; missing: " + m.wait + "\n";
-}
-
 // Operations that the emulator knows by name only, in the code that was looked at.
 Json unexecuted(const gfx::CodeObject& object, const gfx::Kernel& kernel) {
   Json out = Json::object();
@@ -111,10 +85,12 @@ std::string counted(std::uint64_t n, const std::string& word) {
   return show::counted(static_cast<std::int64_t>(n), word);
 }
 
-std::string check_text(const gfx::CodeObject& object, const gfx::Kernel& kernel,
-                       const gfx::StaticReport& report, const Json& unknown) {
+std::string check_text(const gfx::Kernel& kernel, const GfxFindings& checked, const Json& unknown) {
+  const gfx::StaticReport& report = checked.report;
   std::string out = kernel.name + ": " + counted(report.instructions, "instruction") + ", " +
-                    counted(report.missing.size(), "missing wait") + "\n";
+                    counted(report.missing.size(), "missing wait") +
+                    (checked.states == 0 ? "" : ", " + counted(checked.states, "missing s_nop")) +
+                    "\n";
   const auto also = [&](std::uint64_t n, const std::string& what, const std::string& meaning) {
     if (n != 0) out += "  " + counted(n, what) + ": " + meaning + "\n";
   };
@@ -125,7 +101,7 @@ std::string check_text(const gfx::CodeObject& object, const gfx::Kernel& kernel,
   for (const auto& [name, count] : unknown.items())
     out += "  " + name + " is known by name only: " + counted(count.get<std::uint64_t>(), "time") +
            "\n";
-  for (const gfx::MissingWait& m : report.missing) out += missing_line(object, m);
+  for (const GfxFinding& f : checked.findings) out += "  " + f.line + "\n";
   return out;
 }
 
@@ -155,10 +131,11 @@ KernelPart disassembly_of(const gfx::CodeObject& object, const gfx::Kernel& kern
 }
 
 KernelPart waits_of(const gfx::CodeObject& object, const gfx::Kernel& kernel) {
-  const gfx::StaticReport report = gfx::check_waits(object, kernel);
+  const GfxFindings checked = gfx_findings(object, kernel);
+  const gfx::StaticReport& report = checked.report;
   const Json unknown = unexecuted(object, kernel);
-  Json missing = Json::array();
-  for (const gfx::MissingWait& m : report.missing) missing.push_back(missing_json(object, m));
+  Json findings = Json::array();
+  for (const GfxFinding& f : checked.findings) findings.push_back(f.json);
   return {.json = {{"name", kernel.name},
                    {"instructions", report.instructions},
                    {"indirect_jumps", report.indirect_jumps},
@@ -166,9 +143,9 @@ KernelPart waits_of(const gfx::CodeObject& object, const gfx::Kernel& kernel) {
                    {"gpr_indexed", report.indexed},
                    {"paths_to_no_instruction", report.ends_in_no_code},
                    {"known_by_name_only", unknown},
-                   {"findings", missing}},
-          .text = check_text(object, kernel, report, unknown),
-          .held = report.missing.empty()};
+                   {"findings", findings}},
+          .text = check_text(kernel, checked, unknown),
+          .held = checked.findings.empty()};
 }
 
 // The kernels that were asked for, one after the other.
@@ -214,8 +191,15 @@ Result<GfxListing> gfx_disassemble(const std::string& path, const std::string& k
   return list_kernels(path, kernel, json, disassembly_of);
 }
 
-Result<GfxListing> gfx_check(const std::string& path, const std::string& kernel, bool json) {
-  return list_kernels(path, kernel, json, waits_of);
+Result<GfxListing> gfx_check(const std::string& path, const std::string& kernel, GfxForm form) {
+  if (std::filesystem::is_directory(path)) return gfx_check_folder(path, kernel, form);
+  if (form == GfxForm::sarif) return gfx_sarif({path}, kernel);
+  return list_kernels(path, kernel, form == GfxForm::json, waits_of);
+}
+
+Result<std::vector<const gfx::Kernel*>> gfx_kernels(const gfx::CodeObject& object,
+                                                    const std::string& name) {
+  return chosen(object, name);
 }
 
 }  // namespace mla::app

@@ -25,8 +25,10 @@ Examples:
 constexpr const char* kGfxCheckFooter = R"(
 Decodes every function, and follows every path of the control-flow graph of each kernel without
 running it. Reports a register that a load will write and that is used on some path before an
-s_waitcnt covers the load: both instructions, the counter, and the wait that is missing.
+s_waitcnt covers the load: both instructions, the counter, and the wait that is missing. So are too
+few wait states (s_nop) around matrix instructions, and more LDS than a workgroup can have.
 What is not followed is counted. LDS and races need a run (gfx run --checks).
+Of a folder, all files *.co and *.hsaco in it and in its folders: one table, worst first.
 Exit: 0 nothing is missing, 1 something is, 2 wrong input, 3 no such file, 10 refused.)";
 
 constexpr const char* kGfxRunFooter = R"(
@@ -45,12 +47,20 @@ Examples:
   mla-testbed gfx run kernel.co --block 64 --args args.json --arrival late --json
   mla-testbed gfx run kernel.co --block 256 --args args.json --annotate - --trace waves.json)";
 
-template <Result<app::GfxListing> (*list)(const std::string&, const std::string&, bool)>
-ExitCode print_listing(const GfxOptions& o) {
-  const std::string command = list == app::gfx_check ? "gfx check" : "gfx disassemble";
-  const auto listing = list(o.object, o.kernel, o.json);
+ExitCode print(const std::string& command, const Result<app::GfxListing>& listing) {
   if (!listing) return complain(command, listing.error());
   return finish(command, listing->text, listing->exit);
+}
+
+ExitCode disassemble(const GfxOptions& o) {
+  return print("gfx disassemble", app::gfx_disassemble(o.object, o.kernel, o.json));
+}
+
+ExitCode check(const GfxOptions& o) {
+  const app::GfxForm form = o.sarif  ? app::GfxForm::sarif
+                            : o.json ? app::GfxForm::json
+                                     : app::GfxForm::text;
+  return print("gfx check", app::gfx_check(o.object, o.kernel, form));
 }
 
 using Do = ExitCode (*)(const GfxOptions&);
@@ -72,11 +82,11 @@ void add_gfx(Command& app, ExitCode& exit) {
   Command gfx = app.add_subcommand("gfx", "Disassemble, check or run any code object");
   gfx.require_subcommand();
   gfx.footer(kGfxFooter);
-  add_command(gfx, "disassemble", "Print the instructions of its kernels", o,
-              print_listing<app::gfx_disassemble>, exit);
-  add_command(gfx, "check", "Look for missing waits along all paths, without running", o,
-              print_listing<app::gfx_check>, exit)
-      .footer(kGfxCheckFooter);
+  add_command(gfx, "disassemble", "Print the instructions of its kernels", o, disassemble, exit);
+  Command checks = add_command(
+      gfx, "check", "Look for missing waits along all paths, without running", o, check, exit);
+  checks.add_flag("--sarif", o->sarif, "Print the findings as SARIF 2.1.0");
+  checks.footer(kGfxCheckFooter);
   Command run = add_command(gfx, "run", "Launch one kernel in the emulator", o, gfx_run, exit);
   run.add_option("--grid", o->grid, "Workgroups: X, X,Y or X,Y,Z").show_default();
   run.add_option("--block", o->block, "Threads of a workgroup: X, X,Y or X,Y,Z").required();

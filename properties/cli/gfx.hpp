@@ -20,6 +20,7 @@ struct GfxOptions {
   std::string object;
   std::string kernel;  // empty: all; of run: the only one
   bool json = false;
+  bool sarif = false;  // of check
   // run
   std::string grid = "1", block, arguments;
   std::string dynamic_lds = "0", limit = "0";

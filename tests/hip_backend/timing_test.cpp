@@ -32,7 +32,8 @@ TEST_CASE("timing: P43 notices waits taken out of stage 1, and names what they w
   if (!hip::test::has_code(Arch::gfx942, "decode")) return;
   const auto code = hip::code_object("gfx942", "decode");
   std::vector<gfx_test::Mutant> waits = gfx_test::mutants_of(code, "decode_bf16_bf16_r16");
-  std::erase_if(waits, [](const gfx_test::Mutant& m) { return m.barrier; });
+  std::erase_if(waits,
+                [](const gfx_test::Mutant& m) { return m.kind != gfx_test::Mutation::no_wait; });
   REQUIRE(waits.size() > 100);
   constexpr const char* kLine = "mla1:1q1s130_1q1s40;cu=2";
   CHECK(p43(gfx_test::make_mutated_device(Arch::gfx942, {.checks = false}, code, code), kLine)

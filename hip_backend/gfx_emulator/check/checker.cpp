@@ -31,7 +31,8 @@ Checker::Checker(Group& group, const Checks& checks) : checks_(checks), waves_(g
 }
 
 void Checker::start_group() {
-  serial_ = epoch_begin_ = 0;
+  serial_ = 0;
+  settled_ = nothing_yet;
   bytes_.resize(0);
   dwords_.forget();
   constexpr std::uint32_t half_of_all_epochs = 1U << (31 - tag::epoch_shift);
@@ -51,7 +52,9 @@ void Checker::start_wave(const Wave& wave) {
   for (Queue* const queue : {&info.vm, &info.lgkm, &info.smem, &info.flat_vm, &info.flat_lgkm}) {
     *queue = {};
   }
+  info.at_barrier = {};
   info.bits.reset(!checks_.uninitialised);
+  if (checks_.uninitialised) info.scratch.reset(wave.scratch_size);
   const Kernel& kernel = *wave.group->launch->kernel;
   const unsigned ids = static_cast<unsigned>(
       std::count(kernel.workgroup_id.begin(), kernel.workgroup_id.end(), true));
@@ -79,8 +82,9 @@ void Checker::examine(Wave& w, const Inst& inst) {
     if (inst.src[k] == code::none) continue;
     UsedPart part = used_part(inst, k);
     if (upper_undefined_ && k == 2) part.width = 1;
+    const bool copies = copies_undefined_ || (inst.kind == Class::scratch && k == 1);
     check_operand(w, inst, static_cast<std::uint16_t>(inst.src[k] + part.skip), part.width,
-                  copies_undefined_ ? Use::copy : Use::read);
+                  copies ? Use::copy : Use::read);
   }
   if (inst.dst != code::none) check_operand(w, inst, inst.dst, inst.width[0], Use::write);
   if (checks_.uninitialised) check_bits(w, inst);
@@ -152,6 +156,33 @@ void Checker::note_results(Wave& w, const Inst& inst) {
   if (inst.sdst != code::none && inst.kind != Class::mfma) mark_written(info, inst.sdst, 2);
 }
 
+void Checker::scratch_access(Wave&, const std::uint32_t* offsets, std::uint64_t lanes,
+                             std::uint32_t size) {
+  if (!checks_.uninitialised) return;
+  std::copy_n(offsets, 64, scratch_.offsets);
+  scratch_.lanes = lanes, scratch_.size = size;
+}
+
+// What nothing wrote goes to scratch, and comes back as that.
+void Checker::note_scratch(const Wave& w, const Inst& inst) {
+  WaveInfo& info = waves_[w.number];
+  const auto keeps_a_half = [&] {
+    const std::string& name = w.group->launch->object->operations().at(inst.op).name;
+    return name.find("d16") != std::string::npos;
+  };
+  for (unsigned k = 0; k < (scratch_.size + 3) / 4; ++k) {
+    if (inst.dst != code::none) {
+      const auto to = static_cast<std::uint16_t>(inst.dst + k);
+      if (info.scratch.holds_any(scratch_, k) || keeps_a_half()) continue;
+      mark_unwritten(w, info, to, 1);
+    } else if (inst.src[1] != code::none) {
+      const unsigned from = inst.src[1] - 256U + k;
+      info.scratch.store(scratch_, k, from >= vectors || (info.vector[from] & unwritten) == 0);
+    }
+  }
+  scratch_.lanes = 0;
+}
+
 void Checker::begin_operation(const Wave& w, const Inst& inst) {
   WaveInfo& info = waves_[w.number];
   const bool scalar = inst.kind == Class::smem, flat = inst.kind == Class::flat;
@@ -160,6 +191,7 @@ void Checker::begin_operation(const Wave& w, const Inst& inst) {
   operation.at = inst.at;
   if (!scalar) operation.lanes = w.exec();
   operation.to_lds = std::exchange(writes_lds_, false);
+  operation.from_lds = std::exchange(reads_lds_, false);
   if (inst.dst != code::none) {
     const unsigned first = scalar ? inst.dst : inst.dst - 256U, end = scalar ? scalars : vectors;
     operation.first = static_cast<std::uint16_t>(std::min(first, end));
@@ -221,6 +253,7 @@ void Checker::retire(Queue& queue, std::size_t left, Register* registers) {
     }
     queue.arrived = operation.serial;
     queue.writes -= operation.to_lds ? 1 : 0;
+    queue.reads -= operation.from_lds ? 1 : 0;
   }
   if (queue.size() == 0) {
     queue.items.clear();

@@ -9,6 +9,8 @@
 // waits until the oldest is done. A load writes the lanes of EXEC at its issue: an instruction that
 // uses other lanes of its registers has nothing to wait for. One of 16 bits takes its registers
 // whole (assumption D16_OTHER_HALF).
+// What other waves wrote to LDS, or read there, must have arrived when the barrier opened that lies
+// between: a wait after the barrier comes too late for them.
 // Races: a dword of LDS remembers its last writer and its readers since the last barrier of the
 // workgroup; one that is accessed in part remembers them for each byte. Lanes of one wave never
 // race with each other, nor do atomics. A store that changes nothing is none either: compilers let
@@ -19,6 +21,7 @@
 // serial numbers, and go no further. What remains takes the exact way.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -27,6 +30,7 @@
 
 #include "hip_backend/gfx_emulator/check/defined_bits.hpp"
 #include "hip_backend/gfx_emulator/check/lds_cells.hpp"
+#include "hip_backend/gfx_emulator/check/scratch_bytes.hpp"
 #include "hip_backend/gfx_emulator/exec/memory/resolve.hpp"
 #include "hip_backend/gfx_emulator/exec/options.hpp"
 #include "hip_backend/gfx_emulator/exec/scalar_relative.hpp"
@@ -52,15 +56,15 @@ class Checker final : public LdsWatch {
   void after(Wave& wave, const Inst& inst) {
     if (!suspects_.empty()) judge_writes(wave, inst);
     if (!plain_) note_results(wave, inst);
+    if (scratch_.lanes != 0) note_scratch(wave, inst);
     if (counts_as_memory(inst.kind)) begin_operation(wave, inst);
   }
   // Called by the instruction while it runs, for the lanes of `mask`.
   void lds_access(Wave& wave, const Inst& inst, const std::uint32_t* offsets, std::uint64_t mask,
                   std::uint32_t size, Intent intent) override;
-  void barrier_passed() {
-    ++epoch_;
-    epoch_begin_ = serial_;
-  }
+  void scratch_access(Wave& wave, const std::uint32_t* offsets, std::uint64_t lanes,
+                      std::uint32_t size) override;
+  void barrier_passed();
   [[nodiscard]] std::uint64_t repeated() const {
     return repeated_;
   }  // findings, not reported again
@@ -73,20 +77,26 @@ class Checker final : public LdsWatch {
     std::uint32_t serial = 0;
     std::uint32_t at = 0;                     // the instruction
     std::uint64_t lanes = ~std::uint64_t{0};  // whose registers it writes
-    bool to_lds = false;
+    bool to_lds = false, from_lds = false;
     [[nodiscard]] bool writes(unsigned reg) const { return reg - first < count; }
   };
   // First in, first out.
   struct Queue {
     std::vector<Operation> items;
-    std::size_t begin = 0;      // what is before has arrived
-    std::uint32_t arrived = 0;  // the serial up to which everything has
-    std::uint32_t writes = 0;   // of what is outstanding: to LDS
+    std::size_t begin = 0;                // what is before has arrived
+    std::uint32_t arrived = 0;            // the serial up to which everything has
+    std::uint32_t writes = 0, reads = 0;  // of what is outstanding: to LDS, and of LDS
     void add(const Operation& operation) {
       items.push_back(operation);
       writes += operation.to_lds ? 1 : 0;
+      reads += operation.from_lds ? 1 : 0;
     }
     [[nodiscard]] std::size_t size() const { return items.size() - begin; }
+    [[nodiscard]] std::uint32_t settled() const { return items[begin].serial - 1; }
+  };
+  // The serial numbers up to which the queues of a wave have arrived.
+  struct Arrived {
+    std::uint32_t vm = 0, lgkm = 0, flat = 0;
   };
   // A register: bit 0 while nothing was written to it (vector registers; scalar ones know it bit by
   // bit), bit 1 while a lane holds a scalar with undefined bits, the outstanding operations on it
@@ -100,6 +110,11 @@ class Checker final : public LdsWatch {
     DefinedBits bits;                      // scalar registers, bit by bit
     Queue vm, lgkm, smem;
     Queue flat_vm, flat_lgkm;  // the same operations, by what they wait for
+    ScratchBytes scratch;
+    Arrived at_barrier;  // what other waves may rely on: when the last barrier opened
+    [[nodiscard]] Arrived arrived() const {
+      return {vm.arrived, lgkm.arrived, std::min(flat_vm.arrived, flat_lgkm.arrived)};
+    }
   };
   // Bytes of LDS that one lane accesses and one cell stands for.
   struct Spot {
@@ -130,6 +145,7 @@ class Checker final : public LdsWatch {
   }
   void examine(Wave& wave, const Inst& inst);       // before it runs
   void note_results(Wave& wave, const Inst& inst);  // after it ran
+  void note_scratch(const Wave& wave, const Inst& inst);
   void wait(const Inst& inst, WaveInfo& info);
   void begin_operation(const Wave& wave, const Inst& inst);
   static void retire(Queue& queue, std::size_t left, Register* registers);
@@ -146,7 +162,7 @@ class Checker final : public LdsWatch {
   };
   [[nodiscard]] static Outstanding outstanding_on(const WaveInfo& info, bool vector, unsigned reg,
                                                   std::uint64_t lanes, Class spared);
-  [[nodiscard]] std::uint32_t settled() const;
+  [[nodiscard]] LdsCells::Visit visit_of(const Wave& wave, const Inst& inst, Intent intent) const;
   template <std::uint32_t Dwords>
   std::uint64_t settled_lanes(Wave& wave, const Inst& inst, const std::uint32_t* offsets,
                               std::uint64_t mask, Intent intent);
@@ -161,17 +177,19 @@ class Checker final : public LdsWatch {
   static void mark_unwritten(const Wave& wave, WaveInfo& info, std::uint16_t operand,
                              unsigned width);
   static void mark_written(WaveInfo& info, std::uint16_t operand, unsigned width);
-  [[nodiscard]] bool outstanding(const LdsCell& cell) const;
+  [[nodiscard]] bool outstanding(const Wave& wave, const LdsCell& cell) const;
+  [[nodiscard]] bool read_outstanding(const Wave& wave, const LdsCell& cell) const;
   [[nodiscard]] std::optional<Cause> cause(const Wave& wave, std::uint32_t who,
                                            std::uint32_t at) const;
   // Whether this mistake of this instruction is new here; if not, it is counted.
   [[nodiscard]] bool is_new(const Wave& wave, const Inst& inst, Problem problem);
 
-  // A write of the instruction in progress that is a race unless it changes nothing.
+  // A write of the instruction in progress that is a mistake unless it changes nothing.
   struct Suspect {
     Spot spot;
     std::uint32_t before;   // the bytes
     bool written;           // by another wave; else read
+    bool waits;             // there was a barrier, and the other had not arrived; else a race
     std::uint32_t tag, at;  // of the other access
   };
 
@@ -183,11 +201,12 @@ class Checker final : public LdsWatch {
   LdsCells dwords_;
   LdsCells bytes_;  // four for each split dword, which has the index of the first as `writer_at`
   std::uint32_t epoch_ = 1, serial_ = 0;
-  std::uint32_t settled_ = 0;      // settled(), when LDS was read last
-  std::uint32_t epoch_begin_ = 0;  // the serial number of its last barrier
+  static constexpr LdsCells::Settled nothing_yet = {0, ~std::uint32_t{0}};
+  LdsCells::Settled settled_ = nothing_yet;  // when the last barrier opened
   EffectsTable effects_;
   Effects moved_;                                            // in the gpr index mode
-  bool writes_lds_ = false;                                  // the instruction in progress
+  ScratchBytes::Access scratch_;                             // the instruction in progress
+  bool writes_lds_ = false, reads_lds_ = false;              // the instruction in progress
   bool plain_ = false;                                       // the same
   bool copies_undefined_ = false, upper_undefined_ = false;  // the same
   std::vector<std::uint32_t> seen_;  // by instruction: a bit for each problem

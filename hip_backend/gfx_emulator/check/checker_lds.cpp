@@ -29,26 +29,33 @@ std::string lds_place(std::uint32_t begin, std::uint32_t size) {
 
 }  // namespace
 
-// What was written up to this serial number, was written before the last barrier, and has arrived.
-std::uint32_t Checker::settled() const {
-  std::uint32_t limit = epoch_begin_;
-  for (const WaveInfo& info : waves_) {
+// The waves stand at the barrier: what is outstanding now, others may not rely on.
+void Checker::barrier_passed() {
+  ++epoch_;
+  settled_ = {serial_, ~std::uint32_t{0}};
+  for (WaveInfo& info : waves_) {
+    info.at_barrier = info.arrived();
     for (const Queue* const queue : {&info.vm, &info.lgkm, &info.flat_vm, &info.flat_lgkm}) {
-      if (queue->writes != 0) limit = std::min(limit, queue->items[queue->begin].serial - 1);
+      if (queue->writes != 0) settled_.writes = std::min(settled_.writes, queue->settled());
     }
+    if (info.lgkm.reads != 0) settled_.reads = std::min(settled_.reads, info.lgkm.settled());
   }
-  return limit;
+}
+
+LdsCells::Visit Checker::visit_of(const Wave& w, const Inst& inst, Intent intent) const {
+  const bool in_order = intent != Intent::read || inst.kind == Class::lds;
+  return {epoch_ << tag::epoch_shift, w.number, inst.at, in_order ? serial_ : 0};
 }
 
 // Accesses of whole dwords of which there is nothing to say: the lanes for which that is so.
 template <std::uint32_t Dwords>
 std::uint64_t Checker::settled_lanes(Wave& w, const Inst& inst, const std::uint32_t* offsets,
                                      std::uint64_t mask, Intent intent) {
-  const LdsCells::Visit visit{epoch_ << tag::epoch_shift, w.number, inst.at};
+  const LdsCells::Visit visit = visit_of(w, inst, intent);
   const std::uint32_t kind = kind_of(inst);
   const auto note = [&](std::uint32_t offset, std::uint32_t count) [[gnu::always_inline]] {
-    if (intent == Intent::read) return dwords_.read(offset / 4, count, visit, settled_);
-    return dwords_.write(offset / 4, count, visit, kind, serial_, is_split);
+    if (intent == Intent::read) return dwords_.read(offset / 4, count, visit, settled_.writes);
+    return dwords_.write(offset / 4, count, visit, kind, settled_, is_split);
   };
   std::uint32_t odd = 0, apart = 0;
   for (unsigned l = 0; l < lanes; ++l) {
@@ -67,7 +74,7 @@ std::uint64_t Checker::settled_lanes(Wave& w, const Inst& inst, const std::uint3
 void Checker::lds_access(Wave& w, const Inst& inst, const std::uint32_t* offsets,
                          std::uint64_t mask, std::uint32_t size, Intent intent) {
   if (intent != Intent::read) writes_lds_ = true;
-  if (intent == Intent::read) settled_ = settled();
+  if (intent != Intent::write) reads_lds_ = true;
   if (intent != Intent::update) {
     if (size == 4) mask &= ~settled_lanes<1>(w, inst, offsets, mask, intent);
     if (size == 8) mask &= ~settled_lanes<2>(w, inst, offsets, mask, intent);
@@ -97,9 +104,9 @@ inline void Checker::visit_dword(Wave& w, const Inst& inst, std::uint32_t begin,
   if (size == 4 && whole) return visit({&dwords_, begin / 4, begin, 4, lane});
   const std::uint32_t cell =
       (whole ? split(begin / 4) : dwords_.at(begin / 4).writer_at) + begin % 4;
-  const LdsCells::Visit now{epoch_ << tag::epoch_shift, w.number, inst.at};
-  if (intent == Intent::read && bytes_.read(cell, size, now, settled_)) return;
-  if (intent == Intent::write && bytes_.write(cell, size, now, kind_of(inst), serial_, is_split)) {
+  const LdsCells::Visit now = visit_of(w, inst, intent);
+  if (intent == Intent::read && bytes_.read(cell, size, now, settled_.writes)) return;
+  if (intent == Intent::write && bytes_.write(cell, size, now, kind_of(inst), settled_, is_split)) {
     return;
   }
   for (std::uint32_t k = 0; k < size; ++k) visit({&bytes_, cell + k, begin + k, 1, lane});
@@ -115,28 +122,37 @@ std::uint32_t Checker::split(std::uint32_t dword) {
   return first;
 }
 
-// The queue of a wave is served in order: what was asked for up to `arrived` has arrived.
-bool Checker::outstanding(const LdsCell& cell) const {
+// The queue of a wave is served in order: what was asked for up to `arrived` has arrived. What a
+// wave did itself it may wait for at any time; other waves rely on the barrier.
+bool Checker::outstanding(const Wave& w, const LdsCell& cell) const {
   const WaveInfo& writer = waves_[tag::wave_of(cell.write)];
-  if ((cell.write & tag::by_flat) != 0) {
-    return cell.serial > std::min(writer.flat_vm.arrived, writer.flat_lgkm.arrived);
-  }
-  return cell.serial > ((cell.write & tag::by_load) != 0 ? writer.vm : writer.lgkm).arrived;
+  const bool by_barrier = tag::wave_of(cell.write) != w.number && epoch_of(cell.write) != epoch_;
+  const Arrived arrived = by_barrier ? writer.at_barrier : writer.arrived();
+  if ((cell.write & tag::by_flat) != 0) return cell.serial > arrived.flat;
+  return cell.serial > ((cell.write & tag::by_load) != 0 ? arrived.vm : arrived.lgkm);
+}
+
+// Of another wave, before the barrier.
+bool Checker::read_outstanding(const Wave& w, const LdsCell& cell) const {
+  if (cell.read_serial == 0 || tag::wave_of(cell.read) == w.number) return false;
+  if (epoch_of(cell.read) == epoch_) return false;
+  return cell.read_serial > waves_[tag::wave_of(cell.read)].at_barrier.lgkm;
 }
 
 std::optional<Cause> Checker::cause(const Wave& wave, std::uint32_t who, std::uint32_t at) const {
-  if (tag::wave_of(who) == tag::several) return std::nullopt;
+  if ((who & tag::several) != 0) return std::nullopt;
   return cause_at(wave, wave.group->id, tag::wave_of(who), at);
 }
 
 inline void Checker::read_cell(Wave& w, const Inst& inst, const Spot& spot) {
   LdsCell cell = spot.cells->at(spot.cell);
   const std::uint32_t written = cell.write, now = epoch_ << tag::epoch_shift;
-  const bool old_and_arrived = written != 0 && written < now && !outstanding(cell);
+  const bool old_and_arrived = written != 0 && written < now && !outstanding(w, cell);
   if (!old_and_arrived) blame_read(w, inst, spot);
-  const bool other = cell.read >= now && tag::wave_of(cell.read) != w.number;
-  cell.read = now | (other ? tag::several : w.number);
+  const bool other = cell.read >= now && tag::is_other(cell.read, w.number);
+  cell.read = now | w.number | (other ? tag::several : 0);
   cell.reader_at = inst.at;
+  cell.read_serial = visit_of(w, inst, Intent::read).serial;
   spot.cells->set(spot.cell, cell);
 }
 
@@ -168,7 +184,7 @@ void Checker::blame_read(Wave& w, const Inst& inst, const Spot& spot) {
                   "s_barrier between the two");
   }
   const bool load = (written & tag::by_load) != 0, flat = (written & tag::by_flat) != 0;
-  if (checks_.waits && (!mine || load) && outstanding(cell)) {
+  if (checks_.waits && (!mine || load) && outstanding(w, cell)) {
     if (!is_new(w, inst, Problem::missing_wait)) return;
     report(Problem::missing_wait,
            place() + " is read while the write of " + writer() + " is outstanding",
@@ -181,12 +197,22 @@ void Checker::blame_read(Wave& w, const Inst& inst, const Spot& spot) {
 inline void Checker::write_cell(Wave& w, const Inst& inst, const Spot& spot, bool atomic) {
   LdsCell cell = spot.cells->at(spot.cell);
   const std::uint32_t last = cell.write, now = epoch_ << tag::epoch_shift, seen = cell.read;
-  const bool read = seen >= now && tag::wave_of(seen) != w.number;
-  const bool written = last >= now && tag::wave_of(last) != w.number;
-  const bool both_atomic = atomic && ((last & tag::by_atomic) != 0 || last < now);
+  const bool other_wrote = last != 0 && tag::wave_of(last) != w.number;
+  const bool read = seen >= now && tag::is_other(seen, w.number);
+  const bool written = last >= now && other_wrote;
+  const bool after_atomic = (last & tag::by_atomic) != 0;
+  const bool both_atomic = atomic && (after_atomic || last < now);
+  const auto suspect = [&](bool of_write, bool waits) {
+    suspects_.push_back({spot, bytes_of(*w.group, spot.begin, spot.size), of_write, waits,
+                         of_write ? last : seen, of_write ? cell.writer_at : cell.reader_at});
+  };
   if (checks_.lds_races && (read || written) && !both_atomic) {
-    suspects_.push_back({spot, bytes_of(*w.group, spot.begin, spot.size), written,
-                         written ? last : seen, written ? cell.writer_at : cell.reader_at});
+    suspect(written, false);
+  } else if (checks_.waits && other_wrote && last < now && !(atomic && after_atomic) &&
+             outstanding(w, cell)) {
+    suspect(true, true);
+  } else if (checks_.waits && read_outstanding(w, cell)) {
+    suspect(false, true);
   }
   cell.write = now | w.number | (atomic ? tag::by_atomic : 0) | kind_of(inst);
   cell.serial = serial_;
@@ -199,16 +225,25 @@ void Checker::judge_writes(Wave& w, const Inst& inst) {
   for (const Suspect& suspect : suspects_) {
     const Spot& spot = suspect.spot;
     if (bytes_of(*w.group, spot.begin, spot.size) == suspect.before) continue;
-    if (!is_new(w, inst, Problem::lds_race)) continue;
-    report_finding(w, inst,
-                   {.problem = Problem::lds_race,
-                    .lane = spot.lane,
-                    .address = spot.begin,
-                    .text = lds_place(spot.begin, spot.size) + " was " +
-                            (suspect.written ? "written" : "read") +
-                            " by another wave with no barrier between",
-                    .cause = cause(w, suspect.tag, suspect.at),
-                    .fix = "s_barrier between the two"});
+    const Problem problem = suspect.waits ? Problem::missing_wait : Problem::lds_race;
+    if (!is_new(w, inst, problem)) continue;
+    const std::string other = "wave " + std::to_string(tag::wave_of(suspect.tag));
+    const bool load = suspect.written && (suspect.tag & tag::by_load) != 0;
+    const char* const what = suspect.written ? "write" : "read";
+    report_finding(
+        w, inst,
+        {.problem = problem,
+         .lane = spot.lane,
+         .address = spot.begin,
+         .text = lds_place(spot.begin, spot.size) +
+                 (suspect.waits ? std::string(" is overwritten while the ") + what + " of " +
+                                      other + " is outstanding"
+                                : std::string(" was ") + (suspect.written ? "written" : "read") +
+                                      " by another wave with no barrier between"),
+         .cause = cause(w, suspect.tag, suspect.at),
+         .fix = suspect.waits ? std::string("s_waitcnt ") + (load ? "vmcnt(0)" : "lgkmcnt(0)") +
+                                    " in " + other + " before the barrier"
+                              : "s_barrier between the two"});
   }
   suspects_.clear();
 }

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "hip_backend/gfx_emulator/check/static_paths.hpp"
 #include "hip_backend/gfx_emulator/exec/scalar_relative.hpp"
 #include "hip_backend/gfx_emulator/isa/format.hpp"
 #include "hip_backend/gfx_emulator/isa/registers.hpp"
@@ -60,7 +61,7 @@ void issue(Loads& queue, u32 index, bool has_result, u32 most) {
 }
 
 // The state after an instruction that goes on to the next.
-void step(State& state, const Inst& inst, u32 index, const Operation& operation) {
+void after(State& state, const Inst& inst, u32 index, const Operation& operation) {
   const bool result = inst.dst != code::none;
   if (inst.kind == Class::wait) return wait(state, wait_counts(inst));
   if (inst.kind == Class::smem) {
@@ -84,136 +85,22 @@ bool overlap(unsigned a, unsigned a_width, unsigned b, unsigned b_width) {
   return a < b + b_width && b < a + a_width;
 }
 
-class Search {
+class Search final : public Paths<State> {
  public:
-  Search(const CodeObject& object, const Kernel& kernel) : object_(object) {
-    const u32 first = object.index_at(kernel.entry + (kernel.preload_length != 0 ? 256 : 0));
-    if (first == CodeObject::npos) {
-      ++report_.ends_in_no_code;
-      return;
-    }
-    mark_leaders(first);
-    enter(first, {});
-    if (report_.calls != 0) enter_functions();
-    while (!work_.empty()) {
-      const u32 block = work_.back();
-      work_.pop_back();
-      queued_[block] = false;
-      walk(block, false);
-    }
-    for (const auto& [block, state] : in_) walk(block, true);
+  Search(const CodeObject& object, const Kernel& kernel) : Paths(object) {
+    follow(kernel);
+    report_.indirect_jumps = counts().indirect_jumps;
+    report_.calls = counts().calls;
+    report_.ends_in_no_code = counts().ends_in_no_code;
     for (auto& [key, missing] : found_) report_.missing.push_back(std::move(missing));
   }
   StaticReport take() { return std::move(report_); }
 
  private:
-  [[nodiscard]] const Inst& at(u32 index) const { return object_.instructions()[index]; }
-  [[nodiscard]] const Operation& operation(u32 index) const {
-    return object_.operations().at(at(index).op);
-  }
-
-  // Where control goes after an instruction that ends a block.
-  struct Exits {
-    std::optional<u32> next = {}, target = {};
-    bool ends = false;      // nothing more happens here
-    bool indirect = false;  // to an address in a register
-    bool call = false;
-  };
-  [[nodiscard]] std::optional<Exits> exits(u32 index) const {
-    const Inst& inst = at(index);
-    if (inst.words == 0) return Exits{.ends = true};
-    const auto target = static_cast<u32>(inst.imm);
-    switch (operation(index).traits.flow) {
-      case Flow::next:
-        return std::nullopt;
-      case Flow::branch:
-        return Exits{.next = index + 1, .target = target};
-      case Flow::jump:
-        return Exits{.target = target};
-      case Flow::call:
-        return Exits{.next = index + 1, .target = target, .call = true};
-      case Flow::jump_to_register:
-        return Exits{.indirect = true};
-      case Flow::call_to_register:
-        return Exits{.next = index + 1, .call = true};
-      case Flow::end:
-        break;
-    }
-    return Exits{.ends = true};
-  }
-
-  // Which function a call to an address in a register leads to is not known: any but a kernel.
-  void enter_functions() {
-    for (const Symbol& symbol : object_.symbols()) {
-      const auto is_kernel = [&](const Kernel& kernel) { return kernel.name == symbol.name; };
-      if (!symbol.function || std::ranges::any_of(object_.kernels(), is_kernel)) continue;
-      const u32 first = object_.index_at(symbol.offset);
-      if (first == CodeObject::npos) continue;
-      mark_leaders(first);
-      enter(first, {});
-    }
-  }
-
-  // Every instruction that a path can reach, and where blocks begin.
-  void mark_leaders(u32 first) {
-    const std::size_t count = object_.instructions().size();
-    reached_.resize(count), leader_.resize(count), queued_.resize(count);
-    std::vector<u32> open = {first};
-    leader_[first] = true;
-    while (!open.empty()) {
-      u32 index = open.back();
-      open.pop_back();
-      while (index < count && !reached_[index]) {
-        reached_[index] = true;
-        const auto out = exits(index);
-        if (!out) {
-          ++index;
-          continue;
-        }
-        report_.indirect_jumps += out->indirect ? 1 : 0;
-        report_.calls += out->call ? 1 : 0;
-        report_.ends_in_no_code += at(index).words == 0 ? 1 : 0;
-        for (const auto& to : {out->next, out->target}) {
-          if (!to || *to >= count) continue;
-          leader_[*to] = true;
-          open.push_back(*to);
-        }
-        break;
-      }
-    }
-  }
-
-  void enter(u32 block, const State& state) {
-    if (block >= object_.instructions().size()) return;
-    const auto [found, fresh] = in_.try_emplace(block, state);
-    if (!fresh && !found->second.join(state)) return;
-    if (queued_[block]) return;
-    queued_[block] = true;
-    work_.push_back(block);
-  }
-
-  // One block: to its exits, or with `report` for what is missing in it.
-  void walk(u32 block, bool report) {
-    State state = in_.at(block);
-    for (u32 index = block;; ++index) {
-      if (index >= object_.instructions().size()) return;
-      if (index != block && leader_[index]) return report ? void() : enter(index, state);
-      if (report) look(state, index);
-      const auto out = exits(index);
-      if (!out) {
-        step(state, at(index), index, operation(index));
-        continue;
-      }
-      if (report) return;
-      if (out->target) enter(*out->target, state);
-      if (out->call) state = {};
-      if (out->next) enter(*out->next, state);
-      return;
-    }
-  }
+  void step(State& state, u32 index) override { after(state, at(index), index, operation(index)); }
 
   // The instruction against all that is outstanding before it.
-  void look(const State& state, u32 index) {
+  void look(const State& state, u32 index) override {
     const Inst& inst = at(index);
     ++report_.instructions;
     if ((state.indexed && inst.is_vector) || is_relative_move(inst)) {
@@ -267,11 +154,7 @@ class Search {
              .wait = std::move(wait)};
   }
 
-  const CodeObject& object_;
   StaticReport report_;
-  std::vector<bool> reached_, leader_, queued_;  // by instruction
-  std::map<u32, State> in_;                      // by the first instruction of a block
-  std::vector<u32> work_;
   std::map<std::pair<u32, u32>, MissingWait> found_;  // by use and load
 };
 

@@ -143,10 +143,15 @@ void read_debug(const Bytes& file, const std::vector<Section>& sections, ElfFile
   constexpr std::uint64_t compressed = 0x800;
   const auto names = file.at<std::uint16_t>(62);
   if (names >= sections.size()) return;
-  const std::array<std::pair<std::string_view, std::span<const std::byte>*>, 3> wanted = {{
+  const std::array<std::pair<std::string_view, std::span<const std::byte>*>, 8> wanted = {{
       {".debug_line", &out.debug.line},
       {".debug_line_str", &out.debug.line_strings},
       {".debug_str", &out.debug.strings},
+      {".debug_info", &out.debug.info},
+      {".debug_abbrev", &out.debug.abbreviations},
+      {".debug_addr", &out.debug.addresses},
+      {".debug_ranges", &out.debug.ranges},
+      {".debug_rnglists", &out.debug.range_lists},
   }};
   for (const Section& section : sections) {
     if ((section.flags & compressed) != 0) continue;

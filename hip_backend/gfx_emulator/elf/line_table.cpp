@@ -258,7 +258,10 @@ LineTable read_line_table(const DebugSections& sections) {
   Reader section(sections.line);
   while (!section.empty()) {
     LineProgram program(table, sections);
+    const std::uint64_t offset = sections.line.size() - section.size();
+    const std::size_t begin = table.files_.size();
     if (!program.read(section)) break;
+    table.parts_.push_back({offset, begin, table.files_.size()});
   }
   // A sequence that ends where another begins: the end goes first.
   std::stable_sort(table.rows_.begin(), table.rows_.end(), [](const auto& a, const auto& b) {
@@ -278,6 +281,12 @@ std::optional<SourceLine> LineTable::find(std::uint64_t address) const {
     return SourceLine{files_[row->file], row->line, row->column};
   }
   return std::nullopt;
+}
+
+std::string LineTable::file(std::uint64_t table, std::uint64_t number) const {
+  const auto part = std::ranges::find(parts_, table, &Part::offset);
+  if (part == parts_.end() || number >= part->end - part->begin) return {};
+  return files_[part->begin + number];
 }
 
 }  // namespace mla::gfx

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/lifetime.hpp"
+#include "hip_backend/gfx_emulator/elf/inline_table.hpp"
 #include "hip_backend/gfx_emulator/elf/line_table.hpp"
 #include "hip_backend/gfx_emulator/object/image.hpp"
 #include "hip_backend/gfx_emulator/object/program.hpp"
@@ -18,8 +19,11 @@ namespace mla::gfx {
 
 class CodeObject {
  public:
-  CodeObject(Image image, Program program, LineTable lines)
-      : image_(std::move(image)), program_(std::move(program)), lines_(std::move(lines)) {}
+  CodeObject(Image image, Program program, LineTable lines, InlineTable inlined)
+      : image_(std::move(image)),
+        program_(std::move(program)),
+        lines_(std::move(lines)),
+        inlined_(std::move(inlined)) {}
 
   [[nodiscard]] Arch arch() const { return image_.arch; }
   [[nodiscard]] std::span<const Kernel> kernels() const MLA_LIFETIME_BOUND {
@@ -46,8 +50,11 @@ class CodeObject {
     return *program_.operations;
   }
   [[nodiscard]] std::string place(std::uint64_t offset) const { return image_.place(offset); }
-  // The source line, where the code object has debug information.
-  [[nodiscard]] std::optional<SourceLine> source(std::uint64_t offset) const {
+  // The source line, where the code object has debug information. Of code that was inlined from a
+  // header of HIP or of the compiler, the line of the user's that called it.
+  [[nodiscard]] std::optional<SourceLine> source(std::uint64_t offset) const;
+  // Where the code stands, whatever it was inlined into.
+  [[nodiscard]] std::optional<SourceLine> own_line(std::uint64_t offset) const {
     return lines_.find(offset);
   }
 
@@ -55,6 +62,7 @@ class CodeObject {
   Image image_;
   Program program_;
   LineTable lines_;
+  InlineTable inlined_;
 };
 
 }  // namespace mla::gfx

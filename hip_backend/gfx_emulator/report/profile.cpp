@@ -60,7 +60,7 @@ std::vector<ProfileLine> profile_lines(const CodeObject& object,
     const std::uint64_t at = instructions[i].at;
     if (instructions[i].words == 0 || !executed[static_cast<std::size_t>(function_of(at))])
       continue;
-    out.push_back({at, object.place(at), text_at(object, at), object.source(at), counts[i]});
+    out.push_back({at, object.place(at), text_at(object, at), object.own_line(at), counts[i]});
   }
   return out;
 }

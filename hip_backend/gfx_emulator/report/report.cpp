@@ -88,7 +88,7 @@ std::string Event::line() const {
     out += where;
   }
   out += "at " + place + " `" + disassembly + "`";
-  if (source) out += " (" + source->text() + ")";
+  if (source) out += " (" + source->full_text() + ")";
   if (const std::string at = address_text(); !at.empty()) out += ", address " + at;
   std::snprintf(where, sizeof where, ", pc 0x%llx", static_cast<unsigned long long>(pc));
   out += where + (": " + text);

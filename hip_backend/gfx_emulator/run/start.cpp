@@ -5,6 +5,7 @@
 
 #include "hip_backend/gfx_emulator/exec/assumptions.hpp"
 #include "hip_backend/gfx_emulator/isa/registers.hpp"
+#include "hip_backend/gfx_emulator/object/lds_limit.hpp"
 
 namespace mla::gfx {
 namespace {
@@ -37,10 +38,10 @@ MaybeError check(const CodeObject& object, const LaunchRequest& request, const K
   const u64 groups = u64{request.grid[0]} * request.grid[1] * request.grid[2];
   if (groups == 0) return refused("the grid has no workgroup");
   const u64 lds = u64{kernel.group_segment_size} + request.dynamic_lds;
-  const u64 lds_limit = object.arch() == Arch::gfx950 ? 160 * 1024 : 64 * 1024;
-  if (lds > lds_limit) {
+  const u64 limit = lds_limit(object.arch());
+  if (lds > limit) {
     return refused(std::to_string(lds) + " bytes of LDS, a workgroup has at most " +
-                   std::to_string(lds_limit));
+                   std::to_string(limit));
   }
   if (kernel.kernarg_size > kernarg_limit) {
     return refused("the kernel " + kernel.name + " asks for " +

@@ -81,6 +81,10 @@ const std::vector<Planted> all_planted = {
     {"loads_of_two_kinds_into_one_register", 64, true, Problem::missing_wait, "global_load_dword",
      1, "s_waitcnt lgkmcnt(0)"},
     {"lds_write_without_wait", 128, false, Problem::missing_wait, "ds_read_b32"},
+    {"lds_write_waited_after_the_barrier", 128, false, Problem::missing_wait, "ds_read_b32"},
+    {"load_to_lds_waited_after_the_barrier", 128, true, Problem::missing_wait, "ds_read_b32"},
+    {"lds_read_waited_after_the_barrier", 128, false, Problem::missing_wait, "ds_write_b32"},
+    {"lds_overwritten_before_the_wait", 128, false, Problem::missing_wait, "ds_write_b32"},
     {"load_to_lds_without_wait", 64, true, Problem::missing_wait, "ds_read_b32", 1,
      "s_waitcnt vmcnt(0) in wave 0"},
     {"read_without_barrier", 128, false, Problem::lds_race, "ds_", 1, "s_barrier between the two"},
@@ -98,6 +102,8 @@ const std::vector<Planted> all_planted = {
     {"scalar_moved_by_m0_never_written", 64, false, Problem::uninitialised_register,
      "s_movrels_b32 s"},
     {"spilled_scalar_never_written", 64, false, Problem::uninitialised_register, "s_add_u32"},
+    {"spilled_register_never_written", 64, false, Problem::uninitialised_register, "v_add_u32"},
+    {"scratch_never_written", 64, false, Problem::uninitialised_register, "v_add_u32"},
     {"lanes_never_written", 64, false, Problem::uninitialised_register, "s_and_saveexec_b64"},
     {"branch_on_nothing_written", 64, false, Problem::uninitialised_register, "s_cbranch_scc"},
     {"branch_on_nothing_written_later", 64, false, Problem::uninitialised_register,
@@ -156,6 +162,7 @@ TEST_CASE(
     INFO(text(schedule));
     for (const char* kernel : {"halves_of_a_dword", "global_with_barrier"})
       REQUIRE(launch(target, kernel, 128, false, schedule).findings.empty());
+    REQUIRE(launch(target, "waits_between_two_barriers", 128, true, schedule).findings.empty());
   }
   for (const char* kernel :
        {"groups_write_bytes_of_a_dword", "groups_add_atomically", "groups_ordered_by_a_flag"}) {
@@ -163,6 +170,12 @@ TEST_CASE(
     INFO((report.findings.empty() ? "" : report.findings.front().line()));
     REQUIRE(report.findings.empty());
   }
+}
+
+TEST_CASE("not found: atomics without order or of too small a scope are taken for order") {
+  const auto target = GENERATE(from_range(gfx_test::all_targets()));
+  INFO(target.text());
+  CHECK(launch(target, "groups_ordered_by_nothing", 64, false, {}, 2).findings.empty());
 }
 
 TEST_CASE("a finding names the other instruction, its wave and its workgroup") {
@@ -204,6 +217,8 @@ TEST_CASE("bits of lanes that nothing uses may be undefined, and so may copies a
   REQUIRE(launch(target, "mask_of_some_lanes", 64, false).findings.empty());
   REQUIRE(launch(target, "spills_what_nobody_uses", 64, false).findings.empty());
   REQUIRE(launch(target, "no_lane_reads", 64, false).findings.empty());
+  REQUIRE(launch(target, "spills_a_register_never_written", 64, false).findings.empty());
+  REQUIRE(launch(target, "scratch_of_one_lane", 64, false).findings.empty());
 }
 
 TEST_CASE("a check that is off finds nothing, and statistics count what ran") {

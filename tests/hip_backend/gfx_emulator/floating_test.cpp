@@ -91,6 +91,43 @@ TEST_CASE("f64 arithmetic is the host's") {
   }
 }
 
+// Numerators just above and below the smallest number, so that a few bits of the quotient are lost.
+TEST_CASE("65,536 denormal quotients of f32 and of f64 each are rounded once, as the host does") {
+  const auto target = GENERATE(from_range(gfx_test::all_targets()));
+  INFO(target.text());
+  gfx_test::Device device("floating", target);
+  constexpr std::size_t pairs = 65536;
+  const gfx_test::Shape many = {.grid = {pairs / 256, 1, 1}, .block = {256, 1, 1}};
+  gfx_test::Random random(9);
+  std::vector<float> singles;
+  std::vector<double> doubles;
+  for (std::size_t n = 0; n < pairs; ++n) {
+    const double size = std::ldexp(random.uniform(1, 2), -static_cast<int>(n % 6));
+    const double by = std::ldexp(random.uniform(1, 2), static_cast<int>(n / 6 % 12));
+    const double sign = n % 5 == 0 ? -1 : 1;
+    singles.push_back(static_cast<float>(sign * std::ldexp(size, -126)));
+    singles.push_back(static_cast<float>(by));
+    doubles.push_back(sign * std::ldexp(size, -1022));
+    doubles.push_back(by);
+  }
+  singles[0] = as<float>(std::vector<u32>{0x007fffff})[0], singles[1] = 1.5F;
+  const auto in = device.upload(singles, "in");
+  const auto in_double = device.upload(doubles, "in_double");
+  const auto out = device.buffer<float>(pairs, "out");
+  const auto out_double = device.buffer<double>(pairs, "out_double");
+  device.run("floating_quotients", gfx_test::Arguments().add(in).add(out), many);
+  device.run("floating_quotients_double", gfx_test::Arguments().add(in_double).add(out_double),
+             many);
+  CHECK(bits32(out[0]) == 0x00555555);
+  std::size_t wrong = 0, wrong_double = 0;
+  for (std::size_t n = 0; n < pairs; ++n) {
+    wrong += bits32(out[n]) != bits32(singles[2 * n] / singles[2 * n + 1]) ? 1 : 0;
+    wrong_double += bits64(out_double[n]) != bits64(doubles[2 * n] / doubles[2 * n + 1]) ? 1 : 0;
+  }
+  CHECK(wrong == 0);
+  CHECK(wrong_double == 0);
+}
+
 TEST_CASE("f16 arithmetic is the host's, packed or not") {
   const auto target = GENERATE(from_range(gfx_test::all_targets()));
   INFO(target.text());

@@ -45,6 +45,18 @@ TEST_CASE("functions call themselves") {
   for (std::uint32_t n = 0; n < 64; ++n) REQUIRE(out[n] == fibonacci(n % 9));
 }
 
+TEST_CASE("recursion has no finding under all checks: to save a register is not to use it") {
+  const auto target = GENERATE(from_range(gfx_test::all_targets()));
+  gfx_test::Device device("flow", target);
+  const auto out = device.buffer<std::uint32_t>(64, "out");
+  gfx_test::Shape shape;
+  shape.options.checks = mla::gfx::every_check;
+  const auto report = device.report("recursive", gfx_test::Arguments().add(out), shape);
+  INFO(target.text() << " " << (report.findings.empty() ? "" : report.findings.front().line()));
+  CHECK(report.faults.empty());
+  CHECK(report.findings.empty());
+}
+
 TEST_CASE("private arrays are each lane's own") {
   const auto target = GENERATE(from_range(gfx_test::all_targets()));
   INFO(target.text());

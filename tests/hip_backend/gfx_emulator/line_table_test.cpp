@@ -92,11 +92,18 @@ std::string at(const LineTable& table, std::uint64_t address) {
   return found ? found->text() : "none";
 }
 
+LineTable table_of(std::span<const std::byte> line, std::span<const std::byte> strings) {
+  DebugSections sections;
+  sections.line = line;
+  sections.line_strings = strings;
+  return read_line_table(sections);
+}
+
 }  // namespace
 
 TEST_CASE("a table of DWARF 4 gives file, line and column of every address in it") {
   const Bytes bytes = section(4, names_4());
-  const LineTable table = read_line_table({bytes.span(), {}, {}});
+  const LineTable table = table_of(bytes.span(), {});
   REQUIRE(at(table, 0xff) == "none");
   REQUIRE(at(table, 0x100) == "/src/k.py:10");
   REQUIRE(table.find(0x100)->column == 7);
@@ -110,7 +117,7 @@ TEST_CASE("a table of DWARF 4 gives file, line and column of every address in it
 TEST_CASE("a table of DWARF 5 finds its names in the string section") {
   const Bytes strings = Bytes().text("/src").text("lib").text("k.py").text("o.cpp ");
   const Bytes bytes = section(5, names_5(strings));
-  const LineTable table = read_line_table({bytes.span(), strings.span(), {}});
+  const LineTable table = table_of(bytes.span(), strings.span());
   REQUIRE(at(table, 0x100) == "/src/k.py:10");
   REQUIRE(at(table, 0x10c) == "/src/lib/o.cpp :30");
 }
@@ -121,7 +128,7 @@ TEST_CASE("a table cut short or damaged finds nothing wrong and reads nothing ou
     for (std::size_t size = 0; size < whole.size(); ++size) {
       const std::vector<std::byte> cut(whole.span().begin(),
                                        whole.span().begin() + static_cast<std::ptrdiff_t>(size));
-      REQUIRE(at(read_line_table({cut, strings.span(), {}}), 0x100) == "none");
+      REQUIRE(at(table_of(cut, strings.span()), 0x100) == "none");
     }
     std::uint32_t random = 1;
     for (int n = 0; n < 20000; ++n) {
@@ -130,7 +137,7 @@ TEST_CASE("a table cut short or damaged finds nothing wrong and reads nothing ou
         random = random * 1664525 + 1013904223;
         bytes[random / 65536 % bytes.size()] = static_cast<std::byte>(random >> 8);
       }
-      const auto found = read_line_table({bytes, strings.span(), {}}).find(0x100);
+      const auto found = table_of(bytes, strings.span()).find(0x100);
       REQUIRE((!found || found->line > 0));
     }
   }
@@ -142,7 +149,7 @@ TEST_CASE("tables of other versions are left out, and the next one is read") {
   three.put(four.size() - 4).put(std::uint16_t{3});
   std::vector<std::byte> bytes(three.span().begin(), three.span().end());
   bytes.insert(bytes.end(), four.span().begin() + 6, four.span().end());
-  REQUIRE(at(read_line_table({bytes, {}, {}}), 0x100) == "none");
+  REQUIRE(at(table_of(bytes, {}), 0x100) == "none");
   bytes.insert(bytes.end(), four.span().begin(), four.span().end());
-  REQUIRE(at(read_line_table({bytes, {}, {}}), 0x100) == "/src/k.py:10");
+  REQUIRE(at(table_of(bytes, {}), 0x100) == "/src/k.py:10");
 }

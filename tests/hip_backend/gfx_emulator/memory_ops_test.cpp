@@ -42,6 +42,30 @@ TEST_CASE("a buffer reads zero past its end and writes nothing there") {
   }
 }
 
+TEST_CASE("a buffer descriptor that asks for swizzled or per-thread addresses is a fault") {
+  const auto target = GENERATE(from_range(gfx_test::all_targets()));
+  INFO(target.text());
+  gfx_test::Device device("memory", target);
+  const auto values = numbers(1024);
+  const auto data = device.upload(values, "data");
+  const auto out = device.buffer<std::uint32_t>(64, "out");
+  const auto report = [&](std::uint32_t stride, std::uint32_t flags) {
+    return device.report("buffer_described",
+                         gfx_test::Arguments().add(data).add(stride).add(flags).add(out), {});
+  };
+  // Bit 14 of the stride's half: the cache swizzle, which moves no address.
+  for (const std::uint32_t stride : {0U, 16U, 0x4000U}) {
+    CHECK(report(stride, 0x27000).faults.empty());
+    CHECK(out[5] == values[5]);
+  }
+  const auto swizzled = report(0x8010, 0x27000), by_thread = report(16, 0x827000);
+  REQUIRE(swizzled.faults.size() == 1);
+  CHECK(swizzled.faults[0].problem == mla::gfx::Problem::not_implemented);
+  CHECK(swizzled.faults[0].text.find("SWIZZLE_ENABLE") != std::string::npos);
+  REQUIRE(by_thread.faults.size() == 1);
+  CHECK(by_thread.faults[0].text.find("ADD_TID_ENABLE") != std::string::npos);
+}
+
 TEST_CASE("loads to LDS put the lanes side by side") {
   const auto target = GENERATE(from_range(gfx_test::all_targets()));
   INFO(target.text());

@@ -1,9 +1,11 @@
 #include "mutants.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "hip_backend/device/emulated_device.hpp"
 #include "hip_backend/gfx_emulator/elf/elf_file.hpp"
+#include "hip_backend/gfx_emulator/isa/registers.hpp"
 #include "hip_backend/gfx_emulator/load.hpp"
 #include "tests/hip_backend/forwarding_device.hpp"
 
@@ -47,20 +49,51 @@ std::vector<Mutant> mutants_of(std::span<const std::byte> code, const std::strin
   const auto elf = gfx::read_elf(code);
   const auto object = gfx::load_code_object(code, {});
   if (!elf || !object) return mutants;
-  for (const gfx::Inst& inst : object->instructions()) {
-    const bool barrier = inst.kind == gfx::Class::barrier, wait = inst.kind == gfx::Class::wait;
-    std::string place = object->place(inst.at);
-    if ((!barrier && !wait) || !place.starts_with(kernel + "+")) continue;
-    const auto with = [&](std::uint32_t word) {
-      std::vector<std::byte> bytes(code.begin(), code.end());
-      std::memcpy(bytes.data() + in_file(*elf, inst.at), &word, sizeof word);
-      return bytes;
+  const auto& instructions = object->instructions();
+  const auto with = [&](std::uint64_t at, std::span<const std::byte> words) {
+    std::vector<std::byte> bytes(code.begin(), code.end());
+    std::memcpy(bytes.data() + in_file(*elf, at), words.data(), words.size());
+    return bytes;
+  };
+  const auto with_word = [&](std::uint64_t at, std::uint32_t word) {
+    return with(at, std::as_bytes(std::span(&word, 1)));
+  };
+  const auto is_target = [&](std::size_t n) {
+    return std::ranges::any_of(instructions, [&](const gfx::Inst& inst) {
+      return inst.kind == gfx::Class::branch && static_cast<std::size_t>(inst.imm) == n;
+    });
+  };
+  for (std::size_t n = 0; n < instructions.size(); ++n) {
+    const gfx::Inst& inst = instructions[n];
+    const std::string place = object->place(inst.at);
+    if (inst.words == 0 || !place.starts_with(kernel + "+")) continue;
+    // What follows the trap must be instructions too.
+    std::vector<std::uint32_t> trap(inst.words, no_operation);
+    trap[0] = abort_trap;
+    const auto add = [&](Mutation kind, std::vector<std::byte> bytes) {
+      mutants.push_back({.kind = kind,
+                         .place = place,
+                         .bytes = std::move(bytes),
+                         .trapped = with(inst.at, std::as_bytes(std::span(trap)))});
     };
-    mutants.push_back({.barrier = barrier,
-                       .place = std::move(place),
-                       .bytes = with(barrier ? no_operation : wait_for_nothing),
-                       .trapped = with(abort_trap)});
+    const bool barrier = inst.kind == gfx::Class::barrier, wait = inst.kind == gfx::Class::wait;
+    if (wait) add(Mutation::no_wait, with_word(inst.at, wait_for_nothing));
+    if (barrier) add(Mutation::no_barrier, with_word(inst.at, no_operation));
+    if (n + 1 == instructions.size() || is_target(n + 1)) continue;
+    const gfx::Inst& next = instructions[n + 1];
+    const bool before_barrier = wait && next.kind == gfx::Class::barrier;
+    const bool access = gfx::counts_as_memory(inst.kind) && next.kind == gfx::Class::wait;
+    if (!before_barrier && !access) continue;
+    const std::size_t first = 4U * inst.words, second = 4U * next.words;
+    std::vector<std::byte> both(first + second);
+    std::memcpy(both.data(), code.data() + in_file(*elf, next.at), second);
+    std::memcpy(both.data() + second, code.data() + in_file(*elf, inst.at), first);
+    add(access ? Mutation::wait_before_access : Mutation::wait_after_barrier, with(inst.at, both));
   }
+  const auto removes = [](const Mutant& m) {
+    return m.kind == Mutation::no_wait || m.kind == Mutation::no_barrier;
+  };
+  std::ranges::stable_partition(mutants, removes);
   return mutants;
 }
 

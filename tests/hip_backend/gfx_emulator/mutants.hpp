@@ -1,6 +1,8 @@
-// Mutants of a code object: one instruction is made weaker, everything else stays.
+// Mutants of a code object: one instruction is made weaker, or two neighbours are exchanged,
+// everything else stays.
 //
-// A mutant of a wait waits for nothing, a mutant of a barrier does nothing. MutatedDevice runs it
+// A mutant of a wait waits for nothing, a mutant of a barrier does nothing. A wait before a barrier
+// goes behind it, and a wait after an access of memory or LDS goes before it. MutatedDevice runs it
 // in the place of the original, under the interface that the HIP backend uses.
 #pragma once
 
@@ -14,14 +16,17 @@
 
 namespace gfx_test {
 
+enum class Mutation : std::uint8_t { no_wait, no_barrier, wait_after_barrier, wait_before_access };
+
 struct Mutant {
-  bool barrier = false;  // otherwise a wait
-  std::string place;     // "reduce+0x1c"
+  Mutation kind = Mutation::no_wait;
+  std::string place;  // "reduce+0x1c"
   std::vector<std::byte> bytes;
   std::vector<std::byte> trapped;  // a trap stands there: shows whether a launch comes by
 };
 
-// Every wait and every barrier of one kernel's function.
+// Every wait and every barrier of one kernel's function, and every pair of such neighbours. A pair
+// whose second instruction is the target of a branch is left out. The pairs come last.
 [[nodiscard]] std::vector<Mutant> mutants_of(std::span<const std::byte> code,
                                              const std::string& kernel);
 

@@ -1,5 +1,6 @@
-// Our own kernels with one wait or one barrier taken away at a time: what the checks say, what only
-// the numbers show, and what does no harm (docs/internals/emulator.md has the counts and why).
+// Our own kernels with one wait or barrier taken away, or exchanged with its neighbour: what the
+// checks say, what only the numbers show, and what does no harm (docs/internals/emulator.md has the
+// counts and why).
 #include <algorithm>
 #include <bit>
 #include <fstream>
@@ -19,6 +20,7 @@
 
 using namespace mla;
 using gfx_test::Mutant;
+using gfx_test::Mutation;
 
 namespace {
 
@@ -144,23 +146,23 @@ bool visible(const Subject& s, std::span<const std::byte> original, const Mutant
   return false;
 }
 
+using Tallies = std::map<Mutation, Tally>;
 // Every `step`-th mutant.
-std::map<bool, Tally> judge(const Subject& s, std::size_t step) {
+Tallies judge(const Subject& s, std::size_t step) {
   const auto original = hip::code_object(name(s.arch), s.unit);
   const auto plain = s.run(
       gfx_test::make_mutated_device(s.arch, {.checks = true, .schedule = 0}, original, original));
   INFO(s.kernel << ": " << (plain ? "" : plain.error().message));
   REQUIRE(plain.ok());
   // The kernel waits for everything it uses: late memory changes no bit.
-  CHECK_FALSE(visible(
-      s, original,
-      {.barrier = false, .place = {}, .bytes = {original.begin(), original.end()}, .trapped = {}},
-      *plain));
-  std::map<bool, Tally> tallies;
+  CHECK_FALSE(visible(s, original,
+                      {.place = {}, .bytes = {original.begin(), original.end()}, .trapped = {}},
+                      *plain));
+  Tallies tallies;
   const auto mutants = gfx_test::mutants_of(original, s.kernel);
   REQUIRE(!mutants.empty());
   for (std::size_t n = step / 2; n < mutants.size(); n += step) {
-    Tally& tally = tallies[mutants[n].barrier];
+    Tally& tally = tallies[mutants[n].kind];
     ++tally.mutants;
     if (!reached(s, original, mutants[n])) {
       ++tally.unreached;
@@ -176,12 +178,26 @@ std::map<bool, Tally> judge(const Subject& s, std::size_t step) {
   return tallies;
 }
 
-void print(const Subject& s, const std::map<bool, Tally>& tallies) {
-  for (const auto& [barrier, tally] : tallies) {
-    std::cout << name(s.arch) << " " << s.kernel << (barrier ? " barriers " : " waits ")
-              << tally.mutants << ": not reached " << tally.unreached << ", reported "
-              << tally.reported << " (in numbers too " << tally.witnessed << "), only in numbers "
-              << tally.numbers << ", harmless " << tally.harmless.size();
+const char* word_of(Mutation kind) {
+  switch (kind) {
+    case Mutation::no_wait:
+      return "waits";
+    case Mutation::no_barrier:
+      return "barriers";
+    case Mutation::wait_after_barrier:
+      return "wait-barrier";
+    case Mutation::wait_before_access:
+      break;
+  }
+  return "access-wait";
+}
+
+void print(const Subject& s, const Tallies& tallies) {
+  for (const auto& [kind, tally] : tallies) {
+    std::cout << name(s.arch) << " " << s.kernel << " " << word_of(kind) << " " << tally.mutants
+              << ": not reached " << tally.unreached << ", reported " << tally.reported
+              << " (in numbers too " << tally.witnessed << "), only in numbers " << tally.numbers
+              << ", harmless " << tally.harmless.size();
     for (const std::string& place : tally.harmless) std::cout << " " << place;
     std::cout << "\n";
   }
@@ -190,8 +206,12 @@ void print(const Subject& s, const std::map<bool, Tally>& tallies) {
 // The rows of fixtures/gfx_mutants.txt, by "gfx942 reduce waits" or "sample gfx942 reduce waits".
 using Table = std::map<std::string, std::array<int, 6>>;
 
-std::string key_of(const Subject& s, bool barrier) {
-  return std::string(name(s.arch)) + " " + s.kernel + (barrier ? " barriers" : " waits");
+std::string key_of(const Subject& s, Mutation kind) {
+  return std::string(name(s.arch)) + " " + s.kernel + " " + word_of(kind);
+}
+
+bool is_kind(const std::string& word) {
+  return word == "waits" || word == "barriers" || word == "wait-barrier" || word == "access-wait";
 }
 
 Table recorded() {
@@ -228,7 +248,7 @@ Table documented() {
       kernel = first + " " + second;
       words >> first;
     }
-    if (kernel.empty() || (first != "waits" && first != "barriers")) continue;
+    if (kernel.empty() || !is_kind(first)) continue;
     std::array<int, 6> row{};
     for (int& number : row) words >> number;
     if (words) table[kernel + " " + first] = row;
@@ -260,9 +280,9 @@ void judge_all(std::size_t step, const std::string& part) {
     for (const Subject& subject : subjects(arch)) {
       const auto tallies = judge(subject, step);
       print(subject, tallies);
-      for (const auto& [barrier, tally] : tallies) {
-        INFO(part << key_of(subject, barrier));
-        const auto row = table.find(part + key_of(subject, barrier));
+      for (const auto& [kind, tally] : tallies) {
+        INFO(part << key_of(subject, kind));
+        const auto row = table.find(part + key_of(subject, kind));
         CHECK(row != table.end());
         if (row != table.end()) check_no_worse(tally, row->second);
       }
@@ -276,7 +296,7 @@ TEST_CASE("mutants: the table of docs/internals/emulator.md is fixtures/gfx_muta
           "[docs]") {
   Table table = recorded();
   std::erase_if(table, [](const auto& row) { return row.first.starts_with("sample "); });
-  CHECK(table.size() == 14);
+  CHECK(table.size() == 28);
   CHECK(documented() == table);
 }
 

@@ -88,6 +88,83 @@ expect_exit 0
 plain=$(sed -n '1s/.*, \([0-9]*\) instructions.*/\1/p' "$scratch/out")
 [[ $plain -ge $sized && $sized -gt 4 ]] || fail "expected at least $sized instructions, not $plain"
 
+# Of a folder one table, worst first; JSON and SARIF; a file that is none is named.
+mkdir -p "$scratch/objects/deep"
+cat >"$scratch/large.hip" <<'END'
+extern "C" __attribute__((global)) void large(unsigned* out) {
+  static __attribute__((shared)) unsigned values[20000];
+  values[out[0]] = 1;
+  out[1] = values[out[2]];
+}
+END
+"$clang" -x hip --cuda-device-only -nogpuinc -nogpulib --no-gpu-bundle-output -std=c++20 -O2 \
+  --offload-arch=gfx950 -c "$scratch/large.hip" -o "$scratch/objects/fits.co"
+cp "$scratch/gfx942.co" "$scratch/objects/deep/kernels.hsaco"
+try gfx check "$scratch/objects"
+expect_exit 1
+expect_out '^  waits  s_nop    LDS  kernel$'
+expect_out '^      [1-9]      0      \.  gfx942 (hasty|calls) in deep/kernels.hsaco$'
+expect_out '^2 files, 6 kernels, [34] without findings$'
+try gfx check "$scratch/objects" --kernel large
+expect_exit 0
+expect_out '^2 files, 1 kernels, 1 without findings$'
+try gfx check "$scratch/objects" --json
+expect_exit 1
+expect_json
+expect_out '"missing_wait_states": 0'
+try gfx check "$scratch/objects" --sarif
+expect_exit 1
+expect_json
+expect_out '"ruleId": "missing-wait"'
+expect_out '"fullyQualifiedName": "hasty\+0x[0-9a-f]+"'
+echo nothing >"$scratch/objects/none.co"
+try gfx check "$scratch/objects" --kernel large
+expect_exit 2
+expect_out "^not read: '.*/none.co': "
+mkdir "$scratch/empty"
+try gfx check "$scratch/empty"
+expect_exit 2
+expect_err "'.*/empty' has no file \*.co or \*.hsaco"
+
+# Too few wait states after a matrix instruction, and more LDS than gfx942 has.
+cat >"$scratch/matrix.s" <<'END'
+.amdgcn_target "amdgcn-amd-amdhsa--gfx942"
+.text
+.globl early
+.p2align 8
+.type early,@function
+early:
+  v_mov_b32 v0, 0
+  v_mov_b32 v1, 0
+  v_mov_b32 v2, 0
+  v_mov_b32 v3, 0
+  s_nop 1
+  v_mfma_f32_16x16x16_f16 v[0:3], v[0:1], v[2:3], v[0:3]
+  s_nop 4
+  v_add_f32 v4, v0, v1
+  s_endpgm
+.Lend:
+  .size early, .Lend-early
+.rodata
+.p2align 6
+.amdhsa_kernel early
+  .amdhsa_next_free_vgpr 8
+  .amdhsa_accum_offset 8
+  .amdhsa_next_free_sgpr 16
+  .amdhsa_group_segment_fixed_size 65540
+.end_amdhsa_kernel
+END
+"$clang" -target amdgcn-amd-amdhsa -mcpu=gfx942 "$scratch/matrix.s" -o "$scratch/matrix.co"
+try gfx check "$scratch/matrix.co"
+expect_exit 1
+expect_out '^early: [0-9]+ instructions, 0 missing waits, 1 missing s_nop$'
+expect_out 'missing-wait-states: early\+0x[0-9a-f]+ `v_add_f32 v4, v0, v1`: v0 is read 5 wait states after `v_mfma_f32_16x16x16_f16 .* on some path; needed: 7; missing: s_nop 1$'
+expect_out 'lds-above-limit: early has 65540 bytes of LDS, a workgroup has at most 65536$'
+try gfx check "$scratch/matrix.co" --sarif
+expect_exit 1
+expect_json
+expect_out '"ruleId": "lds-above-limit"'
+
 # Our own kernels wait for all that they use, on every path.
 for object in "$(dirname "$testbed")"/hip_backend/gfx9*_O3.co; do
   [[ -e $object ]] || break  # a build without device code

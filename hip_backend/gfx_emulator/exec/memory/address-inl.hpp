@@ -2,8 +2,8 @@
 // Included once for each host path, like lanes-inl.hpp.
 //
 // Buffers: descriptor of four dwords: base (48 bits), stride (14), number of records, flags. What
-// lies past the records reads as zero and is not written, dword by dword. Without a swizzle the
-// address is base + scalar offset + offset + index * stride.
+// lies past the records reads as zero and is not written, dword by dword. The address is base +
+// scalar offset + offset + index * stride; a descriptor that asks for another order is a fault.
 #pragma once
 
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
@@ -22,6 +22,14 @@ struct Buffer {
   u64 base;
   u32 stride, records, soffset;
 };
+
+// Bits of the descriptor by which addresses are not linear: SWIZZLE_ENABLE, ADD_TID_ENABLE.
+constexpr u32 swizzle_enable = u32{1} << 31, add_tid_enable = u32{1} << 23;
+
+inline bool is_linear(const Wave& w, const Inst& i) {
+  const u32* const words = w.s + i.src[2];
+  return ((words[1] & swizzle_enable) | (words[3] & add_tid_enable)) == 0;
+}
 
 inline Buffer buffer_of(const Wave& w, const Inst& i) {
   const u32* const words = w.s + i.src[2];
@@ -91,6 +99,12 @@ inline void resolve_whole(Wave& w, const Inst& i, const Buffer& buffer, u64* off
 
 // False: some lanes reach past the end of the buffer, and go dword by dword.
 inline bool resolve_buffer(Wave& w, const Inst& i, u32 size, Intent intent, LanePointers& p) {
+  if (!is_linear(w, i)) {
+    report_order_of_buffer(w, i);
+    p.active = 0;
+    p.zeroed = w.exec();
+    return true;
+  }
   const Buffer buffer = buffer_of(w, i);
   alignas(64) u64 offsets[lanes];
   const u64 exec = w.exec(), inside = buffer_offsets(w, i, buffer, size, offsets) & exec;
@@ -126,7 +140,7 @@ inline bool lanewise(Wave& w, const Inst& i, u32 size, Intent intent, Lanewise& 
   if (w.group->global_watch != nullptr) return false;
   u64 base = 0;
   if constexpr (space == Space::buffer) {
-    if (!i.offen || i.idxen) return false;
+    if (!i.offen || i.idxen || !is_linear(w, i)) return false;
   } else if (i.src[2] == code::none) {
     return false;
   }

@@ -92,6 +92,9 @@ void resolve_scratch(Wave& w, const Inst& i, const u32* offsets, u64 mask, u32 s
                      " bytes at scratch offset " + std::to_string(offsets[l]) + ", a lane has " +
                      std::to_string(w.scratch_size));
   }
+  if (w.group->lds_watch != nullptr) {
+    w.group->lds_watch->scratch_access(w, offsets, out.active, size);
+  }
   w.group->statistics.scratch_bytes += static_cast<u64>(std::popcount(mask)) * size;
 }
 

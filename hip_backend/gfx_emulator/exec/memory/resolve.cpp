@@ -56,6 +56,15 @@ std::byte* access(Wave& wave, const Inst& inst, int lane, std::uint64_t address,
   return nullptr;
 }
 
+void report_order_of_buffer(Wave& wave, const Inst& inst) {
+  const bool swizzled = wave.s[inst.src[2] + 1U] >> 31 != 0;
+  report_fault(wave, inst, Problem::not_implemented, -1, 0,
+               std::string("the buffer descriptor has ") +
+                   (swizzled ? "SWIZZLE_ENABLE (bit 31 of its second dword)"
+                             : "ADD_TID_ENABLE (bit 23 of its fourth dword)") +
+                   "; only linear buffers are modelled");
+}
+
 void report_dropped(Wave& wave, const Inst& inst, const std::uint32_t* offset, std::uint64_t lanes,
                     std::uint32_t size, Intent intent) {
   for (int l = 0; l < 64; ++l) {

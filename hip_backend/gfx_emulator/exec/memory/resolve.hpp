@@ -21,4 +21,7 @@ namespace mla::gfx {
 void report_dropped(Wave& wave, const Inst& inst, const std::uint32_t* offset, std::uint64_t lanes,
                     std::uint32_t size, Intent intent);
 
+// The fault of a buffer descriptor that asks for swizzled addresses, or for those of threads.
+void report_order_of_buffer(Wave& wave, const Inst& inst);
+
 }  // namespace mla::gfx

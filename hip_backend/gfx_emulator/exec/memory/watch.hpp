@@ -17,6 +17,9 @@ class LdsWatch {
   virtual ~LdsWatch() = default;
   virtual void lds_access(Wave& wave, const Inst& inst, const std::uint32_t* offsets,
                           std::uint64_t lanes, std::uint32_t size, Intent intent) = 0;
+  // The same of the wave's scratch memory, at byte offsets in that of each lane.
+  virtual void scratch_access(Wave& wave, const std::uint32_t* offsets, std::uint64_t lanes,
+                              std::uint32_t size) = 0;
 };
 
 // An access that was allowed. A flat one may have lanes in LDS and scratch.

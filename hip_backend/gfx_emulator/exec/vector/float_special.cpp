@@ -146,6 +146,39 @@ void run_div_scale(Wave& w, const Inst& i) {
   write_mask(w, i, flags);
 }
 
+// What fma() lost: exact a * b + c minus `value`, of which only the sign is right. Scaled up first,
+// so that no part of it is below the smallest number (the result is denormal: nothing overflows).
+inline double fma_rest(float a, float b, float c, float value) {
+  const double product = static_cast<double>(a) * b, addend = c;  // exact
+  const double sum = product + addend, part = sum - product;
+  const double lost = (product - (sum - part)) + (addend - part);
+  return (sum - value) + lost;
+}
+inline double fma_rest(double a, double b, double c, double value) {
+  a *= 0x1p256, c *= 0x1p256, value *= 0x1p256;
+  const double product = a * b, low = std::fma(a, b, -product);
+  const double sum = low + c, c_part = sum - low;
+  const double rest = (low - (sum - c_part)) + (c - c_part);
+  const double all = product + sum, sum_part = all - product;
+  const double lost = (product - (all - sum_part)) + (sum - sum_part);
+  return ((all - value) + lost) + rest;
+}
+
+// a * b + c scaled down, rounded once. Where the sum, rounded to all its bits, lies half way
+// between two denormals, what it has lost says which of them is nearer.
+template <class T>
+T fma_scaled_down(T a, T b, T c, int by) {
+  const T value = std::fma(a, b, c), scaled = std::ldexp(value, -by);
+  constexpr T least = std::numeric_limits<T>::denorm_min();
+  if (!(std::abs(scaled) <= std::numeric_limits<T>::min())) return scaled;
+  const T back = std::ldexp(scaled, by), half = std::ldexp(least, by - 1);
+  if (std::abs(value - back) != half) return scaled;
+  const double rest = fma_rest(a, b, c, value);
+  if (rest == 0) return scaled;
+  const bool above = rest > 0, rounded_up = back > value;
+  return above == rounded_up ? scaled : above ? scaled + least : scaled - least;
+}
+
 template <class T>
 void run_div_fmas(Wave& w, const Inst& i) {
   keep_denormals(w);
@@ -153,9 +186,9 @@ void run_div_fmas(Wave& w, const Inst& i) {
   const Source<T> a(w, i, 0), b(w, i, 1), c(w, i, 2);
   const u64 flags = w.pair(code::vcc);
   store_lanes<T, false>(w, i, [&](unsigned l) {
-    const T value = std::fma(a[l], b[l], c[l]);
-    if ((flags >> l & 1) == 0) return value;
-    return std::ldexp(value, std::ilogb(c[l]) > 0 ? by : -by);
+    if ((flags >> l & 1) == 0) return std::fma(a[l], b[l], c[l]);
+    if (std::ilogb(c[l]) > 0) return std::ldexp(std::fma(a[l], b[l], c[l]), by);
+    return fma_scaled_down<T>(a[l], b[l], c[l], by);
   });
 }
 

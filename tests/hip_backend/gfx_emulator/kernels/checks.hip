@@ -1,6 +1,8 @@
 // Kernels with one mistake each that an ordinary run may hide.
 #include "device.hpp"
 
+#define LDS_OFFSET(pointer) ((u32)(u64)(__attribute__((address_space(3))) u32*)(pointer))
+
 KERNEL(64) clean(const u32* in, u32* out) {
   u32 value;
   asm volatile("global_load_dword %0, %1, off\n s_waitcnt vmcnt(0)\n v_add_u32 %0, %0, 1"
@@ -73,6 +75,74 @@ KERNEL(128) lds_write_without_wait(u32* out) {
                  "v"((u32)(u64)(__attribute__((address_space(3))) u32*)(values + 127 - thread()))
                : "memory");
   out[thread()] = value;
+}
+
+// The writer waits, but after the barrier that others rely on.
+KERNEL(128) lds_write_waited_after_the_barrier(u32* out) {
+  __shared__ u32 values[128];
+  u32 value;
+  asm volatile(
+      "ds_write_b32 %1, %2\n s_barrier\n s_waitcnt lgkmcnt(0)\n .rept 8\n v_mov_b32 %0, 0\n "
+      ".endr\n ds_read_b32 %0, %3\n s_waitcnt lgkmcnt(0)"
+      : "=&v"(value)
+      : "v"(LDS_OFFSET(values + thread())), "v"(thread()), "v"(LDS_OFFSET(values + 127 - thread()))
+      : "memory");
+  out[thread()] = value;
+}
+KERNEL(128) load_to_lds_waited_after_the_barrier(const u32* in, u32* out) {
+  __shared__ u32 values[128];
+  u32 value;
+  asm volatile(
+      "v_readfirstlane_b32 s60, %2\n s_mov_b32 m0, s60\n s_nop 4\n"
+      "global_load_lds_dword %1, off\n s_barrier\n s_waitcnt vmcnt(0)\n"
+      "ds_read_b32 %0, %3\n s_waitcnt lgkmcnt(0)"
+      : "=&v"(value)
+      : "v"(in + thread()), "v"(LDS_OFFSET(values + thread())),
+        "v"(LDS_OFFSET(values + 127 - thread()))
+      : "memory", "s60");
+  out[thread()] = value;
+}
+// The reader's value may be that of the next round.
+#define WRITE_ALL "ds_write_b32 %1, %2\n s_waitcnt lgkmcnt(0)\n s_barrier\n"
+KERNEL(128) lds_read_waited_after_the_barrier(u32* out) {
+  __shared__ u32 values[128];
+  u32 value;
+  asm volatile(WRITE_ALL
+               "ds_read_b32 %0, %3\n s_barrier\n s_waitcnt lgkmcnt(0)\n"
+               "ds_write_b32 %1, %0\n s_waitcnt lgkmcnt(0)"
+               : "=&v"(value)
+               : "v"(LDS_OFFSET(values + thread())), "v"(thread()),
+                 "v"(LDS_OFFSET(values + 127 - thread()))
+               : "memory");
+  out[thread()] = value;
+}
+// Two waves write one place; which of them comes last is open.
+KERNEL(128) lds_overwritten_before_the_wait(u32* out) {
+  __shared__ u32 values[128];
+  u32 value;
+  asm volatile(
+      "ds_write_b32 %1, %2\n s_barrier\n ds_write_b32 %3, %2\n s_waitcnt lgkmcnt(0)\n"
+      "s_barrier\n ds_read_b32 %0, %1\n s_waitcnt lgkmcnt(0)"
+      : "=&v"(value)
+      : "v"(LDS_OFFSET(values + thread())), "v"(thread()), "v"(LDS_OFFSET(values + 127 - thread()))
+      : "memory");
+  out[thread()] = value;
+}
+// A second barrier after the wait; and what a wave reads of its own, it may wait for itself.
+KERNEL(128) waits_between_two_barriers(const u32* in, u32* out) {
+  __shared__ u32 values[256];
+  u32 value, own;
+  asm volatile(
+      "v_readfirstlane_b32 s60, %6\n s_mov_b32 m0, s60\n s_nop 4\n"
+      "ds_write_b32 %2, %3\n global_load_lds_dword %5, off\n s_barrier\n"
+      "s_waitcnt vmcnt(0) lgkmcnt(0)\n ds_read_b32 %1, %6\n s_waitcnt lgkmcnt(0)\n"
+      "s_barrier\n ds_read_b32 %0, %4\n s_waitcnt lgkmcnt(0)\n"
+      "s_barrier\n ds_write_b32 %2, %1\n s_waitcnt lgkmcnt(0)"
+      : "=&v"(value), "=&v"(own)
+      : "v"(LDS_OFFSET(values + thread())), "v"(thread()), "v"(LDS_OFFSET(values + 127 - thread())),
+        "v"(in + thread()), "v"(LDS_OFFSET(values + 128 + thread()))
+      : "memory", "s60");
+  out[thread()] = value + own;
 }
 
 // The wave's own load to LDS: unlike its ds_write, it does not come before its ds_read.
@@ -179,6 +249,50 @@ KERNEL(64) spills_what_nobody_uses(u32* out) {
       :
       : "v70", "s75", "s76", "s77", "s78", "scc");
   out[thread()] = value;
+}
+
+// A spill, or a register that a function saves for its caller: nothing wrote it, and nobody uses
+// it.
+#define SPILL_V76                                                                      \
+  "scratch_store_dwordx2 %1, v[76:77], off\n v_mov_b32 v77, 5\n"                       \
+  "scratch_store_dword %1, v77, off offset:8\n s_waitcnt vmcnt(0)\n v_mov_b32 %0, 6\n" \
+  "scratch_load_dwordx3 v[76:78], %1, off\n s_waitcnt vmcnt(0)\n"
+#define SCRATCH_OFFSET(pointer) ((u32)(__attribute__((address_space(5))) u32*)(pointer))
+KERNEL(64) spills_a_register_never_written(u32* out) {
+  volatile u32 place[4];
+  u32 value;
+  asm volatile(SPILL_V76 "v_add_u32 %0, %0, v78"
+               : "=&v"(value)
+               : "v"(SCRATCH_OFFSET(place))
+               : "v76", "v77", "v78", "memory");
+  out[thread()] = value;
+}
+KERNEL(64) spilled_register_never_written(u32* out) {
+  volatile u32 place[4];
+  u32 value;
+  asm volatile(SPILL_V76 "v_add_u32 %0, %0, v77"
+               : "=&v"(value)
+               : "v"(SCRATCH_OFFSET(place))
+               : "v76", "v77", "v78", "memory");
+  out[thread()] = value;
+}
+// One of its lanes wrote its own.
+KERNEL(64) scratch_of_one_lane(u32* out) {
+  volatile u32 place[4];
+  u32 value;
+  asm volatile(
+      "v_mov_b32 %0, 3\n s_mov_b64 exec, 4\n scratch_store_dword %1, %0, off\n"
+      "s_waitcnt vmcnt(0)\n scratch_load_dword v77, %1, off\n s_waitcnt vmcnt(0)\n"
+      "v_add_u32 %0, %0, v77\n s_mov_b64 exec, -1"
+      : "=&v"(value)
+      : "v"(SCRATCH_OFFSET(place))
+      : "v77", "memory");
+  out[thread()] = value;
+}
+KERNEL(64) scratch_never_written(u32* out) {
+  volatile u32 place[4];
+  if (out[0] == 12345) place[thread() % 4] = 1;
+  out[thread()] = place[thread() % 4] + 1;
 }
 
 // A short branch that no lane takes, and that no wave jumps over.
@@ -360,6 +474,17 @@ KERNEL(64) groups_write_bytes_of_a_dword(u32* out) {
 
 KERNEL(64) groups_add_atomically(u32* out) {
   __hip_atomic_fetch_add(out + thread(), 1U, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+
+// As groups_ordered_by_a_flag, but nothing of this orders memory: relaxed, and of one workgroup.
+KERNEL(64) groups_ordered_by_nothing(u32* out) {
+  if (group() == 0) {
+    out[thread()] = 9;
+    __hip_atomic_fetch_add(out + 64, 1U, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+  } else if (__hip_atomic_fetch_add(out + 64, 1U, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP) !=
+             0) {
+    out[thread() + 65] = ((volatile u32*)out)[63 - thread()];
+  }
 }
 
 // The second workgroup reads what the first one wrote, and asks a flag first.

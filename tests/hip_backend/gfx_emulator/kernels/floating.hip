@@ -26,6 +26,15 @@ KERNEL(256) floating_packed(const half2* in, half2* out) {
   out[4 * n + 3] = half2{a.y, a.x} * b;
 }
 
+KERNEL(256) floating_quotients(const float* in, float* out) {
+  const u32 n = group() * 256 + thread();
+  out[n] = in[2 * n] / in[2 * n + 1];
+}
+KERNEL(256) floating_quotients_double(const double* in, double* out) {
+  const u32 n = group() * 256 + thread();
+  out[n] = in[2 * n] / in[2 * n + 1];
+}
+
 // What the hardware only promises to one unit in the last place.
 KERNEL(256) floating_special(const float* in, float* out) {
   const u32 n = group() * 256 + thread();

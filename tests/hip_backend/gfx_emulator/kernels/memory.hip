@@ -20,6 +20,12 @@ KERNEL(64) buffers(u32* data, u32 size, u32* out) {
   __builtin_amdgcn_raw_buffer_store_b32(7 * thread(), buffer, at + 4, 0, 0);
 }
 
+// A descriptor of any stride and flags.
+KERNEL(64) buffer_described(u32* data, u32 stride, u32 flags, u32* out) {
+  const auto buffer = __builtin_amdgcn_make_buffer_rsrc(data, (i16)stride, 4096, (int)flags);
+  out[thread()] = (u32)__builtin_amdgcn_raw_buffer_load_b32(buffer, (int)thread() * 4, 0, 0);
+}
+
 // Each lane's dword goes straight to LDS, in the order of the lanes.
 KERNEL(64) direct_to_lds(u32* in, u32* out) {
   __shared__ u32 values[64];
