@@ -36,7 +36,7 @@
                                     "peer access is already enabled")                           \
                                   error(hipErrorPeerAccessNotEnabled, 705,                      \
                                         "peer access has not been enabled")                     \
-                                      error(hipErrorHostMemoryAlreadyRegistered, 712,           \
+                                      error(hipErrorAssert, 710, "device-side assert triggered") error(hipErrorHostMemoryAlreadyRegistered, 712,           \
                                             "memory is mapped already")                         \
                                           error(hipErrorHostMemoryNotRegistered, 713,           \
                                                 "pointer does not correspond to registered")    \
