@@ -63,8 +63,8 @@ hipError_t launch(const Function& function, dim3 grid, dim3 block, void** argume
                                r.memory);
   const Printed printed = take_printed();
   std::fputs(printed.text.c_str(), stdout);
-  if (!printed.assertions.empty())
-    r.launched.faults.push_back(function.name + ": " + printed.assertions);
+  for (const std::string& assertion : printed.assertions)
+    r.launched.faults.push_back(function.name + ": " + assertion);
   if (!report) return fault(hipErrorInvalidValue, function.name + ": " + report.error().message);
   ++r.launched.launches;
   r.launched.instructions += report->statistics.instructions;

@@ -181,7 +181,7 @@ Printed take_printed() {
     if (message.empty()) continue;
     if (message.front().kind == mla_hip::print_format) out.text += formatted(message);
     if (message.front().kind == mla_hip::print_assertion)
-      out.assertions += assertion(message) + "\n";
+      out.assertions.push_back(assertion(message));
   }
   if (of->dropped != 0)
     out.text += say("printf: ", of->dropped, " parts did not fit in 1 GiB of a launch\n");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "hip_backend/gfx_emulator/load.hpp"
 
@@ -13,8 +14,8 @@ namespace mla::hip_runtime {
 [[nodiscard]] MaybeError prepare_printing(const gfx::CodeObject& object);
 
 struct Printed {
-  std::string text;        // of printf, in the order in which the waves called it
-  std::string assertions;  // that did not hold, a line each
+  std::string text;                     // of printf, in the order in which the waves called it
+  std::vector<std::string> assertions;  // that did not hold, a sentence each
 };
 // What was printed since the last call. Memory for more than 1 GiB of packets is never given; what
 // did not fit is counted in the text.

@@ -1,5 +1,5 @@
-// __hip_bfloat16 and __hip_bfloat162: the upper half of a float, rounded to nearest even. Arithmetic
-// is that of float, rounded after each operation.
+// __hip_bfloat16 and __hip_bfloat162: the upper half of a float, rounded to nearest even.
+// Arithmetic is that of float, rounded after each operation.
 #pragma once
 
 #include <hip/hip_runtime.h>
@@ -36,33 +36,33 @@ struct __hip_bfloat16 {
   }
 };
 
-#define MLA_OPERATOR(symbol)                                                                \
-  MLA_BF16 __hip_bfloat16 operator symbol(__hip_bfloat16 a, __hip_bfloat16 b) {             \
-    return static_cast<float>(a) symbol static_cast<float>(b);                              \
-  }                                                                                         \
-  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>                     \
-  MLA_BF16 __hip_bfloat16 operator symbol(__hip_bfloat16 a, T b) {                          \
-    return a symbol __hip_bfloat16(b);                                                      \
-  }                                                                                         \
-  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>                     \
-  MLA_BF16 __hip_bfloat16 operator symbol(T a, __hip_bfloat16 b) {                          \
-    return __hip_bfloat16(a) symbol b;                                                      \
-  }                                                                                         \
-  MLA_BF16 __hip_bfloat16& operator symbol##=(__hip_bfloat16& a, __hip_bfloat16 b) {        \
-    return a = a symbol b;                                                                  \
+#define MLA_OPERATOR(symbol)                                                          \
+  MLA_BF16 __hip_bfloat16 operator symbol(__hip_bfloat16 a, __hip_bfloat16 b) {       \
+    return static_cast<float>(a) symbol static_cast<float>(b);                        \
+  }                                                                                   \
+  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>               \
+  MLA_BF16 __hip_bfloat16 operator symbol(__hip_bfloat16 a, T b) {                    \
+    return a symbol __hip_bfloat16(b);                                                \
+  }                                                                                   \
+  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>               \
+  MLA_BF16 __hip_bfloat16 operator symbol(T a, __hip_bfloat16 b) {                    \
+    return __hip_bfloat16(a) symbol b;                                                \
+  }                                                                                   \
+  MLA_BF16 __hip_bfloat16& operator symbol##=(__hip_bfloat16 & a, __hip_bfloat16 b) { \
+    return a = a symbol b;                                                            \
   }
 MLA_OPERATOR(+)
 MLA_OPERATOR(-)
 MLA_OPERATOR(*)
 MLA_OPERATOR(/)
 #undef MLA_OPERATOR
-#define MLA_COMPARE(symbol)                                                \
-  MLA_BF16 bool operator symbol(__hip_bfloat16 a, __hip_bfloat16 b) {      \
-    return static_cast<float>(a) symbol static_cast<float>(b);             \
-  }                                                                        \
-  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>    \
-  MLA_BF16 bool operator symbol(__hip_bfloat16 a, T b) {                   \
-    return static_cast<float>(a) symbol static_cast<float>(b);             \
+#define MLA_COMPARE(symbol)                                             \
+  MLA_BF16 bool operator symbol(__hip_bfloat16 a, __hip_bfloat16 b) {   \
+    return static_cast<float>(a) symbol static_cast<float>(b);          \
+  }                                                                     \
+  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>> \
+  MLA_BF16 bool operator symbol(__hip_bfloat16 a, T b) {                \
+    return static_cast<float>(a) symbol static_cast<float>(b);          \
   }
 MLA_COMPARE(==)
 MLA_COMPARE(!=)
@@ -75,7 +75,9 @@ MLA_COMPARE(>=)
 MLA_BF16 unsigned short __bfloat16_as_ushort(__hip_bfloat16 value) {
   return __builtin_bit_cast(unsigned short, value);
 }
-MLA_BF16 short __bfloat16_as_short(__hip_bfloat16 v) { return __builtin_bit_cast(short, v); }
+MLA_BF16 short __bfloat16_as_short(__hip_bfloat16 v) {
+  return __builtin_bit_cast(short, v);
+}
 MLA_BF16 __hip_bfloat16 __ushort_as_bfloat16(unsigned short value) {
   return __builtin_bit_cast(__hip_bfloat16, value);
 }
@@ -90,12 +92,12 @@ struct __hip_bfloat162 {
   __hip_bfloat16 x, y;
 } __attribute__((aligned(4)));
 
-#define MLA_OPERATOR(symbol)                                                               \
-  MLA_BF16 __hip_bfloat162 operator symbol(__hip_bfloat162 a, __hip_bfloat162 b) {         \
-    return {a.x symbol b.x, a.y symbol b.y};                                               \
-  }                                                                                        \
-  MLA_BF16 __hip_bfloat162& operator symbol##=(__hip_bfloat162& a, __hip_bfloat162 b) {    \
-    return a = a symbol b;                                                                 \
+#define MLA_OPERATOR(symbol)                                                             \
+  MLA_BF16 __hip_bfloat162 operator symbol(__hip_bfloat162 a, __hip_bfloat162 b) {       \
+    return {a.x symbol b.x, a.y symbol b.y};                                             \
+  }                                                                                      \
+  MLA_BF16 __hip_bfloat162& operator symbol##=(__hip_bfloat162 & a, __hip_bfloat162 b) { \
+    return a = a symbol b;                                                               \
   }
 MLA_OPERATOR(+)
 MLA_OPERATOR(-)
@@ -105,61 +107,109 @@ MLA_OPERATOR(/)
 MLA_BF16 bool operator==(__hip_bfloat162 a, __hip_bfloat162 b) {
   return a.x == b.x && a.y == b.y;
 }
-MLA_BF16 bool operator!=(__hip_bfloat162 a, __hip_bfloat162 b) { return !(a == b); }
+MLA_BF16 bool operator!=(__hip_bfloat162 a, __hip_bfloat162 b) {
+  return !(a == b);
+}
 
-MLA_BF16 __hip_bfloat16 __float2bfloat16(float value) { return value; }
-MLA_BF16 __hip_bfloat16 __float2bfloat16_rn(float value) { return value; }
-MLA_BF16 __hip_bfloat16 __double2bfloat16(double value) { return value; }
-MLA_BF16 float __bfloat162float(__hip_bfloat16 value) { return value; }
-MLA_BF16 __hip_bfloat162 __float2bfloat162_rn(float both) { return {both, both}; }
-MLA_BF16 __hip_bfloat162 __floats2bfloat162_rn(float x, float y) { return {x, y}; }
-MLA_BF16 __hip_bfloat162 __float22bfloat162_rn(float2 value) { return {value.x, value.y}; }
+MLA_BF16 __hip_bfloat16 __float2bfloat16(float value) {
+  return value;
+}
+MLA_BF16 __hip_bfloat16 __float2bfloat16_rn(float value) {
+  return value;
+}
+MLA_BF16 __hip_bfloat16 __double2bfloat16(double value) {
+  return value;
+}
+MLA_BF16 float __bfloat162float(__hip_bfloat16 value) {
+  return value;
+}
+MLA_BF16 __hip_bfloat162 __float2bfloat162_rn(float both) {
+  return {both, both};
+}
+MLA_BF16 __hip_bfloat162 __floats2bfloat162_rn(float x, float y) {
+  return {x, y};
+}
+MLA_BF16 __hip_bfloat162 __float22bfloat162_rn(float2 value) {
+  return {value.x, value.y};
+}
 MLA_BF16 float2 __bfloat1622float2(__hip_bfloat162 v) {
   return {static_cast<float>(v.x), static_cast<float>(v.y)};
 }
-MLA_BF16 __hip_bfloat162 __bfloat162bfloat162(__hip_bfloat16 both) { return {both, both}; }
-MLA_BF16 __hip_bfloat162 __halves2bfloat162(__hip_bfloat16 x, __hip_bfloat16 y) { return {x, y}; }
-MLA_BF16 __hip_bfloat162 make_bfloat162(__hip_bfloat16 x, __hip_bfloat16 y) { return {x, y}; }
-MLA_BF16 __hip_bfloat16 __low2bfloat16(__hip_bfloat162 value) { return value.x; }
-MLA_BF16 __hip_bfloat16 __high2bfloat16(__hip_bfloat162 value) { return value.y; }
-MLA_BF16 float __low2float(__hip_bfloat162 value) { return value.x; }
-MLA_BF16 float __high2float(__hip_bfloat162 value) { return value.y; }
+MLA_BF16 __hip_bfloat162 __bfloat162bfloat162(__hip_bfloat16 both) {
+  return {both, both};
+}
+MLA_BF16 __hip_bfloat162 __halves2bfloat162(__hip_bfloat16 x, __hip_bfloat16 y) {
+  return {x, y};
+}
+MLA_BF16 __hip_bfloat162 make_bfloat162(__hip_bfloat16 x, __hip_bfloat16 y) {
+  return {x, y};
+}
+MLA_BF16 __hip_bfloat16 __low2bfloat16(__hip_bfloat162 value) {
+  return value.x;
+}
+MLA_BF16 __hip_bfloat16 __high2bfloat16(__hip_bfloat162 value) {
+  return value.y;
+}
+MLA_BF16 float __low2float(__hip_bfloat162 value) {
+  return value.x;
+}
+MLA_BF16 float __high2float(__hip_bfloat162 value) {
+  return value.y;
+}
 
-#define MLA_TWO(name, symbol)                                                                   \
-  MLA_BF16 __hip_bfloat16 __h##name(__hip_bfloat16 a, __hip_bfloat16 b) { return a symbol b; }  \
-  MLA_BF16 __hip_bfloat162 __h##name##2(__hip_bfloat162 a, __hip_bfloat162 b) {                 \
-    return a symbol b;                                                                          \
+#define MLA_TWO(name, symbol)                                                   \
+  MLA_BF16 __hip_bfloat16 __h##name(__hip_bfloat16 a, __hip_bfloat16 b) {       \
+    return a symbol b;                                                          \
+  }                                                                             \
+  MLA_BF16 __hip_bfloat162 __h##name##2(__hip_bfloat162 a, __hip_bfloat162 b) { \
+    return a symbol b;                                                          \
   }
 MLA_TWO(add, +)
 MLA_TWO(sub, -)
 MLA_TWO(mul, *)
 #undef MLA_TWO
-MLA_BF16 __hip_bfloat16 __hdiv(__hip_bfloat16 a, __hip_bfloat16 b) { return a / b; }
-MLA_BF16 __hip_bfloat162 __h2div(__hip_bfloat162 a, __hip_bfloat162 b) { return a / b; }
-MLA_BF16 __hip_bfloat16 __hneg(__hip_bfloat16 a) { return -a; }
-MLA_BF16 __hip_bfloat162 __hneg2(__hip_bfloat162 a) { return {-a.x, -a.y}; }
+MLA_BF16 __hip_bfloat16 __hdiv(__hip_bfloat16 a, __hip_bfloat16 b) {
+  return a / b;
+}
+MLA_BF16 __hip_bfloat162 __h2div(__hip_bfloat162 a, __hip_bfloat162 b) {
+  return a / b;
+}
+MLA_BF16 __hip_bfloat16 __hneg(__hip_bfloat16 a) {
+  return -a;
+}
+MLA_BF16 __hip_bfloat162 __hneg2(__hip_bfloat162 a) {
+  return {-a.x, -a.y};
+}
 MLA_BF16 __hip_bfloat16 __habs(__hip_bfloat16 a) {
   return __ushort_as_bfloat16(static_cast<unsigned short>(__bfloat16_as_ushort(a) & 0x7fff));
 }
-MLA_BF16 __hip_bfloat162 __habs2(__hip_bfloat162 a) { return {__habs(a.x), __habs(a.y)}; }
+MLA_BF16 __hip_bfloat162 __habs2(__hip_bfloat162 a) {
+  return {__habs(a.x), __habs(a.y)};
+}
 MLA_BF16 __hip_bfloat16 __hfma(__hip_bfloat16 a, __hip_bfloat16 b, __hip_bfloat16 c) {
   return __builtin_fmaf(a, b, c);
 }
 MLA_BF16 __hip_bfloat162 __hfma2(__hip_bfloat162 a, __hip_bfloat162 b, __hip_bfloat162 c) {
   return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};
 }
-MLA_BF16 bool __hisnan(__hip_bfloat16 a) { return a != a; }
-MLA_BF16 int __hisinf(__hip_bfloat16 a) { return __bfloat16_as_ushort(__habs(a)) == 0x7f80; }
+MLA_BF16 bool __hisnan(__hip_bfloat16 a) {
+  return a != a;
+}
+MLA_BF16 int __hisinf(__hip_bfloat16 a) {
+  return __bfloat16_as_ushort(__habs(a)) == 0x7f80;
+}
 MLA_BF16 __hip_bfloat16 __hmax(__hip_bfloat16 a, __hip_bfloat16 b) {
   return a > b || __hisnan(b) ? a : b;
 }
 MLA_BF16 __hip_bfloat16 __hmin(__hip_bfloat16 a, __hip_bfloat16 b) {
   return a < b || __hisnan(b) ? a : b;
 }
-#define MLA_COMPARE(name, symbol)                                                             \
-  MLA_BF16 bool __h##name(__hip_bfloat16 a, __hip_bfloat16 b) { return a symbol b; }          \
-  MLA_BF16 bool __hb##name##2(__hip_bfloat162 a, __hip_bfloat162 b) {                         \
-    return a.x symbol b.x && a.y symbol b.y;                                                  \
+#define MLA_COMPARE(name, symbol)                                     \
+  MLA_BF16 bool __h##name(__hip_bfloat16 a, __hip_bfloat16 b) {       \
+    return a symbol b;                                                \
+  }                                                                   \
+  MLA_BF16 bool __hb##name##2(__hip_bfloat162 a, __hip_bfloat162 b) { \
+    return a.x symbol b.x && a.y symbol b.y;                          \
   }
 MLA_COMPARE(eq, ==)
 MLA_COMPARE(ne, !=)
@@ -169,12 +219,12 @@ MLA_COMPARE(gt, >)
 MLA_COMPARE(ge, >=)
 #undef MLA_COMPARE
 
-#define MLA_FUNCTION(name, of)                                                          \
-  __device__ inline __hip_bfloat16 h##name(__hip_bfloat16 a) {                          \
-    return of(static_cast<float>(a));                                                   \
-  }                                                                                     \
-  __device__ inline __hip_bfloat162 h2##name(__hip_bfloat162 a) {                       \
-    return {h##name(a.x), h##name(a.y)};                                                \
+#define MLA_FUNCTION(name, of)                                    \
+  __device__ inline __hip_bfloat16 h##name(__hip_bfloat16 a) {    \
+    return of(static_cast<float>(a));                             \
+  }                                                               \
+  __device__ inline __hip_bfloat162 h2##name(__hip_bfloat162 a) { \
+    return {h##name(a.x), h##name(a.y)};                          \
   }
 MLA_FUNCTION(exp, expf)
 MLA_FUNCTION(exp2, exp2f)

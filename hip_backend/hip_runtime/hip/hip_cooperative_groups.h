@@ -79,8 +79,7 @@ class coalesced_group {
   template <class T>
   __device__ T shfl_up(T value, unsigned distance) const {
     const unsigned self = thread_rank();
-    return mla_hip::from_lane(value, self >= distance ? lane_of(self - distance)
-                                                      : mla_hip::lane());
+    return mla_hip::from_lane(value, self >= distance ? lane_of(self - distance) : mla_hip::lane());
   }
   template <class T>
   __device__ T shfl_xor(T value, unsigned mask) const {
@@ -121,9 +120,7 @@ class thread_block_tile {
   __device__ static constexpr unsigned size() { return count; }
   __device__ static constexpr unsigned num_threads() { return count; }
   __device__ static unsigned meta_group_rank() { return mla::thread_in_block() / count; }
-  __device__ static unsigned meta_group_size() {
-    return (mla::block_size() + count - 1) / count;
-  }
+  __device__ static unsigned meta_group_size() { return (mla::block_size() + count - 1) / count; }
   __device__ static bool is_valid() { return true; }
   __device__ static void sync() { __syncwarp(); }
   template <class T>

@@ -15,10 +15,10 @@ enum __hip_fp8_interpretation_t { __HIP_E4M3, __HIP_E5M2, __HIP_E4M3_FNUZ, __HIP
 namespace mla_hip {
 
 struct Fp8Format {
-  int mantissa, bias;   // bits, and of the exponent
+  int mantissa, bias;  // bits, and of the exponent
   bool fnuz;
-  unsigned most, nan;   // magnitudes
-  bool has_infinity;    // 0x7c
+  unsigned most, nan;  // magnitudes
+  bool has_infinity;   // 0x7c
 };
 __host__ __device__ constexpr Fp8Format fp8_format(__hip_fp8_interpretation_t kind) {
   return kind == __HIP_E4M3        ? Fp8Format{3, 7, false, 0x7e, 0x7f, false}
@@ -33,8 +33,7 @@ __host__ __device__ inline unsigned char to_fp8(float value, __hip_saturation_t 
   const auto bits = __builtin_bit_cast(unsigned, value);
   const unsigned sign = bits >> 24 & 0x80;
   const unsigned size = bits & 0x7fffffff;
-  if (size > 0x7f800000)
-    return static_cast<unsigned char>(format.fnuz ? 0x80 : sign | format.nan);
+  if (size > 0x7f800000) return static_cast<unsigned char>(format.fnuz ? 0x80 : sign | format.nan);
   // Past the largest: that one, or infinity, or NaN.
   const unsigned over = saturation == __HIP_SATFINITE ? sign | format.most
                         : format.has_infinity         ? sign | 0x7c
@@ -65,9 +64,7 @@ __host__ __device__ inline unsigned char to_fp8(float value, __hip_saturation_t 
 __host__ __device__ inline float from_fp8(unsigned char code, __hip_fp8_interpretation_t kind) {
   const Fp8Format format = fp8_format(kind);
   const unsigned sign = static_cast<unsigned>(code & 0x80) << 24, size = code & 0x7f;
-  const bool nan = format.fnuz             ? code == 0x80
-                   : format.has_infinity   ? size > 0x7c
-                                           : size == 0x7f;
+  const bool nan = format.fnuz ? code == 0x80 : format.has_infinity ? size > 0x7c : size == 0x7f;
   if (nan) return __builtin_nanf("");
   if (format.has_infinity && size == 0x7c) return __builtin_bit_cast(float, sign | 0x7f800000);
   const int exponent = static_cast<int>(size >> format.mantissa);
@@ -158,14 +155,15 @@ struct Fp8x4 {
                 << 16) {}
   MLA_FP8 operator float4() const {
     float out[4];
-    for (unsigned k = 0; k < 4; ++k) out[k] = from_fp8(static_cast<unsigned char>(__x >> 8 * k), kind);
+    for (unsigned k = 0; k < 4; ++k)
+      out[k] = from_fp8(static_cast<unsigned char>(__x >> 8 * k), kind);
     return {out[0], out[1], out[2], out[3]};
   }
 };
 
 }  // namespace mla_hip
 
-#define MLA_NAMES(name, kind)                     \
+#define MLA_NAMES(name, kind)                      \
   using __hip_fp8_##name = mla_hip::Fp8<kind>;     \
   using __hip_fp8x2_##name = mla_hip::Fp8x2<kind>; \
   using __hip_fp8x4_##name = mla_hip::Fp8x4<kind>;

@@ -34,8 +34,7 @@ struct HIP_vector_type : mla_hip::Elements<T, static_cast<int>(count)> {
   using value_type = T;
   HIP_vector_type() = default;
   // One number for every element, or one number for each.
-  template <class U,
-            class = std::enable_if_t<std::is_convertible_v<U, T> && (count > 1)>>
+  template <class U, class = std::enable_if_t<std::is_convertible_v<U, T> && (count > 1)>>
   MLA_HIP_BOTH constexpr HIP_vector_type(U value) {
     for (unsigned k = 0; k < count; ++k) (*this)[k] = static_cast<T>(value);
   }
@@ -57,10 +56,10 @@ struct HIP_vector_type : mla_hip::Elements<T, static_cast<int>(count)> {
   MLA_HIP_BOTH constexpr const T& operator[](unsigned k) const {
     return const_cast<HIP_vector_type&>(*this)[k];
   }
-#define MLA_COMPOUND(symbol)                                                         \
-  MLA_HIP_BOTH constexpr HIP_vector_type& operator symbol(const HIP_vector_type& b) { \
-    for (unsigned k = 0; k < count; ++k) (*this)[k] symbol b[k];                     \
-    return *this;                                                                    \
+#define MLA_COMPOUND(symbol)                                                           \
+  MLA_HIP_BOTH constexpr HIP_vector_type& operator symbol(const HIP_vector_type & b) { \
+    for (unsigned k = 0; k < count; ++k) (*this)[k] symbol b[k];                       \
+    return *this;                                                                      \
   }
   MLA_COMPOUND(+=)
   MLA_COMPOUND(-=)
@@ -106,10 +105,10 @@ struct HIP_vector_type : mla_hip::Elements<T, static_cast<int>(count)> {
     return !(a == b);
   }
   // Friends take a number on either side.
-#define MLA_BINARY(symbol, compound)                                               \
-  MLA_HIP_BOTH friend constexpr HIP_vector_type operator symbol(                   \
-      HIP_vector_type a, const HIP_vector_type& b) {                               \
-    return a compound b;                                                           \
+#define MLA_BINARY(symbol, compound)                                                        \
+  MLA_HIP_BOTH friend constexpr HIP_vector_type operator symbol(HIP_vector_type a,          \
+                                                                const HIP_vector_type& b) { \
+    return a compound b;                                                                    \
   }
   MLA_BINARY(+, +=)
   MLA_BINARY(-, -=)
@@ -132,8 +131,12 @@ struct HIP_vector_type : mla_hip::Elements<T, static_cast<int>(count)> {
   using name##2 = HIP_vector_type<type, 2>;                                              \
   using name##3 = HIP_vector_type<type, 3>;                                              \
   using name##4 = HIP_vector_type<type, 4>;                                              \
-  MLA_HIP_BOTH constexpr inline name##1 make_##name##1(type x) { return name##1(x); }    \
-  MLA_HIP_BOTH constexpr inline name##2 make_##name##2(type x, type y) { return {x, y}; } \
+  MLA_HIP_BOTH constexpr inline name##1 make_##name##1(type x) {                         \
+    return name##1(x);                                                                   \
+  }                                                                                      \
+  MLA_HIP_BOTH constexpr inline name##2 make_##name##2(type x, type y) {                 \
+    return {x, y};                                                                       \
+  }                                                                                      \
   MLA_HIP_BOTH constexpr inline name##3 make_##name##3(type x, type y, type z) {         \
     return {x, y, z};                                                                    \
   }                                                                                      \

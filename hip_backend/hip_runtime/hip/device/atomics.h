@@ -12,14 +12,14 @@ struct Same {
 
 }  // namespace mla_hip
 
-#define MLA_SCOPED(name, suffix, builtin, scope)                                     \
-  template <class T>                                                                 \
-  __device__ inline T name##suffix(T* to, typename mla_hip::Same<T>::type value) {   \
-    return builtin(to, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_##scope);         \
+#define MLA_SCOPED(name, suffix, builtin, scope)                                   \
+  template <class T>                                                               \
+  __device__ inline T name##suffix(T* to, typename mla_hip::Same<T>::type value) { \
+    return builtin(to, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_##scope);       \
   }
-#define MLA_ATOMIC(name, builtin)                     \
-  MLA_SCOPED(name, , builtin, AGENT)                  \
-  MLA_SCOPED(name, _block, builtin, WORKGROUP)        \
+#define MLA_ATOMIC(name, builtin)              \
+  MLA_SCOPED(name, , builtin, AGENT)           \
+  MLA_SCOPED(name, _block, builtin, WORKGROUP) \
   MLA_SCOPED(name, _system, builtin, SYSTEM)
 MLA_ATOMIC(atomicAdd, __hip_atomic_fetch_add)
 MLA_ATOMIC(atomicSub, __hip_atomic_fetch_sub)
@@ -37,13 +37,13 @@ MLA_SCOPED(atomicAddNoRet, , __hip_atomic_fetch_add, AGENT)
 #undef MLA_ATOMIC
 #undef MLA_SCOPED
 
-#define MLA_CAS(suffix, scope)                                                              \
-  template <class T>                                                                        \
-  __device__ inline T atomicCAS##suffix(T* to, typename mla_hip::Same<T>::type expected,    \
-                                        typename mla_hip::Same<T>::type value) {            \
-    __hip_atomic_compare_exchange_strong(to, &expected, value, __ATOMIC_RELAXED,            \
-                                         __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_##scope);     \
-    return expected;                                                                        \
+#define MLA_CAS(suffix, scope)                                                                     \
+  template <class T>                                                                               \
+  __device__ inline T atomicCAS##suffix(T* to, typename mla_hip::Same<T>::type expected,           \
+                                        typename mla_hip::Same<T>::type value) {                   \
+    __hip_atomic_compare_exchange_strong(to, &expected, value, __ATOMIC_RELAXED, __ATOMIC_RELAXED, \
+                                         __HIP_MEMORY_SCOPE_##scope);                              \
+    return expected;                                                                               \
   }
 MLA_CAS(, AGENT)
 MLA_CAS(_block, WORKGROUP)
@@ -51,12 +51,12 @@ MLA_CAS(_system, SYSTEM)
 #undef MLA_CAS
 
 // Up to `limit`, then 0; down to 0, then `limit`.
-#define MLA_WRAPPING(suffix, scope)                                                      \
-  __device__ inline unsigned atomicInc##suffix(unsigned* to, unsigned limit) {           \
-    return __builtin_amdgcn_atomic_inc32(to, limit, __ATOMIC_RELAXED, scope);            \
-  }                                                                                      \
-  __device__ inline unsigned atomicDec##suffix(unsigned* to, unsigned limit) {           \
-    return __builtin_amdgcn_atomic_dec32(to, limit, __ATOMIC_RELAXED, scope);            \
+#define MLA_WRAPPING(suffix, scope)                                            \
+  __device__ inline unsigned atomicInc##suffix(unsigned* to, unsigned limit) { \
+    return __builtin_amdgcn_atomic_inc32(to, limit, __ATOMIC_RELAXED, scope);  \
+  }                                                                            \
+  __device__ inline unsigned atomicDec##suffix(unsigned* to, unsigned limit) { \
+    return __builtin_amdgcn_atomic_dec32(to, limit, __ATOMIC_RELAXED, scope);  \
   }
 MLA_WRAPPING(, "agent")
 MLA_WRAPPING(_block, "workgroup")

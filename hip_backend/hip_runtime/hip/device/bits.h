@@ -1,21 +1,33 @@
 // Integers bit by bit, and numbers seen as other numbers.
 #pragma once
 
-__device__ inline int __popc(unsigned value) { return __builtin_popcount(value); }
-__device__ inline int __popcll(unsigned long long value) { return __builtin_popcountll(value); }
+__device__ inline int __popc(unsigned value) {
+  return __builtin_popcount(value);
+}
+__device__ inline int __popcll(unsigned long long value) {
+  return __builtin_popcountll(value);
+}
 __device__ inline int __clz(int value) {
   return value == 0 ? 32 : __builtin_clz(static_cast<unsigned>(value));
 }
 __device__ inline int __clzll(long long value) {
   return value == 0 ? 64 : __builtin_clzll(static_cast<unsigned long long>(value));
 }
-__device__ inline int __ffs(int value) { return __builtin_ffs(value); }
-__device__ inline int __ffs(unsigned value) { return __builtin_ffs(static_cast<int>(value)); }
-__device__ inline int __ffsll(long long value) { return __builtin_ffsll(value); }
+__device__ inline int __ffs(int value) {
+  return __builtin_ffs(value);
+}
+__device__ inline int __ffs(unsigned value) {
+  return __builtin_ffs(static_cast<int>(value));
+}
+__device__ inline int __ffsll(long long value) {
+  return __builtin_ffsll(value);
+}
 __device__ inline int __ffsll(unsigned long long value) {
   return __builtin_ffsll(static_cast<long long>(value));
 }
-__device__ inline unsigned __brev(unsigned value) { return __builtin_bitreverse32(value); }
+__device__ inline unsigned __brev(unsigned value) {
+  return __builtin_bitreverse32(value);
+}
 __device__ inline unsigned long long __brevll(unsigned long long value) {
   return __builtin_bitreverse64(value);
 }
@@ -92,8 +104,10 @@ __device__ inline unsigned __dp4a(unsigned a, unsigned b, unsigned sum) {
   return sum;
 }
 
-#define MLA_SEEN_AS(name, to, from) \
-  __device__ inline to name(from value) { return __builtin_bit_cast(to, value); }
+#define MLA_SEEN_AS(name, to, from)       \
+  __device__ inline to name(from value) { \
+    return __builtin_bit_cast(to, value); \
+  }
 MLA_SEEN_AS(__float_as_int, int, float)
 MLA_SEEN_AS(__float_as_uint, unsigned, float)
 MLA_SEEN_AS(__int_as_float, float, int)
@@ -112,17 +126,19 @@ __device__ inline double __hiloint2double(int high, int low) {
 }
 
 // A float or double to an integer: down, to the nearest, up and to zero, kept in its range.
-#define MLA_TO_INTEGER(from, name, to)                                                    \
-  __device__ inline to __##from##2##name##_rd(from value) {                               \
-    return static_cast<to>(__builtin_elementwise_floor(value));                           \
-  }                                                                                       \
-  __device__ inline to __##from##2##name##_rn(from value) {                               \
-    return static_cast<to>(__builtin_elementwise_rint(value));                            \
-  }                                                                                       \
-  __device__ inline to __##from##2##name##_ru(from value) {                               \
-    return static_cast<to>(__builtin_elementwise_ceil(value));                            \
-  }                                                                                       \
-  __device__ inline to __##from##2##name##_rz(from value) { return static_cast<to>(value); }
+#define MLA_TO_INTEGER(from, name, to)                          \
+  __device__ inline to __##from##2##name##_rd(from value) {     \
+    return static_cast<to>(__builtin_elementwise_floor(value)); \
+  }                                                             \
+  __device__ inline to __##from##2##name##_rn(from value) {     \
+    return static_cast<to>(__builtin_elementwise_rint(value));  \
+  }                                                             \
+  __device__ inline to __##from##2##name##_ru(from value) {     \
+    return static_cast<to>(__builtin_elementwise_ceil(value));  \
+  }                                                             \
+  __device__ inline to __##from##2##name##_rz(from value) {     \
+    return static_cast<to>(value);                              \
+  }
 MLA_TO_INTEGER(float, int, int)
 MLA_TO_INTEGER(float, uint, unsigned)
 MLA_TO_INTEGER(float, ll, long long)
@@ -132,8 +148,10 @@ MLA_TO_INTEGER(double, uint, unsigned)
 MLA_TO_INTEGER(double, ll, long long)
 MLA_TO_INTEGER(double, ull, unsigned long long)
 #undef MLA_TO_INTEGER
-#define MLA_FROM_INTEGER(name, from, to) \
-  __device__ inline to name(from value) { return static_cast<to>(value); }
+#define MLA_FROM_INTEGER(name, from, to)  \
+  __device__ inline to name(from value) { \
+    return static_cast<to>(value);        \
+  }
 MLA_FROM_INTEGER(__int2float_rn, int, float)
 MLA_FROM_INTEGER(__uint2float_rn, unsigned, float)
 MLA_FROM_INTEGER(__ll2float_rn, long long, float)

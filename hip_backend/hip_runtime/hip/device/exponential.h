@@ -12,11 +12,10 @@ constexpr double infinity = __builtin_huge_val();
 
 // e^r - 1 for |r| <= 0.35: two terms as a pair, the others in double.
 MLA_MATH Pair small_expm1(Pair r) {
-  constexpr double factors[] = {1. / 6,           1. / 24,          1. / 120,
-                                1. / 720,         1. / 5040,        1. / 40320,
-                                1. / 362880,      1. / 3628800,     1. / 39916800,
-                                1. / 479001600.,  1. / 6227020800., 1. / 87178291200.,
-                                1. / 1307674368000.};
+  constexpr double factors[] = {
+      1. / 6,           1. / 24,           1. / 120,           1. / 720,      1. / 5040,
+      1. / 40320,       1. / 362880,       1. / 3628800,       1. / 39916800, 1. / 479001600.,
+      1. / 6227020800., 1. / 87178291200., 1. / 1307674368000.};
   const Pair square = multiply(r, r);
   return add(add(r, scaled(square, 0.5)), square.hi * r.hi * polynomial(factors, r.hi));
 }
@@ -55,8 +54,8 @@ MLA_MATH Pair logarithm_near_1(Pair f, double k) {
                                 2. / 17, 2. / 19, 2. / 21, 2. / 23, 2. / 25, 2. / 27};
   const Pair s = divide(f, add(f, 2.0));
   const Pair z = multiply(s, s);
-  const Pair third = add({0x1.5555555555555p-1, 0x1.5555555555555p-55},
-                         z.hi * polynomial(factors, z.hi));
+  const Pair third =
+      add({0x1.5555555555555p-1, 0x1.5555555555555p-55}, z.hi * polynomial(factors, z.hi));
   const Pair near = add(scaled(s, 2), multiply(multiply(s, z), third));
   if (k == 0) return near;
   return add(add(exact_product(k, ln2_lower), k * ln2_upper), near);

@@ -203,7 +203,9 @@ MLA_F64(exp10)(double x) {
   const mla_hip::Pair ln10 = {0x1.26bb1bbb55516p+1, -0x1.f48ad494ea3e9p-53};
   return mla_hip::exponential(mla_hip::multiply(ln10, x));
 }
-MLA_F64(expm1)(double x) { return mla_hip::exponential_minus_1(x); }
+MLA_F64(expm1)(double x) {
+  return mla_hip::exponential_minus_1(x);
+}
 MLA_F64(log)(double x) {
   return mla_hip::has_logarithm(x) ? mla_hip::logarithm({x, 0}).hi : mla_hip::no_logarithm(x);
 }
@@ -219,17 +221,39 @@ MLA_F64(log1p)(double x) {
          : x == -1                       ? -mla_hip::infinity
                                          : mla_hip::no_logarithm(x);
 }
-MLA_F64(pow)(double x, double y) { return mla_hip::power(x, y); }
-MLA_F64(pown)(double x, int n) { return mla_hip::power(x, n); }
-MLA_F64(cbrt)(double x) { return mla_hip::cube_root_of(x, false); }
-MLA_F64(rcbrt)(double x) { return mla_hip::cube_root_of(x, true); }
-MLA_F64(rsqrt)(double x) { return mla_hip::inverse_root(x); }
-MLA_F64(sinh)(double x) { return mla_hip::hyperbolic_sine(x); }
-MLA_F64(cosh)(double x) { return mla_hip::hyperbolic_cosine(x); }
-MLA_F64(tanh)(double x) { return mla_hip::hyperbolic_tangent(x); }
-MLA_F64(asinh)(double x) { return mla_hip::inverse_hyperbolic_sine(x); }
-MLA_F64(acosh)(double x) { return mla_hip::inverse_hyperbolic_cosine(x); }
-MLA_F64(atanh)(double x) { return mla_hip::inverse_hyperbolic_tangent(x); }
+MLA_F64(pow)(double x, double y) {
+  return mla_hip::power(x, y);
+}
+MLA_F64(pown)(double x, int n) {
+  return mla_hip::power(x, n);
+}
+MLA_F64(cbrt)(double x) {
+  return mla_hip::cube_root_of(x, false);
+}
+MLA_F64(rcbrt)(double x) {
+  return mla_hip::cube_root_of(x, true);
+}
+MLA_F64(rsqrt)(double x) {
+  return mla_hip::inverse_root(x);
+}
+MLA_F64(sinh)(double x) {
+  return mla_hip::hyperbolic_sine(x);
+}
+MLA_F64(cosh)(double x) {
+  return mla_hip::hyperbolic_cosine(x);
+}
+MLA_F64(tanh)(double x) {
+  return mla_hip::hyperbolic_tangent(x);
+}
+MLA_F64(asinh)(double x) {
+  return mla_hip::inverse_hyperbolic_sine(x);
+}
+MLA_F64(acosh)(double x) {
+  return mla_hip::inverse_hyperbolic_cosine(x);
+}
+MLA_F64(atanh)(double x) {
+  return mla_hip::inverse_hyperbolic_tangent(x);
+}
 MLA_F64(sin)(double x) {
   MLA_FINITE(x);
   return x == 0 ? x : mla_hip::sine(mla_hip::reduce(x)).hi;
@@ -264,22 +288,40 @@ MLA_F64(sincospi)(double x, MLA_PRIVATE double* cosine) {
   *cosine = __ocml_cospi_f64(x);
   return __ocml_sinpi_f64(x);
 }
-MLA_F64(asin)(double x) { return mla_hip::arcsine(x); }
-MLA_F64(acos)(double x) { return mla_hip::arccosine(x); }
+MLA_F64(asin)(double x) {
+  return mla_hip::arcsine(x);
+}
+MLA_F64(acos)(double x) {
+  return mla_hip::arccosine(x);
+}
 MLA_F64(atan)(double x) {
   return __builtin_fabs(x) < 0x1p-30 ? __builtin_fma(x * x, x * (-1. / 3), x)
                                      : mla_hip::arctangent2(x, 1);
 }
-MLA_F64(atan2)(double y, double x) { return mla_hip::arctangent2(y, x); }
-MLA_F64(erf)(double x) { return mla_hip::error_function(x); }
-MLA_F64(erfc)(double x) { return mla_hip::complementary_error(x); }
-MLA_F64(erfcx)(double x) { return mla_hip::scaled_complementary_error(x); }
+MLA_F64(atan2)(double y, double x) {
+  return mla_hip::arctangent2(y, x);
+}
+MLA_F64(erf)(double x) {
+  return mla_hip::error_function(x);
+}
+MLA_F64(erfc)(double x) {
+  return mla_hip::complementary_error(x);
+}
+MLA_F64(erfcx)(double x) {
+  return mla_hip::scaled_complementary_error(x);
+}
 MLA_F64(ncdf)(double x) {
   return 0.5 * mla_hip::complementary_error(x * -0x1.6a09e667f3bcdp-1);
 }
-MLA_F64(lgamma)(double x) { return mla_hip::log_gamma(x); }
-MLA_F64(tgamma)(double x) { return mla_hip::gamma_function(x); }
-MLA_F64(fmod)(double x, double y) { return mla_hip::remainder_to_zero(x, y); }
+MLA_F64(lgamma)(double x) {
+  return mla_hip::log_gamma(x);
+}
+MLA_F64(tgamma)(double x) {
+  return mla_hip::gamma_function(x);
+}
+MLA_F64(fmod)(double x, double y) {
+  return mla_hip::remainder_to_zero(x, y);
+}
 MLA_F64(remainder)(double x, double y) {
   int quotient;
   return mla_hip::remainder_to_nearest(x, y, quotient);
@@ -290,15 +332,27 @@ MLA_F64(remquo)(double x, double y, MLA_PRIVATE int* quotient) {
   *quotient = of;
   return rest;
 }
-MLA_F64(hypot)(double x, double y) { return mla_hip::length(x, y, 0, 0); }
-MLA_F64(rhypot)(double x, double y) { return mla_hip::inverse_length(x, y, 0, 0); }
-MLA_F64(len3)(double x, double y, double z) { return mla_hip::length(x, y, z, 0); }
-MLA_F64(rlen3)(double x, double y, double z) { return mla_hip::inverse_length(x, y, z, 0); }
-MLA_F64(len4)(double x, double y, double z, double w) { return mla_hip::length(x, y, z, w); }
+MLA_F64(hypot)(double x, double y) {
+  return mla_hip::length(x, y, 0, 0);
+}
+MLA_F64(rhypot)(double x, double y) {
+  return mla_hip::inverse_length(x, y, 0, 0);
+}
+MLA_F64(len3)(double x, double y, double z) {
+  return mla_hip::length(x, y, z, 0);
+}
+MLA_F64(rlen3)(double x, double y, double z) {
+  return mla_hip::inverse_length(x, y, z, 0);
+}
+MLA_F64(len4)(double x, double y, double z, double w) {
+  return mla_hip::length(x, y, z, w);
+}
 MLA_F64(rlen4)(double x, double y, double z, double w) {
   return mla_hip::inverse_length(x, y, z, w);
 }
-MLA_F64(fdim)(double x, double y) { return x != x || y != y ? x + y : x > y ? x - y : 0; }
+MLA_F64(fdim)(double x, double y) {
+  return x != x || y != y ? x + y : x > y ? x - y : 0;
+}
 MLA_F64(modf)(double x, MLA_PRIVATE double* whole) {
   *whole = __builtin_trunc(x);
   return __builtin_isinf(x) ? __builtin_copysign(0.0, x) : __builtin_copysign(x - *whole, x);

@@ -8,16 +8,26 @@ namespace mla_hip {
 
 #define MLA_GROUPS(axis) \
   (__builtin_amdgcn_grid_size_##axis() / __builtin_amdgcn_workgroup_size_##axis())
-#define MLA_INDEX(type, read_x, read_y, read_z)                              \
-  struct type {                                                              \
-    __device__ static unsigned get_x() { return read_x; }                    \
-    __device__ static unsigned get_y() { return read_y; }                    \
-    __device__ static unsigned get_z() { return read_z; }                    \
-    __declspec(property(get = get_x)) unsigned x;                            \
-    __declspec(property(get = get_y)) unsigned y;                            \
-    __declspec(property(get = get_z)) unsigned z;                            \
-    __device__ operator uint3() const { return {get_x(), get_y(), get_z()}; } \
-    __device__ operator dim3() const { return {get_x(), get_y(), get_z()}; } \
+#define MLA_INDEX(type, read_x, read_y, read_z)   \
+  struct type {                                   \
+    __device__ static unsigned get_x() {          \
+      return read_x;                              \
+    }                                             \
+    __device__ static unsigned get_y() {          \
+      return read_y;                              \
+    }                                             \
+    __device__ static unsigned get_z() {          \
+      return read_z;                              \
+    }                                             \
+    __declspec(property(get = get_x)) unsigned x; \
+    __declspec(property(get = get_y)) unsigned y; \
+    __declspec(property(get = get_z)) unsigned z; \
+    __device__ operator uint3() const {           \
+      return {get_x(), get_y(), get_z()};         \
+    }                                             \
+    __device__ operator dim3() const {            \
+      return {get_x(), get_y(), get_z()};         \
+    }                                             \
   }
 MLA_INDEX(Thread, __builtin_amdgcn_workitem_id_x(), __builtin_amdgcn_workitem_id_y(),
           __builtin_amdgcn_workitem_id_z());

@@ -15,8 +15,8 @@ namespace mla_hip {
 __device__ inline char* packet(std::uint64_t message, std::uint32_t kind, std::uint64_t size) {
   PrintBuffer* const buffer = __mla_print_buffer;
   const std::uint64_t whole = sizeof(PrintPacket) + (size + 7) / 8 * 8;
-  const std::uint64_t at = __hip_atomic_fetch_add(&buffer->used, whole, __ATOMIC_RELAXED,
-                                                  __HIP_MEMORY_SCOPE_SYSTEM);
+  const std::uint64_t at =
+      __hip_atomic_fetch_add(&buffer->used, whole, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
   if (at + whole > buffer->limit) {
     __hip_atomic_fetch_add(&buffer->dropped, std::uint64_t{1}, __ATOMIC_RELAXED,
                            __HIP_MEMORY_SCOPE_SYSTEM);
@@ -73,10 +73,8 @@ __device__ inline int printf(const char* format, Arguments... arguments) {
 
 extern "C" {
 // The launch fails, and says what was left here.
-__device__ __attribute__((noinline, weak)) inline void __assert_fail(const char* assertion,
-                                                                     const char* file,
-                                                                     unsigned line,
-                                                                     const char* function) noexcept {
+__device__ __attribute__((noinline, weak)) inline void __assert_fail(
+    const char* assertion, const char* file, unsigned line, const char* function) noexcept {
   const std::uint64_t message = mla_hip::begin_message();
   for (const char* text : {file, function, assertion})
     mla_hip::leave_text(message, mla_hip::print_assertion, text);

@@ -7,13 +7,11 @@ namespace mla_hip {
 
 // erf(x) for |x| <= 0.875: x + x * P(x * x), from a Chebyshev fit.
 MLA_MATH Pair small_erf(double x) {
-  constexpr double factors[] = {-0x1.812746b0379e7p-2,  0x1.ce2f21a042be2p-4,
-                                -0x1.b82ce31288b50p-6,  0x1.565bcd0e6a51ap-8,
-                                -0x1.c02db4003fd96p-11, 0x1.f9a326f9819ecp-14,
-                                -0x1.f4d25c34becaap-17, 0x1.b9e6c8bf94160p-20,
-                                -0x1.5f741649a0959p-23, 0x1.fcc2685ddee77p-27,
-                                -0x1.51b4839c593a3p-30, 0x1.9c4307fc10cd4p-34,
-                                -0x1.c1398ac5a2040p-38, 0x1.5f582903ae4e4p-42};
+  constexpr double factors[] = {
+      -0x1.812746b0379e7p-2,  0x1.ce2f21a042be2p-4,  -0x1.b82ce31288b50p-6,  0x1.565bcd0e6a51ap-8,
+      -0x1.c02db4003fd96p-11, 0x1.f9a326f9819ecp-14, -0x1.f4d25c34becaap-17, 0x1.b9e6c8bf94160p-20,
+      -0x1.5f741649a0959p-23, 0x1.fcc2685ddee77p-27, -0x1.51b4839c593a3p-30, 0x1.9c4307fc10cd4p-34,
+      -0x1.c1398ac5a2040p-38, 0x1.5f582903ae4e4p-42};
   const double z = x * x;
   const Pair first = multiply(Pair{0x1.06eba8214db69p-3, -0x1.ca38add602500p-57}, x);
   return add(add(first, x * z * polynomial(factors, z)), x);
@@ -58,16 +56,16 @@ MLA_MATH double complementary_error(double x) {
   return add(negative(scaled(large, __builtin_ldexp(1.0, k))), 2.0).hi;
 }
 MLA_MATH double scaled_complementary_error(double x) {
-  if (x >= 0.875) return x > 27 ? 0x1.20dd750429b6dp-1 / x * (1 - 0.5 / (x * x)) : scaled_erfc(x).hi;
+  if (x >= 0.875)
+    return x > 27 ? 0x1.20dd750429b6dp-1 / x * (1 - 0.5 / (x * x)) : scaled_erfc(x).hi;
   return exponential(exact_product(x, x)) * complementary_error(x);
 }
 
 // ln gamma(x) for x >= 12: Stirling's series.
 MLA_MATH Pair large_log_gamma(Pair x) {
-  constexpr double factors[] = {0x1.5555555555555p-4,   -0x1.6c16c16c16c17p-9,
-                                0x1.a01a01a01a01ap-11,  -0x1.3813813813814p-11,
-                                0x1.b951e2b18ff23p-11,  -0x1.f6ab0d9993c7dp-10,
-                                0x1.a41a41a41a41ap-8,   -0x1.e4286cb0f5398p-6};
+  constexpr double factors[] = {
+      0x1.5555555555555p-4,  -0x1.6c16c16c16c17p-9,  0x1.a01a01a01a01ap-11, -0x1.3813813813814p-11,
+      0x1.b951e2b18ff23p-11, -0x1.f6ab0d9993c7dp-10, 0x1.a41a41a41a41ap-8,  -0x1.e4286cb0f5398p-6};
   const double inverse = 1 / x.hi;
   Pair sum = multiply(logarithm(x), add(x, -0.5));
   sum = add(sum, negative(x));

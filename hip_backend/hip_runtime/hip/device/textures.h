@@ -10,12 +10,12 @@ template <class... T>
 constexpr bool never = false;
 }
 
-#define MLA_NO_IMAGES(name)                                                             \
-  template <class T = float, class... Arguments>                                        \
-  __device__ inline T name(Arguments...) {                                              \
-    static_assert(mla_hip::never<Arguments...>,                                         \
+#define MLA_NO_IMAGES(name)                                                                   \
+  template <class T = float, class... Arguments>                                              \
+  __device__ inline T name(Arguments...) {                                                    \
+    static_assert(mla_hip::never<Arguments...>,                                               \
                   #name "() is not supported: gfx942 and gfx950 have no image instructions"); \
-    return {};                                                                          \
+    return {};                                                                                \
   }
 MLA_NO_IMAGES(tex1Dfetch)
 MLA_NO_IMAGES(tex1D)

@@ -17,13 +17,26 @@ struct Angle {
 
 // A large angle is multiplied with the bits of 2 / pi that do not make whole turns.
 MLA_MATH Angle reduce_large(double x) {
-  constexpr unsigned long long bits[] = {
-      0,
-      0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
-      0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484,
-      0xe99c7026b45f7e41, 0x3991d639835339f4, 0x9c845f8bbdf9283b, 0x1ff897ffde05980f,
-      0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d, 0x7527bac7ebe5f17b,
-      0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab};
+  constexpr unsigned long long bits[] = {0,
+                                         0xa2f9836e4e441529,
+                                         0xfc2757d1f534ddc0,
+                                         0xdb6295993c439041,
+                                         0xfe5163abdebbc561,
+                                         0xb7246e3a424dd2e0,
+                                         0x06492eea09d1921c,
+                                         0xfe1deb1cb129a73e,
+                                         0xe88235f52ebb4484,
+                                         0xe99c7026b45f7e41,
+                                         0x3991d639835339f4,
+                                         0x9c845f8bbdf9283b,
+                                         0x1ff897ffde05980f,
+                                         0xef2f118b5a0a6d1f,
+                                         0x6d367ecf27cb09b7,
+                                         0x4f463f669e5fea2d,
+                                         0x7527bac7ebe5f17b,
+                                         0x3d0739f78a5292ea,
+                                         0x6bfb5fb11f8d5d08,
+                                         0x56033046fc7b6bab};
   int exponent;
   const double m = __builtin_frexp(__builtin_fabs(x), &exponent);
   const auto whole = static_cast<unsigned long long>(m * 0x1p53);
@@ -76,17 +89,22 @@ MLA_MATH Angle reduce_half_turns(double x) {
 }
 
 MLA_MATH Pair small_sine(Pair r) {
-  constexpr double factors[] = {-1. / 6,          1. / 120,          -1. / 5040,
-                                1. / 362880,      -1. / 39916800,    1. / 6227020800.,
-                                -1. / 1307674368000., 1. / 355687428096000.,
+  constexpr double factors[] = {-1. / 6,
+                                1. / 120,
+                                -1. / 5040,
+                                1. / 362880,
+                                -1. / 39916800,
+                                1. / 6227020800.,
+                                -1. / 1307674368000.,
+                                1. / 355687428096000.,
                                 -1. / 121645100408832000.};
   const double z = r.hi * r.hi;
   return quick_sum(r.hi, r.lo * (1 - 0.5 * z) + r.hi * z * polynomial(factors, z));
 }
 MLA_MATH Pair small_cosine(Pair r) {
-  constexpr double factors[] = {1. / 24,          -1. / 720,      1. / 40320,
-                                -1. / 3628800,    1. / 479001600., -1. / 87178291200.,
-                                1. / 20922789888000., -1. / 6402373705728000.};
+  constexpr double factors[] = {
+      1. / 24,         -1. / 720,          1. / 40320,           -1. / 3628800,
+      1. / 479001600., -1. / 87178291200., 1. / 20922789888000., -1. / 6402373705728000.};
   const Pair z = exact_product(r.hi, r.hi);
   const Pair upper = quick_sum(1.0, -0.5 * z.hi);
   const double lower = z.hi * z.hi * polynomial(factors, z.hi) - r.hi * r.lo - 0.5 * z.lo;
@@ -117,8 +135,7 @@ MLA_MATH Pair small_arctangent(Pair t) {
   constexpr double factors[] = {-1. / 3, 1. / 5, -1. / 7, 1. / 9, -1. / 11, 1. / 13, -1. / 15};
   const double nearest = __builtin_rint(8 * t.hi);
   Pair u = t;
-  if (nearest != 0)
-    u = divide(add(t, -0.125 * nearest), add(multiply(t, 0.125 * nearest), 1.0));
+  if (nearest != 0) u = divide(add(t, -0.125 * nearest), add(multiply(t, 0.125 * nearest), 1.0));
   const double z = u.hi * u.hi;
   const Pair near = quick_sum(u.hi, u.lo + u.hi * z * polynomial(factors, z));
   return add(eighths[static_cast<int>(nearest)], near);

@@ -21,13 +21,26 @@ __device__ inline T from_lane(T value, int from) {
   return value;
 }
 
+template <class T>
+__device__ inline bool same_bits(const T& a, const T& b) {
+  const auto* const of_a = reinterpret_cast<const char*>(&a);
+  const auto* const of_b = reinterpret_cast<const char*>(&b);
+  bool same = true;
+  for (unsigned k = 0; k < sizeof(T); ++k) same = same && of_a[k] == of_b[k];
+  return same;
+}
+
 }  // namespace mla_hip
 
-__device__ inline void __threadfence() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent"); }
+__device__ inline void __threadfence() {
+  __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent");
+}
 __device__ inline void __threadfence_block() {
   __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup");
 }
-__device__ inline void __threadfence_system() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, ""); }
+__device__ inline void __threadfence_system() {
+  __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "");
+}
 __device__ inline void __syncthreads() {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
   __builtin_amdgcn_s_barrier();
@@ -58,21 +71,37 @@ __device__ inline T __shfl_down(T value, unsigned distance, int width = 64) {
   return mla_hip::from_lane(value, inside ? self + step : self);
 }
 
-__device__ inline unsigned __lane_id() { return static_cast<unsigned>(mla_hip::lane()); }
-__device__ inline mla_hip::Mask __lanemask_lt() { return (1ULL << mla_hip::lane()) - 1; }
-__device__ inline mla_hip::Mask __lanemask_gt() { return ~1ULL << mla_hip::lane(); }
-__device__ inline mla_hip::Mask __lanemask_eq() { return 1ULL << mla_hip::lane(); }
+__device__ inline unsigned __lane_id() {
+  return static_cast<unsigned>(mla_hip::lane());
+}
+__device__ inline mla_hip::Mask __lanemask_lt() {
+  return (1ULL << mla_hip::lane()) - 1;
+}
+__device__ inline mla_hip::Mask __lanemask_gt() {
+  return ~1ULL << mla_hip::lane();
+}
+__device__ inline mla_hip::Mask __lanemask_eq() {
+  return 1ULL << mla_hip::lane();
+}
 __device__ inline mla_hip::Mask __ballot(int condition) {
   return __builtin_amdgcn_ballot_w64(condition != 0);
 }
-__device__ inline mla_hip::Mask __ballot64(int condition) { return __ballot(condition); }
-__device__ inline mla_hip::Mask __activemask() { return __builtin_amdgcn_ballot_w64(true); }
-__device__ inline int __any(int condition) { return __ballot(condition) != 0; }
-__device__ inline int __all(int condition) { return __ballot(condition == 0) == 0; }
+__device__ inline mla_hip::Mask __ballot64(int condition) {
+  return __ballot(condition);
+}
+__device__ inline mla_hip::Mask __activemask() {
+  return __builtin_amdgcn_ballot_w64(true);
+}
+__device__ inline int __any(int condition) {
+  return __ballot(condition) != 0;
+}
+__device__ inline int __all(int condition) {
+  return __ballot(condition == 0) == 0;
+}
 
 // The lanes of `mask` meet. They are active at the same time: a wave has one program counter.
-#define MLA_MASK(mask)                                                            \
-  static_assert(sizeof(mask) == 8, "the mask of a wave has 64 bits");             \
+#define MLA_MASK(mask)                                                \
+  static_assert(sizeof(mask) == 8, "the mask of a wave has 64 bits"); \
   __builtin_amdgcn_wave_barrier()
 template <class M>
 __device__ inline mla_hip::Mask __ballot_sync(M mask, int condition) {
@@ -116,7 +145,7 @@ __device__ inline mla_hip::Mask __match_any(T value) {
   while (open != 0) {
     const int first = __builtin_ctzll(open);
     const T other = mla_hip::from_lane(value, first);
-    const mla_hip::Mask alike = __ballot(__builtin_memcmp(&other, &value, sizeof(T)) == 0) & open;
+    const mla_hip::Mask alike = __ballot(mla_hip::same_bits(other, value)) & open;
     if ((alike & self) != 0) same = alike;
     open &= ~alike;
   }
@@ -182,10 +211,16 @@ __device__ inline int __syncthreads_and(int condition) {
 __device__ inline long long __clock64() {
   return static_cast<long long>(__builtin_readcyclecounter());
 }
-__device__ inline long long clock64() { return __clock64(); }
-__device__ inline long long __clock() { return __clock64(); }
+__device__ inline long long clock64() {
+  return __clock64();
+}
+__device__ inline long long __clock() {
+  return __clock64();
+}
 #ifdef __HIP_DEVICE_COMPILE__
-__device__ inline clock_t clock() { return __clock64(); }
+__device__ inline clock_t clock() {
+  return __clock64();
+}
 #endif
 __device__ inline long long wall_clock64() {
   return static_cast<long long>(__builtin_readsteadycounter());
