@@ -56,6 +56,15 @@ __device__ inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned
 __device__ inline unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift) {
   return shift >= 32 ? high : __funnelshift_r(low, high, shift);
 }
+// `count` bits from bit `from` on, and what replaces them.
+__device__ inline unsigned __bitextract_u32(unsigned value, unsigned from, unsigned count) {
+  return static_cast<unsigned>(value >> (from & 31) & ((1ULL << (count & 31)) - 1));
+}
+__device__ inline unsigned __bitinsert_u32(unsigned value, unsigned of, unsigned from,
+                                           unsigned count) {
+  const auto mask = static_cast<unsigned>(((1ULL << (count & 31)) - 1) << (from & 31));
+  return (value & ~mask) | (of << (from & 31) & mask);
+}
 __device__ inline int __mul24(int a, int b) {
   return static_cast<int>(static_cast<unsigned>(a << 8 >> 8) * static_cast<unsigned>(b << 8 >> 8));
 }

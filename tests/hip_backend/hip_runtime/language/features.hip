@@ -129,6 +129,8 @@ __global__ void bits_kernel(Results r, unsigned value, int number) {  // 0x01234
                                   __funnelshift_l(value, 0x89abcdef, 8) == 0xabcdef01 &&
                                   __funnelshift_r(value, 0x89abcdef, 8) == 0xef012345 &&
                                   __funnelshift_lc(value, 0x89abcdef, 40) == value);
+  r.expect(bytes_and_funnels, __bitextract_u32(value, 8, 12) == 0x345 &&
+                                  __bitinsert_u32(value, 0xab, 4, 8) == 0x01234ab7);
   r.expect(products, __mul24(number, 7) == -42 && __umul24(0xff000003, 5) == 15 &&
                          __mulhi(number, 1 << 30) == -2 &&
                          __umulhi(value, 1U << 31) == value >> 1 &&
