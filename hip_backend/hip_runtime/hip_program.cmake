@@ -20,9 +20,9 @@ function(mla_hip_source target arch source)
   set(headers "-I$<JOIN:${headers},;-I>")
   set(flags -x hip -D__HIP_PLATFORM_AMD__=1 -nogpuinc -nogpulib --offload-arch=${arch} -std=c++20 ${ARGN})
   add_custom_command(OUTPUT ${object}.co ${object}.o
-    COMMAND ${MLA_DEVICE_CLANG} ${flags} "${headers}" -O2 --cuda-device-only --no-gpu-bundle-output
+    COMMAND ${MLA_DEVICE_CLANG} -O2 ${flags} "${headers}" --cuda-device-only --no-gpu-bundle-output
             -c ${source} -o ${object}.co
-    COMMAND ${MLA_DEVICE_CLANG} ${flags} "${headers}" -O1 -fPIC --cuda-host-only
+    COMMAND ${MLA_DEVICE_CLANG} -O1 ${flags} "${headers}" -fPIC --cuda-host-only
             -Xclang -fcuda-include-gpubinary -Xclang ${object}.co
             -MD -MF ${object}.d -c ${source} -o ${object}.o
     DEPENDS ${source} DEPFILE ${object}.d

@@ -10,6 +10,7 @@
 
 #include "core/say.hpp"
 #include "hip_backend/gfx_emulator/load.hpp"
+#include "hip_backend/hip_runtime/print.hpp"
 #include "hip_backend/hip_runtime/state.hpp"
 
 namespace mla::hip_runtime {
@@ -49,6 +50,8 @@ hipError_t launch(const Function& function, dim3 grid, dim3 block, void** argume
                      " blocks of ", block.x, " x ", block.y, " x ", block.z,
                      " threads was launched; each number has to be 1 or more"));
   }
+  if (const auto error = prepare_printing(*function.object))
+    return fault(hipErrorOutOfMemory, function.name + ": " + error->message);
   const auto kernarg = packed(*kernel, arguments);
   const auto report = gfx::run(*function.object,
                                {.kernel = function.name,
@@ -58,11 +61,16 @@ hipError_t launch(const Function& function, dim3 grid, dim3 block, void** argume
                                 .dynamic_lds = static_cast<std::uint32_t>(lds),
                                 .options = r.device.options},
                                r.memory);
+  const Printed printed = take_printed();
+  std::fputs(printed.text.c_str(), stdout);
+  for (const std::string& assertion : printed.assertions)
+    r.launched.faults.push_back(function.name + ": " + assertion);
   if (!report) return fault(hipErrorInvalidValue, function.name + ": " + report.error().message);
   ++r.launched.launches;
   r.launched.instructions += report->statistics.instructions;
   for (const gfx::Event& event : report->findings) r.launched.findings.push_back(event.line());
   for (const gfx::Event& event : report->faults) r.launched.faults.push_back(event.line());
+  if (!printed.assertions.empty()) return keep(hipErrorAssert);
   return keep(report->faults.empty() ? hipSuccess : hipErrorLaunchFailure);
 }
 

@@ -18,6 +18,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "hip_vector_types.h"
 #include "runtime_types.h"
 
 // As hipcc defines them for both halves; clang with `-x hip` brings __HIP__. mla_hip_source()
@@ -34,11 +35,7 @@
 #define HIP_VERSION 60400000
 
 #if defined(__HIP__)
-#define __host__ __attribute__((host))
-#define __device__ __attribute__((device))
-#define __global__ __attribute__((global))
-#define __shared__ __attribute__((shared))
-#define __constant__ __attribute__((constant))
+#include "device/first.h"
 #define __forceinline__ inline __attribute__((always_inline))
 #define __align__(bytes) __attribute__((aligned(bytes)))
 // As HIP means it: the second number is waves of a SIMD, where CUDA's is workgroups.

@@ -22,20 +22,22 @@
           error(hipErrorInvalidDevicePointer, 17, "invalid device pointer") error(              \
               hipErrorInvalidMemcpyDirection, 21, "invalid copy direction for memcpy")          \
               error(hipErrorInvalidDeviceFunction, 98, "invalid device function") error(        \
-                  hipErrorNoDevice, 100, "no ROCm-capable device is detected")                  \
-                  error(hipErrorInvalidDevice, 101, "invalid device ordinal") error(            \
-                      hipErrorInvalidImage, 200, "device kernel image is invalid")              \
-                      error(hipErrorFileNotFound, 301, "file not found") error(                 \
-                          hipErrorInvalidHandle, 400,                                           \
-                          "invalid resource handle") error(hipErrorNotFound, 500,               \
-                                                           "named symbol not found")            \
-                          error(hipErrorNotReady, 600, "device not ready") error(               \
-                              hipErrorIllegalAddress, 700,                                      \
-                              "an illegal memory access was encountered")                       \
-                              error(hipErrorPeerAccessAlreadyEnabled, 704,                      \
-                                    "peer access is already enabled")                           \
-                                  error(hipErrorPeerAccessNotEnabled, 705,                      \
-                                        "peer access has not been enabled")                     \
+                  hipErrorNoDevice, 100,                                                        \
+                  "no ROCm-capable device is detected") error(hipErrorInvalidDevice, 101,       \
+                                                              "invalid device ordinal")         \
+                  error(hipErrorInvalidImage, 200, "device kernel image is invalid") error(     \
+                      hipErrorFileNotFound, 301,                                                \
+                      "file not found") error(hipErrorInvalidHandle, 400,                       \
+                                              "invalid resource handle")                        \
+                      error(hipErrorNotFound, 500, "named symbol not found") error(             \
+                          hipErrorNotReady, 600,                                                \
+                          "device not ready") error(hipErrorIllegalAddress, 700,                \
+                                                    "an illegal memory access was encountered") \
+                          error(hipErrorPeerAccessAlreadyEnabled, 704,                          \
+                                "peer access is already enabled")                               \
+                              error(hipErrorPeerAccessNotEnabled, 705,                          \
+                                    "peer access has not been enabled")                         \
+                                  error(hipErrorAssert, 710, "device-side assert triggered")    \
                                       error(hipErrorHostMemoryAlreadyRegistered, 712,           \
                                             "memory is mapped already")                         \
                                           error(hipErrorHostMemoryNotRegistered, 713,           \
