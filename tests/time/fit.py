@@ -187,7 +187,7 @@ def grouped(
 
 
 def rank_report(c: dict[str, float], family: Family, points: Sequence[Point]) -> None:
-    """Order of split counts of one shape, where they matter: the slowest takes 1.2 times as long."""
+    """Order of split counts, where the slowest takes 1.2 times as long as the fastest."""
     shapes = grouped(points, lambda p: (p.heads, p.rows, p.batch, p.ctx, p.source)).values()
     ranks, regrets = [], []
     for one in shapes:
@@ -211,7 +211,8 @@ def report(family: Family, points: Sequence[Point]) -> None:
     for key, value in c.items():
         print(f"  {key:10} {value:12.4g}")
     print("  fitted                ", spread(c, family, points))
-    for key, some in sorted(grouped(points, lambda p: (p.source, p.heads, p.rows)).items(), key=str):
+    sweeps = grouped(points, lambda p: (p.source, p.heads, p.rows))
+    for key, some in sorted(sweeps.items(), key=str):
         label = f"source {key[0]}, {key[1]} x {key[2]}"
         print(f"    {label:20}", spread(c, family, some))
     for key, some in sorted(grouped(points, lambda p: (p.heads, p.rows)).items(), key=str):
