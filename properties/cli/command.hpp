@@ -23,6 +23,7 @@ void add_plan(Command& app, prop::ExitCode& exit);
 void add_show(Command& app, prop::ExitCode& exit);
 void add_check(Command& app, prop::ExitCode& exit);
 void add_support(Command& app, prop::ExitCode& exit);
+void add_time(Command& app, prop::ExitCode& exit);
 void add_cross_check(Command& app, prop::ExitCode& exit);
 void add_fuzz(Command& app, prop::ExitCode& exit);
 void add_plants(Command& app, prop::ExitCode& exit);

@@ -74,6 +74,7 @@ prop::ExitCode run_app(int argc, char** argv) {
   add_show(app, exit);
   add_check(app, exit);
   add_support(app, exit);
+  add_time(app, exit);
   add_plants(app, exit);
   add_cross_check(app, exit);
   add_fuzz(app, exit);

@@ -18,7 +18,7 @@ TOPS = ("core", "cpu_backend", "hip_backend", "properties")
 # From below. `core` alone is what lies in it without a folder.
 ORDER = [
     "core", "core/numeric", "core/io", "core/case", "core/paging", "core/shape", "core/plan",
-    "core/engine",
+    "core/engine", "core/time",
     "cpu_backend",
     "hip_backend/gfx_emulator/isa", "hip_backend/gfx_emulator/elf", "hip_backend/gfx_emulator/memory",
     "hip_backend/gfx_emulator/object", "hip_backend/gfx_emulator/report",
