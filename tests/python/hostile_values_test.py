@@ -258,7 +258,8 @@ def test_a_text_with_a_nul_byte_is_refused() -> None:
     (lambda folder: (folder / "work_info.npy").unlink(), "work_info.npy' cannot be read"),
     (lambda folder: (folder / "work_info.npy").write_bytes(b"x"), "work_info.npy' cannot be read"),
     (lambda folder: (folder / "work_info.npy").write_bytes(
-        (folder / "work_info.npy").read_bytes()[:-1] + b"\1"), r"was changed after .*\(sum [0-9a-f]{16}, the man"),
+        (folder / "work_info.npy").read_bytes()[:-1] + b"\1"),
+     r"was changed after .*\(sum [0-9a-f]{16}, the man"),
 ])
 def test_a_damaged_bundle_is_refused_by_the_file(tmp_path: pathlib.Path, damage: Any,
                                                  why: str) -> None:

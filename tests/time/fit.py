@@ -20,8 +20,8 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import least_squares  # type: ignore[import-untyped]
-from scipy.stats import spearmanr  # type: ignore[import-untyped]
+from scipy.optimize import least_squares
+from scipy.stats import spearmanr
 
 Vector = NDArray[np.float64]
 FLOPS = 2 * (576 + 512)
@@ -212,13 +212,13 @@ def report(family: Family, points: Sequence[Point]) -> None:
         print(f"  {key:10} {value:12.4g}")
     print("  fitted                ", spread(c, family, points))
     sweeps = grouped(points, lambda p: (p.source, p.heads, p.rows))
-    for key, some in sorted(sweeps.items(), key=str):
-        label = f"source {key[0]}, {key[1]} x {key[2]}"
+    for swept, some in sorted(sweeps.items(), key=str):
+        label = f"source {swept[0]}, {swept[1]} x {swept[2]}"
         print(f"    {label:20}", spread(c, family, some))
-    for key, some in sorted(grouped(points, lambda p: (p.heads, p.rows)).items(), key=str):
-        rest = [p for p in points if (p.heads, p.rows) != key]
+    for shape, some in sorted(grouped(points, lambda p: (p.heads, p.rows)).items(), key=str):
+        rest = [p for p in points if (p.heads, p.rows) != shape]
         if {p.source for p in some} <= {p.source for p in rest}:
-            left = f"without {key[0]} x {key[1]}"
+            left = f"without {shape[0]} x {shape[1]}"
             print(f"    {left:20}", spread(fit(family, rest), family, some))
     for source in family.sources if len(family.sources) > 1 else ():
         some, rest = ([p for p in points if (p.source == source) == own] for own in (True, False))

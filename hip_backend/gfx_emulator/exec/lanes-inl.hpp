@@ -38,6 +38,7 @@ constexpr Kind kind_of() {
   if constexpr (std::is_same_v<T, float>) return Kind::f32;
   if constexpr (std::is_same_v<T, double>) return Kind::f64;
   if constexpr (std::is_same_v<T, Half>) return Kind::f16;
+  if constexpr (std::is_same_v<T, i64>) return Kind::i64;
   if constexpr (sizeof(T) == 8) return Kind::b64;
   if constexpr (sizeof(T) == 2) return Kind::b16;
   return Kind::b32;

@@ -13,7 +13,7 @@ using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
 bool is_wide(Kind kind) {
-  return kind == Kind::b64 || kind == Kind::f64;
+  return kind == Kind::b64 || kind == Kind::i64 || kind == Kind::f64;
 }
 bool is_narrow(Kind kind) {
   return kind == Kind::b16 || kind == Kind::f16;
@@ -23,6 +23,7 @@ void spread(Wave& w, const Inst& i, std::uint16_t operand, Kind kind, u32* out) 
   if (is_wide(kind)) {
     u64 value = read_scalar64(w, i, operand);
     if (operand == code::literal && kind == Kind::f64) value = u64{i.literal} << 32;
+    if (operand == code::literal && kind == Kind::i64) value = signed_literal(i);
     std::fill_n(out, lanes, static_cast<u32>(value));
     std::fill_n(out + lanes, lanes, static_cast<u32>(value >> 32));
     return;

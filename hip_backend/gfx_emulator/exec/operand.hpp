@@ -10,7 +10,7 @@
 namespace mla::gfx {
 
 // How an operand is read: inline constants and the sign bit depend on it.
-enum class Kind : std::uint8_t { b16, b32, b64, f16, f32, f64, packed };
+enum class Kind : std::uint8_t { b16, b32, b64, i64, f16, f32, f64, packed };
 
 // Fills 64 lanes (low halves, then 64 high halves for 64-bit kinds) with source `k`.
 void fetch(Wave& wave, const Inst& inst, unsigned k, Kind kind, std::uint32_t* lanes_out);

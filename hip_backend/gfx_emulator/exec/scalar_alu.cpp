@@ -16,6 +16,7 @@ using i64 = std::int64_t;
 template <class T>
 T get(const Wave& w, const Inst& i, unsigned k) {
   if constexpr (sizeof(T) == 8) {
+    if (std::is_signed_v<T> && i.src[k] == code::literal) return static_cast<T>(signed_literal(i));
     return static_cast<T>(read_scalar64(w, i, i.src[k]));
   } else {
     return static_cast<T>(read_scalar(w, i, i.src[k]));

@@ -73,8 +73,13 @@ std::uint64_t read_scalar64(const Wave& wave, const Inst& inst, std::uint16_t op
     default:
       break;
   }
+  if (operand == code::literal) return inst.literal;
   const std::uint32_t low = special(wave, inst, operand);
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(low)));
+}
+
+std::uint64_t signed_literal(const Inst& inst) {
+  return static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(inst.literal)});
 }
 
 std::uint32_t inline_half(std::uint16_t operand) {

@@ -181,8 +181,9 @@ void add_scalar_forms(Vectors& out, const Op& op, const Alu& alu, const Operands
         add("inline constant", code, inline_value(code, type));
       }
     }
-    if (vop3 || type == Type::u64 || type == Type::i64 || type == Type::f64) continue;
-    add("literal", literal, value & (size_of(type) == 2 ? 0xffff : 0xffffffff));
+    if (vop3 || type == Type::f64) continue;
+    const u64 word = value & (size_of(type) == 2 ? 0xffff : 0xffffffff);
+    add("literal", literal, literal_value(static_cast<u32>(word), type));
   }
 }
 

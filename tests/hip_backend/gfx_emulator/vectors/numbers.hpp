@@ -74,6 +74,10 @@ enum class Type : std::uint8_t { f16, f32, f64, u16, i16, u32, i32, u64, i64 };
          : type == Type::f64 || type == Type::u64 || type == Type::i64 ? 8
                                                                        : 4;
 }
+// A literal as an integer operand has it: only a signed one of 64 bits takes its sign.
+[[nodiscard]] constexpr u64 literal_value(u32 word, Type type) {
+  return type == Type::i64 ? static_cast<u64>(i64{static_cast<i32>(word)}) : word;
+}
 [[nodiscard]] constexpr bool is_real(Type type) {
   return type == Type::f16 || type == Type::f32 || type == Type::f64;
 }

@@ -59,8 +59,7 @@ void add_constants(Vectors& out, const Op& op, const Sop& sop, const Before& bef
   if (op.encoding == Encoding::sopk) return;
   const Type type = sop.sources[0];
   for (const unsigned code : {128U, 131U, 192U, 193U, 208U, literal}) {
-    if (code == literal && size_of(type) == 8) continue;
-    const u64 value = code == literal ? 0x87654321 : inline_value(code, type);
+    const u64 value = code == literal ? literal_value(0x87654321, type) : inline_value(code, type);
     Vector vector = make(op, sop, value, 5, before);
     vector.note = "constant";
     vector.words = encoded(op, code, second, 0);
