@@ -82,7 +82,8 @@ struct Group {
 [[nodiscard]] std::uint32_t read_scalar(const Wave& wave, const Inst& inst, std::uint16_t operand);
 [[nodiscard]] std::uint64_t read_scalar64(const Wave& wave, const Inst& inst,
                                           std::uint16_t operand);
-// A literal has 32 bits. A signed operand of 64 bits has its sign, any other integer one zeros above.
+// A literal has 32 bits. A signed operand of 64 bits has its sign, any other integer one zeros
+// above.
 [[nodiscard]] std::uint64_t signed_literal(const Inst& inst);
 // The inline constants 128..248 as they look to 16-bit float and 64-bit float operands.
 [[nodiscard]] std::uint32_t inline_half(std::uint16_t operand);

@@ -19,7 +19,7 @@ using namespace prefill;
 class PrefillEngine {
  public:
   PrefillEngine(const EngineConfig& config, const Kernels& kernels, const prefill::Hooks& hooks,
-         device::DeviceHeap& heap)
+                device::DeviceHeap& heap)
       : config_(config), kernels_(kernels), hooks_(hooks), heap_(heap) {}
 
   MaybeError start() {
